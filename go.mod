@@ -1,0 +1,3 @@
+module github.com/lintel-policy/lintel
+
+go 1.26.0
