@@ -1,0 +1,48 @@
+package engine
+
+import "encoding/json"
+
+// Decision is the answer to one review.
+type Decision struct {
+	// Denials are sorted by scope, policy, text. The object is admitted if and
+	// only if there are none.
+	Denials []Finding
+	// Warnings are shown to the user, and admit.
+	Warnings []Finding
+	// Audits are findings of policies with `enforcement: audit`: logged only.
+	Audits []Finding
+	// Undecided names the policies that could not be asked, with the reason. Only
+	// Options.Offline leaves any; elsewhere they are errors.
+	Undecided []Undecided
+	// Policies counts the policies that were evaluated.
+	Policies int
+}
+
+// Allowed says whether the object is admitted.
+func (d *Decision) Allowed() bool { return len(d.Denials) == 0 }
+
+// Undecided is a policy that matched but could not be asked.
+type Undecided struct {
+	Policy string `json:"policy"`
+	Reason string `json:"reason"`
+}
+
+// Operation is one operation of a JSON Patch (RFC 6902).
+type Operation struct {
+	Op    string          `json:"op"`
+	Path  string          `json:"path"`
+	From  string          `json:"from,omitempty"`
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+// Mutation is what the patches and defaults of the policies make of an object.
+type Mutation struct {
+	// Decision holds the denials (a patch that failed or never settles) and
+	// warnings of mutation; verdicts of deny rules are Validate's.
+	Decision
+	// Patch turns the object as it came into the final one, applied in order.
+	// Empty when nothing changes.
+	Patch []Operation
+	// Review is the review with the final object in it.
+	Review *Review
+}

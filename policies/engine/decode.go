@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// MaxNesting is how deep JSON may nest, in a review and in policy data.
+const MaxNesting = 1000
+
+var errNesting = fmt.Errorf("objects and lists nest deeper than %d", MaxNesting)
+
+// decodeJSON turns JSON straight into an OPA term, without a Go value between.
+// Duplicate keys, invalid UTF-8, nesting over MaxNesting and anything behind the
+// first value are errors: two readers must never see different objects.
+func decodeJSON(text []byte) (*ast.Term, error) {
+	decoder := jsontext.NewDecoder(bytes.NewBuffer(text))
+	term, err := decodeTerm(decoder, 0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("more than one JSON value, at byte %d", decoder.InputOffset())
+	}
+	return term, nil
+}
+
+func decodeTerm(decoder *jsontext.Decoder, depth int) (*ast.Term, error) {
+	if depth > MaxNesting {
+		return nil, errNesting
+	}
+	token, err := decoder.ReadToken()
+	if err != nil {
+		return nil, readError(err)
+	}
+	switch token.Kind() {
+	case 'n':
+		return ast.InternedNullTerm, nil
+	case 't', 'f':
+		return ast.InternedTerm(token.Bool()), nil
+	case '"':
+		return ast.InternedTerm(token.String()), nil
+	case '0':
+		return ast.NumberTerm(json.Number(token.String())), nil
+	case '[':
+		var terms []*ast.Term
+		for decoder.PeekKind() != ']' {
+			term, err := decodeTerm(decoder, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			terms = append(terms, term)
+		}
+		_, err := decoder.ReadToken()
+		return ast.ArrayTerm(terms...), readError(err)
+	default: // '{': the decoder yields no other kind
+		var pairs [][2]*ast.Term
+		for decoder.PeekKind() != '}' {
+			key, err := decoder.ReadToken()
+			if err != nil {
+				return nil, readError(err)
+			}
+			name := ast.InternedTerm(key.String())
+			value, err := decodeTerm(decoder, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			pairs = append(pairs, [2]*ast.Term{name, value})
+		}
+		_, err := decoder.ReadToken()
+		return ast.ObjectTerm(pairs...), readError(err)
+	}
+}
+
+// readError makes a truncated text an error of its own: io.EOF must never look
+// like the regular end.
+func readError(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// encodeJSON is the reverse of decodeJSON; numbers keep their text.
+func encodeJSON(term *ast.Term) ([]byte, error) {
+	value, err := ast.JSON(term.Value)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(value)
+}
+
+// findUID reads request.uid from a review that does not decode, tolerating what
+// the strict decoder refuses, so that the answer can name the request.
+func findUID(text []byte) string {
+	decoder := jsontext.NewDecoder(bytes.NewBuffer(text),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if enterField(decoder, "request") && enterField(decoder, "uid") {
+		if token, err := decoder.ReadToken(); err == nil && token.Kind() == '"' {
+			return token.String()
+		}
+	}
+	return ""
+}
+
+// enterField reads the start of an object up to the value of the named field.
+func enterField(decoder *jsontext.Decoder, name string) bool {
+	if token, err := decoder.ReadToken(); err != nil || token.Kind() != '{' {
+		return false
+	}
+	for decoder.PeekKind() == '"' {
+		key, err := decoder.ReadToken()
+		if err != nil {
+			return false
+		}
+		if key.String() == name {
+			return true
+		}
+		if decoder.SkipValue() != nil {
+			return false
+		}
+	}
+	return false
+}

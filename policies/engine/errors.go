@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// CompileError is one reason why a source does not compile.
+type CompileError struct {
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`   // from 1; 0 = the whole file
+	Column  int    `json:"column,omitempty"` // from 1; 0 = the whole line
+	Message string `json:"message"`
+}
+
+// Error prints file:line:column: message, without the parts that are unknown.
+func (e CompileError) Error() string {
+	var b strings.Builder
+	if e.File != "" {
+		b.WriteString(e.File)
+		if e.Line > 0 {
+			fmt.Fprintf(&b, ":%d", e.Line)
+			if e.Column > 0 {
+				fmt.Fprintf(&b, ":%d", e.Column)
+			}
+		}
+		b.WriteString(": ")
+	}
+	b.WriteString(e.Message)
+	return b.String()
+}
+
+// CompileErrors are all reasons why a source does not compile, by file and line.
+type CompileErrors []CompileError
+
+// Error prints one reason a line.
+func (e CompileErrors) Error() string {
+	lines := make([]string, len(e))
+	for i, err := range e {
+		lines[i] = err.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// errorAt makes a CompileError for a place in a module.
+func errorAt(loc *ast.Location, format string, args ...any) CompileError {
+	err := CompileError{Message: fmt.Sprintf(format, args...)}
+	if loc != nil {
+		err.File, err.Line, err.Column = loc.File, loc.Row, loc.Col
+	}
+	return err
+}
+
+// compileErrors translates the errors of OPA's parser and compiler.
+func compileErrors(err error) CompileErrors {
+	switch err := err.(type) {
+	case ast.Errors:
+		out := make(CompileErrors, 0, len(err))
+		for _, e := range err {
+			message := e.Message
+			if e.Code != "" && e.Code != ast.ParseErr && e.Code != ast.CompileErr {
+				message = e.Code + ": " + message
+			}
+			out = append(out, errorAt(e.Location, "%s", message))
+		}
+		return out
+	case *ast.Error:
+		return compileErrors(ast.Errors{err})
+	default:
+		return CompileErrors{{Message: err.Error()}}
+	}
+}

@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of what the API server passes on to the user.
+const (
+	// MaxWarningBytes is the length to which a single warning is cut.
+	MaxWarningBytes = 256
+	// MaxWarningsBytes is the length of all warnings of one response together.
+	MaxWarningsBytes = 4096
+	// MaxWordsBytes is the length to which a policy's own words in a denial are cut.
+	MaxWordsBytes = 1024
+)
+
+// Location is a place in a policy's source.
+type Location struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+}
+
+// String prints file:line.
+func (l Location) String() string { return fmt.Sprintf("%s:%d", l.File, l.Line) }
+
+// Finding is one thing a policy said about an object.
+type Finding struct {
+	// Words are the policy's own; for an error, what went wrong.
+	Words string
+	// Policy is the package that said it, without "data.".
+	Policy string
+	// Rule is the entry point: deny, warn, patch or defaults.
+	Rule     string
+	Location Location
+	// Source and Revision say where the policy comes from.
+	Source   string
+	Revision string
+	Scope    ScopeLevel
+	// Field, Details and Code are what a policy may add: a field path, any JSON
+	// value, an HTTP status for logs.
+	Field   string
+	Details any
+	Code    int
+	// Error marks an evaluation error, timeout or limit, as opposed to a verdict.
+	Error bool
+}
+
+// suffix says which policy spoke: rule, place, source and revision.
+func (f Finding) suffix() string {
+	return fmt.Sprintf(" [%s %s, %s, %s@%s]", f.Policy, f.Rule, f.Location, f.Source, ShortRevision(f.Revision))
+}
+
+// Text is the message that users see: `<words> [<package> <rule>, <file>:<line>,
+// <source>@<revision12>]`. The words are cut to MaxWordsBytes, the rest never.
+func (f Finding) Text() string { return cut(f.Words, MaxWordsBytes) + f.suffix() }
+
+// WarningText is Text, cut to MaxWarningBytes by shortening the words.
+func (f Finding) WarningText() string {
+	suffix := f.suffix()
+	if room := MaxWarningBytes - len(suffix); room >= len("…") {
+		return cut(f.Words, room) + suffix
+	}
+	return cut(f.Text(), MaxWarningBytes)
+}
+
+// WarningTexts are the warnings of a response, at most MaxWarningsBytes together;
+// what does not fit is counted in a last line.
+func WarningTexts(findings []Finding) []string {
+	const reserve = 64 // for the line that counts what was left out
+	var texts []string
+	total := 0
+	for i, f := range findings {
+		text := f.WarningText()
+		if total+len(text) > MaxWarningsBytes-reserve {
+			return append(texts, fmt.Sprintf("%d more warnings are not shown", len(findings)-i))
+		}
+		total += len(text)
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// cut shortens s to at most limit bytes, on a rune boundary, ending in "…".
+func cut(s string, limit int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= limit {
+		return s
+	}
+	end := limit - len("…")
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:max(end, 0)] + "…"
+}
+
+// sortFindings orders by scope, policy, text, and drops what is said twice.
+func sortFindings(findings []Finding) []Finding {
+	key := func(f Finding) string { return f.Policy + "\x00" + f.Text() }
+	slices.SortStableFunc(findings, func(a, b Finding) int {
+		if d := a.Scope.Rank() - b.Scope.Rank(); d != 0 {
+			return d
+		}
+		return strings.Compare(key(a), key(b))
+	})
+	return slices.CompactFunc(findings, func(a, b Finding) bool { return a.Scope == b.Scope && key(a) == key(b) })
+}

@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Match says which requests a policy is asked about: custom.match of its METADATA.
+// An absent part matches everything, but for Operations and Subresources.
+type Match struct {
+	// Kinds are the kinds of the resources; "*" stands for any group or kind.
+	// None means every kind.
+	Kinds []GroupVersionKind `json:"kinds,omitempty"`
+	// Operations default to CREATE and UPDATE for deny and warn, and to CREATE for
+	// patch and defaults.
+	Operations []string `json:"operations,omitempty"`
+	// Subresources of Kinds; none means the resources themselves only.
+	Subresources []string `json:"subresources,omitempty"`
+	// Namespaces and ExcludedNamespaces are globs. A cluster-scoped object is in no
+	// namespace, except that a Namespace counts as being in itself.
+	Namespaces         []string              `json:"namespaces,omitempty"`
+	ExcludedNamespaces []string              `json:"excludedNamespaces,omitempty"`
+	NamespaceSelector  *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+	ObjectSelector     *metav1.LabelSelector `json:"objectSelector,omitempty"`
+	// Expand judges the Pod template of workload kinds as a Pod, too.
+	Expand Expand `json:"expand,omitempty"`
+}
+
+// Expand says what a finding about a workload's Pod template becomes.
+type Expand string
+
+const (
+	// ExpandNone does not look at Pod templates.
+	ExpandNone Expand = ""
+	// ExpandWarn warns when the workload is applied.
+	ExpandWarn Expand = "warn"
+	// ExpandDeny denies the workload.
+	ExpandDeny Expand = "deny"
+)
+
+// operationNames are the operations a policy may name.
+var operationNames = []string{"CREATE", "UPDATE", "DELETE", "CONNECT"}
+
+// matcher is a Match made ready: selectors parsed once.
+type matcher struct {
+	match             Match
+	namespaceSelector labels.Selector // nil = all
+	objectSelector    labels.Selector // nil = all
+}
+
+func newMatcher(match Match) (*matcher, error) {
+	m := &matcher{match: match}
+	for _, op := range match.Operations {
+		if !slices.Contains(operationNames, op) {
+			return nil, fmt.Errorf("operations: %q is not one of CREATE, UPDATE, DELETE, CONNECT", op)
+		}
+	}
+	for i, kind := range match.Kinds {
+		if kind.Kind == "" {
+			return nil, fmt.Errorf("kinds[%d]: kind is empty; write \"*\" for any", i)
+		}
+	}
+	for _, glob := range slices.Concat(match.Namespaces, match.ExcludedNamespaces) {
+		if _, err := path.Match(glob, ""); err != nil || glob == "" {
+			return nil, fmt.Errorf("namespaces: %q is not a glob", glob)
+		}
+	}
+	switch match.Expand {
+	case ExpandNone, ExpandWarn, ExpandDeny:
+	default:
+		return nil, fmt.Errorf("expand: %q is not warn or deny", match.Expand)
+	}
+	var err error
+	if m.namespaceSelector, err = selector("namespaceSelector", match.NamespaceSelector); err != nil {
+		return nil, err
+	}
+	if m.objectSelector, err = selector("objectSelector", match.ObjectSelector); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func selector(field string, in *metav1.LabelSelector) (labels.Selector, error) {
+	if in == nil || (len(in.MatchLabels) == 0 && len(in.MatchExpressions) == 0) {
+		return nil, nil
+	}
+	out, err := metav1.LabelSelectorAsSelector(in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", field, err)
+	}
+	return out, nil
+}
+
+// matchesKind compares with the kind of the parent resource.
+func (m *matcher) matchesKind(kind GroupVersionKind) bool {
+	if len(m.match.Kinds) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(m.match.Kinds, func(want GroupVersionKind) bool {
+		return (want.Group == "*" || want.Group == kind.Group) &&
+			(want.Kind == "*" || want.Kind == kind.Kind) &&
+			(want.Version == "" || want.Version == "*" || want.Version == kind.Version)
+	})
+}
+
+// matchesVerb checks operation and subresource for deny and warn.
+func (m *matcher) matchesVerb(r *Review) bool {
+	if r.SubResource != "" && !slices.Contains(m.match.Subresources, r.SubResource) {
+		return false
+	}
+	if len(m.match.Operations) == 0 {
+		return r.Operation == "CREATE" || r.Operation == "UPDATE"
+	}
+	return slices.Contains(m.match.Operations, r.Operation)
+}
+
+// mutates checks operation and subresource for patch and defaults: CREATE unless
+// the policy names UPDATE, never a subresource.
+func (m *matcher) mutates(r *Review) bool {
+	if r.SubResource != "" || r.object == nil {
+		return false
+	}
+	switch r.Operation {
+	case "CREATE":
+		return len(m.match.Operations) == 0 || slices.Contains(m.match.Operations, "CREATE")
+	case "UPDATE":
+		return slices.Contains(m.match.Operations, "UPDATE")
+	default:
+		return false
+	}
+}
+
+// matchesNamespace checks the namespace globs.
+func (m *matcher) matchesNamespace(r *Review) bool {
+	namespace := r.Namespace
+	if isNamespace(r) {
+		namespace = r.Name
+	}
+	in := func(globs []string) bool {
+		return slices.ContainsFunc(globs, func(glob string) bool {
+			ok, _ := path.Match(glob, namespace)
+			return ok && namespace != ""
+		})
+	}
+	return (len(m.match.Namespaces) == 0 || in(m.match.Namespaces)) && !in(m.match.ExcludedNamespaces)
+}
+
+// matchesObject checks objectSelector as the API server does: the object or the
+// old object matches.
+func (m *matcher) matchesObject(r *Review) bool {
+	if m.objectSelector == nil {
+		return true
+	}
+	for _, object := range []ast.Object{r.object, r.oldObject} {
+		if object != nil && m.objectSelector.Matches(labelsOf(object)) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchesNamespaceLabels checks namespaceSelector as the API server does: against
+// a Namespace's own labels on its writes; a cluster-scoped object always matches.
+// known is false when the labels are needed and the caller did not give them.
+func (m *matcher) matchesNamespaceLabels(r *Review, namespace ast.Object) (matches, known bool) {
+	switch {
+	case m.namespaceSelector == nil:
+		return true, true
+	case isNamespace(r) && r.object != nil:
+		return m.namespaceSelector.Matches(labelsOf(r.object)), true
+	case isNamespace(r) && r.oldObject != nil:
+		return m.namespaceSelector.Matches(labelsOf(r.oldObject)), true
+	case r.Namespace == "" && !isNamespace(r):
+		return true, true
+	case namespace == nil:
+		return false, false
+	default:
+		return m.namespaceSelector.Matches(labelsOf(namespace)), true
+	}
+}
+
+func isNamespace(r *Review) bool {
+	return r.Resource.Group == "" && r.Resource.Resource == "namespaces"
+}
+
+func labelsOf(object ast.Object) labels.Set {
+	metadata, _ := lookup(object, "metadata").(ast.Object)
+	values, _ := lookup(metadata, "labels").(ast.Object)
+	set := labels.Set{}
+	if values == nil {
+		return set
+	}
+	values.Foreach(func(key, value *ast.Term) {
+		name, isName := key.Value.(ast.String)
+		text, isText := value.Value.(ast.String)
+		if isName && isText {
+			set[string(name)] = string(text)
+		}
+	})
+	return set
+}

@@ -1,0 +1,276 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// GroupVersionKind names a kind; the version may be empty where it does not matter.
+type GroupVersionKind struct {
+	Group   string `json:"group"`
+	Version string `json:"version,omitempty"`
+	Kind    string `json:"kind"`
+}
+
+// String prints Kind, or Kind.group outside the core group.
+func (k GroupVersionKind) String() string {
+	if k.Group == "" {
+		return k.Kind
+	}
+	return k.Kind + "." + k.Group
+}
+
+// Review is a decoded admission.k8s.io/v1 AdmissionReview. It is immutable.
+type Review struct {
+	// UID, Operation (CREATE, UPDATE, DELETE, CONNECT) and the others are the
+	// fields of the AdmissionRequest.
+	UID         string
+	Operation   string
+	Kind        GroupVersionKind // of the request; for a subresource it may be another than the resource's
+	Resource    GroupVersionResource
+	SubResource string
+	Name        string // may be empty when the API server generates it
+	Namespace   string // empty for cluster-scoped objects
+	Username    string
+	DryRun      bool
+
+	request   ast.Object
+	object    ast.Object // nil when null
+	oldObject ast.Object // nil when null
+}
+
+// GroupVersionResource names a resource.
+type GroupVersionResource struct {
+	Group    string `json:"group"`
+	Version  string `json:"version"`
+	Resource string `json:"resource"`
+}
+
+// ReviewError says why a review cannot be read, and how to answer it.
+type ReviewError struct {
+	// UID is the request's, when it could be read: then the answer is HTTP 200
+	// with allowed: false and Code in the status. Without one it is HTTP 400.
+	UID     string
+	Code    int
+	Message string
+}
+
+// Error is the message.
+func (e *ReviewError) Error() string { return e.Message }
+
+// DecodeReview reads an AdmissionReview. The error is a *ReviewError.
+func DecodeReview(body []byte) (*Review, error) {
+	term, err := decodeJSON(body)
+	if err != nil {
+		return nil, &ReviewError{
+			UID:     findUID(body),
+			Code:    http.StatusBadRequest,
+			Message: fmt.Sprintf("the AdmissionReview cannot be read: %v", err),
+		}
+	}
+	root, _ := term.Value.(ast.Object)
+	request, _ := lookup(root, "request").(ast.Object)
+	fail := func(format string, args ...any) (*Review, error) {
+		return nil, &ReviewError{
+			UID:     text(request, "uid"),
+			Code:    http.StatusBadRequest,
+			Message: fmt.Sprintf(format, args...),
+		}
+	}
+	switch {
+	case root == nil:
+		return fail("the body is no AdmissionReview: it is not a JSON object")
+	case text(root, "kind") != "AdmissionReview":
+		return fail("the body is of kind %q, not AdmissionReview", text(root, "kind"))
+	case text(root, "apiVersion") != "admission.k8s.io/v1":
+		return fail("the AdmissionReview has apiVersion %q; only admission.k8s.io/v1 is served", text(root, "apiVersion"))
+	case request == nil:
+		return fail("the AdmissionReview has no request")
+	}
+	review, err := newReview(request)
+	if err != nil {
+		return fail("the AdmissionReview cannot be used: %v", err)
+	}
+	return review, nil
+}
+
+// NewReview makes a review from an AdmissionRequest in JSON, for callers that ask
+// without an API server.
+func NewReview(request []byte) (*Review, error) {
+	term, err := decodeJSON(request)
+	if err != nil {
+		return nil, fmt.Errorf("reading the request: %w", err)
+	}
+	object, ok := term.Value.(ast.Object)
+	if !ok {
+		return nil, fmt.Errorf("reading the request: it is not a JSON object")
+	}
+	return newReview(object)
+}
+
+func newReview(request ast.Object) (*Review, error) {
+	kind, _ := lookup(request, "kind").(ast.Object)
+	resource, _ := lookup(request, "resource").(ast.Object)
+	userInfo, _ := lookup(request, "userInfo").(ast.Object)
+	dryRun, _ := lookup(request, "dryRun").(ast.Boolean)
+	r := &Review{
+		UID:         text(request, "uid"),
+		Operation:   text(request, "operation"),
+		Kind:        GroupVersionKind{text(kind, "group"), text(kind, "version"), text(kind, "kind")},
+		Resource:    GroupVersionResource{text(resource, "group"), text(resource, "version"), text(resource, "resource")},
+		SubResource: text(request, "subResource"),
+		Name:        text(request, "name"),
+		Namespace:   text(request, "namespace"),
+		Username:    text(userInfo, "username"),
+		DryRun:      bool(dryRun),
+		request:     request,
+	}
+	switch {
+	case r.UID == "":
+		return nil, fmt.Errorf("request.uid is empty")
+	case r.Kind.Kind == "":
+		return nil, fmt.Errorf("request.kind is empty")
+	case r.Resource.Resource == "":
+		return nil, fmt.Errorf("request.resource is empty")
+	}
+	switch r.Operation {
+	case "CREATE", "UPDATE", "DELETE", "CONNECT":
+	default:
+		return nil, fmt.Errorf("request.operation is %q, not one of CREATE, UPDATE, DELETE, CONNECT", r.Operation)
+	}
+	var err error
+	if r.object, err = nullableObject(request, "object"); err != nil {
+		return nil, err
+	}
+	if r.oldObject, err = nullableObject(request, "oldObject"); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Object is the object under review as JSON: nil where there is none (DELETE).
+func (r *Review) Object() (json.RawMessage, error) {
+	if r.object == nil {
+		return nil, nil
+	}
+	return encodeJSON(ast.NewTerm(r.object))
+}
+
+// withObject is the same review of another state of the object.
+func (r *Review) withObject(object ast.Object) *Review {
+	changed := *r
+	changed.object = object
+	changed.request = replaceKey(r.request, "object", ast.NewTerm(object))
+	return &changed
+}
+
+// displayName is the object's name, or its generateName: see input.name.
+func (r *Review) displayName() string {
+	if r.Name != "" {
+		return r.Name
+	}
+	metadata, _ := lookup(r.object, "metadata").(ast.Object)
+	if name := text(metadata, "name"); name != "" {
+		return name
+	}
+	return text(metadata, "generateName")
+}
+
+// onlyRemovesFinalizers is an UPDATE of an object under deletion that changes
+// nothing but takes finalizers away. Refusing one would keep the object forever.
+func (r *Review) onlyRemovesFinalizers() bool {
+	if r.Operation != "UPDATE" || r.object == nil || r.oldObject == nil {
+		return false
+	}
+	oldMeta, _ := lookup(r.oldObject, "metadata").(ast.Object)
+	newMeta, _ := lookup(r.object, "metadata").(ast.Object)
+	if oldMeta == nil || newMeta == nil || text(oldMeta, "deletionTimestamp") == "" {
+		return false
+	}
+	oldFinalizers, newFinalizers := texts(lookup(oldMeta, "finalizers")), texts(lookup(newMeta, "finalizers"))
+	if len(newFinalizers) >= len(oldFinalizers) {
+		return false
+	}
+	kept := map[string]bool{}
+	for _, name := range oldFinalizers {
+		kept[name] = true
+	}
+	for _, name := range newFinalizers {
+		if !kept[name] {
+			return false
+		}
+	}
+	// What the API server itself changes with every write says nothing about intent.
+	for _, field := range []string{"finalizers", "managedFields", "resourceVersion", "generation"} {
+		oldMeta, newMeta = removeKey(oldMeta, field), removeKey(newMeta, field)
+	}
+	before := replaceKey(r.oldObject, "metadata", ast.NewTerm(oldMeta))
+	after := replaceKey(r.object, "metadata", ast.NewTerm(newMeta))
+	return before.Compare(after) == 0
+}
+
+func nullableObject(request ast.Object, field string) (ast.Object, error) {
+	switch value := lookup(request, field).(type) {
+	case nil, ast.Null:
+		return nil, nil
+	case ast.Object:
+		return value, nil
+	default:
+		return nil, fmt.Errorf("request.%s is not an object", field)
+	}
+}
+
+// lookup is the value of a field: nil where object is nil or has none.
+func lookup(object ast.Object, field string) ast.Value {
+	if object == nil {
+		return nil
+	}
+	if term := object.Get(ast.InternedTerm(field)); term != nil {
+		return term.Value
+	}
+	return nil
+}
+
+// text is the string in a field: empty where there is none.
+func text(object ast.Object, field string) string {
+	value, _ := lookup(object, field).(ast.String)
+	return string(value)
+}
+
+// texts are the strings of a list.
+func texts(value ast.Value) []string {
+	array, ok := value.(*ast.Array)
+	if !ok {
+		return nil
+	}
+	var out []string
+	for i := range array.Len() {
+		if s, ok := array.Elem(i).Value.(ast.String); ok {
+			out = append(out, string(s))
+		}
+	}
+	return out
+}
+
+func replaceKey(object ast.Object, field string, value *ast.Term) ast.Object {
+	pairs := make([][2]*ast.Term, 0, object.Len()+1)
+	object.Foreach(func(key, old *ast.Term) {
+		if name, ok := key.Value.(ast.String); !ok || string(name) != field {
+			pairs = append(pairs, [2]*ast.Term{key, old})
+		}
+	})
+	return ast.NewObject(append(pairs, [2]*ast.Term{ast.InternedTerm(field), value})...)
+}
+
+func removeKey(object ast.Object, field string) ast.Object {
+	pairs := make([][2]*ast.Term, 0, object.Len())
+	object.Foreach(func(key, value *ast.Term) {
+		if name, ok := key.Value.(ast.String); !ok || string(name) != field {
+			pairs = append(pairs, [2]*ast.Term{key, value})
+		}
+	})
+	return ast.NewObject(pairs...)
+}

@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"path"
+	"slices"
+	"strings"
+)
+
+// FailurePolicy says what an error of a policy (not a denial) does to a request.
+type FailurePolicy string
+
+const (
+	// Fail denies the request. It is the default.
+	Fail FailurePolicy = "Fail"
+	// Ignore admits the request with a warning.
+	Ignore FailurePolicy = "Ignore"
+)
+
+// ScopeLevel is a level of the scope hierarchy, broadest first.
+type ScopeLevel string
+
+// The levels of the scope hierarchy.
+const (
+	Enterprise ScopeLevel = "enterprise"
+	Org        ScopeLevel = "org"
+	Team       ScopeLevel = "team"
+	User       ScopeLevel = "user"
+)
+
+// ScopeLevels lists the levels from the broadest to the narrowest.
+var ScopeLevels = []ScopeLevel{Enterprise, Org, Team, User}
+
+// Rank is the position of the level in the hierarchy: enterprise is 0. A level
+// that is not known ranks behind all others.
+func (l ScopeLevel) Rank() int {
+	if i := slices.Index(ScopeLevels, l); i >= 0 {
+		return i
+	}
+	return len(ScopeLevels)
+}
+
+// Scope is the place of a source in the scope hierarchy.
+type Scope struct {
+	Level      ScopeLevel `json:"level"`
+	Name       string     `json:"name,omitempty"`
+	Parent     string     `json:"parent,omitempty"`
+	Namespaces []string   `json:"namespaces,omitempty"`
+}
+
+// Source is one source of policy at one revision.
+type Source struct {
+	// Name is the PolicySource's name, or the folder's base name.
+	Name string
+	// Revision is what the source calls this state: a commit or a digest. When
+	// empty, Compile uses Digest.
+	Revision string
+	// Files maps slash-separated relative paths to contents.
+	Files map[string]string
+	// FailurePolicy defaults to Fail.
+	FailurePolicy FailurePolicy
+	// Scope defaults to the level enterprise.
+	Scope Scope
+	// Parameters is a JSON object, handed to policies as input.parameters.
+	Parameters []byte
+}
+
+// Digest is "sha256:" and the hex SHA-256 over the sorted paths and contents,
+// each preceded by its length, so that no two sets of files share it.
+func (s Source) Digest() string {
+	h := sha256.New()
+	write := func(text string) {
+		var length [8]byte
+		binary.BigEndian.PutUint64(length[:], uint64(len(text)))
+		h.Write(length[:])
+		h.Write([]byte(text))
+	}
+	for _, name := range sortedKeys(s.Files) {
+		write(name)
+		write(s.Files[name])
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// ShortRevision is what messages print: the last part of the revision
+// ("main@sha1:<hex>" and "sha256:<hex>" give the hex), at most 12 characters.
+func ShortRevision(revision string) string {
+	short := revision[strings.LastIndexAny(revision, ":@")+1:]
+	return short[:min(12, len(short))]
+}
+
+// fileClass says what the loader does with a file of a source.
+type fileClass int
+
+const (
+	fileIgnored fileClass = iota
+	fileRego
+	fileTest
+	fileData
+)
+
+// classify follows the file names of OPA bundles: modules end in .rego, their
+// tests in _test.rego, data is in files named data.yaml, data.yml or data.json.
+func classify(name string) fileClass {
+	switch base := path.Base(name); {
+	case strings.HasSuffix(base, "_test.rego"):
+		return fileTest
+	case strings.HasSuffix(base, ".rego"):
+		return fileRego
+	case base == "data.yaml", base == "data.yml", base == "data.json":
+		return fileData
+	default:
+		return fileIgnored
+	}
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
