@@ -136,17 +136,14 @@ func parseModule(name, text string) (*ast.Module, CompileErrors) {
 	options := ast.ParserOptions{ProcessAnnotation: true, RegoVersion: ast.RegoV1}
 	module, errV1 := ast.ParseModuleWithOpts(name, text, options)
 	if errV1 == nil {
-		if module == nil {
-			return nil, CompileErrors{{File: name, Message: "the file is empty: a module starts with `package`"}}
-		}
 		return module, nil
 	}
 	options.RegoVersion = ast.RegoV0
 	module, errV0 := ast.ParseModuleWithOpts(name, text, options)
 	switch {
-	case errV0 == nil && module != nil:
+	case errV0 == nil:
 		return module, nil
-	case errV0 != nil && !strings.Contains(text, "import rego.v1") && strings.Contains(text, "import future.keywords"):
+	case !strings.Contains(text, "import rego.v1") && strings.Contains(text, "import future.keywords"):
 		return nil, compileErrors(errV0)
 	default:
 		return nil, compileErrors(errV1)
@@ -333,11 +330,11 @@ func clockCalls(module *ast.Module) CompileErrors {
 	return errs
 }
 
-// dropTwinErrors removes what OPA says twice, once for a rule and once for its twin.
+// dropTwinErrors removes what OPA says of a twin: it says the same of the rule.
 func dropTwinErrors(errs CompileErrors) CompileErrors {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(errs, func(err CompileError) bool {
-		key := err.Error()
+		key := strings.ReplaceAll(err.Error(), twinPrefix, "")
 		duplicate := seen[key]
 		seen[key] = true
 		return duplicate
