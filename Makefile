@@ -48,7 +48,7 @@ bench: ## Run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./policies/...
 
 .PHONY: lint
-lint: lint-go lint-rego lint-generated ## Check format, code and generated files
+lint: lint-go lint-rego lint-manifests lint-generated ## Check format, code, manifests and generated files
 
 .PHONY: lint-go
 lint-go: deps
@@ -60,6 +60,10 @@ lint-go: deps
 .PHONY: lint-rego
 lint-rego: deps
 	@$(call sources,$(REGO_FILES)) | xargs -0 --no-run-if-empty $(TOOL) opa fmt --fail --diff
+
+.PHONY: lint-manifests
+lint-manifests:
+	$(TOOL) kustomize build config/default >/dev/null
 
 # Generates in a copy, so that a check never changes the tree it checks.
 .PHONY: lint-generated
