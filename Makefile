@@ -19,8 +19,8 @@ GO_FILES := '*.go'
 # testdata may hold Rego that is wrong on purpose, or of other authors.
 REGO_FILES := '*.rego' ':!:*testdata*'
 
-# Packages of Debian's that the targets need, as command:package.
-DEPS := git:git gcc:gcc
+# Commands that the targets need, each with the Debian packages that bring it.
+DEPS := git:git gcc:gcc,libc6-dev
 
 .PHONY: help
 help: ## Show this list
@@ -99,7 +99,7 @@ cluster-down: ## Stop it
 deps: ## Install the system packages that are missing
 	@command -v go >/dev/null || { echo "Go is missing; the version that is needed is in go.mod" >&2; exit 1; }
 	@missing=""; \
-	for dep in $(DEPS); do command -v "$${dep%%:*}" >/dev/null || missing="$$missing $${dep##*:}"; done; \
+	for dep in $(DEPS); do command -v "$${dep%%:*}" >/dev/null || { packages=$${dep##*:}; missing="$$missing $${packages//,/ }"; }; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  export DEBIAN_FRONTEND=noninteractive; \
