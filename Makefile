@@ -1,7 +1,7 @@
 # One entry point for people and for CI. Every target works without a terminal
 # and may be run again at any time.
 
-SHELL := /bin/bash
+SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
