@@ -96,3 +96,23 @@ deny contains msg if {
 		}
 	}
 }
+
+func TestScopeNamespacesBoundAllPolicies(t *testing.T) {
+	const node = `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"}}`
+	for _, c := range []struct {
+		namespaces []string
+		object     string
+		want       bool
+	}{
+		{nil, pod, true},
+		{nil, node, true},
+		{[]string{"*"}, node, true},
+		{[]string{"sh*"}, pod, true},
+		{[]string{"team-a"}, pod, false},
+		{[]string{"sh*"}, node, false},
+	} {
+		set := compileSource(t, Source{Name: "s", Scope: Scope{Namespaces: c.namespaces}, Files: one("package p\ndeny contains \"x\"")})
+		decision := snapshotOf(set).Validate(t.Context(), makeReview(t, c.object), Options{})
+		require.Equal(t, c.want, !decision.Allowed(), "%v", c)
+	}
+}
