@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"time"
@@ -83,7 +82,7 @@ func (l DecisionLog) write(ctx context.Context, entry, uid string, review *engin
 			slog.String("resource", review.Resource.Resource),
 			slog.String("subresource", review.SubResource),
 			slog.String("namespace", review.Namespace),
-			slog.String("name", displayName(review)),
+			slog.String("name", review.DisplayName()),
 			slog.String("user", review.Username),
 			slog.Bool("dryRun", review.DryRun),
 		)
@@ -125,26 +124,4 @@ func loggedFindings(findings []engine.Finding) []loggedFinding {
 		out = append(out, logged)
 	}
 	return out
-}
-
-// displayName is the object's name or generateName. It decodes the object only
-// where the request has no name.
-func displayName(review *engine.Review) string {
-	if review.Name != "" {
-		return review.Name
-	}
-	object, err := review.Object()
-	if err != nil || object == nil {
-		return ""
-	}
-	var partial struct {
-		Metadata struct{ Name, GenerateName string }
-	}
-	if json.Unmarshal(object, &partial) != nil {
-		return ""
-	}
-	if partial.Metadata.Name != "" {
-		return partial.Metadata.Name
-	}
-	return partial.Metadata.GenerateName
 }

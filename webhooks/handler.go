@@ -34,10 +34,12 @@ type Snapshots interface {
 type HandlerOptions struct {
 	Snapshots  Snapshots
 	Namespaces NamespaceGetter
-	Products   []Product
-	Metrics    *Metrics
-	Decisions  DecisionLog
-	Logger     *slog.Logger
+	// Cluster is what policies with `requires` read, as it is now; nil is nothing.
+	Cluster   func() *engine.ClusterData
+	Products  []Product
+	Metrics   *Metrics
+	Decisions DecisionLog
+	Logger    *slog.Logger
 	// MaxReviewBytes is the largest body that is judged; DefaultMaxReviewBytes if 0.
 	MaxReviewBytes int64
 	// MaxBytesInFlight bounds the bodies of all requests together; four times
@@ -50,6 +52,7 @@ type Handler struct {
 	entries    map[string]*entry // by path
 	current    func() Decider    // nil = not loaded
 	namespaces NamespaceGetter
+	cluster    func() *engine.ClusterData
 	metrics    *Metrics
 	decisions  DecisionLog
 	logger     *slog.Logger
@@ -79,6 +82,7 @@ func NewHandler(options HandlerOptions) (*Handler, error) {
 	h := &Handler{
 		entries:    map[string]*entry{},
 		namespaces: options.Namespaces,
+		cluster:    options.Cluster,
 		metrics:    options.Metrics,
 		decisions:  options.Decisions,
 		logger:     options.Logger,
@@ -246,6 +250,9 @@ func (h *Handler) prepare(ctx context.Context, review *engine.Review, policy eng
 	decider := h.current()
 	if decider == nil {
 		return nil, options, errNotLoaded
+	}
+	if h.cluster != nil {
+		options.Cluster = h.cluster()
 	}
 	if review.Namespace == "" || isNamespace(review) {
 		return decider, options, nil

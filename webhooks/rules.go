@@ -15,17 +15,6 @@ const anything = "*"
 // operationOrder is how operations are written in a rule.
 var operationOrder = []string{"CREATE", "UPDATE", "DELETE", "CONNECT"}
 
-// workloads are the kinds whose Pod templates engine.Match.Expand judges.
-var workloads = []engine.Resource{
-	{Group: "apps", Version: "v1", Kind: "Deployment", Name: "deployments", Namespaced: true},
-	{Group: "apps", Version: "v1", Kind: "ReplicaSet", Name: "replicasets", Namespaced: true},
-	{Group: "apps", Version: "v1", Kind: "StatefulSet", Name: "statefulsets", Namespaced: true},
-	{Group: "apps", Version: "v1", Kind: "DaemonSet", Name: "daemonsets", Namespaced: true},
-	{Group: "batch", Version: "v1", Kind: "Job", Name: "jobs", Namespaced: true},
-	{Group: "batch", Version: "v1", Kind: "CronJob", Name: "cronjobs", Namespaced: true},
-	{Group: "", Version: "v1", Kind: "ReplicationController", Name: "replicationcontrollers", Namespaced: true},
-}
-
 // target is one resource, or subresource, that an entry is called for.
 type target struct {
 	group, version, resource string
@@ -89,11 +78,9 @@ func validatingRules(policies []engine.PolicyInfo, resources *engine.Resources) 
 				wanted.add(sub, operations)
 			}
 		}
-		if match.Expand != engine.ExpandNone && namesPods(match.Kinds) {
-			for _, workload := range workloads {
-				for _, t := range resourceTargets(workload, versions) {
-					wanted.add(t, only(operations, "CREATE", "UPDATE"))
-				}
+		if match.Expands() {
+			for _, t := range targets(engine.WorkloadKinds(), resources, versions) {
+				wanted.add(t, only(operations, "CREATE", "UPDATE"))
 			}
 		}
 	}
@@ -140,13 +127,6 @@ func resourceTargets(resource engine.Resource, versions versionTable) []target {
 		out = append(out, target{resource.Group, version, resource.Name, scope})
 	}
 	return out
-}
-
-// namesPods says whether a match without workload kinds covers Pods.
-func namesPods(kinds []engine.GroupVersionKind) bool {
-	return len(kinds) == 0 || slices.ContainsFunc(kinds, func(kind engine.GroupVersionKind) bool {
-		return (kind.Group == "" || kind.Group == anything) && (kind.Kind == "Pod" || kind.Kind == anything)
-	})
 }
 
 // rules groups the targets into few rules, always in the same order, so that

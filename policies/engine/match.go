@@ -102,9 +102,27 @@ func (m *matcher) matchesKind(kind GroupVersionKind) bool {
 		return true
 	}
 	return slices.ContainsFunc(m.match.Kinds, func(want GroupVersionKind) bool {
-		return (want.Group == "*" || want.Group == kind.Group) &&
-			(want.Kind == "*" || want.Kind == kind.Kind) &&
-			(want.Version == "" || want.Version == "*" || want.Version == kind.Version)
+		return want.names(kind) && (want.Version == "" || want.Version == "*" || want.Version == kind.Version)
+	})
+}
+
+// namesKind is matchesKind without the version.
+func (m *matcher) namesKind(kind GroupVersionKind) bool {
+	if len(m.match.Kinds) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(m.match.Kinds, func(want GroupVersionKind) bool { return want.names(kind) })
+}
+
+// names compares group and kind, in which k may have "*".
+func (k GroupVersionKind) names(kind GroupVersionKind) bool {
+	return (k.Group == "*" || k.Group == kind.Group) && (k.Kind == "*" || k.Kind == kind.Kind)
+}
+
+// hasWildcard says that the policy may match kinds that it does not name.
+func (m *matcher) hasWildcard() bool {
+	return len(m.match.Kinds) == 0 || slices.ContainsFunc(m.match.Kinds, func(want GroupVersionKind) bool {
+		return want.Group == "*" || want.Kind == "*"
 	})
 }
 

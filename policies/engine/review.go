@@ -167,8 +167,8 @@ func (r *Review) withObject(object ast.Object) *Review {
 	return &changed
 }
 
-// displayName is the object's name, or its generateName: see input.name.
-func (r *Review) displayName() string {
+// DisplayName is the object's name, or its generateName: see input.name.
+func (r *Review) DisplayName() string {
 	if r.Name != "" {
 		return r.Name
 	}

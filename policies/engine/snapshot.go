@@ -1,9 +1,29 @@
 package engine
 
 import (
-	"context"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
 	"time"
 )
+
+// Options are what a caller knows beside the review.
+type Options struct {
+	// FailurePolicy asks only the policies of sources with that failure policy, as
+	// each webhook entry does; empty asks all.
+	FailurePolicy FailurePolicy
+	// Namespace is the Namespace object in JSON of the review's namespace.
+	Namespace []byte
+	// Now is the time that policies with `clock: true` see; zero is the present.
+	Now time.Time
+	// Cluster holds the objects that policies read by `requires`; nil is none.
+	Cluster *ClusterData
+	// Offline makes a policy that cannot be asked, because the caller lacks
+	// cluster objects, undecided instead of an error.
+	Offline bool
+}
 
 // PolicyInfo describes one policy of a snapshot.
 type PolicyInfo struct {
@@ -19,57 +39,107 @@ type PolicyInfo struct {
 	Location           Location
 }
 
-// Enforcement says what the verdicts of a policy do.
-type Enforcement string
-
-// The enforcements, strictest first.
-const (
-	EnforceDeny  Enforcement = "deny"
-	EnforceWarn  Enforcement = "warn"
-	EnforceAudit Enforcement = "audit"
-)
-
-// Options are what a caller knows beside the review.
-type Options struct {
-	// FailurePolicy asks only the policies of sources with that failure policy, as
-	// each webhook entry does; empty asks all.
-	FailurePolicy FailurePolicy
-	// Namespace is the Namespace object in JSON of the review's namespace.
-	Namespace []byte
-	// Now is the time that policies with `clock: true` see.
-	Now time.Time
-	// Offline makes a policy that cannot be asked, because the caller lacks
-	// cluster objects, undecided instead of an error.
-	Offline bool
+// Snapshot is an immutable set of compiled sources.
+type Snapshot struct {
+	resources *Resources
+	policies  []*policy // by scope, source, package
+	byKind    map[GroupVersionKind][]*policy
+	anyKind   []*policy // those that match kinds which byKind does not list
+	digest    string
 }
 
-// PolicySet is one compiled source. It is immutable.
-type PolicySet struct{}
+// NewSnapshot combines compiled sources; it is cheap. Policies are asked in the
+// order of scope (broadest first), source and package.
+func NewSnapshot(resources *Resources, sets ...*PolicySet) *Snapshot {
+	s := &Snapshot{resources: resources, byKind: map[GroupVersionKind][]*policy{}}
+	for _, set := range sets {
+		s.policies = append(s.policies, set.policies...)
+	}
+	slices.SortFunc(s.policies, func(a, b *policy) int {
+		return cmp.Or(
+			cmp.Compare(a.set.source.Scope.Level.Rank(), b.set.source.Scope.Level.Rank()),
+			cmp.Compare(a.set.source.Name, b.set.source.Name),
+			cmp.Compare(a.name, b.name),
+		)
+	})
+	s.digest = digestOf(sets)
+	s.index()
+	return s
+}
 
-// Compile compiles a source. The error is CompileErrors.
-func Compile(source Source) (*PolicySet, error) { return nil, nil }
+// index lists, for each kind that a policy names, the policies to ask.
+func (s *Snapshot) index() {
+	for _, p := range s.policies {
+		for _, kind := range p.matcher.match.Kinds {
+			s.byKind[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}] = nil
+		}
+	}
+	for kind := range s.byKind {
+		for _, p := range s.policies {
+			if p.matcher.namesKind(kind) {
+				s.byKind[kind] = append(s.byKind[kind], p)
+			}
+		}
+	}
+	for _, p := range s.policies {
+		if p.matcher.hasWildcard() {
+			s.anyKind = append(s.anyKind, p)
+		}
+	}
+}
 
-// Snapshot is an immutable set of compiled sources.
-type Snapshot struct{}
-
-// NewSnapshot combines compiled sources; it is cheap.
-func NewSnapshot(resources *Resources, sets ...*PolicySet) *Snapshot { return nil }
+// candidates are the policies that may match a kind.
+func (s *Snapshot) candidates(kind GroupVersionKind) []*policy {
+	if policies, ok := s.byKind[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]; ok {
+		return policies
+	}
+	return s.anyKind
+}
 
 // Digest identifies the policies and settings: equal digests decide alike.
-func (s *Snapshot) Digest() string { return "" }
+func (s *Snapshot) Digest() string { return s.digest }
 
 // Resources is the table of kinds the snapshot was made with.
-func (s *Snapshot) Resources() *Resources { return nil }
+func (s *Snapshot) Resources() *Resources { return s.resources }
 
 // Policies lists the policies by scope, source and package.
-func (s *Snapshot) Policies() []PolicyInfo { return nil }
-
-// Validate decides by deny and warn.
-func (s *Snapshot) Validate(ctx context.Context, review *Review, options Options) *Decision {
-	return nil
+func (s *Snapshot) Policies() []PolicyInfo {
+	infos := make([]PolicyInfo, len(s.policies))
+	for i, p := range s.policies {
+		infos[i] = PolicyInfo{
+			Package:       p.name,
+			Title:         p.meta.title,
+			Source:        p.set.source.Name,
+			FailurePolicy: p.set.source.FailurePolicy,
+			Enforcement:   p.meta.enforcement,
+			Match:         p.matcher.match,
+			Validates:     p.validate != nil,
+			Mutates:       p.mutate != nil,
+			Location:      p.location,
+		}
+	}
+	return infos
 }
 
-// Mutate applies patch and defaults until nothing changes.
-func (s *Snapshot) Mutate(ctx context.Context, review *Review, options Options) *Mutation {
-	return nil
+// digestOf covers all of the sources that decides: files, settings, names.
+func digestOf(sets []*PolicySet) string {
+	type identity struct {
+		Name, Digest  string
+		Revision      string
+		FailurePolicy FailurePolicy
+		Scope         Scope
+		Parameters    string
+	}
+	identities := make([]identity, len(sets))
+	for i, set := range sets {
+		source := set.source
+		identities[i] = identity{source.Name, set.digest, source.Revision, source.FailurePolicy, source.Scope, string(source.Parameters)}
+	}
+	slices.SortFunc(identities, func(a, b identity) int { return cmp.Compare(a.Name, b.Name) })
+	text, err := json.Marshal(identities)
+	if err != nil {
+		panic("a list of strings always has JSON: " + err.Error())
+	}
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }

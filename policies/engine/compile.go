@@ -1,0 +1,363 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"sigs.k8s.io/yaml"
+)
+
+// PolicySet is one compiled source. It is immutable.
+type PolicySet struct {
+	source     Source
+	digest     string
+	compiler   *ast.Compiler
+	data       ast.Object
+	parameters *ast.Term
+	scope      *ast.Term
+	policies   []*policy
+	rules      int
+}
+
+// policy is one package with entry points.
+type policy struct {
+	set     *PolicySet
+	name    string // the package, without "data."
+	meta    metadata
+	matcher *matcher
+	twins   *twins
+	// lines holds, per file, the rules by their first line, to place errors.
+	lines map[string][]ruleLine
+	// validate and mutate are nil where the package has no such entry points.
+	validate, mutate *query
+	location         Location
+}
+
+type ruleLine struct {
+	line int
+	name string
+}
+
+// Name is the name of the source.
+func (s *PolicySet) Name() string { return s.source.Name }
+
+// Digest is the digest of the source's files.
+func (s *PolicySet) Digest() string { return s.digest }
+
+// Policies counts the packages with entry points.
+func (s *PolicySet) Policies() int { return len(s.policies) }
+
+// Rules counts the rules of all packages.
+func (s *PolicySet) Rules() int { return s.rules }
+
+// Requires lists the kinds of cluster objects that the policies read.
+func (s *PolicySet) Requires() []GroupVersionKind {
+	var kinds []GroupVersionKind
+	for _, p := range s.policies {
+		kinds = append(kinds, p.meta.requires...)
+	}
+	return kinds
+}
+
+// Compile compiles a source. The error is CompileErrors: all that is wrong, by
+// file and line.
+func Compile(source Source) (*PolicySet, error) {
+	if source.FailurePolicy == "" {
+		source.FailurePolicy = Fail
+	}
+	if source.Scope.Level == "" {
+		source.Scope.Level = Enterprise
+	}
+	set := &PolicySet{source: source, digest: source.Digest(), data: ast.NewObject()}
+	if set.source.Revision == "" {
+		set.source.Revision = set.digest
+	}
+	set.scope = ast.ObjectTerm(
+		ast.Item(ast.InternedTerm("level"), ast.InternedTerm(string(source.Scope.Level))),
+		ast.Item(ast.InternedTerm("name"), ast.InternedTerm(source.Scope.Name)),
+	)
+	if err := set.readParameters(); err != nil {
+		return nil, CompileErrors{{Message: err.Error()}}
+	}
+	modules, errs := set.readFiles()
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	if errs := set.build(modules); len(errs) > 0 {
+		return nil, errs
+	}
+	return set, nil
+}
+
+func (s *PolicySet) readParameters() error {
+	s.parameters = ast.ObjectTerm()
+	if len(s.source.Parameters) == 0 {
+		return nil
+	}
+	term, err := decodeJSON(s.source.Parameters)
+	if err != nil {
+		return fmt.Errorf("parameters: %w", err)
+	}
+	if _, ok := term.Value.(ast.Object); !ok {
+		return fmt.Errorf("parameters: not an object")
+	}
+	s.parameters = term
+	return nil
+}
+
+// readFiles parses the modules, by path, and merges the data files.
+func (s *PolicySet) readFiles() ([]*ast.Module, CompileErrors) {
+	var modules []*ast.Module
+	var errs CompileErrors
+	for _, name := range sortedKeys(s.source.Files) {
+		switch classify(name) {
+		case fileRego:
+			module, moduleErrs := parseModule(name, s.source.Files[name])
+			errs = append(errs, moduleErrs...)
+			if module != nil {
+				modules = append(modules, module)
+				s.rules += len(module.Rules)
+			}
+		case fileData:
+			if err := s.readData(name, s.source.Files[name]); err != nil {
+				errs = append(errs, CompileError{File: name, Message: err.Error()})
+			}
+		}
+	}
+	return modules, errs
+}
+
+// parseModule reads Rego v1, else v0. A module that is neither shows the errors of
+// the version it declares by its imports, else v1's.
+func parseModule(name, text string) (*ast.Module, CompileErrors) {
+	options := ast.ParserOptions{ProcessAnnotation: true, RegoVersion: ast.RegoV1}
+	module, errV1 := ast.ParseModuleWithOpts(name, text, options)
+	if errV1 == nil {
+		if module == nil {
+			return nil, CompileErrors{{File: name, Message: "the file is empty: a module starts with `package`"}}
+		}
+		return module, nil
+	}
+	options.RegoVersion = ast.RegoV0
+	module, errV0 := ast.ParseModuleWithOpts(name, text, options)
+	switch {
+	case errV0 == nil && module != nil:
+		return module, nil
+	case errV0 != nil && !strings.Contains(text, "import rego.v1") && strings.Contains(text, "import future.keywords"):
+		return nil, compileErrors(errV0)
+	default:
+		return nil, compileErrors(errV1)
+	}
+}
+
+// readData puts a data file at its folder's place under data.
+func (s *PolicySet) readData(name, text string) error {
+	asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
+	if err != nil {
+		return fmt.Errorf("reading data: %w", err)
+	}
+	term, err := decodeJSON(asJSON)
+	if err != nil {
+		return fmt.Errorf("reading data: %w", err)
+	}
+	if _, ok := term.Value.(ast.Object); !ok {
+		return fmt.Errorf("data files hold an object at the top")
+	}
+	folders := strings.Split(name, "/")
+	for _, folder := range slices.Backward(folders[:len(folders)-1]) {
+		term = ast.ObjectTerm(ast.Item(ast.StringTerm(folder), term))
+	}
+	for _, reserved := range []string{"cluster", "lintel"} {
+		if lookup(term.Value.(ast.Object), reserved) != nil {
+			return fmt.Errorf("data.%s is reserved; use another key", reserved)
+		}
+	}
+	merged, ok := s.data.Merge(term.Value.(ast.Object))
+	if !ok {
+		return fmt.Errorf("sets a value that another data file sets, too")
+	}
+	s.data = merged
+	return nil
+}
+
+// build adds the twins, compiles everything and prepares the policies' queries.
+func (s *PolicySet) build(modules []*ast.Module) CompileErrors {
+	var errs CompileErrors
+	packages := map[string][]*ast.Module{}
+	byFile := map[string]*ast.Module{}
+	for _, module := range modules {
+		name := strings.TrimPrefix(module.Package.Path.String(), "data.")
+		packages[name] = append(packages[name], module)
+		byFile[module.Package.Location.File] = module
+	}
+	for _, name := range sortedKeys(packages) {
+		p, err := s.newPolicy(name, packages[name])
+		errs = append(errs, err...)
+		if p != nil {
+			s.policies = append(s.policies, p)
+		}
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	s.compiler = ast.NewCompiler().WithCapabilities(capabilities()).
+		WithPathConflictsCheck(func(path []string) (bool, error) {
+			return s.hasData(path), nil
+		})
+	s.compiler.Compile(byFile)
+	if s.compiler.Failed() {
+		for _, err := range compileErrors(s.compiler.Errors) {
+			errs = append(errs, explainBuiltin(err))
+		}
+		return dropTwinErrors(errs)
+	}
+	for _, p := range s.policies {
+		if err := p.prepare(s.compiler); err != nil {
+			errs = append(errs, compileErrors(err)...)
+		}
+	}
+	return errs
+}
+
+func (s *PolicySet) hasData(path []string) bool {
+	view := &dataView{root: s.data}
+	_, err := view.Read(context.Background(), view, path)
+	return err == nil
+}
+
+// newPolicy reads one package: its metadata, and its twins when it has entry
+// points. Libraries give nil.
+func (s *PolicySet) newPolicy(name string, modules []*ast.Module) (*policy, CompileErrors) {
+	var errs CompileErrors
+	p := &policy{set: s, name: name, lines: map[string][]ruleLine{}, location: locationOf(modules[0].Package.Location)}
+	for _, module := range modules {
+		for _, annotations := range module.Annotations {
+			if annotations.Scope != "package" {
+				if _, ok := annotations.Custom["match"]; ok {
+					errs = append(errs, errorAt(annotations.Location, "match is read from the METADATA of the package only, not of a %s; move it above `package %s`", annotations.Scope, name))
+				}
+				continue
+			}
+			if err := p.meta.merge(annotations); err != nil {
+				errs = append(errs, errorAt(annotations.Location, "METADATA: %v", err))
+			}
+		}
+	}
+	for _, module := range modules {
+		if p.meta.clock {
+			break
+		}
+		errs = append(errs, clockCalls(module)...)
+	}
+	for _, module := range modules {
+		file := module.Package.Location.File
+		for _, rule := range module.Rules {
+			p.lines[file] = append(p.lines[file], ruleLine{rule.Location.Row, rule.Head.Ref().String()})
+		}
+	}
+	var twinErrs CompileErrors
+	p.twins, twinErrs = addTwins(modules)
+	if errs = append(errs, twinErrs...); len(errs) > 0 {
+		return nil, errs
+	}
+	if len(p.twins.rules) == 0 {
+		if p.meta.match != nil {
+			return nil, CompileErrors{errorAt(p.meta.matchLocation, "package %s has a match but none of deny, warn, patch, defaults: nothing would ever be asked", name)}
+		}
+		return nil, nil
+	}
+	if err := p.settle(); err != nil {
+		return nil, CompileErrors{errorAt(p.meta.matchLocation, "METADATA: custom.match: %v", err)}
+	}
+	return p, nil
+}
+
+// settle fills in what the metadata leaves open.
+func (p *policy) settle() error {
+	match := Match{}
+	if p.meta.match != nil {
+		match = *p.meta.match
+	}
+	if p.meta.enforcement == "" {
+		p.meta.enforcement = EnforceDeny
+	}
+	if p.meta.timeout == 0 {
+		p.meta.timeout = DefaultTimeout
+	}
+	var err error
+	p.matcher, err = newMatcher(match)
+	return err
+}
+
+// prepare compiles the two queries of the policy.
+func (p *policy) prepare(compiler *ast.Compiler) error {
+	has := map[string]bool{}
+	for _, rule := range p.twins.rules {
+		has[rule.entry] = true
+	}
+	root := "data." + p.name
+	set := func(entry string) string {
+		if has[entry] {
+			return root + "." + twinPrefix + entry
+		}
+		return "set()"
+	}
+	var err error
+	if has[entryDeny] || has[entryWarn] {
+		if p.validate, err = newQuery(compiler, set(entryDeny), set(entryWarn)); err != nil {
+			return err
+		}
+	}
+	if has[entryPatch] || has[entryDefaults] {
+		defaults := "set()"
+		if has[entryDefaults] {
+			defaults = "{v | v := " + root + "." + entryDefaults + "}"
+		}
+		p.mutate, err = newQuery(compiler, set(entryPatch), defaults)
+	}
+	return err
+}
+
+// clockCalls finds the calls that need `clock: true`.
+func clockCalls(module *ast.Module) CompileErrors {
+	var errs CompileErrors
+	ast.WalkRefs(module, func(ref ast.Ref) bool {
+		if ref.String() == clockBuiltin {
+			errs = append(errs, errorAt(ref[0].Location, "%s needs `clock: true` under custom in the METADATA of the package", clockBuiltin))
+		}
+		return false
+	})
+	return errs
+}
+
+// dropTwinErrors removes what OPA says twice, once for a rule and once for its twin.
+func dropTwinErrors(errs CompileErrors) CompileErrors {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(errs, func(err CompileError) bool {
+		key := err.Error()
+		duplicate := seen[key]
+		seen[key] = true
+		return duplicate
+	})
+}
+
+// ruleAt is the name of the rule that stands at a place: "" where none does.
+func (p *policy) ruleAt(loc Location) string {
+	name := ""
+	for _, rule := range p.lines[loc.File] {
+		if rule.line <= loc.Line {
+			name = rule.name
+		}
+	}
+	return name
+}
+
+func locationOf(loc *ast.Location) Location {
+	if loc == nil {
+		return Location{}
+	}
+	return Location{loc.File, loc.Row}
+}

@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// podTemplates are the workload kinds that `expand` knows, with the path of their
+// Pod template.
+var podTemplates = map[GroupVersionKind][]string{
+	{Group: "", Kind: "ReplicationController"}: {"spec", "template"},
+	{Group: "apps", Kind: "Deployment"}:        {"spec", "template"},
+	{Group: "apps", Kind: "ReplicaSet"}:        {"spec", "template"},
+	{Group: "apps", Kind: "StatefulSet"}:       {"spec", "template"},
+	{Group: "apps", Kind: "DaemonSet"}:         {"spec", "template"},
+	{Group: "batch", Kind: "Job"}:              {"spec", "template"},
+	{Group: "batch", Kind: "CronJob"}:          {"spec", "jobTemplate", "spec", "template"},
+}
+
+// WorkloadKinds are the kinds whose Pod template `expand` judges.
+func WorkloadKinds() []GroupVersionKind {
+	var kinds []GroupVersionKind
+	for kind := range podTemplates {
+		kinds = append(kinds, kind)
+	}
+	return kinds
+}
+
+var podKind = GroupVersionKind{Version: "v1", Kind: "Pod"}
+
+// Expands says whether the match asks for the Pod templates of workload kinds.
+func (m Match) Expands() bool {
+	return m.Expand != ExpandNone && (&matcher{match: m}).matchesKind(podKind)
+}
+
+// validateTemplate judges the Pod that a workload would create by the policies
+// that ask for it.
+func (s *Snapshot) validateTemplate(ctx context.Context, e *evaluation, decision *Decision) {
+	pod := podReview(e.review)
+	if pod == nil {
+		return
+	}
+	template := e.with(pod)
+	for _, p := range s.candidates(podKind) {
+		if p.validate == nil || !p.asked(e.options) || !p.matcher.match.Expands() {
+			continue
+		}
+		found := &Decision{}
+		p.validateOne(ctx, s, template, found)
+		if p.matcher.match.Expand == ExpandWarn {
+			found.Warnings = append(found.Warnings, found.Denials...)
+			found.Denials = nil
+		}
+		decision.add(found, "Pod template: ")
+	}
+}
+
+// add takes over the findings of another decision, with a prefix to their words.
+func (d *Decision) add(other *Decision, prefix string) {
+	prefixed := func(findings []Finding) []Finding {
+		for i := range findings {
+			findings[i].Words = prefix + findings[i].Words
+		}
+		return findings
+	}
+	d.Denials = append(d.Denials, prefixed(other.Denials)...)
+	d.Warnings = append(d.Warnings, prefixed(other.Warnings)...)
+	d.Audits = append(d.Audits, prefixed(other.Audits)...)
+	d.Undecided = append(d.Undecided, other.Undecided...)
+	d.Policies += other.Policies
+}
+
+// podReview is the creation of the Pod that a workload's template describes, named
+// <workload>-pod: nil where the review is not about a workload's own write.
+func podReview(r *Review) *Review {
+	path, ok := podTemplates[GroupVersionKind{Group: r.Kind.Group, Kind: r.Kind.Kind}]
+	if !ok || r.SubResource != "" || r.object == nil || (r.Operation != "CREATE" && r.Operation != "UPDATE") {
+		return nil
+	}
+	template := r.object
+	for _, field := range path {
+		if template, ok = lookup(template, field).(ast.Object); !ok {
+			return nil
+		}
+	}
+	metadata, ok := lookup(template, "metadata").(ast.Object)
+	if !ok {
+		metadata = ast.NewObject()
+	}
+	name := r.DisplayName() + "-pod"
+	metadata = replaceKey(metadata, "name", ast.StringTerm(name))
+	metadata = replaceKey(metadata, "namespace", ast.StringTerm(r.Namespace))
+	spec := ast.ObjectTerm()
+	if value := lookup(template, "spec"); value != nil {
+		spec = ast.NewTerm(value)
+	}
+	object := ast.NewObject(
+		ast.Item(ast.InternedTerm("apiVersion"), ast.InternedTerm("v1")),
+		ast.Item(ast.InternedTerm("kind"), ast.InternedTerm("Pod")),
+		ast.Item(ast.InternedTerm("metadata"), ast.NewTerm(metadata)),
+		ast.Item(ast.InternedTerm("spec"), spec),
+	)
+	pod := *r
+	pod.Kind, pod.Resource = podKind, GroupVersionResource{Version: "v1", Resource: "pods"}
+	pod.Name, pod.Operation, pod.oldObject = name, "CREATE", nil
+	kind := ast.ObjectTerm(
+		ast.Item(ast.InternedTerm("group"), ast.InternedTerm("")),
+		ast.Item(ast.InternedTerm("version"), ast.InternedTerm("v1")),
+		ast.Item(ast.InternedTerm("kind"), ast.InternedTerm("Pod")),
+	)
+	resource := ast.ObjectTerm(
+		ast.Item(ast.InternedTerm("group"), ast.InternedTerm("")),
+		ast.Item(ast.InternedTerm("version"), ast.InternedTerm("v1")),
+		ast.Item(ast.InternedTerm("resource"), ast.InternedTerm("pods")),
+	)
+	for field, value := range map[string]*ast.Term{
+		"kind": kind, "requestKind": kind, "resource": resource, "requestResource": resource,
+		"name": ast.StringTerm(name), "operation": ast.InternedTerm("CREATE"),
+		"oldObject": ast.InternedNullTerm,
+	} {
+		pod.request = replaceKey(pod.request, field, value)
+	}
+	return pod.withObject(object)
+}

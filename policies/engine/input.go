@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// evaluation is what all policies share while one review is decided.
+type evaluation struct {
+	review    *Review
+	options   Options
+	namespace ast.Object // nil where unknown or cluster-scoped
+	inputs    map[*PolicySet]*ast.Term
+}
+
+func newEvaluation(review *Review, options Options) (*evaluation, error) {
+	e := &evaluation{review: review, options: options, inputs: map[*PolicySet]*ast.Term{}}
+	if len(options.Namespace) > 0 {
+		term, err := decodeJSON(options.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		e.namespace, _ = term.Value.(ast.Object)
+	}
+	if e.options.Now.IsZero() {
+		e.options.Now = time.Now()
+	}
+	return e, nil
+}
+
+// with is the same evaluation of another review.
+func (e *evaluation) with(review *Review) *evaluation {
+	return &evaluation{review: review, options: e.options, namespace: e.namespace, inputs: map[*PolicySet]*ast.Term{}}
+}
+
+// input is the document a policy of the set sees: apiVersion and kind of the
+// review, request, name, namespace, scope, parameters.
+func (e *evaluation) input(set *PolicySet) *ast.Term {
+	if input, ok := e.inputs[set]; ok {
+		return input
+	}
+	items := [][2]*ast.Term{
+		ast.Item(ast.InternedTerm("apiVersion"), ast.InternedTerm("admission.k8s.io/v1")),
+		ast.Item(ast.InternedTerm("kind"), ast.InternedTerm("AdmissionReview")),
+		ast.Item(ast.InternedTerm("request"), ast.NewTerm(e.review.request)),
+		ast.Item(ast.InternedTerm("name"), ast.InternedTerm(e.review.DisplayName())),
+		ast.Item(ast.InternedTerm("scope"), set.scope),
+		ast.Item(ast.InternedTerm("parameters"), set.parameters),
+	}
+	if e.namespace != nil {
+		items = append(items, ast.Item(ast.InternedTerm("namespace"), ast.NewTerm(e.namespace)))
+	}
+	input := ast.ObjectTerm(items...)
+	e.inputs[set] = input
+	return input
+}
+
+// data is the set's own data with the cluster objects that it requires.
+func (e *evaluation) data(set *PolicySet) *dataView {
+	kinds := set.Requires()
+	if e.options.Cluster == nil || len(kinds) == 0 {
+		return &dataView{root: set.data}
+	}
+	return &dataView{root: replaceKey(set.data, "cluster", e.options.Cluster.project(kinds))}
+}

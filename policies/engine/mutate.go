@@ -1,0 +1,282 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// maxRounds bounds how often patches may follow from each other.
+const maxRounds = 10
+
+// member is what is applied or dropped as one: a member of a patch set, or all the
+// defaults of one policy.
+type member struct {
+	policy *policy
+	rule   ruleInfo
+	ops    []patchOp
+}
+
+// Mutate applies patch and defaults until nothing changes. A patch that does not
+// apply, conflicts with another policy's or never settles is an error of its policy:
+// a denial under Fail; under Ignore a warning, and the policy is left out.
+func (s *Snapshot) Mutate(ctx context.Context, review *Review, options Options) *Mutation {
+	mutation := &Mutation{Review: review}
+	if review.object == nil || review.SubResource != "" || review.onlyRemovesFinalizers() {
+		return mutation
+	}
+	e, err := newEvaluation(review, options)
+	if err != nil {
+		mutation.Denials = []Finding{{Words: fmt.Sprintf("the Namespace object cannot be read: %v", err), Error: true}}
+		return mutation
+	}
+	m := &mutator{snapshot: s, ctx: ctx, result: mutation, left: map[*policy]bool{}}
+	m.settle(e)
+	mutation.Denials = sortFindings(mutation.Denials)
+	mutation.Warnings = sortFindings(mutation.Warnings)
+	mutation.Audits = sortFindings(mutation.Audits)
+	if !mutation.Allowed() {
+		mutation.Patch, mutation.Review = nil, review
+	}
+	return mutation
+}
+
+// mutator is one run of Mutate.
+type mutator struct {
+	snapshot *Snapshot
+	ctx      context.Context
+	result   *Mutation
+	left     map[*policy]bool // policies left out after an error
+}
+
+// settle repeats rounds until one changes nothing.
+func (m *mutator) settle(e *evaluation) {
+	for range maxRounds {
+		members := m.members(e)
+		if len(members) == 0 || !m.result.Allowed() {
+			return
+		}
+		after, applied := m.round(e.review, members)
+		if after == nil || after.Compare(e.review.object) == 0 {
+			return
+		}
+		m.result.Patch = append(m.result.Patch, applied...)
+		m.result.Review = e.review.withObject(after)
+		e = e.with(m.result.Review)
+	}
+	members := m.members(e)
+	after, applied := m.round(e.review, members)
+	if after == nil || after.Compare(e.review.object) == 0 {
+		return
+	}
+	for _, member := range members {
+		m.fail(member.policy, member.rule, fmt.Sprintf(
+			"it never settles: after %d rounds it still changes the object (%s); guard the rule so that it finds nothing to do on an object it has patched",
+			maxRounds, describe(applied)))
+	}
+}
+
+// members asks every policy that mutates, and keeps the members that are disjoint
+// from those of policies asked before (broader scopes first).
+func (m *mutator) members(e *evaluation) []member {
+	var members []member
+	root, err := ast.JSON(e.review.object)
+	if err != nil {
+		m.result.Denials = append(m.result.Denials, Finding{Words: fmt.Sprintf("the object cannot be read: %v", err), Error: true})
+		return nil
+	}
+	claims := newClaims(root)
+	m.result.Policies = 0
+	for _, p := range m.snapshot.candidates(e.review.Kind) {
+		if p.mutate == nil || !p.asked(e.options) || m.left[p] {
+			continue
+		}
+		for _, member := range m.ask(p, e, root) {
+			other, path, identical := claims.claim(member)
+			switch {
+			case identical:
+			case other != nil:
+				m.fail(p, member.rule, fmt.Sprintf("it changes %s, which policy %s (%s at %s) changes, too; let only one of them",
+					path, other.policy.name, other.rule.entry, other.rule.location))
+			default:
+				members = append(members, member)
+			}
+		}
+	}
+	return slices.DeleteFunc(members, func(member member) bool { return m.left[member.policy] })
+}
+
+// ask evaluates one policy.
+func (m *mutator) ask(p *policy, e *evaluation, root any) []member {
+	matches, reason := p.matches(m.snapshot, e, p.matcher.mutates(e.review))
+	if reason != "" {
+		m.left[p] = true
+		p.cannotAsk(e, &m.result.Decision, reason)
+		return nil
+	}
+	if !matches {
+		return nil
+	}
+	m.result.Policies++
+	values, errs := p.mutate.run(m.ctx, e.input(p.set), e.data(p.set), p.meta.timeout, e.options.Now)
+	for _, err := range errs {
+		m.left[p] = true
+		p.report(&m.result.Decision, p.errorFinding(entryPatch, err))
+	}
+	if values == nil || m.left[p] {
+		return nil
+	}
+	var members []member
+	for _, pair := range elements(values[0]) {
+		array := pair.Value.(*ast.Array)
+		id, _ := array.Elem(1).Value.(ast.Number).Int()
+		ops, err := readMember(array.Elem(0))
+		if err != nil {
+			m.fail(p, p.twins.rules[id], err.Error())
+			return nil
+		}
+		members = append(members, member{p, p.twins.rules[id], ops})
+	}
+	for _, term := range elements(values[1]) {
+		rule := p.defaultsRule()
+		ops, err := defaultOps(root, term)
+		if err != nil {
+			m.fail(p, rule, err.Error())
+			return nil
+		}
+		if len(ops) > 0 {
+			members = append(members, member{p, rule, ops})
+		}
+	}
+	return members
+}
+
+// round applies the members, sorted by path, to the object. A member that does not
+// apply leaves its policy out, and the round starts again without it.
+func (m *mutator) round(review *Review, members []member) (ast.Object, []Operation) {
+	slices.SortStableFunc(members, func(a, b member) int {
+		return strings.Compare(pointer(a.ops[0].path), pointer(b.ops[0].path))
+	})
+	for {
+		root, err := ast.JSON(review.object)
+		if err != nil {
+			return nil, nil
+		}
+		doc := &document{root: root}
+		failed := m.applyAll(doc, members)
+		if failed == nil {
+			value, err := ast.InterfaceToValue(doc.root)
+			object, ok := value.(ast.Object)
+			if err != nil || !ok {
+				return nil, nil
+			}
+			return object, doc.applied
+		}
+		members = slices.DeleteFunc(slices.Clone(members), func(member member) bool { return member.policy == failed })
+	}
+}
+
+// applyAll is nil, or the policy whose member does not apply.
+func (m *mutator) applyAll(doc *document, members []member) *policy {
+	for _, member := range members {
+		for _, op := range member.ops {
+			if err := doc.apply(op); err != nil {
+				m.fail(member.policy, member.rule, "its patch does not apply: "+err.Error())
+				return member.policy
+			}
+		}
+	}
+	return nil
+}
+
+// fail leaves a policy out and reports why.
+func (m *mutator) fail(p *policy, rule ruleInfo, reason string) {
+	m.left[p] = true
+	finding := p.finding(rule.entry, rule.location)
+	finding.Error = true
+	finding.Words = fmt.Sprintf("policy %s cannot mutate the object: %s", p.name, reason)
+	p.report(&m.result.Decision, finding)
+}
+
+// defaultsRule is where the policy's defaults stand.
+func (p *policy) defaultsRule() ruleInfo {
+	for _, rule := range p.twins.rules {
+		if rule.entry == entryDefaults {
+			return rule
+		}
+	}
+	return ruleInfo{entry: entryDefaults, location: p.location}
+}
+
+// readMember reads one operation, or a list of them.
+func readMember(term *ast.Term) ([]patchOp, error) {
+	value, err := ast.JSON(term.Value)
+	if err != nil {
+		return nil, err
+	}
+	list, ok := value.([]any)
+	if !ok {
+		list = []any{value}
+	}
+	var ops []patchOp
+	for _, item := range list {
+		op, err := readOp(item)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, op)
+	}
+	if len(ops) == 0 {
+		return nil, fmt.Errorf("a member of patch is an empty list; let the rule fail instead")
+	}
+	return ops, nil
+}
+
+// defaultOps are the additions that put defaults where the object has nothing or
+// null. Maps are merged; anything else is a value of its own.
+func defaultOps(root any, defaults *ast.Term) ([]patchOp, error) {
+	value, err := ast.JSON(defaults.Value)
+	if err != nil {
+		return nil, err
+	}
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("defaults is %s, not an object", kindOf(value))
+	}
+	var ops []patchOp
+	collectDefaults(root, fields, nil, &ops)
+	return ops, nil
+}
+
+func collectDefaults(node any, defaults map[string]any, path []string, ops *[]patchOp) {
+	object, isMap := node.(map[string]any)
+	if !isMap && node != nil {
+		return // a list or scalar of the user's own stays
+	}
+	for _, key := range sortedKeys(defaults) {
+		at := append(slices.Clone(path), key)
+		have := object[key]
+		fields, merges := defaults[key].(map[string]any)
+		switch {
+		case merges && len(fields) > 0:
+			collectDefaults(have, fields, at, ops)
+		case have == nil && defaults[key] != nil:
+			*ops = append(*ops, patchOp{op: "add", path: at, value: defaults[key]})
+		}
+	}
+}
+
+// describe names the first paths that operations change.
+func describe(ops []Operation) string {
+	var paths []string
+	for _, op := range ops {
+		if len(paths) == 3 {
+			return strings.Join(paths, ", ") + ", …"
+		}
+		paths = append(paths, op.Path)
+	}
+	return strings.Join(paths, ", ")
+}

@@ -1,0 +1,292 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// This file applies JSON Patch (RFC 6902) to a document of map[string]any, []any,
+// string, json.Number, bool and nil. It differs from the RFC in one point: the
+// parents that an add lacks are created, and each is recorded, so that the recorded
+// operations apply by the RFC alone.
+
+// document is an object under mutation, with the operations that made it.
+type document struct {
+	root    any
+	applied []Operation
+}
+
+// patchOp is one operation with its paths and value decoded.
+type patchOp struct {
+	op    string
+	path  []string
+	from  []string // move and copy
+	value any      // add, replace and test
+}
+
+// readOp reads one operation as a policy gave it.
+func readOp(value any) (patchOp, error) {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return patchOp{}, fmt.Errorf("an operation is an object {op, path, value}, not %s", kindOf(value))
+	}
+	for key := range fields {
+		if !slices.Contains([]string{"op", "path", "from", "value"}, key) {
+			return patchOp{}, fmt.Errorf("an operation has no field %q", key)
+		}
+	}
+	var op patchOp
+	var err error
+	op.op, _ = fields["op"].(string)
+	if op.path, err = readPointer(fields, "path"); err != nil {
+		return op, err
+	}
+	var hasValue bool
+	op.value, hasValue = fields["value"]
+	switch op.op {
+	case "add", "replace", "test":
+		if !hasValue {
+			return op, fmt.Errorf("%s %s lacks a value", op.op, pointer(op.path))
+		}
+	case "remove":
+	case "move", "copy":
+		if op.from, err = readPointer(fields, "from"); err != nil {
+			return op, err
+		}
+	default:
+		return op, fmt.Errorf("op is %q, not one of add, remove, replace, move, copy, test", op.op)
+	}
+	return op, nil
+}
+
+// readPointer reads a JSON pointer (RFC 6901). The whole document is not for
+// policies to replace.
+func readPointer(fields map[string]any, field string) ([]string, error) {
+	text, _ := fields[field].(string)
+	if !strings.HasPrefix(text, "/") {
+		return nil, fmt.Errorf("%s is %q, not a JSON pointer such as /metadata/labels/team", field, text)
+	}
+	segments := strings.Split(text[1:], "/")
+	for i, segment := range segments {
+		segments[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(segment)
+	}
+	return segments, nil
+}
+
+// pointer is the reverse of readPointer.
+func pointer(segments []string) string {
+	var b strings.Builder
+	for _, segment := range segments {
+		b.WriteString("/")
+		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(segment))
+	}
+	return b.String()
+}
+
+// apply carries out one operation and records it.
+func (d *document) apply(op patchOp) error {
+	switch op.op {
+	case "test":
+		have, err := get(d.root, op.path)
+		if err != nil {
+			return err
+		}
+		if !equal(have, op.value) {
+			return fmt.Errorf("test %s: the value is another", pointer(op.path))
+		}
+	case "copy", "move":
+		value, err := get(d.root, op.from)
+		if err != nil {
+			return err
+		}
+		if op.op == "move" {
+			if isPrefix(op.from, op.path) {
+				return fmt.Errorf("move %s into itself", pointer(op.from))
+			}
+			if err := d.change("remove", op.from, nil); err != nil {
+				return err
+			}
+		}
+		return d.add(op.path, deepCopy(value))
+	case "add":
+		return d.add(op.path, deepCopy(op.value))
+	default: // replace, remove: readOp lets no other through
+		return d.change(op.op, op.path, deepCopy(op.value))
+	}
+	return nil
+}
+
+// add creates the parents that are missing or null, then adds.
+func (d *document) add(path []string, value any) error {
+	node := d.root
+	for i, segment := range path[:len(path)-1] {
+		next, err := get(node, []string{segment})
+		if _, isMap := node.(map[string]any); isMap && (err != nil || next == nil) {
+			var parent any = map[string]any{}
+			if path[i+1] == "-" {
+				parent = []any{}
+			}
+			if err := d.change("add", path[:i+1], parent); err != nil {
+				return err
+			}
+			next = node.(map[string]any)[segment]
+		} else if err != nil {
+			return fmt.Errorf("add %s: %w", pointer(path), err)
+		}
+		node = next
+	}
+	return d.change("add", path, value)
+}
+
+// change carries out add, replace or remove at a path whose parent is there.
+func (d *document) change(op string, path []string, value any) error {
+	root, err := changed(d.root, op, path, value)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", op, pointer(path), err)
+	}
+	d.root = root
+	operation := Operation{Op: op, Path: pointer(path)}
+	if op != "remove" {
+		if operation.Value, err = json.Marshal(value); err != nil {
+			return fmt.Errorf("%s %s: %w", op, pointer(path), err)
+		}
+	}
+	d.applied = append(d.applied, operation)
+	return nil
+}
+
+// changed is node with the change made below it; maps are changed in place.
+func changed(node any, op string, path []string, value any) (any, error) {
+	key, rest := path[0], path[1:]
+	switch node := node.(type) {
+	case map[string]any:
+		child, exists := node[key]
+		switch {
+		case len(rest) > 0:
+			if !exists {
+				return nil, fmt.Errorf("there is no %q", key)
+			}
+			next, err := changed(child, op, rest, value)
+			if err != nil {
+				return nil, err
+			}
+			node[key] = next
+		case op != "add" && !exists:
+			return nil, fmt.Errorf("there is no %q", key)
+		case op == "remove":
+			delete(node, key)
+		default:
+			node[key] = value
+		}
+		return node, nil
+	case []any:
+		if len(rest) == 0 && op == "add" {
+			i, err := index(key, len(node)+1)
+			if err != nil {
+				return nil, err
+			}
+			return slices.Insert(node, i, value), nil
+		}
+		i, err := index(key, len(node))
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case len(rest) > 0:
+			next, err := changed(node[i], op, rest, value)
+			if err != nil {
+				return nil, err
+			}
+			node[i] = next
+		case op == "remove":
+			return slices.Delete(node, i, i+1), nil
+		default:
+			node[i] = value
+		}
+		return node, nil
+	default:
+		return nil, fmt.Errorf("%q is below %s, which has no fields", key, kindOf(node))
+	}
+}
+
+// index reads a list index below length; "-" is behind the last element, where
+// only add may point.
+func index(key string, length int) (int, error) {
+	if key == "-" {
+		return length - 1, nil
+	}
+	i, err := strconv.Atoi(key)
+	if err != nil || i < 0 || strconv.Itoa(i) != key {
+		return 0, fmt.Errorf("%q is no index of a list", key)
+	}
+	if i >= length {
+		return 0, fmt.Errorf("index %d is outside the list", i)
+	}
+	return i, nil
+}
+
+func get(node any, path []string) (any, error) {
+	for _, key := range path {
+		switch value := node.(type) {
+		case map[string]any:
+			next, ok := value[key]
+			if !ok {
+				return nil, fmt.Errorf("there is no %q", key)
+			}
+			node = next
+		case []any:
+			i, err := index(key, len(value))
+			if err != nil || key == "-" {
+				return nil, fmt.Errorf("%q is outside the list", key)
+			}
+			node = value[i]
+		default:
+			return nil, fmt.Errorf("%q is below %s, which has no fields", key, kindOf(node))
+		}
+	}
+	return node, nil
+}
+
+func isPrefix(prefix, path []string) bool {
+	return len(prefix) <= len(path) && slices.Equal(prefix, path[:len(prefix)])
+}
+
+func deepCopy(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(value))
+		for key, child := range value {
+			out[key] = deepCopy(child)
+		}
+		return out
+	case []any:
+		out := make([]any, len(value))
+		for i, child := range value {
+			out[i] = deepCopy(child)
+		}
+		return out
+	default:
+		return value
+	}
+}
+
+// kindOf names a JSON type for messages.
+func kindOf(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	default:
+		return "a number"
+	}
+}

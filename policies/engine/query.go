@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/topdown"
+)
+
+// StepBudget is how many expressions one evaluation of one policy may take. It
+// makes the command line and the webhook stop at the same point, which a deadline
+// alone cannot.
+const StepBudget = 200_000
+
+// query is a prepared question to one policy, safe for concurrent use.
+type query struct {
+	body     ast.Body
+	compiler *ast.Compiler
+	result   ast.Var
+}
+
+// newQuery prepares a query for the values of several terms together.
+func newQuery(compiler *ast.Compiler, terms ...string) (*query, error) {
+	text := "result = ["
+	for i, term := range terms {
+		if i > 0 {
+			text += ", "
+		}
+		text += term
+	}
+	body, err := ast.ParseBodyWithOpts(text+"]", ast.ParserOptions{RegoVersion: ast.RegoV1})
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := compiler.QueryCompiler().Compile(body)
+	if err != nil {
+		return nil, err
+	}
+	return &query{body: compiled, compiler: compiler, result: "result"}, nil
+}
+
+// evalError is why a policy could not be evaluated.
+type evalError struct {
+	message  string
+	location Location // zero where unknown
+}
+
+// run evaluates the query. values has one element per term of the query, and is
+// nil after an error that ended the evaluation; errors that did not (a builtin
+// that failed in one rule) come beside the values of the other rules.
+func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeout time.Duration, now time.Time) (values []*ast.Term, errs []evalError) {
+	meter := &meter{ctx: ctx, timeout: timeout, deadline: time.Now().Add(timeout)}
+	var builtinErrors []topdown.Error
+	err := topdown.NewQuery(q.body).
+		WithCompiler(q.compiler).
+		WithStore(data).
+		WithTransaction(data).
+		WithInput(input).
+		WithTime(now).
+		WithCancel(meter).
+		WithBuiltinErrorList(&builtinErrors).
+		Iter(ctx, func(result topdown.QueryResult) error {
+			array := result[q.result].Value.(*ast.Array)
+			for i := range array.Len() {
+				values = append(values, array.Elem(i))
+			}
+			return nil
+		})
+	if meter.stopped != "" {
+		return nil, []evalError{{message: meter.stopped}}
+	}
+	if err != nil {
+		values = nil
+		var failure *topdown.Error
+		if errors.As(err, &failure) {
+			errs = append(errs, evalError{failure.Message, locationOf(failure.Location)})
+		} else {
+			errs = append(errs, evalError{message: err.Error()})
+		}
+	}
+	for _, failure := range builtinErrors {
+		errs = append(errs, evalError{failure.Message, locationOf(failure.Location)})
+	}
+	return values, errs
+}
+
+// meter stops an evaluation: OPA asks it before every expression. It belongs to
+// one evaluation and its goroutine.
+type meter struct {
+	ctx      context.Context
+	timeout  time.Duration
+	deadline time.Time
+	steps    int
+	stopped  string // why, once it is
+}
+
+// Cancel implements topdown.Cancel.
+func (m *meter) Cancel() { m.stopped = "it was cancelled" }
+
+// Cancelled implements topdown.Cancel.
+func (m *meter) Cancelled() bool {
+	const clockEvery = 8 // reading the clock costs as much as a small expression
+	m.steps++
+	switch {
+	case m.stopped != "":
+	case m.steps > StepBudget:
+		m.stopped = fmt.Sprintf("it took more than %d steps: iterate over less, or in fewer nested loops", StepBudget)
+	case m.steps%clockEvery != 0:
+	case m.ctx.Err() != nil:
+		m.stopped = "the request's own deadline passed"
+	case time.Now().After(m.deadline):
+		m.stopped = fmt.Sprintf("it took longer than its timeout of %s", m.timeout)
+	}
+	return m.stopped != ""
+}

@@ -1,0 +1,240 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// Validate decides by the entry points deny and warn.
+func (s *Snapshot) Validate(ctx context.Context, review *Review, options Options) *Decision {
+	decision := &Decision{}
+	if review.onlyRemovesFinalizers() {
+		return decision
+	}
+	e, err := newEvaluation(review, options)
+	if err != nil {
+		decision.Denials = []Finding{{Words: fmt.Sprintf("the Namespace object cannot be read: %v", err), Error: true}}
+		return decision
+	}
+	for _, p := range s.candidates(s.resources.KindOf(review)) {
+		if p.validate != nil && p.asked(options) {
+			p.validateOne(ctx, s, e, decision)
+		}
+	}
+	s.validateTemplate(ctx, e, decision)
+	decision.Denials = sortFindings(decision.Denials)
+	decision.Warnings = sortFindings(decision.Warnings)
+	decision.Audits = sortFindings(decision.Audits)
+	return decision
+}
+
+// asked says whether the caller asks policies with this failure policy.
+func (p *policy) asked(options Options) bool {
+	return options.FailurePolicy == "" || options.FailurePolicy == p.set.source.FailurePolicy
+}
+
+// validateOne asks one policy and adds what it says to the decision.
+func (p *policy) validateOne(ctx context.Context, s *Snapshot, e *evaluation, decision *Decision) {
+	matches, reason := p.matches(s, e, p.matcher.matchesVerb(e.review))
+	if reason != "" {
+		p.cannotAsk(e, decision, reason)
+		return
+	}
+	if !matches {
+		return
+	}
+	decision.Policies++
+	values, errs := p.validate.run(ctx, e.input(p.set), e.data(p.set), p.meta.timeout, e.options.Now)
+	for _, err := range errs {
+		p.report(decision, p.errorFinding(entryDeny, err))
+	}
+	if values == nil {
+		return
+	}
+	for i, add := range []func(*Decision, Finding){p.report, p.warn} {
+		for _, value := range elements(values[i]) {
+			findings, err := p.findings(value)
+			for _, finding := range findings {
+				add(decision, finding)
+			}
+			if err != nil {
+				p.report(decision, *err)
+			}
+		}
+	}
+}
+
+// matches says whether the policy is to be asked; reason is set where that, or the
+// answer, depends on objects the caller does not have.
+func (p *policy) matches(s *Snapshot, e *evaluation, verb bool) (matches bool, reason string) {
+	m := p.matcher
+	if !verb || !m.matchesKind(s.resources.KindOf(e.review)) || !m.matchesNamespace(e.review) || !m.matchesObject(e.review) {
+		return false, ""
+	}
+	matches, known := m.matchesNamespaceLabels(e.review, e.namespace)
+	switch {
+	case !known:
+		return false, fmt.Sprintf("its namespaceSelector needs the labels of namespace %q", e.review.Namespace)
+	case matches && len(p.meta.requires) > 0 && e.options.Cluster == nil:
+		return false, fmt.Sprintf("it requires cluster objects (%s)", p.meta.requires[0])
+	}
+	return matches, ""
+}
+
+// cannotAsk is undecided offline, and an error where the cluster is at hand.
+func (p *policy) cannotAsk(e *evaluation, decision *Decision, reason string) {
+	if e.options.Offline {
+		decision.Undecided = append(decision.Undecided, Undecided{Policy: p.name, Reason: reason})
+		return
+	}
+	p.report(decision, p.errorFinding(entryDeny, evalError{message: reason + ", which are not at hand"}))
+}
+
+// report files a denial, or an error, where the policy's enforcement and the
+// source's failure policy put it.
+func (p *policy) report(decision *Decision, finding Finding) {
+	switch {
+	case p.meta.enforcement == EnforceAudit:
+		decision.Audits = append(decision.Audits, finding)
+	case p.meta.enforcement == EnforceWarn, finding.Error && p.set.source.FailurePolicy == Ignore:
+		decision.Warnings = append(decision.Warnings, finding)
+	default:
+		decision.Denials = append(decision.Denials, finding)
+	}
+}
+
+func (p *policy) warn(decision *Decision, finding Finding) {
+	if p.meta.enforcement == EnforceAudit {
+		decision.Audits = append(decision.Audits, finding)
+		return
+	}
+	decision.Warnings = append(decision.Warnings, finding)
+}
+
+// elements are the members of a twin set.
+func elements(set *ast.Term) []*ast.Term {
+	if members, ok := set.Value.(ast.Set); ok {
+		return members.Slice()
+	}
+	return nil
+}
+
+// findings reads one [value, rule id] of a twin set. A value that is neither
+// message, object with msg, true, nor a list of those is an error finding.
+func (p *policy) findings(pair *ast.Term) ([]Finding, *Finding) {
+	array := pair.Value.(*ast.Array)
+	id, _ := array.Elem(1).Value.(ast.Number).Int()
+	rule := p.twins.rules[id]
+	return p.read(array.Elem(0).Value, rule)
+}
+
+// read reads a value of a rule; a list is read only where it is the whole value.
+func (p *policy) read(value ast.Value, rule ruleInfo) ([]Finding, *Finding) {
+	finding := p.finding(rule.entry, rule.location)
+	finding.Words = map[string]string{entryDeny: "denied by ", entryWarn: "warned by "}[rule.entry] + p.title()
+	switch value := value.(type) {
+	case ast.Boolean:
+		if value {
+			return []Finding{finding}, nil
+		}
+		return nil, nil
+	case ast.String:
+		if value != "" {
+			finding.Words = string(value)
+		} else if !rule.member {
+			return nil, nil
+		}
+		return []Finding{finding}, nil
+	case ast.Object:
+		if value.Len() == 0 {
+			return nil, nil
+		}
+		return p.readObject(value, finding)
+	case ast.Set:
+		if !rule.member {
+			return p.readAll(value.Slice(), rule)
+		}
+	case *ast.Array:
+		if !rule.member {
+			var terms []*ast.Term
+			value.Foreach(func(term *ast.Term) { terms = append(terms, term) })
+			return p.readAll(terms, rule)
+		}
+	}
+	return nil, p.wrongType(finding, value)
+}
+
+// readAll reads the members of a list that is the value of one rule.
+func (p *policy) readAll(terms []*ast.Term, rule ruleInfo) ([]Finding, *Finding) {
+	rule.member = true
+	var all []Finding
+	for _, term := range terms {
+		findings, err := p.read(term.Value, rule)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, findings...)
+	}
+	return all, nil
+}
+
+// readObject reads {msg, field, details, code}.
+func (p *policy) readObject(value ast.Object, finding Finding) ([]Finding, *Finding) {
+	message, ok := lookup(value, "msg").(ast.String)
+	if !ok {
+		return nil, p.wrongType(finding, value)
+	}
+	finding.Words = string(message)
+	finding.Field = text(value, "field")
+	if code, ok := lookup(value, "code").(ast.Number); ok {
+		finding.Code, _ = code.Int()
+	}
+	if details := lookup(value, "details"); details != nil {
+		finding.Details, _ = ast.JSON(details)
+	}
+	return []Finding{finding}, nil
+}
+
+func (p *policy) wrongType(finding Finding, value ast.Value) *Finding {
+	finding.Error = true
+	finding.Words = fmt.Sprintf("policy %s cannot be used: %s gave %s, not a message or an object with msg",
+		p.name, finding.Rule, ast.ValueName(value))
+	return &finding
+}
+
+// finding is one without words.
+func (p *policy) finding(rule string, location Location) Finding {
+	return Finding{
+		Policy:   p.name,
+		Rule:     rule,
+		Location: location,
+		Source:   p.set.source.Name,
+		Revision: p.set.source.Revision,
+		Scope:    p.set.source.Scope.Level,
+	}
+}
+
+// errorFinding names the rule that stands where the error arose; where that is
+// unknown, the entry point that was asked and the package.
+func (p *policy) errorFinding(entry string, err evalError) Finding {
+	finding := p.finding(entry, p.location)
+	if err.location.File != "" {
+		finding.Location = err.location
+		if name := p.ruleAt(err.location); name != "" {
+			finding.Rule = name
+		}
+	}
+	finding.Error = true
+	finding.Words = fmt.Sprintf("policy %s cannot be evaluated: %s", p.name, err.message)
+	return finding
+}
+
+// title is how a denial without words names its policy.
+func (p *policy) title() string {
+	if p.meta.title != "" {
+		return fmt.Sprintf("%q", p.meta.title)
+	}
+	return p.name
+}
