@@ -96,4 +96,3 @@ func readFolder(folder fs.FS) (map[string]string, error) {
 	}
 	return files, nil
 }
-

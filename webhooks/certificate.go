@@ -1,0 +1,193 @@
+package webhooks
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	// trustDelay is how much later than we do the API server may see a new bundle.
+	trustDelay = 10 * time.Second
+	// reloadInterval is how often the files are read.
+	reloadInterval = 2 * time.Second
+)
+
+// Trust says whether every caller would accept a certificate, leaf first.
+type Trust func(ctx context.Context, chain []*x509.Certificate) (bool, error)
+
+// Certificate serves the key pair that its source gives and replaces it in place.
+//
+// The first pair is served at once. A later one waits until it is trusted, and then
+// 10 s more, so that renewing the authority never leaves callers with a certificate
+// they do not know; one that can no longer do harm, because the old one has expired,
+// does not wait. As long as no new pair can be read, the old one stays.
+type Certificate struct {
+	source   KeyPairSource
+	trust    Trust
+	metrics  *Metrics
+	logger   *slog.Logger
+	now      func() time.Time
+	interval time.Duration
+
+	mu      sync.RWMutex
+	serving *keyPair
+	pending *keyPair
+	// trustedSince is when pending was first seen to be trusted.
+	trustedSince time.Time
+	lastError    string
+}
+
+// keyPair is what one reading of the source gave.
+type keyPair struct {
+	certificate tls.Certificate
+	chain       []*x509.Certificate
+	authority   *x509.Certificate // nil = no ca.crt
+	text        []byte            // of tls.crt, to tell one from another
+}
+
+// NewCertificate makes a Certificate. A nil trust means that callers trust every
+// pair of the source. Nothing is read until Start or Reload.
+func NewCertificate(source KeyPairSource, trust Trust, metrics *Metrics, logger *slog.Logger) *Certificate {
+	return &Certificate{
+		source: source, trust: trust, metrics: metrics, logger: logger,
+		now: time.Now, interval: reloadInterval,
+	}
+}
+
+// Start reads the source again and again until ctx ends. It implements
+// manager.Runnable.
+func (c *Certificate) Start(ctx context.Context) error {
+	ticker := time.NewTicker(c.interval)
+	defer ticker.Stop()
+	for {
+		c.report(c.Reload(ctx))
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// NeedLeaderElection says that every replica serves.
+func (c *Certificate) NeedLeaderElection() bool { return false }
+
+// report logs an error once, not with every reading.
+func (c *Certificate) report(err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if text != c.lastError && err != nil {
+		c.logger.Warn("serving certificate not renewed", "error", err)
+	}
+	c.lastError = text
+}
+
+// Reload reads the source once and serves what may be served.
+func (c *Certificate) Reload(ctx context.Context) error {
+	files, err := c.source(ctx)
+	if err != nil {
+		return err
+	}
+	read, err := parseKeyPair(files)
+	if err != nil {
+		return err
+	}
+	serving := c.current()
+	switch {
+	case serving == nil || c.now().After(serving.chain[0].NotAfter):
+		c.serve(read)
+		return nil
+	case bytes.Equal(read.text, serving.text):
+		c.pending = nil
+		return nil
+	case c.pending == nil || !bytes.Equal(read.text, c.pending.text):
+		c.pending, c.trustedSince = read, time.Time{}
+	}
+	if c.trust == nil {
+		c.serve(read)
+		return nil
+	}
+	trusted, err := c.trust(ctx, c.pending.chain)
+	switch {
+	case err != nil:
+		return fmt.Errorf("asking whether the new certificate is trusted: %w", err)
+	case !trusted:
+		c.trustedSince = time.Time{}
+	case c.trustedSince.IsZero():
+		c.trustedSince = c.now()
+	case c.now().Sub(c.trustedSince) >= trustDelay:
+		c.serve(c.pending)
+	}
+	return nil
+}
+
+func (c *Certificate) serve(pair *keyPair) {
+	c.mu.Lock()
+	c.serving = pair
+	c.mu.Unlock()
+	c.pending = nil
+	var authority time.Time
+	if pair.authority != nil {
+		authority = pair.authority.NotAfter
+	}
+	c.metrics.certificatesLoaded(pair.chain[0].NotAfter, authority)
+	c.logger.Info("serving certificate loaded", "notAfter", pair.chain[0].NotAfter, "serial", pair.chain[0].SerialNumber)
+}
+
+func (c *Certificate) current() *keyPair {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.serving
+}
+
+var errNoCertificate = errors.New("no serving certificate is loaded")
+
+// GetCertificate implements the function of tls.Config.
+func (c *Certificate) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if serving := c.current(); serving != nil {
+		return &serving.certificate, nil
+	}
+	return nil, errNoCertificate
+}
+
+// Ready is an error as long as no certificate is loaded: a healthz.Checker.
+func (c *Certificate) Ready(*http.Request) error {
+	if c.current() == nil {
+		return errNoCertificate
+	}
+	return nil
+}
+
+func parseKeyPair(files KeyPairFiles) (*keyPair, error) {
+	pair := &keyPair{text: files.Certificate}
+	var err error
+	// Fails where certificate and key are of different renewals: the next reading sees
+	// both.
+	if pair.certificate, err = tls.X509KeyPair(files.Certificate, files.Key); err != nil {
+		return nil, fmt.Errorf("reading the serving certificate: %w", err)
+	}
+	for _, der := range pair.certificate.Certificate {
+		certificate, err := x509.ParseCertificate(der)
+		if err != nil {
+			return nil, fmt.Errorf("reading the serving certificate: %w", err)
+		}
+		pair.chain = append(pair.chain, certificate)
+	}
+	if block, _ := pem.Decode(files.Authority); block != nil {
+		if pair.authority, err = x509.ParseCertificate(block.Bytes); err != nil {
+			return nil, fmt.Errorf("reading the certificate authority: %w", err)
+		}
+	}
+	return pair, nil
+}

@@ -1,0 +1,127 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// LogMode says which decisions are logged.
+type LogMode string
+
+const (
+	// LogDenied logs what was denied, what could not be judged, and what policies
+	// with `enforcement: audit` would have denied: their findings go nowhere else.
+	LogDenied LogMode = "denied"
+	// LogAll logs every request.
+	LogAll LogMode = "all"
+	// LogNone logs none.
+	LogNone LogMode = "none"
+)
+
+const (
+	maxLoggedFindings = 100
+	maxLoggedWords    = engine.MaxWordsBytes
+)
+
+// ParseLogMode reads a mode; empty is LogDenied.
+func ParseLogMode(text string) (LogMode, error) {
+	switch mode := LogMode(text); mode {
+	case "":
+		return LogDenied, nil
+	case LogDenied, LogAll, LogNone:
+		return mode, nil
+	default:
+		return "", fmt.Errorf("decision log mode %q is not denied, all or none", text)
+	}
+}
+
+// DecisionLog writes one structured line a request. A line holds what policies
+// said, never the object, and of the user the name alone.
+type DecisionLog struct {
+	Logger *slog.Logger
+	Mode   LogMode
+}
+
+// loggedFinding is a Finding in the log.
+type loggedFinding struct {
+	Policy   string `json:"policy"`
+	Rule     string `json:"rule,omitempty"`
+	Location string `json:"location,omitempty"`
+	Source   string `json:"source,omitempty"`
+	Revision string `json:"revision,omitempty"`
+	Code     int    `json:"code,omitempty"`
+	Error    bool   `json:"error,omitempty"`
+	Msg      string `json:"msg"`
+}
+
+func (l DecisionLog) wants(a *answer) bool {
+	switch l.Mode {
+	case LogAll:
+		return true
+	case LogNone:
+		return false
+	default:
+		return !a.allowed() || a.failure != nil || len(a.audits) > 0
+	}
+}
+
+// write logs the decision; review is nil where it could not be read.
+func (l DecisionLog) write(ctx context.Context, entry, uid string, review *engine.Review, a *answer, took time.Duration) {
+	if l.Logger == nil || !l.wants(a) {
+		return
+	}
+	attrs := []slog.Attr{slog.String("uid", truncate(uid, maxLoggedWords)), slog.String("entry", entry)}
+	if review != nil {
+		attrs = append(attrs,
+			slog.String("operation", review.Operation),
+			slog.String("kind", review.Kind.String()),
+			slog.String("resource", review.Resource.Resource),
+			slog.String("subresource", review.SubResource),
+			slog.String("namespace", review.Namespace),
+			slog.String("name", review.DisplayName()),
+			slog.String("user", review.Username),
+			slog.Bool("dryRun", review.DryRun),
+		)
+	}
+	attrs = append(attrs,
+		slog.Bool("allowed", a.allowed()),
+		slog.Int("policies", a.policies),
+		slog.Int("patch", a.operations),
+		slog.Duration("duration", took),
+		slog.String("snapshot", a.digest),
+	)
+	if a.failure != nil {
+		attrs = append(attrs, slog.String("error", truncate(a.failure.Error(), maxLoggedWords)))
+	}
+	for _, part := range []struct {
+		key      string
+		findings []engine.Finding
+	}{{"denials", a.denials}, {"warnings", a.warnings}, {"audits", a.audits}} {
+		if len(part.findings) > 0 {
+			attrs = append(attrs, slog.Any(part.key, loggedFindings(part.findings)))
+		}
+		if more := len(part.findings) - maxLoggedFindings; more > 0 {
+			attrs = append(attrs, slog.Int(part.key+"NotShown", more))
+		}
+	}
+	l.Logger.LogAttrs(ctx, slog.LevelInfo, "decision", attrs...)
+}
+
+func loggedFindings(findings []engine.Finding) []loggedFinding {
+	out := make([]loggedFinding, 0, min(len(findings), maxLoggedFindings))
+	for _, f := range findings[:min(len(findings), maxLoggedFindings)] {
+		logged := loggedFinding{
+			Policy: f.Policy, Rule: f.Rule, Source: f.Source, Revision: f.Revision,
+			Code: f.Code, Error: f.Error, Msg: truncate(f.Words, maxLoggedWords),
+		}
+		if f.Location != (engine.Location{}) {
+			logged.Location = f.Location.String()
+		}
+		out = append(out, logged)
+	}
+	return out
+}

@@ -1,0 +1,281 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// DefaultMaxReviewBytes is above what the API server can send: an object and its
+// predecessor at the largest size etcd stores, and room for their encoding.
+const DefaultMaxReviewBytes = 8 << 20
+
+// Decider decides reviews: an *engine.Snapshot.
+type Decider interface {
+	Digest() string
+	Mutate(ctx context.Context, review *engine.Review, options engine.Options) *engine.Mutation
+	Validate(ctx context.Context, review *engine.Review, options engine.Options) *engine.Decision
+}
+
+// Snapshots holds the snapshot that is live.
+type Snapshots interface {
+	// Snapshot is nil as long as no policies are loaded.
+	Snapshot() *engine.Snapshot
+}
+
+// HandlerOptions are what a Handler needs.
+type HandlerOptions struct {
+	Snapshots  Snapshots
+	Namespaces NamespaceGetter
+	// Cluster is what policies with `requires` read, as it is now; nil is nothing.
+	Cluster   func() *engine.ClusterData
+	Products  []Product
+	Metrics   *Metrics
+	Decisions DecisionLog
+	Logger    *slog.Logger
+	// MaxReviewBytes is the largest body that is judged; DefaultMaxReviewBytes if 0.
+	MaxReviewBytes int64
+	// MaxBytesInFlight bounds the bodies of all requests together; four times
+	// MaxReviewBytes if 0.
+	MaxBytesInFlight int64
+}
+
+// Handler answers AdmissionReviews on the paths of all entries.
+type Handler struct {
+	entries    map[string]*entry // by path
+	current    func() Decider    // nil = not loaded
+	namespaces NamespaceGetter
+	cluster    func() *engine.ClusterData
+	metrics    *Metrics
+	decisions  DecisionLog
+	logger     *slog.Logger
+	bodies     *bodyReader
+	now        func() time.Time
+}
+
+// entry is one webhook entry of a configuration.
+type entry struct {
+	// name is the entry's in the configuration, after "validate/" or "mutate/":
+	// both configurations have entries of the same names.
+	name          string
+	failurePolicy engine.FailurePolicy
+	judge         func(ctx context.Context, review *engine.Review) (*answer, error)
+}
+
+// NewHandler makes the handler. Its error is a product that cannot be served.
+func NewHandler(options HandlerOptions) (*Handler, error) {
+	limit := options.MaxReviewBytes
+	if limit <= 0 {
+		limit = DefaultMaxReviewBytes
+	}
+	inFlight := options.MaxBytesInFlight
+	if inFlight <= 0 {
+		inFlight = 4 * limit
+	}
+	h := &Handler{
+		entries:    map[string]*entry{},
+		namespaces: options.Namespaces,
+		cluster:    options.Cluster,
+		metrics:    options.Metrics,
+		decisions:  options.Decisions,
+		logger:     options.Logger,
+		bodies:     newBodyReader(limit, inFlight),
+		now:        time.Now,
+		current: func() Decider {
+			if snapshot := options.Snapshots.Snapshot(); snapshot != nil {
+				return snapshot
+			}
+			return nil
+		},
+	}
+	for _, policy := range []engine.FailurePolicy{engine.Ignore, engine.Fail} {
+		name := policyEntry(policy)
+		h.entries[validatePath+policySegment(policy)] = &entry{"validate/" + name, policy, h.validateBy(policy)}
+		h.entries[mutatePath+policySegment(policy)] = &entry{"mutate/" + name, policy, h.mutateBy(policy)}
+	}
+	for _, product := range options.Products {
+		path, served, err := productEntry(product)
+		if err != nil {
+			return nil, err
+		}
+		if h.entries[path] != nil {
+			return nil, fmt.Errorf("product %s: path %s is served already", product.Entry, path)
+		}
+		h.entries[path] = served
+	}
+	return h, nil
+}
+
+func productEntry(product Product) (path string, served *entry, err error) {
+	prefix, judge := validatePath, product.Validate
+	if product.Mutate != nil {
+		prefix, judge = mutatePath, product.Mutate
+	}
+	switch {
+	case product.Name == "" || strings.Contains(product.Name, "/"):
+		return "", nil, fmt.Errorf("product %s: name %q is not one path segment", product.Entry, product.Name)
+	case (product.Validate == nil) == (product.Mutate == nil):
+		return "", nil, fmt.Errorf("product %s: exactly one of Validate and Mutate is wanted", product.Entry)
+	}
+	return prefix + product.Name, &entry{
+		name:          strings.TrimPrefix(prefix, "/") + product.Entry,
+		failurePolicy: product.failurePolicy(),
+		judge: func(ctx context.Context, review *engine.Review) (*answer, error) {
+			verdict, err := judge(ctx, review)
+			if err != nil {
+				return nil, err
+			}
+			if product.Mutate == nil && len(verdict.Patch) > 0 {
+				return nil, errors.New("a validating webhook returned a patch")
+			}
+			return judged(verdict, product.Entry)
+		},
+	}, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := h.now()
+	served := h.entries[r.URL.Path]
+	if served == nil {
+		http.NotFound(w, r)
+		return
+	}
+	if status, problem := checkHeaders(r); problem != "" {
+		if status == http.StatusMethodNotAllowed {
+			w.Header().Set("Allow", http.MethodPost)
+		}
+		http.Error(w, problem, status)
+		return
+	}
+	ctx, cancel := context.WithDeadline(r.Context(), start.Add(timeLimit(r)))
+	defer cancel()
+
+	body, release, err := h.bodies.read(ctx, w, r)
+	defer release()
+	review, a := h.answer(ctx, served, body, err)
+	uid := uidOf(review, a)
+	took := h.now().Sub(start)
+	h.metrics.observe(served.name, review, a, took)
+	h.decisions.write(ctx, served.name, uid, review, a, took)
+	if uid == "" {
+		http.Error(w, a.failure.Error(), http.StatusBadRequest)
+		return
+	}
+	h.write(w, served, uid, a)
+}
+
+// answer decodes and judges. The review is nil where it cannot be read.
+func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readErr error) (review *engine.Review, a *answer) {
+	var unread *engine.ReviewError
+	switch {
+	case errors.As(readErr, &unread):
+		return nil, unreadable(unread)
+	case readErr != nil:
+		return nil, unreadable(&engine.ReviewError{Code: http.StatusBadRequest, Message: readErr.Error()})
+	}
+	// A panic on the way to the uid leaves nothing to answer to.
+	err := h.recovering(served, func() (err error) {
+		review, err = engine.DecodeReview(body)
+		return err
+	})
+	switch {
+	case errors.As(err, &unread):
+		return nil, unreadable(unread)
+	case err != nil:
+		return nil, unreadable(&engine.ReviewError{Code: http.StatusInternalServerError, Message: err.Error()})
+	}
+	err = h.recovering(served, func() (err error) {
+		a, err = served.judge(ctx, review)
+		return err
+	})
+	if err != nil {
+		h.logger.ErrorContext(ctx, "review not judged", "entry", served.name, "uid", review.UID, "error", err)
+		a = undecided(served.failurePolicy, err)
+	}
+	return review, a
+}
+
+// recovering turns a panic into an error, so that it costs one request, not the process.
+func (h *Handler) recovering(served *entry, f func() error) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			h.metrics.panics.WithLabelValues(served.name).Inc()
+			h.logger.Error("panic while answering a review", "entry", served.name,
+				"panic", truncate(fmt.Sprint(cause), maxLoggedWords), "stack", string(debug.Stack()))
+			err = errPanic
+		}
+	}()
+	return f()
+}
+
+var (
+	errNotLoaded = errors.New("no policies are loaded")
+	errPanic     = errors.New("an internal error, of which the log has the stack trace")
+)
+
+func (h *Handler) validateBy(policy engine.FailurePolicy) func(context.Context, *engine.Review) (*answer, error) {
+	return func(ctx context.Context, review *engine.Review) (*answer, error) {
+		decider, options, err := h.prepare(ctx, review, policy)
+		if err != nil {
+			return nil, err
+		}
+		return decided(decider.Validate(ctx, review, options), decider.Digest()), nil
+	}
+}
+
+func (h *Handler) mutateBy(policy engine.FailurePolicy) func(context.Context, *engine.Review) (*answer, error) {
+	return func(ctx context.Context, review *engine.Review) (*answer, error) {
+		decider, options, err := h.prepare(ctx, review, policy)
+		if err != nil {
+			return nil, err
+		}
+		mutation := decider.Mutate(ctx, review, options)
+		a := decided(&mutation.Decision, decider.Digest())
+		return a, a.setPatch(mutation.Patch)
+	}
+}
+
+// prepare gathers what the engine wants to know beside the review. A namespace that
+// cannot be read is an error: a policy about it would silently say nothing.
+func (h *Handler) prepare(ctx context.Context, review *engine.Review, policy engine.FailurePolicy) (Decider, engine.Options, error) {
+	options := engine.Options{FailurePolicy: policy, Now: h.now()}
+	decider := h.current()
+	if decider == nil {
+		return nil, options, errNotLoaded
+	}
+	if h.cluster != nil {
+		options.Cluster = h.cluster()
+	}
+	if review.Namespace == "" || isNamespace(review) {
+		return decider, options, nil
+	}
+	var err error
+	options.Namespace, err = h.namespaces.Namespace(ctx, review.Namespace)
+	return decider, options, err
+}
+
+// isNamespace: a request about a Namespace carries its name as its namespace, but
+// the object is in none, and does not exist yet when it is created.
+func isNamespace(review *engine.Review) bool {
+	return review.Resource.Group == "" && review.Resource.Resource == "namespaces"
+}
+
+func uidOf(review *engine.Review, a *answer) string {
+	var unread *engine.ReviewError
+	switch {
+	case review != nil:
+		return review.UID
+	case errors.As(a.failure, &unread):
+		return unread.UID
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,72 @@
+package webhooks
+
+import (
+	"context"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// Product is one webhook entry of a system, beside those of user policies. Exactly
+// one of Validate and Mutate is set, and decides which configuration it is in.
+type Product struct {
+	// Name is the last segment of the path: /validate/<name> or /mutate/<name>.
+	Name string
+	// Entry is the name in the configuration, such as policysource.policy.lintel.dev.
+	Entry string
+	// FailurePolicy is Fail unless set.
+	FailurePolicy engine.FailurePolicy
+	// Rules are what the entry is called for. An entry without rules stays
+	// registered: entries are never added or dropped while the program runs.
+	Rules []admissionregistrationv1.RuleWithOperations
+	// MatchConditions narrow Rules, so that objects of foreign kinds call out only
+	// where the product has an interest in them.
+	MatchConditions []admissionregistrationv1.MatchCondition
+
+	Validate Judge
+	Mutate   Judge
+}
+
+// Judge answers one review of a product. An error means that no answer was found:
+// the failure policy decides.
+type Judge func(ctx context.Context, review *engine.Review) (*Verdict, error)
+
+// Verdict is a product's answer, in the words that users see.
+type Verdict struct {
+	// Denials deny the object, if there are any.
+	Denials []string
+	// Warnings are shown, and admit. The handler cuts them to the limits of engine.
+	Warnings []string
+	// Patch is applied to the object. Only Mutate may return one.
+	Patch []engine.Operation
+}
+
+// PolicySourceRules are the rules of the product that checks PolicySources.
+func PolicySourceRules() []admissionregistrationv1.RuleWithOperations {
+	scope := admissionregistrationv1.ClusterScope
+	return []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{"policy.lintel.dev"}, APIVersions: []string{"v1alpha1"},
+			Resources: []string{"policysources"}, Scope: &scope,
+		},
+	}}
+}
+
+// PolicySourceProduct is the entry that checks PolicySources by the given function.
+func PolicySourceProduct(validate Judge) Product {
+	return Product{
+		Name:     "policysource",
+		Entry:    "policysource.policy.lintel.dev",
+		Rules:    PolicySourceRules(),
+		Validate: validate,
+	}
+}
+
+func (p Product) failurePolicy() engine.FailurePolicy {
+	if p.FailurePolicy == "" {
+		return engine.Fail
+	}
+	return p.FailurePolicy
+}
