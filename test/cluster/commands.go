@@ -64,7 +64,7 @@ func upCommand(f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ctx, cancel := f.whileOwned(c.Context(), opts.owner)
+			ctx, cancel := whileWanted(c.Context(), opts.owner)
 			defer cancel()
 			answer, err := answerUp(ctx, f, opts, binaries.NewProgress(c.ErrOrStderr(), progressInterval))
 			if err != nil {
@@ -235,23 +235,27 @@ func (f *flags) upOptions() (upOptions, error) {
 	return opts, nil
 }
 
-// whileOwned ends the returned context when the owner goes: nobody would use
-// the cluster that is being built.
-func (f *flags) whileOwned(ctx context.Context, owner *process.Identity) (context.Context, context.CancelFunc) {
+// whileWanted ends the returned context when the owner goes, or the go command
+// that runs this program: its callers kill that one and not this program.
+func whileWanted(ctx context.Context, owner *process.Identity) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	if owner != nil {
-		go func() {
-			tick := time.NewTicker(250 * time.Millisecond)
-			defer tick.Stop()
-			for owner.Alive() {
-				select {
-				case <-ctx.Done():
-					return
-				case <-tick.C:
-				}
+	watch := func(id process.Identity, gone error) {
+		tick := time.NewTicker(250 * time.Millisecond)
+		defer tick.Stop()
+		for id.Alive() {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
 			}
-			cancel(errOwnersGone)
-		}()
+		}
+		cancel(gone)
+	}
+	if owner != nil {
+		go watch(*owner, errOwnersGone)
+	}
+	if parent, ok := process.GoCommand(); ok {
+		go watch(parent, errGoRunGone)
 	}
 	return ctx, func() { cancel(nil) }
 }
@@ -296,7 +300,21 @@ func (s *state) describe(dir stateDir) string {
 	for name := range s.Components {
 		names = append(names, name)
 	}
+	var stopped string
+	if missing := s.stopped(dir); len(missing) > 0 {
+		stopped = fmt.Sprintf(", stopped %v", missing)
+	}
 	slices.Sort(names)
-	return fmt.Sprintf("%s at %s, supervisor %d, running %v, KUBECONFIG=%s",
-		s.Phase, s.Ports.server(), s.Supervisor.PID, names, dir.kubeconfig())
+	return fmt.Sprintf("%s at %s, supervisor %d, running %v%s, KUBECONFIG=%s",
+		s.Phase, s.Ports.server(), s.Supervisor.PID, names, stopped, dir.kubeconfig())
+}
+
+func (s *state) stopped(dir stateDir) []string {
+	var names []string
+	for _, c := range components(dir, s, nil) {
+		if _, ok := s.Components[c.name]; !ok {
+			names = append(names, c.name)
+		}
+	}
+	return names
 }

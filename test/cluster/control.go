@@ -108,7 +108,10 @@ func (e endpoint) send(ctx context.Context, o order) error {
 	request.Header.Set("Authorization", "Bearer "+e.Token)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return fmt.Errorf("asking the supervisor: %w", err)
+		if ctx.Err() != nil {
+			return fmt.Errorf("asking the supervisor: %w", err)
+		}
+		return fmt.Errorf("asking the supervisor: %w: %w", errEnding, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -48,12 +49,31 @@ func down(ctx context.Context, dir stateDir, progress *binaries.Progress) error 
 	}
 	st, err := dir.load()
 	if err != nil || st == nil {
-		return fmt.Errorf("a supervisor runs in %s but its state cannot be read: %w; end the process that holds %s", dir, err, dir.supervisorLock())
+		// Nothing says which process it is, but it watches for this.
+		progress.Printf("the state in %s cannot be read, telling the supervisor by deleting its lock", dir)
+		return abandon(ctx, dir)
 	}
 	if err := end(st); err != nil {
 		return err
 	}
 	progress.Printf("cluster ended")
+	return dir.clean()
+}
+
+// abandon ends a supervisor whose state is lost: it ends once its lock file is
+// deleted, and that the lock on the deleted file is free says it has.
+func abandon(ctx context.Context, dir stateDir) error {
+	aside := dir.path(partialPrefix + "lock")
+	if err := os.Rename(dir.supervisorLock(), aside); err != nil {
+		return fmt.Errorf("deleting the supervisor's lock: %w", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, endGrace, errors.New("it does not end"))
+	defer cancel()
+	lock, err := process.WaitLock(ctx, aside, func() {})
+	if err != nil {
+		return fmt.Errorf("waiting for the supervisor: %w", err)
+	}
+	lock.Unlock()
 	return dir.clean()
 }
 
@@ -98,7 +118,7 @@ func clearStale(dir stateDir, progress *binaries.Progress) error {
 		progress.Printf("clearing unreadable state in %s", dir)
 	case st == nil:
 	case st.Reason != "":
-		progress.Printf("clearing a cluster that had ended: %s", st.Reason)
+		progress.Printf("clearing a cluster that had ended: %s", firstLine(st.Reason))
 	default:
 		progress.Printf("clearing a cluster whose supervisor had died")
 	}
@@ -108,4 +128,9 @@ func clearStale(dir stateDir, progress *binaries.Progress) error {
 		}
 	}
 	return dir.clean()
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
 }

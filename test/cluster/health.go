@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -38,7 +39,7 @@ func (p *prober) check(ctx context.Context, url string) error {
 	defer func() { _ = response.Body.Close() }()
 	body, _ := io.ReadAll(io.LimitReader(response.Body, 4096))
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answered %s: %.300s", url, response.Status, body)
+		return fmt.Errorf("%s answered %s: %.300s", url, response.Status, bytes.TrimSpace(body))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -33,6 +34,8 @@ var (
 	errAsked      = errors.New("it was asked to end")
 	errUpEnded    = errors.New("the up command ended before the cluster was ready")
 	errOwnersGone = errors.New("the processes that own the cluster have ended")
+	errStateGone  = errors.New("its state directory was deleted")
+	errGoRunGone  = errors.New("the go command that ran this has ended")
 )
 
 // supervisor owns all processes of one cluster. It restarts nothing: when a
@@ -83,7 +86,7 @@ func supervise(dir stateDir, timeout time.Duration, in io.Reader, out io.Writer)
 		end(errAsked)
 	}()
 	go s.watchUp(in)
-	go s.watchOwners(ctx)
+	go s.watchPurpose(ctx, lock)
 	brought := make(chan struct{})
 	go func() {
 		defer close(brought)
@@ -159,7 +162,8 @@ func (s *supervisor) bringUp(ctx context.Context, timeout time.Duration) error {
 
 // finish leaves either nothing or the reason behind, once every process ended.
 func (s *supervisor) finish(cause error) error {
-	if errors.Is(cause, errAsked) || errors.Is(cause, errUpEnded) || errors.Is(cause, errOwnersGone) {
+	expected := []error{errAsked, errUpEnded, errOwnersGone, errStateGone}
+	if slices.ContainsFunc(expected, func(e error) bool { return errors.Is(cause, e) }) {
 		s.tell(event{Error: cause.Error()})
 		fmt.Fprintf(os.Stderr, "%s the cluster ended: %s\n", time.Now().Format(time.RFC3339), cause)
 		return s.dir.clean()
@@ -204,8 +208,9 @@ func (s *supervisor) watchUp(in io.Reader) {
 	}
 }
 
-// watchOwners ends the cluster once it had owners and all of them are gone.
-func (s *supervisor) watchOwners(ctx context.Context) {
+// watchPurpose ends a cluster that nobody wants or can reach any more: it had
+// owners and all of them are gone, or its state directory was deleted.
+func (s *supervisor) watchPurpose(ctx context.Context, lock *process.Lock) {
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -217,9 +222,11 @@ func (s *supervisor) watchOwners(ctx context.Context) {
 		s.mu.Lock()
 		owners := s.state.Owners
 		s.mu.Unlock()
-		if len(owners) > 0 && !anyAlive(owners) {
+		switch {
+		case len(owners) > 0 && !anyAlive(owners):
 			s.end(errOwnersGone)
-			return
+		case lock.Lost(s.dir.supervisorLock()):
+			s.end(errStateGone)
 		}
 	}
 }

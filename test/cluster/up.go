@@ -46,7 +46,13 @@ func up(ctx context.Context, opts upOptions, progress *binaries.Progress) (*stat
 		return nil, err
 	}
 	if running {
-		return reuse(ctx, opts, progress)
+		st, err := reuse(ctx, opts, progress)
+		if !errors.Is(err, errEnding) {
+			return st, err
+		}
+		if err := awaitEnd(ctx, opts.dir, progress); err != nil {
+			return nil, err
+		}
 	}
 	if err := clearStale(opts.dir, progress); err != nil {
 		return nil, err
@@ -173,6 +179,23 @@ func follow(out io.Reader, progress *binaries.Progress) error {
 	return errors.New("the supervisor ended without saying why; see supervisor.log in the logs folder of the state directory")
 }
 
+// errEnding says that what runs in the state directory is about to be gone.
+var errEnding = errors.New("the cluster is ending")
+
+// awaitEnd returns once the supervisor that is ending has released the folder.
+func awaitEnd(ctx context.Context, dir stateDir, progress *binaries.Progress) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, endGrace, fmt.Errorf("it still runs after %s; run down", endGrace))
+	defer cancel()
+	lock, err := process.WaitLock(ctx, dir.supervisorLock(), func() {
+		progress.Printf("waiting for a cluster that is ending")
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for the cluster in %s to end: %w", dir, err)
+	}
+	lock.Unlock()
+	return nil
+}
+
 // reuse answers with the running cluster if it has what is asked for.
 func reuse(ctx context.Context, opts upOptions, progress *binaries.Progress) (*state, error) {
 	st, err := opts.dir.load()
@@ -181,7 +204,8 @@ func reuse(ctx context.Context, opts upOptions, progress *binaries.Progress) (*s
 	}
 	switch {
 	case st == nil || st.Phase != phaseReady:
-		return nil, fmt.Errorf("the cluster in %s is just ending; try again", opts.dir)
+		// Its up held the command lock until it was ready, so that up is gone.
+		return nil, errEnding
 	case opts.certManager && !st.CertManager:
 		return nil, fmt.Errorf("the cluster in %s runs without cert-manager; run down first, or add --without cert-manager", opts.dir)
 	case opts.apiPort != 0 && opts.apiPort != st.Ports.APIServer:

@@ -48,10 +48,21 @@ func WaitLock(ctx context.Context, path string, waiting func()) (*Lock, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("waiting for lock %s: %w", path, ctx.Err())
+			return nil, fmt.Errorf("waiting for lock %s: %w", path, context.Cause(ctx))
 		case <-tick.C:
 		}
 	}
+}
+
+// Lost says whether the file at path is no longer the one that is locked:
+// somebody deleted it, and nobody can see the lock any more.
+func (l *Lock) Lost(path string) bool {
+	held, err := l.file.Stat()
+	if err != nil {
+		return true
+	}
+	there, err := os.Stat(path)
+	return err != nil || !os.SameFile(held, there)
 }
 
 // Unlock releases the lock. The file stays: removing it would let two

@@ -9,7 +9,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"syscall"
@@ -42,6 +44,17 @@ func (i Identity) Alive() bool {
 	}
 	started, err := startTime(i.PID)
 	return err == nil && started == i.Started
+}
+
+// GoCommand returns the identity of the go command that runs this program, if
+// it was started by go run.
+func GoCommand() (Identity, bool) {
+	parent := os.Getppid()
+	if filepath.Base(executable(parent)) != "go" {
+		return Identity{}, false
+	}
+	id, err := Identify(parent)
+	return id, err == nil
 }
 
 // Signal sends sig to exactly this process; one that is gone is no error.

@@ -37,3 +37,12 @@ func parseStat(stat string) (string, error) {
 	}
 	return fields[19], nil
 }
+
+// executable is the path of the program that pid runs, empty if unknown.
+func executable(pid int) string {
+	path, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
+	if err != nil {
+		return ""
+	}
+	return path
+}

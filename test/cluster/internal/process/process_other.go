@@ -25,3 +25,12 @@ func startTime(pid int) (string, error) {
 	}
 	return strings.TrimSpace(started), nil
 }
+
+// executable is the path of the program that pid runs, empty if unknown.
+func executable(pid int) string {
+	out, err := exec.Command("ps", "-o", "comm=", "-p", strconv.Itoa(pid)).Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
