@@ -2,7 +2,10 @@ module github.com/lintel-policy/lintel/test/cluster
 
 go 1.26.0
 
-require github.com/spf13/cobra v1.10.2
+require (
+	github.com/spf13/cobra v1.10.2
+	github.com/stretchr/testify v1.11.1
+)
 
 require (
 	cel.dev/expr v0.25.1 // indirect
