@@ -77,7 +77,7 @@ func upCommand(f *flags) *cobra.Command {
 	c.Flags().StringSliceVar(&f.without, "without", nil, "leave out a part of the cluster: cert-manager")
 	c.Flags().IntVar(&f.ownerPID, "owner-pid", 0, "end the cluster when this process ends")
 	c.Flags().IntVar(&f.apiPort, "api-port", 0, "port of the API server (default a free one)")
-	c.Flags().DurationVar(&f.timeout, "timeout", 3*time.Minute, "how long starting may take, not counting builds")
+	timeoutFlag(c, f, "how long starting may take, not counting builds")
 	c.Flags().BoolVar(&f.useExisting, "use-existing-kubeconfig", false, "start nothing and answer with the cluster that KUBECONFIG names")
 	return c
 }
@@ -137,7 +137,7 @@ func statusCommand(f *flags) *cobra.Command {
 }
 
 func orderCommand(f *flags, use, short string, what func([]string) order) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   use + " [component…]",
 		Short: short + "; all of them if none is named",
 		RunE: func(c *cobra.Command, names []string) error {
@@ -149,9 +149,20 @@ func orderCommand(f *flags, use, short string, what func([]string) order) *cobra
 			if err != nil {
 				return err
 			}
-			return st.Control.send(c.Context(), what(names))
+			// An API server that waits for a webhook may never become ready; it
+			// is left as it is, to be looked at.
+			ctx, cancel := context.WithTimeoutCause(c.Context(), f.timeout,
+				fmt.Errorf("not done within %s; see the logs in %s", f.timeout, dir.path("logs")))
+			defer cancel()
+			return st.Control.send(ctx, what(names))
 		},
 	}
+	timeoutFlag(c, f, "how long it may take")
+	return c
+}
+
+func timeoutFlag(c *cobra.Command, f *flags, what string) {
+	c.Flags().DurationVar(&f.timeout, "timeout", 3*time.Minute, what)
 }
 
 // superviseCommand is what up starts in the background, not for users.
@@ -164,7 +175,7 @@ func superviseCommand(f *flags) *cobra.Command {
 			return supervise(stateDir(f.stateDir), f.timeout, os.Stdin, os.Stdout)
 		},
 	}
-	c.Flags().DurationVar(&f.timeout, "timeout", 3*time.Minute, "how long starting may take")
+	timeoutFlag(c, f, "how long starting may take")
 	return c
 }
 
@@ -275,8 +286,10 @@ func runningState(dir stateDir) (*state, error) {
 		return nil, err
 	case st == nil:
 		return nil, fmt.Errorf("no cluster in %s; start one with up", dir)
-	case running:
+	case running && st.Phase == phaseReady:
 		return st, nil
+	case running:
+		return nil, fmt.Errorf("the cluster in %s is still starting, or ending", dir)
 	case st.Reason != "":
 		return nil, fmt.Errorf("the cluster in %s has ended: %s", dir, st.Reason)
 	}

@@ -109,7 +109,7 @@ func (e endpoint) send(ctx context.Context, o order) error {
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		if ctx.Err() != nil {
-			return fmt.Errorf("asking the supervisor: %w", err)
+			return fmt.Errorf("waiting for the supervisor: %w", context.Cause(ctx))
 		}
 		return fmt.Errorf("asking the supervisor: %w: %w", errEnding, err)
 	}

@@ -195,7 +195,12 @@ func (b *builder) build(ctx context.Context, m module, p program, dir string) er
 }
 
 func (b *builder) copyFolder(ctx context.Context, m module, f folder, dir string) error {
-	source, err := b.output(ctx, filepath.Join(b.Root, m.dir), "list", "-m", "-f", "{{.Dir}}", f.module)
+	moduleDir := filepath.Join(b.Root, m.dir)
+	// The program may come from the cache while the module was cleaned away.
+	if _, err := b.output(ctx, moduleDir, "mod", "download", f.module); err != nil {
+		return fmt.Errorf("fetching module %s: %w", f.module, err)
+	}
+	source, err := b.output(ctx, moduleDir, "list", "-m", "-f", "{{.Dir}}", f.module)
 	if err != nil {
 		return fmt.Errorf("locating module %s: %w", f.module, err)
 	}
@@ -236,7 +241,7 @@ func (b *builder) output(ctx context.Context, dir string, args ...string) (strin
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=", "GOOS=", "GOARCH=")
 	if err := process.RunGroup(ctx, cmd); err != nil {
 		if ctx.Err() != nil {
-			return "", ctx.Err()
+			return "", context.Cause(ctx)
 		}
 		if errors.Is(err, exec.ErrNotFound) {
 			return "", fmt.Errorf("the go command is not in PATH: %w", err)

@@ -128,6 +128,6 @@ func RunGroup(ctx context.Context, cmd *exec.Cmd) error {
 	case <-ctx.Done():
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		<-done
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 }
