@@ -115,6 +115,25 @@ func TestChooseKeepsStartOrder(t *testing.T) {
 	}
 }
 
+func TestWhatLostTheAPIServerStartsAgain(t *testing.T) {
+	all := components("/state", &state{CertManager: true}, nil)
+	names := func(starting ...string) []string {
+		list, err := choose(all, starting)
+		require.NoError(t, err)
+		stopped := map[string]bool{binaries.APIServer: true, binaries.Scheduler: true}
+		lost := disconnected(all, list, func(name string) bool { return !stopped[name] })
+		var names []string
+		for _, c := range inOrder(all, append(lost, list...)) {
+			names = append(names, c.name)
+		}
+		return names
+	}
+	require.Equal(t, []string{binaries.APIServer, binaries.ControllerManager, binaries.Kwok, binaries.CertManager},
+		names(binaries.APIServer), "the scheduler was stopped on purpose")
+	require.Equal(t, []string{binaries.Etcd}, names(binaries.Etcd), "etcd runs already, so nothing was lost")
+	require.Len(t, names(), 6)
+}
+
 func TestEverythingListensOnLoopback(t *testing.T) {
 	for _, c := range components("/state", &state{CertManager: true}, nil) {
 		require.Contains(t, c.health, "://127.0.0.1:")

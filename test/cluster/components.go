@@ -19,6 +19,9 @@ type component struct {
 	needs []string
 }
 
+// clientNeeds is what a client of the API server cannot work without.
+var clientNeeds = []string{binaries.Etcd, binaries.APIServer}
+
 // components returns what runs, in the order in which it starts. stages are
 // the files that tell kwok how Nodes and Pods behave.
 func components(dir stateDir, s *state, stages []string) []component {
@@ -97,7 +100,7 @@ func controllerManagerComponent(dir stateDir, p ports) component {
 			"--kube-api-qps=200", "--kube-api-burst=400",
 		},
 		health: "https://" + loopback(p.ControllerManager) + "/healthz",
-		needs:  []string{binaries.APIServer},
+		needs:  clientNeeds,
 	}
 }
 
@@ -112,7 +115,7 @@ func schedulerComponent(dir stateDir, p ports) component {
 			"--kube-api-qps=200", "--kube-api-burst=400",
 		},
 		health: "https://" + loopback(p.Scheduler) + "/healthz",
-		needs:  []string{binaries.APIServer},
+		needs:  clientNeeds,
 	}
 }
 
@@ -130,7 +133,7 @@ func kwokComponent(dir stateDir, p ports, stages []string) component {
 		name:   binaries.Kwok,
 		args:   args,
 		health: "http://" + loopback(p.Kwok) + "/readyz",
-		needs:  []string{binaries.APIServer},
+		needs:  clientNeeds,
 	}
 }
 
@@ -142,7 +145,7 @@ func certManagerComponent(dir stateDir, p ports) component {
 			"--health-address=" + loopback(p.CertManager),
 		},
 		health: "http://" + loopback(p.CertManager) + "/readyz",
-		needs:  []string{binaries.APIServer},
+		needs:  clientNeeds,
 	}
 }
 
@@ -173,4 +176,35 @@ func choose(all []component, names []string) ([]component, error) {
 	return slices.DeleteFunc(slices.Clone(all), func(c component) bool {
 		return !slices.Contains(names, c.name)
 	}), nil
+}
+
+// chooseOptional is choose for an order that may not be given at all.
+func chooseOptional(all []component, names *[]string) ([]component, error) {
+	if names == nil {
+		return nil, nil
+	}
+	return choose(all, *names)
+}
+
+func contains(list []component, name string) bool {
+	return slices.ContainsFunc(list, func(c component) bool { return c.name == name })
+}
+
+// disconnected returns what kept running while something it needs was stopped
+// that starts now. In a real cluster such a component loses its lease and
+// restarts; left alone, its informers back off for more than a minute.
+func disconnected(all, starting []component, runs func(string) bool) []component {
+	return slices.DeleteFunc(slices.Clone(all), func(c component) bool {
+		missed := slices.ContainsFunc(starting, func(s component) bool {
+			return !runs(s.name) && slices.Contains(c.needs, s.name)
+		})
+		return !missed || !runs(c.name)
+	})
+}
+
+// inOrder returns the given components in the order of all, each once.
+func inOrder(all, list []component) []component {
+	return slices.DeleteFunc(slices.Clone(all), func(c component) bool {
+		return !contains(list, c.name)
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,21 +65,20 @@ func (s *supervisor) carryOut(ctx context.Context, o order) error {
 			return err
 		}
 	}
-	if o.Stop != nil {
-		list, err := choose(s.all, *o.Stop)
-		if err != nil {
-			return err
-		}
-		s.fleet.stopAll(list)
+	stopping, err := chooseOptional(s.all, o.Stop)
+	if err != nil {
+		return err
 	}
-	if o.Start != nil {
-		list, err := choose(s.all, *o.Start)
-		if err != nil {
-			return err
-		}
-		return s.fleet.startAll(ctx, list)
+	starting, err := chooseOptional(s.all, o.Start)
+	if err != nil {
+		return err
 	}
-	return nil
+	// Clients stop before the API server: it waits for their watches to end.
+	lost := disconnected(s.all, starting, func(name string) bool {
+		return s.fleet.runs(name) && !contains(stopping, name)
+	})
+	s.fleet.stopAll(inOrder(s.all, slices.Concat(stopping, lost)))
+	return s.fleet.startAll(ctx, inOrder(s.all, slices.Concat(starting, lost)))
 }
 
 // changeOwners adds an owner. A cluster without owners lives until down, and

@@ -15,9 +15,9 @@ import (
 	"github.com/lintel-policy/lintel/test/cluster/internal/process"
 )
 
-// stopGrace is how long a component may take to end in order; the API server
-// waits for open requests.
-const stopGrace = 10 * time.Second
+// stopGrace is how long a component may take to end in order. The API server
+// would wait a minute for open watches, and loses nothing when it is killed.
+const stopGrace = 5 * time.Second
 
 // fleet owns the component processes of one cluster. Each has a goroutine that
 // waits for it; one that ends without having been told to is reported to died.
@@ -61,6 +61,13 @@ func (f *fleet) start(ctx context.Context, c component) error {
 		return f.failure(c.name, "did not become healthy", err)
 	}
 	return nil
+}
+
+func (f *fleet) runs(name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, ok := f.members[name]
+	return ok
 }
 
 // launch starts the process of c, unless it runs already.
