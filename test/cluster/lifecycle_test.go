@@ -158,6 +158,16 @@ func TestClusterFromUpToDown(t *testing.T) {
 	require.Less(t, time.Since(start), 10*time.Second)
 	require.Contains(t, h.run("status"), r.Server)
 
+	cmd := h.command("up", "--use-existing-kubeconfig", "-o", "json")
+	cmd.Env = append(cmd.Env, "KUBECONFIG="+r.Kubeconfig)
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	var found report
+	require.NoError(t, json.Unmarshal(out, &found))
+	require.Equal(t, r.Server, found.Server)
+	require.True(t, found.CertManager)
+	require.Zero(t, found.PID, "nothing was started")
+
 	h.must(r, issuance, "apply", "-f", "-")
 	h.must(r, "", "wait", "--for=condition=Ready", "certificate/serving", "--timeout=90s")
 	require.Equal(t, "kubernetes.io/tls", h.must(r, "", "get", "secret", "serving-tls", "-o", "jsonpath={.type}"))
@@ -252,6 +262,44 @@ func TestNothingOutlivesItsReason(t *testing.T) {
 			}, patience, 50*time.Millisecond, "and its state is cleared")
 		})
 	}
+}
+
+func TestTwoUpsAtOnceShareOneCluster(t *testing.T) {
+	h := newHarness(t)
+	outputs := make(chan string, 2)
+	for range 2 {
+		cmd := h.command("up", "-o", "json", "--without", "cert-manager")
+		go func() {
+			out, err := cmd.Output()
+			if err != nil {
+				out = []byte(err.Error())
+			}
+			outputs <- string(out)
+		}()
+	}
+	first := <-outputs
+	require.Equal(t, first, <-outputs)
+	var r report
+	require.NoError(t, json.Unmarshal([]byte(first), &r), first)
+	require.False(t, r.CertManager)
+
+	out, err := h.command("up").CombinedOutput()
+	require.Error(t, err, "a cluster without cert-manager is not what was asked for")
+	require.Contains(t, string(out), "run down first")
+}
+
+func TestAssetsReplaceBuilds(t *testing.T) {
+	h := newHarness(t)
+	built := h.up("--without", "cert-manager").Binaries
+	h.run("down")
+	assets := t.TempDir()
+	for _, name := range []string{binaries.Etcd, binaries.APIServer, binaries.Kubectl} {
+		require.NoError(t, os.Symlink(built[name], filepath.Join(assets, name)))
+	}
+	t.Setenv("KUBEBUILDER_ASSETS", assets)
+	r := h.up("--without", "cert-manager")
+	require.Equal(t, filepath.Join(assets, binaries.APIServer), r.Binaries[binaries.APIServer])
+	require.Equal(t, built[binaries.Scheduler], r.Binaries[binaries.Scheduler])
 }
 
 func TestFailureToStartShowsTheLog(t *testing.T) {
