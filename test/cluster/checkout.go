@@ -9,6 +9,16 @@ import (
 
 const modulePath = "github.com/lintel-policy/lintel/test/cluster"
 
+// moduleFolder is the folder of this Go module in the checkout around the
+// working directory.
+func moduleFolder() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("finding the working directory: %w", err)
+	}
+	return findModule(dir)
+}
+
 // findModule returns the folder of this Go module, looking upward from dir, so
 // that the program works from anywhere in a checkout.
 func findModule(dir string) (string, error) {

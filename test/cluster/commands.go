@@ -99,7 +99,7 @@ func downCommand(f *flags) *cobra.Command {
 		Short: "End the cluster and delete its data",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			dir, _, err := f.paths()
+			dir, err := f.directory()
 			if err != nil {
 				return err
 			}
@@ -117,7 +117,7 @@ func statusCommand(f *flags) *cobra.Command {
 			if err := f.checkOutput(); err != nil {
 				return err
 			}
-			dir, _, err := f.paths()
+			dir, err := f.directory()
 			if err != nil {
 				return err
 			}
@@ -141,7 +141,7 @@ func orderCommand(f *flags, use, short string, what func([]string) order) *cobra
 		Use:   use + " [component…]",
 		Short: short + "; all of them if none is named",
 		RunE: func(c *cobra.Command, names []string) error {
-			dir, _, err := f.paths()
+			dir, err := f.directory()
 			if err != nil {
 				return err
 			}
@@ -190,25 +190,22 @@ func (f *flags) checkOutput() error {
 	return nil
 }
 
-// paths returns the state directory and the folder of this module.
-func (f *flags) paths() (stateDir, string, error) {
-	cwd, err := os.Getwd()
-	if err != nil {
-		return "", "", fmt.Errorf("finding the working directory: %w", err)
-	}
-	root, err := findModule(cwd)
-	if err != nil {
-		return "", "", err
-	}
+// directory returns the state directory. Only the default needs a checkout, so
+// that a cluster can be looked at and ended from anywhere.
+func (f *flags) directory() (stateDir, error) {
 	dir := f.stateDir
 	if dir == "" {
+		root, err := moduleFolder()
+		if err != nil {
+			return "", fmt.Errorf("%w, or name the cluster with --state-dir", err)
+		}
 		dir = defaultStateDir(root)
 	}
-	dir, err = filepath.Abs(dir)
+	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return "", "", fmt.Errorf("resolving --state-dir: %w", err)
+		return "", fmt.Errorf("resolving --state-dir: %w", err)
 	}
-	return stateDir(dir), root, nil
+	return stateDir(dir), nil
 }
 
 // upOptions checks the flags of up.
@@ -227,7 +224,11 @@ func (f *flags) upOptions() (upOptions, error) {
 	if f.timeout <= 0 {
 		return upOptions{}, fmt.Errorf("--timeout is %s; use a positive duration such as 3m", f.timeout)
 	}
-	dir, root, err := f.paths()
+	dir, err := f.directory()
+	if err != nil {
+		return upOptions{}, err
+	}
+	root, err := moduleFolder()
 	if err != nil {
 		return upOptions{}, err
 	}

@@ -36,6 +36,7 @@ func TestWrongFlagsSayWhatToDo(t *testing.T) {
 }
 
 func TestDownWithoutAClusterIsFine(t *testing.T) {
+	t.Chdir(t.TempDir()) // a cluster can be ended from anywhere
 	dir := filepath.Join(t.TempDir(), "none")
 	var messages bytes.Buffer
 	c := newCommand()
@@ -69,6 +70,13 @@ func TestFindModuleFromAnywhereInTheCheckout(t *testing.T) {
 	}
 	_, err = findModule(t.TempDir())
 	require.ErrorContains(t, err, "inside a checkout")
+}
+
+func TestTheDefaultStateDirectoryNeedsACheckout(t *testing.T) {
+	t.Chdir(t.TempDir())
+	c := newCommand()
+	c.SetArgs([]string{"status"})
+	require.ErrorContains(t, c.ExecuteContext(t.Context()), "--state-dir")
 }
 
 func TestPortsAreFreeAndDistinct(t *testing.T) {
