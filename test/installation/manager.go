@@ -82,7 +82,7 @@ func StartManager(ctx context.Context, c *Cluster, o ManagerOptions) (*Manager, 
 		WebhookURL: "https://" + local(ports[0]),
 		Metrics:    "http://" + local(ports[1]),
 		Health:     "http://" + local(ports[2]),
-		Log:        filepath.Join(c.StateDir, "logs", o.Name+".log"),
+		Log:        filepath.Join(c.managerFolder(), o.Name+".log"),
 		ended:      make(chan error, 1),
 	}
 	registered := o.WebhookURL
@@ -157,6 +157,9 @@ func (m *Manager) Kill() {
 	m.ended <- <-m.ended
 }
 
+// managerFolder is for the files of managers; the state folder is the cluster's own.
+func (c *Cluster) managerFolder() string { return c.StateDir + "-lintel" }
+
 // managerKubeconfig is the cluster's kubeconfig with a token of the ServiceAccount.
 func managerKubeconfig(ctx context.Context, c *Cluster, name string) (string, error) {
 	token, err := c.must(ctx, "", "create", "token", "lintel-manager", "-n", Namespace, "--duration=24h")
@@ -178,7 +181,10 @@ func managerKubeconfig(ctx context.Context, c *Cluster, name string) (string, er
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(c.StateDir, name+".kubeconfig")
+	if err := os.MkdirAll(c.managerFolder(), 0o700); err != nil {
+		return "", err
+	}
+	path := filepath.Join(c.managerFolder(), name+".kubeconfig")
 	return path, os.WriteFile(path, changed, 0o600)
 }
 
