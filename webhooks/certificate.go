@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 )
@@ -26,20 +24,19 @@ const (
 // Trust says whether every caller would accept a certificate, leaf first.
 type Trust func(ctx context.Context, chain []*x509.Certificate) (bool, error)
 
-// Certificate serves the key pair in a directory (tls.crt, tls.key, ca.crt) and
-// replaces it in place.
+// Certificate serves the key pair that its source gives and replaces it in place.
 //
 // The first pair is served at once. A later one waits until it is trusted, and then
 // 10 s more, so that renewing the authority never leaves callers with a certificate
 // they do not know; one that can no longer do harm, because the old one has expired,
 // does not wait. As long as no new pair can be read, the old one stays.
 type Certificate struct {
-	directory string
-	trust     Trust
-	metrics   *Metrics
-	logger    *slog.Logger
-	now       func() time.Time
-	interval  time.Duration
+	source   KeyPairSource
+	trust    Trust
+	metrics  *Metrics
+	logger   *slog.Logger
+	now      func() time.Time
+	interval time.Duration
 
 	mu      sync.RWMutex
 	serving *keyPair
@@ -49,7 +46,7 @@ type Certificate struct {
 	lastError    string
 }
 
-// keyPair is what one reading of the directory gave.
+// keyPair is what one reading of the source gave.
 type keyPair struct {
 	certificate tls.Certificate
 	chain       []*x509.Certificate
@@ -58,15 +55,15 @@ type keyPair struct {
 }
 
 // NewCertificate makes a Certificate. A nil trust means that callers trust every
-// pair in the directory. Nothing is read until Start or Reload.
-func NewCertificate(directory string, trust Trust, metrics *Metrics, logger *slog.Logger) *Certificate {
+// pair of the source. Nothing is read until Start or Reload.
+func NewCertificate(source KeyPairSource, trust Trust, metrics *Metrics, logger *slog.Logger) *Certificate {
 	return &Certificate{
-		directory: directory, trust: trust, metrics: metrics, logger: logger,
+		source: source, trust: trust, metrics: metrics, logger: logger,
 		now: time.Now, interval: reloadInterval,
 	}
 }
 
-// Start reads the directory again and again until ctx ends. It implements
+// Start reads the source again and again until ctx ends. It implements
 // manager.Runnable.
 func (c *Certificate) Start(ctx context.Context) error {
 	ticker := time.NewTicker(c.interval)
@@ -96,9 +93,13 @@ func (c *Certificate) report(err error) {
 	c.lastError = text
 }
 
-// Reload reads the directory once and serves what may be served.
+// Reload reads the source once and serves what may be served.
 func (c *Certificate) Reload(ctx context.Context) error {
-	read, err := readKeyPair(c.directory)
+	files, err := c.source(ctx)
+	if err != nil {
+		return err
+	}
+	read, err := parseKeyPair(files)
 	if err != nil {
 		return err
 	}
@@ -168,19 +169,12 @@ func (c *Certificate) Ready(*http.Request) error {
 	return nil
 }
 
-func readKeyPair(directory string) (*keyPair, error) {
-	read := func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(directory, name)) }
-	text, err := read("tls.crt")
-	if err != nil {
-		return nil, fmt.Errorf("reading the serving certificate: %w", err)
-	}
-	key, err := read("tls.key")
-	if err != nil {
-		return nil, fmt.Errorf("reading the serving key: %w", err)
-	}
-	pair := &keyPair{text: text}
-	// Fails where the two files are of different renewals: the next reading sees both.
-	if pair.certificate, err = tls.X509KeyPair(text, key); err != nil {
+func parseKeyPair(files KeyPairFiles) (*keyPair, error) {
+	pair := &keyPair{text: files.Certificate}
+	var err error
+	// Fails where certificate and key are of different renewals: the next reading sees
+	// both.
+	if pair.certificate, err = tls.X509KeyPair(files.Certificate, files.Key); err != nil {
 		return nil, fmt.Errorf("reading the serving certificate: %w", err)
 	}
 	for _, der := range pair.certificate.Certificate {
@@ -190,14 +184,7 @@ func readKeyPair(directory string) (*keyPair, error) {
 		}
 		pair.chain = append(pair.chain, certificate)
 	}
-	authority, err := read("ca.crt")
-	if errors.Is(err, os.ErrNotExist) {
-		return pair, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the certificate authority: %w", err)
-	}
-	if block, _ := pem.Decode(authority); block != nil {
+	if block, _ := pem.Decode(files.Authority); block != nil {
 		if pair.authority, err = x509.ParseCertificate(block.Bytes); err != nil {
 			return nil, fmt.Errorf("reading the certificate authority: %w", err)
 		}

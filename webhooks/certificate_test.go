@@ -89,7 +89,7 @@ func TestCertificate(t *testing.T) {
 	directory, ca := t.TempDir(), newAuthority(t, "one")
 	now, trusted := time.Now(), false
 	var trustErr error
-	c := NewCertificate(directory, func(context.Context, []*x509.Certificate) (bool, error) { return trusted, trustErr },
+	c := NewCertificate(Directory(directory), func(context.Context, []*x509.Certificate) (bool, error) { return trusted, trustErr },
 		newTestMetrics(t), slog.New(slog.DiscardHandler))
 	c.now = func() time.Time { return now }
 	reload := func() { _ = c.Reload(t.Context()) }
@@ -148,7 +148,9 @@ func TestTrustedByConfigurations(t *testing.T) {
 	old, renewed := newAuthority(t, "old"), newAuthority(t, "new")
 	directory := t.TempDir()
 	renewed.issue(t, directory, 1, time.Now().Add(time.Hour), x509.ExtKeyUsageServerAuth)
-	pair, err := readKeyPair(directory)
+	files, err := Directory(directory)(t.Context())
+	require.NoError(t, err)
+	pair, err := parseKeyPair(files)
 	require.NoError(t, err)
 	both := append(append([]byte{}, old.pem...), renewed.pem...)
 	meta := metav1.ObjectMeta{Name: ConfigurationName}

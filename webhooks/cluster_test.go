@@ -68,7 +68,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 	directory, ca := t.TempDir(), newAuthority(t, "serving")
 	ca.issue(t, directory, 1, time.Now().Add(time.Hour), 1)
 	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
-	certificate := NewCertificate(directory, nil, newTestMetrics(t), logger)
+	certificate := NewCertificate(Directory(directory), nil, newTestMetrics(t), logger)
 	require.NoError(t, certificate.Reload(ctx))
 	snapshots := &live{snapshot: compiled(t, engine.Fail, teamLabel)}
 	handler, err := NewHandler(HandlerOptions{
@@ -81,18 +81,25 @@ func TestAgainstAnAPIServer(t *testing.T) {
 	settings := RegistrationSettings{Namespace: "lintel-system", URL: "https://" + server.Address(), InjectCA: true}
 	old := Product{Name: "old", Entry: "old.policy.lintel.dev", Validate: accept, Rules: PolicySourceRules()}
 	registrar := NewRegistrar(c, snapshots, []Product{old}, settings)
-	policies, resources := snapshots.snapshot.Policies(), snapshots.snapshot.Resources()
-	require.NoError(t, registrar.register(ctx, policies, resources))
+	register := func() (settled bool) {
+		t.Helper()
+		settled, err := registrar.register(ctx, snapshots.snapshot.Policies(), snapshots.snapshot.Resources())
+		require.NoError(t, err)
+		return settled
+	}
+	assert.False(t, register(), "what was written may not have arrived yet")
+	assert.False(t, register(), "the API server cannot call without the bundle")
 	inject(t, c, ca.pem)
+	assert.True(t, register())
 
 	t.Run("registering again writes nothing", func(t *testing.T) {
 		before := configurations(t, c)
-		require.NoError(t, registrar.register(ctx, policies, resources))
+		register()
 		assert.Equal(t, before, configurations(t, c))
 	})
 	t.Run("an entry that is no longer wanted stays without rules", func(t *testing.T) {
 		registrar = NewRegistrar(c, snapshots, nil, settings)
-		require.NoError(t, registrar.register(ctx, policies, resources))
+		register()
 		before := configurations(t, c)
 		validating := before.validating.Webhooks
 		require.Len(t, validating, 3)
@@ -100,7 +107,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 			assert.Equal(t, ca.pem, webhook.ClientConfig.CABundle, "the bundle stays the injector's")
 			assert.Equal(t, webhook.Name == "fail.policies.lintel.dev", len(webhook.Rules) > 0, webhook.Name)
 		}
-		require.NoError(t, registrar.register(ctx, policies, resources))
+		register()
 		assert.Equal(t, before, configurations(t, c), "and is left alone")
 	})
 

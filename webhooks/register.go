@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -36,6 +37,9 @@ type Registrar struct {
 	products  []Product
 	settings  RegistrationSettings
 	changed   chan event.GenericEvent
+
+	registered   atomic.Value // string: the digest of the snapshot whose rules are applied
+	onRegistered func()
 }
 
 // NewRegistrar makes a Registrar; its client reads from a cache.
@@ -54,6 +58,12 @@ func (r *Registrar) SnapshotChanged() {
 	default:
 	}
 }
+
+// OnRegistered has f called when the rules of another snapshot are applied.
+func (r *Registrar) OnRegistered(f func()) { r.onRegistered = f }
+
+// Registered says whether the rules of the snapshot with this digest are applied.
+func (r *Registrar) Registered(digest string) bool { return r.registered.Load() == digest }
 
 // SetupWithManager registers the controller: it runs when the snapshot changes, and
 // when anybody else touches a configuration.
@@ -81,36 +91,50 @@ func (r *Registrar) Reconcile(ctx context.Context, _ reconcile.Request) (reconci
 		// still wanted. Loading them triggers the next run.
 		return reconcile.Result{}, nil
 	}
-	return reconcile.Result{}, r.register(ctx, snapshot.Policies(), snapshot.Resources())
+	settled, err := r.register(ctx, snapshot.Policies(), snapshot.Resources())
+	if err != nil || !settled {
+		return reconcile.Result{}, err // what was applied, or the CA injector, brings us here again
+	}
+	if r.registered.Swap(snapshot.Digest()) != snapshot.Digest() && r.onRegistered != nil {
+		r.onRegistered()
+	}
+	return reconcile.Result{}, nil
 }
 
-func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, resources *engine.Resources) error {
+// register applies what differs. settled says that nothing did, and that the API
+// server has what it needs to call.
+func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, resources *engine.Resources) (settled bool, err error) {
 	validating, mutating, conflicts := Configurations(policies, resources, r.products, r.settings)
 	if conflicts != nil {
 		// The gate keeps conflicts out; one that got in still has its policies called.
 		log.FromContext(ctx).Error(conflicts, "policies disagree about versions; all that they name are registered")
 	}
+	settled = true
 	var liveValidating admissionregistrationv1.ValidatingWebhookConfiguration
 	if err := r.client.Get(ctx, client.ObjectKeyFromObject(validating), &liveValidating); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("reading the validating webhook configuration: %w", err)
+		return false, fmt.Errorf("reading the validating webhook configuration: %w", err)
 	}
 	if !upToDate(validating.ObjectMeta, liveValidating.ObjectMeta,
 		validatingEntries(validating.Webhooks), validatingEntries(liveValidating.Webhooks)) {
+		settled = false
 		if err := r.apply(ctx, validating, inert(validatingEntries(validating.Webhooks), validatingEntries(liveValidating.Webhooks))); err != nil {
-			return fmt.Errorf("applying the validating webhook configuration: %w", err)
+			return false, fmt.Errorf("applying the validating webhook configuration: %w", err)
 		}
 	}
 	var liveMutating admissionregistrationv1.MutatingWebhookConfiguration
 	if err := r.client.Get(ctx, client.ObjectKeyFromObject(mutating), &liveMutating); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("reading the mutating webhook configuration: %w", err)
+		return false, fmt.Errorf("reading the mutating webhook configuration: %w", err)
 	}
 	if !upToDate(mutating.ObjectMeta, liveMutating.ObjectMeta,
 		mutatingEntries(mutating.Webhooks), mutatingEntries(liveMutating.Webhooks)) {
+		settled = false
 		if err := r.apply(ctx, mutating, inert(mutatingEntries(mutating.Webhooks), mutatingEntries(liveMutating.Webhooks))); err != nil {
-			return fmt.Errorf("applying the mutating webhook configuration: %w", err)
+			return false, fmt.Errorf("applying the mutating webhook configuration: %w", err)
 		}
 	}
-	return nil
+	entries := slices.Concat(validatingEntries(liveValidating.Webhooks), mutatingEntries(liveMutating.Webhooks))
+	bundled := !slices.ContainsFunc(entries, func(e liveEntry) bool { return len(e.client.CABundle) == 0 })
+	return settled && (bundled || !r.settings.InjectCA), nil
 }
 
 // apply writes desired by server-side apply. An entry that an earlier version

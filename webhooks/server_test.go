@@ -33,7 +33,7 @@ func startServer(t *testing.T, options ServerOptions) (*Server, func() error) {
 func TestServer(t *testing.T) {
 	directory, ca, callers := t.TempDir(), newAuthority(t, "serving"), newAuthority(t, "callers")
 	ca.issue(t, directory, 1, time.Now().Add(time.Hour), x509.ExtKeyUsageServerAuth)
-	certificate := NewCertificate(directory, nil, newTestMetrics(t), slog.New(slog.DiscardHandler))
+	certificate := NewCertificate(Directory(directory), nil, newTestMetrics(t), slog.New(slog.DiscardHandler))
 	require.NoError(t, certificate.Reload(t.Context()))
 	clientCA := filepath.Join(t.TempDir(), "ca.crt")
 	require.NoError(t, os.WriteFile(clientCA, callers.pem, 0o600))
@@ -105,7 +105,7 @@ func TestServer(t *testing.T) {
 }
 
 func TestServerErrors(t *testing.T) {
-	certificate := NewCertificate(t.TempDir(), nil, newTestMetrics(t), slog.New(slog.DiscardHandler))
+	certificate := NewCertificate(Directory(t.TempDir()), nil, newTestMetrics(t), slog.New(slog.DiscardHandler))
 	logger := slog.New(slog.DiscardHandler)
 	_, err := NewServer(ServerOptions{Certificate: certificate, ClientCA: "missing", Logger: logger})
 	require.ErrorContains(t, err, "reading the client CA")

@@ -47,6 +47,19 @@ func (s *PolicySet) Name() string { return s.source.Name }
 // Digest is the digest of the source's files.
 func (s *PolicySet) Digest() string { return s.digest }
 
+// Revision is what the source calls this state.
+func (s *PolicySet) Revision() string { return s.source.Revision }
+
+// Files are the source's files; not to be changed.
+func (s *PolicySet) Files() map[string]string { return s.source.Files }
+
+// CompiledFrom says whether compiling a source would give this set again: the same
+// files at the same revision under the same settings.
+func (s *PolicySet) CompiledFrom(source Source) bool {
+	other := newPolicySet(source)
+	return digestOf([]*PolicySet{s}) == digestOf([]*PolicySet{other})
+}
+
 // Policies counts the packages with entry points.
 func (s *PolicySet) Policies() int { return len(s.policies) }
 
@@ -65,6 +78,22 @@ func (s *PolicySet) Requires() []GroupVersionKind {
 // Compile compiles a source. The error is CompileErrors: all that is wrong, by
 // file and line.
 func Compile(source Source) (*PolicySet, error) {
+	set := newPolicySet(source)
+	if err := set.readParameters(); err != nil {
+		return nil, CompileErrors{{Message: err.Error()}}
+	}
+	modules, errs := set.readFiles()
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	if errs := set.build(modules); len(errs) > 0 {
+		return nil, errs
+	}
+	return set, nil
+}
+
+// newPolicySet fills in what the source leaves open; nothing is compiled yet.
+func newPolicySet(source Source) *PolicySet {
 	if source.FailurePolicy == "" {
 		source.FailurePolicy = Fail
 	}
@@ -79,17 +108,7 @@ func Compile(source Source) (*PolicySet, error) {
 		ast.Item(ast.InternedTerm("level"), ast.InternedTerm(string(source.Scope.Level))),
 		ast.Item(ast.InternedTerm("name"), ast.InternedTerm(source.Scope.Name)),
 	)
-	if err := set.readParameters(); err != nil {
-		return nil, CompileErrors{{Message: err.Error()}}
-	}
-	modules, errs := set.readFiles()
-	if len(errs) > 0 {
-		return nil, errs
-	}
-	if errs := set.build(modules); len(errs) > 0 {
-		return nil, errs
-	}
-	return set, nil
+	return set
 }
 
 func (s *PolicySet) readParameters() error {
@@ -136,17 +155,14 @@ func parseModule(name, text string) (*ast.Module, CompileErrors) {
 	options := ast.ParserOptions{ProcessAnnotation: true, RegoVersion: ast.RegoV1}
 	module, errV1 := ast.ParseModuleWithOpts(name, text, options)
 	if errV1 == nil {
-		if module == nil {
-			return nil, CompileErrors{{File: name, Message: "the file is empty: a module starts with `package`"}}
-		}
 		return module, nil
 	}
 	options.RegoVersion = ast.RegoV0
 	module, errV0 := ast.ParseModuleWithOpts(name, text, options)
 	switch {
-	case errV0 == nil && module != nil:
+	case errV0 == nil:
 		return module, nil
-	case errV0 != nil && !strings.Contains(text, "import rego.v1") && strings.Contains(text, "import future.keywords"):
+	case !strings.Contains(text, "import rego.v1") && strings.Contains(text, "import future.keywords"):
 		return nil, compileErrors(errV0)
 	default:
 		return nil, compileErrors(errV1)
@@ -333,11 +349,11 @@ func clockCalls(module *ast.Module) CompileErrors {
 	return errs
 }
 
-// dropTwinErrors removes what OPA says twice, once for a rule and once for its twin.
+// dropTwinErrors removes what OPA says of a twin: it says the same of the rule.
 func dropTwinErrors(errs CompileErrors) CompileErrors {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(errs, func(err CompileError) bool {
-		key := err.Error()
+		key := strings.ReplaceAll(err.Error(), twinPrefix, "")
 		duplicate := seen[key]
 		seen[key] = true
 		return duplicate

@@ -155,17 +155,28 @@ func (m *matcher) mutates(r *Review) bool {
 
 // matchesNamespace checks the namespace globs.
 func (m *matcher) matchesNamespace(r *Review) bool {
+	return (len(m.match.Namespaces) == 0 || inNamespaces(r, m.match.Namespaces)) &&
+		!inNamespaces(r, m.match.ExcludedNamespaces)
+}
+
+// inNamespaces says whether a review is about an object in a namespace that one of
+// the globs names.
+func inNamespaces(r *Review, globs []string) bool {
 	namespace := r.Namespace
 	if isNamespace(r) {
 		namespace = r.Name
 	}
-	in := func(globs []string) bool {
-		return slices.ContainsFunc(globs, func(glob string) bool {
-			ok, _ := path.Match(glob, namespace)
-			return ok && namespace != ""
-		})
-	}
-	return (len(m.match.Namespaces) == 0 || in(m.match.Namespaces)) && !in(m.match.ExcludedNamespaces)
+	return slices.ContainsFunc(globs, func(glob string) bool {
+		ok, _ := path.Match(glob, namespace)
+		return ok && namespace != ""
+	})
+}
+
+// inScope says whether a review is within the namespaces of the source's scope. All
+// namespaces, or none named, is the whole cluster.
+func (s *PolicySet) inScope(r *Review) bool {
+	globs := s.source.Scope.Namespaces
+	return len(globs) == 0 || slices.Contains(globs, "*") || inNamespaces(r, globs)
 }
 
 // matchesObject checks objectSelector as the API server does: the object or the

@@ -184,6 +184,9 @@ func changed(node any, op string, path []string, value any) (any, error) {
 		return node, nil
 	case []any:
 		if len(rest) == 0 && op == "add" {
+			if key == "-" {
+				return append(node, value), nil
+			}
 			i, err := index(key, len(node)+1)
 			if err != nil {
 				return nil, err
@@ -212,12 +215,9 @@ func changed(node any, op string, path []string, value any) (any, error) {
 	}
 }
 
-// index reads a list index below length; "-" is behind the last element, where
-// only add may point.
+// index reads a list index below length. "-", behind the last element, is none:
+// only add may point there.
 func index(key string, length int) (int, error) {
-	if key == "-" {
-		return length - 1, nil
-	}
 	i, err := strconv.Atoi(key)
 	if err != nil || i < 0 || strconv.Itoa(i) != key {
 		return 0, fmt.Errorf("%q is no index of a list", key)
@@ -239,8 +239,8 @@ func get(node any, path []string) (any, error) {
 			node = next
 		case []any:
 			i, err := index(key, len(value))
-			if err != nil || key == "-" {
-				return nil, fmt.Errorf("%q is outside the list", key)
+			if err != nil {
+				return nil, err
 			}
 			node = value[i]
 		default:

@@ -152,11 +152,16 @@ func newReview(request ast.Object) (*Review, error) {
 }
 
 // Object is the object under review as JSON: nil where there is none (DELETE).
-func (r *Review) Object() (json.RawMessage, error) {
-	if r.object == nil {
+func (r *Review) Object() (json.RawMessage, error) { return encodeObject(r.object) }
+
+// OldObject is the object before the change as JSON: nil where there was none.
+func (r *Review) OldObject() (json.RawMessage, error) { return encodeObject(r.oldObject) }
+
+func encodeObject(object ast.Object) (json.RawMessage, error) {
+	if object == nil {
 		return nil, nil
 	}
-	return encodeJSON(ast.NewTerm(r.object))
+	return encodeJSON(ast.NewTerm(object))
 }
 
 // withObject is the same review of another state of the object.

@@ -102,6 +102,10 @@ const (
 	fileData
 )
 
+// IsPolicyFile says whether the loader reads a file of this name: a module, a test
+// or data.
+func IsPolicyFile(name string) bool { return classify(name) != fileIgnored }
+
 // classify follows the file names of OPA bundles: modules end in .rego, their
 // tests in _test.rego, data is in files named data.yaml, data.yml or data.json.
 func classify(name string) fileClass {

@@ -70,7 +70,7 @@ func (p *policy) validateOne(ctx context.Context, s *Snapshot, e *evaluation, de
 // answer, depends on objects the caller does not have.
 func (p *policy) matches(s *Snapshot, e *evaluation, verb bool) (matches bool, reason string) {
 	m := p.matcher
-	if !verb || !m.matchesKind(s.resources.KindOf(e.review)) || !m.matchesNamespace(e.review) || !m.matchesObject(e.review) {
+	if !verb || !p.set.inScope(e.review) || !m.matchesKind(s.resources.KindOf(e.review)) || !m.matchesNamespace(e.review) || !m.matchesObject(e.review) {
 		return false, ""
 	}
 	matches, known := m.matchesNamespaceLabels(e.review, e.namespace)

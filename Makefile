@@ -1,0 +1,110 @@
+# One entry point for people and for CI. Every target works without a terminal
+# and may be run again at any time.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# Pinned in .tools/go.mod, built on first use, cached by Go.
+TOOL := go tool -modfile=.tools/go.mod
+
+# The files that are under version control or about to be, NUL-separated, of
+# the git pathspecs $(1). A file that was deleted but not staged is still listed
+# by git, hence the test.
+sources = git ls-files -z --cached --others --exclude-standard -- $(1) \
+	| while IFS= read -r -d '' path; do if [ -e "$$path" ]; then printf '%s\0' "$$path"; fi; done
+
+GO_FILES := '*.go'
+# testdata may hold Rego that is wrong on purpose, or of other authors.
+REGO_FILES := '*.rego' ':!:*testdata*'
+
+# Commands that the targets need, each with the Debian packages that bring it.
+DEPS := git:git gcc:gcc,libc6-dev
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: deps ## Start a cluster with Lintel in front of it, and show it at work
+	go run ./test/quickstart
+
+.PHONY: build
+build: ## Build the programs into bin/
+	mkdir -p bin
+	go build -trimpath -o bin/ ./cmd/...
+
+.PHONY: test
+test: deps ## Run every test
+	go test -race ./...
+# Uncached, because Go's test cache does not see files outside a module, and
+# this one reads config/.
+	go test -C test/crd -count=1 ./...
+	go test -C test/cluster ./...
+
+.PHONY: bench
+bench: ## Run the benchmarks
+	go test -run '^$$' -bench . -benchmem ./policies/...
+
+.PHONY: lint
+lint: lint-go lint-rego lint-manifests lint-generated ## Check format, code, manifests and generated files
+
+.PHONY: lint-go
+lint-go: deps
+	@unformatted=$$($(call sources,$(GO_FILES)) | xargs -0 --no-run-if-empty gofmt -l); \
+	if [ -n "$$unformatted" ]; then echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; fi >&2
+	go vet ./...
+	$(TOOL) staticcheck ./...
+
+.PHONY: lint-rego
+lint-rego: deps
+	@$(call sources,$(REGO_FILES)) | xargs -0 --no-run-if-empty $(TOOL) opa fmt --fail --diff
+
+.PHONY: lint-manifests
+lint-manifests:
+	$(TOOL) kustomize build config/default >/dev/null
+
+# Generates in a copy, so that a check never changes the tree it checks.
+.PHONY: lint-generated
+lint-generated: deps
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+	for copy in committed generated; do \
+	  mkdir "$$dir/$$copy"; \
+	  $(call sources,.) | tar --create --null --files-from=- | tar --extract --directory="$$dir/$$copy"; \
+	done; \
+	$(MAKE) -C "$$dir/generated" generate; \
+	cd "$$dir" && diff --recursive --unified --new-file committed generated \
+	  || { echo "generated files differ, run make generate and commit the result" >&2; exit 1; }
+
+.PHONY: generate
+generate: ## Write the files that are made from others
+	$(TOOL) controller-gen object paths=./api/...
+	$(TOOL) controller-gen crd paths=./api/... output:crd:dir=config/crd
+
+.PHONY: fmt
+fmt: deps ## Format Go and Rego
+	$(call sources,$(GO_FILES)) | xargs -0 --no-run-if-empty gofmt -w
+	$(call sources,$(REGO_FILES)) | xargs -0 --no-run-if-empty $(TOOL) opa fmt --write
+
+.PHONY: cluster-up
+cluster-up: ## Start a real control plane with cert-manager
+	go run -C test/cluster . up
+
+.PHONY: cluster-down
+cluster-down: ## Stop it
+	go run -C test/cluster . down
+
+.PHONY: deps
+deps: ## Install the system packages that are missing
+	@command -v go >/dev/null || { echo "Go is missing; the version that is needed is in go.mod" >&2; exit 1; }
+	@missing=""; \
+	for dep in $(DEPS); do command -v "$${dep%%:*}" >/dev/null || { packages=$${dep##*:}; missing="$$missing $${packages//,/ }"; }; done; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  export DEBIAN_FRONTEND=noninteractive; \
+	  apt-get update --quiet </dev/null; \
+	  apt-get install --yes --quiet --no-install-recommends $$missing </dev/null; \
+	else \
+	  echo "missing system packages, install them with: sudo apt-get install$$missing" >&2; exit 1; \
+	fi

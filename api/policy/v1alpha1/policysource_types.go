@@ -1,0 +1,269 @@
+package v1alpha1
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// PolicySource names one origin of policy, the scope that it binds and what
+// happens when it cannot be evaluated. It is cluster-scoped and written by
+// administrators: whoever may write one decides for every namespace of its
+// scope.
+//
+// The name is at most 63 characters long, because objects that belong to a
+// source carry it as a label value.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,shortName=ps
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Scope",type=string,JSONPath=`.spec.scope.level`,priority=1
+// +kubebuilder:printcolumn:name="Revision",type=string,JSONPath=`.status.revision`
+// +kubebuilder:printcolumn:name="Policies",type=integer,JSONPath=`.status.policies`
+// +kubebuilder:printcolumn:name="Rules",type=integer,JSONPath=`.status.rules`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must be at most 63 characters: it is used as a label value"
+type PolicySource struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is the origin and how its policies are applied.
+	// +required
+	Spec PolicySourceSpec `json:"spec"`
+
+	// status is what the manager makes of the spec. It is written by the
+	// manager alone.
+	// +optional
+	Status PolicySourceStatus `json:"status,omitzero"`
+}
+
+// PolicySourceList is a list of PolicySources.
+//
+// +kubebuilder:object:root=true
+type PolicySourceList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []PolicySource `json:"items"`
+}
+
+// PolicySourceSpec is one origin, exactly one of inline, git and oci, and how
+// its policies are applied.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.git), has(self.oci)].filter(set, set).size() == 1",message="exactly one of inline, git and oci must be set"
+type PolicySourceSpec struct {
+	// inline holds the policies in the object itself.
+	// +optional
+	Inline *InlineOrigin `json:"inline,omitempty"`
+
+	// git fetches the policies from a Git repository.
+	// +optional
+	Git *GitOrigin `json:"git,omitempty"`
+
+	// oci fetches the policies from an artifact in an OCI registry.
+	// +optional
+	OCI *OCIOrigin `json:"oci,omitempty"`
+
+	// failurePolicy is what happens to a request when a policy of this source
+	// cannot be evaluated (an error at run time, a timeout, a limit): Fail
+	// denies it, Ignore admits it with a warning.
+	// +optional
+	// +kubebuilder:default=Fail
+	FailurePolicy FailurePolicy `json:"failurePolicy,omitempty"`
+
+	// scope is whom the policies bind. Without one they bind the whole
+	// enterprise.
+	// +optional
+	// +kubebuilder:default={level: enterprise}
+	Scope Scope `json:"scope,omitzero"`
+
+	// parameters is the object that the policies read as input.parameters.
+	// Its shape is the policies' own.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:XPreserveUnknownFields
+	Parameters *apiextensionsv1.JSON `json:"parameters,omitempty"`
+
+	// interval is how long after one look at the origin the next one follows,
+	// such as 30s, 1m or 1h30m; at least 5s. An inline origin is read when
+	// the object changes, whatever the interval.
+	// +optional
+	// +kubebuilder:default="1m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5s')",message="interval must be at least 5s"
+	Interval metav1.Duration `json:"interval,omitzero"`
+
+	// suspend stops new revisions from being fetched and going live. The
+	// revision that is live stays in force: to lift its policies, delete the
+	// PolicySource.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+}
+
+// FailurePolicy is what happens to a request that a policy could not judge.
+//
+// +kubebuilder:validation:Enum=Fail;Ignore
+type FailurePolicy string
+
+const (
+	// FailurePolicyFail denies the request. It is the default.
+	FailurePolicyFail FailurePolicy = "Fail"
+	// FailurePolicyIgnore admits the request with a warning.
+	FailurePolicyIgnore FailurePolicy = "Ignore"
+)
+
+// ScopeLevel is how wide a scope is. A narrower level restricts what the wider
+// ones allow and never widens it.
+//
+// +kubebuilder:validation:Enum=enterprise;org;team;user
+type ScopeLevel string
+
+// The levels, widest first.
+const (
+	ScopeLevelEnterprise ScopeLevel = "enterprise"
+	ScopeLevelOrg        ScopeLevel = "org"
+	ScopeLevelTeam       ScopeLevel = "team"
+	ScopeLevelUser       ScopeLevel = "user"
+)
+
+// Scope is whom a source's policies bind: a level, and below the enterprise
+// the namespaces that belong to it.
+//
+// +kubebuilder:validation:XValidation:rule="self.level != 'enterprise' || !has(self.parent) || size(self.parent) == 0",message="the enterprise scope has no parent"
+// +kubebuilder:validation:XValidation:rule="self.level == 'enterprise' || (has(self.name) && size(self.name) > 0)",message="a scope below the enterprise needs a name"
+// +kubebuilder:validation:XValidation:rule="self.level == 'enterprise' || (has(self.namespaces) && size(self.namespaces) > 0)",message="a scope below the enterprise must list its namespaces"
+type Scope struct {
+	// level is how wide the scope is.
+	// +optional
+	// +kubebuilder:default=enterprise
+	Level ScopeLevel `json:"level,omitempty"`
+
+	// name tells scopes of one level apart. Sources that give the same level
+	// and name are one scope. Optional for the enterprise.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
+	Name string `json:"name,omitempty"`
+
+	// parent is the name of the next wider scope, which another source must
+	// declare. Empty means the enterprise.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
+	Parent string `json:"parent,omitempty"`
+
+	// namespaces are the names of the namespaces that belong to the scope, or
+	// patterns such as team-*, where * is any number of characters. They are
+	// never labels, which those who are bound could edit. None means every
+	// namespace, and only the enterprise may leave them out.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[-a-z0-9*]+$`
+	Namespaces []string `json:"namespaces,omitempty"`
+}
+
+// PolicySourceStatus is what the manager last made of a PolicySource.
+type PolicySourceStatus struct {
+	// observedGeneration is the metadata.generation that this status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// revision is the live revision: branch@sha1:commit or tag@sha1:commit
+	// for git, tag@sha256:digest for oci, the digest for inline. A revision
+	// that did not pass the gate is never here: the last good one stays.
+	// +optional
+	Revision string `json:"revision,omitempty"`
+
+	// digest is sha256:… over the sorted paths and contents of the live
+	// revision's files. Equal digests are equal policy.
+	// +optional
+	Digest string `json:"digest,omitempty"`
+
+	// policies is how many policies, that is packages with an entry point,
+	// are live.
+	// +optional
+	Policies int32 `json:"policies"`
+
+	// rules is how many entry point rules the live policies have together.
+	// +optional
+	Rules int32 `json:"rules"`
+
+	// errors say why the latest revision is not live: the first 20.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Errors []PolicyError `json:"errors,omitempty"`
+
+	// replicas say what each live replica of the manager serves.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Replicas []ReplicaStatus `json:"replicas,omitempty"`
+
+	// conditions are Ready, which sums up the others, Compiled,
+	// SourceVerified and WithinScope.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// MaxPolicyErrors is how many errors a status holds at most.
+const MaxPolicyErrors = 20
+
+// The types of a PolicySource's conditions.
+const (
+	// ConditionReady is True when the latest revision of the source is live.
+	ConditionReady = "Ready"
+	// ConditionCompiled is True when the latest revision compiles and its own
+	// tests pass.
+	ConditionCompiled = "Compiled"
+	// ConditionSourceVerified is True when the origin's signature was
+	// verified. It is absent where the spec asks for no verification.
+	ConditionSourceVerified = "SourceVerified"
+	// ConditionWithinScope is True when the source grants nothing that a
+	// wider scope does not.
+	ConditionWithinScope = "WithinScope"
+)
+
+// PolicyError is one reason why a revision is not live.
+type PolicyError struct {
+	// file is the path of the file inside the origin. It is empty when the
+	// error belongs to no file.
+	// +optional
+	File string `json:"file,omitempty"`
+
+	// line is the line in the file, from 1.
+	// +optional
+	Line int32 `json:"line,omitempty"`
+
+	// column is the column in the line, from 1, in bytes.
+	// +optional
+	Column int32 `json:"column,omitempty"`
+
+	// message says what is wrong and what to do.
+	// +required
+	Message string `json:"message"`
+}
+
+// ReplicaStatus is what one replica of the manager serves.
+type ReplicaStatus struct {
+	// name is the replica's Pod.
+	// +required
+	Name string `json:"name"`
+
+	// digest is the digest of the revision that it serves.
+	// +required
+	Digest string `json:"digest"`
+
+	// time is since when it serves that revision.
+	// +required
+	Time metav1.Time `json:"time"`
+}

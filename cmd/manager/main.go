@@ -1,0 +1,30 @@
+// Command manager is Lintel's server: webhooks and controllers in one process.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/pflag"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+func main() {
+	options, err := parseOptions(os.Args[1:])
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		return
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "manager:", err)
+		os.Exit(2)
+	}
+	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	ctrl.SetLogger(logr.FromSlogHandler(logger.Handler()))
+	if err := run(ctrl.SetupSignalHandler(), options, logger); err != nil {
+		logger.Error("the manager ends", "error", err)
+		os.Exit(1)
+	}
+}

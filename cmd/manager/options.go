@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+	"sigs.k8s.io/yaml"
+
+	"github.com/lintel-policy/lintel/webhooks"
+)
+
+// options are the manager's flags.
+type options struct {
+	config             string
+	kubeconfig         string
+	namespace          string
+	webhookPort        int
+	webhookHost        string
+	webhookURL         string
+	certDir            string
+	certSecret         string
+	clientCA           string
+	policyDir          string
+	excludedNamespaces []string
+	maxReviewBytes     int64
+	decisionLog        string
+	leaderElect        bool
+	metricsAddress     string
+	healthAddress      string
+}
+
+// parseOptions reads the command line, and what it leaves open from the file.
+func parseOptions(args []string) (*options, error) {
+	o := &options{}
+	flags := pflag.NewFlagSet("manager", pflag.ContinueOnError)
+	flags.SortFlags = false
+	flags.StringVar(&o.config, "config", "", "YAML file of flags by their names, such as `webhook-port: 9443`; a flag beats the file")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "how to reach the cluster; empty: as the Pod's service account")
+	flags.StringVar(&o.namespace, "namespace", "lintel-system", "namespace of artifacts, Leases and the serving certificate")
+	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let one of several replicas gate policies and register webhooks")
+	flags.IntVar(&o.webhookPort, "webhook-port", 9443, "port of the webhooks")
+	flags.StringVar(&o.webhookHost, "webhook-host", "", "address to serve webhooks on; empty: all")
+	flags.StringVar(&o.webhookURL, "webhook-url", "", "base URL of the webhooks where the API server cannot use the Service")
+	flags.StringVar(&o.certDir, "cert-dir", "/etc/lintel/tls", "folder with tls.crt, tls.key and ca.crt, reloaded when they change")
+	flags.StringVar(&o.certSecret, "cert-secret", "", "read the certificate from this Secret of --namespace instead of --cert-dir, where nothing mounts it")
+	flags.StringVar(&o.clientCA, "client-ca", "", "file of the CA that issues the API server's client certificate; nobody else may call then")
+	flags.StringVar(&o.policyDir, "policy-dir", "", "for development: a folder kept applied as the PolicySource policy-dir")
+	flags.StringSliceVar(&o.excludedNamespaces, "excluded-namespaces", webhooks.DefaultExcludedNamespaces(), "namespaces that user policies are never asked about, beside the manager's own")
+	flags.Int64Var(&o.maxReviewBytes, "max-review-bytes", webhooks.DefaultMaxReviewBytes, "largest review that is judged; a larger one is denied")
+	flags.StringVar(&o.decisionLog, "decision-log", "denied", "which decisions are logged: denied, all or none")
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of Prometheus metrics; 0 turns them off")
+	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if flags.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q: the manager takes flags only", flags.Arg(0))
+	}
+	if o.config != "" {
+		if err := readConfig(flags, o.config); err != nil {
+			return nil, err
+		}
+	}
+	if o.webhookPort < 0 || o.webhookPort > 65535 {
+		return nil, fmt.Errorf("--webhook-port=%d is not a port", o.webhookPort)
+	}
+	if o.maxReviewBytes < 1 {
+		return nil, fmt.Errorf("--max-review-bytes=%d leaves nothing to judge", o.maxReviewBytes)
+	}
+	return o, nil
+}
+
+// readConfig sets the flags that the command line does not.
+func readConfig(flags *pflag.FlagSet, path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("reading --config: %w", err)
+	}
+	var settings map[string]any
+	if err := yaml.UnmarshalStrict(text, &settings); err != nil {
+		return fmt.Errorf("reading --config %s: %w", path, err)
+	}
+	for name, value := range settings {
+		flag := flags.Lookup(name)
+		if flag == nil || name == "config" {
+			return fmt.Errorf("reading --config %s: there is no flag %q", path, name)
+		}
+		if flag.Changed {
+			continue
+		}
+		if err := setFlag(flag, value); err != nil {
+			return fmt.Errorf("reading --config %s: %s: %w", path, name, err)
+		}
+	}
+	return nil
+}
+
+func setFlag(flag *pflag.Flag, value any) error {
+	slice, isSlice := flag.Value.(pflag.SliceValue)
+	list, isList := value.([]any)
+	if !isSlice || !isList {
+		return flag.Value.Set(fmt.Sprint(value))
+	}
+	texts := make([]string, len(list))
+	for i, item := range list {
+		texts[i] = fmt.Sprint(item)
+	}
+	return slice.Replace(texts)
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// policyDirectoryName is the PolicySource that --policy-dir keeps.
+const policyDirectoryName = "policy-dir"
+
+// policyDirectory keeps a folder applied as a PolicySource: the same gate, the same
+// artifact, the same status as any other. It runs on the leader.
+type policyDirectory struct {
+	client client.Client
+	path   string
+	last   string // digest
+}
+
+// Start implements manager.Runnable.
+func (d *policyDirectory) Start(ctx context.Context) error {
+	const interval = time.Second
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		if err := d.apply(ctx); err != nil && ctx.Err() == nil {
+			log.FromContext(ctx).Error(err, "keeping --policy-dir applied", "path", d.path)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+func (d *policyDirectory) apply(ctx context.Context) error {
+	files, err := readFolder(os.DirFS(d.path))
+	if err != nil {
+		return err
+	}
+	digest := engine.Source{Files: files}.Digest()
+	if digest == d.last {
+		return nil
+	}
+	content := map[string]any{}
+	for name, text := range files {
+		content[name] = text
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"spec": map[string]any{"inline": map[string]any{"files": content}},
+	}}
+	object.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind("PolicySource"))
+	object.SetName(policyDirectoryName)
+	err = d.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object),
+		client.FieldOwner("lintel-policy-dir"), client.ForceOwnership)
+	if err != nil {
+		return fmt.Errorf("applying PolicySource %s: %w", policyDirectoryName, err)
+	}
+	d.last = digest
+	return nil
+}
+
+// readFolder reads the modules and data files of a folder; hidden files and whatever
+// else stands there are not policy.
+func readFolder(folder fs.FS) (map[string]string, error) {
+	files := map[string]string{}
+	err := fs.WalkDir(folder, ".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path != "." && strings.HasPrefix(entry.Name(), "."):
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case entry.IsDir() || !entry.Type().IsRegular() || !engine.IsPolicyFile(path):
+			return nil
+		}
+		text, err := fs.ReadFile(folder, path)
+		files[path] = string(text)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the folder: %w", err)
+	}
+	return files, nil
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/discovery"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/policy"
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/webhooks"
+)
+
+const leaderElectionID = "lintel-leader"
+
+// run wires everything together and serves until ctx ends.
+func run(ctx context.Context, o *options, logger *slog.Logger) error {
+	config, err := restConfig(o.kubeconfig)
+	if err != nil {
+		return err
+	}
+	mgr, err := newManager(config, o)
+	if err != nil {
+		return err
+	}
+	live := engine.NewLive(engine.BuiltinResources())
+	table, err := policyTable(config, live)
+	if err != nil {
+		return err
+	}
+	products := []webhooks.Product{webhooks.PolicySourceProduct(judgePolicySources(live))}
+	registrar := webhooks.NewRegistrar(mgr.GetClient(), live, products, registration(o))
+	loader, err := addControllers(mgr, o, live, registrar)
+	if err != nil {
+		return err
+	}
+	server, err := newServer(mgr, o, live, products, logger)
+	if err != nil {
+		return err
+	}
+	runnables := []manager.Runnable{table, server,
+		policy.NewReporter(mgr.GetClient(), live, o.namespace, replicaName(), os.Getenv("POD_UID"))}
+	if o.policyDir != "" {
+		runnables = append(runnables, &policyDirectory{client: mgr.GetClient(), path: o.policyDir})
+	}
+	for _, runnable := range runnables {
+		if err := mgr.Add(runnable); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(
+		mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("policies", loader.Ready),
+		mgr.AddReadyzCheck("webhooks", server.Ready),
+	); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+func restConfig(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig == "" {
+		config, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, fmt.Errorf("reading the Pod's service account: %w; outside a cluster, give --kubeconfig", err)
+		}
+		return config, nil
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("reading --kubeconfig: %w", err)
+	}
+	return config, nil
+}
+
+// newManager makes a manager whose cache holds no more than Lintel reads.
+func newManager(config *rest.Config, o *options) (manager.Manager, error) {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	labelled := func(label string) cache.ByObject {
+		selector, err := labels.Parse(label)
+		utilruntime.Must(err)
+		return cache.ByObject{Namespaces: map[string]cache.Config{o.namespace: {LabelSelector: selector}}}
+	}
+	mgr, err := manager.New(config, manager.Options{
+		Scheme: scheme,
+		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
+			&corev1.ConfigMap{}:     labelled(policy.SourceLabel),
+			&coordinationv1.Lease{}: labelled(policy.ReplicaLabel),
+		}},
+		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
+		HealthProbeBindAddress:        o.healthAddress,
+		LeaderElection:                o.leaderElect,
+		LeaderElectionID:              leaderElectionID,
+		LeaderElectionNamespace:       o.namespace,
+		LeaderElectionReleaseOnCancel: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("setting up the manager: %w", err)
+	}
+	return mgr, nil
+}
+
+// policyTable reads the cluster's kinds once, and keeps them.
+func policyTable(config *rest.Config, live *engine.Live) (*policy.ResourceTable, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("setting up discovery: %w", err)
+	}
+	return policy.NewResourceTable(client, live)
+}
+
+func registration(o *options) webhooks.RegistrationSettings {
+	return webhooks.RegistrationSettings{
+		Namespace: o.namespace, URL: o.webhookURL, InjectCA: true, ExcludedNamespaces: o.excludedNamespaces,
+	}
+}
+
+// addControllers registers what gates, loads and registers policies.
+func addControllers(mgr manager.Manager, o *options, live *engine.Live, registrar *webhooks.Registrar) (*policy.Loader, error) {
+	settings := policy.Options{
+		Live:        live,
+		Namespace:   o.namespace,
+		Registrable: registrable,
+		Registered:  func(snapshot *engine.Snapshot) bool { return registrar.Registered(snapshot.Digest()) },
+	}
+	loader := policy.NewLoader(mgr.GetClient(), settings)
+	reconciler := policy.NewReconciler(mgr.GetClient(), settings)
+	live.OnChange(func(*engine.Snapshot) { registrar.SnapshotChanged() })
+	registrar.OnRegistered(reconciler.Refresh)
+	return loader, errors.Join(
+		loader.SetupWithManager(mgr),
+		reconciler.SetupWithManager(mgr),
+		registrar.SetupWithManager(mgr),
+	)
+}
+
+// registrable is the part of the gate that depends on all policies together.
+func registrable(policies []engine.PolicyInfo, resources *engine.Resources) error {
+	_, _, err := webhooks.Configurations(policies, resources, nil, webhooks.RegistrationSettings{})
+	return err
+}
+
+func newServer(mgr manager.Manager, o *options, live *engine.Live, products []webhooks.Product, logger *slog.Logger) (*webhooks.Server, error) {
+	counted, err := webhooks.NewMetrics(metrics.Registry)
+	if err != nil {
+		return nil, err
+	}
+	live.OnChange(func(snapshot *engine.Snapshot) { counted.SnapshotLoaded(snapshot.Digest(), time.Now()) })
+	mode, err := webhooks.ParseLogMode(o.decisionLog)
+	if err != nil {
+		return nil, fmt.Errorf("--decision-log: %w", err)
+	}
+	handler, err := webhooks.NewHandler(webhooks.HandlerOptions{
+		Snapshots:      live,
+		Namespaces:     webhooks.NewNamespaces(mgr.GetClient(), mgr.GetAPIReader()),
+		Products:       products,
+		Metrics:        counted,
+		Decisions:      webhooks.DecisionLog{Logger: logger, Mode: mode},
+		Logger:         logger,
+		MaxReviewBytes: o.maxReviewBytes,
+	})
+	if err != nil {
+		return nil, err
+	}
+	certificate := webhooks.NewCertificate(certificateSource(mgr, o), webhooks.TrustedByConfigurations(mgr.GetClient()), counted, logger)
+	if err := mgr.Add(certificate); err != nil {
+		return nil, err
+	}
+	return webhooks.NewServer(webhooks.ServerOptions{
+		Address:     net.JoinHostPort(o.webhookHost, strconv.Itoa(o.webhookPort)),
+		Handler:     handler,
+		Certificate: certificate,
+		ClientCA:    o.clientCA,
+		Logger:      logger,
+	})
+}
+
+// certificateSource is the folder into which the Secret is mounted, or the Secret
+// itself where nothing mounts it.
+func certificateSource(mgr manager.Manager, o *options) webhooks.KeyPairSource {
+	if o.certSecret == "" {
+		return webhooks.Directory(o.certDir)
+	}
+	return webhooks.Secret(mgr.GetAPIReader(), client.ObjectKey{Namespace: o.namespace, Name: o.certSecret})
+}
+
+// replicaName is the Pod's name; outside a Pod the host's and the process's.
+func replicaName() string {
+	if name := os.Getenv("POD_NAME"); name != "" {
+		return name
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "manager"
+	}
+	return fmt.Sprintf("%s-%d", host, os.Getpid())
+}

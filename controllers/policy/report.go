@@ -1,0 +1,125 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1ac "k8s.io/client-go/applyconfigurations/coordination/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+const (
+	// ReplicaLabel marks the Leases in which replicas report.
+	ReplicaLabel = "lintel.dev/replica"
+	// servingAnnotation holds JSON {source: digest}.
+	servingAnnotation = "lintel.dev/serving"
+
+	reportInterval = 10 * time.Second
+	// reportExpiry is how long a replica counts as live after its last report.
+	reportExpiry = 3 * reportInterval
+)
+
+// report is what a replica said it serves.
+type report struct {
+	replica string
+	digests map[string]string // by source
+	renewed time.Time
+}
+
+// readReport reads a Lease: false where it is none of a replica's.
+func readReport(lease *coordinationv1.Lease) (report, bool) {
+	r := report{replica: lease.Labels[ReplicaLabel], digests: map[string]string{}}
+	if r.replica == "" || lease.Spec.RenewTime == nil {
+		return r, false
+	}
+	r.renewed = lease.Spec.RenewTime.Time
+	return r, json.Unmarshal([]byte(lease.Annotations[servingAnnotation]), &r.digests) == nil
+}
+
+// Reporter writes what this replica serves into a Lease of its own: on change, and
+// every ten seconds.
+type Reporter struct {
+	client    client.Client
+	live      *engine.Live
+	namespace string
+	replica   string
+	podUID    string
+	changed   chan struct{}
+}
+
+// NewReporter makes the reporter of a replica. With the uid of its Pod, the Lease
+// goes with the Pod.
+func NewReporter(c client.Client, live *engine.Live, namespace, replica, podUID string) *Reporter {
+	r := &Reporter{client: c, live: live, namespace: namespace, replica: replica, podUID: podUID, changed: make(chan struct{}, 1)}
+	live.OnChange(func(*engine.Snapshot) {
+		select {
+		case r.changed <- struct{}{}:
+		default:
+		}
+	})
+	return r
+}
+
+// NeedLeaderElection says that every replica reports.
+func (r *Reporter) NeedLeaderElection() bool { return false }
+
+// Start implements manager.Runnable.
+func (r *Reporter) Start(ctx context.Context) error {
+	ticker := time.NewTicker(reportInterval)
+	defer ticker.Stop()
+	for {
+		if r.live.Snapshot() != nil {
+			if err := r.write(ctx); err != nil && ctx.Err() == nil {
+				log.FromContext(ctx).Error(err, "reporting what this replica serves")
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return r.withdraw()
+		case <-ticker.C:
+		case <-r.changed:
+		}
+	}
+}
+
+func (r *Reporter) leaseName() string { return "lintel-" + r.replica }
+
+func (r *Reporter) write(ctx context.Context) error {
+	digests, err := json.Marshal(r.live.Digests())
+	if err != nil {
+		return err
+	}
+	lease := coordinationv1ac.Lease(r.leaseName(), r.namespace).
+		WithLabels(map[string]string{ReplicaLabel: r.replica}).
+		WithAnnotations(map[string]string{servingAnnotation: string(digests)}).
+		WithSpec(coordinationv1ac.LeaseSpec().
+			WithHolderIdentity(r.replica).
+			WithLeaseDurationSeconds(int32(reportExpiry / time.Second)).
+			WithRenewTime(metav1.NewMicroTime(time.Now())))
+	if r.podUID != "" {
+		lease.WithOwnerReferences(metav1ac.OwnerReference().
+			WithAPIVersion("v1").WithKind("Pod").WithName(r.replica).WithUID(uid(r.podUID)))
+	}
+	if err := r.client.Apply(ctx, lease, client.FieldOwner("lintel-policy-report"), client.ForceOwnership); err != nil {
+		return fmt.Errorf("applying Lease %s: %w", r.leaseName(), err)
+	}
+	return nil
+}
+
+// withdraw deletes the Lease, so that nobody waits for a replica that has ended.
+func (r *Reporter) withdraw() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: r.leaseName(), Namespace: r.namespace}}
+	// A Lease that stays expires on its own.
+	_ = r.client.Delete(ctx, lease)
+	return nil
+}

@@ -1,0 +1,114 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+)
+
+// facts are what a status is computed from.
+type facts struct {
+	object  *v1alpha1.PolicySource
+	verdict Verdict
+	// stored is why the artifact could not be stored: nil where it was.
+	stored error
+	// replicas are the live replicas, with the digest that each serves of this source.
+	replicas []v1alpha1.ReplicaStatus
+	// registered says that the API server calls for the live policies.
+	registered bool
+}
+
+// status is what the PolicySource says next. Conditions keep their transition time
+// where they do not change.
+func status(f facts) v1alpha1.PolicySourceStatus {
+	next := *f.object.Status.DeepCopy()
+	next.ObservedGeneration = f.object.Generation
+	next.Errors = nil
+	next.Replicas = f.replicas
+	set := func(kind string, ok bool, reason, message string) {
+		value := metav1.ConditionFalse
+		if ok {
+			value = metav1.ConditionTrue
+		}
+		meta.SetStatusCondition(&next.Conditions, metav1.Condition{
+			Type: kind, Status: value, Reason: reason, Message: message, ObservedGeneration: f.object.Generation,
+		})
+	}
+	verdict := f.verdict
+	if verdict.Set == nil {
+		for _, err := range verdict.Errors[:min(len(verdict.Errors), v1alpha1.MaxPolicyErrors)] {
+			next.Errors = append(next.Errors, v1alpha1.PolicyError{
+				File: err.File, Line: int32(err.Line), Column: int32(err.Column), Message: err.Message,
+			})
+		}
+		message := shorten(verdict.Message)
+		if next.Digest != "" {
+			message = shorten(verdict.Message + "; the last good revision " + next.Revision + " stays live")
+		}
+		if verdict.Reason == ReasonScopeNotServed {
+			set(v1alpha1.ConditionWithinScope, false, verdict.Reason, message)
+		} else {
+			set(v1alpha1.ConditionCompiled, false, verdict.Reason, message)
+		}
+		set(v1alpha1.ConditionReady, false, verdict.Reason, message)
+		return next
+	}
+	counts := fmt.Sprintf("%d policies, %d rules", verdict.Set.Policies(), verdict.Set.Rules())
+	set(v1alpha1.ConditionCompiled, true, ReasonCompiled, counts)
+	set(v1alpha1.ConditionWithinScope, true, ReasonEnterprise, "the enterprise scope has no parent")
+	if f.stored != nil {
+		set(v1alpha1.ConditionReady, false, ReasonArtifactFailed, shorten(f.stored.Error()))
+		return next
+	}
+	next.Digest, next.Revision = verdict.Set.Digest(), verdict.Set.Revision()
+	next.Policies, next.Rules = int32(verdict.Set.Policies()), int32(verdict.Set.Rules())
+	serving := 0
+	for _, replica := range f.replicas {
+		if replica.Digest == next.Digest {
+			serving++
+		}
+	}
+	switch {
+	case serving == 0 || serving < len(f.replicas):
+		set(v1alpha1.ConditionReady, false, ReasonProgressing, fmt.Sprintf("%d of %d replicas serve this revision", serving, len(f.replicas)))
+	case !f.registered:
+		set(v1alpha1.ConditionReady, false, ReasonProgressing, "the webhook configurations are being brought up to date")
+	default:
+		set(v1alpha1.ConditionReady, true, ReasonServing, fmt.Sprintf("%s, served by %d of %d replicas", counts, serving, len(f.replicas)))
+	}
+	return next
+}
+
+// serving folds the Leases of the replicas into what each serves of one source.
+// since keeps the time of a replica that serves what it served before.
+func serving(name string, reports []report, previous []v1alpha1.ReplicaStatus, now time.Time) []v1alpha1.ReplicaStatus {
+	var out []v1alpha1.ReplicaStatus
+	for _, r := range reports {
+		if now.Sub(r.renewed) > reportExpiry {
+			continue
+		}
+		replica := v1alpha1.ReplicaStatus{Name: r.replica, Digest: r.digests[name], Time: metav1.NewTime(now).Rfc3339Copy()}
+		i := slices.IndexFunc(previous, func(p v1alpha1.ReplicaStatus) bool { return p.Name == replica.Name })
+		if i >= 0 && previous[i].Digest == replica.Digest {
+			replica.Time = previous[i].Time
+		}
+		out = append(out, replica)
+	}
+	slices.SortFunc(out, func(a, b v1alpha1.ReplicaStatus) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// shorten keeps a message within what a condition may hold.
+func shorten(message string) string {
+	const limit = 1024
+	if len(message) <= limit {
+		return message
+	}
+	return message[:limit] + "…"
+}

@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestCompileErrorsNameFileLineAndColumn(t *testing.T) {
+	header := func(custom string) string {
+		return "# METADATA\n# custom:\n" + custom + "package p\ndeny contains \"x\"\n"
+	}
+	cases := map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"syntax":              {one("package p\n\ndeny contains msg if {\n"), "policy.rego:4: unexpected eof token"},
+		"v0 by its imports":   {one("package p\nimport future.keywords.if\ndeny[msg] { msg := }"), "policy.rego:3:20: unexpected } token"},
+		"empty file":          {one("\n# nothing\n"), "policy.rego: empty module"},
+		"undefined function":  {one("package p\ndeny contains nope(1)"), "policy.rego:2:15: rego_type_error: undefined function nope"},
+		"network":             {one("package p\ndeny contains http.send({})"), "policy.rego:2:15: http.send is not available to policies: they decide from the request and declared data alone (no network, environment, randomness or signing)"},
+		"environment":         {one("package p\ndeny contains opa.runtime().env.HOME"), "policy.rego:2:15: opa.runtime is not available to policies: they decide from the request and declared data alone (no network, environment, randomness or signing)"},
+		"clock without leave": {one("package p\ndeny contains sprintf(\"%d\", [time.now_ns()])"), "policy.rego:2:30: time.now_ns needs `clock: true` under custom in the METADATA of the package"},
+		"unsafe variable":     {one("package p\ndeny contains x if input.y"), "policy.rego:2:15: rego_unsafe_var_error: var x is unsafe in rule deny"},
+		"recursion":           {one("package p\ndeny contains x if some x in deny"), "policy.rego:2:1: rego_recursion_error: rule data.p.deny is recursive: data.p.deny -> data.p.deny"},
+		"reserved rule names": {one("package p\nlintel__x := 1"), "policy.rego:2:1: rule names that start with lintel__ are reserved"},
+		"deny as a function":  {one("package p\ndeny(x) if x"), "policy.rego:2:1: deny is a function here; an entry point takes no arguments: read input instead, or rename it"},
+		"deny as an object":   {one("package p\ndeny[msg] if { msg := \"x\" }"), "policy.rego:2:1: deny must be a set of messages: write `deny contains msg if { … }`"},
+		"patch no set":        {one("package p\npatch := {}"), "policy.rego:2:1: patch must be a set: write `patch contains op if { … }` or `patch contains [op, …] if { … }`"},
+		"defaults a set":      {one("package p\ndefaults contains 1"), "policy.rego:2:1: defaults is a set here; it must be an object: write `defaults := {…}` or `defaults.spec.field := value`"},
+		"match on a rule":     {one("package p\n# METADATA\n# custom:\n#   match: {}\ndeny contains 1"), "policy.rego:2:1: match is read from the METADATA of the package only, not of a rule; move it above `package p`"},
+		"match without rules": {one("# METADATA\n# custom:\n#   match: {}\npackage p\nx := 1"), "policy.rego:1:1: package p has a match but none of deny, warn, patch, defaults: nothing would ever be asked"},
+		"match twice": {map[string]string{"a.rego": header("#   match: {}\n"), "b.rego": header("#   match: {}\n")},
+			"b.rego:1:1: METADATA: custom.match: the package has one already, at a.rego:1; keep one"},
+		"unknown match field":  {one(header("#   match: {kind: [Pod]}\n")), "policy.rego:1:1: METADATA: custom.match: unknown field \"kind\""},
+		"wrong operation":      {one(header("#   match: {operations: [PATCH]}\n")), "policy.rego:1:1: METADATA: custom.match: operations: \"PATCH\" is not one of CREATE, UPDATE, DELETE, CONNECT"},
+		"wrong selector":       {one(header("#   match: {objectSelector: {matchLabels: {\"a b\": c}}}\n")), "policy.rego:1:1: METADATA: custom.match: objectSelector: key: Invalid value: \"a b\""},
+		"wrong glob":           {one(header("#   match: {namespaces: [\"[\"]}\n")), "policy.rego:1:1: METADATA: custom.match: namespaces: \"[\" is not a glob"},
+		"kind missing":         {one(header("#   match: {kinds: [{group: apps}]}\n")), "policy.rego:1:1: METADATA: custom.match: kinds[0]: kind is empty; write \"*\" for any"},
+		"wrong enforcement":    {one(header("#   enforcement: dryrun\n")), "policy.rego:1:1: METADATA: custom.enforcement: \"dryrun\" is not one of deny, warn, audit"},
+		"misspelled key":       {one(header("#   enforcment: warn\n")), "policy.rego:1:1: METADATA: custom.enforcment: unknown; did you mean enforcement?"},
+		"timeout too long":     {one(header("#   timeout: 2s\n")), "policy.rego:1:1: METADATA: custom.timeout: 2s is not between 0 and 1s"},
+		"timeout no duration":  {one(header("#   timeout: soon\n")), "policy.rego:1:1: METADATA: custom.timeout: \"soon\" is not a duration such as 100ms"},
+		"requires a wildcard":  {one(header("#   requires: [{group: \"*\", kind: Pod}]\n")), "policy.rego:1:1: METADATA: custom.requires: [0]: name one kind and its group"},
+		"data no object":       {map[string]string{"data.yaml": "[1]"}, "data.yaml: data files hold an object at the top"},
+		"data reserved":        {map[string]string{"cluster/data.yaml": "a: 1"}, "cluster/data.yaml: data.cluster is reserved; use another key"},
+		"data malformed":       {map[string]string{"data.json": "{"}, "data.json: reading data: "},
+		"data twice":           {map[string]string{"a/data.yaml": "x: 1", "data.yaml": "a: {x: 2}"}, "data.yaml: sets a value that another data file sets, too"},
+		"data against package": {map[string]string{"p/data.yaml": "deny: 1", "policy.rego": "package p\ndeny contains \"x\""}, "policy.rego:2:1: conflicting rule for data path p/deny found"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := Compile(Source{Name: "s", Files: c.files})
+			require.Error(t, err)
+			require.IsType(t, CompileErrors{}, err)
+			require.Contains(t, err.Error(), c.want)
+			require.NotContains(t, err.Error(), "lintel__d", "generated rules are no concern of the author")
+		})
+	}
+}
+
+func one(text string) map[string]string { return map[string]string{"policy.rego": text} }
+
+func TestEveryErrorOfASourceIsReported(t *testing.T) {
+	_, err := Compile(Source{Name: "s", Files: map[string]string{"a.rego": "package a\n}", "b.rego": "package b\n}"}})
+	require.Len(t, err, 2)
+}
+
+func TestParametersMustBeAnObject(t *testing.T) {
+	for _, text := range []string{"[1]", "{", `{"a":1,"a":2}`} {
+		_, err := Compile(Source{Name: "s", Parameters: []byte(text)})
+		require.ErrorContains(t, err, "parameters: ", text)
+	}
+}
+
+func TestVersionsMixInOneSource(t *testing.T) {
+	set := compileSource(t, Source{Name: "s", Files: map[string]string{
+		"v0.rego": "package v0\ndeny[msg] { msg := data.v1.help }",
+		"v1.rego": "package v1\nhelp := \"from v1\" if true",
+	}})
+	require.Equal(t, 1, set.Policies(), "a package without entry points is a library")
+	require.Equal(t, 2, set.Rules())
+}
+
+func TestDataFilesAreRootedAtTheirFolder(t *testing.T) {
+	set := compileSource(t, Source{Name: "s", Files: map[string]string{
+		"data.yaml":        "top: 1",
+		"limits/data.json": `{"cpu": ["a", {"b": 2}]}`,
+		"limits/notes.yml": "not: read",
+		"p.rego":           "package p\ndeny contains \"ok\" if { data.top == 1; data.limits.cpu[1].b == 2; not data.limits.not }",
+	}})
+	decision := snapshotOf(set).Validate(t.Context(), makeReview(t, pod), Options{})
+	require.Equal(t, "ok", decision.Denials[0].Words)
+}
+
+func TestTestsAreNotPartOfTheSnapshot(t *testing.T) {
+	set := compileSource(t, Source{Name: "s", Files: map[string]string{
+		"p.rego":      "package p\ndeny contains \"x\"",
+		"p_test.rego": "package p_test\ndeny contains \"never\"",
+	}})
+	require.Equal(t, 1, set.Policies())
+}
+
+func TestDigestTellsFilesApart(t *testing.T) {
+	digest := func(files map[string]string) string { return Source{Files: files}.Digest() }
+	require.NotEqual(t, digest(map[string]string{"a": "bc"}), digest(map[string]string{"ab": "c"}))
+	require.NotEqual(t, digest(map[string]string{"a": "b", "c": ""}), digest(map[string]string{"a": "", "c": "b"}))
+	require.Equal(t, digest(map[string]string{"a": "b", "c": "d"}), digest(map[string]string{"c": "d", "a": "b"}))
+}
+
+func TestShortRevision(t *testing.T) {
+	for revision, want := range map[string]string{
+		"main@sha1:0123456789abcdef": "0123456789ab",
+		"sha256:0123456789abcdef":    "0123456789ab",
+		"v1":                         "v1",
+		"":                           "",
+	} {
+		require.Equal(t, want, ShortRevision(revision))
+	}
+}
+
+func TestSnapshotDigestCoversWhatDecides(t *testing.T) {
+	base := Source{Name: "s", Files: one("package p\ndeny contains \"x\"")}
+	digest := func(change func(*Source)) string {
+		source := base
+		change(&source)
+		return snapshotOf(compileSource(t, source)).Digest()
+	}
+	same := digest(func(*Source) {})
+	require.Equal(t, same, digest(func(*Source) {}))
+	for name, change := range map[string]func(*Source){
+		"name":       func(s *Source) { s.Name = "t" },
+		"files":      func(s *Source) { s.Files = one("package p\ndeny contains \"y\"") },
+		"failure":    func(s *Source) { s.FailurePolicy = Ignore },
+		"scope":      func(s *Source) { s.Scope.Level = Team },
+		"parameters": func(s *Source) { s.Parameters = []byte(`{"a":1}`) },
+	} {
+		require.NotEqual(t, same, digest(change), name)
+	}
+}

@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/stretchr/testify/require"
+)
+
+const request = `"uid":"0001","kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},"operation":"CREATE","object":{"metadata":{}}`
+
+func admissionReview(request string) string {
+	return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{` + request + `}}`
+}
+
+func TestDecodeReviewRefuses(t *testing.T) {
+	cases := map[string]struct{ body, uid, message string }{
+		"nothing":           {"", "", "unexpected EOF"},
+		"not JSON":          {"hello", "", "the AdmissionReview cannot be read"},
+		"a list":            {"[]", "", "the body is no AdmissionReview: it is not a JSON object"},
+		"truncated":         {strings.TrimSuffix(admissionReview(request), "}}"), "0001", "unexpected EOF"},
+		"cut before uid":    {admissionReview(request)[:80], "", "unexpected EOF"},
+		"something behind":  {admissionReview(request) + "{}", "0001", "more than one JSON value"},
+		"another version":   {strings.Replace(admissionReview(request), "/v1", "/v1beta1", 1), "0001", `apiVersion "admission.k8s.io/v1beta1"; only admission.k8s.io/v1 is served`},
+		"another kind":      {strings.Replace(admissionReview(request), "AdmissionReview", "Pod", 1), "0001", `of kind "Pod", not AdmissionReview`},
+		"no request":        {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`, "", "has no request"},
+		"a request of text": {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":"x"}`, "", "has no request"},
+		"no uid":            {strings.Replace(admissionReview(request), "0001", "", 1), "", "request.uid is empty"},
+		"no kind":           {strings.Replace(admissionReview(request), `"Pod"`, `""`, 1), "0001", "request.kind is empty"},
+		"no resource":       {strings.Replace(admissionReview(request), `"pods"`, `""`, 1), "0001", "request.resource is empty"},
+		"another operation": {strings.Replace(admissionReview(request), "CREATE", "PATCH", 1), "0001", `request.operation is "PATCH"`},
+		"object of text":    {strings.Replace(admissionReview(request), `{"metadata":{}}`, `"x"`, 1), "0001", "request.object is not an object"},
+		"duplicate keys":    {admissionReview(request + `,"name":"a","name":"b"`), "0001", "duplicate object member name"},
+		"escaped duplicate": {admissionReview(request + `,"name":"a","n\u0061me":"b"`), "0001", "duplicate object member name"},
+		"invalid UTF-8":     {admissionReview(request + ",\"name\":\"\xff\""), "0001", "invalid UTF-8"},
+		"too deep":          {admissionReview(request + `,"options":` + strings.Repeat("[", 1001) + strings.Repeat("]", 1001)), "0001", "nest deeper than 1000"},
+		"very deep":         {admissionReview(request + `,"options":` + strings.Repeat(`{"a":`, 1_000_000)), "0001", "nest deeper than 1000"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			review, err := DecodeReview([]byte(c.body))
+			require.Nil(t, review)
+			var reviewError *ReviewError
+			require.ErrorAs(t, err, &reviewError)
+			require.Contains(t, reviewError.Message, c.message)
+			require.Equal(t, c.uid, reviewError.UID)
+			require.Equal(t, 400, reviewError.Code)
+		})
+	}
+}
+
+func TestDecodeReviewKeepsEveryDigit(t *testing.T) {
+	review, err := DecodeReview([]byte(admissionReview(strings.Replace(request, `{"metadata":{}}`, `{"a":12345678901234567890,"b":1.0,"c":1e3}`, 1))))
+	require.NoError(t, err)
+	object, err := review.Object()
+	require.NoError(t, err)
+	require.Equal(t, `{"a":12345678901234567890,"b":1.0,"c":1e3}`, string(object))
+}
+
+func FuzzDecodeReview(f *testing.F) {
+	f.Add([]byte(admissionReview(request)))
+	f.Add([]byte(admissionReview(request)[:100]))
+	f.Add([]byte(`{"request":{"uid":"x","a":[{}],"a":1e999}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		review, err := DecodeReview(body)
+		require.NotEqual(t, review == nil, err == nil)
+		if err != nil {
+			require.IsType(t, &ReviewError{}, err)
+			return
+		}
+		require.NotEmpty(t, review.UID)
+		review.DisplayName()
+		review.onlyRemovesFinalizers()
+	})
+}
+
+// FuzzDecodeJSON compares with OPA's own way from JSON to values.
+func FuzzDecodeJSON(f *testing.F) {
+	for _, seed := range []string{pod, `[1,1.0,-0,1e5,"\u00e4\ud83d\ude00",null,true,{}]`, `{"a":{"b":[[]]}}`, `""`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		term, err := decodeJSON(text)
+		if err != nil {
+			return
+		}
+		require.True(t, json.Valid(text))
+		want, err := ast.ValueFromReader(strings.NewReader(string(text)))
+		require.NoError(t, err)
+		require.Zero(t, term.Value.Compare(want))
+	})
+}

@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Live holds the snapshot that decides now. Readers never wait; each change makes
+// a new snapshot of all sources and swaps it in. Until Publish there is none: with
+// some sources still missing, an answer would admit what they deny.
+type Live struct {
+	snapshot atomic.Pointer[Snapshot]
+
+	mu        sync.Mutex // over the fields below, held while a snapshot is made
+	published bool
+	resources *Resources
+	sets      map[string]*PolicySet
+	changed   []func(*Snapshot)
+}
+
+// NewLive starts without any source.
+func NewLive(resources *Resources) *Live {
+	return &Live{resources: resources, sets: map[string]*PolicySet{}}
+}
+
+// Snapshot is the one that decides now: nil before Publish.
+func (l *Live) Snapshot() *Snapshot { return l.snapshot.Load() }
+
+// OnChange calls f with every new snapshot, in order, from the goroutine that
+// changed it; f must not call back into Live's changes.
+func (l *Live) OnChange(f func(*Snapshot)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.changed = append(l.changed, f)
+}
+
+// Publish says that the sources are complete. Further calls do nothing.
+func (l *Live) Publish() {
+	if l.Snapshot() == nil {
+		l.change(func() { l.published = true })
+	}
+}
+
+// Put makes a source live, in place of its earlier state.
+func (l *Live) Put(set *PolicySet) {
+	l.change(func() { l.sets[set.Name()] = set })
+}
+
+// Remove takes a source out.
+func (l *Live) Remove(name string) {
+	l.change(func() { delete(l.sets, name) })
+}
+
+// SetResources replaces the table of kinds.
+func (l *Live) SetResources(resources *Resources) {
+	l.change(func() { l.resources = resources })
+}
+
+// Get is the live state of a source.
+func (l *Live) Get(name string) (*PolicySet, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	set, ok := l.sets[name]
+	return set, ok
+}
+
+// Names lists the sources that are live, sorted.
+func (l *Live) Names() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return sortedKeys(l.sets)
+}
+
+// Digests are the digests of the sources' files, by name.
+func (l *Live) Digests() map[string]string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	digests := make(map[string]string, len(l.sets))
+	for name, set := range l.sets {
+		digests[name] = set.digest
+	}
+	return digests
+}
+
+// With is the snapshot there would be with a candidate in place of its source's
+// state: for judging it before it goes live.
+func (l *Live) With(candidate *PolicySet) *Snapshot {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sets := []*PolicySet{candidate}
+	for name, set := range l.sets {
+		if name != candidate.Name() {
+			sets = append(sets, set)
+		}
+	}
+	return NewSnapshot(l.resources, sets...)
+}
+
+func (l *Live) change(apply func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	apply()
+	if !l.published {
+		return
+	}
+	sets := make([]*PolicySet, 0, len(l.sets))
+	for _, name := range sortedKeys(l.sets) {
+		sets = append(sets, l.sets[name])
+	}
+	snapshot := NewSnapshot(l.resources, sets...)
+	l.snapshot.Store(snapshot)
+	for _, f := range l.changed {
+		f(snapshot)
+	}
+}

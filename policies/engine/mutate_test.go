@@ -1,0 +1,264 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+)
+
+func mutate(t *testing.T, object string, rego ...string) (*Mutation, string) {
+	t.Helper()
+	files := map[string]string{}
+	for i, text := range rego {
+		files[fmt.Sprintf("p%d.rego", i)] = text
+	}
+	set := compileSource(t, Source{Name: "test", Files: files})
+	mutation := snapshotOf(set).Mutate(context.Background(), makeReview(t, object), Options{})
+	after, err := mutation.Review.Object()
+	require.NoError(t, err)
+	return mutation, string(after)
+}
+
+// applied is what the API server makes of the patch, with the library it uses.
+func applied(t testing.TB, object string, ops []Operation) string {
+	t.Helper()
+	text, err := json.Marshal(ops)
+	require.NoError(t, err)
+	patch, err := jsonpatch.DecodePatch(text)
+	require.NoError(t, err)
+	after, err := patch.Apply([]byte(object))
+	require.NoError(t, err, "%s\non %s", text, object)
+	return string(after)
+}
+
+func TestMutate(t *testing.T) {
+	const bare = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[{"name":"a"},{"name":"b"}],"big":9007199254740993,"none":null}}`
+	cases := map[string]struct {
+		rego []string
+		want string // the object, or the whole denial's words
+		fail bool
+	}{
+		"a missing parent is made": {
+			rego: []string{"package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/team\", \"value\": \"x\"}"},
+			want: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","labels":{"team":"x"}},"spec":{"containers":[{"name":"a"},{"name":"b"}],"big":9007199254740993,"none":null}}`,
+		},
+		"a null parent is replaced, a missing list is made": {
+			rego: []string{`package p
+patch contains {"op": "add", "path": "/spec/none/x", "value": 1} if input.request.object.spec.none == null
+patch contains [{"op": "add", "path": "/spec/list/-", "value": 1}, {"op": "add", "path": "/spec/list/-", "value": 2}] if not input.request.object.spec.list`},
+			want: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[{"name":"a"},{"name":"b"}],"big":9007199254740993,"none":{"x":1},"list":[1,2]}}`,
+		},
+		"a pointer's escapes": {
+			rego: []string{"package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/annotations/a.io~1b~0c\", \"value\": \"x\"}"},
+			want: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","annotations":{"a.io/b~c":"x"}},"spec":{"containers":[{"name":"a"},{"name":"b"}],"big":9007199254740993,"none":null}}`,
+		},
+		"defaults fill only what is missing or null": {
+			rego: []string{"package p\ndefaults := {\"spec\": {\"none\": \"set\", \"big\": 1, \"containers\": [], \"deep\": {\"er\": true}}, \"metadata\": {\"name\": \"other\"}}"},
+			want: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[{"name":"a"},{"name":"b"}],"big":9007199254740993,"none":"set","deep":{"er":true}}}`,
+		},
+		"defaults as separate rules, of two policies": {
+			rego: []string{"package p\ndefaults.metadata.labels.a := \"1\"", "package q\ndefaults.metadata.labels.b := \"2\""},
+			want: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","labels":{"a":"1","b":"2"}},"spec":{"containers":[{"name":"a"},{"name":"b"}],"big":9007199254740993,"none":null}}`,
+		},
+		"one patch follows from another": {
+			rego: []string{
+				"package p\npatch contains {\"op\": \"add\", \"path\": \"/spec/two\", \"value\": 2} if input.request.object.spec.one",
+				"package q\npatch contains {\"op\": \"add\", \"path\": \"/spec/one\", \"value\": 1}",
+			},
+			want: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[{"name":"a"},{"name":"b"}],"big":9007199254740993,"none":null,"one":1,"two":2}}`,
+		},
+		"every container": {
+			rego: []string{`package p
+patch contains {"op": "add", "path": sprintf("/spec/containers/%d/image", [i]), "value": "x"} if {
+	some i, c in input.request.object.spec.containers
+	not c.image
+}`},
+			want: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[{"name":"a","image":"x"},{"name":"b","image":"x"}],"big":9007199254740993,"none":null}}`,
+		},
+		"remove, move, copy and test": {
+			rego: []string{`package p
+patch contains [
+	{"op": "test", "path": "/spec/containers/0/name", "value": "a"},
+	{"op": "copy", "from": "/spec/containers/0/name", "path": "/spec/copied"},
+	{"op": "move", "from": "/spec/none", "path": "/spec/moved"},
+	{"op": "remove", "path": "/spec/containers/0"},
+] if not input.request.object.spec.copied`},
+			want: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[{"name":"b"}],"big":9007199254740993,"copied":"a","moved":null}}`,
+		},
+		"the same change by two policies": {
+			rego: []string{"package p\npatch contains {\"op\": \"add\", \"path\": \"/spec/x\", \"value\": 1}", "package q\ndefaults.spec.x := 1"},
+			want: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[{"name":"a"},{"name":"b"}],"big":9007199254740993,"none":null,"x":1}}`,
+		},
+		"conflict": {
+			rego: []string{"package p\npatch contains {\"op\": \"add\", \"path\": \"/spec/x\", \"value\": 1}", "package q\npatch contains {\"op\": \"add\", \"path\": \"/spec/x/y\", \"value\": 2}"},
+			want: "policy q cannot mutate the object: it changes /spec/x/y, which policy p (patch at p0.rego:2) changes, too; let only one of them",
+			fail: true,
+		},
+		"two members change one list": {
+			rego: []string{"package p\npatch contains {\"op\": \"remove\", \"path\": \"/spec/containers/0\"}\npatch contains {\"op\": \"remove\", \"path\": \"/spec/containers/1\"}"},
+			want: "policy p cannot mutate the object: it changes /spec/containers, which policy p (patch at p0.rego:2) changes, too; let only one of them",
+			fail: true,
+		},
+		"never settles": {
+			rego: []string{"package p\npatch contains {\"op\": \"add\", \"path\": \"/spec/containers/-\", \"value\": {}}"},
+			want: "policy p cannot mutate the object: it never settles: after 10 rounds it still changes the object (/spec/containers/-); guard the rule so that it finds nothing to do on an object it has patched",
+			fail: true,
+		},
+		"does not apply": {
+			rego: []string{"package p\npatch contains {\"op\": \"replace\", \"path\": \"/spec/nothing\", \"value\": 1}"},
+			want: "policy p cannot mutate the object: its patch does not apply: replace /spec/nothing: there is no \"nothing\"",
+			fail: true,
+		},
+		"below a scalar": {
+			rego: []string{"package p\npatch contains {\"op\": \"add\", \"path\": \"/spec/big/x\", \"value\": 1}"},
+			want: "policy p cannot mutate the object: its patch does not apply: add /spec/big/x: \"x\" is below a number, which has no fields",
+			fail: true,
+		},
+		"wrong types": {
+			rego: []string{"package p\npatch contains \"x\""},
+			want: "policy p cannot mutate the object: an operation is an object {op, path, value}, not a string",
+			fail: true,
+		},
+		"unknown operation": {
+			rego: []string{"package p\npatch contains {\"op\": \"delete\", \"path\": \"/x\"}"},
+			want: "policy p cannot mutate the object: op is \"delete\", not one of add, remove, replace, move, copy, test",
+			fail: true,
+		},
+		"the whole document": {
+			rego: []string{"package p\npatch contains {\"op\": \"replace\", \"path\": \"\", \"value\": {}}"},
+			want: "policy p cannot mutate the object: path is \"\", not a JSON pointer such as /metadata/labels/team",
+			fail: true,
+		},
+		"defaults of the wrong type": {
+			rego: []string{"package p\ndefaults := [1]"},
+			want: "policy p cannot mutate the object: defaults is a list, not an object",
+			fail: true,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			mutation, after := mutate(t, bare, c.rego...)
+			if c.fail {
+				require.Len(t, mutation.Denials, 1)
+				require.Equal(t, c.want, mutation.Denials[0].Words)
+				require.Empty(t, mutation.Patch)
+				require.JSONEq(t, bare, after, "a refused object stays as it came")
+				return
+			}
+			require.Empty(t, denials(&mutation.Decision))
+			require.JSONEq(t, c.want, after)
+			require.Contains(t, after, "9007199254740993", "numbers keep every digit")
+			require.JSONEq(t, c.want, applied(t, bare, mutation.Patch))
+		})
+	}
+}
+
+func TestIgnoreLeavesTheFailingPolicyOut(t *testing.T) {
+	set := compileSource(t, Source{Name: "test", FailurePolicy: Ignore, Files: map[string]string{
+		"bad.rego":  "package bad\npatch contains {\"op\": \"remove\", \"path\": \"/spec/nothing\"}",
+		"good.rego": "package good\ndefaults.spec.x := 1",
+	}})
+	mutation := snapshotOf(set).Mutate(context.Background(), makeReview(t, pod), Options{})
+	require.Empty(t, mutation.Denials)
+	require.Len(t, mutation.Warnings, 1)
+	require.Contains(t, mutation.Warnings[0].Words, "policy bad cannot mutate the object")
+	require.Equal(t, []Operation{{Op: "add", Path: "/spec/x", Value: jsonRaw("1")}}, mutation.Patch)
+}
+
+func TestMutationRunsOnCreateUnlessUpdateIsNamed(t *testing.T) {
+	rego := func(operations string) string {
+		return "# METADATA\n# custom:\n#   match:\n#     kinds: [{group: \"\", kind: Pod}]\n" + operations + "package p\ndefaults.spec.x := 1"
+	}
+	for name, c := range map[string]struct {
+		rego           string
+		create, update int
+	}{
+		"silent":           {rego(""), 1, 0},
+		"update alone":     {rego("#     operations: [UPDATE]\n"), 0, 1},
+		"both":             {rego("#     operations: [CREATE, UPDATE]\n"), 1, 1},
+		"neither of them":  {rego("#     operations: [DELETE]\n"), 0, 0},
+		"with subresource": {rego("#     subresources: [status]\n"), 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			snapshot := snapshotOf(compile(t, c.rego))
+			count := func(options ...reviewOption) int {
+				return len(snapshot.Mutate(context.Background(), makeReview(t, pod, options...), Options{}).Patch)
+			}
+			require.Equal(t, c.create, count())
+			require.Equal(t, c.update, count(operation("UPDATE")))
+			require.Zero(t, count(operation("DELETE")))
+			require.Zero(t, count(field("subResource", "status")))
+		})
+	}
+}
+
+// TestPatchAgreesWithTheAPIServersLibrary applies random operations to random
+// documents: what the engine records must apply by the RFC and give the same.
+func TestPatchAgreesWithTheAPIServersLibrary(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	succeeded := 0
+	for range 20_000 {
+		before, err := json.Marshal(map[string]any{"a": randomValue(random, 3), "b": randomValue(random, 3)})
+		require.NoError(t, err)
+		root, err := decodeAny(before)
+		require.NoError(t, err)
+		doc := &document{root: root}
+		for range 1 + random.IntN(4) {
+			op := patchOp{
+				op:    []string{"add", "replace", "remove", "move", "copy"}[random.IntN(5)],
+				path:  randomPath(random),
+				from:  randomPath(random),
+				value: randomValue(random, 2),
+			}
+			if doc.apply(op) != nil {
+				break // what was applied before it is recorded still
+			}
+			succeeded++
+		}
+		after, err := json.Marshal(doc.root)
+		require.NoError(t, err)
+		require.JSONEq(t, string(after), applied(t, string(before), doc.applied))
+	}
+	require.Greater(t, succeeded, 5_000)
+}
+
+func decodeAny(text []byte) (any, error) {
+	var value any
+	return value, json.Unmarshal(text, &value)
+}
+
+func randomPath(random *rand.Rand) []string {
+	path := []string{[]string{"a", "b"}[random.IntN(2)]}
+	for range random.IntN(3) {
+		path = append(path, []string{"a", "b", "0", "1", "-", "x/y~z"}[random.IntN(6)])
+	}
+	return path
+}
+
+func randomValue(random *rand.Rand, depth int) any {
+	switch random.IntN(6) {
+	case 0:
+		return nil
+	case 1:
+		return "text"
+	case 2:
+		return float64(random.IntN(3))
+	case 3:
+		list := []any{}
+		for range random.IntN(3) * min(depth, 1) {
+			list = append(list, randomValue(random, depth-1))
+		}
+		return list
+	default:
+		object := map[string]any{}
+		for range random.IntN(3) * min(depth, 1) {
+			object[[]string{"a", "b", "x/y~z"}[random.IntN(3)]] = randomValue(random, depth-1)
+		}
+		return object
+	}
+}

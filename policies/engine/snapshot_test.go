@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestSnapshotsSwapUnderLoad evaluates in many goroutines while snapshots are
+// replaced: every answer comes whole from one of them.
+func TestSnapshotsSwapUnderLoad(t *testing.T) {
+	version := func(n int) *Snapshot {
+		return snapshotOf(compileSource(t, Source{Name: "s", Revision: fmt.Sprint(n), Files: map[string]string{
+			"a.rego": fmt.Sprintf("package a\ndeny contains \"%d\"\ndefaults.spec.x := %d", n, n),
+			"b.rego": fmt.Sprintf("package b\ndeny contains \"%d\"\n", n),
+		}}))
+	}
+	var live atomic.Pointer[Snapshot]
+	live.Store(version(0))
+	review := makeReview(t, pod)
+	stop := make(chan struct{})
+	var workers sync.WaitGroup
+	for range 8 {
+		workers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				snapshot := live.Load()
+				decision := snapshot.Validate(t.Context(), review, Options{})
+				mutation := snapshot.Mutate(t.Context(), review, Options{})
+				if len(decision.Denials) != 2 || decision.Denials[0].Words != decision.Denials[1].Words ||
+					string(mutation.Patch[0].Value) != decision.Denials[0].Words {
+					t.Errorf("mixed answer: %v and %v", denials(decision), mutation.Patch)
+					return
+				}
+			}
+		})
+	}
+	for n := 1; n <= 50; n++ {
+		live.Store(version(n))
+	}
+	close(stop)
+	workers.Wait()
+}
+
+func TestPoliciesAreAskedByScopeSourceAndPackage(t *testing.T) {
+	set := func(name string, level ScopeLevel) *PolicySet {
+		return compileSource(t, Source{Name: name, Scope: Scope{Level: level}, Files: map[string]string{
+			"b.rego": "package b\ndeny contains \"" + name + "\"",
+			"a.rego": "package a\ndeny contains \"" + name + "\"",
+		}})
+	}
+	snapshot := snapshotOf(set("t", Team), set("z", Enterprise), set("a", Enterprise))
+	var order []string
+	for _, info := range snapshot.Policies() {
+		order = append(order, info.Source+"/"+info.Package)
+	}
+	require.Equal(t, []string{"a/a", "a/b", "z/a", "z/b", "t/a", "t/b"}, order)
+
+	var words []string
+	for _, denial := range snapshot.Validate(t.Context(), makeReview(t, pod), Options{}).Denials {
+		words = append(words, denial.Words+"/"+denial.Policy)
+	}
+	require.Equal(t, []string{"a/a", "z/a", "a/b", "z/b", "t/a", "t/b"}, words, "sorted by scope, policy, text")
+}
+
+func BenchmarkValidate(b *testing.B) {
+	for _, count := range []int{0, 10, 45} {
+		b.Run(fmt.Sprintf("policies=%d", count), func(b *testing.B) {
+			files := map[string]string{}
+			for i := range count {
+				files[fmt.Sprintf("p%d.rego", i)] = fmt.Sprintf(`package p%d
+deny contains msg if {
+	some c in input.request.object.spec.containers
+	c.securityContext.privileged
+	msg := sprintf("%%s is privileged", [c.name])
+}`, i)
+			}
+			set, err := Compile(Source{Name: "s", Files: files})
+			require.NoError(b, err)
+			snapshot := snapshotOf(set)
+			review := makeReview(b, pod)
+			b.ReportAllocs()
+			for b.Loop() {
+				if !snapshot.Validate(b.Context(), review, Options{}).Allowed() {
+					b.Fatal("denied")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,29 @@
+package source
+
+import (
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// FromPolicySource is the engine's view of a PolicySource whose files were fetched
+// at a revision; an empty revision stands for the digest of the files. Fields that
+// the API server would default may be empty.
+func FromPolicySource(object *v1alpha1.PolicySource, files map[string]string, revision string) engine.Source {
+	spec := object.Spec
+	source := engine.Source{
+		Name:          object.Name,
+		Revision:      revision,
+		Files:         files,
+		FailurePolicy: engine.FailurePolicy(spec.FailurePolicy),
+		Scope: engine.Scope{
+			Level:      engine.ScopeLevel(spec.Scope.Level),
+			Name:       spec.Scope.Name,
+			Parent:     spec.Scope.Parent,
+			Namespaces: spec.Scope.Namespaces,
+		},
+	}
+	if spec.Parameters != nil {
+		source.Parameters = spec.Parameters.Raw
+	}
+	return source
+}

@@ -1,0 +1,123 @@
+package binaries
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// write creates files under a fresh folder and returns it.
+func write(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o755))
+	}
+	return dir
+}
+
+func TestCacheNameFollowsEverythingThatIsCompiled(t *testing.T) {
+	m := module{name: "x", dir: "x", programs: []program{{"x", ".", plainLinking}}, sources: true}
+	name := func(m module, toolchain string, change map[string]string) string {
+		files := map[string]string{"x/go.mod": "module x", "x/go.sum": "", "x/main.go": "package main"}
+		for path, content := range change {
+			files[path] = content
+		}
+		name, err := m.cacheName(write(t, files), toolchain)
+		require.NoError(t, err)
+		return name
+	}
+	same := name(m, "go1", nil)
+	require.Equal(t, same, name(m, "go1", nil), "checkouts share by content, not by path")
+	require.True(t, strings.HasPrefix(same, "x-"))
+
+	linked := m
+	linked.programs = []program{{"x", ".", kubernetesLinking}}
+	others := []string{
+		name(m, "go2", nil),
+		name(linked, "go1", nil),
+		name(m, "go1", map[string]string{"x/go.mod": "module x // changed"}),
+		name(m, "go1", map[string]string{"x/go.sum": "changed"}),
+		name(m, "go1", map[string]string{"x/main.go": "package main // changed"}),
+		name(m, "go1", map[string]string{"x/more.go": "package main"}),
+	}
+	seen := map[string]bool{same: true}
+	for _, other := range others {
+		require.False(t, seen[other], "two different builds share %s", other)
+		seen[other] = true
+	}
+}
+
+func TestModulesHaveTheFilesTheyNeed(t *testing.T) {
+	root := filepath.Join("..", "..")
+	for _, m := range modules {
+		_, err := m.cacheName(root, "go1")
+		require.NoError(t, err, m.name)
+	}
+	content, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	require.NoError(t, err)
+	require.Contains(t, string(content), "k8s.io/kubernetes "+KubernetesVersion, "the programs must report the version they are")
+	staging := strings.Replace(KubernetesVersion, "v1.", "v0.", 1)
+	require.Equal(t, 33, strings.Count(string(content), " "+staging+"\n\tk8s.io/")+1, "every staging module is replaced by the same release")
+}
+
+func TestAssetsComeFirst(t *testing.T) {
+	dir := write(t, map[string]string{Etcd: "", Kubectl: "", Scheduler: ""})
+	require.NoError(t, os.Chmod(filepath.Join(dir, Kubectl), 0o644))
+
+	found, err := inAssets(dir, []string{Etcd, APIServer, Kubectl, Scheduler})
+	require.NoError(t, err)
+	require.Equal(t, Set{Etcd: filepath.Join(dir, Etcd)}, found,
+		"kubectl is not executable, kube-apiserver is missing, and kube-scheduler never comes from there")
+
+	_, err = inAssets(filepath.Join(dir, "nothing"), nil)
+	require.ErrorContains(t, err, "KUBEBUILDER_ASSETS")
+	found, err = inAssets("", []string{Etcd})
+	require.NoError(t, err)
+	require.Empty(t, found)
+}
+
+func TestMissingIsWhatIsWantedAndNotFound(t *testing.T) {
+	kubernetes := modules[0]
+	require.Equal(t, []string{Scheduler},
+		kubernetes.missing([]string{Etcd, Scheduler, Kwok}, Set{Etcd: "/somewhere"}))
+}
+
+func TestResolveFailsWithTheCompilersWords(t *testing.T) {
+	root := write(t, map[string]string{
+		"certmanager/go.mod":  "module example.com/broken\n\ngo 1.26\n",
+		"certmanager/go.sum":  "",
+		"certmanager/main.go": "package main\n\nfunc main() { undefined() }\n",
+	})
+	_, err := Resolve(t.Context(), Options{
+		Root: root, Cache: t.TempDir(), Progress: NewProgress(&bytes.Buffer{}, time.Hour),
+	}, CertManager)
+	require.ErrorContains(t, err, "building cert-manager")
+	require.ErrorContains(t, err, "undefined: undefined")
+}
+
+func TestProgressIsWholeLines(t *testing.T) {
+	var out bytes.Buffer
+	p := NewProgress(&out, time.Millisecond)
+	release := make(chan struct{})
+	time.AfterFunc(20*time.Millisecond, func() { close(release) })
+	require.NoError(t, p.Step("building x", func() error { <-release; return nil }))
+
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	require.Greater(t, len(lines), 2, "the step was repeated while it ran")
+	require.Equal(t, "building x …", lines[0])
+	require.Regexp(t, `^building x … done in `, lines[len(lines)-1])
+	require.NotContains(t, out.String(), "\r")
+}
+
+func TestTail(t *testing.T) {
+	require.Equal(t, "    b\n    c", Tail("a\nb\nc\n", 2))
+	require.Equal(t, "    a", Tail("a", 2))
+}

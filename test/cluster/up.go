@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/lintel-policy/lintel/test/cluster/internal/binaries"
+	"github.com/lintel-policy/lintel/test/cluster/internal/process"
+)
+
+// upOptions are the flags of up, checked.
+type upOptions struct {
+	dir         stateDir
+	root        string
+	assets      string
+	certManager bool
+	owner       *process.Identity
+	apiPort     int
+	timeout     time.Duration
+}
+
+// up returns a running cluster: the one that runs in the state directory, or a
+// new one.
+func up(ctx context.Context, opts upOptions, progress *binaries.Progress) (*state, error) {
+	if err := opts.dir.claim(); err != nil {
+		return nil, err
+	}
+	lock, err := process.WaitLock(ctx, opts.dir.commandLock(), func() {
+		progress.Printf("waiting for another command on %s", opts.dir)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("taking the state directory: %w", err)
+	}
+	defer lock.Unlock()
+
+	running, err := opts.dir.running()
+	if err != nil {
+		return nil, err
+	}
+	if running {
+		st, err := reuse(ctx, opts, progress)
+		if !errors.Is(err, errEnding) {
+			return st, err
+		}
+		if err := awaitEnd(ctx, opts.dir, progress); err != nil {
+			return nil, err
+		}
+	}
+	if err := clearStale(opts.dir, progress); err != nil {
+		return nil, err
+	}
+	paths, err := resolve(ctx, opts, progress)
+	if err != nil {
+		return nil, err
+	}
+	st, err := prepare(opts, paths)
+	if err == nil {
+		st, err = launchSupervisor(ctx, opts, st, progress)
+	}
+	if err != nil {
+		// Logs stay: the error names them.
+		return nil, errors.Join(err, opts.dir.clean())
+	}
+	return st, nil
+}
+
+func resolve(ctx context.Context, opts upOptions, progress *binaries.Progress) (binaries.Set, error) {
+	cache, err := binaries.DefaultCache()
+	if err != nil {
+		return nil, err
+	}
+	wanted := []string{binaries.Etcd, binaries.APIServer, binaries.ControllerManager, binaries.Scheduler,
+		binaries.Kubectl, binaries.Kwok, binaries.KwokStages}
+	if opts.certManager {
+		wanted = append(wanted, binaries.CertManager, binaries.CertManagerCRDs)
+	}
+	return binaries.Resolve(ctx, binaries.Options{
+		Root: opts.root, Assets: opts.assets, Cache: cache, Progress: progress,
+	}, wanted...)
+}
+
+// prepare writes everything the supervisor starts from.
+func prepare(opts upOptions, paths binaries.Set) (*state, error) {
+	chosen, err := choosePorts(opts.apiPort)
+	if err != nil {
+		return nil, err
+	}
+	st := &state{Phase: phaseStarting, Ports: chosen, Binaries: paths, CertManager: opts.certManager}
+	if opts.owner != nil {
+		st.Owners = []process.Identity{*opts.owner}
+	}
+	if err := os.RemoveAll(opts.dir.path("logs")); err != nil {
+		return nil, fmt.Errorf("deleting old logs: %w", err)
+	}
+	if err := os.MkdirAll(opts.dir.path("logs"), 0o700); err != nil {
+		return nil, fmt.Errorf("creating the log folder: %w", err)
+	}
+	if err := writeCredentials(opts.dir, chosen.server()); err != nil {
+		return nil, err
+	}
+	return st, opts.dir.save(st)
+}
+
+// launchSupervisor starts the supervisor in a session of its own, relays its
+// progress and releases it when the cluster is ready.
+func launchSupervisor(ctx context.Context, opts upOptions, st *state, progress *binaries.Progress) (*state, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program: %w", err)
+	}
+	log, err := os.OpenFile(opts.dir.log("supervisor"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening the supervisor's log: %w", err)
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command(self, "supervise", "--state-dir="+string(opts.dir), "--timeout="+opts.timeout.String())
+	cmd.Dir, cmd.Stderr = "/", log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the supervisor: %w", err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the supervisor: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting the supervisor: %w", err)
+	}
+	// Closing its input without the keep word makes the supervisor end the
+	// cluster; it then reports and closes its output.
+	stop := context.AfterFunc(ctx, func() { _ = in.Close() })
+	defer stop()
+
+	if err := follow(out, progress); err != nil {
+		_ = in.Close()
+		_ = cmd.Wait()
+		if ctx.Err() != nil {
+			err = fmt.Errorf("interrupted: %w", context.Cause(ctx))
+		}
+		return nil, err
+	}
+	if _, err := io.WriteString(in, keepWord+"\n"); err != nil {
+		_ = cmd.Wait()
+		return nil, fmt.Errorf("releasing the supervisor: %w", err)
+	}
+	_ = in.Close()
+	return opts.dir.load()
+}
+
+// follow prints the supervisor's progress and returns nil once it is ready.
+func follow(out io.Reader, progress *binaries.Progress) error {
+	start := time.Now()
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var e event
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return fmt.Errorf("reading from the supervisor: %w", err)
+		}
+		switch {
+		case e.Ready:
+			progress.Printf("cluster ready in %s", time.Since(start).Round(100*time.Millisecond))
+			return nil
+		case e.Error != "":
+			return errors.New("starting the cluster: " + e.Error)
+		default:
+			progress.Printf("%s …", e.Progress)
+		}
+	}
+	return errors.New("the supervisor ended without saying why; see supervisor.log in the logs folder of the state directory")
+}
+
+// errEnding says that what runs in the state directory is about to be gone.
+var errEnding = errors.New("the cluster is ending")
+
+// awaitEnd returns once the supervisor that is ending has released the folder.
+func awaitEnd(ctx context.Context, dir stateDir, progress *binaries.Progress) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, endGrace, fmt.Errorf("it still runs after %s; run down", endGrace))
+	defer cancel()
+	lock, err := process.WaitLock(ctx, dir.supervisorLock(), func() {
+		progress.Printf("waiting for a cluster that is ending")
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for the cluster in %s to end: %w", dir, err)
+	}
+	lock.Unlock()
+	return nil
+}
+
+// reuse answers with the running cluster if it has what is asked for.
+func reuse(ctx context.Context, opts upOptions, progress *binaries.Progress) (*state, error) {
+	st, err := opts.dir.load()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case st == nil || st.Phase != phaseReady:
+		// Its up held the command lock until it was ready, so that up is gone.
+		return nil, errEnding
+	case opts.certManager && !st.CertManager:
+		return nil, fmt.Errorf("the cluster in %s runs without cert-manager; run down first, or add --without cert-manager", opts.dir)
+	case opts.apiPort != 0 && opts.apiPort != st.Ports.APIServer:
+		return nil, fmt.Errorf("the cluster in %s serves on port %d; run down first, or leave --api-port out", opts.dir, st.Ports.APIServer)
+	}
+	if err := st.Control.send(ctx, order{Owner: opts.owner, Disown: opts.owner == nil}); err != nil {
+		return nil, err
+	}
+	progress.Printf("cluster already running")
+	return st, nil
+}
