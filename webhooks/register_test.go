@@ -58,7 +58,10 @@ func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 		},
 	}).Build()
 	snapshots := &live{}
-	r := NewRegistrar(c, snapshots, []Product{PolicySourceProduct(accept)}, settings())
+	r := NewRegistrar(c, snapshots, []Product{PolicySourceProduct(accept)},
+		RegistrationSettings{Namespace: "lintel-system"})
+	registered := 0
+	r.OnRegistered(func() { registered++ })
 	reconcileOnce := func() int {
 		t.Helper()
 		applied = 0
@@ -74,7 +77,10 @@ func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 
 	snapshots.snapshot = compiled(t, engine.Fail, teamLabel)
 	assert.Equal(t, 2, reconcileOnce())
+	assert.False(t, r.Registered(snapshots.snapshot.Digest()), "not before it was read back")
 	assert.Zero(t, reconcileOnce())
+	assert.True(t, r.Registered(snapshots.snapshot.Digest()))
+	assert.Equal(t, 2, registered, "once for each snapshot")
 
 	var validating admissionregistrationv1.ValidatingWebhookConfiguration
 	key := client.ObjectKey{Name: ConfigurationName}
