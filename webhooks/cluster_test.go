@@ -1,0 +1,215 @@
+package webhooks
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// warnings collects what the API server passes on.
+type warnings struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (w *warnings) HandleWarningHeaderWithContext(_ context.Context, _ int, _, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.texts = append(w.texts, text)
+}
+
+func (w *warnings) all() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Join(w.texts, "\n")
+}
+
+// TestAgainstAnAPIServer runs everything of this package beside a real API server.
+func TestAgainstAnAPIServer(t *testing.T) {
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		t.Skip("KUBEBUILDER_ASSETS names no kube-apiserver and etcd")
+	}
+	log.SetLogger(ctrl.Log.WithSink(nil))
+	environment := &envtest.Environment{}
+	config, err := environment.Start()
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, environment.Stop()) })
+
+	heard := &warnings{}
+	talkative := rest.CopyConfig(config)
+	talkative.WarningHandlerWithContext = heard
+	c, err := client.New(talkative, client.Options{Scheme: scheme.Scheme})
+	require.NoError(t, err)
+	ctx := t.Context()
+
+	// The platform: everything that the manager would run.
+	directory, ca := t.TempDir(), newAuthority(t, "serving")
+	ca.issue(t, directory, 1, time.Now().Add(time.Hour), 1)
+	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
+	certificate := NewCertificate(Directory(directory), nil, newTestMetrics(t), logger)
+	require.NoError(t, certificate.Reload(ctx))
+	snapshots := &live{snapshot: compiled(t, engine.Fail, teamLabel)}
+	handler, err := NewHandler(HandlerOptions{
+		Snapshots: snapshots, Namespaces: NewNamespaces(c, c), Metrics: newTestMetrics(t), Logger: logger,
+	})
+	require.NoError(t, err)
+	server, end := startServer(t, ServerOptions{Handler: handler, Certificate: certificate})
+	defer func() { assert.NoError(t, end()) }()
+
+	settings := RegistrationSettings{Namespace: "lintel-system", URL: "https://" + server.Address(), InjectCA: true}
+	old := Product{Name: "old", Entry: "old.policy.lintel.dev", Validate: accept, Rules: PolicySourceRules()}
+	registrar := NewRegistrar(c, snapshots, []Product{old}, settings)
+	register := func() (settled bool) {
+		t.Helper()
+		settled, err := registrar.register(ctx, snapshots.snapshot.Policies(), snapshots.snapshot.Resources())
+		require.NoError(t, err)
+		return settled
+	}
+	assert.False(t, register(), "what was written may not have arrived yet")
+	assert.False(t, register(), "the API server cannot call without the bundle")
+	inject(t, c, ca.pem)
+	assert.True(t, register())
+
+	t.Run("registering again writes nothing", func(t *testing.T) {
+		before := configurations(t, c)
+		register()
+		assert.Equal(t, before, configurations(t, c))
+	})
+	t.Run("an entry that is no longer wanted stays without rules", func(t *testing.T) {
+		registrar = NewRegistrar(c, snapshots, nil, settings)
+		register()
+		before := configurations(t, c)
+		validating := before.validating.Webhooks
+		require.Len(t, validating, 3)
+		for _, webhook := range validating {
+			assert.Equal(t, ca.pem, webhook.ClientConfig.CABundle, "the bundle stays the injector's")
+			assert.Equal(t, webhook.Name == "fail.policies.lintel.dev", len(webhook.Rules) > 0, webhook.Name)
+		}
+		register()
+		assert.Equal(t, before, configurations(t, c), "and is left alone")
+	})
+
+	object := func(name string, labels map[string]string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: name, Labels: labels}}
+	}
+	t.Run("deny", func(t *testing.T) {
+		// The API server reads its webhooks from a watch.
+		require.EventuallyWithT(t, func(collect *assert.CollectT) {
+			err := c.Create(ctx, object("plain-", nil))
+			assert.True(collect, apierrors.IsForbidden(err), err)
+			assert.ErrorContains(collect, err, " has no team label [team.labels deny, team.rego:9, team@")
+		}, 30*time.Second, 50*time.Millisecond)
+	})
+	t.Run("default and warn", func(t *testing.T) {
+		mine := object("labelled-", map[string]string{"team": "A"})
+		require.EventuallyWithT(t, func(collect *assert.CollectT) {
+			attempt := mine.DeepCopy()
+			assert.NoError(collect, c.Create(ctx, attempt))
+			assert.Equal(collect, "yes", attempt.Labels["checked"])
+		}, 30*time.Second, 50*time.Millisecond)
+		assert.Contains(t, heard.all(), "labels are lower case [team.labels warn, team.rego:14, team@")
+	})
+	t.Run("excluded namespaces", func(t *testing.T) {
+		system := object("plain-", nil)
+		system.Namespace = "kube-system"
+		require.NoError(t, c.Create(ctx, system))
+	})
+	t.Run("a namespace made a moment ago", func(t *testing.T) {
+		require.NoError(t, c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "fresh"}}))
+		fresh := object("plain-", map[string]string{"team": "a"})
+		fresh.Namespace = "fresh"
+		require.NoError(t, c.Create(ctx, fresh))
+	})
+	t.Run("a running registrar follows the snapshot and drift", func(t *testing.T) {
+		testRunningRegistrar(t, config, c, snapshots, settings)
+	})
+}
+
+func testRunningRegistrar(t *testing.T, config *rest.Config, c client.Client, snapshots *live, settings RegistrationSettings) {
+	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme.Scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	require.NoError(t, err)
+	registrar := NewRegistrar(mgr.GetClient(), snapshots, nil, settings)
+	require.NoError(t, registrar.SetupWithManager(mgr))
+	snapshots.snapshot = compiled(t, engine.Fail, strings.Replace(teamLabel, "ConfigMap}", "Secret}", 1))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- mgr.Start(ctx) }()
+	defer func() { cancel(); assert.NoError(t, <-done) }()
+
+	registers := func(resource string) {
+		t.Helper()
+		require.EventuallyWithT(t, func(collect *assert.CollectT) {
+			var validating admissionregistrationv1.ValidatingWebhookConfiguration
+			assert.NoError(collect, c.Get(t.Context(), client.ObjectKey{Name: ConfigurationName}, &validating))
+			var rules []string
+			for _, webhook := range validating.Webhooks {
+				rules = append(rules, rulesText(webhook.Rules)...)
+			}
+			assert.Equal(collect, []string{"/v1 Namespaced CREATE,UPDATE " + resource}, rules)
+		}, 30*time.Second, 50*time.Millisecond)
+	}
+	registers("secrets")
+	require.NoError(t, Unregister(t.Context(), c))
+	registers("secrets")
+}
+
+type both struct {
+	validating admissionregistrationv1.ValidatingWebhookConfiguration
+	mutating   admissionregistrationv1.MutatingWebhookConfiguration
+}
+
+func configurations(t *testing.T, c client.Client) (b both) {
+	t.Helper()
+	key := client.ObjectKey{Name: ConfigurationName}
+	require.NoError(t, c.Get(t.Context(), key, &b.validating))
+	require.NoError(t, c.Get(t.Context(), key, &b.mutating))
+	return b
+}
+
+// inject does what cert-manager's injector does: it force-applies name and bundle
+// of every entry.
+func inject(t *testing.T, c client.Client, bundle []byte) {
+	t.Helper()
+	live := configurations(t, c)
+	names := map[string][]string{}
+	for _, webhook := range live.validating.Webhooks {
+		names["ValidatingWebhookConfiguration"] = append(names["ValidatingWebhookConfiguration"], webhook.Name)
+	}
+	for _, webhook := range live.mutating.Webhooks {
+		names["MutatingWebhookConfiguration"] = append(names["MutatingWebhookConfiguration"], webhook.Name)
+	}
+	for kind, names := range names {
+		var entries []any
+		for _, name := range names {
+			entries = append(entries, map[string]any{"name": name, "clientConfig": map[string]any{"caBundle": bundle}})
+		}
+		config := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
+			"metadata": map[string]any{"name": ConfigurationName}, "webhooks": entries,
+		}}
+		require.NoError(t, c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(config),
+			client.FieldOwner("cainjector"), client.ForceOwnership))
+	}
+}

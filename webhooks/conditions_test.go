@@ -1,0 +1,92 @@
+package webhooks
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/cel/environment"
+)
+
+// TestConditions asks the API server's own matcher.
+func TestConditions(t *testing.T) {
+	csr := func(signer string) runtime.Object {
+		return &certificatesv1.CertificateSigningRequest{
+			TypeMeta: metav1.TypeMeta{APIVersion: "certificates.k8s.io/v1", Kind: "CertificateSigningRequest"},
+			Spec:     certificatesv1.CertificateSigningRequestSpec{SignerName: signer},
+		}
+	}
+	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}}
+	csrs := "certificatesigningrequests"
+	tests := []struct {
+		name                         string
+		group, resource, subresource string
+		operation                    admission.Operation
+		object, old                  runtime.Object
+		user                         string
+		called                       bool
+	}{
+		{"a Pod", "", "pods", "", admission.Create, pod, nil, "jane", true},
+		{"a Pod's deletion", "", "pods", "", admission.Delete, nil, pod, "jane", true},
+		{"a deletion of many, before the objects are known", "", "pods", "", admission.Delete, nil, nil, "jane", true},
+		{"connecting", "", "pods", "exec", admission.Connect, nil, nil, "jane", true},
+		{"the API server itself", "", "pods", "", admission.Create, pod, nil, "system:apiserver", false},
+		{"a token review", "authentication.k8s.io", "tokenreviews", "", admission.Create, pod, nil, "jane", false},
+		{"an access review", "authorization.k8s.io", "subjectaccessreviews", "", admission.Create, pod, nil, "jane", false},
+		{"a lease", "coordination.k8s.io", "leases", "", admission.Update, pod, pod, "jane", false},
+		{"another kind of the leases' group", "coordination.k8s.io", "leasecandidates", "", admission.Update, pod, pod, "jane", true},
+		{"a core event", "", "events", "", admission.Create, pod, nil, "jane", false},
+		{"an event", "events.k8s.io", "events", "", admission.Create, pod, nil, "jane", false},
+		{"somebody's own events", "example.com", "events", "", admission.Create, pod, nil, "jane", true},
+		{"a node", "", "nodes", "", admission.Update, pod, pod, "jane", false},
+		{"a node's status", "", "nodes", "status", admission.Update, pod, pod, "jane", false},
+		{"somebody's own nodes", "example.com", "nodes", "", admission.Create, pod, nil, "jane", true},
+		{"a kubelet's request", "certificates.k8s.io", csrs, "", admission.Create, csr("kubernetes.io/kubelet-serving"), nil, "jane", false},
+		{"its approval", "certificates.k8s.io", csrs, "approval", admission.Update, csr("kubernetes.io/kubelet-serving"), csr("kubernetes.io/kubelet-serving"), "jane", false},
+		{"its deletion", "certificates.k8s.io", csrs, "", admission.Delete, nil, csr("kubernetes.io/kubelet-serving"), "jane", false},
+		{"another signer", "certificates.k8s.io", csrs, "", admission.Create, csr("example.com/kubernetes.io"), nil, "jane", true},
+		{"a signer that only looks alike", "certificates.k8s.io", csrs, "", admission.Create, csr("kubernetes.iox/a"), nil, "jane", true},
+		{"another signer's deletion", "certificates.k8s.io", csrs, "", admission.Delete, nil, csr("example.com/a"), "jane", true},
+		{"a request without a signer", "certificates.k8s.io", csrs, "", admission.Create, csr(""), nil, "jane", true},
+		{"neither object", "certificates.k8s.io", csrs, "", admission.Delete, nil, nil, "jane", true},
+	}
+	matcher := matcherOf(t, policyConditions())
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			kind := schema.GroupVersionKind{Group: test.group, Version: "v1", Kind: "Any"}
+			attributes := admission.NewAttributesRecord(test.object, test.old, kind, "", "name",
+				schema.GroupVersionResource{Group: test.group, Version: "v1", Resource: test.resource}, test.subresource,
+				test.operation, nil, false, &user.DefaultInfo{Name: test.user})
+			result := matcher.Match(t.Context(), &admission.VersionedAttributes{
+				Attributes: attributes, VersionedKind: kind, VersionedObject: test.object, VersionedOldObject: test.old,
+			}, nil, nil)
+			require.NoError(t, result.Error)
+			assert.Equal(t, test.called, result.Matches, result.FailedConditionName)
+		})
+	}
+}
+
+func matcherOf(t *testing.T, conditions []admissionregistrationv1.MatchCondition) matchconditions.Matcher {
+	t.Helper()
+	compiler, err := cel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
+	require.NoError(t, err)
+	var expressions []cel.ExpressionAccessor
+	for i := range conditions {
+		expressions = append(expressions, (*matchconditions.MatchCondition)(&conditions[i]))
+	}
+	evaluator := compiler.CompileCondition(expressions,
+		cel.OptionalVariableDeclarations{HasAuthorizer: true}, environment.NewExpressions)
+	require.Empty(t, evaluator.CompilationErrors())
+	fail := admissionregistrationv1.Fail
+	return matchconditions.NewMatcher(evaluator, &fail, "webhook", "validate", "lintel")
+}

@@ -1,0 +1,405 @@
+package webhooks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// decisions injects what an engine would say, and faults.
+type decisions struct {
+	validate func(context.Context, *engine.Review, engine.Options) *engine.Decision
+	mutate   func(context.Context, *engine.Review, engine.Options) *engine.Mutation
+}
+
+func (d decisions) Digest() string { return "sha256:0123456789abcdef" }
+
+func (d decisions) Validate(ctx context.Context, r *engine.Review, o engine.Options) *engine.Decision {
+	if d.validate == nil {
+		return &engine.Decision{}
+	}
+	return d.validate(ctx, r, o)
+}
+
+func (d decisions) Mutate(ctx context.Context, r *engine.Review, o engine.Options) *engine.Mutation {
+	if d.mutate == nil {
+		return &engine.Mutation{}
+	}
+	return d.mutate(ctx, r, o)
+}
+
+func says(decision engine.Decision) decisions {
+	return decisions{validate: func(context.Context, *engine.Review, engine.Options) *engine.Decision { return &decision }}
+}
+
+type namespacesFunc func(name string) ([]byte, error)
+
+func (f namespacesFunc) Namespace(_ context.Context, name string) ([]byte, error) { return f(name) }
+
+func accept(context.Context, *engine.Review) (*Verdict, error) { return &Verdict{}, nil }
+
+// fixture is a handler and what it wrote.
+type fixture struct {
+	*Handler
+	log      *bytes.Buffer
+	registry *prometheus.Registry
+}
+
+func newFixture(t testing.TB, decider Decider, change func(*HandlerOptions)) fixture {
+	t.Helper()
+	f := fixture{log: &bytes.Buffer{}, registry: prometheus.NewRegistry()}
+	metrics, err := NewMetrics(f.registry)
+	require.NoError(t, err)
+	options := HandlerOptions{
+		Namespaces: namespacesFunc(func(name string) ([]byte, error) {
+			return json.Marshal(map[string]any{"metadata": map[string]any{"name": name}})
+		}),
+		Metrics:        metrics,
+		Decisions:      DecisionLog{Logger: slog.New(slog.NewJSONHandler(f.log, nil)), Mode: LogAll},
+		Logger:         slog.New(slog.NewTextHandler(io.Discard, nil)),
+		MaxReviewBytes: 64 << 10,
+	}
+	if change != nil {
+		change(&options)
+	}
+	f.Handler, err = NewHandler(options)
+	require.NoError(t, err)
+	f.current = func() Decider { return decider }
+	return f
+}
+
+func (f fixture) post(path string, body string) *httptest.ResponseRecorder {
+	request := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+	request.Header.Set("Content-Type", "application/json; charset=utf-8")
+	recorder := httptest.NewRecorder()
+	f.ServeHTTP(recorder, request)
+	return recorder
+}
+
+func (f fixture) ask(t *testing.T, path string, body string) *admissionv1.AdmissionResponse {
+	t.Helper()
+	return responseOf(t, f.post(path, body))
+}
+
+func responseOf(t testing.TB, recorder *httptest.ResponseRecorder) *admissionv1.AdmissionResponse {
+	t.Helper()
+	require.Equal(t, http.StatusOK, recorder.Code, recorder.Body.String())
+	assert.Equal(t, "application/json", recorder.Header().Get("Content-Type"))
+	var review admissionv1.AdmissionReview
+	require.NoError(t, json.Unmarshal(recorder.Body.Bytes(), &review))
+	assert.Equal(t, "admission.k8s.io/v1", review.APIVersion)
+	assert.Equal(t, "AdmissionReview", review.Kind)
+	require.NotNil(t, review.Response)
+	return review.Response
+}
+
+const podRequest = `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1",
+"kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},
+"operation":"CREATE","namespace":"shop","userInfo":{"username":"jane","groups":["secret-group"],"extra":{"k":["secret-extra"]}},
+"object":{"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"web-","labels":{"body":"secret-label"}}},"dryRun":true}}`
+
+func finding(words string) engine.Finding {
+	return engine.Finding{
+		Words: words, Policy: "team.labels", Rule: "deny", Location: engine.Location{File: "team.rego", Line: 7},
+		Source: "team", Revision: "sha256:abcdefabcdefabcdef",
+	}
+}
+
+func TestValidate(t *testing.T) {
+	var asked engine.Options
+	decider := decisions{validate: func(_ context.Context, _ *engine.Review, options engine.Options) *engine.Decision {
+		asked = options
+		denial := finding("no team")
+		denial.Code = 418
+		return &engine.Decision{
+			Denials:  []engine.Finding{denial, finding("no owner")},
+			Warnings: []engine.Finding{finding("old\napi")},
+			Audits:   []engine.Finding{{Policy: "team.audit", Words: "would be denied"}},
+			Policies: 3,
+		}
+	}}
+	f := newFixture(t, decider, nil)
+	response := f.ask(t, "/validate/ignore?timeout=5s", podRequest)
+
+	assert.EqualValues(t, "u-1", response.UID)
+	assert.False(t, response.Allowed)
+	assert.EqualValues(t, 403, response.Result.Code)
+	assert.EqualValues(t, "Forbidden", response.Result.Reason)
+	assert.Equal(t, "no team [team.labels deny, team.rego:7, team@abcdefabcdef]\n"+
+		"no owner [team.labels deny, team.rego:7, team@abcdefabcdef]", response.Result.Message)
+	assert.Equal(t, []string{"old api [team.labels deny, team.rego:7, team@abcdefabcdef]"}, response.Warnings,
+		"a control character would lose the warning")
+	assert.Equal(t, map[string]string{
+		"decision": "denied", "policies": "team.labels,team.audit", "codes": "418", "snapshot": "0123456789ab",
+	}, response.AuditAnnotations)
+
+	assert.Equal(t, engine.Ignore, asked.FailurePolicy)
+	assert.JSONEq(t, `{"metadata":{"name":"shop"}}`, string(asked.Namespace))
+	assert.WithinDuration(t, time.Now(), asked.Now, time.Minute)
+
+	assert.InDelta(t, 1, testutil.ToFloat64(f.metrics.requests.WithLabelValues("validate/ignore.policies.lintel.dev", "CREATE", "denied")), 0)
+}
+
+func TestMutate(t *testing.T) {
+	mutation := &engine.Mutation{Patch: []engine.Operation{{Op: "add", Path: "/metadata/labels/team", Value: []byte(`"a"`)}}}
+	f := newFixture(t, decisions{mutate: func(context.Context, *engine.Review, engine.Options) *engine.Mutation { return mutation }}, nil)
+
+	response := f.ask(t, "/mutate/fail", podRequest)
+	assert.True(t, response.Allowed)
+	assert.JSONEq(t, `[{"op":"add","path":"/metadata/labels/team","value":"a"}]`, string(response.Patch))
+	assert.Equal(t, admissionv1.PatchTypeJSONPatch, *response.PatchType)
+	assert.InDelta(t, 1, testutil.ToFloat64(f.metrics.requests.WithLabelValues("mutate/fail.policies.lintel.dev", "CREATE", "mutated")), 0)
+
+	mutation.Denials = []engine.Finding{finding("never settles")}
+	response = f.ask(t, "/mutate/fail", podRequest)
+	assert.False(t, response.Allowed)
+	assert.Nil(t, response.Patch)
+
+	mutation.Denials, mutation.Patch = nil, nil
+	response = f.ask(t, "/mutate/fail", podRequest)
+	assert.True(t, response.Allowed)
+	assert.Nil(t, response.PatchType)
+
+	mutation.Patch = []engine.Operation{{Op: "add", Path: "/x", Value: []byte(`{`)}}
+	response = f.ask(t, "/mutate/fail", podRequest)
+	assert.False(t, response.Allowed, "a patch that is not JSON is an error, not an empty patch")
+	assert.EqualValues(t, 500, response.Result.Code)
+}
+
+// TestNobodyCanJudge: the failure policy answers, and only it.
+func TestNobodyCanJudge(t *testing.T) {
+	panics := decisions{
+		validate: func(context.Context, *engine.Review, engine.Options) *engine.Decision { panic("secret state") },
+		mutate:   func(context.Context, *engine.Review, engine.Options) *engine.Mutation { panic("secret state") },
+	}
+	noNamespace := func(o *HandlerOptions) {
+		o.Namespaces = namespacesFunc(func(string) ([]byte, error) { return nil, errors.New("cache is gone") })
+	}
+	tests := []struct {
+		name    string
+		decider Decider
+		change  func(*HandlerOptions)
+		code    int32
+		text    string
+	}{
+		{"panic", panics, nil, 500, "internal error"},
+		{"no snapshot", nil, nil, 503, "Lintel has not loaded its policies yet; retry"},
+		{"no namespace", decisions{}, noNamespace, 500, "cache is gone"},
+	}
+	for _, test := range tests {
+		for _, verb := range []string{"validate", "mutate"} {
+			t.Run(test.name+" "+verb, func(t *testing.T) {
+				f := newFixture(t, test.decider, test.change)
+				denied := f.ask(t, "/"+verb+"/fail", podRequest)
+				assert.False(t, denied.Allowed)
+				assert.Equal(t, test.code, denied.Result.Code)
+				assert.Contains(t, denied.Result.Message, test.text)
+				assert.NotContains(t, denied.Result.Message, "secret")
+
+				admitted := f.ask(t, "/"+verb+"/ignore", podRequest)
+				assert.True(t, admitted.Allowed)
+				require.Len(t, admitted.Warnings, 1)
+				assert.Contains(t, admitted.Warnings[0], test.text)
+				assert.InDelta(t, 1, testutil.ToFloat64(f.metrics.requests.WithLabelValues(
+					verb+"/ignore.policies.lintel.dev", "CREATE", "error")), 0)
+			})
+		}
+	}
+}
+
+func TestClusterScopedObjectsHaveNoNamespace(t *testing.T) {
+	f := newFixture(t, decisions{}, func(o *HandlerOptions) {
+		o.Namespaces = namespacesFunc(func(string) ([]byte, error) { return nil, errors.New("asked") })
+	})
+	creation := strings.NewReplacer(`"pods"`, `"namespaces"`, `"kind":"Pod"`, `"kind":"Namespace"`).Replace(podRequest)
+	assert.True(t, f.ask(t, "/validate/fail", creation).Allowed, "a Namespace does not exist before it is created")
+	assert.True(t, f.ask(t, "/validate/fail", strings.Replace(podRequest, `"namespace":"shop",`, "", 1)).Allowed)
+}
+
+// TestUnreadable: bad input never passes, whatever the failure policy.
+func TestUnreadable(t *testing.T) {
+	padding := strings.Repeat(" ", 64<<10)
+	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
+	tests := []struct {
+		name, body string
+		code       int32 // 0 = no uid: HTTP 400
+		text       string
+	}{
+		{"empty", "", 0, "cannot be read"},
+		{"no JSON", "hello", 0, "cannot be read"},
+		{"a list", "[]", 0, "not a JSON object"},
+		{"truncated before the uid", podRequest[:80], 0, "cannot be read"},
+		{"truncated behind the uid", podRequest[:len(podRequest)-20], 400, "cannot be read"},
+		{"another apiVersion", strings.Replace(podRequest, "k8s.io/v1", "k8s.io/v1beta1", 1), 400, "v1beta1"},
+		{"another kind", strings.Replace(podRequest, "AdmissionReview", "Status", 1), 400, "Status"},
+		{"no request", `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`, 0, "no request"},
+		{"no uid", strings.Replace(podRequest, `"uid":"u-1",`, "", 1), 0, "uid"},
+		{"another operation", strings.Replace(podRequest, "CREATE", "PATCH", 1), 400, "PATCH"},
+		{"duplicate keys", strings.Replace(podRequest, `"dryRun"`, `"namespace":"other","dryRun"`, 1), 400, "duplicate"},
+		{"deep nesting", strings.Replace(podRequest, `"secret-label"`, deep, 1), 400, "deeper"},
+		{"invalid UTF-8", strings.Replace(podRequest, "secret-label", "\xff", 1), 400, "UTF-8"},
+		{"two values", podRequest + podRequest, 400, "more than one"},
+		{"padded with blanks", podRequest + padding, 413, "larger than 65536 bytes"},
+		{"padded inside", strings.Replace(podRequest, "secret-label", strings.Repeat("x", 80<<10), 1), 413, "larger than"},
+		{"padded before", padding + podRequest, 0, "larger than"},
+		{"the uid late", strings.Replace(podRequest, `"request"`, `"x":"`+padding[:20<<10]+`","request"`, 1) + padding, 413, "larger than"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			for _, path := range []string{"/validate/fail", "/validate/ignore", "/mutate/fail", "/mutate/ignore", "/validate/policysource"} {
+				f := newFixture(t, decisions{}, func(o *HandlerOptions) { o.Products = []Product{PolicySourceProduct(accept)} })
+				recorder := f.post(path, test.body)
+				if test.code == 0 {
+					assert.Equal(t, http.StatusBadRequest, recorder.Code)
+					assert.Contains(t, recorder.Header().Get("Content-Type"), "text/plain")
+					assert.Contains(t, recorder.Body.String(), test.text)
+					continue
+				}
+				response := responseOf(t, recorder)
+				assert.EqualValues(t, "u-1", response.UID)
+				assert.False(t, response.Allowed)
+				assert.Equal(t, test.code, response.Result.Code)
+				assert.Contains(t, response.Result.Message, test.text)
+			}
+		})
+	}
+}
+
+func TestHeaders(t *testing.T) {
+	f := newFixture(t, decisions{}, nil)
+	tests := []struct {
+		name, method, path, contentType, encoding string
+		status                                    int
+	}{
+		{"plain", http.MethodPost, "/validate/fail", "application/json", "", 200},
+		{"GET", http.MethodGet, "/validate/fail", "application/json", "", 405},
+		{"PUT", http.MethodPut, "/validate/fail", "application/json", "", 405},
+		{"no content type", http.MethodPost, "/validate/fail", "", "", 415},
+		{"YAML", http.MethodPost, "/validate/fail", "application/yaml", "", 415},
+		{"compressed", http.MethodPost, "/validate/fail", "application/json", "gzip", 415},
+		{"another path", http.MethodPost, "/validate/other", "application/json", "", 404},
+		{"a longer path", http.MethodPost, "/validate/fail/x", "application/json", "", 404},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			request := httptest.NewRequest(test.method, test.path, strings.NewReader(podRequest))
+			request.Header.Set("Content-Type", test.contentType)
+			request.Header.Set("Content-Encoding", test.encoding)
+			recorder := httptest.NewRecorder()
+			f.ServeHTTP(recorder, request)
+			assert.Equal(t, test.status, recorder.Code)
+		})
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	tests := map[string]time.Duration{
+		"":               4750 * time.Millisecond,
+		"?timeout=5s":    4750 * time.Millisecond,
+		"?timeout=1s":    900 * time.Millisecond,
+		"?timeout=30s":   29750 * time.Millisecond,
+		"?timeout=1h":    29750 * time.Millisecond,
+		"?timeout=-1s":   4750 * time.Millisecond,
+		"?timeout=later": 4750 * time.Millisecond,
+	}
+	for query, want := range tests {
+		var got time.Duration
+		f := newFixture(t, decisions{validate: func(ctx context.Context, _ *engine.Review, _ engine.Options) *engine.Decision {
+			deadline, _ := ctx.Deadline()
+			got = time.Until(deadline)
+			return &engine.Decision{}
+		}}, nil)
+		f.ask(t, "/validate/fail"+query, podRequest)
+		assert.InDelta(t, want.Seconds(), got.Seconds(), 0.5, query)
+		assert.Less(t, got, want, query)
+	}
+}
+
+func TestProduct(t *testing.T) {
+	verdict, failure := &Verdict{}, error(nil)
+	judge := func(context.Context, *engine.Review) (*Verdict, error) { return verdict, failure }
+	f := newFixture(t, nil, func(o *HandlerOptions) {
+		o.Products = []Product{PolicySourceProduct(judge), {Name: "defaults", Entry: "d.example.com", FailurePolicy: engine.Ignore, Mutate: judge}}
+	})
+	assert.True(t, f.ask(t, "/validate/policysource", podRequest).Allowed, "without any snapshot")
+
+	verdict = &Verdict{Denials: []string{"team.rego:3:1: var x is unsafe"}, Warnings: []string{strings.Repeat("w", 1000)}}
+	response := f.ask(t, "/validate/policysource", podRequest)
+	assert.False(t, response.Allowed)
+	assert.Equal(t, "team.rego:3:1: var x is unsafe", response.Result.Message)
+	assert.Len(t, response.Warnings[0], engine.MaxWarningBytes)
+
+	verdict = &Verdict{Patch: []engine.Operation{{Op: "remove", Path: "/x"}}}
+	assert.NotEmpty(t, f.ask(t, "/mutate/defaults", podRequest).Patch)
+	assert.False(t, f.ask(t, "/validate/policysource", podRequest).Allowed, "a validating product cannot patch")
+
+	failure = errors.New("store is down")
+	assert.True(t, f.ask(t, "/mutate/defaults", podRequest).Allowed, "its failure policy is Ignore")
+	assert.Equal(t, http.StatusNotFound, f.post("/mutate/policysource", podRequest).Code)
+}
+
+func TestProductsThatCannotBeServed(t *testing.T) {
+	for _, product := range []Product{
+		{Name: "a", Entry: "a.example.com"},
+		{Name: "a", Entry: "a.example.com", Validate: accept, Mutate: accept},
+		{Name: "a/b", Entry: "a.example.com", Validate: accept},
+		{Name: "", Entry: "a.example.com", Validate: accept},
+		{Name: "fail", Entry: "a.example.com", Validate: accept},
+	} {
+		_, err := NewHandler(HandlerOptions{Products: []Product{product}})
+		assert.ErrorContains(t, err, "product a.example.com")
+	}
+}
+
+func TestLongAnswersAreCut(t *testing.T) {
+	var decision engine.Decision
+	for i := range 500 {
+		decision.Denials = append(decision.Denials, finding(fmt.Sprint(i, strings.Repeat("ä", 300))))
+		decision.Denials[i].Policy = fmt.Sprintf("team.policy%d", i)
+	}
+	f := newFixture(t, says(decision), nil)
+	response := f.ask(t, "/validate/fail", podRequest)
+	assert.LessOrEqual(t, len(response.Result.Message), maxMessageBytes)
+	lines := strings.Split(response.Result.Message, "\n")
+	assert.Equal(t, fmt.Sprintf("%d more denials are not shown", 500-len(lines)+1), lines[len(lines)-1])
+	assert.LessOrEqual(t, len(response.AuditAnnotations["policies"]), maxAnnotationBytes)
+	assert.LessOrEqual(t, f.log.Len(), 256<<10)
+	assert.Contains(t, f.log.String(), `"denialsNotShown":400`)
+}
+
+func TestBudgetOfAllBodies(t *testing.T) {
+	started, release := make(chan struct{}), make(chan struct{})
+	f := newFixture(t, decisions{validate: func(context.Context, *engine.Review, engine.Options) *engine.Decision {
+		started <- struct{}{}
+		<-release
+		return &engine.Decision{}
+	}}, func(o *HandlerOptions) { o.MaxReviewBytes, o.MaxBytesInFlight = int64(len(podRequest)), 1 })
+	first := make(chan *httptest.ResponseRecorder)
+	go func() { first <- f.post("/validate/fail", podRequest) }()
+	<-started
+
+	response := f.ask(t, "/validate/ignore?timeout=50ms", podRequest)
+	assert.False(t, response.Allowed, "a flood does not open the Ignore entries")
+	assert.EqualValues(t, 429, response.Result.Code)
+	assert.EqualValues(t, "u-1", response.UID)
+
+	close(release)
+	assert.True(t, responseOf(t, <-first).Allowed)
+}

@@ -1,0 +1,105 @@
+package webhooks
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// live is a snapshot that a test swaps.
+type live struct{ snapshot *engine.Snapshot }
+
+func (l *live) Snapshot() *engine.Snapshot { return l.snapshot }
+
+// compiled is a snapshot of one source with one module.
+func compiled(t testing.TB, policy engine.FailurePolicy, module string) *engine.Snapshot {
+	t.Helper()
+	set, err := engine.Compile(engine.Source{
+		Name: "team", FailurePolicy: policy, Files: map[string]string{"team.rego": module},
+	})
+	require.NoError(t, err)
+	return engine.NewSnapshot(engine.BuiltinResources(), set)
+}
+
+const teamLabel = `# METADATA
+# custom:
+#   match:
+#     kinds: [{group: "", kind: ConfigMap}]
+package team.labels
+
+import rego.v1
+
+deny contains msg if {
+	not input.request.object.metadata.labels.team
+	msg := sprintf("%v %v has no team label", [input.request.kind.kind, input.name])
+}
+
+warn contains "labels are lower case" if input.request.object.metadata.labels.team != lower(input.request.object.metadata.labels.team)
+
+defaults := {"metadata": {"labels": {"checked": "yes"}}}
+`
+
+func TestRegistrarWritesOnlyDifferences(t *testing.T) {
+	applied := 0
+	c := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+		Apply: func(ctx context.Context, c client.WithWatch, config runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+			applied++
+			return c.Apply(ctx, config, options...)
+		},
+	}).Build()
+	snapshots := &live{}
+	r := NewRegistrar(c, snapshots, []Product{PolicySourceProduct(accept)},
+		RegistrationSettings{Namespace: "lintel-system"})
+	registered := 0
+	r.OnRegistered(func() { registered++ })
+	reconcileOnce := func() int {
+		t.Helper()
+		applied = 0
+		_, err := r.Reconcile(t.Context(), reconcile.Request{})
+		require.NoError(t, err)
+		return applied
+	}
+	assert.Zero(t, reconcileOnce(), "no policies are loaded yet: what is registered stays")
+
+	snapshots.snapshot = engine.NewSnapshot(engine.BuiltinResources())
+	assert.Equal(t, 2, reconcileOnce())
+	assert.Zero(t, reconcileOnce())
+
+	snapshots.snapshot = compiled(t, engine.Fail, teamLabel)
+	assert.Equal(t, 2, reconcileOnce())
+	assert.False(t, r.Registered(snapshots.snapshot.Digest()), "not before it was read back")
+	assert.Zero(t, reconcileOnce())
+	assert.True(t, r.Registered(snapshots.snapshot.Digest()))
+	assert.Equal(t, 2, registered, "once for each snapshot")
+
+	var validating admissionregistrationv1.ValidatingWebhookConfiguration
+	key := client.ObjectKey{Name: ConfigurationName}
+	require.NoError(t, c.Get(t.Context(), key, &validating))
+	assert.Equal(t, []string{"/v1 Namespaced CREATE,UPDATE configmaps"}, rulesText(validating.Webhooks[2].Rules))
+	validating.Webhooks[2].Rules = nil
+	require.NoError(t, c.Update(t.Context(), &validating))
+	assert.Equal(t, 1, reconcileOnce(), "drift is put right")
+	require.NoError(t, c.Get(t.Context(), key, &validating))
+	assert.NotEmpty(t, validating.Webhooks[2].Rules)
+
+	require.NoError(t, Unregister(t.Context(), c))
+	require.NoError(t, Unregister(t.Context(), c), "twice is no error")
+	assert.Equal(t, 2, reconcileOnce())
+}
+
+func TestSnapshotChangedNeverBlocks(*testing.T) {
+	r := NewRegistrar(nil, nil, nil, RegistrationSettings{})
+	for range 100 {
+		r.SnapshotChanged()
+	}
+}

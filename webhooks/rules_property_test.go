@@ -1,0 +1,126 @@
+package webhooks
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// TestRulesAreNeverNarrowerThanPolicies draws policies and requests: what a policy
+// matches, the API server's own matcher sends.
+func TestRulesAreNeverNarrowerThanPolicies(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	resources := engine.BuiltinResources()
+	kinds := []engine.GroupVersionKind{
+		pod, deployment, namespace, hpa, {Group: "apps", Kind: "*"}, {Group: "*", Kind: "*"}, {Group: "*", Kind: "Pod"},
+		{Group: "example.com", Kind: "Widget"}, {Kind: "Secret"}, {Group: "batch", Kind: "Job"},
+	}
+	requested := []engine.Resource{
+		{Group: "example.com", Version: "v7", Kind: "Widget", Name: "widgets", Namespaced: true},
+	}
+	for _, kind := range []engine.GroupVersionKind{pod, deployment, namespace, hpa, {Kind: "Secret"}, {Group: "batch", Kind: "Job"}, {Kind: "ReplicationController"}} {
+		resource, known := resources.ByKind(kind.Group, kind.Kind)
+		require.True(t, known)
+		requested = append(requested, resource)
+	}
+	some := func(all []string) (out []string) {
+		for _, one := range all {
+			if random.IntN(3) == 0 {
+				out = append(out, one)
+			}
+		}
+		return out
+	}
+	matched := 0
+	for range 3000 {
+		var policies []engine.PolicyInfo
+		for range random.IntN(4) + 1 {
+			match := engine.Match{Operations: some(operationOrder), Subresources: some([]string{"scale", "status"})}
+			for range random.IntN(3) {
+				match.Kinds = append(match.Kinds, kinds[random.IntN(len(kinds))])
+			}
+			if random.IntN(2) == 0 {
+				match.Expand = engine.ExpandDeny
+			}
+			policies = append(policies, engine.PolicyInfo{Match: match, Validates: true, Mutates: true})
+		}
+		validating, mutating, err := Configurations(policies, resources, nil, settings())
+		require.NoError(t, err)
+		for _, resource := range requested {
+			for _, operation := range operationOrder {
+				for _, subresource := range []string{"", "scale"} {
+					request := attributes(resource, subresource, operation)
+					for _, policy := range policies {
+						if wantsValidation(policy.Match, resource, subresource, operation) {
+							matched++
+							require.True(t, sends(validating.Webhooks[1].Rules, request), "validate %s %s/%s for %+v by %v",
+								operation, resource.Name, subresource, policy.Match, rulesText(validating.Webhooks[1].Rules))
+						}
+						if wantsMutation(policy.Match, resource, subresource, operation) {
+							matched++
+							require.True(t, sends(mutating.Webhooks[1].Rules, request), "mutate %s %s/%s for %+v by %v",
+								operation, resource.Name, subresource, policy.Match, rulesText(mutating.Webhooks[1].Rules))
+						}
+					}
+				}
+			}
+		}
+	}
+	require.Greater(t, matched, 10000, "the draw must have something to say")
+}
+
+func wantsValidation(match engine.Match, resource engine.Resource, subresource, operation string) bool {
+	if len(match.Operations) == 0 {
+		match.Operations = []string{"CREATE", "UPDATE"}
+	}
+	if !slices.Contains(match.Operations, operation) || subresource != "" && !slices.Contains(match.Subresources, subresource) {
+		return false
+	}
+	if wantsKind(match, resource) {
+		return true
+	}
+	workload := slices.Contains(engine.WorkloadKinds(), engine.GroupVersionKind{Group: resource.Group, Kind: resource.Kind})
+	return workload && match.Expands() && subresource == "" && (operation == "CREATE" || operation == "UPDATE")
+}
+
+func wantsMutation(match engine.Match, resource engine.Resource, subresource, operation string) bool {
+	if subresource != "" || !wantsKind(match, resource) {
+		return false
+	}
+	if len(match.Operations) == 0 {
+		return operation == "CREATE"
+	}
+	return (operation == "CREATE" || operation == "UPDATE") && slices.Contains(match.Operations, operation)
+}
+
+func wantsKind(match engine.Match, resource engine.Resource) bool {
+	return len(match.Kinds) == 0 || slices.ContainsFunc(match.Kinds, func(kind engine.GroupVersionKind) bool {
+		return (kind.Group == "*" || kind.Group == resource.Group) && (kind.Kind == "*" || kind.Kind == resource.Kind)
+	})
+}
+
+func attributes(resource engine.Resource, subresource, operation string) admission.Attributes {
+	in := ""
+	if resource.Namespaced {
+		in = "shop"
+	}
+	return admission.NewAttributesRecord(nil, nil,
+		schema.GroupVersionKind{Group: resource.Group, Version: resource.Version, Kind: resource.Kind}, in, "name",
+		schema.GroupVersionResource{Group: resource.Group, Version: resource.Version, Resource: resource.Name},
+		subresource, admission.Operation(operation), nil, false, nil)
+}
+
+func sends(registered []admissionregistrationv1.RuleWithOperations, request admission.Attributes) bool {
+	return slices.ContainsFunc(registered, func(rule admissionregistrationv1.RuleWithOperations) bool {
+		matcher := rules.Matcher{Rule: rule, Attr: request}
+		return matcher.Matches()
+	})
+}
