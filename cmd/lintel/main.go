@@ -74,7 +74,8 @@ func newRootCommand(program string) *cobra.Command {
 		Long: `Ask Lintel's policies about Kubernetes objects, without a cluster.
 
 The answers are those of the admission webhook, word for word.`,
-		Example:       `  lintel version`,
+		Example: `  # Would this manifest be admitted?
+  lintel check -p policies/ -f deployment.yaml`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -90,6 +91,6 @@ The answers are those of the admission webhook, word for word.`,
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lintel"}
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(cmd, "%v", err) })
-	root.AddCommand(newVersionCommand())
+	root.AddCommand(newCheckCommand(), newVersionCommand())
 	return root
 }
