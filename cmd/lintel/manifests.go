@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/lintel-policy/lintel/policies/source"
 )
 
 // standardInput is the path that stands for it.
@@ -58,7 +60,7 @@ func readManifestPath(path string) ([]object, error) {
 		}
 		return readObjects(path, text)
 	}
-	files, err := readFolder(path, isManifest, maxManifestBytes)
+	files, err := source.ReadFolder(path, isManifest, maxManifestBytes)
 	if err != nil {
 		return nil, err
 	}

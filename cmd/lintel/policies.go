@@ -104,7 +104,7 @@ func readPolicyPath(path string) ([]policySource, error) {
 
 // readPolicyFolder is the folder as one source, named after it.
 func readPolicyFolder(folder string) ([]policySource, error) {
-	files, err := readFolder(folder, isPolicyFile, source.MaxArtifactBytes)
+	files, err := source.ReadFolder(folder, engine.IsPolicyFile, source.MaxArtifactBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -138,15 +138,6 @@ func readPolicyFile(file string) ([]policySource, error) {
 		origin: file,
 		folder: filepath.Dir(file),
 	}}, nil
-}
-
-// isPolicyFile says whether the engine reads a file, or counts it in the digest.
-func isPolicyFile(name string) bool {
-	switch path.Base(name) {
-	case "data.yaml", "data.yml", "data.json":
-		return true
-	}
-	return path.Ext(name) == ".rego"
 }
 
 // readPolicySources reads the PolicySources of a file.

@@ -3,9 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io/fs"
-	"os"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,6 +11,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/source"
 )
 
 // policyDirectoryName is the PolicySource that --policy-dir keeps.
@@ -45,7 +43,7 @@ func (d *policyDirectory) Start(ctx context.Context) error {
 }
 
 func (d *policyDirectory) apply(ctx context.Context) error {
-	files, err := readFolder(os.DirFS(d.path))
+	files, err := source.ReadFolder(d.path, engine.IsPolicyFile, source.MaxArtifactBytes)
 	if err != nil {
 		return err
 	}
@@ -69,30 +67,4 @@ func (d *policyDirectory) apply(ctx context.Context) error {
 	}
 	d.last = digest
 	return nil
-}
-
-// readFolder reads the modules and data files of a folder; hidden files and whatever
-// else stands there are not policy.
-func readFolder(folder fs.FS) (map[string]string, error) {
-	files := map[string]string{}
-	err := fs.WalkDir(folder, ".", func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case path != "." && strings.HasPrefix(entry.Name(), "."):
-			if entry.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case entry.IsDir() || !entry.Type().IsRegular() || !engine.IsPolicyFile(path):
-			return nil
-		}
-		text, err := fs.ReadFile(folder, path)
-		files[path] = string(text)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading the folder: %w", err)
-	}
-	return files, nil
 }

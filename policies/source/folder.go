@@ -1,4 +1,4 @@
-package main
+package source
 
 import (
 	"fmt"
@@ -6,15 +6,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
-// readFolder reads the files of a folder and those below that are wanted, by their
+// ReadFolder reads the files of a folder and those below that are wanted, by their
 // slash-separated paths in it; together they have at most limit bytes. What is hidden
 // is skipped. Links that leave the folder, and links to folders, are errors: half of
 // a policy is worse than none.
-func readFolder(folder string, wanted func(name string) bool, limit int64) (map[string]string, error) {
+func ReadFolder(folder string, wanted func(name string) bool, limit int64) (map[string]string, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, fmt.Errorf("reading the folder: %w", err)
@@ -74,23 +73,4 @@ func isHidden(name string) bool {
 func isFolder(file string) bool {
 	info, err := os.Stat(file)
 	return err == nil && info.IsDir()
-}
-
-// sortedNames are the names of files in the order in which they are used.
-func sortedNames(files map[string]string) []string {
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// isManifest says whether a file holds YAML or JSON.
-func isManifest(name string) bool {
-	switch path.Ext(name) {
-	case ".yaml", ".yml", ".json":
-		return true
-	}
-	return false
 }
