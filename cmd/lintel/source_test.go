@@ -7,7 +7,7 @@ import (
 )
 
 func TestSourceGivesWhatCheckReads(t *testing.T) {
-	t.Chdir(folder(t, map[string]string{"rules/p.rego": denyAll, "rules/p_test.rego": "package p_test", "rules/data.yaml": "a: 1", "pod.json": pod}))
+	t.Chdir(folder(t, map[string]string{"rules/p.rego": denyAll, "rules/p_test.rego": "package p_test", "rules/data.yaml": "a: 1", "pod.json": `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}`}))
 	written := lintel(t, "", "source", "rules", "--name", "team", "--failure-policy", "Ignore")
 	require.Equal(t, exitAllowed, written.code, written.stderr)
 	require.Contains(t, written.stdout, "failurePolicy: Ignore")
@@ -15,7 +15,7 @@ func TestSourceGivesWhatCheckReads(t *testing.T) {
 	require.Contains(t, written.stdout, "p_test.rego")
 	require.NotContains(t, written.stdout, "status")
 
-	t.Chdir(folder(t, map[string]string{"source.yaml": written.stdout, "pod.json": pod}))
+	t.Chdir(folder(t, map[string]string{"source.yaml": written.stdout, "pod.json": `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}`}))
 	require.Equal(t, exitDenied, lintel(t, "", "check", "-p", "source.yaml", "-f", "pod.json").code)
 }
 
