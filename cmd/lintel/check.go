@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// defaultNamespace is where kubectl puts what names no namespace.
+const defaultNamespace = "default"
+
+// checkOptions are the flags of check.
+type checkOptions struct {
+	policies  []string
+	manifests []string
+	operation string
+	namespace string
+	cluster   string
+	output    string
+}
+
+func newCheckCommand() *cobra.Command {
+	var options checkOptions
+	cmd := &cobra.Command{
+		Use:   "check -p <policies> -f <manifests>",
+		Short: "Say what admission would do to objects, and why",
+		Long: `Say what admission would do to objects, and why: for each object the denials,
+the warnings and the patch. No cluster is asked.
+
+Exit codes:
+  0  nothing is denied
+  1  something is denied
+  2  the usage or an input is wrong, a policy does not compile, or a policy could
+     not be asked (undecided) and nothing is denied`,
+		Example: `  # Would this manifest be admitted?
+  lintel check -p policies/ -f deployment.yaml
+
+  # The rendered chart, by the policies of a PolicySource
+  helm template web ./chart | lintel check -p policysource.yaml -f - --namespace shop
+
+  # By policies that read other objects of the cluster
+  kubectl get namespaces,ingresses -A -o yaml > cluster/objects.yaml
+  lintel check -p policies/ -f ingress.yaml --cluster cluster/`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError(cmd, "%q stands alone: give manifests with -f and policies with -p", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := options.complete(cmd); err != nil {
+				return err
+			}
+			return check(cmd.Context(), options, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&options.policies, "policies", "p", nil, "`path` of a folder or .rego file of policies, or of YAML with PolicySources; may be repeated")
+	flags.StringArrayVarP(&options.manifests, "filename", "f", nil, "`path` of a file or folder of objects in YAML or JSON, or - for standard input; may be repeated")
+	flags.StringVar(&options.operation, "operation", "CREATE", "`operation` on the objects: "+strings.Join(operations, ", "))
+	flags.StringVarP(&options.namespace, "namespace", "n", defaultNamespace, "`namespace` of objects that name none")
+	flags.StringVar(&options.cluster, "cluster", "", "`folder` of objects in YAML or JSON that policies find in the cluster")
+	flags.StringVarP(&options.output, "output", "o", "text", "`format` of the report: text or json")
+	return cmd
+}
+
+// complete checks the flags.
+func (o *checkOptions) complete(cmd *cobra.Command) error {
+	o.operation = strings.ToUpper(o.operation)
+	switch {
+	case len(o.policies) == 0:
+		return usageError(cmd, "no policies: give a folder, a .rego file or a PolicySource with -p")
+	case len(o.manifests) == 0:
+		return usageError(cmd, "no manifests: give a file, a folder or - with -f")
+	case o.operation == "CONNECT":
+		return usageError(cmd, "--operation CONNECT is about a request such as exec, which no manifest holds: use %s", strings.Join(operations, ", "))
+	case !slices.Contains(operations, o.operation):
+		return usageError(cmd, "--operation %s is not one of %s", o.operation, strings.Join(operations, ", "))
+	case o.namespace == "":
+		return usageError(cmd, "--namespace is empty: leave it out for %q", defaultNamespace)
+	case cmd.Flags().Changed("cluster") && o.cluster == "":
+		return usageError(cmd, "--cluster is empty: give a folder, or leave it out")
+	case o.output != "text" && o.output != "json":
+		return usageError(cmd, "--output %s is not text or json", o.output)
+	}
+	return nil
+}
+
+// check reads everything, decides, and reports: errDenied or errUndecided are the
+// verdict, any other error says why there is none.
+func check(ctx context.Context, options checkOptions, stdin io.Reader, stdout, stderr io.Writer) error {
+	sets, err := readPolicies(options.policies)
+	if err != nil {
+		return err
+	}
+	objects, err := readManifests(options.manifests, stdin)
+	if err != nil {
+		return err
+	}
+	if len(objects) == 0 {
+		return fmt.Errorf("there are no objects in %s", strings.Join(options.manifests, ", "))
+	}
+	c, err := newChecker(options, sets, objects)
+	if err != nil {
+		return err
+	}
+	for _, note := range c.resources.otherVersions(objects) {
+		fmt.Fprintf(stderr, "note: %s\n", note)
+	}
+	outcomes, err := c.checkAll(ctx, objects)
+	if err != nil {
+		return err
+	}
+	write := writeText
+	if options.output == "json" {
+		write = writeJSON
+	}
+	if err := write(stdout, outcomes); err != nil {
+		return err
+	}
+	switch {
+	case summarise(outcomes).Denied > 0:
+		return errDenied
+	case countUndecided(outcomes) > 0:
+		return errUndecided
+	}
+	return nil
+}
+
+// checker is all that the objects are judged by.
+type checker struct {
+	snapshot   *engine.Snapshot
+	resources  *resourceTable
+	cluster    *engine.ClusterData
+	namespaces map[string][]byte
+	options    checkOptions
+}
+
+// newChecker places the objects, as their Namespaces and kinds may be among them.
+func newChecker(options checkOptions, sets []*engine.PolicySet, objects []object) (*checker, error) {
+	c := &checker{options: options, snapshot: engine.NewSnapshot(engine.BuiltinResources(), sets...)}
+	var existing []object
+	var err error
+	if options.cluster != "" {
+		if existing, err = readManifestPath(options.cluster); err != nil {
+			return nil, err
+		}
+	}
+	if c.resources, err = newResourceTable(slices.Concat(existing, objects)); err != nil {
+		return nil, err
+	}
+	if options.cluster != "" {
+		if c.cluster, err = clusterData(existing, c.resources); err != nil {
+			return nil, err
+		}
+	}
+	for i := range objects {
+		resource, _ := c.resources.lookup(objects[i].kind)
+		objects[i].place(resource, options.namespace)
+	}
+	c.namespaces, err = namespaces(existing, objects)
+	return c, err
+}
+
+func (c *checker) checkAll(ctx context.Context, objects []object) ([]outcome, error) {
+	// All are read before any is judged: a report of half of them would mislead.
+	reviews := make([]*engine.Review, len(objects))
+	for i, o := range objects {
+		resource, _ := c.resources.lookup(o.kind)
+		var err error
+		if reviews[i], err = newReview(o, resource, c.options.operation); err != nil {
+			return nil, err
+		}
+	}
+	var outcomes []outcome
+	for i, o := range objects {
+		outcomes = append(outcomes, decide(ctx, c.snapshot, o, reviews[i], engine.Options{
+			Namespace: c.namespaces[o.namespace],
+			Cluster:   c.cluster,
+			Offline:   true,
+		}))
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("checking %s: %w", o.origin, ctx.Err())
+		}
+	}
+	return outcomes, nil
+}

@@ -1,0 +1,318 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/source"
+)
+
+const samples = "../../config/samples/"
+
+// decodeReport reads -o json; a field that nobody promised, or a list that is null,
+// fails.
+func decodeReport(t *testing.T, text string) jsonReport {
+	t.Helper()
+	var report jsonReport
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	require.NoError(t, decoder.Decode(&report))
+	require.NotContains(t, text, "null")
+	return report
+}
+
+func TestSamples(t *testing.T) {
+	for name, test := range map[string]struct {
+		code int
+		text []string
+	}{
+		"allowed_registries": {1, []string{
+			"Pod default/allowed-registries-bad: denied\n",
+			`  deny       image "registry.k8s.io.example.com/pause:3.10" of container "web" is not from an allowed registry`,
+			"[samples.allowed_registries deny, allowed_registries/allowed_registries.rego:20, policies@",
+			"field spec.containers[0].image\n",
+			"\n1 object: 1 denied\n",
+		}},
+		"default_requests": {0, []string{
+			"Pod default/default-requests-bad: admitted\n",
+			`  patch      add /spec/containers/0/resources/requests/cpu = "100m"` + "\n",
+			`  patch      add /spec/containers/0/resources/requests/memory = "128Mi"` + "\n",
+			"\n1 object: 1 admitted, 1 patched\n",
+		}},
+		"latest_tag": {0, []string{
+			"Pod default/latest-tag-bad: admitted with warnings\n",
+			`  warn       image "registry.k8s.io/pause" of container "web" may change at any restart`,
+			"\n1 object: 1 admitted, 1 with warnings\n",
+		}},
+		"privileged": {1, []string{
+			`  deny       container "web" of Pod "privileged-bad" is privileged: remove securityContext.privileged [samples.privileged deny, privileged/privileged.rego:17, policies@`,
+		}},
+		"required_labels": {1, []string{
+			`  deny       Pod "required-labels-bad" has no label "team": add it to metadata.labels`,
+			`field metadata.labels["team"]`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := samples + "manifests/" + name
+			good := lintel(t, "", "check", "-p", samples+"policies", "-f", folder+"/good.yaml")
+			assert.Equal(t, 0, good.code, good)
+			assert.Equal(t, fmt.Sprintf("Pod default/%s-good: admitted\n\n1 object: 1 admitted\n", strings.ReplaceAll(name, "_", "-")), good.stdout)
+
+			bad := lintel(t, "", "check", "-p", samples+"policies", "-f", folder+"/bad.yaml")
+			assert.Equal(t, test.code, bad.code)
+			for _, want := range test.text {
+				assert.Contains(t, bad.stdout, want)
+			}
+			assert.Empty(t, good.stderr+bad.stderr)
+		})
+	}
+}
+
+func TestSamplesAsJSON(t *testing.T) {
+	got := lintel(t, "", "check", "-p", samples+"policies", "-f", samples+"manifests", "-o", "json")
+	assert.Equal(t, 1, got.code)
+	report := decodeReport(t, got.stdout)
+	assert.Equal(t, summary{Objects: 10, Denied: 3, Warned: 1, Patched: 1}, report.Summary)
+	require.Len(t, report.Results, 10)
+	denied := report.Results[0]
+	assert.Equal(t, jsonObject{"v1", "Pod", "default", "allowed-registries-bad"}, denied.Object)
+	assert.False(t, denied.Allowed)
+	require.Len(t, denied.Deny, 1)
+	assert.Equal(t, "samples.allowed_registries", denied.Deny[0].Policy)
+	assert.Equal(t, "deny", denied.Deny[0].Rule)
+	assert.Equal(t, "allowed_registries/allowed_registries.rego:20", denied.Deny[0].Location)
+}
+
+// The message of a PolicySource is the webhook's: that of the engine, by the source
+// the manager makes of the object, at the revision that an inline origin has.
+func TestMessagesAreTheWebhooks(t *testing.T) {
+	const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: shop}\ndata: {key: BEGIN PRIVATE KEY-----}\n"
+	got := lintel(t, configMap, "check", "-p", samples+"policysource.yaml", "-f", "-", "-o", "json")
+	report := decodeReport(t, got.stdout)
+
+	objects, err := readManifestPath(samples + "policysource.yaml")
+	require.NoError(t, err)
+	text, err := objects[0].json()
+	require.NoError(t, err)
+	object := &v1alpha1.PolicySource{}
+	require.NoError(t, json.Unmarshal(text, object))
+	files := object.Spec.Inline.Files
+	set, err := engine.Compile(source.FromPolicySource(object, files, engine.Source{Files: files}.Digest()))
+	require.NoError(t, err)
+	review, err := engine.NewReview([]byte(`{"uid":"1","operation":"CREATE","name":"web","namespace":"shop",
+		"kind":{"group":"","version":"v1","kind":"ConfigMap"},"resource":{"group":"","version":"v1","resource":"configmaps"},
+		"object":{"metadata":{"name":"web"},"data":{"key":"BEGIN PRIVATE KEY-----"}}}`))
+	require.NoError(t, err)
+	decision := engine.NewSnapshot(engine.BuiltinResources(), set).Validate(t.Context(), review, engine.Options{})
+	require.Len(t, decision.Denials, 1)
+	assert.Equal(t, decision.Denials[0].Text(), report.Results[0].Deny[0].Msg)
+}
+
+func TestExitCodes(t *testing.T) {
+	const (
+		pod      = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: shop}\n"
+		ns       = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {tier: gold}}\n"
+		header   = "# METADATA\n# custom:\n"
+		match    = "#   match: {kinds: [{group: \"\", kind: Pod}]}\n"
+		selects  = "#   match: {kinds: [{group: \"\", kind: Pod}], namespaceSelector: {matchLabels: {tier: gold}}}\n"
+		named    = "#   match: {kinds: [{group: \"\", kind: Pod}], namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}}\n"
+		requires = "#   requires: [{group: \"\", kind: ConfigMap}]\n"
+		body     = "package q\n\nimport rego.v1\n\n"
+		denies   = body + "deny contains \"not here\"\n"
+		reads    = body + "deny contains name if some name, _ in data.cluster.ConfigMap.shop\n"
+		config   = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: found, namespace: shop}\n"
+	)
+	for name, test := range map[string]struct {
+		files map[string]string
+		stdin string
+		args  []string
+		code  int
+		want  []string
+	}{
+		"allowed":                   {map[string]string{"p/p.rego": body + "deny contains \"x\" if false\n"}, pod, nil, 0, []string{"Pod shop/a: admitted\n"}},
+		"denied":                    {map[string]string{"p/p.rego": header + match + denies}, pod, nil, 1, []string{"Pod shop/a: denied\n", "at         standard input:1: document 1\n"}},
+		"namespace unknown":         {map[string]string{"p/p.rego": header + selects + denies}, pod, nil, 2, []string{"Pod shop/a: undecided\n", `undecided  policy q: its namespaceSelector needs the labels of namespace "shop"`, "give them with --cluster", "1 object: 1 undecided"}},
+		"namespace among manifests": {map[string]string{"p/p.rego": header + selects + denies}, pod + "---\n" + ns, nil, 1, []string{"Pod shop/a: denied\n", "Namespace shop: admitted\n"}},
+		"namespace in the cluster":  {map[string]string{"p/p.rego": header + selects + denies, "c/ns.yaml": ns}, pod, []string{"--cluster", "c"}, 1, nil},
+		"namespace by name":         {map[string]string{"p/p.rego": header + named + denies, "c/ns.yaml": ns}, pod, []string{"--cluster", "c"}, 1, nil},
+		"namespace does not match":  {map[string]string{"p/p.rego": header + selects + denies}, pod + "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n", nil, 0, nil},
+		"manifest before cluster":   {map[string]string{"p/p.rego": header + selects + denies, "c/ns.yaml": ns}, pod + "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n", []string{"--cluster", "c"}, 0, nil},
+		"requires without cluster":  {map[string]string{"p/p.rego": header + match + requires + reads}, pod, nil, 2, []string{"it requires cluster objects (ConfigMap)"}},
+		"requires of another kind":  {map[string]string{"p/p.rego": header + match + requires + reads}, ns, nil, 0, nil},
+		"requires, none there":      {map[string]string{"p/p.rego": header + match + requires + reads, "c/x.yaml": ""}, pod, []string{"--cluster", "c"}, 0, nil},
+		"requires, one there":       {map[string]string{"p/p.rego": header + match + requires + reads, "c/x.yaml": config}, pod, []string{"--cluster", "c"}, 1, []string{"deny       found [q deny, p.rego:"}},
+		"denial before undecided":   {map[string]string{"p/p.rego": header + selects + denies, "p/r.rego": denyAll}, pod, nil, 1, []string{"Pod shop/a: denied\n", "undecided  policy q", "deny       no ["}},
+		"another is denied":         {map[string]string{"p/p.rego": header + selects + denies, "p/r.rego": denyAll + "\n"}, "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n---\n" + pod, nil, 1, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(folder(t, test.files))
+			got := lintel(t, test.stdin, append([]string{"check", "-p", "p", "-f", "-"}, test.args...)...)
+			assert.Equal(t, test.code, got.code, got)
+			assert.Empty(t, got.stderr)
+			for _, want := range test.want {
+				assert.Contains(t, got.stdout, want)
+			}
+			asJSON := lintel(t, test.stdin, append([]string{"check", "-p", "p", "-f", "-", "-o", "json"}, test.args...)...)
+			assert.Equal(t, test.code, asJSON.code)
+			report := decodeReport(t, asJSON.stdout)
+			assert.Equal(t, test.code == 1, report.Summary.Denied > 0)
+		})
+	}
+}
+
+// Each is bad usage or a bad input of -f and --cluster: exit 2 even where something
+// would be denied.
+func TestBadInput(t *testing.T) {
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+	ok := []string{"-p", "p.rego", "-f", "-"}
+	for name, test := range map[string]struct {
+		stdin string
+		files map[string]string
+		args  []string
+		want  string
+	}{
+		"no policies":           {pod, nil, []string{"-f", "-"}, "no policies: give a folder, a .rego file or a PolicySource with -p"},
+		"no manifests":          {pod, nil, []string{"-p", "p.rego"}, "no manifests: give a file, a folder or - with -f"},
+		"argument":              {pod, nil, append(ok, "x.yaml"), `"x.yaml" stands alone: give manifests with -f`},
+		"connect":               {pod, nil, append(ok, "--operation", "CONNECT"), "--operation CONNECT is about a request such as exec"},
+		"operation":             {pod, nil, append(ok, "--operation", "PATCH"), "--operation PATCH is not one of CREATE, UPDATE, DELETE"},
+		"namespace":             {pod, nil, append(ok, "--namespace", ""), "--namespace is empty"},
+		"cluster":               {pod, nil, append(ok, "--cluster", ""), "--cluster is empty"},
+		"output":                {pod, nil, append(ok, "-o", "yaml"), "--output yaml is not text or json"},
+		"stdin twice":           {pod, nil, append(ok, "-f", "-"), "-f - is given twice"},
+		"missing file":          {pod, nil, append(ok, "-f", "nothing.yaml"), "reading manifests: stat nothing.yaml"},
+		"no objects":            {"# nothing\n", nil, ok, "there are no objects in -"},
+		"folder of nothing":     {"", map[string]string{"d/x.txt": "x"}, []string{"-p", "p.rego", "-f", "d"}, "there are no objects in d"},
+		"broken after denied":   {pod + "---\nreplicas: 1\n", nil, ok, "standard input:5: document 2 is not a Kubernetes object"},
+		"duplicate key":         {"kind: Pod\nkind: Pod\n", nil, ok, `standard input:2: key "kind" already set in map`},
+		"in a folder":           {"", map[string]string{"d/sub/x.yml": "kind: Pod\n"}, []string{"-p", "p.rego", "-f", "d"}, "d/sub/x.yml:1: document 1: Pod has no apiVersion"},
+		"update without name":   {"apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}\n", nil, append(ok, "--operation", "UPDATE"), "Pod has no metadata.name, which UPDATE needs"},
+		"nesting":               {"{\"apiVersion\":\"v1\",\"kind\":\"X\",\"a\":" + strings.Repeat("[", 1100) + strings.Repeat("]", 1100) + "}", nil, ok, "nest deeper than 1000"},
+		"cluster missing":       {pod, nil, append(ok, "--cluster", "nothing"), "stat nothing"},
+		"cluster without name":  {pod, map[string]string{"c/x.yaml": "apiVersion: v1\nkind: Pod\n"}, append(ok, "--cluster", "c"), "c/x.yaml:1: document 1: Pod has no metadata.name"},
+		"cluster object twice":  {pod, map[string]string{"c/x.yaml": pod, "c/y.yaml": pod}, append(ok, "--cluster", "c"), "c/y.yaml:1: document 1: Pod a is at c/x.yaml:1: document 1, too: keep one"},
+		"CRD that is not one":   {"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: 1\n", nil, ok, "reading the CustomResourceDefinition"},
+		"cluster is unreadable": {pod, map[string]string{"c/x.json": "{"}, append(ok, "--cluster", "c"), "c/x.json:1: reading JSON"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{"p.rego": denyAll}
+			for name, text := range test.files {
+				files[name] = text
+			}
+			t.Chdir(folder(t, files))
+			got := lintel(t, test.stdin, append([]string{"check"}, test.args...)...)
+			assert.Equal(t, 2, got.code)
+			assert.Empty(t, got.stdout)
+			assert.Contains(t, got.stderr, "lintel: ")
+			assert.Contains(t, got.stderr, test.want)
+		})
+	}
+}
+
+func TestMutationComesFirstIgnoreBeforeFail(t *testing.T) {
+	// Ignore follows Fail's patch, which only reinvocation can show, and the
+	// validation sees both.
+	source := func(name, policy, rego string) string {
+		return policySourceText(name, "  failurePolicy: "+policy+"\n  inline:\n    files:\n      p.rego: |\n        "+
+			strings.ReplaceAll(strings.TrimSpace(rego), "\n", "\n        "))
+	}
+	files := map[string]string{"s.yaml": source("ignore", "Ignore", `
+package a
+
+import rego.v1
+
+defaults := {"metadata": {"annotations": {"asked": "before"}}}
+
+patch contains {"op": "add", "path": "/metadata/labels/second", "value": "yes"} if {
+	input.request.object.metadata.labels.first
+	not input.request.object.metadata.labels.second
+}`) + "---\n" + source("fail", "Fail", `
+package b
+
+import rego.v1
+
+defaults := {"metadata": {"labels": {"first": "yes"}}}
+
+warn contains sprintf("%v", [input.request.object.metadata.labels])`)}
+	t.Chdir(folder(t, files))
+	got := lintel(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "check", "-p", "s.yaml", "-f", "-", "-o", "json")
+	require.Equal(t, 0, got.code, got.stderr)
+	report := decodeReport(t, got.stdout)
+	var paths []string
+	for _, op := range report.Results[0].Patch {
+		paths = append(paths, op.Path)
+	}
+	assert.Equal(t, []string{"/metadata/annotations", "/metadata/annotations/asked", "/metadata/labels", "/metadata/labels/first", "/metadata/labels/second"}, paths)
+	require.Len(t, report.Results[0].Warn, 1)
+	assert.Contains(t, report.Results[0].Warn[0].Msg, `{"first": "yes", "second": "yes"}`)
+}
+
+func TestFailedMutationDenies(t *testing.T) {
+	const rego = "package p\n\nimport rego.v1\n\npatch contains {\"op\": \"remove\", \"path\": \"/spec/none\"}\n\ndeny contains \"not asked\"\n"
+	t.Chdir(folder(t, map[string]string{"p.rego": rego}))
+	got := lintel(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "check", "-p", "p.rego", "-f", "-")
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.stdout, "policy p cannot mutate the object: its patch does not apply: remove /spec/none")
+	assert.NotContains(t, got.stdout, "not asked")
+}
+
+func TestOperationLine(t *testing.T) {
+	for want, op := range map[string]engine.Operation{
+		`add /a = {"b":"<x> & y"}`: {Op: "add", Path: "/a", Value: json.RawMessage(`{"b":"\u003cx\u003e \u0026 y"}`)},
+		"remove /a":                {Op: "remove", Path: "/a"},
+		"move /a from /b":          {Op: "move", Path: "/a", From: "/b"},
+	} {
+		assert.Equal(t, want, operationLine(op))
+	}
+}
+
+func TestNoteOnVersions(t *testing.T) {
+	t.Chdir(folder(t, map[string]string{"p.rego": denyAll}))
+	got := lintel(t, "apiVersion: autoscaling/v1\nkind: HorizontalPodAutoscaler\nmetadata: {name: a}\n", "check", "-p", "p.rego", "-f", "-")
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.stderr, "note: standard input:1: document 1: HorizontalPodAutoscaler is written as autoscaling/v1, which the API server converts to autoscaling/v2")
+}
+
+func TestTextCannotSteerATerminal(t *testing.T) {
+	rego := "package p\n\nimport rego.v1\n\ndeny contains \"one\\ntwo \\u001b[31m\"\n"
+	t.Chdir(folder(t, map[string]string{"p.rego": rego}))
+	got := lintel(t, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a\u001b]0;x\u0007"}}`, "check", "-p", "p.rego", "-f", "-")
+	assert.Contains(t, got.stdout, `Pod default/a\x1b]0;x\a: denied`)
+	assert.Contains(t, got.stdout, "  deny       one\n             two \\x1b[31m [p deny, p.rego:5, p@")
+	assert.NotContains(t, got.stdout, "\x1b")
+}
+
+func TestInterruptIsNoVerdict(t *testing.T) {
+	t.Chdir(folder(t, map[string]string{"p.rego": denyAll}))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stdout, stderr bytes.Buffer
+	code := run(ctx, []string{"lintel", "check", "-p", "p.rego", "-f", "-"}, strings.NewReader("apiVersion: v1\nkind: Pod\n"), &stdout, &stderr)
+	assert.Equal(t, 2, code)
+	assert.Empty(t, stdout.String())
+	assert.Contains(t, stderr.String(), "checking standard input:1: document 1: context canceled")
+}
+
+// brokenPipe is an output that nobody reads any more.
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, fmt.Errorf("broken pipe") }
+
+func TestUnwrittenReportIsNoVerdict(t *testing.T) {
+	t.Chdir(folder(t, map[string]string{"p.rego": denyAll}))
+	for _, format := range []string{"text", "json"} {
+		var stderr bytes.Buffer
+		code := run(t.Context(), []string{"lintel", "check", "-p", "p.rego", "-f", "-", "-o", format}, strings.NewReader("apiVersion: v1\nkind: Pod\n"), brokenPipe{}, &stderr)
+		assert.Equal(t, 2, code)
+		assert.Contains(t, stderr.String(), "writing the report: broken pipe")
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// outcome is what the policies say about one object.
+type outcome struct {
+	object    object
+	denials   []engine.Finding
+	warnings  []engine.Finding
+	undecided []engine.Undecided
+	patch     []engine.Operation
+}
+
+// decide asks in the order of the webhooks: mutation, then validation of the object
+// as it has become. A mutation that is denied ends it, as the API server ends the
+// request.
+func decide(ctx context.Context, snapshot *engine.Snapshot, o object, review *engine.Review, options engine.Options) outcome {
+	out := outcome{object: o}
+	if review = out.mutate(ctx, snapshot, review, options); len(out.denials) == 0 {
+		out.add(snapshot.Validate(ctx, review, options))
+	}
+	return out
+}
+
+// mutate asks the sources with Ignore, then those with Fail. When the latter change
+// the object, both are asked once more, as reinvocationPolicy IfNeeded has it.
+func (out *outcome) mutate(ctx context.Context, snapshot *engine.Snapshot, review *engine.Review, options engine.Options) *engine.Review {
+	for range 2 {
+		changed := false
+		for _, policy := range []engine.FailurePolicy{engine.Ignore, engine.Fail} {
+			options.FailurePolicy = policy
+			mutation := snapshot.Mutate(ctx, review, options)
+			out.add(&mutation.Decision)
+			if !mutation.Allowed() {
+				out.patch = nil
+				return review
+			}
+			out.patch = append(out.patch, mutation.Patch...)
+			review = mutation.Review
+			changed = len(mutation.Patch) > 0
+		}
+		if !changed { // by Fail, which comes last
+			break
+		}
+	}
+	return review
+}
+
+// add takes over what a decision says and nobody has said before.
+func (out *outcome) add(decision *engine.Decision) {
+	out.denials = addFindings(out.denials, decision.Denials)
+	out.warnings = addFindings(out.warnings, decision.Warnings)
+	for _, undecided := range decision.Undecided {
+		if !slices.Contains(out.undecided, undecided) {
+			out.undecided = append(out.undecided, undecided)
+		}
+	}
+}
+
+func addFindings(to, from []engine.Finding) []engine.Finding {
+	for _, finding := range from {
+		said := func(other engine.Finding) bool { return other.Text() == finding.Text() }
+		if !slices.ContainsFunc(to, said) {
+			to = append(to, finding)
+		}
+	}
+	return to
+}

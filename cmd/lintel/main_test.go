@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// result is what one command line did.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+// lintel runs a command line in this process.
+func lintel(t *testing.T, stdin string, args ...string) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), append([]string{"lintel"}, args...), strings.NewReader(stdin), &stdout, &stderr)
+	return result{code, stdout.String(), stderr.String()}
+}
+
+// folder writes files, by their slash-separated paths, into a new folder.
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+	return dir
+}
+
+func TestRoot(t *testing.T) {
+	for name, test := range map[string]struct {
+		args   []string
+		code   int
+		stdout string
+		stderr string
+	}{
+		"no command":      {nil, 0, "lintel check -p policies/ -f deployment.yaml", ""},
+		"help":            {[]string{"check", "--help"}, 0, "Exit codes:", ""},
+		"unknown command": {[]string{"chek"}, 2, "", "lintel: there is no command \"chek\"\nlintel: see 'lintel --help'\n"},
+		"unknown flag":    {[]string{"check", "--polices", "x"}, 2, "", "lintel: unknown flag: --polices\nlintel: see 'lintel check --help'\n"},
+		"version":         {[]string{"version"}, 0, "lintel ", ""},
+		"version of what": {[]string{"version", "x"}, 2, "", "unknown command"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := lintel(t, "", test.args...)
+			assert.Equal(t, test.code, got.code)
+			assert.Contains(t, got.stdout, test.stdout)
+			assert.Contains(t, got.stderr, test.stderr)
+			if test.code == 2 {
+				assert.Empty(t, got.stdout)
+			} else {
+				assert.Empty(t, got.stderr)
+			}
+		})
+	}
+}
+
+func TestPluginNamesItselfAsKubectlRunsIt(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), []string{"/usr/bin/kubectl-lintel", "check"}, nil, &stdout, &stderr)
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr.String(), "see 'kubectl lintel check --help'")
+}
+
+func TestVersionText(t *testing.T) {
+	info := &debug.BuildInfo{GoVersion: "go1.26.8"}
+	assert.Equal(t, "lintel (devel), go1.26.8", versionText(info))
+	info.Main.Version = "v1.2.3"
+	info.Settings = []debug.BuildSetting{{Key: "vcs.revision", Value: "0123"}, {Key: "vcs.modified", Value: "true"}}
+	assert.Equal(t, "lintel v1.2.3, commit 0123 with changes, go1.26.8", versionText(info))
+}

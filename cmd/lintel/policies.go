@@ -1,0 +1,226 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	kjson "sigs.k8s.io/json"
+
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/source"
+)
+
+// policySource is a source with the place it was read from.
+type policySource struct {
+	engine.Source
+	origin string
+	// folder is where the files of the source are; empty where they are in an
+	// object.
+	folder string
+}
+
+// readPolicies compiles the sources at the paths.
+func readPolicies(paths []string) ([]*engine.PolicySet, error) {
+	var sources []policySource
+	for _, path := range paths {
+		found, err := readPolicyPath(path)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, found...)
+	}
+	origins := map[string]string{}
+	var sets []*engine.PolicySet
+	var errs []error
+	for _, s := range sources {
+		if other, ok := origins[s.Name]; ok {
+			return nil, fmt.Errorf("%s and %s are both named %q, and a message could not tell them apart: rename one", other, s.origin, s.Name)
+		}
+		origins[s.Name] = s.origin
+		set, err := s.compile()
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		sets = append(sets, set)
+	}
+	return sets, errors.Join(errs...)
+}
+
+// compile compiles the source, which must decide something: a check against
+// nothing would always pass.
+func (s policySource) compile() (*engine.PolicySet, error) {
+	set, err := engine.Compile(s.Source)
+	if err != nil {
+		return nil, s.compileError(err)
+	}
+	if set.Policies() == 0 {
+		return nil, fmt.Errorf("%s has no policies: no package has a rule deny, warn, patch or defaults", s.origin)
+	}
+	return set, nil
+}
+
+// compileError names the files as the user can open them.
+func (s policySource) compileError(err error) error {
+	reasons, ok := errors.AsType[engine.CompileErrors](err)
+	if !ok {
+		return fmt.Errorf("%s does not compile: %w", s.origin, err)
+	}
+	reasons = slices.Clone(reasons)
+	for i := range reasons {
+		switch {
+		case s.folder != "" && reasons[i].File != "":
+			reasons[i].File = filepath.Join(s.folder, filepath.FromSlash(reasons[i].File))
+		case s.folder == "":
+			reasons[i].Message += fmt.Sprintf(" (in %s)", s.origin)
+		}
+	}
+	return reasons
+}
+
+// readPolicyPath reads a folder, a Rego file, or a file of PolicySources.
+func readPolicyPath(path string) ([]policySource, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading policies: %w", err)
+	}
+	switch {
+	case info.IsDir():
+		return readPolicyFolder(path)
+	case filepath.Ext(path) == ".rego":
+		return readPolicyFile(path)
+	case isManifest(path):
+		return readPolicySources(path)
+	default:
+		return nil, fmt.Errorf("%s is not policy: -p takes a folder, a .rego file, or YAML with PolicySources", path)
+	}
+}
+
+// readPolicyFolder is the folder as one source, named after it.
+func readPolicyFolder(folder string) ([]policySource, error) {
+	files, err := readFolder(folder, isPolicyFile, source.MaxArtifactBytes)
+	if err != nil {
+		return nil, err
+	}
+	absolute, err := filepath.Abs(folder)
+	if err != nil {
+		return nil, fmt.Errorf("reading the folder %s: %w", folder, err)
+	}
+	isRego := func(name string) bool { return path.Ext(name) == ".rego" }
+	if !slices.ContainsFunc(sortedNames(files), isRego) {
+		return nil, fmt.Errorf("%s has no policies: there is no .rego file in it; name a file of PolicySources itself", folder)
+	}
+	return []policySource{{
+		Source: engine.Source{Name: filepath.Base(absolute), Files: files},
+		origin: folder,
+		folder: folder,
+	}}, nil
+}
+
+// readPolicyFile is the file as one source, named after it.
+func readPolicyFile(file string) ([]policySource, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading policies: %w", err)
+	}
+	name := filepath.Base(file)
+	return []policySource{{
+		Source: engine.Source{
+			Name:  strings.TrimSuffix(name, ".rego"),
+			Files: map[string]string{name: string(text)},
+		},
+		origin: file,
+		folder: filepath.Dir(file),
+	}}, nil
+}
+
+// isPolicyFile says whether the engine reads a file, or counts it in the digest.
+func isPolicyFile(name string) bool {
+	switch path.Base(name) {
+	case "data.yaml", "data.yml", "data.json":
+		return true
+	}
+	return path.Ext(name) == ".rego"
+}
+
+// readPolicySources reads the PolicySources of a file.
+func readPolicySources(file string) ([]policySource, error) {
+	objects, err := readManifestPath(file)
+	if err != nil {
+		return nil, err
+	}
+	if len(objects) == 0 {
+		return nil, fmt.Errorf("%s has no policies: it holds no PolicySource", file)
+	}
+	var sources []policySource
+	for _, o := range objects {
+		s, err := readPolicySource(o)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, s)
+	}
+	return sources, nil
+}
+
+func readPolicySource(o object) (policySource, error) {
+	if o.kind.Kind != "PolicySource" || o.kind.Group != v1alpha1.GroupName {
+		return policySource{}, fmt.Errorf("%s is of kind %s, not PolicySource: give manifests to check with -f", o.origin, o.kind.Kind)
+	}
+	if o.kind.Version != v1alpha1.SchemeGroupVersion.Version {
+		return policySource{}, fmt.Errorf("%s: version %s of PolicySource is not known: use %s", o.origin, o.kind.Version, v1alpha1.SchemeGroupVersion)
+	}
+	text, err := o.json()
+	if err != nil {
+		return policySource{}, err
+	}
+	read := &v1alpha1.PolicySource{}
+	strict, err := kjson.UnmarshalStrict(text, read)
+	if err = errors.Join(append(strict, err)...); err != nil {
+		return policySource{}, fmt.Errorf("%s: reading the PolicySource: %w", o.origin, err)
+	}
+	if err := checkPolicySource(read); err != nil {
+		return policySource{}, fmt.Errorf("%s: PolicySource %q: %w", o.origin, o.name, err)
+	}
+	return policySource{
+		Source: source.FromPolicySource(read, read.Spec.Inline.Files, ""),
+		origin: fmt.Sprintf("PolicySource %q at %s", o.name, o.origin),
+	}, nil
+}
+
+// checkPolicySource finds what the API server would refuse and what would change
+// the decision if it were let through, and origins that need a network.
+func checkPolicySource(s *v1alpha1.PolicySource) error {
+	origins := []string{}
+	for name, set := range map[string]bool{
+		"inline": s.Spec.Inline != nil, "git": s.Spec.Git != nil, "oci": s.Spec.OCI != nil,
+	} {
+		if set {
+			origins = append(origins, name)
+		}
+	}
+	switch {
+	case s.Name == "":
+		return errors.New("metadata.name is missing")
+	case len(origins) != 1:
+		return errors.New("spec needs exactly one of inline, git and oci")
+	case s.Spec.Inline == nil:
+		return fmt.Errorf("its origin is %s, and only inline can be read offline: check a clone of it with -p <folder>", origins[0])
+	}
+	switch s.Spec.FailurePolicy {
+	case "", v1alpha1.FailurePolicyFail, v1alpha1.FailurePolicyIgnore:
+	default:
+		return fmt.Errorf("spec.failurePolicy is %q, not Fail or Ignore", s.Spec.FailurePolicy)
+	}
+	level := engine.ScopeLevel(s.Spec.Scope.Level)
+	if level != "" && !slices.Contains(engine.ScopeLevels, level) {
+		return fmt.Errorf("spec.scope.level is %q, not one of %v", level, engine.ScopeLevels)
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const denyAll = "package p\n\nimport rego.v1\n\ndeny contains \"no\"\n"
+
+// policySourceText is a PolicySource with a spec.
+func policySourceText(name, spec string) string {
+	return "apiVersion: policy.lintel.dev/v1alpha1\nkind: PolicySource\nmetadata: {name: " + name + "}\nspec:\n" + spec + "\n"
+}
+
+const inlineSpec = "  inline: {files: {p.rego: \"package p\\n\\nimport rego.v1\\n\\ndeny contains \\\"no\\\"\\n\"}}"
+
+func TestReadPolicyFolder(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"p.rego":               denyAll,
+		"deep/er/q_test.rego":  "package q_test\n",
+		"limits/data.yaml":     "max: 1\n",
+		"limits/data.json":     "{}",
+		"values.yaml":          "ignored: true",
+		"README.md":            "ignored",
+		".git/x.rego":          "hidden",
+		".hidden.rego":         "hidden",
+		"deep/.terraform/data": "hidden",
+	})
+	sources, err := readPolicyPath(dir)
+	require.NoError(t, err)
+	require.Len(t, sources, 1)
+	assert.Equal(t, []string{"deep/er/q_test.rego", "limits/data.json", "limits/data.yaml", "p.rego"}, sortedNames(sources[0].Files))
+	assert.Equal(t, filepath.Base(dir), sources[0].Name)
+
+	t.Chdir(dir)
+	here, err := readPolicyPath(".")
+	require.NoError(t, err)
+	assert.Equal(t, filepath.Base(dir), here[0].Name)
+	assert.Equal(t, sources[0].Digest(), here[0].Digest())
+}
+
+func TestReadPolicyFile(t *testing.T) {
+	dir := folder(t, map[string]string{"p.rego": denyAll, "q.rego": denyAll})
+	sources, err := readPolicyPath(filepath.Join(dir, "p.rego"))
+	require.NoError(t, err)
+	assert.Equal(t, "p", sources[0].Name)
+	assert.Equal(t, map[string]string{"p.rego": denyAll}, sources[0].Files)
+}
+
+func TestLinksInAFolder(t *testing.T) {
+	outside := folder(t, map[string]string{"p.rego": denyAll})
+	for name, test := range map[string]struct {
+		link, target string
+		want         string // empty: it is read, or not needed
+	}{
+		"inside":               {"q.rego", "p.rego", ""},
+		"leaves, but not read": {"notes.md", filepath.Join(outside, "p.rego"), ""},
+		"nowhere, not read":    {"notes.md", "nothing", ""},
+		"leaves":               {"q.rego", filepath.Join(outside, "p.rego"), "q.rego is a link that leaves the folder"},
+		"nowhere":              {"q.rego", "nothing.rego", "q.rego is a link that leaves the folder or leads nowhere"},
+		"folder outside":       {"more", outside, "more is a link to a folder"},
+		"folder inside":        {"more", "sub", "more is a link to a folder"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := folder(t, map[string]string{"p.rego": denyAll, "sub/x.rego": denyAll})
+			require.NoError(t, os.Symlink(test.target, filepath.Join(dir, test.link)))
+			_, err := readPolicyPath(dir)
+			if test.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, test.want)
+		})
+	}
+}
+
+func TestFolderOverItsLimit(t *testing.T) {
+	dir := folder(t, map[string]string{"a.rego": "12345", "b.rego": "12345", "huge.bin": strings.Repeat("x", 100)})
+	_, err := readFolder(dir, isPolicyFile, 10)
+	require.NoError(t, err, "what is not wanted does not count")
+	_, err = readFolder(dir, isPolicyFile, 9)
+	require.ErrorContains(t, err, "b.rego and the files before it are too large together")
+}
+
+func TestReadPolicySources(t *testing.T) {
+	dir := folder(t, map[string]string{"s.yaml": policySourceText("one", inlineSpec+"\n  failurePolicy: Ignore\n  parameters: {a: 1}") + "---\n" + policySourceText("two", inlineSpec)})
+	sources, err := readPolicyPath(filepath.Join(dir, "s.yaml"))
+	require.NoError(t, err)
+	require.Len(t, sources, 2)
+	assert.Equal(t, "one", sources[0].Name)
+	assert.EqualValues(t, "Ignore", sources[0].FailurePolicy)
+	assert.JSONEq(t, `{"a":1}`, string(sources[0].Parameters))
+	assert.Equal(t, denyAll, sources[1].Files["p.rego"])
+	sets, err := readPolicies([]string{filepath.Join(dir, "s.yaml")})
+	require.NoError(t, err)
+	assert.Len(t, sets, 2)
+}
+
+// Each is a bad -p: exit 2, nothing on standard output, and a message that says what
+// to do.
+func TestBadPolicies(t *testing.T) {
+	for name, test := range map[string]struct {
+		files map[string]string
+		args  []string // of -p, in the folder of files; "." if none
+		want  []string
+	}{
+		"missing":         {nil, []string{"nothing"}, []string{"reading policies: stat nothing: no such file"}},
+		"empty folder":    {nil, nil, []string{". has no policies: there is no .rego file in it"}},
+		"only libraries":  {map[string]string{"lib.rego": "package lib\n\nimport rego.v1\n\nx := 1\n"}, nil, []string{". has no policies: no package has a rule deny, warn, patch or defaults"}},
+		"only tests":      {map[string]string{"p_test.rego": "package p_test\n"}, nil, []string{"has no policies"}},
+		"another file":    {map[string]string{"p.txt": denyAll}, []string{"p.txt"}, []string{"p.txt is not policy: -p takes a folder, a .rego file, or YAML with PolicySources"}},
+		"does not parse":  {map[string]string{"sub/p.rego": "package p\n\ndeny contains"}, nil, []string{"sub/p.rego:3:"}},
+		"all errors":      {map[string]string{"a.rego": "package a\n\ndeny[", "b.rego": "package b\n\ndeny["}, []string{"a.rego", "b.rego"}, []string{"a.rego:3", "b.rego:3"}},
+		"one name twice":  {map[string]string{"a/p.rego": denyAll, "b/a/p.rego": denyAll}, []string{"a", "b/a"}, []string{`a and b/a are both named "a"`, "rename one"}},
+		"another kind":    {map[string]string{"pod.yaml": "apiVersion: v1\nkind: Pod\n"}, []string{"pod.yaml"}, []string{"pod.yaml:1: document 1 is of kind Pod, not PolicySource: give manifests to check with -f"}},
+		"another group":   {map[string]string{"s.yaml": "apiVersion: x.io/v1\nkind: PolicySource\n"}, []string{"s.yaml"}, []string{"not PolicySource"}},
+		"another version": {map[string]string{"s.yaml": "apiVersion: policy.lintel.dev/v2\nkind: PolicySource\n"}, []string{"s.yaml"}, []string{"version v2 of PolicySource is not known: use policy.lintel.dev/v1alpha1"}},
+		"no documents":    {map[string]string{"s.yaml": "# nothing\n"}, []string{"s.yaml"}, []string{"s.yaml has no policies: it holds no PolicySource"}},
+		"no name":         {map[string]string{"s.yaml": policySourceText("", inlineSpec)}, []string{"s.yaml"}, []string{"metadata.name is missing"}},
+		"git":             {map[string]string{"s.yaml": policySourceText("s", "  git: {url: https://x}")}, []string{"s.yaml"}, []string{`PolicySource "s": its origin is git, and only inline can be read offline: check a clone of it with -p <folder>`}},
+		"oci":             {map[string]string{"s.yaml": policySourceText("s", "  oci: {url: oci://x/y}")}, []string{"s.yaml"}, []string{"its origin is oci"}},
+		"two origins":     {map[string]string{"s.yaml": policySourceText("s", inlineSpec+"\n  git: {url: https://x}")}, []string{"s.yaml"}, []string{"exactly one of inline, git and oci"}},
+		"no origin":       {map[string]string{"s.yaml": policySourceText("s", "  suspend: true")}, []string{"s.yaml"}, []string{"exactly one of inline, git and oci"}},
+		"unknown field":   {map[string]string{"s.yaml": policySourceText("s", inlineSpec+"\n  failurepolicy: Ignore")}, []string{"s.yaml"}, []string{`unknown field "spec.failurepolicy"`}},
+		"failure policy":  {map[string]string{"s.yaml": policySourceText("s", inlineSpec+"\n  failurePolicy: ignore")}, []string{"s.yaml"}, []string{`spec.failurePolicy is "ignore", not Fail or Ignore`}},
+		"scope level":     {map[string]string{"s.yaml": policySourceText("s", inlineSpec+"\n  scope: {level: galaxy}")}, []string{"s.yaml"}, []string{`spec.scope.level is "galaxy", not one of`}},
+		"parameters":      {map[string]string{"s.yaml": policySourceText("s", inlineSpec+"\n  parameters: [1]")}, []string{"s.yaml"}, []string{`parameters: not an object (in PolicySource "s" at s.yaml:1`}},
+		"inline errors":   {map[string]string{"s.yaml": policySourceText("s", "  inline: {files: {p.rego: \"package p\\n\\ndeny[\"}}")}, []string{"s.yaml"}, []string{"p.rego:3", `(in PolicySource "s" at s.yaml:1`}},
+		"duplicate key":   {map[string]string{"s.yaml": policySourceText("s", inlineSpec+"\n  suspend: true\n  suspend: false")}, []string{"s.yaml"}, []string{`s.yaml:7: key "suspend" already set in map`}},
+		"duplicate data":  {map[string]string{"p.rego": denyAll, "data.yaml": "a: 1\na: 2\n"}, nil, []string{"data.yaml: reading data", `key "a" already set`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(folder(t, test.files))
+			args := []string{"check", "-f", "-"}
+			for _, path := range test.args {
+				args = append(args, "-p", path)
+			}
+			if test.args == nil {
+				args = append(args, "-p", ".")
+			}
+			got := lintel(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", args...)
+			assert.Equal(t, 2, got.code)
+			assert.Empty(t, got.stdout)
+			for _, want := range test.want {
+				assert.Contains(t, got.stderr, want)
+			}
+			for line := range strings.Lines(got.stderr) {
+				assert.True(t, strings.HasPrefix(line, "lintel: "), line)
+			}
+		})
+	}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// jsonReport is the output of -o json. Its lists are never null.
+type jsonReport struct {
+	Results []jsonResult `json:"results"`
+	Summary summary      `json:"summary"`
+}
+
+type jsonResult struct {
+	Object    jsonObject         `json:"object"`
+	Allowed   bool               `json:"allowed"`
+	Deny      []jsonFinding      `json:"deny"`
+	Warn      []jsonFinding      `json:"warn"`
+	Patch     []engine.Operation `json:"patch"`
+	Undecided []engine.Undecided `json:"undecided"`
+}
+
+type jsonObject struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+}
+
+type jsonFinding struct {
+	Msg      string `json:"msg"`
+	Policy   string `json:"policy"`
+	Rule     string `json:"rule"`
+	Location string `json:"location"`
+}
+
+func writeJSON(w io.Writer, outcomes []outcome) error {
+	report := jsonReport{Results: []jsonResult{}, Summary: summarise(outcomes)}
+	for _, out := range outcomes {
+		report.Results = append(report.Results, jsonResult{
+			Object: jsonObject{
+				APIVersion: out.object.kind.GroupVersion().String(),
+				Kind:       out.object.kind.Kind,
+				Namespace:  out.object.namespace,
+				Name:       out.object.displayName(),
+			},
+			Allowed:   len(out.denials) == 0,
+			Deny:      jsonFindings(out.denials, engine.Finding.Text),
+			Warn:      jsonFindings(out.warnings, engine.Finding.WarningText),
+			Patch:     append([]engine.Operation{}, out.patch...),
+			Undecided: append([]engine.Undecided{}, out.undecided...),
+		})
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false) // it is read by people, too
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(report); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	return nil
+}
+
+func jsonFindings(findings []engine.Finding, text func(engine.Finding) string) []jsonFinding {
+	out := []jsonFinding{}
+	for _, f := range findings {
+		out = append(out, jsonFinding{text(f), f.Policy, f.Rule, f.Location.String()})
+	}
+	return out
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// writeText writes the report for people: verdict, reasons and patch of each object,
+// then the sum.
+func writeText(w io.Writer, outcomes []outcome) error {
+	var b strings.Builder
+	for _, out := range outcomes {
+		writeOutcome(&b, out)
+	}
+	if n := countUndecided(outcomes); n > 0 {
+		b.WriteString("\nUndecided policies need objects of the cluster: give them with --cluster <folder>;\na Namespace can also be among the manifests.\n")
+	}
+	fmt.Fprintf(&b, "\n%s\n", summaryLine(outcomes))
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	return nil
+}
+
+func writeOutcome(b *strings.Builder, out outcome) {
+	fmt.Fprintf(b, "%s: %s\n", printable(title(out.object)), verdict(out))
+	if len(out.denials)+len(out.undecided) > 0 {
+		writeEntry(b, "at", out.object.origin)
+	}
+	for _, f := range out.denials {
+		writeFinding(b, "deny", f.Text(), f)
+	}
+	for _, f := range out.warnings {
+		writeFinding(b, "warn", f.WarningText(), f)
+	}
+	for _, u := range out.undecided {
+		writeEntry(b, "undecided", fmt.Sprintf("policy %s: %s", u.Policy, u.Reason))
+	}
+	for _, op := range out.patch {
+		writeEntry(b, "patch", operationLine(op))
+	}
+}
+
+// writeFinding writes a message, with the field that it is about where the policy
+// names one.
+func writeFinding(b *strings.Builder, label, text string, f engine.Finding) {
+	writeEntry(b, label, text)
+	if f.Field != "" {
+		writeEntry(b, "", "field "+f.Field)
+	}
+}
+
+// writeEntry writes a label and a text, whose further lines stand below the first.
+func writeEntry(b *strings.Builder, label, text string) {
+	for line := range strings.Lines(text) {
+		fmt.Fprintf(b, "  %-9s  %s\n", label, printable(strings.TrimSuffix(line, "\n")))
+		label = ""
+	}
+}
+
+// title is "Pod shop/web", or "Namespace shop" for what is in no namespace.
+func title(o object) string {
+	name := o.displayName()
+	if name == "" {
+		name = "(no name)"
+	}
+	if o.namespace != "" {
+		name = o.namespace + "/" + name
+	}
+	return o.kind.Kind + " " + name
+}
+
+func verdict(out outcome) string {
+	switch {
+	case len(out.denials) > 0:
+		return "denied"
+	case len(out.undecided) > 0:
+		return "undecided"
+	case len(out.warnings) > 0:
+		return "admitted with warnings"
+	default:
+		return "admitted"
+	}
+}
+
+func operationLine(op engine.Operation) string {
+	line := op.Op + " " + op.Path
+	if op.From != "" {
+		line += " from " + op.From
+	}
+	if op.Value != nil {
+		line += " = " + plainJSON(op.Value)
+	}
+	return line
+}
+
+// plainJSON undoes the escapes that JSON has for the sake of HTML.
+func plainJSON(text []byte) string {
+	value := jsontext.Value(bytes.Clone(text))
+	if err := value.Format(jsontext.PreserveRawStrings(false)); err != nil {
+		return string(text)
+	}
+	return string(value)
+}
+
+func summaryLine(outcomes []outcome) string {
+	s, undecided := summarise(outcomes), countUndecided(outcomes)
+	objects := "objects"
+	if s.Objects == 1 {
+		objects = "object"
+	}
+	parts := []string{}
+	for _, part := range []struct {
+		count int
+		word  string
+	}{
+		{s.Denied, "denied"},
+		{undecided, "undecided"},
+		{s.Objects - s.Denied - undecided, "admitted"},
+		{s.Warned, "with warnings"},
+		{s.Patched, "patched"},
+	} {
+		if part.count > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.count, part.word))
+		}
+	}
+	return fmt.Sprintf("%d %s: %s", s.Objects, objects, strings.Join(parts, ", "))
+}
+
+// printable makes control characters visible, so that no manifest can steer a
+// terminal.
+func printable(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsGraphic(r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRune(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// seen is what a policy is told of the first object of a manifest.
+func seen(t *testing.T, manifest string, args ...string) map[string]any {
+	t.Helper()
+	dir := folder(t, map[string]string{"p.rego": `# METADATA
+# custom:
+#   match: {operations: [CREATE, UPDATE, DELETE]}
+package p
+
+import rego.v1
+
+deny contains json.marshal(input)
+`})
+	got := lintel(t, manifest, append([]string{"check", "-p", dir, "-f", "-", "-o", "json"}, args...)...)
+	require.Equal(t, 1, got.code, got.stderr)
+	var report jsonReport
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &report))
+	text := report.Results[0].Deny[0].Msg
+	var input map[string]any
+	require.NoError(t, json.NewDecoder(strings.NewReader(text)).Decode(&input), text)
+	return input
+}
+
+func TestRequest(t *testing.T) {
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
+	input := seen(t, pod, "--namespace", "shop")
+	request := input["request"].(map[string]any)
+	uid := request["uid"]
+	delete(request, "uid")
+	assert.Equal(t, map[string]any{
+		"kind":            map[string]any{"group": "", "version": "v1", "kind": "Pod"},
+		"resource":        map[string]any{"group": "", "version": "v1", "resource": "pods"},
+		"requestKind":     map[string]any{"group": "", "version": "v1", "kind": "Pod"},
+		"requestResource": map[string]any{"group": "", "version": "v1", "resource": "pods"},
+		"name":            "web",
+		"namespace":       "shop",
+		"operation":       "CREATE",
+		"userInfo":        map[string]any{},
+		"object": map[string]any{
+			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "web", "namespace": "shop"},
+		},
+		"oldObject": nil,
+		"dryRun":    false,
+		"options":   map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "CreateOptions"},
+	}, request)
+	assert.Len(t, uid, 36)
+	assert.Equal(t, uid, seen(t, pod, "--namespace", "shop")["request"].(map[string]any)["uid"])
+}
+
+func TestRequestByKindAndOperation(t *testing.T) {
+	const crontab = "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: a}\n"
+	const crd = "\n---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: x}\nspec: {group: stable.example.com, scope: Cluster, names: {kind: CronTab, plural: ctabs}}\n"
+	for name, test := range map[string]struct {
+		manifest  string
+		args      []string
+		resource  string
+		namespace any
+		object    any // metadata
+		oldObject any // metadata
+	}{
+		"own namespace":    {"apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: shop}", []string{"-n", "other"}, "pods", "shop", map[string]any{"name": "a", "namespace": "shop"}, nil},
+		"default":          {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}", nil, "pods", "default", map[string]any{"name": "a", "namespace": "default"}, nil},
+		"no metadata":      {"apiVersion: v1\nkind: Pod", nil, "pods", "default", map[string]any{"namespace": "default"}, nil},
+		"cluster-scoped":   {"apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: a, namespace: x}", nil, "persistentvolumes", nil, map[string]any{"name": "a"}, nil},
+		"Namespace":        {"apiVersion: v1\nkind: Namespace\nmetadata: {name: a}", nil, "namespaces", "a", map[string]any{"name": "a", "labels": map[string]any{"kubernetes.io/metadata.name": "a"}}, nil},
+		"unknown kind":     {crontab, nil, "crontabs", "default", map[string]any{"name": "a", "namespace": "default"}, nil},
+		"defined kind":     {crontab + crd, nil, "ctabs", nil, map[string]any{"name": "a"}, nil},
+		"update":           {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}", []string{"--operation", "update"}, "pods", "default", map[string]any{"name": "a", "namespace": "default"}, map[string]any{"name": "a", "namespace": "default"}},
+		"delete":           {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}", []string{"--operation", "DELETE"}, "pods", "default", nil, map[string]any{"name": "a", "namespace": "default"}},
+		"version as given": {"apiVersion: apps/v1beta1\nkind: Deployment\nmetadata: {name: a}", nil, "deployments", "default", map[string]any{"name": "a", "namespace": "default"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			request := seen(t, test.manifest, test.args...)["request"].(map[string]any)
+			metadata := func(field string) any {
+				if object, ok := request[field].(map[string]any); ok {
+					return object["metadata"]
+				}
+				return nil
+			}
+			assert.Equal(t, test.resource, request["resource"].(map[string]any)["resource"])
+			assert.Equal(t, request["kind"].(map[string]any)["version"], request["resource"].(map[string]any)["version"])
+			assert.Equal(t, test.namespace, request["namespace"])
+			assert.Equal(t, test.object, metadata("object"))
+			assert.Equal(t, test.oldObject, metadata("oldObject"))
+		})
+	}
+}
+
+func TestGeneratedName(t *testing.T) {
+	input := seen(t, "apiVersion: v1\nkind: Pod\nmetadata: {generateName: web-}")
+	assert.Equal(t, "web-", input["name"])
+	assert.NotContains(t, input["request"], "name")
+}

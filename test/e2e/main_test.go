@@ -1,0 +1,151 @@
+// Package e2e tests Lintel as its users meet it: kubectl against a real API server
+// that asks a manager's webhooks. One cluster serves all tests; each test has its own
+// namespace and PolicySources.
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/test/installation"
+)
+
+var (
+	cluster  *installation.Cluster
+	manager  *installation.Manager
+	programs string
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(runTests(m))
+}
+
+func runTests(m *testing.M) (code int) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+	defer cancel()
+	folder, err := os.MkdirTemp("", "lintel-e2e-")
+	if err != nil {
+		return failed(err)
+	}
+	defer os.RemoveAll(folder)
+	programs = filepath.Join(folder, "bin")
+	if err := installation.Build(ctx, programs); err != nil {
+		return failed(err)
+	}
+	if cluster, err = installation.StartCluster(ctx, filepath.Join(folder, "cluster"), os.Stderr); err != nil {
+		return failed(err)
+	}
+	defer func() {
+		if err := cluster.Stop(context.Background()); err != nil {
+			code = failed(err)
+		}
+	}()
+	if err := installation.Install(ctx, cluster); err != nil {
+		return failed(err)
+	}
+	if manager, err = startManager(ctx); err != nil {
+		return failed(err)
+	}
+	defer func() {
+		manager.Stop()
+		if code != 0 {
+			printTail(manager.Log)
+		}
+	}()
+	return m.Run()
+}
+
+func startManager(ctx context.Context) (*installation.Manager, error) {
+	return installation.StartManager(ctx, cluster, installation.ManagerOptions{
+		Program: filepath.Join(programs, "manager"), Name: "manager-0", Args: []string{"--decision-log=all"},
+	})
+}
+
+func failed(err error) int {
+	fmt.Fprintln(os.Stderr, "e2e:", err)
+	return 1
+}
+
+func printTail(path string) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return
+	}
+	const tail = 8 << 10
+	fmt.Fprintf(os.Stderr, "--- end of the manager's log\n%s\n", text[max(0, len(text)-tail):])
+}
+
+// kubectl runs kubectl, and returns what it printed.
+func kubectl(t *testing.T, stdin string, args ...string) (output string, ok bool) {
+	t.Helper()
+	output, err := cluster.Kubectl(t.Context(), stdin, args...)
+	return output, err == nil
+}
+
+// mustKubectl is kubectl where nothing else than success will do.
+func mustKubectl(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	output, ok := kubectl(t, stdin, args...)
+	require.True(t, ok, "kubectl %s: %s", strings.Join(args, " "), output)
+	return output
+}
+
+// apply applies an object, and is what kubectl printed.
+func apply(t *testing.T, object string) (output string, ok bool) {
+	t.Helper()
+	return kubectl(t, object, "apply", "-f", "-")
+}
+
+// newNamespace makes a namespace that goes with the test.
+func newNamespace(t *testing.T) string {
+	t.Helper()
+	name := "e2e-" + strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
+	name = strings.Trim(name[:min(len(name), 50)], "-")
+	mustKubectl(t, "", "create", "namespace", name)
+	// The ServiceAccount that Pods need comes a moment later.
+	eventually(t, func() bool {
+		_, ok := kubectl(t, "", "get", "serviceaccount", "default", "-n", name)
+		return ok
+	}, "the namespace's ServiceAccount")
+	t.Cleanup(func() { _, _ = cluster.Kubectl(context.Background(), "", "delete", "namespace", name, "--wait=false") })
+	return name
+}
+
+// applySource applies a PolicySource with one file and waits until it is served. It
+// goes with the test.
+func applySource(t *testing.T, name, rego string, spec map[string]any) {
+	t.Helper()
+	t.Cleanup(func() { removeSource(context.Background(), name) })
+	require.NoError(t, cluster.ApplySource(t.Context(), name, map[string]string{"policy.rego": rego}, spec))
+}
+
+func removeSource(ctx context.Context, name string) {
+	_, _ = cluster.Kubectl(ctx, "", "delete", "policysource", name, "--ignore-not-found")
+}
+
+// eventually polls a condition until it holds.
+func eventually(t *testing.T, condition func() bool, what string) {
+	t.Helper()
+	require.Eventually(t, condition, 30*time.Second, 100*time.Millisecond, what)
+}
+
+// inNamespace puts a policy's rules on kinds of one namespace, so that tests do not
+// meet each other's policies.
+func inNamespace(namespace, kinds, more string) string {
+	return fmt.Sprintf("# METADATA\n# custom:\n#   match:\n#     kinds: [%s]\n#     namespaces: [%q]\n%s", kinds, namespace, more)
+}
+
+func pod(namespace, name, spec string) string {
+	return fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"namespace":%q},"spec":%s}`, name, namespace, spec)
+}
+
+func configMap(namespace, name string) string {
+	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":%q}}`, name, namespace)
+}

@@ -1,0 +1,129 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/test/installation"
+)
+
+const broken = "package broken\n\ndeny contains msg if {\n\tnope(input)\n}"
+
+func TestAPolicySourceThatDoesNotCompileIsRejected(t *testing.T) {
+	output, ok := apply(t, installation.PolicySource("broken", map[string]string{"team/broken.rego": broken}, nil))
+	require.False(t, ok)
+	require.Contains(t, output, `admission webhook "policysource.policy.lintel.dev" denied the request: the policies of PolicySource broken do not compile:`)
+	require.Contains(t, output, "team/broken.rego:4:2: rego_type_error: undefined function nope")
+}
+
+func TestWhatIsNotServedYetIsSaid(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec map[string]any
+		rego string
+		want string
+	}{
+		"scope":    {map[string]any{"scope": map[string]any{"level": "team", "name": "a", "namespaces": []string{"a"}}}, "package p\ndeny contains \"x\"", "scope level team is not served by this version"},
+		"requires": {nil, "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\npackage p\ndeny contains \"x\"", "a policy requires Service"},
+		"versions": {nil, "# METADATA\n# custom:\n#   match: {kinds: [{group: autoscaling, version: v1, kind: HorizontalPodAutoscaler}, {group: autoscaling, version: v2, kind: HorizontalPodAutoscaler}]}\npackage p\ndeny contains \"x\"", "HorizontalPodAutoscaler.autoscaling in two versions, v1 and v2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			output, ok := apply(t, installation.PolicySource("unserved", map[string]string{"p.rego": c.rego}, c.spec))
+			require.False(t, ok)
+			require.Contains(t, output, c.want)
+		})
+	}
+}
+
+// TestTheLastGoodRevisionStays brings a broken revision past admission, as an upgrade
+// or a lost webhook might: it never goes live, and everyone can see why.
+func TestTheLastGoodRevisionStays(t *testing.T) {
+	namespace := newNamespace(t)
+	good := inNamespace(namespace, configMapKind, "package keeper\ndeny contains \"kept\"")
+	applySource(t, "keeper", good, nil)
+	before := readSource(t, "keeper")
+
+	manager.Stop()
+	mustKubectl(t, "", "delete", "validatingwebhookconfiguration", "lintel")
+	mustKubectl(t, installation.PolicySource("keeper", map[string]string{"policy.rego": broken}, nil), "apply", "--server-side", "-f", "-")
+	var err error
+	manager, err = startManager(t.Context())
+	require.NoError(t, err)
+
+	eventually(t, func() bool { return len(readSource(t, "keeper").Status.Errors) > 0 }, "the status to say what is wrong")
+	after := readSource(t, "keeper")
+	require.Equal(t, []v1alpha1.PolicyError{{File: "policy.rego", Line: 4, Column: 2, Message: "rego_type_error: undefined function nope"}}, after.Status.Errors)
+	require.Equal(t, before.Status.Digest, after.Status.Digest)
+	require.Equal(t, before.Status.Revision, after.Status.Revision)
+	describe := mustKubectl(t, "", "describe", "policysource", "keeper")
+	require.Contains(t, describe, "stays live")
+
+	eventually(t, func() bool {
+		output, ok := apply(t, configMap(namespace, "c"))
+		return !ok && strings.Contains(output, "denied the request: kept [keeper deny, policy.rego:7, keeper@")
+	}, "the last good revision to be enforced after a restart")
+
+	require.NoError(t, cluster.ApplySource(t.Context(), "keeper", map[string]string{"policy.rego": strings.Replace(good, "kept", "mended", 1)}, nil))
+	output, ok := apply(t, configMap(namespace, "c"))
+	require.False(t, ok)
+	require.Contains(t, output, "denied the request: mended")
+	require.Empty(t, readSource(t, "keeper").Status.Errors)
+}
+
+func TestParametersReachThePolicies(t *testing.T) {
+	namespace := newNamespace(t)
+	rego := inNamespace(namespace, configMapKind, "package parameters\ndeny contains input.parameters.words")
+	applySource(t, "parameters", rego, map[string]any{"parameters": map[string]any{"words": "one"}})
+	output, _ := apply(t, configMap(namespace, "c"))
+	require.Contains(t, output, "denied the request: one")
+	require.NoError(t, cluster.ApplySource(t.Context(), "parameters", map[string]string{"policy.rego": rego}, map[string]any{"parameters": map[string]any{"words": "two"}}))
+	eventually(t, func() bool {
+		output, _ := apply(t, configMap(namespace, "c"))
+		return strings.Contains(output, "denied the request: two")
+	}, "new parameters to be used")
+}
+
+func TestArtifactsAreKeptAndPruned(t *testing.T) {
+	namespace := newNamespace(t)
+	digests := func() map[string]bool {
+		var list struct {
+			Items []struct {
+				Metadata  struct{ Annotations map[string]string }
+				Immutable bool
+			}
+		}
+		require.NoError(t, json.Unmarshal([]byte(mustKubectl(t, "", "get", "configmaps", "-n", installation.Namespace, "-l", "lintel.dev/source=artifacts", "-o", "json")), &list))
+		found := map[string]bool{}
+		for _, item := range list.Items {
+			require.True(t, item.Immutable)
+			found[item.Metadata.Annotations["lintel.dev/digest"]] = true
+		}
+		return found
+	}
+	for _, words := range []string{"one", "two", "three"} {
+		applySource(t, "artifacts", inNamespace(namespace, configMapKind, "package artifacts\ndeny contains \""+words+"\""), nil)
+	}
+	live := readSource(t, "artifacts").Status.Digest
+	eventually(t, func() bool { found := digests(); return len(found) == 2 && found[live] }, "the last two artifacts to be kept")
+
+	mustKubectl(t, "", "delete", "configmaps", "-n", installation.Namespace, "-l", "lintel.dev/source=artifacts")
+	eventually(t, func() bool { return digests()[live] }, "a lost artifact to be stored again")
+	removeSource(t.Context(), "artifacts")
+	eventually(t, func() bool { return len(digests()) == 0 }, "the artifacts to go with their source")
+}
+
+func readSource(t *testing.T, name string) *v1alpha1.PolicySource {
+	t.Helper()
+	object := &v1alpha1.PolicySource{}
+	require.NoError(t, json.Unmarshal([]byte(mustKubectl(t, "", "get", "policysource", name, "-o", "json")), object))
+	return object
+}
+
+func mustWrite(t *testing.T, path, text string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+}

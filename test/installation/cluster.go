@@ -1,0 +1,92 @@
+package installation
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// Cluster is a running control plane.
+type Cluster struct {
+	Kubeconfig string `json:"kubeconfig"`
+	Server     string `json:"server"`
+	StateDir   string `json:"stateDir"`
+	Binaries   struct {
+		Kubectl string `json:"kubectl"`
+	} `json:"binaries"`
+}
+
+// Root is the repository's top folder.
+func Root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+}
+
+// StartCluster builds what is missing and starts a control plane in a folder. It
+// ends with this process. Progress goes to the writer.
+func StartCluster(ctx context.Context, stateDir string, progress io.Writer) (*Cluster, error) {
+	var output bytes.Buffer
+	command := clusterCommand(ctx, "up", "-o", "json", "--state-dir", stateDir, "--owner-pid", strconv.Itoa(os.Getpid()))
+	command.Stdout, command.Stderr = &output, progress
+	if err := command.Run(); err != nil {
+		return nil, fmt.Errorf("starting the cluster: %w", err)
+	}
+	cluster := &Cluster{}
+	if err := json.Unmarshal(output.Bytes(), cluster); err != nil {
+		return nil, fmt.Errorf("starting the cluster: reading what it printed: %w", err)
+	}
+	return cluster, nil
+}
+
+// Stop ends the control plane and deletes its data.
+func (c *Cluster) Stop(ctx context.Context) error {
+	return c.control(ctx, "down")
+}
+
+// Control stops, starts or restarts components, keeping their data and ports: see
+// test/cluster.
+func (c *Cluster) Control(ctx context.Context, action string, components ...string) error {
+	return c.control(ctx, append([]string{action}, components...)...)
+}
+
+func (c *Cluster) control(ctx context.Context, args ...string) error {
+	output, err := clusterCommand(ctx, append(args, "--state-dir", c.StateDir)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("cluster %s: %w: %s", args[0], err, output)
+	}
+	return nil
+}
+
+func clusterCommand(ctx context.Context, args ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, "go", append([]string{"run", "-C", "test/cluster", "."}, args...)...)
+	command.Dir = Root()
+	return command
+}
+
+// Kubectl runs kubectl against the cluster with standard input, and returns what it
+// printed: standard output and standard error together, as a terminal shows them.
+func (c *Cluster) Kubectl(ctx context.Context, stdin string, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, c.Binaries.Kubectl, args...)
+	command.Dir = Root()
+	command.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig)
+	command.Stdin = strings.NewReader(stdin)
+	output, err := command.CombinedOutput()
+	return string(output), err
+}
+
+// must is Kubectl where a failure is an error with what was printed.
+func (c *Cluster) must(ctx context.Context, stdin string, args ...string) (string, error) {
+	output, err := c.Kubectl(ctx, stdin, args...)
+	if err != nil {
+		return output, fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, output)
+	}
+	return output, nil
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/lintel-policy/lintel/test/installation"
+)
+
+const (
+	policies  = "config/samples/policies"
+	rejected  = "config/samples/manifests/privileged/bad.yaml"
+	defaulted = "config/samples/manifests/default_requests/bad.yaml"
+	warned    = "config/samples/manifests/latest_tag/bad.yaml"
+)
+
+// transcript runs commands and prints them with what they print.
+type transcript struct {
+	ctx      context.Context
+	cluster  *installation.Cluster
+	programs string
+	before   string // the object to be defaulted, as a cluster without Lintel stores it
+}
+
+func (t *transcript) beforeLintel() (err error) {
+	t.before, err = t.stored()
+	return err
+}
+
+// stored is the Pod as the API server would store it now, without what differs each
+// time.
+func (t *transcript) stored() (string, error) {
+	output, err := t.cluster.Kubectl(t.ctx, "", "create", "--dry-run=server", "-o", "yaml", "-f", defaulted)
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, output)
+	}
+	var kept []string
+	for line := range strings.Lines(output) {
+		key := strings.TrimSpace(line)
+		if !strings.HasPrefix(key, "uid:") && !strings.HasPrefix(key, "creationTimestamp:") && !strings.Contains(key, "kube-api-access-") {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, ""), nil
+}
+
+func (t *transcript) withLintel() error {
+	heading("Rules as Rego, from a folder, gated and live")
+	command := fmt.Sprintf("lintel source %s --name samples | kubectl apply -f -", policies)
+	source, err := exec.CommandContext(t.ctx, filepath.Join(t.programs, "lintel"),
+		"source", filepath.Join(installation.Root(), policies), "--name", "samples").Output()
+	if err != nil {
+		return fmt.Errorf("lintel source: %w", err)
+	}
+	if _, err := t.show(command, string(source), true, "apply", "-f", "-"); err != nil {
+		return err
+	}
+	if err := t.cluster.WaitSource(t.ctx, "samples"); err != nil {
+		return err
+	}
+	if _, err := t.kubectl(true, "get", "policysources", "-o",
+		"custom-columns=NAME:.metadata.name,READY:.status.conditions[?(@.type==\"Ready\")].status,POLICIES:.status.policies,MESSAGE:.status.conditions[?(@.type==\"Ready\")].message"); err != nil {
+		return err
+	}
+
+	heading("Rejected, and why")
+	if output, err := t.kubectl(false, "apply", "-f", rejected); err != nil {
+		return err
+	} else if !strings.Contains(output, "denied the request") {
+		return fmt.Errorf("the Pod in %s was not rejected", rejected)
+	}
+
+	heading("Defaulted, and how")
+	after, err := t.stored()
+	if err != nil {
+		return err
+	}
+	if _, err := t.kubectl(true, "apply", "-f", defaulted); err != nil {
+		return err
+	}
+	if err := t.diff(after); err != nil {
+		return err
+	}
+
+	heading("Admitted with a warning")
+	output, err := t.kubectl(true, "apply", "-f", warned)
+	if err == nil && !strings.Contains(output, "Warning:") {
+		err = fmt.Errorf("the Pod in %s came without a warning", warned)
+	}
+	return err
+}
+
+// kubectl shows a kubectl command; succeed says what is expected of it.
+func (t *transcript) kubectl(succeed bool, args ...string) (string, error) {
+	return t.show("kubectl "+strings.Join(quoted(args), " "), "", succeed, args...)
+}
+
+func (t *transcript) show(command, stdin string, succeed bool, args ...string) (string, error) {
+	fmt.Printf("$ %s\n", command)
+	output, err := t.cluster.Kubectl(t.ctx, stdin, args...)
+	fmt.Print(output)
+	if succeed != (err == nil) {
+		return output, fmt.Errorf("%s: unexpected outcome (%v)", command, err)
+	}
+	return output, nil
+}
+
+// diff shows what Lintel adds to the stored object.
+func (t *transcript) diff(after string) error {
+	folder, err := os.MkdirTemp("", "lintel-quickstart-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	for name, text := range map[string]string{"without-lintel.yaml": t.before, "with-lintel.yaml": after} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	fmt.Println("$ diff -u without-lintel.yaml with-lintel.yaml   # as the API server stores the Pod")
+	command := exec.CommandContext(t.ctx, "diff", "-u", "--label", "without-lintel.yaml", "--label", "with-lintel.yaml",
+		"without-lintel.yaml", "with-lintel.yaml")
+	command.Dir = folder
+	output, err := command.CombinedOutput()
+	fmt.Print(string(output))
+	if err == nil {
+		return fmt.Errorf("the Pod in %s was not defaulted", defaulted)
+	}
+	if command.ProcessState.ExitCode() != 1 {
+		return fmt.Errorf("diff: %w", err)
+	}
+	return nil
+}
+
+func heading(text string) { fmt.Printf("\n# %s\n", text) }
+
+// quoted puts quotes around what a shell would read otherwise.
+func quoted(args []string) []string {
+	out := make([]string, len(args))
+	for i, arg := range args {
+		if strings.ContainsAny(arg, `*?[]()"$ `) {
+			arg = "'" + arg + "'"
+		}
+		out[i] = arg
+	}
+	return out
+}
