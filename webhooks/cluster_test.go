@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	controllerconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -148,7 +149,10 @@ func TestAgainstAnAPIServer(t *testing.T) {
 }
 
 func testRunningRegistrar(t *testing.T, config *rest.Config, c client.Client, snapshots *live, settings RegistrationSettings) {
-	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme.Scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme.Scheme, Metrics: metricsserver.Options{BindAddress: "0"},
+		Controller: controllerconfig.Controller{SkipNameValidation: new(true)}, // for -count
+	})
 	require.NoError(t, err)
 	registrar := NewRegistrar(mgr.GetClient(), snapshots, nil, settings)
 	require.NoError(t, registrar.SetupWithManager(mgr))

@@ -332,42 +332,6 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-func TestProduct(t *testing.T) {
-	verdict, failure := &Verdict{}, error(nil)
-	judge := func(context.Context, *engine.Review) (*Verdict, error) { return verdict, failure }
-	f := newFixture(t, nil, func(o *HandlerOptions) {
-		o.Products = []Product{PolicySourceProduct(judge), {Name: "defaults", Entry: "d.example.com", FailurePolicy: engine.Ignore, Mutate: judge}}
-	})
-	assert.True(t, f.ask(t, "/validate/policysource", podRequest).Allowed, "without any snapshot")
-
-	verdict = &Verdict{Denials: []string{"team.rego:3:1: var x is unsafe"}, Warnings: []string{strings.Repeat("w", 1000)}}
-	response := f.ask(t, "/validate/policysource", podRequest)
-	assert.False(t, response.Allowed)
-	assert.Equal(t, "team.rego:3:1: var x is unsafe", response.Result.Message)
-	assert.Len(t, response.Warnings[0], engine.MaxWarningBytes)
-
-	verdict = &Verdict{Patch: []engine.Operation{{Op: "remove", Path: "/x"}}}
-	assert.NotEmpty(t, f.ask(t, "/mutate/defaults", podRequest).Patch)
-	assert.False(t, f.ask(t, "/validate/policysource", podRequest).Allowed, "a validating product cannot patch")
-
-	failure = errors.New("store is down")
-	assert.True(t, f.ask(t, "/mutate/defaults", podRequest).Allowed, "its failure policy is Ignore")
-	assert.Equal(t, http.StatusNotFound, f.post("/mutate/policysource", podRequest).Code)
-}
-
-func TestProductsThatCannotBeServed(t *testing.T) {
-	for _, product := range []Product{
-		{Name: "a", Entry: "a.example.com"},
-		{Name: "a", Entry: "a.example.com", Validate: accept, Mutate: accept},
-		{Name: "a/b", Entry: "a.example.com", Validate: accept},
-		{Name: "", Entry: "a.example.com", Validate: accept},
-		{Name: "fail", Entry: "a.example.com", Validate: accept},
-	} {
-		_, err := NewHandler(HandlerOptions{Products: []Product{product}})
-		assert.ErrorContains(t, err, "product a.example.com")
-	}
-}
-
 func TestLongAnswersAreCut(t *testing.T) {
 	var decision engine.Decision
 	for i := range 500 {

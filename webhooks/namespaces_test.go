@@ -18,7 +18,7 @@ func TestNamespaces(t *testing.T) {
 	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name: "shop", Labels: map[string]string{"env": "prod"}, ManagedFields: []metav1.ManagedFieldsEntry{{
 			Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", FieldsType: "FieldsV1",
-			FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")},
+			FieldsV1: metav1.NewFieldsV1("{}"),
 		}},
 	}}
 	empty := fake.NewClientBuilder().Build()
