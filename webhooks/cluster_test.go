@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -19,14 +20,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	controllerconfig "sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/test/installation"
 )
 
 // warnings collects what the API server passes on.
@@ -49,14 +51,12 @@ func (w *warnings) all() string {
 
 // TestAgainstAnAPIServer runs everything of this package beside a real API server.
 func TestAgainstAnAPIServer(t *testing.T) {
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Skip("KUBEBUILDER_ASSETS names no kube-apiserver and etcd")
-	}
 	log.SetLogger(ctrl.Log.WithSink(nil))
-	environment := &envtest.Environment{}
-	config, err := environment.Start()
+	cluster, err := installation.StartCluster(t.Context(), filepath.Join(t.TempDir(), "cluster"), os.Stderr, "--without", "cert-manager")
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, environment.Stop()) })
+	t.Cleanup(func() { assert.NoError(t, cluster.Stop(context.Background())) })
+	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig)
+	require.NoError(t, err)
 
 	heard := &warnings{}
 	talkative := rest.CopyConfig(config)
@@ -90,7 +90,9 @@ func TestAgainstAnAPIServer(t *testing.T) {
 	}
 	assert.False(t, register(), "what was written may not have arrived yet")
 	assert.False(t, register(), "the API server cannot call without the bundle")
+	assert.Nil(t, rulesText(configurations(t, c).validating.Webhooks[0].Rules), "and so is not asked to")
 	inject(t, c, ca.pem)
+	assert.False(t, register(), "now the rules are written")
 	assert.True(t, register())
 
 	t.Run("registering again writes nothing", func(t *testing.T) {
@@ -144,11 +146,11 @@ func TestAgainstAnAPIServer(t *testing.T) {
 		require.NoError(t, c.Create(ctx, fresh))
 	})
 	t.Run("a running registrar follows the snapshot and drift", func(t *testing.T) {
-		testRunningRegistrar(t, config, c, snapshots, settings)
+		testRunningRegistrar(t, config, c, snapshots, settings, ca.pem)
 	})
 }
 
-func testRunningRegistrar(t *testing.T, config *rest.Config, c client.Client, snapshots *live, settings RegistrationSettings) {
+func testRunningRegistrar(t *testing.T, config *rest.Config, c client.Client, snapshots *live, settings RegistrationSettings, bundle []byte) {
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme.Scheme, Metrics: metricsserver.Options{BindAddress: "0"},
 		Controller: controllerconfig.Controller{SkipNameValidation: new(true)}, // for -count
@@ -176,6 +178,14 @@ func testRunningRegistrar(t *testing.T, config *rest.Config, c client.Client, sn
 	}
 	registers("secrets")
 	require.NoError(t, Unregister(t.Context(), c))
+	require.EventuallyWithT(t, func(collect *assert.CollectT) {
+		for _, object := range []client.Object{
+			&admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{},
+		} {
+			assert.NoError(collect, c.Get(t.Context(), client.ObjectKey{Name: ConfigurationName}, object))
+		}
+	}, 30*time.Second, 50*time.Millisecond)
+	inject(t, c, bundle)
 	registers("secrets")
 }
 

@@ -109,21 +109,27 @@ func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, 
 		// The gate keeps conflicts out; one that got in still has its policies called.
 		log.FromContext(ctx).Error(conflicts, "policies disagree about versions; all that they name are registered")
 	}
-	settled = true
 	var liveValidating admissionregistrationv1.ValidatingWebhookConfiguration
 	if err := r.client.Get(ctx, client.ObjectKeyFromObject(validating), &liveValidating); client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("reading the validating webhook configuration: %w", err)
 	}
+	var liveMutating admissionregistrationv1.MutatingWebhookConfiguration
+	if err := r.client.Get(ctx, client.ObjectKeyFromObject(mutating), &liveMutating); client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("reading the mutating webhook configuration: %w", err)
+	}
+	bundled := !r.settings.InjectCA || bundledWhole(validatingEntries(liveValidating.Webhooks)) && bundledWhole(mutatingEntries(liveMutating.Webhooks))
+	if !bundled {
+		// Without a CA the API server cannot call, and Fail entries would deny all that
+		// they have rules for.
+		withoutRules(validating, mutating)
+	}
+	settled = bundled
 	if !upToDate(validating.ObjectMeta, liveValidating.ObjectMeta,
 		validatingEntries(validating.Webhooks), validatingEntries(liveValidating.Webhooks)) {
 		settled = false
 		if err := r.apply(ctx, validating, inert(validatingEntries(validating.Webhooks), validatingEntries(liveValidating.Webhooks))); err != nil {
 			return false, fmt.Errorf("applying the validating webhook configuration: %w", err)
 		}
-	}
-	var liveMutating admissionregistrationv1.MutatingWebhookConfiguration
-	if err := r.client.Get(ctx, client.ObjectKeyFromObject(mutating), &liveMutating); client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("reading the mutating webhook configuration: %w", err)
 	}
 	if !upToDate(mutating.ObjectMeta, liveMutating.ObjectMeta,
 		mutatingEntries(mutating.Webhooks), mutatingEntries(liveMutating.Webhooks)) {
@@ -132,9 +138,22 @@ func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, 
 			return false, fmt.Errorf("applying the mutating webhook configuration: %w", err)
 		}
 	}
-	entries := slices.Concat(validatingEntries(liveValidating.Webhooks), mutatingEntries(liveMutating.Webhooks))
-	bundled := !slices.ContainsFunc(entries, func(e liveEntry) bool { return len(e.client.CABundle) == 0 })
-	return settled && (bundled || !r.settings.InjectCA), nil
+	return settled, nil
+}
+
+// bundledWhole says whether there are entries, and each has its CA bundle.
+func bundledWhole(entries []liveEntry) bool {
+	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e liveEntry) bool { return len(e.client.CABundle) == 0 })
+}
+
+// withoutRules leaves the entries as they are, but for nothing.
+func withoutRules(validating *admissionregistrationv1.ValidatingWebhookConfiguration, mutating *admissionregistrationv1.MutatingWebhookConfiguration) {
+	for i := range validating.Webhooks {
+		validating.Webhooks[i].Rules = nil
+	}
+	for i := range mutating.Webhooks {
+		mutating.Webhooks[i].Rules = nil
+	}
 }
 
 // apply writes desired by server-side apply. An entry that an earlier version

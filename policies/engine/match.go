@@ -19,7 +19,7 @@ type Match struct {
 	// Operations default to CREATE and UPDATE for deny and warn, and to CREATE for
 	// patch and defaults.
 	Operations []string `json:"operations,omitempty"`
-	// Subresources of Kinds; none means the resources themselves only.
+	// Subresources of Kinds, beside the resources themselves; "*" is any.
 	Subresources []string `json:"subresources,omitempty"`
 	// Namespaces and ExcludedNamespaces are globs. A cluster-scoped object is in no
 	// namespace, except that a Namespace counts as being in itself.
@@ -128,7 +128,7 @@ func (m *matcher) hasWildcard() bool {
 
 // matchesVerb checks operation and subresource for deny and warn.
 func (m *matcher) matchesVerb(r *Review) bool {
-	if r.SubResource != "" && !slices.Contains(m.match.Subresources, r.SubResource) {
+	if r.SubResource != "" && !slices.Contains(m.match.Subresources, r.SubResource) && !slices.Contains(m.match.Subresources, "*") {
 		return false
 	}
 	if len(m.match.Operations) == 0 {

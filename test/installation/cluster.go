@@ -31,10 +31,12 @@ func Root() string {
 }
 
 // StartCluster builds what is missing and starts a control plane in a folder. It
-// ends with this process. Progress goes to the writer.
-func StartCluster(ctx context.Context, stateDir string, progress io.Writer) (*Cluster, error) {
+// ends with this process. Progress goes to the writer; flags are further ones of
+// test/cluster's up.
+func StartCluster(ctx context.Context, stateDir string, progress io.Writer, flags ...string) (*Cluster, error) {
 	var output bytes.Buffer
-	command := clusterCommand(ctx, "up", "-o", "json", "--state-dir", stateDir, "--owner-pid", strconv.Itoa(os.Getpid()))
+	command := clusterCommand(ctx, append([]string{"up", "-o", "json", "--state-dir", stateDir,
+		"--owner-pid", strconv.Itoa(os.Getpid())}, flags...)...)
 	command.Stdout, command.Stderr = &output, progress
 	if err := command.Run(); err != nil {
 		return nil, fmt.Errorf("starting the cluster: %w", err)

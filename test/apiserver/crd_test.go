@@ -1,10 +1,11 @@
-// Package crd checks the generated CustomResourceDefinitions with the API
-// server's own validation, defaulting and CEL code, without a server.
+// Package apiserver checks what we hand to an API server, generated
+// CustomResourceDefinitions and computed webhook configurations, with the API
+// server's own validation, defaulting, matching and CEL code, without a server.
 //
 // It is a module of its own, so that the API server's dependencies never enter
 // the product's, and it reads nothing but config/: what it judges is exactly
 // what is installed.
-package crd
+package apiserver
 
 import (
 	"os"

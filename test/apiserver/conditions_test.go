@@ -1,4 +1,4 @@
-package webhooks
+package apiserver
 
 import (
 	"testing"
@@ -12,10 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/admission/plugin/cel"
+	admissioncel "k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/lintel-policy/lintel/webhooks"
 )
 
 // TestConditions asks the API server's own matcher.
@@ -60,7 +62,9 @@ func TestConditions(t *testing.T) {
 		{"a request without a signer", "certificates.k8s.io", csrs, "", admission.Create, csr(""), nil, "jane", true},
 		{"neither object", "certificates.k8s.io", csrs, "", admission.Delete, nil, nil, "jane", true},
 	}
-	matcher := matcherOf(t, policyConditions())
+	validating, _, err := webhooks.Configurations(nil, nil, nil, webhooks.RegistrationSettings{})
+	require.NoError(t, err)
+	matcher := matcherOf(t, validating.Webhooks[0].MatchConditions)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			kind := schema.GroupVersionKind{Group: test.group, Version: "v1", Kind: "Any"}
@@ -78,14 +82,14 @@ func TestConditions(t *testing.T) {
 
 func matcherOf(t *testing.T, conditions []admissionregistrationv1.MatchCondition) matchconditions.Matcher {
 	t.Helper()
-	compiler, err := cel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
+	compiler, err := admissioncel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 	require.NoError(t, err)
-	var expressions []cel.ExpressionAccessor
+	var expressions []admissioncel.ExpressionAccessor
 	for i := range conditions {
 		expressions = append(expressions, (*matchconditions.MatchCondition)(&conditions[i]))
 	}
 	evaluator := compiler.CompileCondition(expressions,
-		cel.OptionalVariableDeclarations{HasAuthorizer: true}, environment.NewExpressions)
+		admissioncel.OptionalVariableDeclarations{HasAuthorizer: true}, environment.NewExpressions)
 	require.Empty(t, evaluator.CompilationErrors())
 	fail := admissionregistrationv1.Fail
 	return matchconditions.NewMatcher(evaluator, &fail, "webhook", "validate", "lintel")

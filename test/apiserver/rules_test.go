@@ -1,4 +1,4 @@
-package webhooks
+package apiserver
 
 import (
 	"math/rand/v2"
@@ -12,6 +12,16 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/webhooks"
+)
+
+var (
+	operations = []string{"CREATE", "UPDATE", "DELETE", "CONNECT"}
+
+	pod        = engine.GroupVersionKind{Kind: "Pod"}
+	namespace  = engine.GroupVersionKind{Kind: "Namespace"}
+	deployment = engine.GroupVersionKind{Group: "apps", Kind: "Deployment"}
+	hpa        = engine.GroupVersionKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}
 )
 
 // TestRulesAreNeverNarrowerThanPolicies draws policies and requests: what a policy
@@ -43,7 +53,7 @@ func TestRulesAreNeverNarrowerThanPolicies(t *testing.T) {
 	for range 3000 {
 		var policies []engine.PolicyInfo
 		for range random.IntN(4) + 1 {
-			match := engine.Match{Operations: some(operationOrder), Subresources: some([]string{"scale", "status"})}
+			match := engine.Match{Operations: some(operations), Subresources: some([]string{"scale", "status"})}
 			for range random.IntN(3) {
 				match.Kinds = append(match.Kinds, kinds[random.IntN(len(kinds))])
 			}
@@ -52,22 +62,22 @@ func TestRulesAreNeverNarrowerThanPolicies(t *testing.T) {
 			}
 			policies = append(policies, engine.PolicyInfo{Match: match, Validates: true, Mutates: true})
 		}
-		validating, mutating, err := Configurations(policies, resources, nil, settings())
+		validating, mutating, err := webhooks.Configurations(policies, resources, nil, webhooks.RegistrationSettings{})
 		require.NoError(t, err)
 		for _, resource := range requested {
-			for _, operation := range operationOrder {
+			for _, operation := range operations {
 				for _, subresource := range []string{"", "scale"} {
 					request := attributes(resource, subresource, operation)
 					for _, policy := range policies {
 						if wantsValidation(policy.Match, resource, subresource, operation) {
 							matched++
 							require.True(t, sends(validating.Webhooks[1].Rules, request), "validate %s %s/%s for %+v by %v",
-								operation, resource.Name, subresource, policy.Match, rulesText(validating.Webhooks[1].Rules))
+								operation, resource.Name, subresource, policy.Match, validating.Webhooks[1].Rules)
 						}
 						if wantsMutation(policy.Match, resource, subresource, operation) {
 							matched++
 							require.True(t, sends(mutating.Webhooks[1].Rules, request), "mutate %s %s/%s for %+v by %v",
-								operation, resource.Name, subresource, policy.Match, rulesText(mutating.Webhooks[1].Rules))
+								operation, resource.Name, subresource, policy.Match, mutating.Webhooks[1].Rules)
 						}
 					}
 				}
