@@ -36,7 +36,7 @@ func TestMatch(t *testing.T) {
 		"any group":                          {`{kinds: [{group: "*", kind: Pod}]}`, pod, nil, Options{}, true},
 		"scale is its parent's":              {`{kinds: [{group: apps, kind: Deployment}], subresources: [scale], operations: [UPDATE]}`, deployment, scale, Options{}, true},
 		"scale needs naming":                 {`{kinds: [{group: apps, kind: Deployment}], operations: [UPDATE]}`, deployment, scale, Options{}, false},
-		"any subresource":               {`{kinds: [{group: apps, kind: Deployment}], subresources: ["*"], operations: [UPDATE]}`, deployment, scale, Options{}, true},
+		"any subresource":                    {`{kinds: [{group: apps, kind: Deployment}], subresources: ["*"], operations: [UPDATE]}`, deployment, scale, Options{}, true},
 		"scale is not a kind of its own":     {`{kinds: [{group: autoscaling, kind: Scale}], subresources: [scale], operations: [UPDATE]}`, deployment, scale, Options{}, false},
 		"namespace":                          {`{namespaces: ["sh*"]}`, pod, nil, Options{}, true},
 		"another namespace":                  {`{namespaces: [team]}`, pod, nil, Options{}, false},

@@ -41,7 +41,7 @@ func newCommand() *cobra.Command {
 		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 	})
 	root.PersistentFlags().StringVar(&f.stateDir, "state-dir", "", "folder of the cluster (default <repository>/.cluster/dev)")
-	root.AddCommand(upCommand(f), downCommand(f), statusCommand(f), superviseCommand(f),
+	root.AddCommand(buildCommand(f), upCommand(f), downCommand(f), statusCommand(f), superviseCommand(f),
 		orderCommand(f, "stop", "Stop components and keep their data and ports", func(names []string) order {
 			return order{Stop: &names}
 		}),
@@ -52,6 +52,23 @@ func newCommand() *cobra.Command {
 			return order{Stop: &names, Start: &names}
 		}))
 	return root
+}
+
+// buildCommand is for those who bound the time of what follows, as tests do.
+func buildCommand(f *flags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "build",
+		Short: "Build what up would build, and start nothing",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			opts, err := f.upOptions()
+			if err != nil {
+				return err
+			}
+			_, err = resolve(c.Context(), opts, binaries.NewProgress(c.ErrOrStderr(), progressInterval))
+			return err
+		},
+	}
 }
 
 func upCommand(f *flags) *cobra.Command {
