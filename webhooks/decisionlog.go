@@ -91,7 +91,7 @@ func (l DecisionLog) write(ctx context.Context, entry, uid string, review *engin
 		slog.Bool("allowed", a.allowed()),
 		slog.Int("policies", a.policies),
 		slog.Int("patch", a.operations),
-		slog.Duration("duration", took),
+		slog.Float64("durationMs", float64(took.Microseconds())/1000),
 		slog.String("snapshot", a.digest),
 	)
 	if a.failure != nil {

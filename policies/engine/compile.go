@@ -84,10 +84,10 @@ func Compile(source Source) (*PolicySet, error) {
 	}
 	modules, errs := set.readFiles()
 	if len(errs) > 0 {
-		return nil, errs
+		return nil, distinct(errs)
 	}
 	if errs := set.build(modules); len(errs) > 0 {
-		return nil, errs
+		return nil, distinct(errs)
 	}
 	return set, nil
 }
@@ -228,7 +228,7 @@ func (s *PolicySet) build(modules []*ast.Module) CompileErrors {
 		for _, err := range compileErrors(s.compiler.Errors) {
 			errs = append(errs, explainBuiltin(err))
 		}
-		return dropTwinErrors(errs)
+		return errs
 	}
 	for _, p := range s.policies {
 		if err := p.prepare(s.compiler); err != nil {
@@ -349,8 +349,9 @@ func clockCalls(module *ast.Module) CompileErrors {
 	return errs
 }
 
-// dropTwinErrors removes what OPA says of a twin: it says the same of the rule.
-func dropTwinErrors(errs CompileErrors) CompileErrors {
+// distinct removes what OPA says twice, and what it says of a twin: it says the same
+// of the rule.
+func distinct(errs CompileErrors) CompileErrors {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(errs, func(err CompileError) bool {
 		key := strings.ReplaceAll(err.Error(), twinPrefix, "")

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestOptions(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	write := func(text string) []string {
+		require.NoError(t, os.WriteFile(config, []byte(text), 0o600))
+		return []string{"--config", config}
+	}
+	o, err := parseOptions(append(write("webhook-port: 1\nnamespace: file\nleader-elect: true\nexcluded-namespaces: [a, b]\n"), "--webhook-port=2"))
+	require.NoError(t, err)
+	require.Equal(t, 2, o.webhookPort, "a flag beats the file")
+	require.Equal(t, "file", o.namespace)
+	require.True(t, o.leaderElect)
+	require.Equal(t, []string{"a", "b"}, o.excludedNamespaces)
+
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"unknown flag": {[]string{"--nope"}, "unknown flag"},
+		"argument":     {[]string{"start"}, `unexpected argument "start"`},
+		"port":         {[]string{"--webhook-port=70000"}, "is not a port"},
+		"review size":  {[]string{"--max-review-bytes=0"}, "leaves nothing to judge"},
+		"no file":      {[]string{"--config=missing.yaml"}, "reading --config"},
+	} {
+		_, err := parseOptions(c.args)
+		require.ErrorContains(t, err, c.want, name)
+	}
+	for text, want := range map[string]string{
+		"nope: 1":                    `there is no flag "nope"`,
+		"config: x":                  `there is no flag "config"`,
+		"webhook-port: many":         "webhook-port: ",
+		"namespace: a\nnamespace: b": "already set",
+	} {
+		_, err := parseOptions(write(text))
+		require.ErrorContains(t, err, want, text)
+	}
+}

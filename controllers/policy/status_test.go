@@ -1,0 +1,102 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+func pass(t *testing.T, object *v1alpha1.PolicySource) Verdict {
+	t.Helper()
+	verdict := Gate(object, engine.NewLive(engine.BuiltinResources()), allRegistrable)
+	require.NotNil(t, verdict.Set)
+	return verdict
+}
+
+func TestStatus(t *testing.T) {
+	object := makeSource(good)
+	verdict := pass(t, object)
+	digest := verdict.Set.Digest()
+	serves := func(digests ...string) (out []v1alpha1.ReplicaStatus) {
+		for i, digest := range digests {
+			out = append(out, v1alpha1.ReplicaStatus{Name: fmt.Sprint("m", i), Digest: digest})
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		facts  facts
+		ready  metav1.ConditionStatus
+		reason string
+		digest string
+	}{
+		"served":                   {facts{verdict: verdict, replicas: serves(digest, digest), registered: true}, metav1.ConditionTrue, ReasonServing, digest},
+		"one replica is behind":    {facts{verdict: verdict, replicas: serves(digest, "old"), registered: true}, metav1.ConditionFalse, ReasonProgressing, digest},
+		"no replica has reported":  {facts{verdict: verdict, registered: true}, metav1.ConditionFalse, ReasonProgressing, digest},
+		"not registered yet":       {facts{verdict: verdict, replicas: serves(digest)}, metav1.ConditionFalse, ReasonProgressing, digest},
+		"the artifact is not kept": {facts{verdict: verdict, stored: errors.New("forbidden"), registered: true}, metav1.ConditionFalse, ReasonArtifactFailed, ""},
+		"refused":                  {facts{verdict: Verdict{Reason: ReasonCompileFailed, Message: "bad"}}, metav1.ConditionFalse, ReasonCompileFailed, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.facts.object = object
+			next := status(c.facts)
+			ready := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
+			require.Equal(t, c.ready, ready.Status)
+			require.Equal(t, c.reason, ready.Reason)
+			require.Equal(t, int64(3), ready.ObservedGeneration)
+			require.Equal(t, c.digest, next.Digest)
+			require.Equal(t, int64(3), next.ObservedGeneration)
+			again := c.facts
+			again.object = object.DeepCopy()
+			again.object.Status = next
+			require.True(t, equality.Semantic.DeepEqual(next, status(again)), "nothing changes when nothing changed")
+		})
+	}
+}
+
+func TestARefusedRevisionKeepsTheLastGoodOne(t *testing.T) {
+	object := makeSource(good)
+	object.Status = status(facts{object: object, verdict: pass(t, object)})
+	lastGood := object.Status.Revision
+	var errs engine.CompileErrors
+	for i := range 30 {
+		errs = append(errs, engine.CompileError{File: "p.rego", Line: i + 1, Column: 2, Message: "wrong"})
+	}
+	next := status(facts{object: object, verdict: Verdict{Reason: ReasonCompileFailed, Message: strings.Repeat("x", 5000), Errors: errs}})
+	require.Equal(t, lastGood, next.Revision)
+	require.Equal(t, int32(1), next.Policies)
+	require.Len(t, next.Errors, v1alpha1.MaxPolicyErrors)
+	require.Equal(t, v1alpha1.PolicyError{File: "p.rego", Line: 1, Column: 2, Message: "wrong"}, next.Errors[0])
+	for _, condition := range next.Conditions {
+		require.LessOrEqual(t, len(condition.Message), 32<<10)
+	}
+
+	object.Status = next
+	require.Empty(t, status(facts{object: object, verdict: pass(t, object)}).Errors, "errors go with their cause")
+}
+
+func TestServingFoldsLiveReports(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	before := metav1.NewTime(now.Add(-time.Hour))
+	reports := []report{
+		{replica: "b", digests: map[string]string{"team": "new"}, renewed: now.Add(-time.Second)},
+		{replica: "a", digests: map[string]string{"team": "old", "other": "x"}, renewed: now.Add(-20 * time.Second)},
+		{replica: "gone", digests: map[string]string{"team": "old"}, renewed: now.Add(-time.Minute)},
+		{replica: "fresh", digests: map[string]string{}, renewed: now},
+	}
+	previous := []v1alpha1.ReplicaStatus{{Name: "a", Digest: "old", Time: before}, {Name: "b", Digest: "old", Time: before}}
+	require.Equal(t, []v1alpha1.ReplicaStatus{
+		{Name: "a", Digest: "old", Time: before},
+		{Name: "b", Digest: "new", Time: metav1.NewTime(now)},
+		{Name: "fresh", Digest: "", Time: metav1.NewTime(now)},
+	}, serving("team", reports, previous, now))
+}
