@@ -19,9 +19,9 @@ func TestDecisionLogLine(t *testing.T) {
 
 	var line map[string]any
 	require.NoError(t, json.Unmarshal(f.log.Bytes(), &line))
-	assert.Positive(t, line["duration"])
+	assert.Positive(t, line["durationMs"])
 	delete(line, "time")
-	delete(line, "duration")
+	delete(line, "durationMs")
 	assert.Equal(t, map[string]any{
 		"level": "INFO", "msg": "decision", "uid": "u-1", "entry": "validate/fail.policies.lintel.dev",
 		"operation": "CREATE", "kind": "Pod", "resource": "pods", "subresource": "", "namespace": "shop",
