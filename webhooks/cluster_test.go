@@ -71,7 +71,8 @@ func TestAgainstAnAPIServer(t *testing.T) {
 	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
 	certificate := NewCertificate(Directory(directory), nil, newTestMetrics(t), logger)
 	require.NoError(t, certificate.Reload(ctx))
-	snapshots := &live{snapshot: compiled(t, engine.Fail, teamLabel)}
+	snapshots := &live{}
+	snapshots.current.Store(compiled(t, engine.Fail, teamLabel))
 	handler, err := NewHandler(HandlerOptions{
 		Snapshots: snapshots, Namespaces: NewNamespaces(c, c), Metrics: newTestMetrics(t), Logger: logger,
 	})
@@ -84,7 +85,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 	registrar := NewRegistrar(c, snapshots, []Product{old}, settings)
 	register := func() (settled bool) {
 		t.Helper()
-		settled, err := registrar.register(ctx, snapshots.snapshot.Policies(), snapshots.snapshot.Resources())
+		settled, err := registrar.register(ctx, snapshots.Snapshot().Policies(), snapshots.Snapshot().Resources())
 		require.NoError(t, err)
 		return settled
 	}
@@ -158,7 +159,7 @@ func testRunningRegistrar(t *testing.T, config *rest.Config, c client.Client, sn
 	require.NoError(t, err)
 	registrar := NewRegistrar(mgr.GetClient(), snapshots, nil, settings)
 	require.NoError(t, registrar.SetupWithManager(mgr))
-	snapshots.snapshot = compiled(t, engine.Fail, strings.Replace(teamLabel, "ConfigMap}", "Secret}", 1))
+	snapshots.current.Store(compiled(t, engine.Fail, strings.Replace(teamLabel, "ConfigMap}", "Secret}", 1)))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()

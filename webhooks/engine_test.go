@@ -15,19 +15,19 @@ func TestWithTheEngine(t *testing.T) {
 	request := strings.NewReplacer(`"pods"`, `"configmaps"`, `"kind":"Pod"`, `"kind":"ConfigMap"`).Replace(podRequest)
 	snapshots := &live{}
 	f := newFixture(t, nil, func(o *HandlerOptions) { o.Snapshots = snapshots })
-	f.current = func() Decider { return snapshots.snapshot }
+	f.current = func() Decider { return snapshots.Snapshot() }
 
-	snapshots.snapshot = compiled(t, engine.Fail, teamLabel)
+	snapshots.current.Store(compiled(t, engine.Fail, teamLabel))
 	denied := f.ask(t, "/validate/fail?timeout=30s", request)
 	assert.False(t, denied.Allowed)
 	assert.Contains(t, denied.Result.Message, "ConfigMap web- has no team label [team.labels deny, team.rego:9, team@")
-	assert.Equal(t, engine.ShortRevision(snapshots.snapshot.Digest()), denied.AuditAnnotations["snapshot"])
+	assert.Equal(t, engine.ShortRevision(snapshots.Snapshot().Digest()), denied.AuditAnnotations["snapshot"])
 	assert.True(t, f.ask(t, "/validate/ignore", request).Allowed, "the source's failure policy is Fail")
 	assert.JSONEq(t, `[{"op":"add","path":"/metadata/labels/checked","value":"yes"}]`,
 		string(f.ask(t, "/mutate/fail?timeout=30s", request).Patch))
 	assert.Empty(t, f.ask(t, "/mutate/ignore", request).Patch)
 
-	snapshots.snapshot = compiled(t, engine.Ignore, teamLabel)
+	snapshots.current.Store(compiled(t, engine.Ignore, teamLabel))
 	assert.True(t, f.ask(t, "/validate/fail", request).Allowed)
 	assert.False(t, f.ask(t, "/validate/ignore?timeout=30s", request).Allowed, "a denial is no error: Ignore denies, too")
 }

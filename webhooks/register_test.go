@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,9 +18,11 @@ import (
 )
 
 // live is a snapshot that a test swaps.
-type live struct{ snapshot *engine.Snapshot }
+type live struct {
+	current atomic.Pointer[engine.Snapshot]
+}
 
-func (l *live) Snapshot() *engine.Snapshot { return l.snapshot }
+func (l *live) Snapshot() *engine.Snapshot { return l.current.Load() }
 
 // compiled is a snapshot of one source with one module.
 func compiled(t testing.TB, policy engine.FailurePolicy, module string) *engine.Snapshot {
@@ -71,15 +74,15 @@ func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 	}
 	assert.Zero(t, reconcileOnce(), "no policies are loaded yet: what is registered stays")
 
-	snapshots.snapshot = engine.NewSnapshot(engine.BuiltinResources())
+	snapshots.current.Store(engine.NewSnapshot(engine.BuiltinResources()))
 	assert.Equal(t, 2, reconcileOnce())
 	assert.Zero(t, reconcileOnce())
 
-	snapshots.snapshot = compiled(t, engine.Fail, teamLabel)
+	snapshots.current.Store(compiled(t, engine.Fail, teamLabel))
 	assert.Equal(t, 2, reconcileOnce())
-	assert.False(t, r.Registered(snapshots.snapshot.Digest()), "not before it was read back")
+	assert.False(t, r.Registered(snapshots.Snapshot().Digest()), "not before it was read back")
 	assert.Zero(t, reconcileOnce())
-	assert.True(t, r.Registered(snapshots.snapshot.Digest()))
+	assert.True(t, r.Registered(snapshots.Snapshot().Digest()))
 	assert.Equal(t, 2, registered, "once for each snapshot")
 
 	var validating admissionregistrationv1.ValidatingWebhookConfiguration

@@ -25,7 +25,7 @@ var allowedBuiltins = strings.Fields(`
 	crypto.md5 crypto.sha1 crypto.sha256
 	crypto.x509.parse_certificate_request crypto.x509.parse_certificates
 	div endswith eq equal floor format_int glob.match glob.quote_meta
-	graph.reachable graph.reachable_paths gt gte hex.decode hex.encode
+	graph.reachable gt gte hex.decode hex.encode
 	indexof indexof_n internal.member_2 internal.member_3 internal.print
 	internal.template_string internal.test_case intersection
 	io.jwt.decode io.jwt.verify_eddsa

@@ -34,6 +34,7 @@ type policy struct {
 	// validate and mutate are nil where the package has no such entry points.
 	validate, mutate *query
 	location         Location
+	quarantine       *quarantine
 }
 
 type ruleLine struct {
@@ -78,6 +79,7 @@ func (s *PolicySet) Requires() []GroupVersionKind {
 // Compile compiles a source. The error is CompileErrors: all that is wrong, by
 // file and line.
 func Compile(source Source) (*PolicySet, error) {
+	limitFunctions()
 	set := newPolicySet(source)
 	if err := set.readParameters(); err != nil {
 		return nil, CompileErrors{{Message: err.Error()}}
@@ -220,6 +222,7 @@ func (s *PolicySet) build(modules []*ast.Module) CompileErrors {
 		return errs
 	}
 	s.compiler = ast.NewCompiler().WithCapabilities(capabilities()).
+		WithStageAfterID(splitStage()).
 		WithPathConflictsCheck(func(path []string) (bool, error) {
 			return s.hasData(path), nil
 		})
@@ -248,7 +251,7 @@ func (s *PolicySet) hasData(path []string) bool {
 // points. Libraries give nil.
 func (s *PolicySet) newPolicy(name string, modules []*ast.Module) (*policy, CompileErrors) {
 	var errs CompileErrors
-	p := &policy{set: s, name: name, lines: map[string][]ruleLine{}, location: locationOf(modules[0].Package.Location)}
+	p := &policy{set: s, name: name, lines: map[string][]ruleLine{}, quarantine: &quarantine{}, location: locationOf(modules[0].Package.Location)}
 	for _, module := range modules {
 		for _, annotations := range module.Annotations {
 			if annotations.Scope != "package" {

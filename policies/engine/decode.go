@@ -47,7 +47,8 @@ func decodeTerm(decoder *jsontext.Decoder, depth int) (*ast.Term, error) {
 	case '"':
 		return ast.InternedTerm(token.String()), nil
 	case '0':
-		return ast.NumberTerm(json.Number(token.String())), nil
+		text := token.String()
+		return ast.NumberTerm(json.Number(text)), checkNumber(text)
 	case '[':
 		var terms []*ast.Term
 		for decoder.PeekKind() != ']' {

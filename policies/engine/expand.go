@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"context"
-
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
@@ -34,39 +32,44 @@ func (m Match) Expands() bool {
 	return m.Expand != ExpandNone && (&matcher{match: m}).matchesKind(podKind)
 }
 
-// validateTemplate judges the Pod that a workload would create by the policies
+// templateQuestions are about the Pod that a workload would create, to the policies
 // that ask for it.
-func (s *Snapshot) validateTemplate(ctx context.Context, e *evaluation, decision *Decision) {
+func (s *Snapshot) templateQuestions(e *evaluation) []question {
 	pod := podReview(e.review)
 	if pod == nil {
-		return
+		return nil
 	}
 	template := e.with(pod)
+	var out []question
 	for _, p := range s.candidates(podKind) {
-		if p.validate == nil || !p.asked(e.options) || !p.matcher.match.Expands() {
-			continue
+		if p.validate != nil && p.asked(e.options) && p.matcher.match.Expands() {
+			out = append(out, question{policy: p, evaluation: template, entry: entryDeny, template: true})
 		}
-		found := &Decision{}
-		p.validateOne(ctx, s, template, found)
-		if p.matcher.match.Expand == ExpandWarn {
-			found.Warnings = append(found.Warnings, found.Denials...)
-			found.Denials = nil
+	}
+	return out
+}
+
+// settle marks what was found in a template, and makes it what expand says.
+func (q question) settle(found *Decision) {
+	if !q.template {
+		return
+	}
+	for _, findings := range [][]Finding{found.Denials, found.Warnings, found.Audits} {
+		for i := range findings {
+			findings[i].Words = "Pod template: " + findings[i].Words
 		}
-		decision.add(found, "Pod template: ")
+	}
+	if q.policy.matcher.match.Expand == ExpandWarn {
+		found.Warnings = append(found.Warnings, found.Denials...)
+		found.Denials = nil
 	}
 }
 
-// add takes over the findings of another decision, with a prefix to their words.
-func (d *Decision) add(other *Decision, prefix string) {
-	prefixed := func(findings []Finding) []Finding {
-		for i := range findings {
-			findings[i].Words = prefix + findings[i].Words
-		}
-		return findings
-	}
-	d.Denials = append(d.Denials, prefixed(other.Denials)...)
-	d.Warnings = append(d.Warnings, prefixed(other.Warnings)...)
-	d.Audits = append(d.Audits, prefixed(other.Audits)...)
+// add takes over the findings of another decision.
+func (d *Decision) add(other *Decision) {
+	d.Denials = append(d.Denials, other.Denials...)
+	d.Warnings = append(d.Warnings, other.Warnings...)
+	d.Audits = append(d.Audits, other.Audits...)
 	d.Undecided = append(d.Undecided, other.Undecided...)
 	d.Policies += other.Policies
 }

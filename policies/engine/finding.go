@@ -46,6 +46,9 @@ type Finding struct {
 	Code    int
 	// Error marks an evaluation error, timeout or limit, as opposed to a verdict.
 	Error bool
+	// Limit names the limit that was reached, where one was: steps, timeout, function,
+	// result or watchdog.
+	Limit string
 }
 
 // suffix says which policy spoke: rule, place, source and revision.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"sync"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -11,7 +12,9 @@ type evaluation struct {
 	review    *Review
 	options   Options
 	namespace ast.Object // nil where unknown or cluster-scoped
-	inputs    map[*PolicySet]*ast.Term
+
+	mu     sync.Mutex
+	inputs map[*PolicySet]*ast.Term
 }
 
 func newEvaluation(review *Review, options Options) (*evaluation, error) {
@@ -37,6 +40,8 @@ func (e *evaluation) with(review *Review) *evaluation {
 // input is the document a policy of the set sees: apiVersion and kind of the
 // review, request, name, namespace, scope, parameters.
 func (e *evaluation) input(set *PolicySet) *ast.Term {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if input, ok := e.inputs[set]; ok {
 		return input
 	}

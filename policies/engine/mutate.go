@@ -90,16 +90,18 @@ func (m *mutator) members(e *evaluation) []member {
 	}
 	claims := newClaims(root)
 	m.result.Policies = 0
-	for _, p := range m.snapshot.candidates(e.review.Kind) {
-		if p.mutate == nil || !p.asked(e.options) || m.left[p] {
+	for _, answer := range m.ask(e, root) {
+		m.result.add(&answer.found)
+		if answer.failed {
+			m.left[answer.policy] = true
 			continue
 		}
-		for _, member := range m.ask(p, e, root) {
+		for _, member := range answer.members {
 			other, path, identical := claims.claim(member)
 			switch {
 			case identical:
 			case other != nil:
-				m.fail(p, member.rule, fmt.Sprintf("it changes %s, which policy %s (%s at %s) changes, too; let only one of them",
+				m.fail(member.policy, member.rule, fmt.Sprintf("it changes %s, which policy %s (%s at %s) changes, too; let only one of them",
 					path, other.policy.name, other.rule.entry, other.rule.location))
 			default:
 				members = append(members, member)
@@ -109,34 +111,60 @@ func (m *mutator) members(e *evaluation) []member {
 	return slices.DeleteFunc(members, func(member member) bool { return m.left[member.policy] })
 }
 
-// ask evaluates one policy.
-func (m *mutator) ask(p *policy, e *evaluation, root any) []member {
-	matches, reason := p.matches(m.snapshot, e, p.matcher.mutates(e.review))
+// mutationAnswer is what one policy says.
+type mutationAnswer struct {
+	policy  *policy
+	found   Decision
+	members []member
+	failed  bool // the policy is left out from now on
+}
+
+// ask asks every policy that mutates.
+func (m *mutator) ask(e *evaluation, root any) []mutationAnswer {
+	var policies []*policy
+	for _, p := range m.snapshot.candidates(e.review.Kind) {
+		if p.mutate != nil && p.asked(e.options) && !m.left[p] {
+			policies = append(policies, p)
+		}
+	}
+	return watch(policies,
+		func(i int) mutationAnswer {
+			answer := mutationAnswer{policy: policies[i]}
+			answer.members, answer.failed = policies[i].mutateOne(m.ctx, m.snapshot, e, root, &answer.found)
+			return answer
+		},
+		func(i int, err evalError) mutationAnswer {
+			answer := mutationAnswer{policy: policies[i], failed: true}
+			policies[i].report(&answer.found, policies[i].errorFinding(entryPatch, err))
+			return answer
+		})
+}
+
+// mutateOne asks one policy; failed says that it is to be left out.
+func (p *policy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root any, found *Decision) (members []member, failed bool) {
+	matches, reason := p.matches(s, e, p.matcher.mutates(e.review))
 	if reason != "" {
-		m.left[p] = true
-		p.cannotAsk(e, &m.result.Decision, reason)
-		return nil
+		p.cannotAsk(e, found, reason)
+		return nil, true
 	}
 	if !matches {
-		return nil
+		return nil, false
 	}
-	m.result.Policies++
-	values, errs := p.mutate.run(m.ctx, e.input(p.set), e.data(p.set), p.meta.timeout, e.options.Now)
+	found.Policies++
+	values, errs := p.mutate.run(ctx, e.input(p.set), e.data(p.set), p.meta.timeout, e.options.Now)
 	for _, err := range errs {
-		m.left[p] = true
-		p.report(&m.result.Decision, p.errorFinding(entryPatch, err))
+		p.report(found, p.errorFinding(entryPatch, err))
 	}
-	if values == nil || m.left[p] {
-		return nil
+	if values == nil || len(errs) > 0 {
+		return nil, true
 	}
-	var members []member
 	for _, pair := range elements(values[0]) {
 		array := pair.Value.(*ast.Array)
 		id, _ := array.Elem(1).Value.(ast.Number).Int()
 		ops, err := readMember(array.Elem(0))
 		if err != nil {
-			m.fail(p, p.twins.rules[id], err.Error())
-			return nil
+			p.report(found, p.mutationFailure(p.twins.rules[id], err.Error()))
+			return nil, true
 		}
 		members = append(members, member{p, p.twins.rules[id], ops})
 	}
@@ -144,14 +172,14 @@ func (m *mutator) ask(p *policy, e *evaluation, root any) []member {
 		rule := p.defaultsRule()
 		ops, err := defaultOps(root, term)
 		if err != nil {
-			m.fail(p, rule, err.Error())
-			return nil
+			p.report(found, p.mutationFailure(rule, err.Error()))
+			return nil, true
 		}
 		if len(ops) > 0 {
 			members = append(members, member{p, rule, ops})
 		}
 	}
-	return members
+	return members, false
 }
 
 // round applies the members, sorted by path, to the object. A member that does not
@@ -195,10 +223,14 @@ func (m *mutator) applyAll(doc *document, members []member) *policy {
 // fail leaves a policy out and reports why.
 func (m *mutator) fail(p *policy, rule ruleInfo, reason string) {
 	m.left[p] = true
+	p.report(&m.result.Decision, p.mutationFailure(rule, reason))
+}
+
+func (p *policy) mutationFailure(rule ruleInfo, reason string) Finding {
 	finding := p.finding(rule.entry, rule.location)
 	finding.Error = true
 	finding.Words = fmt.Sprintf("policy %s cannot mutate the object: %s", p.name, reason)
-	p.report(&m.result.Decision, finding)
+	return finding
 }
 
 // defaultsRule is where the policy's defaults stand.
@@ -213,7 +245,7 @@ func (p *policy) defaultsRule() ruleInfo {
 
 // readMember reads one operation, or a list of them.
 func readMember(term *ast.Term) ([]patchOp, error) {
-	value, err := ast.JSON(term.Value)
+	value, err := resultJSON(term)
 	if err != nil {
 		return nil, err
 	}
@@ -235,10 +267,19 @@ func readMember(term *ast.Term) ([]patchOp, error) {
 	return ops, nil
 }
 
+// resultJSON is a result of a policy as JSON values, within the limits: results share
+// their parts, and JSON does not.
+func resultJSON(term *ast.Term) (any, error) {
+	if count, bytes := nodes(term); count > MaxNodes || bytes > MaxStringBytes {
+		return nil, fmt.Errorf("a result is larger than %d values or %d bytes", MaxNodes, MaxStringBytes)
+	}
+	return ast.JSON(term.Value)
+}
+
 // defaultOps are the additions that put defaults where the object has nothing or
 // null. Maps are merged; anything else is a value of its own.
 func defaultOps(root any, defaults *ast.Term) ([]patchOp, error) {
-	value, err := ast.JSON(defaults.Value)
+	value, err := resultJSON(defaults)
 	if err != nil {
 		return nil, err
 	}

@@ -46,6 +46,7 @@ func newQuery(compiler *ast.Compiler, terms ...string) (*query, error) {
 type evalError struct {
 	message  string
 	location Location // zero where unknown
+	limit    string   // steps, timeout or function where a limit was reached
 }
 
 // run evaluates the query. values has one element per term of the query, and is
@@ -70,21 +71,30 @@ func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeou
 			return nil
 		})
 	if meter.stopped != "" {
-		return nil, []evalError{{message: meter.stopped}}
+		return nil, []evalError{{message: meter.stopped, limit: meter.limit}}
 	}
 	if err != nil {
 		values = nil
 		var failure *topdown.Error
 		if errors.As(err, &failure) {
-			errs = append(errs, evalError{failure.Message, locationOf(failure.Location)})
+			errs = append(errs, builtinError(failure))
 		} else {
 			errs = append(errs, evalError{message: err.Error()})
 		}
 	}
-	for _, failure := range builtinErrors {
-		errs = append(errs, evalError{failure.Message, locationOf(failure.Location)})
+	for i := range builtinErrors {
+		errs = append(errs, builtinError(&builtinErrors[i]))
 	}
 	return values, errs
+}
+
+func builtinError(failure *topdown.Error) evalError {
+	err := evalError{message: failure.Message, location: locationOf(failure.Location)}
+	var limit *limitError
+	if errors.As(failure, &limit) {
+		err.limit = "function"
+	}
+	return err
 }
 
 // meter stops an evaluation: OPA asks it before every expression. It belongs to
@@ -95,6 +105,24 @@ type meter struct {
 	deadline time.Time
 	steps    int
 	stopped  string // why, once it is
+	limit    string // which limit that was
+}
+
+// spend takes steps for the work of one function call. A nil meter, of an evaluation
+// that is not ours, has no budget.
+func (m *meter) spend(steps int) error {
+	if m == nil {
+		return nil
+	}
+	if m.steps += steps; m.steps > StepBudget {
+		m.stop("steps", "it took more than %d steps: iterate over less, or in fewer nested loops", StepBudget)
+		return exceeds("%s", m.stopped)
+	}
+	return nil
+}
+
+func (m *meter) stop(limit, format string, args ...any) {
+	m.limit, m.stopped = limit, fmt.Sprintf(format, args...)
 }
 
 // Cancel implements topdown.Cancel.
@@ -106,13 +134,12 @@ func (m *meter) Cancelled() bool {
 	m.steps++
 	switch {
 	case m.stopped != "":
-	case m.steps > StepBudget:
-		m.stopped = fmt.Sprintf("it took more than %d steps: iterate over less, or in fewer nested loops", StepBudget)
+	case m.spend(0) != nil:
 	case m.steps%clockEvery != 0:
 	case m.ctx.Err() != nil:
-		m.stopped = "the request's own deadline passed"
+		m.stop("", "the request's own deadline passed")
 	case time.Now().After(m.deadline):
-		m.stopped = fmt.Sprintf("it took longer than its timeout of %s", m.timeout)
+		m.stop("timeout", "it took longer than its timeout of %s", m.timeout)
 	}
 	return m.stopped != ""
 }

@@ -96,6 +96,12 @@ func (s *Snapshot) candidates(kind GroupVersionKind) []*policy {
 	return s.anyKind
 }
 
+// Quarantined lists the policies that are not asked any more, because they did not
+// stop at their deadline.
+func (s *Snapshot) Quarantined() []PolicyInfo {
+	return s.infos(func(p *policy) bool { return p.quarantine.active() })
+}
+
 // Digest identifies the policies and settings: equal digests decide alike.
 func (s *Snapshot) Digest() string { return s.digest }
 
@@ -104,9 +110,16 @@ func (s *Snapshot) Resources() *Resources { return s.resources }
 
 // Policies lists the policies by scope, source and package.
 func (s *Snapshot) Policies() []PolicyInfo {
-	infos := make([]PolicyInfo, len(s.policies))
-	for i, p := range s.policies {
-		infos[i] = PolicyInfo{
+	return s.infos(func(*policy) bool { return true })
+}
+
+func (s *Snapshot) infos(wanted func(*policy) bool) []PolicyInfo {
+	var infos []PolicyInfo
+	for _, p := range s.policies {
+		if !wanted(p) {
+			continue
+		}
+		infos = append(infos, PolicyInfo{
 			Package:       p.name,
 			Title:         p.meta.title,
 			Source:        p.set.source.Name,
@@ -116,7 +129,7 @@ func (s *Snapshot) Policies() []PolicyInfo {
 			Validates:     p.validate != nil,
 			Mutates:       p.mutate != nil,
 			Location:      p.location,
-		}
+		})
 	}
 	return infos
 }

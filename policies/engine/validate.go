@@ -18,16 +18,56 @@ func (s *Snapshot) Validate(ctx context.Context, review *Review, options Options
 		decision.Denials = []Finding{{Words: fmt.Sprintf("the Namespace object cannot be read: %v", err), Error: true}}
 		return decision
 	}
-	for _, p := range s.candidates(s.resources.KindOf(review)) {
-		if p.validate != nil && p.asked(options) {
-			p.validateOne(ctx, s, e, decision)
-		}
+	questions := s.questions(e)
+	for _, found := range ask(questions, func(q question, found *Decision) { q.policy.validateOne(ctx, s, q.evaluation, found) }) {
+		decision.add(found)
 	}
-	s.validateTemplate(ctx, e, decision)
 	decision.Denials = sortFindings(decision.Denials)
 	decision.Warnings = sortFindings(decision.Warnings)
 	decision.Audits = sortFindings(decision.Audits)
 	return decision
+}
+
+// question is a policy to ask about a review.
+type question struct {
+	policy     *policy
+	evaluation *evaluation
+	entry      string // for errors: what is asked
+	// template marks a review of a workload's Pod template.
+	template bool
+}
+
+// questions are all that Validate asks about a review.
+func (s *Snapshot) questions(e *evaluation) []question {
+	var out []question
+	for _, p := range s.candidates(s.resources.KindOf(e.review)) {
+		if p.validate != nil && p.asked(e.options) {
+			out = append(out, question{policy: p, evaluation: e, entry: entryDeny})
+		}
+	}
+	return append(out, s.templateQuestions(e)...)
+}
+
+// ask asks under watch, and gives what was found in the order of the questions.
+func ask(questions []question, one func(question, *Decision)) []*Decision {
+	policies := make([]*policy, len(questions))
+	for i, q := range questions {
+		policies[i] = q.policy
+	}
+	return watch(policies,
+		func(i int) *Decision {
+			found := &Decision{}
+			one(questions[i], found)
+			questions[i].settle(found)
+			return found
+		},
+		func(i int, err evalError) *Decision {
+			found := &Decision{}
+			q := questions[i]
+			q.policy.report(found, q.policy.errorFinding(q.entry, err))
+			q.settle(found)
+			return found
+		})
 }
 
 // asked says whether the caller asks policies with this failure policy.
@@ -192,7 +232,12 @@ func (p *policy) readObject(value ast.Object, finding Finding) ([]Finding, *Find
 		finding.Code, _ = code.Int()
 	}
 	if details := lookup(value, "details"); details != nil {
-		finding.Details, _ = ast.JSON(details)
+		var err error
+		if finding.Details, err = resultJSON(ast.NewTerm(details)); err != nil {
+			finding.Error, finding.Limit = true, "result"
+			finding.Words = fmt.Sprintf("policy %s cannot be used: details of %s: %v", p.name, finding.Rule, err)
+			return nil, &finding
+		}
 	}
 	return []Finding{finding}, nil
 }
@@ -226,7 +271,7 @@ func (p *policy) errorFinding(entry string, err evalError) Finding {
 			finding.Rule = name
 		}
 	}
-	finding.Error = true
+	finding.Error, finding.Limit = true, err.limit
 	finding.Words = fmt.Sprintf("policy %s cannot be evaluated: %s", p.name, err.message)
 	return finding
 }

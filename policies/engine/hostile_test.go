@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// hostile are policies that try to hold or fill the process. Each has a body for
+// `deny contains msg if`, and more rules beside it.
+var hostile = []struct{ name, body, rules, says string }{
+	{"format bits.lsh(1, 3e8)", `msg := sprintf("%d", [bits.lsh(1, 300000000)])`, "", "a shift by more than"},
+	{"shift of a shift", `msg := sprintf("%d", [bits.lsh(bits.lsh(bits.lsh(1, 3000), 3000), 3000)])`, "", "a number has more than 1000 digits"},
+	{"repeated x*x", `msg := sprintf("%d", [x12])`, squares(), "a number has more than 1000 digits"},
+	{"huge exponent", `msg := sprintf("%d", [json.unmarshal("1e9999") + 1])`, "", "a number has an exponent beyond 1000"},
+	{"product of many", `msg := sprintf("%d", [product([x | some i in numbers.range(1, 9000); x := i + 1000])])`, "", "the product would have more than"},
+	{"marshal nested arrays", `msg := json.marshal(x40)`, doubling("[%[1]s, %[1]s]"), "a value is larger than"},
+	{"format nested arrays", `msg := sprintf("%v", [x40])`, doubling("[%[1]s, %[1]s]"), "a value is larger than"},
+	{"nested arrays as details", `msg := {"msg": "x", "details": x40}`, doubling("[%[1]s, %[1]s]"), "a result is larger than"},
+	{"compare nested arrays", `x40 != y40; msg := "x"`, doubling("[%[1]s, %[1]s]") + strings.ReplaceAll(doubling("[%[1]s, %[1]s]"), "x", "y"), "a value to compare is larger than"},
+	{"unify nested arrays", `x40 == y40; msg := "x"`, nested() + strings.ReplaceAll(nested(), "x", "y"), "a value to compare is larger than"},
+	{"nested concat", `msg := x40`, doubling(`concat("", [%[1]s, %[1]s])`), "the result would have"},
+	{"doubling replace", `msg := x40`, doubling(`replace(%[1]s, "a", "aa")`), "it took more than 200000 steps"},
+	{"doubling array.concat", `msg := sprintf("%d", [count(x40)])`, strings.Replace(doubling("array.concat(%[1]s, %[1]s)"), `"a"`, "[1]", 1), "the result would have"},
+	{"regex on megabytes", `regex.match("(a|aa)*b", concat("", [input.request.object.text, input.request.object.text])); msg := "x"`, "", "is too much work"},
+	{"regex with nested repetitions", `regex.match("((a{100}){100}){9}", input.request.object.text); msg := "x"`, "", "is too much work"},
+	{"numbers.range(0, 1e9)", `msg := sprintf("%d", [count(numbers.range(0, 1000000000))])`, "", "the range would have more than"},
+	{"cross join of 20,000 by 20,000", `input.request.object.a[_] == input.request.object.b[_]; msg := "x"`, "", "it took "},
+	{"cross join in a comprehension", `count([1 | input.request.object.a[_] == input.request.object.b[_]]) > 0; msg := "x"`, "", "it took "},
+	{"cross join in every", `every x in ["q"] { not f(x) }; msg := "x"`, "f(x) if { input.request.object.a[_] == input.request.object.b[_]; x }", "it took "},
+	{"numbers.range_step", `msg := sprintf("%d", [count(numbers.range_step(0, 1000000000, 2))])`, "", "the range would have more than"},
+	{"two variables in one reference", `nested[_][_] == 5; msg := "x"`, "row := numbers.range(10, 20000)\nnested := [row | some _ in numbers.range(1, 20000)]", "it took "},
+	{"comprehension over a comprehension", `count([y | some x in [z | some z in numbers.range(1, 40000)]; y := [w | some w in numbers.range(1, 40000)]]) > 0; msg := "x"`, "", "it took "},
+	{"a 100 MB string in a message", `msg := concat("", [x | some i in numbers.range(1, 100); x := input.request.object.text])`, "", "the result would have"},
+	{"many strings of a megabyte", `x := [y | some i in numbers.range(1, 40000); y := concat(sprintf("%d", [i]), [input.request.object.text, ""])]; msg := sprintf("%d", [count(x)])`, "", "it took "},
+	{"many parsed objects", `x := [y | some i in numbers.range(1, 1000); y := json.unmarshal(json.marshal(input.request.object.a))]; msg := sprintf("%d", [count(x)])`, "", "it took "},
+	{"a wide verb", `msg := sprintf("%100000000d", [1])`, "", "wider than 999"},
+	{"a width from an operand", `msg := sprintf("%*d", [100000000, 1])`, "", "a width or precision *"},
+	{"a quantity with an exponent", `units.parse("1e9999999Gi") > 1; msg := "x"`, "", "has an exponent beyond"},
+	{"a hundred thousand messages", `some i in numbers.range(1, 40000); some j in numbers.range(1, 40000); msg := sprintf("%d %d", [i, j])`, "", "it took "},
+}
+
+// doubling is forty rules, each of which has the one before twice.
+func doubling(format string) string {
+	rules := "x0 := \"a\"\n"
+	for i := 1; i <= 40; i++ {
+		rules += fmt.Sprintf("x%d := %s\n", i, fmt.Sprintf(format, fmt.Sprintf("x%d", i-1)))
+	}
+	return rules
+}
+
+// nested is doubling where no type shows it.
+func nested() string {
+	return strings.Replace(doubling("[%[1]s | some _ in [1, 2]]"), `"a"`, "input.name", 1)
+}
+
+func squares() string {
+	rules := "x0 := 1234567890\n"
+	for i := 1; i <= 12; i++ {
+		rules += fmt.Sprintf("x%d := x%d * x%d\n", i, i-1, i-1)
+	}
+	return rules
+}
+
+// hostileObject is an object of just under a megabyte.
+func hostileObject() string {
+	list := func(prefix string) string {
+		items := make([]string, 20000)
+		for i := range items {
+			items[i] = fmt.Sprintf("%q", fmt.Sprint(prefix, i))
+		}
+		return "[" + strings.Join(items, ",") + "]"
+	}
+	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web"},"a":%s,"b":%s,"text":%q}`,
+		list("a"), list("b"), strings.Repeat("a", 500_000))
+}
+
+// TestHostilePolicies: each ends by a limit, its budget or its deadline and the
+// grace, within 64 MiB, and other policies are asked all the same. With -v it prints
+// a table.
+func TestHostilePolicies(t *testing.T) {
+	const memoryLimit = 64 << 20
+	review := makeReview(t, hostileObject())
+	table := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
+	if testing.Verbose() {
+		defer table.Flush()
+		fmt.Fprintln(table, "policy\toutcome\ttime\tpeak memory")
+	}
+	for _, c := range hostile {
+		t.Run(c.name, func(t *testing.T) {
+			set := compileSource(t, Source{Name: "test", Files: map[string]string{
+				"hostile.rego": "package hostile\nimport rego.v1\ndeny contains msg if { " + c.body + " }\n" + c.rules,
+				"other.rego":   "package other\ndeny contains \"asked\"",
+			}})
+			snapshot := snapshotOf(set)
+			peak := watchHeap()
+			start := time.Now()
+			decision := snapshot.Validate(t.Context(), review, Options{})
+			took := time.Since(start)
+			used := peak()
+
+			outcome := decision.Denials[0].Words
+			require.Contains(t, outcome, "policy hostile cannot be")
+			require.Contains(t, outcome, c.says)
+			require.NotEmpty(t, decision.Denials[0].Limit)
+			require.Contains(t, short(decision.Denials), "asked|deny|other.rego:2")
+			require.Less(t, took, DefaultTimeout+watchdogGrace+time.Second)
+			require.Empty(t, snapshot.Quarantined())
+			if !raceEnabled {
+				require.Less(t, used, uint64(memoryLimit))
+			}
+			if testing.Verbose() {
+				fmt.Fprintf(table, "%s\t%s\t%s\t%.1f MiB\n", c.name, strings.TrimPrefix(outcome, "policy hostile cannot be evaluated: "),
+					took.Round(time.Millisecond), float64(used)/(1<<20))
+			}
+		})
+	}
+}
+
+// watchHeap samples the heap until the returned function is called, which gives the
+// most it grew.
+func watchHeap() func() uint64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	before, most := stats.HeapAlloc, stats.HeapAlloc
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		var stats runtime.MemStats
+		for {
+			runtime.ReadMemStats(&stats)
+			most = max(most, stats.HeapAlloc)
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}()
+	return func() uint64 {
+		close(stop)
+		<-stopped
+		return most - before
+	}
+}

@@ -1,0 +1,68 @@
+package engine
+
+// checks are the limits of the functions whose cost is not that of their operands.
+// Functions without an entry have the limits of checkTerm alone.
+var checks = map[string]check{
+	"array.concat":   joined,
+	"array.flatten":  flattened,
+	"or":             joined,
+	"union":          flattened,
+	"intersection":   flattened,
+	"object.union":   whole(),
+	"object.union_n": whole(),
+	"object.filter":  whole(0),
+	"object.remove":  whole(0),
+	"object.subset":  whole(),
+	"json.filter":    whole(),
+	"json.remove":    whole(),
+	"json.patch":     whole(),
+	"walk":           whole(0),
+
+	"graph.reachable": whole(0),
+
+	"equal": compared, "neq": compared, "gt": compared, "gte": compared, "lt": compared, "lte": compared,
+	"internal.member_2": whole(0), "internal.member_3": whole(0, 1),
+	"sort": whole(), "max": whole(), "min": whole(), "sum": whole(),
+
+	"bits.lsh": shifted,
+	"product":  multiplied,
+
+	"numbers.range":      ranged,
+	"numbers.range_step": rangedByStep,
+	"to_number":          shorter(0, MaxNumberDigits),
+	"units.parse":        all(shorter(0, 64), quantity),
+	"units.parse_bytes":  all(shorter(0, 64), quantity),
+
+	"concat":                   concatenated,
+	"replace":                  replaced,
+	"strings.replace_n":        replacedMany,
+	"sprintf":                  formatted,
+	"internal.template_string": whole(),
+	"internal.print":           whole(),
+
+	"regex.match":                           matching(0, 1),
+	"re_match":                              matching(0, 1),
+	"regex.find_n":                          matching(0, 1),
+	"regex.find_all_string_submatch_n":      matching(0, 1),
+	"regex.split":                           matching(0, 1),
+	"regex.replace":                         all(matching(1, 0), rewritten),
+	"regex.is_valid":                        matching(0, 0),
+	"regex.globs_match":                     all(shorter(0, 256), shorter(1, 256)),
+	"regex.template_match":                  all(shorter(0, 1024), matching(0, 1)),
+	"glob.match":                            all(shorter(0, 256), shorter(2, 4096)),
+	"json.marshal":                          whole(0),
+	"json.marshal_with_options":             whole(0),
+	"yaml.marshal":                          whole(0),
+	"json.unmarshal":                        parsed,
+	"yaml.unmarshal":                        all(shorter(0, MaxParseBytes), parsed),
+	"yaml.is_valid":                         all(shorter(0, MaxParseBytes), parsed),
+	"crypto.x509.parse_certificates":        shorter(0, MaxParseBytes),
+	"crypto.x509.parse_certificate_request": shorter(0, MaxParseBytes),
+	"io.jwt.decode":                         shorter(0, MaxParseBytes),
+	"net.cidr_contains_matches":             crossed,
+	"net.cidr_merge":                        whole(),
+	"semver.compare":                        all(shorter(0, 1024), shorter(1, 1024)),
+	"time.parse_ns":                         all(shorter(0, 1024), shorter(1, 1024)),
+	"time.format":                           whole(),
+	"urlquery.encode_object":                whole(),
+}
