@@ -33,7 +33,7 @@ func judgePolicySources(live *engine.Live) webhooks.Judge {
 		}
 		verdict := policy.Gate(object, live, registrable)
 		if verdict.Set != nil {
-			return &webhooks.Verdict{}, nil
+			return &webhooks.Verdict{Warnings: verdict.Warnings}, nil
 		}
 		message := verdict.Message
 		if len(verdict.Errors) > 0 {

@@ -17,6 +17,7 @@ const (
 	ReasonOriginNotServed  = "OriginNotServed"
 	ReasonScopeNotServed   = "ScopeNotServed"
 	ReasonRequiresUnserved = "RequiresNotServed"
+	ReasonNoPolicies       = "NoPolicies"
 	ReasonEnterprise       = "Enterprise"
 	ReasonServing          = "Serving"
 	ReasonProgressing      = "Progressing"
@@ -31,6 +32,8 @@ type Verdict struct {
 	Reason, Message string
 	// Errors are the places, where there are any.
 	Errors engine.CompileErrors
+	// Warnings say what is likely not meant.
+	Warnings []string
 }
 
 // Registrable says whether the policies of a snapshot can be registered together.
@@ -55,6 +58,9 @@ func Gate(object *v1alpha1.PolicySource, live *engine.Live, registrable Registra
 		errors.As(err, &verdict.Errors)
 		return verdict
 	}
+	if set.Policies() == 0 {
+		return Verdict{Reason: ReasonNoPolicies, Message: "no package has a rule deny, warn, patch or defaults: nothing would ever be asked"}
+	}
 	if kinds := set.Requires(); len(kinds) > 0 {
 		return Verdict{Reason: ReasonRequiresUnserved, Message: fmt.Sprintf("a policy requires %s: cluster objects are read by `lintel check --cluster` only in this version", kinds[0])}
 	}
@@ -62,5 +68,25 @@ func Gate(object *v1alpha1.PolicySource, live *engine.Live, registrable Registra
 	if err := registrable(next.Policies(), next.Resources()); err != nil {
 		return Verdict{Reason: ReasonVersionConflict, Message: err.Error()}
 	}
-	return Verdict{Set: set}
+	return Verdict{Set: set, Warnings: warnings(object.Name, next)}
+}
+
+// warnings are about the policies of one source in a snapshot.
+func warnings(source string, snapshot *engine.Snapshot) []string {
+	var out []string
+	for _, p := range snapshot.Policies() {
+		if p.Source != source {
+			continue
+		}
+		if len(p.Match.Kinds) == 0 {
+			out = append(out, fmt.Sprintf("policy %s names no kinds: it is asked about every object that is written", p.Package))
+		}
+		for _, kind := range p.Match.Kinds {
+			_, known := snapshot.Resources().ByKind(kind.Group, kind.Kind)
+			if !known && kind.Kind != "*" && kind.Group != "*" {
+				out = append(out, fmt.Sprintf("policy %s: the cluster has no kind %s in group %q (yet); check the spelling and the group", p.Package, kind.Kind, kind.Group))
+			}
+		}
+	}
+	return out
 }

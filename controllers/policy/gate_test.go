@@ -40,6 +40,7 @@ func TestGate(t *testing.T) {
 		"enterprise":       {makeSource(good, func(o *v1alpha1.PolicySource) { o.Spec.Scope.Level = v1alpha1.ScopeLevelEnterprise }), allRegistrable, "", ""},
 		"does not compile": {makeSource("package p\n}"), allRegistrable, ReasonCompileFailed, "p.rego:2:1"},
 		"wrong parameters": {makeSource(good, func(o *v1alpha1.PolicySource) { o.Spec.Parameters = &apiextensionsv1.JSON{Raw: []byte(`[1]`)} }), allRegistrable, ReasonCompileFailed, "parameters: not an object"},
+		"no policies":      {makeSource("package p\nx := 1"), allRegistrable, ReasonNoPolicies, "no package has a rule deny"},
 		"git":              {makeSource(good, func(o *v1alpha1.PolicySource) { o.Spec.Inline, o.Spec.Git = nil, &v1alpha1.GitOrigin{} }), allRegistrable, ReasonOriginNotServed, "only inline origins"},
 		"narrower scope":   {makeSource(good, func(o *v1alpha1.PolicySource) { o.Spec.Scope.Level = v1alpha1.ScopeLevelTeam }), allRegistrable, ReasonScopeNotServed, "scope level team"},
 		"requires":         {makeSource("# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\n" + good), allRegistrable, ReasonRequiresUnserved, "Service"},
@@ -78,4 +79,25 @@ func TestGateJudgesBesideWhatIsLive(t *testing.T) {
 	seen = 0
 	require.NotNil(t, Gate(makeSource(good), live, count).Set)
 	require.Zero(t, seen, "what is live has passed before")
+}
+
+func TestGateWarnsOfWhatIsLikelyNotMeant(t *testing.T) {
+	live := engine.NewLive(engine.BuiltinResources())
+	match := func(kinds string) string {
+		return "# METADATA\n# custom:\n#   match: {kinds: [" + kinds + "]}\n" + good
+	}
+	for rego, want := range map[string]string{
+		good:                                   "policy p names no kinds",
+		match(`{group: "", kind: Pods}`):       `the cluster has no kind Pods in group ""`,
+		match(`{group: "", kind: Deployment}`): `the cluster has no kind Deployment in group ""`,
+		match(`{group: apps, kind: Deployment}, {group: "*", kind: "*"}`): "",
+	} {
+		warnings := Gate(makeSource(rego), live, allRegistrable).Warnings
+		if want == "" {
+			require.Empty(t, warnings)
+			continue
+		}
+		require.Len(t, warnings, 1)
+		require.Contains(t, warnings[0], want)
+	}
 }

@@ -19,15 +19,17 @@ type claim struct {
 
 func newClaims(root any) *claims { return &claims{root: root} }
 
-// claim takes the paths of a member, or tells which member has one of them, or
-// that another member does the very same.
-func (c *claims) claim(m member) (other *member, path string, identical bool) {
+// claim takes the paths of a member, or tells which member has one of them. later
+// says that the member must wait: another does the very same, or appends to the same
+// list for another policy, and the next round shows whether it is still wanted.
+func (c *claims) claim(m member) (other *member, path string, later bool) {
 	var mine []claim
 	for _, op := range m.ops {
 		for _, path := range c.paths(op) {
 			for _, theirs := range c.taken {
 				if isPrefix(theirs.path, path) || isPrefix(path, theirs.path) {
-					if sameOps(theirs.member.ops, m.ops) {
+					appends := path[len(path)-1] == "-" && slices.Equal(path, theirs.path)
+					if sameOps(theirs.member.ops, m.ops) || appends && theirs.member.policy != m.policy {
 						return nil, "", true
 					}
 					return theirs.member, pointer(path), false
@@ -59,7 +61,7 @@ func (c *claims) paths(op patchOp) [][]string {
 func (c *claims) listOf(path []string) []string {
 	parent := path[:len(path)-1]
 	if path[len(path)-1] == "-" {
-		return parent
+		return path // moves no element that another member could mean
 	}
 	if node, err := get(c.root, parent); err == nil {
 		if _, isList := node.([]any); isList {
@@ -69,11 +71,10 @@ func (c *claims) listOf(path []string) []string {
 	return path
 }
 
-// sameOps compares two members. Adding to a list twice is not the same as once.
+// sameOps compares two members.
 func sameOps(a, b []patchOp) bool {
 	return slices.EqualFunc(a, b, func(x, y patchOp) bool {
-		return x.op == y.op && slices.Equal(x.path, y.path) && slices.Equal(x.from, y.from) &&
-			equal(x.value, y.value) && x.path[len(x.path)-1] != "-"
+		return x.op == y.op && slices.Equal(x.path, y.path) && slices.Equal(x.from, y.from) && equal(x.value, y.value)
 	})
 }
 

@@ -54,15 +54,20 @@ func (q question) settle(found *Decision) {
 	if !q.template {
 		return
 	}
-	for _, findings := range [][]Finding{found.Denials, found.Warnings, found.Audits} {
+	prefix := func(findings []Finding, with string) {
 		for i := range findings {
-			findings[i].Words = "Pod template: " + findings[i].Words
+			findings[i].Words = with + findings[i].Words
 		}
 	}
-	if q.policy.matcher.match.Expand == ExpandWarn {
-		found.Warnings = append(found.Warnings, found.Denials...)
-		found.Denials = nil
+	prefix(found.Warnings, "Pod template: ")
+	prefix(found.Audits, "Pod template: ")
+	if q.policy.matcher.match.Expand == ExpandDeny {
+		prefix(found.Denials, "Pod template: ")
+		return
 	}
+	prefix(found.Denials, "its Pods will be denied: ")
+	found.Warnings = append(found.Warnings, found.Denials...)
+	found.Denials = nil
 }
 
 // add takes over the findings of another decision.

@@ -75,6 +75,9 @@ func newMatcher(match Match) (*matcher, error) {
 	default:
 		return nil, fmt.Errorf("expand: %q is not warn or deny", match.Expand)
 	}
+	if match.Expand != ExpandNone && !match.Expands() {
+		return nil, fmt.Errorf("expand: kinds does not name Pod, whose policies it extends to Pod templates")
+	}
 	var err error
 	if m.namespaceSelector, err = selector("namespaceSelector", match.NamespaceSelector); err != nil {
 		return nil, err

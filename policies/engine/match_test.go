@@ -93,7 +93,7 @@ deny contains msg if {
 		for _, op := range []string{"CREATE", "UPDATE"} {
 			decision := snapshotOf(set).Validate(t.Context(), makeReview(t, object, operation(op)), Options{})
 			require.Empty(t, decision.Denials)
-			require.Equal(t, []string{"Pod template: web-pod in shop is privileged" + suffixOf(set, "p", "deny", 5)}, warnings(decision), kind.Kind)
+			require.Equal(t, []string{"its Pods will be denied: web-pod in shop is privileged" + suffixOf(set, "p", "deny", 5)}, warnings(decision), kind.Kind)
 		}
 	}
 }

@@ -97,12 +97,13 @@ func (m *mutator) members(e *evaluation) []member {
 			continue
 		}
 		for _, member := range answer.members {
-			other, path, identical := claims.claim(member)
+			other, path, later := claims.claim(member)
 			switch {
-			case identical:
+			case later:
 			case other != nil:
-				m.fail(member.policy, member.rule, fmt.Sprintf("it changes %s, which policy %s (%s at %s) changes, too; let only one of them",
-					path, other.policy.name, other.rule.entry, other.rule.location))
+				m.fail(member.policy, member.rule, fmt.Sprintf(
+					"it changes %s, which policy %s of source %s (%s at %s) changes, too; leave the change to one of them, or make both in one member",
+					path, other.policy.name, other.policy.set.source.Name, other.rule.entry, other.rule.location))
 			default:
 				members = append(members, member)
 			}
@@ -289,6 +290,11 @@ func defaultOps(root any, defaults *ast.Term) ([]patchOp, error) {
 	}
 	var ops []patchOp
 	collectDefaults(root, fields, nil, &ops)
+	for _, op := range ops {
+		if err := checkIdentity("a default", op.path); err != nil {
+			return nil, err
+		}
+	}
 	return ops, nil
 }
 

@@ -94,14 +94,32 @@ patch contains [
 			rego: []string{"package p\npatch contains {\"op\": \"add\", \"path\": \"/spec/x\", \"value\": 1}", "package q\ndefaults.spec.x := 1"},
 			want: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[{"name":"a"},{"name":"b"}],"big":9007199254740993,"none":null,"x":1}}`,
 		},
+		"two policies append to one list, and others change its elements": {
+			rego: []string{
+				"package p\nimport rego.v1\npatch contains {\"op\": \"add\", \"path\": \"/spec/containers/-\", \"value\": {\"name\": \"p\"}} if not has(\"p\")\nhas(n) if input.request.object.spec.containers[_].name == n",
+				"package q\nimport rego.v1\npatch contains {\"op\": \"add\", \"path\": \"/spec/containers/-\", \"value\": {\"name\": \"q\"}} if not has(\"q\")\nhas(n) if input.request.object.spec.containers[_].name == n",
+				"package r\nimport rego.v1\npatch contains {\"op\": \"add\", \"path\": sprintf(\"/spec/containers/%d/x\", [i]), \"value\": 1} if { some i, c in input.request.object.spec.containers; not c.x }",
+			},
+			want: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[{"name":"a","x":1},{"name":"b","x":1},{"name":"p","x":1},{"name":"q","x":1}],"big":9007199254740993,"none":null}}`,
+		},
+		"another name": {
+			rego: []string{"package p\npatch contains {\"op\": \"replace\", \"path\": \"/metadata/name\", \"value\": \"x\"}"},
+			want: "policy p cannot mutate the object: path is /metadata/name, which says what the object is; deny instead",
+			fail: true,
+		},
+		"all metadata": {
+			rego: []string{"package p\npatch contains {\"op\": \"move\", \"from\": \"/metadata\", \"path\": \"/spec/x\"}"},
+			want: "policy p cannot mutate the object: from is /metadata, which says what the object is; deny instead",
+			fail: true,
+		},
 		"conflict": {
 			rego: []string{"package p\npatch contains {\"op\": \"add\", \"path\": \"/spec/x\", \"value\": 1}", "package q\npatch contains {\"op\": \"add\", \"path\": \"/spec/x/y\", \"value\": 2}"},
-			want: "policy q cannot mutate the object: it changes /spec/x/y, which policy p (patch at p0.rego:2) changes, too; let only one of them",
+			want: "policy q cannot mutate the object: it changes /spec/x/y, which policy p of source test (patch at p0.rego:2) changes, too; leave the change to one of them, or make both in one member",
 			fail: true,
 		},
 		"two members change one list": {
 			rego: []string{"package p\npatch contains {\"op\": \"remove\", \"path\": \"/spec/containers/0\"}\npatch contains {\"op\": \"remove\", \"path\": \"/spec/containers/1\"}"},
-			want: "policy p cannot mutate the object: it changes /spec/containers, which policy p (patch at p0.rego:2) changes, too; let only one of them",
+			want: "policy p cannot mutate the object: it changes /spec/containers, which policy p of source test (patch at p0.rego:2) changes, too; leave the change to one of them, or make both in one member",
 			fail: true,
 		},
 		"never settles": {

@@ -73,7 +73,23 @@ func readPointer(fields map[string]any, field string) ([]string, error) {
 	for i, segment := range segments {
 		segments[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(segment)
 	}
-	return segments, nil
+	return segments, checkIdentity(field, segments)
+}
+
+// identity are the fields that say which object it is. The API server goes on with
+// the request it has, so a change of them gives nonsense, or errors that name nobody.
+var identity = [][]string{
+	{"apiVersion"}, {"kind"}, {"metadata", "name"}, {"metadata", "generateName"},
+	{"metadata", "namespace"}, {"metadata", "uid"},
+}
+
+func checkIdentity(field string, path []string) error {
+	for _, protected := range identity {
+		if isPrefix(path, protected) || isPrefix(protected, path) {
+			return fmt.Errorf("%s is %s, which says what the object is; deny instead", field, pointer(path))
+		}
+	}
+	return nil
 }
 
 // pointer is the reverse of readPointer.

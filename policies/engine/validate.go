@@ -244,8 +244,11 @@ func (p *policy) readObject(value ast.Object, finding Finding) ([]Finding, *Find
 
 func (p *policy) wrongType(finding Finding, value ast.Value) *Finding {
 	finding.Error = true
-	finding.Words = fmt.Sprintf("policy %s cannot be used: %s gave %s, not a message or an object with msg",
-		p.name, finding.Rule, ast.ValueName(value))
+	what := ast.ValueName(value)
+	if _, isObject := value.(ast.Object); isObject {
+		what = "an object without a string msg"
+	}
+	finding.Words = fmt.Sprintf("policy %s cannot be used: %s gave %s, not a message or an object with msg", p.name, finding.Rule, what)
 	return &finding
 }
 
