@@ -33,17 +33,15 @@ type ServerOptions struct {
 	// ClientCA is a file of the certificates that callers' must be issued by; empty
 	// lets anybody call.
 	ClientCA string
-	// Drain is how long requests are still accepted after the end was asked for:
-	// the API server learns later that this replica is gone.
-	Drain  time.Duration
-	Logger *slog.Logger
+	Logger   *slog.Logger
 }
 
 // Server serves the webhooks over TLS, with HTTP/2.
 type Server struct {
-	options ServerOptions
-	server  *http.Server
-	address atomic.Pointer[string]
+	options  ServerOptions
+	server   *http.Server
+	address  atomic.Pointer[string]
+	draining atomic.Bool
 }
 
 // NewServer makes a server. The error is a client CA that cannot be read.
@@ -63,20 +61,32 @@ func NewServer(options ServerOptions) (*Server, error) {
 		}
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}
-	return &Server{
-		options: options,
-		server: &http.Server{
-			Handler:           options.Handler,
-			TLSConfig:         config,
-			ReadHeaderTimeout: readHeaderTimeout,
-			ReadTimeout:       requestTimeout,
-			WriteTimeout:      requestTimeout,
-			IdleTimeout:       idleTimeout,
-			MaxHeaderBytes:    maxHeaderBytes,
-			ErrorLog:          slog.NewLogLogger(options.Logger.Handler(), slog.LevelDebug),
-		},
-	}, nil
+	s := &Server{options: options}
+	s.server = &http.Server{
+		Handler:           http.HandlerFunc(s.serve),
+		TLSConfig:         config,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       requestTimeout,
+		WriteTimeout:      requestTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(options.Logger.Handler(), slog.LevelDebug),
+	}
+	return s, nil
 }
+
+// serve answers a request, and while draining ends its connection after the answer:
+// one that the API server keeps would lead it here until it is cut under a request.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if s.draining.Load() {
+		w.Header().Set("Connection", "close")
+	}
+	s.options.Handler.ServeHTTP(w, r)
+}
+
+// Drain announces the end: requests are still answered, but the server is not Ready
+// any more, and callers are sent away for their next request.
+func (s *Server) Drain() { s.draining.Store(true) }
 
 // Start serves until ctx ends, then lets running requests finish. It implements
 // manager.Runnable.
@@ -93,11 +103,6 @@ func (s *Server) Start(ctx context.Context) error {
 	case err := <-served:
 		return fmt.Errorf("serving webhooks: %w", err)
 	case <-ctx.Done():
-	}
-	select {
-	case err := <-served:
-		return fmt.Errorf("serving webhooks: %w", err)
-	case <-time.After(s.options.Drain):
 	}
 	ending, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
@@ -122,8 +127,12 @@ func (s *Server) Address() string {
 	return ""
 }
 
-// Ready is an error as long as the server cannot answer: a healthz.Checker.
+// Ready is an error as long as the server cannot answer, and once it drains: a
+// healthz.Checker.
 func (s *Server) Ready(r *http.Request) error {
+	if s.draining.Load() {
+		return errors.New("the webhook server is draining")
+	}
 	if s.Address() == "" {
 		return errors.New("the webhook server is not listening yet")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -102,6 +103,39 @@ func TestServer(t *testing.T) {
 	close(release)
 	require.NoError(t, <-slow, "what runs may finish")
 	require.NoError(t, <-ended)
+}
+
+func TestADrainingServerSendsItsCallersAway(t *testing.T) {
+	directory, ca := t.TempDir(), newAuthority(t, "serving")
+	ca.issue(t, directory, 1, time.Now().Add(time.Hour), x509.ExtKeyUsageServerAuth)
+	certificate := NewCertificate(Directory(directory), nil, newTestMetrics(t), slog.New(slog.DiscardHandler))
+	require.NoError(t, certificate.Reload(t.Context()))
+	server, end := startServer(t, ServerOptions{
+		Certificate: certificate,
+		Handler:     http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("answered")) }),
+	})
+	roots := x509.NewCertPool()
+	roots.AddCert(ca.certificate)
+	// The API server calls webhooks with HTTP/1.1, and keeps the connections.
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
+	t.Cleanup(transport.CloseIdleConnections)
+	call := func() *http.Response {
+		response, err := (&http.Client{Transport: transport, Timeout: 10 * time.Second}).Get("https://" + server.Address())
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, response.Body)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		return response
+	}
+	require.False(t, call().Close)
+	require.NoError(t, server.Ready(nil))
+
+	server.Drain()
+	require.ErrorContains(t, server.Ready(nil), "draining")
+	response := call()
+	require.Equal(t, http.StatusOK, response.StatusCode, "it still answers")
+	require.True(t, response.Close, "the connection is not used again")
+	require.NoError(t, end())
 }
 
 func TestServerErrors(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
@@ -28,6 +29,7 @@ type options struct {
 	leaderElect        bool
 	metricsAddress     string
 	healthAddress      string
+	drain              time.Duration
 }
 
 // parseOptions reads the command line, and what it leaves open from the file.
@@ -51,6 +53,7 @@ func parseOptions(args []string) (*options, error) {
 	flags.StringVar(&o.decisionLog, "decision-log", "denied", "which decisions are logged: denied, all or none")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of Prometheus metrics; 0 turns them off")
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
+	flags.DurationVar(&o.drain, "drain", 5*time.Second, "how long to go on answering, unready, after the end was asked for: the API server learns of it later")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -64,6 +67,9 @@ func parseOptions(args []string) (*options, error) {
 	}
 	if o.webhookPort < 0 || o.webhookPort > 65535 {
 		return nil, fmt.Errorf("--webhook-port=%d is not a port", o.webhookPort)
+	}
+	if o.drain < 0 {
+		return nil, fmt.Errorf("--drain=%s is in the past", o.drain)
 	}
 	if o.maxReviewBytes < 1 {
 		return nil, fmt.Errorf("--max-review-bytes=%d leaves nothing to judge", o.maxReviewBytes)

@@ -29,6 +29,7 @@ func TestOptions(t *testing.T) {
 		"argument":     {[]string{"start"}, `unexpected argument "start"`},
 		"port":         {[]string{"--webhook-port=70000"}, "is not a port"},
 		"review size":  {[]string{"--max-review-bytes=0"}, "leaves nothing to judge"},
+		"drain":        {[]string{"--drain=-1s"}, "is in the past"},
 		"no file":      {[]string{"--config=missing.yaml"}, "reading --config"},
 	} {
 		_, err := parseOptions(c.args)

@@ -76,7 +76,29 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	); err != nil {
 		return err
 	}
-	return mgr.Start(ctx)
+	ending, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	go func() {
+		drain(ctx, ending, server, o.drain)
+		end()
+	}()
+	return mgr.Start(ending)
+}
+
+// drain returns a while after ctx ends, or when ending does. In between everything
+// goes on, so that a replica which others still call, or which leads, is never
+// behind; only /readyz sends callers away.
+func drain(ctx, ending context.Context, server *webhooks.Server, pause time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-ending.Done():
+		return
+	}
+	server.Drain()
+	select {
+	case <-time.After(pause):
+	case <-ending.Done():
+	}
 }
 
 func restConfig(kubeconfig string) (*rest.Config, error) {

@@ -64,7 +64,8 @@ func runTests(m *testing.M) (code int) {
 
 func startManager(ctx context.Context) (*installation.Manager, error) {
 	return installation.StartManager(ctx, cluster, installation.ManagerOptions{
-		Program: filepath.Join(programs, "manager"), Name: "manager-0", Args: []string{"--decision-log=all"},
+		// Nothing else would answer while this one drains.
+		Program: filepath.Join(programs, "manager"), Name: "manager-0", Args: []string{"--decision-log=all", "--drain=0s"},
 	})
 }
 
