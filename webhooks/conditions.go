@@ -37,6 +37,11 @@ func policyConditions() []admissionregistrationv1.MatchCondition {
 			Expression: `!(request.resource.group == "" && request.resource.resource == "nodes")`,
 		},
 		{
+			// A policy that denies everything would deny its own correction and removal.
+			Name:       "not-policy-sources",
+			Expression: `request.resource.group != "policy.lintel.dev"`,
+		},
+		{
 			Name: "not-kubernetes-signers",
 			Expression: `!(request.resource.group == "certificates.k8s.io" && ` +
 				`request.resource.resource == "certificatesigningrequests" && (` +

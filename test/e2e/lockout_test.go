@@ -1,0 +1,167 @@
+package e2e
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/test/installation"
+)
+
+const notAnswered = `failed calling webhook "fail.policies.lintel.dev"`
+
+// matchless is the widest policy there can be: it is asked about every object, and
+// has nothing in one namespace.
+func matchless(namespace string) string {
+	return fmt.Sprintf("package matchless\n\nimport rego.v1\n\ndeny contains \"nothing is written here\" if input.request.namespace == %q", namespace)
+}
+
+// TestAColdStartNeedsNoManager stops the whole cluster while the widest policy is
+// live and nobody answers for it. The cluster comes back by itself, and is not open
+// in the meantime.
+func TestAColdStartNeedsNoManager(t *testing.T) {
+	namespace := newNamespace(t)
+	applySource(t, "matchless", matchless(namespace), nil)
+	manager.Stop()
+	started := false
+	t.Cleanup(func() {
+		if !started {
+			restartManager(t)()
+		}
+	})
+	endpoint := kubernetesEndpoint(t)
+	require.NotEmpty(t, endpoint)
+	require.NoError(t, cluster.Control(t.Context(), "stop"))
+	require.NoError(t, cluster.Control(t.Context(), "start"))
+
+	eventually(t, func() bool { return kubernetesEndpoint(t) == endpoint }, "the API server to announce itself")
+	mustKubectl(t, "", "delete", "endpointslice", "kubernetes", "-n", "default")
+	eventually(t, func() bool { return kubernetesEndpoint(t) == endpoint }, "the API server to announce itself again")
+
+	mustKubectl(t, pod("kube-system", "cold-start", `{"containers":[{"name":"c","image":"x"}]}`), "create", "-f", "-")
+	t.Cleanup(func() {
+		_, _ = cluster.Kubectl(context.Background(), "", "delete", "pod", "cold-start", "-n", "kube-system", "--wait=false")
+	})
+	eventually(t, func() bool {
+		phase, _ := kubectl(t, "", "get", "pod", "cold-start", "-n", "kube-system", "-o", "jsonpath={.status.phase}")
+		return phase == "Running"
+	}, "a system Pod to run")
+
+	output, ok := apply(t, configMap(namespace, "c"))
+	require.False(t, ok, "nobody answers, and the policy is on Fail")
+	require.Contains(t, output, notAnswered)
+
+	restartManager(t)()
+	started = true
+	eventually(t, func() bool {
+		output, ok := apply(t, configMap(namespace, "c"))
+		return !ok && strings.Contains(output, "denied the request: nothing is written here")
+	}, "the manager to serve again")
+	output, ok = apply(t, configMap("default", "after-cold-start"))
+	require.True(t, ok, output)
+	mustKubectl(t, "", "delete", "configmap", "after-cold-start", "-n", "default")
+}
+
+// kubernetesEndpoint is where Pods find the API server.
+func kubernetesEndpoint(t *testing.T) string {
+	t.Helper()
+	text, ok := kubectl(t, "", "get", "endpointslice", "kubernetes", "-n", "default", "-o", "json")
+	var slice struct {
+		Endpoints []struct{ Addresses []string }
+		Ports     []struct{ Port int }
+	}
+	if !ok || json.Unmarshal([]byte(text), &slice) != nil {
+		return ""
+	}
+	if len(slice.Endpoints) != 1 || len(slice.Endpoints[0].Addresses) != 1 || len(slice.Ports) != 1 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", slice.Endpoints[0].Addresses[0], slice.Ports[0].Port)
+}
+
+// TestNobodyIsLockedOutWithoutAManager kills the manager under the widest policy on
+// Fail: what the cluster and the platform live on can be written still, and the way
+// out is open.
+func TestNobodyIsLockedOutWithoutAManager(t *testing.T) {
+	namespace := newNamespace(t)
+	applySource(t, "matchless", strings.Replace(matchless(namespace), "package", "# METADATA\n# custom:\n#   match: {operations: [CREATE, UPDATE, DELETE, CONNECT], subresources: [\"*\"]}\npackage", 1), nil)
+	manager.Kill()
+	t.Cleanup(restartManager(t))
+
+	output, ok := apply(t, configMap(namespace, "c"))
+	require.False(t, ok)
+	require.Contains(t, output, notAnswered, "the policy is live")
+
+	t.Run("the namespaces of cluster and platform", func(t *testing.T) {
+		for _, system := range []string{"kube-system", "kube-node-lease", "cert-manager", installation.Namespace} {
+			mustKubectl(t, configMap(system, "not-locked-out"), "create", "-f", "-")
+			mustKubectl(t, "", "label", "configmap", "not-locked-out", "-n", system, "a=b")
+			mustKubectl(t, "", "delete", "configmap", "not-locked-out", "-n", system)
+		}
+	})
+	t.Run("what the cluster keeps everywhere", func(t *testing.T) {
+		for what, object := range map[string]string{
+			"lease":         `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"free","namespace":"` + namespace + `"}}`,
+			"event":         `{"apiVersion":"v1","kind":"Event","metadata":{"name":"free","namespace":"` + namespace + `"},"involvedObject":{"kind":"ConfigMap","name":"c","namespace":"` + namespace + `"}}`,
+			"node":          `{"apiVersion":"v1","kind":"Node","metadata":{"name":"free"}}`,
+			"token":         `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview","spec":{"token":"x"}}`,
+			"access":        `{"apiVersion":"authorization.k8s.io/v1","kind":"SelfSubjectAccessReview","spec":{"nonResourceAttributes":{"path":"/","verb":"get"}}}`,
+			"kubelet's CSR": signingRequest(t, "kubernetes.io/kube-apiserver-client-kubelet"),
+		} {
+			output, ok := kubectl(t, object, "create", "-f", "-")
+			require.True(t, ok, "%s: %s", what, output)
+		}
+		mustKubectl(t, "", "delete", "node", "free")
+		mustKubectl(t, "", "delete", "csr", "free")
+		output, ok := kubectl(t, signingRequest(t, "example.com/other"), "create", "-f", "-")
+		require.False(t, ok)
+		require.Contains(t, output, notAnswered, "only the cluster's own signers are free")
+	})
+	t.Run("the documented way out", func(t *testing.T) {
+		mustKubectl(t, "", "delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "lintel")
+		mustKubectl(t, configMap(namespace, "c"), "create", "-f", "-")
+		mustKubectl(t, "", "delete", "policysource", "matchless")
+	})
+}
+
+// TestAPolicyThatDeniesEverythingCanBeRemoved: whoever writes one corrects or deletes
+// its source; no policy is asked about that, and none hides its own status.
+func TestAPolicyThatDeniesEverythingCanBeRemoved(t *testing.T) {
+	namespace := newNamespace(t)
+	everything := "# METADATA\n# custom:\n#   match: {operations: [CREATE, UPDATE, DELETE, CONNECT], subresources: [\"*\"]}\npackage everything\n\ndeny contains \"nothing at all\""
+	applySource(t, "everything", everything, nil)
+	for _, args := range [][]string{{"create", "configmap", "c", "-n", namespace}, {"delete", "namespace", namespace}} {
+		output, ok := kubectl(t, "", args...)
+		require.False(t, ok)
+		require.Contains(t, output, "denied the request: nothing at all")
+	}
+	require.NoError(t, cluster.ApplySource(t.Context(), "everything", map[string]string{"policy.rego": strings.Replace(everything, "at all", "still", 1)}, nil),
+		"it can be changed, and its status follows")
+	mustKubectl(t, "", "delete", "policysource", "everything")
+	eventually(t, func() bool { _, ok := apply(t, configMap(namespace, "c")); return ok }, "writes to be possible again")
+}
+
+// signingRequest is a CertificateSigningRequest named free.
+func signingRequest(t *testing.T, signer string) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
+		Subject: pkix.Name{CommonName: "system:node:free", Organization: []string{"system:nodes"}},
+	}, key)
+	require.NoError(t, err)
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
+	return fmt.Sprintf(`{"apiVersion":"certificates.k8s.io/v1","kind":"CertificateSigningRequest","metadata":{"name":"free"},"spec":{"signerName":%q,"request":%q,"usages":["client auth"]}}`,
+		signer, base64.StdEncoding.EncodeToString(text))
+}
