@@ -39,6 +39,8 @@ func restartManager(t *testing.T) func() {
 // replicas are managers behind one relay.
 type replicas struct {
 	relay *relay
+	// drain is their --drain.
+	drain time.Duration
 	all   []*installation.Manager
 }
 
@@ -47,7 +49,7 @@ func (r *replicas) start(t *testing.T, name string) *installation.Manager {
 	t.Helper()
 	m, err := installation.StartManager(t.Context(), cluster, installation.ManagerOptions{
 		Program: filepath.Join(programs, "manager"), Name: name, WebhookURL: r.relay.url(),
-		Args: []string{"--drain=3s"},
+		Args: []string{fmt.Sprintf("--drain=%s", r.drain)},
 	})
 	require.NoError(t, err)
 	t.Cleanup(m.Stop)
@@ -145,7 +147,7 @@ func swapPolicies(ctx context.Context, config *rest.Config, namespace string, du
 func TestReplicasLoseNoRequest(t *testing.T) {
 	namespace := newNamespace(t)
 	withoutManager(t)
-	r := &replicas{relay: startRelay(t)}
+	r := &replicas{relay: startRelay(t), drain: 3 * time.Second}
 	r.start(t, "replica-a")
 	r.start(t, "replica-b")
 	applySource(t, "steady", steadyPolicy(namespace, 0), nil)
@@ -183,6 +185,7 @@ func TestReplicasLoseNoRequest(t *testing.T) {
 	for _, next := range []string{"replica-f", "replica-g", "replica-h"} {
 		killed := l.during(t, "a replica is killed", func() {
 			r.all[0].Kill()
+			eventually(t, func() bool { return r.relay.callable() == 1 }, "the relay to notice")
 			r.forget(0)
 			r.start(t, next)
 		})
