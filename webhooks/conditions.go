@@ -21,6 +21,11 @@ func policyConditions() []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{
 		conditionNotAPIServer,
 		{
+			// Else a policy that denies everything could not be taken away.
+			Name:       "not-the-removal-of-policy",
+			Expression: `!(request.resource.group == "policy.lintel.dev" && request.operation == "DELETE")`,
+		},
+		{
 			Name:       "not-access-reviews",
 			Expression: `!(request.resource.group in ["authentication.k8s.io", "authorization.k8s.io"])`,
 		},

@@ -54,6 +54,8 @@ type loggedFinding struct {
 	Source   string `json:"source,omitempty"`
 	Revision string `json:"revision,omitempty"`
 	Code     int    `json:"code,omitempty"`
+	Field    string `json:"field,omitempty"`
+	Limit    string `json:"limit,omitempty"`
 	Error    bool   `json:"error,omitempty"`
 	Msg      string `json:"msg"`
 }
@@ -116,7 +118,8 @@ func loggedFindings(findings []engine.Finding) []loggedFinding {
 	for _, f := range findings[:min(len(findings), maxLoggedFindings)] {
 		logged := loggedFinding{
 			Policy: f.Policy, Rule: f.Rule, Source: f.Source, Revision: f.Revision,
-			Code: f.Code, Error: f.Error, Msg: truncate(f.Words, maxLoggedWords),
+			Code: f.Code, Field: truncate(f.Field, maxLoggedWords),
+			Limit: f.Limit, Error: f.Error, Msg: truncate(f.Words, maxLoggedWords),
 		}
 		if f.Location != (engine.Location{}) {
 			logged.Location = f.Location.String()

@@ -29,6 +29,7 @@ import (
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/policy"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/webhooks"
 )
 
@@ -49,9 +50,13 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	products := []webhooks.Product{webhooks.PolicySourceProduct(judgePolicySources(live))}
+	checks, err := gateChecks()
+	if err != nil {
+		return err
+	}
+	products := []webhooks.Product{webhooks.PolicySourceProduct(judgePolicySources(live, checks))}
 	registrar := webhooks.NewRegistrar(mgr.GetClient(), live, products, registration(o))
-	loader, err := addControllers(mgr, o, live, registrar)
+	loader, err := addControllers(mgr, o, live, registrar, checks)
 	if err != nil {
 		return err
 	}
@@ -139,12 +144,12 @@ func registration(o *options) webhooks.RegistrationSettings {
 }
 
 // addControllers registers what gates, loads and registers policies.
-func addControllers(mgr manager.Manager, o *options, live *engine.Live, registrar *webhooks.Registrar) (*policy.Loader, error) {
+func addControllers(mgr manager.Manager, o *options, live *engine.Live, registrar *webhooks.Registrar, checks policy.Checks) (*policy.Loader, error) {
 	settings := policy.Options{
-		Live:        live,
-		Namespace:   o.namespace,
-		Registrable: registrable,
-		Registered:  func(snapshot *engine.Snapshot) bool { return registrar.Registered(snapshot.Digest()) },
+		Live:       live,
+		Namespace:  o.namespace,
+		Checks:     checks,
+		Registered: func(snapshot *engine.Snapshot) bool { return registrar.Registered(snapshot.Digest()) },
 	}
 	loader := policy.NewLoader(mgr.GetClient(), settings)
 	reconciler := policy.NewReconciler(mgr.GetClient(), settings)
@@ -155,6 +160,19 @@ func addControllers(mgr manager.Manager, o *options, live *engine.Live, registra
 		reconciler.SetupWithManager(mgr),
 		registrar.SetupWithManager(mgr),
 	)
+}
+
+// compileTimeout is how long a source may compile: the API server waits five seconds
+// for the webhook that refuses it.
+const compileTimeout = 4 * time.Second
+
+func gateChecks() (policy.Checks, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return policy.Checks{}, fmt.Errorf("finding this program, to compile policies in a process of their own: %w", err)
+	}
+	compiler := source.Compiler{Program: program, Timeout: compileTimeout}
+	return policy.Checks{Compile: compiler.Compile, Registrable: registrable}, nil
 }
 
 // registrable is the part of the gate that depends on all policies together.

@@ -30,8 +30,9 @@ type Options struct {
 	Live *engine.Live
 	// Namespace is where artifacts and reports are kept.
 	Namespace string
-	// Registrable judges policies before they go live.
-	Registrable Registrable
+	// Checks judge policies before they go live.
+	Checks  Checks
+	Metrics *Metrics
 	// Registered says whether the API server calls for the policies of a snapshot.
 	Registered func(*engine.Snapshot) bool
 }
@@ -91,26 +92,35 @@ func (r *Reconciler) everySource(ctx context.Context, _ client.Object) []reconci
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	var object v1alpha1.PolicySource
 	if err := r.client.Get(ctx, request.NamespacedName, &object); err != nil {
-		// What a deleted source leaves goes by its owner references.
+		// What a deleted source leaves in the cluster goes by its owner references.
+		r.options.Metrics.forget(request.Name)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if !object.DeletionTimestamp.IsZero() || object.Spec.Suspend {
 		return reconcile.Result{}, nil
 	}
-	gathered := facts{object: &object, verdict: Gate(&object, r.options.Live, r.options.Registrable)}
+	verdict, err := Gate(ctx, &object, r.options.Live, r.options.Checks)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	gathered := facts{object: &object, verdict: verdict}
 	if gathered.verdict.Set != nil {
 		gathered.stored = r.store(ctx, &object)
 	}
-	var err error
-	if gathered.replicas, err = r.replicas(ctx, &object); err != nil {
+	reports, err := r.reports(ctx)
+	if err != nil {
 		return reconcile.Result{}, err
 	}
+	now := time.Now()
+	gathered.replicas = serving(object.Name, reports, object.Status.Replicas, now)
+	gathered.limits = limitsOf(object.Name, reports, now)
 	if snapshot := r.options.Live.Snapshot(); snapshot != nil {
 		gathered.registered = r.options.Registered(snapshot)
 	}
 	if err := r.write(ctx, &object, status(gathered)); err != nil {
 		return reconcile.Result{}, err
 	}
+	r.options.Metrics.observe(&object)
 	if gathered.stored != nil {
 		return reconcile.Result{}, gathered.stored
 	}
@@ -129,7 +139,8 @@ func (r *Reconciler) store(ctx context.Context, object *v1alpha1.PolicySource) e
 	return storeArtifact(ctx, r.client, wanted)
 }
 
-func (r *Reconciler) replicas(ctx context.Context, object *v1alpha1.PolicySource) ([]v1alpha1.ReplicaStatus, error) {
+// reports are what the replicas say in their Leases.
+func (r *Reconciler) reports(ctx context.Context) ([]report, error) {
 	var leases coordinationv1.LeaseList
 	if err := r.client.List(ctx, &leases, client.InNamespace(r.options.Namespace), client.HasLabels{ReplicaLabel}); err != nil {
 		return nil, fmt.Errorf("listing the replicas' Leases: %w", err)
@@ -140,7 +151,7 @@ func (r *Reconciler) replicas(ctx context.Context, object *v1alpha1.PolicySource
 			reports = append(reports, one)
 		}
 	}
-	return serving(object.Name, reports, object.Status.Replicas, time.Now()), nil
+	return reports, nil
 }
 
 // write patches the status, when it differs.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,6 +21,8 @@ type facts struct {
 	stored error
 	// replicas are the live replicas, with the digest that each serves of this source.
 	replicas []v1alpha1.ReplicaStatus
+	// limits are the policies of this source that reached a limit lately, on any replica.
+	limits []string
 	// registered says that the API server calls for the live policies.
 	registered bool
 }
@@ -39,6 +42,11 @@ func status(f facts) v1alpha1.PolicySourceStatus {
 		meta.SetStatusCondition(&next.Conditions, metav1.Condition{
 			Type: kind, Status: value, Reason: reason, Message: message, ObservedGeneration: f.object.Generation,
 		})
+	}
+	if len(f.limits) > 0 {
+		set(v1alpha1.ConditionWithinLimits, false, ReasonLimitReached, shorten("policies reached a limit in the last minutes: "+strings.Join(f.limits, ", ")))
+	} else {
+		set(v1alpha1.ConditionWithinLimits, true, ReasonWithinLimits, "no policy has reached a limit lately")
 	}
 	verdict := f.verdict
 	if verdict.Set == nil {
@@ -102,6 +110,18 @@ func serving(name string, reports []report, previous []v1alpha1.ReplicaStatus, n
 	}
 	slices.SortFunc(out, func(a, b v1alpha1.ReplicaStatus) int { return cmp.Compare(a.Name, b.Name) })
 	return out
+}
+
+// limitsOf are what the live replicas report of one source, each once.
+func limitsOf(name string, reports []report, now time.Time) []string {
+	var out []string
+	for _, r := range reports {
+		if now.Sub(r.renewed) <= reportExpiry {
+			out = append(out, r.limits[name]...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // shorten keeps a message within what a condition may hold.

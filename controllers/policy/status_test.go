@@ -18,7 +18,7 @@ import (
 
 func pass(t *testing.T, object *v1alpha1.PolicySource) Verdict {
 	t.Helper()
-	verdict := Gate(object, engine.NewLive(engine.BuiltinResources()), allRegistrable)
+	verdict := gate(t, object, engine.NewLive(engine.BuiltinResources()), allRegistrable)
 	require.NotNil(t, verdict.Set)
 	return verdict
 }
@@ -99,4 +99,26 @@ func TestServingFoldsLiveReports(t *testing.T) {
 		{Name: "b", Digest: "new", Time: metav1.NewTime(now)},
 		{Name: "fresh", Digest: "", Time: metav1.NewTime(now)},
 	}, serving("team", reports, previous, now))
+}
+
+func TestLimitsAreAConditionAndTheSourceStaysReady(t *testing.T) {
+	now := time.Now()
+	reports := []report{
+		{replica: "a", limits: map[string][]string{"team": {"p: timeout"}, "other": {"q: steps"}}, renewed: now},
+		{replica: "b", limits: map[string][]string{"team": {"p: timeout", "r: quarantine"}}, renewed: now},
+		{replica: "gone", limits: map[string][]string{"team": {"x: steps"}}, renewed: now.Add(-time.Hour)},
+	}
+	limits := limitsOf("team", reports, now)
+	require.Equal(t, []string{"p: timeout", "r: quarantine"}, limits)
+
+	object := makeSource(good)
+	verdict := pass(t, object)
+	next := status(facts{
+		object: object, verdict: verdict, registered: true, limits: limits,
+		replicas: []v1alpha1.ReplicaStatus{{Name: "a", Digest: verdict.Set.Digest()}},
+	})
+	require.True(t, meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionReady))
+	condition := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionWithinLimits)
+	require.Equal(t, metav1.ConditionFalse, condition.Status)
+	require.Contains(t, condition.Message, "p: timeout, r: quarantine")
 }

@@ -35,6 +35,7 @@ type policy struct {
 	validate, mutate *query
 	location         Location
 	quarantine       *quarantine
+	limit            *lastLimit
 }
 
 type ruleLine struct {
@@ -251,7 +252,7 @@ func (s *PolicySet) hasData(path []string) bool {
 // points. Libraries give nil.
 func (s *PolicySet) newPolicy(name string, modules []*ast.Module) (*policy, CompileErrors) {
 	var errs CompileErrors
-	p := &policy{set: s, name: name, lines: map[string][]ruleLine{}, quarantine: &quarantine{}, location: locationOf(modules[0].Package.Location)}
+	p := &policy{set: s, name: name, lines: map[string][]ruleLine{}, quarantine: &quarantine{}, limit: &lastLimit{}, location: locationOf(modules[0].Package.Location)}
 	for _, module := range modules {
 		for _, annotations := range module.Annotations {
 			if annotations.Scope != "package" {

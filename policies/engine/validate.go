@@ -135,6 +135,9 @@ func (p *policy) cannotAsk(e *evaluation, decision *Decision, reason string) {
 // report files a denial, or an error, where the policy's enforcement and the
 // source's failure policy put it.
 func (p *policy) report(decision *Decision, finding Finding) {
+	if finding.Limit != "" {
+		p.limit.reach(finding.Limit)
+	}
 	switch {
 	case p.meta.enforcement == EnforceAudit:
 		decision.Audits = append(decision.Audits, finding)

@@ -43,6 +43,8 @@ func TestConditions(t *testing.T) {
 		{"a deletion of many, before the objects are known", "", "pods", "", admission.Delete, nil, nil, "jane", true},
 		{"connecting", "", "pods", "exec", admission.Connect, nil, nil, "jane", true},
 		{"the API server itself", "", "pods", "", admission.Create, pod, nil, "system:apiserver", false},
+		{"a PolicySource", "policy.lintel.dev", "policysources", "", admission.Update, pod, pod, "jane", true},
+		{"the removal of a PolicySource", "policy.lintel.dev", "policysources", "", admission.Delete, nil, pod, "jane", false},
 		{"a token review", "authentication.k8s.io", "tokenreviews", "", admission.Create, pod, nil, "jane", false},
 		{"an access review", "authorization.k8s.io", "subjectaccessreviews", "", admission.Create, pod, nil, "jane", false},
 		{"a lease", "coordination.k8s.io", "leases", "", admission.Update, pod, pod, "jane", false},
