@@ -145,8 +145,13 @@ func registration(o *options) webhooks.RegistrationSettings {
 
 // addControllers registers what gates, loads and registers policies.
 func addControllers(mgr manager.Manager, o *options, live *engine.Live, registrar *webhooks.Registrar, checks policy.Checks) (*policy.Loader, error) {
+	counted, err := policy.NewMetrics(metrics.Registry, live)
+	if err != nil {
+		return nil, err
+	}
 	settings := policy.Options{
 		Live:       live,
+		Metrics:    counted,
 		Namespace:  o.namespace,
 		Checks:     checks,
 		Registered: func(snapshot *engine.Snapshot) bool { return registrar.Registered(snapshot.Digest()) },

@@ -78,7 +78,7 @@ func printTail(path string) {
 	if err != nil {
 		return
 	}
-	const tail = 8 << 10
+	const tail = 32 << 10
 	fmt.Fprintf(os.Stderr, "--- end of the manager's log\n%s\n", text[max(0, len(text)-tail):])
 }
 
