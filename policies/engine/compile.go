@@ -19,6 +19,7 @@ type PolicySet struct {
 	parameters *ast.Term
 	scope      *ast.Term
 	policies   []*policy
+	required   map[string]GroupVersionKind // by their key in data.cluster
 	rules      int
 }
 
@@ -65,15 +66,6 @@ func (s *PolicySet) Policies() int { return len(s.policies) }
 
 // Rules counts the rules of all packages.
 func (s *PolicySet) Rules() int { return s.rules }
-
-// Requires lists the kinds of cluster objects that the policies read.
-func (s *PolicySet) Requires() []GroupVersionKind {
-	var kinds []GroupVersionKind
-	for _, p := range s.policies {
-		kinds = append(kinds, p.meta.requires...)
-	}
-	return kinds
-}
 
 // Compile compiles a source. The error is CompileErrors: all that is wrong, by
 // file and line.
@@ -186,7 +178,7 @@ func (s *PolicySet) readData(name, text string) error {
 	for _, folder := range slices.Backward(folders[:len(folders)-1]) {
 		term = ast.ObjectTerm(ast.Item(ast.StringTerm(folder), term))
 	}
-	for _, reserved := range []string{"cluster", "lintel"} {
+	for _, reserved := range []string{clusterKey, "lintel"} {
 		if lookup(term.Value.(ast.Object), reserved) != nil {
 			return fmt.Errorf("data.%s is reserved; use another key", reserved)
 		}
@@ -216,6 +208,7 @@ func (s *PolicySet) build(modules []*ast.Module) CompileErrors {
 			s.policies = append(s.policies, p)
 		}
 	}
+	s.readRequires()
 	if len(errs) > 0 {
 		return errs
 	}
