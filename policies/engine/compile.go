@@ -178,7 +178,7 @@ func (s *PolicySet) readData(name, text string) error {
 	for _, folder := range slices.Backward(folders[:len(folders)-1]) {
 		term = ast.ObjectTerm(ast.Item(ast.StringTerm(folder), term))
 	}
-	for _, reserved := range []string{clusterKey, "lintel"} {
+	for _, reserved := range reservedKeys {
 		if lookup(term.Value.(ast.Object), reserved) != nil {
 			return fmt.Errorf("data.%s is reserved; use another key", reserved)
 		}
@@ -209,6 +209,7 @@ func (s *PolicySet) build(modules []*ast.Module) CompileErrors {
 		}
 	}
 	s.readRequires()
+	errs = append(errs, checkPackages(modules)...)
 	if len(errs) > 0 {
 		return errs
 	}
@@ -223,6 +224,7 @@ func (s *PolicySet) build(modules []*ast.Module) CompileErrors {
 		}
 		return errs
 	}
+	errs = append(errs, s.unrequired()...)
 	for _, p := range s.policies {
 		if err := p.prepare(s.compiler); err != nil {
 			errs = append(errs, compileErrors(err)...)
@@ -275,6 +277,9 @@ func (s *PolicySet) newPolicy(name string, modules []*ast.Module) (*policy, Comp
 	if len(p.twins.rules) == 0 {
 		if p.meta.match != nil {
 			return nil, CompileErrors{errorAt(p.meta.matchLocation, "package %s has a match but none of deny, warn, patch, defaults: nothing would ever be asked", name)}
+		}
+		if len(p.meta.requires) > 0 {
+			return nil, CompileErrors{errorAt(modules[0].Package.Location, "package %s requires cluster objects but has none of deny, warn, patch, defaults; put requires into the packages that use it, so that they are asked only when the objects are at hand", name)}
 		}
 		return nil, nil
 	}
