@@ -11,16 +11,17 @@ import (
 
 // The reasons of conditions.
 const (
-	ReasonCompiled         = "Compiled"
-	ReasonCompileFailed    = "CompileFailed"
-	ReasonVersionConflict  = "VersionConflict"
-	ReasonOriginNotServed  = "OriginNotServed"
-	ReasonScopeNotServed   = "ScopeNotServed"
-	ReasonRequiresUnserved = "RequiresNotServed"
-	ReasonEnterprise       = "Enterprise"
-	ReasonServing          = "Serving"
-	ReasonProgressing      = "Progressing"
-	ReasonArtifactFailed   = "ArtifactFailed"
+	ReasonCompiled            = "Compiled"
+	ReasonCompileFailed       = "CompileFailed"
+	ReasonVersionConflict     = "VersionConflict"
+	ReasonOriginNotServed     = "OriginNotServed"
+	ReasonScopeNotServed      = "ScopeNotServed"
+	ReasonRequiresForbidden   = "RequiresForbidden"
+	ReasonRequiresUnknownKind = "RequiresUnknownKind"
+	ReasonEnterprise          = "Enterprise"
+	ReasonServing             = "Serving"
+	ReasonProgressing         = "Progressing"
+	ReasonArtifactFailed      = "ArtifactFailed"
 )
 
 // Verdict is what the gate says of a revision.
@@ -37,7 +38,9 @@ type Verdict struct {
 type Registrable func(policies []engine.PolicyInfo, resources *engine.Resources) error
 
 // Gate judges the revision in a PolicySource, before it goes live beside the other
-// sources. It is a pure function of its arguments; Lintel's webhook asks it, too.
+// sources. It is a pure function of its arguments; Lintel's webhook asks it, too. So
+// it does not ask whether the kinds that policies require may be read: the permission
+// may come after the source.
 func Gate(object *v1alpha1.PolicySource, live *engine.Live, registrable Registrable) Verdict {
 	if object.Spec.Inline == nil {
 		return Verdict{Reason: ReasonOriginNotServed, Message: "only inline origins are served by this version; put the files under spec.inline.files"}
@@ -54,9 +57,6 @@ func Gate(object *v1alpha1.PolicySource, live *engine.Live, registrable Registra
 		verdict := Verdict{Reason: ReasonCompileFailed, Message: err.Error()}
 		errors.As(err, &verdict.Errors)
 		return verdict
-	}
-	if kinds := set.Requires(); len(kinds) > 0 {
-		return Verdict{Reason: ReasonRequiresUnserved, Message: fmt.Sprintf("a policy requires %s: cluster objects are read by `lintel check --cluster` only in this version", kinds[0])}
 	}
 	next := live.With(set)
 	if err := registrable(next.Policies(), next.Resources()); err != nil {

@@ -28,6 +28,8 @@ const fieldManager = "lintel-policy-source"
 // Options are what the controllers of this package need.
 type Options struct {
 	Live *engine.Live
+	// Objects holds what policies require.
+	Objects *ClusterObjects
 	// Namespace is where artifacts and reports are kept.
 	Namespace string
 	// Registrable judges policies before they go live.
@@ -62,7 +64,7 @@ func (r *Reconciler) Refresh() {
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
-	every := handler.EnqueueRequestsFromMapFunc(r.everySource)
+	every := handler.EnqueueRequestsFromMapFunc(everySource(r.client))
 	return builder.ControllerManagedBy(mgr).
 		Named(fieldManager).
 		For(&v1alpha1.PolicySource{}).
@@ -75,16 +77,19 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 		Complete(r)
 }
 
-func (r *Reconciler) everySource(ctx context.Context, _ client.Object) []reconcile.Request {
-	var list v1alpha1.PolicySourceList
-	if err := r.client.List(ctx, &list); err != nil {
-		return nil
+// everySource maps anything to all PolicySources.
+func everySource(c client.Client) handler.MapFunc {
+	return func(ctx context.Context, _ client.Object) []reconcile.Request {
+		var list v1alpha1.PolicySourceList
+		if err := c.List(ctx, &list); err != nil {
+			return nil
+		}
+		var requests []reconcile.Request
+		for _, item := range list.Items {
+			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: item.Name}})
+		}
+		return requests
 	}
-	var requests []reconcile.Request
-	for _, item := range list.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: item.Name}})
-	}
-	return requests
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -98,10 +103,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, nil
 	}
 	gathered := facts{object: &object, verdict: Gate(&object, r.options.Live, r.options.Registrable)}
+	var err error
 	if gathered.verdict.Set != nil {
 		gathered.stored = r.store(ctx, &object)
+		kinds := gathered.verdict.Set.Requires()
+		if gathered.unmet, err = unmetRequires(ctx, r.client, r.options.Live.Resources(), kinds); err != nil {
+			return reconcile.Result{}, err
+		}
 	}
-	var err error
 	if gathered.replicas, err = r.replicas(ctx, &object); err != nil {
 		return reconcile.Result{}, err
 	}
@@ -116,6 +125,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	if err := r.prune(ctx, &object); err != nil {
 		return reconcile.Result{}, err
+	}
+	if gathered.unmet != nil {
+		// Nothing tells that a permission was granted.
+		return reconcile.Result{RequeueAfter: permissionInterval}, nil
 	}
 	// A replica that ended without a word is noticed by its silence.
 	return reconcile.Result{RequeueAfter: reportExpiry}, nil

@@ -18,6 +18,8 @@ type facts struct {
 	verdict Verdict
 	// stored is why the artifact could not be stored: nil where it was.
 	stored error
+	// unmet is why what the policies require cannot be read: nil where it can.
+	unmet *unmet
 	// replicas are the live replicas, with the digest that each serves of this source.
 	replicas []v1alpha1.ReplicaStatus
 	// registered says that the API server calls for the live policies.
@@ -64,6 +66,14 @@ func status(f facts) v1alpha1.PolicySourceStatus {
 	set(v1alpha1.ConditionWithinScope, true, ReasonEnterprise, "the enterprise scope has no parent")
 	if f.stored != nil {
 		set(v1alpha1.ConditionReady, false, ReasonArtifactFailed, shorten(f.stored.Error()))
+		return next
+	}
+	if f.unmet != nil {
+		message := f.unmet.message
+		if next.Digest != "" {
+			message += "; until then, revision " + next.Revision + " stays live with the objects it has"
+		}
+		set(v1alpha1.ConditionReady, false, f.unmet.reason, shorten(message))
 		return next
 	}
 	next.Digest, next.Revision = verdict.Set.Digest(), verdict.Set.Revision()

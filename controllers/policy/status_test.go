@@ -44,6 +44,7 @@ func TestStatus(t *testing.T) {
 		"no replica has reported":  {facts{verdict: verdict, registered: true}, metav1.ConditionFalse, ReasonProgressing, digest},
 		"not registered yet":       {facts{verdict: verdict, replicas: serves(digest)}, metav1.ConditionFalse, ReasonProgressing, digest},
 		"the artifact is not kept": {facts{verdict: verdict, stored: errors.New("forbidden"), registered: true}, metav1.ConditionFalse, ReasonArtifactFailed, ""},
+		"requires may not be read": {facts{verdict: verdict, unmet: &unmet{ReasonRequiresForbidden, "kubectl"}, registered: true}, metav1.ConditionFalse, ReasonRequiresForbidden, ""},
 		"refused":                  {facts{verdict: Verdict{Reason: ReasonCompileFailed, Message: "bad"}}, metav1.ConditionFalse, ReasonCompileFailed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
