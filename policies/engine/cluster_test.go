@@ -307,3 +307,18 @@ func manyIngresses(b *testing.B, n int) *ClusterData {
 	}
 	return EmptyClusterData().With(putObjects(ingressKind, slices.Clone(objects)...))
 }
+
+// BenchmarkClusterDataPolicy asks a policy that compares one object with all others.
+func BenchmarkClusterDataPolicy(b *testing.B) {
+	set, err := Compile(Source{Name: "test", Files: map[string]string{"policy.rego": hostsUnique}})
+	require.NoError(b, err)
+	review := makeReview(b, string(ingressJSON("shop", "new", "h7")))
+	for _, objects := range []int{100, 1000, 5000} {
+		b.Run(fmt.Sprint(objects), func(b *testing.B) {
+			data := manyIngresses(b, objects)
+			for b.Loop() {
+				snapshotOf(set).Validate(context.Background(), review, Options{Cluster: data})
+			}
+		})
+	}
+}
