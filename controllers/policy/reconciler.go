@@ -50,11 +50,12 @@ type Reconciler struct {
 func NewReconciler(c client.Client, options Options) *Reconciler {
 	r := &Reconciler{client: c, options: options, changed: make(chan event.GenericEvent, 1)}
 	options.Live.OnChange(func(*engine.Snapshot) { r.Refresh() })
+	options.Objects.OnChange(r.Refresh)
 	return r
 }
 
-// Refresh has the status of every source computed again: what is served or
-// registered has changed. It never blocks.
+// Refresh has the status of every source computed again: what is served, registered
+// or held has changed. It never blocks.
 func (r *Reconciler) Refresh() {
 	select {
 	case r.changed <- event.GenericEvent{Object: &v1alpha1.PolicySource{}}:
@@ -110,6 +111,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		if gathered.unmet, err = unmetRequires(ctx, r.client, r.options.Live.Resources(), kinds); err != nil {
 			return reconcile.Result{}, err
 		}
+		gathered.missing = r.options.Objects.Missing(kinds)
 	}
 	if gathered.replicas, err = r.replicas(ctx, &object); err != nil {
 		return reconcile.Result{}, err

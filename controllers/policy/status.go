@@ -20,6 +20,9 @@ type facts struct {
 	stored error
 	// unmet is why what the policies require cannot be read: nil where it can.
 	unmet *unmet
+	// missing is which of the objects that it requires the leader has not got itself:
+	// nil where it has all.
+	missing *MissingError
 	// replicas are the live replicas, with the digest that each serves of this source.
 	replicas []v1alpha1.ReplicaStatus
 	// registered says that the API server calls for the live policies.
@@ -86,7 +89,11 @@ func status(f facts) v1alpha1.PolicySourceStatus {
 	}
 	switch {
 	case serving == 0 || serving < len(f.replicas):
-		set(v1alpha1.ConditionReady, false, ReasonProgressing, fmt.Sprintf("%d of %d replicas serve this revision", serving, len(f.replicas)))
+		message := fmt.Sprintf("%d of %d replicas serve this revision", serving, len(f.replicas))
+		if f.missing != nil {
+			message += "; " + f.missing.Error()
+		}
+		set(v1alpha1.ConditionReady, false, ReasonProgressing, shorten(message))
 	case !f.registered:
 		set(v1alpha1.ConditionReady, false, ReasonProgressing, "the webhook configurations are being brought up to date")
 	default:

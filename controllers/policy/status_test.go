@@ -85,6 +85,14 @@ func TestARefusedRevisionKeepsTheLastGoodOne(t *testing.T) {
 	require.Empty(t, status(facts{object: object, verdict: pass(t, object)}).Errors, "errors go with their cause")
 }
 
+func TestStatusSaysWhatIsWaitedFor(t *testing.T) {
+	object := makeSource(good)
+	next := status(facts{object: object, verdict: pass(t, object), missing: &MissingError{Kind: serviceKind, Err: errors.New("the server is down")}})
+	ready := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
+	require.Equal(t, ReasonProgressing, ready.Reason)
+	require.Equal(t, "0 of 0 replicas serve this revision; the cluster's objects of kind Service are missing: the server is down", ready.Message)
+}
+
 func TestServingFoldsLiveReports(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	before := metav1.NewTime(now.Add(-time.Hour))
