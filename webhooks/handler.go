@@ -247,19 +247,32 @@ func (h *Handler) mutateBy(policy engine.FailurePolicy) func(context.Context, *e
 // cannot be read is an error: a policy about it would silently say nothing.
 func (h *Handler) prepare(ctx context.Context, review *engine.Review, policy engine.FailurePolicy) (Decider, engine.Options, error) {
 	options := engine.Options{FailurePolicy: policy, Now: h.now()}
-	decider := h.current()
+	decider, cluster := h.consistent()
 	if decider == nil {
 		return nil, options, errNotLoaded
 	}
-	if h.cluster != nil {
-		options.Cluster = h.cluster()
-	}
+	options.Cluster = cluster
 	if review.Namespace == "" || isNamespace(review) {
 		return decider, options, nil
 	}
 	var err error
 	options.Namespace, err = h.namespaces.Namespace(ctx, review.Namespace)
 	return decider, options, err
+}
+
+// consistent pairs the policies with objects that were current while they were: then
+// the kinds that they require are held, which come before and go after them.
+func (h *Handler) consistent() (Decider, *engine.ClusterData) {
+	for {
+		decider := h.current()
+		if decider == nil || h.cluster == nil {
+			return decider, nil
+		}
+		cluster := h.cluster()
+		if h.current() == decider {
+			return decider, cluster
+		}
+	}
 }
 
 // isNamespace: a request about a Namespace carries its name as its namespace, but

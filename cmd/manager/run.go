@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -50,21 +51,25 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	objects, err := clusterObjects(config, live)
+	if err != nil {
+		return err
+	}
 	checks, err := gateChecks()
 	if err != nil {
 		return err
 	}
 	products := []webhooks.Product{webhooks.PolicySourceProduct(judgePolicySources(live, checks))}
 	registrar := webhooks.NewRegistrar(mgr.GetClient(), live, products, registration(o))
-	loader, err := addControllers(mgr, o, live, registrar, checks)
+	loader, err := addControllers(mgr, o, live, objects, registrar, checks)
 	if err != nil {
 		return err
 	}
-	server, err := newServer(mgr, o, live, products, logger)
+	server, err := newServer(mgr, o, live, objects, products, logger)
 	if err != nil {
 		return err
 	}
-	runnables := []manager.Runnable{table, server,
+	runnables := []manager.Runnable{table, objects, server,
 		policy.NewReporter(mgr.GetClient(), live, o.namespace, replicaName(), os.Getenv("POD_UID"))}
 	if o.policyDir != "" {
 		runnables = append(runnables, &policyDirectory{client: mgr.GetClient(), path: o.policyDir})
@@ -137,6 +142,20 @@ func policyTable(config *rest.Config, live *engine.Live) (*policy.ResourceTable,
 	return policy.NewResourceTable(client, live)
 }
 
+// clusterObjects will follow the kinds that sources require, as the table has them.
+func clusterObjects(config *rest.Config, live *engine.Live) (*policy.ClusterObjects, error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("setting up the client for cluster objects: %w", err)
+	}
+	objects := policy.NewClusterObjects(live.Resources, policy.ListWatch(client))
+	live.OnChange(func(*engine.Snapshot) { objects.Refresh() })
+	if err := metrics.Registry.Register(policy.ClusterMetrics(objects.Current)); err != nil {
+		return nil, fmt.Errorf("registering metrics: %w", err)
+	}
+	return objects, nil
+}
+
 func registration(o *options) webhooks.RegistrationSettings {
 	return webhooks.RegistrationSettings{
 		Namespace: o.namespace, URL: o.webhookURL, InjectCA: true, ExcludedNamespaces: o.excludedNamespaces,
@@ -144,7 +163,7 @@ func registration(o *options) webhooks.RegistrationSettings {
 }
 
 // addControllers registers what gates, loads and registers policies.
-func addControllers(mgr manager.Manager, o *options, live *engine.Live, registrar *webhooks.Registrar, checks policy.Checks) (*policy.Loader, error) {
+func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, registrar *webhooks.Registrar, checks policy.Checks) (*policy.Loader, error) {
 	counted, err := policy.NewMetrics(metrics.Registry, live)
 	if err != nil {
 		return nil, err
@@ -152,6 +171,7 @@ func addControllers(mgr manager.Manager, o *options, live *engine.Live, registra
 	settings := policy.Options{
 		Live:       live,
 		Metrics:    counted,
+		Objects:    objects,
 		Namespace:  o.namespace,
 		Checks:     checks,
 		Registered: func(snapshot *engine.Snapshot) bool { return registrar.Registered(snapshot.Digest()) },
@@ -186,7 +206,7 @@ func registrable(policies []engine.PolicyInfo, resources *engine.Resources) erro
 	return err
 }
 
-func newServer(mgr manager.Manager, o *options, live *engine.Live, products []webhooks.Product, logger *slog.Logger) (*webhooks.Server, error) {
+func newServer(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, products []webhooks.Product, logger *slog.Logger) (*webhooks.Server, error) {
 	counted, err := webhooks.NewMetrics(metrics.Registry)
 	if err != nil {
 		return nil, err
@@ -199,6 +219,7 @@ func newServer(mgr manager.Manager, o *options, live *engine.Live, products []we
 	handler, err := webhooks.NewHandler(webhooks.HandlerOptions{
 		Snapshots:      live,
 		Namespaces:     webhooks.NewNamespaces(mgr.GetClient(), mgr.GetAPIReader()),
+		Cluster:        objects.Current,
 		Products:       products,
 		Metrics:        counted,
 		Decisions:      webhooks.DecisionLog{Logger: logger, Mode: mode},

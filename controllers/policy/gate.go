@@ -12,19 +12,20 @@ import (
 
 // The reasons of conditions.
 const (
-	ReasonCompiled         = "Compiled"
-	ReasonCompileFailed    = "CompileFailed"
-	ReasonVersionConflict  = "VersionConflict"
-	ReasonOriginNotServed  = "OriginNotServed"
-	ReasonScopeNotServed   = "ScopeNotServed"
-	ReasonRequiresUnserved = "RequiresNotServed"
-	ReasonNoPolicies       = "NoPolicies"
-	ReasonLimitReached     = "LimitReached"
-	ReasonWithinLimits     = "WithinLimits"
-	ReasonEnterprise       = "Enterprise"
-	ReasonServing          = "Serving"
-	ReasonProgressing      = "Progressing"
-	ReasonArtifactFailed   = "ArtifactFailed"
+	ReasonCompiled            = "Compiled"
+	ReasonCompileFailed       = "CompileFailed"
+	ReasonVersionConflict     = "VersionConflict"
+	ReasonOriginNotServed     = "OriginNotServed"
+	ReasonScopeNotServed      = "ScopeNotServed"
+	ReasonRequiresForbidden   = "RequiresForbidden"
+	ReasonRequiresUnknownKind = "RequiresUnknownKind"
+	ReasonNoPolicies          = "NoPolicies"
+	ReasonLimitReached        = "LimitReached"
+	ReasonWithinLimits        = "WithinLimits"
+	ReasonEnterprise          = "Enterprise"
+	ReasonServing             = "Serving"
+	ReasonProgressing         = "Progressing"
+	ReasonArtifactFailed      = "ArtifactFailed"
 )
 
 // Verdict is what the gate says of a revision.
@@ -49,7 +50,9 @@ type Checks struct {
 }
 
 // Gate judges the revision in a PolicySource, before it goes live beside the other
-// sources; Lintel's webhook asks it, too. An error means that it found no verdict.
+// sources; Lintel's webhook asks it, too. It does not ask whether the kinds that
+// policies require may be read: the permission may come after the source. An error
+// means that it found no verdict.
 func Gate(ctx context.Context, object *v1alpha1.PolicySource, live *engine.Live, checks Checks) (Verdict, error) {
 	if object.Spec.Inline == nil {
 		return Verdict{Reason: ReasonOriginNotServed, Message: "only inline origins are served by this version; put the files under spec.inline.files"}, nil
@@ -71,9 +74,6 @@ func Gate(ctx context.Context, object *v1alpha1.PolicySource, live *engine.Live,
 	}
 	if set.Policies() == 0 {
 		return Verdict{Reason: ReasonNoPolicies, Message: "no package has a rule deny, warn, patch or defaults: nothing would ever be asked"}, nil
-	}
-	if kinds := set.Requires(); len(kinds) > 0 {
-		return Verdict{Reason: ReasonRequiresUnserved, Message: fmt.Sprintf("a policy requires %s: cluster objects are read by `lintel check --cluster` only in this version", kinds[0])}, nil
 	}
 	next := live.With(set)
 	if err := checks.Registrable(next.Policies(), next.Resources()); err != nil {

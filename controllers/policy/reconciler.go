@@ -28,6 +28,8 @@ const fieldManager = "lintel-policy-source"
 // Options are what the controllers of this package need.
 type Options struct {
 	Live *engine.Live
+	// Objects holds what policies require.
+	Objects *ClusterObjects
 	// Namespace is where artifacts and reports are kept.
 	Namespace string
 	// Checks judge policies before they go live.
@@ -49,11 +51,12 @@ type Reconciler struct {
 func NewReconciler(c client.Client, options Options) *Reconciler {
 	r := &Reconciler{client: c, options: options, changed: make(chan event.GenericEvent, 1)}
 	options.Live.OnChange(func(*engine.Snapshot) { r.Refresh() })
+	options.Objects.OnChange(r.Refresh)
 	return r
 }
 
-// Refresh has the status of every source computed again: what is served or
-// registered has changed. It never blocks.
+// Refresh has the status of every source computed again: what is served, registered
+// or held has changed. It never blocks.
 func (r *Reconciler) Refresh() {
 	select {
 	case r.changed <- event.GenericEvent{Object: &v1alpha1.PolicySource{}}:
@@ -63,7 +66,7 @@ func (r *Reconciler) Refresh() {
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
-	every := handler.EnqueueRequestsFromMapFunc(r.everySource)
+	every := handler.EnqueueRequestsFromMapFunc(everySource(r.client))
 	return builder.ControllerManagedBy(mgr).
 		Named(fieldManager).
 		For(&v1alpha1.PolicySource{}).
@@ -76,16 +79,19 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 		Complete(r)
 }
 
-func (r *Reconciler) everySource(ctx context.Context, _ client.Object) []reconcile.Request {
-	var list v1alpha1.PolicySourceList
-	if err := r.client.List(ctx, &list); err != nil {
-		return nil
+// everySource maps anything to all PolicySources.
+func everySource(c client.Client) handler.MapFunc {
+	return func(ctx context.Context, _ client.Object) []reconcile.Request {
+		var list v1alpha1.PolicySourceList
+		if err := c.List(ctx, &list); err != nil {
+			return nil
+		}
+		var requests []reconcile.Request
+		for _, item := range list.Items {
+			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: item.Name}})
+		}
+		return requests
 	}
-	var requests []reconcile.Request
-	for _, item := range list.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: item.Name}})
-	}
-	return requests
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -106,6 +112,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	gathered := facts{object: &object, verdict: verdict}
 	if gathered.verdict.Set != nil {
 		gathered.stored = r.store(ctx, &object)
+		kinds := gathered.verdict.Set.Requires()
+		if gathered.unmet, err = unmetRequires(ctx, r.client, r.options.Live.Resources(), kinds); err != nil {
+			return reconcile.Result{}, err
+		}
+		gathered.missing = r.options.Objects.Missing(kinds)
 	}
 	reports, err := r.reports(ctx)
 	if err != nil {
@@ -126,6 +137,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	if err := r.prune(ctx, &object); err != nil {
 		return reconcile.Result{}, err
+	}
+	if gathered.unmet != nil {
+		// Nothing tells that a permission was granted.
+		return reconcile.Result{RequeueAfter: permissionInterval}, nil
 	}
 	// A replica that ended without a word is noticed by its silence.
 	return reconcile.Result{RequeueAfter: reportExpiry}, nil

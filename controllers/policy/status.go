@@ -19,6 +19,11 @@ type facts struct {
 	verdict Verdict
 	// stored is why the artifact could not be stored: nil where it was.
 	stored error
+	// unmet is why what the policies require cannot be read: nil where it can.
+	unmet *unmet
+	// missing is which of the objects that it requires the leader has not got itself:
+	// nil where it has all.
+	missing *MissingError
 	// replicas are the live replicas, with the digest that each serves of this source.
 	replicas []v1alpha1.ReplicaStatus
 	// limits are the policies of this source that reached a limit lately, on any replica.
@@ -74,6 +79,14 @@ func status(f facts) v1alpha1.PolicySourceStatus {
 		set(v1alpha1.ConditionReady, false, ReasonArtifactFailed, shorten(f.stored.Error()))
 		return next
 	}
+	if f.unmet != nil {
+		message := f.unmet.message
+		if next.Digest != "" {
+			message += "; until then, revision " + next.Revision + " stays live with the objects it has"
+		}
+		set(v1alpha1.ConditionReady, false, f.unmet.reason, shorten(message))
+		return next
+	}
 	next.Digest, next.Revision = verdict.Set.Digest(), verdict.Set.Revision()
 	next.Policies, next.Rules = int32(verdict.Set.Policies()), int32(verdict.Set.Rules())
 	serving := 0
@@ -84,7 +97,11 @@ func status(f facts) v1alpha1.PolicySourceStatus {
 	}
 	switch {
 	case serving == 0 || serving < len(f.replicas):
-		set(v1alpha1.ConditionReady, false, ReasonProgressing, fmt.Sprintf("%d of %d replicas serve this revision", serving, len(f.replicas)))
+		message := fmt.Sprintf("%d of %d replicas serve this revision", serving, len(f.replicas))
+		if f.missing != nil {
+			message += "; " + f.missing.Error()
+		}
+		set(v1alpha1.ConditionReady, false, ReasonProgressing, shorten(message))
 	case !f.registered:
 		set(v1alpha1.ConditionReady, false, ReasonProgressing, "the webhook configurations are being brought up to date")
 	default:

@@ -44,6 +44,7 @@ func TestStatus(t *testing.T) {
 		"no replica has reported":  {facts{verdict: verdict, registered: true}, metav1.ConditionFalse, ReasonProgressing, digest},
 		"not registered yet":       {facts{verdict: verdict, replicas: serves(digest)}, metav1.ConditionFalse, ReasonProgressing, digest},
 		"the artifact is not kept": {facts{verdict: verdict, stored: errors.New("forbidden"), registered: true}, metav1.ConditionFalse, ReasonArtifactFailed, ""},
+		"requires may not be read": {facts{verdict: verdict, unmet: &unmet{ReasonRequiresForbidden, "kubectl"}, registered: true}, metav1.ConditionFalse, ReasonRequiresForbidden, ""},
 		"refused":                  {facts{verdict: Verdict{Reason: ReasonCompileFailed, Message: "bad"}}, metav1.ConditionFalse, ReasonCompileFailed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,6 +83,14 @@ func TestARefusedRevisionKeepsTheLastGoodOne(t *testing.T) {
 
 	object.Status = next
 	require.Empty(t, status(facts{object: object, verdict: pass(t, object)}).Errors, "errors go with their cause")
+}
+
+func TestStatusSaysWhatIsWaitedFor(t *testing.T) {
+	object := makeSource(good)
+	next := status(facts{object: object, verdict: pass(t, object), missing: &MissingError{Kind: serviceKind, Err: errors.New("the server is down")}})
+	ready := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
+	require.Equal(t, ReasonProgressing, ready.Reason)
+	require.Equal(t, "0 of 0 replicas serve this revision; the cluster's objects of kind Service are missing: the server is down", ready.Message)
 }
 
 func TestServingFoldsLiveReports(t *testing.T) {

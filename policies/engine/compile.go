@@ -19,6 +19,7 @@ type PolicySet struct {
 	parameters *ast.Term
 	scope      *ast.Term
 	policies   []*policy
+	required   map[string]GroupVersionKind // by their key in data.cluster
 	rules      int
 }
 
@@ -67,15 +68,6 @@ func (s *PolicySet) Policies() int { return len(s.policies) }
 
 // Rules counts the rules of all packages.
 func (s *PolicySet) Rules() int { return s.rules }
-
-// Requires lists the kinds of cluster objects that the policies read.
-func (s *PolicySet) Requires() []GroupVersionKind {
-	var kinds []GroupVersionKind
-	for _, p := range s.policies {
-		kinds = append(kinds, p.meta.requires...)
-	}
-	return kinds
-}
 
 // Compile compiles a source. The error is CompileErrors: all that is wrong, by
 // file and line.
@@ -189,7 +181,7 @@ func (s *PolicySet) readData(name, text string) error {
 	for _, folder := range slices.Backward(folders[:len(folders)-1]) {
 		term = ast.ObjectTerm(ast.Item(ast.StringTerm(folder), term))
 	}
-	for _, reserved := range []string{"cluster", "lintel"} {
+	for _, reserved := range reservedKeys {
 		if lookup(term.Value.(ast.Object), reserved) != nil {
 			return fmt.Errorf("data.%s is reserved; use another key", reserved)
 		}
@@ -219,6 +211,8 @@ func (s *PolicySet) build(modules []*ast.Module) CompileErrors {
 			s.policies = append(s.policies, p)
 		}
 	}
+	s.readRequires()
+	errs = append(errs, checkPackages(modules)...)
 	if len(errs) > 0 {
 		return errs
 	}
@@ -234,6 +228,7 @@ func (s *PolicySet) build(modules []*ast.Module) CompileErrors {
 		}
 		return errs
 	}
+	errs = append(errs, s.unrequired()...)
 	for _, p := range s.policies {
 		if err := p.prepare(s.compiler); err != nil {
 			errs = append(errs, compileErrors(err)...)
@@ -286,6 +281,9 @@ func (s *PolicySet) newPolicy(name string, modules []*ast.Module) (*policy, Comp
 	if len(p.twins.rules) == 0 {
 		if p.meta.match != nil {
 			return nil, CompileErrors{errorAt(p.meta.matchLocation, "package %s has a match but none of deny, warn, patch, defaults: nothing would ever be asked", name)}
+		}
+		if len(p.meta.requires) > 0 {
+			return nil, CompileErrors{errorAt(modules[0].Package.Location, "package %s requires cluster objects but has none of deny, warn, patch, defaults; put requires into the packages that use it, so that they are asked only when the objects are at hand", name)}
 		}
 		return nil, nil
 	}

@@ -91,6 +91,9 @@ func (m *metadata) set(key string, value any, loc *ast.Location) error {
 			if kind.Kind == "" || kind.Kind == "*" || kind.Group == "*" {
 				return fmt.Errorf("[%d]: name one kind and its group", i)
 			}
+			if kind.Version != "" {
+				return fmt.Errorf("[%d]: leave out version: objects come in the version that the cluster prefers", i)
+			}
 		}
 		m.requires = append(m.requires, kinds...)
 		return nil

@@ -114,11 +114,12 @@ func (p *policy) matches(s *Snapshot, e *evaluation, verb bool) (matches bool, r
 		return false, ""
 	}
 	matches, known := m.matchesNamespaceLabels(e.review, e.namespace)
+	missing, lacks := e.lacks(p)
 	switch {
 	case !known:
 		return false, fmt.Sprintf("its namespaceSelector needs the labels of namespace %q", e.review.Namespace)
-	case matches && len(p.meta.requires) > 0 && e.options.Cluster == nil:
-		return false, fmt.Sprintf("it requires cluster objects (%s)", p.meta.requires[0])
+	case matches && lacks:
+		return false, fmt.Sprintf("it requires cluster objects (%s)", missing)
 	}
 	return matches, ""
 }

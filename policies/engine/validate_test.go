@@ -227,7 +227,7 @@ func TestRequiresReadsClusterObjects(t *testing.T) {
 # custom:
 #   requires: [{group: networking.k8s.io, kind: Ingress}]
 package p
-deny contains ns if { some ns, _ in data.cluster["Ingress.networking.k8s.io"]; not data.cluster.Secret }`)
+deny contains ns if { some ns, _ in data.cluster["Ingress.networking.k8s.io"]; not data.cluster[concat("", ["Sec", "ret"])] }`)
 	snapshot := snapshotOf(set)
 	cluster, err := NewClusterData([]jsonRaw{
 		jsonRaw(`{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":"a","namespace":"shop","managedFields":[]}}`),

@@ -28,7 +28,6 @@ func TestWhatIsNotServedYetIsSaid(t *testing.T) {
 		want string
 	}{
 		"scope":    {map[string]any{"scope": map[string]any{"level": "team", "name": "a", "namespaces": []string{"a"}}}, "package p\ndeny contains \"x\"", "scope level team is not served by this version"},
-		"requires": {nil, "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\npackage p\ndeny contains \"x\"", "a policy requires Service"},
 		"versions": {nil, "# METADATA\n# custom:\n#   match: {kinds: [{group: autoscaling, version: v1, kind: HorizontalPodAutoscaler}, {group: autoscaling, version: v2, kind: HorizontalPodAutoscaler}]}\npackage p\ndeny contains \"x\"", "HorizontalPodAutoscaler.autoscaling in two versions, v1 and v2"},
 	} {
 		t.Run(name, func(t *testing.T) {
