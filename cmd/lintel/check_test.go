@@ -38,7 +38,7 @@ func TestSamples(t *testing.T) {
 		"allowed_registries": {1, []string{
 			"Pod default/allowed-registries-bad: denied\n",
 			`  deny       image "registry.k8s.io.example.com/pause:3.10" of container "web" is not from an allowed registry`,
-			"[samples.allowed_registries deny, allowed_registries/allowed_registries.rego:20, policies@",
+			"[samples.allowed_registries deny, allowed_registries/allowed_registries.rego:21, policies@",
 			"field spec.containers[0].image\n",
 			"\n1 object: 1 denied\n",
 		}},
@@ -54,7 +54,7 @@ func TestSamples(t *testing.T) {
 			"\n1 object: 1 admitted, 1 with warnings\n",
 		}},
 		"privileged": {1, []string{
-			`  deny       container "web" of Pod "privileged-bad" is privileged: remove securityContext.privileged [samples.privileged deny, privileged/privileged.rego:17, policies@`,
+			`  deny       container "web" of Pod "privileged-bad" is privileged: remove securityContext.privileged [samples.privileged deny, privileged/privileged.rego:18, policies@`,
 		}},
 		"required_labels": {1, []string{
 			`  deny       Pod "required-labels-bad" has no label "team": add it to metadata.labels`,
@@ -89,7 +89,7 @@ func TestSamplesAsJSON(t *testing.T) {
 	require.Len(t, denied.Deny, 1)
 	assert.Equal(t, "samples.allowed_registries", denied.Deny[0].Policy)
 	assert.Equal(t, "deny", denied.Deny[0].Rule)
-	assert.Equal(t, "allowed_registries/allowed_registries.rego:20", denied.Deny[0].Location)
+	assert.Equal(t, "allowed_registries/allowed_registries.rego:21", denied.Deny[0].Location)
 }
 
 // The message of a PolicySource is the webhook's: that of the engine, by the source
