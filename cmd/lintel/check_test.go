@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,6 +58,14 @@ func TestSamples(t *testing.T) {
 		"privileged": {1, []string{
 			`  deny       container "web" of Pod "privileged-bad" is privileged: remove securityContext.privileged [samples.privileged deny, privileged/privileged.rego:18, policies@`,
 		}},
+		"pod_security_baseline": {1, []string{
+			"Pod baseline-samples/pod-security-baseline-bad: denied\n",
+			`  deny       Pod "pod-security-baseline-bad" shares a namespace with its node: remove spec.hostPID`,
+		}},
+		"pod_security_restricted": {1, []string{
+			"Pod restricted-samples/pod-security-restricted-bad: denied\n",
+			`  deny       container "web" of Pod "pod-security-restricted-bad" may gain privileges: set securityContext.allowPrivilegeEscalation to false`,
+		}},
 		"required_labels": {1, []string{
 			`  deny       Pod "required-labels-bad" has no label "team": add it to metadata.labels`,
 			`field metadata.labels["team"]`,
@@ -63,11 +73,11 @@ func TestSamples(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := samples + "manifests/" + name
-			good := lintel(t, "", "check", "-p", samples+"policies", "-f", folder+"/good.yaml")
+			good := lintel(t, "", "check", "-p", samples+"policies", "-f", folder+"/good.yaml", "--cluster", samples+"cluster")
 			assert.Equal(t, 0, good.code, good)
-			assert.Equal(t, fmt.Sprintf("Pod default/%s-good: admitted\n\n1 object: 1 admitted\n", strings.ReplaceAll(name, "_", "-")), good.stdout)
+			assert.Regexp(t, fmt.Sprintf("^[A-Z][a-z]+ [a-z-]+/%s-good: admitted\n\n1 object: 1 admitted\n$", strings.ReplaceAll(name, "_", "-")), good.stdout)
 
-			bad := lintel(t, "", "check", "-p", samples+"policies", "-f", folder+"/bad.yaml")
+			bad := lintel(t, "", "check", "-p", samples+"policies", "-f", folder+"/bad.yaml", "--cluster", samples+"cluster")
 			assert.Equal(t, test.code, bad.code)
 			for _, want := range test.text {
 				assert.Contains(t, bad.stdout, want)
@@ -78,11 +88,11 @@ func TestSamples(t *testing.T) {
 }
 
 func TestSamplesAsJSON(t *testing.T) {
-	got := lintel(t, "", "check", "-p", samples+"policies", "-f", samples+"manifests", "-o", "json")
+	got := lintel(t, "", "check", "-p", samples+"policies", "-f", samples+"manifests", "--cluster", samples+"cluster", "-o", "json")
 	assert.Equal(t, 1, got.code)
 	report := decodeReport(t, got.stdout)
-	assert.Equal(t, summary{Objects: 10, Denied: 3, Warned: 1, Patched: 1}, report.Summary)
-	require.Len(t, report.Results, 10)
+	assert.Equal(t, summary{Objects: 14, Denied: 5, Warned: 1, Patched: 1}, report.Summary)
+	require.Len(t, report.Results, 14)
 	denied := report.Results[0]
 	assert.Equal(t, jsonObject{"v1", "Pod", "default", "allowed-registries-bad"}, denied.Object)
 	assert.False(t, denied.Allowed)
@@ -90,6 +100,28 @@ func TestSamplesAsJSON(t *testing.T) {
 	assert.Equal(t, "samples.allowed_registries", denied.Deny[0].Policy)
 	assert.Equal(t, "deny", denied.Deny[0].Rule)
 	assert.Equal(t, "allowed_registries/allowed_registries.rego:21", denied.Deny[0].Location)
+}
+
+// What a workload's Pods would be refused for is said when the workload is applied.
+func TestSamplesWarnOfWorkloads(t *testing.T) {
+	const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: %s}, spec: {template: {spec: {
+		volumes: [{name: node, hostPath: {path: /}}],
+		containers: [{name: web, image: "evil.io/web", securityContext: {privileged: true}}]}}}}`
+	for namespace, policies := range map[string][]string{
+		"shop":               {"allowed_registries", "latest_tag", "privileged", "required_labels"},
+		"baseline-samples":   {"allowed_registries", "latest_tag", "pod_security_baseline", "privileged", "required_labels"},
+		"restricted-samples": {"allowed_registries", "latest_tag", "pod_security_restricted", "privileged", "required_labels"},
+	} {
+		got := lintel(t, fmt.Sprintf(deployment, namespace), "check", "-p", samples+"policies", "-f", "-", "-o", "json")
+		require.Equal(t, 0, got.code, got)
+		report := decodeReport(t, got.stdout)
+		warned := map[string]bool{}
+		for _, warning := range report.Results[0].Warn {
+			assert.True(t, strings.HasPrefix(warning.Msg, "Pod template: "), warning.Msg)
+			warned[strings.TrimPrefix(warning.Policy, "samples.")] = true
+		}
+		assert.Equal(t, policies, slices.Sorted(maps.Keys(warned)))
+	}
 }
 
 // The message of a PolicySource is the webhook's: that of the engine, by the source
