@@ -58,6 +58,10 @@ func TestSamples(t *testing.T) {
 		"privileged": {1, []string{
 			`  deny       container "web" of Pod "privileged-bad" is privileged: remove securityContext.privileged [samples.privileged deny, privileged/privileged.rego:18, policies@`,
 		}},
+		"host_paths": {1, []string{
+			`  deny       volume "node" of Pod "host-paths-bad" is the host path "/etc/ssl/certs-of-others": use one of /etc/ssl/certs, without .. in it`,
+			"field spec.volumes[0].hostPath.path",
+		}},
 		"pod_security_baseline": {1, []string{
 			"Pod baseline-samples/pod-security-baseline-bad: denied\n",
 			`  deny       Pod "pod-security-baseline-bad" shares a namespace with its node: remove spec.hostPID`,
@@ -91,8 +95,8 @@ func TestSamplesAsJSON(t *testing.T) {
 	got := lintel(t, "", "check", "-p", samples+"policies", "-f", samples+"manifests", "--cluster", samples+"cluster", "-o", "json")
 	assert.Equal(t, 1, got.code)
 	report := decodeReport(t, got.stdout)
-	assert.Equal(t, summary{Objects: 14, Denied: 5, Warned: 1, Patched: 1}, report.Summary)
-	require.Len(t, report.Results, 14)
+	assert.Equal(t, summary{Objects: 16, Denied: 6, Warned: 1, Patched: 1}, report.Summary)
+	require.Len(t, report.Results, 16)
 	denied := report.Results[0]
 	assert.Equal(t, jsonObject{"v1", "Pod", "default", "allowed-registries-bad"}, denied.Object)
 	assert.False(t, denied.Allowed)
@@ -108,9 +112,9 @@ func TestSamplesWarnOfWorkloads(t *testing.T) {
 		volumes: [{name: node, hostPath: {path: /}}],
 		containers: [{name: web, image: "evil.io/web", securityContext: {privileged: true}}]}}}}`
 	for namespace, policies := range map[string][]string{
-		"shop":               {"allowed_registries", "latest_tag", "privileged", "required_labels"},
-		"baseline-samples":   {"allowed_registries", "latest_tag", "pod_security_baseline", "privileged", "required_labels"},
-		"restricted-samples": {"allowed_registries", "latest_tag", "pod_security_restricted", "privileged", "required_labels"},
+		"shop":               {"allowed_registries", "host_paths", "latest_tag", "privileged", "required_labels"},
+		"baseline-samples":   {"allowed_registries", "host_paths", "latest_tag", "pod_security_baseline", "privileged", "required_labels"},
+		"restricted-samples": {"allowed_registries", "host_paths", "latest_tag", "pod_security_restricted", "privileged", "required_labels"},
 	} {
 		got := lintel(t, fmt.Sprintf(deployment, namespace), "check", "-p", samples+"policies", "-f", "-", "-o", "json")
 		require.Equal(t, 0, got.code, got)
