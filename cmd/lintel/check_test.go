@@ -70,6 +70,10 @@ func TestSamples(t *testing.T) {
 			"Pod restricted-samples/pod-security-restricted-bad: denied\n",
 			`  deny       container "web" of Pod "pod-security-restricted-bad" may gain privileges: set securityContext.allowPrivilegeEscalation to false`,
 		}},
+		"service_types": {1, []string{
+			"Service default/service-types-bad: denied\n",
+			`  deny       Service "service-types-bad" is of type NodePort, which is not for namespace "default": set spec.type to ClusterIP, and use an Ingress`,
+		}},
 		"required_labels": {1, []string{
 			`  deny       Pod "required-labels-bad" has no label "team": add it to metadata.labels`,
 			`field metadata.labels["team"]`,
@@ -95,8 +99,8 @@ func TestSamplesAsJSON(t *testing.T) {
 	got := lintel(t, "", "check", "-p", samples+"policies", "-f", samples+"manifests", "--cluster", samples+"cluster", "-o", "json")
 	assert.Equal(t, 1, got.code)
 	report := decodeReport(t, got.stdout)
-	assert.Equal(t, summary{Objects: 16, Denied: 6, Warned: 1, Patched: 1}, report.Summary)
-	require.Len(t, report.Results, 16)
+	assert.Equal(t, summary{Objects: 18, Denied: 7, Warned: 1, Patched: 1}, report.Summary)
+	require.Len(t, report.Results, 18)
 	denied := report.Results[0]
 	assert.Equal(t, jsonObject{"v1", "Pod", "default", "allowed-registries-bad"}, denied.Object)
 	assert.False(t, denied.Allowed)
