@@ -62,6 +62,11 @@ func TestSamples(t *testing.T) {
 			`  deny       volume "node" of Pod "host-paths-bad" is the host path "/etc/ssl/certs-of-others": use one of /etc/ssl/certs, without .. in it`,
 			"field spec.volumes[0].hostPath.path",
 		}},
+		"ingress_hosts": {1, []string{
+			"Ingress default/ingress-hosts-bad: denied\n",
+			`  deny       host "web.example.com" with path "/" is taken by Ingress shops/every-shop (by "*.example.com"): choose another host or path`,
+			"field spec.rules[0].host",
+		}},
 		"pod_security_baseline": {1, []string{
 			"Pod baseline-samples/pod-security-baseline-bad: denied\n",
 			`  deny       Pod "pod-security-baseline-bad" shares a namespace with its node: remove spec.hostPID`,
@@ -99,8 +104,8 @@ func TestSamplesAsJSON(t *testing.T) {
 	got := lintel(t, "", "check", "-p", samples+"policies", "-f", samples+"manifests", "--cluster", samples+"cluster", "-o", "json")
 	assert.Equal(t, 1, got.code)
 	report := decodeReport(t, got.stdout)
-	assert.Equal(t, summary{Objects: 18, Denied: 7, Warned: 1, Patched: 1}, report.Summary)
-	require.Len(t, report.Results, 18)
+	assert.Equal(t, summary{Objects: 20, Denied: 8, Warned: 1, Patched: 1}, report.Summary)
+	require.Len(t, report.Results, 20)
 	denied := report.Results[0]
 	assert.Equal(t, jsonObject{"v1", "Pod", "default", "allowed-registries-bad"}, denied.Object)
 	assert.False(t, denied.Allowed)
