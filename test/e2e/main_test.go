@@ -108,6 +108,13 @@ func newNamespace(t *testing.T) string {
 	t.Helper()
 	name := "e2e-" + strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
 	name = strings.Trim(name[:min(len(name), 50)], "-")
+	makeNamespace(t, name)
+	return name
+}
+
+// makeNamespace makes a namespace that goes with the test.
+func makeNamespace(t *testing.T, name string) {
+	t.Helper()
 	mustKubectl(t, "", "create", "namespace", name)
 	// The ServiceAccount that Pods need comes a moment later.
 	eventually(t, func() bool {
@@ -115,7 +122,6 @@ func newNamespace(t *testing.T) string {
 		return ok
 	}, "the namespace's ServiceAccount")
 	t.Cleanup(func() { _, _ = cluster.Kubectl(context.Background(), "", "delete", "namespace", name, "--wait=false") })
-	return name
 }
 
 // applySource applies a PolicySource with one file and waits until it is served. It

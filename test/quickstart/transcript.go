@@ -12,10 +12,11 @@ import (
 )
 
 const (
-	policies  = "config/samples/policies"
-	rejected  = "config/samples/manifests/privileged/bad.yaml"
-	defaulted = "config/samples/manifests/default_requests/bad.yaml"
-	warned    = "config/samples/manifests/latest_tag/bad.yaml"
+	policies    = "config/samples/policies"
+	permissions = "config/samples/rbac"
+	rejected    = "config/samples/manifests/privileged/bad.yaml"
+	defaulted   = "config/samples/manifests/default_requests/bad.yaml"
+	warned      = "config/samples/manifests/latest_tag/bad.yaml"
 )
 
 // transcript runs commands and prints them with what they print.
@@ -50,6 +51,10 @@ func (t *transcript) stored() (string, error) {
 
 func (t *transcript) withLintel() error {
 	heading("Rules as Rego, from a folder, gated and live")
+	// One of the samples reads Ingresses, which nobody may by default.
+	if _, err := t.kubectl(true, "apply", "-f", permissions); err != nil {
+		return err
+	}
 	command := fmt.Sprintf("lintel source %s --name samples | kubectl apply -f -", policies)
 	source, err := exec.CommandContext(t.ctx, filepath.Join(t.programs, "lintel"),
 		"source", filepath.Join(installation.Root(), policies), "--name", "samples").Output()
