@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/lintel-policy/lintel/policies/engine"
 )
@@ -29,6 +32,10 @@ type Snapshots interface {
 	// Snapshot is nil as long as no policies are loaded.
 	Snapshot() *engine.Snapshot
 }
+
+// judgingPerCPU is how many reviews are judged at once for each CPU. Policies have
+// deadlines by the clock: more at once would only make each of them look slow.
+const judgingPerCPU = 4
 
 // HandlerOptions are what a Handler needs.
 type HandlerOptions struct {
@@ -57,6 +64,7 @@ type Handler struct {
 	decisions  DecisionLog
 	logger     *slog.Logger
 	bodies     *bodyReader
+	judging    *semaphore.Weighted
 	now        func() time.Time
 }
 
@@ -87,6 +95,7 @@ func NewHandler(options HandlerOptions) (*Handler, error) {
 		decisions:  options.Decisions,
 		logger:     options.Logger,
 		bodies:     newBodyReader(limit, inFlight),
+		judging:    semaphore.NewWeighted(int64(judgingPerCPU * runtime.GOMAXPROCS(0))),
 		now:        time.Now,
 		current: func() Decider {
 			if snapshot := options.Snapshots.Snapshot(); snapshot != nil {
@@ -192,6 +201,13 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 	case err != nil:
 		return nil, unreadable(&engine.ReviewError{Code: http.StatusInternalServerError, Message: err.Error()})
 	}
+	if err := h.judging.Acquire(ctx, 1); err != nil {
+		return review, unreadable(&engine.ReviewError{
+			UID: review.UID, Code: http.StatusTooManyRequests,
+			Message: "Lintel is judging as many reviews as it can; retry",
+		})
+	}
+	defer h.judging.Release(1)
 	err = h.recovering(served, func() (err error) {
 		a, err = served.judge(ctx, review)
 		return err

@@ -25,6 +25,10 @@ type options struct {
 	excludedNamespaces []string
 	maxReviewBytes     int64
 	decisionLog        string
+	decisionLogSample  float64
+	decisionLogExclude []string
+	decisionLogObjects bool
+	decisionLogMask    []string
 	leaderElect        bool
 	metricsAddress     string
 	healthAddress      string
@@ -49,6 +53,10 @@ func parseOptions(args []string) (*options, error) {
 	flags.StringSliceVar(&o.excludedNamespaces, "excluded-namespaces", webhooks.DefaultExcludedNamespaces(), "namespaces that user policies are never asked about, beside the manager's own")
 	flags.Int64Var(&o.maxReviewBytes, "max-review-bytes", webhooks.DefaultMaxReviewBytes, "largest review that is judged; a larger one is denied")
 	flags.StringVar(&o.decisionLog, "decision-log", "denied", "which decisions are logged: denied, all or none")
+	flags.Float64Var(&o.decisionLogSample, "decision-log-sample", 1, "share of the decisions that --decision-log=all writes, from 0 to 1; denials, errors and audit findings always are")
+	flags.StringSliceVar(&o.decisionLogExclude, "decision-log-exclude-kinds", nil, "kinds, as Kind or Kind.group, whose admitted objects --decision-log=all leaves out")
+	flags.BoolVar(&o.decisionLogObjects, "decision-log-objects", false, "add the object to each line; the data of Secrets is always masked")
+	flags.StringSliceVar(&o.decisionLogMask, "decision-log-mask", nil, "places in logged objects to mask, such as /spec/containers/*/env/*/value")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of Prometheus metrics; 0 turns them off")
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	if err := flags.Parse(args); err != nil {

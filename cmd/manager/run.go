@@ -212,9 +212,9 @@ func newServer(mgr manager.Manager, o *options, live *engine.Live, objects *poli
 		return nil, err
 	}
 	live.OnChange(func(snapshot *engine.Snapshot) { counted.SnapshotLoaded(snapshot.Digest(), time.Now()) })
-	mode, err := webhooks.ParseLogMode(o.decisionLog)
+	decisions, err := decisionLog(o, logger)
 	if err != nil {
-		return nil, fmt.Errorf("--decision-log: %w", err)
+		return nil, err
 	}
 	handler, err := webhooks.NewHandler(webhooks.HandlerOptions{
 		Snapshots:      live,
@@ -222,7 +222,7 @@ func newServer(mgr manager.Manager, o *options, live *engine.Live, objects *poli
 		Cluster:        objects.Current,
 		Products:       products,
 		Metrics:        counted,
-		Decisions:      webhooks.DecisionLog{Logger: logger, Mode: mode},
+		Decisions:      decisions,
 		Logger:         logger,
 		MaxReviewBytes: o.maxReviewBytes,
 	})
@@ -240,6 +240,20 @@ func newServer(mgr manager.Manager, o *options, live *engine.Live, objects *poli
 		ClientCA:    o.clientCA,
 		Logger:      logger,
 	})
+}
+
+func decisionLog(o *options, logger *slog.Logger) (log webhooks.DecisionLog, err error) {
+	log = webhooks.DecisionLog{Logger: logger, ExcludeKinds: o.decisionLogExclude, Objects: o.decisionLogObjects}
+	if log.Mode, err = webhooks.ParseLogMode(o.decisionLog); err != nil {
+		return log, fmt.Errorf("--decision-log: %w", err)
+	}
+	if log.Sample, err = webhooks.Sampler(o.decisionLogSample); err != nil {
+		return log, fmt.Errorf("--decision-log-sample: %w", err)
+	}
+	if log.Mask, err = webhooks.ParseMask(o.decisionLogMask); err != nil {
+		return log, fmt.Errorf("--decision-log-mask: %w", err)
+	}
+	return log, nil
 }
 
 // certificateSource is the folder into which the Secret is mounted, or the Secret
