@@ -35,6 +35,8 @@ type policy struct {
 	validate, mutate *query
 	location         Location
 	quarantine       *quarantine
+	// needsNamespace says that the policy can read input.namespace.
+	needsNamespace bool
 }
 
 type ruleLine struct {
@@ -237,6 +239,7 @@ func (s *PolicySet) build(modules []*ast.Module) CompileErrors {
 		if err := p.prepare(s.compiler); err != nil {
 			errs = append(errs, compileErrors(err)...)
 		}
+		p.needsNamespace = p.readsNamespace(s.compiler)
 	}
 	return errs
 }

@@ -119,6 +119,8 @@ func (p *policy) matches(s *Snapshot, e *evaluation, verb bool) (matches bool, r
 		return false, fmt.Sprintf("its namespaceSelector needs the labels of namespace %q", e.review.Namespace)
 	case matches && len(p.meta.requires) > 0 && e.options.Cluster == nil:
 		return false, fmt.Sprintf("it requires cluster objects (%s)", p.meta.requires[0])
+	case matches && p.lacksNamespace(e):
+		return false, fmt.Sprintf("it reads input.namespace, and namespace %q is not at hand", e.review.Namespace)
 	}
 	return matches, ""
 }
