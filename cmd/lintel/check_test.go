@@ -130,7 +130,7 @@ func TestSamplesWarnOfWorkloads(t *testing.T) {
 		report := decodeReport(t, got.stdout)
 		warned := map[string]bool{}
 		for _, warning := range report.Results[0].Warn {
-			assert.True(t, strings.HasPrefix(warning.Msg, "Pod template: "), warning.Msg)
+			assert.Regexp(t, "^(its Pods will be denied|Pod template): ", warning.Msg)
 			warned[strings.TrimPrefix(warning.Policy, "samples.")] = true
 		}
 		assert.Equal(t, policies, slices.Sorted(maps.Keys(warned)))
@@ -195,6 +195,8 @@ func TestExitCodes(t *testing.T) {
 		"requires of another kind":  {map[string]string{"p/p.rego": header + match + requires + reads}, ns, nil, 0, nil},
 		"requires, none there":      {map[string]string{"p/p.rego": header + match + requires + reads, "c/x.yaml": ""}, pod, []string{"--cluster", "c"}, 0, nil},
 		"requires, one there":       {map[string]string{"p/p.rego": header + match + requires + reads, "c/x.yaml": config}, pod, []string{"--cluster", "c"}, 1, []string{"deny       found [q deny, p.rego:"}},
+		"reads the namespace":       {map[string]string{"p/p.rego": header + match + body + "deny contains \"no tier\" if input.namespace.metadata.labels.tier == \"gold\"\n"}, pod, nil, 2, []string{`undecided  policy q: it reads input.namespace, and namespace "shop" is not at hand`, "a Namespace can also be among the manifests"}},
+		"reads one in the cluster":  {map[string]string{"p/p.rego": header + match + body + "deny contains \"no tier\" if input.namespace.metadata.labels.tier == \"gold\"\n", "c/ns.yaml": ns}, pod, []string{"--cluster", "c"}, 1, nil},
 		"denial before undecided":   {map[string]string{"p/p.rego": header + selects + denies, "p/r.rego": denyAll}, pod, nil, 1, []string{"Pod shop/a: denied\n", "undecided  policy q", "deny       no ["}},
 		"another is denied":         {map[string]string{"p/p.rego": header + selects + denies, "p/r.rego": denyAll + "\n"}, "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n---\n" + pod, nil, 1, nil},
 	} {

@@ -171,6 +171,7 @@ func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects 
 	settings := policy.Options{
 		Live:       live,
 		Metrics:    counted,
+		Events:     mgr.GetEventRecorder("lintel-manager"),
 		Objects:    objects,
 		Namespace:  o.namespace,
 		Checks:     checks,

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -35,6 +36,8 @@ type Options struct {
 	// Checks judge policies before they go live.
 	Checks  Checks
 	Metrics *Metrics
+	// Events receives what changes about sources.
+	Events events.EventRecorder
 	// Registered says whether the API server calls for the policies of a snapshot.
 	Registered func(*engine.Snapshot) bool
 }
@@ -174,10 +177,14 @@ func (r *Reconciler) write(ctx context.Context, object *v1alpha1.PolicySource, n
 	if equality.Semantic.DeepEqual(object.Status, next) {
 		return nil
 	}
+	was := object.Status.Conditions
 	before := client.MergeFromWithOptions(object.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	object.Status = next
 	if err := r.client.Status().Patch(ctx, object, before, client.FieldOwner(fieldManager)); err != nil {
 		return fmt.Errorf("writing the status of PolicySource %s: %w", object.Name, err)
+	}
+	for _, e := range news(was, next) {
+		r.options.Events.Eventf(object, nil, e.kind, e.reason, "Reconcile", "%s", e.message)
 	}
 	return nil
 }

@@ -37,6 +37,8 @@ type policy struct {
 	location         Location
 	quarantine       *quarantine
 	limit            *lastLimit
+	// needsNamespace says that the policy can read input.namespace.
+	needsNamespace bool
 }
 
 type ruleLine struct {
@@ -233,6 +235,7 @@ func (s *PolicySet) build(modules []*ast.Module) CompileErrors {
 		if err := p.prepare(s.compiler); err != nil {
 			errs = append(errs, compileErrors(err)...)
 		}
+		p.needsNamespace = p.readsNamespace(s.compiler)
 	}
 	return errs
 }
@@ -249,14 +252,18 @@ func (s *PolicySet) newPolicy(name string, modules []*ast.Module) (*policy, Comp
 	var errs CompileErrors
 	p := &policy{set: s, name: name, lines: map[string][]ruleLine{}, quarantine: &quarantine{}, limit: &lastLimit{}, location: locationOf(modules[0].Package.Location)}
 	for _, module := range modules {
+		errs = append(errs, misspelledMetadata(module)...)
 		for _, annotations := range module.Annotations {
+			for _, err := range misplaced(annotations) {
+				errs = append(errs, errorAt(annotations.Location, "METADATA: %v", err))
+			}
 			if annotations.Scope != "package" {
 				if _, ok := annotations.Custom["match"]; ok {
 					errs = append(errs, errorAt(annotations.Location, "match is read from the METADATA of the package only, not of a %s; move it above `package %s`", annotations.Scope, name))
 				}
 				continue
 			}
-			if err := p.meta.merge(annotations); err != nil {
+			for _, err := range p.meta.merge(annotations) {
 				errs = append(errs, errorAt(annotations.Location, "METADATA: %v", err))
 			}
 		}

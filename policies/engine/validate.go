@@ -120,6 +120,8 @@ func (p *policy) matches(s *Snapshot, e *evaluation, verb bool) (matches bool, r
 		return false, fmt.Sprintf("its namespaceSelector needs the labels of namespace %q", e.review.Namespace)
 	case matches && lacks:
 		return false, fmt.Sprintf("it requires cluster objects (%s)", missing)
+	case matches && p.lacksNamespace(e):
+		return false, fmt.Sprintf("it reads input.namespace, and namespace %q is not at hand", e.review.Namespace)
 	}
 	return matches, ""
 }

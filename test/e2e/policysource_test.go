@@ -60,6 +60,10 @@ func TestTheLastGoodRevisionStays(t *testing.T) {
 	require.Equal(t, before.Status.Revision, after.Status.Revision)
 	describe := mustKubectl(t, "", "describe", "policysource", "keeper")
 	require.Contains(t, describe, "stays live")
+	eventually(t, func() bool {
+		events, _ := kubectl(t, "", "get", "events.events.k8s.io", "-n", "default", "-o", "jsonpath={range .items[*]}{.regarding.name} {.type} {.reason}{\"\\n\"}{end}")
+		return strings.Contains(events, "keeper Warning CompileFailed")
+	}, "an Event that says so")
 
 	eventually(t, func() bool {
 		output, ok := apply(t, configMap(namespace, "c"))

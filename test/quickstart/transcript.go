@@ -55,13 +55,13 @@ func (t *transcript) withLintel() error {
 	if _, err := t.kubectl(true, "apply", "-f", permissions); err != nil {
 		return err
 	}
-	command := fmt.Sprintf("lintel source %s --name samples | kubectl apply -f -", policies)
+	command := fmt.Sprintf("lintel source %s --name samples | kubectl apply --server-side -f -", policies)
 	source, err := exec.CommandContext(t.ctx, filepath.Join(t.programs, "lintel"),
 		"source", filepath.Join(installation.Root(), policies), "--name", "samples").Output()
 	if err != nil {
 		return fmt.Errorf("lintel source: %w", err)
 	}
-	if _, err := t.show(command, string(source), true, "apply", "-f", "-"); err != nil {
+	if _, err := t.show(command, string(source), true, "apply", "--server-side", "-f", "-"); err != nil {
 		return err
 	}
 	if err := t.cluster.WaitSource(t.ctx, "samples"); err != nil {
