@@ -93,15 +93,29 @@ func (p *policy) validateOne(ctx context.Context, s *Snapshot, e *evaluation, de
 	if values == nil {
 		return
 	}
-	for i, add := range []func(*Decision, Finding){p.report, p.warn} {
-		for _, value := range elements(values[i]) {
-			findings, err := p.findings(value)
-			for _, finding := range findings {
-				add(decision, finding)
+	p.readSet(values[0], func(finding Finding) { p.report(decision, finding) }, decision)
+	p.readSet(values[1], func(finding Finding) { p.warn(decision, finding) }, decision)
+}
+
+// readSet adds what the members of a twin set say, up to MaxFindings.
+func (p *policy) readSet(set *ast.Term, add func(Finding), decision *Decision) {
+	members := elements(set)
+	for i, member := range members {
+		findings, err := p.findings(member)
+		if i == MaxFindings {
+			more := p.finding(entryDeny, p.location)
+			if len(findings) > 0 {
+				more = findings[0]
 			}
-			if err != nil {
-				p.report(decision, *err)
-			}
+			more.Words, more.Field, more.Details = fmt.Sprintf("and %d more", len(members)-i), "", nil
+			add(more)
+			return
+		}
+		for _, finding := range findings[:min(len(findings), MaxFindings)] {
+			add(finding)
+		}
+		if err != nil {
+			p.report(decision, *err)
 		}
 	}
 }

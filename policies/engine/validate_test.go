@@ -269,3 +269,10 @@ func TestDeletionIsNeverHeldUp(t *testing.T) {
 		})
 	}
 }
+
+func TestAPolicyThatSaysTooMuchIsCut(t *testing.T) {
+	set := compile(t, "package p\nimport rego.v1\ndeny contains msg if { some i in numbers.range(1, 5000); msg := sprintf(\"%d\", [i]) }")
+	decision := snapshotOf(set).Validate(context.Background(), makeReview(t, pod), Options{})
+	require.Len(t, decision.Denials, MaxFindings+1)
+	require.Equal(t, "and 4900 more|deny|3", short(decision.Denials)[MaxFindings])
+}
