@@ -40,6 +40,9 @@ func readPolicies(paths []string, name string) ([]policySource, error) {
 		if len(sources) != 1 || sources[0].folder == "" {
 			return nil, errors.New("--name names the source of one folder or .rego file: a PolicySource has a name of its own, and two sources cannot share one")
 		}
+		if err := checkName(name); err != nil {
+			return nil, err
+		}
 		sources[0].Name = name
 	}
 	origins := map[string]string{}

@@ -177,6 +177,7 @@ func TestNameOfAFolderIsTheSources(t *testing.T) {
 		require.Contains(t, got.stderr, "--name names the source of one folder or .rego file")
 	}
 	require.Contains(t, lintel(t, "", "check", "-p", "rules", "--name", "", "-f", "pod.yaml").stderr, "--name is empty")
+	require.Contains(t, lintel(t, "", "check", "-p", "rules", "--name", "My Team", "-f", "pod.yaml").stderr, `"My Team" cannot be the name of a PolicySource`)
 }
 
 func TestAScopeThatNoClusterServesIsNoted(t *testing.T) {

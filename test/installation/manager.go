@@ -100,7 +100,6 @@ func StartManager(ctx context.Context, c *Cluster, o ManagerOptions) (*Manager, 
 		Health:     "http://" + local(ports[2]),
 		Log:        filepath.Join(c.managerFolder(), o.Name+".log"),
 		name:       o.Name,
-		ended:      make(chan struct{}),
 	}
 	registered := o.WebhookURL
 	if registered == "" {
@@ -120,13 +119,9 @@ func StartManager(ctx context.Context, c *Cluster, o ManagerOptions) (*Manager, 
 	m.process.Stdout, m.process.Stderr = log, log
 	m.process.Env = append(os.Environ(), "POD_NAME="+o.Name)
 	endWithParent(m.process)
-	if err := m.process.Start(); err != nil {
-		return nil, fmt.Errorf("starting manager %s: %w", o.Name, err)
+	if err := m.start(); err != nil {
+		return nil, err
 	}
-	go func() {
-		m.exit = m.process.Wait()
-		close(m.ended)
-	}()
 	if err := m.WaitReady(ctx, time.Minute); err != nil {
 		select {
 		case <-m.ended:
@@ -137,6 +132,19 @@ func StartManager(ctx context.Context, c *Cluster, o ManagerOptions) (*Manager, 
 		return nil, fmt.Errorf("starting manager %s: %w; its log is %s", o.Name, err, m.Log)
 	}
 	return m, nil
+}
+
+// start starts the process, and watches it.
+func (m *Manager) start() error {
+	if err := m.process.Start(); err != nil {
+		return fmt.Errorf("starting manager %s: %w", m.name, err)
+	}
+	m.ended = make(chan struct{})
+	go func() {
+		m.exit = m.process.Wait()
+		close(m.ended)
+	}()
+	return nil
 }
 
 // WaitReady waits until /readyz answers 200.
