@@ -26,9 +26,14 @@ DEPS := git:git gcc:gcc,libc6-dev
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# In a terminal with a process group of its own: Ctrl-C, the way out, is then for
+# the program alone, and make ends without an error. It is built and not go run,
+# which has an exit status of its own for Ctrl-C; || keeps bash from becoming the
+# program, and with that from giving it a group.
 .PHONY: run
 run: deps ## Start a cluster with Lintel in front of it, and show it at work
-	go run ./test/quickstart
+	@go build -o .cluster/quickstart ./test/quickstart
+	@if [ -t 0 ]; then set -m; fi; .cluster/quickstart || exit $$?
 
 .PHONY: build
 build: ## Build the programs into bin/

@@ -147,11 +147,14 @@ func TestAgainstAnAPIServer(t *testing.T) {
 		require.NoError(t, c.Create(ctx, fresh))
 	})
 	t.Run("a running registrar follows the snapshot and drift", func(t *testing.T) {
-		testRunningRegistrar(t, config, c, snapshots, settings, ca.pem)
+		testRunningRegistrar(t, config, c, settings, ca.pem)
 	})
 }
 
-func testRunningRegistrar(t *testing.T, config *rest.Config, c client.Client, snapshots *live, settings RegistrationSettings, bundle []byte) {
+func testRunningRegistrar(t *testing.T, config *rest.Config, c client.Client, settings RegistrationSettings, bundle []byte) {
+	// Not the handler's: the API server may still be asking that one.
+	snapshots := &live{}
+	snapshots.current.Store(compiled(t, engine.Fail, strings.Replace(teamLabel, "ConfigMap}", "Secret}", 1)))
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme.Scheme, Metrics: metricsserver.Options{BindAddress: "0"},
 		Controller: controllerconfig.Controller{SkipNameValidation: new(true)}, // for -count
@@ -159,7 +162,6 @@ func testRunningRegistrar(t *testing.T, config *rest.Config, c client.Client, sn
 	require.NoError(t, err)
 	registrar := NewRegistrar(mgr.GetClient(), snapshots, nil, settings)
 	require.NoError(t, registrar.SetupWithManager(mgr))
-	snapshots.current.Store(compiled(t, engine.Fail, strings.Replace(teamLabel, "ConfigMap}", "Secret}", 1)))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()

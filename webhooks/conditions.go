@@ -21,6 +21,16 @@ func policyConditions() []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{
 		conditionNotAPIServer,
 		{
+			// Else a policy that denies everything could not be taken away.
+			Name:       "not-the-removal-of-policy",
+			Expression: `!(request.resource.group == "policy.lintel.dev" && request.operation == "DELETE")`,
+		},
+		{
+			// Nor would anybody learn that it is live.
+			Name:       "not-the-status-of-policy",
+			Expression: `!(request.resource.group == "policy.lintel.dev" && request.subResource == "status")`,
+		},
+		{
 			Name:       "not-access-reviews",
 			Expression: `!(request.resource.group in ["authentication.k8s.io", "authorization.k8s.io"])`,
 		},
@@ -35,11 +45,6 @@ func policyConditions() []admissionregistrationv1.MatchCondition {
 		{
 			Name:       "not-nodes",
 			Expression: `!(request.resource.group == "" && request.resource.resource == "nodes")`,
-		},
-		{
-			// A policy that denies everything would deny its own correction and removal.
-			Name:       "not-policy-sources",
-			Expression: `request.resource.group != "policy.lintel.dev"`,
 		},
 		{
 			Name: "not-kubernetes-signers",

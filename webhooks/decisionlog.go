@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -40,10 +42,26 @@ func ParseLogMode(text string) (LogMode, error) {
 }
 
 // DecisionLog writes one structured line a request. A line holds what policies
-// said, never the object, and of the user the name alone.
+// said, of the user the name alone, and the object only with Objects.
 type DecisionLog struct {
 	Logger *slog.Logger
 	Mode   LogMode
+	// Sample picks the lines of LogAll that are written, and ExcludeKinds (Kind, or
+	// Kind.group) those that are not. Denials, errors and audit findings always are.
+	Sample       func() bool
+	ExcludeKinds []string
+	// Objects adds the object to each line, without what Mask and the nature of
+	// Secrets hide.
+	Objects bool
+	Mask    Mask
+}
+
+// Sampler picks a share of calls, from 0 to 1, at random.
+func Sampler(share float64) (func() bool, error) {
+	if !(share >= 0 && share <= 1) {
+		return nil, fmt.Errorf("a sample of %v is not between 0 and 1", share)
+	}
+	return func() bool { return share == 1 || rand.Float64() < share }, nil
 }
 
 // loggedFinding is a Finding in the log.
@@ -54,24 +72,30 @@ type loggedFinding struct {
 	Source   string `json:"source,omitempty"`
 	Revision string `json:"revision,omitempty"`
 	Code     int    `json:"code,omitempty"`
+	Field    string `json:"field,omitempty"`
+	Limit    string `json:"limit,omitempty"`
 	Error    bool   `json:"error,omitempty"`
 	Msg      string `json:"msg"`
 }
 
-func (l DecisionLog) wants(a *answer) bool {
-	switch l.Mode {
-	case LogAll:
+func (l DecisionLog) wants(review *engine.Review, a *answer) bool {
+	switch {
+	case l.Mode == LogNone:
+		return false
+	case !a.allowed() || a.failure != nil || len(a.audits) > 0:
 		return true
-	case LogNone:
+	case l.Mode != LogAll:
+		return false
+	case review != nil && slices.Contains(l.ExcludeKinds, review.Kind.String()):
 		return false
 	default:
-		return !a.allowed() || a.failure != nil || len(a.audits) > 0
+		return l.Sample == nil || l.Sample()
 	}
 }
 
 // write logs the decision; review is nil where it could not be read.
 func (l DecisionLog) write(ctx context.Context, entry, uid string, review *engine.Review, a *answer, took time.Duration) {
-	if l.Logger == nil || !l.wants(a) {
+	if l.Logger == nil || !l.wants(review, a) {
 		return
 	}
 	attrs := []slog.Attr{slog.String("uid", truncate(uid, maxLoggedWords)), slog.String("entry", entry)}
@@ -94,6 +118,11 @@ func (l DecisionLog) write(ctx context.Context, entry, uid string, review *engin
 		slog.Float64("durationMs", float64(took.Microseconds())/1000),
 		slog.String("snapshot", a.digest),
 	)
+	if l.Objects && review != nil {
+		if object, err := l.Mask.object(review); err == nil && object != nil {
+			attrs = append(attrs, slog.Any("object", object))
+		}
+	}
 	if a.failure != nil {
 		attrs = append(attrs, slog.String("error", truncate(a.failure.Error(), maxLoggedWords)))
 	}
@@ -116,7 +145,8 @@ func loggedFindings(findings []engine.Finding) []loggedFinding {
 	for _, f := range findings[:min(len(findings), maxLoggedFindings)] {
 		logged := loggedFinding{
 			Policy: f.Policy, Rule: f.Rule, Source: f.Source, Revision: f.Revision,
-			Code: f.Code, Error: f.Error, Msg: truncate(f.Words, maxLoggedWords),
+			Code: f.Code, Field: truncate(f.Field, maxLoggedWords),
+			Limit: f.Limit, Error: f.Error, Msg: truncate(f.Words, maxLoggedWords),
 		}
 		if f.Location != (engine.Location{}) {
 			logged.Location = f.Location.String()

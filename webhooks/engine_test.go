@@ -39,3 +39,22 @@ func TestNoSnapshot(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, h.current())
 }
+
+// TestObjectsBelongToThePolicies swaps the policies between the two reads: the
+// objects of before may lack what the new ones require.
+func TestObjectsBelongToThePolicies(t *testing.T) {
+	old, next := compiled(t, engine.Fail, teamLabel), compiled(t, engine.Ignore, teamLabel)
+	before, after := engine.EmptyClusterData(), engine.EmptyClusterData()
+	policies, objects := Decider(old), before
+	f := newFixture(t, nil, func(o *HandlerOptions) {
+		o.Cluster = func() *engine.ClusterData {
+			read := objects
+			policies, objects = next, after
+			return read
+		}
+	})
+	f.current = func() Decider { return policies }
+	decider, cluster := f.consistent()
+	assert.Equal(t, Decider(next), decider)
+	assert.Same(t, after, cluster)
+}

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/lintel-policy/lintel/policies/engine"
 )
@@ -29,6 +32,10 @@ type Snapshots interface {
 	// Snapshot is nil as long as no policies are loaded.
 	Snapshot() *engine.Snapshot
 }
+
+// judgingPerCPU is how many reviews are judged at once for each CPU. Policies have
+// deadlines by the clock: more at once would only make each of them look slow.
+const judgingPerCPU = 4
 
 // HandlerOptions are what a Handler needs.
 type HandlerOptions struct {
@@ -57,6 +64,7 @@ type Handler struct {
 	decisions  DecisionLog
 	logger     *slog.Logger
 	bodies     *bodyReader
+	judging    *semaphore.Weighted
 	now        func() time.Time
 }
 
@@ -87,6 +95,7 @@ func NewHandler(options HandlerOptions) (*Handler, error) {
 		decisions:  options.Decisions,
 		logger:     options.Logger,
 		bodies:     newBodyReader(limit, inFlight),
+		judging:    semaphore.NewWeighted(int64(judgingPerCPU * runtime.GOMAXPROCS(0))),
 		now:        time.Now,
 		current: func() Decider {
 			if snapshot := options.Snapshots.Snapshot(); snapshot != nil {
@@ -192,6 +201,13 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 	case err != nil:
 		return nil, unreadable(&engine.ReviewError{Code: http.StatusInternalServerError, Message: err.Error()})
 	}
+	if err := h.judging.Acquire(ctx, 1); err != nil {
+		return review, unreadable(&engine.ReviewError{
+			UID: review.UID, Code: http.StatusTooManyRequests,
+			Message: "Lintel is judging as many reviews as it can; retry",
+		})
+	}
+	defer h.judging.Release(1)
 	err = h.recovering(served, func() (err error) {
 		a, err = served.judge(ctx, review)
 		return err
@@ -247,19 +263,32 @@ func (h *Handler) mutateBy(policy engine.FailurePolicy) func(context.Context, *e
 // cannot be read is an error: a policy about it would silently say nothing.
 func (h *Handler) prepare(ctx context.Context, review *engine.Review, policy engine.FailurePolicy) (Decider, engine.Options, error) {
 	options := engine.Options{FailurePolicy: policy, Now: h.now()}
-	decider := h.current()
+	decider, cluster := h.consistent()
 	if decider == nil {
 		return nil, options, errNotLoaded
 	}
-	if h.cluster != nil {
-		options.Cluster = h.cluster()
-	}
+	options.Cluster = cluster
 	if review.Namespace == "" || isNamespace(review) {
 		return decider, options, nil
 	}
 	var err error
 	options.Namespace, err = h.namespaces.Namespace(ctx, review.Namespace)
 	return decider, options, err
+}
+
+// consistent pairs the policies with objects that were current while they were: then
+// the kinds that they require are held, which come before and go after them.
+func (h *Handler) consistent() (Decider, *engine.ClusterData) {
+	for {
+		decider := h.current()
+		if decider == nil || h.cluster == nil {
+			return decider, nil
+		}
+		cluster := h.cluster()
+		if h.current() == decider {
+			return decider, cluster
+		}
+	}
 }
 
 // isNamespace: a request about a Namespace carries its name as its namespace, but

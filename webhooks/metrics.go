@@ -24,6 +24,7 @@ type Metrics struct {
 	duration          *prometheus.HistogramVec
 	panics            *prometheus.CounterVec
 	evaluationErrors  *prometheus.CounterVec
+	limits            *prometheus.CounterVec
 	snapshotInfo      *prometheus.GaugeVec
 	snapshotTimestamp prometheus.Gauge
 	certificateExpiry *prometheus.GaugeVec
@@ -49,6 +50,10 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 			Name: "lintel_policy_evaluation_errors_total",
 			Help: "Policy evaluations that ended in an error, a timeout or a limit.",
 		}, []string{"source", "policy"}),
+		limits: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lintel_policy_limit_total",
+			Help: "Policy evaluations that reached a limit (steps, timeout, function, result, watchdog, quarantine).",
+		}, []string{"source", "policy", "limit"}),
 		snapshotInfo: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lintel_snapshot_info",
 			Help: "1 for the digest of the policies that are served.",
@@ -63,7 +68,7 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 		}, []string{"certificate"}),
 	}
 	for _, collector := range []prometheus.Collector{
-		m.requests, m.duration, m.panics, m.evaluationErrors,
+		m.requests, m.duration, m.panics, m.evaluationErrors, m.limits,
 		m.snapshotInfo, m.snapshotTimestamp, m.certificateExpiry,
 	} {
 		if err := registerer.Register(collector); err != nil {
@@ -100,6 +105,9 @@ func (m *Metrics) observe(entry string, review *engine.Review, a *answer, took t
 		for _, finding := range findings {
 			if finding.Error {
 				m.evaluationErrors.WithLabelValues(finding.Source, finding.Policy).Inc()
+			}
+			if finding.Limit != "" {
+				m.limits.WithLabelValues(finding.Source, finding.Policy, finding.Limit).Inc()
 			}
 		}
 	}

@@ -18,6 +18,7 @@ const defaultNamespace = "default"
 // checkOptions are the flags of check.
 type checkOptions struct {
 	policies  []string
+	name      string
 	manifests []string
 	operation string
 	namespace string
@@ -41,6 +42,9 @@ Exit codes:
 		Example: `  # Would this manifest be admitted?
   lintel check -p policies/ -f deployment.yaml
 
+  # In the very words of the cluster, where the PolicySource is named team
+  lintel check -p policies/ --name team -f deployment.yaml
+
   # The rendered chart, by the policies of a PolicySource
   helm template web ./chart | lintel check -p policysource.yaml -f - --namespace shop
 
@@ -62,6 +66,7 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&options.policies, "policies", "p", nil, "`path` of a folder or .rego file of policies, or of YAML with PolicySources; may be repeated")
+	flags.StringVar(&options.name, "name", "", "`name` of the source in messages, as the PolicySource will have it; the folder's or file's own if empty")
 	flags.StringArrayVarP(&options.manifests, "filename", "f", nil, "`path` of a file or folder of objects in YAML or JSON, or - for standard input; may be repeated")
 	flags.StringVar(&options.operation, "operation", "CREATE", "`operation` on the objects: "+strings.Join(operations, ", "))
 	flags.StringVarP(&options.namespace, "namespace", "n", defaultNamespace, "`namespace` of objects that name none")
@@ -76,6 +81,8 @@ func (o *checkOptions) complete(cmd *cobra.Command) error {
 	switch {
 	case len(o.policies) == 0:
 		return usageError(cmd, "no policies: give a folder, a .rego file or a PolicySource with -p")
+	case cmd.Flags().Changed("name") && o.name == "":
+		return usageError(cmd, "--name is empty: leave it out for the folder's own")
 	case len(o.manifests) == 0:
 		return usageError(cmd, "no manifests: give a file, a folder or - with -f")
 	case o.operation == "CONNECT":
@@ -95,7 +102,16 @@ func (o *checkOptions) complete(cmd *cobra.Command) error {
 // check reads everything, decides, and reports: errDenied or errUndecided are the
 // verdict, any other error says why there is none.
 func check(ctx context.Context, options checkOptions, stdin io.Reader, stdout, stderr io.Writer) error {
-	sets, err := readPolicies(options.policies)
+	sources, err := readPolicies(options.policies, options.name)
+	if err != nil {
+		return err
+	}
+	for _, s := range sources {
+		if why := s.notServed(); why != "" {
+			fmt.Fprintf(stderr, "note: %s\n", why)
+		}
+	}
+	sets, err := compileAll(sources)
 	if err != nil {
 		return err
 	}

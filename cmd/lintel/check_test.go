@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,7 +40,7 @@ func TestSamples(t *testing.T) {
 		"allowed_registries": {1, []string{
 			"Pod default/allowed-registries-bad: denied\n",
 			`  deny       image "registry.k8s.io.example.com/pause:3.10" of container "web" is not from an allowed registry`,
-			"[samples.allowed_registries deny, allowed_registries/allowed_registries.rego:20, policies@",
+			"[samples.allowed_registries deny, allowed_registries/allowed_registries.rego:21, policies@",
 			"field spec.containers[0].image\n",
 			"\n1 object: 1 denied\n",
 		}},
@@ -54,7 +56,28 @@ func TestSamples(t *testing.T) {
 			"\n1 object: 1 admitted, 1 with warnings\n",
 		}},
 		"privileged": {1, []string{
-			`  deny       container "web" of Pod "privileged-bad" is privileged: remove securityContext.privileged [samples.privileged deny, privileged/privileged.rego:17, policies@`,
+			`  deny       container "web" of Pod "privileged-bad" is privileged: remove securityContext.privileged [samples.privileged deny, privileged/privileged.rego:18, policies@`,
+		}},
+		"host_paths": {1, []string{
+			`  deny       volume "node" of Pod "host-paths-bad" is the host path "/etc/ssl/certs-of-others": use one of /etc/ssl/certs, without .. in it`,
+			"field spec.volumes[0].hostPath.path",
+		}},
+		"ingress_hosts": {1, []string{
+			"Ingress default/ingress-hosts-bad: denied\n",
+			`  deny       host "web.example.com" with path "/" is taken by Ingress shops/every-shop (by "*.example.com"): choose another host or path`,
+			"field spec.rules[0].host",
+		}},
+		"pod_security_baseline": {1, []string{
+			"Pod baseline-samples/pod-security-baseline-bad: denied\n",
+			`  deny       Pod "pod-security-baseline-bad" shares a namespace with its node: remove spec.hostPID`,
+		}},
+		"pod_security_restricted": {1, []string{
+			"Pod restricted-samples/pod-security-restricted-bad: denied\n",
+			`  deny       container "web" of Pod "pod-security-restricted-bad" may gain privileges: set securityContext.allowPrivilegeEscalation to false`,
+		}},
+		"service_types": {1, []string{
+			"Service default/service-types-bad: denied\n",
+			`  deny       Service "service-types-bad" is of type NodePort, which is not for namespace "default": set spec.type to ClusterIP, and use an Ingress`,
 		}},
 		"required_labels": {1, []string{
 			`  deny       Pod "required-labels-bad" has no label "team": add it to metadata.labels`,
@@ -63,11 +86,11 @@ func TestSamples(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := samples + "manifests/" + name
-			good := lintel(t, "", "check", "-p", samples+"policies", "-f", folder+"/good.yaml")
+			good := lintel(t, "", "check", "-p", samples+"policies", "-f", folder+"/good.yaml", "--cluster", samples+"cluster")
 			assert.Equal(t, 0, good.code, good)
-			assert.Equal(t, fmt.Sprintf("Pod default/%s-good: admitted\n\n1 object: 1 admitted\n", strings.ReplaceAll(name, "_", "-")), good.stdout)
+			assert.Regexp(t, fmt.Sprintf("^[A-Z][a-z]+ [a-z-]+/%s-good: admitted\n\n1 object: 1 admitted\n$", strings.ReplaceAll(name, "_", "-")), good.stdout)
 
-			bad := lintel(t, "", "check", "-p", samples+"policies", "-f", folder+"/bad.yaml")
+			bad := lintel(t, "", "check", "-p", samples+"policies", "-f", folder+"/bad.yaml", "--cluster", samples+"cluster")
 			assert.Equal(t, test.code, bad.code)
 			for _, want := range test.text {
 				assert.Contains(t, bad.stdout, want)
@@ -78,18 +101,40 @@ func TestSamples(t *testing.T) {
 }
 
 func TestSamplesAsJSON(t *testing.T) {
-	got := lintel(t, "", "check", "-p", samples+"policies", "-f", samples+"manifests", "-o", "json")
+	got := lintel(t, "", "check", "-p", samples+"policies", "-f", samples+"manifests", "--cluster", samples+"cluster", "-o", "json")
 	assert.Equal(t, 1, got.code)
 	report := decodeReport(t, got.stdout)
-	assert.Equal(t, summary{Objects: 10, Denied: 3, Warned: 1, Patched: 1}, report.Summary)
-	require.Len(t, report.Results, 10)
+	assert.Equal(t, summary{Objects: 20, Denied: 8, Warned: 1, Patched: 1}, report.Summary)
+	require.Len(t, report.Results, 20)
 	denied := report.Results[0]
 	assert.Equal(t, jsonObject{"v1", "Pod", "default", "allowed-registries-bad"}, denied.Object)
 	assert.False(t, denied.Allowed)
 	require.Len(t, denied.Deny, 1)
 	assert.Equal(t, "samples.allowed_registries", denied.Deny[0].Policy)
 	assert.Equal(t, "deny", denied.Deny[0].Rule)
-	assert.Equal(t, "allowed_registries/allowed_registries.rego:20", denied.Deny[0].Location)
+	assert.Equal(t, "allowed_registries/allowed_registries.rego:21", denied.Deny[0].Location)
+}
+
+// What a workload's Pods would be refused for is said when the workload is applied.
+func TestSamplesWarnOfWorkloads(t *testing.T) {
+	const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: %s}, spec: {template: {spec: {
+		volumes: [{name: node, hostPath: {path: /}}],
+		containers: [{name: web, image: "evil.io/web", securityContext: {privileged: true}}]}}}}`
+	for namespace, policies := range map[string][]string{
+		"shop":               {"allowed_registries", "host_paths", "latest_tag", "privileged", "required_labels"},
+		"baseline-samples":   {"allowed_registries", "host_paths", "latest_tag", "pod_security_baseline", "privileged", "required_labels"},
+		"restricted-samples": {"allowed_registries", "host_paths", "latest_tag", "pod_security_restricted", "privileged", "required_labels"},
+	} {
+		got := lintel(t, fmt.Sprintf(deployment, namespace), "check", "-p", samples+"policies", "-f", "-", "-o", "json")
+		require.Equal(t, 0, got.code, got)
+		report := decodeReport(t, got.stdout)
+		warned := map[string]bool{}
+		for _, warning := range report.Results[0].Warn {
+			assert.Regexp(t, "^(its Pods will be denied|Pod template): ", warning.Msg)
+			warned[strings.TrimPrefix(warning.Policy, "samples.")] = true
+		}
+		assert.Equal(t, policies, slices.Sorted(maps.Keys(warned)))
+	}
 }
 
 // The message of a PolicySource is the webhook's: that of the engine, by the source
@@ -150,6 +195,8 @@ func TestExitCodes(t *testing.T) {
 		"requires of another kind":  {map[string]string{"p/p.rego": header + match + requires + reads}, ns, nil, 0, nil},
 		"requires, none there":      {map[string]string{"p/p.rego": header + match + requires + reads, "c/x.yaml": ""}, pod, []string{"--cluster", "c"}, 0, nil},
 		"requires, one there":       {map[string]string{"p/p.rego": header + match + requires + reads, "c/x.yaml": config}, pod, []string{"--cluster", "c"}, 1, []string{"deny       found [q deny, p.rego:"}},
+		"reads the namespace":       {map[string]string{"p/p.rego": header + match + body + "deny contains \"no tier\" if input.namespace.metadata.labels.tier == \"gold\"\n"}, pod, nil, 2, []string{`undecided  policy q: it reads input.namespace, and namespace "shop" is not at hand`, "a Namespace can also be among the manifests"}},
+		"reads one in the cluster":  {map[string]string{"p/p.rego": header + match + body + "deny contains \"no tier\" if input.namespace.metadata.labels.tier == \"gold\"\n", "c/ns.yaml": ns}, pod, []string{"--cluster", "c"}, 1, nil},
 		"denial before undecided":   {map[string]string{"p/p.rego": header + selects + denies, "p/r.rego": denyAll}, pod, nil, 1, []string{"Pod shop/a: denied\n", "undecided  policy q", "deny       no ["}},
 		"another is denied":         {map[string]string{"p/p.rego": header + selects + denies, "p/r.rego": denyAll + "\n"}, "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n---\n" + pod, nil, 1, nil},
 	} {

@@ -63,9 +63,13 @@ func (out *outcome) add(decision *engine.Decision) {
 }
 
 func addFindings(to, from []engine.Finding) []engine.Finding {
+	said := map[string]bool{}
+	for _, finding := range to {
+		said[finding.Text()] = true
+	}
 	for _, finding := range from {
-		said := func(other engine.Finding) bool { return other.Text() == finding.Text() }
-		if !slices.ContainsFunc(to, said) {
+		if text := finding.Text(); !said[text] {
+			said[text] = true
 			to = append(to, finding)
 		}
 	}

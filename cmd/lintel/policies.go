@@ -25,8 +25,9 @@ type policySource struct {
 	folder string
 }
 
-// readPolicies compiles the sources at the paths.
-func readPolicies(paths []string) ([]*engine.PolicySet, error) {
+// readPolicies reads the sources at the paths. A name, where there is one, is that
+// of the only source, which is a folder or a file.
+func readPolicies(paths []string, name string) ([]policySource, error) {
 	var sources []policySource
 	for _, path := range paths {
 		found, err := readPolicyPath(path)
@@ -35,14 +36,30 @@ func readPolicies(paths []string) ([]*engine.PolicySet, error) {
 		}
 		sources = append(sources, found...)
 	}
+	if name != "" {
+		if len(sources) != 1 || sources[0].folder == "" {
+			return nil, errors.New("--name names the source of one folder or .rego file: a PolicySource has a name of its own, and two sources cannot share one")
+		}
+		if err := checkName(name); err != nil {
+			return nil, err
+		}
+		sources[0].Name = name
+	}
 	origins := map[string]string{}
-	var sets []*engine.PolicySet
-	var errs []error
 	for _, s := range sources {
 		if other, ok := origins[s.Name]; ok {
 			return nil, fmt.Errorf("%s and %s are both named %q, and a message could not tell them apart: rename one", other, s.origin, s.Name)
 		}
 		origins[s.Name] = s.origin
+	}
+	return sources, nil
+}
+
+// compileAll compiles the sources, and gives all that is wrong with them.
+func compileAll(sources []policySource) ([]*engine.PolicySet, error) {
+	var sets []*engine.PolicySet
+	var errs []error
+	for _, s := range sources {
 		set, err := s.compile()
 		if err != nil {
 			errs = append(errs, err)
@@ -51,6 +68,15 @@ func readPolicies(paths []string) ([]*engine.PolicySet, error) {
 		sets = append(sets, set)
 	}
 	return sets, errors.Join(errs...)
+}
+
+// notServed says why a cluster would refuse a source that can be asked here; empty:
+// it would not.
+func (s policySource) notServed() string {
+	if level := s.Scope.Level; level != "" && level != engine.Enterprise {
+		return fmt.Sprintf("a cluster would refuse %s: scope level %s is not served by this version", s.origin, level)
+	}
+	return ""
 }
 
 // compile compiles the source, which must decide something: a check against

@@ -99,7 +99,7 @@ func TestReadPolicySources(t *testing.T) {
 	assert.EqualValues(t, "Ignore", sources[0].FailurePolicy)
 	assert.JSONEq(t, `{"a":1}`, string(sources[0].Parameters))
 	assert.Equal(t, denyAll, sources[1].Files["p.rego"])
-	sets, err := readPolicies([]string{filepath.Join(dir, "s.yaml")})
+	sets, err := compileAll(sources)
 	require.NoError(t, err)
 	assert.Len(t, sets, 2)
 }
@@ -157,4 +157,37 @@ func TestBadPolicies(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestNameOfAFolderIsTheSources(t *testing.T) {
+	t.Chdir(folder(t, map[string]string{
+		"rules/p.rego": denyAll, "more/p.rego": denyAll, "s.yaml": policySourceText("one", inlineSpec),
+		"pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n",
+	}))
+	written := lintel(t, "", "source", "rules", "--name", "team")
+	require.NoError(t, os.WriteFile("team.yaml", []byte(written.stdout), 0o600))
+	want := lintel(t, "", "check", "-p", "team.yaml", "-f", "pod.yaml")
+	require.Contains(t, want.stdout, "p.rego:5, team@")
+	require.Equal(t, want, lintel(t, "", "check", "-p", "rules", "--name", "team", "-f", "pod.yaml"), "byte for byte")
+	require.Contains(t, lintel(t, "", "check", "-p", "rules/p.rego", "--name", "team", "-f", "pod.yaml").stdout, "team@")
+
+	for _, args := range [][]string{{"-p", "s.yaml"}, {"-p", "rules", "-p", "more"}, {"-p", "rules", "-p", "s.yaml"}} {
+		got := lintel(t, "", append([]string{"check", "--name", "team", "-f", "pod.yaml"}, args...)...)
+		require.Equal(t, exitError, got.code)
+		require.Contains(t, got.stderr, "--name names the source of one folder or .rego file")
+	}
+	require.Contains(t, lintel(t, "", "check", "-p", "rules", "--name", "", "-f", "pod.yaml").stderr, "--name is empty")
+	require.Contains(t, lintel(t, "", "check", "-p", "rules", "--name", "My Team", "-f", "pod.yaml").stderr, `"My Team" cannot be the name of a PolicySource`)
+}
+
+func TestAScopeThatNoClusterServesIsNoted(t *testing.T) {
+	t.Chdir(folder(t, map[string]string{
+		"team.yaml": policySourceText("one", inlineSpec+"\n  scope: {level: team, name: shop, namespaces: [shop]}"),
+		"all.yaml":  policySourceText("one", inlineSpec+"\n  scope: {level: enterprise}"),
+		"pod.yaml":  "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\n",
+	}))
+	got := lintel(t, "", "check", "-p", "team.yaml", "-f", "pod.yaml")
+	require.Equal(t, exitDenied, got.code)
+	require.Equal(t, "note: a cluster would refuse PolicySource \"one\" at team.yaml:1: document 1: scope level team is not served by this version\n", got.stderr)
+	require.Empty(t, lintel(t, "", "check", "-p", "all.yaml", "-f", "pod.yaml").stderr)
 }

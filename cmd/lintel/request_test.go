@@ -19,7 +19,7 @@ package p
 
 import rego.v1
 
-deny contains json.marshal(input)
+deny contains json.marshal({"request": input.request, "name": input.name})
 `})
 	got := lintel(t, manifest, append([]string{"check", "-p", dir, "-f", "-", "-o", "json"}, args...)...)
 	require.Equal(t, 1, got.code, got.stderr)

@@ -1,17 +1,23 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
+	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// What the API server takes: see PolicySource and InlineOrigin in the API. The bytes
+// leave room below etcd's 1.5 MiB for what else is in the object.
+const (
+	maxNameLength  = 63
+	maxInlineFiles = 256
+	maxInlineBytes = 1400 << 10
 )
 
 // sourceOptions are the flags of source.
@@ -26,9 +32,10 @@ func newSourceCommand() *cobra.Command {
 		Use:   "source <folder>",
 		Short: "Write a folder of policies as a PolicySource",
 		Long: `Write a folder of policies as a PolicySource with an inline origin, for kubectl
-apply. The policies must compile.`,
+apply --server-side (without that flag, kubectl copies the object into an
+annotation, which holds 256 KiB). The policies must compile.`,
 		Example: `  # Enforce a folder of policies
-  lintel source policies/ --name team | kubectl apply -f -`,
+  lintel source policies/ --name team | kubectl apply --server-side -f -`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usageError(cmd, "give one folder of policies")
@@ -44,7 +51,7 @@ apply. The policies must compile.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&options.name, "name", "", "name of the PolicySource; the folder's if empty")
+	cmd.Flags().StringVar(&options.name, "name", "", "`name` of the PolicySource; the folder's if empty")
 	cmd.Flags().StringVar(&options.failurePolicy, "failure-policy", string(engine.Fail), "what an error of a policy does to a request: Fail or Ignore")
 	return cmd
 }
@@ -59,28 +66,45 @@ func policySourceYAML(folder string, options sourceOptions) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	name := cmp.Or(options.name, sources[0].Name)
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
 	if _, err := sources[0].compile(); err != nil {
 		return nil, err
 	}
-	object := &v1alpha1.PolicySource{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "PolicySource"},
-		ObjectMeta: metav1.ObjectMeta{Name: options.name},
-		Spec: v1alpha1.PolicySourceSpec{
-			Inline:        &v1alpha1.InlineOrigin{Files: sources[0].Files},
-			FailurePolicy: v1alpha1.FailurePolicy(options.failurePolicy),
-		},
+	if err := checkFiles(sources[0].Files); err != nil {
+		return nil, fmt.Errorf("%s: %w", folder, err)
 	}
-	if object.Name == "" {
-		object.Name = filepath.Base(sources[0].Name)
+	return inlineYAML(name, options.failurePolicy, sources[0].Files), nil
+}
+
+// checkName checks what the API server asks of the name of a PolicySource.
+func checkName(name string) error {
+	reasons := validation.IsDNS1123Subdomain(name)
+	if len(name) > maxNameLength {
+		reasons = []string{fmt.Sprintf("it is longer than %d characters", maxNameLength)}
 	}
-	text, err := json.Marshal(object)
-	if err != nil {
-		return nil, err
+	if len(reasons) > 0 {
+		return fmt.Errorf("%q cannot be the name of a PolicySource: %s; choose another with --name", name, reasons[0])
 	}
-	var fields map[string]any
-	if err := json.Unmarshal(text, &fields); err != nil {
-		return nil, err
+	return nil
+}
+
+// checkFiles checks what the API server asks of the files of an inline origin.
+func checkFiles(files map[string]string) error {
+	if len(files) > maxInlineFiles {
+		return fmt.Errorf("%d files are more than the %d that a PolicySource holds", len(files), maxInlineFiles)
 	}
-	delete(fields, "status")
-	return yaml.Marshal(fields)
+	total := 0
+	for _, name := range sortedNames(files) {
+		if !utf8.ValidString(name) || !utf8.ValidString(files[name]) {
+			return fmt.Errorf("%s is not UTF-8", name)
+		}
+		total += len(files[name])
+	}
+	if total > maxInlineBytes {
+		return fmt.Errorf("%d bytes are more than the %d that a PolicySource holds", total, maxInlineBytes)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,10 +30,15 @@ func TestSourceRefuses(t *testing.T) {
 		"no folder":        {[]string{"source", "missing"}, "no such file"},
 		"what fails":       {[]string{"source", "broken"}, "broken/p.rego:1:"},
 		"no policies":      {[]string{"source", "empty"}, "has no policies"},
+		"a folder's name":  {[]string{"source", "My_Rules"}, `"My_Rules" cannot be the name of a PolicySource: `},
+		"a name":           {[]string{"source", "rules", "--name", "a/b"}, `"a/b" cannot be the name of a PolicySource: `},
+		"a long name":      {[]string{"source", "rules", "--name", strings.Repeat("a", 64)}, "it is longer than 63 characters; choose another with --name"},
+		"too much":         {[]string{"source", "large"}, "bytes are more than"},
 		"a failure policy": {[]string{"source", "rules", "--failure-policy", "Maybe"}, "neither Fail nor Ignore"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Chdir(folder(t, map[string]string{"broken/p.rego": "package", "empty/x.txt": "", "rules/p.rego": denyAll}))
+			t.Chdir(folder(t, map[string]string{"broken/p.rego": "package", "empty/x.txt": "", "rules/p.rego": denyAll, "My_Rules/p.rego": denyAll,
+				"large/p.rego": denyAll, "large/data.json": `{"a":"` + strings.Repeat("x", maxInlineBytes) + `"}`}))
 			result := lintel(t, "", c.args...)
 			require.Equal(t, exitError, result.code)
 			require.Contains(t, result.stderr, c.want)

@@ -10,9 +10,14 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/lintel-policy/lintel/policies/source"
 )
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == source.CompileArgument {
+		os.Exit(source.CompileChild(os.Stdin, os.Stdout, os.Stderr))
+	}
 	options, err := parseOptions(os.Args[1:])
 	switch {
 	case errors.Is(err, pflag.ErrHelp):

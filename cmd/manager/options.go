@@ -26,6 +26,10 @@ type options struct {
 	excludedNamespaces []string
 	maxReviewBytes     int64
 	decisionLog        string
+	decisionLogSample  float64
+	decisionLogExclude []string
+	decisionLogObjects bool
+	decisionLogMask    []string
 	leaderElect        bool
 	metricsAddress     string
 	healthAddress      string
@@ -35,25 +39,7 @@ type options struct {
 // parseOptions reads the command line, and what it leaves open from the file.
 func parseOptions(args []string) (*options, error) {
 	o := &options{}
-	flags := pflag.NewFlagSet("manager", pflag.ContinueOnError)
-	flags.SortFlags = false
-	flags.StringVar(&o.config, "config", "", "YAML file of flags by their names, such as `webhook-port: 9443`; a flag beats the file")
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "how to reach the cluster; empty: as the Pod's service account")
-	flags.StringVar(&o.namespace, "namespace", "lintel-system", "namespace of artifacts, Leases and the serving certificate")
-	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let one of several replicas gate policies and register webhooks")
-	flags.IntVar(&o.webhookPort, "webhook-port", 9443, "port of the webhooks")
-	flags.StringVar(&o.webhookHost, "webhook-host", "", "address to serve webhooks on; empty: all")
-	flags.StringVar(&o.webhookURL, "webhook-url", "", "base URL of the webhooks where the API server cannot use the Service")
-	flags.StringVar(&o.certDir, "cert-dir", "/etc/lintel/tls", "folder with tls.crt, tls.key and ca.crt, reloaded when they change")
-	flags.StringVar(&o.certSecret, "cert-secret", "", "read the certificate from this Secret of --namespace instead of --cert-dir, where nothing mounts it")
-	flags.StringVar(&o.clientCA, "client-ca", "", "file of the CA that issues the API server's client certificate; nobody else may call then")
-	flags.StringVar(&o.policyDir, "policy-dir", "", "for development: a folder kept applied as the PolicySource policy-dir")
-	flags.StringSliceVar(&o.excludedNamespaces, "excluded-namespaces", webhooks.DefaultExcludedNamespaces(), "namespaces that user policies are never asked about, beside the manager's own")
-	flags.Int64Var(&o.maxReviewBytes, "max-review-bytes", webhooks.DefaultMaxReviewBytes, "largest review that is judged; a larger one is denied")
-	flags.StringVar(&o.decisionLog, "decision-log", "denied", "which decisions are logged: denied, all or none")
-	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of Prometheus metrics; 0 turns them off")
-	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
-	flags.DurationVar(&o.drain, "drain", 5*time.Second, "how long to go on answering, unready, after the end was asked for: the API server learns of it later")
+	flags := o.flags()
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -75,6 +61,35 @@ func parseOptions(args []string) (*options, error) {
 		return nil, fmt.Errorf("--max-review-bytes=%d leaves nothing to judge", o.maxReviewBytes)
 	}
 	return o, nil
+}
+
+// flags are the flags that fill o. What stands in backquotes is the name of a
+// flag's value in the help.
+func (o *options) flags() *pflag.FlagSet {
+	flags := pflag.NewFlagSet("manager", pflag.ContinueOnError)
+	flags.SortFlags = false
+	flags.StringVar(&o.config, "config", "", "YAML `file` of flags by their names, such as webhook-port: 9443; a flag beats the file")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that says how to reach the cluster; empty: as the Pod's service account")
+	flags.StringVar(&o.namespace, "namespace", "lintel-system", "`namespace` of artifacts, Leases and the serving certificate")
+	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let one of several replicas gate policies and register webhooks")
+	flags.IntVar(&o.webhookPort, "webhook-port", 9443, "`port` of the webhooks")
+	flags.StringVar(&o.webhookHost, "webhook-host", "", "`address` to serve webhooks on; empty: all")
+	flags.StringVar(&o.webhookURL, "webhook-url", "", "base `URL` of the webhooks where the API server cannot use the Service")
+	flags.StringVar(&o.certDir, "cert-dir", "/etc/lintel/tls", "`folder` with tls.crt, tls.key and ca.crt, reloaded when they change")
+	flags.StringVar(&o.certSecret, "cert-secret", "", "read the certificate from this `Secret` of --namespace instead of --cert-dir, where nothing mounts it")
+	flags.StringVar(&o.clientCA, "client-ca", "", "`file` of the CA that issues the API server's client certificate; nobody else may call then")
+	flags.StringVar(&o.policyDir, "policy-dir", "", "for development: a `folder` kept applied as the PolicySource policy-dir")
+	flags.StringSliceVar(&o.excludedNamespaces, "excluded-namespaces", webhooks.DefaultExcludedNamespaces(), "`namespaces` that user policies are never asked about, beside the manager's own")
+	flags.Int64Var(&o.maxReviewBytes, "max-review-bytes", webhooks.DefaultMaxReviewBytes, "`bytes` of the largest review that is judged; a larger one is denied")
+	flags.StringVar(&o.decisionLog, "decision-log", "denied", "which `decisions` are logged: denied, all or none")
+	flags.Float64Var(&o.decisionLogSample, "decision-log-sample", 1, "`share` of the decisions that --decision-log=all writes, from 0 to 1; denials, errors and audit findings always are")
+	flags.StringSliceVar(&o.decisionLogExclude, "decision-log-exclude-kinds", nil, "`kinds`, as Kind or Kind.group, whose admitted objects --decision-log=all leaves out")
+	flags.BoolVar(&o.decisionLogObjects, "decision-log-objects", false, "add the object to each line; the data of Secrets is always masked")
+	flags.StringSliceVar(&o.decisionLogMask, "decision-log-mask", nil, "`places` in logged objects to mask, such as /spec/containers/*/env/*/value")
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "`address` of Prometheus metrics; 0 turns them off")
+	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz")
+	flags.DurationVar(&o.drain, "drain", 5*time.Second, "how long to go on answering, unready, after the end was asked for: the API server learns of it later")
+	return flags
 }
 
 // readConfig sets the flags that the command line does not.

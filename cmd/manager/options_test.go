@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 )
 
@@ -44,4 +45,17 @@ func TestOptions(t *testing.T) {
 		_, err := parseOptions(write(text))
 		require.ErrorContains(t, err, want, text)
 	}
+}
+
+func TestHelpNamesValuesInAWord(t *testing.T) {
+	(&options{}).flags().VisitAll(func(flag *pflag.Flag) {
+		name, usage := pflag.UnquoteUsage(flag)
+		require.NotContains(t, usage, "`", flag.Name)
+		if flag.Value.Type() == "bool" {
+			require.Empty(t, name, flag.Name)
+			return
+		}
+		require.Regexp(t, `^[A-Za-z]+$`, name, flag.Name)
+		require.Contains(t, flag.Usage, "`"+name+"`", "%s: its value has no name of its own", flag.Name)
+	})
 }

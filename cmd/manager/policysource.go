@@ -16,8 +16,8 @@ import (
 // judgePolicySources refuses a PolicySource that the gate would not let live, with
 // the reasons by file and line. A write that leaves the spec alone passes: labels
 // and finalizers are no reason to judge old policies anew.
-func judgePolicySources(live *engine.Live) webhooks.Judge {
-	return func(_ context.Context, review *engine.Review) (*webhooks.Verdict, error) {
+func judgePolicySources(live *engine.Live, checks policy.Checks) webhooks.Judge {
+	return func(ctx context.Context, review *engine.Review) (*webhooks.Verdict, error) {
 		object, err := readPolicySource(review.Object())
 		if err != nil {
 			return nil, err
@@ -31,7 +31,10 @@ func judgePolicySources(live *engine.Live) webhooks.Judge {
 				return &webhooks.Verdict{}, nil
 			}
 		}
-		verdict := policy.Gate(object, live, registrable)
+		verdict, err := policy.Gate(ctx, object, live, checks)
+		if err != nil {
+			return nil, err
+		}
 		if verdict.Set != nil {
 			return &webhooks.Verdict{Warnings: verdict.Warnings}, nil
 		}

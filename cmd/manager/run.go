@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -29,6 +30,7 @@ import (
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/policy"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/webhooks"
 )
 
@@ -49,17 +51,25 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	products := []webhooks.Product{webhooks.PolicySourceProduct(judgePolicySources(live))}
+	objects, err := clusterObjects(config, live)
+	if err != nil {
+		return err
+	}
+	checks, err := gateChecks()
+	if err != nil {
+		return err
+	}
+	products := []webhooks.Product{webhooks.PolicySourceProduct(judgePolicySources(live, checks))}
 	registrar := webhooks.NewRegistrar(mgr.GetClient(), live, products, registration(o))
-	loader, err := addControllers(mgr, o, live, registrar)
+	loader, err := addControllers(mgr, o, live, objects, registrar, checks)
 	if err != nil {
 		return err
 	}
-	server, err := newServer(mgr, o, live, products, logger)
+	server, err := newServer(mgr, o, live, objects, products, logger)
 	if err != nil {
 		return err
 	}
-	runnables := []manager.Runnable{table, server,
+	runnables := []manager.Runnable{table, objects, server,
 		policy.NewReporter(mgr.GetClient(), live, o.namespace, replicaName(), os.Getenv("POD_UID"))}
 	if o.policyDir != "" {
 		runnables = append(runnables, &policyDirectory{client: mgr.GetClient(), path: o.policyDir})
@@ -154,6 +164,20 @@ func policyTable(config *rest.Config, live *engine.Live) (*policy.ResourceTable,
 	return policy.NewResourceTable(client, live)
 }
 
+// clusterObjects will follow the kinds that sources require, as the table has them.
+func clusterObjects(config *rest.Config, live *engine.Live) (*policy.ClusterObjects, error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("setting up the client for cluster objects: %w", err)
+	}
+	objects := policy.NewClusterObjects(live.Resources, policy.ListWatch(client))
+	live.OnChange(func(*engine.Snapshot) { objects.Refresh() })
+	if err := metrics.Registry.Register(policy.ClusterMetrics(objects.Current)); err != nil {
+		return nil, fmt.Errorf("registering metrics: %w", err)
+	}
+	return objects, nil
+}
+
 func registration(o *options) webhooks.RegistrationSettings {
 	return webhooks.RegistrationSettings{
 		Namespace: o.namespace, URL: o.webhookURL, InjectCA: true, ExcludedNamespaces: o.excludedNamespaces,
@@ -161,12 +185,19 @@ func registration(o *options) webhooks.RegistrationSettings {
 }
 
 // addControllers registers what gates, loads and registers policies.
-func addControllers(mgr manager.Manager, o *options, live *engine.Live, registrar *webhooks.Registrar) (*policy.Loader, error) {
+func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, registrar *webhooks.Registrar, checks policy.Checks) (*policy.Loader, error) {
+	counted, err := policy.NewMetrics(metrics.Registry, live)
+	if err != nil {
+		return nil, err
+	}
 	settings := policy.Options{
-		Live:        live,
-		Namespace:   o.namespace,
-		Registrable: registrable,
-		Registered:  func(snapshot *engine.Snapshot) bool { return registrar.Registered(snapshot.Digest()) },
+		Live:       live,
+		Metrics:    counted,
+		Events:     mgr.GetEventRecorder("lintel-manager"),
+		Objects:    objects,
+		Namespace:  o.namespace,
+		Checks:     checks,
+		Registered: func(snapshot *engine.Snapshot) bool { return registrar.Registered(snapshot.Digest()) },
 	}
 	loader := policy.NewLoader(mgr.GetClient(), settings)
 	reconciler := policy.NewReconciler(mgr.GetClient(), settings)
@@ -179,28 +210,42 @@ func addControllers(mgr manager.Manager, o *options, live *engine.Live, registra
 	)
 }
 
+// compileTimeout is how long a source may compile: the API server waits five seconds
+// for the webhook that refuses it.
+const compileTimeout = 4 * time.Second
+
+func gateChecks() (policy.Checks, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return policy.Checks{}, fmt.Errorf("finding this program, to compile policies in a process of their own: %w", err)
+	}
+	compiler := source.Compiler{Program: program, Timeout: compileTimeout}
+	return policy.Checks{Compile: compiler.Compile, Registrable: registrable}, nil
+}
+
 // registrable is the part of the gate that depends on all policies together.
 func registrable(policies []engine.PolicyInfo, resources *engine.Resources) error {
 	_, _, err := webhooks.Configurations(policies, resources, nil, webhooks.RegistrationSettings{})
 	return err
 }
 
-func newServer(mgr manager.Manager, o *options, live *engine.Live, products []webhooks.Product, logger *slog.Logger) (*webhooks.Server, error) {
+func newServer(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, products []webhooks.Product, logger *slog.Logger) (*webhooks.Server, error) {
 	counted, err := webhooks.NewMetrics(metrics.Registry)
 	if err != nil {
 		return nil, err
 	}
 	live.OnChange(func(snapshot *engine.Snapshot) { counted.SnapshotLoaded(snapshot.Digest(), time.Now()) })
-	mode, err := webhooks.ParseLogMode(o.decisionLog)
+	decisions, err := decisionLog(o, logger)
 	if err != nil {
-		return nil, fmt.Errorf("--decision-log: %w", err)
+		return nil, err
 	}
 	handler, err := webhooks.NewHandler(webhooks.HandlerOptions{
 		Snapshots:      live,
 		Namespaces:     webhooks.NewNamespaces(mgr.GetClient(), mgr.GetAPIReader()),
+		Cluster:        objects.Current,
 		Products:       products,
 		Metrics:        counted,
-		Decisions:      webhooks.DecisionLog{Logger: logger, Mode: mode},
+		Decisions:      decisions,
 		Logger:         logger,
 		MaxReviewBytes: o.maxReviewBytes,
 	})
@@ -218,6 +263,20 @@ func newServer(mgr manager.Manager, o *options, live *engine.Live, products []we
 		ClientCA:    o.clientCA,
 		Logger:      logger,
 	})
+}
+
+func decisionLog(o *options, logger *slog.Logger) (log webhooks.DecisionLog, err error) {
+	log = webhooks.DecisionLog{Logger: logger, ExcludeKinds: o.decisionLogExclude, Objects: o.decisionLogObjects}
+	if log.Mode, err = webhooks.ParseLogMode(o.decisionLog); err != nil {
+		return log, fmt.Errorf("--decision-log: %w", err)
+	}
+	if log.Sample, err = webhooks.Sampler(o.decisionLogSample); err != nil {
+		return log, fmt.Errorf("--decision-log-sample: %w", err)
+	}
+	if log.Mask, err = webhooks.ParseMask(o.decisionLogMask); err != nil {
+		return log, fmt.Errorf("--decision-log-mask: %w", err)
+	}
+	return log, nil
 }
 
 // certificateSource is the folder into which the Secret is mounted, or the Secret

@@ -4,22 +4,26 @@
 package samples_test
 
 import (
-	"fmt"
+	"cmp"
+	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/cover"
 	"github.com/open-policy-agent/opa/v1/format"
-	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/tester"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 func TestPoliciesAreFormatted(t *testing.T) {
@@ -54,6 +58,7 @@ func TestPoliciesPassTheirTests(t *testing.T) {
 
 func TestPoliciesAreDocumented(t *testing.T) {
 	for path, module := range policies(t) {
+		decides := slices.ContainsFunc(module.Rules, isEntryPoint)
 		annotations := map[string]*ast.Annotations{}
 		for _, annotation := range module.Annotations {
 			annotations[annotation.Scope] = annotation
@@ -61,7 +66,7 @@ func TestPoliciesAreDocumented(t *testing.T) {
 		if assert.Contains(t, annotations, "package", path) {
 			assert.NotEmpty(t, annotations["package"].Title, path)
 			assert.NotEmpty(t, annotations["package"].Description, path)
-			assert.Contains(t, annotations["package"].Custom, "match", path)
+			assert.Equal(t, decides, annotations["package"].Custom["match"] != nil, "%s: match is for what decides", path)
 		}
 
 		for _, rule := range module.Rules {
@@ -76,16 +81,17 @@ func TestPoliciesAreDocumented(t *testing.T) {
 }
 
 func TestManifests(t *testing.T) {
-	query := prepare(t)
+	snapshot, cluster := snapshot(t), clusterData(t)
 	folders, err := filepath.Glob("manifests/*")
 	require.NoError(t, err)
 	require.NotEmpty(t, folders)
+	require.Len(t, folders, len(snapshot.Policies()), "every policy has manifests")
 
 	for _, folder := range folders {
 		policy := filepath.Base(folder)
 		t.Run(policy, func(t *testing.T) {
-			assert.Empty(t, firing(t, query, filepath.Join(folder, "good.yaml")))
-			assert.Equal(t, []string{policy}, firing(t, query, filepath.Join(folder, "bad.yaml")))
+			assert.Empty(t, firing(t, snapshot, cluster, filepath.Join(folder, "good.yaml")))
+			assert.Equal(t, []string{policy}, firing(t, snapshot, cluster, filepath.Join(folder, "bad.yaml")))
 		})
 	}
 }
@@ -144,43 +150,78 @@ func policies(t *testing.T) map[string]*ast.Module {
 	return modules
 }
 
-func prepare(t *testing.T) rego.PreparedEvalQuery {
-	options := []func(*rego.Rego){rego.Query("data.samples"), rego.StrictBuiltinErrors(true)}
-	for _, module := range policies(t) {
-		options = append(options, rego.ParsedModule(module))
-	}
-	query, err := rego.New(options...).PrepareForEval(t.Context())
-	require.NoError(t, err)
-	return query
-}
-
-// firing returns the policies that have anything to say about the creation of
-// the Pod in a manifest.
-func firing(t *testing.T, query rego.PreparedEvalQuery, path string) []string {
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	var object map[string]any
-	require.NoError(t, yaml.UnmarshalStrict(text, &object))
-	require.Equal(t, "Pod", object["kind"])
-
-	results, err := query.Eval(t.Context(), rego.EvalInput(map[string]any{
-		"name":       object["metadata"].(map[string]any)["name"],
-		"parameters": map[string]any{},
-		"request": map[string]any{
-			"kind":      map[string]any{"group": "", "version": "v1", "kind": "Pod"},
-			"operation": "CREATE",
-			"object":    object,
-		},
-	}))
-	require.NoError(t, err)
-
-	var names []string
-	for name, document := range results[0].Expressions[0].Value.(map[string]any) {
-		for _, entryPoint := range entryPoints {
-			if said := document.(map[string]any)[entryPoint]; said != nil && fmt.Sprint(said) != "[]" {
-				names = append(names, name)
-			}
+// snapshot is the folder of policies as one source.
+func snapshot(t *testing.T) *engine.Snapshot {
+	files := map[string]string{}
+	for path, text := range sources(t) {
+		if relative, ok := strings.CutPrefix(path, "policies/"); ok && !strings.HasSuffix(path, "_test.rego") {
+			files[relative] = string(text)
 		}
 	}
-	return names
+	set, err := engine.Compile(engine.Source{Name: "samples", Files: files})
+	require.NoError(t, err)
+	return engine.NewSnapshot(engine.BuiltinResources(), set)
 }
+
+// clusterData is the folder of objects that exist.
+func clusterData(t *testing.T) *engine.ClusterData {
+	paths, err := filepath.Glob("cluster/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	var objects []json.RawMessage
+	for _, path := range paths {
+		objects = append(objects, readManifest(t, path))
+	}
+	data, err := engine.NewClusterData(objects)
+	require.NoError(t, err)
+	return data
+}
+
+func readManifest(t *testing.T, path string) json.RawMessage {
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	object, err := yaml.YAMLToJSONStrict(text)
+	require.NoError(t, err)
+	return object
+}
+
+// firing returns the policies that have anything to say about the creation of the
+// object in a manifest.
+func firing(t *testing.T, snapshot *engine.Snapshot, cluster *engine.ClusterData, path string) []string {
+	text := readManifest(t, path)
+	var object metav1.PartialObjectMetadata
+	require.NoError(t, json.Unmarshal(text, &object))
+	kind := object.GroupVersionKind()
+	resource, ok := engine.BuiltinResources().ByKind(kind.Group, kind.Kind)
+	require.True(t, ok, kind)
+	request, err := json.Marshal(map[string]any{
+		"uid":       "1",
+		"operation": "CREATE",
+		"name":      object.Name,
+		"namespace": cmp.Or(object.Namespace, "default"),
+		"kind":      metav1.GroupVersionKind(kind),
+		"resource":  map[string]string{"group": kind.Group, "version": kind.Version, "resource": resource.Name},
+		"object":    text,
+	})
+	require.NoError(t, err)
+	review, err := engine.NewReview(request)
+	require.NoError(t, err)
+
+	options := engine.Options{Cluster: cluster}
+	mutation := snapshot.Mutate(t.Context(), review, options)
+	decision := snapshot.Validate(t.Context(), mutation.Review, options)
+	names := map[string]bool{}
+	for _, findings := range [][]engine.Finding{mutation.Denials, mutation.Warnings, decision.Denials, decision.Warnings} {
+		for _, finding := range findings {
+			assert.False(t, finding.Error, finding.Words)
+			names[strings.TrimPrefix(finding.Policy, "samples.")] = true
+		}
+	}
+	for range mutation.Patch {
+		names[mutating] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// mutating is the one sample that does: a patch does not say whose it is.
+const mutating = "default_requests"

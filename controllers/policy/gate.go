@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -11,17 +12,20 @@ import (
 
 // The reasons of conditions.
 const (
-	ReasonCompiled         = "Compiled"
-	ReasonCompileFailed    = "CompileFailed"
-	ReasonVersionConflict  = "VersionConflict"
-	ReasonOriginNotServed  = "OriginNotServed"
-	ReasonScopeNotServed   = "ScopeNotServed"
-	ReasonRequiresUnserved = "RequiresNotServed"
-	ReasonNoPolicies       = "NoPolicies"
-	ReasonEnterprise       = "Enterprise"
-	ReasonServing          = "Serving"
-	ReasonProgressing      = "Progressing"
-	ReasonArtifactFailed   = "ArtifactFailed"
+	ReasonCompiled            = "Compiled"
+	ReasonCompileFailed       = "CompileFailed"
+	ReasonVersionConflict     = "VersionConflict"
+	ReasonOriginNotServed     = "OriginNotServed"
+	ReasonScopeNotServed      = "ScopeNotServed"
+	ReasonRequiresForbidden   = "RequiresForbidden"
+	ReasonRequiresUnknownKind = "RequiresUnknownKind"
+	ReasonNoPolicies          = "NoPolicies"
+	ReasonLimitReached        = "LimitReached"
+	ReasonWithinLimits        = "WithinLimits"
+	ReasonEnterprise          = "Enterprise"
+	ReasonServing             = "Serving"
+	ReasonProgressing         = "Progressing"
+	ReasonArtifactFailed      = "ArtifactFailed"
 )
 
 // Verdict is what the gate says of a revision.
@@ -36,39 +40,46 @@ type Verdict struct {
 	Warnings []string
 }
 
-// Registrable says whether the policies of a snapshot can be registered together.
-type Registrable func(policies []engine.PolicyInfo, resources *engine.Resources) error
+// Checks are the parts of the gate that come from elsewhere.
+type Checks struct {
+	// Compile compiles a source within limits. An error that is no
+	// engine.CompileErrors says nothing about the source.
+	Compile func(context.Context, engine.Source) (*engine.PolicySet, error)
+	// Registrable says whether the policies of a snapshot can be registered together.
+	Registrable func(policies []engine.PolicyInfo, resources *engine.Resources) error
+}
 
 // Gate judges the revision in a PolicySource, before it goes live beside the other
-// sources. It is a pure function of its arguments; Lintel's webhook asks it, too.
-func Gate(object *v1alpha1.PolicySource, live *engine.Live, registrable Registrable) Verdict {
+// sources; Lintel's webhook asks it, too. It does not ask whether the kinds that
+// policies require may be read: the permission may come after the source. An error
+// means that it found no verdict.
+func Gate(ctx context.Context, object *v1alpha1.PolicySource, live *engine.Live, checks Checks) (Verdict, error) {
 	if object.Spec.Inline == nil {
-		return Verdict{Reason: ReasonOriginNotServed, Message: "only inline origins are served by this version; put the files under spec.inline.files"}
+		return Verdict{Reason: ReasonOriginNotServed, Message: "only inline origins are served by this version; put the files under spec.inline.files"}, nil
 	}
 	if level := object.Spec.Scope.Level; level != "" && level != v1alpha1.ScopeLevelEnterprise {
-		return Verdict{Reason: ReasonScopeNotServed, Message: fmt.Sprintf("scope level %s is not served by this version; use enterprise", level)}
+		return Verdict{Reason: ReasonScopeNotServed, Message: fmt.Sprintf("scope level %s is not served by this version; use enterprise", level)}, nil
 	}
 	candidate := source.FromPolicySource(object, object.Spec.Inline.Files, "")
 	if set, ok := live.Get(object.Name); ok && set.CompiledFrom(candidate) {
-		return Verdict{Set: set} // it has passed before
+		return Verdict{Set: set}, nil // it has passed before
 	}
-	set, err := engine.Compile(candidate)
+	set, err := checks.Compile(ctx, candidate)
 	if err != nil {
 		verdict := Verdict{Reason: ReasonCompileFailed, Message: err.Error()}
-		errors.As(err, &verdict.Errors)
-		return verdict
+		if !errors.As(err, &verdict.Errors) {
+			return verdict, err
+		}
+		return verdict, nil
 	}
 	if set.Policies() == 0 {
-		return Verdict{Reason: ReasonNoPolicies, Message: "no package has a rule deny, warn, patch or defaults: nothing would ever be asked"}
-	}
-	if kinds := set.Requires(); len(kinds) > 0 {
-		return Verdict{Reason: ReasonRequiresUnserved, Message: fmt.Sprintf("a policy requires %s: cluster objects are read by `lintel check --cluster` only in this version", kinds[0])}
+		return Verdict{Reason: ReasonNoPolicies, Message: "no package has a rule deny, warn, patch or defaults: nothing would ever be asked"}, nil
 	}
 	next := live.With(set)
-	if err := registrable(next.Policies(), next.Resources()); err != nil {
-		return Verdict{Reason: ReasonVersionConflict, Message: err.Error()}
+	if err := checks.Registrable(next.Policies(), next.Resources()); err != nil {
+		return Verdict{Reason: ReasonVersionConflict, Message: err.Error()}, nil
 	}
-	return Verdict{Set: set, Warnings: warnings(object.Name, next)}
+	return Verdict{Set: set, Warnings: warnings(object.Name, next)}, nil
 }
 
 // warnings are about the policies of one source in a snapshot.

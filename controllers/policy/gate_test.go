@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -29,10 +30,29 @@ const good = "package p\ndeny contains \"no\""
 
 func allRegistrable([]engine.PolicyInfo, *engine.Resources) error { return nil }
 
+func compileHere(_ context.Context, source engine.Source) (*engine.PolicySet, error) {
+	return engine.Compile(source)
+}
+
+// gate is Gate where a verdict is sure.
+func gate(t *testing.T, object *v1alpha1.PolicySource, live *engine.Live, registrable func([]engine.PolicyInfo, *engine.Resources) error) Verdict {
+	t.Helper()
+	verdict, err := Gate(t.Context(), object, live, Checks{Compile: compileHere, Registrable: registrable})
+	require.NoError(t, err)
+	return verdict
+}
+
+func TestNoVerdictWithoutACompiler(t *testing.T) {
+	_, err := Gate(t.Context(), makeSource(good), engine.NewLive(engine.BuiltinResources()), Checks{
+		Compile: func(context.Context, engine.Source) (*engine.PolicySet, error) { return nil, errors.New("no process") },
+	})
+	require.ErrorContains(t, err, "no process")
+}
+
 func TestGate(t *testing.T) {
 	for name, c := range map[string]struct {
 		object      *v1alpha1.PolicySource
-		registrable Registrable
+		registrable func([]engine.PolicyInfo, *engine.Resources) error
 		reason      string // empty: it passes
 		message     string
 	}{
@@ -43,14 +63,14 @@ func TestGate(t *testing.T) {
 		"no policies":      {makeSource("package p\nx := 1"), allRegistrable, ReasonNoPolicies, "no package has a rule deny"},
 		"git":              {makeSource(good, func(o *v1alpha1.PolicySource) { o.Spec.Inline, o.Spec.Git = nil, &v1alpha1.GitOrigin{} }), allRegistrable, ReasonOriginNotServed, "only inline origins"},
 		"narrower scope":   {makeSource(good, func(o *v1alpha1.PolicySource) { o.Spec.Scope.Level = v1alpha1.ScopeLevelTeam }), allRegistrable, ReasonScopeNotServed, "scope level team"},
-		"requires":         {makeSource("# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\n" + good), allRegistrable, ReasonRequiresUnserved, "Service"},
+		"requires":         {makeSource("# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\n" + good), allRegistrable, "", ""},
 		"cannot be registered": {makeSource(good), func(policies []engine.PolicyInfo, _ *engine.Resources) error {
 			require.Len(t, policies, 1)
 			return errors.New("two versions")
 		}, ReasonVersionConflict, "two versions"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			verdict := Gate(c.object, engine.NewLive(engine.BuiltinResources()), c.registrable)
+			verdict := gate(t, c.object, engine.NewLive(engine.BuiltinResources()), c.registrable)
 			require.Equal(t, c.reason, verdict.Reason)
 			require.Contains(t, verdict.Message, c.message)
 			require.Equal(t, c.reason == "", verdict.Set != nil)
@@ -73,11 +93,11 @@ func TestGateJudgesBesideWhatIsLive(t *testing.T) {
 	var seen int
 	count := func(policies []engine.PolicyInfo, _ *engine.Resources) error { seen = len(policies); return nil }
 
-	Gate(makeSource("package p\ndeny contains \"changed\""), live, count)
+	gate(t, makeSource("package p\ndeny contains \"changed\""), live, count)
 	require.Equal(t, 2, seen, "the candidate takes the place of its own source, beside the others")
 
 	seen = 0
-	require.NotNil(t, Gate(makeSource(good), live, count).Set)
+	require.NotNil(t, gate(t, makeSource(good), live, count).Set)
 	require.Zero(t, seen, "what is live has passed before")
 }
 
@@ -92,7 +112,7 @@ func TestGateWarnsOfWhatIsLikelyNotMeant(t *testing.T) {
 		match(`{group: "", kind: Deployment}`): `the cluster has no kind Deployment in group ""`,
 		match(`{group: apps, kind: Deployment}, {group: "*", kind: "*"}`): "",
 	} {
-		warnings := Gate(makeSource(rego), live, allRegistrable).Warnings
+		warnings := gate(t, makeSource(rego), live, allRegistrable).Warnings
 		if want == "" {
 			require.Empty(t, warnings)
 			continue

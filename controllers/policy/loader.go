@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,10 +12,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	ctrlsource "sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -25,16 +28,28 @@ import (
 type Loader struct {
 	client  client.Client
 	options Options
+	changed chan event.GenericEvent
+	// waiting are compiled sources whose cluster objects are not held yet. Only
+	// Reconcile uses it, one at a time.
+	waiting map[string]*engine.PolicySet
 }
 
 // NewLoader makes a Loader; its client reads from a cache.
 func NewLoader(c client.Client, options Options) *Loader {
-	return &Loader{client: c, options: options}
+	l := &Loader{client: c, options: options, changed: make(chan event.GenericEvent, 1), waiting: map[string]*engine.PolicySet{}}
+	options.Objects.OnChange(func() {
+		select {
+		case l.changed <- event.GenericEvent{Object: &v1alpha1.PolicySource{}}:
+		default:
+		}
+	})
+	return l
 }
 
 // SetupWithManager registers the controller, and the first load of all sources.
 func (l *Loader) SetupWithManager(mgr manager.Manager) error {
 	everywhere := false
+	every := handler.EnqueueRequestsFromMapFunc(everySource(l.client))
 	if err := mgr.Add(firstLoad{l}); err != nil {
 		return err
 	}
@@ -46,6 +61,8 @@ func (l *Loader) SetupWithManager(mgr manager.Manager) error {
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
 			return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: object.GetLabels()[SourceLabel]}}}
 		})).
+		// What a source waits for may be held now.
+		WatchesRawSource(ctrlsource.Channel(l.changed, every)).
 		Complete(l)
 }
 
@@ -56,6 +73,8 @@ func (l *Loader) Reconcile(ctx context.Context, request reconcile.Request) (reco
 		if _, ok := l.options.Live.Get(request.Name); ok {
 			l.options.Live.Remove(request.Name)
 		}
+		delete(l.waiting, request.Name)
+		l.options.Objects.Require(request.Name, nil) // not before: reviews still ask the source
 		return reconcile.Result{}, nil
 	} else if err != nil {
 		return reconcile.Result{}, err
@@ -72,20 +91,56 @@ func (l *Loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 	if digest == "" {
 		return nil
 	}
-	if have, ok := l.options.Live.Get(object.Name); ok && have.Digest() == digest && have.CompiledFrom(source.FromPolicySource(object, have.Files(), object.Status.Revision)) {
+	same := func(set *engine.PolicySet) bool {
+		return set != nil && set.Digest() == digest && set.CompiledFrom(source.FromPolicySource(object, set.Files(), object.Status.Revision))
+	}
+	live, _ := l.options.Live.Get(object.Name)
+	if same(live) {
+		if l.waiting[object.Name] != nil { // another revision was on its way
+			delete(l.waiting, object.Name)
+			l.options.Objects.Require(object.Name, live.Requires())
+		}
 		return nil
 	}
-	files, err := loadArtifact(ctx, l.client, l.options.Namespace, object.Name, digest)
-	if err != nil {
-		return err
+	set := l.waiting[object.Name]
+	if !same(set) {
+		files, err := loadArtifact(ctx, l.client, l.options.Namespace, object.Name, digest)
+		if err != nil {
+			return err
+		}
+		if set, err = engine.Compile(source.FromPolicySource(object, files, object.Status.Revision)); err != nil {
+			return err
+		}
 	}
-	set, err := engine.Compile(source.FromPolicySource(object, files, object.Status.Revision))
-	if err != nil {
-		return err
+	if !l.hold(ctx, set, live) {
+		l.waiting[object.Name] = set
+		return nil // a change of what is held comes here again
 	}
+	delete(l.waiting, object.Name)
 	l.options.Live.Put(set)
+	l.options.Objects.Require(object.Name, set.Requires())
 	log.FromContext(ctx).Info("policies are live", "source", object.Name, "revision", set.Revision(), "policies", set.Policies())
 	return nil
+}
+
+// hold has the cluster objects brought that a set requires, beside those of what is
+// live, and says whether the set can go live: when they are held. A replica that
+// starts does not wait for what no waiting will bring: there the set goes live
+// without, so that its failure policy decides about what it cannot judge.
+func (l *Loader) hold(ctx context.Context, set, live *engine.PolicySet) bool {
+	required := set.Requires()
+	all := required
+	if live != nil {
+		all = slices.Concat(all, live.Requires())
+	}
+	l.options.Objects.Require(set.Name(), all)
+	missing := l.options.Objects.Missing(required)
+	if missing == nil {
+		return true
+	}
+	starting := l.options.Live.Snapshot() == nil
+	log.FromContext(ctx).Info("policies wait for cluster objects", "source", set.Name(), "kind", missing.Kind.String(), "reason", missing.Err.Error())
+	return starting && missing.Final
 }
 
 // publish starts answering once every source that has a good revision is loaded.
@@ -109,7 +164,7 @@ func (l *Loader) publish(ctx context.Context) error {
 // Ready is an error until this replica can answer: a healthz.Checker.
 func (l *Loader) Ready(*http.Request) error {
 	if l.options.Live.Snapshot() == nil {
-		return errors.New("the last good revision of some source is not loaded yet")
+		return errors.New("the last good revision of some source is not loaded yet, or the cluster objects that it requires are not")
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -28,10 +29,15 @@ const fieldManager = "lintel-policy-source"
 // Options are what the controllers of this package need.
 type Options struct {
 	Live *engine.Live
+	// Objects holds what policies require.
+	Objects *ClusterObjects
 	// Namespace is where artifacts and reports are kept.
 	Namespace string
-	// Registrable judges policies before they go live.
-	Registrable Registrable
+	// Checks judge policies before they go live.
+	Checks  Checks
+	Metrics *Metrics
+	// Events receives what changes about sources.
+	Events events.EventRecorder
 	// Registered says whether the API server calls for the policies of a snapshot.
 	Registered func(*engine.Snapshot) bool
 }
@@ -48,11 +54,12 @@ type Reconciler struct {
 func NewReconciler(c client.Client, options Options) *Reconciler {
 	r := &Reconciler{client: c, options: options, changed: make(chan event.GenericEvent, 1)}
 	options.Live.OnChange(func(*engine.Snapshot) { r.Refresh() })
+	options.Objects.OnChange(r.Refresh)
 	return r
 }
 
-// Refresh has the status of every source computed again: what is served or
-// registered has changed. It never blocks.
+// Refresh has the status of every source computed again: what is served, registered
+// or held has changed. It never blocks.
 func (r *Reconciler) Refresh() {
 	select {
 	case r.changed <- event.GenericEvent{Object: &v1alpha1.PolicySource{}}:
@@ -62,7 +69,7 @@ func (r *Reconciler) Refresh() {
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
-	every := handler.EnqueueRequestsFromMapFunc(r.everySource)
+	every := handler.EnqueueRequestsFromMapFunc(everySource(r.client))
 	return builder.ControllerManagedBy(mgr).
 		Named(fieldManager).
 		For(&v1alpha1.PolicySource{}).
@@ -75,47 +82,68 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 		Complete(r)
 }
 
-func (r *Reconciler) everySource(ctx context.Context, _ client.Object) []reconcile.Request {
-	var list v1alpha1.PolicySourceList
-	if err := r.client.List(ctx, &list); err != nil {
-		return nil
+// everySource maps anything to all PolicySources.
+func everySource(c client.Client) handler.MapFunc {
+	return func(ctx context.Context, _ client.Object) []reconcile.Request {
+		var list v1alpha1.PolicySourceList
+		if err := c.List(ctx, &list); err != nil {
+			return nil
+		}
+		var requests []reconcile.Request
+		for _, item := range list.Items {
+			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: item.Name}})
+		}
+		return requests
 	}
-	var requests []reconcile.Request
-	for _, item := range list.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: item.Name}})
-	}
-	return requests
 }
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	var object v1alpha1.PolicySource
 	if err := r.client.Get(ctx, request.NamespacedName, &object); err != nil {
-		// What a deleted source leaves goes by its owner references.
+		// What a deleted source leaves in the cluster goes by its owner references.
+		r.options.Metrics.forget(request.Name)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if !object.DeletionTimestamp.IsZero() || object.Spec.Suspend {
 		return reconcile.Result{}, nil
 	}
-	gathered := facts{object: &object, verdict: Gate(&object, r.options.Live, r.options.Registrable)}
-	if gathered.verdict.Set != nil {
-		gathered.stored = r.store(ctx, &object)
-	}
-	var err error
-	if gathered.replicas, err = r.replicas(ctx, &object); err != nil {
+	verdict, err := Gate(ctx, &object, r.options.Live, r.options.Checks)
+	if err != nil {
 		return reconcile.Result{}, err
 	}
+	gathered := facts{object: &object, verdict: verdict}
+	if gathered.verdict.Set != nil {
+		gathered.stored = r.store(ctx, &object)
+		kinds := gathered.verdict.Set.Requires()
+		if gathered.unmet, err = unmetRequires(ctx, r.client, r.options.Live.Resources(), kinds); err != nil {
+			return reconcile.Result{}, err
+		}
+		gathered.missing = r.options.Objects.Missing(kinds)
+	}
+	reports, err := r.reports(ctx)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	now := time.Now()
+	gathered.replicas = serving(object.Name, reports, object.Status.Replicas, now)
+	gathered.limits = limitsOf(object.Name, reports, now)
 	if snapshot := r.options.Live.Snapshot(); snapshot != nil {
 		gathered.registered = r.options.Registered(snapshot)
 	}
 	if err := r.write(ctx, &object, status(gathered)); err != nil {
 		return reconcile.Result{}, err
 	}
+	r.options.Metrics.observe(&object)
 	if gathered.stored != nil {
 		return reconcile.Result{}, gathered.stored
 	}
 	if err := r.prune(ctx, &object); err != nil {
 		return reconcile.Result{}, err
+	}
+	if gathered.unmet != nil {
+		// Nothing tells that a permission was granted.
+		return reconcile.Result{RequeueAfter: permissionInterval}, nil
 	}
 	// A replica that ended without a word is noticed by its silence.
 	return reconcile.Result{RequeueAfter: reportExpiry}, nil
@@ -129,7 +157,8 @@ func (r *Reconciler) store(ctx context.Context, object *v1alpha1.PolicySource) e
 	return storeArtifact(ctx, r.client, wanted)
 }
 
-func (r *Reconciler) replicas(ctx context.Context, object *v1alpha1.PolicySource) ([]v1alpha1.ReplicaStatus, error) {
+// reports are what the replicas say in their Leases.
+func (r *Reconciler) reports(ctx context.Context) ([]report, error) {
 	var leases coordinationv1.LeaseList
 	if err := r.client.List(ctx, &leases, client.InNamespace(r.options.Namespace), client.HasLabels{ReplicaLabel}); err != nil {
 		return nil, fmt.Errorf("listing the replicas' Leases: %w", err)
@@ -140,7 +169,7 @@ func (r *Reconciler) replicas(ctx context.Context, object *v1alpha1.PolicySource
 			reports = append(reports, one)
 		}
 	}
-	return serving(object.Name, reports, object.Status.Replicas, time.Now()), nil
+	return reports, nil
 }
 
 // write patches the status, when it differs.
@@ -148,10 +177,14 @@ func (r *Reconciler) write(ctx context.Context, object *v1alpha1.PolicySource, n
 	if equality.Semantic.DeepEqual(object.Status, next) {
 		return nil
 	}
+	was := object.Status.Conditions
 	before := client.MergeFromWithOptions(object.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	object.Status = next
 	if err := r.client.Status().Patch(ctx, object, before, client.FieldOwner(fieldManager)); err != nil {
 		return fmt.Errorf("writing the status of PolicySource %s: %w", object.Name, err)
+	}
+	for _, e := range news(was, next) {
+		r.options.Events.Eventf(object, nil, e.kind, e.reason, "Reconcile", "%s", e.message)
 	}
 	return nil
 }

@@ -21,16 +21,21 @@ const (
 	ReplicaLabel = "lintel.dev/replica"
 	// servingAnnotation holds JSON {source: digest}.
 	servingAnnotation = "lintel.dev/serving"
+	// limitsAnnotation holds JSON {source: ["package: limit"]}.
+	limitsAnnotation = "lintel.dev/limits"
 
 	reportInterval = 10 * time.Second
 	// reportExpiry is how long a replica counts as live after its last report.
 	reportExpiry = 3 * reportInterval
+	// limitsMemory is how long a policy that has reached a limit is reported.
+	limitsMemory = 10 * time.Minute
 )
 
 // report is what a replica said it serves.
 type report struct {
 	replica string
-	digests map[string]string // by source
+	digests map[string]string   // by source
+	limits  map[string][]string // by source: what reached a limit lately
 	renewed time.Time
 }
 
@@ -41,6 +46,9 @@ func readReport(lease *coordinationv1.Lease) (report, bool) {
 		return r, false
 	}
 	r.renewed = lease.Spec.RenewTime.Time
+	if text, ok := lease.Annotations[limitsAnnotation]; ok && json.Unmarshal([]byte(text), &r.limits) != nil {
+		return r, false
+	}
 	return r, json.Unmarshal([]byte(lease.Annotations[servingAnnotation]), &r.digests) == nil
 }
 
@@ -97,9 +105,17 @@ func (r *Reporter) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	reached := map[string][]string{}
+	for _, l := range r.live.Snapshot().Limited(time.Now().Add(-limitsMemory)) {
+		reached[l.Source] = append(reached[l.Source], l.Package+": "+l.Limit)
+	}
+	limits, err := json.Marshal(reached)
+	if err != nil {
+		return err
+	}
 	lease := coordinationv1ac.Lease(r.leaseName(), r.namespace).
 		WithLabels(map[string]string{ReplicaLabel: r.replica}).
-		WithAnnotations(map[string]string{servingAnnotation: string(digests)}).
+		WithAnnotations(map[string]string{servingAnnotation: string(digests), limitsAnnotation: string(limits)}).
 		WithSpec(coordinationv1ac.LeaseSpec().
 			WithHolderIdentity(r.replica).
 			WithLeaseDurationSeconds(int32(reportExpiry / time.Second)).

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,8 +19,15 @@ type facts struct {
 	verdict Verdict
 	// stored is why the artifact could not be stored: nil where it was.
 	stored error
+	// unmet is why what the policies require cannot be read: nil where it can.
+	unmet *unmet
+	// missing is which of the objects that it requires the leader has not got itself:
+	// nil where it has all.
+	missing *MissingError
 	// replicas are the live replicas, with the digest that each serves of this source.
 	replicas []v1alpha1.ReplicaStatus
+	// limits are the policies of this source that reached a limit lately, on any replica.
+	limits []string
 	// registered says that the API server calls for the live policies.
 	registered bool
 }
@@ -39,6 +47,11 @@ func status(f facts) v1alpha1.PolicySourceStatus {
 		meta.SetStatusCondition(&next.Conditions, metav1.Condition{
 			Type: kind, Status: value, Reason: reason, Message: message, ObservedGeneration: f.object.Generation,
 		})
+	}
+	if len(f.limits) > 0 {
+		set(v1alpha1.ConditionWithinLimits, false, ReasonLimitReached, shorten("policies reached a limit in the last minutes: "+strings.Join(f.limits, ", ")))
+	} else {
+		set(v1alpha1.ConditionWithinLimits, true, ReasonWithinLimits, "no policy has reached a limit lately")
 	}
 	verdict := f.verdict
 	if verdict.Set == nil {
@@ -66,6 +79,14 @@ func status(f facts) v1alpha1.PolicySourceStatus {
 		set(v1alpha1.ConditionReady, false, ReasonArtifactFailed, shorten(f.stored.Error()))
 		return next
 	}
+	if f.unmet != nil {
+		message := f.unmet.message
+		if next.Digest != "" {
+			message += "; until then, revision " + next.Revision + " stays live with the objects it has"
+		}
+		set(v1alpha1.ConditionReady, false, f.unmet.reason, shorten(message))
+		return next
+	}
 	next.Digest, next.Revision = verdict.Set.Digest(), verdict.Set.Revision()
 	next.Policies, next.Rules = int32(verdict.Set.Policies()), int32(verdict.Set.Rules())
 	serving := 0
@@ -76,7 +97,11 @@ func status(f facts) v1alpha1.PolicySourceStatus {
 	}
 	switch {
 	case serving == 0 || serving < len(f.replicas):
-		set(v1alpha1.ConditionReady, false, ReasonProgressing, fmt.Sprintf("%d of %d replicas serve this revision", serving, len(f.replicas)))
+		message := fmt.Sprintf("%d of %d replicas serve this revision", serving, len(f.replicas))
+		if f.missing != nil {
+			message += "; " + f.missing.Error()
+		}
+		set(v1alpha1.ConditionReady, false, ReasonProgressing, shorten(message))
 	case !f.registered:
 		set(v1alpha1.ConditionReady, false, ReasonProgressing, "the webhook configurations are being brought up to date")
 	default:
@@ -102,6 +127,18 @@ func serving(name string, reports []report, previous []v1alpha1.ReplicaStatus, n
 	}
 	slices.SortFunc(out, func(a, b v1alpha1.ReplicaStatus) int { return cmp.Compare(a.Name, b.Name) })
 	return out
+}
+
+// limitsOf are what the live replicas report of one source, each once.
+func limitsOf(name string, reports []report, now time.Time) []string {
+	var out []string
+	for _, r := range reports {
+		if now.Sub(r.renewed) <= reportExpiry {
+			out = append(out, r.limits[name]...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // shorten keeps a message within what a condition may hold.

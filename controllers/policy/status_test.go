@@ -18,7 +18,7 @@ import (
 
 func pass(t *testing.T, object *v1alpha1.PolicySource) Verdict {
 	t.Helper()
-	verdict := Gate(object, engine.NewLive(engine.BuiltinResources()), allRegistrable)
+	verdict := gate(t, object, engine.NewLive(engine.BuiltinResources()), allRegistrable)
 	require.NotNil(t, verdict.Set)
 	return verdict
 }
@@ -44,6 +44,7 @@ func TestStatus(t *testing.T) {
 		"no replica has reported":  {facts{verdict: verdict, registered: true}, metav1.ConditionFalse, ReasonProgressing, digest},
 		"not registered yet":       {facts{verdict: verdict, replicas: serves(digest)}, metav1.ConditionFalse, ReasonProgressing, digest},
 		"the artifact is not kept": {facts{verdict: verdict, stored: errors.New("forbidden"), registered: true}, metav1.ConditionFalse, ReasonArtifactFailed, ""},
+		"requires may not be read": {facts{verdict: verdict, unmet: &unmet{ReasonRequiresForbidden, "kubectl"}, registered: true}, metav1.ConditionFalse, ReasonRequiresForbidden, ""},
 		"refused":                  {facts{verdict: Verdict{Reason: ReasonCompileFailed, Message: "bad"}}, metav1.ConditionFalse, ReasonCompileFailed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,6 +85,14 @@ func TestARefusedRevisionKeepsTheLastGoodOne(t *testing.T) {
 	require.Empty(t, status(facts{object: object, verdict: pass(t, object)}).Errors, "errors go with their cause")
 }
 
+func TestStatusSaysWhatIsWaitedFor(t *testing.T) {
+	object := makeSource(good)
+	next := status(facts{object: object, verdict: pass(t, object), missing: &MissingError{Kind: serviceKind, Err: errors.New("the server is down")}})
+	ready := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
+	require.Equal(t, ReasonProgressing, ready.Reason)
+	require.Equal(t, "0 of 0 replicas serve this revision; the cluster's objects of kind Service are missing: the server is down", ready.Message)
+}
+
 func TestServingFoldsLiveReports(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	before := metav1.NewTime(now.Add(-time.Hour))
@@ -99,4 +108,26 @@ func TestServingFoldsLiveReports(t *testing.T) {
 		{Name: "b", Digest: "new", Time: metav1.NewTime(now)},
 		{Name: "fresh", Digest: "", Time: metav1.NewTime(now)},
 	}, serving("team", reports, previous, now))
+}
+
+func TestLimitsAreAConditionAndTheSourceStaysReady(t *testing.T) {
+	now := time.Now()
+	reports := []report{
+		{replica: "a", limits: map[string][]string{"team": {"p: timeout"}, "other": {"q: steps"}}, renewed: now},
+		{replica: "b", limits: map[string][]string{"team": {"p: timeout", "r: quarantine"}}, renewed: now},
+		{replica: "gone", limits: map[string][]string{"team": {"x: steps"}}, renewed: now.Add(-time.Hour)},
+	}
+	limits := limitsOf("team", reports, now)
+	require.Equal(t, []string{"p: timeout", "r: quarantine"}, limits)
+
+	object := makeSource(good)
+	verdict := pass(t, object)
+	next := status(facts{
+		object: object, verdict: verdict, registered: true, limits: limits,
+		replicas: []v1alpha1.ReplicaStatus{{Name: "a", Digest: verdict.Set.Digest()}},
+	})
+	require.True(t, meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionReady))
+	condition := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionWithinLimits)
+	require.Equal(t, metav1.ConditionFalse, condition.Status)
+	require.Contains(t, condition.Message, "p: timeout, r: quarantine")
 }

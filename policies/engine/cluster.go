@@ -3,78 +3,205 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
+	"github.com/benbjohnson/immutable"
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// ClusterData holds cluster objects for policies with `requires`, at
-// data.cluster["Kind.group"][namespace][name]. It is immutable.
+// ClusterData is one version of the cluster objects that policies with `requires`
+// read, at data.cluster["Kind.group"][namespace][name]. It is immutable: With
+// derives the next version, which shares all that did not change, so that a version
+// costs what changed and not what there is.
+//
+// Objects are kept decoded, so that no request waits for that. That takes about ten
+// bytes of heap for each byte of an object's JSON without managedFields, and next to
+// nothing more once policies iterate over them: see BenchmarkClusterDataMemory.
 type ClusterData struct {
-	kinds map[GroupVersionKind]*ast.Term // without version
+	kinds map[GroupVersionKind]*clusterKind // without version; a handful
+	// complete says that a kind which is not listed has no objects, as in the files
+	// of a command line. Where informers bring the objects, it is not known yet.
+	complete bool
 }
 
-// NewClusterData arranges objects, given in JSON. Their managedFields are left out.
+// clusterKind holds the objects of one kind by namespace.
+type clusterKind struct {
+	namespaces     *immutable.SortedMap[string, *clusterNamespace]
+	objects, bytes int
+	whole          wholeValue
+}
+
+// clusterNamespace holds the objects of one kind and namespace by name.
+type clusterNamespace struct {
+	objects *immutable.SortedMap[string, *ClusterObject]
+	whole   wholeValue
+}
+
+// ClusterObjectKey is where an object of a kind stands.
+type ClusterObjectKey struct {
+	Namespace string // empty for a cluster-scoped object
+	Name      string
+}
+
+// ClusterChange is what became of the objects of one kind.
+type ClusterChange struct {
+	// Kind is without version.
+	Kind GroupVersionKind
+	// Drop forgets the kind: policies that require it cannot be asked any more.
+	Drop bool
+	// Reset forgets the objects there were, as after a new list.
+	Reset bool
+	// Objects are the new states; nil is a deletion.
+	Objects map[ClusterObjectKey]*ClusterObject
+}
+
+// ClusterKindSize is how much one kind holds.
+type ClusterKindSize struct {
+	Kind    GroupVersionKind
+	Objects int
+	// Bytes are those of the objects' JSON.
+	Bytes int
+}
+
+// EmptyClusterData is a version that no kind has been put into.
+func EmptyClusterData() *ClusterData { return &ClusterData{} }
+
+// NewClusterData arranges objects, given in JSON. All other kinds have none.
 func NewClusterData(objects []json.RawMessage) (*ClusterData, error) {
-	type place struct{ namespace, name string }
-	byKind := map[GroupVersionKind]map[string]map[string]*ast.Term{}
+	changes := map[GroupVersionKind]ClusterChange{}
 	for i, raw := range objects {
-		term, err := decodeJSON(raw)
+		object, err := NewClusterObject(raw)
 		if err != nil {
 			return nil, fmt.Errorf("cluster object %d: %w", i, err)
 		}
-		object, ok := term.Value.(ast.Object)
-		if !ok {
-			return nil, fmt.Errorf("cluster object %d: not an object", i)
+		if changes[object.kind].Objects == nil {
+			changes[object.kind] = ClusterChange{Kind: object.kind, Objects: map[ClusterObjectKey]*ClusterObject{}}
 		}
-		group := groupOf(text(object, "apiVersion"))
-		kind := GroupVersionKind{Group: group, Kind: text(object, "kind")}
-		metadata, _ := lookup(object, "metadata").(ast.Object)
-		at := place{text(metadata, "namespace"), text(metadata, "name")}
-		if kind.Kind == "" || at.name == "" {
-			return nil, fmt.Errorf("cluster object %d: kind or metadata.name is missing", i)
-		}
-		object = replaceKey(object, "metadata", ast.NewTerm(removeKey(metadata, "managedFields")))
-		if byKind[kind] == nil {
-			byKind[kind] = map[string]map[string]*ast.Term{}
-		}
-		if byKind[kind][at.namespace] == nil {
-			byKind[kind][at.namespace] = map[string]*ast.Term{}
-		}
-		byKind[kind][at.namespace][at.name] = ast.NewTerm(object)
+		changes[object.kind].Objects[object.key] = object
 	}
-	data := &ClusterData{kinds: map[GroupVersionKind]*ast.Term{}}
-	for kind, namespaces := range byKind {
-		var items [][2]*ast.Term
-		for _, namespace := range sortedKeys(namespaces) {
-			items = append(items, ast.Item(ast.StringTerm(namespace), objectOf(namespaces[namespace])))
-		}
-		data.kinds[kind] = ast.ObjectTerm(items...)
+	data := EmptyClusterData()
+	for _, change := range changes {
+		data = data.With(change)
 	}
+	data.complete = true
 	return data, nil
 }
 
-// project is data.cluster as a source may see it: the kinds it requires, present
-// even where there are no objects, so that a reference to them is never unknown.
-func (c *ClusterData) project(kinds []GroupVersionKind) *ast.Term {
-	terms := map[string]*ast.Term{}
-	for _, kind := range kinds {
-		objects := c.kinds[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]
-		if objects == nil {
-			objects = ast.ObjectTerm()
-		}
-		terms[kind.String()] = objects
+// With is the version after changes. A change without objects makes its kind known.
+func (c *ClusterData) With(changes ...ClusterChange) *ClusterData {
+	next := &ClusterData{kinds: maps.Clone(c.kinds), complete: c.complete}
+	if next.kinds == nil {
+		next.kinds = map[GroupVersionKind]*clusterKind{}
 	}
-	return objectOf(terms)
+	for _, change := range changes {
+		kind := GroupVersionKind{Group: change.Kind.Group, Kind: change.Kind.Kind}
+		if change.Drop {
+			delete(next.kinds, kind)
+			continue
+		}
+		before := next.kinds[kind]
+		if before == nil || change.Reset {
+			before = &clusterKind{namespaces: immutable.NewSortedMap[string, *clusterNamespace](nil)}
+		}
+		next.kinds[kind] = before.with(change.Objects)
+	}
+	return next
 }
 
-func objectOf(terms map[string]*ast.Term) *ast.Term {
-	var items [][2]*ast.Term
-	for _, key := range sortedKeys(terms) {
-		items = append(items, ast.Item(ast.StringTerm(key), terms[key]))
+// with replaces only the namespaces that objects are in.
+func (k *clusterKind) with(objects map[ClusterObjectKey]*ClusterObject) *clusterKind {
+	next := &clusterKind{namespaces: k.namespaces, objects: k.objects, bytes: k.bytes}
+	changed := map[string]*immutable.SortedMap[string, *ClusterObject]{}
+	for key, object := range objects {
+		names := changed[key.Namespace]
+		if names == nil {
+			names = k.in(key.Namespace)
+		}
+		if before, ok := names.Get(key.Name); ok {
+			next.objects, next.bytes = next.objects-1, next.bytes-before.bytes
+		}
+		if object == nil {
+			names = names.Delete(key.Name)
+		} else {
+			next.objects, next.bytes = next.objects+1, next.bytes+object.bytes
+			names = names.Set(key.Name, object)
+		}
+		changed[key.Namespace] = names
 	}
-	return ast.ObjectTerm(items...)
+	for namespace, names := range changed {
+		if names.Len() == 0 {
+			next.namespaces = next.namespaces.Delete(namespace)
+			continue
+		}
+		next.namespaces = next.namespaces.Set(namespace, &clusterNamespace{objects: names})
+	}
+	return next
 }
+
+// in are the objects of a namespace.
+func (k *clusterKind) in(namespace string) *immutable.SortedMap[string, *ClusterObject] {
+	if held, ok := k.namespaces.Get(namespace); ok {
+		return held.objects
+	}
+	return immutable.NewSortedMap[string, *ClusterObject](nil)
+}
+
+// Holds says whether the objects of a kind are known, if only that there are none.
+func (c *ClusterData) Holds(kind GroupVersionKind) bool {
+	if c == nil {
+		return false
+	}
+	_, ok := c.kinds[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]
+	return ok || c.complete
+}
+
+// Sizes are those of the kinds that are held, in no order.
+func (c *ClusterData) Sizes() []ClusterKindSize {
+	sizes := make([]ClusterKindSize, 0, len(c.kinds))
+	for kind, held := range c.kinds {
+		sizes = append(sizes, ClusterKindSize{Kind: kind, Objects: held.objects, Bytes: held.bytes})
+	}
+	return sizes
+}
+
+// ClusterObject is one cluster object, ready for policies to read. It is immutable.
+type ClusterObject struct {
+	kind  GroupVersionKind // without version
+	key   ClusterObjectKey
+	value *ast.Term
+	bytes int
+}
+
+// NewClusterObject reads an object in JSON. Its managedFields are left out: they are
+// often half of it, and say nothing that a policy should decide on.
+func NewClusterObject(raw json.RawMessage) (*ClusterObject, error) {
+	term, err := decodeJSON(raw)
+	if err != nil {
+		return nil, err
+	}
+	object, ok := term.Value.(ast.Object)
+	if !ok {
+		return nil, fmt.Errorf("not an object")
+	}
+	metadata, _ := lookup(object, "metadata").(ast.Object)
+	o := &ClusterObject{
+		kind:  GroupVersionKind{Group: groupOf(text(object, "apiVersion")), Kind: text(object, "kind")},
+		key:   ClusterObjectKey{Namespace: text(metadata, "namespace"), Name: text(metadata, "name")},
+		value: term,
+		bytes: len(raw),
+	}
+	if o.kind.Kind == "" || o.key.Name == "" {
+		return nil, fmt.Errorf("kind or metadata.name is missing")
+	}
+	if lookup(metadata, "managedFields") != nil {
+		o.value = ast.NewTerm(replaceKey(object, "metadata", ast.NewTerm(removeKey(metadata, "managedFields"))))
+	}
+	return o, nil
+}
+
+// Key is where the object stands within its kind.
+func (o *ClusterObject) Key() ClusterObjectKey { return o.key }
 
 // groupOf is the group of an apiVersion: "" for the core group's.
 func groupOf(apiVersion string) string {

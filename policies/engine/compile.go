@@ -19,6 +19,7 @@ type PolicySet struct {
 	parameters *ast.Term
 	scope      *ast.Term
 	policies   []*policy
+	required   map[string]GroupVersionKind // by their key in data.cluster
 	rules      int
 }
 
@@ -35,6 +36,9 @@ type policy struct {
 	validate, mutate *query
 	location         Location
 	quarantine       *quarantine
+	limit            *lastLimit
+	// needsNamespace says that the policy can read input.namespace.
+	needsNamespace bool
 }
 
 type ruleLine struct {
@@ -66,15 +70,6 @@ func (s *PolicySet) Policies() int { return len(s.policies) }
 
 // Rules counts the rules of all packages.
 func (s *PolicySet) Rules() int { return s.rules }
-
-// Requires lists the kinds of cluster objects that the policies read.
-func (s *PolicySet) Requires() []GroupVersionKind {
-	var kinds []GroupVersionKind
-	for _, p := range s.policies {
-		kinds = append(kinds, p.meta.requires...)
-	}
-	return kinds
-}
 
 // Compile compiles a source. The error is CompileErrors: all that is wrong, by
 // file and line.
@@ -188,7 +183,7 @@ func (s *PolicySet) readData(name, text string) error {
 	for _, folder := range slices.Backward(folders[:len(folders)-1]) {
 		term = ast.ObjectTerm(ast.Item(ast.StringTerm(folder), term))
 	}
-	for _, reserved := range []string{"cluster", "lintel"} {
+	for _, reserved := range reservedKeys {
 		if lookup(term.Value.(ast.Object), reserved) != nil {
 			return fmt.Errorf("data.%s is reserved; use another key", reserved)
 		}
@@ -218,6 +213,8 @@ func (s *PolicySet) build(modules []*ast.Module) CompileErrors {
 			s.policies = append(s.policies, p)
 		}
 	}
+	s.readRequires()
+	errs = append(errs, checkPackages(modules)...)
 	if len(errs) > 0 {
 		return errs
 	}
@@ -233,10 +230,12 @@ func (s *PolicySet) build(modules []*ast.Module) CompileErrors {
 		}
 		return errs
 	}
+	errs = append(errs, s.unrequired()...)
 	for _, p := range s.policies {
 		if err := p.prepare(s.compiler); err != nil {
 			errs = append(errs, compileErrors(err)...)
 		}
+		p.needsNamespace = p.readsNamespace(s.compiler)
 	}
 	return errs
 }
@@ -251,16 +250,20 @@ func (s *PolicySet) hasData(path []string) bool {
 // points. Libraries give nil.
 func (s *PolicySet) newPolicy(name string, modules []*ast.Module) (*policy, CompileErrors) {
 	var errs CompileErrors
-	p := &policy{set: s, name: name, lines: map[string][]ruleLine{}, quarantine: &quarantine{}, location: locationOf(modules[0].Package.Location)}
+	p := &policy{set: s, name: name, lines: map[string][]ruleLine{}, quarantine: &quarantine{}, limit: &lastLimit{}, location: locationOf(modules[0].Package.Location)}
 	for _, module := range modules {
+		errs = append(errs, misspelledMetadata(module)...)
 		for _, annotations := range module.Annotations {
+			for _, err := range misplaced(annotations) {
+				errs = append(errs, errorAt(annotations.Location, "METADATA: %v", err))
+			}
 			if annotations.Scope != "package" {
 				if _, ok := annotations.Custom["match"]; ok {
 					errs = append(errs, errorAt(annotations.Location, "match is read from the METADATA of the package only, not of a %s; move it above `package %s`", annotations.Scope, name))
 				}
 				continue
 			}
-			if err := p.meta.merge(annotations); err != nil {
+			for _, err := range p.meta.merge(annotations) {
 				errs = append(errs, errorAt(annotations.Location, "METADATA: %v", err))
 			}
 		}
@@ -285,6 +288,9 @@ func (s *PolicySet) newPolicy(name string, modules []*ast.Module) (*policy, Comp
 	if len(p.twins.rules) == 0 {
 		if p.meta.match != nil {
 			return nil, CompileErrors{errorAt(p.meta.matchLocation, "package %s has a match but none of deny, warn, patch, defaults: nothing would ever be asked", name)}
+		}
+		if len(p.meta.requires) > 0 {
+			return nil, CompileErrors{errorAt(modules[0].Package.Location, "package %s requires cluster objects but has none of deny, warn, patch, defaults; put requires into the packages that use it, so that they are asked only when the objects are at hand", name)}
 		}
 		return nil, nil
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,7 +33,22 @@ func TestCompileErrorsNameFileLineAndColumn(t *testing.T) {
 		"match without rules": {one("# METADATA\n# custom:\n#   match: {}\npackage p\nx := 1"), "policy.rego:1:1: package p has a match but none of deny, warn, patch, defaults: nothing would ever be asked"},
 		"match twice": {map[string]string{"a.rego": header("#   match: {}\n"), "b.rego": header("#   match: {}\n")},
 			"b.rego:1:1: METADATA: custom.match: the package has one already, at a.rego:1; keep one"},
-		"unknown match field":  {one(header("#   match: {kind: [Pod]}\n")), "policy.rego:1:1: METADATA: custom.match: unknown field \"kind\""},
+		"unknown match field":  {one(header("#   match: {kind: [Pod]}\n")), "policy.rego:1:1: METADATA: custom.match.kind: unknown; did you mean kinds?"},
+		"unlike any field":     {one(header("#   match: {colours: [red]}\n")), "METADATA: custom.match.colours: unknown; there are kinds, operations, subresources, namespaces, excludedNamespaces, namespaceSelector, objectSelector, expand"},
+		"camel case":           {one(header("#   match: {excludeNamespaces: [a]}\n")), "custom.match.excludeNamespaces: unknown; did you mean excludedNamespaces?"},
+		"kind as text":         {one(header("#   match: {kinds: [Deployment]}\n")), "custom.match.kinds[0]: is a string; a kind looks like {group: \"\", kind: Deployment}"},
+		"kinds as text":        {one(header("#   match: {kinds: Pod}\n")), "custom.match.kinds: is a string, not a list such as [{group: \"\", kind: Pod}]"},
+		"unknown part of kind": {one(header("#   match: {kinds: [{groups: a, kind: Pod}]}\n")), "custom.match.kinds[0].groups: unknown; did you mean group?"},
+		"number as kind":       {one(header("#   match: {kinds: [{group: \"\", kind: 1}]}\n")), "custom.match.kinds[0]: is a number where a string belongs"},
+		"match as a list":      {one(header("#   match: [Pod]\n")), "custom.match: is a list, not an object such as"},
+		"operations as text":   {one(header("#   match: {operations: CREATE}\n")), "custom.match.operations: is a string where a list belongs"},
+		"clock as text":        {one(header("#   clock: \"yes\"\n")), "custom.clock: is a string where true or false belongs"},
+		"match at the top":     {one("# METADATA\n# match: {}\npackage p\ndeny contains 1"), "policy.rego:1:1: METADATA: match: belongs under custom: write custom.match"},
+		"timeout at the top":   {one("# METADATA\n# title: T\n# timeout: 1s\npackage p\ndeny contains 1"), "METADATA: timeout: belongs under custom: write custom.timeout"},
+		"kinds at the top":     {one("# METADATA\n# kinds: []\npackage p\ndeny contains 1"), "METADATA: kinds: belongs under custom.match: write custom.match.kinds"},
+		"kinds under custom":   {one(header("#   kinds: []\n")), "METADATA: custom.kinds: belongs under custom.match: write custom.match.kinds"},
+		"misspelled block":     {one("# METDATA\n# custom:\n#   enforcement: warn\npackage p\ndeny contains 1"), "policy.rego:1:1: \"METDATA\" begins no METADATA block"},
+		"block in lower case":  {one("# Licence\n\n# metadata\n# title: T\npackage p\ndeny contains 1"), "policy.rego:3:1: \"metadata\" begins no METADATA block"},
 		"wrong operation":      {one(header("#   match: {operations: [PATCH]}\n")), "policy.rego:1:1: METADATA: custom.match: operations: \"PATCH\" is not one of CREATE, UPDATE, DELETE, CONNECT"},
 		"wrong selector":       {one(header("#   match: {objectSelector: {matchLabels: {\"a b\": c}}}\n")), "policy.rego:1:1: METADATA: custom.match: objectSelector: key: Invalid value: \"a b\""},
 		"wrong glob":           {one(header("#   match: {namespaces: [\"[\"]}\n")), "policy.rego:1:1: METADATA: custom.match: namespaces: \"[\" is not a glob"},
@@ -57,6 +73,38 @@ func TestCompileErrorsNameFileLineAndColumn(t *testing.T) {
 			require.Contains(t, err.Error(), c.want)
 			require.NotContains(t, err.Error(), "lintel__d", "generated rules are no concern of the author")
 		})
+	}
+}
+
+func TestAllThatIsWrongWithABlockIsSaid(t *testing.T) {
+	_, err := Compile(Source{Name: "s", Files: one(`# METADATA
+# enforcement: warn
+# custom:
+#   enforcment: warn
+#   expand: warn
+#   match: {kind: [Pod], kinds: [Pod, {kinds: Pod}], operations: all}
+#   timeout: soon
+package p
+deny contains "x"`)})
+	require.Equal(t, []string{
+		`policy.rego:1:1: METADATA: enforcement: belongs under custom: write custom.enforcement`,
+		`policy.rego:1:1: METADATA: custom.enforcment: unknown; did you mean enforcement?`,
+		`policy.rego:1:1: METADATA: custom.expand: belongs under custom.match: write custom.match.expand`,
+		`policy.rego:1:1: METADATA: custom.match.kind: unknown; did you mean kinds?`,
+		`policy.rego:1:1: METADATA: custom.match.kinds[0]: is a string; a kind looks like {group: "", kind: Pod}`,
+		`policy.rego:1:1: METADATA: custom.match.kinds[1].kinds: unknown; did you mean kind?`,
+		`policy.rego:1:1: METADATA: custom.match.operations: is a string where a list belongs`,
+		`policy.rego:1:1: METADATA: custom.timeout: "soon" is not a duration such as 100ms`,
+	}, strings.Split(err.Error(), "\n"))
+}
+
+func TestCommentsThatAreNoMetadata(t *testing.T) {
+	for _, text := range []string{
+		"# About the data of pods\npackage p", "# METDATA\n\npackage p", "package p\n# METDATA\nx := 1",
+		"# METADATA\n# title: T\n# custom:\n#   owner: team\npackage p", "# METADATA follows\n# title: T\npackage p",
+	} {
+		_, err := Compile(Source{Name: "s", Files: one(text + "\ndeny contains \"x\"")})
+		require.NoError(t, err, text)
 	}
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,9 @@ const (
 	MaxWarningBytes = 256
 	// MaxWarningsBytes is the length of all warnings of one response together.
 	MaxWarningsBytes = 4096
+	// MaxFindings is how many denials, and how many warnings, one policy may have about
+	// an object; the rest is counted.
+	MaxFindings = 100
 	// MaxWordsBytes is the length to which a policy's own words in a denial are cut.
 	MaxWordsBytes = 1024
 )
@@ -101,12 +105,21 @@ func cut(s string, limit int) string {
 
 // sortFindings orders by scope, policy, text, and drops what is said twice.
 func sortFindings(findings []Finding) []Finding {
-	key := func(f Finding) string { return f.Policy + "\x00" + f.Text() }
-	slices.SortStableFunc(findings, func(a, b Finding) int {
-		if d := a.Scope.Rank() - b.Scope.Rank(); d != 0 {
-			return d
-		}
-		return strings.Compare(key(a), key(b))
+	type keyed struct {
+		finding Finding
+		key     string
+	}
+	list := make([]keyed, len(findings))
+	for i, f := range findings {
+		list[i] = keyed{f, f.Policy + "\x00" + f.Text()}
+	}
+	slices.SortStableFunc(list, func(a, b keyed) int {
+		return cmp.Or(cmp.Compare(a.finding.Scope.Rank(), b.finding.Scope.Rank()), cmp.Compare(a.key, b.key))
 	})
-	return slices.CompactFunc(findings, func(a, b Finding) bool { return a.Scope == b.Scope && key(a) == key(b) })
+	list = slices.CompactFunc(list, func(a, b keyed) bool { return a.finding.Scope == b.finding.Scope && a.key == b.key })
+	findings = findings[:0]
+	for _, k := range list {
+		findings = append(findings, k.finding)
+	}
+	return findings
 }

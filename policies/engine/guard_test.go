@@ -46,6 +46,7 @@ func TestWatchDoesNotWaitForOne(t *testing.T) {
 	require.Equal(t, "b", decision.Denials[1].Policy)
 	require.Contains(t, decision.Denials[1].Text(), "policy b cannot be evaluated: it is in quarantine")
 	require.Equal(t, "b", snapshot.Quarantined()[0].Package)
+	require.Equal(t, []Limited{{"s", "b", "quarantine"}}, snapshot.Limited(time.Now()))
 }
 
 func TestWatchTakesAPanicForAFailureOfItsPolicy(t *testing.T) {

@@ -112,6 +112,8 @@ func TestHostilePolicies(t *testing.T) {
 			require.Contains(t, short(decision.Denials), "asked|deny|other.rego:2")
 			require.Less(t, took, DefaultTimeout+watchdogGrace+time.Second)
 			require.Empty(t, snapshot.Quarantined())
+			require.Equal(t, "hostile", snapshot.Limited(start)[0].Package)
+			require.Empty(t, snapshot.Limited(time.Now()))
 			if !raceEnabled {
 				require.Less(t, used, uint64(memoryLimit))
 			}

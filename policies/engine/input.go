@@ -63,9 +63,9 @@ func (e *evaluation) input(set *PolicySet) *ast.Term {
 
 // data is the set's own data with the cluster objects that it requires.
 func (e *evaluation) data(set *PolicySet) *dataView {
-	kinds := set.Requires()
-	if e.options.Cluster == nil || len(kinds) == 0 {
-		return &dataView{root: set.data}
+	view := &dataView{root: set.data}
+	if len(set.required) > 0 {
+		view.cluster = &clusterView{data: e.options.Cluster, kinds: set.required}
 	}
-	return &dataView{root: replaceKey(set.data, "cluster", e.options.Cluster.project(kinds))}
+	return view
 }

@@ -56,6 +56,13 @@ func (l *Live) SetResources(resources *Resources) {
 	l.change(func() { l.resources = resources })
 }
 
+// Resources is the table of kinds as it is now.
+func (l *Live) Resources() *Resources {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.resources
+}
+
 // Get is the live state of a source.
 func (l *Live) Get(name string) (*PolicySet, bool) {
 	l.mu.Lock()

@@ -3,7 +3,9 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -40,36 +42,56 @@ type metadata struct {
 }
 
 // customKeys are the keys of `custom` that Lintel reads. Others are the author's
-// own, unless they look like a misspelling of one of these.
+// own, unless they look like a misspelling of one of these, or belong elsewhere.
 var customKeys = []string{"match", "enforcement", "requires", "clock", "timeout"}
 
-// merge reads one annotation block into m: a package may have several files, but
-// each setting only once.
-func (m *metadata) merge(a *ast.Annotations) error {
+// matchKeys and kindKeys are the fields of `match` and of one of its kinds.
+var (
+	matchKeys = []string{"kinds", "operations", "subresources", "namespaces", "excludedNamespaces", "namespaceSelector", "objectSelector", "expand"}
+	kindKeys  = []string{"group", "version", "kind"}
+)
+
+// merge reads one annotation block into m, and gives all that is wrong with it: a
+// package may have several files, but each setting only once.
+func (m *metadata) merge(a *ast.Annotations) []error {
 	m.title = cmpOr(m.title, a.Title)
 	m.description = cmpOr(m.description, a.Description)
+	var errs []error
 	for _, key := range sortedKeys(a.Custom) {
-		if !slices.Contains(customKeys, key) {
-			if near := nearest(key, customKeys); near != "" {
-				return fmt.Errorf("custom.%s: unknown; did you mean %s?", key, near)
+		switch {
+		case slices.Contains(customKeys, key):
+			for _, err := range m.set(key, a.Custom[key], a.Location) {
+				errs = append(errs, fmt.Errorf("custom.%s%w", key, err))
 			}
-			continue
+		case slices.Contains(matchKeys, key):
+			errs = append(errs, fmt.Errorf("custom.%s: belongs under custom.match: write custom.match.%s", key, key))
+		default:
+			if near := nearest(key, customKeys); near != "" {
+				errs = append(errs, fmt.Errorf("custom.%s: unknown; did you mean %s?", key, near))
+			}
 		}
-		if err := m.set(key, a.Custom[key], a.Location); err != nil {
-			return fmt.Errorf("custom.%s: %w", key, err)
+	}
+	return errs
+}
+
+// set reads one setting. The errors follow the setting's name: they begin with a
+// colon, or with a further part of the path.
+func (m *metadata) set(key string, value any, loc *ast.Location) []error {
+	if key == "match" {
+		if m.match != nil {
+			return []error{fmt.Errorf(": the package has one already, at %s:%d; keep one", m.matchLocation.File, m.matchLocation.Row)}
 		}
+		m.match, m.matchLocation = &Match{}, loc
+		return m.match.read(value)
+	}
+	if err := m.setOne(key, value); err != nil {
+		return []error{fmt.Errorf(": %w", err)}
 	}
 	return nil
 }
 
-func (m *metadata) set(key string, value any, loc *ast.Location) error {
+func (m *metadata) setOne(key string, value any) error {
 	switch key {
-	case "match":
-		if m.match != nil {
-			return fmt.Errorf("the package has one already, at %s:%d; keep one", m.matchLocation.File, m.matchLocation.Row)
-		}
-		m.match, m.matchLocation = &Match{}, loc
-		return decodeStrict(value, m.match)
 	case "enforcement":
 		if m.enforcement != "" {
 			return fmt.Errorf("the package has one already; keep one")
@@ -90,6 +112,9 @@ func (m *metadata) set(key string, value any, loc *ast.Location) error {
 		for i, kind := range kinds {
 			if kind.Kind == "" || kind.Kind == "*" || kind.Group == "*" {
 				return fmt.Errorf("[%d]: name one kind and its group", i)
+			}
+			if kind.Version != "" {
+				return fmt.Errorf("[%d]: leave out version: objects come in the version that the cluster prefers", i)
 			}
 		}
 		m.requires = append(m.requires, kinds...)
@@ -113,6 +138,72 @@ func (m *metadata) set(key string, value any, loc *ast.Location) error {
 	}
 }
 
+// read reads the fields of a match one by one, so that one that is wrong hides no
+// other. The errors are as those of metadata.set.
+func (m *Match) read(value any) []error {
+	fields, ok := value.(map[string]any)
+	if !ok && value != nil {
+		return []error{fmt.Errorf(": is %s, not an object such as {kinds: [{group: \"\", kind: Pod}]}", yamlKind(value))}
+	}
+	var errs []error
+	for _, key := range sortedKeys(fields) {
+		switch {
+		case !slices.Contains(matchKeys, key):
+			errs = append(errs, fmt.Errorf(".%s: %s", key, unknown(key, matchKeys)))
+		case key == "kinds":
+			errs = append(errs, m.readKinds(fields[key])...)
+		default:
+			if err := decodeStrict(map[string]any{key: fields[key]}, m); err != nil {
+				errs = append(errs, fmt.Errorf(".%s: %w", key, err))
+			}
+		}
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	if _, err := newMatcher(*m); err != nil {
+		return []error{fmt.Errorf(": %w", err)}
+	}
+	return nil
+}
+
+func (m *Match) readKinds(value any) []error {
+	list, ok := value.([]any)
+	if !ok && value != nil {
+		return []error{fmt.Errorf(".kinds: is %s, not a list such as [{group: \"\", kind: Pod}]", yamlKind(value))}
+	}
+	var errs []error
+	for i, item := range list {
+		fields, ok := item.(map[string]any)
+		if !ok {
+			name, isText := item.(string)
+			if !isText {
+				name = "Pod"
+			}
+			errs = append(errs, fmt.Errorf(".kinds[%d]: is %s; a kind looks like {group: \"\", kind: %s}", i, yamlKind(item), name))
+			continue
+		}
+		for _, key := range sortedKeys(fields) {
+			if !slices.Contains(kindKeys, key) {
+				errs = append(errs, fmt.Errorf(".kinds[%d].%s: %s", i, key, unknown(key, kindKeys)))
+			}
+		}
+		var kind GroupVersionKind
+		if err := decodeKnown(fields, &kind); err != nil {
+			errs = append(errs, fmt.Errorf(".kinds[%d]: %w", i, err))
+		}
+		m.Kinds = append(m.Kinds, kind)
+	}
+	return errs
+}
+
+func unknown(key string, keys []string) string {
+	if near := nearest(key, keys); near != "" {
+		return fmt.Sprintf("unknown; did you mean %s?", near)
+	}
+	return "unknown; there are " + strings.Join(keys, ", ")
+}
+
 // UnmarshalJSON accepts true for warn, and false for no expansion.
 func (e *Expand) UnmarshalJSON(text []byte) error {
 	switch string(text) {
@@ -123,29 +214,87 @@ func (e *Expand) UnmarshalJSON(text []byte) error {
 	case "false", "null":
 		*e = ExpandNone
 	default:
-		return fmt.Errorf("expand: %s is not warn or deny", text)
+		return fmt.Errorf("%s is not warn or deny", text)
 	}
 	return nil
 }
 
 // decodeStrict decodes what YAML gave into a typed value; unknown fields are errors.
-func decodeStrict(value, into any) error {
+func decodeStrict(value, into any) error { return decode(value, into, true) }
+
+// decodeKnown is decodeStrict that passes over unknown fields.
+func decodeKnown(value, into any) error { return decode(value, into, false) }
+
+func decode(value, into any, strict bool) error {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
+	if strict {
+		decoder.DisallowUnknownFields()
+	}
+	err = decoder.Decode(into)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("is %s where %s belongs", article(wrong.Value), goKind(wrong.Type))
+	}
+	if err != nil {
 		return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil
 }
 
+// yamlKind says what a value is, in the words of YAML's users.
+func yamlKind(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "an object"
+	default:
+		return "a number"
+	}
+}
+
+// article is a JSON type as encoding/json names it, as yamlKind would.
+func article(kind string) string {
+	kind, _, _ = strings.Cut(kind, " ") // a number comes with its digits
+	switch kind {
+	case "array":
+		return "a list"
+	case "bool":
+		return "a boolean"
+	case "object":
+		return "an object"
+	default:
+		return "a " + kind
+	}
+}
+
+// goKind is what a value for a Go type looks like in YAML.
+func goKind(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Slice:
+		return "a list"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	default:
+		return "an object"
+	}
+}
+
 // nearest is the word that text is likely a misspelling of.
 func nearest(text string, words []string) string {
 	for _, word := range words {
-		if levenshtein.ComputeDistance(strings.ToLower(text), word) <= 2 {
+		if levenshtein.ComputeDistance(strings.ToLower(text), strings.ToLower(word)) <= 2 {
 			return word
 		}
 	}

@@ -18,7 +18,8 @@ type Options struct {
 	Namespace []byte
 	// Now is the time that policies with `clock: true` see; zero is the present.
 	Now time.Time
-	// Cluster holds the objects that policies read by `requires`; nil is none.
+	// Cluster holds the objects that policies read by `requires`. A policy that
+	// requires a kind which it does not hold, or where it is nil, cannot be asked.
 	Cluster *ClusterData
 	// Offline makes a policy that cannot be asked, because the caller lacks
 	// cluster objects, undecided instead of an error.

@@ -3,11 +3,13 @@ package engine
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/storage"
 )
+
+// clusterKey is where cluster objects stand under data.
+const clusterKey = "cluster"
 
 // dataView is one immutable version of `data`, read by OPA as its store and its
 // transaction in one. Reads give AST values, so nothing is converted.
@@ -15,7 +17,8 @@ type dataView struct {
 	storage.PolicyNotSupported
 	storage.TriggersNotSupported
 	storage.WritesNotSupported
-	root ast.Object
+	root    ast.Object
+	cluster *clusterView // nil where the source requires nothing
 }
 
 // ID implements storage.Transaction; a view has only itself.
@@ -31,24 +34,31 @@ func (v *dataView) NewTransaction(_ context.Context, params ...storage.Transacti
 
 // Read implements storage.Store.
 func (v *dataView) Read(_ context.Context, _ storage.Transaction, path storage.Path) (any, error) {
-	var node ast.Value = v.root
-	for _, key := range path {
-		switch value := node.(type) {
-		case ast.Object:
-			node = lookup(value, key)
-		case *ast.Array:
-			node = nil
-			if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < value.Len() {
-				node = value.Elem(i).Value
-			}
-		default:
-			node = nil
-		}
-		if node == nil {
-			return nil, &storage.Error{Code: storage.NotFoundErr, Message: fmt.Sprintf("data.%s is not there", path)}
-		}
+	value, err := v.read(path)
+	if err != nil {
+		return nil, &storage.Error{Code: storage.InternalErr, Message: err.Error()}
 	}
-	return node, nil
+	if value == nil {
+		return nil, &storage.Error{Code: storage.NotFoundErr, Message: fmt.Sprintf("data.%s is not there", path)}
+	}
+	return value, nil
+}
+
+// read is nil where there is nothing.
+func (v *dataView) read(path storage.Path) (ast.Value, error) {
+	switch {
+	case v.cluster == nil:
+		return descend(v.root, path), nil
+	case len(path) > 0 && path[0] == clusterKey:
+		return v.cluster.read(path[1:])
+	case len(path) > 0:
+		return descend(v.root, path), nil
+	}
+	cluster, err := v.cluster.read(nil)
+	if err != nil {
+		return nil, err
+	}
+	return replaceKey(v.root, clusterKey, ast.NewTerm(cluster)), nil
 }
 
 // Commit implements storage.Store.

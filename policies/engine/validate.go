@@ -93,15 +93,29 @@ func (p *policy) validateOne(ctx context.Context, s *Snapshot, e *evaluation, de
 	if values == nil {
 		return
 	}
-	for i, add := range []func(*Decision, Finding){p.report, p.warn} {
-		for _, value := range elements(values[i]) {
-			findings, err := p.findings(value)
-			for _, finding := range findings {
-				add(decision, finding)
+	p.readSet(values[0], func(finding Finding) { p.report(decision, finding) }, decision)
+	p.readSet(values[1], func(finding Finding) { p.warn(decision, finding) }, decision)
+}
+
+// readSet adds what the members of a twin set say, up to MaxFindings.
+func (p *policy) readSet(set *ast.Term, add func(Finding), decision *Decision) {
+	members := elements(set)
+	for i, member := range members {
+		findings, err := p.findings(member)
+		if i == MaxFindings {
+			more := p.finding(entryDeny, p.location)
+			if len(findings) > 0 {
+				more = findings[0]
 			}
-			if err != nil {
-				p.report(decision, *err)
-			}
+			more.Words, more.Field, more.Details = fmt.Sprintf("and %d more", len(members)-i), "", nil
+			add(more)
+			return
+		}
+		for _, finding := range findings[:min(len(findings), MaxFindings)] {
+			add(finding)
+		}
+		if err != nil {
+			p.report(decision, *err)
 		}
 	}
 }
@@ -114,11 +128,14 @@ func (p *policy) matches(s *Snapshot, e *evaluation, verb bool) (matches bool, r
 		return false, ""
 	}
 	matches, known := m.matchesNamespaceLabels(e.review, e.namespace)
+	missing, lacks := e.lacks(p)
 	switch {
 	case !known:
 		return false, fmt.Sprintf("its namespaceSelector needs the labels of namespace %q", e.review.Namespace)
-	case matches && len(p.meta.requires) > 0 && e.options.Cluster == nil:
-		return false, fmt.Sprintf("it requires cluster objects (%s)", p.meta.requires[0])
+	case matches && lacks:
+		return false, fmt.Sprintf("it requires cluster objects (%s)", missing)
+	case matches && p.lacksNamespace(e):
+		return false, fmt.Sprintf("it reads input.namespace, and namespace %q is not at hand", e.review.Namespace)
 	}
 	return matches, ""
 }
@@ -135,6 +152,9 @@ func (p *policy) cannotAsk(e *evaluation, decision *Decision, reason string) {
 // report files a denial, or an error, where the policy's enforcement and the
 // source's failure policy put it.
 func (p *policy) report(decision *Decision, finding Finding) {
+	if finding.Limit != "" {
+		p.limit.reach(finding.Limit)
+	}
 	switch {
 	case p.meta.enforcement == EnforceAudit:
 		decision.Audits = append(decision.Audits, finding)

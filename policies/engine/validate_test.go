@@ -227,7 +227,7 @@ func TestRequiresReadsClusterObjects(t *testing.T) {
 # custom:
 #   requires: [{group: networking.k8s.io, kind: Ingress}]
 package p
-deny contains ns if { some ns, _ in data.cluster["Ingress.networking.k8s.io"]; not data.cluster.Secret }`)
+deny contains ns if { some ns, _ in data.cluster["Ingress.networking.k8s.io"]; not data.cluster[concat("", ["Sec", "ret"])] }`)
 	snapshot := snapshotOf(set)
 	cluster, err := NewClusterData([]jsonRaw{
 		jsonRaw(`{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":"a","namespace":"shop","managedFields":[]}}`),
@@ -268,4 +268,11 @@ func TestDeletionIsNeverHeldUp(t *testing.T) {
 			require.Empty(t, snapshotOf(set).Mutate(context.Background(), review, Options{}).Patch)
 		})
 	}
+}
+
+func TestAPolicyThatSaysTooMuchIsCut(t *testing.T) {
+	set := compile(t, "package p\nimport rego.v1\ndeny contains msg if { some i in numbers.range(1, 5000); msg := sprintf(\"%d\", [i]) }")
+	decision := snapshotOf(set).Validate(context.Background(), makeReview(t, pod), Options{})
+	require.Len(t, decision.Denials, MaxFindings+1)
+	require.Equal(t, "and 4900 more|deny|3", short(decision.Denials)[MaxFindings])
 }

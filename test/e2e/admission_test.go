@@ -26,22 +26,36 @@ func TestSamples(t *testing.T) {
 	folder := filepath.Join(installation.Root(), "config/samples/policies")
 	files, err := installation.ReadFolder(folder)
 	require.NoError(t, err)
-	t.Cleanup(func() { removeSource(context.Background(), "samples") })
+	mustKubectl(t, "", "apply", "-f", "config/samples/rbac")
+	t.Cleanup(func() {
+		removeSource(context.Background(), "samples")
+		_, _ = cluster.Kubectl(context.Background(), "", "delete", "-f", "config/samples/rbac")
+	})
 	require.NoError(t, cluster.ApplySource(t.Context(), "samples", files, nil))
 	suffix := ", samples@" + engine.ShortRevision(engine.Source{Files: files}.Digest()) + "]"
 
 	manifests := filepath.Join(installation.Root(), "config/samples/manifests")
 	for sample, c := range map[string]struct {
-		ok       bool
-		contains string
+		ok        bool
+		contains  string
+		namespace string // that match names; else any
 	}{
-		"privileged":         {false, `container "web" of Pod "privileged-bad" is privileged`},
-		"required_labels":    {false, `Pod "required-labels-bad" has no label "team"`},
-		"allowed_registries": {false, "is not from an allowed registry"},
-		"default_requests":   {true, "created"},
-		"latest_tag":         {true, "Warning: "},
+		"privileged":              {false, `container "web" of Pod "privileged-bad" is privileged`, ""},
+		"required_labels":         {false, `Pod "required-labels-bad" has no label "team"`, ""},
+		"allowed_registries":      {false, "is not from an allowed registry", ""},
+		"default_requests":        {true, "created", ""},
+		"latest_tag":              {true, "Warning: ", ""},
+		"host_paths":              {false, `is the host path "/etc/ssl/certs-of-others"`, ""},
+		"service_types":           {false, `Service "service-types-bad" is of type NodePort`, ""},
+		"pod_security_baseline":   {false, "remove spec.hostPID", "baseline-samples"},
+		"pod_security_restricted": {false, "set securityContext.allowPrivilegeEscalation to false", "restricted-samples"},
 	} {
 		t.Run(sample, func(t *testing.T) {
+			namespace := namespace
+			if c.namespace != "" {
+				namespace = c.namespace
+				makeNamespace(t, namespace)
+			}
 			bad := filepath.Join(manifests, sample, "bad.yaml")
 			output, ok := kubectl(t, "", "apply", "-n", namespace, "-f", bad)
 			require.Equal(t, c.ok, ok, output)

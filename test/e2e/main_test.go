@@ -79,7 +79,7 @@ func printTail(path string) {
 	if err != nil {
 		return
 	}
-	const tail = 8 << 10
+	const tail = 32 << 10
 	fmt.Fprintf(os.Stderr, "--- end of the manager's log\n%s\n", text[max(0, len(text)-tail):])
 }
 
@@ -109,6 +109,13 @@ func newNamespace(t *testing.T) string {
 	t.Helper()
 	name := "e2e-" + strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
 	name = strings.Trim(name[:min(len(name), 50)], "-")
+	makeNamespace(t, name)
+	return name
+}
+
+// makeNamespace makes a namespace that goes with the test.
+func makeNamespace(t *testing.T, name string) {
+	t.Helper()
 	mustKubectl(t, "", "create", "namespace", name)
 	// The ServiceAccount that Pods need comes a moment later.
 	eventually(t, func() bool {
@@ -116,7 +123,6 @@ func newNamespace(t *testing.T) string {
 		return ok
 	}, "the namespace's ServiceAccount")
 	t.Cleanup(func() { _, _ = cluster.Kubectl(context.Background(), "", "delete", "namespace", name, "--wait=false") })
-	return name
 }
 
 // applySource applies a PolicySource with one file and waits until it is served. It

@@ -28,7 +28,6 @@ func TestWhatIsNotServedYetIsSaid(t *testing.T) {
 		want string
 	}{
 		"scope":    {map[string]any{"scope": map[string]any{"level": "team", "name": "a", "namespaces": []string{"a"}}}, "package p\ndeny contains \"x\"", "scope level team is not served by this version"},
-		"requires": {nil, "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\npackage p\ndeny contains \"x\"", "a policy requires Service"},
 		"versions": {nil, "# METADATA\n# custom:\n#   match: {kinds: [{group: autoscaling, version: v1, kind: HorizontalPodAutoscaler}, {group: autoscaling, version: v2, kind: HorizontalPodAutoscaler}]}\npackage p\ndeny contains \"x\"", "HorizontalPodAutoscaler.autoscaling in two versions, v1 and v2"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,6 +60,10 @@ func TestTheLastGoodRevisionStays(t *testing.T) {
 	require.Equal(t, before.Status.Revision, after.Status.Revision)
 	describe := mustKubectl(t, "", "describe", "policysource", "keeper")
 	require.Contains(t, describe, "stays live")
+	eventually(t, func() bool {
+		events, _ := kubectl(t, "", "get", "events.events.k8s.io", "-n", "default", "-o", "jsonpath={range .items[*]}{.regarding.name} {.type} {.reason}{\"\\n\"}{end}")
+		return strings.Contains(events, "keeper Warning CompileFailed")
+	}, "an Event that says so")
 
 	eventually(t, func() bool {
 		output, ok := apply(t, configMap(namespace, "c"))

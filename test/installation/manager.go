@@ -17,9 +17,10 @@ import (
 // Namespace is where the platform is installed.
 const Namespace = "lintel-system"
 
-// Build builds the programs into a folder.
+// Build builds the programs into a folder, with the flags of make build: others
+// would compile everything again.
 func Build(ctx context.Context, folder string) error {
-	command := exec.CommandContext(ctx, "go", "build", "-o", folder+string(filepath.Separator), "./cmd/...")
+	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", folder+string(filepath.Separator), "./cmd/...")
 	command.Dir = Root()
 	if output, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("building the programs: %w: %s", err, output)
@@ -50,8 +51,23 @@ type Manager struct {
 	// Log is the file of its standard error.
 	Log string
 
+	name    string
 	process *exec.Cmd
-	ended   chan error
+	ended   chan struct{}
+	exit    error // set before ended is closed
+}
+
+// Ended is closed when the process has ended.
+func (m *Manager) Ended() <-chan struct{} { return m.ended }
+
+// Failure is what to tell of a manager that ended without being asked to; only once
+// it has ended.
+func (m *Manager) Failure() error {
+	how := "exit status 0"
+	if m.exit != nil {
+		how = m.exit.Error()
+	}
+	return fmt.Errorf("manager %s has ended by itself (%s); its log is %s", m.name, how, m.Log)
 }
 
 // ManagerOptions are how a manager is started.
@@ -83,7 +99,7 @@ func StartManager(ctx context.Context, c *Cluster, o ManagerOptions) (*Manager, 
 		Metrics:    "http://" + local(ports[1]),
 		Health:     "http://" + local(ports[2]),
 		Log:        filepath.Join(c.managerFolder(), o.Name+".log"),
-		ended:      make(chan error, 1),
+		name:       o.Name,
 	}
 	registered := o.WebhookURL
 	if registered == "" {
@@ -103,15 +119,32 @@ func StartManager(ctx context.Context, c *Cluster, o ManagerOptions) (*Manager, 
 	m.process.Stdout, m.process.Stderr = log, log
 	m.process.Env = append(os.Environ(), "POD_NAME="+o.Name)
 	endWithParent(m.process)
-	if err := m.process.Start(); err != nil {
-		return nil, fmt.Errorf("starting manager %s: %w", o.Name, err)
+	if err := m.start(); err != nil {
+		return nil, err
 	}
-	go func() { m.ended <- m.process.Wait() }()
 	if err := m.WaitReady(ctx, time.Minute); err != nil {
+		select {
+		case <-m.ended:
+			return nil, m.Failure()
+		default:
+		}
 		m.Stop()
 		return nil, fmt.Errorf("starting manager %s: %w; its log is %s", o.Name, err, m.Log)
 	}
 	return m, nil
+}
+
+// start starts the process, and watches it.
+func (m *Manager) start() error {
+	if err := m.process.Start(); err != nil {
+		return fmt.Errorf("starting manager %s: %w", m.name, err)
+	}
+	m.ended = make(chan struct{})
+	go func() {
+		m.exit = m.process.Wait()
+		close(m.ended)
+	}()
+	return nil
 }
 
 // WaitReady waits until /readyz answers 200.
@@ -132,9 +165,8 @@ func (m *Manager) WaitReady(ctx context.Context, limit time.Duration) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for %s/readyz: %w", m.Health, ctx.Err())
-		case err := <-m.ended:
-			m.ended <- err
-			return fmt.Errorf("it ended: %w", err)
+		case <-m.ended:
+			return m.Failure()
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -144,8 +176,7 @@ func (m *Manager) WaitReady(ctx context.Context, limit time.Duration) error {
 func (m *Manager) Stop() {
 	_ = m.process.Process.Signal(syscall.SIGTERM)
 	select {
-	case err := <-m.ended:
-		m.ended <- err
+	case <-m.ended:
 	case <-time.After(20 * time.Second):
 		m.Kill()
 	}
@@ -154,7 +185,7 @@ func (m *Manager) Stop() {
 // Kill ends the manager without its leave.
 func (m *Manager) Kill() {
 	_ = m.process.Process.Kill()
-	m.ended <- <-m.ended
+	<-m.ended
 }
 
 // managerFolder is for the files of managers; the state folder is the cluster's own.

@@ -3,12 +3,14 @@
 // would see them.
 //
 // In a terminal the cluster stays until Ctrl-C; otherwise, and with ONCE=1, it ends
-// after the transcript.
+// after the transcript. One checkout has one such cluster at a time.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -33,22 +35,50 @@ func main() {
 	}
 }
 
-func run(ctx context.Context) (err error) {
+// run holds the lock of the checkout's cluster while it shows everything: a second
+// run would take the cluster of the first for its own, and stop it.
+func run(ctx context.Context) error {
+	stateDir := filepath.Join(installation.Root(), ".cluster", "run")
+	release, err := takeLock(stateDir + ".lock")
+	if errors.Is(err, errTaken) {
+		return runsAlready(stateDir)
+	}
+	if err != nil {
+		return err
+	}
+	defer release()
+	return show(ctx, stateDir)
+}
+
+// runsAlready tells how to use the cluster of the other run.
+func runsAlready(stateDir string) error {
+	kubeconfig := filepath.Join(stateDir, "kubeconfig")
+	if _, err := os.Stat(kubeconfig); err != nil {
+		return errors.New("make run is at work in this checkout already, and its cluster is still starting: wait for it")
+	}
+	return fmt.Errorf("make run is at work in this checkout already; end it with Ctrl-C there, or use its cluster:\n\n  export KUBECONFIG=%s", kubeconfig)
+}
+
+func show(ctx context.Context, stateDir string) (err error) {
 	say("building Lintel …")
 	programs := filepath.Join(installation.Root(), "bin")
 	if err := installation.Build(ctx, programs); err != nil {
 		return err
 	}
-	say("starting a control plane (its first build takes several minutes) …")
-	cluster, err := installation.StartCluster(ctx, filepath.Join(installation.Root(), ".cluster", "run"), os.Stderr)
+	say("starting a control plane …")
+	cluster, err := installation.StartCluster(ctx, stateDir, os.Stderr)
 	if err != nil {
 		return err
 	}
+	var farewell string
 	defer func() {
 		ending, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if stopErr := cluster.Stop(ending); err == nil {
 			err = stopErr
+		}
+		if err == nil && farewell != "" {
+			say(farewell)
 		}
 	}()
 	t := &transcript{ctx: ctx, cluster: cluster, programs: programs}
@@ -66,17 +96,72 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer manager.Stop()
-	if err := t.withLintel(); err != nil {
-		return err
-	}
-	if os.Getenv("ONCE") == "1" || !isTerminal(os.Stdin) {
+	return whileItRuns(ctx, manager, func(ctx context.Context) error {
+		t.ctx = ctx
+		if err := t.withLintel(); err != nil {
+			return err
+		}
+		if farewell = whyNotStay(os.Getenv("ONCE"), isTerminal(os.Stdin)); farewell != "" {
+			return nil
+		}
+		handOver(os.Stdout, cluster.Kubeconfig, []string{filepath.Dir(cluster.Binaries.Kubectl), programs}, manager.Log)
+		<-ctx.Done()
+		say("\nstopping …")
 		return nil
+	})
+}
+
+// program is what whileItRuns watches: installation.Manager.
+type program interface {
+	Ended() <-chan struct{}
+	Failure() error
+}
+
+// whileItRuns calls what needs the program with a context that ends with it. That
+// it ended by itself is then the error: whatever else went wrong followed from it.
+func whileItRuns(ctx context.Context, p program, do func(context.Context) error) error {
+	watched, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-p.Ended():
+			cancel(p.Failure())
+		case <-watched.Done():
+		}
+	}()
+	err := do(watched)
+	if ctx.Err() == nil && watched.Err() != nil {
+		return context.Cause(watched)
 	}
-	fmt.Printf("\nThe cluster is yours until Ctrl-C. In another terminal:\n\n  export KUBECONFIG=%s\n  %s get policysources\n\nThe manager logs to %s\n",
-		cluster.Kubeconfig, cluster.Binaries.Kubectl, manager.Log)
-	<-ctx.Done()
-	fmt.Fprintln(os.Stderr, "\nstopping …")
-	return nil
+	return err
+}
+
+// whyNotStay says why the cluster does not stay for the user; empty: it does.
+func whyNotStay(once string, terminal bool) string {
+	switch {
+	case once == "1":
+		return "the cluster has been stopped, as ONCE=1 asks; without it, in a terminal, it stays until Ctrl-C"
+	case !terminal:
+		return "the cluster has been stopped, because there is no terminal to end it from; in a terminal it stays until Ctrl-C"
+	}
+	return ""
+}
+
+// handOver tells the user how to go on in another terminal.
+func handOver(w io.Writer, kubeconfig string, folders []string, log string) {
+	path := ""
+	for _, folder := range folders {
+		path += folder + string(filepath.ListSeparator)
+	}
+	fmt.Fprintf(w, `
+The cluster is yours until Ctrl-C. In another terminal:
+
+  export KUBECONFIG=%s
+  export PATH=%s$PATH    # kubectl and lintel
+  kubectl get policysources
+
+The manager logs to %s
+`, kubeconfig, path, log)
 }
 
 func say(text string) { fmt.Fprintln(os.Stderr, text) }

@@ -12,10 +12,11 @@ import (
 )
 
 const (
-	policies  = "config/samples/policies"
-	rejected  = "config/samples/manifests/privileged/bad.yaml"
-	defaulted = "config/samples/manifests/default_requests/bad.yaml"
-	warned    = "config/samples/manifests/latest_tag/bad.yaml"
+	policies    = "config/samples/policies"
+	permissions = "config/samples/rbac"
+	rejected    = "config/samples/manifests/privileged/bad.yaml"
+	defaulted   = "config/samples/manifests/default_requests/bad.yaml"
+	warned      = "config/samples/manifests/latest_tag/bad.yaml"
 )
 
 // transcript runs commands and prints them with what they print.
@@ -50,13 +51,17 @@ func (t *transcript) stored() (string, error) {
 
 func (t *transcript) withLintel() error {
 	heading("Rules as Rego, from a folder, gated and live")
-	command := fmt.Sprintf("lintel source %s --name samples | kubectl apply -f -", policies)
+	// One of the samples reads Ingresses, which nobody may by default.
+	if _, err := t.kubectl(true, "apply", "-f", permissions); err != nil {
+		return err
+	}
+	command := fmt.Sprintf("lintel source %s --name samples | kubectl apply --server-side -f -", policies)
 	source, err := exec.CommandContext(t.ctx, filepath.Join(t.programs, "lintel"),
 		"source", filepath.Join(installation.Root(), policies), "--name", "samples").Output()
 	if err != nil {
 		return fmt.Errorf("lintel source: %w", err)
 	}
-	if _, err := t.show(command, string(source), true, "apply", "-f", "-"); err != nil {
+	if _, err := t.show(command, string(source), true, "apply", "--server-side", "-f", "-"); err != nil {
 		return err
 	}
 	if err := t.cluster.WaitSource(t.ctx, "samples"); err != nil {

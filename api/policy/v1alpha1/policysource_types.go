@@ -208,7 +208,7 @@ type PolicySourceStatus struct {
 	Replicas []ReplicaStatus `json:"replicas,omitempty"`
 
 	// conditions are Ready, which sums up the others, Compiled,
-	// SourceVerified and WithinScope.
+	// SourceVerified, WithinScope and WithinLimits.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -228,6 +228,9 @@ const (
 	// ConditionSourceVerified is True when the origin's signature was
 	// verified. It is absent where the spec asks for no verification.
 	ConditionSourceVerified = "SourceVerified"
+	// ConditionWithinLimits is False while a policy of the source has reached a
+	// limit of evaluation in the last ten minutes on some replica.
+	ConditionWithinLimits = "WithinLimits"
 	// ConditionWithinScope is True when the source grants nothing that a
 	// wider scope does not.
 	ConditionWithinScope = "WithinScope"

@@ -11,6 +11,7 @@
 #     kinds: [{group: "", kind: Pod}]
 #     operations: [CREATE, UPDATE]
 #     subresources: [ephemeralcontainers]
+#     expand: warn
 package samples.allowed_registries
 
 import rego.v1

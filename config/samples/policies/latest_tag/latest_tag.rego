@@ -8,6 +8,7 @@
 #     kinds: [{group: "", kind: Pod}]
 #     operations: [CREATE, UPDATE]
 #     subresources: [ephemeralcontainers]
+#     expand: warn
 package samples.latest_tag
 
 import rego.v1

@@ -8,6 +8,7 @@
 #     kinds: [{group: "", kind: Pod}]
 #     operations: [CREATE, UPDATE]
 #     subresources: [ephemeralcontainers]
+#     expand: warn
 package samples.privileged
 
 import rego.v1

@@ -7,6 +7,7 @@
 #   match:
 #     kinds: [{group: "", kind: Pod}]
 #     operations: [CREATE, UPDATE]
+#     expand: warn
 package samples.required_labels
 
 import rego.v1

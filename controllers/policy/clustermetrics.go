@@ -1,0 +1,37 @@
+package policy
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+var (
+	clusterObjectCount = prometheus.NewDesc("lintel_cluster_data_objects",
+		"Cluster objects that are held for policies with requires, by kind.", []string{"kind"}, nil)
+	clusterObjectBytes = prometheus.NewDesc("lintel_cluster_data_bytes",
+		"Size of these objects as JSON, by kind; in memory they take about ten times that.", []string{"kind"}, nil)
+)
+
+// ClusterMetrics is a prometheus.Collector of what is held. It has a series for each
+// kind that a live source requires, and none for a kind that no longer is.
+func ClusterMetrics(current func() *engine.ClusterData) prometheus.Collector {
+	return clusterMetrics{current}
+}
+
+type clusterMetrics struct{ current func() *engine.ClusterData }
+
+// Describe implements prometheus.Collector.
+func (clusterMetrics) Describe(descriptions chan<- *prometheus.Desc) {
+	descriptions <- clusterObjectCount
+	descriptions <- clusterObjectBytes
+}
+
+// Collect implements prometheus.Collector.
+func (m clusterMetrics) Collect(metrics chan<- prometheus.Metric) {
+	for _, size := range m.current().Sizes() {
+		kind := size.Kind.String()
+		metrics <- prometheus.MustNewConstMetric(clusterObjectCount, prometheus.GaugeValue, float64(size.Objects), kind)
+		metrics <- prometheus.MustNewConstMetric(clusterObjectBytes, prometheus.GaugeValue, float64(size.Bytes), kind)
+	}
+}

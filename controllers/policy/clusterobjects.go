@@ -1,0 +1,246 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+const (
+	// batchInterval is how long events are gathered before they make a version: a
+	// burst costs one, and an update is visible long before anybody looks for it.
+	batchInterval = 50 * time.Millisecond
+	// syncPatience is how long a replica that starts waits for an informer that
+	// fails for other reasons than permission.
+	syncPatience = 15 * time.Second
+)
+
+var (
+	errKindUnknown = errors.New("the cluster does not serve this kind")
+	errNotListed   = errors.New("its objects are being listed")
+)
+
+// ClusterObjects holds the cluster objects that policies require, by one informer
+// for each kind that some source requires and none for others. It runs on every
+// replica.
+//
+// Invariant: Current holds a kind if and only if the kind was listed completely and
+// is still required.
+type ClusterObjects struct {
+	resources func() *engine.Resources
+	listWatch func(engine.Resource) cache.ListerWatcher
+	current   atomic.Pointer[engine.ClusterData]
+
+	wanted   chan struct{} // what is required, or the table of kinds, has changed
+	recorded chan struct{} // pending is not empty
+	running  sync.WaitGroup
+
+	mu        sync.Mutex // over the fields below
+	required  map[string][]engine.GroupVersionKind
+	informers map[engine.GroupVersionKind]*informer
+	pending   map[engine.GroupVersionKind]engine.ClusterChange
+	changed   []func()
+}
+
+// NewClusterObjects makes one without informers. resources is the table of kinds as
+// it is now; listWatch reads the objects of one of its resources in all namespaces.
+func NewClusterObjects(resources func() *engine.Resources, listWatch func(engine.Resource) cache.ListerWatcher) *ClusterObjects {
+	c := &ClusterObjects{
+		resources: resources,
+		listWatch: listWatch,
+		wanted:    make(chan struct{}, 1),
+		recorded:  make(chan struct{}, 1),
+		required:  map[string][]engine.GroupVersionKind{},
+		informers: map[engine.GroupVersionKind]*informer{},
+		pending:   map[engine.GroupVersionKind]engine.ClusterChange{},
+	}
+	c.current.Store(engine.EmptyClusterData())
+	return c
+}
+
+// Current is the newest version of the objects.
+func (c *ClusterObjects) Current() *engine.ClusterData { return c.current.Load() }
+
+// OnChange calls f, which must not block, when the kinds that are held have changed,
+// or an informer has failed.
+func (c *ClusterObjects) OnChange(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changed = append(c.changed, f)
+}
+
+// Require says which kinds a source requires from now on; none ends its claims. A
+// kind stays as long as any source requires it.
+func (c *ClusterObjects) Require(source string, kinds []engine.GroupVersionKind) {
+	c.mu.Lock()
+	if len(kinds) == 0 {
+		delete(c.required, source)
+	} else {
+		c.required[source] = slices.Clone(kinds)
+	}
+	c.mu.Unlock()
+	c.Refresh()
+}
+
+// Refresh looks again which informers there should be. It never blocks.
+func (c *ClusterObjects) Refresh() { signal(c.wanted) }
+
+// Missing is one of the kinds that is not held, if possible one that may be soon: nil
+// where all are. The kinds must be required by some source.
+func (c *ClusterObjects) Missing(kinds []engine.GroupVersionKind) *MissingError {
+	current := c.Current()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var missing *MissingError
+	for _, kind := range kinds {
+		if current.Holds(kind) || missing != nil && !missing.Final {
+			continue
+		}
+		if found := c.missing(kind); missing == nil || !found.Final {
+			missing = found
+		}
+	}
+	return missing
+}
+
+// missing is why a kind is not held; c.mu is held.
+func (c *ClusterObjects) missing(kind engine.GroupVersionKind) *MissingError {
+	running := c.informers[kind]
+	_, served := c.resources().ByKind(kind.Group, kind.Kind)
+	switch {
+	case running != nil && running.failure != nil:
+		return &MissingError{kind, running.failure, final(running.failure) || time.Since(running.failing) > syncPatience}
+	case running == nil && !served:
+		return &MissingError{kind, errKindUnknown, true}
+	default:
+		return &MissingError{kind, errNotListed, false}
+	}
+}
+
+// MissingError says why the objects of a kind are not held.
+type MissingError struct {
+	Kind engine.GroupVersionKind
+	Err  error
+	// Final says that waiting will not help: somebody has to do something.
+	Final bool
+}
+
+// Error implements error.
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("the cluster's objects of kind %s are missing: %v", e.Kind, e.Err)
+}
+
+// Unwrap gives the reason.
+func (e *MissingError) Unwrap() error { return e.Err }
+
+// NeedLeaderElection says that every replica holds objects.
+func (c *ClusterObjects) NeedLeaderElection() bool { return false }
+
+// Start implements manager.Runnable. It returns when all informers have ended.
+func (c *ClusterObjects) Start(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer c.running.Wait()
+	defer cancel()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.wanted:
+			c.adjust(ctx)
+		case <-c.recorded:
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(batchInterval):
+			}
+			c.publish()
+		}
+	}
+}
+
+// adjust starts the informers that are missing and stops those that nobody needs. A
+// kind that leaves the table keeps its informer: its API server may just be down.
+func (c *ClusterObjects) adjust(ctx context.Context) {
+	table := c.resources()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	needed := map[engine.GroupVersionKind]bool{}
+	for _, kinds := range c.required {
+		for _, kind := range kinds {
+			needed[kind] = true
+		}
+	}
+	for kind, running := range c.informers {
+		if !needed[kind] {
+			running.cancel()
+			delete(c.informers, kind)
+			c.record(engine.ClusterChange{Kind: kind, Drop: true})
+		}
+	}
+	for kind := range needed {
+		resource, served := table.ByKind(kind.Group, kind.Kind)
+		running := c.informers[kind]
+		if !served || running != nil && running.resource == resource {
+			continue
+		}
+		if running != nil {
+			running.cancel() // what it listed stays until the next has listed
+		}
+		c.informers[kind] = c.startInformer(ctx, kind, resource)
+	}
+}
+
+// record adds to the pending changes; c.mu is held.
+func (c *ClusterObjects) record(change engine.ClusterChange) {
+	before, some := c.pending[change.Kind]
+	if some && !change.Reset && !change.Drop {
+		maps.Copy(before.Objects, change.Objects)
+	} else {
+		c.pending[change.Kind] = change
+	}
+	signal(c.recorded)
+}
+
+// publish makes the next version of what is pending.
+func (c *ClusterObjects) publish() {
+	c.mu.Lock()
+	changes := slices.Collect(maps.Values(c.pending))
+	clear(c.pending)
+	c.mu.Unlock()
+
+	before := c.Current()
+	next := before.With(changes...)
+	c.current.Store(next)
+	for _, change := range changes {
+		if before.Holds(change.Kind) != next.Holds(change.Kind) {
+			c.notify()
+			return
+		}
+	}
+}
+
+func (c *ClusterObjects) notify() {
+	c.mu.Lock()
+	changed := slices.Clone(c.changed)
+	c.mu.Unlock()
+	for _, f := range changed {
+		f()
+	}
+}
+
+// signal wakes who waits on the channel, or will.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

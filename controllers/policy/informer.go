@@ -1,0 +1,209 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// informer follows the objects of one kind. It is client-go's reflector without the
+// indexer of a shared informer, which would hold every object a second time and
+// cannot be stopped alone.
+type informer struct {
+	kind     engine.GroupVersionKind
+	resource engine.Resource
+	cancel   context.CancelFunc
+
+	// failure is why the last attempt to list or watch ended, and failing since when
+	// none has succeeded; ClusterObjects' mutex is over both.
+	failure error
+	failing time.Time
+}
+
+// startInformer starts one; c.mu is held. It ends with its context.
+func (c *ClusterObjects) startInformer(ctx context.Context, kind engine.GroupVersionKind, resource engine.Resource) *informer {
+	ctx, cancel := context.WithCancel(ctx)
+	started := &informer{kind: kind, resource: resource, cancel: cancel}
+	retry := retryBackoff()
+	reflector := cache.NewReflectorWithOptions(c.listWatch(resource), &unstructured.Unstructured{},
+		&objectStore{objects: c, informer: started},
+		cache.ReflectorOptions{Name: "cluster objects", TypeDescription: kind.String(), Backoff: &retry})
+	c.running.Go(func() {
+		defer cancel()
+		c.follow(ctx, started, reflector)
+	})
+	return started
+}
+
+func retryBackoff() wait.Backoff {
+	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 5 * time.Second}
+}
+
+// follow lists and watches until the context ends. After an error it starts again,
+// so that a permission that is granted later is noticed.
+func (c *ClusterObjects) follow(ctx context.Context, i *informer, reflector *cache.Reflector) {
+	retry := retryBackoff()
+	for {
+		start := time.Now()
+		err := reflector.ListAndWatchWithContext(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		c.ended(ctx, i, err)
+		if time.Since(start) > time.Minute {
+			retry = retryBackoff()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(retry.Step()):
+		}
+	}
+}
+
+// ended notes how an attempt ended. A watch that ends without an error is usual.
+func (c *ClusterObjects) ended(ctx context.Context, i *informer, err error) {
+	if err == nil {
+		return
+	}
+	c.mu.Lock()
+	first := i.failure == nil
+	if first {
+		i.failing = time.Now()
+	}
+	i.failure = err
+	c.mu.Unlock()
+	if first {
+		log.FromContext(ctx).Error(err, "reading the cluster objects that policies require", "kind", i.kind.String())
+	}
+	c.notify()
+}
+
+// final says that an error does not go away by trying again.
+func final(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
+}
+
+// objectStore is what a reflector writes to: it hands changes on, and keeps nothing.
+type objectStore struct {
+	objects  *ClusterObjects
+	informer *informer
+}
+
+// Transformer makes objects small as they arrive, not when all of them have. One that
+// cannot be read is left to Replace, which then fails: a policy must not take an
+// object for absent because of what is in it.
+func (s *objectStore) Transformer() cache.TransformFunc {
+	return func(object any) (any, error) {
+		if made, err := clusterObject(object); err == nil {
+			return made, nil
+		}
+		return object, nil
+	}
+}
+
+// Add implements cache.ReflectorStore.
+func (s *objectStore) Add(object any) error {
+	made, err := clusterObject(object)
+	if err != nil {
+		return err
+	}
+	s.record(false, map[engine.ClusterObjectKey]*engine.ClusterObject{made.Key(): made})
+	return nil
+}
+
+// Update implements cache.ReflectorStore.
+func (s *objectStore) Update(object any) error { return s.Add(object) }
+
+// Delete implements cache.ReflectorStore.
+func (s *objectStore) Delete(object any) error {
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		return fmt.Errorf("reading a deleted object: %w", err)
+	}
+	key := engine.ClusterObjectKey{Namespace: accessor.GetNamespace(), Name: accessor.GetName()}
+	s.record(false, map[engine.ClusterObjectKey]*engine.ClusterObject{key: nil})
+	return nil
+}
+
+// Replace implements cache.ReflectorStore: these are all objects there are.
+func (s *objectStore) Replace(list []any, _ string) error {
+	all := make(map[engine.ClusterObjectKey]*engine.ClusterObject, len(list))
+	for _, object := range list {
+		made, err := clusterObject(object)
+		if err != nil {
+			return err
+		}
+		all[made.Key()] = made
+	}
+	s.record(true, all)
+	return nil
+}
+
+// Resync implements cache.ReflectorStore.
+func (s *objectStore) Resync() error { return nil }
+
+// record ignores an informer that was stopped: its last words may come after.
+func (s *objectStore) record(reset bool, objects map[engine.ClusterObjectKey]*engine.ClusterObject) {
+	c := s.objects
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.informers[s.informer.kind] != s.informer {
+		return
+	}
+	s.informer.failure = nil
+	c.record(engine.ClusterChange{Kind: s.informer.kind, Reset: reset, Objects: objects})
+}
+
+// clusterObject makes what policies read of what a client decoded, or of what it made
+// before.
+func clusterObject(object any) (*engine.ClusterObject, error) {
+	if made, ok := object.(*engine.ClusterObject); ok {
+		return made, nil
+	}
+	decoded, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("reading a cluster object: it is a %T", object)
+	}
+	name := decoded.GetNamespace() + "/" + decoded.GetName()
+	unstructured.RemoveNestedField(decoded.Object, "metadata", "managedFields")
+	raw, err := json.Marshal(decoded.Object)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s: %w", decoded.GetKind(), name, err)
+	}
+	made, err := engine.NewClusterObject(raw)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s: %w", decoded.GetKind(), name, err)
+	}
+	return made, nil
+}
+
+// ListWatch reads the objects of a resource in all namespaces.
+func ListWatch(client dynamic.Interface) func(engine.Resource) cache.ListerWatcher {
+	return func(resource engine.Resource) cache.ListerWatcher {
+		objects := client.Resource(schema.GroupVersionResource{Group: resource.Group, Version: resource.Version, Resource: resource.Name})
+		return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+			ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+				return objects.List(ctx, options)
+			},
+			WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+				return objects.Watch(ctx, options)
+			},
+		}, client)
+	}
+}

@@ -1,0 +1,154 @@
+package policy
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+const (
+	requiresServices  = "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\n" + good
+	requiresIngresses = "# METADATA\n# custom:\n#   requires: [{group: networking.k8s.io, kind: Ingress}]\n" + good
+)
+
+// loading is a Loader over a cluster of PolicySources that have passed the gate.
+type loading struct {
+	*Loader
+	t       *testing.T
+	client  client.Client
+	cluster *fakeCluster
+}
+
+func newLoading(t *testing.T) loading {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	require.NoError(t, clientgoscheme.AddToScheme(scheme))
+	require.NoError(t, v1alpha1.AddToScheme(scheme))
+	c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.PolicySource{}).Build()
+	live := engine.NewLive(engine.BuiltinResources())
+	f := newFakeCluster()
+	objects := startObjects(t, f, live.Resources)
+	return loading{NewLoader(c, Options{Live: live, Objects: objects, Namespace: "lintel-system"}), t, c, f}
+}
+
+// pass stores a PolicySource as the gate leaves it: with artifact and digest.
+func (l loading) pass(name, rego string) {
+	l.t.Helper()
+	object := makeSource(rego, func(o *v1alpha1.PolicySource) { o.Name = name })
+	have := &v1alpha1.PolicySource{}
+	if l.client.Get(l.t.Context(), types.NamespacedName{Name: name}, have) == nil {
+		have.Spec = object.Spec
+		require.NoError(l.t, l.client.Update(l.t.Context(), have))
+		object = have
+	} else {
+		require.NoError(l.t, l.client.Create(l.t.Context(), object))
+	}
+	object.Status.Digest = engine.Source{Files: object.Spec.Inline.Files}.Digest()
+	object.Status.Revision = object.Status.Digest
+	require.NoError(l.t, l.client.Status().Update(l.t.Context(), object))
+	wanted, err := artifactConfigMaps(object, object.Spec.Inline.Files, "lintel-system")
+	require.NoError(l.t, err)
+	require.NoError(l.t, storeArtifact(l.t.Context(), l.client, wanted))
+}
+
+func (l loading) reconcile(names ...string) {
+	l.t.Helper()
+	for _, name := range names {
+		_, err := l.Reconcile(l.t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Name: name}})
+		require.NoError(l.t, err)
+	}
+}
+
+// digest is that of a live source: empty where it is not.
+func (l loading) digest(name string) string { return l.options.Live.Digests()[name] }
+
+func TestASourceGoesLiveWhenItsObjectsAreHeld(t *testing.T) {
+	l := newLoading(t)
+	l.cluster.fail(apierrors.NewServiceUnavailable("starting"))
+	l.pass("team", requiresServices)
+	l.pass("plain", good)
+	l.reconcile("team", "plain")
+	require.Empty(t, l.digest("team"))
+	require.NotEmpty(t, l.digest("plain"))
+	require.Error(t, l.Ready(nil), "a replica that starts waits for the objects")
+
+	l.cluster.fail(nil)
+	<-l.changed
+	eventually(t, func() bool {
+		l.reconcile("team")
+		return l.Ready(nil) == nil
+	}, "the replica to be ready")
+	require.NotEmpty(t, l.digest("team"))
+	require.True(t, l.options.Objects.Current().Holds(serviceKind))
+
+	require.NoError(t, l.client.Delete(t.Context(), makeSource(good)))
+	l.reconcile("team")
+	require.Empty(t, l.digest("team"))
+	eventually(t, func() bool { return !l.options.Objects.Current().Holds(serviceKind) }, "the objects to be forgotten")
+}
+
+func TestAReplicaThatStartsDoesNotWaitForPermission(t *testing.T) {
+	l := newLoading(t)
+	l.cluster.fail(apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", nil))
+	l.pass("team", requiresServices)
+	l.reconcile("team")
+	eventually(t, func() bool {
+		l.reconcile("team")
+		return l.Ready(nil) == nil
+	}, "the replica to be ready")
+	review, err := engine.NewReview([]byte(`{"uid":"1","kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},"name":"a","namespace":"b","operation":"CREATE","object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}}`))
+	require.NoError(t, err)
+	ask := func() *engine.Decision {
+		return l.options.Live.Snapshot().Validate(t.Context(), review, engine.Options{Cluster: l.options.Objects.Current()})
+	}
+	require.True(t, ask().Denials[0].Error, "its failure policy decides about what it cannot judge")
+
+	l.cluster.fail(nil)
+	eventually(t, func() bool { return !ask().Denials[0].Error }, "the policy to be asked")
+}
+
+func TestTheRevisionThatIsLiveStaysUntilTheNextHasItsObjects(t *testing.T) {
+	l := newLoading(t)
+	l.pass("team", requiresServices)
+	eventually(t, func() bool { l.reconcile("team"); return l.Ready(nil) == nil }, "the replica to be ready")
+	first := l.digest("team")
+
+	l.cluster.fail(apierrors.NewForbidden(schema.GroupResource{Resource: "ingresses"}, "", nil))
+	l.pass("team", requiresIngresses)
+	l.pass("plain", good)
+	l.reconcile("team", "plain")
+	kinds := []engine.GroupVersionKind{ingressKind}
+	eventually(t, func() bool { missing := l.options.Objects.Missing(kinds); return missing != nil && missing.Final }, "the refusal")
+	l.reconcile("team", "plain")
+	require.Equal(t, first, l.digest("team"))
+	require.True(t, l.options.Objects.Current().Holds(serviceKind), "what is live keeps its objects")
+	require.NotEmpty(t, l.digest("plain"), "another source is not held up")
+
+	l.cluster.fail(nil)
+	eventually(t, func() bool { l.reconcile("team"); return l.digest("team") != first }, "the new revision to go live")
+	eventually(t, func() bool { return !l.options.Objects.Current().Holds(serviceKind) }, "the objects that only the old one required to be forgotten")
+
+	l.cluster.fail(apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", nil))
+	second := l.digest("team")
+	l.pass("team", requiresServices)
+	l.reconcile("team")
+	l.pass("team", requiresIngresses)
+	l.reconcile("team")
+	require.Equal(t, second, l.digest("team"))
+	require.Empty(t, l.waiting)
+	eventually(t, func() bool { return l.cluster.watcher("Service") == nil }, "nobody to wait for what an abandoned revision required")
+	l.options.Objects.mu.Lock()
+	defer l.options.Objects.mu.Unlock()
+	require.Equal(t, map[string][]engine.GroupVersionKind{"team": kinds}, l.options.Objects.required)
+}

@@ -1,0 +1,324 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/storage"
+	"github.com/stretchr/testify/require"
+)
+
+var ingressKind = GroupVersionKind{Group: "networking.k8s.io", Kind: "Ingress"}
+
+// makeIngress is an Ingress for one host.
+func makeIngress(t testing.TB, namespace, name, host string) *ClusterObject {
+	t.Helper()
+	object, err := NewClusterObject(ingressJSON(namespace, name, host))
+	require.NoError(t, err)
+	return object
+}
+
+func ingressJSON(namespace, name, host string) json.RawMessage {
+	return fmt.Appendf(nil, `{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":%q,"namespace":%q,"uid":"0b1f"},"spec":{"rules":[{"host":%q}]}}`, name, namespace, host)
+}
+
+func putObjects(kind GroupVersionKind, objects ...*ClusterObject) ClusterChange {
+	change := ClusterChange{Kind: kind, Objects: map[ClusterObjectKey]*ClusterObject{}}
+	for _, object := range objects {
+		change.Objects[object.Key()] = object
+	}
+	return change
+}
+
+// viewOf is what a source reads that requires Ingresses and Services.
+func viewOf(data *ClusterData) *dataView {
+	service := GroupVersionKind{Kind: "Service"}
+	return &dataView{root: ast.NewObject(), cluster: &clusterView{data: data, kinds: map[string]GroupVersionKind{
+		ingressKind.String(): ingressKind, service.String(): service,
+	}}}
+}
+
+// textOf is a path below data in JSON: empty where there is nothing.
+func textOf(t testing.TB, view *dataView, path ...string) string {
+	t.Helper()
+	value, err := view.Read(context.Background(), view, storage.Path(path))
+	if storage.IsNotFound(err) {
+		return ""
+	}
+	require.NoError(t, err)
+	return value.(fmt.Stringer).String()
+}
+
+// TestClusterDataEqualsARebuild derives versions by random changes, and compares each
+// with one that is made from nothing, and each again once all others are made.
+func TestClusterDataEqualsARebuild(t *testing.T) {
+	for seed := range uint64(40) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		data := EmptyClusterData().With(ClusterChange{Kind: ingressKind}, ClusterChange{Kind: GroupVersionKind{Kind: "Service"}})
+		model := map[ClusterObjectKey]*ClusterObject{}
+		type version struct {
+			data *ClusterData
+			text string
+		}
+		var versions []version
+		var readers sync.WaitGroup
+		for range 60 {
+			change := ClusterChange{Kind: ingressKind, Objects: map[ClusterObjectKey]*ClusterObject{}}
+			if random.IntN(20) == 0 {
+				change.Reset = true
+				clear(model)
+			}
+			for range random.IntN(6) {
+				key := ClusterObjectKey{Namespace: fmt.Sprint("ns", random.IntN(4)), Name: fmt.Sprint("i", random.IntN(40))}
+				if random.IntN(3) == 0 {
+					change.Objects[key] = nil
+					delete(model, key)
+					continue
+				}
+				object := makeIngress(t, key.Namespace, key.Name, fmt.Sprint("h", random.Int()))
+				change.Objects[key], model[key] = object, object
+			}
+			data = data.With(change)
+			derived := data
+			readers.Go(func() { textOf(t, viewOf(derived), clusterKey) })
+
+			var rebuilt []json.RawMessage
+			bytes := 0
+			for _, object := range model {
+				raw, err := encodeJSON(object.value)
+				require.NoError(t, err)
+				rebuilt = append(rebuilt, raw)
+				bytes += object.bytes
+			}
+			scratch, err := NewClusterData(rebuilt)
+			require.NoError(t, err)
+			want := textOf(t, viewOf(scratch), clusterKey)
+			require.Equal(t, want, textOf(t, viewOf(data), clusterKey), "seed %d", seed)
+			require.Contains(t, data.Sizes(), ClusterKindSize{Kind: ingressKind, Objects: len(model), Bytes: bytes})
+			for key, object := range model {
+				require.Equal(t, object.value.String(), textOf(t, viewOf(data), clusterKey, ingressKind.String(), key.Namespace, key.Name))
+			}
+			versions = append(versions, version{data, want})
+		}
+		readers.Wait()
+		for _, v := range versions {
+			again := &clusterKind{namespaces: v.data.kinds[ingressKind].namespaces}
+			require.Equal(t, v.text, textOf(t, viewOf(v.data), clusterKey))
+			require.True(t, strings.Contains(v.text, again.value().String()), "an old version never changes, not even where it was not read yet")
+		}
+	}
+}
+
+func TestReadingAPathDoesNotMaterialiseTheKind(t *testing.T) {
+	data := EmptyClusterData().With(putObjects(ingressKind,
+		makeIngress(t, "shop", "a", "a.example"), makeIngress(t, "shop", "b", "b.example"), makeIngress(t, "bank", "c", "c.example")))
+	view := viewOf(data)
+	held := data.kinds[ingressKind]
+	shop, _ := held.namespaces.Get("shop")
+	bank, _ := held.namespaces.Get("bank")
+
+	require.Equal(t, `"a.example"`, textOf(t, view, clusterKey, ingressKind.String(), "shop", "a", "spec", "rules", "0", "host"))
+	require.Empty(t, textOf(t, view, clusterKey, ingressKind.String(), "shop", "a", "spec", "rules", "1"))
+	require.Empty(t, textOf(t, view, clusterKey, ingressKind.String(), "nowhere", "a"))
+	require.Nil(t, shop.whole.term)
+
+	textOf(t, view, clusterKey, ingressKind.String(), "shop")
+	require.NotNil(t, shop.whole.term)
+	require.Nil(t, bank.whole.term, "only what is iterated is materialised")
+	require.Nil(t, held.whole.term)
+
+	textOf(t, view, clusterKey, ingressKind.String())
+	next := data.With(ClusterChange{Kind: ingressKind, Objects: map[ClusterObjectKey]*ClusterObject{{"bank", "c"}: nil}})
+	kept, _ := next.kinds[ingressKind].namespaces.Get("shop")
+	require.Same(t, shop, kept, "what did not change is shared, materialised as it is")
+	require.Nil(t, next.kinds[ingressKind].whole.term)
+}
+
+func TestASourceSeesOnlyWhatItRequires(t *testing.T) {
+	secret, err := NewClusterObject(jsonRaw(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a","namespace":"shop"}}`))
+	require.NoError(t, err)
+	data := EmptyClusterData().With(
+		ClusterChange{Kind: ingressKind}, ClusterChange{Kind: GroupVersionKind{Kind: "Service"}},
+		putObjects(GroupVersionKind{Kind: "Secret"}, secret))
+	view := viewOf(data)
+	require.Equal(t, `{"Ingress.networking.k8s.io": {}, "Service": {}}`, textOf(t, view, clusterKey))
+	require.Equal(t, `{"cluster": {"Ingress.networking.k8s.io": {}, "Service": {}}}`, textOf(t, view))
+	require.Empty(t, textOf(t, view, clusterKey, "Secret"))
+	require.Empty(t, textOf(t, view, clusterKey, "Secret", "shop", "a"))
+}
+
+func TestAKindThatIsNotLoadedIsAnErrorAndNotEmpty(t *testing.T) {
+	rego := `# METADATA
+# custom:
+#   requires: [{group: networking.k8s.io, kind: Ingress}]
+package p
+deny contains "a" if not data.cluster["Ingress.networking.k8s.io"].shop`
+	snapshot := snapshotOf(compileSource(t, Source{Name: "test", Files: map[string]string{
+		"policy.rego": rego,
+		"other.rego":  "package q\ndeny contains \"b\" if not data.cluster[concat(\"\", [\"Ingress.networking.k8s\", \".io\"])].shop",
+	}}))
+	decision := snapshot.Validate(context.Background(), makeReview(t, pod), Options{Cluster: EmptyClusterData()})
+	require.Len(t, decision.Denials, 2)
+	for _, denial := range decision.Denials {
+		require.True(t, denial.Error, denial.Words)
+	}
+	loaded := EmptyClusterData().With(ClusterChange{Kind: ingressKind})
+	decision = snapshot.Validate(context.Background(), makeReview(t, pod), Options{Cluster: loaded})
+	require.Len(t, decision.Denials, 2)
+	require.False(t, decision.Denials[0].Error)
+	require.False(t, loaded.With(ClusterChange{Kind: ingressKind, Drop: true}).Holds(ingressKind))
+}
+
+func TestNewClusterObjectRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"a list":    {`[]`, "not an object"},
+		"no kind":   {`{"apiVersion":"v1","metadata":{"name":"a"}}`, "kind or metadata.name is missing"},
+		"no name":   {`{"apiVersion":"v1","kind":"Pod","metadata":{}}`, "kind or metadata.name is missing"},
+		"no object": {`{"apiVersion":`, "unexpected EOF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := NewClusterObject(jsonRaw(c.text))
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+// hostsUnique denies an Ingress whose host another one has.
+const hostsUnique = `# METADATA
+# custom:
+#   match: {kinds: [{group: networking.k8s.io, kind: Ingress}]}
+#   requires: [{group: networking.k8s.io, kind: Ingress}]
+package hosts
+deny contains msg if {
+	some namespace, name
+	other := data.cluster["Ingress.networking.k8s.io"][namespace][name]
+	[namespace, name] != [input.request.namespace, input.name]
+	other.spec.rules[_].host == input.request.object.spec.rules[_].host
+	msg := sprintf("taken by %s/%s", [namespace, name])
+}`
+
+func TestConcurrentReadersOfOneVersion(t *testing.T) {
+	snapshot := snapshotOf(compile(t, hostsUnique))
+	data := EmptyClusterData().With(ClusterChange{Kind: ingressKind})
+	review := makeReview(t, string(ingressJSON("shop", "new", "h7")))
+	var readers sync.WaitGroup
+	for i := range 50 {
+		data = data.With(putObjects(ingressKind, makeIngress(t, "shop", fmt.Sprint("i", i), fmt.Sprint("h", i))))
+		version := data
+		for range 4 {
+			readers.Go(func() {
+				denied := !snapshot.Validate(context.Background(), review, Options{Cluster: version}).Allowed()
+				if denied != (i >= 7) {
+					t.Errorf("version %d: denied is %v", i, denied)
+				}
+			})
+		}
+	}
+	readers.Wait()
+}
+
+// podJSON is a Pod as a cluster holds it, of about 4 KB.
+func podJSON(n int) json.RawMessage {
+	var env []string
+	for i := range 40 {
+		env = append(env, fmt.Sprintf(`{"name":"SETTING_%d","value":"value %d of pod %d"}`, i, i, n))
+	}
+	return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"pod-%d","namespace":"ns-%d","uid":"5f9c1c9e-%d","resourceVersion":"%d","labels":{"app":"web","pod-template-hash":"7d9c%d"},"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web-%d","uid":"1f2e","controller":true}]},"spec":{"nodeName":"node-%d","containers":[{"name":"web","image":"registry/web:1.%d","env":[%s],"resources":{"requests":{"cpu":"100m","memory":"128Mi"}},"volumeMounts":[{"mountPath":"/var/run/secrets","name":"token","readOnly":true}]}],"tolerations":[{"effect":"NoExecute","key":"node.kubernetes.io/not-ready","operator":"Exists","tolerationSeconds":300}]},"status":{"phase":"Running","podIP":"10.0.%d.1","conditions":[{"type":"Ready","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"},{"type":"PodScheduled","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`,
+		n, n%50, n, n, n, n, n%100, n, strings.Join(env, ","), n%250)
+}
+
+// BenchmarkClusterDataMemory reports the heap that an object takes per byte of its
+// JSON, before and after a policy iterated over all objects.
+func BenchmarkClusterDataMemory(b *testing.B) {
+	const objects = 5000
+	podKind := GroupVersionKind{Kind: "Pod"}
+	for range b.N {
+		before := heap()
+		change := ClusterChange{Kind: podKind, Objects: map[ClusterObjectKey]*ClusterObject{}}
+		for n := range objects {
+			object, err := NewClusterObject(podJSON(n))
+			require.NoError(b, err)
+			change.Objects[object.Key()] = object
+		}
+		data := EmptyClusterData().With(change)
+		change.Objects = nil
+		bytes := float64(data.Sizes()[0].Bytes)
+		b.ReportMetric(bytes/objects, "json-B/object")
+		b.ReportMetric((heap()-before)/bytes, "heap-B/json-B")
+		data.kinds[podKind].value()
+		b.ReportMetric((heap()-before)/bytes, "iterated-heap-B/json-B")
+		runtime.KeepAlive(data)
+	}
+}
+
+func heap() float64 {
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return float64(stats.HeapAlloc)
+}
+
+// BenchmarkClusterDataWith derives a version by one event, in one namespace of many
+// objects.
+func BenchmarkClusterDataWith(b *testing.B) {
+	for _, objects := range []int{100, 10_000} {
+		b.Run(fmt.Sprint(objects), func(b *testing.B) {
+			data := manyIngresses(b, objects)
+			change := putObjects(ingressKind, makeIngress(b, "shop", "i50", "changed"))
+			for b.Loop() {
+				data.With(change)
+			}
+		})
+	}
+}
+
+// BenchmarkClusterDataRead reads one path of a new version, and iterates over it.
+func BenchmarkClusterDataRead(b *testing.B) {
+	data := manyIngresses(b, 10_000)
+	change := putObjects(ingressKind, makeIngress(b, "shop", "i50", "changed"))
+	for name, path := range map[string]storage.Path{
+		"path":    {clusterKey, ingressKind.String(), "shop", "i50"},
+		"iterate": {clusterKey, ingressKind.String()},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				view := viewOf(data.With(change))
+				if _, err := view.Read(context.Background(), view, path); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func manyIngresses(b *testing.B, n int) *ClusterData {
+	var objects []*ClusterObject
+	for i := range n {
+		objects = append(objects, makeIngress(b, "shop", fmt.Sprint("i", i), fmt.Sprint("h", i)))
+	}
+	return EmptyClusterData().With(putObjects(ingressKind, slices.Clone(objects)...))
+}
+
+// BenchmarkClusterDataPolicy asks a policy that compares one object with all others.
+func BenchmarkClusterDataPolicy(b *testing.B) {
+	set, err := Compile(Source{Name: "test", Files: map[string]string{"policy.rego": hostsUnique}})
+	require.NoError(b, err)
+	review := makeReview(b, string(ingressJSON("shop", "new", "h7")))
+	for _, objects := range []int{100, 1000, 5000} {
+		b.Run(fmt.Sprint(objects), func(b *testing.B) {
+			data := manyIngresses(b, objects)
+			for b.Loop() {
+				snapshotOf(set).Validate(context.Background(), review, Options{Cluster: data})
+			}
+		})
+	}
+}

@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// reservedKeys are the keys under data that Lintel fills itself.
+var reservedKeys = []string{clusterKey, "lintel"}
+
+// checkPackages keeps packages from standing where the objects do.
+func checkPackages(modules []*ast.Module) CompileErrors {
+	var errs CompileErrors
+	for _, module := range modules {
+		for _, key := range reservedKeys {
+			if path := module.Package.Path; len(path) > 1 && path[1].Equal(ast.InternedTerm(key)) {
+				errs = append(errs, errorAt(module.Package.Location, "packages under data.%s are reserved; rename the package", key))
+			}
+		}
+	}
+	return errs
+}
+
+// unrequired finds the reads of kinds that no policy of the source requires. They
+// would be undefined without a word, and a rule with `not` would hold for that.
+func (s *PolicySet) unrequired() CompileErrors {
+	var errs CompileErrors
+	for _, name := range sortedKeys(s.compiler.Modules) {
+		ast.WalkRefs(s.compiler.Modules[name], func(ref ast.Ref) bool {
+			if err := s.checkRead(ref); err != nil {
+				errs = append(errs, errorAt(ref[0].Location, "%v", err))
+			}
+			return false
+		})
+	}
+	return errs
+}
+
+func (s *PolicySet) checkRead(ref ast.Ref) error {
+	if len(ref) < 3 || !ref[0].Equal(ast.DefaultRootDocument) || !ref[1].Equal(ast.InternedTerm(clusterKey)) {
+		return nil
+	}
+	key, constant := ref[2].Value.(ast.String)
+	if _, required := s.required[string(key)]; required || !constant {
+		return nil
+	}
+	kind, group, _ := strings.Cut(string(key), ".")
+	if kind == "" || strings.Contains(string(key), "/") {
+		return fmt.Errorf("data.cluster[%q] names no kind: write Kind.group, or Kind alone for the core group", string(key))
+	}
+	return fmt.Errorf("data.cluster[%q] is not required by any policy of this source; "+
+		"add {group: %q, kind: %s} to custom.requires in the METADATA of the package", string(key), group, kind)
+}

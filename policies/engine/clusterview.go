@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/storage"
+)
+
+// wholeValue is the value of a part of ClusterData as a whole. It is made when a
+// policy iterates over that part for the first time, and kept with it, through all
+// versions that share the part.
+type wholeValue struct {
+	once sync.Once
+	term *ast.Term
+}
+
+func (w *wholeValue) get(items func() [][2]*ast.Term) *ast.Term {
+	w.once.Do(func() { w.term = ast.ObjectTerm(items()...) })
+	return w.term
+}
+
+// clusterView is data.cluster as one source sees it: the kinds that it requires,
+// present even where there are no objects.
+type clusterView struct {
+	data  *ClusterData                // nil where the caller has none
+	kinds map[string]GroupVersionKind // by their key in data.cluster
+}
+
+// read is the value at a path below data.cluster: nil where there is none. A part of
+// a kind is read without the rest of it.
+func (v clusterView) read(path storage.Path) (ast.Value, error) {
+	if len(path) == 0 {
+		return v.all()
+	}
+	kind, required := v.kinds[path[0]]
+	if !required {
+		return nil, nil
+	}
+	held, err := v.held(kind)
+	switch {
+	case err != nil:
+		return nil, err
+	case held == nil && len(path) == 1:
+		return ast.NewObject(), nil
+	case held == nil:
+		return nil, nil
+	case len(path) == 1:
+		return held.value().Value, nil
+	}
+	namespace, ok := held.namespaces.Get(path[1])
+	switch {
+	case !ok:
+		return nil, nil
+	case len(path) == 2:
+		return namespace.value().Value, nil
+	}
+	object, ok := namespace.objects.Get(path[2])
+	if !ok {
+		return nil, nil
+	}
+	return descend(object.value.Value, path[3:]), nil
+}
+
+// held is nil where a kind has no objects, and an error where that is not known: a
+// policy must not take what is not loaded for absent.
+func (v clusterView) held(kind GroupVersionKind) (*clusterKind, error) {
+	if !v.data.Holds(kind) {
+		return nil, fmt.Errorf("the cluster's objects of kind %s are not at hand", kind)
+	}
+	return v.data.kinds[kind], nil
+}
+
+func (v clusterView) all() (ast.Value, error) {
+	var items [][2]*ast.Term
+	for _, key := range sortedKeys(v.kinds) {
+		held, err := v.held(v.kinds[key])
+		if err != nil {
+			return nil, err
+		}
+		value := ast.ObjectTerm()
+		if held != nil {
+			value = held.value()
+		}
+		items = append(items, ast.Item(ast.StringTerm(key), value))
+	}
+	return ast.NewObject(items...), nil
+}
+
+func (k *clusterKind) value() *ast.Term {
+	return k.whole.get(func() [][2]*ast.Term {
+		items := make([][2]*ast.Term, 0, k.namespaces.Len())
+		for i := k.namespaces.Iterator(); !i.Done(); {
+			namespace, held, _ := i.Next()
+			items = append(items, ast.Item(ast.StringTerm(namespace), held.value()))
+		}
+		return items
+	})
+}
+
+func (n *clusterNamespace) value() *ast.Term {
+	return n.whole.get(func() [][2]*ast.Term {
+		items := make([][2]*ast.Term, 0, n.objects.Len())
+		for i := n.objects.Iterator(); !i.Done(); {
+			name, object, _ := i.Next()
+			items = append(items, ast.Item(ast.StringTerm(name), object.value))
+		}
+		return items
+	})
+}
+
+// descend is the value at a path within a value: nil where there is none.
+func descend(value ast.Value, path storage.Path) ast.Value {
+	for _, key := range path {
+		switch parent := value.(type) {
+		case ast.Object:
+			value = lookup(parent, key)
+		case *ast.Array:
+			value = nil
+			if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < parent.Len() {
+				value = parent.Elem(i).Value
+			}
+		default:
+			return nil
+		}
+	}
+	return value
+}

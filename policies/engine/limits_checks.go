@@ -1,0 +1,329 @@
+package engine
+
+import (
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// This file has the checks of limits_table.go: what a call may take, by what the
+// function does with it.
+
+// whole is for functions that walk through the operands at the positions, all of
+// them if none is named.
+func whole(positions ...int) check {
+	return func(operands []*ast.Term) (int, error) {
+		steps := 0
+		for i, operand := range operands {
+			if len(positions) > 0 && !slices.Contains(positions, i) {
+				continue
+			}
+			if _, isString := operand.Value.(ast.String); isString {
+				continue // checkTerm has seen it
+			}
+			count, bytes := nodes(operand)
+			if count > MaxNodes || bytes > MaxStringBytes {
+				return 0, exceeds("a value is larger than %d values or %d bytes", MaxNodes, MaxStringBytes)
+			}
+			steps += count/elementsPerStep + bytes/bytesPerStep
+		}
+		return steps, nil
+	}
+}
+
+// compared bounds comparisons, whose cost is that of the smaller operand at most.
+func compared(operands []*ast.Term) (int, error) {
+	smaller := MaxCompared + 1
+	for _, operand := range operands[:2] {
+		count, _ := nodesUpTo(operand, MaxCompared, math.MaxInt)
+		if smaller = min(smaller, count); smaller == 1 {
+			return 0, nil
+		}
+	}
+	if smaller > MaxCompared {
+		return 0, exceeds("a value to compare is larger than %d values", MaxCompared)
+	}
+	return smaller / bytesPerStep, nil
+}
+
+// textAt is a string operand; other types are for the function itself to refuse.
+func textAt(operands []*ast.Term, i int) string {
+	text, _ := operands[i].Value.(ast.String)
+	return string(text)
+}
+
+// shorter bounds the bytes of a string operand.
+func shorter(i, limit int) check {
+	return func(operands []*ast.Term) (int, error) {
+		if n := len(textAt(operands, i)); n > limit {
+			return 0, exceeds("operand %d has %d bytes; the limit is %d", i+1, n, limit)
+		}
+		return 0, nil
+	}
+}
+
+// matching bounds a regular expression at pattern applied to a text.
+func matching(pattern, text int) check {
+	return func(operands []*ast.Term) (int, error) {
+		expression := textAt(operands, pattern)
+		if len(expression) > MaxPatternBytes {
+			return 0, exceeds("a pattern has %d bytes; the limit is %d", len(expression), MaxPatternBytes)
+		}
+		work := (len(expression) + 1) * repetition(expression) * (len(textAt(operands, text)) + 1)
+		if work > MaxMatchWork {
+			return 0, exceeds("a pattern of %d bytes on a text of %d bytes is too much work; match a shorter text", len(expression), len(textAt(operands, text)))
+		}
+		return work / (16 * bytesPerStep), nil
+	}
+}
+
+// repetition is by how much counted repetitions such as x{100} may enlarge a
+// pattern: their product, since they nest.
+func repetition(pattern string) int {
+	product := 1
+	for rest := pattern; ; {
+		_, after, found := strings.Cut(rest, "{")
+		if !found {
+			return product
+		}
+		largest := 1
+		for _, digits := range strings.Split(strings.SplitN(after, "}", 2)[0], ",") {
+			if n, err := strconv.Atoi(digits); err == nil {
+				largest = max(largest, n)
+			}
+		}
+		if product *= largest; product > MaxMatchWork {
+			return MaxMatchWork
+		}
+		rest = after
+	}
+}
+
+// all applies several checks.
+func all(list ...check) check {
+	return func(operands []*ast.Term) (int, error) {
+		total := 0
+		for _, one := range list {
+			steps, err := one(operands)
+			if err != nil {
+				return 0, err
+			}
+			total += steps
+		}
+		return total, nil
+	}
+}
+
+// joined bounds the elements of collections put together.
+func joined(operands []*ast.Term) (int, error) {
+	total := 0
+	for _, operand := range operands {
+		total += size(operand)
+	}
+	return total / elementsPerStep, checkElements(total)
+}
+
+// flattened bounds the elements of a collection of collections put together.
+func flattened(operands []*ast.Term) (int, error) {
+	total := 0
+	add := func(term *ast.Term) { total += max(1, size(term)) }
+	switch value := operands[0].Value.(type) {
+	case *ast.Array:
+		value.Foreach(add)
+	case ast.Set:
+		value.Foreach(add)
+	}
+	return total / elementsPerStep, checkElements(total)
+}
+
+func checkElements(count int) error {
+	if count > MaxElements {
+		return exceeds("the result would have %d elements; the limit is %d", count, MaxElements)
+	}
+	return nil
+}
+
+func checkBytes(count int) error {
+	if count > MaxStringBytes {
+		return exceeds("the result would have %d bytes; the limit is %d", count, MaxStringBytes)
+	}
+	return nil
+}
+
+// ranged bounds numbers.range.
+func ranged(operands []*ast.Term) (int, error) {
+	return rangeBetween(operands, big.NewInt(1))
+}
+
+// rangedByStep bounds numbers.range_step.
+func rangedByStep(operands []*ast.Term) (int, error) {
+	return rangeBetween(operands, integer(operands[2]))
+}
+
+func rangeBetween(operands []*ast.Term, step *big.Int) (int, error) {
+	from, to := integer(operands[0]), integer(operands[1])
+	if from == nil || to == nil || step == nil || step.Sign() <= 0 {
+		return 0, nil // the function says what is wrong
+	}
+	distance := new(big.Int).Abs(new(big.Int).Sub(to, from))
+	if count := distance.Quo(distance, step); !count.IsInt64() || count.Int64() >= MaxElements {
+		return 0, exceeds("the range would have more than %d elements", MaxElements)
+	}
+	return 0, nil
+}
+
+func integer(term *ast.Term) *big.Int {
+	number, ok := term.Value.(ast.Number)
+	if !ok {
+		return nil
+	}
+	value, ok := new(big.Int).SetString(string(number), 10)
+	if !ok {
+		return nil
+	}
+	return value
+}
+
+// shifted bounds bits.lsh.
+func shifted(operands []*ast.Term) (int, error) {
+	if by := integer(operands[1]); by != nil && (!by.IsInt64() || by.Int64() > 3*MaxNumberDigits) {
+		return 0, exceeds("a shift by more than %d bits", 3*MaxNumberDigits)
+	}
+	return 0, nil
+}
+
+// multiplied bounds product.
+func multiplied(operands []*ast.Term) (int, error) {
+	_, digits := nodes(operands[0])
+	if digits > MaxNumberDigits {
+		return 0, exceeds("the product would have more than %d digits", MaxNumberDigits)
+	}
+	return 0, nil
+}
+
+// concatenated bounds concat.
+func concatenated(operands []*ast.Term) (int, error) {
+	_, bytes := nodes(operands[1])
+	total := bytes + len(textAt(operands, 0))*size(operands[1])
+	return total / bytesPerStep, checkBytes(total)
+}
+
+// replaced bounds replace: operands are text, old, new.
+func replaced(operands []*ast.Term) (int, error) {
+	text, old, replacement := textAt(operands, 0), textAt(operands, 1), textAt(operands, 2)
+	return 0, checkBytes(len(text) + strings.Count(text, old)*len(replacement))
+}
+
+// replacedMany bounds strings.replace_n: operands are an object of patterns, text.
+func replacedMany(operands []*ast.Term) (int, error) {
+	patterns, ok := operands[0].Value.(ast.Object)
+	if !ok {
+		return 0, nil
+	}
+	text := textAt(operands, 1)
+	longest := 1
+	patterns.Foreach(func(_, value *ast.Term) {
+		if replacement, ok := value.Value.(ast.String); ok {
+			longest = max(longest, len(replacement))
+		}
+	})
+	work := (len(text) + 1) * max(longest, patterns.Len())
+	if work > 16*MaxStringBytes {
+		return 0, exceeds("replacing %d patterns in %d bytes by up to %d is too much work", patterns.Len(), len(text), longest)
+	}
+	return work / bytesPerStep, nil
+}
+
+// rewritten bounds regex.replace: operands are text, pattern, new.
+func rewritten(operands []*ast.Term) (int, error) {
+	total := (len(textAt(operands, 0)) + 1) * (len(textAt(operands, 2)) + 1)
+	if total > 16*MaxStringBytes {
+		return 0, exceeds("the result could have %d bytes; the limit is %d", total, MaxStringBytes)
+	}
+	return total / bytesPerStep, nil
+}
+
+// formatted bounds sprintf: widths and precisions, and the size of what is printed.
+func formatted(operands []*ast.Term) (int, error) {
+	digits := 0
+	for _, c := range textAt(operands, 0) {
+		if c < '0' || c > '9' {
+			digits = 0
+			continue
+		}
+		if digits++; digits > 3 && strings.Contains(textAt(operands, 0), "%") {
+			if width := wideVerb(textAt(operands, 0)); width != "" {
+				return 0, exceeds("the verb %s is wider than 999", width)
+			}
+			break
+		}
+	}
+	if strings.Contains(textAt(operands, 0), "*") && starVerb(textAt(operands, 0)) {
+		return 0, exceeds("a width or precision * is not available; write the number")
+	}
+	return whole(1)(operands)
+}
+
+// wideVerb is the first formatting verb with a width or precision of four digits.
+func wideVerb(format string) string {
+	for rest := format; ; {
+		_, after, found := strings.Cut(rest, "%")
+		if !found {
+			return ""
+		}
+		verb := after[:len(after)-len(strings.TrimLeft(after, "+-# 0123456789.[]"))]
+		for _, number := range strings.FieldsFunc(verb, func(c rune) bool { return c < '0' || c > '9' }) {
+			if len(strings.TrimLeft(number, "0")) > 3 {
+				return "%" + verb
+			}
+		}
+		rest = strings.TrimPrefix(after[len(verb):], "%")
+	}
+}
+
+// starVerb says whether a formatting verb takes its width from an operand.
+func starVerb(format string) bool {
+	for rest := format; ; {
+		_, after, found := strings.Cut(rest, "%")
+		if !found {
+			return false
+		}
+		tail := strings.TrimLeft(after, "+-# 0123456789.[]")
+		if strings.HasPrefix(tail, "*") {
+			return true
+		}
+		rest = strings.TrimPrefix(tail, "%")
+	}
+}
+
+// crossed bounds net.cidr_contains_matches, which compares each with each.
+func crossed(operands []*ast.Term) (int, error) {
+	pairs := max(1, size(operands[0])) * max(1, size(operands[1]))
+	if pairs > MaxElements {
+		return 0, exceeds("%d comparisons of networks; the limit is %d", pairs, MaxElements)
+	}
+	return pairs, nil
+}
+
+// parsed charges for the values that a text becomes: an object takes many times the
+// memory of its text.
+func parsed(operands []*ast.Term) (int, error) {
+	return len(textAt(operands, 0)) / (bytesPerStep / 4), nil
+}
+
+// quantity bounds the exponent in a quantity such as 1e3Mi.
+func quantity(operands []*ast.Term) (int, error) {
+	text := textAt(operands, 0)
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		digits := strings.TrimLeft(text[i+1:], "+-0")
+		end := len(digits) - len(strings.TrimLeft(digits, "0123456789"))
+		if end > 3 {
+			return 0, exceeds("the quantity %q has an exponent beyond 999", text)
+		}
+	}
+	return 0, nil
+}

@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/open-policy-agent/opa/v1/ast"
+	"sigs.k8s.io/yaml"
+)
+
+// OPA passes over what it does not know at the top of a METADATA block, and over a
+// block whose first word is misspelled. A policy would then run with other settings
+// than its author wrote, so both are errors here.
+
+const metadataWord = "METADATA"
+
+// misplaced finds Lintel's own keys at the top of a block.
+func misplaced(a *ast.Annotations) []error {
+	if a.Location == nil {
+		return nil
+	}
+	var text strings.Builder
+	for line := range strings.Lines(string(a.Location.Text)) {
+		text.WriteString(strings.TrimPrefix(line, "# "))
+	}
+	_, block, _ := strings.Cut(text.String(), "\n")
+	var fields map[string]any
+	if err := yaml.Unmarshal([]byte(block), &fields); err != nil {
+		return nil // OPA has read it, and says what it minds
+	}
+	var errs []error
+	for _, key := range sortedKeys(fields) {
+		switch {
+		case slices.Contains(customKeys, key):
+			errs = append(errs, fmt.Errorf("%s: belongs under custom: write custom.%s", key, key))
+		case slices.Contains(matchKeys, key):
+			errs = append(errs, fmt.Errorf("%s: belongs under custom.match: write custom.match.%s", key, key))
+		}
+	}
+	return errs
+}
+
+// misspelledMetadata finds a block of comments directly above the package whose
+// first line is nearly METADATA.
+func misspelledMetadata(module *ast.Module) CompileErrors {
+	row := module.Package.Location.Row - 1
+	var first *ast.Comment
+	for _, comment := range slices.Backward(module.Comments) {
+		if comment.Location.Row == row {
+			first, row = comment, row-1
+			if ast.IsMetadataComment(comment) {
+				return nil
+			}
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	word := strings.TrimSpace(string(first.Text))
+	if levenshtein.ComputeDistance(strings.ToUpper(word), metadataWord) > 2 {
+		return nil
+	}
+	return CompileErrors{errorAt(first.Location, "%q begins no METADATA block, and what follows would be passed over: write `# METADATA`, from the first column", word)}
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// holdLock has this test binary take a lock in a process of its own.
+const holdLock = "LINTEL_TEST_HOLD_LOCK"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(holdLock); path != "" {
+		if _, err := takeLock(path); err != nil {
+			os.Exit(1)
+		}
+		os.Stdout.WriteString("taken\n")
+		time.Sleep(time.Minute)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func TestLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "run.lock")
+	release, err := takeLock(path)
+	require.NoError(t, err)
+	_, err = takeLock(path)
+	require.ErrorIs(t, err, errTaken)
+	release()
+	release, err = takeLock(path)
+	require.NoError(t, err, "the file stays, the lock does not")
+	release()
+}
+
+func TestLockGoesWithItsProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.lock")
+	other := exec.Command(os.Args[0])
+	other.Env = append(os.Environ(), holdLock+"="+path)
+	output, err := other.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, other.Start())
+	_, err = output.Read(make([]byte, 1))
+	require.NoError(t, err)
+	_, err = takeLock(path)
+	require.ErrorIs(t, err, errTaken)
+
+	require.NoError(t, other.Process.Kill())
+	_ = other.Wait()
+	release, err := takeLock(path)
+	require.NoError(t, err)
+	release()
+}
+
+func TestASecondRunIsToldWhereTheClusterIs(t *testing.T) {
+	dir := t.TempDir()
+	require.ErrorContains(t, runsAlready(dir), "still starting")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "kubeconfig"), nil, 0o600))
+	require.ErrorContains(t, runsAlready(dir), "export KUBECONFIG="+filepath.Join(dir, "kubeconfig"))
+}
+
+type fakeProgram struct{ ended chan struct{} }
+
+var errEnded = errors.New("manager ended; its log is here")
+
+func (p fakeProgram) Ended() <-chan struct{} { return p.ended }
+func (p fakeProgram) Failure() error         { return errEnded }
+
+func TestTheEndOfTheManagerIsTheError(t *testing.T) {
+	waits := func(ctx context.Context) error { <-ctx.Done(); return nil }
+	fails := func(ctx context.Context) error { <-ctx.Done(); return errors.New("kubectl: killed") }
+	for _, do := range []func(context.Context) error{waits, fails} {
+		p := fakeProgram{make(chan struct{})}
+		close(p.ended)
+		require.ErrorIs(t, whileItRuns(t.Context(), p, do), errEnded)
+
+		interrupted, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.NotErrorIs(t, whileItRuns(interrupted, fakeProgram{make(chan struct{})}, do), errEnded)
+	}
+	own := errors.New("own")
+	require.Equal(t, own, whileItRuns(t.Context(), fakeProgram{make(chan struct{})}, func(context.Context) error { return own }))
+}
+
+func TestWhyNotStay(t *testing.T) {
+	require.Empty(t, whyNotStay("", true))
+	require.Contains(t, whyNotStay("1", true), "ONCE=1")
+	require.Contains(t, whyNotStay("", false), "there is no terminal")
+}
+
+func TestHandOver(t *testing.T) {
+	var b bytes.Buffer
+	handOver(&b, "/k", []string{"/a", "/b"}, "/log")
+	require.Contains(t, b.String(), "export KUBECONFIG=/k\n")
+	require.Contains(t, b.String(), "export PATH=/a:/b:$PATH ")
+	require.Contains(t, b.String(), "/log\n")
+}

@@ -1,0 +1,94 @@
+package webhooks
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// masked takes the place of what the decision log must not show.
+const masked = "masked"
+
+// Mask is a list of places in objects that the decision log does not show.
+type Mask [][]string
+
+// secretMask holds for every Secret, whatever the configuration says.
+var secretMask = Mask{{"data"}, {"stringData"}, {"metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"}}
+
+// ParseMask reads JSON pointers in which * stands for every element or key, such as
+// /spec/containers/*/env/*/value.
+func ParseMask(pointers []string) (Mask, error) {
+	var mask Mask
+	for _, pointer := range pointers {
+		if !strings.HasPrefix(pointer, "/") || pointer == "/" {
+			return nil, fmt.Errorf("%q is not a place such as /spec/containers/*/env/*/value", pointer)
+		}
+		segments := strings.Split(pointer[1:], "/")
+		for i, segment := range segments {
+			segments[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(segment)
+		}
+		mask = append(mask, segments)
+	}
+	return mask, nil
+}
+
+// object is the object of a review as it may be logged: without managedFields, and
+// with what is masked.
+func (m Mask) object(review *engine.Review) (json.RawMessage, error) {
+	text, err := review.Object()
+	if text == nil && err == nil {
+		text, err = review.OldObject()
+	}
+	if text == nil || err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var object map[string]any
+	if err := decoder.Decode(&object); err != nil {
+		return nil, err
+	}
+	if metadata, ok := object["metadata"].(map[string]any); ok {
+		delete(metadata, "managedFields")
+	}
+	if review.Kind.Group == "" && review.Kind.Kind == "Secret" {
+		secretMask.apply(object)
+	}
+	m.apply(object)
+	return json.Marshal(object)
+}
+
+func (m Mask) apply(object map[string]any) {
+	for _, path := range m {
+		maskAt(object, path)
+	}
+}
+
+func maskAt(node any, path []string) {
+	key, rest := path[0], path[1:]
+	switch node := node.(type) {
+	case map[string]any:
+		for name, child := range node {
+			switch {
+			case key != "*" && key != name:
+			case len(rest) == 0:
+				node[name] = masked
+			default:
+				maskAt(child, rest)
+			}
+		}
+	case []any:
+		for i, child := range node {
+			switch {
+			case key != "*" && key != fmt.Sprint(i):
+			case len(rest) == 0:
+				node[i] = masked
+			default:
+				maskAt(child, rest)
+			}
+		}
+	}
+}
