@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -172,16 +173,29 @@ func (r *Review) withObject(object ast.Object) *Review {
 	return &changed
 }
 
-// DisplayName is the object's name, or its generateName: see input.name.
+// DisplayName is the object's name, or its generateName: see input.name. A name that
+// the API server made for a CREATE does not count: it comes after mutation, is another
+// at the next attempt, and nobody asked for it. A request to delete a collection
+// names nothing; there the old object has the name.
 func (r *Review) DisplayName() string {
-	if r.Name != "" {
-		return r.Name
-	}
 	metadata, _ := lookup(r.object, "metadata").(ast.Object)
-	if name := text(metadata, "name"); name != "" {
+	name, prefix := cmpOr(r.Name, text(metadata, "name")), text(metadata, "generateName")
+	switch {
+	case r.Operation == "CREATE" && generated(name, prefix):
+		return prefix
+	case name != "":
 		return name
 	}
-	return text(metadata, "generateName")
+	oldMetadata, _ := lookup(r.oldObject, "metadata").(ast.Object)
+	return cmpOr(text(oldMetadata, "name"), prefix)
+}
+
+// generated says whether the API server made the name of the prefix, as
+// k8s.io/apiserver/pkg/storage/names does: five characters after at most 58.
+func generated(name, prefix string) bool {
+	const suffix, longest = 5, 63
+	prefix = prefix[:min(len(prefix), longest-suffix)]
+	return prefix != "" && (name == "" || strings.HasPrefix(name, prefix) && len(name) == len(prefix)+suffix)
 }
 
 // onlyRemovesFinalizers is an UPDATE of an object under deletion that changes
