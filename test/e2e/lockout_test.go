@@ -13,7 +13,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/test/installation"
@@ -53,10 +55,14 @@ func TestAColdStartNeedsNoManager(t *testing.T) {
 	t.Cleanup(func() {
 		_, _ = cluster.Kubectl(context.Background(), "", "delete", "pod", "cold-start", "-n", "kube-system", "--wait=false")
 	})
-	eventually(t, func() bool {
+	// Scheduler and controllers have just come back, too, so this takes its time.
+	if !assert.Eventually(t, func() bool {
 		phase, _ := kubectl(t, "", "get", "pod", "cold-start", "-n", "kube-system", "-o", "jsonpath={.status.phase}")
 		return phase == "Running"
-	}, "a system Pod to run")
+	}, 90*time.Second, 200*time.Millisecond, "a system Pod to run") {
+		description, _ := kubectl(t, "", "describe", "nodes,pods", "-n", "kube-system")
+		t.Fatal(description)
+	}
 
 	output, ok := apply(t, configMap(namespace, "c"))
 	require.False(t, ok, "nobody answers, and the policy is on Fail")
