@@ -28,7 +28,7 @@ func policyConditions() []admissionregistrationv1.MatchCondition {
 		{
 			// Nor would anybody learn that it is live.
 			Name:       "not-the-status-of-policy",
-			Expression: `!(request.resource.group == "policy.lintel.dev" && request.subResource == "status")`,
+			Expression: `!(request.resource.group == "policy.lintel.dev" && has(request.subResource) && request.subResource == "status")`,
 		},
 		{
 			Name:       "not-access-reviews",

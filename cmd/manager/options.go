@@ -88,7 +88,7 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.StringSliceVar(&o.decisionLogMask, "decision-log-mask", nil, "`places` in logged objects to mask, such as /spec/containers/*/env/*/value")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "`address` of Prometheus metrics; 0 turns them off")
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz")
-	flags.DurationVar(&o.drain, "drain", 5*time.Second, "how long to go on answering, unready, after the end was asked for: the API server learns of it later")
+	flags.DurationVar(&o.drain, "drain", 5*time.Second, "`duration` for which to go on answering, unready, after the end was asked for: the API server learns of it later")
 	return flags
 }
 

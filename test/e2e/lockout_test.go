@@ -37,7 +37,7 @@ func TestAColdStartNeedsNoManager(t *testing.T) {
 	started := false
 	t.Cleanup(func() {
 		if !started {
-			restartManager(t)()
+			restartManager(t)
 		}
 	})
 	endpoint := kubernetesEndpoint(t)
@@ -62,7 +62,7 @@ func TestAColdStartNeedsNoManager(t *testing.T) {
 	require.False(t, ok, "nobody answers, and the policy is on Fail")
 	require.Contains(t, output, notAnswered)
 
-	restartManager(t)()
+	restartManager(t)
 	started = true
 	eventually(t, func() bool {
 		output, ok := apply(t, configMap(namespace, "c"))
@@ -97,7 +97,7 @@ func TestNobodyIsLockedOutWithoutAManager(t *testing.T) {
 	namespace := newNamespace(t)
 	applySource(t, "matchless", strings.Replace(matchless(namespace), "package", "# METADATA\n# custom:\n#   match: {operations: [CREATE, UPDATE, DELETE, CONNECT], subresources: [\"*\"]}\npackage", 1), nil)
 	manager.Kill()
-	t.Cleanup(restartManager(t))
+	t.Cleanup(func() { restartManager(t) })
 
 	output, ok := apply(t, configMap(namespace, "c"))
 	require.False(t, ok)

@@ -25,15 +25,23 @@ import (
 func withoutManager(t *testing.T) {
 	t.Helper()
 	manager.Stop()
-	t.Cleanup(restartManager(t))
+	t.Cleanup(func() { restartManager(t) })
 }
 
-func restartManager(t *testing.T) func() {
-	return func() {
-		next, err := startManager(context.Background())
-		require.NoError(t, err)
-		manager = next
-	}
+// restartManager starts the manager of all tests again, and waits until the API server
+// is told to call it: after a leader that was killed, that takes a while.
+func restartManager(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	next, err := startManager(ctx)
+	require.NoError(t, err)
+	manager = next
+	eventually(t, func() bool {
+		urls, err := cluster.Kubectl(ctx, "", "get", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "-o",
+			`jsonpath={range .items[?(@.metadata.name=="lintel")]}{range .webhooks[*]}{.clientConfig.url} {end}{end}`)
+		return err == nil && strings.Count(urls, manager.WebhookURL+"/") == 5
+	}, "the manager to be registered")
 }
 
 // replicas are managers behind one relay.
