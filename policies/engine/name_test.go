@@ -13,7 +13,8 @@ func TestDisplayName(t *testing.T) {
 	}{
 		{"a name", "CREATE", "web", `{"metadata":{"name":"web"}}`, "null", "web"},
 		{"a name that is not made yet", "CREATE", "", `{"metadata":{"generateName":"web-"}}`, "null", "web-"},
-		{"a name that the API server has made", "CREATE", "web-x7k2p", `{"metadata":{"name":"web-x7k2p","generateName":"web-"}}`, "null", "web-"},
+		{"a name that the API server has made", "CREATE", "", `{"metadata":{"name":"web-x7k2p","generateName":"web-"}}`, "null", "web-x7k2p"},
+		{"a prefix that hides a name", "CREATE", "ok-evil1", `{"metadata":{"name":"ok-evil1","generateName":"ok-"}}`, "null", "ok-evil1"},
 		{"a name beside a prefix", "CREATE", "shop", `{"metadata":{"name":"shop","generateName":"web-"}}`, "null", "shop"},
 		{"a made name, later", "UPDATE", "web-x7k2p", `{"metadata":{"name":"web-x7k2p","generateName":"web-"}}`, "null", "web-x7k2p"},
 		{"a connection", "CONNECT", "web", "null", "null", "web"},

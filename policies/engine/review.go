@@ -1,10 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -173,29 +173,14 @@ func (r *Review) withObject(object ast.Object) *Review {
 	return &changed
 }
 
-// DisplayName is the object's name, or its generateName: see input.name. A name that
-// the API server made for a CREATE does not count: it comes after mutation, is another
-// at the next attempt, and nobody asked for it. A request to delete a collection
-// names nothing; there the old object has the name.
+// DisplayName is the object's name, or its generateName while it has none: see
+// input.name. It is never the prefix of a name that is there: policies decide by it,
+// and an object may bear a generateName that has nothing to do with its name. A
+// request to delete a collection names nothing; there the old object has the name.
 func (r *Review) DisplayName() string {
 	metadata, _ := lookup(r.object, "metadata").(ast.Object)
-	name, prefix := cmpOr(r.Name, text(metadata, "name")), text(metadata, "generateName")
-	switch {
-	case r.Operation == "CREATE" && generated(name, prefix):
-		return prefix
-	case name != "":
-		return name
-	}
 	oldMetadata, _ := lookup(r.oldObject, "metadata").(ast.Object)
-	return cmpOr(text(oldMetadata, "name"), prefix)
-}
-
-// generated says whether the API server made the name of the prefix, as
-// k8s.io/apiserver/pkg/storage/names does: five characters after at most 58.
-func generated(name, prefix string) bool {
-	const suffix, longest = 5, 63
-	prefix = prefix[:min(len(prefix), longest-suffix)]
-	return prefix != "" && (name == "" || strings.HasPrefix(name, prefix) && len(name) == len(prefix)+suffix)
+	return cmp.Or(r.Name, text(metadata, "name"), text(oldMetadata, "name"), text(metadata, "generateName"))
 }
 
 // onlyRemovesFinalizers is an UPDATE of an object under deletion that changes
