@@ -23,10 +23,10 @@ var dryRun = metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 // pod is a Pod of two containers that all sample policies admit as it is. It is
 // never scheduled: what happens after its creation is not ours to measure.
 func pod(name string) *corev1.Pod {
-	container := func(name string) corev1.Container {
+	container := func(name string, port int32) corev1.Container {
 		return corev1.Container{
 			Name: name, Image: "registry.k8s.io/pause:3.10",
-			Ports: []corev1.ContainerPort{{Name: name, ContainerPort: 8080}},
+			Ports: []corev1.ContainerPort{{Name: name, ContainerPort: port}},
 			Env:   []corev1.EnvVar{{Name: "MODE", Value: "bench"}},
 			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
 				corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse("32Mi"),
@@ -40,7 +40,7 @@ func pod(name string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "bench", "team": "blue"}},
 		Spec: corev1.PodSpec{
-			Containers:      []corev1.Container{container("web"), container("proxy")},
+			Containers:      []corev1.Container{container("web", 8080), container("proxy", 9090)},
 			SchedulingGates: []corev1.PodSchedulingGate{{Name: "lintel.dev/bench"}},
 			SecurityContext: &corev1.PodSecurityContext{
 				RunAsNonRoot: new(true), RunAsUser: new(int64(65535)),

@@ -19,13 +19,13 @@ import (
 
 // result is what is kept of a run.
 type result struct {
-	Date     string         `json:"date"`
-	Machine  string         `json:"machine"`
-	Versions []string       `json:"versions"`
-	Review   int            `json:"reviewBytes"`
-	Rows     []row          `json:"rows"`
-	Hostile  string         `json:"hostilePolicies"`
-	Samples  map[string]any `json:"samples"` // by what was measured
+	Date     string          `json:"date"`
+	Machine  string          `json:"machine"`
+	Versions []string        `json:"versions"`
+	Review   json.RawMessage `json:"review"` // of the direct calls, as the API server sent it
+	Rows     []row           `json:"rows"`
+	Hostile  string          `json:"hostilePolicies"`
+	Samples  map[string]any  `json:"samples"` // by what was measured
 }
 
 func (b *bench) row(r row) { b.result.Rows = append(b.result.Rows, r) }
@@ -61,7 +61,7 @@ func (r *result) describe(ctx context.Context, b *bench) error {
 			}
 		}
 	}
-	r.Review = len(b.reviews.recorded)
+	r.Review = b.reviews.recorded
 	return nil
 }
 
@@ -76,7 +76,7 @@ func processor() string {
 }
 
 func (r *result) heading() string {
-	return fmt.Sprintf("%s. %s. %s. The review of the direct calls has %d bytes.", r.Date, r.Machine, strings.Join(r.Versions, ", "), r.Review)
+	return fmt.Sprintf("%s. %s. %s. The review of the direct calls has %d bytes.", r.Date, r.Machine, strings.Join(r.Versions, ", "), len(r.Review))
 }
 
 func (r *result) print(w io.Writer) error {
