@@ -35,6 +35,9 @@ func decodeTerm(decoder *jsontext.Decoder, depth int) (*ast.Term, error) {
 	if depth > MaxNesting {
 		return nil, errNesting
 	}
+	if decoder.PeekKind() == '"' {
+		return decodeString(decoder)
+	}
 	token, err := decoder.ReadToken()
 	if err != nil {
 		return nil, readError(err)
@@ -44,8 +47,6 @@ func decodeTerm(decoder *jsontext.Decoder, depth int) (*ast.Term, error) {
 		return ast.InternedNullTerm, nil
 	case 't', 'f':
 		return ast.InternedTerm(token.Bool()), nil
-	case '"':
-		return ast.InternedTerm(token.String()), nil
 	case '0':
 		text := token.String()
 		return ast.NumberTerm(json.Number(text)), checkNumber(text)
@@ -63,11 +64,10 @@ func decodeTerm(decoder *jsontext.Decoder, depth int) (*ast.Term, error) {
 	default: // '{': the decoder yields no other kind
 		var pairs [][2]*ast.Term
 		for decoder.PeekKind() != '}' {
-			key, err := decoder.ReadToken()
+			name, err := decodeString(decoder)
 			if err != nil {
-				return nil, readError(err)
+				return nil, err
 			}
-			name := ast.InternedTerm(key.String())
 			value, err := decodeTerm(decoder, depth+1)
 			if err != nil {
 				return nil, err
@@ -75,8 +75,31 @@ func decodeTerm(decoder *jsontext.Decoder, depth int) (*ast.Term, error) {
 			pairs = append(pairs, [2]*ast.Term{name, value})
 		}
 		_, err := decoder.ReadToken()
+		if len(pairs) == 0 {
+			return ast.InternedEmptyObject, readError(err) // managedFields are full of them
+		}
 		return ast.ObjectTerm(pairs...), readError(err)
 	}
+}
+
+// decodeString reads a string, or a key, without a copy of its text where the term
+// exists already.
+func decodeString(decoder *jsontext.Decoder) (*ast.Term, error) {
+	quoted, err := decoder.ReadValue()
+	if err != nil {
+		return nil, readError(err)
+	}
+	if text := quoted[1 : len(quoted)-1]; bytes.IndexByte(text, '\\') < 0 {
+		if term, ok := fieldTerms[string(text)]; ok {
+			return term, nil
+		}
+		return ast.StringTerm(string(text)), nil
+	}
+	text, err := jsontext.AppendUnquote(nil, quoted)
+	if err != nil {
+		return nil, err
+	}
+	return ast.StringTerm(string(text)), nil
 }
 
 // readError makes a truncated text an error of its own: io.EOF must never look
