@@ -20,8 +20,8 @@ var errNesting = fmt.Errorf("objects and lists nest deeper than %d", MaxNesting)
 // Duplicate keys, invalid UTF-8, nesting over MaxNesting and anything behind the
 // first value are errors: two readers must never see different objects.
 func decodeJSON(text []byte) (*ast.Term, error) {
-	decoder := jsontext.NewDecoder(bytes.NewBuffer(text))
-	term, err := decodeTerm(decoder, 0)
+	decoder := &termDecoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(text))}
+	term, err := decoder.term(0)
 	if err != nil {
 		return nil, err
 	}
@@ -31,14 +31,22 @@ func decodeJSON(text []byte) (*ast.Term, error) {
 	return term, nil
 }
 
-func decodeTerm(decoder *jsontext.Decoder, depth int) (*ast.Term, error) {
+// termDecoder reads terms.
+type termDecoder struct {
+	*jsontext.Decoder
+	// pairs are those of the objects that are being read, one object behind the other:
+	// a list of its own for each would be thrown away with it.
+	pairs [][2]*ast.Term
+}
+
+func (d *termDecoder) term(depth int) (*ast.Term, error) {
 	if depth > MaxNesting {
 		return nil, errNesting
 	}
-	if decoder.PeekKind() == '"' {
-		return decodeString(decoder)
+	if d.PeekKind() == '"' {
+		return decodeString(d.Decoder)
 	}
-	token, err := decoder.ReadToken()
+	token, err := d.ReadToken()
 	if err != nil {
 		return nil, readError(err)
 	}
@@ -52,33 +60,35 @@ func decodeTerm(decoder *jsontext.Decoder, depth int) (*ast.Term, error) {
 		return ast.NumberTerm(json.Number(text)), checkNumber(text)
 	case '[':
 		var terms []*ast.Term
-		for decoder.PeekKind() != ']' {
-			term, err := decodeTerm(decoder, depth+1)
+		for d.PeekKind() != ']' {
+			term, err := d.term(depth + 1)
 			if err != nil {
 				return nil, err
 			}
 			terms = append(terms, term)
 		}
-		_, err := decoder.ReadToken()
+		_, err := d.ReadToken()
 		return ast.ArrayTerm(terms...), readError(err)
 	default: // '{': the decoder yields no other kind
-		var pairs [][2]*ast.Term
-		for decoder.PeekKind() != '}' {
-			name, err := decodeString(decoder)
+		start := len(d.pairs)
+		for d.PeekKind() != '}' {
+			name, err := decodeString(d.Decoder)
 			if err != nil {
 				return nil, err
 			}
-			value, err := decodeTerm(decoder, depth+1)
+			value, err := d.term(depth + 1)
 			if err != nil {
 				return nil, err
 			}
-			pairs = append(pairs, [2]*ast.Term{name, value})
+			d.pairs = append(d.pairs, [2]*ast.Term{name, value})
 		}
-		_, err := decoder.ReadToken()
-		if len(pairs) == 0 {
+		_, err := d.ReadToken()
+		if len(d.pairs) == start {
 			return ast.InternedEmptyObject, readError(err) // managedFields are full of them
 		}
-		return ast.ObjectTerm(pairs...), readError(err)
+		object := ast.ObjectTerm(d.pairs[start:]...)
+		d.pairs = d.pairs[:start]
+		return object, readError(err)
 	}
 }
 
