@@ -25,7 +25,7 @@ type member struct {
 // a denial under Fail; under Ignore a warning, and the policy is left out.
 func (s *Snapshot) Mutate(ctx context.Context, review *Review, options Options) *Mutation {
 	mutation := &Mutation{Review: review}
-	if review.object == nil || review.SubResource != "" || review.onlyRemovesFinalizers() {
+	if review.object == nil || s.concernsNobody(review) || review.SubResource != "" || review.onlyRemovesFinalizers() {
 		return mutation
 	}
 	e, err := newEvaluation(review, options)
