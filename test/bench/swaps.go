@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,7 +13,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 const (
@@ -152,24 +154,17 @@ func (b *bench) swap(ctx context.Context) (swaps int, err error) {
 	ticker := time.NewTicker(swapInterval)
 	defer ticker.Stop()
 	for {
-		for source := range swapPolicies / swapPerSource {
-			files := map[string]any{}
-			for path, text := range swapFiles(source, swaps+1) {
-				files[path] = text
-			}
-			// Status is written meanwhile, so that an update by version would meet conflicts.
-			patch := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"inline": map[string]any{"files": files}}}}
-			text, err := patch.MarshalJSON()
-			if err != nil {
-				return swaps, err
-			}
-			_, err = b.dynamic.Resource(policySources).Patch(ctx, swapSourceName(source), "application/merge-patch+json", text, metav1.PatchOptions{})
-			if ctx.Err() != nil {
-				return swaps, nil
-			}
-			if err != nil {
-				return swaps, fmt.Errorf("swapping policies: %w", err)
-			}
+		var wait sync.WaitGroup
+		errs := make([]error, swapPolicies/swapPerSource)
+		for source := range errs {
+			wait.Go(func() { errs[source] = b.replaceSource(ctx, source, swaps+1) })
+		}
+		wait.Wait()
+		if ctx.Err() != nil {
+			return swaps, nil
+		}
+		if err := errors.Join(errs...); err != nil {
+			return swaps, fmt.Errorf("swapping policies: %w", err)
 		}
 		swaps++
 		select {
@@ -178,6 +173,16 @@ func (b *bench) swap(ctx context.Context) (swaps int, err error) {
 		case <-ticker.C:
 		}
 	}
+}
+
+func (b *bench) replaceSource(ctx context.Context, source, revision int) error {
+	// A patch: status is written meanwhile, and an update would meet conflicts.
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"inline": map[string]any{"files": swapFiles(source, revision)}}})
+	if err != nil {
+		return err
+	}
+	_, err = b.dynamic.Resource(policySources).Patch(ctx, swapSourceName(source), types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
 }
 
 var servedDigest = regexp.MustCompile(`lintel_snapshot_info\{digest="([^"]+)"\} 1`)
