@@ -20,8 +20,8 @@ var errNesting = fmt.Errorf("objects and lists nest deeper than %d", MaxNesting)
 // Duplicate keys, invalid UTF-8, nesting over MaxNesting and anything behind the
 // first value are errors: two readers must never see different objects.
 func decodeJSON(text []byte) (*ast.Term, error) {
-	decoder := jsontext.NewDecoder(bytes.NewBuffer(text))
-	term, err := decodeTerm(decoder, 0)
+	decoder := &termDecoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(text))}
+	term, err := decoder.term(0)
 	if err != nil {
 		return nil, err
 	}
@@ -31,11 +31,22 @@ func decodeJSON(text []byte) (*ast.Term, error) {
 	return term, nil
 }
 
-func decodeTerm(decoder *jsontext.Decoder, depth int) (*ast.Term, error) {
+// termDecoder reads terms.
+type termDecoder struct {
+	*jsontext.Decoder
+	// pairs are those of the objects that are being read, one object behind the other:
+	// a list of its own for each would be thrown away with it.
+	pairs [][2]*ast.Term
+}
+
+func (d *termDecoder) term(depth int) (*ast.Term, error) {
 	if depth > MaxNesting {
 		return nil, errNesting
 	}
-	token, err := decoder.ReadToken()
+	if d.PeekKind() == '"' {
+		return decodeString(d.Decoder)
+	}
+	token, err := d.ReadToken()
 	if err != nil {
 		return nil, readError(err)
 	}
@@ -44,39 +55,61 @@ func decodeTerm(decoder *jsontext.Decoder, depth int) (*ast.Term, error) {
 		return ast.InternedNullTerm, nil
 	case 't', 'f':
 		return ast.InternedTerm(token.Bool()), nil
-	case '"':
-		return ast.InternedTerm(token.String()), nil
 	case '0':
 		text := token.String()
 		return ast.NumberTerm(json.Number(text)), checkNumber(text)
 	case '[':
 		var terms []*ast.Term
-		for decoder.PeekKind() != ']' {
-			term, err := decodeTerm(decoder, depth+1)
+		for d.PeekKind() != ']' {
+			term, err := d.term(depth + 1)
 			if err != nil {
 				return nil, err
 			}
 			terms = append(terms, term)
 		}
-		_, err := decoder.ReadToken()
+		_, err := d.ReadToken()
 		return ast.ArrayTerm(terms...), readError(err)
 	default: // '{': the decoder yields no other kind
-		var pairs [][2]*ast.Term
-		for decoder.PeekKind() != '}' {
-			key, err := decoder.ReadToken()
-			if err != nil {
-				return nil, readError(err)
-			}
-			name := ast.InternedTerm(key.String())
-			value, err := decodeTerm(decoder, depth+1)
+		start := len(d.pairs)
+		for d.PeekKind() != '}' {
+			name, err := decodeString(d.Decoder)
 			if err != nil {
 				return nil, err
 			}
-			pairs = append(pairs, [2]*ast.Term{name, value})
+			value, err := d.term(depth + 1)
+			if err != nil {
+				return nil, err
+			}
+			d.pairs = append(d.pairs, [2]*ast.Term{name, value})
 		}
-		_, err := decoder.ReadToken()
-		return ast.ObjectTerm(pairs...), readError(err)
+		_, err := d.ReadToken()
+		if len(d.pairs) == start {
+			return ast.InternedEmptyObject, readError(err) // managedFields are full of them
+		}
+		object := ast.ObjectTerm(d.pairs[start:]...)
+		d.pairs = d.pairs[:start]
+		return object, readError(err)
 	}
+}
+
+// decodeString reads a string, or a key, without a copy of its text where the term
+// exists already.
+func decodeString(decoder *jsontext.Decoder) (*ast.Term, error) {
+	quoted, err := decoder.ReadValue()
+	if err != nil {
+		return nil, readError(err)
+	}
+	if text := quoted[1 : len(quoted)-1]; bytes.IndexByte(text, '\\') < 0 {
+		if term, ok := fieldTerms[string(text)]; ok {
+			return term, nil
+		}
+		return ast.StringTerm(string(text)), nil
+	}
+	text, err := jsontext.AppendUnquote(nil, quoted)
+	if err != nil {
+		return nil, err
+	}
+	return ast.StringTerm(string(text)), nil
 }
 
 // readError makes a truncated text an error of its own: io.EOF must never look

@@ -25,7 +25,7 @@ type member struct {
 // a denial under Fail; under Ignore a warning, and the policy is left out.
 func (s *Snapshot) Mutate(ctx context.Context, review *Review, options Options) *Mutation {
 	mutation := &Mutation{Review: review}
-	if review.object == nil || review.SubResource != "" || review.onlyRemovesFinalizers() {
+	if review.object == nil || s.concernsNobody(review) || review.SubResource != "" || review.onlyRemovesFinalizers() {
 		return mutation
 	}
 	e, err := newEvaluation(review, options)
@@ -82,6 +82,11 @@ func (m *mutator) settle(e *evaluation) {
 // members asks every policy that mutates, and keeps the members that are disjoint
 // from those of policies asked before (broader scopes first).
 func (m *mutator) members(e *evaluation) []member {
+	policies := m.policies(e)
+	if len(policies) == 0 {
+		m.result.Policies = 0
+		return nil // most reviews: the object need not be converted for nobody
+	}
 	var members []member
 	root, err := ast.JSON(e.review.object)
 	if err != nil {
@@ -90,7 +95,7 @@ func (m *mutator) members(e *evaluation) []member {
 	}
 	claims := newClaims(root)
 	m.result.Policies = 0
-	for _, answer := range m.ask(e, root) {
+	for _, answer := range m.ask(policies, e, root) {
 		m.result.add(&answer.found)
 		if answer.failed {
 			m.left[answer.policy] = true
@@ -120,14 +125,19 @@ type mutationAnswer struct {
 	failed  bool // the policy is left out from now on
 }
 
-// ask asks every policy that mutates.
-func (m *mutator) ask(e *evaluation, root any) []mutationAnswer {
+// policies are those that may mutate the object, and are not left out.
+func (m *mutator) policies(e *evaluation) []*policy {
 	var policies []*policy
 	for _, p := range m.snapshot.candidates(e.review.Kind) {
 		if p.mutate != nil && p.asked(e.options) && !m.left[p] {
 			policies = append(policies, p)
 		}
 	}
+	return policies
+}
+
+// ask asks every policy that mutates.
+func (m *mutator) ask(policies []*policy, e *evaluation, root any) []mutationAnswer {
 	return watch(policies,
 		func(i int) mutationAnswer {
 			answer := mutationAnswer{policy: policies[i]}

@@ -10,7 +10,7 @@ import (
 // Validate decides by the entry points deny and warn.
 func (s *Snapshot) Validate(ctx context.Context, review *Review, options Options) *Decision {
 	decision := &Decision{}
-	if review.onlyRemovesFinalizers() {
+	if s.concernsNobody(review) || review.onlyRemovesFinalizers() {
 		return decision
 	}
 	e, err := newEvaluation(review, options)
@@ -26,6 +26,12 @@ func (s *Snapshot) Validate(ctx context.Context, review *Review, options Options
 	decision.Warnings = sortFindings(decision.Warnings)
 	decision.Audits = sortFindings(decision.Audits)
 	return decision
+}
+
+// concernsNobody says, before anything is prepared, that no policy is about the kind.
+func (s *Snapshot) concernsNobody(review *Review) bool {
+	_, isWorkload := podTemplates[GroupVersionKind{Group: review.Kind.Group, Kind: review.Kind.Kind}]
+	return !isWorkload && len(s.candidates(review.Kind)) == 0 && len(s.candidates(s.resources.KindOf(review))) == 0
 }
 
 // question is a policy to ask about a review.

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/lintel-policy/lintel/test/installation"
+	"github.com/lintel-policy/lintel/webhooks"
+)
+
+// The namespaces tell who is asked about a Pod. Their names are those that the
+// strictest of the sample policies is for.
+const (
+	namespaceNone   = "restricted-none"
+	namespaceEcho   = "restricted-echo"
+	namespaceLintel = "restricted-lintel"
+)
+
+// bench is the installation under measurement, and what was found.
+type bench struct {
+	folder    string
+	cluster   *installation.Cluster
+	manager   *installation.Manager
+	process   *echoProcess
+	clientset *kubernetes.Clientset
+	dynamic   dynamic.Interface
+
+	managerPID int
+	authority  []byte // of the manager's certificate
+	echo       *endpoint
+	reviews    *reviews
+
+	result result
+}
+
+// start brings everything up, and down again if something fails.
+func start(ctx context.Context) (_ *bench, err error) {
+	b := &bench{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.stop())
+		}
+	}()
+	if b.folder, err = os.MkdirTemp("", "lintel-bench-"); err != nil {
+		return nil, err
+	}
+	say("building Lintel …")
+	programs := filepath.Join(b.folder, "bin")
+	if err := installation.Build(ctx, programs); err != nil {
+		return nil, err
+	}
+	say("starting a control plane …")
+	if b.cluster, err = installation.StartCluster(ctx, filepath.Join(b.folder, "cluster"), os.Stderr); err != nil {
+		return nil, err
+	}
+	if err := installation.Install(ctx, b.cluster); err != nil {
+		return nil, err
+	}
+	if err := b.connect(); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{namespaceNone, namespaceEcho, namespaceLintel} {
+		if err := b.createNamespace(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.startServers(ctx, filepath.Join(programs, "manager")); err != nil {
+		return nil, err
+	}
+	if err := b.record(ctx); err != nil {
+		return nil, err
+	}
+	return b, b.result.describe(ctx, b)
+}
+
+// stop ends what start began, the last first.
+func (b *bench) stop() (err error) {
+	if b.process != nil {
+		b.process.stop()
+	}
+	if b.manager != nil {
+		b.manager.Stop()
+	}
+	if b.cluster != nil {
+		ending, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		err = b.cluster.Stop(ending)
+	}
+	return errors.Join(err, os.RemoveAll(b.folder))
+}
+
+func (b *bench) connect() error {
+	config, err := clientcmd.BuildConfigFromFlags("", b.cluster.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	config.QPS = -1 // the client must not be what is measured
+	if b.clientset, err = kubernetes.NewForConfig(config); err != nil {
+		return err
+	}
+	b.dynamic, err = dynamic.NewForConfig(config)
+	return err
+}
+
+// createNamespace also waits for the ServiceAccount that Pods need.
+func (b *bench) createNamespace(ctx context.Context, name string) error {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if _, err := b.clientset.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	return poll(ctx, "the ServiceAccount of "+name, func() (bool, error) {
+		_, err := b.clientset.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
+		return err == nil, nil
+	})
+}
+
+// startServers starts the manager and the echo. Lintel is kept away from the other
+// variants' namespaces by its own setting.
+func (b *bench) startServers(ctx context.Context, program string) (err error) {
+	excluded := append(webhooks.DefaultExcludedNamespaces(), namespaceNone, namespaceEcho)
+	b.manager, err = installation.StartManager(ctx, b.cluster, installation.ManagerOptions{
+		Program: program, Name: "manager-0",
+		Args: []string{"--excluded-namespaces", strings.Join(excluded, ",")},
+	})
+	if err != nil {
+		return err
+	}
+	if b.managerPID, err = childNamed("manager"); err != nil {
+		return err
+	}
+	secret, err := b.clientset.CoreV1().Secrets(installation.Namespace).Get(ctx, "lintel-serving-cert", metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	b.authority = secret.Data["ca.crt"]
+	if err := writeKeyPair(b.folder); err != nil {
+		return err
+	}
+	if b.process, err = startEcho(b.folder); err != nil {
+		return err
+	}
+	b.echo, err = newEndpoint(b.process.url, b.process.process.Process.Pid, b.process.authority)
+	return err
+}
+
+// lintel is a path of the manager.
+func (b *bench) lintel(path string) *endpoint {
+	e, err := newEndpoint(b.manager.WebhookURL+path, b.managerPID, b.authority)
+	if err != nil {
+		panic("the authority was read from a Secret that serves: " + err.Error())
+	}
+	return e
+}
+
+// poll asks until it is so, or for half a minute.
+func poll(ctx context.Context, what string, condition func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		if done, err := condition(); err != nil || done {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s: %w", what, ctx.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,99 @@
+// Command bench measures Lintel on a real control plane, side by side with a webhook
+// that decodes nothing and admits everything, and prints one table.
+//
+//	go run -C test/bench .
+//	go run -C test/bench . --write 2026-11-20   # and keep it in docs/benchmarks
+//
+// What is compared is measured in turns, in one run: on a shared machine only ratios
+// mean something. A target that is missed is a row like the others, and no error; an
+// answer that is not the expected one ends the run.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	if len(os.Args) == 3 && os.Args[1] == "echo" {
+		exit(runEcho(os.Args[2]))
+	}
+	name := flag.String("write", "", "write docs/benchmarks/`name`.json, with every sample, and name.md")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	exit(run(ctx, *name))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func run(ctx context.Context, name string) (err error) {
+	b, err := start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if stopErr := b.stop(); err == nil {
+			err = stopErr
+		}
+	}()
+	for _, step := range []func(context.Context) error{
+		b.measureMemory, b.measureWithoutMatch, b.measureWithSamples, b.measureSwaps, b.measureHostile,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	if err := b.result.print(os.Stdout); err != nil || name == "" {
+		return err
+	}
+	return b.result.write(name)
+}
+
+// measureWithoutMatch: policies are served, but none is about Pods.
+func (b *bench) measureWithoutMatch(ctx context.Context) error {
+	say("measuring without a matching policy …")
+	if err := b.applyUnmatched(ctx); err != nil {
+		return err
+	}
+	if err := b.measureDirect(ctx, "no matching policy", 2); err != nil {
+		return err
+	}
+	return b.deleteSources(ctx, unmatchedSource)
+}
+
+// measureWithSamples: the policies of config/samples, directly and as users meet them.
+func (b *bench) measureWithSamples(ctx context.Context) error {
+	say("measuring with the ten sample policies …")
+	if err := b.applySamples(ctx); err != nil {
+		return err
+	}
+	if err := b.registerEcho(ctx); err != nil {
+		return err
+	}
+	if err := b.checkDecisions(ctx); err != nil {
+		return err
+	}
+	if err := b.measureDirect(ctx, "ten policies", 10); err != nil {
+		return err
+	}
+	if err := b.residentAfterLoad(); err != nil {
+		return err
+	}
+	if err := b.measureCreate(ctx); err != nil {
+		return err
+	}
+	return b.deleteSources(ctx, samplesSource)
+}
+
+func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// clockTick is USER_HZ of proc(5), the same on every Linux that Go runs on.
+const clockTick = time.Second / 100
+
+// processStat is what a line of /proc/<pid>/stat says.
+type processStat struct {
+	name   string
+	parent int
+	cpu    time.Duration // user and system, of all threads, those that ended included
+}
+
+// parseStat reads the text of /proc/<pid>/stat. The name may contain anything,
+// spaces and parentheses too: it ends at the last one.
+func parseStat(text string) (processStat, error) {
+	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
+	if open < 0 || end < open {
+		return processStat{}, fmt.Errorf("%q has no name in parentheses", text)
+	}
+	fields := strings.Fields(text[end+1:])
+	const parent, user, system = 4 - 3, 14 - 3, 15 - 3 // numbered from 1 in proc(5); the third comes first here
+	if len(fields) <= system {
+		return processStat{}, fmt.Errorf("%q has too few fields", text)
+	}
+	var numbers [3]int
+	for i, field := range []int{parent, user, system} {
+		var err error
+		if numbers[i], err = strconv.Atoi(fields[field]); err != nil {
+			return processStat{}, err
+		}
+	}
+	return processStat{text[open+1 : end], numbers[0], time.Duration(numbers[1]+numbers[2]) * clockTick}, nil
+}
+
+// parseResident reads VmRSS, in bytes, from the text of /proc/<pid>/status.
+func parseResident(text string) (int64, error) {
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
+			return kib << 10, err
+		}
+	}
+	return 0, fmt.Errorf("no VmRSS in %q", text)
+}
+
+func statOf(pid int) (processStat, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return processStat{}, err
+	}
+	return parseStat(string(text))
+}
+
+func residentOf(pid int) (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	return parseResident(string(text))
+}
+
+// childNamed is the pid of our own child with this name.
+func childNamed(name string) (int, error) {
+	paths, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return 0, err
+	}
+	for _, path := range paths {
+		pid, err := strconv.Atoi(filepath.Base(path))
+		if err != nil {
+			continue
+		}
+		// Processes end while we look.
+		if stat, err := statOf(pid); err == nil && stat.name == name && stat.parent == os.Getpid() {
+			return pid, nil
+		}
+	}
+	return 0, fmt.Errorf("no child process is named %q", name)
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// row is one line of the result.
+type row struct {
+	What      string  `json:"what"`
+	Lintel    string  `json:"lintel"`
+	Reference string  `json:"reference"`
+	Ratio     float64 `json:"ratio,omitempty"` // 0 where there is none
+	Target    string  `json:"target,omitempty"`
+	Verdict   string  `json:"verdict,omitempty"`
+}
+
+// ratioRow compares with a reference; a limit of 0 is no target.
+func ratioRow(what, lintel, reference string, measured, against, limit float64) row {
+	r := row{What: what, Lintel: lintel, Reference: reference, Ratio: measured / against}
+	if limit > 0 {
+		r.Target = fmt.Sprintf("≤ %g×", limit)
+		r.Verdict = verdict(r.Ratio, limit)
+	}
+	return r
+}
+
+// verdict compares what was measured with a target, without rounding in between.
+func verdict(measured, limit float64) string {
+	if measured <= limit {
+		return "met"
+	}
+	if limit == 0 {
+		return fmt.Sprintf("missed by %g", measured)
+	}
+	return fmt.Sprintf("missed by %.1f %%", (measured/limit-1)*100)
+}
+
+var header = []string{"what", "Lintel", "reference", "ratio", "target", "result"}
+
+func (r row) cells() []string {
+	ratio := ""
+	if r.Ratio > 0 {
+		ratio = fmt.Sprintf("%.2f×", r.Ratio)
+	}
+	return []string{r.What, r.Lintel, r.Reference, ratio, r.Target, r.Verdict}
+}
+
+func printTable(w io.Writer, rows []row) error {
+	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(table, strings.Join(header, "\t"))
+	for _, r := range rows {
+		fmt.Fprintln(table, strings.Join(r.cells(), "\t"))
+	}
+	return table.Flush()
+}
+
+func markdownTable(rows []row) string {
+	line := func(cells []string) string {
+		for i := range cells {
+			cells[i] = strings.ReplaceAll(cells[i], "|", `\|`)
+		}
+		return "| " + strings.Join(cells, " | ") + " |\n"
+	}
+	text := line(append([]string(nil), header...)) + "|" + strings.Repeat("---|", len(header)) + "\n"
+	for _, r := range rows {
+		text += line(r.cells())
+	}
+	return text
+}
