@@ -2,8 +2,10 @@ package engine
 
 import (
 	"fmt"
+	"os"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -67,6 +69,10 @@ func watchFrom[T any](start int, policies []*policy, ask func(i int) T, failed f
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		if roomy.Add(1) <= maxRoomy {
+			growStack()
+		}
+		defer roomy.Add(-1)
 		for i := start; i < len(policies); i++ {
 			result := recovered(i, policies[i], ask, failed)
 			mu.Lock()
@@ -107,6 +113,27 @@ func watchFrom[T any](start int, policies []*policy, ask func(i int) T, failed f
 		})
 		return at + 1
 	}
+}
+
+const (
+	// stackBytes is what the deeper of ordinary policies need: OPA recurses.
+	stackBytes = 128 << 10
+	// maxRoomy is how many evaluations may have such a stack from the start. In a flood
+	// of reviews the others grow theirs as they need it, so that the room is bounded.
+	maxRoomy = 64
+)
+
+// roomy counts the evaluations that run, of the process.
+var roomy atomic.Int32
+
+// growStack makes room on the stack of a new goroutine, while there is nothing on it.
+// It would else be doubled, and moved with all its frames, several times in the middle
+// of an evaluation, which can cost more than the evaluation.
+//
+//go:noinline
+func growStack() byte {
+	var frame [stackBytes]byte
+	return frame[len(os.Args)%stackBytes] // or the compiler would leave the frame out
 }
 
 // recovered asks one policy that is not in quarantine.

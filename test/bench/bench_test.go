@@ -94,3 +94,9 @@ func TestEchoFindsTheUID(t *testing.T) {
 	require.Equal(t, "a-b", string(uidOf([]byte(`{"kind":"AdmissionReview","request":{"uid":"a-b","object":{"metadata":{"uid":"c"}}}}`))))
 	require.Empty(t, uidOf([]byte(`{"request":{}}`)))
 }
+
+func TestHostileTable(t *testing.T) {
+	require.Equal(t, "policy  outcome  time  peak memory\na  b  1ms  0 MiB\n", hostileTable(
+		"=== RUN   TestHostilePolicies\npolicy  outcome  time  peak memory\na  b  1ms  0 MiB\n--- PASS: TestHostilePolicies (1s)\nPASS\n"))
+	require.Empty(t, hostileTable("FAIL\tbuild failed\n"))
+}
