@@ -129,15 +129,15 @@ func TestRules(t *testing.T) {
 			validating: []string{"*/* * CREATE,UPDATE *,*/scale"},
 		},
 		{
-			name: "expanding adds the workload kinds, for create and update only",
+			name: "expanding adds the workload kinds, created or updated, where Pods are judged at creation",
 			policies: []engine.PolicyInfo{validates("a", engine.Match{
 				Kinds: []engine.GroupVersionKind{pod}, Operations: []string{"CREATE", "DELETE"}, Expand: engine.ExpandWarn,
 			})},
 			validating: []string{
-				"/v1 Namespaced CREATE replicationcontrollers",
 				"/v1 Namespaced CREATE,DELETE pods",
-				"apps/v1 Namespaced CREATE daemonsets,deployments,replicasets,statefulsets",
-				"batch/v1 Namespaced CREATE cronjobs,jobs",
+				"/v1 Namespaced CREATE,UPDATE replicationcontrollers",
+				"apps/v1 Namespaced CREATE,UPDATE daemonsets,deployments,replicasets,statefulsets",
+				"batch/v1 Namespaced CREATE,UPDATE cronjobs,jobs",
 			},
 		},
 		{

@@ -78,9 +78,10 @@ func validatingRules(policies []engine.PolicyInfo, resources *engine.Resources) 
 				wanted.add(sub, operations)
 			}
 		}
-		if match.Expands() {
+		// The Pods of a workload are judged as created, whatever is done to the workload.
+		if match.Expands() && slices.Contains(operations, "CREATE") {
 			for _, t := range targets(engine.WorkloadKinds(), resources, versions) {
-				wanted.add(t, only(operations, "CREATE", "UPDATE"))
+				wanted.add(t, []string{"CREATE", "UPDATE"})
 			}
 		}
 	}

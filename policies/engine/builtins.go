@@ -13,7 +13,8 @@ const clockBuiltin = "time.now_ns"
 // OPA release that adds a builtin adds nothing here. What is absent reaches the
 // network (http.send, net.lookup_ip_addr, json schemas with remote references),
 // the process (opa.runtime), randomness (rand.intn, uuid.rfc4122), signs with keys
-// that have no place in a policy, or parses other languages at length.
+// that have no place in a policy, parses other languages at length, or indents JSON
+// (json.marshal_with_options), by as much as its operand likes.
 var allowedBuiltins = strings.Fields(`
 	abs all and any array.concat array.flatten array.reverse array.slice assign
 	base64.decode base64.encode base64.is_valid
@@ -34,8 +35,7 @@ var allowedBuiltins = strings.Fields(`
 	io.jwt.verify_ps256 io.jwt.verify_ps384 io.jwt.verify_ps512
 	io.jwt.verify_rs256 io.jwt.verify_rs384 io.jwt.verify_rs512
 	is_array is_boolean is_null is_number is_object is_set is_string
-	json.filter json.is_valid json.marshal json.marshal_with_options json.patch
-	json.remove json.unmarshal
+	json.filter json.is_valid json.marshal json.patch json.remove json.unmarshal
 	lower lt lte max min minus mul neq
 	net.cidr_contains net.cidr_contains_matches net.cidr_intersects
 	net.cidr_is_valid net.cidr_merge net.cidr_overlap

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -14,13 +15,26 @@ import (
 // MaxNesting is how deep JSON may nest, in a review and in policy data.
 const MaxNesting = 1000
 
+// MaxReviewValues is how many values a review may hold, those of object and oldObject
+// together: OPA takes a stack frame for each where it unifies two of them, and a
+// process cannot recover from a stack that is full.
+const MaxReviewValues = 200_000
+
 var errNesting = fmt.Errorf("objects and lists nest deeper than %d", MaxNesting)
 
 // decodeJSON turns JSON straight into an OPA term, without a Go value between.
 // Duplicate keys, invalid UTF-8, nesting over MaxNesting and anything behind the
 // first value are errors: two readers must never see different objects.
 func decodeJSON(text []byte) (*ast.Term, error) {
-	decoder := &termDecoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(text))}
+	return decodeUpTo(text, math.MaxInt)
+}
+
+// errValues is the refusal of decodeUpTo.
+var errValues = fmt.Errorf("it holds more than %d values", MaxReviewValues)
+
+// decodeUpTo is decodeJSON for texts of at most that many values.
+func decodeUpTo(text []byte, values int) (*ast.Term, error) {
+	decoder := &termDecoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(text)), values: values}
 	term, err := decoder.term(0)
 	if err != nil {
 		return nil, err
@@ -37,11 +51,16 @@ type termDecoder struct {
 	// pairs are those of the objects that are being read, one object behind the other:
 	// a list of its own for each would be thrown away with it.
 	pairs [][2]*ast.Term
+	// values is how many more there may be.
+	values int
 }
 
 func (d *termDecoder) term(depth int) (*ast.Term, error) {
 	if depth > MaxNesting {
 		return nil, errNesting
+	}
+	if d.values--; d.values < 0 {
+		return nil, errValues
 	}
 	if d.PeekKind() == '"' {
 		return decodeString(d.Decoder)

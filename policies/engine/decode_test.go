@@ -51,6 +51,15 @@ func TestDecodeReviewRefuses(t *testing.T) {
 	}
 }
 
+func TestDecodeReviewBoundsTheValues(t *testing.T) {
+	_, err := DecodeReview([]byte(admissionReview(request + `,"options":[` + strings.Repeat("[],", MaxReviewValues) + `[]]`)))
+	var reviewError *ReviewError
+	require.ErrorAs(t, err, &reviewError)
+	require.Equal(t, 413, reviewError.Code)
+	require.Equal(t, "0001", reviewError.UID)
+	require.Contains(t, reviewError.Message, "it holds more than 200000 values")
+}
+
 func TestDecodeReviewKeepsEveryDigit(t *testing.T) {
 	review, err := DecodeReview([]byte(admissionReview(strings.Replace(request, `{"metadata":{}}`, `{"a":12345678901234567890,"b":1.0,"c":1e3}`, 1))))
 	require.NoError(t, err)

@@ -44,6 +44,8 @@ var limitFunctions = sync.OnceFunc(func() {
 	for _, name := range allowedBuiltins {
 		if original := topdown.GetBuiltin(name); original != nil {
 			topdown.RegisterBuiltinFunc(name, limited(original, checks[name]))
+			// Most are not handed the context of the evaluation, and with it the meter.
+			ast.BuiltinMap[name].CanSkipBctx = false
 		}
 	}
 })

@@ -327,3 +327,44 @@ func quantity(operands []*ast.Term) (int, error) {
 	}
 	return 0, nil
 }
+
+// separated bounds the pieces or places that split and indexof_n find.
+func separated(operands []*ast.Term) (int, error) {
+	count := strings.Count(textAt(operands, 0), textAt(operands, 1)) + 1
+	return count / elementsPerStep, checkElements(count)
+}
+
+// grouped bounds regular expressions that collect matches with their groups.
+func grouped(operands []*ast.Term) (int, error) {
+	work := (strings.Count(textAt(operands, 0), "(") + 1) * (len(textAt(operands, 1)) + 1)
+	if work > 4*MaxElements {
+		return 0, exceeds("collecting the matches of a pattern with %d groups in %d bytes is too much work; match a shorter text",
+			strings.Count(textAt(operands, 0), "("), len(textAt(operands, 1)))
+	}
+	return work / elementsPerStep, nil
+}
+
+// shallow bounds what is indented by its depth.
+func shallow(operands []*ast.Term) (int, error) {
+	const deepest = 100
+	var depth func(*ast.Term, int) bool
+	depth = func(term *ast.Term, at int) (deep bool) {
+		if at > deepest {
+			return true
+		}
+		below := func(term *ast.Term) bool { return depth(term, at+1) }
+		switch value := term.Value.(type) {
+		case *ast.Array:
+			return value.Until(below)
+		case ast.Set:
+			return value.Until(below)
+		case ast.Object:
+			return value.Until(func(_, value *ast.Term) bool { return below(value) })
+		}
+		return false
+	}
+	if depth(operands[0], 0) {
+		return 0, exceeds("a value nests deeper than %d", deepest)
+	}
+	return 0, nil
+}

@@ -167,7 +167,7 @@ func (m *matcher) matchesNamespace(r *Review) bool {
 func inNamespaces(r *Review, globs []string) bool {
 	namespace := r.Namespace
 	if isNamespace(r) {
-		namespace = r.Name
+		namespace = r.DisplayName()
 	}
 	return slices.ContainsFunc(globs, func(glob string) bool {
 		ok, _ := path.Match(glob, namespace)

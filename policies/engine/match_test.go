@@ -31,7 +31,7 @@ func TestMatch(t *testing.T) {
 		"another kind":                       {`{kinds: [{group: "", kind: Service}]}`, pod, nil, Options{}, false},
 		"another group":                      {`{kinds: [{group: apps, kind: Pod}]}`, pod, nil, Options{}, false},
 		"version":                            {`{kinds: [{group: "", version: v1, kind: Pod}]}`, pod, nil, Options{}, true},
-		"another version":                    {`{kinds: [{group: "", version: v2, kind: Pod}]}`, pod, nil, Options{}, false},
+		"another version is not passed over": {`{kinds: [{group: "", version: v2, kind: Pod}]}`, pod, nil, Options{}, true}, // fails closed
 		"any kind of a group":                {`{kinds: [{group: apps, kind: "*"}]}`, deployment, nil, Options{}, true},
 		"any group":                          {`{kinds: [{group: "*", kind: Pod}]}`, pod, nil, Options{}, true},
 		"scale is its parent's":              {`{kinds: [{group: apps, kind: Deployment}], subresources: [scale], operations: [UPDATE]}`, deployment, scale, Options{}, true},
@@ -44,6 +44,8 @@ func TestMatch(t *testing.T) {
 		"a cluster-scoped object is in none": {`{namespaces: ["*"]}`, node, nil, Options{}, false},
 		"a cluster-scoped object is excluded by none": {`{excludedNamespaces: ["*"]}`, node, nil, Options{}, true},
 		"a Namespace is in itself":                    {`{namespaces: ["team-*"]}`, namespace, nil, Options{}, true},
+		"a Namespace whose name was made":             {`{namespaces: ["team-*"]}`, strings.Replace(namespace, `"name":"team-a"`, `"generateName":"team-","name":"team-x7k"`, 1), []reviewOption{field("name", "")}, Options{}, true},
+		"a Namespace whose name is not made":          {`{namespaces: ["team-*"]}`, strings.Replace(namespace, `"name":"team-a"`, `"generateName":"team-"`, 1), nil, Options{}, true},
 		"objectSelector":                              {`{objectSelector: {matchLabels: {app: web}}}`, pod, nil, Options{}, true},
 		"objectSelector, other":                       {`{objectSelector: {matchLabels: {app: db}}}`, pod, nil, Options{}, false},
 		"objectSelector looks at the old object":      {`{objectSelector: {matchLabels: {app: web}}}`, strings.Replace(pod, `"app":"web"`, `"app":"db"`, 1), []reviewOption{operation("UPDATE"), field("oldObject", jsonRaw(pod))}, Options{}, true},

@@ -34,7 +34,16 @@ func (s *Snapshot) Mutate(ctx context.Context, review *Review, options Options) 
 		return mutation
 	}
 	m := &mutator{snapshot: s, ctx: ctx, result: mutation, left: map[*policy]bool{}}
-	m.settle(e)
+	for {
+		left := len(m.left)
+		m.settle(e)
+		if len(m.left) == left || len(mutation.Patch) == 0 || !mutation.Allowed() {
+			break
+		}
+		// A policy that failed after its first round has changed the object by then: what
+		// the others make of it is found without that one.
+		mutation.Patch, mutation.Review = nil, review
+	}
 	mutation.Denials = sortFindings(mutation.Denials)
 	mutation.Warnings = sortFindings(mutation.Warnings)
 	mutation.Audits = sortFindings(mutation.Audits)

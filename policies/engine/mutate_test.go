@@ -188,6 +188,17 @@ func TestIgnoreLeavesTheFailingPolicyOut(t *testing.T) {
 	require.Equal(t, []Operation{{Op: "add", Path: "/spec/x", Value: jsonRaw("1")}}, mutation.Patch)
 }
 
+func TestIgnoreKeepsNothingOfAPolicyThatFailsLater(t *testing.T) {
+	set := compileSource(t, Source{Name: "test", FailurePolicy: Ignore, Files: map[string]string{
+		"restless.rego": "package restless\npatch contains {\"op\": \"add\", \"path\": \"/spec/list/-\", \"value\": \"x\"}",
+		"good.rego":     "package good\ndefaults.spec.x := 1",
+	}})
+	mutation := snapshotOf(set).Mutate(context.Background(), makeReview(t, pod), Options{})
+	require.Equal(t, []Operation{{Op: "add", Path: "/spec/x", Value: jsonRaw("1")}}, mutation.Patch)
+	require.Len(t, mutation.Warnings, 1)
+	require.Contains(t, mutation.Warnings[0].Words, "it never settles")
+}
+
 func TestMutationRunsOnCreateUnlessUpdateIsNamed(t *testing.T) {
 	rego := func(operations string) string {
 		return "# METADATA\n# custom:\n#   match:\n#     kinds: [{group: \"\", kind: Pod}]\n" + operations + "package p\ndefaults.spec.x := 1"

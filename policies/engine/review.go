@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -64,11 +65,15 @@ func (e *ReviewError) Error() string { return e.Message }
 
 // DecodeReview reads an AdmissionReview. The error is a *ReviewError.
 func DecodeReview(body []byte) (*Review, error) {
-	term, err := decodeJSON(body)
+	term, err := decodeUpTo(body, MaxReviewValues)
 	if err != nil {
+		code := http.StatusBadRequest
+		if errors.Is(err, errValues) {
+			code = http.StatusRequestEntityTooLarge
+		}
 		return nil, &ReviewError{
 			UID:     findUID(body),
-			Code:    http.StatusBadRequest,
+			Code:    code,
 			Message: fmt.Sprintf("the AdmissionReview cannot be read: %v", err),
 		}
 	}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/stretchr/testify/require"
 )
 
@@ -62,5 +64,17 @@ f(x) := y if y := names[x]
 			}
 			require.ElementsMatch(t, want[0].Bindings["x"], got)
 		})
+	}
+}
+
+// TestEveryFunctionIsMetered: OPA hands the meter only to functions that ask for it.
+func TestEveryFunctionIsMetered(t *testing.T) {
+	limitFunctions()
+	for _, name := range allowedBuiltins {
+		builtin := ast.BuiltinMap[name]
+		require.NotNil(t, builtin, name)
+		if topdown.GetBuiltin(name) != nil {
+			require.False(t, builtin.CanSkipBctx, name)
+		}
 	}
 }

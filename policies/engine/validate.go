@@ -130,8 +130,14 @@ func (p *policy) readSet(set *ast.Term, add func(Finding), decision *Decision) {
 // answer, depends on objects the caller does not have.
 func (p *policy) matches(s *Snapshot, e *evaluation, verb bool) (matches bool, reason string) {
 	m := p.matcher
-	if !verb || !p.set.inScope(e.review) || !m.matchesKind(s.resources.KindOf(e.review)) || !m.matchesNamespace(e.review) || !m.matchesObject(e.review) {
+	kind := s.resources.KindOf(e.review)
+	if !verb || !p.set.inScope(e.review) || !m.namesKind(kind) || !m.matchesNamespace(e.review) || !m.matchesObject(e.review) {
 		return false, ""
+	}
+	if !m.matchesKind(kind) {
+		// The API server converts to the version of the policy, unless a rule of another
+		// policy takes every version. To pass it over would open a way around it.
+		return false, fmt.Sprintf("it is written for another version of %s than %s; name the versions in all policies, or none", kind, kind.Version)
 	}
 	matches, known := m.matchesNamespaceLabels(e.review, e.namespace)
 	missing, lacks := e.lacks(p)
@@ -152,7 +158,7 @@ func (p *policy) cannotAsk(e *evaluation, decision *Decision, reason string) {
 		decision.Undecided = append(decision.Undecided, Undecided{Policy: p.name, Reason: reason})
 		return
 	}
-	p.report(decision, p.errorFinding(entryDeny, evalError{message: reason + ", which are not at hand"}))
+	p.report(decision, p.errorFinding(entryDeny, evalError{message: reason}))
 }
 
 // report files a denial, or an error, where the policy's enforcement and the

@@ -91,14 +91,14 @@ func wantsValidation(match engine.Match, resource engine.Resource, subresource, 
 	if len(match.Operations) == 0 {
 		match.Operations = []string{"CREATE", "UPDATE"}
 	}
-	if !slices.Contains(match.Operations, operation) || subresource != "" && !slices.Contains(match.Subresources, subresource) {
-		return false
-	}
-	if wantsKind(match, resource) {
+	// A workload's Pods are created, whether the workload is created or updated.
+	workload := slices.Contains(engine.WorkloadKinds(), engine.GroupVersionKind{Group: resource.Group, Kind: resource.Kind})
+	if workload && match.Expands() && subresource == "" && slices.Contains(match.Operations, "CREATE") &&
+		(operation == "CREATE" || operation == "UPDATE") {
 		return true
 	}
-	workload := slices.Contains(engine.WorkloadKinds(), engine.GroupVersionKind{Group: resource.Group, Kind: resource.Kind})
-	return workload && match.Expands() && subresource == "" && (operation == "CREATE" || operation == "UPDATE")
+	return slices.Contains(match.Operations, operation) && wantsKind(match, resource) &&
+		(subresource == "" || slices.Contains(match.Subresources, subresource))
 }
 
 func wantsMutation(match engine.Match, resource engine.Resource, subresource, operation string) bool {

@@ -130,9 +130,11 @@ func TestRequires(t *testing.T) {
 	require.NoError(t, err)
 	count, _ = metric(t, objects)
 	require.Equal(t, "2", count)
-	output, ok = apply(t, ingress(namespace, "third", "a.example"))
-	require.False(t, ok)
-	require.Contains(t, output, "belongs to Ingress "+namespace+"/second")
+	// The API server calls its address as soon as it leads.
+	eventually(t, func() bool {
+		output, ok := apply(t, ingress(namespace, "third", "a.example"))
+		return !ok && strings.Contains(output, "belongs to Ingress "+namespace+"/second")
+	}, "the third Ingress to be denied")
 
 	removeSource(t.Context(), "hosts")
 	eventually(t, func() bool { _, held := metric(t, objects); return !held }, "the informer to stop with its source")
