@@ -40,11 +40,12 @@ build: ## Build the programs into bin/
 	mkdir -p bin
 	go build -trimpath -o bin/ ./cmd/...
 
-# The control plane is built first: no test's time limit is made for that.
+# The control plane is built first: no test's time limit is made for that. Packages
+# run one after the other, because policies have deadlines by the clock.
 .PHONY: test
 test: deps ## Run every test
 	go run -C test/cluster . build
-	go test -race -timeout 20m ./...
+	go test -race -p 1 -timeout 20m ./...
 # Uncached, because Go's test cache does not see files outside a module, and
 # these read config/ or start programs.
 	go test -C test/apiserver -count=1 ./...

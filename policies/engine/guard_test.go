@@ -15,6 +15,9 @@ func TestWatchDoesNotWaitForOne(t *testing.T) {
 		"b.rego": "package b\ndeny contains \"b\"",
 		"c.rego": "package c\ndeny contains \"c\"",
 	}})
+	for _, p := range set.policies {
+		p.meta.timeout = DefaultTimeout
+	}
 	snapshot := snapshotOf(set)
 	stuck := set.policies[1]
 	answers := func(hold chan struct{}) []string {
