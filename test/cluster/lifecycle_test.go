@@ -186,7 +186,7 @@ func TestClusterFromUpToDown(t *testing.T) {
 	require.Equal(t, "3", h.must(r, "", "get", "deployment", "web", "-o", "jsonpath={.status.readyReplicas}"),
 		"data and port survive a restart")
 	h.must(r, strings.ReplaceAll(workload, "web", "after"), "apply", "-f", "-")
-	h.must(r, "", "rollout", "status", "deployment/after", "--timeout=30s")
+	h.must(r, "", "rollout", "status", "deployment/after", "--timeout=120s")
 	h.run("stop", binaries.Scheduler)
 	require.Contains(t, h.run("status"), "stopped [kube-scheduler]")
 	h.run("start")
