@@ -268,7 +268,7 @@ func (h *Handler) prepare(ctx context.Context, review *engine.Review, policy eng
 		return nil, options, errNotLoaded
 	}
 	options.Cluster = cluster
-	if review.Namespace == "" || isNamespace(review) {
+	if review.Namespace == "" || review.IsNamespace() {
 		return decider, options, nil
 	}
 	var err error
@@ -289,12 +289,6 @@ func (h *Handler) consistent() (Decider, *engine.ClusterData) {
 			return decider, cluster
 		}
 	}
-}
-
-// isNamespace: a request about a Namespace carries its name as its namespace, but
-// the object is in none, and does not exist yet when it is created.
-func isNamespace(review *engine.Review) bool {
-	return review.Resource.Group == "" && review.Resource.Resource == "namespaces"
 }
 
 func uidOf(review *engine.Review, a *answer) string {

@@ -166,7 +166,7 @@ func (m *matcher) matchesNamespace(r *Review) bool {
 // the globs names.
 func inNamespaces(r *Review, globs []string) bool {
 	namespace := r.Namespace
-	if isNamespace(r) {
+	if r.IsNamespace() {
 		namespace = r.DisplayName()
 	}
 	return slices.ContainsFunc(globs, func(glob string) bool {
@@ -203,21 +203,17 @@ func (m *matcher) matchesNamespaceLabels(r *Review, namespace ast.Object) (match
 	switch {
 	case m.namespaceSelector == nil:
 		return true, true
-	case isNamespace(r) && r.object != nil:
+	case r.IsNamespace() && r.object != nil:
 		return m.namespaceSelector.Matches(labelsOf(r.object)), true
-	case isNamespace(r) && r.oldObject != nil:
+	case r.IsNamespace() && r.oldObject != nil:
 		return m.namespaceSelector.Matches(labelsOf(r.oldObject)), true
-	case r.Namespace == "" && !isNamespace(r):
+	case r.Namespace == "" && !r.IsNamespace():
 		return true, true
 	case namespace == nil:
 		return false, false
 	default:
 		return m.namespaceSelector.Matches(labelsOf(namespace)), true
 	}
-}
-
-func isNamespace(r *Review) bool {
-	return r.Resource.Group == "" && r.Resource.Resource == "namespaces"
 }
 
 func labelsOf(object ast.Object) labels.Set {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,8 +55,8 @@ var (
 // merge reads one annotation block into m, and gives all that is wrong with it: a
 // package may have several files, but each setting only once.
 func (m *metadata) merge(a *ast.Annotations) []error {
-	m.title = cmpOr(m.title, a.Title)
-	m.description = cmpOr(m.description, a.Description)
+	m.title = cmp.Or(m.title, a.Title)
+	m.description = cmp.Or(m.description, a.Description)
 	var errs []error
 	for _, key := range sortedKeys(a.Custom) {
 		switch {
@@ -299,11 +300,4 @@ func nearest(text string, words []string) string {
 		}
 	}
 	return ""
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }

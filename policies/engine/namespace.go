@@ -61,5 +61,5 @@ func ruleReadsNamespace(rule *ast.Rule) bool {
 // caller without a cluster did not give. Where there is a cluster, a namespace that
 // is not found does not exist.
 func (p *policy) lacksNamespace(e *evaluation) bool {
-	return p.needsNamespace && e.options.Offline && e.namespace == nil && e.review.Namespace != "" && !isNamespace(e.review)
+	return p.needsNamespace && e.options.Offline && e.namespace == nil && e.review.Namespace != "" && !e.review.IsNamespace()
 }

@@ -188,6 +188,13 @@ func (r *Review) DisplayName() string {
 	return cmp.Or(r.Name, text(metadata, "name"), text(oldMetadata, "name"), text(metadata, "generateName"))
 }
 
+// IsNamespace says whether the review is about a Namespace itself. Its request has
+// the object's name as namespace, but the object is in none, and does not exist yet
+// when it is created.
+func (r *Review) IsNamespace() bool {
+	return r.Resource.Group == "" && r.Resource.Resource == "namespaces"
+}
+
 // onlyRemovesFinalizers is an UPDATE of an object under deletion that changes
 // nothing but takes finalizers away. Refusing one would keep the object forever.
 func (r *Review) onlyRemovesFinalizers() bool {
