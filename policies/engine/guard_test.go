@@ -59,3 +59,16 @@ func TestWatchTakesAPanicForAFailureOfItsPolicy(t *testing.T) {
 		func(_ int, err evalError) string { return err.message })
 	require.Contains(t, answers[0], "internal error: at once")
 }
+
+// TestTheClockIsReadWhateverCallsCost: steps that calls add must not keep the meter
+// from looking.
+func TestTheClockIsReadWhateverCallsCost(t *testing.T) {
+	for cost := range 16 {
+		m := &meter{ctx: t.Context(), deadline: time.Now().Add(-time.Second)}
+		for range 8 {
+			m.Cancelled()
+			require.NoError(t, m.spend(cost))
+		}
+		require.Equal(t, "timeout", m.limit, "calls of %d steps", cost)
+	}
+}

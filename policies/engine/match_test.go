@@ -119,3 +119,10 @@ func TestScopeNamespacesBoundAllPolicies(t *testing.T) {
 		require.Equal(t, c.want, !decision.Allowed(), "%v", c)
 	}
 }
+
+func TestAnotherVersionIsAnErrorAndNotAsked(t *testing.T) {
+	set := compile(t, "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", version: v2, kind: Pod}]}\npackage p\ndeny contains \"asked\"")
+	decision := snapshotOf(set).Validate(t.Context(), makeReview(t, pod), Options{})
+	require.True(t, decision.Denials[0].Error)
+	require.Contains(t, decision.Denials[0].Words, "it is written for another version of Pod than v1")
+}
