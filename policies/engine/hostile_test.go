@@ -22,9 +22,21 @@ var hostile = []struct{ name, body, rules, says string }{
 	{"product of many", `msg := sprintf("%d", [product([x | some i in numbers.range(1, 9000); x := i + 1000])])`, "", "the product would have more than"},
 	{"marshal nested arrays", `msg := json.marshal(x40)`, doubling("[%[1]s, %[1]s]"), "a value is larger than"},
 	{"format nested arrays", `msg := sprintf("%v", [x40])`, doubling("[%[1]s, %[1]s]"), "a value is larger than"},
-	{"nested arrays as details", `msg := {"msg": "x", "details": x40}`, doubling("[%[1]s, %[1]s]"), "a result is larger than"},
-	{"compare nested arrays", `x40 != y40; msg := "x"`, doubling("[%[1]s, %[1]s]") + strings.ReplaceAll(doubling("[%[1]s, %[1]s]"), "x", "y"), "a value to compare is larger than"},
-	{"unify nested arrays", `x40 == y40; msg := "x"`, nested() + strings.ReplaceAll(nested(), "x", "y"), "a value to compare is larger than"},
+	{"nested arrays as details", `msg := {"msg": "x", "details": x40}`, doubling("[%[1]s, %[1]s]"), "a value is larger than"},
+	{"compare nested arrays", `x40 != y40; msg := "x"`, doubling("[%[1]s, %[1]s]") + strings.ReplaceAll(doubling("[%[1]s, %[1]s]"), "x", "y"), "a value is larger than"},
+	{"unify nested arrays", `x40 == y40; msg := "x"`, nested() + strings.ReplaceAll(nested(), "x", "y"), "a value is larger than"},
+	{"a negated comparison of nested arrays", `not x40 == y40; msg := "x"`, pairs(), "a value is larger than"},
+	{"nested arrays against a pattern", `[x40, 1] = [y40, 1]; msg := "x"`, pairs(), "a value is larger than"},
+	{"nested arrays against objects", `{"a": x40, "b": z} = {"a": y40, "b": 1}; msg := "x"`, pairs(), "a value is larger than"},
+	{"nested arrays as arguments", `same(x40, y40); msg := "x"`, pairs() + "same(x, x)\n", "a value is larger than"},
+	{"nested arrays from a function", `d40(input.name) == input.request.object.a; msg := "x"`, functions("d"), "a value is larger than"},
+	{"nested arrays as members", `{x40, y40}[y40]; msg := "x"`, pairs(), "a value is larger than"},
+	{"nested arrays as keys", `{x40: 1}[y40]; msg := "x"`, pairs(), "a value is larger than"},
+	{"nested arrays in a rule's set", `rows[[x40, 1]]; msg := "x"`, pairs() + "rows contains [y40, 1]\n", "a value is larger than"},
+	{"nested sets of a rule", `s40 == input.request.object.a; msg := "x"`, partials("s"), "a value is larger than"},
+	{"nested arrays by with", `w40 == input.request.object.a; msg := "x"`, withs("w"), "a value is larger than"},
+	{"nested arrays by copies", `json.patch({"a": [1]}, [{"op": "copy", "from": "", "path": p} | some i in numbers.range(1, 40); p := sprintf("/%d", [i])]) == {}; msg := "x"`, "", "the copies could make"},
+	{"nested array.concat", `c40 == c39; msg := "x"`, concats(), "it took more than"},
 	{"nested concat", `msg := x40`, doubling(`concat("", [%[1]s, %[1]s])`), "the result would have"},
 	{"doubling replace", `msg := x40`, doubling(`replace(%[1]s, "a", "aa")`), "it took more than 200000 steps"},
 	{"doubling array.concat", `msg := sprintf("%d", [count(x40)])`, strings.Replace(doubling("array.concat(%[1]s, %[1]s)"), `"a"`, "[1]", 1), "the result would have"},
@@ -35,9 +47,9 @@ var hostile = []struct{ name, body, rules, says string }{
 	{"cross join in a comprehension", `count([1 | input.request.object.a[_] == input.request.object.b[_]]) > 0; msg := "x"`, "", "it took "},
 	{"cross join in every", `every x in ["q"] { not f(x) }; msg := "x"`, "f(x) if { input.request.object.a[_] == input.request.object.b[_]; x }", "it took "},
 	{"numbers.range_step", `msg := sprintf("%d", [count(numbers.range_step(0, 1000000000, 2))])`, "", "the range would have more than"},
-	{"two variables in one reference", `nested[_][_] == 5; msg := "x"`, "row := numbers.range(10, 20000)\nnested := [row | some _ in numbers.range(1, 20000)]", "it took "},
+	{"two variables in one reference", `nested[_][_] == 5; msg := "x"`, "row := numbers.range(10, 20000)\nnested := [row | some _ in numbers.range(1, 20000)]", "a value is larger than"},
 	{"comprehension over a comprehension", `count([y | some x in [z | some z in numbers.range(1, 40000)]; y := [w | some w in numbers.range(1, 40000)]]) > 0; msg := "x"`, "", "it took "},
-	{"a 100 MB string in a message", `msg := concat("", [x | some i in numbers.range(1, 100); x := input.request.object.text])`, "", "the result would have"},
+	{"a 100 MB string in a message", `msg := concat("", [x | some i in numbers.range(1, 100); x := input.request.object.text])`, "", "a value is larger than"},
 	{"many strings of a megabyte", `x := [y | some i in numbers.range(1, 40000); y := concat(sprintf("%d", [i]), [input.request.object.text, ""])]; msg := sprintf("%d", [count(x)])`, "", "it took "},
 	{"many parsed objects", `x := [y | some i in numbers.range(1, 1000); y := json.unmarshal(json.marshal(input.request.object.a))]; msg := sprintf("%d", [count(x)])`, "", "it took "},
 	{"many encoded megabytes", `x := [y | some i in numbers.range(1, 9000); y := base64.encode(input.request.object.text)]; msg := sprintf("%d", [count(x)])`, "", "it took more than"},
@@ -64,6 +76,35 @@ func doubling(format string) string {
 // nested is doubling where no type shows it.
 func nested() string {
 	return strings.Replace(doubling("[%[1]s | some _ in [1, 2]]"), `"a"`, "input.name", 1)
+}
+
+// pairs is two nested values that are equal, and do not share their parts.
+func pairs() string { return nested() + strings.ReplaceAll(nested(), "x", "y") }
+
+// forty is rules that each double what the one before gives. %[1]d is the number of a
+// rule, %[2]d the one before.
+func forty(first, format string) string {
+	rules := first + "\n"
+	for i := 1; i <= 40; i++ {
+		rules += fmt.Sprintf(format+"\n", i, i-1)
+	}
+	return rules
+}
+
+func functions(name string) string {
+	return forty(name+"0(x) := [x]", name+"%[1]d(x) := [y, y] if y := "+name+"%[2]d(x)")
+}
+
+func partials(name string) string {
+	return forty(name+"0 contains input.name", name+"%[1]d contains [x, i] if { some i in [1, 2]; x := "+name+"%[2]d }")
+}
+
+func withs(name string) string {
+	return forty(name+"0 := input", name+"%[1]d := x if x := "+name+"%[2]d with input.a as input with input.b as input")
+}
+
+func concats() string {
+	return forty("c0 := [input.name]", "c%[1]d := array.concat([c%[2]d], [c%[2]d])")
 }
 
 func squares() string {

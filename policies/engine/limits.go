@@ -21,6 +21,10 @@ const (
 	MaxElements = 50_000
 	// MaxNodes is how many values, nested ones included, a function may walk through.
 	MaxNodes = 200_000
+	// MaxMadeNodes and MaxMadeBytes are how many values, nested ones included, and how
+	// many bytes of strings a value may have that a policy makes.
+	MaxMadeNodes = 100_000
+	MaxMadeBytes = 16 << 20
 	// MaxCompared is how many values two operands of a comparison may have.
 	MaxCompared = 4 << 20
 	// MaxPatternBytes is the longest regular expression.
@@ -36,11 +40,13 @@ const (
 const (
 	bytesPerStep    = 64
 	elementsPerStep = 2
+	nodesPerStep    = 64
 )
 
 // limitFunctions puts the limits around the functions that policies may call.
 // Standard functions can be replaced for the whole process only.
 var limitFunctions = sync.OnceFunc(func() {
+	registerBounded()
 	for _, name := range allowedBuiltins {
 		if original := topdown.GetBuiltin(name); original != nil {
 			topdown.RegisterBuiltinFunc(name, limited(original, checks[name]))

@@ -368,3 +368,23 @@ func shallow(operands []*ast.Term) (int, error) {
 	}
 	return 0, nil
 }
+
+// patched bounds JSON patches: each copy may double the document.
+func patched(operands []*ast.Term) (int, error) {
+	patches, ok := operands[1].Value.(*ast.Array)
+	if !ok {
+		return 0, nil
+	}
+	result, _ := nodes(operands[0])
+	patches.Foreach(func(patch *ast.Term) {
+		if operation, ok := patch.Value.(ast.Object); ok {
+			if name := operation.Get(ast.InternedTerm("op")); name != nil && name.Value.Compare(ast.String("copy")) == 0 {
+				result = min(result*2, MaxNodes+1)
+			}
+		}
+	})
+	if result > MaxNodes {
+		return 0, exceeds("the copies could make a value of more than %d values; patch with fewer copies", MaxNodes)
+	}
+	return result / elementsPerStep, nil
+}

@@ -3,7 +3,7 @@ package engine
 // checks are the limits of the functions whose cost is not that of their operands.
 // Functions without an entry have the limits of checkTerm alone.
 var checks = map[string]check{
-	"array.concat":   joined,
+	"array.concat":   all(joined, whole()),
 	"array.flatten":  flattened,
 	"or":             all(joined, whole()),
 	"union":          all(flattened, whole()),
@@ -15,7 +15,7 @@ var checks = map[string]check{
 	"object.subset":  whole(),
 	"json.filter":    whole(),
 	"json.remove":    whole(),
-	"json.patch":     whole(),
+	"json.patch":     all(whole(), patched),
 	"walk":           whole(0),
 
 	"graph.reachable": whole(0),

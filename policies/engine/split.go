@@ -14,27 +14,34 @@ import (
 //
 // It also has two values compared by the function equal, which has limits, where OPA
 // would unify them: that takes a stack frame for each element, and a process cannot
-// recover from a stack that is full.
+// recover from a stack that is full. What is left to OPA is bounded by the size of
+// values (bound.go).
 type splitter struct {
 	compiler *ast.Compiler
 	next     int
+	// mocksData and mocksFunctions say that a with of the source replaces documents
+	// below data, or functions.
+	mocksData, mocksFunctions bool
 }
 
-// splitStage is where the splitter works: equalities are written as such, and terms
-// other than those of equalities are bound to variables already.
+// splitStage is where the splitter works: everything is checked, and terms other than
+// those of equalities are bound to variables already.
 func splitStage() (ast.StageID, ast.CompilerStageDefinition) {
-	return ast.StageRewriteDynamicTerms, ast.CompilerStageDefinition{
+	return ast.StageCheckTypes, ast.CompilerStageDefinition{
 		Name:       "SplitExpressions",
 		MetricName: "lintel_split_expressions",
 		Stage: func(c *ast.Compiler) *ast.Error {
 			s := &splitter{compiler: c}
+			for _, module := range c.Modules {
+				s.readMocks(module)
+			}
 			for _, name := range sortedKeys(c.Modules) {
 				ast.WalkRules(c.Modules[name], func(rule *ast.Rule) bool {
 					bound := ast.NewVarSet()
 					for _, argument := range rule.Head.Args {
 						bound.Update(argument.Vars())
 					}
-					rule.Body = s.body(rule.Body, bound)
+					rule.Body = s.body(rule.Body, bound, rule.Head.Key, rule.Head.Value)
 					return false // else branches follow
 				})
 			}
@@ -43,23 +50,49 @@ func splitStage() (ast.StageID, ast.CompilerStageDefinition) {
 	}
 }
 
+func (s *splitter) readMocks(module *ast.Module) {
+	ast.WalkWiths(module, func(with *ast.With) bool {
+		target, ok := with.Target.Value.(ast.Ref)
+		switch {
+		case ok && target.HasPrefix(ast.DefaultRootRef):
+			s.mocksData = true
+		case !ok || !target.HasPrefix(ast.InputRootRef):
+			s.mocksFunctions = true
+		}
+		return false
+	})
+}
+
 // body splits the expressions of a body and of the bodies within it. bound are the
 // variables that have a value before it; the expressions are in the order in which
-// they are evaluated.
-func (s *splitter) body(body ast.Body, bound ast.VarSet) ast.Body {
+// they are evaluated. heads are what the body gives; they may be nil.
+func (s *splitter) body(body ast.Body, bound ast.VarSet, heads ...*ast.Term) ast.Body {
 	bound = bound.Copy()
 	var out ast.Body
-	for _, expr := range body {
-		s.closures(expr, bound)
-		if !expr.Negated { // its variables are bound: nothing iterates
-			parts := s.split(expr)
-			parts = append(parts, s.compare(expr, bound)...)
-			for _, part := range parts {
-				out.Append(part)
-			}
+	emit := func(expr *ast.Expr) {
+		grown := s.grown(expr, bound)
+		if !expr.Negated {
 			bound.Update(expr.Vars(ast.VarVisitorParams{SkipClosures: true, SkipRefCallHead: true}))
 		}
 		out.Append(expr)
+		if grown != nil {
+			out.Append(boundedExpr(expr.Location, grown))
+		}
+	}
+	for _, expr := range body {
+		s.closures(expr, bound)
+		for _, check := range s.boundParts(expr, bound) {
+			emit(check)
+		}
+		if !expr.Negated { // its variables are bound: nothing iterates
+			for _, part := range append(s.split(expr), s.compare(expr, bound)...) {
+				emit(part)
+			}
+		}
+		emit(expr)
+	}
+	if parts := leaves(bound, heads...); len(parts) > 1 {
+		emit(boundedExpr(body.Loc(), ast.ArrayTerm(parts...)))
 	}
 	return out
 }
@@ -100,11 +133,11 @@ func (s *splitter) closures(expr *ast.Expr, bound ast.VarSet) {
 	ast.WalkClosures(expr, func(closure any) bool {
 		switch closure := closure.(type) {
 		case *ast.ArrayComprehension:
-			closure.Body = s.body(closure.Body, bound)
+			closure.Body = s.body(closure.Body, bound, closure.Term)
 		case *ast.SetComprehension:
-			closure.Body = s.body(closure.Body, bound)
+			closure.Body = s.body(closure.Body, bound, closure.Term)
 		case *ast.ObjectComprehension:
-			closure.Body = s.body(closure.Body, bound)
+			closure.Body = s.body(closure.Body, bound, closure.Key, closure.Value)
 		case *ast.Every:
 			inner := bound.Copy()
 			inner.Update(closure.KeyValueVars())
