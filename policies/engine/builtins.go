@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -56,8 +58,9 @@ var allowedBuiltins = strings.Fields(`
 	uuid.parse walk yaml.is_valid yaml.marshal yaml.unmarshal
 `)
 
-// capabilities restricts OPA's compiler to allowedBuiltins and to no network.
-func capabilities() *ast.Capabilities {
+// capabilities restricts OPA's parser and compiler to allowedBuiltins, to no network,
+// and to Rego v0 and v1: what v2 adds is not split (split.go).
+var capabilities = sync.OnceValue(func() *ast.Capabilities {
 	allowed := map[string]bool{}
 	for _, name := range allowedBuiltins {
 		allowed[name] = true
@@ -70,10 +73,14 @@ func capabilities() *ast.Capabilities {
 			restricted.Builtins = append(restricted.Builtins, builtin)
 		}
 	}
+	restricted.FutureKeywords = []string{"contains", "every", "if", "in"}
+	restricted.Features = slices.DeleteFunc(slices.Clone(all.Features), func(feature string) bool {
+		return feature == ast.FeatureRegoV2 || feature == ast.FeatureRegoV2Import
+	})
 	// nil would mean that every host may be called.
 	restricted.AllowNet = []string{}
 	return &restricted
-}
+})
 
 // explainBuiltin replaces OPA's "undefined function" where the function exists
 // but is not for policies.

@@ -149,7 +149,7 @@ func (s *PolicySet) readFiles() ([]*ast.Module, CompileErrors) {
 // parseModule reads Rego v1, else v0. A module that is neither shows the errors of
 // the version it declares by its imports, else v1's.
 func parseModule(name, text string) (*ast.Module, CompileErrors) {
-	options := ast.ParserOptions{ProcessAnnotation: true, RegoVersion: ast.RegoV1}
+	options := ast.ParserOptions{ProcessAnnotation: true, RegoVersion: ast.RegoV1, Capabilities: capabilities()}
 	module, errV1 := ast.ParseModuleWithOpts(name, text, options)
 	if errV1 == nil {
 		return module, nil

@@ -20,6 +20,8 @@ pairs[k] := v if some k, v in {"a": 1, "c": 3}
 deep[k1][k2] := v if { some k1; some k2; v := table[k1][k2] }
 members contains x if some x in ["b", "c", "d"]
 f(x) := y if y := names[x]
+first([x, _]) := [x, x]
+twice(x, x) := [x, x]
 `
 	bodies := []string{
 		`x := [[i, j] | input.request.object.list[i] == names[j]]`,
@@ -45,6 +47,18 @@ f(x) := y if y := names[x]
 		`x := [v | walk(input.request.object.nested, [_, v]); v == pairs[_]]`,
 		`x := input.request.object.missing[_] == names[_]`,
 		`some i; input.request.object.list[i] == names[i]; x := i`,
+		`some i; y := {"a": names[i], "b": table}; x := [y, {y, names}]`,
+		`i := 1; [x, names] = [i, input.request.object.list]`,
+		`i := 1; y := 2; [x, input.request.object.list, y] = [i, names, y]`,
+		`[x, pairs] = [names, pairs]`,
+		`x := [v | v := input.request.object.list with input.request.object.list as [names, names]]`,
+		`x := [first([names, 1]), twice(names, names)]`,
+		`x := {first([n, n]) | n := names[_]; not [n, n] == ["a", n]}`,
+		`x := [members, pairs, deep]`,
+		`x := data.p.members with data.p.names as ["z"]`,
+		`x := [k | members[k]; {[k, k]: pairs}[[k, k]] == pairs]`,
+		`not [names, input.name] == [input.name, names]; x := {names: members}`,
+		`every n in [[names, 1], [names, 2]] { [names, _] = n }; x := [n | some n in [names, pairs]]`,
 	}
 	input := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x"},"list":["b","a","q","c"],"nested":[[{"v":1},{"v":2}],[{"v":2},{"v":5}],[{"v":3}]]}`
 	review := makeReview(t, input)
