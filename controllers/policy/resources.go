@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,12 +52,12 @@ func (t *ResourceTable) Start(ctx context.Context) error {
 }
 
 func (t *ResourceTable) refresh() error {
-	lists, err := t.discovery.ServerPreferredResources()
+	groups, lists, err := t.discovery.ServerGroupsAndResources()
 	// A group whose API server is down is missing; the others are whole.
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return fmt.Errorf("asking the cluster for its kinds: %w", err)
 	}
-	resources := resourcesOf(lists)
+	resources := resourcesOf(groups, lists)
 	if reflect.DeepEqual(resources, t.last) {
 		return nil
 	}
@@ -65,20 +66,33 @@ func (t *ResourceTable) refresh() error {
 	return nil
 }
 
-// resourcesOf leaves out subresources.
-func resourcesOf(lists []*metav1.APIResourceList) []engine.Resource {
-	var out []engine.Resource
+// resourcesOf lists every version, the preferred one of each group first, and leaves
+// out subresources.
+func resourcesOf(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) []engine.Resource {
+	preferred := map[string]bool{}
+	for _, group := range groups {
+		preferred[group.PreferredVersion.GroupVersion] = true
+	}
+	var first, others []engine.Resource
 	for _, list := range lists {
 		groupVersion, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
 			continue
 		}
 		for _, resource := range list.APIResources {
-			out = append(out, engine.Resource{
+			if strings.Contains(resource.Name, "/") {
+				continue
+			}
+			one := engine.Resource{
 				Group: groupVersion.Group, Version: groupVersion.Version,
 				Kind: resource.Kind, Name: resource.Name, Namespaced: resource.Namespaced,
-			})
+			}
+			if preferred[list.GroupVersion] {
+				first = append(first, one)
+			} else {
+				others = append(others, one)
+			}
 		}
 	}
-	return out
+	return append(first, others...)
 }
