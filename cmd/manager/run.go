@@ -47,7 +47,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 		return err
 	}
 	live := engine.NewLive(engine.BuiltinResources())
-	table, err := policyTable(config, live)
+	table, err := policyTable(config, live, mgr.GetCache())
 	if err != nil {
 		return err
 	}
@@ -136,12 +136,12 @@ func newManager(config *rest.Config, o *options) (manager.Manager, error) {
 		utilruntime.Must(err)
 		return cache.ByObject{Namespaces: map[string]cache.Config{o.namespace: {LabelSelector: selector}}}
 	}
+	byObject := policy.KindSourceCache()
+	byObject[&corev1.ConfigMap{}] = labelled(policy.SourceLabel)
+	byObject[&coordinationv1.Lease{}] = labelled(policy.ReplicaLabel)
 	mgr, err := manager.New(config, manager.Options{
-		Scheme: scheme,
-		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
-			&corev1.ConfigMap{}:     labelled(policy.SourceLabel),
-			&coordinationv1.Lease{}: labelled(policy.ReplicaLabel),
-		}},
+		Scheme:                        scheme,
+		Cache:                         cache.Options{ByObject: byObject},
 		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
 		HealthProbeBindAddress:        o.healthAddress,
 		LeaderElection:                o.leaderElect,
@@ -156,12 +156,12 @@ func newManager(config *rest.Config, o *options) (manager.Manager, error) {
 }
 
 // policyTable reads the cluster's kinds once, and keeps them.
-func policyTable(config *rest.Config, live *engine.Live) (*policy.ResourceTable, error) {
+func policyTable(config *rest.Config, live *engine.Live, informers cache.Informers) (*policy.ResourceTable, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("setting up discovery: %w", err)
 	}
-	return policy.NewResourceTable(client, live)
+	return policy.NewResourceTable(client, live, informers)
 }
 
 // clusterObjects will follow the kinds that sources require, as the table has them.
