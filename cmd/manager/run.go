@@ -186,13 +186,11 @@ func registration(o *options) webhooks.RegistrationSettings {
 
 // addControllers registers what gates, loads and registers policies.
 func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, registrar *webhooks.Registrar, checks policy.Checks) (*policy.Loader, error) {
-	counted, err := policy.NewMetrics(metrics.Registry, live)
-	if err != nil {
+	if err := policy.RegisterMetrics(metrics.Registry, mgr.GetClient(), live); err != nil {
 		return nil, err
 	}
 	settings := policy.Options{
 		Live:       live,
-		Metrics:    counted,
 		Events:     mgr.GetEventRecorder("lintel-manager"),
 		Objects:    objects,
 		Namespace:  o.namespace,
