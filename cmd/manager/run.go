@@ -36,6 +36,17 @@ import (
 
 const leaderElectionID = "lintel-leader"
 
+// A leader that was killed is followed after leaseDuration and a retry. Until then no
+// policy changes, though every replica answers, so this is shorter than in Kubernetes'
+// own components. renewDeadline is what a leader lives without the API server, for it
+// ends and then answers no more; with a retry it is below leaseDuration, so that there
+// are never two.
+const (
+	leaseDuration = 8 * time.Second
+	renewDeadline = 6 * time.Second
+	retryPeriod   = time.Second
+)
+
 // run wires everything together and serves until ctx ends.
 func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	config, err := restConfig(o.kubeconfig)
@@ -148,6 +159,9 @@ func newManager(config *rest.Config, o *options) (manager.Manager, error) {
 		LeaderElectionID:              leaderElectionID,
 		LeaderElectionNamespace:       o.namespace,
 		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 new(leaseDuration),
+		RenewDeadline:                 new(renewDeadline),
+		RetryPeriod:                   new(retryPeriod),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("setting up the manager: %w", err)
