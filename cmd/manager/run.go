@@ -100,7 +100,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	ending, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	go func() {
-		drain(ctx, ending, server, o.drain)
+		drain(ctx, ending, o.drain, server.Drain, registrar.Drain)
 		end()
 	}()
 	return mgr.Start(ending)
@@ -108,14 +108,16 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 
 // drain returns a while after ctx ends, or when ending does. In between everything
 // goes on, so that a replica which others still call, or which leads, is never
-// behind; only /readyz sends callers away.
-func drain(ctx, ending context.Context, server *webhooks.Server, pause time.Duration) {
+// behind; only /readyz sends callers away, and what is deleted is not made again.
+func drain(ctx, ending context.Context, pause time.Duration, announce ...func()) {
 	select {
 	case <-ctx.Done():
 	case <-ending.Done():
 		return
 	}
-	server.Drain()
+	for _, tell := range announce {
+		tell()
+	}
 	select {
 	case <-time.After(pause):
 	case <-ending.Done():
