@@ -2,6 +2,7 @@ package engine
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -57,7 +58,7 @@ var allowedBuiltins = strings.Fields(`
 `)
 
 // capabilities restricts OPA's compiler to allowedBuiltins and to no network.
-func capabilities() *ast.Capabilities {
+var capabilities = sync.OnceValue(func() *ast.Capabilities {
 	allowed := map[string]bool{}
 	for _, name := range allowedBuiltins {
 		allowed[name] = true
@@ -73,6 +74,25 @@ func capabilities() *ast.Capabilities {
 	// nil would mean that every host may be called.
 	restricted.AllowNet = []string{}
 	return &restricted
+})
+
+// parserOptions name the capabilities that the parser would gather and sort again
+// for every text.
+func parserOptions(version ast.RegoVersion) ast.ParserOptions {
+	options := ast.ParserOptions{RegoVersion: version, Capabilities: capabilitiesV1()}
+	if version == ast.RegoV0 {
+		options.Capabilities = capabilitiesV0()
+	}
+	return options
+}
+
+var (
+	capabilitiesV0 = sync.OnceValue(func() *ast.Capabilities { return parserCapabilities(ast.RegoV0) })
+	capabilitiesV1 = sync.OnceValue(func() *ast.Capabilities { return parserCapabilities(ast.RegoV1) })
+)
+
+func parserCapabilities(version ast.RegoVersion) *ast.Capabilities {
+	return ast.CapabilitiesForThisVersion(ast.CapabilitiesRegoVersion(version))
 }
 
 // explainBuiltin replaces OPA's "undefined function" where the function exists

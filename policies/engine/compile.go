@@ -60,10 +60,14 @@ func (s *PolicySet) Files() map[string]string { return s.source.Files }
 
 // CompiledFrom says whether compiling a source would give this set again: the same
 // files at the same revision under the same settings.
-func (s *PolicySet) CompiledFrom(source Source) bool {
-	other := newPolicySet(source)
-	return digestOf([]*PolicySet{s}) == digestOf([]*PolicySet{other})
-}
+func (s *PolicySet) CompiledFrom(source Source) bool { return s.Identity() == source.Identity() }
+
+// Identity is that of the source.
+func (s *PolicySet) Identity() string { return digestOf([]*PolicySet{s}) }
+
+// Identity is equal for sources that compile to the same set: the same files at the
+// same revision under the same settings.
+func (s Source) Identity() string { return digestOf([]*PolicySet{newPolicySet(s)}) }
 
 // Policies counts the packages with entry points.
 func (s *PolicySet) Policies() int { return len(s.policies) }
@@ -149,13 +153,16 @@ func (s *PolicySet) readFiles() ([]*ast.Module, CompileErrors) {
 // parseModule reads Rego v1, else v0. A module that is neither shows the errors of
 // the version it declares by its imports, else v1's.
 func parseModule(name, text string) (*ast.Module, CompileErrors) {
-	options := ast.ParserOptions{ProcessAnnotation: true, RegoVersion: ast.RegoV1}
-	module, errV1 := ast.ParseModuleWithOpts(name, text, options)
+	parse := func(version ast.RegoVersion) (*ast.Module, error) {
+		options := parserOptions(version)
+		options.ProcessAnnotation = true
+		return ast.ParseModuleWithOpts(name, text, options)
+	}
+	module, errV1 := parse(ast.RegoV1)
 	if errV1 == nil {
 		return module, nil
 	}
-	options.RegoVersion = ast.RegoV0
-	module, errV0 := ast.ParseModuleWithOpts(name, text, options)
+	module, errV0 := parse(ast.RegoV0)
 	switch {
 	case errV0 == nil:
 		return module, nil
@@ -231,11 +238,12 @@ func (s *PolicySet) build(modules []*ast.Module) CompileErrors {
 		return errs
 	}
 	errs = append(errs, s.unrequired()...)
+	rules := rulesByPackage(s.compiler)
 	for _, p := range s.policies {
 		if err := p.prepare(s.compiler); err != nil {
 			errs = append(errs, compileErrors(err)...)
 		}
-		p.needsNamespace = p.readsNamespace(s.compiler)
+		p.needsNamespace = readNamespace(rules[p.name], s.compiler.Graph)
 	}
 	return errs
 }

@@ -31,7 +31,7 @@ func newQuery(compiler *ast.Compiler, terms ...string) (*query, error) {
 		}
 		text += term
 	}
-	body, err := ast.ParseBodyWithOpts(text+"]", ast.ParserOptions{RegoVersion: ast.RegoV1})
+	body, err := ast.ParseBodyWithOpts(text+"]", parserOptions(ast.RegoV1))
 	if err != nil {
 		return nil, err
 	}
