@@ -15,6 +15,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/source"
 )
 
 const (
@@ -39,7 +40,7 @@ func newLoading(t *testing.T) loading {
 	live := engine.NewLive(engine.BuiltinResources())
 	f := newFakeCluster()
 	objects := startObjects(t, f, live.Resources)
-	return loading{NewLoader(c, Options{Live: live, Objects: objects, Namespace: "lintel-system"}), t, c, f}
+	return loading{NewLoader(c, Options{Live: live, Objects: objects, Namespace: "lintel-system", Compiler: source.NewCompiler("", 0)}), t, c, f}
 }
 
 // pass stores a PolicySource as the gate leaves it: with artifact and digest.
