@@ -27,6 +27,7 @@ type PolicySet struct {
 type policy struct {
 	set     *PolicySet
 	name    string // the package, without "data."
+	path    ast.Ref
 	meta    metadata
 	matcher *matcher
 	twins   *twins
@@ -258,7 +259,7 @@ func (s *PolicySet) hasData(path []string) bool {
 // points. Libraries give nil.
 func (s *PolicySet) newPolicy(name string, modules []*ast.Module) (*policy, CompileErrors) {
 	var errs CompileErrors
-	p := &policy{set: s, name: name, lines: map[string][]ruleLine{}, quarantine: &quarantine{}, limit: &lastLimit{}, location: locationOf(modules[0].Package.Location)}
+	p := &policy{set: s, name: name, path: modules[0].Package.Path, lines: map[string][]ruleLine{}, quarantine: &quarantine{}, limit: &lastLimit{}, location: locationOf(modules[0].Package.Location)}
 	for _, module := range modules {
 		errs = append(errs, misspelledMetadata(module)...)
 		for _, annotations := range module.Annotations {
@@ -331,12 +332,12 @@ func (p *policy) prepare(compiler *ast.Compiler) error {
 	for _, rule := range p.twins.rules {
 		has[rule.entry] = true
 	}
-	root := "data." + p.name
-	set := func(entry string) string {
+	rule := func(name string) *ast.Term { return ast.NewTerm(p.path.Copy().Append(ast.StringTerm(name))) }
+	set := func(entry string) *ast.Term {
 		if has[entry] {
-			return root + "." + twinPrefix + entry
+			return rule(twinPrefix + entry)
 		}
-		return "set()"
+		return ast.SetTerm()
 	}
 	var err error
 	if has[entryDeny] || has[entryWarn] {
@@ -345,9 +346,10 @@ func (p *policy) prepare(compiler *ast.Compiler) error {
 		}
 	}
 	if has[entryPatch] || has[entryDefaults] {
-		defaults := "set()"
-		if has[entryDefaults] {
-			defaults = "{v | v := " + root + "." + entryDefaults + "}"
+		defaults := ast.SetTerm()
+		if has[entryDefaults] { // a set, too: empty where they are undefined
+			value := ast.VarTerm("value")
+			defaults = ast.SetComprehensionTerm(value, ast.NewBody(ast.Equality.Expr(value, rule(entryDefaults))))
 		}
 		p.mutate, err = newQuery(compiler, set(entryPatch), defaults)
 	}
