@@ -153,3 +153,19 @@ func TestTheRevisionThatIsLiveStaysUntilTheNextHasItsObjects(t *testing.T) {
 	defer l.options.Objects.mu.Unlock()
 	require.Equal(t, map[string][]engine.GroupVersionKind{"team": kinds}, l.options.Objects.required)
 }
+
+// TestWhatWasCompiledForTheGateIsLoaded as it is, and not kept once it is live.
+func TestWhatWasCompiledForTheGateIsLoaded(t *testing.T) {
+	l := newLoading(t)
+	revision := source.FromPolicySource(makeSource(good), makeSource(good).Spec.Inline.Files, "")
+	judged, err := l.options.Compiler.Load(t.Context(), revision)
+	require.NoError(t, err)
+	l.pass("team", good)
+	l.reconcile("team")
+	live, _ := l.options.Live.Get("team")
+	require.Same(t, judged, live)
+
+	again, err := l.options.Compiler.Load(t.Context(), revision)
+	require.NoError(t, err)
+	require.NotSame(t, live, again)
+}

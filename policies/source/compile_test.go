@@ -109,3 +109,16 @@ func TestARevisionIsCompiledOnce(t *testing.T) {
 		require.NotSame(t, judged, set, name)
 	}
 }
+
+func TestOneSourceCompilesHereAtATime(t *testing.T) {
+	compiler := testCompiler(t, 30*time.Second)
+	source := engine.Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}}
+	compiler.here <- struct{}{} // another one does
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := compiler.Load(ctx, source)
+	require.ErrorIs(t, err, context.Canceled)
+	<-compiler.here
+	_, err = compiler.Load(t.Context(), source)
+	require.NoError(t, err)
+}
