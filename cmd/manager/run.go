@@ -66,13 +66,14 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	checks, err := gateChecks()
+	compiler, err := newCompiler()
 	if err != nil {
 		return err
 	}
+	checks := policy.Checks{Compile: compiler.Compile, Registrable: registrable}
 	products := []webhooks.Product{webhooks.PolicySourceProduct(judgePolicySources(live, checks))}
 	registrar := webhooks.NewRegistrar(mgr.GetClient(), live, products, registration(o))
-	loader, err := addControllers(mgr, o, live, objects, registrar, checks)
+	loader, err := addControllers(mgr, o, live, objects, registrar, compiler, checks)
 	if err != nil {
 		return err
 	}
@@ -201,7 +202,7 @@ func registration(o *options) webhooks.RegistrationSettings {
 }
 
 // addControllers registers what gates, loads and registers policies.
-func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, registrar *webhooks.Registrar, checks policy.Checks) (*policy.Loader, error) {
+func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, registrar *webhooks.Registrar, compiler *source.Compiler, checks policy.Checks) (*policy.Loader, error) {
 	if err := policy.RegisterMetrics(metrics.Registry, mgr.GetClient(), live); err != nil {
 		return nil, err
 	}
@@ -210,6 +211,7 @@ func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects 
 		Events:     mgr.GetEventRecorder("lintel-manager"),
 		Objects:    objects,
 		Namespace:  o.namespace,
+		Compiler:   compiler,
 		Checks:     checks,
 		Registered: func(snapshot *engine.Snapshot) bool { return registrar.Registered(snapshot.Digest()) },
 	}
@@ -228,13 +230,14 @@ func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects 
 // for the webhook that refuses it.
 const compileTimeout = 4 * time.Second
 
-func gateChecks() (policy.Checks, error) {
+// newCompiler is shared by the webhook, the gate and the loader, so that each revision
+// is compiled once on its way.
+func newCompiler() (*source.Compiler, error) {
 	program, err := os.Executable()
 	if err != nil {
-		return policy.Checks{}, fmt.Errorf("finding this program, to compile policies in a process of their own: %w", err)
+		return nil, fmt.Errorf("finding this program, to compile policies in a process of their own: %w", err)
 	}
-	compiler := source.Compiler{Program: program, Timeout: compileTimeout}
-	return policy.Checks{Compile: compiler.Compile, Registrable: registrable}, nil
+	return source.NewCompiler(program, compileTimeout), nil
 }
 
 // registrable is the part of the gate that depends on all policies together.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/source"
 )
 
 // fieldManager owns what this package writes.
@@ -33,6 +34,8 @@ type Options struct {
 	Objects *ClusterObjects
 	// Namespace is where artifacts and reports are kept.
 	Namespace string
+	// Compiler compiles what has passed the gate, unless it did so for the gate.
+	Compiler *source.Compiler
 	// Checks judge policies before they go live.
 	Checks Checks
 	// Events receives what changes about sources.

@@ -23,18 +23,8 @@ type query struct {
 }
 
 // newQuery prepares a query for the values of several terms together.
-func newQuery(compiler *ast.Compiler, terms ...string) (*query, error) {
-	text := "result = ["
-	for i, term := range terms {
-		if i > 0 {
-			text += ", "
-		}
-		text += term
-	}
-	body, err := ast.ParseBodyWithOpts(text+"]", ast.ParserOptions{RegoVersion: ast.RegoV1})
-	if err != nil {
-		return nil, err
-	}
+func newQuery(compiler *ast.Compiler, terms ...*ast.Term) (*query, error) {
+	body := ast.NewBody(ast.Equality.Expr(ast.VarTerm("result"), ast.ArrayTerm(terms...)))
 	compiled, err := compiler.QueryCompiler().Compile(body)
 	if err != nil {
 		return nil, err
