@@ -26,7 +26,9 @@ type Trust func(ctx context.Context, chain []*x509.Certificate) (bool, error)
 
 // Certificate serves the key pair that its source gives and replaces it in place.
 //
-// The first pair is served at once. A later one waits until it is trusted, and then
+// The first pair is served at once, and Ready once it is trusted: a replica that starts
+// between the issue of a certificate and the bundle that vouches for it would only be
+// called in vain, while others still serve the old one. A later one waits until it is trusted, and then
 // 10 s more, so that renewing the authority never leaves callers with a certificate
 // they do not know; one that can no longer do harm, because the old one has expired,
 // does not wait. As long as no new pair can be read, the old one stays.
@@ -41,6 +43,9 @@ type Certificate struct {
 	mu      sync.RWMutex
 	serving *keyPair
 	pending *keyPair
+	// confirmed says that what is served was trusted once. It stays: what is trusted later
+	// is asked before it is served.
+	confirmed bool
 	// trustedSince is when pending was first seen to be trusted.
 	trustedSince time.Time
 	lastError    string
@@ -88,7 +93,7 @@ func (c *Certificate) report(err error) {
 		text = err.Error()
 	}
 	if text != c.lastError && err != nil {
-		c.logger.Warn("serving certificate not renewed", "error", err)
+		c.logger.Warn("serving certificate not ready or not renewed", "error", err)
 	}
 	c.lastError = text
 }
@@ -107,16 +112,19 @@ func (c *Certificate) Reload(ctx context.Context) error {
 	switch {
 	case serving == nil || c.now().After(serving.chain[0].NotAfter):
 		c.serve(read)
-		return nil
+		return c.confirm(ctx)
 	case bytes.Equal(read.text, serving.text):
 		c.pending = nil
-		return nil
+		return c.confirm(ctx)
+	case !c.isConfirmed(): // nobody can call with the one that is served
+		c.serve(read)
+		return c.confirm(ctx)
 	case c.pending == nil || !bytes.Equal(read.text, c.pending.text):
 		c.pending, c.trustedSince = read, time.Time{}
 	}
 	if c.trust == nil {
 		c.serve(read)
-		return nil
+		return c.confirm(ctx)
 	}
 	trusted, err := c.trust(ctx, c.pending.chain)
 	switch {
@@ -128,7 +136,29 @@ func (c *Certificate) Reload(ctx context.Context) error {
 		c.trustedSince = c.now()
 	case c.now().Sub(c.trustedSince) >= trustDelay:
 		c.serve(c.pending)
+		return c.confirm(ctx)
 	}
+	return nil
+}
+
+// confirm asks whether what is served is trusted, until it was. It adds no delay: the
+// API server sees the bundle sooner than a Service sends it to a replica.
+func (c *Certificate) confirm(ctx context.Context) error {
+	if c.isConfirmed() {
+		return nil
+	}
+	if c.trust != nil {
+		trusted, err := c.trust(ctx, c.current().chain)
+		if err != nil {
+			return fmt.Errorf("asking whether the serving certificate is trusted: %w", err)
+		}
+		if !trusted {
+			return errNotTrusted
+		}
+	}
+	c.mu.Lock()
+	c.confirmed = true
+	c.mu.Unlock()
 	return nil
 }
 
@@ -151,7 +181,16 @@ func (c *Certificate) current() *keyPair {
 	return c.serving
 }
 
-var errNoCertificate = errors.New("no serving certificate is loaded")
+func (c *Certificate) isConfirmed() bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.confirmed
+}
+
+var (
+	errNoCertificate = errors.New("no serving certificate is loaded")
+	errNotTrusted    = errors.New("the webhook configurations do not trust the serving certificate yet: cert-manager's injector has not written its authority into all entries")
+)
 
 // GetCertificate implements the function of tls.Config.
 func (c *Certificate) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
@@ -161,10 +200,16 @@ func (c *Certificate) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, er
 	return nil, errNoCertificate
 }
 
-// Ready is an error as long as no certificate is loaded: a healthz.Checker.
+// Ready is an error as long as no certificate is loaded, or none that callers trust: a
+// healthz.Checker.
 func (c *Certificate) Ready(*http.Request) error {
-	if c.current() == nil {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	switch {
+	case c.serving == nil:
 		return errNoCertificate
+	case !c.confirmed:
+		return errNotTrusted
 	}
 	return nil
 }

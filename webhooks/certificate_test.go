@@ -102,8 +102,17 @@ func TestCertificate(t *testing.T) {
 	expiry := now.Add(24 * time.Hour).Truncate(time.Second)
 	ca.issue(t, directory, 1, expiry, x509.ExtKeyUsageServerAuth)
 	reload()
-	require.NoError(t, c.Ready(nil))
 	assert.EqualValues(t, 1, served(c), "the first is served at once")
+	require.ErrorIs(t, c.Ready(nil), errNotTrusted, "whoever calls would refuse it")
+	trustErr = errors.New("no answer")
+	require.ErrorIs(t, c.Reload(t.Context()), trustErr)
+	require.ErrorIs(t, c.Ready(nil), errNotTrusted)
+	trusted, trustErr = true, nil
+	reload()
+	require.NoError(t, c.Ready(nil), "no delay: whoever was ready earlier would have been called, too")
+	trusted = false
+	reload()
+	require.NoError(t, c.Ready(nil), "once ready, always ready")
 	assert.InDelta(t, float64(expiry.Unix()), testutil.ToFloat64(c.metrics.certificateExpiry.WithLabelValues("leaf")), 1)
 	assert.InDelta(t, float64(ca.certificate.NotAfter.Unix()), testutil.ToFloat64(c.metrics.certificateExpiry.WithLabelValues("ca")), 1)
 
@@ -142,6 +151,27 @@ func TestCertificate(t *testing.T) {
 	now = expiry.Add(time.Second)
 	reload()
 	assert.EqualValues(t, 3, served(c), "an expired one is no better")
+}
+
+// TestAReplicaThatStartsBetweenTwoRenewals serves what it has, and is ready with the
+// first certificate that is trusted.
+func TestAReplicaThatStartsBetweenTwoRenewals(t *testing.T) {
+	directory, ca := t.TempDir(), newAuthority(t, "one")
+	now, trusted := time.Now(), int64(0)
+	c := NewCertificate(Directory(directory), func(_ context.Context, chain []*x509.Certificate) (bool, error) {
+		return chain[0].SerialNumber.Int64() == trusted, nil
+	}, newTestMetrics(t), slog.New(slog.DiscardHandler))
+	reload := func() { _ = c.Reload(t.Context()) }
+
+	ca.issue(t, directory, 1, now.Add(time.Hour), x509.ExtKeyUsageServerAuth)
+	reload()
+	ca.issue(t, directory, 2, now.Add(time.Hour), x509.ExtKeyUsageServerAuth)
+	reload()
+	require.EqualValues(t, 2, served(c), "the first was of no use to anybody")
+	require.Error(t, c.Ready(nil))
+	trusted = 2
+	reload()
+	require.NoError(t, c.Ready(nil))
 }
 
 func TestTrustedByConfigurations(t *testing.T) {

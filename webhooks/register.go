@@ -38,6 +38,7 @@ type Registrar struct {
 	settings  RegistrationSettings
 	changed   chan event.GenericEvent
 
+	draining     atomic.Bool
 	registered   atomic.Value // string: the digest of the snapshot whose rules are applied
 	onRegistered func()
 }
@@ -64,6 +65,11 @@ func (r *Registrar) OnRegistered(f func()) { r.onRegistered = f }
 
 // Registered says whether the rules of the snapshot with this digest are applied.
 func (r *Registrar) Registered(digest string) bool { return r.registered.Load() == digest }
+
+// Drain announces the end: a configuration that is deleted from now on stays deleted. An
+// operator who takes Lintel out deletes them while the last replicas end, and one that
+// came back would have nobody to call. A leader that follows makes them anew.
+func (r *Registrar) Drain() { r.draining.Store(true) }
 
 // SetupWithManager registers the controller: it runs when the snapshot changes, and
 // when anybody else touches a configuration.
@@ -116,6 +122,9 @@ func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, 
 	var liveMutating admissionregistrationv1.MutatingWebhookConfiguration
 	if err := r.client.Get(ctx, client.ObjectKeyFromObject(mutating), &liveMutating); client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("reading the mutating webhook configuration: %w", err)
+	}
+	if r.draining.Load() && (liveValidating.Name == "" || liveMutating.Name == "") {
+		return false, nil
 	}
 	bundled := !r.settings.InjectCA || bundledWhole(validatingEntries(liveValidating.Webhooks)) && bundledWhole(mutatingEntries(liveMutating.Webhooks))
 	if !bundled {

@@ -98,6 +98,12 @@ func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 	require.NoError(t, Unregister(t.Context(), c))
 	require.NoError(t, Unregister(t.Context(), c), "twice is no error")
 	assert.Equal(t, 2, reconcileOnce())
+
+	r.Drain()
+	snapshots.current.Store(compiled(t, engine.Ignore, teamLabel))
+	assert.Equal(t, 2, reconcileOnce(), "policies still change")
+	require.NoError(t, Unregister(t.Context(), c))
+	assert.Zero(t, reconcileOnce(), "who deletes them wants to be rid of them")
 }
 
 func TestSnapshotChangedNeverBlocks(*testing.T) {

@@ -307,6 +307,49 @@ func TestVersionConflict(t *testing.T) {
 	assert.NoError(t, err, "two entries may differ")
 }
 
+func TestEveryVersionConflictsWithOne(t *testing.T) {
+	resources := engine.NewResources([]engine.Resource{
+		{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true},
+		{Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true},
+		{Version: "v1", Kind: "Pod", Name: "pods", Namespaced: true},
+	})
+	kind := func(group, version, kind string) engine.Match {
+		return engine.Match{Kinds: []engine.GroupVersionKind{{Group: group, Version: version, Kind: kind}}}
+	}
+	old, unversioned := kind("autoscaling", "v1", "HorizontalPodAutoscaler"), kind("autoscaling", "", "HorizontalPodAutoscaler")
+	deletes := engine.Match{Operations: []string{"DELETE"}}
+	both := engine.Match{Kinds: append(kind("*", "", "*").Kinds, old.Kinds...)}
+	for name, c := range map[string]struct {
+		a, b     engine.Match
+		conflict string // empty: none
+	}{
+		"no kinds, a version":          {engine.Match{}, old, "policy team.a (team) takes HorizontalPodAutoscaler.autoscaling in every version"},
+		"no kinds, the preferred":      {engine.Match{}, unversioned, "policy team.b (team) is written for v2 of it"},
+		"a version, any kind":          {old, kind("autoscaling", "", "*"), "policy team.a (team) is written for v1 of it"},
+		"any group":                    {kind("*", "", "Pod"), old, "policy team.b (team) is written for v1 of it"},
+		"an unknown kind of the group": {kind("autoscaling", "", "Typo"), old, "policy team.b (team) is written for v1 of it"},
+		"every version":                {engine.Match{}, kind("autoscaling", "*", "HorizontalPodAutoscaler"), ""},
+		"a kind with one version":      {engine.Match{}, kind("", "", "Pod"), ""},
+		"another group":                {kind("apps", "", "*"), old, ""},
+		"other operations":             {deletes, old, ""},
+		"both in one":                  {engine.Match{}, both, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, make := range []func(string, engine.Match) engine.PolicyInfo{validates, mutates} {
+				a, b := make("team.a", c.a), make("team.b", c.b)
+				_, _, err := Configurations([]engine.PolicyInfo{a, b}, resources, nil, settings())
+				if c.conflict == "" {
+					require.NoError(t, err)
+					continue
+				}
+				require.ErrorContains(t, err, c.conflict)
+				_, _, err = Configurations([]engine.PolicyInfo{a, ignored(b)}, resources, nil, settings())
+				require.NoError(t, err, "two entries may differ")
+			}
+		})
+	}
+}
+
 func TestConfigurationsDoNotDependOnOrder(t *testing.T) {
 	policies := []engine.PolicyInfo{
 		validates("a", engine.Match{Kinds: []engine.GroupVersionKind{pod, hpa}, Expand: engine.ExpandWarn}),

@@ -66,6 +66,7 @@ func only(operations []string, wanted ...string) []string {
 // validatingRules are the union of the matches of policies that deny or warn.
 func validatingRules(policies []engine.PolicyInfo, resources *engine.Resources) ([]admissionregistrationv1.RuleWithOperations, []VersionConflict) {
 	versions, conflicts := kindVersions(policies, resources)
+	conflicts = append(conflicts, openConflicts(policies, resources, validateOperations)...)
 	wanted := interest{}
 	for _, policy := range policies {
 		match := policy.Match
@@ -91,6 +92,7 @@ func validatingRules(policies []engine.PolicyInfo, resources *engine.Resources) 
 // mutatingRules are the union of the matches of policies that patch or default.
 func mutatingRules(policies []engine.PolicyInfo, resources *engine.Resources) ([]admissionregistrationv1.RuleWithOperations, []VersionConflict) {
 	versions, conflicts := kindVersions(policies, resources)
+	conflicts = append(conflicts, openConflicts(policies, resources, mutateOperations)...)
 	wanted := interest{}
 	for _, policy := range policies {
 		for _, t := range targets(policy.Match.Kinds, resources, versions) {

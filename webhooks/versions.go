@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -9,18 +10,23 @@ import (
 
 // VersionConflict says that two policies of one entry want different versions of
 // one kind. The API server converts an object only where no rule names its version,
-// so one of the two would be handed shapes that it was not written for.
+// so one of the two would be handed shapes that it was not written for. A policy whose
+// rule takes every version is such a policy for all others.
 type VersionConflict struct {
 	Entry       string
 	Group, Kind string
 	// Policies and Versions are the two sides: a package with its source, and what
-	// it wants.
+	// it wants: "*" where its rule takes every version.
 	Policies, Versions [2]string
 }
 
 // Error names both policies.
 func (c VersionConflict) Error() string {
 	kind := engine.GroupVersionKind{Group: c.Group, Kind: c.Kind}
+	if c.Versions[0] == anything {
+		return fmt.Sprintf("policy %s takes %s in every version, since it names no kinds, \"*\" or a kind that the cluster does not have, and policy %s is written for %s of it: name kinds in the first, or version \"*\" in the second if it reads all versions (entry %s)",
+			c.Policies[0], kind, c.Policies[1], c.Versions[1], c.Entry)
+	}
 	return fmt.Sprintf("policies %s and %s want %s in two versions, %s and %s: name the same version in both (entry %s)",
 		c.Policies[0], c.Policies[1], kind, c.Versions[0], c.Versions[1], c.Entry)
 }
@@ -68,6 +74,54 @@ func kindVersions(policies []engine.PolicyInfo, resources *engine.Resources) (ve
 		}
 	}
 	return table, conflicts
+}
+
+// openConflicts finds the policies written for one version of a kind that has several,
+// beside another whose rule takes every version of it.
+func openConflicts(policies []engine.PolicyInfo, resources *engine.Resources, operations func(engine.Match) []string) []VersionConflict {
+	var conflicts []VersionConflict
+	for _, policy := range policies {
+		for _, kind := range policy.Match.Kinds {
+			resource, known := resources.ByKind(kind.Group, kind.Kind)
+			version := cmp.Or(kind.Version, resource.Version)
+			if !known || version == anything || onlyVersion(resources, kind, version) || readsEveryVersion(policy.Match, kind) {
+				continue
+			}
+			wanted := operations(policy.Match)
+			j := slices.IndexFunc(policies, func(other engine.PolicyInfo) bool {
+				return takesEveryVersion(other.Match, resource, resources) && len(only(operations(other.Match), wanted...)) > 0
+			})
+			if j < 0 {
+				continue
+			}
+			conflicts = append(conflicts, VersionConflict{
+				Group: kind.Group, Kind: kind.Kind,
+				Policies: [2]string{nameWithSource(policies[j]), nameWithSource(policy)},
+				Versions: [2]string{anything, version},
+			})
+		}
+	}
+	return conflicts
+}
+
+func onlyVersion(resources *engine.Resources, kind engine.GroupVersionKind, version string) bool {
+	return slices.Equal(resources.Versions(kind.Group, kind.Kind), []string{version})
+}
+
+// readsEveryVersion says whether a policy names the kind by "*" or in version "*", too.
+func readsEveryVersion(match engine.Match, kind engine.GroupVersionKind) bool {
+	names := func(mine, its string) bool { return mine == anything || mine == its }
+	return slices.ContainsFunc(match.Kinds, func(other engine.GroupVersionKind) bool {
+		return names(other.Group, kind.Group) && names(other.Kind, kind.Kind) &&
+			(other.Version == anything || other.Version == "" && (other.Group == anything || other.Kind == anything))
+	})
+}
+
+// takesEveryVersion says whether a rule of the match names no version of a resource.
+func takesEveryVersion(match engine.Match, resource engine.Resource, resources *engine.Resources) bool {
+	return slices.ContainsFunc(targets(match.Kinds, resources, nil), func(t target) bool {
+		return t.version == anything && (t.group == anything || t.group == resource.Group)
+	})
 }
 
 func nameWithSource(policy engine.PolicyInfo) string {

@@ -36,6 +36,17 @@ import (
 
 const leaderElectionID = "lintel-leader"
 
+// A leader that was killed is followed after leaseDuration and a retry. Until then no
+// policy changes, though every replica answers, so this is shorter than in Kubernetes'
+// own components. renewDeadline is what a leader lives without the API server, for it
+// ends and then answers no more; with a retry it is below leaseDuration, so that there
+// are never two.
+const (
+	leaseDuration = 8 * time.Second
+	renewDeadline = 6 * time.Second
+	retryPeriod   = time.Second
+)
+
 // run wires everything together and serves until ctx ends.
 func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	config, err := restConfig(o.kubeconfig)
@@ -47,7 +58,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 		return err
 	}
 	live := engine.NewLive(engine.BuiltinResources())
-	table, err := policyTable(config, live)
+	table, err := policyTable(config, live, mgr.GetCache())
 	if err != nil {
 		return err
 	}
@@ -55,13 +66,14 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	checks, err := gateChecks()
+	compiler, err := newCompiler()
 	if err != nil {
 		return err
 	}
+	checks := policy.Checks{Compile: compiler.Compile, Registrable: registrable}
 	products := []webhooks.Product{webhooks.PolicySourceProduct(judgePolicySources(live, checks))}
 	registrar := webhooks.NewRegistrar(mgr.GetClient(), live, products, registration(o))
-	loader, err := addControllers(mgr, o, live, objects, registrar, checks)
+	loader, err := addControllers(mgr, o, live, objects, registrar, compiler, checks)
 	if err != nil {
 		return err
 	}
@@ -89,7 +101,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	ending, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	go func() {
-		drain(ctx, ending, server, o.drain)
+		drain(ctx, ending, o.drain, server.Drain, registrar.Drain)
 		end()
 	}()
 	return mgr.Start(ending)
@@ -97,14 +109,16 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 
 // drain returns a while after ctx ends, or when ending does. In between everything
 // goes on, so that a replica which others still call, or which leads, is never
-// behind; only /readyz sends callers away.
-func drain(ctx, ending context.Context, server *webhooks.Server, pause time.Duration) {
+// behind; only /readyz sends callers away, and what is deleted is not made again.
+func drain(ctx, ending context.Context, pause time.Duration, announce ...func()) {
 	select {
 	case <-ctx.Done():
 	case <-ending.Done():
 		return
 	}
-	server.Drain()
+	for _, tell := range announce {
+		tell()
+	}
 	select {
 	case <-time.After(pause):
 	case <-ending.Done():
@@ -136,18 +150,21 @@ func newManager(config *rest.Config, o *options) (manager.Manager, error) {
 		utilruntime.Must(err)
 		return cache.ByObject{Namespaces: map[string]cache.Config{o.namespace: {LabelSelector: selector}}}
 	}
+	byObject := policy.KindSourceCache()
+	byObject[&corev1.ConfigMap{}] = labelled(policy.SourceLabel)
+	byObject[&coordinationv1.Lease{}] = labelled(policy.ReplicaLabel)
 	mgr, err := manager.New(config, manager.Options{
-		Scheme: scheme,
-		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
-			&corev1.ConfigMap{}:     labelled(policy.SourceLabel),
-			&coordinationv1.Lease{}: labelled(policy.ReplicaLabel),
-		}},
+		Scheme:                        scheme,
+		Cache:                         cache.Options{ByObject: byObject},
 		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
 		HealthProbeBindAddress:        o.healthAddress,
 		LeaderElection:                o.leaderElect,
 		LeaderElectionID:              leaderElectionID,
 		LeaderElectionNamespace:       o.namespace,
 		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 new(leaseDuration),
+		RenewDeadline:                 new(renewDeadline),
+		RetryPeriod:                   new(retryPeriod),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("setting up the manager: %w", err)
@@ -156,12 +173,12 @@ func newManager(config *rest.Config, o *options) (manager.Manager, error) {
 }
 
 // policyTable reads the cluster's kinds once, and keeps them.
-func policyTable(config *rest.Config, live *engine.Live) (*policy.ResourceTable, error) {
+func policyTable(config *rest.Config, live *engine.Live, informers cache.Informers) (*policy.ResourceTable, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("setting up discovery: %w", err)
 	}
-	return policy.NewResourceTable(client, live)
+	return policy.NewResourceTable(client, live, informers)
 }
 
 // clusterObjects will follow the kinds that sources require, as the table has them.
@@ -185,17 +202,16 @@ func registration(o *options) webhooks.RegistrationSettings {
 }
 
 // addControllers registers what gates, loads and registers policies.
-func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, registrar *webhooks.Registrar, checks policy.Checks) (*policy.Loader, error) {
-	counted, err := policy.NewMetrics(metrics.Registry, live)
-	if err != nil {
+func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, registrar *webhooks.Registrar, compiler *source.Compiler, checks policy.Checks) (*policy.Loader, error) {
+	if err := policy.RegisterMetrics(metrics.Registry, mgr.GetClient(), live); err != nil {
 		return nil, err
 	}
 	settings := policy.Options{
 		Live:       live,
-		Metrics:    counted,
 		Events:     mgr.GetEventRecorder("lintel-manager"),
 		Objects:    objects,
 		Namespace:  o.namespace,
+		Compiler:   compiler,
 		Checks:     checks,
 		Registered: func(snapshot *engine.Snapshot) bool { return registrar.Registered(snapshot.Digest()) },
 	}
@@ -214,13 +230,14 @@ func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects 
 // for the webhook that refuses it.
 const compileTimeout = 4 * time.Second
 
-func gateChecks() (policy.Checks, error) {
+// newCompiler is shared by the webhook, the gate and the loader, so that each revision
+// is compiled once on its way.
+func newCompiler() (*source.Compiler, error) {
 	program, err := os.Executable()
 	if err != nil {
-		return policy.Checks{}, fmt.Errorf("finding this program, to compile policies in a process of their own: %w", err)
+		return nil, fmt.Errorf("finding this program, to compile policies in a process of their own: %w", err)
 	}
-	compiler := source.Compiler{Program: program, Timeout: compileTimeout}
-	return policy.Checks{Compile: compiler.Compile, Registrable: registrable}, nil
+	return source.NewCompiler(program, compileTimeout), nil
 }
 
 // registrable is the part of the gate that depends on all policies together.

@@ -108,7 +108,7 @@ func (l *Loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 		if err != nil {
 			return err
 		}
-		if set, err = engine.Compile(source.FromPolicySource(object, files, object.Status.Revision)); err != nil {
+		if set, err = l.options.Compiler.Load(ctx, source.FromPolicySource(object, files, object.Status.Revision)); err != nil {
 			return err
 		}
 	}
@@ -118,6 +118,7 @@ func (l *Loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 	}
 	delete(l.waiting, object.Name)
 	l.options.Live.Put(set)
+	l.options.Compiler.Forget(set)
 	l.options.Objects.Require(object.Name, set.Requires())
 	log.FromContext(ctx).Info("policies are live", "source", object.Name, "revision", set.Revision(), "policies", set.Policies())
 	return nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/source"
 )
 
 const (
@@ -39,7 +40,7 @@ func newLoading(t *testing.T) loading {
 	live := engine.NewLive(engine.BuiltinResources())
 	f := newFakeCluster()
 	objects := startObjects(t, f, live.Resources)
-	return loading{NewLoader(c, Options{Live: live, Objects: objects, Namespace: "lintel-system"}), t, c, f}
+	return loading{NewLoader(c, Options{Live: live, Objects: objects, Namespace: "lintel-system", Compiler: source.NewCompiler("", 0)}), t, c, f}
 }
 
 // pass stores a PolicySource as the gate leaves it: with artifact and digest.
@@ -151,4 +152,20 @@ func TestTheRevisionThatIsLiveStaysUntilTheNextHasItsObjects(t *testing.T) {
 	l.options.Objects.mu.Lock()
 	defer l.options.Objects.mu.Unlock()
 	require.Equal(t, map[string][]engine.GroupVersionKind{"team": kinds}, l.options.Objects.required)
+}
+
+// TestWhatWasCompiledForTheGateIsLoaded as it is, and not kept once it is live.
+func TestWhatWasCompiledForTheGateIsLoaded(t *testing.T) {
+	l := newLoading(t)
+	revision := source.FromPolicySource(makeSource(good), makeSource(good).Spec.Inline.Files, "")
+	judged, err := l.options.Compiler.Load(t.Context(), revision)
+	require.NoError(t, err)
+	l.pass("team", good)
+	l.reconcile("team")
+	live, _ := l.options.Live.Get("team")
+	require.Same(t, judged, live)
+
+	again, err := l.options.Compiler.Load(t.Context(), revision)
+	require.NoError(t, err)
+	require.NotSame(t, live, again)
 }

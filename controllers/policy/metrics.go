@@ -1,44 +1,76 @@
 package policy
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
-// Metrics are about sources and their policies.
-type Metrics struct {
-	ready *prometheus.GaugeVec
-}
-
-// NewMetrics makes the metrics and registers them; what is in quarantine is read
-// from live when it is asked for.
-func NewMetrics(registerer prometheus.Registerer, live *engine.Live) (*Metrics, error) {
-	m := &Metrics{ready: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "lintel_source_ready",
-		Help: "1 where every replica serves the latest revision of a source, else 0. The leader reports it.",
-	}, []string{"source"})}
-	for _, collector := range []prometheus.Collector{m.ready, quarantined{live}} {
+// RegisterMetrics registers what there is to know of sources and their policies. All of
+// it is read when it is asked for, and each replica tells what it serves itself: no
+// leader that has ended leaves a value behind, and none is needed.
+func RegisterMetrics(registerer prometheus.Registerer, sources client.Reader, live *engine.Live) error {
+	for _, collector := range []prometheus.Collector{sourceReady{sources, live}, quarantined{live}} {
 		if err := registerer.Register(collector); err != nil {
-			return nil, fmt.Errorf("registering metrics: %w", err)
+			return fmt.Errorf("registering metrics: %w", err)
 		}
 	}
-	return m, nil
+	return nil
 }
 
-func (m *Metrics) observe(object *v1alpha1.PolicySource) {
-	value := 0.0
-	if meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionReady) {
-		value = 1
+var sourceReadyDesc = prometheus.NewDesc("lintel_source_ready",
+	"1 where the latest revision of a source is Ready and this replica serves it, else 0.", []string{"source"}, nil)
+
+// listTimeout bounds reading the sources from a cache that is not synced yet.
+const listTimeout = time.Second
+
+// sourceReady collects which sources are ready.
+type sourceReady struct {
+	sources client.Reader
+	live    *engine.Live
+}
+
+// Describe implements prometheus.Collector.
+func (sourceReady) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- sourceReadyDesc }
+
+// Collect implements prometheus.Collector.
+func (s sourceReady) Collect(metrics chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), listTimeout)
+	defer cancel()
+	var list v1alpha1.PolicySourceList
+	if err := s.sources.List(ctx, &list); err != nil {
+		return // the replica has only begun, and is not ready itself
 	}
-	m.ready.WithLabelValues(object.Name).Set(value)
+	for i := range list.Items {
+		value := 0.0
+		if s.ready(&list.Items[i]) {
+			value = 1
+		}
+		metrics <- prometheus.MustNewConstMetric(sourceReadyDesc, prometheus.GaugeValue, value, list.Items[i].Name)
+	}
 }
 
-func (m *Metrics) forget(source string) { m.ready.DeleteLabelValues(source) }
+// ready says whether a source is. A status of an earlier generation says so only where
+// the source is suspended, and nobody looks at later ones.
+func (s sourceReady) ready(object *v1alpha1.PolicySource) bool {
+	condition := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionReady)
+	if condition == nil || condition.Status != metav1.ConditionTrue {
+		return false
+	}
+	if condition.ObservedGeneration != object.Generation && !object.Spec.Suspend {
+		return false
+	}
+	set, ok := s.live.Get(object.Name)
+	return ok && set.Digest() == object.Status.Digest
+}
 
 var quarantinedDesc = prometheus.NewDesc("lintel_policy_quarantined",
 	"1 for a policy that is not asked any more, because it did not stop at its deadline.", []string{"source", "policy"}, nil)

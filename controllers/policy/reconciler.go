@@ -21,6 +21,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/source"
 )
 
 // fieldManager owns what this package writes.
@@ -33,9 +34,10 @@ type Options struct {
 	Objects *ClusterObjects
 	// Namespace is where artifacts and reports are kept.
 	Namespace string
+	// Compiler compiles what has passed the gate, unless it did so for the gate.
+	Compiler *source.Compiler
 	// Checks judge policies before they go live.
-	Checks  Checks
-	Metrics *Metrics
+	Checks Checks
 	// Events receives what changes about sources.
 	Events events.EventRecorder
 	// Registered says whether the API server calls for the policies of a snapshot.
@@ -102,7 +104,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	var object v1alpha1.PolicySource
 	if err := r.client.Get(ctx, request.NamespacedName, &object); err != nil {
 		// What a deleted source leaves in the cluster goes by its owner references.
-		r.options.Metrics.forget(request.Name)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if !object.DeletionTimestamp.IsZero() || object.Spec.Suspend {
@@ -134,7 +135,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err := r.write(ctx, &object, status(gathered)); err != nil {
 		return reconcile.Result{}, err
 	}
-	r.options.Metrics.observe(&object)
 	if gathered.stored != nil {
 		return reconcile.Result{}, gathered.stored
 	}

@@ -4,30 +4,69 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
-// discoveryInterval is how soon a kind that was added to the cluster is registered
-// by its resource's name instead of its whole group.
+// discoveryInterval is how often the cluster is asked for its kinds when nothing says
+// that they have changed.
 const discoveryInterval = 30 * time.Second
+
+// discoveryDelays are the pauses before the cluster is asked after a change: the first
+// lets many changes become one, the others are there because the API server lists a
+// kind a while after it has accepted it.
+var discoveryDelays = []time.Duration{100 * time.Millisecond, time.Second, 3 * time.Second}
+
+// kindSources are the kinds whose objects add kinds to the API server. No more than
+// their metadata is read.
+var kindSources = []schema.GroupVersionKind{
+	{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
+	{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"},
+}
+
+// KindSourceCache is how a manager's cache holds what a ResourceTable watches: it
+// counts changes, and reads nothing of the objects.
+func KindSourceCache() map[client.Object]cache.ByObject {
+	byObject := map[client.Object]cache.ByObject{}
+	for _, kind := range kindSources {
+		byObject[metadataOf(kind)] = cache.ByObject{Transform: func(object any) (any, error) {
+			if whole, ok := object.(*metav1.PartialObjectMetadata); ok {
+				whole.Labels, whole.Annotations, whole.ManagedFields = nil, nil, nil
+			}
+			return object, nil
+		}}
+	}
+	return byObject
+}
+
+func metadataOf(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(kind)
+	return object
+}
 
 // ResourceTable keeps the table of kinds what the cluster serves.
 type ResourceTable struct {
 	discovery discovery.DiscoveryInterface
 	live      *engine.Live
+	informers cache.Informers
+	changed   chan struct{}
 	last      []engine.Resource
 }
 
 // NewResourceTable makes a ResourceTable and reads the cluster once.
-func NewResourceTable(d discovery.DiscoveryInterface, live *engine.Live) (*ResourceTable, error) {
-	t := &ResourceTable{discovery: d, live: live}
+func NewResourceTable(d discovery.DiscoveryInterface, live *engine.Live, informers cache.Informers) (*ResourceTable, error) {
+	t := &ResourceTable{discovery: d, live: live, informers: informers, changed: make(chan struct{}, 1)}
 	return t, t.refresh()
 }
 
@@ -36,27 +75,70 @@ func (t *ResourceTable) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
 func (t *ResourceTable) Start(ctx context.Context) error {
-	ticker := time.NewTicker(discoveryInterval)
-	defer ticker.Stop()
+	for _, kind := range kindSources {
+		if err := t.watch(ctx, kind); err != nil {
+			return err
+		}
+	}
+	asked := len(discoveryDelays) // how often since the last change
+	timer := time.NewTimer(discoveryInterval)
+	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ticker.C:
+		case <-t.changed:
+			if asked == 0 {
+				continue // it is about to be
+			}
+			asked = 0
+		case <-timer.C:
+			asked++
+			if err := t.refresh(); err != nil {
+				log.FromContext(ctx).Error(err, "keeping the table of kinds as it was")
+			}
 		}
-		if err := t.refresh(); err != nil {
-			log.FromContext(ctx).Error(err, "keeping the table of kinds as it was")
+		if asked < len(discoveryDelays) {
+			timer.Reset(discoveryDelays[asked])
+		} else {
+			timer.Reset(discoveryInterval)
 		}
 	}
 }
 
+// watch notes changes of the objects of a kind. It does not wait for the first list: a
+// permission that is missing must not keep the manager from serving.
+func (t *ResourceTable) watch(ctx context.Context, kind schema.GroupVersionKind) error {
+	informer, err := t.informers.GetInformer(ctx, metadataOf(kind), cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watching %s: %w", kind.Kind, err)
+	}
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { t.noteChange() },
+		UpdateFunc: func(any, any) { t.noteChange() },
+		DeleteFunc: func(any) { t.noteChange() },
+	})
+	if err != nil {
+		return fmt.Errorf("watching %s: %w", kind.Kind, err)
+	}
+	return nil
+}
+
+// noteChange never blocks: one pending note is enough for any number of changes.
+func (t *ResourceTable) noteChange() {
+	select {
+	case t.changed <- struct{}{}:
+	default:
+	}
+}
+
 func (t *ResourceTable) refresh() error {
-	lists, err := t.discovery.ServerPreferredResources()
+	groups, lists, err := t.discovery.ServerGroupsAndResources()
 	// A group whose API server is down is missing; the others are whole.
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return fmt.Errorf("asking the cluster for its kinds: %w", err)
 	}
-	resources := resourcesOf(lists)
+	resources := resourcesOf(groups, lists)
 	if reflect.DeepEqual(resources, t.last) {
 		return nil
 	}
@@ -65,20 +147,33 @@ func (t *ResourceTable) refresh() error {
 	return nil
 }
 
-// resourcesOf leaves out subresources.
-func resourcesOf(lists []*metav1.APIResourceList) []engine.Resource {
-	var out []engine.Resource
+// resourcesOf lists every version, the preferred one of each group first, and leaves
+// out subresources.
+func resourcesOf(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) []engine.Resource {
+	preferred := map[string]bool{}
+	for _, group := range groups {
+		preferred[group.PreferredVersion.GroupVersion] = true
+	}
+	var first, others []engine.Resource
 	for _, list := range lists {
 		groupVersion, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
 			continue
 		}
 		for _, resource := range list.APIResources {
-			out = append(out, engine.Resource{
+			if strings.Contains(resource.Name, "/") {
+				continue
+			}
+			one := engine.Resource{
 				Group: groupVersion.Group, Version: groupVersion.Version,
 				Kind: resource.Kind, Name: resource.Name, Namespaced: resource.Namespaced,
-			})
+			}
+			if preferred[list.GroupVersion] {
+				first = append(first, one)
+			} else {
+				others = append(others, one)
+			}
 		}
 	}
-	return out
+	return append(first, others...)
 }

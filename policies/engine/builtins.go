@@ -82,6 +82,12 @@ var capabilities = sync.OnceValue(func() *ast.Capabilities {
 	return &restricted
 })
 
+// parserOptions name the capabilities that the parser would gather and sort again
+// for every text.
+func parserOptions(version ast.RegoVersion) ast.ParserOptions {
+	return ast.ParserOptions{RegoVersion: version, Capabilities: capabilities()}
+}
+
 // explainBuiltin replaces OPA's "undefined function" where the function exists
 // but is not for policies.
 func explainBuiltin(err CompileError) CompileError {

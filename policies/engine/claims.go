@@ -2,19 +2,40 @@ package engine
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 )
 
-// claims keeps the paths that the members of one round change, so that no two of
-// them touch the same place: the result never depends on an order.
+// claims keeps the paths that the members of one round change or read, so that no
+// member touches what another changes: the result never depends on an order.
 type claims struct {
 	root  any
 	taken []claim
 }
 
+// claim is one place. A place that is only read may be read by others.
 type claim struct {
-	path   []string
-	member *member
+	path    []string
+	change  bool
+	appends bool // what is changed is the end of the list
+	member  *member
+}
+
+// conflict is what a member must not touch, because another does.
+type conflict struct {
+	path  string
+	other *member
+	// mine and theirs are what the two do to it.
+	mine, theirs string
+}
+
+func (c *conflict) reason() string {
+	other, too := c.other, ""
+	if c.mine == c.theirs {
+		too = ", too"
+	}
+	return fmt.Sprintf("it %s %s, which policy %s of source %s (%s at %s) %s%s; leave the change to one of them, or make both in one member",
+		c.mine, c.path, other.policy.name, other.policy.set.source.Name, other.rule.entry, other.rule.location, c.theirs, too)
 }
 
 func newClaims(root any) *claims { return &claims{root: root} }
@@ -22,50 +43,96 @@ func newClaims(root any) *claims { return &claims{root: root} }
 // claim takes the paths of a member, or tells which member has one of them. later
 // says that the member must wait: another does the very same, or appends to the same
 // list for another policy, and the next round shows whether it is still wanted.
-func (c *claims) claim(m member) (other *member, path string, later bool) {
+func (c *claims) claim(m member) (found *conflict, later bool) {
 	var mine []claim
 	for _, op := range m.ops {
-		for _, path := range c.paths(op) {
-			for _, theirs := range c.taken {
-				if isPrefix(theirs.path, path) || isPrefix(path, theirs.path) {
-					appends := path[len(path)-1] == "-" && slices.Equal(path, theirs.path)
-					if sameOps(theirs.member.ops, m.ops) || appends && theirs.member.policy != m.policy {
-						return nil, "", true
-					}
-					return theirs.member, pointer(path), false
-				}
+		mine = append(mine, c.places(op, &m)...)
+	}
+	for _, own := range mine {
+		for _, theirs := range c.taken {
+			switch {
+			case !own.change && !theirs.change, !isPrefix(theirs.path, own.path) && !isPrefix(own.path, theirs.path):
+			case sameOps(theirs.member.ops, m.ops):
+				return nil, true
+			case own.appends && theirs.appends && slices.Equal(own.path, theirs.path) && theirs.member.policy != m.policy:
+				later = true
+			default:
+				return &conflict{pointer(own.path), theirs.member, own.verb(), theirs.verb()}, false
 			}
-			mine = append(mine, claim{path, &m})
 		}
 	}
-	c.taken = append(c.taken, mine...)
-	return nil, "", false
+	if !later {
+		c.taken = append(c.taken, mine...)
+	}
+	return nil, later
 }
 
-// paths are the places an operation changes. What moves the elements of a list
+func (c claim) verb() string {
+	if c.change {
+		return "changes"
+	}
+	return "reads"
+}
+
+// places are what an operation changes and reads. What moves the elements of a list
 // changes the whole list.
-func (c *claims) paths(op patchOp) [][]string {
+func (c *claims) places(op patchOp, m *member) []claim {
+	changes := func(path []string) claim { return claim{path: c.listOf(path), change: true, member: m} }
+	reads := func(path []string) claim { return claim{path: c.place(path), member: m} }
 	switch op.op {
 	case "test":
-		return nil
+		return []claim{reads(op.path)}
 	case "replace":
-		return [][]string{op.path}
+		return []claim{{path: c.place(op.path), change: true, member: m}}
 	case "move":
-		return [][]string{c.listOf(op.from), c.listOf(op.path)}
+		return []claim{changes(op.from), c.addition(op.path, m)}
+	case "copy":
+		return []claim{reads(op.from), c.addition(op.path, m)}
+	case "add":
+		return []claim{c.addition(op.path, m)}
 	default:
-		return [][]string{c.listOf(op.path)}
+		return []claim{changes(op.path)}
 	}
+}
+
+// addition is what an add changes. One that appends moves no element that another
+// member could mean; where the list must be made first, nobody else may make it.
+func (c *claims) addition(path []string, m *member) claim {
+	if path[len(path)-1] != "-" {
+		return claim{path: c.listOf(path), change: true, member: m}
+	}
+	list := path[:len(path)-1]
+	if have, err := get(c.root, list); err != nil || have == nil {
+		return claim{path: list, change: true, appends: true, member: m}
+	}
+	return claim{path: path, change: true, appends: true, member: m}
 }
 
 // listOf is the list that a path is an element of, else the path itself.
 func (c *claims) listOf(path []string) []string {
 	parent := path[:len(path)-1]
-	if path[len(path)-1] == "-" {
-		return path // moves no element that another member could mean
-	}
 	if node, err := get(c.root, parent); err == nil {
 		if _, isList := node.([]any); isList {
 			return parent
+		}
+	}
+	return c.place(path)
+}
+
+// place is the path, with "-" for the elements that a list does not have yet: another
+// member that appends would make them.
+func (c *claims) place(path []string) []string {
+	for i, key := range path {
+		node, err := get(c.root, path[:i])
+		if err != nil {
+			break
+		}
+		list, isList := node.([]any)
+		if !isList {
+			continue
+		}
+		if _, err := index(key, len(list)); err != nil {
+			return append(slices.Clone(path[:i]), "-")
 		}
 	}
 	return path

@@ -27,6 +27,7 @@ type PolicySet struct {
 type policy struct {
 	set     *PolicySet
 	name    string // the package, without "data."
+	path    ast.Ref
 	meta    metadata
 	matcher *matcher
 	twins   *twins
@@ -60,10 +61,14 @@ func (s *PolicySet) Files() map[string]string { return s.source.Files }
 
 // CompiledFrom says whether compiling a source would give this set again: the same
 // files at the same revision under the same settings.
-func (s *PolicySet) CompiledFrom(source Source) bool {
-	other := newPolicySet(source)
-	return digestOf([]*PolicySet{s}) == digestOf([]*PolicySet{other})
-}
+func (s *PolicySet) CompiledFrom(source Source) bool { return s.Identity() == source.Identity() }
+
+// Identity is that of the source.
+func (s *PolicySet) Identity() string { return digestOf([]*PolicySet{s}) }
+
+// Identity is equal for sources that compile to the same set: the same files at the
+// same revision under the same settings.
+func (s Source) Identity() string { return digestOf([]*PolicySet{newPolicySet(s)}) }
 
 // Policies counts the packages with entry points.
 func (s *PolicySet) Policies() int { return len(s.policies) }
@@ -149,13 +154,16 @@ func (s *PolicySet) readFiles() ([]*ast.Module, CompileErrors) {
 // parseModule reads Rego v1, else v0. A module that is neither shows the errors of
 // the version it declares by its imports, else v1's.
 func parseModule(name, text string) (*ast.Module, CompileErrors) {
-	options := ast.ParserOptions{ProcessAnnotation: true, RegoVersion: ast.RegoV1, Capabilities: capabilities()}
-	module, errV1 := ast.ParseModuleWithOpts(name, text, options)
+	parse := func(version ast.RegoVersion) (*ast.Module, error) {
+		options := parserOptions(version)
+		options.ProcessAnnotation = true
+		return ast.ParseModuleWithOpts(name, text, options)
+	}
+	module, errV1 := parse(ast.RegoV1)
 	if errV1 == nil {
 		return module, nil
 	}
-	options.RegoVersion = ast.RegoV0
-	module, errV0 := ast.ParseModuleWithOpts(name, text, options)
+	module, errV0 := parse(ast.RegoV0)
 	switch {
 	case errV0 == nil:
 		return module, nil
@@ -231,11 +239,12 @@ func (s *PolicySet) build(modules []*ast.Module) CompileErrors {
 		return errs
 	}
 	errs = append(errs, s.unrequired()...)
+	rules := rulesByPackage(s.compiler)
 	for _, p := range s.policies {
 		if err := p.prepare(s.compiler); err != nil {
 			errs = append(errs, compileErrors(err)...)
 		}
-		p.needsNamespace = p.readsNamespace(s.compiler)
+		p.needsNamespace = readNamespace(rules[p.name], s.compiler.Graph)
 	}
 	return errs
 }
@@ -250,7 +259,7 @@ func (s *PolicySet) hasData(path []string) bool {
 // points. Libraries give nil.
 func (s *PolicySet) newPolicy(name string, modules []*ast.Module) (*policy, CompileErrors) {
 	var errs CompileErrors
-	p := &policy{set: s, name: name, lines: map[string][]ruleLine{}, quarantine: &quarantine{}, limit: &lastLimit{}, location: locationOf(modules[0].Package.Location)}
+	p := &policy{set: s, name: name, path: modules[0].Package.Path, lines: map[string][]ruleLine{}, quarantine: &quarantine{}, limit: &lastLimit{}, location: locationOf(modules[0].Package.Location)}
 	for _, module := range modules {
 		errs = append(errs, misspelledMetadata(module)...)
 		for _, annotations := range module.Annotations {
@@ -323,12 +332,12 @@ func (p *policy) prepare(compiler *ast.Compiler) error {
 	for _, rule := range p.twins.rules {
 		has[rule.entry] = true
 	}
-	root := "data." + p.name
-	set := func(entry string) string {
+	rule := func(name string) *ast.Term { return ast.NewTerm(p.path.Copy().Append(ast.StringTerm(name))) }
+	set := func(entry string) *ast.Term {
 		if has[entry] {
-			return root + "." + twinPrefix + entry
+			return rule(twinPrefix + entry)
 		}
-		return "set()"
+		return ast.SetTerm()
 	}
 	var err error
 	if has[entryDeny] || has[entryWarn] {
@@ -337,9 +346,10 @@ func (p *policy) prepare(compiler *ast.Compiler) error {
 		}
 	}
 	if has[entryPatch] || has[entryDefaults] {
-		defaults := "set()"
-		if has[entryDefaults] {
-			defaults = "{v | v := " + root + "." + entryDefaults + "}"
+		defaults := ast.SetTerm()
+		if has[entryDefaults] { // a set, too: empty where they are undefined
+			value := ast.VarTerm("value")
+			defaults = ast.SetComprehensionTerm(value, ast.NewBody(ast.Equality.Expr(value, rule(entryDefaults))))
 		}
 		p.mutate, err = newQuery(compiler, set(entryPatch), defaults)
 	}

@@ -42,26 +42,30 @@ func TestCompileErrorsNameFileLineAndColumn(t *testing.T) {
 		"kind as text":         {one(header("#   match: {kinds: [Deployment]}\n")), "custom.match.kinds[0]: is a string; a kind looks like {group: \"\", kind: Deployment}"},
 		"kinds as text":        {one(header("#   match: {kinds: Pod}\n")), "custom.match.kinds: is a string, not a list such as [{group: \"\", kind: Pod}]"},
 		"unknown part of kind": {one(header("#   match: {kinds: [{groups: a, kind: Pod}]}\n")), "custom.match.kinds[0].groups: unknown; did you mean group?"},
-		"number as kind":       {one(header("#   match: {kinds: [{group: \"\", kind: 1}]}\n")), "custom.match.kinds[0]: is a number where a string belongs"},
+		"number as kind":       {one(header("#   match: {kinds: [{group: \"\", kind: 1}]}\n")), "custom.match.kinds[0].kind: is a number where a string belongs"},
 		"match as a list":      {one(header("#   match: [Pod]\n")), "custom.match: is a list, not an object such as"},
 		"operations as text":   {one(header("#   match: {operations: CREATE}\n")), "custom.match.operations: is a string where a list belongs"},
 		"clock as text":        {one(header("#   clock: \"yes\"\n")), "custom.clock: is a string where true or false belongs"},
 		"match at the top":     {one("# METADATA\n# match: {}\npackage p\ndeny contains 1"), "policy.rego:1:1: METADATA: match: belongs under custom: write custom.match"},
 		"timeout at the top":   {one("# METADATA\n# title: T\n# timeout: 1s\npackage p\ndeny contains 1"), "METADATA: timeout: belongs under custom: write custom.timeout"},
+		"match after a list":   {one("# METADATA\n# authors:\n# - A\n# match: {}\npackage p\ndeny contains 1"), "METADATA: match: belongs under custom"},
+		"match after a block":  {one("# METADATA\n# custom:\n#   a: 1\n# match: {}\npackage p\ndeny contains 1"), "METADATA: match: belongs under custom"},
+		"all of it indented":   {one("# METADATA\n#   title: T\n#   match: {}\npackage p\ndeny contains 1"), "METADATA: match: belongs under custom"},
+		"another line break":   {one("# METADATA\n# title: T\u0085match: {}\npackage p\ndeny contains 1"), "METADATA: match: belongs under custom"},
 		"kinds at the top":     {one("# METADATA\n# kinds: []\npackage p\ndeny contains 1"), "METADATA: kinds: belongs under custom.match: write custom.match.kinds"},
 		"kinds under custom":   {one(header("#   kinds: []\n")), "METADATA: custom.kinds: belongs under custom.match: write custom.match.kinds"},
 		"misspelled block":     {one("# METDATA\n# custom:\n#   enforcement: warn\npackage p\ndeny contains 1"), "policy.rego:1:1: \"METDATA\" begins no METADATA block"},
 		"block in lower case":  {one("# Licence\n\n# metadata\n# title: T\npackage p\ndeny contains 1"), "policy.rego:3:1: \"metadata\" begins no METADATA block"},
-		"wrong operation":      {one(header("#   match: {operations: [PATCH]}\n")), "policy.rego:1:1: METADATA: custom.match: operations: \"PATCH\" is not one of CREATE, UPDATE, DELETE, CONNECT"},
-		"wrong selector":       {one(header("#   match: {objectSelector: {matchLabels: {\"a b\": c}}}\n")), "policy.rego:1:1: METADATA: custom.match: objectSelector: key: Invalid value: \"a b\""},
-		"wrong glob":           {one(header("#   match: {namespaces: [\"[\"]}\n")), "policy.rego:1:1: METADATA: custom.match: namespaces: \"[\" is not a glob"},
-		"kind missing":         {one(header("#   match: {kinds: [{group: apps}]}\n")), "policy.rego:1:1: METADATA: custom.match: kinds[0]: kind is empty; write \"*\" for any"},
-		"expand without Pod":   {one(header("#   match: {kinds: [{group: apps, kind: Deployment}], expand: warn}\n")), "policy.rego:1:1: METADATA: custom.match: expand: kinds does not name Pod"},
+		"wrong operation":      {one(header("#   match: {operations: [PATCH]}\n")), "policy.rego:1:1: METADATA: custom.match.operations[0]: \"PATCH\" is not one of CREATE, UPDATE, DELETE, CONNECT"},
+		"wrong selector":       {one(header("#   match: {objectSelector: {matchLabels: {\"a b\": c}}}\n")), "policy.rego:1:1: METADATA: custom.match.objectSelector.matchLabels: key: Invalid value: \"a b\""},
+		"wrong glob":           {one(header("#   match: {namespaces: [\"[\"]}\n")), "policy.rego:1:1: METADATA: custom.match.namespaces[0]: \"[\" is not a glob"},
+		"kind missing":         {one(header("#   match: {kinds: [{group: apps}]}\n")), "policy.rego:1:1: METADATA: custom.match.kinds[0]: kind is empty; write \"*\" for any"},
+		"expand without Pod":   {one(header("#   match: {kinds: [{group: apps, kind: Deployment}], expand: warn}\n")), "policy.rego:1:1: METADATA: custom.match.expand: kinds does not name Pod"},
 		"wrong enforcement":    {one(header("#   enforcement: dryrun\n")), "policy.rego:1:1: METADATA: custom.enforcement: \"dryrun\" is not one of deny, warn, audit"},
 		"misspelled key":       {one(header("#   enforcment: warn\n")), "policy.rego:1:1: METADATA: custom.enforcment: unknown; did you mean enforcement?"},
 		"timeout too long":     {one(header("#   timeout: 2s\n")), "policy.rego:1:1: METADATA: custom.timeout: 2s is not between 0 and 1s"},
 		"timeout no duration":  {one(header("#   timeout: soon\n")), "policy.rego:1:1: METADATA: custom.timeout: \"soon\" is not a duration such as 100ms"},
-		"requires a wildcard":  {one(header("#   requires: [{group: \"*\", kind: Pod}]\n")), "policy.rego:1:1: METADATA: custom.requires: [0]: name one kind and its group"},
+		"requires a wildcard":  {one(header("#   requires: [{group: \"*\", kind: Pod}]\n")), "policy.rego:1:1: METADATA: custom.requires[0]: name one kind and its group"},
 		"data no object":       {map[string]string{"data.yaml": "[1]"}, "data.yaml: data files hold an object at the top"},
 		"data reserved":        {map[string]string{"cluster/data.yaml": "a: 1"}, "cluster/data.yaml: data.cluster is reserved; use another key"},
 		"data malformed":       {map[string]string{"data.json": "{"}, "data.json: reading data: "},
@@ -99,6 +103,55 @@ deny contains "x"`)})
 		`policy.rego:1:1: METADATA: custom.match.operations: is a string where a list belongs`,
 		`policy.rego:1:1: METADATA: custom.timeout: "soon" is not a duration such as 100ms`,
 	}, strings.Split(err.Error(), "\n"))
+}
+
+func TestEveryWrongValueOfABlockIsSaid(t *testing.T) {
+	_, err := Compile(Source{Name: "s", Files: map[string]string{
+		"a.rego": `# METADATA
+# custom:
+#   match:
+#     kinds: [{group: apps}, {group: "", kind: 1, version: 2}, {kind: Pod}]
+#     operations: [PATCH, CREATE, GET]
+#     namespaces: ["[", ""]
+#     excludedNamespaces: [a, "[]"]
+#     namespaceSelector: {matchLabels: {"a b": c, "d e": f}}
+#     objectSelector: {matchExpressions: [{key: a, operator: Is}, {key: a, operator: Exists}, {key: b, operator: In}]}
+#     expand: all
+#   requires: [{group: "*", kind: Pod}, Service, {group: apps, kind: Deployment, version: v1}]
+#   enforcement: dryrun
+#   timeout: 2s
+package p
+deny contains "x"`,
+		"b.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: apps, kind: Deployment}], expand: warn, operations: [X]}\npackage q\ndeny contains \"x\"",
+	}})
+	require.IsType(t, CompileErrors{}, err)
+	var got []string
+	for _, one := range err.(CompileErrors) {
+		place, _, _ := strings.Cut(one.Error(), ": METADATA: ")
+		got = append(got, place+" "+strings.SplitN(one.Error(), ": ", 4)[2])
+	}
+	require.Equal(t, []string{
+		"a.rego:1:1 custom.enforcement",
+		"a.rego:1:1 custom.match.excludedNamespaces[1]",
+		"a.rego:1:1 custom.match.expand",
+		"a.rego:1:1 custom.match.kinds[0]",
+		"a.rego:1:1 custom.match.kinds[1].kind",
+		"a.rego:1:1 custom.match.kinds[1].version",
+		"a.rego:1:1 custom.match.namespaceSelector.matchLabels",
+		"a.rego:1:1 custom.match.namespaceSelector.matchLabels",
+		"a.rego:1:1 custom.match.namespaces[0]",
+		"a.rego:1:1 custom.match.namespaces[1]",
+		"a.rego:1:1 custom.match.objectSelector.matchExpressions[0]",
+		"a.rego:1:1 custom.match.objectSelector.matchExpressions[2]",
+		"a.rego:1:1 custom.match.operations[0]",
+		"a.rego:1:1 custom.match.operations[2]",
+		"a.rego:1:1 custom.requires[0]",
+		"a.rego:1:1 custom.requires[1]",
+		"a.rego:1:1 custom.requires[2]",
+		"a.rego:1:1 custom.timeout",
+		"b.rego:1:1 custom.match.operations[0]",
+		"b.rego:1:1 custom.match.expand",
+	}, got)
 }
 
 func TestCommentsThatAreNoMetadata(t *testing.T) {

@@ -55,29 +55,6 @@ type matcher struct {
 
 func newMatcher(match Match) (*matcher, error) {
 	m := &matcher{match: match}
-	for _, op := range match.Operations {
-		if !slices.Contains(operationNames, op) {
-			return nil, fmt.Errorf("operations: %q is not one of CREATE, UPDATE, DELETE, CONNECT", op)
-		}
-	}
-	for i, kind := range match.Kinds {
-		if kind.Kind == "" {
-			return nil, fmt.Errorf("kinds[%d]: kind is empty; write \"*\" for any", i)
-		}
-	}
-	for _, glob := range slices.Concat(match.Namespaces, match.ExcludedNamespaces) {
-		if _, err := path.Match(glob, ""); err != nil || glob == "" {
-			return nil, fmt.Errorf("namespaces: %q is not a glob", glob)
-		}
-	}
-	switch match.Expand {
-	case ExpandNone, ExpandWarn, ExpandDeny:
-	default:
-		return nil, fmt.Errorf("expand: %q is not warn or deny", match.Expand)
-	}
-	if match.Expand != ExpandNone && !match.Expands() {
-		return nil, fmt.Errorf("expand: kinds does not name Pod, whose policies it extends to Pod templates")
-	}
 	var err error
 	if m.namespaceSelector, err = selector("namespaceSelector", match.NamespaceSelector); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/agnivade/levenshtein"
 	"github.com/open-policy-agent/opa/v1/ast"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Deadlines of one policy for one review.
@@ -85,10 +87,27 @@ func (m *metadata) set(key string, value any, loc *ast.Location) []error {
 		m.match, m.matchLocation = &Match{}, loc
 		return m.match.read(value)
 	}
+	if key == "requires" {
+		return m.readRequires(value)
+	}
 	if err := m.setOne(key, value); err != nil {
 		return []error{fmt.Errorf(": %w", err)}
 	}
 	return nil
+}
+
+func (m *metadata) readRequires(value any) []error {
+	kinds, errs := readKinds(value, "[{group: networking.k8s.io, kind: Ingress}]", func(kind GroupVersionKind) error {
+		switch {
+		case kind.Kind == "" || kind.Kind == "*" || kind.Group == "*":
+			return errors.New("name one kind and its group")
+		case kind.Version != "":
+			return errors.New("leave out version: objects come in the version that the cluster prefers")
+		}
+		return nil
+	})
+	m.requires = append(m.requires, kinds...)
+	return errs
 }
 
 func (m *metadata) setOne(key string, value any) error {
@@ -105,21 +124,6 @@ func (m *metadata) setOne(key string, value any) error {
 			return nil
 		}
 		return fmt.Errorf("%q is not one of deny, warn, audit", m.enforcement)
-	case "requires":
-		var kinds []GroupVersionKind
-		if err := decodeStrict(value, &kinds); err != nil {
-			return err
-		}
-		for i, kind := range kinds {
-			if kind.Kind == "" || kind.Kind == "*" || kind.Group == "*" {
-				return fmt.Errorf("[%d]: name one kind and its group", i)
-			}
-			if kind.Version != "" {
-				return fmt.Errorf("[%d]: leave out version: objects come in the version that the cluster prefers", i)
-			}
-		}
-		m.requires = append(m.requires, kinds...)
-		return nil
 	case "clock":
 		return decodeStrict(value, &m.clock)
 	default: // timeout
@@ -147,55 +151,134 @@ func (m *Match) read(value any) []error {
 		return []error{fmt.Errorf(": is %s, not an object such as {kinds: [{group: \"\", kind: Pod}]}", yamlKind(value))}
 	}
 	var errs []error
+	wrong := map[string]bool{}
 	for _, key := range sortedKeys(fields) {
-		switch {
-		case !slices.Contains(matchKeys, key):
-			errs = append(errs, fmt.Errorf(".%s: %s", key, unknown(key, matchKeys)))
-		case key == "kinds":
-			errs = append(errs, m.readKinds(fields[key])...)
-		default:
-			if err := decodeStrict(map[string]any{key: fields[key]}, m); err != nil {
-				errs = append(errs, fmt.Errorf(".%s: %w", key, err))
-			}
+		found := m.readField(key, fields[key])
+		wrong[key] = len(found) > 0
+		for _, err := range found {
+			errs = append(errs, fmt.Errorf(".%s%w", key, err))
 		}
 	}
-	if len(errs) > 0 {
+	if m.Expand != ExpandNone && !m.Expands() && !wrong["expand"] && !wrong["kinds"] {
+		errs = append(errs, errors.New(".expand: kinds does not name Pod, whose policies it extends to Pod templates"))
+	}
+	return errs
+}
+
+func (m *Match) readField(key string, value any) (errs []error) {
+	if !slices.Contains(matchKeys, key) {
+		return []error{fmt.Errorf(": %s", unknown(key, matchKeys))}
+	}
+	if key == "kinds" {
+		m.Kinds, errs = readKinds(value, `[{group: "", kind: Pod}]`, func(kind GroupVersionKind) error {
+			if kind.Kind == "" {
+				return errors.New(`kind is empty; write "*" for any`)
+			}
+			return nil
+		})
 		return errs
 	}
-	if _, err := newMatcher(*m); err != nil {
+	if err := decodeStrict(map[string]any{key: value}, m); err != nil {
 		return []error{fmt.Errorf(": %w", err)}
+	}
+	switch key {
+	case "operations":
+		return each(m.Operations, func(operation string) error {
+			if slices.Contains(operationNames, operation) {
+				return nil
+			}
+			return fmt.Errorf("%q is not one of %s", operation, strings.Join(operationNames, ", "))
+		})
+	case "namespaces":
+		return each(m.Namespaces, checkGlob)
+	case "excludedNamespaces":
+		return each(m.ExcludedNamespaces, checkGlob)
+	case "namespaceSelector":
+		return checkSelector(m.NamespaceSelector)
+	case "objectSelector":
+		return checkSelector(m.ObjectSelector)
 	}
 	return nil
 }
 
-func (m *Match) readKinds(value any) []error {
-	list, ok := value.([]any)
-	if !ok && value != nil {
-		return []error{fmt.Errorf(".kinds: is %s, not a list such as [{group: \"\", kind: Pod}]", yamlKind(value))}
-	}
-	var errs []error
-	for i, item := range list {
-		fields, ok := item.(map[string]any)
-		if !ok {
-			name, isText := item.(string)
-			if !isText {
-				name = "Pod"
-			}
-			errs = append(errs, fmt.Errorf(".kinds[%d]: is %s; a kind looks like {group: \"\", kind: %s}", i, yamlKind(item), name))
-			continue
+// each gives the errors of all elements, with their indices.
+func each[T any](list []T, check func(T) error) (errs []error) {
+	for i, one := range list {
+		if err := check(one); err != nil {
+			errs = append(errs, fmt.Errorf("[%d]: %w", i, err))
 		}
-		for _, key := range sortedKeys(fields) {
-			if !slices.Contains(kindKeys, key) {
-				errs = append(errs, fmt.Errorf(".kinds[%d].%s: %s", i, key, unknown(key, kindKeys)))
-			}
-		}
-		var kind GroupVersionKind
-		if err := decodeKnown(fields, &kind); err != nil {
-			errs = append(errs, fmt.Errorf(".kinds[%d]: %w", i, err))
-		}
-		m.Kinds = append(m.Kinds, kind)
 	}
 	return errs
+}
+
+func checkGlob(glob string) error {
+	if _, err := path.Match(glob, ""); err != nil || glob == "" {
+		return fmt.Errorf("%q is not a glob", glob)
+	}
+	return nil
+}
+
+// checkSelector reads the parts of a selector one by one.
+func checkSelector(whole *metav1.LabelSelector) (errs []error) {
+	if whole == nil {
+		return nil
+	}
+	for _, key := range sortedKeys(whole.MatchLabels) {
+		part := &metav1.LabelSelector{MatchLabels: map[string]string{key: whole.MatchLabels[key]}}
+		if _, err := metav1.LabelSelectorAsSelector(part); err != nil {
+			errs = append(errs, fmt.Errorf(".matchLabels: %w", err))
+		}
+	}
+	for i, expression := range whole.MatchExpressions {
+		part := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{expression}}
+		if _, err := metav1.LabelSelectorAsSelector(part); err != nil {
+			errs = append(errs, fmt.Errorf(".matchExpressions[%d]: %w", i, err))
+		}
+	}
+	return errs
+}
+
+// readKinds reads a list of kinds; example is what it looks like, and check minds what
+// this list must not hold.
+func readKinds(value any, example string, check func(GroupVersionKind) error) (kinds []GroupVersionKind, errs []error) {
+	list, ok := value.([]any)
+	if !ok && value != nil {
+		return nil, []error{fmt.Errorf(": is %s, not a list such as %s", yamlKind(value), example)}
+	}
+	for i, item := range list {
+		kind, found := readKind(item)
+		if len(found) == 0 {
+			if err := check(kind); err != nil {
+				found = []error{fmt.Errorf(": %w", err)}
+			}
+		}
+		for _, err := range found {
+			errs = append(errs, fmt.Errorf("[%d]%w", i, err))
+		}
+		kinds = append(kinds, kind)
+	}
+	return kinds, errs
+}
+
+func readKind(item any) (kind GroupVersionKind, errs []error) {
+	fields, ok := item.(map[string]any)
+	if !ok {
+		name, isText := item.(string)
+		if !isText {
+			name = "Pod"
+		}
+		return kind, []error{fmt.Errorf(": is %s; a kind looks like {group: \"\", kind: %s}", yamlKind(item), name)}
+	}
+	for _, key := range sortedKeys(fields) {
+		if !slices.Contains(kindKeys, key) {
+			errs = append(errs, fmt.Errorf(".%s: %s", key, unknown(key, kindKeys)))
+			continue
+		}
+		if err := decodeStrict(map[string]any{key: fields[key]}, &kind); err != nil {
+			errs = append(errs, fmt.Errorf(".%s: %w", key, err))
+		}
+	}
+	return kind, errs
 }
 
 func unknown(key string, keys []string) string {
@@ -221,20 +304,13 @@ func (e *Expand) UnmarshalJSON(text []byte) error {
 }
 
 // decodeStrict decodes what YAML gave into a typed value; unknown fields are errors.
-func decodeStrict(value, into any) error { return decode(value, into, true) }
-
-// decodeKnown is decodeStrict that passes over unknown fields.
-func decodeKnown(value, into any) error { return decode(value, into, false) }
-
-func decode(value, into any, strict bool) error {
+func decodeStrict(value, into any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	if strict {
-		decoder.DisallowUnknownFields()
-	}
+	decoder.DisallowUnknownFields()
 	err = decoder.Decode(into)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("is %s where %s belongs", article(wrong.Value), goKind(wrong.Type))

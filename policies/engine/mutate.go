@@ -111,13 +111,11 @@ func (m *mutator) members(e *evaluation) []member {
 			continue
 		}
 		for _, member := range answer.members {
-			other, path, later := claims.claim(member)
+			conflict, later := claims.claim(member)
 			switch {
 			case later:
-			case other != nil:
-				m.fail(member.policy, member.rule, fmt.Sprintf(
-					"it changes %s, which policy %s of source %s (%s at %s) changes, too; leave the change to one of them, or make both in one member",
-					path, other.policy.name, other.policy.set.source.Name, other.rule.entry, other.rule.location))
+			case conflict != nil:
+				m.fail(member.policy, member.rule, conflict.reason())
 			default:
 				members = append(members, member)
 			}

@@ -102,6 +102,13 @@ patch contains [
 			},
 			want: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[{"name":"a","x":1},{"name":"b","x":1},{"name":"p","x":1},{"name":"q","x":1}],"big":9007199254740993,"none":null}}`,
 		},
+		"two policies append to a list that is not there yet": {
+			rego: []string{
+				"package p\nimport rego.v1\npatch contains {\"op\": \"add\", \"path\": \"/spec/new/-\", \"value\": \"p\"} if not has(\"p\")\nhas(n) if input.request.object.spec.new[_] == n",
+				"package q\nimport rego.v1\npatch contains {\"op\": \"add\", \"path\": \"/spec/new/-\", \"value\": \"q\"} if not has(\"q\")\nhas(n) if input.request.object.spec.new[_] == n",
+			},
+			want: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[{"name":"a"},{"name":"b"}],"big":9007199254740993,"none":null,"new":["p","q"]}}`,
+		},
 		"another name": {
 			rego: []string{"package p\npatch contains {\"op\": \"replace\", \"path\": \"/metadata/name\", \"value\": \"x\"}"},
 			want: "policy p cannot mutate the object: path is /metadata/name, which says what the object is; deny instead",
@@ -172,6 +179,59 @@ patch contains [
 			require.JSONEq(t, c.want, after)
 			require.Contains(t, after, "9007199254740993", "numbers keep every digit")
 			require.JSONEq(t, c.want, applied(t, bare, mutation.Patch))
+		})
+	}
+}
+
+// TestPoliciesTouchDisjointPlaces puts one patch each of two policies side by side,
+// in both orders.
+func TestPoliciesTouchDisjointPlaces(t *testing.T) {
+	const object = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"list":["a","b"],"none":null,"map":{"x":1}}}`
+	add := func(path string) string { return fmt.Sprintf(`{"op": "add", "path": %q, "value": "v"}`, path) }
+	replace := func(path string) string { return fmt.Sprintf(`{"op": "replace", "path": %q, "value": "v"}`, path) }
+	guarded := func(path, value string) string {
+		return fmt.Sprintf(`{"op": "test", "path": %q, "value": %s}, %s`, path, value, add("/spec/other"))
+	}
+	copied := func(from string) string {
+		return fmt.Sprintf(`{"op": "copy", "from": %q, "path": "/spec/other"}`, from)
+	}
+	for name, c := range map[string]struct {
+		a, b     string
+		conflict string // where; empty: none
+	}{
+		"append to a list to make, and its index": {add("/spec/new/-"), add("/spec/new/0"), "/spec/new"},
+		"append to a list to make, and a map":     {add("/spec/new/-"), add("/spec/new/key"), "/spec/new"},
+		"the same in place of null":               {add("/spec/none/-"), add("/spec/none/key"), "/spec/none"},
+		"append to a list below one to make":      {add("/spec/new/deep/-"), add("/spec/new/deep"), "/spec/new/deep"},
+		"append, and the element that follows":    {add("/spec/list/-"), replace("/spec/list/2"), "/spec/list/-"},
+		"test of a changed value":                 {replace("/spec/map/x"), guarded("/spec/map/x", "1"), "/spec/map/x"},
+		"test of what holds a changed value":      {replace("/spec/map/x"), guarded("/spec/map", `{"x": 1}`), "/spec/map"},
+		"test of a parent to make":                {add("/spec/none/key"), guarded("/spec/none", "null"), "/spec/none"},
+		"copy of a changed value":                 {replace("/spec/map/x"), copied("/spec/map/x"), "/spec/map/x"},
+		"copy out of a list that shifts":          {add("/spec/list/0"), copied("/spec/list/1"), "/spec/list"},
+		"copy of the element that an append adds": {add("/spec/list/-"), copied("/spec/list/2"), "/spec/list/-"},
+		"two keys of a map to make":               {add("/spec/new/a"), add("/spec/new/b"), ""},
+		"both append to a list to make":           {add("/spec/new/-"), add("/spec/new/-") + ", " + add("/spec/other"), ""},
+		"append, and an element that is there":    {add("/spec/list/-"), replace("/spec/list/1"), ""},
+		"both test one value":                     {guarded("/spec/map/x", "1"), `{"op": "test", "path": "/spec/map/x", "value": 1}, ` + add("/spec/third"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			policy := func(name, ops string) string {
+				return fmt.Sprintf("package %s\npatch contains [%s] if not input.request.object.metadata.labels.%s\ndefaults.metadata.labels.%s := \"done\"", name, ops, name, name)
+			}
+			for _, rego := range [][]string{{policy("p", c.a), policy("q", c.b)}, {policy("p", c.b), policy("q", c.a)}} {
+				mutation, after := mutate(t, object, rego...)
+				if c.conflict == "" {
+					require.Empty(t, denials(&mutation.Decision))
+					require.JSONEq(t, after, applied(t, object, mutation.Patch))
+					continue
+				}
+				require.Len(t, mutation.Denials, 1)
+				words := mutation.Denials[0].Words
+				require.Contains(t, words, "policy q cannot mutate the object: it ")
+				require.Contains(t, words, ", which policy p of source test (patch at p0.rego:2) ")
+				require.Contains(t, words, " "+c.conflict)
+			}
 		})
 	}
 }

@@ -1,15 +1,26 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// readsNamespace says whether the policy, or a rule that it may come to, can read
-// input.namespace. It is asked of compiled modules, where imports and local
-// variables are resolved; what cannot be told from the text counts as reading.
-func (p *policy) readsNamespace(compiler *ast.Compiler) bool {
+// rulesByPackage are the rules of compiled modules, where imports and local variables
+// are resolved.
+func rulesByPackage(compiler *ast.Compiler) map[string][]*ast.Rule {
+	rules := map[string][]*ast.Rule{}
+	for _, module := range compiler.Modules {
+		name := strings.TrimPrefix(module.Package.Path.String(), "data.")
+		rules[name] = append(rules[name], module.Rules...)
+	}
+	return rules
+}
+
+// readNamespace says whether one of the rules, or a rule that they may come to, can
+// read input.namespace. What cannot be told from the text counts as reading.
+func readNamespace(rules []*ast.Rule, graph *ast.Graph) bool {
 	seen := map[*ast.Rule]bool{}
 	var reads func(rule *ast.Rule) bool
 	reads = func(rule *ast.Rule) bool {
@@ -20,24 +31,14 @@ func (p *policy) readsNamespace(compiler *ast.Compiler) bool {
 		if ruleReadsNamespace(rule) {
 			return true
 		}
-		for dependency := range compiler.Graph.Dependencies(rule) {
+		for dependency := range graph.Dependencies(rule) {
 			if other, ok := dependency.(*ast.Rule); ok && reads(other) {
 				return true
 			}
 		}
 		return false
 	}
-	for _, module := range compiler.Modules {
-		if strings.TrimPrefix(module.Package.Path.String(), "data.") != p.name {
-			continue
-		}
-		for _, rule := range module.Rules {
-			if reads(rule) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(rules, reads)
 }
 
 // ruleReadsNamespace finds input.namespace, input as a whole, and input[x].

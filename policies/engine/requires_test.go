@@ -20,7 +20,7 @@ func TestReadsOfKindsThatAreNotRequired(t *testing.T) {
 		"through an import": {header + "package p\nimport data.cluster as k8s\ndeny contains \"x\" if k8s.Secret.shop", `policy.rego:6:22: data.cluster["Secret"] is not required`},
 		"in another rule":   {header + "package p\ndeny contains \"x\" if f(1)\nf(_) if not data.cluster.Secret", `policy.rego:6:13: data.cluster["Secret"] is not required`},
 		"written otherwise": {header + "package p\ndeny contains \"x\" if data.cluster[\"networking.k8s.io/Ingress\"]", `policy.rego:5:22: data.cluster["networking.k8s.io/Ingress"] names no kind: write Kind.group`},
-		"with a version":    {"# METADATA\n# custom:\n#   requires: [{group: \"\", version: v1, kind: Pod}]\npackage p\ndeny contains \"x\"", "custom.requires: [0]: leave out version"},
+		"with a version":    {"# METADATA\n# custom:\n#   requires: [{group: \"\", version: v1, kind: Pod}]\npackage p\ndeny contains \"x\"", "custom.requires[0]: leave out version"},
 		"of a library":      {header + "package p\nf := 1", "policy.rego:4:1: package p requires cluster objects but has none of deny"},
 		"a package there":   {"package cluster.p\ndeny contains \"x\"", "policy.rego:1:1: packages under data.cluster are reserved; rename the package"},
 	} {

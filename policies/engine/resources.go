@@ -1,6 +1,9 @@
 package engine
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Resource is one served resource.
 type Resource struct {
@@ -12,14 +15,18 @@ type Resource struct {
 // Resources is the table from kinds to resources. It is immutable. The zero value
 // knows nothing.
 type Resources struct {
-	byKind map[GroupVersionKind]Resource // without version
-	byName map[GroupVersionResource]Resource
+	byKind   map[GroupVersionKind]Resource // without version
+	byName   map[GroupVersionResource]Resource
+	versions map[GroupVersionKind][]string // the preferred one first
 }
 
 // NewResources makes a table; the first entry for a kind or a name wins, so list
 // the preferred version first.
 func NewResources(list []Resource) *Resources {
-	t := &Resources{byKind: map[GroupVersionKind]Resource{}, byName: map[GroupVersionResource]Resource{}}
+	t := &Resources{
+		byKind: map[GroupVersionKind]Resource{}, byName: map[GroupVersionResource]Resource{},
+		versions: map[GroupVersionKind][]string{},
+	}
 	for _, r := range list {
 		kind := GroupVersionKind{Group: r.Group, Kind: r.Kind}
 		name := GroupVersionResource{Group: r.Group, Resource: r.Name}
@@ -29,6 +36,9 @@ func NewResources(list []Resource) *Resources {
 		if _, ok := t.byName[name]; !ok {
 			t.byName[name] = r
 		}
+		if !slices.Contains(t.versions[kind], r.Version) {
+			t.versions[kind] = append(t.versions[kind], r.Version)
+		}
 	}
 	return t
 }
@@ -37,6 +47,11 @@ func NewResources(list []Resource) *Resources {
 func (t *Resources) ByKind(group, kind string) (Resource, bool) {
 	r, ok := t.byKind[GroupVersionKind{Group: group, Kind: kind}]
 	return r, ok
+}
+
+// Versions are those that a kind is served in, the preferred one first.
+func (t *Resources) Versions(group, kind string) []string {
+	return slices.Clone(t.versions[GroupVersionKind{Group: group, Kind: kind}])
 }
 
 // ByName finds a resource by its plural name.

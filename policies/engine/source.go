@@ -72,11 +72,11 @@ type Source struct {
 // each preceded by its length, so that no two sets of files share it.
 func (s Source) Digest() string {
 	h := sha256.New()
+	var buffer []byte
 	write := func(text string) {
-		var length [8]byte
-		binary.BigEndian.PutUint64(length[:], uint64(len(text)))
-		h.Write(length[:])
-		h.Write([]byte(text))
+		buffer = binary.BigEndian.AppendUint64(buffer[:0], uint64(len(text)))
+		buffer = append(buffer, text...)
+		h.Write(buffer)
 	}
 	for _, name := range sortedKeys(s.Files) {
 		write(name)

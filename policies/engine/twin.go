@@ -177,6 +177,5 @@ func appendRules(module *ast.Module, rules []*ast.Rule) {
 }
 
 func mustRule(format string, args ...any) *ast.Rule {
-	return ast.MustParseModuleWithOpts("package generated\n"+fmt.Sprintf(format, args...),
-		ast.ParserOptions{RegoVersion: ast.RegoV1}).Rules[0]
+	return ast.MustParseModuleWithOpts("package generated\n"+fmt.Sprintf(format, args...), parserOptions(ast.RegoV1)).Rules[0]
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/lintel-policy/lintel/policies/engine"
 )
@@ -18,11 +19,17 @@ const (
 	MaxArtifactBytes = 64 << 20
 )
 
+// gzipWriters are used again: each has tables of 800 KiB, and an artifact is packed
+// whenever something about its source changes, to compare it with what is stored.
+var gzipWriters = sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }}
+
 // Pack compresses the files of a revision into chunks of at most ChunkBytes. The
 // same files give the same chunks.
 func Pack(files map[string]string) ([][]byte, error) {
 	var compressed bytes.Buffer
-	writer := gzip.NewWriter(&compressed)
+	writer := gzipWriters.Get().(*gzip.Writer)
+	defer gzipWriters.Put(writer)
+	writer.Reset(&compressed)
 	if err := json.NewEncoder(writer).Encode(files); err != nil {
 		return nil, fmt.Errorf("packing the artifact: %w", err)
 	}

@@ -49,7 +49,7 @@ func TestParseStat(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			stat, err := parseStat(c.text)
 			require.NoError(t, err)
-			require.Equal(t, processStat{c.name, 42, 1750 * time.Millisecond}, stat)
+			require.Equal(t, processStat{c.name, 42, 1750 * time.Millisecond, 150 * time.Millisecond}, stat)
 		})
 	}
 	for _, text := range []string{"", "7 manager S", "7 (manager) S 42", "7 (manager" + strings.Replace(after, "150", "x", 1)} {

@@ -3,6 +3,7 @@
 //
 //	go run -C test/bench .
 //	go run -C test/bench . --write 2026-11-20   # and keep it in docs/benchmarks
+//	go run -C test/bench . --only swaps         # one of memory, direct, samples, swaps, hostile
 //
 // What is compared is measured in turns, in one run: on a shared machine only ratios
 // mean something. A target that is missed is a row like the others, and no error; an
@@ -15,6 +16,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -23,10 +26,11 @@ func main() {
 		exit(runEcho(os.Args[2]))
 	}
 	name := flag.String("write", "", "write docs/benchmarks/`name`.json, with every sample, and name.md")
+	only := flag.String("only", "", "measure this `part` alone: "+strings.Join(partNames(), ", "))
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	exit(run(ctx, *name))
+	exit(run(ctx, *name, *only))
 }
 
 func exit(err error) {
@@ -37,7 +41,32 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-func run(ctx context.Context, name string) (err error) {
+// part is a part of the measurement, in the order in which they run.
+type part struct {
+	name    string
+	measure func(*bench, context.Context) error
+}
+
+var parts = []part{
+	{"memory", (*bench).measureMemory},
+	{"direct", (*bench).measureWithoutMatch},
+	{"samples", (*bench).measureWithSamples},
+	{"swaps", (*bench).measureSwaps},
+	{"hostile", (*bench).measureHostile},
+}
+
+func partNames() []string {
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+func run(ctx context.Context, name, only string) (err error) {
+	if only != "" && !slices.Contains(partNames(), only) {
+		return fmt.Errorf("--only %s: there are the parts %s", only, strings.Join(partNames(), ", "))
+	}
 	b, err := start(ctx)
 	if err != nil {
 		return err
@@ -47,10 +76,11 @@ func run(ctx context.Context, name string) (err error) {
 			err = stopErr
 		}
 	}()
-	for _, step := range []func(context.Context) error{
-		b.measureMemory, b.measureWithoutMatch, b.measureWithSamples, b.measureSwaps, b.measureHostile,
-	} {
-		if err := step(ctx); err != nil {
+	for _, p := range parts {
+		if only != "" && p.name != only {
+			continue
+		}
+		if err := p.measure(b, ctx); err != nil {
 			return err
 		}
 	}

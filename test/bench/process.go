@@ -14,9 +14,10 @@ const clockTick = time.Second / 100
 
 // processStat is what a line of /proc/<pid>/stat says.
 type processStat struct {
-	name   string
-	parent int
-	cpu    time.Duration // user and system, of all threads, those that ended included
+	name     string
+	parent   int
+	cpu      time.Duration // user and system, of all threads, those that ended included
+	children time.Duration // the same of the children that it has waited for
 }
 
 // parseStat reads the text of /proc/<pid>/stat. The name may contain anything,
@@ -27,18 +28,21 @@ func parseStat(text string) (processStat, error) {
 		return processStat{}, fmt.Errorf("%q has no name in parentheses", text)
 	}
 	fields := strings.Fields(text[end+1:])
-	const parent, user, system = 4 - 3, 14 - 3, 15 - 3 // numbered from 1 in proc(5); the third comes first here
-	if len(fields) <= system {
+	// Numbered from 1 in proc(5); the third comes first here.
+	const parent, user, system, childUser, childSystem = 4 - 3, 14 - 3, 15 - 3, 16 - 3, 17 - 3
+	if len(fields) <= childSystem {
 		return processStat{}, fmt.Errorf("%q has too few fields", text)
 	}
-	var numbers [3]int
-	for i, field := range []int{parent, user, system} {
+	var numbers [5]int
+	for i, field := range []int{parent, user, system, childUser, childSystem} {
 		var err error
 		if numbers[i], err = strconv.Atoi(fields[field]); err != nil {
 			return processStat{}, err
 		}
 	}
-	return processStat{text[open+1 : end], numbers[0], time.Duration(numbers[1]+numbers[2]) * clockTick}, nil
+	return processStat{
+		text[open+1 : end], numbers[0], time.Duration(numbers[1]+numbers[2]) * clockTick, time.Duration(numbers[3]+numbers[4]) * clockTick,
+	}, nil
 }
 
 // parseResident reads VmRSS, in bytes, from the text of /proc/<pid>/status.

@@ -75,7 +75,10 @@ func (b *bench) measureSwaps(ctx context.Context) error {
 		}
 	}
 	// The echo has the same load at the same time: what it feels is the machine.
-	quiet, quietEcho := b.steadyLoad(ctx, lintel)
+	quiet, quietEcho, err := b.steadyLoad(ctx, lintel)
+	if err != nil {
+		return err
+	}
 
 	swapping, cancel := context.WithTimeout(ctx, swapDuration)
 	defer cancel()
@@ -84,10 +87,10 @@ func (b *bench) measureSwaps(ctx context.Context) error {
 	var swapErr error
 	background.Go(func() { swaps, swapErr = b.swap(swapping) })
 	background.Go(func() { served = b.countServed(swapping) })
-	swapped, swappedEcho := b.steadyLoad(ctx, lintel)
+	swapped, swappedEcho, err := b.steadyLoad(ctx, lintel)
 	background.Wait()
-	if swapErr != nil {
-		return swapErr
+	if err := errors.Join(err, swapErr); err != nil {
+		return err
 	}
 
 	b.keep("500 policies, left alone", quiet)
@@ -109,6 +112,13 @@ func (b *bench) measureSwaps(ctx context.Context) error {
 		milliseconds(swapped.Latencies.percentile(50)), milliseconds(quiet.Latencies.percentile(50)), 0))
 	b.row(ratioRow("… the same of the echo, beside it", swappedEcho.Latencies.percentiles(), quietEcho.Latencies.percentiles(),
 		p999(swappedEcho), p999(quietEcho), 0))
+	perSwap := func(swapped, quiet time.Duration) float64 {
+		return milliseconds(swapped-quiet) / float64(max(swaps, 1))
+	}
+	b.row(row{
+		What:   "… CPU of one swap of both sources: the manager, and the children that compile for it",
+		Lintel: fmt.Sprintf("%.0f ms + %.0f ms", perSwap(swapped.CPU, quiet.CPU), perSwap(swapped.ChildCPU, quiet.ChildCPU)),
+	})
 	return b.deleteSources(ctx, swapSourceName(0), swapSourceName(1))
 }
 
@@ -119,10 +129,17 @@ type steady struct {
 	Latencies    samples `json:"latenciesMicros"`
 	Failed       int     `json:"failed"`
 	FirstFailure string  `json:"firstFailure,omitempty"`
+	// CPU is what the server process took, and ChildCPU what its children did.
+	CPU      time.Duration `json:"cpuNanos"`
+	ChildCPU time.Duration `json:"childCPUNanos"`
 }
 
 // steadyLoad sends requests to Lintel and the echo in turns.
-func (b *bench) steadyLoad(ctx context.Context, lintel *endpoint) (ofLintel, ofEcho *steady) {
+func (b *bench) steadyLoad(ctx context.Context, lintel *endpoint) (ofLintel, ofEcho *steady, err error) {
+	before, err := endpointStats(lintel, b.echo)
+	if err != nil {
+		return nil, nil, err
+	}
 	found := []*steady{{}, {}}
 	var wait sync.WaitGroup
 	var mu sync.Mutex
@@ -146,7 +163,26 @@ func (b *bench) steadyLoad(ctx context.Context, lintel *endpoint) (ofLintel, ofE
 		})
 	}
 	wait.Wait()
-	return found[0], found[1]
+	after, err := endpointStats(lintel, b.echo)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range found {
+		found[i].CPU, found[i].ChildCPU = after[i].cpu-before[i].cpu, after[i].children-before[i].children
+	}
+	return found[0], found[1], nil
+}
+
+// endpointStats are the processes of endpoints.
+func endpointStats(endpoints ...*endpoint) (stats []processStat, err error) {
+	for _, e := range endpoints {
+		stat, err := statOf(e.pid)
+		if err != nil {
+			return nil, err
+		}
+		stats = append(stats, stat)
+	}
+	return stats, nil
 }
 
 // swap replaces every policy once an interval until ctx ends.

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"strings"
@@ -36,6 +37,23 @@ func TestWhatIsNotServedYetIsSaid(t *testing.T) {
 			require.Contains(t, output, c.want)
 		})
 	}
+}
+
+// TestOneVersionBesideAllOfThem: the API server serves HorizontalPodAutoscalers in two
+// versions, and converts them for nobody where one policy takes every kind.
+func TestOneVersionBesideAllOfThem(t *testing.T) {
+	namespace := newNamespace(t)
+	applySource(t, "wide", matchless(namespace), nil)
+	scaling := func(version string) string {
+		return installation.PolicySource("scaling", map[string]string{"p.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: autoscaling, kind: HorizontalPodAutoscaler" + version + "}]}\npackage scaling\ndeny contains \"x\" if input.name == \"x\""}, nil)
+	}
+	output, ok := apply(t, scaling(""))
+	require.False(t, ok)
+	require.Contains(t, output, "policy matchless (wide) takes HorizontalPodAutoscaler.autoscaling in every version")
+	require.Contains(t, output, "policy scaling (scaling) is written for v2 of it")
+	t.Cleanup(func() { removeSource(context.Background(), "scaling") })
+	output, ok = apply(t, scaling(`, version: "*"`))
+	require.True(t, ok, output)
 }
 
 // TestTheLastGoodRevisionStays brings a broken revision past admission, as an upgrade

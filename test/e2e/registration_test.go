@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -63,4 +65,22 @@ func TestSomebodyElsesEditOfTheRegistrationIsUndone(t *testing.T) {
 	mustKubectl(t, "", "patch", "validatingwebhookconfiguration", "lintel", "--type=json", "-p",
 		`[{"op":"replace","path":"/webhooks/2/rules","value":[]}]`)
 	eventually(t, func() bool { return slices.Contains(registered(t), "configmaps") }, "the rules to come back")
+}
+
+// TestAKindThatIsInstalledLater: until the cluster has it, a policy's whole group is
+// registered; then the resource alone, at once.
+func TestAKindThatIsInstalledLater(t *testing.T) {
+	const crd = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"gadgets.later.lintel.dev"},"spec":{"group":"later.lintel.dev","scope":"Namespaced","names":{"kind":"Gadget","plural":"gadgets"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`
+	applySource(t, "gadgets", "# METADATA\n# custom:\n#   match: {kinds: [{group: later.lintel.dev, kind: Gadget}]}\npackage gadgets\ndeny contains \"no gadgets\"", nil)
+	require.NotContains(t, registered(t), "gadgets")
+	require.Contains(t, registered(t), "*")
+
+	t.Cleanup(func() {
+		_, _ = cluster.Kubectl(context.Background(), "", "delete", "crd/gadgets.later.lintel.dev")
+	})
+	installed := time.Now()
+	mustKubectl(t, crd, "apply", "-f", "-")
+	eventually(t, func() bool { return slices.Contains(registered(t), "gadgets") }, "the resource to be registered")
+	t.Logf("registered after %s", time.Since(installed))
+	require.Less(t, time.Since(installed), 15*time.Second)
 }

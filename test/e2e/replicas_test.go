@@ -205,3 +205,33 @@ func TestReplicasLoseNoRequest(t *testing.T) {
 	t.Logf("three kills without warning cost %d of %d requests", lost, asked)
 	require.LessOrEqual(t, lost, 3*2*loadWorkers)
 }
+
+// TestAnotherReplicaLeadsSoon kills the leader. What is in force stays so, and the next
+// change waits no longer than docs/operating.md says.
+func TestAnotherReplicaLeadsSoon(t *testing.T) {
+	namespace := newNamespace(t)
+	withoutManager(t)
+	r := &replicas{relay: startRelay(t)}
+	r.start(t, "replica-a")
+	r.start(t, "replica-b")
+	applySource(t, "steady", steadyPolicy(namespace, 0), nil)
+	denied := func(words string) bool {
+		output, ok := kubectl(t, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"`+namespace+`","labels":{"wanted":"denied"}}}`,
+			"create", "--dry-run=server", "-f", "-")
+		return !ok && strings.Contains(output, words)
+	}
+
+	killed := time.Now()
+	r.all[0].Kill()
+	eventually(t, func() bool { return r.relay.callable() == 1 }, "the relay to notice")
+	t.Cleanup(func() { removeSource(context.Background(), "next") })
+	rego := inNamespace(namespace, configMapKind, "package next\ndeny contains \"from the next leader\"")
+	mustKubectl(t, installation.PolicySource("next", map[string]string{"policy.rego": rego}, nil), "apply", "--server-side", "-f", "-")
+	require.Eventually(t, func() bool {
+		require.True(t, denied("denied on purpose, revision 0 "), "what is in force stays in force")
+		return denied("from the next leader")
+	}, 20*time.Second, 100*time.Millisecond)
+	took := time.Since(killed)
+	t.Logf("the next leader's first policy was in force after %s", took)
+	require.Less(t, took, 15*time.Second, "ten seconds, and some for a busy machine")
+}

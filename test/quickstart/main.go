@@ -23,22 +23,32 @@ import (
 )
 
 func main() {
+	os.Exit(exitCode(filepath.Join(installation.Root(), ".cluster", "run")))
+}
+
+// exitCode is 130 after Ctrl-C before the cluster was up, as in a shell; later, Ctrl-C
+// is the usual end.
+func exitCode(stateDir string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx); err != nil {
-		if ctx.Err() != nil {
-			fmt.Fprintln(os.Stderr, "interrupted; everything has been stopped")
-			os.Exit(130)
-		}
-		fmt.Fprintln(os.Stderr, "quickstart:", err)
-		os.Exit(1)
+	err := run(ctx, stateDir)
+	switch {
+	case err == nil:
+		return 0
+	case ctx.Err() != nil && !errors.Is(err, errNotStopped):
+		say("interrupted; everything has been stopped")
+		return 130
 	}
+	fmt.Fprintln(os.Stderr, "quickstart:", err)
+	return 1
 }
+
+// errNotStopped says that processes of the cluster may be left.
+var errNotStopped = errors.New("the cluster may still run")
 
 // run holds the lock of the checkout's cluster while it shows everything: a second
 // run would take the cluster of the first for its own, and stop it.
-func run(ctx context.Context) error {
-	stateDir := filepath.Join(installation.Root(), ".cluster", "run")
+func run(ctx context.Context, stateDir string) error {
 	release, err := takeLock(stateDir + ".lock")
 	if errors.Is(err, errTaken) {
 		return runsAlready(stateDir)
@@ -66,7 +76,7 @@ func show(ctx context.Context, stateDir string) (err error) {
 		return err
 	}
 	say("starting a control plane …")
-	cluster, err := installation.StartCluster(ctx, stateDir, os.Stderr)
+	cluster, err := installation.StartCluster(ctx, stateDir, untilDone{ctx, os.Stderr})
 	if err != nil {
 		return err
 	}
@@ -74,8 +84,8 @@ func show(ctx context.Context, stateDir string) (err error) {
 	defer func() {
 		ending, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if stopErr := cluster.Stop(ending); err == nil {
-			err = stopErr
+		if stopErr := cluster.Stop(ending); stopErr != nil {
+			err = errors.Join(err, fmt.Errorf("%w: %w", errNotStopped, stopErr))
 		}
 		if err == nil && farewell != "" {
 			say(farewell)
@@ -162,6 +172,20 @@ The cluster is yours until Ctrl-C. In another terminal:
 
 The manager logs to %s
 `, kubeconfig, path, log)
+}
+
+// untilDone writes until the context is done: how a program that was interrupted says so
+// is of no interest to whoever interrupted it.
+type untilDone struct {
+	ctx context.Context
+	to  io.Writer
+}
+
+func (w untilDone) Write(text []byte) (int, error) {
+	if w.ctx.Err() != nil {
+		return len(text), nil
+	}
+	return w.to.Write(text)
 }
 
 func say(text string) { fmt.Fprintln(os.Stderr, text) }

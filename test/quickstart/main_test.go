@@ -1,22 +1,31 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// holdLock has this test binary take a lock in a process of its own.
-const holdLock = "LINTEL_TEST_HOLD_LOCK"
+// holdLock has this test binary take a lock in a process of its own, and showIn has it
+// be the quickstart.
+const (
+	holdLock = "LINTEL_TEST_HOLD_LOCK"
+	showIn   = "LINTEL_TEST_SHOW_IN"
+)
 
 func TestMain(m *testing.M) {
+	if stateDir := os.Getenv(showIn); stateDir != "" {
+		os.Exit(exitCode(stateDir))
+	}
 	if path := os.Getenv(holdLock); path != "" {
 		if _, err := takeLock(path); err != nil {
 			os.Exit(1)
@@ -101,4 +110,31 @@ func TestHandOver(t *testing.T) {
 	require.Contains(t, b.String(), "export KUBECONFIG=/k\n")
 	require.Contains(t, b.String(), "export PATH=/a:/b:$PATH ")
 	require.Contains(t, b.String(), "/log\n")
+}
+
+// TestInterruptedWhileTheClusterStarts: Ctrl-C leaves nothing, and says so.
+func TestInterruptedWhileTheClusterStarts(t *testing.T) {
+	stateDir := filepath.Join(t.TempDir(), "run")
+	quickstart := exec.CommandContext(t.Context(), os.Args[0])
+	quickstart.Env = append(os.Environ(), showIn+"="+stateDir)
+	output, err := quickstart.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, quickstart.Start())
+	var said []string
+	lines := bufio.NewScanner(output)
+	for lines.Scan() {
+		said = append(said, lines.Text())
+		if lines.Text() == "starting kube-apiserver …" {
+			require.NoError(t, quickstart.Process.Signal(os.Interrupt))
+		}
+	}
+	_ = quickstart.Wait()
+	require.Equal(t, 130, quickstart.ProcessState.ExitCode(), said)
+	require.Equal(t, "interrupted; everything has been stopped", said[len(said)-1])
+	require.NotContains(t, strings.Join(said, "\n"), "error")
+
+	// The supervisor holds its lock until its last process has ended.
+	release, err := takeLock(filepath.Join(stateDir, "supervisor.lock"))
+	require.NoError(t, err)
+	release()
 }

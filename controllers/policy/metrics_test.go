@@ -1,0 +1,56 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// TestSourceReadyIsWhatThisReplicaServes: nothing is asked of a leader.
+func TestSourceReadyIsWhatThisReplicaServes(t *testing.T) {
+	set, err := engine.Compile(engine.Source{Name: "team", Files: map[string]string{"p.rego": good}})
+	require.NoError(t, err)
+	ready := func(o *v1alpha1.PolicySource) {
+		o.Status.Digest = set.Digest()
+		o.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, ObservedGeneration: o.Generation}}
+	}
+	for name, c := range map[string]struct {
+		live   bool
+		change func(*v1alpha1.PolicySource)
+		want   string
+	}{
+		"served":                   {true, func(*v1alpha1.PolicySource) {}, "1"},
+		"not served here":          {false, func(*v1alpha1.PolicySource) {}, "0"},
+		"another revision is":      {true, func(o *v1alpha1.PolicySource) { o.Status.Digest = "sha256:other" }, "0"},
+		"nobody judged the latest": {true, func(o *v1alpha1.PolicySource) { o.Generation++ }, "0"},
+		"nobody is to judge it":    {true, func(o *v1alpha1.PolicySource) { o.Generation++; o.Spec.Suspend = true }, "1"},
+		"refused":                  {true, func(o *v1alpha1.PolicySource) { o.Status.Conditions[0].Status = metav1.ConditionFalse }, "0"},
+		"never judged":             {true, func(o *v1alpha1.PolicySource) { o.Status.Conditions = nil }, "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scheme := runtime.NewScheme()
+			require.NoError(t, v1alpha1.AddToScheme(scheme))
+			sources := fake.NewClientBuilder().WithScheme(scheme).WithObjects(makeSource(good, ready, c.change)).Build()
+			live := engine.NewLive(engine.BuiltinResources())
+			if c.live {
+				live.Put(set)
+			}
+			registry := prometheus.NewPedanticRegistry()
+			require.NoError(t, RegisterMetrics(registry, sources, live))
+			require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP lintel_source_ready 1 where the latest revision of a source is Ready and this replica serves it, else 0.
+# TYPE lintel_source_ready gauge
+lintel_source_ready{source="team"} `+c.want+`
+`), "lintel_source_ready"))
+		})
+	}
+}

@@ -1,0 +1,132 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+const (
+	// keptResults bounds how many results are kept, of all sources together.
+	keptResults = 32
+	// keptOfOne is how many of one source: one is on its way, the next is written.
+	keptOfOne = 2
+)
+
+var errUnfinished = errors.New("compiling has not finished")
+
+// results keeps what compiling gave, by the identity of the source, and has everybody
+// who asks for the same wait for the same. The zero value is empty.
+type results struct {
+	mu   sync.Mutex // over list
+	list []*result  // the newest last
+}
+
+// result is what compiling gave, once done is closed.
+type result struct {
+	name, identity string
+	done           chan struct{}
+	set            *engine.PolicySet
+	err            error
+}
+
+// shared says whether the result is about the source, and holds for all who wait.
+func (r *result) shared() bool {
+	return r.err == nil || errors.As(r.err, new(engine.CompileErrors))
+}
+
+// kept says whether it holds for those who ask later, too: what reached a limit today
+// may stay below it tomorrow.
+func (r *result) kept() bool {
+	return r.shared() && !errors.As(r.err, new(limitError))
+}
+
+// get is what compile gave for this source, or gives now. An attempt of somebody else
+// that says nothing about the source is made again.
+func (r *results) get(ctx context.Context, source engine.Source, compile func() (*engine.PolicySet, error)) (*engine.PolicySet, error) {
+	identity := source.Identity()
+	for {
+		found, mine := r.find(source.Name, identity)
+		if mine {
+			r.make(found, compile)
+			return found.set, found.err
+		}
+		select {
+		case <-found.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if found.shared() {
+			return found.set, found.err
+		}
+	}
+}
+
+// make fills in a result, even if compile panics: somebody may wait for it.
+func (r *results) make(one *result, compile func() (*engine.PolicySet, error)) {
+	one.err = errUnfinished
+	defer func() {
+		if !one.kept() {
+			r.drop(one)
+		}
+		close(one.done)
+	}()
+	one.set, one.err = compile()
+}
+
+// find is the result of an identity: mine where it is new, and the caller's to make.
+func (r *results) find(name, identity string) (found *result, mine bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, known := range r.list {
+		if known.identity == identity {
+			r.list = append(slices.Delete(r.list, i, i+1), known)
+			return known, false
+		}
+	}
+	found = &result{name: name, identity: identity, done: make(chan struct{})}
+	r.list = append(r.list, found)
+	r.limit(name)
+	return found, true
+}
+
+// limit drops the oldest results beyond the bounds; r.mu is held. Who waits for one
+// of them still gets it.
+func (r *results) limit(name string) {
+	ofOne := func(one *result) bool { return one.name == name }
+	count := 0
+	for _, one := range r.list {
+		if ofOne(one) {
+			count++
+		}
+	}
+	if count > keptOfOne {
+		i := slices.IndexFunc(r.list, ofOne)
+		r.list = slices.Delete(r.list, i, i+1)
+	}
+	if len(r.list) > keptResults {
+		r.list = slices.Delete(r.list, 0, 1)
+	}
+}
+
+func (r *results) drop(gone *result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = slices.DeleteFunc(r.list, func(one *result) bool { return one == gone })
+}
+
+// forget drops the result that holds a set, and those of the same source before it.
+func (r *results) forget(set *engine.PolicySet) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	identity := set.Identity()
+	last := slices.IndexFunc(r.list, func(one *result) bool { return one.identity == identity })
+	for i := last; i >= 0; i-- {
+		if r.list[i].name == set.Name() {
+			r.list = slices.Delete(r.list, i, i+1)
+		}
+	}
+}
