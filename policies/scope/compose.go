@@ -65,7 +65,7 @@ func chains(policies []*Policy) map[string][]*Policy {
 	for _, chain := range chains {
 		slices.SortFunc(chain, func(a, b *Policy) int {
 			if a.Level != b.Level {
-				return int(a.Level - b.Level)
+				return a.Level.Rank() - b.Level.Rank()
 			}
 			return strings.Compare(a.Name, b.Name)
 		})
@@ -78,7 +78,7 @@ func (p *Policy) root() ast.Ref {
 	return ast.Ref{
 		ast.DefaultRootDocument,
 		ast.StringTerm("lintel"), ast.StringTerm("policies"), ast.StringTerm(p.Domain.Name),
-		ast.StringTerm(p.Level.String()), ast.StringTerm(p.Name),
+		ast.StringTerm(string(p.Level)), ast.StringTerm(p.Name),
 	}
 }
 
@@ -120,7 +120,7 @@ func stated(chain []*Policy) string {
 	for i, p := range chain {
 		for _, decision := range p.Decisions {
 			fmt.Fprintf(&text, "\n%s contains {\"index\": %d, \"level\": %d, \"policy\": %q, \"value\": %s[%q]}\n",
-				decision, i, p.Level, p.Name, p.root(), decision)
+				decision, i, p.Level.Rank(), p.Name, p.root(), decision)
 		}
 	}
 	return text.String()
@@ -147,7 +147,7 @@ func answer(decision string, chain, definers []*Policy) string {
 	said := statements(chain, decision)
 	root := definers[0].Level
 	call := func(function string, more ...any) string {
-		args := fmt.Sprintf("%s, %d", said, root)
+		args := fmt.Sprintf("%s, %d", said, root.Rank())
 		for _, arg := range more {
 			args += ", " + asJSON(arg)
 		}

@@ -1,28 +1,20 @@
 package scope
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
 
-// Level is the breadth of a scope: 0 is the broadest.
-type Level int
-
-// The levels. A narrower one can restrict what the broader ones allow, never widen it.
-const (
-	Enterprise Level = iota
-	Org
-	Team
-	User
+	"github.com/lintel-policy/lintel/policies/engine"
 )
 
-var levelNames = []string{"enterprise", "org", "team", "user"}
+// Level is the breadth of a scope. A narrower one can restrict what the broader ones
+// allow, never widen it.
+type Level = engine.ScopeLevel
 
 // ParseLevel reads the name of a level.
 func ParseLevel(name string) (Level, error) {
-	for i, known := range levelNames {
-		if name == known {
-			return Level(i), nil
-		}
+	if level := Level(name); slices.Contains(engine.ScopeLevels, level) {
+		return level, nil
 	}
-	return 0, fmt.Errorf("unknown scope %q: it is one of enterprise, org, team, user", name)
+	return "", fmt.Errorf("unknown scope %q: it is one of enterprise, org, team, user", name)
 }
-
-func (l Level) String() string { return levelNames[l] }
