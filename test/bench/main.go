@@ -2,6 +2,7 @@
 // that decodes nothing and admits everything, and prints one table.
 //
 //	go run -C test/bench .
+//	go run -C test/bench . --only unmatched,samples
 //	go run -C test/bench . --write 2026-11-20   # and keep it in docs/benchmarks
 //
 // What is compared is measured in turns, in one run: on a shared machine only ratios
@@ -15,6 +16,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -23,10 +26,15 @@ func main() {
 		exit(runEcho(os.Args[2]))
 	}
 	name := flag.String("write", "", "write docs/benchmarks/`name`.json, with every sample, and name.md")
+	only := flag.String("only", "", "measure only these `parts`: "+strings.Join(partNames(), ", "))
 	flag.Parse()
+	chosen, err := choose(*only)
+	if err != nil {
+		exit(err)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	exit(run(ctx, *name))
+	exit(run(ctx, chosen, *name))
 }
 
 func exit(err error) {
@@ -37,7 +45,45 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-func run(ctx context.Context, name string) (err error) {
+// part is what can be measured by itself.
+type part struct {
+	name    string
+	measure func(*bench, context.Context) error
+}
+
+var parts = []part{
+	{"memory", (*bench).measureMemory},
+	{"unmatched", (*bench).measureWithoutMatch},
+	{"samples", (*bench).measureWithSamples},
+	{"swaps", (*bench).measureSwaps},
+	{"hostile", (*bench).measureHostile},
+}
+
+func partNames() []string {
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// choose reads the flag --only: none is all.
+func choose(only string) ([]part, error) {
+	if only == "" {
+		return parts, nil
+	}
+	var chosen []part
+	for _, name := range strings.Split(only, ",") {
+		i := slices.Index(partNames(), name)
+		if i < 0 {
+			return nil, fmt.Errorf("--only names %q, which is none of %s", name, strings.Join(partNames(), ", "))
+		}
+		chosen = append(chosen, parts[i])
+	}
+	return chosen, nil
+}
+
+func run(ctx context.Context, chosen []part, name string) (err error) {
 	b, err := start(ctx)
 	if err != nil {
 		return err
@@ -47,10 +93,8 @@ func run(ctx context.Context, name string) (err error) {
 			err = stopErr
 		}
 	}()
-	for _, step := range []func(context.Context) error{
-		b.measureMemory, b.measureWithoutMatch, b.measureWithSamples, b.measureSwaps, b.measureHostile,
-	} {
-		if err := step(ctx); err != nil {
+	for _, p := range chosen {
+		if err := p.measure(b, ctx); err != nil {
 			return err
 		}
 	}
