@@ -69,7 +69,7 @@ func (m *mutator) settle(e *evaluation) {
 			return
 		}
 		after, applied := m.round(e.review, members)
-		if after == nil || after.Compare(e.review.object) == 0 {
+		if after == nil || after.Compare(e.review.object.value()) == 0 {
 			return
 		}
 		m.result.Patch = append(m.result.Patch, applied...)
@@ -78,7 +78,7 @@ func (m *mutator) settle(e *evaluation) {
 	}
 	members := m.members(e)
 	after, applied := m.round(e.review, members)
-	if after == nil || after.Compare(e.review.object) == 0 {
+	if after == nil || after.Compare(e.review.object.value()) == 0 {
 		return
 	}
 	for _, member := range members {
@@ -97,7 +97,7 @@ func (m *mutator) members(e *evaluation) []member {
 		return nil // most reviews: the object need not be converted for nobody
 	}
 	var members []member
-	root, err := ast.JSON(e.review.object)
+	root, err := ast.JSON(e.review.object.value())
 	if err != nil {
 		m.result.Denials = append(m.result.Denials, Finding{Words: fmt.Sprintf("the object cannot be read: %v", err), Error: true})
 		return nil
@@ -209,7 +209,7 @@ func (m *mutator) round(review *Review, members []member) (ast.Object, []Operati
 		return strings.Compare(pointer(a.ops[0].path), pointer(b.ops[0].path))
 	})
 	for {
-		root, err := ast.JSON(review.object)
+		root, err := ast.JSON(review.object.value())
 		if err != nil {
 			return nil, nil
 		}
