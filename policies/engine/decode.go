@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -34,12 +36,16 @@ var errValues = fmt.Errorf("it holds more than %d values", MaxReviewValues)
 
 // decodeUpTo is decodeJSON for texts of at most that many values.
 func decodeUpTo(text []byte, values int) (*ast.Term, error) {
-	return newTermDecoder(text, values).whole()
+	d := newTermDecoder(text, values)
+	defer d.release()
+	return d.whole()
 }
 
 // decodeChecked is decodeJSON for a text without duplicate keys, which cost most to find.
 func decodeChecked(text []byte) (*ast.Term, error) {
-	return newTermDecoder(text, math.MaxInt, jsontext.AllowDuplicateNames(true)).whole()
+	d := newTermDecoder(text, math.MaxInt, jsontext.AllowDuplicateNames(true))
+	defer d.release()
+	return d.whole()
 }
 
 // termDecoder reads terms.
@@ -53,8 +59,26 @@ type termDecoder struct {
 	values int
 }
 
+// termDecoders are kept for the memory in which they hold names and pairs.
+var termDecoders = sync.Pool{New: func() any { return &termDecoder{Decoder: &jsontext.Decoder{}} }}
+
 func newTermDecoder(text []byte, values int, options ...jsontext.Options) *termDecoder {
-	return &termDecoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(text), options...), text: text, values: values}
+	d := termDecoders.Get().(*termDecoder)
+	d.Reset(bytes.NewBuffer(text), options...)
+	d.text, d.values = text, values
+	return d
+}
+
+// release keeps the decoder for another text, and nothing of this one.
+func (d *termDecoder) release() {
+	const maxKept = 256
+	if cap(d.pairs) > maxKept {
+		d.pairs = nil
+	}
+	clear(d.pairs[:cap(d.pairs)])
+	d.Reset(strings.NewReader(""))
+	d.text, d.pairs = nil, d.pairs[:0]
+	termDecoders.Put(d)
 }
 
 // whole reads the only term of the text.

@@ -34,18 +34,46 @@ func (l *lazyObject) value() ast.Object {
 	return l.object
 }
 
+// requestObjects are objects that were left out of a request; nil = not left out.
+type requestObjects struct{ object, oldObject *lazyObject }
+
+// putBack is the whole request.
+func (o requestObjects) putBack(request ast.Object) ast.Object {
+	if o.object != nil {
+		request = replaceKey(request, "object", ast.NewTerm(o.object.value()))
+	}
+	if o.oldObject != nil {
+		request = replaceKey(request, "oldObject", ast.NewTerm(o.oldObject.value()))
+	}
+	return request
+}
+
+// place is nil where the member of a request is not an object under review.
+func (o *requestObjects) place(name string) **lazyObject {
+	switch name {
+	case "object":
+		return &o.object
+	case "oldObject":
+		return &o.oldObject
+	default:
+		return nil
+	}
+}
+
 // decodeEnvelope decodes an AdmissionReview but for the objects in its request, which
-// it checks as strictly and returns by their names. It may refuse what decodeUpTo does
+// it checks as strictly and returns beside it. It may refuse what decodeUpTo does
 // not, and words its errors otherwise.
-func decodeEnvelope(text []byte) (*ast.Term, map[string]*lazyObject, error) {
+func decodeEnvelope(text []byte) (*ast.Term, requestObjects, error) {
 	d := newTermDecoder(text, MaxReviewValues)
-	objects := map[string]*lazyObject{}
+	defer d.release()
+	var objects requestObjects
 	inRequest := func(name string) (*ast.Term, error) {
-		if (name != "object" && name != "oldObject") || d.PeekKind() != '{' {
+		place := objects.place(name)
+		if place == nil || d.PeekKind() != '{' {
 			return d.term(2)
 		}
 		object, err := d.checkedObject(2)
-		objects[name] = &lazyObject{text: object}
+		*place = &lazyObject{text: object}
 		return nil, err
 	}
 	inReview := func(name string) (*ast.Term, error) {
@@ -56,7 +84,7 @@ func decodeEnvelope(text []byte) (*ast.Term, map[string]*lazyObject, error) {
 	}
 	review, err := d.object(0, inReview)
 	if err != nil {
-		return nil, nil, err
+		return nil, requestObjects{}, err
 	}
 	return review, objects, d.end()
 }

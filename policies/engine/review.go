@@ -118,12 +118,12 @@ func NewReview(request []byte) (*Review, error) {
 	if !ok {
 		return nil, fmt.Errorf("reading the request: it is not a JSON object")
 	}
-	return newReview(object, nil)
+	return newReview(object, requestObjects{})
 }
 
 // newReview makes a review from an AdmissionRequest, or one from which these objects
 // have been left out.
-func newReview(request ast.Object, objects map[string]*lazyObject) (*Review, error) {
+func newReview(request ast.Object, objects requestObjects) (*Review, error) {
 	kind, _ := lookup(request, "kind").(ast.Object)
 	resource, _ := lookup(request, "resource").(ast.Object)
 	userInfo, _ := lookup(request, "userInfo").(ast.Object)
@@ -138,7 +138,7 @@ func newReview(request ast.Object, objects map[string]*lazyObject) (*Review, err
 		Namespace:   text(request, "namespace"),
 		Username:    text(userInfo, "username"),
 		DryRun:      bool(dryRun),
-		request:     sync.OnceValue(func() ast.Object { return withObjects(request, objects) }),
+		request:     sync.OnceValue(func() ast.Object { return objects.putBack(request) }),
 	}
 	switch {
 	case r.UID == "":
@@ -154,21 +154,13 @@ func newReview(request ast.Object, objects map[string]*lazyObject) (*Review, err
 		return nil, fmt.Errorf("request.operation is %q, not one of CREATE, UPDATE, DELETE, CONNECT", r.Operation)
 	}
 	var err error
-	if r.object, err = nullableObject(request, objects, "object"); err != nil {
+	if r.object, err = nullableObject(request, "object", objects.object); err != nil {
 		return nil, err
 	}
-	if r.oldObject, err = nullableObject(request, objects, "oldObject"); err != nil {
+	if r.oldObject, err = nullableObject(request, "oldObject", objects.oldObject); err != nil {
 		return nil, err
 	}
 	return r, nil
-}
-
-// withObjects puts back what was left out.
-func withObjects(request ast.Object, objects map[string]*lazyObject) ast.Object {
-	for _, name := range sortedKeys(objects) {
-		request = replaceKey(request, name, ast.NewTerm(objects[name].value()))
-	}
-	return request
 }
 
 // Object is the object under review as JSON: nil where there is none (DELETE).
@@ -245,9 +237,9 @@ func (r *Review) onlyRemovesFinalizers() bool {
 	return before.Compare(after) == 0
 }
 
-func nullableObject(request ast.Object, objects map[string]*lazyObject, field string) (*lazyObject, error) {
-	if object, ok := objects[field]; ok {
-		return object, nil
+func nullableObject(request ast.Object, field string, leftOut *lazyObject) (*lazyObject, error) {
+	if leftOut != nil {
+		return leftOut, nil
 	}
 	switch value := lookup(request, field).(type) {
 	case nil, ast.Null:
@@ -264,7 +256,11 @@ func lookup(object ast.Object, field string) ast.Value {
 	if object == nil {
 		return nil
 	}
-	if term := object.Get(ast.InternedTerm(field)); term != nil {
+	name, ok := fieldTerms[field]
+	if !ok {
+		name = ast.StringTerm(field)
+	}
+	if term := object.Get(name); term != nil {
 		return term.Value
 	}
 	return nil
