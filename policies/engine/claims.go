@@ -8,7 +8,7 @@ import (
 // claims keeps the paths that the members of one round change, so that no two of
 // them touch the same place: the result never depends on an order.
 type claims struct {
-	root  any
+	root  func() any
 	taken []claim
 }
 
@@ -17,7 +17,7 @@ type claim struct {
 	member *member
 }
 
-func newClaims(root any) *claims { return &claims{root: root} }
+func newClaims(root func() any) *claims { return &claims{root: root} }
 
 // claim takes the paths of a member, or tells which member has one of them. later
 // says that the member must wait: another does the very same, or appends to the same
@@ -63,7 +63,7 @@ func (c *claims) listOf(path []string) []string {
 	if path[len(path)-1] == "-" {
 		return path // moves no element that another member could mean
 	}
-	if node, err := get(c.root, parent); err == nil {
+	if node, err := get(c.root(), parent); err == nil {
 		if _, isList := node.([]any); isList {
 			return parent
 		}
