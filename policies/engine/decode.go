@@ -22,6 +22,8 @@ const MaxNesting = 1000
 // process cannot recover from a stack that is full.
 const MaxReviewValues = 200_000
 
+var errNoObject = errors.New("it is no object")
+
 var errNesting = fmt.Errorf("objects and lists nest deeper than %d", MaxNesting)
 
 // decodeJSON turns JSON straight into an OPA term, without a Go value between.
@@ -149,8 +151,12 @@ func (d *termDecoder) object(depth int, member func(name string) (*ast.Term, err
 	if err := d.enter(depth); err != nil {
 		return nil, err
 	}
-	if _, err := d.ReadToken(); err != nil {
+	token, err := d.ReadToken()
+	switch {
+	case err != nil:
 		return nil, readError(err)
+	case token.Kind() != '{':
+		return nil, errNoObject
 	}
 	return d.members(member)
 }

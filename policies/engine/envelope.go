@@ -77,16 +77,19 @@ func decodeEnvelope(text []byte) (*ast.Term, requestObjects, error) {
 		return nil, err
 	}
 	inReview := func(name string) (*ast.Term, error) {
-		if name == "request" && d.PeekKind() == '{' {
-			return d.object(1, inRequest)
+		if name != "request" || d.PeekKind() != '{' {
+			return d.term(1)
 		}
-		return d.term(1)
+		return d.object(1, inRequest)
 	}
 	review, err := d.object(0, inReview)
+	if err == nil {
+		err = d.end()
+	}
 	if err != nil {
 		return nil, requestObjects{}, err
 	}
-	return review, objects, d.end()
+	return review, objects, nil
 }
 
 // checkedObject reads an object without making terms of it, and refuses what term
