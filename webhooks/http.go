@@ -78,7 +78,7 @@ func (b *bodyReader) read(ctx context.Context, w http.ResponseWriter, r *http.Re
 	deadline, _ := ctx.Deadline()
 	limitRead(w, deadline)
 	release := func() { b.budget.Release(share) }
-	// ReadFrom sees the end in the room behind.
+	// Room for what the body says it is, and for the read that finds its end.
 	text := bytes.NewBuffer(make([]byte, 0, max(min(share, r.ContentLength), 0)+bytes.MinRead))
 	_, err := text.ReadFrom(io.LimitReader(r.Body, b.limit+1))
 	body := text.Bytes()
