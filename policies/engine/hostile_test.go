@@ -35,6 +35,9 @@ var hostile = []struct{ name, body, rules, says string }{
 	{"nested arrays in a rule's set", `rows[[x40, 1]]; msg := "x"`, pairs() + "rows contains [y40, 1]\n", "a value is larger than"},
 	{"nested sets of a rule", `s40 == input.request.object.a; msg := "x"`, partials("s"), "a value is larger than"},
 	{"nested arrays by with", `w40 == input.request.object.a; msg := "x"`, withs("w"), "a value is larger than"},
+	{"nested objects taken apart by a pattern", `{"k": x} = l39; x == input.request.object.a; msg := "x"`, taken(), "a value is larger than"},
+	{"nested arrays by a whole input", `w40 == input.request.object.a; msg := "x"`, wholeInputs(), "a value is larger than"},
+	{"a negated comparison of collected values", `not l == m; msg := "x"`, "l[i] := input.request.object.a if some i in numbers.range(1, 200)\nm[i] := input.request.object.a if some i in numbers.range(1, 200)\n", "a value is larger than"},
 	{"nested arrays by copies", `json.patch({"a": [1]}, [{"op": "copy", "from": "", "path": p} | some i in numbers.range(1, 40); p := sprintf("/%d", [i])]) == {}; msg := "x"`, "", "the copies could make"},
 	{"nested array.concat", `c40 == c39; msg := "x"`, concats(), "it took more than"},
 	{"nested concat", `msg := x40`, doubling(`concat("", [%[1]s, %[1]s])`), "the result would have"},
@@ -101,6 +104,15 @@ func partials(name string) string {
 
 func withs(name string) string {
 	return forty(name+"0 := input", name+"%[1]d := x if x := "+name+"%[2]d with input.a as input with input.b as input")
+}
+
+// taken collects objects by rules, each of a part of the object before.
+func taken() string {
+	return forty("l0.k[i] := input.name if some i in [1, 2]", `l%[1]d.k[i] := x if { some i in [1, 2]; {"k": x} = l%[2]d }`)
+}
+
+func wholeInputs() string {
+	return forty("w0 := input", "w%[1]d := y if { x := input; y := w%[2]d with input as [x, x] }")
 }
 
 func concats() string {
