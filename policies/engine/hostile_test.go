@@ -64,6 +64,16 @@ var hostile = []struct{ name, body, rules, says string }{
 	{"a wide verb", `msg := sprintf("%100000000d", [1])`, "", "wider than 999"},
 	{"a width from an operand", `msg := sprintf("%*d", [100000000, 1])`, "", "a width or precision *"},
 	{"a quantity with an exponent", `units.parse("1e9999999Gi") > 1; msg := "x"`, "", "has an exponent beyond"},
+	{"an operand printed again and again", `msg := sprintf(concat("", [x | some i in numbers.range(1, 800); x := "%[1]s"]), [input.request.object.text])`, "", "that may each print all operands"},
+	{"many wide verbs", `msg := sprintf(concat("", [x | some i in numbers.range(1, 20000); x := "%999[1]d"]), [1])`, "", "verbs up to 999 wide"},
+	{"trimming many letters", `msg := trim(input.request.object.text, input.request.object.text)`, "", "is too much work"},
+	{"a list within a list", `object.subset(input.request.object.a, input.request.object.b); msg := "x"`, "", "looking for a list of 20000 elements"},
+	{"many patches of a long list", `json.patch(input.request.object.a, [p | some i in numbers.range(1, 4000); p := {"op": "add", "path": "0", "value": 1}]); msg := "x"`, "", "patches of a value of"},
+	{"numbers with one hash", `object.remove({}, [x | some i in numbers.range(1, 20000); x := i / 100000]); msg := "x"`, "", "have the same hash"},
+	{"paths to deep values", `walk([[[[[[[[[[[[[[[x40]]]]]]]]]]]]]]], [p, "q"]); msg := sprintf("%v", [p])`, forty("x0 := [o.a, o.b, o.a, o.b] if o := input.request.object", "x%[1]d := [x%[2]d]"), "the paths to all values have more than"},
+	{"a large pattern on no text", `regex.match(concat("", ["(", substring(input.request.object.text, 0, 3000), "){1000}"]), ""); msg := "x"`, "", "once its repetitions are written out"},
+	{"pieces by the million", `count(regex.split("a", input.request.object.text)) > 0; msg := "x"`, "", "is too much work"},
+	{"small values to parse", `count(json.unmarshal(concat("", ["[", replace(substring(input.request.object.text, 0, 120000), "a", "1,"), "1]"]))) > 0; msg := "x"`, "", "commas and brackets"},
 	{"a hundred thousand messages", `some i in numbers.range(1, 40000); some j in numbers.range(1, 40000); msg := sprintf("%d %d", [i, j])`, "", "it took "},
 }
 
@@ -188,6 +198,19 @@ func TestHostilePolicies(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOrdinaryPatterns: repetitions that stand beside each other do not multiply.
+func TestOrdinaryPatterns(t *testing.T) {
+	set := compile(t, `package p
+import rego.v1
+label := "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+deny contains "name" if not regex.match(sprintf("^%s(\\.%s)*$", [label, label]), input.request.object.dns)
+deny contains "uid" if not regex.match("^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", input.request.object.uid)
+`)
+	review := makeReview(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"dns":%q,"uid":"123e4567-e89b-12d3-a456-426614174000"}`,
+		strings.Repeat("abc.", 60)+"example"))
+	require.Empty(t, denials(snapshotOf(set).Validate(t.Context(), review, Options{})))
 }
 
 // watchHeap samples the heap until the returned function is called, which gives the
