@@ -74,6 +74,7 @@ var hostile = []struct{ name, body, rules, says string }{
 	{"a large pattern on no text", `regex.match(concat("", ["(", substring(input.request.object.text, 0, 3000), "){1000}"]), ""); msg := "x"`, "", "once its repetitions are written out"},
 	{"pieces by the million", `count(regex.split("a", input.request.object.text)) > 0; msg := "x"`, "", "is too much work"},
 	{"small values to parse", `count(json.unmarshal(concat("", ["[", replace(substring(input.request.object.text, 0, 120000), "a", "1,"), "1]"]))) > 0; msg := "x"`, "", "commas and brackets"},
+	{"a key of a million bits", `io.jwt.verify_rs256("e30.e30.e30", sprintf("{\"kty\": \"RSA\", \"e\": \"AQAB\", \"n\": %q}", [substring(input.request.object.text, 0, 160000)])); msg := "x"`, "", "operand 2 has"},
 	{"a hundred thousand messages", `some i in numbers.range(1, 40000); some j in numbers.range(1, 40000); msg := sprintf("%d %d", [i, j])`, "", "it took "},
 }
 

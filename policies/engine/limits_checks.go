@@ -430,6 +430,10 @@ func spread(position int) check {
 	}
 }
 
+// rsaKeys bounds the keys to verify with: an RSA key takes more than the square of its
+// length, and no key in use is longer than 2 KiB.
+var rsaKeys = all(shorter(0, MaxParseBytes), shorter(1, 16<<10))
+
 // quantity bounds the exponent in a quantity such as 1e3Mi.
 func quantity(operands []*ast.Term) (int, error) {
 	text := textAt(operands, 0)
