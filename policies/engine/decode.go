@@ -181,9 +181,31 @@ func (d *termDecoder) members(member func(name string) (*ast.Term, error)) (*ast
 	if len(d.pairs) == start {
 		return ast.InternedEmptyObject, readError(err) // managedFields are full of them
 	}
+	if alike(d.pairs[start:]) {
+		return nil, errAlike
+	}
 	object := ast.ObjectTerm(d.pairs[start:]...)
 	d.pairs = d.pairs[:start]
 	return object, readError(err)
+}
+
+var errAlike = fmt.Errorf("more than %d fields of an object have names with the same hash", maxAlike)
+
+// alike says whether too many names have the same hash. OPA's has no secret, so that
+// names can be made which it cannot tell apart: to copy such an object takes the
+// square of its size.
+func alike(pairs [][2]*ast.Term) bool {
+	if len(pairs) <= maxAlike {
+		return false
+	}
+	counts := make(map[int]int, len(pairs))
+	for _, pair := range pairs {
+		hash := pair[0].Hash()
+		if counts[hash]++; counts[hash] > maxAlike {
+			return true
+		}
+	}
+	return false
 }
 
 // decodeString reads a string, or a key, without a copy of its text where the term

@@ -99,9 +99,12 @@ func (d *termDecoder) checkedObject(depth int) ([]byte, error) {
 	if err != nil {
 		return nil, readError(err)
 	}
-	count, err := countValues(value, MaxNesting-depth)
+	count, widest, err := countValues(value, MaxNesting-depth)
 	if err != nil {
 		return nil, err
+	}
+	if widest > maxAlike {
+		return nil, errAlike // or maybe not: decoding tells
 	}
 	if d.values -= count; d.values < 0 {
 		return nil, errValues
@@ -110,9 +113,10 @@ func (d *termDecoder) checkedObject(depth int) ([]byte, error) {
 	return d.text[end-int64(len(value)) : end], nil
 }
 
-// countValues counts the values of valid JSON, and checks its numbers, and that it
-// nests at most that deep.
-func countValues(text []byte, nesting int) (count int, err error) {
+// countValues counts the values of valid JSON, and the members of its widest object,
+// and checks its numbers, and that it nests at most that deep.
+func countValues(text []byte, nesting int) (count, widest int, err error) {
+	var members []int // of the objects and lists around
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {
 		case '"':
@@ -124,13 +128,17 @@ func countValues(text []byte, nesting int) (count int, err error) {
 			count++
 		case ':':
 			count-- // the string before it was a name
+			members[len(members)-1]++
+			widest = max(widest, members[len(members)-1])
 		case '{', '[':
 			if nesting--; nesting < 0 {
-				return 0, errNesting
+				return 0, 0, errNesting
 			}
 			count++
+			members = append(members, 0)
 		case '}', ']':
 			nesting++
+			members = members[:len(members)-1]
 		case 't', 'f', 'n': // true, false and null have none of these letters but the first
 			count++
 		case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
@@ -139,12 +147,12 @@ func countValues(text []byte, nesting int) (count int, err error) {
 				i++
 			}
 			if err := checkNumber(string(text[start : i+1])); err != nil {
-				return 0, err
+				return 0, 0, err
 			}
 			count++
 		}
 	}
-	return count, nil
+	return count, widest, nil
 }
 
 func isInNumber(c byte) bool {

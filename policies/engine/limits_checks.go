@@ -3,6 +3,7 @@ package engine
 import (
 	"math"
 	"math/big"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,7 +74,11 @@ func matching(pattern, text int) check {
 		if len(expression) > MaxPatternBytes {
 			return 0, exceeds("a pattern has %d bytes; the limit is %d", len(expression), MaxPatternBytes)
 		}
-		work := (len(expression) + 1) * repetition(expression) * (len(textAt(operands, text)) + 1)
+		size := patternSize(expression)
+		if size > maxPatternSize {
+			return 0, exceeds("a pattern has %d parts once its repetitions are written out; the limit is %d", size, maxPatternSize)
+		}
+		work := size * (len(textAt(operands, text)) + 1)
 		if work > MaxMatchWork {
 			return 0, exceeds("a pattern of %d bytes on a text of %d bytes is too much work; match a shorter text", len(expression), len(textAt(operands, text)))
 		}
@@ -81,26 +86,35 @@ func matching(pattern, text int) check {
 	}
 }
 
-// repetition is by how much counted repetitions such as x{100} may enlarge a
-// pattern: their product, since they nest.
-func repetition(pattern string) int {
-	product := 1
-	for rest := pattern; ; {
-		_, after, found := strings.Cut(rest, "{")
-		if !found {
-			return product
-		}
-		largest := 1
-		for _, digits := range strings.Split(strings.SplitN(after, "}", 2)[0], ",") {
-			if n, err := strconv.Atoi(digits); err == nil {
-				largest = max(largest, n)
-			}
-		}
-		if product *= largest; product > MaxMatchWork {
-			return MaxMatchWork
-		}
-		rest = after
+// maxPatternSize is how many parts a regular expression may have. OPA keeps a hundred
+// compiled expressions, at about a hundred bytes for each part.
+const maxPatternSize = 20_000
+
+// patternSize is how many parts a pattern has once repetitions such as x{100}, which
+// nest, are written out.
+func patternSize(pattern string) int {
+	if !strings.Contains(pattern, "{") {
+		return len(pattern) + 1
 	}
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return len(pattern) + 1 // the function says what is wrong
+	}
+	return parts(parsed)
+}
+
+func parts(pattern *syntax.Regexp) int {
+	count := 1 + len(pattern.Rune)
+	if pattern.Op == syntax.OpCharClass {
+		count = 1
+	}
+	for _, sub := range pattern.Sub {
+		count += parts(sub)
+	}
+	if pattern.Op == syntax.OpRepeat {
+		count *= max(1, pattern.Min, pattern.Max)
+	}
+	return count
 }
 
 // all applies several checks.
@@ -249,36 +263,41 @@ func rewritten(operands []*ast.Term) (int, error) {
 
 // formatted bounds sprintf: widths and precisions, and the size of what is printed.
 func formatted(operands []*ast.Term) (int, error) {
-	digits := 0
-	for _, c := range textAt(operands, 0) {
-		if c < '0' || c > '9' {
-			digits = 0
-			continue
-		}
-		if digits++; digits > 3 && strings.Contains(textAt(operands, 0), "%") {
-			if width := wideVerb(textAt(operands, 0)); width != "" {
-				return 0, exceeds("the verb %s is wider than 999", width)
-			}
-			break
-		}
-	}
-	if strings.Contains(textAt(operands, 0), "*") && starVerb(textAt(operands, 0)) {
+	format := textAt(operands, 0)
+	verbs := strings.Count(format, "%")
+	widest, wide, indexed := widestVerb(format)
+	_, bytes := nodes(operands[1])
+	switch {
+	case widest > 999:
+		return 0, exceeds("the verb %s is wider than 999", wide)
+	case widest*verbs > MaxStringBytes:
+		return 0, exceeds("%d verbs up to %d wide are too much; print less", verbs, widest)
+	case indexed && bytes*verbs > MaxStringBytes:
+		return 0, exceeds("%d verbs that may each print all operands, of %d bytes, are too much; print less", verbs, bytes)
+	case starVerb(format):
 		return 0, exceeds("a width or precision * is not available; write the number")
 	}
-	return whole(1)(operands)
+	steps, err := whole(1)(operands)
+	return steps + widest*verbs/bytesPerStep, err
 }
 
-// wideVerb is the first formatting verb with a width or precision of four digits.
-func wideVerb(format string) string {
+// widestVerb is the largest width or precision of a formatting verb, the verb, and
+// whether any takes its operand by an index such as %[1]s.
+func widestVerb(format string) (widest int, wide string, indexed bool) {
 	for rest := format; ; {
 		_, after, found := strings.Cut(rest, "%")
 		if !found {
-			return ""
+			return widest, wide, indexed
 		}
 		verb := after[:len(after)-len(strings.TrimLeft(after, "+-# 0123456789.[]"))]
-		for _, number := range strings.FieldsFunc(verb, func(c rune) bool { return c < '0' || c > '9' }) {
-			if len(strings.TrimLeft(number, "0")) > 3 {
-				return "%" + verb
+		indexed = indexed || strings.Contains(verb, "[")
+		for _, digits := range strings.FieldsFunc(verb, func(c rune) bool { return c < '0' || c > '9' }) {
+			width, err := strconv.Atoi(digits)
+			if err != nil {
+				width = math.MaxInt32
+			}
+			if width > widest {
+				widest, wide = width, "%"+verb
 			}
 		}
 		rest = strings.TrimPrefix(after[len(verb):], "%")
@@ -314,6 +333,106 @@ func crossed(operands []*ast.Term) (int, error) {
 func parsed(operands []*ast.Term) (int, error) {
 	return len(textAt(operands, 0)) / (bytesPerStep / 4), nil
 }
+
+// composed bounds the values that a text becomes, as its marks tell.
+func composed(operands []*ast.Term) (int, error) {
+	text := textAt(operands, 0)
+	marks := strings.Count(text, ",") + strings.Count(text, "{") + strings.Count(text, "[")
+	if marks > MaxMadeNodes {
+		return 0, exceeds("a text to parse has %d commas and brackets; the limit is %d", marks, MaxMadeNodes)
+	}
+	return 0, nil
+}
+
+// trimmed bounds functions that look up each letter at an end of a text among others.
+func trimmed(operands []*ast.Term) (int, error) {
+	text, letters := len(textAt(operands, 0)), len(textAt(operands, 1))
+	work := text * letters
+	if work > MaxMatchWork {
+		return 0, exceeds("trimming %d letters off %d bytes is too much work", letters, text)
+	}
+	return work / (16 * bytesPerStep), nil
+}
+
+// within bounds object.subset, which looks for a list at every place of another.
+func within(operands []*ast.Term) (int, error) {
+	values, _ := nodes(operands[0])
+	work := values * longestList(operands[1])
+	if work > MaxCompared {
+		return 0, exceeds("looking for a list of %d elements in %d values is too much work", longestList(operands[1]), values)
+	}
+	return work / nodesPerStep, nil
+}
+
+// longestList is the length of the longest list in a term.
+func longestList(term *ast.Term) int {
+	longest := 0
+	below := func(term *ast.Term) { longest = max(longest, longestList(term)) }
+	switch value := term.Value.(type) {
+	case *ast.Array:
+		value.Foreach(below)
+		longest = max(longest, value.Len())
+	case ast.Set:
+		value.Foreach(below)
+	case ast.Object:
+		value.Foreach(func(_, value *ast.Term) { below(value) })
+	}
+	return longest
+}
+
+// walked bounds walk, which makes a list of the keys to each value.
+func walked(operands []*ast.Term) (int, error) {
+	total := 0
+	var walk func(term *ast.Term, depth int) bool
+	walk = func(term *ast.Term, depth int) bool {
+		total += depth
+		below := func(term *ast.Term) bool { return walk(term, depth+1) }
+		switch value := term.Value.(type) {
+		case *ast.Array:
+			return value.Until(below)
+		case ast.Set:
+			return value.Until(below)
+		case ast.Object:
+			return value.Until(func(_, value *ast.Term) bool { return below(value) })
+		}
+		return total > MaxCompared
+	}
+	if walk(operands[0], 0); total > MaxCompared {
+		return 0, exceeds("the paths to all values have more than %d keys; walk through a part", MaxCompared)
+	}
+	return total / nodesPerStep, nil
+}
+
+// maxAlike is how many different elements of a list may have the same hash. OPA's hash
+// of a number is its integer part, and of a list the sum of its elements'.
+const maxAlike = 64
+
+// spread bounds functions that put the elements of a list into a set, which takes
+// the square of those that OPA cannot tell apart by their hash.
+func spread(position int) check {
+	return func(operands []*ast.Term) (int, error) {
+		array, ok := operands[position].Value.(*ast.Array)
+		if !ok {
+			return 0, nil
+		}
+		seen := map[int][]*ast.Term{}
+		alike := array.Until(func(element *ast.Term) bool {
+			hash := element.Hash()
+			if !slices.ContainsFunc(seen[hash], element.Equal) {
+				seen[hash] = append(seen[hash], element)
+			}
+			return len(seen[hash]) > maxAlike
+		})
+		if alike {
+			return 0, exceeds("more than %d different elements of a list have the same hash; use strings", maxAlike)
+		}
+		return array.Len() / elementsPerStep, nil
+	}
+}
+
+// rsaKeys bounds the keys to verify with: an RSA key takes more than the square of its
+// length, and no key in use is longer than 2 KiB.
+var rsaKeys = all(shorter(0, MaxParseBytes), shorter(1, 16<<10))
 
 // quantity bounds the exponent in a quantity such as 1e3Mi.
 func quantity(operands []*ast.Term) (int, error) {
@@ -383,8 +502,13 @@ func patched(operands []*ast.Term) (int, error) {
 			}
 		}
 	})
+	added, _ := nodes(operands[1])
+	work := (result + added) * patches.Len()
+	if work > 2*MaxMatchWork {
+		return 0, exceeds("%d patches of a value of %d are too much work; patch a part of it", patches.Len(), result)
+	}
 	if result > MaxNodes {
 		return 0, exceeds("the copies could make a value of more than %d values; patch with fewer copies", MaxNodes)
 	}
-	return result / elementsPerStep, nil
+	return result/elementsPerStep + work/(2*bytesPerStep), nil
 }
