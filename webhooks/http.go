@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -77,7 +78,10 @@ func (b *bodyReader) read(ctx context.Context, w http.ResponseWriter, r *http.Re
 	deadline, _ := ctx.Deadline()
 	limitRead(w, deadline)
 	release := func() { b.budget.Release(share) }
-	body, err := io.ReadAll(io.LimitReader(r.Body, b.limit+1))
+	// Room for what the body says it is, and for the read that finds its end.
+	text := bytes.NewBuffer(make([]byte, 0, max(min(share, r.ContentLength), 0)+bytes.MinRead))
+	_, err := text.ReadFrom(io.LimitReader(r.Body, b.limit+1))
+	body := text.Bytes()
 	switch {
 	case err != nil:
 		// What has arrived may name the request: then the answer can, too.

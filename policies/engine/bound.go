@@ -19,7 +19,7 @@ import (
 //   - A comprehension, and a reference that may name a whole partial rule or package:
 //     the variable it is bound to is checked after.
 //   - Functions of OPA that join values have limits of their own (limits_table.go).
-//   - A with that replaces part of input: input and the new parts are checked before.
+//   - A with that replaces input, or a part of it: what input becomes is checked before.
 var boundedBuiltin = &ast.Builtin{
 	Name: "bounded",
 	Decl: types.NewFunction(types.Args(types.A), types.B),
@@ -64,8 +64,15 @@ func (s *splitter) boundParts(expr *ast.Expr, bound ast.VarSet) []*ast.Expr {
 	}
 	var replaced []*ast.Term
 	for _, with := range expr.With {
-		if target, ok := with.Target.Value.(ast.Ref); ok && target.HasPrefix(ast.InputRootRef) && len(target) > 1 {
+		target, ok := with.Target.Value.(ast.Ref)
+		switch {
+		case !ok || !target.HasPrefix(ast.InputRootRef):
+		case len(target) > 1:
 			replaced = append(replaced, with.Value)
+		default:
+			if parts := leaves(bound, with.Value); len(parts) > 1 {
+				checks = append(checks, boundedExpr(expr.Location, ast.ArrayTerm(parts...)))
+			}
 		}
 	}
 	if len(replaced) > 0 {

@@ -9,7 +9,7 @@ import (
 // claims keeps the paths that the members of one round change or read, so that no
 // member touches what another changes: the result never depends on an order.
 type claims struct {
-	root  any
+	root  func() any
 	taken []claim
 }
 
@@ -38,7 +38,7 @@ func (c *conflict) reason() string {
 		c.mine, c.path, other.policy.name, other.policy.set.source.Name, other.rule.entry, other.rule.location, c.theirs, too)
 }
 
-func newClaims(root any) *claims { return &claims{root: root} }
+func newClaims(root func() any) *claims { return &claims{root: root} }
 
 // claim takes the paths of a member, or tells which member has one of them. later
 // says that the member must wait: another does the very same, or appends to the same
@@ -102,7 +102,7 @@ func (c *claims) addition(path []string, m *member) claim {
 		return claim{path: c.listOf(path), change: true, member: m}
 	}
 	list := path[:len(path)-1]
-	if have, err := get(c.root, list); err != nil || have == nil {
+	if have, err := get(c.root(), list); err != nil || have == nil {
 		return claim{path: list, change: true, appends: true, member: m}
 	}
 	return claim{path: path, change: true, appends: true, member: m}
@@ -111,7 +111,7 @@ func (c *claims) addition(path []string, m *member) claim {
 // listOf is the list that a path is an element of, else the path itself.
 func (c *claims) listOf(path []string) []string {
 	parent := path[:len(path)-1]
-	if node, err := get(c.root, parent); err == nil {
+	if node, err := get(c.root(), parent); err == nil {
 		if _, isList := node.([]any); isList {
 			return parent
 		}
@@ -123,7 +123,7 @@ func (c *claims) listOf(path []string) []string {
 // member that appends would make them.
 func (c *claims) place(path []string) []string {
 	for i, key := range path {
-		node, err := get(c.root, path[:i])
+		node, err := get(c.root(), path[:i])
 		if err != nil {
 			break
 		}

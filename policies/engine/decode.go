@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -19,6 +21,8 @@ const MaxNesting = 1000
 // together: OPA takes a stack frame for each where it unifies two of them, and a
 // process cannot recover from a stack that is full.
 const MaxReviewValues = 200_000
+
+var errNoObject = errors.New("it is no object")
 
 var errNesting = fmt.Errorf("objects and lists nest deeper than %d", MaxNesting)
 
@@ -34,20 +38,22 @@ var errValues = fmt.Errorf("it holds more than %d values", MaxReviewValues)
 
 // decodeUpTo is decodeJSON for texts of at most that many values.
 func decodeUpTo(text []byte, values int) (*ast.Term, error) {
-	decoder := &termDecoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(text)), values: values}
-	term, err := decoder.term(0)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("more than one JSON value, at byte %d", decoder.InputOffset())
-	}
-	return term, nil
+	d := newTermDecoder(text, values)
+	defer d.release()
+	return d.whole()
+}
+
+// decodeChecked is decodeJSON for a text without duplicate keys, which cost most to find.
+func decodeChecked(text []byte) (*ast.Term, error) {
+	d := newTermDecoder(text, math.MaxInt, jsontext.AllowDuplicateNames(true))
+	defer d.release()
+	return d.whole()
 }
 
 // termDecoder reads terms.
 type termDecoder struct {
 	*jsontext.Decoder
+	text []byte
 	// pairs are those of the objects that are being read, one object behind the other:
 	// a list of its own for each would be thrown away with it.
 	pairs [][2]*ast.Term
@@ -55,12 +61,58 @@ type termDecoder struct {
 	values int
 }
 
-func (d *termDecoder) term(depth int) (*ast.Term, error) {
+// termDecoders are kept for the memory in which they hold names and pairs.
+var termDecoders = sync.Pool{New: func() any { return &termDecoder{Decoder: &jsontext.Decoder{}} }}
+
+func newTermDecoder(text []byte, values int, options ...jsontext.Options) *termDecoder {
+	d := termDecoders.Get().(*termDecoder)
+	d.Reset(bytes.NewBuffer(text), options...)
+	d.text, d.values = text, values
+	return d
+}
+
+// release keeps the decoder for another text, and nothing of this one.
+func (d *termDecoder) release() {
+	const maxKept = 256
+	if cap(d.pairs) > maxKept {
+		d.pairs = nil
+	}
+	clear(d.pairs[:cap(d.pairs)])
+	d.Reset(strings.NewReader(""))
+	d.text, d.pairs = nil, d.pairs[:0]
+	termDecoders.Put(d)
+}
+
+// whole reads the only term of the text.
+func (d *termDecoder) whole() (*ast.Term, error) {
+	term, err := d.term(0)
+	if err != nil {
+		return nil, err
+	}
+	return term, d.end()
+}
+
+func (d *termDecoder) end() error {
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("more than one JSON value, at byte %d", d.InputOffset())
+	}
+	return nil
+}
+
+// enter counts a value before it is read.
+func (d *termDecoder) enter(depth int) error {
 	if depth > MaxNesting {
-		return nil, errNesting
+		return errNesting
 	}
 	if d.values--; d.values < 0 {
-		return nil, errValues
+		return errValues
+	}
+	return nil
+}
+
+func (d *termDecoder) term(depth int) (*ast.Term, error) {
+	if err := d.enter(depth); err != nil {
+		return nil, err
 	}
 	if d.PeekKind() == '"' {
 		return decodeString(d.Decoder)
@@ -89,26 +141,71 @@ func (d *termDecoder) term(depth int) (*ast.Term, error) {
 		_, err := d.ReadToken()
 		return ast.ArrayTerm(terms...), readError(err)
 	default: // '{': the decoder yields no other kind
-		start := len(d.pairs)
-		for d.PeekKind() != '}' {
-			name, err := decodeString(d.Decoder)
-			if err != nil {
-				return nil, err
-			}
-			value, err := d.term(depth + 1)
-			if err != nil {
-				return nil, err
-			}
+		return d.members(func(string) (*ast.Term, error) { return d.term(depth + 1) })
+	}
+}
+
+// object reads an object, and the values of its members by a function that may leave
+// one out: then it gives no term.
+func (d *termDecoder) object(depth int, member func(name string) (*ast.Term, error)) (*ast.Term, error) {
+	if err := d.enter(depth); err != nil {
+		return nil, err
+	}
+	token, err := d.ReadToken()
+	switch {
+	case err != nil:
+		return nil, readError(err)
+	case token.Kind() != '{':
+		return nil, errNoObject
+	}
+	return d.members(member)
+}
+
+// members reads what is behind the brace of an object.
+func (d *termDecoder) members(member func(name string) (*ast.Term, error)) (*ast.Term, error) {
+	start := len(d.pairs)
+	for d.PeekKind() != '}' {
+		name, err := decodeString(d.Decoder)
+		if err != nil {
+			return nil, err
+		}
+		value, err := member(string(name.Value.(ast.String)))
+		if err != nil {
+			return nil, err
+		}
+		if value != nil {
 			d.pairs = append(d.pairs, [2]*ast.Term{name, value})
 		}
-		_, err := d.ReadToken()
-		if len(d.pairs) == start {
-			return ast.InternedEmptyObject, readError(err) // managedFields are full of them
-		}
-		object := ast.ObjectTerm(d.pairs[start:]...)
-		d.pairs = d.pairs[:start]
-		return object, readError(err)
 	}
+	_, err := d.ReadToken()
+	if len(d.pairs) == start {
+		return ast.InternedEmptyObject, readError(err) // managedFields are full of them
+	}
+	if alike(d.pairs[start:]) {
+		return nil, errAlike
+	}
+	object := ast.ObjectTerm(d.pairs[start:]...)
+	d.pairs = d.pairs[:start]
+	return object, readError(err)
+}
+
+var errAlike = fmt.Errorf("more than %d fields of an object have names with the same hash", maxAlike)
+
+// alike says whether too many names have the same hash. OPA's has no secret, so that
+// names can be made which it cannot tell apart: to copy such an object takes the
+// square of its size.
+func alike(pairs [][2]*ast.Term) bool {
+	if len(pairs) <= maxAlike {
+		return false
+	}
+	counts := make(map[int]int, len(pairs))
+	for _, pair := range pairs {
+		hash := pair[0].Hash()
+		if counts[hash]++; counts[hash] > maxAlike {
+			return true
+		}
+	}
+	return false
 }
 
 // decodeString reads a string, or a key, without a copy of its text where the term

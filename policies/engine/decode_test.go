@@ -101,3 +101,29 @@ func FuzzDecodeJSON(f *testing.F) {
 		require.Zero(t, term.Value.Compare(want))
 	})
 }
+
+// TestNamesOfOneHash: of a name of 64 bytes, the hash takes bytes 0-7 and 32-39 together,
+// and so on: all pairs of a row here give the same.
+func TestNamesOfOneHash(t *testing.T) {
+	rows := [4][3][2]string{
+		{{`abdaaaaa`, "(r0eC$:7"}, {`ifgaaaaa`, "MM)qFp_&"}, {`fblbaaaa`, "6S]h+@Y1"}},
+		{{`bjoaaaaa`, "3Nqcd~|R"}, {`pfobaaaa`, "QYlF2.mT"}, {`enicaaaa`, "[Zw&GPS7"}},
+		{{`glcaaaaa`, "OFpC3.65"}, {`nlabaaaa`, "`Wb?]ELg"}, {`alfbaaaa`, "amPhfA0$"}},
+		{{`jcmbaaaa`, "c0xRp84f"}, {`klidaaaa`, "/s]3lQ.w"}, {`nnceaaaa`, "e-Y>/QD["}},
+	}
+	fields := map[string]int{}
+	for i := range 81 {
+		first, second := "", ""
+		for j, row := range rows {
+			pair := row[i/[]int{1, 3, 9, 27}[j]%3]
+			first, second = first+pair[0], second+pair[1]
+		}
+		fields[first+second] = i
+	}
+	text, err := json.Marshal(fields)
+	require.NoError(t, err)
+	_, err = decodeJSON(text)
+	require.ErrorIs(t, err, errAlike)
+	_, _, err = decodeEnvelope([]byte(`{"request":{"object":` + string(text) + `}}`))
+	require.ErrorIs(t, err, errAlike)
+}

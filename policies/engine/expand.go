@@ -86,7 +86,7 @@ func podReview(r *Review) *Review {
 	if !ok || r.SubResource != "" || r.object == nil || (r.Operation != "CREATE" && r.Operation != "UPDATE") {
 		return nil
 	}
-	template := r.object
+	template := r.object.value()
 	for _, field := range path {
 		if template, ok = lookup(template, field).(ast.Object); !ok {
 			return nil
@@ -122,12 +122,14 @@ func podReview(r *Review) *Review {
 		ast.Item(ast.InternedTerm("version"), ast.InternedTerm("v1")),
 		ast.Item(ast.InternedTerm("resource"), ast.InternedTerm("pods")),
 	)
+	request := r.request()
 	for field, value := range map[string]*ast.Term{
 		"kind": kind, "requestKind": kind, "resource": resource, "requestResource": resource,
 		"name": ast.StringTerm(name), "operation": ast.InternedTerm("CREATE"),
 		"oldObject": ast.InternedNullTerm,
 	} {
-		pod.request = replaceKey(pod.request, field, value)
+		request = replaceKey(request, field, value)
 	}
+	pod.request = func() ast.Object { return request }
 	return pod.withObject(object)
 }

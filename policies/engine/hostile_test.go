@@ -35,6 +35,9 @@ var hostile = []struct{ name, body, rules, says string }{
 	{"nested arrays in a rule's set", `rows[[x40, 1]]; msg := "x"`, pairs() + "rows contains [y40, 1]\n", "a value is larger than"},
 	{"nested sets of a rule", `s40 == input.request.object.a; msg := "x"`, partials("s"), "a value is larger than"},
 	{"nested arrays by with", `w40 == input.request.object.a; msg := "x"`, withs("w"), "a value is larger than"},
+	{"nested objects taken apart by a pattern", `{"k": x} = l39; x == input.request.object.a; msg := "x"`, taken(), "a value is larger than"},
+	{"nested arrays by a whole input", `w40 == input.request.object.a; msg := "x"`, wholeInputs(), "a value is larger than"},
+	{"a negated comparison of collected values", `not l == m; msg := "x"`, "l[i] := input.request.object.a if some i in numbers.range(1, 200)\nm[i] := input.request.object.a if some i in numbers.range(1, 200)\n", "a value is larger than"},
 	{"nested arrays by copies", `json.patch({"a": [1]}, [{"op": "copy", "from": "", "path": p} | some i in numbers.range(1, 40); p := sprintf("/%d", [i])]) == {}; msg := "x"`, "", "the copies could make"},
 	{"nested array.concat", `c40 == c39; msg := "x"`, concats(), "it took more than"},
 	{"nested concat", `msg := x40`, doubling(`concat("", [%[1]s, %[1]s])`), "the result would have"},
@@ -61,6 +64,17 @@ var hostile = []struct{ name, body, rules, says string }{
 	{"a wide verb", `msg := sprintf("%100000000d", [1])`, "", "wider than 999"},
 	{"a width from an operand", `msg := sprintf("%*d", [100000000, 1])`, "", "a width or precision *"},
 	{"a quantity with an exponent", `units.parse("1e9999999Gi") > 1; msg := "x"`, "", "has an exponent beyond"},
+	{"an operand printed again and again", `msg := sprintf(concat("", [x | some i in numbers.range(1, 800); x := "%[1]s"]), [input.request.object.text])`, "", "that may each print all operands"},
+	{"many wide verbs", `msg := sprintf(concat("", [x | some i in numbers.range(1, 20000); x := "%999[1]d"]), [1])`, "", "verbs up to 999 wide"},
+	{"trimming many letters", `msg := trim(input.request.object.text, input.request.object.text)`, "", "is too much work"},
+	{"a list within a list", `object.subset(input.request.object.a, input.request.object.b); msg := "x"`, "", "looking for a list of 20000 elements"},
+	{"many patches of a long list", `json.patch(input.request.object.a, [p | some i in numbers.range(1, 4000); p := {"op": "add", "path": "0", "value": 1}]); msg := "x"`, "", "patches of a value of"},
+	{"numbers with one hash", `object.remove({}, [x | some i in numbers.range(1, 20000); x := i / 100000]); msg := "x"`, "", "have the same hash"},
+	{"paths to deep values", `walk([[[[[[[[[[[[[[[x40]]]]]]]]]]]]]]], [p, "q"]); msg := sprintf("%v", [p])`, forty("x0 := [o.a, o.b, o.a, o.b] if o := input.request.object", "x%[1]d := [x%[2]d]"), "the paths to all values have more than"},
+	{"a large pattern on no text", `regex.match(concat("", ["(", substring(input.request.object.text, 0, 3000), "){1000}"]), ""); msg := "x"`, "", "once its repetitions are written out"},
+	{"pieces by the million", `count(regex.split("a", input.request.object.text)) > 0; msg := "x"`, "", "is too much work"},
+	{"small values to parse", `count(json.unmarshal(concat("", ["[", replace(substring(input.request.object.text, 0, 120000), "a", "1,"), "1]"]))) > 0; msg := "x"`, "", "commas and brackets"},
+	{"a key of a million bits", `io.jwt.verify_rs256("e30.e30.e30", sprintf("{\"kty\": \"RSA\", \"e\": \"AQAB\", \"n\": %q}", [substring(input.request.object.text, 0, 160000)])); msg := "x"`, "", "operand 2 has"},
 	{"a hundred thousand messages", `some i in numbers.range(1, 40000); some j in numbers.range(1, 40000); msg := sprintf("%d %d", [i, j])`, "", "it took "},
 }
 
@@ -101,6 +115,15 @@ func partials(name string) string {
 
 func withs(name string) string {
 	return forty(name+"0 := input", name+"%[1]d := x if x := "+name+"%[2]d with input.a as input with input.b as input")
+}
+
+// taken collects objects by rules, each of a part of the object before.
+func taken() string {
+	return forty("l0.k[i] := input.name if some i in [1, 2]", `l%[1]d.k[i] := x if { some i in [1, 2]; {"k": x} = l%[2]d }`)
+}
+
+func wholeInputs() string {
+	return forty("w0 := input", "w%[1]d := y if { x := input; y := w%[2]d with input as [x, x] }")
 }
 
 func concats() string {
@@ -176,6 +199,19 @@ func TestHostilePolicies(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOrdinaryPatterns: repetitions that stand beside each other do not multiply.
+func TestOrdinaryPatterns(t *testing.T) {
+	set := compile(t, `package p
+import rego.v1
+label := "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+deny contains "name" if not regex.match(sprintf("^%s(\\.%s)*$", [label, label]), input.request.object.dns)
+deny contains "uid" if not regex.match("^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", input.request.object.uid)
+`)
+	review := makeReview(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"dns":%q,"uid":"123e4567-e89b-12d3-a456-426614174000"}`,
+		strings.Repeat("abc.", 60)+"example"))
+	require.Empty(t, denials(snapshotOf(set).Validate(t.Context(), review, Options{})))
 }
 
 // watchHeap samples the heap until the returned function is called, which gives the

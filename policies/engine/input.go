@@ -48,7 +48,7 @@ func (e *evaluation) input(set *PolicySet) *ast.Term {
 	items := [][2]*ast.Term{
 		ast.Item(ast.InternedTerm("apiVersion"), ast.InternedTerm("admission.k8s.io/v1")),
 		ast.Item(ast.InternedTerm("kind"), ast.InternedTerm("AdmissionReview")),
-		ast.Item(ast.InternedTerm("request"), ast.NewTerm(e.review.request)),
+		ast.Item(ast.InternedTerm("request"), ast.NewTerm(e.review.request())),
 		ast.Item(ast.InternedTerm("name"), ast.InternedTerm(e.review.DisplayName())),
 		ast.Item(ast.InternedTerm("scope"), set.scope),
 		ast.Item(ast.InternedTerm("parameters"), set.parameters),

@@ -4,14 +4,13 @@ import (
 	"math"
 	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
 // This file has the checks of limits_table.go: what a call may take, by what the
-// function does with it.
+// function does with it. Those for functions of text are in limits_text.go.
 
 // whole is for functions that walk through the operands at the positions, all of
 // them if none is named.
@@ -48,59 +47,6 @@ func compared(operands []*ast.Term) (int, error) {
 		return 0, exceeds("a value to compare is larger than %d values", MaxCompared)
 	}
 	return smaller / bytesPerStep, nil
-}
-
-// textAt is a string operand; other types are for the function itself to refuse.
-func textAt(operands []*ast.Term, i int) string {
-	text, _ := operands[i].Value.(ast.String)
-	return string(text)
-}
-
-// shorter bounds the bytes of a string operand.
-func shorter(i, limit int) check {
-	return func(operands []*ast.Term) (int, error) {
-		if n := len(textAt(operands, i)); n > limit {
-			return 0, exceeds("operand %d has %d bytes; the limit is %d", i+1, n, limit)
-		}
-		return 0, nil
-	}
-}
-
-// matching bounds a regular expression at pattern applied to a text.
-func matching(pattern, text int) check {
-	return func(operands []*ast.Term) (int, error) {
-		expression := textAt(operands, pattern)
-		if len(expression) > MaxPatternBytes {
-			return 0, exceeds("a pattern has %d bytes; the limit is %d", len(expression), MaxPatternBytes)
-		}
-		work := (len(expression) + 1) * repetition(expression) * (len(textAt(operands, text)) + 1)
-		if work > MaxMatchWork {
-			return 0, exceeds("a pattern of %d bytes on a text of %d bytes is too much work; match a shorter text", len(expression), len(textAt(operands, text)))
-		}
-		return work / (16 * bytesPerStep), nil
-	}
-}
-
-// repetition is by how much counted repetitions such as x{100} may enlarge a
-// pattern: their product, since they nest.
-func repetition(pattern string) int {
-	product := 1
-	for rest := pattern; ; {
-		_, after, found := strings.Cut(rest, "{")
-		if !found {
-			return product
-		}
-		largest := 1
-		for _, digits := range strings.Split(strings.SplitN(after, "}", 2)[0], ",") {
-			if n, err := strconv.Atoi(digits); err == nil {
-				largest = max(largest, n)
-			}
-		}
-		if product *= largest; product > MaxMatchWork {
-			return MaxMatchWork
-		}
-		rest = after
-	}
 }
 
 // all applies several checks.
@@ -143,13 +89,6 @@ func flattened(operands []*ast.Term) (int, error) {
 func checkElements(count int) error {
 	if count > MaxElements {
 		return exceeds("the result would have %d elements; the limit is %d", count, MaxElements)
-	}
-	return nil
-}
-
-func checkBytes(count int) error {
-	if count > MaxStringBytes {
-		return exceeds("the result would have %d bytes; the limit is %d", count, MaxStringBytes)
 	}
 	return nil
 }
@@ -205,101 +144,6 @@ func multiplied(operands []*ast.Term) (int, error) {
 	return 0, nil
 }
 
-// concatenated bounds concat.
-func concatenated(operands []*ast.Term) (int, error) {
-	_, bytes := nodes(operands[1])
-	total := bytes + len(textAt(operands, 0))*size(operands[1])
-	return total / bytesPerStep, checkBytes(total)
-}
-
-// replaced bounds replace: operands are text, old, new.
-func replaced(operands []*ast.Term) (int, error) {
-	text, old, replacement := textAt(operands, 0), textAt(operands, 1), textAt(operands, 2)
-	return 0, checkBytes(len(text) + strings.Count(text, old)*len(replacement))
-}
-
-// replacedMany bounds strings.replace_n: operands are an object of patterns, text.
-func replacedMany(operands []*ast.Term) (int, error) {
-	patterns, ok := operands[0].Value.(ast.Object)
-	if !ok {
-		return 0, nil
-	}
-	text := textAt(operands, 1)
-	longest := 1
-	patterns.Foreach(func(_, value *ast.Term) {
-		if replacement, ok := value.Value.(ast.String); ok {
-			longest = max(longest, len(replacement))
-		}
-	})
-	work := (len(text) + 1) * max(longest, patterns.Len())
-	if work > 16*MaxStringBytes {
-		return 0, exceeds("replacing %d patterns in %d bytes by up to %d is too much work", patterns.Len(), len(text), longest)
-	}
-	return work / bytesPerStep, nil
-}
-
-// rewritten bounds regex.replace: operands are text, pattern, new.
-func rewritten(operands []*ast.Term) (int, error) {
-	total := (len(textAt(operands, 0)) + 1) * (len(textAt(operands, 2)) + 1)
-	if total > 16*MaxStringBytes {
-		return 0, exceeds("the result could have %d bytes; the limit is %d", total, MaxStringBytes)
-	}
-	return total / bytesPerStep, nil
-}
-
-// formatted bounds sprintf: widths and precisions, and the size of what is printed.
-func formatted(operands []*ast.Term) (int, error) {
-	digits := 0
-	for _, c := range textAt(operands, 0) {
-		if c < '0' || c > '9' {
-			digits = 0
-			continue
-		}
-		if digits++; digits > 3 && strings.Contains(textAt(operands, 0), "%") {
-			if width := wideVerb(textAt(operands, 0)); width != "" {
-				return 0, exceeds("the verb %s is wider than 999", width)
-			}
-			break
-		}
-	}
-	if strings.Contains(textAt(operands, 0), "*") && starVerb(textAt(operands, 0)) {
-		return 0, exceeds("a width or precision * is not available; write the number")
-	}
-	return whole(1)(operands)
-}
-
-// wideVerb is the first formatting verb with a width or precision of four digits.
-func wideVerb(format string) string {
-	for rest := format; ; {
-		_, after, found := strings.Cut(rest, "%")
-		if !found {
-			return ""
-		}
-		verb := after[:len(after)-len(strings.TrimLeft(after, "+-# 0123456789.[]"))]
-		for _, number := range strings.FieldsFunc(verb, func(c rune) bool { return c < '0' || c > '9' }) {
-			if len(strings.TrimLeft(number, "0")) > 3 {
-				return "%" + verb
-			}
-		}
-		rest = strings.TrimPrefix(after[len(verb):], "%")
-	}
-}
-
-// starVerb says whether a formatting verb takes its width from an operand.
-func starVerb(format string) bool {
-	for rest := format; ; {
-		_, after, found := strings.Cut(rest, "%")
-		if !found {
-			return false
-		}
-		tail := strings.TrimLeft(after, "+-# 0123456789.[]")
-		if strings.HasPrefix(tail, "*") {
-			return true
-		}
-		rest = strings.TrimPrefix(tail, "%")
-	}
-}
-
 // crossed bounds net.cidr_contains_matches, which compares each with each.
 func crossed(operands []*ast.Term) (int, error) {
 	pairs := max(1, size(operands[0])) * max(1, size(operands[1]))
@@ -315,6 +159,96 @@ func parsed(operands []*ast.Term) (int, error) {
 	return len(textAt(operands, 0)) / (bytesPerStep / 4), nil
 }
 
+// composed bounds the values that a text becomes, as its marks tell.
+func composed(operands []*ast.Term) (int, error) {
+	text := textAt(operands, 0)
+	marks := strings.Count(text, ",") + strings.Count(text, "{") + strings.Count(text, "[")
+	if marks > MaxMadeNodes {
+		return 0, exceeds("a text to parse has %d commas and brackets; the limit is %d", marks, MaxMadeNodes)
+	}
+	return 0, nil
+}
+
+// within bounds object.subset, which looks for a list at every place of another.
+func within(operands []*ast.Term) (int, error) {
+	values, _ := nodes(operands[0])
+	work := values * longestList(operands[1])
+	if work > MaxCompared {
+		return 0, exceeds("looking for a list of %d elements in %d values is too much work", longestList(operands[1]), values)
+	}
+	return work / nodesPerStep, nil
+}
+
+// longestList is the length of the longest list in a term.
+func longestList(term *ast.Term) int {
+	longest := 0
+	below := func(term *ast.Term) { longest = max(longest, longestList(term)) }
+	switch value := term.Value.(type) {
+	case *ast.Array:
+		value.Foreach(below)
+		longest = max(longest, value.Len())
+	case ast.Set:
+		value.Foreach(below)
+	case ast.Object:
+		value.Foreach(func(_, value *ast.Term) { below(value) })
+	}
+	return longest
+}
+
+// walked bounds walk, which makes a list of the keys to each value.
+func walked(operands []*ast.Term) (int, error) {
+	total := 0
+	var walk func(term *ast.Term, depth int) bool
+	walk = func(term *ast.Term, depth int) bool {
+		total += depth
+		below := func(term *ast.Term) bool { return walk(term, depth+1) }
+		switch value := term.Value.(type) {
+		case *ast.Array:
+			return value.Until(below)
+		case ast.Set:
+			return value.Until(below)
+		case ast.Object:
+			return value.Until(func(_, value *ast.Term) bool { return below(value) })
+		}
+		return total > MaxCompared
+	}
+	if walk(operands[0], 0); total > MaxCompared {
+		return 0, exceeds("the paths to all values have more than %d keys; walk through a part", MaxCompared)
+	}
+	return total / nodesPerStep, nil
+}
+
+// maxAlike is how many different elements of a list may have the same hash. OPA's hash
+// of a number is its integer part, and of a list the sum of its elements'.
+const maxAlike = 64
+
+// spread bounds functions that put the elements of a list into a set, which takes
+// the square of those that OPA cannot tell apart by their hash.
+func spread(position int) check {
+	return func(operands []*ast.Term) (int, error) {
+		array, ok := operands[position].Value.(*ast.Array)
+		if !ok {
+			return 0, nil
+		}
+		seen := map[int][]*ast.Term{}
+		alike := array.Until(func(element *ast.Term) bool {
+			hash := element.Hash()
+			if !slices.ContainsFunc(seen[hash], element.Equal) {
+				seen[hash] = append(seen[hash], element)
+			}
+			return len(seen[hash]) > maxAlike
+		})
+		if alike {
+			return 0, exceeds("more than %d different elements of a list have the same hash; use strings", maxAlike)
+		}
+		return array.Len() / elementsPerStep, nil
+	}
+}
+
+// rsaKeys bounds the keys to verify with: an RSA key takes more than the square of its
+// length, and no key in use is longer than 2 KiB.
+var rsaKeys = all(shorter(0, MaxParseBytes), shorter(1, 16<<10))
+
 // quantity bounds the exponent in a quantity such as 1e3Mi.
 func quantity(operands []*ast.Term) (int, error) {
 	text := textAt(operands, 0)
@@ -326,22 +260,6 @@ func quantity(operands []*ast.Term) (int, error) {
 		}
 	}
 	return 0, nil
-}
-
-// separated bounds the pieces or places that split and indexof_n find.
-func separated(operands []*ast.Term) (int, error) {
-	count := strings.Count(textAt(operands, 0), textAt(operands, 1)) + 1
-	return count / elementsPerStep, checkElements(count)
-}
-
-// grouped bounds regular expressions that collect matches with their groups.
-func grouped(operands []*ast.Term) (int, error) {
-	work := (strings.Count(textAt(operands, 0), "(") + 1) * (len(textAt(operands, 1)) + 1)
-	if work > 4*MaxElements {
-		return 0, exceeds("collecting the matches of a pattern with %d groups in %d bytes is too much work; match a shorter text",
-			strings.Count(textAt(operands, 0), "("), len(textAt(operands, 1)))
-	}
-	return work / elementsPerStep, nil
 }
 
 // shallow bounds what is indented by its depth.
@@ -383,8 +301,13 @@ func patched(operands []*ast.Term) (int, error) {
 			}
 		}
 	})
+	added, _ := nodes(operands[1])
+	work := (result + added) * patches.Len()
+	if work > 2*MaxMatchWork {
+		return 0, exceeds("%d patches of a value of %d are too much work; patch a part of it", patches.Len(), result)
+	}
 	if result > MaxNodes {
 		return 0, exceeds("the copies could make a value of more than %d values; patch with fewer copies", MaxNodes)
 	}
-	return result / elementsPerStep, nil
+	return result/elementsPerStep + work/(2*bytesPerStep), nil
 }

@@ -165,8 +165,8 @@ func (m *matcher) matchesObject(r *Review) bool {
 	if m.objectSelector == nil {
 		return true
 	}
-	for _, object := range []ast.Object{r.object, r.oldObject} {
-		if object != nil && m.objectSelector.Matches(labelsOf(object)) {
+	for _, object := range []*lazyObject{r.object, r.oldObject} {
+		if object != nil && m.objectSelector.Matches(labelsOf(object.value())) {
 			return true
 		}
 	}
@@ -181,9 +181,9 @@ func (m *matcher) matchesNamespaceLabels(r *Review, namespace ast.Object) (match
 	case m.namespaceSelector == nil:
 		return true, true
 	case r.IsNamespace() && r.object != nil:
-		return m.namespaceSelector.Matches(labelsOf(r.object)), true
+		return m.namespaceSelector.Matches(labelsOf(r.object.value())), true
 	case r.IsNamespace() && r.oldObject != nil:
-		return m.namespaceSelector.Matches(labelsOf(r.oldObject)), true
+		return m.namespaceSelector.Matches(labelsOf(r.oldObject.value())), true
 	case r.Namespace == "" && !r.IsNamespace():
 		return true, true
 	case namespace == nil:

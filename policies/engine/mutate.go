@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -69,7 +70,7 @@ func (m *mutator) settle(e *evaluation) {
 			return
 		}
 		after, applied := m.round(e.review, members)
-		if after == nil || after.Compare(e.review.object) == 0 {
+		if after == nil || after.Compare(e.review.object.value()) == 0 {
 			return
 		}
 		m.result.Patch = append(m.result.Patch, applied...)
@@ -78,7 +79,7 @@ func (m *mutator) settle(e *evaluation) {
 	}
 	members := m.members(e)
 	after, applied := m.round(e.review, members)
-	if after == nil || after.Compare(e.review.object) == 0 {
+	if after == nil || after.Compare(e.review.object.value()) == 0 {
 		return
 	}
 	for _, member := range members {
@@ -97,11 +98,7 @@ func (m *mutator) members(e *evaluation) []member {
 		return nil // most reviews: the object need not be converted for nobody
 	}
 	var members []member
-	root, err := ast.JSON(e.review.object)
-	if err != nil {
-		m.result.Denials = append(m.result.Denials, Finding{Words: fmt.Sprintf("the object cannot be read: %v", err), Error: true})
-		return nil
-	}
+	root := sync.OnceValue(func() any { return toJSON(e.review.object.value()) }) // most reviews: no member asks
 	claims := newClaims(root)
 	m.result.Policies = 0
 	for _, answer := range m.ask(policies, e, root) {
@@ -144,7 +141,7 @@ func (m *mutator) policies(e *evaluation) []*policy {
 }
 
 // ask asks every policy that mutates.
-func (m *mutator) ask(policies []*policy, e *evaluation, root any) []mutationAnswer {
+func (m *mutator) ask(policies []*policy, e *evaluation, root func() any) []mutationAnswer {
 	return watch(policies,
 		func(i int) mutationAnswer {
 			answer := mutationAnswer{policy: policies[i]}
@@ -159,7 +156,7 @@ func (m *mutator) ask(policies []*policy, e *evaluation, root any) []mutationAns
 }
 
 // mutateOne asks one policy; failed says that it is to be left out.
-func (p *policy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root any, found *Decision) (members []member, failed bool) {
+func (p *policy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root func() any, found *Decision) (members []member, failed bool) {
 	matches, reason := p.matches(s, e, p.matcher.mutates(e.review))
 	if reason != "" {
 		p.cannotAsk(e, found, reason)
@@ -207,7 +204,7 @@ func (m *mutator) round(review *Review, members []member) (ast.Object, []Operati
 		return strings.Compare(pointer(a.ops[0].path), pointer(b.ops[0].path))
 	})
 	for {
-		root, err := ast.JSON(review.object)
+		root, err := ast.JSON(review.object.value())
 		if err != nil {
 			return nil, nil
 		}
@@ -294,9 +291,18 @@ func resultJSON(term *ast.Term) (any, error) {
 	return ast.JSON(term.Value)
 }
 
+// toJSON is an object that came as JSON.
+func toJSON(object ast.Object) any {
+	value, err := ast.JSON(object)
+	if err != nil {
+		panic("an object that came as JSON always has JSON: " + err.Error())
+	}
+	return value
+}
+
 // defaultOps are the additions that put defaults where the object has nothing or
 // null. Maps are merged; anything else is a value of its own.
-func defaultOps(root any, defaults *ast.Term) ([]patchOp, error) {
+func defaultOps(root func() any, defaults *ast.Term) ([]patchOp, error) {
 	value, err := resultJSON(defaults)
 	if err != nil {
 		return nil, err
@@ -306,7 +312,7 @@ func defaultOps(root any, defaults *ast.Term) ([]patchOp, error) {
 		return nil, fmt.Errorf("defaults is %s, not an object", kindOf(value))
 	}
 	var ops []patchOp
-	collectDefaults(root, fields, nil, &ops)
+	collectDefaults(root(), fields, nil, &ops)
 	for _, op := range ops {
 		if err := checkIdentity("a default", op.path); err != nil {
 			return nil, err

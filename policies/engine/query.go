@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/metrics"
 	"github.com/open-policy-agent/opa/v1/topdown"
 )
 
@@ -51,6 +52,7 @@ func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeou
 		WithTransaction(data).
 		WithInput(input).
 		WithTime(now).
+		WithMetrics(metrics.NoOp()).
 		WithCancel(meter).
 		WithBuiltinErrorList(&builtinErrors).
 		Iter(ctx, func(result topdown.QueryResult) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -39,9 +40,9 @@ type Review struct {
 	Username    string
 	DryRun      bool
 
-	request   ast.Object
-	object    ast.Object // nil when null
-	oldObject ast.Object // nil when null
+	// request is the whole AdmissionRequest; what it is made of is in the others.
+	request           func() ast.Object
+	object, oldObject *lazyObject // nil when null
 }
 
 // GroupVersionResource names a resource.
@@ -65,7 +66,10 @@ func (e *ReviewError) Error() string { return e.Message }
 
 // DecodeReview reads an AdmissionReview. The error is a *ReviewError.
 func DecodeReview(body []byte) (*Review, error) {
-	term, err := decodeUpTo(body, MaxReviewValues)
+	term, objects, err := decodeEnvelope(body)
+	if err != nil {
+		term, err = decodeUpTo(body, MaxReviewValues)
+	}
 	if err != nil {
 		code := http.StatusBadRequest
 		if errors.Is(err, errValues) {
@@ -96,7 +100,7 @@ func DecodeReview(body []byte) (*Review, error) {
 	case request == nil:
 		return fail("the AdmissionReview has no request")
 	}
-	review, err := newReview(request)
+	review, err := newReview(request, objects)
 	if err != nil {
 		return fail("the AdmissionReview cannot be used: %v", err)
 	}
@@ -114,10 +118,12 @@ func NewReview(request []byte) (*Review, error) {
 	if !ok {
 		return nil, fmt.Errorf("reading the request: it is not a JSON object")
 	}
-	return newReview(object)
+	return newReview(object, requestObjects{})
 }
 
-func newReview(request ast.Object) (*Review, error) {
+// newReview makes a review from an AdmissionRequest, or one from which these objects
+// have been left out.
+func newReview(request ast.Object, objects requestObjects) (*Review, error) {
 	kind, _ := lookup(request, "kind").(ast.Object)
 	resource, _ := lookup(request, "resource").(ast.Object)
 	userInfo, _ := lookup(request, "userInfo").(ast.Object)
@@ -132,7 +138,7 @@ func newReview(request ast.Object) (*Review, error) {
 		Namespace:   text(request, "namespace"),
 		Username:    text(userInfo, "username"),
 		DryRun:      bool(dryRun),
-		request:     request,
+		request:     sync.OnceValue(func() ast.Object { return objects.putBack(request) }),
 	}
 	switch {
 	case r.UID == "":
@@ -148,20 +154,20 @@ func newReview(request ast.Object) (*Review, error) {
 		return nil, fmt.Errorf("request.operation is %q, not one of CREATE, UPDATE, DELETE, CONNECT", r.Operation)
 	}
 	var err error
-	if r.object, err = nullableObject(request, "object"); err != nil {
+	if r.object, err = nullableObject(request, "object", objects.object); err != nil {
 		return nil, err
 	}
-	if r.oldObject, err = nullableObject(request, "oldObject"); err != nil {
+	if r.oldObject, err = nullableObject(request, "oldObject", objects.oldObject); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
 // Object is the object under review as JSON: nil where there is none (DELETE).
-func (r *Review) Object() (json.RawMessage, error) { return encodeObject(r.object) }
+func (r *Review) Object() (json.RawMessage, error) { return encodeObject(r.object.value()) }
 
 // OldObject is the object before the change as JSON: nil where there was none.
-func (r *Review) OldObject() (json.RawMessage, error) { return encodeObject(r.oldObject) }
+func (r *Review) OldObject() (json.RawMessage, error) { return encodeObject(r.oldObject.value()) }
 
 func encodeObject(object ast.Object) (json.RawMessage, error) {
 	if object == nil {
@@ -173,8 +179,8 @@ func encodeObject(object ast.Object) (json.RawMessage, error) {
 // withObject is the same review of another state of the object.
 func (r *Review) withObject(object ast.Object) *Review {
 	changed := *r
-	changed.object = object
-	changed.request = replaceKey(r.request, "object", ast.NewTerm(object))
+	changed.object = decodedObject(object)
+	changed.request = sync.OnceValue(func() ast.Object { return replaceKey(r.request(), "object", ast.NewTerm(object)) })
 	return &changed
 }
 
@@ -183,9 +189,12 @@ func (r *Review) withObject(object ast.Object) *Review {
 // and an object may bear a generateName that has nothing to do with its name. A
 // request to delete a collection names nothing; there the old object has the name.
 func (r *Review) DisplayName() string {
-	metadata, _ := lookup(r.object, "metadata").(ast.Object)
-	oldMetadata, _ := lookup(r.oldObject, "metadata").(ast.Object)
-	return cmp.Or(r.Name, text(metadata, "name"), text(oldMetadata, "name"), text(metadata, "generateName"))
+	if r.Name != "" {
+		return r.Name // most reviews: the objects need not be decoded for it
+	}
+	metadata, _ := lookup(r.object.value(), "metadata").(ast.Object)
+	oldMetadata, _ := lookup(r.oldObject.value(), "metadata").(ast.Object)
+	return cmp.Or(text(metadata, "name"), text(oldMetadata, "name"), text(metadata, "generateName"))
 }
 
 // IsNamespace says whether the review is about a Namespace itself. Its request has
@@ -201,8 +210,8 @@ func (r *Review) onlyRemovesFinalizers() bool {
 	if r.Operation != "UPDATE" || r.object == nil || r.oldObject == nil {
 		return false
 	}
-	oldMeta, _ := lookup(r.oldObject, "metadata").(ast.Object)
-	newMeta, _ := lookup(r.object, "metadata").(ast.Object)
+	oldMeta, _ := lookup(r.oldObject.value(), "metadata").(ast.Object)
+	newMeta, _ := lookup(r.object.value(), "metadata").(ast.Object)
 	if oldMeta == nil || newMeta == nil || text(oldMeta, "deletionTimestamp") == "" {
 		return false
 	}
@@ -223,17 +232,20 @@ func (r *Review) onlyRemovesFinalizers() bool {
 	for _, field := range []string{"finalizers", "managedFields", "resourceVersion", "generation"} {
 		oldMeta, newMeta = removeKey(oldMeta, field), removeKey(newMeta, field)
 	}
-	before := replaceKey(r.oldObject, "metadata", ast.NewTerm(oldMeta))
-	after := replaceKey(r.object, "metadata", ast.NewTerm(newMeta))
+	before := replaceKey(r.oldObject.value(), "metadata", ast.NewTerm(oldMeta))
+	after := replaceKey(r.object.value(), "metadata", ast.NewTerm(newMeta))
 	return before.Compare(after) == 0
 }
 
-func nullableObject(request ast.Object, field string) (ast.Object, error) {
+func nullableObject(request ast.Object, field string, leftOut *lazyObject) (*lazyObject, error) {
+	if leftOut != nil {
+		return leftOut, nil
+	}
 	switch value := lookup(request, field).(type) {
 	case nil, ast.Null:
 		return nil, nil
 	case ast.Object:
-		return value, nil
+		return decodedObject(value), nil
 	default:
 		return nil, fmt.Errorf("request.%s is not an object", field)
 	}
@@ -244,7 +256,11 @@ func lookup(object ast.Object, field string) ast.Value {
 	if object == nil {
 		return nil
 	}
-	if term := object.Get(ast.InternedTerm(field)); term != nil {
+	name, ok := fieldTerms[field]
+	if !ok {
+		name = ast.StringTerm(field)
+	}
+	if term := object.Get(name); term != nil {
 		return term.Value
 	}
 	return nil

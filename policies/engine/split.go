@@ -81,6 +81,9 @@ func (s *splitter) body(body ast.Body, bound ast.VarSet, heads ...*ast.Term) ast
 	}
 	for _, expr := range body {
 		s.closures(expr, bound)
+		if none := s.positive(expr, bound); none != nil {
+			emit(none)
+		}
 		for _, check := range s.boundParts(expr, bound) {
 			emit(check)
 		}
@@ -104,7 +107,7 @@ func (s *splitter) compare(expr *ast.Expr, bound ast.VarSet) []*ast.Expr {
 	}
 	left, right := expr.Operand(0), expr.Operand(1)
 	if !isValueIn(left, bound) || !isValueIn(right, bound) {
-		return nil // one of them is a constant, or gets its value here
+		return s.isolate(expr) // one of them is a constant, or gets its value here
 	}
 	var before []*ast.Expr
 	for _, operand := range []**ast.Term{&left, &right} {
@@ -115,6 +118,36 @@ func (s *splitter) compare(expr *ast.Expr, bound ast.VarSet) []*ast.Expr {
 	}
 	expr.Terms = []*ast.Term{ast.NewTerm(ast.Equal.Ref()), left, right}
 	return before
+}
+
+// isolate binds what OPA puts together before a pattern takes it apart, so that it is
+// checked as a whole: a part of it may be put together, too.
+func (s *splitter) isolate(expr *ast.Expr) []*ast.Expr {
+	var before []*ast.Expr
+	for i := range 2 {
+		_, isVar := expr.Operand(1 - i).Value.(ast.Var)
+		if operand := expr.Operand(i); !isVar && s.grows(operand) {
+			local, bind := s.bind(expr, operand)
+			before = append(before, bind)
+			expr.Terms.([]*ast.Term)[i+1] = local
+		}
+	}
+	return before
+}
+
+// positive makes `not a == b` of two values into `x = [true | a == b]`, which it
+// returns, and `x = []`, so that the equality is split like any other.
+func (s *splitter) positive(expr *ast.Expr, bound ast.VarSet) *ast.Expr {
+	if !expr.Negated || !expr.IsEquality() || !isValueIn(expr.Operand(0), bound) || !isValueIn(expr.Operand(1), bound) {
+		return nil
+	}
+	equality := expr.Copy()
+	equality.Negated = false
+	found := ast.ArrayComprehensionTerm(ast.InternedTerm(true), s.body(ast.NewBody(equality), bound))
+	local, bind := s.bind(&ast.Expr{Location: expr.Location}, found.SetLocation(expr.Location))
+	expr.Negated, expr.With = false, nil
+	expr.Terms = []*ast.Term{ast.NewTerm(ast.Equality.Ref()), local, ast.ArrayTerm()}
+	return bind
 }
 
 // isValueIn says whether a term has a value of any size once it is evaluated.

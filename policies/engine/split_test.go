@@ -58,6 +58,16 @@ twice(x, x) := [x, x]
 		`x := data.p.members with data.p.names as ["z"]`,
 		`x := [k | members[k]; {[k, k]: pairs}[[k, k]] == pairs]`,
 		`not [names, input.name] == [input.name, names]; x := {names: members}`,
+		`x := [k | some k in ["a", "b", "x"]; not table[k] == pairs; not input.request.object[k] == input.name]`,
+		`x := [k | some k in ["a", "c", "z"]; not pairs[k] == table.x[k]]`,
+		`not pairs == pairs; x := 1`,
+		`not deep == input.missing; not pairs == input.request; x := 1`,
+		`not pairs == names with data.p.pairs as names; x := 1`,
+		`y := ["q"]; not y == names with data.p.names as y; x := 1`,
+		`{"x": y, "y": _} = deep; x := y`,
+		`x := [[k, v] | {"a": v} = deep[k]]`,
+		`x := [[k, v] | {"a": v, "b": _} = deep[k]]`,
+		`y := {"request": {"object": input}}; x := input.request.object.name with input as {"request": y.request, "b": y}`,
 		`every n in [[names, 1], [names, 2]] { [names, _] = n }; x := [n | some n in [names, pairs]]`,
 	}
 	input := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x"},"list":["b","a","q","c"],"nested":[[{"v":1},{"v":2}],[{"v":2},{"v":5}],[{"v":3}]]}`

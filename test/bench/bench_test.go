@@ -100,3 +100,15 @@ func TestHostileTable(t *testing.T) {
 		"=== RUN   TestHostilePolicies\npolicy  outcome  time  peak memory\na  b  1ms  0 MiB\n--- PASS: TestHostilePolicies (1s)\nPASS\n"))
 	require.Empty(t, hostileTable("FAIL\tbuild failed\n"))
 }
+
+func TestChoose(t *testing.T) {
+	chosen, err := choose("")
+	require.NoError(t, err)
+	require.Len(t, chosen, len(parts))
+	chosen, err = choose("samples,memory")
+	require.NoError(t, err)
+	require.Len(t, chosen, 2)
+	require.Equal(t, "samples", chosen[0].name)
+	_, err = choose("sample")
+	require.EqualError(t, err, `--only names "sample", which is none of memory, unmatched, samples, swaps, hostile`)
+}

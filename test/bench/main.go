@@ -2,8 +2,8 @@
 // that decodes nothing and admits everything, and prints one table.
 //
 //	go run -C test/bench .
+//	go run -C test/bench . --only unmatched,samples
 //	go run -C test/bench . --write 2026-11-20   # and keep it in docs/benchmarks
-//	go run -C test/bench . --only swaps         # one of memory, direct, samples, swaps, hostile
 //
 // What is compared is measured in turns, in one run: on a shared machine only ratios
 // mean something. A target that is missed is a row like the others, and no error; an
@@ -26,11 +26,15 @@ func main() {
 		exit(runEcho(os.Args[2]))
 	}
 	name := flag.String("write", "", "write docs/benchmarks/`name`.json, with every sample, and name.md")
-	only := flag.String("only", "", "measure this `part` alone: "+strings.Join(partNames(), ", "))
+	only := flag.String("only", "", "measure only these `parts`: "+strings.Join(partNames(), ", "))
 	flag.Parse()
+	chosen, err := choose(*only)
+	if err != nil {
+		exit(err)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	exit(run(ctx, *name, *only))
+	exit(run(ctx, chosen, *name))
 }
 
 func exit(err error) {
@@ -41,7 +45,7 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// part is a part of the measurement, in the order in which they run.
+// part is what can be measured by itself.
 type part struct {
 	name    string
 	measure func(*bench, context.Context) error
@@ -49,7 +53,7 @@ type part struct {
 
 var parts = []part{
 	{"memory", (*bench).measureMemory},
-	{"direct", (*bench).measureWithoutMatch},
+	{"unmatched", (*bench).measureWithoutMatch},
 	{"samples", (*bench).measureWithSamples},
 	{"swaps", (*bench).measureSwaps},
 	{"hostile", (*bench).measureHostile},
@@ -63,10 +67,23 @@ func partNames() []string {
 	return names
 }
 
-func run(ctx context.Context, name, only string) (err error) {
-	if only != "" && !slices.Contains(partNames(), only) {
-		return fmt.Errorf("--only %s: there are the parts %s", only, strings.Join(partNames(), ", "))
+// choose reads the flag --only: none is all.
+func choose(only string) ([]part, error) {
+	if only == "" {
+		return parts, nil
 	}
+	var chosen []part
+	for _, name := range strings.Split(only, ",") {
+		i := slices.Index(partNames(), name)
+		if i < 0 {
+			return nil, fmt.Errorf("--only names %q, which is none of %s", name, strings.Join(partNames(), ", "))
+		}
+		chosen = append(chosen, parts[i])
+	}
+	return chosen, nil
+}
+
+func run(ctx context.Context, chosen []part, name string) (err error) {
 	b, err := start(ctx)
 	if err != nil {
 		return err
@@ -76,10 +93,7 @@ func run(ctx context.Context, name, only string) (err error) {
 			err = stopErr
 		}
 	}()
-	for _, p := range parts {
-		if only != "" && p.name != only {
-			continue
-		}
+	for _, p := range chosen {
 		if err := p.measure(b, ctx); err != nil {
 			return err
 		}

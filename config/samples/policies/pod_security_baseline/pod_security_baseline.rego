@@ -124,12 +124,13 @@ deny contains violation if {
 # title: Probes and lifecycle hooks call no other host
 deny contains violation if {
 	some path, container in pods.containers
-	some [parent, field] in handlers
+	some fields in handlers
+	handler := object.get(container, fields, null)
+	is_object(handler)
 	some action in ["httpGet", "tcpSocket"]
-	handler := object.get(container, array.concat(parent, [field, action]), {})
-	host := handler.host
+	host := handler[action].host
 	not host in {"", null}
-	place := concat(".", array.concat(parent, [field, action, "host"]))
+	place := concat(".", array.concat(fields, [action, "host"]))
 	violation := {
 		"msg": sprintf(
 			"%v has its node call host %q: remove %v, so that the container itself is called",
@@ -141,11 +142,11 @@ deny contains violation if {
 }
 
 handlers := [
-	[[], "livenessProbe"],
-	[[], "readinessProbe"],
-	[[], "startupProbe"],
-	[["lifecycle"], "postStart"],
-	[["lifecycle"], "preStop"],
+	["livenessProbe"],
+	["readinessProbe"],
+	["startupProbe"],
+	["lifecycle", "postStart"],
+	["lifecycle", "preStop"],
 ]
 
 # METADATA

@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/stretchr/testify/require"
+)
+
+// eagerReview is DecodeReview without laziness: what it must agree with.
+func eagerReview(body []byte) (ast.Object, error) {
+	term, err := decodeUpTo(body, MaxReviewValues)
+	if err != nil {
+		return nil, fmt.Errorf("the AdmissionReview cannot be read: %w", err)
+	}
+	root, _ := term.Value.(ast.Object)
+	request, _ := lookup(root, "request").(ast.Object)
+	if request == nil || text(root, "kind") != "AdmissionReview" || text(root, "apiVersion") != "admission.k8s.io/v1" {
+		return nil, nil // what is said of those is not about their contents
+	}
+	if _, err := newReview(request, requestObjects{}); err != nil {
+		return nil, fmt.Errorf("the AdmissionReview cannot be used: %w", err)
+	}
+	return request, nil
+}
+
+func requireLikeEager(t *testing.T, body []byte) {
+	t.Helper()
+	want, wantErr := eagerReview(body)
+	got, err := DecodeReview(body)
+	if wantErr != nil {
+		require.EqualError(t, err, wantErr.Error())
+		return
+	}
+	if want == nil {
+		require.Error(t, err)
+		return
+	}
+	require.NoError(t, err)
+	for _, field := range []struct {
+		name string
+		got  *lazyObject
+	}{{"object", got.object}, {"oldObject", got.oldObject}} {
+		object, _ := lookup(want, field.name).(ast.Object)
+		require.Equal(t, object != nil, field.got != nil)
+		if object != nil {
+			require.Zero(t, object.Compare(field.got.value()))
+		}
+	}
+	require.Zero(t, want.Compare(got.request()))
+	require.Equal(t, want.Hash(), got.request().Hash())
+}
+
+// TestDecodeReviewChecksWhatItLeaves has everything that makes a review unreadable in
+// the objects, which are not decoded: at each limit, and one beyond it.
+func TestDecodeReviewChecksWhatItLeaves(t *testing.T) {
+	const values = 14 // of the review without its object
+	list := func(n int) string { return `{"a":[` + strings.Repeat("0,", n-3) + "0]}" }
+	nested := func(n int) string { return strings.Repeat(`{"a":`, n-1) + "{}" + strings.Repeat("}", n-1) }
+	digits := func(n int) string { return `{"a":` + strings.Repeat("9", n) + "}" }
+	cases := map[string]struct {
+		object string
+		code   int
+	}{
+		"empty":                  {`{}`, 0},
+		"all kinds of value":     {`{"a":[true,false,null,-1.5e+3,"\"}],:{[",{},[[]]], "b\\" : { "c" : "ä\u00e4" } }`, 0},
+		"as many values":         {list(MaxReviewValues - values), 0},
+		"one value more":         {list(MaxReviewValues - values + 1), 413},
+		"as deep":                {nested(MaxNesting - 1), 0},
+		"one deeper":             {nested(MaxNesting), 400},
+		"as deep, with a scalar": {strings.Replace(nested(MaxNesting-3), "{}", `{"a":[0]}`, 1), 0},
+		"a scalar one deeper":    {strings.Replace(nested(MaxNesting-3), "{}", `{"a":[[0]]}`, 1), 400},
+		"a long number":          {digits(MaxNumberDigits), 0},
+		"a longer number":        {digits(MaxNumberDigits + 1), 400},
+		"a large exponent":       {`{"a":[1e1000,1E-1000]}`, 0},
+		"a larger exponent":      {`{"a":[1e1001]}`, 400},
+		"a smaller exponent":     {`{"a":{"b":-0.1E-1001}}`, 400},
+		"a duplicate key":        {`{"a":[{"b":1,"c":2,"b":3}]}`, 400},
+		"an escaped duplicate":   {`{"a":[{"b":1,"c":2,"\u0062":3}]}`, 400},
+		"invalid UTF-8":          {"{\"a\":[\"\xff\"]}", 400},
+		"invalid UTF-8 in a key": {"{\"a\":[{\"\xff\":1}]}", 400},
+		"half a surrogate":       {`{"a":"\ud800"}`, 400},
+		"no JSON":                {`{"a":tru}`, 400},
+		"a leading zero":         {`{"a":01}`, 400},
+		"cut":                    {`{"a":[`, 400},
+		"a second object":        {`{},"object":{}`, 400},
+		"a second one, escaped":  {`{},"\u006fbject":{}`, 400},
+		"an object elsewhere":    {`{"object":{"oldObject":{}}},"options":{"object":{"a":1}}`, 0},
+		"both":                   {`{"a":1},"oldObject":{"a":2}`, 0},
+		"more side by side":      {`{"a":[` + strings.Repeat("{},", MaxNesting) + `[]]}`, 0},
+		"null":                   {`null`, 0},
+		"a list":                 {`[]`, 400},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			body := []byte(admissionReview(strings.Replace(request, `{"metadata":{}}`, c.object, 1)))
+			requireLikeEager(t, body)
+			review, err := DecodeReview(body)
+			if c.code == 0 {
+				require.NoError(t, err)
+				// At the very end of what is allowed it may be decoded at once.
+				require.Equal(t, name != "null" && name != "as deep", review.object != nil && review.object.text != nil)
+				return
+			}
+			var refused *ReviewError
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, c.code, refused.Code)
+			require.Equal(t, "0001", refused.UID)
+		})
+	}
+}
+
+// TestTheObjectIsThatOfTheRequest: one of the same name beside the request is no object
+// under review.
+func TestTheObjectIsThatOfTheRequest(t *testing.T) {
+	const other = `"other":{"object":{"other":1},"oldObject":{"other":2}}`
+	body := admissionReview(request)
+	requireLikeEager(t, []byte(`{`+other+`,`+body[1:]))
+	requireLikeEager(t, []byte(strings.TrimSuffix(body, "}")+`,`+other+`}`))
+}
+
+// TestObjectsAreDecodedForPoliciesOnly: the whole cost of a review that concerns no
+// policy would else be that of its objects.
+func TestObjectsAreDecodedForPoliciesOnly(t *testing.T) {
+	body := []byte(admissionReview(request + `,"name":"web","oldObject":{"metadata":{}}`))
+	for rego, asked := range map[string]bool{
+		"# METADATA\n# custom:\n#   match:\n#     kinds: [{group: \"\", kind: Service}]\npackage p\ndeny contains \"x\"\npatch contains {\"op\": \"add\", \"path\": \"/x\", \"value\": 1}": false,
+		"package p\ndeny contains \"x\" if input.request.object": true,
+	} {
+		review, err := DecodeReview(body)
+		require.NoError(t, err)
+		snapshot := snapshotOf(compile(t, rego))
+		require.Equal(t, asked, !snapshot.Validate(t.Context(), review, Options{}).Allowed())
+		snapshot.Mutate(t.Context(), review, Options{})
+		require.Equal(t, asked, review.object.text == nil)
+		require.Equal(t, asked, review.oldObject.text == nil)
+	}
+}
+
+func FuzzDecodeReviewLazily(f *testing.F) {
+	f.Add([]byte(admissionReview(request)))
+	f.Add([]byte("00"))
+	f.Add([]byte(admissionReview(request + `,"oldObject":{"a":[{"b":1,"b":2}]}`)))
+	f.Add([]byte(admissionReview(request + `,"oldObject":{"a":["\"",1e1001,[],{}]}`)))
+	f.Fuzz(func(t *testing.T, body []byte) { requireLikeEager(t, body) })
+}
+
+// BenchmarkDecodeReview is what a review costs that concerns no policy, and one that does.
+func BenchmarkDecodeReview(b *testing.B) {
+	body := []byte(admissionReview(strings.Replace(request, `{"metadata":{}}`, pod, 1)))
+	for name, use := range map[string]func(*Review){
+		"unmatched": func(*Review) {},
+		"matched":   func(review *Review) { review.request() },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(body)))
+			for b.Loop() {
+				review, err := DecodeReview(body)
+				require.NoError(b, err)
+				use(review)
+			}
+		})
+	}
+}
