@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -12,6 +13,7 @@ type evaluation struct {
 	review    *Review
 	options   Options
 	namespace ast.Object // nil where unknown or cluster-scoped
+	facts     *ast.Term  // nil where there are none
 
 	mu     sync.Mutex
 	inputs map[*PolicySet]*ast.Term
@@ -22,9 +24,16 @@ func newEvaluation(review *Review, options Options) (*evaluation, error) {
 	if len(options.Namespace) > 0 {
 		term, err := decodeJSON(options.Namespace)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("the Namespace object cannot be read: %w", err)
 		}
 		e.namespace, _ = term.Value.(ast.Object)
+	}
+	if len(options.Facts) > 0 {
+		facts, err := decodeJSON(options.Facts)
+		if err != nil {
+			return nil, fmt.Errorf("the facts cannot be read: %w", err)
+		}
+		e.facts = facts
 	}
 	if e.options.Now.IsZero() {
 		e.options.Now = time.Now()
@@ -34,11 +43,11 @@ func newEvaluation(review *Review, options Options) (*evaluation, error) {
 
 // with is the same evaluation of another review.
 func (e *evaluation) with(review *Review) *evaluation {
-	return &evaluation{review: review, options: e.options, namespace: e.namespace, inputs: map[*PolicySet]*ast.Term{}}
+	return &evaluation{review: review, options: e.options, namespace: e.namespace, facts: e.facts, inputs: map[*PolicySet]*ast.Term{}}
 }
 
 // input is the document a policy of the set sees: apiVersion and kind of the
-// review, request, name, namespace, scope, parameters.
+// review, request, name, namespace, scope, parameters, and facts for built-in rules.
 func (e *evaluation) input(set *PolicySet) *ast.Term {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -55,6 +64,9 @@ func (e *evaluation) input(set *PolicySet) *ast.Term {
 	}
 	if e.namespace != nil {
 		items = append(items, ast.Item(ast.InternedTerm("namespace"), ast.NewTerm(e.namespace)))
+	}
+	if e.facts != nil {
+		items = append(items, ast.Item(ast.InternedTerm("facts"), e.facts))
 	}
 	input := ast.ObjectTerm(items...)
 	e.inputs[set] = input

@@ -31,7 +31,7 @@ func (s *Snapshot) Mutate(ctx context.Context, review *Review, options Options) 
 	}
 	e, err := newEvaluation(review, options)
 	if err != nil {
-		mutation.Denials = []Finding{{Words: fmt.Sprintf("the Namespace object cannot be read: %v", err), Error: true}}
+		mutation.Denials = []Finding{{Words: err.Error(), Error: true}}
 		return mutation
 	}
 	m := &mutator{snapshot: s, ctx: ctx, result: mutation, left: map[*policy]bool{}}

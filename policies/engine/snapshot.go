@@ -16,6 +16,9 @@ type Options struct {
 	FailurePolicy FailurePolicy
 	// Namespace is the Namespace object in JSON of the review's namespace.
 	Namespace []byte
+	// Facts is a JSON object with what the caller has found out about the object for
+	// built-in rules, which read it as input.facts.
+	Facts []byte
 	// Now is the time that policies with `clock: true` see; zero is the present.
 	Now time.Time
 	// Cluster holds the objects that policies read by `requires`. A policy that

@@ -15,7 +15,7 @@ func (s *Snapshot) Validate(ctx context.Context, review *Review, options Options
 	}
 	e, err := newEvaluation(review, options)
 	if err != nil {
-		decision.Denials = []Finding{{Words: fmt.Sprintf("the Namespace object cannot be read: %v", err), Error: true}}
+		decision.Denials = []Finding{{Words: err.Error(), Error: true}}
 		return decision
 	}
 	questions := s.questions(e)

@@ -1,0 +1,183 @@
+package openclaw
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/lintel-policy/lintel/policies/scope"
+)
+
+// Facts are what Go finds out about a PolicyBundle for the rules, which read it as
+// input.facts.
+type Facts struct {
+	// Errors are what is wrong with the text of policies.
+	Errors []TextError `json:"errors"`
+	// Comparisons are of each policy that is new or changed with the broader ones of
+	// its domain, but for those that are proved.
+	Comparisons []Comparison `json:"comparisons"`
+	// Tightened are policies of other bundles that expand beyond this one's.
+	Tightened []Comparison `json:"tightened"`
+	// Unordered says which rules of policies have no effect, in words.
+	Unordered []string `json:"unordered"`
+	// RootNamespace is the only namespace for enterprise policies, if there is one.
+	RootNamespace string `json:"rootNamespace,omitempty"`
+}
+
+// TextError is one error in the text of a policy, 1-based; Line is 0 where unknown.
+type TextError struct {
+	Index   int    `json:"index"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Message string `json:"message"`
+}
+
+// Comparison is what analysis says of a policy and the broader ones.
+type Comparison struct {
+	Verdict  scope.Outcome `json:"verdict"`
+	Domain   string        `json:"domain"`
+	Decision string        `json:"decision"`
+	Child    Side          `json:"child"`
+	Parent   Side          `json:"parent"`
+	Input    any           `json:"input"`
+	Reason   string        `json:"reason,omitempty"`
+}
+
+// Side is what one side of a comparison decides; without Value it decides nothing.
+type Side struct {
+	Scope  string `json:"scope"`
+	Policy string `json:"policy"`
+	Line   int    `json:"line,omitempty"`
+	Value  any    `json:"value"`
+}
+
+// Find gathers the facts about a bundle. old is nil on creation; others are all bundles
+// that there are, this one's own earlier state excepted. ctx bounds the comparisons:
+// what is not compared in time is unknown.
+func Find(ctx context.Context, bundle, old *Bundle, others []*Bundle, root string) Facts {
+	facts := Facts{Errors: []TextError{}, Comparisons: []Comparison{}, Tightened: []Comparison{}, Unordered: []string{}, RootNamespace: root}
+	own := parsed(bundle)
+	for i, p := range bundle.Spec.Policies {
+		if own[i].err != nil {
+			facts.Errors = append(facts.Errors, textErrors(i, own[i].err)...)
+			continue
+		}
+		if old != nil && unchanged(bundle, old, p) {
+			continue
+		}
+		var parents []*scope.Policy
+		each(bundle, own, others, func(b *Bundle, q Policy, candidate *scope.Policy) {
+			if q.Scope.Rank() < p.Scope.Rank() && bundle.meets(p, b, q, root) {
+				parents = append(parents, candidate)
+			}
+		})
+		facts.compare(ctx, own[i].policy, parents)
+	}
+	facts.Tightened = tightened(ctx, bundle, own, old, others, root)
+	return facts
+}
+
+// compare keeps what is not proved.
+func (f *Facts) compare(ctx context.Context, child *scope.Policy, parents []*scope.Policy) {
+	if len(parents) == 0 {
+		return
+	}
+	f.Unordered = append(f.Unordered, scope.Warnings(child, parents)...)
+	if verdict := scope.Analyze(ctx, child, parents); verdict.Outcome != scope.Proved {
+		f.Comparisons = append(f.Comparisons, comparison(child, parents, verdict))
+	}
+}
+
+func comparison(child *scope.Policy, parents []*scope.Policy, verdict scope.Verdict) Comparison {
+	parent := parents[slices.IndexFunc(parents, func(p *scope.Policy) bool {
+		return p.Name == cmp.Or(verdict.ParentPolicy, parents[0].Name)
+	})]
+	return Comparison{
+		Verdict:  verdict.Outcome,
+		Domain:   child.Domain.Name,
+		Decision: verdict.Decision,
+		Child:    Side{string(child.Level), child.Name, verdict.ChildLine, verdict.Child},
+		Parent:   Side{string(parent.Level), parent.Name, verdict.ParentLine, verdict.Parent},
+		Input:    verdict.Input,
+		Reason:   verdict.Reason,
+	}
+}
+
+// tightened are the policies of other bundles that expand beyond a bundle, and did not
+// beyond what it was before.
+func tightened(ctx context.Context, bundle *Bundle, own []parsedPolicy, old *Bundle, others []*Bundle, root string) []Comparison {
+	found := []Comparison{}
+	for _, other := range others {
+		for j, child := range parsed(other) {
+			if child.err != nil {
+				continue
+			}
+			q := other.Spec.Policies[j]
+			var parents []*scope.Policy
+			changed := old == nil
+			for i, p := range bundle.Spec.Policies {
+				if own[i].err == nil && p.Scope.Rank() < q.Scope.Rank() && other.meets(q, bundle, p, root) {
+					parents = append(parents, own[i].policy)
+					changed = changed || !unchanged(bundle, old, p)
+				}
+			}
+			if len(parents) == 0 || !changed {
+				continue
+			}
+			if verdict := scope.Analyze(ctx, child.policy, parents); verdict.Outcome == scope.Counterexample {
+				found = append(found, comparison(child.policy, parents, verdict))
+			}
+		}
+	}
+	return found
+}
+
+type parsedPolicy struct {
+	policy *scope.Policy
+	err    error
+}
+
+func parsed(b *Bundle) []parsedPolicy {
+	all := make([]parsedPolicy, len(b.Spec.Policies))
+	for i, p := range b.Spec.Policies {
+		all[i].policy, all[i].err = b.Parse(p)
+	}
+	return all
+}
+
+// each calls f with the policies of a bundle and of others that can be read.
+func each(bundle *Bundle, own []parsedPolicy, others []*Bundle, f func(*Bundle, Policy, *scope.Policy)) {
+	visit := func(b *Bundle, all []parsedPolicy) {
+		for i, p := range all {
+			if p.err == nil {
+				f(b, b.Spec.Policies[i], p.policy)
+			}
+		}
+	}
+	visit(bundle, own)
+	for _, other := range others {
+		visit(other, parsed(other))
+	}
+}
+
+// unchanged says whether a bundle had the policy before, for the same instances.
+func unchanged(bundle, old *Bundle, p Policy) bool {
+	return slices.Contains(old.Spec.Policies, p) && sameSelector(bundle, old)
+}
+
+func sameSelector(a, b *Bundle) bool {
+	return a.Spec.InstanceSelector.String() == b.Spec.InstanceSelector.String()
+}
+
+func textErrors(index int, err error) []TextError {
+	var all scope.ParseErrors
+	if !errors.As(err, &all) {
+		return []TextError{{Index: index, Message: err.Error()}}
+	}
+	out := make([]TextError, len(all))
+	for i, one := range all {
+		out[i] = TextError{index, one.Line, one.Column, one.Message}
+	}
+	return out
+}

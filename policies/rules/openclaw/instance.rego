@@ -1,0 +1,58 @@
+# METADATA
+# title: OpenClawInstances are complete
+# custom:
+#   match:
+#     kinds: [{group: openclaw.enterprise.io, version: v1, kind: OpenClawInstance}]
+#     operations: [CREATE, UPDATE]
+package openclaw.instance
+
+import rego.v1
+
+instance := input.request.object
+
+connectors := {"gmail", "gcal", "jira", "github", "gdrive"}
+
+deny contains {"msg": msg, "field": field} if {
+	some i, integration in instance.spec.integrations
+	not integration.type in connectors
+	field := sprintf("spec.integrations[%d].type", [i])
+	msg := sprintf("%s: %q is no connector; there are %s", [field, integration.type, concat(", ", sort(connectors))])
+}
+
+deny contains {"msg": msg, "field": field} if {
+	some i, integration in instance.spec.integrations
+	some j, other in instance.spec.integrations
+	j < i
+	other.type == integration.type
+	field := sprintf("spec.integrations[%d].type", [i])
+	msg := sprintf("%s: connector %q stands at spec.integrations[%d] already; a gateway has one of each", [field, integration.type, j])
+}
+
+# The enforcer must come from where the administrators say.
+deny contains {"msg": msg, "field": field} if {
+	some name, image in instance.spec.images
+	not permitted(image)
+	field := sprintf("spec.images.%s", [name])
+	msg := sprintf("%s: %q is from no registry that is permitted here; %s", [field, image, registries])
+}
+
+permitted(image) if {
+	some registry in input.facts.registries
+	startswith(image, concat("", [trim_suffix(registry, "/"), "/"]))
+}
+
+registries := sprintf("permitted are %s", [concat(", ", input.facts.registries)]) if count(input.facts.registries) > 0
+
+registries := "none is (the manager's --openclaw-image-registries)" if count(input.facts.registries) == 0
+
+warn contains msg if {
+	instance.spec.deploymentMode == "single"
+	instance.spec.replicas > 1
+	msg := sprintf("spec.replicas is %d, but deploymentMode single runs one; use ha", [instance.spec.replicas])
+}
+
+defaults.spec.auth.clientSecretRef.key := "client-secret" if instance.spec.auth.clientSecretRef
+
+defaults.spec.storage.postgresSecretRef.key := "connection-string" if instance.spec.storage.postgresSecretRef
+
+defaults.spec.storage.redisSecretRef.key := "connection-string" if instance.spec.storage.redisSecretRef

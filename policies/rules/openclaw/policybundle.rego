@@ -1,0 +1,121 @@
+# METADATA
+# title: PolicyBundles hold together
+# description: |
+#   input.facts has what was found out about the texts: errors, and comparisons with the
+#   policies of broader scopes.
+# custom:
+#   match:
+#     kinds: [{group: openclaw.enterprise.io, version: v1, kind: PolicyBundle}]
+#     operations: [CREATE, UPDATE]
+package openclaw.policybundle
+
+import rego.v1
+
+bundle := input.request.object
+
+policies := object.get(bundle, ["spec", "policies"], [])
+
+domains := {"models", "actions", "integrations", "agent-to-agent", "features", "data", "audit"}
+
+scopes := {"enterprise": 0, "org": 1, "team": 2, "user": 3}
+
+deny contains "policies list must not be empty" if not policies[0]
+
+deny contains sprintf("policy[%d]: name is required", [i]) if {
+	some i, policy in policies
+	object.get(policy, "name", "") == ""
+}
+
+deny contains sprintf("policy[%d]: content is required", [i]) if {
+	some i, policy in policies
+	object.get(policy, "content", "") == ""
+}
+
+deny contains sprintf("policy[%d]: invalid domain %q", [i, domain]) if {
+	some i, policy in policies
+	domain := object.get(policy, "domain", "")
+	not domain in domains
+}
+
+deny contains sprintf("policy[%d]: invalid scope %q", [i, scope]) if {
+	some i, policy in policies
+	scope := object.get(policy, "scope", "")
+	not scopes[scope]
+	scope != "enterprise"
+}
+
+# The name of its file in the ConfigMap of the bundle.
+file(policy) := sprintf("%s-%s-%s.rego", [policy.scope, replace(policy.domain, "-", "_"), name]) if {
+	name := regex.replace(lower(policy.name), `[^-a-z0-9_]`, "_")
+}
+
+deny contains msg if {
+	some i, policy in policies
+	earlier := [j | some j, other in policies; j < i; file(other) == file(policy)]
+	count(earlier) > 0
+	msg := sprintf("policy[%d]: %q is policy[%d] already, or their names differ only in letters that a file name cannot have; rename one", [i, policy.name, earlier[0]])
+}
+
+deny contains msg if {
+	some error in input.facts.errors
+	policy := policies[error.index]
+	policy.content != ""
+	msg := sprintf("policy[%d] %q%s: %s", [error.index, policy.name, place(error), error.message])
+}
+
+place(error) := sprintf(", line %d, column %d", [error.line, error.column]) if error.line > 0
+
+place(error) := "" if error.line == 0
+
+deny contains msg if {
+	root := input.facts.rootNamespace
+	bundle.metadata.namespace != root
+	some i, policy in policies
+	policy.scope == "enterprise"
+	msg := sprintf("policy[%d]: enterprise policies are admitted in namespace %q only, from where every namespace inherits them; use a narrower scope", [i, root])
+}
+
+deny contains msg if {
+	some comparison in input.facts.comparisons
+	comparison.verdict == "counterexample"
+	msg := concat("\n", [
+		sprintf("domain %q: %s scope cannot expand beyond %s scope", [comparison.domain, comparison.child.scope, comparison.parent.scope]),
+		explanation(comparison),
+	])
+}
+
+warn contains msg if {
+	some comparison in input.facts.comparisons
+	comparison.verdict == "unknown"
+	msg := sprintf("%s: whether %s only restricts %s cannot be told: %s. At run time it cannot expand.", [comparison.child.policy, comparison.decision, comparison.parent.policy, comparison.reason])
+}
+
+warn contains msg if {
+	some comparison in input.facts.tightened
+	msg := sprintf("%s expands beyond this bundle now (%s); it is restricted at run time, and says so in its status", [comparison.child.policy, comparison.decision])
+}
+
+warn contains msg if some msg in input.facts.unordered
+
+explanation(comparison) := concat("\n", [
+	sprintf("for the input %s", [json.marshal(comparison.input)]),
+	sprintf("  %s", [decides(comparison.child, comparison.decision)]),
+	sprintf("  %s", [decides(comparison.parent, comparison.decision)]),
+]) if not comparison.reason
+
+explanation(comparison) := concat("\n", [
+	comparison.reason,
+	sprintf("for the input %s", [json.marshal(comparison.input)]),
+	sprintf("  %s", [decides(comparison.child, comparison.decision)]),
+	sprintf("  %s", [decides(comparison.parent, comparison.decision)]),
+]) if comparison.reason
+
+decides(side, decision) := sprintf("%s policy %s decides %s = %s%s", [side.scope, side.policy, decision, value(side), line(side)])
+
+value(side) := json.marshal(side.value) if side.value != null
+
+value(side) := "undefined" if side.value == null
+
+line(side) := sprintf(" (line %d)", [side.line]) if side.line
+
+line(side) := "" if not side.line

@@ -1,0 +1,164 @@
+package openclaw
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/scope"
+)
+
+const models = "package openclaw.enterprise.models\n"
+
+// bundle makes a bundle of policies given as scope, name and text.
+func bundle(namespace, name string, policies ...[3]string) *Bundle {
+	b := &Bundle{}
+	b.Metadata.Namespace, b.Metadata.Name = namespace, name
+	for _, p := range policies {
+		b.Spec.Policies = append(b.Spec.Policies, Policy{Scope: engine.ScopeLevel(p[0]), Domain: "models", Name: p[1], Content: p[2]})
+	}
+	return b
+}
+
+// decide asks the rules about an object, as the webhook does.
+func decide(t *testing.T, kind string, object, facts any) *engine.Decision {
+	t.Helper()
+	set, err := Set()
+	require.NoError(t, err)
+	text, err := json.Marshal(map[string]any{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": map[string]any{
+		"uid": "1", "operation": "CREATE", "namespace": "ns", "name": "b",
+		"kind":     map[string]string{"group": "openclaw.enterprise.io", "version": "v1", "kind": kind},
+		"resource": map[string]string{"group": "openclaw.enterprise.io", "version": "v1", "resource": "things"},
+		"object":   object,
+	}})
+	require.NoError(t, err)
+	review, err := engine.DecodeReview(text)
+	require.NoError(t, err)
+	asJSON, err := json.Marshal(facts)
+	require.NoError(t, err)
+	return engine.NewSnapshot(engine.BuiltinResources(), set).Validate(t.Context(), review, engine.Options{Facts: asJSON})
+}
+
+func words(findings []engine.Finding) []string {
+	all := []string{}
+	for _, finding := range findings {
+		all = append(all, finding.Words)
+	}
+	return all
+}
+
+func TestPolicyBundle(t *testing.T) {
+	good := models + "default allow := false\nallow if input.a == \"x\"\n"
+	base := bundle("ns", "base", [3]string{"enterprise", "p", good})
+	for name, c := range map[string]struct {
+		bundle *Bundle
+		others []*Bundle
+		root   string
+		denied []string
+	}{
+		"good":            {bundle: base, denied: []string{}},
+		"no policies":     {bundle: bundle("ns", "b"), denied: []string{"policies list must not be empty"}},
+		"empty":           {bundle: bundle("ns", "b", [3]string{"enterprise", "", ""}), denied: []string{"policy[0]: content is required", "policy[0]: name is required"}},
+		"unknown scope":   {bundle: bundle("ns", "b", [3]string{"galaxy", "p", good}), denied: []string{`policy[0] "p": unknown scope "galaxy"`, `policy[0]: invalid scope "galaxy"`}},
+		"does not parse":  {bundle: bundle("ns", "b", [3]string{"enterprise", "p", models + "allow if {"}), denied: []string{`policy[0] "p", line 2, column`}},
+		"another package": {bundle: bundle("ns", "b", [3]string{"enterprise", "p", "package x\n"}), denied: []string{`policy[0] "p", line 1, column 1: it is in package x; a policy of domain "models" must be in package openclaw.enterprise.models`}},
+		"removed by v1":   {bundle: bundle("ns", "b", [3]string{"enterprise", "p", models + "allow { any([true]) }"}), denied: []string{"any is not in Rego v1 any more; use true in <collection>"}},
+		"reads another":   {bundle: bundle("ns", "b", [3]string{"team", "p", models + "allow := data.openclaw.enterprise.data.allow"}), denied: []string{"data.openclaw.enterprise.data.allow belongs to another policy"}},
+		"one file twice":  {bundle: bundle("ns", "b", [3]string{"enterprise", "a b", good}, [3]string{"enterprise", "A/B", good}), denied: []string{`policy[1]: "A/B" is policy[0] already`}},
+		"outside of root": {bundle: base, root: "root", denied: []string{`policy[0]: enterprise policies are admitted in namespace "root" only`}},
+		"within root":     {bundle: base, root: "ns", denied: []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			decision := decide(t, "PolicyBundle", c.bundle, Find(context.Background(), c.bundle, nil, c.others, c.root))
+			got := words(decision.Denials)
+			require.Len(t, got, len(c.denied), "%q", got)
+			for _, want := range c.denied {
+				require.True(t, slices.ContainsFunc(got, func(one string) bool { return strings.Contains(one, want) }), "%q has no %q", got, want)
+			}
+		})
+	}
+}
+
+// TestExpansion: the message begins as the product document prints it.
+func TestExpansion(t *testing.T) {
+	facts := Facts{
+		Comparisons: []Comparison{
+			{Verdict: scope.Counterexample, Domain: "models", Decision: "allow",
+				Child: Side{"team", "b/p", 7, true}, Parent: Side{"enterprise", "base/p", 3, false},
+				Input: map[string]any{"model": map[string]any{"provider": "external"}}},
+			{Verdict: scope.Unknown, Domain: "models", Decision: "allow_export", Child: Side{"team", "b/q", 0, nil}, Parent: Side{"org", "o/p", 0, nil}, Reason: "count at line 3"},
+		},
+		Tightened: []Comparison{{Domain: "models", Decision: "allow", Child: Side{"user", "u/p", 1, true}}},
+		Unordered: []string{"reason has no effect"},
+	}
+	b := bundle("ns", "b", [3]string{"team", "p", models})
+	decision := decide(t, "PolicyBundle", b, facts)
+	require.Equal(t, []string{`domain "models": team scope cannot expand beyond enterprise scope
+for the input {"model":{"provider":"external"}}
+  team policy b/p decides allow = true (line 7)
+  enterprise policy base/p decides allow = false (line 3)`}, words(decision.Denials))
+	require.Equal(t, []string{
+		"b/q: whether allow_export only restricts o/p cannot be told: count at line 3. At run time it cannot expand.",
+		"reason has no effect",
+		"u/p expands beyond this bundle now (allow); it is restricted at run time, and says so in its status",
+	}, words(decision.Warnings))
+}
+
+func TestInstance(t *testing.T) {
+	instance := func(spec string) map[string]any {
+		var object map[string]any
+		require.NoError(t, json.Unmarshal([]byte(`{"metadata":{"name":"i","namespace":"ns"},"spec":`+spec+`}`), &object))
+		return object
+	}
+	facts := map[string]any{"registries": []string{"registry.example.com/openclaw"}}
+	for spec, want := range map[string]string{
+		`{"integrations":[{"type":"gmail"},{"type":"jira"}]}`:                          "",
+		`{"integrations":[{"type":"fax"}]}`:                                            `spec.integrations[0].type: "fax" is no connector; there are gcal, gdrive, github, gmail, jira`,
+		`{"integrations":[{"type":"jira"},{"type":"jira"}]}`:                           `spec.integrations[1].type: connector "jira" stands at spec.integrations[0] already`,
+		`{"images":{"gateway":"registry.example.com/openclaw/gateway:1"}}`:             "",
+		`{"images":{"opa":"registry.example.com/openclawish/opa:1"}}`:                  `spec.images.opa: "registry.example.com/openclawish/opa:1" is from no registry that is permitted here; permitted are registry.example.com/openclaw`,
+		`{"images":{"opa":"evil.example.com/opa"},"integrations":[{"type":"github"}]}`: "is from no registry",
+	} {
+		denials := words(decide(t, "OpenClawInstance", instance(spec), facts).Denials)
+		if want == "" {
+			require.Empty(t, denials, spec)
+			continue
+		}
+		require.Len(t, denials, 1, spec)
+		require.Contains(t, denials[0], want)
+	}
+	require.Contains(t, words(decide(t, "OpenClawInstance", instance(`{"images":{"opa":"x"}}`), map[string]any{"registries": []string{}}).Denials)[0], "none is (the manager's --openclaw-image-registries)")
+	require.Equal(t, []string{"spec.replicas is 3, but deploymentMode single runs one; use ha"},
+		words(decide(t, "OpenClawInstance", instance(`{"deploymentMode":"single","replicas":3}`), facts).Warnings))
+	require.Empty(t, decide(t, "OpenClawInstance", instance(`{"deploymentMode":"ha","replicas":3}`), facts).Warnings)
+}
+
+func TestDisjoint(t *testing.T) {
+	parse := func(text string) *metav1.LabelSelector {
+		if text == "" {
+			return nil
+		}
+		selector, err := metav1.ParseToLabelSelector(text)
+		require.NoError(t, err)
+		return selector
+	}
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"", "a=1", false}, {"a=1", "a=2", true}, {"a=1", "a=1", false}, {"a=1", "b=2", false},
+		{"a in (1,2)", "a in (2,3)", false}, {"a in (1,2)", "a in (3)", true},
+		{"a in (1,2)", "a notin (1)", false}, {"a in (1,2)", "a notin (1,2,3)", true},
+		{"a=1", "!a", true}, {"a", "!a", true}, {"a", "a=1", false}, {"a notin (1)", "!a", false},
+		{"a notin (1)", "a notin (2)", false}, {"!a", "!a", false}, {"x=1,a=1", "y=1,a=2", true},
+	} {
+		require.Equal(t, c.want, disjoint(parse(c.a), parse(c.b)), "%s and %s", c.a, c.b)
+		require.Equal(t, c.want, disjoint(parse(c.b), parse(c.a)), "%s and %s", c.b, c.a)
+	}
+}

@@ -1,0 +1,75 @@
+package webhooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// BuiltIn is a product that is decided by rules which ship with Lintel.
+type BuiltIn struct {
+	// Name is the last segment of its paths, and Entry its name in the configurations.
+	Name, Entry string
+	// Rules are what it is called for.
+	Rules []admissionregistrationv1.RuleWithOperations
+	// Snapshot holds the rules.
+	Snapshot *engine.Snapshot
+	// Facts gives what the rules read as input.facts: anything with a JSON object.
+	// nil where they read none.
+	Facts func(ctx context.Context, review *engine.Review) (any, error)
+}
+
+// Validating is the entry that admits or denies.
+func (b BuiltIn) Validating() Product {
+	return Product{Name: b.Name, Entry: b.Entry, Rules: b.Rules, Validate: func(ctx context.Context, review *engine.Review) (*Verdict, error) {
+		options, err := b.options(ctx, review)
+		if err != nil {
+			return nil, err
+		}
+		decision := b.Snapshot.Validate(ctx, review, options)
+		return verdict(decision, nil), nil
+	}}
+}
+
+// Mutating is the entry that fills in defaults.
+func (b BuiltIn) Mutating() Product {
+	return Product{Name: b.Name, Entry: b.Entry, Rules: b.Rules, Mutate: func(ctx context.Context, review *engine.Review) (*Verdict, error) {
+		options, err := b.options(ctx, review)
+		if err != nil {
+			return nil, err
+		}
+		mutation := b.Snapshot.Mutate(ctx, review, options)
+		return verdict(&mutation.Decision, mutation.Patch), nil
+	}}
+}
+
+func (b BuiltIn) options(ctx context.Context, review *engine.Review) (engine.Options, error) {
+	if b.Facts == nil {
+		return engine.Options{}, nil
+	}
+	facts, err := b.Facts(ctx, review)
+	if err != nil {
+		return engine.Options{}, err
+	}
+	text, err := json.Marshal(facts)
+	if err != nil {
+		return engine.Options{}, fmt.Errorf("writing the facts for the rules: %w", err)
+	}
+	return engine.Options{Facts: text}, nil
+}
+
+// verdict has the words alone: which built-in rule denies is no concern of the user.
+func verdict(decision *engine.Decision, patch []engine.Operation) *Verdict {
+	v := &Verdict{Patch: patch}
+	for _, denial := range decision.Denials {
+		v.Denials = append(v.Denials, denial.Words)
+	}
+	for _, warning := range decision.Warnings {
+		v.Warnings = append(v.Warnings, warning.Words)
+	}
+	return v
+}
