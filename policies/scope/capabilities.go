@@ -1,0 +1,34 @@
+package scope
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// SidecarVersion is the version of OPA that gateways run.
+const SidecarVersion = "1.4.2"
+
+// withheld are the functions that a policy of a gateway may not call: they reach the
+// network or the environment.
+var withheld = []string{"http.send", "net.lookup_ip_addr", "opa.runtime"}
+
+// sidecarCapabilities are what the gateways' OPA can do, less what is withheld.
+var sidecarCapabilities = sync.OnceValue(func() *ast.Capabilities {
+	capabilities, err := ast.LoadCapabilitiesVersion("v" + SidecarVersion)
+	if err != nil {
+		panic(err) // the library holds those of every release
+	}
+	capabilities.Builtins = slices.DeleteFunc(capabilities.Builtins, func(builtin *ast.Builtin) bool {
+		return slices.Contains(withheld, builtin.Name)
+	})
+	capabilities.AllowNet = []string{}
+	return capabilities
+})
+
+func compile(modules map[string]*ast.Module) (*ast.Compiler, ast.Errors) {
+	compiler := ast.NewCompiler().WithCapabilities(sidecarCapabilities())
+	compiler.Compile(modules)
+	return compiler, compiler.Errors
+}

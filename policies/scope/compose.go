@@ -1,0 +1,214 @@
+package scope
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/format"
+)
+
+//go:embed meet.rego
+var meetModule string
+
+// Compose joins the policies of all domains: the files of a bundle of Rego v1 that
+// answers the meet of all policies at the packages of their domains. Each policy stands
+// in a package of its own below data.lintel.policies, where no other policy reaches it.
+// The same policies give the same files, in whatever order they come; their names must
+// be unique within a domain. The error is ParseErrors.
+func Compose(policies []*Policy) (map[string]string, error) {
+	files := map[string]string{"lintel/meet.rego": meetModule}
+	for _, chain := range chains(policies) {
+		domain := chain[0].Domain
+		for _, p := range chain {
+			files[fmt.Sprintf("lintel/policies/%s/%s/%s.rego", domain.Name, p.Level, p.Name)] = p.isolated
+		}
+		for path, text := range map[string]string{"lintel/stated/": stated(chain), "lintel/answers/": answers(chain)} {
+			formatted, err := format.SourceWithOpts(domain.Name, []byte(text), format.Opts{RegoVersion: ast.RegoV1})
+			if err != nil {
+				return nil, ParseErrors{{Policy: domain.Name, Message: err.Error()}}
+			}
+			files[path+domain.Name+".rego"] = string(formatted)
+		}
+		for _, alias := range domain.Packages[1:] {
+			files["lintel/answers/"+alias+".rego"] = aliased(alias, domain.Packages[0], decisionsOf(chain))
+		}
+	}
+	return files, check(files)
+}
+
+// check compiles what was composed, as the gateway will.
+func check(files map[string]string) error {
+	modules := map[string]*ast.Module{}
+	for name, text := range files {
+		module, err := ast.ParseModuleWithOpts(name, text, ast.ParserOptions{RegoVersion: ast.RegoV1, Capabilities: sidecarCapabilities()})
+		if err != nil {
+			return (&Policy{Source: Source{Name: name}}).parseErrors(err)
+		}
+		modules[name] = module
+	}
+	if _, errs := compile(modules); len(errs) > 0 {
+		return (&Policy{Source: Source{Name: "composed"}}).compileErrors(errs)
+	}
+	return nil
+}
+
+// chains sorts policies by domain, and each domain's broadest first.
+func chains(policies []*Policy) map[string][]*Policy {
+	chains := map[string][]*Policy{}
+	for _, p := range policies {
+		chains[p.Domain.Name] = append(chains[p.Domain.Name], p)
+	}
+	for _, chain := range chains {
+		slices.SortFunc(chain, func(a, b *Policy) int {
+			if a.Level != b.Level {
+				return a.Level.Rank() - b.Level.Rank()
+			}
+			return strings.Compare(a.Name, b.Name)
+		})
+	}
+	return chains
+}
+
+// root is the package of the policy in a composed bundle.
+func (p *Policy) root() ast.Ref {
+	return ast.Ref{
+		ast.DefaultRootDocument,
+		ast.StringTerm("lintel"), ast.StringTerm("policies"), ast.StringTerm(p.Domain.Name),
+		ast.StringTerm(string(p.Level)), ast.StringTerm(p.Name),
+	}
+}
+
+// isolate writes the policy as Rego v1 in its own package.
+func (p *Policy) isolate() (string, error) {
+	own, root := p.module.Package.Path, p.root()
+	moved, err := ast.TransformRefs(p.module.Copy(), func(ref ast.Ref) (ast.Value, error) {
+		if ref.HasPrefix(own) {
+			return append(root.Copy(), ref[len(own):]...), nil
+		}
+		return ref, nil
+	})
+	if err != nil {
+		return "", ParseErrors{p.errorAt(nil, "%v", err)}
+	}
+	module := moved.(*ast.Module)
+	module.Package.Path = root
+	module.Comments, module.Annotations = nil, nil
+	text, err := format.AstWithOpts(module, format.Opts{RegoVersion: ast.RegoV1, IgnoreLocations: true})
+	if err != nil {
+		return "", ParseErrors{p.errorAt(nil, "writing it as Rego v1: %v", err)}
+	}
+	return string(text), check(map[string]string{p.Name: string(text)})
+}
+
+func decisionsOf(chain []*Policy) []string {
+	var all []string
+	for _, p := range chain {
+		all = append(all, p.Decisions...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// stated is the module that gathers what the policies of a chain say, by decision.
+func stated(chain []*Policy) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "package lintel.stated[%q]\n", chain[0].Domain.Name)
+	for i, p := range chain {
+		for _, decision := range p.Decisions {
+			fmt.Fprintf(&text, "\n%s contains {\"index\": %d, \"level\": %d, \"policy\": %q, \"value\": %s[%q]}\n",
+				decision, i, p.Level.Rank(), p.Name, p.root(), decision)
+		}
+	}
+	return text.String()
+}
+
+// answers is the module that answers for a chain.
+func answers(chain []*Policy) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "package %s\n\nimport data.lintel.meet\n", chain[0].Domain.Packages[0])
+	for _, decision := range decisionsOf(chain) {
+		var definers []*Policy
+		for _, p := range chain {
+			if p.Defines(decision) {
+				definers = append(definers, p)
+			}
+		}
+		text.WriteString("\n" + answer(decision, chain, definers))
+	}
+	return text.String()
+}
+
+// answer is the rule for one decision. definers are the policies that have it.
+func answer(decision string, chain, definers []*Policy) string {
+	said := statements(chain, decision)
+	root := definers[0].Level
+	call := func(function string, more ...any) string {
+		args := fmt.Sprintf("%s, %d", said, root.Rank())
+		for _, arg := range more {
+			args += ", " + asJSON(arg)
+		}
+		return fmt.Sprintf("%s := meet.%s(%s)\n", decision, function, args)
+	}
+	switch OrderOf(decision) {
+	case Grant:
+		rule := fmt.Sprintf("default %s := false\n", decision)
+		if root == chain[0].Level {
+			rule += fmt.Sprintf("\n%s if meet.granted(%s, %d, %s)\n", decision, said, len(definers), denials(decision, chain))
+		}
+		return rule
+	case Word:
+		return call("strictest", Ranks(decision))
+	case Ceiling:
+		return call("smallest")
+	case Floor:
+		return call("largest")
+	case Subset:
+		return call("common")
+	case United:
+		if decision == "deny" || strings.HasPrefix(decision, "deny_") {
+			return fmt.Sprintf("default %[1]s := false\n\n%[1]s := meet.united(%[2]s, \"denied\")\n", decision, said)
+		}
+		return fmt.Sprintf("%s := meet.united(%s, \"required\")\n", decision, said)
+	default:
+		return call("broadest")
+	}
+}
+
+// denials is the union of the statements whose firing takes a grant back.
+func denials(grant string, chain []*Policy) string {
+	var sets []string
+	for _, decision := range []string{"deny", "deny" + strings.TrimPrefix(grant, "allow")} {
+		if slices.Contains(decisionsOf(chain), decision) && !slices.Contains(sets, statements(chain, decision)) {
+			sets = append(sets, statements(chain, decision))
+		}
+	}
+	if len(sets) == 0 {
+		return "set()"
+	}
+	return strings.Join(sets, " | ")
+}
+
+func statements(chain []*Policy, decision string) string {
+	return fmt.Sprintf("data.lintel.stated[%q][%q]", chain[0].Domain.Name, decision)
+}
+
+// aliased answers at another package what is answered at the usual one.
+func aliased(alias, usual string, decisions []string) string {
+	text := "package " + alias + "\n"
+	for _, decision := range decisions {
+		text += fmt.Sprintf("\n%s := data.%s.%s\n", decision, usual, decision)
+	}
+	return text
+}
+
+func asJSON(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // maps of strings to numbers
+	}
+	return string(text)
+}

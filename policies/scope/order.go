@@ -1,0 +1,93 @@
+package scope
+
+import "strings"
+
+// Order says how the values of a decision compare, and so how several policies'
+// values become one.
+type Order string
+
+const (
+	// Grant is given only as exactly true, by every policy that has the rule, and
+	// only where no denial fires.
+	Grant Order = "grant"
+	// Word is one of an ordered list of words; the strictest counts.
+	Word Order = "word"
+	// Ceiling is a number of which the smallest counts.
+	Ceiling Order = "ceiling"
+	// Floor is a number of which the largest counts.
+	Floor Order = "floor"
+	// Subset is a list or set of which the common members count.
+	Subset Order = "subset"
+	// United collects: what one policy says is not taken back by another, and a
+	// narrower one need not repeat it.
+	United Order = "united"
+	// Unordered is what has no known order: the broadest scope that has it counts.
+	Unordered Order = "unordered"
+)
+
+// words of the Word decisions, from the most permissive; equal ones stand together.
+var (
+	autonomy       = [][]string{{"autonomous", "auto"}, {"notify"}, {"approve"}, {"block", "blocked"}}
+	classification = [][]string{{"public"}, {"internal"}, {"confidential"}, {"restricted"}}
+	clearance      = [][]string{{"restricted"}, {"confidential"}, {"internal"}, {"public"}}
+)
+
+// orders is the table of orders, by the name of a decision or by how it begins or ends
+// where a * stands. The first that fits counts.
+var orders = []struct {
+	pattern string
+	order   Order
+	words   [][]string
+}{
+	{"allow", Grant, nil},
+	{"allow_*", Grant, nil},
+	{"deny", United, nil},
+	{"deny_*", United, nil},
+	{"require_*", United, nil},
+	{"log_*", United, nil},
+	{"blocked_*", United, nil},
+	{"autonomy_level", Word, autonomy},
+	{"classification", Word, classification},
+	{"data_classification", Word, classification},
+	{"output_classification", Word, classification},
+	{"max_classification*", Word, clearance},
+	{"max_*", Ceiling, nil},
+	{"*_limit", Ceiling, nil},
+	{"retention_*", Floor, nil},
+	{"min_*", Floor, nil},
+	{"allowed_*", Subset, nil},
+	{"trusted_*", Subset, nil},
+}
+
+// OrderOf is the order of a decision, by its name.
+func OrderOf(decision string) Order {
+	order, _ := orderOf(decision)
+	return order
+}
+
+// Ranks are the ranks of the words of a decision, the most permissive 1: nil where
+// its order is not Word.
+func Ranks(decision string) map[string]int {
+	_, words := orderOf(decision)
+	if words == nil {
+		return nil
+	}
+	ranks := map[string]int{}
+	for i, equal := range words {
+		for _, word := range equal {
+			ranks[word] = i + 1
+		}
+	}
+	return ranks
+}
+
+func orderOf(decision string) (Order, [][]string) {
+	for _, entry := range orders {
+		before, after, wildcard := strings.Cut(entry.pattern, "*")
+		if decision == entry.pattern ||
+			wildcard && strings.HasPrefix(decision, before) && strings.HasSuffix(decision, after) {
+			return entry.order, entry.words
+		}
+	}
+	return Unordered, nil
+}

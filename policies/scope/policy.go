@@ -1,0 +1,208 @@
+package scope
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// Domain is an area of decisions. Only policies of one domain meet.
+type Domain struct {
+	Name string
+	// Packages are the packages that policies of the domain may declare, and where
+	// the answer is found: the first is the usual one, the others stand for it.
+	Packages []string
+}
+
+// Source is the text of one policy of a scope.
+type Source struct {
+	// Level is the scope of the policy.
+	Level Level
+	// Name tells it from all other policies of the chain, such as bundle/policy.
+	Name string
+	// Domain is what the policy decides about.
+	Domain Domain
+	// Content is Rego, v1 or v0.
+	Content string
+}
+
+// Policy is a parsed policy of a scope.
+type Policy struct {
+	Source
+	// Decisions are the names of the rules of the package that have a value, sorted.
+	Decisions []string
+
+	module   *ast.Module
+	isolated string // as Rego v1, in a package of its own
+}
+
+// ParseError is what is wrong with the text of a policy. Line and Column are 1-based,
+// 0 where nothing is known.
+type ParseError struct {
+	Policy       string
+	Line, Column int
+	Message      string
+}
+
+func (e *ParseError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %s", e.Policy, e.Message)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", e.Policy, e.Line, e.Column, e.Message)
+}
+
+// ParseErrors is all that is wrong with the text of a policy.
+type ParseErrors []*ParseError
+
+func (e ParseErrors) Error() string {
+	lines := make([]string, len(e))
+	for i, err := range e {
+		lines[i] = err.Error()
+	}
+	return strings.Join(lines, "; ")
+}
+
+// reservedRoots are the documents below data that a policy may not name, except its
+// own package: the policies of other scopes, and what joins them.
+var reservedRoots = []string{"lintel", "openclaw", "system"}
+
+// Parse reads a policy and compiles it by itself, with the functions that a gateway's
+// OPA has. The error is ParseErrors.
+func Parse(source Source) (*Policy, error) {
+	module, err := parseModule(source)
+	if err != nil {
+		return nil, err
+	}
+	p := &Policy{Source: source, module: module}
+	if name := strings.TrimPrefix(module.Package.Path.String(), "data."); !slices.Contains(source.Domain.Packages, name) {
+		return nil, ParseErrors{p.errorAt(module.Package.Location, "it is in package %s; a policy of domain %q must be in package %s",
+			name, source.Domain.Name, strings.Join(source.Domain.Packages, " or "))}
+	}
+	var errs ParseErrors
+	errs = append(errs, p.removedFunctions()...)
+	errs = append(errs, p.foreignReferences()...)
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	if _, errs := compile(map[string]*ast.Module{source.Name: module.Copy()}); len(errs) > 0 {
+		return nil, p.compileErrors(errs)
+	}
+	if p.isolated, err = p.isolate(); err != nil {
+		return nil, err
+	}
+	p.readDecisions()
+	return p, nil
+}
+
+// parseModule reads Rego v1, else v0. Text that is neither shows the errors of v0 where
+// it is written as v0 is: by rules without if.
+func parseModule(source Source) (*ast.Module, error) {
+	options := ast.ParserOptions{RegoVersion: ast.RegoV1, Capabilities: sidecarCapabilities()}
+	module, errV1 := ast.ParseModuleWithOpts(source.Name, source.Content, options)
+	if errV1 == nil {
+		return module, nil
+	}
+	options.RegoVersion = ast.RegoV0
+	module, errV0 := ast.ParseModuleWithOpts(source.Name, source.Content, options)
+	if errV0 == nil {
+		return module, nil
+	}
+	err := errV1
+	if !strings.Contains(source.Content, " if ") && !strings.Contains(source.Content, "import rego.v1") {
+		err = errV0
+	}
+	return nil, (&Policy{Source: source}).parseErrors(err)
+}
+
+func (p *Policy) parseErrors(err error) ParseErrors {
+	errs, ok := err.(ast.Errors)
+	if !ok {
+		return ParseErrors{{Policy: p.Name, Message: err.Error()}}
+	}
+	return p.compileErrors(errs)
+}
+
+func (p *Policy) compileErrors(errs ast.Errors) ParseErrors {
+	out := make(ParseErrors, len(errs))
+	for i, err := range errs {
+		out[i] = p.errorAt(err.Location, "%s: %s", err.Code, err.Message)
+	}
+	return out
+}
+
+func (p *Policy) errorAt(location *ast.Location, format string, args ...any) *ParseError {
+	err := &ParseError{Policy: p.Name, Message: fmt.Sprintf(format, args...)}
+	if location != nil {
+		err.Line, err.Column = location.Row, location.Col
+	}
+	return err
+}
+
+// replacements of the functions that Rego v1 does not have any more.
+var replacements = map[string]string{
+	"any":              "true in <collection>",
+	"all":              "every x in <collection> { x }",
+	"cast_array":       "a comprehension [x | some x in <collection>]",
+	"cast_set":         "a comprehension {x | some x in <collection>}",
+	"cast_string":      "is_string",
+	"cast_boolean":     "is_boolean",
+	"cast_null":        "is_null",
+	"cast_object":      "is_object",
+	"re_match":         "regex.match",
+	"set_diff":         "the operator -",
+	"net.cidr_overlap": "net.cidr_contains",
+}
+
+func (p *Policy) removedFunctions() ParseErrors {
+	var errs ParseErrors
+	ast.WalkRefs(p.module, func(ref ast.Ref) bool {
+		if replacement, removed := replacements[ref.String()]; removed {
+			errs = append(errs, p.errorAt(ref[0].Location, "%s is not in Rego v1 any more; use %s", ref, replacement))
+		}
+		return false
+	})
+	return errs
+}
+
+// foreignReferences refuses to name other policies: in data, imports and withs.
+func (p *Policy) foreignReferences() ParseErrors {
+	var errs ParseErrors
+	own := p.module.Package.Path
+	ast.WalkRefs(p.module, func(ref ast.Ref) bool {
+		switch {
+		case !ref.HasPrefix(ast.DefaultRootRef) || ref.HasPrefix(own):
+		case len(ref) == 1 || !isString(ref[1]):
+			errs = append(errs, p.errorAt(ref[0].Location, "data is read as a whole or by a computed key: name the document, such as data.settings"))
+		case slices.Contains(reservedRoots, string(ref[1].Value.(ast.String))):
+			errs = append(errs, p.errorAt(ref[0].Location, "%s belongs to another policy; a policy reads input, its own rules and data of its own names", ref))
+		}
+		return false
+	})
+	return errs
+}
+
+func isString(term *ast.Term) bool {
+	_, ok := term.Value.(ast.String)
+	return ok
+}
+
+func (p *Policy) readDecisions() {
+	names := map[string]bool{}
+	for _, rule := range p.module.Rules {
+		if len(rule.Head.Args) == 0 {
+			names[string(rule.Head.Ref()[0].Value.(ast.Var))] = true
+		}
+	}
+	for name := range names {
+		p.Decisions = append(p.Decisions, name)
+	}
+	slices.Sort(p.Decisions)
+}
+
+// Defines says whether the policy has a rule of that name.
+func (p *Policy) Defines(decision string) bool {
+	_, found := slices.BinarySearch(p.Decisions, decision)
+	return found
+}

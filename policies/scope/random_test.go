@@ -1,0 +1,166 @@
+package scope
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+var anyDomain = Domain{Name: "models", Packages: []string{"openclaw.enterprise.models"}}
+
+// randomInputs are all inputs that random policies tell apart.
+func randomInputs() []string {
+	var inputs []string
+	for _, a := range []string{``, `"a": "x"`, `"a": "y"`} {
+		for _, b := range []string{``, `"b": true`, `"b": 7`} {
+			inputs = append(inputs, "{"+strings.Trim(a+","+b, ",")+"}")
+		}
+	}
+	return inputs
+}
+
+var randomConditions = []string{
+	`input.a == "x"`, `input.a == "y"`, `input.b`, `not input.b`, `input.b > 5`, `not input.a`, `input.a != "x"`,
+}
+
+// randomValues of decisions, by order; the last row is what a hostile author tries.
+var randomValues = map[string][]string{
+	"allow":              {"true", "true", "false"},
+	"allow_export":       {"true", "false"},
+	"deny":               {"true", "false"},
+	"deny_export":        {"true", "false"},
+	"autonomy_level":     {`"auto"`, `"autonomous"`, `"notify"`, `"approve"`, `"blocked"`, `"block"`},
+	"classification":     {`"public"`, `"internal"`, `"restricted"`},
+	"max_classification": {`"public"`, `"internal"`, `"restricted"`},
+	"max_tokens":         {"0", "10", "20.5", "1e3"},
+	"rate_limit":         {"1", "2"},
+	"retention_days":     {"30", "365"},
+	"allowed_models":     {`["m", "n"]`, `{"m", "n", "o"}`, `["o"]`, `[]`},
+	"trusted_peers":      {`{"m"}`, `["m", "n"]`},
+	"require_mfa":        {"true", "false"},
+	"blocked_models":     {`["m"]`, `{"n"}`, "true"},
+	"reason":             {`"because"`, `{"a": 1}`},
+}
+
+var hostileValues = []string{"null", "-1", `{1, 2}`, `"unheard of"`, `{"a": true}`, "[]", `"true"`, "1"}
+
+// randomPolicy is the text of a policy. A hostile one says anything of anything.
+func randomPolicy(random *rand.Rand, hostile bool) string {
+	pick := func(list []string) string { return list[random.IntN(len(list))] }
+	text := "package openclaw.enterprise.models\n"
+	for _, decision := range sortedNames(randomValues) {
+		if random.IntN(3) > 0 {
+			continue
+		}
+		values := randomValues[decision]
+		if hostile && random.IntN(2) == 0 {
+			values = hostileValues
+		}
+		switch {
+		case strings.HasPrefix(decision, "deny") && random.IntN(2) == 0:
+			text += fmt.Sprintf("%s contains \"no %s\" if { %s }\n", decision, decision, pick(randomConditions))
+			continue
+		case random.IntN(3) == 0:
+			text += fmt.Sprintf("default %s := %s\n", decision, strings.NewReplacer("{1, 2}", "[1, 2]").Replace(pick(values)))
+		}
+		text += fmt.Sprintf("%s := %s if { %s } else := %s if { %s; %s }\n",
+			decision, pick(values), pick(randomConditions), pick(values), pick(randomConditions), pick(randomConditions))
+	}
+	return text
+}
+
+func sortedNames[V any](m map[string]V) []string {
+	var names []string
+	for name := range m {
+		names = append(names, name)
+	}
+	// The order must not depend on the map, or a seed would not reproduce a chain.
+	for i := range names {
+		for j := i + 1; j < len(names); j++ {
+			if names[j] < names[i] {
+				names[i], names[j] = names[j], names[i]
+			}
+		}
+	}
+	return names
+}
+
+func parse(t testing.TB, level Level, name, content string) *Policy {
+	p, err := Parse(Source{Level: level, Name: name, Domain: anyDomain, Content: content})
+	require.NoError(t, err, content)
+	return p
+}
+
+// answersOf evaluates a composed bundle for an input: what a gateway is told.
+func evaluator(t testing.TB, policies []*Policy) func(input string) map[string]any {
+	files, err := Compose(policies)
+	require.NoError(t, err)
+	options := []func(*rego.Rego){rego.Query("x := data.openclaw.enterprise.models"), rego.Capabilities(sidecarCapabilities())}
+	for name, text := range files {
+		options = append(options, rego.Module(name, text))
+	}
+	query, err := rego.New(options...).PrepareForEval(t.Context())
+	require.NoError(t, err)
+	return func(input string) map[string]any {
+		results, err := query.Eval(t.Context(), rego.EvalParsedInput(ast.MustParseTerm(input).Value))
+		require.NoError(t, err)
+		if len(results) == 0 {
+			return map[string]any{}
+		}
+		return results[0].Bindings["x"].(map[string]any)
+	}
+}
+
+// TestAChildNeverWidens composes random chains with and without one more policy, which
+// is of a narrower scope or of the narrowest there is, and compares what is answered.
+func TestAChildNeverWidens(t *testing.T) {
+	const chains = 600 // by nine inputs each
+	random := rand.New(rand.NewPCG(1, 2))
+	inputs := randomInputs()
+	compared := 0
+	for i := range chains {
+		var policies []*Policy
+		narrowest := 0
+		var texts []string
+		for j := range 1 + random.IntN(3) {
+			level := random.IntN(3)
+			narrowest = max(narrowest, level)
+			text := randomPolicy(random, random.IntN(4) == 0)
+			texts = append(texts, fmt.Sprintf("# %s\n%s", engine.ScopeLevels[level], text))
+			policies = append(policies, parse(t, engine.ScopeLevels[level], fmt.Sprintf("b%d/p", j), text))
+		}
+		level := narrowest + random.IntN(len(engine.ScopeLevels)-narrowest)
+		text := randomPolicy(random, true)
+		child := parse(t, engine.ScopeLevels[level], "child/p", text)
+		before, after := evaluator(t, policies), evaluator(t, append(policies, child))
+		for _, input := range inputs {
+			chain, both := before(input), after(input)
+			for decision, order := range ordersIn(policies) {
+				if level == narrowest && order != Grant && order != United {
+					continue // policies of one scope complete each other
+				}
+				compared++
+				require.True(t, restricts(decision, order, chain[decision], both[decision]),
+					"chain %d, input %s: %s was %v and is %v\n%s\n# child, %s\n%s", i, input, decision, chain[decision], both[decision], strings.Join(texts, "\n"), engine.ScopeLevels[level], text)
+			}
+		}
+	}
+	require.Greater(t, compared, 10_000)
+}
+
+func ordersIn(policies []*Policy) map[string]Order {
+	orders := map[string]Order{}
+	for _, p := range policies {
+		for _, decision := range p.Decisions {
+			orders[decision] = OrderOf(decision)
+		}
+	}
+	return orders
+}
