@@ -28,7 +28,7 @@ empty(value) if count(value) == 0
 
 # united is true if one of them is, where all are boolean; else the set of what they
 # list, where true is said in words.
-united(statements, _) := true if {
+united(statements, _) if {
 	all_boolean(statements)
 	some statement in statements
 	statement.value
