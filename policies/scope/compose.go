@@ -24,7 +24,11 @@ func Compose(policies []*Policy) (map[string]string, error) {
 	for _, chain := range chains(policies) {
 		domain := chain[0].Domain
 		for _, p := range chain {
-			files[fmt.Sprintf("lintel/policies/%s/%s/%s.rego", domain.Name, p.Level, p.Name)] = p.isolated
+			path := fmt.Sprintf("lintel/policies/%s/%s/%s.rego", domain.Name, p.Level, p.Name)
+			if files[path] != "" {
+				return nil, ParseErrors{p.errorAt(nil, "two policies of scope %s and domain %q have this name; rename one", p.Level, domain.Name)}
+			}
+			files[path] = p.isolated
 		}
 		for path, text := range map[string]string{"lintel/stated/": stated(chain), "lintel/answers/": answers(chain)} {
 			formatted, err := format.SourceWithOpts(domain.Name, []byte(text), format.Opts{RegoVersion: ast.RegoV1})

@@ -214,3 +214,9 @@ func runSidecar(t *testing.T, binary string, policies []*Policy) func(name, inpu
 		return answer.Result
 	}
 }
+
+func TestNamesAreUnique(t *testing.T) {
+	p := parse(t, engine.Team, "b/p", "package openclaw.enterprise.models\nallow := true")
+	_, err := Compose([]*Policy{p, p})
+	require.EqualError(t, err, `b/p: two policies of scope team and domain "models" have this name; rename one`)
+}

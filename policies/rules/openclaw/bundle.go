@@ -1,77 +1,84 @@
 package openclaw
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/lru"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/policies/scope"
 )
 
-// Bundle is what the rules read of a PolicyBundle.
-type Bundle struct {
-	Metadata struct {
-		Name      string `json:"name"`
-		Namespace string `json:"namespace"`
-	} `json:"metadata"`
-	Spec struct {
-		Policies         []Policy              `json:"policies"`
-		InstanceSelector *metav1.LabelSelector `json:"instanceSelector,omitempty"`
-	} `json:"spec"`
+// Bundle is a PolicyBundle.
+type Bundle = openclawv1.PolicyBundle
+
+// FullName tells a policy of a bundle from those of all others of its namespace.
+func FullName(b *Bundle, p openclawv1.Policy) string { return b.Name + "/" + p.Name }
+
+// Parser reads policies, and remembers those that it has read: to compare a bundle with
+// the others all of them are wanted.
+type Parser struct {
+	read *lru.Cache
 }
 
-// Policy is one policy of a bundle.
-type Policy struct {
-	Scope   engine.ScopeLevel `json:"scope"`
-	Domain  string            `json:"domain"`
-	Name    string            `json:"name"`
-	Content string            `json:"content"`
+// parserSize is how many policies a Parser remembers.
+const parserSize = 4096
+
+// NewParser makes a Parser.
+func NewParser() *Parser { return &Parser{read: lru.New(parserSize)} }
+
+type parsedPolicy struct {
+	policy *scope.Policy
+	err    error
 }
 
-// ReadBundle reads a PolicyBundle in JSON.
-func ReadBundle(text []byte) (*Bundle, error) {
-	bundle := &Bundle{}
-	if err := json.Unmarshal(text, bundle); err != nil {
-		return nil, fmt.Errorf("reading the PolicyBundle: %w", err)
-	}
-	return bundle, nil
-}
-
-// FullName tells a policy from those of all other bundles of its namespace.
-func (b *Bundle) FullName(p Policy) string { return b.Metadata.Name + "/" + p.Name }
-
-// Parse reads a policy of the bundle. The error is scope.ParseErrors.
-func (b *Bundle) Parse(p Policy) (*scope.Policy, error) {
+// Parse reads a policy of a bundle. The error is scope.ParseErrors.
+func (c *Parser) Parse(b *Bundle, p openclawv1.Policy) (*scope.Policy, error) {
 	domain, known := Domain(p.Domain)
 	if !known {
-		return nil, scope.ParseErrors{{Policy: b.FullName(p), Message: fmt.Sprintf("unknown domain %q", p.Domain)}}
+		return nil, scope.ParseErrors{{Policy: FullName(b, p), Message: fmt.Sprintf("unknown domain %q", p.Domain)}}
 	}
 	level, err := scope.ParseLevel(string(p.Scope))
 	if err != nil {
-		return nil, scope.ParseErrors{{Policy: b.FullName(p), Message: err.Error()}}
+		return nil, scope.ParseErrors{{Policy: FullName(b, p), Message: err.Error()}}
 	}
-	return scope.Parse(scope.Source{Level: level, Name: b.FullName(p), Domain: domain, Content: p.Content})
+	key := [2]any{FullName(b, p), p}
+	if known, ok := c.read.Get(key); ok {
+		return known.(parsedPolicy).policy, known.(parsedPolicy).err
+	}
+	policy, err := scope.Parse(scope.Source{Level: level, Name: FullName(b, p), Domain: domain, Content: p.Content})
+	c.read.Add(key, parsedPolicy{policy, err})
+	return policy, err
 }
 
-// meets says whether a policy of another bundle may apply to an instance that a policy
-// of this one applies to. Enterprise policies apply to every instance of their
+func (c *Parser) all(b *Bundle) []parsedPolicy {
+	all := make([]parsedPolicy, len(b.Spec.Policies))
+	for i, p := range b.Spec.Policies {
+		all[i].policy, all[i].err = c.Parse(b, p)
+	}
+	return all
+}
+
+// rank is how narrow the scope of a policy is.
+func rank(p openclawv1.Policy) int { return scope.Level(p.Scope).Rank() }
+
+// meet says whether the policies of two bundles may apply to one instance. Enterprise policies apply to every instance of their
 // namespace, those of the root namespace to every instance there is.
-func (b *Bundle) meets(p Policy, other *Bundle, q Policy, root string) bool {
+func meet(b *Bundle, p openclawv1.Policy, other *Bundle, q openclawv1.Policy, root string) bool {
 	if p.Domain != q.Domain {
 		return false
 	}
-	if b.Metadata.Namespace != other.Metadata.Namespace {
+	if b.Namespace != other.Namespace {
 		return isRooted(other, q, root) || isRooted(b, p, root)
 	}
-	return p.Scope == engine.Enterprise || q.Scope == engine.Enterprise ||
+	return p.Scope == openclawv1.ScopeEnterprise || q.Scope == openclawv1.ScopeEnterprise ||
 		!disjoint(b.Spec.InstanceSelector, other.Spec.InstanceSelector)
 }
 
-func isRooted(b *Bundle, p Policy, root string) bool {
-	return root != "" && b.Metadata.Namespace == root && p.Scope == engine.Enterprise
+func isRooted(b *Bundle, p openclawv1.Policy, root string) bool {
+	return root != "" && b.Namespace == root && p.Scope == openclawv1.ScopeEnterprise
 }
 
 // disjoint says whether certainly no labels are selected by both.

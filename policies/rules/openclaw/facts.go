@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
+	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/policies/scope"
 )
 
@@ -55,9 +57,9 @@ type Side struct {
 // Find gathers the facts about a bundle. old is nil on creation; others are all bundles
 // that there are, this one's own earlier state excepted. ctx bounds the comparisons:
 // what is not compared in time is unknown.
-func Find(ctx context.Context, bundle, old *Bundle, others []*Bundle, root string) Facts {
+func (c *Parser) Find(ctx context.Context, bundle, old *Bundle, others []*Bundle, root string) Facts {
 	facts := Facts{Errors: []TextError{}, Comparisons: []Comparison{}, Tightened: []Comparison{}, Unordered: []string{}, RootNamespace: root}
-	own := parsed(bundle)
+	own := c.all(bundle)
 	for i, p := range bundle.Spec.Policies {
 		if own[i].err != nil {
 			facts.Errors = append(facts.Errors, textErrors(i, own[i].err)...)
@@ -67,14 +69,16 @@ func Find(ctx context.Context, bundle, old *Bundle, others []*Bundle, root strin
 			continue
 		}
 		var parents []*scope.Policy
-		each(bundle, own, others, func(b *Bundle, q Policy, candidate *scope.Policy) {
-			if q.Scope.Rank() < p.Scope.Rank() && bundle.meets(p, b, q, root) {
+		c.each(bundle, own, others, func(b *Bundle, q openclawv1.Policy, candidate *scope.Policy) {
+			if rank(q) < rank(p) && meet(bundle, p, b, q, root) {
 				parents = append(parents, candidate)
 			}
 		})
 		facts.compare(ctx, own[i].policy, parents)
 	}
-	facts.Tightened = tightened(ctx, bundle, own, old, others, root)
+	ctx, cancel := context.WithTimeout(ctx, tightenedTimeout)
+	defer cancel()
+	facts.Tightened = c.tightened(ctx, bundle, own, old, others, root)
 	return facts
 }
 
@@ -104,12 +108,16 @@ func comparison(child *scope.Policy, parents []*scope.Policy, verdict scope.Verd
 	}
 }
 
+// tightenedTimeout bounds what is only a warning: the status of the other bundles tells
+// all of it, later.
+const tightenedTimeout = 100 * time.Millisecond
+
 // tightened are the policies of other bundles that expand beyond a bundle, and did not
 // beyond what it was before.
-func tightened(ctx context.Context, bundle *Bundle, own []parsedPolicy, old *Bundle, others []*Bundle, root string) []Comparison {
+func (c *Parser) tightened(ctx context.Context, bundle *Bundle, own []parsedPolicy, old *Bundle, others []*Bundle, root string) []Comparison {
 	found := []Comparison{}
 	for _, other := range others {
-		for j, child := range parsed(other) {
+		for j, child := range c.all(other) {
 			if child.err != nil {
 				continue
 			}
@@ -117,13 +125,16 @@ func tightened(ctx context.Context, bundle *Bundle, own []parsedPolicy, old *Bun
 			var parents []*scope.Policy
 			changed := old == nil
 			for i, p := range bundle.Spec.Policies {
-				if own[i].err == nil && p.Scope.Rank() < q.Scope.Rank() && other.meets(q, bundle, p, root) {
+				if own[i].err == nil && rank(p) < rank(q) && meet(other, q, bundle, p, root) {
 					parents = append(parents, own[i].policy)
 					changed = changed || !unchanged(bundle, old, p)
 				}
 			}
 			if len(parents) == 0 || !changed {
 				continue
+			}
+			if ctx.Err() != nil {
+				return found
 			}
 			if verdict := scope.Analyze(ctx, child.policy, parents); verdict.Outcome == scope.Counterexample {
 				found = append(found, comparison(child.policy, parents, verdict))
@@ -133,21 +144,8 @@ func tightened(ctx context.Context, bundle *Bundle, own []parsedPolicy, old *Bun
 	return found
 }
 
-type parsedPolicy struct {
-	policy *scope.Policy
-	err    error
-}
-
-func parsed(b *Bundle) []parsedPolicy {
-	all := make([]parsedPolicy, len(b.Spec.Policies))
-	for i, p := range b.Spec.Policies {
-		all[i].policy, all[i].err = b.Parse(p)
-	}
-	return all
-}
-
 // each calls f with the policies of a bundle and of others that can be read.
-func each(bundle *Bundle, own []parsedPolicy, others []*Bundle, f func(*Bundle, Policy, *scope.Policy)) {
+func (c *Parser) each(bundle *Bundle, own []parsedPolicy, others []*Bundle, f func(*Bundle, openclawv1.Policy, *scope.Policy)) {
 	visit := func(b *Bundle, all []parsedPolicy) {
 		for i, p := range all {
 			if p.err == nil {
@@ -157,12 +155,12 @@ func each(bundle *Bundle, own []parsedPolicy, others []*Bundle, f func(*Bundle, 
 	}
 	visit(bundle, own)
 	for _, other := range others {
-		visit(other, parsed(other))
+		visit(other, c.all(other))
 	}
 }
 
 // unchanged says whether a bundle had the policy before, for the same instances.
-func unchanged(bundle, old *Bundle, p Policy) bool {
+func unchanged(bundle, old *Bundle, p openclawv1.Policy) bool {
 	return slices.Contains(old.Spec.Policies, p) && sameSelector(bundle, old)
 }
 

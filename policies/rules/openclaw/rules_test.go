@@ -1,7 +1,6 @@
 package openclaw
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/scope"
 )
@@ -19,9 +19,9 @@ const models = "package openclaw.enterprise.models\n"
 // bundle makes a bundle of policies given as scope, name and text.
 func bundle(namespace, name string, policies ...[3]string) *Bundle {
 	b := &Bundle{}
-	b.Metadata.Namespace, b.Metadata.Name = namespace, name
+	b.Namespace, b.Name = namespace, name
 	for _, p := range policies {
-		b.Spec.Policies = append(b.Spec.Policies, Policy{Scope: engine.ScopeLevel(p[0]), Domain: "models", Name: p[1], Content: p[2]})
+		b.Spec.Policies = append(b.Spec.Policies, openclawv1.Policy{Scope: openclawv1.Scope(p[0]), Domain: "models", Name: p[1], Content: p[2]})
 	}
 	return b
 }
@@ -75,7 +75,7 @@ func TestPolicyBundle(t *testing.T) {
 		"within root":     {bundle: base, root: "ns", denied: []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			decision := decide(t, "PolicyBundle", c.bundle, Find(context.Background(), c.bundle, nil, c.others, c.root))
+			decision := decide(t, "PolicyBundle", c.bundle, NewParser().Find(t.Context(), c.bundle, nil, c.others, c.root))
 			got := words(decision.Denials)
 			require.Len(t, got, len(c.denied), "%q", got)
 			for _, want := range c.denied {
