@@ -23,12 +23,14 @@ const (
 	exitAllowed = 0 // nothing was denied
 	exitDenied  = 1 // something was denied
 	exitError   = 2 // bad usage or input, or a policy that could not be asked
+	exitUnknown = 3 // it was not found out whether a policy permits too much
 )
 
 // What a command has said already, and only the exit code is to tell.
 var (
 	errDenied    = errors.New("an object is denied")
 	errUndecided = errors.New("a policy could not be asked")
+	errUnknown   = errors.New("it is not known whether a policy permits more than broader ones")
 )
 
 func main() {
@@ -54,6 +56,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitDenied
 	case errors.Is(err, errUndecided):
 		return exitError
+	case errors.Is(err, errUnknown):
+		return exitUnknown
 	default:
 		for line := range strings.Lines(err.Error()) {
 			fmt.Fprintf(stderr, "%s: %s\n", root.Name(), strings.TrimSuffix(line, "\n"))
@@ -91,6 +95,6 @@ The answers are those of the admission webhook, word for word.`,
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lintel"}
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(cmd, "%v", err) })
-	root.AddCommand(newCheckCommand(), newSourceCommand(), newVersionCommand())
+	root.AddCommand(newCheckCommand(), newProveCommand(), newSourceCommand(), newVersionCommand())
 	return root
 }

@@ -35,7 +35,8 @@ type Policy struct {
 	Decisions []string
 
 	module   *ast.Module
-	isolated string // as Rego v1, in a package of its own
+	compiler *ast.Compiler // has compiled the policy alone
+	isolated string        // as Rego v1, in a package of its own
 }
 
 // ParseError is what is wrong with the text of a policy. Line and Column are 1-based,
@@ -86,9 +87,11 @@ func Parse(source Source) (*Policy, error) {
 	if len(errs) > 0 {
 		return nil, errs
 	}
-	if _, errs := compile(map[string]*ast.Module{source.Name: module.Copy()}); len(errs) > 0 {
-		return nil, p.compileErrors(errs)
+	compiler, compileErrs := compile(map[string]*ast.Module{source.Name: module.Copy()})
+	if len(compileErrs) > 0 {
+		return nil, p.compileErrors(compileErrs)
 	}
+	p.compiler = compiler
 	if p.isolated, err = p.isolate(); err != nil {
 		return nil, err
 	}
@@ -205,4 +208,29 @@ func (p *Policy) readDecisions() {
 func (p *Policy) Defines(decision string) bool {
 	_, found := slices.BinarySearch(p.Decisions, decision)
 	return found
+}
+
+// rules are the compiled rules of a name, default and function rules among them.
+func (p *Policy) rules(name string) []*ast.Rule {
+	var rules []*ast.Rule
+	for _, rule := range p.compiler.Modules[p.Name].Rules {
+		if head, ok := rule.Head.Ref()[0].Value.(ast.Var); ok && string(head) == name {
+			rules = append(rules, rule)
+		}
+	}
+	return rules
+}
+
+// ref is what stands for the rules of a name.
+func (p *Policy) ref(name string) ast.Ref {
+	return append(slices.Clone(p.module.Package.Path), ast.StringTerm(name))
+}
+
+// ruleName is the name of the rules of the policy that a reference is about.
+func (p *Policy) ruleName(ref ast.Ref) (string, bool) {
+	own := p.module.Package.Path
+	if len(ref) <= len(own) || !ref.HasPrefix(own) || !isString(ref[len(own)]) {
+		return "", false
+	}
+	return string(ref[len(own)].Value.(ast.String)), true
 }

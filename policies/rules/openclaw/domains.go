@@ -1,25 +1,32 @@
+// Package openclaw holds what OpenClaw's policies have in common. Its domains are the
+// only place where their names and packages are written down.
 package openclaw
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/lintel-policy/lintel/policies/scope"
 )
 
-// Domains are the areas in which OpenClaw's policies decide.
-var Domains = []string{"models", "actions", "integrations", "agent-to-agent", "features", "data", "audit"}
-
-// aliases are further packages of a domain that gateways ask.
-var aliases = map[string][]string{"agent-to-agent": {"agent_exchange", "ocip"}}
-
-// Domain is the domain of that name, with the packages in which gateways ask.
-func Domain(name string) (domain scope.Domain, known bool) {
-	domain = scope.Domain{Name: name, Packages: []string{packageOf(strings.ReplaceAll(name, "-", "_"))}}
-	for _, alias := range aliases[name] {
-		domain.Packages = append(domain.Packages, packageOf(alias))
-	}
-	return domain, slices.Contains(Domains, name)
+// Domains are the areas that a PolicyBundle decides about, and the packages in which
+// its policies stand and gateways ask.
+var Domains = []scope.Domain{
+	{Name: "models", Packages: []string{"openclaw.enterprise.models"}},
+	{Name: "actions", Packages: []string{"openclaw.enterprise.actions"}},
+	{Name: "integrations", Packages: []string{"openclaw.enterprise.integrations"}},
+	{Name: "agent-to-agent", Packages: []string{
+		"openclaw.enterprise.agent_to_agent", "openclaw.enterprise.agent_exchange", "openclaw.enterprise.ocip",
+	}},
+	{Name: "features", Packages: []string{"openclaw.enterprise.features"}},
+	{Name: "data", Packages: []string{"openclaw.enterprise.data"}},
+	{Name: "audit", Packages: []string{"openclaw.enterprise.audit"}},
 }
 
-func packageOf(name string) string { return "openclaw.enterprise." + name }
+// Domain is the domain of a name.
+func Domain(name string) (scope.Domain, bool) {
+	i := slices.IndexFunc(Domains, func(d scope.Domain) bool { return d.Name == name })
+	if i < 0 {
+		return scope.Domain{}, false
+	}
+	return Domains[i], true
+}

@@ -1,0 +1,6 @@
+package engine
+
+// LimitFunctions puts limits on the operands and results of the standard functions of
+// OPA, for the whole process. Compiling a source does so, too; this is for those who
+// evaluate policies without the engine.
+func LimitFunctions() { limitFunctions() }

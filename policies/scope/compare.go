@@ -1,0 +1,329 @@
+package scope
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// comparison is one decision of a child and of its parents.
+type comparison struct {
+	decision string
+	order    Order
+	ranks    map[string]int
+	child    *Policy
+	// parents are broadest first, definers those of them that have the decision.
+	parents, definers []*Policy
+	// ungrantable says that the broadest scope does not have the grant.
+	ungrantable bool
+}
+
+func newComparison(decision string, child *Policy, parents []*Policy) *comparison {
+	c := &comparison{decision: decision, order: OrderOf(decision), ranks: Ranks(decision), child: child, parents: parents}
+	for _, p := range parents {
+		if p.Defines(decision) {
+			c.definers = append(c.definers, p)
+		}
+	}
+	root := parents[0].Level
+	c.ungrantable = c.order == Grant && child.Level != root && (len(c.definers) == 0 || c.definers[0].Level != root)
+	return c
+}
+
+// denials are the decisions of the child whose firing takes its grant back.
+func (c *comparison) denials() []string {
+	var names []string
+	for _, name := range []string{"deny", "deny" + strings.TrimPrefix(c.decision, "allow")} {
+		if c.child.Defines(name) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// finding is what the sides decide on an input where the child permits more.
+type finding struct {
+	parent, child ast.Value // nil where undefined
+	by            *Policy   // the parent that permits less; nil if the child's value is invalid
+	reason        string
+}
+
+// judge evaluates both sides for an input: nil if the child does not permit more.
+func (c *comparison) judge(r *replay, input ast.Value) *finding {
+	value := r.decide(c.child, c.decision, input)
+	if value == nil {
+		return nil
+	}
+	switch c.order {
+	case Grant:
+		return c.judgeGrant(r, value, input)
+	case Word:
+		return c.judgeWord(r, value, input)
+	case Subset:
+		return c.judgeSubset(r, value, input)
+	}
+	return c.judgeNumber(r, value, input)
+}
+
+func (c *comparison) judgeGrant(r *replay, value, input ast.Value) *finding {
+	if ast.Compare(value, ast.Boolean(true)) != 0 {
+		return nil
+	}
+	for _, denial := range c.denials() {
+		fired, err := r.evaluate(c.child, denial, input, nil)
+		if err != nil || fired != nil && firing(fired) {
+			return nil
+		}
+	}
+	for _, p := range c.definers {
+		if granted := r.decide(p, c.decision, input); granted == nil || ast.Compare(granted, ast.Boolean(true)) != 0 {
+			return &finding{parent: granted, child: value, by: p, reason: fmt.Sprintf("%s grants %s where %s does not", c.child.Name, c.decision, p.Name)}
+		}
+	}
+	if c.ungrantable {
+		return &finding{child: value, by: c.parents[0], reason: fmt.Sprintf(
+			"the %s scope has no rule %s, so nobody below it can grant it", c.parents[0].Level, c.decision)}
+	}
+	return nil
+}
+
+// firing is said of a denial that is neither false nor empty.
+func firing(value ast.Value) bool {
+	for _, nothing := range nothings {
+		if ast.Compare(value, nothing) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// nothings are the values with which a denial does not fire.
+var nothings = []ast.Value{ast.Boolean(false), ast.String(""), ast.NewArray(), ast.NewObject(), ast.NewSet()}
+
+func (c *comparison) invalid(value ast.Value, what string) *finding {
+	return &finding{child: value, reason: fmt.Sprintf("%s of %s is %s, which is not %s: it is refused at admission", c.decision, c.child.Name, value, what)}
+}
+
+func (c *comparison) exceeds(value, limit ast.Value, by *Policy) *finding {
+	return &finding{parent: limit, child: value, by: by, reason: fmt.Sprintf("%s of %s permits more than that of %s", c.decision, c.child.Name, by.Name)}
+}
+
+func (c *comparison) judgeWord(r *replay, value, input ast.Value) *finding {
+	rankOf := func(value ast.Value) int {
+		word, _ := value.(ast.String)
+		return c.ranks[string(word)]
+	}
+	own := rankOf(value)
+	if own == 0 {
+		return c.invalid(value, "one of "+strings.Join(c.words(), ", "))
+	}
+	var highest ast.Value
+	var by *Policy
+	rooted := false
+	for _, p := range c.definers {
+		said := r.decide(p, c.decision, input)
+		rank := rankOf(said)
+		rooted = rooted || rank > 0 && p.Level == c.definers[0].Level
+		if rank > rankOf(highest) {
+			highest, by = said, p
+		}
+	}
+	if !rooted || own >= rankOf(highest) {
+		return nil
+	}
+	return c.exceeds(value, highest, by)
+}
+
+// words are in their order.
+func (c *comparison) words() []string {
+	return slices.SortedFunc(maps.Keys(c.ranks), func(a, b string) int {
+		if c.ranks[a] != c.ranks[b] {
+			return c.ranks[a] - c.ranks[b]
+		}
+		return strings.Compare(a, b)
+	})
+}
+
+func isLimit(value ast.Value) bool {
+	_, ok := value.(ast.Number)
+	return ok && ast.Compare(value, ast.Number("0")) >= 0
+}
+
+func (c *comparison) judgeNumber(r *replay, value, input ast.Value) *finding {
+	if !isLimit(value) {
+		return c.invalid(value, "a number from 0")
+	}
+	var strictest ast.Value
+	var by *Policy
+	for p, said := range c.valid(r, input, isLimit) {
+		comparison := ast.Compare(said, strictest)
+		if strictest == nil || c.order == Ceiling && comparison < 0 || c.order == Floor && comparison > 0 {
+			strictest, by = said, p
+		}
+	}
+	if strictest == nil {
+		return nil
+	}
+	if comparison := ast.Compare(value, strictest); c.order == Ceiling && comparison <= 0 || c.order == Floor && comparison >= 0 {
+		return nil
+	}
+	return c.exceeds(value, strictest, by)
+}
+
+// valid are the values of the parents that count: none if all that the broadest of them
+// say is invalid.
+func (c *comparison) valid(r *replay, input ast.Value, isValid func(ast.Value) bool) func(func(*Policy, ast.Value) bool) {
+	type statement struct {
+		by    *Policy
+		value ast.Value
+	}
+	var counting []statement
+	rootSays, rootValid := false, false
+	for _, p := range c.definers {
+		said := r.decide(p, c.decision, input)
+		if said == nil {
+			continue
+		}
+		root := p.Level == c.definers[0].Level
+		rootSays = rootSays || root
+		if isValid(said) {
+			rootValid = rootValid || root
+			counting = append(counting, statement{p, said})
+		}
+	}
+	if rootSays && !rootValid {
+		counting = nil
+	}
+	return func(yield func(*Policy, ast.Value) bool) {
+		for _, s := range counting {
+			if !yield(s.by, s.value) {
+				return
+			}
+		}
+	}
+}
+
+func isListed(value ast.Value) bool { return rank(value) == 6 || rank(value) == 8 }
+
+func (c *comparison) judgeSubset(r *replay, value, input ast.Value) *finding {
+	if !isListed(value) {
+		return c.invalid(value, "a list or set")
+	}
+	for p, said := range c.valid(r, input, isListed) {
+		for _, e := range elements(value) {
+			if !slices.ContainsFunc(elements(said), func(other ast.Value) bool { return ast.Compare(e, other) == 0 }) {
+				return c.exceeds(value, said, p)
+			}
+		}
+	}
+	return nil
+}
+
+func elements(value ast.Value) []ast.Value {
+	var out []ast.Value
+	switch value := value.(type) {
+	case *ast.Array:
+		value.Foreach(func(t *ast.Term) { out = append(out, t.Value) })
+	case ast.Set:
+		value.Foreach(func(t *ast.Term) { out = append(out, t.Value) })
+	}
+	return out
+}
+
+// symbolic is judge as a formula, which is true of every input where judge finds
+// something, and perhaps of others: errors of evaluation are only looked at where they
+// keep a parent from granting.
+func (c *comparison) symbolic(child *translation, parentOf func(*Policy) *translation) formula {
+	if c.order == Grant {
+		return c.symbolicGrant(child, parentOf)
+	}
+	return child.value(c.decision, func(own term) formula {
+		var limits []formula
+		for _, p := range c.definers {
+			parent := parentOf(p)
+			limits = append(limits, parent.value(c.decision, func(said term) formula {
+				return c.symbolicExcess(parent, own, said)
+			}))
+		}
+		return and(defined(own), or(not(c.symbolicValid(own)), or(limits...)))
+	})
+}
+
+func (c *comparison) symbolicGrant(child *translation, parentOf func(*Policy) *translation) formula {
+	isTrue := func(value term) formula { return equal(value, constant{ast.Boolean(true)}) }
+	granted := []formula{child.value(c.decision, isTrue)}
+	for _, denial := range c.denials() {
+		granted = append(granted, not(child.value(denial, symbolicFiring)))
+	}
+	var refused []formula
+	for _, p := range c.definers {
+		parent := parentOf(p)
+		parent.wantErrors = true
+		refused = append(refused, not(parent.value(c.decision, isTrue)))
+		refused = append(refused, parent.errors...)
+	}
+	if c.ungrantable {
+		refused = append(refused, true)
+	}
+	return and(append(granted, or(refused...))...)
+}
+
+func symbolicFiring(value term) formula {
+	if made, ok := value.(collection); ok {
+		return made.any()
+	}
+	all := []formula{defined(value)}
+	for _, nothing := range nothings {
+		all = append(all, not(equal(value, constant{nothing})))
+	}
+	return and(all...)
+}
+
+// symbolicValid is the formula that a defined value is what the order compares.
+func (c *comparison) symbolicValid(value term) formula {
+	switch c.order {
+	case Word:
+		return c.symbolicRank(value, func(int) bool { return true })
+	case Subset:
+		if _, ok := value.(collection); ok {
+			return or(isOf("is_array", value), isOf("is_set", value))
+		}
+		return or(isOf("is_array", value), isOf("is_set", value))
+	}
+	return and(isOf("is_number", value), not(less(value, constant{ast.Number("0")})))
+}
+
+func (c *comparison) symbolicRank(value term, wanted func(rank int) bool) formula {
+	var some []formula
+	for _, word := range c.words() {
+		if wanted(c.ranks[word]) {
+			some = append(some, equal(value, constant{ast.String(word)}))
+		}
+	}
+	return or(some...)
+}
+
+// symbolicExcess is the formula that one valid value permits more than another.
+func (c *comparison) symbolicExcess(parent *translation, own, said term) formula {
+	switch c.order {
+	case Word:
+		var some []formula
+		for _, word := range c.words() {
+			rank := c.ranks[word]
+			some = append(some, and(
+				equal(own, constant{ast.String(word)}),
+				c.symbolicRank(said, func(other int) bool { return other > rank })))
+		}
+		return or(some...)
+	case Ceiling:
+		return and(c.symbolicValid(said), less(said, own))
+	case Floor:
+		return and(c.symbolicValid(said), less(own, said))
+	}
+	return and(c.symbolicValid(said), parent.iterate(own, nil, func(_, element term) formula {
+		return not(parent.iterate(said, nil, func(_, other term) formula { return equal(element, other) }))
+	}))
+}

@@ -1,0 +1,56 @@
+package scope
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Explain says a verdict on a child in words. A counterexample is several lines, the
+// first of which names the scopes.
+func (v Verdict) Explain(child *Policy) string {
+	domain := fmt.Sprintf("domain %q: ", child.Domain.Name)
+	switch v.Outcome {
+	case Proved:
+		return domain + child.Name + " permits no more than broader scopes, on any input"
+	case Unknown:
+		return fmt.Sprintf("%sit is not known whether %s permits more than broader scopes: %s (%s)", domain, child.Name, v.Reason, v.Decision)
+	}
+	lines := []string{
+		fmt.Sprintf("%s%s scope cannot expand beyond %s scope", domain, child.Level, v.ParentLevel),
+		"  input: " + v.inputText(),
+		"  " + side(v.Decision, v.Child, v.ChildPolicy, v.ChildLine),
+	}
+	if v.ParentPolicy != "" {
+		lines = append(lines, "  "+side(v.Decision, v.Parent, v.ParentPolicy, v.ParentLine))
+	}
+	return strings.Join(append(lines, "  "+v.Reason), "\n")
+}
+
+func (v Verdict) inputText() string {
+	if v.InputUndefined {
+		return "none at all"
+	}
+	return compact(v.Input)
+}
+
+func side(decision string, value any, policy string, line int) string {
+	text := "undefined"
+	if value != nil {
+		text = compact(value)
+	}
+	if line == 0 {
+		return fmt.Sprintf("%s: %s is %s", policy, decision, text)
+	}
+	return fmt.Sprintf("%s:%d: %s is %s", policy, line, decision, text)
+}
+
+func compact(value any) string {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		panic(err) // it came from JSON
+	}
+	return strings.TrimSuffix(text.String(), "\n")
+}

@@ -1,0 +1,144 @@
+package scope
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// A term is what an expression of Rego stands for while the input is not known: a
+// value that depends on the input and may be undefined. Terms with the same key have
+// the same value on every input.
+type term interface{ key() string }
+
+// constant does not depend on the input.
+type constant struct{ value ast.Value }
+
+func (c constant) key() string { return c.value.String() }
+
+// document is input, or a document of data.
+type document struct{ name string }
+
+func (d document) key() string { return d.name }
+
+// member is what stands at a key of an object or an index of an array.
+type member struct{ of, at term }
+
+func (m member) key() string { return m.of.key() + "[" + m.at.key() + "]" }
+
+// witness is the key of some element of a collection that is known to exist.
+type witness struct{ id int }
+
+func (w witness) key() string { return fmt.Sprintf("witness%d", w.id) }
+
+// application is the result of a builtin function.
+type application struct {
+	function string
+	operands []term
+}
+
+func (a application) key() string { return a.function + "(" + keys(a.operands) + ")" }
+
+// list is an array or set of which some elements are not constant.
+type list struct {
+	set      bool
+	elements []term
+}
+
+func (l list) key() string {
+	if l.set {
+		return "set(" + keys(l.elements) + ")"
+	}
+	return "[" + keys(l.elements) + "]"
+}
+
+// collection is the value of a comprehension or of a partial rule. each is true where
+// then is true of one of its elements.
+type collection struct {
+	text string
+	set  bool
+	// fallible says that making it may end the evaluation with an error.
+	fallible bool
+	each     func(then func(key, value term) formula) formula
+}
+
+func (c collection) key() string { return c.text }
+
+// opaque is the value of what is not understood. Its text is all that it depends on,
+// so the same text is the same value.
+type opaque struct{ text string }
+
+func (o opaque) key() string { return "opaque " + o.text }
+
+func keys(terms []term) string {
+	texts := make([]string, len(terms))
+	for i, t := range terms {
+		texts[i] = t.key()
+	}
+	return strings.Join(texts, ",")
+}
+
+// parts calls visit for a term and the terms that it is made of.
+func parts(t term, visit func(term)) {
+	visit(t)
+	switch t := t.(type) {
+	case member:
+		parts(t.of, visit)
+		parts(t.at, visit)
+	case application:
+		for _, operand := range t.operands {
+			parts(operand, visit)
+		}
+	case list:
+		for _, element := range t.elements {
+			parts(element, visit)
+		}
+	}
+}
+
+// ofInput says that the value is a part of the input, and so is JSON.
+func ofInput(t term) bool {
+	switch t := t.(type) {
+	case document:
+		return t.name == "input"
+	case member:
+		return ofInput(t.of)
+	}
+	return false
+}
+
+// isScalar holds for what has no members.
+func isScalar(value ast.Value) bool {
+	switch value.(type) {
+	case ast.Null, ast.Boolean, ast.Number, ast.String:
+		return true
+	}
+	return false
+}
+
+// rank is the position of the type of a value in OPA's order of all values.
+func rank(value ast.Value) int {
+	switch value.(type) {
+	case ast.Null:
+		return 0
+	case ast.Boolean:
+		return 1
+	case ast.Number:
+		return 2
+	case ast.String:
+		return 3
+	case *ast.Array:
+		return 6
+	case ast.Object:
+		return 7
+	case ast.Set:
+		return 8
+	}
+	return -1
+}
+
+// typeRanks are the positions of the types that functions such as is_string ask for.
+var typeRanks = map[string]int{
+	"is_null": 0, "is_boolean": 1, "is_number": 2, "is_string": 3, "is_array": 6, "is_object": 7, "is_set": 8,
+}
