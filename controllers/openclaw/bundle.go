@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -34,13 +35,16 @@ func (r *BundleReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 		return reconcile.Result{}, nil
 	}
 	facts, failure := r.carryOut(ctx, bundle)
+	if apierrors.IsConflict(failure) {
+		return again(failure)
+	}
 	if err := r.write(ctx, bundle, bundleStatus(bundle, facts, time.Now())); err != nil {
-		return reconcile.Result{}, errors.Join(failure, err)
+		return again(errors.Join(failure, err))
 	}
 	if failure == nil && facts.stored != nil {
 		return reconcile.Result{RequeueAfter: foreignInterval}, nil
 	}
-	return reconcile.Result{}, failure
+	return again(failure)
 }
 
 func (r *BundleReconciler) carryOut(ctx context.Context, bundle *v1.PolicyBundle) (facts bundleFacts, failure error) {

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,19 +41,31 @@ func (r *InstanceReconciler) Reconcile(ctx context.Context, request reconcile.Re
 	}
 	if !instance.DeletionTimestamp.IsZero() {
 		// What it controls goes by its owner references.
-		return reconcile.Result{}, r.setFinalizer(ctx, instance, controllerutil.RemoveFinalizer)
+		return again(r.setFinalizer(ctx, instance, controllerutil.RemoveFinalizer))
 	}
 	if err := r.setFinalizer(ctx, instance, controllerutil.AddFinalizer); err != nil {
-		return reconcile.Result{}, err
+		return again(err)
 	}
 	facts, failure := r.carryOut(ctx, instance)
+	if apierrors.IsConflict(failure) {
+		return again(failure)
+	}
 	if err := r.write(ctx, instance, instanceStatus(instance, facts)); err != nil {
-		return reconcile.Result{}, errors.Join(failure, err)
+		return again(errors.Join(failure, err))
 	}
 	if failure == nil && facts.problem != nil && facts.problem.reason == ReasonNotOwned {
 		return reconcile.Result{RequeueAfter: foreignInterval}, nil
 	}
-	return reconcile.Result{}, failure
+	return again(failure)
+}
+
+// again has what has failed tried again. A conflict is no failure: the cache was behind.
+func again(err error) (reconcile.Result, error) {
+	const behind = 100 * time.Millisecond
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: behind}, nil
+	}
+	return reconcile.Result{}, err
 }
 
 // carryOut has everything of an instance as its spec says, as far as that is possible.
