@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -34,6 +35,10 @@ type options struct {
 	metricsAddress     string
 	healthAddress      string
 	drain              time.Duration
+	systems            []string
+
+	openclawImageRegistries []string
+	openclawRootNamespace   string
 }
 
 // parseOptions reads the command line, and what it leaves open from the file.
@@ -59,6 +64,9 @@ func parseOptions(args []string) (*options, error) {
 	}
 	if o.maxReviewBytes < 1 {
 		return nil, fmt.Errorf("--max-review-bytes=%d leaves nothing to judge", o.maxReviewBytes)
+	}
+	if err := checkSystems(o.systems); err != nil {
+		return nil, err
 	}
 	return o, nil
 }
@@ -88,6 +96,9 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.StringSliceVar(&o.decisionLogMask, "decision-log-mask", nil, "`places` in logged objects to mask, such as /spec/containers/*/env/*/value")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "`address` of Prometheus metrics; 0 turns them off")
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz")
+	flags.StringSliceVar(&o.systems, "systems", nil, "`systems` to switch on, of "+strings.Join(systemNames(), ", ")+"; the others need no kinds and no permissions")
+	flags.StringSliceVar(&o.openclawImageRegistries, "openclaw-image-registries", nil, "`prefixes` of the images that OpenClawInstances may name, such as registry.example.com/openclaw; none: no images")
+	flags.StringVar(&o.openclawRootNamespace, "openclaw-root-namespace", "", "`namespace` whose PolicyBundles' enterprise policies bind the OpenClawInstances of every namespace")
 	flags.DurationVar(&o.drain, "drain", 5*time.Second, "`duration` for which to go on answering, unready, after the end was asked for: the API server learns of it later")
 	return flags
 }

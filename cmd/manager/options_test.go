@@ -21,6 +21,11 @@ func TestOptions(t *testing.T) {
 	require.Equal(t, "file", o.namespace)
 	require.True(t, o.leaderElect)
 	require.Equal(t, []string{"a", "b"}, o.excludedNamespaces)
+	require.Empty(t, o.systems, "none but those that are asked for")
+
+	o, err = parseOptions(write("systems: [openclaw]\n"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"openclaw"}, o.systems)
 
 	for name, c := range map[string]struct {
 		args []string
@@ -31,6 +36,7 @@ func TestOptions(t *testing.T) {
 		"port":         {[]string{"--webhook-port=70000"}, "is not a port"},
 		"review size":  {[]string{"--max-review-bytes=0"}, "leaves nothing to judge"},
 		"drain":        {[]string{"--drain=-1s"}, "is in the past"},
+		"system":       {[]string{"--systems=openclaw,nope"}, `--systems: there is no system "nope"; there are openclaw`},
 		"no file":      {[]string{"--config=missing.yaml"}, "reading --config"},
 	} {
 		_, err := parseOptions(c.args)

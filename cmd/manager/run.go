@@ -77,6 +77,9 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	if err := addSystems(ctx, mgr, o); err != nil {
+		return err
+	}
 	server, err := newServer(mgr, o, live, objects, products, logger)
 	if err != nil {
 		return err

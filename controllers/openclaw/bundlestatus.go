@@ -1,0 +1,96 @@
+package openclaw
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+)
+
+// The reasons of a PolicyBundle's conditions.
+const (
+	ReasonValid              = "Valid"
+	ReasonPoliciesApplied    = "PoliciesApplied"
+	ReasonNoGateways         = "NoGateways"
+	ReasonApplyFailed        = "ApplyFailed"
+	ReasonGatewaysRollingOut = "GatewaysRollingOut"
+)
+
+// bundleFacts are what the status of a bundle is computed from.
+type bundleFacts struct {
+	// invalid is what is wrong with the spec, and denied what policies say against it.
+	invalid, denied *problem
+	asked           bool
+	// stored is why its ConfigMap could not be written.
+	stored *problem
+	// kept is how many policies of the spec the last good content has just so.
+	kept int
+	// gateways are how many instances it binds, and synced how many of them run all
+	// policies that bind them.
+	gateways, synced int
+}
+
+// bundleStatus is what the bundle says next.
+func bundleStatus(bundle *v1.PolicyBundle, f bundleFacts, now time.Time) v1.PolicyBundleStatus {
+	before := meta.FindStatusCondition(bundle.Status.Conditions, v1.ConditionPolicySynced)
+	loaded := loadedBefore(before, bundle.Generation)
+	next := *bundle.Status.DeepCopy()
+	next.ObservedGeneration = bundle.Generation
+	next.Total = int32(len(bundle.Spec.Policies))
+	c := conditions{&next.Conditions, bundle.Generation}
+	c.admitted(f.asked, f.denied)
+
+	broken := f.invalid
+	if broken == nil {
+		broken = f.denied
+	}
+	if broken == nil {
+		c.set(v1.ConditionPolicyReady, true, ReasonValid, fmt.Sprintf("%d policies compile", next.Total))
+	} else {
+		message := broken.message
+		if f.kept < int(next.Total) {
+			message += "; gateways keep the last good policies of this bundle"
+		}
+		c.set(v1.ConditionPolicyReady, false, broken.reason, message)
+	}
+
+	done := f.synced == f.gateways
+	switch {
+	case broken != nil && f.kept < int(next.Total):
+		next.Applied = int32(f.kept)
+		c.set(v1.ConditionPolicySynced, false, broken.reason, "gateways do not run these policies: see PolicyReady")
+		return next
+	case f.stored != nil:
+		next.Applied = min(next.Applied, next.Total)
+		c.set(v1.ConditionPolicySynced, false, f.stored.reason, f.stored.message)
+		return next
+	case !done && loaded:
+		next.Applied = next.Total
+		c.set(v1.ConditionPolicySynced, false, ReasonGatewaysRollingOut, "gateways that run these policies are being replaced for another reason")
+		return next
+	case !done:
+		next.Applied = min(next.Applied, next.Total)
+		c.set(v1.ConditionPolicySynced, false, ReasonRollingOut, "gateways are being replaced, to load the policies")
+		return next
+	case f.gateways == 0:
+		next.Applied = next.Total
+		c.set(v1.ConditionPolicySynced, true, ReasonNoGateways, "there is no OpenClawInstance that the policies bind")
+		return next
+	}
+	next.Applied = next.Total
+	if !loaded {
+		next.LastReloadTime = new(metav1.NewTime(now).Rfc3339Copy())
+	}
+	c.set(v1.ConditionPolicySynced, true, ReasonPoliciesApplied, fmt.Sprintf("Successfully applied %d/%d policies", next.Applied, next.Total))
+	return next
+}
+
+// loadedBefore says whether gateways have loaded this generation already, so that they
+// now roll out for another reason.
+func loadedBefore(synced *metav1.Condition, generation int64) bool {
+	return synced != nil && synced.ObservedGeneration == generation &&
+		(synced.Reason == ReasonPoliciesApplied || synced.Reason == ReasonGatewaysRollingOut)
+}

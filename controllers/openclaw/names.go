@@ -1,0 +1,51 @@
+package openclaw
+
+import (
+	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/policies/scope"
+)
+
+// The images of a gateway's Pod, unless the instance names others.
+const (
+	GatewayImage = "ghcr.io/szaher/openclaw-enterprise/gateway:latest"
+	SidecarImage = "openpolicyagent/opa:" + scope.SidecarVersion + "-static"
+)
+
+const (
+	// instanceManager and bundleManager own the fields that the controllers write.
+	instanceManager = "lintel-openclaw-instance"
+	bundleManager   = "lintel-openclaw-policybundle"
+
+	// finalizer is on every OpenClawInstance.
+	finalizer = v1.GroupName + "/finalizer"
+
+	managedByLabel = "app.kubernetes.io/managed-by"
+	managedBy      = "openclaw-operator"
+	componentLabel = "app.kubernetes.io/component"
+	// bundleComponent is the component of what holds the policies of a bundle.
+	bundleComponent = "opa-policies"
+	bundleLabel     = v1.GroupName + "/bundle"
+
+	// configHashAnnotation is on the Pod template: whatever it changes with rolls the
+	// gateway.
+	configHashAnnotation = v1.GroupName + "/config-hash"
+	// policiesHashAnnotation says which composed policies the Pods of a template run.
+	policiesHashAnnotation = v1.GroupName + "/policies-hash"
+)
+
+func gatewayName(instance string) string  { return instance + "-gateway" }
+func policiesName(instance string) string { return instance + "-gateway-policies" }
+func configName(instance string) string   { return instance + "-gateway-config" }
+func bundleMapName(bundle string) string  { return bundle + "-opa-policies" }
+func gatewayLabels(instance string) map[string]string {
+	return map[string]string{
+		"app.kubernetes.io/name":     "openclaw-enterprise",
+		"app.kubernetes.io/instance": instance,
+		managedByLabel:               managedBy,
+		componentLabel:               "gateway",
+	}
+}
+
+func bundleLabels(bundle string) map[string]string {
+	return map[string]string{managedByLabel: managedBy, componentLabel: bundleComponent, bundleLabel: bundle}
+}

@@ -1,0 +1,52 @@
+package openclaw
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+)
+
+// rolledOut says whether every Pod of a Deployment is of its latest template, and
+// ready.
+func rolledOut(d *appsv1.Deployment) bool {
+	want := int32(1)
+	if d.Spec.Replicas != nil {
+		want = *d.Spec.Replicas
+	}
+	s := d.Status
+	return s.ObservedGeneration >= d.Generation &&
+		s.UpdatedReplicas == want && s.Replicas == want && s.ReadyReplicas == want
+}
+
+// stuck is why a Deployment does not come any further by itself: nil where it does.
+func stuck(d *appsv1.Deployment) *problem {
+	if d.Status.ObservedGeneration < d.Generation {
+		return nil
+	}
+	for _, c := range d.Status.Conditions {
+		failed := c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue ||
+			c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded"
+		if failed {
+			return &problem{c.Reason, "Deployment " + d.Name + ": " + c.Message}
+		}
+	}
+	return nil
+}
+
+func phaseOf(d *appsv1.Deployment) v1.Phase {
+	switch {
+	case d == nil:
+		return v1.PhasePending
+	case rolledOut(d):
+		return v1.PhaseRunning
+	default:
+		return v1.PhaseProgressing
+	}
+}
+
+// runs says whether every gateway of a Deployment runs the policies of that hash, and
+// nothing else.
+func runs(d *appsv1.Deployment, policies string) bool {
+	return d != nil && rolledOut(d) && d.Spec.Template.Annotations[policiesHashAnnotation] == policies
+}

@@ -1,0 +1,133 @@
+package openclaw
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+)
+
+// rollout is a Deployment of two gateways.
+func rollout(observed int64, updated, total, ready int32) *appsv1.Deployment {
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "production-gateway", Generation: 2},
+		Spec:       appsv1.DeploymentSpec{Replicas: new(int32(2))},
+		Status:     appsv1.DeploymentStatus{ObservedGeneration: observed, UpdatedReplicas: updated, Replicas: total, ReadyReplicas: ready},
+	}
+}
+
+func withCondition(d *appsv1.Deployment, kind, status, reason string) *appsv1.Deployment {
+	d.Status.Conditions = []appsv1.DeploymentCondition{{
+		Type: appsv1.DeploymentConditionType(kind), Status: corev1.ConditionStatus(status), Reason: reason, Message: "words"}}
+	return d
+}
+
+func TestInstanceStatus(t *testing.T) {
+	missing := &problem{ReasonSecretNotFound, "Secret x does not exist"}
+	for name, c := range map[string]struct {
+		facts                        instanceFacts
+		phase                        v1.Phase
+		ready, progressing, degraded string
+	}{
+		"nothing yet":            {instanceFacts{}, v1.PhasePending, "False Pending", "True Pending", "False AsExpected"},
+		"running":                {instanceFacts{deployment: rollout(2, 2, 2, 2)}, v1.PhaseRunning, "True Reconciled", "False RolledOut", "False AsExpected"},
+		"not seen yet":           {instanceFacts{deployment: rollout(1, 2, 2, 2)}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+		"old ones are ready":     {instanceFacts{deployment: rollout(2, 1, 2, 2)}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+		"old ones are left":      {instanceFacts{deployment: rollout(2, 2, 3, 2)}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+		"not ready":              {instanceFacts{deployment: rollout(2, 2, 2, 1)}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+		"no Secret":              {instanceFacts{problem: missing}, v1.PhasePending, "False SecretNotFound", "False SecretNotFound", "True SecretNotFound"},
+		"no Secret any more":     {instanceFacts{problem: missing, deployment: rollout(2, 2, 2, 2)}, v1.PhaseRunning, "False SecretNotFound", "False RolledOut", "True SecretNotFound"},
+		"denied":                 {instanceFacts{asked: true, denied: &problem{ReasonNotAdmitted, "no"}}, v1.PhasePending, "False NotAdmitted", "False NotAdmitted", "True NotAdmitted"},
+		"deadline":               {instanceFacts{deployment: withCondition(rollout(2, 1, 3, 2), "Progressing", "False", "ProgressDeadlineExceeded")}, v1.PhaseProgressing, "False ProgressDeadlineExceeded", "False ProgressDeadlineExceeded", "True ProgressDeadlineExceeded"},
+		"Pods refused":           {instanceFacts{deployment: withCondition(rollout(2, 0, 0, 0), "ReplicaFailure", "True", "FailedCreate")}, v1.PhaseProgressing, "False FailedCreate", "False FailedCreate", "True FailedCreate"},
+		"a deadline of the past": {instanceFacts{deployment: withCondition(rollout(1, 1, 3, 2), "Progressing", "False", "ProgressDeadlineExceeded")}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			instance := sampleInstance(t)
+			instance.Generation = 7
+			status := instanceStatus(instance, c.facts)
+			require.Equal(t, c.phase, status.Phase)
+			require.EqualValues(t, 7, status.ObservedGeneration)
+			if c.facts.deployment != nil {
+				require.Equal(t, c.facts.deployment.Status.ReadyReplicas, status.ReadyReplicas)
+			}
+			require.Equal(t, c.ready, says(t, status.Conditions, v1.ConditionReady))
+			require.Equal(t, c.progressing, says(t, status.Conditions, v1.ConditionProgressing))
+			require.Equal(t, c.degraded, says(t, status.Conditions, v1.ConditionDegraded))
+			require.Equal(t, c.facts.asked, meta.FindStatusCondition(status.Conditions, v1.ConditionAdmitted) != nil)
+
+			instance.Status = status
+			require.True(t, equality.Semantic.DeepEqual(status, instanceStatus(instance, c.facts)), "nothing changed: nothing to write")
+		})
+	}
+}
+
+func TestConditionsRecover(t *testing.T) {
+	instance := sampleInstance(t)
+	instance.Status = instanceStatus(instance, instanceFacts{problem: &problem{ReasonSecretNotFound, "x"}})
+	then := metav1.NewTime(time.Now().Add(-time.Hour).Truncate(time.Second))
+	for i := range instance.Status.Conditions {
+		instance.Status.Conditions[i].LastTransitionTime = then
+	}
+	again := instanceStatus(instance, instanceFacts{problem: &problem{ReasonSecretNotFound, "y"}})
+	require.Equal(t, then, meta.FindStatusCondition(again.Conditions, v1.ConditionDegraded).LastTransitionTime, "it was True before")
+	healed := instanceStatus(instance, instanceFacts{deployment: rollout(2, 2, 2, 2)})
+	require.Equal(t, "False AsExpected", says(t, healed.Conditions, v1.ConditionDegraded))
+	require.NotEqual(t, then, meta.FindStatusCondition(healed.Conditions, v1.ConditionDegraded).LastTransitionTime)
+}
+
+func says(t *testing.T, conditions []metav1.Condition, kind string) string {
+	t.Helper()
+	c := meta.FindStatusCondition(conditions, kind)
+	require.NotNil(t, c, kind)
+	return string(c.Status) + " " + c.Reason
+}
+
+func TestBundleStatus(t *testing.T) {
+	bundle := sampleBundle(t)
+	start := time.Date(2026, 3, 14, 0, 0, 0, 0, time.UTC)
+	steps := []struct {
+		name          string
+		generation    int64
+		facts         bundleFacts
+		ready, synced string
+		applied       int32
+		reload        int // minute of the last reload; -1 for never
+	}{
+		{"no gateway", 1, bundleFacts{kept: 5}, "True Valid", "True NoGateways", 5, -1},
+		{"the first gateway", 1, bundleFacts{kept: 5, gateways: 1}, "True Valid", "False RollingOut", 5, -1},
+		{"loaded", 1, bundleFacts{kept: 5, gateways: 1, synced: 1}, "True Valid", "True PoliciesApplied", 5, 2},
+		{"nothing new", 1, bundleFacts{kept: 5, gateways: 1, synced: 1}, "True Valid", "True PoliciesApplied", 5, 2},
+		{"another bundle rolls the gateways", 1, bundleFacts{kept: 5, gateways: 2, synced: 1}, "True Valid", "False GatewaysRollingOut", 5, 2},
+		{"which changes nothing here", 1, bundleFacts{kept: 5, gateways: 2, synced: 2}, "True Valid", "True PoliciesApplied", 5, 2},
+		{"a bad edit", 2, bundleFacts{invalid: &problem{ReasonValidationFailed, "x"}, kept: 4, gateways: 2, synced: 2}, "False ValidationFailed", "False ValidationFailed", 4, 2},
+		{"a good edit", 3, bundleFacts{kept: 5, gateways: 2, synced: 1}, "True Valid", "False RollingOut", 4, 2},
+		{"on its way", 3, bundleFacts{kept: 5, gateways: 2, synced: 1}, "True Valid", "False RollingOut", 4, 2},
+		{"loaded again", 3, bundleFacts{kept: 5, gateways: 2, synced: 2}, "True Valid", "True PoliciesApplied", 5, 9},
+		{"denied as it runs", 3, bundleFacts{asked: true, denied: &problem{ReasonNotAdmitted, "no"}, kept: 5, gateways: 2, synced: 2}, "False NotAdmitted", "True PoliciesApplied", 5, 9},
+		{"its ConfigMap is taken", 4, bundleFacts{stored: &problem{ReasonNotOwned, "x"}, kept: 5, gateways: 2}, "True Valid", "False NotOwned", 5, 9},
+	}
+	for i, step := range steps {
+		bundle.Generation = step.generation
+		now := start.Add(time.Duration(i) * time.Minute)
+		bundle.Status = bundleStatus(bundle, step.facts, now)
+		require.Equal(t, step.ready, says(t, bundle.Status.Conditions, v1.ConditionPolicyReady), step.name)
+		require.Equal(t, step.synced, says(t, bundle.Status.Conditions, v1.ConditionPolicySynced), step.name)
+		require.Equal(t, step.applied, bundle.Status.Applied, step.name)
+		require.EqualValues(t, 5, bundle.Status.Total, step.name)
+		require.Equal(t, step.generation, bundle.Status.ObservedGeneration, step.name)
+		if step.reload < 0 {
+			require.Nil(t, bundle.Status.LastReloadTime, step.name)
+		} else {
+			require.Equal(t, start.Add(time.Duration(step.reload)*time.Minute).Unix(), bundle.Status.LastReloadTime.Unix(), step.name)
+		}
+		require.True(t, equality.Semantic.DeepEqual(bundle.Status, bundleStatus(bundle, step.facts, now.Add(time.Hour))), "%s: nothing changed: nothing to write", step.name)
+	}
+}

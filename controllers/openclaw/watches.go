@@ -1,0 +1,129 @@
+package openclaw
+
+import (
+	"context"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+)
+
+// watches say whom a change concerns.
+type watches struct {
+	cluster cluster.Cluster
+	library *library
+}
+
+// changed says of an update whether it matters.
+type changed func(before, after client.Object) bool
+
+// specChanged passes changes of spec, labels or deletion; labels select policies.
+func specChanged(before, after client.Object) bool {
+	return before.GetGeneration() != after.GetGeneration() || !maps.Equal(before.GetLabels(), after.GetLabels()) ||
+		before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero()
+}
+
+func onUpdate[T client.Object](matters []changed) []predicate.TypedPredicate[T] {
+	return []predicate.TypedPredicate[T]{predicate.TypedFuncs[T]{UpdateFunc: func(e event.TypedUpdateEvent[T]) bool {
+		for _, matter := range matters {
+			if !matter(e.ObjectOld, e.ObjectNew) {
+				return false
+			}
+		}
+		return true
+	}}}
+}
+
+// self follows the objects of a controller's own kind.
+func self[T client.Object](w watches, kind T) source.Source {
+	return source.Kind(w.cluster.GetCache(), kind, &handler.TypedEnqueueRequestForObject[T]{}, onUpdate[T]([]changed{specChanged})...)
+}
+
+// owned follows the objects that those of a controller's kind control.
+func owned[T client.Object](w watches, kind T, owner client.Object) source.Source {
+	return source.Kind(w.cluster.GetCache(), kind, handler.TypedEnqueueRequestForOwner[T](
+		w.cluster.GetScheme(), w.cluster.GetRESTMapper(), owner, handler.OnlyControllerOwner()))
+}
+
+// mapped follows objects that concern others.
+func mapped[T client.Object](w watches, kind T, concerned func(context.Context, client.Object) []reconcile.Request, matters ...changed) source.Source {
+	return source.Kind(w.cluster.GetCache(), kind, handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, object T) []reconcile.Request {
+		return concerned(ctx, object)
+	}), onUpdate[T](matters)...)
+}
+
+// settled is mapped where many changes come together, and once is enough.
+func settled[T client.Object](w watches, kind T, concerned func(context.Context, client.Object) []reconcile.Request, matters ...changed) source.Source {
+	later := func(ctx context.Context, object T, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		for _, request := range concerned(ctx, object) {
+			queue.AddAfter(request, settle)
+		}
+	}
+	return source.Kind(w.cluster.GetCache(), kind, handler.TypedFuncs[T, reconcile.Request]{
+		CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[T], queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			later(ctx, e.Object, queue)
+		},
+		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[T], queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			later(ctx, e.ObjectNew, queue)
+		},
+		DeleteFunc: func(ctx context.Context, e event.TypedDeleteEvent[T], queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			later(ctx, e.Object, queue)
+		},
+	}, onUpdate[T](matters)...)
+}
+
+// instancesOfBundle are those of its namespace, and all where it is the root's.
+func (w watches) instancesOfBundle(ctx context.Context, bundle client.Object) []reconcile.Request {
+	if bundle.GetNamespace() == w.library.rootNamespace {
+		return w.instances(ctx)
+	}
+	return w.instances(ctx, client.InNamespace(bundle.GetNamespace()))
+}
+
+func (w watches) instancesOfBundleMap(ctx context.Context, stored client.Object) []reconcile.Request {
+	if stored.GetLabels()[componentLabel] != bundleComponent {
+		return nil
+	}
+	return w.instancesOfBundle(ctx, stored)
+}
+
+func (w watches) instancesOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	return w.instances(ctx, client.InNamespace(secret.GetNamespace()), client.MatchingFields{secretsIndex: secret.GetName()})
+}
+
+func (w watches) instances(ctx context.Context, options ...client.ListOption) []reconcile.Request {
+	var list v1.OpenClawInstanceList
+	if err := w.cluster.GetClient().List(ctx, &list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
+		log.FromContext(ctx).Error(err, "listing OpenClawInstances")
+		return nil
+	}
+	requests := make([]reconcile.Request, len(list.Items))
+	for i := range list.Items {
+		requests[i].NamespacedName = types.NamespacedName{Namespace: list.Items[i].Namespace, Name: list.Items[i].Name}
+	}
+	return requests
+}
+
+// bundlesOf are those that may bind an instance, or the instance of a Deployment.
+func (w watches) bundlesOf(ctx context.Context, object client.Object) []reconcile.Request {
+	list, err := w.library.bundles(ctx, w.cluster.GetClient(), object.GetNamespace())
+	if err != nil {
+		log.FromContext(ctx).Error(err, "finding the policies of a gateway")
+		return nil
+	}
+	requests := make([]reconcile.Request, len(list))
+	for i := range list {
+		requests[i].NamespacedName = types.NamespacedName{Namespace: list[i].Namespace, Name: list[i].Name}
+	}
+	return requests
+}
