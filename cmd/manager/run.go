@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/policy"
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -71,13 +72,14 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 		return err
 	}
 	checks := policy.Checks{Compile: compiler.Compile, Registrable: registrable}
-	products := []webhooks.Product{webhooks.PolicySourceProduct(judgePolicySources(live, checks))}
-	registrar := webhooks.NewRegistrar(mgr.GetClient(), live, products, registration(o))
-	loader, err := addControllers(mgr, o, live, objects, registrar, compiler, checks)
+	products, err := addSystems(ctx, mgr, o)
 	if err != nil {
 		return err
 	}
-	if err := addSystems(ctx, mgr, o); err != nil {
+	products = append(products, webhooks.PolicySourceProduct(judgePolicySources(live, checks)))
+	registrar := webhooks.NewRegistrar(mgr.GetClient(), live, products, registration(o))
+	loader, err := addControllers(mgr, o, live, objects, registrar, compiler, checks)
+	if err != nil {
 		return err
 	}
 	server, err := newServer(mgr, o, live, objects, products, logger)
@@ -148,6 +150,7 @@ func newManager(config *rest.Config, o *options) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	utilruntime.Must(openclawv1.AddToScheme(scheme))
 	labelled := func(label string) cache.ByObject {
 		selector, err := labels.Parse(label)
 		utilruntime.Must(err)

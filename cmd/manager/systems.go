@@ -9,13 +9,13 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/lintel-policy/lintel/controllers/openclaw"
+	"github.com/lintel-policy/lintel/webhooks"
 )
 
-// systems are what --systems switches on: each adds its controllers, with caches of
-// their own.
-var systems = map[string]func(context.Context, manager.Manager, *options) error{
-	"openclaw": addOpenClaw,
+// systems are what --systems switches on. Each gives its webhook entries, which are
+// always registered, and where it is on adds its controllers, with caches of their own.
+var systems = map[string]func(ctx context.Context, mgr manager.Manager, o *options, on bool) ([]webhooks.Product, error){
+	"openclaw": newOpenClaw,
 }
 
 func systemNames() []string { return slices.Sorted(maps.Keys(systems)) }
@@ -29,18 +29,14 @@ func checkSystems(names []string) error {
 	return nil
 }
 
-func addSystems(ctx context.Context, mgr manager.Manager, o *options) error {
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(o.systems))) {
-		if err := systems[name](ctx, mgr, o); err != nil {
-			return fmt.Errorf("switching on %s: %w", name, err)
+func addSystems(ctx context.Context, mgr manager.Manager, o *options) ([]webhooks.Product, error) {
+	var products []webhooks.Product
+	for _, name := range systemNames() {
+		added, err := systems[name](ctx, mgr, o, slices.Contains(o.systems, name))
+		if err != nil {
+			return nil, fmt.Errorf("setting up %s: %w", name, err)
 		}
+		products = append(products, added...)
 	}
-	return nil
-}
-
-func addOpenClaw(ctx context.Context, mgr manager.Manager, o *options) error {
-	return openclaw.SetupWithManager(ctx, mgr, openclaw.Options{
-		RootNamespace:   o.openclawRootNamespace,
-		ImageRegistries: o.openclawImageRegistries,
-	})
+	return products, nil
 }

@@ -75,12 +75,11 @@ func sources(name string, files map[string]string) ([]scope.Source, error) {
 // sourceOf is the scope, domain and name that a key says.
 func sourceOf(key string) (scope.Source, error) {
 	for _, level := range []v1.Scope{v1.ScopeEnterprise, v1.ScopeOrg, v1.ScopeTeam, v1.ScopeUser} {
-		for _, name := range rules.Domains {
-			rest, found := strings.CutPrefix(key, policyPrefix(string(level), name))
+		for _, domain := range rules.Domains {
+			rest, found := strings.CutPrefix(key, policyPrefix(string(level), domain.Name))
 			if !found {
 				continue
 			}
-			domain, _ := rules.Domain(name)
 			parsed, err := scope.ParseLevel(string(level))
 			return scope.Source{Level: parsed, Domain: domain, Name: strings.TrimSuffix(rest, policySuffix)}, err
 		}

@@ -48,10 +48,10 @@ func TestTwoPoliciesOfOneKeyAreNamed(t *testing.T) {
 func TestKeysAreReadBack(t *testing.T) {
 	for _, domain := range rules.Domains {
 		for _, level := range []v1.Scope{"enterprise", "org", "team", "user"} {
-			source, err := sourceOf(policyKey(v1.Policy{Scope: level, Domain: domain, Name: "data-x"}))
+			source, err := sourceOf(policyKey(v1.Policy{Scope: level, Domain: domain.Name, Name: "data-x"}))
 			require.NoError(t, err)
 			require.Equal(t, string(level), string(source.Level))
-			require.Equal(t, domain, source.Domain.Name)
+			require.Equal(t, domain.Name, source.Domain.Name)
 			require.Equal(t, "data-x", source.Name)
 		}
 	}

@@ -8,8 +8,11 @@ import (
 )
 
 // Admitter asks policies about a stored object: it may be older than they are. denied
-// is empty where they admit it; an error means that no answer was found.
-type Admitter func(ctx context.Context, object client.Object) (denied string, err error)
+// is nil where they admit it; an error means that no answer was found.
+type Admitter func(ctx context.Context, object client.Object) (denied *Denial, err error)
+
+// Denial is what policies say against an object. Reason is that of its conditions.
+type Denial struct{ Reason, Message string }
 
 // Options are what the controllers of this package need.
 type Options struct {
@@ -30,8 +33,8 @@ func (o Options) ask(ctx context.Context, object client.Object) (*problem, error
 		return nil, nil
 	}
 	denied, err := o.Admitter(ctx, object)
-	if err != nil || denied == "" {
+	if err != nil || denied == nil {
 		return nil, err
 	}
-	return &problem{ReasonNotAdmitted, denied}, nil
+	return &problem{denied.Reason, denied.Message}, nil
 }
