@@ -112,7 +112,6 @@ func (r *InstanceReconciler) setup(mgr manager.Manager, w watches) error {
 	return builder.ControllerManagedBy(mgr).
 		Named(instanceManager).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-		// The status is our own.
 		WatchesRawSource(self(w, &v1.OpenClawInstance{})).
 		WatchesRawSource(owned(w, &appsv1.Deployment{}, &v1.OpenClawInstance{})).
 		WatchesRawSource(owned(w, &corev1.ConfigMap{}, &v1.OpenClawInstance{})).

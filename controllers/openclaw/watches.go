@@ -44,9 +44,10 @@ func onUpdate[T client.Object](matters []changed) []predicate.TypedPredicate[T] 
 	}}}
 }
 
-// self follows the objects of a controller's own kind.
+// self follows the objects of a controller's own kind. Writing a status leads here
+// again: what was compared with a cache that was behind is compared once more.
 func self[T client.Object](w watches, kind T) source.Source {
-	return source.Kind(w.cluster.GetCache(), kind, &handler.TypedEnqueueRequestForObject[T]{}, onUpdate[T]([]changed{specChanged})...)
+	return source.Kind(w.cluster.GetCache(), kind, &handler.TypedEnqueueRequestForObject[T]{})
 }
 
 // owned follows the objects that those of a controller's kind control.

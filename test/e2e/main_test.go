@@ -50,6 +50,9 @@ func runTests(m *testing.M) (code int) {
 	if err := installation.Install(ctx, cluster); err != nil {
 		return failed(err)
 	}
+	if err := permitOpenClaw(ctx); err != nil {
+		return failed(err)
+	}
 	if manager, err = startManager(ctx); err != nil {
 		return failed(err)
 	}
@@ -65,7 +68,7 @@ func runTests(m *testing.M) (code int) {
 func startManager(ctx context.Context) (*installation.Manager, error) {
 	return installation.StartManager(ctx, cluster, installation.ManagerOptions{
 		// Nothing else would answer while this one drains.
-		Program: filepath.Join(programs, "manager"), Name: "manager-0", Args: []string{"--decision-log=all", "--drain=0s"},
+		Program: filepath.Join(programs, "manager"), Name: "manager-0", Args: []string{"--decision-log=all", "--drain=0s", "--systems=openclaw"},
 	})
 }
 
