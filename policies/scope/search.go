@@ -9,7 +9,7 @@ import (
 )
 
 // maxTries bounds the search for a counterexample among inputs made at random.
-const maxTries = 1000
+const maxTries = 500
 
 // search tries inputs made of the paths and constants that the policies speak of. It is
 // for what the formulas do not show.
