@@ -134,6 +134,8 @@ func (r *BundleReconciler) setup(mgr manager.Manager, w watches) error {
 		// Gateways that roll out, and instances that begin or cease to be bound.
 		WatchesRawSource(settled(w, &appsv1.Deployment{}, w.bundlesOf)).
 		WatchesRawSource(settled(w, &v1.OpenClawInstance{}, w.bundlesOf, specChanged)).
+		// Broader policies that are tightened, or loosened again.
+		WatchesRawSource(settled(w, &v1.PolicyBundle{}, w.bundlesBeside, specChanged)).
 		Complete(r)
 }
 

@@ -122,9 +122,26 @@ func (w watches) bundlesOf(ctx context.Context, object client.Object) []reconcil
 		log.FromContext(ctx).Error(err, "finding the policies of a gateway")
 		return nil
 	}
-	requests := make([]reconcile.Request, len(list))
-	for i := range list {
-		requests[i].NamespacedName = types.NamespacedName{Namespace: list[i].Namespace, Name: list[i].Name}
+	return requestsFor(list)
+}
+
+// bundlesBeside are those whose policies may meet those of a bundle.
+func (w watches) bundlesBeside(ctx context.Context, bundle client.Object) []reconcile.Request {
+	if bundle.GetNamespace() != w.library.rootNamespace {
+		return w.bundlesOf(ctx, bundle)
+	}
+	var list v1.PolicyBundleList
+	if err := w.cluster.GetClient().List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "listing the PolicyBundles that the root namespace binds")
+		return nil
+	}
+	return requestsFor(list.Items)
+}
+
+func requestsFor(bundles []v1.PolicyBundle) []reconcile.Request {
+	requests := make([]reconcile.Request, len(bundles))
+	for i := range bundles {
+		requests[i].NamespacedName = types.NamespacedName{Namespace: bundles[i].Namespace, Name: bundles[i].Name}
 	}
 	return requests
 }

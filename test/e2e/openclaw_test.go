@@ -44,6 +44,9 @@ func TestOpenClawSamplesRun(t *testing.T) {
 	t.Cleanup(func() {
 		_, _ = cluster.Kubectl(context.Background(), "", "delete", "--ignore-not-found", "-f", "config/samples/openclaw")
 	})
+	eventually(t, func() bool { // what other tests leave is deleted, which are writes
+		return !strings.Contains(mustKubectl(t, "", "get", "namespaces"), "Terminating")
+	}, "the namespaces of other tests to go")
 	writes := countWrites(t)
 	mustKubectl(t, "", "apply", "-f", "config/samples/openclaw/namespace.yaml")
 	mustKubectl(t, "", "apply", "-f", "config/samples/openclaw")
@@ -214,12 +217,6 @@ func TestOpenClawModesAndImages(t *testing.T) {
 	eventually(t, func() bool {
 		return read[appsv1.Deployment](t, namespace, "deployment/a-gateway").Spec.Template.Spec.Containers[1].Image == "openpolicyagent/opa:1.4.2-static"
 	}, "the image to be as it was")
-
-	mustKubectl(t, instance(namespace, "a", nil, map[string]any{"images": map[string]any{"opa": "evil.example.com/opa"}}), "apply", "-f", "-")
-	eventually(t, func() bool {
-		return says(read[v1.OpenClawInstance](t, namespace, "oci/a").Status.Conditions, v1.ConditionDegraded) == "True ImageNotAllowed"
-	}, "the image to be refused")
-	require.NotContains(t, mustKubectl(t, "", "get", "-n", namespace, "deployments", "-o", "yaml"), "evil.example.com")
 }
 
 func TestOpenClawGoesWhileItRolls(t *testing.T) {

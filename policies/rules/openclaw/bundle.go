@@ -1,6 +1,8 @@
 package openclaw
 
 import (
+	"context"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 
@@ -17,17 +19,35 @@ type Bundle = openclawv1.PolicyBundle
 // FullName tells a policy of a bundle from those of all others of its namespace.
 func FullName(b *Bundle, p openclawv1.Policy) string { return b.Name + "/" + p.Name }
 
-// Parser reads policies, and remembers those that it has read: to compare a bundle with
-// the others all of them are wanted.
+// Parser reads and compares policies, and remembers what it found: to judge one bundle,
+// all others are wanted. It may be used concurrently.
 type Parser struct {
-	read *lru.Cache
+	read     *lru.Cache
+	compared *lru.Cache
 }
 
-// parserSize is how many policies a Parser remembers.
+// parserSize is how many policies, and how many comparisons, a Parser remembers.
 const parserSize = 4096
 
 // NewParser makes a Parser.
-func NewParser() *Parser { return &Parser{read: lru.New(parserSize)} }
+func NewParser() *Parser { return &Parser{read: lru.New(parserSize), compared: lru.New(parserSize)} }
+
+// analyze compares a policy with broader ones. What was cut short is not remembered.
+func (c *Parser) analyze(ctx context.Context, child *scope.Policy, parents []*scope.Policy) scope.Verdict {
+	hash := sha256.New()
+	for _, p := range append([]*scope.Policy{child}, parents...) {
+		fmt.Fprintf(hash, "%q %q %q %q\n", p.Level, p.Name, p.Domain.Name, p.Content)
+	}
+	key := string(hash.Sum(nil))
+	if known, ok := c.compared.Get(key); ok {
+		return known.(scope.Verdict)
+	}
+	verdict := scope.Analyze(ctx, child, parents)
+	if ctx.Err() == nil {
+		c.compared.Add(key, verdict)
+	}
+	return verdict
+}
 
 type parsedPolicy struct {
 	policy *scope.Policy

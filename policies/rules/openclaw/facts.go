@@ -74,7 +74,7 @@ func (c *Parser) Find(ctx context.Context, bundle, old *Bundle, others []*Bundle
 				parents = append(parents, candidate)
 			}
 		})
-		facts.compare(ctx, own[i].policy, parents)
+		facts.compare(ctx, c, own[i].policy, parents)
 	}
 	ctx, cancel := context.WithTimeout(ctx, tightenedTimeout)
 	defer cancel()
@@ -83,12 +83,12 @@ func (c *Parser) Find(ctx context.Context, bundle, old *Bundle, others []*Bundle
 }
 
 // compare keeps what is not proved.
-func (f *Facts) compare(ctx context.Context, child *scope.Policy, parents []*scope.Policy) {
+func (f *Facts) compare(ctx context.Context, c *Parser, child *scope.Policy, parents []*scope.Policy) {
 	if len(parents) == 0 {
 		return
 	}
 	f.Unordered = append(f.Unordered, scope.Warnings(child, parents)...)
-	if verdict := scope.Analyze(ctx, child, parents); verdict.Outcome != scope.Proved {
+	if verdict := c.analyze(ctx, child, parents); verdict.Outcome != scope.Proved {
 		f.Comparisons = append(f.Comparisons, comparison(child, parents, verdict))
 	}
 }
@@ -136,7 +136,7 @@ func (c *Parser) tightened(ctx context.Context, bundle *Bundle, own []parsedPoli
 			if ctx.Err() != nil {
 				return found
 			}
-			if verdict := scope.Analyze(ctx, child.policy, parents); verdict.Outcome == scope.Counterexample {
+			if verdict := c.analyze(ctx, child.policy, parents); verdict.Outcome == scope.Counterexample {
 				found = append(found, comparison(child.policy, parents, verdict))
 			}
 		}
