@@ -57,6 +57,8 @@ var parts = []part{
 	{"samples", (*bench).measureWithSamples},
 	{"swaps", (*bench).measureSwaps},
 	{"hostile", (*bench).measureHostile},
+	{"prove", (*bench).measureProve},
+	{"openclaw", (*bench).measureOpenClaw},
 }
 
 func partNames() []string {
