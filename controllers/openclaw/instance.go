@@ -47,6 +47,9 @@ func (r *InstanceReconciler) Reconcile(ctx context.Context, request reconcile.Re
 		return again(err)
 	}
 	facts, failure := r.carryOut(ctx, instance)
+	if errors.Is(failure, errRollLater) {
+		return reconcile.Result{RequeueAfter: time.Millisecond}, nil
+	}
 	if apierrors.IsConflict(failure) {
 		return again(failure)
 	}
@@ -98,6 +101,10 @@ func (r *InstanceReconciler) carryOut(ctx context.Context, instance *v1.OpenClaw
 	return facts, err
 }
 
+// errRollLater sends an instance whose policies were just written to the end of the
+// queue: an edit reaches the ConfigMaps of all gateways before the first of them rolls.
+var errRollLater = errors.New("the gateway rolls once all have their policies")
+
 // stepError is an error about one kind of object.
 type stepError struct {
 	kind string
@@ -129,8 +136,12 @@ func (r *InstanceReconciler) apply(ctx context.Context, instance *v1.OpenClawIns
 		}
 		return changed, err
 	}
-	if _, err := keep("ConfigMap", configMap(instance, policiesName(instance.Name), policies.data), &corev1.ConfigMap{}); err != nil {
+	changed, err := keep("ConfigMap", configMap(instance, policiesName(instance.Name), policies.data), &corev1.ConfigMap{})
+	if err != nil {
 		return err
+	}
+	if changed && facts.deployment != nil {
+		return errRollLater
 	}
 	if _, err := keep("ConfigMap", configMap(instance, configName(instance.Name), integrations), &corev1.ConfigMap{}); err != nil {
 		return err
@@ -146,7 +157,7 @@ func (r *InstanceReconciler) apply(ctx context.Context, instance *v1.OpenClawIns
 		return err
 	}
 	deployed := &appsv1.Deployment{}
-	changed, err := keep("Deployment", deployment(gateway{
+	changed, err = keep("Deployment", deployment(gateway{
 		instance: instance, images: chosen, policies: policies.hash,
 		config: hashOf(map[string]string{"policies": policies.hash, "integrations": hashOf(integrations), "secrets": secretsHash}),
 	}), deployed)
