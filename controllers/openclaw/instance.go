@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -129,7 +128,7 @@ func (r *InstanceReconciler) apply(ctx context.Context, instance *v1.OpenClawIns
 	if err != nil {
 		return err
 	}
-	keep := func(kind string, want runtime.ApplyConfiguration, have client.Object) (bool, error) {
+	keep := func(kind string, want wanted, have client.Object) (bool, error) {
 		changed, err := r.writer.keep(ctx, instance, want, have)
 		if err != nil {
 			err = &stepError{kind, err}
@@ -191,7 +190,7 @@ func (r *InstanceReconciler) policies(ctx context.Context, instance *v1.OpenClaw
 
 // budget keeps the PodDisruptionBudget of several gateways, and none of one.
 func (r *InstanceReconciler) budget(ctx context.Context, instance *v1.OpenClawInstance,
-	keep func(string, runtime.ApplyConfiguration, client.Object) (bool, error)) error {
+	keep func(string, wanted, client.Object) (bool, error)) error {
 	have := &policyv1.PodDisruptionBudget{}
 	if instance.Spec.DeploymentMode == v1.DeploymentModeHA {
 		_, err := keep("PodDisruptionBudget", disruptionBudget(instance), have)
