@@ -77,6 +77,7 @@ lint-rego: deps
 .PHONY: lint-manifests
 lint-manifests:
 	$(TOOL) kustomize build config/default >/dev/null
+	$(TOOL) kustomize build config/openclaw >/dev/null
 
 # Generates in a copy, so that a check never changes the tree it checks.
 .PHONY: lint-generated

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -47,6 +46,9 @@ func (r *InstanceReconciler) Reconcile(ctx context.Context, request reconcile.Re
 		return again(err)
 	}
 	facts, failure := r.carryOut(ctx, instance)
+	if errors.Is(failure, errRollLater) {
+		return reconcile.Result{RequeueAfter: time.Millisecond}, nil
+	}
 	if apierrors.IsConflict(failure) {
 		return again(failure)
 	}
@@ -98,6 +100,10 @@ func (r *InstanceReconciler) carryOut(ctx context.Context, instance *v1.OpenClaw
 	return facts, err
 }
 
+// errRollLater sends an instance whose policies were just written to the end of the
+// queue: an edit reaches the ConfigMaps of all gateways before the first of them rolls.
+var errRollLater = errors.New("the gateway rolls once all have their policies")
+
 // stepError is an error about one kind of object.
 type stepError struct {
 	kind string
@@ -122,15 +128,19 @@ func (r *InstanceReconciler) apply(ctx context.Context, instance *v1.OpenClawIns
 	if err != nil {
 		return err
 	}
-	keep := func(kind string, want runtime.ApplyConfiguration, have client.Object) (bool, error) {
+	keep := func(kind string, want wanted, have client.Object) (bool, error) {
 		changed, err := r.writer.keep(ctx, instance, want, have)
 		if err != nil {
 			err = &stepError{kind, err}
 		}
 		return changed, err
 	}
-	if _, err := keep("ConfigMap", configMap(instance, policiesName(instance.Name), policies.data), &corev1.ConfigMap{}); err != nil {
+	changed, err := keep("ConfigMap", configMap(instance, policiesName(instance.Name), policies.data), &corev1.ConfigMap{})
+	if err != nil {
 		return err
+	}
+	if changed && facts.deployment != nil {
+		return errRollLater
 	}
 	if _, err := keep("ConfigMap", configMap(instance, configName(instance.Name), integrations), &corev1.ConfigMap{}); err != nil {
 		return err
@@ -146,7 +156,7 @@ func (r *InstanceReconciler) apply(ctx context.Context, instance *v1.OpenClawIns
 		return err
 	}
 	deployed := &appsv1.Deployment{}
-	changed, err := keep("Deployment", deployment(gateway{
+	changed, err = keep("Deployment", deployment(gateway{
 		instance: instance, images: chosen, policies: policies.hash,
 		config: hashOf(map[string]string{"policies": policies.hash, "integrations": hashOf(integrations), "secrets": secretsHash}),
 	}), deployed)
@@ -180,7 +190,7 @@ func (r *InstanceReconciler) policies(ctx context.Context, instance *v1.OpenClaw
 
 // budget keeps the PodDisruptionBudget of several gateways, and none of one.
 func (r *InstanceReconciler) budget(ctx context.Context, instance *v1.OpenClawInstance,
-	keep func(string, runtime.ApplyConfiguration, client.Object) (bool, error)) error {
+	keep func(string, wanted, client.Object) (bool, error)) error {
 	have := &policyv1.PodDisruptionBudget{}
 	if instance.Spec.DeploymentMode == v1.DeploymentModeHA {
 		_, err := keep("PodDisruptionBudget", disruptionBudget(instance), have)

@@ -2,8 +2,10 @@ package openclaw
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -33,19 +35,47 @@ type writer struct {
 	live   client.Reader
 	// manager owns the fields that are written.
 	manager string
+
+	mutex sync.Mutex
+	// settled says of objects, by uid, in which version they were found to be as wanted.
+	settled map[types.UID]version
+}
+
+// version is an object as it is, and the hash of what is wanted of it.
+type version struct {
+	resourceVersion string
+	wanted          [sha256.Size]byte
+}
+
+// maxSettled is how many objects are remembered.
+const maxSettled = 100000
+
+// wanted is what every apply configuration knows of itself.
+type wanted interface {
+	runtime.ApplyConfiguration
+	GetName() *string
+	GetNamespace() *string
 }
 
 // keep has an object as it is wanted, and reads it into have. An object of that name
 // that is not controlled by the owner is a *problem. changed says that it was written.
-func (w *writer) keep(ctx context.Context, owner client.Object, want runtime.ApplyConfiguration, have client.Object) (changed bool, err error) {
-	desired, err := asMap(want)
+func (w *writer) keep(ctx context.Context, owner client.Object, want wanted, have client.Object) (changed bool, err error) {
+	key := client.ObjectKey{Namespace: *want.GetNamespace(), Name: *want.GetName()}
+	found, err := w.find(ctx, key, have)
 	if err != nil {
 		return false, err
 	}
-	object := &unstructured.Unstructured{Object: desired}
-	key := client.ObjectKeyFromObject(object)
-	found, err := w.find(ctx, key, have)
+	text, err := json.Marshal(want)
 	if err != nil {
+		return false, err
+	}
+	now := version{have.GetResourceVersion(), sha256.Sum256(text)}
+	if found && w.isSettled(have, now) {
+		return false, nil
+	}
+	object := &unstructured.Unstructured{}
+	// Unstructured reads whole numbers as such, as patches need them.
+	if err := object.UnmarshalJSON(text); err != nil {
 		return false, err
 	}
 	if !found {
@@ -60,7 +90,8 @@ func (w *writer) keep(ctx context.Context, owner client.Object, want runtime.App
 	if err != nil {
 		return false, fmt.Errorf("reading what was applied to %s %s: %w", object.GetKind(), key, err)
 	}
-	if equality.Semantic.DeepEqual(applied, desired) {
+	if equality.Semantic.DeepEqual(applied, object.Object) {
+		w.settle(have, now)
 		return false, nil
 	}
 	if err := w.claim(ctx, have); err != nil {
@@ -73,6 +104,23 @@ func (w *writer) keep(ctx context.Context, owner client.Object, want runtime.App
 		return false, fmt.Errorf("applying %s %s: %w", object.GetKind(), key, err)
 	}
 	return true, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, have)
+}
+
+func (w *writer) isSettled(have client.Object, now version) bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.settled[have.GetUID()] == now
+}
+
+// settle remembers that an object, which the owner controls, is as wanted: comparing is
+// most of the work, and most often nothing has changed.
+func (w *writer) settle(have client.Object, now version) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.settled == nil || len(w.settled) >= maxSettled {
+		w.settled = map[types.UID]version{}
+	}
+	w.settled[have.GetUID()] = now
 }
 
 // find reads an object, whether it carries our labels or not.
@@ -161,9 +209,6 @@ func asMap(value any) (map[string]any, error) {
 		return nil, err
 	}
 	object := &unstructured.Unstructured{}
-	// Unstructured reads whole numbers as such, as patches need them.
-	if err := object.UnmarshalJSON(text); err != nil {
-		return nil, err
-	}
-	return object.Object, nil
+	err = object.UnmarshalJSON(text)
+	return object.Object, err
 }

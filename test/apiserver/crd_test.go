@@ -139,6 +139,103 @@ func TestSamplesAreValid(t *testing.T) {
 	}
 }
 
+func TestOpenClawDefaults(t *testing.T) {
+	object := newServer(t, "openclaw.enterprise.io_openclawinstances.yaml").admit(t, `
+metadata: {name: example}
+spec:
+  auth: {provider: okta, clientId: id, clientSecretRef: {name: sso}}
+  storage: {postgresSecretRef: {name: postgres}, redisSecretRef: {name: redis}}
+  integrations: [{type: gmail}, {type: jira, enabled: false, config: {baseUrl: x}}]
+`)
+	want := map[string]any{
+		"deploymentMode": "single", "replicas": int64(1),
+		"auth": map[string]any{"provider": "okta", "clientId": "id", "clientSecretRef": map[string]any{"name": "sso", "key": "client-secret"}},
+		"storage": map[string]any{
+			"postgresSecretRef": map[string]any{"name": "postgres", "key": "connection-string"},
+			"redisSecretRef":    map[string]any{"name": "redis", "key": "connection-string"},
+		},
+		"integrations": []any{
+			map[string]any{"type": "gmail", "enabled": true, "config": map[string]any{}},
+			map[string]any{"type": "jira", "enabled": false, "config": map[string]any{"baseUrl": "x"}},
+		},
+	}
+	assert.Equal(t, want, object["spec"])
+}
+
+func TestOpenClawValidation(t *testing.T) {
+	instances := newServer(t, "openclaw.enterprise.io_openclawinstances.yaml")
+	bundles := newServer(t, "openclaw.enterprise.io_policybundles.yaml")
+	instance := func(more string) string {
+		return `{metadata: {name: example}, spec: {auth: {provider: okta, clientId: id, clientSecretRef: {name: a}},
+			storage: {postgresSecretRef: {name: a}, redisSecretRef: {name: a}}` + more + `}}`
+	}
+	bundle := func(policies string) string { return `{metadata: {name: example}, spec: {policies: ` + policies + `}}` }
+	tests := []struct {
+		name   string
+		server server
+		text   string
+		want   string // part of the message; empty when the object is valid
+	}{
+		{"images", instances, instance(`, images: {gateway: a, opa: b}`), ""},
+		{"mode", instances, instance(`, deploymentMode: cluster`), `supported values: "single", "ha"`},
+		{"replicas", instances, instance(`, replicas: 0`), "greater than or equal to 1"},
+		{"type of a connector", instances, instance(`, integrations: [{enabled: true}]`), "type"},
+		{"no auth", instances, `{metadata: {name: example}, spec: {storage: {postgresSecretRef: {name: a}, redisSecretRef: {name: a}}}}`, "spec.auth"},
+		{"name of a Secret", instances, strings.ReplaceAll(instance(""), "redisSecretRef: {name: a}", "redisSecretRef: {key: a}"), "redisSecretRef.name"},
+		{"a name that no Service has", instances, strings.Replace(instance(""), "name: example", "name: 1.example", 1), "the Service is named after it"},
+		{"a name that is too long", instances, strings.Replace(instance(""), "name: example", "name: "+strings.Repeat("a", 56), 1), "at most 55 characters"},
+		{"policy", bundles, bundle(`[{scope: team, domain: agent-to-agent, name: a, content: b}]`), ""},
+		{"no policies", bundles, bundle(`[]`), "at least 1 items"},
+		{"scope", bundles, bundle(`[{scope: squad, domain: data, name: a, content: b}]`), `supported values: "enterprise", "org", "team", "user"`},
+		{"domain", bundles, bundle(`[{scope: team, domain: network, name: a, content: b}]`), `supported values: "models", "actions", "integrations", "agent-to-agent", "features", "data", "audit"`},
+		{"no name", bundles, bundle(`[{scope: team, domain: data, name: "", content: b}]`), "name"},
+		{"no content", bundles, bundle(`[{scope: team, domain: data, name: a}]`), "content"},
+		{"selector", bundles, `{metadata: {name: example}, spec: {instanceSelector: {matchLabels: {a: b}}, policies: [{scope: team, domain: data, name: a, content: b}]}}`, ""},
+		{"a long name", bundles, strings.Replace(bundle(`[{scope: team, domain: data, name: a, content: b}]`), "name: example", "name: "+strings.Repeat("a", 64), 1), "at most 63 characters"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			errs := tt.server.validate(t, tt.server.parse(t, tt.text))
+			if tt.want == "" {
+				assert.Empty(t, errs)
+				return
+			}
+			assert.ErrorContains(t, errs.ToAggregate(), tt.want)
+		})
+	}
+}
+
+// TestOpenClawKinds holds names and columns to the product document.
+func TestOpenClawKinds(t *testing.T) {
+	for file, want := range map[string]struct{ short, columns string }{
+		"openclaw.enterprise.io_openclawinstances.yaml": {"oci", "Mode string .spec.deploymentMode; Replicas integer .spec.replicas; Ready integer .status.readyReplicas; Phase string .status.phase; Age date .metadata.creationTimestamp"},
+		"openclaw.enterprise.io_policybundles.yaml":     {"pb", "Applied integer .status.applied; Total integer .status.total; Age date .metadata.creationTimestamp"},
+	} {
+		spec := load(t, filepath.Join(configDir, "crd", file)).Spec
+		assert.Equal(t, []string{want.short}, spec.Names.ShortNames)
+		assert.Equal(t, apiextensionsv1.NamespaceScoped, spec.Scope)
+		require.Len(t, spec.Versions, 1)
+		assert.Equal(t, "v1", spec.Versions[0].Name)
+		assert.NotNil(t, spec.Versions[0].Subresources.Status)
+		var columns []string
+		for _, column := range spec.Versions[0].AdditionalPrinterColumns {
+			columns = append(columns, column.Name+" "+column.Type+" "+column.JSONPath)
+		}
+		assert.Equal(t, want.columns, strings.Join(columns, "; "))
+	}
+}
+
+func TestOpenClawSamplesAreValid(t *testing.T) {
+	for sample, definition := range map[string]string{
+		"openclawinstance.yaml": "openclaw.enterprise.io_openclawinstances.yaml",
+		"policybundle.yaml":     "openclaw.enterprise.io_policybundles.yaml",
+	} {
+		text, err := os.ReadFile(filepath.Join(configDir, "samples", "openclaw", sample))
+		require.NoError(t, err)
+		newServer(t, definition).admit(t, string(text))
+	}
+}
+
 // server does with an object what the API server does, in the same order.
 type server struct {
 	structural *schema.Structural
