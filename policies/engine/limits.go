@@ -8,6 +8,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
+	"github.com/open-policy-agent/opa/v1/types"
 )
 
 // Limits on what a single call of a function may take and give. OPA cannot be
@@ -49,7 +50,7 @@ var limitFunctions = sync.OnceFunc(func() {
 	registerBounded()
 	for _, name := range allowedBuiltins {
 		if original := topdown.GetBuiltin(name); original != nil {
-			topdown.RegisterBuiltinFunc(name, limited(original, checks[name]))
+			topdown.RegisterBuiltinFunc(name, limited(original, checks[name], ast.BuiltinMap[name].Decl.Result()))
 			// Most are not handed the context of the evaluation, and with it the meter.
 			ast.BuiltinMap[name].CanSkipBctx = false
 		}
@@ -69,45 +70,73 @@ func exceeds(format string, args ...any) error {
 type check func(operands []*ast.Term) (steps int, err error)
 
 // limited is the function within the limits.
-func limited(original topdown.BuiltinFunc, special check) topdown.BuiltinFunc {
+func limited(original topdown.BuiltinFunc, special check, result types.Type) topdown.BuiltinFunc {
+	isBoolean := result != nil && types.Compare(result, types.B) == 0
 	return func(bctx topdown.BuiltinContext, operands []*ast.Term, iter func(*ast.Term) error) error {
-		steps := 0
-		for _, operand := range operands {
-			cost, err := checkTerm(operand)
-			if err != nil {
-				return err
-			}
-			steps += cost
-		}
-		if special != nil {
-			cost, err := special(operands)
-			if err != nil {
-				return err
-			}
-			steps += cost
-		}
 		meter, _ := bctx.Cancel.(*meter)
-		if err := meter.spend(steps); err != nil {
+		if err := meter.admit(operands, special); err != nil {
 			return err
 		}
-		var refused error
-		err := original(bctx, operands, func(result *ast.Term) error {
-			cost, err := checkTerm(result)
-			if err == nil {
-				cost += size(result) / elementsPerStep
-				err = meter.spend(cost)
-			}
-			if err != nil {
-				refused = err // returned here, it would look like an error of the caller
-				return nil
-			}
-			return iter(result)
-		})
-		if err == nil {
-			err = refused
+		if isBoolean { // nothing to check
+			return original(bctx, operands, iter)
 		}
+		call := calls.Get().(*call)
+		call.meter, call.iter = meter, iter
+		err := original(bctx, operands, call.give)
+		if err == nil {
+			err = call.refused
+		}
+		call.meter, call.iter, call.refused = nil, nil, nil
+		calls.Put(call)
 		return err
 	}
+}
+
+// admit checks the operands of a call, and takes what it costs.
+func (m *meter) admit(operands []*ast.Term, special check) error {
+	steps := 0
+	for _, operand := range operands {
+		cost, err := checkTerm(operand)
+		if err != nil {
+			return err
+		}
+		steps += cost
+	}
+	if special != nil {
+		cost, err := special(operands)
+		if err != nil {
+			return err
+		}
+		steps += cost
+	}
+	return m.spend(steps)
+}
+
+// call is one call of a function whose results are checked.
+type call struct {
+	meter   *meter
+	iter    func(*ast.Term) error
+	refused error
+	give    func(*ast.Term) error // check
+}
+
+// calls keeps calls that are over: a policy makes hundreds.
+var calls = sync.Pool{New: func() any {
+	call := &call{}
+	call.give = call.check
+	return call
+}}
+
+func (c *call) check(result *ast.Term) error {
+	cost, err := checkTerm(result)
+	if err == nil {
+		err = c.meter.spend(cost + size(result)/elementsPerStep)
+	}
+	if err != nil {
+		c.refused = err // returned here, it would look like an error of the caller
+		return nil
+	}
+	return c.iter(result)
 }
 
 // checkTerm applies the limits that hold for every operand and result.
@@ -164,7 +193,16 @@ func nodes(term *ast.Term) (count, bytes int) {
 }
 
 func nodesUpTo(term *ast.Term, maxNodes, maxBytes int) (count, bytes int) {
+	switch value := term.Value.(type) { // most, and there is nothing to walk through
+	case ast.String:
+		return 1, len(value)
+	case ast.Number:
+		return 1, len(value)
+	case ast.Boolean, ast.Null:
+		return 1, 0
+	}
 	var walk func(*ast.Term) bool
+	both := func(key, value *ast.Term) bool { return walk(key) || walk(value) }
 	walk = func(term *ast.Term) (stop bool) {
 		count++
 		switch value := term.Value.(type) {
@@ -177,7 +215,7 @@ func nodesUpTo(term *ast.Term, maxNodes, maxBytes int) (count, bytes int) {
 		case ast.Set:
 			return value.Until(walk)
 		case ast.Object:
-			return value.Until(func(key, value *ast.Term) bool { return walk(key) || walk(value) })
+			return value.Until(both)
 		}
 		return count > maxNodes || bytes > maxBytes
 	}

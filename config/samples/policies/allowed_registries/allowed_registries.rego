@@ -55,39 +55,37 @@ allowed := input.parameters.allowedRegistries
 is_allowed(image) if {
 	image != ""
 	name := repository(image)
-	some prefix in allowed
-	is_within(name, trim_right(prefix, "/"))
+	some prefix in prefixes
+	startswith(name, prefix)
 }
 
 # Compared at a slash: registry.example.com must not admit
 # registry.example.com.evil.io.
-is_within(name, prefix) if name == prefix
-
-is_within(name, prefix) if startswith(name, concat("", [prefix, "/"]))
+prefixes contains concat("", [trim_right(prefix, "/"), "/"]) if some prefix in allowed
 
 # The image without tag and digest, with the registry and the path that Docker
-# lets people leave out.
-repository(image) := concat("/", array.concat([host], path_at(host, path))) if {
-	segments := split(untagged(image), "/")
-	host := host_of(segments)
-	path := path_of(segments)
+# lets people leave out, and a slash behind it.
+repository(image) := in_full(untagged, split(untagged, "/")) if {
+	# A colon is a tag's only after the last slash; before it is a port's.
+	untagged := regex.replace(image, `(?s)(:[^/@]*)?(@.*)?$`, "")
 }
 
-host_of(segments) := registry(segments[0]) if {
+in_full(name, segments) := concat("", [host, trim_prefix(name, segments[0]), "/"]) if {
 	has_host(segments)
-} else := "docker.io"
+	host := lower(segments[0])
+	not host in {"docker.io", "index.docker.io"}
+} else := concat("/", ["docker.io", on_docker_hub(path_of(segments)), ""])
+
+on_docker_hub(path) := concat("/", ["library", path[0]]) if {
+	count(path) == 1
+} else := concat("/", path)
 
 path_of(segments) := array.slice(segments, 1, count(segments)) if {
 	has_host(segments)
 } else := segments
 
-path_at(host, path) := ["library", path[0]] if {
-	host == "docker.io"
-	count(path) == 1
-} else := path
-
 has_host(segments) if {
-	count(segments) > 1
+	segments[1]
 	is_host(segments[0])
 }
 
@@ -100,19 +98,6 @@ is_host(segment) if contains(segment, ":")
 is_host(segment) if segment == "localhost"
 
 is_host(segment) if lower(segment) != segment
-
-registry(host) := "docker.io" if {
-	lower(host) in {"docker.io", "index.docker.io"}
-} else := lower(host)
-
-# A colon is a tag's only after the last slash; before it is a port's.
-untagged(image) := concat("/", array.concat(
-	array.slice(segments, 0, last),
-	[split(segments[last], ":")[0]],
-)) if {
-	segments := split(split(image, "@")[0], "/")
-	last := count(segments) - 1
-}
 
 string_at(parent, key) := parent[key] if {
 	is_string(parent[key])

@@ -16,9 +16,9 @@ import rego.v1
 # title: Containers request CPU and memory
 patch contains operation if {
 	some field in ["containers", "initContainers"]
-	some resource in ["cpu", "memory"]
 	some i, container in input.request.object.spec[field]
 	is_object(container)
+	some resource in ["cpu", "memory"]
 	not is_set(container, resource)
 	not is_set(input.request.object.spec, resource)
 	operation := {

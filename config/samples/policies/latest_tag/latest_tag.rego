@@ -29,14 +29,5 @@ warn contains warning if {
 	}
 }
 
-is_latest(image) if {
-	not contains(image, "@")
-	tag(image) == "latest"
-}
-
-# A colon is a tag's only after the last slash; before it is a port's.
-tag(image) := parts[1] if {
-	segments := split(image, "/")
-	parts := split(segments[count(segments) - 1], ":")
-	count(parts) > 1
-} else := "latest"
+# No digest, and behind the last slash no tag or this one: a colon before it is a port's.
+is_latest(image) if regex.match(`^([^@]*/)?[^/:@]*(:latest)?$`, image)

@@ -20,14 +20,14 @@ import data.samples.pods
 # METADATA
 # title: No HostProcess containers
 deny contains violation if {
-	some subject in pods.subjects
-	subject.context.windowsOptions.hostProcess == true
+	some path, context in pods.contexts
+	context.windowsOptions.hostProcess == true
 	violation := {
 		"msg": sprintf(
 			"%v is a process of its Windows node: remove securityContext.windowsOptions.hostProcess",
-			[subject.words],
+			[pods.owners[path]],
 		),
-		"field": sprintf("%v.windowsOptions.hostProcess", [subject.path]),
+		"field": sprintf("%v.windowsOptions.hostProcess", [path]),
 		"details": {"control": "windowsHostProcess"},
 	}
 }
@@ -121,47 +121,53 @@ deny contains violation if {
 }
 
 # METADATA
-# title: Probes and lifecycle hooks call no other host
+# title: Probes call no other host
 deny contains violation if {
 	some path, container in pods.containers
-	some fields in handlers
-	handler := object.get(container, fields, null)
-	is_object(handler)
+	some probe in ["livenessProbe", "readinessProbe", "startupProbe"]
+	handler := container[probe]
+	some action, host in hosts_of(handler)
+	violation := calls_host(path, container, concat(".", [probe, action, "host"]), host)
+}
+
+# METADATA
+# title: Lifecycle hooks call no other host
+deny contains violation if {
+	some path, container in pods.containers
+	some hook in ["postStart", "preStop"]
+	handler := container.lifecycle[hook]
+	some action, host in hosts_of(handler)
+	violation := calls_host(path, container, concat(".", ["lifecycle", hook, action, "host"]), host)
+}
+
+hosts_of(handler) := {action: host |
 	some action in ["httpGet", "tcpSocket"]
 	host := handler[action].host
 	not host in {"", null}
-	place := concat(".", array.concat(fields, [action, "host"]))
-	violation := {
-		"msg": sprintf(
-			"%v has its node call host %q: remove %v, so that the container itself is called",
-			[pods.words(container), host, place],
-		),
-		"field": sprintf("%v.%v", [path, place]),
-		"details": {"control": "hostProbesAndHostLifecycle"},
-	}
 }
 
-handlers := [
-	["livenessProbe"],
-	["readinessProbe"],
-	["startupProbe"],
-	["lifecycle", "postStart"],
-	["lifecycle", "preStop"],
-]
+calls_host(path, container, place, host) := {
+	"msg": sprintf(
+		"%v has its node call host %q: remove %v, so that the container itself is called",
+		[pods.words(container), host, place],
+	),
+	"field": sprintf("%v.%v", [path, place]),
+	"details": {"control": "hostProbesAndHostLifecycle"},
+}
 
 # METADATA
 # title: AppArmor profiles confine
 deny contains violation if {
-	some subject in pods.subjects
-	profile := subject.context.appArmorProfile
+	some path, context in pods.contexts
+	profile := context.appArmorProfile
 	is_object(profile)
 	not profile_type(profile) in profile_types
 	violation := {
 		"msg": sprintf(
 			"%v has the AppArmor profile %q: set securityContext.appArmorProfile.type to RuntimeDefault or Localhost",
-			[subject.words, profile_type(profile)],
+			[pods.owners[path], profile_type(profile)],
 		),
-		"field": sprintf("%v.appArmorProfile.type", [subject.path]),
+		"field": sprintf("%v.appArmorProfile.type", [path]),
 		"details": {"control": "appArmorProfile"},
 	}
 }
@@ -190,15 +196,15 @@ is_confining(profile) if startswith(profile, "localhost/")
 # METADATA
 # title: SELinux types are those of containers
 deny contains violation if {
-	some subject in pods.subjects
-	type := subject.context.seLinuxOptions.type
+	some path, context in pods.contexts
+	type := context.seLinuxOptions.type
 	not type in {null, "", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"}
 	violation := {
 		"msg": sprintf(
 			"%v has the SELinux type %q: remove securityContext.seLinuxOptions.type, or set it to container_t",
-			[subject.words, type],
+			[pods.owners[path], type],
 		),
-		"field": sprintf("%v.seLinuxOptions.type", [subject.path]),
+		"field": sprintf("%v.seLinuxOptions.type", [path]),
 		"details": {"control": "seLinuxOptions"},
 	}
 }
@@ -206,16 +212,17 @@ deny contains violation if {
 # METADATA
 # title: SELinux users and roles are not chosen
 deny contains violation if {
-	some subject in pods.subjects
+	some path, context in pods.contexts
+	options := context.seLinuxOptions
 	some field in ["user", "role"]
-	not object.get(subject.context, ["seLinuxOptions", field], null) in {null, ""}
+	not options[field] in {null, ""}
 	violation := {
 		"msg": sprintf("%v chooses its SELinux %v: remove securityContext.seLinuxOptions.%v", [
-			subject.words,
+			pods.owners[path],
 			field,
 			field,
 		]),
-		"field": sprintf("%v.seLinuxOptions.%v", [subject.path, field]),
+		"field": sprintf("%v.seLinuxOptions.%v", [path, field]),
 		"details": {"control": "seLinuxOptions"},
 	}
 }
@@ -223,8 +230,8 @@ deny contains violation if {
 # METADATA
 # title: /proc is masked
 deny contains violation if {
-	not pods.has_user_namespace
 	some violation in unmasked
+	not pods.has_user_namespace
 }
 
 # METADATA
@@ -251,16 +258,16 @@ deny contains violation if some violation in unconfined
 # METADATA
 # title: Seccomp profiles that do not confine
 unconfined contains violation if {
-	some subject in pods.subjects
-	profile := subject.context.seccompProfile
+	some path, context in pods.contexts
+	profile := context.seccompProfile
 	is_object(profile)
 	not profile_type(profile) in profile_types
 	violation := {
 		"msg": sprintf(
 			"%v has the seccomp profile %q: set securityContext.seccompProfile.type to RuntimeDefault or Localhost",
-			[subject.words, profile_type(profile)],
+			[pods.owners[path], profile_type(profile)],
 		),
-		"field": sprintf("%v.seccompProfile.type", [subject.path]),
+		"field": sprintf("%v.seccompProfile.type", [path]),
 		"details": {"control": "seccompProfile"},
 	}
 }
@@ -276,7 +283,7 @@ profile_type(profile) := object.get(profile, "type", "")
 # METADATA
 # title: Only sysctls that stay within the Pod
 deny contains violation if {
-	some i, sysctl in pods.security_context(pods.spec).sysctls
+	some i, sysctl in pods.spec.securityContext.sysctls
 	not pods.name(sysctl) in sysctls
 	violation := {
 		"msg": sprintf(

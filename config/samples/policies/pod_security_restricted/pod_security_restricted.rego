@@ -46,8 +46,8 @@ deny contains violation if {
 }
 
 is_allowed(types) if {
-	count(types) > 0
-	count(types - volume_types) == 0
+	types != set()
+	types - volume_types == set()
 }
 
 type_name_of(types) := concat(" and ", types) if {
@@ -69,9 +69,9 @@ volume_types := {
 # METADATA
 # title: No container gains privileges
 deny contains violation if {
-	not pods.is_windows
 	some path, container in pods.containers
-	pods.setting(container, ["allowPrivilegeEscalation"]) != false
+	not container.securityContext.allowPrivilegeEscalation == false
+	not pods.is_windows
 	violation := {
 		"msg": sprintf(
 			"%v may gain privileges: set securityContext.allowPrivilegeEscalation to false",
@@ -85,12 +85,12 @@ deny contains violation if {
 # METADATA
 # title: Nobody asks to run as root
 deny contains violation if {
+	some path, context in pods.contexts
+	context.runAsNonRoot == false
 	not pods.has_user_namespace
-	some subject in pods.subjects
-	subject.context.runAsNonRoot == false
 	violation := {
-		"msg": sprintf("%v may run as root: set securityContext.runAsNonRoot to true", [subject.words]),
-		"field": sprintf("%v.runAsNonRoot", [subject.path]),
+		"msg": sprintf("%v may run as root: set securityContext.runAsNonRoot to true", [pods.owners[path]]),
+		"field": sprintf("%v.runAsNonRoot", [path]),
 		"details": {"control": "runAsNonRoot"},
 	}
 }
@@ -98,10 +98,10 @@ deny contains violation if {
 # METADATA
 # title: Every container is kept from running as root
 deny contains violation if {
-	not pods.has_user_namespace
-	pods.setting(pods.spec, ["runAsNonRoot"]) != true
+	not pods.spec.securityContext.runAsNonRoot == true
 	some path, container in pods.containers
 	pods.setting(container, ["runAsNonRoot"]) == null
+	not pods.has_user_namespace
 	violation := {
 		"msg": sprintf(
 			"%v may run as root: set securityContext.runAsNonRoot to true, on it or on the Pod",
@@ -115,15 +115,15 @@ deny contains violation if {
 # METADATA
 # title: Nobody is user 0
 deny contains violation if {
+	some path, context in pods.contexts
+	context.runAsUser == 0
 	not pods.has_user_namespace
-	some subject in pods.subjects
-	subject.context.runAsUser == 0
 	violation := {
 		"msg": sprintf(
 			"%v runs as root: set securityContext.runAsUser to another user than 0, or remove it",
-			[subject.words],
+			[pods.owners[path]],
 		),
-		"field": sprintf("%v.runAsUser", [subject.path]),
+		"field": sprintf("%v.runAsUser", [path]),
 		"details": {"control": "runAsUser"},
 	}
 }
@@ -131,17 +131,17 @@ deny contains violation if {
 # METADATA
 # title: Seccomp profiles confine
 deny contains violation if {
-	not pods.is_windows
 	some violation in baseline.unconfined
+	not pods.is_windows
 }
 
 # METADATA
 # title: Every container has a seccomp profile
 deny contains violation if {
-	not pods.is_windows
-	not pods.setting(pods.spec, ["seccompProfile", "type"]) in baseline.profile_types
+	not has_profile
 	some path, container in pods.containers
 	pods.setting(container, ["seccompProfile"]) == null
+	not pods.is_windows
 	violation := {
 		"msg": sprintf(
 			"%v has no seccomp profile: set securityContext.seccompProfile.type to RuntimeDefault, on it or on the Pod",
@@ -152,12 +152,15 @@ deny contains violation if {
 	}
 }
 
+# Of the Pod: its containers have it, too.
+has_profile if pods.spec.securityContext.seccompProfile.type in baseline.profile_types
+
 # METADATA
 # title: Containers drop all capabilities
 deny contains violation if {
-	not pods.is_windows
 	some path, container in pods.containers
-	not "ALL" in pods.setting(container, ["capabilities", "drop"])
+	not drops_all(container)
+	not pods.is_windows
 	violation := {
 		"msg": sprintf(
 			"%v keeps capabilities: set securityContext.capabilities.drop to [ALL]",
@@ -168,13 +171,15 @@ deny contains violation if {
 	}
 }
 
+drops_all(container) if "ALL" in container.securityContext.capabilities.drop
+
 # METADATA
 # title: Containers add no capability but NET_BIND_SERVICE
 deny contains violation if {
-	not pods.is_windows
 	some path, container in pods.containers
 	some i, capability in container.securityContext.capabilities.add
 	capability != "NET_BIND_SERVICE"
+	not pods.is_windows
 	violation := {
 		"msg": sprintf(
 			"%v adds the capability %v: remove it from securityContext.capabilities.add; only NET_BIND_SERVICE may be there",

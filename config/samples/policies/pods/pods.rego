@@ -24,6 +24,15 @@ containers[path] := container if {
 }
 
 # METADATA
+# title: The security contexts that there are, by the path of their field
+contexts["spec.securityContext"] := spec.securityContext
+
+contexts[path] := container.securityContext if {
+	some owner, container in containers
+	path := concat("", [owner, ".securityContext"])
+}
+
+# METADATA
 # title: Who may have a security context
 # description: >-
 #   The Pod and its containers, each with the words by which a message calls it,
@@ -41,6 +50,11 @@ subjects contains {
 } if {
 	some path, container in containers
 }
+
+# METADATA
+# title: How a message calls whose security context it is, by the path of the context
+# description: For a message only. Look at contexts first, which cost less to find.
+owners[subject.path] := subject.words if some subject in subjects
 
 # METADATA
 # title: How a message calls a container
