@@ -1,0 +1,81 @@
+package openclaw
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lintel-policy/lintel/policies/scope"
+)
+
+const (
+	strict = models + "import rego.v1\nallow if input.a == \"x\"\n"
+	loose  = models + "import rego.v1\nallow if input.a in {\"x\", \"y\"}\n"
+)
+
+func selecting(b *Bundle, tenant string) *Bundle {
+	b.Spec.InstanceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"tenant": tenant}}
+	return b
+}
+
+// TestFindComparesWhatMayMeet: a policy is compared with the broader ones that may bind
+// an instance which it binds, too.
+func TestFindComparesWhatMayMeet(t *testing.T) {
+	child := func() *Bundle { return bundle("ns", "child", [3]string{"team", "p", loose}) }
+	for name, c := range map[string]struct {
+		bundle, other *Bundle
+		root          string
+		found         bool
+	}{
+		"of the namespace":               {child(), bundle("ns", "b", [3]string{"org", "p", strict}), "", true},
+		"within the bundle":              {bundle("ns", "b", [3]string{"org", "p", strict}, [3]string{"team", "q", loose}), bundle("ns", "c", [3]string{"user", "p", strict}), "", true},
+		"of another namespace":           {child(), bundle("other", "b", [3]string{"enterprise", "p", strict}), "", false},
+		"of the root namespace":          {child(), bundle("root", "b", [3]string{"enterprise", "p", strict}), "root", true},
+		"no enterprise policy of root":   {child(), bundle("root", "b", [3]string{"org", "p", strict}), "root", false},
+		"of the same scope":              {child(), bundle("ns", "b", [3]string{"team", "p", strict}), "", false},
+		"of a narrower scope":            {child(), bundle("ns", "b", [3]string{"user", "p", strict}), "", false},
+		"of other instances":             {selecting(child(), "a"), selecting(bundle("ns", "b", [3]string{"org", "p", strict}), "b"), "", false},
+		"of instances in common":         {selecting(child(), "a"), selecting(bundle("ns", "b", [3]string{"org", "p", strict}), "a"), "", true},
+		"enterprise ignores selectors":   {selecting(child(), "a"), selecting(bundle("ns", "b", [3]string{"enterprise", "p", strict}), "b"), "", true},
+		"what cannot be read is no part": {child(), bundle("ns", "b", [3]string{"org", "p", models + "allow if {"}), "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			facts := NewParser().Find(t.Context(), c.bundle, nil, []*Bundle{c.other}, c.root)
+			require.Equal(t, c.found, len(facts.Comparisons) == 1, "%+v", facts.Comparisons)
+			if c.found {
+				require.Equal(t, scope.Counterexample, facts.Comparisons[0].Verdict)
+				require.Equal(t, map[string]any{"a": "y"}, facts.Comparisons[0].Input)
+			}
+		})
+	}
+}
+
+// TestFindLeavesTheUnchangedAlone: nobody is held up by what is there already.
+func TestFindLeavesTheUnchangedAlone(t *testing.T) {
+	parent := bundle("ns", "parent", [3]string{"enterprise", "p", strict})
+	before := bundle("ns", "child", [3]string{"team", "p", loose})
+	after := bundle("ns", "child", [3]string{"team", "p", loose}, [3]string{"team", "q", strict})
+	parser := NewParser()
+	require.Empty(t, parser.Find(t.Context(), after, before, []*Bundle{parent}, "").Comparisons)
+	require.Len(t, parser.Find(t.Context(), selecting(after, "a"), before, []*Bundle{parent}, "").Comparisons, 1, "it binds other instances now")
+	require.Len(t, parser.Find(t.Context(), after, nil, []*Bundle{parent}, "").Comparisons, 1)
+}
+
+// TestFindTellsOfThoseThatExpandNow: the broader scope is tightened all the same.
+func TestFindTellsOfThoseThatExpandNow(t *testing.T) {
+	child := bundle("ns", "child", [3]string{"team", "p", loose})
+	before := bundle("ns", "parent", [3]string{"enterprise", "p", loose})
+	after := bundle("ns", "parent", [3]string{"enterprise", "p", strict})
+	parser := NewParser()
+	facts := parser.Find(t.Context(), after, before, []*Bundle{child}, "")
+	require.Empty(t, facts.Comparisons)
+	require.Len(t, facts.Tightened, 1)
+	require.Equal(t, "child/p", facts.Tightened[0].Child.Policy)
+	require.Empty(t, parser.Find(t.Context(), before, before, []*Bundle{child}, "").Tightened)
+
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Empty(t, NewParser().Find(ended, after, before, []*Bundle{child}, "").Tightened, "a warning is not worth waiting for")
+}
