@@ -123,8 +123,8 @@ func stated(chain []*Policy) string {
 	fmt.Fprintf(&text, "package lintel.stated[%q]\n", chain[0].Domain.Name)
 	for i, p := range chain {
 		for _, decision := range p.Decisions {
-			fmt.Fprintf(&text, "\n%s contains {\"index\": %d, \"level\": %d, \"policy\": %q, \"value\": %s[%q]}\n",
-				decision, i, p.Level.Rank(), p.Name, p.root(), decision)
+			fmt.Fprintf(&text, "\n%s contains {\"index\": %d, \"level\": %d, \"policy\": %s, \"value\": %s[%q]}\n",
+				decision, i, p.Level.Rank(), asJSON(p.Name), p.root(), decision)
 		}
 	}
 	return text.String()
@@ -133,7 +133,8 @@ func stated(chain []*Policy) string {
 // answers is the module that answers for a chain.
 func answers(chain []*Policy) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "package %s\n\nimport data.lintel.meet\n", chain[0].Domain.Packages[0])
+	// Without imports: a policy may have a rule of any name.
+	fmt.Fprintf(&text, "package %s\n", chain[0].Domain.Packages[0])
 	for _, decision := range decisionsOf(chain) {
 		var definers []*Policy
 		for _, p := range chain {
@@ -155,13 +156,13 @@ func answer(decision string, chain, definers []*Policy) string {
 		for _, arg := range more {
 			args += ", " + asJSON(arg)
 		}
-		return fmt.Sprintf("%s := meet.%s(%s)\n", decision, function, args)
+		return fmt.Sprintf("%s := data.lintel.meet.%s(%s)\n", decision, function, args)
 	}
 	switch OrderOf(decision) {
 	case Grant:
 		rule := fmt.Sprintf("default %s := false\n", decision)
 		if root == chain[0].Level {
-			rule += fmt.Sprintf("\n%s if meet.granted(%s, %d, %s)\n", decision, said, len(definers), denials(decision, chain))
+			rule += fmt.Sprintf("\n%s if data.lintel.meet.granted(%s, %d, %s)\n", decision, said, len(definers), denials(decision, chain))
 		}
 		return rule
 	case Word:
@@ -174,9 +175,9 @@ func answer(decision string, chain, definers []*Policy) string {
 		return call("common")
 	case United:
 		if decision == "deny" || strings.HasPrefix(decision, "deny_") {
-			return fmt.Sprintf("default %[1]s := false\n\n%[1]s := meet.united(%[2]s, \"denied\")\n", decision, said)
+			return fmt.Sprintf("default %[1]s := false\n\n%[1]s := data.lintel.meet.united(%[2]s, \"denied\")\n", decision, said)
 		}
-		return fmt.Sprintf("%s := meet.united(%s, \"required\")\n", decision, said)
+		return fmt.Sprintf("%s := data.lintel.meet.united(%s, \"required\")\n", decision, said)
 	default:
 		return call("broadest")
 	}

@@ -220,3 +220,13 @@ func TestNamesAreUnique(t *testing.T) {
 	_, err := Compose([]*Policy{p, p})
 	require.EqualError(t, err, `b/p: two policies of scope team and domain "models" have this name; rename one`)
 }
+
+// TestRulesOfAnyName: no name of a rule or policy keeps others from being composed.
+func TestRulesOfAnyName(t *testing.T) {
+	base := parse(t, engine.Enterprise, "base/p", "package openclaw.enterprise.models\nallow := true")
+	odd := parse(t, engine.Team, "odd/\"\\\n\u2028 p", "package openclaw.enterprise.models\n"+
+		"meet := 1\nlintel := 2\nstated := 3\nlevel := 4\ngranted(x) := x\ncount := 5\nallow.x := false")
+	answer := evaluator(t, []*Policy{base, odd})(`{}`)
+	require.Equal(t, false, answer["allow"])
+	require.EqualValues(t, "1", fmt.Sprint(answer["meet"]))
+}
