@@ -158,7 +158,7 @@ type candidate struct {
 }
 
 // maxModels bounds how many inputs are tried that the solver comes up with.
-const maxModels = 150
+const maxModels = 40
 
 // solve looks for a model of the formula that the child permits more, or for the
 // certainty that there is none: then both results are empty. Else why says what is

@@ -67,7 +67,10 @@ var helpers = [][]string{
 h if { CONDITION }
 h if { CONDITION }`, `h := input.a if { CONDITION }`, `h := true if { CONDITION }
 h := false if { CONDITION }`},
-	{`h2 if { not input.b; CONDITION }`, `h2 := input.xs[_]`, `h2 := input.b`},
+	{`h2 if { not input.b; CONDITION }`, `h2 := input.xs[_]`, `h2 := input.b`, `h2 := v if { some v in {"x", 7}; v != input.a }`, `h2 := v if { some v in ps2 }
+ps2 contains v if { some v in [input.a, input.b] }`, `h2 := input.b if { not h3 }
+h3 := true if { CONDITION }
+h3 := 7 if { CONDITION }`},
 	{`f(v) := 1 if v == "x"
 f(v) := 2 if v == 7`, `f("x") := 1
 f("xy") := 2`, `default f(_) := 2
@@ -221,10 +224,19 @@ func TestProvedHoldsOnEveryInput(t *testing.T) {
 		if err != nil {
 			continue
 		}
+		parents := []*Policy{parent}
+		if g.IntN(4) == 0 { // two parents, of which either may be the narrower
+			otherText, _ := g.pair(decision)
+			other, err := Parse(Source{Level: []Level{"enterprise", "org", "team"}[g.IntN(3)], Name: "other", Domain: anyDomain, Content: otherText})
+			if err != nil {
+				continue
+			}
+			parents, parentText = append(parents, other), parentText+"\n# other parent\n"+otherText
+		}
 		compiled++
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		c := newComparison(decision, child, []*Policy{parent})
-		replay := newReplay(ctx)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		c := newComparison(decision, child, broadestFirst(parents))
+		replay := newReplay(t.Context())
 		start := time.Now()
 		verdict := analyzeOne(ctx, c)
 		took[string(verdict.Outcome)] += time.Since(start)

@@ -253,7 +253,7 @@ func (c *comparison) symbolic(child *translation, parentOf func(*Policy) *transl
 }
 
 func (c *comparison) symbolicGrant(child *translation, parentOf func(*Policy) *translation) formula {
-	isTrue := func(value term) formula { return equal(value, constant{ast.Boolean(true)}) }
+	isTrue := func(value term) formula { return equal(value, constantTerm(ast.Boolean(true))) }
 	granted := []formula{child.value(c.decision, isTrue)}
 	for _, denial := range c.denials() {
 		granted = append(granted, not(child.value(denial, symbolicFiring)))
@@ -277,7 +277,7 @@ func symbolicFiring(value term) formula {
 	}
 	all := []formula{defined(value)}
 	for _, nothing := range nothings {
-		all = append(all, not(equal(value, constant{nothing})))
+		all = append(all, not(equal(value, constantTerm(nothing))))
 	}
 	return and(all...)
 }
@@ -288,19 +288,16 @@ func (c *comparison) symbolicValid(value term) formula {
 	case Word:
 		return c.symbolicRank(value, func(int) bool { return true })
 	case Subset:
-		if _, ok := value.(collection); ok {
-			return or(isOf("is_array", value), isOf("is_set", value))
-		}
 		return or(isOf("is_array", value), isOf("is_set", value))
 	}
-	return and(isOf("is_number", value), not(less(value, constant{ast.Number("0")})))
+	return and(isOf("is_number", value), not(less(value, constantTerm(ast.Number("0")))))
 }
 
 func (c *comparison) symbolicRank(value term, wanted func(rank int) bool) formula {
 	var some []formula
 	for _, word := range c.words() {
 		if wanted(c.ranks[word]) {
-			some = append(some, equal(value, constant{ast.String(word)}))
+			some = append(some, equal(value, constantTerm(ast.String(word))))
 		}
 	}
 	return or(some...)
@@ -314,7 +311,7 @@ func (c *comparison) symbolicExcess(parent *translation, own, said term) formula
 		for _, word := range c.words() {
 			rank := c.ranks[word]
 			some = append(some, and(
-				equal(own, constant{ast.String(word)}),
+				equal(own, constantTerm(ast.String(word))),
 				c.symbolicRank(said, func(other int) bool { return other > rank })))
 		}
 		return or(some...)

@@ -181,9 +181,7 @@ func isOf(name string, t term) formula {
 	case list:
 		return name == "is_set" && t.set || name == "is_array" && !t.set
 	case collection:
-		if t.set {
-			return name == "is_set"
-		}
+		return name == t.kind
 	case application:
 		if result, known := resultOf[t.function]; known {
 			if result != name {
@@ -203,7 +201,7 @@ func truthy(t term) formula {
 	case list, collection:
 		return true
 	}
-	return and(defined(t), not(equal(t, constant{ast.Boolean(false)})))
+	return and(defined(t), not(equal(t, constantTerm(ast.Boolean(false)))))
 }
 
 func equal(a, b term) formula {
@@ -248,11 +246,11 @@ func equalCollections(a, b term) (formula, bool) {
 			}
 			if array, ok := c.value.(*ast.Array); ok {
 				other := list{}
-				array.Foreach(func(e *ast.Term) { other.elements = append(other.elements, constant{e.Value}) })
+				array.Foreach(func(e *ast.Term) { other.elements = append(other.elements, constantTerm(e.Value)) })
 				return equalCollections(a, other)
 			}
 		case collection:
-			if set, ok := c.value.(ast.Set); ok && t.set && set.Len() == 0 {
+			if set, ok := c.value.(ast.Set); ok && t.kind == "is_set" && set.Len() == 0 {
 				return not(t.any()), true
 			}
 			if isScalar(c.value) {

@@ -7,9 +7,11 @@ import (
 )
 
 // The bounds of a problem. Beyond maxInstances a universal statement is not applied to
-// further elements, which loses proofs but no counterexample.
+// further elements, and beyond maxWitnesses an element is not spoken of: that loses
+// proofs, but makes no false ones.
 const (
-	maxInstances = 400
+	maxInstances = 200
+	maxWitnesses = 30
 	maxAtoms     = 3000
 )
 
@@ -107,17 +109,17 @@ func (p *problem) compound(parts []formula, positive, each bool) int {
 
 // witnessed gives a name to the element that exists.
 func (p *problem) witnessed(e existence) int {
-	if p.witnesses++; p.witnesses > maxInstances {
+	if p.witnesses++; p.witnesses > maxWitnesses {
 		return p.always // nothing is known of further elements
 	}
-	key := witness{p.witnesses}
-	value := member{e.in, key}
+	key := witnessTerm(p.witnesses)
+	value := memberTerm(e.in, key)
 	p.element(e.in, key)
 	return p.literal(and(defined(value), e.body(key, value)), true)
 }
 
 func (p *problem) element(of, key term) {
-	name := member{of, key}.key()
+	name := memberTerm(of, key).key()
 	if !p.known[name] {
 		p.known[name] = true
 		p.elements[of.key()] = append(p.elements[of.key()], key)
@@ -135,7 +137,7 @@ func (p *problem) instantiate() {
 					return
 				}
 				key := p.elements[u.in.key()][u.applied]
-				value := member{u.in, key}
+				value := memberTerm(u.in, key)
 				p.solver.add(-u.variable, p.literal(and(defined(value), u.body(key, value)), false))
 				changed = true
 			}

@@ -33,7 +33,7 @@ func (p *problem) imply(premise int, conclusions ...formula) {
 }
 
 func constantAtom(kind atomKind, left term, right ast.Value) formula {
-	return atom{kind: kind, left: left, right: constant{right}}
+	return atom{kind: kind, left: left, right: constantTerm(right)}
 }
 
 // lemmasOf are those of an atom by itself.

@@ -9,11 +9,12 @@ import (
 )
 
 // maxTries bounds the search for a counterexample among inputs made at random.
-const maxTries = 1000
+const maxTries = 500
 
 // search tries inputs made of the paths and constants that the policies speak of. It is
 // for what the formulas do not show.
-func (c *comparison) search(r *replay) *candidate {
+func (c *comparison) search(r *replay) (found *candidate) {
+	defer ignoreExhaustion()
 	policies := append([]*Policy{c.child}, c.definers...)
 	for _, p := range policies {
 		if repeatable(p) != nil {
@@ -181,13 +182,7 @@ const maxShrinks = 300
 // shrink takes away and simplifies what the counterexample does not need.
 func (c *comparison) shrink(r *replay, found *candidate) (smallest *candidate) {
 	smallest = found
-	defer func() {
-		if stopped := recover(); stopped != nil {
-			if _, ok := stopped.(exhausted); !ok {
-				panic(stopped)
-			}
-		}
-	}()
+	defer ignoreExhaustion()
 	tries := 0
 	for improved := true; improved; {
 		improved = false
@@ -255,4 +250,13 @@ func without(object ast.Object, key *ast.Term) ast.Value {
 		}
 	})
 	return out
+}
+
+// ignoreExhaustion leaves it at what was found when the time was over.
+func ignoreExhaustion() {
+	if stopped := recover(); stopped != nil {
+		if _, ok := stopped.(exhausted); !ok {
+			panic(stopped)
+		}
+	}
 }

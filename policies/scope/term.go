@@ -13,9 +13,14 @@ import (
 type term interface{ key() string }
 
 // constant does not depend on the input.
-type constant struct{ value ast.Value }
+type constant struct {
+	value ast.Value
+	text  string
+}
 
-func (c constant) key() string { return c.value.String() }
+func constantTerm(value ast.Value) constant { return constant{value, value.String()} }
+
+func (c constant) key() string { return c.text }
 
 // document is input, or a document of data.
 type document struct{ name string }
@@ -23,14 +28,24 @@ type document struct{ name string }
 func (d document) key() string { return d.name }
 
 // member is what stands at a key of an object or an index of an array.
-type member struct{ of, at term }
+type member struct {
+	of, at term
+	text   string
+}
 
-func (m member) key() string { return m.of.key() + "[" + m.at.key() + "]" }
+func memberTerm(of, at term) member { return member{of, at, of.key() + "[" + at.key() + "]"} }
+
+func (m member) key() string { return m.text }
 
 // witness is the key of some element of a collection that is known to exist.
-type witness struct{ id int }
+type witness struct {
+	id   int
+	text string
+}
 
-func (w witness) key() string { return fmt.Sprintf("witness%d", w.id) }
+func witnessTerm(id int) witness { return witness{id, fmt.Sprintf("witness%d", id)} }
+
+func (w witness) key() string { return w.text }
 
 // application is the result of a builtin function.
 type application struct {
@@ -53,11 +68,11 @@ func (l list) key() string {
 	return "[" + keys(l.elements) + "]"
 }
 
-// collection is the value of a comprehension or of a partial rule. each is true where
-// then is true of one of its elements.
+// collection is the value of a comprehension, of a partial rule, or of an object that is
+// not constant. each is true where then is true of one of its elements.
 type collection struct {
 	text string
-	set  bool
+	kind string // is_array, is_object or is_set
 	// fallible says that making it may end the evaluation with an error.
 	fallible bool
 	each     func(then func(key, value term) formula) formula

@@ -25,7 +25,7 @@ type translation struct {
 	// policy that must be known to answer.
 	errors     []formula
 	wantErrors bool
-	iterations int // how many existences were made so far
+	iterations int // how often a value was gone through so far
 	// stopped is the first construct that is not understood.
 	stopped *ast.Location
 	what    string
@@ -131,7 +131,13 @@ func (t *translation) partial(name string, rules []*ast.Rule) (collection, bool)
 			panic(unsupported{"rules with a path as their name", rule.Location})
 		}
 	}
-	made := collection{text: t.text(ast.NewTerm(t.policy.ref(name)), nil), set: set, fallible: !set || t.fallible(rules[0])}
+	made := collection{text: t.text(ast.NewTerm(t.policy.ref(name)), nil), kind: "is_set", fallible: !set}
+	if !set {
+		made.kind = "is_object"
+	}
+	for _, rule := range rules {
+		made.fallible = made.fallible || t.fallible(rule)
+	}
 	made.each = func(then func(key, value term) formula) formula {
 		var all []formula
 		for _, rule := range rules {
@@ -438,7 +444,7 @@ func (t *translation) function(expr *ast.Expr) (int, func([]term, withValue) for
 	arity := len(builtin.Decl.FuncArgs().Args)
 	return arity, func(operands []term, then withValue) formula {
 		if f, known := t.relation(builtin.Name, operands, expr.Location); known {
-			return or(and(f, then(constant{ast.Boolean(true)})), and(not(f), then(constant{ast.Boolean(false)})))
+			return or(and(f, then(constantTerm(ast.Boolean(true)))), and(not(f), then(constantTerm(ast.Boolean(false)))))
 		}
 		if builtin.Name == ast.ObjectGet.Name {
 			return t.objectGet(operands, expr.Location, then)
@@ -453,8 +459,8 @@ func (t *translation) function(expr *ast.Expr) (int, func([]term, withValue) for
 		if c, folded := result.(constant); !folded && types.Compare(builtin.Decl.Result(), types.B) == 0 {
 			holds := atom{kind: isTrue, left: result}
 			return and(defined(result), or(
-				and(holds, then(constant{ast.Boolean(true)})),
-				and(not(holds), then(constant{ast.Boolean(false)}))))
+				and(holds, then(constantTerm(ast.Boolean(true)))),
+				and(not(holds), then(constantTerm(ast.Boolean(false))))))
 		} else if folded {
 			return then(c)
 		}
@@ -510,7 +516,7 @@ func (t *translation) objectGet(operands []term, location *ast.Location, then wi
 	if !ok || !ofInput(operands[0]) || rank(key.value) != 3 {
 		panic(unsupported{"object.get of a computed object or key", location})
 	}
-	found := member{operands[0], key}
+	found := memberTerm(operands[0], key)
 	return and(isOf("is_object", operands[0]), or(
 		and(defined(found), then(found)),
 		and(not(defined(found)), then(operands[2]))))
@@ -535,7 +541,7 @@ func apply(builtin *ast.Builtin, operands []term) term {
 		return application{builtin.Name, operands}
 	}
 	if value, _ := run(builtin.Name, values); value != nil {
-		return constant{value}
+		return constantTerm(value)
 	}
 	return nil
 }
@@ -609,7 +615,7 @@ func (t *translation) matchArray(array *ast.Array, value term, location *ast.Loc
 		other, ok := v.value.(*ast.Array)
 		shape = ok && other.Len() == array.Len()
 	default:
-		shape = and(isOf("is_array", value), equal(length, constant{ast.Number(fmt.Sprint(array.Len()))}))
+		shape = and(isOf("is_array", value), equal(length, constantTerm(ast.Number(fmt.Sprint(array.Len())))))
 	}
 	if shape == false {
 		return false
@@ -619,7 +625,7 @@ func (t *translation) matchArray(array *ast.Array, value term, location *ast.Loc
 		if i == array.Len() {
 			return then(env)
 		}
-		return t.at(value, constant{ast.Number(fmt.Sprint(i))}, location, func(found term) formula {
+		return t.at(value, constantTerm(ast.Number(fmt.Sprint(i))), location, func(found term) formula {
 			return and(defined(found), t.match(array.Elem(i), found, env, func(env *environment) formula { return element(i+1, env) }))
 		})
 	}
@@ -647,7 +653,7 @@ func constantOf(t *ast.Term) (constant, bool) {
 		}
 		return !plain
 	})
-	return constant{t.Value}, plain
+	return constantTerm(t.Value), plain
 }
 
 // term is the formula that an expression has a value of which then holds. The value
@@ -673,11 +679,13 @@ func (t *translation) term(node *ast.Term, env *environment, then withValueInsid
 	case ast.Set:
 		return t.list(v.Slice(), true, env, then)
 	case *ast.SetComprehension:
-		return then(t.comprehension(node, v.Body, v.Term, nil, true, env), env)
+		return then(t.comprehension(node, "is_set", v.Body, v.Term, nil, env), env)
 	case *ast.ArrayComprehension:
-		return then(t.comprehension(node, v.Body, v.Term, nil, false, env), env)
+		return then(t.comprehension(node, "is_array", v.Body, v.Term, nil, env), env)
 	case *ast.ObjectComprehension:
-		return then(t.comprehension(node, v.Body, v.Value, v.Key, false, env), env)
+		return then(t.comprehension(node, "is_object", v.Body, v.Value, v.Key, env), env)
+	case ast.Object:
+		return t.object(node, v, env, then)
 	}
 	panic(unsupported{"a value such as " + node.String(), node.Location})
 }
@@ -692,8 +700,35 @@ func (t *translation) list(elements []*ast.Term, set bool, env *environment, the
 	})
 }
 
-func (t *translation) comprehension(node *ast.Term, body ast.Body, value, key *ast.Term, set bool, env *environment) collection {
-	made := collection{text: t.text(node, env), set: set, fallible: t.fallible(node)}
+// object is one that is written out, with constant keys.
+func (t *translation) object(node *ast.Term, object ast.Object, env *environment, then withValueInside) formula {
+	var nodes []*ast.Term
+	for _, key := range object.Keys() {
+		if _, ok := constantOf(key); !ok {
+			panic(unsupported{"an object with computed keys", node.Location})
+		}
+		nodes = append(nodes, object.Get(key))
+	}
+	return t.terms(nodes, env, func(values []term, env *environment) formula {
+		var all []formula
+		text := "object"
+		for i, key := range object.Keys() {
+			all = append(all, defined(values[i]))
+			text += fmt.Sprintf(" %s: %s", key, values[i].key())
+		}
+		made := collection{text: text, kind: "is_object", each: func(then func(key, value term) formula) formula {
+			var each []formula
+			for i, key := range object.Keys() {
+				each = append(each, then(constantTerm(key.Value), values[i]))
+			}
+			return or(each...)
+		}}
+		return and(append(all, then(made, env))...)
+	})
+}
+
+func (t *translation) comprehension(node *ast.Term, kind string, body ast.Body, value, key *ast.Term, env *environment) collection {
+	made := collection{text: t.text(node, env), kind: kind, fallible: t.fallible(node)}
 	if made.fallible {
 		t.mayFail()
 	}
@@ -701,7 +736,7 @@ func (t *translation) comprehension(node *ast.Term, body ast.Body, value, key *a
 		return t.body(body, env, func(env *environment) formula {
 			return t.term(value, env, func(found term, env *environment) formula {
 				if key == nil {
-					if !set {
+					if kind == "is_array" {
 						*t.fresh++
 						return and(defined(found), then(opaque{fmt.Sprintf("index %d", *t.fresh)}, found))
 					}
@@ -764,7 +799,7 @@ func (t *translation) at(from, key term, location *ast.Location, then withValue)
 		if array, ok := from.(list); ok && array.set {
 			return t.iterate(from, location, func(_, value term) formula { return and(equal(value, key), then(value)) })
 		}
-		if made, ok := from.(collection); ok && !made.set && strings.HasPrefix(made.text, "[") {
+		if made, ok := from.(collection); ok && made.kind == "is_array" {
 			panic(unsupported{"an index into a comprehension", location})
 		}
 		return t.iterate(from, location, func(at, value term) formula { return and(equal(at, key), then(value)) })
@@ -776,13 +811,14 @@ func (t *translation) at(from, key term, location *ast.Location, then withValue)
 		// Nothing is known of other documents but their names.
 		t.note(&unsupported{"a document of data", location})
 	}
-	found := member{from, key}
+	found := memberTerm(from, key)
 	return and(defined(found), then(found))
 }
 
 // iterate is the formula that then holds of one of the elements of a value.
 func (t *translation) iterate(in term, location *ast.Location, then func(key, value term) formula) formula {
 	t.step()
+	t.iterations++
 	switch in := in.(type) {
 	case constant:
 		return or(t.constants(in.value, then)...)
@@ -792,7 +828,7 @@ func (t *translation) iterate(in term, location *ast.Location, then func(key, va
 			if in.set {
 				all = append(all, then(element, element))
 			} else {
-				all = append(all, then(constant{ast.Number(fmt.Sprint(i))}, element))
+				all = append(all, then(constantTerm(ast.Number(fmt.Sprint(i))), element))
 			}
 		}
 		return or(all...)
@@ -809,12 +845,12 @@ func (t *translation) constants(value ast.Value, then func(key, value term) form
 	switch value := value.(type) {
 	case *ast.Array:
 		for i := range value.Len() {
-			all = append(all, then(constant{ast.Number(fmt.Sprint(i))}, constant{value.Elem(i).Value}))
+			all = append(all, then(constantTerm(ast.Number(fmt.Sprint(i))), constantTerm(value.Elem(i).Value)))
 		}
 	case ast.Object:
-		value.Foreach(func(k, v *ast.Term) { all = append(all, then(constant{k.Value}, constant{v.Value})) })
+		value.Foreach(func(k, v *ast.Term) { all = append(all, then(constantTerm(k.Value), constantTerm(v.Value))) })
 	case ast.Set:
-		value.Foreach(func(e *ast.Term) { all = append(all, then(constant{e.Value}, constant{e.Value})) })
+		value.Foreach(func(e *ast.Term) { all = append(all, then(constantTerm(e.Value), constantTerm(e.Value))) })
 	}
 	return all
 }
@@ -822,17 +858,13 @@ func (t *translation) constants(value ast.Value, then func(key, value term) form
 // existence goes through the body once for an element like any other, so that errors
 // and what is not understood come up here.
 func (t *translation) existence(in term, then func(key, value term) formula) formula {
-	t.iterations++
 	outer := t.errors
 	t.errors = nil
 	*t.fresh++
-	any := witness{-*t.fresh}
-	body := then(any, member{in, any})
+	any := witnessTerm(-*t.fresh)
+	body := then(any, memberTerm(in, any))
 	inside := t.errors
 	t.errors = outer
-	if body == false {
-		return false
-	}
 	if len(inside) > 0 {
 		t.errors = append(t.errors, existence{in, func(key, value term) formula {
 			before := t.errors
@@ -842,6 +874,9 @@ func (t *translation) existence(in term, then func(key, value term) formula) for
 			t.errors = before
 			return found
 		}})
+	}
+	if body == false {
+		return false
 	}
 	return existence{in, func(key, value term) formula {
 		before := t.errors

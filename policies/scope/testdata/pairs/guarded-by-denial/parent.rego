@@ -1,0 +1,5 @@
+package openclaw.enterprise.models
+
+import rego.v1
+
+allow if input.model.provider == "internal"

@@ -1,0 +1,5 @@
+package openclaw.enterprise.actions
+
+autonomy_level = "notify" {
+  input.action.type == "write"
+}

@@ -1,0 +1,5 @@
+package openclaw.enterprise.data
+
+classification = "internal" {
+  input.data.source == "wiki"
+}

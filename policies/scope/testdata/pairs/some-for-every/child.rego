@@ -1,0 +1,8 @@
+package openclaw.enterprise.models
+
+import rego.v1
+
+allow if {
+	some tool in input.tools
+	tool.safe == true
+}
