@@ -453,10 +453,14 @@ func (t *translation) function(expr *ast.Expr) (int, func([]term, withValue) for
 		if result == nil {
 			return false
 		}
-		if _, constant := result.(constant); !constant {
+		c, folded := result.(constant)
+		if !folded {
 			t.unknownOperands(operands, expr.Location)
+			if !slices.Contains(understood, builtin.Name) {
+				t.note(&unsupported{"a call of " + builtin.Name, expr.Location})
+			}
 		}
-		if c, folded := result.(constant); !folded && types.Compare(builtin.Decl.Result(), types.B) == 0 {
+		if !folded && types.Compare(builtin.Decl.Result(), types.B) == 0 {
 			holds := atom{kind: isTrue, left: result}
 			return and(defined(result), or(
 				and(holds, then(constantTerm(ast.Boolean(true)))),
@@ -528,6 +532,10 @@ var folded = []string{
 	"lower", "upper", "trim", "trim_left", "trim_right", "trim_prefix", "trim_suffix", "trim_space",
 	"startswith", "endswith", "contains", "count", "abs", "plus", "minus", "round", "ceil", "floor",
 }
+
+// understood are the functions of which more is known than that the same call has the
+// same result.
+var understood = []string{"startswith", "endswith", "contains", "count", "lower", "upper", "sprintf"}
 
 // apply is the result of a builtin: nil where it is undefined.
 func apply(builtin *ast.Builtin, operands []term) term {
