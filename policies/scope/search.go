@@ -186,7 +186,11 @@ func (c *comparison) shrink(r *replay, found *candidate) (smallest *candidate) {
 	tries := 0
 	for improved := true; improved; {
 		improved = false
-		for _, smaller := range smallerThan(smallest.input) {
+		smaller := smallerThan(smallest.input)
+		if _, isObject := smallest.input.(ast.Object); !isObject { // people expect one
+			smaller = append([]ast.Value{ast.NewObject()}, smaller...)
+		}
+		for _, smaller := range smaller {
 			if tries++; tries > maxShrinks {
 				return smallest
 			}
@@ -204,8 +208,6 @@ func (c *comparison) shrink(r *replay, found *candidate) (smallest *candidate) {
 func smallerThan(value ast.Value) []ast.Value {
 	var out []ast.Value
 	switch value := value.(type) {
-	case nil: // no input: people read an empty one more easily
-		out = append(out, ast.NewObject())
 	case ast.Object:
 		for _, key := range value.Keys() {
 			out = append(out, without(value, key))
@@ -231,7 +233,7 @@ func smallerThan(value ast.Value) []ast.Value {
 			}
 		}
 	case ast.String:
-		if value != "x" && value != "" {
+		if value != "x" {
 			out = append(out, ast.String("x"))
 		}
 	case ast.Number:
