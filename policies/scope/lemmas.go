@@ -393,9 +393,6 @@ func evaluate(t term, given func(term) (ast.Value, status)) (ast.Value, status) 
 			}
 			elements = append(elements, ast.NewTerm(value))
 		}
-		if t.set {
-			return ast.NewSet(elements...), present
-		}
 		return ast.NewArray(elements...), present
 	}
 	return nil, unknown

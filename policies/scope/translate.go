@@ -395,7 +395,8 @@ func (t *translation) every(every *ast.Every, env *environment) formula {
 			}
 			return not(t.body(every.Body, inside, yes))
 		})
-		return and(defined(domain), not(some))
+		collection := or(isOf("is_array", domain), isOf("is_object", domain), isOf("is_set", domain))
+		return and(collection, not(some)) // of a scalar, every is undefined
 	})
 }
 
@@ -618,7 +619,7 @@ func (t *translation) matchArray(array *ast.Array, value term, location *ast.Loc
 	var shape formula
 	switch v := value.(type) {
 	case list:
-		shape = !v.set && len(v.elements) == array.Len()
+		shape = len(v.elements) == array.Len()
 	case constant:
 		other, ok := v.value.(*ast.Array)
 		shape = ok && other.Len() == array.Len()
@@ -683,9 +684,10 @@ func (t *translation) term(node *ast.Term, env *environment, then withValueInsid
 	case *ast.Array:
 		var elements []*ast.Term
 		v.Foreach(func(e *ast.Term) { elements = append(elements, e) })
-		return t.list(elements, false, env, then)
+		return t.list(elements, env, then)
 	case ast.Set:
-		return t.list(v.Slice(), true, env, then)
+		// Whether OPA finds a member of such a set depends on its release.
+		panic(unsupported{"a set whose members are not constant", node.Location})
 	case *ast.SetComprehension:
 		return then(t.comprehension(node, "is_set", v.Body, v.Term, nil, env), env)
 	case *ast.ArrayComprehension:
@@ -698,13 +700,13 @@ func (t *translation) term(node *ast.Term, env *environment, then withValueInsid
 	panic(unsupported{"a value such as " + node.String(), node.Location})
 }
 
-func (t *translation) list(elements []*ast.Term, set bool, env *environment, then withValueInside) formula {
+func (t *translation) list(elements []*ast.Term, env *environment, then withValueInside) formula {
 	return t.terms(elements, env, func(values []term, env *environment) formula {
 		var all []formula
 		for _, value := range values {
 			all = append(all, defined(value))
 		}
-		return and(append(all, then(list{set, values}, env))...)
+		return and(append(all, then(list{values}, env))...)
 	})
 }
 
@@ -804,9 +806,6 @@ func (t *translation) at(from, key term, location *ast.Location, then withValue)
 	t.step()
 	switch from := from.(type) {
 	case constant, list, collection:
-		if array, ok := from.(list); ok && array.set {
-			return t.iterate(from, location, func(_, value term) formula { return and(equal(value, key), then(value)) })
-		}
 		if made, ok := from.(collection); ok && made.kind == "is_array" {
 			panic(unsupported{"an index into a comprehension", location})
 		}
@@ -833,11 +832,7 @@ func (t *translation) iterate(in term, location *ast.Location, then func(key, va
 	case list:
 		var all []formula
 		for i, element := range in.elements {
-			if in.set {
-				all = append(all, then(element, element))
-			} else {
-				all = append(all, then(constantTerm(ast.Number(fmt.Sprint(i))), element))
-			}
+			all = append(all, then(constantTerm(ast.Number(fmt.Sprint(i))), element))
 		}
 		return or(all...)
 	case collection:
@@ -875,11 +870,11 @@ func (t *translation) existence(in term, then func(key, value term) formula) for
 	t.errors = outer
 	if len(inside) > 0 {
 		t.errors = append(t.errors, existence{in, func(key, value term) formula {
-			before := t.errors
-			t.errors = nil
+			before, wanted := t.errors, t.wantErrors
+			t.errors, t.wantErrors = nil, true
 			then(key, value)
 			found := or(t.errors...)
-			t.errors = before
+			t.errors, t.wantErrors = before, wanted
 			return found
 		}})
 	}
