@@ -214,7 +214,7 @@ func smallerThan(value ast.Value) []ast.Value {
 		}
 		for _, key := range value.Keys() {
 			for _, smaller := range smallerThan(value.Get(key).Value) {
-				changed := value.Copy().(ast.Object)
+				changed := value.Copy()
 				changed.Insert(key, ast.NewTerm(smaller))
 				out = append(out, changed)
 			}
