@@ -109,6 +109,12 @@ func TestAnalyze(t *testing.T) {
 		"documents of data, copied": {
 			[]layer{{"enterprise", "allow if input.user == data.owner"}}, "", "allow if {\n\tinput.user == data.owner\n\tinput.a\n}", Proved, "", "",
 		},
+		"every of what is no list": {
+			[]layer{{"enterprise", "allow if {\n\tevery x in input.xs { x.safe }\n}"}}, "", "allow if input.xs == 3", Counterexample, `{"xs": 3}`, "",
+		},
+		"further conditions that are not understood": {
+			[]layer{{"enterprise", "allow if input.b == input.a"}}, "", "allow if {\n\tinput.b == input.a\n\tinput.b in {input.a, 7}\n}", Proved, "", "",
+		},
 		"the time": {
 			[]layer{{"enterprise", "allow if time.now_ns() > 5"}}, "", "allow if time.now_ns() > 5", Unknown, "", "child: it calls a function whose result is not the same every time",
 		},
