@@ -291,6 +291,7 @@ func TestTextsTellApart(t *testing.T) {
 		{"allow if h with input.y as 1\nh if g(input.x)\ng(x) if x > 1", "allow if h with input.y as 1\nh if g(input.x)\ng(x) if x > 2"},
 		{"allow if {\n\tv := input.x\n\tjson.is_valid(v)\n}", "allow if {\n\tv := input.y\n\tjson.is_valid(v)\n}"},
 		{"allow if count({v | some v in input.xs; v > 1}) == 2", "allow if count({v | some v in input.xs; v > 2}) == 2"},
+		{"allow if count({v | some v in input.xs; json.is_valid(v)}) == 2", "allow if count({v | some v in input.xs; yaml.is_valid(v)}) == 2"},
 		{"allow if count({v | some v in input.xs; v > 1}) == 2", "allow if count([v | some v in input.xs; v > 1]) == 2"},
 	} {
 		parent, child := policyOf(t, "enterprise", "parent", pair[0]), policyOf(t, "team", "child", pair[1])
