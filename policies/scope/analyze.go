@@ -190,7 +190,7 @@ func (c *comparison) solve(ctx context.Context, r *replay) (found *candidate, wh
 	}
 	repeatables := true
 	for _, p := range append([]*Policy{c.child}, c.parents...) {
-		if err := repeatable(p); err != nil {
+		if err := repeatable(p); err != nil && repeatables {
 			repeatables, why = false, fmt.Sprintf("%s: %v", p.Name, err)
 		}
 	}

@@ -248,8 +248,23 @@ func (c *comparison) symbolic(child *translation, parentOf func(*Policy) *transl
 				return c.symbolicExcess(parent, own, said)
 			}))
 		}
-		return and(defined(own), or(not(c.symbolicValid(own)), or(limits...)))
+		return and(defined(own), or(not(c.symbolicValid(own)), and(c.symbolicRoot(parentOf), or(limits...))))
 	})
+}
+
+// symbolicRoot is the formula that the broadest scope that has a decision of words says
+// one of them, without which nothing is answered.
+func (c *comparison) symbolicRoot(parentOf func(*Policy) *translation) formula {
+	if c.order != Word {
+		return true
+	}
+	var said []formula
+	for _, p := range c.definers {
+		if p.Level == c.definers[0].Level {
+			said = append(said, parentOf(p).value(c.decision, c.symbolicValid))
+		}
+	}
+	return or(said...)
 }
 
 func (c *comparison) symbolicGrant(child *translation, parentOf func(*Policy) *translation) formula {

@@ -179,7 +179,7 @@ func isOf(name string, t term) formula {
 	case constant:
 		return rank(t.value) == typeRanks[name]
 	case list:
-		return name == "is_set" && t.set || name == "is_array" && !t.set
+		return name == "is_array"
 	case collection:
 		return name == t.kind
 	case application:
@@ -241,14 +241,13 @@ func equalCollections(a, b term) (formula, bool) {
 	if c, ok := b.(constant); ok {
 		switch t := a.(type) {
 		case list:
-			if isScalar(c.value) || rank(c.value) != 6 && !t.set || rank(c.value) != 8 && t.set {
+			array, ok := c.value.(*ast.Array)
+			if !ok {
 				return false, true
 			}
-			if array, ok := c.value.(*ast.Array); ok {
-				other := list{}
-				array.Foreach(func(e *ast.Term) { other.elements = append(other.elements, constantTerm(e.Value)) })
-				return equalCollections(a, other)
-			}
+			other := list{}
+			array.Foreach(func(e *ast.Term) { other.elements = append(other.elements, constantTerm(e.Value)) })
+			return equalCollections(a, other)
 		case collection:
 			if set, ok := c.value.(ast.Set); ok && t.kind == "is_set" && set.Len() == 0 {
 				return not(t.any()), true
@@ -261,7 +260,7 @@ func equalCollections(a, b term) (formula, bool) {
 	}
 	left, leftIs := a.(list)
 	right, rightIs := b.(list)
-	if !leftIs || !rightIs || left.set || right.set {
+	if !leftIs || !rightIs {
 		return nil, false
 	}
 	if len(left.elements) != len(right.elements) {

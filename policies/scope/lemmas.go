@@ -137,6 +137,9 @@ func (p *problem) memberLemmas(premise int, m member) {
 
 // lemmasOfTwo are those of two atoms, of which the first is the premise.
 func (p *problem) lemmasOfTwo(a, b grounded) {
+	if p.exclusive(a, b) {
+		return
+	}
 	if a.kind == isEqual {
 		p.equalityLemmas(a, b)
 	}
@@ -156,6 +159,26 @@ func (p *problem) lemmasOfTwo(a, b grounded) {
 			p.solver.add(-a.variable, -b.variable)
 		}
 	}
+}
+
+// exclusive handles two equalities of one term with constants, of which there may be
+// many.
+func (p *problem) exclusive(a, b grounded) bool {
+	if a.kind != isEqual || b.kind != isEqual || a.left.key() != b.left.key() {
+		return false
+	}
+	value, ok := a.constantRight()
+	other, okToo := b.constantRight()
+	if !ok || !okToo {
+		return false
+	}
+	switch same := ast.Compare(value, other) == 0; {
+	case same:
+		p.solver.add(-a.variable, b.variable)
+	case a.variable < b.variable:
+		p.solver.add(-a.variable, -b.variable)
+	}
+	return true
 }
 
 // operandOf is the key of the term that an atom is about, if it is one of input or a
@@ -369,9 +392,6 @@ func evaluate(t term, given func(term) (ast.Value, status)) (ast.Value, status) 
 				return nil, s
 			}
 			elements = append(elements, ast.NewTerm(value))
-		}
-		if t.set {
-			return ast.NewSet(elements...), present
 		}
 		return ast.NewArray(elements...), present
 	}

@@ -264,9 +264,7 @@ func (b *builder) candidates(t term) []ast.Value {
 	out = append(out, ast.String("x"), ast.Boolean(true), ast.Number("1"), ast.NewObject(), ast.NewArray(),
 		ast.NewArray(ast.StringTerm("x")), ast.Boolean(false), ast.NullTerm().Value, ast.Number("0"), ast.String(""))
 	out = append(out, ast.String(strings.TrimSpace("fresh "+t.key())))
-	for _, value := range b.pool {
-		out = append(out, value)
-	}
+	out = append(out, b.pool...)
 	return slices.DeleteFunc(out, func(v ast.Value) bool { return v == nil || hasSet(v) })
 }
 

@@ -13,7 +13,8 @@ const maxTries = 500
 
 // search tries inputs made of the paths and constants that the policies speak of. It is
 // for what the formulas do not show.
-func (c *comparison) search(r *replay) *candidate {
+func (c *comparison) search(r *replay) (found *candidate) {
+	defer ignoreExhaustion()
 	policies := append([]*Policy{c.child}, c.definers...)
 	for _, p := range policies {
 		if repeatable(p) != nil {
@@ -181,17 +182,15 @@ const maxShrinks = 300
 // shrink takes away and simplifies what the counterexample does not need.
 func (c *comparison) shrink(r *replay, found *candidate) (smallest *candidate) {
 	smallest = found
-	defer func() {
-		if stopped := recover(); stopped != nil {
-			if _, ok := stopped.(exhausted); !ok {
-				panic(stopped)
-			}
-		}
-	}()
+	defer ignoreExhaustion()
 	tries := 0
 	for improved := true; improved; {
 		improved = false
-		for _, smaller := range smallerThan(smallest.input) {
+		smaller := smallerThan(smallest.input)
+		if _, isObject := smallest.input.(ast.Object); !isObject { // people expect one
+			smaller = append([]ast.Value{ast.NewObject()}, smaller...)
+		}
+		for _, smaller := range smaller {
 			if tries++; tries > maxShrinks {
 				return smallest
 			}
@@ -209,15 +208,13 @@ func (c *comparison) shrink(r *replay, found *candidate) (smallest *candidate) {
 func smallerThan(value ast.Value) []ast.Value {
 	var out []ast.Value
 	switch value := value.(type) {
-	case nil: // no input: people read an empty one more easily
-		out = append(out, ast.NewObject())
 	case ast.Object:
 		for _, key := range value.Keys() {
 			out = append(out, without(value, key))
 		}
 		for _, key := range value.Keys() {
 			for _, smaller := range smallerThan(value.Get(key).Value) {
-				changed := value.Copy().(ast.Object)
+				changed := value.Copy()
 				changed.Insert(key, ast.NewTerm(smaller))
 				out = append(out, changed)
 			}
@@ -236,7 +233,7 @@ func smallerThan(value ast.Value) []ast.Value {
 			}
 		}
 	case ast.String:
-		if value != "x" && value != "" {
+		if value != "x" {
 			out = append(out, ast.String("x"))
 		}
 	case ast.Number:
@@ -255,4 +252,13 @@ func without(object ast.Object, key *ast.Term) ast.Value {
 		}
 	})
 	return out
+}
+
+// ignoreExhaustion leaves it at what was found when the time was over.
+func ignoreExhaustion() {
+	if stopped := recover(); stopped != nil {
+		if _, ok := stopped.(exhausted); !ok {
+			panic(stopped)
+		}
+	}
 }

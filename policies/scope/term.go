@@ -55,18 +55,10 @@ type application struct {
 
 func (a application) key() string { return a.function + "(" + keys(a.operands) + ")" }
 
-// list is an array or set of which some elements are not constant.
-type list struct {
-	set      bool
-	elements []term
-}
+// list is an array of which some elements are not constant.
+type list struct{ elements []term }
 
-func (l list) key() string {
-	if l.set {
-		return "set(" + keys(l.elements) + ")"
-	}
-	return "[" + keys(l.elements) + "]"
-}
+func (l list) key() string { return "[" + keys(l.elements) + "]" }
 
 // collection is the value of a comprehension, of a partial rule, or of an object that is
 // not constant. each is true where then is true of one of its elements.

@@ -83,9 +83,9 @@ func TestOpenClawScopesOnlyRestrict(t *testing.T) {
 			return false
 		}
 		require.Contains(t, output, `admission webhook "policybundle.openclaw.enterprise.io" denied the request: domain "models": team scope cannot expand beyond enterprise scope`)
-		require.Contains(t, output, `for the input {"data":{"classification":"internal"},"model":{"provider":"external"}}`)
-		require.Contains(t, output, "team policy widened/models decides allow = true (line 9)")
-		require.Contains(t, output, "enterprise policy enterprise/models decides allow = false")
+		require.Contains(t, output, `input: {"data":{"classification":"internal"},"model":{"provider":"external"}}`)
+		require.Contains(t, output, "widened/models:9: allow is true")
+		require.Contains(t, output, "enterprise/models:3: allow is false")
 		return true
 	}, 30*time.Second, 100*time.Millisecond)
 

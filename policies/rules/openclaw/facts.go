@@ -1,7 +1,6 @@
 package openclaw
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -37,21 +36,12 @@ type TextError struct {
 
 // Comparison is what analysis says of a policy and the broader ones.
 type Comparison struct {
-	Verdict  scope.Outcome `json:"verdict"`
-	Domain   string        `json:"domain"`
-	Decision string        `json:"decision"`
-	Child    Side          `json:"child"`
-	Parent   Side          `json:"parent"`
-	Input    any           `json:"input"`
-	Reason   string        `json:"reason,omitempty"`
-}
-
-// Side is what one side of a comparison decides; without Value it decides nothing.
-type Side struct {
-	Scope  string `json:"scope"`
-	Policy string `json:"policy"`
-	Line   int    `json:"line,omitempty"`
-	Value  any    `json:"value"`
+	Verdict scope.Outcome `json:"verdict"`
+	// Policy is the full name of the narrower policy, and Decision what it is about.
+	Policy   string `json:"policy"`
+	Decision string `json:"decision"`
+	// Text is the verdict in words, as `lintel prove` says it.
+	Text string `json:"text"`
 }
 
 // Find gathers the facts about a bundle. old is nil on creation; others are all bundles
@@ -89,23 +79,12 @@ func (f *Facts) compare(ctx context.Context, c *Parser, child *scope.Policy, par
 	}
 	f.Unordered = append(f.Unordered, scope.Warnings(child, parents)...)
 	if verdict := c.analyze(ctx, child, parents); verdict.Outcome != scope.Proved {
-		f.Comparisons = append(f.Comparisons, comparison(child, parents, verdict))
+		f.Comparisons = append(f.Comparisons, comparison(child, verdict))
 	}
 }
 
-func comparison(child *scope.Policy, parents []*scope.Policy, verdict scope.Verdict) Comparison {
-	parent := parents[slices.IndexFunc(parents, func(p *scope.Policy) bool {
-		return p.Name == cmp.Or(verdict.ParentPolicy, parents[0].Name)
-	})]
-	return Comparison{
-		Verdict:  verdict.Outcome,
-		Domain:   child.Domain.Name,
-		Decision: verdict.Decision,
-		Child:    Side{string(child.Level), child.Name, verdict.ChildLine, verdict.Child},
-		Parent:   Side{string(parent.Level), parent.Name, verdict.ParentLine, verdict.Parent},
-		Input:    verdict.Input,
-		Reason:   verdict.Reason,
-	}
+func comparison(child *scope.Policy, verdict scope.Verdict) Comparison {
+	return Comparison{verdict.Outcome, child.Name, verdict.Decision, verdict.Explain(child)}
 }
 
 // tightenedTimeout bounds what is only a warning: the status of the other bundles tells
@@ -137,7 +116,7 @@ func (c *Parser) tightened(ctx context.Context, bundle *Bundle, own []parsedPoli
 				return found
 			}
 			if verdict := c.analyze(ctx, child.policy, parents); verdict.Outcome == scope.Counterexample {
-				found = append(found, comparison(child.policy, parents, verdict))
+				found = append(found, comparison(child.policy, verdict))
 			}
 		}
 	}

@@ -75,47 +75,20 @@ deny contains msg if {
 	msg := sprintf("policy[%d]: enterprise policies are admitted in namespace %q only, from where every namespace inherits them; use a narrower scope", [i, root])
 }
 
-deny contains msg if {
+deny contains comparison.text if {
 	some comparison in input.facts.comparisons
 	comparison.verdict == "counterexample"
-	msg := concat("\n", [
-		sprintf("domain %q: %s scope cannot expand beyond %s scope", [comparison.domain, comparison.child.scope, comparison.parent.scope]),
-		explanation(comparison),
-	])
 }
 
 warn contains msg if {
 	some comparison in input.facts.comparisons
 	comparison.verdict == "unknown"
-	msg := sprintf("%s: whether %s only restricts %s cannot be told: %s. At run time it cannot expand.", [comparison.child.policy, comparison.decision, comparison.parent.policy, comparison.reason])
+	msg := sprintf("%s; at run time it cannot", [comparison.text])
 }
 
 warn contains msg if {
 	some comparison in input.facts.tightened
-	msg := sprintf("%s expands beyond this bundle now (%s); it is restricted at run time, and says so in its status", [comparison.child.policy, comparison.decision])
+	msg := sprintf("%s expands beyond this bundle now (%s); it is restricted at run time, and says so in its status", [comparison.policy, comparison.decision])
 }
 
 warn contains msg if some msg in input.facts.unordered
-
-explanation(comparison) := concat("\n", [
-	sprintf("for the input %s", [json.marshal(comparison.input)]),
-	sprintf("  %s", [decides(comparison.child, comparison.decision)]),
-	sprintf("  %s", [decides(comparison.parent, comparison.decision)]),
-]) if not comparison.reason
-
-explanation(comparison) := concat("\n", [
-	comparison.reason,
-	sprintf("for the input %s", [json.marshal(comparison.input)]),
-	sprintf("  %s", [decides(comparison.child, comparison.decision)]),
-	sprintf("  %s", [decides(comparison.parent, comparison.decision)]),
-]) if comparison.reason
-
-decides(side, decision) := sprintf("%s policy %s decides %s = %s%s", [side.scope, side.policy, decision, value(side), line(side)])
-
-value(side) := json.marshal(side.value) if side.value != null
-
-value(side) := "undefined" if side.value == null
-
-line(side) := sprintf(" (line %d)", [side.line]) if side.line
-
-line(side) := "" if not side.line

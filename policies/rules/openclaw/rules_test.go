@@ -89,22 +89,17 @@ func TestPolicyBundle(t *testing.T) {
 func TestExpansion(t *testing.T) {
 	facts := Facts{
 		Comparisons: []Comparison{
-			{Verdict: scope.Counterexample, Domain: "models", Decision: "allow",
-				Child: Side{"team", "b/p", 7, true}, Parent: Side{"enterprise", "base/p", 3, false},
-				Input: map[string]any{"model": map[string]any{"provider": "external"}}},
-			{Verdict: scope.Unknown, Domain: "models", Decision: "allow_export", Child: Side{"team", "b/q", 0, nil}, Parent: Side{"org", "o/p", 0, nil}, Reason: "count at line 3"},
+			{scope.Counterexample, "b/p", "allow", "domain \"models\": team scope cannot expand beyond enterprise scope\n  input: {}"},
+			{scope.Unknown, "b/q", "allow", "it is not known"},
 		},
-		Tightened: []Comparison{{Domain: "models", Decision: "allow", Child: Side{"user", "u/p", 1, true}}},
+		Tightened: []Comparison{{scope.Counterexample, "u/p", "allow", "…"}},
 		Unordered: []string{"reason has no effect"},
 	}
 	b := bundle("ns", "b", [3]string{"team", "p", models})
 	decision := decide(t, "PolicyBundle", b, facts)
-	require.Equal(t, []string{`domain "models": team scope cannot expand beyond enterprise scope
-for the input {"model":{"provider":"external"}}
-  team policy b/p decides allow = true (line 7)
-  enterprise policy base/p decides allow = false (line 3)`}, words(decision.Denials))
+	require.Equal(t, []string{"domain \"models\": team scope cannot expand beyond enterprise scope\n  input: {}"}, words(decision.Denials))
 	require.Equal(t, []string{
-		"b/q: whether allow_export only restricts o/p cannot be told: count at line 3. At run time it cannot expand.",
+		"it is not known; at run time it cannot",
 		"reason has no effect",
 		"u/p expands beyond this bundle now (allow); it is restricted at run time, and says so in its status",
 	}, words(decision.Warnings))

@@ -1,0 +1,3 @@
+package openclaw.enterprise.models
+import rego.v1
+allow if regex.match("ab", input.a)
