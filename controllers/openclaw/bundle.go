@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -35,7 +34,7 @@ func (r *BundleReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 		return reconcile.Result{}, nil
 	}
 	facts, failure := r.carryOut(ctx, bundle)
-	if apierrors.IsConflict(failure) {
+	if passing(failure) {
 		return again(failure)
 	}
 	if err := r.write(ctx, bundle, bundleStatus(bundle, facts, time.Now())); err != nil {

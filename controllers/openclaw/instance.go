@@ -23,6 +23,9 @@ import (
 // nothing tells.
 const foreignInterval = 30 * time.Second
 
+// retryDelay is how long what goes by itself is given.
+const retryDelay = 100 * time.Millisecond
+
 // InstanceReconciler carries out OpenClawInstances.
 type InstanceReconciler struct {
 	client  client.Client
@@ -49,7 +52,7 @@ func (r *InstanceReconciler) Reconcile(ctx context.Context, request reconcile.Re
 	if errors.Is(failure, errRollLater) {
 		return reconcile.Result{RequeueAfter: time.Millisecond}, nil
 	}
-	if apierrors.IsConflict(failure) {
+	if passing(failure) {
 		return again(failure)
 	}
 	if err := r.write(ctx, instance, instanceStatus(instance, facts)); err != nil {
@@ -62,12 +65,17 @@ func (r *InstanceReconciler) Reconcile(ctx context.Context, request reconcile.Re
 }
 
 // again has what has failed tried again. A conflict is no failure: the cache was behind.
+// Nor is a namespace that goes, with all that is in it.
 func again(err error) (reconcile.Result, error) {
-	const behind = 100 * time.Millisecond
-	if apierrors.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: behind}, nil
+	if passing(err) {
+		return reconcile.Result{RequeueAfter: retryDelay}, nil
 	}
 	return reconcile.Result{}, err
+}
+
+// passing is an error that goes by itself, and that no status tells of.
+func passing(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
 // carryOut has everything of an instance as its spec says, as far as that is possible.

@@ -123,6 +123,10 @@ func TestTheLastGoodPoliciesStayInForce(t *testing.T) {
 	require.Equal(t, l.read(good), l.inForce(next, stored), "an edit that is not judged yet")
 	require.Equal(t, l.read(next), l.inForce(ready(next, metav1.ConditionTrue), stored), "judged good: whatever the ConfigMap says")
 
+	edited := ready(good, metav1.ConditionTrue)
+	edited.Spec, edited.Generation = next.Spec, 2
+	require.Equal(t, l.read(good), l.inForce(edited, stored), "what was judged good is not the edit")
+
 	stored.OwnerReferences[0].UID = "somebody else"
 	require.Nil(t, l.inForce(bad, stored), "a ConfigMap of somebody else says nothing")
 }

@@ -112,7 +112,8 @@ func TestBundleStatus(t *testing.T) {
 		{"on its way", 3, bundleFacts{kept: 5, gateways: 2, synced: 1}, "True Valid", "False RollingOut", 4, 2},
 		{"loaded again", 3, bundleFacts{kept: 5, gateways: 2, synced: 2}, "True Valid", "True PoliciesApplied", 5, 9},
 		{"denied as it runs", 3, bundleFacts{asked: true, denied: &problem{ReasonNotAdmitted, "no"}, kept: 5, gateways: 2, synced: 2}, "False NotAdmitted", "True PoliciesApplied", 5, 9},
-		{"its ConfigMap is taken", 4, bundleFacts{stored: &problem{ReasonNotOwned, "x"}, kept: 5, gateways: 2}, "True Valid", "False NotOwned", 5, 9},
+		{"one more edit", 4, bundleFacts{kept: 5, gateways: 2, synced: 1}, "True Valid", "False RollingOut", 5, 9},
+		{"its ConfigMap is taken", 5, bundleFacts{stored: &problem{ReasonNotOwned, "x"}, kept: 5, gateways: 2}, "True Valid", "False NotOwned", 5, 9},
 	}
 	for i, step := range steps {
 		bundle.Generation = step.generation
