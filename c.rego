@@ -1,3 +1,0 @@
-package openclaw.enterprise.models
-import rego.v1
-allow if regex.match("ab", input.a)
