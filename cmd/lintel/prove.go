@@ -59,12 +59,8 @@ Exit codes:
 			return prove(cmd.Context(), options, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
-	var domains []string
-	for _, d := range openclaw.Domains {
-		domains = append(domains, d.Name)
-	}
 	flags := cmd.Flags()
-	flags.StringVar(&options.domain, "domain", "", "`domain` of the policies: "+strings.Join(domains, ", "))
+	flags.StringVar(&options.domain, "domain", "", "`domain` of the policies: "+strings.Join(domainNames(), ", "))
 	flags.StringArrayVar(&options.parents, "parent", nil, "`path` of a policy of the broader scope; may be repeated")
 	flags.StringVar(&options.child, "child", "", "`path` of the policy of the narrower scope")
 	flags.StringVar(&options.parentScope, "parent-scope", "enterprise", "`scope` of the parents: enterprise, org, team or user")
@@ -73,6 +69,14 @@ Exit codes:
 	flags.DurationVar(&options.timeout, "timeout", 5*time.Second, "`time` for each policy")
 	flags.StringVarP(&options.output, "output", "o", "text", "`format` of the report: text or json")
 	return cmd
+}
+
+func domainNames() []string {
+	var names []string
+	for _, d := range openclaw.Domains {
+		names = append(names, d.Name)
+	}
+	return names
 }
 
 // complete checks the flags.
@@ -95,7 +99,7 @@ func (o *proveOptions) complete(cmd *cobra.Command) error {
 		return usageError(cmd, "no child: give the policy of the narrower scope with --child")
 	}
 	if _, ok := openclaw.Domain(o.domain); !ok {
-		return usageError(cmd, "--domain %s is not one of those that --help lists", o.domain)
+		return usageError(cmd, "--domain %s is unknown: it is one of %s", o.domain, strings.Join(domainNames(), ", "))
 	}
 	parent, err := scope.ParseLevel(o.parentScope)
 	if err != nil {
@@ -223,7 +227,7 @@ type policyBundle struct {
 }
 
 // bundleProofs are those of all policies of bundles, each against all of its domain
-// that are of broader scopes, or of the same scope and listed before.
+// that are of broader scopes.
 func bundleProofs(paths []string, stdin io.Reader) ([]*proof, error) {
 	objects, err := readManifests(paths, stdin)
 	if err != nil {
@@ -277,16 +281,16 @@ func bundlePolicies(o object) ([]*scope.Policy, error) {
 func pairs(policies []*scope.Policy) ([]*proof, error) {
 	var proofs []*proof
 	seen := map[string]bool{}
-	for i, child := range policies {
+	for _, child := range policies {
 		if key := child.Domain.Name + " " + child.Name; seen[key] {
 			return nil, fmt.Errorf("domain %q has two policies %s: give each a name of its own", child.Domain.Name, child.Name)
 		} else {
 			seen[key] = true
 		}
 		p := &proof{child: child}
-		for j, other := range policies {
+		for _, other := range policies {
 			if other.Domain.Name == child.Domain.Name &&
-				(other.Level.Rank() < child.Level.Rank() || other.Level == child.Level && j < i) {
+				other.Level.Rank() < child.Level.Rank() {
 				p.parents = append(p.parents, other)
 			}
 		}

@@ -171,7 +171,7 @@ spec:
       package openclaw.enterprise.models
       allow { input.model.provider == "internal"; input.user.team == "research" }
       preferred = "large"
-  - scope: team
+  - scope: user
     domain: models
     name: second
     content: |
@@ -198,7 +198,7 @@ func TestProveBundles(t *testing.T) {
 domain "actions": there is no broader policy than enterprise/models
 domain "models": team/first permits no more than broader scopes, on any input
   warning: preferred of team/first has no effect: enterprise/models of the enterprise scope defines it, and values of this name have no known order
-domain "models": team scope cannot expand beyond team scope
+domain "models": user scope cannot expand beyond team scope
   input: {"model":{"provider":"internal"},"user":{"team":"sales"}}
   team/second:2: allow is true
   team/first:2: allow is undefined

@@ -117,6 +117,9 @@ func (r *BundleReconciler) gateways(ctx context.Context, bundle *v1.PolicyBundle
 		if err != nil {
 			return err
 		}
+		if deployment == nil {
+			continue // it has no gateways yet, or cannot have any: its own status says why
+		}
 		facts.gateways++
 		target := r.library.compositionFor(instance, others[instance.Namespace])
 		if target.failure == nil && runs(deployment, target.hash) {

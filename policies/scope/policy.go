@@ -131,6 +131,9 @@ func (p *Policy) compileErrors(errs ast.Errors) ParseErrors {
 	out := make(ParseErrors, len(errs))
 	for i, err := range errs {
 		out[i] = p.errorAt(err.Location, "%s: %s", err.Code, err.Message)
+		if name, undefined := strings.CutPrefix(err.Message, "undefined function "); undefined && slices.Contains(withheld, name) {
+			out[i].Message = name + " reaches the network or the environment, and is not available to policies"
+		}
 	}
 	return out
 }

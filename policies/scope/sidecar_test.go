@@ -145,8 +145,8 @@ func TestSideDoors(t *testing.T) {
 		"package openclaw.enterprise.models\nallow if { some x; data[x] }":                                           "data is read as a whole or by a computed key",
 		"package openclaw.enterprise.models\nallow if count(data) > 0":                                               "data is read as a whole",
 		"package openclaw.enterprise.models\nx if input\nallow if x with data.lintel.meet.granted as true":           "belongs to another policy",
-		"package openclaw.enterprise.models\nallow if http.send({}).status_code == 200":                              "undefined function http.send",
-		"package openclaw.enterprise.models\nallow if opa.runtime().env.HOME":                                        "undefined function opa.runtime",
+		"package openclaw.enterprise.models\nallow if http.send({}).status_code == 200":                              "http.send reaches the network or the environment",
+		"package openclaw.enterprise.models\nallow if opa.runtime().env.HOME":                                        "opa.runtime reaches the network or the environment",
 		"package openclaw.enterprise.models\nallow { re_match(\"a\", input.a) }":                                     "re_match is not in Rego v1 any more; use regex.match",
 	} {
 		_, err := Parse(Source{engine.Team, "team/p", openclawDomain("models"), text})

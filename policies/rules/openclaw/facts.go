@@ -3,6 +3,7 @@ package openclaw
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -13,7 +14,10 @@ import (
 // Facts are what Go finds out about a PolicyBundle for the rules, which read it as
 // input.facts.
 type Facts struct {
-	// Errors are what is wrong with the text of policies.
+	// Changed are the indices of the policies that are new or changed. Nobody is held
+	// up by the others.
+	Changed []int `json:"changed"`
+	// Errors are what is wrong with their texts.
 	Errors []TextError `json:"errors"`
 	// Comparisons are of each policy that is new or changed with the broader ones of
 	// its domain, but for those that are proved.
@@ -48,15 +52,19 @@ type Comparison struct {
 // that there are, this one's own earlier state excepted. ctx bounds the comparisons:
 // what is not compared in time is unknown.
 func (c *Parser) Find(ctx context.Context, bundle, old *Bundle, others []*Bundle, root string) Facts {
-	facts := Facts{Errors: []TextError{}, Comparisons: []Comparison{}, Tightened: []Comparison{}, Unordered: []string{}, RootNamespace: root}
+	facts := Facts{Changed: []int{}, Errors: []TextError{}, Comparisons: []Comparison{}, Tightened: []Comparison{}, Unordered: []string{}, RootNamespace: root}
 	own := c.all(bundle)
 	for i, p := range bundle.Spec.Policies {
+		if old != nil && unchanged(bundle, old, p) {
+			continue
+		}
+		facts.Changed = append(facts.Changed, i)
 		if own[i].err != nil {
 			facts.Errors = append(facts.Errors, textErrors(i, own[i].err)...)
 			continue
 		}
-		if old != nil && unchanged(bundle, old, p) {
-			continue
+		if !decides(own[i].policy) {
+			facts.Unordered = append(facts.Unordered, fmt.Sprintf("%s has no rule such as allow, deny or a limit: is a name misspelled?", own[i].policy.Name))
 		}
 		var parents []*scope.Policy
 		c.each(bundle, own, others, func(b *Bundle, q openclawv1.Policy, candidate *scope.Policy) {
@@ -136,6 +144,11 @@ func (c *Parser) each(bundle *Bundle, own []parsedPolicy, others []*Bundle, f fu
 	for _, other := range others {
 		visit(other, c.all(other))
 	}
+}
+
+// decides says whether a policy has a rule that takes part in a decision.
+func decides(p *scope.Policy) bool {
+	return slices.ContainsFunc(p.Decisions, func(name string) bool { return scope.OrderOf(name) != scope.Unordered })
 }
 
 // unchanged says whether a bundle had the policy before, for the same instances.

@@ -79,3 +79,12 @@ func TestFindTellsOfThoseThatExpandNow(t *testing.T) {
 	cancel()
 	require.Empty(t, NewParser().Find(ended, after, before, []*Bundle{child}, "").Tightened, "a warning is not worth waiting for")
 }
+
+// TestFindTellsOfMisspelledRules: what nobody asks for restricts nothing.
+func TestFindTellsOfMisspelledRules(t *testing.T) {
+	b := bundle("ns", "b", [3]string{"team", "p", models + "import rego.v1\nallwo if input.a\n"}, [3]string{"team", "q", strict})
+	require.Equal(t, []string{"b/p has no rule such as allow, deny or a limit: is a name misspelled?"}, NewParser().Find(t.Context(), b, nil, nil, "").Unordered)
+	broken := bundle("ns", "b", [3]string{"team", "p", models + "allow if {"})
+	require.Len(t, NewParser().Find(t.Context(), broken, nil, nil, "").Errors, 1)
+	require.Empty(t, NewParser().Find(t.Context(), broken, broken, nil, "").Errors, "a label on it may change")
+}

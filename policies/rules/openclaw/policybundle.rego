@@ -53,7 +53,7 @@ deny contains msg if {
 	some i, policy in policies
 	earlier := [j | some j, other in policies; j < i; file(other) == file(policy)]
 	count(earlier) > 0
-	msg := sprintf("policy[%d]: %q is policy[%d] already, or their names differ only in letters that a file name cannot have; rename one", [i, policy.name, earlier[0]])
+	msg := sprintf("policy[%d]: %q gives the file name that policy[%d] %q gives; rename one", [i, policy.name, earlier[0], policies[earlier[0]].name])
 }
 
 deny contains msg if {
@@ -70,9 +70,9 @@ place(error) := "" if error.line == 0
 deny contains msg if {
 	root := input.facts.rootNamespace
 	bundle.metadata.namespace != root
-	some i, policy in policies
-	policy.scope == "enterprise"
-	msg := sprintf("policy[%d]: enterprise policies are admitted in namespace %q only, from where every namespace inherits them; use a narrower scope", [i, root])
+	enterprise := [policies[i].name | some i in input.facts.changed; policies[i].scope == "enterprise"]
+	count(enterprise) > 0
+	msg := sprintf("enterprise policies (%s) are admitted in namespace %q only, from where every namespace inherits them; use a narrower scope", [concat(", ", enterprise), root])
 }
 
 deny contains comparison.text if {
@@ -83,12 +83,12 @@ deny contains comparison.text if {
 warn contains msg if {
 	some comparison in input.facts.comparisons
 	comparison.verdict == "unknown"
-	msg := sprintf("%s; at run time it cannot", [comparison.text])
+	msg := sprintf("%s; it is admitted, since at run time it cannot", [comparison.text])
 }
 
 warn contains msg if {
 	some comparison in input.facts.tightened
-	msg := sprintf("%s expands beyond this bundle now (%s); it is restricted at run time, and says so in its status", [comparison.policy, comparison.decision])
+	msg := sprintf("%s expands beyond this bundle now (%s); it is restricted at run time, and its bundle shows PolicyReady=False with an input", [comparison.policy, comparison.decision])
 }
 
 warn contains msg if some msg in input.facts.unordered

@@ -70,8 +70,8 @@ func TestPolicyBundle(t *testing.T) {
 		"another package": {bundle: bundle("ns", "b", [3]string{"enterprise", "p", "package x\n"}), denied: []string{`policy[0] "p", line 1, column 1: it is in package x; a policy of domain "models" must be in package openclaw.enterprise.models`}},
 		"removed by v1":   {bundle: bundle("ns", "b", [3]string{"enterprise", "p", models + "allow { any([true]) }"}), denied: []string{"any is not in Rego v1 any more; use true in <collection>"}},
 		"reads another":   {bundle: bundle("ns", "b", [3]string{"team", "p", models + "allow := data.openclaw.enterprise.data.allow"}), denied: []string{"data.openclaw.enterprise.data.allow belongs to another policy"}},
-		"one file twice":  {bundle: bundle("ns", "b", [3]string{"enterprise", "a b", good}, [3]string{"enterprise", "A/B", good}), denied: []string{`policy[1]: "A/B" is policy[0] already`}},
-		"outside of root": {bundle: base, root: "root", denied: []string{`policy[0]: enterprise policies are admitted in namespace "root" only`}},
+		"one file twice":  {bundle: bundle("ns", "b", [3]string{"enterprise", "a b", good}, [3]string{"enterprise", "A/B", good}), denied: []string{`policy[1]: "A/B" gives the file name that policy[0] "a b" gives; rename one`}},
+		"outside of root": {bundle: base, root: "root", denied: []string{`enterprise policies (p) are admitted in namespace "root" only`}},
 		"within root":     {bundle: base, root: "ns", denied: []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,9 +99,9 @@ func TestExpansion(t *testing.T) {
 	decision := decide(t, "PolicyBundle", b, facts)
 	require.Equal(t, []string{"domain \"models\": team scope cannot expand beyond enterprise scope\n  input: {}"}, words(decision.Denials))
 	require.Equal(t, []string{
-		"it is not known; at run time it cannot",
+		"it is not known; it is admitted, since at run time it cannot",
 		"reason has no effect",
-		"u/p expands beyond this bundle now (allow); it is restricted at run time, and says so in its status",
+		"u/p expands beyond this bundle now (allow); it is restricted at run time, and its bundle shows PolicyReady=False with an input",
 	}, words(decision.Warnings))
 }
 
