@@ -93,7 +93,7 @@ func TestProve(t *testing.T) {
 		},
 		"no file":        {[]string{"--domain", "models", "--parent", "enterprise.rego", "--child", "none.rego"}, 2, "", "none.rego"},
 		"no domain":      {[]string{"--parent", "enterprise.rego", "--child", "wider.rego"}, 2, "", "no domain"},
-		"unknown domain": {[]string{"--domain", "model", "--parent", "enterprise.rego", "--child", "wider.rego"}, 2, "", "--domain model is not one"},
+		"unknown domain": {[]string{"--domain", "model", "--parent", "enterprise.rego", "--child", "wider.rego"}, 2, "", "--domain model is unknown: it is one of models"},
 		"no parent":      {[]string{"--domain", "models", "--child", "wider.rego"}, 2, "", "no parent"},
 		"no child":       {[]string{"--domain", "models", "--parent", "wider.rego"}, 2, "", "no child"},
 		"unknown scope":  {[]string{"--domain", "models", "--parent", "wider.rego", "--child", "wider.rego", "--child-scope", "squad"}, 2, "", "unknown scope \"squad\""},
