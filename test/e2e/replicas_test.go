@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +41,8 @@ func restartManager(t *testing.T) {
 	eventually(t, func() bool {
 		urls, err := cluster.Kubectl(ctx, "", "get", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "-o",
 			`jsonpath={range .items[?(@.metadata.name=="lintel")]}{range .webhooks[*]}{.clientConfig.url} {end}{end}`)
-		return err == nil && strings.Count(urls, manager.WebhookURL+"/") == 5
+		all := strings.Fields(urls)
+		return err == nil && len(all) > 0 && !slices.ContainsFunc(all, func(url string) bool { return !strings.HasPrefix(url, manager.WebhookURL+"/") })
 	}, "the manager to be registered")
 }
 
