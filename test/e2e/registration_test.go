@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func registered(t *testing.T) []string {
 		require.NotEmpty(t, bundle, "entry %s has lost its CA bundle", name)
 		names = append(names, name)
 		for _, rule := range rules {
-			if name != "policysource.policy.lintel.dev" {
+			if strings.HasSuffix(name, ".policies.lintel.dev") {
 				resources = append(resources, rule.Resources...)
 			}
 		}
@@ -53,8 +54,9 @@ func registered(t *testing.T) []string {
 		add(w.Name, w.ClientConfig.CABundle, w.Rules)
 	}
 	require.Equal(t, []string{
+		"openclawinstance.openclaw.enterprise.io", "policybundle.openclaw.enterprise.io",
 		"policysource.policy.lintel.dev", "ignore.policies.lintel.dev", "fail.policies.lintel.dev",
-		"ignore.policies.lintel.dev", "fail.policies.lintel.dev",
+		"openclawinstance.openclaw.enterprise.io", "ignore.policies.lintel.dev", "fail.policies.lintel.dev",
 	}, names, "the entries are always the same")
 	return resources
 }
@@ -63,7 +65,7 @@ func TestSomebodyElsesEditOfTheRegistrationIsUndone(t *testing.T) {
 	namespace := newNamespace(t)
 	applySource(t, "guarded", inNamespace(namespace, configMapKind, "package guarded\ndeny contains \"guarded\""), nil)
 	mustKubectl(t, "", "patch", "validatingwebhookconfiguration", "lintel", "--type=json", "-p",
-		`[{"op":"replace","path":"/webhooks/2/rules","value":[]}]`)
+		`[{"op":"replace","path":"/webhooks/4/rules","value":[]}]`)
 	eventually(t, func() bool { return slices.Contains(registered(t), "configmaps") }, "the rules to come back")
 }
 
