@@ -84,6 +84,7 @@ func Parse(source Source) (*Policy, error) {
 	var errs ParseErrors
 	errs = append(errs, p.removedFunctions()...)
 	errs = append(errs, p.foreignReferences()...)
+	errs = append(errs, p.namelessRules()...)
 	if len(errs) > 0 {
 		return nil, errs
 	}
@@ -186,6 +187,17 @@ func (p *Policy) foreignReferences() ParseErrors {
 		}
 		return false
 	})
+	return errs
+}
+
+// namelessRules refuses rules of the name _, which nobody can ask for.
+func (p *Policy) namelessRules() ParseErrors {
+	var errs ParseErrors
+	for _, rule := range p.module.Rules {
+		if name, ok := rule.Head.Ref()[0].Value.(ast.Var); ok && name.IsWildcard() {
+			errs = append(errs, p.errorAt(rule.Location, "a rule cannot be named _"))
+		}
+	}
 	return errs
 }
 
