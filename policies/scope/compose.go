@@ -101,6 +101,13 @@ func (p *Policy) isolate() (string, error) {
 	module := moved.(*ast.Module)
 	module.Package.Path = root
 	module.Comments, module.Annotations = nil, nil
+	ast.WalkRules(module, func(rule *ast.Rule) bool {
+		// In braces, since the gateways' OPA cannot read a set after "if not".
+		if len(rule.Body) == 1 && rule.Body[0].Negated {
+			rule.Body = append(rule.Body, ast.NewExpr(ast.BooleanTerm(true)))
+		}
+		return false
+	})
 	text, err := format.AstWithOpts(module, format.Opts{RegoVersion: ast.RegoV1, IgnoreLocations: true})
 	if err != nil {
 		return "", ParseErrors{p.errorAt(nil, "writing it as Rego v1: %v", err)}

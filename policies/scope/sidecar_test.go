@@ -86,6 +86,8 @@ var hostilePolicies = map[string][]string{
 	"models": {
 		"default allow := true\ndeny := false",
 		"import rego.v1\nallow := true\ndeny contains x if { x := input.nothing }\nallow_export := true",
+		"allow if not {1}",
+		"allow { not set() } else { not {input.x} }",
 	},
 	"actions":        {`autonomy_level := null`, `autonomy_level := "auto"`, `autonomy_level := {"autonomous"}`, `autonomy_level := -1`},
 	"integrations":   {`allow := "true"`, `allow := true`, `allow := 1`},
