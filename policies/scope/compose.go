@@ -86,6 +86,11 @@ func (p *Policy) root() ast.Ref {
 	}
 }
 
+// reference is root as text: ast.Ref does not escape what it prints.
+func (p *Policy) reference() string {
+	return fmt.Sprintf("data.lintel.policies[%s][%s][%s]", asJSON(p.Domain.Name), asJSON(p.Level), asJSON(p.Name))
+}
+
 // isolate writes the policy as Rego v1 in its own package.
 func (p *Policy) isolate() (string, error) {
 	own, root := p.module.Package.Path, p.root()
@@ -131,7 +136,7 @@ func stated(chain []*Policy) string {
 	for i, p := range chain {
 		for _, decision := range p.Decisions {
 			fmt.Fprintf(&text, "\n%s contains {\"index\": %d, \"level\": %d, \"policy\": %s, \"value\": %s[%q]}\n",
-				decision, i, p.Level.Rank(), asJSON(p.Name), p.root(), decision)
+				decision, i, p.Level.Rank(), asJSON(p.Name), p.reference(), decision)
 		}
 	}
 	return text.String()

@@ -227,7 +227,7 @@ func TestNamesAreUnique(t *testing.T) {
 // TestRulesOfAnyName: no name of a rule or policy keeps others from being composed.
 func TestRulesOfAnyName(t *testing.T) {
 	base := parse(t, engine.Enterprise, "base/p", "package openclaw.enterprise.models\nallow := true")
-	odd := parse(t, engine.Team, "odd/\"\\\n\u2028 p", "package openclaw.enterprise.models\n"+
+	odd := parse(t, engine.Team, "odd/\"] \"\\\n\u2028 p", "package openclaw.enterprise.models\n"+
 		"meet := 1\nlintel := 2\nstated := 3\nlevel := 4\ngranted(x) := x\ncount := 5\nallow.x := false")
 	answer := evaluator(t, []*Policy{base, odd})(`{}`)
 	require.Equal(t, false, answer["allow"])
