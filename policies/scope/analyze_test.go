@@ -112,6 +112,25 @@ func TestAnalyze(t *testing.T) {
 		"every of what is no list": {
 			[]layer{{"enterprise", "allow if {\n\tevery x in input.xs { x.safe }\n}"}}, "", "allow if input.xs == 3", Counterexample, `{"xs": 3}`, "",
 		},
+		"numbers that are equal and have different texts": {
+			[]layer{{"enterprise", `allow if sprintf("%d", [input.a]) == "1"`}}, "", "allow if input.a == 1", Unknown, "", "",
+		},
+		"a path with an else": {
+			[]layer{{"enterprise", "allow := false"}}, "", "r.k := 1 if input.a else := 2\nallow if r.k == 2", Counterexample, "", "",
+		},
+		"a path with a default": {
+			[]layer{{"enterprise", "allow := false"}}, "", "default r.k := 2\nr.k := 1 if input.a\nallow := true\ndeny if r.k == 2", Counterexample, "", "",
+		},
+		"a path with a function": {
+			[]layer{{"enterprise", "allow := false"}}, "", "r.k := 1\nr.f(_) := 5\nallow := true\ndeny if r[_] == 5", Counterexample, "", "",
+		},
+		"a path with a list": {
+			[]layer{{"enterprise", "allow := false"}}, "", "r.k := 1\nr.l contains 5\nallow if r.l == {5}", Counterexample, "", "",
+		},
+		"a function without limits": {
+			[]layer{{"enterprise", "allow if input.a"}}, "", `allow if count(net.cidr_expand("0.0.0.0/0")) > 5`, Unknown, "",
+			"child: it calls a function that may take any time or memory",
+		},
 		"further conditions that are not understood": {
 			[]layer{{"enterprise", "allow if input.b == input.a"}}, "", "allow if {\n\tinput.b == input.a\n\tinput.b in {input.a, 7}\n}", Proved, "", "",
 		},

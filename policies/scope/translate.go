@@ -122,7 +122,9 @@ func (t *translation) partial(name string, rules []*ast.Rule) (collection, bool)
 	}
 	set := head.RuleKind() == ast.MultiValue
 	for _, rule := range rules {
-		if length := len(rule.Head.Ref()); set && length > 1 || !set && length != 2 {
+		length := len(rule.Head.Ref())
+		if set && length > 1 || !set && length != 2 || set != (rule.Head.RuleKind() == ast.MultiValue) ||
+			rule.Default || rule.Else != nil || len(rule.Head.Args) > 0 {
 			panic(unsupported{"rules with a path as their name", rule.Location})
 		}
 	}
