@@ -312,6 +312,11 @@ func TestTextsTellApart(t *testing.T) {
 		{"allow if count({v | some v in input.xs; v > 1}) == 2", "allow if count({v | some v in input.xs; v > 2}) == 2"},
 		{"allow if count({v | some v in input.xs; json.is_valid(v)}) == 2", "allow if count({v | some v in input.xs; yaml.is_valid(v)}) == 2"},
 		{"allow if count({v | some v in input.xs; v > 1}) == 2", "allow if count([v | some v in input.xs; v > 1]) == 2"},
+		{`allow if count({v | v := input["a-"]["b-"][_]}) == 2`, `allow if count({v | v := input["a-\"][\"b-"][_]}) == 2`},
+		{
+			"allow if {\n\ttime = input.x\n\tinput.x\n\tinput.y\n\tnot {time, 7} == {7}\n}",
+			"allow if {\n\ttime = input.y\n\tinput.x\n\tinput.y\n\tnot {time, 7} == {7}\n}",
+		},
 	} {
 		parent, child := policyOf(t, "enterprise", "parent", pair[0]), policyOf(t, "team", "child", pair[1])
 		assert.NotEqual(t, Proved, Analyze(t.Context(), child, []*Policy{parent}).Outcome, pair)

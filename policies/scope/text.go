@@ -118,8 +118,12 @@ func (t *translation) canonical(node any, env *environment) string {
 		node = n.Copy()
 	}
 	names := map[ast.Var]ast.Var{}
+	namesakes := map[ast.Var]string{} // variables named as the first part of a function
 	renamed, err := ast.TransformVars(node, func(name ast.Var) (ast.Value, error) {
 		if name == ast.InputRootDocument.Value || name == ast.DefaultRootDocument.Value || isFunctionName(name) {
+			if value, bound := env.lookup(name); bound {
+				namesakes[name] = value.key()
+			}
 			return name, nil
 		}
 		if value, bound := env.lookup(name); bound {
@@ -133,16 +137,32 @@ func (t *translation) canonical(node any, env *environment) string {
 	if err == nil {
 		renamed, err = ast.TransformRefs(renamed, func(ref ast.Ref) (ast.Value, error) {
 			if own := t.policy.module.Package.Path; ref.HasPrefix(own) {
-				return append(ast.Ref{ast.VarTerm("<own>")}, ref[len(own):]...), nil
+				ref = append(ast.Ref{ast.VarTerm("<own>")}, ref[len(own):]...)
 			}
-			return ref, nil
+			return escaped(ref), nil
 		})
 	}
 	if err != nil {
 		*t.fresh++
 		return fmt.Sprintf("node %d", *t.fresh)
 	}
-	return fmt.Sprint(renamed)
+	text := fmt.Sprint(renamed)
+	for _, name := range slices.Sorted(maps.Keys(namesakes)) {
+		text += fmt.Sprintf(" where %s is %q", name, namesakes[name])
+	}
+	return text
+}
+
+// escaped is a reference of which the text tells apart what ast.Ref does not: it
+// prints a key with quotation marks as if they ended it.
+func escaped(ref ast.Ref) ast.Ref {
+	ref = slices.Clone(ref)
+	for i, part := range ref {
+		if key, ok := part.Value.(ast.String); ok && strings.ContainsAny(string(key), "\"\\~") {
+			ref[i] = ast.StringTerm(fmt.Sprintf("~%x", string(key)))
+		}
+	}
+	return ref
 }
 
 // isFunctionName says that the name of a builtin begins with it, such as json.
