@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 // addLemmas adds what is true of atoms on every input. Whatever is missing here loses
@@ -399,6 +401,9 @@ func evaluate(t term, given func(term) (ast.Value, status)) (ast.Value, status) 
 }
 
 func evaluateCall(call application, given func(term) (ast.Value, status)) (ast.Value, status) {
+	if !engine.IsLimited(call.function) {
+		return nil, unknown
+	}
 	var operands []*ast.Term
 	for _, operand := range call.operands {
 		value, s := evaluate(operand, given)

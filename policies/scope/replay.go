@@ -118,15 +118,22 @@ func asAny(value ast.Value) (any, error) {
 	return ast.JSON(value)
 }
 
-var errNotRepeatable = errors.New("it calls a function whose result is not the same every time")
+var (
+	errNotRepeatable = errors.New("it calls a function whose result is not the same every time")
+	errUnlimited     = errors.New("it calls a function that may take any time or memory")
+)
 
-// repeatable says that two evaluations give the same.
+// repeatable says that two evaluations give the same, and that either comes to an end.
 func repeatable(p *Policy) error {
 	var err error
 	for _, rule := range p.compiler.Modules[p.Name].Rules {
 		ast.WalkRefs(rule, func(ref ast.Ref) bool {
-			if builtin := ast.BuiltinMap[ref.String()]; builtin != nil && builtin.Nondeterministic {
+			switch builtin := ast.BuiltinMap[ref.String()]; {
+			case builtin == nil:
+			case builtin.Nondeterministic:
 				err = errNotRepeatable
+			case !engine.IsLimited(builtin.Name):
+				err = errUnlimited
 			}
 			return err != nil
 		})
