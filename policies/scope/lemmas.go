@@ -194,7 +194,7 @@ func (p *problem) equalityLemmas(a, b grounded) {
 		p.sameLemmas(a, b)
 		return
 	}
-	if !mentions(b.atom, a.left.key()) {
+	if !mentions(b.atom, a.left.key()) || hasNumber(value) && looksInto(b.atom, a.left.key()) {
 		return
 	}
 	holds, known := decide(b.atom, func(t term) (ast.Value, status) {
@@ -217,6 +217,33 @@ func mentions(a atom, key string) bool {
 		if t != nil {
 			parts(t, func(part term) { found = found || part.key() == key })
 		}
+	}
+	return found
+}
+
+func hasNumber(value ast.Value) bool {
+	found := false
+	ast.WalkTerms(ast.NewTerm(value), func(t *ast.Term) bool {
+		_, isNumber := t.Value.(ast.Number)
+		found = found || isNumber
+		return found
+	})
+	return found
+}
+
+// looksInto says that an atom has a function of a term which may tell equal numbers
+// apart: of 1 and 1.0, sprintf makes different texts.
+func looksInto(a atom, key string) bool {
+	found := false
+	for _, t := range []term{a.left, a.right} {
+		if t == nil {
+			continue
+		}
+		parts(t, func(part term) {
+			if call, ok := part.(application); ok && !isFolded(call.function) {
+				parts(call, func(operand term) { found = found || operand.key() == key })
+			}
+		})
 	}
 	return found
 }
