@@ -11,6 +11,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 // policyOf is a policy of Rego v1 with the header left out.
@@ -335,4 +337,15 @@ func TestSmallerThanLeavesValuesAlone(t *testing.T) {
 		assert.NotEqual(t, text, smaller.String())
 	}
 	assert.Equal(t, text, value.String())
+}
+
+// TestAnEvaluationHasABudget: what a policy makes takes memory before it takes time.
+func TestAnEvaluationHasABudget(t *testing.T) {
+	parent := parse(t, engine.Enterprise, "parent", "package openclaw.enterprise.models\nallow if { input.a; input.b }")
+	child := parse(t, engine.Team, "child", `package openclaw.enterprise.models
+many := [sprintf("%s%d", [input.a, i]) | some i in numbers.range(1, 40000); some j in numbers.range(1, 40000); j > i]
+allow if { input.a; count(many) > 4 }`)
+	verdict := Analyze(t.Context(), child, []*Policy{parent})
+	require.Equal(t, Unknown, verdict.Outcome)
+	require.Contains(t, verdict.Reason, "evaluating child: it took more than 200000 steps")
 }

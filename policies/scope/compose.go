@@ -189,7 +189,7 @@ func answer(decision string, chain, definers []*Policy) string {
 		if decision == "deny" || strings.HasPrefix(decision, "deny_") {
 			return fmt.Sprintf("default %[1]s := false\n\n%[1]s := data.lintel.meet.united(%[2]s, \"denied\")\n", decision, said)
 		}
-		return fmt.Sprintf("%s := data.lintel.meet.united(%s, \"required\")\n", decision, said)
+		return fmt.Sprintf("%s := data.lintel.meet.demanded(%s, \"required\")\n", decision, said)
 	default:
 		return call("broadest")
 	}

@@ -50,6 +50,25 @@ united(statements, word) := {member |
 	not all_boolean(statements)
 }
 
+# demanded is united, but boolean where the broadest scope that says anything is:
+# whoever asks whether it is true must not be told a list instead.
+demanded(statements, word) := united(statements, word) if not boolean_first(statements)
+
+demanded(statements, _) if {
+	boolean_first(statements)
+	some statement in statements
+	fires(statement.value)
+}
+
+demanded(statements, _) := false if {
+	boolean_first(statements)
+	every statement in statements {
+		not fires(statement.value)
+	}
+}
+
+boolean_first(statements) if all_boolean(at_level(statements, min([s.level | some s in statements])))
+
 all_boolean(statements) if {
 	every statement in statements {
 		is_boolean(statement.value)

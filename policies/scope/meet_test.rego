@@ -27,6 +27,14 @@ test_united if {
 	not meet.united(set(), "denied")
 }
 
+test_demanded if {
+	meet.demanded(said([[0, true], [1, []]]), "required") == true
+	meet.demanded(said([[0, false], [1, {"a"}]]), "required") == true
+	meet.demanded(said([[0, false], [1, set()]]), "required") == false
+	meet.demanded(said([[0, ["a"]], [1, true]]), "required") == {"a", "required by b/1"}
+	meet.demanded(said([[1, true]]), "required") == true
+}
+
 test_strictest if {
 	meet.strictest(said([[0, "auto"], [1, "approve"]]), 0, ranks) == "approve"
 	meet.strictest(said([[0, "block"], [1, "auto"], [1, null], [1, "unheard of"]]), 0, ranks) == "block"

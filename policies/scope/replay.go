@@ -16,7 +16,6 @@ import (
 // replay evaluates decisions of policies in OPA, each in a query of its own.
 type replay struct {
 	ctx     context.Context
-	cancel  topdown.Cancel
 	store   storage.Store
 	now     time.Time
 	queries map[*Policy]map[string]ast.Body
@@ -25,9 +24,7 @@ type replay struct {
 // newReplay is a replay that ends with the context.
 func newReplay(ctx context.Context) *replay {
 	engine.LimitFunctions()
-	r := &replay{ctx: ctx, cancel: topdown.NewCancel(), store: inmem.New(), now: time.Now(), queries: map[*Policy]map[string]ast.Body{}}
-	context.AfterFunc(ctx, r.cancel.Cancel)
-	return r
+	return &replay{ctx: ctx, store: inmem.New(), now: time.Now(), queries: map[*Policy]map[string]ast.Body{}}
 }
 
 var resultVar = ast.Var("result")
@@ -55,8 +52,9 @@ func (r *replay) evaluate(p *Policy, decision string, input ast.Value, tracer to
 		return nil, err
 	}
 	defer r.store.Abort(r.ctx, txn)
+	cancel, stopped := engine.Budget(r.ctx)
 	query := topdown.NewQuery(body).WithCompiler(p.compiler).WithStore(r.store).WithTransaction(txn).
-		WithTime(r.now).WithCancel(r.cancel)
+		WithTime(r.now).WithCancel(cancel)
 	if input != nil {
 		query = query.WithInput(ast.NewTerm(input))
 	}
@@ -67,6 +65,9 @@ func (r *replay) evaluate(p *Policy, decision string, input ast.Value, tracer to
 		value = result[resultVar].Value
 		return nil
 	})
+	if why := stopped(); why != "" && r.ctx.Err() == nil {
+		panic(exhausted{"evaluating " + p.Name + ": " + why})
+	}
 	return value, err
 }
 

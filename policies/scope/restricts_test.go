@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 )
 
 // restricts says whether the second answer permits no more than the first. It is
@@ -39,6 +40,9 @@ func restricts(decision string, order Order, before, after any) bool {
 		if first, isList := before.([]any); isList {
 			second, _ := after.([]any)
 			return contains(second, first)
+		}
+		if !strings.HasPrefix(decision, "deny") {
+			return before != true || after == true
 		}
 		return before != true || fires(after)
 	default:
