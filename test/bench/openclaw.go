@@ -142,15 +142,8 @@ func (b *bench) measureOpenClaw(ctx context.Context) error {
 
 // restartWithOpenClaw replaces the manager.
 func (b *bench) restartWithOpenClaw(ctx context.Context) (err error) {
-	for _, args := range [][]string{
-		{"create", "namespace", "openclaw-system"},
-		{"apply", "-k", "config/rbac/openclaw"},
-		{"create", "clusterrolebinding", "lintel-openclaw", "--clusterrole=openclaw-operator-manager-role",
-			"--serviceaccount=" + installation.Namespace + ":lintel-manager"},
-	} {
-		if output, err := b.cluster.Kubectl(ctx, "", args...); err != nil {
-			return fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, output)
-		}
+	if err := installation.PermitOpenClaw(ctx, b.cluster); err != nil {
+		return err
 	}
 	b.manager.Stop()
 	b.manager, err = installation.StartManager(ctx, b.cluster, installation.ManagerOptions{

@@ -3,7 +3,8 @@
 // would see them.
 //
 // In a terminal the cluster stays until Ctrl-C; otherwise, and with ONCE=1, it ends
-// after the transcript. One checkout has one such cluster at a time.
+// after the transcript. One checkout has one such cluster at a time. SYSTEMS=openclaw
+// switches OpenClaw on, to play with it.
 package main
 
 import (
@@ -99,8 +100,15 @@ func show(ctx context.Context, stateDir string) (err error) {
 	if err := installation.Install(ctx, cluster); err != nil {
 		return err
 	}
+	var args []string
+	if os.Getenv("SYSTEMS") == "openclaw" {
+		if err := installation.PermitOpenClaw(ctx, cluster); err != nil {
+			return err
+		}
+		args = []string{"--systems=openclaw"}
+	}
 	manager, err := installation.StartManager(ctx, cluster, installation.ManagerOptions{
-		Program: filepath.Join(programs, "manager"), Name: "lintel-manager-0",
+		Program: filepath.Join(programs, "manager"), Name: "lintel-manager-0", Args: args,
 	})
 	if err != nil {
 		return err
