@@ -127,11 +127,11 @@ func TestAChildNeverWidens(t *testing.T) {
 	compared := 0
 	for i := range chains {
 		var policies []*Policy
-		narrowest := 0
+		narrowest, broadest := 0, len(engine.ScopeLevels)
 		var texts []string
 		for j := range 1 + random.IntN(3) {
 			level := random.IntN(3)
-			narrowest = max(narrowest, level)
+			narrowest, broadest = max(narrowest, level), min(broadest, level)
 			text := randomPolicy(random, random.IntN(4) == 0)
 			texts = append(texts, fmt.Sprintf("# %s\n%s", engine.ScopeLevels[level], text))
 			policies = append(policies, parse(t, engine.ScopeLevels[level], fmt.Sprintf("b%d/p", j), text))
@@ -142,6 +142,12 @@ func TestAChildNeverWidens(t *testing.T) {
 		before, after := evaluator(t, policies), evaluator(t, append(policies, child))
 		for _, input := range inputs {
 			chain, both := before(input), after(input)
+			for decision, order := range ordersIn([]*Policy{child}) {
+				// What the broadest scope does not grant, nobody below it can.
+				if order == Grant && level > broadest && chain[decision] == nil {
+					require.NotEqual(t, true, both[decision], "chain %d, input %s: %s is new\n%s\n# child\n%s", i, input, decision, strings.Join(texts, "\n"), text)
+				}
+			}
 			for decision, order := range ordersIn(policies) {
 				if level == narrowest && order != Grant && !strings.HasPrefix(decision, "deny") {
 					continue // policies of one scope complete each other
