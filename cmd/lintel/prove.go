@@ -211,21 +211,6 @@ func parsePolicy(source scope.Source) (*scope.Policy, error) {
 	return policy, err
 }
 
-// policyBundle is what prove reads of a PolicyBundle.
-type policyBundle struct {
-	Metadata struct {
-		Name string `json:"name"`
-	} `json:"metadata"`
-	Spec struct {
-		Policies []struct {
-			Scope   string `json:"scope"`
-			Domain  string `json:"domain"`
-			Name    string `json:"name"`
-			Content string `json:"content"`
-		} `json:"policies"`
-	} `json:"spec"`
-}
-
 // bundleProofs are those of all policies of bundles, each against all of its domain
 // that are of broader scopes.
 func bundleProofs(paths []string, stdin io.Reader) ([]*proof, error) {
@@ -255,13 +240,13 @@ func bundlePolicies(o object) ([]*scope.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	var bundle policyBundle
+	var bundle openclaw.Bundle
 	if err := json.Unmarshal(text, &bundle); err != nil {
 		return nil, fmt.Errorf("%s: %w", o.origin, err)
 	}
 	var policies []*scope.Policy
 	for i, policy := range bundle.Spec.Policies {
-		level, err := scope.ParseLevel(policy.Scope)
+		level, err := scope.ParseLevel(string(policy.Scope))
 		if err != nil {
 			return nil, fmt.Errorf("%s: spec.policies[%d].scope: %w", o.origin, i, err)
 		}
@@ -269,7 +254,7 @@ func bundlePolicies(o object) ([]*scope.Policy, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s: spec.policies[%d].domain: unknown domain %q", o.origin, i, policy.Domain)
 		}
-		parsed, err := parsePolicy(scope.Source{Level: level, Name: bundle.Metadata.Name + "/" + policy.Name, Domain: domain, Content: policy.Content})
+		parsed, err := parsePolicy(scope.Source{Level: level, Name: openclaw.FullName(&bundle, policy), Domain: domain, Content: policy.Content})
 		if err != nil {
 			return nil, fmt.Errorf("%s: spec.policies[%d].content:\n%w", o.origin, i, err)
 		}

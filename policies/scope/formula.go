@@ -3,7 +3,7 @@ package scope
 import "github.com/open-policy-agent/opa/v1/ast"
 
 // A formula is true or false of an input.
-type formula interface{}
+type formula any
 
 type (
 	negation    struct{ of formula }
