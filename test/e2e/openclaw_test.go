@@ -152,6 +152,10 @@ func TestOpenClawHealsWhenASecretAppears(t *testing.T) {
 		require.NotContains(t, mustKubectl(t, "", "get", "deployments", "-n", namespace, "-o", "name"), "a-gateway")
 	}
 	degraded("SecretNotFound", "Secret a-sso does not exist")
+	applyBundle(t, namespace, "all", nil, policy("enterprise", "default allow := true"))
+	eventually(t, func() bool {
+		return says(read[v1.PolicyBundle](t, namespace, "pb/all").Status.Conditions, v1.ConditionPolicySynced) == "True NoGateways"
+	}, "the bundle not to wait for an instance that has no gateways")
 	mustKubectl(t, secret(namespace, "a-sso", "client-secret", "x"), "apply", "-f", "-")
 	mustKubectl(t, secret(namespace, "a-postgres", "connection-string", "x"), "apply", "-f", "-")
 	mustKubectl(t, secret(namespace, "a-redis", "wrong", "x"), "apply", "-f", "-")
