@@ -8,15 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
-	"github.com/lintel-policy/lintel/controllers/policy"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/webhooks"
 )
 
 // judgePolicySources refuses a PolicySource that the gate would not let live, with
 // the reasons by file and line. A write that leaves the spec alone passes: labels
 // and finalizers are no reason to judge old policies anew.
-func judgePolicySources(live *engine.Live, checks policy.Checks) webhooks.Judge {
+func judgePolicySources(live *engine.Live, gate source.Gate) webhooks.Judge {
 	return func(ctx context.Context, review *engine.Review) (*webhooks.Verdict, error) {
 		object, err := readPolicySource(review.Object())
 		if err != nil {
@@ -31,7 +31,10 @@ func judgePolicySources(live *engine.Live, checks policy.Checks) webhooks.Judge 
 				return &webhooks.Verdict{}, nil
 			}
 		}
-		verdict, err := policy.Gate(ctx, object, live, checks)
+		if object.Spec.Inline == nil {
+			return &webhooks.Verdict{Denials: []string{"only inline origins are served by this version; put the files under spec.inline.files"}}, nil
+		}
+		verdict, err := gate.Judge(ctx, source.FromPolicySource(object, object.Spec.Inline.Files, ""), live)
 		if err != nil {
 			return nil, err
 		}

@@ -71,14 +71,14 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	checks := policy.Checks{Compile: compiler.Compile, Registrable: registrable}
+	gate := source.Gate{Compile: compiler.Compile, Registrable: registrable}
 	products, err := addSystems(ctx, mgr, o)
 	if err != nil {
 		return err
 	}
-	products = append(products, webhooks.PolicySourceProduct(judgePolicySources(live, checks)))
+	products = append(products, webhooks.PolicySourceProduct(judgePolicySources(live, gate)))
 	registrar := webhooks.NewRegistrar(mgr.GetClient(), live, products, registration(o))
-	loader, err := addControllers(mgr, o, live, objects, registrar, compiler, checks)
+	loader, err := addControllers(mgr, o, live, objects, registrar, compiler, gate)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func registration(o *options) webhooks.RegistrationSettings {
 }
 
 // addControllers registers what gates, loads and registers policies.
-func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, registrar *webhooks.Registrar, compiler *source.Compiler, checks policy.Checks) (*policy.Loader, error) {
+func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, registrar *webhooks.Registrar, compiler *source.Compiler, gate source.Gate) (*policy.Loader, error) {
 	if err := policy.RegisterMetrics(metrics.Registry, mgr.GetClient(), live); err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects 
 		Objects:    objects,
 		Namespace:  o.namespace,
 		Compiler:   compiler,
-		Checks:     checks,
+		Gate:       gate,
 		Registered: func(snapshot *engine.Snapshot) bool { return registrar.Registered(snapshot.Digest()) },
 	}
 	loader := policy.NewLoader(mgr.GetClient(), settings)

@@ -36,8 +36,8 @@ type Options struct {
 	Namespace string
 	// Compiler compiles what has passed the gate, unless it did so for the gate.
 	Compiler *source.Compiler
-	// Checks judge policies before they go live.
-	Checks Checks
+	// Gate judges policies before they go live.
+	Gate source.Gate
 	// Events receives what changes about sources.
 	Events events.EventRecorder
 	// Registered says whether the API server calls for the policies of a snapshot.
@@ -109,7 +109,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if !object.DeletionTimestamp.IsZero() || object.Spec.Suspend {
 		return reconcile.Result{}, nil
 	}
-	verdict, err := Gate(ctx, &object, r.options.Live, r.options.Checks)
+	verdict, err := r.judge(ctx, &object)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -147,6 +147,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	// A replica that ended without a word is noticed by its silence.
 	return reconcile.Result{RequeueAfter: reportExpiry}, nil
+}
+
+// judge asks the gate about the origin's revision.
+func (r *Reconciler) judge(ctx context.Context, object *v1alpha1.PolicySource) (source.Verdict, error) {
+	if object.Spec.Inline == nil {
+		return source.Verdict{Reason: ReasonOriginNotServed, Message: "only inline origins are served by this version; put the files under spec.inline.files"}, nil
+	}
+	return r.options.Gate.Judge(ctx, source.FromPolicySource(object, object.Spec.Inline.Files, ""), r.options.Live)
 }
 
 func (r *Reconciler) store(ctx context.Context, object *v1alpha1.PolicySource) error {

@@ -11,12 +11,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/source"
+)
+
+// The reasons of conditions, beside those of the gate.
+const (
+	ReasonCompiled            = "Compiled"
+	ReasonOriginNotServed     = "OriginNotServed"
+	ReasonRequiresForbidden   = "RequiresForbidden"
+	ReasonRequiresUnknownKind = "RequiresUnknownKind"
+	ReasonLimitReached        = "LimitReached"
+	ReasonWithinLimits        = "WithinLimits"
+	ReasonEnterprise          = "Enterprise"
+	ReasonServing             = "Serving"
+	ReasonProgressing         = "Progressing"
+	ReasonArtifactFailed      = "ArtifactFailed"
 )
 
 // facts are what a status is computed from.
 type facts struct {
 	object  *v1alpha1.PolicySource
-	verdict Verdict
+	verdict source.Verdict
 	// stored is why the artifact could not be stored: nil where it was.
 	stored error
 	// unmet is why what the policies require cannot be read: nil where it can.
@@ -64,7 +79,7 @@ func status(f facts) v1alpha1.PolicySourceStatus {
 		if next.Digest != "" {
 			message = shorten(verdict.Message + "; the last good revision " + next.Revision + " stays live")
 		}
-		if verdict.Reason == ReasonScopeNotServed {
+		if verdict.Reason == source.ReasonScopeNotServed {
 			set(v1alpha1.ConditionWithinScope, false, verdict.Reason, message)
 		} else {
 			set(v1alpha1.ConditionCompiled, false, verdict.Reason, message)

@@ -1,31 +1,19 @@
-package policy
+package source
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
-	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
-	"github.com/lintel-policy/lintel/policies/source"
 )
 
-// The reasons of conditions.
+// The reasons for which the gate refuses a revision.
 const (
-	ReasonCompiled            = "Compiled"
-	ReasonCompileFailed       = "CompileFailed"
-	ReasonVersionConflict     = "VersionConflict"
-	ReasonOriginNotServed     = "OriginNotServed"
-	ReasonScopeNotServed      = "ScopeNotServed"
-	ReasonRequiresForbidden   = "RequiresForbidden"
-	ReasonRequiresUnknownKind = "RequiresUnknownKind"
-	ReasonNoPolicies          = "NoPolicies"
-	ReasonLimitReached        = "LimitReached"
-	ReasonWithinLimits        = "WithinLimits"
-	ReasonEnterprise          = "Enterprise"
-	ReasonServing             = "Serving"
-	ReasonProgressing         = "Progressing"
-	ReasonArtifactFailed      = "ArtifactFailed"
+	ReasonCompileFailed   = "CompileFailed"
+	ReasonVersionConflict = "VersionConflict"
+	ReasonScopeNotServed  = "ScopeNotServed"
+	ReasonNoPolicies      = "NoPolicies"
 )
 
 // Verdict is what the gate says of a revision.
@@ -40,8 +28,9 @@ type Verdict struct {
 	Warnings []string
 }
 
-// Checks are the parts of the gate that come from elsewhere.
-type Checks struct {
+// Gate judges revisions before they go live. Its fields are the parts that come from
+// elsewhere.
+type Gate struct {
 	// Compile compiles a source within limits. An error that is no
 	// engine.CompileErrors says nothing about the source.
 	Compile func(context.Context, engine.Source) (*engine.PolicySet, error)
@@ -49,22 +38,17 @@ type Checks struct {
 	Registrable func(policies []engine.PolicyInfo, resources *engine.Resources) error
 }
 
-// Gate judges the revision in a PolicySource, before it goes live beside the other
-// sources; Lintel's webhook asks it, too. It does not ask whether the kinds that
-// policies require may be read: the permission may come after the source. An error
-// means that it found no verdict.
-func Gate(ctx context.Context, object *v1alpha1.PolicySource, live *engine.Live, checks Checks) (Verdict, error) {
-	if object.Spec.Inline == nil {
-		return Verdict{Reason: ReasonOriginNotServed, Message: "only inline origins are served by this version; put the files under spec.inline.files"}, nil
-	}
-	if level := object.Spec.Scope.Level; level != "" && level != v1alpha1.ScopeLevelEnterprise {
+// Judge judges a revision beside the other sources that are live; Lintel's webhook
+// asks it, too. It does not ask whether the kinds that policies require may be read:
+// the permission may come after the source. An error means that it found no verdict.
+func (g Gate) Judge(ctx context.Context, candidate engine.Source, live *engine.Live) (Verdict, error) {
+	if level := candidate.Scope.Level; level != "" && level != engine.Enterprise {
 		return Verdict{Reason: ReasonScopeNotServed, Message: fmt.Sprintf("scope level %s is not served by this version; use enterprise", level)}, nil
 	}
-	candidate := source.FromPolicySource(object, object.Spec.Inline.Files, "")
-	if set, ok := live.Get(object.Name); ok && set.CompiledFrom(candidate) {
+	if set, ok := live.Get(candidate.Name); ok && set.CompiledFrom(candidate) {
 		return Verdict{Set: set}, nil // it has passed before
 	}
-	set, err := checks.Compile(ctx, candidate)
+	set, err := g.Compile(ctx, candidate)
 	if err != nil {
 		verdict := Verdict{Reason: ReasonCompileFailed, Message: err.Error()}
 		if !errors.As(err, &verdict.Errors) {
@@ -76,10 +60,10 @@ func Gate(ctx context.Context, object *v1alpha1.PolicySource, live *engine.Live,
 		return Verdict{Reason: ReasonNoPolicies, Message: "no package has a rule deny, warn, patch or defaults: nothing would ever be asked"}, nil
 	}
 	next := live.With(set)
-	if err := checks.Registrable(next.Policies(), next.Resources()); err != nil {
+	if err := g.Registrable(next.Policies(), next.Resources()); err != nil {
 		return Verdict{Reason: ReasonVersionConflict, Message: err.Error()}, nil
 	}
-	return Verdict{Set: set, Warnings: warnings(object.Name, next)}, nil
+	return Verdict{Set: set, Warnings: warnings(candidate.Name, next)}, nil
 }
 
 // warnings are about the policies of one source in a snapshot.

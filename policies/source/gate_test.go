@@ -1,4 +1,4 @@
-package policy
+package source
 
 import (
 	"context"
@@ -6,24 +6,17 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
-	"github.com/lintel-policy/lintel/policies/source"
 )
 
-// makeSource is a PolicySource with one inline file.
-func makeSource(rego string, change ...func(*v1alpha1.PolicySource)) *v1alpha1.PolicySource {
-	object := &v1alpha1.PolicySource{
-		ObjectMeta: metav1.ObjectMeta{Name: "team", UID: "1", Generation: 3},
-		Spec:       v1alpha1.PolicySourceSpec{Inline: &v1alpha1.InlineOrigin{Files: map[string]string{"p.rego": rego}}},
-	}
+// makeSource is a source with one file.
+func makeSource(rego string, change ...func(*engine.Source)) engine.Source {
+	source := engine.Source{Name: "team", Files: map[string]string{"p.rego": rego}}
 	for _, apply := range change {
-		apply(object)
+		apply(&source)
 	}
-	return object
+	return source
 }
 
 const good = "package p\ndeny contains \"no\""
@@ -34,35 +27,33 @@ func compileHere(_ context.Context, source engine.Source) (*engine.PolicySet, er
 	return engine.Compile(source)
 }
 
-// gate is Gate where a verdict is sure.
-func gate(t *testing.T, object *v1alpha1.PolicySource, live *engine.Live, registrable func([]engine.PolicyInfo, *engine.Resources) error) Verdict {
+// gate is Judge where a verdict is sure.
+func gate(t *testing.T, candidate engine.Source, live *engine.Live, registrable func([]engine.PolicyInfo, *engine.Resources) error) Verdict {
 	t.Helper()
-	verdict, err := Gate(t.Context(), object, live, Checks{Compile: compileHere, Registrable: registrable})
+	verdict, err := Gate{Compile: compileHere, Registrable: registrable}.Judge(t.Context(), candidate, live)
 	require.NoError(t, err)
 	return verdict
 }
 
 func TestNoVerdictWithoutACompiler(t *testing.T) {
-	_, err := Gate(t.Context(), makeSource(good), engine.NewLive(engine.BuiltinResources()), Checks{
-		Compile: func(context.Context, engine.Source) (*engine.PolicySet, error) { return nil, errors.New("no process") },
-	})
+	judge := Gate{Compile: func(context.Context, engine.Source) (*engine.PolicySet, error) { return nil, errors.New("no process") }}
+	_, err := judge.Judge(t.Context(), makeSource(good), engine.NewLive(engine.BuiltinResources()))
 	require.ErrorContains(t, err, "no process")
 }
 
 func TestGate(t *testing.T) {
 	for name, c := range map[string]struct {
-		object      *v1alpha1.PolicySource
+		object      engine.Source
 		registrable func([]engine.PolicyInfo, *engine.Resources) error
 		reason      string // empty: it passes
 		message     string
 	}{
 		"good":             {makeSource(good), allRegistrable, "", ""},
-		"enterprise":       {makeSource(good, func(o *v1alpha1.PolicySource) { o.Spec.Scope.Level = v1alpha1.ScopeLevelEnterprise }), allRegistrable, "", ""},
+		"enterprise":       {makeSource(good, func(o *engine.Source) { o.Scope.Level = engine.Enterprise }), allRegistrable, "", ""},
 		"does not compile": {makeSource("package p\n}"), allRegistrable, ReasonCompileFailed, "p.rego:2:1"},
-		"wrong parameters": {makeSource(good, func(o *v1alpha1.PolicySource) { o.Spec.Parameters = &apiextensionsv1.JSON{Raw: []byte(`[1]`)} }), allRegistrable, ReasonCompileFailed, "parameters: not an object"},
+		"wrong parameters": {makeSource(good, func(o *engine.Source) { o.Parameters = []byte(`[1]`) }), allRegistrable, ReasonCompileFailed, "parameters: not an object"},
 		"no policies":      {makeSource("package p\nx := 1"), allRegistrable, ReasonNoPolicies, "no package has a rule deny"},
-		"git":              {makeSource(good, func(o *v1alpha1.PolicySource) { o.Spec.Inline, o.Spec.Git = nil, &v1alpha1.GitOrigin{} }), allRegistrable, ReasonOriginNotServed, "only inline origins"},
-		"narrower scope":   {makeSource(good, func(o *v1alpha1.PolicySource) { o.Spec.Scope.Level = v1alpha1.ScopeLevelTeam }), allRegistrable, ReasonScopeNotServed, "scope level team"},
+		"narrower scope":   {makeSource(good, func(o *engine.Source) { o.Scope.Level = engine.Team }), allRegistrable, ReasonScopeNotServed, "scope level team"},
 		"requires":         {makeSource("# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\n" + good), allRegistrable, "", ""},
 		"cannot be registered": {makeSource(good), func(policies []engine.PolicyInfo, _ *engine.Resources) error {
 			require.Len(t, policies, 1)
@@ -83,12 +74,12 @@ func TestGate(t *testing.T) {
 
 func TestGateJudgesBesideWhatIsLive(t *testing.T) {
 	live := engine.NewLive(engine.BuiltinResources())
-	put := func(object *v1alpha1.PolicySource) {
-		set, err := engine.Compile(source.FromPolicySource(object, object.Spec.Inline.Files, ""))
+	put := func(source engine.Source) {
+		set, err := engine.Compile(source)
 		require.NoError(t, err)
 		live.Put(set)
 	}
-	put(makeSource(good, func(o *v1alpha1.PolicySource) { o.Name = "other" }))
+	put(makeSource(good, func(o *engine.Source) { o.Name = "other" }))
 	put(makeSource(good))
 	var seen int
 	count := func(policies []engine.PolicyInfo, _ *engine.Resources) error { seen = len(policies); return nil }
