@@ -21,6 +21,9 @@ type query struct {
 	body     ast.Body
 	compiler *ast.Compiler
 	result   ast.Var
+	// lenient takes the failure of a function for undefined, as OPA does by default.
+	// That of a limit is a failure all the same.
+	lenient bool
 }
 
 // newQuery prepares a query for the values of several terms together.
@@ -75,7 +78,9 @@ func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeou
 		}
 	}
 	for i := range builtinErrors {
-		errs = append(errs, builtinError(&builtinErrors[i]))
+		if err := builtinError(&builtinErrors[i]); err.limit != "" || !q.lenient {
+			errs = append(errs, err)
+		}
 	}
 	return values, errs
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/gatekeeper"
 )
 
 const (
@@ -47,7 +48,12 @@ func NewCompiler(program string, timeout time.Duration) *Compiler {
 	return &Compiler{program: program, timeout: timeout, here: make(chan struct{}, 1)}
 }
 
-// Compile is engine.Compile within the limits. An error that is no
+// Compile is engine.Compile of all the forms of policy that a source may hold.
+func Compile(source engine.Source) (*engine.PolicySet, error) {
+	return engine.Compile(source, gatekeeper.Dialect)
+}
+
+// Compile is the function Compile within the limits. An error that is no
 // engine.CompileErrors says nothing about the source.
 func (c *Compiler) Compile(ctx context.Context, source engine.Source) (*engine.PolicySet, error) {
 	return c.results.get(ctx, source, func() (*engine.PolicySet, error) {
@@ -76,7 +82,7 @@ func (c *Compiler) compileHere(ctx context.Context, source engine.Source) (*engi
 	case <-ctx.Done():
 		return nil, fmt.Errorf("waiting to compile: %w", ctx.Err())
 	}
-	return engine.Compile(source)
+	return Compile(source)
 }
 
 // compileApart compiles in a child: nil where the source compiles within the limits.
@@ -147,7 +153,7 @@ func CompileChild(stdin io.Reader, stdout, stderr io.Writer) int {
 		return 1
 	}
 	errs := engine.CompileErrors{}
-	if _, err := engine.Compile(source); err != nil && !errors.As(err, &errs) {
+	if _, err := Compile(source); err != nil && !errors.As(err, &errs) {
 		fmt.Fprintln(stderr, err)
 		return 1
 	}
