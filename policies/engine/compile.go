@@ -21,6 +21,7 @@ type PolicySet struct {
 	policies   []*policy
 	required   map[string]GroupVersionKind // by their key in data.cluster
 	rules      int
+	prints     bool // keeps the calls of print
 }
 
 // policy is one package with entry points.
@@ -81,24 +82,34 @@ func (s *PolicySet) Rules() int { return s.rules }
 // Compile compiles a source. The error is CompileErrors: all that is wrong, by
 // file and line. Policies in other forms than Lintel's own come from the dialects.
 func Compile(source Source, dialects ...Dialect) (*PolicySet, error) {
-	limitFunctions()
+	return newPolicySet(source).compile(dialects)
+}
+
+// CompileForTest is Compile with the calls of print, which is otherwise left out.
+func CompileForTest(source Source, dialects ...Dialect) (*PolicySet, error) {
 	set := newPolicySet(source)
-	if err := set.readParameters(); err != nil {
+	set.prints = true
+	return set.compile(dialects)
+}
+
+func (s *PolicySet) compile(dialects []Dialect) (*PolicySet, error) {
+	limitFunctions()
+	if err := s.readParameters(); err != nil {
 		return nil, CompileErrors{{Message: err.Error()}}
 	}
-	modules, errs := set.readFiles()
+	modules, errs := s.readFiles()
 	var templates []Template
 	for _, dialect := range dialects {
-		found, dialectErrs := dialect(source.Files)
+		found, dialectErrs := dialect(s.source.Files)
 		templates, errs = append(templates, found...), append(errs, dialectErrs...)
 	}
 	if len(errs) > 0 {
 		return nil, distinct(errs)
 	}
-	if errs := set.build(modules, templates); len(errs) > 0 {
+	if errs := s.build(modules, templates); len(errs) > 0 {
 		return nil, distinct(errs)
 	}
-	return set, nil
+	return s, nil
 }
 
 // newPolicySet fills in what the source leaves open; nothing is compiled yet.
@@ -238,6 +249,7 @@ func (s *PolicySet) build(modules []*ast.Module, templates []Template) CompileEr
 		return errs
 	}
 	s.compiler = ast.NewCompiler().WithCapabilities(capabilities()).
+		WithEnablePrintStatements(s.prints).
 		WithStageAfterID(splitStage()).
 		WithPathConflictsCheck(func(path []string) (bool, error) {
 			return s.hasData(path), nil

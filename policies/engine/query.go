@@ -46,10 +46,10 @@ type evalError struct {
 // run evaluates the query. values has one element per term of the query, and is
 // nil after an error that ended the evaluation; errors that did not (a builtin
 // that failed in one rule) come beside the values of the other rules.
-func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeout time.Duration, now time.Time) (values []*ast.Term, errs []evalError) {
+func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeout time.Duration, now time.Time, observers ...func(*topdown.Query) *topdown.Query) (values []*ast.Term, errs []evalError) {
 	meter := &meter{ctx: ctx, timeout: timeout, deadline: time.Now().Add(timeout)}
 	var builtinErrors []topdown.Error
-	err := topdown.NewQuery(q.body).
+	query := topdown.NewQuery(q.body).
 		WithCompiler(q.compiler).
 		WithStore(data).
 		WithTransaction(data).
@@ -57,14 +57,17 @@ func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeou
 		WithTime(now).
 		WithMetrics(metrics.NoOp()).
 		WithCancel(meter).
-		WithBuiltinErrorList(&builtinErrors).
-		Iter(ctx, func(result topdown.QueryResult) error {
-			array := result[q.result].Value.(*ast.Array)
-			for i := range array.Len() {
-				values = append(values, array.Elem(i))
-			}
-			return nil
-		})
+		WithBuiltinErrorList(&builtinErrors)
+	for _, observe := range observers {
+		query = observe(query)
+	}
+	err := query.Iter(ctx, func(result topdown.QueryResult) error {
+		array := result[q.result].Value.(*ast.Array)
+		for i := range array.Len() {
+			values = append(values, array.Elem(i))
+		}
+		return nil
+	})
 	if meter.stopped != "" {
 		return nil, []evalError{{message: meter.stopped, limit: meter.limit}}
 	}

@@ -249,7 +249,7 @@ func (e *evaluation) subjects() []Subject {
 func (e *evaluation) subject(object ast.Object) Subject {
 	metadata, _ := lookup(object, "metadata").(ast.Object)
 	s := Subject{
-		Kind:         e.review.Kind,
+		Kind:         objectKind(object, e.review.Kind),
 		Name:         text(metadata, "name"),
 		GenerateName: text(metadata, "generateName"),
 		Namespace:    text(metadata, "namespace"),
@@ -265,6 +265,15 @@ func (e *evaluation) subject(object ast.Object) Subject {
 		s.NamespaceLabels = labelsOf(e.namespace)
 	}
 	return s
+}
+
+// objectKind is the kind that an object names, or else that of its request.
+func objectKind(object ast.Object, request GroupVersionKind) GroupVersionKind {
+	apiVersion, kind := text(object, "apiVersion"), text(object, "kind")
+	if kind == "" {
+		return request
+	}
+	return GroupVersionKind{groupOf(apiVersion), apiVersion[strings.LastIndex(apiVersion, "/")+1:], kind}
 }
 
 // inputOf is the input of a policy.
@@ -306,52 +315,4 @@ func (e *evaluation) dataOf(p *policy) *dataView {
 		return e.data(p.set)
 	}
 	return &dataView{root: ast.NewObject(), inventory: &inventoryView{data: e.options.Cluster, kinds: p.meta.requires}}
-}
-
-// NewObjectReview is the review of an object by itself: there is no operation, no user
-// and no resource, which policies find empty. Every policy that matches the object is
-// asked.
-func NewObjectReview(object []byte) (*Review, error) {
-	term, err := decodeJSON(object)
-	if err != nil {
-		return nil, fmt.Errorf("reading the object: %w", err)
-	}
-	fields, ok := term.Value.(ast.Object)
-	if !ok || text(fields, "kind") == "" {
-		return nil, fmt.Errorf("reading the object: it has no kind")
-	}
-	metadata, _ := lookup(fields, "metadata").(ast.Object)
-	apiVersion := text(fields, "apiVersion")
-	version := apiVersion[strings.LastIndex(apiVersion, "/")+1:]
-	r := &Review{
-		Kind:      GroupVersionKind{groupOf(apiVersion), version, text(fields, "kind")},
-		Name:      text(metadata, "name"),
-		Namespace: text(metadata, "namespace"),
-		object:    decodedObject(fields),
-	}
-	empty := ast.StringTerm("")
-	request := ast.NewObject(
-		ast.Item(ast.StringTerm("uid"), empty),
-		ast.Item(ast.StringTerm("kind"), ast.ObjectTerm(
-			ast.Item(ast.StringTerm("group"), ast.StringTerm(r.Kind.Group)),
-			ast.Item(ast.StringTerm("version"), ast.StringTerm(r.Kind.Version)),
-			ast.Item(ast.StringTerm("kind"), ast.StringTerm(r.Kind.Kind)))),
-		ast.Item(ast.StringTerm("resource"), ast.ObjectTerm(
-			ast.Item(ast.StringTerm("group"), empty),
-			ast.Item(ast.StringTerm("version"), empty),
-			ast.Item(ast.StringTerm("resource"), empty))),
-		ast.Item(ast.StringTerm("operation"), empty),
-		ast.Item(ast.StringTerm("userInfo"), ast.ObjectTerm()),
-		ast.Item(ast.StringTerm("object"), ast.NewTerm(fields)),
-		ast.Item(ast.StringTerm("oldObject"), ast.InternedNullTerm),
-		ast.Item(ast.StringTerm("options"), ast.InternedNullTerm),
-	)
-	if r.Name != "" {
-		request = replaceKey(request, "name", ast.StringTerm(r.Name))
-	}
-	if r.Namespace != "" {
-		request = replaceKey(request, "namespace", ast.StringTerm(r.Namespace))
-	}
-	r.request = func() ast.Object { return request }
-	return r, nil
 }

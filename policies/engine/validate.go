@@ -100,7 +100,7 @@ func (p *policy) validateOne(ctx context.Context, s *Snapshot, e *evaluation, de
 		return
 	}
 	decision.Policies++
-	values, errs := p.validate.run(ctx, e.inputOf(p), e.dataOf(p), p.meta.timeout, e.options.Now)
+	values, errs := p.validate.run(ctx, e.inputOf(p), e.dataOf(p), p.meta.timeout, e.options.Now, e.options.observe)
 	for _, err := range errs {
 		p.report(decision, p.errorFinding(entryDeny, err))
 	}

@@ -201,3 +201,28 @@ func regoVersion(version string) (ast.RegoVersion, error) {
 		return 0, fmt.Errorf("%q is not v0 or v1", version)
 	}
 }
+
+// Modules are the Rego of the templates in files, one module for each file, as it
+// stands: for reports that name lines.
+func Modules(files map[string]string) map[string]*ast.Module {
+	f := &folder{mode: mode{test: true}, templates: map[string]*template{}}
+	modules := map[string]*ast.Module{}
+	for name, text := range files {
+		documents, _ := readDocuments(name, text)
+		for _, d := range documents {
+			if d.group == templateGroup {
+				f.add(d)
+			}
+		}
+	}
+	for _, t := range f.templates {
+		for _, module := range t.modules {
+			if whole := modules[t.document.file]; whole != nil {
+				whole.Rules = append(whole.Rules, module.Rules...)
+				continue
+			}
+			modules[t.document.file] = module
+		}
+	}
+	return modules
+}
