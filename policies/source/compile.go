@@ -107,7 +107,7 @@ func tooMuch(format string, args ...any) error {
 // CompileChild is what the child does: it reads a source, compiles it and writes the
 // errors. It returns the exit code.
 func CompileChild(stdin io.Reader, stdout, stderr io.Writer) int {
-	return serveChild(stdin, stdout, stderr, maxCompileBytes, func(source engine.Source) (any, error) {
+	return serveChild(stdin, stdout, stderr, func(source engine.Source) (any, error) {
 		errs := engine.CompileErrors{}
 		if _, err := Compile(source); err != nil && !errors.As(err, &errs) {
 			return nil, err

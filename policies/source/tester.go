@@ -24,12 +24,13 @@ const (
 type Tester struct {
 	program string
 	timeout time.Duration
+	bytes   int // of memory
 }
 
 // NewTester makes a Tester that starts a program, usually os.Executable, with
 // TestArgument; the timeout bounds all tests of one source together.
 func NewTester(program string, timeout time.Duration) *Tester {
-	return &Tester{program: program, timeout: timeout}
+	return &Tester{program: program, timeout: timeout, bytes: maxTestBytes}
 }
 
 // Test is suite.Run within the limits. Tests that reach one have failed: the results
@@ -37,7 +38,7 @@ func NewTester(program string, timeout time.Duration) *Tester {
 // nothing about the source.
 func (t *Tester) Test(ctx context.Context, source engine.Source, options suite.Options) (suite.Results, error) {
 	var answer testAnswer
-	apart := child{t.program, TestArgument, t.timeout, maxTestBytes}
+	apart := child{t.program, TestArgument, t.timeout, t.bytes}
 	err := apart.run(ctx, testRequest{source, options}, &answer)
 	if limit, ok := errors.AsType[*childLimit](err); ok {
 		return suite.Stopped(fmt.Sprintf("the tests take %s together, and were ended: iterate over less, or take apart the rule that does most in one expression", limit)), nil
@@ -64,7 +65,7 @@ type testAnswer struct {
 // TestChild is what the child does: it reads a source, runs its tests, and writes the
 // results. It returns the exit code.
 func TestChild(stdin io.Reader, stdout, stderr io.Writer) int {
-	return serveChild(stdin, stdout, stderr, maxTestBytes, func(request testRequest) (any, error) {
+	return serveChild(stdin, stdout, stderr, func(request testRequest) (any, error) {
 		results, err := suite.Run(context.Background(), request.Source, request.Options)
 		answer := testAnswer{Results: results}
 		if err != nil && !errors.As(err, &answer.Errors) {
