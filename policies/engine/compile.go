@@ -257,6 +257,7 @@ func (s *PolicySet) build(modules []*ast.Module, templates []Template) CompileEr
 	s.compiler.Compile(byFile)
 	if s.compiler.Failed() {
 		for _, err := range compileErrors(s.compiler.Errors) {
+			err.Message = readable(err.Message)
 			errs = append(errs, explainBuiltin(err))
 		}
 		return errs
