@@ -408,6 +408,11 @@ func clockCalls(module *ast.Module) CompileErrors {
 // distinct removes what OPA says twice, and what it says of a twin: it says the same
 // of the rule.
 func distinct(errs CompileErrors) CompileErrors {
+	for i, err := range errs {
+		if err.Column > 0 && classify(err.File) != fileRego {
+			errs[i].Column = 0 // within a block of YAML it counts from the indentation
+		}
+	}
 	seen := map[string]bool{}
 	return slices.DeleteFunc(errs, func(err CompileError) bool {
 		key := strings.ReplaceAll(err.Error(), twinPrefix, "")
