@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -69,6 +70,9 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	}
 	compiler, err := newCompiler()
 	if err != nil {
+		return err
+	}
+	if compiler.Schemas, err = clusterSchemas(config, mgr.GetLogger()); err != nil {
 		return err
 	}
 	gate := source.Gate{Compile: compiler.Compile, Registrable: registrable}
@@ -244,6 +248,22 @@ func newCompiler() (*source.Compiler, error) {
 		return nil, fmt.Errorf("finding this program, to compile policies in a process of their own: %w", err)
 	}
 	return source.NewCompiler(program, compileTimeout), nil
+}
+
+// schemaTimeout leaves the compiler most of its own.
+const schemaTimeout = 2 * time.Second
+
+// clusterSchemas reads what references of policies are checked against.
+func clusterSchemas(config *rest.Config, log logr.Logger) (*policy.ClusterSchemas, error) {
+	bounded := rest.CopyConfig(config)
+	bounded.Timeout = schemaTimeout
+	client, err := discovery.NewDiscoveryClientForConfig(bounded)
+	if err != nil {
+		return nil, fmt.Errorf("setting up the client for schemas: %w", err)
+	}
+	return policy.NewClusterSchemas(client.OpenAPIV3(), func(err error) {
+		log.Info("references of some policies are not checked", "error", err.Error())
+	}), nil
 }
 
 // registrable is the part of the gate that depends on all policies together.

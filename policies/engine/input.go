@@ -46,6 +46,9 @@ func (e *evaluation) with(review *Review) *evaluation {
 	return &evaluation{review: review, options: e.options, namespace: e.namespace, facts: e.facts, inputs: map[*PolicySet]*ast.Term{}}
 }
 
+// InputFields are all that the input document can have.
+var InputFields = []string{"apiVersion", "kind", "request", "name", "namespace", "scope", "parameters", "facts", "csr"}
+
 // input is the document a policy of the set sees: apiVersion and kind of the
 // review, request, name, namespace, scope, parameters, and facts for built-in rules.
 func (e *evaluation) input(set *PolicySet) *ast.Term {

@@ -37,6 +37,8 @@ type Compiler struct {
 	program string
 	timeout time.Duration
 	results results
+	// Schemas, where set, are what references of policies are checked against.
+	Schemas Schemas
 	// here has room for one: where two compile in this process, requests wait.
 	here chan struct{}
 }
@@ -79,22 +81,25 @@ func (c *Compiler) compileHere(ctx context.Context, source engine.Source) (*engi
 	return engine.Compile(source)
 }
 
-// compileApart compiles in a child: nil where the source compiles within the limits.
+// compileApart compiles in a child and checks the references there: nil where the
+// source compiles within the limits.
 func (c *Compiler) compileApart(ctx context.Context, source engine.Source) error {
-	request, err := json.Marshal(source)
-	if err != nil {
-		return fmt.Errorf("handing the source to the compiler: %w", err)
-	}
 	bounded, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	command := exec.CommandContext(bounded, c.program, CompileArgument)
 	command.WaitDelay = time.Second
 	command.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%d", maxCompileBytes))
-	command.Stdin = bytes.NewReader(request)
-	var answer, stderr bytes.Buffer
-	command.Stdout, command.Stderr = &answer, &stderr
-	err = command.Run()
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	compiled := false
+	errs, err := c.converse(bounded, command, source, &compiled)
 	switch {
+	case errors.As(err, new(referenceErrors)):
+		return err
+	case len(errs) > 0:
+		return errs
+	case err == nil || compiled: // a child that ends while it checks references has found none wrong
+		return nil
 	case ctx.Err() == nil && bounded.Err() != nil:
 		if used := processorTime(command.ProcessState); used < c.timeout/4 {
 			return fmt.Errorf("compiling got %s of the processor in %s, which says nothing about the policies: the machine is busy; try again", used, c.timeout)
@@ -102,18 +107,63 @@ func (c *Compiler) compileApart(ctx context.Context, source engine.Source) error
 		return tooMuch("takes longer than %s", c.timeout)
 	case command.ProcessState != nil && command.ProcessState.ExitCode() == childTooLarge:
 		return tooMuch("takes more than %d MiB of memory", maxCompileBytes>>20)
-	case err != nil:
+	default:
 		return fmt.Errorf("compiling in a process of its own: %w: %s", err, stderr.Bytes()[:min(stderr.Len(), 1024)])
 	}
-	var errs engine.CompileErrors
-	if err := json.Unmarshal(answer.Bytes(), &errs); err != nil {
-		return fmt.Errorf("reading what the compiler found: %w", err)
-	}
-	if len(errs) > 0 {
-		return errs
-	}
-	return nil
 }
+
+// converse runs a child to its end. compiled is set once the child has compiled the
+// source; what comes after that is about its references.
+func (c *Compiler) converse(ctx context.Context, command *exec.Cmd, source engine.Source, compiled *bool) (errs engine.CompileErrors, err error) {
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		stdin.Close()
+		err = errors.Join(err, command.Wait())
+	}()
+	ask, answers := json.NewEncoder(stdin), json.NewDecoder(stdout)
+	if err := ask.Encode(source); err != nil {
+		return nil, fmt.Errorf("handing the source to the compiler: %w", err)
+	}
+	var answer childAnswer
+	if err := answers.Decode(&answer); err != nil {
+		return nil, fmt.Errorf("reading what the compiler found: %w", err)
+	}
+	if *compiled = len(answer.Errors) == 0; !*compiled || c.Schemas == nil {
+		return answer.Errors, nil
+	}
+	checks := referenceChecks(ctx, c.Schemas, answer.Matches)
+	if len(checks) == 0 {
+		return nil, nil
+	}
+	if err := ask.Encode(checks); err != nil {
+		return nil, fmt.Errorf("handing the schemas to the compiler: %w", err)
+	}
+	var wrong engine.CompileErrors
+	if err := answers.Decode(&wrong); err != nil {
+		return nil, fmt.Errorf("reading which references are wrong: %w", err)
+	}
+	if len(wrong) > 0 {
+		return nil, referenceErrors{wrong}
+	}
+	return nil, nil
+}
+
+// referenceErrors are the engine.CompileErrors of references that are wrong by the
+// schemas of now.
+type referenceErrors struct{ engine.CompileErrors }
+
+// Unwrap gives the errors as engine.CompileErrors.
+func (e referenceErrors) Unwrap() error { return e.CompileErrors }
 
 func processorTime(ended *os.ProcessState) time.Duration {
 	if ended == nil { // it never started
@@ -141,21 +191,49 @@ func CompileChild(stdin io.Reader, stdout, stderr io.Writer) int {
 	debug.SetGCPercent(400) // it lives too briefly to be worth more
 	debug.SetMaxStack(maxCompileBytes)
 	go exitWhenTooLarge()
-	var source engine.Source
-	if err := json.NewDecoder(stdin).Decode(&source); err != nil {
-		fmt.Fprintln(stderr, err)
-		return 1
-	}
-	errs := engine.CompileErrors{}
-	if _, err := engine.Compile(source); err != nil && !errors.As(err, &errs) {
-		fmt.Fprintln(stderr, err)
-		return 1
-	}
-	if err := json.NewEncoder(stdout).Encode(errs); err != nil {
+	requests, answers := json.NewDecoder(stdin), json.NewEncoder(stdout)
+	if err := answerRequests(requests, answers); err != nil {
 		fmt.Fprintln(stderr, err)
 		return 1
 	}
 	return 0
+}
+
+// childAnswer is what the child says of a source.
+type childAnswer struct {
+	Errors  engine.CompileErrors `json:"errors"`
+	Matches []matched            `json:"matches"`
+}
+
+// answerRequests compiles the source that is asked for, and then checks its references
+// if the parent has schemas for that.
+func answerRequests(requests *json.Decoder, answers *json.Encoder) error {
+	var source engine.Source
+	if err := requests.Decode(&source); err != nil {
+		return err
+	}
+	var answer childAnswer
+	set, err := engine.Compile(source)
+	if err != nil && !errors.As(err, &answer.Errors) {
+		return err
+	}
+	if err == nil {
+		answer.Matches = matchesOf(set)
+	}
+	if err := answers.Encode(answer); err != nil {
+		return err
+	}
+	var checks []ReferenceCheck
+	if err := requests.Decode(&checks); errors.Is(err, io.EOF) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	modules, err := engine.Modules(source)
+	if err != nil {
+		return err
+	}
+	return answers.Encode(checkReferences(modules, answer.Matches, checks))
 }
 
 // exitWhenTooLarge ends the process before the machine runs out of memory.
