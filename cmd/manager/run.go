@@ -72,7 +72,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	if compiler.Schemas, err = clusterSchemas(config, mgr.GetLogger()); err != nil {
+	if err := checkReferences(compiler, config, mgr.GetLogger()); err != nil {
 		return err
 	}
 	gate := source.Gate{Compile: compiler.Compile, Registrable: registrable}
@@ -253,17 +253,19 @@ func newCompiler() (*source.Compiler, error) {
 // schemaTimeout leaves the compiler most of its own.
 const schemaTimeout = 2 * time.Second
 
-// clusterSchemas reads what references of policies are checked against.
-func clusterSchemas(config *rest.Config, log logr.Logger) (*policy.ClusterSchemas, error) {
+// checkReferences has the compiler check what policies refer to by the schemas of the
+// cluster.
+func checkReferences(compiler *source.Compiler, config *rest.Config, log logr.Logger) error {
 	bounded := rest.CopyConfig(config)
 	bounded.Timeout = schemaTimeout
 	client, err := discovery.NewDiscoveryClientForConfig(bounded)
 	if err != nil {
-		return nil, fmt.Errorf("setting up the client for schemas: %w", err)
+		return fmt.Errorf("setting up the client for schemas: %w", err)
 	}
-	return policy.NewClusterSchemas(client.OpenAPIV3(), func(err error) {
-		log.Info("references of some policies are not checked", "error", err.Error())
-	}), nil
+	unchecked := func(why error) { log.Info("references of policies are not checked", "why", why.Error()) }
+	compiler.Schemas = policy.NewClusterSchemas(client.OpenAPIV3(), unchecked)
+	compiler.Unchecked = func(name string, why error) { unchecked(fmt.Errorf("source %s: %w", name, why)) }
+	return nil
 }
 
 // registrable is the part of the gate that depends on all policies together.

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -39,6 +40,9 @@ type Compiler struct {
 	results results
 	// Schemas, where set, are what references of policies are checked against.
 	Schemas Schemas
+	// Unchecked, where set, hears of sources whose references could not be checked.
+	Unchecked func(source string, why error)
+	clean     cleanKeys
 	// here has room for one: where two compile in this process, requests wait.
 	here chan struct{}
 }
@@ -53,10 +57,17 @@ func NewCompiler(program string, timeout time.Duration) *Compiler {
 // engine.CompileErrors says nothing about the source.
 func (c *Compiler) Compile(ctx context.Context, source engine.Source) (*engine.PolicySet, error) {
 	return c.results.get(ctx, source, func() (*engine.PolicySet, error) {
-		if err := c.compileApart(ctx, source); err != nil {
+		var here sync.WaitGroup
+		var set *engine.PolicySet
+		var errHere error
+		err := c.compileApart(ctx, source, func() {
+			here.Go(func() { set, errHere = c.compileHere(ctx, source) })
+		})
+		here.Wait()
+		if err != nil {
 			return nil, err
 		}
-		return c.compileHere(ctx, source)
+		return set, errHere
 	})
 }
 
@@ -82,8 +93,9 @@ func (c *Compiler) compileHere(ctx context.Context, source engine.Source) (*engi
 }
 
 // compileApart compiles in a child and checks the references there: nil where the
-// source compiles within the limits.
-func (c *Compiler) compileApart(ctx context.Context, source engine.Source) error {
+// source compiles within the limits. It calls compiled as soon as that is known, while
+// the references are checked.
+func (c *Compiler) compileApart(ctx context.Context, source engine.Source, compiled func()) error {
 	bounded, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	command := exec.CommandContext(bounded, c.program, CompileArgument)
@@ -91,14 +103,18 @@ func (c *Compiler) compileApart(ctx context.Context, source engine.Source) error
 	command.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%d", maxCompileBytes))
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
-	compiled := false
-	errs, err := c.converse(bounded, command, source, &compiled)
+	done := false
+	err := c.converse(bounded, command, source, func() {
+		done = true
+		compiled()
+	})
 	switch {
-	case errors.As(err, new(referenceErrors)):
+	case err == nil || errors.As(err, new(engine.CompileErrors)):
 		return err
-	case len(errs) > 0:
-		return errs
-	case err == nil || compiled: // a child that ends while it checks references has found none wrong
+	case done: // a child that ends while it checks references has found none wrong
+		if c.Unchecked != nil {
+			c.Unchecked(source.Name, err)
+		}
 		return nil
 	case ctx.Err() == nil && bounded.Err() != nil:
 		if used := processorTime(command.ProcessState); used < c.timeout/4 {
@@ -112,19 +128,19 @@ func (c *Compiler) compileApart(ctx context.Context, source engine.Source) error
 	}
 }
 
-// converse runs a child to its end. compiled is set once the child has compiled the
+// converse runs a child to its end. It calls compiled once the child has compiled the
 // source; what comes after that is about its references.
-func (c *Compiler) converse(ctx context.Context, command *exec.Cmd, source engine.Source, compiled *bool) (errs engine.CompileErrors, err error) {
+func (c *Compiler) converse(ctx context.Context, command *exec.Cmd, source engine.Source, compiled func()) (err error) {
 	stdin, err := command.StdinPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	stdout, err := command.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := command.Start(); err != nil {
-		return nil, err
+		return err
 	}
 	defer func() {
 		stdin.Close()
@@ -132,30 +148,35 @@ func (c *Compiler) converse(ctx context.Context, command *exec.Cmd, source engin
 	}()
 	ask, answers := json.NewEncoder(stdin), json.NewDecoder(stdout)
 	if err := ask.Encode(source); err != nil {
-		return nil, fmt.Errorf("handing the source to the compiler: %w", err)
+		return fmt.Errorf("handing the source to the compiler: %w", err)
 	}
 	var answer childAnswer
 	if err := answers.Decode(&answer); err != nil {
-		return nil, fmt.Errorf("reading what the compiler found: %w", err)
+		return fmt.Errorf("reading what the compiler found: %w", err)
 	}
-	if *compiled = len(answer.Errors) == 0; !*compiled || c.Schemas == nil {
-		return answer.Errors, nil
+	if len(answer.Errors) > 0 {
+		return answer.Errors
 	}
-	checks := referenceChecks(ctx, c.Schemas, answer.Matches)
-	if len(checks) == 0 {
-		return nil, nil
+	compiled()
+	if c.Schemas == nil {
+		return nil
 	}
-	if err := ask.Encode(checks); err != nil {
-		return nil, fmt.Errorf("handing the schemas to the compiler: %w", err)
+	request := referenceRequest{Checks: referenceChecks(ctx, c.Schemas, answer.Matches), Clean: c.clean.of(source.Name)}
+	if len(request.Checks) == 0 {
+		return nil
 	}
-	var wrong engine.CompileErrors
-	if err := answers.Decode(&wrong); err != nil {
-		return nil, fmt.Errorf("reading which references are wrong: %w", err)
+	if err := ask.Encode(request); err != nil {
+		return fmt.Errorf("handing the schemas to the compiler: %w", err)
 	}
-	if len(wrong) > 0 {
-		return nil, referenceErrors{wrong}
+	var found referenceAnswer
+	if err := answers.Decode(&found); err != nil {
+		return fmt.Errorf("reading which references are wrong: %w", err)
 	}
-	return nil, nil
+	c.clean.keep(source.Name, found.Clean)
+	if len(found.Errors) > 0 {
+		return referenceErrors{found.Errors}
+	}
+	return nil
 }
 
 // referenceErrors are the engine.CompileErrors of references that are wrong by the
@@ -223,17 +244,17 @@ func answerRequests(requests *json.Decoder, answers *json.Encoder) error {
 	if err := answers.Encode(answer); err != nil {
 		return err
 	}
-	var checks []ReferenceCheck
-	if err := requests.Decode(&checks); errors.Is(err, io.EOF) {
+	var request referenceRequest
+	if err := requests.Decode(&request); errors.Is(err, io.EOF) {
 		return nil
 	} else if err != nil {
 		return err
 	}
-	modules, err := engine.Modules(source)
+	found, err := checkReferences(set, answer.Matches, request)
 	if err != nil {
 		return err
 	}
-	return answers.Encode(checkReferences(modules, answer.Matches, checks))
+	return answers.Encode(found)
 }
 
 // exitWhenTooLarge ends the process before the machine runs out of memory.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sync"
 
 	admissionv1 "k8s.io/api/admission/v1"
 
@@ -134,4 +135,29 @@ func input(object *schema.Schema) *schema.Schema {
 	}
 	fields["request"] = schema.Of(request)
 	return schema.Of(fields)
+}
+
+// keptClean is how many sources' keys are kept.
+const keptClean = 64
+
+// cleanKeys are, by source, the keys of the packages that were checked last and refer
+// to nothing wrong. The zero value is empty.
+type cleanKeys struct {
+	mu   sync.Mutex // over keys
+	keys map[string][]string
+}
+
+func (c *cleanKeys) of(source string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.keys[source]
+}
+
+func (c *cleanKeys) keep(source string, keys []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.keys == nil || len(c.keys) >= keptClean {
+		c.keys = map[string][]string{}
+	}
+	c.keys[source] = keys
 }

@@ -2,8 +2,11 @@ package source
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,65 +17,149 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
-// checkReferences finds the references that nothing a policy matches can have. The
-// modules compile. Policies that no check names are not checked, nor are the rules that
-// they come to.
+// maxTogether is how many packages are checked together: what they need is compiled
+// at once, and takes its memory.
+const maxTogether = 64
+
+// referenceRequest is what is to be checked of a compiled source.
+type referenceRequest struct {
+	Checks []ReferenceCheck `json:"checks"`
+	// Clean are the keys of what was checked before.
+	Clean []string `json:"clean"`
+}
+
+// referenceAnswer is what was found. Clean are the keys of the packages that, by
+// themselves, refer to nothing wrong: as long as nothing changes that they come to, they
+// need not be looked at again.
+type referenceAnswer struct {
+	Errors engine.CompileErrors `json:"errors"`
+	Clean  []string             `json:"clean"`
+}
+
+// checkReferences finds the references that nothing a policy matches can have. Policies
+// that no check names are not checked, nor are the rules that they come to.
 //
 // Rules are checked by OPA's own type checker, once for each check, so that variables
 // are followed to what they stand for. A rule that several policies come to is wrong
 // where it is wrong for all of them.
-func checkReferences(modules map[string]*ast.Module, policies []matched, checks []ReferenceCheck) engine.CompileErrors {
-	if len(checks) == 0 {
-		return nil
-	}
-	graph := newRuleGraph(modules)
+func checkReferences(set *engine.PolicySet, policies []matched, request referenceRequest) (referenceAnswer, error) {
+	graph := newRuleGraph(set)
 	unchecked := graph.replaced()
-	for rule := range graph.reach(graph.without(policies, checks)) {
+	for rule := range graph.reach(graph.without(policies, request.Checks)) {
 		unchecked[rule] = true
 	}
+	answer := referenceAnswer{}
 	users := map[*ast.Rule][]int{} // the checks that come to a rule
 	found := map[place]*suspect{}
-	for i, check := range checks {
-		reached := graph.reach(graph.rulesOf(check.Packages))
+	for i, check := range request.Checks {
+		reached, failures, err := graph.check(check, request.Clean, &answer)
+		if err != nil {
+			return answer, err
+		}
 		for rule := range reached {
 			users[rule] = append(users[rule], i)
 		}
-		for _, failure := range typeErrors(graph.modulesOf(modules, reached), check.Input) {
-			rule := graph.ruleAt(failure.at)
-			if rule == nil || !reached[rule] || unchecked[rule] {
+		for _, failure := range failures {
+			if unchecked[failure.rule] {
 				continue
 			}
-			one := found[failure.place]
-			if one == nil {
-				one = &suspect{failure: failure, rule: rule}
-				found[failure.place] = one
+			if found[failure.place] == nil {
+				found[failure.place] = &suspect{failure: failure}
 			}
-			one.checks = append(one.checks, i)
+			found[failure.place].checks = append(found[failure.place].checks, i)
 		}
 	}
-	var errs engine.CompileErrors
 	for _, one := range found {
 		if len(one.checks) == len(users[one.rule]) {
-			errs = append(errs, one.error(checks))
+			answer.Errors = append(answer.Errors, one.error(request.Checks))
 		}
 	}
-	slices.SortFunc(errs, func(a, b engine.CompileError) int {
+	slices.SortFunc(answer.Errors, func(a, b engine.CompileError) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
 	})
-	return errs
+	return answer, nil
+}
+
+// check gives the rules that the packages of a check come to, and the failures in them.
+func (g *ruleGraph) check(check ReferenceCheck, clean []string, answer *referenceAnswer) (map[*ast.Rule]bool, []failure, error) {
+	known := map[string]bool{}
+	for _, key := range clean {
+		known[key] = true
+	}
+	all := map[*ast.Rule]bool{}
+	var left []*scope
+	for _, name := range check.Packages {
+		one := g.scope(name, check.Input)
+		maps.Copy(all, one.reached)
+		if known[one.key] {
+			answer.Clean = append(answer.Clean, one.key)
+		} else {
+			left = append(left, one)
+		}
+	}
+	var failures []failure
+	seen := map[place]bool{}
+	for batch := range slices.Chunk(left, maxTogether) {
+		found, err := g.typeErrors(batch, check.Input)
+		if err != nil {
+			return nil, nil, err
+		}
+		wrong := map[*ast.Rule]bool{}
+		for _, one := range found {
+			wrong[one.rule] = true
+			if !seen[one.place] && all[one.rule] {
+				seen[one.place] = true
+				failures = append(failures, one)
+			}
+		}
+		for _, one := range batch {
+			if !one.reaches(wrong) {
+				answer.Clean = append(answer.Clean, one.key)
+			}
+		}
+	}
+	return all, failures, nil
+}
+
+// scope is a package with all that it comes to.
+type scope struct {
+	reached map[*ast.Rule]bool
+	files   []string // with all that is needed to compile them
+	key     string   // is the same for the same files and the same input
+}
+
+func (s *scope) reaches(rules map[*ast.Rule]bool) bool {
+	for rule := range rules {
+		if s.reached[rule] {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *ruleGraph) scope(name string, input json.RawMessage) *scope {
+	one := &scope{reached: g.reach(g.byPackage[name])}
+	one.files = g.files(one.reached)
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %x", name, sha256.Sum256(input))
+	for _, file := range one.files {
+		fmt.Fprintf(h, " %q %x", file, g.sums[file])
+	}
+	one.key = hex.EncodeToString(h.Sum(nil)[:16])
+	return one
 }
 
 // suspect is a reference that fails in some checks.
 type suspect struct {
 	failure
-	rule   *ast.Rule
 	checks []int
 }
 
 // failure is a reference that OPA cannot resolve.
 type failure struct {
 	place
-	at *ast.Location
+	at   *ast.Location
+	rule *ast.Rule
 	// parent and key are what is referred to, as the author wrote it.
 	parent, key string
 	// scalar and list say what the parent is, where it is no object; fields are those
@@ -89,26 +176,36 @@ type place struct {
 	reference, key string
 }
 
-// typeErrors are the references of the modules that an input cannot have.
-func typeErrors(modules map[string]*ast.Module, input json.RawMessage) []failure {
-	schemas := ast.NewSchemaSet()
+// typeErrors are the references in the modules of scopes that an input cannot have.
+func (g *ruleGraph) typeErrors(scopes []*scope, input json.RawMessage) ([]failure, error) {
+	files := map[string]string{}
+	for _, one := range scopes {
+		for _, file := range one.files {
+			files[file] = g.set.Files()[file]
+		}
+	}
+	modules, err := engine.Modules(engine.Source{Files: files})
+	if err != nil {
+		return nil, err
+	}
 	var document any
 	if err := json.Unmarshal(input, &document); err != nil {
-		return nil // the parent wrote it
+		return nil, fmt.Errorf("reading the schema of the input: %w", err)
 	}
+	schemas := ast.NewSchemaSet()
 	schemas.Put(ast.SchemaRootRef, document)
 	compiler := ast.NewCompiler().WithCapabilities(engine.Capabilities()).
 		WithSchemas(schemas).WithOnlyStagesUpTo(ast.StageCheckTypes).SetErrorLimit(0)
 	compiler.Compile(modules)
-	seen := map[place]bool{}
 	var out []failure
 	for _, err := range compiler.Errors {
-		if one, ok := readFailure(err); ok && !seen[one.place] {
-			seen[one.place] = true
-			out = append(out, one)
+		if one, ok := readFailure(err); ok {
+			if one.rule = g.ruleAt(one.at); one.rule != nil {
+				out = append(out, one)
+			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 // readFailure reads an error of a key that is text: an index of another type is no
@@ -178,7 +275,7 @@ func (s *suspect) error(checks []ReferenceCheck) engine.CompileError {
 
 // kinds says what the policies match that come to the rule.
 func (s *suspect) kinds(checks []ReferenceCheck) string {
-	own := strings.TrimPrefix(s.rule.Module.Package.Path.String(), "data.")
+	own := packageOf(s.rule.Module)
 	var all []string
 	for _, i := range s.checks {
 		all = append(all, checks[i].Kinds...)
@@ -206,33 +303,30 @@ func (s *suspect) instead() string {
 
 // ruleGraph knows which rules come to which.
 type ruleGraph struct {
-	compiler *ast.Compiler
-	byFile   map[string][]*ast.Rule // in the order of the text
+	set       *engine.PolicySet
+	graph     *ast.Graph
+	byFile    map[string][]*ast.Rule // in the order of the text
+	byPackage map[string][]*ast.Rule
+	sums      map[string][sha256.Size]byte // by file
 }
 
-func newRuleGraph(modules map[string]*ast.Module) *ruleGraph {
-	compiler := ast.NewCompiler().WithCapabilities(engine.Capabilities()).WithOnlyStagesUpTo(ast.StageSetGraph)
-	compiler.Compile(modules)
-	g := &ruleGraph{compiler: compiler, byFile: map[string][]*ast.Rule{}}
-	for name, module := range compiler.Modules {
-		g.byFile[name] = module.Rules
-		slices.SortStableFunc(g.byFile[name], func(a, b *ast.Rule) int { return cmp.Compare(a.Location.Offset, b.Location.Offset) })
+func newRuleGraph(set *engine.PolicySet) *ruleGraph {
+	g := &ruleGraph{
+		set: set, graph: set.Compiler().Graph,
+		byFile: map[string][]*ast.Rule{}, byPackage: map[string][]*ast.Rule{}, sums: map[string][sha256.Size]byte{},
+	}
+	for name, module := range set.Compiler().Modules {
+		g.byFile[name] = slices.SortedStableFunc(slices.Values(module.Rules), func(a, b *ast.Rule) int {
+			return cmp.Compare(a.Location.Offset, b.Location.Offset)
+		})
+		g.byPackage[packageOf(module)] = append(g.byPackage[packageOf(module)], module.Rules...)
+		g.sums[name] = sha256.Sum256([]byte(set.Files()[name]))
 	}
 	return g
 }
 
 func packageOf(module *ast.Module) string {
 	return strings.TrimPrefix(module.Package.Path.String(), "data.")
-}
-
-func (g *ruleGraph) rulesOf(packages []string) []*ast.Rule {
-	var rules []*ast.Rule
-	for _, module := range g.compiler.Modules {
-		if slices.Contains(packages, packageOf(module)) {
-			rules = append(rules, module.Rules...)
-		}
-	}
-	return rules
 }
 
 // without are the rules of the policies that no check names.
@@ -243,13 +337,13 @@ func (g *ruleGraph) without(policies []matched, checks []ReferenceCheck) []*ast.
 			checked[name] = true
 		}
 	}
-	var rest []string
+	var rest []*ast.Rule
 	for _, policy := range policies {
 		if !checked[policy.Package] {
-			rest = append(rest, policy.Package)
+			rest = append(rest, g.byPackage[policy.Package]...)
 		}
 	}
-	return g.rulesOf(rest)
+	return rest
 }
 
 // reach are the rules and those that they come to.
@@ -262,7 +356,7 @@ func (g *ruleGraph) reach(rules []*ast.Rule) map[*ast.Rule]bool {
 			continue
 		}
 		reached[rule] = true
-		for dependency := range g.compiler.Graph.Dependencies(rule) {
+		for dependency := range g.graph.Dependencies(rule) {
 			if other, ok := dependency.(*ast.Rule); ok {
 				rules = append(rules, other)
 			}
@@ -274,8 +368,8 @@ func (g *ruleGraph) reach(rules []*ast.Rule) map[*ast.Rule]bool {
 // replaced are the rules that can be asked with another input or other data, by `with`.
 func (g *ruleGraph) replaced() map[*ast.Rule]bool {
 	var roots []*ast.Rule
-	for _, module := range g.compiler.Modules {
-		for _, rule := range module.Rules {
+	for _, rules := range g.byFile {
+		for _, rule := range rules {
 			ast.WalkWiths(rule, func(*ast.With) bool {
 				roots = append(roots, rule)
 				return true
@@ -285,26 +379,21 @@ func (g *ruleGraph) replaced() map[*ast.Rule]bool {
 	return g.reach(roots)
 }
 
-// modulesOf are the modules of rules, with all that those modules need.
-func (g *ruleGraph) modulesOf(modules map[string]*ast.Module, rules map[*ast.Rule]bool) map[string]*ast.Module {
-	out := map[string]*ast.Module{}
+// files are those of rules, with all that the rules in those files come to.
+func (g *ruleGraph) files(rules map[*ast.Rule]bool) []string {
+	known := map[string]bool{}
 	for len(rules) > 0 {
 		var more []*ast.Rule
 		for rule := range rules {
-			file := rule.Module.Package.Location.File
-			if _, known := out[file]; !known {
-				out[file] = modules[file]
+			if file := rule.Module.Package.Location.File; !known[file] {
+				known[file] = true
 				more = append(more, g.byFile[file]...)
 			}
 		}
 		rules = g.reach(more)
-		for rule := range rules {
-			if _, known := out[rule.Module.Package.Location.File]; known {
-				delete(rules, rule)
-			}
-		}
+		maps.DeleteFunc(rules, func(rule *ast.Rule, _ bool) bool { return known[rule.Module.Package.Location.File] })
 	}
-	return out
+	return slices.Sorted(maps.Keys(known))
 }
 
 // ruleAt is the rule that stands at a place.

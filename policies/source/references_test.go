@@ -66,7 +66,7 @@ func policyFor(kinds, rego string) string {
 func testSchemas(t *testing.T) Schemas { return schemasWith(t, widgets) }
 
 // schemasWith adds definitions in YAML to the kinds of Kubernetes.
-func schemasWith(t *testing.T, definitions ...string) Schemas {
+func schemasWith(t testing.TB, definitions ...string) Schemas {
 	t.Helper()
 	var all []*schema.Definition
 	for _, text := range definitions {
@@ -91,12 +91,17 @@ func referenceErrorsBy(t *testing.T, schemas Schemas, files map[string]string) (
 	source := engine.Source{Name: "s", Files: files}
 	set, err := engine.Compile(source)
 	require.NoError(t, err)
-	modules, err := engine.Modules(source)
-	require.NoError(t, err)
 	matches := matchesOf(set)
 	checks := referenceChecks(t.Context(), schemas, matches)
+	answer, err := checkReferences(set, matches, referenceRequest{Checks: checks})
+	require.NoError(t, err)
+	// What is clean is left out the next time, and nothing else.
+	again, err := checkReferences(set, matches, referenceRequest{Checks: checks, Clean: answer.Clean})
+	require.NoError(t, err)
+	require.Equal(t, answer.Errors, again.Errors)
+	require.ElementsMatch(t, answer.Clean, again.Clean)
 	var out []string
-	for _, err := range checkReferences(modules, matches, checks) {
+	for _, err := range answer.Errors {
 		out = append(out, err.Error())
 	}
 	checked := 0
@@ -239,6 +244,34 @@ func TestTheGateChecksReferences(t *testing.T) {
 	require.NoError(t, err, "what schemas said is not kept: they may say something else now")
 }
 
+// TestWhatChangedIsCheckedAgain: a policy, or what it comes to, or the schema.
+func TestWhatChangedIsCheckedAgain(t *testing.T) {
+	compiler := testCompiler(t, 30*time.Second)
+	compiler.Schemas = testSchemas(t)
+	files := map[string]string{
+		"p.rego":   policyFor("Pod", `deny contains "x" if data.lib.bad`),
+		"q.rego":   strings.Replace(policyFor("Widget.example.com", `deny contains "x" if input.request.object.spec.size`), "package p", "package q", 1),
+		"lib.rego": "package lib\nbad if input.request.object.spec.hostPID",
+	}
+	judge := func(change func(files map[string]string)) error {
+		changed := maps.Clone(files)
+		change(changed)
+		_, err := compiler.Compile(t.Context(), engine.Source{Name: "s", Files: changed})
+		return err
+	}
+	require.NoError(t, judge(func(map[string]string) {}))
+	require.Len(t, compiler.clean.of("s"), 2)
+	require.ErrorContains(t, judge(func(files map[string]string) {
+		files["lib.rego"] = "package lib\nbad if input.request.object.spec.hostPod"
+	}), "lib.rego:2:8: ")
+	require.ErrorContains(t, judge(func(files map[string]string) {
+		files["q.rego"] = strings.ReplaceAll(files["q.rego"], "size", "sizes")
+	}), "q.rego:6:22: ")
+	require.NoError(t, judge(func(files map[string]string) { files["p.rego"] += "\n# the same" }))
+	compiler.Schemas = schemasWith(t, strings.ReplaceAll(widgets, "size:", "large:"))
+	require.ErrorContains(t, judge(func(files map[string]string) { files["lib.rego"] += "\n# the same" }), "q.rego:6:22: ")
+}
+
 // slowSchemas never answer.
 type slowSchemas struct{}
 
@@ -252,8 +285,11 @@ func (slowSchemas) Schemas(ctx context.Context, _ []engine.GroupVersionKind) map
 func TestReferencesDoNotHoldUpPolicies(t *testing.T) {
 	compiler := testCompiler(t, 5*time.Second)
 	compiler.Schemas = slowSchemas{}
+	var unchecked string
+	compiler.Unchecked = func(source string, _ error) { unchecked = source }
 	_, err := compiler.Compile(t.Context(), engine.Source{Name: "s", Files: map[string]string{"p.rego": policyFor("Pod", `deny contains "x" if input.request.object.spec.containter`)}})
 	require.NoError(t, err)
+	require.Equal(t, "s", unchecked)
 }
 
 // TestShippedPoliciesReferToWhatThereIs: samples and built-in rules.
