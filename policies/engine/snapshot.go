@@ -44,6 +44,10 @@ type PolicyInfo struct {
 	// Follows says that the policy is of a scope below the enterprise: it takes kinds in
 	// the version that others have registered, and has no say in which that is.
 	Follows bool
+	// Requires, Clock and Timeout are what its METADATA say.
+	Requires []GroupVersionKind
+	Clock    bool
+	Timeout  time.Duration
 }
 
 // Snapshot is an immutable set of compiled sources.
@@ -130,20 +134,27 @@ func (s *Snapshot) infos(wanted func(*policy) bool) []PolicyInfo {
 		if !wanted(p) {
 			continue
 		}
-		infos = append(infos, PolicyInfo{
-			Package:       p.name,
-			Title:         p.meta.title,
-			Source:        p.set.source.Name,
-			FailurePolicy: p.set.source.FailurePolicy,
-			Enforcement:   p.meta.enforcement,
-			Match:         p.matcher.match,
-			Validates:     p.validate != nil,
-			Mutates:       p.mutate != nil,
-			Location:      p.location,
-			Follows:       p.set.source.Scope.Level != Enterprise,
-		})
+		infos = append(infos, p.info())
 	}
 	return infos
+}
+
+func (p *policy) info() PolicyInfo {
+	return PolicyInfo{
+		Package:       p.name,
+		Title:         p.meta.title,
+		Source:        p.set.source.Name,
+		FailurePolicy: p.set.source.FailurePolicy,
+		Enforcement:   p.meta.enforcement,
+		Match:         p.matcher.match,
+		Validates:     p.validate != nil,
+		Mutates:       p.mutate != nil,
+		Location:      p.location,
+		Follows:       p.set.source.Scope.Level != Enterprise,
+		Requires:      p.meta.requires,
+		Clock:         p.meta.clock,
+		Timeout:       p.meta.timeout,
+	}
 }
 
 // digestOf covers all of the sources that decides: files, settings, names.
