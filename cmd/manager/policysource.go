@@ -42,7 +42,10 @@ func judgePolicySources(live *engine.Live, gate source.Gate) webhooks.Judge {
 			return &webhooks.Verdict{Warnings: verdict.Warnings}, nil
 		}
 		message := verdict.Message
-		if len(verdict.Errors) > 0 {
+		switch {
+		case verdict.OutsideScope:
+			message = fmt.Sprintf("PolicySource %s reaches beyond its scope:\n%s", object.Name, verdict.Errors)
+		case len(verdict.Errors) > 0:
 			message = fmt.Sprintf("the policies of PolicySource %s do not compile:\n%s", object.Name, verdict.Errors)
 		}
 		return &webhooks.Verdict{Denials: []string{message}}, nil

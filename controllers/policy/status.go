@@ -23,6 +23,7 @@ const (
 	ReasonLimitReached        = "LimitReached"
 	ReasonWithinLimits        = "WithinLimits"
 	ReasonEnterprise          = "Enterprise"
+	ReasonWithinScope         = "WithinScope"
 	ReasonServing             = "Serving"
 	ReasonProgressing         = "Progressing"
 	ReasonArtifactFailed      = "ArtifactFailed"
@@ -79,7 +80,7 @@ func status(f facts) v1alpha1.PolicySourceStatus {
 		if next.Digest != "" {
 			message = shorten(verdict.Message + "; the last good revision " + next.Revision + " stays live")
 		}
-		if verdict.Reason == source.ReasonScopeNotServed {
+		if verdict.OutsideScope {
 			set(v1alpha1.ConditionWithinScope, false, verdict.Reason, message)
 		} else {
 			set(v1alpha1.ConditionCompiled, false, verdict.Reason, message)
@@ -89,7 +90,13 @@ func status(f facts) v1alpha1.PolicySourceStatus {
 	}
 	counts := fmt.Sprintf("%d policies, %d rules", verdict.Set.Policies(), verdict.Set.Rules())
 	set(v1alpha1.ConditionCompiled, true, ReasonCompiled, counts)
-	set(v1alpha1.ConditionWithinScope, true, ReasonEnterprise, "the enterprise scope has no parent")
+	if verdict.OutsideScope {
+		set(v1alpha1.ConditionWithinScope, false, verdict.Reason, shorten(verdict.Message))
+	} else if f.object.Spec.Scope.Level == "" || f.object.Spec.Scope.Level == v1alpha1.ScopeLevelEnterprise {
+		set(v1alpha1.ConditionWithinScope, true, ReasonEnterprise, "the enterprise scope has no parent")
+	} else {
+		set(v1alpha1.ConditionWithinScope, true, ReasonWithinScope, "it restricts what its scope has, and widens nothing")
+	}
 	if f.stored != nil {
 		set(v1alpha1.ConditionReady, false, ReasonArtifactFailed, shorten(f.stored.Error()))
 		return next
@@ -117,6 +124,8 @@ func status(f facts) v1alpha1.PolicySourceStatus {
 			message += "; " + f.missing.Error()
 		}
 		set(v1alpha1.ConditionReady, false, ReasonProgressing, shorten(message))
+	case verdict.OutsideScope:
+		set(v1alpha1.ConditionReady, false, verdict.Reason, shorten("where a scope above has no namespaces, these policies bind nothing: "+verdict.Message))
 	case !f.registered:
 		set(v1alpha1.ConditionReady, false, ReasonProgressing, "the webhook configurations are being brought up to date")
 	default:

@@ -4,15 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/scope"
 )
 
-// The reasons for which the gate refuses a revision.
+// The reasons for which the gate refuses a revision, beside those of policies/scope.
 const (
 	ReasonCompileFailed   = "CompileFailed"
 	ReasonVersionConflict = "VersionConflict"
-	ReasonScopeNotServed  = "ScopeNotServed"
 	ReasonNoPolicies      = "NoPolicies"
 )
 
@@ -24,6 +26,9 @@ type Verdict struct {
 	Reason, Message string
 	// Errors are the places, where there are any.
 	Errors engine.CompileErrors
+	// OutsideScope says that the revision reaches beyond its scope. One that passed
+	// before, and does so since a scope above was narrowed, is not refused for it.
+	OutsideScope bool
 	// Warnings say what is likely not meant.
 	Warnings []string
 }
@@ -42,11 +47,10 @@ type Gate struct {
 // asks it, too. It does not ask whether the kinds that policies require may be read:
 // the permission may come after the source. An error means that it found no verdict.
 func (g Gate) Judge(ctx context.Context, candidate engine.Source, live *engine.Live) (Verdict, error) {
-	if level := candidate.Scope.Level; level != "" && level != engine.Enterprise {
-		return Verdict{Reason: ReasonScopeNotServed, Message: fmt.Sprintf("scope level %s is not served by this version; use enterprise", level)}, nil
-	}
 	if set, ok := live.Get(candidate.Name); ok && set.CompiledFrom(candidate) {
-		return Verdict{Set: set}, nil // it has passed before
+		verdict := g.JudgeScope(candidate, live) // what is above may have narrowed since
+		verdict.Set = set
+		return verdict, nil
 	}
 	set, err := g.Compile(ctx, candidate)
 	if err != nil {
@@ -59,11 +63,45 @@ func (g Gate) Judge(ctx context.Context, candidate engine.Source, live *engine.L
 	if set.Policies() == 0 {
 		return Verdict{Reason: ReasonNoPolicies, Message: "no package has a rule deny, warn, patch or defaults: nothing would ever be asked"}, nil
 	}
+	if violations := scope.Check(set, others(live, candidate.Name), live.Resources()); len(violations) > 0 {
+		return beyondScope(violations), nil
+	}
 	next := live.With(set)
 	if err := g.Registrable(next.Policies(), next.Resources()); err != nil {
 		return Verdict{Reason: ReasonVersionConflict, Message: err.Error()}, nil
 	}
 	return Verdict{Set: set, Warnings: warnings(candidate.Name, next)}, nil
+}
+
+// JudgeScope judges a source whose files are not at hand yet.
+func (g Gate) JudgeScope(candidate engine.Source, live *engine.Live) Verdict {
+	var scopes []engine.Scope
+	for _, other := range others(live, candidate.Name) {
+		scopes = append(scopes, other.Source().Scope)
+	}
+	return beyondScope(scope.CheckScope(candidate.Scope, scopes))
+}
+
+func others(live *engine.Live, name string) []*engine.PolicySet {
+	return slices.DeleteFunc(live.Sets(), func(set *engine.PolicySet) bool { return set.Name() == name })
+}
+
+// beyondScope is the verdict on a source that reaches beyond its scope: the zero
+// Verdict where nothing does.
+func beyondScope(violations []scope.Violation) Verdict {
+	if len(violations) == 0 {
+		return Verdict{}
+	}
+	verdict := Verdict{Reason: violations[0].Reason, OutsideScope: true}
+	var messages []string
+	for _, violation := range violations {
+		messages = append(messages, violation.Error())
+		verdict.Errors = append(verdict.Errors, engine.CompileError{
+			File: violation.Location.File, Line: violation.Location.Line, Message: violation.Message,
+		})
+	}
+	verdict.Message = strings.Join(messages, "; ")
+	return verdict
 }
 
 // warnings are about the policies of one source in a snapshot.

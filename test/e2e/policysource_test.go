@@ -22,13 +22,12 @@ func TestAPolicySourceThatDoesNotCompileIsRejected(t *testing.T) {
 	require.Contains(t, output, "team/broken.rego:4:2: rego_type_error: undefined function nope")
 }
 
-func TestWhatIsNotServedYetIsSaid(t *testing.T) {
+func TestPoliciesThatCannotBeRegisteredAreRejected(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec map[string]any
 		rego string
 		want string
 	}{
-		"scope":    {map[string]any{"scope": map[string]any{"level": "team", "name": "a", "namespaces": []string{"a"}}}, "package p\ndeny contains \"x\"", "scope level team is not served by this version"},
 		"versions": {nil, "# METADATA\n# custom:\n#   match: {kinds: [{group: autoscaling, version: v1, kind: HorizontalPodAutoscaler}, {group: autoscaling, version: v2, kind: HorizontalPodAutoscaler}]}\npackage p\ndeny contains \"x\"", "HorizontalPodAutoscaler.autoscaling in two versions, v1 and v2"},
 	} {
 		t.Run(name, func(t *testing.T) {
