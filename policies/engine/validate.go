@@ -133,7 +133,7 @@ func (p *policy) readSet(set *ast.Term, add func(Finding), decision *Decision) {
 func (p *policy) matches(s *Snapshot, e *evaluation, verb bool) (matches bool, reason string) {
 	m := p.matcher
 	kind := s.resources.KindOf(e.review)
-	if !verb || !p.set.inScope(e.review) || !m.namesKind(kind) || !m.matchesNamespace(e.review) || !m.matchesObject(e.review) {
+	if p.unmet(e.review, kind, verb) != nothing {
 		return false, ""
 	}
 	if !m.matchesKind(kind) {
