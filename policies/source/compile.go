@@ -1,19 +1,14 @@
 package source
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/gatekeeper"
 )
 
 const (
@@ -22,8 +17,6 @@ const (
 	CompileArgument = "compile-source"
 	// maxCompileBytes is how much memory compiling a source may take.
 	maxCompileBytes = 512 << 20
-	// childTooLarge is the exit code of a child that needed more.
-	childTooLarge = 3
 )
 
 // Compiler compiles sources, first in a child process: OPA's compiler can be made to
@@ -47,7 +40,12 @@ func NewCompiler(program string, timeout time.Duration) *Compiler {
 	return &Compiler{program: program, timeout: timeout, here: make(chan struct{}, 1)}
 }
 
-// Compile is engine.Compile within the limits. An error that is no
+// Compile is engine.Compile of all the forms of policy that a source may hold.
+func Compile(source engine.Source) (*engine.PolicySet, error) {
+	return engine.Compile(source, gatekeeper.Dialect)
+}
+
+// Compile is the function Compile within the limits. An error that is no
 // engine.CompileErrors says nothing about the source.
 func (c *Compiler) Compile(ctx context.Context, source engine.Source) (*engine.PolicySet, error) {
 	return c.results.get(ctx, source, func() (*engine.PolicySet, error) {
@@ -76,50 +74,23 @@ func (c *Compiler) compileHere(ctx context.Context, source engine.Source) (*engi
 	case <-ctx.Done():
 		return nil, fmt.Errorf("waiting to compile: %w", ctx.Err())
 	}
-	return engine.Compile(source)
+	return Compile(source)
 }
 
 // compileApart compiles in a child: nil where the source compiles within the limits.
 func (c *Compiler) compileApart(ctx context.Context, source engine.Source) error {
-	request, err := json.Marshal(source)
-	if err != nil {
-		return fmt.Errorf("handing the source to the compiler: %w", err)
-	}
-	bounded, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	command := exec.CommandContext(bounded, c.program, CompileArgument)
-	command.WaitDelay = time.Second
-	command.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%d", maxCompileBytes))
-	command.Stdin = bytes.NewReader(request)
-	var answer, stderr bytes.Buffer
-	command.Stdout, command.Stderr = &answer, &stderr
-	err = command.Run()
-	switch {
-	case ctx.Err() == nil && bounded.Err() != nil:
-		if used := processorTime(command.ProcessState); used < c.timeout/4 {
-			return fmt.Errorf("compiling got %s of the processor in %s, which says nothing about the policies: the machine is busy; try again", used, c.timeout)
-		}
-		return tooMuch("takes longer than %s", c.timeout)
-	case command.ProcessState != nil && command.ProcessState.ExitCode() == childTooLarge:
-		return tooMuch("takes more than %d MiB of memory", maxCompileBytes>>20)
-	case err != nil:
-		return fmt.Errorf("compiling in a process of its own: %w: %s", err, stderr.Bytes()[:min(stderr.Len(), 1024)])
-	}
 	var errs engine.CompileErrors
-	if err := json.Unmarshal(answer.Bytes(), &errs); err != nil {
-		return fmt.Errorf("reading what the compiler found: %w", err)
+	apart := child{c.program, CompileArgument, c.timeout, maxCompileBytes}
+	if err := apart.run(ctx, source, &errs); err != nil {
+		if limit, ok := errors.AsType[*childLimit](err); ok {
+			return tooMuch("takes %s", limit)
+		}
+		return fmt.Errorf("compiling in a process of its own: %w", err)
 	}
 	if len(errs) > 0 {
 		return errs
 	}
 	return nil
-}
-
-func processorTime(ended *os.ProcessState) time.Duration {
-	if ended == nil { // it never started
-		return 0
-	}
-	return ended.UserTime() + ended.SystemTime()
 }
 
 // limitError is the engine.CompileErrors of a source that takes too much to compile.
@@ -136,36 +107,11 @@ func tooMuch(format string, args ...any) error {
 // CompileChild is what the child does: it reads a source, compiles it and writes the
 // errors. It returns the exit code.
 func CompileChild(stdin io.Reader, stdout, stderr io.Writer) int {
-	yieldToOthers()
-	runtime.GOMAXPROCS(1)
-	debug.SetGCPercent(400) // it lives too briefly to be worth more
-	debug.SetMaxStack(maxCompileBytes)
-	go exitWhenTooLarge()
-	var source engine.Source
-	if err := json.NewDecoder(stdin).Decode(&source); err != nil {
-		fmt.Fprintln(stderr, err)
-		return 1
-	}
-	errs := engine.CompileErrors{}
-	if _, err := engine.Compile(source); err != nil && !errors.As(err, &errs) {
-		fmt.Fprintln(stderr, err)
-		return 1
-	}
-	if err := json.NewEncoder(stdout).Encode(errs); err != nil {
-		fmt.Fprintln(stderr, err)
-		return 1
-	}
-	return 0
-}
-
-// exitWhenTooLarge ends the process before the machine runs out of memory.
-func exitWhenTooLarge() {
-	for {
-		var stats runtime.MemStats
-		runtime.ReadMemStats(&stats)
-		if stats.HeapAlloc > maxCompileBytes {
-			os.Exit(childTooLarge)
+	return serveChild(stdin, stdout, stderr, maxCompileBytes, func(source engine.Source) (any, error) {
+		errs := engine.CompileErrors{}
+		if _, err := Compile(source); err != nil && !errors.As(err, &errs) {
+			return nil, err
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return errs, nil
+	})
 }
