@@ -18,6 +18,9 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == source.CompileArgument {
 		os.Exit(source.CompileChild(os.Stdin, os.Stdout, os.Stderr))
 	}
+	if len(os.Args) == 2 && os.Args[1] == source.TestArgument {
+		os.Exit(source.TestChild(os.Stdin, os.Stdout, os.Stderr))
+	}
 	options, err := parseOptions(os.Args[1:])
 	switch {
 	case errors.Is(err, pflag.ErrHelp):

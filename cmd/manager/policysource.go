@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
+	"github.com/lintel-policy/lintel/policies/suite"
 	"github.com/lintel-policy/lintel/webhooks"
 )
 
@@ -17,6 +19,7 @@ import (
 // the reasons by file and line. A write that leaves the spec alone passes: labels
 // and finalizers are no reason to judge old policies anew.
 func judgePolicySources(live *engine.Live, gate source.Gate) webhooks.Judge {
+	gate.Test = soon(gate.Test)
 	return func(ctx context.Context, review *engine.Review) (*webhooks.Verdict, error) {
 		object, err := readPolicySource(review.Object())
 		if err != nil {
@@ -45,10 +48,28 @@ func judgePolicySources(live *engine.Live, gate source.Gate) webhooks.Judge {
 		switch {
 		case verdict.OutsideScope:
 			message = fmt.Sprintf("PolicySource %s reaches beyond its scope:\n%s", object.Name, verdict.Errors)
+		case verdict.Reason == source.ReasonTestsFailed:
+			message = fmt.Sprintf("tests of PolicySource %s fail:\n%s", object.Name, verdict.Errors)
 		case len(verdict.Errors) > 0:
 			message = fmt.Sprintf("the policies of PolicySource %s do not compile:\n%s", object.Name, verdict.Errors)
 		}
 		return &webhooks.Verdict{Denials: []string{message}}, nil
+	}
+}
+
+// testsAtAdmission is how long the API server is kept waiting for a source's own tests.
+const testsAtAdmission = 2 * time.Second
+
+// soon leaves tests that take longer to the gate behind the webhook.
+func soon(test func(context.Context, engine.Source) (suite.Results, error)) func(context.Context, engine.Source) (suite.Results, error) {
+	return func(ctx context.Context, candidate engine.Source) (suite.Results, error) {
+		bounded, cancel := context.WithTimeout(ctx, testsAtAdmission)
+		defer cancel()
+		results, err := test(bounded, candidate)
+		if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+			return suite.Results{}, nil
+		}
+		return results, err
 	}
 }
 

@@ -33,6 +33,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/policy"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
+	"github.com/lintel-policy/lintel/policies/suite"
 	"github.com/lintel-policy/lintel/webhooks"
 )
 
@@ -75,7 +76,11 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err := checkReferences(compiler, config, mgr.GetLogger()); err != nil {
 		return err
 	}
-	gate := source.Gate{Compile: compiler.Compile, Registrable: registrable}
+	tester, err := newTester()
+	if err != nil {
+		return err
+	}
+	gate := source.Gate{Compile: compiler.Compile, Test: tester, Registrable: registrable}
 	products, err := addSystems(ctx, mgr, o)
 	if err != nil {
 		return err
@@ -266,6 +271,21 @@ func checkReferences(compiler *source.Compiler, config *rest.Config, log logr.Lo
 	compiler.Schemas = policy.NewClusterSchemas(client.OpenAPIV3(), unchecked)
 	compiler.Unchecked = func(name string, why error) { unchecked(fmt.Errorf("source %s: %w", name, why)) }
 	return nil
+}
+
+// testTimeout is how long the tests of a source may run in the gate.
+const testTimeout = time.Minute
+
+// newTester runs the tests of sources in processes of their own.
+func newTester() (func(context.Context, engine.Source) (suite.Results, error), error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program, to run tests in a process of their own: %w", err)
+	}
+	tester := source.NewTester(program, testTimeout)
+	return func(ctx context.Context, candidate engine.Source) (suite.Results, error) {
+		return tester.Test(ctx, candidate, suite.Options{})
+	}, nil
 }
 
 // registrable is the part of the gate that depends on all policies together.

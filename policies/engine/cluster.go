@@ -36,6 +36,8 @@ type clusterKind struct {
 type clusterNamespace struct {
 	objects *immutable.SortedMap[string, *ClusterObject]
 	whole   wholeValue
+	// versions is the same for templates, by apiVersion and kind.
+	versions wholeValue
 }
 
 // ClusterObjectKey is where an object of a kind stands.

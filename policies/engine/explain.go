@@ -155,7 +155,11 @@ func (p *policy) unasked(s *Snapshot, e *evaluation, q Question) Explanation {
 	if !p.matcher.namesKind(kind) { // it says most, and hides all else
 		unmet = conditionKind
 	}
-	if unmet == nothing {
+	switch {
+	case unmet == nothing && p.constraint != nil, p.constraint != nil && unmet > conditionKind:
+		one.Condition, one.Reason = "match", "spec.match of the constraint leaves the object out"
+		return one
+	case unmet == nothing:
 		unmet = conditionNamespaceSelector
 	}
 	one.Condition, one.Reason = p.describe(unmet, e, kind, q)

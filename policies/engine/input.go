@@ -15,9 +15,13 @@ type evaluation struct {
 	namespace ast.Object // nil where unknown or cluster-scoped
 	facts     *ast.Term  // nil where there are none
 	spent     *spending
+	generated bool // the review is about what another object would create
 
 	mu     sync.Mutex
 	inputs map[*PolicySet]*ast.Term
+	// forConstraints is input.review of templates; nil until one is asked.
+	forConstraints *ast.Term
+	ofConstraints  []Subject // nil until one is asked
 }
 
 func newEvaluation(review *Review, options Options) (*evaluation, error) {

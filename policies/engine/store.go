@@ -19,6 +19,8 @@ type dataView struct {
 	storage.WritesNotSupported
 	root    ast.Object
 	cluster *clusterView // nil where the source requires nothing
+	// inventory is the cluster as templates see it: nil for Lintel's own policies.
+	inventory *inventoryView
 }
 
 // ID implements storage.Transaction; a view has only itself.
@@ -47,6 +49,8 @@ func (v *dataView) Read(_ context.Context, _ storage.Transaction, path storage.P
 // read is nil where there is nothing.
 func (v *dataView) read(path storage.Path) (ast.Value, error) {
 	switch {
+	case v.inventory != nil && len(path) > 1 && path[0] == templateKey && path[1] == inventoryKey:
+		return v.inventory.read(path[2:])
 	case v.cluster == nil:
 		return descend(v.root, path), nil
 	case len(path) > 0 && path[0] == clusterKey:

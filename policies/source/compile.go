@@ -1,20 +1,16 @@
 package source
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"runtime"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/gatekeeper"
 )
 
 const (
@@ -23,8 +19,6 @@ const (
 	CompileArgument = "compile-source"
 	// maxCompileBytes is how much memory compiling a source may take.
 	maxCompileBytes = 512 << 20
-	// childTooLarge is the exit code of a child that needed more.
-	childTooLarge = 3
 )
 
 // Compiler compiles sources, first in a child process: OPA's compiler can be made to
@@ -53,7 +47,12 @@ func NewCompiler(program string, timeout time.Duration) *Compiler {
 	return &Compiler{program: program, timeout: timeout, here: make(chan struct{}, 1)}
 }
 
-// Compile is engine.Compile within the limits. An error that is no
+// Compile is engine.Compile of all the forms of policy that a source may hold.
+func Compile(source engine.Source) (*engine.PolicySet, error) {
+	return engine.Compile(source, gatekeeper.Dialect)
+}
+
+// Compile is the function Compile within the limits. An error that is no
 // engine.CompileErrors says nothing about the source.
 func (c *Compiler) Compile(ctx context.Context, source engine.Source) (*engine.PolicySet, error) {
 	return c.results.get(ctx, source, func() (*engine.PolicySet, error) {
@@ -89,94 +88,65 @@ func (c *Compiler) compileHere(ctx context.Context, source engine.Source) (*engi
 	case <-ctx.Done():
 		return nil, fmt.Errorf("waiting to compile: %w", ctx.Err())
 	}
-	return engine.Compile(source)
+	return Compile(source)
 }
 
 // compileApart compiles in a child and checks the references there: nil where the
 // source compiles within the limits. It calls compiled as soon as that is known, while
 // the references are checked.
 func (c *Compiler) compileApart(ctx context.Context, source engine.Source, compiled func()) error {
-	bounded, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	command := exec.CommandContext(bounded, c.program, CompileArgument)
-	command.WaitDelay = time.Second
-	command.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%d", maxCompileBytes))
-	var stderr bytes.Buffer
-	command.Stderr = &stderr
+	apart := child{c.program, CompileArgument, c.timeout, maxCompileBytes}
 	done := false
-	err := c.converse(bounded, command, source, func() {
+	var wrong error // what is wrong with the source
+	err := apart.talk(ctx, func(ctx context.Context, ask *json.Encoder, answers *json.Decoder) error {
+		var answer compileAnswer
+		if err := exchange(ask, answers, source, &answer); err != nil {
+			return err
+		}
+		if len(answer.Errors) > 0 {
+			wrong = answer.Errors
+			return nil
+		}
 		done = true
 		compiled()
+		found, err := c.checkReferences(ctx, ask, answers, source.Name, answer.Matches)
+		if len(found) > 0 {
+			wrong = referenceErrors{found}
+		}
+		return err
 	})
 	switch {
-	case err == nil || errors.As(err, new(engine.CompileErrors)):
-		return err
-	case done: // a child that ends while it checks references has found none wrong
+	case wrong != nil:
+		return wrong
+	case err == nil:
+		return nil
+	case done: // what ends while references are checked has found none wrong
 		if c.Unchecked != nil {
 			c.Unchecked(source.Name, err)
 		}
 		return nil
-	case ctx.Err() == nil && bounded.Err() != nil:
-		if used := processorTime(command.ProcessState); used < c.timeout/4 {
-			return fmt.Errorf("compiling got %s of the processor in %s, which says nothing about the policies: the machine is busy; try again", used, c.timeout)
-		}
-		return tooMuch("takes longer than %s", c.timeout)
-	case command.ProcessState != nil && command.ProcessState.ExitCode() == childTooLarge:
-		return tooMuch("takes more than %d MiB of memory", maxCompileBytes>>20)
-	default:
-		return fmt.Errorf("compiling in a process of its own: %w: %s", err, stderr.Bytes()[:min(stderr.Len(), 1024)])
 	}
+	if limit, ok := errors.AsType[*childLimit](err); ok {
+		return tooMuch("takes %s", limit)
+	}
+	return fmt.Errorf("compiling in a process of its own: %w", err)
 }
 
-// converse runs a child to its end. It calls compiled once the child has compiled the
-// source; what comes after that is about its references.
-func (c *Compiler) converse(ctx context.Context, command *exec.Cmd, source engine.Source, compiled func()) (err error) {
-	stdin, err := command.StdinPipe()
-	if err != nil {
-		return err
-	}
-	stdout, err := command.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := command.Start(); err != nil {
-		return err
-	}
-	defer func() {
-		stdin.Close()
-		err = errors.Join(err, command.Wait())
-	}()
-	ask, answers := json.NewEncoder(stdin), json.NewDecoder(stdout)
-	if err := ask.Encode(source); err != nil {
-		return fmt.Errorf("handing the source to the compiler: %w", err)
-	}
-	var answer childAnswer
-	if err := answers.Decode(&answer); err != nil {
-		return fmt.Errorf("reading what the compiler found: %w", err)
-	}
-	if len(answer.Errors) > 0 {
-		return answer.Errors
-	}
-	compiled()
+// checkReferences has a child check the references of what it has compiled.
+func (c *Compiler) checkReferences(ctx context.Context, ask *json.Encoder, answers *json.Decoder, name string, policies []matched) (engine.CompileErrors, error) {
 	if c.Schemas == nil {
-		return nil
+		return nil, nil
 	}
-	request := referenceRequest{Checks: referenceChecks(ctx, c.Schemas, answer.Matches), Clean: c.clean.of(source.Name)}
+	request := referenceRequest{Checks: referenceChecks(ctx, c.Schemas, policies), Clean: c.clean.of(name)}
 	if len(request.Checks) == 0 {
-		return nil
-	}
-	if err := ask.Encode(request); err != nil {
-		return fmt.Errorf("handing the schemas to the compiler: %w", err)
+		return nil, nil
 	}
 	var found referenceAnswer
-	if err := answers.Decode(&found); err != nil {
-		return fmt.Errorf("reading which references are wrong: %w", err)
+	if err := exchange(ask, answers, request, &found); err != nil {
+		return nil, err
 	}
-	c.clean.keep(source.Name, found.Clean)
-	if len(found.Errors) > 0 {
-		return referenceErrors{found.Errors}
-	}
-	return nil
+	c.clean.keep(name, found.Clean)
+	return found.Errors, nil
 }
 
 // referenceErrors are the engine.CompileErrors of references that are wrong by the
@@ -185,13 +155,6 @@ type referenceErrors struct{ engine.CompileErrors }
 
 // Unwrap gives the errors as engine.CompileErrors.
 func (e referenceErrors) Unwrap() error { return e.CompileErrors }
-
-func processorTime(ended *os.ProcessState) time.Duration {
-	if ended == nil { // it never started
-		return 0
-	}
-	return ended.UserTime() + ended.SystemTime()
-}
 
 // limitError is the engine.CompileErrors of a source that takes too much to compile.
 type limitError struct{ engine.CompileErrors }
@@ -204,67 +167,41 @@ func tooMuch(format string, args ...any) error {
 		": values that contain each other many times over have types that grow without bound; take them apart"}}}
 }
 
-// CompileChild is what the child does: it reads a source, compiles it and writes the
-// errors. It returns the exit code.
-func CompileChild(stdin io.Reader, stdout, stderr io.Writer) int {
-	yieldToOthers()
-	runtime.GOMAXPROCS(1)
-	debug.SetGCPercent(400) // it lives too briefly to be worth more
-	debug.SetMaxStack(maxCompileBytes)
-	go exitWhenTooLarge()
-	requests, answers := json.NewDecoder(stdin), json.NewEncoder(stdout)
-	if err := answerRequests(requests, answers); err != nil {
-		fmt.Fprintln(stderr, err)
-		return 1
-	}
-	return 0
-}
-
-// childAnswer is what the child says of a source.
-type childAnswer struct {
+// compileAnswer is what the child says of a source.
+type compileAnswer struct {
 	Errors  engine.CompileErrors `json:"errors"`
 	Matches []matched            `json:"matches"`
 }
 
-// answerRequests compiles the source that is asked for, and then checks its references
-// if the parent has schemas for that.
-func answerRequests(requests *json.Decoder, answers *json.Encoder) error {
-	var source engine.Source
-	if err := requests.Decode(&source); err != nil {
-		return err
-	}
-	var answer childAnswer
-	set, err := engine.Compile(source)
-	if err != nil && !errors.As(err, &answer.Errors) {
-		return err
-	}
-	if err == nil {
-		answer.Matches = matchesOf(set)
-	}
-	if err := answers.Encode(answer); err != nil {
-		return err
-	}
-	var request referenceRequest
-	if err := requests.Decode(&request); errors.Is(err, io.EOF) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	found, err := checkReferences(set, answer.Matches, request)
-	if err != nil {
-		return err
-	}
-	return answers.Encode(found)
-}
-
-// exitWhenTooLarge ends the process before the machine runs out of memory.
-func exitWhenTooLarge() {
-	for {
-		var stats runtime.MemStats
-		runtime.ReadMemStats(&stats)
-		if stats.HeapAlloc > maxCompileBytes {
-			os.Exit(childTooLarge)
+// CompileChild is what the child does: it reads a source, compiles it and writes the
+// errors; then it checks the references if it is asked to. It returns the exit code.
+func CompileChild(stdin io.Reader, stdout, stderr io.Writer) int {
+	return serveTalk(stdin, stdout, stderr, maxCompileBytes, func(requests *json.Decoder, answers *json.Encoder) error {
+		var source engine.Source
+		if err := requests.Decode(&source); err != nil {
+			return err
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		var answer compileAnswer
+		set, err := Compile(source)
+		if err != nil && !errors.As(err, &answer.Errors) {
+			return err
+		}
+		if err == nil {
+			answer.Matches = matchesOf(set)
+		}
+		if err := answers.Encode(answer); err != nil {
+			return err
+		}
+		var request referenceRequest
+		if err := requests.Decode(&request); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		found, err := checkReferences(set, answer.Matches, request)
+		if err != nil {
+			return err
+		}
+		return answers.Encode(found)
+	})
 }

@@ -14,10 +14,13 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
-// TestMain makes the test binary its own compiler.
+// TestMain makes the test binary its own compiler and tester.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == CompileArgument {
 		os.Exit(CompileChild(os.Stdin, os.Stdout, os.Stderr))
+	}
+	if len(os.Args) == 2 && os.Args[1] == TestArgument {
+		os.Exit(TestChild(os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }

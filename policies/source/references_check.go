@@ -87,9 +87,9 @@ func (g *ruleGraph) check(check ReferenceCheck, clean []string, answer *referenc
 		known[key] = true
 	}
 	all := map[*ast.Rule]bool{}
-	var left []*scope
+	var left []*extent
 	for _, name := range check.Packages {
-		one := g.scope(name, check.Input)
+		one := g.extent(name, check.Input)
 		maps.Copy(all, one.reached)
 		if known[one.key] {
 			answer.Clean = append(answer.Clean, one.key)
@@ -121,14 +121,14 @@ func (g *ruleGraph) check(check ReferenceCheck, clean []string, answer *referenc
 	return all, failures, nil
 }
 
-// scope is a package with all that it comes to.
-type scope struct {
+// extent is a package with all that it comes to.
+type extent struct {
 	reached map[*ast.Rule]bool
 	files   []string // with all that is needed to compile them
 	key     string   // is the same for the same files and the same input
 }
 
-func (s *scope) reaches(rules map[*ast.Rule]bool) bool {
+func (s *extent) reaches(rules map[*ast.Rule]bool) bool {
 	for rule := range rules {
 		if s.reached[rule] {
 			return true
@@ -137,8 +137,8 @@ func (s *scope) reaches(rules map[*ast.Rule]bool) bool {
 	return false
 }
 
-func (g *ruleGraph) scope(name string, input json.RawMessage) *scope {
-	one := &scope{reached: g.reach(g.byPackage[name])}
+func (g *ruleGraph) extent(name string, input json.RawMessage) *extent {
+	one := &extent{reached: g.reach(g.byPackage[name])}
 	one.files = g.files(one.reached)
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %x", name, sha256.Sum256(input))
@@ -176,10 +176,10 @@ type place struct {
 	reference, key string
 }
 
-// typeErrors are the references in the modules of scopes that an input cannot have.
-func (g *ruleGraph) typeErrors(scopes []*scope, input json.RawMessage) ([]failure, error) {
+// typeErrors are the references in the modules of extents that an input cannot have.
+func (g *ruleGraph) typeErrors(extents []*extent, input json.RawMessage) ([]failure, error) {
 	files := map[string]string{}
-	for _, one := range scopes {
+	for _, one := range extents {
 		for _, file := range one.files {
 			files[file] = g.set.Files()[file]
 		}

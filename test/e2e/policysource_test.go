@@ -22,6 +22,20 @@ func TestAPolicySourceThatDoesNotCompileIsRejected(t *testing.T) {
 	require.Contains(t, output, "team/broken.rego:4:2: rego_type_error: undefined function nope")
 }
 
+func TestAPolicySourceWhoseTestsFailIsRejected(t *testing.T) {
+	files := map[string]string{
+		"p.rego":      "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: ConfigMap}], namespaces: [nowhere]}\npackage tested\ndeny contains \"no\"",
+		"p_test.rego": "package tested_test\n\ntest_it_says_yes if \"yes\" in data.tested.deny",
+	}
+	output, ok := apply(t, installation.PolicySource("tested", files, nil))
+	require.False(t, ok)
+	require.Contains(t, output, "denied the request: tests of PolicySource tested fail:\np_test.rego:3: test tested_test/test_it_says_yes failed")
+	files["p_test.rego"] = "package tested_test\n\ntest_it_says_no if \"no\" in data.tested.deny"
+	t.Cleanup(func() { removeSource(context.Background(), "tested") })
+	output, ok = apply(t, installation.PolicySource("tested", files, nil))
+	require.True(t, ok, output)
+}
+
 func TestPoliciesThatCannotBeRegisteredAreRejected(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec map[string]any
