@@ -10,6 +10,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/suite"
 	"github.com/lintel-policy/lintel/webhooks"
@@ -43,6 +44,10 @@ func judgePolicySources(live *engine.Live, gate source.Gate) webhooks.Judge {
 		}
 		if verdict.Set != nil {
 			return &webhooks.Verdict{Warnings: verdict.Warnings}, nil
+		}
+		if verdict.Reason == scope.ReasonNoParent && len(verdict.Errors) == 1 {
+			// What is applied together arrives in any order; the gate waits for the parent.
+			return &webhooks.Verdict{Warnings: []string{verdict.Message + "; it goes live once the parent has"}}, nil
 		}
 		message := verdict.Message
 		switch {
