@@ -24,6 +24,7 @@ type options struct {
 	certSecret         string
 	clientCA           string
 	policyDir          string
+	allowFileOrigins   bool
 	excludedNamespaces []string
 	maxReviewBytes     int64
 	decisionLog        string
@@ -87,6 +88,7 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.StringVar(&o.certSecret, "cert-secret", "", "read the certificate from this `Secret` of --namespace instead of --cert-dir, where nothing mounts it")
 	flags.StringVar(&o.clientCA, "client-ca", "", "`file` of the CA that issues the API server's client certificate; nobody else may call then")
 	flags.StringVar(&o.policyDir, "policy-dir", "", "for development: a `folder` kept applied as the PolicySource policy-dir")
+	flags.BoolVar(&o.allowFileOrigins, "allow-file-origins", false, "let PolicySources read Git repositories of this machine's own disk (file:///…)")
 	flags.StringSliceVar(&o.excludedNamespaces, "excluded-namespaces", webhooks.DefaultExcludedNamespaces(), "`namespaces` that user policies are never asked about, beside the manager's own")
 	flags.Int64Var(&o.maxReviewBytes, "max-review-bytes", webhooks.DefaultMaxReviewBytes, "`bytes` of the largest review that is judged; a larger one is denied")
 	flags.StringVar(&o.decisionLog, "decision-log", "denied", "which `decisions` are logged: denied, all or none")

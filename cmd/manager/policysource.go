@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/policy"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/webhooks"
@@ -16,7 +17,10 @@ import (
 // judgePolicySources refuses a PolicySource that the gate would not let live, with
 // the reasons by file and line. A write that leaves the spec alone passes: labels
 // and finalizers are no reason to judge old policies anew.
-func judgePolicySources(live *engine.Live, gate source.Gate) webhooks.Judge {
+//
+// What lies elsewhere is judged once it was fetched: an object must not wait for its
+// origin, and the Secrets that it names may come after it.
+func judgePolicySources(live *engine.Live, gate source.Gate, allowFileOrigins bool) webhooks.Judge {
 	return func(ctx context.Context, review *engine.Review) (*webhooks.Verdict, error) {
 		object, err := readPolicySource(review.Object())
 		if err != nil {
@@ -31,8 +35,13 @@ func judgePolicySources(live *engine.Live, gate source.Gate) webhooks.Judge {
 				return &webhooks.Verdict{}, nil
 			}
 		}
+		if git := object.Spec.Git; git != nil {
+			if err := policy.CheckGitOrigin(git, allowFileOrigins); err != nil {
+				return &webhooks.Verdict{Denials: []string{err.Error()}}, nil
+			}
+		}
 		if object.Spec.Inline == nil {
-			return &webhooks.Verdict{Denials: []string{"only inline origins are served by this version; put the files under spec.inline.files"}}, nil
+			return &webhooks.Verdict{}, nil
 		}
 		verdict, err := gate.Judge(ctx, source.FromPolicySource(object, object.Spec.Inline.Files, ""), live)
 		if err != nil {

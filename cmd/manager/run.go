@@ -32,6 +32,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/policy"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
+	"github.com/lintel-policy/lintel/policies/source/origin"
 	"github.com/lintel-policy/lintel/webhooks"
 )
 
@@ -71,14 +72,18 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	origins, err := newOrigins(mgr, o)
+	if err != nil {
+		return err
+	}
 	gate := source.Gate{Compile: compiler.Compile, Registrable: registrable}
 	products, err := addSystems(ctx, mgr, o)
 	if err != nil {
 		return err
 	}
-	products = append(products, webhooks.PolicySourceProduct(judgePolicySources(live, gate)))
+	products = append(products, webhooks.PolicySourceProduct(judgePolicySources(live, gate, o.allowFileOrigins)))
 	registrar := webhooks.NewRegistrar(mgr.GetClient(), live, products, registration(o))
-	loader, err := addControllers(mgr, o, live, objects, registrar, compiler, gate)
+	loader, err := addControllers(mgr, o, live, objects, registrar, compiler, gate, origins)
 	if err != nil {
 		return err
 	}
@@ -86,7 +91,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	runnables := []manager.Runnable{table, objects, server,
+	runnables := []manager.Runnable{table, objects, server, origins,
 		policy.NewReporter(mgr.GetClient(), live, o.namespace, replicaName(), os.Getenv("POD_UID"))}
 	if o.policyDir != "" {
 		runnables = append(runnables, &policyDirectory{client: mgr.GetClient(), path: o.policyDir})
@@ -208,7 +213,7 @@ func registration(o *options) webhooks.RegistrationSettings {
 }
 
 // addControllers registers what gates, loads and registers policies.
-func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, registrar *webhooks.Registrar, compiler *source.Compiler, gate source.Gate) (*policy.Loader, error) {
+func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, registrar *webhooks.Registrar, compiler *source.Compiler, gate source.Gate, origins *policy.Origins) (*policy.Loader, error) {
 	if err := policy.RegisterMetrics(metrics.Registry, mgr.GetClient(), live); err != nil {
 		return nil, err
 	}
@@ -219,6 +224,7 @@ func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects 
 		Namespace:  o.namespace,
 		Compiler:   compiler,
 		Gate:       gate,
+		Origins:    origins,
 		Registered: func(snapshot *engine.Snapshot) bool { return registrar.Registered(snapshot.Digest()) },
 	}
 	loader := policy.NewLoader(mgr.GetClient(), settings)
@@ -244,6 +250,28 @@ func newCompiler() (*source.Compiler, error) {
 		return nil, fmt.Errorf("finding this program, to compile policies in a process of their own: %w", err)
 	}
 	return source.NewCompiler(program, compileTimeout), nil
+}
+
+// fetchesAtATime bounds the processes that fetch. One that waits for a slow server
+// takes next to no memory.
+const fetchesAtATime = 16
+
+// newOrigins will fetch what PolicySources name.
+func newOrigins(mgr manager.Manager, o *options) (*policy.Origins, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program, to fetch policies in a process of their own: %w", err)
+	}
+	count, err := policy.CountFetches(metrics.Registry)
+	if err != nil {
+		return nil, err
+	}
+	return policy.NewOrigins(policy.OriginOptions{
+		Fetch: origin.NewFetcher(program, fetchesAtATime).Fetch,
+		// Secrets are read when they are needed, so that none are held.
+		Secrets: mgr.GetAPIReader(), Namespace: o.namespace,
+		AllowFile: o.allowFileOrigins, Count: count,
+	}), nil
 }
 
 // registrable is the part of the gate that depends on all policies together.
