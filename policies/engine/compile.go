@@ -21,6 +21,7 @@ type PolicySet struct {
 	policies   []*policy
 	required   map[string]GroupVersionKind // by their key in data.cluster
 	rules      int
+	place      *place // nil where no snapshot has given it one
 }
 
 // policy is one package with entry points.

@@ -41,6 +41,9 @@ type PolicyInfo struct {
 	// and patch or defaults.
 	Validates, Mutates bool
 	Location           Location
+	// Follows says that the policy is of a scope below the enterprise: it takes kinds in
+	// the version that others have registered, and has no say in which that is.
+	Follows bool
 }
 
 // Snapshot is an immutable set of compiled sources.
@@ -48,7 +51,8 @@ type Snapshot struct {
 	resources *Resources
 	policies  []*policy // by scope, source, package
 	byKind    map[GroupVersionKind][]*policy
-	anyKind   []*policy // those that match kinds which byKind does not list
+	anyKind   []*policy    // those that match kinds which byKind does not list
+	scoped    []*PolicySet // of scopes below the enterprise
 	digest    string
 }
 
@@ -56,7 +60,10 @@ type Snapshot struct {
 // order of scope (broadest first), source and package.
 func NewSnapshot(resources *Resources, sets ...*PolicySet) *Snapshot {
 	s := &Snapshot{resources: resources, byKind: map[GroupVersionKind][]*policy{}}
-	for _, set := range sets {
+	for _, set := range arrange(sets) {
+		if set.place != nil && set.place.below {
+			s.scoped = append(s.scoped, set)
+		}
 		s.policies = append(s.policies, set.policies...)
 	}
 	slices.SortFunc(s.policies, func(a, b *policy) int {
@@ -133,6 +140,7 @@ func (s *Snapshot) infos(wanted func(*policy) bool) []PolicyInfo {
 			Validates:     p.validate != nil,
 			Mutates:       p.mutate != nil,
 			Location:      p.location,
+			Follows:       p.set.source.Scope.Level != Enterprise,
 		})
 	}
 	return infos
