@@ -91,8 +91,15 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	runnables := []manager.Runnable{table, objects, server, origins,
-		policy.NewReporter(mgr.GetClient(), live, o.namespace, replicaName(), os.Getenv("POD_UID"))}
+	reporter := policy.NewReporter(mgr.GetClient(), live, o.namespace, replicaName(), os.Getenv("POD_UID"))
+	runnables := []manager.Runnable{table, objects, server, origins, reporter}
+	if o.receiverAddress != "" {
+		receiver, err := newReceiver(mgr, o, origins, reporter)
+		if err != nil {
+			return err
+		}
+		runnables = append(runnables, receiver)
+	}
 	if o.policyDir != "" {
 		runnables = append(runnables, &policyDirectory{client: mgr.GetClient(), path: o.policyDir})
 	}
@@ -272,6 +279,24 @@ func newOrigins(mgr manager.Manager, o *options) (*policy.Origins, error) {
 		Secrets: mgr.GetAPIReader(), Namespace: o.namespace,
 		AllowFile: o.allowFileOrigins, Count: count,
 	}), nil
+}
+
+// newReceiver will take push notifications. The leader looks at once; another replica
+// tells it in its report.
+func newReceiver(mgr manager.Manager, o *options, origins *policy.Origins, reporter *policy.Reporter) (*policy.Receiver, error) {
+	return policy.NewReceiver(policy.ReceiverOptions{
+		Address: o.receiverAddress, CertDir: o.receiverCertDir,
+		Sources: mgr.GetClient(), Secrets: mgr.GetAPIReader(), Namespace: o.namespace,
+		Registerer: metrics.Registry,
+		Notify: func(source string) {
+			select {
+			case <-mgr.Elected():
+				origins.Notify(source)
+			default:
+				reporter.Notify(source)
+			}
+		},
+	})
 }
 
 // registrable is the part of the gate that depends on all policies together.

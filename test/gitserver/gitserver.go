@@ -65,6 +65,7 @@ func NewRepository(ctx context.Context, folder, name string) (*Repository, error
 	r := &Repository{Bare: filepath.Join(folder, name+".git"), Work: filepath.Join(folder, name+".work")}
 	for _, args := range [][]string{
 		{"init", "--quiet", "--bare", "--initial-branch=main", r.Bare},
+		{"-C", r.Bare, "config", "receive.denyDeleteCurrent", "ignore"},
 		{"init", "--quiet", "--initial-branch=main", r.Work},
 	} {
 		if _, err := run(ctx, folder, args...); err != nil {
