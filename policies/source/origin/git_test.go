@@ -413,7 +413,7 @@ func TestHostileServers(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 			ticker := time.NewTicker(50 * time.Millisecond)
 			defer ticker.Stop()
-			fmt.Fprint(w, "001e# service=git-upload-pack\n0000")
+			fmt.Fprint(w, "001e# service=git-upload-pack\n0000fff0")
 			for {
 				select {
 				case <-request.Context().Done():

@@ -70,7 +70,11 @@ func serveSSH(connection net.Conn, config *ssh.ServerConfig, folder string) {
 			_ = ssh.Unmarshal(request.Payload, &command)
 			name := strings.Trim(strings.TrimPrefix(command.Text, "git-upload-pack "), "'/")
 			git := exec.Command("git", "upload-pack", name)
-			git.Dir, git.Stdin, git.Stdout = folder, channel, channel
+			git.Dir, git.Stdout, git.Stderr = folder, channel, channel.Stderr()
+			// Not as Stdin: git would be waited for until the client ends.
+			if stdin, err := git.StdinPipe(); err == nil {
+				go func() { _, _ = io.Copy(stdin, channel) }()
+			}
 			status := []byte{0, 0, 0, 0}
 			if git.Run() != nil {
 				status[3] = 128
@@ -132,8 +136,7 @@ func TestSSH(t *testing.T) {
 	t.Run("no such repository", func(t *testing.T) {
 		missing := Request{Git: &v1alpha1.GitOrigin{URL: "ssh://git@" + server.address + "/nothing.git"}}
 		missing.Credentials = secretData(map[string]string{"identity": string(identity), "known_hosts": known})
-		_, err := fetchApart(t, missing)
-		var refused *Error
-		require.ErrorAs(t, err, &refused)
+		_, err := fetch(t.Context(), withLimits(missing))
+		requireRefused(t, err, ReasonNotFound, "is no repository")
 	})
 }
