@@ -127,10 +127,20 @@ patch contains {"op": "replace", "path": concat("/", ["", "metadata", "labels", 
 
 	t.Run("the enterprise is not held up by what a tenant has", func(t *testing.T) {
 		require.NoError(t, cluster.ApplySource(t.Context(), "tenants-blue", map[string]string{"policy.rego": "package acme.later\nwarn contains \"every kind\""}, teamScope("blue", blue)))
-		applySource(t, "tenants-later", "# METADATA\n# custom:\n#   match: {kinds: [{group: autoscaling, version: v1, kind: HorizontalPodAutoscaler}], namespaces: [nowhere]}\npackage acme.later\ndeny contains \"x\"", nil)
+		applySource(t, "tenants-later", "# METADATA\n# custom:\n#   match: {kinds: [{group: autoscaling, version: v1, kind: HorizontalPodAutoscaler}], namespaces: ["+blue+"]}\npackage acme.later\ndeny contains \"written for v1\" if input.request.object.spec.targetCPUUtilizationPercentage > 90", nil)
 		output, ok := kubectl(t, configMap(blue, "c"), "apply", "--dry-run=server", "-f", "-")
 		require.True(t, ok)
 		require.Contains(t, output, "Warning: every kind")
+		// Both of the versions that are served are judged in the one that the enterprise
+		// chose, though the tenant's policy takes every kind.
+		for version, metrics := range map[string]string{
+			"v1": `"targetCPUUtilizationPercentage":95`,
+			"v2": `"metrics":[{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":95}}}]`,
+		} {
+			output, ok := kubectl(t, fmt.Sprintf(`{"apiVersion":"autoscaling/%s","kind":"HorizontalPodAutoscaler","metadata":{"name":"a","namespace":%q},"spec":{"maxReplicas":2,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"a"},%s}}`, version, blue, metrics), "apply", "--dry-run=server", "-f", "-")
+			require.False(t, ok)
+			require.Contains(t, output, "denied the request: written for v1")
+		}
 	})
 
 	t.Run("a scope above that is narrowed", func(t *testing.T) {
@@ -149,4 +159,25 @@ patch contains {"op": "replace", "path": concat("/", ["", "metadata", "labels", 
 		}, "the condition that the scope above was narrowed")
 		admits(red, "child")
 	})
+}
+
+// TestTenantSamples does what docs/tenants.md says.
+func TestTenantSamples(t *testing.T) {
+	const folder = "config/samples/tenants" // kubectl runs at the top of the repository
+	t.Cleanup(func() { _, _ = cluster.Kubectl(context.Background(), "", "delete", "-f", folder) })
+	output := mustKubectl(t, "", "apply", "--server-side", "-f", folder+"/team.yaml")
+	require.Contains(t, output, `Warning: no live source declares a scope named "acme" that is broader than team`, "the parent may come later")
+	mustKubectl(t, "", "apply", "--server-side", "-f", folder)
+	for _, name := range []string{"acme", "payments"} {
+		require.NoError(t, cluster.WaitSource(t.Context(), name))
+	}
+	makeNamespace(t, "payments")
+	other := newNamespace(t)
+	output, ok := kubectl(t, "", "create", "deployment", "web", "--image", "nginx", "-n", "payments")
+	require.False(t, ok)
+	require.Contains(t, output, `Deployment "web" has no label acme.example/owner: add the name of your team [acme.owner deny, owner.rego:`)
+	require.Contains(t, output, `Deployment "web" has 1 replica: give it two, so that payments go on while a node is drained [payments.replicas deny, replicas.rego:`)
+	output, ok = kubectl(t, "", "create", "deployment", "web", "--image", "nginx", "-n", other)
+	require.False(t, ok)
+	require.NotContains(t, output, "payments.replicas")
 }
