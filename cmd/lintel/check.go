@@ -106,11 +106,6 @@ func check(ctx context.Context, options checkOptions, stdin io.Reader, stdout, s
 	if err != nil {
 		return err
 	}
-	for _, s := range sources {
-		if why := s.notServed(); why != "" {
-			fmt.Fprintf(stderr, "note: %s\n", why)
-		}
-	}
 	sets, err := compileAll(sources)
 	if err != nil {
 		return err
@@ -126,7 +121,7 @@ func check(ctx context.Context, options checkOptions, stdin io.Reader, stdout, s
 	if err != nil {
 		return err
 	}
-	for _, note := range c.resources.otherVersions(objects) {
+	for _, note := range append(refusals(sources, sets, c.resources.builtin), c.resources.otherVersions(objects)...) {
 		fmt.Fprintf(stderr, "note: %s\n", note)
 	}
 	outcomes, err := c.checkAll(ctx, objects)

@@ -14,6 +14,7 @@ import (
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
+	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
@@ -71,13 +72,17 @@ func compileAll(sources []policySource) ([]*engine.PolicySet, error) {
 	return sets, errors.Join(errs...)
 }
 
-// notServed says why a cluster would refuse a source that can be asked here; empty:
-// it would not.
-func (s policySource) notServed() string {
-	if level := s.Scope.Level; level != "" && level != engine.Enterprise {
-		return fmt.Sprintf("a cluster would refuse %s: scope level %s is not served by this version", s.origin, level)
+// refusals say what a cluster with just these sources would refuse, though they can be
+// asked here: a source that reaches beyond its scope.
+func refusals(sources []policySource, sets []*engine.PolicySet, resources *engine.Resources) []string {
+	var out []string
+	for i, set := range sets {
+		others := slices.Concat(sets[:i], sets[i+1:])
+		for _, violation := range scope.Check(set, others, resources) {
+			out = append(out, fmt.Sprintf("a cluster would refuse %s: %v", sources[i].origin, violation))
+		}
 	}
-	return ""
+	return out
 }
 
 // compile compiles the source, which must decide something: a check against

@@ -12,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/lintel-policy/lintel/policies/source"
+	"github.com/lintel-policy/lintel/policies/source/origin"
 )
 
 func main() {
@@ -20,6 +21,9 @@ func main() {
 	}
 	if len(os.Args) == 2 && os.Args[1] == source.TestArgument {
 		os.Exit(source.TestChild(os.Stdin, os.Stdout, os.Stderr))
+	}
+	if len(os.Args) == 2 && os.Args[1] == origin.FetchArgument {
+		os.Exit(origin.FetchChild(os.Stdin, os.Stdout, os.Stderr))
 	}
 	options, err := parseOptions(os.Args[1:])
 	switch {

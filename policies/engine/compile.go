@@ -21,7 +21,8 @@ type PolicySet struct {
 	policies   []*policy
 	required   map[string]GroupVersionKind // by their key in data.cluster
 	rules      int
-	prints     bool // keeps the calls of print
+	place      *place // nil where no snapshot has given it one
+	prints     bool   // keeps the calls of print
 }
 
 // policy is one package with entry points.

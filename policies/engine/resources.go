@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -47,6 +49,13 @@ func NewResources(list []Resource) *Resources {
 func (t *Resources) ByKind(group, kind string) (Resource, bool) {
 	r, ok := t.byKind[GroupVersionKind{Group: group, Kind: kind}]
 	return r, ok
+}
+
+// All lists the resources, one for each kind, in its preferred version.
+func (t *Resources) All() []Resource {
+	return slices.SortedFunc(maps.Values(t.byKind), func(a, b Resource) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name))
+	})
 }
 
 // Versions are those that a kind is served in, the preferred one first.

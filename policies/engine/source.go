@@ -49,6 +49,7 @@ type Scope struct {
 	Name       string     `json:"name,omitempty"`
 	Parent     string     `json:"parent,omitempty"`
 	Namespaces []string   `json:"namespaces,omitempty"`
+	Grants     Grants     `json:"grants,omitzero"`
 }
 
 // Source is one source of policy at one revision.

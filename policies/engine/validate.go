@@ -32,6 +32,7 @@ func (s *Snapshot) Ask(ctx context.Context, review *Review, options Options) *De
 	for _, found := range ask(questions, func(q question, found *Decision) { q.policy.validateOne(ctx, s, q.evaluation, found) }) {
 		decision.add(found)
 	}
+	decision.add(s.unsettled(ctx, e))
 	return decision
 }
 
@@ -68,20 +69,21 @@ func ask(questions []question, one func(question, *Decision)) []*Decision {
 	for i, q := range questions {
 		policies[i] = q.policy
 	}
-	return watch(policies,
-		func(i int) *Decision {
+	failed := func(i int, err evalError) *Decision {
+		found := &Decision{}
+		q := questions[i]
+		q.policy.report(found, q.policy.errorFinding(q.entry, err))
+		q.settle(found)
+		return found
+	}
+	return watch(policies, func(i int) *Decision {
+		return timed(questions[i].evaluation, policies[i], func() *Decision {
 			found := &Decision{}
 			one(questions[i], found)
 			questions[i].settle(found)
 			return found
-		},
-		func(i int, err evalError) *Decision {
-			found := &Decision{}
-			q := questions[i]
-			q.policy.report(found, q.policy.errorFinding(q.entry, err))
-			q.settle(found)
-			return found
-		})
+		}, func(err evalError) *Decision { return failed(i, err) })
+	}, failed)
 }
 
 // asked says whether the caller asks policies with this failure policy.
@@ -142,7 +144,7 @@ func (p *policy) matches(s *Snapshot, e *evaluation, verb bool) (matches bool, r
 	}
 	m := p.matcher
 	kind := s.resources.KindOf(e.review)
-	if !verb || !p.set.inScope(e.review) || !m.namesKind(kind) || !m.matchesNamespace(e.review) || !m.matchesObject(e.review) {
+	if p.unmet(e.review, kind, verb) != nothing {
 		return false, ""
 	}
 	if !m.matchesKind(kind) {
@@ -155,6 +157,8 @@ func (p *policy) matches(s *Snapshot, e *evaluation, verb bool) (matches bool, r
 	switch {
 	case !known:
 		return false, fmt.Sprintf("its namespaceSelector needs the labels of namespace %q", e.review.Namespace)
+	case matches && p.forbids(s.resources) != nil:
+		return false, "it " + p.forbids(s.resources).Error()
 	case matches && lacks:
 		return false, fmt.Sprintf("it requires cluster objects (%s)", missing)
 	case matches && p.lacksNamespace(e):

@@ -2,9 +2,11 @@ package source
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -30,6 +32,11 @@ type Compiler struct {
 	program string
 	timeout time.Duration
 	results results
+	// Schemas, where set, are what references of policies are checked against.
+	Schemas Schemas
+	// Unchecked, where set, hears of sources whose references could not be checked.
+	Unchecked func(source string, why error)
+	clean     cleanKeys
 	// here has room for one: where two compile in this process, requests wait.
 	here chan struct{}
 }
@@ -49,10 +56,17 @@ func Compile(source engine.Source) (*engine.PolicySet, error) {
 // engine.CompileErrors says nothing about the source.
 func (c *Compiler) Compile(ctx context.Context, source engine.Source) (*engine.PolicySet, error) {
 	return c.results.get(ctx, source, func() (*engine.PolicySet, error) {
-		if err := c.compileApart(ctx, source); err != nil {
+		var here sync.WaitGroup
+		var set *engine.PolicySet
+		var errHere error
+		err := c.compileApart(ctx, source, func() {
+			here.Go(func() { set, errHere = c.compileHere(ctx, source) })
+		})
+		here.Wait()
+		if err != nil {
 			return nil, err
 		}
-		return c.compileHere(ctx, source)
+		return set, errHere
 	})
 }
 
@@ -77,21 +91,70 @@ func (c *Compiler) compileHere(ctx context.Context, source engine.Source) (*engi
 	return Compile(source)
 }
 
-// compileApart compiles in a child: nil where the source compiles within the limits.
-func (c *Compiler) compileApart(ctx context.Context, source engine.Source) error {
-	var errs engine.CompileErrors
+// compileApart compiles in a child and checks the references there: nil where the
+// source compiles within the limits. It calls compiled as soon as that is known, while
+// the references are checked.
+func (c *Compiler) compileApart(ctx context.Context, source engine.Source, compiled func()) error {
 	apart := child{c.program, CompileArgument, c.timeout, maxCompileBytes}
-	if err := apart.run(ctx, source, &errs); err != nil {
-		if limit, ok := errors.AsType[*childLimit](err); ok {
-			return tooMuch("takes %s", limit)
+	done := false
+	var wrong error // what is wrong with the source
+	err := apart.talk(ctx, func(ctx context.Context, ask *json.Encoder, answers *json.Decoder) error {
+		var answer compileAnswer
+		if err := exchange(ask, answers, source, &answer); err != nil {
+			return err
 		}
-		return fmt.Errorf("compiling in a process of its own: %w", err)
+		if len(answer.Errors) > 0 {
+			wrong = answer.Errors
+			return nil
+		}
+		done = true
+		compiled()
+		found, err := c.checkReferences(ctx, ask, answers, source.Name, answer.Matches)
+		if len(found) > 0 {
+			wrong = referenceErrors{found}
+		}
+		return err
+	})
+	switch {
+	case wrong != nil:
+		return wrong
+	case err == nil:
+		return nil
+	case done: // what ends while references are checked has found none wrong
+		if c.Unchecked != nil {
+			c.Unchecked(source.Name, err)
+		}
+		return nil
 	}
-	if len(errs) > 0 {
-		return errs
+	if limit, ok := errors.AsType[*childLimit](err); ok {
+		return tooMuch("takes %s", limit)
 	}
-	return nil
+	return fmt.Errorf("compiling in a process of its own: %w", err)
 }
+
+// checkReferences has a child check the references of what it has compiled.
+func (c *Compiler) checkReferences(ctx context.Context, ask *json.Encoder, answers *json.Decoder, name string, policies []matched) (engine.CompileErrors, error) {
+	if c.Schemas == nil {
+		return nil, nil
+	}
+	request := referenceRequest{Checks: referenceChecks(ctx, c.Schemas, policies), Clean: c.clean.of(name)}
+	if len(request.Checks) == 0 {
+		return nil, nil
+	}
+	var found referenceAnswer
+	if err := exchange(ask, answers, request, &found); err != nil {
+		return nil, err
+	}
+	c.clean.keep(name, found.Clean)
+	return found.Errors, nil
+}
+
+// referenceErrors are the engine.CompileErrors of references that are wrong by the
+// schemas of now.
+type referenceErrors struct{ engine.CompileErrors }
+
+// Unwrap gives the errors as engine.CompileErrors.
+func (e referenceErrors) Unwrap() error { return e.CompileErrors }
 
 // limitError is the engine.CompileErrors of a source that takes too much to compile.
 type limitError struct{ engine.CompileErrors }
@@ -104,14 +167,41 @@ func tooMuch(format string, args ...any) error {
 		": values that contain each other many times over have types that grow without bound; take them apart"}}}
 }
 
+// compileAnswer is what the child says of a source.
+type compileAnswer struct {
+	Errors  engine.CompileErrors `json:"errors"`
+	Matches []matched            `json:"matches"`
+}
+
 // CompileChild is what the child does: it reads a source, compiles it and writes the
-// errors. It returns the exit code.
+// errors; then it checks the references if it is asked to. It returns the exit code.
 func CompileChild(stdin io.Reader, stdout, stderr io.Writer) int {
-	return serveChild(stdin, stdout, stderr, func(source engine.Source) (any, error) {
-		errs := engine.CompileErrors{}
-		if _, err := Compile(source); err != nil && !errors.As(err, &errs) {
-			return nil, err
+	return serveTalk(stdin, stdout, stderr, func(requests *json.Decoder, answers *json.Encoder) error {
+		var source engine.Source
+		if err := requests.Decode(&source); err != nil {
+			return err
 		}
-		return errs, nil
+		var answer compileAnswer
+		set, err := Compile(source)
+		if err != nil && !errors.As(err, &answer.Errors) {
+			return err
+		}
+		if err == nil {
+			answer.Matches = matchesOf(set)
+		}
+		if err := answers.Encode(answer); err != nil {
+			return err
+		}
+		var request referenceRequest
+		if err := requests.Decode(&request); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		found, err := checkReferences(set, answer.Matches, request)
+		if err != nil {
+			return err
+		}
+		return answers.Encode(found)
 	})
 }

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func testCompiler(t *testing.T, timeout time.Duration) *Compiler {
+func testCompiler(t testing.TB, timeout time.Duration) *Compiler {
 	t.Helper()
 	program, err := os.Executable()
 	require.NoError(t, err)

@@ -77,3 +77,21 @@ test_it if {
 	require.Equal(t, 1, results.Totals.Failed)
 	require.Contains(t, results.Cases[0].Message, "the tests take more than 48 MiB of memory together")
 }
+
+func TestResultsOfTestsAreKept(t *testing.T) {
+	tester := NewTester(os.Args[0], time.Minute)
+	tested := engine.Source{Name: "s", Files: map[string]string{"p_test.rego": "package p_test\ntest_it if true"}}
+	first, err := tester.Test(t.Context(), tested, suite.Options{})
+	require.NoError(t, err)
+	require.Equal(t, 1, first.Totals.Passed)
+	tester.program = "nothing-that-starts"
+	again, err := tester.Test(t.Context(), tested, suite.Options{})
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	tested.Files["p_test.rego"] = "package p_test\ntest_other if true"
+	_, err = tester.Test(t.Context(), tested, suite.Options{})
+	require.Error(t, err, "other files are tested")
+	none, err := tester.Test(t.Context(), engine.Source{Name: "none", Files: map[string]string{"p.rego": good}}, suite.Options{})
+	require.NoError(t, err, "nothing is started without tests")
+	require.Zero(t, none.Totals.Cases)
+}

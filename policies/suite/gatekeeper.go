@@ -67,9 +67,14 @@ func (r *runner) runSuites(ctx context.Context) error {
 	return nil
 }
 
+func mayHoldSuites(name, text string) bool {
+	ext := path.Ext(name)
+	return (ext == ".yaml" || ext == ".yml") && strings.Contains(text, "test.gatekeeper.sh/")
+}
+
 // readSuites reads the Suites of a file.
 func readSuites(name, text string) ([]suiteFile, error) {
-	if ext := path.Ext(name); (ext != ".yaml" && ext != ".yml") || !strings.Contains(text, "test.gatekeeper.sh/") {
+	if !mayHoldSuites(name, text) {
 		return nil, nil
 	}
 	documents, err := manifest.Read(name, []byte(text))

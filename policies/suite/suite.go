@@ -8,6 +8,7 @@ package suite
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -98,6 +99,16 @@ const (
 	// testTimeout bounds one Rego test.
 	testTimeout = 5 * time.Second
 )
+
+// Has says whether a source brings tests.
+func Has(source engine.Source) bool {
+	for name, text := range source.Files {
+		if strings.HasSuffix(name, "_test.rego") || mayHoldSuites(name, text) {
+			return true
+		}
+	}
+	return false
+}
 
 // Run runs the tests of a source: none, where it has none. The error is
 // engine.CompileErrors where files of the source cannot be read or compiled, or the

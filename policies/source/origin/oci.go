@@ -1,0 +1,7 @@
+package origin
+
+import "context"
+
+func fetchOCI(context.Context, Request) (*Answer, error) {
+	return nil, refuse(ReasonFetchFailed, "soon")
+}
