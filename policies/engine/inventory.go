@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"strings"
+
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/storage"
 )
@@ -18,26 +20,39 @@ const (
 	inventoryNamespace = "namespace"
 )
 
-// read is the value at a path: nil where there is none. What a template names by
-// namespace is read without the objects of others.
-func (v *inventoryView) read(path storage.Path) (ast.Value, error) {
+// read is the value at a path below data.inventory: nil where there is none. What a
+// template names by namespace is read without the objects of others.
+func (v *inventoryView) read(path storage.Path) ast.Value {
 	switch {
-	case len(path) == 0:
-		return ast.NewObject(
+	case len(path) > 1 && path[0] == inventoryCluster:
+		return descend(v.in(""), path[1:])
+	case len(path) > 1 && path[0] == inventoryNamespace && path[1] != "" && v.has(path[1]):
+		return descend(v.in(path[1]), path[2:])
+	case len(path) > 1:
+		return nil
+	default:
+		return descend(v.whole(), path)
+	}
+}
+
+// whole is all of it. It is made when a policy first asks for that, and kept with the
+// version of the data.
+func (v *inventoryView) whole() ast.Value {
+	items := func() [][2]*ast.Term {
+		return [][2]*ast.Term{
 			ast.Item(ast.StringTerm(inventoryCluster), ast.NewTerm(v.in(""))),
 			ast.Item(ast.StringTerm(inventoryNamespace), ast.NewTerm(v.namespaces())),
-		), nil
-	case path[0] == inventoryCluster:
-		return descend(v.in(""), path[1:]), nil
-	case path[0] != inventoryNamespace:
-		return nil, nil
-	case len(path) == 1:
-		return v.namespaces(), nil
-	case path[1] == "" || !v.has(path[1]):
-		return nil, nil
-	default:
-		return descend(v.in(path[1]), path[2:]), nil
+		}
 	}
+	if v.data == nil {
+		return ast.NewObject(items()...)
+	}
+	var key strings.Builder
+	for _, kind := range v.kinds {
+		key.WriteString(kind.String() + " ")
+	}
+	kept, _ := v.data.inventories.LoadOrStore(key.String(), &wholeValue{})
+	return kept.(*wholeValue).get(items).Value
 }
 
 // held are the kinds that there are objects of.

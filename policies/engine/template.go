@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -75,6 +76,22 @@ func ParserOptions(version ast.RegoVersion) ast.ParserOptions { return parserOpt
 
 // ParseErrors translates the error of OPA's parser.
 func ParseErrors(err error) CompileErrors { return compileErrors(err) }
+
+// readable has what is in a template named as its author does.
+func readable(text string) string {
+	return templateNames.ReplaceAllStringFunc(text, func(name string) string {
+		switch {
+		case strings.HasSuffix(name, ".main."):
+			return ""
+		case strings.HasSuffix(name, "."+inventoryKey):
+			return "data." + inventoryKey
+		default:
+			return "data"
+		}
+	})
+}
+
+var templateNames = regexp.MustCompile(`data\.lintel\.(?:inventory|template(?:\.\w+|\["[^"]*"\])(?:\.main\.)?)`)
 
 // constraint is what a policy of a template has beside what all have.
 type constraint struct {
@@ -314,5 +331,5 @@ func (e *evaluation) dataOf(p *policy) *dataView {
 	if p.constraint == nil {
 		return e.data(p.set)
 	}
-	return &dataView{root: ast.NewObject(), inventory: &inventoryView{data: e.options.Cluster, kinds: p.meta.requires}}
+	return &dataView{inventory: &inventoryView{data: e.options.Cluster, kinds: p.meta.requires}}
 }

@@ -325,6 +325,9 @@ func (p *policy) errorFinding(entry string, err evalError) Finding {
 		}
 	}
 	finding.Error, finding.Limit = true, err.limit
+	if p.constraint != nil {
+		err.message = readable(err.message)
+	}
 	finding.Words = fmt.Sprintf("policy %s cannot be evaluated: %s", p.name, err.message)
 	return finding
 }
