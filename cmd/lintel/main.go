@@ -39,6 +39,9 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == source.TestArgument {
 		os.Exit(source.TestChild(os.Stdin, os.Stdout, os.Stderr))
 	}
+	if len(os.Args) == 2 && os.Args[1] == source.CompileArgument {
+		os.Exit(source.CompileChild(os.Stdin, os.Stdout, os.Stderr))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	code := run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr)
 	stop()
@@ -57,7 +60,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	switch {
 	case err == nil:
 		return exitAllowed
-	case errors.Is(err, errDenied), errors.Is(err, errTestsFailed):
+	case errors.Is(err, errDenied), errors.Is(err, errTestsFailed), errors.Is(err, errRefused):
 		return exitDenied
 	case errors.Is(err, errUndecided):
 		return exitError
@@ -100,6 +103,6 @@ The answers are those of the admission webhook, word for word.`,
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lintel"}
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(cmd, "%v", err) })
-	root.AddCommand(newCheckCommand(), newPolicyCommand(), newProveCommand(), newSourceCommand(), newVersionCommand())
+	root.AddCommand(newCheckCommand(), newPolicyCommand(), newProveCommand(), newSourceCommand(), newVersionCommand(), newWhyCommand())
 	return root
 }

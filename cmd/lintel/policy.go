@@ -8,7 +8,7 @@ import (
 func newPolicyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
-		Short: "Test policies",
+		Short: "Check and test policies, and show those of a cluster",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usageError(cmd, "there is no command %q", args[0])
@@ -17,6 +17,6 @@ func newPolicyCommand() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPolicyTestCommand())
+	cmd.AddCommand(newPolicyLintCommand(), newPolicyStatusCommand(), newPolicyTestCommand())
 	return cmd
 }

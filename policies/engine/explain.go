@@ -176,7 +176,7 @@ func (p *policy) describe(unmet condition, e *evaluation, kind GroupVersionKind,
 		return "scope", fmt.Sprintf("%s is outside %s of its source (%s)", whereOf(r), p.set.source.Scope.Key(), orNone(p.set.source.Scope.Namespaces))
 	case conditionKind:
 		reason := fmt.Sprintf("%s is not one of %s", kind, kindNames(match.Kinds))
-		if _, workload := podTemplates[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]; workload && p.matcher.matchesKind(podKind) && match.Expand == ExpandNone {
+		if _, workload := podTemplates[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]; workload && q == QuestionValidate && p.matcher.matchesKind(podKind) && match.Expand == ExpandNone {
 			reason += "; match.expand would have it judge the Pod template"
 		}
 		return "kinds", reason

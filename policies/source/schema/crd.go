@@ -2,8 +2,12 @@ package schema
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 // Definition is what a CustomResourceDefinition says of its kind.
@@ -11,6 +15,18 @@ type Definition struct {
 	Group, Kind string
 	// Versions are the schemas of those that are served.
 	Versions map[string]*Schema
+
+	plural     string
+	namespaced bool
+}
+
+// Resources are those that the definition adds to a cluster.
+func (d *Definition) Resources() []engine.Resource {
+	var out []engine.Resource
+	for _, version := range slices.Sorted(maps.Keys(d.Versions)) {
+		out = append(out, engine.Resource{Group: d.Group, Version: version, Kind: d.Kind, Name: d.plural, Namespaced: d.namespaced})
+	}
+	return out
 }
 
 // ReadDefinition reads a CustomResourceDefinition in YAML or JSON: nil where the text
@@ -22,9 +38,11 @@ func ReadDefinition(document []byte) (*Definition, error) {
 		Spec       struct {
 			Group string `json:"group"`
 			Names struct {
-				Kind string `json:"kind"`
+				Kind   string `json:"kind"`
+				Plural string `json:"plural"`
 			} `json:"names"`
-			PreserveUnknown bool `json:"preserveUnknownFields"`
+			Scope           string `json:"scope"`
+			PreserveUnknown bool   `json:"preserveUnknownFields"`
 			Versions        []struct {
 				Name   string `json:"name"`
 				Served bool   `json:"served"`
@@ -40,7 +58,10 @@ func ReadDefinition(document []byte) (*Definition, error) {
 	if in.Kind != "CustomResourceDefinition" || in.APIVersion != "apiextensions.k8s.io/v1" {
 		return nil, nil
 	}
-	definition := &Definition{Group: in.Spec.Group, Kind: in.Spec.Names.Kind, Versions: map[string]*Schema{}}
+	definition := &Definition{
+		Group: in.Spec.Group, Kind: in.Spec.Names.Kind, Versions: map[string]*Schema{},
+		plural: in.Spec.Names.Plural, namespaced: in.Spec.Scope != "Cluster",
+	}
 	for _, version := range in.Spec.Versions {
 		if !version.Served {
 			continue
