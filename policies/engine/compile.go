@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -410,7 +411,7 @@ func clockCalls(module *ast.Module) CompileErrors {
 // of the rule.
 func distinct(errs CompileErrors) CompileErrors {
 	for i, err := range errs {
-		if err.Column > 0 && classify(err.File) != fileRego {
+		if err.Column > 0 && path.Ext(err.File) != ".rego" {
 			errs[i].Column = 0 // within a block of YAML it counts from the indentation
 		}
 	}
