@@ -95,6 +95,6 @@ The answers are those of the admission webhook, word for word.`,
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lintel"}
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(cmd, "%v", err) })
-	root.AddCommand(newCheckCommand(), newProveCommand(), newSourceCommand(), newVersionCommand())
+	root.AddCommand(newCheckCommand(), newProveCommand(), newSourceCommand(), newOrlojGuardCommand(), newVersionCommand())
 	return root
 }

@@ -48,7 +48,7 @@ func writeJSON(w io.Writer, outcomes []outcome) error {
 				Name:       out.object.displayName(),
 			},
 			Allowed:   len(out.denials) == 0,
-			Deny:      jsonFindings(out.denials, engine.Finding.Text),
+			Deny:      jsonFindings(out.denials, denialText),
 			Warn:      jsonFindings(out.warnings, engine.Finding.WarningText),
 			Patch:     append([]engine.Operation{}, out.patch...),
 			Undecided: append([]engine.Undecided{}, out.undecided...),

@@ -15,7 +15,14 @@ type metrics struct {
 	scan     *prometheus.GaugeVec
 }
 
-func newMetrics(registry prometheus.Registerer) (*metrics, error) {
+// transactions is a metric of how many there were.
+func transactions(count func() int64) prometheus.Collector {
+	return prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "lintel_orloj_transactions_total", Help: "Transactions that were begun, reads of all rows left out.",
+	}, func() float64 { return float64(count()) })
+}
+
+func newMetrics(registry prometheus.Registerer, begun func() int64) (*metrics, error) {
 	m := &metrics{
 		up: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "lintel_orloj_store_up", Help: "1 while PostgreSQL answers, 0 while it does not."}),
@@ -32,7 +39,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	}
 	m.up.Set(1)
 	m.key.Set(1)
-	for _, collector := range []prometheus.Collector{m.up, m.key, m.writes, m.problems, m.drift, m.scan} {
+	for _, collector := range []prometheus.Collector{m.up, m.key, m.writes, m.problems, m.drift, m.scan, transactions(begun)} {
 		if err := registry.Register(collector); err != nil {
 			return nil, fmt.Errorf("registering metrics: %w", err)
 		}

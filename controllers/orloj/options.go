@@ -29,8 +29,8 @@ type Options struct {
 	StatusInterval, DriftInterval time.Duration
 	// CreateTables makes the tables where orlojd has never run.
 	CreateTables bool
-	// Workers is how many objects of a kind are carried at a time; 0 is 8.
+	// Workers is how many objects of a kind are carried at a time; 0 is 24.
 	Workers int
 }
 
-const defaultWorkers = 8
+const defaultWorkers = 24

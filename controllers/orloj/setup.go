@@ -75,7 +75,7 @@ func SetupWithManager(mgr manager.Manager, c cluster.Cluster, registry prometheu
 	if options.Workers == 0 {
 		options.Workers = defaultWorkers
 	}
-	counted, err := newMetrics(registry)
+	counted, err := newMetrics(registry, options.Store.Transactions)
 	if err != nil {
 		return err
 	}

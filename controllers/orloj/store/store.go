@@ -41,6 +41,7 @@ type Store struct {
 	required bool
 	now      func() time.Time
 	keys     atomic.Pointer[keyState]
+	begun    atomic.Int64
 }
 
 // New sets up a pool; nothing is connected yet.
@@ -88,10 +89,14 @@ func (s *Store) Ping(ctx context.Context) error {
 	return problemOf("", s.pool.Ping(ctx))
 }
 
+// Transactions is how many were begun.
+func (s *Store) Transactions() int64 { return s.begun.Load() }
+
 // inTransaction runs one transaction. The error is a *Problem, or that of ctx.
 func (s *Store) inTransaction(ctx context.Context, table string, run func(context.Context, pgx.Tx) error) error {
 	limited, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
+	s.begun.Add(1)
 	err := pgx.BeginFunc(limited, s.pool, func(tx pgx.Tx) error { return run(limited, tx) })
 	if ctx.Err() != nil {
 		return ctx.Err()
