@@ -19,7 +19,6 @@ const (
 	reasonAdmitted    = "Admitted"
 	reasonDenied      = "Denied"
 	reasonNotAdmitted = "NotAdmitted"
-	reasonAvailable   = "Available"
 	reasonRowExisted  = "RowExisted"
 	reasonRepaired    = "DriftRepaired"
 	reasonPlaintext   = "StoredAsPlaintext"
@@ -107,9 +106,9 @@ func (c conditions) set(kind string, status metav1.ConditionStatus, reason, mess
 	})
 }
 
-func (c conditions) available() {
-	c.set(v1.ConditionStoreAvailable, metav1.ConditionTrue, reasonAvailable, "the store answers")
-}
+// available says nothing: a condition that every object has costs, and tells nobody
+// anything.
+func (c conditions) available() { meta.RemoveStatusCondition(c.list, v1.ConditionStoreAvailable) }
 
 // reasonPattern is what the API server takes for a reason.
 var reasonPattern = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)

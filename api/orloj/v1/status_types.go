@@ -57,7 +57,8 @@ const (
 	ConditionStalled = "Stalled"
 	// ConditionAdmitted is False when the rules deny the object as it is stored.
 	ConditionAdmitted = "Admitted"
-	// ConditionStoreAvailable is False while the store cannot be written.
+	// ConditionStoreAvailable is False while the store cannot be written, and not there
+	// else.
 	ConditionStoreAvailable = "StoreAvailable"
 	// ConditionStorePhase tells the phase that orlojd gave the stored row.
 	ConditionStorePhase = "StorePhase"
@@ -88,8 +89,8 @@ type Status struct {
 	// +optional
 	StoreKey string `json:"storeKey,omitempty"`
 
-	// conditions are Ready, Synced, Stalled, Admitted, StoreAvailable and StorePhase;
-	// Adopted where the row was there before.
+	// conditions are Ready, Synced, Admitted and StorePhase; Stalled and StoreAvailable
+	// where something is in the way, and Adopted where the row was there before.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
