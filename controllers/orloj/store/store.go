@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -105,18 +104,14 @@ func (s *Store) inTransaction(ctx context.Context, table string, run func(contex
 }
 
 // hashOf is the expression for what of a row is ours: all but its status and version.
-// PostgreSQL writes a document in one way only, so equal rows have equal hashes.
+// PostgreSQL writes a document in one way only, so equal rows have equal hashes. Of a
+// document that is none of orlojd's, all counts.
 func hashOf(t Table) string {
 	var b strings.Builder
-	b.WriteString("md5(((payload - 'status') #- '{metadata,resourceVersion}')::text || '|' || namespace")
+	b.WriteString(`md5(CASE jsonb_typeof(payload->'metadata') WHEN 'object' THEN (payload - 'status') #- '{metadata,resourceVersion}' ELSE payload END::text || '|' || namespace`)
 	for _, c := range t.columns {
 		fmt.Fprintf(&b, " || '|' || COALESCE(%s, '')", c.name)
 	}
 	b.WriteString(")")
 	return b.String()
-}
-
-func isCode(err error, code string) bool {
-	var server *pgconn.PgError
-	return errors.As(err, &server) && server.Code == code
 }
