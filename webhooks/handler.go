@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -23,6 +21,8 @@ const DefaultMaxReviewBytes = 8 << 20
 // Decider decides reviews: an *engine.Snapshot.
 type Decider interface {
 	Digest() string
+	// Tenant names the scope below the enterprise that the object belongs to, if any.
+	Tenant(review *engine.Review) string
 	Mutate(ctx context.Context, review *engine.Review, options engine.Options) *engine.Mutation
 	Validate(ctx context.Context, review *engine.Review, options engine.Options) *engine.Decision
 }
@@ -64,7 +64,7 @@ type Handler struct {
 	decisions  DecisionLog
 	logger     *slog.Logger
 	bodies     *bodyReader
-	judging    *semaphore.Weighted
+	judging    *judging
 	now        func() time.Time
 }
 
@@ -95,7 +95,7 @@ func NewHandler(options HandlerOptions) (*Handler, error) {
 		decisions:  options.Decisions,
 		logger:     options.Logger,
 		bodies:     newBodyReader(limit, inFlight),
-		judging:    semaphore.NewWeighted(int64(judgingPerCPU * runtime.GOMAXPROCS(0))),
+		judging:    newJudging(judgingPerCPU * runtime.GOMAXPROCS(0)),
 		now:        time.Now,
 		current: func() Decider {
 			if snapshot := options.Snapshots.Snapshot(); snapshot != nil {
@@ -201,13 +201,14 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 	case err != nil:
 		return nil, unreadable(&engine.ReviewError{Code: http.StatusInternalServerError, Message: err.Error()})
 	}
-	if err := h.judging.Acquire(ctx, 1); err != nil {
+	leave, err := h.judging.enter(ctx, h.tenant(review))
+	if err != nil {
 		return review, unreadable(&engine.ReviewError{
 			UID: review.UID, Code: http.StatusTooManyRequests,
 			Message: "Lintel is judging as many reviews as it can; retry",
 		})
 	}
-	defer h.judging.Release(1)
+	defer leave()
 	err = h.recovering(served, func() (err error) {
 		a, err = served.judge(ctx, review)
 		return err
@@ -217,6 +218,13 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 		a = undecided(served.failurePolicy, err)
 	}
 	return review, a
+}
+
+func (h *Handler) tenant(review *engine.Review) string {
+	if decider := h.current(); decider != nil {
+		return decider.Tenant(review)
+	}
+	return ""
 }
 
 // recovering turns a panic into an error, so that it costs one request, not the process.

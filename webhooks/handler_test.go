@@ -31,6 +31,8 @@ type decisions struct {
 
 func (d decisions) Digest() string { return "sha256:0123456789abcdef" }
 
+func (d decisions) Tenant(*engine.Review) string { return "" }
+
 func (d decisions) Validate(ctx context.Context, r *engine.Review, o engine.Options) *engine.Decision {
 	if d.validate == nil {
 		return &engine.Decision{}

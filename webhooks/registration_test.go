@@ -34,6 +34,11 @@ func ignored(policy engine.PolicyInfo) engine.PolicyInfo {
 	return policy
 }
 
+func follows(policy engine.PolicyInfo) engine.PolicyInfo {
+	policy.Follows = true
+	return policy
+}
+
 func settings() RegistrationSettings {
 	return RegistrationSettings{Namespace: "lintel-system", InjectCA: true}
 }
@@ -64,6 +69,18 @@ func TestRules(t *testing.T) {
 			name:       "a policy without match sees every resource, and no subresource",
 			policies:   []engine.PolicyInfo{validates("a", engine.Match{})},
 			validating: []string{"*/* * CREATE,UPDATE *"},
+		},
+		{
+			name: "policies of scopes below take the versions that others chose, of namespaced kinds that are known",
+			policies: []engine.PolicyInfo{
+				validates("a", engine.Match{Kinds: []engine.GroupVersionKind{{Group: hpa.Group, Version: "v1", Kind: hpa.Kind}}, Operations: []string{"DELETE"}}),
+				follows(validates("b", engine.Match{Kinds: []engine.GroupVersionKind{hpa, namespace, {Group: "unknown.dev", Kind: "Thing"}}})),
+				follows(validates("c", engine.Match{Kinds: []engine.GroupVersionKind{{Group: "policy", Kind: "*"}}})),
+			},
+			validating: []string{
+				"autoscaling/v1 Namespaced CREATE,UPDATE,DELETE horizontalpodautoscalers",
+				"policy/v1 Namespaced CREATE,UPDATE poddisruptionbudgets",
+			},
 		},
 		{
 			name: "the union of operations, grouped",

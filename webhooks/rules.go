@@ -71,7 +71,7 @@ func validatingRules(policies []engine.PolicyInfo, resources *engine.Resources) 
 	for _, policy := range policies {
 		match := policy.Match
 		operations := validateOperations(match)
-		for _, t := range targets(match.Kinds, resources, versions) {
+		for _, t := range policyTargets(policy, resources, versions) {
 			wanted.add(t, operations)
 			for _, subresource := range match.Subresources {
 				sub := t
@@ -95,11 +95,27 @@ func mutatingRules(policies []engine.PolicyInfo, resources *engine.Resources) ([
 	conflicts = append(conflicts, openConflicts(policies, resources, mutateOperations)...)
 	wanted := interest{}
 	for _, policy := range policies {
-		for _, t := range targets(policy.Match.Kinds, resources, versions) {
+		for _, t := range policyTargets(policy, resources, versions) {
 			wanted.add(t, mutateOperations(policy.Match))
 		}
 	}
 	return wanted.rules(), conflicts
+}
+
+// policyTargets are what a policy is called for. One that follows is called for kinds
+// that are known, each in the one version that is registered: a rule for every version
+// would take the others' conversions away, and its kinds are namespaced.
+func policyTargets(policy engine.PolicyInfo, resources *engine.Resources, versions versionTable) []target {
+	if !policy.Follows {
+		return targets(policy.Match.Kinds, resources, versions)
+	}
+	var out []target
+	for _, resource := range resources.All() {
+		if resource.Namespaced && policy.Match.NamesKind(engine.GroupVersionKind{Group: resource.Group, Kind: resource.Kind}) {
+			out = append(out, resourceTargets(resource, versions)...)
+		}
+	}
+	return out
 }
 
 // targets are the resources of kinds. A kind that nothing is known about may be

@@ -44,12 +44,16 @@ func (v versionTable) of(resource engine.Resource) []string {
 
 // kindVersions finds the version of each kind: the one a policy names, else the
 // preferred one. A policy that names "*" copes with any. Kinds that are not known
-// are registered in every version, so there is nothing to choose.
+// are registered in every version, so there is nothing to choose. Policies that follow
+// have no say.
 func kindVersions(policies []engine.PolicyInfo, resources *engine.Resources) (versionTable, []VersionConflict) {
 	table := versionTable{}
 	first := map[engine.GroupVersionKind]string{} // the policy that chose
 	var conflicts []VersionConflict
 	for _, policy := range policies {
+		if policy.Follows {
+			continue
+		}
 		for _, kind := range policy.Match.Kinds {
 			resource, known := resources.ByKind(kind.Group, kind.Kind)
 			if !known || kind.Version == anything {
@@ -81,6 +85,9 @@ func kindVersions(policies []engine.PolicyInfo, resources *engine.Resources) (ve
 func openConflicts(policies []engine.PolicyInfo, resources *engine.Resources, operations func(engine.Match) []string) []VersionConflict {
 	var conflicts []VersionConflict
 	for _, policy := range policies {
+		if policy.Follows {
+			continue
+		}
 		for _, kind := range policy.Match.Kinds {
 			resource, known := resources.ByKind(kind.Group, kind.Kind)
 			version := cmp.Or(kind.Version, resource.Version)
@@ -89,7 +96,7 @@ func openConflicts(policies []engine.PolicyInfo, resources *engine.Resources, op
 			}
 			wanted := operations(policy.Match)
 			j := slices.IndexFunc(policies, func(other engine.PolicyInfo) bool {
-				return takesEveryVersion(other.Match, resource, resources) && len(only(operations(other.Match), wanted...)) > 0
+				return !other.Follows && takesEveryVersion(other.Match, resource, resources) && len(only(operations(other.Match), wanted...)) > 0
 			})
 			if j < 0 {
 				continue

@@ -26,6 +26,9 @@ func isBuiltIn(o object) bool {
 
 // newBuiltIn is nil where no object is concerned.
 func newBuiltIn(objects []object, mode string) (*builtIn, error) {
+	if mode == "" {
+		mode = string(orloj.Restricted)
+	}
 	mapping, err := orloj.ParseMapping(mode)
 	if err != nil {
 		return nil, fmt.Errorf("--orloj-namespace-mapping: %w", err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules/orloj"
@@ -71,16 +72,20 @@ Exit codes:
 			return check(cmd.Context(), options, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringArrayVarP(&options.policies, "policies", "p", nil, "`path` of a folder or .rego file of policies, or of YAML with PolicySources; may be repeated")
-	flags.StringVar(&options.name, "name", "", "`name` of the source in messages, as the PolicySource will have it; the folder's or file's own if empty")
-	flags.StringArrayVarP(&options.manifests, "filename", "f", nil, "`path` of a file or folder of objects in YAML or JSON, or - for standard input; may be repeated")
-	flags.StringVar(&options.operation, "operation", "CREATE", "`operation` on the objects: "+strings.Join(operations, ", "))
-	flags.StringVarP(&options.namespace, "namespace", "n", defaultNamespace, "`namespace` of objects that name none")
-	flags.StringVar(&options.cluster, "cluster", "", "`folder` of objects in YAML or JSON that policies find in the cluster")
-	flags.StringVar(&options.mapping, "orloj-namespace-mapping", string(orloj.Restricted), "`mode` of the cluster: Restricted or Open")
-	flags.StringVarP(&options.output, "output", "o", "text", "`format` of the report: text or json")
+	options.addPolicyFlags(cmd.Flags())
+	cmd.Flags().StringVar(&options.mapping, "orloj-namespace-mapping", string(orloj.Restricted), "`mode` of the cluster: Restricted or Open")
 	return cmd
+}
+
+// addPolicyFlags adds the flags that say what is asked about what.
+func (o *checkOptions) addPolicyFlags(flags *pflag.FlagSet) {
+	flags.StringArrayVarP(&o.policies, "policies", "p", nil, "`path` of a folder or .rego file of policies, or of YAML with PolicySources; may be repeated")
+	flags.StringVar(&o.name, "name", "", "`name` of the source in messages, as the PolicySource will have it; the folder's or file's own if empty")
+	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "`path` of a file or folder of objects in YAML or JSON, or - for standard input; may be repeated")
+	flags.StringVar(&o.operation, "operation", "CREATE", "`operation` on the objects: "+strings.Join(operations, ", "))
+	flags.StringVarP(&o.namespace, "namespace", "n", defaultNamespace, "`namespace` of objects that name none")
+	flags.StringVar(&o.cluster, "cluster", "", "`folder` of objects in YAML or JSON that policies find in the cluster")
+	flags.StringVarP(&o.output, "output", "o", "text", "`format` of the report: text or json")
 }
 
 // complete checks the flags.
@@ -119,11 +124,6 @@ func check(ctx context.Context, options checkOptions, stdin io.Reader, stdout, s
 	if err != nil {
 		return err
 	}
-	for _, s := range sources {
-		if why := s.notServed(); why != "" {
-			fmt.Fprintf(stderr, "note: %s\n", why)
-		}
-	}
 	sets, err := compileAll(sources)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func check(ctx context.Context, options checkOptions, stdin io.Reader, stdout, s
 	if err != nil {
 		return err
 	}
-	for _, note := range c.resources.otherVersions(objects) {
+	for _, note := range append(refusals(sources, sets, c.resources.builtin), c.resources.otherVersions(objects)...) {
 		fmt.Fprintf(stderr, "note: %s\n", note)
 	}
 	outcomes, err := c.checkAll(ctx, objects)

@@ -24,6 +24,9 @@ type options struct {
 	certSecret         string
 	clientCA           string
 	policyDir          string
+	allowFileOrigins   bool
+	receiverAddress    string
+	receiverCertDir    string
 	excludedNamespaces []string
 	maxReviewBytes     int64
 	decisionLog        string
@@ -89,6 +92,9 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.StringVar(&o.certSecret, "cert-secret", "", "read the certificate from this `Secret` of --namespace instead of --cert-dir, where nothing mounts it")
 	flags.StringVar(&o.clientCA, "client-ca", "", "`file` of the CA that issues the API server's client certificate; nobody else may call then")
 	flags.StringVar(&o.policyDir, "policy-dir", "", "for development: a `folder` kept applied as the PolicySource policy-dir")
+	flags.BoolVar(&o.allowFileOrigins, "allow-file-origins", false, "let PolicySources read Git repositories of this machine's own disk (file:///…)")
+	flags.StringVar(&o.receiverAddress, "receiver-bind-address", "", "`address`, such as :9292, on which to take push notifications of GitHub, GitLab, Gitea and Forgejo at /hook/<PolicySource>; empty: none")
+	flags.StringVar(&o.receiverCertDir, "receiver-cert-dir", "", "`folder` with tls.crt and tls.key of the receiver; empty: plain HTTP, for behind an Ingress")
 	flags.StringSliceVar(&o.excludedNamespaces, "excluded-namespaces", webhooks.DefaultExcludedNamespaces(), "`namespaces` that user policies are never asked about, beside the manager's own")
 	flags.Int64Var(&o.maxReviewBytes, "max-review-bytes", webhooks.DefaultMaxReviewBytes, "`bytes` of the largest review that is judged; a larger one is denied")
 	flags.StringVar(&o.decisionLog, "decision-log", "denied", "which `decisions` are logged: denied, all or none")

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/source"
 )
 
 func TestNews(t *testing.T) {
@@ -27,7 +28,7 @@ func TestNews(t *testing.T) {
 		"still served":        {[]metav1.Condition{ready("True", ReasonServing, 1)}, []metav1.Condition{ready("True", ReasonServing, 1)}, nil},
 		"another revision":    {[]metav1.Condition{ready("True", ReasonServing, 1)}, []metav1.Condition{ready("True", ReasonServing, 2)}, []change{{"Normal", ReasonServing, "because"}}},
 		"on the way":          {[]metav1.Condition{ready("True", ReasonServing, 1)}, []metav1.Condition{ready("False", ReasonProgressing, 2)}, nil},
-		"refused":             {[]metav1.Condition{ready("True", ReasonServing, 1)}, []metav1.Condition{ready("False", ReasonCompileFailed, 2)}, []change{{"Warning", ReasonCompileFailed, "because"}}},
+		"refused":             {[]metav1.Condition{ready("True", ReasonServing, 1)}, []metav1.Condition{ready("False", source.ReasonCompileFailed, 2)}, []change{{"Warning", source.ReasonCompileFailed, "because"}}},
 		"within limits, new":  {nil, []metav1.Condition{limits("True", ReasonWithinLimits, 1)}, nil},
 		"a limit":             {[]metav1.Condition{limits("True", ReasonWithinLimits, 1)}, []metav1.Condition{limits("False", ReasonLimitReached, 1)}, []change{{"Warning", ReasonLimitReached, "because"}}},
 		"the limit once more": {[]metav1.Condition{limits("False", ReasonLimitReached, 1)}, []metav1.Condition{limits("False", ReasonLimitReached, 2)}, nil},

@@ -26,6 +26,31 @@ func RegisterMetrics(registerer prometheus.Registerer, sources client.Reader, li
 	return nil
 }
 
+// CountFetches registers what there is to know of looks at origins, and returns what
+// counts them. A source that is at rest tells nothing in its status of when it was
+// looked at, for every look would write it.
+func CountFetches(registerer prometheus.Registerer) (func(source, result string, at time.Time), error) {
+	total := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "lintel_source_fetches_total",
+		Help: "Looks at the origins of sources, by how they ended: success, or the reason.",
+	}, []string{"source", "result"})
+	last := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "lintel_source_last_fetch_timestamp_seconds",
+		Help: "When the origin of a source was last looked at without an error.",
+	}, []string{"source"})
+	for _, collector := range []prometheus.Collector{total, last} {
+		if err := registerer.Register(collector); err != nil {
+			return nil, fmt.Errorf("registering metrics: %w", err)
+		}
+	}
+	return func(source, result string, at time.Time) {
+		total.WithLabelValues(source, result).Inc()
+		if result == fetched {
+			last.WithLabelValues(source).Set(float64(at.UnixMilli()) / 1000)
+		}
+	}, nil
+}
+
 var sourceReadyDesc = prometheus.NewDesc("lintel_source_ready",
 	"1 where the latest revision of a source is Ready and this replica serves it, else 0.", []string{"source"}, nil)
 

@@ -14,13 +14,29 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/source"
 )
 
-func pass(t *testing.T, object *v1alpha1.PolicySource) Verdict {
+// makeSource is a PolicySource with one inline file.
+func makeSource(rego string, change ...func(*v1alpha1.PolicySource)) *v1alpha1.PolicySource {
+	object := &v1alpha1.PolicySource{
+		ObjectMeta: metav1.ObjectMeta{Name: "team", UID: "1", Generation: 3},
+		Spec:       v1alpha1.PolicySourceSpec{Inline: &v1alpha1.InlineOrigin{Files: map[string]string{"p.rego": rego}}},
+	}
+	for _, apply := range change {
+		apply(object)
+	}
+	return object
+}
+
+const good = "package p\ndeny contains \"no\""
+
+// pass is what the gate says of a good revision.
+func pass(t *testing.T, object *v1alpha1.PolicySource) source.Verdict {
 	t.Helper()
-	verdict := gate(t, object, engine.NewLive(engine.BuiltinResources()), allRegistrable)
-	require.NotNil(t, verdict.Set)
-	return verdict
+	set, err := engine.Compile(source.FromPolicySource(object, object.Spec.Inline.Files, ""))
+	require.NoError(t, err)
+	return source.Verdict{Set: set}
 }
 
 func TestStatus(t *testing.T) {
@@ -39,13 +55,13 @@ func TestStatus(t *testing.T) {
 		reason string
 		digest string
 	}{
-		"served":                   {facts{verdict: verdict, replicas: serves(digest, digest), registered: true}, metav1.ConditionTrue, ReasonServing, digest},
-		"one replica is behind":    {facts{verdict: verdict, replicas: serves(digest, "old"), registered: true}, metav1.ConditionFalse, ReasonProgressing, digest},
-		"no replica has reported":  {facts{verdict: verdict, registered: true}, metav1.ConditionFalse, ReasonProgressing, digest},
-		"not registered yet":       {facts{verdict: verdict, replicas: serves(digest)}, metav1.ConditionFalse, ReasonProgressing, digest},
-		"the artifact is not kept": {facts{verdict: verdict, stored: errors.New("forbidden"), registered: true}, metav1.ConditionFalse, ReasonArtifactFailed, ""},
-		"requires may not be read": {facts{verdict: verdict, unmet: &unmet{ReasonRequiresForbidden, "kubectl"}, registered: true}, metav1.ConditionFalse, ReasonRequiresForbidden, ""},
-		"refused":                  {facts{verdict: Verdict{Reason: ReasonCompileFailed, Message: "bad"}}, metav1.ConditionFalse, ReasonCompileFailed, ""},
+		"served":                   {facts{verdict: &verdict, replicas: serves(digest, digest), registered: true}, metav1.ConditionTrue, ReasonServing, digest},
+		"one replica is behind":    {facts{verdict: &verdict, replicas: serves(digest, "old"), registered: true}, metav1.ConditionFalse, ReasonProgressing, digest},
+		"no replica has reported":  {facts{verdict: &verdict, registered: true}, metav1.ConditionFalse, ReasonProgressing, digest},
+		"not registered yet":       {facts{verdict: &verdict, replicas: serves(digest)}, metav1.ConditionFalse, ReasonProgressing, digest},
+		"the artifact is not kept": {facts{verdict: &verdict, stored: errors.New("forbidden"), registered: true}, metav1.ConditionFalse, ReasonArtifactFailed, ""},
+		"requires may not be read": {facts{verdict: &verdict, unmet: &unmet{ReasonRequiresForbidden, "kubectl"}, registered: true}, metav1.ConditionFalse, ReasonRequiresForbidden, ""},
+		"refused":                  {facts{verdict: &source.Verdict{Reason: source.ReasonCompileFailed, Message: "bad"}}, metav1.ConditionFalse, source.ReasonCompileFailed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.facts.object = object
@@ -66,13 +82,13 @@ func TestStatus(t *testing.T) {
 
 func TestARefusedRevisionKeepsTheLastGoodOne(t *testing.T) {
 	object := makeSource(good)
-	object.Status = status(facts{object: object, verdict: pass(t, object)})
+	object.Status = status(facts{object: object, verdict: new(pass(t, object))})
 	lastGood := object.Status.Revision
 	var errs engine.CompileErrors
 	for i := range 30 {
 		errs = append(errs, engine.CompileError{File: "p.rego", Line: i + 1, Column: 2, Message: "wrong"})
 	}
-	next := status(facts{object: object, verdict: Verdict{Reason: ReasonCompileFailed, Message: strings.Repeat("x", 5000), Errors: errs}})
+	next := status(facts{object: object, verdict: &source.Verdict{Reason: source.ReasonCompileFailed, Message: strings.Repeat("x", 5000), Errors: errs}})
 	require.Equal(t, lastGood, next.Revision)
 	require.Equal(t, int32(1), next.Policies)
 	require.Len(t, next.Errors, v1alpha1.MaxPolicyErrors)
@@ -82,12 +98,12 @@ func TestARefusedRevisionKeepsTheLastGoodOne(t *testing.T) {
 	}
 
 	object.Status = next
-	require.Empty(t, status(facts{object: object, verdict: pass(t, object)}).Errors, "errors go with their cause")
+	require.Empty(t, status(facts{object: object, verdict: new(pass(t, object))}).Errors, "errors go with their cause")
 }
 
 func TestStatusSaysWhatIsWaitedFor(t *testing.T) {
 	object := makeSource(good)
-	next := status(facts{object: object, verdict: pass(t, object), missing: &MissingError{Kind: serviceKind, Err: errors.New("the server is down")}})
+	next := status(facts{object: object, verdict: new(pass(t, object)), missing: &MissingError{Kind: serviceKind, Err: errors.New("the server is down")}})
 	ready := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
 	require.Equal(t, ReasonProgressing, ready.Reason)
 	require.Equal(t, "0 of 0 replicas serve this revision; the cluster's objects of kind Service are missing: the server is down", ready.Message)
@@ -123,7 +139,7 @@ func TestLimitsAreAConditionAndTheSourceStaysReady(t *testing.T) {
 	object := makeSource(good)
 	verdict := pass(t, object)
 	next := status(facts{
-		object: object, verdict: verdict, registered: true, limits: limits,
+		object: object, verdict: &verdict, registered: true, limits: limits,
 		replicas: []v1alpha1.ReplicaStatus{{Name: "a", Digest: verdict.Set.Digest()}},
 	})
 	require.True(t, meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionReady))

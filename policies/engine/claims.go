@@ -30,6 +30,9 @@ type conflict struct {
 }
 
 func (c *conflict) reason() string {
+	if c.other == nil {
+		return fmt.Sprintf("it %s being %s; set only what is absent", c.mine, c.path)
+	}
 	other, too := c.other, ""
 	if c.mine == c.theirs {
 		too = ", too"

@@ -27,6 +27,8 @@ func (w *wholeValue) get(items func() [][2]*ast.Term) *ast.Term {
 type clusterView struct {
 	data  *ClusterData                // nil where the caller has none
 	kinds map[string]GroupVersionKind // by their key in data.cluster
+	// sees says which namespaces the source may read; nil is all.
+	sees func(kind GroupVersionKind, namespace string) bool
 }
 
 // read is the value at a path below data.cluster: nil where there is none. A part of
@@ -48,7 +50,9 @@ func (v clusterView) read(path storage.Path) (ast.Value, error) {
 	case held == nil:
 		return nil, nil
 	case len(path) == 1:
-		return held.value().Value, nil
+		return v.value(kind, held).Value, nil
+	case v.sees != nil && !v.sees(kind, path[1]):
+		return nil, nil
 	}
 	namespace, ok := held.namespaces.Get(path[1])
 	switch {
@@ -82,11 +86,25 @@ func (v clusterView) all() (ast.Value, error) {
 		}
 		value := ast.ObjectTerm()
 		if held != nil {
-			value = held.value()
+			value = v.value(v.kinds[key], held)
 		}
 		items = append(items, ast.Item(ast.StringTerm(key), value))
 	}
 	return ast.NewObject(items...), nil
+}
+
+// value is what the source may read of a kind.
+func (v clusterView) value(kind GroupVersionKind, held *clusterKind) *ast.Term {
+	if v.sees == nil {
+		return held.value()
+	}
+	var items [][2]*ast.Term
+	for i := held.namespaces.Iterator(); !i.Done(); {
+		if namespace, objects, _ := i.Next(); v.sees(kind, namespace) {
+			items = append(items, ast.Item(ast.StringTerm(namespace), objects.value()))
+		}
+	}
+	return ast.ObjectTerm(items...)
 }
 
 func (k *clusterKind) value() *ast.Term {

@@ -14,13 +14,18 @@ type evaluation struct {
 	options   Options
 	namespace ast.Object // nil where unknown or cluster-scoped
 	facts     *ast.Term  // nil where there are none
+	spent     *spending
+	generated bool // the review is about what another object would create
 
 	mu     sync.Mutex
 	inputs map[*PolicySet]*ast.Term
+	// forConstraints is input.review of templates; nil until one is asked.
+	forConstraints *ast.Term
+	ofConstraints  []Subject // nil until one is asked
 }
 
 func newEvaluation(review *Review, options Options) (*evaluation, error) {
-	e := &evaluation{review: review, options: options, inputs: map[*PolicySet]*ast.Term{}}
+	e := &evaluation{review: review, options: options, spent: &spending{}, inputs: map[*PolicySet]*ast.Term{}}
 	if len(options.Namespace) > 0 {
 		term, err := decodeJSON(options.Namespace)
 		if err != nil {
@@ -43,8 +48,11 @@ func newEvaluation(review *Review, options Options) (*evaluation, error) {
 
 // with is the same evaluation of another review.
 func (e *evaluation) with(review *Review) *evaluation {
-	return &evaluation{review: review, options: e.options, namespace: e.namespace, facts: e.facts, inputs: map[*PolicySet]*ast.Term{}}
+	return &evaluation{review: review, options: e.options, namespace: e.namespace, facts: e.facts, spent: e.spent, inputs: map[*PolicySet]*ast.Term{}}
 }
+
+// InputFields are all that the input document can have.
+var InputFields = []string{"apiVersion", "kind", "request", "name", "namespace", "scope", "parameters", "facts", "csr"}
 
 // input is the document a policy of the set sees: apiVersion and kind of the
 // review, request, name, namespace, scope, parameters, and facts for built-in rules.
@@ -78,6 +86,9 @@ func (e *evaluation) data(set *PolicySet) *dataView {
 	view := &dataView{root: set.data}
 	if len(set.required) > 0 {
 		view.cluster = &clusterView{data: e.options.Cluster, kinds: set.required}
+		if set.place != nil && set.place.below {
+			view.cluster.sees = set.sees
+		}
 	}
 	return view
 }

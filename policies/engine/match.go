@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"path"
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -87,11 +86,14 @@ func (m *matcher) matchesKind(kind GroupVersionKind) bool {
 }
 
 // namesKind is matchesKind without the version.
-func (m *matcher) namesKind(kind GroupVersionKind) bool {
-	if len(m.match.Kinds) == 0 {
+func (m *matcher) namesKind(kind GroupVersionKind) bool { return m.match.NamesKind(kind) }
+
+// NamesKind says whether the policy is about a kind, in whatever version.
+func (m Match) NamesKind(kind GroupVersionKind) bool {
+	if len(m.Kinds) == 0 {
 		return true
 	}
-	return slices.ContainsFunc(m.match.Kinds, func(want GroupVersionKind) bool { return want.names(kind) })
+	return slices.ContainsFunc(m.Kinds, func(want GroupVersionKind) bool { return want.names(kind) })
 }
 
 // names compares group and kind, in which k may have "*".
@@ -133,12 +135,6 @@ func (m *matcher) mutates(r *Review) bool {
 	}
 }
 
-// matchesNamespace checks the namespace globs.
-func (m *matcher) matchesNamespace(r *Review) bool {
-	return (len(m.match.Namespaces) == 0 || inNamespaces(r, m.match.Namespaces)) &&
-		!inNamespaces(r, m.match.ExcludedNamespaces)
-}
-
 // inNamespaces says whether a review is about an object in a namespace that one of
 // the globs names.
 func inNamespaces(r *Review, globs []string) bool {
@@ -146,16 +142,18 @@ func inNamespaces(r *Review, globs []string) bool {
 	if r.IsNamespace() {
 		namespace = r.DisplayName()
 	}
-	return slices.ContainsFunc(globs, func(glob string) bool {
-		ok, _ := path.Match(glob, namespace)
-		return ok && namespace != ""
-	})
+	return namespace != "" && matchesAny(globs, namespace)
 }
 
-// inScope says whether a review is within the namespaces of the source's scope. All
-// namespaces, or none named, is the whole cluster.
+// inScope says whether a review is within the namespaces of the source's scope. For
+// the enterprise all namespaces, or none named, is the whole cluster. A scope below it
+// has the objects in its namespaces, as far as all scopes above have those too, and
+// never a Namespace itself: that is the administrators'.
 func (s *PolicySet) inScope(r *Review) bool {
 	globs := s.source.Scope.Namespaces
+	if s.place != nil && s.place.below {
+		return r.Namespace != "" && !r.IsNamespace() && matchesAny(globs, r.Namespace) && s.place.enclosed(r.Namespace)
+	}
 	return len(globs) == 0 || slices.Contains(globs, "*") || inNamespaces(r, globs)
 }
 

@@ -34,7 +34,7 @@ func (s *Snapshot) Mutate(ctx context.Context, review *Review, options Options) 
 		mutation.Denials = []Finding{{Words: err.Error(), Error: true}}
 		return mutation
 	}
-	m := &mutator{snapshot: s, ctx: ctx, result: mutation, left: map[*policy]bool{}}
+	m := newMutator(ctx, s, mutation)
 	for {
 		left := len(m.left)
 		m.settle(e)
@@ -43,7 +43,7 @@ func (s *Snapshot) Mutate(ctx context.Context, review *Review, options Options) 
 		}
 		// A policy that failed after its first round has changed the object by then: what
 		// the others make of it is found without that one.
-		mutation.Patch, mutation.Review = nil, review
+		mutation.Patch, mutation.Review, m.held = nil, review, nil
 	}
 	mutation.Denials = sortFindings(mutation.Denials)
 	mutation.Warnings = sortFindings(mutation.Warnings)
@@ -60,6 +60,14 @@ type mutator struct {
 	ctx      context.Context
 	result   *Mutation
 	left     map[*policy]bool // policies left out after an error
+	// held is what broader scopes have set in earlier rounds, and overwritten how many
+	// places that hold something each policy of a narrower one has changed.
+	held        []held
+	overwritten map[*policy]int
+}
+
+func newMutator(ctx context.Context, s *Snapshot, result *Mutation) *mutator {
+	return &mutator{snapshot: s, ctx: ctx, result: result, left: map[*policy]bool{}, overwritten: map[*policy]int{}}
 }
 
 // settle repeats rounds until one changes nothing.
@@ -73,6 +81,7 @@ func (m *mutator) settle(e *evaluation) {
 		if after == nil || after.Compare(e.review.object.value()) == 0 {
 			return
 		}
+		m.hold(toJSON(e.review.object.value()), members)
 		m.result.Patch = append(m.result.Patch, applied...)
 		m.result.Review = e.review.withObject(after)
 		e = e.with(m.result.Review)
@@ -114,6 +123,10 @@ func (m *mutator) members(e *evaluation) []member {
 			case conflict != nil:
 				m.fail(member.policy, member.rule, conflict.reason())
 			default:
+				if conflict := m.overrides(member, e, root); conflict != nil {
+					m.fail(member.policy, member.rule, conflict.reason())
+					continue
+				}
 				members = append(members, member)
 			}
 		}
@@ -142,17 +155,18 @@ func (m *mutator) policies(e *evaluation) []*policy {
 
 // ask asks every policy that mutates.
 func (m *mutator) ask(policies []*policy, e *evaluation, root func() any) []mutationAnswer {
-	return watch(policies,
-		func(i int) mutationAnswer {
+	failed := func(i int, err evalError) mutationAnswer {
+		answer := mutationAnswer{policy: policies[i], failed: true}
+		policies[i].report(&answer.found, policies[i].errorFinding(entryPatch, err))
+		return answer
+	}
+	return watch(policies, func(i int) mutationAnswer {
+		return timed(e, policies[i], func() mutationAnswer {
 			answer := mutationAnswer{policy: policies[i]}
 			answer.members, answer.failed = policies[i].mutateOne(m.ctx, m.snapshot, e, root, &answer.found)
 			return answer
-		},
-		func(i int, err evalError) mutationAnswer {
-			answer := mutationAnswer{policy: policies[i], failed: true}
-			policies[i].report(&answer.found, policies[i].errorFinding(entryPatch, err))
-			return answer
-		})
+		}, func(err evalError) mutationAnswer { return failed(i, err) })
+	}, failed)
 }
 
 // mutateOne asks one policy; failed says that it is to be left out.
@@ -211,9 +225,8 @@ func (m *mutator) round(review *Review, members []member) (ast.Object, []Operati
 		doc := &document{root: root}
 		failed := m.applyAll(doc, members)
 		if failed == nil {
-			value, err := ast.InterfaceToValue(doc.root)
-			object, ok := value.(ast.Object)
-			if err != nil || !ok {
+			object, ok := fromJSON(doc.root)
+			if !ok {
 				return nil, nil
 			}
 			return object, doc.applied
@@ -298,6 +311,13 @@ func toJSON(object ast.Object) any {
 		panic("an object that came as JSON always has JSON: " + err.Error())
 	}
 	return value
+}
+
+// fromJSON is the reverse of toJSON.
+func fromJSON(root any) (ast.Object, bool) {
+	value, err := ast.InterfaceToValue(root)
+	object, ok := value.(ast.Object)
+	return object, ok && err == nil
 }
 
 // defaultOps are the additions that put defaults where the object has nothing or

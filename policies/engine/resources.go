@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -47,6 +49,13 @@ func NewResources(list []Resource) *Resources {
 func (t *Resources) ByKind(group, kind string) (Resource, bool) {
 	r, ok := t.byKind[GroupVersionKind{Group: group, Kind: kind}]
 	return r, ok
+}
+
+// All lists the resources, one for each kind, in its preferred version.
+func (t *Resources) All() []Resource {
+	return slices.SortedFunc(maps.Values(t.byKind), func(a, b Resource) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name))
+	})
 }
 
 // Versions are those that a kind is served in, the preferred one first.
@@ -145,3 +154,13 @@ cert-manager.io/v1 Issuer issuers namespaced
 cert-manager.io/v1 ClusterIssuer clusterissuers cluster
 policy.lintel.dev/v1alpha1 PolicySource policysources cluster
 `
+
+// With is the table with more resources, after those it has.
+func (t *Resources) With(more ...Resource) *Resources {
+	added := NewResources(more)
+	out := &Resources{byKind: maps.Clone(added.byKind), byName: maps.Clone(added.byName), versions: maps.Clone(added.versions)}
+	maps.Copy(out.byKind, t.byKind)
+	maps.Copy(out.byName, t.byName)
+	maps.Copy(out.versions, t.versions)
+	return out
+}

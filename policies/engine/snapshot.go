@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"github.com/open-policy-agent/opa/v1/topdown"
+	"github.com/open-policy-agent/opa/v1/topdown/print"
 )
 
 // Options are what a caller knows beside the review.
@@ -27,6 +30,21 @@ type Options struct {
 	// Offline makes a policy that cannot be asked, because the caller lacks
 	// cluster objects, undecided instead of an error.
 	Offline bool
+	// Tracer follows the evaluation of deny, warn and violation, which costs time, and
+	// Print takes what they print, where the source was compiled for that. They are for
+	// tests; nil is none.
+	Tracer topdown.QueryTracer
+	Print  print.Hook
+}
+
+func (o Options) observe(query *topdown.Query) *topdown.Query {
+	if o.Tracer != nil {
+		query = query.WithQueryTracer(o.Tracer)
+	}
+	if o.Print != nil {
+		query = query.WithPrintHook(o.Print)
+	}
+	return query
 }
 
 // PolicyInfo describes one policy of a snapshot.
@@ -41,6 +59,13 @@ type PolicyInfo struct {
 	// and patch or defaults.
 	Validates, Mutates bool
 	Location           Location
+	// Follows says that the policy is of a scope below the enterprise: it takes kinds in
+	// the version that others have registered, and has no say in which that is.
+	Follows bool
+	// Requires, Clock and Timeout are what its METADATA say.
+	Requires []GroupVersionKind
+	Clock    bool
+	Timeout  time.Duration
 }
 
 // Snapshot is an immutable set of compiled sources.
@@ -48,7 +73,8 @@ type Snapshot struct {
 	resources *Resources
 	policies  []*policy // by scope, source, package
 	byKind    map[GroupVersionKind][]*policy
-	anyKind   []*policy // those that match kinds which byKind does not list
+	anyKind   []*policy    // those that match kinds which byKind does not list
+	scoped    []*PolicySet // of scopes below the enterprise
 	digest    string
 }
 
@@ -56,7 +82,10 @@ type Snapshot struct {
 // order of scope (broadest first), source and package.
 func NewSnapshot(resources *Resources, sets ...*PolicySet) *Snapshot {
 	s := &Snapshot{resources: resources, byKind: map[GroupVersionKind][]*policy{}}
-	for _, set := range sets {
+	for _, set := range arrange(sets) {
+		if set.place != nil && set.place.below {
+			s.scoped = append(s.scoped, set)
+		}
 		s.policies = append(s.policies, set.policies...)
 	}
 	slices.SortFunc(s.policies, func(a, b *policy) int {
@@ -123,19 +152,27 @@ func (s *Snapshot) infos(wanted func(*policy) bool) []PolicyInfo {
 		if !wanted(p) {
 			continue
 		}
-		infos = append(infos, PolicyInfo{
-			Package:       p.name,
-			Title:         p.meta.title,
-			Source:        p.set.source.Name,
-			FailurePolicy: p.set.source.FailurePolicy,
-			Enforcement:   p.meta.enforcement,
-			Match:         p.matcher.match,
-			Validates:     p.validate != nil,
-			Mutates:       p.mutate != nil,
-			Location:      p.location,
-		})
+		infos = append(infos, p.info())
 	}
 	return infos
+}
+
+func (p *policy) info() PolicyInfo {
+	return PolicyInfo{
+		Package:       p.name,
+		Title:         p.meta.title,
+		Source:        p.set.source.Name,
+		FailurePolicy: p.set.source.FailurePolicy,
+		Enforcement:   p.meta.enforcement,
+		Match:         p.matcher.match,
+		Validates:     p.validate != nil,
+		Mutates:       p.mutate != nil,
+		Location:      p.location,
+		Follows:       p.set.source.Scope.Level != Enterprise,
+		Requires:      p.meta.requires,
+		Clock:         p.meta.clock,
+		Timeout:       p.meta.timeout,
+	}
 }
 
 // digestOf covers all of the sources that decides: files, settings, names.

@@ -51,7 +51,7 @@ func TestSnapshotsSwapUnderLoad(t *testing.T) {
 
 func TestPoliciesAreAskedByScopeSourceAndPackage(t *testing.T) {
 	set := func(name string, level ScopeLevel) *PolicySet {
-		return compileSource(t, Source{Name: name, Scope: Scope{Level: level}, Files: map[string]string{
+		return compileSource(t, Source{Name: name, Scope: Scope{Level: level, Name: "s", Namespaces: []string{"*"}}, Files: map[string]string{
 			"b.rego": "package b\ndeny contains \"" + name + "\"",
 			"a.rego": "package a\ndeny contains \"" + name + "\"",
 		}})

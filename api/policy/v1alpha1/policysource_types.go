@@ -167,6 +167,40 @@ type Scope struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:Pattern=`^[-a-z0-9*]+$`
 	Namespaces []string `json:"namespaces,omitempty"`
+
+	// grants are what the scopes below may use beyond the objects in their own
+	// namespaces. What one scope on the way down does not grant stops there.
+	// +optional
+	Grants ScopeGrants `json:"grants,omitzero"`
+}
+
+// ScopeGrants are what a scope lets the scopes below it use.
+type ScopeGrants struct {
+	// requires are kinds that policies below may require (custom.requires of their
+	// METADATA) although they are cluster-scoped, or Secrets. Of namespaced kinds they
+	// see the objects in their own namespaces only.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Requires []GrantedKind `json:"requires,omitempty"`
+
+	// clock lets policies below read the time (custom.clock of their METADATA).
+	// +optional
+	Clock bool `json:"clock,omitempty"`
+}
+
+// GrantedKind is a kind of cluster objects.
+type GrantedKind struct {
+	// group is the kind's API group; empty for the core group.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Group string `json:"group"`
+
+	// kind is such as Secret.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
 }
 
 // PolicySourceStatus is what the manager last made of a PolicySource.
@@ -176,7 +210,8 @@ type PolicySourceStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// revision is the live revision: branch@sha1:commit or tag@sha1:commit
-	// for git, tag@sha256:digest for oci, the digest for inline. A revision
+	// for git, sha1:commit for a commit that ref names, tag@sha256:digest or
+	// sha256:digest for oci, the digest for inline. A revision
 	// that did not pass the gate is never here: the last good one stays.
 	// +optional
 	Revision string `json:"revision,omitempty"`
@@ -201,6 +236,11 @@ type PolicySourceStatus struct {
 	// +kubebuilder:validation:MaxItems=20
 	Errors []PolicyError `json:"errors,omitempty"`
 
+	// lastHandledReconcileAt is the value of the annotation
+	// lintel.dev/reconcile-at at the latest look at the origin.
+	// +optional
+	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
+
 	// replicas say what each live replica of the manager serves.
 	// +optional
 	// +listType=map
@@ -214,6 +254,10 @@ type PolicySourceStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
+
+// ReconcileAtAnnotation has a PolicySource's origin looked at at once whenever its
+// value changes; the value is usually the time.
+const ReconcileAtAnnotation = "lintel.dev/reconcile-at"
 
 // MaxPolicyErrors is how many errors a status holds at most.
 const MaxPolicyErrors = 20
