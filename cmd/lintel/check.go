@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/lintel-policy/lintel/policies/engine"
 )
@@ -64,15 +65,19 @@ Exit codes:
 			return check(cmd.Context(), options, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringArrayVarP(&options.policies, "policies", "p", nil, "`path` of a folder or .rego file of policies, or of YAML with PolicySources; may be repeated")
-	flags.StringVar(&options.name, "name", "", "`name` of the source in messages, as the PolicySource will have it; the folder's or file's own if empty")
-	flags.StringArrayVarP(&options.manifests, "filename", "f", nil, "`path` of a file or folder of objects in YAML or JSON, or - for standard input; may be repeated")
-	flags.StringVar(&options.operation, "operation", "CREATE", "`operation` on the objects: "+strings.Join(operations, ", "))
-	flags.StringVarP(&options.namespace, "namespace", "n", defaultNamespace, "`namespace` of objects that name none")
-	flags.StringVar(&options.cluster, "cluster", "", "`folder` of objects in YAML or JSON that policies find in the cluster")
-	flags.StringVarP(&options.output, "output", "o", "text", "`format` of the report: text or json")
+	options.addPolicyFlags(cmd.Flags())
 	return cmd
+}
+
+// addPolicyFlags adds the flags that say what is asked about what.
+func (o *checkOptions) addPolicyFlags(flags *pflag.FlagSet) {
+	flags.StringArrayVarP(&o.policies, "policies", "p", nil, "`path` of a folder or .rego file of policies, or of YAML with PolicySources; may be repeated")
+	flags.StringVar(&o.name, "name", "", "`name` of the source in messages, as the PolicySource will have it; the folder's or file's own if empty")
+	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "`path` of a file or folder of objects in YAML or JSON, or - for standard input; may be repeated")
+	flags.StringVar(&o.operation, "operation", "CREATE", "`operation` on the objects: "+strings.Join(operations, ", "))
+	flags.StringVarP(&o.namespace, "namespace", "n", defaultNamespace, "`namespace` of objects that name none")
+	flags.StringVar(&o.cluster, "cluster", "", "`folder` of objects in YAML or JSON that policies find in the cluster")
+	flags.StringVarP(&o.output, "output", "o", "text", "`format` of the report: text or json")
 }
 
 // complete checks the flags.
@@ -106,11 +111,6 @@ func check(ctx context.Context, options checkOptions, stdin io.Reader, stdout, s
 	if err != nil {
 		return err
 	}
-	for _, s := range sources {
-		if why := s.notServed(); why != "" {
-			fmt.Fprintf(stderr, "note: %s\n", why)
-		}
-	}
 	sets, err := compileAll(sources)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func check(ctx context.Context, options checkOptions, stdin io.Reader, stdout, s
 	if err != nil {
 		return err
 	}
-	for _, note := range c.resources.otherVersions(objects) {
+	for _, note := range append(refusals(sources, sets, c.resources.builtin), c.resources.otherVersions(objects)...) {
 		fmt.Fprintf(stderr, "note: %s\n", note)
 	}
 	outcomes, err := c.checkAll(ctx, objects)

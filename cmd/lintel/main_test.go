@@ -10,7 +10,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/source"
 )
+
+// TestMain makes the test binary the program that runs the tests of policies.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == source.TestArgument {
+		os.Exit(source.TestChild(os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
 
 // result is what one command line did.
 type result struct {
@@ -79,4 +89,17 @@ func TestVersionText(t *testing.T) {
 	info.Main.Version = "v1.2.3"
 	info.Settings = []debug.BuildSetting{{Key: "vcs.revision", Value: "0123"}, {Key: "vcs.modified", Value: "true"}}
 	assert.Equal(t, "lintel v1.2.3, commit 0123 with changes, go1.26.8", versionText(info))
+}
+
+// TestMain makes the test binary its own compiler and tester.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 {
+		switch os.Args[1] {
+		case source.CompileArgument:
+			os.Exit(source.CompileChild(os.Stdin, os.Stdout, os.Stderr))
+		case source.TestArgument:
+			os.Exit(source.TestChild(os.Stdin, os.Stdout, os.Stderr))
+		}
+	}
+	os.Exit(m.Run())
 }

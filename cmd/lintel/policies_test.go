@@ -37,7 +37,7 @@ func TestReadPolicyFolder(t *testing.T) {
 	sources, err := readPolicyPath(dir)
 	require.NoError(t, err)
 	require.Len(t, sources, 1)
-	assert.Equal(t, []string{"deep/er/q_test.rego", "limits/data.json", "limits/data.yaml", "p.rego"}, sortedNames(sources[0].Files))
+	assert.Equal(t, []string{"deep/er/q_test.rego", "limits/data.json", "limits/data.yaml", "p.rego", "values.yaml"}, sortedNames(sources[0].Files))
 	assert.Equal(t, filepath.Base(dir), sources[0].Name)
 
 	t.Chdir(dir)
@@ -113,7 +113,7 @@ func TestBadPolicies(t *testing.T) {
 		want  []string
 	}{
 		"missing":         {nil, []string{"nothing"}, []string{"reading policies: stat nothing: no such file"}},
-		"empty folder":    {nil, nil, []string{". has no policies: there is no .rego file in it"}},
+		"empty folder":    {nil, nil, []string{". has no policies: there is no .rego file and no ConstraintTemplate in it"}},
 		"only libraries":  {map[string]string{"lib.rego": "package lib\n\nimport rego.v1\n\nx := 1\n"}, nil, []string{". has no policies: no package has a rule deny, warn, patch or defaults"}},
 		"only tests":      {map[string]string{"p_test.rego": "package p_test\n"}, nil, []string{"has no policies"}},
 		"another file":    {map[string]string{"p.txt": denyAll}, []string{"p.txt"}, []string{"p.txt is not policy: -p takes a folder, a .rego file, or YAML with PolicySources"}},
@@ -180,14 +180,17 @@ func TestNameOfAFolderIsTheSources(t *testing.T) {
 	require.Contains(t, lintel(t, "", "check", "-p", "rules", "--name", "My Team", "-f", "pod.yaml").stderr, `"My Team" cannot be the name of a PolicySource`)
 }
 
-func TestAScopeThatNoClusterServesIsNoted(t *testing.T) {
+func TestASourceBeyondItsScopeIsNoted(t *testing.T) {
 	t.Chdir(folder(t, map[string]string{
-		"team.yaml": policySourceText("one", inlineSpec+"\n  scope: {level: team, name: shop, namespaces: [shop]}"),
-		"all.yaml":  policySourceText("one", inlineSpec+"\n  scope: {level: enterprise}"),
-		"pod.yaml":  "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\n",
+		"team.yaml":    policySourceText("one", inlineSpec+"\n  scope: {level: team, name: shop, namespaces: [shop]}"),
+		"user.yaml":    policySourceText("one", inlineSpec+"\n  scope: {level: user, name: jane, parent: nobody, namespaces: [shop]}"),
+		"pod.yaml":     "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\n",
+		"another.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: bank}\n",
 	}))
 	got := lintel(t, "", "check", "-p", "team.yaml", "-f", "pod.yaml")
 	require.Equal(t, exitDenied, got.code)
-	require.Equal(t, "note: a cluster would refuse PolicySource \"one\" at team.yaml:1: document 1: scope level team is not served by this version\n", got.stderr)
-	require.Empty(t, lintel(t, "", "check", "-p", "all.yaml", "-f", "pod.yaml").stderr)
+	require.Empty(t, got.stderr)
+	require.Zero(t, lintel(t, "", "check", "-p", "team.yaml", "-f", "another.yaml").code, "not of the team's namespaces")
+	require.Contains(t, lintel(t, "", "check", "-p", "user.yaml", "-f", "pod.yaml").stderr,
+		`note: a cluster would refuse PolicySource "one" at user.yaml:1: document 1: no live source declares a scope named "nobody"`)
 }

@@ -19,6 +19,9 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == source.CompileArgument {
 		os.Exit(source.CompileChild(os.Stdin, os.Stdout, os.Stderr))
 	}
+	if len(os.Args) == 2 && os.Args[1] == source.TestArgument {
+		os.Exit(source.TestChild(os.Stdin, os.Stdout, os.Stderr))
+	}
 	if len(os.Args) == 2 && os.Args[1] == origin.FetchArgument {
 		os.Exit(origin.FetchChild(os.Stdin, os.Stdout, os.Stderr))
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -33,6 +34,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/source/origin"
+	"github.com/lintel-policy/lintel/policies/suite"
 	"github.com/lintel-policy/lintel/webhooks"
 )
 
@@ -72,11 +74,18 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	if err := checkReferences(compiler, config, mgr.GetLogger()); err != nil {
+		return err
+	}
+	tester, err := newTester()
+	if err != nil {
+		return err
+	}
 	origins, err := newOrigins(mgr, o)
 	if err != nil {
 		return err
 	}
-	gate := source.Gate{Compile: compiler.Compile, Registrable: registrable}
+	gate := source.Gate{Compile: compiler.Compile, Test: tester, Registrable: registrable}
 	products, err := addSystems(ctx, mgr, o)
 	if err != nil {
 		return err
@@ -257,6 +266,39 @@ func newCompiler() (*source.Compiler, error) {
 		return nil, fmt.Errorf("finding this program, to compile policies in a process of their own: %w", err)
 	}
 	return source.NewCompiler(program, compileTimeout), nil
+}
+
+// schemaTimeout leaves the compiler most of its own.
+const schemaTimeout = 2 * time.Second
+
+// checkReferences has the compiler check what policies refer to by the schemas of the
+// cluster.
+func checkReferences(compiler *source.Compiler, config *rest.Config, log logr.Logger) error {
+	bounded := rest.CopyConfig(config)
+	bounded.Timeout = schemaTimeout
+	client, err := discovery.NewDiscoveryClientForConfig(bounded)
+	if err != nil {
+		return fmt.Errorf("setting up the client for schemas: %w", err)
+	}
+	unchecked := func(why error) { log.Info("references of policies are not checked", "why", why.Error()) }
+	compiler.Schemas = policy.NewClusterSchemas(client.OpenAPIV3(), unchecked)
+	compiler.Unchecked = func(name string, why error) { unchecked(fmt.Errorf("source %s: %w", name, why)) }
+	return nil
+}
+
+// testTimeout is how long the tests of a source may run in the gate.
+const testTimeout = time.Minute
+
+// newTester runs the tests of sources in processes of their own.
+func newTester() (func(context.Context, engine.Source) (suite.Results, error), error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program, to run tests in a process of their own: %w", err)
+	}
+	tester := source.NewTester(program, testTimeout)
+	return func(ctx context.Context, candidate engine.Source) (suite.Results, error) {
+		return tester.Test(ctx, candidate, suite.Options{})
+	}, nil
 }
 
 // fetchesAtATime bounds the processes that fetch. One that waits for a slow server

@@ -23,6 +23,7 @@ const (
 	ReasonLimitReached        = "LimitReached"
 	ReasonWithinLimits        = "WithinLimits"
 	ReasonEnterprise          = "Enterprise"
+	ReasonWithinScope         = "WithinScope"
 	ReasonServing             = "Serving"
 	ReasonProgressing         = "Progressing"
 	ReasonArtifactFailed      = "ArtifactFailed"
@@ -150,7 +151,7 @@ func (s *statusWriter) refused() {
 		message = "revision " + s.origin.answer.Revision + ": " + message
 	}
 	message = s.keeping(message)
-	if verdict.Reason == source.ReasonScopeNotServed {
+	if verdict.OutsideScope {
 		s.set(v1alpha1.ConditionWithinScope, false, verdict.Reason, message)
 	} else {
 		s.set(v1alpha1.ConditionCompiled, false, verdict.Reason, message)
@@ -163,8 +164,15 @@ func (s *statusWriter) passed() {
 	s.next.Errors = nil
 	set := s.verdict.Set
 	counts := fmt.Sprintf("%d policies, %d rules", set.Policies(), set.Rules())
-	s.set(v1alpha1.ConditionCompiled, true, ReasonCompiled, counts)
-	s.set(v1alpha1.ConditionWithinScope, true, ReasonEnterprise, "the enterprise scope has no parent")
+	s.set(v1alpha1.ConditionCompiled, true, ReasonCompiled, strings.Join(append([]string{counts}, s.verdict.Warnings...), "; "))
+	switch level := s.object.Spec.Scope.Level; {
+	case s.verdict.OutsideScope:
+		s.set(v1alpha1.ConditionWithinScope, false, s.verdict.Reason, s.verdict.Message)
+	case level == "" || level == v1alpha1.ScopeLevelEnterprise:
+		s.set(v1alpha1.ConditionWithinScope, true, ReasonEnterprise, "the enterprise scope has no parent")
+	default:
+		s.set(v1alpha1.ConditionWithinScope, true, ReasonWithinScope, "it restricts what its scope has, and widens nothing")
+	}
 	if s.stored != nil {
 		s.set(v1alpha1.ConditionReady, false, ReasonArtifactFailed, s.stored.Error())
 		return
@@ -197,6 +205,8 @@ func (s *statusWriter) served(what, reason string) {
 			message += "; " + s.missing.Error()
 		}
 		s.set(v1alpha1.ConditionReady, false, ReasonProgressing, message)
+	case s.verdict != nil && s.verdict.OutsideScope:
+		s.set(v1alpha1.ConditionReady, false, s.verdict.Reason, "where a scope above has no namespaces, these policies bind nothing: "+s.verdict.Message)
 	case !s.registered:
 		s.set(v1alpha1.ConditionReady, false, ReasonProgressing, "the webhook configurations are being brought up to date")
 	default:

@@ -71,6 +71,21 @@ func (l *Live) Get(name string) (*PolicySet, bool) {
 	return set, ok
 }
 
+// Sets lists the sources that are live, by name.
+func (l *Live) Sets() []*PolicySet {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all()
+}
+
+func (l *Live) all() []*PolicySet {
+	sets := make([]*PolicySet, 0, len(l.sets))
+	for _, name := range sortedKeys(l.sets) {
+		sets = append(sets, l.sets[name])
+	}
+	return sets
+}
+
 // Names lists the sources that are live, sorted.
 func (l *Live) Names() []string {
 	l.mu.Lock()
@@ -110,11 +125,7 @@ func (l *Live) change(apply func()) {
 	if !l.published {
 		return
 	}
-	sets := make([]*PolicySet, 0, len(l.sets))
-	for _, name := range sortedKeys(l.sets) {
-		sets = append(sets, l.sets[name])
-	}
-	snapshot := NewSnapshot(l.resources, sets...)
+	snapshot := NewSnapshot(l.resources, l.all()...)
 	l.snapshot.Store(snapshot)
 	for _, f := range l.changed {
 		f(snapshot)

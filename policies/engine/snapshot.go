@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"github.com/open-policy-agent/opa/v1/topdown"
+	"github.com/open-policy-agent/opa/v1/topdown/print"
 )
 
 // Options are what a caller knows beside the review.
@@ -27,6 +30,21 @@ type Options struct {
 	// Offline makes a policy that cannot be asked, because the caller lacks
 	// cluster objects, undecided instead of an error.
 	Offline bool
+	// Tracer follows the evaluation of deny, warn and violation, which costs time, and
+	// Print takes what they print, where the source was compiled for that. They are for
+	// tests; nil is none.
+	Tracer topdown.QueryTracer
+	Print  print.Hook
+}
+
+func (o Options) observe(query *topdown.Query) *topdown.Query {
+	if o.Tracer != nil {
+		query = query.WithQueryTracer(o.Tracer)
+	}
+	if o.Print != nil {
+		query = query.WithPrintHook(o.Print)
+	}
+	return query
 }
 
 // PolicyInfo describes one policy of a snapshot.
@@ -44,6 +62,10 @@ type PolicyInfo struct {
 	// Follows says that the policy is of a scope below the enterprise: it takes kinds in
 	// the version that others have registered, and has no say in which that is.
 	Follows bool
+	// Requires, Clock and Timeout are what its METADATA say.
+	Requires []GroupVersionKind
+	Clock    bool
+	Timeout  time.Duration
 }
 
 // Snapshot is an immutable set of compiled sources.
@@ -130,20 +152,27 @@ func (s *Snapshot) infos(wanted func(*policy) bool) []PolicyInfo {
 		if !wanted(p) {
 			continue
 		}
-		infos = append(infos, PolicyInfo{
-			Package:       p.name,
-			Title:         p.meta.title,
-			Source:        p.set.source.Name,
-			FailurePolicy: p.set.source.FailurePolicy,
-			Enforcement:   p.meta.enforcement,
-			Match:         p.matcher.match,
-			Validates:     p.validate != nil,
-			Mutates:       p.mutate != nil,
-			Location:      p.location,
-			Follows:       p.set.source.Scope.Level != Enterprise,
-		})
+		infos = append(infos, p.info())
 	}
 	return infos
+}
+
+func (p *policy) info() PolicyInfo {
+	return PolicyInfo{
+		Package:       p.name,
+		Title:         p.meta.title,
+		Source:        p.set.source.Name,
+		FailurePolicy: p.set.source.FailurePolicy,
+		Enforcement:   p.meta.enforcement,
+		Match:         p.matcher.match,
+		Validates:     p.validate != nil,
+		Mutates:       p.mutate != nil,
+		Location:      p.location,
+		Follows:       p.set.source.Scope.Level != Enterprise,
+		Requires:      p.meta.requires,
+		Clock:         p.meta.clock,
+		Timeout:       p.meta.timeout,
+	}
 }
 
 // digestOf covers all of the sources that decides: files, settings, names.

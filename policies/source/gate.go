@@ -4,16 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/suite"
 )
 
-// The reasons for which the gate refuses a revision.
+// The reasons for which the gate refuses a revision, beside those of policies/scope.
 const (
 	ReasonCompileFailed   = "CompileFailed"
 	ReasonVersionConflict = "VersionConflict"
-	ReasonScopeNotServed  = "ScopeNotServed"
 	ReasonNoPolicies      = "NoPolicies"
+	ReasonTestsFailed     = "TestsFailed"
 )
 
 // Verdict is what the gate says of a revision.
@@ -24,6 +28,9 @@ type Verdict struct {
 	Reason, Message string
 	// Errors are the places, where there are any.
 	Errors engine.CompileErrors
+	// OutsideScope says that the revision reaches beyond its scope. One that passed
+	// before, and does so since a scope above was narrowed, is not refused for it.
+	OutsideScope bool
 	// Warnings say what is likely not meant.
 	Warnings []string
 }
@@ -34,6 +41,9 @@ type Gate struct {
 	// Compile compiles a source within limits. An error that is no
 	// engine.CompileErrors says nothing about the source.
 	Compile func(context.Context, engine.Source) (*engine.PolicySet, error)
+	// Test runs the tests that a source brings with it, within limits. An error that is
+	// no engine.CompileErrors says nothing about the source.
+	Test func(context.Context, engine.Source) (suite.Results, error)
 	// Registrable says whether the policies of a snapshot can be registered together.
 	Registrable func(policies []engine.PolicyInfo, resources *engine.Resources) error
 }
@@ -42,42 +52,103 @@ type Gate struct {
 // asks it, too. It does not ask whether the kinds that policies require may be read:
 // the permission may come after the source. An error means that it found no verdict.
 func (g Gate) Judge(ctx context.Context, candidate engine.Source, live *engine.Live) (Verdict, error) {
-	if level := candidate.Scope.Level; level != "" && level != engine.Enterprise {
-		return Verdict{Reason: ReasonScopeNotServed, Message: fmt.Sprintf("scope level %s is not served by this version; use enterprise", level)}, nil
-	}
 	if set, ok := live.Get(candidate.Name); ok && set.CompiledFrom(candidate) {
-		return Verdict{Set: set}, nil // it has passed before
+		verdict := g.JudgeScope(candidate, live) // what is above may have narrowed since
+		verdict.Set, verdict.Warnings = set, warnings(set, live.Resources())
+		return verdict, nil
 	}
 	set, err := g.Compile(ctx, candidate)
 	if err != nil {
-		verdict := Verdict{Reason: ReasonCompileFailed, Message: err.Error()}
-		if !errors.As(err, &verdict.Errors) {
-			return verdict, err
-		}
-		return verdict, nil
+		return notCompiled(err)
 	}
 	if set.Policies() == 0 {
 		return Verdict{Reason: ReasonNoPolicies, Message: "no package has a rule deny, warn, patch or defaults: nothing would ever be asked"}, nil
+	}
+	if violations := scope.Check(set, others(live, candidate.Name), live.Resources()); len(violations) > 0 {
+		return beyondScope(violations), nil
 	}
 	next := live.With(set)
 	if err := g.Registrable(next.Policies(), next.Resources()); err != nil {
 		return Verdict{Reason: ReasonVersionConflict, Message: err.Error()}, nil
 	}
-	return Verdict{Set: set, Warnings: warnings(candidate.Name, next)}, nil
+	results, err := g.Test(ctx, candidate)
+	switch {
+	case err != nil:
+		return notCompiled(err)
+	case results.Totals.Failed > 0:
+		return testsFailed(results), nil
+	}
+	return Verdict{Set: set, Warnings: warnings(set, live.Resources())}, nil
 }
 
-// warnings are about the policies of one source in a snapshot.
-func warnings(source string, snapshot *engine.Snapshot) []string {
-	var out []string
-	for _, p := range snapshot.Policies() {
-		if p.Source != source {
+// notCompiled is the verdict on errors that are about the source, and no verdict on
+// others.
+func notCompiled(err error) (Verdict, error) {
+	verdict := Verdict{Reason: ReasonCompileFailed, Message: err.Error()}
+	if !errors.As(err, &verdict.Errors) {
+		return verdict, err
+	}
+	return verdict, nil
+}
+
+// testsFailed names the cases that failed.
+func testsFailed(results suite.Results) Verdict {
+	verdict := Verdict{Reason: ReasonTestsFailed}
+	for _, c := range results.Cases {
+		if !c.Failed() {
 			continue
 		}
+		name := strings.Join(slices.DeleteFunc([]string{c.Suite, c.Test, c.Name}, func(part string) bool { return part == "" }), "/")
+		message := strings.TrimSpace("test " + name + " " + string(c.Outcome))
+		if c.Message != "" {
+			message += ": " + c.Message
+		}
+		verdict.Errors = append(verdict.Errors, engine.CompileError{File: c.File, Line: c.Line, Message: message})
+	}
+	verdict.Message = fmt.Sprintf("%d of %d test cases failed: %v", results.Totals.Failed, results.Totals.Cases, verdict.Errors[0])
+	return verdict
+}
+
+// JudgeScope judges a source whose files are not at hand yet.
+func (g Gate) JudgeScope(candidate engine.Source, live *engine.Live) Verdict {
+	var scopes []engine.Scope
+	for _, other := range others(live, candidate.Name) {
+		scopes = append(scopes, other.Source().Scope)
+	}
+	return beyondScope(scope.CheckScope(candidate.Scope, scopes))
+}
+
+func others(live *engine.Live, name string) []*engine.PolicySet {
+	return slices.DeleteFunc(live.Sets(), func(set *engine.PolicySet) bool { return set.Name() == name })
+}
+
+// beyondScope is the verdict on a source that reaches beyond its scope: the zero
+// Verdict where nothing does.
+func beyondScope(violations []scope.Violation) Verdict {
+	if len(violations) == 0 {
+		return Verdict{}
+	}
+	verdict := Verdict{Reason: violations[0].Reason, OutsideScope: true}
+	var messages []string
+	for _, violation := range violations {
+		messages = append(messages, violation.Error())
+		verdict.Errors = append(verdict.Errors, engine.CompileError{
+			File: violation.Location.File, Line: violation.Location.Line, Message: violation.Message,
+		})
+	}
+	verdict.Message = strings.Join(messages, "; ")
+	return verdict
+}
+
+// warnings are about the policies of a set.
+func warnings(set *engine.PolicySet, resources *engine.Resources) []string {
+	var out []string
+	for _, p := range set.Describe() {
 		if len(p.Match.Kinds) == 0 {
 			out = append(out, fmt.Sprintf("policy %s names no kinds: it is asked about every object that is written", p.Package))
 		}
 		for _, kind := range p.Match.Kinds {
-			_, known := snapshot.Resources().ByKind(kind.Group, kind.Kind)
+			_, known := resources.ByKind(kind.Group, kind.Kind)
 			if !known && kind.Kind != "*" && kind.Group != "*" {
 				out = append(out, fmt.Sprintf("policy %s: the cluster has no kind %s in group %q (yet); check the spelling and the group", p.Package, kind.Kind, kind.Group))
 			}

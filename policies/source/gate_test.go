@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/suite"
 )
 
 // makeSource is a source with one file.
@@ -27,10 +29,14 @@ func compileHere(_ context.Context, source engine.Source) (*engine.PolicySet, er
 	return engine.Compile(source)
 }
 
+func testHere(ctx context.Context, source engine.Source) (suite.Results, error) {
+	return suite.Run(ctx, source, suite.Options{})
+}
+
 // gate is Judge where a verdict is sure.
 func gate(t *testing.T, candidate engine.Source, live *engine.Live, registrable func([]engine.PolicyInfo, *engine.Resources) error) Verdict {
 	t.Helper()
-	verdict, err := Gate{Compile: compileHere, Registrable: registrable}.Judge(t.Context(), candidate, live)
+	verdict, err := Gate{Compile: compileHere, Registrable: registrable, Test: testHere}.Judge(t.Context(), candidate, live)
 	require.NoError(t, err)
 	return verdict
 }
@@ -39,6 +45,10 @@ func TestNoVerdictWithoutACompiler(t *testing.T) {
 	judge := Gate{Compile: func(context.Context, engine.Source) (*engine.PolicySet, error) { return nil, errors.New("no process") }}
 	_, err := judge.Judge(t.Context(), makeSource(good), engine.NewLive(engine.BuiltinResources()))
 	require.ErrorContains(t, err, "no process")
+}
+
+func team(parent string) engine.Scope {
+	return engine.Scope{Level: engine.Team, Name: "shop", Parent: parent, Namespaces: []string{"shop-*"}}
 }
 
 func TestGate(t *testing.T) {
@@ -53,8 +63,12 @@ func TestGate(t *testing.T) {
 		"does not compile": {makeSource("package p\n}"), allRegistrable, ReasonCompileFailed, "p.rego:2:1"},
 		"wrong parameters": {makeSource(good, func(o *engine.Source) { o.Parameters = []byte(`[1]`) }), allRegistrable, ReasonCompileFailed, "parameters: not an object"},
 		"no policies":      {makeSource("package p\nx := 1"), allRegistrable, ReasonNoPolicies, "no package has a rule deny"},
-		"narrower scope":   {makeSource(good, func(o *engine.Source) { o.Scope.Level = engine.Team }), allRegistrable, ReasonScopeNotServed, "scope level team"},
-		"requires":         {makeSource("# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\n" + good), allRegistrable, "", ""},
+		"narrower scope":   {makeSource(good, func(o *engine.Source) { o.Scope = team("") }), allRegistrable, "", ""},
+		"without a parent": {makeSource(good, func(o *engine.Source) { o.Scope = team("nobody") }), allRegistrable, scope.ReasonNoParent, `no live source declares a scope named "nobody"`},
+		"its test fails": {makeSource(good, func(o *engine.Source) {
+			o.Files["p_test.rego"] = "package p_test\ntest_it_denies if data.p.deny[\"yes\"]"
+		}), allRegistrable, ReasonTestsFailed, "1 of 1 test cases failed: p_test.rego:2: test p_test/test_it_denies failed"},
+		"requires": {makeSource("# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\n" + good), allRegistrable, "", ""},
 		"cannot be registered": {makeSource(good), func(policies []engine.PolicyInfo, _ *engine.Resources) error {
 			require.Len(t, policies, 1)
 			return errors.New("two versions")
@@ -65,7 +79,7 @@ func TestGate(t *testing.T) {
 			require.Equal(t, c.reason, verdict.Reason)
 			require.Contains(t, verdict.Message, c.message)
 			require.Equal(t, c.reason == "", verdict.Set != nil)
-			if c.reason == ReasonCompileFailed {
+			if c.reason == ReasonCompileFailed || c.reason == ReasonTestsFailed {
 				require.NotEmpty(t, verdict.Errors)
 			}
 		})
@@ -79,7 +93,7 @@ func TestGateJudgesBesideWhatIsLive(t *testing.T) {
 		require.NoError(t, err)
 		live.Put(set)
 	}
-	put(makeSource(good, func(o *engine.Source) { o.Name = "other" }))
+	put(makeSource("package other\ndeny contains \"no\"", func(o *engine.Source) { o.Name = "other" }))
 	put(makeSource(good))
 	var seen int
 	count := func(policies []engine.PolicyInfo, _ *engine.Resources) error { seen = len(policies); return nil }
@@ -90,6 +104,34 @@ func TestGateJudgesBesideWhatIsLive(t *testing.T) {
 	seen = 0
 	require.NotNil(t, gate(t, makeSource(good), live, count).Set)
 	require.Zero(t, seen, "what is live has passed before")
+}
+
+// A scope above that is narrowed later does not take a source's good revision away, and
+// yet the source says so.
+func TestGateTellsOfAScopeThatWasNarrowed(t *testing.T) {
+	live := engine.NewLive(engine.BuiltinResources())
+	put := func(source engine.Source) {
+		set, err := engine.Compile(source)
+		require.NoError(t, err)
+		live.Put(set)
+	}
+	org := func(namespaces ...string) engine.Source {
+		return makeSource("package org\ndeny contains \"no\"", func(o *engine.Source) {
+			o.Name, o.Scope = "retail", engine.Scope{Level: engine.Org, Name: "retail", Namespaces: namespaces}
+		})
+	}
+	child := makeSource(good, func(o *engine.Source) { o.Scope = team("retail") })
+	put(org("shop-*"))
+	require.False(t, gate(t, child, live, allRegistrable).OutsideScope)
+	put(child)
+	put(org("shop-a"))
+	verdict := gate(t, child, live, allRegistrable)
+	require.NotNil(t, verdict.Set)
+	require.True(t, verdict.OutsideScope)
+	require.Contains(t, verdict.Message, `they hold namespace "shop-b"`)
+	child.Files = map[string]string{"p.rego": "package p\ndeny contains \"another\""}
+	require.Nil(t, gate(t, child, live, allRegistrable).Set, "a new revision is judged")
+	require.Equal(t, scope.ReasonOutsideParent, Gate{}.JudgeScope(child, live).Reason)
 }
 
 func TestGateWarnsOfWhatIsLikelyNotMeant(t *testing.T) {

@@ -20,7 +20,11 @@ func FromPolicySource(object *v1alpha1.PolicySource, files map[string]string, re
 			Name:       spec.Scope.Name,
 			Parent:     spec.Scope.Parent,
 			Namespaces: spec.Scope.Namespaces,
+			Grants:     engine.Grants{Clock: spec.Scope.Grants.Clock},
 		},
+	}
+	for _, kind := range spec.Scope.Grants.Requires {
+		source.Scope.Grants.Requires = append(source.Scope.Grants.Requires, engine.GroupVersionKind{Group: kind.Group, Kind: kind.Kind})
 	}
 	if spec.Parameters != nil {
 		source.Parameters = spec.Parameters.Raw

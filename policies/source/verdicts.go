@@ -25,7 +25,10 @@ type keptVerdict struct {
 	identity  string
 	resources *engine.Resources
 	// beside is the digest of what was live: only where the verdict depends on it.
-	beside  string
+	beside string
+	// scoped says that the source is of a scope below the enterprise, of which what
+	// others declare decides what it has.
+	scoped  bool
 	expires time.Time
 	verdict Verdict
 }
@@ -37,7 +40,7 @@ func NewVerdicts(gate Gate) *Verdicts {
 
 // Judge is Gate.Judge, asked once for the same source beside the same kinds.
 func (v *Verdicts) Judge(ctx context.Context, candidate engine.Source, live *engine.Live) (Verdict, error) {
-	now := keptVerdict{identity: candidate.Identity(), resources: live.Resources(), expires: time.Now().Add(verdictExpiry)}
+	now := keptVerdict{scoped: candidate.Scope.Key().Level != engine.Enterprise, identity: candidate.Identity(), resources: live.Resources(), expires: time.Now().Add(verdictExpiry)}
 	if snapshot := live.Snapshot(); snapshot != nil {
 		now.beside = snapshot.Digest()
 	}
@@ -70,7 +73,7 @@ func (k keptVerdict) holds(now keptVerdict) bool {
 	switch {
 	case k.identity != now.identity, k.resources != now.resources, time.Now().After(k.expires):
 		return false
-	case k.verdict.Reason == ReasonVersionConflict:
+	case k.verdict.Reason == ReasonVersionConflict || k.verdict.OutsideScope || k.scoped:
 		return k.beside == now.beside
 	}
 	return true

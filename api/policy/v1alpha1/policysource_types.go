@@ -167,6 +167,40 @@ type Scope struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:Pattern=`^[-a-z0-9*]+$`
 	Namespaces []string `json:"namespaces,omitempty"`
+
+	// grants are what the scopes below may use beyond the objects in their own
+	// namespaces. What one scope on the way down does not grant stops there.
+	// +optional
+	Grants ScopeGrants `json:"grants,omitzero"`
+}
+
+// ScopeGrants are what a scope lets the scopes below it use.
+type ScopeGrants struct {
+	// requires are kinds that policies below may require (custom.requires of their
+	// METADATA) although they are cluster-scoped, or Secrets. Of namespaced kinds they
+	// see the objects in their own namespaces only.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Requires []GrantedKind `json:"requires,omitempty"`
+
+	// clock lets policies below read the time (custom.clock of their METADATA).
+	// +optional
+	Clock bool `json:"clock,omitempty"`
+}
+
+// GrantedKind is a kind of cluster objects.
+type GrantedKind struct {
+	// group is the kind's API group; empty for the core group.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Group string `json:"group"`
+
+	// kind is such as Secret.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
 }
 
 // PolicySourceStatus is what the manager last made of a PolicySource.

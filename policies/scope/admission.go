@@ -1,0 +1,244 @@
+package scope
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// This file says whether a source of admission policies keeps within its scope.
+// Admission policies deny, so more of them never allow more: what a source of a
+// narrower scope could widen is whom it binds, what broader scopes set, the rules that
+// they declare, and what it reads. Nothing of that has an effect when the source is
+// evaluated (policies/engine); here its author learns why.
+
+// The reasons why a source does not keep within its scope.
+const (
+	ReasonNoParent        = "ParentNotFound"
+	ReasonOutsideParent   = "OutsideParentScope"
+	ReasonMatchesOutside  = "MatchesOutsideScope"
+	ReasonPatchesParent   = "PatchesParentPath"
+	ReasonRedeclares      = "RedeclaresParentPolicy"
+	ReasonExempts         = "ExemptsFromParent"
+	ReasonNotGranted      = "NotGranted"
+	ReasonPackageConflict = "PackageConflict"
+)
+
+// Violation is one way in which a source does not keep within its scope.
+type Violation struct {
+	Reason   string
+	Message  string
+	Location engine.Location // zero where it is about the PolicySource itself
+}
+
+// Error is the location and the message.
+func (v Violation) Error() string {
+	if v.Location.File == "" {
+		return v.Message
+	}
+	return v.Location.String() + ": " + v.Message
+}
+
+// CheckScope says whether the scope of a source fits below those of the others, which
+// must not hold the source itself.
+func CheckScope(scope engine.Scope, others []engine.Scope) []Violation {
+	key := scope.Key()
+	if key.Level == engine.Enterprise {
+		return nil
+	}
+	hierarchy := engine.NewHierarchy(others...)
+	if names := hierarchy.Parents(key); len(names) > 0 && !slices.Equal(names, []string{scope.Parent}) {
+		return []Violation{{Reason: ReasonOutsideParent, Message: fmt.Sprintf(
+			"another source of %s names the parent %q, and this one %q: one scope has one parent", key, names[0], scope.Parent)}}
+	}
+	if _, err := hierarchy.Parent(scope); err != nil {
+		return []Violation{{Reason: ReasonNoParent, Message: err.Error()}}
+	}
+	var out []Violation
+	for _, above := range hierarchy.Above(scope) {
+		bounds := hierarchy.Namespaces(above)
+		if bounds == nil {
+			continue
+		}
+		name, err := outside(scope.Namespaces, bounds)
+		switch {
+		case err != nil:
+			out = append(out, Violation{Reason: ReasonOutsideParent, Message: fmt.Sprintf("spec.scope.namespaces cannot be compared with those of %s: %v", above, err)})
+		case name != "":
+			out = append(out, Violation{Reason: ReasonOutsideParent, Message: fmt.Sprintf(
+				"spec.scope.namespaces of %s reach beyond %s: they hold namespace %q, and %s has %s only", key, above, name, above, strings.Join(bounds, ", "))})
+		}
+	}
+	return out
+}
+
+// Check says whether a compiled source keeps within its scope, beside the others that
+// are live. Only the candidate is judged: a broader scope is never held up by what
+// narrower ones have.
+func Check(candidate *engine.PolicySet, others []*engine.PolicySet, resources *engine.Resources) []Violation {
+	scopes := make([]engine.Scope, len(others))
+	for i, other := range others {
+		scopes[i] = other.Source().Scope
+	}
+	c := &admission{
+		set: candidate, scope: candidate.Source().Scope, resources: resources,
+		hierarchy: engine.NewHierarchy(scopes...), written: patchPaths(candidate),
+	}
+	out := CheckScope(c.scope, scopes)
+	if c.scope.Key().Level != engine.Enterprise {
+		for _, policy := range candidate.Describe() {
+			out = append(out, c.match(policy)...)
+			out = append(out, c.grants(policy)...)
+		}
+	}
+	above := c.hierarchy.Above(c.scope)
+	for _, other := range others {
+		key := other.Source().Scope.Key()
+		switch {
+		case key == c.scope.Key():
+			out = append(out, c.sameScope(other)...)
+		case slices.Contains(above, key):
+			out = append(out, c.redeclares(other)...)
+			out = append(out, c.exempts(other)...)
+			out = append(out, c.patches(other)...)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Violation) int {
+		return cmp.Or(cmp.Compare(a.Location.File, b.Location.File), cmp.Compare(a.Location.Line, b.Location.Line))
+	})
+	return out
+}
+
+// admission is the check of one candidate.
+type admission struct {
+	set       *engine.PolicySet
+	scope     engine.Scope
+	resources *engine.Resources
+	hierarchy *engine.Hierarchy
+	written   map[string][]writtenPath
+}
+
+// match is about whom a policy binds.
+func (c *admission) match(policy engine.PolicyInfo) []Violation {
+	var out []Violation
+	report := func(format string, args ...any) {
+		out = append(out, Violation{ReasonMatchesOutside, fmt.Sprintf("policy %s ", policy.Package) + fmt.Sprintf(format, args...), policy.Location})
+	}
+	if len(policy.Match.Namespaces) > 0 {
+		own := slices.Concat(c.scope.Namespaces, policy.Match.ExcludedNamespaces)
+		name, err := outside(policy.Match.Namespaces, own)
+		switch {
+		case err != nil:
+			report("has match.namespaces that cannot be compared with those of %s: %v", c.scope.Key(), err)
+		case name != "":
+			report("matches outside its scope: match.namespaces holds %q, and %s has %s only; leave match.namespaces out for all that the scope has",
+				name, c.scope.Key(), strings.Join(c.scope.Namespaces, ", "))
+		}
+	}
+	for _, kind := range policy.Match.Kinds {
+		if resource, known := c.resources.ByKind(kind.Group, kind.Kind); known && !resource.Namespaced {
+			report("matches outside its scope: %s is cluster-scoped, so that no %s is in a namespace of %s; take the kind out of match.kinds", kind, kind.Kind, c.scope.Key())
+		}
+		if kind.Version != "" && kind.Version != "*" {
+			report("names version %s of %s: which version everybody's policies are given is not for a scope below the enterprise to say; leave version out", kind.Version, kind)
+		}
+	}
+	return out
+}
+
+// grants is about what a policy reads, and how long it may take.
+func (c *admission) grants(policy engine.PolicyInfo) []Violation {
+	var out []Violation
+	report := func(format string, args ...any) {
+		out = append(out, Violation{ReasonNotGranted, fmt.Sprintf("policy %s ", policy.Package) + fmt.Sprintf(format, args...), policy.Location})
+	}
+	granted := c.hierarchy.GrantsTo(c.scope)
+	if policy.Clock && !granted.Clock {
+		report("reads the time (clock: true), which a scope below the enterprise may do only where every scope above grants it (spec.scope.grants.clock of their PolicySources)")
+	}
+	for _, kind := range policy.Requires {
+		if err := granted.MayRequire(kind, c.resources); err != nil {
+			report("%v", err)
+		}
+	}
+	if policy.Timeout > engine.DefaultTimeout {
+		report("has timeout: %s, and below the enterprise a policy has at most %s; take it out", policy.Timeout, engine.DefaultTimeout)
+	}
+	return out
+}
+
+// sameScope is about two sources of one scope that claim one package.
+func (c *admission) sameScope(other *engine.PolicySet) []Violation {
+	var out []Violation
+	for _, mine := range c.set.Describe() {
+		for _, theirs := range other.Describe() {
+			if mine.Package == theirs.Package {
+				out = append(out, Violation{ReasonPackageConflict, fmt.Sprintf(
+					"source %s has a policy %s, too (%s): a message could not tell them apart; rename the package of one", other.Name(), theirs.Package, theirs.Location), mine.Location})
+			}
+		}
+	}
+	return out
+}
+
+// redeclares is about packages in the place of a policy of a scope above.
+func (c *admission) redeclares(parent *engine.PolicySet) []Violation {
+	var out []Violation
+	for _, policy := range parent.Describe() {
+		for _, own := range c.packages() {
+			if overlaps(own.name, policy.Package) {
+				out = append(out, Violation{ReasonRedeclares, fmt.Sprintf(
+					"package %s stands in the place of policy %s of source %s, which is of a scope above: it would not change that policy, which is evaluated on its own; give it another name", own.name, policy.Package, parent.Name()), own.location})
+			}
+		}
+	}
+	return out
+}
+
+// exempts is about what a policy of a scope above reads and does not define itself.
+func (c *admission) exempts(parent *engine.PolicySet) []Violation {
+	var out []Violation
+	for _, read := range parent.Reads() {
+		for _, own := range c.packages() {
+			if overlaps(own.name, read) {
+				out = append(out, Violation{ReasonExempts, fmt.Sprintf(
+					"package %s stands where policies of source %s, which is of a scope above, read data.%s: exemptions belong to the scope that owns the rule, and nothing here reaches it; ask its owners, or rename the package", own.name, parent.Name(), read), own.location})
+			}
+		}
+		if c.set.Defines(read) {
+			out = append(out, Violation{Reason: ReasonExempts, Message: fmt.Sprintf(
+				"a data file defines data.%s, which policies of source %s read, which is of a scope above: exemptions belong to the scope that owns the rule, and nothing here reaches it; ask its owners, or move the data", read, parent.Name())})
+		}
+	}
+	return out
+}
+
+type declared struct {
+	name     string
+	location engine.Location
+}
+
+// packages are all that the candidate declares, each once.
+func (c *admission) packages() []declared {
+	var out []declared
+	for _, module := range c.set.Parse() {
+		name := strings.TrimPrefix(module.Package.Path.String(), "data.")
+		if !slices.ContainsFunc(out, func(d declared) bool { return d.name == name }) {
+			out = append(out, declared{name, engine.Location{File: module.Package.Location.File, Line: module.Package.Location.Row}})
+		}
+	}
+	for _, policy := range c.set.Describe() {
+		if !slices.ContainsFunc(out, func(d declared) bool { return d.name == policy.Package }) {
+			out = append(out, declared{policy.Package, policy.Location})
+		}
+	}
+	return out
+}
+
+// overlaps says whether one path under data is the other, or within it.
+func overlaps(a, b string) bool {
+	return a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(b, a+".")
+}

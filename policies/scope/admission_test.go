@@ -1,0 +1,163 @@
+package scope
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// source compiles files of a scope; a Rego text stands for policy.rego.
+func source(t *testing.T, name string, scope engine.Scope, files ...string) *engine.PolicySet {
+	t.Helper()
+	s := engine.Source{Name: name, Scope: scope, Files: map[string]string{"policy.rego": files[0]}}
+	for i := 1; i < len(files); i += 2 {
+		s.Files[files[i]] = files[i+1]
+	}
+	set, err := engine.Compile(s)
+	require.NoError(t, err)
+	return set
+}
+
+func metadata(lines string, rego string) string {
+	return "# METADATA\n# custom:\n#   " + strings.ReplaceAll(lines, "\n", "\n#   ") + "\n" + rego
+}
+
+const denies = "package team.labels\ndeny contains \"no\""
+
+func TestASourceKeepsWithinItsScope(t *testing.T) {
+	team := func(namespaces ...string) engine.Scope {
+		return engine.Scope{Level: engine.Team, Name: "shop", Parent: "retail", Namespaces: namespaces}
+	}
+	acme := engine.Scope{Level: engine.Enterprise, Name: "acme"}
+	retail := engine.Scope{Level: engine.Org, Name: "retail", Namespaces: []string{"shop-*", "till"}}
+	granting := func(scope engine.Scope) engine.Scope {
+		scope.Grants = engine.Grants{Clock: true, Requires: []engine.GroupVersionKind{{Kind: "Secret"}, {Kind: "Node"}}}
+		return scope
+	}
+	const (
+		base    = "package acme.base\nwarn contains \"x\" if data.exemptions[input.name]\nwarn contains data.acme.lib.text"
+		patches = "package acme.base\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/owner\", \"value\": \"x\"}\npatch contains {\"op\": \"add\", \"path\": sprintf(\"/spec/containers/%d/image\", [0]), \"value\": \"x\"}\ndefaults := {\"spec\": {\"hostNetwork\": false}}"
+	)
+	for name, c := range map[string]struct {
+		scope      engine.Scope
+		candidate  []string
+		enterprise string // base unless set
+		grants     bool
+		reason     string // empty: it keeps within
+		message    string
+	}{
+		"it denies":       {scope: team("shop-a"), candidate: []string{denies}},
+		"no such parent":  {scope: engine.Scope{Level: engine.Team, Name: "x", Parent: "nobody", Namespaces: []string{"a"}}, candidate: []string{denies}, reason: ReasonNoParent, message: `no live source declares a scope named "nobody"`},
+		"beyond the org":  {scope: team("shop-a", "bank"), candidate: []string{denies}, reason: ReasonOutsideParent, message: `they hold namespace "bank", and org retail has shop-*, till only`},
+		"a wider glob":    {scope: team("s*"), candidate: []string{denies}, reason: ReasonOutsideParent, message: `they hold namespace "s"`},
+		"another parent":  {scope: engine.Scope{Level: engine.Org, Name: "retail", Parent: "acme", Namespaces: []string{"till"}}, candidate: []string{denies}, reason: ReasonOutsideParent, message: "one scope has one parent"},
+		"its own pattern": {scope: team("shop-*"), candidate: []string{metadata(`match: {namespaces: ["shop-a*"]}`, denies)}},
+		"others, excluded": {
+			scope: team("shop-*"), candidate: []string{metadata(`match: {namespaces: ["shop-*", "till"], excludedNamespaces: [till]}`, denies)},
+		},
+		"a namespace of others": {
+			scope: team("shop-*"), candidate: []string{metadata(`match: {namespaces: ["*"]}`, denies)},
+			reason: ReasonMatchesOutside, message: `match.namespaces holds "a", and team shop has shop-* only`,
+		},
+		"cluster-scoped": {
+			scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: "", kind: Namespace}]}`, denies)},
+			reason: ReasonMatchesOutside, message: "Namespace is cluster-scoped",
+		},
+		"a version": {
+			scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: autoscaling, version: v1, kind: HorizontalPodAutoscaler}]}`, denies)},
+			reason: ReasonMatchesOutside, message: "names version v1 of HorizontalPodAutoscaler.autoscaling",
+		},
+		"Secrets":             {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: Secret}]`, denies)}, reason: ReasonNotGranted, message: "requires Secret, which holds what must stay secret"},
+		"Secrets, granted":    {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: Secret}, {group: "", kind: Node}]`, denies)}, grants: true},
+		"Nodes":               {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: Node}]`, denies)}, reason: ReasonNotGranted, message: "requires Node, which is cluster-scoped"},
+		"ConfigMaps":          {scope: team("shop-*"), candidate: []string{metadata(`requires: [{group: "", kind: ConfigMap}]`, denies)}},
+		"the clock":           {scope: team("shop-*"), candidate: []string{metadata(`clock: true`, denies)}, reason: ReasonNotGranted, message: "reads the time"},
+		"the clock, granted":  {scope: team("shop-*"), candidate: []string{metadata(`clock: true`, denies)}, grants: true},
+		"more time":           {scope: team("shop-*"), candidate: []string{metadata(`timeout: 1s`, denies)}, reason: ReasonNotGranted, message: "has timeout: 1s"},
+		"a parent's package":  {scope: team("shop-*"), candidate: []string{"package acme.base\ndeny contains \"no\""}, reason: ReasonRedeclares, message: "package acme.base stands in the place of policy acme.base of source all"},
+		"within it":           {scope: team("shop-*"), candidate: []string{denies, "lib.rego", "package acme.base.exceptions\nx := 1"}, reason: ReasonRedeclares, message: "lib.rego:1: package acme.base.exceptions"},
+		"around it":           {scope: team("shop-*"), candidate: []string{denies, "lib.rego", "package acme\nbase := {}"}, reason: ReasonRedeclares, message: "package acme stands"},
+		"what a parent reads": {scope: team("shop-*"), candidate: []string{denies, "lib.rego", "package exemptions\nweb := true"}, reason: ReasonExempts, message: "read data.exemptions: exemptions belong to the scope that owns the rule"},
+		"as data":             {scope: team("shop-*"), candidate: []string{denies, "data.yaml", "exemptions: {web: true}"}, reason: ReasonExempts, message: "a data file defines data.exemptions"},
+		"as data in a folder": {scope: team("shop-*"), candidate: []string{denies, "exemptions/data.yaml", "web: true"}, reason: ReasonExempts, message: "a data file defines data.exemptions"},
+		"a library of the same name": {
+			scope: team("shop-*"), candidate: []string{denies, "lib.rego", "package acme.lib\ntext := \"mine\""},
+		},
+		"a parent's label": {
+			scope: team("shop-*"), enterprise: patches,
+			candidate: []string{"package p\npatch contains {\"op\": \"replace\", \"path\": \"/metadata/labels/owner\", \"value\": \"me\"}"},
+			reason:    ReasonPatchesParent, message: "policy p changes /metadata/labels/owner, which policy acme.base of source all sets (policy.rego:2)",
+		},
+		"above it": {
+			scope: team("shop-*"), enterprise: patches,
+			candidate: []string{"package p\npatch contains {\"op\": \"remove\", \"path\": \"/metadata/labels\"}"},
+			reason:    ReasonPatchesParent, message: "policy p changes /metadata/labels, which",
+		},
+		"a computed element": {
+			scope: team("shop-*"), enterprise: patches,
+			candidate: []string{"package p\npatch contains {\"op\": \"replace\", \"path\": \"/spec/containers/3/image\", \"value\": \"me\"}"},
+			reason:    ReasonPatchesParent, message: "/spec/containers/3/image",
+		},
+		"a default": {
+			scope: team("shop-*"), enterprise: patches,
+			candidate: []string{"package p\ndefaults.spec.hostNetwork := true"},
+			reason:    ReasonPatchesParent, message: "policy p changes /spec/hostNetwork",
+		},
+		"moved away": {
+			scope: team("shop-*"), enterprise: patches,
+			candidate: []string{"package p\npatch contains {\"op\": \"move\", \"from\": \"/metadata/labels/owner\", \"path\": \"/metadata/labels/mine\"}"},
+			reason:    ReasonPatchesParent, message: "/metadata/labels/owner",
+		},
+		"another label": {
+			scope: team("shop-*"), enterprise: patches,
+			candidate: []string{"package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/mine\", \"value\": \"me\"}"},
+		},
+		"of another kind": {
+			scope: team("shop-*"), enterprise: metadata(`match: {kinds: [{group: apps, kind: Deployment}]}`, patches),
+			candidate: []string{metadata(`match: {kinds: [{group: "", kind: Pod}]}`, "package p\npatch contains {\"op\": \"replace\", \"path\": \"/metadata/labels/owner\", \"value\": \"me\"}")},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			enterprise, org := acme, retail
+			if c.grants {
+				enterprise, org = granting(acme), granting(retail)
+			}
+			if c.enterprise == "" {
+				c.enterprise = base
+			}
+			others := []*engine.PolicySet{
+				source(t, "all", enterprise, c.enterprise, "acme/lib/lib.rego", "package acme.lib\ntext := \"x\""),
+				source(t, "retail", org, "package retail.base\nwarn contains \"x\""),
+				source(t, "other-team", engine.Scope{Level: engine.Team, Name: "bank", Namespaces: []string{"bank"}}, denies),
+			}
+			violations := Check(source(t, "shop", c.scope, c.candidate...), others, engine.BuiltinResources())
+			if c.reason == "" {
+				require.Empty(t, violations)
+				return
+			}
+			require.NotEmpty(t, violations)
+			require.Equal(t, c.reason, violations[0].Reason, "%v", violations)
+			require.Contains(t, violations[0].Error(), c.message)
+		})
+	}
+}
+
+func TestTwoSourcesOfOneScopeHaveTheirOwnPackages(t *testing.T) {
+	others := []*engine.PolicySet{source(t, "first", engine.Scope{}, denies)}
+	violations := Check(source(t, "second", engine.Scope{}, denies), others, engine.BuiltinResources())
+	require.Len(t, violations, 1)
+	require.Equal(t, ReasonPackageConflict, violations[0].Reason)
+	require.Contains(t, violations[0].Error(), "policy.rego:1: source first has a policy team.labels, too (policy.rego:1)")
+	require.Empty(t, Check(source(t, "second", engine.Scope{}, "package other\ndeny contains \"no\""), others, engine.BuiltinResources()))
+}
+
+// What narrower scopes have holds no broader one up.
+func TestABroaderScopeIsNotJudgedByNarrowerOnes(t *testing.T) {
+	child := source(t, "child", engine.Scope{Level: engine.Team, Name: "shop", Namespaces: []string{"shop"}}, "package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/x\", \"value\": \"y\"}")
+	parent := source(t, "parent", engine.Scope{}, "package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/x\", \"value\": \"z\"}")
+	require.Empty(t, Check(parent, []*engine.PolicySet{child}, engine.BuiltinResources()))
+	require.NotEmpty(t, Check(child, []*engine.PolicySet{parent}, engine.BuiltinResources()))
+}

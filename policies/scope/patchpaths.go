@@ -1,0 +1,192 @@
+package scope
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// writtenPath is a path that a policy changes, as far as its text says: an empty segment
+// stands for what is computed.
+type writtenPath struct {
+	segments []string
+	location engine.Location
+}
+
+// String writes what is computed as *.
+func (w writtenPath) String() string {
+	var b strings.Builder
+	for _, segment := range w.segments {
+		b.WriteByte('/')
+		if segment == "" {
+			segment = "*"
+		}
+		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(segment))
+	}
+	return b.String()
+}
+
+// overlaps says whether one path may be the other, or within it.
+func (w writtenPath) overlaps(other writtenPath) bool {
+	for i := range min(len(w.segments), len(other.segments)) {
+		if a, b := w.segments[i], other.segments[i]; a != b && a != "" && b != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// patches is about paths that a patch of a scope above sets. A path that is computed is
+// judged when the patch is made.
+func (c *admission) patches(parent *engine.PolicySet) []Violation {
+	theirs := patchPaths(parent)
+	var out []Violation
+	for _, policy := range c.set.Describe() {
+		for _, above := range parent.Describe() {
+			if !policy.Mutates || !above.Mutates || !sameKinds(policy.Match, above.Match) {
+				continue
+			}
+			for _, own := range c.written[policy.Package] {
+				i := slices.IndexFunc(theirs[above.Package], own.overlaps)
+				if i >= 0 {
+					out = append(out, Violation{ReasonPatchesParent, fmt.Sprintf(
+						"policy %s changes %s, which policy %s of source %s sets (%s): what a scope above sets stays; take the change out",
+						policy.Package, own, above.Package, parent.Name(), theirs[above.Package][i].location), own.location})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// sameKinds says whether two matches may be about one object.
+func sameKinds(a, b engine.Match) bool {
+	if len(a.Kinds) == 0 || len(b.Kinds) == 0 {
+		return true
+	}
+	names := func(mine, its string) bool { return mine == its || mine == "*" || its == "*" }
+	return slices.ContainsFunc(a.Kinds, func(x engine.GroupVersionKind) bool {
+		return slices.ContainsFunc(b.Kinds, func(y engine.GroupVersionKind) bool {
+			return names(x.Group, y.Group) && names(x.Kind, y.Kind)
+		})
+	})
+}
+
+// patchPaths are the paths that the patch and defaults rules of each package write.
+func patchPaths(set *engine.PolicySet) map[string][]writtenPath {
+	out := map[string][]writtenPath{}
+	for _, module := range set.Parse() {
+		name := strings.TrimPrefix(module.Package.Path.String(), "data.")
+		ast.WalkTerms(module, func(term *ast.Term) bool {
+			if operation, ok := term.Value.(ast.Object); ok {
+				out[name] = append(out[name], operationPaths(operation, term.Location)...)
+			}
+			return false
+		})
+		for _, rule := range module.Rules {
+			out[name] = append(out[name], defaultPaths(rule)...)
+		}
+	}
+	return out
+}
+
+// operationPaths reads an object that looks like an operation of JSON Patch.
+func operationPaths(operation ast.Object, at *ast.Location) []writtenPath {
+	op, ok := text(operation, "op")
+	if !ok || op == "test" {
+		return nil
+	}
+	var out []writtenPath
+	for _, key := range []string{"path", "from"} {
+		term := operation.Get(ast.StringTerm(key))
+		if term == nil || key == "from" && op != "move" {
+			continue
+		}
+		if segments, ok := pointerOf(term); ok {
+			out = append(out, writtenPath{segments, engine.Location{File: at.File, Line: at.Row}})
+		}
+	}
+	return out
+}
+
+func text(object ast.Object, key string) (string, bool) {
+	term := object.Get(ast.StringTerm(key))
+	if term == nil {
+		return "", false
+	}
+	value, ok := term.Value.(ast.String)
+	return string(value), ok
+}
+
+// pointerOf reads a constant pointer, or a sprintf with a constant format.
+func pointerOf(term *ast.Term) ([]string, bool) {
+	pointer := ""
+	switch value := term.Value.(type) {
+	case ast.String:
+		pointer = string(value)
+	case ast.Call:
+		format, ok := value[len(value)-min(2, len(value)-1)].Value.(ast.String)
+		if value[0].String() != ast.Sprintf.Name || !ok {
+			return nil, false
+		}
+		pointer = string(format)
+	default:
+		return nil, false
+	}
+	if !strings.HasPrefix(pointer, "/") {
+		return nil, false
+	}
+	_, computed := term.Value.(ast.Call)
+	segments := strings.Split(pointer[1:], "/")
+	for i, segment := range segments {
+		if computed && strings.Contains(segment, "%") || segment == "-" {
+			segments[i] = ""
+			continue
+		}
+		segments[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(segment)
+	}
+	return segments, true
+}
+
+// defaultPaths are the leaves of what a defaults rule gives, as far as its keys are
+// constant.
+func defaultPaths(rule *ast.Rule) []writtenPath {
+	ref := rule.Head.Ref()
+	name, _ := ref[0].Value.(ast.Var)
+	if name != "defaults" {
+		return nil
+	}
+	var prefix []string
+	for _, term := range ref[1:] {
+		key, ok := term.Value.(ast.String)
+		if !ok {
+			return nil
+		}
+		prefix = append(prefix, string(key))
+	}
+	at := engine.Location{File: rule.Location.File, Line: rule.Location.Row}
+	var out []writtenPath
+	var descend func(path []string, term *ast.Term)
+	descend = func(path []string, term *ast.Term) {
+		object, isObject := term.Value.(ast.Object)
+		if !isObject || object.Len() == 0 {
+			if len(path) > 0 {
+				out = append(out, writtenPath{slices.Clone(path), at})
+			}
+			return
+		}
+		object.Foreach(func(key, value *ast.Term) {
+			if name, ok := key.Value.(ast.String); ok {
+				descend(append(slices.Clone(path), string(name)), value)
+			}
+		})
+	}
+	if rule.Head.Value != nil {
+		descend(prefix, rule.Head.Value)
+	}
+	return out
+}
