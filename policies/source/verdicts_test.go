@@ -7,14 +7,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/suite"
 )
 
 func TestAVerdictIsFoundOnce(t *testing.T) {
-	compiled, registrable := 0, error(nil)
+	compiled, tested, registrable, results := 0, 0, error(nil), suite.Results{}
 	verdicts := NewVerdicts(Gate{
 		Compile: func(_ context.Context, s engine.Source) (*engine.PolicySet, error) {
 			compiled++
 			return engine.Compile(s)
+		},
+		Test: func(context.Context, engine.Source) (suite.Results, error) {
+			tested++
+			return results, nil
 		},
 		Registrable: func([]engine.PolicyInfo, *engine.Resources) error { return registrable },
 	})
@@ -50,4 +55,12 @@ func TestAVerdictIsFoundOnce(t *testing.T) {
 	live.Put(other)
 	registrable = nil
 	require.NotNil(t, judge("3", good).Set, "a conflict is judged again when what is live changes")
+
+	results = suite.Results{Cases: []suite.Case{{Suite: "s", Outcome: suite.Failed}}}
+	results.Totals.Failed, results.Totals.Cases = 1, 1
+	before := tested
+	require.Equal(t, ReasonTestsFailed, judge("4", good).Reason)
+	live.Remove("other")
+	require.Equal(t, ReasonTestsFailed, judge("4", good).Reason)
+	require.Equal(t, before+1, tested, "tests that fail are not run again because of others")
 }
