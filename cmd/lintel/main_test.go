@@ -14,14 +14,6 @@ import (
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
-// TestMain makes the test binary the program that runs the tests of policies.
-func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == source.TestArgument {
-		os.Exit(source.TestChild(os.Stdin, os.Stdout, os.Stderr))
-	}
-	os.Exit(m.Run())
-}
-
 // result is what one command line did.
 type result struct {
 	code           int

@@ -274,6 +274,9 @@ func (s *PolicySet) build(modules []*ast.Module, templates []Template) CompileEr
 			p.needsNamespace = readNamespace(rules[p.name], s.compiler.Graph)
 		}
 	}
+	if !s.prints { // coverage names columns
+		compact(s.compiler.Modules)
+	}
 	return errs
 }
 
