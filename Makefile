@@ -80,13 +80,10 @@ lint-rego: deps
 lint-manifests:
 	$(TOOL) kustomize build config/default >/dev/null
 	$(TOOL) kustomize build config/openclaw >/dev/null
-<<<<<<< HEAD
 	$(TOOL) kustomize build config/gatekeeper >/dev/null
 	$(TOOL) kustomize build config/rbac/gatekeeper >/dev/null
-=======
 	$(TOOL) kustomize build config/orloj >/dev/null
 	$(TOOL) kustomize build config/orloj/monitoring >/dev/null
->>>>>>> main
 
 # Generates in a copy, so that a check never changes the tree it checks.
 .PHONY: lint-generated
