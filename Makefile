@@ -20,7 +20,7 @@ GO_FILES := '*.go'
 REGO_FILES := '*.rego' ':!:*testdata*'
 
 # Commands that the targets need, each with the Debian packages that bring it.
-DEPS := git:git gcc:gcc,libc6-dev
+DEPS := git:git gcc:gcc,libc6-dev pg_createcluster:postgresql
 
 .PHONY: help
 help: ## Show this list
@@ -80,6 +80,8 @@ lint-rego: deps
 lint-manifests:
 	$(TOOL) kustomize build config/default >/dev/null
 	$(TOOL) kustomize build config/openclaw >/dev/null
+	$(TOOL) kustomize build config/orloj >/dev/null
+	$(TOOL) kustomize build config/orloj/monitoring >/dev/null
 
 # Generates in a copy, so that a check never changes the tree it checks.
 .PHONY: lint-generated

@@ -60,6 +60,7 @@ var parts = []part{
 	{"hostile", (*bench).measureHostile},
 	{"prove", (*bench).measureProve},
 	{"openclaw", (*bench).measureOpenClaw},
+	{"orloj", (*bench).measureOrloj},
 }
 
 func partNames() []string {
