@@ -309,7 +309,7 @@ func newTester() (func(context.Context, engine.Source) (suite.Results, error), e
 
 // fetchesAtATime bounds the processes that fetch. One that waits for a slow server
 // takes next to no memory.
-const fetchesAtATime = 16
+const fetchesAtATime = 8
 
 // newOrigins will fetch what PolicySources name.
 func newOrigins(mgr manager.Manager, o *options) (*policy.Origins, error) {
