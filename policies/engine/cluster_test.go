@@ -240,22 +240,27 @@ func podJSON(n int) json.RawMessage {
 func BenchmarkClusterDataMemory(b *testing.B) {
 	const objects = 5000
 	podKind := GroupVersionKind{Kind: "Pod"}
-	for range b.N {
-		before := heap()
-		change := ClusterChange{Kind: podKind, Objects: map[ClusterObjectKey]*ClusterObject{}}
-		for n := range objects {
-			object, err := NewClusterObject(podJSON(n))
-			require.NoError(b, err)
-			change.Objects[object.Key()] = object
-		}
-		data := EmptyClusterData().With(change)
-		change.Objects = nil
-		bytes := float64(data.Sizes()[0].Bytes)
-		b.ReportMetric(bytes/objects, "json-B/object")
-		b.ReportMetric((heap()-before)/bytes, "heap-B/json-B")
-		data.kinds[podKind].value()
-		b.ReportMetric((heap()-before)/bytes, "iterated-heap-B/json-B")
-		runtime.KeepAlive(data)
+	images := (&Fields{}).add([]string{"spec", "containers", "", "image"}, true).add([]string{"metadata", "labels"}, true)
+	for name, fields := range map[string]*Fields{"whole": nil, "images and labels": images} {
+		b.Run(name, func(b *testing.B) {
+			for range b.N {
+				before := heap()
+				change := ClusterChange{Kind: podKind, Fields: fields, Objects: map[ClusterObjectKey]*ClusterObject{}}
+				for n := range objects {
+					object, err := NewProjectedObject(podJSON(n), fields)
+					require.NoError(b, err)
+					change.Objects[object.Key()] = object
+				}
+				data := EmptyClusterData().With(change)
+				change.Objects = nil
+				bytes := float64(data.Sizes()[0].Bytes)
+				b.ReportMetric(bytes/objects, "json-B/object")
+				b.ReportMetric((heap()-before)/bytes, "heap-B/json-B")
+				data.kinds[podKind].value()
+				b.ReportMetric((heap()-before)/bytes, "iterated-heap-B/json-B")
+				runtime.KeepAlive(data)
+			}
+		})
 	}
 }
 
