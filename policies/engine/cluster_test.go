@@ -232,7 +232,7 @@ func podJSON(n int) json.RawMessage {
 		env = append(env, fmt.Sprintf(`{"name":"SETTING_%d","value":"value %d of pod %d"}`, i, i, n))
 	}
 	return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"pod-%d","namespace":"ns-%d","uid":"5f9c1c9e-%d","resourceVersion":"%d","labels":{"app":"web","pod-template-hash":"7d9c%d"},"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web-%d","uid":"1f2e","controller":true}]},"spec":{"nodeName":"node-%d","containers":[{"name":"web","image":"registry/web:1.%d","env":[%s],"resources":{"requests":{"cpu":"100m","memory":"128Mi"}},"volumeMounts":[{"mountPath":"/var/run/secrets","name":"token","readOnly":true}]}],"tolerations":[{"effect":"NoExecute","key":"node.kubernetes.io/not-ready","operator":"Exists","tolerationSeconds":300}]},"status":{"phase":"Running","podIP":"10.0.%d.1","conditions":[{"type":"Ready","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"},{"type":"PodScheduled","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`,
-		n, n%50, n, n, n, n, n%100, n, strings.Join(env, ","), n%250)
+		n, n%50, n, n, n/5, n/5, n%100, n%250, strings.Join(env, ","), n%250)
 }
 
 // BenchmarkClusterDataMemory reports the heap that an object takes per byte of its

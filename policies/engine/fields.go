@@ -131,54 +131,58 @@ func (f *Fields) project(value ast.Value) ast.Value {
 }
 
 func (f *Fields) projectTerm(term *ast.Term) *ast.Term {
-	if !f.isWhole() {
-		return ast.NewTerm(f.project(term.Value))
-	}
 	switch value := term.Value.(type) {
-	case ast.String:
-		return common.share(term, string(value))
-	case ast.Object:
-		items := make([][2]*ast.Term, 0, value.Len())
-		value.Foreach(func(key, field *ast.Term) { items = append(items, ast.Item(f.projectTerm(key), f.projectTerm(field))) })
-		return ast.NewTerm(ast.NewObject(items...))
-	case *ast.Array:
-		terms := make([]*ast.Term, 0, value.Len())
-		value.Foreach(func(one *ast.Term) { terms = append(terms, f.projectTerm(one)) })
-		return ast.NewTerm(ast.NewArray(terms...))
+	case ast.Object, *ast.Array:
+		if f.isWhole() {
+			return common.share(term)
+		}
+		return common.share(ast.NewTerm(f.project(value)))
 	default:
-		return term
+		return common.share(term)
 	}
 }
 
-// common are the texts that many objects have: labels, images, names of owners.
-var common = sharedTexts{terms: map[string]*ast.Term{}}
+// common are the values that many objects have: labels, images, owners.
+var common = sharedTerms{seen: map[int]*ast.Term{}, shared: map[int]*ast.Term{}}
 
-// maxSharedTexts and maxSharedBytes bound what is kept for sharing.
+// The bounds of what is kept for sharing.
 const (
-	maxSharedTexts = 8192
+	maxSharedTerms = 4096
 	maxSharedBytes = 128
 )
 
-// sharedTexts keeps one term for each text. Terms never change.
-type sharedTexts struct {
-	mu    sync.Mutex // over terms
-	terms map[string]*ast.Term
+// sharedTerms keeps one term for each value that was seen twice lately, by its hash.
+// Terms never change.
+type sharedTerms struct {
+	mu           sync.Mutex // over both
+	seen, shared map[int]*ast.Term
 }
 
-func (s *sharedTexts) share(term *ast.Term, text string) *ast.Term {
-	if len(text) > maxSharedBytes {
+func (s *sharedTerms) share(term *ast.Term) *ast.Term {
+	if len(term.String()) > maxSharedBytes {
 		return term
 	}
+	hash := term.Hash()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known, ok := s.terms[text]; ok {
+	if known, ok := s.shared[hash]; ok && known.Equal(term) {
 		return known
 	}
-	if len(s.terms) >= maxSharedTexts {
-		clear(s.terms)
+	known, again := s.seen[hash]
+	if again && known.Equal(term) {
+		delete(s.seen, hash)
+		keep(s.shared, hash, known)
+		return known
 	}
-	s.terms[text] = term
+	keep(s.seen, hash, term)
 	return term
+}
+
+func keep(terms map[int]*ast.Term, hash int, term *ast.Term) {
+	if len(terms) >= maxSharedTerms {
+		clear(terms)
+	}
+	terms[hash] = term
 }
 
 // add is the fields with what a path leads to, whole or only that it is there. A step
