@@ -103,6 +103,6 @@ The answers are those of the admission webhook, word for word.`,
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lintel"}
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(cmd, "%v", err) })
-	root.AddCommand(newCheckCommand(), newPolicyCommand(), newProveCommand(), newSourceCommand(), newVersionCommand(), newWhyCommand())
+	root.AddCommand(newCheckCommand(), newOrlojGuardCommand(), newPolicyCommand(), newProveCommand(), newSourceCommand(), newVersionCommand(), newWhyCommand())
 	return root
 }

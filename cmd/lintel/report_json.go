@@ -41,7 +41,7 @@ func writeJSON(w io.Writer, outcomes []outcome) error {
 		report.Results = append(report.Results, jsonResult{
 			Object:    jsonObjectOf(out.object),
 			Allowed:   len(out.denials) == 0,
-			Deny:      jsonFindings(out.denials, engine.Finding.Text),
+			Deny:      jsonFindings(out.denials, denialText),
 			Warn:      jsonFindings(out.warnings, engine.Finding.WarningText),
 			Patch:     append([]engine.Operation{}, out.patch...),
 			Undecided: append([]engine.Undecided{}, out.undecided...),

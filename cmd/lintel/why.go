@@ -75,10 +75,10 @@ func (o *whyOptions) complete(cmd *cobra.Command) error {
 	if len(o.objects) > 0 && !o.live {
 		return usageError(cmd, "%q is an object of a cluster: give --live, or a manifest with -f", o.objects[0])
 	}
-	rest := o.checkOptions
-	if o.live {
-		rest.policies = []string{"the cluster's"}
+	if !o.live && len(o.policies) == 0 {
+		return usageError(cmd, "no policies: give a folder, a .rego file or a PolicySource with -p")
 	}
+	rest := o.checkOptions
 	if len(o.objects) > 0 {
 		rest.manifests = append(rest.manifests, "the cluster's")
 	}

@@ -42,6 +42,8 @@ type options struct {
 
 	openclawImageRegistries []string
 	openclawRootNamespace   string
+
+	orloj orlojOptions
 }
 
 // parseOptions reads the command line, and what it leaves open from the file.
@@ -105,6 +107,7 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.StringSliceVar(&o.systems, "systems", nil, "`systems` to switch on, of "+strings.Join(systemNames(), ", ")+"; the others need no kinds and no permissions")
 	flags.StringSliceVar(&o.openclawImageRegistries, "openclaw-image-registries", nil, "`prefixes` of the images that OpenClawInstances may name, such as registry.example.com/openclaw; none: no images")
 	flags.StringVar(&o.openclawRootNamespace, "openclaw-root-namespace", "", "`namespace` whose PolicyBundles' enterprise policies bind the OpenClawInstances of every namespace")
+	o.orloj.addTo(flags)
 	flags.DurationVar(&o.drain, "drain", 5*time.Second, "`duration` for which to go on answering, unready, after the end was asked for: the API server learns of it later")
 	return flags
 }

@@ -25,6 +25,8 @@ type ClusterData struct {
 	// complete says that a kind which is not listed has no objects, as in the files
 	// of a command line. Where informers bring the objects, it is not known yet.
 	complete bool
+	// inventories are wholeValues by the kinds in them: see inventoryView.
+	inventories sync.Map
 }
 
 // clusterKind holds the objects of one kind by namespace.

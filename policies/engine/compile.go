@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -259,6 +260,7 @@ func (s *PolicySet) build(modules []*ast.Module, templates []Template) CompileEr
 	s.compiler.Compile(byFile)
 	if s.compiler.Failed() {
 		for _, err := range compileErrors(s.compiler.Errors) {
+			err.Message = readable(err.Message)
 			errs = append(errs, explainBuiltin(err))
 		}
 		return errs
@@ -413,6 +415,11 @@ func clockCalls(module *ast.Module) CompileErrors {
 // distinct removes what OPA says twice, and what it says of a twin: it says the same
 // of the rule.
 func distinct(errs CompileErrors) CompileErrors {
+	for i, err := range errs {
+		if err.Column > 0 && path.Ext(err.File) != ".rego" {
+			errs[i].Column = 0 // within a block of YAML it counts from the indentation
+		}
+	}
 	seen := map[string]bool{}
 	return slices.DeleteFunc(errs, func(err CompileError) bool {
 		key := strings.ReplaceAll(err.Error(), twinPrefix, "")

@@ -140,7 +140,7 @@ func (p *policy) readSet(set *ast.Term, add func(Finding), decision *Decision) {
 // answer, depends on objects the caller does not have.
 func (p *policy) matches(s *Snapshot, e *evaluation, verb bool) (matches bool, reason string) {
 	if p.constraint != nil {
-		return p.constraintMatches(e)
+		return p.constraintMatches(s, e)
 	}
 	m := p.matcher
 	kind := s.resources.KindOf(e.review)
@@ -325,6 +325,9 @@ func (p *policy) errorFinding(entry string, err evalError) Finding {
 		}
 	}
 	finding.Error, finding.Limit = true, err.limit
+	if p.constraint != nil {
+		err.message = readable(err.message)
+	}
 	finding.Words = fmt.Sprintf("policy %s cannot be evaluated: %s", p.name, err.message)
 	return finding
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/lintel-policy/lintel/policies/engine"
 )
@@ -39,8 +40,8 @@ func (f *folder) readConstraint(d document, t *template) (c engine.Constraint, a
 		Title:    t.title,
 		Location: engine.Location{File: d.file, Line: d.line},
 	}
-	if d.name == "" {
-		return c, false, engine.CompileErrors{d.errorAt("constraint of kind %s: metadata.name is missing", d.kind)}
+	if reasons := validation.IsDNS1123Subdomain(d.name); len(reasons) > 0 {
+		return c, false, engine.CompileErrors{d.errorIn([]any{"metadata", "name"}, "constraint of kind %s: %s", d.kind, reasons[0])}
 	}
 	var object constraintObject
 	if err := d.decode(&object); err != nil {

@@ -2,7 +2,7 @@ package gatekeeper
 
 import (
 	"encoding/json"
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 
@@ -24,7 +24,7 @@ func readSchema(text json.RawMessage) (*schema, error) {
 	}
 	root := &spec.Schema{}
 	if err := json.Unmarshal(text, root); err != nil {
-		return nil, fmt.Errorf("not a schema: %w", err)
+		return nil, errors.New("not a schema as OpenAPI v3 has them; see the types of its fields")
 	}
 	loosen(root)
 	return &schema{root, validate.NewSchemaValidator(root, nil, "spec.parameters", strfmt.Default)}, nil

@@ -92,9 +92,9 @@ func processorTime(ended *os.ProcessState) time.Duration {
 }
 
 // serveChild is what a child does: it reads a request, and writes the answer of the
-// work. It returns the exit code.
-func serveChild[Request any](stdin io.Reader, stdout, stderr io.Writer, bytes uint64, work func(Request) (any, error)) int {
-	return serveTalk(stdin, stdout, stderr, bytes, func(requests *json.Decoder, answers *json.Encoder) error {
+// work, within the memory that GOMEMLIMIT names. It returns the exit code.
+func serveChild[Request any](stdin io.Reader, stdout, stderr io.Writer, work func(Request) (any, error)) int {
+	return serveTalk(stdin, stdout, stderr, func(requests *json.Decoder, answers *json.Encoder) error {
 		var request Request
 		if err := requests.Decode(&request); err != nil {
 			return err
@@ -108,7 +108,8 @@ func serveChild[Request any](stdin io.Reader, stdout, stderr io.Writer, bytes ui
 }
 
 // serveTalk is serveChild for more than one request.
-func serveTalk(stdin io.Reader, stdout, stderr io.Writer, bytes uint64, answer func(requests *json.Decoder, answers *json.Encoder) error) int {
+func serveTalk(stdin io.Reader, stdout, stderr io.Writer, answer func(requests *json.Decoder, answers *json.Encoder) error) int {
+	bytes := debug.SetMemoryLimit(-1) // as it is
 	yieldToOthers()
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(400) // it lives too briefly to be worth more
@@ -122,11 +123,11 @@ func serveTalk(stdin io.Reader, stdout, stderr io.Writer, bytes uint64, answer f
 }
 
 // exitWhenTooLarge ends the process before the machine runs out of memory.
-func exitWhenTooLarge(bytes uint64) {
+func exitWhenTooLarge(bytes int64) {
 	for {
 		var stats runtime.MemStats
 		runtime.ReadMemStats(&stats)
-		if stats.HeapAlloc > bytes {
+		if int64(stats.HeapAlloc) > bytes {
 			os.Exit(childTooLarge)
 		}
 		time.Sleep(20 * time.Millisecond)

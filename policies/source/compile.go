@@ -176,7 +176,7 @@ type compileAnswer struct {
 // CompileChild is what the child does: it reads a source, compiles it and writes the
 // errors; then it checks the references if it is asked to. It returns the exit code.
 func CompileChild(stdin io.Reader, stdout, stderr io.Writer) int {
-	return serveTalk(stdin, stdout, stderr, maxCompileBytes, func(requests *json.Decoder, answers *json.Encoder) error {
+	return serveTalk(stdin, stdout, stderr, func(requests *json.Decoder, answers *json.Encoder) error {
 		var source engine.Source
 		if err := requests.Decode(&source); err != nil {
 			return err

@@ -54,7 +54,7 @@ type Gate struct {
 func (g Gate) Judge(ctx context.Context, candidate engine.Source, live *engine.Live) (Verdict, error) {
 	if set, ok := live.Get(candidate.Name); ok && set.CompiledFrom(candidate) {
 		verdict := g.JudgeScope(candidate, live) // what is above may have narrowed since
-		verdict.Set = set
+		verdict.Set, verdict.Warnings = set, warnings(set, live.Resources())
 		return verdict, nil
 	}
 	set, err := g.Compile(ctx, candidate)
@@ -78,7 +78,7 @@ func (g Gate) Judge(ctx context.Context, candidate engine.Source, live *engine.L
 	case results.Totals.Failed > 0:
 		return testsFailed(results), nil
 	}
-	return Verdict{Set: set, Warnings: warnings(candidate.Name, next)}, nil
+	return Verdict{Set: set, Warnings: warnings(set, live.Resources())}, nil
 }
 
 // notCompiled is the verdict on errors that are about the source, and no verdict on
@@ -140,18 +140,15 @@ func beyondScope(violations []scope.Violation) Verdict {
 	return verdict
 }
 
-// warnings are about the policies of one source in a snapshot.
-func warnings(source string, snapshot *engine.Snapshot) []string {
+// warnings are about the policies of a set.
+func warnings(set *engine.PolicySet, resources *engine.Resources) []string {
 	var out []string
-	for _, p := range snapshot.Policies() {
-		if p.Source != source {
-			continue
-		}
+	for _, p := range set.Describe() {
 		if len(p.Match.Kinds) == 0 {
 			out = append(out, fmt.Sprintf("policy %s names no kinds: it is asked about every object that is written", p.Package))
 		}
 		for _, kind := range p.Match.Kinds {
-			_, known := snapshot.Resources().ByKind(kind.Group, kind.Kind)
+			_, known := resources.ByKind(kind.Group, kind.Kind)
 			if !known && kind.Kind != "*" && kind.Group != "*" {
 				out = append(out, fmt.Sprintf("policy %s: the cluster has no kind %s in group %q (yet); check the spelling and the group", p.Package, kind.Kind, kind.Group))
 			}

@@ -29,6 +29,7 @@ const (
 type Tester struct {
 	program string
 	timeout time.Duration
+	bytes   int        // of memory
 	kept    *lru.Cache // suite.Results by testKey
 }
 
@@ -43,7 +44,7 @@ const keptTests = 64
 // NewTester makes a Tester that starts a program, usually os.Executable, with
 // TestArgument; the timeout bounds all tests of one source together.
 func NewTester(program string, timeout time.Duration) *Tester {
-	return &Tester{program: program, timeout: timeout, kept: lru.New(keptTests)}
+	return &Tester{program: program, timeout: timeout, bytes: maxTestBytes, kept: lru.New(keptTests)}
 }
 
 // Test is suite.Run within the limits. Tests that reach one have failed: the results
@@ -66,7 +67,7 @@ func (t *Tester) Test(ctx context.Context, source engine.Source, options suite.O
 
 func (t *Tester) test(ctx context.Context, source engine.Source, options suite.Options) (suite.Results, error) {
 	var answer testAnswer
-	apart := child{t.program, TestArgument, t.timeout, maxTestBytes}
+	apart := child{t.program, TestArgument, t.timeout, t.bytes}
 	err := apart.run(ctx, testRequest{source, options}, &answer)
 	if limit, ok := errors.AsType[*childLimit](err); ok {
 		return suite.Stopped(fmt.Sprintf("the tests take %s together, and were ended: iterate over less, or take apart the rule that does most in one expression", limit)), nil
@@ -93,7 +94,7 @@ type testAnswer struct {
 // TestChild is what the child does: it reads a source, runs its tests, and writes the
 // results. It returns the exit code.
 func TestChild(stdin io.Reader, stdout, stderr io.Writer) int {
-	return serveChild(stdin, stdout, stderr, maxTestBytes, func(request testRequest) (any, error) {
+	return serveChild(stdin, stdout, stderr, func(request testRequest) (any, error) {
 		results, err := suite.Run(context.Background(), request.Source, request.Options)
 		answer := testAnswer{Results: results}
 		if err != nil && !errors.As(err, &answer.Errors) {

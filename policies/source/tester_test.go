@@ -60,14 +60,22 @@ func TestAllTestsTogetherAreBounded(t *testing.T) {
 }
 
 func TestATestThatEatsMemoryFails(t *testing.T) {
-	results, err := runTests(t, 2*time.Minute, `test_it if {
-	rows := [row | some a in numbers.range(1, 9000); row := [sprintf("%d %d", [a, b]) | some b in numbers.range(1, 9000)]]
+	program, err := os.Executable()
+	require.NoError(t, err)
+	tester := NewTester(program, 2*time.Minute)
+	tester.bytes = 48 << 20
+	results, err := tester.Test(t.Context(), engine.Source{Name: "s", Files: map[string]string{"p_test.rego": `package p_test
+
+import rego.v1
+
+test_it if {
+	rows := [row | some a in numbers.range(1, 9000); row := [sprintf("%900d %d", [a, b]) | some b in numbers.range(1, 1000)]]
 	count(rows) == 9000
 }
-`)
+`}}, suite.Options{})
 	require.NoError(t, err)
-	require.Equal(t, 1, results.Totals.Failed, "%v", results.Cases)
-	require.Regexp(t, "more than 512 MiB of memory|longer than 5s|larger than", results.Cases[0].Message)
+	require.Equal(t, 1, results.Totals.Failed)
+	require.Contains(t, results.Cases[0].Message, "the tests take more than 48 MiB of memory together")
 }
 
 func TestResultsOfTestsAreKept(t *testing.T) {

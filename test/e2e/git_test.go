@@ -1,22 +1,34 @@
 package e2e
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/registry"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"oras.land/oras-go/v2"
+	"oras.land/oras-go/v2/registry/remote"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/source"
@@ -151,11 +163,22 @@ func TestPolicyFromGit(t *testing.T) {
 		require.NoError(t, cluster.WaitSource(t.Context(), repository.source))
 		require.Empty(t, readSource(t, repository.source).Status.Errors)
 	})
+	t.Run("a failing test stays out", func(t *testing.T) {
+		files := repository.rule("untested")
+		files["lintel/team_test.rego"] = "package team_test\n\ntest_nothing if false\n"
+		repository.push(t, files)
+		repository.staysOut(t, source.ReasonTestsFailed, "test_nothing", live)
+		require.True(t, repository.denies(t, "three"))
+		files["lintel/team_test.rego"] = "package team_test\n\ntest_nothing if true\n"
+		live = repository.push(t, files)
+		repository.goesLive(t, "untested")
+		require.NoError(t, cluster.WaitSource(t.Context(), repository.source))
+	})
 	t.Run("an unsigned commit stays out", func(t *testing.T) {
 		repository.pushWith(t, "--no-gpg-sign", repository.rule("unsigned"))
 		repository.staysOut(t, origin.ReasonVerificationFailed, "is not signed", live)
 		require.True(t, meta.IsStatusConditionFalse(readSource(t, repository.source).Status.Conditions, v1alpha1.ConditionSourceVerified))
-		require.True(t, repository.denies(t, "three"))
+		require.True(t, repository.denies(t, "untested"))
 	})
 	t.Run("a force-push replaces what was there", func(t *testing.T) {
 		_, err := repository.Git(t.Context(), "checkout", "--quiet", "--orphan", "another-history")
@@ -244,6 +267,43 @@ func TestPolicyFromABareRepository(t *testing.T) {
 	looks := fetches(t, repository.source)
 	eventually(t, func() bool { return fetches(t, repository.source) > looks+1 }, "the repository to be looked at twice more")
 	require.Equal(t, before, readSource(t, repository.source).ResourceVersion, "a look that finds nothing new writes nothing")
+}
+
+// TestPolicyFromARegistry follows a tag of an artifact.
+func TestPolicyFromARegistry(t *testing.T) {
+	namespace := newNamespace(t)
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	t.Cleanup(server.Close)
+	host := strings.TrimPrefix(server.URL, "http://")
+	repository, err := remote.NewRepository(host + "/lintel/policies")
+	require.NoError(t, err)
+	repository.PlainHTTP = true
+	push := func(name string) string {
+		text := inNamespace(namespace, configMapKind, fmt.Sprintf("package team\ndeny contains %q if input.name == %[1]q", name))
+		var layer bytes.Buffer
+		zipped := gzip.NewWriter(&layer)
+		writer := tar.NewWriter(zipped)
+		require.NoError(t, writer.WriteHeader(&tar.Header{Name: "/team.rego", Mode: 0o600, Size: int64(len(text))}))
+		_, err := io.WriteString(writer, text)
+		require.NoError(t, errors.Join(err, writer.Close(), zipped.Close()))
+		blob, err := oras.PushBytes(t.Context(), repository, ocispec.MediaTypeImageLayerGzip, layer.Bytes())
+		require.NoError(t, err)
+		manifest, err := oras.PackManifest(t.Context(), repository, oras.PackManifestVersion1_0, ocispec.MediaTypeImageConfig, oras.PackManifestOptions{Layers: []ocispec.Descriptor{blob}})
+		require.NoError(t, err)
+		require.NoError(t, repository.Tag(t.Context(), manifest, "stable"))
+		return "stable@" + manifest.Digest.String()
+	}
+	follower := &gitRepository{source: "team-oci", namespace: namespace}
+	first := push("one")
+	applyGitSource(t, follower.source, map[string]any{
+		"oci":      map[string]any{"url": "oci://" + host + "/lintel/policies", "ref": map[string]any{"tag": "stable"}, "insecure": true},
+		"interval": "5s",
+	})
+	require.NoError(t, cluster.WaitSource(t.Context(), follower.source))
+	require.Equal(t, first, readSource(t, follower.source).Status.Revision)
+	follower.goesLive(t, "one")
+	push("two")
+	follower.goesLive(t, "two")
 }
 
 // pushedBefore pushes the first rule, when nobody follows the repository yet.

@@ -10,6 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/source"
+	"github.com/lintel-policy/lintel/test/gitserver"
 	"github.com/lintel-policy/lintel/test/installation"
 )
 
@@ -180,4 +183,85 @@ func TestTenantSamples(t *testing.T) {
 	output, ok = kubectl(t, "", "create", "deployment", "web", "--image", "nginx", "-n", other)
 	require.False(t, ok)
 	require.NotContains(t, output, "payments.replicas")
+}
+
+// TestTenantsWithRepositories has two teams that push what they like, each to a
+// repository of its own.
+func TestTenantsWithRepositories(t *testing.T) {
+	base := newNamespace(t)
+	folder := t.TempDir()
+	server, err := gitserver.Start(folder, "127.0.0.1:0", nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { server.Stop() })
+	team := func(name string) *gitRepository {
+		namespace := base + "-" + name
+		makeNamespace(t, namespace)
+		repository := newGitRepository(t, folder, "git-"+name, namespace)
+		repository.pushedBefore(t, name)
+		spec := teamScope(name, namespace)
+		spec["git"] = map[string]any{
+			"url": server.URL + "/git-" + name + ".git", "path": "lintel",
+			"receiver": map[string]any{"secretRef": map[string]any{"name": "git-" + name + "-token"}},
+		}
+		applyGitSource(t, repository.source, spec)
+		repository.goesLive(t, name)
+		return repository
+	}
+	red, blue := team("red"), team("blue")
+	live := readSource(t, red.source).Status.Revision
+	others := func() {
+		t.Helper()
+		require.True(t, blue.denies(t, "blue"))
+		require.False(t, blue.denies(t, "red"))
+		require.True(t, red.denies(t, "red"))
+	}
+	others()
+
+	mustKubectl(t, "", "create", "configmap", "private", "-n", blue.namespace, "--from-literal=key=theirs")
+	mustKubectl(t, "", "create", "configmap", "public", "-n", red.namespace, "--from-literal=key=ours")
+	mustKubectl(t, `{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"e2e-configmaps","labels":{"lintel.dev/aggregate-to-policy-data":"true"}},"rules":[{"apiGroups":[""],"resources":["configmaps"],"verbs":["list","watch"]}]}`, "apply", "-f", "-")
+	t.Cleanup(func() {
+		_, _ = cluster.Kubectl(context.Background(), "", "delete", "clusterrole", "e2e-configmaps")
+	})
+	for name, c := range map[string]struct{ rego, reason, message string }{
+		"a namespace of others":  {inNamespace(blue.namespace, configMapKind, "package team\ndeny contains \"x\""), scope.ReasonMatchesOutside, `match.namespaces holds "` + blue.namespace + `"`},
+		"Secrets":                {"# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Secret}]\npackage team\ndeny contains \"x\"", scope.ReasonNotGranted, "requires Secret"},
+		"every namespace's data": {"# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: Namespace}]}\npackage team\ndeny contains \"x\"", scope.ReasonMatchesOutside, "Namespace is cluster-scoped"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			red.push(t, map[string]string{"lintel/team.rego": c.rego})
+			red.staysOut(t, c.reason, c.message, live)
+			require.True(t, meta.IsStatusConditionFalse(readSource(t, red.source).Status.Conditions, v1alpha1.ConditionWithinScope))
+			others()
+		})
+	}
+	t.Run("a failing test", func(t *testing.T) {
+		files := red.rule("red")
+		files["lintel/team_test.rego"] = "package team_test\n\ntest_nobody_is_denied if count(data.team.deny) == 0 with input as {\"name\": \"red\"}"
+		red.push(t, files)
+		red.staysOut(t, source.ReasonTestsFailed, "team_test.rego:3: test team_test/test_nobody_is_denied failed", live)
+		others()
+	})
+	t.Run("another tenant's data", func(t *testing.T) {
+		red.push(t, map[string]string{
+			"lintel/team_test.rego": "package team_test",
+			"lintel/team.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: ConfigMap}]}\n#   requires: [{group: \"\", kind: ConfigMap}]\npackage team\n" +
+				"deny contains json.marshal(found) if {\n\tinput.name == \"all\"\n\tfound := {[namespace, name, object.data.key] | some namespace, objects in data.cluster.ConfigMap; some name, object in objects}\n}",
+		})
+		eventually(t, func() bool {
+			output, ok := kubectl(t, configMap(red.namespace, "all"), "create", "--dry-run=server", "-f", "-")
+			if ok || !strings.Contains(output, "ours") {
+				return false
+			}
+			require.NotContains(t, output, "theirs")
+			require.NotContains(t, output, blue.namespace)
+			return true
+		}, "the policy to print what it can read")
+		require.True(t, blue.denies(t, "blue"))
+	})
+	t.Run("a good revision", func(t *testing.T) {
+		red.push(t, red.rule("better"))
+		red.goesLive(t, "better")
+		require.True(t, blue.denies(t, "blue"))
+	})
 }

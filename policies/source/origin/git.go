@@ -55,8 +55,10 @@ func fetchGit(ctx context.Context, request Request) (*Answer, error) {
 			return nil, err
 		}
 	}
-	answer.Files, err = readTree(commit, origin.Path, request.Limits)
-	return answer, err
+	if answer.Files, err = readTree(commit, origin.Path, request.Limits); err != nil {
+		return nil, err
+	}
+	return answer, nil
 }
 
 // CheckGitURL refuses a URL that cannot be fetched, or that holds a password: whoever
