@@ -50,6 +50,14 @@ deny contains {"field": field, "msg": msg} if {
 	msg := sprintf("%s: %q is none of Delete, Retain", [field, policy])
 }
 
+# orlojd removes rows that have them by rules of its own.
+deny contains {"field": field, "msg": msg} if {
+	some label in ["orloj.dev/mcp-generated", "orloj.dev/mcp-server"]
+	input.request.object.metadata.labels[label]
+	field := sprintf("metadata.labels[%s]", [label])
+	msg := sprintf("%s: orlojd marks the Tools by it that it makes from McpServers; take it out", [field])
+}
+
 deny contains {"field": "metadata.name", "msg": msg} if {
 	owner := input.facts.taken
 	msg := sprintf("metadata.name: the store key %s/%s belongs to %s %s/%s; give this object another name or %s, or delete that one", [

@@ -221,6 +221,7 @@ func TestEachRuleOfAFieldIsEnforced(t *testing.T) {
 			{change{"metadata>annotations>orloj.dev/target-namespace": "a/b"}, `metadata.annotations[orloj.dev/target-namespace]: "a/b" is no namespace; letters, digits, -, _ and . make one`},
 			{change{"metadata>annotations>orloj.dev/target-namespace": ""}, `metadata.annotations[orloj.dev/target-namespace]: "" is no namespace; letters, digits, -, _ and . make one`},
 			{change{"metadata>annotations>orloj.dev/target-namespace": "x'; rm -rf ~; '"}, `metadata.annotations[orloj.dev/target-namespace]: "x'; rm -rf ~; '" is no namespace; letters, digits, -, _ and . make one`},
+			{change{"metadata>labels>orloj.dev/mcp-server": "s"}, "metadata.labels[orloj.dev/mcp-server]: orlojd marks the Tools by it that it makes from McpServers; take it out"},
 			{change{"metadata>annotations>orloj.dev/deletion-policy": "keep"}, `metadata.annotations[orloj.dev/deletion-policy]: "keep" is none of Delete, Retain`},
 		},
 	} {
