@@ -12,6 +12,7 @@
 #       - {group: orloj.dev, version: v1, kind: Secret}
 #       - {group: orloj.dev, version: v1, kind: Tool}
 #     operations: [CREATE, UPDATE]
+#   timeout: 1s
 # description: |
 #   input.facts has target, the Orloj namespace, and taken, the object that has the key
 #   already, if there is one.
