@@ -26,7 +26,7 @@ const (
 	// firstRetry is the pause after a first failure; each further one doubles it, up
 	// to the interval.
 	firstRetry = 5 * time.Second
-	// jitter is the share by which intervals differ, so that sources spread.
+	// jitter is the share by which an interval may be shorter, so that sources spread.
 	jitter = 0.1
 	// askedRate and askedBurst bound the looks that others ask for.
 	askedRate  = 2
@@ -92,9 +92,12 @@ type originState struct {
 	latest  look
 	// asked is what the last look was asked for by: the annotation, and the
 	// notifications that each replica received.
-	asked   asked
-	due     time.Time
-	running bool
+	asked asked
+	// looked is when the last look ended, and interval the source's at that time.
+	looked   time.Time
+	interval time.Duration
+	due      time.Time
+	running  bool
 	// again asks for another look once the running one has ended.
 	again    bool
 	failures int
@@ -149,6 +152,12 @@ func (o *Origins) Look(object *v1alpha1.PolicySource, notifications map[string]s
 	defer o.mu.Unlock()
 	state := o.state(object)
 	now := time.Now()
+	if interval := object.Spec.Interval.Duration; interval != state.interval {
+		state.interval = interval
+		if due := state.looked.Add(interval); due.Before(state.due) {
+			state.due = due
+		}
+	}
 	asked := asked{object.Annotations[v1alpha1.ReconcileAtAnnotation], notifications}
 	switch {
 	case asked.anew(state.asked) && state.running:
@@ -252,7 +261,7 @@ func (o *Origins) ask(object *v1alpha1.PolicySource, known *origin.Answer, secre
 // note keeps how a look ended, and when the next one is due; o.mu is held.
 func (o *Origins) note(object *v1alpha1.PolicySource, state *originState, answer *origin.Answer, err error) {
 	now := time.Now()
-	state.running = false
+	state.running, state.looked = false, now
 	state.latest.done = true
 	interval := max(object.Spec.Interval.Duration, firstRetry) // an object may be older than the default
 	result := fetched
@@ -265,7 +274,7 @@ func (o *Origins) note(object *v1alpha1.PolicySource, state *originState, answer
 		state.latest.answer, state.latest.failure = answer, nil
 		state.failures = 0
 	}
-	state.due = now.Add(time.Duration(float64(interval) * (1 - jitter + 2*jitter*rand.Float64())))
+	state.due = now.Add(time.Duration(float64(interval) * (1 - jitter*rand.Float64())))
 	if state.again {
 		state.again = false
 		state.hurry(now)

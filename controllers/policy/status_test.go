@@ -15,6 +15,7 @@ import (
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
+	"github.com/lintel-policy/lintel/policies/source/origin"
 )
 
 // makeSource is a PolicySource with one inline file.
@@ -146,4 +147,71 @@ func TestLimitsAreAConditionAndTheSourceStaysReady(t *testing.T) {
 	condition := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionWithinLimits)
 	require.Equal(t, metav1.ConditionFalse, condition.Status)
 	require.Contains(t, condition.Message, "p: timeout, r: quarantine")
+}
+
+func TestStatusOfOrigins(t *testing.T) {
+	object := makeSource(good)
+	verdict := pass(t, object)
+	object.Spec.Inline = nil
+	object.Spec.Git = &v1alpha1.GitOrigin{URL: "https://git.example.com/p", Verify: &v1alpha1.GitVerification{}}
+	digest := verdict.Set.Digest()
+	live := []v1alpha1.ReplicaStatus{{Name: "a", Digest: digest}}
+	found := &look{done: true, handled: "noon", answer: &origin.Answer{Revision: "main@sha1:1", Signature: "signed by ada"}}
+	ready := func(s v1alpha1.PolicySourceStatus) metav1.Condition {
+		return *meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
+	}
+	verified := func(s v1alpha1.PolicySourceStatus) *metav1.Condition {
+		return meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSourceVerified)
+	}
+
+	first := status(facts{object: object, origin: &look{}})
+	require.Equal(t, ReasonProgressing, ready(first).Reason)
+	require.Equal(t, "the origin is being fetched", ready(first).Message)
+
+	served := status(facts{object: object, origin: found, verdict: &verdict, replicas: live, registered: true})
+	require.Equal(t, ReasonServing, ready(served).Reason)
+	require.Equal(t, "noon", served.LastHandledReconcileAt)
+	require.Equal(t, "signed by ada", verified(served).Message)
+	object.Status = served
+
+	t.Run("a manager that has only begun says what was said", func(t *testing.T) {
+		require.Equal(t, served, status(facts{object: object, origin: &look{}, replicas: live, registered: true}))
+	})
+	t.Run("an origin that cannot be reached", func(t *testing.T) {
+		failed := &look{done: true, handled: "noon", failure: &origin.Error{Reason: origin.ReasonFetchFailed, Message: "refused"}}
+		next := status(facts{object: object, origin: failed, replicas: live, registered: true})
+		require.Equal(t, metav1.ConditionFalse, ready(next).Status)
+		require.Equal(t, origin.ReasonFetchFailed, ready(next).Reason)
+		require.Equal(t, "refused; the last good revision "+served.Revision+" stays live", ready(next).Message)
+		require.Equal(t, digest, next.Digest)
+		require.Equal(t, metav1.ConditionTrue, verified(next).Status, "of the revision that is live")
+	})
+	t.Run("a signature that is wrong", func(t *testing.T) {
+		failed := &look{done: true, answer: found.answer, failure: &origin.Error{Reason: origin.ReasonVerificationFailed, Message: "unsigned"}}
+		next := status(facts{object: object, origin: failed, verdict: &verdict, replicas: live, registered: true})
+		require.Equal(t, origin.ReasonVerificationFailed, ready(next).Reason)
+		require.Equal(t, metav1.ConditionFalse, verified(next).Status)
+		require.Equal(t, digest, next.Digest)
+	})
+	t.Run("a revision that is refused is named", func(t *testing.T) {
+		bad := &look{done: true, answer: &origin.Answer{Revision: "main@sha1:2"}}
+		next := status(facts{object: object, origin: bad, verdict: &source.Verdict{Reason: source.ReasonCompileFailed, Message: "bad"}})
+		require.Equal(t, "revision main@sha1:2: bad; the last good revision "+served.Revision+" stays live", ready(next).Message)
+	})
+	t.Run("verification that is not asked for any more", func(t *testing.T) {
+		without := object.DeepCopy()
+		without.Spec.Git.Verify = nil
+		require.Nil(t, verified(status(facts{object: without, origin: &look{done: true, answer: &origin.Answer{}}, verdict: &verdict})))
+	})
+	t.Run("suspended", func(t *testing.T) {
+		suspended := object.DeepCopy()
+		suspended.Spec.Suspend = true
+		next := status(facts{object: suspended, replicas: live, registered: true})
+		require.Equal(t, metav1.ConditionTrue, ready(next).Status)
+		require.Equal(t, ReasonSuspended, ready(next).Reason)
+		behind := status(facts{object: suspended, replicas: []v1alpha1.ReplicaStatus{{Name: "a", Digest: "old"}}, registered: true})
+		require.Equal(t, ReasonProgressing, ready(behind).Reason)
+		suspended.Status = v1alpha1.PolicySourceStatus{}
+		require.Equal(t, metav1.ConditionFalse, ready(status(facts{object: suspended, registered: true})).Status)
+	})
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -273,6 +274,9 @@ func (s *PolicySet) build(modules []*ast.Module, templates []Template) CompileEr
 			p.needsNamespace = readNamespace(rules[p.name], s.compiler.Graph)
 		}
 	}
+	if !s.prints { // coverage names columns
+		compact(s.compiler.Modules)
+	}
 	return errs
 }
 
@@ -410,7 +414,7 @@ func clockCalls(module *ast.Module) CompileErrors {
 // of the rule.
 func distinct(errs CompileErrors) CompileErrors {
 	for i, err := range errs {
-		if err.Column > 0 && classify(err.File) != fileRego {
+		if err.Column > 0 && path.Ext(err.File) != ".rego" {
 			errs[i].Column = 0 // within a block of YAML it counts from the indentation
 		}
 	}

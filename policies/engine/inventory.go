@@ -13,6 +13,8 @@ import (
 type inventoryView struct {
 	data  *ClusterData
 	kinds []GroupVersionKind
+	// sees says which namespaces the source may read; nil is all.
+	sees func(kind GroupVersionKind, namespace string) bool
 }
 
 const (
@@ -26,7 +28,7 @@ func (v *inventoryView) read(path storage.Path) ast.Value {
 	switch {
 	case len(path) > 1 && path[0] == inventoryCluster:
 		return descend(v.in(""), path[1:])
-	case len(path) > 1 && path[0] == inventoryNamespace && path[1] != "" && v.has(path[1]):
+	case len(path) > 1 && path[0] == inventoryNamespace && path[1] != "" && len(v.held(path[1])) > 0:
 		return descend(v.in(path[1]), path[2:])
 	case len(path) > 1:
 		return nil
@@ -44,7 +46,7 @@ func (v *inventoryView) whole() ast.Value {
 			ast.Item(ast.StringTerm(inventoryNamespace), ast.NewTerm(v.namespaces())),
 		}
 	}
-	if v.data == nil {
+	if v.data == nil || v.sees != nil {
 		return ast.NewObject(items()...)
 	}
 	var key strings.Builder
@@ -55,35 +57,39 @@ func (v *inventoryView) whole() ast.Value {
 	return kept.(*wholeValue).get(items).Value
 }
 
-// held are the kinds that there are objects of.
-func (v *inventoryView) held() []*clusterKind {
-	if v.data == nil {
-		return nil
-	}
-	var held []*clusterKind
+// held gives the objects of each kind in a namespace that the source may read.
+func (v *inventoryView) held(namespace string) []*clusterNamespace {
+	var held []*clusterNamespace
 	for _, kind := range v.kinds {
-		if k := v.data.kinds[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]; k != nil {
-			held = append(held, k)
+		all := v.of(kind)
+		if all == nil || v.sees != nil && !v.sees(kind, namespace) {
+			continue
+		}
+		if objects, ok := all.namespaces.Get(namespace); ok {
+			held = append(held, objects)
 		}
 	}
 	return held
 }
 
-func (v *inventoryView) has(namespace string) bool {
-	for _, kind := range v.held() {
-		if _, ok := kind.namespaces.Get(namespace); ok {
-			return true
-		}
+// of is nil where there are no objects of a kind.
+func (v *inventoryView) of(kind GroupVersionKind) *clusterKind {
+	if v.data == nil {
+		return nil
 	}
-	return false
+	return v.data.kinds[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]
 }
 
 // namespaces is what is in namespaces, by their names.
 func (v *inventoryView) namespaces() ast.Object {
 	names := map[string]bool{}
-	for _, kind := range v.held() {
-		for i := kind.namespaces.Iterator(); !i.Done(); {
-			if name, _, _ := i.Next(); name != "" {
+	for _, kind := range v.kinds {
+		all := v.of(kind)
+		if all == nil {
+			continue
+		}
+		for i := all.namespaces.Iterator(); !i.Done(); {
+			if name, _, _ := i.Next(); name != "" && (v.sees == nil || v.sees(kind, name)) {
 				names[name] = true
 			}
 		}
@@ -98,11 +104,7 @@ func (v *inventoryView) namespaces() ast.Object {
 // in is what is in a namespace, or in none, by apiVersion, kind and name.
 func (v *inventoryView) in(namespace string) ast.Object {
 	all := ast.NewObject()
-	for _, kind := range v.held() {
-		held, ok := kind.namespaces.Get(namespace)
-		if !ok {
-			continue
-		}
+	for _, held := range v.held(namespace) {
 		held.byVersion().Foreach(func(version, kinds *ast.Term) {
 			if others := all.Get(version); others != nil {
 				kinds = ast.NewTerm(union(others.Value.(ast.Object), kinds.Value.(ast.Object)))

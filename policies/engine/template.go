@@ -108,7 +108,9 @@ type compiledTemplate struct {
 // policies.
 func (s *PolicySet) newTemplate(template Template, modules map[string]*ast.Module) ([]*policy, CompileErrors) {
 	lines := map[string][]ruleLine{}
+	clock := false
 	for i, module := range template.Modules {
+		clock = clock || len(clockCalls(module)) > 0 // in its own home it needs no leave
 		modules[fmt.Sprintf("%s#%s.%d", module.Package.Location.File, template.Name, i)] = module
 		file := module.Package.Location.File
 		for _, rule := range module.Rules {
@@ -132,7 +134,7 @@ func (s *PolicySet) newTemplate(template Template, modules map[string]*ast.Modul
 			constraint:     &constraint{c, shared},
 			needsNamespace: template.ReadsNamespace,
 		}
-		p.meta = metadata{title: c.Title, match: &c.Match, enforcement: c.Enforcement, requires: c.Requires, clock: true}
+		p.meta = metadata{title: c.Title, match: &c.Match, enforcement: c.Enforcement, requires: c.Requires, clock: clock}
 		if err := p.settle(); err != nil {
 			errs = append(errs, CompileError{File: c.Location.File, Line: c.Location.Line, Message: err.Error()})
 			continue
@@ -151,7 +153,7 @@ func violationOf(rule *ast.Rule) string {
 
 // constraintMatches says whether a constraint is to be asked; reason is as that of
 // matches.
-func (p *policy) constraintMatches(e *evaluation) (matches bool, reason string) {
+func (p *policy) constraintMatches(s *Snapshot, e *evaluation) (matches bool, reason string) {
 	r := e.review
 	if r.Operation != "" && !p.matcher.matchesVerb(r) || !p.set.inScope(r) {
 		return false, ""
@@ -163,6 +165,9 @@ func (p *policy) constraintMatches(e *evaluation) (matches bool, reason string) 
 		}
 		if !matches {
 			continue
+		}
+		if err := p.forbids(s.resources); err != nil {
+			return false, "it " + err.Error()
 		}
 		if kind, lacks := e.lacks(p); lacks {
 			return false, fmt.Sprintf("it requires cluster objects (%s)", kind)
@@ -331,5 +336,9 @@ func (e *evaluation) dataOf(p *policy) *dataView {
 	if p.constraint == nil {
 		return e.data(p.set)
 	}
-	return &dataView{inventory: &inventoryView{data: e.options.Cluster, kinds: p.meta.requires}}
+	view := &inventoryView{data: e.options.Cluster, kinds: p.meta.requires}
+	if p.set.place != nil && p.set.place.below {
+		view.sees = p.set.sees
+	}
+	return &dataView{inventory: view}
 }

@@ -140,7 +140,7 @@ func (p *policy) readSet(set *ast.Term, add func(Finding), decision *Decision) {
 // answer, depends on objects the caller does not have.
 func (p *policy) matches(s *Snapshot, e *evaluation, verb bool) (matches bool, reason string) {
 	if p.constraint != nil {
-		return p.constraintMatches(e)
+		return p.constraintMatches(s, e)
 	}
 	m := p.matcher
 	kind := s.resources.KindOf(e.review)

@@ -469,3 +469,48 @@ violation[{"msg": msg}] {
 	set := mustCompile(t, map[string]string{"t.yaml": makeTemplate("X", rego), "c.yaml": makeConstraint("X", "a", "{}")})
 	require.True(t, ask(t, set, deployment, engine.Options{}).Allowed(), "without an ExpansionTemplate nothing is expanded")
 }
+
+// TestATeamsTemplates see no more than the team's own policies may: neither objects
+// of other namespaces, nor kinds that nobody grants it, nor the time.
+func TestATeamsTemplates(t *testing.T) {
+	template := func(body string) string {
+		return makeTemplate("X", "package x\n\nviolation[{\"msg\": msg}] { "+body+" }") + "---\n" + makeConstraint("X", "all", "{}") + "---\n" +
+			"apiVersion: syncset.gatekeeper.sh/v1alpha1\nkind: SyncSet\nmetadata: {name: s}\nspec: {gvks: [{group: '', version: v1, kind: %s}]}\n"
+	}
+	data := clusterData(t, makePod("team-a", "mine", nil), makePod("other", "theirs", nil),
+		fields{"apiVersion": "v1", "kind": "Secret", "metadata": fields{"name": "key", "namespace": "team-a"}},
+		fields{"apiVersion": "v1", "kind": "Namespace", "metadata": fields{"name": "other"}})
+	for _, test := range []struct{ body, kind, expected string }{
+		{`data.inventory.namespace[ns][_][_][name]; msg := concat(" ", [ns, name])`, "Pod", "team-a mine"},
+		{`data.inventory[_][ns]; msg := ns`, "Pod", "team-a"},
+		{`data.inventory.namespace["other"]; msg := "seen"`, "Pod", ""},
+		{`ns := "other"; data.inventory.namespace[ns]["v1"]["Pod"]["theirs"]; msg := "seen"`, "Pod", ""},
+		{`data.inventory.namespace[msg]`, "Secret", "policy X/all cannot be evaluated: it "},
+		{`data.inventory.cluster[_][_][msg]`, "Namespace", "policy X/all cannot be evaluated: it "},
+		{`time.now_ns() > 0; msg := "late"`, "Pod", "policy X/all cannot be evaluated: it reads the time"},
+	} {
+		t.Run(test.body, func(t *testing.T) {
+			team, err := engine.Compile(engine.Source{
+				Name: "team", Files: map[string]string{"f.yaml": fmt.Sprintf(template(test.body), test.kind)},
+				Scope: engine.Scope{Level: engine.Team, Name: "a", Namespaces: []string{"team-a"}},
+			}, Dialect)
+			require.NoError(t, err)
+			enterprise, err := engine.Compile(engine.Source{Name: "top", Files: map[string]string{"p.rego": "package p\ndeny contains \"never\" if false"}})
+			require.NoError(t, err)
+			snapshot := engine.NewSnapshot(engine.BuiltinResources(), enterprise, team)
+			decide := func(namespace string) []string {
+				review, err := engine.NewReview(asJSON(t, createPod(namespace, "new", nil)))
+				require.NoError(t, err)
+				return words(snapshot.Validate(t.Context(), review, engine.Options{Cluster: data}).Denials)
+			}
+			require.Empty(t, decide("other"), "a team decides in its own namespaces alone")
+			found := decide("team-a")
+			if test.expected == "" {
+				require.Empty(t, found)
+				return
+			}
+			require.Len(t, found, 1)
+			require.Contains(t, found[0], test.expected)
+		})
+	}
+}

@@ -24,7 +24,7 @@ type Verdicts struct {
 type keptVerdict struct {
 	identity  string
 	resources *engine.Resources
-	// beside is the digest of what was live: only where the verdict depends on it.
+	// beside is the digest of what was live.
 	beside string
 	// scoped says that the source is of a scope below the enterprise, of which what
 	// others declare decides what it has.

@@ -163,11 +163,22 @@ func TestPolicyFromGit(t *testing.T) {
 		require.NoError(t, cluster.WaitSource(t.Context(), repository.source))
 		require.Empty(t, readSource(t, repository.source).Status.Errors)
 	})
+	t.Run("a failing test stays out", func(t *testing.T) {
+		files := repository.rule("untested")
+		files["lintel/team_test.rego"] = "package team_test\n\ntest_nothing if false\n"
+		repository.push(t, files)
+		repository.staysOut(t, source.ReasonTestsFailed, "test_nothing", live)
+		require.True(t, repository.denies(t, "three"))
+		files["lintel/team_test.rego"] = "package team_test\n\ntest_nothing if true\n"
+		live = repository.push(t, files)
+		repository.goesLive(t, "untested")
+		require.NoError(t, cluster.WaitSource(t.Context(), repository.source))
+	})
 	t.Run("an unsigned commit stays out", func(t *testing.T) {
 		repository.pushWith(t, "--no-gpg-sign", repository.rule("unsigned"))
 		repository.staysOut(t, origin.ReasonVerificationFailed, "is not signed", live)
 		require.True(t, meta.IsStatusConditionFalse(readSource(t, repository.source).Status.Conditions, v1alpha1.ConditionSourceVerified))
-		require.True(t, repository.denies(t, "three"))
+		require.True(t, repository.denies(t, "untested"))
 	})
 	t.Run("a force-push replaces what was there", func(t *testing.T) {
 		_, err := repository.Git(t.Context(), "checkout", "--quiet", "--orphan", "another-history")

@@ -62,6 +62,9 @@ type Repository struct {
 
 // NewRepository makes an empty repository with the branch main in a folder.
 func NewRepository(ctx context.Context, folder, name string) (*Repository, error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
 	r := &Repository{Bare: filepath.Join(folder, name+".git"), Work: filepath.Join(folder, name+".work")}
 	for _, args := range [][]string{
 		{"init", "--quiet", "--bare", "--initial-branch=main", r.Bare},

@@ -50,11 +50,12 @@ type Limits struct {
 	TotalBytes int64 `json:"totalBytes"`
 }
 
-// DefaultLimits are far above what a repository of policies needs.
+// DefaultLimits are far above what a repository of policies needs, and below what the
+// manager's container has to spare.
 var DefaultLimits = Limits{
 	Time:          time.Minute,
-	TransferBytes: 64 << 20,
-	MemoryBytes:   512 << 20,
+	TransferBytes: 32 << 20,
+	MemoryBytes:   128 << 20,
 	Entries:       20_000,
 	FileBytes:     4 << 20,
 	TotalBytes:    16 << 20,
