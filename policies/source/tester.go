@@ -30,7 +30,18 @@ type Tester struct {
 	program string
 	timeout time.Duration
 	bytes   int        // of memory
-	kept    *lru.Cache // suite.Results by testKey
+	kept    *lru.Cache // testsRun by testKey
+}
+
+// testsRun are results, and until when they are kept: nothing for ever that failed, which
+// may have been for want of time on a busy machine.
+type testsRun struct {
+	results suite.Results
+	expires time.Time
+}
+
+func (r testsRun) holds(now time.Time) bool {
+	return r.results.Totals.Failed == 0 || now.Before(r.expires)
 }
 
 type testKey struct {
@@ -56,11 +67,13 @@ func (t *Tester) Test(ctx context.Context, source engine.Source, options suite.O
 	}
 	key := testKey{source.Identity(), options}
 	if results, ok := t.kept.Get(key); ok {
-		return results.(suite.Results), nil
+		if run := results.(testsRun); run.holds(time.Now()) {
+			return run.results, nil
+		}
 	}
 	results, err := t.test(ctx, source, options)
 	if err == nil {
-		t.kept.Add(key, results)
+		t.kept.Add(key, testsRun{results, time.Now().Add(verdictExpiry)})
 	}
 	return results, err
 }
