@@ -33,6 +33,8 @@ type Verdict struct {
 	OutsideScope bool
 	// Warnings say what is likely not meant.
 	Warnings []string
+	// wrongReferences says that it is refused by what the schemas of kinds say now.
+	wrongReferences bool
 }
 
 // Gate judges revisions before they go live. Its fields are the parts that come from
@@ -84,7 +86,7 @@ func (g Gate) Judge(ctx context.Context, candidate engine.Source, live *engine.L
 // notCompiled is the verdict on errors that are about the source, and no verdict on
 // others.
 func notCompiled(err error) (Verdict, error) {
-	verdict := Verdict{Reason: ReasonCompileFailed, Message: err.Error()}
+	verdict := Verdict{Reason: ReasonCompileFailed, Message: err.Error(), wrongReferences: errors.As(err, new(referenceErrors))}
 	if !errors.As(err, &verdict.Errors) {
 		return verdict, err
 	}

@@ -12,6 +12,10 @@ import (
 // may stay below it later.
 const verdictExpiry = 10 * time.Minute
 
+// referenceExpiry is how long a verdict is kept that the schemas of kinds gave: a field may
+// be added to one, of which nothing tells.
+const referenceExpiry = 10 * time.Second
+
 // Verdicts keeps the last verdict of the gate about each source, so that a revision
 // that nobody has changed is not judged again whenever somebody looks at it.
 type Verdicts struct {
@@ -55,6 +59,9 @@ func (v *Verdicts) Judge(ctx context.Context, candidate engine.Source, live *eng
 		return verdict, err
 	}
 	now.verdict = verdict
+	if verdict.wrongReferences {
+		now.expires = time.Now().Add(referenceExpiry)
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.last[candidate.Name] = now

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -63,4 +64,33 @@ func TestAVerdictIsFoundOnce(t *testing.T) {
 	live.Remove("other")
 	require.Equal(t, ReasonTestsFailed, judge("4", good).Reason)
 	require.Equal(t, before+1, tested, "tests that fail are not run again because of others")
+}
+
+// TestAVerdictBySchemasIsFoundAgain: the definition of a kind may come after the policy.
+func TestAVerdictBySchemasIsFoundAgain(t *testing.T) {
+	err := error(referenceErrors{engine.CompileErrors{{Message: "no such field"}}})
+	verdicts := NewVerdicts(Gate{
+		Compile: func(_ context.Context, s engine.Source) (*engine.PolicySet, error) {
+			if err != nil {
+				return nil, err
+			}
+			return engine.Compile(s)
+		},
+		Test:        func(context.Context, engine.Source) (suite.Results, error) { return suite.Results{}, nil },
+		Registrable: func([]engine.PolicyInfo, *engine.Resources) error { return nil },
+	})
+	live := engine.NewLive(engine.BuiltinResources())
+	live.Publish()
+	candidate := engine.Source{Name: "team", Files: map[string]string{"a.rego": "package a\ndeny contains \"x\""}}
+	for range 2 {
+		verdict, judged := verdicts.Judge(t.Context(), candidate, live)
+		require.NoError(t, judged)
+		require.Equal(t, ReasonCompileFailed, verdict.Reason)
+	}
+	require.WithinDuration(t, time.Now().Add(referenceExpiry), verdicts.last["team"].expires, referenceExpiry/2)
+	err = engine.CompileErrors{{Message: "syntax"}}
+	verdicts.Forget("team")
+	_, judged := verdicts.Judge(t.Context(), candidate, live)
+	require.NoError(t, judged)
+	require.WithinDuration(t, time.Now().Add(verdictExpiry), verdicts.last["team"].expires, referenceExpiry)
 }
