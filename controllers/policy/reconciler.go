@@ -164,6 +164,7 @@ func (r *Reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource, 
 	gathered := facts{
 		object:   object,
 		replicas: serving(object.Name, reports, object.Status.Replicas, now),
+		settings: settingsOf(object.Name, reports),
 		limits:   limitsOf(object.Name, reports, now),
 	}
 	if snapshot := r.options.Live.Snapshot(); snapshot != nil {

@@ -22,6 +22,8 @@ const (
 	ReplicaLabel = "lintel.dev/replica"
 	// servingAnnotation holds JSON {source: digest}.
 	servingAnnotation = "lintel.dev/serving"
+	// settingsAnnotation holds JSON {source: settings}: as what it is served.
+	settingsAnnotation = "lintel.dev/settings"
 	// limitsAnnotation holds JSON {source: ["package: limit"]}.
 	limitsAnnotation = "lintel.dev/limits"
 	// notifiedAnnotation holds JSON {source: time}: when this replica received the last
@@ -38,8 +40,10 @@ const (
 // report is what a replica said it serves.
 type report struct {
 	replica string
-	digests map[string]string   // by source
-	limits  map[string][]string // by source: what reached a limit lately
+	digests map[string]string // by source
+	// settings are, by source, a digest of its settings: nil of a replica that says nothing.
+	settings map[string]string
+	limits   map[string][]string // by source: what reached a limit lately
 	// notified is, by source, the last push notification.
 	notified map[string]string
 	renewed  time.Time
@@ -52,6 +56,9 @@ func readReport(lease *coordinationv1.Lease) (report, bool) {
 		return r, false
 	}
 	r.renewed = lease.Spec.RenewTime.Time
+	if text, ok := lease.Annotations[settingsAnnotation]; ok && json.Unmarshal([]byte(text), &r.settings) != nil {
+		return r, false
+	}
 	if text, ok := lease.Annotations[limitsAnnotation]; ok && json.Unmarshal([]byte(text), &r.limits) != nil {
 		return r, false
 	}
@@ -59,6 +66,17 @@ func readReport(lease *coordinationv1.Lease) (report, bool) {
 		return r, false
 	}
 	return r, json.Unmarshal([]byte(lease.Annotations[servingAnnotation]), &r.digests) == nil
+}
+
+// settingsOf are the settings with which replicas serve a source, by replica.
+func settingsOf(name string, reports []report) map[string]string {
+	out := map[string]string{}
+	for _, r := range reports {
+		if r.settings != nil {
+			out[r.replica] = r.settings[name]
+		}
+	}
+	return out
 }
 
 // notificationsOf are the last push notifications for one source, by replica.
@@ -146,6 +164,10 @@ func (r *Reporter) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	settings, err := json.Marshal(r.live.Settings())
+	if err != nil {
+		return err
+	}
 	reached := map[string][]string{}
 	for _, l := range r.live.Snapshot().Limited(time.Now().Add(-limitsMemory)) {
 		reached[l.Source] = append(reached[l.Source], l.Package+": "+l.Limit)
@@ -161,7 +183,7 @@ func (r *Reporter) write(ctx context.Context) error {
 	lease := coordinationv1ac.Lease(r.leaseName(), r.namespace).
 		WithLabels(map[string]string{ReplicaLabel: r.replica}).
 		WithAnnotations(map[string]string{
-			servingAnnotation: string(digests), limitsAnnotation: string(limits), notifiedAnnotation: string(notified),
+			servingAnnotation: string(digests), settingsAnnotation: string(settings), limitsAnnotation: string(limits), notifiedAnnotation: string(notified),
 		}).
 		WithSpec(coordinationv1ac.LeaseSpec().
 			WithHolderIdentity(r.replica).

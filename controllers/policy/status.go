@@ -47,6 +47,9 @@ type facts struct {
 	missing *MissingError
 	// replicas are the live replicas, with the digest that each serves of this source.
 	replicas []v1alpha1.ReplicaStatus
+	// settings are those with which replicas serve it, by replica: scope, parameters and
+	// the like may change while the files stay.
+	settings map[string]string
 	// limits are the policies of this source that reached a limit lately, on any replica.
 	limits []string
 	// registered says that the API server calls for the live policies.
@@ -194,7 +197,7 @@ func (s *statusWriter) passed() {
 func (s *statusWriter) served(what, reason string) {
 	serving := 0
 	for _, replica := range s.replicas {
-		if replica.Digest == s.next.Digest {
+		if replica.Digest == s.next.Digest && s.upToDate(replica.Name) {
 			serving++
 		}
 	}
@@ -212,6 +215,12 @@ func (s *statusWriter) served(what, reason string) {
 	default:
 		s.set(v1alpha1.ConditionReady, true, reason, fmt.Sprintf("%s, served by %d of %d replicas", what, serving, len(s.replicas)))
 	}
+}
+
+// upToDate says whether a replica serves the source with the settings that it has now.
+func (s *statusWriter) upToDate(replica string) bool {
+	settings, said := s.settings[replica]
+	return !said || settings == source.FromPolicySource(s.object, nil, s.next.Revision).Settings()
 }
 
 // serving folds the Leases of the replicas into what each serves of one source.

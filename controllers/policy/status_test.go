@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -214,4 +215,25 @@ func TestStatusOfOrigins(t *testing.T) {
 		suspended.Status = v1alpha1.PolicySourceStatus{}
 		require.Equal(t, metav1.ConditionFalse, ready(status(facts{object: suspended, registered: true})).Status)
 	})
+}
+
+// TestReplicasThatServeOtherSettingsAreBehind: parameters, the scope and the failure
+// policy may change while the files stay.
+func TestReplicasThatServeOtherSettingsAreBehind(t *testing.T) {
+	object := makeSource(good)
+	verdict := pass(t, object)
+	replicas := []v1alpha1.ReplicaStatus{{Name: "a", Digest: verdict.Set.Digest()}}
+	ready := func(verdict source.Verdict, settings map[string]string) bool {
+		next := status(facts{object: object, verdict: &verdict, registered: true, replicas: replicas, settings: settings})
+		return meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionReady)
+	}
+	live := engine.NewLive(engine.BuiltinResources())
+	live.Put(verdict.Set)
+	require.True(t, ready(verdict, map[string]string{"a": live.Settings()[object.Name]}))
+	object.Spec.Parameters = &apiextensionsv1.JSON{Raw: []byte(`{"replicas":3}`)}
+	changed := pass(t, object)
+	require.False(t, ready(changed, map[string]string{"a": live.Settings()[object.Name]}))
+	require.True(t, ready(changed, nil), "a replica of an earlier version does not say")
+	live.Put(changed.Set)
+	require.True(t, ready(changed, map[string]string{"a": live.Settings()[object.Name]}))
 }

@@ -76,6 +76,15 @@ func (s *PolicySet) Identity() string { return digestOf([]*PolicySet{s}) }
 // same revision under the same settings.
 func (s Source) Identity() string { return digestOf([]*PolicySet{newPolicySet(s)}) }
 
+// Settings is equal for sources that differ in their files alone.
+func (s Source) Settings() string { return newPolicySet(s).settings() }
+
+func (s *PolicySet) settings() string {
+	same := *s
+	same.digest = ""
+	return same.Identity()
+}
+
 // Policies counts the packages with entry points.
 func (s *PolicySet) Policies() int { return len(s.policies) }
 

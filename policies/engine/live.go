@@ -104,6 +104,17 @@ func (l *Live) Digests() map[string]string {
 	return digests
 }
 
+// Settings are those of Source.Settings, by name.
+func (l *Live) Settings() map[string]string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	settings := make(map[string]string, len(l.sets))
+	for name, set := range l.sets {
+		settings[name] = set.settings()
+	}
+	return settings
+}
+
 // With is the snapshot there would be with a candidate in place of its source's
 // state: for judging it before it goes live.
 func (l *Live) With(candidate *PolicySet) *Snapshot {
