@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -189,6 +190,9 @@ func (r *Reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource, 
 		return gathered, again, nil
 	}
 	verdict, err := r.verdicts.Judge(ctx, source.FromPolicySource(object, files, revision), r.options.Live)
+	if errors.Is(err, source.ErrBusy) {
+		return gathered, time.Second, nil
+	}
 	if err != nil {
 		return gathered, 0, err
 	}

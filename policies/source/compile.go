@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -20,6 +21,12 @@ const (
 	CompileArgument = "compile-source"
 	// maxCompileBytes is how much memory compiling a source may take.
 	maxCompileBytes = 512 << 20
+	// maxScopedBytes is how much the child of a source below the enterprise may take: its
+	// memory is that of the manager's container, as is that of another at the same time.
+	maxScopedBytes = 128 << 20
+	// maxScopedSet is how much a source below the enterprise may take for as long as it is
+	// live, on every replica: some four hundred policies.
+	maxScopedSet = 16 << 20
 )
 
 // Compiler compiles sources, first in a child process: OPA's compiler can be made to
@@ -107,7 +114,7 @@ func (c *Compiler) compileHere(ctx context.Context, source engine.Source) (*engi
 // source compiles within the limits. It calls compiled as soon as that is known, while
 // the references are checked.
 func (c *Compiler) compileApart(ctx context.Context, source engine.Source, compiled func()) error {
-	apart := child{c.program, CompileArgument, c.timeout, maxCompileBytes}
+	apart := child{c.program, CompileArgument, c.timeout, bytesFor(source, maxCompileBytes)}
 	done := false
 	var wrong error // what is wrong with the source
 	err := apart.talk(ctx, func(ctx context.Context, ask *json.Encoder, answers *json.Decoder) error {
@@ -117,6 +124,10 @@ func (c *Compiler) compileApart(ctx context.Context, source engine.Source, compi
 		}
 		if len(answer.Errors) > 0 {
 			wrong = answer.Errors
+			return nil
+		}
+		if below(source) && answer.Bytes > maxScopedSet {
+			wrong = tooLarge(answer.Bytes)
 			return nil
 		}
 		done = true
@@ -179,10 +190,35 @@ func tooMuch(format string, args ...any) error {
 		": values that contain each other many times over have types that grow without bound; take them apart"}}}
 }
 
+// below says whether a source is of a scope below the enterprise.
+func below(source engine.Source) bool { return source.Scope.Key().Level != engine.Enterprise }
+
+// bytesFor is how much memory the child of a source may take.
+func bytesFor(source engine.Source, most int) int {
+	if below(source) {
+		return min(most, maxScopedBytes)
+	}
+	return most
+}
+
+func tooLarge(bytes int64) error {
+	return engine.CompileErrors{{Message: fmt.Sprintf("the policies and their data take %d MiB of memory, and below the enterprise a source has at most %d MiB on each replica: keep less data in the source, or split its rules", bytes>>20, maxScopedSet>>20)}}
+}
+
 // compileAnswer is what the child says of a source.
 type compileAnswer struct {
+	// Bytes is how much memory the compiled source takes.
+	Bytes   int64                `json:"bytes"`
 	Errors  engine.CompileErrors `json:"errors"`
 	Matches []matched            `json:"matches"`
+}
+
+// heapInUse is what is left once the garbage is gone.
+func heapInUse() int64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
 }
 
 // CompileChild is what the child does: it reads a source, compiles it and writes the
@@ -194,12 +230,16 @@ func CompileChild(stdin io.Reader, stdout, stderr io.Writer) int {
 			return err
 		}
 		var answer compileAnswer
+		before := heapInUse()
 		set, err := Compile(source)
 		if err != nil && !errors.As(err, &answer.Errors) {
 			return err
 		}
 		if err == nil {
 			answer.Matches = matchesOf(set)
+			if below(source) {
+				answer.Bytes = heapInUse() - before
+			}
 		}
 		if err := answers.Encode(answer); err != nil {
 			return err

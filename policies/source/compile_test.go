@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -124,4 +125,24 @@ func TestOneSourceCompilesHereAtATime(t *testing.T) {
 	<-compiler.here
 	_, err = compiler.Load(t.Context(), source)
 	require.NoError(t, err)
+}
+
+// TestASourceBelowTheEnterpriseHasItsMemory: a small file may take much, on every replica
+// and after every restart.
+func TestASourceBelowTheEnterpriseHasItsMemory(t *testing.T) {
+	compiler := testCompiler(t, 30*time.Second)
+	files := func(lists int) map[string]string {
+		return map[string]string{"p.rego": "package p\ndeny contains \"x\" if data.big[0][0]", "data.json": `{"big":[` + strings.Repeat("[],", lists) + `[]]}`}
+	}
+	team := engine.Scope{Level: engine.Team, Name: "shop", Namespaces: []string{"shop"}}
+	_, err := compiler.Compile(t.Context(), engine.Source{Name: "team", Scope: team, Files: files(1000)})
+	require.NoError(t, err)
+	_, err = compiler.Compile(t.Context(), engine.Source{Name: "team", Scope: team, Files: files(300_000)})
+	var errs engine.CompileErrors
+	require.ErrorAs(t, err, &errs)
+	require.Contains(t, errs[0].Message, "below the enterprise a source has at most 16 MiB on each replica")
+	_, err = compiler.Compile(t.Context(), engine.Source{Name: "all", Files: files(300_000)})
+	require.NoError(t, err, "administrators' own")
+	_, err = compiler.Compile(t.Context(), engine.Source{Name: "team", Scope: team, Files: files(1_000_000)})
+	require.ErrorContains(t, err, "compiling takes more than 128 MiB of memory")
 }

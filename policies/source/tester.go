@@ -80,7 +80,7 @@ func (t *Tester) Test(ctx context.Context, source engine.Source, options suite.O
 
 func (t *Tester) test(ctx context.Context, source engine.Source, options suite.Options) (suite.Results, error) {
 	var answer testAnswer
-	apart := child{t.program, TestArgument, t.timeout, t.bytes}
+	apart := child{t.program, TestArgument, t.timeout, bytesFor(source, t.bytes)}
 	err := apart.run(ctx, testRequest{source, options}, &answer)
 	if limit, ok := errors.AsType[*childLimit](err); ok {
 		return suite.Stopped(fmt.Sprintf("the tests take %s together, and were ended: iterate over less, or take apart the rule that does most in one expression", limit)), nil

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -16,12 +17,20 @@ const verdictExpiry = 10 * time.Minute
 // be added to one, of which nothing tells.
 const referenceExpiry = 10 * time.Second
 
+// scopedAtATime is how many sources below the enterprise are judged at a time, so that
+// tests which never end hold up no revision of the enterprise's.
+const scopedAtATime = 2
+
+// ErrBusy says that other sources below the enterprise are being judged: ask again soon.
+var ErrBusy = errors.New("other sources below the enterprise are being judged")
+
 // Verdicts keeps the last verdict of the gate about each source, so that a revision
 // that nobody has changed is not judged again whenever somebody looks at it.
 type Verdicts struct {
-	gate Gate
-	mu   sync.Mutex // over last
-	last map[string]keptVerdict
+	gate   Gate
+	scoped chan struct{}
+	mu     sync.Mutex // over last
+	last   map[string]keptVerdict
 }
 
 // keptVerdict is a verdict and what it was about.
@@ -39,10 +48,11 @@ type keptVerdict struct {
 
 // NewVerdicts makes an empty Verdicts.
 func NewVerdicts(gate Gate) *Verdicts {
-	return &Verdicts{gate: gate, last: map[string]keptVerdict{}}
+	return &Verdicts{gate: gate, scoped: make(chan struct{}, scopedAtATime), last: map[string]keptVerdict{}}
 }
 
-// Judge is Gate.Judge, asked once for the same source beside the same kinds.
+// Judge is Gate.Judge, asked once for the same source beside the same kinds. The error is
+// ErrBusy where it could not be asked yet.
 func (v *Verdicts) Judge(ctx context.Context, candidate engine.Source, live *engine.Live) (Verdict, error) {
 	now := keptVerdict{scoped: candidate.Scope.Key().Level != engine.Enterprise, identity: candidate.Identity(), resources: live.Resources(), expires: time.Now().Add(verdictExpiry)}
 	if snapshot := live.Snapshot(); snapshot != nil {
@@ -53,6 +63,14 @@ func (v *Verdicts) Judge(ctx context.Context, candidate engine.Source, live *eng
 	v.mu.Unlock()
 	if ok && known.holds(now) {
 		return known.verdict, nil
+	}
+	if now.scoped {
+		select {
+		case v.scoped <- struct{}{}:
+			defer func() { <-v.scoped }()
+		default:
+			return Verdict{}, ErrBusy
+		}
 	}
 	verdict, err := v.gate.Judge(ctx, candidate, live)
 	if err != nil {

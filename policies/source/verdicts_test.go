@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -93,4 +94,42 @@ func TestAVerdictBySchemasIsFoundAgain(t *testing.T) {
 	_, judged := verdicts.Judge(t.Context(), candidate, live)
 	require.NoError(t, judged)
 	require.WithinDuration(t, time.Now().Add(verdictExpiry), verdicts.last["team"].expires, referenceExpiry)
+}
+
+// TestSourcesBelowTheEnterpriseHoldUpNobodyElse: their tests may take as long as they
+// like.
+func TestSourcesBelowTheEnterpriseHoldUpNobodyElse(t *testing.T) {
+	end, started := make(chan struct{}), make(chan struct{})
+	verdicts := NewVerdicts(Gate{
+		Compile: func(_ context.Context, s engine.Source) (*engine.PolicySet, error) { return engine.Compile(s) },
+		Test: func(_ context.Context, s engine.Source) (suite.Results, error) {
+			if s.Scope.Level == engine.Team {
+				started <- struct{}{}
+				<-end
+			}
+			return suite.Results{}, nil
+		},
+		Registrable: func([]engine.PolicyInfo, *engine.Resources) error { return nil },
+	})
+	live := engine.NewLive(engine.BuiltinResources())
+	live.Publish()
+	judge := func(name string, level engine.ScopeLevel) error {
+		scope := engine.Scope{Level: level, Name: name}
+		if level == engine.Team {
+			scope.Namespaces = []string{name}
+		}
+		_, err := verdicts.Judge(context.Background(), engine.Source{Name: name, Scope: scope, Files: map[string]string{"a.rego": "package a\ndeny contains \"x\""}}, live)
+		return err
+	}
+	var slow sync.WaitGroup
+	for i := range scopedAtATime {
+		slow.Go(func() { _ = judge(string(rune('a'+i)), engine.Team) })
+		<-started
+	}
+	require.ErrorIs(t, judge("late", engine.Team), ErrBusy)
+	require.NoError(t, judge("all", engine.Enterprise))
+	close(end)
+	slow.Wait()
+	go func() { <-started }()
+	require.NoError(t, judge("late", engine.Team))
 }
