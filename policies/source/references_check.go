@@ -60,7 +60,7 @@ func checkReferences(set *engine.PolicySet, policies []matched, request referenc
 			users[rule] = append(users[rule], i)
 		}
 		for _, failure := range failures {
-			if unchecked[failure.rule] {
+			if unchecked[failure.rule] || failure.isForGatekeeper() {
 				continue
 			}
 			if found[failure.place] == nil {
@@ -169,6 +169,22 @@ type failure struct {
 	// envelope says that the parent is part of neither object.
 	envelope bool
 }
+
+// isForGatekeeper says whether a package that reads input.request looks for the review
+// of Gatekeeper, too: libraries are written for both.
+func (f failure) isForGatekeeper() bool {
+	if f.parent != "input" || f.key != "review" {
+		return false
+	}
+	both := false
+	ast.WalkRefs(f.rule.Module, func(ref ast.Ref) bool {
+		both = both || ref.HasPrefix(requestRef)
+		return both
+	})
+	return both
+}
+
+var requestRef = ast.MustParseRef("input.request")
 
 type place struct {
 	file           string

@@ -136,6 +136,8 @@ func TestWrongReferences(t *testing.T) {
 		"a list":            {"Pod", `deny contains "x" if input.request.object.spec.containers.image`, "is a list; take its elements"},
 		"below a string":    {"Pod", `deny contains "x" if input.request.object.metadata.name.first`, "is a single value without fields; remove .first"},
 		"envelope":          {"Pod", `deny contains "x" if input.reqest.object.spec`, "input.reqest is nothing that policies are given; did you mean request?"},
+		"review":            {"Pod", `deny contains "x" if input.review.object.spec`, "input.review is nothing that policies are given"},
+		"review, too":       {"Pod", "object := input.review.object if input.review.object\nobject := input.request.object if not input.review\ndeny contains \"x\" if object.spec.hostPID", ""},
 		"request":           {"Pod", `deny contains "x" if input.request.objet.spec`, "input.request.objet is nothing that policies are given; did you mean object?"},
 		"user":              {"Pod", `deny contains "x" if input.request.userInfo.usernme`, "did you mean username?"},
 		"two rules":         {"Pod", "deny contains \"x\" if input.request.object.spec.containter\ndeny contains \"y\" if input.request.object.spec.containter", "p.rego:7:22"},
