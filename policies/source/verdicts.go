@@ -64,7 +64,7 @@ func (v *Verdicts) Judge(ctx context.Context, candidate engine.Source, live *eng
 	if ok && known.holds(now) {
 		return known.verdict, nil
 	}
-	if now.scoped {
+	if set, ok := live.Get(candidate.Name); now.scoped && !(ok && set.CompiledFrom(candidate)) {
 		select {
 		case v.scoped <- struct{}{}:
 			defer func() { <-v.scoped }()

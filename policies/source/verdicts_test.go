@@ -113,12 +113,15 @@ func TestSourcesBelowTheEnterpriseHoldUpNobodyElse(t *testing.T) {
 	})
 	live := engine.NewLive(engine.BuiltinResources())
 	live.Publish()
-	judge := func(name string, level engine.ScopeLevel) error {
+	sourceAt := func(name string, level engine.ScopeLevel) engine.Source {
 		scope := engine.Scope{Level: level, Name: name}
 		if level == engine.Team {
 			scope.Namespaces = []string{name}
 		}
-		_, err := verdicts.Judge(context.Background(), engine.Source{Name: name, Scope: scope, Files: map[string]string{"a.rego": "package a\ndeny contains \"x\""}}, live)
+		return engine.Source{Name: name, Scope: scope, Files: map[string]string{"a.rego": "package a\ndeny contains \"x\""}}
+	}
+	judge := func(name string, level engine.ScopeLevel) error {
+		_, err := verdicts.Judge(context.Background(), sourceAt(name, level), live)
 		return err
 	}
 	var slow sync.WaitGroup
@@ -128,6 +131,10 @@ func TestSourcesBelowTheEnterpriseHoldUpNobodyElse(t *testing.T) {
 	}
 	require.ErrorIs(t, judge("late", engine.Team), ErrBusy)
 	require.NoError(t, judge("all", engine.Enterprise))
+	known, err := engine.Compile(sourceAt("known", engine.Team))
+	require.NoError(t, err)
+	live.Put(known)
+	require.NoError(t, judge("known", engine.Team), "there is next to nothing to judge")
 	close(end)
 	slow.Wait()
 	go func() { <-started }()
