@@ -22,6 +22,8 @@ type PolicySet struct {
 	required   map[string]GroupVersionKind // by their key in data.cluster
 	rules      int
 	place      *place // nil where no snapshot has given it one
+	// readsRequest says that a policy can read input.csr.
+	readsRequest bool
 }
 
 // policy is one package with entry points.
@@ -245,7 +247,8 @@ func (s *PolicySet) build(modules []*ast.Module) CompileErrors {
 		if err := p.prepare(s.compiler); err != nil {
 			errs = append(errs, compileErrors(err)...)
 		}
-		p.needsNamespace = readNamespace(rules[p.name], s.compiler.Graph)
+		p.needsNamespace = readInput("namespace", rules[p.name], s.compiler.Graph)
+		s.readsRequest = s.readsRequest || readInput("csr", rules[p.name], s.compiler.Graph)
 	}
 	return errs
 }

@@ -18,6 +18,7 @@ type evaluation struct {
 
 	mu     sync.Mutex
 	inputs map[*PolicySet]*ast.Term
+	csr    *ast.Term // once a policy reads it
 }
 
 func newEvaluation(review *Review, options Options) (*evaluation, error) {
@@ -48,7 +49,8 @@ func (e *evaluation) with(review *Review) *evaluation {
 }
 
 // input is the document a policy of the set sees: apiVersion and kind of the
-// review, request, name, namespace, scope, parameters, and facts for built-in rules.
+// review, request, name, namespace, scope, parameters, csr where the object has a
+// certificate request, and facts for built-in rules.
 func (e *evaluation) input(set *PolicySet) *ast.Term {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -65,6 +67,9 @@ func (e *evaluation) input(set *PolicySet) *ast.Term {
 	}
 	if e.namespace != nil {
 		items = append(items, ast.Item(ast.InternedTerm("namespace"), ast.NewTerm(e.namespace)))
+	}
+	if request := e.certificateRequest(set); request != nil {
+		items = append(items, ast.Item(ast.InternedTerm("csr"), request))
 	}
 	if e.facts != nil {
 		items = append(items, ast.Item(ast.InternedTerm("facts"), e.facts))
