@@ -20,7 +20,7 @@ GO_FILES := '*.go'
 REGO_FILES := '*.rego' ':!:*testdata*'
 
 # Commands that the targets need, each with the Debian packages that bring it.
-DEPS := git:git gcc:gcc,libc6-dev
+DEPS := git:git gcc:gcc,libc6-dev puppetserver:puppetserver puppet:puppet-agent
 
 .PHONY: help
 help: ## Show this list
