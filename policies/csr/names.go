@@ -2,6 +2,8 @@ package csr
 
 import (
 	"encoding/asn1"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -80,3 +82,6 @@ func OID(name string) (asn1.ObjectIdentifier, bool) {
 	}
 	return numbers, true
 }
+
+// Names are the names that OID knows, in order.
+func Names() []string { return slices.Sorted(maps.Keys(oidsByName)) }

@@ -192,51 +192,54 @@ objections contains msg if {
 	msg := sprintf("DNS name %q in subjectAltName is reserved: the CA, its operator or a Certificate has it", [name])
 }
 
-# What a policy does not permit, by its place.
+# Why policies do not match, by their place. What is not about the certname is asked
+# only of policies that may sign for it, since there may be many others.
 
-misses[i] contains sprintf("it cannot be used: %s", [policy.error]) if some i, policy in broken
+misses[i] contains msg if some i, msg in unfit
 
-broken[i] := policy if {
-	some i, policy in input.policies
-	policy.error
-}
+unfit[i] := sprintf("it cannot be used: %s", [policy.error]) if some i, policy in input.policies
 
-sound[i] := policy if {
-	csr
-	some i, policy in input.policies
-	not policy.error
-}
-
-# Conditions of a policy that has `any` are not looked at.
-conditional[i] := policy if {
-	some i, policy in sound
-	not policy.any == true
-}
-
-misses[i] contains "it has neither pattern nor csrAttributes, and so signs nothing" if {
+unfit[i] := "it has neither pattern nor csrAttributes, and so signs nothing" if {
 	some i, policy in conditional
 	not policy.pattern
 	count(object.get(policy, "csrAttributes", [])) == 0
 }
 
-misses[i] contains msg if {
+unfit[i] := msg if {
 	some i, policy in conditional
 	patterns := policy.pattern.allow
 	not any_matches(patterns, input.certname)
 	msg := sprintf("certname %q matches none of its patterns (%s)", [input.certname, concat(", ", patterns)])
 }
 
+# Conditions of a policy that has `any` are not looked at.
+conditional[i] := policy if {
+	csr
+	some i, policy in input.policies
+	not policy.error
+	not policy.any == true
+}
+
+fit[i] := policy if {
+	csr
+	some i, policy in input.policies
+	not unfit[i]
+}
+
+bound[i] := policy if {
+	some i, policy in fit
+	not policy.any == true
+}
+
 misses[i] contains sprintf("%s is not what it asks for", [wanted.name]) if {
-	some i, policy in conditional
+	some i, policy in bound
 	some wanted in policy.csrAttributes
-	values := values_of(wanted.name)
-	count(values) > 0
-	some value in values
+	some value in values_of(wanted.name)
 	value != wanted.value
 }
 
 misses[i] contains sprintf("%s is missing", [wanted.name]) if {
-	some i, policy in conditional
+	some i, policy in bound
 	some wanted in policy.csrAttributes
 	count(values_of(wanted.name)) == 0
 }
@@ -258,14 +261,14 @@ named(item, name) if {
 }
 
 misses[i] contains msg if {
-	some i, policy in conditional
-	not policy.dnsAltNames
 	count(csr.dnsNames) > 0
+	some i, policy in bound
+	not policy.dnsAltNames
 	msg := sprintf("DNS names in subjectAltName (%s) are asked for, and it has no dnsAltNames", [concat(", ", csr.dnsNames)])
 }
 
 misses[i] contains msg if {
-	some i, policy in conditional
+	some i, policy in bound
 	patterns := policy.dnsAltNames.allow
 	some name in csr.dnsNames
 	not any_matches(patterns, name)
@@ -275,7 +278,7 @@ misses[i] contains msg if {
 # Also of policies with `any`.
 
 misses[i] contains msg if {
-	some i, _ in sound
+	some i, _ in fit
 	some kind, names in {
 		"IP address": csr.ipAddresses, "URI": csr.uris, "e-mail address": csr.emails,
 		"name of another type": [other.type | some other in csr.otherSans],
@@ -285,7 +288,7 @@ misses[i] contains msg if {
 }
 
 misses[i] contains msg if {
-	some i, policy in sound
+	some i, policy in fit
 	some extension in csr.extensions
 	startswith(extension.oid, authorization)
 	not names_extension(policy, extension)
@@ -307,17 +310,29 @@ any_matches(patterns, name) if {
 }
 
 glob_matches(pattern, name) if {
-	glob_valid(pattern)
-	regex.match(glob_regex(pattern), name)
+	not contains(pattern, "[")
+	regex.match(glob_regex(literal, pattern), name)
 }
+
+glob_matches(pattern, name) if {
+	contains(pattern, "[")
+	glob_valid(pattern)
+	regex.match(glob_regex(special, pattern), name)
+}
+
+glob_valid(pattern) if regex.match(`^[^\[\]\\^]+$`, pattern)
 
 glob_valid(pattern) if {
+	contains(pattern, "[")
 	regex.match(`^(?:[^\[\]\\^]|\[\^?(?:[A-Za-z0-9._](?:-[A-Za-z0-9._])?)+\])+$`, pattern)
-	regex.is_valid(glob_regex(pattern))
+	regex.is_valid(glob_regex(special, pattern))
 }
 
-glob_regex(pattern) := concat("", ["^(?:", strings.replace_n(special, pattern), ")$"])
+glob_regex(escapes, pattern) := concat("", ["^(?:", strings.replace_n(escapes, pattern), ")$"])
 
 special := {
 	".": `\.`, "*": "[^/]*", "?": "[^/]", "+": `\+`, "(": `\(`, ")": `\)`, "{": `\{`, "}": `\}`, "|": `\|`, "$": `\$`,
 }
+
+# Without a class, these have no meaning either.
+literal := object.union(special, {"^": `\^`, "]": `\]`, `\`: `\\`})

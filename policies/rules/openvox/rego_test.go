@@ -1,7 +1,8 @@
-package signing
+package openvox
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -10,10 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRulesInRego runs the _test.rego file, which reaches every line of the rules.
+// TestRulesInRego runs the _test.rego files, which reach every line of the rules.
 func TestRulesInRego(t *testing.T) {
 	modules := map[string]*ast.Module{}
-	for _, path := range []string{"signing.rego", "signing_test.rego"} {
+	paths, err := filepath.Glob("*.rego")
+	require.NoError(t, err)
+	for _, path := range append(paths, "signing/signing.rego", "signing/signing_test.rego") {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		modules[path], err = ast.ParseModule(path, string(text))
