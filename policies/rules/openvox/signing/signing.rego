@@ -32,9 +32,8 @@ refusals contains msg if {
 }
 
 matching if {
-	csr
-	some i, _ in input.policies
-	count(object.get(misses, i, set())) == 0
+	some i, _ in fit
+	not misses[i]
 }
 
 # What no policy permits.
@@ -195,21 +194,24 @@ objections contains msg if {
 # Why policies do not match, by their place. What is not about the certname is asked
 # only of policies that may sign for it, since there may be many others.
 
-misses[i] contains msg if some i, msg in unfit
+misses[i] contains sprintf("it cannot be used: %s", [policy.error]) if some i, policy in input.policies
 
-unfit[i] := sprintf("it cannot be used: %s", [policy.error]) if some i, policy in input.policies
-
-unfit[i] := "it has neither pattern nor csrAttributes, and so signs nothing" if {
+misses[i] contains "it has neither pattern nor csrAttributes, and so signs nothing" if {
 	some i, policy in conditional
 	not policy.pattern
 	count(object.get(policy, "csrAttributes", [])) == 0
 }
 
-unfit[i] := msg if {
+misses[i] contains msg if {
+	some i, policy in conditional
+	other_names[i]
+	msg := sprintf("certname %q matches none of its patterns (%s)", [input.certname, concat(", ", policy.pattern.allow)])
+}
+
+other_names contains i if {
 	some i, policy in conditional
 	patterns := policy.pattern.allow
 	not any_matches(patterns, input.certname)
-	msg := sprintf("certname %q matches none of its patterns (%s)", [input.certname, concat(", ", patterns)])
 }
 
 # Conditions of a policy that has `any` are not looked at.
@@ -223,7 +225,8 @@ conditional[i] := policy if {
 fit[i] := policy if {
 	csr
 	some i, policy in input.policies
-	not unfit[i]
+	not policy.error
+	not other_names[i]
 }
 
 bound[i] := policy if {
