@@ -78,6 +78,7 @@ lint-rego: deps
 lint-manifests:
 	$(TOOL) kustomize build config/default >/dev/null
 	$(TOOL) kustomize build config/openclaw >/dev/null
+	$(TOOL) kustomize build config/rbac/openvox >/dev/null
 
 # Generates in a copy, so that a check never changes the tree it checks.
 .PHONY: lint-generated
