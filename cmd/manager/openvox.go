@@ -4,16 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	openvoxv1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox"
 	"github.com/lintel-policy/lintel/policies/engine"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 	"github.com/lintel-policy/lintel/webhooks"
@@ -27,7 +32,7 @@ type openVox struct {
 }
 
 // newOpenVox is the system openvox.
-func newOpenVox(ctx context.Context, mgr manager.Manager, _ *options, on bool) ([]webhooks.Product, error) {
+func newOpenVox(ctx context.Context, mgr manager.Manager, o *options, on bool) ([]webhooks.Product, error) {
 	set, err := rules.Set()
 	if err != nil {
 		return nil, fmt.Errorf("compiling its rules: %w", err)
@@ -43,7 +48,38 @@ func newOpenVox(ctx context.Context, mgr manager.Manager, _ *options, on bool) (
 			return nil, fmt.Errorf("watching %T: %w", kind, err)
 		}
 	}
-	return products, nil
+	return products, openvox.SetupWithManager(mgr, openvox.Options{KeyBits: o.openvoxKeyBits, Admitter: s.admitCertificate})
+}
+
+// admitCertificate asks the rules about a stored Certificate as if it were created now.
+func (s *openVox) admitCertificate(ctx context.Context, object client.Object) (string, error) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return "", fmt.Errorf("writing Certificate %s: %w", object.GetName(), err)
+	}
+	version := openvoxv1alpha1.SchemeGroupVersion
+	request, err := json.Marshal(admissionv1.AdmissionRequest{
+		UID: object.GetUID(), Operation: admissionv1.Create, Namespace: object.GetNamespace(), Name: object.GetName(),
+		Kind:     metav1.GroupVersionKind{Group: version.Group, Version: version.Version, Kind: "Certificate"},
+		Resource: metav1.GroupVersionResource{Group: version.Group, Version: version.Version, Resource: "certificates"},
+		Object:   runtime.RawExtension{Raw: text},
+	})
+	if err != nil {
+		return "", fmt.Errorf("writing a request for Certificate %s: %w", object.GetName(), err)
+	}
+	review, err := engine.NewReview(request)
+	if err != nil {
+		return "", err
+	}
+	facts, err := json.Marshal(rules.KnownNames())
+	if err != nil {
+		return "", err
+	}
+	var words []string
+	for _, denial := range s.snapshot.Validate(ctx, review, engine.Options{Facts: facts}).Denials {
+		words = append(words, denial.Words)
+	}
+	return strings.Join(words, "\n"), nil
 }
 
 // products are the entries for OpenVox's kinds and for requests. Where the system is

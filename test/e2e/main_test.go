@@ -71,7 +71,7 @@ func runTests(m *testing.M) (code int) {
 func startManager(ctx context.Context) (*installation.Manager, error) {
 	return installation.StartManager(ctx, cluster, installation.ManagerOptions{
 		// Nothing else would answer while this one drains.
-		Program: filepath.Join(programs, "manager"), Name: "manager-0", Args: []string{"--decision-log=all", "--drain=0s", "--systems=openclaw,openvox"},
+		Program: filepath.Join(programs, "manager"), Name: "manager-0", Args: []string{"--decision-log=all", "--drain=0s", "--systems=openclaw,openvox", "--openvox-key-bits=2048"},
 	})
 }
 

@@ -126,6 +126,11 @@ type CertificateStatus struct {
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
 
+	// serialNumber is the certificate's, in hexadecimal: what the CA has under the
+	// certname is revoked only where it has this one.
+	// +optional
+	SerialNumber string `json:"serialNumber,omitempty"`
+
 	// observedGeneration is the generation that the rest is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
