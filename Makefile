@@ -54,7 +54,7 @@ test: deps ## Run every test
 
 .PHONY: bench
 bench: deps ## Run the benchmarks, and measure Lintel on a real control plane
-	go test -run '^$$' -bench . -benchmem ./policies/... ./webhooks
+	go test -run '^$$' -bench . -benchmem ./policies/... ./webhooks ./cmd/openvox-autosign
 	go run -C test/bench . $(BENCH_FLAGS)
 
 .PHONY: lint

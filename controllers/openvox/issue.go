@@ -161,7 +161,7 @@ func (i *issuance) nextCheck(stored *x509.Certificate) time.Duration {
 
 // renew has the CA renew a certificate for its own key, or else issues another.
 func (i *issuance) renew(ctx context.Context, stored *x509.Certificate, data map[string][]byte) (*x509.Certificate, error) {
-	why := "the CA does not permit renewal"
+	why := "the certificate cannot be renewed, or allowAutoRenewal is false"
 	if i.autoRenews && i.now().Before(stored.NotAfter) {
 		server := i.authority.server
 		server.Certificate, server.Key = data[certPEMKey], data[keyPEMKey]
@@ -177,10 +177,10 @@ func (i *issuance) renew(ctx context.Context, stored *x509.Certificate, data map
 			}
 			return i.store(ctx, renewed, data[keyPEMKey], stored, "CertificateRenewed")
 		}
-		if !errors.Is(err, puppet.ErrNotFound) {
+		if !errors.Is(err, puppet.ErrNoRenewal) {
 			return nil, err
 		}
-		why = "the CA has no certificate_renewal"
+		why = err.Error()
 	}
 	i.tell(false, "CertificateReissued", "%s: the certificate is revoked and issued again, and both are not valid in between", why)
 	return i.issue(ctx, stored)

@@ -112,7 +112,7 @@ func TestCertificatesOfAPuppetCA(t *testing.T) {
 	mustKubectl(t, "", "patch", "certificates.openvox.voxpupuli.org", "web", "-n", namespace, "--type=merge", "-p", `{"spec":{"renewBefore":"99999d"}}`)
 	fourth := waitSigned(t, namespace, "web", func(c *x509.Certificate) bool { return c.SerialNumber.Cmp(third.SerialNumber) != 0 })
 	eventually(t, func() bool {
-		return strings.Contains(mustKubectl(t, "", "get", "events", "-n", namespace), "the CA has no certificate_renewal")
+		return strings.Contains(mustKubectl(t, "", "get", "events", "-n", namespace), "the CA offers no certificate_renewal")
 	}, "the Event that tells of the gap")
 
 	// Deletion revokes, and the CRL says so after its next refresh.

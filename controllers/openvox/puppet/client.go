@@ -149,12 +149,19 @@ func (c *Client) Clean(ctx context.Context, certname string) error {
 	return nil
 }
 
-// Renew asks for the next certificate for the key of the one that the client shows. CAs
-// that cannot answer ErrNotFound.
+// ErrNoRenewal is of CAs that do not know certificate_renewal, or do not permit it.
+var ErrNoRenewal = errors.New("the CA offers no certificate_renewal")
+
+// Renew asks for the next certificate for the key of the one that the client shows, or
+// returns ErrNoRenewal.
 func (c *Client) Renew(ctx context.Context) (*x509.Certificate, error) {
 	text, err := c.do(ctx, http.MethodPost, "certificate_renewal", "text/plain", nil)
+	var status *StatusError
+	if errors.Is(err, ErrNotFound) || errors.As(err, &status) && status.Code == http.StatusForbidden {
+		return nil, ErrNoRenewal
+	}
 	if err != nil {
-		return nil, fmt.Errorf("renewing: %w", err)
+		return nil, err
 	}
 	return parseCertificate(text)
 }
@@ -173,7 +180,8 @@ func (c *Client) do(ctx context.Context, method, path, contentType string, body 
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Accept", "text/plain")
+	// What is asked for as text has no other form, and what is set has none as text.
+	request.Header.Set("Accept", "text/plain, application/json;q=0.5")
 	if contentType != "" {
 		request.Header.Set("Content-Type", contentType)
 	}
