@@ -20,7 +20,7 @@ GO_FILES := '*.go'
 REGO_FILES := '*.rego' ':!:*testdata*'
 
 # Commands that the targets need, each with the Debian packages that bring it.
-DEPS := git:git gcc:gcc,libc6-dev puppetserver:puppetserver puppet:puppet-agent
+DEPS := git:git gcc:gcc,libc6-dev pg_createcluster:postgresql puppetserver:puppetserver puppet:puppet-agent
 
 .PHONY: help
 help: ## Show this list
@@ -51,6 +51,7 @@ test: deps ## Run every test
 	go test -C test/apiserver -count=1 ./...
 	go test -C test/bench -race -count=1 ./...
 	go test -C test/cluster -count=1 -timeout 20m ./...
+	go test -C test/gator -count=1 -timeout 20m ./...
 
 .PHONY: bench
 bench: deps ## Run the benchmarks, and measure Lintel on a real control plane
@@ -68,6 +69,7 @@ lint-go: deps
 	go vet -C test/apiserver ./...
 	go vet -C test/bench ./...
 	go vet -C test/cluster ./...
+	go vet -C test/gator ./...
 	$(TOOL) staticcheck ./...
 
 .PHONY: lint-rego
@@ -79,6 +81,8 @@ lint-manifests:
 	$(TOOL) kustomize build config/default >/dev/null
 	$(TOOL) kustomize build config/openclaw >/dev/null
 	$(TOOL) kustomize build config/rbac/openvox >/dev/null
+	$(TOOL) kustomize build config/orloj >/dev/null
+	$(TOOL) kustomize build config/orloj/monitoring >/dev/null
 
 # Generates in a copy, so that a check never changes the tree it checks.
 .PHONY: lint-generated

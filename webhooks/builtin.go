@@ -16,16 +16,21 @@ type BuiltIn struct {
 	Name, Entry string
 	// Rules are what it is called for.
 	Rules []admissionregistrationv1.RuleWithOperations
+	// MatchConditions narrow Rules.
+	MatchConditions []admissionregistrationv1.MatchCondition
 	// Snapshot holds the rules.
 	Snapshot *engine.Snapshot
 	// Facts gives what the rules read as input.facts: anything with a JSON object.
 	// nil where they read none.
 	Facts func(ctx context.Context, review *engine.Review) (any, error)
+	// Namespaces finds the Namespace that the rules read as input.namespace. nil where
+	// they do not.
+	Namespaces NamespaceGetter
 }
 
 // Validating is the entry that admits or denies.
 func (b BuiltIn) Validating() Product {
-	return Product{Name: b.Name, Entry: b.Entry, Rules: b.Rules, Validate: func(ctx context.Context, review *engine.Review) (*Verdict, error) {
+	return Product{Name: b.Name, Entry: b.Entry, Rules: b.Rules, MatchConditions: b.MatchConditions, Validate: func(ctx context.Context, review *engine.Review) (*Verdict, error) {
 		options, err := b.options(ctx, review)
 		if err != nil {
 			return nil, err
@@ -37,7 +42,7 @@ func (b BuiltIn) Validating() Product {
 
 // Mutating is the entry that fills in defaults.
 func (b BuiltIn) Mutating() Product {
-	return Product{Name: b.Name, Entry: b.Entry, Rules: b.Rules, Mutate: func(ctx context.Context, review *engine.Review) (*Verdict, error) {
+	return Product{Name: b.Name, Entry: b.Entry, Rules: b.Rules, MatchConditions: b.MatchConditions, Mutate: func(ctx context.Context, review *engine.Review) (*Verdict, error) {
 		options, err := b.options(ctx, review)
 		if err != nil {
 			return nil, err
@@ -47,19 +52,23 @@ func (b BuiltIn) Mutating() Product {
 	}}
 }
 
-func (b BuiltIn) options(ctx context.Context, review *engine.Review) (engine.Options, error) {
+func (b BuiltIn) options(ctx context.Context, review *engine.Review) (options engine.Options, err error) {
+	if b.Namespaces != nil && review.Namespace != "" {
+		if options.Namespace, err = b.Namespaces.Namespace(ctx, review.Namespace); err != nil {
+			return options, err
+		}
+	}
 	if b.Facts == nil {
-		return engine.Options{}, nil
+		return options, nil
 	}
 	facts, err := b.Facts(ctx, review)
 	if err != nil {
-		return engine.Options{}, err
+		return options, err
 	}
-	text, err := json.Marshal(facts)
-	if err != nil {
-		return engine.Options{}, fmt.Errorf("writing the facts for the rules: %w", err)
+	if options.Facts, err = json.Marshal(facts); err != nil {
+		return options, fmt.Errorf("writing the facts for the rules: %w", err)
 	}
-	return engine.Options{Facts: text}, nil
+	return options, nil
 }
 
 // verdict has the words alone: which built-in rule denies is no concern of the user.

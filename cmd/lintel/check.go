@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules/orloj"
 )
 
 // defaultNamespace is where kubectl puts what names no namespace.
@@ -24,6 +27,7 @@ type checkOptions struct {
 	namespace string
 	cluster   string
 	output    string
+	mapping   string
 }
 
 func newCheckCommand() *cobra.Command {
@@ -32,7 +36,8 @@ func newCheckCommand() *cobra.Command {
 		Use:   "check -p <policies> -f <manifests>",
 		Short: "Say what admission would do to objects, and why",
 		Long: `Say what admission would do to objects, and why: for each object the denials,
-the warnings and the patch. No cluster is asked.
+the warnings and the patch. No cluster is asked. The rules that ship with Lintel
+for the kinds of Orloj are always asked, and need no -p.
 
 Exit codes:
   0  nothing is denied
@@ -47,6 +52,9 @@ Exit codes:
 
   # The rendered chart, by the policies of a PolicySource
   helm template web ./chart | lintel check -p policysource.yaml -f - --namespace shop
+
+  # Objects of Orloj, by the rules that ship with Lintel
+  lintel check -f agents/ -f namespaces.yaml
 
   # By policies that read other objects of the cluster
   kubectl get namespaces,ingresses -A -o yaml > cluster/objects.yaml
@@ -64,23 +72,26 @@ Exit codes:
 			return check(cmd.Context(), options, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringArrayVarP(&options.policies, "policies", "p", nil, "`path` of a folder or .rego file of policies, or of YAML with PolicySources; may be repeated")
-	flags.StringVar(&options.name, "name", "", "`name` of the source in messages, as the PolicySource will have it; the folder's or file's own if empty")
-	flags.StringArrayVarP(&options.manifests, "filename", "f", nil, "`path` of a file or folder of objects in YAML or JSON, or - for standard input; may be repeated")
-	flags.StringVar(&options.operation, "operation", "CREATE", "`operation` on the objects: "+strings.Join(operations, ", "))
-	flags.StringVarP(&options.namespace, "namespace", "n", defaultNamespace, "`namespace` of objects that name none")
-	flags.StringVar(&options.cluster, "cluster", "", "`folder` of objects in YAML or JSON that policies find in the cluster")
-	flags.StringVarP(&options.output, "output", "o", "text", "`format` of the report: text or json")
+	options.addPolicyFlags(cmd.Flags())
+	cmd.Flags().StringVar(&options.mapping, "orloj-namespace-mapping", string(orloj.Restricted), "`mode` of the cluster: Restricted or Open")
 	return cmd
+}
+
+// addPolicyFlags adds the flags that say what is asked about what.
+func (o *checkOptions) addPolicyFlags(flags *pflag.FlagSet) {
+	flags.StringArrayVarP(&o.policies, "policies", "p", nil, "`path` of a folder or .rego file of policies, or of YAML with PolicySources; may be repeated")
+	flags.StringVar(&o.name, "name", "", "`name` of the source in messages, as the PolicySource will have it; the folder's or file's own if empty")
+	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "`path` of a file or folder of objects in YAML or JSON, or - for standard input; may be repeated")
+	flags.StringVar(&o.operation, "operation", "CREATE", "`operation` on the objects: "+strings.Join(operations, ", "))
+	flags.StringVarP(&o.namespace, "namespace", "n", defaultNamespace, "`namespace` of objects that name none")
+	flags.StringVar(&o.cluster, "cluster", "", "`folder` of objects in YAML or JSON that policies find in the cluster")
+	flags.StringVarP(&o.output, "output", "o", "text", "`format` of the report: text or json")
 }
 
 // complete checks the flags.
 func (o *checkOptions) complete(cmd *cobra.Command) error {
 	o.operation = strings.ToUpper(o.operation)
 	switch {
-	case len(o.policies) == 0:
-		return usageError(cmd, "no policies: give a folder, a .rego file or a PolicySource with -p")
 	case cmd.Flags().Changed("name") && o.name == "":
 		return usageError(cmd, "--name is empty: leave it out for the folder's own")
 	case len(o.manifests) == 0:
@@ -102,15 +113,18 @@ func (o *checkOptions) complete(cmd *cobra.Command) error {
 // check reads everything, decides, and reports: errDenied or errUndecided are the
 // verdict, any other error says why there is none.
 func check(ctx context.Context, options checkOptions, stdin io.Reader, stdout, stderr io.Writer) error {
+	objects, err := readManifests(options.manifests, stdin)
+	if err != nil {
+		return err
+	}
+	if len(options.policies) == 0 && !slices.ContainsFunc(objects, isBuiltIn) {
+		return errors.New("no policies: give a folder, a .rego file or a PolicySource with -p")
+	}
 	sources, err := readPolicies(options.policies, options.name)
 	if err != nil {
 		return err
 	}
 	sets, err := compileAll(sources)
-	if err != nil {
-		return err
-	}
-	objects, err := readManifests(options.manifests, stdin)
 	if err != nil {
 		return err
 	}
@@ -150,6 +164,7 @@ type checker struct {
 	resources  *resourceTable
 	cluster    *engine.ClusterData
 	namespaces map[string][]byte
+	builtIn    *builtIn // nil where none of the objects is concerned
 	options    checkOptions
 }
 
@@ -175,6 +190,9 @@ func newChecker(options checkOptions, sets []*engine.PolicySet, objects []object
 		resource, _ := c.resources.lookup(objects[i].kind)
 		objects[i].place(resource, options.namespace)
 	}
+	if c.builtIn, err = newBuiltIn(objects, options.mapping); err != nil {
+		return nil, err
+	}
 	c.namespaces, err = namespaces(existing, objects)
 	return c, err
 }
@@ -191,14 +209,30 @@ func (c *checker) checkAll(ctx context.Context, objects []object) ([]outcome, er
 	}
 	var outcomes []outcome
 	for i, o := range objects {
-		outcomes = append(outcomes, decide(ctx, c.snapshot, o, reviews[i], engine.Options{
-			Namespace: c.namespaces[o.namespace],
-			Cluster:   c.cluster,
-			Offline:   true,
-		}))
+		out, err := c.decide(ctx, o, reviews[i])
+		if err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, out)
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("checking %s: %w", o.origin, ctx.Err())
 		}
 	}
 	return outcomes, nil
+}
+
+// decide asks the built-in rules, where there are some for the object, and the user's
+// policies of what those make of it.
+func (c *checker) decide(ctx context.Context, o object, review *engine.Review) (outcome, error) {
+	options := engine.Options{Namespace: c.namespaces[o.namespace], Cluster: c.cluster, Offline: true}
+	if !isBuiltIn(o) {
+		return decide(ctx, c.snapshot, o, review, options), nil
+	}
+	own, err := c.builtIn.decide(ctx, o, review, options)
+	if err != nil {
+		return own, err
+	}
+	out := decide(ctx, c.snapshot, o, own.review, options)
+	out.join(own)
+	return out, nil
 }

@@ -14,6 +14,8 @@ type outcome struct {
 	warnings  []engine.Finding
 	undecided []engine.Undecided
 	patch     []engine.Operation
+	// review has the object as it has become.
+	review *engine.Review
 }
 
 // decide asks in the order of the webhooks: mutation, then validation of the object
@@ -21,8 +23,8 @@ type outcome struct {
 // request.
 func decide(ctx context.Context, snapshot *engine.Snapshot, o object, review *engine.Review, options engine.Options) outcome {
 	out := outcome{object: o}
-	if review = out.mutate(ctx, snapshot, review, options); len(out.denials) == 0 {
-		out.add(snapshot.Validate(ctx, review, options))
+	if out.review = out.mutate(ctx, snapshot, review, options); len(out.denials) == 0 {
+		out.add(snapshot.Validate(ctx, out.review, options))
 	}
 	return out
 }

@@ -16,12 +16,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/lintel-policy/lintel/policies/source"
 )
 
 // The exit codes of every command.
 const (
 	exitAllowed = 0 // nothing was denied
-	exitDenied  = 1 // something was denied
+	exitDenied  = 1 // something was denied, or a test failed
 	exitError   = 2 // bad usage or input, or a policy that could not be asked
 	exitUnknown = 3 // it was not found out whether a policy permits too much
 )
@@ -34,6 +36,12 @@ var (
 )
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == source.TestArgument {
+		os.Exit(source.TestChild(os.Stdin, os.Stdout, os.Stderr))
+	}
+	if len(os.Args) == 2 && os.Args[1] == source.CompileArgument {
+		os.Exit(source.CompileChild(os.Stdin, os.Stdout, os.Stderr))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	code := run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr)
 	stop()
@@ -52,7 +60,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	switch {
 	case err == nil:
 		return exitAllowed
-	case errors.Is(err, errDenied):
+	case errors.Is(err, errDenied), errors.Is(err, errTestsFailed), errors.Is(err, errRefused):
 		return exitDenied
 	case errors.Is(err, errUndecided):
 		return exitError
@@ -95,6 +103,6 @@ The answers are those of the admission webhook, word for word.`,
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lintel"}
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(cmd, "%v", err) })
-	root.AddCommand(newCheckCommand(), newProveCommand(), newSourceCommand(), newVersionCommand())
+	root.AddCommand(newCheckCommand(), newOrlojGuardCommand(), newPolicyCommand(), newProveCommand(), newSourceCommand(), newVersionCommand(), newWhyCommand())
 	return root
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/source"
 )
 
 // result is what one command line did.
@@ -79,4 +81,17 @@ func TestVersionText(t *testing.T) {
 	info.Main.Version = "v1.2.3"
 	info.Settings = []debug.BuildSetting{{Key: "vcs.revision", Value: "0123"}, {Key: "vcs.modified", Value: "true"}}
 	assert.Equal(t, "lintel v1.2.3, commit 0123 with changes, go1.26.8", versionText(info))
+}
+
+// TestMain makes the test binary its own compiler and tester.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 {
+		switch os.Args[1] {
+		case source.CompileArgument:
+			os.Exit(source.CompileChild(os.Stdin, os.Stdout, os.Stderr))
+		case source.TestArgument:
+			os.Exit(source.TestChild(os.Stdin, os.Stdout, os.Stderr))
+		}
+	}
+	os.Exit(m.Run())
 }

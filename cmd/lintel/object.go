@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/lintel-policy/lintel/policies/manifest"
 )
 
 // object is a Kubernetes object of a manifest.
@@ -47,14 +49,14 @@ func (o object) metadata() map[string]any {
 
 // readObjects reads the objects of a file; lists are unpacked.
 func readObjects(file string, text []byte) ([]object, error) {
-	documents, err := readDocuments(file, text)
+	documents, err := manifest.Read(file, text)
 	if err != nil {
 		return nil, err
 	}
 	var objects []object
 	for _, d := range documents {
 		var value any
-		decoder := json.NewDecoder(bytes.NewReader(d.json))
+		decoder := json.NewDecoder(bytes.NewReader(d.JSON))
 		decoder.UseNumber() // a float64 would round what the API server keeps
 		if err := decoder.Decode(&value); err != nil {
 			return nil, fmt.Errorf("%s: %w", d, err)

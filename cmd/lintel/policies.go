@@ -13,6 +13,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/source"
 )
@@ -87,12 +88,12 @@ func refusals(sources []policySource, sets []*engine.PolicySet, resources *engin
 // compile compiles the source, which must decide something: a check against
 // nothing would always pass.
 func (s policySource) compile() (*engine.PolicySet, error) {
-	set, err := engine.Compile(s.Source)
+	set, err := source.Compile(s.Source)
 	if err != nil {
 		return nil, s.compileError(err)
 	}
 	if set.Policies() == 0 {
-		return nil, fmt.Errorf("%s has no policies: no package has a rule deny, warn, patch or defaults", s.origin)
+		return nil, fmt.Errorf("%s has no policies: no package has a rule deny, warn, patch or defaults, and there is no constraint", s.origin)
 	}
 	return set, nil
 }
@@ -143,9 +144,11 @@ func readPolicyFolder(folder string) ([]policySource, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the folder %s: %w", folder, err)
 	}
-	isRego := func(name string) bool { return path.Ext(name) == ".rego" }
-	if !slices.ContainsFunc(sortedNames(files), isRego) {
-		return nil, fmt.Errorf("%s has no policies: there is no .rego file in it; name a file of PolicySources itself", folder)
+	isPolicy := func(name string) bool {
+		return path.Ext(name) == ".rego" || gatekeeper.IsPolicyFile(name, files[name])
+	}
+	if !slices.ContainsFunc(sortedNames(files), isPolicy) {
+		return nil, fmt.Errorf("%s has no policies: there is no .rego file and no ConstraintTemplate in it; name a file of PolicySources itself", folder)
 	}
 	return []policySource{{
 		Source: engine.Source{Name: filepath.Base(absolute), Files: files},

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -41,26 +39,24 @@ func writeJSON(w io.Writer, outcomes []outcome) error {
 	report := jsonReport{Results: []jsonResult{}, Summary: summarise(outcomes)}
 	for _, out := range outcomes {
 		report.Results = append(report.Results, jsonResult{
-			Object: jsonObject{
-				APIVersion: out.object.kind.GroupVersion().String(),
-				Kind:       out.object.kind.Kind,
-				Namespace:  out.object.namespace,
-				Name:       out.object.displayName(),
-			},
+			Object:    jsonObjectOf(out.object),
 			Allowed:   len(out.denials) == 0,
-			Deny:      jsonFindings(out.denials, engine.Finding.Text),
+			Deny:      jsonFindings(out.denials, denialText),
 			Warn:      jsonFindings(out.warnings, engine.Finding.WarningText),
 			Patch:     append([]engine.Operation{}, out.patch...),
 			Undecided: append([]engine.Undecided{}, out.undecided...),
 		})
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false) // it is read by people, too
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(report); err != nil {
-		return fmt.Errorf("writing the report: %w", err)
+	return writeIndented(w, report)
+}
+
+func jsonObjectOf(o object) jsonObject {
+	return jsonObject{
+		APIVersion: o.kind.GroupVersion().String(),
+		Kind:       o.kind.Kind,
+		Namespace:  o.namespace,
+		Name:       o.displayName(),
 	}
-	return nil
 }
 
 func jsonFindings(findings []engine.Finding, text func(engine.Finding) string) []jsonFinding {

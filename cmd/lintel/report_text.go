@@ -36,7 +36,7 @@ func writeOutcome(b *strings.Builder, out outcome) {
 		writeEntry(b, "at", out.object.origin)
 	}
 	for _, f := range out.denials {
-		writeFinding(b, "deny", f.Text(), f)
+		writeFinding(b, "deny", denialText(f), f)
 	}
 	for _, f := range out.warnings {
 		writeFinding(b, "warn", f.WarningText(), f)

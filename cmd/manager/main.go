@@ -12,11 +12,18 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/lintel-policy/lintel/policies/source"
+	"github.com/lintel-policy/lintel/policies/source/origin"
 )
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == source.CompileArgument {
 		os.Exit(source.CompileChild(os.Stdin, os.Stdout, os.Stderr))
+	}
+	if len(os.Args) == 2 && os.Args[1] == source.TestArgument {
+		os.Exit(source.TestChild(os.Stdin, os.Stdout, os.Stderr))
+	}
+	if len(os.Args) == 2 && os.Args[1] == origin.FetchArgument {
+		os.Exit(origin.FetchChild(os.Stdin, os.Stdout, os.Stderr))
 	}
 	options, err := parseOptions(os.Args[1:])
 	switch {

@@ -25,6 +25,9 @@ type options struct {
 	certSecret         string
 	clientCA           string
 	policyDir          string
+	allowFileOrigins   bool
+	receiverAddress    string
+	receiverCertDir    string
 	excludedNamespaces []string
 	maxReviewBytes     int64
 	decisionLog        string
@@ -41,6 +44,8 @@ type options struct {
 	openclawImageRegistries []string
 	openclawRootNamespace   string
 	openvoxKeyBits          int
+
+	orloj orlojOptions
 }
 
 // parseOptions reads the command line, and what it leaves open from the file.
@@ -92,6 +97,9 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.StringVar(&o.certSecret, "cert-secret", "", "read the certificate from this `Secret` of --namespace instead of --cert-dir, where nothing mounts it")
 	flags.StringVar(&o.clientCA, "client-ca", "", "`file` of the CA that issues the API server's client certificate; nobody else may call then")
 	flags.StringVar(&o.policyDir, "policy-dir", "", "for development: a `folder` kept applied as the PolicySource policy-dir")
+	flags.BoolVar(&o.allowFileOrigins, "allow-file-origins", false, "let PolicySources read Git repositories of this machine's own disk (file:///…)")
+	flags.StringVar(&o.receiverAddress, "receiver-bind-address", "", "`address`, such as :9292, on which to take push notifications of GitHub, GitLab, Gitea and Forgejo at /hook/<PolicySource>; empty: none")
+	flags.StringVar(&o.receiverCertDir, "receiver-cert-dir", "", "`folder` with tls.crt and tls.key of the receiver; empty: plain HTTP, for behind an Ingress")
 	flags.StringSliceVar(&o.excludedNamespaces, "excluded-namespaces", webhooks.DefaultExcludedNamespaces(), "`namespaces` that user policies are never asked about, beside the manager's own")
 	flags.Int64Var(&o.maxReviewBytes, "max-review-bytes", webhooks.DefaultMaxReviewBytes, "`bytes` of the largest review that is judged; a larger one is denied")
 	flags.StringVar(&o.decisionLog, "decision-log", "denied", "which `decisions` are logged: denied, all or none")
@@ -105,6 +113,7 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.StringSliceVar(&o.openclawImageRegistries, "openclaw-image-registries", nil, "`prefixes` of the images that OpenClawInstances may name, such as registry.example.com/openclaw; none: no images")
 	flags.StringVar(&o.openclawRootNamespace, "openclaw-root-namespace", "", "`namespace` whose PolicyBundles' enterprise policies bind the OpenClawInstances of every namespace")
 	flags.IntVar(&o.openvoxKeyBits, "openvox-key-bits", openvox.DefaultKeyBits, "`bits` of the RSA keys that are made for Certificates, from 2048 to 8192")
+	o.orloj.addTo(flags)
 	flags.DurationVar(&o.drain, "drain", 5*time.Second, "`duration` for which to go on answering, unready, after the end was asked for: the API server learns of it later")
 	return flags
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -33,6 +34,8 @@ import (
 	"github.com/lintel-policy/lintel/controllers/policy"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
+	"github.com/lintel-policy/lintel/policies/source/origin"
+	"github.com/lintel-policy/lintel/policies/suite"
 	"github.com/lintel-policy/lintel/webhooks"
 )
 
@@ -72,14 +75,25 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	gate := source.Gate{Compile: compiler.Compile, Registrable: registrable}
+	if err := checkReferences(compiler, config, mgr.GetLogger()); err != nil {
+		return err
+	}
+	tester, err := newTester()
+	if err != nil {
+		return err
+	}
+	origins, err := newOrigins(mgr, o)
+	if err != nil {
+		return err
+	}
+	gate := source.Gate{Compile: compiler.Compile, Test: tester, Registrable: registrable}
 	products, err := addSystems(ctx, mgr, o)
 	if err != nil {
 		return err
 	}
-	products = append(products, webhooks.PolicySourceProduct(judgePolicySources(live, gate)))
+	products = append(products, webhooks.PolicySourceProduct(judgePolicySources(live, gate, o.allowFileOrigins)))
 	registrar := webhooks.NewRegistrar(mgr.GetClient(), live, products, registration(o))
-	loader, err := addControllers(mgr, o, live, objects, registrar, compiler, gate)
+	loader, err := addControllers(mgr, o, live, objects, registrar, compiler, gate, origins)
 	if err != nil {
 		return err
 	}
@@ -87,8 +101,15 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	runnables := []manager.Runnable{table, objects, server,
-		policy.NewReporter(mgr.GetClient(), live, o.namespace, replicaName(), os.Getenv("POD_UID"))}
+	reporter := policy.NewReporter(mgr.GetClient(), live, o.namespace, replicaName(), os.Getenv("POD_UID"))
+	runnables := []manager.Runnable{table, objects, server, origins, reporter}
+	if o.receiverAddress != "" {
+		receiver, err := newReceiver(mgr, o, origins, reporter)
+		if err != nil {
+			return err
+		}
+		runnables = append(runnables, receiver)
+	}
 	if o.policyDir != "" {
 		runnables = append(runnables, &policyDirectory{client: mgr.GetClient(), path: o.policyDir})
 	}
@@ -210,7 +231,7 @@ func registration(o *options) webhooks.RegistrationSettings {
 }
 
 // addControllers registers what gates, loads and registers policies.
-func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, registrar *webhooks.Registrar, compiler *source.Compiler, gate source.Gate) (*policy.Loader, error) {
+func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, registrar *webhooks.Registrar, compiler *source.Compiler, gate source.Gate, origins *policy.Origins) (*policy.Loader, error) {
 	if err := policy.RegisterMetrics(metrics.Registry, mgr.GetClient(), live); err != nil {
 		return nil, err
 	}
@@ -221,6 +242,7 @@ func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects 
 		Namespace:  o.namespace,
 		Compiler:   compiler,
 		Gate:       gate,
+		Origins:    origins,
 		Registered: func(snapshot *engine.Snapshot) bool { return registrar.Registered(snapshot.Digest()) },
 	}
 	loader := policy.NewLoader(mgr.GetClient(), settings)
@@ -246,6 +268,79 @@ func newCompiler() (*source.Compiler, error) {
 		return nil, fmt.Errorf("finding this program, to compile policies in a process of their own: %w", err)
 	}
 	return source.NewCompiler(program, compileTimeout), nil
+}
+
+// schemaTimeout leaves the compiler most of its own.
+const schemaTimeout = 2 * time.Second
+
+// checkReferences has the compiler check what policies refer to by the schemas of the
+// cluster.
+func checkReferences(compiler *source.Compiler, config *rest.Config, log logr.Logger) error {
+	bounded := rest.CopyConfig(config)
+	bounded.Timeout = schemaTimeout
+	client, err := discovery.NewDiscoveryClientForConfig(bounded)
+	if err != nil {
+		return fmt.Errorf("setting up the client for schemas: %w", err)
+	}
+	unchecked := func(why error) { log.Info("references of policies are not checked", "why", why.Error()) }
+	compiler.Schemas = policy.NewClusterSchemas(client.OpenAPIV3(), unchecked)
+	compiler.Unchecked = func(name string, why error) { unchecked(fmt.Errorf("source %s: %w", name, why)) }
+	return nil
+}
+
+// testTimeout is how long the tests of a source may run in the gate.
+const testTimeout = time.Minute
+
+// newTester runs the tests of sources in processes of their own.
+func newTester() (func(context.Context, engine.Source) (suite.Results, error), error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program, to run tests in a process of their own: %w", err)
+	}
+	tester := source.NewTester(program, testTimeout)
+	return func(ctx context.Context, candidate engine.Source) (suite.Results, error) {
+		return tester.Test(ctx, candidate, suite.Options{})
+	}, nil
+}
+
+// fetchesAtATime bounds the processes that fetch. One that waits for a slow server
+// takes next to no memory.
+const fetchesAtATime = 16
+
+// newOrigins will fetch what PolicySources name.
+func newOrigins(mgr manager.Manager, o *options) (*policy.Origins, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program, to fetch policies in a process of their own: %w", err)
+	}
+	count, err := policy.CountFetches(metrics.Registry)
+	if err != nil {
+		return nil, err
+	}
+	return policy.NewOrigins(policy.OriginOptions{
+		Fetch: origin.NewFetcher(program, fetchesAtATime).Fetch,
+		// Secrets are read when they are needed, so that none are held.
+		Secrets: mgr.GetAPIReader(), Namespace: o.namespace,
+		AllowFile: o.allowFileOrigins, Count: count,
+	}), nil
+}
+
+// newReceiver will take push notifications. The leader looks at once; another replica
+// tells it in its report.
+func newReceiver(mgr manager.Manager, o *options, origins *policy.Origins, reporter *policy.Reporter) (*policy.Receiver, error) {
+	return policy.NewReceiver(policy.ReceiverOptions{
+		Address: o.receiverAddress, CertDir: o.receiverCertDir,
+		Sources: mgr.GetClient(), Secrets: mgr.GetAPIReader(), Namespace: o.namespace,
+		Registerer: metrics.Registry,
+		Notify: func(source string) {
+			select {
+			case <-mgr.Elected():
+				origins.Notify(source)
+			default:
+				reporter.Notify(source)
+			}
+		},
+	})
 }
 
 // registrable is the part of the gate that depends on all policies together.

@@ -17,6 +17,7 @@ import (
 var systems = map[string]func(ctx context.Context, mgr manager.Manager, o *options, on bool) ([]webhooks.Product, error){
 	"openclaw": newOpenClaw,
 	"openvox":  newOpenVox,
+	"orloj":    newOrloj,
 }
 
 func systemNames() []string { return slices.Sorted(maps.Keys(systems)) }

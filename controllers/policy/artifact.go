@@ -91,8 +91,8 @@ func storeArtifact(ctx context.Context, c client.Client, wanted []*corev1.Config
 	return nil
 }
 
-// loadArtifact reads the files of a revision back, and checks them.
-func loadArtifact(ctx context.Context, c client.Reader, namespace, sourceName, digest string) (map[string]string, error) {
+// LoadArtifact reads the files of a revision back, and checks them.
+func LoadArtifact(ctx context.Context, c client.Reader, namespace, sourceName, digest string) (map[string]string, error) {
 	var chunks [][]byte
 	for n, total := 0, 1; n < total; n++ {
 		var chunk corev1.ConfigMap

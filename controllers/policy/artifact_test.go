@@ -28,7 +28,7 @@ func TestStoreAndLoad(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, storeArtifact(t.Context(), c, again), "what is there is left alone")
 
-	loaded, err := loadArtifact(t.Context(), c, "lintel-system", "team", digest)
+	loaded, err := LoadArtifact(t.Context(), c, "lintel-system", "team", digest)
 	require.NoError(t, err)
 	require.Equal(t, files, loaded)
 }
@@ -62,7 +62,7 @@ func TestLoadRefuses(t *testing.T) {
 			stored, err := artifactConfigMaps(object, object.Spec.Inline.Files, "lintel-system")
 			require.NoError(t, err)
 			c.change(stored[0])
-			_, err = loadArtifact(t.Context(), fake.NewClientBuilder().WithObjects(stored[0]).Build(), "lintel-system", "team", digest)
+			_, err = LoadArtifact(t.Context(), fake.NewClientBuilder().WithObjects(stored[0]).Build(), "lintel-system", "team", digest)
 			require.ErrorContains(t, err, c.want)
 		})
 	}

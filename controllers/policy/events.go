@@ -20,7 +20,8 @@ func news(before []metav1.Condition, next v1alpha1.PolicySourceStatus) []change 
 		switch {
 		case now == nil, now.Reason == ReasonProgressing:
 		case was == nil && now.Reason == ReasonWithinLimits:
-		case was != nil && was.Status == now.Status && was.Reason == now.Reason && was.ObservedGeneration == now.ObservedGeneration:
+		case was != nil && was.Status == now.Status && was.Reason == now.Reason && was.ObservedGeneration == now.ObservedGeneration &&
+			(now.Status == metav1.ConditionTrue || was.Message == now.Message):
 		case kind == v1alpha1.ConditionWithinLimits && was != nil && was.Status == now.Status:
 		case now.Status == metav1.ConditionTrue:
 			out = append(out, change{corev1.EventTypeNormal, now.Reason, now.Message})

@@ -29,6 +29,7 @@ func TestNews(t *testing.T) {
 		"another revision":    {[]metav1.Condition{ready("True", ReasonServing, 1)}, []metav1.Condition{ready("True", ReasonServing, 2)}, []change{{"Normal", ReasonServing, "because"}}},
 		"on the way":          {[]metav1.Condition{ready("True", ReasonServing, 1)}, []metav1.Condition{ready("False", ReasonProgressing, 2)}, nil},
 		"refused":             {[]metav1.Condition{ready("True", ReasonServing, 1)}, []metav1.Condition{ready("False", source.ReasonCompileFailed, 2)}, []change{{"Warning", source.ReasonCompileFailed, "because"}}},
+		"refused for more":    {[]metav1.Condition{{Type: v1alpha1.ConditionReady, Status: "False", Reason: source.ReasonCompileFailed, Message: "before"}}, []metav1.Condition{ready("False", source.ReasonCompileFailed, 0)}, []change{{"Warning", source.ReasonCompileFailed, "because"}}},
 		"within limits, new":  {nil, []metav1.Condition{limits("True", ReasonWithinLimits, 1)}, nil},
 		"a limit":             {[]metav1.Condition{limits("True", ReasonWithinLimits, 1)}, []metav1.Condition{limits("False", ReasonLimitReached, 1)}, []change{{"Warning", ReasonLimitReached, "because"}}},
 		"the limit once more": {[]metav1.Condition{limits("False", ReasonLimitReached, 1)}, []metav1.Condition{limits("False", ReasonLimitReached, 2)}, nil},

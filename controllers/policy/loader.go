@@ -104,7 +104,7 @@ func (l *Loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 	}
 	set := l.waiting[object.Name]
 	if !same(set) {
-		files, err := loadArtifact(ctx, l.client, l.options.Namespace, object.Name, digest)
+		files, err := LoadArtifact(ctx, l.client, l.options.Namespace, object.Name, digest)
 		if err != nil {
 			return err
 		}

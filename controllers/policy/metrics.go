@@ -26,8 +26,45 @@ func RegisterMetrics(registerer prometheus.Registerer, sources client.Reader, li
 	return nil
 }
 
+// CountFetches registers what there is to know of looks at origins, and returns what
+// counts them. A source that is at rest tells nothing in its status of when it was
+// looked at, for every look would write it.
+func CountFetches(registerer prometheus.Registerer) (func(source, result string, at time.Time), error) {
+	total := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "lintel_source_fetches_total",
+		Help: "Looks at the origins of sources, by how they ended: success, or the reason.",
+	}, []string{"source", "result"})
+	last := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "lintel_source_last_fetch_timestamp_seconds",
+		Help: "When the origin of a source was last looked at without an error.",
+	}, []string{"source"})
+	for _, collector := range []prometheus.Collector{total, last} {
+		if err := registerer.Register(collector); err != nil {
+			return nil, fmt.Errorf("registering metrics: %w", err)
+		}
+	}
+	return func(source, result string, at time.Time) {
+		total.WithLabelValues(source, result).Inc()
+		if result == fetched {
+			last.WithLabelValues(source).Set(float64(at.UnixMilli()) / 1000)
+		}
+	}, nil
+}
+
 var sourceReadyDesc = prometheus.NewDesc("lintel_source_ready",
 	"1 where the latest revision of a source is Ready and this replica serves it, else 0.", []string{"source"}, nil)
+
+// What a replica serves of a source.
+var (
+	sourceInfoDesc = prometheus.NewDesc("lintel_source_info",
+		"1 for the revision of a source that this replica serves.", []string{"source", "revision"}, nil)
+	sourcePoliciesDesc = prometheus.NewDesc("lintel_source_policies",
+		"Policies of a source that this replica serves.", []string{"source"}, nil)
+	sourceRulesDesc = prometheus.NewDesc("lintel_source_rules",
+		"Rules of a source's policies that this replica serves.", []string{"source"}, nil)
+	sourceSinceDesc = prometheus.NewDesc("lintel_source_serving_since_timestamp_seconds",
+		"When the last replica began to serve the live revision of a source.", []string{"source"}, nil)
+)
 
 // listTimeout bounds reading the sources from a cache that is not synced yet.
 const listTimeout = time.Second
@@ -39,7 +76,11 @@ type sourceReady struct {
 }
 
 // Describe implements prometheus.Collector.
-func (sourceReady) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- sourceReadyDesc }
+func (sourceReady) Describe(descriptions chan<- *prometheus.Desc) {
+	for _, one := range []*prometheus.Desc{sourceReadyDesc, sourceInfoDesc, sourcePoliciesDesc, sourceRulesDesc, sourceSinceDesc} {
+		descriptions <- one
+	}
+}
 
 // Collect implements prometheus.Collector.
 func (s sourceReady) Collect(metrics chan<- prometheus.Metric) {
@@ -54,8 +95,33 @@ func (s sourceReady) Collect(metrics chan<- prometheus.Metric) {
 		if s.ready(&list.Items[i]) {
 			value = 1
 		}
-		metrics <- prometheus.MustNewConstMetric(sourceReadyDesc, prometheus.GaugeValue, value, list.Items[i].Name)
+		gauge := func(description *prometheus.Desc, value float64, labels ...string) {
+			metrics <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value, append([]string{list.Items[i].Name}, labels...)...)
+		}
+		gauge(sourceReadyDesc, value)
+		if set, ok := s.live.Get(list.Items[i].Name); ok {
+			gauge(sourceInfoDesc, 1, set.Revision())
+			gauge(sourcePoliciesDesc, float64(set.Policies()))
+			gauge(sourceRulesDesc, float64(set.Rules()))
+		}
+		if since := servingSince(&list.Items[i]); !since.IsZero() {
+			gauge(sourceSinceDesc, float64(since.Unix()))
+		}
 	}
+}
+
+// servingSince is when the last replica began to serve the live revision: the zero time
+// where not all do.
+func servingSince(object *v1alpha1.PolicySource) (since time.Time) {
+	for _, replica := range object.Status.Replicas {
+		if replica.Digest != object.Status.Digest {
+			return time.Time{}
+		}
+		if replica.Time.After(since) {
+			since = replica.Time.Time
+		}
+	}
+	return since
 }
 
 // ready says whether a source is. A status of an earlier generation says so only where

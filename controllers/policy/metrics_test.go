@@ -54,3 +54,43 @@ lintel_source_ready{source="team"} `+c.want+`
 		})
 	}
 }
+
+func TestWhatIsServedOfASource(t *testing.T) {
+	set, err := engine.Compile(engine.Source{Name: "team", Revision: "main@sha1:1", Files: map[string]string{"p.rego": good}})
+	require.NoError(t, err)
+	served := func(digests ...string) func(*v1alpha1.PolicySource) {
+		return func(o *v1alpha1.PolicySource) {
+			o.Status.Digest = set.Digest()
+			for i, digest := range digests {
+				o.Status.Replicas = append(o.Status.Replicas, v1alpha1.ReplicaStatus{Name: "m", Digest: digest, Time: metav1.Unix(int64(100+i), 0)})
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*v1alpha1.PolicySource)
+		since  string
+	}{
+		"by all replicas": {served(set.Digest(), set.Digest()), "# HELP lintel_source_serving_since_timestamp_seconds When the last replica began to serve the live revision of a source.\n# TYPE lintel_source_serving_since_timestamp_seconds gauge\nlintel_source_serving_since_timestamp_seconds{source=\"team\"} 101\n"},
+		"by one of two":   {served(set.Digest(), "old"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scheme := runtime.NewScheme()
+			require.NoError(t, v1alpha1.AddToScheme(scheme))
+			live := engine.NewLive(engine.BuiltinResources())
+			live.Put(set)
+			registry := prometheus.NewPedanticRegistry()
+			require.NoError(t, RegisterMetrics(registry, fake.NewClientBuilder().WithScheme(scheme).WithObjects(makeSource(good, c.change)).Build(), live))
+			require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP lintel_source_info 1 for the revision of a source that this replica serves.
+# TYPE lintel_source_info gauge
+lintel_source_info{revision="main@sha1:1",source="team"} 1
+# HELP lintel_source_policies Policies of a source that this replica serves.
+# TYPE lintel_source_policies gauge
+lintel_source_policies{source="team"} 1
+# HELP lintel_source_rules Rules of a source's policies that this replica serves.
+# TYPE lintel_source_rules gauge
+lintel_source_rules{source="team"} 1
+`+c.since), "lintel_source_info", "lintel_source_policies", "lintel_source_rules", "lintel_source_serving_since_timestamp_seconds"))
+		})
+	}
+}

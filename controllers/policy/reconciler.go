@@ -8,10 +8,12 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -27,6 +29,9 @@ import (
 // fieldManager owns what this package writes.
 const fieldManager = "lintel-policy-source"
 
+// concurrentReconciles is how many sources are judged at a time.
+const concurrentReconciles = 4
+
 // Options are what the controllers of this package need.
 type Options struct {
 	Live *engine.Live
@@ -38,6 +43,8 @@ type Options struct {
 	Compiler *source.Compiler
 	// Gate judges policies before they go live.
 	Gate source.Gate
+	// Origins looks at where policies come from.
+	Origins *Origins
 	// Events receives what changes about sources.
 	Events events.EventRecorder
 	// Registered says whether the API server calls for the policies of a snapshot.
@@ -47,14 +54,28 @@ type Options struct {
 // Reconciler gates PolicySources, stores their artifacts and writes their status. It
 // runs on the leader.
 type Reconciler struct {
-	client  client.Client
-	options Options
+	client   client.Client
+	options  Options
+	verdicts *source.Verdicts
+	// changed is for all sources, and found for one whose origin was looked at.
 	changed chan event.GenericEvent
+	found   chan event.GenericEvent
 }
 
 // NewReconciler makes a Reconciler; its client reads from a cache.
 func NewReconciler(c client.Client, options Options) *Reconciler {
-	r := &Reconciler{client: c, options: options, changed: make(chan event.GenericEvent, 1)}
+	r := &Reconciler{
+		client: c, options: options, verdicts: source.NewVerdicts(options.Gate),
+		changed: make(chan event.GenericEvent, 1), found: make(chan event.GenericEvent),
+	}
+	options.Origins.found = func(name string) {
+		object := &v1alpha1.PolicySource{}
+		object.Name = name
+		select {
+		case r.found <- event.GenericEvent{Object: object}:
+		case <-options.Origins.ctx.Done():
+		}
+	}
 	options.Live.OnChange(func(*engine.Snapshot) { r.Refresh() })
 	options.Objects.OnChange(r.Refresh)
 	return r
@@ -81,6 +102,9 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 		// renewed all the time; only its annotation matters.
 		Watches(&coordinationv1.Lease{}, every, builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
 		WatchesRawSource(ctrlsource.Channel(r.changed, every)).
+		WatchesRawSource(ctrlsource.Channel(r.found, &handler.EnqueueRequestForObject{})).
+		// One source that takes long to judge holds up no other.
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrentReconciles}).
 		Complete(r)
 }
 
@@ -102,35 +126,24 @@ func everySource(c client.Client) handler.MapFunc {
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	var object v1alpha1.PolicySource
-	if err := r.client.Get(ctx, request.NamespacedName, &object); err != nil {
+	if err := r.client.Get(ctx, request.NamespacedName, &object); apierrors.IsNotFound(err) {
 		// What a deleted source leaves in the cluster goes by its owner references.
-		return reconcile.Result{}, client.IgnoreNotFound(err)
-	}
-	if !object.DeletionTimestamp.IsZero() || object.Spec.Suspend {
+		r.options.Origins.Forget(request.Name)
+		r.verdicts.Forget(request.Name)
 		return reconcile.Result{}, nil
-	}
-	verdict, err := r.judge(ctx, &object)
-	if err != nil {
+	} else if err != nil {
 		return reconcile.Result{}, err
 	}
-	gathered := facts{object: &object, verdict: verdict}
-	if gathered.verdict.Set != nil {
-		gathered.stored = r.store(ctx, &object)
-		kinds := gathered.verdict.Set.Requires()
-		if gathered.unmet, err = unmetRequires(ctx, r.client, r.options.Live.Resources(), kinds); err != nil {
-			return reconcile.Result{}, err
-		}
-		gathered.missing = r.options.Objects.Missing(kinds)
+	if !object.DeletionTimestamp.IsZero() {
+		return reconcile.Result{}, nil
 	}
 	reports, err := r.reports(ctx)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	now := time.Now()
-	gathered.replicas = serving(object.Name, reports, object.Status.Replicas, now)
-	gathered.limits = limitsOf(object.Name, reports, now)
-	if snapshot := r.options.Live.Snapshot(); snapshot != nil {
-		gathered.registered = r.options.Registered(snapshot)
+	gathered, again, err := r.gather(ctx, &object, reports)
+	if err != nil {
+		return reconcile.Result{}, err
 	}
 	if err := r.write(ctx, &object, status(gathered)); err != nil {
 		return reconcile.Result{}, err
@@ -141,28 +154,76 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err := r.prune(ctx, &object); err != nil {
 		return reconcile.Result{}, err
 	}
+	return reconcile.Result{RequeueAfter: again}, nil
+}
+
+// gather finds the facts that the status is computed from, and stores what is to be
+// loaded. Again is when the facts may have changed without a word.
+func (r *Reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource, reports []report) (_ facts, again time.Duration, err error) {
+	now := time.Now()
+	gathered := facts{
+		object:   object,
+		replicas: serving(object.Name, reports, object.Status.Replicas, now),
+		limits:   limitsOf(object.Name, reports, now),
+	}
+	if snapshot := r.options.Live.Snapshot(); snapshot != nil {
+		gathered.registered = r.options.Registered(snapshot)
+	}
+	again = reportExpiry // a replica that ended without a word is noticed by its silence
+	files, revision := map[string]string(nil), ""
+	switch {
+	case object.Spec.Suspend:
+	case object.Spec.Inline != nil:
+		files = object.Spec.Inline.Files
+	default:
+		found, due := r.options.Origins.Look(object, notificationsOf(object.Name, reports))
+		gathered.origin = &found
+		again = min(again, due)
+		if found.answer != nil {
+			files, revision = found.answer.Files, found.answer.Revision
+		}
+	}
+	if files == nil {
+		gathered.stored = r.restore(ctx, object)
+		return gathered, again, nil
+	}
+	verdict, err := r.verdicts.Judge(ctx, source.FromPolicySource(object, files, revision), r.options.Live)
+	if err != nil {
+		return gathered, 0, err
+	}
+	gathered.verdict = &verdict
+	if verdict.Set == nil {
+		gathered.stored = r.restore(ctx, object)
+		return gathered, again, nil
+	}
+	gathered.stored = r.store(ctx, object, files)
+	kinds := verdict.Set.Requires()
+	if gathered.unmet, err = unmetRequires(ctx, r.client, r.options.Live.Resources(), kinds); err != nil {
+		return gathered, 0, err
+	}
 	if gathered.unmet != nil {
-		// Nothing tells that a permission was granted.
-		return reconcile.Result{RequeueAfter: permissionInterval}, nil
+		again = min(again, permissionInterval) // nothing tells that a permission was granted
 	}
-	// A replica that ended without a word is noticed by its silence.
-	return reconcile.Result{RequeueAfter: reportExpiry}, nil
+	gathered.missing = r.options.Objects.Missing(kinds)
+	return gathered, again, nil
 }
 
-// judge asks the gate about the origin's revision.
-func (r *Reconciler) judge(ctx context.Context, object *v1alpha1.PolicySource) (source.Verdict, error) {
-	if object.Spec.Inline == nil {
-		return source.Verdict{Reason: ReasonOriginNotServed, Message: "only inline origins are served by this version; put the files under spec.inline.files"}, nil
-	}
-	return r.options.Gate.Judge(ctx, source.FromPolicySource(object, object.Spec.Inline.Files, ""), r.options.Live)
-}
-
-func (r *Reconciler) store(ctx context.Context, object *v1alpha1.PolicySource) error {
-	wanted, err := artifactConfigMaps(object, object.Spec.Inline.Files, r.options.Namespace)
+func (r *Reconciler) store(ctx context.Context, object *v1alpha1.PolicySource, files map[string]string) error {
+	wanted, err := artifactConfigMaps(object, files, r.options.Namespace)
 	if err != nil {
 		return err
 	}
 	return storeArtifact(ctx, r.client, wanted)
+}
+
+// restore stores the last good revision again, where this replica serves it: its origin
+// may hold something else by now, or be out of reach.
+func (r *Reconciler) restore(ctx context.Context, object *v1alpha1.PolicySource) error {
+	set, ok := r.options.Live.Get(object.Name)
+	if !ok || object.Status.Digest == "" || set.Digest() != object.Status.Digest {
+		return nil
+	}
+	return r.store(ctx, object, set.Files())
 }
 
 // reports are what the replicas say in their Leases.

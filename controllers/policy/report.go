@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -23,6 +24,9 @@ const (
 	servingAnnotation = "lintel.dev/serving"
 	// limitsAnnotation holds JSON {source: ["package: limit"]}.
 	limitsAnnotation = "lintel.dev/limits"
+	// notifiedAnnotation holds JSON {source: time}: when this replica received the last
+	// push notification that was genuine.
+	notifiedAnnotation = "lintel.dev/notified"
 
 	reportInterval = 10 * time.Second
 	// reportExpiry is how long a replica counts as live after its last report.
@@ -36,7 +40,9 @@ type report struct {
 	replica string
 	digests map[string]string   // by source
 	limits  map[string][]string // by source: what reached a limit lately
-	renewed time.Time
+	// notified is, by source, the last push notification.
+	notified map[string]string
+	renewed  time.Time
 }
 
 // readReport reads a Lease: false where it is none of a replica's.
@@ -49,7 +55,21 @@ func readReport(lease *coordinationv1.Lease) (report, bool) {
 	if text, ok := lease.Annotations[limitsAnnotation]; ok && json.Unmarshal([]byte(text), &r.limits) != nil {
 		return r, false
 	}
+	if text, ok := lease.Annotations[notifiedAnnotation]; ok && json.Unmarshal([]byte(text), &r.notified) != nil {
+		return r, false
+	}
 	return r, json.Unmarshal([]byte(lease.Annotations[servingAnnotation]), &r.digests) == nil
+}
+
+// notificationsOf are the last push notifications for one source, by replica.
+func notificationsOf(name string, reports []report) map[string]string {
+	out := map[string]string{}
+	for _, r := range reports {
+		if at := r.notified[name]; at != "" {
+			out[r.replica] = at
+		}
+	}
+	return out
 }
 
 // Reporter writes what this replica serves into a Lease of its own: on change, and
@@ -61,19 +81,40 @@ type Reporter struct {
 	replica   string
 	podUID    string
 	changed   chan struct{}
+
+	mu       sync.Mutex        // over notified
+	notified map[string]string // by source
 }
 
 // NewReporter makes the reporter of a replica. With the uid of its Pod, the Lease
 // goes with the Pod.
 func NewReporter(c client.Client, live *engine.Live, namespace, replica, podUID string) *Reporter {
-	r := &Reporter{client: c, live: live, namespace: namespace, replica: replica, podUID: podUID, changed: make(chan struct{}, 1)}
-	live.OnChange(func(*engine.Snapshot) {
-		select {
-		case r.changed <- struct{}{}:
-		default:
-		}
-	})
+	r := &Reporter{client: c, live: live, namespace: namespace, replica: replica, podUID: podUID, changed: make(chan struct{}, 1), notified: map[string]string{}}
+	live.OnChange(func(*engine.Snapshot) { r.hurry() })
 	return r
+}
+
+// Notify tells the leader that the origin of a source has changed.
+func (r *Reporter) Notify(source string) {
+	r.mu.Lock()
+	r.notified[source] = time.Now().UTC().Format(time.RFC3339Nano)
+	r.mu.Unlock()
+	r.hurry()
+}
+
+// hurry reports now. It never blocks: one pending report is enough for any number of
+// changes.
+func (r *Reporter) hurry() {
+	select {
+	case r.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (r *Reporter) notifications() ([]byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return json.Marshal(r.notified)
 }
 
 // NeedLeaderElection says that every replica reports.
@@ -113,9 +154,15 @@ func (r *Reporter) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	notified, err := r.notifications()
+	if err != nil {
+		return err
+	}
 	lease := coordinationv1ac.Lease(r.leaseName(), r.namespace).
 		WithLabels(map[string]string{ReplicaLabel: r.replica}).
-		WithAnnotations(map[string]string{servingAnnotation: string(digests), limitsAnnotation: string(limits)}).
+		WithAnnotations(map[string]string{
+			servingAnnotation: string(digests), limitsAnnotation: string(limits), notifiedAnnotation: string(notified),
+		}).
 		WithSpec(coordinationv1ac.LeaseSpec().
 			WithHolderIdentity(r.replica).
 			WithLeaseDurationSeconds(int32(reportExpiry / time.Second)).

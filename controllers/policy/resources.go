@@ -132,13 +132,21 @@ func (t *ResourceTable) noteChange() {
 	}
 }
 
-func (t *ResourceTable) refresh() error {
-	groups, lists, err := t.discovery.ServerGroupsAndResources()
-	// A group whose API server is down is missing; the others are whole.
+// ReadResources asks a cluster for its kinds. A group whose API server is down is
+// missing; the others are whole.
+func ReadResources(d discovery.ServerResourcesInterface) ([]engine.Resource, error) {
+	groups, lists, err := d.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
-		return fmt.Errorf("asking the cluster for its kinds: %w", err)
+		return nil, fmt.Errorf("asking the cluster for its kinds: %w", err)
 	}
-	resources := resourcesOf(groups, lists)
+	return resourcesOf(groups, lists), nil
+}
+
+func (t *ResourceTable) refresh() error {
+	resources, err := ReadResources(t.discovery)
+	if err != nil {
+		return err
+	}
 	if reflect.DeepEqual(resources, t.last) {
 		return nil
 	}

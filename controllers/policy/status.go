@@ -12,12 +12,12 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/source"
+	"github.com/lintel-policy/lintel/policies/source/origin"
 )
 
 // The reasons of conditions, beside those of the gate.
 const (
 	ReasonCompiled            = "Compiled"
-	ReasonOriginNotServed     = "OriginNotServed"
 	ReasonRequiresForbidden   = "RequiresForbidden"
 	ReasonRequiresUnknownKind = "RequiresUnknownKind"
 	ReasonLimitReached        = "LimitReached"
@@ -27,12 +27,17 @@ const (
 	ReasonServing             = "Serving"
 	ReasonProgressing         = "Progressing"
 	ReasonArtifactFailed      = "ArtifactFailed"
+	ReasonSuspended           = "Suspended"
 )
 
 // facts are what a status is computed from.
 type facts struct {
-	object  *v1alpha1.PolicySource
-	verdict source.Verdict
+	object *v1alpha1.PolicySource
+	// origin is what was found where the policies are kept: nil for those that are in
+	// the object, and while the source is suspended.
+	origin *look
+	// verdict is about the latest revision that was read: nil where there is none.
+	verdict *source.Verdict
 	// stored is why the artifact could not be stored: nil where it was.
 	stored error
 	// unmet is why what the policies require cannot be read: nil where it can.
@@ -51,87 +56,162 @@ type facts struct {
 // status is what the PolicySource says next. Conditions keep their transition time
 // where they do not change.
 func status(f facts) v1alpha1.PolicySourceStatus {
-	next := *f.object.Status.DeepCopy()
-	next.ObservedGeneration = f.object.Generation
-	next.Errors = nil
-	next.Replicas = f.replicas
-	set := func(kind string, ok bool, reason, message string) {
-		value := metav1.ConditionFalse
-		if ok {
-			value = metav1.ConditionTrue
-		}
-		meta.SetStatusCondition(&next.Conditions, metav1.Condition{
-			Type: kind, Status: value, Reason: reason, Message: message, ObservedGeneration: f.object.Generation,
+	s := statusWriter{facts: f, next: *f.object.Status.DeepCopy()}
+	s.next.ObservedGeneration = f.object.Generation
+	s.next.Replicas = f.replicas
+	if len(f.limits) > 0 {
+		s.set(v1alpha1.ConditionWithinLimits, false, ReasonLimitReached, "policies reached a limit in the last minutes: "+strings.Join(f.limits, ", "))
+	} else {
+		s.set(v1alpha1.ConditionWithinLimits, true, ReasonWithinLimits, "no policy has reached a limit lately")
+	}
+	s.looked()
+	switch {
+	case f.verdict == nil:
+		s.unjudged()
+	case f.verdict.Set == nil:
+		s.refused()
+	default:
+		s.passed()
+	}
+	if f.origin != nil && f.origin.failure != nil {
+		s.set(v1alpha1.ConditionReady, false, f.origin.failure.Reason, s.keeping(f.origin.failure.Message))
+	}
+	return s.next
+}
+
+// statusWriter writes the next status from facts.
+type statusWriter struct {
+	facts
+	next v1alpha1.PolicySourceStatus
+}
+
+func (s *statusWriter) set(kind string, ok bool, reason, message string) {
+	value := metav1.ConditionFalse
+	if ok {
+		value = metav1.ConditionTrue
+	}
+	meta.SetStatusCondition(&s.next.Conditions, metav1.Condition{
+		Type: kind, Status: value, Reason: reason, Message: shorten(message), ObservedGeneration: s.object.Generation,
+	})
+}
+
+// keeping adds to a message what is live in spite of it.
+func (s *statusWriter) keeping(message string) string {
+	if s.next.Digest == "" {
+		return message
+	}
+	return message + "; the last good revision " + s.next.Revision + " stays live"
+}
+
+// looked is about the look at the origin, and the signature that it found.
+func (s *statusWriter) looked() {
+	spec := s.object.Spec
+	if spec.Inline != nil {
+		s.next.LastHandledReconcileAt = s.object.Annotations[v1alpha1.ReconcileAtAnnotation]
+	}
+	if (spec.Git == nil || spec.Git.Verify == nil) && (spec.OCI == nil || spec.OCI.Verify == nil) {
+		meta.RemoveStatusCondition(&s.next.Conditions, v1alpha1.ConditionSourceVerified)
+	}
+	if s.origin == nil || !s.origin.done {
+		return
+	}
+	s.next.LastHandledReconcileAt = s.origin.handled
+	switch failure := s.origin.failure; {
+	case failure != nil && failure.Reason == origin.ReasonVerificationFailed:
+		s.set(v1alpha1.ConditionSourceVerified, false, failure.Reason, failure.Message)
+	case failure == nil && s.origin.answer.Signature != "":
+		s.set(v1alpha1.ConditionSourceVerified, true, origin.ReasonVerified, s.origin.answer.Signature)
+	}
+}
+
+// unjudged is a status without a revision to judge: what was said about the last one
+// stays.
+func (s *statusWriter) unjudged() {
+	switch {
+	case s.object.Spec.Suspend && s.next.Digest == "":
+		s.set(v1alpha1.ConditionReady, false, ReasonSuspended, "suspended before any revision was live: set spec.suspend to false")
+	case s.object.Spec.Suspend:
+		s.served("suspended: revision "+s.next.Revision+" stays in force", ReasonSuspended)
+	case s.origin != nil && !s.origin.done && s.object.Status.ObservedGeneration != s.object.Generation:
+		s.set(v1alpha1.ConditionReady, false, ReasonProgressing, "the origin is being fetched")
+	}
+}
+
+// refused is the status of a revision that the gate does not let live.
+func (s *statusWriter) refused() {
+	s.next.Errors = nil
+	verdict := s.verdict
+	for _, err := range verdict.Errors[:min(len(verdict.Errors), v1alpha1.MaxPolicyErrors)] {
+		s.next.Errors = append(s.next.Errors, v1alpha1.PolicyError{
+			File: err.File, Line: int32(err.Line), Column: int32(err.Column), Message: err.Message,
 		})
 	}
-	if len(f.limits) > 0 {
-		set(v1alpha1.ConditionWithinLimits, false, ReasonLimitReached, shorten("policies reached a limit in the last minutes: "+strings.Join(f.limits, ", ")))
-	} else {
-		set(v1alpha1.ConditionWithinLimits, true, ReasonWithinLimits, "no policy has reached a limit lately")
+	message := verdict.Message
+	if s.origin != nil {
+		message = "revision " + s.origin.answer.Revision + ": " + message
 	}
-	verdict := f.verdict
-	if verdict.Set == nil {
-		for _, err := range verdict.Errors[:min(len(verdict.Errors), v1alpha1.MaxPolicyErrors)] {
-			next.Errors = append(next.Errors, v1alpha1.PolicyError{
-				File: err.File, Line: int32(err.Line), Column: int32(err.Column), Message: err.Message,
-			})
-		}
-		message := shorten(verdict.Message)
-		if next.Digest != "" {
-			message = shorten(verdict.Message + "; the last good revision " + next.Revision + " stays live")
-		}
-		if verdict.OutsideScope {
-			set(v1alpha1.ConditionWithinScope, false, verdict.Reason, message)
-		} else {
-			set(v1alpha1.ConditionCompiled, false, verdict.Reason, message)
-		}
-		set(v1alpha1.ConditionReady, false, verdict.Reason, message)
-		return next
-	}
-	counts := fmt.Sprintf("%d policies, %d rules", verdict.Set.Policies(), verdict.Set.Rules())
-	set(v1alpha1.ConditionCompiled, true, ReasonCompiled, counts)
+	message = s.keeping(message)
 	if verdict.OutsideScope {
-		set(v1alpha1.ConditionWithinScope, false, verdict.Reason, shorten(verdict.Message))
-	} else if f.object.Spec.Scope.Level == "" || f.object.Spec.Scope.Level == v1alpha1.ScopeLevelEnterprise {
-		set(v1alpha1.ConditionWithinScope, true, ReasonEnterprise, "the enterprise scope has no parent")
+		s.set(v1alpha1.ConditionWithinScope, false, verdict.Reason, message)
 	} else {
-		set(v1alpha1.ConditionWithinScope, true, ReasonWithinScope, "it restricts what its scope has, and widens nothing")
+		s.set(v1alpha1.ConditionCompiled, false, verdict.Reason, message)
 	}
-	if f.stored != nil {
-		set(v1alpha1.ConditionReady, false, ReasonArtifactFailed, shorten(f.stored.Error()))
-		return next
+	s.set(v1alpha1.ConditionReady, false, verdict.Reason, message)
+}
+
+// passed is the status of a revision that is live, or on its way.
+func (s *statusWriter) passed() {
+	s.next.Errors = nil
+	set := s.verdict.Set
+	counts := fmt.Sprintf("%d policies, %d rules", set.Policies(), set.Rules())
+	s.set(v1alpha1.ConditionCompiled, true, ReasonCompiled, strings.Join(append([]string{counts}, s.verdict.Warnings...), "; "))
+	switch level := s.object.Spec.Scope.Level; {
+	case s.verdict.OutsideScope:
+		s.set(v1alpha1.ConditionWithinScope, false, s.verdict.Reason, s.verdict.Message)
+	case level == "" || level == v1alpha1.ScopeLevelEnterprise:
+		s.set(v1alpha1.ConditionWithinScope, true, ReasonEnterprise, "the enterprise scope has no parent")
+	default:
+		s.set(v1alpha1.ConditionWithinScope, true, ReasonWithinScope, "it restricts what its scope has, and widens nothing")
 	}
-	if f.unmet != nil {
-		message := f.unmet.message
-		if next.Digest != "" {
-			message += "; until then, revision " + next.Revision + " stays live with the objects it has"
+	if s.stored != nil {
+		s.set(v1alpha1.ConditionReady, false, ReasonArtifactFailed, s.stored.Error())
+		return
+	}
+	if s.unmet != nil {
+		message := s.unmet.message
+		if s.next.Digest != "" {
+			message += "; until then, revision " + s.next.Revision + " stays live with the objects it has"
 		}
-		set(v1alpha1.ConditionReady, false, f.unmet.reason, shorten(message))
-		return next
+		s.set(v1alpha1.ConditionReady, false, s.unmet.reason, message)
+		return
 	}
-	next.Digest, next.Revision = verdict.Set.Digest(), verdict.Set.Revision()
-	next.Policies, next.Rules = int32(verdict.Set.Policies()), int32(verdict.Set.Rules())
+	s.next.Digest, s.next.Revision = set.Digest(), set.Revision()
+	s.next.Policies, s.next.Rules = int32(set.Policies()), int32(set.Rules())
+	s.served(counts, ReasonServing)
+}
+
+// served says whether all replicas serve the live revision, and are called for it.
+func (s *statusWriter) served(what, reason string) {
 	serving := 0
-	for _, replica := range f.replicas {
-		if replica.Digest == next.Digest {
+	for _, replica := range s.replicas {
+		if replica.Digest == s.next.Digest {
 			serving++
 		}
 	}
 	switch {
-	case serving == 0 || serving < len(f.replicas):
-		message := fmt.Sprintf("%d of %d replicas serve this revision", serving, len(f.replicas))
-		if f.missing != nil {
-			message += "; " + f.missing.Error()
+	case serving == 0 || serving < len(s.replicas):
+		message := fmt.Sprintf("%d of %d replicas serve this revision", serving, len(s.replicas))
+		if s.missing != nil {
+			message += "; " + s.missing.Error()
 		}
-		set(v1alpha1.ConditionReady, false, ReasonProgressing, shorten(message))
-	case verdict.OutsideScope:
-		set(v1alpha1.ConditionReady, false, verdict.Reason, shorten("where a scope above has no namespaces, these policies bind nothing: "+verdict.Message))
-	case !f.registered:
-		set(v1alpha1.ConditionReady, false, ReasonProgressing, "the webhook configurations are being brought up to date")
+		s.set(v1alpha1.ConditionReady, false, ReasonProgressing, message)
+	case s.verdict != nil && s.verdict.OutsideScope:
+		s.set(v1alpha1.ConditionReady, false, s.verdict.Reason, "where a scope above has no namespaces, these policies bind nothing: "+s.verdict.Message)
+	case !s.registered:
+		s.set(v1alpha1.ConditionReady, false, ReasonProgressing, "the webhook configurations are being brought up to date")
 	default:
-		set(v1alpha1.ConditionReady, true, ReasonServing, fmt.Sprintf("%s, served by %d of %d replicas", counts, serving, len(f.replicas)))
+		s.set(v1alpha1.ConditionReady, true, reason, fmt.Sprintf("%s, served by %d of %d replicas", what, serving, len(s.replicas)))
 	}
-	return next
 }
 
 // serving folds the Leases of the replicas into what each serves of one source.

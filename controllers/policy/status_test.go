@@ -15,6 +15,7 @@ import (
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
+	"github.com/lintel-policy/lintel/policies/source/origin"
 )
 
 // makeSource is a PolicySource with one inline file.
@@ -55,13 +56,13 @@ func TestStatus(t *testing.T) {
 		reason string
 		digest string
 	}{
-		"served":                   {facts{verdict: verdict, replicas: serves(digest, digest), registered: true}, metav1.ConditionTrue, ReasonServing, digest},
-		"one replica is behind":    {facts{verdict: verdict, replicas: serves(digest, "old"), registered: true}, metav1.ConditionFalse, ReasonProgressing, digest},
-		"no replica has reported":  {facts{verdict: verdict, registered: true}, metav1.ConditionFalse, ReasonProgressing, digest},
-		"not registered yet":       {facts{verdict: verdict, replicas: serves(digest)}, metav1.ConditionFalse, ReasonProgressing, digest},
-		"the artifact is not kept": {facts{verdict: verdict, stored: errors.New("forbidden"), registered: true}, metav1.ConditionFalse, ReasonArtifactFailed, ""},
-		"requires may not be read": {facts{verdict: verdict, unmet: &unmet{ReasonRequiresForbidden, "kubectl"}, registered: true}, metav1.ConditionFalse, ReasonRequiresForbidden, ""},
-		"refused":                  {facts{verdict: source.Verdict{Reason: source.ReasonCompileFailed, Message: "bad"}}, metav1.ConditionFalse, source.ReasonCompileFailed, ""},
+		"served":                   {facts{verdict: &verdict, replicas: serves(digest, digest), registered: true}, metav1.ConditionTrue, ReasonServing, digest},
+		"one replica is behind":    {facts{verdict: &verdict, replicas: serves(digest, "old"), registered: true}, metav1.ConditionFalse, ReasonProgressing, digest},
+		"no replica has reported":  {facts{verdict: &verdict, registered: true}, metav1.ConditionFalse, ReasonProgressing, digest},
+		"not registered yet":       {facts{verdict: &verdict, replicas: serves(digest)}, metav1.ConditionFalse, ReasonProgressing, digest},
+		"the artifact is not kept": {facts{verdict: &verdict, stored: errors.New("forbidden"), registered: true}, metav1.ConditionFalse, ReasonArtifactFailed, ""},
+		"requires may not be read": {facts{verdict: &verdict, unmet: &unmet{ReasonRequiresForbidden, "kubectl"}, registered: true}, metav1.ConditionFalse, ReasonRequiresForbidden, ""},
+		"refused":                  {facts{verdict: &source.Verdict{Reason: source.ReasonCompileFailed, Message: "bad"}}, metav1.ConditionFalse, source.ReasonCompileFailed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.facts.object = object
@@ -82,13 +83,13 @@ func TestStatus(t *testing.T) {
 
 func TestARefusedRevisionKeepsTheLastGoodOne(t *testing.T) {
 	object := makeSource(good)
-	object.Status = status(facts{object: object, verdict: pass(t, object)})
+	object.Status = status(facts{object: object, verdict: new(pass(t, object))})
 	lastGood := object.Status.Revision
 	var errs engine.CompileErrors
 	for i := range 30 {
 		errs = append(errs, engine.CompileError{File: "p.rego", Line: i + 1, Column: 2, Message: "wrong"})
 	}
-	next := status(facts{object: object, verdict: source.Verdict{Reason: source.ReasonCompileFailed, Message: strings.Repeat("x", 5000), Errors: errs}})
+	next := status(facts{object: object, verdict: &source.Verdict{Reason: source.ReasonCompileFailed, Message: strings.Repeat("x", 5000), Errors: errs}})
 	require.Equal(t, lastGood, next.Revision)
 	require.Equal(t, int32(1), next.Policies)
 	require.Len(t, next.Errors, v1alpha1.MaxPolicyErrors)
@@ -98,12 +99,12 @@ func TestARefusedRevisionKeepsTheLastGoodOne(t *testing.T) {
 	}
 
 	object.Status = next
-	require.Empty(t, status(facts{object: object, verdict: pass(t, object)}).Errors, "errors go with their cause")
+	require.Empty(t, status(facts{object: object, verdict: new(pass(t, object))}).Errors, "errors go with their cause")
 }
 
 func TestStatusSaysWhatIsWaitedFor(t *testing.T) {
 	object := makeSource(good)
-	next := status(facts{object: object, verdict: pass(t, object), missing: &MissingError{Kind: serviceKind, Err: errors.New("the server is down")}})
+	next := status(facts{object: object, verdict: new(pass(t, object)), missing: &MissingError{Kind: serviceKind, Err: errors.New("the server is down")}})
 	ready := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
 	require.Equal(t, ReasonProgressing, ready.Reason)
 	require.Equal(t, "0 of 0 replicas serve this revision; the cluster's objects of kind Service are missing: the server is down", ready.Message)
@@ -139,11 +140,78 @@ func TestLimitsAreAConditionAndTheSourceStaysReady(t *testing.T) {
 	object := makeSource(good)
 	verdict := pass(t, object)
 	next := status(facts{
-		object: object, verdict: verdict, registered: true, limits: limits,
+		object: object, verdict: &verdict, registered: true, limits: limits,
 		replicas: []v1alpha1.ReplicaStatus{{Name: "a", Digest: verdict.Set.Digest()}},
 	})
 	require.True(t, meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionReady))
 	condition := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionWithinLimits)
 	require.Equal(t, metav1.ConditionFalse, condition.Status)
 	require.Contains(t, condition.Message, "p: timeout, r: quarantine")
+}
+
+func TestStatusOfOrigins(t *testing.T) {
+	object := makeSource(good)
+	verdict := pass(t, object)
+	object.Spec.Inline = nil
+	object.Spec.Git = &v1alpha1.GitOrigin{URL: "https://git.example.com/p", Verify: &v1alpha1.GitVerification{}}
+	digest := verdict.Set.Digest()
+	live := []v1alpha1.ReplicaStatus{{Name: "a", Digest: digest}}
+	found := &look{done: true, handled: "noon", answer: &origin.Answer{Revision: "main@sha1:1", Signature: "signed by ada"}}
+	ready := func(s v1alpha1.PolicySourceStatus) metav1.Condition {
+		return *meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
+	}
+	verified := func(s v1alpha1.PolicySourceStatus) *metav1.Condition {
+		return meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSourceVerified)
+	}
+
+	first := status(facts{object: object, origin: &look{}})
+	require.Equal(t, ReasonProgressing, ready(first).Reason)
+	require.Equal(t, "the origin is being fetched", ready(first).Message)
+
+	served := status(facts{object: object, origin: found, verdict: &verdict, replicas: live, registered: true})
+	require.Equal(t, ReasonServing, ready(served).Reason)
+	require.Equal(t, "noon", served.LastHandledReconcileAt)
+	require.Equal(t, "signed by ada", verified(served).Message)
+	object.Status = served
+
+	t.Run("a manager that has only begun says what was said", func(t *testing.T) {
+		require.Equal(t, served, status(facts{object: object, origin: &look{}, replicas: live, registered: true}))
+	})
+	t.Run("an origin that cannot be reached", func(t *testing.T) {
+		failed := &look{done: true, handled: "noon", failure: &origin.Error{Reason: origin.ReasonFetchFailed, Message: "refused"}}
+		next := status(facts{object: object, origin: failed, replicas: live, registered: true})
+		require.Equal(t, metav1.ConditionFalse, ready(next).Status)
+		require.Equal(t, origin.ReasonFetchFailed, ready(next).Reason)
+		require.Equal(t, "refused; the last good revision "+served.Revision+" stays live", ready(next).Message)
+		require.Equal(t, digest, next.Digest)
+		require.Equal(t, metav1.ConditionTrue, verified(next).Status, "of the revision that is live")
+	})
+	t.Run("a signature that is wrong", func(t *testing.T) {
+		failed := &look{done: true, answer: found.answer, failure: &origin.Error{Reason: origin.ReasonVerificationFailed, Message: "unsigned"}}
+		next := status(facts{object: object, origin: failed, verdict: &verdict, replicas: live, registered: true})
+		require.Equal(t, origin.ReasonVerificationFailed, ready(next).Reason)
+		require.Equal(t, metav1.ConditionFalse, verified(next).Status)
+		require.Equal(t, digest, next.Digest)
+	})
+	t.Run("a revision that is refused is named", func(t *testing.T) {
+		bad := &look{done: true, answer: &origin.Answer{Revision: "main@sha1:2"}}
+		next := status(facts{object: object, origin: bad, verdict: &source.Verdict{Reason: source.ReasonCompileFailed, Message: "bad"}})
+		require.Equal(t, "revision main@sha1:2: bad; the last good revision "+served.Revision+" stays live", ready(next).Message)
+	})
+	t.Run("verification that is not asked for any more", func(t *testing.T) {
+		without := object.DeepCopy()
+		without.Spec.Git.Verify = nil
+		require.Nil(t, verified(status(facts{object: without, origin: &look{done: true, answer: &origin.Answer{}}, verdict: &verdict})))
+	})
+	t.Run("suspended", func(t *testing.T) {
+		suspended := object.DeepCopy()
+		suspended.Spec.Suspend = true
+		next := status(facts{object: suspended, replicas: live, registered: true})
+		require.Equal(t, metav1.ConditionTrue, ready(next).Status)
+		require.Equal(t, ReasonSuspended, ready(next).Reason)
+		behind := status(facts{object: suspended, replicas: []v1alpha1.ReplicaStatus{{Name: "a", Digest: "old"}}, registered: true})
+		require.Equal(t, ReasonProgressing, ready(behind).Reason)
+		suspended.Status = v1alpha1.PolicySourceStatus{}
+		require.Equal(t, metav1.ConditionFalse, ready(status(facts{object: suspended, registered: true})).Status)
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 
 	"github.com/benbjohnson/immutable"
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -23,6 +24,8 @@ type ClusterData struct {
 	// complete says that a kind which is not listed has no objects, as in the files
 	// of a command line. Where informers bring the objects, it is not known yet.
 	complete bool
+	// inventories are wholeValues by the kinds in them: see inventoryView.
+	inventories sync.Map
 }
 
 // clusterKind holds the objects of one kind by namespace.
@@ -36,6 +39,8 @@ type clusterKind struct {
 type clusterNamespace struct {
 	objects *immutable.SortedMap[string, *ClusterObject]
 	whole   wholeValue
+	// versions is the same for templates, by apiVersion and kind.
+	versions wholeValue
 }
 
 // ClusterObjectKey is where an object of a kind stands.

@@ -8,7 +8,7 @@ import (
 )
 
 // reservedKeys are the keys under data that Lintel fills itself.
-var reservedKeys = []string{clusterKey, "lintel"}
+var reservedKeys = []string{clusterKey, templateKey}
 
 // checkPackages keeps packages from standing where the objects do.
 func checkPackages(modules []*ast.Module) CompileErrors {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -24,6 +25,7 @@ type PolicySet struct {
 	place      *place // nil where no snapshot has given it one
 	// readsRequest says that a policy can read input.csr.
 	readsRequest bool
+	prints       bool // keeps the calls of print
 }
 
 // policy is one package with entry points.
@@ -41,6 +43,8 @@ type policy struct {
 	location         Location
 	quarantine       *quarantine
 	limit            *lastLimit
+	// constraint is what a policy of a template adds: nil for Lintel's own.
+	constraint *constraint
 	// needsNamespace says that the policy can read input.namespace.
 	needsNamespace bool
 }
@@ -80,21 +84,36 @@ func (s *PolicySet) Policies() int { return len(s.policies) }
 func (s *PolicySet) Rules() int { return s.rules }
 
 // Compile compiles a source. The error is CompileErrors: all that is wrong, by
-// file and line.
-func Compile(source Source) (*PolicySet, error) {
-	limitFunctions()
+// file and line. Policies in other forms than Lintel's own come from the dialects.
+func Compile(source Source, dialects ...Dialect) (*PolicySet, error) {
+	return newPolicySet(source).compile(dialects)
+}
+
+// CompileForTest is Compile with the calls of print, which is otherwise left out.
+func CompileForTest(source Source, dialects ...Dialect) (*PolicySet, error) {
 	set := newPolicySet(source)
-	if err := set.readParameters(); err != nil {
+	set.prints = true
+	return set.compile(dialects)
+}
+
+func (s *PolicySet) compile(dialects []Dialect) (*PolicySet, error) {
+	limitFunctions()
+	if err := s.readParameters(); err != nil {
 		return nil, CompileErrors{{Message: err.Error()}}
 	}
-	modules, errs := set.readFiles()
+	modules, errs := s.readFiles()
+	var templates []Template
+	for _, dialect := range dialects {
+		found, dialectErrs := dialect(s.source.Files)
+		templates, errs = append(templates, found...), append(errs, dialectErrs...)
+	}
 	if len(errs) > 0 {
 		return nil, distinct(errs)
 	}
-	if errs := set.build(modules); len(errs) > 0 {
+	if errs := s.build(modules, templates); len(errs) > 0 {
 		return nil, distinct(errs)
 	}
-	return set, nil
+	return s, nil
 }
 
 // newPolicySet fills in what the source leaves open; nothing is compiled yet.
@@ -208,7 +227,7 @@ func (s *PolicySet) readData(name, text string) error {
 }
 
 // build adds the twins, compiles everything and prepares the policies' queries.
-func (s *PolicySet) build(modules []*ast.Module) CompileErrors {
+func (s *PolicySet) build(modules []*ast.Module, templates []Template) CompileErrors {
 	var errs CompileErrors
 	packages := map[string][]*ast.Module{}
 	byFile := map[string]*ast.Module{}
@@ -224,12 +243,17 @@ func (s *PolicySet) build(modules []*ast.Module) CompileErrors {
 			s.policies = append(s.policies, p)
 		}
 	}
+	for _, template := range templates {
+		found, err := s.newTemplate(template, byFile)
+		s.policies, errs = append(s.policies, found...), append(errs, err...)
+	}
 	s.readRequires()
 	errs = append(errs, checkPackages(modules)...)
 	if len(errs) > 0 {
 		return errs
 	}
 	s.compiler = ast.NewCompiler().WithCapabilities(capabilities()).
+		WithEnablePrintStatements(s.prints).
 		WithStageAfterID(splitStage()).
 		WithPathConflictsCheck(func(path []string) (bool, error) {
 			return s.hasData(path), nil
@@ -237,6 +261,7 @@ func (s *PolicySet) build(modules []*ast.Module) CompileErrors {
 	s.compiler.Compile(byFile)
 	if s.compiler.Failed() {
 		for _, err := range compileErrors(s.compiler.Errors) {
+			err.Message = readable(err.Message)
 			errs = append(errs, explainBuiltin(err))
 		}
 		return errs
@@ -247,8 +272,13 @@ func (s *PolicySet) build(modules []*ast.Module) CompileErrors {
 		if err := p.prepare(s.compiler); err != nil {
 			errs = append(errs, compileErrors(err)...)
 		}
-		p.needsNamespace = readInput("namespace", rules[p.name], s.compiler.Graph)
-		s.readsRequest = s.readsRequest || readInput("csr", rules[p.name], s.compiler.Graph)
+		if p.constraint == nil {
+			p.needsNamespace = readInput("namespace", rules[p.name], s.compiler.Graph)
+			s.readsRequest = s.readsRequest || readInput("csr", rules[p.name], s.compiler.Graph)
+		}
+	}
+	if !s.prints { // coverage names columns
+		compact(s.compiler.Modules)
 	}
 	return errs
 }
@@ -294,7 +324,7 @@ func (s *PolicySet) newPolicy(name string, modules []*ast.Module) (*policy, Comp
 		}
 	}
 	var twinErrs CompileErrors
-	p.twins, twinErrs = addTwins(modules)
+	p.twins, twinErrs = addTwins(modules, entryOf)
 	if errs = append(errs, twinErrs...); len(errs) > 0 {
 		return nil, errs
 	}
@@ -344,6 +374,17 @@ func (p *policy) prepare(compiler *ast.Compiler) error {
 		return ast.SetTerm()
 	}
 	var err error
+	if p.constraint != nil {
+		template := p.constraint.template
+		if template.query == nil {
+			if template.query, err = newQuery(compiler, set(entryViolation), ast.SetTerm()); err != nil {
+				return err
+			}
+			template.query.lenient = true
+		}
+		p.validate = template.query
+		return nil
+	}
 	if has[entryDeny] || has[entryWarn] {
 		if p.validate, err = newQuery(compiler, set(entryDeny), set(entryWarn)); err != nil {
 			return err
@@ -375,6 +416,11 @@ func clockCalls(module *ast.Module) CompileErrors {
 // distinct removes what OPA says twice, and what it says of a twin: it says the same
 // of the rule.
 func distinct(errs CompileErrors) CompileErrors {
+	for i, err := range errs {
+		if err.Column > 0 && path.Ext(err.File) != ".rego" {
+			errs[i].Column = 0 // within a block of YAML it counts from the indentation
+		}
+	}
 	seen := map[string]bool{}
 	return slices.DeleteFunc(errs, func(err CompileError) bool {
 		key := strings.ReplaceAll(err.Error(), twinPrefix, "")

@@ -19,20 +19,6 @@ func (s *PolicySet) Describe() []PolicyInfo {
 	return infos
 }
 
-// Parse gives the modules as they were written, by path, without what the loader adds.
-func (s *PolicySet) Parse() []*ast.Module {
-	var modules []*ast.Module
-	for _, name := range sortedKeys(s.source.Files) {
-		if classify(name) != fileRego {
-			continue
-		}
-		if module, _ := parseModule(name, s.source.Files[name]); module != nil {
-			modules = append(modules, module)
-		}
-	}
-	return modules
-}
-
 // Reads are the paths under data that the rules read and that neither a package nor a
 // data file of the source defines, as far as they are constant: a.b for data.a.b[x].
 // What Lintel fills itself is left out.

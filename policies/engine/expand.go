@@ -40,10 +40,11 @@ func (s *Snapshot) templateQuestions(e *evaluation) []question {
 		return nil
 	}
 	template := e.with(pod)
+	template.generated = true
 	var out []question
 	for _, p := range s.candidates(podKind) {
-		if p.validate != nil && p.asked(e.options) && p.matcher.match.Expands() {
-			out = append(out, question{policy: p, evaluation: template, entry: entryDeny, template: true})
+		if p.validate != nil && p.asked(e.options) && p.matcher.match.Expands() && p.expandsFrom(e.review.Kind) {
+			out = append(out, question{policy: p, evaluation: template, entry: entryDeny, template: true, workload: e.review.Kind})
 		}
 	}
 	return out
@@ -52,6 +53,10 @@ func (s *Snapshot) templateQuestions(e *evaluation) []question {
 // settle marks what was found in a template, and makes it what expand says.
 func (q question) settle(found *Decision) {
 	if !q.template {
+		return
+	}
+	if q.policy.constraint != nil {
+		q.policy.settleImplied(q.workload, found)
 		return
 	}
 	prefix := func(findings []Finding, with string) {
@@ -83,7 +88,7 @@ func (d *Decision) add(other *Decision) {
 // <workload>-pod: nil where the review is not about a workload's own write.
 func podReview(r *Review) *Review {
 	path, ok := podTemplates[GroupVersionKind{Group: r.Kind.Group, Kind: r.Kind.Kind}]
-	if !ok || r.SubResource != "" || r.object == nil || (r.Operation != "CREATE" && r.Operation != "UPDATE") {
+	if !ok || r.SubResource != "" || r.object == nil || (r.Operation != "CREATE" && r.Operation != "UPDATE" && r.Operation != "") {
 		return nil
 	}
 	template := r.object.value()
@@ -132,4 +137,11 @@ func podReview(r *Review) *Review {
 	}
 	pod.request = func() ast.Object { return request }
 	return pod.withObject(object)
+}
+
+// PodTemplatePath is the path of the Pod template of a workload kind; known is false
+// for kinds that `expand` does not judge.
+func PodTemplatePath(workload GroupVersionKind) (path []string, known bool) {
+	path, known = podTemplates[GroupVersionKind{Group: workload.Group, Kind: workload.Kind}]
+	return path, known
 }

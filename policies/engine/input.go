@@ -15,10 +15,14 @@ type evaluation struct {
 	namespace ast.Object // nil where unknown or cluster-scoped
 	facts     *ast.Term  // nil where there are none
 	spent     *spending
+	generated bool // the review is about what another object would create
 
 	mu     sync.Mutex
 	inputs map[*PolicySet]*ast.Term
 	csr    *ast.Term // once a policy reads it
+	// forConstraints is input.review of templates; nil until one is asked.
+	forConstraints *ast.Term
+	ofConstraints  []Subject // nil until one is asked
 }
 
 func newEvaluation(review *Review, options Options) (*evaluation, error) {
@@ -47,6 +51,9 @@ func newEvaluation(review *Review, options Options) (*evaluation, error) {
 func (e *evaluation) with(review *Review) *evaluation {
 	return &evaluation{review: review, options: e.options, namespace: e.namespace, facts: e.facts, spent: e.spent, inputs: map[*PolicySet]*ast.Term{}}
 }
+
+// InputFields are all that the input document can have.
+var InputFields = []string{"apiVersion", "kind", "request", "name", "namespace", "scope", "parameters", "facts", "csr"}
 
 // input is the document a policy of the set sees: apiVersion and kind of the
 // review, request, name, namespace, scope, parameters, csr where the object has a

@@ -128,6 +128,9 @@ var calls = sync.Pool{New: func() any {
 }}
 
 func (c *call) check(result *ast.Term) error {
+	if result == nil { // print has none
+		return c.iter(nil)
+	}
 	cost, err := checkTerm(result)
 	if err == nil {
 		err = c.meter.spend(cost + size(result)/elementsPerStep)

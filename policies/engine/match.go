@@ -135,12 +135,6 @@ func (m *matcher) mutates(r *Review) bool {
 	}
 }
 
-// matchesNamespace checks the namespace globs.
-func (m *matcher) matchesNamespace(r *Review) bool {
-	return (len(m.match.Namespaces) == 0 || inNamespaces(r, m.match.Namespaces)) &&
-		!inNamespaces(r, m.match.ExcludedNamespaces)
-}
-
 // inNamespaces says whether a review is about an object in a namespace that one of
 // the globs names.
 func inNamespaces(r *Review, globs []string) bool {

@@ -21,6 +21,9 @@ type query struct {
 	body     ast.Body
 	compiler *ast.Compiler
 	result   ast.Var
+	// lenient takes the failure of a function for undefined, as OPA does by default.
+	// That of a limit is a failure all the same.
+	lenient bool
 }
 
 // newQuery prepares a query for the values of several terms together.
@@ -43,10 +46,10 @@ type evalError struct {
 // run evaluates the query. values has one element per term of the query, and is
 // nil after an error that ended the evaluation; errors that did not (a builtin
 // that failed in one rule) come beside the values of the other rules.
-func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeout time.Duration, now time.Time) (values []*ast.Term, errs []evalError) {
+func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeout time.Duration, now time.Time, observers ...func(*topdown.Query) *topdown.Query) (values []*ast.Term, errs []evalError) {
 	meter := &meter{ctx: ctx, timeout: timeout, deadline: time.Now().Add(timeout)}
 	var builtinErrors []topdown.Error
-	err := topdown.NewQuery(q.body).
+	query := topdown.NewQuery(q.body).
 		WithCompiler(q.compiler).
 		WithStore(data).
 		WithTransaction(data).
@@ -54,14 +57,17 @@ func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeou
 		WithTime(now).
 		WithMetrics(metrics.NoOp()).
 		WithCancel(meter).
-		WithBuiltinErrorList(&builtinErrors).
-		Iter(ctx, func(result topdown.QueryResult) error {
-			array := result[q.result].Value.(*ast.Array)
-			for i := range array.Len() {
-				values = append(values, array.Elem(i))
-			}
-			return nil
-		})
+		WithBuiltinErrorList(&builtinErrors)
+	for _, observe := range observers {
+		query = observe(query)
+	}
+	err := query.Iter(ctx, func(result topdown.QueryResult) error {
+		array := result[q.result].Value.(*ast.Array)
+		for i := range array.Len() {
+			values = append(values, array.Elem(i))
+		}
+		return nil
+	})
 	if meter.stopped != "" {
 		return nil, []evalError{{message: meter.stopped, limit: meter.limit}}
 	}
@@ -75,7 +81,9 @@ func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeou
 		}
 	}
 	for i := range builtinErrors {
-		errs = append(errs, builtinError(&builtinErrors[i]))
+		if err := builtinError(&builtinErrors[i]); err.limit != "" || !q.lenient {
+			errs = append(errs, err)
+		}
 	}
 	return values, errs
 }

@@ -154,3 +154,13 @@ cert-manager.io/v1 Issuer issuers namespaced
 cert-manager.io/v1 ClusterIssuer clusterissuers cluster
 policy.lintel.dev/v1alpha1 PolicySource policysources cluster
 `
+
+// With is the table with more resources, after those it has.
+func (t *Resources) With(more ...Resource) *Resources {
+	added := NewResources(more)
+	out := &Resources{byKind: maps.Clone(added.byKind), byName: maps.Clone(added.byName), versions: maps.Clone(added.versions)}
+	maps.Copy(out.byKind, t.byKind)
+	maps.Copy(out.byName, t.byName)
+	maps.Copy(out.versions, t.versions)
+	return out
+}

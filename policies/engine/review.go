@@ -101,6 +101,9 @@ func DecodeReview(body []byte) (*Review, error) {
 		return fail("the AdmissionReview has no request")
 	}
 	review, err := newReview(request, objects)
+	if err == nil {
+		err = review.check()
+	}
 	if err != nil {
 		return fail("the AdmissionReview cannot be used: %v", err)
 	}
@@ -118,7 +121,11 @@ func NewReview(request []byte) (*Review, error) {
 	if !ok {
 		return nil, fmt.Errorf("reading the request: it is not a JSON object")
 	}
-	return newReview(object, requestObjects{})
+	review, err := newReview(object, requestObjects{})
+	if err != nil {
+		return nil, err
+	}
+	return review, review.check()
 }
 
 // newReview makes a review from an AdmissionRequest, or one from which these objects
@@ -140,19 +147,6 @@ func newReview(request ast.Object, objects requestObjects) (*Review, error) {
 		DryRun:      bool(dryRun),
 		request:     sync.OnceValue(func() ast.Object { return objects.putBack(request) }),
 	}
-	switch {
-	case r.UID == "":
-		return nil, fmt.Errorf("request.uid is empty")
-	case r.Kind.Kind == "":
-		return nil, fmt.Errorf("request.kind is empty")
-	case r.Resource.Resource == "":
-		return nil, fmt.Errorf("request.resource is empty")
-	}
-	switch r.Operation {
-	case "CREATE", "UPDATE", "DELETE", "CONNECT":
-	default:
-		return nil, fmt.Errorf("request.operation is %q, not one of CREATE, UPDATE, DELETE, CONNECT", r.Operation)
-	}
 	var err error
 	if r.object, err = nullableObject(request, "object", objects.object); err != nil {
 		return nil, err
@@ -161,6 +155,23 @@ func newReview(request ast.Object, objects requestObjects) (*Review, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// check finds what every request of an API server has.
+func (r *Review) check() error {
+	switch {
+	case r.UID == "":
+		return fmt.Errorf("request.uid is empty")
+	case r.Kind.Kind == "":
+		return fmt.Errorf("request.kind is empty")
+	case r.Resource.Resource == "":
+		return fmt.Errorf("request.resource is empty")
+	}
+	switch r.Operation {
+	case "CREATE", "UPDATE", "DELETE", "CONNECT":
+		return nil
+	}
+	return fmt.Errorf("request.operation is %q, not one of CREATE, UPDATE, DELETE, CONNECT", r.Operation)
 }
 
 // Object is the object under review as JSON: nil where there is none (DELETE).

@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"github.com/open-policy-agent/opa/v1/topdown"
+	"github.com/open-policy-agent/opa/v1/topdown/print"
 )
 
 // Options are what a caller knows beside the review.
@@ -27,6 +30,21 @@ type Options struct {
 	// Offline makes a policy that cannot be asked, because the caller lacks
 	// cluster objects, undecided instead of an error.
 	Offline bool
+	// Tracer follows the evaluation of deny, warn and violation, which costs time, and
+	// Print takes what they print, where the source was compiled for that. They are for
+	// tests; nil is none.
+	Tracer topdown.QueryTracer
+	Print  print.Hook
+}
+
+func (o Options) observe(query *topdown.Query) *topdown.Query {
+	if o.Tracer != nil {
+		query = query.WithQueryTracer(o.Tracer)
+	}
+	if o.Print != nil {
+		query = query.WithPrintHook(o.Print)
+	}
+	return query
 }
 
 // PolicyInfo describes one policy of a snapshot.

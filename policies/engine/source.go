@@ -103,9 +103,13 @@ const (
 	fileData
 )
 
-// IsPolicyFile says whether the loader reads a file of this name: a module, a test
-// or data.
-func IsPolicyFile(name string) bool { return classify(name) != fileIgnored }
+// IsPolicyFile says whether a file of this name belongs to a source: a module, a test,
+// data, or YAML, which may hold policies in another form and the objects of their
+// tests.
+func IsPolicyFile(name string) bool {
+	extension := path.Ext(name)
+	return classify(name) != fileIgnored || extension == ".yaml" || extension == ".yml"
+}
 
 // classify follows the file names of OPA bundles: modules end in .rego, their
 // tests in _test.rego, data is in files named data.yaml, data.yml or data.json.

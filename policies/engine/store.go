@@ -19,6 +19,8 @@ type dataView struct {
 	storage.WritesNotSupported
 	root    ast.Object
 	cluster *clusterView // nil where the source requires nothing
+	// inventory is the cluster as templates see it: nil for Lintel's own policies.
+	inventory *inventoryView
 }
 
 // ID implements storage.Transaction; a view has only itself.
@@ -47,6 +49,8 @@ func (v *dataView) Read(_ context.Context, _ storage.Transaction, path storage.P
 // read is nil where there is nothing.
 func (v *dataView) read(path storage.Path) (ast.Value, error) {
 	switch {
+	case v.inventory != nil:
+		return v.template(path), nil
 	case v.cluster == nil:
 		return descend(v.root, path), nil
 	case len(path) > 0 && path[0] == clusterKey:
@@ -59,6 +63,16 @@ func (v *dataView) read(path storage.Path) (ast.Value, error) {
 		return nil, err
 	}
 	return replaceKey(v.root, clusterKey, ast.NewTerm(cluster)), nil
+}
+
+// template is what a template finds: its inventory, and nothing else. OPA's index also
+// asks for what is above it.
+func (v *dataView) template(path storage.Path) ast.Value {
+	if len(path) > 1 && path[0] == templateKey && path[1] == inventoryKey {
+		return v.inventory.read(path[2:])
+	}
+	inventory := ast.Item(ast.StringTerm(inventoryKey), ast.NewTerm(v.inventory.read(nil)))
+	return descend(ast.NewObject(ast.Item(ast.StringTerm(templateKey), ast.ObjectTerm(inventory))), path)
 }
 
 // Commit implements storage.Store.

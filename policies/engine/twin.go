@@ -24,6 +24,8 @@ const twinPrefix = "lintel__"
 // get a twin under a name of their own, gathered into the set: two of them may
 // hold at once without the conflict that their differing ids would cause.
 type twins struct {
+	// entryOf is the entry point that a rule defines: empty for other rules.
+	entryOf  func(*ast.Rule) string
 	rules    []ruleInfo // by id
 	complete map[string][]string
 	defaults map[string]*ast.Rule
@@ -52,8 +54,7 @@ func entryOf(rule *ast.Rule) string {
 }
 
 // checkEntry refuses the shapes of entry points that would be silently unread.
-func checkEntry(rule *ast.Rule) error {
-	entry := entryOf(rule)
+func checkEntry(entry string, rule *ast.Rule) error {
 	partialSet := rule.Head.RuleKind() == ast.MultiValue && len(rule.Head.Ref()) == 1
 	switch {
 	case len(rule.Head.Args) > 0:
@@ -62,6 +63,8 @@ func checkEntry(rule *ast.Rule) error {
 		if partialSet {
 			return fmt.Errorf("defaults is a set here; it must be an object: write `defaults := {…}` or `defaults.spec.field := value`")
 		}
+	case entry == entryViolation && !partialSet:
+		return fmt.Errorf("violation must be a set of objects: write `violation[{\"msg\": msg}] { … }`, or in Rego v1 `violation contains {\"msg\": msg} if { … }`")
 	case entry == entryPatch && !partialSet:
 		return fmt.Errorf("patch must be a set: write `patch contains op if { … }` or `patch contains [op, …] if { … }`")
 	case len(rule.Head.Ref()) > 1:
@@ -71,8 +74,8 @@ func checkEntry(rule *ast.Rule) error {
 }
 
 // addTwins adds the twins of all rules of one package, spread over its modules.
-func addTwins(modules []*ast.Module) (*twins, CompileErrors) {
-	t := &twins{complete: map[string][]string{}, defaults: map[string]*ast.Rule{}}
+func addTwins(modules []*ast.Module, entryOf func(*ast.Rule) string) (*twins, CompileErrors) {
+	t := &twins{entryOf: entryOf, complete: map[string][]string{}, defaults: map[string]*ast.Rule{}}
 	var errs CompileErrors
 	entries := map[string]bool{}
 	for _, module := range modules {
@@ -85,7 +88,7 @@ func addTwins(modules []*ast.Module) (*twins, CompileErrors) {
 			if entry == "" {
 				continue
 			}
-			if err := checkEntry(rule); err != nil {
+			if err := checkEntry(entry, rule); err != nil {
 				errs = append(errs, errorAt(rule.Location, "%v", err))
 				continue
 			}
@@ -113,7 +116,7 @@ func addTwins(modules []*ast.Module) (*twins, CompileErrors) {
 // identify gives a rule its id.
 func (t *twins) identify(rule *ast.Rule) int {
 	t.rules = append(t.rules, ruleInfo{
-		entry:    entryOf(rule),
+		entry:    t.entryOf(rule),
 		location: locationOf(rule.Location),
 		member:   rule.Head.RuleKind() == ast.MultiValue,
 	})
@@ -121,7 +124,7 @@ func (t *twins) identify(rule *ast.Rule) int {
 }
 
 func (t *twins) twin(rule *ast.Rule) *ast.Rule {
-	entry := entryOf(rule)
+	entry := t.entryOf(rule)
 	twin := rule.Copy()
 	id := t.identify(rule)
 	if rule.Head.RuleKind() == ast.MultiValue {

@@ -9,6 +9,16 @@ import (
 
 // Validate decides by the entry points deny and warn.
 func (s *Snapshot) Validate(ctx context.Context, review *Review, options Options) *Decision {
+	decision := s.Ask(ctx, review, options)
+	decision.Denials = sortFindings(decision.Denials)
+	decision.Warnings = sortFindings(decision.Warnings)
+	decision.Audits = sortFindings(decision.Audits)
+	return decision
+}
+
+// Ask is Validate with all that was found, in the order of the policies: what is said
+// twice is there twice.
+func (s *Snapshot) Ask(ctx context.Context, review *Review, options Options) *Decision {
 	decision := &Decision{}
 	if s.concernsNobody(review) || review.onlyRemovesFinalizers() {
 		return decision
@@ -23,9 +33,6 @@ func (s *Snapshot) Validate(ctx context.Context, review *Review, options Options
 		decision.add(found)
 	}
 	decision.add(s.unsettled(ctx, e))
-	decision.Denials = sortFindings(decision.Denials)
-	decision.Warnings = sortFindings(decision.Warnings)
-	decision.Audits = sortFindings(decision.Audits)
 	return decision
 }
 
@@ -42,6 +49,7 @@ type question struct {
 	entry      string // for errors: what is asked
 	// template marks a review of a workload's Pod template.
 	template bool
+	workload GroupVersionKind // whose template
 }
 
 // questions are all that Validate asks about a review.
@@ -94,7 +102,7 @@ func (p *policy) validateOne(ctx context.Context, s *Snapshot, e *evaluation, de
 		return
 	}
 	decision.Policies++
-	values, errs := p.validate.run(ctx, e.input(p.set), e.data(p.set), p.meta.timeout, e.options.Now)
+	values, errs := p.validate.run(ctx, e.inputOf(p), e.dataOf(p), p.meta.timeout, e.options.Now, e.options.observe)
 	for _, err := range errs {
 		p.report(decision, p.errorFinding(entryDeny, err))
 	}
@@ -131,9 +139,12 @@ func (p *policy) readSet(set *ast.Term, add func(Finding), decision *Decision) {
 // matches says whether the policy is to be asked; reason is set where that, or the
 // answer, depends on objects the caller does not have.
 func (p *policy) matches(s *Snapshot, e *evaluation, verb bool) (matches bool, reason string) {
+	if p.constraint != nil {
+		return p.constraintMatches(s, e)
+	}
 	m := p.matcher
 	kind := s.resources.KindOf(e.review)
-	if !verb || !p.set.inScope(e.review) || !m.namesKind(kind) || !m.matchesNamespace(e.review) || !m.matchesObject(e.review) {
+	if p.unmet(e.review, kind, verb) != nothing {
 		return false, ""
 	}
 	if !m.matchesKind(kind) {
@@ -208,6 +219,9 @@ func (p *policy) findings(pair *ast.Term) ([]Finding, *Finding) {
 
 // read reads a value of a rule; a list is read only where it is the whole value.
 func (p *policy) read(value ast.Value, rule ruleInfo) ([]Finding, *Finding) {
+	if p.constraint != nil {
+		return p.readViolation(value, rule)
+	}
 	finding := p.finding(rule.entry, rule.location)
 	finding.Words = map[string]string{entryDeny: "denied by ", entryWarn: "warned by "}[rule.entry] + p.title()
 	switch value := value.(type) {
@@ -311,6 +325,9 @@ func (p *policy) errorFinding(entry string, err evalError) Finding {
 		}
 	}
 	finding.Error, finding.Limit = true, err.limit
+	if p.constraint != nil {
+		err.message = readable(err.message)
+	}
 	finding.Words = fmt.Sprintf("policy %s cannot be evaluated: %s", p.name, err.message)
 	return finding
 }

@@ -3,8 +3,11 @@ package scope
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/engine"
 )
@@ -224,7 +227,7 @@ type declared struct {
 // packages are all that the candidate declares, each once.
 func (c *admission) packages() []declared {
 	var out []declared
-	for _, module := range c.set.Parse() {
+	for _, module := range modulesOf(c.set) {
 		name := strings.TrimPrefix(module.Package.Path.String(), "data.")
 		if !slices.ContainsFunc(out, func(d declared) bool { return d.name == name }) {
 			out = append(out, declared{name, engine.Location{File: module.Package.Location.File, Line: module.Package.Location.Row}})
@@ -234,6 +237,19 @@ func (c *admission) packages() []declared {
 		if !slices.ContainsFunc(out, func(d declared) bool { return d.name == policy.Package }) {
 			out = append(out, declared{policy.Package, policy.Location})
 		}
+	}
+	return out
+}
+
+// modulesOf are the modules of a set as they were written, by file.
+func modulesOf(set *engine.PolicySet) []*ast.Module {
+	modules, err := engine.Modules(set.Source())
+	if err != nil {
+		panic("what has compiled can be parsed: " + err.Error())
+	}
+	var out []*ast.Module
+	for _, file := range slices.Sorted(maps.Keys(modules)) {
+		out = append(out, modules[file])
 	}
 	return out
 }

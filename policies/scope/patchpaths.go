@@ -79,7 +79,7 @@ func sameKinds(a, b engine.Match) bool {
 // patchPaths are the paths that the patch and defaults rules of each package write.
 func patchPaths(set *engine.PolicySet) map[string][]writtenPath {
 	out := map[string][]writtenPath{}
-	for _, module := range set.Parse() {
+	for _, module := range modulesOf(set) {
 		name := strings.TrimPrefix(module.Package.Path.String(), "data.")
 		ast.WalkTerms(module, func(term *ast.Term) bool {
 			if operation, ok := term.Value.(ast.Object); ok {

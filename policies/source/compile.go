@@ -1,19 +1,16 @@
 package source
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"runtime"
-	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/gatekeeper"
 )
 
 const (
@@ -22,8 +19,6 @@ const (
 	CompileArgument = "compile-source"
 	// maxCompileBytes is how much memory compiling a source may take.
 	maxCompileBytes = 512 << 20
-	// childTooLarge is the exit code of a child that needed more.
-	childTooLarge = 3
 )
 
 // Compiler compiles sources, first in a child process: OPA's compiler can be made to
@@ -37,6 +32,11 @@ type Compiler struct {
 	program string
 	timeout time.Duration
 	results results
+	// Schemas, where set, are what references of policies are checked against.
+	Schemas Schemas
+	// Unchecked, where set, hears of sources whose references could not be checked.
+	Unchecked func(source string, why error)
+	clean     cleanKeys
 	// here has room for one: where two compile in this process, requests wait.
 	here chan struct{}
 }
@@ -47,14 +47,26 @@ func NewCompiler(program string, timeout time.Duration) *Compiler {
 	return &Compiler{program: program, timeout: timeout, here: make(chan struct{}, 1)}
 }
 
-// Compile is engine.Compile within the limits. An error that is no
+// Compile is engine.Compile of all the forms of policy that a source may hold.
+func Compile(source engine.Source) (*engine.PolicySet, error) {
+	return engine.Compile(source, gatekeeper.Dialect)
+}
+
+// Compile is the function Compile within the limits. An error that is no
 // engine.CompileErrors says nothing about the source.
 func (c *Compiler) Compile(ctx context.Context, source engine.Source) (*engine.PolicySet, error) {
 	return c.results.get(ctx, source, func() (*engine.PolicySet, error) {
-		if err := c.compileApart(ctx, source); err != nil {
+		var here sync.WaitGroup
+		var set *engine.PolicySet
+		var errHere error
+		err := c.compileApart(ctx, source, func() {
+			here.Go(func() { set, errHere = c.compileHere(ctx, source) })
+		})
+		here.Wait()
+		if err != nil {
 			return nil, err
 		}
-		return c.compileHere(ctx, source)
+		return set, errHere
 	})
 }
 
@@ -76,51 +88,73 @@ func (c *Compiler) compileHere(ctx context.Context, source engine.Source) (*engi
 	case <-ctx.Done():
 		return nil, fmt.Errorf("waiting to compile: %w", ctx.Err())
 	}
-	return engine.Compile(source)
+	return Compile(source)
 }
 
-// compileApart compiles in a child: nil where the source compiles within the limits.
-func (c *Compiler) compileApart(ctx context.Context, source engine.Source) error {
-	request, err := json.Marshal(source)
-	if err != nil {
-		return fmt.Errorf("handing the source to the compiler: %w", err)
-	}
-	bounded, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	command := exec.CommandContext(bounded, c.program, CompileArgument)
-	command.WaitDelay = time.Second
-	command.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%d", maxCompileBytes))
-	command.Stdin = bytes.NewReader(request)
-	var answer, stderr bytes.Buffer
-	command.Stdout, command.Stderr = &answer, &stderr
-	err = command.Run()
-	switch {
-	case ctx.Err() == nil && bounded.Err() != nil:
-		if used := processorTime(command.ProcessState); used < c.timeout/4 {
-			return fmt.Errorf("compiling got %s of the processor in %s, which says nothing about the policies: the machine is busy; try again", used, c.timeout)
+// compileApart compiles in a child and checks the references there: nil where the
+// source compiles within the limits. It calls compiled as soon as that is known, while
+// the references are checked.
+func (c *Compiler) compileApart(ctx context.Context, source engine.Source, compiled func()) error {
+	apart := child{c.program, CompileArgument, c.timeout, maxCompileBytes}
+	done := false
+	var wrong error // what is wrong with the source
+	err := apart.talk(ctx, func(ctx context.Context, ask *json.Encoder, answers *json.Decoder) error {
+		var answer compileAnswer
+		if err := exchange(ask, answers, source, &answer); err != nil {
+			return err
 		}
-		return tooMuch("takes longer than %s", c.timeout)
-	case command.ProcessState != nil && command.ProcessState.ExitCode() == childTooLarge:
-		return tooMuch("takes more than %d MiB of memory", maxCompileBytes>>20)
-	case err != nil:
-		return fmt.Errorf("compiling in a process of its own: %w: %s", err, stderr.Bytes()[:min(stderr.Len(), 1024)])
+		if len(answer.Errors) > 0 {
+			wrong = answer.Errors
+			return nil
+		}
+		done = true
+		compiled()
+		found, err := c.checkReferences(ctx, ask, answers, source.Name, answer.Matches)
+		if len(found) > 0 {
+			wrong = referenceErrors{found}
+		}
+		return err
+	})
+	switch {
+	case wrong != nil:
+		return wrong
+	case err == nil:
+		return nil
+	case done: // what ends while references are checked has found none wrong
+		if c.Unchecked != nil {
+			c.Unchecked(source.Name, err)
+		}
+		return nil
 	}
-	var errs engine.CompileErrors
-	if err := json.Unmarshal(answer.Bytes(), &errs); err != nil {
-		return fmt.Errorf("reading what the compiler found: %w", err)
+	if limit, ok := errors.AsType[*childLimit](err); ok {
+		return tooMuch("takes %s", limit)
 	}
-	if len(errs) > 0 {
-		return errs
-	}
-	return nil
+	return fmt.Errorf("compiling in a process of its own: %w", err)
 }
 
-func processorTime(ended *os.ProcessState) time.Duration {
-	if ended == nil { // it never started
-		return 0
+// checkReferences has a child check the references of what it has compiled.
+func (c *Compiler) checkReferences(ctx context.Context, ask *json.Encoder, answers *json.Decoder, name string, policies []matched) (engine.CompileErrors, error) {
+	if c.Schemas == nil {
+		return nil, nil
 	}
-	return ended.UserTime() + ended.SystemTime()
+	request := referenceRequest{Checks: referenceChecks(ctx, c.Schemas, policies), Clean: c.clean.of(name)}
+	if len(request.Checks) == 0 {
+		return nil, nil
+	}
+	var found referenceAnswer
+	if err := exchange(ask, answers, request, &found); err != nil {
+		return nil, err
+	}
+	c.clean.keep(name, found.Clean)
+	return found.Errors, nil
 }
+
+// referenceErrors are the engine.CompileErrors of references that are wrong by the
+// schemas of now.
+type referenceErrors struct{ engine.CompileErrors }
+
+// Unwrap gives the errors as engine.CompileErrors.
+func (e referenceErrors) Unwrap() error { return e.CompileErrors }
 
 // limitError is the engine.CompileErrors of a source that takes too much to compile.
 type limitError struct{ engine.CompileErrors }
@@ -133,39 +167,41 @@ func tooMuch(format string, args ...any) error {
 		": values that contain each other many times over have types that grow without bound; take them apart"}}}
 }
 
-// CompileChild is what the child does: it reads a source, compiles it and writes the
-// errors. It returns the exit code.
-func CompileChild(stdin io.Reader, stdout, stderr io.Writer) int {
-	yieldToOthers()
-	runtime.GOMAXPROCS(1)
-	debug.SetGCPercent(400) // it lives too briefly to be worth more
-	debug.SetMaxStack(maxCompileBytes)
-	go exitWhenTooLarge()
-	var source engine.Source
-	if err := json.NewDecoder(stdin).Decode(&source); err != nil {
-		fmt.Fprintln(stderr, err)
-		return 1
-	}
-	errs := engine.CompileErrors{}
-	if _, err := engine.Compile(source); err != nil && !errors.As(err, &errs) {
-		fmt.Fprintln(stderr, err)
-		return 1
-	}
-	if err := json.NewEncoder(stdout).Encode(errs); err != nil {
-		fmt.Fprintln(stderr, err)
-		return 1
-	}
-	return 0
+// compileAnswer is what the child says of a source.
+type compileAnswer struct {
+	Errors  engine.CompileErrors `json:"errors"`
+	Matches []matched            `json:"matches"`
 }
 
-// exitWhenTooLarge ends the process before the machine runs out of memory.
-func exitWhenTooLarge() {
-	for {
-		var stats runtime.MemStats
-		runtime.ReadMemStats(&stats)
-		if stats.HeapAlloc > maxCompileBytes {
-			os.Exit(childTooLarge)
+// CompileChild is what the child does: it reads a source, compiles it and writes the
+// errors; then it checks the references if it is asked to. It returns the exit code.
+func CompileChild(stdin io.Reader, stdout, stderr io.Writer) int {
+	return serveTalk(stdin, stdout, stderr, func(requests *json.Decoder, answers *json.Encoder) error {
+		var source engine.Source
+		if err := requests.Decode(&source); err != nil {
+			return err
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		var answer compileAnswer
+		set, err := Compile(source)
+		if err != nil && !errors.As(err, &answer.Errors) {
+			return err
+		}
+		if err == nil {
+			answer.Matches = matchesOf(set)
+		}
+		if err := answers.Encode(answer); err != nil {
+			return err
+		}
+		var request referenceRequest
+		if err := requests.Decode(&request); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		found, err := checkReferences(set, answer.Matches, request)
+		if err != nil {
+			return err
+		}
+		return answers.Encode(found)
+	})
 }

@@ -14,15 +14,18 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
-// TestMain makes the test binary its own compiler.
+// TestMain makes the test binary its own compiler and tester.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == CompileArgument {
 		os.Exit(CompileChild(os.Stdin, os.Stdout, os.Stderr))
 	}
+	if len(os.Args) == 2 && os.Args[1] == TestArgument {
+		os.Exit(TestChild(os.Stdin, os.Stdout, os.Stderr))
+	}
 	os.Exit(m.Run())
 }
 
-func testCompiler(t *testing.T, timeout time.Duration) *Compiler {
+func testCompiler(t testing.TB, timeout time.Duration) *Compiler {
 	t.Helper()
 	program, err := os.Executable()
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/suite"
 )
 
 // The reasons for which the gate refuses a revision, beside those of policies/scope.
@@ -16,6 +17,7 @@ const (
 	ReasonCompileFailed   = "CompileFailed"
 	ReasonVersionConflict = "VersionConflict"
 	ReasonNoPolicies      = "NoPolicies"
+	ReasonTestsFailed     = "TestsFailed"
 )
 
 // Verdict is what the gate says of a revision.
@@ -39,6 +41,9 @@ type Gate struct {
 	// Compile compiles a source within limits. An error that is no
 	// engine.CompileErrors says nothing about the source.
 	Compile func(context.Context, engine.Source) (*engine.PolicySet, error)
+	// Test runs the tests that a source brings with it, within limits. An error that is
+	// no engine.CompileErrors says nothing about the source.
+	Test func(context.Context, engine.Source) (suite.Results, error)
 	// Registrable says whether the policies of a snapshot can be registered together.
 	Registrable func(policies []engine.PolicyInfo, resources *engine.Resources) error
 }
@@ -49,16 +54,12 @@ type Gate struct {
 func (g Gate) Judge(ctx context.Context, candidate engine.Source, live *engine.Live) (Verdict, error) {
 	if set, ok := live.Get(candidate.Name); ok && set.CompiledFrom(candidate) {
 		verdict := g.JudgeScope(candidate, live) // what is above may have narrowed since
-		verdict.Set = set
+		verdict.Set, verdict.Warnings = set, warnings(set, live.Resources())
 		return verdict, nil
 	}
 	set, err := g.Compile(ctx, candidate)
 	if err != nil {
-		verdict := Verdict{Reason: ReasonCompileFailed, Message: err.Error()}
-		if !errors.As(err, &verdict.Errors) {
-			return verdict, err
-		}
-		return verdict, nil
+		return notCompiled(err)
 	}
 	if set.Policies() == 0 {
 		return Verdict{Reason: ReasonNoPolicies, Message: "no package has a rule deny, warn, patch or defaults: nothing would ever be asked"}, nil
@@ -70,7 +71,42 @@ func (g Gate) Judge(ctx context.Context, candidate engine.Source, live *engine.L
 	if err := g.Registrable(next.Policies(), next.Resources()); err != nil {
 		return Verdict{Reason: ReasonVersionConflict, Message: err.Error()}, nil
 	}
-	return Verdict{Set: set, Warnings: warnings(candidate.Name, next)}, nil
+	results, err := g.Test(ctx, candidate)
+	switch {
+	case err != nil:
+		return notCompiled(err)
+	case results.Totals.Failed > 0:
+		return testsFailed(results), nil
+	}
+	return Verdict{Set: set, Warnings: warnings(set, live.Resources())}, nil
+}
+
+// notCompiled is the verdict on errors that are about the source, and no verdict on
+// others.
+func notCompiled(err error) (Verdict, error) {
+	verdict := Verdict{Reason: ReasonCompileFailed, Message: err.Error()}
+	if !errors.As(err, &verdict.Errors) {
+		return verdict, err
+	}
+	return verdict, nil
+}
+
+// testsFailed names the cases that failed.
+func testsFailed(results suite.Results) Verdict {
+	verdict := Verdict{Reason: ReasonTestsFailed}
+	for _, c := range results.Cases {
+		if !c.Failed() {
+			continue
+		}
+		name := strings.Join(slices.DeleteFunc([]string{c.Suite, c.Test, c.Name}, func(part string) bool { return part == "" }), "/")
+		message := strings.TrimSpace("test " + name + " " + string(c.Outcome))
+		if c.Message != "" {
+			message += ": " + c.Message
+		}
+		verdict.Errors = append(verdict.Errors, engine.CompileError{File: c.File, Line: c.Line, Message: message})
+	}
+	verdict.Message = fmt.Sprintf("%d of %d test cases failed: %v", results.Totals.Failed, results.Totals.Cases, verdict.Errors[0])
+	return verdict
 }
 
 // JudgeScope judges a source whose files are not at hand yet.
@@ -104,18 +140,15 @@ func beyondScope(violations []scope.Violation) Verdict {
 	return verdict
 }
 
-// warnings are about the policies of one source in a snapshot.
-func warnings(source string, snapshot *engine.Snapshot) []string {
+// warnings are about the policies of a set.
+func warnings(set *engine.PolicySet, resources *engine.Resources) []string {
 	var out []string
-	for _, p := range snapshot.Policies() {
-		if p.Source != source {
-			continue
-		}
+	for _, p := range set.Describe() {
 		if len(p.Match.Kinds) == 0 {
 			out = append(out, fmt.Sprintf("policy %s names no kinds: it is asked about every object that is written", p.Package))
 		}
 		for _, kind := range p.Match.Kinds {
-			_, known := snapshot.Resources().ByKind(kind.Group, kind.Kind)
+			_, known := resources.ByKind(kind.Group, kind.Kind)
 			if !known && kind.Kind != "*" && kind.Group != "*" {
 				out = append(out, fmt.Sprintf("policy %s: the cluster has no kind %s in group %q (yet); check the spelling and the group", p.Package, kind.Kind, kind.Group))
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/suite"
 )
 
 // makeSource is a source with one file.
@@ -28,10 +29,14 @@ func compileHere(_ context.Context, source engine.Source) (*engine.PolicySet, er
 	return engine.Compile(source)
 }
 
+func testHere(ctx context.Context, source engine.Source) (suite.Results, error) {
+	return suite.Run(ctx, source, suite.Options{})
+}
+
 // gate is Judge where a verdict is sure.
 func gate(t *testing.T, candidate engine.Source, live *engine.Live, registrable func([]engine.PolicyInfo, *engine.Resources) error) Verdict {
 	t.Helper()
-	verdict, err := Gate{Compile: compileHere, Registrable: registrable}.Judge(t.Context(), candidate, live)
+	verdict, err := Gate{Compile: compileHere, Registrable: registrable, Test: testHere}.Judge(t.Context(), candidate, live)
 	require.NoError(t, err)
 	return verdict
 }
@@ -60,7 +65,10 @@ func TestGate(t *testing.T) {
 		"no policies":      {makeSource("package p\nx := 1"), allRegistrable, ReasonNoPolicies, "no package has a rule deny"},
 		"narrower scope":   {makeSource(good, func(o *engine.Source) { o.Scope = team("") }), allRegistrable, "", ""},
 		"without a parent": {makeSource(good, func(o *engine.Source) { o.Scope = team("nobody") }), allRegistrable, scope.ReasonNoParent, `no live source declares a scope named "nobody"`},
-		"requires":         {makeSource("# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\n" + good), allRegistrable, "", ""},
+		"its test fails": {makeSource(good, func(o *engine.Source) {
+			o.Files["p_test.rego"] = "package p_test\ntest_it_denies if data.p.deny[\"yes\"]"
+		}), allRegistrable, ReasonTestsFailed, "1 of 1 test cases failed: p_test.rego:2: test p_test/test_it_denies failed"},
+		"requires": {makeSource("# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\n" + good), allRegistrable, "", ""},
 		"cannot be registered": {makeSource(good), func(policies []engine.PolicyInfo, _ *engine.Resources) error {
 			require.Len(t, policies, 1)
 			return errors.New("two versions")
@@ -71,7 +79,7 @@ func TestGate(t *testing.T) {
 			require.Equal(t, c.reason, verdict.Reason)
 			require.Contains(t, verdict.Message, c.message)
 			require.Equal(t, c.reason == "", verdict.Set != nil)
-			if c.reason == ReasonCompileFailed {
+			if c.reason == ReasonCompileFailed || c.reason == ReasonTestsFailed {
 				require.NotEmpty(t, verdict.Errors)
 			}
 		})

@@ -39,9 +39,9 @@ func (r *result) shared() bool {
 }
 
 // kept says whether it holds for those who ask later, too: what reached a limit today
-// may stay below it tomorrow.
+// may stay below it tomorrow, and a field that no kind has may be added to one.
 func (r *result) kept() bool {
-	return r.shared() && !errors.As(r.err, new(limitError))
+	return r.shared() && !errors.As(r.err, new(limitError)) && !errors.As(r.err, new(referenceErrors))
 }
 
 // get is what compile gave for this source, or gives now. An attempt of somebody else

@@ -56,9 +56,11 @@ var parts = []part{
 	{"unmatched", (*bench).measureWithoutMatch},
 	{"samples", (*bench).measureWithSamples},
 	{"swaps", (*bench).measureSwaps},
+	{"pushes", (*bench).measurePushes},
 	{"hostile", (*bench).measureHostile},
 	{"prove", (*bench).measureProve},
 	{"openclaw", (*bench).measureOpenClaw},
+	{"orloj", (*bench).measureOrloj},
 }
 
 func partNames() []string {

@@ -20,6 +20,7 @@ import (
 var (
 	cluster  *installation.Cluster
 	manager  *installation.Manager
+	postgres *installation.Postgres
 	programs string
 )
 
@@ -56,6 +57,17 @@ func runTests(m *testing.M) (code int) {
 	if err := permitOpenVox(ctx); err != nil {
 		return failed(err)
 	}
+	if err := permitOrloj(ctx); err != nil {
+		return failed(err)
+	}
+	if postgres, err = installation.StartPostgres(ctx); err != nil {
+		return failed(err)
+	}
+	defer func() {
+		if err := postgres.Remove(); err != nil {
+			code = failed(err)
+		}
+	}()
 	if manager, err = startManager(ctx); err != nil {
 		return failed(err)
 	}
@@ -71,7 +83,7 @@ func runTests(m *testing.M) (code int) {
 func startManager(ctx context.Context) (*installation.Manager, error) {
 	return installation.StartManager(ctx, cluster, installation.ManagerOptions{
 		// Nothing else would answer while this one drains.
-		Program: filepath.Join(programs, "manager"), Name: "manager-0", Args: []string{"--decision-log=all", "--drain=0s", "--systems=openclaw,openvox", "--openvox-key-bits=2048"},
+		Program: filepath.Join(programs, "manager"), Name: "manager-0", Args: append([]string{"--decision-log=all", "--drain=0s", "--systems=openclaw,openvox,orloj", "--openvox-key-bits=2048", "--allow-file-origins"}, orlojArgs()...),
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"net/http"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
 	"github.com/lintel-policy/lintel/test/puppetca"
 )
@@ -117,15 +117,13 @@ func TestCertificatesOfAPuppetCA(t *testing.T) {
 
 	// Deletion revokes, and the CRL says so after its next refresh.
 	revoked := func(serial *x509.Certificate) bool {
-		block, _ := pem.Decode(secretValue(t, namespace, "main-ca-crl", "ca_crl.pem"))
-		if block == nil {
-			return false
-		}
-		list, err := x509.ParseRevocationList(block.Bytes)
+		lists, err := puppet.ParseCRLs(secretValue(t, namespace, "main-ca-crl", "ca_crl.pem"))
 		require.NoError(t, err)
-		for _, entry := range list.RevokedCertificateEntries {
-			if entry.SerialNumber.Cmp(serial.SerialNumber) == 0 {
-				return true
+		for _, list := range lists {
+			for _, entry := range list.RevokedCertificateEntries {
+				if entry.SerialNumber.Cmp(serial.SerialNumber) == 0 {
+					return true
+				}
 			}
 		}
 		return false

@@ -22,13 +22,26 @@ func TestAPolicySourceThatDoesNotCompileIsRejected(t *testing.T) {
 	require.Contains(t, output, "team/broken.rego:4:2: rego_type_error: undefined function nope")
 }
 
-func TestWhatIsNotServedYetIsSaid(t *testing.T) {
+func TestAPolicySourceWhoseTestsFailIsRejected(t *testing.T) {
+	files := map[string]string{
+		"p.rego":      "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: ConfigMap}], namespaces: [nowhere]}\npackage tested\ndeny contains \"no\"",
+		"p_test.rego": "package tested_test\n\ntest_it_says_yes if \"yes\" in data.tested.deny",
+	}
+	output, ok := apply(t, installation.PolicySource("tested", files, nil))
+	require.False(t, ok)
+	require.Contains(t, output, "denied the request: tests of PolicySource tested fail:\np_test.rego:3: test tested_test/test_it_says_yes failed")
+	files["p_test.rego"] = "package tested_test\n\ntest_it_says_no if \"no\" in data.tested.deny"
+	t.Cleanup(func() { removeSource(context.Background(), "tested") })
+	output, ok = apply(t, installation.PolicySource("tested", files, nil))
+	require.True(t, ok, output)
+}
+
+func TestPoliciesThatCannotBeRegisteredAreRejected(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec map[string]any
 		rego string
 		want string
 	}{
-		"scope":    {map[string]any{"scope": map[string]any{"level": "team", "name": "a", "namespaces": []string{"a"}}}, "package p\ndeny contains \"x\"", "scope level team is not served by this version"},
 		"versions": {nil, "# METADATA\n# custom:\n#   match: {kinds: [{group: autoscaling, version: v1, kind: HorizontalPodAutoscaler}, {group: autoscaling, version: v2, kind: HorizontalPodAutoscaler}]}\npackage p\ndeny contains \"x\"", "HorizontalPodAutoscaler.autoscaling in two versions, v1 and v2"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -46,8 +46,8 @@ func Install(ctx context.Context, c *Cluster) error {
 
 // Manager is a running manager process.
 type Manager struct {
-	// WebhookURL is where it serves webhooks; Metrics and Health are base URLs.
-	WebhookURL, Metrics, Health string
+	// WebhookURL is where it serves webhooks; Metrics, Health and Receiver are base URLs.
+	WebhookURL, Metrics, Health, Receiver string
 	// Log is the file of its standard error.
 	Log string
 
@@ -89,7 +89,7 @@ func StartManager(ctx context.Context, c *Cluster, o ManagerOptions) (*Manager, 
 	if err != nil {
 		return nil, err
 	}
-	ports, err := freePorts(3)
+	ports, err := freePorts(4)
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +98,7 @@ func StartManager(ctx context.Context, c *Cluster, o ManagerOptions) (*Manager, 
 		WebhookURL: "https://" + local(ports[0]),
 		Metrics:    "http://" + local(ports[1]),
 		Health:     "http://" + local(ports[2]),
+		Receiver:   "http://" + local(ports[3]),
 		Log:        filepath.Join(c.managerFolder(), o.Name+".log"),
 		name:       o.Name,
 	}
@@ -115,6 +116,7 @@ func StartManager(ctx context.Context, c *Cluster, o ManagerOptions) (*Manager, 
 		"--webhook-host", "127.0.0.1", "--webhook-port", fmt.Sprint(ports[0]), "--webhook-url", registered,
 		"--cert-secret", "lintel-serving-cert",
 		"--metrics-bind-address", local(ports[1]), "--health-probe-bind-address", local(ports[2]),
+		"--receiver-bind-address", local(ports[3]),
 	}, o.Args...)...)
 	m.process.Stdout, m.process.Stderr = log, log
 	m.process.Env = append(os.Environ(), "POD_NAME="+o.Name)

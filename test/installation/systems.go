@@ -5,10 +5,19 @@ import "context"
 // PermitOpenClaw gives the managers that StartManager starts the permissions of the
 // system openclaw, which its flag alone does not.
 func PermitOpenClaw(ctx context.Context, c *Cluster) error {
-	if _, err := c.must(ctx, "", "apply", "-f", "config/rbac/openclaw/cluster-role.yaml"); err != nil {
+	return c.permit(ctx, "openclaw", "openclaw-operator-manager-role")
+}
+
+// PermitOrloj gives them those of the system orloj.
+func PermitOrloj(ctx context.Context, c *Cluster) error {
+	return c.permit(ctx, "orloj", "orloj-operator")
+}
+
+func (c *Cluster) permit(ctx context.Context, system, role string) error {
+	if _, err := c.must(ctx, "", "apply", "-f", "config/rbac/"+system+"/cluster-role.yaml"); err != nil {
 		return err
 	}
-	_, err := c.must(ctx, "", "create", "clusterrolebinding", "lintel-openclaw",
-		"--clusterrole=openclaw-operator-manager-role", "--serviceaccount="+Namespace+":lintel-manager")
+	_, err := c.must(ctx, "", "create", "clusterrolebinding", "lintel-"+system,
+		"--clusterrole="+role, "--serviceaccount="+Namespace+":lintel-manager")
 	return err
 }

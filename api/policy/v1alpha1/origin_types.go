@@ -15,10 +15,12 @@ type InlineOrigin struct {
 
 // GitOrigin is policy in a Git repository.
 type GitOrigin struct {
-	// url is the repository: https://…, http://… or ssh://….
+	// url is the repository: https://…, http://… or ssh://…. file:///… is one
+	// on the manager's own disk, and is served only where the manager runs with
+	// --allow-file-origins. It never holds a password.
 	// +required
 	// +kubebuilder:validation:MaxLength=2048
-	// +kubebuilder:validation:Pattern=`^(https|http|ssh)://.+$`
+	// +kubebuilder:validation:Pattern=`^(https|http|ssh|file)://.+$`
 	URL string `json:"url"`
 
 	// ref is what to check out. Without one it is the repository's default
@@ -42,6 +44,21 @@ type GitOrigin struct {
 	// verify asks for a valid signature before a revision is considered.
 	// +optional
 	Verify *GitVerification `json:"verify,omitempty"`
+
+	// receiver lets the host of the repository tell of a push at
+	// /hook/<name of this PolicySource>, where the manager runs with
+	// --receiver-bind-address. The repository is then looked at at once.
+	// +optional
+	Receiver *Receiver `json:"receiver,omitempty"`
+}
+
+// Receiver says whose push notifications are believed.
+type Receiver struct {
+	// secretRef names the Secret whose entry token is the secret that the host
+	// of the repository was given: it signs notifications with it (GitHub,
+	// Gitea, Forgejo), or sends it along (GitLab).
+	// +required
+	SecretRef SecretReference `json:"secretRef"`
 }
 
 // GitRef is what to check out: the commit where one is given, else the tag,

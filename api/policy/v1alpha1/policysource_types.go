@@ -210,7 +210,8 @@ type PolicySourceStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// revision is the live revision: branch@sha1:commit or tag@sha1:commit
-	// for git, tag@sha256:digest for oci, the digest for inline. A revision
+	// for git, sha1:commit for a commit that ref names, tag@sha256:digest or
+	// sha256:digest for oci, the digest for inline. A revision
 	// that did not pass the gate is never here: the last good one stays.
 	// +optional
 	Revision string `json:"revision,omitempty"`
@@ -235,6 +236,11 @@ type PolicySourceStatus struct {
 	// +kubebuilder:validation:MaxItems=20
 	Errors []PolicyError `json:"errors,omitempty"`
 
+	// lastHandledReconcileAt is the value of the annotation
+	// lintel.dev/reconcile-at at the latest look at the origin.
+	// +optional
+	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
+
 	// replicas say what each live replica of the manager serves.
 	// +optional
 	// +listType=map
@@ -248,6 +254,10 @@ type PolicySourceStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
+
+// ReconcileAtAnnotation has a PolicySource's origin looked at at once whenever its
+// value changes; the value is usually the time.
+const ReconcileAtAnnotation = "lintel.dev/reconcile-at"
 
 // MaxPolicyErrors is how many errors a status holds at most.
 const MaxPolicyErrors = 20

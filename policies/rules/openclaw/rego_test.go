@@ -1,37 +1,33 @@
 package openclaw
 
 import (
+	"io/fs"
 	"os"
-	"path/filepath"
 	"testing"
 
-	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/cover"
-	"github.com/open-policy-agent/opa/v1/tester"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/suite"
 )
 
 // TestRulesInRego runs the _test.rego files, which reach every line of the rules.
 func TestRulesInRego(t *testing.T) {
-	paths, err := filepath.Glob("*.rego")
+	files := map[string]string{}
+	names, err := fs.Glob(os.DirFS("."), "*.rego")
 	require.NoError(t, err)
-	modules := map[string]*ast.Module{}
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
+	for _, name := range names {
+		text, err := os.ReadFile(name)
 		require.NoError(t, err)
-		modules[path], err = ast.ParseModule(path, string(text))
-		require.NoError(t, err)
+		files[name] = string(text)
 	}
-	coverage := cover.New()
-	results, err := tester.NewRunner().SetModules(modules).RaiseBuiltinErrors(true).SetCoverageQueryTracer(coverage).RunTests(t.Context(), nil)
+	results, err := suite.Run(t.Context(), engine.Source{Name: "openclaw", Files: files}, suite.Options{Coverage: true})
 	require.NoError(t, err)
-	count := 0
-	for result := range results {
-		count++
-		require.True(t, result.Pass(), "%v: %v", result.Location, result)
+	require.Positive(t, results.Totals.Passed)
+	for _, c := range results.Cases {
+		require.Equal(t, suite.Passed, c.Outcome, "%s:%d: %s", c.File, c.Line, c.Message)
 	}
-	require.Positive(t, count)
-	for path, file := range coverage.Report(modules).Files {
-		require.InDelta(t, 100, file.Coverage, 0, "%s: not covered: %v", path, file.NotCovered)
+	for _, file := range results.Coverage {
+		require.InDelta(t, 100, file.Percent, 0, "%s: not covered: %v", file.File, file.NotCovered)
 	}
 }

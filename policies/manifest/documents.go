@@ -1,4 +1,7 @@
-package main
+// Package manifest reads files of YAML and JSON documents, as kubectl does.
+//
+// Invariant: a document has no duplicate keys, and says where it stands.
+package manifest
 
 import (
 	"bytes"
@@ -13,16 +16,19 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// document is one YAML or JSON document of a file, as JSON without duplicate keys.
-type document struct {
-	file   string
-	line   int // from 1
-	number int // from 1; empty documents do not count
-	json   []byte
+// Document is one YAML or JSON document of a file, as JSON without duplicate keys.
+type Document struct {
+	File   string
+	Line   int // from 1
+	Number int // from 1; empty documents do not count
+	JSON   []byte
+	// Text is what the document was read from, which starts at TextLine.
+	Text     []byte
+	TextLine int
 }
 
 // String says where the document stands.
-func (d document) String() string { return fmt.Sprintf("%s:%d: document %d", d.file, d.line, d.number) }
+func (d Document) String() string { return fmt.Sprintf("%s:%d: document %d", d.File, d.Line, d.Number) }
 
 // section is the text between two YAML document markers.
 type section struct {
@@ -31,22 +37,21 @@ type section struct {
 	text []byte
 }
 
-// readDocuments reads a file of YAML or JSON documents. file is what messages call
-// it.
-func readDocuments(file string, text []byte) ([]document, error) {
+// Read reads a file of YAML or JSON documents. file is what messages call it.
+func Read(file string, text []byte) ([]Document, error) {
 	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
 	sections, err := splitSections(file, text)
 	if err != nil {
 		return nil, err
 	}
-	var documents []document
+	var documents []Document
 	for _, s := range sections {
 		found, err := s.documents()
 		if err != nil {
 			return nil, err
 		}
 		for _, d := range found {
-			d.number = len(documents) + 1
+			d.Number = len(documents) + 1
 			documents = append(documents, d)
 		}
 	}
@@ -74,7 +79,7 @@ func splitSections(file string, text []byte) ([]section, error) {
 }
 
 // documents are the one YAML document or the JSON documents of a section.
-func (s section) documents() ([]document, error) {
+func (s section) documents() ([]Document, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(s.text), []byte("{")) {
 		documents, err := s.jsonDocuments()
 		// What does not even start as JSON may be YAML's flow style.
@@ -89,13 +94,13 @@ func (s section) documents() ([]document, error) {
 	if string(text) == "null" {
 		return nil, nil
 	}
-	return []document{{file: s.file, line: s.firstLine(), json: text}}, nil
+	return []Document{{File: s.file, Line: s.firstLine(), JSON: text, Text: s.text, TextLine: s.line}}, nil
 }
 
 // jsonDocuments reads JSON values in a row. After an error it also returns those
 // before it.
-func (s section) jsonDocuments() ([]document, error) {
-	var documents []document
+func (s section) jsonDocuments() ([]Document, error) {
+	var documents []Document
 	decoder := jsontext.NewDecoder(bytes.NewBuffer(s.text))
 	for {
 		value, err := decoder.ReadValue()
@@ -106,7 +111,7 @@ func (s section) jsonDocuments() ([]document, error) {
 			return documents, s.jsonError(err)
 		}
 		start := int(decoder.InputOffset()) - len(value)
-		documents = append(documents, document{file: s.file, line: s.lineAt(start), json: bytes.Clone(value)})
+		documents = append(documents, Document{File: s.file, Line: s.lineAt(start), JSON: bytes.Clone(value), Text: bytes.Clone(value), TextLine: s.lineAt(start)})
 	}
 }
 

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	orlojv1 "github.com/lintel-policy/lintel/api/orloj/v1"
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules/orloj"
+)
+
+// builtIn are the rules that ship with Lintel, for the kinds of its systems. They are
+// asked whatever -p says, as the cluster asks them.
+type builtIn struct {
+	rules   *orloj.Rules
+	mapping orloj.Mapping
+	// owners are the objects of the manifests by kind and store key, the first of each.
+	owners map[string]orloj.Reference
+}
+
+// isBuiltIn says whether there are rules for a kind.
+func isBuiltIn(o object) bool {
+	return o.kind.Group == orlojv1.GroupName && orloj.ResourceOf(o.kind.Kind) != ""
+}
+
+// newBuiltIn is nil where no object is concerned.
+func newBuiltIn(objects []object, mode string) (*builtIn, error) {
+	if mode == "" {
+		mode = string(orloj.Restricted)
+	}
+	mapping, err := orloj.ParseMapping(mode)
+	if err != nil {
+		return nil, fmt.Errorf("--orloj-namespace-mapping: %w", err)
+	}
+	b := &builtIn{mapping: mapping, owners: map[string]orloj.Reference{}}
+	for _, o := range objects {
+		if !isBuiltIn(o) {
+			continue
+		}
+		read, _, err := b.read(o)
+		if err != nil {
+			return nil, err
+		}
+		key := read.Kind + " " + read.Key()
+		if _, taken := b.owners[key]; !taken {
+			b.owners[key] = read.Reference()
+		}
+	}
+	if len(b.owners) == 0 {
+		return nil, nil
+	}
+	if b.rules, err = orloj.New(); err != nil {
+		return nil, fmt.Errorf("compiling the rules of Orloj: %w", err)
+	}
+	return b, nil
+}
+
+func (b *builtIn) read(o object) (orloj.Object, []byte, error) {
+	text, err := o.json()
+	if err != nil {
+		return orloj.Object{}, nil, err
+	}
+	read, err := orloj.ReadObject(text, o.namespace)
+	if err != nil {
+		return read, nil, fmt.Errorf("%s: %w", o.origin, err)
+	}
+	return read, text, nil
+}
+
+// decide is what the rules say of an object of theirs.
+func (b *builtIn) decide(ctx context.Context, o object, review *engine.Review, options engine.Options) (outcome, error) {
+	read, _, err := b.read(o)
+	if err != nil {
+		return outcome{}, err
+	}
+	facts := orloj.Facts{Mapping: b.mapping, Target: read.Target()}
+	if owner := b.owners[read.Kind+" "+read.Key()]; owner != read.Reference() && read.Metadata.Name != "" {
+		facts.Taken = &owner
+	}
+	if options.Facts, err = json.Marshal(facts); err != nil {
+		return outcome{}, fmt.Errorf("%s: writing the facts for the rules: %w", o.origin, err)
+	}
+	return decide(ctx, b.rules.For(read), o, review, options), nil
+}
+
+// join puts what the built-in rules say in front of what the user's policies say.
+func (out *outcome) join(own outcome) {
+	out.denials = addFindings(own.denials, out.denials)
+	out.warnings = addFindings(own.warnings, out.warnings)
+	out.undecided = append(own.undecided, out.undecided...)
+	out.patch = append(own.patch, out.patch...)
+}
+
+// denialText is what kubectl prints of a denial: built-in rules speak for themselves.
+func denialText(f engine.Finding) string {
+	if f.Revision == orloj.Revision && !f.Error {
+		return f.Words
+	}
+	return f.Text()
+}

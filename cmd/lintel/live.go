@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/policy"
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/source"
+)
+
+// clusterOptions are the flags of commands that ask a cluster.
+type clusterOptions struct {
+	kubeconfig      string
+	context         string
+	systemNamespace string
+}
+
+func (o *clusterOptions) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`path` of the kubeconfig; as kubectl finds it if empty")
+	flags.StringVar(&o.context, "context", "", "`name` of the kubeconfig's context; its current one if empty")
+	flags.StringVar(&o.systemNamespace, "system-namespace", "lintel-system", "`namespace` that Lintel runs in")
+}
+
+func (o clusterOptions) connect() (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.context}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	config.QPS, config.Burst = 50, 100 // a person waits
+	return config, nil
+}
+
+// liveCluster reads a cluster as Lintel sees it.
+type liveCluster struct {
+	options   clusterOptions
+	reader    client.Reader
+	dynamic   dynamic.Interface
+	resources []engine.Resource
+}
+
+func connectCluster(options clusterOptions) (*liveCluster, error) {
+	config, err := options.connect()
+	if err != nil {
+		return nil, err
+	}
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	reader, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("asking the cluster: %w", err)
+	}
+	asked, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("asking the cluster: %w", err)
+	}
+	objects, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("asking the cluster: %w", err)
+	}
+	resources, err := policy.ReadResources(asked)
+	if err != nil {
+		return nil, err
+	}
+	return &liveCluster{options, reader, objects, resources}, nil
+}
+
+// sources are the PolicySources, sorted by name.
+func (c *liveCluster) sources(ctx context.Context) ([]v1alpha1.PolicySource, error) {
+	var list v1alpha1.PolicySourceList
+	if err := c.reader.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("reading the PolicySources: %w", err)
+	}
+	slices.SortFunc(list.Items, func(a, b v1alpha1.PolicySource) int { return strings.Compare(a.Name, b.Name) })
+	return list.Items, nil
+}
+
+// sets compiles what is live; notes are about sources of which nothing is.
+func (c *liveCluster) sets(ctx context.Context) (sets []*engine.PolicySet, notes []string, err error) {
+	sources, err := c.sources(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range sources {
+		object := &sources[i]
+		if object.Status.Digest == "" {
+			notes = append(notes, fmt.Sprintf("nothing of PolicySource %s is live: see 'lintel policy status'", object.Name))
+			continue
+		}
+		files, err := policy.LoadArtifact(ctx, c.reader, c.options.systemNamespace, object.Name, object.Status.Digest)
+		if apierrors.IsNotFound(err) {
+			return nil, nil, fmt.Errorf("%w; if Lintel runs in another namespace, give it with --system-namespace", err)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		set, err := source.Compile(source.FromPolicySource(object, files, object.Status.Revision))
+		if err != nil {
+			return nil, nil, fmt.Errorf("compiling PolicySource %s: %w", object.Name, err)
+		}
+		sets = append(sets, set)
+	}
+	return sets, notes, nil
+}
+
+// required are the objects that sets require. A kind that cannot be read is left out,
+// and noted.
+func (c *liveCluster) required(ctx context.Context, sets []*engine.PolicySet) (*engine.ClusterData, []string) {
+	data, notes := engine.EmptyClusterData(), []string{}
+	table := engine.NewResources(c.resources)
+	for _, set := range sets {
+		for _, kind := range set.Requires() {
+			resource, served := table.ByKind(kind.Group, kind.Kind)
+			if data.Holds(kind) || !served {
+				continue
+			}
+			objects, err := c.list(ctx, resource)
+			if err != nil {
+				notes = append(notes, fmt.Sprintf("policies that require %s are not asked: %v", kind, err))
+				continue
+			}
+			data = data.With(engine.ClusterChange{Kind: kind, Objects: objects})
+		}
+	}
+	return data, notes
+}
+
+func (c *liveCluster) list(ctx context.Context, resource engine.Resource) (map[engine.ClusterObjectKey]*engine.ClusterObject, error) {
+	objects := map[engine.ClusterObjectKey]*engine.ClusterObject{}
+	next := metav1.ListOptions{Limit: 500}
+	for {
+		page, err := c.of(resource).List(ctx, next)
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range page.Items {
+			raw, err := json.Marshal(item.Object)
+			if err != nil {
+				return nil, err
+			}
+			object, err := engine.NewClusterObject(raw)
+			if err != nil {
+				return nil, err
+			}
+			objects[object.Key()] = object
+		}
+		if next.Continue = page.GetContinue(); next.Continue == "" {
+			return objects, nil
+		}
+	}
+}
+
+func (c *liveCluster) of(resource engine.Resource) dynamic.NamespaceableResourceInterface {
+	return c.dynamic.Resource(schema.GroupVersionResource{Group: resource.Group, Version: resource.Version, Resource: resource.Name})
+}
+
+// namespace is the Namespace object: nil where there is none.
+func (c *liveCluster) namespace(ctx context.Context, name string) ([]byte, error) {
+	if name == "" {
+		return nil, nil
+	}
+	found, err := c.dynamic.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading namespace %s: %w", name, err)
+	}
+	return found.MarshalJSON()
+}
+
+// object reads `pod/web` or `deployment.apps/web`.
+func (c *liveCluster) object(ctx context.Context, reference, namespace string) (object, error) {
+	kind, name, ok := strings.Cut(reference, "/")
+	if !ok || kind == "" || name == "" {
+		return object{}, fmt.Errorf("%q names no object: write kind/name, such as pod/web or deployment.apps/web", reference)
+	}
+	resource, err := c.resource(kind)
+	if err != nil {
+		return object{}, err
+	}
+	var objects dynamic.ResourceInterface = c.of(resource)
+	if resource.Namespaced {
+		objects = c.of(resource).Namespace(namespace)
+	}
+	found, err := objects.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return object{}, fmt.Errorf("reading %s: %w", reference, err)
+	}
+	text, err := found.MarshalJSON()
+	if err != nil {
+		return object{}, err
+	}
+	read, err := readObjects("the cluster", text)
+	if err != nil {
+		return object{}, err
+	}
+	return read[0], nil
+}
+
+// resource finds a resource by its name or kind, with or without its group.
+func (c *liveCluster) resource(word string) (engine.Resource, error) {
+	name, group, hasGroup := strings.Cut(strings.ToLower(word), ".")
+	for _, resource := range c.resources {
+		if (resource.Name == name || strings.ToLower(resource.Kind) == name) && (!hasGroup || resource.Group == group) {
+			return resource, nil
+		}
+	}
+	return engine.Resource{}, fmt.Errorf("the cluster has no kind %q: write its kind or resource, and the group after a dot where two groups have it", word)
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lintel-policy/lintel/cmd/lintel/orlojguard"
+)
+
+func newOrlojGuardCommand() *cobra.Command {
+	var upstream, listen, policy string
+	cmd := &cobra.Command{
+		Use:   "orloj-guard --upstream <URL>",
+		Short: "Stand in front of orlojd and look after resources that Kubernetes manages",
+		Long: `Stand in front of orlojd's REST API and look after resources that objects of
+Kubernetes manage: what is written to them there is overwritten soon.
+
+--crd-conflict-policy says what becomes of such a write:
+  off     it passes
+  warn    it passes, is logged, and the answer has the header X-Orloj-CRD-Managed
+  reject  it is answered 409 Conflict; 503 where it is not known
+
+Anything else passes as it came. Without the flag, the environment variable
+ORLOJ_CRD_CONFLICT_POLICY says it; what is unknown is warn.`,
+		Example: `  lintel orloj-guard --upstream http://orlojd.orloj.svc:8080 --crd-conflict-policy reject`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError(cmd, "%q stands alone: give orlojd's address with --upstream", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			address, err := url.Parse(upstream)
+			if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+				return usageError(cmd, "--upstream %q is no URL such as http://orlojd.orloj.svc:8080", upstream)
+			}
+			if !cmd.Flags().Changed("crd-conflict-policy") {
+				policy = os.Getenv("ORLOJ_CRD_CONFLICT_POLICY")
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM)
+			defer stop()
+			logger := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), nil))
+			return serveOrlojGuard(ctx, listen, orlojguard.New(address, orlojguard.ParsePolicy(policy), logger), logger)
+		},
+	}
+	cmd.Flags().StringVar(&upstream, "upstream", "", "`URL` of orlojd")
+	cmd.Flags().StringVar(&listen, "listen", ":8090", "`address` to serve on")
+	cmd.Flags().StringVar(&policy, "crd-conflict-policy", string(orlojguard.Warn), "`policy`: off, warn or reject ($ORLOJ_CRD_CONFLICT_POLICY)")
+	return cmd
+}
+
+// serveOrlojGuard serves until ctx ends, and then what has begun.
+func serveOrlojGuard(ctx context.Context, address string, guard http.Handler, logger *slog.Logger) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("listening on %s: %w", address, err)
+	}
+	logger.Info("standing in front of orlojd", "address", listener.Addr().String())
+	// Answers may be streams without end, so only the request's head is bounded.
+	server := &http.Server{Handler: guard, ReadHeaderTimeout: 10 * time.Second}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serving on %s: %w", address, err)
+	case <-ctx.Done():
+	}
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := server.Shutdown(closing); errors.Is(err, context.DeadlineExceeded) {
+		return server.Close() // streams
+	}
+	return nil
+}

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/manifest"
+	"github.com/lintel-policy/lintel/policies/source"
+	"github.com/lintel-policy/lintel/policies/source/schema"
+	"github.com/lintel-policy/lintel/policies/source/schema/offline"
+	"github.com/lintel-policy/lintel/policies/suite"
+	"github.com/lintel-policy/lintel/webhooks"
+)
+
+// errRefused is said already.
+var errRefused = errors.New("the gate refuses the policies")
+
+type policyLintOptions struct {
+	scope  string
+	name   string
+	output string
+}
+
+func newPolicyLintCommand() *cobra.Command {
+	var options policyLintOptions
+	cmd := &cobra.Command{
+		Use:   "lint <folder>",
+		Short: "Judge a folder of policies as the gate of a cluster does",
+		Long: `Judge a folder of policies as the gate of a cluster does before a revision goes
+live, without a cluster: it must compile, its METADATA and its references must be
+right, its own tests must pass, and it must keep within its scope.
+
+References are checked against the kinds of Kubernetes and of the
+CustomResourceDefinitions in the folder; other kinds are not checked.
+
+Exit codes:
+  0  a cluster would take it; there may be warnings
+  1  a cluster would refuse it
+  2  the usage is wrong, or the folder cannot be read`,
+		Example: `  # In the CI of a repository of policies
+  lintel policy lint policies/
+
+  # As the PolicySource of a team, below those of the other manifests
+  lintel policy lint policies/ --scope cluster/policysources.yaml --name payments`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError(cmd, "give one folder of policies")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if options.output != "text" && options.output != "json" {
+				return usageError(cmd, "--output %s is not text or json", options.output)
+			}
+			return policyLint(cmd.Context(), args[0], options, cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&options.scope, "scope", "", "`path` of YAML with the PolicySource that holds the folder, for its scope and parameters, and those of other scopes")
+	flags.StringVar(&options.name, "name", "", "`name` of the PolicySource, where --scope has several; else of the source in messages")
+	flags.StringVarP(&options.output, "output", "o", "text", "`format` of the report: text or json")
+	return cmd
+}
+
+// lintReport is the output of -o json. Its lists are never null.
+type lintReport struct {
+	Accepted bool                  `json:"accepted"`
+	Reason   string                `json:"reason,omitempty"`
+	Errors   []engine.CompileError `json:"errors"`
+	Warnings []engine.CompileError `json:"warnings"`
+	Policies int                   `json:"policies"`
+	Rules    int                   `json:"rules"`
+	Tests    suite.Totals          `json:"tests"`
+}
+
+func policyLint(ctx context.Context, folder string, options policyLintOptions, stdout io.Writer) error {
+	sources, err := readPolicyFolder(folder)
+	if err != nil {
+		return err
+	}
+	judged := sources[0]
+	definitions, resources, err := readDefinitions(judged.Files)
+	if err != nil {
+		return err
+	}
+	live := engine.NewLive(resources)
+	if err := judged.place(options, live); err != nil {
+		return err
+	}
+	report, err := judge(ctx, judged, live, definitions)
+	if err != nil {
+		return err
+	}
+	if options.output == "json" {
+		err = writeIndented(stdout, report)
+	} else {
+		err = writeLintText(stdout, report)
+	}
+	if err == nil && !report.Accepted {
+		return errRefused
+	}
+	return err
+}
+
+// judge asks the gate, with what it asks of a cluster replaced by files.
+func judge(ctx context.Context, judged policySource, live *engine.Live, definitions []*schema.Definition) (lintReport, error) {
+	report := lintReport{Errors: []engine.CompileError{}, Warnings: []engine.CompileError{}}
+	program, err := os.Executable()
+	if err != nil {
+		return report, fmt.Errorf("finding this program, to compile and test in processes of their own: %w", err)
+	}
+	compiler := source.NewCompiler(program, testsTimeout)
+	compiler.Schemas = offline.NewKinds(definitions...)
+	compiler.Unchecked = func(_ string, why error) {
+		report.Warnings = append(report.Warnings, engine.CompileError{Message: fmt.Sprintf("references are not checked: %v", why)})
+	}
+	tester := source.NewTester(program, testsTimeout)
+	gate := source.Gate{
+		Compile: compiler.Compile,
+		Test: func(ctx context.Context, candidate engine.Source) (suite.Results, error) {
+			results, err := tester.Test(ctx, candidate, suite.Options{})
+			report.Tests = results.Totals
+			return results, err
+		},
+		Registrable: func(policies []engine.PolicyInfo, resources *engine.Resources) error {
+			_, _, err := webhooks.Configurations(policies, resources, nil, webhooks.RegistrationSettings{})
+			return err
+		},
+	}
+	verdict, err := gate.Judge(ctx, judged.Source, live)
+	if err != nil {
+		return report, err
+	}
+	report.Accepted, report.Reason = verdict.Set != nil, verdict.Reason
+	for _, warning := range verdict.Warnings {
+		report.Warnings = append(report.Warnings, engine.CompileError{Message: warning})
+	}
+	if verdict.Set == nil {
+		report.Errors = judged.inFolder(verdict.Errors)
+		if len(report.Errors) == 0 {
+			report.Errors = []engine.CompileError{{Message: verdict.Message}}
+		}
+		return report, nil
+	}
+	report.Policies, report.Rules = verdict.Set.Policies(), verdict.Set.Rules()
+	if report.Tests.Cases == 0 {
+		report.Warnings = append(report.Warnings, engine.CompileError{Message: "there are no tests: write rules named test_ into files named _test.rego"})
+	}
+	found, err := source.Lint(verdict.Set)
+	report.Warnings = append(report.Warnings, judged.inFolder(found)...)
+	return report, err
+}
+
+// inFolder names the files as the user can open them.
+func (s policySource) inFolder(errs engine.CompileErrors) []engine.CompileError {
+	out := slices.Clone([]engine.CompileError(errs))
+	for i := range out {
+		if out[i].File != "" {
+			out[i].File = filepath.Join(s.folder, filepath.FromSlash(out[i].File))
+		}
+	}
+	return out
+}
+
+// readDefinitions finds the CustomResourceDefinitions among the files.
+func readDefinitions(files map[string]string) ([]*schema.Definition, *engine.Resources, error) {
+	var definitions []*schema.Definition
+	var defined []engine.Resource
+	for _, name := range sortedNames(files) {
+		if !isManifest(name) || !strings.Contains(files[name], "CustomResourceDefinition") {
+			continue
+		}
+		documents, err := manifest.Read(name, []byte(files[name]))
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, document := range documents {
+			definition, err := schema.ReadDefinition(document.JSON)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", document, err)
+			}
+			if definition != nil {
+				definitions, defined = append(definitions, definition), append(defined, definition.Resources()...)
+			}
+		}
+	}
+	return definitions, engine.BuiltinResources().With(defined...), nil
+}
+
+// place gives the source the settings of its PolicySource, and makes the others live,
+// so that it is judged beside them. Of those that are not inline, only the scope is
+// known.
+func (s *policySource) place(options policyLintOptions, live *engine.Live) error {
+	s.Name = cmp.Or(options.name, s.Name)
+	if options.scope == "" {
+		return nil
+	}
+	objects, err := readManifestPath(options.scope)
+	if err != nil {
+		return err
+	}
+	var sources []v1alpha1.PolicySource
+	for _, o := range objects {
+		if o.kind.Kind != "PolicySource" || o.kind.Group != v1alpha1.GroupName {
+			continue
+		}
+		text, err := o.json()
+		if err != nil {
+			return err
+		}
+		var read v1alpha1.PolicySource
+		strict, err := kjson.UnmarshalStrict(text, &read)
+		if err = errors.Join(append(strict, err)...); err != nil {
+			return fmt.Errorf("%s: reading the PolicySource: %w", o.origin, err)
+		}
+		sources = append(sources, read)
+	}
+	mine := slices.IndexFunc(sources, func(object v1alpha1.PolicySource) bool { return object.Name == options.name })
+	if options.name == "" && len(sources) == 1 {
+		mine = 0
+	}
+	if mine < 0 {
+		return fmt.Errorf("%s has %d PolicySources: say with --name which of them is to hold the folder", options.scope, len(sources))
+	}
+	for i := range sources {
+		if i == mine {
+			s.Source = source.FromPolicySource(&sources[i], s.Files, "")
+			continue
+		}
+		var files map[string]string
+		if sources[i].Spec.Inline != nil {
+			files = sources[i].Spec.Inline.Files
+		}
+		set, err := source.Compile(source.FromPolicySource(&sources[i], files, ""))
+		if err != nil {
+			return fmt.Errorf("PolicySource %s in %s: %w", sources[i].Name, options.scope, err)
+		}
+		live.Put(set)
+	}
+	return nil
+}
+
+func writeLintText(w io.Writer, report lintReport) error {
+	var b strings.Builder
+	for _, err := range report.Errors {
+		fmt.Fprintf(&b, "error: %s\n", printable(err.Error()))
+	}
+	for _, warning := range report.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", printable(warning.Error()))
+	}
+	verdict := "accepted"
+	if !report.Accepted {
+		verdict = "refused, " + report.Reason
+	}
+	fmt.Fprintf(&b, "%s: %d policies, %d rules, %d test cases (%d failed), %d errors, %d warnings\n", verdict,
+		report.Policies, report.Rules, report.Tests.Cases, report.Tests.Failed, len(report.Errors), len(report.Warnings))
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const podMatch = "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: Pod}]}\n"
+
+const widgetDefinition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}}}}}
+`
+
+func TestPolicyLint(t *testing.T) {
+	const passing = "package p_test\nimport rego.v1\ntest_it if true"
+	for name, c := range map[string]struct {
+		files map[string]string
+		code  int
+		want  []string
+	}{
+		"good": {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "p_test.rego": passing}, 0,
+			[]string{"accepted: 1 policies, 1 rules, 1 test cases (0 failed), 0 errors, 0 warnings\n"}},
+		"does not compile": {map[string]string{"p.rego": "package p\n}"}, 1, []string{"error: ", "p.rego:2:1: ", "refused, CompileFailed: "}},
+		"metadata":         {map[string]string{"p.rego": "# METADATA\n# custom:\n#   enforcment: warn\npackage p\ndeny contains \"x\""}, 1, []string{"did you mean enforcement?"}},
+		"reference": {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\" if input.request.object.spec.containter"}, 1,
+			[]string{"p.rego:5:22: input.request.object.spec.containter is in none of the kinds that policy p matches (Pod); did you mean containers?"}},
+		"definition in the folder": {map[string]string{
+			"p.rego":          "# METADATA\n# custom:\n#   match: {kinds: [{group: example.com, kind: Widget}]}\npackage p\ndeny contains \"x\" if input.request.object.spec.sise",
+			"crds/widget.yml": widgetDefinition,
+		}, 1, []string{"did you mean size?"}},
+		"known kind": {map[string]string{
+			"p.rego":          "# METADATA\n# custom:\n#   match: {kinds: [{group: example.com, kind: Widget}]}\npackage p\ndeny contains \"x\"",
+			"p_test.rego":     passing,
+			"crds/widget.yml": widgetDefinition,
+		}, 0, []string{", 0 warnings"}},
+		"unknown kind":   {map[string]string{"p.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: example.com, kind: Widget}]}\npackage p\ndeny contains \"x\""}, 0, []string{"has no kind Widget"}},
+		"failing test":   {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "p_test.rego": "package p_test\nimport rego.v1\ntest_it if false"}, 1, []string{"p_test.rego:3", "refused, TestsFailed: "}},
+		"no tests":       {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\""}, 0, []string{"warning: there are no tests"}},
+		"name in a text": {map[string]string{"p.rego": podMatch + "package p\ndeny contains sprintf(\"%v\", [input.request.object.metadata.name])"}, 0, []string{"p.rego:5:30: input.request.object.metadata.name in a message", "write input.name"}},
+		"name in a body": {map[string]string{"p.rego": podMatch + "package p\ndeny contains msg if msg := sprintf(\"%v\", [input.request.object.metadata.name])"}, 0, []string{"p.rego:5:44: input.request.object.metadata.name in a message"}},
+		"name compared":  {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\" if input.request.object.metadata.name == \"x\"", "p_test.rego": passing}, 0, []string{", 0 warnings"}},
+		"on delete":      {map[string]string{"p.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: Pod}], operations: [DELETE]}\npackage p\ndeny contains \"x\" if input.request.object.spec.hostPID"}, 0, []string{"p.rego:5:22: ", "read input.request.oldObject"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := lintel(t, "", "policy", "lint", folder(t, c.files))
+			require.Equal(t, c.code, found.code, found.stdout+found.stderr)
+			for _, want := range c.want {
+				require.Contains(t, found.stdout, want)
+			}
+		})
+	}
+}
+
+func TestPolicyLintWithinTheScope(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"policies/p.rego":      "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: Pod}], namespaces: [\"other-*\"]}\npackage p\ndeny contains \"x\"",
+		"policies/p_test.rego": "package p_test\nimport rego.v1\ntest_it if true",
+		"sources.yaml": `
+apiVersion: policy.lintel.dev/v1alpha1
+kind: PolicySource
+metadata: {name: payments}
+spec:
+  git: {url: "https://example.com/payments.git"}
+  scope: {level: team, name: payments, namespaces: ["payments-*"]}
+---
+apiVersion: policy.lintel.dev/v1alpha1
+kind: PolicySource
+metadata: {name: everyone}
+spec:
+  git: {url: "https://example.com/everyone.git"}
+`,
+	})
+	policies, sources := filepath.Join(dir, "policies"), filepath.Join(dir, "sources.yaml")
+	found := lintel(t, "", "policy", "lint", policies)
+	require.Zero(t, found.code, found.stdout+found.stderr)
+
+	found = lintel(t, "", "policy", "lint", policies, "--scope", sources, "--name", "payments")
+	require.Equal(t, 1, found.code, found.stdout+found.stderr)
+	require.Contains(t, found.stdout, "refused, MatchesOutsideScope: ")
+
+	found = lintel(t, "", "policy", "lint", policies, "--scope", sources)
+	require.Equal(t, 2, found.code)
+	require.Contains(t, found.stderr, "has 2 PolicySources: say with --name")
+}
+
+func TestPolicyLintAsJSON(t *testing.T) {
+	found := lintel(t, "", "policy", "lint", folder(t, map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\" if input.request.object.spec.containter"}), "-o", "json")
+	require.Equal(t, 1, found.code)
+	var report lintReport
+	require.NoError(t, json.Unmarshal([]byte(found.stdout), &report))
+	require.Equal(t, "CompileFailed", report.Reason)
+	require.Len(t, report.Errors, 1)
+	require.Equal(t, 5, report.Errors[0].Line)
+	require.NotContains(t, found.stdout, "null")
+}
+
+func TestShippedSamplesPassLint(t *testing.T) {
+	found := lintel(t, "", "policy", "lint", samples+"policies")
+	require.Zero(t, found.code, found.stdout+found.stderr)
+	require.Contains(t, found.stdout, "0 errors, 0 warnings\n")
+}

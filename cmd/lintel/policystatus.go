@@ -1,0 +1,199 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+func newPolicyStatusCommand() *cobra.Command {
+	var cluster clusterOptions
+	var output string
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show the policy sources of a cluster and what its replicas serve",
+		Long: `Show the PolicySources of a cluster: which revision is live, which replicas of
+Lintel serve it and which lag behind, and every condition that is not True, with
+its message.
+
+Exit codes:
+  0  the status was read, whatever it says
+  2  the usage is wrong, or the cluster cannot be asked`,
+		Example: `  # What is enforced, and where?
+  lintel policy status`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError(cmd, "%q stands alone: all sources are shown", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if output != "text" && output != "json" {
+				return usageError(cmd, "--output %s is not text or json", output)
+			}
+			return policyStatus(cmd.Context(), cluster, output, cmd.OutOrStdout())
+		},
+	}
+	cluster.addFlags(cmd.Flags())
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "`format` of the report: text or json")
+	return cmd
+}
+
+func policyStatus(ctx context.Context, options clusterOptions, output string, stdout io.Writer) error {
+	cluster, err := connectCluster(options)
+	if err != nil {
+		return err
+	}
+	sources, err := cluster.sources(ctx)
+	if err != nil {
+		return err
+	}
+	report := statusReport{Sources: []sourceStatus{}}
+	for i := range sources {
+		report.Sources = append(report.Sources, sourceStatusOf(&sources[i]))
+	}
+	if output == "json" {
+		return writeIndented(stdout, report)
+	}
+	return writeStatusText(stdout, report, time.Now())
+}
+
+// statusReport is the output of -o json. Its lists are never null.
+type statusReport struct {
+	Sources []sourceStatus `json:"sources"`
+}
+
+type sourceStatus struct {
+	Name     string                 `json:"name"`
+	Scope    string                 `json:"scope"`
+	Ready    metav1.ConditionStatus `json:"ready"`
+	Revision string                 `json:"revision"`
+	Digest   string                 `json:"digest"`
+	Policies int32                  `json:"policies"`
+	Rules    int32                  `json:"rules"`
+	Created  time.Time              `json:"created"`
+	// Serving counts the replicas that serve the digest.
+	Serving    int               `json:"serving"`
+	Replicas   []replicaStatus   `json:"replicas"`
+	Conditions []conditionStatus `json:"conditions"`
+}
+
+type replicaStatus struct {
+	Name   string    `json:"name"`
+	Digest string    `json:"digest"`
+	Since  time.Time `json:"since"`
+	// Current says whether it serves the source's digest.
+	Current bool `json:"current"`
+}
+
+type conditionStatus struct {
+	Type    string                 `json:"type"`
+	Status  metav1.ConditionStatus `json:"status"`
+	Reason  string                 `json:"reason"`
+	Message string                 `json:"message"`
+}
+
+func sourceStatusOf(object *v1alpha1.PolicySource) sourceStatus {
+	status := object.Status
+	out := sourceStatus{
+		Name:     object.Name,
+		Scope:    strings.TrimSpace(cmp.Or(string(object.Spec.Scope.Level), string(engine.Enterprise)) + " " + object.Spec.Scope.Name),
+		Ready:    metav1.ConditionUnknown,
+		Revision: status.Revision, Digest: status.Digest, Policies: status.Policies, Rules: status.Rules,
+		Created:  object.CreationTimestamp.Time,
+		Replicas: []replicaStatus{}, Conditions: []conditionStatus{},
+	}
+	if ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady); ready != nil {
+		out.Ready = ready.Status
+	}
+	for _, replica := range status.Replicas {
+		current := status.Digest != "" && replica.Digest == status.Digest
+		if current {
+			out.Serving++
+		}
+		out.Replicas = append(out.Replicas, replicaStatus{replica.Name, replica.Digest, replica.Time.Time, current})
+	}
+	for _, condition := range status.Conditions {
+		out.Conditions = append(out.Conditions, conditionStatus{condition.Type, condition.Status, condition.Reason, condition.Message})
+	}
+	return out
+}
+
+// writeStatusText writes a table, and below it what is not as it should be.
+func writeStatusText(w io.Writer, report statusReport, now time.Time) error {
+	var b strings.Builder
+	if len(report.Sources) == 0 {
+		b.WriteString("there are no policy sources\n")
+	}
+	table := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
+	for i, s := range report.Sources {
+		if i == 0 {
+			fmt.Fprintln(table, "NAME\tSCOPE\tREADY\tREVISION\tPOLICIES\tRULES\tREPLICAS\tAGE")
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%d\t%d/%d\t%s\n", s.Name, s.Scope, s.Ready, shortRevision(s.Revision), s.Policies, s.Rules,
+			s.Serving, len(s.Replicas), duration.HumanDuration(now.Sub(s.Created)))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, s := range report.Sources {
+		writeProblems(&b, s, now)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeProblems writes the replicas that lag and the conditions that are not True.
+func writeProblems(b *strings.Builder, s sourceStatus, now time.Time) {
+	var lines []string
+	for _, replica := range s.Replicas {
+		serves := "nothing of it"
+		if replica.Digest != "" {
+			serves = engine.ShortRevision(replica.Digest)
+		}
+		if !replica.Current {
+			lines = append(lines, fmt.Sprintf("replica %s serves %s, since %s", replica.Name, serves, duration.HumanDuration(now.Sub(replica.Since))))
+		}
+	}
+	said := map[string]bool{}
+	for _, condition := range s.Conditions {
+		if condition.Status == metav1.ConditionTrue || said[condition.Message] {
+			continue // Ready repeats what it sums up
+		}
+		said[condition.Message] = true
+		lines = append(lines, fmt.Sprintf("%s is %s, %s: %s", condition.Type, condition.Status, condition.Reason, condition.Message))
+	}
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n", s.Name)
+	for _, line := range lines {
+		for part := range strings.Lines(line) {
+			fmt.Fprintf(b, "  %s\n", printable(strings.TrimRight(part, "\n")))
+		}
+	}
+}
+
+// shortRevision is as messages show it, with the branch or tag where there is one.
+func shortRevision(revision string) string {
+	if revision == "" {
+		return "none"
+	}
+	ref, _, found := strings.Cut(revision, "@")
+	if !found {
+		return engine.ShortRevision(revision)
+	}
+	return ref + "@" + engine.ShortRevision(revision)
+}

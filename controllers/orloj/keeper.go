@@ -1,0 +1,186 @@
+package orloj
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/lintel-policy/lintel/controllers/orloj/store"
+)
+
+// keeper does what no object asks for: it waits for a store that is down, reads the
+// phases that orlojd gives rows, and compares all rows with what was written.
+type keeper struct {
+	reconcilers []*reconciler
+	options     Options
+	outage      *outage
+	metrics     *metrics
+	prepared    chan struct{}
+}
+
+// Start implements manager.Runnable; it runs on the leader.
+func (k *keeper) Start(ctx context.Context) error {
+	k.prepare(ctx)
+	close(k.prepared)
+	var all sync.WaitGroup
+	for _, loop := range []func(context.Context){k.watchStore, k.watchPhases, k.watchDrift} {
+		all.Go(func() { loop(ctx) })
+	}
+	all.Wait()
+	return nil
+}
+
+// prepare looks at the store before the first object is stored. What is wrong is told
+// by the objects, too, so it is no error.
+func (k *keeper) prepare(ctx context.Context) {
+	if k.options.CreateTables {
+		k.note(ctx, "making tables", k.options.Store.CreateTables(ctx))
+	}
+	k.checkKey(ctx)
+}
+
+func (k *keeper) checkKey(ctx context.Context) {
+	err := k.options.Store.CheckKey(ctx)
+	var problem *store.Problem
+	if errors.As(err, &problem) && (problem.Reason == store.ReasonKeyMissing || problem.Reason == store.ReasonKeyWrong) {
+		k.metrics.key.Set(0)
+	} else if err == nil {
+		k.metrics.key.Set(1)
+	}
+	k.note(ctx, "checking the encryption key", err)
+}
+
+// note logs an error, and notes an outage.
+func (k *keeper) note(ctx context.Context, what string, err error) {
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	var problem *store.Problem
+	if errors.As(err, &problem) {
+		k.outage.begin(problem)
+		if cause := problem.Unwrap(); cause != nil {
+			err = errors.Join(problem, cause)
+		}
+	}
+	log.FromContext(ctx).Error(err, what)
+}
+
+// every calls do at an interval until ctx ends.
+func every(ctx context.Context, interval time.Duration, do func()) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			do()
+		}
+	}
+}
+
+// watchStore calls a store that is down until it answers.
+func (k *keeper) watchStore(ctx context.Context) {
+	every(ctx, probeInterval, func() {
+		if k.outage.now() == nil || k.options.Store.Ping(ctx) != nil {
+			return
+		}
+		k.prepareAgain(ctx)
+	})
+}
+
+func (k *keeper) prepareAgain(ctx context.Context) {
+	k.outage.end()
+	k.prepare(ctx)
+	log.FromContext(ctx).Info("the store answers again")
+}
+
+// watchPhases follows the rows that are written, by whomever.
+func (k *keeper) watchPhases(ctx context.Context) {
+	changes := make([]*store.Changes, len(k.reconcilers))
+	for i, r := range k.reconcilers {
+		changes[i] = k.options.Store.Changes(r.Table)
+	}
+	every(ctx, k.options.StatusInterval, func() {
+		for i, r := range k.reconcilers {
+			if k.outage.now() != nil || r.ledger.size() == 0 {
+				continue
+			}
+			var rows []store.Summary
+			if err := changes[i].Next(ctx, func(row store.Summary) { rows = append(rows, row) }); err != nil {
+				k.note(ctx, "reading phases", err)
+				continue
+			}
+			for _, row := range rows {
+				r.tellPhase(ctx, row)
+			}
+		}
+	})
+}
+
+// tellPhase writes the phase of a row into the status of its object, when it is another.
+func (r *reconciler) tellPhase(ctx context.Context, row store.Summary) {
+	name, known := r.ledger.objectOf(types.UID(row.Owner), row.Key)
+	if !known {
+		return
+	}
+	object := r.object()
+	if err := r.client.Get(ctx, name, object); err != nil || string(object.GetUID()) != row.Owner {
+		return
+	}
+	next := *object.SyncStatus().DeepCopy()
+	if next.StoreKey != row.Key {
+		return // its first status is about to be written
+	}
+	conditions{&next.Conditions, object.GetGeneration()}.storePhase(row.Phase, row.LastError)
+	if err := r.writeStatus(ctx, object, next); client.IgnoreNotFound(err) != nil && !passing(err) {
+		log.FromContext(ctx).Error(err, "telling a phase")
+	}
+}
+
+// watchDrift compares all rows with what was written, and has objects looked at whose
+// rows differ or are gone.
+func (k *keeper) watchDrift(ctx context.Context) {
+	scan := 0
+	every(ctx, k.options.DriftInterval, func() {
+		scan++
+		for _, r := range k.reconcilers {
+			if k.outage.now() != nil {
+				return
+			}
+			if err := k.scan(ctx, r, scan); err != nil {
+				k.note(ctx, "looking for drift", err)
+			}
+		}
+		k.checkKey(ctx)
+	})
+}
+
+func (k *keeper) scan(ctx context.Context, r *reconciler, scan int) error {
+	before := r.ledger.keys()
+	if len(before) == 0 {
+		return nil
+	}
+	started := time.Now()
+	var look []types.NamespacedName
+	err := k.options.Store.Scan(ctx, r.Table, func(row store.Summary) {
+		if name, differs := r.ledger.found(scan, types.UID(row.Owner), row.Key, row.Hash); differs {
+			look = append(look, name)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	k.metrics.scan.WithLabelValues(r.Kind).Set(time.Since(started).Seconds())
+	for _, name := range append(look, r.ledger.missing(scan, before)...) {
+		if err := r.lookAt(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package orloj
+
+import (
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/lintel-policy/lintel/controllers/orloj/store"
+)
+
+// outage is whether the store can be used. While it cannot, nobody tries but the one
+// who waits for it.
+type outage struct {
+	problem atomic.Pointer[store.Problem]
+	metrics *metrics
+}
+
+// now is why the store cannot be used: nil if it can.
+func (o *outage) now() *store.Problem { return o.problem.Load() }
+
+// begin notes a problem of the store as a whole.
+func (o *outage) begin(problem *store.Problem) {
+	if problem.Reason == store.ReasonUnavailable {
+		o.problem.Store(problem)
+		o.metrics.up.Set(0)
+	}
+}
+
+func (o *outage) end() {
+	o.problem.Store(nil)
+	o.metrics.up.Set(1)
+}
+
+// soon is a pause of about d, so that what waits together does not try together.
+func soon(d time.Duration) time.Duration {
+	return d/2 + time.Duration(rand.Int64N(int64(d)))
+}
+
+const (
+	// probeInterval is how often an absent store is called.
+	probeInterval = time.Second
+	// waitInterval is how often an object looks whether it is back.
+	waitInterval = 2 * time.Second
+	// schemaInterval is how often an object looks whether its table has been made.
+	schemaInterval = 10 * time.Second
+)

@@ -1,0 +1,266 @@
+package orloj
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
+	"github.com/lintel-policy/lintel/controllers/orloj/store"
+	rules "github.com/lintel-policy/lintel/policies/rules/orloj"
+)
+
+// fieldManager is who writes to objects.
+const fieldManager = "lintel-orloj-sync"
+
+// retryDelay is how long what goes by itself is given.
+const retryDelay = 100 * time.Millisecond
+
+// reconciler brings the objects of one kind into the store.
+type reconciler struct {
+	kind
+	client  client.Client
+	options Options
+	ledger  *ledger
+	outage  *outage
+	metrics *metrics
+	// look has objects looked at again.
+	look chan event.GenericEvent
+	// prepared is closed once the store was looked at.
+	prepared <-chan struct{}
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	select {
+	case <-r.prepared:
+	case <-ctx.Done():
+		return reconcile.Result{}, ctx.Err()
+	}
+	object := r.object()
+	if err := r.client.Get(ctx, request.NamespacedName, object); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	var delay time.Duration
+	var err error
+	if object.GetDeletionTimestamp().IsZero() {
+		delay, err = r.sync(ctx, object)
+	} else {
+		delay, err = r.remove(ctx, object)
+	}
+	if passing(err) {
+		return reconcile.Result{RequeueAfter: retryDelay}, nil
+	}
+	return reconcile.Result{RequeueAfter: delay}, err
+}
+
+// passing is an error that goes by itself, and that no status tells of: the cache was
+// behind, or the namespace goes with all that is in it.
+func passing(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+// sync stores an object, and writes its status. delay is when to try again.
+func (r *reconciler) sync(ctx context.Context, object v1.Object) (delay time.Duration, err error) {
+	o, err := r.store(ctx, object)
+	if err != nil {
+		return 0, err
+	}
+	if o.problem != nil {
+		r.metrics.problems.WithLabelValues(r.Kind, o.problem.Reason).Inc()
+		delay = r.pause(o.problem)
+	}
+	return delay, r.writeStatus(ctx, object, nextStatus(object, o, time.Now()))
+}
+
+// pause is how long to wait after a problem. Permanent ones are looked at again now and
+// then: somebody may have changed the row.
+func (r *reconciler) pause(problem *store.Problem) time.Duration {
+	switch {
+	case problem.Permanent():
+		return soon(r.options.DriftInterval)
+	case problem.Reason == store.ReasonSchemaMissing, problem.Reason == store.ReasonDenied:
+		return soon(schemaInterval)
+	}
+	return soon(waitInterval)
+}
+
+// store brings an object into the store, unless something is in the way, which the
+// outcome tells. An error is to be tried again, and told to nobody.
+func (r *reconciler) store(ctx context.Context, object v1.Object) (o outcome, err error) {
+	judgement, err := r.options.Judge(ctx, r.Kind, object)
+	if err != nil {
+		return o, fmt.Errorf("asking the rules about %s %s/%s: %w", r.Kind, object.GetNamespace(), object.GetName(), err)
+	}
+	if o.denied = judgement.Denied; o.denied != "" {
+		r.ledger.forget(object.GetUID()) // what is not admitted is not kept up either
+		return o, nil
+	}
+	if o.problem = r.outage.now(); o.problem != nil {
+		return o, nil
+	}
+	// Before there is a row, so that none is ever left behind.
+	if err := r.setFinalizer(ctx, object, controllerutil.AddFinalizer); err != nil {
+		return o, err
+	}
+	wanted, err := row(r.Kind, object, judgement.Object)
+	if err != nil {
+		return o, err
+	}
+	o.key = wanted.Key()
+	err = r.write(ctx, object, wanted, &o)
+	if errors.As(err, &o.problem) {
+		r.outage.begin(o.problem)
+		return o, nil
+	}
+	return o, err
+}
+
+// write upserts the row, and takes away the one that the object had elsewhere.
+func (r *reconciler) write(ctx context.Context, object v1.Object, wanted *store.Row, o *outcome) (err error) {
+	uid := object.GetUID()
+	drifted, stray := r.ledger.marks(uid)
+	if o.result, err = r.options.Store.Upsert(ctx, r.Table, wanted); err != nil {
+		return err
+	}
+	before := object.SyncStatus().StoreKey
+	if before != "" && before != o.key || stray {
+		rows, err := r.options.Store.Remove(ctx, r.Table, store.Removal{Owner: string(uid), Except: o.key})
+		if err != nil {
+			return err
+		}
+		o.moved = rows > 0
+		r.metrics.writes.WithLabelValues(r.Kind, "remove").Add(float64(rows))
+		if err := r.wake(ctx, before); err != nil {
+			return err
+		}
+	}
+	r.ledger.wrote(uid, client.ObjectKeyFromObject(object), o.key, o.result.Hash)
+	switch {
+	case o.result.Created:
+		r.metrics.writes.WithLabelValues(r.Kind, "create").Inc()
+	case o.result.Updated:
+		r.metrics.writes.WithLabelValues(r.Kind, "update").Inc()
+	}
+	if drifted && o.result.Written() {
+		r.metrics.drift.WithLabelValues(r.Kind).Inc()
+		r.options.Events.Eventf(object, nil, corev1.EventTypeNormal, reasonRepaired, "Sync", "the row %s had been changed in the store, and is as this object again", o.key)
+	}
+	if r.Kind == "Secret" && o.result.Written() && r.options.Store.StoresPlaintext() {
+		r.options.Events.Eventf(object, nil, corev1.EventTypeWarning, reasonPlaintext, "Sync", "there is no encryption key: the values are stored as they are")
+	}
+	return nil
+}
+
+// wake has those looked at who want a key that has become free.
+func (r *reconciler) wake(ctx context.Context, key string) error {
+	list := r.list()
+	if err := r.client.List(ctx, list, client.MatchingFields{KeyIndex: key}); err != nil {
+		return fmt.Errorf("listing who wants the key %s: %w", key, err)
+	}
+	return meta.EachListItem(list, func(item runtime.Object) error {
+		return r.lookAt(ctx, client.ObjectKeyFromObject(item.(client.Object)))
+	})
+}
+
+// lookAt has an object looked at again.
+func (r *reconciler) lookAt(ctx context.Context, name types.NamespacedName) error {
+	object := r.object()
+	object.SetNamespace(name.Namespace)
+	object.SetName(name.Name)
+	select {
+	case r.look <- event.GenericEvent{Object: object}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// remove takes the row of an object that is deleted, and lets the object go. That the
+// row is gone is as good.
+func (r *reconciler) remove(ctx context.Context, object v1.Object) (delay time.Duration, err error) {
+	if !controllerutil.ContainsFinalizer(object, v1.Finalizer) {
+		return 0, nil
+	}
+	problem := r.outage.now()
+	if problem == nil {
+		err = r.removeRows(ctx, object)
+		if err != nil && !errors.As(err, &problem) {
+			return 0, err
+		}
+	}
+	if problem != nil && problem.Reason == store.ReasonSchemaMissing && object.SyncStatus().StoreKey == "" {
+		problem = nil // without a table there is no row
+	}
+	if problem != nil {
+		r.outage.begin(problem)
+		r.metrics.problems.WithLabelValues(r.Kind, problem.Reason).Inc()
+		return r.pause(problem), r.writeStatus(ctx, object, nextStatus(object, outcome{problem: problem}, time.Now()))
+	}
+	r.ledger.forget(object.GetUID())
+	return 0, r.setFinalizer(ctx, object, controllerutil.RemoveFinalizer)
+}
+
+func (r *reconciler) removeRows(ctx context.Context, object v1.Object) error {
+	removal := store.Removal{
+		Owner: string(object.GetUID()), Key: object.SyncStatus().StoreKey, Unmarked: true,
+		Retain: object.GetAnnotations()[v1.DeletionPolicyAnnotation] == v1.Retain,
+	}
+	rows, err := r.options.Store.Remove(ctx, r.Table, removal)
+	if err == nil && removal.Key != rules.Key(object) {
+		// A move, or the first write, whose end no status tells of.
+		var more int64
+		more, err = r.options.Store.Remove(ctx, r.Table, store.Removal{Owner: removal.Owner, Retain: removal.Retain})
+		rows += more
+	}
+	r.metrics.writes.WithLabelValues(r.Kind, "remove").Add(float64(rows))
+	return err
+}
+
+// setFinalizer writes what change does to the finalizers, if anything.
+func (r *reconciler) setFinalizer(ctx context.Context, object v1.Object, change func(client.Object, string) bool) error {
+	before := client.MergeFromWithOptions(object.DeepCopyObject().(client.Object), client.MergeFromWithOptimisticLock{})
+	if !change(object, v1.Finalizer) {
+		return nil
+	}
+	err := r.client.Patch(ctx, object, before, client.FieldOwner(fieldManager))
+	if !object.GetDeletionTimestamp().IsZero() {
+		err = client.IgnoreNotFound(err)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the finalizer of %s %s/%s: %w", r.Kind, object.GetNamespace(), object.GetName(), err)
+	}
+	return nil
+}
+
+// writeStatus patches the status, when it differs.
+func (r *reconciler) writeStatus(ctx context.Context, object v1.Object, next v1.Status) error {
+	status := object.SyncStatus()
+	if equality.Semantic.DeepEqual(*status, next) {
+		return nil
+	}
+	was := status.DeepCopy()
+	before := client.MergeFromWithOptions(object.DeepCopyObject().(client.Object), client.MergeFromWithOptimisticLock{})
+	*status = next
+	err := r.client.Status().Patch(ctx, object, before, client.FieldOwner(fieldManager))
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("writing the status of %s %s/%s: %w", r.Kind, object.GetNamespace(), object.GetName(), err)
+	}
+	r.options.tell(object, was, &next)
+	return nil
+}

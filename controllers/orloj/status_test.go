@@ -1,0 +1,141 @@
+package orloj
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
+	"github.com/lintel-policy/lintel/controllers/orloj/store"
+)
+
+var noon = time.Date(2026, 5, 17, 12, 0, 0, 0, time.UTC)
+
+func says(s v1.Status, kind string) string {
+	condition := meta.FindStatusCondition(s.Conditions, kind)
+	if condition == nil {
+		return ""
+	}
+	return string(condition.Status) + " " + condition.Reason
+}
+
+func TestStatus(t *testing.T) {
+	object := &v1.Agent{ObjectMeta: metav1.ObjectMeta{Generation: 3}}
+	created := outcome{key: "n/a", result: store.Result{Created: true, Phase: "Pending"}}
+	after := func(o outcome, at time.Time) v1.Status {
+		next := nextStatus(object, o, at)
+		object.Status = next
+		return next
+	}
+
+	s := after(created, noon)
+	require.Equal(t, v1.PhaseSynced, s.Phase)
+	require.EqualValues(t, 3, s.ObservedGeneration, "defect O3: it is the object's own generation")
+	require.Equal(t, "n/a", s.StoreKey)
+	require.Equal(t, "True Synced", says(s, v1.ConditionReady))
+	require.Equal(t, "Unknown Pending", says(s, v1.ConditionStorePhase))
+	require.Empty(t, says(s, v1.ConditionAdopted))
+	synced := s.LastSyncedAt
+
+	// Defect O2: what did not change is not written.
+	again := after(outcome{key: "n/a", result: store.Result{Phase: "Pending"}}, noon.Add(time.Hour))
+	require.True(t, equality.Semantic.DeepEqual(s, again))
+
+	unavailable := outcome{problem: &store.Problem{Reason: store.ReasonUnavailable, Message: "down"}}
+	s = after(unavailable, noon.Add(time.Hour))
+	require.Equal(t, v1.PhaseSyncError, s.Phase)
+	require.Equal(t, "down", s.SyncError)
+	require.Equal(t, "False StoreUnavailable", says(s, v1.ConditionStoreAvailable))
+	require.Equal(t, "False StoreUnavailable", says(s, v1.ConditionReady))
+	require.Empty(t, says(s, v1.ConditionStalled), "it goes by itself")
+	require.Equal(t, "n/a", s.StoreKey, "the row is still there")
+	require.True(t, synced.Equal(s.LastSyncedAt))
+
+	s = after(outcome{problem: &store.Problem{Reason: store.ReasonTaken, Message: "taken"}}, noon.Add(time.Hour))
+	require.Equal(t, "True StoreKeyTaken", says(s, v1.ConditionStalled))
+	require.Empty(t, says(s, v1.ConditionStoreAvailable))
+
+	s = after(outcome{denied: "no"}, noon.Add(time.Hour))
+	require.Equal(t, "False Denied", says(s, v1.ConditionAdmitted))
+	require.Equal(t, "False NotAdmitted", says(s, v1.ConditionSynced))
+	require.Equal(t, "no", s.SyncError)
+
+	s = after(outcome{key: "n/a", result: store.Result{Updated: true, Adopted: true, Phase: "not a reason!", LastError: "boom"}}, noon.Add(2*time.Hour))
+	require.Equal(t, v1.PhaseSynced, s.Phase)
+	require.Empty(t, s.SyncError)
+	require.Equal(t, "True Admitted", says(s, v1.ConditionAdmitted))
+	require.Empty(t, says(s, v1.ConditionStalled))
+	require.Empty(t, says(s, v1.ConditionAdopted), "it was this object's before")
+	require.Equal(t, "Unknown Unknown", says(s, v1.ConditionStorePhase))
+	require.Equal(t, `orlojd's phase is "not a reason!": boom`, meta.FindStatusCondition(s.Conditions, v1.ConditionStorePhase).Message)
+	require.True(t, noon.Add(2*time.Hour).Equal(s.LastSyncedAt.Time))
+
+	s = after(outcome{key: "m/a", result: store.Result{Updated: true, Adopted: true, Phase: "Error"}}, noon.Add(3*time.Hour))
+	require.Equal(t, "True RowExisted", says(s, v1.ConditionAdopted))
+	require.Equal(t, "False Error", says(s, v1.ConditionStorePhase))
+	s = after(outcome{key: "k/a", result: store.Result{Created: true}, moved: true}, noon.Add(4*time.Hour))
+	require.Empty(t, says(s, v1.ConditionAdopted), "the row that it has now was not there")
+}
+
+func TestLedger(t *testing.T) {
+	l := newLedger()
+	a, b := types.NamespacedName{Namespace: "n", Name: "a"}, types.NamespacedName{Namespace: "n", Name: "b"}
+	l.wrote("ua", a, "n/a", "h1")
+	l.wrote("ub", b, "n/b", "h2")
+	before := l.keys()
+
+	_, look := l.found(1, "ua", "n/a", "h1")
+	require.False(t, look, "as it was written")
+	name, look := l.found(1, "ub", "n/b", "edited")
+	require.True(t, look)
+	require.Equal(t, b, name)
+	require.Empty(t, l.missing(1, before))
+	_, look = l.found(1, "somebody", "n/c", "x")
+	require.False(t, look, "rows of others are none of ours")
+	_, look = l.found(1, "", "n/a", "h1")
+	require.False(t, look)
+	name, look = l.found(1, "", "n/a", "edited")
+	require.True(t, look, "somebody took the owner out")
+	require.Equal(t, a, name)
+	name, look = l.found(1, "ua", "old/a", "h1")
+	require.True(t, look, "a row that was left behind")
+	require.Equal(t, a, name)
+	drifted, stray := l.marks("ua")
+	require.True(t, drifted && stray)
+
+	l.wrote("ua", a, "m/a", "h3")
+	drifted, stray = l.marks("ua")
+	require.False(t, drifted || stray)
+	require.Equal(t, []types.NamespacedName{b}, l.missing(2, before), "one has moved, one is gone")
+	object, known := l.objectOf("ua", "m/a")
+	require.True(t, known)
+	require.Equal(t, a, object)
+	_, known = l.objectOf("ua", "n/a")
+	require.False(t, known)
+	l.forget("ua")
+	l.forget("nobody")
+	require.Equal(t, 1, l.size())
+}
+
+// TestSyncingDoesNotStartAnotherSync: of the writes to an object, its own start nothing.
+func TestSyncingDoesNotStartAnotherSync(t *testing.T) {
+	before := &v1.Agent{ObjectMeta: metav1.ObjectMeta{Generation: 1, Labels: map[string]string{}}}
+	passes := func(change func(*v1.Agent)) bool {
+		after := before.DeepCopy()
+		change(after)
+		return changed().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})
+	}
+	require.False(t, passes(func(a *v1.Agent) { a.Status.Phase, a.ResourceVersion = v1.PhaseSynced, "2" }))
+	require.False(t, passes(func(a *v1.Agent) { a.Finalizers = []string{v1.Finalizer} }))
+	require.True(t, passes(func(a *v1.Agent) { a.Generation = 2 }))
+	require.True(t, passes(func(a *v1.Agent) { a.Labels["a"] = "b" }))
+	require.True(t, passes(func(a *v1.Agent) { a.Annotations = map[string]string{v1.TargetNamespaceAnnotation: "x"} }))
+	require.True(t, passes(func(a *v1.Agent) { a.DeletionTimestamp = &metav1.Time{Time: noon} }))
+	require.True(t, passes(func(a *v1.Agent) { a.UID = "another" }))
+}

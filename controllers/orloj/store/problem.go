@@ -1,0 +1,115 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Reasons of problems.
+const (
+	ReasonUnavailable   = "StoreUnavailable"
+	ReasonSchemaMissing = "SchemaMissing"
+	ReasonDenied        = "StorePermissionDenied"
+	ReasonRowLocked     = "RowLocked"
+	ReasonTaken         = "StoreKeyTaken"
+	ReasonGenerated     = "StoreKeyGenerated"
+	ReasonKeyMissing    = "EncryptionKeyMissing"
+	ReasonKeyWrong      = "EncryptionKeyWrong"
+	ReasonRefused       = "StoreRefused"
+)
+
+// Problem is why a row could not be written. Its message is for people, and the same
+// for the same cause, so that a status that tells it does not change by itself.
+type Problem struct {
+	Reason, Message string
+	cause           error
+}
+
+// Error implements error.
+func (p *Problem) Error() string { return p.Message }
+
+// Unwrap is what the driver said.
+func (p *Problem) Unwrap() error { return p.cause }
+
+// Permanent says that trying again changes nothing until somebody changes something.
+func (p *Problem) Permanent() bool {
+	switch p.Reason {
+	case ReasonUnavailable, ReasonSchemaMissing, ReasonDenied, ReasonRowLocked:
+		return false
+	}
+	return true
+}
+
+// Unavailable says that the store as a whole cannot be used, and not this row alone.
+func (p *Problem) Unavailable() bool {
+	switch p.Reason {
+	case ReasonUnavailable, ReasonSchemaMissing, ReasonDenied:
+		return true
+	}
+	return false
+}
+
+// problemOf says what an error of the driver means; nil stays nil.
+func problemOf(table string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *Problem
+	if errors.As(err, &known) {
+		return known
+	}
+	var server *pgconn.PgError
+	if errors.As(err, &server) {
+		return serverProblem(table, server, err)
+	}
+	if isConnection(err) {
+		return unavailable(err)
+	}
+	return &Problem{ReasonRefused, fmt.Sprintf("table %s: %s", table, err), err}
+}
+
+func unavailable(err error) *Problem {
+	return &Problem{ReasonUnavailable, "PostgreSQL cannot be reached; it is tried again by itself. Is --orloj-postgres-dsn right, and does the server run?", err}
+}
+
+// isConnection is an error of the way to the server, in or outside of a transaction.
+func isConnection(err error) bool {
+	var connect *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &connect) || errors.As(err, &network) || pgconn.SafeToRetry(err) || pgconn.Timeout(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, pgx.ErrTxClosed) || errors.Is(err, pgx.ErrTxCommitRollback) ||
+		strings.Contains(err.Error(), "conn closed")
+}
+
+// serverProblem goes by the SQLSTATE; see appendix A of PostgreSQL's documentation.
+func serverProblem(table string, server *pgconn.PgError, err error) *Problem {
+	switch server.Code {
+	case "42P01", "3F000", "42703":
+		what := fmt.Sprintf("table %s is missing", table)
+		if server.Code == "42703" {
+			what = fmt.Sprintf("table %s is not as orlojd makes it (%s)", table, server.Message)
+		}
+		return &Problem{ReasonSchemaMissing, what + "; start orlojd with the same database once: its migrations 001 to 008 make the tables", err}
+	case "42501":
+		return &Problem{ReasonDenied, fmt.Sprintf("the database user may not write table %s; grant SELECT, INSERT, UPDATE and DELETE on it", table), err}
+	case "55P03", "57014", "40001", "40P01":
+		return &Problem{ReasonRowLocked, "another session holds the row; it is tried again by itself", err}
+	case "23514":
+		return &Problem{ReasonRefused, fmt.Sprintf("table %s refuses the row by its constraint %s", table, server.ConstraintName), err}
+	case "23502":
+		return &Problem{ReasonRefused, fmt.Sprintf("table %s wants a value for its column %s, which this version does not know; upgrade Lintel", table, server.ColumnName), err}
+	}
+	switch server.Code[:min(2, len(server.Code))] {
+	case "08", "53", "57", "58", "28", "3D", "25", "XX":
+		return unavailable(err)
+	}
+	return &Problem{ReasonRefused, fmt.Sprintf("table %s refuses the row: %s (SQLSTATE %s)", table, server.Message, server.Code), err}
+}

@@ -1,0 +1,51 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Removal says which rows go with an object, and how.
+type Removal struct {
+	// Owner is its UID.
+	Owner string
+	// Key is the row to take; empty takes all rows of the owner.
+	Key string
+	// Except is a row to leave.
+	Except string
+	// Unmarked takes the row of Key also where nobody is named as its owner: somebody
+	// has edited it since.
+	Unmarked bool
+	// Retain leaves the rows, without any owner.
+	Retain bool
+}
+
+// Remove deletes or releases rows. That there are none is no error: they are gone.
+func (s *Store) Remove(ctx context.Context, table Table, r Removal) (rows int64, err error) {
+	owned := fmt.Sprintf("payload->'metadata'->'annotations'->>'%s' = $1", OwnerAnnotation)
+	values := []any{r.Owner, r.Except}
+	where := owned + " AND name <> $2"
+	if r.Key != "" {
+		if r.Unmarked {
+			where = fmt.Sprintf("(%s OR NOT COALESCE(payload->'metadata'->'annotations' ? '%s', false) AND $1 <> '')", owned, OwnerAnnotation)
+			where += fmt.Sprintf(" AND COALESCE(payload->'metadata'->'labels'->>'%s', '') <> 'true'", generatedLabel)
+		}
+		where = fmt.Sprintf("name = $3 AND (%s) AND name <> $2", where)
+		values = append(values, r.Key)
+	}
+	statement := fmt.Sprintf("DELETE FROM %s WHERE %s", table.Name, where)
+	if r.Retain {
+		statement = fmt.Sprintf(`UPDATE %s SET updated_at = NOW(), payload = jsonb_set(
+			payload #- '{metadata,annotations,%s}' #- '{metadata,annotations,%s}' #- '{metadata,annotations,%s}',
+			'{metadata,resourceVersion}', to_jsonb((COALESCE(NULLIF(payload->'metadata'->>'resourceVersion', ''), '0')::bigint + 1)::text))
+			WHERE %s`, table.Name, OwnerAnnotation, ManagedByAnnotation, SourceNamespaceAnnotation, where)
+	}
+	err = s.inTransaction(ctx, table.Name, func(ctx context.Context, tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, statement, values...)
+		rows = tag.RowsAffected()
+		return err
+	})
+	return rows, err
+}

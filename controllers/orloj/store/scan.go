@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// pageSize is how many rows are read at a time.
+const pageSize = 1000
+
+// Summary is what a look over all rows tells of one.
+type Summary struct {
+	// Key, Hash, Phase and LastError are as in Result; Owner is empty where the row
+	// belongs to nobody.
+	Key, Hash, Owner, Phase, LastError string
+}
+
+// Scan reads a summary of every row, page by page, in the order of their keys.
+func (s *Store) Scan(ctx context.Context, table Table, visit func(Summary)) error {
+	statement := fmt.Sprintf(`SELECT %s FROM %s WHERE name > $1 ORDER BY name LIMIT %d`, summaryColumns(table), table.Name, pageSize)
+	after := ""
+	for {
+		count := 0
+		err := s.summaries(ctx, table, statement, func(row Summary) {
+			count++
+			after = row.Key
+			visit(row)
+		}, after)
+		if err != nil || count < pageSize {
+			return err
+		}
+	}
+}
+
+func summaryColumns(table Table) string {
+	return fmt.Sprintf(`name, %s, COALESCE(payload->'metadata'->'annotations'->>'%s', ''),
+		COALESCE(payload->'status'->>'phase', ''), COALESCE(payload->'status'->>'lastError', '')`, hashOf(table), OwnerAnnotation)
+}
+
+// overlap is how far back changes are looked for again: the time of a row is that of
+// the start of its transaction, which others may overtake.
+const overlap = 10 * time.Second
+
+// Changes follows the rows of a table that are written.
+type Changes struct {
+	store *Store
+	table Table
+	since time.Time
+}
+
+// Changes starts with the rows that are written from now on.
+func (s *Store) Changes(table Table) *Changes { return &Changes{store: s, table: table} }
+
+// Next visits what was written since the last call; some rows twice.
+func (c *Changes) Next(ctx context.Context, visit func(Summary)) error {
+	var now time.Time
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	if c.since.IsZero() {
+		if err := problemOf(c.table.Name, c.store.pool.QueryRow(ctx, "SELECT NOW()").Scan(&c.since)); err != nil {
+			return err
+		}
+	}
+	if err := problemOf(c.table.Name, c.store.pool.QueryRow(ctx, "SELECT NOW()").Scan(&now)); err != nil {
+		return err
+	}
+	statement := fmt.Sprintf("SELECT %s FROM %s WHERE updated_at >= $1", summaryColumns(c.table), c.table.Name)
+	if err := c.store.summaries(ctx, c.table, statement, visit, c.since.Add(-overlap)); err != nil {
+		return err
+	}
+	c.since = now
+	return nil
+}
+
+func (s *Store) summaries(ctx context.Context, table Table, statement string, visit func(Summary), values ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	rows, err := s.pool.Query(ctx, statement, values...)
+	if err != nil {
+		return problemOf(table.Name, err)
+	}
+	var row Summary
+	_, err = pgx.ForEachRow(rows, []any{&row.Key, &row.Hash, &row.Owner, &row.Phase, &row.LastError}, func() error {
+		visit(row)
+		return nil
+	})
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
+	return problemOf(table.Name, err)
+}

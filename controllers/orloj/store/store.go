@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Options are how the database is used.
+type Options struct {
+	// DSN is a connection string of PostgreSQL.
+	DSN string
+	// Key encrypts the values of Secrets; empty: they are stored as they are.
+	Key string
+	// RequireEncryption refuses Secrets where there is no key.
+	RequireEncryption bool
+	// MaxConnections bounds the pool; 0 is 10.
+	MaxConnections int32
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
+const (
+	defaultConnections = 10
+	// operationTimeout bounds one transaction, waiting for a connection included.
+	operationTimeout = 20 * time.Second
+	connectTimeout   = 5 * time.Second
+)
+
+// Store is a database. It may be used concurrently.
+type Store struct {
+	pool     *pgxpool.Pool
+	cipher   *Cipher
+	required bool
+	now      func() time.Time
+	keys     atomic.Pointer[keyState]
+	begun    atomic.Int64
+}
+
+// New sets up a pool; nothing is connected yet.
+func New(ctx context.Context, o Options) (*Store, error) {
+	cipher, err := NewCipher(o.Key)
+	if err != nil {
+		return nil, err
+	}
+	config, err := pgxpool.ParseConfig(o.DSN)
+	if err != nil {
+		return nil, errors.New("the connection string of PostgreSQL cannot be read; it is such as postgres://user:password@host:5432/orloj") // the driver's words have the password
+	}
+	config.MaxConns = defaultConnections
+	if o.MaxConnections > 0 {
+		config.MaxConns = o.MaxConnections
+	}
+	config.ConnConfig.ConnectTimeout = connectTimeout
+	settings := config.ConnConfig.RuntimeParams
+	for name, value := range map[string]string{
+		"application_name": "lintel-orloj", "lock_timeout": "5s", "statement_timeout": "30s",
+		"idle_in_transaction_session_timeout": "30s",
+	} {
+		if _, set := settings[name]; !set {
+			settings[name] = value
+		}
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("setting up connections to PostgreSQL: %w", err)
+	}
+	s := &Store{pool: pool, cipher: cipher, required: o.RequireEncryption, now: o.Now}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	return s, nil
+}
+
+// Close ends all connections.
+func (s *Store) Close() { s.pool.Close() }
+
+// Ping says whether the database answers. The error is a *Problem.
+func (s *Store) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	return problemOf("", s.pool.Ping(ctx))
+}
+
+// Transactions is how many were begun.
+func (s *Store) Transactions() int64 { return s.begun.Load() }
+
+// inTransaction runs one transaction. The error is a *Problem, or that of ctx.
+func (s *Store) inTransaction(ctx context.Context, table string, run func(context.Context, pgx.Tx) error) error {
+	limited, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	s.begun.Add(1)
+	err := pgx.BeginFunc(limited, s.pool, func(tx pgx.Tx) error { return run(limited, tx) })
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return problemOf(table, err)
+}
+
+// hashOf is the expression for what of a row is ours: all but its status and version.
+// PostgreSQL writes a document in one way only, so equal rows have equal hashes. Of a
+// document that is none of orlojd's, all counts.
+func hashOf(t Table) string {
+	var b strings.Builder
+	b.WriteString(`md5(CASE jsonb_typeof(payload->'metadata') WHEN 'object' THEN (payload - 'status') #- '{metadata,resourceVersion}' ELSE payload END::text || '|' || namespace`)
+	for _, c := range t.columns {
+		fmt.Fprintf(&b, " || '|' || COALESCE(%s, '')", c.name)
+	}
+	b.WriteString(")")
+	return b.String()
+}

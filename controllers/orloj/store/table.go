@@ -1,0 +1,54 @@
+package store
+
+import "slices"
+
+// column is one that some tables have beside those of all.
+type column struct{ name, fallback string }
+
+// Table is where the rows of one kind are.
+type Table struct {
+	// Kind is the kind, and Name the table's name.
+	Kind, Name string
+	// Phase is the phase of a row that orlojd has not seen yet.
+	Phase string
+
+	columns   []column
+	encrypted bool
+}
+
+// Columns are the names of the columns that this table alone has. Their values are
+// fields of the spec.
+func (t Table) Columns() map[string]string {
+	fields := map[string]string{}
+	for _, c := range t.columns {
+		fields[c.name] = columnFields[c.name]
+	}
+	return fields
+}
+
+// columnFields says by the name of a column which field of the spec it holds; a dot
+// goes one level down.
+var columnFields = map[string]string{
+	"provider": "provider", "risk_level": "risk_level", "isolation_mode": "runtime.isolation_mode", "apply_mode": "apply_mode",
+}
+
+// tables are those of the kinds that are synced.
+var tables = []Table{
+	{Kind: "Agent", Name: "agents", Phase: "Pending"},
+	{Kind: "AgentPolicy", Name: "agent_policies", Phase: "Ready", columns: []column{{"apply_mode", "scoped"}}},
+	{Kind: "AgentSystem", Name: "agent_systems", Phase: "Pending"},
+	{Kind: "McpServer", Name: "mcp_servers", Phase: "Pending"},
+	{Kind: "Memory", Name: "memories", Phase: "Pending"},
+	{Kind: "ModelEndpoint", Name: "model_endpoints", Phase: "Pending", columns: []column{{"provider", ""}}},
+	{Kind: "Secret", Name: "secrets", Phase: "Pending", encrypted: true},
+	{Kind: "Tool", Name: "tools", Phase: "Pending", columns: []column{{"risk_level", "low"}, {"isolation_mode", "none"}}},
+}
+
+// TableOf is the table of a kind.
+func TableOf(kind string) (Table, bool) {
+	i := slices.IndexFunc(tables, func(t Table) bool { return t.Kind == kind })
+	if i < 0 {
+		return Table{}, false
+	}
+	return tables[i], true
+}

@@ -1,0 +1,250 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Result is what became of a row.
+type Result struct {
+	// Created, Updated: the row was written; neither: it was as wanted.
+	Created, Updated bool
+	// Adopted: it was there, and belonged to nobody.
+	Adopted bool
+	// Hash changes when anybody changes what is ours of the row.
+	Hash string
+	// Phase and LastError are orlojd's.
+	Phase, LastError string
+}
+
+// Written says whether the store was written.
+func (r Result) Written() bool { return r.Created || r.Updated }
+
+// stored is a row as it was read, and locked.
+type stored struct {
+	*payload
+	namespace string
+	columns   map[string]string
+	hash      string
+	// plain says that a value which should be encrypted is not.
+	plain bool
+}
+
+// errRaced is a row that appeared between reading and writing: nothing can be locked
+// that is not there.
+var errRaced = errors.New("the row has just been created by somebody else")
+
+// Upsert stores a row, in one transaction. It is an error, a *Problem, to store what
+// belongs to another object or to orlojd.
+func (s *Store) Upsert(ctx context.Context, table Table, row *Row) (Result, error) {
+	want, err := s.wanted(table, row)
+	if err != nil {
+		return Result{}, &Problem{Reason: ReasonRefused, Message: err.Error(), cause: err}
+	}
+	for range 3 {
+		var result Result
+		err := s.inTransaction(ctx, table.Name, func(ctx context.Context, tx pgx.Tx) error {
+			var err error
+			result, err = s.upsert(ctx, tx, table, row, want)
+			return err
+		})
+		if !errors.Is(err, errRaced) {
+			return result, err
+		}
+	}
+	return Result{}, &Problem{ReasonRowLocked, "the row comes and goes; it is tried again by itself", errRaced}
+}
+
+// wanted is the payload of a row, without what only the store knows.
+func (s *Store) wanted(table Table, row *Row) (*payload, error) {
+	spec, err := normal(row.Spec)
+	if err != nil {
+		return nil, err
+	}
+	annotations := map[string]string{}
+	for key, value := range row.Annotations {
+		annotations[key] = value
+	}
+	annotations[ManagedByAnnotation] = ManagedBy
+	annotations[OwnerAnnotation] = row.Owner
+	delete(annotations, SourceNamespaceAnnotation)
+	if row.SourceNamespace != row.Namespace {
+		annotations[SourceNamespaceAnnotation] = row.SourceNamespace
+	}
+	return &payload{
+		APIVersion: "orloj.dev/v1", Kind: table.Kind, Spec: spec,
+		Metadata: metadata{Name: row.Name, Namespace: row.Namespace, Labels: row.Labels, Annotations: annotations},
+	}, nil
+}
+
+func (s *Store) upsert(ctx context.Context, tx pgx.Tx, table Table, row *Row, want *payload) (Result, error) {
+	have, err := s.lock(ctx, tx, table, row.Key())
+	if err != nil {
+		return Result{}, err
+	}
+	if have == nil {
+		if err := s.mayEncrypt(ctx, tx, table, want.Spec); err != nil {
+			return Result{}, err
+		}
+		return s.insert(ctx, tx, table, row, want)
+	}
+	if problem := claim(have.payload, row); problem != nil {
+		return Result{}, problem
+	}
+	result := Result{Adopted: have.owner() == "", Hash: have.hash}
+	result.Phase, result.LastError = have.status().Phase, have.status().LastError
+	sameSpec := sameValue(have.Spec, want.Spec)
+	if sameSpec && have.sameMetadata(want) && have.namespace == row.Namespace && !have.plain && sameColumns(table, have, want) {
+		return result, nil
+	}
+	if err := s.mayEncrypt(ctx, tx, table, want.Spec); err != nil {
+		return Result{}, err
+	}
+	next := *want
+	next.Status = have.Status
+	next.Metadata.CreatedAt = have.Metadata.CreatedAt
+	next.Metadata.ResourceVersion = nextVersion(have.Metadata.ResourceVersion)
+	next.Metadata.Generation = max(have.Metadata.Generation, 1)
+	if !sameSpec {
+		next.Metadata.Generation++
+	}
+	result.Updated = true
+	result.Hash, err = s.write(ctx, tx, table, &next, updateStatement(table))
+	return result, err
+}
+
+// claim is a problem where the row is another's.
+func claim(have *payload, row *Row) *Problem {
+	owner := have.owner()
+	switch {
+	case owner == row.Owner:
+		return nil
+	case have.isGenerated():
+		return &Problem{Reason: ReasonGenerated, Message: fmt.Sprintf(
+			"the row %s was made by orlojd from an McpServer and is its own; give this object another name", row.Key())}
+	case owner == "":
+		return nil
+	case have.sourceNamespace() == row.SourceNamespace:
+		return nil // it was an earlier object of this very name, of which there is one at a time
+	}
+	return &Problem{Reason: ReasonTaken, Message: fmt.Sprintf(
+		"the row %s belongs to %s %s/%s (uid %s); delete that one, or give this one another name or target namespace",
+		row.Key(), have.Kind, have.sourceNamespace(), have.Metadata.Name, owner)}
+}
+
+// lock reads a row and keeps others from changing it; nil is none.
+func (s *Store) lock(ctx context.Context, tx pgx.Tx, table Table, key string) (*stored, error) {
+	names := []string{"payload", "namespace", hashOf(table)}
+	for _, c := range table.columns {
+		names = append(names, fmt.Sprintf("COALESCE(%s, '')", c.name))
+	}
+	have := &stored{columns: map[string]string{}}
+	var text []byte
+	values := make([]string, len(table.columns))
+	into := []any{&text, &have.namespace, &have.hash}
+	for i := range values {
+		into = append(into, &values[i])
+	}
+	err := tx.QueryRow(ctx, fmt.Sprintf("SELECT %s FROM %s WHERE name = $1 FOR UPDATE", strings.Join(names, ", "), table.Name), key).Scan(into...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range table.columns {
+		have.columns[c.name] = values[i]
+	}
+	if have.payload, err = readPayload(text); err != nil {
+		// Somebody has written what orlojd cannot read either: it is replaced as a whole.
+		have.payload = &payload{}
+		return have, nil
+	}
+	if table.encrypted {
+		return have, s.decryptSpec(have)
+	}
+	return have, nil
+}
+
+func sameColumns(table Table, have *stored, want *payload) bool {
+	for _, c := range table.columns {
+		if have.columns[c.name] != columnValue(c, want.Spec) {
+			return false
+		}
+	}
+	return true
+}
+
+func columnValue(c column, spec map[string]any) string {
+	if value := field(spec, columnFields[c.name]); value != "" {
+		return value
+	}
+	return c.fallback
+}
+
+func nextVersion(current string) string {
+	n, err := strconv.ParseInt(current, 10, 64)
+	if err != nil || n < 0 {
+		n = 0
+	}
+	return strconv.FormatInt(n+1, 10)
+}
+
+func (s *Store) insert(ctx context.Context, tx pgx.Tx, table Table, row *Row, want *payload) (Result, error) {
+	first := *want
+	first.Status, _ = json.Marshal(map[string]string{"phase": table.Phase})
+	first.Metadata.ResourceVersion, first.Metadata.Generation = "1", 1
+	first.Metadata.CreatedAt = s.now().UTC().Format(time.RFC3339)
+	hash, err := s.write(ctx, tx, table, &first, insertStatement(table), strings.ToLower(table.Phase))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Result{}, errRaced
+	}
+	return Result{Created: true, Hash: hash, Phase: table.Phase}, err
+}
+
+// insertStatement takes name, namespace, payload, the columns, and the phase.
+func insertStatement(table Table) string {
+	names, places := []string{"name", "namespace", "payload"}, []string{"$1", "$2", "$3"}
+	for _, c := range table.columns {
+		names, places = append(names, c.name), append(places, fmt.Sprintf("$%d", len(places)+1))
+	}
+	names, places = append(names, "status_phase"), append(places, fmt.Sprintf("$%d", len(places)+1))
+	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s) ON CONFLICT (name) DO NOTHING RETURNING %s",
+		table.Name, strings.Join(names, ", "), strings.Join(places, ", "), hashOf(table))
+}
+
+// updateStatement takes name, namespace, payload and the columns. The phase is orlojd's.
+func updateStatement(table Table) string {
+	set := []string{"namespace = $2", "payload = $3", "updated_at = NOW()"}
+	for i, c := range table.columns {
+		set = append(set, fmt.Sprintf("%s = $%d", c.name, i+4))
+	}
+	return fmt.Sprintf("UPDATE %s SET %s WHERE name = $1 RETURNING %s", table.Name, strings.Join(set, ", "), hashOf(table))
+}
+
+func (s *Store) write(ctx context.Context, tx pgx.Tx, table Table, p *payload, statement string, more ...any) (hash string, err error) {
+	values := []any{p.Metadata.Namespace + "/" + p.Metadata.Name, p.Metadata.Namespace, nil}
+	for _, c := range table.columns {
+		values = append(values, columnValue(c, p.Spec))
+	}
+	if table.encrypted {
+		p.Spec = s.encryptSpec(p.Spec)
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(p); err != nil {
+		return "", fmt.Errorf("writing the payload: %w", err)
+	}
+	values[2] = text.Bytes()
+	err = tx.QueryRow(ctx, statement, append(values, more...)...).Scan(&hash)
+	return hash, err
+}

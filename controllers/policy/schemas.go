@@ -1,0 +1,111 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/openapi"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/source/schema"
+)
+
+// ClusterSchemas reads from a cluster which fields the kinds have that policies name,
+// and keeps that until the cluster says something else. What cannot be read is not
+// known: policies are not held up by it.
+type ClusterSchemas struct {
+	client openapi.Client
+	// failed hears of what cannot be read.
+	failed func(error)
+
+	mu    sync.Mutex
+	known map[string]*documentKinds // by path, such as apis/apps/v1
+}
+
+// documentKinds are kinds of one document.
+type documentKinds struct {
+	url   string                    // changes with the content
+	kinds map[string]*schema.Schema // nil for those that the document does not have
+}
+
+// NewClusterSchemas reads by a client, which has to have a timeout. Every
+// authenticated user may read these documents.
+func NewClusterSchemas(client openapi.Client, failed func(error)) *ClusterSchemas {
+	return &ClusterSchemas{client: client, failed: failed, known: map[string]*documentKinds{}}
+}
+
+// Schemas implements source.Schemas.
+func (c *ClusterSchemas) Schemas(ctx context.Context, kinds []engine.GroupVersionKind) map[engine.GroupVersionKind]*schema.Schema {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(kinds) == 0 || ctx.Err() != nil {
+		return nil
+	}
+	paths, err := c.client.Paths()
+	if err != nil {
+		c.failed(fmt.Errorf("reading which schemas the cluster has: %w", err))
+		return nil
+	}
+	found := map[engine.GroupVersionKind]*schema.Schema{}
+	for _, kind := range kinds {
+		one, err := c.versions(ctx, paths, kind)
+		if err != nil {
+			c.failed(err)
+			continue
+		}
+		if len(one) > 0 {
+			found[kind] = schema.Union(one...)
+		}
+	}
+	return found
+}
+
+// versions are the schemas of a kind in each version that it may come in.
+func (c *ClusterSchemas) versions(ctx context.Context, paths map[string]openapi.GroupVersion, kind engine.GroupVersionKind) ([]*schema.Schema, error) {
+	prefix := "apis/" + kind.Group + "/"
+	if kind.Group == "" {
+		prefix = "api/"
+	}
+	var found []*schema.Schema
+	for path, document := range paths {
+		version, ok := strings.CutPrefix(path, prefix)
+		if !ok || strings.Contains(version, "/") || (kind.Version != "" && kind.Version != version) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("reading the schema of %s: %w", kind, err)
+		}
+		one, err := c.kind(path, document, schema.OpenAPIKind{Group: kind.Group, Version: version, Kind: kind.Kind})
+		if err != nil {
+			return nil, err // the version that is not known may have what the others have not
+		}
+		if one != nil {
+			found = append(found, one)
+		}
+	}
+	return found, nil
+}
+
+func (c *ClusterSchemas) kind(path string, document openapi.GroupVersion, kind schema.OpenAPIKind) (*schema.Schema, error) {
+	url := document.ServerRelativeURL()
+	if c.known[path] == nil || c.known[path].url != url {
+		c.known[path] = &documentKinds{url: url, kinds: map[string]*schema.Schema{}}
+	}
+	kinds := c.known[path].kinds
+	if one, ok := kinds[kind.Kind]; ok {
+		return one, nil
+	}
+	text, err := document.Schema("application/json")
+	if err != nil {
+		return nil, fmt.Errorf("reading the schemas at %s: %w", path, err)
+	}
+	var read schema.Document
+	if err := json.Unmarshal(text, &read); err != nil {
+		return nil, fmt.Errorf("reading the schemas at %s: %w", path, err)
+	}
+	kinds[kind.Kind] = read.Kind(kind)
+	return kinds[kind.Kind], nil
+}

@@ -1,0 +1,37 @@
+package engine
+
+// condition is a part of what a policy is asked about.
+type condition int
+
+const (
+	nothing condition = iota
+	conditionVerb
+	conditionScope
+	conditionKind
+	conditionNamespaces
+	conditionExcludedNamespaces
+	conditionObjectSelector
+	conditionNamespaceSelector
+)
+
+// unmet is the first condition that a review does not meet, of those that depend on it
+// alone. verb says whether the operation is one that the policy is asked about.
+func (p *policy) unmet(r *Review, kind GroupVersionKind, verb bool) condition {
+	m := p.matcher
+	switch {
+	case !verb:
+		return conditionVerb
+	case !p.set.inScope(r):
+		return conditionScope
+	case !m.namesKind(kind):
+		return conditionKind
+	case len(m.match.Namespaces) > 0 && !inNamespaces(r, m.match.Namespaces):
+		return conditionNamespaces
+	case inNamespaces(r, m.match.ExcludedNamespaces):
+		return conditionExcludedNamespaces
+	case !m.matchesObject(r):
+		return conditionObjectSelector
+	default:
+		return nothing
+	}
+}

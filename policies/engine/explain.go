@@ -1,0 +1,265 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Question is what a policy can be asked about a review.
+type Question string
+
+// The questions of a review.
+const (
+	QuestionMutate   Question = "mutate"   // patch and defaults
+	QuestionValidate Question = "validate" // deny and warn
+	QuestionTemplate Question = "template" // deny and warn about a workload's Pod template
+)
+
+// Answer is what became of a question.
+type Answer string
+
+// The answers.
+const (
+	AnswerAsked         Answer = "asked"       // the policy was evaluated
+	AnswerNotMatched    Answer = "not matched" // the review is not one that it is about
+	AnswerCannotBeAsked Answer = "cannot be asked"
+)
+
+// Explanation is what one policy made of one question about a review.
+type Explanation struct {
+	Policy   PolicyInfo
+	Question Question
+	Answer   Answer
+	// Condition is the part of match that is not met, or "scope", with the Reason in
+	// words; where the policy cannot be asked, there is only the reason.
+	Condition, Reason string
+	// Decision is what the policy says, as in Validate and Mutate.
+	Decision Decision
+	// Changes are what its patch and defaults want to do, each by itself.
+	Changes []Operation
+}
+
+// Explain asks the policies one by one what Validate asks them together, and says of
+// the others why they are not asked. It is in the order of Policies.
+func (s *Snapshot) Explain(ctx context.Context, review *Review, options Options) ([]Explanation, error) {
+	e, err := newEvaluation(review, options)
+	if err != nil {
+		return nil, err
+	}
+	var questions []question
+	if !review.onlyRemovesFinalizers() {
+		questions = s.questions(e)
+	}
+	answers := ask(questions, func(q question, found *Decision) { q.policy.validateOne(ctx, s, q.evaluation, found) })
+	var out []Explanation
+	for _, p := range s.policies {
+		if p.validate == nil || !p.asked(options) {
+			continue
+		}
+		before := len(out)
+		for i, q := range questions {
+			if q.policy == p {
+				out = append(out, p.explain(s, q, answers[i]))
+			}
+		}
+		if len(out) == before {
+			out = append(out, p.unasked(s, e, QuestionValidate))
+		}
+	}
+	return out, nil
+}
+
+// ExplainMutation is Explain for Mutate: it asks about the object as it is, before any
+// policy has changed it.
+func (s *Snapshot) ExplainMutation(ctx context.Context, review *Review, options Options) ([]Explanation, error) {
+	e, err := newEvaluation(review, options)
+	if err != nil {
+		return nil, err
+	}
+	asked := map[*policy]mutationAnswer{}
+	if review.object != nil && !review.onlyRemovesFinalizers() {
+		m := newMutator(ctx, s, &Mutation{Review: review})
+		root := func() any { return toJSON(review.object.value()) }
+		for _, answer := range m.ask(m.policies(e), e, root) {
+			asked[answer.policy] = answer
+		}
+	}
+	var out []Explanation
+	for _, p := range s.policies {
+		if p.mutate == nil || !p.asked(options) {
+			continue
+		}
+		answer, ok := asked[p]
+		if !ok {
+			out = append(out, p.unasked(s, e, QuestionMutate))
+			continue
+		}
+		one := p.explain(s, question{policy: p, evaluation: e}, &answer.found)
+		one.Question = QuestionMutate
+		if one.Answer == AnswerNotMatched {
+			one = p.unasked(s, e, QuestionMutate)
+		}
+		for _, member := range answer.members {
+			for _, op := range member.ops {
+				one.Changes = append(one.Changes, op.operation())
+			}
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// explain reads what became of a question that was put to the policy.
+func (p *policy) explain(s *Snapshot, q question, found *Decision) Explanation {
+	one := Explanation{Policy: p.info(), Question: QuestionValidate, Answer: AnswerAsked, Decision: *found}
+	if q.template {
+		one.Question = QuestionTemplate
+	}
+	if found.Policies > 0 {
+		return one
+	}
+	findings := slices.Concat(found.Denials, found.Warnings, found.Audits)
+	switch {
+	case len(found.Undecided) > 0:
+		one.Answer, one.Reason = AnswerCannotBeAsked, found.Undecided[0].Reason
+	case len(findings) > 0:
+		one.Answer, one.Reason = AnswerCannotBeAsked, findings[0].Words
+	default:
+		not := p.unasked(s, q.evaluation, one.Question)
+		one.Answer, one.Condition, one.Reason = not.Answer, not.Condition, not.Reason
+	}
+	return one
+}
+
+// unasked says why the policy is not asked a question that it has an answer to.
+func (p *policy) unasked(s *Snapshot, e *evaluation, q Question) Explanation {
+	one := Explanation{Policy: p.info(), Question: q, Answer: AnswerNotMatched}
+	r, kind := e.review, s.resources.KindOf(e.review)
+	verb := p.matcher.matchesVerb(r)
+	if q == QuestionMutate {
+		verb = p.matcher.mutates(r)
+		kind = r.Kind
+	}
+	if r.onlyRemovesFinalizers() {
+		one.Condition, one.Reason = "operation", "the update only removes finalizers of an object that is being deleted"
+		return one
+	}
+	unmet := p.unmet(r, kind, verb)
+	if !p.matcher.namesKind(kind) { // it says most, and hides all else
+		unmet = conditionKind
+	}
+	switch {
+	case unmet == nothing && p.constraint != nil, p.constraint != nil && unmet > conditionKind:
+		one.Condition, one.Reason = "match", "spec.match of the constraint leaves the object out"
+		return one
+	case unmet == nothing:
+		unmet = conditionNamespaceSelector
+	}
+	one.Condition, one.Reason = p.describe(unmet, e, kind, q)
+	return one
+}
+
+// describe names a condition that is not met, with the value that does not meet it.
+func (p *policy) describe(unmet condition, e *evaluation, kind GroupVersionKind, q Question) (name, reason string) {
+	match, r := p.matcher.match, e.review
+	switch unmet {
+	case conditionVerb:
+		return p.describeVerb(r, q)
+	case conditionScope:
+		return "scope", fmt.Sprintf("%s is outside %s of its source (%s)", whereOf(r), p.set.source.Scope.Key(), orNone(p.set.source.Scope.Namespaces))
+	case conditionKind:
+		reason := fmt.Sprintf("%s is not one of %s", kind, kindNames(match.Kinds))
+		if _, workload := podTemplates[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]; workload && q == QuestionValidate && p.matcher.matchesKind(podKind) && match.Expand == ExpandNone {
+			reason += "; match.expand would have it judge the Pod template"
+		}
+		return "kinds", reason
+	case conditionNamespaces:
+		return "namespaces", fmt.Sprintf("%s is none of %s", whereOf(r), strings.Join(match.Namespaces, ", "))
+	case conditionExcludedNamespaces:
+		i := slices.IndexFunc(match.ExcludedNamespaces, func(glob string) bool { return inNamespaces(r, []string{glob}) })
+		return "excludedNamespaces", fmt.Sprintf("%s is excluded by %s", whereOf(r), match.ExcludedNamespaces[i])
+	case conditionObjectSelector:
+		var have []string
+		for _, object := range []*lazyObject{r.object, r.oldObject} {
+			if object != nil {
+				have = append(have, labelText(labelsOf(object.value())))
+			}
+		}
+		return "objectSelector", fmt.Sprintf("the labels of the object (%s) do not meet %s", strings.Join(slices.Compact(have), "; before: "), metav1.FormatLabelSelector(match.ObjectSelector))
+	default:
+		have := labelsOf(e.namespace)
+		if r.IsNamespace() {
+			for _, object := range []*lazyObject{r.oldObject, r.object} {
+				if object != nil {
+					have = labelsOf(object.value())
+				}
+			}
+		}
+		return "namespaceSelector", fmt.Sprintf("the labels of %s (%s) do not meet %s", whereOf(r), labelText(have), metav1.FormatLabelSelector(match.NamespaceSelector))
+	}
+}
+
+func (p *policy) describeVerb(r *Review, q Question) (name, reason string) {
+	match := p.matcher.match
+	operations := match.Operations
+	switch {
+	case q == QuestionMutate && r.SubResource != "":
+		return "subresources", fmt.Sprintf("subresource %s: patch and defaults are never asked about subresources", r.SubResource)
+	case q == QuestionMutate && len(operations) == 0:
+		operations = []string{"CREATE"}
+	case q == QuestionMutate:
+		operations = slices.DeleteFunc(slices.Clone(operations), func(name string) bool { return name != "CREATE" && name != "UPDATE" })
+	case r.SubResource != "" && !slices.Contains(match.Subresources, r.SubResource) && !slices.Contains(match.Subresources, "*"):
+		return "subresources", fmt.Sprintf("subresource %s is not one of %s", r.SubResource, orNone(match.Subresources))
+	case len(operations) == 0:
+		operations = []string{"CREATE", "UPDATE"}
+	}
+	return "operations", fmt.Sprintf("%s is not one of %s", r.Operation, orNone(operations))
+}
+
+// whereOf is the namespace that globs are compared with.
+func whereOf(r *Review) string {
+	switch {
+	case r.IsNamespace():
+		return fmt.Sprintf("namespace %q", r.DisplayName())
+	case r.Namespace == "":
+		return "what is in no namespace"
+	default:
+		return fmt.Sprintf("namespace %q", r.Namespace)
+	}
+}
+
+func kindNames(kinds []GroupVersionKind) string {
+	names := make([]string, len(kinds))
+	for i, kind := range kinds {
+		names[i] = kind.String()
+	}
+	return orNone(slices.Compact(names))
+}
+
+func labelText(have labels.Set) string { return cmp.Or(have.String(), "none") }
+
+func orNone(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }
+
+// operation is the patchOp as JSON has it.
+func (op patchOp) operation() Operation {
+	out := Operation{Op: op.op, Path: pointer(op.path)}
+	if op.from != nil {
+		out.From = pointer(op.from)
+	}
+	if op.op != "remove" && op.from == nil {
+		text, err := json.Marshal(op.value)
+		if err != nil {
+			panic("what came as JSON always has JSON: " + err.Error())
+		}
+		out.Value = text
+	}
+	return out
+}

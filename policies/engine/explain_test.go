@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestExplainNamesTheCondition(t *testing.T) {
+	const deployment = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop"},"spec":{"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[]}}}}`
+	const node = `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"}}`
+	silver := Options{Namespace: []byte(`{"metadata":{"name":"shop","labels":{"tier":"silver"}}}`)}
+	for name, c := range map[string]struct {
+		match   string
+		object  string
+		change  []reviewOption
+		options Options
+		answer  Answer
+		reason  string
+	}{
+		"asked":              {`{kinds: [{group: "", kind: Pod}]}`, pod, nil, Options{}, AnswerAsked, ""},
+		"kind":               {`{kinds: [{group: "", kind: Service}, {group: apps, kind: Deployment}]}`, pod, nil, Options{}, AnswerNotMatched, "kinds: Pod is not one of Service, Deployment.apps"},
+		"kind hides others":  {`{kinds: [{group: "", kind: Service}], operations: [DELETE]}`, pod, nil, Options{}, AnswerNotMatched, "kinds: Pod is not one of Service"},
+		"template":           {`{kinds: [{group: "", kind: Pod}]}`, deployment, nil, Options{}, AnswerNotMatched, "kinds: Deployment.apps is not one of Pod; match.expand would have it judge the Pod template"},
+		"template, asked":    {`{kinds: [{group: "", kind: Pod}], expand: deny}`, deployment, nil, Options{}, AnswerAsked, ""},
+		"operation":          {`{operations: [DELETE]}`, pod, nil, Options{}, AnswerNotMatched, "operations: CREATE is not one of DELETE"},
+		"default operations": {`{kinds: []}`, pod, []reviewOption{operation("DELETE")}, Options{}, AnswerNotMatched, "operations: DELETE is not one of CREATE, UPDATE"},
+		"subresource":        {`{subresources: [scale]}`, pod, []reviewOption{field("subResource", "exec")}, Options{}, AnswerNotMatched, "subresources: subresource exec is not one of scale"},
+		"no subresources":    {`{kinds: []}`, pod, []reviewOption{field("subResource", "exec")}, Options{}, AnswerNotMatched, "subresources: subresource exec is not one of none"},
+		"namespaces":         {`{namespaces: [a, "b*"]}`, pod, nil, Options{}, AnswerNotMatched, `namespaces: namespace "shop" is none of a, b*`},
+		"in no namespace":    {`{namespaces: ["*"]}`, node, nil, Options{}, AnswerNotMatched, `namespaces: what is in no namespace is none of *`},
+		"excluded":           {`{excludedNamespaces: [a, "sh*"]}`, pod, nil, Options{}, AnswerNotMatched, `excludedNamespaces: namespace "shop" is excluded by sh*`},
+		"objectSelector":     {`{objectSelector: {matchLabels: {app: db}}}`, pod, nil, Options{}, AnswerNotMatched, "objectSelector: the labels of the object (app=web) do not meet app=db"},
+		"namespaceSelector":  {`{namespaceSelector: {matchLabels: {tier: gold}}}`, pod, nil, silver, AnswerNotMatched, `namespaceSelector: the labels of namespace "shop" (tier=silver) do not meet tier=gold`},
+		"namespace unknown":  {`{namespaceSelector: {matchLabels: {tier: gold}}}`, pod, nil, Options{Offline: true}, AnswerCannotBeAsked, `: its namespaceSelector needs the labels of namespace "shop"`},
+		"unknown, online":    {`{namespaceSelector: {matchLabels: {tier: gold}}}`, pod, nil, Options{}, AnswerCannotBeAsked, `: policy p cannot be evaluated: its namespaceSelector needs the labels of namespace "shop"`},
+		"version":            {`{kinds: [{group: "", version: v2, kind: Pod}]}`, pod, nil, Options{Offline: true}, AnswerCannotBeAsked, "it is written for another version of Pod than v1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			snapshot := snapshotOf(compile(t, "# METADATA\n# custom:\n#   match: "+c.match+"\npackage p\ndeny contains \"x\""))
+			found, err := snapshot.Explain(t.Context(), makeReview(t, c.object, c.change...), c.options)
+			require.NoError(t, err)
+			one := found[len(found)-1]
+			require.Equal(t, c.answer, one.Answer)
+			require.Contains(t, one.Condition+": "+one.Reason, c.reason)
+			require.Equal(t, c.answer == AnswerAsked, len(one.Decision.Denials) == 1 && one.Reason == "")
+		})
+	}
+}
+
+func TestExplainOutsideTheScope(t *testing.T) {
+	set, err := Compile(Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}, Scope: Scope{Level: Team, Name: "a", Namespaces: []string{"a-*"}}})
+	require.NoError(t, err)
+	found, err := snapshotOf(set).Explain(t.Context(), makeReview(t, pod), Options{})
+	require.NoError(t, err)
+	require.Equal(t, `namespace "shop" is outside team a of its source (a-*)`, found[0].Reason)
+}
+
+func TestExplainMutation(t *testing.T) {
+	const rego = "package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/x\", \"value\": 1}\ndefaults := {\"spec\": {\"nodeName\": \"n\"}}"
+	snapshot := snapshotOf(compile(t, rego))
+	found, err := snapshot.ExplainMutation(t.Context(), makeReview(t, pod), Options{})
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.Equal(t, AnswerAsked, found[0].Answer)
+	require.Equal(t, []Operation{{Op: "add", Path: "/metadata/labels/x", Value: []byte("1")}, {Op: "add", Path: "/spec/nodeName", Value: []byte(`"n"`)}}, found[0].Changes)
+
+	found, err = snapshot.ExplainMutation(t.Context(), makeReview(t, pod, operation("UPDATE")), Options{})
+	require.NoError(t, err)
+	require.Equal(t, AnswerNotMatched, found[0].Answer)
+	require.Equal(t, "UPDATE is not one of CREATE", found[0].Reason)
+}
+
+// TestExplainAgreesWithValidateAndMutate on random matches: who is asked, and what they
+// say.
+func TestExplainAgreesWithValidateAndMutate(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 14))
+	objects := []string{
+		pod,
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"db","namespace":"data","labels":{"app":"db"}},"spec":{}}`,
+		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop","labels":{"app":"web"}},"spec":{"template":{"metadata":{"labels":{"app":"db"}},"spec":{"containers":[]}}}}`,
+		`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop","labels":{"tier":"gold"}}}`,
+		`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1","labels":{"app":"web"}}}`,
+	}
+	pick := func(choices ...string) string { return choices[random.IntN(len(choices))] }
+	asked := map[Answer]int{}
+	for range 150 {
+		var sets []*PolicySet
+		for i := range 4 {
+			match := strings.Join(slices.DeleteFunc([]string{
+				pick("", "", `kinds: [{group: "", kind: Pod}]`, `kinds: [{group: "*", kind: "*"}]`, `kinds: [{group: apps, kind: Deployment}]`, `kinds: [{group: "", kind: Pod}], expand: deny`, `kinds: [{group: "", version: v2, kind: Pod}]`),
+				pick("", "operations: [CREATE]", "operations: [CREATE, UPDATE, DELETE]"),
+				pick("", "", "namespaces: [shop]", `namespaces: ["d*"]`),
+				pick("", "", "excludedNamespaces: [shop]"),
+				pick("", "subresources: [scale]"),
+				pick("", "", "objectSelector: {matchLabels: {app: web}}"),
+				pick("", "", "namespaceSelector: {matchLabels: {tier: gold}}"),
+			}, func(part string) bool { return part == "" }), ", ")
+			source := Source{Name: fmt.Sprint("s", i), Files: map[string]string{"p.rego": fmt.Sprintf(
+				"# METADATA\n# custom:\n#   match: {%s}\n#   enforcement: %s\npackage p%d\ndeny contains \"denied\"\nwarn contains \"warned\"\npatch contains {\"op\": \"add\", \"path\": \"/metadata/annotations/p%d\", \"value\": \"x\"}",
+				match, pick("deny", "warn", "audit"), i, i)}}
+			if random.IntN(3) == 0 {
+				source.Scope = Scope{Level: Team, Name: fmt.Sprint("t", i), Namespaces: []string{pick("shop", "d*", "other")}}
+			}
+			set, err := Compile(source)
+			require.NoError(t, err)
+			sets = append(sets, set)
+		}
+		snapshot := snapshotOf(sets...)
+		var change []reviewOption
+		change = append(change, operation(pick("CREATE", "UPDATE", "DELETE")))
+		if random.IntN(4) == 0 {
+			change = append(change, field("subResource", pick("scale", "status")))
+		}
+		review := makeReview(t, pick(objects...), change...)
+		options := Options{Offline: random.IntN(2) == 0}
+		if random.IntN(2) == 0 {
+			options.Namespace = []byte(`{"metadata":{"name":"shop","labels":{"tier":"` + pick("gold", "silver") + `"}}}`)
+		}
+
+		decision := snapshot.Validate(t.Context(), review, options)
+		explained, err := snapshot.Explain(t.Context(), review, options)
+		require.NoError(t, err)
+		sum := &Decision{}
+		for _, one := range explained {
+			asked[one.Answer]++
+			sum.add(&one.Decision)
+			require.Equal(t, one.Answer == AnswerAsked, one.Decision.Policies == 1, one)
+			require.Equal(t, one.Answer == AnswerNotMatched, one.Condition != "", one)
+			require.Equal(t, one.Answer == AnswerAsked, one.Reason == "", one)
+		}
+		e, err := newEvaluation(review, options)
+		require.NoError(t, err)
+		if !review.onlyRemovesFinalizers() && !snapshot.concernsNobody(review) {
+			sum.add(snapshot.unsettled(t.Context(), e)) // of no one policy
+		}
+		require.Equal(t, decision.Policies, sum.Policies)
+		require.ElementsMatch(t, decision.Denials, sortFindings(sum.Denials))
+		require.ElementsMatch(t, decision.Warnings, sortFindings(sum.Warnings))
+		require.ElementsMatch(t, decision.Audits, sortFindings(sum.Audits))
+		require.ElementsMatch(t, decision.Undecided, sum.Undecided)
+
+		mutation := snapshot.Mutate(t.Context(), review, options)
+		explained, err = snapshot.ExplainMutation(t.Context(), review, options)
+		require.NoError(t, err)
+		var failed bool
+		var changes []string
+		for _, one := range explained {
+			failed = failed || len(one.Decision.Denials) > 0
+			for _, op := range one.Changes {
+				changes = append(changes, op.Path)
+			}
+		}
+		require.Equal(t, failed, !mutation.Allowed())
+		if mutation.Allowed() {
+			var paths []string
+			for _, op := range mutation.Patch {
+				paths = append(paths, op.Path)
+			}
+			paths = slices.DeleteFunc(paths, func(path string) bool { return strings.Count(path, "/") < 3 }) // parents that were made
+			require.ElementsMatch(t, paths, changes)
+		}
+	}
+	for _, answer := range []Answer{AnswerAsked, AnswerNotMatched, AnswerCannotBeAsked} {
+		require.Greater(t, asked[answer], 10, answer)
+	}
+}

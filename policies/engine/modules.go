@@ -1,0 +1,31 @@
+package engine
+
+import (
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// Modules parses the modules of a source, by file, as Compile does but without what it
+// adds to them: for analyses of the text. Tests are not among them.
+func Modules(source Source) (map[string]*ast.Module, error) {
+	modules := map[string]*ast.Module{}
+	var errs CompileErrors
+	for _, name := range sortedKeys(source.Files) {
+		if classify(name) != fileRego {
+			continue
+		}
+		module, moduleErrs := parseModule(name, source.Files[name])
+		errs = append(errs, moduleErrs...)
+		modules[name] = module
+	}
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	return modules, nil
+}
+
+// Capabilities are the builtins and features that policies may use.
+func Capabilities() *ast.Capabilities { return capabilities() }
+
+// Compiler is what the set was compiled by, with the graph of its rules and what the
+// engine adds to them: for analyses, not to be changed.
+func (s *PolicySet) Compiler() *ast.Compiler { return s.compiler }

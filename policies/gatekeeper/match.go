@@ -1,0 +1,210 @@
+package gatekeeper
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// matchObject is spec.match of a constraint.
+type matchObject struct {
+	Kinds              []kindsObject         `json:"kinds"`
+	Scope              string                `json:"scope"`
+	Namespaces         []glob                `json:"namespaces"`
+	ExcludedNamespaces []glob                `json:"excludedNamespaces"`
+	LabelSelector      *metav1.LabelSelector `json:"labelSelector"`
+	NamespaceSelector  *metav1.LabelSelector `json:"namespaceSelector"`
+	Name               glob                  `json:"name"`
+	Source             string                `json:"source"`
+}
+
+type kindsObject struct {
+	APIGroups []string `json:"apiGroups"`
+	Kinds     []string `json:"kinds"`
+}
+
+// The values of scope and source.
+const (
+	anyScope        = "*"
+	clusterScope    = "Cluster"
+	namespacedScope = "Namespaced"
+	sourceAll       = "All"
+	sourceGenerated = "Generated"
+	sourceOriginal  = "Original"
+)
+
+// glob is a name with a * at its front, its end, or both.
+type glob string
+
+var globPattern = regexp.MustCompile(`^\*?[-:a-z0-9]*\*?$`)
+
+func (g glob) matches(name string) bool {
+	text := string(g)
+	front, back := strings.HasPrefix(text, "*"), strings.HasSuffix(text, "*")
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "*"), "*")
+	switch {
+	case front && back:
+		return strings.Contains(name, text)
+	case front:
+		return strings.HasSuffix(name, text)
+	case back:
+		return strings.HasPrefix(name, text)
+	default:
+		return name == text
+	}
+}
+
+// matchesPrefix is matches for a generateName, of which the end is not known.
+func (g glob) matchesPrefix(generateName string) bool {
+	return strings.HasSuffix(string(g), "*") && g.matches(generateName)
+}
+
+func anyMatches(globs []glob, name string) bool {
+	return slices.ContainsFunc(globs, func(g glob) bool { return g.matches(name) })
+}
+
+// matcher is a match made ready.
+type matcher struct {
+	matchObject
+	labels, namespaceLabels labels.Selector // nil = all
+	excluded                []glob          // by the Config
+}
+
+// newMatcher says of each field that is wrong what is wrong with it.
+func newMatcher(match matchObject, excluded []glob) (*matcher, map[string]error) {
+	m := &matcher{matchObject: match, excluded: excluded}
+	wrong := map[string]error{}
+	if !slices.Contains([]string{"", anyScope, clusterScope, namespacedScope}, match.Scope) {
+		wrong["scope"] = fmt.Errorf("%q is not one of *, Cluster, Namespaced", match.Scope)
+	}
+	if !slices.Contains([]string{"", sourceAll, sourceGenerated, sourceOriginal}, match.Source) {
+		wrong["source"] = fmt.Errorf("%q is not one of All, Generated, Original", match.Source)
+	}
+	for field, globs := range map[string][]glob{
+		"namespaces": match.Namespaces, "excludedNamespaces": match.ExcludedNamespaces, "name": {match.Name},
+	} {
+		for _, g := range globs {
+			if !globPattern.MatchString(string(g)) {
+				wrong[field] = fmt.Errorf("%q is not a name with * at its front or end at most", g)
+			}
+		}
+	}
+	var err error
+	if m.labels, err = selector(match.LabelSelector); err != nil {
+		wrong["labelSelector"] = err
+	}
+	if m.namespaceLabels, err = selector(match.NamespaceSelector); err != nil {
+		wrong["namespaceSelector"] = err
+	}
+	return m, wrong
+}
+
+func selector(in *metav1.LabelSelector) (labels.Selector, error) {
+	if in == nil {
+		return nil, nil
+	}
+	return metav1.LabelSelectorAsSelector(in)
+}
+
+// matches says whether the constraint is about an object; missing, what it would have
+// to know for that.
+func (m *matcher) matches(s engine.Subject) (matches bool, missing string) {
+	namespace := s.Namespace
+	if s.IsNamespace() {
+		namespace = s.Name
+	}
+	switch {
+	case !m.matchesKind(s.Kind), !m.matchesScope(s), !m.matchesSource(s), !m.matchesName(s):
+		return false, ""
+	case namespace != "" && len(m.Namespaces) > 0 && !anyMatches(m.Namespaces, namespace):
+		return false, ""
+	case namespace != "" && (anyMatches(m.ExcludedNamespaces, namespace) || anyMatches(m.excluded, namespace)):
+		return false, ""
+	case m.labels != nil && !m.labels.Matches(labels.Set(s.Labels)):
+		return false, ""
+	}
+	return m.matchesNamespaceLabels(s)
+}
+
+func (m *matcher) matchesKind(kind engine.GroupVersionKind) bool {
+	matches := func(names []string, name string) bool {
+		return len(names) == 0 || slices.Contains(names, "*") || slices.Contains(names, name)
+	}
+	return len(m.Kinds) == 0 || slices.ContainsFunc(m.Kinds, func(kinds kindsObject) bool {
+		return matches(kinds.Kinds, kind.Kind) && matches(kinds.APIGroups, kind.Group)
+	})
+}
+
+// matchesScope counts a Namespace among the cluster-scoped objects.
+func (m *matcher) matchesScope(s engine.Subject) bool {
+	switch m.Scope {
+	case clusterScope:
+		return s.Namespace == ""
+	case namespacedScope:
+		return s.Namespace != ""
+	}
+	return true
+}
+
+func (m *matcher) matchesSource(s engine.Subject) bool {
+	switch m.Source {
+	case sourceGenerated:
+		return s.Generated
+	case sourceOriginal:
+		return !s.Generated
+	}
+	return true
+}
+
+func (m *matcher) matchesName(s engine.Subject) bool {
+	return m.Name == "" || m.Name.matches(s.Name) || m.Name.matchesPrefix(s.GenerateName)
+}
+
+// matchesNamespaceLabels compares with a Namespace's own labels where the object is
+// one; other cluster-scoped objects always match.
+func (m *matcher) matchesNamespaceLabels(s engine.Subject) (matches bool, missing string) {
+	switch {
+	case m.namespaceLabels == nil:
+		return true, ""
+	case s.IsNamespace():
+		return m.namespaceLabels.Matches(labels.Set(s.Labels)), ""
+	case s.Namespace == "":
+		return true, ""
+	case s.NamespaceLabels == nil:
+		return false, fmt.Sprintf("its namespaceSelector needs the labels of namespace %q", s.Namespace)
+	default:
+		return m.namespaceLabels.Matches(labels.Set(s.NamespaceLabels)), ""
+	}
+}
+
+// registered is a match of the engine that is as wide, or wider.
+func (m *matcher) registered(operations []string) engine.Match {
+	match := engine.Match{Operations: operations}
+	for _, kinds := range m.Kinds {
+		for _, group := range orAny(kinds.APIGroups) {
+			for _, kind := range orAny(kinds.Kinds) {
+				match.Kinds = append(match.Kinds, engine.GroupVersionKind{Group: group, Kind: kind})
+			}
+		}
+	}
+	if slices.Contains(match.Kinds, engine.GroupVersionKind{Group: "*", Kind: "*"}) {
+		match.Kinds = nil // every kind
+	}
+	if m.matchesKind(engine.GroupVersionKind{Version: "v1", Kind: "Pod"}) {
+		match.Subresources = []string{"ephemeralcontainers"}
+	}
+	return match
+}
+
+func orAny(names []string) []string {
+	if len(names) == 0 {
+		return []string{"*"}
+	}
+	return names
+}

@@ -1,0 +1,156 @@
+package gatekeeper
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// The API groups of Gatekeeper.
+const (
+	templateGroup   = "templates.gatekeeper.sh"
+	constraintGroup = "constraints.gatekeeper.sh"
+	configGroup     = "config.gatekeeper.sh"
+	syncSetGroup    = "syncset.gatekeeper.sh"
+	expansionGroup  = "expansion.gatekeeper.sh"
+	mutationGroup   = "mutations.gatekeeper.sh"
+	providerGroup   = "externaldata.gatekeeper.sh"
+)
+
+// The enforcement points of Gatekeeper that constraints are read for here.
+const (
+	webhookPoint = "validation.gatekeeper.sh"
+	gatorPoint   = "gator.gatekeeper.sh"
+)
+
+// Dialect reads the templates and constraints of a source, for the engine.
+func Dialect(files map[string]string) ([]engine.Template, engine.CompileErrors) {
+	return read(files, mode{point: webhookPoint})
+}
+
+// TestDialect reads them as Gatekeeper's Suites expect: for every operation, with
+// the kinds of the inventory of the test, and for the enforcement point of gator.
+func TestDialect(inventory []engine.GroupVersionKind) engine.Dialect {
+	return func(files map[string]string) ([]engine.Template, engine.CompileErrors) {
+		return read(files, mode{point: gatorPoint, test: true, inventory: inventory})
+	}
+}
+
+// mode is what constraints are read for.
+type mode struct {
+	point string
+	// test reads what a Suite names, wherever it lies, and gives templates that
+	// read the inventory these kinds.
+	test      bool
+	inventory []engine.GroupVersionKind
+}
+
+// folder is all of Gatekeeper that a source holds.
+type folder struct {
+	mode       mode
+	templates  map[string]*template // by kind
+	expansions []expansion
+	sync       syncedKinds
+	excluded   []glob // namespaces that the Config keeps the webhook out of
+	errs       engine.CompileErrors
+}
+
+func read(files map[string]string, m mode) ([]engine.Template, engine.CompileErrors) {
+	f := &folder{mode: m, templates: map[string]*template{}}
+	var constraints []document
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if !IsPolicyFile(name, files[name]) && !m.test {
+			continue
+		}
+		documents, errs := readDocuments(name, files[name])
+		f.errs = append(f.errs, errs...)
+		for _, d := range documents {
+			if d.group == constraintGroup {
+				constraints = append(constraints, d) // after all templates
+				continue
+			}
+			f.add(d)
+		}
+	}
+	f.addConstraints(constraints)
+	var out []engine.Template
+	for _, kind := range slices.Sorted(maps.Keys(f.templates)) {
+		if t := f.templates[kind]; t.modules != nil {
+			out = append(out, t.compiled())
+		}
+	}
+	return out, f.errs
+}
+
+// add reads one object. Those of other groups are none of ours.
+func (f *folder) add(d document) {
+	switch {
+	case d.group == templateGroup && d.kind == "ConstraintTemplate":
+		f.addTemplate(d)
+	case d.group == expansionGroup && d.kind == "ExpansionTemplate":
+		f.addExpansion(d)
+	case d.group == configGroup && d.kind == "Config":
+		f.addConfig(d)
+	case d.group == syncSetGroup && d.kind == "SyncSet":
+		f.addSyncSet(d)
+	case d.group == mutationGroup:
+		f.refuse(d, "Gatekeeper's mutators are not carried out: write a policy with `patch` or `defaults` in its place")
+	case d.group == providerGroup:
+		f.refuse(d, "external data is not supported, because policies have no network: put the data into a data file of the source, or into objects of the cluster that the policy reads")
+	}
+}
+
+func (f *folder) refuse(d document, why string) {
+	f.errs = append(f.errs, d.errorAt("%s %q: %s; then take this object out of the source", d.kind, d.name, why))
+}
+
+func (f *folder) fail(errs ...engine.CompileError) { f.errs = append(f.errs, errs...) }
+
+func (f *folder) addTemplate(d document) {
+	t, errs := readTemplate(d, f.mode)
+	f.fail(errs...)
+	if t.kind == "" {
+		return
+	}
+	if other, ok := f.templates[t.kind]; ok {
+		f.fail(d.errorAt("ConstraintTemplate of kind %s: there is one already, at %s:%d; keep one", t.kind, other.document.file, other.document.line))
+		return
+	}
+	f.templates[t.kind] = t
+}
+
+// addConstraints reads the constraints once everything else is known.
+func (f *folder) addConstraints(documents []document) {
+	places := map[string]document{}
+	for _, d := range documents {
+		name := fmt.Sprintf("%s/%s", d.kind, d.name)
+		if other, ok := places[name]; ok {
+			f.fail(d.errorAt("constraint %s: there is one already, at %s:%d; rename one, or keep what is only for tests below a folder named testdata", name, other.file, other.line))
+			continue
+		}
+		places[name] = d
+		t := f.templates[d.kind]
+		if t == nil {
+			f.fail(d.errorAt("constraint %s: the source has no ConstraintTemplate of kind %s; put the template into the same source%s", name, d.kind, f.similar(d.kind)))
+			continue
+		}
+		c, asked, errs := f.readConstraint(d, t)
+		f.fail(errs...)
+		if len(errs) == 0 && asked {
+			t.constraints = append(t.constraints, c)
+		}
+	}
+}
+
+// similar names a kind that differs by case alone.
+func (f *folder) similar(kind string) string {
+	for _, known := range slices.Sorted(maps.Keys(f.templates)) {
+		if strings.EqualFold(known, kind) {
+			return fmt.Sprintf(" (there is one of kind %s)", known)
+		}
+	}
+	return ""
+}

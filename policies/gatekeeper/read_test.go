@@ -1,0 +1,178 @@
+package gatekeeper
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// makeTemplate is a template whose Rego begins on line 13 of the file.
+func makeTemplate(kind, rego string) string {
+	return fmt.Sprintf(`apiVersion: templates.gatekeeper.sh/v1
+kind: ConstraintTemplate
+metadata:
+  name: %s
+spec:
+  crd:
+    spec:
+      names:
+        kind: %s
+  targets:
+    - target: admission.k8s.gatekeeper.sh
+      rego: |
+        %s
+`, strings.ToLower(kind), kind, strings.ReplaceAll(rego, "\n", "\n        "))
+}
+
+const denyAll = `package x
+
+violation[{"msg": msg}] {
+  msg := sprintf("no %v", [input.review.object.metadata.name])
+}`
+
+func makeConstraint(kind, name, spec string) string {
+	return fmt.Sprintf("apiVersion: constraints.gatekeeper.sh/v1beta1\nkind: %s\nmetadata:\n  name: %s\nspec: %s\n", kind, name, spec)
+}
+
+func compile(t *testing.T, files map[string]string) (*engine.PolicySet, error) {
+	t.Helper()
+	return engine.Compile(engine.Source{Name: "s", Revision: "r", Files: files}, Dialect)
+}
+
+func mustCompile(t *testing.T, files map[string]string) *engine.PolicySet {
+	t.Helper()
+	set, err := compile(t, files)
+	require.NoError(t, err)
+	return set
+}
+
+// templateWith has its spec beside the names given.
+func templateWith(crd, target string) string {
+	return `apiVersion: templates.gatekeeper.sh/v1
+kind: ConstraintTemplate
+metadata: {name: x}
+spec:
+  crd: {spec: {names: {kind: X}` + crd + `}}
+  targets: [{target: admission.k8s.gatekeeper.sh, ` + target + `}]
+`
+}
+
+const regoText = `rego: "package x\nviolation[{\"msg\": \"no\"}] { true }"`
+
+// TestWhatIsWrongIsNamed: each with its file, its line and what to do.
+func TestWhatIsWrongIsNamed(t *testing.T) {
+	valid := makeTemplate("X", denyAll)
+	for name, test := range map[string]struct {
+		text string
+		want string
+	}{
+		"no template":          {makeConstraint("Z", "a", "{}"), "f.yaml:1: constraint Z/a: the source has no ConstraintTemplate of kind Z"},
+		"other case":           {valid + "---\n" + makeConstraint("x", "a", "{}"), "(there is one of kind X)"},
+		"two templates":        {valid + "---\n" + valid, "f.yaml:19: ConstraintTemplate of kind X: there is one already, at f.yaml:1; keep one"},
+		"two constraints":      {valid + "---\n" + makeConstraint("X", "a", "{}") + "---\n" + makeConstraint("X", "a", "{}"), "f.yaml:25: constraint X/a: there is one already, at f.yaml:19"},
+		"other name":           {strings.Replace(valid, "name: x", "name: z", 1), `its name must be its kind in lower case, "x"`},
+		"no kind":              {strings.Replace(valid, "kind: X\n", "plural: X\n", 1), "spec.crd.spec.names.kind is empty"},
+		"bad YAML":             {"# templates.gatekeeper.sh/v1\na: [", "f.yaml:"},
+		"not an object":        {"# templates.gatekeeper.sh/v1\n- a\n", "f.yaml:2: not a Kubernetes object"},
+		"another target":       {strings.Replace(valid, "admission.k8s", "other", 1), "f.yaml:11: spec.targets: a template has one target"},
+		"parse":                {makeTemplate("X", "package x\n\nviolation[{\"msg\": 1}] { }}"), "f.yaml:15: "},
+		"v1 in v0":             {makeTemplate("X", "package x\n\nviolation contains {\"msg\": \"no\"} if true"), "f.yaml:15: "},
+		"v0 in v1":             {templateWith("", `code: [{engine: Rego, source: {version: v1, rego: "package x\nviolation[{\"msg\": \"no\"}] { true }"}}]`), "f.yaml:7: "},
+		"unknown version":      {templateWith("", `code: [{engine: Rego, source: {version: v2, rego: "package x"}}]`), `f.yaml:6: spec.targets[0].code[0].source.version: "v2" is not v0 or v1`},
+		"compile":              {makeTemplate("X", "package x\n\nviolation[{\"msg\": msg}] {\n  msg := nothing(1)\n}"), "f.yaml:16: rego_type_error: undefined function nothing"},
+		"no violation":         {makeTemplate("X", "package x\n\ndeny[\"x\"] { true }"), "f.yaml:13: template X has no rule violation"},
+		"complete violation":   {makeTemplate("X", "package x\n\nviolation = {\"msg\": \"x\"} { true }"), "f.yaml:15: violation must be a set of objects"},
+		"other data":           {makeTemplate("X", "package x\n\nviolation[{\"msg\": msg}] {\n  msg := data.secrets.a\n}"), "f.yaml:16: a template may read data.inventory and its libraries below data.lib, not data.secrets.a"},
+		"all data":             {makeTemplate("X", "package x\n\nviolation[{\"msg\": msg}] {\n  msg := data[_]\n}"), "a template may read data.inventory"},
+		"data of Lintel's":     {makeTemplate("X", "package x\n\nviolation[{\"msg\": msg}] {\n  msg := data.lintel.template.Y\n}"), "a template may read data.inventory"},
+		"library package":      {templateWith("", regoText+`, libs: ["package helpers"]`), "f.yaml:6: the package of a library is lib or below it: write `package lib.helpers`"},
+		"external data":        {makeTemplate("X", "package x\n\nviolation[{\"msg\": msg}] {\n  msg := external_data({\"provider\": \"p\"})\n}"), "f.yaml:16: external_data is not supported, because policies have no network"},
+		"network":              {makeTemplate("X", "package x\n\nviolation[{\"msg\": msg}] {\n  msg := http.send({})\n}"), "http.send is not available to policies"},
+		"CEL":                  {templateWith("", `code: [{engine: K8sNativeValidation, source: {}}]`), "f.yaml:6: spec.targets[0]: is written in CEL alone (K8sNativeValidation), which is not supported"},
+		"other engine":         {templateWith("", `code: [{engine: Lua, source: {}}]`), `code[0].engine is "Lua", which is not supported`},
+		"no Rego":              {templateWith("", `libs: []`), "has no Rego"},
+		"Rego twice":           {templateWith("", regoText+`, code: [{engine: Rego, source: {rego: "package x"}}]`), "has Rego both in rego and in code[0]"},
+		"operation":            {templateWith("", regoText+`, operations: [PATCH]`), `spec.targets[0].operations[0]: "PATCH" is not one of *, CREATE`},
+		"sync annotation":      {strings.Replace(valid, "  name: x", "  name: x\n  annotations: {metadata.gatekeeper.sh/requires-sync-data: \"v1 Service\"}", 1), "metadata.gatekeeper.sh/requires-sync-data: is not JSON of the form"},
+		"mutator":              {"apiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: a}\n", "f.yaml:1: Assign \"a\": Gatekeeper's mutators are not carried out: write a policy with `patch`"},
+		"provider":             {"apiVersion: externaldata.gatekeeper.sh/v1beta1\nkind: Provider\nmetadata: {name: a}\n", `f.yaml:1: Provider "a": external data is not supported`},
+		"constraint name":      {valid + "---\n" + makeConstraint("X", "A_b", "{}"), "f.yaml:22: metadata.name: constraint of kind X: a lowercase RFC 1123 subdomain"},
+		"enforcement":          {valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: block}"), `f.yaml:23: spec.enforcementAction: "block" is not one of deny, warn, dryrun, scoped`},
+		"scoped without":       {valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: scoped}"), "enforcementAction scoped needs scopedEnforcementActions"},
+		"scoped action":        {valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: scoped, scopedEnforcementActions: [{action: block}]}"), `spec.scopedEnforcementActions[0].action: "block" is not one of`},
+		"match field":          {valid + "---\n" + makeConstraint("X", "a", "\n  match:\n    kind: []"), `f.yaml:25: spec.match: unknown field "kind"`},
+		"match type":           {valid + "---\n" + makeConstraint("X", "a", "{match: {kinds: Pod}}"), "spec.match: kinds is a string, which does not belong there"},
+		"match scope":          {valid + "---\n" + makeConstraint("X", "a", "{match: {scope: Namespace}}"), `spec.match.scope: "Namespace" is not one of *, Cluster, Namespaced`},
+		"match source":         {valid + "---\n" + makeConstraint("X", "a", "{match: {source: Any}}"), `spec.match.source: "Any" is not one of`},
+		"match glob":           {valid + "---\n" + makeConstraint("X", "a", "{match: {namespaces: [\"a*b\"]}}"), `spec.match.namespaces: "a*b" is not a name with *`},
+		"match selector":       {valid + "---\n" + makeConstraint("X", "a", "{match: {labelSelector: {matchExpressions: [{key: a, operator: Is}]}}}"), "spec.match.labelSelector: "},
+		"inventory of nothing": {makeTemplate("X", "package x\n\nviolation[{\"msg\": \"x\"}] {\n  data.inventory.cluster\n}") + "---\n" + makeConstraint("X", "a", "{}"), "its template reads data.inventory, and nothing says which kinds are in it: add a Config"},
+		"expansion kind":       {"apiVersion: expansion.gatekeeper.sh/v1beta1\nkind: ExpansionTemplate\nmetadata: {name: e}\nspec: {applyTo: [{groups: [example.com], versions: [v1], kinds: [Web]}], templateSource: spec.template, generatedGVK: {version: v1, kind: Pod}}\n", "f.yaml:4: spec.applyTo[0]: expanding Web.example.com into Pod is not supported"},
+		"expansion source":     {"apiVersion: expansion.gatekeeper.sh/v1beta1\nkind: ExpansionTemplate\nmetadata: {name: e}\nspec: {applyTo: [{groups: [apps], versions: [v1], kinds: [Deployment]}], templateSource: spec.pod, generatedGVK: {version: v1, kind: Pod}}\n", "its Pod template is at spec.template"},
+		"sync of everything":   {"apiVersion: syncset.gatekeeper.sh/v1alpha1\nkind: SyncSet\nmetadata: {name: e}\nspec: {gvks: [{group: '*', version: v1, kind: Pod}]}\n", "spec.gvks[0]: name one group, version and kind"},
+		"schema":               {templateWith(`, validation: {openAPIV3Schema: [1]}`, regoText), "spec.crd.spec.validation.openAPIV3Schema: not a schema"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := compile(t, map[string]string{"f.yaml": test.text})
+			require.Error(t, err)
+			require.ErrorAs(t, err, new(engine.CompileErrors))
+			require.Contains(t, err.Error(), test.want)
+		})
+	}
+}
+
+func TestWhatMayBe(t *testing.T) {
+	valid := makeTemplate("X", denyAll)
+	list := "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSuffix(makeConstraint("X", "a", "{}"), "\n"), "\n", "\n  ") + "\n"
+	for name, test := range map[string]struct {
+		files    map[string]string
+		policies int
+	}{
+		"template without constraint": {map[string]string{"t.yaml": valid}, 0},
+		"constraint before":           {map[string]string{"a.yml": makeConstraint("X", "a", "{}"), "t.yaml": valid}, 1},
+		"older versions":              {map[string]string{"t.yaml": strings.Replace(valid, "sh/v1\n", "sh/v1alpha1\n", 1) + "---\n" + strings.Replace(makeConstraint("X", "a", "{}"), "v1beta1", "v1alpha1", 1)}, 1},
+		"list":                        {map[string]string{"t.yaml": valid, "c.yaml": list}, 1},
+		"beside Rego":                 {map[string]string{"t.yaml": valid + "---\n" + makeConstraint("X", "a", "{}"), "p.rego": "package p\n\nimport rego.v1\n\ndeny contains \"x\"\n"}, 2},
+		"test data":                   {map[string]string{"t.yaml": valid, "x/testdata/c.yaml": makeConstraint("Unknown", "a", "{}")}, 0},
+		"other YAML":                  {map[string]string{"t.yaml": valid, "values.yaml": "{{ broken", "pod.yaml": "kind: Pod"}, 0},
+		"scoped elsewhere":            {map[string]string{"t.yaml": valid + "---\n" + makeConstraint("X", "a", "{enforcementAction: scoped, scopedEnforcementActions: [{action: deny, enforcementPoints: [{name: audit.gatekeeper.sh}]}]}")}, 0},
+		"status and more":             {map[string]string{"t.yaml": valid + "status: {created: true}\n---\n" + makeConstraint("X", "a", "{}") + "status: {totalViolations: 3}\n"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, test.policies, mustCompile(t, test.files).Policies())
+		})
+	}
+}
+
+func TestParametersFollowTheSchema(t *testing.T) {
+	schema := `, validation: {openAPIV3Schema: {type: object, required: [name], properties: {name: {type: string}, size: {type: integer, default: 3}, port: {x-kubernetes-int-or-string: true}, maybe: {type: string, nullable: true}, list: {type: array, items: {type: object, properties: {is: {type: boolean, default: true}}}}}}}`
+	template := templateWith(schema, `rego: "package x\nviolation[{\"msg\": msg}] { msg := json.marshal(input.parameters) }"`)
+	for name, test := range map[string]struct {
+		spec string
+		want string // what Rego sees, or the error
+		bad  bool
+	}{
+		"defaults":      {"{parameters: {name: a}}", `{"name":"a","size":3}`, false},
+		"within a list": {"{parameters: {name: a, size: 1, list: [{}, {is: false}]}}", `{"list":[{"is":true},{"is":false}],"name":"a","size":1}`, false},
+		"none at all":   {"{}", `{}`, false},
+		"either":        {"{parameters: {name: a, port: http, maybe: null}}", `{"maybe":null,"name":"a","port":"http","size":3}`, false},
+		"unknown":       {"{parameters: {name: a, other: 1}}", `{"name":"a","other":1,"size":3}`, false},
+		"missing":       {"{parameters: {size: 1}}", "spec.parameters: the schema of ConstraintTemplate x does not allow this: spec.parameters.name in body is required", true},
+		"wrong type":    {"{parameters: {name: a, size: large}}", "spec.parameters.size in body must be of type integer", true},
+		"not either":    {"{parameters: {name: a, port: [1]}}", "spec.parameters.port in body must be of type", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set, err := compile(t, map[string]string{"f.yaml": template + "---\n" + makeConstraint("X", "a", test.spec)})
+			if test.bad {
+				require.ErrorContains(t, err, test.want)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, []string{test.want}, words(ask(t, set, createPod("shop", "web", nil), engine.Options{}).Denials))
+		})
+	}
+}

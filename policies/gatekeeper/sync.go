@@ -1,0 +1,124 @@
+package gatekeeper
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// syncedKinds are those that a Config or a SyncSet puts into the inventory.
+type syncedKinds []engine.GroupVersionKind
+
+func (s *syncedKinds) add(kinds ...engine.GroupVersionKind) {
+	for _, kind := range kinds {
+		kind.Version = "" // objects come in the version that the cluster prefers
+		if !slices.Contains(*s, kind) {
+			*s = append(*s, kind)
+		}
+	}
+}
+
+// addConfig reads which kinds are synced, and which namespaces nobody is asked about.
+func (f *folder) addConfig(d document) {
+	var object struct {
+		Spec struct {
+			Sync struct {
+				SyncOnly []engine.GroupVersionKind `json:"syncOnly"`
+			} `json:"sync"`
+			Match []struct {
+				ExcludedNamespaces []glob   `json:"excludedNamespaces"`
+				Processes          []string `json:"processes"`
+			} `json:"match"`
+		} `json:"spec"`
+	}
+	if err := d.decode(&object); err != nil {
+		f.fail(d.errorAt("%v", err))
+		return
+	}
+	f.addSynced(d, []any{"spec", "sync", "syncOnly"}, object.Spec.Sync.SyncOnly)
+	for _, match := range object.Spec.Match {
+		if slices.Contains(match.Processes, "webhook") || slices.Contains(match.Processes, "*") {
+			f.excluded = append(f.excluded, match.ExcludedNamespaces...)
+		}
+	}
+}
+
+func (f *folder) addSyncSet(d document) {
+	var object struct {
+		Spec struct {
+			GVKs []engine.GroupVersionKind `json:"gvks"`
+		} `json:"spec"`
+	}
+	if err := d.decode(&object); err != nil {
+		f.fail(d.errorAt("%v", err))
+		return
+	}
+	f.addSynced(d, []any{"spec", "gvks"}, object.Spec.GVKs)
+}
+
+func (f *folder) addSynced(d document, at []any, kinds []engine.GroupVersionKind) {
+	for i, kind := range kinds {
+		if kind.Kind == "" || kind.Kind == "*" || kind.Group == "*" {
+			f.fail(d.errorIn(append(slices.Clone(at), i), "name one group, version and kind"))
+			continue
+		}
+		f.sync.add(kind)
+	}
+}
+
+// requires are the kinds that a template finds in the inventory: those of its own
+// annotation, or else all that are synced.
+func (f *folder) requires(t *template) ([]engine.GroupVersionKind, error) {
+	switch {
+	case f.mode.test:
+		return f.mode.inventory, nil
+	case len(t.requires) > 0:
+		return t.requires, nil
+	case len(f.sync) > 0:
+		return f.sync, nil
+	}
+	return nil, fmt.Errorf("its template reads data.inventory, and nothing says which kinds are in it: "+
+		"add a Config with spec.sync.syncOnly or a SyncSet to the source, or the annotation %s to the template", syncAnnotation)
+}
+
+// requiredByAnnotation reads the kinds that a template says it needs: a list of lists,
+// of which each of the outer needs one of the inner.
+func requiredByAnnotation(text string) ([]engine.GroupVersionKind, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var needs [][]struct {
+		Groups   []string `json:"groups"`
+		Versions []string `json:"versions"`
+		Kinds    []string `json:"kinds"`
+	}
+	if err := json.Unmarshal([]byte(text), &needs); err != nil {
+		return nil, fmt.Errorf(`is not JSON of the form [[{"groups": [""], "versions": ["v1"], "kinds": ["Service"]}]]: %w`, err)
+	}
+	known := engine.BuiltinResources()
+	var all syncedKinds
+	for _, need := range needs {
+		var one []engine.GroupVersionKind
+		for _, equivalent := range need {
+			var kinds []engine.GroupVersionKind
+			served := false
+			for _, group := range equivalent.Groups {
+				for _, kind := range equivalent.Kinds {
+					_, isKnown := known.ByKind(group, kind)
+					served = served || isKnown
+					kinds = append(kinds, engine.GroupVersionKind{Group: group, Kind: kind})
+				}
+			}
+			if one == nil || served {
+				one = kinds
+			}
+			if served {
+				break // others are older names of the same
+			}
+		}
+		all.add(one...)
+	}
+	return all, nil
+}

@@ -1,0 +1,82 @@
+// Package orloj has the rules for Orloj's kinds: what each may say, who may be stored
+// where, and what the store can hold.
+package orloj
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+//go:embed *.rego
+var files embed.FS
+
+// Rules are the compiled rules.
+type Rules struct {
+	// Snapshot has all of them.
+	Snapshot *engine.Snapshot
+	// parts have those of objects that name a target, and that carry values or not.
+	parts map[needs]*engine.Snapshot
+}
+
+// needs are what of an object depends on its Namespace.
+type needs struct{ mapping, plaintext bool }
+
+// New compiles the rules.
+func New() (*Rules, error) {
+	own, err := compile("orloj", func(name string) bool { return name != "mapping.rego" && name != "plaintext.rego" })
+	if err != nil {
+		return nil, err
+	}
+	mapping, err := compile("orloj-mapping", func(name string) bool { return name == "mapping.rego" })
+	if err != nil {
+		return nil, err
+	}
+	plaintext, err := compile("orloj-plaintext", func(name string) bool { return name == "plaintext.rego" })
+	if err != nil {
+		return nil, err
+	}
+	snapshot := func(sets ...*engine.PolicySet) *engine.Snapshot {
+		return engine.NewSnapshot(engine.BuiltinResources(), sets...)
+	}
+	whole := snapshot(own, mapping, plaintext)
+	return &Rules{Snapshot: whole, parts: map[needs]*engine.Snapshot{
+		{}:                               snapshot(own),
+		{mapping: true}:                  snapshot(own, mapping),
+		{plaintext: true}:                snapshot(own, plaintext),
+		{mapping: true, plaintext: true}: whole,
+	}}, nil
+}
+
+func compile(name string, wanted func(file string) bool) (*engine.PolicySet, error) {
+	source := engine.Source{Name: name, Revision: Revision, Files: map[string]string{}}
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		return nil, fmt.Errorf("reading the embedded rules: %w", err)
+	}
+	for _, entry := range entries {
+		text, err := files.ReadFile(entry.Name())
+		if err != nil {
+			return nil, fmt.Errorf("reading the embedded rules: %w", err)
+		}
+		if wanted(entry.Name()) && !strings.HasSuffix(entry.Name(), "_test.rego") {
+			source.Files[entry.Name()] = string(text)
+		}
+	}
+	return engine.Compile(source)
+}
+
+// Revision is that of rules which ship with Lintel.
+const Revision = "built-in"
+
+// For are the rules that have something to say about an object. Those that read the
+// Namespace are left out where nothing of the object depends on it: it need not be at
+// hand then.
+func (r *Rules) For(o Object) *engine.Snapshot {
+	return r.parts[needs{
+		mapping:   o.namesTarget(),
+		plaintext: o.Kind == "Secret" && len(o.Spec.Data)+len(o.Spec.StringData) > 0,
+	}]
+}

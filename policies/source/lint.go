@@ -1,0 +1,100 @@
+package source
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// formatters are the functions that make messages.
+var formatters = []string{"sprintf", "concat", "format_int"}
+
+// Lint finds what compiles and is likely not meant, by place. The source compiles.
+func Lint(set *engine.PolicySet) (engine.CompileErrors, error) {
+	modules, err := engine.Modules(set.Source())
+	if err != nil {
+		return nil, err
+	}
+	matches := map[string]engine.Match{}
+	for _, p := range matchesOf(set) {
+		matches[p.Package] = p.Match
+	}
+	var found engine.CompileErrors
+	for _, module := range modules {
+		match, isPolicy := matches[packageOf(module)]
+		if !isPolicy {
+			continue
+		}
+		for _, rule := range module.Rules {
+			found = append(found, namesInMessages(rule)...)
+			if slices.Equal(match.Operations, []string{"DELETE"}) {
+				found = append(found, objectsOnDelete(rule)...)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b engine.CompileError) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return slices.Compact(found), nil
+}
+
+// namesInMessages finds metadata.name in what a rule says: an object whose name the
+// API server makes has none yet.
+func namesInMessages(rule *ast.Rule) (found engine.CompileErrors) {
+	name := string(rule.Head.Ref()[0].Value.(ast.Var))
+	if name != "deny" && name != "warn" {
+		return nil
+	}
+	check := func(node any) {
+		ast.WalkRefs(node, func(ref ast.Ref) bool {
+			if isObjectField(ref) && strings.HasSuffix(ref.String(), ".metadata.name") {
+				found = append(found, at(ref, "%s in a message is empty where the API server has yet to make the name (generateName): write input.name", ref))
+			}
+			return false
+		})
+	}
+	check(rule.Head)
+	ast.WalkExprs(rule.Body, func(expr *ast.Expr) bool {
+		if expr.IsCall() && slices.Contains(formatters, expr.Operator().String()) {
+			check(expr)
+		}
+		return false
+	})
+	ast.WalkTerms(rule.Body, func(term *ast.Term) bool {
+		if call, ok := term.Value.(ast.Call); ok && slices.Contains(formatters, call[0].String()) {
+			check(term)
+		}
+		return false
+	})
+	return found
+}
+
+// objectsOnDelete finds reads of what is null where an object is deleted. Most
+// functions are undefined for null, without an error.
+func objectsOnDelete(rule *ast.Rule) (found engine.CompileErrors) {
+	ast.WalkRefs(rule, func(ref ast.Ref) bool {
+		if isObjectField(ref) && ref[2].Equal(ast.StringTerm("object")) {
+			found = append(found, at(ref, "%s is undefined: the policy matches DELETE alone, where input.request.object is null; read input.request.oldObject", ref))
+		}
+		return false
+	})
+	return found
+}
+
+// isObjectField says whether a reference is to a part of one of the two objects.
+func isObjectField(ref ast.Ref) bool {
+	return len(ref) > 3 && ref[0].Equal(ast.InputRootDocument) && ref[1].Equal(ast.StringTerm("request")) && !outsideObjects(ref, 3)
+}
+
+func at(ref ast.Ref, format string, args ...any) engine.CompileError {
+	err := engine.CompileError{Message: fmt.Sprintf(format, args...)}
+	if location := ref[0].Location; location != nil {
+		err.File, err.Line, err.Column = location.File, location.Row, location.Col
+	}
+	return err
+}

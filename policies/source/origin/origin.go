@@ -1,0 +1,101 @@
+package origin
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+)
+
+// Request says what to fetch.
+type Request struct {
+	// Git or OCI is the origin.
+	Git *v1alpha1.GitOrigin `json:"git,omitempty"`
+	OCI *v1alpha1.OCIOrigin `json:"oci,omitempty"`
+	// Credentials is the data of the Secret that the origin names, and Keys that of
+	// the Secret that its verification names.
+	Credentials map[string][]byte `json:"credentials,omitempty"`
+	Keys        map[string][]byte `json:"keys,omitempty"`
+	// Known is the revision that the caller has: it is not fetched again. The caller
+	// has it from the same origin with the same keys.
+	Known string `json:"known,omitempty"`
+	// Limits bound what is fetched. The zero value stands for DefaultLimits.
+	Limits Limits `json:"limits,omitzero"`
+}
+
+// Answer is what an origin holds.
+type Answer struct {
+	// Revision is what the origin calls its state: branch@sha1:commit, tag@sha1:commit
+	// or sha1:commit for Git, tag@sha256:digest or sha256:digest for OCI.
+	Revision string `json:"revision"`
+	// Files are the policy files by their slash-separated paths below the origin's
+	// path: nil where Revision is the one that is known.
+	Files map[string]string `json:"files"`
+	// Signature says what was verified: empty where nothing had to be.
+	Signature string `json:"signature,omitempty"`
+}
+
+// Limits bound a fetch.
+type Limits struct {
+	// Time is for all of it.
+	Time time.Duration `json:"time"`
+	// TransferBytes is what may be read from the network.
+	TransferBytes int64 `json:"transferBytes"`
+	// MemoryBytes is what the process that fetches may hold.
+	MemoryBytes int64 `json:"memoryBytes"`
+	// Entries is how many files and folders there may be below the path, FileBytes the
+	// size of one policy file, and TotalBytes that of all.
+	Entries    int   `json:"entries"`
+	FileBytes  int64 `json:"fileBytes"`
+	TotalBytes int64 `json:"totalBytes"`
+}
+
+// DefaultLimits are far above what a repository of policies needs, and below what the
+// manager's container has to spare.
+var DefaultLimits = Limits{
+	Time:          time.Minute,
+	TransferBytes: 32 << 20,
+	MemoryBytes:   128 << 20,
+	Entries:       20_000,
+	FileBytes:     4 << 20,
+	TotalBytes:    16 << 20,
+}
+
+// The reasons for which a fetch fails.
+const (
+	// ReasonFetchFailed: the server cannot be reached, or answers with an error.
+	ReasonFetchFailed = "FetchFailed"
+	// ReasonAuthenticationFailed: the server does not accept the credentials.
+	ReasonAuthenticationFailed = "AuthenticationFailed"
+	// ReasonCredentialsInvalid: a Secret is missing, or holds something else.
+	ReasonCredentialsInvalid = "CredentialsInvalid"
+	// ReasonHostKeyChanged: the server is another than known_hosts says.
+	ReasonHostKeyChanged = "HostKeyChanged"
+	// ReasonHostKeyUnknown: known_hosts does not name the server.
+	ReasonHostKeyUnknown = "HostKeyUnknown"
+	// ReasonNotFound: there is no such repository, ref, artifact or path.
+	ReasonNotFound = "NotFound"
+	// ReasonTooLarge: a limit was reached.
+	ReasonTooLarge = "TooLarge"
+	// ReasonContentRefused: there is content that cannot be policy, such as links
+	// that leave the folder.
+	ReasonContentRefused = "ContentRefused"
+	// ReasonVerificationFailed: the signature that was asked for is missing or wrong.
+	ReasonVerificationFailed = "VerificationFailed"
+	// ReasonVerified is the reason of a signature that was found good.
+	ReasonVerified = "Verified"
+)
+
+// Error is why there is nothing to hand on.
+type Error struct {
+	// Reason is one of those above.
+	Reason string `json:"reason"`
+	// Message says what is wrong, where, and what to do.
+	Message string `json:"message"`
+}
+
+func (e *Error) Error() string { return e.Message }
+
+func refuse(reason, format string, args ...any) error {
+	return &Error{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}

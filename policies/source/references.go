@@ -1,0 +1,163 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/source/schema"
+)
+
+// Schemas knows which fields the objects of kinds have.
+type Schemas interface {
+	// Schemas are those of kinds; where a kind names no version, that of all its
+	// versions together. Kinds that are not known are left out.
+	Schemas(ctx context.Context, kinds []engine.GroupVersionKind) map[engine.GroupVersionKind]*schema.Schema
+}
+
+// ReferenceCheck is what the policies of some packages can find in their input.
+type ReferenceCheck struct {
+	Packages []string `json:"packages"`
+	// Kinds are those that the packages match, for messages.
+	Kinds []string `json:"kinds"`
+	// Input is the JSON schema of the input.
+	Input json.RawMessage `json:"input"`
+}
+
+// matched is what a package matches.
+type matched struct {
+	Package string       `json:"package"`
+	Match   engine.Match `json:"match"`
+}
+
+func matchesOf(set *engine.PolicySet) []matched {
+	var out []matched
+	for _, p := range engine.NewSnapshot(engine.NewResources(nil), set).Policies() {
+		out = append(out, matched{p.Package, p.Match})
+	}
+	return out
+}
+
+// referenceChecks groups the packages that match the same kinds. Packages that match
+// something without a schema are left out.
+func referenceChecks(ctx context.Context, schemas Schemas, packages []matched) []ReferenceCheck {
+	type group struct {
+		kinds    []engine.GroupVersionKind
+		packages []string
+	}
+	groups := map[string]*group{}
+	for _, p := range packages {
+		if !sameObject(p.Match) {
+			continue
+		}
+		kinds := slices.SortedFunc(slices.Values(p.Match.Kinds), func(a, b engine.GroupVersionKind) int {
+			return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Version, b.Version))
+		})
+		kinds = slices.Compact(kinds)
+		key := fmt.Sprint(kinds)
+		if groups[key] == nil {
+			groups[key] = &group{kinds: kinds}
+		}
+		groups[key].packages = append(groups[key].packages, p.Package)
+	}
+	var kinds []engine.GroupVersionKind
+	for _, key := range slices.Sorted(maps.Keys(groups)) {
+		kinds = append(kinds, groups[key].kinds...)
+	}
+	known := schemas.Schemas(ctx, kinds)
+	var checks []ReferenceCheck
+	for _, key := range slices.Sorted(maps.Keys(groups)) {
+		found := union(known, groups[key].kinds)
+		if found == nil {
+			continue
+		}
+		check := ReferenceCheck{Packages: groups[key].packages, Input: input(found).JSON()}
+		for _, kind := range groups[key].kinds {
+			check.Kinds = append(check.Kinds, kind.String())
+		}
+		check.Kinds = slices.Compact(check.Kinds)
+		checks = append(checks, check)
+	}
+	return checks
+}
+
+// ownSubresources are those whose requests carry the object itself.
+var ownSubresources = []string{"status", "ephemeralcontainers", "resize", "finalizers", "finalize", "approval"}
+
+// sameObject says whether all that a match lets through are objects of kinds that it
+// names: other subresources come with objects of kinds of their own.
+func sameObject(match engine.Match) bool {
+	named := func(kind engine.GroupVersionKind) bool {
+		return kind.Group != "*" && kind.Kind != "*" && kind.Version != "*"
+	}
+	for _, kind := range match.Kinds {
+		if !named(kind) {
+			return false
+		}
+	}
+	for _, subresource := range match.Subresources {
+		if !slices.Contains(ownSubresources, subresource) {
+			return false
+		}
+	}
+	return len(match.Kinds) > 0
+}
+
+// union is nil where one of the kinds has no schema.
+func union(known map[engine.GroupVersionKind]*schema.Schema, kinds []engine.GroupVersionKind) *schema.Schema {
+	var all []*schema.Schema
+	for _, kind := range kinds {
+		if known[kind] == nil {
+			return nil
+		}
+		all = append(all, known[kind])
+	}
+	return schema.Union(all...)
+}
+
+var requestSchema = schema.OfType(reflect.TypeFor[admissionv1.AdmissionRequest]())
+
+// input is the schema of the input whose object is given.
+func input(object *schema.Schema) *schema.Schema {
+	request := maps.Clone(requestSchema.Fields)
+	request["object"], request["oldObject"] = object, object
+	fields := map[string]*schema.Schema{}
+	for _, name := range engine.InputFields {
+		fields[name] = schema.Anything()
+	}
+	fields["request"] = schema.Of(request)
+	return schema.Of(fields)
+}
+
+// keptClean is how many sources' keys are kept.
+const keptClean = 64
+
+// cleanKeys are, by source, the keys of the packages that were checked last and refer
+// to nothing wrong. The zero value is empty.
+type cleanKeys struct {
+	mu   sync.Mutex // over keys
+	keys map[string][]string
+}
+
+func (c *cleanKeys) of(source string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.keys[source]
+}
+
+func (c *cleanKeys) keep(source string, keys []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.keys == nil || len(c.keys) >= keptClean {
+		c.keys = map[string][]string{}
+	}
+	c.keys[source] = keys
+}

@@ -1,0 +1,408 @@
+package source
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/types"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// maxTogether is how many packages are checked together: what they need is compiled
+// at once, and takes its memory.
+const maxTogether = 64
+
+// referenceRequest is what is to be checked of a compiled source.
+type referenceRequest struct {
+	Checks []ReferenceCheck `json:"checks"`
+	// Clean are the keys of what was checked before.
+	Clean []string `json:"clean"`
+}
+
+// referenceAnswer is what was found. Clean are the keys of the packages that, by
+// themselves, refer to nothing wrong: as long as nothing changes that they come to, they
+// need not be looked at again.
+type referenceAnswer struct {
+	Errors engine.CompileErrors `json:"errors"`
+	Clean  []string             `json:"clean"`
+}
+
+// checkReferences finds the references that nothing a policy matches can have. Policies
+// that no check names are not checked, nor are the rules that they come to.
+//
+// Rules are checked by OPA's own type checker, once for each check, so that variables
+// are followed to what they stand for. A rule that several policies come to is wrong
+// where it is wrong for all of them.
+func checkReferences(set *engine.PolicySet, policies []matched, request referenceRequest) (referenceAnswer, error) {
+	graph := newRuleGraph(set)
+	unchecked := graph.replaced()
+	for rule := range graph.reach(graph.without(policies, request.Checks)) {
+		unchecked[rule] = true
+	}
+	answer := referenceAnswer{}
+	users := map[*ast.Rule][]int{} // the checks that come to a rule
+	found := map[place]*suspect{}
+	for i, check := range request.Checks {
+		reached, failures, err := graph.check(check, request.Clean, &answer)
+		if err != nil {
+			return answer, err
+		}
+		for rule := range reached {
+			users[rule] = append(users[rule], i)
+		}
+		for _, failure := range failures {
+			if unchecked[failure.rule] {
+				continue
+			}
+			if found[failure.place] == nil {
+				found[failure.place] = &suspect{failure: failure}
+			}
+			found[failure.place].checks = append(found[failure.place].checks, i)
+		}
+	}
+	for _, one := range found {
+		if len(one.checks) == len(users[one.rule]) {
+			answer.Errors = append(answer.Errors, one.error(request.Checks))
+		}
+	}
+	slices.SortFunc(answer.Errors, func(a, b engine.CompileError) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
+	})
+	return answer, nil
+}
+
+// check gives the rules that the packages of a check come to, and the failures in them.
+func (g *ruleGraph) check(check ReferenceCheck, clean []string, answer *referenceAnswer) (map[*ast.Rule]bool, []failure, error) {
+	known := map[string]bool{}
+	for _, key := range clean {
+		known[key] = true
+	}
+	all := map[*ast.Rule]bool{}
+	var left []*extent
+	for _, name := range check.Packages {
+		one := g.extent(name, check.Input)
+		maps.Copy(all, one.reached)
+		if known[one.key] {
+			answer.Clean = append(answer.Clean, one.key)
+		} else {
+			left = append(left, one)
+		}
+	}
+	var failures []failure
+	seen := map[place]bool{}
+	for batch := range slices.Chunk(left, maxTogether) {
+		found, err := g.typeErrors(batch, check.Input)
+		if err != nil {
+			return nil, nil, err
+		}
+		wrong := map[*ast.Rule]bool{}
+		for _, one := range found {
+			wrong[one.rule] = true
+			if !seen[one.place] && all[one.rule] {
+				seen[one.place] = true
+				failures = append(failures, one)
+			}
+		}
+		for _, one := range batch {
+			if !one.reaches(wrong) {
+				answer.Clean = append(answer.Clean, one.key)
+			}
+		}
+	}
+	return all, failures, nil
+}
+
+// extent is a package with all that it comes to.
+type extent struct {
+	reached map[*ast.Rule]bool
+	files   []string // with all that is needed to compile them
+	key     string   // is the same for the same files and the same input
+}
+
+func (s *extent) reaches(rules map[*ast.Rule]bool) bool {
+	for rule := range rules {
+		if s.reached[rule] {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *ruleGraph) extent(name string, input json.RawMessage) *extent {
+	one := &extent{reached: g.reach(g.byPackage[name])}
+	one.files = g.files(one.reached)
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %x", name, sha256.Sum256(input))
+	for _, file := range one.files {
+		fmt.Fprintf(h, " %q %x", file, g.sums[file])
+	}
+	one.key = hex.EncodeToString(h.Sum(nil)[:16])
+	return one
+}
+
+// suspect is a reference that fails in some checks.
+type suspect struct {
+	failure
+	checks []int
+}
+
+// failure is a reference that OPA cannot resolve.
+type failure struct {
+	place
+	at   *ast.Location
+	rule *ast.Rule
+	// parent and key are what is referred to, as the author wrote it.
+	parent, key string
+	// scalar and list say what the parent is, where it is no object; fields are those
+	// of an object.
+	scalar, list bool
+	fields       []string
+	// envelope says that the parent is part of neither object.
+	envelope bool
+}
+
+type place struct {
+	file           string
+	line, column   int
+	reference, key string
+}
+
+// typeErrors are the references in the modules of extents that an input cannot have.
+func (g *ruleGraph) typeErrors(extents []*extent, input json.RawMessage) ([]failure, error) {
+	files := map[string]string{}
+	for _, one := range extents {
+		for _, file := range one.files {
+			files[file] = g.set.Files()[file]
+		}
+	}
+	modules, err := engine.Modules(engine.Source{Files: files})
+	if err != nil {
+		return nil, err
+	}
+	var document any
+	if err := json.Unmarshal(input, &document); err != nil {
+		return nil, fmt.Errorf("reading the schema of the input: %w", err)
+	}
+	schemas := ast.NewSchemaSet()
+	schemas.Put(ast.SchemaRootRef, document)
+	compiler := ast.NewCompiler().WithCapabilities(engine.Capabilities()).
+		WithSchemas(schemas).WithOnlyStagesUpTo(ast.StageCheckTypes).SetErrorLimit(0)
+	compiler.Compile(modules)
+	var out []failure
+	for _, err := range compiler.Errors {
+		if one, ok := readFailure(err); ok {
+			if one.rule = g.ruleAt(one.at); one.rule != nil {
+				out = append(out, one)
+			}
+		}
+	}
+	return out, nil
+}
+
+// readFailure reads an error of a key that is text: an index of another type is no
+// name that somebody misspelled.
+func readFailure(err *ast.Error) (failure, bool) {
+	if err.Location == nil {
+		return failure{}, false
+	}
+	one := failure{at: err.Location}
+	var ref ast.Ref
+	var position int
+	switch detail := err.Details.(type) {
+	case *ast.RefErrInvalidDetail:
+		ref, position = detail.Ref, detail.Pos
+		for _, value := range detail.OneOf {
+			if name, ok := value.(ast.String); ok {
+				one.fields = append(one.fields, string(name))
+			}
+		}
+		one.list = types.Compare(detail.Want, types.N) == 0
+	case *ast.RefErrUnsupportedDetail:
+		ref, position = detail.Ref, detail.Pos+1
+		one.scalar = true
+	default:
+		return failure{}, false
+	}
+	if position >= len(ref) {
+		return failure{}, false
+	}
+	key, isText := ref[position].Value.(ast.String)
+	if !isText {
+		return failure{}, false
+	}
+	one.parent, one.key = ref[:position].String(), string(key)
+	one.envelope = outsideObjects(ref, position)
+	one.place = place{one.at.File, one.at.Row, one.at.Col, ref.String(), one.key}
+	return one, true
+}
+
+// outsideObjects says whether a position is in the input but in neither object.
+func outsideObjects(ref ast.Ref, position int) bool {
+	if !ref[0].Equal(ast.InputRootDocument) {
+		return false
+	}
+	return position < 3 || !ref[2].Equal(ast.StringTerm("object")) && !ref[2].Equal(ast.StringTerm("oldObject"))
+}
+
+func (s *suspect) error(checks []ReferenceCheck) engine.CompileError {
+	err := engine.CompileError{File: s.at.File, Line: s.at.Row, Column: s.at.Col}
+	whole := s.parent + "." + s.key
+	if strings.Contains(s.parent, "__local") { // OPA's own name for what has none
+		whole = s.key
+	}
+	where := s.kinds(checks)
+	switch {
+	case s.envelope:
+		err.Message = fmt.Sprintf("%s is nothing that policies are given; %s", whole, s.instead())
+	case s.list:
+		err.Message = fmt.Sprintf("%s is in none of the kinds %s: %s is a list; take its elements, with %s[_] or `some element in %s`", whole, where, s.parent, s.parent, s.parent)
+	case s.scalar:
+		err.Message = fmt.Sprintf("%s is in none of the kinds %s: what it is looked for in is a single value without fields; remove .%s", whole, where, s.key)
+	default:
+		err.Message = fmt.Sprintf("%s is in none of the kinds %s; %s", whole, where, s.instead())
+	}
+	return err
+}
+
+// kinds says what the policies match that come to the rule.
+func (s *suspect) kinds(checks []ReferenceCheck) string {
+	own := packageOf(s.rule.Module)
+	var all []string
+	for _, i := range s.checks {
+		all = append(all, checks[i].Kinds...)
+		if slices.Contains(checks[i].Packages, own) {
+			return fmt.Sprintf("that policy %s matches (%s)", own, strings.Join(checks[i].Kinds, ", "))
+		}
+	}
+	slices.Sort(all)
+	return fmt.Sprintf("that the policies match which use package %s (%s)", own, strings.Join(slices.Compact(all), ", "))
+}
+
+// instead says what to write: the field whose name is nearest, where one is near.
+func (s *suspect) instead() string {
+	best, least := "", max(2, len(s.key)/4)+1
+	for _, name := range slices.Sorted(slices.Values(s.fields)) {
+		if distance := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(s.key)); distance < least {
+			best, least = name, distance
+		}
+	}
+	if best != "" {
+		return fmt.Sprintf("did you mean %s?", best)
+	}
+	return fmt.Sprintf("correct it, or write object.get(%s, %q, null) where it is meant to be absent", s.parent, s.key)
+}
+
+// ruleGraph knows which rules come to which.
+type ruleGraph struct {
+	set       *engine.PolicySet
+	graph     *ast.Graph
+	byFile    map[string][]*ast.Rule // in the order of the text
+	byPackage map[string][]*ast.Rule
+	sums      map[string][sha256.Size]byte // by file
+}
+
+func newRuleGraph(set *engine.PolicySet) *ruleGraph {
+	g := &ruleGraph{
+		set: set, graph: set.Compiler().Graph,
+		byFile: map[string][]*ast.Rule{}, byPackage: map[string][]*ast.Rule{}, sums: map[string][sha256.Size]byte{},
+	}
+	for name, module := range set.Compiler().Modules {
+		g.byFile[name] = slices.SortedStableFunc(slices.Values(module.Rules), func(a, b *ast.Rule) int {
+			return cmp.Compare(a.Location.Offset, b.Location.Offset)
+		})
+		g.byPackage[packageOf(module)] = append(g.byPackage[packageOf(module)], module.Rules...)
+		g.sums[name] = sha256.Sum256([]byte(set.Files()[name]))
+	}
+	return g
+}
+
+func packageOf(module *ast.Module) string {
+	return strings.TrimPrefix(module.Package.Path.String(), "data.")
+}
+
+// without are the rules of the policies that no check names.
+func (g *ruleGraph) without(policies []matched, checks []ReferenceCheck) []*ast.Rule {
+	checked := map[string]bool{}
+	for _, check := range checks {
+		for _, name := range check.Packages {
+			checked[name] = true
+		}
+	}
+	var rest []*ast.Rule
+	for _, policy := range policies {
+		if !checked[policy.Package] {
+			rest = append(rest, g.byPackage[policy.Package]...)
+		}
+	}
+	return rest
+}
+
+// reach are the rules and those that they come to.
+func (g *ruleGraph) reach(rules []*ast.Rule) map[*ast.Rule]bool {
+	reached := map[*ast.Rule]bool{}
+	for len(rules) > 0 {
+		rule := rules[len(rules)-1]
+		rules = rules[:len(rules)-1]
+		if reached[rule] {
+			continue
+		}
+		reached[rule] = true
+		for dependency := range g.graph.Dependencies(rule) {
+			if other, ok := dependency.(*ast.Rule); ok {
+				rules = append(rules, other)
+			}
+		}
+	}
+	return reached
+}
+
+// replaced are the rules that can be asked with another input or other data, by `with`.
+func (g *ruleGraph) replaced() map[*ast.Rule]bool {
+	var roots []*ast.Rule
+	for _, rules := range g.byFile {
+		for _, rule := range rules {
+			ast.WalkWiths(rule, func(*ast.With) bool {
+				roots = append(roots, rule)
+				return true
+			})
+		}
+	}
+	return g.reach(roots)
+}
+
+// files are those of rules, with all that the rules in those files come to.
+func (g *ruleGraph) files(rules map[*ast.Rule]bool) []string {
+	known := map[string]bool{}
+	for len(rules) > 0 {
+		var more []*ast.Rule
+		for rule := range rules {
+			if file := rule.Module.Package.Location.File; !known[file] {
+				known[file] = true
+				more = append(more, g.byFile[file]...)
+			}
+		}
+		rules = g.reach(more)
+		maps.DeleteFunc(rules, func(rule *ast.Rule, _ bool) bool { return known[rule.Module.Package.Location.File] })
+	}
+	return slices.Sorted(maps.Keys(known))
+}
+
+// ruleAt is the rule that stands at a place.
+func (g *ruleGraph) ruleAt(at *ast.Location) *ast.Rule {
+	var found *ast.Rule
+	for _, rule := range g.byFile[at.File] {
+		if rule.Location.Offset <= at.Offset {
+			found = rule
+		}
+	}
+	return found
+}

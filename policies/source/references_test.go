@@ -1,0 +1,307 @@
+package source
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/source/schema"
+	"github.com/lintel-policy/lintel/policies/source/schema/offline"
+)
+
+const widgets = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: false
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              old: {type: string}
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              size: {type: integer}
+              port: {x-kubernetes-int-or-string: true, anyOf: [{type: integer}, {type: string}]}
+              labels: {type: object, additionalProperties: {type: string}}
+              extra: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {known: {type: string}}}
+              parts: {type: array, items: {type: object, properties: {name: {type: string}}}}
+`
+
+// policyFor is a policy that matches kinds: `Pod`, `Deployment.apps`.
+func policyFor(kinds, rego string) string {
+	var list []string
+	for _, kind := range strings.Fields(kinds) {
+		kind, group, _ := strings.Cut(kind, ".")
+		list = append(list, `{group: "`+group+`", kind: "`+kind+`"}`)
+	}
+	return "# METADATA\n# custom:\n#   match: {kinds: [" + strings.Join(list, ", ") + "]}\npackage p\nimport rego.v1\n" + rego
+}
+
+func testSchemas(t *testing.T) Schemas { return schemasWith(t, widgets) }
+
+// schemasWith adds definitions in YAML to the kinds of Kubernetes.
+func schemasWith(t testing.TB, definitions ...string) Schemas {
+	t.Helper()
+	var all []*schema.Definition
+	for _, text := range definitions {
+		definition, err := schema.ReadDefinition([]byte(text))
+		require.NoError(t, err)
+		require.NotNil(t, definition)
+		all = append(all, definition)
+	}
+	return offline.NewKinds(all...)
+}
+
+// referenceErrorsOf judges files here, without a child.
+func referenceErrorsOf(t *testing.T, files map[string]string) []string {
+	t.Helper()
+	found, _ := referenceErrorsBy(t, testSchemas(t), files)
+	return found
+}
+
+// referenceErrorsBy also counts the policies that are checked.
+func referenceErrorsBy(t *testing.T, schemas Schemas, files map[string]string) ([]string, int) {
+	t.Helper()
+	source := engine.Source{Name: "s", Files: files}
+	set, err := engine.Compile(source)
+	require.NoError(t, err)
+	matches := matchesOf(set)
+	checks := referenceChecks(t.Context(), schemas, matches)
+	answer, err := checkReferences(set, matches, referenceRequest{Checks: checks})
+	require.NoError(t, err)
+	// What is clean is left out the next time, and nothing else.
+	again, err := checkReferences(set, matches, referenceRequest{Checks: checks, Clean: answer.Clean})
+	require.NoError(t, err)
+	require.Equal(t, answer.Errors, again.Errors)
+	require.ElementsMatch(t, answer.Clean, again.Clean)
+	var out []string
+	for _, err := range answer.Errors {
+		out = append(out, err.Error())
+	}
+	checked := 0
+	for _, check := range checks {
+		checked += len(check.Packages)
+	}
+	return out, checked
+}
+
+func TestWrongReferences(t *testing.T) {
+	for name, c := range map[string]struct {
+		kinds, rego string
+		want        string // empty: nothing is wrong
+	}{
+		"direct": {"Pod", `deny contains "x" if input.request.object.spec.containter`,
+			"p.rego:6:22: input.request.object.spec.containter is in none of the kinds that policy p matches (Pod); did you mean containers?"},
+		"right": {"Pod", `deny contains "x" if input.request.object.spec.containers[_].image == "x"`, ""},
+		"alias": {"Pod", `deny contains "x" if { c := input.request.object.spec.containers[_]; c.imagee }`,
+			"c.imagee is in none of the kinds that policy p matches (Pod); did you mean image?"},
+		"alias of an alias": {"Pod", `deny contains "x" if { o := input.request.object; s := o.spec; s.hostNetwrk }`, "s.hostNetwrk is in none"},
+		"old object":        {"Pod", `deny contains "x" if input.request.oldObject.spec.nodname`, "did you mean nodeName?"},
+		"comprehension":     {"Pod", `deny contains "x" if count([c | some c in input.request.object.spec.containers; c.privilegd]) > 0`, "c.privilegd is in none"},
+		"some in":           {"Pod", `deny contains "x" if { some i, c in input.request.object.spec.containers; c.nam == "x"; i > 0 }`, "did you mean name?"},
+		"in every":          {"Pod", `deny contains "x" if { every c in input.request.object.spec.containers { c.name == input.request.object.spec.hostname2 } }`, "did you mean hostname?"},
+		"brackets":          {"Pod", `deny contains "x" if input.request.object["spec"]["hostPd"]`, "did you mean hostPID?"},
+		"not":               {"Pod", `deny contains "x" if not input.request.object.metadata.label.team`, "did you mean labels?"},
+		"in a call":         {"Pod", `deny contains "x" if count(input.request.object.spec.containter) > 0`, "did you mean containers?"},
+		"in the head":       {"Pod", `deny contains input.request.object.spec.containter`, "did you mean containers?"},
+		"helper rule":       {"Pod", "spec := input.request.object.spec\ndeny contains \"x\" if spec.containter", "spec.containter is in none"},
+		"helper set":        {"Pod", "all contains c if some c in input.request.object.spec.containers\nall contains c if some c in input.request.object.spec.initContainers\ndeny contains \"x\" if { some c in all; c.imagee }", "c.imagee is in none"},
+		"else":              {"Pod", "f if { false } else if { input.request.object.spec.containter }\ndeny contains \"x\" if f", "spec.containter is in none"},
+		"a list":            {"Pod", `deny contains "x" if input.request.object.spec.containers.image`, "is a list; take its elements"},
+		"below a string":    {"Pod", `deny contains "x" if input.request.object.metadata.name.first`, "is a single value without fields; remove .first"},
+		"envelope":          {"Pod", `deny contains "x" if input.reqest.object.spec`, "input.reqest is nothing that policies are given; did you mean request?"},
+		"request":           {"Pod", `deny contains "x" if input.request.objet.spec`, "input.request.objet is nothing that policies are given; did you mean object?"},
+		"user":              {"Pod", `deny contains "x" if input.request.userInfo.usernme`, "did you mean username?"},
+		"two rules":         {"Pod", "deny contains \"x\" if input.request.object.spec.containter\ndeny contains \"y\" if input.request.object.spec.containter", "p.rego:7:22"},
+
+		"object.get":          {"Pod", `deny contains "x" if object.get(input.request.object.spec, "containter", null)`, ""},
+		"object.get path":     {"Pod", `deny contains "x" if object.get(input, ["request", "object", "containter"], null)`, ""},
+		"one of two has it":   {"Pod Deployment.apps", `deny contains "x" if input.request.object.spec.replicas > 1`, ""},
+		"none of two has it":  {"Pod Deployment.apps", `deny contains "x" if input.request.object.spec.replica > 1`, "that policy p matches (Pod, Deployment.apps); did you mean replicas?"},
+		"map":                 {"Pod", `deny contains "x" if input.request.object.metadata.labels.team.anything`, ""},
+		"quantity":            {"Pod", `deny contains "x" if input.request.object.spec.containers[_].resources.limits.cpu`, ""},
+		"int or string":       {"Service", `deny contains "x" if input.request.object.spec.ports[_].targetPort == "http"`, ""},
+		"kind without schema": {"Unknown.example.com", `deny contains "x" if input.request.object.spec.anything`, ""},
+		"one without schema":  {"Pod Unknown.example.com", `deny contains "x" if input.request.object.spec.containter`, ""},
+		"wildcard":            {"Pod *.*", `deny contains "x" if input.request.object.spec.containter`, ""},
+		"walk":                {"Pod", `deny contains "x" if { walk(input.request.object, [_, value]); value.containter }`, ""},
+		"with":                {"Pod", "bad if input.request.object.spec.containter\ndeny contains \"x\" if bad with input as {\"request\": {\"object\": {\"spec\": {\"containter\": true}}}}", ""},
+		"variable key":        {"Pod", `deny contains "x" if { some key in ["containter", "volumes"]; input.request.object.spec[key] }`, ""},
+		"parameters":          {"Pod", `deny contains "x" if input.parameters.anything.at.all`, ""},
+		"null":                {"Pod", `deny contains "x" if input.request.object == null`, ""},
+		"other type":          {"Pod", `deny contains "x" if input.request.object.spec.hostNetwork == "true"`, ""},
+		"status":              {"Pod", `deny contains "x" if input.request.object.status.phase == "Running"`, ""},
+		"recursive":           {"CustomResourceDefinition.apiextensions.k8s.io", `deny contains "x" if input.request.object.spec.anything`, ""},
+
+		"definition":            {"Widget.example.com", `deny contains "x" if input.request.object.spec.sise`, "(Widget.example.com); did you mean size?"},
+		"definition, right":     {"Widget.example.com", `deny contains "x" if { input.request.object.spec.size > 3; input.request.object.spec.labels.a.b; input.request.object.spec.port.x }`, ""},
+		"definition, versions":  {"Widget.example.com", `deny contains "x" if input.request.object.spec.old`, ""},
+		"definition, metadata":  {"Widget.example.com", `deny contains "x" if input.request.object.metadata.annotations.a`, ""},
+		"definition, metadata!": {"Widget.example.com", `deny contains "x" if input.request.object.metadata.anotations.a`, "did you mean annotations?"},
+		"definition, preserved": {"Widget.example.com", `deny contains "x" if input.request.object.spec.extra.unknown`, ""},
+		"definition, list":      {"Widget.example.com", `deny contains "x" if input.request.object.spec.parts[_].nam`, "did you mean name?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := strings.Join(referenceErrorsOf(t, map[string]string{"p.rego": policyFor(c.kinds, c.rego)}), "\n")
+			if c.want == "" {
+				require.Empty(t, found)
+				return
+			}
+			require.Contains(t, found, c.want)
+		})
+	}
+}
+
+func TestWrongReferencesInLibraries(t *testing.T) {
+	use := func(name, kinds string) string {
+		return strings.Replace(policyFor(kinds, `deny contains "x" if data.lib.bad`), "package p", "package "+name, 1)
+	}
+	library := "package lib\nimport rego.v1\nbad if input.request.object.spec.replica > 1\nunused if input.request.object.spec.anything"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"used by one":             {map[string]string{"p.rego": use("p", "Pod")}, "lib.rego:3:8: input.request.object.spec.replica is in none of the kinds that the policies match which use package lib (Pod)"},
+		"used by two":             {map[string]string{"p.rego": use("p", "Pod"), "q.rego": use("q", "Deployment.apps")}, "(Deployment.apps, Pod); did you mean replicas?"},
+		"used by one that may be": {map[string]string{"p.rego": use("p", "Pod"), "q.rego": use("q", "Unknown.example.com")}, ""},
+		"used by nobody":          {map[string]string{"p.rego": policyFor("Pod", `deny contains "x"`)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.files["lib.rego"] = library
+			found := referenceErrorsOf(t, c.files)
+			if c.want == "" {
+				require.Empty(t, found)
+				return
+			}
+			require.Len(t, found, 1)
+			require.Contains(t, found[0], c.want)
+		})
+	}
+}
+
+func TestMatchesThatBringOtherObjectsAreNotChecked(t *testing.T) {
+	pod := []engine.GroupVersionKind{{Kind: "Pod"}}
+	for name, c := range map[string]struct {
+		match   engine.Match
+		checked bool
+	}{
+		"kinds":           {engine.Match{Kinds: pod}, true},
+		"its own":         {engine.Match{Kinds: pod, Subresources: []string{"status", "ephemeralcontainers"}}, true},
+		"another's":       {engine.Match{Kinds: pod, Subresources: []string{"exec"}}, false},
+		"any subresource": {engine.Match{Kinds: pod, Subresources: []string{"*"}}, false},
+		"any version":     {engine.Match{Kinds: []engine.GroupVersionKind{{Version: "*", Kind: "Pod"}}}, false},
+		"no kinds":        {engine.Match{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			checks := referenceChecks(t.Context(), testSchemas(t), []matched{{"p", c.match}})
+			require.Equal(t, c.checked, len(checks) == 1)
+		})
+	}
+}
+
+func TestTheGateChecksReferences(t *testing.T) {
+	compiler := testCompiler(t, 30*time.Second)
+	compiler.Schemas = testSchemas(t)
+	good := engine.Source{Name: "s", Files: map[string]string{"p.rego": policyFor("Pod", `deny contains "x" if input.request.object.spec.hostPID`)}}
+	_, err := compiler.Compile(t.Context(), good)
+	require.NoError(t, err)
+
+	bad := engine.Source{Name: "s", Files: map[string]string{"p.rego": policyFor("Pod", `deny contains "x" if input.request.object.spec.containter`)}}
+	_, err = compiler.Compile(t.Context(), bad)
+	var errs engine.CompileErrors
+	require.ErrorAs(t, err, &errs)
+	require.Equal(t, engine.CompileError{File: "p.rego", Line: 6, Column: 22,
+		Message: "input.request.object.spec.containter is in none of the kinds that policy p matches (Pod); did you mean containers?"}, errs[0])
+
+	compiler.Schemas = nil
+	_, err = compiler.Compile(t.Context(), bad)
+	require.NoError(t, err, "what schemas said is not kept: they may say something else now")
+}
+
+// TestWhatChangedIsCheckedAgain: a policy, or what it comes to, or the schema.
+func TestWhatChangedIsCheckedAgain(t *testing.T) {
+	compiler := testCompiler(t, 30*time.Second)
+	compiler.Schemas = testSchemas(t)
+	files := map[string]string{
+		"p.rego":   policyFor("Pod", `deny contains "x" if data.lib.bad`),
+		"q.rego":   strings.Replace(policyFor("Widget.example.com", `deny contains "x" if input.request.object.spec.size`), "package p", "package q", 1),
+		"lib.rego": "package lib\nbad if input.request.object.spec.hostPID",
+	}
+	judge := func(change func(files map[string]string)) error {
+		changed := maps.Clone(files)
+		change(changed)
+		_, err := compiler.Compile(t.Context(), engine.Source{Name: "s", Files: changed})
+		return err
+	}
+	require.NoError(t, judge(func(map[string]string) {}))
+	require.Len(t, compiler.clean.of("s"), 2)
+	require.ErrorContains(t, judge(func(files map[string]string) {
+		files["lib.rego"] = "package lib\nbad if input.request.object.spec.hostPod"
+	}), "lib.rego:2:8: ")
+	require.ErrorContains(t, judge(func(files map[string]string) {
+		files["q.rego"] = strings.ReplaceAll(files["q.rego"], "size", "sizes")
+	}), "q.rego:6:22: ")
+	require.NoError(t, judge(func(files map[string]string) { files["p.rego"] += "\n# the same" }))
+	compiler.Schemas = schemasWith(t, strings.ReplaceAll(widgets, "size:", "large:"))
+	require.ErrorContains(t, judge(func(files map[string]string) { files["lib.rego"] += "\n# the same" }), "q.rego:6:22: ")
+}
+
+// slowSchemas never answer.
+type slowSchemas struct{}
+
+func (slowSchemas) Schemas(ctx context.Context, _ []engine.GroupVersionKind) map[engine.GroupVersionKind]*schema.Schema {
+	<-ctx.Done()
+	return nil
+}
+
+// TestReferencesDoNotHoldUpPolicies: where it cannot be told in time whether they are
+// right, they are not wrong.
+func TestReferencesDoNotHoldUpPolicies(t *testing.T) {
+	compiler := testCompiler(t, 5*time.Second)
+	compiler.Schemas = slowSchemas{}
+	var unchecked string
+	compiler.Unchecked = func(source string, _ error) { unchecked = source }
+	_, err := compiler.Compile(t.Context(), engine.Source{Name: "s", Files: map[string]string{"p.rego": policyFor("Pod", `deny contains "x" if input.request.object.spec.containter`)}})
+	require.NoError(t, err)
+	require.Equal(t, "s", unchecked)
+}
+
+// TestShippedPoliciesReferToWhatThereIs: samples and built-in rules.
+func TestShippedPoliciesReferToWhatThereIs(t *testing.T) {
+	definitions, err := ReadFolder(filepath.FromSlash("../../config/crd"), func(name string) bool { return strings.Contains(name, "_") }, MaxArtifactBytes)
+	require.NoError(t, err)
+	schemas := schemasWith(t, slices.Collect(maps.Values(definitions))...)
+	for folder, least := range map[string]int{"../../config/samples/policies": 8, "../rules": 2} {
+		files, err := ReadFolder(filepath.FromSlash(folder), engine.IsPolicyFile, MaxArtifactBytes)
+		require.NoError(t, err)
+		found, checked := referenceErrorsBy(t, schemas, files)
+		require.Empty(t, found)
+		require.GreaterOrEqual(t, checked, least, folder)
+	}
+}

@@ -1,0 +1,20 @@
+package schema
+
+import (
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+var text = &Schema{Type: Text}
+
+// envelope are the fields that the objects of every kind have, whatever their schema
+// says of metadata: the API server sees to them.
+var envelope = map[string]*Schema{
+	"apiVersion": text,
+	"kind":       text,
+	"metadata":   OfType(reflect.TypeFor[metav1.ObjectMeta]()),
+}
+
+// ofKind is the schema of a kind's objects, made from that of their content.
+func ofKind(content *Schema) *Schema { return content.with(envelope) }

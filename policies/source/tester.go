@@ -1,0 +1,105 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"k8s.io/utils/lru"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/suite"
+)
+
+const (
+	// TestArgument is the argument with which a Tester starts its program: the program
+	// calls TestChild and does nothing else.
+	TestArgument = "test-source"
+	// maxTestBytes is how much memory the tests of a source may take.
+	maxTestBytes = 512 << 20
+)
+
+// Tester runs the tests of sources in child processes under limits: a test may run
+// for ever or eat memory, and is not to be trusted with the webhook's.
+//
+// Results are kept by the identity of the source: the webhook and the gate ask for the
+// same, and a revision that failed is not tested again at each look.
+type Tester struct {
+	program string
+	timeout time.Duration
+	bytes   int        // of memory
+	kept    *lru.Cache // suite.Results by testKey
+}
+
+type testKey struct {
+	identity string
+	options  suite.Options
+}
+
+// keptTests is how many results are kept.
+const keptTests = 64
+
+// NewTester makes a Tester that starts a program, usually os.Executable, with
+// TestArgument; the timeout bounds all tests of one source together.
+func NewTester(program string, timeout time.Duration) *Tester {
+	return &Tester{program: program, timeout: timeout, bytes: maxTestBytes, kept: lru.New(keptTests)}
+}
+
+// Test is suite.Run within the limits. Tests that reach one have failed: the results
+// then have one case, which says so. An error that is no engine.CompileErrors says
+// nothing about the source.
+func (t *Tester) Test(ctx context.Context, source engine.Source, options suite.Options) (suite.Results, error) {
+	if !suite.Has(source) {
+		return suite.Results{}, nil
+	}
+	key := testKey{source.Identity(), options}
+	if results, ok := t.kept.Get(key); ok {
+		return results.(suite.Results), nil
+	}
+	results, err := t.test(ctx, source, options)
+	if err == nil {
+		t.kept.Add(key, results)
+	}
+	return results, err
+}
+
+func (t *Tester) test(ctx context.Context, source engine.Source, options suite.Options) (suite.Results, error) {
+	var answer testAnswer
+	apart := child{t.program, TestArgument, t.timeout, t.bytes}
+	err := apart.run(ctx, testRequest{source, options}, &answer)
+	if limit, ok := errors.AsType[*childLimit](err); ok {
+		return suite.Stopped(fmt.Sprintf("the tests take %s together, and were ended: iterate over less, or take apart the rule that does most in one expression", limit)), nil
+	}
+	if err != nil {
+		return suite.Results{}, fmt.Errorf("running the tests in a process of their own: %w", err)
+	}
+	if len(answer.Errors) > 0 {
+		return suite.Results{}, answer.Errors
+	}
+	return answer.Results, nil
+}
+
+type testRequest struct {
+	Source  engine.Source
+	Options suite.Options
+}
+
+type testAnswer struct {
+	Results suite.Results
+	Errors  engine.CompileErrors
+}
+
+// TestChild is what the child does: it reads a source, runs its tests, and writes the
+// results. It returns the exit code.
+func TestChild(stdin io.Reader, stdout, stderr io.Writer) int {
+	return serveChild(stdin, stdout, stderr, func(request testRequest) (any, error) {
+		results, err := suite.Run(context.Background(), request.Source, request.Options)
+		answer := testAnswer{Results: results}
+		if err != nil && !errors.As(err, &answer.Errors) {
+			return nil, err
+		}
+		return answer, nil
+	})
+}

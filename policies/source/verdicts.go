@@ -1,0 +1,80 @@
+package source
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// verdictExpiry is how long a verdict is kept: what reached a limit on a busy machine
+// may stay below it later.
+const verdictExpiry = 10 * time.Minute
+
+// Verdicts keeps the last verdict of the gate about each source, so that a revision
+// that nobody has changed is not judged again whenever somebody looks at it.
+type Verdicts struct {
+	gate Gate
+	mu   sync.Mutex // over last
+	last map[string]keptVerdict
+}
+
+// keptVerdict is a verdict and what it was about.
+type keptVerdict struct {
+	identity  string
+	resources *engine.Resources
+	// beside is the digest of what was live.
+	beside string
+	// scoped says that the source is of a scope below the enterprise, of which what
+	// others declare decides what it has.
+	scoped  bool
+	expires time.Time
+	verdict Verdict
+}
+
+// NewVerdicts makes an empty Verdicts.
+func NewVerdicts(gate Gate) *Verdicts {
+	return &Verdicts{gate: gate, last: map[string]keptVerdict{}}
+}
+
+// Judge is Gate.Judge, asked once for the same source beside the same kinds.
+func (v *Verdicts) Judge(ctx context.Context, candidate engine.Source, live *engine.Live) (Verdict, error) {
+	now := keptVerdict{scoped: candidate.Scope.Key().Level != engine.Enterprise, identity: candidate.Identity(), resources: live.Resources(), expires: time.Now().Add(verdictExpiry)}
+	if snapshot := live.Snapshot(); snapshot != nil {
+		now.beside = snapshot.Digest()
+	}
+	v.mu.Lock()
+	known, ok := v.last[candidate.Name]
+	v.mu.Unlock()
+	if ok && known.holds(now) {
+		return known.verdict, nil
+	}
+	verdict, err := v.gate.Judge(ctx, candidate, live)
+	if err != nil {
+		return verdict, err
+	}
+	now.verdict = verdict
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.last[candidate.Name] = now
+	return verdict, nil
+}
+
+// Forget drops the verdict about a source that is gone.
+func (v *Verdicts) Forget(name string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.last, name)
+}
+
+// holds says whether a verdict is still good for what is asked now.
+func (k keptVerdict) holds(now keptVerdict) bool {
+	switch {
+	case k.identity != now.identity, k.resources != now.resources, time.Now().After(k.expires):
+		return false
+	case k.verdict.Reason == ReasonVersionConflict || k.verdict.OutsideScope || k.scoped:
+		return k.beside == now.beside
+	}
+	return true
+}

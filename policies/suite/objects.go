@@ -1,0 +1,118 @@
+package suite
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/manifest"
+)
+
+// caseObjects is what a case is about.
+type caseObjects struct {
+	review    *engine.Review
+	cluster   *engine.ClusterData
+	kinds     []engine.GroupVersionKind // of the inventory, without version
+	namespace []byte                    // of the object, where the inventory has it
+}
+
+// readCases reads the objects of all cases that are to run.
+func (r *runner) readCases(suite suiteFile, test suiteTest) ([]caseObjects, error) {
+	cases := make([]caseObjects, len(test.Cases))
+	for i, c := range test.Cases {
+		if c.Skip {
+			continue
+		}
+		var err error
+		if cases[i], err = r.readCase(suite, c); err != nil {
+			return nil, fmt.Errorf("case %q: %w", c.Name, err)
+		}
+	}
+	return cases, nil
+}
+
+func (r *runner) readCase(suite suiteFile, c suiteCase) (caseObjects, error) {
+	var objects caseObjects
+	if len(c.Assertions) == 0 {
+		return objects, fmt.Errorf("it has no assertions; write at least `- violations: no`")
+	}
+	if c.Object == "" {
+		return objects, fmt.Errorf("it names no object")
+	}
+	found, err := r.read(suite.path(c.Object))
+	if err != nil {
+		return objects, err
+	}
+	if len(found) != 1 {
+		return objects, fmt.Errorf("%s holds %d objects; a case has one", suite.path(c.Object), len(found))
+	}
+	if objects.review, err = reviewOf(found[0].JSON); err != nil {
+		return objects, fmt.Errorf("%s: %w", found[0], err)
+	}
+	var inventory []json.RawMessage
+	for _, name := range c.Inventory {
+		documents, err := r.read(suite.path(name))
+		if err != nil {
+			return objects, err
+		}
+		for _, d := range documents {
+			inventory = append(inventory, d.JSON)
+			if err := objects.note(d.JSON); err != nil {
+				return objects, fmt.Errorf("%s: %w", d, err)
+			}
+		}
+	}
+	objects.cluster, err = engine.NewClusterData(inventory)
+	return objects, err
+}
+
+func (r *runner) read(name string) ([]manifest.Document, error) {
+	text, ok := r.source.Files[name]
+	if !ok {
+		return nil, fmt.Errorf("%s is not among the files of the source", name)
+	}
+	documents, err := manifest.Read(name, []byte(text))
+	if err == nil && len(documents) == 0 {
+		return nil, fmt.Errorf("%s holds no objects", name)
+	}
+	return documents, err
+}
+
+// note takes down what an object of the inventory is.
+func (o *caseObjects) note(text []byte) error {
+	var object struct {
+		APIVersion, Kind string
+		Metadata         struct{ Name string }
+	}
+	if err := json.Unmarshal(text, &object); err != nil {
+		return err
+	}
+	group, _, found := strings.Cut(object.APIVersion, "/")
+	if !found {
+		group = ""
+	}
+	o.kinds = append(o.kinds, engine.GroupVersionKind{Group: group, Kind: object.Kind})
+	if group == "" && object.Kind == "Namespace" && object.Metadata.Name == o.review.Namespace {
+		o.namespace = text
+	}
+	return nil
+}
+
+// reviewOf is the review of an object, or the one in an AdmissionReview.
+func reviewOf(text []byte) (*engine.Review, error) {
+	var review struct {
+		APIVersion, Kind string
+		Request          json.RawMessage
+	}
+	if err := json.Unmarshal(text, &review); err != nil {
+		return nil, err
+	}
+	if review.Kind != "AdmissionReview" || !strings.HasPrefix(review.APIVersion, "admission.k8s.io/") {
+		return engine.NewTestObjectReview(text)
+	}
+	if len(review.Request) == 0 {
+		return nil, fmt.Errorf("the AdmissionReview has no request")
+	}
+	return engine.NewTestReview(review.Request)
+}

@@ -1,0 +1,175 @@
+// Package suite runs the tests that a source of policy brings with it: Rego tests, in
+// files named _test.rego, and Gatekeeper's Suites.
+//
+// Invariant: a policy is judged here as it is at admission, by the same engine under
+// the same limits; and a test that could not be run has failed.
+package suite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/cover"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// Options say how tests are run.
+type Options struct {
+	// Coverage asks for the lines that the tests reach.
+	Coverage bool `json:"coverage,omitempty"`
+}
+
+// Outcome is how a case ended.
+type Outcome string
+
+// The outcomes of a case.
+const (
+	Passed  Outcome = "passed"
+	Failed  Outcome = "failed"  // it found what it was not to find
+	Errored Outcome = "error"   // it could not be run, which counts as failed
+	Skipped Outcome = "skipped" // its author said so
+)
+
+// Case is one case of one test.
+type Case struct {
+	// File is the file with the tests, and Line where this one stands, 0 if unknown.
+	File string `json:"file"`
+	Line int    `json:"line,omitempty"`
+	// Suite is the name of a Suite, or the package of Rego tests.
+	Suite string `json:"suite"`
+	// Test and Name are those of a Suite; a Rego test has its rule as Test, and no
+	// Name.
+	Test    string  `json:"test"`
+	Name    string  `json:"name,omitempty"`
+	Outcome Outcome `json:"outcome"`
+	// Message says why it did not pass.
+	Message string `json:"message,omitempty"`
+	// Output is what the policy printed, up to MaxOutputBytes.
+	Output   string        `json:"output,omitempty"`
+	Duration time.Duration `json:"duration"` // nanoseconds
+}
+
+// Failed says whether the case counts as failed.
+func (c Case) Failed() bool { return c.Outcome == Failed || c.Outcome == Errored }
+
+// Totals count what was run. A Rego file is a suite, and each of its rules a test of
+// one case.
+type Totals struct {
+	Suites  int `json:"suites"`
+	Tests   int `json:"tests"`
+	Cases   int `json:"cases"`
+	Passed  int `json:"passed"`
+	Failed  int `json:"failed"`
+	Skipped int `json:"skipped"`
+}
+
+// Coverage is the part of a file's lines with Rego that tests reach.
+type Coverage struct {
+	File string `json:"file"`
+	// Percent is from 0 to 100.
+	Percent    float64 `json:"percent"`
+	NotCovered []Lines `json:"notCovered,omitempty"`
+}
+
+// Lines are those from one to another, both included.
+type Lines struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+// Results are what the tests of a source gave.
+type Results struct {
+	Cases  []Case `json:"cases"`
+	Totals Totals `json:"totals"`
+	// Coverage is by file, without those of tests; nil unless it was asked for.
+	Coverage []Coverage `json:"coverage,omitempty"`
+}
+
+const (
+	// MaxOutputBytes is how much is kept of what one case prints.
+	MaxOutputBytes = 4 << 10
+	// maxOutputsBytes is how much is kept of all together.
+	maxOutputsBytes = 256 << 10
+	// maxMessageBytes bounds one message.
+	maxMessageBytes = 4 << 10
+	// testTimeout bounds one Rego test.
+	testTimeout = 5 * time.Second
+)
+
+// Has says whether a source brings tests.
+func Has(source engine.Source) bool {
+	for name, text := range source.Files {
+		if strings.HasSuffix(name, "_test.rego") || mayHoldSuites(name, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// Run runs the tests of a source: none, where it has none. The error is
+// engine.CompileErrors where files of the source cannot be read or compiled, or the
+// context's.
+func Run(ctx context.Context, source engine.Source, options Options) (Results, error) {
+	r := &runner{source: source, modules: map[string]*ast.Module{}}
+	if options.Coverage {
+		r.coverage = cover.New()
+	}
+	if err := r.runRego(ctx); err != nil {
+		return Results{}, err
+	}
+	if err := r.runSuites(ctx); err != nil {
+		return Results{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return Results{}, fmt.Errorf("running the tests: %w", err)
+	}
+	if options.Coverage {
+		r.results.Coverage = r.report()
+	}
+	return r.results, nil
+}
+
+// Stopped are the results of tests that were ended before their end.
+func Stopped(why string) Results {
+	r := &runner{}
+	r.add(Case{Outcome: Errored, Message: why})
+	return r.results
+}
+
+// runner collects the results of one run.
+type runner struct {
+	source   engine.Source
+	results  Results
+	coverage *cover.Cover           // nil where it was not asked for
+	modules  map[string]*ast.Module // that coverage is about, by file
+	printed  int                    // bytes kept of what was printed
+}
+
+// add files a case and counts it.
+func (r *runner) add(c Case) {
+	c.Message = cut(c.Message, maxMessageBytes)
+	c.Output = cut(c.Output, min(MaxOutputBytes, maxOutputsBytes-r.printed))
+	r.printed += len(c.Output)
+	r.results.Cases = append(r.results.Cases, c)
+	r.results.Totals.Cases++
+	switch {
+	case c.Outcome == Passed:
+		r.results.Totals.Passed++
+	case c.Outcome == Skipped:
+		r.results.Totals.Skipped++
+	default:
+		r.results.Totals.Failed++
+	}
+}
+
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	const more = "… (cut)"
+	return text[:max(0, limit-len(more))] + more[:min(len(more), max(0, limit))]
+}
