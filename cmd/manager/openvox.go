@@ -219,7 +219,7 @@ func (s *openVox) secretValue(ctx context.Context, namespace string) rules.Secre
 		}
 		value, ok := secret.Data[key]
 		if !ok {
-			return "", fmt.Errorf("Secret %s has no key %q", name, key)
+			return "", fmt.Errorf("the Secret %s has no key %q", name, key)
 		}
 		return string(value), nil
 	}
