@@ -5,10 +5,7 @@
 // field that does not exist never finds one missing that does.
 package schema
 
-import (
-	"maps"
-	"slices"
-)
+import "maps"
 
 // Schema is what a value may look like. It is immutable once made, and shared: a
 // schema may stand in many places of others.
@@ -105,6 +102,3 @@ func (s *Schema) with(fields map[string]*Schema) *Schema {
 	maps.Copy(changed, fields)
 	return Of(changed)
 }
-
-// names are the fields' names in order.
-func (s *Schema) names() []string { return slices.Sorted(maps.Keys(s.Fields)) }
