@@ -5,7 +5,9 @@
 // field that does not exist never finds one missing that does.
 package schema
 
-import "maps"
+import (
+	"maps"
+)
 
 // Schema is what a value may look like. It is immutable once made, and shared: a
 // schema may stand in many places of others.
