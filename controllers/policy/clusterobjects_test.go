@@ -135,9 +135,9 @@ func TestInformersFollowWhatIsRequired(t *testing.T) {
 	objects := startObjects(t, f, nil)
 	require.Zero(t, len(f.watches), "nothing is read that nobody requires")
 
-	objects.Require("one", []engine.GroupVersionKind{serviceKind})
-	objects.Require("two", []engine.GroupVersionKind{serviceKind, ingressKind})
-	both := []engine.GroupVersionKind{serviceKind, ingressKind}
+	objects.Require("one", engine.WholeObjects(serviceKind))
+	objects.Require("two", engine.WholeObjects(serviceKind, ingressKind))
+	both := engine.WholeObjects(serviceKind, ingressKind)
 	eventually(t, func() bool { return objects.Missing(both) == nil }, "both kinds to be held")
 	require.Equal(t, 1, count(objects, serviceKind))
 	require.Equal(t, 0, count(objects, ingressKind), "a kind without objects is held, too")
@@ -174,10 +174,10 @@ func TestABurstCostsOneVersion(t *testing.T) {
 	var changes atomic.Int32
 	objects.OnChange(func() { changes.Add(1) })
 	versions := map[*engine.ClusterData]bool{}
-	objects.Require("one", []engine.GroupVersionKind{serviceKind})
+	objects.Require("one", engine.WholeObjects(serviceKind))
 	eventually(t, func() bool {
 		versions[objects.Current()] = true
-		return objects.Missing([]engine.GroupVersionKind{serviceKind}) == nil
+		return objects.Missing(engine.WholeObjects(serviceKind)) == nil
 	}, "the objects")
 	require.Equal(t, 10_000, count(objects, serviceKind))
 	require.LessOrEqual(t, len(versions), 2, "the empty version, and the one with all")
@@ -197,7 +197,7 @@ func TestAnInformerThatMayNotListHeals(t *testing.T) {
 	objects := startObjects(t, f, nil)
 	told := make(chan struct{}, 1)
 	objects.OnChange(func() { signal(told) })
-	kinds := []engine.GroupVersionKind{serviceKind}
+	kinds := engine.WholeObjects(serviceKind)
 	objects.Require("one", kinds)
 	eventually(t, func() bool { missing := objects.Missing(kinds); return missing != nil && missing.Final }, "the refusal")
 	require.True(t, apierrors.IsForbidden(objects.Missing(kinds)))
@@ -211,7 +211,7 @@ func TestOtherFailuresAreWaitedFor(t *testing.T) {
 	f := newFakeCluster()
 	f.fail(apierrors.NewServiceUnavailable("starting"))
 	objects := startObjects(t, f, nil)
-	kinds := []engine.GroupVersionKind{serviceKind}
+	kinds := engine.WholeObjects(serviceKind)
 	objects.Require("one", kinds)
 	eventually(t, func() bool { return apierrors.IsServiceUnavailable(objects.Missing(kinds)) }, "the failure")
 	require.False(t, objects.Missing(kinds).Final)
@@ -222,13 +222,13 @@ func TestAKindThatTheClusterDoesNotServe(t *testing.T) {
 	table := atomic.Pointer[engine.Resources]{}
 	table.Store(engine.NewResources(nil))
 	objects := startObjects(t, f, table.Load)
-	kinds := []engine.GroupVersionKind{serviceKind}
+	kinds := engine.WholeObjects(serviceKind)
 	objects.Require("one", kinds)
 	missing := objects.Missing(kinds)
 	require.ErrorIs(t, missing, errKindUnknown)
 	require.True(t, missing.Final)
 	table.Store(engine.NewResources([]engine.Resource{{Group: ingressKind.Group, Version: "v1", Kind: ingressKind.Kind, Name: "ingresses"}}))
-	require.False(t, objects.Missing([]engine.GroupVersionKind{serviceKind, ingressKind}).Final, "what is on its way is waited for")
+	require.False(t, objects.Missing(engine.WholeObjects(serviceKind, ingressKind)).Final, "what is on its way is waited for")
 
 	table.Store(engine.BuiltinResources())
 	objects.Refresh()
@@ -256,7 +256,7 @@ func TestAnObjectThatCannotBeReadIsNotLeftOut(t *testing.T) {
 	object.Object["spec"] = deep
 	f.objects["Service"] = []unstructured.Unstructured{object}
 	objects := startObjects(t, f, nil)
-	kinds := []engine.GroupVersionKind{serviceKind}
+	kinds := engine.WholeObjects(serviceKind)
 	objects.Require("one", kinds)
 	eventually(t, func() bool {
 		missing := objects.Missing(kinds)
