@@ -1,0 +1,68 @@
+package openvox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+)
+
+// errInternal is of CAs that are to run in the cluster.
+var errInternal = errors.New("CAs that run in the cluster are not carried out by this version; give spec.external")
+
+// authority is a CA that can be asked.
+type authority struct {
+	// bundle are the CA's certificates in PEM; nil where no Secret has them.
+	bundle []byte
+	// anyone asks what anybody may ask.
+	anyone *puppet.Client
+	// admin signs and revokes; nil where there are no credentials for it.
+	admin *puppet.Client
+	// server is the CA as anyone reaches it.
+	server puppet.Server
+}
+
+func (a *authority) close() {
+	a.anyone.Close()
+	if a.admin != nil {
+		a.admin.Close()
+	}
+}
+
+// caSecretName is the Secret with the CA's certificates.
+func caSecretName(ca *v1alpha1.CertificateAuthority) string {
+	if ca.Spec.External != nil && ca.Spec.External.CASecretRef != "" {
+		return ca.Spec.External.CASecretRef
+	}
+	return ca.Name + "-ca"
+}
+
+// connect makes the clients of a CA. Nothing is sent yet.
+func connect(ctx context.Context, s secrets, ca *v1alpha1.CertificateAuthority) (*authority, error) {
+	external := ca.Spec.External
+	if external == nil {
+		return nil, errInternal
+	}
+	bundle, err := s.value(ctx, ca.Namespace, caSecretName(ca), caKey)
+	if err != nil && !external.InsecureSkipVerify {
+		return nil, fmt.Errorf("the CA's certificate: %w", err)
+	}
+	a := &authority{bundle: bundle, server: puppet.Server{URL: external.URL, CA: bundle, Insecure: external.InsecureSkipVerify}}
+	if a.anyone, err = puppet.NewClient(a.server); err != nil {
+		return nil, err
+	}
+	if external.TLSSecretRef == "" || bundle == nil {
+		return a, nil // nobody signs at a server that might be another
+	}
+	admin := puppet.Server{URL: external.URL, CA: bundle}
+	if admin.Certificate, err = s.value(ctx, ca.Namespace, external.TLSSecretRef, "tls.crt"); err != nil {
+		return nil, fmt.Errorf("the client certificate for the CA: %w", err)
+	}
+	if admin.Key, err = s.value(ctx, ca.Namespace, external.TLSSecretRef, "tls.key"); err != nil {
+		return nil, fmt.Errorf("the client certificate for the CA: %w", err)
+	}
+	a.admin, err = puppet.NewClient(admin)
+	return a, err
+}
