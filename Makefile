@@ -20,7 +20,7 @@ GO_FILES := '*.go'
 REGO_FILES := '*.rego' ':!:*testdata*'
 
 # Commands that the targets need, each with the Debian packages that bring it.
-DEPS := git:git gcc:gcc,libc6-dev pg_createcluster:postgresql
+DEPS := git:git gcc:gcc,libc6-dev pg_createcluster:postgresql puppetserver:puppetserver puppet:puppet-agent
 
 .PHONY: help
 help: ## Show this list
@@ -55,7 +55,7 @@ test: deps ## Run every test
 
 .PHONY: bench
 bench: deps ## Run the benchmarks, and measure Lintel on a real control plane
-	go test -run '^$$' -bench . -benchmem ./policies/... ./webhooks
+	go test -run '^$$' -bench . -benchmem ./policies/... ./webhooks ./cmd/openvox-autosign
 	go run -C test/bench . $(BENCH_FLAGS)
 
 .PHONY: lint
@@ -82,6 +82,7 @@ lint-manifests:
 	$(TOOL) kustomize build config/openclaw >/dev/null
 	$(TOOL) kustomize build config/gatekeeper >/dev/null
 	$(TOOL) kustomize build config/rbac/gatekeeper >/dev/null
+	$(TOOL) kustomize build config/rbac/openvox >/dev/null
 	$(TOOL) kustomize build config/orloj >/dev/null
 	$(TOOL) kustomize build config/orloj/monitoring >/dev/null
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
+	"github.com/lintel-policy/lintel/controllers/openvox"
 	"github.com/lintel-policy/lintel/webhooks"
 )
 
@@ -43,6 +44,7 @@ type options struct {
 
 	openclawImageRegistries []string
 	openclawRootNamespace   string
+	openvoxKeyBits          int
 
 	orloj orlojOptions
 }
@@ -70,6 +72,9 @@ func parseOptions(args []string) (*options, error) {
 	}
 	if o.maxReviewBytes < 1 {
 		return nil, fmt.Errorf("--max-review-bytes=%d leaves nothing to judge", o.maxReviewBytes)
+	}
+	if o.openvoxKeyBits < 2048 || o.openvoxKeyBits > 8192 {
+		return nil, fmt.Errorf("--openvox-key-bits=%d is not from 2048 to 8192", o.openvoxKeyBits)
 	}
 	if err := checkSystems(o.systems); err != nil {
 		return nil, err
@@ -109,6 +114,7 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.StringSliceVar(&o.systems, "systems", nil, "`systems` to switch on, of "+strings.Join(systemNames(), ", ")+"; the others need no kinds and no permissions")
 	flags.StringSliceVar(&o.openclawImageRegistries, "openclaw-image-registries", nil, "`prefixes` of the images that OpenClawInstances may name, such as registry.example.com/openclaw; none: no images")
 	flags.StringVar(&o.openclawRootNamespace, "openclaw-root-namespace", "", "`namespace` whose PolicyBundles' enterprise policies bind the OpenClawInstances of every namespace")
+	flags.IntVar(&o.openvoxKeyBits, "openvox-key-bits", openvox.DefaultKeyBits, "`bits` of the RSA keys that are made for Certificates, from 2048 to 8192")
 	o.orloj.addTo(flags)
 	flags.DurationVar(&o.drain, "drain", 5*time.Second, "`duration` for which to go on answering, unready, after the end was asked for: the API server learns of it later")
 	return flags

@@ -29,6 +29,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	openvoxv1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/gatekeeper"
 	"github.com/lintel-policy/lintel/controllers/policy"
@@ -178,6 +179,7 @@ func newManager(config *rest.Config, o *options) (manager.Manager, error) {
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	utilruntime.Must(openclawv1.AddToScheme(scheme))
+	utilruntime.Must(openvoxv1alpha1.AddToScheme(scheme))
 	labelled := func(label string) cache.ByObject {
 		selector, err := labels.Parse(label)
 		utilruntime.Must(err)

@@ -16,6 +16,7 @@ import (
 // always registered, and where it is on adds its controllers, with caches of their own.
 var systems = map[string]func(ctx context.Context, mgr manager.Manager, o *options, on bool) ([]webhooks.Product, error){
 	"openclaw": newOpenClaw,
+	"openvox":  newOpenVox,
 	"orloj":    newOrloj,
 }
 

@@ -129,6 +129,46 @@ func count(objects *ClusterObjects, kind engine.GroupVersionKind) int {
 	return -1
 }
 
+// readsOf are what a policy with this condition reads of Services.
+func readsOf(t *testing.T, condition string) engine.Reads {
+	t.Helper()
+	set, err := engine.Compile(engine.Source{Name: "s", Files: map[string]string{
+		"p.rego": "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\npackage p\ndeny contains \"x\" if " + condition,
+	}})
+	require.NoError(t, err)
+	return set.ClusterReads()
+}
+
+func bytesOf(objects *ClusterObjects) int {
+	for _, size := range objects.Current().Sizes() {
+		return size.Bytes
+	}
+	return 0
+}
+
+// TestObjectsAreBroughtAnewForWhoReadsMore: until then, they stay for those before.
+func TestObjectsAreBroughtAnewForWhoReadsMore(t *testing.T) {
+	f := newFakeCluster()
+	f.objects["Service"] = []unstructured.Unstructured{makeObject("v1", "Service", "shop", "a")}
+	objects := startObjects(t, f, nil)
+	little := readsOf(t, `data.cluster.Service["shop"]["a"].kind == "x"`)
+	more := readsOf(t, `data.cluster.Service["shop"]["a"].metadata.name == "x"`)
+
+	objects.Require("one", little)
+	eventually(t, func() bool { return objects.Missing(little) == nil }, "the objects with the little")
+	require.Equal(t, len(`{"kind": "Service"}`), bytesOf(objects), "nothing else is held")
+	require.NotNil(t, objects.Missing(more))
+
+	f.fail(apierrors.NewServiceUnavailable("later"))
+	objects.Require("two", more)
+	eventually(t, func() bool { return apierrors.IsServiceUnavailable(objects.Missing(more)) }, "the failure")
+	require.Nil(t, objects.Missing(little), "who reads what there was goes on")
+	f.fail(nil)
+	eventually(t, func() bool { return objects.Missing(more) == nil }, "the objects with more")
+	require.Nil(t, objects.Missing(little))
+	require.Greater(t, bytesOf(objects), len(`{"kind": "Service"}`))
+}
+
 func TestInformersFollowWhatIsRequired(t *testing.T) {
 	f := newFakeCluster()
 	f.objects["Service"] = []unstructured.Unstructured{makeObject("v1", "Service", "shop", "a")}

@@ -24,7 +24,9 @@ type PolicySet struct {
 	reads      Reads                       // of what is required
 	rules      int
 	place      *place // nil where no snapshot has given it one
-	prints     bool   // keeps the calls of print
+	// readsRequest says that a policy can read input.csr.
+	readsRequest bool
+	prints       bool // keeps the calls of print
 }
 
 // policy is one package with entry points.
@@ -282,7 +284,8 @@ func (s *PolicySet) build(modules []*ast.Module, templates []Template) CompileEr
 			errs = append(errs, compileErrors(err)...)
 		}
 		if p.constraint == nil {
-			p.needsNamespace = readNamespace(rules[p.name], s.compiler.Graph)
+			p.needsNamespace = readInput("namespace", rules[p.name], s.compiler.Graph)
+			s.readsRequest = s.readsRequest || readInput("csr", rules[p.name], s.compiler.Graph)
 		}
 	}
 	if !s.prints { // coverage names columns

@@ -19,6 +19,7 @@ type evaluation struct {
 
 	mu     sync.Mutex
 	inputs map[*PolicySet]*ast.Term
+	csr    *ast.Term // once a policy reads it
 	// forConstraints is input.review of templates; nil until one is asked.
 	forConstraints *ast.Term
 	ofConstraints  []Subject // nil until one is asked
@@ -55,7 +56,8 @@ func (e *evaluation) with(review *Review) *evaluation {
 var InputFields = []string{"apiVersion", "kind", "request", "name", "namespace", "scope", "parameters", "facts", "csr"}
 
 // input is the document a policy of the set sees: apiVersion and kind of the
-// review, request, name, namespace, scope, parameters, and facts for built-in rules.
+// review, request, name, namespace, scope, parameters, csr where the object has a
+// certificate request, and facts for built-in rules.
 func (e *evaluation) input(set *PolicySet) *ast.Term {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -72,6 +74,9 @@ func (e *evaluation) input(set *PolicySet) *ast.Term {
 	}
 	if e.namespace != nil {
 		items = append(items, ast.Item(ast.InternedTerm("namespace"), ast.NewTerm(e.namespace)))
+	}
+	if request := e.certificateRequest(set); request != nil {
+		items = append(items, ast.Item(ast.InternedTerm("csr"), request))
 	}
 	if e.facts != nil {
 		items = append(items, ast.Item(ast.InternedTerm("facts"), e.facts))

@@ -18,9 +18,9 @@ func rulesByPackage(compiler *ast.Compiler) map[string][]*ast.Rule {
 	return rules
 }
 
-// readNamespace says whether one of the rules, or a rule that they may come to, can
-// read input.namespace. What cannot be told from the text counts as reading.
-func readNamespace(rules []*ast.Rule, graph *ast.Graph) bool {
+// readInput says whether one of the rules, or a rule that they may come to, can read a
+// field of input. What cannot be told from the text counts as reading.
+func readInput(field string, rules []*ast.Rule, graph *ast.Graph) bool {
 	seen := map[*ast.Rule]bool{}
 	var reads func(rule *ast.Rule) bool
 	reads = func(rule *ast.Rule) bool {
@@ -28,7 +28,7 @@ func readNamespace(rules []*ast.Rule, graph *ast.Graph) bool {
 			return false
 		}
 		seen[rule] = true
-		if ruleReadsNamespace(rule) {
+		if ruleReadsInput(field, rule) {
 			return true
 		}
 		for dependency := range graph.Dependencies(rule) {
@@ -41,8 +41,8 @@ func readNamespace(rules []*ast.Rule, graph *ast.Graph) bool {
 	return slices.ContainsFunc(rules, reads)
 }
 
-// ruleReadsNamespace finds input.namespace, input as a whole, and input[x].
-func ruleReadsNamespace(rule *ast.Rule) bool {
+// ruleReadsInput finds input.<field>, input as a whole, and input[x].
+func ruleReadsInput(field string, rule *ast.Rule) bool {
 	found := false
 	ast.WalkRefs(rule, func(ref ast.Ref) bool {
 		if !ref[0].Equal(ast.InputRootDocument) {
@@ -50,7 +50,7 @@ func ruleReadsNamespace(rule *ast.Rule) bool {
 		}
 		if len(ref) == 1 {
 			found = true
-		} else if field, ok := ref[1].Value.(ast.String); !ok || field == "namespace" {
+		} else if name, ok := ref[1].Value.(ast.String); !ok || string(name) == field {
 			found = true
 		}
 		return found

@@ -217,6 +217,7 @@ func TestEachRuleOfAFieldIsEnforced(t *testing.T) {
 			{change{"spec>stringData>k": ""}, "spec.stringData.k: it is empty"},
 			{change{"spec>stringData> ": "x"}, "spec.stringData: a key is empty"},
 		},
+		// Of any kind. Defect O16: Kubernetes takes names and lengths that the store does not hold.
 		"Memory": {
 			{change{"metadata>name": "Status"}, `metadata.name: "Status" is a path of orlojd's API; take another name`},
 			{change{"metadata>name": strings.Repeat("n", 250)}, fmt.Sprintf("metadata.name: the key own/%s has 254 characters, and the store holds 253; take a shorter name", strings.Repeat("n", 250))},

@@ -1,0 +1,6 @@
+// Package v1alpha1 holds the kinds of OpenVox, openvox.voxpupuli.org/v1alpha1. All are
+// namespaced, and refer to others of their namespace by name.
+//
+// +kubebuilder:object:generate=true
+// +groupName=openvox.voxpupuli.org
+package v1alpha1

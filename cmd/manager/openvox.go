@@ -1,0 +1,284 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	openvoxv1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox"
+	"github.com/lintel-policy/lintel/policies/engine"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
+	"github.com/lintel-policy/lintel/webhooks"
+)
+
+// openVox asks the rules for OpenVox's kinds, and for requests to its CAs.
+type openVox struct {
+	cached   client.Client // of OpenVox's kinds; also asks the API server what is permitted
+	live     client.Reader // of Secrets, of which none is kept
+	snapshot *engine.Snapshot
+}
+
+// newOpenVox is the system openvox.
+func newOpenVox(ctx context.Context, mgr manager.Manager, o *options, on bool) ([]webhooks.Product, error) {
+	set, err := rules.Set()
+	if err != nil {
+		return nil, fmt.Errorf("compiling its rules: %w", err)
+	}
+	s := &openVox{cached: mgr.GetClient(), live: mgr.GetAPIReader(), snapshot: engine.NewSnapshot(engine.BuiltinResources(), set)}
+	products := s.products(on)
+	if !on {
+		return products, nil
+	}
+	// Or the first review would wait for the cache.
+	for _, kind := range []client.Object{&openvoxv1alpha1.CertificateAuthority{}, &openvoxv1alpha1.SigningPolicy{}, &openvoxv1alpha1.Certificate{}} {
+		if _, err := mgr.GetCache().GetInformer(ctx, kind); err != nil {
+			return nil, fmt.Errorf("watching %T: %w", kind, err)
+		}
+	}
+	return products, openvox.SetupWithManager(mgr, openvox.Options{
+		KeyBits: o.openvoxKeyBits, Admitter: s.admitCertificate, RequestAdmitter: s.admitRequest,
+	})
+}
+
+// admitCertificate asks the rules about a stored Certificate as if it were created now.
+func (s *openVox) admitCertificate(ctx context.Context, object client.Object) (string, error) {
+	version := openvoxv1alpha1.SchemeGroupVersion
+	return s.admit(ctx, object, version, "Certificate", "certificates", rules.KnownNames())
+}
+
+// admitRequest asks the rules about an approved CertificateSigningRequest: they may have
+// changed since.
+func (s *openVox) admitRequest(ctx context.Context, object client.Object) (string, error) {
+	request, ok := object.(*certificatesv1.CertificateSigningRequest)
+	if !ok {
+		return "", fmt.Errorf("%T is no CertificateSigningRequest", object)
+	}
+	namespace, name, _ := rules.ParseSigner(request.Spec.SignerName)
+	facts, err := s.requestFacts(ctx, namespace, name)
+	if err != nil {
+		return "", err
+	}
+	facts.MayReference = true // asked when it was made
+	return s.admit(ctx, object, certificatesv1.SchemeGroupVersion, "CertificateSigningRequest", "certificatesigningrequests", facts)
+}
+
+func (s *openVox) admit(ctx context.Context, object client.Object, version schema.GroupVersion, kind, resource string, facts any) (string, error) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return "", fmt.Errorf("writing %s %s: %w", kind, object.GetName(), err)
+	}
+	request, err := json.Marshal(admissionv1.AdmissionRequest{
+		UID: object.GetUID(), Operation: admissionv1.Create, Namespace: object.GetNamespace(), Name: object.GetName(),
+		Kind:     metav1.GroupVersionKind{Group: version.Group, Version: version.Version, Kind: kind},
+		Resource: metav1.GroupVersionResource{Group: version.Group, Version: version.Version, Resource: resource},
+		Object:   runtime.RawExtension{Raw: text},
+	})
+	if err != nil {
+		return "", fmt.Errorf("writing a request for %s %s: %w", kind, object.GetName(), err)
+	}
+	review, err := engine.NewReview(request)
+	if err != nil {
+		return "", err
+	}
+	known, err := json.Marshal(facts)
+	if err != nil {
+		return "", err
+	}
+	var words []string
+	for _, denial := range s.snapshot.Validate(ctx, review, engine.Options{Facts: known}).Denials {
+		words = append(words, denial.Words)
+	}
+	return strings.Join(words, "\n"), nil
+}
+
+// products are the entries for OpenVox's kinds and for requests. Where the system is
+// off they are there and called for nothing: entries never come and go.
+func (s *openVox) products(on bool) []webhooks.Product {
+	known := func(context.Context, *engine.Review) (any, error) { return rules.KnownNames(), nil }
+	entries := []webhooks.BuiltIn{
+		{Name: "openvox-certificate", Entry: "vcertificate.kb.io", Facts: known, Rules: openVoxRules("certificates")},
+		{Name: "openvox-certificateauthority", Entry: "vcertificateauthority.kb.io", Rules: openVoxRules("certificateauthorities")},
+		{Name: "openvox-config", Entry: "vconfig.kb.io", Rules: openVoxRules("configs")},
+		{Name: "openvox-signingpolicy", Entry: "vsigningpolicy.kb.io", Facts: known, Rules: openVoxRules("signingpolicies")},
+		{Name: "openvox-certificatesigningrequest", Entry: "certificatesigningrequest.openvox.voxpupuli.org", Facts: s.signingRequestFacts, Rules: signingRequestRules()},
+		{Name: "openvox-certificaterequest", Entry: "certificaterequest.openvox.voxpupuli.org", Facts: s.certificateRequestFacts, Rules: certificateRequestRules()},
+	}
+	var products []webhooks.Product
+	for _, entry := range entries {
+		entry.Snapshot = s.snapshot
+		if !on {
+			entry.Rules = nil
+		}
+		product := entry.Validating()
+		product.MatchConditions = openVoxConditions[entry.Entry]
+		products = append(products, product)
+	}
+	return products
+}
+
+// openVoxConditions keep all requests to other signers and issuers away. Each field is
+// guarded, because a condition that errs denies.
+var openVoxConditions = map[string][]admissionregistrationv1.MatchCondition{
+	"certificatesigningrequest.openvox.voxpupuli.org": {
+		{Name: "to-a-certificateauthority", Expression: `object != null && has(object.spec) && has(object.spec.signerName) && object.spec.signerName.startsWith("` + rules.SignerPrefix + `")`},
+		{Name: "made-or-approved", Expression: `request.operation == "CREATE" || (has(object.status) && has(object.status.conditions) && object.status.conditions.exists(c, c.type == "Approved"))`},
+	},
+	"certificaterequest.openvox.voxpupuli.org": {
+		{Name: "to-a-certificateauthority", Expression: `object != null && has(object.spec) && has(object.spec.issuerRef) && has(object.spec.issuerRef.group) && object.spec.issuerRef.group == "` + openvoxv1alpha1.GroupName + `"`},
+	},
+}
+
+func openVoxRules(resource string) []admissionregistrationv1.RuleWithOperations {
+	scope := admissionregistrationv1.NamespacedScope
+	return []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{openvoxv1alpha1.GroupName}, APIVersions: []string{openvoxv1alpha1.SchemeGroupVersion.Version},
+			Resources: []string{resource}, Scope: &scope,
+		},
+	}}
+}
+
+func signingRequestRules() []admissionregistrationv1.RuleWithOperations {
+	scope := admissionregistrationv1.ClusterScope
+	rule := func(operation admissionregistrationv1.OperationType, resource string) admissionregistrationv1.RuleWithOperations {
+		return admissionregistrationv1.RuleWithOperations{
+			Operations: []admissionregistrationv1.OperationType{operation},
+			Rule:       admissionregistrationv1.Rule{APIGroups: []string{"certificates.k8s.io"}, APIVersions: []string{"v1"}, Resources: []string{resource}, Scope: &scope},
+		}
+	}
+	return []admissionregistrationv1.RuleWithOperations{
+		rule(admissionregistrationv1.Create, "certificatesigningrequests"),
+		rule(admissionregistrationv1.Update, "certificatesigningrequests/approval"),
+	}
+}
+
+func certificateRequestRules() []admissionregistrationv1.RuleWithOperations {
+	scope := admissionregistrationv1.NamespacedScope
+	return []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+		Rule:       admissionregistrationv1.Rule{APIGroups: []string{"cert-manager.io"}, APIVersions: []string{"v1"}, Resources: []string{"certificaterequests"}, Scope: &scope},
+	}}
+}
+
+func (s *openVox) signingRequestFacts(ctx context.Context, review *engine.Review) (any, error) {
+	var request struct {
+		Spec struct{ SignerName string }
+	}
+	if err := readObject(review, &request); err != nil {
+		return nil, err
+	}
+	namespace, name, ok := rules.ParseSigner(request.Spec.SignerName)
+	if !ok {
+		return rules.RequestFacts{MayReference: true}, nil
+	}
+	facts, err := s.requestFacts(ctx, namespace, name)
+	if err != nil || review.Operation != "CREATE" {
+		return facts, err
+	}
+	facts.MayReference, err = s.mayReference(ctx, review, request.Spec.SignerName)
+	return facts, err
+}
+
+func (s *openVox) certificateRequestFacts(ctx context.Context, review *engine.Review) (any, error) {
+	var request struct {
+		Spec struct {
+			IssuerRef struct{ Name, Kind, Group string }
+		}
+	}
+	if err := readObject(review, &request); err != nil {
+		return nil, err
+	}
+	return s.requestFacts(ctx, review.Namespace, request.Spec.IssuerRef.Name)
+}
+
+// requestFacts are what decides about a request to a CertificateAuthority.
+func (s *openVox) requestFacts(ctx context.Context, namespace, name string) (rules.RequestFacts, error) {
+	facts := rules.RequestFacts{}
+	var ca openvoxv1alpha1.CertificateAuthority
+	if err := s.cached.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &ca); apierrors.IsNotFound(err) {
+		return facts, nil
+	} else if err != nil {
+		return facts, fmt.Errorf("reading CertificateAuthority %s/%s: %w", namespace, name, err)
+	}
+	var policies openvoxv1alpha1.SigningPolicyList
+	if err := s.cached.List(ctx, &policies, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return facts, fmt.Errorf("listing the SigningPolicies of %s/%s: %w", namespace, name, err)
+	}
+	var certificates openvoxv1alpha1.CertificateList
+	if err := s.cached.List(ctx, &certificates, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return facts, fmt.Errorf("listing the Certificates of %s/%s: %w", namespace, name, err)
+	}
+	facts.Authority = true
+	facts.Rendered = rules.Render(&ca, policies.Items, certificates.Items, s.secretValue(ctx, namespace))
+	return facts, nil
+}
+
+// secretValue reads a Secret from the API server, at most once a request.
+func (s *openVox) secretValue(ctx context.Context, namespace string) rules.SecretValue {
+	read := map[string]*corev1.Secret{}
+	return func(name, key string) (string, error) {
+		secret, ok := read[name]
+		if !ok {
+			secret = &corev1.Secret{}
+			if err := s.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret); err != nil {
+				return "", fmt.Errorf("reading Secret %s: %w", name, err)
+			}
+			read[name] = secret
+		}
+		value, ok := secret.Data[key]
+		if !ok {
+			return "", fmt.Errorf("the Secret %s has no key %q", name, key)
+		}
+		return string(value), nil
+	}
+}
+
+// mayReference asks whether the requester may name the signer.
+func (s *openVox) mayReference(ctx context.Context, review *engine.Review, signer string) (bool, error) {
+	text, err := review.UserInfo()
+	if err != nil {
+		return false, err
+	}
+	var user authenticationv1.UserInfo
+	if err := json.Unmarshal(text, &user); err != nil {
+		return false, fmt.Errorf("reading the requester: %w", err)
+	}
+	access := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: map[string]authorizationv1.ExtraValue{},
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Group: "certificates.k8s.io", Resource: "signers", Verb: "reference", Name: signer},
+	}}
+	for key, values := range user.Extra {
+		access.Spec.Extra[key] = authorizationv1.ExtraValue(values)
+	}
+	if err := s.cached.Create(ctx, access); err != nil {
+		return false, fmt.Errorf("asking whether %s may reference signer %s: %w", user.Username, signer, err)
+	}
+	return access.Status.Allowed, nil
+}
+
+func readObject(review *engine.Review, into any) error {
+	text, err := review.Object()
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("reading the %s: %w", review.Kind.Kind, err)
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+// Command openvox-autosign is the policy executable that a Puppet CA calls for each
+// certificate request: it exits 0 where the request is to be signed, else 1 with a line
+// on standard error that says why not.
+//
+// It is started for every request, so it imports nothing but the rules and OPA.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/lintel-policy/lintel/policies/csr"
+	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
+)
+
+// defaultConfig is where Puppet servers have the rendered policies.
+const defaultConfig = "/etc/puppetlabs/puppet/autosign-policy.yaml"
+
+const usage = "usage: openvox-autosign [--config file] <certname> < request.pem"
+
+func main() {
+	if err := run(os.Args[1:], os.Stdin); err != nil {
+		fmt.Fprintln(os.Stderr, "openvox-autosign: "+strings.Join(strings.Fields(err.Error()), " "))
+		os.Exit(1)
+	}
+}
+
+// run returns nil where the request is to be signed.
+func run(args []string, stdin io.Reader) error {
+	flags := flag.NewFlagSet("openvox-autosign", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	config := flags.String("config", defaultConfig, "the rendered signing policies")
+	if err := flags.Parse(args); err != nil {
+		return fmt.Errorf("%w; %s", err, usage)
+	}
+	if flags.NArg() != 1 {
+		return fmt.Errorf("%d certnames are given, not one; %s", flags.NArg(), usage)
+	}
+	certname := flags.Arg(0)
+	text, err := os.ReadFile(*config)
+	if err != nil {
+		return fmt.Errorf("%q is not signed: reading the signing policies: %w", certname, err)
+	}
+	rendered, err := signing.Read(text)
+	if err != nil {
+		return fmt.Errorf("%q is not signed: %s is no policy file: %w", certname, *config, err)
+	}
+	request, err := io.ReadAll(io.LimitReader(stdin, csr.MaxBytes+1))
+	if err != nil {
+		return fmt.Errorf("%q is not signed: reading the request: %w", certname, err)
+	}
+	refusals, err := signing.Refusals(context.Background(), signing.Question{Certname: certname, CSR: csr.Parse(request), Rendered: rendered})
+	if err != nil {
+		return fmt.Errorf("%q is not signed: %w", certname, err)
+	}
+	if len(refusals) > 0 {
+		return fmt.Errorf("%q is not signed: %s", certname, strings.Join(refusals, "; "))
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/csr/csrtest"
+	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
+	"github.com/lintel-policy/lintel/test/puppetca"
+)
+
+// policies are those of the tests: names below example.com, and their www.
+var policies = signing.Rendered{
+	Policies: []signing.Policy{
+		{Name: "nodes", Pattern: &signing.Allow{Allow: []string{"*.example.com"}}, DNSAltNames: &signing.Allow{Allow: []string{"www.example.com"}}},
+		{Name: "lab", Any: true},
+	},
+	Reserved: []string{"main-operator"},
+}
+
+func writePolicies(t *testing.T, rendered signing.Rendered) (path string) {
+	t.Helper()
+	text, err := rendered.Write()
+	require.NoError(t, err)
+	path = filepath.Join(t.TempDir(), "autosign-policy.yaml")
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	return path
+}
+
+// build builds the program as it ships.
+func build(t *testing.T) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "openvox-autosign")
+	output, err := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", program, ".").CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	return program
+}
+
+// TestProgram: its exit status and the one line that it writes.
+func TestProgram(t *testing.T) {
+	program, config := build(t), writePolicies(t, policies)
+	good := csrtest.Template{CommonName: "web1.example.com"}.Make(t)
+	broken := filepath.Join(t.TempDir(), "broken.yaml")
+	require.NoError(t, os.WriteFile(broken, []byte("policies: [{name: a, any: true, patern: {}}]"), 0o600))
+	for name, c := range map[string]struct {
+		args    []string
+		request []byte
+		want    string // the line begins with it; empty is signed
+	}{
+		"signed":        {[]string{"--config", config, "web1.example.com"}, good, ""},
+		"another flag":  {[]string{"-config=" + config, "web1.example.com"}, good, ""},
+		"reserved":      {[]string{"--config", config, "main-operator"}, csrtest.Template{CommonName: "main-operator"}.Make(t), `"main-operator" is not signed: certname "main-operator" is reserved`},
+		"no request":    {[]string{"--config", config, "a"}, nil, `"a" is not signed: the certificate request cannot be read: it does not begin with a PEM block`},
+		"huge":          {[]string{"--config", config, "a"}, bytes.Repeat([]byte("A"), 1<<20), `"a" is not signed: the certificate request cannot be read: it has 65537 bytes`},
+		"no file":       {[]string{"--config", config + "x", "a"}, good, `"a" is not signed: reading the signing policies: open `},
+		"bad file":      {[]string{"--config", broken, "a"}, good, `"a" is not signed: ` + broken + ` is no policy file: `},
+		"no name":       {[]string{"--config", config}, good, "0 certnames are given, not one; usage: "},
+		"two names":     {[]string{"--config", config, "a", "b"}, good, "2 certnames are given, not one; usage: "},
+		"no such flag":  {[]string{"--confg", config, "a"}, good, "flag provided but not defined: -confg; usage: "},
+		"line breaks":   {[]string{"--config", config, "a\nb"}, good, `"a\nb" is not signed: `},
+		"no such flags": {[]string{"--help"}, good, "flag: help requested; usage: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			command := exec.CommandContext(t.Context(), program, c.args...)
+			command.Stdin = bytes.NewReader(c.request)
+			var stdout, stderr strings.Builder
+			command.Stdout, command.Stderr = &stdout, &stderr
+			err := command.Run()
+			require.Empty(t, stdout.String())
+			if c.want == "" {
+				require.NoError(t, err, stderr.String())
+				require.Empty(t, stderr.String())
+				return
+			}
+			require.Equal(t, 1, command.ProcessState.ExitCode())
+			require.True(t, strings.HasPrefix(stderr.String(), "openvox-autosign: "+c.want), stderr.String())
+			require.Equal(t, 1, strings.Count(stderr.String(), "\n"), "one line: %s", stderr.String())
+		})
+	}
+}
+
+// TestPuppetCA: a real Puppet CA asks the program about each request, and does as it says.
+func TestPuppetCA(t *testing.T) {
+	hook := filepath.Join(t.TempDir(), "autosign")
+	require.NoError(t, os.WriteFile(hook, []byte("#!/bin/sh\nexec "+build(t)+" --config "+writePolicies(t, policies)+" \"$@\"\n"), 0o755))
+	ca, err := puppetca.Start(t.Context(), puppetca.Options{Dir: t.TempDir(), Name: "ca.example.com", Operator: "main-operator", Autosign: hook})
+	require.NoError(t, err)
+	t.Cleanup(ca.Stop)
+
+	submit := func(certname string, template csrtest.Template) {
+		template.CommonName = certname
+		status, answer, err := ca.Do(t.Context(), http.MethodPut, "certificate_request/"+certname, template.Make(t))
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, status, "%s", answer)
+	}
+	signed := func(certname string) bool {
+		status, _, err := ca.Do(t.Context(), http.MethodGet, "certificate/"+certname, nil)
+		require.NoError(t, err)
+		return status == http.StatusOK
+	}
+	submit("web1.example.com", csrtest.Template{DNSNames: []string{"www.example.com"}})
+	require.True(t, signed("web1.example.com"))
+
+	submit("web2.example.com", csrtest.Template{DNSNames: []string{"www.example.com"}, IPs: []string{"10.0.0.1"}})
+	require.False(t, signed("web2.example.com"))
+	require.Eventually(t, func() bool {
+		return strings.Contains(ca.Log(), `openvox-autosign: "web2.example.com" is not signed: signing policy "lab": IP address 10.0.0.1 in subjectAltName`)
+	}, 10*time.Second, 50*time.Millisecond, "the reason in the server's log")
+
+	submit("main-operator", csrtest.Template{})
+	require.False(t, signed("main-operator"), "`any` signs no reserved name")
+}
+
+// BenchmarkProgram is the whole process, as a Puppet server starts it.
+func BenchmarkProgram(b *testing.B) {
+	folder := b.TempDir()
+	program := filepath.Join(folder, "openvox-autosign")
+	require.NoError(b, exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-o", program, ".").Run())
+	text, err := policies.Write()
+	require.NoError(b, err)
+	config := filepath.Join(folder, "autosign-policy.yaml")
+	require.NoError(b, os.WriteFile(config, text, 0o600))
+	request := csrtest.Template{CommonName: "web1.example.com"}.Make(b)
+	for b.Loop() {
+		command := exec.CommandContext(context.Background(), program, "--config", config, "web1.example.com")
+		command.Stdin = bytes.NewReader(request)
+		require.NoError(b, command.Run())
+	}
+}

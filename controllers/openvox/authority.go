@@ -1,0 +1,119 @@
+package openvox
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+)
+
+// errInternal is of CAs that are to run in the cluster.
+var errInternal = errors.New("CAs that run in the cluster are not carried out by this version; give spec.external")
+
+// authority is a CA that can be asked.
+type authority struct {
+	// bundle are the CA's certificates in PEM; nil where no Secret has them.
+	bundle []byte
+	// anyone asks what anybody may ask.
+	anyone *puppet.Client
+	// admin signs and revokes; nil where there are no credentials for it.
+	admin *puppet.Client
+	// server is the CA as anyone reaches it.
+	server puppet.Server
+}
+
+func (a *authority) close() {
+	a.anyone.Close()
+	if a.admin != nil {
+		a.admin.Close()
+	}
+}
+
+// caSecretName is the Secret with the CA's certificates.
+func caSecretName(ca *v1alpha1.CertificateAuthority) string {
+	if ca.Spec.External != nil && ca.Spec.External.CASecretRef != "" {
+		return ca.Spec.External.CASecretRef
+	}
+	return ca.Name + "-ca"
+}
+
+// connect makes the clients of a CA. Nothing is sent yet.
+func connect(ctx context.Context, s secrets, ca *v1alpha1.CertificateAuthority) (*authority, error) {
+	external := ca.Spec.External
+	if external == nil {
+		return nil, errInternal
+	}
+	bundle, err := s.value(ctx, ca.Namespace, caSecretName(ca), caKey)
+	if err != nil && !external.InsecureSkipVerify {
+		return nil, fmt.Errorf("the CA's certificate: %w", err)
+	}
+	a := &authority{bundle: bundle, server: puppet.Server{URL: external.URL, CA: bundle, Insecure: external.InsecureSkipVerify}}
+	if a.anyone, err = puppet.NewClient(a.server); err != nil {
+		return nil, err
+	}
+	if external.TLSSecretRef == "" || bundle == nil {
+		return a, nil // nobody signs at a server that might be another
+	}
+	admin := puppet.Server{URL: external.URL, CA: bundle}
+	if admin.Certificate, err = s.value(ctx, ca.Namespace, external.TLSSecretRef, "tls.crt"); err != nil {
+		return nil, fmt.Errorf("the client certificate for the CA: %w", err)
+	}
+	if admin.Key, err = s.value(ctx, ca.Namespace, external.TLSSecretRef, "tls.key"); err != nil {
+		return nil, fmt.Errorf("the client certificate for the CA: %w", err)
+	}
+	a.admin, err = puppet.NewClient(admin)
+	return a, err
+}
+
+// obtain has the CA sign a request for a key, and no other: whoever else has sent one
+// would get the name. request is made where none waits.
+func (a *authority) obtain(ctx context.Context, certname string, public any, request func() ([]byte, error)) (*x509.Certificate, error) {
+	if err := a.sign(ctx, certname, public, request); err != nil {
+		return nil, err
+	}
+	certificate, err := a.anyone.Certificate(ctx, certname)
+	if err != nil {
+		return nil, err
+	}
+	if samePublic(certificate.PublicKey, public) {
+		return certificate, nil
+	}
+	if a.admin != nil { // exchanged after we had looked
+		if err := a.admin.Clean(ctx, certname); err != nil {
+			return nil, err
+		}
+	}
+	return nil, failure(reasonForeign, "the CA has signed somebody else's key under certname %s (serial %s), which is not stored", certname, serial(certificate))
+}
+
+// sign has the request of a key wait at the CA, and signs it.
+func (a *authority) sign(ctx context.Context, certname string, public any, request func() ([]byte, error)) error {
+	waiting, err := a.anyone.Request(ctx, certname)
+	if errors.Is(err, puppet.ErrNotFound) {
+		text, err := request()
+		if err != nil {
+			return failure(reasonFailed, "%w", err)
+		}
+		if err := a.anyone.Submit(ctx, certname, text); err != nil {
+			return err
+		}
+		if waiting, err = a.anyone.Request(ctx, certname); errors.Is(err, puppet.ErrNotFound) {
+			return nil // the CA has signed it by itself, or not: the certificate tells
+		} else if err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	if !samePublic(waiting.PublicKey, public) {
+		return failure(reasonForeign, "somebody else's request waits at the CA under certname %s; it is not signed. Take it away there (puppetserver ca clean --certname %s)", certname, certname)
+	}
+	if a.admin == nil {
+		return &problem{v1alpha1.CertificateWaitingForSigning, reasonWaiting, fmt.Errorf(
+			"the request waits at the CA, and there is no certificate to sign it with; sign it there (puppetserver ca sign --certname %s)", certname)}
+	}
+	return a.admin.Sign(ctx, certname)
+}

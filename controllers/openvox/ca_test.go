@@ -1,0 +1,203 @@
+package openvox
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+)
+
+var mainKey = reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "main"}}
+
+func newAuthority(url string) *v1alpha1.CertificateAuthority {
+	return &v1alpha1.CertificateAuthority{
+		ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: "ns", UID: "ca", Generation: 1},
+		Spec:       v1alpha1.CertificateAuthoritySpec{CRLRefreshInterval: "1m", External: &v1alpha1.ExternalCA{URL: url}},
+	}
+}
+
+func secretOf(name string, data map[string][]byte) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns"}, Data: data}
+}
+
+// TestCRL: refreshed on its interval, never backwards, never somebody else's, and beside
+// what else is in the Secret.
+func TestCRL(t *testing.T) {
+	ca := newFakeCA(t)
+	c := newClient(t, newAuthority(ca.URL), secretOf("main-ca", map[string][]byte{caKey: ca.bundle()}))
+	recorder := events.NewFakeRecorder(100)
+	now := time.Now()
+	r := &AuthorityReconciler{client: c, secrets: secrets{c, c}, events: recorder, now: func() time.Time { return now }}
+	refresh := func() (*v1alpha1.CertificateAuthority, time.Duration) {
+		now = now.Add(2 * time.Minute)
+		result, err := r.Reconcile(t.Context(), mainKey)
+		require.NoError(t, err)
+		object := &v1alpha1.CertificateAuthority{}
+		require.NoError(t, c.Get(t.Context(), mainKey.NamespacedName, object))
+		return object, result.RequeueAfter
+	}
+	stored := func() *corev1.Secret {
+		secret := &corev1.Secret{}
+		require.NoError(t, c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "main-ca-crl"}, secret))
+		return secret
+	}
+	ready := func(object *v1alpha1.CertificateAuthority) string {
+		condition := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionCAReady)
+		return string(condition.Status) + " " + condition.Message
+	}
+
+	ca.crl = 5
+	object, wait := refresh()
+	require.Equal(t, time.Minute, wait)
+	require.Equal(t, v1alpha1.CertificateAuthorityExternal, object.Status.Phase)
+	require.NotNil(t, object.Status.NotAfter)
+	require.NotNil(t, object.Status.CRL.NextUpdate)
+	first := stored().Data[crlKey]
+	calls := len(ca.calls)
+	_, err := r.Reconcile(t.Context(), mainKey)
+	require.NoError(t, err)
+	require.Len(t, ca.calls, calls, "not before its time")
+
+	secret := stored()
+	secret.Data["infra_crl.pem"] = []byte("infra")
+	require.NoError(t, c.Update(t.Context(), secret))
+	ca.crl = 6
+	refresh()
+	require.Equal(t, "infra", string(stored().Data["infra_crl.pem"]))
+	second := stored().Data[crlKey]
+	require.NotEqual(t, first, second)
+
+	ca.crl = 4
+	object, wait = refresh()
+	require.Contains(t, ready(object), "False the CA gives a CRL that is older")
+	require.Equal(t, second, stored().Data[crlKey])
+	require.Equal(t, crlRetry, wait)
+
+	other := newFakeCA(t)
+	ca.answer = func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write(other.list(9)); return true }
+	object, _ = refresh()
+	require.Contains(t, ready(object), "False the CRL of CN=Puppet CA is signed by none")
+
+	ca.answer = func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write([]byte("<html>")); return true }
+	object, _ = refresh()
+	require.Contains(t, ready(object), "False reading the CRL: the answer is no CRL")
+
+	ca.answer = func(w http.ResponseWriter, _ *http.Request) bool {
+		http.Error(w, "down", http.StatusServiceUnavailable)
+		return true
+	}
+	now = now.Add(48 * time.Hour)
+	object, _ = refresh()
+	require.Contains(t, ready(object), "the CA answers 503")
+	require.True(t, meta.IsStatusConditionFalse(object.Status.Conditions, conditionCRLCurrent), "it has run out")
+	require.Equal(t, second, stored().Data[crlKey])
+
+	var told []string
+	for len(recorder.Events) > 0 {
+		told = append(told, <-recorder.Events)
+	}
+	require.Equal(t, 1, strings.Count(strings.Join(told, "\n"), "CRLStale"), "%q", told)
+
+	secret = stored()
+	secret.Data[crlKey] = []byte("edited by hand")
+	require.NoError(t, c.Update(t.Context(), secret))
+	ca.answer, ca.crl = nil, 7
+	object, _ = refresh()
+	require.Contains(t, ready(object), "True")
+	_, err = puppet.ParseCRLs(stored().Data[crlKey])
+	require.NoError(t, err)
+}
+
+// TestInternal: what this version does not carry out, it says.
+func TestInternal(t *testing.T) {
+	object := newAuthority("")
+	object.Spec.External = nil
+	c := newClient(t, object)
+	r := &AuthorityReconciler{client: c, secrets: secrets{c, c}, events: events.NewFakeRecorder(10), now: time.Now}
+	_, err := r.Reconcile(t.Context(), mainKey)
+	require.NoError(t, err)
+	require.NoError(t, c.Get(t.Context(), mainKey.NamespacedName, object))
+	require.Equal(t, v1alpha1.CertificateAuthorityPending, object.Status.Phase)
+}
+
+// TestPolicies: one bad policy never blocks the others, and what is rendered belongs to
+// the CertificateAuthority.
+func TestPolicies(t *testing.T) {
+	policy := func(name, ca string, attribute *v1alpha1.CSRAttribute) *v1alpha1.SigningPolicy {
+		p := &v1alpha1.SigningPolicy{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", Generation: 1}, Spec: v1alpha1.SigningPolicySpec{CertificateAuthorityRef: ca, Any: attribute == nil}}
+		if attribute != nil {
+			p.Spec.CSRAttributes = []v1alpha1.CSRAttribute{*attribute}
+		}
+		return p
+	}
+	from := &v1alpha1.CSRAttribute{Name: "pp_preshared_key", ValueFrom: &v1alpha1.SecretKeySelector{SecretKeyRef: v1alpha1.SecretKeyRef{Name: "keys", Key: "psk"}}}
+	c := newClient(t, newAuthority("https://ca.example.com:8140"), policy("good", "main", nil), policy("bad", "main", from), policy("lost", "none", nil))
+	r := &PolicyReconciler{client: c, secrets: secrets{c, c}}
+	reconciled := func(name string) string {
+		_, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: name}})
+		require.NoError(t, err)
+		secret := &corev1.Secret{}
+		if err := c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name + "-autosign-policy"}, secret); err != nil {
+			return ""
+		}
+		return string(secret.Data[policyKey])
+	}
+	phase := func(name string) string {
+		p := &v1alpha1.SigningPolicy{}
+		require.NoError(t, c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, p))
+		return string(p.Status.Phase) + " " + p.Status.Conditions[0].Message
+	}
+	text := reconciled("main")
+	require.Contains(t, text, "- any: true\n  name: good\n")
+	require.Contains(t, text, "reserved:\n- ca.example.com\n- main-operator\n")
+	require.Equal(t, "Active the CA's autosign hook has the policy", phase("good"))
+	require.Contains(t, phase("bad"), "Error the policy signs nothing: the value of pp_preshared_key: reading Secret keys")
+
+	require.NoError(t, c.Create(t.Context(), secretOf("keys", map[string][]byte{"psk": []byte("s3cret")})))
+	again := reconciled("main")
+	require.Contains(t, again, "value: s3cret")
+	require.Equal(t, "Active the CA's autosign hook has the policy", phase("bad"))
+	require.Equal(t, again, reconciled("main"))
+
+	require.Empty(t, reconciled("none"))
+	require.Equal(t, "Error the policy signs nothing: there is no CertificateAuthority none", phase("lost"))
+}
+
+// TestACAThatHangs keeps nobody waiting but its own Certificates.
+func TestACAThatHangs(t *testing.T) {
+	running := newAttempts()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- running.Start(ctx) }()
+	key := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: "ns", Name: name} }
+	hang := func(ctx context.Context) outcome { <-ctx.Done(); return outcome{} }
+	require.Eventually(t, func() bool { return running.begin(key("s"), key("slow"), hang) }, 10*time.Second, time.Millisecond)
+	for i := range 3 * perAuthority {
+		require.True(t, running.begin(key("s"+string(rune('a'+i))), key("slow"), hang))
+	}
+	go running.begin(key("f"), key("fast"), func(context.Context) outcome { return outcome{message: "done"} })
+	select {
+	case e := <-running.done:
+		require.Equal(t, "f", e.Object.Name)
+	case <-time.After(10 * time.Second):
+		t.Fatal("the other CA's Certificate waits")
+	}
+	out, ok := running.take(client.ObjectKey{Namespace: "ns", Name: "f"})
+	require.True(t, ok)
+	require.Equal(t, "done", out.message)
+	cancel()
+	require.NoError(t, <-ended)
+	require.False(t, running.begin(key("late"), key("fast"), hang), "nothing begins after the end")
+}

@@ -1,0 +1,375 @@
+package openvox
+
+import (
+	"context"
+	"crypto"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+)
+
+const (
+	retryError   = 15 * time.Second
+	retryPending = 10 * time.Second
+	// longestCheck is how long a certificate that is good is left alone at most.
+	longestCheck = 12 * time.Hour
+	// renewalCooldown keeps a renewBefore that is longer than a certificate lives from
+	// renewing without end.
+	renewalCooldown = time.Hour
+
+	reasonSigned        = "CertificateSigned"
+	reasonWaiting       = "WaitingForManualSigning"
+	reasonFailed        = "SigningFailed"
+	reasonRenewalFailed = "RenewalFailed"
+	reasonForeign       = "ForeignRequest"
+	reasonTaken         = "CertnameTaken"
+	reasonNoAuthority   = "WaitingForAuthority"
+)
+
+// outcome is what has become of a Certificate.
+type outcome struct {
+	phase           v1alpha1.CertificatePhase
+	reason, message string
+	certificate     *x509.Certificate // the stored one
+	wait            time.Duration
+	events          []told
+	// generation and deleting are of the object when the attempt began.
+	generation int64
+	deleting   bool
+}
+
+// told is an Event.
+type told struct {
+	warning       bool
+	reason, words string
+}
+
+// problem is a step that came to nothing.
+type problem struct {
+	phase  v1alpha1.CertificatePhase
+	reason string
+	err    error
+}
+
+// Error is the words of the step.
+func (p *problem) Error() string { return p.err.Error() }
+
+// Unwrap is the error of the step.
+func (p *problem) Unwrap() error { return p.err }
+
+func failure(reason, format string, args ...any) error {
+	return &problem{v1alpha1.CertificateError, reason, fmt.Errorf(format, args...)}
+}
+
+// issuance gets one Certificate its certificate. Every step begins with what the CA and
+// the Secrets have, so that it may be broken off anywhere.
+type issuance struct {
+	secrets     secrets
+	certificate *v1alpha1.Certificate
+	authority   *authority
+	autoRenews  bool
+	keyBits     int
+	now         func() time.Time
+	events      []told
+}
+
+// run is one attempt.
+func (i *issuance) run(ctx context.Context) outcome {
+	certificate, renewing, err := i.ensure(ctx)
+	if err == nil {
+		return outcome{
+			phase: v1alpha1.CertificateSigned, reason: reasonSigned, certificate: certificate, events: i.events,
+			message: "the certificate is in Secret " + tlsSecret(i.certificate.Name), wait: i.nextCheck(certificate),
+		}
+	}
+	out := outcome{phase: v1alpha1.CertificateError, reason: reasonFailed, message: err.Error(), wait: retryError, events: i.events}
+	var known *problem
+	if errors.As(err, &known) {
+		out.phase, out.reason = known.phase, known.reason
+	}
+	if renewing != nil { // the old one still serves
+		out.phase, out.reason, out.certificate = v1alpha1.CertificateRenewing, reasonRenewalFailed, renewing
+		out.message = "renewing: " + out.message
+	}
+	return out
+}
+
+// ensure returns the certificate that is stored and good, or else the error, and the
+// certificate that is to be replaced and still serves.
+func (i *issuance) ensure(ctx context.Context) (good, renewing *x509.Certificate, err error) {
+	data, err := i.secrets.owned(ctx, i.certificate, tlsSecret(i.certificate.Name))
+	if err != nil {
+		return nil, nil, err
+	}
+	stored := storedPair(data)
+	if stored == nil {
+		good, err = i.issue(ctx, nil)
+		return good, nil, err
+	}
+	if difference := i.outdated(stored); difference != "" {
+		i.tell(false, "CertificateRenewalTriggered", "the certificate is issued again: %s", difference)
+		good, err = i.issue(ctx, stored)
+		return good, stored, err
+	}
+	if !i.due(stored, data) {
+		return stored, nil, nil
+	}
+	i.tell(false, "CertificateRenewalTriggered", "the certificate ends at %s", stored.NotAfter.UTC().Format(time.RFC3339))
+	good, err = i.renew(ctx, stored, data)
+	return good, stored, err
+}
+
+// outdated is why a stored certificate is not the one that is wanted.
+func (i *issuance) outdated(stored *x509.Certificate) string {
+	if i.authority.bundle != nil && !issuedBy(stored, i.authority.bundle) {
+		return "another CA has issued it"
+	}
+	return differs(stored, i.certificate.Spec)
+}
+
+// lastRenewal is a key of our Secret, for users of the Secret see only those they know.
+const lastRenewal = "last-renewal-time"
+
+func (i *issuance) due(stored *x509.Certificate, data map[string][]byte) bool {
+	if i.now().Before(i.renewAt(stored)) {
+		return false
+	}
+	last, err := time.Parse(time.RFC3339, string(data[lastRenewal]))
+	return err != nil || i.now().Sub(last) >= renewalCooldown || i.now().After(stored.NotAfter)
+}
+
+func (i *issuance) renewAt(stored *x509.Certificate) time.Time {
+	before, err := duration(v1alpha1.Duration(i.certificate.Spec.RenewBefore), 60*24*time.Hour)
+	if err != nil {
+		before = 60 * 24 * time.Hour
+	}
+	return stored.NotAfter.Add(-before)
+}
+
+func (i *issuance) nextCheck(stored *x509.Certificate) time.Duration {
+	half := i.renewAt(stored).Sub(i.now()) / 2
+	if half <= 0 {
+		return renewalCooldown
+	}
+	return min(max(half, time.Second), longestCheck)
+}
+
+// renew has the CA renew a certificate for its own key, or else issues another.
+func (i *issuance) renew(ctx context.Context, stored *x509.Certificate, data map[string][]byte) (*x509.Certificate, error) {
+	why := "the certificate cannot be renewed, or allowAutoRenewal is false"
+	if i.autoRenews && i.now().Before(stored.NotAfter) {
+		server := i.authority.server
+		server.Certificate, server.Key = data[certPEMKey], data[keyPEMKey]
+		own, err := puppet.NewClient(server)
+		if err != nil {
+			return nil, err
+		}
+		defer own.Close()
+		renewed, err := own.Renew(ctx)
+		if err == nil {
+			if !samePublic(renewed.PublicKey, stored.PublicKey) {
+				return nil, failure(reasonRenewalFailed, "the CA has renewed the certificate for another key")
+			}
+			return i.store(ctx, renewed, data[keyPEMKey], stored, "CertificateRenewed")
+		}
+		if !errors.Is(err, puppet.ErrNoRenewal) {
+			return nil, err
+		}
+		why = err.Error()
+	}
+	i.tell(false, "CertificateReissued", "%s: the certificate is revoked and issued again, and both are not valid in between", why)
+	return i.issue(ctx, stored)
+}
+
+// issue gets a new certificate for a new key, which waits in a Secret of its own
+// until then. old is the certificate that it replaces: nil where none is stored.
+func (i *issuance) issue(ctx context.Context, old *x509.Certificate) (*x509.Certificate, error) {
+	if err := i.forgetOutdated(ctx, old); err != nil {
+		return nil, err
+	}
+	keyPEM, key, err := i.pendingKey(ctx)
+	if err != nil {
+		return nil, err
+	}
+	certname := i.certificate.Spec.Certname
+	certificate, err := i.authority.anyone.Certificate(ctx, certname)
+	if err == nil && !samePublic(certificate.PublicKey, key.Public()) {
+		if err := i.clean(ctx, certificate, old); err != nil {
+			return nil, err
+		}
+		err = puppet.ErrNotFound
+	} else if err == nil {
+		return i.accept(ctx, certificate, keyPEM, old)
+	}
+	if !errors.Is(err, puppet.ErrNotFound) {
+		return nil, err
+	}
+	certificate, err = i.authority.obtain(ctx, certname, key.Public(), func() ([]byte, error) { return newRequest(i.certificate.Spec, key) })
+	if err != nil {
+		return nil, err
+	}
+	return i.accept(ctx, certificate, keyPEM, old)
+}
+
+// generationKey says in a pending Secret for which generation was asked.
+const generationKey = "generation"
+
+// forgetOutdated takes back what was asked for an earlier generation, and a key that has
+// its certificate already.
+func (i *issuance) forgetOutdated(ctx context.Context, old *x509.Certificate) error {
+	data, err := i.secrets.owned(ctx, i.certificate, pendingSecret(i.certificate.Name))
+	if err != nil {
+		return err
+	}
+	key, err := parseKey(data[keyPEMKey])
+	if err != nil {
+		return nil
+	}
+	used := old != nil && samePublic(old.PublicKey, key.Public())
+	if !used && string(data[generationKey]) == i.generation() {
+		return nil
+	}
+	if !used {
+		ours, err := i.hasOurs(ctx, key)
+		if err != nil {
+			return err
+		}
+		if ours && i.authority.admin == nil {
+			return nil // it stays ours: what is signed is compared with what is wanted
+		}
+		if ours {
+			if err := i.authority.admin.Clean(ctx, i.certificate.Spec.Certname); err != nil {
+				return err
+			}
+		}
+	}
+	return i.secrets.remove(ctx, i.certificate, pendingSecret(i.certificate.Name))
+}
+
+// hasOurs says whether the CA has a request or a certificate for a key.
+func (i *issuance) hasOurs(ctx context.Context, key crypto.Signer) (bool, error) {
+	certificate, err := i.authority.anyone.Certificate(ctx, i.certificate.Spec.Certname)
+	if err == nil {
+		return samePublic(certificate.PublicKey, key.Public()), nil
+	}
+	if !errors.Is(err, puppet.ErrNotFound) {
+		return false, err
+	}
+	request, err := i.authority.anyone.Request(ctx, i.certificate.Spec.Certname)
+	if errors.Is(err, puppet.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && samePublic(request.PublicKey, key.Public()), err
+}
+
+func (i *issuance) generation() string { return strconv.FormatInt(i.certificate.Generation, 10) }
+
+// pendingKey is the key for which a certificate is asked.
+func (i *issuance) pendingKey(ctx context.Context) ([]byte, crypto.Signer, error) {
+	name := pendingSecret(i.certificate.Name)
+	data, err := i.secrets.owned(ctx, i.certificate, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if key, err := parseKey(data[keyPEMKey]); err == nil {
+		return data[keyPEMKey], key, nil
+	}
+	text, err := newKey(i.keyBits)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := i.secrets.keep(ctx, i.certificate, name, i.labels(), map[string][]byte{keyPEMKey: text, generationKey: []byte(i.generation())}); err != nil {
+		return nil, nil, err
+	}
+	key, err := parseKey(text)
+	return text, key, err
+}
+
+// clean makes room for a certificate: only one of ours is revoked.
+func (i *issuance) clean(ctx context.Context, has, old *x509.Certificate) error {
+	certname := i.certificate.Spec.Certname
+	if !i.isOurs(has, old) {
+		return failure(reasonTaken, "the CA has a certificate for %s that this object has not asked for (serial %s); revoke it there (puppetserver ca clean --certname %s), or take another certname",
+			certname, serial(has), certname)
+	}
+	if i.authority.admin == nil {
+		return &problem{v1alpha1.CertificateWaitingForSigning, reasonWaiting, fmt.Errorf(
+			"the CA has the certificate that is to be replaced, and there is no certificate to revoke it with; revoke it there (puppetserver ca clean --certname %s)", certname)}
+	}
+	return i.authority.admin.Clean(ctx, certname)
+}
+
+func (i *issuance) isOurs(has, old *x509.Certificate) bool {
+	return old != nil && has.Equal(old) || serial(has) == i.certificate.Status.SerialNumber
+}
+
+// accept stores a certificate for the pending key.
+func (i *issuance) accept(ctx context.Context, certificate *x509.Certificate, keyPEM []byte, old *x509.Certificate) (*x509.Certificate, error) {
+	if i.authority.bundle != nil && !issuedBy(certificate, i.authority.bundle) {
+		return nil, failure(reasonFailed, "the certificate is signed by none of the CA's certificates")
+	}
+	if difference := differs(certificate, i.certificate.Spec); difference != "" {
+		return nil, failure(reasonFailed, "the CA has not signed what was asked for: %s", difference)
+	}
+	stored, err := i.store(ctx, certificate, keyPEM, old, reasonSigned)
+	if err != nil {
+		return nil, err
+	}
+	return stored, i.secrets.remove(ctx, i.certificate, pendingSecret(i.certificate.Name))
+}
+
+// store keeps the old pair until the new one is written, in one step.
+func (i *issuance) store(ctx context.Context, certificate *x509.Certificate, keyPEM []byte, old *x509.Certificate, reason string) (*x509.Certificate, error) {
+	data := map[string][]byte{certPEMKey: encodeCertificate(certificate), keyPEMKey: keyPEM}
+	if old != nil {
+		data[lastRenewal] = []byte(i.now().UTC().Format(time.RFC3339))
+	}
+	err := i.secrets.keep(ctx, i.certificate, tlsSecret(i.certificate.Name), i.labels(), data)
+	if err != nil {
+		return nil, err
+	}
+	i.tell(false, reason, "the certificate of %s is valid until %s", i.certificate.Spec.Certname, certificate.NotAfter.UTC().Format(time.RFC3339))
+	return certificate, nil
+}
+
+func (i *issuance) labels() map[string]string {
+	labels := labelsOf(i.certificate.Spec.AuthorityRef)
+	labels[certificateLabel] = i.certificate.Name
+	return labels
+}
+
+func (i *issuance) tell(warning bool, reason, format string, args ...any) {
+	i.events = append(i.events, told{warning, reason, fmt.Sprintf(format, args...)})
+}
+
+func serial(certificate *x509.Certificate) string {
+	return fmt.Sprintf("%x", certificate.SerialNumber)
+}
+
+// revoke has the CA forget the certificate of an object that goes: nothing else that it
+// may have under the name.
+func (i *issuance) revoke(ctx context.Context) error {
+	if i.authority.admin == nil {
+		return nil
+	}
+	has, err := i.authority.anyone.Certificate(ctx, i.certificate.Spec.Certname)
+	if errors.Is(err, puppet.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !i.isOurs(has, nil) {
+		return nil
+	}
+	if err := i.authority.admin.Clean(ctx, i.certificate.Spec.Certname); err != nil {
+		return err
+	}
+	i.tell(false, "CertificateCleaned", "the certificate of %s is revoked", i.certificate.Spec.Certname)
+	return nil
+}

@@ -1,0 +1,359 @@
+package openvox
+
+import (
+	"context"
+	"crypto/x509"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+	"github.com/lintel-policy/lintel/policies/csr/csrtest"
+)
+
+func newClient(t *testing.T, objects ...client.Object) client.Client {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	require.NoError(t, clientgoscheme.AddToScheme(scheme))
+	require.NoError(t, v1alpha1.AddToScheme(scheme))
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+		WithStatusSubresource(&v1alpha1.Certificate{}, &v1alpha1.CertificateAuthority{}, &v1alpha1.SigningPolicy{}).Build()
+}
+
+// bench is a Certificate, its Secrets and its CA.
+type bench struct {
+	t           *testing.T
+	ca          *fakeCA
+	client      client.Client
+	certificate *v1alpha1.Certificate
+	now         time.Time
+	noAdmin     bool
+	noRenewal   bool
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	certificate := &v1alpha1.Certificate{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "ns", UID: "1", Generation: 1},
+		Spec:       v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web.example.com", DNSAltNames: []string{"www.example.com", "10.0.0.1"}, RenewBefore: "60d", CSRExtensions: &v1alpha1.CSRExtensions{PPRole: "web"}},
+	}
+	return &bench{t: t, ca: newFakeCA(t), client: newClient(t), certificate: certificate, now: time.Now()}
+}
+
+// attempt is one attempt, whose outcome the status then has.
+func (b *bench) attempt() outcome {
+	b.t.Helper()
+	server := puppet.Server{URL: b.ca.URL, CA: b.ca.bundle()}
+	anyone, err := puppet.NewClient(server)
+	require.NoError(b.t, err)
+	a := &authority{bundle: b.ca.bundle(), anyone: anyone, admin: anyone, server: server}
+	if b.noAdmin {
+		a.admin = nil
+	}
+	i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: a, keyBits: 2048, autoRenews: !b.noRenewal, now: func() time.Time { return b.now }}
+	out := i.run(b.t.Context())
+	if out.certificate != nil {
+		b.certificate.Status.SerialNumber = serial(out.certificate)
+	}
+	return out
+}
+
+func (b *bench) secret(name string) *corev1.Secret {
+	secret := &corev1.Secret{}
+	if err := b.client.Get(context.Background(), client.ObjectKey{Namespace: "ns", Name: name}, secret); err != nil {
+		return nil
+	}
+	return secret
+}
+
+func (b *bench) stored() *x509.Certificate {
+	b.t.Helper()
+	secret := b.secret("web-tls")
+	require.NotNil(b.t, secret)
+	leaf := storedPair(secret.Data)
+	require.NotNil(b.t, leaf, "the stored key belongs to the stored certificate")
+	return leaf
+}
+
+func (b *bench) signed() *x509.Certificate {
+	b.t.Helper()
+	out := b.attempt()
+	require.Equal(b.t, v1alpha1.CertificateSigned, out.phase, out.message)
+	require.Nil(b.t, b.secret("web-tls-pending"))
+	return b.stored()
+}
+
+func reasons(events []told) (out []string) {
+	for _, e := range events {
+		out = append(out, e.reason)
+	}
+	return out
+}
+
+func TestIssue(t *testing.T) {
+	b := newBench(t)
+	leaf := b.signed()
+	require.Equal(t, []string{"www.example.com"}, leaf.DNSNames)
+	require.Equal(t, "10.0.0.1", leaf.IPAddresses[0].String())
+	require.Empty(t, differs(leaf, b.certificate.Spec))
+	require.True(t, b.signed().Equal(leaf), "what is good is left alone")
+	require.Equal(t, 1, b.ca.count("PUT certificate_status/web.example.com"))
+}
+
+// TestOnlyItsOwnRequestIsSigned, whoever comes first or in between.
+func TestOnlyItsOwnRequestIsSigned(t *testing.T) {
+	foreign := csrtest.Template{CommonName: "web.example.com"}.Make(t)
+	t.Run("planted before", func(t *testing.T) {
+		b := newBench(t)
+		b.ca.requests["web.example.com"] = foreign
+		out := b.attempt()
+		require.Equal(t, reasonForeign, out.reason)
+		require.Equal(t, v1alpha1.CertificateError, out.phase)
+		require.Zero(t, b.ca.count("PUT certificate_status/web.example.com"))
+		require.Nil(t, b.secret("web-tls"))
+	})
+	t.Run("exchanged before it is signed", func(t *testing.T) {
+		b := newBench(t)
+		b.ca.beforeSign = func(certname string) { b.ca.requests[certname] = foreign }
+		out := b.attempt()
+		require.Equal(t, reasonForeign, out.reason)
+		require.Nil(t, b.secret("web-tls"))
+		require.Len(t, b.ca.revoked, 1, "what was signed by mistake is revoked")
+	})
+	t.Run("signed before", func(t *testing.T) {
+		b := newBench(t)
+		b.ca.requests["web.example.com"] = foreign
+		anyone, err := puppet.NewClient(puppet.Server{URL: b.ca.URL, CA: b.ca.bundle()})
+		require.NoError(t, err)
+		require.NoError(t, anyone.Sign(t.Context(), "web.example.com"))
+		out := b.attempt()
+		require.Equal(t, reasonTaken, out.reason)
+		require.Empty(t, b.ca.revoked, "nobody else's certificate is revoked")
+	})
+}
+
+// TestWithoutCredentials somebody signs at the CA.
+func TestWithoutCredentials(t *testing.T) {
+	b := newBench(t)
+	b.noAdmin = true
+	out := b.attempt()
+	require.Equal(t, v1alpha1.CertificateWaitingForSigning, out.phase)
+	require.Contains(t, out.message, "puppetserver ca sign --certname web.example.com")
+	anyone, err := puppet.NewClient(puppet.Server{URL: b.ca.URL, CA: b.ca.bundle()})
+	require.NoError(t, err)
+	require.NoError(t, anyone.Sign(t.Context(), "web.example.com"))
+	b.signed()
+}
+
+// TestReissue: what is wanted otherwise, lost or edited is issued again; the one that was
+// issued last is never the one that is revoked.
+func TestReissue(t *testing.T) {
+	for name, change := range map[string]func(b *bench){
+		"a change of names": func(b *bench) {
+			b.certificate.Generation, b.certificate.Spec.DNSAltNames = 2, []string{"new.example.com"}
+		},
+		"a change of extensions": func(b *bench) {
+			b.certificate.Generation, b.certificate.Spec.CSRExtensions.PPRole = 2, "db"
+		},
+		"a lost Secret": func(b *bench) { require.NoError(b.t, b.client.Delete(b.t.Context(), b.secret("web-tls"))) },
+		"garbage": func(b *bench) {
+			secret := b.secret("web-tls")
+			secret.Data[certPEMKey] = []byte("garbage")
+			require.NoError(b.t, b.client.Update(b.t.Context(), secret))
+		},
+		"another key": func(b *bench) {
+			secret := b.secret("web-tls")
+			key, err := newKey(2048)
+			require.NoError(b.t, err)
+			secret.Data[keyPEMKey] = key
+			require.NoError(b.t, b.client.Update(b.t.Context(), secret))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			first := b.signed()
+			change(b)
+			second := b.signed()
+			require.Empty(t, differs(second, b.certificate.Spec))
+			require.Len(t, b.ca.revoked, 1)
+			require.Equal(t, first.SerialNumber, b.ca.revoked[0])
+			require.False(t, samePublic(first.PublicKey, second.PublicKey))
+		})
+	}
+}
+
+// TestRequestOfAnEarlierGeneration is taken back, not signed.
+func TestRequestOfAnEarlierGeneration(t *testing.T) {
+	b := newBench(t)
+	b.noAdmin = true
+	require.Equal(t, v1alpha1.CertificateWaitingForSigning, b.attempt().phase)
+	b.noAdmin = false
+	b.certificate.Generation, b.certificate.Spec.DNSAltNames = 2, []string{"new.example.com"}
+	require.Equal(t, []string{"new.example.com"}, b.signed().DNSNames)
+}
+
+// TestRenewal uses certificate_renewal, for the same key, where the CA has it: with the
+// certificate itself as the client's, and without a body.
+func TestRenewal(t *testing.T) {
+	b := newBench(t)
+	b.ca.renews = true
+	first := b.signed()
+	b.now = first.NotAfter.Add(-59 * 24 * time.Hour)
+	out := b.attempt()
+	require.Equal(t, v1alpha1.CertificateSigned, out.phase, out.message)
+	require.Equal(t, []string{"CertificateRenewalTriggered", "CertificateRenewed"}, reasons(out.events))
+	second := b.stored()
+	require.False(t, second.Equal(first))
+	require.True(t, samePublic(first.PublicKey, second.PublicKey))
+	require.Empty(t, b.ca.revoked)
+	require.Equal(t, 1, b.ca.count("PUT certificate_status/web.example.com"))
+}
+
+// TestRevoke: what goes is revoked, and nothing else under its name.
+func TestRevoke(t *testing.T) {
+	b := newBench(t)
+	revoke := func() {
+		anyone, err := puppet.NewClient(puppet.Server{URL: b.ca.URL, CA: b.ca.bundle()})
+		require.NoError(t, err)
+		i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: &authority{anyone: anyone, admin: anyone}, now: time.Now}
+		require.NoError(t, i.revoke(t.Context()))
+	}
+	revoke()
+	require.Empty(t, b.ca.revoked)
+	first := b.signed()
+	b.certificate.Status.SerialNumber = "1234"
+	revoke()
+	require.Empty(t, b.ca.revoked, "the CA has another by now")
+	b.certificate.Status.SerialNumber = serial(first)
+	revoke()
+	require.Equal(t, first.SerialNumber, b.ca.revoked[0])
+}
+
+// TestRenewalByReissue where the CA has no certificate_renewal, or does not permit it.
+func TestRenewalByReissue(t *testing.T) {
+	for name, noRenewal := range map[string]bool{"404": false, "403": false, "not permitted": true} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.noRenewal = noRenewal
+			b.ca.answer = func(w http.ResponseWriter, r *http.Request) bool {
+				if name == "403" && r.Method == http.MethodPost {
+					http.Error(w, "forbidden", http.StatusForbidden)
+					return true
+				}
+				return false
+			}
+			first := b.signed()
+			b.now = first.NotAfter.Add(-61 * 24 * time.Hour)
+			require.True(t, b.signed().Equal(first), "it is not due")
+			b.now = first.NotAfter.Add(-59 * 24 * time.Hour)
+			out := b.attempt()
+			require.Equal(t, v1alpha1.CertificateSigned, out.phase, out.message)
+			require.Equal(t, []string{"CertificateRenewalTriggered", "CertificateReissued", reasonSigned}, reasons(out.events))
+			require.False(t, b.stored().Equal(first))
+			require.Equal(t, first.SerialNumber, b.ca.revoked[0])
+			require.Equal(t, noRenewal, b.ca.count("POST certificate_renewal") == 0)
+			require.Empty(t, b.attempt().events, "not twice within an hour")
+		})
+	}
+}
+
+// TestExpired: a certificate that has ended cannot show itself, and is issued again.
+func TestExpired(t *testing.T) {
+	b := newBench(t)
+	b.ca.renews = true
+	first := b.signed()
+	b.now = first.NotAfter.Add(time.Hour)
+	require.False(t, b.signed().Equal(first))
+	require.Zero(t, b.ca.count("POST certificate_renewal"))
+}
+
+// TestOldPairServes until the new one is stored, whatever happens in between.
+func TestOldPairServes(t *testing.T) {
+	b := newBench(t)
+	first := b.signed()
+	b.now = first.NotAfter.Add(-time.Hour)
+	b.ca.answer = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "certificate_request") {
+			http.Error(w, "no", http.StatusInternalServerError)
+			return true
+		}
+		return false
+	}
+	out := b.attempt()
+	require.Equal(t, v1alpha1.CertificateRenewing, out.phase)
+	require.Equal(t, reasonRenewalFailed, out.reason)
+	require.True(t, b.stored().Equal(first))
+	b.ca.answer = nil
+	require.False(t, b.signed().Equal(first))
+}
+
+// TestBadAnswers: nothing is stored of what is no certificate of ours.
+func TestBadAnswers(t *testing.T) {
+	other := newFakeCA(t)
+	for name, body := range map[string]struct {
+		code int
+		text string
+		want string
+	}{
+		"5xx":     {http.StatusBadGateway, "down", "the CA answers 502"},
+		"HTML":    {http.StatusOK, "<html>hello</html>", "the answer is no certificate"},
+		"CSR":     {http.StatusOK, string(csrtest.Template{CommonName: "web.example.com"}.Make(t)), "the answer is no certificate"},
+		"garbage": {http.StatusOK, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "x509"},
+		"foreign": {http.StatusOK, string(other.bundle()), "has not asked for"},
+		"moved":   {http.StatusFound, "", "the CA answers 302"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.ca.answer = func(w http.ResponseWriter, r *http.Request) bool {
+				if r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "/certificate/") {
+					return false
+				}
+				w.Header().Set("Location", other.URL)
+				w.WriteHeader(body.code)
+				_, _ = w.Write([]byte(body.text))
+				return true
+			}
+			out := b.attempt()
+			require.Equal(t, v1alpha1.CertificateError, out.phase)
+			require.Contains(t, out.message, body.want)
+			require.Nil(t, b.secret("web-tls"))
+			require.Zero(t, b.ca.count("PUT certificate_status/web.example.com"))
+		})
+	}
+}
+
+// TestForeignSecret: a Secret that somebody else has made is left alone.
+func TestForeignSecret(t *testing.T) {
+	b := newBench(t)
+	b.client = newClient(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "web-tls", Namespace: "ns"}, Data: map[string][]byte{"mine": []byte("x")}})
+	out := b.attempt()
+	require.Equal(t, v1alpha1.CertificateError, out.phase)
+	require.Contains(t, out.message, "Secret web-tls is not controlled by this object")
+	require.Equal(t, map[string][]byte{"mine": []byte("x")}, b.secret("web-tls").Data)
+	require.Empty(t, b.ca.calls)
+}
+
+func TestDuration(t *testing.T) {
+	for text, want := range map[v1alpha1.Duration]time.Duration{
+		"": time.Minute, "90": 90 * time.Second, "90s": 90 * time.Second, "5m": 5 * time.Minute, "2h": 2 * time.Hour, "90d": 90 * 24 * time.Hour, "5y": 5 * 365 * 24 * time.Hour,
+	} {
+		got, err := duration(text, time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, want, got, text)
+	}
+	for _, text := range []v1alpha1.Duration{"1h30m", "-1s", "x", "s", "999999999y"} {
+		_, err := duration(text, time.Minute)
+		require.Error(t, err, text)
+	}
+}

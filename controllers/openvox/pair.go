@@ -1,0 +1,207 @@
+package openvox
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/csr"
+)
+
+// newKey makes a key in PEM. It takes seconds: never on a worker.
+func newKey(bits int) ([]byte, error) {
+	key, err := rsa.GenerateKey(rand.Reader, bits)
+	if err != nil {
+		return nil, fmt.Errorf("making a key: %w", err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}), nil
+}
+
+func parseKey(text []byte) (crypto.Signer, error) {
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, errors.New("there is no key in PEM")
+	}
+	key, err := x509.ParsePKCS1PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("reading the key: %w", err)
+	}
+	return key, nil
+}
+
+// samePublic compares public keys, of whatever kind.
+func samePublic(a, b any) bool {
+	one, err := x509.MarshalPKIXPublicKey(a)
+	if err != nil {
+		return false
+	}
+	other, err := x509.MarshalPKIXPublicKey(b)
+	return err == nil && bytes.Equal(one, other)
+}
+
+// storedPair is what a Secret holds: nil where that is no certificate with its key.
+func storedPair(data map[string][]byte) *x509.Certificate {
+	pair, err := tls.X509KeyPair(data[certPEMKey], data[keyPEMKey])
+	if err != nil {
+		return nil
+	}
+	return pair.Leaf
+}
+
+func encodeCertificate(certificate *x509.Certificate) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw})
+}
+
+// names splits dnsAltNames: agents look for addresses among addresses only.
+func names(spec v1alpha1.CertificateSpec) (dns []string, ips []net.IP) {
+	for _, name := range spec.DNSAltNames {
+		if ip := net.ParseIP(name); ip != nil {
+			ips = append(ips, ip)
+		} else {
+			dns = append(dns, name)
+		}
+	}
+	return dns, ips
+}
+
+// extensions are the wanted texts by OID.
+func extensions(spec v1alpha1.CertificateSpec) (map[string]string, error) {
+	wanted := map[string]string{}
+	if spec.CSRExtensions == nil {
+		return wanted, nil
+	}
+	byName := maps.Clone(spec.CSRExtensions.CustomExtensions)
+	if byName == nil {
+		byName = map[string]string{}
+	}
+	for name, value := range map[string]string{"pp_role": spec.CSRExtensions.PPRole, "pp_environment": spec.CSRExtensions.PPEnvironment} {
+		if value != "" {
+			byName[name] = value
+		}
+	}
+	if spec.CSRExtensions.PPCLIAuth {
+		byName["pp_cli_auth"] = "true"
+	}
+	for name, value := range byName {
+		oid, ok := csr.OID(name)
+		if !ok {
+			return nil, fmt.Errorf("there is no extension %q", name)
+		}
+		wanted[oid.String()] = value
+	}
+	return wanted, nil
+}
+
+// newRequest is a request in PEM for what a Certificate wants.
+func newRequest(spec v1alpha1.CertificateSpec, key crypto.Signer) ([]byte, error) {
+	template := &x509.CertificateRequest{Subject: pkix.Name{CommonName: spec.Certname}}
+	template.DNSNames, template.IPAddresses = names(spec)
+	wanted, err := extensions(spec)
+	if err != nil {
+		return nil, err
+	}
+	for _, oid := range slices.Sorted(maps.Keys(wanted)) {
+		value, err := asn1.MarshalWithParams(wanted[oid], "utf8")
+		if err != nil {
+			return nil, fmt.Errorf("writing extension %s: %w", oid, err)
+		}
+		id, err := x509.ParseOID(oid)
+		if err != nil {
+			return nil, err
+		}
+		template.ExtraExtensions = append(template.ExtraExtensions, pkix.Extension{Id: identifier(id), Value: value})
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, template, key)
+	if err != nil {
+		return nil, fmt.Errorf("writing the request: %w", err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), nil
+}
+
+func identifier(oid x509.OID) asn1.ObjectIdentifier {
+	var numbers asn1.ObjectIdentifier
+	for part := range strings.SplitSeq(oid.String(), ".") {
+		n := 0
+		for _, digit := range part {
+			n = n*10 + int(digit-'0')
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// differs says what a certificate has otherwise than is wanted: "" where nothing.
+func differs(certificate *x509.Certificate, spec v1alpha1.CertificateSpec) string {
+	if certificate.Subject.CommonName != spec.Certname {
+		return fmt.Sprintf("its common name is %q", certificate.Subject.CommonName)
+	}
+	dns, ips := names(spec)
+	if !sameNames(certificate.DNSNames, dns, spec.Certname) {
+		return fmt.Sprintf("its DNS names are %v", certificate.DNSNames)
+	}
+	if !sameNames(texts(certificate.IPAddresses), texts(ips), "") {
+		return fmt.Sprintf("its IP addresses are %v", certificate.IPAddresses)
+	}
+	wanted, err := extensions(spec)
+	if err != nil {
+		return err.Error()
+	}
+	for _, oid := range slices.Sorted(maps.Keys(wanted)) {
+		want, err := asn1.MarshalWithParams(wanted[oid], "utf8")
+		if err != nil || !slices.ContainsFunc(certificate.Extensions, func(e pkix.Extension) bool {
+			return e.Id.String() == oid && bytes.Equal(e.Value, want)
+		}) {
+			return fmt.Sprintf("its extension %s is another", oid)
+		}
+	}
+	return ""
+}
+
+func texts(ips []net.IP) (out []string) {
+	for _, ip := range ips {
+		out = append(out, ip.String())
+	}
+	return out
+}
+
+// sameNames compares sets. A CA may add the common name by itself.
+func sameNames(have, want []string, own string) bool {
+	for _, name := range want {
+		if !slices.Contains(have, name) {
+			return false
+		}
+	}
+	for _, name := range have {
+		if name != own && !slices.Contains(want, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// issuedBy says whether one of the certificates of a bundle has signed a certificate.
+func issuedBy(certificate *x509.Certificate, bundle []byte) bool {
+	for {
+		var block *pem.Block
+		if block, bundle = pem.Decode(bundle); block == nil {
+			return false
+		}
+		issuer, err := x509.ParseCertificate(block.Bytes)
+		if err == nil && certificate.CheckSignatureFrom(issuer) == nil {
+			return true
+		}
+	}
+}

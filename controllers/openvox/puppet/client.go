@@ -1,0 +1,215 @@
+// Package puppet speaks the HTTP API of a Puppet CA.
+package puppet
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	// timeout is for one request, and maxBody for its answer.
+	timeout = 30 * time.Second
+	maxBody = 10 << 20
+)
+
+// ErrNotFound is the answer of a CA that does not have what is asked for.
+var ErrNotFound = errors.New("the CA does not have it")
+
+// StatusError is an answer that was not hoped for.
+type StatusError struct {
+	Code int
+	Body string // its beginning
+}
+
+// Error says what the CA has answered.
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("the CA answers %d %s: %s", e.Code, http.StatusText(e.Code), e.Body)
+}
+
+// Server is where a CA answers, and how it is known.
+type Server struct {
+	URL string
+	// CA is a bundle in PEM of those who may have issued the server's certificate.
+	CA []byte
+	// Certificate and Key are in PEM who asks: none for what anybody may ask.
+	Certificate, Key []byte
+	// Insecure takes any server for the CA.
+	Insecure bool
+}
+
+// Client asks one CA. It keeps connections open; Close ends them.
+type Client struct {
+	base string
+	http *http.Client
+}
+
+// NewClient makes a client. Nothing is sent yet.
+func NewClient(s Server) (*Client, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: s.Insecure} //nolint:gosec // the user's own wish
+	if len(s.CA) > 0 {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(s.CA) {
+			return nil, errors.New("the bundle of the CA holds no certificate in PEM")
+		}
+	}
+	if len(s.Certificate) > 0 || len(s.Key) > 0 {
+		pair, err := tls.X509KeyPair(s.Certificate, s.Key)
+		if err != nil {
+			return nil, fmt.Errorf("the client certificate for the CA: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return &Client{
+		base: strings.TrimSuffix(s.URL, "/") + "/puppet-ca/v1/",
+		http: &http.Client{
+			Timeout:   timeout,
+			Transport: &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute},
+			// A CA sends nobody elsewhere: credentials would go along.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
+}
+
+// Close ends idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Certificate is the certificate that the CA has for a certname, or ErrNotFound.
+func (c *Client) Certificate(ctx context.Context, certname string) (*x509.Certificate, error) {
+	text, err := c.do(ctx, http.MethodGet, "certificate/"+url.PathEscape(certname), "", nil)
+	if err != nil {
+		return nil, fmt.Errorf("fetching the certificate of %s: %w", certname, err)
+	}
+	certificate, err := parseCertificate(text)
+	if err != nil {
+		return nil, fmt.Errorf("fetching the certificate of %s: %w", certname, err)
+	}
+	return certificate, nil
+}
+
+// Request is the request that waits at the CA for a certname, or ErrNotFound.
+func (c *Client) Request(ctx context.Context, certname string) (*x509.CertificateRequest, error) {
+	text, err := c.do(ctx, http.MethodGet, "certificate_request/"+url.PathEscape(certname), "", nil)
+	if err != nil {
+		return nil, fmt.Errorf("fetching the request of %s: %w", certname, err)
+	}
+	block, _ := pem.Decode(text)
+	if block == nil || !strings.HasSuffix(block.Type, "CERTIFICATE REQUEST") {
+		return nil, fmt.Errorf("fetching the request of %s: the answer is no certificate request", certname)
+	}
+	request, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("fetching the request of %s: %w", certname, err)
+	}
+	return request, nil
+}
+
+// Submit sends a request in PEM. A CA that has one already keeps that, which is no
+// error: see Request.
+func (c *Client) Submit(ctx context.Context, certname string, request []byte) error {
+	_, err := c.do(ctx, http.MethodPut, "certificate_request/"+url.PathEscape(certname), "text/plain", request)
+	var status *StatusError
+	if errors.As(err, &status) && status.Code == http.StatusBadRequest && strings.Contains(status.Body, "already has a requested certificate") {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("submitting the request of %s: %w", certname, err)
+	}
+	return nil
+}
+
+// Sign has the CA sign the request that waits for a certname.
+func (c *Client) Sign(ctx context.Context, certname string) error {
+	if _, err := c.do(ctx, http.MethodPut, "certificate_status/"+url.PathEscape(certname), "application/json", []byte(`{"desired_state":"signed"}`)); err != nil {
+		return fmt.Errorf("signing %s: %w", certname, err)
+	}
+	return nil
+}
+
+// Clean revokes the certificate of a certname, and has the CA forget all that it has
+// for the name.
+func (c *Client) Clean(ctx context.Context, certname string) error {
+	body, err := json.Marshal(map[string][]string{"certnames": {certname}})
+	if err != nil {
+		return err
+	}
+	if _, err := c.do(ctx, http.MethodPut, "clean", "application/json", body); err != nil {
+		return fmt.Errorf("revoking %s: %w", certname, err)
+	}
+	return nil
+}
+
+// ErrNoRenewal is of CAs that do not know certificate_renewal, or do not permit it.
+var ErrNoRenewal = errors.New("the CA offers no certificate_renewal")
+
+// Renew asks for the next certificate for the key of the one that the client shows, or
+// returns ErrNoRenewal.
+func (c *Client) Renew(ctx context.Context) (*x509.Certificate, error) {
+	text, err := c.do(ctx, http.MethodPost, "certificate_renewal", "text/plain", nil)
+	var status *StatusError
+	if errors.Is(err, ErrNotFound) || errors.As(err, &status) && status.Code == http.StatusForbidden {
+		return nil, ErrNoRenewal
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseCertificate(text)
+}
+
+// CRL is the CA's list of revoked certificates in PEM, the whole chain.
+func (c *Client) CRL(ctx context.Context) ([]byte, error) {
+	text, err := c.do(ctx, http.MethodGet, "certificate_revocation_list/ca", "", nil)
+	if err != nil {
+		return nil, fmt.Errorf("fetching the CRL: %w", err)
+	}
+	return text, nil
+}
+
+func (c *Client) do(ctx context.Context, method, path, contentType string, body []byte) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path+"?environment=production", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	// What is asked for as text has no other form, and what is set has none as text.
+	request.Header.Set("Accept", "text/plain, application/json;q=0.5")
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > maxBody:
+		return nil, fmt.Errorf("the answer is longer than %d bytes", maxBody)
+	case response.StatusCode == http.StatusNotFound:
+		return nil, ErrNotFound
+	case response.StatusCode != http.StatusOK && response.StatusCode != http.StatusNoContent:
+		const shown = 200
+		return nil, &StatusError{response.StatusCode, strings.ToValidUTF8(string(text[:min(len(text), shown)]), "?")}
+	}
+	return text, nil
+}
+
+// parseCertificate reads one certificate: what is behind it are those of CAs.
+func parseCertificate(text []byte) (*x509.Certificate, error) {
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != "CERTIFICATE" {
+		return nil, errors.New("the answer is no certificate")
+	}
+	return x509.ParseCertificate(block.Bytes)
+}

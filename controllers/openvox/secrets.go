@@ -1,0 +1,111 @@
+package openvox
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+)
+
+// secrets reads and writes Secrets, always at the API server: a key that is made from a
+// stale view would be made twice.
+type secrets struct {
+	client client.Client
+	live   client.Reader
+}
+
+// keep writes the given keys of a Secret, and leaves its others as they are. A Secret of
+// that name that belongs to nobody or somebody else is left alone, which is an error.
+func (s secrets) keep(ctx context.Context, owner client.Object, name string, labels map[string]string, data map[string][]byte) error {
+	have := &corev1.Secret{}
+	err := s.live.Get(ctx, client.ObjectKey{Namespace: owner.GetNamespace(), Name: name}, have)
+	if apierrors.IsNotFound(err) {
+		have = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: owner.GetNamespace(), Name: name, Labels: labels}, Data: data}
+		if err := controllerutil.SetControllerReference(owner, have, s.client.Scheme()); err != nil {
+			return fmt.Errorf("creating Secret %s: %w", name, err)
+		}
+		if err := s.client.Create(ctx, have); err != nil {
+			return fmt.Errorf("creating Secret %s: %w", name, err)
+		}
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading Secret %s: %w", name, err)
+	}
+	if !metav1.IsControlledBy(have, owner) {
+		return &notOurs{name}
+	}
+	before := have.DeepCopy()
+	if have.Data == nil {
+		have.Data = map[string][]byte{}
+	}
+	if have.Labels == nil {
+		have.Labels = map[string]string{}
+	}
+	maps.Copy(have.Data, data)
+	maps.Copy(have.Labels, labels)
+	if reflect.DeepEqual(before, have) {
+		return nil
+	}
+	if err := s.client.Update(ctx, have); err != nil {
+		return fmt.Errorf("updating Secret %s: %w", name, err)
+	}
+	return nil
+}
+
+// notOurs is a Secret that stands where one of ours would.
+type notOurs struct{ name string }
+
+// Error says what to do.
+func (e *notOurs) Error() string {
+	return fmt.Sprintf("Secret %s is not controlled by this object and is left alone; rename or delete it", e.name)
+}
+
+// owned is the data of a Secret that an object controls: nil where there is none.
+func (s secrets) owned(ctx context.Context, owner client.Object, name string) (map[string][]byte, error) {
+	secret := &corev1.Secret{}
+	err := s.live.Get(ctx, client.ObjectKey{Namespace: owner.GetNamespace(), Name: name}, secret)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
+	case !metav1.IsControlledBy(secret, owner):
+		return nil, &notOurs{name}
+	case secret.Data == nil:
+		return map[string][]byte{}, nil
+	}
+	return secret.Data, nil
+}
+
+// remove deletes a Secret that an object controls.
+func (s secrets) remove(ctx context.Context, owner client.Object, name string) error {
+	secret := &corev1.Secret{}
+	err := s.live.Get(ctx, client.ObjectKey{Namespace: owner.GetNamespace(), Name: name}, secret)
+	if err == nil && metav1.IsControlledBy(secret, owner) {
+		err = s.client.Delete(ctx, secret, client.Preconditions{UID: new(secret.UID)})
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting Secret %s: %w", name, err)
+	}
+	return nil
+}
+
+// value is one key of a Secret that somebody else has made.
+func (s secrets) value(ctx context.Context, namespace, name, key string) ([]byte, error) {
+	secret := &corev1.Secret{}
+	if err := s.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret); err != nil {
+		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
+	}
+	value, ok := secret.Data[key]
+	if !ok || len(value) == 0 {
+		return nil, fmt.Errorf("the Secret %s has no key %q", name, key)
+	}
+	return value, nil
+}

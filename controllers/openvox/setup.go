@@ -1,0 +1,227 @@
+package openvox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+)
+
+const (
+	// DefaultKeyBits is the size of keys that are made here.
+	DefaultKeyBits = 4096
+	// workers is how many objects are looked at at a time; CAs are asked elsewhere, but
+	// for their CRLs.
+	workers = 8
+)
+
+// Options are what the controllers of this package need.
+type Options struct {
+	// KeyBits is the size of RSA keys: DefaultKeyBits unless set.
+	KeyBits int
+	// Admitter is asked about Certificates, and RequestAdmitter about approved
+	// CertificateSigningRequests, before a CA is.
+	Admitter, RequestAdmitter Admitter
+}
+
+// Admitter asks the rules about a stored object, which may be older than they are. denied
+// is empty where they admit it.
+type Admitter func(ctx context.Context, object client.Object) (denied string, err error)
+
+// newCluster has its own cache: a manager without this system watches none of it. Of
+// Secrets it holds our own, and of all others the metadata.
+func newCluster(config *rest.Config) (cluster.Cluster, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // the API server's own fairness limits better
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	return cluster.New(config, func(o *cluster.Options) {
+		o.Scheme = scheme
+		o.Cache.ByObject = map[client.Object]cache.ByObject{
+			&corev1.Secret{}: {Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy})},
+			secretKind():     {Transform: identityOnly},
+		}
+	})
+}
+
+func secretKind() *metav1.PartialObjectMetadata {
+	kind := &metav1.PartialObjectMetadata{}
+	kind.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	return kind
+}
+
+// identityOnly keeps of an object's metadata what tells versions apart.
+func identityOnly(object any) (any, error) {
+	if whole, ok := object.(*metav1.PartialObjectMetadata); ok {
+		whole.Labels, whole.Annotations, whole.ManagedFields, whole.OwnerReferences = nil, nil, nil, nil
+	}
+	return object, nil
+}
+
+// SetupWithManager adds the controllers of OpenVox to a manager. They run on the leader.
+func SetupWithManager(mgr manager.Manager, options Options) error {
+	c, err := newCluster(mgr.GetConfig())
+	if err != nil {
+		return fmt.Errorf("setting up the cache of OpenVox: %w", err)
+	}
+	if options.KeyBits == 0 {
+		options.KeyBits = DefaultKeyBits
+	}
+	recorder := c.GetEventRecorder("lintel-openvox")
+	s := secrets{client: c.GetClient(), live: c.GetAPIReader()}
+	running := newAttempts()
+	policies := &PolicyReconciler{client: c.GetClient(), secrets: s}
+	authorities := &AuthorityReconciler{client: c.GetClient(), secrets: s, events: recorder, now: time.Now}
+	certificates := &CertificateReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: running, keyBits: options.KeyBits, admit: options.Admitter, now: time.Now}
+	signing := newAttempts()
+	requests := &RequestReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: signing, admit: options.RequestAdmitter}
+	for _, runnable := range []manager.Runnable{c, running, signing} {
+		if err := mgr.Add(runnable); err != nil {
+			return err
+		}
+	}
+	w := watches{c}
+	for name, setup := range map[string]func() error{
+		"policies": func() error {
+			return builder.ControllerManagedBy(mgr).Named(policyOwner).
+				WatchesRawSource(self(w, &v1alpha1.CertificateAuthority{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.CertificateAuthority]{})).
+				WatchesRawSource(owned(w, &v1alpha1.CertificateAuthority{})).
+				WatchesRawSource(mapped(w, &v1alpha1.SigningPolicy{}, func(_ context.Context, p *v1alpha1.SigningPolicy) []reconcile.Request {
+					return to(p.Namespace, p.Spec.CertificateAuthorityRef)
+				})).
+				WatchesRawSource(mapped(w, &v1alpha1.Certificate{}, func(_ context.Context, c *v1alpha1.Certificate) []reconcile.Request {
+					return to(c.Namespace, c.Spec.AuthorityRef)
+				})).
+				WatchesRawSource(mapped(w, secretKind(), w.authoritiesOfPolicySecret)).
+				Complete(policies)
+		},
+		"CertificateAuthorities": func() error {
+			return builder.ControllerManagedBy(mgr).Named("lintel-openvox-authorities").
+				WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+				WatchesRawSource(self(w, &v1alpha1.CertificateAuthority{})).
+				WatchesRawSource(mapped(w, secretKind(), w.authoritiesOfSecret)).
+				Complete(authorities)
+		},
+		"Certificates": func() error {
+			return builder.ControllerManagedBy(mgr).Named("lintel-openvox-certificates").
+				WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+				WatchesRawSource(self(w, &v1alpha1.Certificate{})).
+				WatchesRawSource(owned(w, &v1alpha1.Certificate{})).
+				WatchesRawSource(ended(running)).
+				WatchesRawSource(mapped(w, &v1alpha1.CertificateAuthority{}, w.certificatesOf)).
+				Complete(certificates)
+		},
+		"CertificateSigningRequests": func() error {
+			return builder.ControllerManagedBy(mgr).Named("lintel-openvox-requests").
+				WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+				WatchesRawSource(self(w, &certificatesv1.CertificateSigningRequest{})).
+				WatchesRawSource(ended(signing)).
+				Complete(requests)
+		},
+	} {
+		if err := setup(); err != nil {
+			return fmt.Errorf("setting up the controller of %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// watches say whom a change concerns.
+type watches struct{ cluster cluster.Cluster }
+
+func self[T client.Object](w watches, kind T, predicates ...predicate.TypedPredicate[T]) source.Source {
+	return source.Kind(w.cluster.GetCache(), kind, &handler.TypedEnqueueRequestForObject[T]{}, predicates...)
+}
+
+// owned follows the Secrets that objects of a kind control.
+func owned(w watches, owner client.Object) source.Source {
+	return source.Kind(w.cluster.GetCache(), &corev1.Secret{}, handler.TypedEnqueueRequestForOwner[*corev1.Secret](
+		w.cluster.GetScheme(), w.cluster.GetRESTMapper(), owner, handler.OnlyControllerOwner()))
+}
+
+func mapped[T client.Object](w watches, kind T, concerned func(context.Context, T) []reconcile.Request) source.Source {
+	return source.Kind(w.cluster.GetCache(), kind, handler.TypedEnqueueRequestsFromMapFunc(concerned))
+}
+
+// ended follows attempts that have ended.
+func ended(a *attempts) source.Source {
+	return source.TypedChannel(a.done, handler.TypedEnqueueRequestsFromMapFunc(
+		func(_ context.Context, key types.NamespacedName) []reconcile.Request {
+			return []reconcile.Request{{NamespacedName: key}}
+		}))
+}
+
+func to(namespace, name string) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}}}
+}
+
+// certificatesOf are those that wait for a CA, or ask it.
+func (w watches) certificatesOf(ctx context.Context, ca *v1alpha1.CertificateAuthority) (requests []reconcile.Request) {
+	var list v1alpha1.CertificateList
+	if err := w.cluster.GetClient().List(ctx, &list, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "listing Certificates")
+		return nil
+	}
+	for i := range list.Items {
+		if c := &list.Items[i]; c.Spec.AuthorityRef == ca.Name && c.Status.Phase != v1alpha1.CertificateSigned {
+			requests = append(requests, to(c.Namespace, c.Name)...)
+		}
+	}
+	return requests
+}
+
+// authoritiesOfSecret are those that are known or signed for by a Secret.
+func (w watches) authoritiesOfSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) (requests []reconcile.Request) {
+	var list v1alpha1.CertificateAuthorityList
+	if err := w.cluster.GetClient().List(ctx, &list, client.InNamespace(secret.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "listing CertificateAuthorities")
+		return nil
+	}
+	for i := range list.Items {
+		ca := &list.Items[i]
+		if caSecretName(ca) == secret.Name || ca.Spec.External != nil && ca.Spec.External.TLSSecretRef == secret.Name {
+			requests = append(requests, to(ca.Namespace, ca.Name)...)
+		}
+	}
+	return requests
+}
+
+// authoritiesOfPolicySecret are those of the policies that read a Secret.
+func (w watches) authoritiesOfPolicySecret(ctx context.Context, secret *metav1.PartialObjectMetadata) (requests []reconcile.Request) {
+	var list v1alpha1.SigningPolicyList
+	if err := w.cluster.GetClient().List(ctx, &list, client.InNamespace(secret.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "listing SigningPolicies")
+		return nil
+	}
+	for i := range list.Items {
+		for _, attribute := range list.Items[i].Spec.CSRAttributes {
+			if attribute.ValueFrom != nil && attribute.ValueFrom.SecretKeyRef.Name == secret.Name {
+				requests = append(requests, to(secret.Namespace, list.Items[i].Spec.CertificateAuthorityRef)...)
+			}
+		}
+	}
+	return requests
+}

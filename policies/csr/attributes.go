@@ -1,0 +1,141 @@
+package csr
+
+import (
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+const (
+	oidExtensionRequest = "1.2.840.113549.1.9.14"
+	oidSubjectAltName   = "2.5.29.17"
+	oidKeyUsage         = "2.5.29.15"
+	oidBasicConstraints = "2.5.29.19"
+	oidExtendedKeyUsage = "2.5.29.37"
+)
+
+// readSubject keeps every name, with its order; crypto/x509 keeps the last of a kind.
+func (r *Request) readSubject(der []byte) error {
+	var rdns pkix.RDNSequence
+	if rest, err := asn1.Unmarshal(der, &rdns); err != nil {
+		return err
+	} else if len(rest) > 0 {
+		return errors.New("bytes follow it")
+	}
+	for _, rdn := range rdns {
+		for _, attribute := range rdn {
+			value, ok := attribute.Value.(string)
+			if !ok {
+				return fmt.Errorf("%s is no text", nameOf(attribute.Type.String()))
+			}
+			if err := clean(value); err != nil {
+				return fmt.Errorf("%s %w", nameOf(attribute.Type.String()), err)
+			}
+			oid := attribute.Type.String()
+			r.Subject.Names = append(r.Subject.Names, Name{OID: oid, Name: nameOf(oid), Value: value})
+			if oid == "2.5.4.3" {
+				r.Subject.CommonName = value
+			}
+		}
+	}
+	return nil
+}
+
+type rawAttribute struct {
+	ID     asn1.ObjectIdentifier
+	Values []asn1.RawValue `asn1:"set"`
+}
+
+type rawExtension struct {
+	ID       asn1.ObjectIdentifier
+	Critical bool `asn1:"optional"`
+	Value    []byte
+}
+
+func (r *Request) readAttributes(all []asn1.RawValue) error {
+	for _, raw := range all {
+		var attribute rawAttribute
+		if rest, err := asn1.Unmarshal(raw.FullBytes, &attribute); err != nil {
+			return fmt.Errorf("an attribute: %w", err)
+		} else if len(rest) > 0 {
+			return errors.New("bytes follow an attribute")
+		}
+		oid := attribute.ID.String()
+		read := Attribute{OID: oid, Name: nameOf(oid)}
+		if oid == oidExtensionRequest {
+			if err := r.readExtensions(attribute.Values); err != nil {
+				return err
+			}
+		} else if len(attribute.Values) == 1 {
+			read.Value = textIn(attribute.Values[0].FullBytes)
+		}
+		r.Attributes = append(r.Attributes, read)
+	}
+	return nil
+}
+
+func (r *Request) readExtensions(values []asn1.RawValue) error {
+	if len(values) != 1 {
+		return fmt.Errorf("its extensionRequest has %d values, not one", len(values))
+	}
+	var extensions []rawExtension
+	if rest, err := asn1.Unmarshal(values[0].FullBytes, &extensions); err != nil {
+		return fmt.Errorf("its extensionRequest: %w", err)
+	} else if len(rest) > 0 {
+		return errors.New("bytes follow its extensionRequest")
+	}
+	for _, e := range extensions {
+		oid := e.ID.String()
+		read := Extension{OID: oid, Name: nameOf(oid), Critical: e.Critical, DER: e.Value}
+		var err error
+		switch oid {
+		case oidSubjectAltName:
+			err = r.readSANs(e.Value)
+		case oidKeyUsage:
+			err = r.readKeyUsage(e.Value)
+		case oidExtendedKeyUsage:
+			err = r.readExtendedKeyUsage(e.Value)
+		case oidBasicConstraints:
+			err = r.readBasicConstraints(e.Value)
+		default:
+			read.Value = textIn(e.Value)
+		}
+		if err != nil {
+			return fmt.Errorf("its extension %s: %w", read.Name, err)
+		}
+		r.Extensions = append(r.Extensions, read)
+	}
+	return nil
+}
+
+// textIn is the text of DER that holds one string and nothing else.
+func textIn(der []byte) *string {
+	var raw asn1.RawValue
+	if rest, err := asn1.Unmarshal(der, &raw); err != nil || len(rest) > 0 || raw.Class != asn1.ClassUniversal {
+		return nil
+	}
+	switch raw.Tag {
+	case asn1.TagUTF8String, asn1.TagPrintableString, asn1.TagIA5String, asn1.TagBMPString, asn1.TagT61String:
+	default:
+		return nil
+	}
+	var value any
+	if _, err := asn1.Unmarshal(der, &value); err != nil {
+		return nil
+	}
+	text, ok := value.(string)
+	if !ok || clean(text) != nil {
+		return nil
+	}
+	return &text
+}
+
+// clean refuses what programs in C take for the end of a text.
+func clean(text string) error {
+	if strings.ContainsRune(text, 0) {
+		return errors.New("holds a NUL byte")
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+# METADATA
+# title: Certificates can be requested
+# custom:
+#   match:
+#     kinds: [{group: openvox.voxpupuli.org, version: v1alpha1, kind: Certificate}]
+#     operations: [CREATE, UPDATE]
+package openvox.certificate
+
+import rego.v1
+
+import data.openvox.signing
+
+spec := input.request.object.spec
+
+certname := object.get(spec, "certname", "puppet")
+
+deny contains {"msg": msg, "field": "spec.certname"} if {
+	not signing.storable(certname)
+	msg := sprintf("spec.certname: %q is no certname; it has at most 253 of a-z, 0-9, dot, hyphen and underscore", [certname])
+}
+
+# Who has this certificate administers the CA.
+deny contains {"msg": msg, "field": "spec.certname"} if {
+	certname == sprintf("%s-operator", [spec.authorityRef])
+	input.name != sprintf("%s-operator-signing", [spec.authorityRef])
+	msg := sprintf("spec.certname: %q is the operator's own; take another", [certname])
+}
+
+deny contains {"msg": msg, "field": field} if {
+	some i, name in spec.dnsAltNames
+	not signing.hostname(name)
+	not address(name)
+	field := sprintf("spec.dnsAltNames[%d]", [i])
+	msg := sprintf("%s: %q is neither a DNS name without wildcards nor an IP address", [field, name])
+}
+
+address(text) if net.cidr_is_valid(sprintf("%s/32", [text]))
+
+deny contains {"msg": msg, "field": field} if {
+	some name, _ in spec.csrExtensions.customExtensions
+	not requestable(name)
+	field := sprintf("spec.csrExtensions.customExtensions.%s", [name])
+	msg := sprintf("%s: there is no such extension of Puppet's, or it has a field of its own", [field])
+}
+
+requestable(name) if {
+	name in input.facts.names
+	startswith(name, "pp_")
+	not name in {"pp_cli_auth", "pp_role", "pp_environment"}
+}
+
+warn contains "spec.csrExtensions.ppCliAuth: CAs refuse this extension in a request over HTTP" if spec.csrExtensions.ppCliAuth

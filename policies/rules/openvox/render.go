@@ -1,0 +1,92 @@
+package openvox
+
+import (
+	"fmt"
+	"net/url"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
+)
+
+// SecretValue reads a key of a Secret in the namespace of the policies. The error says,
+// in words, what is missing.
+type SecretValue func(name, key string) (string, error)
+
+// Render makes of the policies of a CertificateAuthority what decides about requests to
+// it. Policies and certificates of others are left out. A policy whose Secret cannot be
+// read signs nothing, and says why; the others are not concerned.
+func Render(ca *v1alpha1.CertificateAuthority, policies []v1alpha1.SigningPolicy, certificates []v1alpha1.Certificate, secret SecretValue) signing.Rendered {
+	rendered := signing.Rendered{Policies: []signing.Policy{}, Reserved: reserved(ca, certificates)}
+	for i := range policies {
+		policy := &policies[i]
+		if policy.Spec.CertificateAuthorityRef == ca.Name && policy.Namespace == ca.Namespace && policy.DeletionTimestamp.IsZero() {
+			rendered.Policies = append(rendered.Policies, renderPolicy(policy, secret))
+		}
+	}
+	return rendered
+}
+
+func renderPolicy(policy *v1alpha1.SigningPolicy, secret SecretValue) signing.Policy {
+	out := signing.Policy{Name: policy.Name}
+	if policy.Spec.Any {
+		out.Any = true
+		return out
+	}
+	out.Pattern, out.DNSAltNames = allow(policy.Spec.Pattern), allow(policy.Spec.DNSAltNames)
+	for _, attribute := range policy.Spec.CSRAttributes {
+		value, err := valueOf(attribute, secret)
+		if err != nil {
+			return signing.Policy{Name: policy.Name, Error: err.Error()}
+		}
+		out.CSRAttributes = append(out.CSRAttributes, signing.Attribute{Name: attribute.Name, Value: value})
+	}
+	return out
+}
+
+func allow(list *v1alpha1.AllowList) *signing.Allow {
+	if list == nil {
+		return nil
+	}
+	return &signing.Allow{Allow: append([]string{}, list.Allow...)}
+}
+
+func valueOf(attribute v1alpha1.CSRAttribute, secret SecretValue) (string, error) {
+	switch {
+	case attribute.Value != nil && attribute.ValueFrom == nil:
+		return *attribute.Value, nil
+	case attribute.ValueFrom != nil && attribute.Value == nil:
+		ref := attribute.ValueFrom.SecretKeyRef
+		value, err := secret(ref.Name, ref.Key)
+		if err != nil {
+			return "", fmt.Errorf("the value of %s: %w", attribute.Name, err)
+		}
+		if value == "" {
+			return "", fmt.Errorf("the value of %s: key %q of Secret %s is empty", attribute.Name, ref.Key, ref.Name)
+		}
+		return value, nil
+	}
+	return "", fmt.Errorf("the value of %s: give exactly one of value and valueFrom", attribute.Name)
+}
+
+// OperatorCertname is by what the operator signs at a CA.
+func OperatorCertname(ca string) string { return ca + "-operator" }
+
+// reserved are the names that no request from elsewhere gets: a CA trusts some of them
+// as administrators, and agents trust others as servers.
+func reserved(ca *v1alpha1.CertificateAuthority, certificates []v1alpha1.Certificate) []string {
+	names := []string{OperatorCertname(ca.Name)}
+	if ca.Spec.External == nil {
+		service := ca.Name + "-internal"
+		names = append(names, service, service+"."+ca.Namespace+".svc")
+	} else if server, err := url.Parse(ca.Spec.External.URL); err == nil && server.Hostname() != "" {
+		names = append(names, server.Hostname())
+	}
+	for i := range certificates {
+		certificate := &certificates[i]
+		if certificate.Spec.AuthorityRef == ca.Name && certificate.Namespace == ca.Namespace {
+			names = append(names, certificate.Spec.Certname)
+			names = append(names, certificate.Spec.DNSAltNames...)
+		}
+	}
+	return names
+}

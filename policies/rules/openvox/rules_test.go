@@ -1,0 +1,141 @@
+package openvox
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/csr/csrtest"
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
+)
+
+// signingRequest is the review of a CertificateSigningRequest to ns.main.
+func signingRequest(t testing.TB, request []byte) *engine.Review {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{
+		"uid": "1", "operation": "CREATE", "name": "r", "userInfo": map[string]any{"username": "ann"},
+		"kind":     map[string]string{"group": "certificates.k8s.io", "version": "v1", "kind": "CertificateSigningRequest"},
+		"resource": map[string]string{"group": "certificates.k8s.io", "version": "v1", "resource": "certificatesigningrequests"},
+		"object": map[string]any{"metadata": map[string]string{"name": "r"}, "spec": map[string]any{
+			"signerName": SignerPrefix + "ns.main", "request": base64.StdEncoding.EncodeToString(request), "usages": []string{"client auth"},
+		}},
+	})
+	require.NoError(t, err)
+	review, err := engine.NewReview(text)
+	require.NoError(t, err)
+	return review
+}
+
+func decide(t testing.TB, snapshot *engine.Snapshot, review *engine.Review, facts RequestFacts) []string {
+	t.Helper()
+	text, err := json.Marshal(facts)
+	require.NoError(t, err)
+	words := []string{}
+	for _, denial := range snapshot.Validate(t.Context(), review, engine.Options{Facts: text}).Denials {
+		words = append(words, denial.Words)
+	}
+	return words
+}
+
+func snapshot(t testing.TB) *engine.Snapshot {
+	t.Helper()
+	set, err := Set()
+	require.NoError(t, err)
+	return engine.NewSnapshot(engine.BuiltinResources(), set)
+}
+
+// TestWebhookAndHookAgree: the same words, wherever the question is asked.
+func TestWebhookAndHookAgree(t *testing.T) {
+	rendered := signing.Rendered{Policies: []signing.Policy{{Name: "web", Pattern: &signing.Allow{Allow: []string{"web*"}}}}, Reserved: []string{"taken"}}
+	facts := RequestFacts{Authority: true, MayReference: true, Rendered: rendered}
+	all := snapshot(t)
+	require.Empty(t, decide(t, all, signingRequest(t, csrtest.Template{CommonName: "web1"}.Make(t)), facts))
+	require.Equal(t, []string{`signing policy "web": IP address 10.0.0.1 in subjectAltName is asked for, and signing policies permit DNS names only`},
+		decide(t, all, signingRequest(t, csrtest.Template{CommonName: "web1", IPs: []string{"10.0.0.1"}}.Make(t)), facts))
+	require.Equal(t, []string{"the certificate request cannot be read: it does not begin with a PEM block"},
+		decide(t, all, signingRequest(t, []byte("garbage")), facts))
+	require.NotEmpty(t, decide(t, all, signingRequest(t, csrtest.Template{}.Make(t)), facts), "a request for nobody")
+}
+
+func TestRender(t *testing.T) {
+	value := "x"
+	ca := &v1alpha1.CertificateAuthority{ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: "ns"}}
+	policy := func(name, ca string, spec v1alpha1.SigningPolicySpec) v1alpha1.SigningPolicy {
+		spec.CertificateAuthorityRef = ca
+		return v1alpha1.SigningPolicy{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns"}, Spec: spec}
+	}
+	from := func(key string) *v1alpha1.SecretKeySelector {
+		return &v1alpha1.SecretKeySelector{SecretKeyRef: v1alpha1.SecretKeyRef{Name: "keys", Key: key}}
+	}
+	gone := policy("gone", "main", v1alpha1.SigningPolicySpec{Any: true})
+	gone.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	policies := []v1alpha1.SigningPolicy{
+		policy("any", "main", v1alpha1.SigningPolicySpec{Any: true, Pattern: &v1alpha1.AllowList{Allow: []string{"ignored"}}}),
+		policy("other", "another", v1alpha1.SigningPolicySpec{Any: true}), gone,
+		policy("good", "main", v1alpha1.SigningPolicySpec{
+			Pattern:       &v1alpha1.AllowList{Allow: []string{"a*"}},
+			CSRAttributes: []v1alpha1.CSRAttribute{{Name: "pp_role", Value: &value}, {Name: "pp_preshared_key", ValueFrom: from("good")}},
+		}),
+		policy("bad", "main", v1alpha1.SigningPolicySpec{Pattern: &v1alpha1.AllowList{Allow: []string{"*"}}, CSRAttributes: []v1alpha1.CSRAttribute{{Name: "pp_preshared_key", ValueFrom: from("none")}}}),
+		policy("empty", "main", v1alpha1.SigningPolicySpec{CSRAttributes: []v1alpha1.CSRAttribute{{Name: "pp_preshared_key", ValueFrom: from("empty")}}}),
+		policy("both", "main", v1alpha1.SigningPolicySpec{CSRAttributes: []v1alpha1.CSRAttribute{{Name: "pp_role", Value: &value, ValueFrom: from("good")}}}),
+	}
+	certificate := func(name, ca string, names ...string) v1alpha1.Certificate {
+		return v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: ca, Certname: name, DNSAltNames: names}}
+	}
+	secret := func(_, key string) (string, error) {
+		if key == "none" {
+			return "", errors.New("Secret keys has no key none")
+		}
+		return map[string]string{"good": "s3cret"}[key], nil
+	}
+	require.Equal(t, signing.Rendered{
+		Policies: []signing.Policy{
+			{Name: "any", Any: true},
+			{Name: "good", Pattern: &signing.Allow{Allow: []string{"a*"}}, CSRAttributes: []signing.Attribute{{Name: "pp_role", Value: "x"}, {Name: "pp_preshared_key", Value: "s3cret"}}},
+			{Name: "bad", Error: "the value of pp_preshared_key: Secret keys has no key none"},
+			{Name: "empty", Error: `the value of pp_preshared_key: key "empty" of Secret keys is empty`},
+			{Name: "both", Error: "the value of pp_role: give exactly one of value and valueFrom"},
+		},
+		Reserved: []string{"main-operator", "main-internal", "main-internal.ns.svc", "puppet", "puppet.example.com"},
+	}, Render(ca, policies, []v1alpha1.Certificate{certificate("puppet", "main", "puppet.example.com"), certificate("foreign", "another")}, secret))
+
+	ca.Spec.External = &v1alpha1.ExternalCA{URL: "https://ca.example.com:8140"}
+	require.Equal(t, []string{"main-operator", "ca.example.com"}, Render(ca, nil, nil, secret).Reserved)
+}
+
+func TestParseSigner(t *testing.T) {
+	for signer, want := range map[string][2]string{
+		SignerPrefix + "ns.main": {"ns", "main"}, SignerPrefix + "ns.main.ca": {"ns", "main.ca"},
+		SignerPrefix + "ns": {}, SignerPrefix + ".main": {}, SignerPrefix + "ns.": {}, "example.com/ns.main": {},
+	} {
+		namespace, name, ok := ParseSigner(signer)
+		require.Equal(t, want != [2]string{}, ok, signer)
+		if ok {
+			require.Equal(t, want, [2]string{namespace, name})
+		}
+	}
+}
+
+// BenchmarkSigningRequest is the decision about a request under 50 policies, of which
+// the last matches.
+func BenchmarkSigningRequest(b *testing.B) {
+	facts := RequestFacts{Authority: true, MayReference: true}
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		for i := range 10 {
+			facts.Policies = append(facts.Policies, signing.Policy{Name: name + string(rune('0'+i)), Pattern: &signing.Allow{Allow: []string{name + "*.example.com", "x*"}}})
+		}
+	}
+	facts.Policies[49].Pattern.Allow[0] = "web*"
+	all, review := snapshot(b), signingRequest(b, csrtest.Template{CommonName: "web1"}.Make(b))
+	for b.Loop() {
+		require.Empty(b, decide(b, all, review, facts))
+	}
+}

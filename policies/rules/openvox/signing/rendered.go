@@ -1,0 +1,87 @@
+package signing
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"sigs.k8s.io/yaml"
+)
+
+// Rendered is what the autosign hook reads: autosign-policy.yaml.
+type Rendered struct {
+	Policies []Policy `json:"policies"`
+	// Reserved are names for which nothing is signed, whatever the policies say.
+	Reserved []string `json:"reserved"`
+}
+
+// Policy is a SigningPolicy with the values of its Secrets.
+type Policy struct {
+	Name          string      `json:"name"`
+	Any           bool        `json:"any,omitempty"`
+	Pattern       *Allow      `json:"pattern,omitempty"`
+	DNSAltNames   *Allow      `json:"dnsAltNames,omitempty"`
+	CSRAttributes []Attribute `json:"csrAttributes,omitempty"`
+	// Error says why the policy cannot be used. It signs nothing then.
+	Error string `json:"error,omitempty"`
+}
+
+// Allow is a list of globs.
+type Allow struct {
+	Allow []string `json:"allow"`
+}
+
+// Attribute is what a request must carry.
+type Attribute struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Write makes the text of a policy file: the same for the same policies, in any order.
+func (r Rendered) Write() ([]byte, error) {
+	policies := slices.Clone(r.Policies)
+	slices.SortFunc(policies, func(a, b Policy) int { return strings.Compare(a.Name, b.Name) })
+	reserved := slices.Clone(r.Reserved)
+	slices.Sort(reserved)
+	text, err := yaml.Marshal(Rendered{orEmpty(policies), orEmpty(slices.Compact(reserved))})
+	if err != nil {
+		return nil, fmt.Errorf("writing the policy file: %w", err)
+	}
+	return text, nil
+}
+
+// Read reads the text of a policy file. A field that is not known is an error: without
+// a condition that was meant, a policy would sign more.
+func Read(text []byte) (Rendered, error) {
+	var r Rendered
+	if err := yaml.UnmarshalStrict(text, &r); err != nil {
+		return Rendered{}, err
+	}
+	return r, nil
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+func bytesReader(text []byte) io.Reader { return bytes.NewReader(text) }
+
+// compiled is made once a process.
+var compiled = sync.OnceValues(func() (*ast.Compiler, error) {
+	module, err := ast.ParseModule("signing.rego", Rules)
+	if err != nil {
+		return nil, err
+	}
+	compiler := ast.NewCompiler()
+	if compiler.Compile(map[string]*ast.Module{"signing.rego": module}); compiler.Failed() {
+		return nil, compiler.Errors
+	}
+	return compiler, nil
+})

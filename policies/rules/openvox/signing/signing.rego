@@ -1,0 +1,341 @@
+# METADATA
+# title: Who gets a certificate
+# description: |
+#   input has certname, csr (the parsed request), policies (as rendered for the autosign
+#   hook) and reserved (names that nobody may ask for). The answer is refusals: nothing
+#   is signed unless that is empty.
+package openvox.signing
+
+import rego.v1
+
+# Nothing else of a request that cannot be read is judged.
+csr := input.csr if object.get(input.csr, "error", "") == ""
+
+refusals contains sprintf("the certificate request cannot be read: %s", [input.csr.error]) if {
+	object.get(input.csr, "error", "") != ""
+}
+
+refusals contains "there is no certificate request" if not input.csr
+
+refusals contains objection if some objection in objections
+
+refusals contains "there is no signing policy" if {
+	csr
+	count(input.policies) == 0
+}
+
+# Policy by policy, why none matches.
+refusals contains msg if {
+	not matching
+	some i, policy in input.policies
+	msg := sprintf("signing policy %q: %s", [policy.name, concat(", ", sort(misses[i]))])
+}
+
+matching if {
+	some i, _ in fit
+	not misses[i]
+}
+
+# What no policy permits.
+
+name_pattern := `^[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?$`
+
+dns_pattern := `^[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?(?:\.[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$`
+
+address_pattern := `^[0-9.]+$`
+
+objections contains msg if {
+	csr
+	not storable(input.certname)
+	msg := sprintf("certname %q: a certname has at most 253 of a-z, 0-9, dot, hyphen and underscore, begins and ends with none of the punctuation, and has no two dots in a row", [input.certname])
+}
+
+storable(name) if {
+	regex.match(name_pattern, name)
+	not contains(name, "..")
+	count(name) <= 253
+}
+
+objections contains msg if {
+	csr
+	names := [name.value | some name in csr.subject.names; name.name == "CN"]
+	names != [input.certname]
+	msg := sprintf("the subject has the common names %v, not the certname %q alone", [names, input.certname])
+}
+
+objections contains msg if {
+	others := {name.name | some name in csr.subject.names; name.name != "CN"}
+	count(others) > 0
+	msg := sprintf("the subject has %s beside its common name, which the CA would drop", [concat(", ", sort(others))])
+}
+
+objections contains "its signature is not made by the key that it asks a certificate for" if {
+	csr
+	not csr.signatureValid == true
+}
+
+objections contains msg if {
+	csr
+	not acceptable(csr.publicKey)
+	msg := sprintf("its key is %s; keys are RSA of 2048 to 8192 bits with an exponent of at least 65537, or ECDSA on P-256, P-384 or P-521", [describe(csr.publicKey)])
+}
+
+acceptable(key) if {
+	key.type == "RSA"
+	key.bits >= 2048
+	key.bits <= 8192
+	key.exponent >= 65537
+}
+
+acceptable(key) if {
+	key.type == "ECDSA"
+	key.bits in {256, 384, 521}
+}
+
+describe(key) := "of a kind that is not known" if key.type == ""
+
+describe(key) := sprintf("%s of %d bits", [key.type, key.bits]) if {
+	key.type != ""
+	object.get(key, "exponent", 65537) >= 65537
+}
+
+describe(key) := sprintf("%s with exponent %d", [key.type, key.exponent]) if key.exponent < 65537
+
+objections contains "it asks for a CA certificate (basicConstraints)" if csr.isCA
+
+objections contains msg if {
+	some usage in csr.usages
+	usage in {"cert sign", "crl sign", "ocsp signing"}
+	msg := sprintf("it asks for the usage %q, which is a CA's", [usage])
+}
+
+objections contains msg if {
+	some i, extension in csr.extensions
+	some j, other in csr.extensions
+	j < i
+	extension.oid == other.oid
+	msg := sprintf("extension %s stands twice", [extension.name])
+}
+
+objections contains msg if {
+	some i, attribute in csr.attributes
+	some j, other in csr.attributes
+	j < i
+	attribute.oid == other.oid
+	msg := sprintf("attribute %s stands twice", [attribute.name])
+}
+
+# A second way to ask for extensions, which not every CA reads.
+objections contains "attribute msExtReq is not accepted; ask for extensions by extensionRequest" if {
+	some attribute in csr.attributes
+	attribute.name == "msExtReq"
+}
+
+standard := {"subjectAltName", "keyUsage", "extendedKeyUsage", "basicConstraints", "subjectKeyIdentifier"}
+
+information := ["1.3.6.1.4.1.34380.1.1.", "1.3.6.1.4.1.34380.1.2."]
+
+authorization := "1.3.6.1.4.1.34380.1.3."
+
+objections contains msg if {
+	some extension in csr.extensions
+	not known(extension)
+	msg := sprintf("extension %s is neither a standard one nor Puppet's", [extension.name])
+}
+
+known(extension) if extension.name in standard
+
+known(extension) if {
+	some arc in array.concat(information, [authorization])
+	startswith(extension.oid, arc)
+}
+
+objections contains msg if {
+	some extension in csr.extensions
+	known(extension)
+	not extension.name in standard
+	extension.value == null
+	msg := sprintf("extension %s is no ASN.1 text", [extension.name])
+}
+
+objections contains "extension pp_cli_auth makes an administrator of the CA, and is never signed on request" if {
+	some extension in csr.extensions
+	extension.name == "pp_cli_auth"
+}
+
+objections contains msg if {
+	some name in csr.dnsNames
+	not hostname(name)
+	msg := sprintf("DNS name %q in subjectAltName is no host name; wildcards, addresses and names that are not encoded in ASCII are not accepted", [name])
+}
+
+hostname(name) if {
+	regex.match(dns_pattern, name)
+	not regex.match(address_pattern, name)
+	count(name) <= 254
+}
+
+reserved := {fold(name) | some name in input.reserved}
+
+fold(name) := trim_suffix(lower(name), ".")
+
+objections contains msg if {
+	csr
+	fold(input.certname) in reserved
+	msg := sprintf("certname %q is reserved: the CA, its operator or a Certificate has it", [input.certname])
+}
+
+objections contains msg if {
+	some name in csr.dnsNames
+	fold(name) in reserved
+	msg := sprintf("DNS name %q in subjectAltName is reserved: the CA, its operator or a Certificate has it", [name])
+}
+
+# Why policies do not match, by their place. What is not about the certname is asked
+# only of policies that may sign for it, since there may be many others.
+
+misses[i] contains sprintf("it cannot be used: %s", [policy.error]) if some i, policy in input.policies
+
+misses[i] contains "it has neither pattern nor csrAttributes, and so signs nothing" if {
+	some i, policy in conditional
+	not policy.pattern
+	count(object.get(policy, "csrAttributes", [])) == 0
+}
+
+misses[i] contains msg if {
+	some i, policy in conditional
+	other_names[i]
+	msg := sprintf("certname %q matches none of its patterns (%s)", [input.certname, concat(", ", policy.pattern.allow)])
+}
+
+other_names contains i if {
+	some i, policy in conditional
+	patterns := policy.pattern.allow
+	not any_matches(patterns, input.certname)
+}
+
+# Conditions of a policy that has `any` are not looked at.
+conditional[i] := policy if {
+	csr
+	some i, policy in input.policies
+	not policy.error
+	not policy.any == true
+}
+
+fit[i] := policy if {
+	csr
+	some i, policy in input.policies
+	not policy.error
+	not other_names[i]
+}
+
+bound[i] := policy if {
+	some i, policy in fit
+	not policy.any == true
+}
+
+misses[i] contains sprintf("%s is not what it asks for", [wanted.name]) if {
+	some i, policy in bound
+	some wanted in policy.csrAttributes
+	some value in values_of(wanted.name)
+	value != wanted.value
+}
+
+misses[i] contains sprintf("%s is missing", [wanted.name]) if {
+	some i, policy in bound
+	some wanted in policy.csrAttributes
+	count(values_of(wanted.name)) == 0
+}
+
+# The certificate will have what the extension says, so that wins over an attribute.
+values_of(name) := from_extensions(name) if count(from_extensions(name)) > 0
+
+values_of(name) := [attribute.value | some attribute in csr.attributes; named(attribute, name)] if {
+	count(from_extensions(name)) == 0
+}
+
+from_extensions(name) := [extension.value | some extension in csr.extensions; named(extension, name)]
+
+named(item, name) if name == item.name
+
+named(item, name) if {
+	name == item.oid
+	name != item.name
+}
+
+misses[i] contains msg if {
+	count(csr.dnsNames) > 0
+	some i, policy in bound
+	not policy.dnsAltNames
+	msg := sprintf("DNS names in subjectAltName (%s) are asked for, and it has no dnsAltNames", [concat(", ", csr.dnsNames)])
+}
+
+misses[i] contains msg if {
+	some i, policy in bound
+	patterns := policy.dnsAltNames.allow
+	some name in csr.dnsNames
+	not any_matches(patterns, name)
+	msg := sprintf("DNS name %q in subjectAltName matches none of its dnsAltNames (%s)", [name, concat(", ", patterns)])
+}
+
+# Also of policies with `any`.
+
+misses[i] contains msg if {
+	some i, _ in fit
+	some kind, names in {
+		"IP address": csr.ipAddresses, "URI": csr.uris, "e-mail address": csr.emails,
+		"name of another type": [other.type | some other in csr.otherSans],
+	}
+	some name in names
+	msg := sprintf("%s %s in subjectAltName is asked for, and signing policies permit DNS names only", [kind, name])
+}
+
+misses[i] contains msg if {
+	some i, policy in fit
+	some extension in csr.extensions
+	startswith(extension.oid, authorization)
+	not names_extension(policy, extension)
+	msg := sprintf("extension %s gives rights, and it does not name that in csrAttributes", [extension.name])
+}
+
+names_extension(policy, extension) if {
+	not policy.any == true
+	some wanted in policy.csrAttributes
+	named(extension, wanted.name)
+}
+
+# Globs, as Go's filepath.Match reads them, but for backslashes: there is nothing in a
+# name to escape for.
+
+any_matches(patterns, name) if {
+	some pattern in patterns
+	glob_matches(pattern, name)
+}
+
+glob_matches(pattern, name) if {
+	not contains(pattern, "[")
+	regex.match(glob_regex(literal, pattern), name)
+}
+
+glob_matches(pattern, name) if {
+	contains(pattern, "[")
+	glob_valid(pattern)
+	regex.match(glob_regex(special, pattern), name)
+}
+
+glob_valid(pattern) if regex.match(`^[^\[\]\\^]+$`, pattern)
+
+glob_valid(pattern) if {
+	contains(pattern, "[")
+	regex.match(`^(?:[^\[\]\\^]|\[\^?(?:[A-Za-z0-9._](?:-[A-Za-z0-9._])?)+\])+$`, pattern)
+	regex.is_valid(glob_regex(special, pattern))
+}
+
+glob_regex(escapes, pattern) := concat("", ["^(?:", strings.replace_n(escapes, pattern), ")$"])
+
+special := {
+	".": `\.`, "*": "[^/]*", "?": "[^/]", "+": `\+`, "(": `\(`, ")": `\)`, "{": `\{`, "}": `\}`, "|": `\|`, "$": `\$`,
+}
+
+# Without a class, these have no meaning either.
+literal := object.union(special, {"^": `\^`, "]": `\]`, `\`: `\\`})

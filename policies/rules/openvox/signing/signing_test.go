@@ -1,0 +1,188 @@
+package signing
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	mathrand "math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/topdown"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/csr"
+	"github.com/lintel-policy/lintel/policies/csr/csrtest"
+)
+
+func oid(t *testing.T, name string) asn1.ObjectIdentifier {
+	t.Helper()
+	oid, ok := csr.OID(name)
+	require.True(t, ok, name)
+	return oid
+}
+
+// TestRefusals asks about requests as an agent may send them. An empty want is signed.
+func TestRefusals(t *testing.T) {
+	web := Policy{Name: "web", Pattern: &Allow{[]string{"web*.example.com"}}, DNSAltNames: &Allow{[]string{"www.example.com", "web*"}}}
+	anyone := Policy{Name: "anyone", Any: true}
+	shared := Policy{Name: "shared", CSRAttributes: []Attribute{{"pp_preshared_key", "s3cret"}}}
+	challenge := Policy{Name: "challenge", CSRAttributes: []Attribute{{"challengePassword", "s3cret"}}}
+	weak, err := rsa.GenerateKey(rand.Reader, 1024)
+	require.NoError(t, err)
+	cube, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	cube.E = 3
+	_, edwards, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	ca, err := asn1.Marshal(struct{ CA bool }{true})
+	require.NoError(t, err)
+	certSign, err := asn1.Marshal(asn1.BitString{Bytes: []byte{0x04}, BitLength: 6})
+	require.NoError(t, err)
+	san := func(tag int, compound bool, value string) [][]byte {
+		der, err := asn1.Marshal(asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: tag, IsCompound: compound, Bytes: []byte(value)})
+		require.NoError(t, err)
+		return [][]byte{der}
+	}
+	extension := func(name, value string) []pkix.Extension {
+		return []pkix.Extension{csrtest.Extension(t, oid(t, name), value)}
+	}
+	name := "web1.example.com"
+	cn := func(value string) []pkix.AttributeTypeAndValue {
+		return []pkix.AttributeTypeAndValue{{Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: value}}
+	}
+	for title, c := range map[string]struct {
+		template csrtest.Template
+		certname string // web1.example.com unless set
+		policies []Policy
+		want     []string
+	}{
+		"by name":                {csrtest.Template{CommonName: name}, "", []Policy{web}, nil},
+		"with its SANs":          {csrtest.Template{CommonName: name, DNSNames: []string{"www.example.com", name}}, "", []Policy{web}, nil},
+		"any name and SAN":       {csrtest.Template{CommonName: "x", DNSNames: []string{"y.example.com"}}, "x", []Policy{anyone}, nil},
+		"one of two":             {csrtest.Template{CommonName: name}, "", []Policy{shared, web}, nil},
+		"by a secret":            {csrtest.Template{CommonName: name, Extensions: extension("pp_preshared_key", "s3cret")}, "", []Policy{shared}, nil},
+		"by challengePassword":   {csrtest.Template{CommonName: name, Attributes: []csrtest.Text{{OID: oid(t, "challengePassword"), Value: "s3cret"}}}, "", []Policy{challenge}, nil},
+		"nobody else's name":     {csrtest.Template{CommonName: "web2.example.com"}, "", []Policy{anyone}, []string{`common names ["web2.example.com"], not the certname "web1.example.com" alone`}},
+		"two names":              {csrtest.Template{CommonName: "main-operator", Names: cn(name)}, "", []Policy{anyone}, []string{"common names"}},
+		"more of a subject":      {csrtest.Template{CommonName: name, Names: []pkix.AttributeTypeAndValue{{Type: asn1.ObjectIdentifier{2, 5, 4, 10}, Value: "O"}}}, "", []Policy{anyone}, []string{"the subject has O beside"}},
+		"forged":                 {csrtest.Template{CommonName: name, Forged: true}, "", []Policy{anyone}, []string{"its signature is not made by the key"}},
+		"weak key":               {csrtest.Template{CommonName: name, Key: weak}, "", []Policy{anyone}, []string{"its key is RSA of 1024 bits"}},
+		"exotic key":             {csrtest.Template{CommonName: name, Key: edwards}, "", []Policy{anyone}, []string{"its key is Ed25519"}},
+		"CA":                     {csrtest.Template{CommonName: name, Extensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 19}, Value: ca}}}, "", []Policy{anyone}, []string{"asks for a CA certificate"}},
+		"CA by usage":            {csrtest.Template{CommonName: name, Extensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 15}, Value: certSign}}}, "", []Policy{anyone}, []string{`usage "cert sign"`}},
+		"IP":                     {csrtest.Template{CommonName: name, DNSNames: []string{"www.example.com"}, IPs: []string{"10.0.0.1"}}, "", []Policy{web}, []string{`signing policy "web": IP address 10.0.0.1 in subjectAltName`}},
+		"IP, any":                {csrtest.Template{CommonName: name, IPs: []string{"10.0.0.1"}}, "", []Policy{anyone}, []string{`signing policy "anyone": IP address 10.0.0.1`}},
+		"URI":                    {csrtest.Template{CommonName: name, SANs: san(6, false, "https://a")}, "", []Policy{anyone}, []string{"URI https://a"}},
+		"e-mail":                 {csrtest.Template{CommonName: name, SANs: san(1, false, "a@b")}, "", []Policy{anyone}, []string{"e-mail address a@b"}},
+		"otherName":              {csrtest.Template{CommonName: name, SANs: san(0, true, "\x06\x01\x2a")}, "", []Policy{anyone}, []string{"name of another type otherName"}},
+		"wildcard":               {csrtest.Template{CommonName: name, DNSNames: []string{"*.example.com"}}, "", []Policy{anyone}, []string{`"*.example.com" in subjectAltName is no host name`}},
+		"SAN outside":            {csrtest.Template{CommonName: name, DNSNames: []string{"db.example.com"}}, "", []Policy{web}, []string{`signing policy "web": DNS name "db.example.com"`}},
+		"SAN, unasked":           {csrtest.Template{CommonName: name, DNSNames: []string{"db"}, Extensions: extension("pp_preshared_key", "s3cret")}, "", []Policy{shared}, []string{"has no dnsAltNames"}},
+		"name outside":           {csrtest.Template{CommonName: "db.example.com"}, "db.example.com", []Policy{web, shared}, []string{`signing policy "shared": pp_preshared_key is missing`, `signing policy "web": certname "db.example.com" matches none of its patterns (web*.example.com)`}},
+		"wrong secret":           {csrtest.Template{CommonName: name, Extensions: extension("pp_preshared_key", "guess")}, "", []Policy{shared}, []string{`signing policy "shared": pp_preshared_key is not what it asks for`}},
+		"attribute over another": {csrtest.Template{CommonName: name, Extensions: extension("pp_preshared_key", "guess"), Attributes: []csrtest.Text{{OID: oid(t, "pp_preshared_key"), Value: "s3cret"}}}, "", []Policy{shared}, []string{"pp_preshared_key is not what it asks for"}},
+		"pp_authorization":       {csrtest.Template{CommonName: name, Extensions: extension("pp_authorization", "true")}, "", []Policy{anyone}, []string{"pp_authorization gives rights"}},
+		"pp_auth_token":          {csrtest.Template{CommonName: name, Extensions: extension("pp_auth_token", "true")}, "", []Policy{anyone}, []string{"pp_auth_token gives rights"}},
+		"pp_cli_auth":            {csrtest.Template{CommonName: name, Extensions: extension("pp_cli_auth", "true")}, "", []Policy{anyone}, []string{"extension pp_cli_auth makes", "pp_cli_auth gives rights"}},
+		"extension twice":        {csrtest.Template{CommonName: name, Extensions: append(extension("pp_role", "a"), extension("pp_role", "b")...)}, "", []Policy{anyone}, []string{"duplicate"}},
+		"unknown extension":      {csrtest.Template{CommonName: name, Extensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 2, 3}, Value: []byte{5, 0}}}}, "", []Policy{anyone}, []string{"extension 1.2.3 is neither"}},
+		"outside of the arcs":    {csrtest.Template{CommonName: name, Extensions: []pkix.Extension{csrtest.Extension(t, asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 34380, 1, 33}, "x")}}, "", []Policy{anyone}, []string{"is neither a standard one"}},
+		"operator":               {csrtest.Template{CommonName: "main-operator"}, "main-operator", []Policy{anyone}, []string{`certname "main-operator" is reserved`}},
+		"operator as SAN":        {csrtest.Template{CommonName: name, DNSNames: []string{"Main-Operator"}}, "", []Policy{anyone}, []string{`DNS name "Main-Operator" in subjectAltName is reserved`}},
+		"slash":                  {csrtest.Template{CommonName: "a/b"}, "a/b", []Policy{anyone}, []string{`certname "a/b": a certname has`}},
+		"path":                   {csrtest.Template{CommonName: "../ca"}, "../ca", []Policy{anyone}, []string{`certname "../ca": a certname has`}},
+		"upper case":             {csrtest.Template{CommonName: "Web1.example.com"}, "Web1.example.com", []Policy{anyone}, []string{`a certname has`}},
+		"no policies":            {csrtest.Template{CommonName: name}, "", nil, []string{"there is no signing policy"}},
+		"only SANs":              {csrtest.Template{CommonName: name}, "", []Policy{{Name: "s", DNSAltNames: &Allow{[]string{"*"}}}}, []string{"neither pattern nor csrAttributes"}},
+		"a broken one":           {csrtest.Template{CommonName: name}, "", []Policy{{Name: "b", Error: "no Secret"}, web}, nil},
+		"bad glob":               {csrtest.Template{CommonName: name}, "", []Policy{{Name: "g", Pattern: &Allow{[]string{"[", "web[z-a]*"}}}}, []string{"matches none of its patterns"}},
+	} {
+		t.Run(title, func(t *testing.T) {
+			if c.certname == "" {
+				c.certname = name
+			}
+			got, err := Refusals(t.Context(), Question{c.certname, csr.Parse(c.template.Make(t)), Rendered{c.policies, []string{"main-operator"}}})
+			require.NoError(t, err)
+			require.Len(t, got, len(c.want), "%q", got)
+			for i, want := range c.want {
+				require.Contains(t, got[i], want)
+			}
+			require.NotContains(t, strings.Join(got, " "), "s3cret", "secrets are never shown")
+			require.NotContains(t, strings.Join(got, " "), "guess")
+		})
+	}
+	got, err := Refusals(t.Context(), Question{name, csr.Parse([]byte("garbage")), Rendered{[]Policy{anyone}, nil}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"the certificate request cannot be read: it does not begin with a PEM block"}, got)
+}
+
+// TestGlobs: a glob matches what filepath.Match says, or less.
+func TestGlobs(t *testing.T) {
+	random := mathrand.New(mathrand.NewPCG(1, 2))
+	word := func(alphabet string, longest int) string {
+		out := make([]byte, 1+random.IntN(longest))
+		for i := range out {
+			out[i] = alphabet[random.IntN(len(alphabet))]
+		}
+		return string(out)
+	}
+	compiler, err := compiled()
+	require.NoError(t, err)
+	body, err := compiler.QueryCompiler().Compile(ast.MustParseBody(`x = [i | some i, c in input; data.openvox.signing.glob_matches(c[0], c[1])]`))
+	require.NoError(t, err)
+	var cases [][2]string
+	for range 5000 {
+		cases = append(cases, [2]string{word(`ab.*?[]^-{}+(|$`, 6), word("ab.-", 4)})
+	}
+	results, err := topdown.NewQuery(body).WithCompiler(compiler).WithInput(ast.NewTerm(ast.MustInterfaceToValue(cases))).WithStrictBuiltinErrors(true).Run(t.Context())
+	require.NoError(t, err)
+	matched := map[int]bool{}
+	results[0]["x"].Value.(*ast.Array).Foreach(func(term *ast.Term) {
+		i, _ := term.Value.(ast.Number).Int()
+		matched[i] = true
+	})
+	seen := 0
+	for i, c := range cases {
+		want, err := filepath.Match(c[0], c[1])
+		if err == nil && want {
+			seen++
+		}
+		if matched[i] {
+			require.True(t, want && err == nil, "%q matches %q", c[0], c[1])
+		} else if !strings.ContainsAny(c[0], "[") {
+			require.False(t, want && err == nil, "%q does not match %q", c[0], c[1])
+		}
+	}
+	require.Greater(t, seen, 100)
+	require.Greater(t, len(matched), 100)
+}
+
+// TestPolicyFile: the same text for the same policies, which is read as it was written.
+func TestPolicyFile(t *testing.T) {
+	a := Policy{Name: "a", Pattern: &Allow{[]string{"a*"}}, CSRAttributes: []Attribute{{"pp_role", "x: y\n"}}}
+	b := Policy{Name: "b", Any: true}
+	one, err := Rendered{[]Policy{b, a}, []string{"y", "x", "y"}}.Write()
+	require.NoError(t, err)
+	two, err := Rendered{[]Policy{a, b}, []string{"x", "y"}}.Write()
+	require.NoError(t, err)
+	require.Equal(t, string(one), string(two))
+	read, err := Read(one)
+	require.NoError(t, err)
+	require.Equal(t, Rendered{[]Policy{a, b}, []string{"x", "y"}}, read)
+	none, err := Rendered{}.Write()
+	require.NoError(t, err)
+	require.Equal(t, "policies: []\nreserved: []\n", string(none))
+
+	for _, text := range []string{
+		"policies: [{name: a, pattern: {allow: ['*']}, csrAttribute: [{name: pp_role, value: x}]}]",
+		"policies: [{name: a, any: 'yes'}]", "policies: {a: b}", "policies: []\npolicies: []", "\x00",
+	} {
+		_, err := Read([]byte(text))
+		require.Error(t, err, text)
+	}
+}

@@ -1,0 +1,154 @@
+package openvox.signing_test
+
+import rego.v1
+
+import data.openvox.signing
+
+good := {
+	"subject": {"commonName": "web1.example.com", "names": [{"oid": "2.5.4.3", "name": "CN", "value": "web1.example.com"}]},
+	"dnsNames": [], "ipAddresses": [], "uris": [], "emails": [], "otherSans": [],
+	"extensions": [], "attributes": [], "usages": [], "isCA": false, "signatureValid": true,
+	"publicKey": {"type": "RSA", "bits": 4096, "exponent": 65537},
+}
+
+any := {"name": "any", "any": true}
+
+web := {"name": "web", "pattern": {"allow": ["web*.example.com"]}}
+
+ask(change, policies) := {"certname": "web1.example.com", "csr": object.union(good, change), "policies": policies, "reserved": ["main-operator", "Puppet.example.com"]}
+
+refusals(request) := found if found := signing.refusals with input as request
+
+test_signed if {
+	refusals(ask({}, [any])) == set()
+	refusals(ask({}, [web])) == set()
+	refusals(ask({"dnsNames": ["anything.example.com"]}, [any])) == set()
+	refusals(ask({"publicKey": {"type": "ECDSA", "bits": 256}}, [any])) == set()
+}
+
+test_no_policy if refusals(ask({}, [])) == {"there is no signing policy"}
+
+test_no_request if {
+	"there is no certificate request" in refusals({"certname": "a", "policies": [any], "reserved": []})
+	refusals(ask({"error": "garbage"}, [any])) == {"the certificate request cannot be read: garbage"}
+}
+
+test_certname if {
+	every name in ["", "a/b", "../a", "a..b", ".a", "a.", "-a", "A", "a b", "ä", concat("", [x | some _ in numbers.range(1, 254); x := "a"])] {
+		request := object.union(ask({"subject": {"names": [{"oid": "2.5.4.3", "name": "CN", "value": name}]}}, [any]), {"certname": name})
+		some refusal in refusals(request)
+		startswith(refusal, "certname ")
+	}
+}
+
+test_subject if {
+	two := [{"name": "CN", "value": "web1.example.com"}, {"name": "CN", "value": "other"}]
+	refusals(ask({"subject": {"names": two}}, [any])) == {`the subject has the common names ["web1.example.com", "other"], not the certname "web1.example.com" alone`}
+	count(refusals(ask({"subject": {"names": []}}, [any]))) == 1
+	more := array.concat(good.subject.names, [{"name": "O", "value": "x"}])
+	refusals(ask({"subject": {"names": more}}, [any])) == {"the subject has O beside its common name, which the CA would drop"}
+}
+
+test_key if {
+	every words, key in {
+		"RSA of 1024 bits": {"type": "RSA", "bits": 1024, "exponent": 65537},
+		"RSA of 16384 bits": {"type": "RSA", "bits": 16384, "exponent": 65537},
+		"RSA with exponent 3": {"type": "RSA", "bits": 2048, "exponent": 3},
+		"ECDSA of 224 bits": {"type": "ECDSA", "bits": 224, "exponent": 65537},
+		"Ed25519 of 256 bits": {"type": "Ed25519", "bits": 256, "exponent": 65537},
+		"of a kind that is not known": {"type": "", "bits": 0, "exponent": 65537},
+	} {
+		some refusal in refusals(ask({"publicKey": key}, [any]))
+		startswith(refusal, sprintf("its key is %s;", [words]))
+	}
+	refusals(ask({"signatureValid": false}, [any])) == {"its signature is not made by the key that it asks a certificate for"}
+}
+
+test_ca if {
+	refusals(ask({"isCA": true}, [any])) == {"it asks for a CA certificate (basicConstraints)"}
+	refusals(ask({"usages": ["cert sign", "server auth"]}, [any])) == {`it asks for the usage "cert sign", which is a CA's`}
+}
+
+extension(oid, name, value) := {"oid": oid, "name": name, "critical": false, "value": value}
+
+role := extension("1.3.6.1.4.1.34380.1.1.13", "pp_role", "web")
+
+authorized := extension("1.3.6.1.4.1.34380.1.3.1", "pp_authorization", "true")
+
+test_extensions if {
+	refusals(ask({"extensions": [role, role]}, [any])) == {"extension pp_role stands twice"}
+	refusals(ask({"extensions": [extension("1.2.3", "1.2.3", null)]}, [any])) == {"extension 1.2.3 is neither a standard one nor Puppet's"}
+	refusals(ask({"extensions": [extension(role.oid, "pp_role", null)]}, [any])) == {"extension pp_role is no ASN.1 text"}
+	refusals(ask({"extensions": [extension("2.5.29.17", "subjectAltName", null)]}, [any])) == set()
+	attribute := {"oid": "1.2", "name": "1.2", "value": null}
+	refusals(ask({"attributes": [attribute, attribute]}, [any])) == {"attribute 1.2 stands twice"}
+	refusals(ask({"attributes": [{"oid": "x", "name": "msExtReq", "value": null}]}, [any])) == {"attribute msExtReq is not accepted; ask for extensions by extensionRequest"}
+}
+
+test_authorization if {
+	missed := `signing policy %q: extension pp_authorization gives rights, and it does not name that in csrAttributes`
+	refusals(ask({"extensions": [authorized]}, [any])) == {sprintf(missed, ["any"])}
+	refusals(ask({"extensions": [authorized]}, [web])) == {sprintf(missed, ["web"])}
+	names := object.union(web, {"csrAttributes": [{"name": "pp_authorization", "value": "true"}]})
+	refusals(ask({"extensions": [authorized]}, [names])) == set()
+	refusals(ask({"extensions": [authorized]}, [object.union(names, {"any": true})])) == {sprintf(missed, ["web"])}
+	admin := extension("1.3.6.1.4.1.34380.1.3.39", "pp_cli_auth", "true")
+	"extension pp_cli_auth makes an administrator of the CA, and is never signed on request" in refusals(ask({"extensions": [admin]}, [object.union(web, {"csrAttributes": [{"name": "pp_cli_auth", "value": "true"}]})]))
+}
+
+test_dns_names if {
+	every name in ["*.example.com", "10.0.0.1", "", "a b", "a/b", "-a"] {
+		some refusal in refusals(ask({"dnsNames": [name]}, [any]))
+		startswith(refusal, sprintf("DNS name %q in subjectAltName is no host name", [name]))
+	}
+}
+
+test_reserved if {
+	some name in refusals(ask({"dnsNames": ["puppet.EXAMPLE.com."]}, [any]))
+	name == `DNS name "puppet.EXAMPLE.com." in subjectAltName is reserved: the CA, its operator or a Certificate has it`
+	request := object.union(ask({"subject": {"names": [{"name": "CN", "value": "main-operator"}]}}, [any]), {"certname": "main-operator"})
+	refusals(request) == {`certname "main-operator" is reserved: the CA, its operator or a Certificate has it`}
+}
+
+test_other_names if {
+	every change in [{"ipAddresses": ["10.0.0.1"]}, {"uris": ["https://a"]}, {"emails": ["a@b"]}, {"otherSans": [{"type": "otherName"}]}] {
+		every policy in [any, web] {
+			some refusal in refusals(ask(change, [policy]))
+			startswith(refusal, sprintf("signing policy %q: ", [policy.name]))
+			contains(refusal, "signing policies permit DNS names only")
+		}
+	}
+}
+
+test_conditions if {
+	refusals(ask({}, [{"name": "e", "dnsAltNames": {"allow": ["*"]}}])) == {`signing policy "e": it has neither pattern nor csrAttributes, and so signs nothing`}
+	refusals(ask({}, [{"name": "p", "pattern": {"allow": ["db*", "x"]}}])) == {`signing policy "p": certname "web1.example.com" matches none of its patterns (db*, x)`}
+	refusals(ask({"dnsNames": ["x"]}, [web])) == {`signing policy "web": DNS names in subjectAltName (x) are asked for, and it has no dnsAltNames`}
+	named := object.union(web, {"dnsAltNames": {"allow": ["web?", "puppet"]}})
+	refusals(ask({"dnsNames": ["web1", "puppet"]}, [named])) == set()
+	refusals(ask({"dnsNames": ["web1", "evil"]}, [named])) == {`signing policy "web": DNS name "evil" in subjectAltName matches none of its dnsAltNames (web?, puppet)`}
+	refusals(ask({}, [{"name": "b", "error": "Secret x is missing"}])) == {`signing policy "b": it cannot be used: Secret x is missing`}
+	refusals(ask({}, [{"name": "b", "error": "Secret x is missing"}, web])) == set()
+}
+
+test_attributes if {
+	policy := {"name": "a", "csrAttributes": [{"name": "pp_role", "value": "web"}]}
+	missing := {`signing policy "a": pp_role is missing`}
+	wrong := {`signing policy "a": pp_role is not what it asks for`}
+	refusals(ask({}, [policy])) == missing
+	refusals(ask({"extensions": [role]}, [policy])) == set()
+	refusals(ask({"attributes": [role]}, [policy])) == set()
+	refusals(ask({"extensions": [object.union(role, {"value": "db"})]}, [policy])) == wrong
+	refusals(ask({"extensions": [object.union(role, {"value": "db"})], "attributes": [role]}, [policy])) == wrong
+	by_oid := {"name": "a", "csrAttributes": [{"name": role.oid, "value": "web"}]}
+	refusals(ask({"extensions": [role]}, [by_oid])) == set()
+}
+
+test_globs if {
+	every pattern in ["web1", "web?", "w*1", "*", "web[0-9]", "web[^a]", "w[a-f]b1", "web[123]"] {
+		signing.glob_matches(pattern, "web1")
+	}
+	every pattern in ["web", "web1?", "web[a-z]", "web[", "web\\1", "web[z-a]", "web[[:digit:]]", "[", "web[]", "web{1}", "web.", "WEB1", ""] {
+		not signing.glob_matches(pattern, "web1")
+	}
+}

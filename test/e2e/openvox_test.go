@@ -1,0 +1,183 @@
+package e2e
+
+import (
+	"context"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/csr/csrtest"
+)
+
+// permitOpenVox gives the manager of the tests OpenVox's permissions and no others.
+func permitOpenVox(ctx context.Context) error {
+	if output, err := cluster.Kubectl(ctx, "", "apply", "-k", "config/rbac/openvox"); err != nil {
+		return fmt.Errorf("permitting openvox: %w: %s", err, output)
+	}
+	return nil
+}
+
+// requestToMain is a CertificateSigningRequest to namespace.main.
+func requestToMain(t *testing.T, namespace, name string, template csrtest.Template) string {
+	t.Helper()
+	t.Cleanup(func() { _, _ = cluster.Kubectl(context.Background(), "", "delete", "csr", name, "--ignore-not-found") })
+	return fmt.Sprintf(`{"apiVersion":"certificates.k8s.io/v1","kind":"CertificateSigningRequest","metadata":{"name":%q},
+		"spec":{"signerName":"certificateauthorities.openvox.voxpupuli.org/%s.main","usages":["digital signature","client auth"],"request":%q}}`,
+		name, namespace, base64.StdEncoding.EncodeToString(template.Make(t)))
+}
+
+const signingPolicies = `
+apiVersion: openvox.voxpupuli.org/v1alpha1
+kind: CertificateAuthority
+metadata: {name: main}
+spec: {external: {url: "https://ca.example.com:8140"}}
+---
+apiVersion: openvox.voxpupuli.org/v1alpha1
+kind: SigningPolicy
+metadata: {name: web}
+spec:
+  certificateAuthorityRef: main
+  pattern: {allow: ["web*.example.com"]}
+---
+apiVersion: openvox.voxpupuli.org/v1alpha1
+kind: SigningPolicy
+metadata: {name: provisioned}
+spec:
+  certificateAuthorityRef: main
+  csrAttributes: [{name: pp_preshared_key, valueFrom: {secretKeyRef: {name: provisioning, key: psk}}}]
+---
+apiVersion: openvox.voxpupuli.org/v1alpha1
+kind: Certificate
+metadata: {name: server}
+spec: {authorityRef: main, certname: web-server.example.com}
+`
+
+// TestSigningRequests: requests to a CertificateAuthority are judged when they are made
+// and when they are approved, and requests to others are not.
+func TestSigningRequests(t *testing.T) {
+	namespace := newNamespace(t)
+	mustKubectl(t, signingPolicies, "apply", "-n", namespace, "-f", "-")
+	good := csrtest.Template{CommonName: "web1.example.com"}
+	eventually(t, func() bool { // the manager reads policies from a cache
+		output, ok := kubectl(t, requestToMain(t, namespace, "good", good), "apply", "-f", "-")
+		return ok || strings.Contains(output, "already exists")
+	}, "the policies to be known")
+
+	output, ok := apply(t, requestToMain(t, namespace, "ip", csrtest.Template{CommonName: "web1.example.com", IPs: []string{"10.0.0.1"}}))
+	require.False(t, ok)
+	require.Contains(t, output, `signing policy "web": IP address 10.0.0.1 in subjectAltName is asked for, and signing policies permit DNS names only`)
+	require.Contains(t, output, `signing policy "provisioned": it cannot be used: the value of pp_preshared_key: reading Secret provisioning:`)
+
+	output, ok = apply(t, requestToMain(t, namespace, "reserved", csrtest.Template{CommonName: "web-server.example.com"}))
+	require.False(t, ok)
+	require.Contains(t, output, `certname "web-server.example.com" is reserved`)
+
+	mustKubectl(t, "", "create", "secret", "generic", "provisioning", "-n", namespace, "--from-literal=psk=s3cret")
+	key := csrtest.Extension(t, []int{1, 3, 6, 1, 4, 1, 34380, 1, 1, 4}, "s3cret")
+	output, ok = apply(t, requestToMain(t, namespace, "provisioned", csrtest.Template{CommonName: "db.example.com", Extensions: []pkix.Extension{key}}))
+	require.True(t, ok, output)
+
+	output, ok = apply(t, requestToMain(t, namespace+"-x", "nowhere", good))
+	require.False(t, ok)
+	require.Contains(t, output, "names no CertificateAuthority that exists")
+
+	// Approval asks again; denial never.
+	mustKubectl(t, "", "delete", "signingpolicy", "web", "-n", namespace)
+	eventually(t, func() bool {
+		output, ok := kubectl(t, "", "certificate", "approve", "good")
+		return !ok && strings.Contains(output, "certname") || !ok && strings.Contains(output, "pp_preshared_key is missing")
+	}, "the approval to be refused")
+	mustKubectl(t, "", "certificate", "deny", "good")
+
+	other := strings.Replace(requestToMain(t, namespace, "other", csrtest.Template{CommonName: "Any Body"}),
+		"certificateauthorities.openvox.voxpupuli.org/"+namespace+".main", "example.com/other", 1)
+	output, ok = apply(t, other)
+	require.True(t, ok, "requests to other signers are not our business: %s", output)
+}
+
+// TestSigningRequestNeedsThePermission: naming a signer is a permission of its own.
+func TestSigningRequestNeedsThePermission(t *testing.T) {
+	namespace := newNamespace(t)
+	mustKubectl(t, signingPolicies, "apply", "-n", namespace, "-f", "-")
+	signer := "certificateauthorities.openvox.voxpupuli.org/" + namespace + ".main"
+	mustKubectl(t, "", "create", "clusterrole", "e2e-requester", "--verb=create,get", "--resource=certificatesigningrequests")
+	mustKubectl(t, "", "create", "clusterrolebinding", "e2e-requester", "--clusterrole=e2e-requester", "--user=ann")
+	// kubectl create checks that the resource exists, which signers do not.
+	mustKubectl(t, fmt.Sprintf(`{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"e2e-signer"},
+		"rules":[{"apiGroups":["certificates.k8s.io"],"resources":["signers"],"resourceNames":[%q],"verbs":["reference"]}]}`, signer), "apply", "-f", "-")
+	t.Cleanup(func() {
+		_, _ = cluster.Kubectl(context.Background(), "", "delete", "clusterrole", "e2e-requester", "e2e-signer")
+		_, _ = cluster.Kubectl(context.Background(), "", "delete", "clusterrolebinding", "e2e-requester", "e2e-signer", "--ignore-not-found")
+	})
+	request := requestToMain(t, namespace, "by-ann", csrtest.Template{CommonName: "web1.example.com"})
+	eventually(t, func() bool {
+		output, ok := kubectl(t, request, "create", "-f", "-", "--as=ann")
+		return !ok && strings.Contains(output, `user "ann" may not ask signer `+signer) && !strings.Contains(output, "names no CertificateAuthority")
+	}, "the request to be refused")
+	mustKubectl(t, "", "create", "clusterrolebinding", "e2e-signer", "--clusterrole=e2e-signer", "--user=ann")
+	eventually(t, func() bool {
+		_, ok := kubectl(t, request, "create", "-f", "-", "--as=ann")
+		return ok
+	}, "the request to be admitted")
+}
+
+// TestCertificateRequests: cert-manager's requests to a CertificateAuthority are judged
+// by the same rules.
+func TestCertificateRequests(t *testing.T) {
+	namespace := newNamespace(t)
+	mustKubectl(t, signingPolicies, "apply", "-n", namespace, "-f", "-")
+	request := func(group string, template csrtest.Template) string {
+		return fmt.Sprintf(`{"apiVersion":"cert-manager.io/v1","kind":"CertificateRequest","metadata":{"generateName":"r-","namespace":%q},
+			"spec":{"issuerRef":{"group":%q,"kind":"CertificateAuthority","name":"main"},"usages":["client auth"],"request":%q}}`,
+			namespace, group, base64.StdEncoding.EncodeToString(template.Make(t)))
+	}
+	eventually(t, func() bool {
+		_, ok := kubectl(t, request("openvox.voxpupuli.org", csrtest.Template{CommonName: "web1.example.com"}), "create", "-f", "-")
+		return ok
+	}, "a request that a policy matches")
+	output, ok := kubectl(t, request("openvox.voxpupuli.org", csrtest.Template{CommonName: "db.example.com"}), "create", "-f", "-")
+	require.False(t, ok)
+	require.Contains(t, output, `signing policy "web": certname "db.example.com" matches none of its patterns (web*.example.com)`)
+	output, ok = kubectl(t, request("other.example.com", csrtest.Template{CommonName: "db.example.com"}), "create", "-f", "-")
+	require.True(t, ok, output)
+}
+
+// TestOpenVoxKinds: what the CRDs and the rules refuse, and that nothing waits for what
+// it refers to.
+func TestOpenVoxKinds(t *testing.T) {
+	namespace := newNamespace(t)
+	mustKubectl(t, "", "apply", "-n", namespace, "-f", "config/samples/openvox")
+	object := func(kind, spec string) string {
+		return fmt.Sprintf(`{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":%q,"metadata":{"name":"x","namespace":%q},"spec":%s}`, kind, namespace, spec)
+	}
+	for _, c := range [][3]string{
+		{"SigningPolicy", `{"certificateAuthorityRef":"main","pattern":{"allow":["web["]}}`, `spec.pattern.allow[0]: "web[" is no glob`},
+		{"SigningPolicy", `{"certificateAuthorityRef":"main","pattern":{"allow":[]}}`, "spec.pattern.allow"},
+		{"SigningPolicy", `{"certificateAuthorityRef":"main","csrAttributes":[{"name":"pp_role"}]}`, "give exactly one of value and valueFrom"},
+		{"SigningPolicy", `{"certificateAuthorityRef":"main","csrAttributes":[{"name":"pp_role","value":"a"},{"name":"pp_role","value":"b"}]}`, "Duplicate value"},
+		{"SigningPolicy", `{"certificateAuthorityRef":"main","csrAttributes":[{"name":"pp_rolle","value":"a"}]}`, `there is no extension or attribute "pp_rolle"`},
+		{"Certificate", `{"authorityRef":"main","certname":"Puppet"}`, `spec.certname: "Puppet" is no certname`},
+		{"Certificate", `{"authorityRef":"main","certname":"main-operator"}`, "is the operator's own"},
+		{"Certificate", `{"authorityRef":"main","renewBefore":"1h30m"}`, "spec.renewBefore"},
+		{"CertificateAuthority", `{"ttl":"1h30m"}`, "spec.ttl"},
+		{"CertificateAuthority", `{"external":{"url":"https://a"},"storage":{"size":"5Gi"}}`, "an external CA has no storage here"},
+		{"CertificateAuthority", `{"intermediateCA":{"enabled":true}}`, "secretName is required where enabled is true"},
+		{"Config", `{"image":{},"databaseRef":"a","puppetdb":{"serverUrls":["https://b"]}}`, "give one of databaseRef and puppetdb.serverUrls"},
+		{"Config", `{"image":{},"puppet":{"extraConfig":{"server":{"autosign":"true"}}}}`, "this setting is rendered from"},
+	} {
+		output, ok := apply(t, object(c[0], c[1]))
+		require.False(t, ok, c[1])
+		require.Contains(t, output, c[2], c[1])
+	}
+	mustKubectl(t, object("Config", `{"image":{}}`), "apply", "-f", "-")
+	require.Equal(t, "latest /etc/puppetlabs/code/environments 1200000", mustKubectl(t, "", "get", "cfg", "x", "-n", namespace,
+		"-o", "jsonpath={.spec.image.tag} {.spec.puppet.environmentPath} {.spec.puppetserver.borrowTimeout}"), "defaults need no parent object")
+	require.Empty(t, mustKubectl(t, "", "get", "cfg", "x", "-n", namespace, "-o", "jsonpath={.spec.puppet.storeconfigs}{.spec.puppet.reports}"), "no PuppetDB by default")
+	mustKubectl(t, object("CertificateAuthority", `{"intermediateCA":{}}`), "apply", "-f", "-")
+	require.Equal(t, "5y 5m 1Gi 768Mi", mustKubectl(t, "", "get", "ca", "x", "-n", namespace,
+		"-o", "jsonpath={.spec.ttl} {.spec.crlRefreshInterval} {.spec.storage.size} {.spec.resources.requests.memory}"))
+}
