@@ -5,10 +5,10 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"reflect"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
@@ -65,7 +65,7 @@ func (r *AuthorityReconciler) Reconcile(ctx context.Context, request reconcile.R
 		r.succeeded(before, ca)
 	}
 	ca.Status.Phase = phaseOf(ca)
-	if !reflect.DeepEqual(before.Status, ca.Status) {
+	if !equality.Semantic.DeepEqual(before.Status, ca.Status) {
 		if err := r.client.Status().Patch(ctx, ca, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 			return reconcile.Result{}, fmt.Errorf("writing the status: %w", client.IgnoreNotFound(err))
 		}

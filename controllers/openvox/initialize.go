@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
@@ -71,7 +71,7 @@ func (r *InitializeReconciler) Reconcile(ctx context.Context, request reconcile.
 	setCondition(&ca.Status.Conditions, v1alpha1.ConditionInitialized, p.initialized, p.reason, p.message, ca.Generation)
 	ca.Status.Phase = phaseOf(ca)
 	r.tell(before, ca, p)
-	if !reflect.DeepEqual(before.Status, ca.Status) {
+	if !equality.Semantic.DeepEqual(before.Status, ca.Status) {
 		// Another controller writes what it knows of the CA into the same list.
 		if err := r.client.Status().Patch(ctx, ca, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 			return reconcile.Result{}, fmt.Errorf("writing the status: %w", client.IgnoreNotFound(err))

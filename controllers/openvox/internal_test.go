@@ -209,7 +209,7 @@ func (s *site) endJob(kind batchv1.JobConditionType) {
 	job := &batchv1.Job{}
 	require.True(s.t, s.get("main-ca-setup", job))
 	job.Status.Conditions = []batchv1.JobCondition{{Type: kind, Status: corev1.ConditionTrue, Reason: "BackoffLimitExceeded", LastTransitionTime: metav1.NewTime(s.now)}}
-	require.NoError(s.t, s.client.Update(s.t.Context(), job))
+	require.NoError(s.t, s.client.Status().Update(s.t.Context(), job))
 }
 
 func configOf(ca string) *v1alpha1.Config {
@@ -223,7 +223,9 @@ func TestInitialize(t *testing.T) {
 	s := newSite(t, newInternal("main"), configOf("other"))
 	require.Equal(t, v1alpha1.CertificateAuthorityPending, s.reconcile().Status.Phase)
 	require.False(t, s.get("main-ca-setup", &batchv1.Job{}))
-	require.NoError(t, s.client.Create(t.Context(), configOf2("main")))
+	config := configOf("main")
+	config.Name = "second"
+	require.NoError(t, s.client.Create(t.Context(), config))
 	require.Equal(t, v1alpha1.CertificateAuthorityInitializing, s.reconcile().Status.Phase)
 	job := &batchv1.Job{}
 	require.True(t, s.get("main-ca-setup", job))
@@ -264,12 +266,6 @@ func TestInitialize(t *testing.T) {
 	require.True(t, s.get("main-ca-setup", job))
 	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "CA_EXISTS", Value: "true"})
 	require.True(t, s.get("main-ca-setup", &rbacv1.RoleBinding{}))
-}
-
-func configOf2(ca string) *v1alpha1.Config {
-	config := configOf(ca)
-	config.Name = "c2"
-	return config
 }
 
 // TestSetupFails: once, with an Event, and again only when something changes.
