@@ -246,8 +246,7 @@ func jobEnd(job *batchv1.Job) (succeeded time.Time, failed string) {
 
 // initialized goes on from the three Secrets.
 func (r *InitializeReconciler) initialized(ctx context.Context, s setup, stored caData) (progress, error) {
-	// Nothing may fill the Secrets any more.
-	if err := r.apply.remove(ctx, s.ca, s.roleBinding(), &rbacv1.RoleBinding{}); err != nil {
+	if err := r.forbid(ctx, s); err != nil {
 		return progress{}, err
 	}
 	certificate := &v1alpha1.Certificate{}
@@ -264,6 +263,19 @@ func (r *InitializeReconciler) initialized(ctx context.Context, s setup, stored 
 	}
 	setCondition(&s.ca.Status.Conditions, v1alpha1.ConditionOperatorSigningReady, signed, reason, message, s.ca.Generation)
 	return progress{initialized: true, reason: reasonInitialized, message: "the CA's certificate, key and CRL are in their Secrets"}, nil
+}
+
+// forbid takes the permission to fill the Secrets away, once no setup Job runs.
+func (r *InitializeReconciler) forbid(ctx context.Context, s setup) error {
+	job := &batchv1.Job{}
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: s.ca.Namespace, Name: setupName(s.ca.Name)}, job)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading Job %s: %w", setupName(s.ca.Name), err)
+	}
+	if succeeded, failed := jobEnd(job); err == nil && succeeded.IsZero() && failed == "" {
+		return nil
+	}
+	return r.apply.remove(ctx, s.ca, s.roleBinding(), &rbacv1.RoleBinding{})
 }
 
 // caData is what the Secrets of a CA have, by key.

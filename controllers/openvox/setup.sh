@@ -57,8 +57,8 @@ store() {
   done
   printf '{"data":{%s}}' "$data" | curl --fail-with-body --silent --show-error --retry 5 --retry-all-errors --max-time 60 \
     --cacert "$TOKEN_DIR/ca.crt" --header "@$WORK_DIR/authorization" --header 'Content-Type: application/merge-patch+json' \
-    --request PATCH --data-binary @- --output /dev/null \
-    "https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT/api/v1/namespaces/$(cat "$TOKEN_DIR/namespace")/secrets/$secret"
+    --request PATCH --data-binary @- \
+    "https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT/api/v1/namespaces/$(cat "$TOKEN_DIR/namespace")/secrets/$secret" > /dev/null
 }
 
 store "$SSL_SECRET_NAME" cert.pem "$ssl/certs/$CERTNAME.pem" key.pem "$ssl/private_keys/$CERTNAME.pem"

@@ -2,9 +2,15 @@ package e2e
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -191,8 +197,11 @@ func TestInternalCertificateAuthority(t *testing.T) {
 		require.NoError(t, leaf.VerifyHostname(name))
 	}
 	require.Equal(t, "Pending", mustKubectl(t, "", "get", "certificates.openvox.voxpupuli.org", "main-operator-signing", "-n", namespace, "-o", "jsonpath={.status.phase}"), "it waits, and is no error")
-	output, _ = kubectl(t, "", "auth", "can-i", "patch", "secrets/main-ca", "-n", namespace, account)
-	require.Contains(t, output, "no", "the setup Job is done")
+	mustKubectl(t, "", "delete", "job", "main-ca-setup", "-n", namespace) // no kubelet ends it here
+	eventually(t, func() bool {
+		output, _ := kubectl(t, "", "auth", "can-i", "patch", "secrets/main-ca", "-n", namespace, account)
+		return strings.Contains(output, "no")
+	}, "the setup Job's permission to go")
 
 	ca, err := puppetca.Serve(t.Context(), puppetca.Options{Dir: dir, Name: "ca.example.com", Operator: "main-operator"})
 	require.NoError(t, err)
@@ -218,4 +227,70 @@ func TestInternalCertificateAuthority(t *testing.T) {
 	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=True/CertificateSigned")
 	require.Equal(t, key, secretValue(t, namespace, "main-ca-key", "ca_key.pem"))
 	mustKubectl(t, "", "get", "pvc", "main-data", "-n", namespace)
+}
+
+// TestIntermediateCertificateAuthority: a CA below another, beside a second CA in the
+// namespace; what its Job may not do.
+func TestIntermediateCertificateAuthority(t *testing.T) {
+	namespace := newNamespace(t)
+	company := t.TempDir()
+	key, certificate, crl := companyCA(t)
+	for name, text := range map[string][]byte{"ca.pem": certificate, "key.pem": key, "crl.pem": crl} {
+		require.NoError(t, os.WriteFile(filepath.Join(company, name), text, 0o600))
+	}
+	mustKubectl(t, internalCA(namespace, "below", `,"intermediateCA":{"enabled":true,"secretName":"company"}`), "apply", "-f", "-")
+	mustKubectl(t, internalCA(namespace, "other", ""), "apply", "-f", "-")
+	for _, ca := range []string{"below", "other"} {
+		mustKubectl(t, configFor(namespace, ca), "apply", "-f", "-")
+	}
+	waitFacts(t, namespace, "other", "Initializing Initialized=False/SettingUp")
+	waitFacts(t, namespace, "below", "Pending Initialized=False/WaitingForIntermediateCA")
+	mustKubectl(t, "", "create", "secret", "generic", "company", "-n", namespace, "--from-file="+company)
+	waitFacts(t, namespace, "below", "Initializing Initialized=False/SettingUp")
+
+	volume := filepath.Join(t.TempDir(), "ca")
+	require.NoError(t, os.MkdirAll(volume, 0o755))
+	output, err := runSetup(t, namespace, "below", volume, company)
+	require.NoError(t, err, output)
+	waitFacts(t, namespace, "below", "Initializing Initialized=True/CAInitialized CAReady=False/NotAnswering OperatorSigningReady=False/Bootstrap")
+	require.Equal(t, string(certificate), string(secretValue(t, namespace, "below-ca", "ca_crt.pem")))
+	_, facts := authorityOf(t, namespace, "other")
+	require.Equal(t, "Initializing Initialized=False/SettingUp", facts, "the other CA has nothing of it")
+	require.Empty(t, secretValue(t, namespace, "other-ca", "ca_crt.pem"))
+
+	// The first Certificate comes late, and its names are not those of the pair: the Job
+	// runs again, for the server could not start without.
+	mustKubectl(t, certificateObject(namespace, "server", `{"authorityRef":"below","certname":"ca.example.com"}`), "apply", "-f", "-")
+	waitFacts(t, namespace, "below", "Initializing Initialized=False/SettingUp CAReady=False/NotAnswering OperatorSigningReady=False/Bootstrap")
+	eventually(t, func() bool {
+		return strings.Contains(mustKubectl(t, "", "get", "job", "below-ca-setup", "-n", namespace, "--ignore-not-found", "-o", "yaml"), "ca.example.com")
+	}, "the Job for the Certificate")
+	empty := filepath.Join(t.TempDir(), "ca")
+	require.NoError(t, os.MkdirAll(empty, 0o755))
+	output, err = runSetup(t, namespace, "below", empty, "")
+	require.Error(t, err)
+	require.Contains(t, output, "The volume holds no CA", "another CA is never set up in place of one")
+	output, err = runSetup(t, namespace, "below", volume, company)
+	require.NoError(t, err, output)
+	require.NoError(t, waitSigned(t, namespace, "server", nil).VerifyHostname("below-internal."+namespace+".svc"))
+	require.Equal(t, string(certificate), string(secretValue(t, namespace, "below-ca", "ca_crt.pem")))
+}
+
+// companyCA is a CA with its CRL, in PEM.
+func companyCA(t *testing.T) (key, certificate, crl []byte) {
+	t.Helper()
+	private, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: "Company"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	require.NoError(t, err)
+	root, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	list, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: time.Now().Add(-time.Hour), NextUpdate: time.Now().Add(time.Hour)}, root, private)
+	require.NoError(t, err)
+	encode := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
+	return encode("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(private)), encode("CERTIFICATE", der), encode("X509 CRL", list)
 }
