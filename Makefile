@@ -80,6 +80,8 @@ lint-rego: deps
 lint-manifests:
 	$(TOOL) kustomize build config/default >/dev/null
 	$(TOOL) kustomize build config/openclaw >/dev/null
+	$(TOOL) kustomize build config/gatekeeper >/dev/null
+	$(TOOL) kustomize build config/rbac/gatekeeper >/dev/null
 	$(TOOL) kustomize build config/rbac/openvox >/dev/null
 	$(TOOL) kustomize build config/orloj >/dev/null
 	$(TOOL) kustomize build config/orloj/monitoring >/dev/null

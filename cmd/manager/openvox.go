@@ -10,10 +10,12 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -48,35 +50,57 @@ func newOpenVox(ctx context.Context, mgr manager.Manager, o *options, on bool) (
 			return nil, fmt.Errorf("watching %T: %w", kind, err)
 		}
 	}
-	return products, openvox.SetupWithManager(mgr, openvox.Options{KeyBits: o.openvoxKeyBits, Admitter: s.admitCertificate})
+	return products, openvox.SetupWithManager(mgr, openvox.Options{
+		KeyBits: o.openvoxKeyBits, Admitter: s.admitCertificate, RequestAdmitter: s.admitRequest,
+	})
 }
 
 // admitCertificate asks the rules about a stored Certificate as if it were created now.
 func (s *openVox) admitCertificate(ctx context.Context, object client.Object) (string, error) {
+	version := openvoxv1alpha1.SchemeGroupVersion
+	return s.admit(ctx, object, version, "Certificate", "certificates", rules.KnownNames())
+}
+
+// admitRequest asks the rules about an approved CertificateSigningRequest: they may have
+// changed since.
+func (s *openVox) admitRequest(ctx context.Context, object client.Object) (string, error) {
+	request, ok := object.(*certificatesv1.CertificateSigningRequest)
+	if !ok {
+		return "", fmt.Errorf("%T is no CertificateSigningRequest", object)
+	}
+	namespace, name, _ := rules.ParseSigner(request.Spec.SignerName)
+	facts, err := s.requestFacts(ctx, namespace, name)
+	if err != nil {
+		return "", err
+	}
+	facts.MayReference = true // asked when it was made
+	return s.admit(ctx, object, certificatesv1.SchemeGroupVersion, "CertificateSigningRequest", "certificatesigningrequests", facts)
+}
+
+func (s *openVox) admit(ctx context.Context, object client.Object, version schema.GroupVersion, kind, resource string, facts any) (string, error) {
 	text, err := json.Marshal(object)
 	if err != nil {
-		return "", fmt.Errorf("writing Certificate %s: %w", object.GetName(), err)
+		return "", fmt.Errorf("writing %s %s: %w", kind, object.GetName(), err)
 	}
-	version := openvoxv1alpha1.SchemeGroupVersion
 	request, err := json.Marshal(admissionv1.AdmissionRequest{
 		UID: object.GetUID(), Operation: admissionv1.Create, Namespace: object.GetNamespace(), Name: object.GetName(),
-		Kind:     metav1.GroupVersionKind{Group: version.Group, Version: version.Version, Kind: "Certificate"},
-		Resource: metav1.GroupVersionResource{Group: version.Group, Version: version.Version, Resource: "certificates"},
+		Kind:     metav1.GroupVersionKind{Group: version.Group, Version: version.Version, Kind: kind},
+		Resource: metav1.GroupVersionResource{Group: version.Group, Version: version.Version, Resource: resource},
 		Object:   runtime.RawExtension{Raw: text},
 	})
 	if err != nil {
-		return "", fmt.Errorf("writing a request for Certificate %s: %w", object.GetName(), err)
+		return "", fmt.Errorf("writing a request for %s %s: %w", kind, object.GetName(), err)
 	}
 	review, err := engine.NewReview(request)
 	if err != nil {
 		return "", err
 	}
-	facts, err := json.Marshal(rules.KnownNames())
+	known, err := json.Marshal(facts)
 	if err != nil {
 		return "", err
 	}
 	var words []string
-	for _, denial := range s.snapshot.Validate(ctx, review, engine.Options{Facts: facts}).Denials {
+	for _, denial := range s.snapshot.Validate(ctx, review, engine.Options{Facts: known}).Denials {
 		words = append(words, denial.Words)
 	}
 	return strings.Join(words, "\n"), nil
@@ -219,7 +243,7 @@ func (s *openVox) secretValue(ctx context.Context, namespace string) rules.Secre
 		}
 		value, ok := secret.Data[key]
 		if !ok {
-			return "", fmt.Errorf("Secret %s has no key %q", name, key)
+			return "", fmt.Errorf("the Secret %s has no key %q", name, key)
 		}
 		return string(value), nil
 	}

@@ -25,6 +25,7 @@ type options struct {
 	certSecret         string
 	clientCA           string
 	policyDir          string
+	gatekeeper         bool
 	allowFileOrigins   bool
 	receiverAddress    string
 	receiverCertDir    string
@@ -96,6 +97,7 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.StringVar(&o.certDir, "cert-dir", "/etc/lintel/tls", "`folder` with tls.crt, tls.key and ca.crt, reloaded when they change")
 	flags.StringVar(&o.certSecret, "cert-secret", "", "read the certificate from this `Secret` of --namespace instead of --cert-dir, where nothing mounts it")
 	flags.StringVar(&o.clientCA, "client-ca", "", "`file` of the CA that issues the API server's client certificate; nobody else may call then")
+	flags.BoolVar(&o.gatekeeper, "gatekeeper", false, "keep the cluster's own ConstraintTemplates and constraints in force, as the PolicySource gatekeeper")
 	flags.StringVar(&o.policyDir, "policy-dir", "", "for development: a `folder` kept applied as the PolicySource policy-dir")
 	flags.BoolVar(&o.allowFileOrigins, "allow-file-origins", false, "let PolicySources read Git repositories of this machine's own disk (file:///…)")
 	flags.StringVar(&o.receiverAddress, "receiver-bind-address", "", "`address`, such as :9292, on which to take push notifications of GitHub, GitLab, Gitea and Forgejo at /hook/<PolicySource>; empty: none")

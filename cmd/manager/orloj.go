@@ -126,7 +126,9 @@ var orlojChanged = admissionregistrationv1.MatchCondition{
 	Name: "changed",
 	Expression: `request.operation != "UPDATE" || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec ||
 has(object.metadata.annotations) != has(oldObject.metadata.annotations) ||
-(has(object.metadata.annotations) && object.metadata.annotations != oldObject.metadata.annotations)`,
+(has(object.metadata.annotations) && object.metadata.annotations != oldObject.metadata.annotations) ||
+has(object.metadata.labels) != has(oldObject.metadata.labels) ||
+(has(object.metadata.labels) && object.metadata.labels != oldObject.metadata.labels)`,
 }
 
 // products are the entries for Orloj's kinds. Where the system is off they are there and

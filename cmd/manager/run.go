@@ -31,6 +31,7 @@ import (
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	openvoxv1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/gatekeeper"
 	"github.com/lintel-policy/lintel/controllers/policy"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
@@ -109,6 +110,11 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 			return err
 		}
 		runnables = append(runnables, receiver)
+	}
+	if o.gatekeeper {
+		if err := gatekeeper.SetupWithManager(mgr, compiler.Compile); err != nil {
+			return err
+		}
 	}
 	if o.policyDir != "" {
 		runnables = append(runnables, &policyDirectory{client: mgr.GetClient(), path: o.policyDir})
@@ -305,7 +311,7 @@ func newTester() (func(context.Context, engine.Source) (suite.Results, error), e
 
 // fetchesAtATime bounds the processes that fetch. One that waits for a slow server
 // takes next to no memory.
-const fetchesAtATime = 16
+const fetchesAtATime = 8
 
 // newOrigins will fetch what PolicySources name.
 func newOrigins(mgr manager.Manager, o *options) (*policy.Origins, error) {

@@ -5,20 +5,17 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-
-	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 )
 
-// perAuthority is how many Certificates ask one CA at a time.
+// perAuthority is how many objects of a kind ask one CA at a time.
 const perAuthority = 8
 
 // attempts runs what takes long beside the workers, so that a CA that hangs keeps nobody
-// but its own Certificates waiting. It is a manager's Runnable.
+// but its own requests waiting. It is a manager's Runnable.
 type attempts struct {
-	// done has the Certificates whose attempt has ended.
-	done chan event.TypedGenericEvent[*v1alpha1.Certificate]
+	// done has the objects whose attempt has ended.
+	done chan event.TypedGenericEvent[types.NamespacedName]
 
 	mutex    sync.Mutex
 	ctx      context.Context // nil until started, and when ended
@@ -30,7 +27,7 @@ type attempts struct {
 
 func newAttempts() *attempts {
 	return &attempts{
-		done:     make(chan event.TypedGenericEvent[*v1alpha1.Certificate]),
+		done:     make(chan event.TypedGenericEvent[types.NamespacedName]),
 		running:  map[types.NamespacedName]bool{},
 		outcomes: map[types.NamespacedName]outcome{},
 		slots:    map[types.NamespacedName]chan struct{}{},
@@ -60,8 +57,7 @@ func (a *attempts) take(key types.NamespacedName) (outcome, bool) {
 }
 
 // begin starts an attempt, unless one runs. started is false before Start and at the end.
-func (a *attempts) begin(certificate *v1alpha1.Certificate, run func(context.Context) outcome) (started bool) {
-	key := client.ObjectKeyFromObject(certificate)
+func (a *attempts) begin(key, ca types.NamespacedName, run func(context.Context) outcome) (started bool) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	if a.ctx == nil {
@@ -72,12 +68,11 @@ func (a *attempts) begin(certificate *v1alpha1.Certificate, run func(context.Con
 	}
 	a.running[key] = true
 	a.group.Add(1)
-	go a.run(a.ctx, key, a.slotsOf(certificate), run)
+	go a.run(a.ctx, key, a.slotsOf(ca), run)
 	return true
 }
 
-func (a *attempts) slotsOf(certificate *v1alpha1.Certificate) chan struct{} {
-	ca := types.NamespacedName{Namespace: certificate.Namespace, Name: certificate.Spec.AuthorityRef}
+func (a *attempts) slotsOf(ca types.NamespacedName) chan struct{} {
 	if a.slots[ca] == nil {
 		a.slots[ca] = make(chan struct{}, perAuthority)
 	}
@@ -97,10 +92,8 @@ func (a *attempts) run(ctx context.Context, key types.NamespacedName, slots chan
 	delete(a.running, key)
 	a.outcomes[key] = out
 	a.mutex.Unlock()
-	certificate := &v1alpha1.Certificate{}
-	certificate.Namespace, certificate.Name = key.Namespace, key.Name
 	select {
-	case a.done <- event.TypedGenericEvent[*v1alpha1.Certificate]{Object: certificate}:
+	case a.done <- event.TypedGenericEvent[types.NamespacedName]{Object: key}:
 	case <-ctx.Done():
 	}
 }

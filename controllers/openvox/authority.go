@@ -2,6 +2,7 @@ package openvox
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 
@@ -135,4 +136,54 @@ func (s secrets) pair(ctx context.Context, namespace, name string, bundle, crl [
 		return nil, nil
 	}
 	return secret.Data, nil
+}
+
+// obtain has the CA sign a request for a key, and no other: whoever else has sent one
+// would get the name. request is made where none waits.
+func (a *authority) obtain(ctx context.Context, certname string, public any, request func() ([]byte, error)) (*x509.Certificate, error) {
+	if err := a.sign(ctx, certname, public, request); err != nil {
+		return nil, err
+	}
+	certificate, err := a.anyone.Certificate(ctx, certname)
+	if err != nil {
+		return nil, err
+	}
+	if samePublic(certificate.PublicKey, public) {
+		return certificate, nil
+	}
+	if a.admin != nil { // exchanged after we had looked
+		if err := a.admin.Clean(ctx, certname); err != nil {
+			return nil, err
+		}
+	}
+	return nil, failure(reasonForeign, "the CA has signed somebody else's key under certname %s (serial %s), which is not stored", certname, serial(certificate))
+}
+
+// sign has the request of a key wait at the CA, and signs it.
+func (a *authority) sign(ctx context.Context, certname string, public any, request func() ([]byte, error)) error {
+	waiting, err := a.anyone.Request(ctx, certname)
+	if errors.Is(err, puppet.ErrNotFound) {
+		text, err := request()
+		if err != nil {
+			return failure(reasonFailed, "%w", err)
+		}
+		if err := a.anyone.Submit(ctx, certname, text); err != nil {
+			return err
+		}
+		if waiting, err = a.anyone.Request(ctx, certname); errors.Is(err, puppet.ErrNotFound) {
+			return nil // the CA has signed it by itself, or not: the certificate tells
+		} else if err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	if !samePublic(waiting.PublicKey, public) {
+		return failure(reasonForeign, "somebody else's request waits at the CA under certname %s; it is not signed. Take it away there (puppetserver ca clean --certname %s)", certname, certname)
+	}
+	if a.admin == nil {
+		return &problem{v1alpha1.CertificateWaitingForSigning, reasonWaiting, fmt.Errorf(
+			"the request waits at the CA, and there is no certificate to sign it with; sign it there (puppetserver ca sign --certname %s)", certname)}
+	}
+	return a.admin.Sign(ctx, certname)
 }

@@ -169,15 +169,13 @@ func TestACAThatHangs(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- running.Start(ctx) }()
-	certificate := func(ca, name string) *v1alpha1.Certificate {
-		return &v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: v1alpha1.CertificateSpec{AuthorityRef: ca}}
-	}
+	key := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: "ns", Name: name} }
 	hang := func(ctx context.Context) outcome { <-ctx.Done(); return outcome{} }
-	require.Eventually(t, func() bool { return running.begin(certificate("slow", "s"), hang) }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return running.begin(key("s"), key("slow"), hang) }, 10*time.Second, time.Millisecond)
 	for i := range 3 * perAuthority {
-		require.True(t, running.begin(certificate("slow", "s"+string(rune('a'+i))), hang))
+		require.True(t, running.begin(key("s"+string(rune('a'+i))), key("slow"), hang))
 	}
-	go running.begin(certificate("fast", "f"), func(context.Context) outcome { return outcome{message: "done"} })
+	go running.begin(key("f"), key("fast"), func(context.Context) outcome { return outcome{message: "done"} })
 	select {
 	case e := <-running.done:
 		require.Equal(t, "f", e.Object.Name)
@@ -189,5 +187,5 @@ func TestACAThatHangs(t *testing.T) {
 	require.Equal(t, "done", out.message)
 	cancel()
 	require.NoError(t, <-ended)
-	require.False(t, running.begin(certificate("fast", "late"), hang), "nothing begins after the end")
+	require.False(t, running.begin(key("late"), key("fast"), hang), "nothing begins after the end")
 }

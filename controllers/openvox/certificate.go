@@ -64,7 +64,7 @@ func (r *CertificateReconciler) Reconcile(ctx context.Context, request reconcile
 		}
 	}
 	copied := certificate.DeepCopy()
-	if !r.attempts.begin(certificate, func(ctx context.Context) outcome {
+	if !r.attempts.begin(request.NamespacedName, authorityOf(certificate), func(ctx context.Context) outcome {
 		out := step(ctx, copied)
 		out.generation, out.deleting = copied.Generation, !copied.DeletionTimestamp.IsZero()
 		return out
@@ -95,7 +95,7 @@ func (r *CertificateReconciler) issue(ctx context.Context, certificate *v1alpha1
 // when nothing is left to do.
 func (r *CertificateReconciler) revoke(ctx context.Context, certificate *v1alpha1.Certificate) outcome {
 	ca := &v1alpha1.CertificateAuthority{}
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: certificate.Namespace, Name: certificate.Spec.AuthorityRef}, ca)
+	err := r.client.Get(ctx, authorityOf(certificate), ca)
 	if apierrors.IsNotFound(err) {
 		return outcome{}
 	}
@@ -114,7 +114,7 @@ func (r *CertificateReconciler) revoke(ctx context.Context, certificate *v1alpha
 
 func (r *CertificateReconciler) issuance(ctx context.Context, certificate *v1alpha1.Certificate) (*issuance, error) {
 	ca := &v1alpha1.CertificateAuthority{}
-	key := client.ObjectKey{Namespace: certificate.Namespace, Name: certificate.Spec.AuthorityRef}
+	key := authorityOf(certificate)
 	if err := r.client.Get(ctx, key, ca); apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("there is no CertificateAuthority %s", key.Name)
 	} else if err != nil {
@@ -220,4 +220,8 @@ func (r *CertificateReconciler) warnExpiry(ctx context.Context, object *v1alpha1
 		r.events.Eventf(object, nil, corev1.EventTypeWarning, "CertificateExpiringSoon", "Issue", "the certificate ends at %s", certificate.NotAfter.UTC().Format(time.RFC3339))
 	}
 	return client.IgnoreNotFound(r.client.Patch(ctx, object, client.MergeFrom(before)))
+}
+
+func authorityOf(certificate *v1alpha1.Certificate) client.ObjectKey {
+	return client.ObjectKey{Namespace: certificate.Namespace, Name: certificate.Spec.AuthorityRef}
 }

@@ -231,14 +231,9 @@ func (i *issuance) issue(ctx context.Context, old *x509.Certificate) (*x509.Cert
 	if !errors.Is(err, puppet.ErrNotFound) {
 		return nil, err
 	}
-	if err := i.request(ctx, key); err != nil {
+	certificate, err = i.authority.obtain(ctx, certname, key.Public(), func() ([]byte, error) { return newRequest(i.certificate.Spec, key) })
+	if err != nil {
 		return nil, err
-	}
-	if certificate, err = i.authority.anyone.Certificate(ctx, certname); err != nil {
-		return nil, err
-	}
-	if !samePublic(certificate.PublicKey, key.Public()) {
-		return nil, i.reject(ctx, certificate)
 	}
 	return i.accept(ctx, certificate, keyPEM, old)
 }
@@ -317,37 +312,6 @@ func (i *issuance) pendingKey(ctx context.Context) ([]byte, crypto.Signer, error
 	return text, key, err
 }
 
-// request has our own request wait at the CA, and signs it. A foreign one is never
-// signed: whoever has sent it would get our name.
-func (i *issuance) request(ctx context.Context, key crypto.Signer) error {
-	certname := i.certificate.Spec.Certname
-	waiting, err := i.authority.anyone.Request(ctx, certname)
-	if errors.Is(err, puppet.ErrNotFound) {
-		text, err := newRequest(i.certificate.Spec, key)
-		if err != nil {
-			return failure(reasonFailed, "%w", err)
-		}
-		if err := i.authority.anyone.Submit(ctx, certname, text); err != nil {
-			return err
-		}
-		if waiting, err = i.authority.anyone.Request(ctx, certname); errors.Is(err, puppet.ErrNotFound) {
-			return nil // the CA has signed it by itself, or not: the certificate tells
-		} else if err != nil {
-			return err
-		}
-	} else if err != nil {
-		return err
-	}
-	if !samePublic(waiting.PublicKey, key.Public()) {
-		return failure(reasonForeign, "somebody else's request waits at the CA under certname %s; it is not signed. Take it away there (puppetserver ca clean --certname %s)", certname, certname)
-	}
-	if i.authority.admin == nil {
-		return &problem{v1alpha1.CertificateWaitingForSigning, reasonWaiting, fmt.Errorf(
-			"the request waits at the CA, and there is no certificate to sign it with; sign it there (puppetserver ca sign --certname %s)", certname)}
-	}
-	return i.authority.admin.Sign(ctx, certname)
-}
-
 // clean makes room for a certificate: only one of ours is revoked.
 func (i *issuance) clean(ctx context.Context, has, old *x509.Certificate) error {
 	certname := i.certificate.Spec.Certname
@@ -365,16 +329,6 @@ func (i *issuance) clean(ctx context.Context, has, old *x509.Certificate) error 
 func (i *issuance) isOurs(has, old *x509.Certificate) bool {
 	return old != nil && has.Equal(old) || serial(has) == i.certificate.Status.SerialNumber ||
 		i.certificate.Spec.Certname == rules.OperatorCertname(i.certificate.Spec.AuthorityRef) // nobody else may have it
-}
-
-// reject revokes what was signed in place of our request.
-func (i *issuance) reject(ctx context.Context, certificate *x509.Certificate) error {
-	if i.authority.admin != nil {
-		if err := i.authority.admin.Clean(ctx, i.certificate.Spec.Certname); err != nil {
-			return err
-		}
-	}
-	return failure(reasonForeign, "the CA has signed somebody else's key under certname %s (serial %s), which is not stored", i.certificate.Spec.Certname, serial(certificate))
 }
 
 // accept stores a certificate for the pending key.

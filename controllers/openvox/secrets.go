@@ -114,7 +114,7 @@ func (s secrets) value(ctx context.Context, namespace, name, key string) ([]byte
 	}
 	value, ok := secret.Data[key]
 	if !ok || len(value) == 0 {
-		return nil, fmt.Errorf("Secret %s has no key %q", name, key)
+		return nil, fmt.Errorf("the Secret %s has no key %q", name, key)
 	}
 	return value, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -43,8 +45,9 @@ const (
 type Options struct {
 	// KeyBits is the size of RSA keys: DefaultKeyBits unless set.
 	KeyBits int
-	// Admitter is asked before a CA is.
-	Admitter Admitter
+	// Admitter is asked about Certificates, and RequestAdmitter about approved
+	// CertificateSigningRequests, before a CA is.
+	Admitter, RequestAdmitter Admitter
 }
 
 // Admitter asks the rules about a stored object, which may be older than they are. denied
@@ -124,7 +127,9 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 		return err
 	}
 	initializing := &InitializeReconciler{client: c.GetClient(), secrets: s, apply: applier{c.GetClient(), c.GetAPIReader()}, events: recorder, fsGroup: group, now: time.Now}
-	for _, runnable := range []manager.Runnable{c, running} {
+	signing := newAttempts()
+	requests := &RequestReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: signing, admit: options.RequestAdmitter}
+	for _, runnable := range []manager.Runnable{c, running, signing} {
 		if err := mgr.Add(runnable); err != nil {
 			return err
 		}
@@ -171,10 +176,16 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 				WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 				WatchesRawSource(self(w, &v1alpha1.Certificate{})).
 				WatchesRawSource(owned(w, &v1alpha1.Certificate{})).
-				WatchesRawSource(source.TypedChannel(running.done, handler.TypedEnqueueRequestsFromMapFunc(
-					func(_ context.Context, c *v1alpha1.Certificate) []reconcile.Request { return to(c.Namespace, c.Name) }))).
+				WatchesRawSource(ended(running)).
 				WatchesRawSource(mapped(w, &v1alpha1.CertificateAuthority{}, w.certificatesOf)).
 				Complete(certificates)
+		},
+		"CertificateSigningRequests": func() error {
+			return builder.ControllerManagedBy(mgr).Named("lintel-openvox-requests").
+				WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+				WatchesRawSource(self(w, &certificatesv1.CertificateSigningRequest{})).
+				WatchesRawSource(ended(signing)).
+				Complete(requests)
 		},
 	} {
 		if err := setup(); err != nil {
@@ -199,6 +210,14 @@ func owned(w watches, owner client.Object) source.Source {
 
 func mapped[T client.Object](w watches, kind T, concerned func(context.Context, T) []reconcile.Request) source.Source {
 	return source.Kind(w.cluster.GetCache(), kind, handler.TypedEnqueueRequestsFromMapFunc(concerned))
+}
+
+// ended follows attempts that have ended.
+func ended(a *attempts) source.Source {
+	return source.TypedChannel(a.done, handler.TypedEnqueueRequestsFromMapFunc(
+		func(_ context.Context, key types.NamespacedName) []reconcile.Request {
+			return []reconcile.Request{{NamespacedName: key}}
+		}))
 }
 
 func to(namespace, name string) []reconcile.Request {

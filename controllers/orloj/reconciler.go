@@ -81,8 +81,17 @@ func (r *reconciler) sync(ctx context.Context, object v1.Object) (delay time.Dur
 	if o.problem != nil {
 		r.metrics.problems.WithLabelValues(r.Kind, o.problem.Reason).Inc()
 		delay = r.pause(o.problem)
+		if o.problem.Unavailable() && isStored(object) {
+			return delay, nil // ten thousand objects need not say that nothing is wrong with them
+		}
 	}
 	return delay, r.writeStatus(ctx, object, nextStatus(object, o, time.Now()))
+}
+
+// isStored says whether the status tells already that the store has the object.
+func isStored(object v1.Object) bool {
+	status := object.SyncStatus()
+	return status.Phase == v1.PhaseSynced && status.ObservedGeneration == object.GetGeneration() && status.StoreKey == rules.Key(object)
 }
 
 // pause is how long to wait after a problem. Permanent ones are looked at again now and
@@ -219,8 +228,8 @@ func (r *reconciler) removeRows(ctx context.Context, object v1.Object) error {
 		Retain: object.GetAnnotations()[v1.DeletionPolicyAnnotation] == v1.Retain,
 	}
 	rows, err := r.options.Store.Remove(ctx, r.Table, removal)
-	if err == nil && removal.Key != rules.Key(object) {
-		// A move, or the first write, whose end no status tells of.
+	if err == nil && removal.Key != "" && removal.Key != rules.Key(object) {
+		// A move whose end no status tells of.
 		var more int64
 		more, err = r.options.Store.Remove(ctx, r.Table, store.Removal{Owner: removal.Owner, Retain: removal.Retain})
 		rows += more

@@ -83,6 +83,19 @@ func TestStatus(t *testing.T) {
 	require.Empty(t, says(s, v1.ConditionAdopted), "the row that it has now was not there")
 }
 
+// TestAnOutageIsNotToldOfWhatIsStored: a manager that starts without its database would
+// write to every object there is.
+func TestAnOutageIsNotToldOfWhatIsStored(t *testing.T) {
+	object := &v1.Agent{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", Generation: 3}}
+	require.False(t, isStored(object))
+	object.Status = v1.Status{Phase: v1.PhaseSynced, ObservedGeneration: 3, StoreKey: "n/a"}
+	require.True(t, isStored(object))
+	object.Generation = 4
+	require.False(t, isStored(object))
+	object.Generation, object.Annotations = 3, map[string]string{v1.TargetNamespaceAnnotation: "m"}
+	require.False(t, isStored(object))
+}
+
 func TestLedger(t *testing.T) {
 	l := newLedger()
 	a, b := types.NamespacedName{Namespace: "n", Name: "a"}, types.NamespacedName{Namespace: "n", Name: "b"}

@@ -45,7 +45,7 @@ type ClusterObjects struct {
 	running  sync.WaitGroup
 
 	mu        sync.Mutex // over the fields below
-	required  map[string][]engine.GroupVersionKind
+	required  map[string]engine.Reads
 	informers map[engine.GroupVersionKind]*informer
 	pending   map[engine.GroupVersionKind]engine.ClusterChange
 	changed   []func()
@@ -59,7 +59,7 @@ func NewClusterObjects(resources func() *engine.Resources, listWatch func(engine
 		listWatch: listWatch,
 		wanted:    make(chan struct{}, 1),
 		recorded:  make(chan struct{}, 1),
-		required:  map[string][]engine.GroupVersionKind{},
+		required:  map[string]engine.Reads{},
 		informers: map[engine.GroupVersionKind]*informer{},
 		pending:   map[engine.GroupVersionKind]engine.ClusterChange{},
 	}
@@ -78,14 +78,15 @@ func (c *ClusterObjects) OnChange(f func()) {
 	c.changed = append(c.changed, f)
 }
 
-// Require says which kinds a source requires from now on; none ends its claims. A
-// kind stays as long as any source requires it.
-func (c *ClusterObjects) Require(source string, kinds []engine.GroupVersionKind) {
+// Require says which kinds a source requires from now on, and what it reads of their
+// objects; none ends its claims. A kind stays as long as any source requires it, with
+// what all of them read together.
+func (c *ClusterObjects) Require(source string, reads engine.Reads) {
 	c.mu.Lock()
-	if len(kinds) == 0 {
+	if len(reads) == 0 {
 		delete(c.required, source)
 	} else {
-		c.required[source] = slices.Clone(kinds)
+		c.required[source] = maps.Clone(reads)
 	}
 	c.mu.Unlock()
 	c.Refresh()
@@ -94,15 +95,15 @@ func (c *ClusterObjects) Require(source string, kinds []engine.GroupVersionKind)
 // Refresh looks again which informers there should be. It never blocks.
 func (c *ClusterObjects) Refresh() { signal(c.wanted) }
 
-// Missing is one of the kinds that is not held, if possible one that may be soon: nil
-// where all are. The kinds must be required by some source.
-func (c *ClusterObjects) Missing(kinds []engine.GroupVersionKind) *MissingError {
+// Missing is one of the kinds that is not held with what is read of it, if possible one
+// that may be soon: nil where all are. They must be required by some source.
+func (c *ClusterObjects) Missing(reads engine.Reads) *MissingError {
 	current := c.Current()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var missing *MissingError
-	for _, kind := range kinds {
-		if current.Holds(kind) || missing != nil && !missing.Final {
+	for kind, fields := range reads {
+		if current.HoldsFields(kind, fields) || missing != nil && !missing.Final {
 			continue
 		}
 		if found := c.missing(kind); missing == nil || !found.Final {
@@ -173,29 +174,27 @@ func (c *ClusterObjects) adjust(ctx context.Context) {
 	table := c.resources()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	needed := map[engine.GroupVersionKind]bool{}
-	for _, kinds := range c.required {
-		for _, kind := range kinds {
-			needed[kind] = true
-		}
+	needed := engine.Reads{}
+	for _, reads := range c.required {
+		needed = needed.Union(reads)
 	}
 	for kind, running := range c.informers {
-		if !needed[kind] {
+		if _, ok := needed[kind]; !ok {
 			running.cancel()
 			delete(c.informers, kind)
 			c.record(engine.ClusterChange{Kind: kind, Drop: true})
 		}
 	}
-	for kind := range needed {
+	for kind, fields := range needed {
 		resource, served := table.ByKind(kind.Group, kind.Kind)
 		running := c.informers[kind]
-		if !served || running != nil && running.resource == resource {
+		if !served || running != nil && running.resource == resource && running.fields.Covers(fields) {
 			continue
 		}
 		if running != nil {
 			running.cancel() // what it listed stays until the next has listed
 		}
-		c.informers[kind] = c.startInformer(ctx, kind, resource)
+		c.informers[kind] = c.startInformer(ctx, kind, resource, fields)
 	}
 }
 
@@ -221,7 +220,7 @@ func (c *ClusterObjects) publish() {
 	next := before.With(changes...)
 	c.current.Store(next)
 	for _, change := range changes {
-		if before.Holds(change.Kind) != next.Holds(change.Kind) {
+		if change.Reset || before.Holds(change.Kind) != next.Holds(change.Kind) {
 			c.notify()
 			return
 		}

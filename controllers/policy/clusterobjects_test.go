@@ -129,15 +129,55 @@ func count(objects *ClusterObjects, kind engine.GroupVersionKind) int {
 	return -1
 }
 
+// readsOf are what a policy with this condition reads of Services.
+func readsOf(t *testing.T, condition string) engine.Reads {
+	t.Helper()
+	set, err := engine.Compile(engine.Source{Name: "s", Files: map[string]string{
+		"p.rego": "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\npackage p\ndeny contains \"x\" if " + condition,
+	}})
+	require.NoError(t, err)
+	return set.ClusterReads()
+}
+
+func bytesOf(objects *ClusterObjects) int {
+	for _, size := range objects.Current().Sizes() {
+		return size.Bytes
+	}
+	return 0
+}
+
+// TestObjectsAreBroughtAnewForWhoReadsMore: until then, they stay for those before.
+func TestObjectsAreBroughtAnewForWhoReadsMore(t *testing.T) {
+	f := newFakeCluster()
+	f.objects["Service"] = []unstructured.Unstructured{makeObject("v1", "Service", "shop", "a")}
+	objects := startObjects(t, f, nil)
+	little := readsOf(t, `data.cluster.Service["shop"]["a"].kind == "x"`)
+	more := readsOf(t, `data.cluster.Service["shop"]["a"].metadata.name == "x"`)
+
+	objects.Require("one", little)
+	eventually(t, func() bool { return objects.Missing(little) == nil }, "the objects with the little")
+	require.Equal(t, len(`{"kind": "Service"}`), bytesOf(objects), "nothing else is held")
+	require.NotNil(t, objects.Missing(more))
+
+	f.fail(apierrors.NewServiceUnavailable("later"))
+	objects.Require("two", more)
+	eventually(t, func() bool { return apierrors.IsServiceUnavailable(objects.Missing(more)) }, "the failure")
+	require.Nil(t, objects.Missing(little), "who reads what there was goes on")
+	f.fail(nil)
+	eventually(t, func() bool { return objects.Missing(more) == nil }, "the objects with more")
+	require.Nil(t, objects.Missing(little))
+	require.Greater(t, bytesOf(objects), len(`{"kind": "Service"}`))
+}
+
 func TestInformersFollowWhatIsRequired(t *testing.T) {
 	f := newFakeCluster()
 	f.objects["Service"] = []unstructured.Unstructured{makeObject("v1", "Service", "shop", "a")}
 	objects := startObjects(t, f, nil)
 	require.Zero(t, len(f.watches), "nothing is read that nobody requires")
 
-	objects.Require("one", []engine.GroupVersionKind{serviceKind})
-	objects.Require("two", []engine.GroupVersionKind{serviceKind, ingressKind})
-	both := []engine.GroupVersionKind{serviceKind, ingressKind}
+	objects.Require("one", engine.WholeObjects(serviceKind))
+	objects.Require("two", engine.WholeObjects(serviceKind, ingressKind))
+	both := engine.WholeObjects(serviceKind, ingressKind)
 	eventually(t, func() bool { return objects.Missing(both) == nil }, "both kinds to be held")
 	require.Equal(t, 1, count(objects, serviceKind))
 	require.Equal(t, 0, count(objects, ingressKind), "a kind without objects is held, too")
@@ -174,10 +214,10 @@ func TestABurstCostsOneVersion(t *testing.T) {
 	var changes atomic.Int32
 	objects.OnChange(func() { changes.Add(1) })
 	versions := map[*engine.ClusterData]bool{}
-	objects.Require("one", []engine.GroupVersionKind{serviceKind})
+	objects.Require("one", engine.WholeObjects(serviceKind))
 	eventually(t, func() bool {
 		versions[objects.Current()] = true
-		return objects.Missing([]engine.GroupVersionKind{serviceKind}) == nil
+		return objects.Missing(engine.WholeObjects(serviceKind)) == nil
 	}, "the objects")
 	require.Equal(t, 10_000, count(objects, serviceKind))
 	require.LessOrEqual(t, len(versions), 2, "the empty version, and the one with all")
@@ -197,7 +237,7 @@ func TestAnInformerThatMayNotListHeals(t *testing.T) {
 	objects := startObjects(t, f, nil)
 	told := make(chan struct{}, 1)
 	objects.OnChange(func() { signal(told) })
-	kinds := []engine.GroupVersionKind{serviceKind}
+	kinds := engine.WholeObjects(serviceKind)
 	objects.Require("one", kinds)
 	eventually(t, func() bool { missing := objects.Missing(kinds); return missing != nil && missing.Final }, "the refusal")
 	require.True(t, apierrors.IsForbidden(objects.Missing(kinds)))
@@ -211,7 +251,7 @@ func TestOtherFailuresAreWaitedFor(t *testing.T) {
 	f := newFakeCluster()
 	f.fail(apierrors.NewServiceUnavailable("starting"))
 	objects := startObjects(t, f, nil)
-	kinds := []engine.GroupVersionKind{serviceKind}
+	kinds := engine.WholeObjects(serviceKind)
 	objects.Require("one", kinds)
 	eventually(t, func() bool { return apierrors.IsServiceUnavailable(objects.Missing(kinds)) }, "the failure")
 	require.False(t, objects.Missing(kinds).Final)
@@ -222,13 +262,13 @@ func TestAKindThatTheClusterDoesNotServe(t *testing.T) {
 	table := atomic.Pointer[engine.Resources]{}
 	table.Store(engine.NewResources(nil))
 	objects := startObjects(t, f, table.Load)
-	kinds := []engine.GroupVersionKind{serviceKind}
+	kinds := engine.WholeObjects(serviceKind)
 	objects.Require("one", kinds)
 	missing := objects.Missing(kinds)
 	require.ErrorIs(t, missing, errKindUnknown)
 	require.True(t, missing.Final)
 	table.Store(engine.NewResources([]engine.Resource{{Group: ingressKind.Group, Version: "v1", Kind: ingressKind.Kind, Name: "ingresses"}}))
-	require.False(t, objects.Missing([]engine.GroupVersionKind{serviceKind, ingressKind}).Final, "what is on its way is waited for")
+	require.False(t, objects.Missing(engine.WholeObjects(serviceKind, ingressKind)).Final, "what is on its way is waited for")
 
 	table.Store(engine.BuiltinResources())
 	objects.Refresh()
@@ -256,7 +296,7 @@ func TestAnObjectThatCannotBeReadIsNotLeftOut(t *testing.T) {
 	object.Object["spec"] = deep
 	f.objects["Service"] = []unstructured.Unstructured{object}
 	objects := startObjects(t, f, nil)
-	kinds := []engine.GroupVersionKind{serviceKind}
+	kinds := engine.WholeObjects(serviceKind)
 	objects.Require("one", kinds)
 	eventually(t, func() bool {
 		missing := objects.Missing(kinds)

@@ -27,6 +27,7 @@ import (
 type informer struct {
 	kind     engine.GroupVersionKind
 	resource engine.Resource
+	fields   *engine.Fields // of each object that are kept
 	cancel   context.CancelFunc
 
 	// failure is why the last attempt to list or watch ended, and failing since when
@@ -36,9 +37,9 @@ type informer struct {
 }
 
 // startInformer starts one; c.mu is held. It ends with its context.
-func (c *ClusterObjects) startInformer(ctx context.Context, kind engine.GroupVersionKind, resource engine.Resource) *informer {
+func (c *ClusterObjects) startInformer(ctx context.Context, kind engine.GroupVersionKind, resource engine.Resource, fields *engine.Fields) *informer {
 	ctx, cancel := context.WithCancel(ctx)
-	started := &informer{kind: kind, resource: resource, cancel: cancel}
+	started := &informer{kind: kind, resource: resource, fields: fields, cancel: cancel}
 	retry := retryBackoff()
 	reflector := cache.NewReflectorWithOptions(c.listWatch(resource), &unstructured.Unstructured{},
 		&objectStore{objects: c, informer: started},
@@ -110,7 +111,7 @@ type objectStore struct {
 // object for absent because of what is in it.
 func (s *objectStore) Transformer() cache.TransformFunc {
 	return func(object any) (any, error) {
-		if made, err := clusterObject(object); err == nil {
+		if made, err := clusterObject(object, s.informer.fields); err == nil {
 			return made, nil
 		}
 		return object, nil
@@ -119,7 +120,7 @@ func (s *objectStore) Transformer() cache.TransformFunc {
 
 // Add implements cache.ReflectorStore.
 func (s *objectStore) Add(object any) error {
-	made, err := clusterObject(object)
+	made, err := clusterObject(object, s.informer.fields)
 	if err != nil {
 		return err
 	}
@@ -145,7 +146,7 @@ func (s *objectStore) Delete(object any) error {
 func (s *objectStore) Replace(list []any, _ string) error {
 	all := make(map[engine.ClusterObjectKey]*engine.ClusterObject, len(list))
 	for _, object := range list {
-		made, err := clusterObject(object)
+		made, err := clusterObject(object, s.informer.fields)
 		if err != nil {
 			return err
 		}
@@ -167,12 +168,12 @@ func (s *objectStore) record(reset bool, objects map[engine.ClusterObjectKey]*en
 		return
 	}
 	s.informer.failure = nil
-	c.record(engine.ClusterChange{Kind: s.informer.kind, Reset: reset, Objects: objects})
+	c.record(engine.ClusterChange{Kind: s.informer.kind, Reset: reset, Fields: s.informer.fields, Objects: objects})
 }
 
 // clusterObject makes what policies read of what a client decoded, or of what it made
 // before.
-func clusterObject(object any) (*engine.ClusterObject, error) {
+func clusterObject(object any, fields *engine.Fields) (*engine.ClusterObject, error) {
 	if made, ok := object.(*engine.ClusterObject); ok {
 		return made, nil
 	}
@@ -186,7 +187,7 @@ func clusterObject(object any) (*engine.ClusterObject, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s %s: %w", decoded.GetKind(), name, err)
 	}
-	made, err := engine.NewClusterObject(raw)
+	made, err := engine.NewProjectedObject(raw, fields)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s %s: %w", decoded.GetKind(), name, err)
 	}

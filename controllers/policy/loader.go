@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -98,7 +97,7 @@ func (l *Loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 	if same(live) {
 		if l.waiting[object.Name] != nil { // another revision was on its way
 			delete(l.waiting, object.Name)
-			l.options.Objects.Require(object.Name, live.Requires())
+			l.options.Objects.Require(object.Name, live.ClusterReads())
 		}
 		return nil
 	}
@@ -119,7 +118,7 @@ func (l *Loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 	delete(l.waiting, object.Name)
 	l.options.Live.Put(set)
 	l.options.Compiler.Forget(set)
-	l.options.Objects.Require(object.Name, set.Requires())
+	l.options.Objects.Require(object.Name, set.ClusterReads())
 	log.FromContext(ctx).Info("policies are live", "source", object.Name, "revision", set.Revision(), "policies", set.Policies())
 	return nil
 }
@@ -129,10 +128,10 @@ func (l *Loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 // starts does not wait for what no waiting will bring: there the set goes live
 // without, so that its failure policy decides about what it cannot judge.
 func (l *Loader) hold(ctx context.Context, set, live *engine.PolicySet) bool {
-	required := set.Requires()
+	required := set.ClusterReads()
 	all := required
 	if live != nil {
-		all = slices.Concat(all, live.Requires())
+		all = all.Union(live.ClusterReads())
 	}
 	l.options.Objects.Require(set.Name(), all)
 	missing := l.options.Objects.Missing(required)

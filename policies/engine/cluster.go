@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"unique"
 
 	"github.com/benbjohnson/immutable"
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -32,7 +33,25 @@ type ClusterData struct {
 type clusterKind struct {
 	namespaces     *immutable.SortedMap[string, *clusterNamespace]
 	objects, bytes int
+	held           *heldFields
 	whole          wholeValue
+}
+
+// heldFields are those that the objects of a kind are held with.
+type heldFields struct {
+	fields  *Fields
+	covered sync.Map // *Fields to bool: reviews ask for the same again and again
+}
+
+func (h *heldFields) covers(fields *Fields) bool {
+	if h.fields.isWhole() {
+		return true
+	}
+	known, ok := h.covered.Load(fields)
+	if !ok {
+		known, _ = h.covered.LoadOrStore(fields, h.fields.Covers(fields))
+	}
+	return known.(bool)
 }
 
 // clusterNamespace holds the objects of one kind and namespace by name.
@@ -57,6 +76,9 @@ type ClusterChange struct {
 	Drop bool
 	// Reset forgets the objects there were, as after a new list.
 	Reset bool
+	// Fields are those that the objects have, of a Reset or of a kind that is new: nil
+	// is all.
+	Fields *Fields
 	// Objects are the new states; nil is a deletion.
 	Objects map[ClusterObjectKey]*ClusterObject
 }
@@ -65,7 +87,7 @@ type ClusterChange struct {
 type ClusterKindSize struct {
 	Kind    GroupVersionKind
 	Objects int
-	// Bytes are those of the objects' JSON.
+	// Bytes are those of the objects' JSON, as far as it is held.
 	Bytes int
 }
 
@@ -107,7 +129,7 @@ func (c *ClusterData) With(changes ...ClusterChange) *ClusterData {
 		}
 		before := next.kinds[kind]
 		if before == nil || change.Reset {
-			before = &clusterKind{namespaces: immutable.NewSortedMap[string, *clusterNamespace](nil)}
+			before = &clusterKind{namespaces: immutable.NewSortedMap[string, *clusterNamespace](nil), held: &heldFields{fields: change.Fields}}
 		}
 		next.kinds[kind] = before.with(change.Objects)
 	}
@@ -116,7 +138,7 @@ func (c *ClusterData) With(changes ...ClusterChange) *ClusterData {
 
 // with replaces only the namespaces that objects are in.
 func (k *clusterKind) with(objects map[ClusterObjectKey]*ClusterObject) *clusterKind {
-	next := &clusterKind{namespaces: k.namespaces, objects: k.objects, bytes: k.bytes}
+	next := &clusterKind{namespaces: k.namespaces, objects: k.objects, bytes: k.bytes, held: k.held}
 	changed := map[string]*immutable.SortedMap[string, *ClusterObject]{}
 	for key, object := range objects {
 		names := changed[key.Namespace]
@@ -161,6 +183,19 @@ func (c *ClusterData) Holds(kind GroupVersionKind) bool {
 	return ok || c.complete
 }
 
+// HoldsFields says whether the objects of a kind are known, with the fields.
+func (c *ClusterData) HoldsFields(kind GroupVersionKind, fields *Fields) bool {
+	if !c.Holds(kind) {
+		return false
+	}
+	held, ok := c.kinds[withoutVersion(kind)]
+	return !ok || held.held.covers(fields)
+}
+
+func withoutVersion(kind GroupVersionKind) GroupVersionKind {
+	return GroupVersionKind{Group: kind.Group, Kind: kind.Kind}
+}
+
 // Sizes are those of the kinds that are held, in no order.
 func (c *ClusterData) Sizes() []ClusterKindSize {
 	sizes := make([]ClusterKindSize, 0, len(c.kinds))
@@ -202,6 +237,19 @@ func NewClusterObject(raw json.RawMessage) (*ClusterObject, error) {
 	if lookup(metadata, "managedFields") != nil {
 		o.value = ast.NewTerm(replaceKey(object, "metadata", ast.NewTerm(removeKey(metadata, "managedFields"))))
 	}
+	return o, nil
+}
+
+// NewProjectedObject is NewClusterObject with no more than some fields of the object.
+func NewProjectedObject(raw json.RawMessage, fields *Fields) (*ClusterObject, error) {
+	o, err := NewClusterObject(raw)
+	if err != nil || fields.isWhole() {
+		return o, err
+	}
+	o.value = fields.projectTerm(o.value)
+	o.bytes = len(o.value.String())
+	o.kind = GroupVersionKind{Group: unique.Make(o.kind.Group).Value(), Kind: unique.Make(o.kind.Kind).Value()}
+	o.key.Namespace = unique.Make(o.key.Namespace).Value()
 	return o, nil
 }
 

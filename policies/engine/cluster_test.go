@@ -232,7 +232,7 @@ func podJSON(n int) json.RawMessage {
 		env = append(env, fmt.Sprintf(`{"name":"SETTING_%d","value":"value %d of pod %d"}`, i, i, n))
 	}
 	return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"pod-%d","namespace":"ns-%d","uid":"5f9c1c9e-%d","resourceVersion":"%d","labels":{"app":"web","pod-template-hash":"7d9c%d"},"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web-%d","uid":"1f2e","controller":true}]},"spec":{"nodeName":"node-%d","containers":[{"name":"web","image":"registry/web:1.%d","env":[%s],"resources":{"requests":{"cpu":"100m","memory":"128Mi"}},"volumeMounts":[{"mountPath":"/var/run/secrets","name":"token","readOnly":true}]}],"tolerations":[{"effect":"NoExecute","key":"node.kubernetes.io/not-ready","operator":"Exists","tolerationSeconds":300}]},"status":{"phase":"Running","podIP":"10.0.%d.1","conditions":[{"type":"Ready","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"},{"type":"PodScheduled","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`,
-		n, n%50, n, n, n, n, n%100, n, strings.Join(env, ","), n%250)
+		n, n%50, n, n, n/5, n/5, n%100, n%250, strings.Join(env, ","), n%250)
 }
 
 // BenchmarkClusterDataMemory reports the heap that an object takes per byte of its
@@ -240,22 +240,27 @@ func podJSON(n int) json.RawMessage {
 func BenchmarkClusterDataMemory(b *testing.B) {
 	const objects = 5000
 	podKind := GroupVersionKind{Kind: "Pod"}
-	for range b.N {
-		before := heap()
-		change := ClusterChange{Kind: podKind, Objects: map[ClusterObjectKey]*ClusterObject{}}
-		for n := range objects {
-			object, err := NewClusterObject(podJSON(n))
-			require.NoError(b, err)
-			change.Objects[object.Key()] = object
-		}
-		data := EmptyClusterData().With(change)
-		change.Objects = nil
-		bytes := float64(data.Sizes()[0].Bytes)
-		b.ReportMetric(bytes/objects, "json-B/object")
-		b.ReportMetric((heap()-before)/bytes, "heap-B/json-B")
-		data.kinds[podKind].value()
-		b.ReportMetric((heap()-before)/bytes, "iterated-heap-B/json-B")
-		runtime.KeepAlive(data)
+	images := (&Fields{}).add([]string{"spec", "containers", "", "image"}, true).add([]string{"metadata", "labels"}, true)
+	for name, fields := range map[string]*Fields{"whole": nil, "images and labels": images} {
+		b.Run(name, func(b *testing.B) {
+			for range b.N {
+				before := heap()
+				change := ClusterChange{Kind: podKind, Fields: fields, Objects: map[ClusterObjectKey]*ClusterObject{}}
+				for n := range objects {
+					object, err := NewProjectedObject(podJSON(n), fields)
+					require.NoError(b, err)
+					change.Objects[object.Key()] = object
+				}
+				data := EmptyClusterData().With(change)
+				change.Objects = nil
+				bytes := float64(data.Sizes()[0].Bytes)
+				b.ReportMetric(bytes/objects, "json-B/object")
+				b.ReportMetric((heap()-before)/bytes, "heap-B/json-B")
+				data.kinds[podKind].value()
+				b.ReportMetric((heap()-before)/bytes, "iterated-heap-B/json-B")
+				runtime.KeepAlive(data)
+			}
+		})
 	}
 }
 

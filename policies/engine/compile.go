@@ -21,6 +21,7 @@ type PolicySet struct {
 	scope      *ast.Term
 	policies   []*policy
 	required   map[string]GroupVersionKind // by their key in data.cluster
+	reads      Reads                       // of what is required
 	rules      int
 	place      *place // nil where no snapshot has given it one
 	// readsRequest says that a policy can read input.csr.
@@ -267,6 +268,7 @@ func (s *PolicySet) build(modules []*ast.Module, templates []Template) CompileEr
 		return errs
 	}
 	errs = append(errs, s.unrequired()...)
+	s.findReads()
 	rules := rulesByPackage(s.compiler)
 	for _, p := range s.policies {
 		if err := p.prepare(s.compiler); err != nil {

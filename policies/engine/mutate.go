@@ -91,7 +91,14 @@ func (m *mutator) settle(e *evaluation) {
 	if after == nil || after.Compare(e.review.object.value()) == 0 {
 		return
 	}
+	narrowest := 0
 	for _, member := range members {
+		narrowest = max(narrowest, member.policy.rank())
+	}
+	for _, member := range members {
+		if member.policy.rank() < narrowest {
+			continue // it may settle without those
+		}
 		m.fail(member.policy, member.rule, fmt.Sprintf(
 			"it never settles: after %d rounds it still changes the object (%s); guard the rule so that it finds nothing to do on an object it has patched",
 			maxRounds, describe(applied)))
@@ -108,7 +115,7 @@ func (m *mutator) members(e *evaluation) []member {
 	}
 	var members []member
 	root := sync.OnceValue(func() any { return toJSON(e.review.object.value()) }) // most reviews: no member asks
-	claims := newClaims(root)
+	claims, above := newClaims(root), m.parentsOf(e, root)
 	m.result.Policies = 0
 	for _, answer := range m.ask(policies, e, root) {
 		m.result.add(&answer.found)
@@ -123,7 +130,7 @@ func (m *mutator) members(e *evaluation) []member {
 			case conflict != nil:
 				m.fail(member.policy, member.rule, conflict.reason())
 			default:
-				if conflict := m.overrides(member, e, root); conflict != nil {
+				if conflict := m.overrides(member, above); conflict != nil {
 					m.fail(member.policy, member.rule, conflict.reason())
 					continue
 				}

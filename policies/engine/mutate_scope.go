@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 )
 
 // This file keeps the patches of narrower scopes from what broader ones set. Within one
@@ -67,13 +68,16 @@ func (h held) touches(c claim) bool {
 	return err == nil && i >= h.from
 }
 
-// overrides is what a member of a narrower scope would change of a broader one.
-func (m *mutator) overrides(by member, e *evaluation, root func() any) *conflict {
-	rank := by.policy.rank()
+// overrides is what a member of a narrower scope would change of a broader one. The time
+// that finding out takes is its own source's.
+func (m *mutator) overrides(by member, above *parents) *conflict {
 	if place := by.policy.set.place; place == nil || !place.below {
 		return nil
 	}
-	claims := newClaims(root)
+	since := time.Now()
+	defer func() { above.e.spent.add(by.policy.set.source.Name, time.Since(since)) }()
+	rank := by.policy.rank()
+	claims := newClaims(above.root)
 	for _, op := range by.ops {
 		for _, own := range claims.places(op, &by) {
 			if !own.change {
@@ -84,7 +88,10 @@ func (m *mutator) overrides(by member, e *evaluation, root func() any) *conflict
 					return &conflict{pointer(own.path), theirs.member, "changes", "sets"}
 				}
 			}
-			if found := m.wouldSet(own, rank, e, root); found != nil {
+			if found := m.tooMuch(own, above); found != nil {
+				return found
+			}
+			if found := above.wouldSet(own); found != nil {
 				return found
 			}
 		}
@@ -92,44 +99,215 @@ func (m *mutator) overrides(by member, e *evaluation, root func() any) *conflict
 	return nil
 }
 
-// wouldSet asks the policies of broader scopes about the object without what stands at
-// a place that is to be changed: whether they would set it.
-func (m *mutator) wouldSet(own claim, rank int, e *evaluation, root func() any) *conflict {
-	if have, err := get(root(), own.path); err != nil || have == nil {
-		return nil // they were asked about just that in this round
+// tooMuch bounds how often the policies above are asked again.
+func (m *mutator) tooMuch(own claim, above *parents) *conflict {
+	if above.e.spent.of(own.member.policy.set.source.Name) >= sourceTime {
+		return &conflict{path: pointer(own.path), mine: fmt.Sprintf("changes what takes longer than the %s that its source has to compare with the policies of broader scopes, such as", sourceTime)}
+	}
+	if have, err := get(above.root(), own.path); err != nil || have == nil {
+		return nil
 	}
 	if m.overwritten[own.member.policy]++; m.overwritten[own.member.policy] > maxOverwritten {
 		return &conflict{path: pointer(own.path), mine: fmt.Sprintf("changes more than %d places that hold something already, the last of them", maxOverwritten)}
 	}
-	doc := &document{root: toJSON(e.review.object.value())}
-	if err := doc.apply(patchOp{op: "remove", path: own.path}); err != nil {
-		return nil
+	return nil
+}
+
+// parents are the policies of broader scopes in one round, of all entries: the API server
+// calls each entry on its own.
+type parents struct {
+	mutator *mutator
+	e       *evaluation
+	root    func() any
+	// asked are the members that they have for the object without the value at a path,
+	// and with all values at "".
+	asked map[string][]proposal
+}
+
+// proposal is what a policy would do to an object.
+type proposal struct {
+	member *member
+	root   func() any // the object
+}
+
+func (m *mutator) parentsOf(e *evaluation, root func() any) *parents {
+	return &parents{m, e, root, map[string][]proposal{}}
+}
+
+// wouldSet says whether broader scopes set a place that is to be changed, or have set
+// it when the object was created, when an earlier call was made, or in what is around it.
+func (p *parents) wouldSet(own claim) *conflict {
+	for _, now := range p.proposals(nil) {
+		if now.above(own) && now.sets(own) {
+			return &conflict{pointer(own.path), now.member, "changes", "sets"}
+		}
 	}
-	object, ok := fromJSON(doc.root)
-	if !ok {
-		return nil
-	}
-	without := e.with(e.review.withObject(object))
-	whole := sync.OnceValue(func() any { return doc.root })
-	for _, answer := range m.ask(m.broader(rank, e), without, whole) {
-		claims := newClaims(whole)
-		for i := range answer.members {
-			for _, op := range answer.members[i].ops {
-				for _, theirs := range claims.places(op, &answer.members[i]) {
-					if theirs.change && (held{theirs.path, -1, nil}).touches(own) {
-						return &conflict{pointer(own.path), &answer.members[i], "changes", "sets where it is absent"}
-					}
-				}
+	for n := len(own.path); n > 0; n-- {
+		at := own.path[:n]
+		if have, err := get(p.root(), at); err != nil || have == nil {
+			continue
+		}
+		for _, without := range p.proposals(at) {
+			if !without.above(own) || p.wanted(without) {
+				continue
+			}
+			if n == len(own.path) && without.sets(own) || without.made(own, at, p.root()) {
+				return &conflict{pointer(own.path), without.member, "changes", "sets where it is absent"}
 			}
 		}
 	}
 	return nil
 }
 
+// wanted says whether a policy proposes the same for the object as it is.
+func (p *parents) wanted(one proposal) bool {
+	return slices.ContainsFunc(p.proposals(nil), func(now proposal) bool {
+		return now.member.policy == one.member.policy && sameOps(now.member.ops, one.member.ops)
+	})
+}
+
+// proposals asks about the object without what stands at a path.
+func (p *parents) proposals(at []string) []proposal {
+	key := pointer(at)
+	if known, ok := p.asked[key]; ok {
+		return known
+	}
+	p.asked[key] = nil
+	e, root := p.without(at)
+	if e == nil {
+		return nil
+	}
+	times := []*evaluation{e}
+	if e.review.Operation == "UPDATE" {
+		times = append(times, e.with(e.review.asCreated()))
+	}
+	for _, e := range times {
+		for _, answer := range p.mutator.ask(p.mutator.broader(len(ScopeLevels), e), e, root) {
+			for i := range answer.members {
+				p.asked[key] = append(p.asked[key], proposal{&answer.members[i], root})
+			}
+		}
+	}
+	return p.asked[key]
+}
+
+// without is the object without what stands at a path: an element of a list leaves an
+// empty one, so that the others stay where they are.
+func (p *parents) without(at []string) (*evaluation, func() any) {
+	if len(at) == 0 {
+		return p.e, p.root
+	}
+	doc := &document{root: toJSON(p.e.review.object.value())}
+	op := patchOp{op: "remove", path: at}
+	if isElement(doc.root, at) {
+		op.op, op.value = "replace", map[string]any{}
+	}
+	if err := doc.apply(op); err != nil {
+		return nil, nil
+	}
+	object, ok := fromJSON(doc.root)
+	if !ok {
+		return nil, nil
+	}
+	return p.e.with(p.e.review.withObject(object)), func() any { return doc.root }
+}
+
+func isElement(root any, path []string) bool {
+	parent, err := get(root, path[:len(path)-1])
+	_, isList := parent.([]any)
+	return err == nil && isList
+}
+
+func (p proposal) above(own claim) bool { return p.member.policy.rank() < own.member.policy.rank() }
+
+// sets says whether it changes a place. Who does the very same changes nothing of it, and
+// several may append to a list.
+func (p proposal) sets(own claim) bool {
+	if sameOps(p.member.ops, own.member.ops) {
+		return false
+	}
+	claims := newClaims(p.root)
+	for _, op := range p.member.ops {
+		for _, theirs := range claims.places(op, p.member) {
+			both := theirs.appends && own.appends
+			if theirs.change && !both && (held{theirs.path, -1, nil}).touches(own) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// made says whether what stands at a path, around a place, is what it would put there.
+func (p proposal) made(own claim, at []string, present any) bool {
+	doc := &document{root: deepCopy(p.root())}
+	for _, op := range p.member.ops {
+		if doc.apply(op) != nil {
+			return false
+		}
+	}
+	return slices.ContainsFunc(p.member.ops, func(op patchOp) bool {
+		last := len(op.path) - 1
+		switch {
+		case op.op == "remove", op.op == "test":
+			return false
+		case op.path[last] == "-":
+			return isElement(present, at) && slices.Equal(at[:len(at)-1], op.path[:last]) && holds(valueAt(present, at), doc.at(op.path))
+		default:
+			return isPrefix(op.path, own.path) && holds(valueAt(present, op.path), doc.at(op.path))
+		}
+	})
+}
+
+// at is the value at a path, of which "-" is the last element.
+func (d *document) at(path []string) any {
+	last := len(path) - 1
+	if path[last] == "-" {
+		list, _ := valueAt(d.root, path[:last]).([]any)
+		if len(list) == 0 {
+			return nil
+		}
+		return list[len(list)-1]
+	}
+	return valueAt(d.root, path)
+}
+
+func valueAt(root any, path []string) any {
+	value, err := get(root, path)
+	if err != nil {
+		return nil
+	}
+	return value
+}
+
+// holds says whether a value has all that another has: the API server adds defaults to
+// what a policy has set. What is empty is nothing that anybody has set.
+func holds(value, part any) bool {
+	switch part := part.(type) {
+	case nil:
+		return false
+	case map[string]any:
+		fields, ok := value.(map[string]any)
+		for name, field := range part {
+			ok = ok && (holds(fields[name], field) || equal(fields[name], field))
+		}
+		return ok && len(part) > 0
+	case []any:
+		list, ok := value.([]any)
+		ok = ok && len(part) > 0 && len(list) == len(part)
+		for i := 0; ok && i < len(part); i++ {
+			ok = holds(list[i], part[i]) || equal(list[i], part[i])
+		}
+		return ok
+	default:
+		return equal(value, part)
+	}
+}
+
 // broader are the policies of scopes above that mutate, and are not left out.
 func (m *mutator) broader(rank int, e *evaluation) []*policy {
-	return slices.DeleteFunc(m.policies(e), func(p *policy) bool {
-		return p.rank() >= rank || p.set.place == nil || !p.set.place.parent
+	return slices.DeleteFunc(slices.Clone(m.snapshot.candidates(e.review.Kind)), func(p *policy) bool {
+		return p.mutate == nil || m.left[p] || p.rank() >= rank || p.set.place == nil || !p.set.place.parent
 	})
 }
 
@@ -143,7 +321,7 @@ func (s *Snapshot) unsettled(ctx context.Context, e *evaluation) *Decision {
 		return &found.Decision
 	}
 	m := newMutator(ctx, s, found)
-	policies := m.broader(len(ScopeLevels), e)
+	policies := slices.DeleteFunc(m.broader(len(ScopeLevels), e), func(p *policy) bool { return !p.asked(e.options) })
 	if len(policies) == 0 {
 		return &found.Decision
 	}

@@ -23,7 +23,7 @@ func (s *PolicySet) readRequires() {
 // lacks is the first kind a policy requires whose objects are not at hand.
 func (e *evaluation) lacks(p *policy) (GroupVersionKind, bool) {
 	for _, kind := range p.meta.requires {
-		if !e.options.Cluster.Holds(kind) {
+		if !e.options.Cluster.HoldsFields(kind, p.set.reads[withoutVersion(kind)]) {
 			return kind, true
 		}
 	}

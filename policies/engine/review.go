@@ -195,6 +195,16 @@ func (r *Review) withObject(object ast.Object) *Review {
 	return &changed
 }
 
+// asCreated is the creation of the same object.
+func (r *Review) asCreated() *Review {
+	created := *r
+	created.Operation, created.oldObject = "CREATE", nil
+	created.request = sync.OnceValue(func() ast.Object {
+		return replaceKey(replaceKey(r.request(), "operation", ast.InternedTerm("CREATE")), "oldObject", ast.InternedNullTerm)
+	})
+	return &created
+}
+
 // DisplayName is the object's name, or its generateName while it has none: see
 // input.name. It is never the prefix of a name that is there: policies decide by it,
 // and an object may bear a generateName that has nothing to do with its name. A

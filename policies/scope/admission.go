@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -88,8 +89,10 @@ func Check(candidate *engine.PolicySet, others []*engine.PolicySet, resources *e
 	}
 	c := &admission{
 		set: candidate, scope: candidate.Source().Scope, resources: resources,
-		hierarchy: engine.NewHierarchy(scopes...), written: patchPaths(candidate),
+		hierarchy: engine.NewHierarchy(scopes...),
 	}
+	c.packages = sync.OnceValue(func() []declared { return packagesOf(candidate) })
+	c.written = sync.OnceValue(func() map[string][]writtenPath { return patchPaths(candidate) })
 	out := CheckScope(c.scope, scopes)
 	if c.scope.Key().Level != engine.Enterprise {
 		for _, policy := range candidate.Describe() {
@@ -121,7 +124,8 @@ type admission struct {
 	scope     engine.Scope
 	resources *engine.Resources
 	hierarchy *engine.Hierarchy
-	written   map[string][]writtenPath
+	packages  func() []declared
+	written   func() map[string][]writtenPath // by package; of an enterprise's source nobody asks
 }
 
 // match is about whom a policy binds.
@@ -224,16 +228,16 @@ type declared struct {
 	location engine.Location
 }
 
-// packages are all that the candidate declares, each once.
-func (c *admission) packages() []declared {
+// packagesOf are all that a source declares, each once.
+func packagesOf(set *engine.PolicySet) []declared {
 	var out []declared
-	for _, module := range modulesOf(c.set) {
+	for _, module := range modulesOf(set) {
 		name := strings.TrimPrefix(module.Package.Path.String(), "data.")
 		if !slices.ContainsFunc(out, func(d declared) bool { return d.name == name }) {
 			out = append(out, declared{name, engine.Location{File: module.Package.Location.File, Line: module.Package.Location.Row}})
 		}
 	}
-	for _, policy := range c.set.Describe() {
+	for _, policy := range set.Describe() {
 		if !slices.ContainsFunc(out, func(d declared) bool { return d.name == policy.Package }) {
 			out = append(out, declared{policy.Package, policy.Location})
 		}

@@ -50,7 +50,7 @@ func (c *admission) patches(parent *engine.PolicySet) []Violation {
 			if !policy.Mutates || !above.Mutates || !sameKinds(policy.Match, above.Match) {
 				continue
 			}
-			for _, own := range c.written[policy.Package] {
+			for _, own := range c.written()[policy.Package] {
 				i := slices.IndexFunc(theirs[above.Package], own.overlaps)
 				if i >= 0 {
 					out = append(out, Violation{ReasonPatchesParent, fmt.Sprintf(

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -39,12 +40,20 @@ type Compiler struct {
 	clean     cleanKeys
 	// here has room for one: where two compile in this process, requests wait.
 	here chan struct{}
+	// rest gives back the memory that compiling took, once nobody has compiled for a
+	// while: without requests, it would be minutes before anything is collected.
+	rest *time.Timer
 }
+
+// restAfter is how long that while is.
+const restAfter = 3 * time.Second
 
 // NewCompiler makes a Compiler that starts a program, usually os.Executable, with
 // CompileArgument; the timeout bounds one child.
 func NewCompiler(program string, timeout time.Duration) *Compiler {
-	return &Compiler{program: program, timeout: timeout, here: make(chan struct{}, 1)}
+	rest := time.AfterFunc(restAfter, debug.FreeOSMemory)
+	rest.Stop()
+	return &Compiler{program: program, timeout: timeout, here: make(chan struct{}, 1), rest: rest}
 }
 
 // Compile is engine.Compile of all the forms of policy that a source may hold.
@@ -84,7 +93,10 @@ func (c *Compiler) Forget(set *engine.PolicySet) { c.results.forget(set) }
 func (c *Compiler) compileHere(ctx context.Context, source engine.Source) (*engine.PolicySet, error) {
 	select {
 	case c.here <- struct{}{}:
-		defer func() { <-c.here }()
+		defer func() {
+			<-c.here
+			c.rest.Reset(restAfter)
+		}()
 	case <-ctx.Done():
 		return nil, fmt.Errorf("waiting to compile: %w", ctx.Err())
 	}

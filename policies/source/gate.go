@@ -62,7 +62,7 @@ func (g Gate) Judge(ctx context.Context, candidate engine.Source, live *engine.L
 		return notCompiled(err)
 	}
 	if set.Policies() == 0 {
-		return Verdict{Reason: ReasonNoPolicies, Message: "no package has a rule deny, warn, patch or defaults: nothing would ever be asked"}, nil
+		return Verdict{Reason: ReasonNoPolicies, Message: "no package has a rule deny, warn, patch or defaults, and there is no constraint: nothing would ever be asked"}, nil
 	}
 	if violations := scope.Check(set, others(live, candidate.Name), live.Resources()); len(violations) > 0 {
 		return beyondScope(violations), nil

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,17 @@ import (
 
 	"github.com/lintel-policy/lintel/test/installation"
 )
+
+// permitGatekeeper installs Gatekeeper's kinds, and what a manager with --gatekeeper
+// may do.
+func permitGatekeeper(ctx context.Context) error {
+	for _, folder := range []string{"config/gatekeeper", "config/rbac/gatekeeper"} {
+		if output, err := cluster.Kubectl(ctx, "", "apply", "-k", filepath.Join(installation.Root(), folder)); err != nil {
+			return fmt.Errorf("installing %s: %w: %s", folder, err, output)
+		}
+	}
+	return nil
+}
 
 // sampleTemplate is a template of the samples.
 func sampleTemplate(t *testing.T, name string) string {
@@ -68,8 +80,8 @@ func TestGatekeeper(t *testing.T) {
 	roles := filepath.Join(installation.Root(), "config/samples/rbac")
 	t.Cleanup(func() { _, _ = cluster.Kubectl(context.Background(), "", "delete", "-f", roles, "--ignore-not-found") })
 	mustKubectl(t, "", "apply", "-f", roles)
-	t.Cleanup(func() { removeSource(context.Background(), "gatekeeper") })
-	require.NoError(t, cluster.ApplySource(t.Context(), "gatekeeper", map[string]string{
+	t.Cleanup(func() { removeSource(context.Background(), "templates") })
+	require.NoError(t, cluster.ApplySource(t.Context(), "templates", map[string]string{
 		"privileged/template.yaml": sampleTemplate(t, "privileged"),
 		"hosts/template.yaml":      sampleTemplate(t, "unique-ingress-hosts"),
 		"sizes/template.yaml":      failing,
@@ -79,7 +91,7 @@ func TestGatekeeper(t *testing.T) {
 			constraintIn(namespace, "PodSizes", "", "Pod"),
 		}, "---\n"),
 	}, nil))
-	status := readSource(t, "gatekeeper").Status
+	status := readSource(t, "templates").Status
 	require.EqualValues(t, 3, status.Policies)
 
 	output, ok := apply(t, pod(namespace, "plain", `{"containers":[{"name":"web","image":"web:1"}]}`))
@@ -99,12 +111,59 @@ func TestGatekeeper(t *testing.T) {
 	require.False(t, ok, "an ordinary Pod is denied where a template fails at run time")
 	require.Contains(t, output, "policy PodSizes/here cannot be evaluated: rule size produced conflicting values")
 	require.Contains(t, output, "[PodSizes/here size, sizes/template.yaml:")
-	count, found := metric(t, `lintel_policy_evaluation_errors_total{policy="PodSizes/here",source="gatekeeper"}`)
+	count, found := metric(t, `lintel_policy_evaluation_errors_total{policy="PodSizes/here",source="templates"}`)
 	require.True(t, found)
 	require.NotEqual(t, "0", count)
 
-	broken := installation.PolicySource("gatekeeper", map[string]string{"sizes.yaml": strings.Replace(failing, "size > 7", "large(7)", 1)}, nil)
+	broken := installation.PolicySource("templates", map[string]string{"sizes.yaml": strings.Replace(failing, "size > 7", "large(7)", 1)}, nil)
 	output, ok = kubectl(t, broken, "apply", "--server-side", "--force-conflicts", "-f", "-")
 	require.False(t, ok)
 	require.Contains(t, output, "sizes.yaml:16: rego_type_error: undefined function large", "the line of the YAML file")
+}
+
+// TestGatekeeperOfTheCluster keeps in force what the cluster's own templates and
+// constraints say.
+func TestGatekeeperOfTheCluster(t *testing.T) {
+	namespace := newNamespace(t)
+	template := sampleTemplate(t, "disallowed-repos")
+	t.Cleanup(func() {
+		_, _ = cluster.Kubectl(context.Background(), template, "delete", "--ignore-not-found", "-f", "-")
+	})
+	mustKubectl(t, template, "apply", "-f", "-")
+	cel := `apiVersion: templates.gatekeeper.sh/v1
+kind: ConstraintTemplate
+metadata: {name: celonly}
+spec:
+  crd: {spec: {names: {kind: CelOnly}}}
+  targets: [{target: admission.k8s.gatekeeper.sh, code: [{engine: K8sNativeValidation, source: {}}]}]
+`
+	t.Cleanup(func() { _, _ = cluster.Kubectl(context.Background(), cel, "delete", "--ignore-not-found", "-f", "-") })
+	mustKubectl(t, cel, "apply", "-f", "-")
+	eventually(t, func() bool {
+		output, ok := kubectl(t, "", "get", "imagesdonotcomefrom.constraints.gatekeeper.sh")
+		return ok && strings.Contains(output, "No resources found")
+	}, "the kind of the template's constraints")
+
+	constraint := constraintIn(namespace, "ImagesDoNotComeFrom", "", "Pod") + "  parameters: {repos: [evil.example/]}\n"
+	bad := strings.Replace(constraint, "[evil.example/]", "evil.example/", 1)
+	output, ok := kubectl(t, bad, "apply", "-f", "-")
+	require.False(t, ok)
+	require.Contains(t, output, "spec.parameters.repos: Invalid value", "the API server knows the template's schema")
+	mustKubectl(t, constraint, "apply", "-f", "-")
+	evil := pod(namespace, "evil", `{"containers":[{"name":"web","image":"evil.example/web:1"}]}`)
+	eventually(t, func() bool {
+		output, ok := kubectl(t, evil, "apply", "--dry-run=server", "-f", "-")
+		return !ok && strings.Contains(output, "image evil.example/web:1 comes from evil.example/ [ImagesDoNotComeFrom/here deny, imagesdonotcomefrom.yaml:")
+	}, "the constraint to be enforced, beside a template that cannot be")
+	eventually(t, func() bool {
+		output, ok := kubectl(t, "", "get", "events", "-A", "--field-selector=reason=NotEnforced", "-o", "jsonpath={.items[*].message}")
+		return ok && strings.Contains(output, "written in CEL alone")
+	}, "an Event about the template in CEL")
+
+	mustKubectl(t, template, "delete", "-f", "-")
+	eventually(t, func() bool {
+		_, ok := kubectl(t, evil, "apply", "--dry-run=server", "-f", "-")
+		_, there := kubectl(t, "", "get", "policysource", "gatekeeper")
+		return ok && !there
+	}, "the template, its constraints and the source to go")
 }

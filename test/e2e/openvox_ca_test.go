@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"net/http"
 	"os"
@@ -174,10 +175,40 @@ func testAutosign(t *testing.T, ca *puppetca.CA, namespace, policies string) {
 		require.NoError(t, err)
 		require.Equal(t, want, status, certname)
 	}
+	testIssuedRequest(t, ca, namespace)
 	// The program says why.
 	command := exec.CommandContext(t.Context(), filepath.Join(programs, "openvox-autosign"), "--config", policies, "db.example.com")
 	command.Stdin = strings.NewReader(string(csrtest.Template{CommonName: "db.example.com"}.Make(t)))
 	output, err := command.CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(output), `certname "db.example.com" is reserved`)
+}
+
+// testIssuedRequest: a CertificateSigningRequest that is approved gets its certificate from
+// the CA, and one for a name that is given away fails.
+func testIssuedRequest(t *testing.T, ca *puppetca.CA, namespace string) {
+	t.Helper()
+	bundle, err := ca.Certificate()
+	require.NoError(t, err)
+	roots := x509.NewCertPool()
+	require.True(t, roots.AppendCertsFromPEM(bundle))
+	status := func(name, path string) string {
+		return mustKubectl(t, "", "get", "csr", name, "-o", "jsonpath="+path)
+	}
+	for name, certname := range map[string]string{"e2e-issued": "issued.example.com", "e2e-taken": "agent.example.com"} {
+		mustKubectl(t, requestToMain(t, namespace, name, csrtest.Template{CommonName: certname}), "create", "-f", "-")
+		require.Empty(t, status(name, "{.status.certificate}"), "nobody has approved it")
+		mustKubectl(t, "", "certificate", "approve", name)
+	}
+	eventually(t, func() bool { return status("e2e-issued", "{.status.certificate}") != "" }, "the certificate")
+	text, err := base64.StdEncoding.DecodeString(status("e2e-issued", "{.status.certificate}"))
+	require.NoError(t, err)
+	block, _ := pem.Decode(text)
+	require.NotNil(t, block)
+	leaf, err := x509.ParseCertificate(block.Bytes)
+	require.NoError(t, err)
+	_, err = leaf.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	require.NoError(t, err)
+	require.Equal(t, "issued.example.com", leaf.Subject.CommonName)
+	eventually(t, func() bool { return strings.Contains(status("e2e-taken", "{.status.conditions}"), "CertnameTaken") }, "the other one to fail")
 }

@@ -72,7 +72,7 @@ puppetlabs.trapperkeeper.services.watcher.filesystem-watch-service/filesystem-wa
 `,
 		"conf.d/metrics.conf": `metrics: { server-id: localhost }
 `,
-		"conf.d/ca.conf": `certificate-authority: { allow-subject-alt-names: true, allow-authorization-extensions: true, enable-infra-crl: true }
+		"conf.d/ca.conf": `certificate-authority: { allow-subject-alt-names: true, allow-authorization-extensions: true, enable-infra-crl: false }
 `,
 		"conf.d/auth.conf": `authorization: { version: 1, rules: [
   { name: certificate, sort-order: 500, match-request: { path: "/puppet-ca/v1/certificate/", type: path, method: get }, allow-unauthenticated: true }

@@ -33,7 +33,7 @@ func (o *orlojd) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Path == "/v1/events" {
-		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Content-Length", "8") // a stream that does not look like one
 		for line := range o.lines {
 			fmt.Fprintln(w, line)
 			w.(http.Flusher).Flush()

@@ -83,6 +83,15 @@ func TestAMissingOrWrongKeyWritesNothing(t *testing.T) {
 	require.Equal(t, "1", query(t, s, "SELECT count(*)::text FROM secrets"))
 }
 
+// TestNothingIsDowngradedBetweenTwoChecks: the store was plain when it was looked at last.
+func TestNothingIsDowngradedBetweenTwoChecks(t *testing.T) {
+	plain, dsn := fresh(t, "")
+	upsert(t, plain, "Secret", secret("u1", map[string]any{"token": "aGVsbG8="}))
+	upsert(t, open(t, dsn, keyHex), "Secret", secret("u1", map[string]any{"token": "aGVsbG8="}))
+	require.Equal(t, ReasonKeyMissing, problem(t, plain, "Secret", secret("u1", map[string]any{"token": "bmV3"})).Reason)
+	require.True(t, isEncrypted(query(t, plain, "SELECT payload->'spec'->'data'->>'token' FROM secrets")))
+}
+
 func TestARotatedKey(t *testing.T) {
 	s, dsn := fresh(t, keyHex)
 	upsert(t, s, "Secret", secret("u1", map[string]any{"token": "aGVsbG8="}))

@@ -4,6 +4,7 @@
 #   match:
 #     kinds: [{group: orloj.dev, version: v1, kind: Agent}]
 #     operations: [CREATE, UPDATE]
+#   timeout: 1s
 package orloj.agent
 
 import rego.v1

@@ -4,6 +4,7 @@
 #   match:
 #     kinds: [{group: orloj.dev, version: v1, kind: AgentPolicy}]
 #     operations: [CREATE, UPDATE]
+#   timeout: 1s
 package orloj.agentpolicy
 
 import rego.v1

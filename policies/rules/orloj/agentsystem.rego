@@ -4,6 +4,7 @@
 #   match:
 #     kinds: [{group: orloj.dev, version: v1, kind: AgentSystem}]
 #     operations: [CREATE, UPDATE]
+#   timeout: 1s
 package orloj.agentsystem
 
 import rego.v1

@@ -23,7 +23,11 @@ type Judgement struct {
 	Object json.RawMessage
 }
 
-// Judge asks the rules. text is the object in JSON, and namespace its Namespace.
+// late are limits that the machine reaches and not the object: the answer is another one
+// when it has less to do.
+var late = map[string]bool{"timeout": true, "watchdog": true}
+
+// Judge asks the rules. An error means that no answer was found. text is the object in JSON, and namespace its Namespace.
 func (r *Rules) Judge(ctx context.Context, kind string, uid types.UID, text, namespace []byte, mapping Mapping) (Judgement, error) {
 	o, err := ReadObject(text, "")
 	if err != nil {
@@ -44,12 +48,26 @@ func (r *Rules) Judge(ctx context.Context, kind string, uid types.UID, text, nam
 	if mutation.Allowed() {
 		denials = snapshot.Validate(ctx, mutation.Review, options).Denials
 	}
-	var words []string
-	for _, denial := range denials {
-		words = append(words, denial.Words)
+	if err := ctx.Err(); err != nil {
+		return Judgement{}, fmt.Errorf("asking the rules of Orloj about %s %s: %w", kind, o.Metadata.Name, err)
 	}
 	complete, err := mutation.Review.Object()
-	return Judgement{Denied: strings.Join(words, "\n"), Object: complete}, err
+	if err != nil {
+		return Judgement{}, err
+	}
+	return judged(kind, o, complete, denials)
+}
+
+// judged is the answer, unless it is an error.
+func judged(kind string, o Object, complete json.RawMessage, denials []engine.Finding) (Judgement, error) {
+	var words []string
+	for _, denial := range denials {
+		if late[denial.Limit] {
+			return Judgement{}, fmt.Errorf("asking the rules of Orloj about %s %s: %s", kind, o.Metadata.Name, denial.Words)
+		}
+		words = append(words, denial.Words)
+	}
+	return Judgement{Denied: strings.Join(words, "\n"), Object: complete}, nil
 }
 
 // reviewOf is the request that would create an object.

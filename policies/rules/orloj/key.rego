@@ -12,6 +12,7 @@
 #       - {group: orloj.dev, version: v1, kind: Secret}
 #       - {group: orloj.dev, version: v1, kind: Tool}
 #     operations: [CREATE, UPDATE]
+#   timeout: 1s
 # description: |
 #   input.facts has target, the Orloj namespace, and taken, the object that has the key
 #   already, if there is one.
@@ -48,6 +49,14 @@ deny contains {"field": field, "msg": msg} if {
 	not policy in {"Delete", "Retain"}
 	field := "metadata.annotations[orloj.dev/deletion-policy]"
 	msg := sprintf("%s: %q is none of Delete, Retain", [field, policy])
+}
+
+# orlojd removes rows that have them by rules of its own.
+deny contains {"field": field, "msg": msg} if {
+	some label in ["orloj.dev/mcp-generated", "orloj.dev/mcp-server"]
+	input.request.object.metadata.labels[label]
+	field := sprintf("metadata.labels[%s]", [label])
+	msg := sprintf("%s: orlojd marks the Tools by it that it makes from McpServers; take it out", [field])
 }
 
 deny contains {"field": "metadata.name", "msg": msg} if {

@@ -12,6 +12,7 @@
 #       - {group: orloj.dev, version: v1, kind: Secret}
 #       - {group: orloj.dev, version: v1, kind: Tool}
 #     operations: [CREATE, UPDATE]
+#   timeout: 1s
 # description: |
 #   Annotation orloj.dev/allowed-target-namespaces of the Namespace lists what its objects
 #   may target; the namespace of its own name is always allowed. In mode Open everything is.

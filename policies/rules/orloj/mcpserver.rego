@@ -4,6 +4,7 @@
 #   match:
 #     kinds: [{group: orloj.dev, version: v1, kind: McpServer}]
 #     operations: [CREATE, UPDATE]
+#   timeout: 1s
 package orloj.mcpserver
 
 import rego.v1

@@ -4,6 +4,7 @@
 #   match:
 #     kinds: [{group: orloj.dev, version: v1, kind: ModelEndpoint}]
 #     operations: [CREATE, UPDATE]
+#   timeout: 1s
 package orloj.modelendpoint
 
 import rego.v1

@@ -56,6 +56,15 @@ test_keys if {
 	keyed("a", {}, {"taken": {"kind": "Agent", "namespace": "n", "name": "a"}}) == {"metadata.name"}
 }
 
+test_labels_of_orlojd if {
+	denials := key.deny with input as {
+		"name": "a",
+		"request": {"object": {"metadata": {"name": "a", "labels": {"orloj.dev/mcp-generated": "true", "mine": "true"}}}},
+		"facts": {"target": "own"},
+	}
+	{d.field | some d in denials} == {"metadata.labels[orloj.dev/mcp-generated]"}
+}
+
 mapped(facts, namespace) := [d.msg | some d in denials] if {
 	denials := mapping.deny with input as {"request": {"namespace": "own"}, "facts": facts, "namespace": namespace}
 }

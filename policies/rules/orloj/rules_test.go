@@ -1,12 +1,14 @@
 package orloj
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -215,12 +217,14 @@ func TestEachRuleOfAFieldIsEnforced(t *testing.T) {
 			{change{"spec>stringData>k": ""}, "spec.stringData.k: it is empty"},
 			{change{"spec>stringData> ": "x"}, "spec.stringData: a key is empty"},
 		},
+		// Of any kind. Defect O16: Kubernetes takes names and lengths that the store does not hold.
 		"Memory": {
 			{change{"metadata>name": "Status"}, `metadata.name: "Status" is a path of orlojd's API; take another name`},
 			{change{"metadata>name": strings.Repeat("n", 250)}, fmt.Sprintf("metadata.name: the key own/%s has 254 characters, and the store holds 253; take a shorter name", strings.Repeat("n", 250))},
 			{change{"metadata>annotations>orloj.dev/target-namespace": "a/b"}, `metadata.annotations[orloj.dev/target-namespace]: "a/b" is no namespace; letters, digits, -, _ and . make one`},
 			{change{"metadata>annotations>orloj.dev/target-namespace": ""}, `metadata.annotations[orloj.dev/target-namespace]: "" is no namespace; letters, digits, -, _ and . make one`},
 			{change{"metadata>annotations>orloj.dev/target-namespace": "x'; rm -rf ~; '"}, `metadata.annotations[orloj.dev/target-namespace]: "x'; rm -rf ~; '" is no namespace; letters, digits, -, _ and . make one`},
+			{change{"metadata>labels>orloj.dev/mcp-server": "s"}, "metadata.labels[orloj.dev/mcp-server]: orlojd marks the Tools by it that it makes from McpServers; take it out"},
 			{change{"metadata>annotations>orloj.dev/deletion-policy": "keep"}, `metadata.annotations[orloj.dev/deletion-policy]: "keep" is none of Delete, Retain`},
 		},
 	} {
@@ -338,6 +342,31 @@ func TestOfflineTheNamespaceIsAskedForWhereItMatters(t *testing.T) {
 		require.Equal(t, want, undecided(object(t, kind, nil)), kind)
 	}
 	require.Equal(t, 1, undecided(object(t, "Agent", change{"metadata>annotations>orloj.dev/target-namespace": "x"})))
+}
+
+// TestAnAnswerThatIsLateIsNoDenial: a machine that is busy must not stop a sync.
+func TestAnAnswerThatIsLateIsNoDenial(t *testing.T) {
+	rules := newRules(t)
+	text, err := json.Marshal(object(t, "Agent", nil))
+	require.NoError(t, err)
+	late, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
+	defer cancel()
+	judgement, err := rules.Judge(late, "Agent", "u", text, []byte(`{}`), Restricted)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Empty(t, judgement.Denied)
+	judgement, err = rules.Judge(t.Context(), "Agent", "u", text, []byte(`{}`), Restricted)
+	require.NoError(t, err)
+	require.Empty(t, judgement.Denied)
+	_, err = rules.Judge(t.Context(), "Agent", "u", []byte("{"), []byte(`{}`), Restricted)
+	require.Error(t, err)
+	// The same of a policy's own deadline, which no context tells.
+	for _, limit := range []string{"timeout", "watchdog"} {
+		_, err = judged("Agent", Object{}, nil, []engine.Finding{{Words: "it took longer", Error: true, Limit: limit}})
+		require.ErrorContains(t, err, "it took longer")
+	}
+	judgement, err = judged("Agent", Object{}, nil, []engine.Finding{{Words: "too large", Error: true, Limit: "steps"}, {Words: "bad"}})
+	require.NoError(t, err)
+	require.Equal(t, "too large\nbad", judgement.Denied)
 }
 
 func TestKinds(t *testing.T) {

@@ -4,6 +4,7 @@
 #   match:
 #     kinds: [{group: orloj.dev, version: v1, kind: Secret}]
 #     operations: [CREATE, UPDATE]
+#   timeout: 1s
 package orloj.secret
 
 import rego.v1

@@ -4,6 +4,7 @@
 #   match:
 #     kinds: [{group: orloj.dev, version: v1, kind: Tool}]
 #     operations: [CREATE, UPDATE]
+#   timeout: 1s
 package orloj.tool
 
 import rego.v1

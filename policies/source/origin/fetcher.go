@@ -73,7 +73,7 @@ func (f *Fetcher) Fetch(ctx context.Context, request Request) (*Answer, error) {
 		return nil, ctx.Err()
 	case bounded.Err() != nil:
 		return nil, tooSlow(request)
-	case command.ProcessState != nil && command.ProcessState.ExitCode() == childTooLarge, bytes.Contains(stderr.text, []byte("out of memory")):
+	case command.ProcessState != nil && command.ProcessState.ExitCode() == childTooLarge, ranOut(stderr.text):
 		return nil, refuse(ReasonTooLarge, "%s needs more than %d MiB of memory to unpack: keep policies in a repository of their own", addressOf(request), request.Limits.MemoryBytes>>20)
 	case err != nil:
 		return nil, fmt.Errorf("fetching in a process of its own: %w: %s", err, stderr.text)
@@ -86,6 +86,12 @@ func (f *Fetcher) Fetch(ctx context.Context, request Request) (*Answer, error) {
 		return nil, got.Error
 	}
 	return got.Answer, nil
+}
+
+// ranOut says whether a process ended because the system gave it no more memory: the
+// words of the runtime, and of the race detector.
+func ranOut(stderr []byte) bool {
+	return bytes.Contains(stderr, []byte("out of memory")) || bytes.Contains(stderr, []byte("failed to allocate"))
 }
 
 // limitedBuffer keeps the beginning of what is written.

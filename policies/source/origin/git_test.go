@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -431,6 +432,23 @@ func TestHostileServers(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello</html>") }))
 		defer server.Close()
 		requireBounded(t, server.URL, func(*Limits) {}, ReasonFetchFailed, "fetching from "+server.URL)
+	})
+	t.Run("one that hangs up", func(t *testing.T) {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			connection, _, err := w.(http.Hijacker).Hijack()
+			if err == nil {
+				_ = connection.(*net.TCPConn).SetLinger(0) // a reset, not an end
+				_ = connection.Close()
+			}
+		}))
+		defer server.Close()
+		var messages []string
+		for range 2 {
+			_, err := fetch(t.Context(), withLimits(Request{Git: &v1alpha1.GitOrigin{URL: server.URL}}))
+			requireRefused(t, err, ReasonFetchFailed, "connection reset by peer")
+			messages = append(messages, err.Error())
+		}
+		require.Equal(t, messages[0], messages[1], "what is the same is said in the same words")
 	})
 	t.Run("one that is not there", func(t *testing.T) {
 		server := httptest.NewServer(http.NotFoundHandler())

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -202,8 +203,12 @@ func describe(err error, request Request, budget *budget) error {
 	case errors.As(err, &authority):
 		return refuse(ReasonFetchFailed, "%s has a certificate of an authority that is not trusted: put the authority's certificate into the Secret as ca.crt", address)
 	}
-	return refuse(ReasonFetchFailed, "fetching from %s: %v", address, err)
+	return refuse(ReasonFetchFailed, "fetching from %s: %s", address, ownAddress.ReplaceAllString(err.Error(), ""))
 }
+
+// ownAddress is this side's of a connection, in the text of an error. Its port is
+// another each time: a status that named it would change with every try.
+var ownAddress = regexp.MustCompile(`\S+:\d+->`)
 
 // addressOf is the origin for messages, without what may be secret in a URL.
 func addressOf(request Request) string {

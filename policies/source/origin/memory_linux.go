@@ -1,16 +1,34 @@
 package origin
 
 import (
+	"fmt"
 	"os"
+	"strings"
 	"syscall"
 )
 
-// limitMemory has the system refuse memory beyond the limit, with room for what the
-// runtime itself needs. Where it is not permitted, looking at it must do.
+// limitMemory has the system refuse what is far beyond the limit, for memory may grow
+// faster than anybody looks. Where it is not permitted, looking at it must do.
 func limitMemory(bytes int64) {
-	const overhead = 128 << 20
-	limit := uint64(bytes + overhead)
 	// Should memory run out nevertheless, this process goes first.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
+	// The heap doubles as it grows, and the runtime reserves more than it uses.
+	const reserve = 256 << 20
+	limit := uint64(dataBytes() + 2*bytes + reserve)
 	_ = syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: limit, Max: limit})
+}
+
+// dataBytes is what counts for RLIMIT_DATA already; see proc_pid_status(5).
+func dataBytes() int64 {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	var kib int64
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "VmData:"); ok {
+			_, _ = fmt.Sscan(rest, &kib)
+		}
+	}
+	return kib << 10
 }

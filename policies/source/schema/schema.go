@@ -7,7 +7,6 @@ package schema
 
 import (
 	"maps"
-	"slices"
 )
 
 // Schema is what a value may look like. It is immutable once made, and shared: a
@@ -105,6 +104,3 @@ func (s *Schema) with(fields map[string]*Schema) *Schema {
 	maps.Copy(changed, fields)
 	return Of(changed)
 }
-
-// names are the fields' names in order.
-func (s *Schema) names() []string { return slices.Sorted(maps.Keys(s.Fields)) }

@@ -1,0 +1,70 @@
+package gatekeeper
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// The API of constraints.
+const (
+	constraintGroup   = "constraints.gatekeeper.sh"
+	constraintVersion = "v1beta1"
+	// templateLabel is on the kinds that this controller made.
+	templateLabel = "lintel.dev/gatekeeper-template"
+)
+
+func crdName(kind string) string { return strings.ToLower(kind) + "." + constraintGroup }
+
+// crdOf is the kind of a template's constraints. Its schema is the template's, unless
+// that is not one that the API server takes.
+func crdOf(template unstructured.Unstructured, withSchema bool) *unstructured.Unstructured {
+	kind := constraintKind(template)
+	anything := map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
+	parameters := anything
+	if schema, ok, _ := unstructured.NestedMap(template.Object, "spec", "crd", "spec", "validation", "openAPIV3Schema"); ok && withSchema {
+		parameters = schema
+	}
+	text := func(values ...any) map[string]any { return map[string]any{"type": "string", "enum": values} }
+	schema := map[string]any{"openAPIV3Schema": map[string]any{
+		"type": "object",
+		"properties": map[string]any{
+			"spec": map[string]any{
+				"type": "object",
+				"properties": map[string]any{
+					"enforcementAction":        text("deny", "warn", "dryrun", "scoped"),
+					"scopedEnforcementActions": map[string]any{"type": "array", "items": anything},
+					"match":                    anything,
+					"parameters":               parameters,
+				},
+			},
+			"status": anything,
+		},
+	}}
+	version := func(name string, stored bool) map[string]any {
+		return map[string]any{
+			"name": name, "served": true, "storage": stored, "schema": schema,
+			"subresources": map[string]any{"status": map[string]any{}},
+		}
+	}
+	crd := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"spec": map[string]any{
+			"group": constraintGroup,
+			"scope": "Cluster",
+			"names": map[string]any{
+				"kind": kind, "listKind": kind + "List", "singular": strings.ToLower(kind), "plural": strings.ToLower(kind),
+				"categories": []any{"constraint", "constraints"},
+			},
+			"versions": []any{version(constraintVersion, true), version("v1alpha1", false)},
+		},
+	}}
+	crd.SetName(crdName(kind))
+	crd.SetLabels(map[string]string{templateLabel: template.GetName()})
+	// Where the template goes, its constraints go, as in Gatekeeper.
+	owner := map[string]any{
+		"apiVersion": template.GetAPIVersion(), "kind": template.GetKind(), "name": template.GetName(), "uid": string(template.GetUID()),
+	}
+	_ = unstructured.SetNestedSlice(crd.Object, []any{owner}, "metadata", "ownerReferences")
+	return crd
+}

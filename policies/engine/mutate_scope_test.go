@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func update(t *testing.T, object string) *Review {
+	t.Helper()
+	review := makeReview(t, object)
+	review.Operation = "UPDATE"
+	return review
+}
+
+// TestPatchesOfScopesInOtherCalls: the API server asks more than once, for each entry,
+// after other webhooks and at every update, and what a parent set then is in the object.
+func TestPatchesOfScopesInOtherCalls(t *testing.T) {
+	const (
+		priority = "package parent\npatch contains {\"op\": \"add\", \"path\": \"/spec/priority\", \"value\": 1} if not input.request.object.spec.priority"
+		guard    = "package parent\npatch contains {\"op\": \"add\", \"path\": \"/spec/containers/-\", \"value\": {\"name\": \"guard\", \"image\": \"guard\"}} if {\n\tnot \"guard\" in {c.name | some c in input.request.object.spec.containers}\n}"
+		secure   = "package parent\ndefaults.spec.securityContext := {\"runAsNonRoot\": true}"
+		whole    = "package parent\npatch contains {\"op\": \"add\", \"path\": \"/spec/securityContext\", \"value\": {\"runAsNonRoot\": true, \"runAsUser\": 1000}} if not input.request.object.spec.securityContext"
+		both     = "# METADATA\n# custom: {match: {operations: [CREATE, UPDATE]}}\n"
+	)
+	bare := strings.Replace(in("shop"), `,"priority":5`, "", 1)
+	guarded := strings.Replace(in("shop"), `"image":"nginx"}`, `"image":"nginx"},{"name":"guard","image":"guard","terminationMessagePath":"/dev/log"}`, 1)
+	secured := strings.Replace(in("shop"), `"priority":5`, `"securityContext":{"runAsNonRoot":true,"runAsUser":1000}`, 1)
+	for name, c := range map[string]struct {
+		parent, child, object string
+		ignore, update        bool
+		want                  string
+	}{
+		"in the entry that ignores failures": {priority, "package c\npatch contains {\"op\": \"add\", \"path\": concat(\"/\", [\"\", \"spec\", \"priority\"]), \"value\": 2} if not input.request.object.spec.priority", bare, true, false, "it changes /spec/priority"},
+		"there, what is set already":         {priority, "package c\npatch contains {\"op\": \"replace\", \"path\": \"/spec/priority\", \"value\": 2} if input.request.object.spec.priority == 5", in("shop"), true, false, "it changes /spec/priority"},
+		"there, another place":               {priority, "package c\npatch contains {\"op\": \"add\", \"path\": \"/spec/hostname\", \"value\": \"x\"} if not input.request.object.spec.hostname", bare, true, false, ""},
+		"at an update":                       {priority, both + "package c\npatch contains {\"op\": \"replace\", \"path\": \"/spec/priority\", \"value\": 2} if input.request.object.spec.priority == 5", in("shop"), false, true, "it changes /spec/priority"},
+		"at an update, another place":        {priority, both + "package c\npatch contains {\"op\": \"replace\", \"path\": \"/metadata/labels/app\", \"value\": \"x\"} if input.request.object.metadata.labels.app == \"web\"", in("shop"), false, true, ""},
+		"in what was appended":               {guard, "package c\npatch contains {\"op\": \"replace\", \"path\": \"/spec/containers/1/image\", \"value\": \"evil\"} if input.request.object.spec.containers[1].image == \"guard\"", guarded, false, false, "it changes /spec/containers/1/image"},
+		"added to what was appended":         {guard, "package c\npatch contains {\"op\": \"add\", \"path\": \"/spec/containers/1/command\", \"value\": [\"true\"]} if not input.request.object.spec.containers[1].command", guarded, false, false, "it changes /spec/containers/1/command"},
+		"beside what was appended":           {guard, "package c\npatch contains {\"op\": \"add\", \"path\": \"/spec/containers/0/tty\", \"value\": true} if not input.request.object.spec.containers[0].tty", guarded, false, false, ""},
+		"appended beside it":                 {guard, "package c\npatch contains {\"op\": \"add\", \"path\": \"/spec/containers/-\", \"value\": {\"name\": \"mine\"}} if not input.request.object.spec.containers[2]", guarded, false, false, ""},
+		"in a map that was set as a whole":   {whole, "package c\npatch contains {\"op\": \"replace\", \"path\": \"/spec/securityContext/runAsUser\", \"value\": 0} if input.request.object.spec.securityContext.runAsUser == 1000", secured, false, false, "it changes /spec/securityContext/runAsUser"},
+		"in a map of defaults":               {secure, "package c\npatch contains {\"op\": \"replace\", \"path\": \"/spec/securityContext/runAsUser\", \"value\": 0} if input.request.object.spec.securityContext.runAsUser == 1000", secured, false, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			snapshot := snapshotOf(
+				scoped(t, "all", Scope{Level: Enterprise}, c.parent),
+				scoped(t, "team", scopeOf(Team, "shop", "", "shop"), c.child, func(s *Source) {
+					if c.ignore {
+						s.FailurePolicy = Ignore
+					}
+				}),
+			)
+			review, options := makeReview(t, c.object), Options{}
+			if c.ignore {
+				options.FailurePolicy = Ignore
+			}
+			if c.update {
+				review = update(t, c.object)
+			}
+			mutation := snapshot.Mutate(t.Context(), review, options)
+			if c.want == "" {
+				require.Empty(t, wordsOf(append(mutation.Denials, mutation.Warnings...)))
+				require.NotEmpty(t, mutation.Patch)
+				return
+			}
+			require.Empty(t, mutation.Patch)
+			found := mutation.Denials
+			if c.ignore {
+				found = mutation.Warnings
+			}
+			require.Len(t, found, 1)
+			require.Equal(t, "c", found[0].Policy)
+			require.Contains(t, found[0].Words, c.want)
+		})
+	}
+}
+
+// TestTheTimeOfComparingIsTheNarrowerScopes: else a source could have the policies above
+// it asked for as long as it likes.
+func TestTheTimeOfComparingIsTheNarrowerScopes(t *testing.T) {
+	snapshot := snapshotOf(
+		scoped(t, "all", Scope{Level: Enterprise}, "package parent\npatch contains {\"op\": \"add\", \"path\": \"/spec/priority\", \"value\": 1} if not input.request.object.spec.priority"),
+		scoped(t, "team", scopeOf(Team, "shop", "", "shop"), "package c\npatch contains {\"op\": \"replace\", \"path\": \"/metadata/labels/app\", \"value\": \"x\"}"),
+	)
+	e, err := newEvaluation(makeReview(t, in("shop")), Options{})
+	require.NoError(t, err)
+	m := newMutator(t.Context(), snapshot, &Mutation{})
+	root := func() any { return toJSON(e.review.object.value()) }
+	by := member{policy: snapshot.policies[1], ops: []patchOp{{op: "replace", path: []string{"metadata", "labels", "app"}, value: "x"}}}
+	require.Nil(t, m.overrides(by, m.parentsOf(e, root)))
+	require.Positive(t, e.spent.of("team"))
+	require.Zero(t, e.spent.of("all"))
+	e.spent.add("team", sourceTime)
+	require.Contains(t, m.overrides(by, m.parentsOf(e, root)).reason(), "takes longer than the 250ms")
+}
+
+// TestANarrowerScopeUnsettlesNobodyElse: who never settles is left out, not whoever is
+// made to follow.
+func TestANarrowerScopeUnsettlesNobodyElse(t *testing.T) {
+	const follows = `# METADATA
+# custom: {enforcement: warn}
+package parent
+patch contains {"op": "add", "path": "/metadata/labels/copy", "value": app} if {
+	app := input.request.object.metadata.labels.app
+	not input.request.object.metadata.labels.copy == app
+}`
+	const turns = `package c
+patch contains {"op": "replace", "path": "/metadata/labels/app", "value": sprintf("%s-", [input.request.object.metadata.labels.app])}`
+	for failurePolicy, patched := range map[FailurePolicy]int{Fail: 0, Ignore: 1} {
+		snapshot := snapshotOf(
+			scoped(t, "all", Scope{Level: Enterprise}, follows),
+			scoped(t, "team", scopeOf(Team, "shop", "", "shop"), turns, func(s *Source) { s.FailurePolicy = failurePolicy }),
+		)
+		mutation := snapshot.Mutate(t.Context(), makeReview(t, in("shop")), Options{})
+		found := append(mutation.Denials, mutation.Warnings...)
+		require.Len(t, found, 1)
+		require.Equal(t, "c", found[0].Policy)
+		require.Len(t, mutation.Patch, patched, failurePolicy)
+	}
+}
