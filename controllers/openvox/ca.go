@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
@@ -65,12 +64,7 @@ func (r *AuthorityReconciler) Reconcile(ctx context.Context, request reconcile.R
 		r.succeeded(before, ca)
 	}
 	ca.Status.Phase = phaseOf(ca)
-	if !equality.Semantic.DeepEqual(before.Status, ca.Status) {
-		if err := r.client.Status().Patch(ctx, ca, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-			return reconcile.Result{}, fmt.Errorf("writing the status: %w", client.IgnoreNotFound(err))
-		}
-	}
-	return reconcile.Result{RequeueAfter: wait}, nil
+	return writeStatus(ctx, r.client, before, ca, wait)
 }
 
 // fresh is how long what is known of a CA of this generation still counts.

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
@@ -71,13 +72,23 @@ func (r *InitializeReconciler) Reconcile(ctx context.Context, request reconcile.
 	setCondition(&ca.Status.Conditions, v1alpha1.ConditionInitialized, p.initialized, p.reason, p.message, ca.Generation)
 	ca.Status.Phase = phaseOf(ca)
 	r.tell(before, ca, p)
-	if !equality.Semantic.DeepEqual(before.Status, ca.Status) {
-		// Another controller writes what it knows of the CA into the same list.
-		if err := r.client.Status().Patch(ctx, ca, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-			return reconcile.Result{}, fmt.Errorf("writing the status: %w", client.IgnoreNotFound(err))
-		}
+	return writeStatus(ctx, r.client, before, ca, p.wait)
+}
+
+// writeStatus writes what has changed. Two controllers write what they know of a CA into
+// the same list, and whoever is late looks again.
+func writeStatus(ctx context.Context, c client.Client, before, ca *v1alpha1.CertificateAuthority, wait time.Duration) (reconcile.Result, error) {
+	if equality.Semantic.DeepEqual(before.Status, ca.Status) {
+		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-	return reconcile.Result{RequeueAfter: p.wait}, nil
+	err := c.Status().Patch(ctx, ca, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: notStarted}, nil
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return reconcile.Result{}, fmt.Errorf("writing the status: %w", err)
+	}
+	return reconcile.Result{RequeueAfter: wait}, nil
 }
 
 // tell sends an Event when something begins.

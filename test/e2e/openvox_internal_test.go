@@ -274,6 +274,16 @@ func TestIntermediateCertificateAuthority(t *testing.T) {
 	require.NoError(t, err, output)
 	require.NoError(t, waitSigned(t, namespace, "server", nil).VerifyHostname("below-internal."+namespace+".svc"))
 	require.Equal(t, string(certificate), string(secretValue(t, namespace, "below-ca", "ca_crt.pem")))
+
+	mustKubectl(t, "", "patch", "ca", "below", "-n", namespace, "--type=merge", "-p", `{"spec":{"deletionPolicy":"Delete"}}`)
+	eventually(t, func() bool {
+		return mustKubectl(t, "", "get", "secret", "below-ca-key", "-n", namespace, "-o", "jsonpath={.metadata.ownerReferences[0].name}") == "below"
+	}, "the keys to go with the CA")
+	mustKubectl(t, "", "delete", "ca", "below", "-n", namespace)
+	eventually(t, func() bool {
+		_, ok := kubectl(t, "", "get", "secret", "below-ca-key", "-n", namespace)
+		return !ok
+	}, "the keys to go")
 }
 
 // companyCA is a CA with its CRL, in PEM.
