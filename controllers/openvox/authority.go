@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 )
 
-// errInternal is of CAs that are to run in the cluster.
-var errInternal = errors.New("CAs that run in the cluster are not carried out by this version; give spec.external")
+// errNotInitialized is of a CA in the cluster that is not set up yet.
+var errNotInitialized = errors.New("the CA is not set up yet")
 
 // authority is a CA that can be asked.
 type authority struct {
@@ -23,6 +27,10 @@ type authority struct {
 	admin *puppet.Client
 	// server is the CA as anyone reaches it.
 	server puppet.Server
+	// setup is the Secret in which the setup Job has left a pair; nil of external CAs.
+	setup map[string][]byte
+	// waiting is why the CA cannot be asked yet; nil where it can.
+	waiting error
 }
 
 func (a *authority) close() {
@@ -44,7 +52,7 @@ func caSecretName(ca *v1alpha1.CertificateAuthority) string {
 func connect(ctx context.Context, s secrets, ca *v1alpha1.CertificateAuthority) (*authority, error) {
 	external := ca.Spec.External
 	if external == nil {
-		return nil, errInternal
+		return connectInternal(ctx, s, ca, signingSecret(ca.Name), setupName(ca.Name))
 	}
 	bundle, err := s.value(ctx, ca.Namespace, caSecretName(ca), caKey)
 	if err != nil && !external.InsecureSkipVerify {
@@ -66,6 +74,68 @@ func connect(ctx context.Context, s secrets, ca *v1alpha1.CertificateAuthority) 
 	}
 	a.admin, err = puppet.NewClient(admin)
 	return a, err
+}
+
+// connectToReplace is connect for the certificate that signs: it is revoked on the way,
+// and cannot sign its own successor.
+func connectToReplace(ctx context.Context, s secrets, ca *v1alpha1.CertificateAuthority) (*authority, error) {
+	return connectInternal(ctx, s, ca, setupName(ca.Name), signingSecret(ca.Name))
+}
+
+// connectInternal makes the clients of a CA in the cluster. The first of the Secrets with
+// a pair that counts is the one that signs.
+func connectInternal(ctx context.Context, s secrets, ca *v1alpha1.CertificateAuthority, signers ...string) (*authority, error) {
+	if !meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized) {
+		return nil, errNotInitialized
+	}
+	bundle, err := s.value(ctx, ca.Namespace, caSecretName(ca), caKey)
+	if err != nil {
+		return nil, fmt.Errorf("the CA's certificate: %w", err)
+	}
+	crl, err := s.value(ctx, ca.Namespace, crlSecret(ca.Name), crlKey)
+	if err != nil {
+		return nil, fmt.Errorf("the CA's CRL: %w", err)
+	}
+	a := &authority{bundle: bundle, server: puppet.Server{URL: internalURL(ca), CA: bundle}}
+	if a.anyone, err = puppet.NewClient(a.server); err != nil {
+		return nil, err
+	}
+	if a.setup, err = s.pair(ctx, ca.Namespace, setupName(ca.Name), bundle, crl); err != nil {
+		return nil, err
+	}
+	if !hasAnswered(ca) {
+		a.waiting = errors.New("the CA's server does not answer yet")
+	}
+	for _, name := range signers {
+		pair, err := s.pair(ctx, ca.Namespace, name, bundle, crl)
+		if err != nil {
+			return nil, err
+		}
+		if pair != nil {
+			a.admin, err = puppet.NewClient(puppet.Server{URL: internalURL(ca), CA: bundle, Certificate: pair[certPEMKey], Key: pair[keyPEMKey]})
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+// pair is a Secret with a certificate and its key: nil unless one of the bundle has
+// issued it and the CRL does not revoke it.
+func (s secrets) pair(ctx context.Context, namespace, name string, bundle, crl []byte) (map[string][]byte, error) {
+	secret := &corev1.Secret{}
+	err := s.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
+	}
+	certificate := storedPair(secret.Data)
+	if certificate == nil || !issuedBy(certificate, bundle) {
+		return nil, nil
+	}
+	lists, err := puppet.ParseCRLs(crl)
+	if err != nil || lists.Revokes(certificate) {
+		return nil, nil
+	}
+	return secret.Data, nil
 }
 
 // obtain has the CA sign a request for a key, and no other: whoever else has sent one

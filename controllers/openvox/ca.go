@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"reflect"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,6 +44,9 @@ func (r *AuthorityReconciler) Reconcile(ctx context.Context, request reconcile.R
 	if !ca.DeletionTimestamp.IsZero() {
 		return reconcile.Result{}, nil
 	}
+	if ca.Spec.External == nil && !meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized) {
+		return reconcile.Result{}, nil // its status will say, and begin this again
+	}
 	interval, err := duration(ca.Spec.CRLRefreshInterval, defaultRefresh)
 	if err != nil {
 		return reconcile.Result{}, reconcile.TerminalError(err)
@@ -61,12 +63,8 @@ func (r *AuthorityReconciler) Reconcile(ctx context.Context, request reconcile.R
 	} else {
 		r.succeeded(before, ca)
 	}
-	if !reflect.DeepEqual(before.Status, ca.Status) {
-		if err := r.client.Status().Patch(ctx, ca, client.MergeFrom(before)); err != nil {
-			return reconcile.Result{}, fmt.Errorf("writing the status: %w", client.IgnoreNotFound(err))
-		}
-	}
-	return reconcile.Result{RequeueAfter: wait}, nil
+	ca.Status.Phase = phaseOf(ca)
+	return writeStatus(ctx, r.client, before, ca, wait)
 }
 
 // fresh is how long what is known of a CA of this generation still counts.
@@ -86,7 +84,9 @@ func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.Certific
 	}
 	defer a.close()
 	ca.Status.NotAfter = notAfter(a.bundle)
-	ca.Status.SigningSecretName = ca.Spec.External.TLSSecretRef
+	if ca.Spec.External != nil {
+		ca.Status.SigningSecretName = ca.Spec.External.TLSSecretRef
+	}
 	text, err := a.anyone.CRL(ctx)
 	if err != nil {
 		return err
@@ -133,29 +133,36 @@ func notAfter(bundle []byte) *metav1.Time {
 }
 
 func (r *AuthorityReconciler) failed(before, ca *v1alpha1.CertificateAuthority, err error) {
-	ca.Status.Phase = v1alpha1.CertificateAuthorityError
-	if ca.Spec.External == nil {
-		ca.Status.Phase = v1alpha1.CertificateAuthorityPending
-	}
 	setCondition(&ca.Status.Conditions, v1alpha1.ConditionCAReady, false, "NotAnswering", err.Error(), ca.Generation)
 	r.judgeCRL(before, ca)
+	if ca.Spec.External == nil && !hasAnswered(ca) {
+		return // its server has not started yet
+	}
 	if was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionCAReady); was == nil || was.Status != metav1.ConditionFalse {
 		r.events.Eventf(ca, nil, corev1.EventTypeWarning, "CRLRefreshFailed", "Refresh", "%s", err)
 	}
 }
 
 func (r *AuthorityReconciler) succeeded(before, ca *v1alpha1.CertificateAuthority) {
-	ca.Status.Phase = v1alpha1.CertificateAuthorityExternal
-	setCondition(&ca.Status.Conditions, v1alpha1.ConditionCAReady, true, "ExternalCA", "the CA answers", ca.Generation)
+	reason, url := "CAAnswers", internalURL(ca)
+	if ca.Spec.External != nil {
+		reason, url = "ExternalCA", ca.Spec.External.URL
+		judgeSigning(ca)
+	}
+	setCondition(&ca.Status.Conditions, v1alpha1.ConditionCAReady, true, reason, "the CA answers", ca.Generation)
+	r.judgeCRL(before, ca)
+	if was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionCAReady); was == nil || was.Status != metav1.ConditionTrue {
+		r.events.Eventf(ca, nil, corev1.EventTypeNormal, map[bool]string{true: "CAExternal", false: "CAReady"}[ca.Spec.External != nil], "Refresh", "the CA at %s answers", url)
+	}
+}
+
+// judgeSigning says whether requests to an external CA are signed from here.
+func judgeSigning(ca *v1alpha1.CertificateAuthority) {
 	signs, message := ca.Spec.External.TLSSecretRef != "", "requests are signed with the certificate in Secret "+ca.Spec.External.TLSSecretRef
 	if !signs {
 		message = "spec.external.tlsSecretRef names no certificate to sign with; somebody signs at the CA"
 	}
 	setCondition(&ca.Status.Conditions, v1alpha1.ConditionOperatorSigningReady, signs, map[bool]string{true: "CertificateGiven", false: "NoCertificate"}[signs], message, ca.Generation)
-	r.judgeCRL(before, ca)
-	if was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionCAReady); was == nil || was.Status != metav1.ConditionTrue {
-		r.events.Eventf(ca, nil, corev1.EventTypeNormal, "CAExternal", "Refresh", "the CA at %s answers", ca.Spec.External.URL)
-	}
 }
 
 // judgeCRL says whether the stored CRL may still be relied on.

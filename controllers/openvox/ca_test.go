@@ -120,18 +120,6 @@ func TestCRL(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestInternal: what this version does not carry out, it says.
-func TestInternal(t *testing.T) {
-	object := newAuthority("")
-	object.Spec.External = nil
-	c := newClient(t, object)
-	r := &AuthorityReconciler{client: c, secrets: secrets{c, c}, events: events.NewFakeRecorder(10), now: time.Now}
-	_, err := r.Reconcile(t.Context(), mainKey)
-	require.NoError(t, err)
-	require.NoError(t, c.Get(t.Context(), mainKey.NamespacedName, object))
-	require.Equal(t, v1alpha1.CertificateAuthorityPending, object.Status.Phase)
-}
-
 // TestPolicies: one bad policy never blocks the others, and what is rendered belongs to
 // the CertificateAuthority.
 func TestPolicies(t *testing.T) {

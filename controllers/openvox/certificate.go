@@ -120,9 +120,17 @@ func (r *CertificateReconciler) issuance(ctx context.Context, certificate *v1alp
 	} else if err != nil {
 		return nil, err
 	}
-	a, err := connect(ctx, r.secrets, ca)
+	ask := connect
+	if ca.Spec.External == nil && certificate.Name == signingName(ca.Name) {
+		ask = connectToReplace
+	}
+	a, err := ask(ctx, r.secrets, ca)
 	if err != nil {
 		return nil, fmt.Errorf("CertificateAuthority %s: %w", ca.Name, err)
+	}
+	// Whoever has the certname of the CA's server has its names, too: by them it is asked.
+	if pair := storedPair(a.setup); pair != nil && pair.Subject.CommonName == certificate.Spec.Certname {
+		certificate.Spec.DNSAltNames = withNames(certificate.Spec.DNSAltNames, serviceNames(ca))
 	}
 	return &issuance{
 		secrets: r.secrets, certificate: certificate, authority: a, keyBits: r.keyBits, now: r.now,

@@ -11,6 +11,7 @@ import (
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
 const (
@@ -108,6 +109,14 @@ func (i *issuance) ensure(ctx context.Context) (good, renewing *x509.Certificate
 	}
 	stored := storedPair(data)
 	if stored == nil {
+		if stored, err = i.adopt(ctx); err != nil || stored != nil {
+			return stored, nil, err
+		}
+	}
+	if i.authority.waiting != nil && stored == nil {
+		return nil, nil, &problem{v1alpha1.CertificatePending, reasonNoAuthority, i.authority.waiting}
+	}
+	if stored == nil {
 		good, err = i.issue(ctx, nil)
 		return good, nil, err
 	}
@@ -122,6 +131,19 @@ func (i *issuance) ensure(ctx context.Context) (good, renewing *x509.Certificate
 	i.tell(false, "CertificateRenewalTriggered", "the certificate ends at %s", stored.NotAfter.UTC().Format(time.RFC3339))
 	good, err = i.renew(ctx, stored, data)
 	return good, stored, err
+}
+
+// adopt stores the pair that the setup Job has made, where it is what is wanted: the
+// server of a CA cannot ask the CA for its first certificate.
+func (i *issuance) adopt(ctx context.Context) (*x509.Certificate, error) {
+	pair := storedPair(i.authority.setup)
+	if pair == nil || differs(pair, i.certificate.Spec) != "" || i.now().After(pair.NotAfter) {
+		return nil, nil
+	}
+	if known := i.certificate.Status.SerialNumber; known != "" && known != serial(pair) {
+		return nil, nil // it has been replaced since
+	}
+	return i.store(ctx, pair, i.authority.setup[keyPEMKey], nil, "CertificateAdopted")
 }
 
 // outdated is why a stored certificate is not the one that is wanted.
@@ -305,7 +327,8 @@ func (i *issuance) clean(ctx context.Context, has, old *x509.Certificate) error 
 }
 
 func (i *issuance) isOurs(has, old *x509.Certificate) bool {
-	return old != nil && has.Equal(old) || serial(has) == i.certificate.Status.SerialNumber
+	return old != nil && has.Equal(old) || serial(has) == i.certificate.Status.SerialNumber ||
+		i.certificate.Spec.Certname == rules.OperatorCertname(i.certificate.Spec.AuthorityRef) // nobody else may have it
 }
 
 // accept stores a certificate for the pending key.

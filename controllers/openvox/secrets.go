@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 )
 
 // secrets reads and writes Secrets, always at the API server: a key that is made from a
@@ -38,7 +40,7 @@ func (s secrets) keep(ctx context.Context, owner client.Object, name string, lab
 	if err != nil {
 		return fmt.Errorf("reading Secret %s: %w", name, err)
 	}
-	if !metav1.IsControlledBy(have, owner) {
+	if !belongs(have, owner) {
 		return &notOurs{name}
 	}
 	before := have.DeepCopy()
@@ -59,6 +61,13 @@ func (s secrets) keep(ctx context.Context, owner client.Object, name string, lab
 	return nil
 }
 
+// belongs says whether a Secret is an object's. Those of a CA in the cluster may outlive
+// it, and are controlled by nobody.
+func belongs(secret *corev1.Secret, owner client.Object) bool {
+	ca, ok := owner.(*v1alpha1.CertificateAuthority)
+	return metav1.IsControlledBy(secret, owner) || ok && ca.Spec.External == nil && inherits(secret, ca)
+}
+
 // notOurs is a Secret that stands where one of ours would.
 type notOurs struct{ name string }
 
@@ -76,7 +85,7 @@ func (s secrets) owned(ctx context.Context, owner client.Object, name string) (m
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
-	case !metav1.IsControlledBy(secret, owner):
+	case !belongs(secret, owner):
 		return nil, &notOurs{name}
 	case secret.Data == nil:
 		return map[string][]byte{}, nil

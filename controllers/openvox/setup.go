@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -64,7 +68,29 @@ func newCluster(config *rest.Config) (cluster.Cluster, error) {
 			&corev1.Secret{}: {Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy})},
 			secretKind():     {Transform: identityOnly},
 		}
+		for _, kind := range internalKinds() {
+			o.Cache.ByObject[kind] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy})}
+		}
 	})
+}
+
+// internalKinds are the kinds of which CAs in the cluster consist, beside Secrets.
+func internalKinds() []client.Object {
+	return []client.Object{
+		&corev1.PersistentVolumeClaim{}, &corev1.Service{}, &corev1.ServiceAccount{}, &batchv1.Job{}, &rbacv1.Role{}, &rbacv1.RoleBinding{},
+	}
+}
+
+// groupFor is the group of setup Pods: OpenShift gives each namespace its own.
+func groupFor(mapper meta.RESTMapper) (*int64, error) {
+	_, err := mapper.RESTMapping(schema.GroupKind{Group: "security.openshift.io", Kind: "SecurityContextConstraints"})
+	if meta.IsNoMatchError(err) {
+		return new(int64(setupGroup)), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("asking whether this is OpenShift: %w", err)
+	}
+	return nil, nil
 }
 
 func secretKind() *metav1.PartialObjectMetadata {
@@ -96,6 +122,11 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	policies := &PolicyReconciler{client: c.GetClient(), secrets: s}
 	authorities := &AuthorityReconciler{client: c.GetClient(), secrets: s, events: recorder, now: time.Now}
 	certificates := &CertificateReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: running, keyBits: options.KeyBits, admit: options.Admitter, now: time.Now}
+	group, err := groupFor(c.GetRESTMapper())
+	if err != nil {
+		return err
+	}
+	initializing := &InitializeReconciler{client: c.GetClient(), secrets: s, apply: applier{c.GetClient(), c.GetAPIReader()}, events: recorder, fsGroup: group, now: time.Now}
 	signing := newAttempts()
 	requests := &RequestReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: signing, admit: options.RequestAdmitter}
 	for _, runnable := range []manager.Runnable{c, running, signing} {
@@ -124,6 +155,21 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 				WatchesRawSource(self(w, &v1alpha1.CertificateAuthority{})).
 				WatchesRawSource(mapped(w, secretKind(), w.authoritiesOfSecret)).
 				Complete(authorities)
+		},
+		"CertificateAuthorities that are set up": func() error {
+			setup := builder.ControllerManagedBy(mgr).Named("lintel-openvox-internal").
+				WatchesRawSource(self(w, &v1alpha1.CertificateAuthority{})).
+				WatchesRawSource(mapped(w, &v1alpha1.Config{}, func(_ context.Context, c *v1alpha1.Config) []reconcile.Request {
+					return to(c.Namespace, c.Spec.AuthorityRef)
+				})).
+				WatchesRawSource(mapped(w, &v1alpha1.Certificate{}, func(_ context.Context, c *v1alpha1.Certificate) []reconcile.Request {
+					return to(c.Namespace, c.Spec.AuthorityRef)
+				})).
+				WatchesRawSource(mapped(w, client.Object(&corev1.Secret{}), labelled))
+			for _, kind := range internalKinds() {
+				setup = setup.WatchesRawSource(mapped(w, kind, labelled))
+			}
+			return setup.Complete(initializing)
 		},
 		"Certificates": func() error {
 			return builder.ControllerManagedBy(mgr).Named("lintel-openvox-certificates").
@@ -176,6 +222,15 @@ func ended(a *attempts) source.Source {
 
 func to(namespace, name string) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}}}
+}
+
+// labelled is the CA of an object that was made for it.
+func labelled(_ context.Context, object client.Object) []reconcile.Request {
+	name := object.GetLabels()[caLabel]
+	if name == "" {
+		return nil
+	}
+	return to(object.GetNamespace(), name)
 }
 
 // certificatesOf are those that wait for a CA, or ask it.

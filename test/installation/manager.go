@@ -80,6 +80,8 @@ type ManagerOptions struct {
 	WebhookURL string
 	// Args are further flags.
 	Args []string
+	// Env are further variables of its environment.
+	Env []string
 }
 
 // StartManager starts a manager with the permissions of its ServiceAccount, and
@@ -119,7 +121,7 @@ func StartManager(ctx context.Context, c *Cluster, o ManagerOptions) (*Manager, 
 		"--receiver-bind-address", local(ports[3]),
 	}, o.Args...)...)
 	m.process.Stdout, m.process.Stderr = log, log
-	m.process.Env = append(os.Environ(), "POD_NAME="+o.Name)
+	m.process.Env = append(append(os.Environ(), "POD_NAME="+o.Name), o.Env...)
 	endWithParent(m.process)
 	if err := m.start(); err != nil {
 		return nil, err

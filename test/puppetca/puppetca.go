@@ -46,6 +46,33 @@ const startTimeout = 4 * time.Minute
 func Start(ctx context.Context, o Options) (*CA, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+	ca, err := prepare(o)
+	if err != nil {
+		return nil, err
+	}
+	setup := exec.CommandContext(ctx, "puppetserver", "ca", "setup", "--config", ca.path("puppet.conf"),
+		"--certname", o.Name, "--subject-alt-names", "DNS:localhost,IP:127.0.0.1")
+	if output, err := setup.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("puppetserver ca setup: %w\n%s", err, output)
+	}
+	return ca, ca.run(ctx)
+}
+
+// Serve starts the server of a CA that a setup Job has set up: Dir/ca is its volume.
+func Serve(ctx context.Context, o Options) (*CA, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	ca, err := prepare(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.CopyFS(ca.path("ssl"), os.DirFS(ca.path("ca/setup-ssl"))); err != nil {
+		return nil, fmt.Errorf("taking over the server's certificate: %w", err)
+	}
+	return ca, ca.run(ctx)
+}
+
+func prepare(o Options) (*CA, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
@@ -54,19 +81,19 @@ func Start(ctx context.Context, o Options) (*CA, error) {
 	if err := writeFiles(o, port); err != nil {
 		return nil, err
 	}
-	setup := exec.CommandContext(ctx, "puppetserver", "ca", "setup", "--config", ca.path("puppet.conf"),
-		"--certname", o.Name, "--subject-alt-names", "DNS:localhost,IP:127.0.0.1")
-	if output, err := setup.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("puppetserver ca setup: %w\n%s", err, output)
-	}
+	return ca, nil
+}
+
+// run starts the server, and returns when it answers.
+func (ca *CA) run(ctx context.Context) error {
 	if err := ca.start(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := ca.wait(ctx); err != nil {
 		ca.Stop()
-		return nil, fmt.Errorf("%w\n%s", err, ca.log())
+		return fmt.Errorf("%w\n%s", err, ca.log())
 	}
-	return ca, nil
+	return nil
 }
 
 func (ca *CA) start() error {

@@ -98,7 +98,25 @@ type CertificateAuthoritySpec struct {
 	// external is a CA that runs elsewhere.
 	// +optional
 	External *ExternalCA `json:"external,omitempty"`
+
+	// deletionPolicy is whether the keys and the volume of a CA that runs here stay when
+	// this object is deleted, or go with it.
+	// +optional
+	// +kubebuilder:default=Retain
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
+
+// DeletionPolicy is what becomes of keys and volumes.
+//
+// +kubebuilder:validation:Enum=Retain;Delete
+type DeletionPolicy string
+
+const (
+	// DeletionRetain keeps them.
+	DeletionRetain DeletionPolicy = "Retain"
+	// DeletionDelete deletes them with their object.
+	DeletionDelete DeletionPolicy = "Delete"
+)
 
 // IntermediateCA is where a CA below another has its certificate from.
 //
@@ -156,6 +174,9 @@ const (
 )
 
 const (
+	// ConditionInitialized is whether the Secrets of a CA that runs here have its
+	// certificate, key and CRL: its server may start.
+	ConditionInitialized = "Initialized"
 	// ConditionCAReady is whether the CA answers.
 	ConditionCAReady = "CAReady"
 	// ConditionOperatorSigningReady is whether there is a certificate by which requests
@@ -193,7 +214,7 @@ type CertificateAuthorityStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions has CAReady and OperatorSigningReady.
+	// conditions has Initialized, CAReady and OperatorSigningReady.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -74,7 +74,7 @@ func NewClient(s Server) (*Client, error) {
 		base: strings.TrimSuffix(s.URL, "/") + "/puppet-ca/v1/",
 		http: &http.Client{
 			Timeout:   timeout,
-			Transport: &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute},
+			Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute},
 			// A CA sends nobody elsewhere: credentials would go along.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},

@@ -1,6 +1,7 @@
 package puppet
 
 import (
+	"bytes"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -95,4 +96,19 @@ func (l CRLs) Updates() (this, next time.Time) {
 		}
 	}
 	return this, next
+}
+
+// Revokes says whether one of the lists has a certificate, by its issuer and serial.
+func (l CRLs) Revokes(certificate *x509.Certificate) bool {
+	for _, list := range l {
+		if !bytes.Equal(list.RawIssuer, certificate.RawIssuer) {
+			continue
+		}
+		for _, entry := range list.RevokedCertificateEntries {
+			if entry.SerialNumber.Cmp(certificate.SerialNumber) == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }

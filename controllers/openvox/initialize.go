@@ -1,0 +1,315 @@
+package openvox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+)
+
+const (
+	// setupRetry is how long a setup Job that goes is waited for, or one that left
+	// Secrets empty.
+	setupRetry = 10 * time.Second
+
+	reasonInitialized      = "CAInitialized"
+	reasonWaitingForConfig = "WaitingForConfig"
+	reasonWaitingForCA     = "WaitingForIntermediateCA"
+	reasonSettingUp        = "SettingUp"
+	reasonSetupFailed      = "SetupFailed"
+	reasonNotOwned         = "NotOwned"
+)
+
+// InitializeReconciler has CAs that run in the cluster set up. It asks no CA anything.
+type InitializeReconciler struct {
+	client  client.Client
+	secrets secrets
+	apply   applier
+	events  events.EventRecorder
+	fsGroup *int64
+	now     func() time.Time
+}
+
+// progress is how far a CA has come.
+type progress struct {
+	initialized     bool
+	reason, message string
+	wait            time.Duration
+}
+
+// Reconcile takes one CA a step further.
+func (r *InitializeReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	ca := &v1alpha1.CertificateAuthority{}
+	if err := r.client.Get(ctx, request.NamespacedName, ca); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if !ca.DeletionTimestamp.IsZero() || ca.Spec.External != nil {
+		return reconcile.Result{}, nil
+	}
+	before := ca.DeepCopy()
+	p, err := r.step(ctx, ca)
+	var other *conflict
+	if errors.As(err, &other) {
+		p, err = progress{reason: reasonNotOwned, message: other.Error(), wait: crlRetry}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	ca.Status.CASecretName, ca.Status.ServiceName = caSecretName(ca), serviceName(ca.Name)
+	setCondition(&ca.Status.Conditions, v1alpha1.ConditionInitialized, p.initialized, p.reason, p.message, ca.Generation)
+	ca.Status.Phase = phaseOf(ca)
+	r.tell(before, ca, p)
+	return writeStatus(ctx, r.client, before, ca, p.wait)
+}
+
+// writeStatus writes what has changed. Two controllers write what they know of a CA into
+// the same list, and whoever is late looks again.
+func writeStatus(ctx context.Context, c client.Client, before, ca *v1alpha1.CertificateAuthority, wait time.Duration) (reconcile.Result, error) {
+	if equality.Semantic.DeepEqual(before.Status, ca.Status) {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+	err := c.Status().Patch(ctx, ca, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: notStarted}, nil
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return reconcile.Result{}, fmt.Errorf("writing the status: %w", err)
+	}
+	return reconcile.Result{RequeueAfter: wait}, nil
+}
+
+// tell sends an Event when something begins.
+func (r *InitializeReconciler) tell(before, ca *v1alpha1.CertificateAuthority, p progress) {
+	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionInitialized)
+	if was != nil && was.Reason == p.reason {
+		return
+	}
+	kind := corev1.EventTypeNormal
+	if p.reason == reasonSetupFailed || p.reason == reasonNotOwned {
+		kind = corev1.EventTypeWarning
+	}
+	r.events.Eventf(ca, nil, kind, p.reason, "Initialize", "%s", p.message)
+}
+
+// phaseOf is where the two facts, initialized and ready, leave a CA.
+func phaseOf(ca *v1alpha1.CertificateAuthority) v1alpha1.CertificateAuthorityPhase {
+	ready := meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionCAReady)
+	initialized := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionInitialized)
+	switch {
+	case ca.Spec.External != nil && ready:
+		return v1alpha1.CertificateAuthorityExternal
+	case ca.Spec.External != nil:
+		return v1alpha1.CertificateAuthorityError
+	case initialized == nil || initialized.Reason == reasonWaitingForConfig || initialized.Reason == reasonWaitingForCA:
+		return v1alpha1.CertificateAuthorityPending
+	case initialized.Reason == reasonSetupFailed || initialized.Reason == reasonNotOwned:
+		return v1alpha1.CertificateAuthorityError
+	case initialized.Status == metav1.ConditionTrue && ready:
+		return v1alpha1.CertificateAuthorityReady
+	case initialized.Status == metav1.ConditionTrue && hasAnswered(ca):
+		return v1alpha1.CertificateAuthorityError
+	}
+	return v1alpha1.CertificateAuthorityInitializing
+}
+
+// hasAnswered says whether a CA has ever: one whose server has not started yet is no fault.
+func hasAnswered(ca *v1alpha1.CertificateAuthority) bool {
+	return ca.Status.CRL != nil && ca.Status.CRL.Refreshed != nil
+}
+
+// step makes the objects that are wanted, and says how far the CA is.
+func (r *InitializeReconciler) step(ctx context.Context, ca *v1alpha1.CertificateAuthority) (progress, error) {
+	s := setup{ca: ca, fsGroup: r.fsGroup}
+	stored, err := r.stored(ctx, ca)
+	if err != nil {
+		return progress{}, err
+	}
+	s.exists = len(stored[caKey]) > 0 || len(stored[caPrivateKey]) > 0
+	var certificates v1alpha1.CertificateList
+	if err := r.client.List(ctx, &certificates, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return progress{}, fmt.Errorf("listing Certificates: %w", err)
+	}
+	s.server = serverSpec(ca, certificates.Items)
+	if err := r.lasting(ctx, s); err != nil {
+		return progress{}, err
+	}
+	complete := len(stored[caKey]) > 0 && len(stored[caPrivateKey]) > 0 && len(stored[crlKey]) > 0
+	served := hasAnswered(ca) || stored.hasPairFor(s.server)
+	if complete && served {
+		return r.initialized(ctx, s, stored)
+	}
+	return r.setUp(ctx, s)
+}
+
+// lasting keeps what a CA has for as long as it is there.
+func (r *InitializeReconciler) lasting(ctx context.Context, s setup) error {
+	claim, had := s.claim(), &corev1.PersistentVolumeClaim{}
+	if exists, err := r.apply.find(ctx, s.ca, claim, had); err != nil {
+		return err
+	} else if exists {
+		claim.Spec = corev1.PersistentVolumeClaimSpec{AccessModes: had.Spec.AccessModes, StorageClassName: had.Spec.StorageClassName}
+		claim.Spec.Resources.Requests = had.Spec.Resources.Requests
+	}
+	if err := r.apply.keep(ctx, s.ca, claim, &corev1.PersistentVolumeClaim{}); err != nil {
+		return err
+	}
+	for _, secret := range s.secrets() {
+		if err := r.apply.keep(ctx, s.ca, secret, &corev1.Secret{}); err != nil {
+			return err
+		}
+	}
+	if err := r.apply.keep(ctx, s.ca, s.service(), &corev1.Service{}); err != nil {
+		return err
+	}
+	if err := r.apply.keep(ctx, s.ca, s.serviceAccount(), &corev1.ServiceAccount{}); err != nil {
+		return err
+	}
+	return r.apply.keep(ctx, s.ca, s.role(), &rbacv1.Role{})
+}
+
+// setUp has the setup Job run.
+func (r *InitializeReconciler) setUp(ctx context.Context, s setup) (progress, error) {
+	var configs v1alpha1.ConfigList
+	if err := r.client.List(ctx, &configs, client.InNamespace(s.ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return progress{}, fmt.Errorf("listing Configs: %w", err)
+	}
+	config := oldest(configs.Items, func(c *v1alpha1.Config) bool {
+		return c.Spec.AuthorityRef == s.ca.Name && c.DeletionTimestamp.IsZero()
+	})
+	if config == nil {
+		return progress{reason: reasonWaitingForConfig, message: "no Config names this CertificateAuthority in spec.authorityRef; the setup Job needs its image"}, nil
+	}
+	s.image = config.Spec.Image
+	if intermediate := s.ca.Spec.IntermediateCA; intermediate.Enabled && !s.exists {
+		for _, key := range []string{"ca.pem", "key.pem", "crl.pem"} {
+			if _, err := r.secrets.value(ctx, s.ca.Namespace, intermediate.SecretName, key); err != nil {
+				return progress{reason: reasonWaitingForCA, message: "spec.intermediateCA: " + err.Error(), wait: retryPending}, nil
+			}
+		}
+	}
+	if err := r.apply.keep(ctx, s.ca, s.roleBinding(), &rbacv1.RoleBinding{}); err != nil {
+		return progress{}, err
+	}
+	return r.runJob(ctx, s)
+}
+
+func (r *InitializeReconciler) runJob(ctx context.Context, s setup) (progress, error) {
+	want, have := s.job(), &batchv1.Job{}
+	running := progress{reason: reasonSettingUp, message: "Job " + want.Name + " sets the CA up"}
+	exists, err := r.apply.find(ctx, s.ca, want, have)
+	if err != nil {
+		return progress{}, err
+	}
+	if !exists {
+		return running, r.apply.keep(ctx, s.ca, want, &batchv1.Job{})
+	}
+	if !have.DeletionTimestamp.IsZero() {
+		running.wait = setupRetry
+		return running, nil
+	}
+	ended, failed := jobEnd(have)
+	switch {
+	// Its Pod is of what was wanted then, and cannot be changed.
+	case have.Annotations[setupHash] != want.Annotations[setupHash]:
+		running.wait = time.Second
+	case failed != "":
+		return progress{reason: reasonSetupFailed, message: fmt.Sprintf("Job %s has failed: %s. See kubectl logs job/%s, and delete the Job to have it run again", want.Name, failed, want.Name)}, nil
+	// The Secrets may be in the cache a moment later; then they were emptied since.
+	case !ended.IsZero() && r.now().Sub(ended) > setupRetry:
+		running.wait = setupRetry
+	case !ended.IsZero():
+		running.wait = time.Second
+		return running, nil
+	default:
+		return running, nil
+	}
+	return running, r.apply.remove(ctx, s.ca, want, have)
+}
+
+// jobEnd is when a Job has succeeded, or why it has failed.
+func jobEnd(job *batchv1.Job) (succeeded time.Time, failed string) {
+	for _, condition := range job.Status.Conditions {
+		if condition.Status != corev1.ConditionTrue {
+			continue
+		}
+		switch condition.Type {
+		case batchv1.JobComplete:
+			return condition.LastTransitionTime.Time, ""
+		case batchv1.JobFailed:
+			return time.Time{}, condition.Reason + ": " + condition.Message
+		}
+	}
+	return time.Time{}, ""
+}
+
+// initialized goes on from the three Secrets.
+func (r *InitializeReconciler) initialized(ctx context.Context, s setup, stored caData) (progress, error) {
+	if err := r.forbid(ctx, s); err != nil {
+		return progress{}, err
+	}
+	certificate := &v1alpha1.Certificate{}
+	if err := r.apply.keep(ctx, s.ca, s.signing(), certificate); err != nil {
+		return progress{}, err
+	}
+	s.ca.Status.NotAfter = notAfter(stored[caKey])
+	signed := certificate.Status.Phase == v1alpha1.CertificateSigned || certificate.Status.Phase == v1alpha1.CertificateRenewing
+	s.ca.Status.SigningSecretName = setupName(s.ca.Name)
+	reason, message := "Bootstrap", "requests are signed with the pair that the setup Job has made, until Certificate "+signingName(s.ca.Name)+" is signed"
+	if signed {
+		s.ca.Status.SigningSecretName = signingSecret(s.ca.Name)
+		reason, message = "CertificateSigned", "requests are signed with the certificate in Secret "+signingSecret(s.ca.Name)
+	}
+	setCondition(&s.ca.Status.Conditions, v1alpha1.ConditionOperatorSigningReady, signed, reason, message, s.ca.Generation)
+	return progress{initialized: true, reason: reasonInitialized, message: "the CA's certificate, key and CRL are in their Secrets"}, nil
+}
+
+// forbid takes the permission to fill the Secrets away, once no setup Job runs.
+func (r *InitializeReconciler) forbid(ctx context.Context, s setup) error {
+	job := &batchv1.Job{}
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: s.ca.Namespace, Name: setupName(s.ca.Name)}, job)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading Job %s: %w", setupName(s.ca.Name), err)
+	}
+	if succeeded, failed := jobEnd(job); err == nil && succeeded.IsZero() && failed == "" {
+		return nil
+	}
+	return r.apply.remove(ctx, s.ca, s.roleBinding(), &rbacv1.RoleBinding{})
+}
+
+// caData is what the Secrets of a CA have, by key.
+type caData map[string][]byte
+
+// stored reads the Secrets of a CA; none counts that is somebody else's.
+func (r *InitializeReconciler) stored(ctx context.Context, ca *v1alpha1.CertificateAuthority) (caData, error) {
+	data := caData{}
+	for _, name := range keptSecrets(ca.Name) {
+		secret := &corev1.Secret{}
+		err := r.client.Get(ctx, client.ObjectKey{Namespace: ca.Namespace, Name: name}, secret)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("reading Secret %s: %w", name, err)
+		}
+		for key, value := range secret.Data {
+			data[key] = value
+		}
+	}
+	return data, nil
+}
+
+// hasPairFor says whether the setup Job's pair is what the CA's server needs.
+func (d caData) hasPairFor(server v1alpha1.CertificateSpec) bool {
+	pair := storedPair(d)
+	return pair != nil && issuedBy(pair, d[caKey]) && differs(pair, server) == ""
+}

@@ -1,0 +1,332 @@
+package openvox
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
+)
+
+const (
+	caServerLabel = "openvox.voxpupuli.org/ca"
+	// setupHash tells a setup Job for what is wanted now from an earlier one.
+	setupHash = "openvox.voxpupuli.org/setup-hash"
+
+	caPrivateKey    = "ca_key.pem"
+	caPort          = 8140
+	defaultCertname = "puppet"
+	defaultCATTL    = 5 * 365 * 24 * time.Hour
+	// setupGroup can write to volumes that know nothing of the image's user.
+	setupGroup = 1001
+
+	caFolder           = "/etc/puppetlabs/puppetserver/ca"
+	workFolder         = "/tmp"
+	tokenFolder        = "/var/run/secrets/kubernetes.io/serviceaccount"
+	intermediateFolder = "/run/intermediate-ca"
+)
+
+// setupScript is what the setup Job runs.
+//
+//go:embed setup.sh
+var setupScript string
+
+func caKeySecret(ca string) string   { return ca + "-ca-key" }
+func setupName(ca string) string     { return ca + "-ca-setup" }
+func claimName(ca string) string     { return ca + "-data" }
+func serviceName(ca string) string   { return ca + "-internal" }
+func signingName(ca string) string   { return ca + "-operator-signing" }
+func signingSecret(ca string) string { return tlsSecret(signingName(ca)) }
+
+// keptSecrets outlive their CA, unless its deletionPolicy says otherwise: the three of
+// the CA, and the pair that the setup Job has made for the CA's server.
+func keptSecrets(ca string) []string {
+	return []string{ca + "-ca", caKeySecret(ca), crlSecret(ca), setupName(ca)}
+}
+
+// serviceNames are by what the CA's server is reached in the cluster.
+func serviceNames(ca *v1alpha1.CertificateAuthority) []string {
+	return []string{serviceName(ca.Name), serviceName(ca.Name) + "." + ca.Namespace + ".svc"}
+}
+
+func internalURL(ca *v1alpha1.CertificateAuthority) string {
+	return "https://" + serviceNames(ca)[1] + ":" + strconv.Itoa(caPort)
+}
+
+// setup is what the objects of an internal CA are made of.
+type setup struct {
+	ca *v1alpha1.CertificateAuthority
+	// image is that of the Config.
+	image v1alpha1.ImageSpec
+	// server is what the certificate of the CA's server is to have.
+	server v1alpha1.CertificateSpec
+	// exists says that the Secrets have a CA already: another one is never set up.
+	exists bool
+	// fsGroup is nil where the cluster gives each namespace its own group.
+	fsGroup *int64
+}
+
+// serverSpec is what the certificate of the CA's server is to have: what the first
+// Certificate asks for, and the names of the Service.
+func serverSpec(ca *v1alpha1.CertificateAuthority, certificates []v1alpha1.Certificate) v1alpha1.CertificateSpec {
+	spec := v1alpha1.CertificateSpec{Certname: defaultCertname}
+	if first := oldest(certificates, func(c *v1alpha1.Certificate) bool {
+		return c.Spec.AuthorityRef == ca.Name && c.Name != signingName(ca.Name) && c.DeletionTimestamp.IsZero()
+	}); first != nil {
+		spec.Certname, spec.DNSAltNames = first.Spec.Certname, slices.Clone(first.Spec.DNSAltNames)
+	}
+	spec.DNSAltNames = withNames(spec.DNSAltNames, serviceNames(ca))
+	return spec
+}
+
+func withNames(have, more []string) []string {
+	have = slices.Clone(have)
+	for _, name := range more {
+		if !slices.Contains(have, name) {
+			have = append(have, name)
+		}
+	}
+	return have
+}
+
+// oldest is the object that was made first, so that later ones change nothing.
+func oldest[T any, P interface {
+	*T
+	client.Object
+}](list []T, is func(P) bool) P {
+	var first P
+	for i := range list {
+		object := P(&list[i])
+		if !is(object) {
+			continue
+		}
+		if first == nil || before(object, first) {
+			first = object
+		}
+	}
+	return first
+}
+
+func before(a, b client.Object) bool {
+	at, bt := a.GetCreationTimestamp(), b.GetCreationTimestamp()
+	return at.Before(&bt) || at.Equal(&bt) && a.GetName() < b.GetName()
+}
+
+// meta is of an object that goes with the CA.
+func (s setup) meta(name string) metav1.ObjectMeta {
+	kept := s.keptMeta(name)
+	kept.OwnerReferences = []metav1.OwnerReference{ownerOf(s.ca)}
+	return kept
+}
+
+// keptMeta is of an object that stays when the CA goes, unless that is not wanted.
+func (s setup) keptMeta(name string) metav1.ObjectMeta {
+	m := metav1.ObjectMeta{Namespace: s.ca.Namespace, Name: name, Labels: labelsOf(s.ca.Name)}
+	if s.ca.Spec.DeletionPolicy == v1alpha1.DeletionDelete {
+		m.OwnerReferences = []metav1.OwnerReference{ownerOf(s.ca)}
+	}
+	return m
+}
+
+func ownerOf(ca *v1alpha1.CertificateAuthority) metav1.OwnerReference {
+	return *metav1.NewControllerRef(ca, v1alpha1.SchemeGroupVersion.WithKind("CertificateAuthority"))
+}
+
+func kindOf(gv schema.GroupVersion, kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: gv.String(), Kind: kind}
+}
+
+// claim is the volume of the CA. What one has that exists stays as it is.
+func (s setup) claim() *corev1.PersistentVolumeClaim {
+	claim := &corev1.PersistentVolumeClaim{
+		TypeMeta: kindOf(corev1.SchemeGroupVersion, "PersistentVolumeClaim"), ObjectMeta: s.keptMeta(claimName(s.ca.Name)),
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: s.ca.Spec.Storage.Size}},
+		},
+	}
+	if class := s.ca.Spec.Storage.StorageClass; class != "" {
+		claim.Spec.StorageClassName = &class
+	}
+	return claim
+}
+
+// service reaches the server of this CA, and of no other in the namespace.
+func (s setup) service() *corev1.Service {
+	return &corev1.Service{
+		TypeMeta: kindOf(corev1.SchemeGroupVersion, "Service"), ObjectMeta: s.meta(serviceName(s.ca.Name)),
+		Spec: corev1.ServiceSpec{
+			Type:     corev1.ServiceTypeClusterIP,
+			Selector: map[string]string{caServerLabel: "true", caLabel: s.ca.Name},
+			Ports:    []corev1.ServicePort{{Name: "https", Protocol: corev1.ProtocolTCP, Port: caPort, TargetPort: intstr.FromInt32(caPort)}},
+		},
+	}
+}
+
+// secrets are empty: the setup Job fills them, and needs no permission to create any.
+func (s setup) secrets() (list []*corev1.Secret) {
+	for _, name := range keptSecrets(s.ca.Name) {
+		list = append(list, &corev1.Secret{TypeMeta: kindOf(corev1.SchemeGroupVersion, "Secret"), ObjectMeta: s.keptMeta(name)})
+	}
+	return list
+}
+
+func (s setup) serviceAccount() *corev1.ServiceAccount {
+	return &corev1.ServiceAccount{
+		TypeMeta: kindOf(corev1.SchemeGroupVersion, "ServiceAccount"), ObjectMeta: s.meta(setupName(s.ca.Name)),
+		AutomountServiceAccountToken: new(false),
+	}
+}
+
+// role permits to fill the CA's own Secrets: not to read them, nor others.
+func (s setup) role() *rbacv1.Role {
+	return &rbacv1.Role{
+		TypeMeta: kindOf(rbacv1.SchemeGroupVersion, "Role"), ObjectMeta: s.meta(setupName(s.ca.Name)),
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: keptSecrets(s.ca.Name), Verbs: []string{"patch"}}},
+	}
+}
+
+func (s setup) roleBinding() *rbacv1.RoleBinding {
+	return &rbacv1.RoleBinding{
+		TypeMeta: kindOf(rbacv1.SchemeGroupVersion, "RoleBinding"), ObjectMeta: s.meta(setupName(s.ca.Name)),
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: setupName(s.ca.Name)},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: setupName(s.ca.Name), Namespace: s.ca.Namespace}},
+	}
+}
+
+// signing is the Certificate by which requests are signed.
+func (s setup) signing() *v1alpha1.Certificate {
+	return &v1alpha1.Certificate{
+		TypeMeta: kindOf(v1alpha1.SchemeGroupVersion, "Certificate"), ObjectMeta: s.meta(signingName(s.ca.Name)),
+		Spec: v1alpha1.CertificateSpec{AuthorityRef: s.ca.Name, Certname: rules.OperatorCertname(s.ca.Name)},
+	}
+}
+
+// job sets the CA up, or brings back from the volume what the Secrets have lost.
+func (s setup) job() *batchv1.Job {
+	const day = 24 * 60 * 60
+	job := &batchv1.Job{
+		TypeMeta: kindOf(batchv1.SchemeGroupVersion, "Job"), ObjectMeta: s.meta(setupName(s.ca.Name)),
+		Spec: batchv1.JobSpec{
+			BackoffLimit: new(int32(3)), TTLSecondsAfterFinished: new(int32(day)),
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labelsOf(s.ca.Name)}, Spec: s.pod()},
+		},
+	}
+	job.Annotations = map[string]string{setupHash: s.hash()}
+	return job
+}
+
+// hash is of what a setup Job is made of. That there is a CA is not part of it: the Job
+// itself brings that about.
+func (s setup) hash() string {
+	s.exists = false
+	text, err := json.Marshal(s.pod())
+	if err != nil {
+		panic(err) // plain values
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+func (s setup) pod() corev1.PodSpec {
+	mounts := []corev1.VolumeMount{
+		{Name: "ca", MountPath: caFolder},
+		{Name: "tmp", MountPath: workFolder},
+		{Name: "run", MountPath: "/run/puppetserver"},
+		{Name: "token", MountPath: tokenFolder, ReadOnly: true},
+	}
+	empty := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+	volumes := []corev1.Volume{
+		{Name: "ca", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claimName(s.ca.Name)}}},
+		{Name: "tmp", VolumeSource: empty},
+		{Name: "run", VolumeSource: empty},
+		{Name: "token", VolumeSource: corev1.VolumeSource{Projected: tokenVolume()}},
+	}
+	if s.ca.Spec.IntermediateCA.Enabled {
+		mounts = append(mounts, corev1.VolumeMount{Name: "intermediate-ca", MountPath: intermediateFolder, ReadOnly: true})
+		volumes = append(volumes, corev1.Volume{Name: "intermediate-ca", VolumeSource: corev1.VolumeSource{
+			Secret: &corev1.SecretVolumeSource{SecretName: s.ca.Spec.IntermediateCA.SecretName},
+		}})
+	}
+	return corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: setupName(s.ca.Name), AutomountServiceAccountToken: new(false),
+		ImagePullSecrets: s.image.PullSecrets, Volumes: volumes,
+		// No user is named: images have theirs, and OpenShift gives one by namespace.
+		SecurityContext: &corev1.PodSecurityContext{
+			RunAsNonRoot: new(true), FSGroup: s.fsGroup, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+		Containers: []corev1.Container{{
+			Name: "ca-setup", Image: s.image.Repository + ":" + s.image.Tag, ImagePullPolicy: s.image.PullPolicy,
+			Command: []string{"/bin/bash", "-c", setupScript}, Env: s.environment(), Resources: s.ca.Spec.Resources, VolumeMounts: mounts,
+			SecurityContext: &corev1.SecurityContext{
+				AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			},
+		}},
+	}
+}
+
+// tokenVolume is where Pods have their token, and for an hour only.
+func tokenVolume() *corev1.ProjectedVolumeSource {
+	return &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", ExpirationSeconds: new(int64(3600))}},
+		{ConfigMap: &corev1.ConfigMapProjection{
+			LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}, Items: []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}},
+		}},
+		{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{
+			{Path: "namespace", FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.namespace"}},
+		}}},
+	}}
+}
+
+func (s setup) environment() []corev1.EnvVar {
+	ttl, err := duration(s.ca.Spec.TTL, defaultCATTL)
+	if err != nil {
+		ttl = defaultCATTL // the CRD admits no other
+	}
+	intermediate := ""
+	if s.ca.Spec.IntermediateCA.Enabled {
+		intermediate = intermediateFolder
+	}
+	return []corev1.EnvVar{
+		{Name: "CA_NAME", Value: s.ca.Name},
+		{Name: "CA_TTL", Value: strconv.FormatInt(int64(ttl/time.Second), 10)},
+		{Name: "CA_EXISTS", Value: strconv.FormatBool(s.exists)},
+		{Name: "CERTNAME", Value: s.server.Certname},
+		{Name: "DNS_ALT_NAMES", Value: altNames(s.server.DNSAltNames)},
+		{Name: "CA_SECRET_NAME", Value: s.ca.Name + "-ca"},
+		{Name: "CA_KEY_SECRET_NAME", Value: caKeySecret(s.ca.Name)},
+		{Name: "CA_CRL_SECRET_NAME", Value: crlSecret(s.ca.Name)},
+		{Name: "SSL_SECRET_NAME", Value: setupName(s.ca.Name)},
+		{Name: "CA_DIR", Value: caFolder},
+		{Name: "WORK_DIR", Value: workFolder},
+		{Name: "TOKEN_DIR", Value: tokenFolder},
+		{Name: "INTERMEDIATE_DIR", Value: intermediate},
+	}
+}
+
+func altNames(names []string) string {
+	var prefixed []string
+	for _, name := range names {
+		kind := "DNS:"
+		if net.ParseIP(name) != nil {
+			kind = "IP:"
+		}
+		prefixed = append(prefixed, kind+name)
+	}
+	return strings.Join(prefixed, ",")
+}

@@ -1,0 +1,402 @@
+package openvox
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+)
+
+func newInternal(name string) *v1alpha1.CertificateAuthority {
+	return &v1alpha1.CertificateAuthority{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: "ca", Generation: 1},
+		Spec:       v1alpha1.CertificateAuthoritySpec{TTL: "5y", Storage: v1alpha1.StorageSpec{Size: resource.MustParse("1Gi")}},
+	}
+}
+
+func setupFor(ca *v1alpha1.CertificateAuthority) setup {
+	return setup{ca: ca, image: v1alpha1.ImageSpec{Repository: "example.com/openvox", Tag: "8"}, server: serverSpec(ca, nil), fsGroup: new(int64(setupGroup))}
+}
+
+// TestServicesDoNotMix: the server of one CA is never reached by another's Service.
+func TestServicesDoNotMix(t *testing.T) {
+	pod := labels.Set{caServerLabel: "true", caLabel: "one"}
+	require.True(t, labels.SelectorFromSet(setupFor(newInternal("one")).service().Spec.Selector).Matches(pod))
+	require.False(t, labels.SelectorFromSet(setupFor(newInternal("two")).service().Spec.Selector).Matches(pod))
+}
+
+// TestSetupPermissions: the setup Job fills its CA's Secrets, and can do nothing else.
+func TestSetupPermissions(t *testing.T) {
+	s := setupFor(newInternal("main"))
+	require.Equal(t, []rbacv1.PolicyRule{{
+		APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"patch"},
+		ResourceNames: []string{"main-ca", "main-ca-key", "main-ca-crl", "main-ca-setup"},
+	}}, s.role().Rules)
+	job := s.job()
+	pod := job.Spec.Template.Spec
+	require.False(t, *pod.AutomountServiceAccountToken)
+	require.False(t, *s.serviceAccount().AutomountServiceAccountToken)
+	require.NotNil(t, job.Spec.TTLSecondsAfterFinished)
+	require.Nil(t, pod.SecurityContext.RunAsUser, "OpenShift gives users by namespace")
+	require.True(t, *pod.SecurityContext.RunAsNonRoot)
+	require.EqualValues(t, setupGroup, *pod.SecurityContext.FSGroup)
+	container := pod.Containers[0]
+	require.True(t, *container.SecurityContext.ReadOnlyRootFilesystem)
+	require.False(t, *container.SecurityContext.AllowPrivilegeEscalation)
+	require.Equal(t, []corev1.Capability{"ALL"}, container.SecurityContext.Capabilities.Drop)
+	s.fsGroup = nil
+	require.Nil(t, s.job().Spec.Template.Spec.SecurityContext.FSGroup)
+}
+
+func TestSetupJob(t *testing.T) {
+	ca := newInternal("main")
+	first := v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "z", CreationTimestamp: metav1.Unix(1, 0)}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "ca.example.com", DNSAltNames: []string{"puppet", "10.0.0.1"}}}
+	later := v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "a", CreationTimestamp: metav1.Unix(2, 0)}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web"}}
+	other := v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "other", Certname: "other"}}
+	signing := v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "main-operator-signing"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "main-operator"}}
+	value := func(s setup, name string) string {
+		for _, variable := range s.job().Spec.Template.Spec.Containers[0].Env {
+			if variable.Name == name {
+				return variable.Value
+			}
+		}
+		return "none"
+	}
+	s := setupFor(ca)
+	require.Equal(t, "puppet", value(s, "CERTNAME"))
+	require.Equal(t, "DNS:main-internal,DNS:main-internal.ns.svc", value(s, "DNS_ALT_NAMES"))
+	s.server = serverSpec(ca, []v1alpha1.Certificate{signing, other, later, first})
+	require.Equal(t, "ca.example.com", value(s, "CERTNAME"))
+	require.Equal(t, "DNS:puppet,IP:10.0.0.1,DNS:main-internal,DNS:main-internal.ns.svc", value(s, "DNS_ALT_NAMES"), "addresses are such")
+	require.Equal(t, "157680000", value(s, "CA_TTL"))
+	require.Equal(t, "example.com/openvox:8", s.job().Spec.Template.Spec.Containers[0].Image)
+
+	had := s.job().Annotations[setupHash]
+	s.exists = true
+	require.Equal(t, "true", value(s, "CA_EXISTS"))
+	require.Equal(t, had, s.job().Annotations[setupHash], "the Job itself brings about that there is a CA")
+	s.image.Tag = "9"
+	require.NotEqual(t, had, s.job().Annotations[setupHash])
+
+	require.Empty(t, value(s, "INTERMEDIATE_DIR"))
+	ca.Spec.IntermediateCA = v1alpha1.IntermediateCA{Enabled: true, SecretName: "company"}
+	require.Equal(t, intermediateFolder, value(s, "INTERMEDIATE_DIR"))
+	volumes := s.job().Spec.Template.Spec.Volumes
+	require.Equal(t, "company", volumes[len(volumes)-1].Secret.SecretName)
+}
+
+// TestPhases: set up and answering are two facts.
+func TestPhases(t *testing.T) {
+	for _, c := range []struct {
+		initialized string
+		ready, once bool
+		want        v1alpha1.CertificateAuthorityPhase
+	}{
+		{"", false, false, v1alpha1.CertificateAuthorityPending},
+		{reasonWaitingForConfig, false, false, v1alpha1.CertificateAuthorityPending},
+		{reasonSettingUp, false, false, v1alpha1.CertificateAuthorityInitializing},
+		{reasonSetupFailed, false, false, v1alpha1.CertificateAuthorityError},
+		{reasonNotOwned, true, true, v1alpha1.CertificateAuthorityError},
+		{reasonInitialized, false, false, v1alpha1.CertificateAuthorityInitializing},
+		{reasonInitialized, true, true, v1alpha1.CertificateAuthorityReady},
+		{reasonInitialized, false, true, v1alpha1.CertificateAuthorityError},
+	} {
+		ca := newInternal("main")
+		if c.initialized != "" {
+			setCondition(&ca.Status.Conditions, v1alpha1.ConditionInitialized, c.initialized == reasonInitialized, c.initialized, "", 1)
+		}
+		setCondition(&ca.Status.Conditions, v1alpha1.ConditionCAReady, c.ready, "X", "", 1)
+		if c.once {
+			ca.Status.CRL = &v1alpha1.CRLStatus{Refreshed: new(metav1.Now())}
+		}
+		require.Equal(t, c.want, phaseOf(ca), "%+v", c)
+	}
+}
+
+// site is an API server with one internal CA.
+type site struct {
+	t      *testing.T
+	client client.Client
+	now    time.Time
+	events *events.FakeRecorder
+	writes int
+}
+
+func newSite(t *testing.T, objects ...client.Object) *site {
+	t.Helper()
+	s := &site{t: t, now: time.Now(), events: events.NewFakeRecorder(100)}
+	s.client = interceptor.NewClient(newClient(t, objects...).(client.WithWatch), interceptor.Funcs{
+		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+			s.writes++
+			return c.Apply(ctx, o, options...)
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, options ...client.SubResourcePatchOption) error {
+			s.writes++
+			return c.SubResource(sub).Patch(ctx, o, p, options...)
+		},
+	})
+	return s
+}
+
+func (s *site) reconcile() *v1alpha1.CertificateAuthority {
+	s.t.Helper()
+	r := &InitializeReconciler{client: s.client, secrets: secrets{s.client, s.client}, apply: applier{s.client, s.client}, events: s.events, now: func() time.Time { return s.now }}
+	_, err := r.Reconcile(s.t.Context(), mainKey)
+	require.NoError(s.t, err)
+	ca := &v1alpha1.CertificateAuthority{}
+	require.NoError(s.t, s.client.Get(s.t.Context(), mainKey.NamespacedName, ca))
+	return ca
+}
+
+func (s *site) reason() string {
+	return meta.FindStatusCondition(s.reconcile().Status.Conditions, v1alpha1.ConditionInitialized).Reason
+}
+
+func (s *site) get(name string, into client.Object) bool {
+	s.t.Helper()
+	err := s.client.Get(s.t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, into)
+	if apierrors.IsNotFound(err) {
+		return false
+	}
+	require.NoError(s.t, err)
+	return true
+}
+
+// fill does what the setup Job does.
+func (s *site) fill(ca *fakeCA, certname string, names ...string) (pair map[string][]byte) {
+	s.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(s.t, err)
+	leaf := ca.issue(&x509.Certificate{Subject: pkix.Name{CommonName: certname}, DNSNames: names}, key.Public())
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(s.t, err)
+	pair = map[string][]byte{certPEMKey: encodeCertificate(leaf), keyPEMKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})}
+	for name, data := range map[string]map[string][]byte{
+		"main-ca": {caKey: ca.bundle()}, "main-ca-key": {caPrivateKey: []byte("key")}, "main-ca-crl": {crlKey: ca.list(1)}, "main-ca-setup": pair,
+	} {
+		secret := &corev1.Secret{}
+		require.True(s.t, s.get(name, secret), name)
+		secret.Data = data
+		require.NoError(s.t, s.client.Update(s.t.Context(), secret))
+	}
+	return pair
+}
+
+func (s *site) endJob(kind batchv1.JobConditionType) {
+	s.t.Helper()
+	job := &batchv1.Job{}
+	require.True(s.t, s.get("main-ca-setup", job))
+	job.Status.Conditions = []batchv1.JobCondition{{Type: kind, Status: corev1.ConditionTrue, Reason: "BackoffLimitExceeded", LastTransitionTime: metav1.NewTime(s.now)}}
+	require.NoError(s.t, s.client.Status().Update(s.t.Context(), job))
+}
+
+func configOf(ca string) *v1alpha1.Config {
+	return &v1alpha1.Config{ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "ns"}, Spec: v1alpha1.ConfigSpec{AuthorityRef: ca, Image: v1alpha1.ImageSpec{Repository: "r", Tag: "1"}}}
+}
+
+var bootNames = []string{"main-internal", "main-internal.ns.svc"}
+
+// TestInitialize is the way of a CA to its three Secrets.
+func TestInitialize(t *testing.T) {
+	s := newSite(t, newInternal("main"), configOf("other"))
+	require.Equal(t, v1alpha1.CertificateAuthorityPending, s.reconcile().Status.Phase)
+	require.False(t, s.get("main-ca-setup", &batchv1.Job{}))
+	config := configOf("main")
+	config.Name = "second"
+	require.NoError(t, s.client.Create(t.Context(), config))
+	require.Equal(t, v1alpha1.CertificateAuthorityInitializing, s.reconcile().Status.Phase)
+	job := &batchv1.Job{}
+	require.True(t, s.get("main-ca-setup", job))
+	require.True(t, s.get("main-ca-setup", &rbacv1.RoleBinding{}))
+
+	s.writes = 0
+	require.Equal(t, reasonSettingUp, s.reason())
+	require.Zero(t, s.writes, "nothing changed, nothing written")
+
+	ca := newFakeCA(t)
+	s.fill(ca, "puppet", bootNames...)
+	object := s.reconcile()
+	require.True(t, meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionInitialized))
+	require.False(t, meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionCAReady), "nobody has asked it")
+	require.Equal(t, "main-ca-setup", object.Status.SigningSecretName)
+	require.Equal(t, "main-internal", object.Status.ServiceName)
+	require.NotNil(t, object.Status.NotAfter)
+	require.True(t, s.get("main-ca-setup", &rbacv1.RoleBinding{}), "the Job still runs")
+	signing := &v1alpha1.Certificate{}
+	require.True(t, s.get("main-operator-signing", signing))
+	require.Equal(t, "main-operator", signing.Spec.Certname)
+	s.endJob(batchv1.JobComplete)
+	s.reconcile()
+	require.False(t, s.get("main-ca-setup", &rbacv1.RoleBinding{}), "nobody fills the Secrets any more")
+	s.writes = 0
+	s.reconcile()
+	require.Zero(t, s.writes, "nothing changed, nothing written")
+
+	signing.Status.Phase = v1alpha1.CertificateSigned
+	require.NoError(t, s.client.Status().Update(t.Context(), signing))
+	require.Equal(t, "main-operator-signing-tls", s.reconcile().Status.SigningSecretName)
+
+	// A Secret that is lost comes back from the volume, and never from a new CA.
+	require.NoError(t, s.client.Delete(t.Context(), secretOf("main-ca-crl", nil)))
+	s.now = s.now.Add(time.Minute)
+	require.Equal(t, reasonSettingUp, s.reason())
+	require.Equal(t, reasonSettingUp, s.reason())
+	require.True(t, s.get("main-ca-setup", job))
+	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "CA_EXISTS", Value: "true"})
+	require.True(t, s.get("main-ca-setup", &rbacv1.RoleBinding{}))
+}
+
+// TestSetupFails: once, with an Event, and again only when something changes.
+func TestSetupFails(t *testing.T) {
+	s := newSite(t, newInternal("main"), configOf("main"))
+	s.reconcile()
+	s.endJob(batchv1.JobFailed)
+	object := s.reconcile()
+	require.Equal(t, v1alpha1.CertificateAuthorityError, object.Status.Phase)
+	require.Contains(t, meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionInitialized).Message, "BackoffLimitExceeded")
+	s.now = s.now.Add(time.Hour)
+	require.Equal(t, reasonSetupFailed, s.reason())
+	require.True(t, s.get("main-ca-setup", &batchv1.Job{}), "it is not run again by itself")
+	var told []string
+	for len(s.events.Events) > 0 {
+		told = append(told, <-s.events.Events)
+	}
+	require.Equal(t, 1, strings.Count(strings.Join(told, "\n"), "Warning SetupFailed"), "%q", told)
+
+	config := &v1alpha1.Config{}
+	require.True(t, s.get("c", config))
+	config.Spec.Image.Tag = "2"
+	require.NoError(t, s.client.Update(t.Context(), config))
+	s.reconcile()
+	require.Equal(t, reasonSettingUp, s.reason())
+}
+
+// TestIntermediateCA waits for the keys that it is to have.
+func TestIntermediateCA(t *testing.T) {
+	ca := newInternal("main")
+	ca.Spec.IntermediateCA = v1alpha1.IntermediateCA{Enabled: true, SecretName: "company"}
+	s := newSite(t, ca, configOf("main"), secretOf("company", map[string][]byte{"ca.pem": []byte("x"), "key.pem": []byte("x")}))
+	require.Equal(t, reasonWaitingForCA, s.reason())
+	require.False(t, s.get("main-ca-setup", &batchv1.Job{}))
+	secret := &corev1.Secret{}
+	require.True(t, s.get("company", secret))
+	secret.Data["crl.pem"] = []byte("x")
+	require.NoError(t, s.client.Update(t.Context(), secret))
+	require.Equal(t, reasonSettingUp, s.reason())
+}
+
+// TestDeletionPolicy: keys and volume have no owner, unless they are to go, too.
+func TestDeletionPolicy(t *testing.T) {
+	s := newSite(t, newInternal("main"), configOf("main"))
+	owners := func() (n int) {
+		for _, object := range []client.Object{&corev1.Secret{}, &corev1.PersistentVolumeClaim{}} {
+			name := "main-data"
+			if _, ok := object.(*corev1.Secret); ok {
+				name = "main-ca-key"
+			}
+			require.True(t, s.get(name, object))
+			n += len(object.GetOwnerReferences())
+		}
+		return n
+	}
+	object := s.reconcile()
+	require.Zero(t, owners())
+	service := &corev1.Service{}
+	require.True(t, s.get("main-internal", service))
+	require.True(t, metav1.IsControlledBy(service, object))
+
+	object.Spec.DeletionPolicy = v1alpha1.DeletionDelete
+	require.NoError(t, s.client.Update(t.Context(), object))
+	object = s.reconcile()
+	require.Equal(t, 2, owners())
+	object.Spec.DeletionPolicy = v1alpha1.DeletionRetain
+	require.NoError(t, s.client.Update(t.Context(), object))
+	s.reconcile()
+	require.Zero(t, owners())
+}
+
+// TestForeignObjects are left alone.
+func TestForeignObjects(t *testing.T) {
+	for _, foreign := range []client.Object{
+		secretOf("main-ca-key", map[string][]byte{caPrivateKey: []byte("theirs")}),
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "main-internal", Namespace: "ns", Labels: labelsOf("main")}},
+		&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "main-data", Namespace: "ns", Labels: labelsOf("other")}},
+	} {
+		s := newSite(t, newInternal("main"), configOf("main"), foreign)
+		before := foreign.DeepCopyObject().(client.Object)
+		require.True(t, s.get(foreign.GetName(), before))
+		object := s.reconcile()
+		require.Equal(t, v1alpha1.CertificateAuthorityError, object.Status.Phase)
+		require.Contains(t, object.Status.Conditions[0].Message, foreign.GetName())
+		after := foreign.DeepCopyObject().(client.Object)
+		require.True(t, s.get(foreign.GetName(), after))
+		require.Equal(t, before.GetResourceVersion(), after.GetResourceVersion())
+	}
+}
+
+// TestAdopt: the server of a CA has its first certificate from the setup Job, before the
+// CA answers; a pair that was replaced since, or is another's, is not taken.
+func TestAdopt(t *testing.T) {
+	s := newSite(t, newInternal("main"), configOf("main"))
+	s.reconcile()
+	fake := newFakeCA(t)
+	pair := s.fill(fake, "puppet", bootNames...)
+	ca := s.reconcile()
+	r := &CertificateReconciler{client: s.client, secrets: secrets{s.client, s.client}, now: time.Now, keyBits: 2048, admit: func(context.Context, client.Object) (string, error) { return "", nil }}
+	issue := func(name, certname, known string) outcome {
+		return r.issue(t.Context(), &v1alpha1.Certificate{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: "1"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: certname},
+			Status: v1alpha1.CertificateStatus{SerialNumber: known},
+		})
+	}
+	out := issue("server", "puppet", "")
+	require.Equal(t, v1alpha1.CertificateSigned, out.phase, out.message)
+	secret := &corev1.Secret{}
+	require.True(t, s.get("server-tls", secret))
+	require.Equal(t, pair[keyPEMKey], secret.Data[keyPEMKey])
+	out = issue("web", "web", "")
+	require.Equal(t, v1alpha1.CertificatePending, out.phase, "a CA that has not started yet is no error")
+	require.Equal(t, v1alpha1.CertificatePending, issue("again", "puppet", "99").phase, "it has been replaced since")
+
+	// A revoked pair is of no use, neither to a server nor to sign with.
+	a, err := connect(t.Context(), r.secrets, ca)
+	require.NoError(t, err)
+	require.NotNil(t, a.admin)
+	fake.revoked = append(fake.revoked, certificateOf(t, pair).SerialNumber)
+	require.True(t, s.get("main-ca-crl", secret))
+	secret.Data[crlKey] = fake.list(2)
+	require.NoError(t, s.client.Update(t.Context(), secret))
+	require.Equal(t, v1alpha1.CertificatePending, issue("third", "puppet", "").phase)
+	a, err = connect(t.Context(), r.secrets, ca)
+	require.NoError(t, err)
+	require.Nil(t, a.admin)
+}
+
+func certificateOf(t *testing.T, pair map[string][]byte) *x509.Certificate {
+	t.Helper()
+	certificate := storedPair(pair)
+	require.NotNil(t, certificate)
+	return certificate
+}

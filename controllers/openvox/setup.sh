@@ -1,0 +1,72 @@
+# What the setup Job of a CertificateAuthority runs. It may be run again at any time:
+# what the volume has is kept, and written to the Secrets as it is there.
+set -eu
+umask 077
+
+conf="$WORK_DIR/puppet.conf"
+ssl="$CA_DIR/setup-ssl"
+names="$CERTNAME,$DNS_ALT_NAMES"
+
+cat > "$conf" <<CONF
+[main]
+confdir = $WORK_DIR
+vardir = $WORK_DIR/var
+ssldir = $ssl
+logdir = $WORK_DIR/log
+rundir = $WORK_DIR/run
+certname = $CERTNAME
+manage_internal_file_permissions = false
+ca_server = 127.0.0.1
+ca_port = 1
+[server]
+cadir = $CA_DIR
+ca_ttl = $CA_TTL
+CONF
+
+if [ ! -s "$CA_DIR/ca_crt.pem" ]; then
+  if [ "$CA_EXISTS" = true ]; then
+    echo "The volume holds no CA, but Secret $CA_SECRET_NAME or $CA_KEY_SECRET_NAME has one: bring the volume back, or delete both Secrets for a new CA." >&2
+    exit 1
+  fi
+  if [ -n "$INTERMEDIATE_DIR" ]; then
+    puppetserver ca import --config "$conf" --certname "$CERTNAME" --subject-alt-names "$DNS_ALT_NAMES" \
+      --cert-bundle "$INTERMEDIATE_DIR/ca.pem" --private-key "$INTERMEDIATE_DIR/key.pem" --crl-chain "$INTERMEDIATE_DIR/crl.pem"
+  else
+    puppetserver ca setup --config "$conf" --certname "$CERTNAME" --subject-alt-names "$DNS_ALT_NAMES" --ca-name "Puppet CA: $CA_NAME"
+  fi
+  printf '%s' "$names" > "$ssl/names"
+fi
+
+# The server of a CA cannot ask the CA for its first certificate.
+if [ ! -s "$ssl/certs/$CERTNAME.pem" ] || [ "$(cat "$ssl/names" 2> /dev/null || true)" != "$names" ]; then
+  rm -f "$CA_DIR/signed/$CERTNAME.pem" "$CA_DIR/requests/$CERTNAME.pem" "$ssl/certs/$CERTNAME.pem" \
+    "$ssl/private_keys/$CERTNAME.pem" "$ssl/public_keys/$CERTNAME.pem"
+  puppetserver ca generate --ca-client --force --config "$conf" --certname "$CERTNAME" --subject-alt-names "$DNS_ALT_NAMES"
+  printf '%s' "$names" > "$ssl/names"
+fi
+
+# store writes files to keys of a Secret: name, then key and file by turns.
+printf 'Authorization: Bearer %s' "$(cat "$TOKEN_DIR/token")" > "$WORK_DIR/authorization"
+store() {
+  secret=$1
+  shift
+  data=
+  while [ $# -gt 0 ]; do
+    data="$data${data:+,}\"$1\":\"$(base64 < "$2" | tr -d '\n')\""
+    shift 2
+  done
+  printf '{"data":{%s}}' "$data" | curl --fail-with-body --silent --show-error --retry 5 --retry-all-errors --max-time 60 \
+    --cacert "$TOKEN_DIR/ca.crt" --header "@$WORK_DIR/authorization" --header 'Content-Type: application/merge-patch+json' \
+    --request PATCH --data-binary @- \
+    "https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT/api/v1/namespaces/$(cat "$TOKEN_DIR/namespace")/secrets/$secret" > /dev/null
+}
+
+store "$SSL_SECRET_NAME" cert.pem "$ssl/certs/$CERTNAME.pem" key.pem "$ssl/private_keys/$CERTNAME.pem"
+store "$CA_KEY_SECRET_NAME" ca_key.pem "$CA_DIR/ca_key.pem"
+set -- "$CA_CRL_SECRET_NAME" ca_crl.pem "$CA_DIR/ca_crl.pem"
+if [ -s "$CA_DIR/infra_crl.pem" ]; then # imported CAs may have none
+  set -- "$@" infra_crl.pem "$CA_DIR/infra_crl.pem"
+fi
+store "$@"
+# Last, for by it others know that there is a CA.
+store "$CA_SECRET_NAME" ca_crt.pem "$CA_DIR/ca_crt.pem"

@@ -1,0 +1,306 @@
+package e2e
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/test/puppetca"
+)
+
+// serviceProxy stands for the cluster's DNS and its Services, of which there are none
+// here: the manager reaches a CA's Service by it.
+type serviceProxy struct {
+	mutex sync.Mutex
+	to    map[string]string
+	*httptest.Server
+}
+
+var services = newServiceProxy()
+
+func newServiceProxy() *serviceProxy {
+	p := &serviceProxy{to: map[string]string{}}
+	p.Server = httptest.NewServer(http.HandlerFunc(p.connect))
+	return p
+}
+
+func (p *serviceProxy) lead(from, to string) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.to[from] = to
+}
+
+func (p *serviceProxy) connect(w http.ResponseWriter, r *http.Request) {
+	p.mutex.Lock()
+	to, ok := p.to[r.Host]
+	p.mutex.Unlock()
+	if !ok && !strings.Contains(r.Host, ".svc:") {
+		to, ok = r.Host, true
+	}
+	if !ok || r.Method != http.MethodConnect {
+		http.Error(w, "nothing serves "+r.Host, http.StatusBadGateway)
+		return
+	}
+	server, err := net.Dial("tcp", to)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer server.Close()
+	client, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer client.Close()
+	_, _ = io.WriteString(client, "HTTP/1.1 200 OK\r\n\r\n")
+	go func() { _, _ = io.Copy(server, client); _ = server.(*net.TCPConn).CloseWrite() }()
+	_, _ = io.Copy(client, server)
+}
+
+// runSetup runs the command of a CA's setup Job as its Pod would, with the folder in
+// place of its volume, and the Pod's ServiceAccount.
+func runSetup(t *testing.T, namespace, ca, volume, intermediate string) (output string, err error) {
+	t.Helper()
+	var job batchv1.Job
+	eventually(t, func() bool {
+		text, ok := kubectl(t, "", "get", "job", ca+"-ca-setup", "-n", namespace, "-o", "json")
+		return ok && json.Unmarshal([]byte(text), &job) == nil
+	}, "the setup Job of "+ca)
+	spec := job.Spec.Template.Spec
+	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig)
+	require.NoError(t, err)
+	require.NoError(t, clientcmdFiles(config.CAData, config.CAFile, volume+"-token", namespace, mustKubectl(t, "", "create", "token", spec.ServiceAccountName, "-n", namespace)))
+	work := t.TempDir()
+	folders := map[string]string{"CA_DIR": volume, "WORK_DIR": work, "TOKEN_DIR": volume + "-token", "INTERMEDIATE_DIR": intermediate}
+	host, port, err := net.SplitHostPort(strings.TrimPrefix(config.Host, "https://"))
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	container := spec.Containers[0]
+	command := exec.CommandContext(ctx, container.Command[0], container.Command[1:]...)
+	command.Env = append(os.Environ(), "KUBERNETES_SERVICE_HOST="+host, "KUBERNETES_SERVICE_PORT="+port, "NO_PROXY=*", "no_proxy=*")
+	for _, variable := range container.Env {
+		value := variable.Value
+		if folder, ok := folders[variable.Name]; ok {
+			value = folder
+		}
+		command.Env = append(command.Env, variable.Name+"="+value)
+	}
+	text, err := command.CombinedOutput()
+	return string(text), err
+}
+
+func clientcmdFiles(data []byte, file, folder, namespace, token string) error {
+	if len(data) == 0 {
+		var err error
+		if data, err = os.ReadFile(file); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	for name, text := range map[string]string{"ca.crt": string(data), "namespace": namespace, "token": strings.TrimSpace(token)} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func internalCA(namespace, name, more string) string {
+	return fmt.Sprintf(`{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":"CertificateAuthority","metadata":{"name":%q,"namespace":%q},"spec":{"crlRefreshInterval":"1s"%s}}`, name, namespace, more)
+}
+
+func configFor(namespace, ca string) string {
+	return fmt.Sprintf(`{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":"Config","metadata":{"name":%q,"namespace":%q},"spec":{"image":{"repository":"example.com/openvox","tag":"8"},"authorityRef":%[1]q}}`, ca, namespace)
+}
+
+func authorityOf(t *testing.T, namespace, name string) (ca v1alpha1.CertificateAuthority, facts string) {
+	t.Helper()
+	text := mustKubectl(t, "", "get", "ca", name, "-n", namespace, "-o", "json")
+	require.NoError(t, json.Unmarshal([]byte(text), &ca))
+	facts = string(ca.Status.Phase)
+	for _, kind := range []string{"Initialized", "CAReady", "OperatorSigningReady"} {
+		for _, condition := range ca.Status.Conditions {
+			if condition.Type == kind {
+				facts += " " + kind + "=" + string(condition.Status) + "/" + condition.Reason
+			}
+		}
+	}
+	return ca, facts
+}
+
+func waitFacts(t *testing.T, namespace, name, want string) {
+	t.Helper()
+	facts := ""
+	defer func() {
+		if t.Failed() {
+			t.Logf("the last of it: %s", facts)
+			t.Log(kubectl(t, "", "get", "certificates.openvox.voxpupuli.org,ca", "-n", namespace, "-o", "yaml"))
+		}
+	}()
+	eventually(t, func() bool {
+		_, facts = authorityOf(t, namespace, name)
+		return facts == want
+	}, "CertificateAuthority "+name+" to be "+want)
+}
+
+// TestInternalCertificateAuthority: a CA in the cluster is set up by its Job's own
+// command, serves, and leaves its keys and volume when it is deleted.
+func TestInternalCertificateAuthority(t *testing.T) {
+	namespace := newNamespace(t)
+	mustKubectl(t, internalCA(namespace, "main", ""), "apply", "-f", "-")
+	waitFacts(t, namespace, "main", "Pending Initialized=False/WaitingForConfig")
+	mustKubectl(t, certificateObject(namespace, "server", `{"authorityRef":"main","certname":"ca.example.com","dnsAltNames":["localhost","127.0.0.1"]}`), "apply", "-f", "-")
+	mustKubectl(t, configFor(namespace, "main"), "apply", "-f", "-")
+	waitFacts(t, namespace, "main", "Initializing Initialized=False/SettingUp")
+	for _, object := range []string{"pvc/main-data", "service/main-internal", "serviceaccount/main-ca-setup", "role/main-ca-setup", "rolebinding/main-ca-setup", "secret/main-ca", "secret/main-ca-key", "secret/main-ca-crl"} {
+		mustKubectl(t, "", "get", object, "-n", namespace)
+	}
+	account := "--as=system:serviceaccount:" + namespace + ":main-ca-setup"
+	for _, denied := range [][]string{{"create", "secrets"}, {"get", "secrets/main-ca-key"}, {"patch", "secrets/server-tls"}, {"list", "secrets"}} {
+		output, _ := kubectl(t, "", append([]string{"auth", "can-i", "-n", namespace, account}, denied...)...)
+		require.Contains(t, output, "no", denied)
+	}
+
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "ca"), 0o755))
+	output, err := runSetup(t, namespace, "main", filepath.Join(dir, "ca"), "")
+	require.NoError(t, err, output)
+	// Initialized, not ready: its server may start, and has its certificate.
+	waitFacts(t, namespace, "main", "Initializing Initialized=True/CAInitialized CAReady=False/NotAnswering OperatorSigningReady=False/Bootstrap")
+	leaf := waitSigned(t, namespace, "server", nil)
+	for _, name := range []string{"localhost", "127.0.0.1", "main-internal." + namespace + ".svc"} {
+		require.NoError(t, leaf.VerifyHostname(name))
+	}
+	require.Equal(t, "Pending", mustKubectl(t, "", "get", "certificates.openvox.voxpupuli.org", "main-operator-signing", "-n", namespace, "-o", "jsonpath={.status.phase}"), "it waits, and is no error")
+	mustKubectl(t, "", "delete", "job", "main-ca-setup", "-n", namespace) // no kubelet ends it here
+	eventually(t, func() bool {
+		output, _ := kubectl(t, "", "auth", "can-i", "patch", "secrets/main-ca", "-n", namespace, account)
+		return strings.Contains(output, "no")
+	}, "the setup Job's permission to go")
+
+	ca, err := puppetca.Serve(t.Context(), puppetca.Options{Dir: dir, Name: "ca.example.com", Operator: "main-operator"})
+	require.NoError(t, err)
+	t.Cleanup(ca.Stop)
+	services.lead("main-internal."+namespace+".svc:8140", strings.TrimPrefix(ca.URL, "https://"))
+	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=True/CertificateSigned")
+	object, _ := authorityOf(t, namespace, "main")
+	require.Equal(t, "main-operator-signing-tls", object.Status.SigningSecretName)
+	mustKubectl(t, certificateObject(namespace, "web", `{"authorityRef":"main","certname":"web.example.com"}`), "apply", "-f", "-")
+	waitSigned(t, namespace, "web", nil)
+	require.NotEmpty(t, secretValue(t, namespace, "main-ca-crl", "infra_crl.pem"), "refreshing the CRL leaves the other alone")
+	// Its own certificate is issued again, too, and by whom else.
+	mustKubectl(t, "", "delete", "secret", "main-operator-signing-tls", "-n", namespace)
+	waitSigned(t, namespace, "main-operator-signing", nil)
+
+	key := secretValue(t, namespace, "main-ca-key", "ca_key.pem")
+	mustKubectl(t, "", "delete", "ca", "main", "-n", namespace)
+	eventually(t, func() bool {
+		_, ok := kubectl(t, "", "get", "service", "main-internal", "-n", namespace)
+		return !ok
+	}, "the Service to go")
+	mustKubectl(t, internalCA(namespace, "main", ""), "apply", "-f", "-")
+	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=True/CertificateSigned")
+	require.Equal(t, key, secretValue(t, namespace, "main-ca-key", "ca_key.pem"))
+	mustKubectl(t, "", "get", "pvc", "main-data", "-n", namespace)
+}
+
+// TestIntermediateCertificateAuthority: a CA below another, beside a second CA in the
+// namespace; what its Job may not do.
+func TestIntermediateCertificateAuthority(t *testing.T) {
+	namespace := newNamespace(t)
+	company := t.TempDir()
+	key, certificate, crl := companyCA(t)
+	for name, text := range map[string][]byte{"ca.pem": certificate, "key.pem": key, "crl.pem": crl} {
+		require.NoError(t, os.WriteFile(filepath.Join(company, name), text, 0o600))
+	}
+	mustKubectl(t, internalCA(namespace, "below", `,"intermediateCA":{"enabled":true,"secretName":"company"}`), "apply", "-f", "-")
+	mustKubectl(t, internalCA(namespace, "other", ""), "apply", "-f", "-")
+	for _, ca := range []string{"below", "other"} {
+		mustKubectl(t, configFor(namespace, ca), "apply", "-f", "-")
+	}
+	waitFacts(t, namespace, "other", "Initializing Initialized=False/SettingUp")
+	waitFacts(t, namespace, "below", "Pending Initialized=False/WaitingForIntermediateCA")
+	mustKubectl(t, "", "create", "secret", "generic", "company", "-n", namespace, "--from-file="+company)
+	waitFacts(t, namespace, "below", "Initializing Initialized=False/SettingUp")
+
+	volume := filepath.Join(t.TempDir(), "ca")
+	require.NoError(t, os.MkdirAll(volume, 0o755))
+	output, err := runSetup(t, namespace, "below", volume, company)
+	require.NoError(t, err, output)
+	waitFacts(t, namespace, "below", "Initializing Initialized=True/CAInitialized CAReady=False/NotAnswering OperatorSigningReady=False/Bootstrap")
+	require.Equal(t, string(certificate), string(secretValue(t, namespace, "below-ca", "ca_crt.pem")))
+	_, facts := authorityOf(t, namespace, "other")
+	require.Equal(t, "Initializing Initialized=False/SettingUp", facts, "the other CA has nothing of it")
+	require.Empty(t, secretValue(t, namespace, "other-ca", "ca_crt.pem"))
+
+	// The first Certificate comes late, and its names are not those of the pair: the Job
+	// runs again, for the server could not start without.
+	mustKubectl(t, certificateObject(namespace, "server", `{"authorityRef":"below","certname":"ca.example.com"}`), "apply", "-f", "-")
+	waitFacts(t, namespace, "below", "Initializing Initialized=False/SettingUp CAReady=False/NotAnswering OperatorSigningReady=False/Bootstrap")
+	eventually(t, func() bool {
+		return strings.Contains(mustKubectl(t, "", "get", "job", "below-ca-setup", "-n", namespace, "--ignore-not-found", "-o", "yaml"), "ca.example.com")
+	}, "the Job for the Certificate")
+	empty := filepath.Join(t.TempDir(), "ca")
+	require.NoError(t, os.MkdirAll(empty, 0o755))
+	output, err = runSetup(t, namespace, "below", empty, "")
+	require.Error(t, err)
+	require.Contains(t, output, "The volume holds no CA", "another CA is never set up in place of one")
+	output, err = runSetup(t, namespace, "below", volume, company)
+	require.NoError(t, err, output)
+	require.NoError(t, waitSigned(t, namespace, "server", nil).VerifyHostname("below-internal."+namespace+".svc"))
+	require.Equal(t, string(certificate), string(secretValue(t, namespace, "below-ca", "ca_crt.pem")))
+
+	mustKubectl(t, "", "patch", "ca", "below", "-n", namespace, "--type=merge", "-p", `{"spec":{"deletionPolicy":"Delete"}}`)
+	eventually(t, func() bool {
+		return mustKubectl(t, "", "get", "secret", "below-ca-key", "-n", namespace, "-o", "jsonpath={.metadata.ownerReferences[0].name}") == "below"
+	}, "the keys to go with the CA")
+	mustKubectl(t, "", "delete", "ca", "below", "-n", namespace)
+	eventually(t, func() bool {
+		_, ok := kubectl(t, "", "get", "secret", "below-ca-key", "-n", namespace)
+		return !ok
+	}, "the keys to go")
+}
+
+// companyCA is a CA with its CRL, in PEM.
+func companyCA(t *testing.T) (key, certificate, crl []byte) {
+	t.Helper()
+	private, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: "Company"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	require.NoError(t, err)
+	root, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	list, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: time.Now().Add(-time.Hour), NextUpdate: time.Now().Add(time.Hour)}, root, private)
+	require.NoError(t, err)
+	encode := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
+	return encode("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(private)), encode("CERTIFICATE", der), encode("X509 CRL", list)
+}
