@@ -213,6 +213,8 @@ type place struct {
 	// below says that the source is of a scope below the enterprise, and parent that
 	// there is a scope below its own.
 	below, parent bool
+	// both says that policies are asked in the entries of both failure policies.
+	both bool
 	// above are the namespaces of each scope above, where those do not have all.
 	above  [][]string
 	grants Grants
@@ -300,8 +302,9 @@ func arrange(sets []*PolicySet) []*PolicySet {
 func (s *PolicySet) at(place *place) *PolicySet {
 	placed := *s
 	placed.place = place
-	if place.parent {
-		placed.source.FailurePolicy = Fail
+	if place.parent && placed.source.FailurePolicy == Ignore {
+		// Until the registration has followed, the API server calls the other entry.
+		placed.source.FailurePolicy, place.both = Fail, true
 	}
 	placed.policies = make([]*policy, len(s.policies))
 	for i, p := range s.policies {

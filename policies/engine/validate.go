@@ -88,7 +88,7 @@ func ask(questions []question, one func(question, *Decision)) []*Decision {
 
 // asked says whether the caller asks policies with this failure policy.
 func (p *policy) asked(options Options) bool {
-	return options.FailurePolicy == "" || options.FailurePolicy == p.set.source.FailurePolicy
+	return options.FailurePolicy == "" || options.FailurePolicy == p.set.source.FailurePolicy || p.set.place != nil && p.set.place.both
 }
 
 // validateOne asks one policy and adds what it says to the decision.
