@@ -264,8 +264,16 @@ func writeLintText(w io.Writer, report lintReport) error {
 	if !report.Accepted {
 		verdict = "refused, " + report.Reason
 	}
-	fmt.Fprintf(&b, "%s: %d policies, %d rules, %d test cases (%d failed), %d errors, %d warnings\n", verdict,
-		report.Policies, report.Rules, report.Tests.Cases, report.Tests.Failed, len(report.Errors), len(report.Warnings))
+	fmt.Fprintf(&b, "%s: %d %s, %s, %s (%d failed), %s, %s\n", verdict, report.Policies, plural(report.Policies, "policy", "policies"),
+		counted(report.Rules, "rule"), counted(report.Tests.Cases, "test case"), report.Tests.Failed,
+		counted(len(report.Errors), "error"), counted(len(report.Warnings), "warning"))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }

@@ -30,7 +30,7 @@ func TestPolicyLint(t *testing.T) {
 		want  []string
 	}{
 		"good": {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "p_test.rego": passing}, 0,
-			[]string{"accepted: 1 policies, 1 rules, 1 test cases (0 failed), 0 errors, 0 warnings\n"}},
+			[]string{"accepted: 1 policy, 1 rule, 1 test case (0 failed), 0 errors, 0 warnings\n"}},
 		"does not compile": {map[string]string{"p.rego": "package p\n}"}, 1, []string{"error: ", "p.rego:2:1: ", "refused, CompileFailed: "}},
 		"metadata":         {map[string]string{"p.rego": "# METADATA\n# custom:\n#   enforcment: warn\npackage p\ndeny contains \"x\""}, 1, []string{"did you mean enforcement?"}},
 		"reference": {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\" if input.request.object.spec.containter"}, 1,

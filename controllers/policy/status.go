@@ -166,7 +166,7 @@ func (s *statusWriter) refused() {
 func (s *statusWriter) passed() {
 	s.next.Errors = nil
 	set := s.verdict.Set
-	counts := fmt.Sprintf("%d policies, %d rules", set.Policies(), set.Rules())
+	counts := fmt.Sprintf("policies: %d, rules: %d", set.Policies(), set.Rules())
 	s.set(v1alpha1.ConditionCompiled, true, ReasonCompiled, strings.Join(append([]string{counts}, s.verdict.Warnings...), "; "))
 	switch level := s.object.Spec.Scope.Level; {
 	case s.verdict.OutsideScope:

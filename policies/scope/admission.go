@@ -73,7 +73,7 @@ func CheckScope(scope engine.Scope, others []engine.Scope) []Violation {
 			out = append(out, Violation{Reason: ReasonOutsideParent, Message: fmt.Sprintf("spec.scope.namespaces cannot be compared with those of %s: %v", above, err)})
 		case name != "":
 			out = append(out, Violation{Reason: ReasonOutsideParent, Message: fmt.Sprintf(
-				"spec.scope.namespaces of %s reach beyond %s: they hold namespace %q, and %s has %s only", key, above, name, above, strings.Join(bounds, ", "))})
+				"spec.scope.namespaces of %s (%s) reach beyond %s: they match %q, and %s has %s only", key, strings.Join(scope.Namespaces, ", "), above, name, above, strings.Join(bounds, ", "))})
 		}
 	}
 	return out
@@ -141,8 +141,8 @@ func (c *admission) match(policy engine.PolicyInfo) []Violation {
 		case err != nil:
 			report("has match.namespaces that cannot be compared with those of %s: %v", c.scope.Key(), err)
 		case name != "":
-			report("matches outside its scope: match.namespaces holds %q, and %s has %s only; leave match.namespaces out for all that the scope has",
-				name, c.scope.Key(), strings.Join(c.scope.Namespaces, ", "))
+			report("matches outside its scope: match.namespaces (%s) matches %q, and %s has %s only; leave match.namespaces out for all that the scope has",
+				strings.Join(policy.Match.Namespaces, ", "), name, c.scope.Key(), strings.Join(c.scope.Namespaces, ", "))
 		}
 	}
 	for _, kind := range policy.Match.Kinds {

@@ -51,8 +51,8 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 	}{
 		"it denies":       {scope: team("shop-a"), candidate: []string{denies}},
 		"no such parent":  {scope: engine.Scope{Level: engine.Team, Name: "x", Parent: "nobody", Namespaces: []string{"a"}}, candidate: []string{denies}, reason: ReasonNoParent, message: `no live source declares a scope named "nobody"`},
-		"beyond the org":  {scope: team("shop-a", "bank"), candidate: []string{denies}, reason: ReasonOutsideParent, message: `they hold namespace "bank", and org retail has shop-*, till only`},
-		"a wider glob":    {scope: team("s*"), candidate: []string{denies}, reason: ReasonOutsideParent, message: `they hold namespace "s"`},
+		"beyond the org":  {scope: team("shop-a", "bank"), candidate: []string{denies}, reason: ReasonOutsideParent, message: `they match "bank", and org retail has shop-*, till only`},
+		"a wider glob":    {scope: team("s*"), candidate: []string{denies}, reason: ReasonOutsideParent, message: `they match "s"`},
 		"another parent":  {scope: engine.Scope{Level: engine.Org, Name: "retail", Parent: "acme", Namespaces: []string{"till"}}, candidate: []string{denies}, reason: ReasonOutsideParent, message: "one scope has one parent"},
 		"its own pattern": {scope: team("shop-*"), candidate: []string{metadata(`match: {namespaces: ["shop-a*"]}`, denies)}},
 		"others, excluded": {
@@ -60,7 +60,7 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 		},
 		"a namespace of others": {
 			scope: team("shop-*"), candidate: []string{metadata(`match: {namespaces: ["*"]}`, denies)},
-			reason: ReasonMatchesOutside, message: `match.namespaces holds "a", and team shop has shop-* only`,
+			reason: ReasonMatchesOutside, message: `match.namespaces (*) matches "a", and team shop has shop-* only`,
 		},
 		"cluster-scoped": {
 			scope: team("shop-*"), candidate: []string{metadata(`match: {kinds: [{group: "", kind: Namespace}]}`, denies)},

@@ -128,7 +128,7 @@ func TestGateTellsOfAScopeThatWasNarrowed(t *testing.T) {
 	verdict := gate(t, child, live, allRegistrable)
 	require.NotNil(t, verdict.Set)
 	require.True(t, verdict.OutsideScope)
-	require.Contains(t, verdict.Message, `they hold namespace "shop-b"`)
+	require.Contains(t, verdict.Message, `they match "shop-b"`)
 	child.Files = map[string]string{"p.rego": "package p\ndeny contains \"another\""}
 	require.Nil(t, gate(t, child, live, allRegistrable).Set, "a new revision is judged")
 	require.Equal(t, scope.ReasonOutsideParent, Gate{}.JudgeScope(child, live).Reason)

@@ -63,7 +63,7 @@ patch contains {"op": "add", "path": "/metadata/labels/owner", "value": "acme"} 
 	t.Run("what reaches beyond the scope is refused", func(t *testing.T) {
 		const denies = "deny contains \"x\""
 		for name, c := range map[string]struct{ rego, want string }{
-			"namespaces of others":    {"# METADATA\n# custom:\n#   match: {namespaces: [" + base + "-*]}\npackage blue.base\n" + denies, `match.namespaces holds "` + base},
+			"namespaces of others":    {"# METADATA\n# custom:\n#   match: {namespaces: [" + base + "-*]}\npackage blue.base\n" + denies, `match.namespaces (` + base + `-*) matches "` + base},
 			"cluster-scoped kinds":    {"# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: Namespace}]}\npackage blue.base\n" + denies, "Namespace is cluster-scoped"},
 			"a version":               {"# METADATA\n# custom:\n#   match: {kinds: [{group: autoscaling, version: v1, kind: HorizontalPodAutoscaler}]}\npackage blue.base\n" + denies, "leave version out"},
 			"the enterprise's policy": {"package acme.base\n" + denies, "package acme.base stands in the place of policy acme.base of source tenants-acme"},
@@ -158,7 +158,7 @@ patch contains {"op": "replace", "path": concat("/", ["", "metadata", "labels", 
 		require.NoError(t, cluster.ApplySource(t.Context(), "tenants-org", map[string]string{"policy.rego": "package org.base\nwarn contains \"x\" if input.name == \"nobody\""}, org(blue)))
 		eventually(t, func() bool {
 			within := meta.FindStatusCondition(readSource(t, "tenants-child").Status.Conditions, v1alpha1.ConditionWithinScope)
-			return within != nil && within.Reason == "OutsideParentScope" && strings.Contains(within.Message, `they hold namespace "`+red+`"`)
+			return within != nil && within.Reason == "OutsideParentScope" && strings.Contains(within.Message, `they match "`+red+`"`)
 		}, "the condition that the scope above was narrowed")
 		admits(red, "child")
 	})
@@ -224,7 +224,7 @@ func TestTenantsWithRepositories(t *testing.T) {
 		_, _ = cluster.Kubectl(context.Background(), "", "delete", "clusterrole", "e2e-configmaps")
 	})
 	for name, c := range map[string]struct{ rego, reason, message string }{
-		"a namespace of others":  {inNamespace(blue.namespace, configMapKind, "package team\ndeny contains \"x\""), scope.ReasonMatchesOutside, `match.namespaces holds "` + blue.namespace + `"`},
+		"a namespace of others":  {inNamespace(blue.namespace, configMapKind, "package team\ndeny contains \"x\""), scope.ReasonMatchesOutside, `matches "` + blue.namespace + `"`},
 		"Secrets":                {"# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Secret}]\npackage team\ndeny contains \"x\"", scope.ReasonNotGranted, "requires Secret"},
 		"every namespace's data": {"# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: Namespace}]}\npackage team\ndeny contains \"x\"", scope.ReasonMatchesOutside, "Namespace is cluster-scoped"},
 	} {

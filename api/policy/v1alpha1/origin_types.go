@@ -20,7 +20,7 @@ type GitOrigin struct {
 	// --allow-file-origins. It never holds a password.
 	// +required
 	// +kubebuilder:validation:MaxLength=2048
-	// +kubebuilder:validation:Pattern=`^(https|http|ssh|file)://.+$`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(https|http|ssh|file)://.+$')",message="url must begin with https://, http://, ssh:// or file://; write git@host:path as ssh://git@host/path"
 	URL string `json:"url"`
 
 	// ref is what to check out. Without one it is the repository's default
