@@ -81,6 +81,9 @@ func (b *builtIn) decide(ctx context.Context, o object, review *engine.Review, o
 	if options.Facts, err = json.Marshal(facts); err != nil {
 		return outcome{}, fmt.Errorf("%s: writing the facts for the rules: %w", o.origin, err)
 	}
+	if b.mapping == orloj.Open && read.Kind != "Secret" && len(options.Namespace) == 0 {
+		options.Namespace = []byte("{}") // it would permit what is permitted everywhere
+	}
 	return decide(ctx, b.rules.For(read), o, review, options), nil
 }
 

@@ -39,6 +39,7 @@ func TestCheckAsksTheRulesOfOrloj(t *testing.T) {
 		"namespace forbids":   {manifests: mappedAgent + strings.Replace(namespaceOf, "prod*", "test", 1), code: exitDenied, says: []string{"kubectl annotate --overwrite namespace gitops 'orloj.dev/allowed-target-namespaces=test,production'"}},
 		"namespace not given": {manifests: mappedAgent, code: exitError, says: []string{"Agent gitops/a: undecided", `policy orloj.mapping: it reads input.namespace, and namespace "gitops" is not at hand`}},
 		"open":                {manifests: mappedAgent + strings.Replace(namespaceOf, "prod*", "test", 1), flags: []string{"--orloj-namespace-mapping=open"}, code: exitAllowed},
+		"open, no namespace":  {manifests: mappedAgent, flags: []string{"--orloj-namespace-mapping=Open"}, code: exitAllowed},
 		"no such mode":        {manifests: goodAgent, flags: []string{"--orloj-namespace-mapping=closed"}, code: exitError, says: []string{`--orloj-namespace-mapping: "closed" is none of Restricted, Open`}},
 		"one key twice": {
 			manifests: mappedAgent + namespaceOf + "---\n" + strings.Replace(goodAgent, "gitops", "production", 1), code: exitDenied,
