@@ -94,7 +94,7 @@ func TestPolicySourceValidation(t *testing.T) {
 		{"path that climbs", `{oci: {url: "oci://example.com/p", path: a/../../b}}`, "relative"},
 		{"path with dots in a name", `{git: {url: "https://example.com/p.git", path: "a..b/c"}}`, ""},
 		{"local repository", `{git: {url: "file:///srv/p.git"}}`, ""},
-		{"unknown scheme", `{git: {url: "git://example.com/p.git"}}`, "should match"},
+		{"unknown scheme", `{git: {url: "git://example.com/p.git"}}`, "write git@host:path as ssh://git@host/path"},
 		{"abbreviated commit", `{git: {url: "https://example.com/p.git", ref: {commit: abc1234}}}`, "should match"},
 		{"digest in the URL", `{oci: {url: "oci://example.com/p@sha256:00"}}`, "should match"},
 		{"unknown failure policy", `{inline: {files: {a.rego: ""}}, failurePolicy: Deny}`, "Unsupported value"},
