@@ -282,7 +282,7 @@ func TestURLs(t *testing.T) {
 		"git://git.example.com/policies":             ReasonFetchFailed,
 		"https:///policies":                          ReasonFetchFailed,
 		"https://git.example.com/\x7f":               ReasonFetchFailed,
-		"ext::sh -c touch% pwned":               ReasonFetchFailed,
+		"ext::sh -c touch% pwned":                    ReasonFetchFailed,
 		"ssh://git@git.example.com/policies;touch%0": ReasonFetchFailed,
 	} {
 		err := CheckGitURL(url)
