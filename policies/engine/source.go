@@ -3,8 +3,10 @@ package engine
 import (
 	"cmp"
 	"crypto/sha256"
+	"embed"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -67,6 +69,26 @@ type Source struct {
 	Scope Scope
 	// Parameters is a JSON object, handed to policies as input.parameters.
 	Parameters []byte
+}
+
+// BuiltInFiles are the rules in a folder that a program embeds, by name, for Files: all
+// that the folder has but tests.
+func BuiltInFiles(folder embed.FS) (map[string]string, error) {
+	entries, err := folder.ReadDir(".")
+	if err != nil {
+		return nil, fmt.Errorf("reading the embedded rules: %w", err)
+	}
+	files := map[string]string{}
+	for _, entry := range entries {
+		text, err := folder.ReadFile(entry.Name())
+		if err != nil {
+			return nil, fmt.Errorf("reading the embedded rules: %w", err)
+		}
+		if classify(entry.Name()) != fileTest {
+			files[entry.Name()] = string(text)
+		}
+	}
+	return files, nil
 }
 
 // Digest is "sha256:" and the hex SHA-256 over the sorted paths and contents,

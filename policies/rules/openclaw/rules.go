@@ -4,8 +4,6 @@ package openclaw
 
 import (
 	"embed"
-	"fmt"
-	"strings"
 
 	"github.com/lintel-policy/lintel/policies/engine"
 )
@@ -15,19 +13,9 @@ var files embed.FS
 
 // Set compiles the rules.
 func Set() (*engine.PolicySet, error) {
-	source := engine.Source{Name: "openclaw", Revision: "built-in", Files: map[string]string{}}
-	entries, err := files.ReadDir(".")
+	rules, err := engine.BuiltInFiles(files)
 	if err != nil {
-		return nil, fmt.Errorf("reading the embedded rules: %w", err)
+		return nil, err
 	}
-	for _, entry := range entries {
-		text, err := files.ReadFile(entry.Name())
-		if err != nil {
-			return nil, fmt.Errorf("reading the embedded rules: %w", err)
-		}
-		if !strings.HasSuffix(entry.Name(), "_test.rego") {
-			source.Files[entry.Name()] = string(text)
-		}
-	}
-	return engine.Compile(source)
+	return engine.Compile(engine.Source{Name: "openclaw", Revision: "built-in", Files: rules})
 }

@@ -4,7 +4,6 @@ package openvox
 
 import (
 	"embed"
-	"fmt"
 
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
@@ -15,17 +14,10 @@ var files embed.FS
 
 // Set compiles the rules.
 func Set() (*engine.PolicySet, error) {
-	source := engine.Source{Name: "openvox", Revision: "built-in", Files: map[string]string{"signing.rego": signing.Rules}}
-	entries, err := files.ReadDir(".")
+	rules, err := engine.BuiltInFiles(files)
 	if err != nil {
-		return nil, fmt.Errorf("reading the embedded rules: %w", err)
+		return nil, err
 	}
-	for _, entry := range entries {
-		text, err := files.ReadFile(entry.Name())
-		if err != nil {
-			return nil, fmt.Errorf("reading the embedded rules: %w", err)
-		}
-		source.Files[entry.Name()] = string(text)
-	}
-	return engine.Compile(source)
+	rules["signing.rego"] = signing.Rules
+	return engine.Compile(engine.Source{Name: "openvox", Revision: "built-in", Files: rules})
 }

@@ -4,8 +4,7 @@ package orloj
 
 import (
 	"embed"
-	"fmt"
-	"strings"
+	"maps"
 
 	"github.com/lintel-policy/lintel/policies/engine"
 )
@@ -51,21 +50,12 @@ func New() (*Rules, error) {
 }
 
 func compile(name string, wanted func(file string) bool) (*engine.PolicySet, error) {
-	source := engine.Source{Name: name, Revision: Revision, Files: map[string]string{}}
-	entries, err := files.ReadDir(".")
+	rules, err := engine.BuiltInFiles(files)
 	if err != nil {
-		return nil, fmt.Errorf("reading the embedded rules: %w", err)
+		return nil, err
 	}
-	for _, entry := range entries {
-		text, err := files.ReadFile(entry.Name())
-		if err != nil {
-			return nil, fmt.Errorf("reading the embedded rules: %w", err)
-		}
-		if wanted(entry.Name()) && !strings.HasSuffix(entry.Name(), "_test.rego") {
-			source.Files[entry.Name()] = string(text)
-		}
-	}
-	return engine.Compile(source)
+	maps.DeleteFunc(rules, func(file, _ string) bool { return !wanted(file) })
+	return engine.Compile(engine.Source{Name: name, Revision: Revision, Files: rules})
 }
 
 // Revision is that of rules which ship with Lintel.
