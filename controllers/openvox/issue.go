@@ -37,6 +37,7 @@ type outcome struct {
 	phase           v1alpha1.CertificatePhase
 	reason, message string
 	certificate     *x509.Certificate // the stored one
+	bundle          []byte            // of the CA that has signed it
 	wait            time.Duration
 	events          []told
 	// generation and deleting are of the object when the attempt began.
