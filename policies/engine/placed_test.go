@@ -9,7 +9,7 @@ import (
 )
 
 // TestPlacesAreTakenByAllThatMakesThem asks one snapshot about reviews that differ in one
-// thing each, first and last about the same.
+// thing each: what is passed over at one place must be asked at the next.
 func TestPlacesAreTakenByAllThatMakesThem(t *testing.T) {
 	gold := Options{Namespace: []byte(`{"metadata":{"name":"shop","labels":{"tier":"gold"}}}`)}
 	silver := Options{Namespace: []byte(`{"metadata":{"name":"shop","labels":{"tier":"silver"}}}`)}
@@ -25,8 +25,8 @@ deny contains "matched"`))
 			options Options
 			want    bool
 		}{
-			{makeReview(t, pod), gold, true},
 			{makeReview(t, pod), silver, false},
+			{makeReview(t, pod), gold, true},
 			{makeReview(t, pod), Options{}, true}, // the labels are not known: it fails closed
 			{makeReview(t, other), gold, false},
 			{makeReview(t, pod, operation("DELETE")), gold, false},
