@@ -214,6 +214,8 @@ func (c *certManagerTest) leavesForeignRequests() {
 	status, _, err = c.ca.Do(c.Context(), http.MethodDelete, "certificate_status/cm3.example.com", nil)
 	require.NoError(c, err)
 	require.Less(c, status, 300)
+	// A change of the CA begins those that wait.
+	mustKubectl(c.T, "", "patch", "certificateauthority", "main", "-n", c.namespace, "--type=merge", "-p", `{"spec":{"crlRefreshInterval":"2s"}}`)
 	c.verified(c.waitReason("foreign", cmapi.CertificateRequestReasonIssued).Status.Certificate, "cm3.example.com")
 }
 
