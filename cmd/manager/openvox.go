@@ -51,7 +51,7 @@ func newOpenVox(ctx context.Context, mgr manager.Manager, o *options, on bool) (
 		}
 	}
 	return products, openvox.SetupWithManager(mgr, openvox.Options{
-		KeyBits: o.openvoxKeyBits, Admitter: s.admitCertificate, RequestAdmitter: s.admitRequest,
+		KeyBits: o.openvoxKeyBits, Admitter: s.admitCertificate, RequestAdmitter: s.admitRequest, ConfigAdmitter: s.admitConfig,
 	})
 }
 
@@ -59,6 +59,11 @@ func newOpenVox(ctx context.Context, mgr manager.Manager, o *options, on bool) (
 func (s *openVox) admitCertificate(ctx context.Context, object client.Object) (string, error) {
 	version := openvoxv1alpha1.SchemeGroupVersion
 	return s.admit(ctx, object, version, "Certificate", "certificates", rules.KnownNames())
+}
+
+// admitConfig asks the rules about a stored Config, which may be older than they are.
+func (s *openVox) admitConfig(ctx context.Context, object client.Object) (string, error) {
+	return s.admit(ctx, object, openvoxv1alpha1.SchemeGroupVersion, "Config", "configs", nil)
 }
 
 // admitRequest asks the rules about an approved CertificateSigningRequest: they may have

@@ -162,7 +162,7 @@ func newSite(t *testing.T, objects ...client.Object) *site {
 
 func (s *site) reconcile() *v1alpha1.CertificateAuthority {
 	s.t.Helper()
-	r := &InitializeReconciler{client: s.client, secrets: secrets{s.client, s.client}, apply: applier{s.client, s.client}, events: s.events, now: func() time.Time { return s.now }}
+	r := &InitializeReconciler{client: s.client, secrets: secrets{s.client, s.client}, apply: applier{"test", s.client, s.client}, events: s.events, now: func() time.Time { return s.now }}
 	_, err := r.Reconcile(s.t.Context(), mainKey)
 	require.NoError(s.t, err)
 	ca := &v1alpha1.CertificateAuthority{}
