@@ -57,8 +57,15 @@ func newOpenVox(ctx context.Context, mgr manager.Manager, o *options, on bool) (
 
 // admitCertificate asks the rules about a stored Certificate as if it were created now.
 func (s *openVox) admitCertificate(ctx context.Context, object client.Object) (string, error) {
-	version := openvoxv1alpha1.SchemeGroupVersion
-	return s.admit(ctx, object, version, "Certificate", "certificates", rules.KnownNames())
+	certificate, ok := object.(*openvoxv1alpha1.Certificate)
+	if !ok {
+		return "", fmt.Errorf("%T is no Certificate", object)
+	}
+	all, err := s.certificates(ctx, certificate.Namespace)
+	if err != nil {
+		return "", err
+	}
+	return s.admit(ctx, object, openvoxv1alpha1.SchemeGroupVersion, "Certificate", "certificates", rules.OlderClaims(certificate, all))
 }
 
 // admitConfig asks the rules about a stored Config, which may be older than they are.
@@ -116,7 +123,7 @@ func (s *openVox) admit(ctx context.Context, object client.Object, version schem
 func (s *openVox) products(on bool) []webhooks.Product {
 	known := func(context.Context, *engine.Review) (any, error) { return rules.KnownNames(), nil }
 	entries := []webhooks.BuiltIn{
-		{Name: "openvox-certificate", Entry: "vcertificate.kb.io", Facts: known, Rules: openVoxRules("certificates")},
+		{Name: "openvox-certificate", Entry: "vcertificate.kb.io", Facts: s.certificateFacts, Rules: openVoxRules("certificates")},
 		{Name: "openvox-certificateauthority", Entry: "vcertificateauthority.kb.io", Rules: openVoxRules("certificateauthorities")},
 		{Name: "openvox-config", Entry: "vconfig.kb.io", Rules: openVoxRules("configs")},
 		{Name: "openvox-signingpolicy", Entry: "vsigningpolicy.kb.io", Facts: known, Rules: openVoxRules("signingpolicies")},
@@ -225,13 +232,36 @@ func (s *openVox) requestFacts(ctx context.Context, namespace, name string) (rul
 	if err := s.cached.List(ctx, &policies, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return facts, fmt.Errorf("listing the SigningPolicies of %s/%s: %w", namespace, name, err)
 	}
-	var certificates openvoxv1alpha1.CertificateList
-	if err := s.cached.List(ctx, &certificates, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return facts, fmt.Errorf("listing the Certificates of %s/%s: %w", namespace, name, err)
+	certificates, err := s.certificates(ctx, namespace)
+	if err != nil {
+		return facts, err
 	}
 	facts.Authority = true
-	facts.Rendered = rules.Render(&ca, policies.Items, certificates.Items, s.secretValue(ctx, namespace))
+	facts.Rendered = rules.Render(&ca, policies.Items, certificates, s.secretValue(ctx, namespace))
 	return facts, nil
+}
+
+// certificates are those of a namespace, for reading only.
+func (s *openVox) certificates(ctx context.Context, namespace string) ([]openvoxv1alpha1.Certificate, error) {
+	var list openvoxv1alpha1.CertificateList
+	if err := s.cached.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the Certificates of %s: %w", namespace, err)
+	}
+	return list.Items, nil
+}
+
+// certificateFacts are about a Certificate that is to be stored.
+func (s *openVox) certificateFacts(ctx context.Context, review *engine.Review) (any, error) {
+	var certificate openvoxv1alpha1.Certificate
+	if err := readObject(review, &certificate); err != nil {
+		return nil, err
+	}
+	certificate.Name = review.Name
+	all, err := s.certificates(ctx, review.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return rules.Claims(&certificate, all), nil
 }
 
 // secretValue reads a Secret from the API server, at most once a request.

@@ -188,6 +188,7 @@ func TestInternalCertificateAuthority(t *testing.T) {
 
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "ca"), 0o755))
+	waitConfig(t, namespace, "main", "Running True/ConfigMapsCreated")
 	output, err := runSetup(t, namespace, "main", filepath.Join(dir, "ca"), "")
 	require.NoError(t, err, output)
 	// Initialized, not ready: its server may start, and has its certificate.
@@ -203,7 +204,8 @@ func TestInternalCertificateAuthority(t *testing.T) {
 		return strings.Contains(output, "no")
 	}, "the setup Job's permission to go")
 
-	ca, err := puppetca.Serve(t.Context(), puppetca.Options{Dir: dir, Name: "ca.example.com", Operator: "main-operator"})
+	hook, policies := autosignHook(t)
+	ca, err := puppetca.Serve(t.Context(), puppetca.Options{Dir: dir, Name: "ca.example.com", Autosign: hook, Rendered: renderedFiles(t, namespace, "main")})
 	require.NoError(t, err)
 	t.Cleanup(ca.Stop)
 	services.lead("main-internal."+namespace+".svc:8140", strings.TrimPrefix(ca.URL, "https://"))
@@ -212,6 +214,7 @@ func TestInternalCertificateAuthority(t *testing.T) {
 	require.Equal(t, "main-operator-signing-tls", object.Status.SigningSecretName)
 	mustKubectl(t, certificateObject(namespace, "web", `{"authorityRef":"main","certname":"web.example.com"}`), "apply", "-f", "-")
 	waitSigned(t, namespace, "web", nil)
+	t.Run("rendered configuration", func(t *testing.T) { testRenderedConfiguration(t, ca, namespace, policies) })
 	require.NotEmpty(t, secretValue(t, namespace, "main-ca-crl", "infra_crl.pem"), "refreshing the CRL leaves the other alone")
 	// Its own certificate is issued again, too, and by whom else.
 	mustKubectl(t, "", "delete", "secret", "main-operator-signing-tls", "-n", namespace)

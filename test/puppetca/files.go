@@ -142,5 +142,5 @@ func (ca *CA) takeRendered(o Options) error {
 			return err
 		}
 	}
-	return nil
+	return os.Remove(ca.path("ssl/crl.pem")) // the server itself copies the CA's
 }

@@ -172,11 +172,16 @@ func (ca *CA) ServerPair() (certificate, key []byte, err error) {
 
 // Do sends a request as the CA server itself. The path is below /puppet-ca/v1.
 func (ca *CA) Do(ctx context.Context, method, path string, body []byte) (status int, answer []byte, err error) {
-	bundle, err := ca.Certificate()
+	certificate, key, err := ca.ServerPair()
 	if err != nil {
 		return 0, nil, err
 	}
-	certificate, key, err := ca.ServerPair()
+	return ca.DoAs(ctx, certificate, key, method, path, body)
+}
+
+// DoAs is Do as another client.
+func (ca *CA) DoAs(ctx context.Context, certificate, key []byte, method, path string, body []byte) (status int, answer []byte, err error) {
+	bundle, err := ca.Certificate()
 	if err != nil {
 		return 0, nil, err
 	}

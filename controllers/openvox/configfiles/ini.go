@@ -79,6 +79,7 @@ func (in Input) puppetConf() (string, error) {
 	f.set("logdir", "/var/log/puppetlabs/puppet")
 	f.set("codedir", codeFolder)
 	f.set("rundir", "/var/run/puppetlabs")
+	f.set("ssldir", sslFolder)
 	f.set("manage_internal_file_permissions", "false")
 	f.set("environmentpath", or(spec.EnvironmentPath, codeFolder+"/environments"))
 	f.set("hiera_config", or(spec.HieraConfig, "$confdir/hiera.yaml"))

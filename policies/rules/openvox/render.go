@@ -74,7 +74,8 @@ func OperatorCertname(ca string) string { return ca + "-operator" }
 // reserved are the names that no request from elsewhere gets: a CA trusts some of them
 // as administrators, and agents trust others as servers.
 func reserved(ca *v1alpha1.CertificateAuthority, certificates []v1alpha1.Certificate) []string {
-	names := []string{OperatorCertname(ca.Name)}
+	operator := OperatorCertname(ca.Name)
+	names := []string{operator, "." + operator}
 	if ca.Spec.External == nil {
 		service := ca.Name + "-internal"
 		names = append(names, service, service+"."+ca.Namespace+".svc")

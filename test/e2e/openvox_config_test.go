@@ -1,0 +1,108 @@
+package e2e
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/csr/csrtest"
+	"github.com/lintel-policy/lintel/test/puppetca"
+)
+
+// renderedFiles are what a Config is rendered into.
+func renderedFiles(t *testing.T, namespace, config string) map[string]string {
+	t.Helper()
+	var object struct{ Data map[string]string }
+	require.NoError(t, json.Unmarshal([]byte(mustKubectl(t, "", "get", "configmap", config+"-config", "-n", namespace, "-o", "json")), &object))
+	return object.Data
+}
+
+// waitConfig waits for the phase of a Config, and its condition with the reason.
+func waitConfig(t *testing.T, namespace, name, want string) {
+	t.Helper()
+	last := ""
+	defer func() {
+		if t.Failed() {
+			t.Logf("the last of it: %s", last)
+		}
+	}()
+	eventually(t, func() bool {
+		last = mustKubectl(t, "", "get", "config.openvox.voxpupuli.org", name, "-n", namespace, "-o",
+			`jsonpath={.status.phase} {.status.conditions[?(@.type=="ConfigReady")].status}/{.status.conditions[?(@.type=="ConfigReady")].reason}`)
+		return last == want
+	}, "Config "+name+" to be "+want)
+}
+
+// testRenderedConfiguration: a real server reads the rendered files, by which the operator
+// administers the CA, nobody else does, and the hook decides.
+func testRenderedConfiguration(t *testing.T, ca *puppetca.CA, namespace, policies string) {
+	request := func(certname string) {
+		status, answer, err := ca.Do(t.Context(), http.MethodPut, "certificate_request/"+certname, csrtest.Template{CommonName: certname}.Make(t))
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, status, "%s", answer)
+	}
+	signAs := func(certificate, key []byte, certname string) int {
+		status, _, err := ca.DoAs(t.Context(), certificate, key, http.MethodPut, "certificate_status/"+certname, []byte(`{"desired_state":"signed"}`))
+		require.NoError(t, err)
+		return status
+	}
+	has := func(certname string) int {
+		status, _, err := ca.Do(t.Context(), http.MethodGet, "certificate/"+certname, nil)
+		require.NoError(t, err)
+		return status
+	}
+	pair := func(secret string) (certificate, key []byte) {
+		return secretValue(t, namespace, secret, "cert.pem"), secretValue(t, namespace, secret, "key.pem")
+	}
+
+	request("pending.example.com")
+	agent, agentKey := pair("web-tls")
+	require.Equal(t, http.StatusForbidden, signAs(agent, agentKey, "pending.example.com"), "an agent signs nothing")
+	operator, operatorKey := pair("main-operator-signing-tls")
+	// A plain name in auth.conf would let in whoever has a name below it.
+	below, belowKey := signedPair(t, ca, operator, operatorKey, "x.main-operator")
+	require.Equal(t, http.StatusForbidden, signAs(below, belowKey, "pending.example.com"), "whose name only ends as the operator's signs nothing")
+	require.Equal(t, http.StatusNoContent, signAs(operator, operatorKey, "pending.example.com"))
+	require.Equal(t, http.StatusOK, has("pending.example.com"))
+
+	mustKubectl(t, fmt.Sprintf(`{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":"SigningPolicy","metadata":{"name":"agents","namespace":%q},
+		"spec":{"certificateAuthorityRef":"main","pattern":{"allow":["agent*"]}}}`, namespace), "apply", "-f", "-")
+	eventually(t, func() bool {
+		text := secretValue(t, namespace, "main-autosign-policy", "autosign-policy.yaml")
+		return strings.Contains(string(text), "agent*") && os.WriteFile(policies, text, 0o600) == nil
+	}, "the policy to be rendered")
+	for certname, want := range map[string]int{"agent1": http.StatusOK, "other": http.StatusNotFound, "agent.main-operator": http.StatusNotFound} {
+		request(certname)
+		require.Equal(t, want, has(certname), certname)
+	}
+}
+
+// signedPair has the CA sign for a name what nobody should.
+func signedPair(t *testing.T, ca *puppetca.CA, admin, adminKey []byte, certname string) (certificate, key []byte) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	der, err := x509.MarshalECPrivateKey(private)
+	require.NoError(t, err)
+	text := csrtest.Template{CommonName: certname, Key: private}.Make(t)
+	status, answer, err := ca.Do(t.Context(), http.MethodPut, "certificate_request/"+certname, text)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status, "%s", answer)
+	status, answer, err = ca.DoAs(t.Context(), admin, adminKey, http.MethodPut, "certificate_status/"+certname, []byte(`{"desired_state":"signed"}`))
+	require.NoError(t, err)
+	require.Less(t, status, 300, "%s", answer)
+	status, certificate, err = ca.Do(t.Context(), http.MethodGet, "certificate/"+certname, nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status)
+	return certificate, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
+}
