@@ -78,7 +78,7 @@ func (a applier) find(ctx context.Context, owner client.Object, want, found clie
 	}
 	found.GetObjectKind().SetGroupVersionKind(kind)
 	ca, ofCA := owner.(*v1alpha1.CertificateAuthority)
-	kept := ofCA && (kind.Kind == "Secret" || kind.Kind == "PersistentVolumeClaim")
+	kept := ofCA && (kind.Kind == "Secret" || kind.Kind == "PersistentVolumeClaim" || kind.Kind == "Certificate")
 	if !metav1.IsControlledBy(found, owner) && (!kept || !inherits(found, ca)) {
 		return false, &conflict{kind.Kind, key.Name}
 	}

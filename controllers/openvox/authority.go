@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -120,7 +121,7 @@ func connectInternal(ctx context.Context, s secrets, ca *v1alpha1.CertificateAut
 }
 
 // pair is a Secret with a certificate and its key: nil unless one of the bundle has
-// issued it and the CRL does not revoke it.
+// issued it, it has not ended, and the CRL does not revoke it.
 func (s secrets) pair(ctx context.Context, namespace, name string, bundle, crl []byte) (map[string][]byte, error) {
 	secret := &corev1.Secret{}
 	err := s.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
@@ -128,7 +129,7 @@ func (s secrets) pair(ctx context.Context, namespace, name string, bundle, crl [
 		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
 	}
 	certificate := storedPair(secret.Data)
-	if certificate == nil || !issuedBy(certificate, bundle) {
+	if certificate == nil || !issuedBy(certificate, bundle) || time.Now().After(certificate.NotAfter) {
 		return nil, nil
 	}
 	lists, err := puppet.ParseCRLs(crl)

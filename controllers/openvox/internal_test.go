@@ -187,12 +187,7 @@ func (s *site) get(name string, into client.Object) bool {
 // fill does what the setup Job does.
 func (s *site) fill(ca *fakeCA, certname string, names ...string) (pair map[string][]byte) {
 	s.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(s.t, err)
-	leaf := ca.issue(&x509.Certificate{Subject: pkix.Name{CommonName: certname}, DNSNames: names}, key.Public())
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	require.NoError(s.t, err)
-	pair = map[string][]byte{certPEMKey: encodeCertificate(leaf), keyPEMKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})}
+	pair = newPair(s.t, ca, &x509.Certificate{Subject: pkix.Name{CommonName: certname}, DNSNames: names})
 	for name, data := range map[string]map[string][]byte{
 		"main-ca": {caKey: ca.bundle()}, "main-ca-key": {caPrivateKey: []byte("key")}, "main-ca-crl": {crlKey: ca.list(1)}, "main-ca-setup": pair,
 	} {
@@ -202,6 +197,16 @@ func (s *site) fill(ca *fakeCA, certname string, names ...string) (pair map[stri
 		require.NoError(s.t, s.client.Update(s.t.Context(), secret))
 	}
 	return pair
+}
+
+// newPair is a certificate of a CA with its key.
+func newPair(t *testing.T, ca *fakeCA, template *x509.Certificate) map[string][]byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	return map[string][]byte{certPEMKey: encodeCertificate(ca.issue(template, key.Public())), keyPEMKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})}
 }
 
 func (s *site) endJob(kind batchv1.JobConditionType) {
@@ -254,9 +259,10 @@ func TestInitialize(t *testing.T) {
 	s.reconcile()
 	require.Zero(t, s.writes, "nothing changed, nothing written")
 
-	signing.Status.Phase = v1alpha1.CertificateSigned
-	require.NoError(t, s.client.Status().Update(t.Context(), signing))
-	require.Equal(t, "main-operator-signing-tls", s.reconcile().Status.SigningSecretName)
+	require.NoError(t, s.client.Create(t.Context(), secretOf("main-operator-signing-tls", newPair(t, ca, &x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}}))))
+	object = s.reconcile()
+	require.Equal(t, "main-operator-signing-tls", object.Status.SigningSecretName)
+	require.True(t, meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionOperatorSigningReady))
 
 	// A Secret that is lost comes back from the volume, and never from a new CA.
 	require.NoError(t, s.client.Delete(t.Context(), secretOf("main-ca-crl", nil)))
@@ -266,6 +272,78 @@ func TestInitialize(t *testing.T) {
 	require.True(t, s.get("main-ca-setup", job))
 	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "CA_EXISTS", Value: "true"})
 	require.True(t, s.get("main-ca-setup", &rbacv1.RoleBinding{}))
+}
+
+// TestTakenOver: a CertificateAuthority that is made again, while the CA's server has a
+// pair with other names than the setup Job's, sets nothing up.
+func TestTakenOver(t *testing.T) {
+	s := newSite(t, newInternal("main"), configOf("main"))
+	s.reconcile()
+	fake := newFakeCA(t)
+	s.fill(fake, "puppet", bootNames...)
+	s.endJob(batchv1.JobComplete)
+	ca := s.reconcile()
+	require.NoError(t, s.client.Delete(t.Context(), ca))
+	require.NoError(t, s.client.Delete(t.Context(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "main-ca-setup", Namespace: "ns"}}))
+	server := &v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "server", Namespace: "ns"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "ca.example.com"}}
+	require.NoError(t, s.client.Create(t.Context(), server))
+	tls := secretOf("server-tls", newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "ca.example.com"}}))
+	require.NoError(t, s.client.Create(t.Context(), tls))
+
+	again := newInternal("main")
+	again.UID = "another"
+	again.Spec.DeletionPolicy = v1alpha1.DeletionRetain
+	require.NoError(t, s.client.Create(t.Context(), again))
+	require.Equal(t, reasonInitialized, s.reason())
+	require.False(t, s.get("main-ca-setup", &batchv1.Job{}))
+	signing := &v1alpha1.Certificate{}
+	require.True(t, s.get("main-operator-signing", signing))
+	require.Empty(t, signing.OwnerReferences, "it stays with the keys")
+
+	// A Secret that is lost comes back; the server's pair on the volume is left alone.
+	require.NoError(t, s.client.Delete(t.Context(), secretOf("main-ca-key", nil)))
+	require.Equal(t, reasonSettingUp, s.reason())
+	job := &batchv1.Job{}
+	require.True(t, s.get("main-ca-setup", job))
+	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "CA_SERVED", Value: "true"})
+}
+
+// TestSigners: a pair that has ended or is revoked signs nothing, the next does, and where
+// there is none that is told, once.
+func TestSigners(t *testing.T) {
+	s := newSite(t, newInternal("main"), configOf("main"))
+	s.reconcile()
+	fake := newFakeCA(t)
+	setup := s.fill(fake, "puppet", bootNames...)
+	ended := newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}, NotBefore: s.now.Add(-2 * time.Hour), NotAfter: s.now.Add(-time.Hour)})
+	require.NoError(t, s.client.Create(t.Context(), secretOf("main-operator-signing-tls", ended)))
+	ca := s.reconcile()
+	require.Equal(t, "main-ca-setup", ca.Status.SigningSecretName)
+	a, err := connect(t.Context(), secrets{s.client, s.client}, ca)
+	require.NoError(t, err)
+	require.NotNil(t, a.admin, "the setup Job's pair signs")
+	a.close()
+
+	fake.revoked = append(fake.revoked, certificateOf(t, setup).SerialNumber)
+	secret := &corev1.Secret{}
+	require.True(t, s.get("main-ca-crl", secret))
+	secret.Data[crlKey] = fake.list(2)
+	require.NoError(t, s.client.Update(t.Context(), secret))
+	ca.Status.CRL = &v1alpha1.CRLStatus{Refreshed: new(metav1.Now())}
+	require.NoError(t, s.client.Status().Update(t.Context(), ca))
+	for len(s.events.Events) > 0 {
+		<-s.events.Events
+	}
+	for range 2 {
+		ca = s.reconcile()
+		require.Empty(t, ca.Status.SigningSecretName)
+		require.Equal(t, reasonNoSigner, meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionOperatorSigningReady).Reason)
+	}
+	require.Len(t, s.events.Events, 1)
+	a, err = connect(t.Context(), secrets{s.client, s.client}, ca)
+	require.NoError(t, err)
+	require.Nil(t, a.admin)
+	a.close()
 }
 
 // TestSetupFails: once, with an Event, and again only when something changes.

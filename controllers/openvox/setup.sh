@@ -37,8 +37,9 @@ if [ ! -s "$CA_DIR/ca_crt.pem" ]; then
   printf '%s' "$names" > "$ssl/names"
 fi
 
-# The server of a CA cannot ask the CA for its first certificate.
-if [ ! -s "$ssl/certs/$CERTNAME.pem" ] || [ "$(cat "$ssl/names" 2> /dev/null || true)" != "$names" ]; then
+# The server of a CA cannot ask the CA for its first certificate. One that has its pair asks
+# for others, and may be writing to the volume.
+if [ "$CA_SERVED" != true ] && { [ ! -s "$ssl/certs/$CERTNAME.pem" ] || [ "$(cat "$ssl/names" 2> /dev/null || true)" != "$names" ]; }; then
   rm -f "$CA_DIR/signed/$CERTNAME.pem" "$CA_DIR/requests/$CERTNAME.pem" "$ssl/certs/$CERTNAME.pem" \
     "$ssl/private_keys/$CERTNAME.pem" "$ssl/public_keys/$CERTNAME.pem"
   puppetserver ca generate --ca-client --force --config "$conf" --certname "$CERTNAME" --subject-alt-names "$DNS_ALT_NAMES"
@@ -61,7 +62,9 @@ store() {
     "https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT/api/v1/namespaces/$(cat "$TOKEN_DIR/namespace")/secrets/$secret" > /dev/null
 }
 
-store "$SSL_SECRET_NAME" cert.pem "$ssl/certs/$CERTNAME.pem" key.pem "$ssl/private_keys/$CERTNAME.pem"
+if [ -s "$ssl/certs/$CERTNAME.pem" ]; then
+  store "$SSL_SECRET_NAME" cert.pem "$ssl/certs/$CERTNAME.pem" key.pem "$ssl/private_keys/$CERTNAME.pem"
+fi
 store "$CA_KEY_SECRET_NAME" ca_key.pem "$CA_DIR/ca_key.pem"
 set -- "$CA_CRL_SECRET_NAME" ca_crl.pem "$CA_DIR/ca_crl.pem"
 if [ -s "$CA_DIR/infra_crl.pem" ]; then # imported CAs may have none

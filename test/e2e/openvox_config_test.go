@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -105,4 +106,29 @@ func signedPair(t *testing.T, ca *puppetca.CA, admin, adminKey []byte, certname 
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status)
 	return certificate, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
+}
+
+// testHandEdits: what is edited by hand is as it was soon after.
+func testHandEdits(t *testing.T, namespace string) {
+	patch := func(kind, name, data string) {
+		mustKubectl(t, "", "patch", kind, name, "-n", namespace, "--type=merge", "-p", data)
+	}
+	files, policies := renderedFiles(t, namespace, "main"), secretValue(t, namespace, "main-autosign-policy", "autosign-policy.yaml")
+	require.NotEmpty(t, policies)
+	patch("configmap", "main-config", `{"metadata":{"labels":null},"data":{"auth.conf":"authorization: {}","ca.conf":null}}`)
+	patch("secret", "main-autosign-policy", `{"stringData":{"autosign-policy.yaml":"policies: [{name: x, any: true}]"}}`)
+	patch("secret", "main-ca-crl", `{"stringData":{"ca_crl.pem":"nothing"}}`)
+	before := waitSigned(t, namespace, "web", nil)
+	patch("secret", "web-tls", `{"stringData":{"key.pem":"nothing"}}`)
+	eventually(t, func() bool {
+		return maps.Equal(files, renderedFiles(t, namespace, "main")) &&
+			string(policies) == string(secretValue(t, namespace, "main-autosign-policy", "autosign-policy.yaml")) &&
+			strings.Contains(string(secretValue(t, namespace, "main-ca-crl", "ca_crl.pem")), "BEGIN X509 CRL")
+	}, "what was edited to be as it was")
+	waitSigned(t, namespace, "web", func(c *x509.Certificate) bool { return c.SerialNumber.Cmp(before.SerialNumber) != 0 })
+	// Whose it is cannot be restored, and is told.
+	patch("secret", "web-tls", `{"metadata":{"ownerReferences":null}}`)
+	eventually(t, func() bool {
+		return strings.Contains(mustKubectl(t, "", "get", "certificates.openvox.voxpupuli.org", "web", "-n", namespace, "-o", "jsonpath={.status.conditions[0].message}"), "Secret web-tls is not controlled by this object and is left alone")
+	}, "the Certificate to tell")
 }

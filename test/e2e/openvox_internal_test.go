@@ -220,7 +220,17 @@ func TestInternalCertificateAuthority(t *testing.T) {
 	mustKubectl(t, "", "delete", "secret", "main-operator-signing-tls", "-n", namespace)
 	waitSigned(t, namespace, "main-operator-signing", nil)
 
-	key := secretValue(t, namespace, "main-ca-key", "ca_key.pem")
+	t.Run("hand edits", func(t *testing.T) { testHandEdits(t, namespace) })
+	testTakenOver(t, namespace)
+}
+
+// testTakenOver: a CertificateAuthority that is made again while the CA's server runs takes
+// all over, and sets nothing up, though the server's certificate is another by now.
+func testTakenOver(t *testing.T, namespace string) {
+	t.Helper()
+	mustKubectl(t, "", "patch", "certificates.openvox.voxpupuli.org", "server", "-n", namespace, "--type=merge", "-p", `{"spec":{"dnsAltNames":["localhost","127.0.0.1","puppet"]}}`)
+	leaf := waitSigned(t, namespace, "server", func(c *x509.Certificate) bool { return c.VerifyHostname("puppet") == nil })
+	key, signer := secretValue(t, namespace, "main-ca-key", "ca_key.pem"), secretValue(t, namespace, "main-operator-signing-tls", "key.pem")
 	mustKubectl(t, "", "delete", "ca", "main", "-n", namespace)
 	eventually(t, func() bool {
 		_, ok := kubectl(t, "", "get", "service", "main-internal", "-n", namespace)
@@ -229,7 +239,15 @@ func TestInternalCertificateAuthority(t *testing.T) {
 	mustKubectl(t, internalCA(namespace, "main", ""), "apply", "-f", "-")
 	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=True/CertificateSigned")
 	require.Equal(t, key, secretValue(t, namespace, "main-ca-key", "ca_key.pem"))
+	require.Equal(t, signer, secretValue(t, namespace, "main-operator-signing-tls", "key.pem"))
 	mustKubectl(t, "", "get", "pvc", "main-data", "-n", namespace)
+	require.Empty(t, mustKubectl(t, "", "get", "jobs", "-n", namespace, "-o", "name"), "nothing is set up again")
+	mustKubectl(t, certificateObject(namespace, "late", `{"authorityRef":"main","certname":"late.example.com"}`), "apply", "-f", "-")
+	waitSigned(t, namespace, "late", nil)
+	require.Equal(t, leaf.SerialNumber, waitSigned(t, namespace, "server", nil).SerialNumber)
+	for _, name := range []string{"main-operator", "ca.example.com", "main-internal"} {
+		require.Contains(t, string(secretValue(t, namespace, "main-autosign-policy", "autosign-policy.yaml")), "- "+name+"\n", "names stay reserved")
+	}
 }
 
 // TestIntermediateCertificateAuthority: a CA below another, beside a second CA in the
