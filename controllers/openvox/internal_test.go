@@ -284,7 +284,14 @@ func TestTakenOver(t *testing.T) {
 	s.endJob(batchv1.JobComplete)
 	ca := s.reconcile()
 	require.NoError(t, s.client.Delete(t.Context(), ca))
-	require.NoError(t, s.client.Delete(t.Context(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "main-ca-setup", Namespace: "ns"}}))
+	// What goes with it: the Certificate stays.
+	mine := metav1.ObjectMeta{Name: "main-ca-setup", Namespace: "ns"}
+	for _, object := range []client.Object{
+		&batchv1.Job{ObjectMeta: mine}, &corev1.ServiceAccount{ObjectMeta: mine}, &rbacv1.Role{ObjectMeta: mine},
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "main-internal", Namespace: "ns"}},
+	} {
+		require.NoError(t, s.client.Delete(t.Context(), object))
+	}
 	server := &v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "server", Namespace: "ns"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "ca.example.com"}}
 	require.NoError(t, s.client.Create(t.Context(), server))
 	tls := secretOf("server-tls", newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "ca.example.com"}}))
@@ -315,7 +322,10 @@ func TestSigners(t *testing.T) {
 	s.reconcile()
 	fake := newFakeCA(t)
 	setup := s.fill(fake, "puppet", bootNames...)
-	ended := newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}, NotBefore: s.now.Add(-2 * time.Hour), NotAfter: s.now.Add(-time.Hour)})
+	life := fake.lifetime
+	fake.lifetime = -time.Minute
+	ended := newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}})
+	fake.lifetime = life
 	require.NoError(t, s.client.Create(t.Context(), secretOf("main-operator-signing-tls", ended)))
 	ca := s.reconcile()
 	require.Equal(t, "main-ca-setup", ca.Status.SigningSecretName)
