@@ -44,6 +44,61 @@ func waitConfig(t *testing.T, namespace, name, want string) {
 	}, "Config "+name+" to be "+want)
 }
 
+// TestConfigs: a Config that says nothing is whole, waits for its CA and follows it, and is
+// written only where something changes.
+func TestConfigs(t *testing.T) {
+	namespace := newNamespace(t)
+	config := func(name, spec string) string {
+		return fmt.Sprintf(`{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":"Config","metadata":{"name":%q,"namespace":%q},"spec":%s}`, name, namespace, spec)
+	}
+	mustKubectl(t, config("first", `{"image":{},"authorityRef":"main"}`), "apply", "-f", "-")
+	mustKubectl(t, config("second", `{"image":{},"authorityRef":"main","logging":{"loggers":{"b":"INFO","a":"WARN","c":"DEBUG"}}}`), "apply", "-f", "-")
+	mustKubectl(t, config("database", `{"image":{},"databaseRef":"db"}`), "apply", "-f", "-")
+	waitConfig(t, namespace, "first", "Pending False/AuthorityNotFound")
+	waitConfig(t, namespace, "database", "Pending False/ReferenceNotFound")
+	authority := func(more string) string {
+		return fmt.Sprintf(`{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":"CertificateAuthority","metadata":{"name":"main","namespace":%q},"spec":{"external":{"url":"https://ca.example.com:8140"}%s}}`, namespace, more)
+	}
+	mustKubectl(t, authority(""), "apply", "-f", "-")
+	for _, name := range []string{"first", "second"} {
+		waitConfig(t, namespace, name, "Running True/ConfigMapsCreated")
+		require.Len(t, renderedFiles(t, namespace, name), 12)
+	}
+	require.Contains(t, renderedFiles(t, namespace, "first")["puppetserver.conf"], `"borrow-timeout": 1200000`, "defaults need no parent object")
+	require.Contains(t, renderedFiles(t, namespace, "first")["webserver-ca.conf"], `"client-auth": "want"`)
+	require.Equal(t, "false", mustKubectl(t, "", "get", "serviceaccount", "first-server", "-n", namespace, "-o", "jsonpath={.automountServiceAccountToken}"))
+
+	mustKubectl(t, authority(`,"ttl":"1h","allowAutoRenewal":false`), "apply", "-f", "-")
+	eventually(t, func() bool {
+		files := renderedFiles(t, namespace, "first")
+		return strings.Contains(files["puppet.conf"], "ca_ttl = 3600\n") && strings.Contains(files["ca.conf"], `"allow-auto-renewal": false`)
+	}, "the files to follow the CA")
+
+	// A change that concerns no file, of which the status tells when it was seen.
+	version := func() string {
+		return mustKubectl(t, "", "get", "configmap", "second-config", "-n", namespace, "-o", "jsonpath={.metadata.resourceVersion}")
+	}
+	eventually(t, func() bool {
+		return strings.Contains(renderedFiles(t, namespace, "second")["puppet.conf"], "ca_ttl = 3600\n")
+	}, "the other files, too")
+	before := version()
+	mustKubectl(t, "", "patch", "cfg", "second", "-n", namespace, "--type=merge", "-p", `{"spec":{"readOnlyRootFilesystem":true}}`)
+	eventually(t, func() bool {
+		return mustKubectl(t, "", "get", "cfg", "second", "-n", namespace, "-o", "jsonpath={.status.observedGeneration}") == "2"
+	}, "the change to be seen")
+	require.Equal(t, before, version(), "nothing is written where nothing changed")
+	output := mustKubectl(t, "", "get", "events", "-n", namespace, "--field-selector=involvedObject.name=second", "-o", "jsonpath={.items[*].reason}")
+	require.LessOrEqual(t, strings.Count(output, "ConfigMapsCreated"), 1, output)
+
+	// The CA's policies are not those of a Config.
+	mustKubectl(t, "", "delete", "cfg", "first", "-n", namespace)
+	eventually(t, func() bool {
+		_, ok := kubectl(t, "", "get", "configmap", "first-config", "-n", namespace)
+		return !ok
+	}, "the files to go with their Config")
+	require.Equal(t, "CertificateAuthority", mustKubectl(t, "", "get", "secret", "main-autosign-policy", "-n", namespace, "-o", "jsonpath={.metadata.ownerReferences[*].kind}"))
+}
+
 // testRenderedConfiguration: a real server reads the rendered files, by which the operator
 // administers the CA, nobody else does, and the hook decides.
 func testRenderedConfiguration(t *testing.T, ca *puppetca.CA, namespace, policies string) {
