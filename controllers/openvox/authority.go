@@ -101,14 +101,14 @@ func connectInternal(ctx context.Context, s secrets, ca *v1alpha1.CertificateAut
 	if a.anyone, err = puppet.NewClient(a.server); err != nil {
 		return nil, err
 	}
-	if a.setup, err = s.pair(ctx, ca.Namespace, setupName(ca.Name), bundle, crl); err != nil {
+	if a.setup, err = s.signer(ctx, ca, setupName(ca.Name), bundle, crl); err != nil {
 		return nil, err
 	}
 	if !hasAnswered(ca) {
 		a.waiting = errors.New("the CA's server does not answer yet")
 	}
 	for _, name := range signers {
-		pair, err := s.pair(ctx, ca.Namespace, name, bundle, crl)
+		pair, err := s.signer(ctx, ca, name, bundle, crl)
 		if err != nil {
 			return nil, err
 		}
@@ -118,6 +118,27 @@ func connectInternal(ctx context.Context, s secrets, ca *v1alpha1.CertificateAut
 		}
 	}
 	return a, nil
+}
+
+// signer is a pair that may sign. That of the setup Job does not count once its Certificate
+// has another: issuing that has revoked it, which CRLs of infrastructure nodes leave out.
+func (s secrets) signer(ctx context.Context, ca *v1alpha1.CertificateAuthority, name string, bundle, crl []byte) (map[string][]byte, error) {
+	pair, err := s.pair(ctx, ca.Namespace, name, bundle, crl)
+	if err != nil || pair == nil || name != setupName(ca.Name) {
+		return pair, err
+	}
+	var list v1alpha1.CertificateList
+	if err := s.client.List(ctx, &list, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing Certificates: %w", err)
+	}
+	leaf := storedPair(pair)
+	for i := range list.Items {
+		c := &list.Items[i]
+		if c.Spec.AuthorityRef == ca.Name && c.Spec.Certname == leaf.Subject.CommonName && c.Status.SerialNumber != "" && c.Status.SerialNumber != serial(leaf) {
+			return nil, nil
+		}
+	}
+	return pair, nil
 }
 
 // pair is a Secret with a certificate and its key: nil unless one of the bundle has

@@ -161,7 +161,15 @@ func (r *InitializeReconciler) step(ctx context.Context, ca *v1alpha1.Certificat
 	}
 	complete := len(stored[caKey]) > 0 && len(stored[caPrivateKey]) > 0 && len(stored[crlKey]) > 0
 	if complete && (s.served || stored.hasPairFor(s.server)) {
-		return r.initialized(ctx, s, stored)
+		signer, err := r.judgeSigner(ctx, ca, stored)
+		if err != nil {
+			return progress{}, err
+		}
+		// Somebody has emptied the Secret for that, and stopped the server.
+		s.rescue = s.served && signer == "" && len(stored[certPEMKey]) == 0
+		if !s.rescue {
+			return r.initialized(ctx, s, stored)
+		}
 	}
 	return r.setUp(ctx, s)
 }
@@ -287,23 +295,21 @@ func (r *InitializeReconciler) initialized(ctx context.Context, s setup, stored 
 		return progress{}, err
 	}
 	s.ca.Status.NotAfter = notAfter(stored[caKey])
-	if err := r.judgeSigner(ctx, s.ca, stored); err != nil {
-		return progress{}, err
-	}
 	return progress{initialized: true, reason: reasonInitialized, message: "the CA's certificate, key and CRL are in their Secrets"}, nil
 }
 
 // judgeSigner says by which pair requests are signed, as connectInternal chooses it.
-func (r *InitializeReconciler) judgeSigner(ctx context.Context, ca *v1alpha1.CertificateAuthority, stored caData) error {
+func (r *InitializeReconciler) judgeSigner(ctx context.Context, ca *v1alpha1.CertificateAuthority, stored caData) (name string, err error) {
 	name, reason := "", reasonNoSigner
-	message := fmt.Sprintf("nothing can be signed from here: Certificate %s has no pair that counts, nor has the setup Job left one. Its condition says what to do at the CA", signingName(ca.Name))
+	message := fmt.Sprintf("nothing can be signed from here: neither Secret %s nor Secret %s has a pair that counts. Stop the CA's server and delete Secret %[2]s; the setup Job then makes one",
+		signingSecret(ca.Name), setupName(ca.Name))
 	for _, signer := range []struct{ name, reason, message string }{
 		{setupName(ca.Name), "Bootstrap", "requests are signed with the pair that the setup Job has made, until Certificate " + signingName(ca.Name) + " is signed"},
 		{signingSecret(ca.Name), reasonSigned, "requests are signed with the certificate in Secret " + signingSecret(ca.Name)},
 	} {
-		pair, err := r.secrets.pair(ctx, ca.Namespace, signer.name, stored[caKey], stored[crlKey])
+		pair, err := r.secrets.signer(ctx, ca, signer.name, stored[caKey], stored[crlKey])
 		if err != nil {
-			return err
+			return "", err
 		}
 		if pair != nil {
 			name, reason, message = signer.name, signer.reason, signer.message
@@ -311,7 +317,7 @@ func (r *InitializeReconciler) judgeSigner(ctx context.Context, ca *v1alpha1.Cer
 	}
 	ca.Status.SigningSecretName = name
 	setCondition(&ca.Status.Conditions, v1alpha1.ConditionOperatorSigningReady, reason == reasonSigned, reason, message, ca.Generation)
-	return nil
+	return name, nil
 }
 
 // forbid takes the permission to fill the Secrets away, once no setup Job runs.

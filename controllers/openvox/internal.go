@@ -79,6 +79,8 @@ type setup struct {
 	exists bool
 	// served says that the CA's server has a pair, and may be running on it.
 	served bool
+	// rescue has the Job make another pair that signs, for there is none left.
+	rescue bool
 	// fsGroup is nil where the cluster gives each namespace its own group.
 	fsGroup *int64
 }
@@ -306,6 +308,10 @@ func (s setup) environment() []corev1.EnvVar {
 	if err != nil {
 		ttl = defaultCATTL // the CRD admits no other
 	}
+	rescue := ""
+	if s.rescue {
+		rescue = rules.SetupCertname(s.ca.Name)
+	}
 	intermediate := ""
 	if s.ca.Spec.IntermediateCA.Enabled {
 		intermediate = intermediateFolder
@@ -315,6 +321,7 @@ func (s setup) environment() []corev1.EnvVar {
 		{Name: "CA_TTL", Value: strconv.FormatInt(int64(ttl/time.Second), 10)},
 		{Name: "CA_EXISTS", Value: strconv.FormatBool(s.exists)},
 		{Name: "CA_SERVED", Value: strconv.FormatBool(s.served)},
+		{Name: "RESCUE_CERTNAME", Value: rescue},
 		{Name: "CERTNAME", Value: s.server.Certname},
 		{Name: "DNS_ALT_NAMES", Value: altNames(s.server.DNSAltNames)},
 		{Name: "CA_SECRET_NAME", Value: s.ca.Name + "-ca"},

@@ -46,6 +46,13 @@ if [ "$CA_SERVED" != true ] && { [ ! -s "$ssl/certs/$CERTNAME.pem" ] || [ "$(cat
   printf '%s' "$names" > "$ssl/names"
 fi
 
+pair=$CERTNAME
+if [ -n "$RESCUE_CERTNAME" ]; then
+  pair=$RESCUE_CERTNAME
+  rm -f "$CA_DIR/signed/$pair.pem" "$CA_DIR/requests/$pair.pem" "$ssl/certs/$pair.pem" "$ssl/private_keys/$pair.pem" "$ssl/public_keys/$pair.pem"
+  puppetserver ca generate --ca-client --force --config "$conf" --certname "$pair"
+fi
+
 # store writes files to keys of a Secret: name, then key and file by turns.
 printf 'Authorization: Bearer %s' "$(cat "$TOKEN_DIR/token")" > "$WORK_DIR/authorization"
 store() {
@@ -62,8 +69,8 @@ store() {
     "https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT/api/v1/namespaces/$(cat "$TOKEN_DIR/namespace")/secrets/$secret" > /dev/null
 }
 
-if [ -s "$ssl/certs/$CERTNAME.pem" ]; then
-  store "$SSL_SECRET_NAME" cert.pem "$ssl/certs/$CERTNAME.pem" key.pem "$ssl/private_keys/$CERTNAME.pem"
+if [ -s "$ssl/certs/$pair.pem" ]; then
+  store "$SSL_SECRET_NAME" cert.pem "$ssl/certs/$pair.pem" key.pem "$ssl/private_keys/$pair.pem"
 fi
 store "$CA_KEY_SECRET_NAME" ca_key.pem "$CA_DIR/ca_key.pem"
 set -- "$CA_CRL_SECRET_NAME" ca_crl.pem "$CA_DIR/ca_crl.pem"

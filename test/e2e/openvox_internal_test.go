@@ -222,6 +222,7 @@ func TestInternalCertificateAuthority(t *testing.T) {
 
 	t.Run("hand edits", func(t *testing.T) { testHandEdits(t, namespace) })
 	testTakenOver(t, namespace)
+	testRescue(t, namespace, filepath.Join(dir, "ca"))
 }
 
 // testTakenOver: a CertificateAuthority that is made again while the CA's server runs takes
@@ -248,6 +249,21 @@ func testTakenOver(t *testing.T, namespace string) {
 	for _, name := range []string{"main-operator", "ca.example.com", "main-internal"} {
 		require.Contains(t, string(secretValue(t, namespace, "main-autosign-policy", "autosign-policy.yaml")), "- "+name+"\n", "names stay reserved")
 	}
+}
+
+// testRescue: the certificate that signs is lost, and the setup Job's own is revoked since the
+// server has another. The Job makes one that signs where somebody empties its Secret.
+func testRescue(t *testing.T, namespace, volume string) {
+	t.Helper()
+	mustKubectl(t, "", "delete", "secret", "main-operator-signing-tls", "-n", namespace)
+	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=False/NoSigningCertificate")
+	mustKubectl(t, "", "delete", "secret", "main-ca-setup", "-n", namespace)
+	waitFacts(t, namespace, "main", "Initializing Initialized=False/SettingUp CAReady=True/CAAnswers OperatorSigningReady=False/NoSigningCertificate")
+	output, err := runSetup(t, namespace, "main", volume, "") // nothing else writes to the volume now
+	require.NoError(t, err, output)
+	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=True/CertificateSigned")
+	mustKubectl(t, certificateObject(namespace, "rescued", `{"authorityRef":"main","certname":"rescued.example.com"}`), "apply", "-f", "-")
+	waitSigned(t, namespace, "rescued", nil)
 }
 
 // TestIntermediateCertificateAuthority: a CA below another, beside a second CA in the

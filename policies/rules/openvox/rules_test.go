@@ -104,7 +104,7 @@ func TestRender(t *testing.T) {
 			{Name: "empty", Error: `the value of pp_preshared_key: key "empty" of Secret keys is empty`},
 			{Name: "both", Error: "the value of pp_role: give exactly one of value and valueFrom"},
 		},
-		Reserved: []string{"main-operator", ".main-operator", "main-internal", "main-internal.ns.svc", "puppet", "puppet.example.com"},
+		Reserved: []string{"main-operator", ".main-operator", "main-internal", "main-internal.ns.svc", "main-setup", "puppet", "puppet.example.com"},
 	}, Render(ca, policies, []v1alpha1.Certificate{certificate("puppet", "main", "puppet.example.com"), certificate("foreign", "another")}, secret))
 
 	ca.Spec.External = &v1alpha1.ExternalCA{URL: "https://ca.example.com:8140"}
