@@ -13,6 +13,7 @@ import (
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
 // errNotInitialized is of a CA in the cluster that is not set up yet.
@@ -30,6 +31,8 @@ type authority struct {
 	server puppet.Server
 	// setup is the Secret in which the setup Job has left a pair; nil of external CAs.
 	setup map[string][]byte
+	// servername is the certname of the CA's server: empty of external CAs.
+	servername string
 	// waiting is why the CA cannot be asked yet; nil where it can.
 	waiting error
 }
@@ -104,6 +107,9 @@ func connectInternal(ctx context.Context, s secrets, ca *v1alpha1.CertificateAut
 	if a.setup, err = s.signer(ctx, ca, setupName(ca.Name), bundle, crl); err != nil {
 		return nil, err
 	}
+	if a.servername, err = s.servername(ctx, ca); err != nil {
+		return nil, err
+	}
 	if !hasAnswered(ca) {
 		a.waiting = errors.New("the CA's server does not answer yet")
 	}
@@ -118,6 +124,26 @@ func connectInternal(ctx context.Context, s secrets, ca *v1alpha1.CertificateAut
 		}
 	}
 	return a, nil
+}
+
+// servername is the certname of a CA's server: that of the pair that the setup Job has left,
+// whether it counts or not, and where that is none of a server, of the first Certificate.
+func (s secrets) servername(ctx context.Context, ca *v1alpha1.CertificateAuthority) (string, error) {
+	secret := &corev1.Secret{}
+	if err := s.live.Get(ctx, client.ObjectKey{Namespace: ca.Namespace, Name: setupName(ca.Name)}, secret); client.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("reading Secret %s: %w", setupName(ca.Name), err)
+	}
+	if pair := storedPair(secret.Data); pair != nil && pair.Subject.CommonName != rules.SetupCertname(ca.Name) {
+		return pair.Subject.CommonName, nil
+	}
+	var list v1alpha1.CertificateList
+	if err := s.client.List(ctx, &list, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return "", fmt.Errorf("listing Certificates: %w", err)
+	}
+	if first := serverCertificate(ca, list.Items); first != nil {
+		return first.Spec.Certname, nil
+	}
+	return defaultCertname, nil
 }
 
 // signer is a pair that may sign. That of the setup Job does not count once its Certificate

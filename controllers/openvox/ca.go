@@ -104,10 +104,8 @@ func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.Certific
 	if err != nil {
 		return err
 	}
-	// One that cannot be read, or is another CA's, was edited by hand, and is replaced.
-	had, err := puppet.ParseCRLs(stored[crlKey])
-	ours := err == nil && (a.bundle == nil || had.SignedBy(a.bundle) == nil)
-	if ours && lists.OlderThan(had) {
+	// One that cannot be read was edited by hand, and is replaced.
+	if had, err := puppet.ParseCRLs(stored[crlKey]); err == nil && lists.OlderThan(had) {
 		this, _ := had.Updates()
 		return fmt.Errorf("the CA gives a CRL that is older than the one of %s, which is kept", this.Format(time.RFC3339))
 	}

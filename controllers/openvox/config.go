@@ -64,7 +64,7 @@ func (r *ConfigReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 	case err == nil || errors.As(err, &v):
 		err = nil
 	case errors.As(err, &other):
-		v, err = &verdict{phase: v1alpha1.ConfigError, reason: reasonNotOwned, message: other.Error(), wait: crlRetry}, nil
+		v, err = &verdict{phase: v1alpha1.ConfigError, reason: reasonNotOwned, message: other.Error(), wait: retryPending}, nil
 	default: // and it is tried again
 		v = &verdict{phase: v1alpha1.ConfigError, reason: reasonNotWritten, message: err.Error()}
 	}

@@ -174,13 +174,17 @@ func (r *InitializeReconciler) step(ctx context.Context, ca *v1alpha1.Certificat
 	return r.setUp(ctx, s)
 }
 
+// cached reads our own Secrets without asking the API server: each change of a Certificate
+// has its CA looked at.
+func (r *InitializeReconciler) cached() secrets { return secrets{client: r.client, live: r.client} }
+
 // served says whether the CA's server has a pair, whatever its names: it may be running,
 // also where the CertificateAuthority is another that has taken the CA over.
 func (r *InitializeReconciler) served(ctx context.Context, ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate, stored caData) (bool, error) {
 	if hasAnswered(ca) || certificate == nil {
 		return hasAnswered(ca), nil
 	}
-	pair, err := r.secrets.pair(ctx, ca.Namespace, tlsSecret(certificate.Name), stored[caKey], stored[crlKey])
+	pair, err := r.cached().pair(ctx, ca.Namespace, tlsSecret(certificate.Name), stored[caKey], stored[crlKey])
 	return pair != nil, err
 }
 
@@ -307,7 +311,7 @@ func (r *InitializeReconciler) judgeSigner(ctx context.Context, ca *v1alpha1.Cer
 		{setupName(ca.Name), "Bootstrap", "requests are signed with the pair that the setup Job has made, until Certificate " + signingName(ca.Name) + " is signed"},
 		{signingSecret(ca.Name), reasonSigned, "requests are signed with the certificate in Secret " + signingSecret(ca.Name)},
 	} {
-		pair, err := r.secrets.signer(ctx, ca, signer.name, stored[caKey], stored[crlKey])
+		pair, err := r.cached().signer(ctx, ca, signer.name, stored[caKey], stored[crlKey])
 		if err != nil {
 			return "", err
 		}

@@ -322,6 +322,7 @@ func (s setup) environment() []corev1.EnvVar {
 		{Name: "CA_EXISTS", Value: strconv.FormatBool(s.exists)},
 		{Name: "CA_SERVED", Value: strconv.FormatBool(s.served)},
 		{Name: "RESCUE_CERTNAME", Value: rescue},
+		{Name: "INFRA_CRL", Value: strconv.FormatBool(s.ca.Spec.EnableInfraCRL == nil || *s.ca.Spec.EnableInfraCRL)},
 		{Name: "CERTNAME", Value: s.server.Certname},
 		{Name: "DNS_ALT_NAMES", Value: altNames(s.server.DNSAltNames)},
 		{Name: "CA_SECRET_NAME", Value: s.ca.Name + "-ca"},

@@ -353,7 +353,44 @@ func TestSigners(t *testing.T) {
 	a, err = connect(t.Context(), secrets{s.client, s.client}, ca)
 	require.NoError(t, err)
 	require.Nil(t, a.admin)
+	require.Equal(t, "puppet", a.servername, "the server has the names of the Service, whatever signs")
 	a.close()
+
+	// Somebody has emptied its Secret: the Job makes a pair that signs and is no server's.
+	require.True(t, s.get("main-ca-setup", secret))
+	secret.Data = nil
+	require.NoError(t, s.client.Update(t.Context(), secret))
+	require.NoError(t, s.client.DeleteAllOf(t.Context(), &batchv1.Job{}, client.InNamespace("ns")))
+	require.Equal(t, reasonSettingUp, s.reason())
+	job := &batchv1.Job{}
+	require.True(t, s.get("main-ca-setup", job))
+	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "RESCUE_CERTNAME", Value: "main-setup"})
+	require.True(t, s.get("main-ca-setup", secret))
+	secret.Data = newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "main-setup"}})
+	require.NoError(t, s.client.Update(t.Context(), secret))
+	ca = s.reconcile()
+	require.Equal(t, "main-ca-setup", ca.Status.SigningSecretName)
+	a, err = connect(t.Context(), secrets{s.client, s.client}, ca)
+	require.NoError(t, err)
+	require.NotNil(t, a.admin)
+	require.Equal(t, "puppet", a.servername)
+	a.close()
+}
+
+// TestReplacedPair: that of the setup Job signs nothing once its Certificate has another.
+func TestReplacedPair(t *testing.T) {
+	s := newSite(t, newInternal("main"), configOf("main"))
+	s.reconcile()
+	pair := s.fill(newFakeCA(t), "puppet", bootNames...)
+	server := &v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "server", Namespace: "ns"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "puppet"}}
+	require.NoError(t, s.client.Create(t.Context(), server))
+	for known, want := range map[string]string{serial(certificateOf(t, pair)): "main-ca-setup", "99": ""} {
+		server.Status.SerialNumber = known
+		require.NoError(t, s.client.Status().Update(t.Context(), server))
+		object := s.reconcile()
+		require.True(t, meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionInitialized))
+		require.Equal(t, want, object.Status.SigningSecretName)
+	}
 }
 
 // TestSetupFails: once, with an Event, and again only when something changes.

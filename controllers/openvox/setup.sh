@@ -73,7 +73,12 @@ if [ -s "$ssl/certs/$pair.pem" ]; then
   store "$SSL_SECRET_NAME" cert.pem "$ssl/certs/$pair.pem" key.pem "$ssl/private_keys/$pair.pem"
 fi
 store "$CA_KEY_SECRET_NAME" ca_key.pem "$CA_DIR/ca_key.pem"
-set -- "$CA_CRL_SECRET_NAME" ca_crl.pem "$CA_DIR/ca_crl.pem"
+# The CA gives one of the two away. The other one would look like a later one of it.
+crl="$CA_DIR/ca_crl.pem"
+if [ "$INFRA_CRL" = true ] && [ -s "$CA_DIR/infra_crl.pem" ]; then
+  crl="$CA_DIR/infra_crl.pem"
+fi
+set -- "$CA_CRL_SECRET_NAME" ca_crl.pem "$crl"
 if [ -s "$CA_DIR/infra_crl.pem" ]; then # imported CAs may have none
   set -- "$@" infra_crl.pem "$CA_DIR/infra_crl.pem"
 fi
