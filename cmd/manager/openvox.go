@@ -52,14 +52,27 @@ func newOpenVox(ctx context.Context, mgr manager.Manager, o *options, on bool) (
 		}
 	}
 	return products, openvox.SetupWithManager(mgr, openvox.Options{
-		KeyBits: o.openvoxKeyBits, Admitter: s.admitCertificate, RequestAdmitter: s.admitRequest, Approve: o.openvoxApprove,
+		KeyBits: o.openvoxKeyBits, Approve: o.openvoxApprove,
+		Admitter: s.admitCertificate, RequestAdmitter: s.admitRequest, ConfigAdmitter: s.admitConfig,
 	})
 }
 
 // admitCertificate asks the rules about a stored Certificate as if it were created now.
 func (s *openVox) admitCertificate(ctx context.Context, object client.Object) (string, error) {
-	version := openvoxv1alpha1.SchemeGroupVersion
-	return s.admit(ctx, object, version, "Certificate", "certificates", rules.KnownNames())
+	certificate, ok := object.(*openvoxv1alpha1.Certificate)
+	if !ok {
+		return "", fmt.Errorf("%T is no Certificate", object)
+	}
+	all, err := certificatesIn(ctx, s.cached, certificate.Namespace)
+	if err != nil {
+		return "", err
+	}
+	return s.admit(ctx, object, openvoxv1alpha1.SchemeGroupVersion, "Certificate", "certificates", rules.OlderClaims(certificate, all))
+}
+
+// admitConfig asks the rules about a stored Config, which may be older than they are.
+func (s *openVox) admitConfig(ctx context.Context, object client.Object) (string, error) {
+	return s.admit(ctx, object, openvoxv1alpha1.SchemeGroupVersion, "Config", "configs", nil)
 }
 
 // admitRequest asks the rules about a stored request: they may have changed since. What
@@ -121,7 +134,7 @@ func (s *openVox) admit(ctx context.Context, object client.Object, version schem
 func (s *openVox) products(on bool) []webhooks.Product {
 	known := func(context.Context, *engine.Review) (any, error) { return rules.KnownNames(), nil }
 	entries := []webhooks.BuiltIn{
-		{Name: "openvox-certificate", Entry: "vcertificate.kb.io", Facts: known, Rules: openVoxRules("certificates")},
+		{Name: "openvox-certificate", Entry: "vcertificate.kb.io", Facts: s.certificateFacts, Rules: openVoxRules("certificates")},
 		{Name: "openvox-certificateauthority", Entry: "vcertificateauthority.kb.io", Rules: openVoxRules("certificateauthorities")},
 		{Name: "openvox-config", Entry: "vconfig.kb.io", Rules: openVoxRules("configs")},
 		{Name: "openvox-signingpolicy", Entry: "vsigningpolicy.kb.io", Facts: known, Rules: openVoxRules("signingpolicies")},
@@ -230,13 +243,36 @@ func (s *openVox) requestFacts(ctx context.Context, reader client.Reader, key cl
 	if err := reader.List(ctx, &policies, client.InNamespace(key.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return facts, fmt.Errorf("listing the SigningPolicies of %s: %w", key, err)
 	}
-	var certificates openvoxv1alpha1.CertificateList
-	if err := reader.List(ctx, &certificates, client.InNamespace(key.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return facts, fmt.Errorf("listing the Certificates of %s: %w", key, err)
+	certificates, err := certificatesIn(ctx, reader, key.Namespace)
+	if err != nil {
+		return facts, err
 	}
 	facts.Authority = true
-	facts.Rendered = rules.Render(&ca, policies.Items, certificates.Items, s.secretValue(ctx, key.Namespace))
+	facts.Rendered = rules.Render(&ca, policies.Items, certificates, s.secretValue(ctx, key.Namespace))
 	return facts, nil
+}
+
+// certificatesIn are those of a namespace, for reading only.
+func certificatesIn(ctx context.Context, reader client.Reader, namespace string) ([]openvoxv1alpha1.Certificate, error) {
+	var list openvoxv1alpha1.CertificateList
+	if err := reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the Certificates of %s: %w", namespace, err)
+	}
+	return list.Items, nil
+}
+
+// certificateFacts are about a Certificate that is to be stored.
+func (s *openVox) certificateFacts(ctx context.Context, review *engine.Review) (any, error) {
+	var certificate openvoxv1alpha1.Certificate
+	if err := readObject(review, &certificate); err != nil {
+		return nil, err
+	}
+	certificate.Name = review.Name
+	all, err := certificatesIn(ctx, s.cached, review.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return rules.Claims(&certificate, all), nil
 }
 
 // secretValue reads a Secret from the API server, at most once a request.

@@ -149,7 +149,7 @@ func TestPolicies(t *testing.T) {
 	}
 	text := reconciled("main")
 	require.Contains(t, text, "- any: true\n  name: good\n")
-	require.Contains(t, text, "reserved:\n- ca.example.com\n- main-operator\n")
+	require.Contains(t, text, "reserved:\n- .main-operator\n- ca.example.com\n- main-operator\n")
 	require.Equal(t, "Active the CA's autosign hook has the policy", phase("good"))
 	require.Contains(t, phase("bad"), "Error the policy signs nothing: the value of pp_preshared_key: reading Secret keys")
 

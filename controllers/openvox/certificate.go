@@ -129,7 +129,7 @@ func (r *CertificateReconciler) issuance(ctx context.Context, certificate *v1alp
 		return nil, fmt.Errorf("CertificateAuthority %s: %w", ca.Name, err)
 	}
 	// Whoever has the certname of the CA's server has its names, too: by them it is asked.
-	if pair := storedPair(a.setup); pair != nil && pair.Subject.CommonName == certificate.Spec.Certname {
+	if a.servername == certificate.Spec.Certname {
 		certificate.Spec.DNSAltNames = withNames(certificate.Spec.DNSAltNames, serviceNames(ca))
 	}
 	return &issuance{

@@ -30,7 +30,7 @@ func newClient(t *testing.T, objects ...client.Object) client.Client {
 	require.NoError(t, v1alpha1.AddToScheme(scheme))
 	require.NoError(t, cmapi.AddToScheme(scheme))
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
-		WithStatusSubresource(&v1alpha1.Certificate{}, &v1alpha1.CertificateAuthority{}, &v1alpha1.SigningPolicy{}, &cmapi.CertificateRequest{}).Build()
+		WithStatusSubresource(&v1alpha1.Certificate{}, &v1alpha1.CertificateAuthority{}, &v1alpha1.SigningPolicy{}, &v1alpha1.Config{}, &cmapi.CertificateRequest{}).Build()
 }
 
 // bench is a Certificate, its Secrets and its CA.

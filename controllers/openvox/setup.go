@@ -48,6 +48,8 @@ type Options struct {
 	// Admitter is asked about Certificates, and RequestAdmitter about approved
 	// CertificateSigningRequests and CertificateRequests, before a CA is.
 	Admitter, RequestAdmitter Admitter
+	// ConfigAdmitter is asked about Configs before they are rendered.
+	ConfigAdmitter Admitter
 	// Approve has requests approved that RequestAdmitter admits, and others denied.
 	Approve bool
 }
@@ -70,7 +72,7 @@ func newCluster(config *rest.Config) (cluster.Cluster, error) {
 			&corev1.Secret{}: {Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy})},
 			secretKind():     {Transform: identityOnly},
 		}
-		for _, kind := range internalKinds() {
+		for _, kind := range append(internalKinds(), &corev1.ConfigMap{}) {
 			o.Cache.ByObject[kind] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy})}
 		}
 	})
@@ -128,7 +130,7 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	if err != nil {
 		return err
 	}
-	initializing := &InitializeReconciler{client: c.GetClient(), secrets: s, apply: applier{c.GetClient(), c.GetAPIReader()}, events: recorder, fsGroup: group, now: time.Now}
+	initializing := &InitializeReconciler{client: c.GetClient(), secrets: s, apply: applier{"lintel-openvox-internal", c.GetClient(), c.GetAPIReader()}, events: recorder, fsGroup: group, now: time.Now}
 	signing := newAttempts()
 	var approving *approver
 	if options.Approve {
@@ -142,12 +144,13 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 			return err
 		}
 	}
+	configs := &ConfigReconciler{client: c.GetClient(), apply: applier{"lintel-openvox-configs", c.GetClient(), c.GetAPIReader()}, events: recorder, admit: options.ConfigAdmitter}
 	w := watches{c}
 	for name, setup := range map[string]func() error{
 		"policies": func() error {
 			return builder.ControllerManagedBy(mgr).Named(policyOwner).
 				WatchesRawSource(self(w, &v1alpha1.CertificateAuthority{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.CertificateAuthority]{})).
-				WatchesRawSource(owned(w, &v1alpha1.CertificateAuthority{})).
+				WatchesRawSource(owned(w, &corev1.Secret{}, &v1alpha1.CertificateAuthority{})).
 				WatchesRawSource(mapped(w, &v1alpha1.SigningPolicy{}, func(_ context.Context, p *v1alpha1.SigningPolicy) []reconcile.Request {
 					return to(p.Namespace, p.Spec.CertificateAuthorityRef)
 				})).
@@ -183,10 +186,19 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 			return builder.ControllerManagedBy(mgr).Named("lintel-openvox-certificates").
 				WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 				WatchesRawSource(self(w, &v1alpha1.Certificate{})).
-				WatchesRawSource(owned(w, &v1alpha1.Certificate{})).
+				WatchesRawSource(owned(w, &corev1.Secret{}, &v1alpha1.Certificate{})).
 				WatchesRawSource(ended(running)).
 				WatchesRawSource(mapped(w, &v1alpha1.CertificateAuthority{}, w.certificatesOf)).
 				Complete(certificates)
+		},
+		"Configs": func() error {
+			return builder.ControllerManagedBy(mgr).Named("lintel-openvox-configs").
+				WatchesRawSource(self(w, &v1alpha1.Config{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Config]{})).
+				WatchesRawSource(owned(w, &corev1.ConfigMap{}, &v1alpha1.Config{})).
+				WatchesRawSource(owned(w, &corev1.ServiceAccount{}, &v1alpha1.Config{})).
+				// Some files say what the CA does, and a Config may be there before it.
+				WatchesRawSource(mapped(w, &v1alpha1.CertificateAuthority{}, w.configsOf, predicate.TypedGenerationChangedPredicate[*v1alpha1.CertificateAuthority]{})).
+				Complete(configs)
 		},
 		"CertificateSigningRequests": func() error {
 			return builder.ControllerManagedBy(mgr).Named("lintel-openvox-requests").
@@ -210,9 +222,9 @@ func self[T client.Object](w watches, kind T, predicates ...predicate.TypedPredi
 	return source.Kind(w.cluster.GetCache(), kind, &handler.TypedEnqueueRequestForObject[T]{}, predicates...)
 }
 
-// owned follows the Secrets that objects of a kind control.
-func owned(w watches, owner client.Object) source.Source {
-	return source.Kind(w.cluster.GetCache(), &corev1.Secret{}, handler.TypedEnqueueRequestForOwner[*corev1.Secret](
+// owned follows what objects of a kind control.
+func owned[T client.Object](w watches, kind T, owner client.Object) source.Source {
+	return source.Kind(w.cluster.GetCache(), kind, handler.TypedEnqueueRequestForOwner[T](
 		w.cluster.GetScheme(), w.cluster.GetRESTMapper(), owner, handler.OnlyControllerOwner()))
 }
 
@@ -250,6 +262,21 @@ func (w watches) certificatesOf(ctx context.Context, ca *v1alpha1.CertificateAut
 	}
 	for i := range list.Items {
 		if c := &list.Items[i]; c.Spec.AuthorityRef == ca.Name && c.Status.Phase != v1alpha1.CertificateSigned {
+			requests = append(requests, to(c.Namespace, c.Name)...)
+		}
+	}
+	return requests
+}
+
+// configsOf are those that name a CA.
+func (w watches) configsOf(ctx context.Context, ca *v1alpha1.CertificateAuthority) (requests []reconcile.Request) {
+	var list v1alpha1.ConfigList
+	if err := w.cluster.GetClient().List(ctx, &list, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "listing Configs")
+		return nil
+	}
+	for i := range list.Items {
+		if c := &list.Items[i]; c.Spec.AuthorityRef == ca.Name {
 			requests = append(requests, to(c.Namespace, c.Name)...)
 		}
 	}

@@ -179,15 +179,28 @@ reserved := {fold(name) | some name in input.reserved}
 
 fold(name) := trim_suffix(lower(name), ".")
 
+taken(name) if fold(name) in reserved
+
+# A plain name in a CA's auth.conf lets in whoever has a name below it, or above it.
+taken(name) if {
+	some suffix in input.reserved
+	startswith(suffix, ".")
+	related(fold(name), suffix)
+}
+
+related(name, suffix) if endswith(name, suffix)
+
+related(name, suffix) if endswith(suffix, concat("", [".", name]))
+
 objections contains msg if {
 	csr
-	fold(input.certname) in reserved
+	taken(input.certname)
 	msg := sprintf("certname %q is reserved: the CA, its operator or a Certificate has it", [input.certname])
 }
 
 objections contains msg if {
 	some name in csr.dnsNames
-	fold(name) in reserved
+	taken(name)
 	msg := sprintf("DNS name %q in subjectAltName is reserved: the CA, its operator or a Certificate has it", [name])
 }
 

@@ -110,6 +110,18 @@ test_reserved if {
 	refusals(request) == {`certname "main-operator" is reserved: the CA, its operator or a Certificate has it`}
 }
 
+test_reserved_below_and_above if {
+	every name in ["x.main-operator", "a.b.main-operator", "X.Main-Operator.", "ca-operator", "x.my.ca-operator"] {
+		request := object.union(ask({"dnsNames": [name]}, [any]), {"reserved": [".main-operator", ".my.ca-operator"]})
+		some refusal in refusals(request)
+		contains(refusal, "is reserved")
+	}
+	every name in ["xmain-operator", "main-operator.example.com", "a-operator", "operator"] {
+		request := object.union(ask({"dnsNames": [name]}, [any]), {"reserved": [".main-operator", ".my.ca-operator"]})
+		refusals(request) == set()
+	}
+}
+
 test_other_names if {
 	every change in [{"ipAddresses": ["10.0.0.1"]}, {"uris": ["https://a"]}, {"emails": ["a@b"]}, {"otherSans": [{"type": "otherName"}]}] {
 		every policy in [any, web] {
