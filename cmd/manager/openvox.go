@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	openvoxv1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox"
@@ -51,7 +52,7 @@ func newOpenVox(ctx context.Context, mgr manager.Manager, o *options, on bool) (
 		}
 	}
 	return products, openvox.SetupWithManager(mgr, openvox.Options{
-		KeyBits: o.openvoxKeyBits, Admitter: s.admitCertificate, RequestAdmitter: s.admitRequest,
+		KeyBits: o.openvoxKeyBits, Admitter: s.admitCertificate, RequestAdmitter: s.admitRequest, Registry: metrics.Registry,
 	})
 }
 

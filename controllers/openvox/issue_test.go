@@ -48,7 +48,9 @@ func newBench(t *testing.T) *bench {
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "ns", UID: "1", Generation: 1},
 		Spec:       v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web.example.com", DNSAltNames: []string{"www.example.com", "10.0.0.1"}, RenewBefore: "60d", CSRExtensions: &v1alpha1.CSRExtensions{PPRole: "web"}},
 	}
-	return &bench{t: t, ca: newFakeCA(t), client: newClient(t), certificate: certificate, now: time.Now()}
+	b := &bench{t: t, ca: newFakeCA(t), client: newClient(t), certificate: certificate, now: time.Now()}
+	b.ca.clock = func() time.Time { return b.now }
+	return b
 }
 
 // attempt is one attempt, whose outcome the status then has.
@@ -61,7 +63,7 @@ func (b *bench) attempt() outcome {
 	if b.noAdmin {
 		a.admin = nil
 	}
-	i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: a, keyBits: 2048, autoRenews: !b.noRenewal, now: func() time.Time { return b.now }}
+	i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: a, keys: newKeyMaker(2048), autoRenews: !b.noRenewal, now: func() time.Time { return b.now }}
 	out := i.run(b.t.Context())
 	if out.certificate != nil {
 		b.certificate.Status.SerialNumber = serial(out.certificate)
@@ -307,7 +309,7 @@ func TestBadAnswers(t *testing.T) {
 		want string
 	}{
 		"5xx":     {http.StatusBadGateway, "down", "the CA answers 502"},
-		"HTML":    {http.StatusOK, "<html>hello</html>", "the answer is no certificate"},
+		"HTML":    {http.StatusOK, "<html>hello</html>", "the answer is a web page"},
 		"CSR":     {http.StatusOK, string(csrtest.Template{CommonName: "web.example.com"}.Make(t)), "the answer is no certificate"},
 		"garbage": {http.StatusOK, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "x509"},
 		"foreign": {http.StatusOK, string(other.bundle()), "has not asked for"},
