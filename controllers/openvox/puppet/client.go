@@ -3,6 +3,7 @@ package puppet
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -19,9 +20,8 @@ import (
 )
 
 const (
-	// timeout is for one request, and maxBody for its answer.
-	timeout = 30 * time.Second
-	maxBody = 10 << 20
+	defaultTimeout = 30 * time.Second
+	maxBody        = 10 << 20
 	// handshakeTimeout is for a server that takes connections and does nothing with them.
 	handshakeTimeout = 10 * time.Second
 )
@@ -49,6 +49,8 @@ type Server struct {
 	Certificate, Key []byte
 	// Insecure takes any server for the CA.
 	Insecure bool
+	// Timeout is for one request and its whole answer: 30 s unless set.
+	Timeout time.Duration
 }
 
 // Client asks one CA. It keeps connections open; Close ends them.
@@ -76,7 +78,7 @@ func NewClient(s Server) (*Client, error) {
 	return &Client{
 		base: strings.TrimSuffix(s.URL, "/") + "/puppet-ca/v1/",
 		http: &http.Client{
-			Timeout: timeout,
+			Timeout: cmp.Or(s.Timeout, defaultTimeout),
 			Transport: &http.Transport{
 				Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, TLSHandshakeTimeout: handshakeTimeout,
 				MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
