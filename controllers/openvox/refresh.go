@@ -76,7 +76,7 @@ func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.Certific
 }
 
 func (r *AuthorityReconciler) read(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *authority, known knownCRL) (*v1alpha1.CRLStatus, knownCRL, error) {
-	if end := notAfter(a.bundle); end != nil && r.now().After(end.Time) {
+	if end := lastEnd(a.bundle); !end.IsZero() && r.now().After(end) {
 		return nil, known, fmt.Errorf("the CA's certificate has ended at %s: nobody accepts what it signs; put the new one into Secret %s", end.UTC().Format(time.RFC3339), caSecretName(ca))
 	}
 	stored, err := r.secrets.owned(ctx, ca, crlSecret(ca.Name))
@@ -136,6 +136,7 @@ func judgeCRLs(text []byte, stored map[string][]byte, bundle []byte) (puppet.CRL
 	return lists, nil
 }
 
+// notAfter is when the first certificate of a bundle ends, which is the CA's own.
 func notAfter(bundle []byte) *metav1.Time {
 	block, _ := pem.Decode(bundle)
 	if block == nil {
@@ -146,4 +147,18 @@ func notAfter(bundle []byte) *metav1.Time {
 		return nil
 	}
 	return new(metav1.NewTime(certificate.NotAfter))
+}
+
+// lastEnd is when the last certificate of a bundle ends: a CA's old one may stand before
+// its new one.
+func lastEnd(bundle []byte) (last time.Time) {
+	for {
+		var block *pem.Block
+		if block, bundle = pem.Decode(bundle); block == nil {
+			return last
+		}
+		if certificate, err := x509.ParseCertificate(block.Bytes); err == nil && certificate.NotAfter.After(last) {
+			last = certificate.NotAfter
+		}
+	}
 }
