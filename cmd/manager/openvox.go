@@ -17,8 +17,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	openvoxv1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox"
@@ -29,8 +31,8 @@ import (
 
 // openVox asks the rules for OpenVox's kinds, and for requests to its CAs.
 type openVox struct {
-	cached   client.Client // of OpenVox's kinds; also asks the API server what is permitted
-	live     client.Reader // of Secrets, of which none is kept, and of what a final answer goes by
+	cached   client.Client // of OpenVox's kinds
+	direct   client.Client // of Secrets, of which none is kept, of what is permitted, and of what a final answer goes by
 	snapshot *engine.Snapshot
 }
 
@@ -40,7 +42,11 @@ func newOpenVox(ctx context.Context, mgr manager.Manager, o *options, on bool) (
 	if err != nil {
 		return nil, fmt.Errorf("compiling its rules: %w", err)
 	}
-	s := &openVox{cached: mgr.GetClient(), live: mgr.GetAPIReader(), snapshot: engine.NewSnapshot(engine.BuiltinResources(), set)}
+	direct, err := unlimitedClient(mgr)
+	if err != nil {
+		return nil, err
+	}
+	s := &openVox{cached: mgr.GetClient(), direct: direct, snapshot: engine.NewSnapshot(engine.BuiltinResources(), set)}
 	products := s.products(on)
 	if !on {
 		return products, nil
@@ -54,7 +60,20 @@ func newOpenVox(ctx context.Context, mgr manager.Manager, o *options, on bool) (
 	return products, openvox.SetupWithManager(mgr, openvox.Options{
 		KeyBits: o.openvoxKeyBits, Approve: o.openvoxApprove,
 		Admitter: s.admitCertificate, RequestAdmitter: s.admitRequest, ConfigAdmitter: s.admitConfig,
+		Registry: metrics.Registry,
 	})
+}
+
+// unlimitedClient asks the API server at once: a review that waits for its turn among the
+// manager's requests, twenty a second, would wait longer than it takes.
+func unlimitedClient(mgr manager.Manager) (client.Client, error) {
+	config := rest.CopyConfig(mgr.GetConfig())
+	config.QPS = -1 // the API server's own fairness limits better
+	direct, err := client.New(config, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
+	if err != nil {
+		return nil, fmt.Errorf("setting up the client of OpenVox: %w", err)
+	}
+	return direct, nil
 }
 
 // admitCertificate asks the rules about a stored Certificate as if it were created now.
@@ -89,7 +108,7 @@ func (s *openVox) admitRequest(ctx context.Context, object client.Object) (strin
 	default:
 		return "", fmt.Errorf("%T is no request for a certificate", object)
 	}
-	facts, err := s.requestFacts(ctx, s.live, ca)
+	facts, err := s.requestFacts(ctx, s.direct, ca)
 	if err != nil {
 		return "", err
 	}
@@ -282,7 +301,7 @@ func (s *openVox) secretValue(ctx context.Context, namespace string) rules.Secre
 		secret, ok := read[name]
 		if !ok {
 			secret = &corev1.Secret{}
-			if err := s.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret); err != nil {
+			if err := s.direct.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret); err != nil {
 				return "", fmt.Errorf("reading Secret %s: %w", name, err)
 			}
 			read[name] = secret
@@ -312,7 +331,7 @@ func (s *openVox) mayReference(ctx context.Context, review *engine.Review, signe
 	for key, values := range user.Extra {
 		access.Spec.Extra[key] = authorizationv1.ExtraValue(values)
 	}
-	if err := s.cached.Create(ctx, access); err != nil {
+	if err := s.direct.Create(ctx, access); err != nil {
 		return false, fmt.Errorf("asking whether %s may reference signer %s: %w", user.Username, signer, err)
 	}
 	return access.Status.Allowed, nil

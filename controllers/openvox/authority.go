@@ -230,7 +230,7 @@ func (a *authority) sign(ctx context.Context, certname string, public any, reque
 		return failure(reasonForeign, "somebody else's request waits at the CA under certname %s; it is not signed. Take it away there (puppetserver ca clean --certname %s)", certname, certname)
 	}
 	if a.admin == nil {
-		return &problem{v1alpha1.CertificateWaitingForSigning, reasonWaiting, fmt.Errorf(
+		return &problem{phase: v1alpha1.CertificateWaitingForSigning, reason: reasonWaiting, err: fmt.Errorf(
 			"the request waits at the CA, and there is no certificate to sign it with; sign it there (puppetserver ca sign --certname %s)", certname)}
 	}
 	return a.admin.Sign(ctx, certname)

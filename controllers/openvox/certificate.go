@@ -33,7 +33,7 @@ type CertificateReconciler struct {
 	secrets  secrets
 	events   events.EventRecorder
 	attempts *attempts
-	keyBits  int
+	keys     *keyMaker
 	admit    Admitter
 	now      func() time.Time
 }
@@ -133,7 +133,7 @@ func (r *CertificateReconciler) issuance(ctx context.Context, certificate *v1alp
 		certificate.Spec.DNSAltNames = withNames(certificate.Spec.DNSAltNames, serviceNames(ca))
 	}
 	return &issuance{
-		secrets: r.secrets, certificate: certificate, authority: a, keyBits: r.keyBits, now: r.now,
+		secrets: r.secrets, certificate: certificate, authority: a, keys: r.keys, now: r.now,
 		autoRenews: ca.Spec.AllowAutoRenewal == nil || *ca.Spec.AllowAutoRenewal,
 	}, nil
 }

@@ -24,6 +24,8 @@ const (
 	// setupRetry is how long a setup Job that goes is waited for, or one that left
 	// Secrets empty.
 	setupRetry = 10 * time.Second
+	// conflictRetry is how long somebody else's object is left alone.
+	conflictRetry = 30 * time.Second
 
 	reasonInitialized      = "CAInitialized"
 	reasonWaitingForConfig = "WaitingForConfig"
@@ -64,7 +66,7 @@ func (r *InitializeReconciler) Reconcile(ctx context.Context, request reconcile.
 	p, err := r.step(ctx, ca)
 	var other *conflict
 	if errors.As(err, &other) {
-		p, err = progress{reason: reasonNotOwned, message: other.Error(), wait: crlRetry}, nil
+		p, err = progress{reason: reasonNotOwned, message: other.Error(), wait: conflictRetry}, nil
 	}
 	if err != nil {
 		return reconcile.Result{}, err
@@ -79,17 +81,27 @@ func (r *InitializeReconciler) Reconcile(ctx context.Context, request reconcile.
 // writeStatus writes what has changed. Two controllers write what they know of a CA into
 // the same list, and whoever is late looks again.
 func writeStatus(ctx context.Context, c client.Client, before, ca *v1alpha1.CertificateAuthority, wait time.Duration) (reconcile.Result, error) {
-	if equality.Semantic.DeepEqual(before.Status, ca.Status) {
-		return reconcile.Result{RequeueAfter: wait}, nil
+	written, err := patchStatus(ctx, c, before, ca)
+	if err == nil && !written {
+		wait = notStarted
 	}
-	err := c.Status().Patch(ctx, ca, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	return reconcile.Result{RequeueAfter: wait}, err
+}
+
+// patchStatus says whether the status is now as it is wanted; somebody else may have
+// been faster.
+func patchStatus(ctx context.Context, c client.Client, before, ca *v1alpha1.CertificateAuthority) (written bool, err error) {
+	if equality.Semantic.DeepEqual(before.Status, ca.Status) {
+		return true, nil
+	}
+	err = c.Status().Patch(ctx, ca, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	if apierrors.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: notStarted}, nil
+		return false, nil
 	}
 	if client.IgnoreNotFound(err) != nil {
-		return reconcile.Result{}, fmt.Errorf("writing the status: %w", err)
+		return false, fmt.Errorf("writing the status: %w", err)
 	}
-	return reconcile.Result{RequeueAfter: wait}, nil
+	return true, nil
 }
 
 // tell sends an Event when something begins.

@@ -489,7 +489,7 @@ func TestAdopt(t *testing.T) {
 	fake := newFakeCA(t)
 	pair := s.fill(fake, "puppet", bootNames...)
 	ca := s.reconcile()
-	r := &CertificateReconciler{client: s.client, secrets: secrets{s.client, s.client}, now: time.Now, keyBits: 2048, admit: func(context.Context, client.Object) (string, error) { return "", nil }}
+	r := &CertificateReconciler{client: s.client, secrets: secrets{s.client, s.client}, now: time.Now, keys: newKeyMaker(2048), admit: func(context.Context, client.Object) (string, error) { return "", nil }}
 	issue := func(name, certname, known string) outcome {
 		return r.issue(t.Context(), &v1alpha1.Certificate{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: "1"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: certname},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -36,8 +37,7 @@ import (
 const (
 	// DefaultKeyBits is the size of keys that are made here.
 	DefaultKeyBits = 4096
-	// workers is how many objects are looked at at a time; CAs are asked elsewhere, but
-	// for their CRLs.
+	// workers is how many objects are looked at at a time; CAs are asked elsewhere.
 	workers = 8
 )
 
@@ -52,6 +52,8 @@ type Options struct {
 	ConfigAdmitter Admitter
 	// Approve has requests approved that RequestAdmitter admits, and others denied.
 	Approve bool
+	// Registry gets the metrics.
+	Registry prometheus.Registerer
 }
 
 // Admitter asks the rules about a stored object, which may be older than they are. denied
@@ -124,8 +126,12 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	s := secrets{client: c.GetClient(), live: c.GetAPIReader()}
 	running := newAttempts()
 	policies := &PolicyReconciler{client: c.GetClient(), secrets: s}
-	authorities := &AuthorityReconciler{client: c.GetClient(), secrets: s, events: recorder, now: time.Now}
-	certificates := &CertificateReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: running, keyBits: options.KeyBits, admit: options.Admitter, now: time.Now}
+	crls := newCRLMetrics(time.Now)
+	if err := options.Registry.Register(crls); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
+	authorities := newAuthorityReconciler(c.GetClient(), s, recorder, crls, time.Now)
+	certificates := &CertificateReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: running, keys: newKeyMaker(options.KeyBits), admit: options.Admitter, now: time.Now}
 	group, err := groupFor(c.GetRESTMapper())
 	if err != nil {
 		return err
@@ -139,7 +145,7 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	signs := signer{client: c.GetClient(), secrets: s, admit: options.RequestAdmitter, held: newHeld()}
 	requests := &RequestReconciler{client: c.GetClient(), signer: signs, events: recorder, attempts: signing, approver: approving}
 	later := &certManager{manager: mgr, watches: watches{c}, mapper: c.GetRESTMapper(), signer: signs, approver: approving}
-	for _, runnable := range []manager.Runnable{c, running, signing, later} {
+	for _, runnable := range []manager.Runnable{c, running, signing, authorities.refreshes, later} {
 		if err := mgr.Add(runnable); err != nil {
 			return err
 		}
@@ -164,7 +170,14 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 			return builder.ControllerManagedBy(mgr).Named("lintel-openvox-authorities").
 				WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 				WatchesRawSource(self(w, &v1alpha1.CertificateAuthority{})).
-				WatchesRawSource(mapped(w, secretKind(), w.authoritiesOfSecret)).
+				WatchesRawSource(mapped(w, secretKind(), func(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
+					requests := w.authoritiesOfSecret(ctx, secret)
+					for _, request := range requests {
+						authorities.hurry(request.NamespacedName)
+					}
+					return requests
+				})).
+				WatchesRawSource(ended(authorities.refreshes)).
 				Complete(authorities)
 		},
 		"CertificateAuthorities that are set up": func() error {
@@ -233,7 +246,7 @@ func mapped[T client.Object](w watches, kind T, concerned func(context.Context, 
 }
 
 // ended follows attempts that have ended.
-func ended(a *attempts) source.Source {
+func ended[T any](a *runner[T]) source.Source {
 	return source.TypedChannel(a.done, handler.TypedEnqueueRequestsFromMapFunc(
 		func(_ context.Context, key types.NamespacedName) []reconcile.Request {
 			return []reconcile.Request{{NamespacedName: key}}

@@ -70,7 +70,7 @@ func (s signer) sign(ctx context.Context, a application) outcome {
 
 // waiting is a step that is tried again.
 func waiting(reason, format string, args ...any) error {
-	return &problem{v1alpha1.CertificatePending, reason, fmt.Errorf(format, args...)}
+	return &problem{phase: v1alpha1.CertificatePending, reason: reason, err: fmt.Errorf(format, args...)}
 }
 
 func (s signer) obtain(ctx context.Context, attempt *signing) (*x509.Certificate, error) {
