@@ -76,6 +76,7 @@ type Snapshot struct {
 	anyKind   []*policy    // those that match kinds which byKind does not list
 	scoped    []*PolicySet // of scopes below the enterprise
 	digest    string
+	memory    *memory // of verdicts: nil is none
 }
 
 // NewSnapshot combines compiled sources; it is cheap. Policies are asked in the

@@ -28,8 +28,16 @@ func (s *Snapshot) Ask(ctx context.Context, review *Review, options Options) *De
 		decision.Denials = []Finding{{Words: err.Error(), Error: true}}
 		return decision
 	}
-	questions := s.questions(e)
-	for _, found := range ask(questions, func(q question, found *Decision) { q.policy.validateOne(ctx, s, q.evaluation, found) }) {
+	questions, recalled := s.recall(s.questions(e), decision)
+	answers := ask(questions, func(q question, found *Decision) {
+		if q.matched {
+			q.policy.evaluate(ctx, q.evaluation, found)
+			return
+		}
+		q.policy.validateOne(ctx, s, q.evaluation, found)
+	})
+	recalled.learn(answers)
+	for _, found := range answers {
 		decision.add(found)
 	}
 	decision.add(s.unsettled(ctx, e))
@@ -50,6 +58,7 @@ type question struct {
 	// template marks a review of a workload's Pod template.
 	template bool
 	workload GroupVersionKind // whose template
+	matched  bool             // it is known that the policy is to be asked
 }
 
 // questions are all that Validate asks about a review.
@@ -98,9 +107,13 @@ func (p *policy) validateOne(ctx context.Context, s *Snapshot, e *evaluation, de
 		p.cannotAsk(e, decision, reason)
 		return
 	}
-	if !matches {
-		return
+	if matches {
+		p.evaluate(ctx, e, decision)
 	}
+}
+
+// evaluate asks a policy that matches.
+func (p *policy) evaluate(ctx context.Context, e *evaluation, decision *Decision) {
 	decision.Policies++
 	values, errs := p.validate.run(ctx, e.inputOf(p), e.dataOf(p), p.meta.timeout, e.options.Now, e.options.observe)
 	for _, err := range errs {
