@@ -142,7 +142,7 @@ func (s *readScope) constantRule(ref ast.Ref) *constants {
 
 // hasDeeper says whether other rules add to what stands at a path.
 func (s *readScope) hasDeeper(path ast.Ref) bool {
-	return slices.ContainsFunc(s.documents.prefixes, func(prefix ast.Ref) bool {
+	return slices.ContainsFunc(s.documents.values, func(prefix ast.Ref) bool {
 		return len(prefix) > len(path) && prefix.HasPrefix(path)
 	})
 }

@@ -45,9 +45,10 @@ const (
 
 // documents are the rules of a source by the constant beginning of their path.
 type documents struct {
-	rules    map[string][]*ast.Rule
-	prefixes []ast.Ref // of all, sorted
-	paths    []string  // of the same
+	rules map[string][]*ast.Rule
+	// values are those that are no functions: their paths, and the same as text.
+	values []ast.Ref
+	paths  []string
 }
 
 func documentsOf(compiler *ast.Compiler) *documents {
@@ -58,9 +59,10 @@ func documentsOf(compiler *ast.Compiler) *documents {
 			d.rules[path] = append(d.rules[path], rule)
 		}
 	}
-	d.paths = sortedKeys(d.rules)
-	for _, path := range d.paths {
-		d.prefixes = append(d.prefixes, constantPrefix(d.rules[path][0].Ref()))
+	for _, path := range sortedKeys(d.rules) {
+		if rule := d.rules[path][0]; len(rule.Head.Args) == 0 {
+			d.values, d.paths = append(d.values, constantPrefix(rule.Ref())), append(d.paths, path)
+		}
 	}
 	return d
 }
@@ -665,10 +667,10 @@ func (s *readScope) below(ref ast.Ref, d *demand) {
 			s.step(step, &demand{}) // for what it wants of the step
 		}
 	}
-	for i, prefix := range s.documents.prefixes {
+	for i, prefix := range s.documents.values {
 		path := s.documents.paths[i]
 		switch {
-		case s.isFunction(prefix) || !meets(ref, prefix):
+		case !meets(ref, prefix):
 		case s.lists(ref):
 			s.want(path, wholeDemand())
 		case len(ref) >= len(prefix):
