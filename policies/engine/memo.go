@@ -340,12 +340,8 @@ func (s *Snapshot) recallBatch(r *recalled, questions []question, rest []questio
 	b.keys = make([]span, len(b.plan.groups))
 	hits := 0
 	for _, q := range questions {
-		matches, reason := q.policy.matches(s, e, q.policy.matcher.matchesVerb(e.review))
-		if !matches && reason == "" {
-			continue
-		}
 		place, planned := b.plan.places[q.policy]
-		if !planned || !matches || q.policy.quarantine.active() {
+		if !planned || !q.matches || q.policy.quarantine.active() {
 			place = -1
 		}
 		known := place >= 0 && r.knows(b, place, e)
@@ -353,7 +349,6 @@ func (s *Snapshot) recallBatch(r *recalled, questions []question, rest []questio
 			hits++
 			continue
 		}
-		q.matched = matches
 		rest, b.asked = append(rest, q), append(b.asked, asked{q.policy, place, known})
 	}
 	s.memory.memo.hits.Add(uint64(hits))

@@ -144,10 +144,10 @@ func (w *keyWriter) review(node *keyNode, e *evaluation) {
 		case "name":
 			w.parts(field.node, ast.String(e.review.DisplayName()))
 		case "namespace":
-			if e.namespace == nil {
-				w.bytes = append(w.bytes, '-')
+			if namespace := e.namespace.value(); namespace != nil {
+				w.parts(field.node, namespace)
 			} else {
-				w.parts(field.node, e.namespace)
+				w.bytes = append(w.bytes, '-')
 			}
 		case "facts":
 			if e.facts == nil {
