@@ -37,8 +37,8 @@ func (c *constants) union(other *constants) *constants {
 }
 
 // know notes what values a variable can have.
-func (f *readFinder) know(rule *ast.Rule, name ast.Var, more *constants) {
-	key := local{rule, name}
+func (f *readFinder) know(of frame, name ast.Var, more *constants) {
+	key := local{of, name}
 	before := f.constants[key]
 	if before == nil {
 		before = &constants{}
@@ -55,7 +55,7 @@ func (s *readScope) constantsOf(term *ast.Term) *constants {
 	case ast.String, ast.Number, ast.Boolean, ast.Null:
 		return &constants{values: []ast.Value{value}}
 	case ast.Var:
-		if known := s.constants[local{s.rule, value}]; known != nil {
+		if known := s.constants[local{s.frame, value}]; known != nil {
 			return known
 		}
 	case *ast.Array, ast.Object, ast.Set:
@@ -152,8 +152,8 @@ func (s *readScope) givenBy(rule *ast.Rule) *constants {
 	if rule.Head.Value == nil {
 		return unknownConstants
 	}
-	of := &readScope{readFinder: s.readFinder, rule: rule, bound: ast.NewVarSet()}
-	if name, ok := rule.Head.Value.Value.(ast.Var); ok && s.constants[local{rule, name}] == nil {
+	of := s.scope(frame{rule: rule})
+	if name, ok := rule.Head.Value.Value.(ast.Var); ok && s.constants[local{of.frame, name}] == nil {
 		for _, expr := range rule.Body {
 			if defined, source := equalTo(expr); source != nil && defined == name {
 				return of.constantsOf(source)

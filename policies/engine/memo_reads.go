@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -23,18 +24,26 @@ type readFinder struct {
 	documents *documents
 	vars      map[local]*demand
 	constants map[local]*constants
-	wanted    map[string]*demand // of documents
-	reached   []string           // the keys of wanted, in the order of their finding
+	wanted    map[string]*demand         // of documents
+	calls     map[string]map[string]bool // the contexts of functions
+	reached   []string                   // the keys of wanted, in the order of their finding
 	input     *demand
 	data      bool   // reads objects of the cluster
 	reason    string // why nothing can be said: "" where something can
 	changed   bool
 }
 
+// frame is a rule, and of a function the constants that it is called with: what it reads
+// is told apart by them.
+type frame struct {
+	rule    *ast.Rule
+	context string
+}
+
 // local is a variable of a rule.
 type local struct {
-	rule *ast.Rule
-	name ast.Var
+	frame frame
+	name  ast.Var
 }
 
 // Limits of an analysis, which no policy of this world comes near.
@@ -82,6 +91,7 @@ func (f *readFinder) find() {
 	for {
 		f.vars, f.constants = map[local]*demand{}, map[local]*constants{}
 		f.wanted, f.reached = map[string]*demand{}, nil
+		f.calls = map[string]map[string]bool{}
 		f.input = &demand{}
 		mocked := f.mocked
 		f.derive()
@@ -131,8 +141,8 @@ func (f *readFinder) into(held, d *demand) {
 	}
 }
 
-func (f *readFinder) variable(rule *ast.Rule, name ast.Var) *demand {
-	key := local{rule, name}
+func (f *readFinder) variable(of frame, name ast.Var) *demand {
+	key := local{of, name}
 	if f.vars[key] == nil {
 		f.vars[key] = &demand{}
 	}
@@ -140,14 +150,15 @@ func (f *readFinder) variable(rule *ast.Rule, name ast.Var) *demand {
 }
 
 // document looks at the rules of a document.
-func (f *readFinder) document(path string) {
-	d := f.wanted[path]
+func (f *readFinder) document(wanted string) {
+	d := f.wanted[wanted]
+	path, context, _ := strings.Cut(wanted, contextMark)
 	var holding []*ast.Rule // the branches that may hold
 	rules, several := 0, false
 	for _, rule := range f.documents.rules[path] {
 		holds := false
 		for branch := rule; branch != nil; branch = branch.Else {
-			s := &readScope{readFinder: f, rule: branch, bound: ast.NewVarSet()}
+			s := f.scope(frame{branch, context})
 			for _, argument := range branch.Head.Args {
 				s.bound.Update(argument.Vars())
 			}
@@ -161,14 +172,14 @@ func (f *readFinder) document(path string) {
 		}
 	}
 	for _, branch := range holding {
-		f.head(branch, path, d, several || rules > 1)
+		f.head(branch, path, context, d, several || rules > 1)
 	}
 }
 
 // head wants of what a rule gives what is wanted of its document. Where several values
 // may be given, that they are equal is a condition.
-func (f *readFinder) head(rule *ast.Rule, path string, d *demand, several bool) {
-	s := &readScope{readFinder: f, rule: rule, bound: ast.NewVarSet()}
+func (f *readFinder) head(rule *ast.Rule, path, context string, d *demand, several bool) {
+	s := f.scope(frame{rule, context})
 	ref := rule.Ref()
 	keys := ref[len(constantPrefix(ref)):]
 	for _, key := range keys {
@@ -196,7 +207,7 @@ func isTwin(path string) bool {
 // readScope is a body within a rule.
 type readScope struct {
 	*readFinder
-	rule     *ast.Rule
+	frame
 	bound    ast.VarSet
 	closure  bool
 	ordered  bool             // the order of the solutions, and their number, is part of a value
@@ -204,8 +215,12 @@ type readScope struct {
 	told     map[ast.Var]bool // variables of this expression that have known constants
 }
 
+func (f *readFinder) scope(of frame) *readScope {
+	return &readScope{readFinder: f, frame: of, bound: ast.NewVarSet()}
+}
+
 func (s *readScope) within(ordered bool) *readScope {
-	return &readScope{readFinder: s.readFinder, rule: s.rule, bound: s.bound.Copy(), closure: true, ordered: ordered}
+	return &readScope{readFinder: s.readFinder, frame: s.frame, bound: s.bound.Copy(), closure: true, ordered: ordered}
 }
 
 // body goes through the expressions in the order of their evaluation. It is false where
@@ -229,7 +244,7 @@ func (s *readScope) body(body ast.Body) bool {
 func (s *readScope) forget(vars ast.VarSet) {
 	for name := range vars {
 		if !s.bound.Contains(name) && !s.told[name] {
-			s.know(s.rule, name, unknownConstants)
+			s.know(s.frame, name, unknownConstants)
 		}
 	}
 }
@@ -300,7 +315,7 @@ func (s *readScope) joins(expr *ast.Expr) {
 	visitor.Walk(expr)
 	for name, times := range seen {
 		if times > 1 && !s.bound.Contains(name) {
-			s.into(s.variable(s.rule, name), wholeDemand())
+			s.into(s.variable(s.frame, name), wholeDemand())
 		}
 	}
 }
@@ -341,9 +356,9 @@ func (s *readScope) unify(left, right *ast.Term) (possible bool) {
 			continue
 		}
 		known := s.constantsOf(sides[1])
-		s.know(s.rule, name, known)
+		s.know(s.frame, name, known)
 		s.told[name] = true
-		s.use(sides[1], s.variable(s.rule, name))
+		s.use(sides[1], s.variable(s.frame, name))
 		return known.unknown || len(known.values) > 0
 	}
 	for _, sides := range [][2]*ast.Term{{left, right}, {right, left}} {
@@ -380,7 +395,7 @@ func (s *readScope) pattern(term *ast.Term, of *readScope) *demand {
 	switch value := term.Value.(type) {
 	case ast.Var:
 		if !of.bound.Contains(value) {
-			return of.variable(of.rule, value)
+			return of.variable(of.frame, value)
 		}
 	case *ast.Array:
 		d := &demand{each: &demand{}}
@@ -406,16 +421,17 @@ func (s *readScope) pattern(term *ast.Term, of *readScope) *demand {
 // function wants of the operands what the bodies want of the arguments.
 func (s *readScope) function(path string, rules []*ast.Rule, operands []*ast.Term) {
 	arity := len(rules[0].Head.Args)
+	context := s.contextOf(path, operands[:min(arity, len(operands))])
 	for _, rule := range rules {
 		for branch := rule; branch != nil; branch = branch.Else {
-			callee := &readScope{readFinder: s.readFinder, rule: branch, bound: ast.NewVarSet()}
+			callee := s.scope(frame{branch, context})
 			names := map[ast.Var]int{}
 			for _, argument := range branch.Head.Args {
 				ast.WalkVars(argument, func(name ast.Var) bool { names[name]++; return false })
 			}
 			for name, times := range names {
 				if times > 1 {
-					s.into(s.variable(branch, name), wholeDemand())
+					s.into(s.variable(callee.frame, name), wholeDemand())
 				}
 			}
 			for i, argument := range branch.Head.Args {
@@ -423,17 +439,46 @@ func (s *readScope) function(path string, rules []*ast.Rule, operands []*ast.Ter
 					break
 				}
 				if name, ok := argument.Value.(ast.Var); ok {
-					s.know(branch, name, s.constantsOf(operands[i]))
+					s.know(callee.frame, name, s.constantsOf(operands[i]))
 				}
 				s.use(operands[i], s.pattern(argument, callee))
 			}
 		}
 	}
 	if len(operands) > arity {
-		s.want(path, s.output(operands[arity]))
+		s.want(path+contextMark+context, s.output(operands[arity]))
 		return
 	}
-	s.want(path, &demand{})
+	s.want(path+contextMark+context, &demand{})
+}
+
+const (
+	// contextMark stands between a path and the constants of a call.
+	contextMark = "\x00"
+	// maxContexts is how many calls of a function are told apart.
+	maxContexts = 16
+)
+
+// contextOf are the operands of a call that are known.
+func (s *readScope) contextOf(path string, operands []*ast.Term) string {
+	var context strings.Builder
+	for i, operand := range operands {
+		if known := s.constantsOf(operand); !known.unknown && len(known.values) == 1 && ast.IsScalar(known.values[0]) {
+			fmt.Fprintf(&context, "%d=%v,", i, known.values[0])
+		}
+	}
+	calls := s.calls[path]
+	switch {
+	case calls[context.String()]:
+	case len(calls) >= maxContexts:
+		return ""
+	default:
+		if calls == nil {
+			s.calls[path] = map[string]bool{}
+		}
+		s.calls[path][context.String()] = true
+	}
+	return context.String()
 }
 
 // output is what is wanted of what a call gives.
@@ -507,7 +552,7 @@ func (s *readScope) objectGet(operands, output []*ast.Term, d *demand) bool {
 	s.use(operands[2], d)
 	if len(output) == 1 {
 		if name, ok := output[0].Value.(ast.Var); ok && !s.bound.Contains(name) {
-			s.know(s.rule, name, s.gotten(operands, paths))
+			s.know(s.frame, name, s.gotten(operands, paths))
 			s.told[name] = true
 		}
 	}
@@ -523,7 +568,7 @@ func (s *readScope) use(term *ast.Term, d *demand) {
 			s.ref(ast.Ref{term}, d)
 			return
 		}
-		s.into(s.variable(s.rule, value), d)
+		s.into(s.variable(s.frame, value), d)
 	case ast.Ref:
 		s.ref(value, d)
 	case *ast.Array:
@@ -573,9 +618,9 @@ func (s *readScope) ref(ref ast.Ref, d *demand) {
 		s.below(ref, d)
 	case s.lists(ref):
 		s.along(ref[1:], d)
-		s.into(s.variable(s.rule, name), wholeDemand())
+		s.into(s.variable(s.frame, name), wholeDemand())
 	default:
-		s.into(s.variable(s.rule, name), s.along(ref[1:], d))
+		s.into(s.variable(s.frame, name), s.along(ref[1:], d))
 	}
 }
 
@@ -634,7 +679,7 @@ func (s *readScope) step(step *ast.Term, d *demand) *demand {
 	case ast.Var:
 		if !s.bound.Contains(value) {
 			s.iterates = true
-			return &demand{each: d, keys: s.variable(s.rule, value)}
+			return &demand{each: d, keys: s.variable(s.frame, value)}
 		}
 	}
 	s.use(step, wholeDemand())
