@@ -77,6 +77,21 @@ func TestMemoKeepsApart(t *testing.T) {
 		"under with":                    {`g with input as {"request": {"object": {"spec": {"a": input.request.object.spec.b}}}}`, `{"b": 1}`, `{"b": "bad"}`, ""},
 		"a text in a message's place":   {`x := sprintf("%v", [input.request.object.spec.a]); x == "bad"`, `{"a": "good"}`, `{"a": "bad"}`, ""},
 		"a message that may be missing": {`x := sprintf("%v", [input.request.object.spec.a])`, `{}`, `{"a": 1}`, ""},
+		"a key from the object":         {`spec.map[spec.key] == "bad"`, `{"key": "a", "map": {"a": 1, "b": "bad"}}`, `{"key": "b", "map": {"a": 1, "b": "bad"}}`, ""},
+		"a rule with two values":        {`either.x == 2`, `{"a": {"x": 1, "y": 1}, "b": {"x": 1, "y": 1}}`, `{"a": {"x": 1, "y": 1}, "b": {"x": 1, "y": 2}}`, ""},
+		"the order of a set":            {`[c.name | some c in list][0] == "bad"`, `{"list": [{"A": 1, "name": "x"}, {"A": 2, "name": "bad"}]}`, `{"list": [{"A": 2, "name": "x"}, {"A": 1, "name": "bad"}]}`, ""},
+		"the number of a set":           {`count([1 | some c in list; c.name == "x"]) == 1`, `{"list": [{"A": 1, "name": "x"}, {"A": 2, "name": "x"}]}`, `{"list": [{"A": 1, "name": "x"}, {"A": 1, "name": "x"}]}`, ""},
+		"one variable twice":            {`[x, x] = spec.a`, `{"a": [1, 2]}`, `{"a": [1, 1]}`, ""},
+		"one index twice":               {`spec.a[i] == spec.b[i]`, `{"a": [1, 2], "b": [2, 1]}`, `{"a": [1, 2], "b": [2, 2]}`, ""},
+		"a name in two bodies":          {`count({n | n = "a"}) == 1; "bad" in {o | spec.map[n]; o = spec.other[n]}`, `{"map": {"b": 1}, "other": {"b": "x"}}`, `{"map": {"b": 1}, "other": {"b": "bad"}}`, ""},
+		"every member":                  {`every c in spec.list { c.bad }`, `{"list": [{"bad": true}, {"bad": false}]}`, `{"list": [{"bad": true}, {"bad": true}]}`, ""},
+		"walking":                       {`walk(spec, [_, "bad"])`, `{"a": {"b": ["x"]}}`, `{"a": {"b": ["bad"]}}`, ""},
+		"the rest of a function":        {`rest(spec) == 2`, `{"a": 1, "b": 1}`, `{"b": 1}`, ""},
+		"a default of a function":       {`ok(spec) == false`, `{"a": 1}`, `{}`, ""},
+		"a function with a constant":    {`at(spec, "b") == "bad"; at(spec, "a")`, `{"a": 1, "b": 1}`, `{"a": 1, "b": "bad"}`, ""},
+		"a part of an object":           {`json.filter(spec, ["a/b"]) == {"a": {"b": "bad"}}`, `{"a": {"b": 1}}`, `{"a": {"b": "bad"}}`, ""},
+		"a path with a fallback":        {`object.get(spec, ["a", "b"], "bad") == "bad"`, `{"a": {"b": 1}}`, `{"a": {}}`, ""},
+		"one field under with":          {`g with input.request.object.spec.a as spec.b`, `{"b": 1}`, `{"b": "bad"}`, ""},
 		"another operation":             {`input.request.operation == "UPDATE"`, `{}`, `{}`, "UPDATE"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,6 +102,22 @@ import rego.v1
 f(x) if x.request.object.spec.deep.er == 2
 
 g if input.request.object.spec.a == "bad"
+
+spec := input.request.object.spec
+
+either := spec.a
+
+either := spec.b
+
+list contains c if some c in spec.list
+
+rest(x) := 1 if x.a else := 2 if x.b
+
+default ok(_) := false
+
+ok(x) if x.a
+
+at(x, field) := x[field]
 
 deny contains "no" if { `+test.rule+` }`)
 			s, memo := remembering(t, MemoOn, set)
@@ -132,6 +163,20 @@ deny contains "no" if count(input.request.object.spec) > 3`))
 	ask3(t, s, podWith("x", `{"a": 1, "b": {"c": 1, "d": 2}}`))
 	s.Validate(t.Context(), makeReview(t, podWith("x", `{"b": {"d": 2, "c": 1}, "a": 1}`)), Options{})
 	require.Equal(t, uint64(2), memo.Stats().Hits)
+}
+
+// TestMemoReadsWhatRulesSay asks for rules that are no sets: some of their values say
+// nothing.
+func TestMemoReadsWhatRulesSay(t *testing.T) {
+	for _, rule := range []string{"warn := input.request.object.spec.a", `warn := sprintf("%v", [input.request.object.spec.a])`, "warn contains input.request.object.spec.a"} {
+		s, _ := remembering(t, MemoOn, compile(t, "package p\n\nimport rego.v1\n\n"+rule))
+		quiet := `{"a": ""}`
+		if strings.Contains(rule, "contains") {
+			quiet = `{"a": false}`
+		}
+		ask3(t, s, podWith("x", quiet))
+		require.Len(t, s.Validate(t.Context(), makeReview(t, podWith("x", `{"a": "hm"}`)), Options{}).Warnings, 1, rule)
+	}
 }
 
 func TestMemoRemembersOnlySilence(t *testing.T) {
