@@ -110,5 +110,5 @@ func TestChoose(t *testing.T) {
 	require.Len(t, chosen, 2)
 	require.Equal(t, "samples", chosen[0].name)
 	_, err = choose("sample")
-	require.EqualError(t, err, `--only names "sample", which is none of memory, unmatched, samples, swaps, pushes, hostile, prove, openclaw, orloj`)
+	require.EqualError(t, err, `--only names "sample", which is none of memory, unmatched, samples, swaps, pushes, hostile, prove, openclaw, orloj, peers`)
 }

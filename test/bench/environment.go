@@ -25,7 +25,12 @@ const (
 	namespaceNone   = "restricted-none"
 	namespaceEcho   = "restricted-echo"
 	namespaceLintel = "restricted-lintel"
+	// Those of the peers.
+	namespaceGatekeeper = "restricted-gatekeeper"
+	namespaceCEL        = "restricted-cel"
 )
+
+var allNamespaces = []string{namespaceNone, namespaceEcho, namespaceLintel, namespaceGatekeeper, namespaceCEL}
 
 // bench is the installation under measurement, and what was found.
 type bench struct {
@@ -36,10 +41,11 @@ type bench struct {
 	clientset *kubernetes.Clientset
 	dynamic   dynamic.Interface
 
-	managerPID int
-	authority  []byte // of the manager's certificate
-	echo       *endpoint
-	reviews    *reviews
+	managerProgram string
+	managerPID     int
+	authority      []byte // of the manager's certificate
+	echo           *endpoint
+	reviews        *reviews
 
 	result result
 }
@@ -70,7 +76,7 @@ func start(ctx context.Context) (_ *bench, err error) {
 	if err := b.connect(); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{namespaceNone, namespaceEcho, namespaceLintel} {
+	for _, name := range allNamespaces {
 		if err := b.createNamespace(ctx, name); err != nil {
 			return nil, err
 		}
@@ -78,7 +84,11 @@ func start(ctx context.Context) (_ *bench, err error) {
 	if err := b.startServers(ctx, filepath.Join(programs, "manager")); err != nil {
 		return nil, err
 	}
-	if err := b.record(ctx); err != nil {
+	recorded, err := b.record(ctx, pod(recordedName))
+	if err != nil {
+		return nil, err
+	}
+	if b.reviews, err = newReviews(recorded[0]); err != nil {
 		return nil, err
 	}
 	return b, b.result.describe(ctx, b)
@@ -128,17 +138,15 @@ func (b *bench) createNamespace(ctx context.Context, name string) error {
 // startServers starts the manager and the echo. Lintel is kept away from the other
 // variants' namespaces by its own setting.
 func (b *bench) startServers(ctx context.Context, program string) (err error) {
-	excluded := append(webhooks.DefaultExcludedNamespaces(), namespaceNone, namespaceEcho)
+	b.managerProgram = program
 	b.manager, err = installation.StartManager(ctx, b.cluster, installation.ManagerOptions{
 		Program: program, Name: "manager-0",
-		Args: []string{"--excluded-namespaces", strings.Join(excluded, ",")},
+		Args: b.excluding(),
 	})
 	if err != nil {
 		return err
 	}
-	if b.managerPID, err = childNamed("manager"); err != nil {
-		return err
-	}
+	b.managerPID = b.manager.PID()
 	secret, err := b.clientset.CoreV1().Secrets(installation.Namespace).Get(ctx, "lintel-serving-cert", metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -152,6 +160,17 @@ func (b *bench) startServers(ctx context.Context, program string) (err error) {
 	}
 	b.echo, err = newEndpoint(b.process.url, b.process.process.Process.Pid, b.process.authority)
 	return err
+}
+
+// excluding keeps Lintel away from the other variants' namespaces.
+func (b *bench) excluding() []string {
+	excluded := webhooks.DefaultExcludedNamespaces()
+	for _, name := range allNamespaces {
+		if name != namespaceLintel {
+			excluded = append(excluded, name)
+		}
+	}
+	return []string{"--excluded-namespaces", strings.Join(excluded, ",")}
 }
 
 // lintel is a path of the manager.

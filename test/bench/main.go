@@ -61,6 +61,7 @@ var parts = []part{
 	{"prove", (*bench).measureProve},
 	{"openclaw", (*bench).measureOpenClaw},
 	{"orloj", (*bench).measureOrloj},
+	{"peers", (*bench).measurePeers},
 }
 
 func partNames() []string {
