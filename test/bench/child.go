@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 
 	"github.com/lintel-policy/lintel/test/installation"
 )
@@ -52,7 +53,8 @@ func (c *child) stop() {
 
 // waitAnswer waits until a URL answers 200.
 func (c *child) waitAnswer(ctx context.Context, client *http.Client, url string) error {
-	err := poll(ctx, c.name+" at "+url, func() (bool, error) {
+	// With a thousand policies, a peer takes its time.
+	err := pollFor(ctx, 3*time.Minute, c.name+" at "+url, func() (bool, error) {
 		select {
 		case <-c.ended:
 			return false, errors.New("it has ended")

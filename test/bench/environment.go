@@ -184,7 +184,11 @@ func (b *bench) lintel(path string) *endpoint {
 
 // poll asks until it is so, or for half a minute.
 func poll(ctx context.Context, what string, condition func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	return pollFor(ctx, 30*time.Second, what, condition)
+}
+
+func pollFor(ctx context.Context, limit time.Duration, what string, condition func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for {
 		if done, err := condition(); err != nil || done {

@@ -115,7 +115,7 @@ func (g *gatekeeper) start(ctx context.Context) error {
 			"--kubeconfig", g.bench.cluster.Kubeconfig, "--debug-use-fake-pod",
 			"--disable-cert-rotation", "--cert-dir", g.folder, "--host", "127.0.0.1", "--port", strconv.Itoa(g.port),
 			"--health-addr", health, "--prometheus-port", strconv.Itoa(ports[2]),
-			"--operation", "webhook", "--operation", "generate", "--operation", "mutation-webhook", "--operation", "mutation-controller",
+			"--operation", "webhook", "--operation", "status", "--operation", "generate", "--operation", "mutation-webhook", "--operation", "mutation-controller",
 			"--default-create-vap-for-templates=false", "--default-create-vap-binding-for-constraints=false",
 			"--log-level", "WARNING",
 		})
@@ -169,6 +169,10 @@ func (g *gatekeeper) url(path string) string {
 }
 
 // endpoint is its webhook, as it is now.
-func (g *gatekeeper) endpoint(path string) (*endpoint, error) {
-	return newEndpoint(g.url(path), g.process.pid(), g.bench.process.authority)
+func (g *gatekeeper) endpoint(path string) *endpoint {
+	e, err := newEndpoint(g.url(path), g.process.pid(), g.bench.process.authority)
+	if err != nil {
+		panic("the authority was written by this program: " + err.Error())
+	}
+	return e
 }

@@ -2,28 +2,55 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/lintel-policy/lintel/test/installation"
 )
 
-// withoutMemo starts a manager that evaluates every policy for every review.
+// withoutMemo are the flags of a manager that evaluates every policy for every review.
 var withoutMemo = []string{}
 
 const (
 	nameLintel     = "Lintel"
-	nameWithout    = "Lintel without memo"
+	nameWithout    = "Lintel, no memo"
 	nameGatekeeper = "Gatekeeper"
 	nameEcho       = "echo"
 )
 
-const peersSource = "peers"
+// peersSource holds the constraints that are compared, elsewhereSource those that no
+// Pod of the benchmarks has to do with.
+const (
+	peersSource     = "peers"
+	elsewhereSource = "peers-elsewhere"
+)
+
+// usual is how many constraints match in the cases that vary something else.
+const usual = 45
 
 // direct is the pace of a case in which the CPU of a review is what is asked for.
-var direct = pace{clients: 1, turns: 5, length: time.Second, least: 5}
+var direct = pace{clients: 1, turns: 5, length: time.Second, least: 3}
 
-// peers is what is compared.
+// comparison is a case as it was measured.
+type comparison struct {
+	Layer      string      `json:"layer"` // in process, direct, API server
+	Case       string      `json:"case"`
+	Policies   int         `json:"matchingPolicies"`
+	Pace       string      `json:"pace"`
+	Contenders []*measured `json:"contenders"`
+}
+
+func (c *comparison) of(name string) *measured {
+	for _, m := range c.Contenders {
+		if m.name == name {
+			return m
+		}
+	}
+	panic("nobody of this comparison is named " + name)
+}
+
+// peers is what is compared, and with what.
 type peers struct {
 	*bench
 	library    *library
@@ -37,11 +64,13 @@ type peers struct {
 // measurePeers compares Lintel with other engines on the same policies.
 func (b *bench) measurePeers(ctx context.Context) (err error) {
 	p := &peers{bench: b}
-	defer p.stop()
+	defer func() { err = errors.Join(err, p.stop()) }()
 	if err := p.start(ctx); err != nil {
 		return err
 	}
-	for _, measure := range []func(context.Context) error{p.compareWithGatekeeper} {
+	for _, measure := range []func(context.Context) error{
+		p.compareInstalled, p.compareSizes, p.compareUsual,
+	} {
 		if err := measure(ctx); err != nil {
 			return err
 		}
@@ -57,7 +86,7 @@ func (p *peers) start(ctx context.Context) (err error) {
 	if p.library, err = readLibrary(); err != nil {
 		return err
 	}
-	recorded, err := p.record(ctx, strictPod(0), strictPod(300), strictPod(3000))
+	recorded, err := p.record(ctx, strictPod(0), strictPod(mediumPod), strictPod(largePod))
 	if err != nil {
 		return err
 	}
@@ -78,62 +107,101 @@ func (p *peers) start(ctx context.Context) (err error) {
 	return err
 }
 
-func (p *peers) stop() {
+// stop ends what start began. What the cluster holds ends with it.
+func (p *peers) stop() error {
 	if p.gatekeeper != nil {
 		p.gatekeeper.stop()
 	}
 	if p.without != nil {
 		p.without.Stop()
 	}
+	return nil
 }
 
-// contenders are Lintel, in both ways, Gatekeeper and the echo.
-func (p *peers) contenders() (lintel, without, theirs, nothing *contender, err error) {
-	ours, err := newEndpoint(p.manager.WebhookURL+"/validate/fail", p.managerPID, p.authority)
-	if err != nil {
-		return nil, nil, nil, nil, err
-	}
-	second, err := newEndpoint(p.without.WebhookURL+"/validate/fail", p.without.PID(), p.authority)
-	if err != nil {
-		return nil, nil, nil, nil, err
-	}
-	other, err := p.gatekeeper.endpoint("/v1/admit")
-	return &contender{nameLintel, ours, lintelNames, false}, &contender{nameWithout, second, lintelNames, false},
-		&contender{nameGatekeeper, other, gatekeeperNames, false}, &contender{nameEcho, p.echo, nil, true}, err
+func (p *peers) lintelAt(path string) *contender {
+	return &contender{nameLintel, p.bench.lintel(path), lintelNames, false}
 }
 
-// install gives both engines the same constraints.
-func (p *peers) install(ctx context.Context, constraints []constraint) error {
+func (p *peers) withoutAt(path string) *contender {
+	e, err := newEndpoint(p.without.WebhookURL+path, p.without.PID(), p.authority)
+	if err != nil {
+		panic("the authority was read from a Secret that serves: " + err.Error())
+	}
+	return &contender{nameWithout, e, lintelNames, false}
+}
+
+func (p *peers) gatekeeperAt(path string) *contender {
+	return &contender{nameGatekeeper, p.gatekeeper.endpoint(path), gatekeeperNames, false}
+}
+
+func (p *peers) nothing() *contender { return &contender{nameEcho, p.echo, nil, true} }
+
+// everyone are all contenders for validation: Lintel, with and without memo,
+// Gatekeeper and the echo.
+func (p *peers) everyone() []*contender {
+	return []*contender{p.lintelAt("/validate/fail"), p.withoutAt("/validate/fail"), p.gatekeeperAt("/v1/admit"), p.nothing()}
+}
+
+// deciding are those of everyone that decide.
+func (p *peers) deciding() []*contender { return p.everyone()[:3] }
+
+// apply gives Lintel constraints.
+func (p *peers) apply(ctx context.Context, source string, constraints []constraint) error {
 	files, err := p.library.files(constraints)
 	if err != nil {
 		return err
 	}
-	if err := p.cluster.ApplySource(ctx, peersSource, files, nil); err != nil {
-		return err
-	}
-	return p.gatekeeper.install(ctx, constraints)
+	return p.cluster.ApplySource(ctx, source, files, nil)
 }
 
-func (p *peers) compareWithGatekeeper(ctx context.Context) error {
-	if err := p.install(ctx, p.library.matching(45)); err != nil {
-		return err
+// compareEvery compares the decisions on every step-th object of the corpus.
+func (p *peers) compareEvery(ctx context.Context, step int, contenders []*contender) (asked, denied int, err error) {
+	var chosen [][]byte
+	for i := 0; i < len(p.corpus); i += step {
+		chosen = append(chosen, p.corpus[i])
 	}
-	lintel, without, theirs, nothing, err := p.contenders()
+	say("comparing decisions on %d objects …", len(chosen))
+	denied, err = compareDecisions(ctx, chosen, contenders)
+	return len(chosen), denied, err
+}
+
+// compare measures a case with the given contenders.
+func (p *peers) compare(ctx context.Context, name string, policies int, w *workload, pace pace, contenders []*contender) (*comparison, error) {
+	say("measuring %s: %d matching policies, %s …", name, policies, pace)
+	found, err := inTurns(ctx, contenders, w, pace)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	say("comparing decisions on %d objects …", len(p.corpus))
-	denied, err := compareDecisions(ctx, p.corpus, []*contender{lintel, without, theirs})
-	if err != nil {
-		return err
+	return p.keepComparison(&comparison{"direct", name, policies, pace.String(), found}), nil
+}
+
+func (p *peers) keepComparison(c *comparison) *comparison {
+	p.result.Comparisons = append(p.result.Comparisons, c)
+	for _, m := range c.Contenders {
+		p.result.raw(fmt.Sprintf("%s, %s, %d policies, %s, %s", c.Layer, c.Case, c.Policies, c.Pace, m.name), m.latencies())
 	}
-	p.row(row{What: "decisions", Lintel: fmt.Sprintf("%d of %d", denied, len(p.corpus))})
-	found, err := inTurns(ctx, []*contender{lintel, without, theirs, nothing}, p.workloads.unique, direct)
-	if err != nil {
-		return err
-	}
-	for _, m := range found {
-		p.row(row{What: m.name, Lintel: fmt.Sprintf("%.3f ms", m.cpu()), Reference: m.latencies().percentiles()})
-	}
-	return nil
+	return c
+}
+
+// cpuRow compares the CPU of a review; a limit of 0 is no target.
+func (p *peers) cpuRow(what string, ours, reference *measured, limit float64) {
+	p.row(ratioRow("CPU per review, "+what+" (reference: "+reference.name+")", cpuText(ours), cpuText(reference), ours.cpu(), reference.cpu(), limit))
+}
+
+// cpuText is the CPU of a review, with the turns that were lowest and highest.
+func cpuText(m *measured) string {
+	low, high := m.spread(turnCPU)
+	return fmt.Sprintf("%.3f ms (%.3f–%.3f)", m.cpu(), low, high)
+}
+
+func p50Text(m *measured) string {
+	low, high := m.spread(turnP50)
+	return fmt.Sprintf("%.2f ms (%.2f–%.2f)", milliseconds(m.latencies().percentile(50)), low, high)
+}
+
+// percentileRow compares one percentile of the latencies.
+func (p *peers) percentileRow(what string, percentile float64, ours, reference *measured, limit float64) {
+	mine, its := ours.latencies(), reference.latencies()
+	p.row(ratioRow(fmt.Sprintf("p%g, %s (reference: %s)", percentile, what, reference.name), mine.percentiles(), its.percentiles(),
+		milliseconds(mine.percentile(percentile)), milliseconds(its.percentile(percentile)), limit))
 }

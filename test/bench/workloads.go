@@ -40,7 +40,7 @@ func strictPod(extra int) *corev1.Pod {
 		return corev1.Container{
 			Name:          name,
 			Image:         "registry.example.com/shop/" + name + ":1.4." + uniqueMark + "@sha256:" + strings.Repeat("0123456789abcdef", 4),
-			Ports:         []corev1.ContainerPort{{Name: "http", ContainerPort: port}},
+			Ports:         []corev1.ContainerPort{{Name: name, ContainerPort: port}},
 			Env:           []corev1.EnvVar{{Name: "MODE", Value: "live"}, {Name: "INSTANCE", Value: "instance-" + uniqueMark}, {Name: "LOG_LEVEL", Value: "info"}},
 			Resources:     corev1.ResourceRequirements{Requests: amounts, Limits: amounts},
 			VolumeMounts:  []corev1.VolumeMount{{Name: "config", MountPath: "/etc/shop", ReadOnly: true}, {Name: "scratch", MountPath: "/tmp"}},
