@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -77,6 +78,9 @@ func (c *contender) decide(ctx context.Context, body []byte) (decision, error) {
 	}
 	return d, nil
 }
+
+// ruleWithOperations is short for what a webhook is registered for.
+type ruleWithOperations = admissionregistrationv1.RuleWithOperations
 
 // compareDecisions asks all contenders about every object; a difference is an error.
 func compareDecisions(ctx context.Context, corpus [][]byte, contenders []*contender) (denied int, err error) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -52,6 +53,22 @@ func newGatekeeper(ctx context.Context, b *bench, programs map[string]string, l 
 		if err := b.kubectl(ctx, "", args...); err != nil {
 			return nil, err
 		}
+	}
+	// What it writes about itself is owned by its Pod, and would be collected as garbage
+	// if there were none.
+	own := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "gatekeeper-0"},
+		Spec: corev1.PodSpec{
+			Containers:      []corev1.Container{{Name: "manager", Image: "gatekeeper"}},
+			SchedulingGates: []corev1.PodSchedulingGate{{Name: "lintel.dev/bench"}},
+		},
+	}
+	err = poll(ctx, "the ServiceAccount of gatekeeper-system", func() (bool, error) {
+		_, err := b.clientset.CoreV1().Pods("gatekeeper-system").Create(ctx, own, metav1.CreateOptions{})
+		return err == nil, nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if err := g.start(ctx); err != nil {
 		return nil, err
@@ -112,7 +129,7 @@ func (g *gatekeeper) start(ctx context.Context) error {
 	g.process, err = startChild(g.bench.folder, "gatekeeper", g.program,
 		[]string{"POD_NAME=gatekeeper-0", "POD_NAMESPACE=gatekeeper-system", "NAMESPACE=gatekeeper-system"},
 		[]string{
-			"--kubeconfig", g.bench.cluster.Kubeconfig, "--debug-use-fake-pod",
+			"--kubeconfig", g.bench.cluster.Kubeconfig,
 			"--disable-cert-rotation", "--cert-dir", g.folder, "--host", "127.0.0.1", "--port", strconv.Itoa(g.port),
 			"--health-addr", health, "--prometheus-port", strconv.Itoa(ports[2]),
 			"--operation", "webhook", "--operation", "status", "--operation", "generate", "--operation", "mutation-webhook", "--operation", "mutation-controller",

@@ -58,6 +58,7 @@ type peers struct {
 	without    *installation.Manager // a second replica
 	workloads  *workloads
 	corpus     [][]byte
+	valid      [][]byte // of them, what the API server takes for a Pod
 	programs   map[string]string
 }
 
@@ -69,7 +70,7 @@ func (b *bench) measurePeers(ctx context.Context) (err error) {
 		return err
 	}
 	for _, measure := range []func(context.Context) error{
-		p.compareInstalled, p.compareSizes, p.compareUsual,
+		p.compareInstalled, p.compareSizes, p.compareUsual, p.compareCreation, p.compareKyverno,
 	} {
 		if err := measure(ctx); err != nil {
 			return err
