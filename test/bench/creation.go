@@ -26,21 +26,44 @@ var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 // celRules are what a constraint says in CEL.
 type celRules map[string][]string // by template
 
-// variables are what the rules in CEL read. A constraint's parameters are JSON, which
-// is CEL as well.
+// variables are what the rules in CEL read.
 func (c constraint) variables() ([]admissionregistrationv1.Variable, error) {
-	parameters := c.parameters
-	if parameters == nil {
-		parameters = map[string]any{}
-	}
-	text, err := json.Marshal(parameters)
+	parameters, err := celLiteral(c.parameters)
 	if err != nil {
 		return nil, err
 	}
 	return []admissionregistrationv1.Variable{
-		{Name: "params", Expression: string(text)},
+		{Name: "params", Expression: parameters},
 		{Name: "containers", Expression: "object.spec.containers + object.spec.?initContainers.orValue([]) + object.spec.?ephemeralContainers.orValue([])"},
 	}, nil
+}
+
+// celLiteral is a value as CEL writes it: as JSON does, but that the values of a map
+// are of one type there, unless they say that they are of any.
+func celLiteral(value any) (string, error) {
+	var items []string
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range sortedKeys(value) {
+			item, err := celLiteral(value[key])
+			if err != nil {
+				return "", err
+			}
+			items = append(items, fmt.Sprintf("%q: dyn(%s)", key, item))
+		}
+		return "{" + strings.Join(items, ", ") + "}", nil
+	case []any:
+		for _, each := range value {
+			item, err := celLiteral(each)
+			if err != nil {
+				return "", err
+			}
+			items = append(items, item)
+		}
+		return "[" + strings.Join(items, ", ") + "]", nil
+	}
+	text, err := json.Marshal(value)
+	return string(text), err
 }
 
 // validations are the rules of a constraint.

@@ -70,7 +70,7 @@ func (b *bench) measurePeers(ctx context.Context) (err error) {
 		return err
 	}
 	for _, measure := range []func(context.Context) error{
-		p.compareInstalled, p.compareSizes, p.compareUsual, p.compareCreation, p.compareKyverno,
+		p.compareInstalled, p.compareSizes, p.compareUsual, p.compareMutation, p.compareCreation, p.compareSwapped, p.compareInProcess, p.compareKyverno,
 	} {
 		if err := measure(ctx); err != nil {
 			return err

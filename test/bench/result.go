@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -115,8 +116,10 @@ func (r *result) write(name string) error {
 	if err := os.WriteFile(filepath.Join(folder, name+".json"), append(text, '\n'), 0o644); err != nil {
 		return err
 	}
-	if err := r.writeRaw(name); err != nil {
-		return err
+	if len(r.Comparisons) > 0 {
+		if err := errors.Join(r.writeRaw(name), runPicture(filepath.Join(folder, name+".json"))); err != nil {
+			return err
+		}
 	}
 	return os.WriteFile(filepath.Join(folder, name+".md"), []byte(r.markdown(name)), 0o644)
 }
@@ -124,9 +127,6 @@ func (r *result) write(name string) error {
 // writeRaw keeps the samples of the comparisons, which are megabytes, where git does
 // not look.
 func (r *result) writeRaw(name string) error {
-	if len(r.all) == 0 {
-		return nil
-	}
 	folder := filepath.Join(installation.Root(), ".cluster", "bench")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
