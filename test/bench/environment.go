@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/lintel-policy/lintel/test/installation"
@@ -116,6 +117,7 @@ func (b *bench) connect() error {
 		return fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	config.QPS = -1 // the client must not be what is measured
+	config.WarningHandler = rest.NoWarnings{}
 	if b.clientset, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func (p *peers) stop() error {
 }
 
 func (p *peers) lintelAt(path string) *contender {
-	return &contender{nameLintel, p.bench.lintel(path), lintelNames, false}
+	return &contender{name: nameLintel, endpoint: p.bench.lintel(path), names: lintelNames}
 }
 
 func (p *peers) withoutAt(path string) *contender {
@@ -128,14 +128,14 @@ func (p *peers) withoutAt(path string) *contender {
 	if err != nil {
 		panic("the authority was read from a Secret that serves: " + err.Error())
 	}
-	return &contender{nameWithout, e, lintelNames, false}
+	return &contender{name: nameWithout, endpoint: e, names: lintelNames}
 }
 
 func (p *peers) gatekeeperAt(path string) *contender {
-	return &contender{nameGatekeeper, p.gatekeeper.endpoint(path), gatekeeperNames, false}
+	return &contender{name: nameGatekeeper, endpoint: p.gatekeeper.endpoint(path), names: gatekeeperNames}
 }
 
-func (p *peers) nothing() *contender { return &contender{nameEcho, p.echo, nil, true} }
+func (p *peers) nothing() *contender { return &contender{name: nameEcho, endpoint: p.echo, names: nil} }
 
 // everyone are all contenders for validation: Lintel, with and without memo,
 // Gatekeeper and the echo.
@@ -179,6 +179,9 @@ func (p *peers) compare(ctx context.Context, name string, policies int, w *workl
 func (p *peers) keepComparison(c *comparison) *comparison {
 	p.result.Comparisons = append(p.result.Comparisons, c)
 	for _, m := range c.Contenders {
+		if late := m.outOfTime(); late > 0 {
+			p.row(row{What: fmt.Sprintf("reviews denied by %s because a policy missed its deadline of 100 ms: %s, %d policies, %s", m.name, c.Case, c.Policies, c.Pace), Lintel: fmt.Sprintf("%d of %d", late, len(m.latencies()))})
+		}
 		p.result.raw(fmt.Sprintf("%s, %s, %d policies, %s, %s", c.Layer, c.Case, c.Policies, c.Pace, m.name), m.latencies())
 	}
 	return c

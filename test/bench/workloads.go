@@ -153,8 +153,8 @@ func update(create string) (string, error) {
 	if err := json.Unmarshal([]byte(create), &review); err != nil {
 		return "", err
 	}
-	old := strings.ReplaceAll(string(review.Request.Object.Raw), uniqueMark, "0000001")
-	changed := strings.Replace(old, `"example.com/checked":"0000001"`, `"example.com/checked":"`+uniqueMark+`"`, 1)
+	old := strings.ReplaceAll(string(review.Request.Object.Raw), uniqueMark, "0000000")
+	changed := strings.Replace(old, `"example.com/checked":"0000000"`, `"example.com/checked":"`+uniqueMark+`"`, 1)
 	if changed == old {
 		return "", fmt.Errorf("the recorded Pod has no annotation to change: %.300s", old)
 	}
