@@ -250,7 +250,7 @@ func (p *peers) compareCreated(ctx context.Context) error {
 	all := append([]map[string]any{privileged(pod)}, variations(pod)...)
 	asked, denied := 0, 0
 	for i := range all {
-		valid, refused, err := p.compareOne(ctx, all[i], i == 0)
+		valid, refused, err := p.compareOne(ctx, all[i])
 		if err != nil {
 			return err
 		}
@@ -273,9 +273,9 @@ func (p *peers) compareCreated(ctx context.Context) error {
 	return nil
 }
 
-// compareOne asks about one Pod. What was just registered is asked a moment later: the
-// first object is asked about until the answers agree.
-func (p *peers) compareOne(ctx context.Context, object map[string]any, first bool) (valid, denied bool, err error) {
+// compareOne asks about one Pod until the answers agree: what was just registered is
+// asked a moment later.
+func (p *peers) compareOne(ctx context.Context, object map[string]any) (valid, denied bool, err error) {
 	ask := func() error {
 		var answers []error
 		for _, namespace := range clusterWide {
@@ -296,14 +296,10 @@ func (p *peers) compareOne(ctx context.Context, object map[string]any, first boo
 		}
 		return nil
 	}
-	if !first {
-		err := ask()
-		return valid, denied, err
-	}
 	var last error
 	err = poll(ctx, "equal decisions", func() (bool, error) {
 		last = ask()
-		return last == nil && denied, nil
+		return last == nil, nil
 	})
 	return valid, denied, errors.Join(err, last)
 }
