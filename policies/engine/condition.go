@@ -17,6 +17,17 @@ const (
 // unmet is the first condition that a review does not meet, of those that depend on it
 // alone. verb says whether the operation is one that the policy is asked about.
 func (p *policy) unmet(r *Review, kind GroupVersionKind, verb bool) condition {
+	if unmet := p.unmetAt(r, kind, verb); unmet != nothing {
+		return unmet
+	}
+	if !p.matcher.matchesObject(r) {
+		return conditionObjectSelector
+	}
+	return nothing
+}
+
+// unmetAt is unmet without what depends on the object.
+func (p *policy) unmetAt(r *Review, kind GroupVersionKind, verb bool) condition {
 	m := p.matcher
 	switch {
 	case !verb:
@@ -29,8 +40,6 @@ func (p *policy) unmet(r *Review, kind GroupVersionKind, verb bool) condition {
 		return conditionNamespaces
 	case inNamespaces(r, m.match.ExcludedNamespaces):
 		return conditionExcludedNamespaces
-	case !m.matchesObject(r):
-		return conditionObjectSelector
 	default:
 		return nothing
 	}

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // lazyObject is the object or oldObject of a review. It becomes values when they are
@@ -12,6 +13,9 @@ type lazyObject struct {
 	once   sync.Once
 	text   []byte // JSON that has passed checkedObject, until it is decoded
 	object ast.Object
+
+	onceLabels sync.Once
+	labels     labels.Set
 }
 
 func decodedObject(object ast.Object) *lazyObject { return &lazyObject{object: object} }
@@ -32,6 +36,12 @@ func (l *lazyObject) value() ast.Object {
 		l.object, l.text = term.Value.(ast.Object), nil
 	})
 	return l.object
+}
+
+// labelSet are the labels of the object, for all selectors together.
+func (l *lazyObject) labelSet() labels.Set {
+	l.onceLabels.Do(func() { l.labels = labelsOf(l.value()) })
+	return l.labels
 }
 
 // requestObjects are objects that were left out of a request; nil = not left out.

@@ -34,7 +34,7 @@ func (m Match) Expands() bool {
 
 // templateQuestions are about the Pod that a workload would create, to the policies
 // that ask for it.
-func (s *Snapshot) templateQuestions(e *evaluation) []question {
+func (s *Snapshot) templateQuestions(e *evaluation, unmatched bool) []question {
 	pod := podReview(e.review)
 	if pod == nil {
 		return nil
@@ -43,8 +43,11 @@ func (s *Snapshot) templateQuestions(e *evaluation) []question {
 	template.generated = true
 	var out []question
 	for _, p := range s.candidates(podKind) {
-		if p.validate != nil && p.asked(e.options) && p.matcher.match.Expands() && p.expandsFrom(e.review.Kind) {
-			out = append(out, question{policy: p, evaluation: template, entry: entryDeny, template: true, workload: e.review.Kind})
+		if p.validate == nil || !p.asked(e.options) || !p.matcher.match.Expands() || !p.expandsFrom(e.review.Kind) {
+			continue
+		}
+		if matches, reason := p.matches(s, template, p.matcher.matchesVerb(pod)); matches || reason != "" || unmatched {
+			out = append(out, question{policy: p, evaluation: template, entry: entryDeny, matches: matches, reason: reason, template: true, workload: e.review.Kind})
 		}
 	}
 	return out

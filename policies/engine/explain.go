@@ -55,9 +55,9 @@ func (s *Snapshot) Explain(ctx context.Context, review *Review, options Options)
 	}
 	var questions []question
 	if !review.onlyRemovesFinalizers() {
-		questions = s.questions(e)
+		questions = s.questions(e, true)
 	}
-	answers := ask(questions, func(q question, found *Decision) { q.policy.validateOne(ctx, s, q.evaluation, found) })
+	answers := ask(questions, func(q question, found *Decision) { q.policy.validateOne(ctx, q, found) })
 	var out []Explanation
 	for _, p := range s.policies {
 		if p.validate == nil || !p.asked(options) {
@@ -194,7 +194,7 @@ func (p *policy) describe(unmet condition, e *evaluation, kind GroupVersionKind,
 		}
 		return "objectSelector", fmt.Sprintf("the labels of the object (%s) do not meet %s", strings.Join(slices.Compact(have), "; before: "), metav1.FormatLabelSelector(match.ObjectSelector))
 	default:
-		have := labelsOf(e.namespace)
+		have := labelsOf(e.namespace.value())
 		if r.IsNamespace() {
 			for _, object := range []*lazyObject{r.oldObject, r.object} {
 				if object != nil {

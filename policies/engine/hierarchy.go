@@ -227,6 +227,9 @@ func (p *place) enclosed(namespace string) bool {
 
 func matchesAny(globs []string, name string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool {
+		if glob != "" && name != "" && glob[0] != name[0] && !strings.ContainsRune(`*?[\`, rune(glob[0])) {
+			return false // most, and path.Match reads a pattern to its end
+		}
 		ok, _ := path.Match(glob, name)
 		return ok
 	})

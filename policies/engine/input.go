@@ -12,8 +12,8 @@ import (
 type evaluation struct {
 	review    *Review
 	options   Options
-	namespace ast.Object // nil where unknown or cluster-scoped
-	facts     *ast.Term  // nil where there are none
+	namespace *lazyObject // nil where unknown or cluster-scoped
+	facts     *ast.Term   // nil where there are none
 	spent     *spending
 	generated bool // the review is about what another object would create
 
@@ -32,7 +32,9 @@ func newEvaluation(review *Review, options Options) (*evaluation, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the Namespace object cannot be read: %w", err)
 		}
-		e.namespace, _ = term.Value.(ast.Object)
+		if object, ok := term.Value.(ast.Object); ok {
+			e.namespace = decodedObject(object)
+		}
 	}
 	if len(options.Facts) > 0 {
 		facts, err := decodeJSON(options.Facts)
@@ -73,7 +75,7 @@ func (e *evaluation) input(set *PolicySet) *ast.Term {
 		ast.Item(ast.InternedTerm("parameters"), set.parameters),
 	}
 	if e.namespace != nil {
-		items = append(items, ast.Item(ast.InternedTerm("namespace"), ast.NewTerm(e.namespace)))
+		items = append(items, ast.Item(ast.InternedTerm("namespace"), ast.NewTerm(e.namespace.value())))
 	}
 	if request := e.certificateRequest(set); request != nil {
 		items = append(items, ast.Item(ast.InternedTerm("csr"), request))

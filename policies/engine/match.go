@@ -164,7 +164,7 @@ func (m *matcher) matchesObject(r *Review) bool {
 		return true
 	}
 	for _, object := range []*lazyObject{r.object, r.oldObject} {
-		if object != nil && m.objectSelector.Matches(labelsOf(object.value())) {
+		if object != nil && m.objectSelector.Matches(object.labelSet()) {
 			return true
 		}
 	}
@@ -174,20 +174,21 @@ func (m *matcher) matchesObject(r *Review) bool {
 // matchesNamespaceLabels checks namespaceSelector as the API server does: against
 // a Namespace's own labels on its writes; a cluster-scoped object always matches.
 // known is false when the labels are needed and the caller did not give them.
-func (m *matcher) matchesNamespaceLabels(r *Review, namespace ast.Object) (matches, known bool) {
+func (m *matcher) matchesNamespaceLabels(e *evaluation) (matches, known bool) {
+	r := e.review
 	switch {
 	case m.namespaceSelector == nil:
 		return true, true
 	case r.IsNamespace() && r.object != nil:
-		return m.namespaceSelector.Matches(labelsOf(r.object.value())), true
+		return m.namespaceSelector.Matches(r.object.labelSet()), true
 	case r.IsNamespace() && r.oldObject != nil:
-		return m.namespaceSelector.Matches(labelsOf(r.oldObject.value())), true
+		return m.namespaceSelector.Matches(r.oldObject.labelSet()), true
 	case r.Namespace == "" && !r.IsNamespace():
 		return true, true
-	case namespace == nil:
+	case e.namespace == nil:
 		return false, false
 	default:
-		return m.namespaceSelector.Matches(labelsOf(namespace)), true
+		return m.namespaceSelector.Matches(e.namespace.labelSet()), true
 	}
 }
 

@@ -48,6 +48,8 @@ type evalError struct {
 // that failed in one rule) come beside the values of the other rules.
 func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeout time.Duration, now time.Time, observers ...func(*topdown.Query) *topdown.Query) (values []*ast.Term, errs []evalError) {
 	meter := &meter{ctx: ctx, timeout: timeout, deadline: time.Now().Add(timeout)}
+	results := newRuleCache()
+	defer results.release()
 	var builtinErrors []topdown.Error
 	query := topdown.NewQuery(q.body).
 		WithCompiler(q.compiler).
@@ -57,6 +59,7 @@ func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeou
 		WithTime(now).
 		WithMetrics(metrics.NoOp()).
 		WithCancel(meter).
+		WithVirtualCache(results).
 		WithBuiltinErrorList(&builtinErrors)
 	for _, observe := range observers {
 		query = observe(query)

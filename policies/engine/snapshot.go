@@ -75,6 +75,7 @@ type Snapshot struct {
 	byKind    map[GroupVersionKind][]*policy
 	anyKind   []*policy    // those that match kinds which byKind does not list
 	scoped    []*PolicySet // of scopes below the enterprise
+	placed    placed
 	digest    string
 }
 

@@ -262,20 +262,21 @@ func (e *evaluation) subjects() []Subject {
 	e.ofConstraints = []Subject{}
 	for _, object := range []*lazyObject{e.review.object, e.review.oldObject} {
 		if object != nil {
-			e.ofConstraints = append(e.ofConstraints, e.subject(object.value()))
+			e.ofConstraints = append(e.ofConstraints, e.subject(object))
 		}
 	}
 	return e.ofConstraints
 }
 
-func (e *evaluation) subject(object ast.Object) Subject {
+func (e *evaluation) subject(of *lazyObject) Subject {
+	object := of.value()
 	metadata, _ := lookup(object, "metadata").(ast.Object)
 	s := Subject{
 		Kind:         objectKind(object, e.review.Kind),
 		Name:         text(metadata, "name"),
 		GenerateName: text(metadata, "generateName"),
 		Namespace:    text(metadata, "namespace"),
-		Labels:       labelsOf(object),
+		Labels:       of.labelSet(),
 		Generated:    e.generated,
 	}
 	if e.review.Namespace != "" {
@@ -284,7 +285,7 @@ func (e *evaluation) subject(object ast.Object) Subject {
 	if s.IsNamespace() {
 		s.Namespace = ""
 	} else if e.namespace != nil && s.Namespace != "" {
-		s.NamespaceLabels = labelsOf(e.namespace)
+		s.NamespaceLabels = e.namespace.labelSet()
 	}
 	return s
 }
@@ -323,7 +324,7 @@ func (e *evaluation) constraintReview() *ast.Term {
 	}
 	namespace := ast.InternedNullTerm
 	if e.namespace != nil {
-		namespace = ast.NewTerm(e.namespace)
+		namespace = ast.NewTerm(e.namespace.value())
 		request = replaceKey(request, "_unstable", ast.ObjectTerm(ast.Item(ast.StringTerm("namespace"), namespace)))
 	}
 	request = replaceKey(request, "namespaceObject", namespace)

@@ -28,8 +28,8 @@ func (s *Snapshot) Ask(ctx context.Context, review *Review, options Options) *De
 		decision.Denials = []Finding{{Words: err.Error(), Error: true}}
 		return decision
 	}
-	questions := s.questions(e)
-	for _, found := range ask(questions, func(q question, found *Decision) { q.policy.validateOne(ctx, s, q.evaluation, found) }) {
+	questions := s.questions(e, false)
+	for _, found := range ask(questions, func(q question, found *Decision) { q.policy.validateOne(ctx, q, found) }) {
 		decision.add(found)
 	}
 	decision.add(s.unsettled(ctx, e))
@@ -47,20 +47,32 @@ type question struct {
 	policy     *policy
 	evaluation *evaluation
 	entry      string // for errors: what is asked
+	// matches and reason are those of policy.matches.
+	matches bool
+	reason  string
 	// template marks a review of a workload's Pod template.
 	template bool
 	workload GroupVersionKind // whose template
 }
 
-// questions are all that Validate asks about a review.
-func (s *Snapshot) questions(e *evaluation) []question {
+// questions are all that Validate asks about a review, and with unmatched also those to
+// policies that are not about it.
+func (s *Snapshot) questions(e *evaluation, unmatched bool) []question {
+	kind := s.resources.KindOf(e.review)
+	candidates := s.candidates(kind)
+	if !unmatched {
+		candidates = s.placed.of(s, e, kind)
+	}
 	var out []question
-	for _, p := range s.candidates(s.resources.KindOf(e.review)) {
-		if p.validate != nil && p.asked(e.options) {
-			out = append(out, question{policy: p, evaluation: e, entry: entryDeny})
+	for _, p := range candidates {
+		if p.validate == nil || !p.asked(e.options) {
+			continue
+		}
+		if matches, reason := p.matches(s, e, p.matcher.matchesVerb(e.review)); matches || reason != "" || unmatched {
+			out = append(out, question{policy: p, evaluation: e, entry: entryDeny, matches: matches, reason: reason})
 		}
 	}
-	return append(out, s.templateQuestions(e)...)
+	return append(out, s.templateQuestions(e, unmatched)...)
 }
 
 // ask asks under watch, and gives what was found in the order of the questions.
@@ -92,13 +104,13 @@ func (p *policy) asked(options Options) bool {
 }
 
 // validateOne asks one policy and adds what it says to the decision.
-func (p *policy) validateOne(ctx context.Context, s *Snapshot, e *evaluation, decision *Decision) {
-	matches, reason := p.matches(s, e, p.matcher.matchesVerb(e.review))
-	if reason != "" {
-		p.cannotAsk(e, decision, reason)
+func (p *policy) validateOne(ctx context.Context, q question, decision *Decision) {
+	e := q.evaluation
+	switch {
+	case q.reason != "":
+		p.cannotAsk(e, decision, q.reason)
 		return
-	}
-	if !matches {
+	case !q.matches:
 		return
 	}
 	decision.Policies++
@@ -147,24 +159,28 @@ func (p *policy) matches(s *Snapshot, e *evaluation, verb bool) (matches bool, r
 	if p.unmet(e.review, kind, verb) != nothing {
 		return false, ""
 	}
+	labelled, known := m.matchesNamespaceLabels(e)
+	if known && !labelled {
+		return false, ""
+	}
 	if !m.matchesKind(kind) {
 		// The API server converts to the version of the policy, unless a rule of another
 		// policy takes every version. To pass it over would open a way around it.
 		return false, fmt.Sprintf("it is written for another version of %s than %s; name the versions in all policies, or none", kind, kind.Version)
 	}
-	matches, known := m.matchesNamespaceLabels(e.review, e.namespace)
-	missing, lacks := e.lacks(p)
 	switch {
 	case !known:
 		return false, fmt.Sprintf("its namespaceSelector needs the labels of namespace %q", e.review.Namespace)
-	case matches && p.forbids(s.resources) != nil:
+	case p.forbids(s.resources) != nil:
 		return false, "it " + p.forbids(s.resources).Error()
-	case matches && lacks:
+	}
+	if missing, lacks := e.lacks(p); lacks {
 		return false, fmt.Sprintf("it requires cluster objects (%s)", missing)
-	case matches && p.lacksNamespace(e):
+	}
+	if p.lacksNamespace(e) {
 		return false, fmt.Sprintf("it reads input.namespace, and namespace %q is not at hand", e.review.Namespace)
 	}
-	return matches, ""
+	return true, ""
 }
 
 // cannotAsk is undecided offline, and an error where the cluster is at hand.

@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestPlacesAreTakenByAllThatMakesThem asks one snapshot about reviews that differ in one
+// thing each: what is passed over at one place must be asked at the next.
+func TestPlacesAreTakenByAllThatMakesThem(t *testing.T) {
+	gold := Options{Namespace: []byte(`{"metadata":{"name":"shop","labels":{"tier":"gold"}}}`)}
+	silver := Options{Namespace: []byte(`{"metadata":{"name":"shop","labels":{"tier":"silver"}}}`)}
+	snapshot := snapshotOf(compile(t, `# METADATA
+# custom:
+#   match: {kinds: [{group: "", kind: Pod}], namespaces: ["sh*"], namespaceSelector: {matchLabels: {tier: gold}}, objectSelector: {matchLabels: {app: web}}}
+package p
+deny contains "matched"`))
+	other := strings.Replace(pod, `"app":"web"`, `"app":"db"`, 1)
+	for range 2 {
+		for _, c := range []struct {
+			review  *Review
+			options Options
+			want    bool
+		}{
+			{makeReview(t, pod), silver, false},
+			{makeReview(t, pod), gold, true},
+			{makeReview(t, pod), Options{}, true}, // the labels are not known: it fails closed
+			{makeReview(t, other), gold, false},
+			{makeReview(t, pod, operation("DELETE")), gold, false},
+			{makeReview(t, pod, field("subResource", "status")), gold, false},
+			{makeReview(t, pod, field("namespace", "team")), gold, false},
+		} {
+			decision := snapshot.Validate(t.Context(), c.review, c.options)
+			require.Equal(t, c.want, !decision.Allowed(), "%+v: %v", c, denials(decision))
+		}
+	}
+	require.NotEmpty(t, snapshot.placed.lists)
+}
+
+func TestPlacesAreBounded(t *testing.T) {
+	snapshot := snapshotOf(compile(t, "package p\ndeny contains \"matched\""))
+	padding := strings.Repeat("x", 64<<10)
+	for i := range 3 * maxPlaced / len(padding) {
+		namespace := fmt.Sprintf(`{"metadata":{"name":"n%d","annotations":{"a":"%s"}}}`, i, padding)
+		review := makeReview(t, pod, field("namespace", fmt.Sprintf("n%d", i)))
+		require.False(t, snapshot.Validate(t.Context(), review, Options{Namespace: []byte(namespace)}).Allowed())
+		require.LessOrEqual(t, snapshot.placed.size, maxPlaced)
+	}
+	require.Less(t, len(snapshot.placed.lists), maxPlaced/len(padding)+1)
+}
