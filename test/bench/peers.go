@@ -180,7 +180,7 @@ func (p *peers) keepComparison(c *comparison) *comparison {
 	p.result.Comparisons = append(p.result.Comparisons, c)
 	for _, m := range c.Contenders {
 		if late := m.outOfTime(); late > 0 {
-			p.row(row{What: fmt.Sprintf("reviews denied by %s because a policy missed its deadline of 100 ms: %s, %d policies, %s", m.name, c.Case, c.Policies, c.Pace), Lintel: fmt.Sprintf("%d of %d", late, len(m.latencies()))})
+			p.row(row{What: fmt.Sprintf("reviews that %s did not decide in time: %s, %d matching policies, %s", m.name, c.Case, c.Policies, c.Pace), Lintel: fmt.Sprintf("%d of %d", late, len(m.latencies()))})
 		}
 		p.result.raw(fmt.Sprintf("%s, %s, %d policies, %s, %s", c.Layer, c.Case, c.Policies, c.Pace, m.name), m.latencies())
 	}

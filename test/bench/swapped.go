@@ -21,7 +21,7 @@ func (p *peers) compareSwapped(ctx context.Context) error {
 		c.parameters = map[string]any{"repos": []any{"old-registry.example.com/", fmt.Sprintf("retired-%d.example.com/", n)}}
 		return c
 	}
-	load := pace{rate: 15, turns: 1, length: 8 * time.Second}
+	load := pace{rate: 10, turns: 1, length: 8 * time.Second}
 	for _, each := range []struct {
 		contender *contender
 		change    func(context.Context, int) error
@@ -63,7 +63,7 @@ func (p *peers) compareSwapped(ctx context.Context) error {
 		if err := errors.Join(err, <-done); err != nil {
 			return err
 		}
-		p.percentileRow(fmt.Sprintf("45 matching, 15 reviews a second, %d changes of a policy, %s", changes, each.contender.name), 99,
+		p.percentileRow(fmt.Sprintf("45 matching, 10 reviews a second, %d changes of a policy, %s", changes, each.contender.name), 99,
 			swapped.Contenders[0], named(quiet.Contenders[0], "left alone"), 0)
 	}
 	return nil
