@@ -147,6 +147,9 @@ func (b *bench) measureWithSamples(ctx context.Context) error {
 	if err := b.measureCreate(ctx); err != nil {
 		return err
 	}
+	if err := b.unregisterEcho(ctx); err != nil {
+		return err
+	}
 	return b.deleteSources(ctx, samplesSource)
 }
 

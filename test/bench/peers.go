@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -63,9 +62,9 @@ type peers struct {
 }
 
 // measurePeers compares Lintel with other engines on the same policies.
-func (b *bench) measurePeers(ctx context.Context) (err error) {
+func (b *bench) measurePeers(ctx context.Context) error {
 	p := &peers{bench: b}
-	defer func() { err = errors.Join(err, p.stop()) }()
+	defer p.stop()
 	if err := p.start(ctx); err != nil {
 		return err
 	}
@@ -76,7 +75,7 @@ func (b *bench) measurePeers(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return nil
+	return b.deleteSources(ctx, peersSource)
 }
 
 func (p *peers) start(ctx context.Context) (err error) {
@@ -108,15 +107,14 @@ func (p *peers) start(ctx context.Context) (err error) {
 	return err
 }
 
-// stop ends what start began. What the cluster holds ends with it.
-func (p *peers) stop() error {
+// stop ends the processes that start began.
+func (p *peers) stop() {
 	if p.gatekeeper != nil {
 		p.gatekeeper.stop()
 	}
 	if p.without != nil {
 		p.without.Stop()
 	}
-	return nil
 }
 
 func (p *peers) lintelAt(path string) *contender {
