@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -207,6 +208,37 @@ func TestEveryConstraintIsSaidInCEL(t *testing.T) {
 	literal, err := celLiteral(map[string]any{"cpu": 2.0, "paths": []any{map[string]any{"prefix": "/a"}}})
 	require.NoError(t, err)
 	require.Equal(t, `{"cpu": dyn(2), "paths": dyn([{"prefix": dyn("/a")}])}`, literal)
+}
+
+func TestEveryPatternIsOfAConstraint(t *testing.T) {
+	l, err := readLibrary()
+	require.NoError(t, err)
+	var patterns map[string]map[string]any
+	require.NoError(t, readPolicies("kyverno.yaml", &patterns))
+	require.Len(t, l.named(sortedKeys(patterns)), len(patterns))
+	text, err := json.Marshal(clusterPolicy("privileged", patterns["privileged"])["spec"])
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"=(initContainers)":[{"=(securityContext)":{"=(privileged)":"false"}}]`)
+	require.NotContains(t, string(text), "CONTAINERS")
+}
+
+func TestPictureIsForBothThemes(t *testing.T) {
+	contender := func(name string, micros ...int) string {
+		text, err := json.Marshal(micros)
+		require.NoError(t, err)
+		return fmt.Sprintf(`{"name":%q,"cpuMicrosPerReview":%s,"p50Micros":%s,"percentilesMicros":[1000,2000,3000,4000]}`, name, text, text)
+	}
+	svg, err := picture(fmt.Appendf(nil, `{"date":"2026-01-01","machine":"2 <cores>","comparisons":[
+		{"layer":"direct","case":"unique Pods","matchingPolicies":10,"pace":"1 client","contenders":[%s]},
+		{"layer":"direct","case":"unique Pods","matchingPolicies":45,"pace":"1 client","contenders":[%s,%s]}]}`,
+		contender("left out", 1), contender("Lintel", 1000, 3000), contender("Gatekeeper", 24000, 26000)))
+	require.NoError(t, err)
+	require.NoError(t, xml.Unmarshal([]byte(svg), &struct{}{}))
+	require.Contains(t, svg, "prefers-color-scheme: dark")
+	require.Contains(t, svg, "2.00 ms</text>")
+	require.Contains(t, svg, "25.0 ms</text>")
+	require.Contains(t, svg, "2 &lt;cores&gt;")
+	require.NotContains(t, svg, "left out")
 }
 
 func TestMeasured(t *testing.T) {
