@@ -83,7 +83,9 @@ func (b *bench) restartWithOpenVox(ctx context.Context, bits int) (err error) {
 	if err != nil {
 		return err
 	}
-	b.managerPID, err = childNamed("manager")
+	if err == nil {
+		b.managerPID = b.manager.PID()
+	}
 	return err
 }
 
