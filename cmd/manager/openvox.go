@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -29,7 +30,7 @@ import (
 // openVox asks the rules for OpenVox's kinds, and for requests to its CAs.
 type openVox struct {
 	cached   client.Client // of OpenVox's kinds; also asks the API server what is permitted
-	live     client.Reader // of Secrets, of which none is kept
+	live     client.Reader // of Secrets, of which none is kept, and of what a final answer goes by
 	snapshot *engine.Snapshot
 }
 
@@ -51,7 +52,8 @@ func newOpenVox(ctx context.Context, mgr manager.Manager, o *options, on bool) (
 		}
 	}
 	return products, openvox.SetupWithManager(mgr, openvox.Options{
-		KeyBits: o.openvoxKeyBits, Admitter: s.admitCertificate, RequestAdmitter: s.admitRequest, ConfigAdmitter: s.admitConfig,
+		KeyBits: o.openvoxKeyBits, Approve: o.openvoxApprove,
+		Admitter: s.admitCertificate, RequestAdmitter: s.admitRequest, ConfigAdmitter: s.admitConfig,
 	})
 }
 
@@ -61,7 +63,7 @@ func (s *openVox) admitCertificate(ctx context.Context, object client.Object) (s
 	if !ok {
 		return "", fmt.Errorf("%T is no Certificate", object)
 	}
-	all, err := s.certificates(ctx, certificate.Namespace)
+	all, err := certificatesIn(ctx, s.cached, certificate.Namespace)
 	if err != nil {
 		return "", err
 	}
@@ -73,20 +75,29 @@ func (s *openVox) admitConfig(ctx context.Context, object client.Object) (string
 	return s.admit(ctx, object, openvoxv1alpha1.SchemeGroupVersion, "Config", "configs", nil)
 }
 
-// admitRequest asks the rules about an approved CertificateSigningRequest: they may have
-// changed since.
+// admitRequest asks the rules about a stored request: they may have changed since. What
+// they go by is read from the API server, for the answer is final.
 func (s *openVox) admitRequest(ctx context.Context, object client.Object) (string, error) {
-	request, ok := object.(*certificatesv1.CertificateSigningRequest)
-	if !ok {
-		return "", fmt.Errorf("%T is no CertificateSigningRequest", object)
+	ca, version, kind := client.ObjectKey{}, schema.GroupVersion{}, ""
+	switch request := object.(type) {
+	case *certificatesv1.CertificateSigningRequest:
+		ca.Namespace, ca.Name, _ = rules.ParseSigner(request.Spec.SignerName)
+		version, kind = certificatesv1.SchemeGroupVersion, "CertificateSigningRequest"
+	case *certmanagerv1.CertificateRequest:
+		ca = client.ObjectKey{Namespace: request.Namespace, Name: request.Spec.IssuerRef.Name}
+		version, kind = certmanagerv1.SchemeGroupVersion, certmanagerv1.CertificateRequestKind
+	default:
+		return "", fmt.Errorf("%T is no request for a certificate", object)
 	}
-	namespace, name, _ := rules.ParseSigner(request.Spec.SignerName)
-	facts, err := s.requestFacts(ctx, namespace, name)
+	facts, err := s.requestFacts(ctx, s.live, ca)
 	if err != nil {
 		return "", err
 	}
+	if !facts.Authority {
+		return "", fmt.Errorf("there is no CertificateAuthority %s", ca)
+	}
 	facts.MayReference = true // asked when it was made
-	return s.admit(ctx, object, certificatesv1.SchemeGroupVersion, "CertificateSigningRequest", "certificatesigningrequests", facts)
+	return s.admit(ctx, object, version, kind, strings.ToLower(kind)+"s", facts)
 }
 
 func (s *openVox) admit(ctx context.Context, object client.Object, version schema.GroupVersion, kind, resource string, facts any) (string, error) {
@@ -199,7 +210,7 @@ func (s *openVox) signingRequestFacts(ctx context.Context, review *engine.Review
 	if !ok {
 		return rules.RequestFacts{MayReference: true}, nil
 	}
-	facts, err := s.requestFacts(ctx, namespace, name)
+	facts, err := s.requestFacts(ctx, s.cached, client.ObjectKey{Namespace: namespace, Name: name})
 	if err != nil || review.Operation != "CREATE" {
 		return facts, err
 	}
@@ -216,35 +227,35 @@ func (s *openVox) certificateRequestFacts(ctx context.Context, review *engine.Re
 	if err := readObject(review, &request); err != nil {
 		return nil, err
 	}
-	return s.requestFacts(ctx, review.Namespace, request.Spec.IssuerRef.Name)
+	return s.requestFacts(ctx, s.cached, client.ObjectKey{Namespace: review.Namespace, Name: request.Spec.IssuerRef.Name})
 }
 
 // requestFacts are what decides about a request to a CertificateAuthority.
-func (s *openVox) requestFacts(ctx context.Context, namespace, name string) (rules.RequestFacts, error) {
+func (s *openVox) requestFacts(ctx context.Context, reader client.Reader, key client.ObjectKey) (rules.RequestFacts, error) {
 	facts := rules.RequestFacts{}
 	var ca openvoxv1alpha1.CertificateAuthority
-	if err := s.cached.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &ca); apierrors.IsNotFound(err) {
+	if err := reader.Get(ctx, key, &ca); apierrors.IsNotFound(err) {
 		return facts, nil
 	} else if err != nil {
-		return facts, fmt.Errorf("reading CertificateAuthority %s/%s: %w", namespace, name, err)
+		return facts, fmt.Errorf("reading CertificateAuthority %s: %w", key, err)
 	}
 	var policies openvoxv1alpha1.SigningPolicyList
-	if err := s.cached.List(ctx, &policies, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return facts, fmt.Errorf("listing the SigningPolicies of %s/%s: %w", namespace, name, err)
+	if err := reader.List(ctx, &policies, client.InNamespace(key.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return facts, fmt.Errorf("listing the SigningPolicies of %s: %w", key, err)
 	}
-	certificates, err := s.certificates(ctx, namespace)
+	certificates, err := certificatesIn(ctx, reader, key.Namespace)
 	if err != nil {
 		return facts, err
 	}
 	facts.Authority = true
-	facts.Rendered = rules.Render(&ca, policies.Items, certificates, s.secretValue(ctx, namespace))
+	facts.Rendered = rules.Render(&ca, policies.Items, certificates, s.secretValue(ctx, key.Namespace))
 	return facts, nil
 }
 
-// certificates are those of a namespace, for reading only.
-func (s *openVox) certificates(ctx context.Context, namespace string) ([]openvoxv1alpha1.Certificate, error) {
+// certificatesIn are those of a namespace, for reading only.
+func certificatesIn(ctx context.Context, reader client.Reader, namespace string) ([]openvoxv1alpha1.Certificate, error) {
 	var list openvoxv1alpha1.CertificateList
-	if err := s.cached.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the Certificates of %s: %w", namespace, err)
 	}
 	return list.Items, nil
@@ -257,7 +268,7 @@ func (s *openVox) certificateFacts(ctx context.Context, review *engine.Review) (
 		return nil, err
 	}
 	certificate.Name = review.Name
-	all, err := s.certificates(ctx, review.Namespace)
+	all, err := certificatesIn(ctx, s.cached, review.Namespace)
 	if err != nil {
 		return nil, err
 	}

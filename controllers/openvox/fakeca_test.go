@@ -121,16 +121,15 @@ func (f *fakeCA) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.issued[certname] = f.issue(&x509.Certificate{Subject: request.Subject, DNSNames: request.DNSNames, IPAddresses: request.IPAddresses, ExtraExtensions: puppetOnly(request.Extensions)}, request.PublicKey)
 		delete(f.requests, certname)
 		w.WriteHeader(http.StatusNoContent)
-	case "PUT clean":
+	case "DELETE certificate_status":
+		delete(f.requests, certname)
+		delete(f.issued, certname)
+		w.WriteHeader(http.StatusNoContent)
+	case "PUT clean": // which leaves requests where they are
 		for name, certificate := range f.issued {
 			if bytes.Contains(body, []byte(`"`+name+`"`)) {
 				f.revoked = append(f.revoked, certificate.SerialNumber)
 				delete(f.issued, name)
-			}
-		}
-		for name := range f.requests {
-			if bytes.Contains(body, []byte(`"`+name+`"`)) {
-				delete(f.requests, name)
 			}
 		}
 	case "POST certificate_renewal":

@@ -37,6 +37,7 @@ type outcome struct {
 	phase           v1alpha1.CertificatePhase
 	reason, message string
 	certificate     *x509.Certificate // the stored one
+	bundle          []byte            // of the CA that has signed it
 	wait            time.Duration
 	events          []told
 	// generation and deleting are of the object when the attempt began.
@@ -257,15 +258,15 @@ func (i *issuance) forgetOutdated(ctx context.Context, old *x509.Certificate) er
 		return nil
 	}
 	if !used {
-		ours, err := i.hasOurs(ctx, key)
+		forget, err := i.forgetting(ctx, key)
 		if err != nil {
 			return err
 		}
-		if ours && i.authority.admin == nil {
+		if forget != nil && i.authority.admin == nil {
 			return nil // it stays ours: what is signed is compared with what is wanted
 		}
-		if ours {
-			if err := i.authority.admin.Clean(ctx, i.certificate.Spec.Certname); err != nil {
+		if forget != nil {
+			if err := forget(i.authority.admin, ctx, i.certificate.Spec.Certname); err != nil {
 				return err
 			}
 		}
@@ -273,20 +274,27 @@ func (i *issuance) forgetOutdated(ctx context.Context, old *x509.Certificate) er
 	return i.secrets.remove(ctx, i.certificate, pendingSecret(i.certificate.Name))
 }
 
-// hasOurs says whether the CA has a request or a certificate for a key.
-func (i *issuance) hasOurs(ctx context.Context, key crypto.Signer) (bool, error) {
+// forgetting is how the CA is made to forget what it has for a key: nil where it has
+// nothing. Cleaning leaves a request where it is.
+func (i *issuance) forgetting(ctx context.Context, key crypto.Signer) (func(*puppet.Client, context.Context, string) error, error) {
 	certificate, err := i.authority.anyone.Certificate(ctx, i.certificate.Spec.Certname)
 	if err == nil {
-		return samePublic(certificate.PublicKey, key.Public()), nil
+		if !samePublic(certificate.PublicKey, key.Public()) {
+			return nil, nil
+		}
+		return (*puppet.Client).Clean, nil
 	}
 	if !errors.Is(err, puppet.ErrNotFound) {
-		return false, err
+		return nil, err
 	}
 	request, err := i.authority.anyone.Request(ctx, i.certificate.Spec.Certname)
 	if errors.Is(err, puppet.ErrNotFound) {
-		return false, nil
+		return nil, nil
 	}
-	return err == nil && samePublic(request.PublicKey, key.Public()), err
+	if err != nil || !samePublic(request.PublicKey, key.Public()) {
+		return nil, err
+	}
+	return (*puppet.Client).Withdraw, nil
 }
 
 func (i *issuance) generation() string { return strconv.FormatInt(i.certificate.Generation, 10) }

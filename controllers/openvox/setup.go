@@ -46,10 +46,12 @@ type Options struct {
 	// KeyBits is the size of RSA keys: DefaultKeyBits unless set.
 	KeyBits int
 	// Admitter is asked about Certificates, and RequestAdmitter about approved
-	// CertificateSigningRequests, before a CA is.
+	// CertificateSigningRequests and CertificateRequests, before a CA is.
 	Admitter, RequestAdmitter Admitter
 	// ConfigAdmitter is asked about Configs before they are rendered.
 	ConfigAdmitter Admitter
+	// Approve has requests approved that RequestAdmitter admits, and others denied.
+	Approve bool
 }
 
 // Admitter asks the rules about a stored object, which may be older than they are. denied
@@ -130,8 +132,14 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	}
 	initializing := &InitializeReconciler{client: c.GetClient(), secrets: s, apply: applier{"lintel-openvox-internal", c.GetClient(), c.GetAPIReader()}, events: recorder, fsGroup: group, now: time.Now}
 	signing := newAttempts()
-	requests := &RequestReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: signing, admit: options.RequestAdmitter}
-	for _, runnable := range []manager.Runnable{c, running, signing} {
+	var approving *approver
+	if options.Approve {
+		approving = &approver{admit: options.RequestAdmitter}
+	}
+	signs := signer{client: c.GetClient(), secrets: s, admit: options.RequestAdmitter, held: newHeld()}
+	requests := &RequestReconciler{client: c.GetClient(), signer: signs, events: recorder, attempts: signing, approver: approving}
+	later := &certManager{manager: mgr, watches: watches{c}, mapper: c.GetRESTMapper(), signer: signs, approver: approving}
+	for _, runnable := range []manager.Runnable{c, running, signing, later} {
 		if err := mgr.Add(runnable); err != nil {
 			return err
 		}

@@ -144,6 +144,7 @@ func TestCertificatesOfAPuppetCA(t *testing.T) {
 	require.Equal(t, "External True", mustKubectl(t, "", "get", "ca", "main", "-n", namespace, "-o", `jsonpath={.status.phase} {.status.conditions[?(@.type=="CAReady")].status}`))
 
 	t.Run("foreign request", func(t *testing.T) { testForeignRequest(t, ca, namespace) })
+	t.Run("cert-manager", func(t *testing.T) { testCertManager(t, ca, namespace) })
 	t.Run("autosign", func(t *testing.T) { testAutosign(t, ca, namespace, policies) })
 }
 

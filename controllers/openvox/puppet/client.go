@@ -136,8 +136,8 @@ func (c *Client) Sign(ctx context.Context, certname string) error {
 	return nil
 }
 
-// Clean revokes the certificate of a certname, and has the CA forget all that it has
-// for the name.
+// Clean revokes the certificate of a certname, and has the CA forget it. A request that
+// waits stays.
 func (c *Client) Clean(ctx context.Context, certname string) error {
 	body, err := json.Marshal(map[string][]string{"certnames": {certname}})
 	if err != nil {
@@ -145,6 +145,15 @@ func (c *Client) Clean(ctx context.Context, certname string) error {
 	}
 	if _, err := c.do(ctx, http.MethodPut, "clean", "application/json", body); err != nil {
 		return fmt.Errorf("revoking %s: %w", certname, err)
+	}
+	return nil
+}
+
+// Withdraw has the CA forget the request that waits for a certname, which Clean leaves
+// where it is. A certificate would be forgotten without being revoked: look first.
+func (c *Client) Withdraw(ctx context.Context, certname string) error {
+	if _, err := c.do(ctx, http.MethodDelete, "certificate_status/"+url.PathEscape(certname), "", nil); err != nil && !errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("withdrawing the request of %s: %w", certname, err)
 	}
 	return nil
 }

@@ -33,6 +33,8 @@ approval(before, after) := {
 	"object": signing_request({}, after), "oldObject": signing_request({}, before),
 }
 
+with_usage := {"csr": object.union(csr, {"extensions": [{"oid": "2.5.29.37", "name": "extendedKeyUsage", "value": null}]})}
+
 refused := {"csr": object.union(csr, {"isCA": true})}
 
 test_signing_request_created if {
@@ -44,6 +46,7 @@ test_signing_request_created if {
 	contains(msg, "names no CertificateAuthority that exists")
 	certificatesigningrequest.deny == {`spec.usages: the CA issues no certificates for "code signing"; there are client auth, digital signature, key encipherment, server auth`} with input as review(create(signing_request({"usages": ["code signing"]}, "x")), {})
 	count(certificatesigningrequest.warn) == 1 with input as review(create(signing_request({"expirationSeconds": 600}, "x")), {})
+	certificatesigningrequest.deny == {"spec.request: a Puppet CA signs no request with the extension extendedKeyUsage; leave it out of the request"} with input as review(request, with_usage)
 }
 
 test_signing_request_of_others if {
@@ -68,8 +71,10 @@ test_certificate_request if {
 	more := object.union(spec, {"isCA": true, "usages": ["code signing"], "duration": "1h"})
 	count(certificaterequest.deny) == 2 with input as review(create({"spec": more}), {})
 	count(certificaterequest.warn) == 1 with input as review(create({"spec": more}), {})
+	certificaterequest.deny == {"spec.request: a Puppet CA signs no request with the extension extendedKeyUsage; give the Certificate encodeUsagesInRequest: false"} with input as review(create({"spec": spec}), with_usage)
 	other := {"spec": object.union(spec, {"issuerRef": {"group": "cert-manager.io"}})}
 	count(certificaterequest.deny) == 0 with input as review(create(other), refused)
+	count(certificaterequest.deny) == 0 with input as review(create(other), with_usage)
 }
 
 test_signing_policy if {
