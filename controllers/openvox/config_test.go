@@ -86,6 +86,12 @@ func TestConfig(t *testing.T) {
 	require.Zero(t, s.writes, "nothing changed, nothing written")
 	require.Empty(t, s.told())
 
+	require.True(t, s.get("c", config))
+	config.Generation++
+	require.NoError(t, s.client.Update(t.Context(), config))
+	require.Equal(t, rendered, s.render())
+	require.Empty(t, s.told(), "that it is rendered is no news")
+
 	// It follows its CA.
 	ca := &v1alpha1.CertificateAuthority{}
 	require.True(t, s.get("main", ca))

@@ -15,8 +15,8 @@ func (p *peers) install(ctx context.Context, constraints []constraint) error {
 }
 
 // compareInstalled: what constraints cost that are not about the object. Lintel gets
-// and loses them between its turns. Gatekeeper is left out: it is not ready within
-// three minutes of a start with a thousand constraints.
+// and loses them between its turns. Gatekeeper, which starts anew for each set, is left
+// out: the comparison is of Lintel with itself.
 func (p *peers) compareInstalled(ctx context.Context) error {
 	const matching, others, rounds = 10, 990, 3
 	few, many := p.library.matching(matching), p.library.elsewhere(others)

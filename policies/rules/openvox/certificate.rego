@@ -49,7 +49,6 @@ deny contains {"msg": msg, "field": "spec.certname"} if {
 
 # What is stored can still be edited, or deleted.
 unchanged if {
-	input.request.operation == "UPDATE"
 	before := input.request.oldObject.spec
 	before.authorityRef == spec.authorityRef
 	object.get(before, "certname", "puppet") == certname
