@@ -4,6 +4,7 @@
 #   match:
 #     kinds: [{group: openvox.voxpupuli.org, version: v1alpha1, kind: Certificate}]
 #     operations: [CREATE, UPDATE]
+#   timeout: 1s
 package openvox.certificate
 
 import rego.v1
