@@ -48,6 +48,7 @@ type options struct {
 	openclawImageRegistries []string
 	openclawRootNamespace   string
 	openvoxKeyBits          int
+	openvoxApprove          bool
 
 	orloj orlojOptions
 }
@@ -122,6 +123,7 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.StringSliceVar(&o.openclawImageRegistries, "openclaw-image-registries", nil, "`prefixes` of the images that OpenClawInstances may name, such as registry.example.com/openclaw; none: no images")
 	flags.StringVar(&o.openclawRootNamespace, "openclaw-root-namespace", "", "`namespace` whose PolicyBundles' enterprise policies bind the OpenClawInstances of every namespace")
 	flags.IntVar(&o.openvoxKeyBits, "openvox-key-bits", openvox.DefaultKeyBits, "`bits` of the RSA keys that are made for Certificates, from 2048 to 8192")
+	flags.BoolVar(&o.openvoxApprove, "openvox-approve-requests", false, "approve the requests to CertificateAuthorities that signing policies permit, and deny the others; needs config/rbac/openvox-approval")
 	o.orloj.addTo(flags)
 	flags.DurationVar(&o.drain, "drain", 5*time.Second, "`duration` for which to go on answering, unready, after the end was asked for: the API server learns of it later")
 	return flags

@@ -50,12 +50,12 @@ func pod(name string) *corev1.Pod {
 	}
 }
 
-// record has the API server ask about a Pod, and keeps the words.
-func (b *bench) record(ctx context.Context) error {
+// record has the API server ask about Pods, and gives its words about each.
+func (b *bench) record(ctx context.Context, pods ...*corev1.Pod) (bodies [][]byte, err error) {
 	recorded := make(chan []byte, 10)
 	server, url, served, err := listenEcho(b.folder, echo{record: func(body []byte) { recorded <- body }})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() {
 		server.Close()
@@ -70,27 +70,31 @@ func (b *bench) record(ctx context.Context) error {
 			NamespaceSelector:       onlyNamespace(namespaceLintel),
 			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
 			AdmissionReviewVersions: []string{"v1"},
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
-			}},
+			Rules:                   aboutCreatedPods(),
 		}},
 	}
 	if _, err := admission.Create(ctx, config, metav1.CreateOptions{}); err != nil {
-		return err
+		return nil, err
 	}
-	// The API server learns of the configuration a moment later.
-	err = poll(ctx, "the review of a Pod", func() (bool, error) {
-		_, err := b.clientset.CoreV1().Pods(namespaceLintel).Create(ctx, pod(recordedName), dryRun)
-		return len(recorded) > 0, err
-	})
-	if err != nil {
-		return err
+	for _, p := range pods {
+		// The API server learns of the configuration a moment later.
+		err := poll(ctx, "the review of a Pod", func() (bool, error) {
+			_, err := b.clientset.CoreV1().Pods(namespaceLintel).Create(ctx, p, dryRun)
+			return len(recorded) > 0, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		bodies = append(bodies, <-recorded)
 	}
-	if b.reviews, err = newReviews(<-recorded); err != nil {
-		return err
-	}
-	return admission.Delete(ctx, config.Name, metav1.DeleteOptions{})
+	return bodies, admission.Delete(ctx, config.Name, metav1.DeleteOptions{})
+}
+
+func aboutCreatedPods() []admissionregistrationv1.RuleWithOperations {
+	return []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+		Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+	}}
 }
 
 func onlyNamespace(name string) *metav1.LabelSelector {

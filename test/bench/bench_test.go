@@ -77,6 +77,7 @@ func TestTables(t *testing.T) {
 	rows := []row{
 		ratioRow("CPU", "0.3 ms", "0.1 ms", 0.3, 0.1, 2),
 		ratioRow("a | b", "5 ms", "4 ms", 5, 4, 0),
+		ratioRow("a small part", "1 ms", "9 ms", 1, 9, 1.0/8),
 		{What: "failed", Lintel: "0", Target: "0", Verdict: verdict(0, 0)},
 	}
 	require.Equal(t, ""+
@@ -84,10 +85,11 @@ func TestTables(t *testing.T) {
 		"|---|---|---|---|---|---|\n"+
 		"| CPU | 0.3 ms | 0.1 ms | 3.00× | ≤ 2× | missed by 50.0 % |\n"+
 		"| a \\| b | 5 ms | 4 ms | 1.25× |  |  |\n"+
+		"| a small part | 1 ms | 9 ms | 1/9 | ≤ 1/8 | met |\n"+
 		"| failed | 0 |  |  | 0 | met |\n", markdownTable(rows))
 	var printed strings.Builder
 	require.NoError(t, printTable(&printed, rows))
-	require.Len(t, strings.Split(strings.TrimSpace(printed.String()), "\n"), 4)
+	require.Len(t, strings.Split(strings.TrimSpace(printed.String()), "\n"), 5)
 }
 
 func TestEchoFindsTheUID(t *testing.T) {
@@ -110,5 +112,5 @@ func TestChoose(t *testing.T) {
 	require.Len(t, chosen, 2)
 	require.Equal(t, "samples", chosen[0].name)
 	_, err = choose("sample")
-	require.EqualError(t, err, `--only names "sample", which is none of memory, unmatched, samples, swaps, pushes, hostile, prove, openclaw, orloj`)
+	require.EqualError(t, err, `--only names "sample", which is none of memory, unmatched, samples, swaps, pushes, hostile, prove, openclaw, orloj, openvox, peers`)
 }

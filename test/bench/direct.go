@@ -36,6 +36,9 @@ func newEndpoint(url string, pid int, authority []byte) (*endpoint, error) {
 	}}, nil
 }
 
+// anyCertificate is for asking whether a server of this machine is up.
+var anyCertificate = &tls.Config{InsecureSkipVerify: true}
+
 // post sends a review and returns the answer.
 func (e *endpoint) post(ctx context.Context, body []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url+"?timeout=10s", bytes.NewReader(body))

@@ -114,6 +114,12 @@ func runEcho(folder string) error {
 	return <-served
 }
 
+// endWithParent has the kernel end a child when this program dies, and keeps a Ctrl-C
+// in the terminal from it, so that children end in order.
+func endWithParent() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+}
+
 // echoProcess is a running echo.
 type echoProcess struct {
 	url       string
@@ -133,7 +139,7 @@ func startEcho(folder string) (*echoProcess, error) {
 	}
 	e := &echoProcess{authority: authority, process: exec.Command(program, "echo", folder)}
 	e.process.Stderr = os.Stderr
-	e.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	e.process.SysProcAttr = endWithParent()
 	output, err := e.process.StdoutPipe()
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/lintel-policy/lintel/test/installation"
@@ -25,7 +26,12 @@ const (
 	namespaceNone   = "restricted-none"
 	namespaceEcho   = "restricted-echo"
 	namespaceLintel = "restricted-lintel"
+	// Those of the peers.
+	namespaceGatekeeper = "restricted-gatekeeper"
+	namespaceCEL        = "restricted-cel"
 )
+
+var allNamespaces = []string{namespaceNone, namespaceEcho, namespaceLintel, namespaceGatekeeper, namespaceCEL}
 
 // bench is the installation under measurement, and what was found.
 type bench struct {
@@ -36,10 +42,11 @@ type bench struct {
 	clientset *kubernetes.Clientset
 	dynamic   dynamic.Interface
 
-	managerPID int
-	authority  []byte // of the manager's certificate
-	echo       *endpoint
-	reviews    *reviews
+	managerProgram string
+	managerPID     int
+	authority      []byte // of the manager's certificate
+	echo           *endpoint
+	reviews        *reviews
 
 	result result
 }
@@ -70,7 +77,7 @@ func start(ctx context.Context) (_ *bench, err error) {
 	if err := b.connect(); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{namespaceNone, namespaceEcho, namespaceLintel} {
+	for _, name := range allNamespaces {
 		if err := b.createNamespace(ctx, name); err != nil {
 			return nil, err
 		}
@@ -78,7 +85,11 @@ func start(ctx context.Context) (_ *bench, err error) {
 	if err := b.startServers(ctx, filepath.Join(programs, "manager")); err != nil {
 		return nil, err
 	}
-	if err := b.record(ctx); err != nil {
+	recorded, err := b.record(ctx, pod(recordedName))
+	if err != nil {
+		return nil, err
+	}
+	if b.reviews, err = newReviews(recorded[0]); err != nil {
 		return nil, err
 	}
 	return b, b.result.describe(ctx, b)
@@ -106,6 +117,7 @@ func (b *bench) connect() error {
 		return fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	config.QPS = -1 // the client must not be what is measured
+	config.WarningHandler = rest.NoWarnings{}
 	if b.clientset, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
@@ -128,17 +140,15 @@ func (b *bench) createNamespace(ctx context.Context, name string) error {
 // startServers starts the manager and the echo. Lintel is kept away from the other
 // variants' namespaces by its own setting.
 func (b *bench) startServers(ctx context.Context, program string) (err error) {
-	excluded := append(webhooks.DefaultExcludedNamespaces(), namespaceNone, namespaceEcho)
+	b.managerProgram = program
 	b.manager, err = installation.StartManager(ctx, b.cluster, installation.ManagerOptions{
 		Program: program, Name: "manager-0",
-		Args: []string{"--excluded-namespaces", strings.Join(excluded, ",")},
+		Args: b.excluding(),
 	})
 	if err != nil {
 		return err
 	}
-	if b.managerPID, err = childNamed("manager"); err != nil {
-		return err
-	}
+	b.managerPID = b.manager.PID()
 	secret, err := b.clientset.CoreV1().Secrets(installation.Namespace).Get(ctx, "lintel-serving-cert", metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -154,6 +164,17 @@ func (b *bench) startServers(ctx context.Context, program string) (err error) {
 	return err
 }
 
+// excluding keeps Lintel away from the other variants' namespaces.
+func (b *bench) excluding() []string {
+	excluded := webhooks.DefaultExcludedNamespaces()
+	for _, name := range allNamespaces {
+		if name != namespaceLintel {
+			excluded = append(excluded, name)
+		}
+	}
+	return []string{"--excluded-namespaces", strings.Join(excluded, ",")}
+}
+
 // lintel is a path of the manager.
 func (b *bench) lintel(path string) *endpoint {
 	e, err := newEndpoint(b.manager.WebhookURL+path, b.managerPID, b.authority)
@@ -165,7 +186,11 @@ func (b *bench) lintel(path string) *endpoint {
 
 // poll asks until it is so, or for half a minute.
 func poll(ctx context.Context, what string, condition func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	return pollFor(ctx, 30*time.Second, what, condition)
+}
+
+func pollFor(ctx context.Context, limit time.Duration, what string, condition func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for {
 		if done, err := condition(); err != nil || done {

@@ -1,9 +1,11 @@
-// Command bench measures Lintel on a real control plane, side by side with a webhook
-// that decodes nothing and admits everything, and prints one table.
+// Command bench measures Lintel on a real control plane, side by side with other
+// engines and with a webhook that decodes nothing and admits everything, and prints one
+// table.
 //
 //	go run -C test/bench .
 //	go run -C test/bench . --only unmatched,samples
 //	go run -C test/bench . --write 2026-11-20   # and keep it in docs/benchmarks
+//	go run -C test/bench . picture ../../docs/benchmarks/2026-11-20.json   # draw it again
 //
 // What is compared is measured in turns, in one run: on a shared machine only ratios
 // mean something. A target that is missed is a row like the others, and no error; an
@@ -25,7 +27,10 @@ func main() {
 	if len(os.Args) == 3 && os.Args[1] == "echo" {
 		exit(runEcho(os.Args[2]))
 	}
-	name := flag.String("write", "", "write docs/benchmarks/`name`.json, with every sample, and name.md")
+	if len(os.Args) == 3 && os.Args[1] == "picture" {
+		exit(runPicture(os.Args[2]))
+	}
+	name := flag.String("write", "", "write docs/benchmarks/`name`.json, name.md and, of the part peers, name.svg")
 	only := flag.String("only", "", "measure only these `parts`: "+strings.Join(partNames(), ", "))
 	flag.Parse()
 	chosen, err := choose(*only)
@@ -61,6 +66,8 @@ var parts = []part{
 	{"prove", (*bench).measureProve},
 	{"openclaw", (*bench).measureOpenClaw},
 	{"orloj", (*bench).measureOrloj},
+	{"openvox", (*bench).measureOpenVox},
+	{"peers", (*bench).measurePeers},
 }
 
 func partNames() []string {
@@ -139,6 +146,9 @@ func (b *bench) measureWithSamples(ctx context.Context) error {
 		return err
 	}
 	if err := b.measureCreate(ctx); err != nil {
+		return err
+	}
+	if err := b.unregisterEcho(ctx); err != nil {
 		return err
 	}
 	return b.deleteSources(ctx, samplesSource)

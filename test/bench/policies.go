@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -66,6 +67,17 @@ func (b *bench) deleteSources(ctx context.Context, names ...string) error {
 	return poll(ctx, "the end of "+strings.Join(names, ", "), func() (bool, error) {
 		validating, mutating, err := b.rules(ctx)
 		return !validating["pods"] && !mutating["pods"] && !validating["configmaps"], err
+	})
+}
+
+// deleteSource deletes a source, and waits until no replica serves it.
+func (b *bench) deleteSource(ctx context.Context, name string) error {
+	if err := b.dynamic.Resource(policySources).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	return poll(ctx, "the end of "+name, func() (bool, error) {
+		_, err := b.dynamic.Resource(policySources).Get(ctx, name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err), nil
 	})
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -70,23 +69,4 @@ func residentOf(pid int) (int64, error) {
 		return 0, err
 	}
 	return parseResident(string(text))
-}
-
-// childNamed is the pid of our own child with this name.
-func childNamed(name string) (int, error) {
-	paths, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		return 0, err
-	}
-	for _, path := range paths {
-		pid, err := strconv.Atoi(filepath.Base(path))
-		if err != nil {
-			continue
-		}
-		// Processes end while we look.
-		if stat, err := statOf(pid); err == nil && stat.name == name && stat.parent == os.Getpid() {
-			return pid, nil
-		}
-	}
-	return 0, fmt.Errorf("no child process is named %q", name)
 }

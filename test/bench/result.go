@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -26,6 +27,19 @@ type result struct {
 	Rows     []row           `json:"rows"`
 	Hostile  string          `json:"hostilePolicies"`
 	Samples  map[string]any  `json:"samples"` // by what was measured
+	// Comparisons are those with other engines. Their samples are too many to keep
+	// here: all of them are in another file.
+	Comparisons []*comparison `json:"comparisons,omitempty"`
+
+	all map[string]samples
+}
+
+// raw keeps samples for the file of all samples alone.
+func (r *result) raw(what string, s samples) {
+	if r.all == nil {
+		r.all = map[string]samples{}
+	}
+	r.all[what] = s
 }
 
 func (b *bench) row(r row) { b.result.Rows = append(b.result.Rows, r) }
@@ -102,7 +116,28 @@ func (r *result) write(name string) error {
 	if err := os.WriteFile(filepath.Join(folder, name+".json"), append(text, '\n'), 0o644); err != nil {
 		return err
 	}
+	if len(r.Comparisons) > 0 {
+		if err := errors.Join(r.writeRaw(name), runPicture(filepath.Join(folder, name+".json"))); err != nil {
+			return err
+		}
+	}
 	return os.WriteFile(filepath.Join(folder, name+".md"), []byte(r.markdown(name)), 0o644)
+}
+
+// writeRaw keeps the samples of the comparisons, which are megabytes, where git does
+// not look.
+func (r *result) writeRaw(name string) error {
+	folder := filepath.Join(installation.Root(), ".cluster", "bench")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	text, err := json.Marshal(r.all)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(folder, name+".samples.json")
+	say("every sample of the comparisons is in %s", path)
+	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
 func (r *result) markdown(name string) string {

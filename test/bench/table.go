@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 )
@@ -21,7 +23,7 @@ type row struct {
 func ratioRow(what, lintel, reference string, measured, against, limit float64) row {
 	r := row{What: what, Lintel: lintel, Reference: reference, Ratio: measured / against}
 	if limit > 0 {
-		r.Target = fmt.Sprintf("≤ %g×", limit)
+		r.Target = "≤ " + times(limit, "%g")
 		r.Verdict = verdict(r.Ratio, limit)
 	}
 	return r
@@ -43,9 +45,17 @@ var header = []string{"what", "Lintel", "reference", "ratio", "target", "result"
 func (r row) cells() []string {
 	ratio := ""
 	if r.Ratio > 0 {
-		ratio = fmt.Sprintf("%.2f×", r.Ratio)
+		ratio = times(r.Ratio, "%.2f")
 	}
 	return []string{r.What, r.Lintel, r.Reference, ratio, r.Target, r.Verdict}
+}
+
+// times is a ratio, as a fraction where it is a small one.
+func times(ratio float64, format string) string {
+	if ratio < 0.6 {
+		return "1/" + strconv.FormatFloat(math.Round(10/ratio)/10, 'f', -1, 64)
+	}
+	return fmt.Sprintf(format+"×", ratio)
 }
 
 func printTable(w io.Writer, rows []row) error {

@@ -54,21 +54,32 @@ func newCommand() *cobra.Command {
 	return root
 }
 
-// buildCommand is for those who bound the time of what follows, as tests do.
+// buildCommand is for those who bound the time of what follows, as tests do, and for
+// those who need programs that no cluster starts.
 func buildCommand(f *flags) *cobra.Command {
-	return &cobra.Command{
-		Use:   "build",
-		Short: "Build what up would build, and start nothing",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+	c := &cobra.Command{
+		Use:   "build [name…]",
+		Short: "Build what up would build, or what is named, and start nothing",
+		RunE: func(c *cobra.Command, names []string) error {
 			opts, err := f.upOptions()
 			if err != nil {
 				return err
 			}
-			_, err = resolve(c.Context(), opts, binaries.NewProgress(c.ErrOrStderr(), progressInterval))
-			return err
+			if len(names) == 0 {
+				names = wanted(opts)
+			}
+			paths, err := resolve(c.Context(), opts, binaries.NewProgress(c.ErrOrStderr(), progressInterval), names)
+			if err != nil || f.output != "json" {
+				return err
+			}
+			if err := json.NewEncoder(c.OutOrStdout()).Encode(paths); err != nil {
+				return fmt.Errorf("writing the answer: %w", err)
+			}
+			return nil
 		},
 	}
+	outputFlag(c, f)
+	return c
 }
 
 func upCommand(f *flags) *cobra.Command {

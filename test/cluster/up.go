@@ -57,7 +57,7 @@ func up(ctx context.Context, opts upOptions, progress *binaries.Progress) (*stat
 	if err := clearStale(opts.dir, progress); err != nil {
 		return nil, err
 	}
-	paths, err := resolve(ctx, opts, progress)
+	paths, err := resolve(ctx, opts, progress, wanted(opts))
 	if err != nil {
 		return nil, err
 	}
@@ -72,19 +72,24 @@ func up(ctx context.Context, opts upOptions, progress *binaries.Progress) (*stat
 	return st, nil
 }
 
-func resolve(ctx context.Context, opts upOptions, progress *binaries.Progress) (binaries.Set, error) {
+// wanted are the programs and manifests of a cluster.
+func wanted(opts upOptions) []string {
+	names := []string{binaries.Etcd, binaries.APIServer, binaries.ControllerManager, binaries.Scheduler,
+		binaries.Kubectl, binaries.Kwok, binaries.KwokStages}
+	if opts.certManager {
+		names = append(names, binaries.CertManager, binaries.CertManagerCRDs)
+	}
+	return names
+}
+
+func resolve(ctx context.Context, opts upOptions, progress *binaries.Progress, names []string) (binaries.Set, error) {
 	cache, err := binaries.DefaultCache()
 	if err != nil {
 		return nil, err
 	}
-	wanted := []string{binaries.Etcd, binaries.APIServer, binaries.ControllerManager, binaries.Scheduler,
-		binaries.Kubectl, binaries.Kwok, binaries.KwokStages}
-	if opts.certManager {
-		wanted = append(wanted, binaries.CertManager, binaries.CertManagerCRDs)
-	}
 	return binaries.Resolve(ctx, binaries.Options{
 		Root: opts.root, Assets: opts.assets, Cache: cache, Progress: progress,
-	}, wanted...)
+	}, names...)
 }
 
 // prepare writes everything the supervisor starts from.

@@ -48,6 +48,22 @@ func StartCluster(ctx context.Context, stateDir string, progress io.Writer, flag
 	return cluster, nil
 }
 
+// BuildPrograms builds programs that no cluster starts, or finds them in the cache that
+// a cluster's own come from, and gives their paths by name.
+func BuildPrograms(ctx context.Context, progress io.Writer, names ...string) (map[string]string, error) {
+	var output bytes.Buffer
+	command := clusterCommand(ctx, append([]string{"build", "-o", "json"}, names...)...)
+	command.Stdout, command.Stderr = &output, progress
+	if err := command.Run(); err != nil {
+		return nil, fmt.Errorf("building %s: %w", strings.Join(names, ", "), err)
+	}
+	paths := map[string]string{}
+	if err := json.Unmarshal(output.Bytes(), &paths); err != nil {
+		return nil, fmt.Errorf("building %s: reading what was printed: %w", strings.Join(names, ", "), err)
+	}
+	return paths, nil
+}
+
 // Stop ends the control plane and deletes its data.
 func (c *Cluster) Stop(ctx context.Context) error {
 	return c.control(ctx, "down")

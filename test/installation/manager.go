@@ -57,6 +57,9 @@ type Manager struct {
 	exit    error // set before ended is closed
 }
 
+// PID is the id of its process.
+func (m *Manager) PID() int { return m.process.Process.Pid }
+
 // Ended is closed when the process has ended.
 func (m *Manager) Ended() <-chan struct{} { return m.ended }
 

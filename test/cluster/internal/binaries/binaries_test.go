@@ -103,6 +103,12 @@ func TestResolveFailsWithTheCompilersWords(t *testing.T) {
 	require.ErrorContains(t, err, "undefined: undefined")
 }
 
+func TestResolveKnowsWhatThereIs(t *testing.T) {
+	_, err := Resolve(t.Context(), Options{}, Kubectl, "gatekeper")
+	require.ErrorContains(t, err, `nothing here is named "gatekeper"; there are etcd, `)
+	require.ErrorContains(t, err, Kyverno)
+}
+
 func TestProgressIsWholeLines(t *testing.T) {
 	var out bytes.Buffer
 	p := NewProgress(&out, time.Millisecond)

@@ -29,10 +29,19 @@ const (
 	CertManager       = "cert-manager"
 )
 
+// Names of the programs that Lintel is measured against, by test/bench alone.
+const (
+	Gatekeeper = "gatekeeper"
+	Gator      = "gator"
+	Kyverno    = "kyverno"
+)
+
 // Names of the folders of manifests that are copied out of a module.
 const (
 	KwokStages      = "kwok-stages"
 	CertManagerCRDs = "cert-manager-crds"
+	GatekeeperCRDs  = "gatekeeper-crds"
+	KyvernoInstall  = "kyverno-install"
 )
 
 const (
@@ -90,6 +99,23 @@ var modules = []module{
 		programs: []program{{CertManager, ".", plainLinking}},
 		copies: []folder{{CertManagerCRDs, "github.com/cert-manager/cert-manager", []string{
 			"deploy/crds/*.yaml",
+		}}},
+	},
+	{
+		name: "gatekeeper", dir: "../bench/peers/gatekeeper",
+		programs: []program{
+			{Gatekeeper, "github.com/open-policy-agent/gatekeeper/v3", plainLinking},
+			{Gator, "github.com/open-policy-agent/gatekeeper/v3/cmd/gator", plainLinking},
+		},
+		copies: []folder{{GatekeeperCRDs, "github.com/open-policy-agent/gatekeeper/v3", []string{
+			"charts/gatekeeper/crds/*.yaml",
+		}}},
+	},
+	{
+		name: "kyverno", dir: "../bench/peers/kyverno",
+		programs: []program{{Kyverno, "github.com/kyverno/kyverno/cmd/kyverno", plainLinking}},
+		copies: []folder{{KyvernoInstall, "github.com/kyverno/kyverno", []string{
+			"config/install-latest-testing.yaml",
 		}}},
 	},
 }

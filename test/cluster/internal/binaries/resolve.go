@@ -47,6 +47,9 @@ func Resolve(ctx context.Context, opts Options, wanted ...string) (Set, error) {
 		return nil, err
 	}
 	b := &builder{Options: opts}
+	if i := slices.IndexFunc(wanted, unknown); i >= 0 {
+		return nil, fmt.Errorf("nothing here is named %q; there are %s", wanted[i], strings.Join(known(), ", "))
+	}
 	for _, m := range modules {
 		missing := m.missing(wanted, found)
 		if len(missing) == 0 {
@@ -107,6 +110,16 @@ func (m module) outputs() []string {
 	}
 	return names
 }
+
+func known() []string {
+	var names []string
+	for _, m := range modules {
+		names = append(names, m.outputs()...)
+	}
+	return names
+}
+
+func unknown(name string) bool { return !slices.Contains(known(), name) }
 
 type builder struct {
 	Options

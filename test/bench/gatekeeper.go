@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// gatekeeper is Gatekeeper's manager, as a process beside the cluster.
+type gatekeeper struct {
+	bench   *bench
+	program string
+	folder  string // of its certificate
+	library *library
+	process *child
+	held    []constraint // what the cluster has
+	port    int
+}
+
+// constraintResource is where constraints of a kind are.
+func constraintResource(kind string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "constraints.gatekeeper.sh", Version: "v1beta1", Resource: strings.ToLower(kind)}
+}
+
+// newGatekeeper gives the cluster Gatekeeper's kinds and the templates. A template
+// becomes a kind only while a manager runs.
+func newGatekeeper(ctx context.Context, b *bench, programs map[string]string, l *library) (_ *gatekeeper, err error) {
+	g := &gatekeeper{bench: b, program: programs["gatekeeper"], folder: filepath.Join(b.folder, "gatekeeper"), library: l}
+	defer func() {
+		if err != nil {
+			g.process.stop()
+		}
+	}()
+	if err := g.writeCertificate(); err != nil {
+		return nil, err
+	}
+	for _, args := range [][]string{
+		{"create", "namespace", "gatekeeper-system"},
+		{"apply", "--server-side", "-f", programs["gatekeeper-crds"]},
+		{"wait", "--for=condition=Established", "crd/constrainttemplates.templates.gatekeeper.sh", "--timeout=60s"},
+	} {
+		if err := b.kubectl(ctx, "", args...); err != nil {
+			return nil, err
+		}
+	}
+	// What it writes about itself is owned by its Pod, and would be collected as garbage
+	// if there were none.
+	own := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "gatekeeper-0"},
+		Spec: corev1.PodSpec{
+			Containers:      []corev1.Container{{Name: "manager", Image: "gatekeeper"}},
+			SchedulingGates: []corev1.PodSchedulingGate{{Name: "lintel.dev/bench"}},
+		},
+	}
+	err = poll(ctx, "the ServiceAccount of gatekeeper-system", func() (bool, error) {
+		_, err := b.clientset.CoreV1().Pods("gatekeeper-system").Create(ctx, own, metav1.CreateOptions{})
+		return err == nil, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := g.start(ctx); err != nil {
+		return nil, err
+	}
+	var texts, kinds []string
+	for _, c := range l.constraints {
+		if kind := "crd/" + constraintResource(c.kind).GroupResource().String(); !slices.Contains(kinds, kind) {
+			texts, kinds = append(texts, l.templates[c.template]), append(kinds, kind)
+		}
+	}
+	if err := b.kubectl(ctx, strings.Join(texts, "\n---\n"), "apply", "--server-side", "-f", "-"); err != nil {
+		return nil, err
+	}
+	err = poll(ctx, "the kinds of the constraints", func() (bool, error) {
+		return b.kubectl(ctx, "", append([]string{"wait", "--for=condition=Established", "--timeout=5s"}, kinds...)...) == nil, nil
+	})
+	return g, err
+}
+
+// kubectl is Kubectl where a failure is an error with what was printed.
+func (b *bench) kubectl(ctx context.Context, stdin string, args ...string) error {
+	if output, err := b.cluster.Kubectl(ctx, stdin, args...); err != nil {
+		return fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, output)
+	}
+	return nil
+}
+
+// writeCertificate gives it the echo's.
+func (g *gatekeeper) writeCertificate() error {
+	if err := os.MkdirAll(g.folder, 0o700); err != nil {
+		return err
+	}
+	for from, to := range map[string]string{certificateFile: "tls.crt", keyFile: "tls.key"} {
+		text, err := os.ReadFile(filepath.Join(g.bench.folder, from))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(g.folder, to), text, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start starts it: one replica, as a webhook alone, with no audit and no policies in
+// CEL of its own making. It is ready once it knows all templates and constraints.
+func (g *gatekeeper) start(ctx context.Context) error {
+	var ports [3]int
+	for i := range ports {
+		var err error
+		if ports[i], err = freePort(); err != nil {
+			return err
+		}
+	}
+	g.port = ports[0]
+	health := fmt.Sprintf("127.0.0.1:%d", ports[1])
+	var err error
+	g.process, err = startChild(g.bench.folder, "gatekeeper", g.program,
+		[]string{"POD_NAME=gatekeeper-0", "POD_NAMESPACE=gatekeeper-system", "NAMESPACE=gatekeeper-system"},
+		[]string{
+			"--kubeconfig", g.bench.cluster.Kubeconfig,
+			"--disable-cert-rotation", "--cert-dir", g.folder, "--host", "127.0.0.1", "--port", strconv.Itoa(g.port),
+			"--health-addr", health, "--prometheus-port", strconv.Itoa(ports[2]),
+			"--operation", "webhook", "--operation", "status", "--operation", "generate", "--operation", "mutation-webhook", "--operation", "mutation-controller",
+			"--default-create-vap-for-templates=false", "--default-create-vap-binding-for-constraints=false",
+			"--log-level", "WARNING",
+		})
+	if err != nil {
+		return err
+	}
+	return g.process.waitAnswer(ctx, http.DefaultClient, "http://"+health+"/readyz")
+}
+
+func (g *gatekeeper) stop() { g.process.stop() }
+
+// install makes these its constraints, and starts it anew, so that it holds nothing
+// of those before.
+func (g *gatekeeper) install(ctx context.Context, constraints []constraint) error {
+	g.process.stop()
+	keep := map[string]bool{}
+	for _, c := range constraints {
+		keep[c.name] = true
+	}
+	var calls errgroup.Group
+	calls.SetLimit(16)
+	for _, c := range g.held {
+		if !keep[c.name] {
+			calls.Go(func() error { return g.delete(ctx, c) })
+		}
+	}
+	for _, c := range constraints {
+		calls.Go(func() error { return g.create(ctx, c) })
+	}
+	if err := calls.Wait(); err != nil {
+		return err
+	}
+	g.held = constraints
+	return g.start(ctx)
+}
+
+func (g *gatekeeper) create(ctx context.Context, c constraint) error {
+	_, err := g.bench.dynamic.Resource(constraintResource(c.kind)).Create(ctx, c.object(), metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+func (g *gatekeeper) delete(ctx context.Context, c constraint) error {
+	return g.bench.dynamic.Resource(constraintResource(c.kind)).Delete(ctx, c.name, metav1.DeleteOptions{})
+}
+
+func (g *gatekeeper) url(path string) string {
+	return fmt.Sprintf("https://127.0.0.1:%d%s", g.port, path)
+}
+
+// endpoint is its webhook, as it is now.
+func (g *gatekeeper) endpoint(path string) *endpoint {
+	e, err := newEndpoint(g.url(path), g.process.pid(), g.bench.process.authority)
+	if err != nil {
+		panic("the authority was written by this program: " + err.Error())
+	}
+	return e
+}
