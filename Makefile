@@ -83,6 +83,7 @@ lint-manifests:
 	$(TOOL) kustomize build config/gatekeeper >/dev/null
 	$(TOOL) kustomize build config/rbac/gatekeeper >/dev/null
 	$(TOOL) kustomize build config/rbac/openvox >/dev/null
+	$(TOOL) kustomize build config/rbac/openvox-approval >/dev/null
 	$(TOOL) kustomize build config/orloj >/dev/null
 	$(TOOL) kustomize build config/orloj/monitoring >/dev/null
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -16,8 +17,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	openvoxv1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox"
@@ -28,8 +31,8 @@ import (
 
 // openVox asks the rules for OpenVox's kinds, and for requests to its CAs.
 type openVox struct {
-	cached   client.Client // of OpenVox's kinds; also asks the API server what is permitted
-	live     client.Reader // of Secrets, of which none is kept
+	cached   client.Client // of OpenVox's kinds
+	direct   client.Client // of Secrets, of which none is kept, of what is permitted, and of what a final answer goes by
 	snapshot *engine.Snapshot
 }
 
@@ -39,7 +42,11 @@ func newOpenVox(ctx context.Context, mgr manager.Manager, o *options, on bool) (
 	if err != nil {
 		return nil, fmt.Errorf("compiling its rules: %w", err)
 	}
-	s := &openVox{cached: mgr.GetClient(), live: mgr.GetAPIReader(), snapshot: engine.NewSnapshot(engine.BuiltinResources(), set)}
+	direct, err := unlimitedClient(mgr)
+	if err != nil {
+		return nil, err
+	}
+	s := &openVox{cached: mgr.GetClient(), direct: direct, snapshot: engine.NewSnapshot(engine.BuiltinResources(), set)}
 	products := s.products(on)
 	if !on {
 		return products, nil
@@ -51,30 +58,65 @@ func newOpenVox(ctx context.Context, mgr manager.Manager, o *options, on bool) (
 		}
 	}
 	return products, openvox.SetupWithManager(mgr, openvox.Options{
-		KeyBits: o.openvoxKeyBits, Admitter: s.admitCertificate, RequestAdmitter: s.admitRequest,
+		KeyBits: o.openvoxKeyBits, Approve: o.openvoxApprove,
+		Admitter: s.admitCertificate, RequestAdmitter: s.admitRequest, ConfigAdmitter: s.admitConfig,
+		Registry: metrics.Registry,
 	})
+}
+
+// unlimitedClient asks the API server at once: a review that waits for its turn among the
+// manager's requests, twenty a second, would wait longer than it takes.
+func unlimitedClient(mgr manager.Manager) (client.Client, error) {
+	config := rest.CopyConfig(mgr.GetConfig())
+	config.QPS = -1 // the API server's own fairness limits better
+	direct, err := client.New(config, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
+	if err != nil {
+		return nil, fmt.Errorf("setting up the client of OpenVox: %w", err)
+	}
+	return direct, nil
 }
 
 // admitCertificate asks the rules about a stored Certificate as if it were created now.
 func (s *openVox) admitCertificate(ctx context.Context, object client.Object) (string, error) {
-	version := openvoxv1alpha1.SchemeGroupVersion
-	return s.admit(ctx, object, version, "Certificate", "certificates", rules.KnownNames())
-}
-
-// admitRequest asks the rules about an approved CertificateSigningRequest: they may have
-// changed since.
-func (s *openVox) admitRequest(ctx context.Context, object client.Object) (string, error) {
-	request, ok := object.(*certificatesv1.CertificateSigningRequest)
+	certificate, ok := object.(*openvoxv1alpha1.Certificate)
 	if !ok {
-		return "", fmt.Errorf("%T is no CertificateSigningRequest", object)
+		return "", fmt.Errorf("%T is no Certificate", object)
 	}
-	namespace, name, _ := rules.ParseSigner(request.Spec.SignerName)
-	facts, err := s.requestFacts(ctx, namespace, name)
+	all, err := certificatesIn(ctx, s.cached, certificate.Namespace)
 	if err != nil {
 		return "", err
 	}
+	return s.admit(ctx, object, openvoxv1alpha1.SchemeGroupVersion, "Certificate", "certificates", rules.OlderClaims(certificate, all))
+}
+
+// admitConfig asks the rules about a stored Config, which may be older than they are.
+func (s *openVox) admitConfig(ctx context.Context, object client.Object) (string, error) {
+	return s.admit(ctx, object, openvoxv1alpha1.SchemeGroupVersion, "Config", "configs", nil)
+}
+
+// admitRequest asks the rules about a stored request: they may have changed since. What
+// they go by is read from the API server, for the answer is final.
+func (s *openVox) admitRequest(ctx context.Context, object client.Object) (string, error) {
+	ca, version, kind := client.ObjectKey{}, schema.GroupVersion{}, ""
+	switch request := object.(type) {
+	case *certificatesv1.CertificateSigningRequest:
+		ca.Namespace, ca.Name, _ = rules.ParseSigner(request.Spec.SignerName)
+		version, kind = certificatesv1.SchemeGroupVersion, "CertificateSigningRequest"
+	case *certmanagerv1.CertificateRequest:
+		ca = client.ObjectKey{Namespace: request.Namespace, Name: request.Spec.IssuerRef.Name}
+		version, kind = certmanagerv1.SchemeGroupVersion, certmanagerv1.CertificateRequestKind
+	default:
+		return "", fmt.Errorf("%T is no request for a certificate", object)
+	}
+	facts, err := s.requestFacts(ctx, s.direct, ca)
+	if err != nil {
+		return "", err
+	}
+	if !facts.Authority {
+		return "", fmt.Errorf("there is no CertificateAuthority %s", ca)
+	}
 	facts.MayReference = true // asked when it was made
-	return s.admit(ctx, object, certificatesv1.SchemeGroupVersion, "CertificateSigningRequest", "certificatesigningrequests", facts)
+	return s.admit(ctx, object, version, kind, strings.ToLower(kind)+"s", facts)
 }
 
 func (s *openVox) admit(ctx context.Context, object client.Object, version schema.GroupVersion, kind, resource string, facts any) (string, error) {
@@ -111,7 +153,7 @@ func (s *openVox) admit(ctx context.Context, object client.Object, version schem
 func (s *openVox) products(on bool) []webhooks.Product {
 	known := func(context.Context, *engine.Review) (any, error) { return rules.KnownNames(), nil }
 	entries := []webhooks.BuiltIn{
-		{Name: "openvox-certificate", Entry: "vcertificate.kb.io", Facts: known, Rules: openVoxRules("certificates")},
+		{Name: "openvox-certificate", Entry: "vcertificate.kb.io", Facts: s.certificateFacts, Rules: openVoxRules("certificates")},
 		{Name: "openvox-certificateauthority", Entry: "vcertificateauthority.kb.io", Rules: openVoxRules("certificateauthorities")},
 		{Name: "openvox-config", Entry: "vconfig.kb.io", Rules: openVoxRules("configs")},
 		{Name: "openvox-signingpolicy", Entry: "vsigningpolicy.kb.io", Facts: known, Rules: openVoxRules("signingpolicies")},
@@ -187,7 +229,7 @@ func (s *openVox) signingRequestFacts(ctx context.Context, review *engine.Review
 	if !ok {
 		return rules.RequestFacts{MayReference: true}, nil
 	}
-	facts, err := s.requestFacts(ctx, namespace, name)
+	facts, err := s.requestFacts(ctx, s.cached, client.ObjectKey{Namespace: namespace, Name: name})
 	if err != nil || review.Operation != "CREATE" {
 		return facts, err
 	}
@@ -204,29 +246,52 @@ func (s *openVox) certificateRequestFacts(ctx context.Context, review *engine.Re
 	if err := readObject(review, &request); err != nil {
 		return nil, err
 	}
-	return s.requestFacts(ctx, review.Namespace, request.Spec.IssuerRef.Name)
+	return s.requestFacts(ctx, s.cached, client.ObjectKey{Namespace: review.Namespace, Name: request.Spec.IssuerRef.Name})
 }
 
 // requestFacts are what decides about a request to a CertificateAuthority.
-func (s *openVox) requestFacts(ctx context.Context, namespace, name string) (rules.RequestFacts, error) {
+func (s *openVox) requestFacts(ctx context.Context, reader client.Reader, key client.ObjectKey) (rules.RequestFacts, error) {
 	facts := rules.RequestFacts{}
 	var ca openvoxv1alpha1.CertificateAuthority
-	if err := s.cached.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &ca); apierrors.IsNotFound(err) {
+	if err := reader.Get(ctx, key, &ca); apierrors.IsNotFound(err) {
 		return facts, nil
 	} else if err != nil {
-		return facts, fmt.Errorf("reading CertificateAuthority %s/%s: %w", namespace, name, err)
+		return facts, fmt.Errorf("reading CertificateAuthority %s: %w", key, err)
 	}
 	var policies openvoxv1alpha1.SigningPolicyList
-	if err := s.cached.List(ctx, &policies, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return facts, fmt.Errorf("listing the SigningPolicies of %s/%s: %w", namespace, name, err)
+	if err := reader.List(ctx, &policies, client.InNamespace(key.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return facts, fmt.Errorf("listing the SigningPolicies of %s: %w", key, err)
 	}
-	var certificates openvoxv1alpha1.CertificateList
-	if err := s.cached.List(ctx, &certificates, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return facts, fmt.Errorf("listing the Certificates of %s/%s: %w", namespace, name, err)
+	certificates, err := certificatesIn(ctx, reader, key.Namespace)
+	if err != nil {
+		return facts, err
 	}
 	facts.Authority = true
-	facts.Rendered = rules.Render(&ca, policies.Items, certificates.Items, s.secretValue(ctx, namespace))
+	facts.Rendered = rules.Render(&ca, policies.Items, certificates, s.secretValue(ctx, key.Namespace))
 	return facts, nil
+}
+
+// certificatesIn are those of a namespace, for reading only.
+func certificatesIn(ctx context.Context, reader client.Reader, namespace string) ([]openvoxv1alpha1.Certificate, error) {
+	var list openvoxv1alpha1.CertificateList
+	if err := reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the Certificates of %s: %w", namespace, err)
+	}
+	return list.Items, nil
+}
+
+// certificateFacts are about a Certificate that is to be stored.
+func (s *openVox) certificateFacts(ctx context.Context, review *engine.Review) (any, error) {
+	var certificate openvoxv1alpha1.Certificate
+	if err := readObject(review, &certificate); err != nil {
+		return nil, err
+	}
+	certificate.Name = review.Name
+	all, err := certificatesIn(ctx, s.cached, review.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return rules.Claims(&certificate, all), nil
 }
 
 // secretValue reads a Secret from the API server, at most once a request.
@@ -236,7 +301,7 @@ func (s *openVox) secretValue(ctx context.Context, namespace string) rules.Secre
 		secret, ok := read[name]
 		if !ok {
 			secret = &corev1.Secret{}
-			if err := s.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret); err != nil {
+			if err := s.direct.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret); err != nil {
 				return "", fmt.Errorf("reading Secret %s: %w", name, err)
 			}
 			read[name] = secret
@@ -266,7 +331,7 @@ func (s *openVox) mayReference(ctx context.Context, review *engine.Review, signe
 	for key, values := range user.Extra {
 		access.Spec.Extra[key] = authorizationv1.ExtraValue(values)
 	}
-	if err := s.cached.Create(ctx, access); err != nil {
+	if err := s.direct.Create(ctx, access); err != nil {
 		return false, fmt.Errorf("asking whether %s may reference signer %s: %w", user.Username, signer, err)
 	}
 	return access.Status.Allowed, nil

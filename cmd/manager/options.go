@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/controllers/openvox"
+	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/webhooks"
 )
 
@@ -31,6 +33,7 @@ type options struct {
 	receiverCertDir    string
 	excludedNamespaces []string
 	maxReviewBytes     int64
+	decisionMemo       string
 	decisionLog        string
 	decisionLogSample  float64
 	decisionLogExclude []string
@@ -45,6 +48,7 @@ type options struct {
 	openclawImageRegistries []string
 	openclawRootNamespace   string
 	openvoxKeyBits          int
+	openvoxApprove          bool
 
 	orloj orlojOptions
 }
@@ -72,6 +76,9 @@ func parseOptions(args []string) (*options, error) {
 	}
 	if o.maxReviewBytes < 1 {
 		return nil, fmt.Errorf("--max-review-bytes=%d leaves nothing to judge", o.maxReviewBytes)
+	}
+	if !slices.Contains(engine.MemoModes, engine.MemoMode(o.decisionMemo)) {
+		return nil, fmt.Errorf("--decision-memo=%s is not one of on, off, check", o.decisionMemo)
 	}
 	if o.openvoxKeyBits < 2048 || o.openvoxKeyBits > 8192 {
 		return nil, fmt.Errorf("--openvox-key-bits=%d is not from 2048 to 8192", o.openvoxKeyBits)
@@ -104,6 +111,7 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.StringVar(&o.receiverCertDir, "receiver-cert-dir", "", "`folder` with tls.crt and tls.key of the receiver; empty: plain HTTP, for behind an Ingress")
 	flags.StringSliceVar(&o.excludedNamespaces, "excluded-namespaces", webhooks.DefaultExcludedNamespaces(), "`namespaces` that user policies are never asked about, beside the manager's own")
 	flags.Int64Var(&o.maxReviewBytes, "max-review-bytes", webhooks.DefaultMaxReviewBytes, "`bytes` of the largest review that is judged; a larger one is denied")
+	flags.StringVar(&o.decisionMemo, "decision-memo", string(engine.MemoOn), "`mode` of the memory of verdicts: on reuses that a policy has nothing to say, for objects equal in all that it reads; check evaluates all the same and logs differences; off remembers nothing")
 	flags.StringVar(&o.decisionLog, "decision-log", "denied", "which `decisions` are logged: denied, all or none")
 	flags.Float64Var(&o.decisionLogSample, "decision-log-sample", 1, "`share` of the decisions that --decision-log=all writes, from 0 to 1; denials, errors and audit findings always are")
 	flags.StringSliceVar(&o.decisionLogExclude, "decision-log-exclude-kinds", nil, "`kinds`, as Kind or Kind.group, whose admitted objects --decision-log=all leaves out")
@@ -115,6 +123,7 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.StringSliceVar(&o.openclawImageRegistries, "openclaw-image-registries", nil, "`prefixes` of the images that OpenClawInstances may name, such as registry.example.com/openclaw; none: no images")
 	flags.StringVar(&o.openclawRootNamespace, "openclaw-root-namespace", "", "`namespace` whose PolicyBundles' enterprise policies bind the OpenClawInstances of every namespace")
 	flags.IntVar(&o.openvoxKeyBits, "openvox-key-bits", openvox.DefaultKeyBits, "`bits` of the RSA keys that are made for Certificates, from 2048 to 8192")
+	flags.BoolVar(&o.openvoxApprove, "openvox-approve-requests", false, "approve the requests to CertificateAuthorities that signing policies permit, and deny the others; needs config/rbac/openvox-approval")
 	o.orloj.addTo(flags)
 	flags.DurationVar(&o.drain, "drain", 5*time.Second, "`duration` for which to go on answering, unready, after the end was asked for: the API server learns of it later")
 	return flags

@@ -35,6 +35,7 @@ func TestOptions(t *testing.T) {
 		"argument":     {[]string{"start"}, `unexpected argument "start"`},
 		"port":         {[]string{"--webhook-port=70000"}, "is not a port"},
 		"review size":  {[]string{"--max-review-bytes=0"}, "leaves nothing to judge"},
+		"memo":         {[]string{"--decision-memo=maybe"}, "not one of on, off, check"},
 		"drain":        {[]string{"--drain=-1s"}, "is in the past"},
 		"system":       {[]string{"--systems=openclaw,nope"}, `--systems: there is no system "nope"; there are openclaw`},
 		"no file":      {[]string{"--config=missing.yaml"}, "reading --config"},

@@ -149,6 +149,11 @@ func metrics(t *testing.T) map[string][]string {
 		"lintel_cluster_data_objects": {"kind"},
 		"lintel_cluster_data_bytes":   {"kind"},
 		"lintel_source_ready":         {"source"},
+
+		"lintel_openvox_crl_age_seconds":                    {"namespace", "name"},
+		"lintel_openvox_crl_next_update_timestamp_seconds":  {"namespace", "name"},
+		"lintel_openvox_crl_last_refresh_timestamp_seconds": {"namespace", "name"},
+		"lintel_openvox_crl_refresh_failures_total":         {"namespace", "name"},
 	}
 	_, err := webhooks.NewMetrics(all)
 	require.NoError(t, err)

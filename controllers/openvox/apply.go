@@ -14,11 +14,11 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 )
 
-// fieldOwner owns what is applied for internal CAs.
-const fieldOwner = "lintel-openvox-internal"
-
-// applier has the objects of a CA as they are wanted, and writes only what differs.
+// applier has the objects that belong to another as they are wanted, and writes only
+// what differs.
 type applier struct {
+	// fieldOwner owns what is applied.
+	fieldOwner string
 	// client reads from a cache of labelled objects; live reads all.
 	client client.Client
 	live   client.Reader
@@ -29,12 +29,12 @@ type conflict struct{ kind, name string }
 
 // Error says what to do.
 func (e *conflict) Error() string {
-	return fmt.Sprintf("%s %s does not belong to this CertificateAuthority and is left alone; rename or delete it", e.kind, e.name)
+	return fmt.Sprintf("%s %s does not belong to this object and is left alone; rename or delete it", e.kind, e.name)
 }
 
-// keep has one object as it is wanted. found is as it was; its type is that of want.
-func (a applier) keep(ctx context.Context, ca *v1alpha1.CertificateAuthority, want, found client.Object) error {
-	exists, err := a.find(ctx, ca, want, found)
+// keep has one object of an owner as it is wanted. found is as it was; its type is that of want.
+func (a applier) keep(ctx context.Context, owner client.Object, want, found client.Object) error {
+	exists, err := a.find(ctx, owner, want, found)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (a applier) keep(ctx context.Context, ca *v1alpha1.CertificateAuthority, wa
 	if err != nil {
 		return err
 	}
-	options := []client.ApplyOption{client.FieldOwner(fieldOwner)}
+	options := []client.ApplyOption{client.FieldOwner(a.fieldOwner)}
 	if exists {
 		had, err := wire(found)
 		if err != nil {
@@ -63,7 +63,7 @@ func (a applier) keep(ctx context.Context, ca *v1alpha1.CertificateAuthority, wa
 
 // find reads an object, whether it carries our labels or not. One that is somebody
 // else's is a *conflict.
-func (a applier) find(ctx context.Context, ca *v1alpha1.CertificateAuthority, want, found client.Object) (bool, error) {
+func (a applier) find(ctx context.Context, owner client.Object, want, found client.Object) (bool, error) {
 	kind := want.GetObjectKind().GroupVersionKind()
 	key := client.ObjectKeyFromObject(want)
 	err := a.client.Get(ctx, key, found)
@@ -77,8 +77,9 @@ func (a applier) find(ctx context.Context, ca *v1alpha1.CertificateAuthority, wa
 		return false, fmt.Errorf("reading %s %s: %w", kind.Kind, key.Name, err)
 	}
 	found.GetObjectKind().SetGroupVersionKind(kind)
-	kept := kind.Kind == "Secret" || kind.Kind == "PersistentVolumeClaim"
-	if !metav1.IsControlledBy(found, ca) && (!kept || !inherits(found, ca)) {
+	ca, ofCA := owner.(*v1alpha1.CertificateAuthority)
+	kept := ofCA && (kind.Kind == "Secret" || kind.Kind == "PersistentVolumeClaim" || kind.Kind == "Certificate")
+	if !metav1.IsControlledBy(found, owner) && (!kept || !inherits(found, ca)) {
 		return false, &conflict{kind.Kind, key.Name}
 	}
 	return true, nil
@@ -90,10 +91,10 @@ func inherits(object client.Object, ca *v1alpha1.CertificateAuthority) bool {
 	return metav1.GetControllerOf(object) == nil && labels[managedByLabel] == managedBy && labels[caLabel] == ca.Name
 }
 
-// remove deletes an object of the CA.
-func (a applier) remove(ctx context.Context, ca *v1alpha1.CertificateAuthority, want, found client.Object) error {
+// remove deletes an object that belongs to another.
+func (a applier) remove(ctx context.Context, owner client.Object, want, found client.Object) error {
 	err := a.client.Get(ctx, client.ObjectKeyFromObject(want), found)
-	if err != nil || !metav1.IsControlledBy(found, ca) || !found.GetDeletionTimestamp().IsZero() {
+	if err != nil || !metav1.IsControlledBy(found, owner) || !found.GetDeletionTimestamp().IsZero() {
 		return client.IgnoreNotFound(err)
 	}
 	err = a.client.Delete(ctx, found, client.Preconditions{UID: new(found.GetUID())}, client.PropagationPolicy(metav1.DeletePropagationBackground))

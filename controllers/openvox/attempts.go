@@ -11,31 +11,36 @@ import (
 // perAuthority is how many objects of a kind ask one CA at a time.
 const perAuthority = 8
 
-// attempts runs what takes long beside the workers, so that a CA that hangs keeps nobody
+// attempts have an outcome for Certificates and requests.
+type attempts = runner[outcome]
+
+// runner runs what takes long beside the workers, so that a CA that hangs keeps nobody
 // but its own requests waiting. It is a manager's Runnable.
-type attempts struct {
+type runner[T any] struct {
 	// done has the objects whose attempt has ended.
 	done chan event.TypedGenericEvent[types.NamespacedName]
 
 	mutex    sync.Mutex
 	ctx      context.Context // nil until started, and when ended
 	running  map[types.NamespacedName]bool
-	outcomes map[types.NamespacedName]outcome
+	outcomes map[types.NamespacedName]T
 	slots    map[types.NamespacedName]chan struct{} // by CA
 	group    sync.WaitGroup
 }
 
-func newAttempts() *attempts {
-	return &attempts{
+func newAttempts() *attempts { return newRunner[outcome]() }
+
+func newRunner[T any]() *runner[T] {
+	return &runner[T]{
 		done:     make(chan event.TypedGenericEvent[types.NamespacedName]),
 		running:  map[types.NamespacedName]bool{},
-		outcomes: map[types.NamespacedName]outcome{},
+		outcomes: map[types.NamespacedName]T{},
 		slots:    map[types.NamespacedName]chan struct{}{},
 	}
 }
 
 // Start implements manager.Runnable: it ends when all attempts have.
-func (a *attempts) Start(ctx context.Context) error {
+func (a *runner[T]) Start(ctx context.Context) error {
 	a.mutex.Lock()
 	a.ctx = ctx
 	a.mutex.Unlock()
@@ -48,7 +53,7 @@ func (a *attempts) Start(ctx context.Context) error {
 }
 
 // take is the outcome of an attempt that has ended, once.
-func (a *attempts) take(key types.NamespacedName) (outcome, bool) {
+func (a *runner[T]) take(key types.NamespacedName) (T, bool) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	out, ok := a.outcomes[key]
@@ -56,8 +61,15 @@ func (a *attempts) take(key types.NamespacedName) (outcome, bool) {
 	return out, ok
 }
 
+// putBack has an outcome taken again that could not be told.
+func (a *runner[T]) putBack(key types.NamespacedName, out T) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.outcomes[key] = out
+}
+
 // begin starts an attempt, unless one runs. started is false before Start and at the end.
-func (a *attempts) begin(key, ca types.NamespacedName, run func(context.Context) outcome) (started bool) {
+func (a *runner[T]) begin(key, ca types.NamespacedName, run func(context.Context) T) (started bool) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	if a.ctx == nil {
@@ -72,14 +84,14 @@ func (a *attempts) begin(key, ca types.NamespacedName, run func(context.Context)
 	return true
 }
 
-func (a *attempts) slotsOf(ca types.NamespacedName) chan struct{} {
+func (a *runner[T]) slotsOf(ca types.NamespacedName) chan struct{} {
 	if a.slots[ca] == nil {
 		a.slots[ca] = make(chan struct{}, perAuthority)
 	}
 	return a.slots[ca]
 }
 
-func (a *attempts) run(ctx context.Context, key types.NamespacedName, slots chan struct{}, run func(context.Context) outcome) {
+func (a *runner[T]) run(ctx context.Context, key types.NamespacedName, slots chan struct{}, run func(context.Context) T) {
 	defer a.group.Done()
 	select {
 	case slots <- struct{}{}:

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -12,6 +13,7 @@ import (
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
 // errNotInitialized is of a CA in the cluster that is not set up yet.
@@ -29,6 +31,8 @@ type authority struct {
 	server puppet.Server
 	// setup is the Secret in which the setup Job has left a pair; nil of external CAs.
 	setup map[string][]byte
+	// servername is the certname of the CA's server: empty of external CAs.
+	servername string
 	// waiting is why the CA cannot be asked yet; nil where it can.
 	waiting error
 }
@@ -100,14 +104,17 @@ func connectInternal(ctx context.Context, s secrets, ca *v1alpha1.CertificateAut
 	if a.anyone, err = puppet.NewClient(a.server); err != nil {
 		return nil, err
 	}
-	if a.setup, err = s.pair(ctx, ca.Namespace, setupName(ca.Name), bundle, crl); err != nil {
+	if a.setup, err = s.signer(ctx, ca, setupName(ca.Name), bundle, crl); err != nil {
+		return nil, err
+	}
+	if a.servername, err = s.servername(ctx, ca); err != nil {
 		return nil, err
 	}
 	if !hasAnswered(ca) {
 		a.waiting = errors.New("the CA's server does not answer yet")
 	}
 	for _, name := range signers {
-		pair, err := s.pair(ctx, ca.Namespace, name, bundle, crl)
+		pair, err := s.signer(ctx, ca, name, bundle, crl)
 		if err != nil {
 			return nil, err
 		}
@@ -119,8 +126,49 @@ func connectInternal(ctx context.Context, s secrets, ca *v1alpha1.CertificateAut
 	return a, nil
 }
 
+// servername is the certname of a CA's server: that of the pair that the setup Job has left,
+// whether it counts or not, and where that is none of a server, of the first Certificate.
+func (s secrets) servername(ctx context.Context, ca *v1alpha1.CertificateAuthority) (string, error) {
+	secret := &corev1.Secret{}
+	if err := s.live.Get(ctx, client.ObjectKey{Namespace: ca.Namespace, Name: setupName(ca.Name)}, secret); client.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("reading Secret %s: %w", setupName(ca.Name), err)
+	}
+	if pair := storedPair(secret.Data); pair != nil && pair.Subject.CommonName != rules.SetupCertname(ca.Name) {
+		return pair.Subject.CommonName, nil
+	}
+	var list v1alpha1.CertificateList
+	if err := s.client.List(ctx, &list, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return "", fmt.Errorf("listing Certificates: %w", err)
+	}
+	if first := serverCertificate(ca, list.Items); first != nil {
+		return first.Spec.Certname, nil
+	}
+	return defaultCertname, nil
+}
+
+// signer is a pair that may sign. That of the setup Job does not count once its Certificate
+// has another: issuing that has revoked it, which CRLs of infrastructure nodes leave out.
+func (s secrets) signer(ctx context.Context, ca *v1alpha1.CertificateAuthority, name string, bundle, crl []byte) (map[string][]byte, error) {
+	pair, err := s.pair(ctx, ca.Namespace, name, bundle, crl)
+	if err != nil || pair == nil || name != setupName(ca.Name) {
+		return pair, err
+	}
+	var list v1alpha1.CertificateList
+	if err := s.client.List(ctx, &list, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing Certificates: %w", err)
+	}
+	leaf := storedPair(pair)
+	for i := range list.Items {
+		c := &list.Items[i]
+		if c.Spec.AuthorityRef == ca.Name && c.Spec.Certname == leaf.Subject.CommonName && c.Status.SerialNumber != "" && c.Status.SerialNumber != serial(leaf) {
+			return nil, nil
+		}
+	}
+	return pair, nil
+}
+
 // pair is a Secret with a certificate and its key: nil unless one of the bundle has
-// issued it and the CRL does not revoke it.
+// issued it, it has not ended, and the CRL does not revoke it.
 func (s secrets) pair(ctx context.Context, namespace, name string, bundle, crl []byte) (map[string][]byte, error) {
 	secret := &corev1.Secret{}
 	err := s.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
@@ -128,7 +176,7 @@ func (s secrets) pair(ctx context.Context, namespace, name string, bundle, crl [
 		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
 	}
 	certificate := storedPair(secret.Data)
-	if certificate == nil || !issuedBy(certificate, bundle) {
+	if certificate == nil || !issuedBy(certificate, bundle) || time.Now().After(certificate.NotAfter) {
 		return nil, nil
 	}
 	lists, err := puppet.ParseCRLs(crl)
@@ -182,7 +230,7 @@ func (a *authority) sign(ctx context.Context, certname string, public any, reque
 		return failure(reasonForeign, "somebody else's request waits at the CA under certname %s; it is not signed. Take it away there (puppetserver ca clean --certname %s)", certname, certname)
 	}
 	if a.admin == nil {
-		return &problem{v1alpha1.CertificateWaitingForSigning, reasonWaiting, fmt.Errorf(
+		return &problem{phase: v1alpha1.CertificateWaitingForSigning, reason: reasonWaiting, err: fmt.Errorf(
 			"the request waits at the CA, and there is no certificate to sign it with; sign it there (puppetserver ca sign --certname %s)", certname)}
 	}
 	return a.admin.Sign(ctx, certname)

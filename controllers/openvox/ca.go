@@ -2,48 +2,76 @@ package openvox
 
 import (
 	"context"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
+	"math/rand/v2"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
-	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 )
 
 const (
-	// crlRetry is how long a CA that failed is left alone.
-	crlRetry = 30 * time.Second
+	// firstRetry is how long a CA that failed is left alone, twice as long each time up
+	// to longestRetry; longestStart is for one whose server has not started yet.
+	firstRetry   = 5 * time.Second
+	longestRetry = 5 * time.Minute
+	longestStart = 15 * time.Second
 	// defaultRefresh is how often CRLs are read, unless said.
 	defaultRefresh = 5 * time.Minute
 
 	conditionCRLCurrent = "CRLCurrent"
+	reasonStale         = "Stale"
+	reasonNotAnswering  = "NotAnswering"
 )
 
 // AuthorityReconciler asks CAs whether they answer, and keeps their CRLs.
 type AuthorityReconciler struct {
-	client  client.Client
-	secrets secrets
-	events  events.EventRecorder
-	now     func() time.Time
+	client    client.Client
+	secrets   secrets
+	events    events.EventRecorder
+	refreshes *runner[refreshed]
+	metrics   *crlMetrics
+	now       func() time.Time
+
+	mutex     sync.Mutex
+	schedules map[types.NamespacedName]schedule
 }
 
-// Reconcile asks one CA.
+// schedule is when a CA is asked again, and what it need not tell again.
+type schedule struct {
+	generation int64
+	failures   int
+	next       time.Time
+	known      knownCRL
+}
+
+func newAuthorityReconciler(c client.Client, s secrets, recorder events.EventRecorder, m *crlMetrics, now func() time.Time) *AuthorityReconciler {
+	return &AuthorityReconciler{
+		client: c, secrets: s, events: recorder, refreshes: newRunner[refreshed](), metrics: m, now: now, schedules: map[types.NamespacedName]schedule{},
+	}
+}
+
+// Reconcile tells what has become of a refresh that has ended, or begins one whose time
+// has come.
 func (r *AuthorityReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	key := request.NamespacedName
 	ca := &v1alpha1.CertificateAuthority{}
-	if err := r.client.Get(ctx, request.NamespacedName, ca); err != nil {
+	err := r.client.Get(ctx, key, ca)
+	if err != nil || !ca.DeletionTimestamp.IsZero() {
+		if client.IgnoreNotFound(err) == nil {
+			r.forget(key)
+		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if !ca.DeletionTimestamp.IsZero() {
-		return reconcile.Result{}, nil
-	}
+	out, ended := r.refreshes.take(key)
 	if ca.Spec.External == nil && !meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized) {
 		return reconcile.Result{}, nil // its status will say, and begin this again
 	}
@@ -51,109 +79,165 @@ func (r *AuthorityReconciler) Reconcile(ctx context.Context, request reconcile.R
 	if err != nil {
 		return reconcile.Result{}, reconcile.TerminalError(err)
 	}
+	interval = max(interval, time.Second)
 	before := ca.DeepCopy()
-	ca.Status.ObservedGeneration, ca.Status.CASecretName = ca.Generation, caSecretName(ca)
-	wait := max(interval, time.Second)
-	if left := r.fresh(before, interval); left > 0 {
-		return reconcile.Result{RequeueAfter: left}, nil // our own status, most often
+	if ended && out.generation == ca.Generation {
+		words := r.settle(before, ca, out)
+		written, err := patchStatus(ctx, r.client, before, ca)
+		if err != nil || !written {
+			r.refreshes.putBack(key, out)
+			return reconcile.Result{RequeueAfter: notStarted}, err
+		}
+		r.tell(ca, words)
+		r.plan(ca, interval, out)
 	}
-	if err := r.refresh(ctx, ca); err != nil {
-		r.failed(before, ca, err)
-		wait = min(wait, crlRetry)
+	r.metrics.observe(ca)
+	wait := r.due(ca, interval).Sub(r.now())
+	if wait > 0 {
+		return r.rest(ctx, ca, wait)
+	}
+	known, copied := r.scheduled(key).known, ca.DeepCopy()
+	if !r.refreshes.begin(key, key, func(ctx context.Context) refreshed { return r.refresh(ctx, copied, known) }) {
+		return reconcile.Result{RequeueAfter: notStarted}, nil
+	}
+	return reconcile.Result{}, nil
+}
+
+// rest waits until the CA is to be asked again, and looks when the CRL ends before.
+func (r *AuthorityReconciler) rest(ctx context.Context, ca *v1alpha1.CertificateAuthority, wait time.Duration) (reconcile.Result, error) {
+	before, end := ca.DeepCopy(), nextUpdate(ca)
+	if end.IsZero() || r.now().Before(end) {
+		if !end.IsZero() {
+			wait = min(wait, end.Sub(r.now()))
+		}
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+	words := stale(before, ca, end)
+	written, err := patchStatus(ctx, r.client, before, ca)
+	if err != nil || !written {
+		return reconcile.Result{RequeueAfter: notStarted}, err
+	}
+	r.tell(ca, words)
+	return reconcile.Result{RequeueAfter: wait}, nil
+}
+
+// tell sends Events, once the status says the same.
+func (r *AuthorityReconciler) tell(ca *v1alpha1.CertificateAuthority, words []told) {
+	for _, e := range words {
+		kind := corev1.EventTypeNormal
+		if e.warning {
+			kind = corev1.EventTypeWarning
+		}
+		r.events.Eventf(ca, nil, kind, e.reason, "Refresh", "%s", e.words)
+	}
+}
+
+// due is when a CA is to be asked. After a restart its status tells.
+func (r *AuthorityReconciler) due(ca *v1alpha1.CertificateAuthority, interval time.Duration) time.Time {
+	if s := r.scheduled(client.ObjectKeyFromObject(ca)); s.generation == ca.Generation {
+		return s.next
+	}
+	if ca.Status.ObservedGeneration != ca.Generation || !hasAnswered(ca) || !meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionCAReady) {
+		return time.Time{}
+	}
+	return ca.Status.CRL.Refreshed.Add(interval)
+}
+
+// plan says when a CA is asked next: on its interval, or later and later while it fails.
+func (r *AuthorityReconciler) plan(ca *v1alpha1.CertificateAuthority, interval time.Duration, out refreshed) {
+	key := client.ObjectKeyFromObject(ca)
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	s := r.schedules[key]
+	if s.generation != ca.Generation {
+		s = schedule{generation: ca.Generation}
+	}
+	if out.err == nil {
+		s.failures, s.known, s.next = 0, out.known, r.now().Add(interval)
 	} else {
-		r.succeeded(before, ca)
+		s.failures++
+		r.metrics.failed(key)
+		longest := longestRetry
+		if ca.Spec.External == nil && !hasAnswered(ca) {
+			longest = longestStart
+		}
+		s.next = r.now().Add(backOff(s.failures, longest))
 	}
-	ca.Status.Phase = phaseOf(ca)
-	return writeStatus(ctx, r.client, before, ca, wait)
+	r.schedules[key] = s
 }
 
-// fresh is how long what is known of a CA of this generation still counts.
-func (r *AuthorityReconciler) fresh(ca *v1alpha1.CertificateAuthority, interval time.Duration) time.Duration {
-	ready := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionCAReady)
-	if ready == nil || ready.Status != metav1.ConditionTrue || ca.Status.ObservedGeneration != ca.Generation || ca.Status.CRL == nil || ca.Status.CRL.Refreshed == nil {
-		return 0
-	}
-	return ca.Status.CRL.Refreshed.Add(interval).Sub(r.now())
+// backOff is how long a CA is left alone that has failed so many times in a row. CAs
+// that have failed together are not asked together.
+func backOff(failures int, longest time.Duration) time.Duration {
+	const doublings = 10
+	wait := min(firstRetry<<min(failures-1, doublings), longest)
+	return wait*3/4 + rand.N(wait/4)
 }
 
-// refresh reads the CRL, and what the status says of the CA.
-func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.CertificateAuthority) error {
-	a, err := connect(ctx, r.secrets, ca)
-	if err != nil {
-		return err
+func (r *AuthorityReconciler) scheduled(key types.NamespacedName) schedule {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.schedules[key]
+}
+
+// hurry has a CA that fails asked at once: what it needs has changed.
+func (r *AuthorityReconciler) hurry(key types.NamespacedName) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if s, ok := r.schedules[key]; ok && s.failures > 0 {
+		s.next = time.Time{}
+		r.schedules[key] = s
 	}
-	defer a.close()
-	ca.Status.NotAfter = notAfter(a.bundle)
-	if ca.Spec.External != nil {
-		ca.Status.SigningSecretName = ca.Spec.External.TLSSecretRef
-	}
-	text, err := a.anyone.CRL(ctx)
-	if err != nil {
-		return err
-	}
-	lists, err := puppet.ParseCRLs(text)
-	if err != nil {
-		return fmt.Errorf("reading the CRL: %w", err)
-	}
-	if a.bundle != nil {
-		if err := lists.SignedBy(a.bundle); err != nil {
-			return err
+}
+
+func (r *AuthorityReconciler) forget(key types.NamespacedName) {
+	r.refreshes.take(key)
+	r.metrics.forget(key)
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	delete(r.schedules, key)
+}
+
+// settle says in the status what has become of a refresh, and what is told when that is
+// written.
+func (r *AuthorityReconciler) settle(before, ca *v1alpha1.CertificateAuthority, out refreshed) []told {
+	ca.Status.ObservedGeneration, ca.Status.CASecretName = ca.Generation, caSecretName(ca)
+	if out.connected {
+		ca.Status.NotAfter = out.notAfter
+		if ca.Spec.External != nil {
+			ca.Status.SigningSecretName = ca.Spec.External.TLSSecretRef
 		}
 	}
-	stored, err := r.secrets.owned(ctx, ca, crlSecret(ca.Name))
-	if err != nil {
-		return err
+	words := answers(before, ca, out)
+	if out.err == nil {
+		ca.Status.CRL = out.crl
 	}
-	// One that cannot be read was edited by hand, and is replaced.
-	if had, err := puppet.ParseCRLs(stored[crlKey]); err == nil && lists.OlderThan(had) {
-		this, _ := had.Updates()
-		return fmt.Errorf("the CA gives a CRL that is older than the one of %s, which is kept", this.Format(time.RFC3339))
-	}
-	if err := r.secrets.keep(ctx, ca, crlSecret(ca.Name), labelsOf(ca.Name), map[string][]byte{crlKey: text}); err != nil {
-		return err
-	}
-	this, next := lists.Updates()
-	ca.Status.CRL = &v1alpha1.CRLStatus{ThisUpdate: new(metav1.NewTime(this)), Refreshed: new(metav1.NewTime(r.now()))}
-	if !next.IsZero() {
-		ca.Status.CRL.NextUpdate = new(metav1.NewTime(next))
-	}
-	return nil
+	words = append(words, r.judgeCRL(before, ca, out)...)
+	ca.Status.Phase = phaseOf(ca)
+	return words
 }
 
-func notAfter(bundle []byte) *metav1.Time {
-	block, _ := pem.Decode(bundle)
-	if block == nil {
-		return nil
+// answers says whether the CA does.
+func answers(before, ca *v1alpha1.CertificateAuthority, out refreshed) []told {
+	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionCAReady)
+	if out.err != nil {
+		setCondition(&ca.Status.Conditions, v1alpha1.ConditionCAReady, false, out.reason, out.err.Error(), ca.Generation)
+		starting := ca.Spec.External == nil && !hasAnswered(ca)
+		if starting || was != nil && was.Reason == out.reason {
+			return nil
+		}
+		return []told{{true, "CRLRefreshFailed", out.err.Error()}}
 	}
-	certificate, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		return nil
-	}
-	return new(metav1.NewTime(certificate.NotAfter))
-}
-
-func (r *AuthorityReconciler) failed(before, ca *v1alpha1.CertificateAuthority, err error) {
-	setCondition(&ca.Status.Conditions, v1alpha1.ConditionCAReady, false, "NotAnswering", err.Error(), ca.Generation)
-	r.judgeCRL(before, ca)
-	if ca.Spec.External == nil && !hasAnswered(ca) {
-		return // its server has not started yet
-	}
-	if was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionCAReady); was == nil || was.Status != metav1.ConditionFalse {
-		r.events.Eventf(ca, nil, corev1.EventTypeWarning, "CRLRefreshFailed", "Refresh", "%s", err)
-	}
-}
-
-func (r *AuthorityReconciler) succeeded(before, ca *v1alpha1.CertificateAuthority) {
-	reason, url := "CAAnswers", internalURL(ca)
+	reason, event, url := "CAAnswers", "CAReady", internalURL(ca)
 	if ca.Spec.External != nil {
-		reason, url = "ExternalCA", ca.Spec.External.URL
+		reason, event, url = "ExternalCA", "CAExternal", ca.Spec.External.URL
 		judgeSigning(ca)
 	}
 	setCondition(&ca.Status.Conditions, v1alpha1.ConditionCAReady, true, reason, "the CA answers", ca.Generation)
-	r.judgeCRL(before, ca)
-	if was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionCAReady); was == nil || was.Status != metav1.ConditionTrue {
-		r.events.Eventf(ca, nil, corev1.EventTypeNormal, map[bool]string{true: "CAExternal", false: "CAReady"}[ca.Spec.External != nil], "Refresh", "the CA at %s answers", url)
+	if was != nil && was.Status == metav1.ConditionTrue {
+		return nil
 	}
+	return []told{{false, event, "the CA at " + url + " answers"}}
 }
 
 // judgeSigning says whether requests to an external CA are signed from here.
@@ -166,20 +250,39 @@ func judgeSigning(ca *v1alpha1.CertificateAuthority) {
 }
 
 // judgeCRL says whether the stored CRL may still be relied on.
-func (r *AuthorityReconciler) judgeCRL(before, ca *v1alpha1.CertificateAuthority) {
+func (r *AuthorityReconciler) judgeCRL(before, ca *v1alpha1.CertificateAuthority, out refreshed) []told {
+	end := nextUpdate(ca)
+	switch {
+	case out.reason == reasonCRLRefused:
+		setCondition(&ca.Status.Conditions, conditionCRLCurrent, false, reasonCRLRefused, out.err.Error(), ca.Generation)
+	case end.IsZero():
+	case !r.now().Before(end):
+		return stale(before, ca, end)
+	case out.err != nil:
+		message := fmt.Sprintf("the CRL counts until %s, and was last asked for with success at %s", end.UTC().Format(time.RFC3339), ca.Status.CRL.Refreshed.UTC().Format(time.RFC3339))
+		setCondition(&ca.Status.Conditions, conditionCRLCurrent, true, "RefreshFailed", message, ca.Generation)
+	default:
+		setCondition(&ca.Status.Conditions, conditionCRLCurrent, true, "Refreshed", "the CRL counts until "+end.UTC().Format(time.RFC3339), ca.Generation)
+	}
+	return nil
+}
+
+// stale says that a CRL has ended, and tells it once.
+func stale(before, ca *v1alpha1.CertificateAuthority, end time.Time) []told {
+	message := "the CRL counted until " + end.UTC().Format(time.RFC3339) + "; the CA must issue another"
+	setCondition(&ca.Status.Conditions, conditionCRLCurrent, false, reasonStale, message, ca.Generation)
+	was := meta.FindStatusCondition(before.Status.Conditions, conditionCRLCurrent)
+	if was != nil && was.Reason == reasonStale {
+		return nil
+	}
+	return []told{{true, "CRLStale", message}}
+}
+
+func nextUpdate(ca *v1alpha1.CertificateAuthority) time.Time {
 	if ca.Status.CRL == nil || ca.Status.CRL.NextUpdate == nil {
-		return
+		return time.Time{}
 	}
-	next := ca.Status.CRL.NextUpdate.Time
-	current := r.now().Before(next)
-	reason, message := "Refreshed", "the CRL counts until "+next.UTC().Format(time.RFC3339)
-	if !current {
-		reason, message = "Stale", "the CRL counted until "+next.UTC().Format(time.RFC3339)+"; the CA must issue another"
-	}
-	setCondition(&ca.Status.Conditions, conditionCRLCurrent, current, reason, message, ca.Generation)
-	if was := meta.FindStatusCondition(before.Status.Conditions, conditionCRLCurrent); !current && (was == nil || was.Status != metav1.ConditionFalse) {
-		r.events.Eventf(ca, nil, corev1.EventTypeWarning, "CRLStale", "Refresh", "%s", message)
-	}
+	return ca.Status.CRL.NextUpdate.Time
 }
 
 func setCondition(list *[]metav1.Condition, kind string, value bool, reason, message string, generation int64) {

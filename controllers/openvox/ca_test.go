@@ -2,21 +2,16 @@ package openvox
 
 import (
 	"context"
-	"net/http"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
-	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 )
 
 var mainKey = reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "main"}}
@@ -30,94 +25,6 @@ func newAuthority(url string) *v1alpha1.CertificateAuthority {
 
 func secretOf(name string, data map[string][]byte) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns"}, Data: data}
-}
-
-// TestCRL: refreshed on its interval, never backwards, never somebody else's, and beside
-// what else is in the Secret.
-func TestCRL(t *testing.T) {
-	ca := newFakeCA(t)
-	c := newClient(t, newAuthority(ca.URL), secretOf("main-ca", map[string][]byte{caKey: ca.bundle()}))
-	recorder := events.NewFakeRecorder(100)
-	now := time.Now()
-	r := &AuthorityReconciler{client: c, secrets: secrets{c, c}, events: recorder, now: func() time.Time { return now }}
-	refresh := func() (*v1alpha1.CertificateAuthority, time.Duration) {
-		now = now.Add(2 * time.Minute)
-		result, err := r.Reconcile(t.Context(), mainKey)
-		require.NoError(t, err)
-		object := &v1alpha1.CertificateAuthority{}
-		require.NoError(t, c.Get(t.Context(), mainKey.NamespacedName, object))
-		return object, result.RequeueAfter
-	}
-	stored := func() *corev1.Secret {
-		secret := &corev1.Secret{}
-		require.NoError(t, c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "main-ca-crl"}, secret))
-		return secret
-	}
-	ready := func(object *v1alpha1.CertificateAuthority) string {
-		condition := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionCAReady)
-		return string(condition.Status) + " " + condition.Message
-	}
-
-	ca.crl = 5
-	object, wait := refresh()
-	require.Equal(t, time.Minute, wait)
-	require.Equal(t, v1alpha1.CertificateAuthorityExternal, object.Status.Phase)
-	require.NotNil(t, object.Status.NotAfter)
-	require.NotNil(t, object.Status.CRL.NextUpdate)
-	first := stored().Data[crlKey]
-	calls := len(ca.calls)
-	_, err := r.Reconcile(t.Context(), mainKey)
-	require.NoError(t, err)
-	require.Len(t, ca.calls, calls, "not before its time")
-
-	secret := stored()
-	secret.Data["infra_crl.pem"] = []byte("infra")
-	require.NoError(t, c.Update(t.Context(), secret))
-	ca.crl = 6
-	refresh()
-	require.Equal(t, "infra", string(stored().Data["infra_crl.pem"]))
-	second := stored().Data[crlKey]
-	require.NotEqual(t, first, second)
-
-	ca.crl = 4
-	object, wait = refresh()
-	require.Contains(t, ready(object), "False the CA gives a CRL that is older")
-	require.Equal(t, second, stored().Data[crlKey])
-	require.Equal(t, crlRetry, wait)
-
-	other := newFakeCA(t)
-	ca.answer = func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write(other.list(9)); return true }
-	object, _ = refresh()
-	require.Contains(t, ready(object), "False the CRL of CN=Puppet CA is signed by none")
-
-	ca.answer = func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write([]byte("<html>")); return true }
-	object, _ = refresh()
-	require.Contains(t, ready(object), "False reading the CRL: the answer is no CRL")
-
-	ca.answer = func(w http.ResponseWriter, _ *http.Request) bool {
-		http.Error(w, "down", http.StatusServiceUnavailable)
-		return true
-	}
-	now = now.Add(48 * time.Hour)
-	object, _ = refresh()
-	require.Contains(t, ready(object), "the CA answers 503")
-	require.True(t, meta.IsStatusConditionFalse(object.Status.Conditions, conditionCRLCurrent), "it has run out")
-	require.Equal(t, second, stored().Data[crlKey])
-
-	var told []string
-	for len(recorder.Events) > 0 {
-		told = append(told, <-recorder.Events)
-	}
-	require.Equal(t, 1, strings.Count(strings.Join(told, "\n"), "CRLStale"), "%q", told)
-
-	secret = stored()
-	secret.Data[crlKey] = []byte("edited by hand")
-	require.NoError(t, c.Update(t.Context(), secret))
-	ca.answer, ca.crl = nil, 7
-	object, _ = refresh()
-	require.Contains(t, ready(object), "True")
-	_, err = puppet.ParseCRLs(stored().Data[crlKey])
-	require.NoError(t, err)
 }
 
 // TestPolicies: one bad policy never blocks the others, and what is rendered belongs to
@@ -149,7 +56,7 @@ func TestPolicies(t *testing.T) {
 	}
 	text := reconciled("main")
 	require.Contains(t, text, "- any: true\n  name: good\n")
-	require.Contains(t, text, "reserved:\n- ca.example.com\n- main-operator\n")
+	require.Contains(t, text, "reserved:\n- .main-operator\n- ca.example.com\n- main-operator\n")
 	require.Equal(t, "Active the CA's autosign hook has the policy", phase("good"))
 	require.Contains(t, phase("bad"), "Error the policy signs nothing: the value of pp_preshared_key: reading Secret keys")
 

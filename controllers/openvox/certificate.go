@@ -33,7 +33,7 @@ type CertificateReconciler struct {
 	secrets  secrets
 	events   events.EventRecorder
 	attempts *attempts
-	keyBits  int
+	keys     *keyMaker
 	admit    Admitter
 	now      func() time.Time
 }
@@ -129,11 +129,11 @@ func (r *CertificateReconciler) issuance(ctx context.Context, certificate *v1alp
 		return nil, fmt.Errorf("CertificateAuthority %s: %w", ca.Name, err)
 	}
 	// Whoever has the certname of the CA's server has its names, too: by them it is asked.
-	if pair := storedPair(a.setup); pair != nil && pair.Subject.CommonName == certificate.Spec.Certname {
+	if a.servername == certificate.Spec.Certname {
 		certificate.Spec.DNSAltNames = withNames(certificate.Spec.DNSAltNames, serviceNames(ca))
 	}
 	return &issuance{
-		secrets: r.secrets, certificate: certificate, authority: a, keyBits: r.keyBits, now: r.now,
+		secrets: r.secrets, certificate: certificate, authority: a, keys: r.keys, now: r.now,
 		autoRenews: ca.Spec.AllowAutoRenewal == nil || *ca.Spec.AllowAutoRenewal,
 	}, nil
 }

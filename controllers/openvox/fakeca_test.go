@@ -28,6 +28,7 @@ import (
 type fakeCA struct {
 	*httptest.Server
 	t    *testing.T
+	name string
 	key  *ecdsa.PrivateKey
 	root *x509.Certificate
 
@@ -38,6 +39,12 @@ type fakeCA struct {
 	calls    []string
 	serial   int64
 	crl      int64
+	// changed is the date of the CRL's file, and etag its tag: the real one has none.
+	changed time.Time
+	etag    string
+	// clock is its time, and ahead how much later what it signs begins.
+	clock func() time.Time
+	ahead time.Duration
 	// lifetime is of the certificates that it issues; renews says whether it has
 	// certificate_renewal.
 	lifetime time.Duration
@@ -48,25 +55,31 @@ type fakeCA struct {
 	beforeSign func(certname string)
 }
 
-func newFakeCA(t *testing.T) *fakeCA {
+func newFakeCA(t *testing.T, options ...func(*fakeCA)) *fakeCA {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
+	f := &fakeCA{
+		t: t, name: "Puppet CA", key: key, requests: map[string][]byte{}, issued: map[string]*x509.Certificate{},
+		clock: time.Now, serial: 1, crl: 1, changed: time.Now().Add(time.Hour), lifetime: 365 * 24 * time.Hour,
+	}
+	for _, option := range options {
+		option(f)
+	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Puppet CA"}, IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: f.name}, IsCA: true, BasicConstraintsValid: true,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(10 * 365 * 24 * time.Hour), KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	require.NoError(t, err)
-	root, err := x509.ParseCertificate(der)
+	f.root, err = x509.ParseCertificate(der)
 	require.NoError(t, err)
-	f := &fakeCA{t: t, key: key, root: root, requests: map[string][]byte{}, issued: map[string]*x509.Certificate{}, serial: 1, crl: 1, lifetime: 365 * 24 * time.Hour}
 	f.Server = httptest.NewUnstartedServer(f)
 	serverKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	leaf := f.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "ca"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}, serverKey.Public())
 	roots := x509.NewCertPool()
-	roots.AddCert(root)
+	roots.AddCert(f.root)
 	f.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{leaf.Raw}, PrivateKey: serverKey}}, ClientAuth: tls.VerifyClientCertIfGiven, ClientCAs: roots}
 	f.StartTLS()
 	t.Cleanup(f.Close)
@@ -121,16 +134,15 @@ func (f *fakeCA) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.issued[certname] = f.issue(&x509.Certificate{Subject: request.Subject, DNSNames: request.DNSNames, IPAddresses: request.IPAddresses, ExtraExtensions: puppetOnly(request.Extensions)}, request.PublicKey)
 		delete(f.requests, certname)
 		w.WriteHeader(http.StatusNoContent)
-	case "PUT clean":
+	case "DELETE certificate_status":
+		delete(f.requests, certname)
+		delete(f.issued, certname)
+		w.WriteHeader(http.StatusNoContent)
+	case "PUT clean": // which leaves requests where they are
 		for name, certificate := range f.issued {
 			if bytes.Contains(body, []byte(`"`+name+`"`)) {
 				f.revoked = append(f.revoked, certificate.SerialNumber)
 				delete(f.issued, name)
-			}
-		}
-		for name := range f.requests {
-			if bytes.Contains(body, []byte(`"`+name+`"`)) {
-				delete(f.requests, name)
 			}
 		}
 	case "POST certificate_renewal":
@@ -138,7 +150,7 @@ func (f *fakeCA) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.NotFound(w, r)
 			return
 		}
-		if len(r.TLS.PeerCertificates) == 0 || len(body) > 0 {
+		if len(r.TLS.PeerCertificates) == 0 {
 			http.Error(w, "who are you", http.StatusForbidden)
 			return
 		}
@@ -147,7 +159,7 @@ func (f *fakeCA) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.issued[shown.Subject.CommonName] = renewed
 		_, _ = w.Write(encodeCertificate(renewed))
 	case "GET certificate_revocation_list":
-		_, _ = w.Write(f.list(f.crl))
+		f.giveCRL(w, r)
 	default:
 		http.NotFound(w, r)
 	}
@@ -161,10 +173,27 @@ func (f *fakeCA) give(w http.ResponseWriter, has bool, what func() []byte) {
 	_, _ = w.Write(what())
 }
 
+// giveCRL answers 304 as the real one does: by the date of its file, which it never tells.
+func (f *fakeCA) giveCRL(w http.ResponseWriter, r *http.Request) {
+	since, err := http.ParseTime(r.Header.Get("If-Modified-Since"))
+	switch {
+	case f.etag != "" && r.Header.Get("If-None-Match") == f.etag, err == nil && !f.changed.After(since):
+		w.WriteHeader(http.StatusNotModified)
+		return
+	case f.etag != "":
+		w.Header().Set("ETag", f.etag)
+	}
+	_, _ = w.Write(f.list(f.crl))
+}
+
 // issue fills in a template, and signs it.
 func (f *fakeCA) issue(template *x509.Certificate, public any) *x509.Certificate {
 	f.serial++
-	template.SerialNumber, template.NotBefore, template.NotAfter = big.NewInt(f.serial), time.Now().Add(-time.Hour), time.Now().Add(f.lifetime)
+	now := f.clock()
+	template.SerialNumber, template.NotBefore, template.NotAfter = big.NewInt(f.serial), now.Add(-time.Hour), now.Add(f.lifetime)
+	if f.ahead != 0 {
+		template.NotBefore = now.Add(f.ahead)
+	}
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	der, err := x509.CreateCertificate(rand.Reader, template, f.root, public, f.key)
 	require.NoError(f.t, err)

@@ -24,6 +24,8 @@ const (
 	// setupRetry is how long a setup Job that goes is waited for, or one that left
 	// Secrets empty.
 	setupRetry = 10 * time.Second
+	// conflictRetry is how long somebody else's object is left alone.
+	conflictRetry = 30 * time.Second
 
 	reasonInitialized      = "CAInitialized"
 	reasonWaitingForConfig = "WaitingForConfig"
@@ -31,6 +33,7 @@ const (
 	reasonSettingUp        = "SettingUp"
 	reasonSetupFailed      = "SetupFailed"
 	reasonNotOwned         = "NotOwned"
+	reasonNoSigner         = "NoSigningCertificate"
 )
 
 // InitializeReconciler has CAs that run in the cluster set up. It asks no CA anything.
@@ -63,7 +66,7 @@ func (r *InitializeReconciler) Reconcile(ctx context.Context, request reconcile.
 	p, err := r.step(ctx, ca)
 	var other *conflict
 	if errors.As(err, &other) {
-		p, err = progress{reason: reasonNotOwned, message: other.Error(), wait: crlRetry}, nil
+		p, err = progress{reason: reasonNotOwned, message: other.Error(), wait: conflictRetry}, nil
 	}
 	if err != nil {
 		return reconcile.Result{}, err
@@ -78,21 +81,40 @@ func (r *InitializeReconciler) Reconcile(ctx context.Context, request reconcile.
 // writeStatus writes what has changed. Two controllers write what they know of a CA into
 // the same list, and whoever is late looks again.
 func writeStatus(ctx context.Context, c client.Client, before, ca *v1alpha1.CertificateAuthority, wait time.Duration) (reconcile.Result, error) {
-	if equality.Semantic.DeepEqual(before.Status, ca.Status) {
-		return reconcile.Result{RequeueAfter: wait}, nil
+	written, err := patchStatus(ctx, c, before, ca)
+	if err == nil && !written {
+		wait = notStarted
 	}
-	err := c.Status().Patch(ctx, ca, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	return reconcile.Result{RequeueAfter: wait}, err
+}
+
+// patchStatus says whether the status is now as it is wanted; somebody else may have
+// been faster.
+func patchStatus(ctx context.Context, c client.Client, before, ca *v1alpha1.CertificateAuthority) (written bool, err error) {
+	if equality.Semantic.DeepEqual(before.Status, ca.Status) {
+		return true, nil
+	}
+	err = c.Status().Patch(ctx, ca, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	if apierrors.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: notStarted}, nil
+		return false, nil
 	}
 	if client.IgnoreNotFound(err) != nil {
-		return reconcile.Result{}, fmt.Errorf("writing the status: %w", err)
+		return false, fmt.Errorf("writing the status: %w", err)
 	}
-	return reconcile.Result{RequeueAfter: wait}, nil
+	return true, nil
 }
 
 // tell sends an Event when something begins.
 func (r *InitializeReconciler) tell(before, ca *v1alpha1.CertificateAuthority, p progress) {
+	signer := func(of *v1alpha1.CertificateAuthority) string {
+		if c := meta.FindStatusCondition(of.Status.Conditions, v1alpha1.ConditionOperatorSigningReady); c != nil && c.Reason == reasonNoSigner {
+			return c.Message
+		}
+		return ""
+	}
+	if words := signer(ca); words != "" && signer(before) == "" {
+		r.events.Eventf(ca, nil, corev1.EventTypeWarning, reasonNoSigner, "Initialize", "%s", words)
+	}
 	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionInitialized)
 	if was != nil && was.Reason == p.reason {
 		return
@@ -143,15 +165,39 @@ func (r *InitializeReconciler) step(ctx context.Context, ca *v1alpha1.Certificat
 		return progress{}, fmt.Errorf("listing Certificates: %w", err)
 	}
 	s.server = serverSpec(ca, certificates.Items)
+	if s.served, err = r.served(ctx, ca, serverCertificate(ca, certificates.Items), stored); err != nil {
+		return progress{}, err
+	}
 	if err := r.lasting(ctx, s); err != nil {
 		return progress{}, err
 	}
 	complete := len(stored[caKey]) > 0 && len(stored[caPrivateKey]) > 0 && len(stored[crlKey]) > 0
-	served := hasAnswered(ca) || stored.hasPairFor(s.server)
-	if complete && served {
-		return r.initialized(ctx, s, stored)
+	if complete && (s.served || stored.hasPairFor(s.server)) {
+		signer, err := r.judgeSigner(ctx, ca, stored)
+		if err != nil {
+			return progress{}, err
+		}
+		// Somebody has emptied the Secret for that, and stopped the server.
+		s.rescue = s.served && signer == "" && len(stored[certPEMKey]) == 0
+		if !s.rescue {
+			return r.initialized(ctx, s, stored)
+		}
 	}
 	return r.setUp(ctx, s)
+}
+
+// cached reads our own Secrets without asking the API server: each change of a Certificate
+// has its CA looked at.
+func (r *InitializeReconciler) cached() secrets { return secrets{client: r.client, live: r.client} }
+
+// served says whether the CA's server has a pair, whatever its names: it may be running,
+// also where the CertificateAuthority is another that has taken the CA over.
+func (r *InitializeReconciler) served(ctx context.Context, ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate, stored caData) (bool, error) {
+	if hasAnswered(ca) || certificate == nil {
+		return hasAnswered(ca), nil
+	}
+	pair, err := r.cached().pair(ctx, ca.Namespace, tlsSecret(certificate.Name), stored[caKey], stored[crlKey])
+	return pair != nil, err
 }
 
 // lasting keeps what a CA has for as long as it is there.
@@ -265,15 +311,29 @@ func (r *InitializeReconciler) initialized(ctx context.Context, s setup, stored 
 		return progress{}, err
 	}
 	s.ca.Status.NotAfter = notAfter(stored[caKey])
-	signed := certificate.Status.Phase == v1alpha1.CertificateSigned || certificate.Status.Phase == v1alpha1.CertificateRenewing
-	s.ca.Status.SigningSecretName = setupName(s.ca.Name)
-	reason, message := "Bootstrap", "requests are signed with the pair that the setup Job has made, until Certificate "+signingName(s.ca.Name)+" is signed"
-	if signed {
-		s.ca.Status.SigningSecretName = signingSecret(s.ca.Name)
-		reason, message = "CertificateSigned", "requests are signed with the certificate in Secret "+signingSecret(s.ca.Name)
-	}
-	setCondition(&s.ca.Status.Conditions, v1alpha1.ConditionOperatorSigningReady, signed, reason, message, s.ca.Generation)
 	return progress{initialized: true, reason: reasonInitialized, message: "the CA's certificate, key and CRL are in their Secrets"}, nil
+}
+
+// judgeSigner says by which pair requests are signed, as connectInternal chooses it.
+func (r *InitializeReconciler) judgeSigner(ctx context.Context, ca *v1alpha1.CertificateAuthority, stored caData) (name string, err error) {
+	name, reason := "", reasonNoSigner
+	message := fmt.Sprintf("nothing can be signed from here: neither Secret %s nor Secret %s has a pair that counts. Stop the CA's server and delete Secret %[2]s; the setup Job then makes one",
+		signingSecret(ca.Name), setupName(ca.Name))
+	for _, signer := range []struct{ name, reason, message string }{
+		{setupName(ca.Name), "Bootstrap", "requests are signed with the pair that the setup Job has made, until Certificate " + signingName(ca.Name) + " is signed"},
+		{signingSecret(ca.Name), reasonSigned, "requests are signed with the certificate in Secret " + signingSecret(ca.Name)},
+	} {
+		pair, err := r.cached().signer(ctx, ca, signer.name, stored[caKey], stored[crlKey])
+		if err != nil {
+			return "", err
+		}
+		if pair != nil {
+			name, reason, message = signer.name, signer.reason, signer.message
+		}
+	}
+	ca.Status.SigningSecretName = name
+	setCondition(&ca.Status.Conditions, v1alpha1.ConditionOperatorSigningReady, reason == reasonSigned, reason, message, ca.Generation)
+	return name, nil
 }
 
 // forbid takes the permission to fill the Secrets away, once no setup Job runs.

@@ -77,6 +77,10 @@ type setup struct {
 	server v1alpha1.CertificateSpec
 	// exists says that the Secrets have a CA already: another one is never set up.
 	exists bool
+	// served says that the CA's server has a pair, and may be running on it.
+	served bool
+	// rescue has the Job make another pair that signs, for there is none left.
+	rescue bool
 	// fsGroup is nil where the cluster gives each namespace its own group.
 	fsGroup *int64
 }
@@ -85,13 +89,18 @@ type setup struct {
 // Certificate asks for, and the names of the Service.
 func serverSpec(ca *v1alpha1.CertificateAuthority, certificates []v1alpha1.Certificate) v1alpha1.CertificateSpec {
 	spec := v1alpha1.CertificateSpec{Certname: defaultCertname}
-	if first := oldest(certificates, func(c *v1alpha1.Certificate) bool {
-		return c.Spec.AuthorityRef == ca.Name && c.Name != signingName(ca.Name) && c.DeletionTimestamp.IsZero()
-	}); first != nil {
+	if first := serverCertificate(ca, certificates); first != nil {
 		spec.Certname, spec.DNSAltNames = first.Spec.Certname, slices.Clone(first.Spec.DNSAltNames)
 	}
 	spec.DNSAltNames = withNames(spec.DNSAltNames, serviceNames(ca))
 	return spec
+}
+
+// serverCertificate is that of the CA's server: nil where there is none.
+func serverCertificate(ca *v1alpha1.CertificateAuthority, certificates []v1alpha1.Certificate) *v1alpha1.Certificate {
+	return oldest(certificates, func(c *v1alpha1.Certificate) bool {
+		return c.Spec.AuthorityRef == ca.Name && c.Name != signingName(ca.Name) && c.DeletionTimestamp.IsZero()
+	})
 }
 
 func withNames(have, more []string) []string {
@@ -209,10 +218,11 @@ func (s setup) roleBinding() *rbacv1.RoleBinding {
 	}
 }
 
-// signing is the Certificate by which requests are signed.
+// signing is the Certificate by which requests are signed. It stays with the keys: without
+// it, nobody could sign for a CA of the name that takes them over.
 func (s setup) signing() *v1alpha1.Certificate {
 	return &v1alpha1.Certificate{
-		TypeMeta: kindOf(v1alpha1.SchemeGroupVersion, "Certificate"), ObjectMeta: s.meta(signingName(s.ca.Name)),
+		TypeMeta: kindOf(v1alpha1.SchemeGroupVersion, "Certificate"), ObjectMeta: s.keptMeta(signingName(s.ca.Name)),
 		Spec: v1alpha1.CertificateSpec{AuthorityRef: s.ca.Name, Certname: rules.OperatorCertname(s.ca.Name)},
 	}
 }
@@ -231,10 +241,10 @@ func (s setup) job() *batchv1.Job {
 	return job
 }
 
-// hash is of what a setup Job is made of. That there is a CA is not part of it: the Job
-// itself brings that about.
+// hash is of what a setup Job is made of. That there is a CA is not part of it, nor that
+// it serves: the Job itself brings that about.
 func (s setup) hash() string {
-	s.exists = false
+	s.exists, s.served = false, false
 	text, err := json.Marshal(s.pod())
 	if err != nil {
 		panic(err) // plain values
@@ -298,6 +308,10 @@ func (s setup) environment() []corev1.EnvVar {
 	if err != nil {
 		ttl = defaultCATTL // the CRD admits no other
 	}
+	rescue := ""
+	if s.rescue {
+		rescue = rules.SetupCertname(s.ca.Name)
+	}
 	intermediate := ""
 	if s.ca.Spec.IntermediateCA.Enabled {
 		intermediate = intermediateFolder
@@ -306,6 +320,9 @@ func (s setup) environment() []corev1.EnvVar {
 		{Name: "CA_NAME", Value: s.ca.Name},
 		{Name: "CA_TTL", Value: strconv.FormatInt(int64(ttl/time.Second), 10)},
 		{Name: "CA_EXISTS", Value: strconv.FormatBool(s.exists)},
+		{Name: "CA_SERVED", Value: strconv.FormatBool(s.served)},
+		{Name: "RESCUE_CERTNAME", Value: rescue},
+		{Name: "INFRA_CRL", Value: strconv.FormatBool(s.ca.Spec.EnableInfraCRL == nil || *s.ca.Spec.EnableInfraCRL)},
 		{Name: "CERTNAME", Value: s.server.Certname},
 		{Name: "DNS_ALT_NAMES", Value: altNames(s.server.DNSAltNames)},
 		{Name: "CA_SECRET_NAME", Value: s.ca.Name + "-ca"},

@@ -162,7 +162,7 @@ func newSite(t *testing.T, objects ...client.Object) *site {
 
 func (s *site) reconcile() *v1alpha1.CertificateAuthority {
 	s.t.Helper()
-	r := &InitializeReconciler{client: s.client, secrets: secrets{s.client, s.client}, apply: applier{s.client, s.client}, events: s.events, now: func() time.Time { return s.now }}
+	r := &InitializeReconciler{client: s.client, secrets: secrets{s.client, s.client}, apply: applier{"test", s.client, s.client}, events: s.events, now: func() time.Time { return s.now }}
 	_, err := r.Reconcile(s.t.Context(), mainKey)
 	require.NoError(s.t, err)
 	ca := &v1alpha1.CertificateAuthority{}
@@ -187,12 +187,7 @@ func (s *site) get(name string, into client.Object) bool {
 // fill does what the setup Job does.
 func (s *site) fill(ca *fakeCA, certname string, names ...string) (pair map[string][]byte) {
 	s.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(s.t, err)
-	leaf := ca.issue(&x509.Certificate{Subject: pkix.Name{CommonName: certname}, DNSNames: names}, key.Public())
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	require.NoError(s.t, err)
-	pair = map[string][]byte{certPEMKey: encodeCertificate(leaf), keyPEMKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})}
+	pair = newPair(s.t, ca, &x509.Certificate{Subject: pkix.Name{CommonName: certname}, DNSNames: names})
 	for name, data := range map[string]map[string][]byte{
 		"main-ca": {caKey: ca.bundle()}, "main-ca-key": {caPrivateKey: []byte("key")}, "main-ca-crl": {crlKey: ca.list(1)}, "main-ca-setup": pair,
 	} {
@@ -202,6 +197,16 @@ func (s *site) fill(ca *fakeCA, certname string, names ...string) (pair map[stri
 		require.NoError(s.t, s.client.Update(s.t.Context(), secret))
 	}
 	return pair
+}
+
+// newPair is a certificate of a CA with its key.
+func newPair(t *testing.T, ca *fakeCA, template *x509.Certificate) map[string][]byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	return map[string][]byte{certPEMKey: encodeCertificate(ca.issue(template, key.Public())), keyPEMKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})}
 }
 
 func (s *site) endJob(kind batchv1.JobConditionType) {
@@ -254,9 +259,10 @@ func TestInitialize(t *testing.T) {
 	s.reconcile()
 	require.Zero(t, s.writes, "nothing changed, nothing written")
 
-	signing.Status.Phase = v1alpha1.CertificateSigned
-	require.NoError(t, s.client.Status().Update(t.Context(), signing))
-	require.Equal(t, "main-operator-signing-tls", s.reconcile().Status.SigningSecretName)
+	require.NoError(t, s.client.Create(t.Context(), secretOf("main-operator-signing-tls", newPair(t, ca, &x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}}))))
+	object = s.reconcile()
+	require.Equal(t, "main-operator-signing-tls", object.Status.SigningSecretName)
+	require.True(t, meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionOperatorSigningReady))
 
 	// A Secret that is lost comes back from the volume, and never from a new CA.
 	require.NoError(t, s.client.Delete(t.Context(), secretOf("main-ca-crl", nil)))
@@ -266,6 +272,125 @@ func TestInitialize(t *testing.T) {
 	require.True(t, s.get("main-ca-setup", job))
 	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "CA_EXISTS", Value: "true"})
 	require.True(t, s.get("main-ca-setup", &rbacv1.RoleBinding{}))
+}
+
+// TestTakenOver: a CertificateAuthority that is made again, while the CA's server has a
+// pair with other names than the setup Job's, sets nothing up.
+func TestTakenOver(t *testing.T) {
+	s := newSite(t, newInternal("main"), configOf("main"))
+	s.reconcile()
+	fake := newFakeCA(t)
+	s.fill(fake, "puppet", bootNames...)
+	s.endJob(batchv1.JobComplete)
+	ca := s.reconcile()
+	require.NoError(t, s.client.Delete(t.Context(), ca))
+	// What goes with it: the Certificate stays.
+	mine := metav1.ObjectMeta{Name: "main-ca-setup", Namespace: "ns"}
+	for _, object := range []client.Object{
+		&batchv1.Job{ObjectMeta: mine}, &corev1.ServiceAccount{ObjectMeta: mine}, &rbacv1.Role{ObjectMeta: mine},
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "main-internal", Namespace: "ns"}},
+	} {
+		require.NoError(t, s.client.Delete(t.Context(), object))
+	}
+	server := &v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "server", Namespace: "ns"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "ca.example.com"}}
+	require.NoError(t, s.client.Create(t.Context(), server))
+	tls := secretOf("server-tls", newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "ca.example.com"}}))
+	require.NoError(t, s.client.Create(t.Context(), tls))
+
+	again := newInternal("main")
+	again.UID = "another"
+	again.Spec.DeletionPolicy = v1alpha1.DeletionRetain
+	require.NoError(t, s.client.Create(t.Context(), again))
+	require.Equal(t, reasonInitialized, s.reason())
+	require.False(t, s.get("main-ca-setup", &batchv1.Job{}))
+	signing := &v1alpha1.Certificate{}
+	require.True(t, s.get("main-operator-signing", signing))
+	require.Empty(t, signing.OwnerReferences, "it stays with the keys")
+
+	// A Secret that is lost comes back; the server's pair on the volume is left alone.
+	require.NoError(t, s.client.Delete(t.Context(), secretOf("main-ca-key", nil)))
+	require.Equal(t, reasonSettingUp, s.reason())
+	job := &batchv1.Job{}
+	require.True(t, s.get("main-ca-setup", job))
+	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "CA_SERVED", Value: "true"})
+}
+
+// TestSigners: a pair that has ended or is revoked signs nothing, the next does, and where
+// there is none that is told, once.
+func TestSigners(t *testing.T) {
+	s := newSite(t, newInternal("main"), configOf("main"))
+	s.reconcile()
+	fake := newFakeCA(t)
+	setup := s.fill(fake, "puppet", bootNames...)
+	life := fake.lifetime
+	fake.lifetime = -time.Minute
+	ended := newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}})
+	fake.lifetime = life
+	require.NoError(t, s.client.Create(t.Context(), secretOf("main-operator-signing-tls", ended)))
+	ca := s.reconcile()
+	require.Equal(t, "main-ca-setup", ca.Status.SigningSecretName)
+	a, err := connect(t.Context(), secrets{s.client, s.client}, ca)
+	require.NoError(t, err)
+	require.NotNil(t, a.admin, "the setup Job's pair signs")
+	a.close()
+
+	fake.revoked = append(fake.revoked, certificateOf(t, setup).SerialNumber)
+	secret := &corev1.Secret{}
+	require.True(t, s.get("main-ca-crl", secret))
+	secret.Data[crlKey] = fake.list(2)
+	require.NoError(t, s.client.Update(t.Context(), secret))
+	ca.Status.CRL = &v1alpha1.CRLStatus{Refreshed: new(metav1.Now())}
+	require.NoError(t, s.client.Status().Update(t.Context(), ca))
+	for len(s.events.Events) > 0 {
+		<-s.events.Events
+	}
+	for range 2 {
+		ca = s.reconcile()
+		require.Empty(t, ca.Status.SigningSecretName)
+		require.Equal(t, reasonNoSigner, meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionOperatorSigningReady).Reason)
+	}
+	require.Len(t, s.events.Events, 1)
+	a, err = connect(t.Context(), secrets{s.client, s.client}, ca)
+	require.NoError(t, err)
+	require.Nil(t, a.admin)
+	require.Equal(t, "puppet", a.servername, "the server has the names of the Service, whatever signs")
+	a.close()
+
+	// Somebody has emptied its Secret: the Job makes a pair that signs and is no server's.
+	require.True(t, s.get("main-ca-setup", secret))
+	secret.Data = nil
+	require.NoError(t, s.client.Update(t.Context(), secret))
+	require.NoError(t, s.client.DeleteAllOf(t.Context(), &batchv1.Job{}, client.InNamespace("ns")))
+	require.Equal(t, reasonSettingUp, s.reason())
+	job := &batchv1.Job{}
+	require.True(t, s.get("main-ca-setup", job))
+	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "RESCUE_CERTNAME", Value: "main-setup"})
+	require.True(t, s.get("main-ca-setup", secret))
+	secret.Data = newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "main-setup"}})
+	require.NoError(t, s.client.Update(t.Context(), secret))
+	ca = s.reconcile()
+	require.Equal(t, "main-ca-setup", ca.Status.SigningSecretName)
+	a, err = connect(t.Context(), secrets{s.client, s.client}, ca)
+	require.NoError(t, err)
+	require.NotNil(t, a.admin)
+	require.Equal(t, "puppet", a.servername)
+	a.close()
+}
+
+// TestReplacedPair: that of the setup Job signs nothing once its Certificate has another.
+func TestReplacedPair(t *testing.T) {
+	s := newSite(t, newInternal("main"), configOf("main"))
+	s.reconcile()
+	pair := s.fill(newFakeCA(t), "puppet", bootNames...)
+	server := &v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "server", Namespace: "ns"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "puppet"}}
+	require.NoError(t, s.client.Create(t.Context(), server))
+	for known, want := range map[string]string{serial(certificateOf(t, pair)): "main-ca-setup", "99": ""} {
+		server.Status.SerialNumber = known
+		require.NoError(t, s.client.Status().Update(t.Context(), server))
+		object := s.reconcile()
+		require.True(t, meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionInitialized))
+		require.Equal(t, want, object.Status.SigningSecretName)
+	}
 }
 
 // TestSetupFails: once, with an Event, and again only when something changes.
@@ -364,7 +489,7 @@ func TestAdopt(t *testing.T) {
 	fake := newFakeCA(t)
 	pair := s.fill(fake, "puppet", bootNames...)
 	ca := s.reconcile()
-	r := &CertificateReconciler{client: s.client, secrets: secrets{s.client, s.client}, now: time.Now, keyBits: 2048, admit: func(context.Context, client.Object) (string, error) { return "", nil }}
+	r := &CertificateReconciler{client: s.client, secrets: secrets{s.client, s.client}, now: time.Now, keys: newKeyMaker(2048), admit: func(context.Context, client.Object) (string, error) { return "", nil }}
 	issue := func(name, certname, known string) outcome {
 		return r.issue(t.Context(), &v1alpha1.Certificate{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: "1"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: certname},

@@ -30,6 +30,7 @@ const (
 	reasonForeign       = "ForeignRequest"
 	reasonTaken         = "CertnameTaken"
 	reasonNoAuthority   = "WaitingForAuthority"
+	reasonNotYetValid   = "NotYetValid"
 )
 
 // outcome is what has become of a Certificate.
@@ -37,6 +38,7 @@ type outcome struct {
 	phase           v1alpha1.CertificatePhase
 	reason, message string
 	certificate     *x509.Certificate // the stored one
+	bundle          []byte            // of the CA that has signed it
 	wait            time.Duration
 	events          []told
 	// generation and deleting are of the object when the attempt began.
@@ -55,6 +57,7 @@ type problem struct {
 	phase  v1alpha1.CertificatePhase
 	reason string
 	err    error
+	wait   time.Duration // retryError unless set
 }
 
 // Error is the words of the step.
@@ -64,7 +67,7 @@ func (p *problem) Error() string { return p.err.Error() }
 func (p *problem) Unwrap() error { return p.err }
 
 func failure(reason, format string, args ...any) error {
-	return &problem{v1alpha1.CertificateError, reason, fmt.Errorf(format, args...)}
+	return &problem{phase: v1alpha1.CertificateError, reason: reason, err: fmt.Errorf(format, args...)}
 }
 
 // issuance gets one Certificate its certificate. Every step begins with what the CA and
@@ -74,7 +77,7 @@ type issuance struct {
 	certificate *v1alpha1.Certificate
 	authority   *authority
 	autoRenews  bool
-	keyBits     int
+	keys        *keyMaker
 	now         func() time.Time
 	events      []told
 }
@@ -92,10 +95,15 @@ func (i *issuance) run(ctx context.Context) outcome {
 	var known *problem
 	if errors.As(err, &known) {
 		out.phase, out.reason = known.phase, known.reason
+		if known.wait > 0 {
+			out.wait = known.wait
+		}
 	}
 	if renewing != nil { // the old one still serves
-		out.phase, out.reason, out.certificate = v1alpha1.CertificateRenewing, reasonRenewalFailed, renewing
-		out.message = "renewing: " + out.message
+		out.phase, out.certificate, out.message = v1alpha1.CertificateRenewing, renewing, "renewing: "+out.message
+		if out.reason != reasonNotYetValid {
+			out.reason = reasonRenewalFailed
+		}
 	}
 	return out
 }
@@ -114,7 +122,7 @@ func (i *issuance) ensure(ctx context.Context) (good, renewing *x509.Certificate
 		}
 	}
 	if i.authority.waiting != nil && stored == nil {
-		return nil, nil, &problem{v1alpha1.CertificatePending, reasonNoAuthority, i.authority.waiting}
+		return nil, nil, &problem{phase: v1alpha1.CertificatePending, reason: reasonNoAuthority, err: i.authority.waiting}
 	}
 	if stored == nil {
 		good, err = i.issue(ctx, nil)
@@ -185,18 +193,8 @@ func (i *issuance) nextCheck(stored *x509.Certificate) time.Duration {
 func (i *issuance) renew(ctx context.Context, stored *x509.Certificate, data map[string][]byte) (*x509.Certificate, error) {
 	why := "the certificate cannot be renewed, or allowAutoRenewal is false"
 	if i.autoRenews && i.now().Before(stored.NotAfter) {
-		server := i.authority.server
-		server.Certificate, server.Key = data[certPEMKey], data[keyPEMKey]
-		own, err := puppet.NewClient(server)
-		if err != nil {
-			return nil, err
-		}
-		defer own.Close()
-		renewed, err := own.Renew(ctx)
+		renewed, err := i.renewed(ctx, stored, data)
 		if err == nil {
-			if !samePublic(renewed.PublicKey, stored.PublicKey) {
-				return nil, failure(reasonRenewalFailed, "the CA has renewed the certificate for another key")
-			}
 			return i.store(ctx, renewed, data[keyPEMKey], stored, "CertificateRenewed")
 		}
 		if !errors.Is(err, puppet.ErrNoRenewal) {
@@ -208,30 +206,91 @@ func (i *issuance) renew(ctx context.Context, stored *x509.Certificate, data map
 	return i.issue(ctx, stored)
 }
 
+// renewed is the next certificate for the key of the stored one: one that the CA has
+// already, where its answer was lost or came too early, or else a new one.
+func (i *issuance) renewed(ctx context.Context, stored *x509.Certificate, data map[string][]byte) (*x509.Certificate, error) {
+	has, err := i.authority.anyone.Certificate(ctx, i.certificate.Spec.Certname)
+	if err == nil && i.follows(has, stored) == nil {
+		return has, i.counts(has)
+	}
+	server := i.authority.server
+	server.Certificate, server.Key = data[certPEMKey], data[keyPEMKey]
+	own, err := puppet.NewClient(server)
+	if err != nil {
+		return nil, err
+	}
+	defer own.Close()
+	key, err := parseKey(data[keyPEMKey])
+	if err != nil {
+		return nil, err
+	}
+	request, err := newRequest(i.certificate.Spec, key)
+	if err != nil {
+		return nil, err
+	}
+	renewed, err := own.Renew(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	if err := i.follows(renewed, stored); err != nil {
+		return nil, failure(reasonRenewalFailed, "the CA has not renewed the certificate: %w", err)
+	}
+	return renewed, i.counts(renewed)
+}
+
+// follows checks that a certificate may take the place of the stored one, with its key.
+func (i *issuance) follows(next, stored *x509.Certificate) error {
+	switch {
+	case !samePublic(next.PublicKey, stored.PublicKey):
+		return errors.New("it is for another key")
+	case i.authority.bundle != nil && !issuedBy(next, i.authority.bundle):
+		return errors.New("it is signed by none of the CA's certificates")
+	case !next.NotAfter.After(stored.NotAfter):
+		return fmt.Errorf("it ends at %s, no later than the one before", next.NotAfter.UTC().Format(time.RFC3339))
+	}
+	if difference := differs(next, i.certificate.Spec); difference != "" {
+		return errors.New(difference)
+	}
+	return nil
+}
+
+// counts checks that a certificate is one now. One that is not yet is stored when it is.
+func (i *issuance) counts(certificate *x509.Certificate) error {
+	now := i.now()
+	if now.After(certificate.NotAfter) {
+		return failure(reasonFailed, "the CA has signed a certificate that has ended already, at %s: its clock or the cluster's is wrong", certificate.NotAfter.UTC().Format(time.RFC3339))
+	}
+	if early := certificate.NotBefore.Sub(now); early > 0 {
+		return &problem{phase: v1alpha1.CertificatePending, reason: reasonNotYetValid, wait: min(early+time.Second, longestRetry), err: fmt.Errorf(
+			"the certificate counts from %s only, and is stored then: the CA's clock is ahead of the cluster's", certificate.NotBefore.UTC().Format(time.RFC3339))}
+	}
+	return nil
+}
+
 // issue gets a new certificate for a new key, which waits in a Secret of its own
 // until then. old is the certificate that it replaces: nil where none is stored.
 func (i *issuance) issue(ctx context.Context, old *x509.Certificate) (*x509.Certificate, error) {
 	if err := i.forgetOutdated(ctx, old); err != nil {
 		return nil, err
 	}
+	certname := i.certificate.Spec.Certname
+	has, err := i.authority.anyone.Certificate(ctx, certname)
+	if err != nil && !errors.Is(err, puppet.ErrNotFound) {
+		return nil, err // before a key is made for a CA that does not answer
+	}
 	keyPEM, key, err := i.pendingKey(ctx)
 	if err != nil {
 		return nil, err
 	}
-	certname := i.certificate.Spec.Certname
-	certificate, err := i.authority.anyone.Certificate(ctx, certname)
-	if err == nil && !samePublic(certificate.PublicKey, key.Public()) {
-		if err := i.clean(ctx, certificate, old); err != nil {
+	if has != nil && samePublic(has.PublicKey, key.Public()) {
+		return i.accept(ctx, has, keyPEM, old)
+	}
+	if has != nil {
+		if err := i.clean(ctx, has, old); err != nil {
 			return nil, err
 		}
-		err = puppet.ErrNotFound
-	} else if err == nil {
-		return i.accept(ctx, certificate, keyPEM, old)
 	}
-	if !errors.Is(err, puppet.ErrNotFound) {
-		return nil, err
-	}
-	certificate, err = i.authority.obtain(ctx, certname, key.Public(), func() ([]byte, error) { return newRequest(i.certificate.Spec, key) })
+	certificate, err := i.authority.obtain(ctx, certname, key.Public(), func() ([]byte, error) { return newRequest(i.certificate.Spec, key) })
 	if err != nil {
 		return nil, err
 	}
@@ -257,15 +316,15 @@ func (i *issuance) forgetOutdated(ctx context.Context, old *x509.Certificate) er
 		return nil
 	}
 	if !used {
-		ours, err := i.hasOurs(ctx, key)
+		forget, err := i.forgetting(ctx, key)
 		if err != nil {
 			return err
 		}
-		if ours && i.authority.admin == nil {
+		if forget != nil && i.authority.admin == nil {
 			return nil // it stays ours: what is signed is compared with what is wanted
 		}
-		if ours {
-			if err := i.authority.admin.Clean(ctx, i.certificate.Spec.Certname); err != nil {
+		if forget != nil {
+			if err := forget(i.authority.admin, ctx, i.certificate.Spec.Certname); err != nil {
 				return err
 			}
 		}
@@ -273,20 +332,27 @@ func (i *issuance) forgetOutdated(ctx context.Context, old *x509.Certificate) er
 	return i.secrets.remove(ctx, i.certificate, pendingSecret(i.certificate.Name))
 }
 
-// hasOurs says whether the CA has a request or a certificate for a key.
-func (i *issuance) hasOurs(ctx context.Context, key crypto.Signer) (bool, error) {
+// forgetting is how the CA is made to forget what it has for a key: nil where it has
+// nothing. Cleaning leaves a request where it is.
+func (i *issuance) forgetting(ctx context.Context, key crypto.Signer) (func(*puppet.Client, context.Context, string) error, error) {
 	certificate, err := i.authority.anyone.Certificate(ctx, i.certificate.Spec.Certname)
 	if err == nil {
-		return samePublic(certificate.PublicKey, key.Public()), nil
+		if !samePublic(certificate.PublicKey, key.Public()) {
+			return nil, nil
+		}
+		return (*puppet.Client).Clean, nil
 	}
 	if !errors.Is(err, puppet.ErrNotFound) {
-		return false, err
+		return nil, err
 	}
 	request, err := i.authority.anyone.Request(ctx, i.certificate.Spec.Certname)
 	if errors.Is(err, puppet.ErrNotFound) {
-		return false, nil
+		return nil, nil
 	}
-	return err == nil && samePublic(request.PublicKey, key.Public()), err
+	if err != nil || !samePublic(request.PublicKey, key.Public()) {
+		return nil, err
+	}
+	return (*puppet.Client).Withdraw, nil
 }
 
 func (i *issuance) generation() string { return strconv.FormatInt(i.certificate.Generation, 10) }
@@ -301,7 +367,7 @@ func (i *issuance) pendingKey(ctx context.Context) ([]byte, crypto.Signer, error
 	if key, err := parseKey(data[keyPEMKey]); err == nil {
 		return data[keyPEMKey], key, nil
 	}
-	text, err := newKey(i.keyBits)
+	text, err := i.keys.make(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -320,7 +386,7 @@ func (i *issuance) clean(ctx context.Context, has, old *x509.Certificate) error 
 			certname, serial(has), certname)
 	}
 	if i.authority.admin == nil {
-		return &problem{v1alpha1.CertificateWaitingForSigning, reasonWaiting, fmt.Errorf(
+		return &problem{phase: v1alpha1.CertificateWaitingForSigning, reason: reasonWaiting, err: fmt.Errorf(
 			"the CA has the certificate that is to be replaced, and there is no certificate to revoke it with; revoke it there (puppetserver ca clean --certname %s)", certname)}
 	}
 	return i.authority.admin.Clean(ctx, certname)
@@ -338,6 +404,9 @@ func (i *issuance) accept(ctx context.Context, certificate *x509.Certificate, ke
 	}
 	if difference := differs(certificate, i.certificate.Spec); difference != "" {
 		return nil, failure(reasonFailed, "the CA has not signed what was asked for: %s", difference)
+	}
+	if err := i.counts(certificate); err != nil {
+		return nil, err
 	}
 	stored, err := i.store(ctx, certificate, keyPEM, old, reasonSigned)
 	if err != nil {

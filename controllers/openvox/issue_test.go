@@ -1,13 +1,17 @@
 package openvox
 
 import (
+	"bytes"
 	"context"
 	"crypto/x509"
+	"encoding/pem"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	cmapi "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,8 +31,9 @@ func newClient(t *testing.T, objects ...client.Object) client.Client {
 	scheme := runtime.NewScheme()
 	require.NoError(t, clientgoscheme.AddToScheme(scheme))
 	require.NoError(t, v1alpha1.AddToScheme(scheme))
+	require.NoError(t, cmapi.AddToScheme(scheme))
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
-		WithStatusSubresource(&v1alpha1.Certificate{}, &v1alpha1.CertificateAuthority{}, &v1alpha1.SigningPolicy{}).Build()
+		WithStatusSubresource(&v1alpha1.Certificate{}, &v1alpha1.CertificateAuthority{}, &v1alpha1.SigningPolicy{}, &v1alpha1.Config{}, &cmapi.CertificateRequest{}).Build()
 }
 
 // bench is a Certificate, its Secrets and its CA.
@@ -48,7 +53,9 @@ func newBench(t *testing.T) *bench {
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "ns", UID: "1", Generation: 1},
 		Spec:       v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web.example.com", DNSAltNames: []string{"www.example.com", "10.0.0.1"}, RenewBefore: "60d", CSRExtensions: &v1alpha1.CSRExtensions{PPRole: "web"}},
 	}
-	return &bench{t: t, ca: newFakeCA(t), client: newClient(t), certificate: certificate, now: time.Now()}
+	b := &bench{t: t, ca: newFakeCA(t), client: newClient(t), certificate: certificate, now: time.Now()}
+	b.ca.clock = func() time.Time { return b.now }
+	return b
 }
 
 // attempt is one attempt, whose outcome the status then has.
@@ -61,7 +68,7 @@ func (b *bench) attempt() outcome {
 	if b.noAdmin {
 		a.admin = nil
 	}
-	i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: a, keyBits: 2048, autoRenews: !b.noRenewal, now: func() time.Time { return b.now }}
+	i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: a, keys: newKeyMaker(2048), autoRenews: !b.noRenewal, now: func() time.Time { return b.now }}
 	out := i.run(b.t.Context())
 	if out.certificate != nil {
 		b.certificate.Status.SerialNumber = serial(out.certificate)
@@ -203,21 +210,167 @@ func TestRequestOfAnEarlierGeneration(t *testing.T) {
 	require.Equal(t, []string{"new.example.com"}, b.signed().DNSNames)
 }
 
-// TestRenewal uses certificate_renewal, for the same key, where the CA has it: with the
-// certificate itself as the client's, and without a body.
+// TestRenewal uses certificate_renewal, for the same key, where the CA has it.
 func TestRenewal(t *testing.T) {
 	b := newBench(t)
 	b.ca.renews = true
 	first := b.signed()
 	b.now = first.NotAfter.Add(-59 * 24 * time.Hour)
+	asked := 0
+	b.ca.answer = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPost {
+			asked++
+			checkRenewal(t, r, first)
+		}
+		return false
+	}
 	out := b.attempt()
 	require.Equal(t, v1alpha1.CertificateSigned, out.phase, out.message)
+	require.Equal(t, 1, asked)
 	require.Equal(t, []string{"CertificateRenewalTriggered", "CertificateRenewed"}, reasons(out.events))
 	second := b.stored()
 	require.False(t, second.Equal(first))
 	require.True(t, samePublic(first.PublicKey, second.PublicKey))
 	require.Empty(t, b.ca.revoked)
 	require.Equal(t, 1, b.ca.count("PUT certificate_status/web.example.com"))
+	require.Nil(t, b.secret("web-tls-pending"))
+	b.attempt()
+	require.Equal(t, 1, asked, "once")
+}
+
+// checkRenewal holds a request to what servers that have certificate_renewal know of it:
+// they go by the shown certificate alone, and so the request is of its key.
+func checkRenewal(t *testing.T, r *http.Request, old *x509.Certificate) {
+	t.Helper()
+	require.Equal(t, "/puppet-ca/v1/certificate_renewal", r.URL.Path)
+	require.Equal(t, "environment=production", r.URL.RawQuery)
+	require.Equal(t, "text/plain", r.Header.Get("Content-Type"))
+	require.True(t, strings.HasPrefix(r.Header.Get("Accept"), "text/plain"))
+	require.Len(t, r.TLS.PeerCertificates, 1)
+	require.True(t, r.TLS.PeerCertificates[0].Equal(old), "it shows the certificate that is renewed")
+	body, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	block, rest := pem.Decode(body)
+	require.NotNil(t, block)
+	require.Empty(t, rest)
+	require.Equal(t, "CERTIFICATE REQUEST", block.Type)
+	request, err := x509.ParseCertificateRequest(block.Bytes)
+	require.NoError(t, err)
+	require.NoError(t, request.CheckSignature())
+	require.True(t, samePublic(request.PublicKey, old.PublicKey))
+	require.Equal(t, old.Subject.CommonName, request.Subject.CommonName)
+}
+
+// TestRenewalRefused: only the next certificate for the key is stored; until then the old
+// one serves, and it is not issued again instead.
+func TestRenewalRefused(t *testing.T) {
+	other := newFakeCA(t)
+	for name, c := range map[string]struct {
+		answer func(b *bench, first *x509.Certificate) []byte
+		want   string
+	}{
+		"another key": {func(b *bench, first *x509.Certificate) []byte {
+			return encodeCertificate(b.ca.issue(&x509.Certificate{Subject: first.Subject, DNSNames: first.DNSNames, IPAddresses: first.IPAddresses, ExtraExtensions: puppetOnly(first.Extensions)}, b.ca.key.Public()))
+		}, "it is for another key"},
+		"another CA": {func(b *bench, first *x509.Certificate) []byte {
+			other.clock = b.ca.clock
+			return encodeCertificate(other.issue(&x509.Certificate{Subject: first.Subject}, first.PublicKey))
+		}, "it is signed by none of the CA's certificates"},
+		"the old one": {func(_ *bench, first *x509.Certificate) []byte { return encodeCertificate(first) }, "no later than the one before"},
+		"other names": {func(b *bench, first *x509.Certificate) []byte {
+			return encodeCertificate(b.ca.issue(&x509.Certificate{Subject: first.Subject}, first.PublicKey))
+		}, "its DNS names are []"},
+		"HTML":    {func(*bench, *x509.Certificate) []byte { return []byte("<html></html>") }, "renewing: the answer is a web page"},
+		"nothing": {func(*bench, *x509.Certificate) []byte { return nil }, "renewing: the answer is no certificate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			first := b.signed()
+			b.now = first.NotAfter.Add(-59 * 24 * time.Hour)
+			b.ca.answer = func(w http.ResponseWriter, r *http.Request) bool {
+				if r.Method == http.MethodPost {
+					_, _ = w.Write(c.answer(b, first))
+				}
+				return r.Method == http.MethodPost
+			}
+			out := b.attempt()
+			require.Equal(t, v1alpha1.CertificateRenewing, out.phase)
+			require.Equal(t, reasonRenewalFailed, out.reason)
+			require.Contains(t, out.message, c.want)
+			require.True(t, b.stored().Equal(first))
+			require.Empty(t, b.ca.revoked)
+		})
+	}
+}
+
+// TestRenewalThatWasLost: a renewal whose answer did not arrive is taken over.
+func TestRenewalThatWasLost(t *testing.T) {
+	b := newBench(t)
+	b.ca.renews = true
+	first := b.signed()
+	b.now = first.NotAfter.Add(-59 * 24 * time.Hour)
+	b.ca.answer = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPost {
+			b.ca.issued[first.Subject.CommonName] = b.ca.issue(&x509.Certificate{Subject: first.Subject, DNSNames: first.DNSNames, IPAddresses: first.IPAddresses, ExtraExtensions: puppetOnly(first.Extensions)}, first.PublicKey)
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	}
+	require.Equal(t, v1alpha1.CertificateRenewing, b.attempt().phase)
+	require.True(t, b.stored().Equal(first))
+	require.True(t, b.signed().Equal(b.ca.issued[first.Subject.CommonName]))
+	require.Equal(t, 1, b.ca.count("POST certificate_renewal"))
+}
+
+// TestACAThatIsAhead: a certificate that does not count yet is not stored before it does,
+// and nothing is asked for twice until then.
+func TestACAThatIsAhead(t *testing.T) {
+	b := newBench(t)
+	b.ca.ahead = 4 * time.Minute
+	out := b.attempt()
+	require.Equal(t, v1alpha1.CertificatePending, out.phase)
+	require.Equal(t, reasonNotYetValid, out.reason)
+	require.Contains(t, out.message, "the CA's clock is ahead of the cluster's")
+	require.InDelta(t, 4*time.Minute, out.wait, float64(2*time.Second))
+	require.Nil(t, b.secret("web-tls"))
+	b.now = b.now.Add(out.wait)
+	b.signed()
+	require.Equal(t, 1, b.ca.count("PUT certificate_status/web.example.com"))
+
+	b = newBench(t)
+	first := b.signed()
+	b.ca.renews, b.ca.ahead, b.now = true, 4*time.Minute, first.NotAfter.Add(-59*24*time.Hour)
+	out = b.attempt()
+	require.Equal(t, v1alpha1.CertificateRenewing, out.phase)
+	require.Equal(t, reasonNotYetValid, out.reason)
+	require.True(t, b.stored().Equal(first), "the old one serves")
+	b.now = b.now.Add(out.wait)
+	require.False(t, b.signed().Equal(first))
+	require.Equal(t, 1, b.ca.count("POST certificate_renewal"))
+	require.Empty(t, b.ca.revoked)
+}
+
+// TestACAThatIsBehind signs what has ended already.
+func TestACAThatIsBehind(t *testing.T) {
+	b := newBench(t)
+	b.ca.lifetime = -time.Minute
+	out := b.attempt()
+	require.Equal(t, v1alpha1.CertificateError, out.phase)
+	require.Contains(t, out.message, "the CA has signed a certificate that has ended already")
+	require.Nil(t, b.secret("web-tls"))
+}
+
+// TestNoKeyForACAThatIsDown: making one takes seconds.
+func TestNoKeyForACAThatIsDown(t *testing.T) {
+	b := newBench(t)
+	b.ca.answer = func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	}
+	out := b.attempt()
+	require.Contains(t, out.message, "the CA answers 503")
+	require.Nil(t, b.secret("web-tls-pending"))
 }
 
 // TestRevoke: what goes is revoked, and nothing else under its name.
@@ -307,7 +460,7 @@ func TestBadAnswers(t *testing.T) {
 		want string
 	}{
 		"5xx":     {http.StatusBadGateway, "down", "the CA answers 502"},
-		"HTML":    {http.StatusOK, "<html>hello</html>", "the answer is no certificate"},
+		"HTML":    {http.StatusOK, "<html>hello</html>", "the answer is a web page"},
 		"CSR":     {http.StatusOK, string(csrtest.Template{CommonName: "web.example.com"}.Make(t)), "the answer is no certificate"},
 		"garbage": {http.StatusOK, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "x509"},
 		"foreign": {http.StatusOK, string(other.bundle()), "has not asked for"},

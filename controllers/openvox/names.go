@@ -13,6 +13,7 @@ const (
 	managedBy        = "openvox-operator"
 	nameLabel        = "app.kubernetes.io/name"
 	caLabel          = "openvox.voxpupuli.org/certificateauthority"
+	configLabel      = "openvox.voxpupuli.org/config"
 	certificateLabel = "openvox.voxpupuli.org/certificate"
 	// finalizer has certificates revoked before their objects go.
 	finalizer = "openvox.voxpupuli.org/certificate-cleanup"

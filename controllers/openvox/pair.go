@@ -2,6 +2,7 @@ package openvox
 
 import (
 	"bytes"
+	"context"
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
@@ -14,12 +15,35 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/csr"
 )
+
+// keyMaker makes keys, which takes seconds of a processor each: as many at a time as
+// there are processors, or they would keep each other and admission waiting.
+type keyMaker struct {
+	bits  int
+	slots chan struct{}
+}
+
+func newKeyMaker(bits int) *keyMaker {
+	return &keyMaker{bits, make(chan struct{}, runtime.GOMAXPROCS(0))}
+}
+
+// make is a new key in PEM. It waits for its turn.
+func (m *keyMaker) make(ctx context.Context) ([]byte, error) {
+	select {
+	case m.slots <- struct{}{}:
+		defer func() { <-m.slots }()
+		return newKey(m.bits)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
 
 // newKey makes a key in PEM. It takes seconds: never on a worker.
 func newKey(bits int) ([]byte, error) {

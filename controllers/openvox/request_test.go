@@ -2,61 +2,200 @@ package openvox
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"math/big"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
-	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
+
+// signingTest has a CA, and a signer that may sign there.
+type signingTest struct {
+	ca     *fakeCA
+	client client.Client
+	signer signer
+	denied string
+}
+
+func newSigningTest(t *testing.T, objects ...client.Object) *signingTest {
+	t.Helper()
+	ca := newFakeCA(t)
+	authority := newAuthority(ca.URL)
+	authority.Spec.External.TLSSecretRef = "admin"
+	text, err := newKey(2048)
+	require.NoError(t, err)
+	key, err := parseKey(text)
+	require.NoError(t, err)
+	admin := ca.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}}, key.Public())
+	s := &signingTest{ca: ca, client: newClient(t, append(objects, authority, secretOf("main-ca", map[string][]byte{caKey: ca.bundle()}),
+		secretOf("admin", map[string][]byte{"tls.crt": encodeCertificate(admin), "tls.key": text}))...)}
+	s.signer = signer{client: s.client, secrets: secrets{s.client, s.client}, held: newHeld(), admit: func(context.Context, client.Object) (string, error) { return s.denied, nil }}
+	return s
+}
+
+// sign has a request signed which renews what next says.
+func (s *signingTest) sign(t *testing.T, request []byte, next bool) outcome {
+	return s.signer.sign(t.Context(), application{
+		authority: mainKey.NamespacedName, request: request,
+		succeeds: func(context.Context, *x509.Certificate) (bool, error) { return next, nil },
+	})
+}
+
+const web = "web.example.com"
 
 // TestSigningOfRequests: what ends for good, and what is tried again.
 func TestSigningOfRequests(t *testing.T) {
-	foreign := csrtest.Template{CommonName: "web.example.com"}.Make(t)
+	key := csrtest.Key(t)
+	same := func(template csrtest.Template) []byte {
+		template.CommonName, template.Key = web, key
+		return template.Make(t)
+	}
+	give := func(s *signingTest, names ...string) *x509.Certificate {
+		s.ca.issued[web] = s.ca.issue(&x509.Certificate{Subject: pkix.Name{CommonName: web}, DNSNames: names}, key.Public())
+		return s.ca.issued[web]
+	}
+	foreign := csrtest.Template{CommonName: web}.Make(t)
 	for name, c := range map[string]struct {
-		prepare func(ca *fakeCA)
-		denied  string
+		prepare func(s *signingTest)
+		next    bool
 		phase   v1alpha1.CertificatePhase
 		reason  string
+		revoked int
 	}{
-		"signed":       {phase: v1alpha1.CertificateSigned},
-		"denied":       {denied: "no policy", phase: v1alpha1.CertificateError, reason: reasonDenied},
-		"foreign":      {prepare: func(ca *fakeCA) { ca.requests["web.example.com"] = foreign }, phase: v1alpha1.CertificatePending, reason: reasonForeign},
-		"certname has": {prepare: func(ca *fakeCA) { ca.issued["web.example.com"] = ca.root }, phase: v1alpha1.CertificateError, reason: reasonTaken},
-		"down":         {prepare: func(ca *fakeCA) { ca.Close() }, phase: v1alpha1.CertificatePending, reason: reasonWaiting},
+		"signed":              {phase: v1alpha1.CertificateSigned},
+		"denied":              {prepare: func(s *signingTest) { s.denied = "no policy" }, phase: v1alpha1.CertificateError, reason: reasonDenied},
+		"no CA":               {prepare: func(s *signingTest) { require.NoError(t, s.client.Delete(t.Context(), newAuthority(""))) }, phase: v1alpha1.CertificatePending, reason: reasonNoAuthority},
+		"foreign":             {prepare: func(s *signingTest) { s.ca.requests[web] = foreign }, phase: v1alpha1.CertificatePending, reason: reasonForeign},
+		"own, with more":      {prepare: func(s *signingTest) { s.ca.requests[web] = same(csrtest.Template{DNSNames: []string{"bank"}}) }, phase: v1alpha1.CertificateSigned},
+		"own, with more, now": {prepare: meanwhileWith(same(csrtest.Template{DNSNames: []string{"bank"}})), phase: v1alpha1.CertificatePending, reason: reasonForeign},
+		"exchanged":           {prepare: func(s *signingTest) { s.ca.beforeSign = func(string) { s.ca.requests[web] = foreign } }, phase: v1alpha1.CertificatePending, reason: reasonForeign, revoked: 1},
+		"signed meanwhile":    {prepare: meanwhile, phase: v1alpha1.CertificatePending, reason: reasonForeign},
+		"certname has":        {prepare: func(s *signingTest) { s.ca.issued[web] = s.ca.root }, phase: v1alpha1.CertificateError, reason: reasonTaken},
+		"has just this":       {prepare: func(s *signingTest) { give(s, web) }, phase: v1alpha1.CertificateSigned},
+		"has, with more":      {prepare: func(s *signingTest) { give(s, web, "bank") }, phase: v1alpha1.CertificateError, reason: reasonTaken},
+		"renews":              {prepare: func(s *signingTest) { s.ca.issued[web] = s.ca.root }, next: true, phase: v1alpha1.CertificateSigned, revoked: 1},
+		"renews for its key":  {prepare: func(s *signingTest) { give(s) }, next: true, phase: v1alpha1.CertificateSigned, revoked: 1},
+		"renews, and foreign": {prepare: func(s *signingTest) { s.ca.issued[web], s.ca.requests[web] = s.ca.root, foreign }, next: true, phase: v1alpha1.CertificatePending, reason: reasonForeign},
+		"refused":             {prepare: refusing, phase: v1alpha1.CertificateError, reason: reasonRefused},
+		"held":                {prepare: func(s *signingTest) { s.signer.held.take(mainKey.NamespacedName, web) }, phase: v1alpha1.CertificatePending, reason: reasonWaiting},
+		"down":                {prepare: func(s *signingTest) { s.ca.Close() }, phase: v1alpha1.CertificatePending, reason: reasonWaiting},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ca := newFakeCA(t)
-			authority := newAuthority(ca.URL)
-			authority.Spec.External.TLSSecretRef = "admin"
-			key, err := newKey(2048)
-			require.NoError(t, err)
-			signer, err := parseKey(key)
-			require.NoError(t, err)
-			admin := ca.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}}, signer.Public())
-			c1 := newClient(t, authority, secretOf("main-ca", map[string][]byte{caKey: ca.bundle()}),
-				secretOf("admin", map[string][]byte{"tls.crt": encodeCertificate(admin), "tls.key": key}))
-			r := &RequestReconciler{client: c1, secrets: secrets{c1, c1}, events: events.NewFakeRecorder(10), admit: func(context.Context, client.Object) (string, error) { return c.denied, nil }}
+			s := newSigningTest(t)
 			if c.prepare != nil {
-				c.prepare(ca)
+				c.prepare(s)
 			}
-			object := &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Spec: certificatesv1.CertificateSigningRequestSpec{
-				SignerName: rules.SignerPrefix + "ns.main", Request: csrtest.Template{CommonName: "web.example.com"}.Make(t),
-			}}
-			out := r.sign(t.Context(), mainKey.NamespacedName, object)
+			out := s.sign(t, same(csrtest.Template{}), c.next)
 			require.Equal(t, c.phase, out.phase, out.message)
 			require.Equal(t, c.reason, out.reason, out.message)
-			require.Equal(t, c.phase == v1alpha1.CertificateSigned, out.certificate != nil)
-			require.Empty(t, ca.revoked)
+			require.Len(t, s.ca.revoked, c.revoked)
+			if c.phase == v1alpha1.CertificateSigned {
+				require.True(t, samePublic(key.Public(), out.certificate.PublicKey))
+				require.Equal(t, s.ca.issued[web], out.certificate, "the new one is never revoked")
+				require.NotContains(t, out.certificate.DNSNames, "bank")
+				return
+			}
+			require.Nil(t, out.certificate)
+			if c.reason == reasonRefused {
+				require.Empty(t, s.ca.requests, "the next request is not held for somebody else's")
+			}
 		})
+	}
+}
+
+// meanwhile has the CA sign somebody else's request between two looks at it.
+func meanwhile(s *signingTest) {
+	s.ca.answer = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPut || !strings.HasSuffix(r.URL.Path, "certificate_request/"+web) {
+			return false
+		}
+		s.ca.issued[web] = s.ca.issue(&x509.Certificate{Subject: pkix.Name{CommonName: web}}, s.ca.key.Public())
+		http.Error(w, web+" already has a requested certificate; ignoring certificate request", http.StatusBadRequest)
+		return true
+	}
+}
+
+// meanwhileWith has another request wait at the CA by the time this one comes.
+func meanwhileWith(request []byte) func(*signingTest) {
+	return func(s *signingTest) {
+		s.ca.answer = func(_ http.ResponseWriter, r *http.Request) bool {
+			if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "certificate_request/"+web) {
+				s.ca.requests[web] = request
+			}
+			return false
+		}
+	}
+}
+
+// refusing is a CA that does not sign what is asked for.
+func refusing(s *signingTest) {
+	s.ca.answer = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "certificate_status/"+web) {
+			http.Error(w, "Found extensions that are not permitted: 2.5.29.15", http.StatusConflict)
+			return true
+		}
+		return false
+	}
+}
+
+// TestTwoRequestsForOneName: of two that renew at a time, the second finds what the first
+// has got, and does not revoke it.
+func TestTwoRequestsForOneName(t *testing.T) {
+	s := newSigningTest(t)
+	s.ca.issued[web] = s.ca.root
+	key := csrtest.Key(t)
+	request := csrtest.Template{CommonName: web, Key: key}.Make(t)
+	asked := application{authority: mainKey.NamespacedName, request: request, succeeds: func(_ context.Context, has *x509.Certificate) (bool, error) {
+		return has.Equal(s.ca.root), nil
+	}}
+	s.ca.beforeSign = func(string) {
+		require.Equal(t, retryHeld, s.signer.sign(t.Context(), asked).wait, "it waits for the first")
+	}
+	require.Equal(t, v1alpha1.CertificateSigned, s.signer.sign(t.Context(), asked).phase)
+	first := s.ca.issued[web]
+	require.Equal(t, first, s.signer.sign(t.Context(), asked).certificate)
+	require.Len(t, s.ca.revoked, 1)
+}
+
+// TestChain: the leaf first, then what is between it and the root, and the root apart.
+func TestChain(t *testing.T) {
+	root := newFakeCA(t)
+	key := csrtest.Key(t)
+	middle := root.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "middle"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, key.Public())
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(9), Subject: pkix.Name{CommonName: web}}, middle, csrtest.Key(t).Public(), key)
+	require.NoError(t, err)
+	leaf, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	join := func(all ...*x509.Certificate) (text []byte) {
+		for _, certificate := range all {
+			text = append(text, encodeCertificate(certificate)...)
+		}
+		return text
+	}
+	other := newFakeCA(t).root
+	for name, c := range map[string]struct {
+		bundle       []*x509.Certificate
+		chain, above []*x509.Certificate
+	}{
+		"whole":           {[]*x509.Certificate{root.root, other, middle}, []*x509.Certificate{leaf, middle}, []*x509.Certificate{root.root}},
+		"without root":    {[]*x509.Certificate{middle}, []*x509.Certificate{leaf, middle}, []*x509.Certificate{middle}},
+		"nothing of it":   {[]*x509.Certificate{other}, []*x509.Certificate{leaf}, nil},
+		"nothing at all":  {nil, []*x509.Certificate{leaf}, nil},
+		"the root itself": {[]*x509.Certificate{root.root}, []*x509.Certificate{leaf}, nil},
+	} {
+		certificates, above := chain(leaf, join(c.bundle...))
+		require.Equal(t, join(c.chain...), certificates, name)
+		require.Equal(t, join(c.above...), above, name)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -36,8 +37,7 @@ import (
 const (
 	// DefaultKeyBits is the size of keys that are made here.
 	DefaultKeyBits = 4096
-	// workers is how many objects are looked at at a time; CAs are asked elsewhere, but
-	// for their CRLs.
+	// workers is how many objects are looked at at a time; CAs are asked elsewhere.
 	workers = 8
 )
 
@@ -46,8 +46,14 @@ type Options struct {
 	// KeyBits is the size of RSA keys: DefaultKeyBits unless set.
 	KeyBits int
 	// Admitter is asked about Certificates, and RequestAdmitter about approved
-	// CertificateSigningRequests, before a CA is.
+	// CertificateSigningRequests and CertificateRequests, before a CA is.
 	Admitter, RequestAdmitter Admitter
+	// ConfigAdmitter is asked about Configs before they are rendered.
+	ConfigAdmitter Admitter
+	// Approve has requests approved that RequestAdmitter admits, and others denied.
+	Approve bool
+	// Registry gets the metrics.
+	Registry prometheus.Registerer
 }
 
 // Admitter asks the rules about a stored object, which may be older than they are. denied
@@ -68,7 +74,7 @@ func newCluster(config *rest.Config) (cluster.Cluster, error) {
 			&corev1.Secret{}: {Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy})},
 			secretKind():     {Transform: identityOnly},
 		}
-		for _, kind := range internalKinds() {
+		for _, kind := range append(internalKinds(), &corev1.ConfigMap{}) {
 			o.Cache.ByObject[kind] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy})}
 		}
 	})
@@ -120,26 +126,37 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	s := secrets{client: c.GetClient(), live: c.GetAPIReader()}
 	running := newAttempts()
 	policies := &PolicyReconciler{client: c.GetClient(), secrets: s}
-	authorities := &AuthorityReconciler{client: c.GetClient(), secrets: s, events: recorder, now: time.Now}
-	certificates := &CertificateReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: running, keyBits: options.KeyBits, admit: options.Admitter, now: time.Now}
+	crls := newCRLMetrics(time.Now)
+	if err := options.Registry.Register(crls); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
+	authorities := newAuthorityReconciler(c.GetClient(), s, recorder, crls, time.Now)
+	certificates := &CertificateReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: running, keys: newKeyMaker(options.KeyBits), admit: options.Admitter, now: time.Now}
 	group, err := groupFor(c.GetRESTMapper())
 	if err != nil {
 		return err
 	}
-	initializing := &InitializeReconciler{client: c.GetClient(), secrets: s, apply: applier{c.GetClient(), c.GetAPIReader()}, events: recorder, fsGroup: group, now: time.Now}
+	initializing := &InitializeReconciler{client: c.GetClient(), secrets: s, apply: applier{"lintel-openvox-internal", c.GetClient(), c.GetAPIReader()}, events: recorder, fsGroup: group, now: time.Now}
 	signing := newAttempts()
-	requests := &RequestReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: signing, admit: options.RequestAdmitter}
-	for _, runnable := range []manager.Runnable{c, running, signing} {
+	var approving *approver
+	if options.Approve {
+		approving = &approver{admit: options.RequestAdmitter}
+	}
+	signs := signer{client: c.GetClient(), secrets: s, admit: options.RequestAdmitter, held: newHeld()}
+	requests := &RequestReconciler{client: c.GetClient(), signer: signs, events: recorder, attempts: signing, approver: approving}
+	later := &certManager{manager: mgr, watches: watches{c}, mapper: c.GetRESTMapper(), signer: signs, approver: approving}
+	for _, runnable := range []manager.Runnable{c, running, signing, authorities.refreshes, later} {
 		if err := mgr.Add(runnable); err != nil {
 			return err
 		}
 	}
+	configs := &ConfigReconciler{client: c.GetClient(), apply: applier{"lintel-openvox-configs", c.GetClient(), c.GetAPIReader()}, events: recorder, admit: options.ConfigAdmitter}
 	w := watches{c}
 	for name, setup := range map[string]func() error{
 		"policies": func() error {
 			return builder.ControllerManagedBy(mgr).Named(policyOwner).
 				WatchesRawSource(self(w, &v1alpha1.CertificateAuthority{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.CertificateAuthority]{})).
-				WatchesRawSource(owned(w, &v1alpha1.CertificateAuthority{})).
+				WatchesRawSource(owned(w, &corev1.Secret{}, &v1alpha1.CertificateAuthority{})).
 				WatchesRawSource(mapped(w, &v1alpha1.SigningPolicy{}, func(_ context.Context, p *v1alpha1.SigningPolicy) []reconcile.Request {
 					return to(p.Namespace, p.Spec.CertificateAuthorityRef)
 				})).
@@ -153,7 +170,14 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 			return builder.ControllerManagedBy(mgr).Named("lintel-openvox-authorities").
 				WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 				WatchesRawSource(self(w, &v1alpha1.CertificateAuthority{})).
-				WatchesRawSource(mapped(w, secretKind(), w.authoritiesOfSecret)).
+				WatchesRawSource(mapped(w, secretKind(), func(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
+					requests := w.authoritiesOfSecret(ctx, secret)
+					for _, request := range requests {
+						authorities.hurry(request.NamespacedName)
+					}
+					return requests
+				})).
+				WatchesRawSource(ended(authorities.refreshes)).
 				Complete(authorities)
 		},
 		"CertificateAuthorities that are set up": func() error {
@@ -175,10 +199,19 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 			return builder.ControllerManagedBy(mgr).Named("lintel-openvox-certificates").
 				WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 				WatchesRawSource(self(w, &v1alpha1.Certificate{})).
-				WatchesRawSource(owned(w, &v1alpha1.Certificate{})).
+				WatchesRawSource(owned(w, &corev1.Secret{}, &v1alpha1.Certificate{})).
 				WatchesRawSource(ended(running)).
 				WatchesRawSource(mapped(w, &v1alpha1.CertificateAuthority{}, w.certificatesOf)).
 				Complete(certificates)
+		},
+		"Configs": func() error {
+			return builder.ControllerManagedBy(mgr).Named("lintel-openvox-configs").
+				WatchesRawSource(self(w, &v1alpha1.Config{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Config]{})).
+				WatchesRawSource(owned(w, &corev1.ConfigMap{}, &v1alpha1.Config{})).
+				WatchesRawSource(owned(w, &corev1.ServiceAccount{}, &v1alpha1.Config{})).
+				// Some files say what the CA does, and a Config may be there before it.
+				WatchesRawSource(mapped(w, &v1alpha1.CertificateAuthority{}, w.configsOf, predicate.TypedGenerationChangedPredicate[*v1alpha1.CertificateAuthority]{})).
+				Complete(configs)
 		},
 		"CertificateSigningRequests": func() error {
 			return builder.ControllerManagedBy(mgr).Named("lintel-openvox-requests").
@@ -202,18 +235,18 @@ func self[T client.Object](w watches, kind T, predicates ...predicate.TypedPredi
 	return source.Kind(w.cluster.GetCache(), kind, &handler.TypedEnqueueRequestForObject[T]{}, predicates...)
 }
 
-// owned follows the Secrets that objects of a kind control.
-func owned(w watches, owner client.Object) source.Source {
-	return source.Kind(w.cluster.GetCache(), &corev1.Secret{}, handler.TypedEnqueueRequestForOwner[*corev1.Secret](
+// owned follows what objects of a kind control.
+func owned[T client.Object](w watches, kind T, owner client.Object) source.Source {
+	return source.Kind(w.cluster.GetCache(), kind, handler.TypedEnqueueRequestForOwner[T](
 		w.cluster.GetScheme(), w.cluster.GetRESTMapper(), owner, handler.OnlyControllerOwner()))
 }
 
-func mapped[T client.Object](w watches, kind T, concerned func(context.Context, T) []reconcile.Request) source.Source {
-	return source.Kind(w.cluster.GetCache(), kind, handler.TypedEnqueueRequestsFromMapFunc(concerned))
+func mapped[T client.Object](w watches, kind T, concerned func(context.Context, T) []reconcile.Request, predicates ...predicate.TypedPredicate[T]) source.Source {
+	return source.Kind(w.cluster.GetCache(), kind, handler.TypedEnqueueRequestsFromMapFunc(concerned), predicates...)
 }
 
 // ended follows attempts that have ended.
-func ended(a *attempts) source.Source {
+func ended[T any](a *runner[T]) source.Source {
 	return source.TypedChannel(a.done, handler.TypedEnqueueRequestsFromMapFunc(
 		func(_ context.Context, key types.NamespacedName) []reconcile.Request {
 			return []reconcile.Request{{NamespacedName: key}}
@@ -242,6 +275,21 @@ func (w watches) certificatesOf(ctx context.Context, ca *v1alpha1.CertificateAut
 	}
 	for i := range list.Items {
 		if c := &list.Items[i]; c.Spec.AuthorityRef == ca.Name && c.Status.Phase != v1alpha1.CertificateSigned {
+			requests = append(requests, to(c.Namespace, c.Name)...)
+		}
+	}
+	return requests
+}
+
+// configsOf are those that name a CA.
+func (w watches) configsOf(ctx context.Context, ca *v1alpha1.CertificateAuthority) (requests []reconcile.Request) {
+	var list v1alpha1.ConfigList
+	if err := w.cluster.GetClient().List(ctx, &list, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "listing Configs")
+		return nil
+	}
+	for i := range list.Items {
+		if c := &list.Items[i]; c.Spec.AuthorityRef == ca.Name {
 			requests = append(requests, to(c.Namespace, c.Name)...)
 		}
 	}

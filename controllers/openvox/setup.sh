@@ -37,12 +37,20 @@ if [ ! -s "$CA_DIR/ca_crt.pem" ]; then
   printf '%s' "$names" > "$ssl/names"
 fi
 
-# The server of a CA cannot ask the CA for its first certificate.
-if [ ! -s "$ssl/certs/$CERTNAME.pem" ] || [ "$(cat "$ssl/names" 2> /dev/null || true)" != "$names" ]; then
+# The server of a CA cannot ask the CA for its first certificate. One that has its pair asks
+# for others, and may be writing to the volume.
+if [ "$CA_SERVED" != true ] && { [ ! -s "$ssl/certs/$CERTNAME.pem" ] || [ "$(cat "$ssl/names" 2> /dev/null || true)" != "$names" ]; }; then
   rm -f "$CA_DIR/signed/$CERTNAME.pem" "$CA_DIR/requests/$CERTNAME.pem" "$ssl/certs/$CERTNAME.pem" \
     "$ssl/private_keys/$CERTNAME.pem" "$ssl/public_keys/$CERTNAME.pem"
   puppetserver ca generate --ca-client --force --config "$conf" --certname "$CERTNAME" --subject-alt-names "$DNS_ALT_NAMES"
   printf '%s' "$names" > "$ssl/names"
+fi
+
+pair=$CERTNAME
+if [ -n "$RESCUE_CERTNAME" ]; then
+  pair=$RESCUE_CERTNAME
+  rm -f "$CA_DIR/signed/$pair.pem" "$CA_DIR/requests/$pair.pem" "$ssl/certs/$pair.pem" "$ssl/private_keys/$pair.pem" "$ssl/public_keys/$pair.pem"
+  puppetserver ca generate --ca-client --force --config "$conf" --certname "$pair"
 fi
 
 # store writes files to keys of a Secret: name, then key and file by turns.
@@ -61,9 +69,16 @@ store() {
     "https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT/api/v1/namespaces/$(cat "$TOKEN_DIR/namespace")/secrets/$secret" > /dev/null
 }
 
-store "$SSL_SECRET_NAME" cert.pem "$ssl/certs/$CERTNAME.pem" key.pem "$ssl/private_keys/$CERTNAME.pem"
+if [ -s "$ssl/certs/$pair.pem" ]; then
+  store "$SSL_SECRET_NAME" cert.pem "$ssl/certs/$pair.pem" key.pem "$ssl/private_keys/$pair.pem"
+fi
 store "$CA_KEY_SECRET_NAME" ca_key.pem "$CA_DIR/ca_key.pem"
-set -- "$CA_CRL_SECRET_NAME" ca_crl.pem "$CA_DIR/ca_crl.pem"
+# The CA gives one of the two away. The other one would look like a later one of it.
+crl="$CA_DIR/ca_crl.pem"
+if [ "$INFRA_CRL" = true ] && [ -s "$CA_DIR/infra_crl.pem" ]; then
+  crl="$CA_DIR/infra_crl.pem"
+fi
+set -- "$CA_CRL_SECRET_NAME" ca_crl.pem "$crl"
 if [ -s "$CA_DIR/infra_crl.pem" ]; then # imported CAs may have none
   set -- "$@" infra_crl.pem "$CA_DIR/infra_crl.pem"
 fi

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unique"
 
 	"github.com/benbjohnson/immutable"
@@ -35,7 +36,11 @@ type clusterKind struct {
 	objects, bytes int
 	held           *heldFields
 	whole          wholeValue
+	version        uint64 // of no other state of any kind
 }
+
+// kindVersions counts the states of kinds.
+var kindVersions atomic.Uint64
 
 // heldFields are those that the objects of a kind are held with.
 type heldFields struct {
@@ -138,7 +143,7 @@ func (c *ClusterData) With(changes ...ClusterChange) *ClusterData {
 
 // with replaces only the namespaces that objects are in.
 func (k *clusterKind) with(objects map[ClusterObjectKey]*ClusterObject) *clusterKind {
-	next := &clusterKind{namespaces: k.namespaces, objects: k.objects, bytes: k.bytes, held: k.held}
+	next := &clusterKind{namespaces: k.namespaces, objects: k.objects, bytes: k.bytes, held: k.held, version: kindVersions.Add(1)}
 	changed := map[string]*immutable.SortedMap[string, *ClusterObject]{}
 	for key, object := range objects {
 		names := changed[key.Namespace]

@@ -130,7 +130,7 @@ func (s *PolicySet) newTemplate(template Template, modules map[string]*ast.Modul
 	for _, c := range template.Constraints {
 		p := &policy{
 			set: s, name: c.Name, path: template.Modules[0].Package.Path, twins: twins, lines: lines,
-			quarantine: &quarantine{}, limit: &lastLimit{}, location: c.Location,
+			quarantine: &quarantine{}, limit: &lastLimit{}, known: &readsCache{}, location: c.Location,
 			constraint:     &constraint{c, shared},
 			needsNamespace: template.ReadsNamespace,
 		}

@@ -28,8 +28,10 @@ func (s *Snapshot) Ask(ctx context.Context, review *Review, options Options) *De
 		decision.Denials = []Finding{{Words: err.Error(), Error: true}}
 		return decision
 	}
-	questions := s.questions(e, false)
-	for _, found := range ask(questions, func(q question, found *Decision) { q.policy.validateOne(ctx, q, found) }) {
+	questions, recalled := s.recall(s.questions(e, false), decision)
+	answers := ask(questions, func(q question, found *Decision) { q.policy.validateOne(ctx, q, found) })
+	recalled.learn(answers)
+	for _, found := range answers {
 		decision.add(found)
 	}
 	decision.add(s.unsettled(ctx, e))

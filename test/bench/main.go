@@ -67,6 +67,7 @@ var parts = []part{
 	{"prove", (*bench).measureProve},
 	{"openclaw", (*bench).measureOpenClaw},
 	{"orloj", (*bench).measureOrloj},
+	{"openvox", (*bench).measureOpenVox},
 	{"peers", (*bench).measurePeers},
 }
 

@@ -83,10 +83,10 @@ func runTests(m *testing.M) (code int) {
 	return m.Run()
 }
 
-func startManager(ctx context.Context) (*installation.Manager, error) {
+func startManager(ctx context.Context, args ...string) (*installation.Manager, error) {
 	return installation.StartManager(ctx, cluster, installation.ManagerOptions{
 		// Nothing else would answer while this one drains.
-		Program: filepath.Join(programs, "manager"), Name: "manager-0", Env: []string{"HTTPS_PROXY=" + services.URL, "NO_PROXY=", "no_proxy="}, Args: append([]string{"--decision-log=all", "--drain=0s", "--systems=openclaw,openvox,orloj", "--openvox-key-bits=2048", "--gatekeeper", "--allow-file-origins"}, orlojArgs()...),
+		Program: filepath.Join(programs, "manager"), Name: "manager-0", Env: []string{"HTTPS_PROXY=" + services.URL, "NO_PROXY=", "no_proxy="}, Args: append([]string{"--decision-log=all", "--drain=0s", "--systems=openclaw,openvox,orloj", "--openvox-key-bits=2048", "--gatekeeper", "--allow-file-origins"}, append(orlojArgs(), args...)...),
 	})
 }
 

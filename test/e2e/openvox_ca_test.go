@@ -27,9 +27,7 @@ import (
 func startCA(t *testing.T, namespace string) (ca *puppetca.CA, policies string) {
 	t.Helper()
 	folder := t.TempDir()
-	policies = filepath.Join(folder, "autosign-policy.yaml")
-	hook := filepath.Join(folder, "autosign")
-	require.NoError(t, os.WriteFile(hook, fmt.Appendf(nil, "#!/bin/sh\nexec %s --config %s \"$@\"\n", filepath.Join(programs, "openvox-autosign"), policies), 0o755))
+	hook, policies := autosignHook(t)
 	ca, err := puppetca.Start(t.Context(), puppetca.Options{Dir: t.TempDir(), Name: "ca.example.com", Operator: "main-operator", Autosign: hook})
 	require.NoError(t, err)
 	t.Cleanup(ca.Stop)
@@ -44,6 +42,16 @@ func startCA(t *testing.T, namespace string) (ca *puppetca.CA, policies string) 
 	mustKubectl(t, fmt.Sprintf(`{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":"CertificateAuthority","metadata":{"name":"main","namespace":%q},
 		"spec":{"crlRefreshInterval":"1s","external":{"url":%q,"caSecretRef":"puppet-ca","tlsSecretRef":"ca-admin"}}}`, namespace, ca.URL), "apply", "-f", "-")
 	return ca, policies
+}
+
+// autosignHook is a program by which a CA asks openvox-autosign about the policies of a
+// file.
+func autosignHook(t *testing.T) (hook, policies string) {
+	t.Helper()
+	folder := t.TempDir()
+	hook, policies = filepath.Join(folder, "autosign"), filepath.Join(folder, "autosign-policy.yaml")
+	require.NoError(t, os.WriteFile(hook, fmt.Appendf(nil, "#!/bin/sh\nexec %s --config %s \"$@\"\n", filepath.Join(programs, "openvox-autosign"), policies), 0o755))
+	return hook, policies
 }
 
 func certificateObject(namespace, name, spec string) string {
@@ -136,6 +144,7 @@ func TestCertificatesOfAPuppetCA(t *testing.T) {
 	require.Equal(t, "External True", mustKubectl(t, "", "get", "ca", "main", "-n", namespace, "-o", `jsonpath={.status.phase} {.status.conditions[?(@.type=="CAReady")].status}`))
 
 	t.Run("foreign request", func(t *testing.T) { testForeignRequest(t, ca, namespace) })
+	t.Run("cert-manager", func(t *testing.T) { testCertManager(t, ca, namespace) })
 	t.Run("autosign", func(t *testing.T) { testAutosign(t, ca, namespace, policies) })
 }
 

@@ -188,6 +188,7 @@ func TestInternalCertificateAuthority(t *testing.T) {
 
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "ca"), 0o755))
+	waitConfig(t, namespace, "main", "Running True/ConfigMapsCreated")
 	output, err := runSetup(t, namespace, "main", filepath.Join(dir, "ca"), "")
 	require.NoError(t, err, output)
 	// Initialized, not ready: its server may start, and has its certificate.
@@ -203,7 +204,8 @@ func TestInternalCertificateAuthority(t *testing.T) {
 		return strings.Contains(output, "no")
 	}, "the setup Job's permission to go")
 
-	ca, err := puppetca.Serve(t.Context(), puppetca.Options{Dir: dir, Name: "ca.example.com", Operator: "main-operator"})
+	hook, policies := autosignHook(t)
+	ca, err := puppetca.Serve(t.Context(), puppetca.Options{Dir: dir, Name: "ca.example.com", Autosign: hook, Rendered: renderedFiles(t, namespace, "main")})
 	require.NoError(t, err)
 	t.Cleanup(ca.Stop)
 	services.lead("main-internal."+namespace+".svc:8140", strings.TrimPrefix(ca.URL, "https://"))
@@ -212,12 +214,24 @@ func TestInternalCertificateAuthority(t *testing.T) {
 	require.Equal(t, "main-operator-signing-tls", object.Status.SigningSecretName)
 	mustKubectl(t, certificateObject(namespace, "web", `{"authorityRef":"main","certname":"web.example.com"}`), "apply", "-f", "-")
 	waitSigned(t, namespace, "web", nil)
+	t.Run("rendered configuration", func(t *testing.T) { testRenderedConfiguration(t, ca, namespace, policies) })
 	require.NotEmpty(t, secretValue(t, namespace, "main-ca-crl", "infra_crl.pem"), "refreshing the CRL leaves the other alone")
 	// Its own certificate is issued again, too, and by whom else.
 	mustKubectl(t, "", "delete", "secret", "main-operator-signing-tls", "-n", namespace)
 	waitSigned(t, namespace, "main-operator-signing", nil)
 
-	key := secretValue(t, namespace, "main-ca-key", "ca_key.pem")
+	t.Run("hand edits", func(t *testing.T) { testHandEdits(t, namespace) })
+	testTakenOver(t, namespace)
+	testRescue(t, namespace, filepath.Join(dir, "ca"))
+}
+
+// testTakenOver: a CertificateAuthority that is made again while the CA's server runs takes
+// all over, and sets nothing up, though the server's certificate is another by now.
+func testTakenOver(t *testing.T, namespace string) {
+	t.Helper()
+	mustKubectl(t, "", "patch", "certificates.openvox.voxpupuli.org", "server", "-n", namespace, "--type=merge", "-p", `{"spec":{"dnsAltNames":["localhost","127.0.0.1","puppet"]}}`)
+	leaf := waitSigned(t, namespace, "server", func(c *x509.Certificate) bool { return c.VerifyHostname("puppet") == nil })
+	key, signer := secretValue(t, namespace, "main-ca-key", "ca_key.pem"), secretValue(t, namespace, "main-operator-signing-tls", "key.pem")
 	mustKubectl(t, "", "delete", "ca", "main", "-n", namespace)
 	eventually(t, func() bool {
 		_, ok := kubectl(t, "", "get", "service", "main-internal", "-n", namespace)
@@ -226,7 +240,30 @@ func TestInternalCertificateAuthority(t *testing.T) {
 	mustKubectl(t, internalCA(namespace, "main", ""), "apply", "-f", "-")
 	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=True/CertificateSigned")
 	require.Equal(t, key, secretValue(t, namespace, "main-ca-key", "ca_key.pem"))
+	require.Equal(t, signer, secretValue(t, namespace, "main-operator-signing-tls", "key.pem"))
 	mustKubectl(t, "", "get", "pvc", "main-data", "-n", namespace)
+	require.Empty(t, mustKubectl(t, "", "get", "jobs", "-n", namespace, "-o", "name"), "nothing is set up again")
+	mustKubectl(t, certificateObject(namespace, "late", `{"authorityRef":"main","certname":"late.example.com"}`), "apply", "-f", "-")
+	waitSigned(t, namespace, "late", nil)
+	require.Equal(t, leaf.SerialNumber, waitSigned(t, namespace, "server", nil).SerialNumber)
+	for _, name := range []string{"main-operator", "ca.example.com", "main-internal"} {
+		require.Contains(t, string(secretValue(t, namespace, "main-autosign-policy", "autosign-policy.yaml")), "- "+name+"\n", "names stay reserved")
+	}
+}
+
+// testRescue: the certificate that signs is lost, and the setup Job's own is revoked since the
+// server has another. The Job makes one that signs where somebody empties its Secret.
+func testRescue(t *testing.T, namespace, volume string) {
+	t.Helper()
+	mustKubectl(t, "", "delete", "secret", "main-operator-signing-tls", "-n", namespace)
+	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=False/NoSigningCertificate")
+	mustKubectl(t, "", "delete", "secret", "main-ca-setup", "-n", namespace)
+	waitFacts(t, namespace, "main", "Initializing Initialized=False/SettingUp CAReady=True/CAAnswers OperatorSigningReady=False/NoSigningCertificate")
+	output, err := runSetup(t, namespace, "main", volume, "") // nothing else writes to the volume now
+	require.NoError(t, err, output)
+	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=True/CertificateSigned")
+	mustKubectl(t, certificateObject(namespace, "rescued", `{"authorityRef":"main","certname":"rescued.example.com"}`), "apply", "-f", "-")
+	waitSigned(t, namespace, "rescued", nil)
 }
 
 // TestIntermediateCertificateAuthority: a CA below another, beside a second CA in the

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -62,6 +63,8 @@ puppetlabs.trapperkeeper.services.watcher.filesystem-watch-service/filesystem-wa
 `,
 		"conf.d/web-routes.conf": `web-router-service: {
   "puppetlabs.services.ca.certificate-authority-service/certificate-authority-service": "/puppet-ca"
+  "puppetlabs.services.master.master-service/master-service": "/puppet"
+  "puppetlabs.services.puppet-admin.puppet-admin-service/puppet-admin-service": "/puppet-admin-api"
   "puppetlabs.trapperkeeper.services.status.status-service/status-service": "/status"
   "puppetlabs.trapperkeeper.services.metrics.metrics-service/metrics-webservice": "/metrics"
 }
@@ -89,4 +92,55 @@ puppetlabs.trapperkeeper.services.watcher.filesystem-watch-service/filesystem-wa
 		}
 	}
 	return nil
+}
+
+// debianServices is what a server of Debian's package runs, beside what makes it a CA.
+const debianServices = "/etc/puppet/puppetserver/services.d/bootstrap.cfg"
+
+// takeRendered puts the files that a Config is rendered into where the server reads them.
+// What is changed in them is the folders of the image, the port, and the program that
+// decides.
+func (ca *CA) takeRendered(o Options) error {
+	paths := strings.NewReplacer(
+		"/usr/local/bin/openvox-autosign", o.Autosign,
+		"/etc/puppetlabs/puppetserver/ca", ca.path("ca"),
+		"/etc/puppetlabs/puppet", ca.Dir,
+		"/etc/puppetlabs/code", ca.path("code"),
+		"/opt/puppetlabs/puppet/cache", ca.path("var"),
+		"/opt/puppetlabs/puppet/lib/ruby/vendor_ruby", "/usr/lib/puppetserver/ruby/vendor_ruby",
+		"/opt/puppetlabs/server/data/puppetserver/vendored-jruby-gems", "/usr/lib/puppetserver/vendored-jruby-gems",
+		"/opt/puppetlabs/server/data/puppetserver/jruby-gems", ca.path("var/gems"),
+		"/opt/puppetlabs/puppet/lib/ruby/vendor_gems", ca.path("var/gems"),
+		"/var/log/puppetlabs/puppetserver", ca.path("log"),
+		"/var/log/puppetlabs/puppet", ca.path("log"),
+		"/var/run/puppetlabs", ca.path("run"),
+		"/run/puppetserver", ca.path("var"),
+		"0.0.0.0", "127.0.0.1",
+		"8140", strconv.Itoa(ca.port),
+	)
+	places := map[string]string{"webserver.conf": "", "ca-disabled.cfg": "", "webserver-ca.conf": "conf.d/webserver.conf"}
+	for name, text := range o.Rendered {
+		place, ok := places[name]
+		if !ok {
+			place = name
+			if filepath.Ext(name) == ".conf" && !strings.HasPrefix(name, "puppet.") && name != "puppetdb.conf" {
+				place = "conf.d/" + name
+			}
+		}
+		if place == "" {
+			continue
+		}
+		if err := os.WriteFile(ca.path(place), []byte(paths.Replace(text)), 0o644); err != nil {
+			return err
+		}
+	}
+	ca.services = debianServices + "," + ca.path("ca-enabled.cfg")
+	// As the first container of a server's Pod does.
+	ca.pair = "puppet"
+	for _, folder := range []string{"ssl/certs/", "ssl/private_keys/"} {
+		if err := os.Rename(ca.path(folder+ca.Name+".pem"), ca.path(folder+"puppet.pem")); err != nil {
+			return err
+		}
+	}
+	return os.Remove(ca.path("ssl/crl.pem")) // the server itself copies the CA's
 }

@@ -28,15 +28,23 @@ type Options struct {
 	Name, Operator string
 	// Autosign is the program that decides about requests: none leaves all pending.
 	Autosign string
+	// Rendered are the files that a Config is rendered into: Serve runs a whole Puppet
+	// server by them, not only a CA.
+	Rendered map[string]string
 }
 
 // CA is a CA that answers.
 type CA struct {
-	URL    string
-	Name   string
-	Dir    string
-	server *exec.Cmd
-	ended  chan struct{}
+	URL  string
+	Name string
+	Dir  string
+	// pair is the file name of the server's certificate and key.
+	pair string
+	port int
+	// services are the lists of what runs.
+	services string
+	server   *exec.Cmd
+	ended    chan struct{}
 }
 
 // startTimeout is long, for tests share their machine with others.
@@ -69,6 +77,11 @@ func Serve(ctx context.Context, o Options) (*CA, error) {
 	if err := os.CopyFS(ca.path("ssl"), os.DirFS(ca.path("ca/setup-ssl"))); err != nil {
 		return nil, fmt.Errorf("taking over the server's certificate: %w", err)
 	}
+	if o.Rendered != nil {
+		if err := ca.takeRendered(o); err != nil {
+			return nil, err
+		}
+	}
 	return ca, ca.run(ctx)
 }
 
@@ -77,7 +90,7 @@ func prepare(o Options) (*CA, error) {
 	if err != nil {
 		return nil, err
 	}
-	ca := &CA{URL: "https://localhost:" + strconv.Itoa(port), Name: o.Name, Dir: o.Dir, ended: make(chan struct{})}
+	ca := &CA{URL: "https://localhost:" + strconv.Itoa(port), Name: o.Name, Dir: o.Dir, pair: o.Name, port: port, services: o.Dir + "/bootstrap.cfg", ended: make(chan struct{})}
 	if err := writeFiles(o, port); err != nil {
 		return nil, err
 	}
@@ -105,7 +118,7 @@ func (ca *CA) start() error {
 	ca.server = exec.Command("java", "-Xms256m", "-Xmx768m", "-XX:TieredStopAtLevel=1",
 		"-Djruby.logger.class=com.puppetlabs.jruby_utils.jruby.Slf4jLogger", "-Djruby.lib=/usr/share/jruby/lib",
 		"-Djava.io.tmpdir="+ca.path("tmp"), "-jar", "/usr/share/puppetserver/puppetserver.jar",
-		"--config", ca.path("conf.d"), "--bootstrap-config", ca.path("bootstrap.cfg"))
+		"--config", ca.path("conf.d"), "--bootstrap-config", ca.services)
 	ca.server.Dir, ca.server.Stdout, ca.server.Stderr = ca.Dir, output, output
 	// It ends with the tests, however they end.
 	ca.server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -150,20 +163,25 @@ func (ca *CA) Certificate() ([]byte, error) { return os.ReadFile(ca.path("ca/ca_
 
 // ServerPair is the certificate of the CA server, which administers the CA, and its key.
 func (ca *CA) ServerPair() (certificate, key []byte, err error) {
-	if certificate, err = os.ReadFile(ca.path("ssl/certs/" + ca.Name + ".pem")); err != nil {
+	if certificate, err = os.ReadFile(ca.path("ssl/certs/" + ca.pair + ".pem")); err != nil {
 		return nil, nil, err
 	}
-	key, err = os.ReadFile(ca.path("ssl/private_keys/" + ca.Name + ".pem"))
+	key, err = os.ReadFile(ca.path("ssl/private_keys/" + ca.pair + ".pem"))
 	return certificate, key, err
 }
 
 // Do sends a request as the CA server itself. The path is below /puppet-ca/v1.
 func (ca *CA) Do(ctx context.Context, method, path string, body []byte) (status int, answer []byte, err error) {
-	bundle, err := ca.Certificate()
+	certificate, key, err := ca.ServerPair()
 	if err != nil {
 		return 0, nil, err
 	}
-	certificate, key, err := ca.ServerPair()
+	return ca.DoAs(ctx, certificate, key, method, path, body)
+}
+
+// DoAs is Do as another client.
+func (ca *CA) DoAs(ctx context.Context, certificate, key []byte, method, path string, body []byte) (status int, answer []byte, err error) {
+	bundle, err := ca.Certificate()
 	if err != nil {
 		return 0, nil, err
 	}

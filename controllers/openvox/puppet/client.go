@@ -3,6 +3,7 @@ package puppet
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -11,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -18,9 +20,10 @@ import (
 )
 
 const (
-	// timeout is for one request, and maxBody for its answer.
-	timeout = 30 * time.Second
-	maxBody = 10 << 20
+	defaultTimeout = 30 * time.Second
+	maxBody        = 10 << 20
+	// handshakeTimeout is for a server that takes connections and does nothing with them.
+	handshakeTimeout = 10 * time.Second
 )
 
 // ErrNotFound is the answer of a CA that does not have what is asked for.
@@ -46,6 +49,8 @@ type Server struct {
 	Certificate, Key []byte
 	// Insecure takes any server for the CA.
 	Insecure bool
+	// Timeout is for one request and its whole answer: 30 s unless set.
+	Timeout time.Duration
 }
 
 // Client asks one CA. It keeps connections open; Close ends them.
@@ -73,8 +78,11 @@ func NewClient(s Server) (*Client, error) {
 	return &Client{
 		base: strings.TrimSuffix(s.URL, "/") + "/puppet-ca/v1/",
 		http: &http.Client{
-			Timeout:   timeout,
-			Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute},
+			Timeout: cmp.Or(s.Timeout, defaultTimeout),
+			Transport: &http.Transport{
+				Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, TLSHandshakeTimeout: handshakeTimeout,
+				MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
+			},
 			// A CA sends nobody elsewhere: credentials would go along.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
@@ -136,8 +144,8 @@ func (c *Client) Sign(ctx context.Context, certname string) error {
 	return nil
 }
 
-// Clean revokes the certificate of a certname, and has the CA forget all that it has
-// for the name.
+// Clean revokes the certificate of a certname, and has the CA forget it. A request that
+// waits stays.
 func (c *Client) Clean(ctx context.Context, certname string) error {
 	body, err := json.Marshal(map[string][]string{"certnames": {certname}})
 	if err != nil {
@@ -149,60 +157,104 @@ func (c *Client) Clean(ctx context.Context, certname string) error {
 	return nil
 }
 
+// Withdraw has the CA forget the request that waits for a certname, which Clean leaves
+// where it is. A certificate would be forgotten without being revoked: look first.
+func (c *Client) Withdraw(ctx context.Context, certname string) error {
+	if _, err := c.do(ctx, http.MethodDelete, "certificate_status/"+url.PathEscape(certname), "", nil); err != nil && !errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("withdrawing the request of %s: %w", certname, err)
+	}
+	return nil
+}
+
 // ErrNoRenewal is of CAs that do not know certificate_renewal, or do not permit it.
 var ErrNoRenewal = errors.New("the CA offers no certificate_renewal")
 
 // Renew asks for the next certificate for the key of the one that the client shows, or
-// returns ErrNoRenewal.
-func (c *Client) Renew(ctx context.Context) (*x509.Certificate, error) {
-	text, err := c.do(ctx, http.MethodPost, "certificate_renewal", "text/plain", nil)
+// returns ErrNoRenewal. The request in PEM is of that key; servers may go by the shown
+// certificate alone.
+func (c *Client) Renew(ctx context.Context, request []byte) (*x509.Certificate, error) {
+	text, err := c.do(ctx, http.MethodPost, "certificate_renewal", "text/plain", request)
 	var status *StatusError
 	if errors.Is(err, ErrNotFound) || errors.As(err, &status) && status.Code == http.StatusForbidden {
 		return nil, ErrNoRenewal
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("renewing: %w", err)
 	}
-	return parseCertificate(text)
-}
-
-// CRL is the CA's list of revoked certificates in PEM, the whole chain.
-func (c *Client) CRL(ctx context.Context) ([]byte, error) {
-	text, err := c.do(ctx, http.MethodGet, "certificate_revocation_list/ca", "", nil)
+	certificate, err := parseCertificate(text)
 	if err != nil {
-		return nil, fmt.Errorf("fetching the CRL: %w", err)
+		return nil, fmt.Errorf("renewing: %w", err)
 	}
-	return text, nil
+	return certificate, nil
 }
 
 func (c *Client) do(ctx context.Context, method, path, contentType string, body []byte) ([]byte, error) {
+	request, err := c.request(ctx, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	_, text, err := c.send(request)
+	return text, err
+}
+
+func (c *Client) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path+"?environment=production", bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	// What is asked for as text has no other form, and what is set has none as text.
 	request.Header.Set("Accept", "text/plain, application/json;q=0.5")
-	if contentType != "" {
-		request.Header.Set("Content-Type", contentType)
-	}
+	return request, nil
+}
+
+// send returns what a CA that does as it is told answers; all else is an error.
+func (c *Client) send(request *http.Request) (http.Header, []byte, error) {
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, err
+		return nil, nil, explain(err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, nil, fmt.Errorf("reading the answer: %w", explain(err))
 	case len(text) > maxBody:
-		return nil, fmt.Errorf("the answer is longer than %d bytes", maxBody)
+		return nil, nil, fmt.Errorf("the answer is longer than %d bytes", maxBody)
 	case response.StatusCode == http.StatusNotFound:
-		return nil, ErrNotFound
+		return nil, nil, ErrNotFound
 	case response.StatusCode != http.StatusOK && response.StatusCode != http.StatusNoContent:
 		const shown = 200
-		return nil, &StatusError{response.StatusCode, strings.ToValidUTF8(string(text[:min(len(text), shown)]), "?")}
+		return response.Header, nil, &StatusError{response.StatusCode, strings.ToValidUTF8(string(text[:min(len(text), shown)]), "?")}
+	case strings.HasPrefix(response.Header.Get("Content-Type"), "text/html"):
+		return nil, nil, errors.New("the answer is a web page, so it is no CA that has answered")
 	}
-	return text, nil
+	return response.Header, text, nil
+}
+
+// explain has the same words for the same error each time, and says which clock or
+// certificate is wrong.
+func explain(err error) error {
+	var connection *net.OpError
+	if errors.As(err, &connection) {
+		connection.Source = nil // a port of ours, another one each time
+	}
+	var invalid x509.CertificateInvalidError
+	if errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil {
+		return &validityError{invalid.Cert}
+	}
+	return err
+}
+
+// validityError is of a server whose certificate does not count now.
+type validityError struct{ certificate *x509.Certificate }
+
+// Error names the dates; who reads it knows what time it is.
+func (e *validityError) Error() string {
+	return fmt.Sprintf("the certificate %q, by which the CA's server is known, counts from %s to %s, and not now; if it should, a clock is wrong",
+		e.certificate.Subject, e.certificate.NotBefore.UTC().Format(time.RFC3339), e.certificate.NotAfter.UTC().Format(time.RFC3339))
 }
 
 // parseCertificate reads one certificate: what is behind it are those of CAs.

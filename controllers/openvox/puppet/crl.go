@@ -2,12 +2,54 @@ package puppet
 
 import (
 	"bytes"
+	"context"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 )
+
+// Version is of an answer with CRLs, by which the CA is asked for newer ones.
+type Version struct{ tag, modified string }
+
+// ErrNotModified is of a CA that has no newer CRLs than those of a Version.
+var ErrNotModified = errors.New("the CRL is the one that is known")
+
+// CRL is the CA's list of revoked certificates in PEM, the whole chain, unless it is
+// that of a version that is known: then the error is ErrNotModified.
+func (c *Client) CRL(ctx context.Context, known Version) ([]byte, Version, error) {
+	request, err := c.request(ctx, http.MethodGet, "certificate_revocation_list/ca", nil)
+	if err != nil {
+		return nil, Version{}, fmt.Errorf("fetching the CRL: %w", err)
+	}
+	if known.tag != "" {
+		request.Header.Set("If-None-Match", known.tag)
+	}
+	if known.modified != "" {
+		request.Header.Set("If-Modified-Since", known.modified)
+	}
+	header, text, err := c.send(request)
+	var status *StatusError
+	if known != (Version{}) && errors.As(err, &status) && status.Code == http.StatusNotModified {
+		return nil, known, ErrNotModified
+	}
+	if err != nil {
+		return nil, Version{}, fmt.Errorf("fetching the CRL: %w", err)
+	}
+	return text, versionOf(header), nil
+}
+
+// versionOf reads what a CA says of its CRL. Puppet's says nothing and compares with the
+// date of its file, which for files of whole seconds may be a moment behind.
+func versionOf(header http.Header) Version {
+	version := Version{header.Get("ETag"), header.Get("Last-Modified")}
+	if date, err := http.ParseTime(header.Get("Date")); err == nil && version == (Version{}) {
+		version.modified = date.Add(-time.Minute).UTC().Format(http.TimeFormat)
+	}
+	return version
+}
 
 // CRLs are the lists of a CA and those above it.
 type CRLs []*x509.RevocationList
@@ -64,25 +106,40 @@ func signedByOne(list *x509.RevocationList, issuers []*x509.Certificate) bool {
 	return false
 }
 
-// OlderThan says whether a list has been issued before the same issuer's list of others.
-func (l CRLs) OlderThan(others CRLs) bool {
-	for _, list := range l {
-		for _, other := range others {
-			if string(list.RawIssuer) != string(other.RawIssuer) {
-				continue
-			}
-			if list.Number != nil && other.Number != nil && list.Number.Cmp(other.Number) != 0 {
-				if list.Number.Cmp(other.Number) < 0 {
-					return true
+// Follows checks that lists may take the place of those of the same CA that came before:
+// none is older, and none is missing of those that the bundle still counts.
+func (l CRLs) Follows(before CRLs, bundle []byte) error {
+	for _, had := range before {
+		found := false
+		for _, list := range l {
+			if bytes.Equal(list.RawIssuer, had.RawIssuer) {
+				found = true
+				if olderThan(list, had) {
+					return fmt.Errorf("the CRL of %s is older (%s) than the one before (%s)", list.Issuer, identify(list), identify(had))
 				}
-				continue
-			}
-			if list.ThisUpdate.Before(other.ThisUpdate) {
-				return true
 			}
 		}
+		if !found && bundle != nil && (CRLs{had}).SignedBy(bundle) == nil {
+			return fmt.Errorf("the CRL of %s is missing, which was there before", had.Issuer)
+		}
 	}
-	return false
+	return nil
+}
+
+// olderThan goes by the number, and by the date where that says nothing.
+func olderThan(list, had *x509.RevocationList) bool {
+	if list.Number != nil && had.Number != nil && list.Number.Cmp(had.Number) != 0 {
+		return list.Number.Cmp(had.Number) < 0
+	}
+	return list.ThisUpdate.Before(had.ThisUpdate)
+}
+
+func identify(list *x509.RevocationList) string {
+	issued := list.ThisUpdate.UTC().Format(time.RFC3339)
+	if list.Number == nil {
+		return "of " + issued
+	}
+	return fmt.Sprintf("number %s of %s", list.Number, issued)
 }
 
 // Updates are when the youngest list was issued, and when the first one ends.

@@ -19,11 +19,39 @@ deny contains {"msg": msg, "field": "spec.certname"} if {
 	msg := sprintf("spec.certname: %q is no certname; it has at most 253 of a-z, 0-9, dot, hyphen and underscore", [certname])
 }
 
-# Who has this certificate administers the CA.
+# Who has this certificate administers the CA. A plain name in a CA's auth.conf also lets in
+# whoever has a name below it, or above it, and looks at subjectAltName, too.
+operator := sprintf("%s-operator", [spec.authorityRef])
+
 deny contains {"msg": msg, "field": "spec.certname"} if {
-	certname == sprintf("%s-operator", [spec.authorityRef])
-	input.name != sprintf("%s-operator-signing", [spec.authorityRef])
+	administers(certname)
+	input.name != sprintf("%s-signing", [operator])
 	msg := sprintf("spec.certname: %q is the operator's own; take another", [certname])
+}
+
+deny contains {"msg": msg, "field": field} if {
+	some i, name in spec.dnsAltNames
+	administers(name)
+	field := sprintf("spec.dnsAltNames[%d]", [i])
+	msg := sprintf("%s: %q is the operator's own; take another", [field, name])
+}
+
+administers(name) if endswith(concat("", [".", lower(name)]), concat("", [".", operator]))
+
+administers(name) if endswith(concat("", [".", operator]), concat("", [".", lower(name)]))
+
+# Two with one certname would revoke each other's certificates by turns.
+deny contains {"msg": msg, "field": "spec.certname"} if {
+	some name in input.facts.claimedBy
+	not unchanged
+	msg := sprintf("spec.certname: Certificate %q has %q at CertificateAuthority %q already; take another, or delete that one", [name, certname, spec.authorityRef])
+}
+
+# What is stored can still be edited, or deleted.
+unchanged if {
+	before := input.request.oldObject.spec
+	before.authorityRef == spec.authorityRef
+	object.get(before, "certname", "puppet") == certname
 }
 
 deny contains {"msg": msg, "field": field} if {

@@ -8,17 +8,42 @@ package openvox.config
 
 import rego.v1
 
-extra := object.get(input.request.object.spec, ["puppet", "extraConfig"], {})
+spec := input.request.object.spec
 
-# Who gets a certificate is decided by SigningPolicies alone.
-owned := {"autosign", "cadir", "cacert", "cakey", "cacrl", "ca_ttl", "allow_duplicate_certs", "ssldir", "confdir"}
+puppet := object.get(spec, "puppet", {})
+
+extra := object.get(puppet, "extraConfig", {})
+
+rules := object.get(spec, ["puppetserver", "authorizationRules"], [])
+
+# Who gets a certificate is decided by SigningPolicies alone, and where files are by the
+# image.
+owned := {
+	"autosign", "cadir", "cacert", "cakey", "capub", "cacrl", "csrdir", "signeddir", "serial", "cert_inventory", "ca_ttl",
+	"allow_duplicate_certs", "ssldir", "certdir", "hostcert", "hostprivkey", "hostcrl", "localcacert", "privatekeydir",
+	"confdir", "vardir", "logdir", "codedir", "rundir", "certname", "manage_internal_file_permissions",
+}
+
+# What has a field of its own in spec.puppet.
+fields := {
+	"environmentpath": "environmentPath", "hiera_config": "hieraConfig", "environment_timeout": "environmentTimeout",
+	"storeconfigs": "storeconfigs", "storeconfigs_backend": "storeBackend", "reports": "reports",
+}
 
 deny contains {"msg": msg, "field": field} if {
 	some section, settings in extra
 	some name, _ in settings
 	lower(trim_space(name)) in owned
 	field := sprintf("spec.puppet.extraConfig.%s.%s", [section, name])
-	msg := sprintf("%s: this setting is rendered from CertificateAuthority and SigningPolicies", [field])
+	msg := sprintf("%s: this setting is rendered from CertificateAuthority and SigningPolicies, or goes with the image", [field])
+}
+
+deny contains {"msg": msg, "field": field} if {
+	some section in ["main", "server"]
+	some name, _ in extra[section]
+	own := fields[lower(trim_space(name))]
+	field := sprintf("spec.puppet.extraConfig.%s.%s", [section, name])
+	msg := sprintf("%s: this setting has a field of its own, spec.puppet.%s", [field, own])
 }
 
 deny contains {"msg": msg, "field": field} if {
@@ -31,20 +56,106 @@ deny contains {"msg": msg, "field": field} if {
 
 line(name, value) if {
 	regex.match(`^[a-z][a-z0-9_]*$`, name)
-	not regex.match(`[\r\n]`, value)
+	one_line(value)
+}
+
+# Another line of puppet.conf would be another setting.
+one_line(value) if not regex.match(`[\x00-\x1f\x7f\x{85}\x{2028}\x{2029}]`, value)
+
+deny contains {"msg": msg, "field": field} if {
+	some name in ["environmentPath", "hieraConfig", "storeBackend", "reports"]
+	not one_line(puppet[name])
+	field := sprintf("spec.puppet.%s", [name])
+	msg := sprintf("%s: the value has one line, and no control characters", [field])
+}
+
+deny contains {"msg": msg, "field": "spec.puppet.environmentTimeout"} if {
+	not regex.match(`^(?:unlimited|[0-9]+[smhdy]?)?$`, puppet.environmentTimeout)
+	msg := sprintf("spec.puppet.environmentTimeout: %q is neither unlimited nor a duration such as 3m", [puppet.environmentTimeout])
 }
 
 deny contains {"msg": msg, "field": field} if {
-	some i, rule in input.request.object.spec.puppetserver.authorizationRules
+	some i, url in spec.puppetdb.serverUrls
+	not regex.match(`^https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?$`, url)
+	field := sprintf("spec.puppetdb.serverUrls[%d]", [i])
+	msg := sprintf("%s: %q is no URL of a PuppetDB; it is https://<host>:<port>", [field, url])
+}
+
+deny contains {"msg": msg, "field": "spec.logging.loggers"} if {
+	some name, _ in spec.logging.loggers
+	not regex.match(`^[A-Za-z0-9_.$-]+$`, name)
+	msg := sprintf("spec.logging.loggers: %q is no name of a class or package", [name])
+}
+
+# With a rule that it cannot read a server does not start.
+
+deny contains {"msg": msg, "field": field} if {
+	some i, rule in rules
 	rule.matchRequest.type == "regex"
-	not regex.is_valid(rule.matchRequest.path)
+	not readable(rule.matchRequest.path)
 	field := sprintf("spec.puppetserver.authorizationRules[%d].matchRequest.path", [i])
 	msg := sprintf("%s: %q is no regular expression", [field, rule.matchRequest.path])
 }
 
+# Java has (?<name>, and not (?P<name>.
+readable(expression) if {
+	regex.is_valid(expression)
+	not contains(expression, "(?P<")
+}
+
+deny contains {"msg": msg, "field": field} if {
+	some i, rule in rules
+	some method in rule.matchRequest.method
+	not lower(method) in {"get", "post", "put", "delete", "head"}
+	field := sprintf("spec.puppetserver.authorizationRules[%d].matchRequest.method", [i])
+	msg := sprintf("%s: there is no method %q; there are get, post, put, delete and head", [field, method])
+}
+
+deny contains {"msg": msg, "field": field} if {
+	some i, rule in rules
+	some verdict in ["allow", "deny"]
+	not subject(rule[verdict])
+	field := sprintf("spec.puppetserver.authorizationRules[%d].%s", [i, verdict])
+	msg := sprintf("%s: %q is neither * nor a certname, *.<domain>, $1 or /<regular expression>/", [field, rule[verdict]])
+}
+
+subject("*")
+
+subject(name) if regex.match(`^(?:\*\.)?[A-Za-z0-9_][A-Za-z0-9_.@-]*$`, name)
+
+subject(name) if regex.match(`^[A-Za-z0-9_.-]*\$[0-9][A-Za-z0-9_.$-]*$`, name)
+
+subject(name) if {
+	regex.match(`^/.*/$`, name)
+	readable(trim(name, "/"))
+}
+
+deny contains {"msg": msg, "field": field} if {
+	some i, rule in rules
+	not rule.allow
+	not rule.deny
+	not rule.allowUnauthenticated
+	field := sprintf("spec.puppetserver.authorizationRules[%d]", [i])
+	msg := sprintf("%s: give allow, deny or allowUnauthenticated: a rule without is none", [field])
+}
+
 warn contains msg if {
-	some i, rule in input.request.object.spec.puppetserver.authorizationRules
-	contains(rule.matchRequest.path, "puppet-ca")
+	some i, rule in rules
+	opens(rule.matchRequest)
 	not rule.deny
 	msg := sprintf("spec.puppetserver.authorizationRules[%d] opens a path of the CA: whom it lets in may get or take certificates without a SigningPolicy", [i])
+}
+
+opens(match) if contains(match.path, "puppet-ca")
+
+opens(match) if {
+	object.get(match, "type", "path") == "path"
+	startswith("/puppet-ca/v1/certificate_status", match.path)
+}
+
+opens(match) if {
+	match.type == "regex"
+	readable(match.path)
+	some path in ["status/x", "statuses/x", "revocation_list"]
+	regex.match(match.path, sprintf("/puppet-ca/v1/certificate_%s", [path]))
 }

@@ -1,8 +1,10 @@
 package openvox
 
 import (
+	"slices"
 	"strings"
 
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/csr"
 	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
 )
@@ -30,8 +32,7 @@ type RequestFacts struct {
 	signing.Rendered
 }
 
-// PolicyFacts are what the rules read as input.facts about a SigningPolicy or a
-// Certificate.
+// PolicyFacts are what the rules read as input.facts about a SigningPolicy.
 type PolicyFacts struct {
 	// Names are those of extensions and attributes that there are.
 	Names []string `json:"names"`
@@ -39,3 +40,41 @@ type PolicyFacts struct {
 
 // KnownNames are the same facts for all.
 func KnownNames() PolicyFacts { return PolicyFacts{Names: csr.Names()} }
+
+// CertificateFacts are what the rules read as input.facts about a Certificate.
+type CertificateFacts struct {
+	PolicyFacts
+	// ClaimedBy are other Certificates with its certname at its CertificateAuthority.
+	ClaimedBy []string `json:"claimedBy"`
+}
+
+// Claims are the facts about a Certificate that is to be stored, among all of its
+// namespace.
+func Claims(certificate *v1alpha1.Certificate, all []v1alpha1.Certificate) CertificateFacts {
+	facts := CertificateFacts{PolicyFacts: KnownNames(), ClaimedBy: []string{}}
+	for i := range all {
+		other := &all[i]
+		if other.Name != certificate.Name && other.DeletionTimestamp.IsZero() &&
+			other.Spec.AuthorityRef == certificate.Spec.AuthorityRef && other.Spec.Certname == certificate.Spec.Certname {
+			facts.ClaimedBy = append(facts.ClaimedBy, other.Name)
+		}
+	}
+	slices.Sort(facts.ClaimedBy)
+	return facts
+}
+
+// OlderClaims are the facts about a Certificate that is stored: of two that were made at
+// once, the one that is older keeps the certname.
+func OlderClaims(certificate *v1alpha1.Certificate, all []v1alpha1.Certificate) CertificateFacts {
+	older := func(other *v1alpha1.Certificate) bool {
+		at, its := other.CreationTimestamp, certificate.CreationTimestamp
+		return at.Before(&its) || at.Equal(&its) && other.Name < certificate.Name
+	}
+	var before []v1alpha1.Certificate
+	for i := range all {
+		if older(&all[i]) {
+			before = append(before, all[i])
+		}
+	}
+	return Claims(certificate, before)
+}

@@ -33,6 +33,8 @@ approval(before, after) := {
 	"object": signing_request({}, after), "oldObject": signing_request({}, before),
 }
 
+with_usage := {"csr": object.union(csr, {"extensions": [{"oid": "2.5.29.37", "name": "extendedKeyUsage", "value": null}]})}
+
 refused := {"csr": object.union(csr, {"isCA": true})}
 
 test_signing_request_created if {
@@ -44,6 +46,7 @@ test_signing_request_created if {
 	contains(msg, "names no CertificateAuthority that exists")
 	certificatesigningrequest.deny == {`spec.usages: the CA issues no certificates for "code signing"; there are client auth, digital signature, key encipherment, server auth`} with input as review(create(signing_request({"usages": ["code signing"]}, "x")), {})
 	count(certificatesigningrequest.warn) == 1 with input as review(create(signing_request({"expirationSeconds": 600}, "x")), {})
+	certificatesigningrequest.deny == {"spec.request: a Puppet CA signs no request with the extension extendedKeyUsage; leave it out of the request"} with input as review(request, with_usage)
 }
 
 test_signing_request_of_others if {
@@ -68,8 +71,10 @@ test_certificate_request if {
 	more := object.union(spec, {"isCA": true, "usages": ["code signing"], "duration": "1h"})
 	count(certificaterequest.deny) == 2 with input as review(create({"spec": more}), {})
 	count(certificaterequest.warn) == 1 with input as review(create({"spec": more}), {})
+	certificaterequest.deny == {"spec.request: a Puppet CA signs no request with the extension extendedKeyUsage; give the Certificate encodeUsagesInRequest: false"} with input as review(create({"spec": spec}), with_usage)
 	other := {"spec": object.union(spec, {"issuerRef": {"group": "cert-manager.io"}})}
 	count(certificaterequest.deny) == 0 with input as review(create(other), refused)
+	count(certificaterequest.deny) == 0 with input as review(create(other), with_usage)
 }
 
 test_signing_policy if {
@@ -92,9 +97,27 @@ test_certificate if {
 		"spec.csrExtensions.customExtensions.pp_x", "spec.csrExtensions.customExtensions.pp_cli_auth",
 	} with input as review(create({"spec": bad}), {})
 	count(certificate.warn) == 1 with input as review(create({"spec": bad}), {})
+	every name in ["x.main-operator", "Main-Operator"] {
+		fields(certificate.deny) == {"spec.dnsAltNames[0]"} with input as review(create({"spec": {"authorityRef": "main", "dnsAltNames": [name]}}), {})
+	}
+	dotted := {"authorityRef": "my.ca", "certname": "ca-operator"}
+	fields(certificate.deny) == {"spec.certname"} with input as review(create({"spec": dotted}), {})
 	operator := {"authorityRef": "main", "certname": "main-operator"}
 	fields(certificate.deny) == {"spec.certname"} with input as review(create({"spec": operator}), {})
 	count(certificate.deny) == 0 with input as review(create({"spec": operator}), {"name": "main-operator-signing"})
+}
+
+test_certificate_claims if {
+	claimed := {"facts": {"names": [], "claimedBy": ["first"]}}
+	spec := {"authorityRef": "main", "certname": "web"}
+	certificate.deny == {{
+		"field": "spec.certname",
+		"msg": `spec.certname: Certificate "first" has "web" at CertificateAuthority "main" already; take another, or delete that one`,
+	}} with input as review(create({"spec": spec}), claimed)
+	count(certificate.deny) == 0 with input as review(update({"spec": spec}, {"spec": object.union(spec, {"renewBefore": "1d"})}), claimed)
+	every before in [{"certname": "other"}, {"authorityRef": "other"}] {
+		count(certificate.deny) == 1 with input as review(update({"spec": object.union(spec, before)}, {"spec": spec}), claimed)
+	}
 }
 
 update(before, after) := {"operation": "UPDATE", "object": after, "oldObject": before}
@@ -115,16 +138,57 @@ test_certificate_authority if {
 	count(certificateauthority.deny) == 0 with input as review(update({}, {"spec": {"ttl": "1y"}}), {})
 }
 
+config_denials(spec) := fields(found) if found := config.deny with input as review(create({"spec": spec}), {})
+
+config_warnings(rule) := count(found) if found := config.warn with input as review(create({"spec": {"puppetserver": {"authorizationRules": [rule]}}}), {})
+
 test_config if {
-	good := {"puppet": {"extraConfig": {"server": {"digest_algorithm": "sha256"}}}, "puppetserver": {"authorizationRules": [{"name": "a", "matchRequest": {"type": "regex", "path": "^/x$"}}]}}
-	count(config.deny) == 0 with input as review(create({"spec": good}), {})
-	count(config.warn) == 0 with input as review(create({"spec": good}), {})
-	count(config.deny) == 0 with input as review(create({"spec": {}}), {})
-	bad := {
-		"puppet": {"extraConfig": {"server": {"AutoSign ": "true", "a": "b\nautosign = true"}}},
-		"puppetserver": {"authorizationRules": [{"matchRequest": {"type": "regex", "path": "("}}, {"matchRequest": {"path": "/puppet-ca/v1/certificate_status"}}]},
+	good := {
+		"puppet": {
+			"environmentPath": "/code", "hieraConfig": "$confdir/hiera.yaml", "environmentTimeout": "3m", "reports": "store,log",
+			"extraConfig": {"main": {"digest_algorithm": "sha256"}, "agent": {"reports": "x", "runinterval": "a # b = [c] é"}},
+		},
+		"puppetdb": {"serverUrls": ["https://puppetdb:8081", "https://[::1]:8081/"]},
+		"logging": {"loggers": {"puppetlabs.puppetserver": "DEBUG", "a.B$C": "WARN"}},
 	}
-	fields(config.deny) == {"spec.puppet.extraConfig.server.AutoSign ", "spec.puppet.extraConfig.server.a", "spec.puppetserver.authorizationRules[0].matchRequest.path"} with input as review(create({"spec": bad}), {})
-	count(config.deny) == 4 with input as review(create({"spec": bad}), {})
-	count(config.warn) == 1 with input as review(create({"spec": bad}), {})
+	config_denials(good) == set()
+	config_denials({}) == set()
+	config_denials({"puppet": {"extraConfig": {"server": {"AutoSign ": "true", "certname": "x", "a": "b\nautosign = true", "x y": "1", "b": "c\u2028d"}}}}) == {
+		"spec.puppet.extraConfig.server.AutoSign ", "spec.puppet.extraConfig.server.a", "spec.puppet.extraConfig.server.certname",
+		"spec.puppet.extraConfig.server.x y", "spec.puppet.extraConfig.server.b",
+	}
+	config_denials({"puppet": {"extraConfig": {"main": {"reports": "x"}, "server": {"environment_timeout": "0"}}}}) == {"spec.puppet.extraConfig.main.reports", "spec.puppet.extraConfig.server.environment_timeout"}
+	every field in ["environmentPath", "hieraConfig", "storeBackend", "reports"] {
+		config_denials({"puppet": {field: "a\n[server]\nautosign = true"}}) == {sprintf("spec.puppet.%s", [field])}
+	}
+	config_denials({"puppet": {"environmentTimeout": "1 h\n"}}) == {"spec.puppet.environmentTimeout"}
+	every url in ["https://a,https://b", "ftp://a", "https://", "https://a\nx = y", "https://u:p@a"] {
+		config_denials({"puppetdb": {"serverUrls": [url]}}) == {"spec.puppetdb.serverUrls[0]"}
+	}
+	every name in ["a\"/><root level=\"OFF\"", "${env.X}", "a b", ""] {
+		config_denials({"logging": {"loggers": {name: "INFO"}}}) == {"spec.logging.loggers"}
+	}
+}
+
+rule_denials(change) := config_denials({"puppetserver": {"authorizationRules": [object.union({"name": "a", "matchRequest": {"path": "/x", "type": "path"}, "allow": "*"}, change)]}})
+
+test_authorization_rules if {
+	every who in ["*", "main.example.com", "*.example.com", "$1", "$1.example.com", "/^a[0-9]+$/", "x@y"] {
+		rule_denials({"allow": who}) == set()
+		rule_denials({"deny": who}) == set()
+	}
+	every who in ["a b", "*.*", "**", "/(/", "a\"", "${x}", ""] {
+		rule_denials({"allow": who}) == {"spec.puppetserver.authorizationRules[0].allow"}
+	}
+	rule_denials({"matchRequest": {"type": "regex", "path": "^/x/([^/]+)$", "method": ["GET", "head"]}}) == set()
+	every path in ["(", "(?P<a>b)"] {
+		rule_denials({"matchRequest": {"type": "regex", "path": path}}) == {"spec.puppetserver.authorizationRules[0].matchRequest.path"}
+	}
+	rule_denials({"matchRequest": {"method": ["get", "PATCH"]}}) == {"spec.puppetserver.authorizationRules[0].matchRequest.method"}
+	config_denials({"puppetserver": {"authorizationRules": [{"name": "a", "matchRequest": {"path": "/x"}}]}}) == {"spec.puppetserver.authorizationRules[0]"}
+	config_warnings({"matchRequest": {"path": "/x"}, "allow": "*"}) == 0
+	every match in [{"path": "/"}, {"path": "/puppet-ca/v1"}, {"path": "/puppet-ca/v1/clean"}, {"type": "regex", "path": "certificate_statuses"}, {"type": "regex", "path": "^/p.*/revocation_list|status"}] {
+		config_warnings({"matchRequest": match, "allow": "*"}) == 1
+		config_warnings({"matchRequest": match, "deny": "*"}) == 0
+	}
 }

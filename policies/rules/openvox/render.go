@@ -71,13 +71,17 @@ func valueOf(attribute v1alpha1.CSRAttribute, secret SecretValue) (string, error
 // OperatorCertname is by what the operator signs at a CA.
 func OperatorCertname(ca string) string { return ca + "-operator" }
 
+// SetupCertname is by what the operator signs where its own certificate is lost.
+func SetupCertname(ca string) string { return ca + "-setup" }
+
 // reserved are the names that no request from elsewhere gets: a CA trusts some of them
 // as administrators, and agents trust others as servers.
 func reserved(ca *v1alpha1.CertificateAuthority, certificates []v1alpha1.Certificate) []string {
-	names := []string{OperatorCertname(ca.Name)}
+	operator := OperatorCertname(ca.Name)
+	names := []string{operator, "." + operator}
 	if ca.Spec.External == nil {
 		service := ca.Name + "-internal"
-		names = append(names, service, service+"."+ca.Namespace+".svc")
+		names = append(names, service, service+"."+ca.Namespace+".svc", SetupCertname(ca.Name))
 	} else if server, err := url.Parse(ca.Spec.External.URL); err == nil && server.Hostname() != "" {
 		names = append(names, server.Hostname())
 	}

@@ -104,11 +104,34 @@ func TestRender(t *testing.T) {
 			{Name: "empty", Error: `the value of pp_preshared_key: key "empty" of Secret keys is empty`},
 			{Name: "both", Error: "the value of pp_role: give exactly one of value and valueFrom"},
 		},
-		Reserved: []string{"main-operator", "main-internal", "main-internal.ns.svc", "puppet", "puppet.example.com"},
+		Reserved: []string{"main-operator", ".main-operator", "main-internal", "main-internal.ns.svc", "main-setup", "puppet", "puppet.example.com"},
 	}, Render(ca, policies, []v1alpha1.Certificate{certificate("puppet", "main", "puppet.example.com"), certificate("foreign", "another")}, secret))
 
 	ca.Spec.External = &v1alpha1.ExternalCA{URL: "https://ca.example.com:8140"}
-	require.Equal(t, []string{"main-operator", "ca.example.com"}, Render(ca, nil, nil, secret).Reserved)
+	require.Equal(t, []string{"main-operator", ".main-operator", "ca.example.com"}, Render(ca, nil, nil, secret).Reserved)
+}
+
+// TestClaims: at admission a Certificate yields to whoever has its certname; of two that
+// are stored, the younger does.
+func TestClaims(t *testing.T) {
+	certificate := func(name, ca, certname string, age int64) v1alpha1.Certificate {
+		return v1alpha1.Certificate{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", CreationTimestamp: metav1.Unix(1000-age, 0)},
+			Spec:       v1alpha1.CertificateSpec{AuthorityRef: ca, Certname: certname},
+		}
+	}
+	gone := certificate("gone", "main", "web", 9)
+	gone.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	all := []v1alpha1.Certificate{
+		certificate("b", "main", "web", 5), certificate("a", "main", "web", 5), certificate("younger", "main", "web", 1),
+		certificate("other", "main", "db", 9), certificate("elsewhere", "other", "web", 9), gone,
+	}
+	require.Equal(t, []string{"b", "younger"}, Claims(&all[1], all).ClaimedBy)
+	require.Empty(t, OlderClaims(&all[1], all).ClaimedBy, "the older one keeps it")
+	require.Equal(t, []string{"a"}, OlderClaims(&all[0], all).ClaimedBy, "of the same second, the first by name")
+	require.Equal(t, []string{"a", "b"}, OlderClaims(&all[2], all).ClaimedBy)
+	require.Empty(t, Claims(&all[3], all).ClaimedBy)
+	require.NotEmpty(t, Claims(&all[3], all).Names)
 }
 
 func TestParseSigner(t *testing.T) {

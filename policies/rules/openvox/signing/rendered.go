@@ -15,7 +15,8 @@ import (
 // Rendered is what the autosign hook reads: autosign-policy.yaml.
 type Rendered struct {
 	Policies []Policy `json:"policies"`
-	// Reserved are names for which nothing is signed, whatever the policies say.
+	// Reserved are names for which nothing is signed, whatever the policies say: after a
+	// dot, also for the names below and above.
 	Reserved []string `json:"reserved"`
 }
 

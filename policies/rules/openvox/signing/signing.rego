@@ -27,8 +27,15 @@ refusals contains "there is no signing policy" if {
 # Policy by policy, why none matches.
 refusals contains msg if {
 	not matching
-	some i, policy in input.policies
-	msg := sprintf("signing policy %q: %s", [policy.name, concat(", ", sort(misses[i]))])
+	some i in other_names
+	policy := input.policies[i]
+	msg := sprintf("signing policy %q: certname %q matches none of its patterns (%s)", [policy.name, input.certname, concat(", ", policy.pattern.allow)])
+}
+
+refusals contains msg if {
+	not matching
+	some i in (places - other_names)
+	msg := sprintf("signing policy %q: %s", [input.policies[i].name, concat(", ", sort(misses[i]))])
 }
 
 matching if {
@@ -179,59 +186,81 @@ reserved := {fold(name) | some name in input.reserved}
 
 fold(name) := trim_suffix(lower(name), ".")
 
+taken(name) if fold(name) in reserved
+
+# A plain name in a CA's auth.conf lets in whoever has a name below it, or above it.
+taken(name) if {
+	some suffix in input.reserved
+	startswith(suffix, ".")
+	related(fold(name), suffix)
+}
+
+related(name, suffix) if endswith(name, suffix)
+
+related(name, suffix) if endswith(suffix, concat("", [".", name]))
+
 objections contains msg if {
 	csr
-	fold(input.certname) in reserved
+	taken(input.certname)
 	msg := sprintf("certname %q is reserved: the CA, its operator or a Certificate has it", [input.certname])
 }
 
 objections contains msg if {
 	some name in csr.dnsNames
-	fold(name) in reserved
+	taken(name)
 	msg := sprintf("DNS name %q in subjectAltName is reserved: the CA, its operator or a Certificate has it", [name])
 }
 
-# Why policies do not match, by their place. What is not about the certname is asked
-# only of policies that may sign for it, since there may be many others.
+# Policies, by their place. There may be many for other names than this one, and so what
+# is not about the certname is asked of the rest only.
+
+places := {i | input.policies[i]}
+
+unusable := {i | input.policies[i].error}
+
+# Conditions of a policy that has `any` are not looked at.
+for_any := {i | input.policies[i].any == true}
+
+other_names := {i | csr; input.policies[i].pattern.allow} - ((by_name | for_any) | unusable)
+
+fit := {i: input.policies[i] | csr; some i in ((places - other_names) - unusable)}
+
+bound := {i: fit[i] | some i in (object.keys(fit) - for_any)}
+
+by_name := (same_name | same_affixes) | same_shape
+
+same_name := {i | input.policies[i].pattern.allow[_] == input.certname; not costly(input.certname)}
+
+# A name with a slash is not looked for here, for no star matches one.
+same_affixes := {i |
+	not contains(input.certname, "/")
+	pattern := input.policies[i].pattern.allow[_]
+	[prefix, suffix] = split(pattern, "*")
+	startswith(input.certname, prefix)
+	endswith(input.certname, suffix)
+	count(input.certname) >= count(pattern) - 1
+	not costly(pattern)
+}
+
+same_shape := {i |
+	uncommon
+	pattern := input.policies[i].pattern.allow[_]
+	shape_matches(pattern, input.certname)
+}
+
+# Asked once for all policies.
+uncommon if costly(concat("\n", [pattern | pattern := input.policies[_].pattern.allow[_]]))
+
+uncommon if contains(input.certname, "/")
+
+# Why they do not match.
 
 misses[i] contains sprintf("it cannot be used: %s", [policy.error]) if some i, policy in input.policies
 
 misses[i] contains "it has neither pattern nor csrAttributes, and so signs nothing" if {
-	some i, policy in conditional
+	some i, policy in bound
 	not policy.pattern
 	count(object.get(policy, "csrAttributes", [])) == 0
-}
-
-misses[i] contains msg if {
-	some i, policy in conditional
-	other_names[i]
-	msg := sprintf("certname %q matches none of its patterns (%s)", [input.certname, concat(", ", policy.pattern.allow)])
-}
-
-other_names contains i if {
-	some i, policy in conditional
-	patterns := policy.pattern.allow
-	not any_matches(patterns, input.certname)
-}
-
-# Conditions of a policy that has `any` are not looked at.
-conditional[i] := policy if {
-	csr
-	some i, policy in input.policies
-	not policy.error
-	not policy.any == true
-}
-
-fit[i] := policy if {
-	csr
-	some i, policy in input.policies
-	not policy.error
-	not other_names[i]
-}
-
-bound[i] := policy if {
-	some i, policy in fit
-	not policy.any == true
 }
 
 misses[i] contains sprintf("%s is not what it asks for", [wanted.name]) if {
@@ -281,7 +310,11 @@ misses[i] contains msg if {
 # Also of policies with `any`.
 
 misses[i] contains msg if {
+	some msg in forbidden_names
 	some i, _ in fit
+}
+
+forbidden_names contains msg if {
 	some kind, names in {
 		"IP address": csr.ipAddresses, "URI": csr.uris, "e-mail address": csr.emails,
 		"name of another type": [other.type | some other in csr.otherSans],
@@ -291,11 +324,15 @@ misses[i] contains msg if {
 }
 
 misses[i] contains msg if {
+	some extension in rights
 	some i, policy in fit
-	some extension in csr.extensions
-	startswith(extension.oid, authorization)
 	not names_extension(policy, extension)
 	msg := sprintf("extension %s gives rights, and it does not name that in csrAttributes", [extension.name])
+}
+
+rights contains extension if {
+	some extension in csr.extensions
+	startswith(extension.oid, authorization)
 }
 
 names_extension(policy, extension) if {
@@ -312,12 +349,34 @@ any_matches(patterns, name) if {
 	glob_matches(pattern, name)
 }
 
+# Most globs have one star at most, and need no regular expression.
+glob_matches(name, name) if not costly(name)
+
 glob_matches(pattern, name) if {
+	[prefix, suffix] = split(pattern, "*")
+	startswith(name, prefix)
+	endswith(name, suffix)
+	count(name) >= count(pattern) - 1
+	not costly(pattern)
+	not contains(name, "/")
+}
+
+glob_matches(pattern, name) if shape_matches(pattern, name)
+
+costly(pattern) if regex.match(`[?\[]|\*[^\n]*\*`, pattern)
+
+# Other globs, and names with a slash, are left to regular expressions.
+by_shape(pattern, _) if costly(pattern)
+
+by_shape(_, name) if contains(name, "/")
+
+shape_matches(pattern, name) if {
+	by_shape(pattern, name)
 	not contains(pattern, "[")
 	regex.match(glob_regex(literal, pattern), name)
 }
 
-glob_matches(pattern, name) if {
+shape_matches(pattern, name) if {
 	contains(pattern, "[")
 	glob_valid(pattern)
 	regex.match(glob_regex(special, pattern), name)

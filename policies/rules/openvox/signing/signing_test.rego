@@ -110,6 +110,18 @@ test_reserved if {
 	refusals(request) == {`certname "main-operator" is reserved: the CA, its operator or a Certificate has it`}
 }
 
+test_reserved_below_and_above if {
+	every name in ["x.main-operator", "a.b.main-operator", "X.Main-Operator.", "ca-operator", "x.my.ca-operator"] {
+		request := object.union(ask({"dnsNames": [name]}, [any]), {"reserved": [".main-operator", ".my.ca-operator"]})
+		some refusal in refusals(request)
+		contains(refusal, "is reserved")
+	}
+	every name in ["xmain-operator", "main-operator.example.com", "a-operator", "operator"] {
+		request := object.union(ask({"dnsNames": [name]}, [any]), {"reserved": [".main-operator", ".my.ca-operator"]})
+		refusals(request) == set()
+	}
+}
+
 test_other_names if {
 	every change in [{"ipAddresses": ["10.0.0.1"]}, {"uris": ["https://a"]}, {"emails": ["a@b"]}, {"otherSans": [{"type": "otherName"}]}] {
 		every policy in [any, web] {
@@ -123,6 +135,7 @@ test_other_names if {
 test_conditions if {
 	refusals(ask({}, [{"name": "e", "dnsAltNames": {"allow": ["*"]}}])) == {`signing policy "e": it has neither pattern nor csrAttributes, and so signs nothing`}
 	refusals(ask({}, [{"name": "p", "pattern": {"allow": ["db*", "x"]}}])) == {`signing policy "p": certname "web1.example.com" matches none of its patterns (db*, x)`}
+	refusals(ask({}, [{"name": "p", "pattern": {"allow": ["db*", "web?.*"]}}])) == set()
 	refusals(ask({"dnsNames": ["x"]}, [web])) == {`signing policy "web": DNS names in subjectAltName (x) are asked for, and it has no dnsAltNames`}
 	named := object.union(web, {"dnsAltNames": {"allow": ["web?", "puppet"]}})
 	refusals(ask({"dnsNames": ["web1", "puppet"]}, [named])) == set()
@@ -151,4 +164,18 @@ test_globs if {
 	every pattern in ["web", "web1?", "web[a-z]", "web[", "web\\1", "web[z-a]", "web[[:digit:]]", "[", "web[]", "web{1}", "web.", "WEB1", ""] {
 		not signing.glob_matches(pattern, "web1")
 	}
+}
+
+# Stars end at a slash, which only such a name shows: no certificate is for it anyway.
+test_globs_and_slashes if {
+	every pattern in ["a/b*", "*/b1", "a/?1", "a/b1"] {
+		signing.glob_matches(pattern, "a/b1")
+	}
+	every pattern in ["a*", "*b1", "*"] {
+		not signing.glob_matches(pattern, "a/b1")
+	}
+	policies := [{"name": "slash", "pattern": {"allow": ["a/b*"]}}, {"name": "star", "pattern": {"allow": ["a*"]}}]
+	matched := refusals(object.union(ask({}, policies), {"certname": "a/b1"}))
+	not `signing policy "star": certname "a/b1" matches none of its patterns (a*)` in matched # for slash matches
+	`signing policy "star": certname "a/c1" matches none of its patterns (a*)` in refusals(object.union(ask({}, policies), {"certname": "a/c1"}))
 }

@@ -1,0 +1,172 @@
+package openvox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cert-manager/cert-manager/pkg/apis/certmanager"
+	cmapi "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+)
+
+// certManagerInterval is how often a cluster without cert-manager is asked whether it has
+// got it.
+const certManagerInterval = 10 * time.Second
+
+// certManager adds the controller of CertificateRequests as soon as the cluster serves
+// them: it may never. It is a manager's Runnable.
+type certManager struct {
+	manager  manager.Manager
+	watches  watches
+	mapper   meta.RESTMapper
+	signer   signer
+	approver *approver
+}
+
+// Start implements manager.Runnable. It ends when the controller is added.
+func (c *certManager) Start(ctx context.Context) error {
+	logger := log.FromContext(ctx).WithName("openvox")
+	told := false
+	err := whenServed(ctx, c.mapper, certManagerInterval, func(err error) {
+		if !told {
+			logger.Info("CertificateRequests are not signed yet: they are as soon as the cluster has cert-manager", "reason", err.Error())
+		}
+		told = true
+	})
+	if err != nil {
+		return nil // the manager ends
+	}
+	if err := c.add(); err != nil {
+		return fmt.Errorf("setting up the controller of CertificateRequests: %w", err)
+	}
+	logger.Info("CertificateRequests are signed")
+	return nil
+}
+
+// whenServed returns when the cluster serves CertificateRequests, or with the error of a
+// context that has ended.
+func whenServed(ctx context.Context, mapper meta.RESTMapper, interval time.Duration, not func(error)) error {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		_, err := mapper.RESTMapping(schema.GroupKind{Group: certmanager.GroupName, Kind: cmapi.CertificateRequestKind}, cmapi.SchemeGroupVersion.Version)
+		if err == nil {
+			return nil
+		}
+		not(err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+func (c *certManager) add() error {
+	own, err := newCertManagerCluster(c.manager.GetConfig())
+	if err != nil {
+		return err
+	}
+	signing := newAttempts()
+	reconciler := &CertificateRequestReconciler{
+		client: own.GetClient(), live: own.GetAPIReader(), signer: c.signer, events: own.GetEventRecorder("lintel-openvox"),
+		attempts: signing, approver: c.approver, now: time.Now,
+	}
+	for _, runnable := range []manager.Runnable{own, signing} {
+		if err := c.manager.Add(runnable); err != nil {
+			return err
+		}
+	}
+	return builder.ControllerManagedBy(c.manager).Named("lintel-openvox-certificaterequests").
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+		WatchesRawSource(self(watches{own}, &cmapi.CertificateRequest{}, updates(concerns))).
+		WatchesRawSource(ended(signing)).
+		WatchesRawSource(mapped(c.watches, &v1alpha1.CertificateAuthority{}, func(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
+			return waitingFor(ctx, own.GetClient(), ca)
+		}, updates(becomesAnother))).
+		Complete(reconciler)
+}
+
+// newCertManagerCluster has its own cache, of CertificateRequests alone: one that has to
+// know a kind that is not served does not start.
+func newCertManagerCluster(config *rest.Config) (cluster.Cluster, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // the API server's own fairness limits better
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(cmapi.AddToScheme(scheme))
+	return cluster.New(config, func(o *cluster.Options) {
+		o.Scheme = scheme
+		o.Cache.ByObject = map[client.Object]cache.ByObject{&cmapi.CertificateRequest{}: {Transform: oursOnly}}
+		o.Client.Cache = &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &cmapi.Certificate{}}}
+	})
+}
+
+// oursOnly keeps nothing of requests to other issuers but to whom they are.
+func oursOnly(object any) (any, error) {
+	if request, ok := object.(*cmapi.CertificateRequest); ok {
+		request.ManagedFields = nil
+		if !isToAuthority(request) {
+			request.Labels, request.Annotations, request.OwnerReferences = nil, nil, nil
+			request.Spec, request.Status = cmapi.CertificateRequestSpec{IssuerRef: request.Spec.IssuerRef}, cmapi.CertificateRequestStatus{}
+		}
+	}
+	return object, nil
+}
+
+// ready is what requests wait for.
+type ready struct {
+	generation          int64
+	initialized, answer bool
+}
+
+func readiness(ca *v1alpha1.CertificateAuthority) ready {
+	return ready{
+		ca.Generation,
+		meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized),
+		meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionCAReady),
+	}
+}
+
+func becomesAnother(before, after *v1alpha1.CertificateAuthority) bool {
+	return readiness(before) != readiness(after)
+}
+
+// updates lets those updates through that concern somebody, and all else.
+func updates[T client.Object](concern func(before, after T) bool) predicate.TypedPredicate[T] {
+	return predicate.TypedFuncs[T]{UpdateFunc: func(e event.TypedUpdateEvent[T]) bool { return concern(e.ObjectOld, e.ObjectNew) }}
+}
+
+// waitingFor are the requests to a CA that have no outcome.
+func waitingFor(ctx context.Context, reader client.Reader, ca *v1alpha1.CertificateAuthority) (requests []reconcile.Request) {
+	var list cmapi.CertificateRequestList
+	if err := reader.List(ctx, &list, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "listing CertificateRequests")
+		return nil
+	}
+	for i := range list.Items {
+		if object := &list.Items[i]; isToAuthority(object) && object.Spec.IssuerRef.Name == ca.Name && !isFinal(object) {
+			requests = append(requests, to(object.Namespace, object.Name)...)
+		}
+	}
+	return requests
+}

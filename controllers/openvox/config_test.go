@@ -1,0 +1,192 @@
+package openvox
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+)
+
+// configSite is an API server with Configs.
+type configSite struct {
+	*site
+	denied string
+	err    error
+}
+
+func newConfigSite(t *testing.T, objects ...client.Object) *configSite {
+	t.Helper()
+	return &configSite{site: newSite(t, objects...)}
+}
+
+// render reconciles Config c, and says what its status is.
+func (s *configSite) render() string {
+	s.t.Helper()
+	r := &ConfigReconciler{
+		client: s.client, apply: applier{"test", s.client, s.client}, events: s.events,
+		admit: func(context.Context, client.Object) (string, error) { return s.denied, s.err },
+	}
+	_, err := r.Reconcile(s.t.Context(), to("ns", "c")[0])
+	require.ErrorIs(s.t, err, s.err)
+	config := &v1alpha1.Config{}
+	require.True(s.t, s.get("c", config))
+	condition := config.Status.Conditions[0]
+	require.Equal(s.t, v1alpha1.ConditionConfigReady, condition.Type)
+	require.Equal(s.t, config.Generation, condition.ObservedGeneration)
+	require.Equal(s.t, config.Generation, config.Status.ObservedGeneration)
+	return string(config.Status.Phase) + " " + string(condition.Status) + " " + condition.Reason + ": " + condition.Message
+}
+
+func (s *configSite) files() map[string]string {
+	s.t.Helper()
+	files := &corev1.ConfigMap{}
+	if !s.get("c-config", files) {
+		return nil
+	}
+	return files.Data
+}
+
+func (s *configSite) told() (list []string) {
+	for len(s.events.Events) > 0 {
+		list = append(list, <-s.events.Events)
+	}
+	return list
+}
+
+const rendered = "Running True ConfigMapsCreated: the files are in ConfigMap c-config"
+
+// TestConfig is a Config that is there before its CA.
+func TestConfig(t *testing.T) {
+	s := newConfigSite(t, configOf("main"))
+	require.Equal(t, `Pending False AuthorityNotFound: spec.authorityRef: there is no CertificateAuthority "main"; nothing is rendered until it is there`, s.render())
+	require.Nil(t, s.files())
+
+	require.NoError(t, s.client.Create(t.Context(), newInternal("main")))
+	require.Equal(t, rendered, s.render())
+	require.Contains(t, s.files()["puppet.conf"], "ca_ttl = 157680000\n")
+	account := &corev1.ServiceAccount{}
+	require.True(t, s.get("c-server", account))
+	require.False(t, *account.AutomountServiceAccountToken)
+	config, files := &v1alpha1.Config{}, &corev1.ConfigMap{}
+	require.True(t, s.get("c", config))
+	require.True(t, s.get("c-config", files))
+	for _, object := range []client.Object{account, files} {
+		require.True(t, metav1.IsControlledBy(object, config))
+		require.Equal(t, "c", object.GetLabels()[configLabel])
+	}
+	require.Len(t, s.told(), 2)
+	s.writes = 0
+	require.Equal(t, rendered, s.render())
+	require.Zero(t, s.writes, "nothing changed, nothing written")
+	require.Empty(t, s.told())
+
+	require.True(t, s.get("c", config))
+	config.Generation++
+	require.NoError(t, s.client.Update(t.Context(), config))
+	require.Equal(t, rendered, s.render())
+	require.Empty(t, s.told(), "that it is rendered is no news")
+
+	// It follows its CA.
+	ca := &v1alpha1.CertificateAuthority{}
+	require.True(t, s.get("main", ca))
+	ca.Spec.TTL, ca.Spec.AllowAutoRenewal = "1h", new(false)
+	require.NoError(t, s.client.Update(t.Context(), ca))
+	require.Equal(t, rendered, s.render())
+	require.Contains(t, s.files()["puppet.conf"], "ca_ttl = 3600\n")
+	require.Contains(t, s.files()["ca.conf"], `"allow-auto-renewal": false`)
+
+	// Without it, servers keep what they have.
+	before := s.files()
+	require.NoError(t, s.client.Delete(t.Context(), ca))
+	require.Contains(t, s.render(), "Pending False AuthorityNotFound")
+	require.Equal(t, before, s.files())
+}
+
+// TestConfigEditedByHand: what is rendered comes back.
+func TestConfigEditedByHand(t *testing.T) {
+	s := newConfigSite(t, configOf("main"), newInternal("main"))
+	s.render()
+	want, files, account := s.files(), &corev1.ConfigMap{}, &corev1.ServiceAccount{}
+	require.True(t, s.get("c-config", files))
+	files.Data["auth.conf"] = "authorization: {}"
+	delete(files.Data, "ca.conf")
+	files.Labels = nil
+	require.NoError(t, s.client.Update(t.Context(), files))
+	require.True(t, s.get("c-server", account))
+	account.AutomountServiceAccountToken = new(true)
+	require.NoError(t, s.client.Update(t.Context(), account))
+	require.Equal(t, rendered, s.render())
+	require.Equal(t, want, s.files())
+	require.True(t, s.get("c-config", files))
+	require.Equal(t, managedBy, files.Labels[managedByLabel])
+	require.True(t, s.get("c-server", account))
+	require.False(t, *account.AutomountServiceAccountToken)
+}
+
+// TestConfigIsNotRendered: it says why, and what was rendered before stays.
+func TestConfigIsNotRendered(t *testing.T) {
+	for want, change := range map[string]func(*configSite, *v1alpha1.Config){
+		"Error False NotAdmitted: no":                       func(s *configSite, _ *v1alpha1.Config) { s.denied = "no" },
+		"Error False NotWritten: down":                      func(s *configSite, _ *v1alpha1.Config) { s.err = errors.New("down") },
+		`Pending False ReferenceNotFound: spec.databaseRef`: func(_ *configSite, c *v1alpha1.Config) { c.Spec.DatabaseRef = "db" },
+		`Pending False ReferenceNotFound: spec.nodeClass`:   func(_ *configSite, c *v1alpha1.Config) { c.Spec.NodeClassifierRef = "foreman" },
+		"Error False NotRendered: puppet.conf: the value of reports has more than one line": func(_ *configSite, c *v1alpha1.Config) {
+			c.Spec.Puppet.Reports = "a\nautosign = true"
+		},
+	} {
+		s := newConfigSite(t, configOf("main"), newInternal("main"))
+		s.render()
+		before, config := s.files(), &v1alpha1.Config{}
+		require.True(t, s.get("c", config))
+		config.Spec.PuppetServer.ClientAuth = "need"
+		change(s, config)
+		require.NoError(t, s.client.Update(t.Context(), config))
+		require.Contains(t, s.render(), want)
+		require.Equal(t, before, s.files(), want)
+		s.told()
+		s.writes = 0
+		s.render()
+		require.Zero(t, s.writes)
+		require.Empty(t, s.told(), "it is told once")
+	}
+
+	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c-config", Namespace: "ns"}, Data: map[string]string{"a": "b"}}
+	s := newConfigSite(t, configOf(""), theirs)
+	require.Equal(t, "Error False NotOwned: ConfigMap c-config does not belong to this object and is left alone; rename or delete it", s.render())
+	require.Equal(t, theirs.Data, s.files())
+}
+
+// TestConfigsShareACA: each has its files, and the CA's policies belong to none of them.
+func TestConfigsShareACA(t *testing.T) {
+	second := configOf("main")
+	second.Name = "second"
+	s := newConfigSite(t, configOf("main"), second, newInternal("main"), newPolicy())
+	s.render()
+	policies := &PolicyReconciler{client: s.client, secrets: secrets{s.client, s.client}}
+	_, err := policies.Reconcile(t.Context(), mainKey)
+	require.NoError(t, err)
+	secret, ca := &corev1.Secret{}, &v1alpha1.CertificateAuthority{}
+	require.True(t, s.get("main-autosign-policy", secret))
+	require.True(t, s.get("main", ca))
+	require.Len(t, secret.OwnerReferences, 1)
+	require.True(t, metav1.IsControlledBy(secret, ca))
+
+	// Edited by hand, it comes back.
+	want := secret.DeepCopy().Data
+	secret.Data = map[string][]byte{policyKey: []byte("policies: [{name: x, any: true}]")}
+	require.NoError(t, s.client.Update(t.Context(), secret))
+	_, err = policies.Reconcile(t.Context(), mainKey)
+	require.NoError(t, err)
+	require.True(t, s.get("main-autosign-policy", secret))
+	require.Equal(t, want, secret.Data)
+}
+
+func newPolicy() *v1alpha1.SigningPolicy {
+	return &v1alpha1.SigningPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Spec: v1alpha1.SigningPolicySpec{CertificateAuthorityRef: "main", Any: true}}
+}

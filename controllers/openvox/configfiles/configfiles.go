@@ -1,0 +1,76 @@
+// Package configfiles renders a Config into the files that Puppet servers read. The same
+// input gives the same bytes. What would not stay within its place in a file is an error,
+// and no file is rendered.
+package configfiles
+
+import (
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+)
+
+// Input is what the files are made of.
+type Input struct {
+	Config *v1alpha1.Config
+	// Authority is the CertificateAuthority that the Config names: nil where it names
+	// none.
+	Authority *v1alpha1.CertificateAuthority
+	// CATTL and RenewalTTL are the durations of the CertificateAuthority, in seconds.
+	CATTL, RenewalTTL int64
+}
+
+// Where the files and programs of a server are in its image.
+const (
+	confFolder = "/etc/puppetlabs/puppet"
+	codeFolder = "/etc/puppetlabs/code"
+	sslFolder  = confFolder + "/ssl"
+	caFolder   = "/etc/puppetlabs/puppetserver/ca"
+	varFolder  = "/run/puppetserver"
+	// certname is under which name a server finds its pair, whatever its certificate says.
+	certname = "puppet"
+	// AutosignProgram decides about the requests of agents.
+	AutosignProgram = "/usr/local/bin/openvox-autosign"
+)
+
+// Render returns the files by name.
+func Render(in Input) (map[string]string, error) {
+	puppet, err := in.puppetConf()
+	if err != nil {
+		return nil, err
+	}
+	puppetdb, err := in.puppetdbConf()
+	if err != nil {
+		return nil, err
+	}
+	auth, err := in.authConf()
+	if err != nil {
+		return nil, err
+	}
+	logback, err := in.logback()
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]string{
+		"puppet.conf": puppet, "puppetdb.conf": puppetdb, "logback.xml": logback,
+		"ca-enabled.cfg":  bootstrap("certificate-authority-service"),
+		"ca-disabled.cfg": bootstrap("certificate-authority-disabled-service"),
+	}
+	for name, value := range map[string]any{
+		"webserver.conf":    in.webserver(confFolder + "/crl/ca_crl.pem"),
+		"webserver-ca.conf": in.webserver(sslFolder + "/crl.pem"),
+		"puppetserver.conf": in.puppetserver(),
+		"auth.conf":         auth,
+		"ca.conf":           in.ca(),
+		"product.conf":      object{"product": object{"check-for-updates": false}},
+		"metrics.conf":      in.metrics(),
+	} {
+		if files[name], err = hocon(value); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// bootstrap lists the services by which a server is a CA, or is none.
+func bootstrap(service string) string {
+	return "puppetlabs.services.ca." + service + "/" + service + "\n" +
+		"puppetlabs.trapperkeeper.services.watcher.filesystem-watch-service/filesystem-watch-service\n"
+}

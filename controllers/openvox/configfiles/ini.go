@@ -1,0 +1,148 @@
+package configfiles
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// settingName is a name that puppet.conf can have.
+var settingName = regexp.MustCompile(`\A[a-z][a-z0-9_]*\z`)
+
+// ini is a file of sections with settings.
+type ini struct {
+	text strings.Builder
+	// seen are the names of the section: one that stands twice would win or lose by its
+	// place.
+	seen map[string]bool
+	err  error
+}
+
+func (f *ini) section(name string) {
+	if f.text.Len() > 0 {
+		f.text.WriteByte('\n')
+	}
+	fmt.Fprintf(&f.text, "[%s]\n", name)
+	f.seen = map[string]bool{}
+}
+
+// set writes a setting on its line, which it must not leave.
+func (f *ini) set(name, value string) {
+	switch {
+	case f.err != nil:
+	case !settingName.MatchString(name):
+		f.err = fmt.Errorf("%q is no name of a setting", name)
+	case strings.ContainsFunc(value, isControl):
+		f.err = fmt.Errorf("the value of %s has more than one line, or a control character", name)
+	case f.seen[name]:
+		f.err = fmt.Errorf("the setting %s is rendered already", name)
+	default:
+		f.seen[name] = true
+		fmt.Fprintf(&f.text, "%s = %s\n", name, value)
+	}
+}
+
+// setSome writes a setting that has a value.
+func (f *ini) setSome(name, value string) {
+	if value != "" {
+		f.set(name, value)
+	}
+}
+
+func (f *ini) setAll(settings map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		f.set(name, settings[name])
+	}
+}
+
+// isControl is also of what Unicode has as an end of a line.
+func isControl(r rune) bool {
+	return r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029
+}
+
+func (in Input) puppetConf() (string, error) {
+	spec := in.Config.Spec.Puppet
+	extra := func(of func() map[string]string) map[string]string {
+		if spec.ExtraConfig == nil {
+			return nil
+		}
+		return of()
+	}
+	f := &ini{}
+	f.section("main")
+	f.set("confdir", confFolder)
+	f.set("vardir", "/opt/puppetlabs/puppet/cache")
+	f.set("logdir", "/var/log/puppetlabs/puppet")
+	f.set("codedir", codeFolder)
+	f.set("rundir", "/var/run/puppetlabs")
+	f.set("ssldir", sslFolder)
+	f.set("manage_internal_file_permissions", "false")
+	f.set("environmentpath", or(spec.EnvironmentPath, codeFolder+"/environments"))
+	f.set("hiera_config", or(spec.HieraConfig, "$confdir/hiera.yaml"))
+	f.setAll(extra(func() map[string]string { return spec.ExtraConfig.Main }))
+	f.section("server")
+	f.set("certname", certname)
+	f.setSome("environment_timeout", spec.EnvironmentTimeout)
+	if in.storesConfigs() {
+		f.set("storeconfigs", "true")
+		f.set("storeconfigs_backend", or(spec.StoreBackend, "puppetdb"))
+	}
+	f.set("reports", or(spec.Reports, in.defaultReports()))
+	if in.Authority != nil {
+		// Puppet looks for the folder elsewhere, too, unless it is told.
+		f.set("cadir", caFolder)
+		f.set("ca_ttl", strconv.FormatInt(in.CATTL, 10))
+		f.set("autosign", AutosignProgram)
+	}
+	f.setAll(extra(func() map[string]string { return spec.ExtraConfig.Server }))
+	if agent := extra(func() map[string]string { return spec.ExtraConfig.Agent }); len(agent) > 0 {
+		f.section("agent")
+		f.setAll(agent)
+	}
+	if f.err != nil {
+		return "", fmt.Errorf("puppet.conf: %w", f.err)
+	}
+	return f.text.String(), nil
+}
+
+func (in Input) hasPuppetDB() bool {
+	return in.Config.Spec.PuppetDB != nil && len(in.Config.Spec.PuppetDB.ServerURLs) > 0
+}
+
+func (in Input) storesConfigs() bool {
+	if set := in.Config.Spec.Puppet.StoreConfigs; set != nil {
+		return *set
+	}
+	return in.hasPuppetDB()
+}
+
+func (in Input) defaultReports() string {
+	if in.hasPuppetDB() {
+		return "puppetdb"
+	}
+	return "store"
+}
+
+func (in Input) puppetdbConf() (string, error) {
+	f := &ini{}
+	f.section("main")
+	if in.hasPuppetDB() {
+		urls := in.Config.Spec.PuppetDB.ServerURLs
+		for _, text := range urls {
+			server, err := url.Parse(text)
+			if err != nil || server.Host == "" || server.Scheme != "https" && server.Scheme != "http" || strings.ContainsAny(text, ", \t") {
+				return "", fmt.Errorf("puppetdb.conf: %q is no URL of a PuppetDB, such as https://puppetdb:8081", text)
+			}
+		}
+		f.set("server_urls", strings.Join(urls, ","))
+	}
+	f.set("soft_write_failure", "true")
+	if f.err != nil {
+		return "", fmt.Errorf("puppetdb.conf: %w", f.err)
+	}
+	return f.text.String(), nil
+}

@@ -1,0 +1,137 @@
+package puppet
+
+import (
+	"bytes"
+	"context"
+	"encoding/pem"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// hostile is a client of a server that answers as it is told, and gives up soon.
+func hostile(t *testing.T, answer http.HandlerFunc) *Client {
+	t.Helper()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // or it would not notice that the client has gone
+		answer(w, r)
+	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	t.Cleanup(server.Close)
+	bundle := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	client, err := NewClient(Server{URL: server.URL, CA: bundle, Timeout: time.Second})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	return client
+}
+
+// everything that is asked of a CA.
+func everything(c *Client) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"certificate": func(ctx context.Context) error { _, err := c.Certificate(ctx, "web"); return err },
+		"request":     func(ctx context.Context) error { _, err := c.Request(ctx, "web"); return err },
+		"submit":      func(ctx context.Context) error { return c.Submit(ctx, "web", []byte("x")) },
+		"sign":        func(ctx context.Context) error { return c.Sign(ctx, "web") },
+		"clean":       func(ctx context.Context) error { return c.Clean(ctx, "web") },
+		"renew":       func(ctx context.Context) error { _, err := c.Renew(ctx, []byte("x")); return err },
+		"CRL":         func(ctx context.Context) error { _, _, err := c.CRL(ctx, Version{}); return err },
+	}
+}
+
+// TestHostileServers: no answer of a server that is no CA is taken for one, and none
+// keeps who asks.
+func TestHostileServers(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
+	t.Cleanup(elsewhere.Close)
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		want   string
+	}{
+		"5xx": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "down\xff", http.StatusBadGateway) }, "the CA answers 502 Bad Gateway: down?"},
+		"HTML": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<!DOCTYPE html><p>log in")) },
+			"the answer is a web page, so it is no CA that has answered"},
+		"elsewhere": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		}, "the CA answers 307"},
+		"too much": {func(w http.ResponseWriter, _ *http.Request) {
+			for range 11 {
+				_, _ = w.Write(bytes.Repeat([]byte("x"), 1<<20))
+			}
+		}, "the answer is longer than 10485760 bytes"},
+		"too much of a header": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 1<<20)) }, "server response headers exceeded"},
+		"reset half way": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = w.Write([]byte("-----BEGIN CERTIFICATE-----\n"))
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}, "reading the answer: unexpected EOF"},
+		"no answer": {func(_ http.ResponseWriter, r *http.Request) {
+			<-r.Context().Done()
+			panic(http.ErrAbortHandler)
+		}, "Client.Timeout exceeded"},
+		"a drop at a time": {func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				_, _ = w.Write([]byte("x"))
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case <-r.Context().Done():
+				case <-time.After(50 * time.Millisecond):
+				}
+			}
+			panic(http.ErrAbortHandler)
+		}, "Client.Timeout"},
+	} {
+		client := hostile(t, c.answer)
+		for what, ask := range everything(client) {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				t.Parallel()
+				start := time.Now()
+				require.ErrorContains(t, ask(t.Context()), c.want)
+				require.Less(t, time.Since(start), 20*time.Second)
+			})
+		}
+	}
+}
+
+// TestTheSameWords: an error that comes again is the same, and so nothing is written.
+func TestTheSameWords(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_ = connection.(*net.TCPConn).SetLinger(0)
+			_, _ = connection.Read(make([]byte, 1))
+			connection.Close()
+		}
+	}()
+	client, err := NewClient(Server{URL: "https://" + listener.Addr().String(), Timeout: 5 * time.Second})
+	require.NoError(t, err)
+	_, _, first := client.CRL(t.Context(), Version{})
+	require.ErrorContains(t, first, "connection reset by peer")
+	_, _, second := client.CRL(t.Context(), Version{})
+	require.EqualError(t, second, first.Error())
+}
+
+// TestVersion: a CA that does not say when its CRL has changed is asked by when it has
+// answered, a moment before.
+func TestVersion(t *testing.T) {
+	header := http.Header{"Date": {"Sat, 21 Nov 2026 05:42:49 GMT"}}
+	require.Equal(t, Version{"", "Sat, 21 Nov 2026 05:41:49 GMT"}, versionOf(header))
+	header.Set("Last-Modified", "Fri, 20 Nov 2026 05:42:49 GMT")
+	require.Equal(t, Version{"", "Fri, 20 Nov 2026 05:42:49 GMT"}, versionOf(header))
+	header.Set("ETag", `"a"`)
+	require.Equal(t, `"a"`, versionOf(header).tag)
+	require.Zero(t, versionOf(http.Header{}))
+}

@@ -1,0 +1,164 @@
+package openvox
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+)
+
+// wholeAgain is how long a CA is believed that its CRL is the one that is known.
+const wholeAgain = time.Hour
+
+// reasonCRLRefused is of CRLs that are not taken.
+const reasonCRLRefused = "CRLRefused"
+
+// refreshed is what an attempt to read a CRL has come to.
+type refreshed struct {
+	generation int64
+	// connected says whether the CA's Secrets could be read; notAfter is by them.
+	connected bool
+	notAfter  *metav1.Time
+	// crl and known are of what is stored, where there is no err.
+	crl   *v1alpha1.CRLStatus
+	known knownCRL
+	// reason and err are why nothing is stored.
+	reason string
+	err    error
+}
+
+// knownCRL is what was stored last, so that a CA need not send it again.
+type knownCRL struct {
+	version puppet.Version
+	sum     [sha256.Size]byte
+	read    time.Time // when it was sent
+}
+
+// usable is the version of a stored CRL: none where it is another one by now.
+func (k knownCRL) usable(stored []byte, now time.Time) puppet.Version {
+	if k.sum != sha256.Sum256(stored) || now.Sub(k.read) >= wholeAgain {
+		return puppet.Version{}
+	}
+	return k.version
+}
+
+// refusal is of a CRL that the CA has sent, and that is not taken.
+type refusal struct{ error }
+
+func (r refusal) Unwrap() error { return r.error }
+
+// refresh reads the CRL of a CA, and stores it where it follows the one before.
+func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.CertificateAuthority, known knownCRL) refreshed {
+	out := refreshed{generation: ca.Generation}
+	a, err := connect(ctx, r.secrets, ca)
+	if err == nil {
+		defer a.close()
+		out.connected, out.notAfter = true, notAfter(a.bundle)
+		out.crl, out.known, err = r.read(ctx, ca, a, known)
+	}
+	if err != nil {
+		out.err, out.reason = err, reasonNotAnswering
+		var refused refusal
+		if errors.As(err, &refused) {
+			out.reason = reasonCRLRefused
+		}
+	}
+	return out
+}
+
+func (r *AuthorityReconciler) read(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *authority, known knownCRL) (*v1alpha1.CRLStatus, knownCRL, error) {
+	if end := lastEnd(a.bundle); !end.IsZero() && r.now().After(end) {
+		return nil, known, fmt.Errorf("the CA's certificate has ended at %s: nobody accepts what it signs; put the new one into Secret %s", end.UTC().Format(time.RFC3339), caSecretName(ca))
+	}
+	stored, err := r.secrets.owned(ctx, ca, crlSecret(ca.Name))
+	if err != nil {
+		return nil, known, err
+	}
+	text, version, err := a.anyone.CRL(ctx, known.usable(stored[crlKey], r.now()))
+	switch {
+	case errors.Is(err, puppet.ErrNotModified):
+		text = stored[crlKey]
+	case err != nil:
+		return nil, known, err
+	default:
+		known = knownCRL{version, sha256.Sum256(text), r.now()}
+	}
+	lists, err := judgeCRLs(text, stored, a.bundle)
+	if err != nil {
+		return nil, known, refusal{err}
+	}
+	if err := r.secrets.keep(ctx, ca, crlSecret(ca.Name), labelsOf(ca.Name), map[string][]byte{crlKey: text}); err != nil {
+		return nil, known, err
+	}
+	this, next := lists.Updates()
+	status := &v1alpha1.CRLStatus{ThisUpdate: new(metav1.NewTime(this)), Refreshed: new(metav1.NewTime(r.now()))}
+	if !next.IsZero() {
+		status.NextUpdate = new(metav1.NewTime(next))
+	}
+	return status, known, nil
+}
+
+// judgeCRLs says whether a CRL may take the place of what is stored.
+func judgeCRLs(text []byte, stored map[string][]byte, bundle []byte) (puppet.CRLs, error) {
+	lists, err := puppet.ParseCRLs(text)
+	if err != nil {
+		return nil, fmt.Errorf("reading the CRL: %w", err)
+	}
+	size := len(text)
+	for key, value := range stored {
+		if key != crlKey {
+			size += len(value)
+		}
+	}
+	if size > corev1.MaxSecretSize {
+		return nil, fmt.Errorf("the CRL has %d bytes, and a Secret holds %d at most; have the CA drop certificates that have ended", len(text), corev1.MaxSecretSize)
+	}
+	if bundle != nil {
+		if err := lists.SignedBy(bundle); err != nil {
+			return nil, err
+		}
+	}
+	// One that cannot be read was edited by hand, and is replaced.
+	if had, err := puppet.ParseCRLs(stored[crlKey]); err == nil {
+		if err := lists.Follows(had, bundle); err != nil {
+			return nil, fmt.Errorf("%w, which is kept; if the CA is right, delete the key %s of the Secret", err, crlKey)
+		}
+	}
+	return lists, nil
+}
+
+// notAfter is when the first certificate of a bundle ends, which is the CA's own.
+func notAfter(bundle []byte) *metav1.Time {
+	block, _ := pem.Decode(bundle)
+	if block == nil {
+		return nil
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil
+	}
+	return new(metav1.NewTime(certificate.NotAfter))
+}
+
+// lastEnd is when the last certificate of a bundle ends: a CA's old one may stand before
+// its new one.
+func lastEnd(bundle []byte) (last time.Time) {
+	for {
+		var block *pem.Block
+		if block, bundle = pem.Decode(bundle); block == nil {
+			return last
+		}
+		if certificate, err := x509.ParseCertificate(block.Bytes); err == nil && certificate.NotAfter.After(last) {
+			last = certificate.NotAfter
+		}
+	}
+}

@@ -1,0 +1,428 @@
+package openvox
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+)
+
+// refreshing is CertificateAuthority main and what asks it, by a clock of its own.
+type refreshing struct {
+	t        *testing.T
+	ca       *fakeCA
+	client   client.Client
+	recorder *events.FakeRecorder
+	r        *AuthorityReconciler
+	now      time.Time
+}
+
+func newRefreshing(t *testing.T, url string, ca *fakeCA) *refreshing {
+	t.Helper()
+	f := &refreshing{t: t, ca: ca, recorder: events.NewFakeRecorder(100), now: time.Now()}
+	f.client = newClient(t, newAuthority(url), secretOf("main-ca", map[string][]byte{caKey: ca.bundle()}))
+	clock := func() time.Time { return f.now }
+	f.r = newAuthorityReconciler(f.client, secrets{f.client, f.client}, f.recorder, newCRLMetrics(clock), clock)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- f.r.refreshes.Start(ctx) }()
+	t.Cleanup(func() { cancel(); require.NoError(t, <-ended) })
+	return f
+}
+
+// reconcile is one look at the CA, and a second one where the first has asked it.
+func (f *refreshing) reconcile() (*v1alpha1.CertificateAuthority, time.Duration) {
+	f.t.Helper()
+	var wait time.Duration
+	require.Eventually(f.t, func() bool {
+		result, err := f.r.Reconcile(f.t.Context(), mainKey)
+		require.NoError(f.t, err)
+		wait = result.RequeueAfter
+		return wait != notStarted
+	}, 10*time.Second, time.Millisecond)
+	if wait == 0 {
+		select {
+		case <-f.r.refreshes.done:
+		case <-time.After(time.Minute):
+			f.t.Fatal("the refresh does not end")
+		}
+		result, err := f.r.Reconcile(f.t.Context(), mainKey)
+		require.NoError(f.t, err)
+		wait = result.RequeueAfter
+	}
+	object := &v1alpha1.CertificateAuthority{}
+	require.NoError(f.t, f.client.Get(f.t.Context(), mainKey.NamespacedName, object))
+	return object, wait
+}
+
+// later is reconcile after what was waited for.
+func (f *refreshing) later() (*v1alpha1.CertificateAuthority, time.Duration) {
+	f.t.Helper()
+	f.now = f.now.Add(longestRetry)
+	return f.reconcile()
+}
+
+func (f *refreshing) stored() *corev1.Secret {
+	f.t.Helper()
+	secret := &corev1.Secret{}
+	require.NoError(f.t, f.client.Get(f.t.Context(), client.ObjectKey{Namespace: "ns", Name: "main-ca-crl"}, secret))
+	return secret
+}
+
+func (f *refreshing) told() (words []string) {
+	for len(f.recorder.Events) > 0 {
+		words = append(words, <-f.recorder.Events)
+	}
+	return words
+}
+
+func (f *refreshing) calls() int { return f.ca.count("GET certificate_revocation_list/ca") }
+
+// state is a condition in one line.
+func state(ca *v1alpha1.CertificateAuthority, kind string) string {
+	condition := meta.FindStatusCondition(ca.Status.Conditions, kind)
+	if condition == nil {
+		return ""
+	}
+	return string(condition.Status) + " " + condition.Reason + " " + condition.Message
+}
+
+// TestCRL: refreshed on its interval, never backwards, and beside what else is in the
+// Secret.
+func TestCRL(t *testing.T) {
+	ca := newFakeCA(t)
+	f := newRefreshing(t, ca.URL, ca)
+	ca.crl = 5
+	object, wait := f.reconcile()
+	require.Equal(t, time.Minute, wait)
+	require.Equal(t, v1alpha1.CertificateAuthorityExternal, object.Status.Phase)
+	require.NotNil(t, object.Status.NotAfter)
+	require.NotNil(t, object.Status.CRL.NextUpdate)
+	require.Contains(t, state(object, conditionCRLCurrent), "True Refreshed the CRL counts until ")
+	first := f.stored().Data[crlKey]
+	require.Equal(t, 1, f.calls())
+	f.reconcile()
+	f.now = f.now.Add(59 * time.Second)
+	_, wait = f.reconcile()
+	require.Equal(t, time.Second, wait.Round(time.Second))
+	require.Equal(t, 1, f.calls(), "not before its time")
+
+	secret := f.stored()
+	secret.Data["infra_crl.pem"] = []byte("infra")
+	require.NoError(t, f.client.Update(t.Context(), secret))
+	ca.crl = 6
+	f.now = f.now.Add(time.Second)
+	f.reconcile()
+	require.Equal(t, "infra", string(f.stored().Data["infra_crl.pem"]))
+	second := f.stored().Data[crlKey]
+	require.NotEqual(t, first, second)
+	require.Len(t, f.told(), 1, "that the CA answers")
+
+	ca.crl = 4
+	object, _ = f.later()
+	require.Contains(t, state(object, v1alpha1.ConditionCAReady), "False CRLRefused the CRL of CN=Puppet CA is older (number 4 of ")
+	require.Contains(t, state(object, conditionCRLCurrent), "False CRLRefused ")
+	require.Equal(t, second, f.stored().Data[crlKey])
+	f.later()
+	require.Len(t, f.told(), 1, "once")
+
+	secret = f.stored()
+	secret.Data[crlKey] = []byte("edited by hand")
+	require.NoError(t, f.client.Update(t.Context(), secret))
+	object, _ = f.later()
+	require.Contains(t, state(object, v1alpha1.ConditionCAReady), "True")
+	require.Contains(t, state(object, conditionCRLCurrent), "True Refreshed")
+	_, err := puppet.ParseCRLs(f.stored().Data[crlKey])
+	require.NoError(t, err)
+}
+
+// TestCRLRefused: what is no CRL of the CA's is not taken, and the stored one stays.
+func TestCRLRefused(t *testing.T) {
+	ca, other := newFakeCA(t), newFakeCA(t)
+	f := newRefreshing(t, ca.URL, ca)
+	ca.answer = func(w http.ResponseWriter, _ *http.Request) bool {
+		_, _ = w.Write(ca.list(5))
+		return true
+	}
+	f.reconcile()
+	kept := f.stored().Data[crlKey]
+	redirected := false
+	other.answer = func(http.ResponseWriter, *http.Request) bool { redirected = true; return false }
+	status := func(code int) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			w.Header().Set("Location", other.URL)
+			w.WriteHeader(code)
+		}
+	}
+	for name, c := range map[string]struct {
+		answer func(w http.ResponseWriter)
+		want   string
+	}{
+		"another CA's": {func(w http.ResponseWriter) { _, _ = w.Write(other.list(9)) }, "CRLRefused the CRL of CN=Puppet CA is signed by none of the CA's certificates"},
+		"its own and another CA's": {func(w http.ResponseWriter) { _, _ = w.Write(append(ca.list(9), other.list(9)...)) },
+			"CRLRefused the CRL of CN=Puppet CA is signed by none"},
+		"a certificate": {func(w http.ResponseWriter) { _, _ = w.Write(ca.bundle()) }, `CRLRefused reading the CRL: there is a "CERTIFICATE" among the CRLs`},
+		"half a CRL":    {func(w http.ResponseWriter) { _, _ = w.Write(ca.list(9)[:100]) }, "CRLRefused reading the CRL: the answer is no CRL"},
+		"nothing":       {func(http.ResponseWriter) {}, "CRLRefused reading the CRL: the answer is no CRL"},
+		"HTML": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			_, _ = w.Write([]byte("<html>log in</html>"))
+		}, "NotAnswering fetching the CRL: the answer is a web page"},
+		"5xx":         {status(http.StatusServiceUnavailable), "NotAnswering fetching the CRL: the CA answers 503"},
+		"no CRL":      {status(http.StatusNotFound), "NotAnswering fetching the CRL: the CA does not have it"},
+		"elsewhere":   {status(http.StatusFound), "NotAnswering fetching the CRL: the CA answers 302"},
+		"not changed": {status(http.StatusNotModified), "NotAnswering fetching the CRL: the CA answers 304"},
+		"too much": {func(w http.ResponseWriter) {
+			block := bytes.Repeat([]byte("x"), 1<<20)
+			for range 11 {
+				_, _ = w.Write(block)
+			}
+		}, "NotAnswering fetching the CRL: the answer is longer than 10485760 bytes"},
+		"more than a Secret holds": {func(w http.ResponseWriter) {
+			_, _ = w.Write(append(ca.list(9), bytes.Repeat([]byte("\n"), corev1.MaxSecretSize)...))
+		}, "CRLRefused the CRL has "},
+		"reset": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = w.Write([]byte("-----BEGIN X509 CRL-----\n"))
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}, "NotAnswering fetching the CRL: reading the answer: unexpected EOF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ca.answer = func(w http.ResponseWriter, _ *http.Request) bool { c.answer(w); return true }
+			f.r.schedules[mainKey.NamespacedName] = schedule{generation: 1}
+			object, wait := f.reconcile()
+			require.Contains(t, state(object, v1alpha1.ConditionCAReady), "False "+c.want)
+			require.LessOrEqual(t, wait, firstRetry)
+			require.Positive(t, wait)
+			require.Equal(t, kept, f.stored().Data[crlKey])
+		})
+	}
+	require.False(t, redirected)
+}
+
+// TestCRLOfAChain: each list is verified by its own issuer, and none may vanish.
+func TestCRLOfAChain(t *testing.T) {
+	ca, above := newFakeCA(t), newFakeCA(t, func(f *fakeCA) { f.name = "Root" })
+	f := newRefreshing(t, ca.URL, ca)
+	bundle := &corev1.Secret{}
+	require.NoError(t, f.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "main-ca"}, bundle))
+	bundle.Data[caKey] = append(ca.bundle(), above.bundle()...)
+	require.NoError(t, f.client.Update(t.Context(), bundle))
+	var text []byte
+	ca.answer = func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write(text); return true }
+
+	text = append(ca.list(5), above.list(5)...)
+	object, _ := f.reconcile()
+	require.Contains(t, state(object, conditionCRLCurrent), "True")
+	require.Equal(t, text, f.stored().Data[crlKey])
+	kept := text
+
+	text = append(ca.list(6), above.list(4)...)
+	object, _ = f.later()
+	require.Contains(t, state(object, conditionCRLCurrent), "False CRLRefused the CRL of CN=Root is older")
+	text = ca.list(6)
+	object, _ = f.later()
+	require.Contains(t, state(object, conditionCRLCurrent), "False CRLRefused the CRL of CN=Root is missing")
+	require.Equal(t, kept, f.stored().Data[crlKey])
+}
+
+// TestCRLIsNotSentTwice: a CA that says 304 has answered.
+func TestCRLIsNotSentTwice(t *testing.T) {
+	for _, etag := range []string{"", `"a"`} {
+		t.Run("etag "+etag, func(t *testing.T) {
+			ca := newFakeCA(t)
+			ca.etag, ca.changed = etag, time.Now().Add(-time.Hour)
+			f := newRefreshing(t, ca.URL, ca)
+			sent := 0
+			ca.answer = func(w http.ResponseWriter, r *http.Request) bool {
+				if r.Header.Get("If-Modified-Since") == "" && r.Header.Get("If-None-Match") == "" {
+					sent++
+				}
+				return false
+			}
+			object, _ := f.reconcile()
+			first := object.Status.CRL
+			kept := f.stored().Data[crlKey]
+			object, wait := f.later()
+			require.Equal(t, time.Minute, wait)
+			require.Equal(t, 1, sent)
+			require.Equal(t, kept, f.stored().Data[crlKey])
+			require.True(t, object.Status.CRL.ThisUpdate.Equal(first.ThisUpdate))
+			require.True(t, object.Status.CRL.Refreshed.After(first.Refreshed.Time), "it is a success")
+			require.Contains(t, state(object, v1alpha1.ConditionCAReady), "True")
+
+			secret := f.stored()
+			secret.Data[crlKey] = []byte("edited by hand")
+			require.NoError(t, f.client.Update(t.Context(), secret))
+			f.later()
+			require.Equal(t, 2, sent, "what is stored is another")
+			require.NotEqual(t, "edited by hand", string(f.stored().Data[crlKey]))
+
+			ca.crl, ca.etag, ca.changed = 7, "", time.Now().Add(time.Hour)
+			kept = f.stored().Data[crlKey]
+			f.later()
+			require.NotEqual(t, kept, f.stored().Data[crlKey], "it has changed")
+
+			ca.changed = time.Now().Add(-time.Hour)
+			f.now = f.now.Add(2 * wholeAgain)
+			f.reconcile()
+			require.Equal(t, 3, sent, "now and then it is sent whole")
+		})
+	}
+}
+
+// TestBackOff: a CA that fails is asked later and later, by its own clock alone, and at
+// once when its Secrets change.
+func TestBackOff(t *testing.T) {
+	for failures, want := range map[int]time.Duration{1: firstRetry, 2: 2 * firstRetry, 3: 4 * firstRetry, 20: longestRetry, 1 << 40: longestRetry} {
+		least, most := time.Hour, time.Duration(0)
+		for range 100 {
+			wait := backOff(failures, longestRetry)
+			least, most = min(least, wait), max(most, wait)
+		}
+		require.GreaterOrEqual(t, least, want*3/4)
+		require.LessOrEqual(t, most, want)
+		require.NotEqual(t, least, most, "not all at the same time")
+	}
+	ca := newFakeCA(t)
+	ca.answer = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusBadGateway); return true }
+	f := newRefreshing(t, ca.URL, ca)
+	object, wait := f.reconcile()
+	require.Equal(t, v1alpha1.CertificateAuthorityError, object.Status.Phase)
+	for range 3 {
+		f.reconcile()
+	}
+	require.Equal(t, 1, f.calls(), "a change of the object is no reason to ask")
+	version := object.ResourceVersion
+	for range 5 {
+		f.now = f.now.Add(wait)
+		object, wait = f.reconcile()
+	}
+	require.Equal(t, 6, f.calls())
+	require.Equal(t, version, object.ResourceVersion, "the same failure is written once")
+	require.Len(t, f.told(), 1, "and told once")
+	require.Greater(t, wait, 16*firstRetry)
+
+	ca.answer = nil
+	f.r.hurry(mainKey.NamespacedName)
+	object, wait = f.reconcile()
+	require.Equal(t, time.Minute, wait)
+	require.Equal(t, v1alpha1.CertificateAuthorityExternal, object.Status.Phase)
+}
+
+// TestStaleCRL: that a CRL has ended is told when it does, not at the next refresh.
+func TestStaleCRL(t *testing.T) {
+	ca := newFakeCA(t)
+	f := newRefreshing(t, ca.URL, ca)
+	object := newAuthority(ca.URL)
+	require.NoError(t, f.client.Get(t.Context(), mainKey.NamespacedName, object))
+	object.Spec.CRLRefreshInterval = "2d"
+	require.NoError(t, f.client.Update(t.Context(), object))
+	_, wait := f.reconcile()
+	require.Less(t, wait, 25*time.Hour, "the CRL ends before its next refresh")
+	f.told()
+	f.now = f.now.Add(wait)
+	object, _ = f.reconcile()
+	require.Contains(t, state(object, conditionCRLCurrent), "False Stale the CRL counted until ")
+	require.Equal(t, 1, f.calls())
+	require.Contains(t, f.told()[0], "CRLStale")
+	f.reconcile()
+	ca.answer = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusBadGateway); return true }
+	f.now = f.now.Add(48 * time.Hour)
+	f.reconcile()
+	require.Len(t, f.told(), 1, "only that the CA does not answer")
+}
+
+// TestCRLMetrics are of the CAs that there are.
+func TestCRLMetrics(t *testing.T) {
+	ca := newFakeCA(t)
+	f := newRefreshing(t, ca.URL, ca)
+	registry := prometheus.NewPedanticRegistry()
+	require.NoError(t, registry.Register(f.r.metrics))
+	values := func() map[string]float64 {
+		families, err := registry.Gather()
+		require.NoError(t, err)
+		all := map[string]float64{}
+		for _, family := range families {
+			for _, metric := range family.Metric {
+				require.Equal(t, "main", metric.Label[0].GetValue())
+				require.Equal(t, "ns", metric.Label[1].GetValue())
+				all[strings.TrimPrefix(family.GetName(), "lintel_openvox_crl_")] = metric.GetGauge().GetValue() + metric.GetCounter().GetValue()
+			}
+		}
+		return all
+	}
+	object, _ := f.reconcile()
+	f.now = f.now.Add(30 * time.Second)
+	require.InDelta(t, f.now.Sub(object.Status.CRL.ThisUpdate.Time).Seconds(), values()["age_seconds"], 0.01)
+	require.InDelta(t, object.Status.CRL.NextUpdate.Unix(), values()["next_update_timestamp_seconds"], 0)
+	require.InDelta(t, object.Status.CRL.Refreshed.Unix(), values()["last_refresh_timestamp_seconds"], 0)
+	require.Zero(t, values()["refresh_failures_total"])
+	ca.answer = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusBadGateway); return true }
+	f.later()
+	f.later()
+	require.InDelta(t, 2, values()["refresh_failures_total"], 0)
+	require.NoError(t, f.client.Delete(t.Context(), object))
+	_, err := f.r.Reconcile(t.Context(), mainKey)
+	require.NoError(t, err)
+	require.Empty(t, values())
+}
+
+// TestCRLOfADeafServer: one that takes connections and answers none keeps no worker, and
+// one that is down is told as such.
+func TestCRLOfADeafServer(t *testing.T) {
+	ca := newFakeCA(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { listener.Close() })
+	f := newRefreshing(t, "https://"+listener.Addr().String(), ca)
+	require.Eventually(t, func() bool {
+		start := time.Now()
+		result, err := f.r.Reconcile(t.Context(), mainKey)
+		require.NoError(t, err)
+		require.Less(t, time.Since(start), 5*time.Second)
+		return result.RequeueAfter == 0
+	}, 10*time.Second, time.Millisecond)
+	_, err = f.r.Reconcile(t.Context(), mainKey)
+	require.NoError(t, err, "and again while it is asked")
+
+	down := httptest.NewServer(nil)
+	url := strings.Replace(down.URL, "http:", "https:", 1)
+	down.Close()
+	object, _ := newRefreshing(t, url, ca).reconcile()
+	require.Contains(t, state(object, v1alpha1.ConditionCAReady), "connection refused")
+}
+
+// TestClocks: whose clock or certificate is wrong is said, and the same each time.
+func TestClocks(t *testing.T) {
+	ca := newFakeCA(t)
+	f := newRefreshing(t, ca.URL, ca)
+	f.now = ca.root.NotAfter.Add(time.Hour)
+	object, _ := f.reconcile()
+	require.Contains(t, state(object, v1alpha1.ConditionCAReady), "the CA's certificate has ended at ")
+	require.Zero(t, f.calls())
+
+	early := newFakeCA(t, func(f *fakeCA) { f.ahead = 5 * time.Minute })
+	f = newRefreshing(t, early.URL, early)
+	object, _ = f.reconcile()
+	message := state(object, v1alpha1.ConditionCAReady)
+	require.Contains(t, message, `the certificate "CN=ca", by which the CA's server is known, counts from `)
+	require.Contains(t, message, "if it should, a clock is wrong")
+	again, _ := f.later()
+	require.Equal(t, object.ResourceVersion, again.ResourceVersion)
+}

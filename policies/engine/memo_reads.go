@@ -1,0 +1,760 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// readFinder derives which parts of the input decide the verdict of a policy. It goes
+// from what is wanted of the entry point backwards: whoever uses a value says what it
+// wants of it, and that is passed on to where the value comes from, through variables,
+// the arguments and results of functions, and rules, until nothing new is wanted. Every
+// expression that may be evaluated has its part in the verdict, if only by being
+// undefined. What it does not understand wants the whole input.
+type readFinder struct {
+	set       *PolicySet
+	policy    *policy
+	operation string // of the requests it is about: "" is any
+	// mocked says that a with changes what rules see, so that nothing is constant.
+	mocked bool
+
+	documents *documents
+	vars      map[local]*demand
+	constants map[local]*constants
+	wanted    map[string]*demand         // of documents
+	calls     map[string]map[string]bool // the contexts of functions
+	reached   []string                   // the keys of wanted, in the order of their finding
+	input     *demand
+	data      bool   // reads objects of the cluster
+	reason    string // why nothing can be said: "" where something can
+	changed   bool
+}
+
+// frame is a rule, and of a function the constants that it is called with: what it reads
+// is told apart by them.
+type frame struct {
+	rule    *ast.Rule
+	context string
+}
+
+// local is a variable of a rule.
+type local struct {
+	frame frame
+	name  ast.Var
+}
+
+// Limits of an analysis, which no policy of this world comes near.
+const (
+	maxReadPasses = 100
+	maxReadSize   = 5000
+)
+
+// documents are the rules of a source by the constant beginning of their path.
+type documents struct {
+	rules map[string][]*ast.Rule
+	// values are those that are no functions: their paths, and the same as text.
+	values []ast.Ref
+	paths  []string
+}
+
+func documentsOf(compiler *ast.Compiler) *documents {
+	d := &documents{rules: map[string][]*ast.Rule{}}
+	for _, name := range sortedKeys(compiler.Modules) {
+		for _, rule := range compiler.Modules[name].Rules {
+			path := constantPrefix(rule.Ref()).String()
+			d.rules[path] = append(d.rules[path], rule)
+		}
+	}
+	for _, path := range sortedKeys(d.rules) {
+		if rule := d.rules[path][0]; len(rule.Head.Args) == 0 {
+			d.values, d.paths = append(d.values, constantPrefix(rule.Ref())), append(d.paths, path)
+		}
+	}
+	return d
+}
+
+// constantPrefix is the beginning of a reference up to what is not a constant.
+func constantPrefix(ref ast.Ref) ast.Ref {
+	for i := 1; i < len(ref); i++ {
+		if !ast.IsScalar(ref[i].Value) {
+			return ref[:i]
+		}
+	}
+	return ref
+}
+
+// find derives what the policy reads of requests with the operation.
+func (f *readFinder) find() {
+	for {
+		f.vars, f.constants = map[local]*demand{}, map[local]*constants{}
+		f.wanted, f.reached = map[string]*demand{}, nil
+		f.calls = map[string]map[string]bool{}
+		f.input = &demand{}
+		mocked := f.mocked
+		f.derive()
+		if mocked == f.mocked {
+			return
+		}
+	}
+}
+
+func (f *readFinder) derive() {
+	set := &demand{each: &demand{each: &demand{result: true}}} // of [value, id of the rule]
+	for _, entry := range []string{entryDeny, entryWarn, entryViolation} {
+		path := f.policy.path.Append(ast.StringTerm(twinPrefix + entry)).String()
+		if f.documents.rules[path] != nil {
+			f.want(path, set)
+		}
+	}
+	for pass := 0; f.changed && f.reason == ""; pass++ {
+		f.changed = false
+		for i := 0; i < len(f.reached); i++ { // which grows
+			f.document(f.reached[i])
+		}
+		if pass > maxReadPasses || f.input.size() > maxReadSize {
+			f.reason = "it is too complex"
+		}
+	}
+}
+
+func (f *readFinder) give(up string) {
+	if f.reason == "" {
+		f.reason = up
+	}
+}
+
+// want passes a demand on to the rules of a document.
+func (f *readFinder) want(path string, d *demand) {
+	if f.wanted[path] == nil {
+		f.wanted[path], f.changed = &demand{}, true
+		f.reached = append(f.reached, path)
+	}
+	f.into(f.wanted[path], d)
+}
+
+func (f *readFinder) into(held, d *demand) {
+	if held.add(d, 0) {
+		f.changed = true
+	}
+}
+
+func (f *readFinder) variable(of frame, name ast.Var) *demand {
+	key := local{of, name}
+	if f.vars[key] == nil {
+		f.vars[key] = &demand{}
+	}
+	return f.vars[key]
+}
+
+// document looks at the rules of a document.
+func (f *readFinder) document(wanted string) {
+	d := f.wanted[wanted]
+	path, context, _ := strings.Cut(wanted, contextMark)
+	var holding []*ast.Rule // the branches that may hold
+	rules, several := 0, false
+	for _, rule := range f.documents.rules[path] {
+		holds := false
+		for branch := rule; branch != nil; branch = branch.Else {
+			s := f.scope(frame{branch, context})
+			for _, argument := range branch.Head.Args {
+				s.bound.Update(argument.Vars())
+			}
+			if s.body(branch.Body) {
+				holding, holds = append(holding, branch), true
+				several = several || s.iterates
+			}
+		}
+		if holds && !rule.Default {
+			rules++
+		}
+	}
+	for _, branch := range holding {
+		f.head(branch, path, context, d, several || rules > 1)
+	}
+}
+
+// head wants of what a rule gives what is wanted of its document. Where several values
+// may be given, that they are equal is a condition.
+func (f *readFinder) head(rule *ast.Rule, path, context string, d *demand, several bool) {
+	s := f.scope(frame{rule, context})
+	ref := rule.Ref()
+	keys := ref[len(constantPrefix(ref)):]
+	for _, key := range keys {
+		s.use(key, wholeDemand())
+		d = d.anyMember()
+	}
+	switch {
+	case rule.Head.RuleKind() == ast.MultiValue:
+		s.use(rule.Head.Key, d.element())
+	case isTwin(path), several && len(keys) == 0:
+		s.use(rule.Head.Value, wholeDemand())
+	default:
+		s.use(rule.Head.Value, d)
+	}
+}
+
+// isTwin says that a document is the twin of a complete rule, whose value may be one
+// that says nothing.
+func isTwin(path string) bool {
+	return slices.ContainsFunc([]string{entryDeny, entryWarn, entryViolation}, func(entry string) bool {
+		return strings.Contains(path, twinPrefix+entry+"_")
+	})
+}
+
+// readScope is a body within a rule.
+type readScope struct {
+	*readFinder
+	frame
+	bound    ast.VarSet
+	closure  bool
+	ordered  bool             // the order of the solutions, and their number, is part of a value
+	iterates bool             // there may be several solutions
+	told     map[ast.Var]bool // variables of this expression that have known constants
+}
+
+func (f *readFinder) scope(of frame) *readScope {
+	return &readScope{readFinder: f, frame: of, bound: ast.NewVarSet()}
+}
+
+func (s *readScope) within(ordered bool) *readScope {
+	return &readScope{readFinder: s.readFinder, frame: s.frame, bound: s.bound.Copy(), closure: true, ordered: ordered}
+}
+
+// body goes through the expressions in the order of their evaluation. It is false where
+// one of them can never hold: those behind it are not evaluated.
+func (s *readScope) body(body ast.Body) bool {
+	for _, expr := range body {
+		s.told = map[ast.Var]bool{}
+		if !s.expr(expr) {
+			return false
+		}
+		vars := expr.Vars(ast.VarVisitorParams{SkipClosures: true, SkipRefCallHead: true})
+		s.forget(vars)
+		if !expr.Negated {
+			s.bound.Update(vars)
+		}
+	}
+	return true
+}
+
+// forget notes that variables without known constants may have any value.
+func (s *readScope) forget(vars ast.VarSet) {
+	for name := range vars {
+		if !s.bound.Contains(name) && !s.told[name] {
+			s.know(s.frame, name, unknownConstants)
+		}
+	}
+}
+
+func (s *readScope) expr(expr *ast.Expr) (possible bool) {
+	for _, with := range expr.With {
+		s.with(with)
+	}
+	s.joins(expr)
+	switch terms := expr.Terms.(type) {
+	case *ast.SomeDecl:
+		return true
+	case *ast.Every:
+		inner := s.within(false)
+		d := &demand{each: &demand{}}
+		if terms.Key != nil {
+			d.keys = s.pattern(terms.Key, inner)
+		}
+		if terms.Value != nil {
+			d.each = s.pattern(terms.Value, inner)
+		}
+		s.use(terms.Domain, d)
+		inner.forget(terms.KeyValueVars())
+		inner.bound.Update(terms.KeyValueVars())
+		inner.body(terms.Body)
+		return true
+	case *ast.Term:
+		s.use(terms, &demand{})
+		return !s.neverHolds(expr)
+	case []*ast.Term:
+		return s.call(expr, terms[1:])
+	}
+	s.give("it has an expression of an unknown kind")
+	return true
+}
+
+// with wants all of what takes the place of something. What is read under it counts as
+// read of the input, too.
+func (s *readScope) with(with *ast.With) {
+	if !s.mocked {
+		s.mocked, s.changed = true, true
+	}
+	target, ok := with.Target.Value.(ast.Ref)
+	if !ok || !target.HasPrefix(ast.InputRootRef) && !target.HasPrefix(ast.DefaultRootRef) || s.isFunction(target) {
+		s.give("it replaces a function")
+		return
+	}
+	s.use(with.Value, wholeDemand())
+}
+
+func (s *readScope) isFunction(ref ast.Ref) bool {
+	return slices.ContainsFunc(s.documents.rules[ref.String()], func(rule *ast.Rule) bool { return len(rule.Head.Args) > 0 })
+}
+
+// joins finds the variables that an expression binds in several places: their values
+// are compared.
+func (s *readScope) joins(expr *ast.Expr) {
+	seen := map[ast.Var]int{}
+	visitor := ast.NewGenericVisitor(func(node any) bool {
+		switch node := node.(type) {
+		case *ast.ArrayComprehension, *ast.SetComprehension, *ast.ObjectComprehension, *ast.Every:
+			return true
+		case ast.Var:
+			seen[node]++
+		}
+		return false
+	})
+	visitor.Walk(expr)
+	for name, times := range seen {
+		if times > 1 && !s.bound.Contains(name) {
+			s.into(s.variable(s.frame, name), wholeDemand())
+		}
+	}
+}
+
+func (s *readScope) call(expr *ast.Expr, operands []*ast.Term) (possible bool) {
+	operator := expr.Operator()
+	if expr.IsEquality() || operator.Equal(ast.Assign.Ref()) {
+		if s.neverHolds(expr) {
+			s.use(operands[0], &demand{})
+			s.use(operands[1], &demand{})
+			return false
+		}
+		return s.unify(operands[0], operands[1])
+	}
+	if rules := s.documents.rules[operator.String()]; len(rules) > 0 && len(rules[0].Head.Args) > 0 {
+		s.function(operator.String(), rules, operands)
+		return true
+	}
+	builtin := ast.BuiltinMap[operator.String()]
+	switch {
+	case builtin == nil:
+		s.give("it calls " + operator.String() + ", which is not known")
+		return true
+	case builtin.Nondeterministic || builtin.Name == clockBuiltin:
+		s.give("it calls " + builtin.Name)
+		return true
+	}
+	arity := min(builtin.Decl.Arity(), len(operands))
+	s.builtin(builtin, operands[:arity], operands[arity:])
+	return !s.neverHolds(expr)
+}
+
+// unify gives the variables of one side what the other has.
+func (s *readScope) unify(left, right *ast.Term) (possible bool) {
+	for _, sides := range [][2]*ast.Term{{left, right}, {right, left}} {
+		name, ok := sides[0].Value.(ast.Var)
+		if !ok || s.bound.Contains(name) {
+			continue
+		}
+		known := s.constantsOf(sides[1])
+		s.know(s.frame, name, known)
+		s.told[name] = true
+		s.use(sides[1], s.variable(s.frame, name))
+		return known.unknown || len(known.values) > 0
+	}
+	for _, sides := range [][2]*ast.Term{{left, right}, {right, left}} {
+		if !isPattern(sides[0]) || isPattern(sides[1]) {
+			continue
+		}
+		s.use(sides[1], s.pattern(sides[0], s))
+		return true
+	}
+	leftList, ok1 := left.Value.(*ast.Array)
+	rightList, ok2 := right.Value.(*ast.Array)
+	if ok1 && ok2 && leftList.Len() == rightList.Len() {
+		for i := range leftList.Len() {
+			s.unify(leftList.Elem(i), rightList.Elem(i))
+		}
+		return true
+	}
+	s.use(left, wholeDemand())
+	s.use(right, wholeDemand())
+	return true
+}
+
+func isPattern(term *ast.Term) bool {
+	switch term.Value.(type) {
+	case *ast.Array, ast.Object:
+		return true
+	}
+	return false
+}
+
+// pattern is what a pattern wants of the value that it takes apart. Its variables are
+// those of another scope, where they have a value only from there.
+func (s *readScope) pattern(term *ast.Term, of *readScope) *demand {
+	switch value := term.Value.(type) {
+	case ast.Var:
+		if !of.bound.Contains(value) {
+			return of.variable(of.frame, value)
+		}
+	case *ast.Array:
+		d := &demand{each: &demand{}}
+		value.Foreach(func(element *ast.Term) { d.each.add(s.pattern(element, of), 0) })
+		return d
+	case ast.Object:
+		d := &demand{each: &demand{}, fields: map[string]*demand{}}
+		value.Foreach(func(key, element *ast.Term) {
+			if name, ok := key.Value.(ast.String); ok {
+				d.fields[string(name)] = s.pattern(element, of)
+				return
+			}
+			d.add(wholeDemand(), 0)
+			of.use(key, wholeDemand())
+			of.use(element, wholeDemand())
+		})
+		return d
+	}
+	of.use(term, wholeDemand())
+	return wholeDemand()
+}
+
+// function wants of the operands what the bodies want of the arguments.
+func (s *readScope) function(path string, rules []*ast.Rule, operands []*ast.Term) {
+	arity := len(rules[0].Head.Args)
+	context := s.contextOf(path, operands[:min(arity, len(operands))])
+	for _, rule := range rules {
+		for branch := rule; branch != nil; branch = branch.Else {
+			callee := s.scope(frame{branch, context})
+			names := map[ast.Var]int{}
+			for _, argument := range branch.Head.Args {
+				ast.WalkVars(argument, func(name ast.Var) bool { names[name]++; return false })
+			}
+			for name, times := range names {
+				if times > 1 {
+					s.into(s.variable(callee.frame, name), wholeDemand())
+				}
+			}
+			for i, argument := range branch.Head.Args {
+				if i >= len(operands) {
+					break
+				}
+				if name, ok := argument.Value.(ast.Var); ok {
+					s.know(callee.frame, name, s.constantsOf(operands[i]))
+				}
+				s.use(operands[i], s.pattern(argument, callee))
+			}
+		}
+	}
+	if len(operands) > arity {
+		s.want(path+contextMark+context, s.output(operands[arity]))
+		return
+	}
+	s.want(path+contextMark+context, &demand{})
+}
+
+const (
+	// contextMark stands between a path and the constants of a call.
+	contextMark = "\x00"
+	// maxContexts is how many calls of a function are told apart.
+	maxContexts = 16
+)
+
+// contextOf are the operands of a call that are known.
+func (s *readScope) contextOf(path string, operands []*ast.Term) string {
+	var context strings.Builder
+	for i, operand := range operands {
+		if known := s.constantsOf(operand); !known.unknown && len(known.values) == 1 && ast.IsScalar(known.values[0]) {
+			fmt.Fprintf(&context, "%d=%v,", i, known.values[0])
+		}
+	}
+	calls := s.calls[path]
+	switch {
+	case calls[context.String()]:
+	case len(calls) >= maxContexts:
+		return ""
+	default:
+		if calls == nil {
+			s.calls[path] = map[string]bool{}
+		}
+		s.calls[path][context.String()] = true
+	}
+	return context.String()
+}
+
+// output is what is wanted of what a call gives.
+func (s *readScope) output(operand *ast.Term) *demand { return s.pattern(operand, s) }
+
+// messageFunctions give a string, and fail for nothing in their operands but the types
+// and the limits on their size.
+var messageFunctions = map[string]bool{"sprintf": true, "concat": true, "internal.template_string": true}
+
+// typeFunctions look at the type of their operand alone. Of bounded that is not quite
+// true: it also has its limit, which says nothing about the value.
+var typeFunctions = map[string]bool{
+	"is_array": true, "is_boolean": true, "is_null": true, "is_number": true, "is_object": true, "is_set": true,
+	"is_string": true, "type_name": true, boundedBuiltin.Name: true,
+}
+
+func (s *readScope) builtin(builtin *ast.Builtin, operands, output []*ast.Term) {
+	d := &demand{}
+	for _, operand := range output {
+		d = s.output(operand)
+	}
+	switch {
+	case typeFunctions[builtin.Name]:
+		for _, operand := range operands {
+			s.use(operand, &demand{})
+		}
+		return
+	case messageFunctions[builtin.Name] && d.onlySaid():
+		for i, operand := range operands {
+			if i == 0 && len(operands) > 1 { // the format, or what stands between
+				s.use(operand, wholeDemand())
+				continue
+			}
+			s.use(operand, &demand{said: true})
+		}
+		return
+	case builtin.Name == ast.ObjectGet.Name && s.objectGet(operands, output, d):
+		return
+	}
+	if builtin.Relation {
+		s.iterates = true
+	}
+	for _, operand := range operands {
+		s.use(operand, wholeDemand())
+	}
+}
+
+// objectGet follows a path that is known.
+func (s *readScope) objectGet(operands, output []*ast.Term, d *demand) bool {
+	paths := s.constantsOf(operands[1])
+	if paths.unknown {
+		return false
+	}
+	wanted := &demand{}
+	for _, path := range paths.values {
+		steps, ok := path.(*ast.Array)
+		if !ok {
+			steps = ast.NewArray(ast.NewTerm(path))
+		}
+		part := d
+		for i := steps.Len() - 1; i >= 0; i-- {
+			if name, ok := steps.Elem(i).Value.(ast.String); ok {
+				part = part.at(string(name))
+			} else {
+				part = &demand{each: part}
+			}
+		}
+		wanted.add(part, 0)
+	}
+	s.use(operands[0], wanted)
+	s.use(operands[2], d)
+	if len(output) == 1 {
+		if name, ok := output[0].Value.(ast.Var); ok && !s.bound.Contains(name) {
+			s.know(s.frame, name, s.gotten(operands, paths))
+			s.told[name] = true
+		}
+	}
+	return true
+}
+
+// use passes on what is wanted of a term.
+func (s *readScope) use(term *ast.Term, d *demand) {
+	switch value := term.Value.(type) {
+	case ast.String, ast.Number, ast.Boolean, ast.Null:
+	case ast.Var:
+		if value.Equal(ast.InputRootDocument.Value) || value.Equal(ast.DefaultRootDocument.Value) {
+			s.ref(ast.Ref{term}, d)
+			return
+		}
+		s.into(s.variable(s.frame, value), d)
+	case ast.Ref:
+		s.ref(value, d)
+	case *ast.Array:
+		value.Foreach(func(element *ast.Term) { s.use(element, d.anyMember()) })
+	case ast.Object:
+		value.Foreach(func(key, element *ast.Term) {
+			name, ok := key.Value.(ast.String)
+			if !ok {
+				s.use(key, wholeDemand())
+				s.use(element, d.anyMember())
+				return
+			}
+			s.use(element, d.member(string(name)))
+		})
+	case ast.Set:
+		value.Foreach(func(element *ast.Term) { s.use(element, d.element()) })
+	case *ast.ArrayComprehension:
+		s.comprehension(value.Body, true, func(inner *readScope) { inner.use(value.Term, d.anyMember()) })
+	case *ast.SetComprehension:
+		s.comprehension(value.Body, false, func(inner *readScope) { inner.use(value.Term, d.element()) })
+	case *ast.ObjectComprehension:
+		s.comprehension(value.Body, false, func(inner *readScope) {
+			inner.use(value.Key, wholeDemand())
+			inner.use(value.Value, wholeDemand()) // two for one key are an error
+		})
+	default:
+		s.give("it has a term of an unknown kind")
+	}
+}
+
+func (s *readScope) comprehension(body ast.Body, ordered bool, head func(*readScope)) {
+	inner := s.within(ordered)
+	if inner.body(body) {
+		head(inner)
+	}
+}
+
+// ref passes on what is wanted of what a reference leads to.
+func (s *readScope) ref(ref ast.Ref, d *demand) {
+	name, ok := ref[0].Value.(ast.Var)
+	switch {
+	case !ok:
+		s.give("it has a reference of an unknown kind")
+	case name.Equal(ast.InputRootDocument.Value):
+		s.into(s.input, s.along(ref[1:], d).read())
+	case name.Equal(ast.DefaultRootDocument.Value):
+		s.below(ref, d)
+	case s.lists(ref):
+		s.along(ref[1:], d)
+		s.into(s.variable(s.frame, name), wholeDemand())
+	default:
+		s.into(s.variable(s.frame, name), s.along(ref[1:], d))
+	}
+}
+
+// lists says that what may be a set is listed here, in the order of its members and each
+// only once: then all of them is part of the value.
+func (s *readScope) lists(ref ast.Ref) bool {
+	return s.ordered && !s.isInput(ref[0], 0) && slices.ContainsFunc(ref[1:], func(step *ast.Term) bool {
+		name, ok := step.Value.(ast.Var)
+		return ok && !s.bound.Contains(name)
+	})
+}
+
+// isInput says that a variable stands for a part of the input, which has no sets.
+func (s *readScope) isInput(head *ast.Term, depth int) bool {
+	name, _ := head.Value.(ast.Var)
+	source := s.aliases()[name]
+	if source == nil || depth > 100 {
+		return false
+	}
+	return source[0].Equal(ast.InputRootDocument) || s.isInput(source[0], depth+1)
+}
+
+// aliases are the references that variables of the rule stand for, where there is one.
+func (s *readScope) aliases() map[ast.Var]ast.Ref {
+	found := map[ast.Var]ast.Ref{}
+	several := map[ast.Var]bool{}
+	ast.WalkExprs(s.rule, func(expr *ast.Expr) bool {
+		if name, ref := definition(expr); ref != nil {
+			several[name] = found[name] != nil
+			found[name] = ref
+		}
+		return false
+	})
+	for name := range several {
+		if several[name] {
+			delete(found, name)
+		}
+	}
+	return found
+}
+
+// along is what is wanted of a value where d is wanted of what a path in it leads to.
+func (s *readScope) along(path ast.Ref, d *demand) *demand {
+	for _, step := range slices.Backward(path) {
+		d = s.step(step, d)
+	}
+	return d
+}
+
+func (s *readScope) step(step *ast.Term, d *demand) *demand {
+	switch value := step.Value.(type) {
+	case ast.String:
+		return d.at(string(value))
+	case ast.Number, ast.Boolean, ast.Null:
+		return &demand{each: d, keys: wholeDemand()}
+	case ast.Var:
+		if !s.bound.Contains(value) {
+			s.iterates = true
+			return &demand{each: d, keys: s.variable(s.frame, value)}
+		}
+	}
+	s.use(step, wholeDemand())
+	known := s.constantsOf(step)
+	if known.unknown || !slices.ContainsFunc(known.values, isString) {
+		return &demand{each: d, keys: wholeDemand()}
+	}
+	out := &demand{}
+	for _, value := range known.values {
+		if name, ok := value.(ast.String); ok {
+			out.add(d.at(string(name)), 0)
+			continue
+		}
+		out.add(&demand{each: d, keys: wholeDemand()}, 0)
+	}
+	return out
+}
+
+func isString(value ast.Value) bool {
+	_, ok := value.(ast.String)
+	return ok
+}
+
+// below passes on what is wanted of a reference below data: to the rules that it
+// may lead to. Data files never change, and objects of the cluster have versions.
+func (s *readScope) below(ref ast.Ref, d *demand) {
+	s.data = s.data || readsCluster(ref)
+	for _, step := range ref[1:] {
+		if !ast.IsScalar(step.Value) {
+			s.step(step, &demand{}) // for what it wants of the step
+		}
+	}
+	for i, prefix := range s.documents.values {
+		path := s.documents.paths[i]
+		switch {
+		case !meets(ref, prefix):
+		case s.lists(ref):
+			s.want(path, wholeDemand())
+		case len(ref) >= len(prefix):
+			s.want(path, s.along(ref[len(prefix):], d))
+		default:
+			rest := d
+			for _, key := range prefix[len(ref):] {
+				if name, ok := key.Value.(ast.String); ok {
+					rest = rest.member(string(name))
+				} else {
+					rest = rest.anyMember()
+				}
+			}
+			s.want(path, rest)
+		}
+	}
+}
+
+// meets says whether a reference may lead to, above or below a constant path.
+func meets(ref, path ast.Ref) bool {
+	for i := 1; i < min(len(ref), len(path)); i++ {
+		if ast.IsScalar(ref[i].Value) && !ref[i].Equal(path[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func readsCluster(ref ast.Ref) bool {
+	if len(ref) < 2 {
+		return true
+	}
+	name, ok := ref[1].Value.(ast.String)
+	if !ok || name == clusterKey {
+		return true
+	}
+	if name != templateKey || len(ref) < 3 {
+		return name == templateKey
+	}
+	name, ok = ref[2].Value.(ast.String)
+	return !ok || name == inventoryKey
+}

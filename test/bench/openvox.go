@@ -1,0 +1,417 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/lintel-policy/lintel/test/installation"
+)
+
+const (
+	openVoxNamespace    = "openvox-bench"
+	openVoxPolicies     = 50
+	openVoxCertificates = 500
+	openVoxHanging      = 50
+	openVoxDelay        = 20 * time.Millisecond
+	openVoxTarget       = 120 // seconds
+	openVoxLimit        = 5 * time.Minute
+)
+
+// openVoxKeys are the sizes of RSA keys, the default last: making them is most of it.
+var openVoxKeys = []int{2048, 3072, 4096}
+
+// measureOpenVox asks who gets a certificate, and gets many. It takes the place of the
+// manager that the other parts measure, so it comes last.
+func (b *bench) measureOpenVox(ctx context.Context) error {
+	say("measuring OpenVox with %d signing policies and %d Certificates …", openVoxPolicies, openVoxCertificates)
+	if _, err := b.cluster.Kubectl(ctx, "", "apply", "-k", "config/rbac/openvox"); err != nil {
+		return err
+	}
+	if err := b.createNamespace(ctx, openVoxNamespace); err != nil {
+		return err
+	}
+	if err := b.restartWithOpenVox(ctx, openVoxKeys[0]); err != nil {
+		return err
+	}
+	if err := b.openVoxDecision(ctx); err != nil {
+		return err
+	}
+	for i, bits := range openVoxKeys {
+		if i > 0 {
+			if err := b.restartWithOpenVox(ctx, bits); err != nil {
+				return err
+			}
+		}
+		if err := b.openVoxIssuing(ctx, bits); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restartWithOpenVox replaces the manager.
+func (b *bench) restartWithOpenVox(ctx context.Context, bits int) (err error) {
+	b.manager.Stop()
+	b.manager, err = installation.StartManager(ctx, b.cluster, installation.ManagerOptions{
+		Program: filepath.Join(b.folder, "bin", "manager"), Name: fmt.Sprint("manager-openvox-", bits),
+		Args: []string{"--systems=openvox", fmt.Sprint("--openvox-key-bits=", bits)},
+	})
+	if err != nil {
+		return err
+	}
+	if err == nil {
+		b.managerPID = b.manager.PID()
+	}
+	return err
+}
+
+func (b *bench) openVox(resource, namespace string) dynamic.ResourceInterface {
+	return b.dynamic.Resource(schema.GroupVersionResource{Group: "openvox.voxpupuli.org", Version: "v1alpha1", Resource: resource}).Namespace(namespace)
+}
+
+func openVoxObject(kind, name string, spec map[string]any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "openvox.voxpupuli.org/v1alpha1", "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec,
+	}}
+}
+
+// openVoxDecision asks about a request that the last of many policies matches, at the
+// webhook and by the program that a Puppet server calls.
+func (b *bench) openVoxDecision(ctx context.Context) error {
+	ca := openVoxObject("CertificateAuthority", "main", map[string]any{"external": map[string]any{"url": "https://127.0.0.1:1"}})
+	if _, err := b.openVox("certificateauthorities", openVoxNamespace).Create(ctx, ca, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	for i := range openVoxPolicies {
+		policy := openVoxObject("SigningPolicy", fmt.Sprintf("policy-%02d", i), map[string]any{
+			"certificateAuthorityRef": "main",
+			"pattern":                 map[string]any{"allow": []any{fmt.Sprintf("node%02d-*.example.com", i), fmt.Sprintf("*.rack%02d.example.com", i)}},
+			"dnsAltNames":             map[string]any{"allow": []any{"*.example.com"}},
+		})
+		if _, err := b.openVox("signingpolicies", openVoxNamespace).Create(ctx, policy, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	certname := fmt.Sprintf("node%02d-a.example.com", openVoxPolicies-1)
+	request, err := certificateRequest(certname)
+	if err != nil {
+		return err
+	}
+	if err := b.openVoxWebhook(ctx, request); err != nil {
+		return err
+	}
+	return b.openVoxAutosign(ctx, certname, request)
+}
+
+// certificateRequest is one in PEM with a name and a SAN.
+func certificateRequest(certname string) ([]byte, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: certname}, DNSNames: []string{certname}}, key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), nil
+}
+
+// openVoxWebhook compares the decision about a CertificateSigningRequest with the echo:
+// when it is approved, and when it is made, where the API server is asked whether the
+// requester may name the signer.
+func (b *bench) openVoxWebhook(ctx context.Context, request []byte) error {
+	object := func(status map[string]any) map[string]any {
+		return map[string]any{
+			"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": map[string]any{"name": recordedName},
+			"spec": map[string]any{
+				"signerName": "certificateauthorities.openvox.voxpupuli.org/" + openVoxNamespace + ".main",
+				"usages":     []string{"client auth"}, "request": base64.StdEncoding.EncodeToString(request),
+			},
+			"status": status,
+		}
+	}
+	approved := map[string]any{"conditions": []any{map[string]any{"type": "Approved", "status": "True", "reason": "x"}}}
+	for _, c := range []struct {
+		what   string
+		review map[string]any
+		limit  float64
+	}{
+		{"approved", map[string]any{"operation": "UPDATE", "subResource": "approval", "object": object(approved), "oldObject": object(map[string]any{})}, 2},
+		{"created, and the API server asked for the requester's permission", map[string]any{"operation": "CREATE", "object": object(map[string]any{})}, 2},
+	} {
+		if err := b.openVoxReview(ctx, c.what, c.review, c.limit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) openVoxReview(ctx context.Context, what string, request map[string]any, limit float64) error {
+	const warmUp, rounds, block = 100, 8, 50
+	request["kind"] = map[string]any{"group": "certificates.k8s.io", "version": "v1", "kind": "CertificateSigningRequest"}
+	request["resource"] = map[string]any{"group": "certificates.k8s.io", "version": "v1", "resource": "certificatesigningrequests"}
+	request["name"], request["userInfo"] = recordedName, map[string]any{"username": "bench", "groups": []string{"system:masters"}}
+	text, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	// The API server writes the uid first.
+	body := fmt.Sprintf(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"00000000-0000-4000-8000-000000000000",%s}`, text[1:])
+	reviews, err := newReviews([]byte(body))
+	if err != nil {
+		return err
+	}
+	lintel := b.lintel("/validate/openvox-certificatesigningrequest")
+	err = poll(ctx, "the signing policies to be known", func() (bool, error) {
+		answer, err := lintel.post(ctx, reviews.next())
+		return bytes.Contains(answer, []byte(`"allowed":true`)), err
+	})
+	if err != nil {
+		return err
+	}
+	endpoints := []*endpoint{b.echo, lintel}
+	loads := make([]load, len(endpoints))
+	for round := -1; round < rounds; round++ {
+		for i := range endpoints {
+			i = (i + round + 1) % len(endpoints)
+			requests := block
+			if round < 0 {
+				requests = warmUp
+			}
+			l, err := endpoints[i].closedLoop(ctx, reviews, 1, requests)
+			if err != nil {
+				return err
+			}
+			if round >= 0 {
+				loads[i].add(l)
+			}
+		}
+	}
+	echo, own := loads[0].Latencies, loads[1].Latencies
+	b.keep("OpenVox: a CertificateSigningRequest "+what, own)
+	measured := milliseconds(own.percentile(50))
+	r := ratioRow(fmt.Sprintf("OpenVox: a CertificateSigningRequest under %d signing policies, %s: p50", openVoxPolicies, what), p50(own), p50(echo), measured, milliseconds(echo.percentile(50)), 0)
+	r.Target, r.Verdict = fmt.Sprintf("≤ %g ms", limit), verdict(measured, limit)
+	b.row(r)
+	b.row(ratioRow("… CPU of the manager", fmt.Sprintf("%.3f ms", loads[1].perRequest()), fmt.Sprintf("%.3f ms", loads[0].perRequest()), loads[1].perRequest(), loads[0].perRequest(), 0))
+	return nil
+}
+
+// openVoxAutosign runs the program as a Puppet server does, with the policies that the
+// manager has rendered.
+func (b *bench) openVoxAutosign(ctx context.Context, certname string, request []byte) error {
+	var policies []byte
+	err := poll(ctx, "the policies to be rendered", func() (bool, error) {
+		secret, err := b.clientset.CoreV1().Secrets(openVoxNamespace).Get(ctx, "main-autosign-policy", metav1.GetOptions{})
+		if err != nil {
+			return false, nil
+		}
+		policies = secret.Data["autosign-policy.yaml"]
+		return bytes.Contains(policies, fmt.Appendf(nil, "policy-%02d", openVoxPolicies-1)), nil
+	})
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(b.folder, "autosign-policy.yaml")
+	if err := os.WriteFile(file, policies, 0o600); err != nil {
+		return err
+	}
+	var taken samples
+	for range 50 {
+		command := exec.CommandContext(ctx, filepath.Join(b.folder, "bin", "openvox-autosign"), "--config", file, certname)
+		command.Stdin = bytes.NewReader(request)
+		start := time.Now()
+		if output, err := command.CombinedOutput(); err != nil {
+			return fmt.Errorf("openvox-autosign: %w: %s", err, output)
+		}
+		taken = append(taken, time.Since(start))
+	}
+	b.keep("OpenVox: openvox-autosign", taken)
+	measured := milliseconds(taken.percentile(50))
+	b.row(row{What: fmt.Sprintf("OpenVox: openvox-autosign from start to end, %d signing policies: p50", openVoxPolicies), Lintel: fmt.Sprintf("%.1f ms", measured), Target: "≤ 25 ms", Verdict: verdict(measured, 25)})
+	return nil
+}
+
+// openVoxIssuing gets many Certificates signed by a CA that is slow, while another one
+// takes connections and never answers.
+func (b *bench) openVoxIssuing(ctx context.Context, bits int) error {
+	namespace := fmt.Sprint(openVoxNamespace, "-", bits)
+	if err := b.createNamespace(ctx, namespace); err != nil {
+		return err
+	}
+	deaf, err := startDeafServer()
+	if err != nil {
+		return err
+	}
+	defer deaf.stop()
+	ca, err := startPuppetCA(openVoxDelay)
+	if err != nil {
+		return err
+	}
+	defer ca.stop()
+	if err := b.createAuthorities(ctx, namespace, ca, deaf); err != nil {
+		return err
+	}
+	if err := b.createCertificates(ctx, namespace, "hanging", openVoxHanging); err != nil {
+		return err
+	}
+	before, err := statOf(b.managerPID)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := b.createCertificates(ctx, namespace, "main", openVoxCertificates); err != nil {
+		return err
+	}
+	created := time.Since(start)
+	signed, longest, err := b.untilSigned(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	took := time.Since(start).Seconds()
+	after, err := statOf(b.managerPID)
+	if err != nil {
+		return err
+	}
+	done := row{
+		What: fmt.Sprintf("OpenVox: %d Certificates with RSA keys of %d bits, on %d processors, at a CA that answers in %s, %d at one that hangs: all signed (created in %.1f s, %d requests to the CA)",
+			openVoxCertificates, bits, runtime.NumCPU(), openVoxDelay, openVoxHanging, created.Seconds(), ca.count()),
+		Lintel: fmt.Sprintf("%.1f s", took), Target: fmt.Sprintf("≤ %d s", openVoxTarget), Verdict: verdict(took, openVoxTarget),
+	}
+	if signed < openVoxCertificates {
+		done.Lintel, done.Verdict = fmt.Sprintf("%d signed after %.0f s", signed, took), "missed"
+	}
+	b.row(done)
+	alone, err := keyTime(bits)
+	if err != nil {
+		return err
+	}
+	cpu := (after.cpu - before.cpu).Seconds() / float64(max(signed, 1))
+	b.row(ratioRow("… CPU of the manager for each (reference: making a key)", fmt.Sprintf("%.3f s", cpu), fmt.Sprintf("%.3f s", alone.Seconds()), cpu, alone.Seconds(), 0))
+	b.row(row{What: "… longest that a worker of Certificates or CAs was seen at one object", Lintel: fmt.Sprintf("%.2f s", longest), Target: "≤ 1 s", Verdict: verdict(longest, 1)})
+	return nil
+}
+
+func (ca *puppetCA) count() int {
+	ca.mutex.Lock()
+	defer ca.mutex.Unlock()
+	return ca.calls
+}
+
+// createAuthorities makes CertificateAuthority main, and waits until it answers, and
+// hanging.
+func (b *bench) createAuthorities(ctx context.Context, namespace string, ca *puppetCA, deaf *deafServer) error {
+	for name, data := range map[string]map[string][]byte{
+		"bundle": {"ca_crt.pem": ca.bundle()}, "admin": {"tls.crt": ca.admin, "tls.key": ca.admKy},
+	} {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}
+		if _, err := b.clientset.CoreV1().Secrets(namespace).Create(ctx, secret, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	authorities := b.openVox("certificateauthorities", namespace)
+	for name, url := range map[string]string{"main": ca.url, "hanging": deaf.url()} {
+		object := openVoxObject("CertificateAuthority", name, map[string]any{"external": map[string]any{"url": url, "caSecretRef": "bundle", "tlsSecretRef": "admin"}})
+		if _, err := authorities.Create(ctx, object, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	return poll(ctx, "the CA to answer", func() (bool, error) {
+		object, err := authorities.Get(ctx, "main", metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		phase, _, _ := unstructured.NestedString(object.Object, "status", "phase")
+		return phase == "External", nil
+	})
+}
+
+func (b *bench) createCertificates(ctx context.Context, namespace, authority string, count int) error {
+	group, limited := errgroup.WithContext(ctx)
+	group.SetLimit(16)
+	for i := range count {
+		group.Go(func() error {
+			name := fmt.Sprintf("%s-%03d", authority, i)
+			object := openVoxObject("Certificate", name, map[string]any{"authorityRef": authority, "certname": name + ".example.com"})
+			_, err := b.openVox("certificates", namespace).Create(limited, object, metav1.CreateOptions{})
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// untilSigned waits until all Certificates of main are signed, but not for ever, and
+// tells the longest that a worker was seen at one object.
+func (b *bench) untilSigned(ctx context.Context, namespace string) (signed int, longest float64, err error) {
+	limit := time.After(openVoxLimit)
+	for {
+		list, err := b.openVox("certificates", namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+		if err != nil {
+			return 0, 0, err
+		}
+		signed = 0
+		for _, item := range list.Items {
+			phase, _, _ := unstructured.NestedString(item.Object, "status", "phase")
+			if strings.HasPrefix(item.GetName(), "main-") && phase == "Signed" {
+				signed++
+			}
+		}
+		for _, controller := range []string{"lintel-openvox-certificates", "lintel-openvox-authorities"} {
+			seconds, err := b.managerMetric(ctx, fmt.Sprintf(`workqueue_longest_running_processor_seconds{controller=%q,name=%q}`, controller, controller))
+			if err != nil {
+				return 0, 0, err
+			}
+			longest = math.Max(longest, seconds)
+		}
+		if signed == openVoxCertificates {
+			return signed, longest, nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, 0, ctx.Err()
+		case <-limit:
+			return signed, longest, nil
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+// keyTime is what one key takes of a processor, on average.
+func keyTime(bits int) (time.Duration, error) {
+	const keys = 10
+	before, err := statOf(os.Getpid())
+	if err != nil {
+		return 0, err
+	}
+	for range keys {
+		if _, err := rsa.GenerateKey(rand.Reader, bits); err != nil {
+			return 0, err
+		}
+	}
+	after, err := statOf(os.Getpid())
+	return (after.cpu - before.cpu) / keys, err
+}
