@@ -19,7 +19,6 @@ const (
 type keyWriter struct {
 	bytes []byte
 	start int // of the key that is being written
-	names []*ast.Term
 }
 
 func (w *keyWriter) full() bool { return len(w.bytes)-w.start > maxKeyBytes }

@@ -209,7 +209,6 @@ type readScope struct {
 	*readFinder
 	frame
 	bound    ast.VarSet
-	closure  bool
 	ordered  bool             // the order of the solutions, and their number, is part of a value
 	iterates bool             // there may be several solutions
 	told     map[ast.Var]bool // variables of this expression that have known constants
@@ -220,7 +219,7 @@ func (f *readFinder) scope(of frame) *readScope {
 }
 
 func (s *readScope) within(ordered bool) *readScope {
-	return &readScope{readFinder: s.readFinder, frame: s.frame, bound: s.bound.Copy(), closure: true, ordered: ordered}
+	return &readScope{readFinder: s.readFinder, frame: s.frame, bound: s.bound.Copy(), ordered: ordered}
 }
 
 // body goes through the expressions in the order of their evaluation. It is false where

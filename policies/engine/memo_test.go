@@ -74,7 +74,7 @@ func TestMemoKeepsApart(t *testing.T) {
 		"names of members":              {`some k, _ in input.request.object.spec; k == "evil"`, `{"good": 1}`, `{"evil": 1}`, ""},
 		"a list and an object":          {`is_array(input.request.object.spec.a)`, `{"a": {"0": 1}}`, `{"a": [1]}`, ""},
 		"whole input to a function":     {`f(input)`, `{"deep": {"er": 1}}`, `{"deep": {"er": 2}}`, ""},
-		"under with":                    {`g with input as {"request": {"object": {"spec": {"a": input.request.object.spec.b}}}}`, `{"b": 1}`, `{"b": "bad"}`, ""},
+		"under with":                    {`g with input as {"request": {"object": {"spec": {"a": input.request.object.spec.b}}}}`, `{"b": "good"}`, `{"b": "bad"}`, ""},
 		"a text in a message's place":   {`x := sprintf("%v", [input.request.object.spec.a]); x == "bad"`, `{"a": "good"}`, `{"a": "bad"}`, ""},
 		"a message that may be missing": {`x := sprintf("%v", [input.request.object.spec.a])`, `{}`, `{"a": 1}`, ""},
 		"a key from the object":         {`spec.map[spec.key] == "bad"`, `{"key": "a", "map": {"a": 1, "b": "bad"}}`, `{"key": "b", "map": {"a": 1, "b": "bad"}}`, ""},
@@ -91,7 +91,7 @@ func TestMemoKeepsApart(t *testing.T) {
 		"a function with a constant":    {`at(spec, "b") == "bad"; at(spec, "a")`, `{"a": 1, "b": 1}`, `{"a": 1, "b": "bad"}`, ""},
 		"a part of an object":           {`json.filter(spec, ["a/b"]) == {"a": {"b": "bad"}}`, `{"a": {"b": 1}}`, `{"a": {"b": "bad"}}`, ""},
 		"a path with a fallback":        {`object.get(spec, ["a", "b"], "bad") == "bad"`, `{"a": {"b": 1}}`, `{"a": {}}`, ""},
-		"one field under with":          {`g with input.request.object.spec.a as spec.b`, `{"b": 1}`, `{"b": "bad"}`, ""},
+		"one field under with":          {`g with input.request.object.spec.a as spec.b`, `{"b": "good"}`, `{"b": "bad"}`, ""},
 		"another operation":             {`input.request.operation == "UPDATE"`, `{}`, `{}`, "UPDATE"},
 	} {
 		t.Run(name, func(t *testing.T) {

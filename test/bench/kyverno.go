@@ -264,6 +264,10 @@ func (p *peers) compareKyverno(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	// Anew: fields that were patched belong to another manager than those applied.
+	if err := p.deleteSource(ctx, peersSource); err != nil {
+		return err
+	}
 	if err := p.apply(ctx, peersSource, constraints); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -106,7 +107,8 @@ func run(ctx context.Context, chosen []part, name string) (err error) {
 	}()
 	for _, p := range chosen {
 		if err := p.measure(b, ctx); err != nil {
-			return err
+			// What was found before is worth a look all the same.
+			return errors.Join(err, b.result.print(os.Stdout))
 		}
 	}
 	if err := b.result.print(os.Stdout); err != nil || name == "" {

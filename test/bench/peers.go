@@ -9,7 +9,7 @@ import (
 )
 
 // withoutMemo are the flags of a manager that evaluates every policy for every review.
-var withoutMemo = []string{}
+var withoutMemo = []string{"--decision-memo=off"}
 
 const (
 	nameLintel     = "Lintel"

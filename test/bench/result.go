@@ -141,14 +141,18 @@ func (r *result) writeRaw(name string) error {
 }
 
 func (r *result) markdown(name string) string {
-	return fmt.Sprintf(`# Benchmarks of %s
+	text := fmt.Sprintf(`# Benchmarks of %s
 
 %s
 
-Measured by %s, which says how; every sample is in [%s.json](%[4]s.json).
+Measured by %s, which says how; the samples are in [%s.json](%[4]s.json).
 
-%s
-## Hostile policies
-
-%s`, r.Date, r.heading(), "`make bench`", name, markdownTable(r.Rows), "```\n"+r.Hostile+"```\n")
+%s`, r.Date, r.heading(), "`make bench`", name, markdownTable(r.Rows))
+	if len(r.Comparisons) > 0 {
+		text += fmt.Sprintf("\n![The comparisons with other engines](%s.svg)\n", name)
+	}
+	if r.Hostile != "" {
+		text += "\n## Hostile policies\n\n```\n" + r.Hostile + "```\n"
+	}
+	return text
 }
