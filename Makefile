@@ -46,6 +46,8 @@ build: ## Build the programs into bin/
 test: deps ## Run every test
 	go run -C test/cluster . build
 	go test -race -p 1 -timeout 20m ./...
+# The race detector allocates, too.
+	go test -count=1 -run '^TestAllocations$$' ./policies/gatekeeper ./webhooks
 # Uncached, because Go's test cache does not see files outside a module, and
 # these read config/ or start programs.
 	go test -C test/apiserver -count=1 ./...

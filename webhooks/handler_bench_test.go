@@ -79,13 +79,13 @@ func benchServer(b *testing.B, server *httptest.Server, review string) {
 	}
 }
 
-func requireAdmitted(b *testing.B, answer string) {
+func requireAdmitted(b testing.TB, answer string) {
 	if !strings.Contains(answer, `"allowed":true`) {
 		b.Fatal(answer)
 	}
 }
 
-func benchHandler(b *testing.B, snapshot *engine.Snapshot) *Handler {
+func benchHandler(b testing.TB, snapshot *engine.Snapshot) *Handler {
 	metrics, err := NewMetrics(prometheus.NewRegistry())
 	require.NoError(b, err)
 	snapshots := &live{}
@@ -136,7 +136,7 @@ func BenchmarkSamples(b *testing.B) {
 }
 
 // sampleSnapshot has the samples of these names, or all if there is none.
-func sampleSnapshot(b *testing.B, names ...string) *engine.Snapshot {
+func sampleSnapshot(b testing.TB, names ...string) *engine.Snapshot {
 	files := map[string]string{}
 	paths, err := filepath.Glob("../config/samples/policies/*/*.rego")
 	require.NoError(b, err)
@@ -185,7 +185,7 @@ func managedFields(fields string) metav1.ManagedFieldsEntry {
 
 // podCreation is the review of a Pod of two containers that every sample admits, about
 // as large as those that an API server sends.
-func podCreation(b *testing.B) string {
+func podCreation(b testing.TB) string {
 	const fields = `{".":{},"f:image":{},"f:imagePullPolicy":{},"f:name":{},"f:env":{".":{},"k:{\"name\":\"MODE\"}":{".":{},"f:name":{},"f:value":{}}},"f:ports":{".":{},"k:{\"containerPort\":8080,\"protocol\":\"TCP\"}":{".":{},"f:containerPort":{},"f:name":{},"f:protocol":{}}},"f:resources":{".":{},"f:requests":{".":{},"f:cpu":{},"f:memory":{}}},"f:securityContext":{".":{},"f:allowPrivilegeEscalation":{},"f:capabilities":{".":{},"f:drop":{}}},"f:terminationMessagePath":{},"f:terminationMessagePolicy":{}}`
 	container := func(name string) corev1.Container {
 		return corev1.Container{
