@@ -161,7 +161,7 @@ c.a := spec.a
 c.b := spec.b
 deny contains "no" if data.p.c[spec.k] == 1 `, `{"a": 0, "b": 1, "k": "a"}`, `{"a": 0, "b": 1, "k": "b"}`},
 		"number in a set": {`deny contains "no" if count({spec.a, spec.b}) == 1`, `{"a": 1, "b": 2}`, `{"a": 1, "b": 1}`},
-		"set literal": {`deny contains "no" if {spec.a} == {"bad"}`, `{"a": "x"}`, `{"a": "bad"}`},
+		"set literal":     {`deny contains "no" if {spec.a} == {"bad"}`, `{"a": "x"}`, `{"a": "bad"}`},
 		"order by set of arrays": {`
 s contains [c.p, c.n] if some c in spec.list
 deny contains "no" if [x | some [_, x] in s][0] == "bad"`, `{"list": [{"p": 1, "n": "x"}, {"p": 2, "n": "bad"}]}`, `{"list": [{"p": 2, "n": "x"}, {"p": 1, "n": "bad"}]}`},
@@ -246,6 +246,68 @@ deny contains "no" if { f(spec.l); spec.never }`, `{"l": [[1, 1], [2, 1]]}`, `{"
 				t.Skip("not remembered")
 			}
 			require.Len(t, s.Validate(t.Context(), makeReview(t, podWith("x", test.denied)), Options{}).Denials, len(wanted), textsOf(wanted))
+		})
+	}
+}
+
+// TestMemoKeepsCertificateRequestsApart asks about one object as another resource, where
+// input.csr is not made.
+func TestMemoKeepsCertificateRequestsApart(t *testing.T) {
+	s, _ := remembering(t, MemoOn, compile(t, "package p\n\nimport rego.v1\n\ndeny contains \"no\" if input.csr"))
+	object := `{"apiVersion":"certificates.k8s.io/v1","kind":"CertificateSigningRequest","metadata":{"name":"x"},"spec":{"request":"AAAA"}}`
+	ask3(t, s, object, field("resource", map[string]any{"group": "example.org", "version": "v1", "resource": "others"}))
+	require.Len(t, s.Validate(t.Context(), makeReview(t, object), Options{}).Denials, 1)
+}
+
+// TestMemoKnowsParameters has parameters that say which expressions never hold.
+func TestMemoKnowsParameters(t *testing.T) {
+	for name, rule := range map[string]string{
+		"an index with a point":   `not input.parameters.list[0.0]; spec.a == "bad"`,
+		"an index beyond":         `not input.parameters.list[1]; spec.a == "bad"`,
+		"a negative index":        `not input.parameters.list[-1]; spec.a == "bad"`,
+		"a member with a point":   `1.0 in input.parameters.numbers; spec.a == "bad"`,
+		"an equal number":         `input.parameters.number == 1; spec.a == "bad"`,
+		"null":                    `input.parameters.none == null; spec.a == "bad"`,
+		"false":                   `not input.parameters.no; spec.a == "bad"`,
+		"missing":                 `not input.parameters.missing; spec.a == "bad"`,
+		"missing, unequal":        `not input.parameters.missing != 1; spec.a == "bad"`,
+		"a member of an object":   `"v" in input.parameters.object; spec.a == "bad"`,
+		"under with":              `f with input.parameters as {"mode": "evil"}; spec.a == "bad"`,
+		"under with, one":         `f with input.parameters.mode as "evil"; spec.a == "bad"`,
+		"all of them":             `some x in input.parameters.list; x == "y"; spec.a == "bad"`,
+		"a variable of a default": `x := object.get(input.parameters, "missing", "d"); x == "d"; spec.a == "bad"`,
+		"a fallback that is read": `x := object.get(input.parameters, "missing", spec.a); x == "bad"`,
+		"through a function":      `g(input.parameters) == 1; spec.a == "bad"`,
+		"through several calls":   `h("a"); h("b")`,
+		"through input itself":    `x := input; x.parameters.number == 1; spec.a == "bad"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			set, err := Compile(Source{Name: "test", Parameters: []byte(`{"list": ["x", "y"], "numbers": [1], "number": 1.0, "none": null, "no": false, "object": {"k": "v"}, "mode": "good"}`), Files: map[string]string{"policy.rego": `package p
+
+import rego.v1
+
+spec := input.request.object.spec
+
+f if input.parameters.mode == "evil"
+
+g(x) := x.number
+
+h(x) if x == "a"
+
+h(x) if {
+	x == "b"
+	spec.a == "bad"
+}
+
+deny contains "no" if { ` + rule + ` }`}})
+			require.NoError(t, err)
+			wanted := snapshotOf(set).Validate(t.Context(), makeReview(t, podWith("x", `{"a": "bad"}`)), Options{}).Denials
+			if len(wanted) == 0 {
+				t.Skip("no attack")
+			}
+			s, _ := remembering(t, MemoOn, set)
+			ask3(t, s, podWith("x", `{"a": "good"}`))
+			require.Equal(t, textsOf(wanted), denials(s.Validate(t.Context(), makeReview(t, podWith("x", `{"a": "bad"}`)), Options{})))
 		})
 	}
 }
