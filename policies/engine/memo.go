@@ -258,7 +258,7 @@ func describeParts(d *decisive) string {
 	for _, kind := range d.kinds {
 		out.WriteString(kind.String() + "\n")
 	}
-	out.WriteString(strings.Join(d.parts.paths(""), "\n"))
+	d.parts.spell(&out)
 	return out.String()
 }
 

@@ -132,7 +132,7 @@ func (s *readScope) constantRule(ref ast.Ref) *constants {
 				out = out.union(s.givenBy(branch))
 			}
 		}
-		if s.hasDeeper(prefix[:i]) {
+		if s.isShared(prefix[:i]) {
 			return unknownConstants
 		}
 		return s.parts(out, ref[i:])
@@ -140,10 +140,11 @@ func (s *readScope) constantRule(ref ast.Ref) *constants {
 	return unknownConstants
 }
 
-// hasDeeper says whether other rules add to what stands at a path.
-func (s *readScope) hasDeeper(path ast.Ref) bool {
-	return slices.ContainsFunc(s.documents.values, func(prefix ast.Ref) bool {
-		return len(prefix) > len(path) && prefix.HasPrefix(path)
+// isShared says whether other rules add to what stands at a path: below it, or above it
+// with keys that are no constants.
+func (f *readFinder) isShared(path ast.Ref) bool {
+	return slices.ContainsFunc(f.documents.values, func(prefix ast.Ref) bool {
+		return len(prefix) > len(path) && prefix.HasPrefix(path) || len(prefix) < len(path) && path.HasPrefix(prefix)
 	})
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -166,4 +167,19 @@ func (d *demand) paths(prefix string) []string {
 		out = append(out, d.each.paths(prefix+"[_]")...)
 	}
 	return out
+}
+
+// spell writes all of a demand: equal if and only if the keys for two are.
+func (d *demand) spell(out *strings.Builder) {
+	if d == nil {
+		return
+	}
+	fmt.Fprintf(out, "(%t %t", d.whole, d.said)
+	for _, name := range sortedKeys(d.fields) {
+		fmt.Fprintf(out, " %q", name)
+		d.fields[name].spell(out)
+	}
+	out.WriteString(" ")
+	d.each.spell(out)
+	out.WriteString(")")
 }

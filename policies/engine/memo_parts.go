@@ -88,6 +88,7 @@ func (d *decisive) fromInput(input *demand) {
 	}
 	if input.whole || input.each != nil || input.fields["csr"] != nil {
 		d.parts.add(wholeDemand().at("request", "object"), 0)
+		d.parts.add(wholeDemand().at("request", "resource"), 0)
 	}
 }
 

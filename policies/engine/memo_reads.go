@@ -171,13 +171,17 @@ func (f *readFinder) document(wanted string) {
 			rules++
 		}
 	}
+	several = several || rules > 1
+	if first := f.documents.rules[path]; len(first) > 0 && len(first[0].Head.Args) == 0 {
+		several = several || f.isShared(constantPrefix(first[0].Ref()))
+	}
 	for _, branch := range holding {
-		f.head(branch, path, context, d, several || rules > 1)
+		f.head(branch, path, context, d, several)
 	}
 }
 
 // head wants of what a rule gives what is wanted of its document. Where several values
-// may be given, that they are equal is a condition.
+// may be given, if only for one key, that they are equal is a condition.
 func (f *readFinder) head(rule *ast.Rule, path, context string, d *demand, several bool) {
 	s := f.scope(frame{rule, context})
 	ref := rule.Ref()
@@ -189,7 +193,7 @@ func (f *readFinder) head(rule *ast.Rule, path, context string, d *demand, sever
 	switch {
 	case rule.Head.RuleKind() == ast.MultiValue:
 		s.use(rule.Head.Key, d.element())
-	case isTwin(path), several && len(keys) == 0:
+	case isTwin(path), several:
 		s.use(rule.Head.Value, wholeDemand())
 	default:
 		s.use(rule.Head.Value, d)
@@ -642,20 +646,21 @@ func (s *readScope) isInput(head *ast.Term, depth int) bool {
 	return source[0].Equal(ast.InputRootDocument) || s.isInput(source[0], depth+1)
 }
 
-// aliases are the references that variables of the rule stand for, where there is one.
+// aliases are the references that variables of the rule stand for, where nothing else
+// can give them a value: two bodies may use one name.
 func (s *readScope) aliases() map[ast.Var]ast.Ref {
-	found := map[ast.Var]ast.Ref{}
-	several := map[ast.Var]bool{}
+	v := variables{defined: map[ast.Var][]ast.Ref{}, escaped: map[ast.Var]bool{}}
 	ast.WalkExprs(s.rule, func(expr *ast.Expr) bool {
 		if name, ref := definition(expr); ref != nil {
-			several[name] = found[name] != nil
-			found[name] = ref
+			v.defined[name] = append(v.defined[name], ref)
 		}
 		return false
 	})
-	for name := range several {
-		if several[name] {
-			delete(found, name)
+	v.escape(s.rule)
+	found := map[ast.Var]ast.Ref{}
+	for name, refs := range v.defined {
+		if v.follows(name) {
+			found[name] = refs[0]
 		}
 	}
 	return found
@@ -681,6 +686,7 @@ func (s *readScope) step(step *ast.Term, d *demand) *demand {
 			return &demand{each: d, keys: s.variable(s.frame, value)}
 		}
 	}
+	s.iterates = s.iterates || !isConstant(step.Value) && len(step.Vars().Diff(s.bound)) > 0 // a pattern
 	s.use(step, wholeDemand())
 	known := s.constantsOf(step)
 	if known.unknown || !slices.ContainsFunc(known.values, isString) {
