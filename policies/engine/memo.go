@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +31,9 @@ var MemoModes = []MemoMode{MemoOn, MemoOff, MemoCheck}
 // DefaultMemoBytes is how much a memo holds.
 const DefaultMemoBytes = 32 << 20
 
+// memoSample is of how many verdicts that are known one is evaluated all the same.
+const memoSample = 128
+
 // Memo has snapshots remember verdicts: that a policy has nothing to say about a
 // request is said again, without evaluating it, about requests that are the same in all
 // that it can read. Nothing else is remembered: no denial or warning, which have to be
@@ -39,9 +43,13 @@ const DefaultMemoBytes = 32 << 20
 // the rules. Where a policy fails, it may fail sooner or later by what no rule reads: by
 // which of several members comes first, or by how large a value is that is only handed
 // on. An error of that kind is not met where the verdict is remembered.
+//
+// One in many verdicts is evaluated all the same, at random. Where that gives another, the
+// derivation is wrong about the policy: it is remembered no more.
 type Memo struct {
 	mode   MemoMode
 	bytes  int
+	sample uint32 // one in so many is checked; 0 is none
 	logger *slog.Logger
 
 	hits, misses, evictions, differences atomic.Uint64
@@ -49,7 +57,8 @@ type Memo struct {
 }
 
 // NewMemo makes a memo that holds up to a number of bytes, or DefaultMemoBytes if 0. It
-// tells the logger about differences. With MemoOff it is nil.
+// tells the logger about differences; without one, none are looked for with MemoOn. With
+// MemoOff it is nil.
 func NewMemo(mode MemoMode, bytes int, logger *slog.Logger) *Memo {
 	if mode == MemoOff {
 		return nil
@@ -57,7 +66,11 @@ func NewMemo(mode MemoMode, bytes int, logger *slog.Logger) *Memo {
 	if bytes <= 0 {
 		bytes = DefaultMemoBytes
 	}
-	return &Memo{mode: mode, bytes: bytes, logger: logger}
+	memo := &Memo{mode: mode, bytes: bytes, logger: logger}
+	if logger != nil {
+		memo.sample = memoSample
+	}
+	return memo
 }
 
 // MemoStats counts what became of the questions to policies that could be remembered.
@@ -66,7 +79,7 @@ type MemoStats struct {
 	Hits, Misses uint64
 	// Evictions are keys that made room for others.
 	Evictions uint64
-	// Differences are verdicts that MemoCheck found to be wrong.
+	// Differences are verdicts that were found to be wrong.
 	Differences uint64
 	// Bytes and Entries are held now.
 	Bytes, Entries int
@@ -106,6 +119,9 @@ type memory struct {
 	// young takes what is new until it has half of the room; then it becomes old, and
 	// what was old and has not been asked for since is forgotten.
 	young, old generation
+
+	// distrusted are the policies of which a verdict was found to be wrong.
+	distrusted sync.Map
 
 	planning sync.RWMutex
 	plans    map[planKey]*memoPlan
@@ -341,11 +357,11 @@ func (s *Snapshot) recallBatch(r *recalled, questions []question, rest []questio
 	hits := 0
 	for _, q := range questions {
 		place, planned := b.plan.places[q.policy]
-		if !planned || !q.matches || q.policy.quarantine.active() {
+		if !planned || !q.matches || q.policy.quarantine.active() || s.memory.distrusts(q.policy) {
 			place = -1
 		}
 		known := place >= 0 && r.knows(b, place, e)
-		if known && s.memory.memo.mode != MemoCheck {
+		if known && !s.memory.memo.checks() {
 			hits++
 			continue
 		}
@@ -417,7 +433,7 @@ func (r *recalled) learn(answers []*Decision) {
 			answer := answers[b.first+i]
 			if !answer.isSilent() {
 				if a.known {
-					r.memory.memo.differ(a.policy, answer)
+					r.memory.differ(a.policy, answer)
 				}
 				continue
 			}
@@ -443,16 +459,27 @@ func (d *Decision) isSilent() bool {
 	return d.Policies == 1 && len(d.Denials)+len(d.Warnings)+len(d.Audits)+len(d.Undecided) == 0
 }
 
-// differ reports a verdict that was remembered wrongly. A limit that was reached says
-// nothing about the verdict.
-func (m *Memo) differ(p *policy, answer *Decision) {
+// checks says whether a verdict that is known is evaluated all the same.
+func (m *Memo) checks() bool {
+	return m.mode == MemoCheck || m.sample > 0 && rand.Uint32N(m.sample) == 0
+}
+
+func (m *memory) distrusts(p *policy) bool {
+	_, found := m.distrusted.Load(p)
+	return found
+}
+
+// differ reports a verdict that was remembered wrongly, and has no other of the policy
+// used. A limit that was reached says nothing about the verdict.
+func (m *memory) differ(p *policy, answer *Decision) {
 	for _, finding := range slices.Concat(answer.Denials, answer.Warnings, answer.Audits) {
 		if finding.Limit != "" {
 			continue
 		}
-		m.differences.Add(1)
-		if m.logger != nil {
-			m.logger.Error("the decision memo is wrong about a policy: report it, and run with --decision-memo=off",
+		m.distrusted.Store(p, true)
+		m.memo.differences.Add(1)
+		if m.memo.logger != nil {
+			m.memo.logger.Error("the decision memo is wrong about a policy, of which it remembers nothing from now on: report it, and run with --decision-memo=off until it is mended",
 				"source", p.set.source.Name, "policy", p.name, "finding", finding.Text())
 		}
 		return

@@ -283,6 +283,29 @@ func TestMemoCheckReports(t *testing.T) {
 	require.Contains(t, log.String(), "policy=images")
 }
 
+// TestMemoDistrusts: what a sample shows to be wrong is not used again.
+func TestMemoDistrusts(t *testing.T) {
+	var log bytes.Buffer
+	memo := NewMemo(MemoOn, 0, slog.New(slog.NewTextHandler(&log, nil)))
+	require.Equal(t, uint32(memoSample), memo.sample)
+	memo.sample = 0
+	s := snapshotOf(compile(t, imagePolicy)).Remembering(memo)
+	s.policies[0].known.done = map[string]*decisive{"CREATE": {parts: wholeDemand().at("request", "operation")}}
+	denied := func(image string) int {
+		return len(s.Validate(t.Context(), makeReview(t, imagePod("x", image)), Options{}).Denials)
+	}
+	ask3(t, s, imagePod("x", "registry/web"))
+	require.Zero(t, denied("evil"), "the verdict that is remembered is wrong")
+	memo.sample = 1
+	require.Equal(t, 1, denied("evil"), "the evaluated verdict counts")
+	memo.sample = 0
+	require.Equal(t, 1, denied("evil"), "and the policy is remembered no more")
+	ask3(t, s, imagePod("x", "registry/web"))
+	require.Equal(t, 1, denied("evil"))
+	require.Equal(t, uint64(1), memo.Stats().Differences)
+	require.Contains(t, log.String(), "policy=images")
+}
+
 func TestMemoSkipsQuarantinedPolicies(t *testing.T) {
 	s, _ := remembering(t, MemoOn, compile(t, imagePolicy))
 	ask3(t, s, imagePod("x", "registry/web"))
