@@ -65,8 +65,11 @@ func (r *InitializeReconciler) Reconcile(ctx context.Context, request reconcile.
 	before := ca.DeepCopy()
 	p, err := r.step(ctx, ca)
 	var other *conflict
-	if errors.As(err, &other) {
+	switch {
+	case errors.As(err, &other):
 		p, err = progress{reason: reasonNotOwned, message: other.Error(), wait: conflictRetry}, nil
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
+		p, err = progress{reason: reasonNotWritten, message: err.Error(), wait: conflictRetry}, nil
 	}
 	if err != nil {
 		return reconcile.Result{}, err
@@ -120,10 +123,15 @@ func (r *InitializeReconciler) tell(before, ca *v1alpha1.CertificateAuthority, p
 		return
 	}
 	kind := corev1.EventTypeNormal
-	if p.reason == reasonSetupFailed || p.reason == reasonNotOwned {
+	if isFault(p.reason) {
 		kind = corev1.EventTypeWarning
 	}
 	r.events.Eventf(ca, nil, kind, p.reason, "Initialize", "%s", p.message)
+}
+
+// isFault says whether somebody has to do something.
+func isFault(reason string) bool {
+	return reason == reasonSetupFailed || reason == reasonNotOwned || reason == reasonNotWritten
 }
 
 // phaseOf is where the two facts, initialized and ready, leave a CA.
@@ -137,7 +145,7 @@ func phaseOf(ca *v1alpha1.CertificateAuthority) v1alpha1.CertificateAuthorityPha
 		return v1alpha1.CertificateAuthorityError
 	case initialized == nil || initialized.Reason == reasonWaitingForConfig || initialized.Reason == reasonWaitingForCA:
 		return v1alpha1.CertificateAuthorityPending
-	case initialized.Reason == reasonSetupFailed || initialized.Reason == reasonNotOwned:
+	case isFault(initialized.Reason):
 		return v1alpha1.CertificateAuthorityError
 	case initialized.Status == metav1.ConditionTrue && ready:
 		return v1alpha1.CertificateAuthorityReady

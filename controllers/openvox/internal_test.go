@@ -22,6 +22,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -119,6 +121,7 @@ func TestPhases(t *testing.T) {
 		{reasonSettingUp, false, false, v1alpha1.CertificateAuthorityInitializing},
 		{reasonSetupFailed, false, false, v1alpha1.CertificateAuthorityError},
 		{reasonNotOwned, true, true, v1alpha1.CertificateAuthorityError},
+		{reasonNotWritten, false, false, v1alpha1.CertificateAuthorityError},
 		{reasonInitialized, false, false, v1alpha1.CertificateAuthorityInitializing},
 		{reasonInitialized, true, true, v1alpha1.CertificateAuthorityReady},
 		{reasonInitialized, false, true, v1alpha1.CertificateAuthorityError},
@@ -142,6 +145,7 @@ type site struct {
 	now    time.Time
 	events *events.FakeRecorder
 	writes int
+	refuse error // what is applied
 }
 
 func newSite(t *testing.T, objects ...client.Object) *site {
@@ -150,6 +154,9 @@ func newSite(t *testing.T, objects ...client.Object) *site {
 	s.client = interceptor.NewClient(newClient(t, objects...).(client.WithWatch), interceptor.Funcs{
 		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, options ...client.ApplyOption) error {
 			s.writes++
+			if s.refuse != nil {
+				return s.refuse
+			}
 			return c.Apply(ctx, o, options...)
 		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, options ...client.SubResourcePatchOption) error {
@@ -460,6 +467,20 @@ func TestDeletionPolicy(t *testing.T) {
 	require.NoError(t, s.client.Update(t.Context(), object))
 	s.reconcile()
 	require.Zero(t, owners())
+}
+
+// TestRefusedObjects: what the API server does not take, the status says.
+func TestRefusedObjects(t *testing.T) {
+	s := newSite(t, newInternal("main"), configOf("main"))
+	s.refuse = apierrors.NewInvalid(schema.GroupKind{Kind: "PersistentVolumeClaim"}, "main-data", field.ErrorList{
+		field.Invalid(field.NewPath("spec"), "-1Gi", "must be greater than zero"),
+	})
+	object := s.reconcile()
+	require.Equal(t, v1alpha1.CertificateAuthorityError, object.Status.Phase)
+	require.Contains(t, state(object, v1alpha1.ConditionInitialized), "NotWritten")
+	require.Contains(t, state(object, v1alpha1.ConditionInitialized), "must be greater than zero")
+	s.refuse = nil
+	require.Equal(t, reasonSettingUp, s.reason())
 }
 
 // TestForeignObjects are left alone.
