@@ -51,6 +51,8 @@ var forms = map[string][]string{
 		"count({1 | n# = $r; n# == $c}) == $i; count([1 | n# = {m | m = s[_]}; n#[_]]) > $i",
 		"count({1 | n# = $m; n#.$k == $c}) == $i; [e | n# = {m | m = s[_]}; e = n#[_][_]][$i] == $c",
 		"[e | n# = s; [e, _] = n#[_]][$i] == $c; count({1 | n# = $m; n#.$k}) == $i",
+		"count({1 | n# = $m; n#.$k == $c}) == $i; [e.$k | n# = {m | m = $l[_]}; e = n#[_]][$i] == $c", "count({1 | n# = $s; n#.$k}) == 0; [e.$k | n# = {m | m = u[_]}; e = n#[_]][$i] == $c",
+		"[e.$k | some e in u][$i] == $c", "count(u) > $i", "count([1 | some e in u; e.$k == $c]) > $i",
 		"$r in {$c, $r}", "{$r: 1, $c: 2}[$R] == 1", "[$r, $c] == [$c, $r]", "[v#, $c] = [$R, $r]; v# == $c", "every e# in $l { e#.$k != $R }", "[1 | some e in $l; e.$k == $R; e.name != $c][0] == 1",
 	},
 	"condition2": {
@@ -60,16 +62,16 @@ var forms = map[string][]string{
 	"condition3": {"$condition1", "$condition2", "r0 == $c", "v# := r0; v# == $c", "v# := r1; v# == $c", "r1 != $c", "not r2", "v# := r2; v# == $c", "v# := r3; v# == $c", "$R == $c with $o.$k as $r", "v# := $R with $o.map as $m; v# == $c"},
 
 	"p": {
-		"p.$k := $r if { $C }\n", "p.$k := $r if { $C }\n", "p.$k := $r\n", "p[k] := v if { some k, v in $m }\n", "p[k] := v if { some k, v in $m }\n", "p[k] := v if { some k, v in $m; $C }\n",
+		"p.$k := $r if { $C }\n", "p.$k := $r if { $C }\n", "p.$k := $r\n", "p.$k := $c if { $C }\n", "p.$k := $c\n", "p[k] := v if { some k, v in $m }\n", "p[k] := v if { some k, v in $m }\n", "p[k] := v if { some k, v in $m; $C }\n",
 		"p[k] := $r if { k := $s }\n", "p[e.name] := e.$k if { some e in $l }\n", "p[k] := $c if { some k, v in $m; v == $c }\n",
 	},
 	"q": {
 		"q[k][l] := v if { some k, w in $d; some l, v in w }\n", "q[k][l] := v if { some k, w in $d; some l, v in w }\n", "q[k][l] := v if { some k, w in $d; some l, v in w; $C }\n",
-		"q.$k.$k := $r if { $C }\n", "q.$k.$k := $r\n", "q.$k[l] := v if { some l, v in $m }\n", "q[e.name].$k := e.$k if { some e in $l }\n", "q[$s][l] := $r if { l := $s }\n",
+		"q.$k.$k := $r if { $C }\n", "q.$k.$k := $r\n", "q.$k.$k := $c if { $C }\n", "q.$k[l] := v if { some l, v in $m }\n", "q[e.name].$k := e.$k if { some e in $l }\n", "q[$s][l] := $r if { l := $s }\n",
 	},
 	"sets": {
 		"s contains [e.name, \"k\"] if { some e in $l }\n", "s contains [e.$k, e.name] if { some e in $l }\n", "s contains [$r, $r] if { $C }\n",
-		"t[e.name] contains e.$k if { some e in $l }\n", "t.$k contains $r if { $C }\n",
+		"t[e.name] contains e.$k if { some e in $l }\n", "t.$k contains $r if { $C }\n", "u contains e if { some e in $l }\n", "u contains e if { some e in $d }\n",
 	},
 	"f": {
 		"f($c, y) := y\n", "f($c, y) := $r if { y == $c }\n", "f(x, y) := x if { x != $c; y == $c }\n", "f(x, y) := $m[x] if { y != $c }\n", "f(x, _) := $r if { x == $c; $C }\n",
@@ -83,6 +85,8 @@ var forms = map[string][]string{
 		"r3 := v if { some v in $m; v == $c }\n", "r3 := q[k].$k if { k := $r }\n", "default r3 := $c\n",
 	},
 	"deny": {
+		"deny contains \"no\" if { v := p.$k; v == $c; $condition0 }\n", "deny contains \"no\" if { v := $R; v == $c; $condition0 }\n", "deny contains \"no\" if { $1 == $c }\n",
+		"deny contains \"no\" if { p[k]; k == \"never\" }\n", "deny contains \"no\" if { $condition1 }\n",
 		"deny contains \"no\" if { $C }\n", "deny contains \"no\" if { $C }\n", "deny contains \"no\" if { $C; $C }\n", "deny contains \"no\" if { v := $R; v == $c; $C }\n",
 		"deny contains m if { m := sprintf(\"%v is %v\", [$r, $R]); m != \"x is y\"; $C }\n", "deny contains m if { m := concat(\" \", [$r, $R]); $m[$R] == m }\n",
 		"deny contains m if { m := sprintf(\"%v\", [$R]); $m[m] == $c }\n", "deny contains m if { $C; m := $R }\n", "warn contains \"no\" if { $C }\n",
@@ -103,7 +107,7 @@ func (w *formWriter) form(name string) string {
 			break
 		}
 		name, rest := after[:1], after[1:]
-		for _, long := range []string{"condition1", "condition2"} {
+		for _, long := range []string{"condition0", "condition1", "condition2"} {
 			if strings.HasPrefix(after, long) {
 				name, rest = long, after[len(long):]
 			}
@@ -137,7 +141,7 @@ func (w *formWriter) policy() string {
 		}
 	}
 	// every name has a rule
-	out += "p.z := \"z\"\n\nq.z.z := \"z\"\n\ns contains [\"z\", \"k\"]\n\nt.z contains \"z\"\n\nf(\"never\", _) := \"z\"\n\ng(\"never\") := \"z\"\n\n"
+	out += "p.z := \"z\"\n\nq.z.z := \"z\"\n\ns contains [\"z\", \"k\"]\n\nt.z contains \"z\"\n\nu contains {\"z\": \"z\"}\n\nf(\"never\", _) := \"z\"\n\ng(\"never\") := \"z\"\n\n"
 	for _, rule := range []string{"r0", "r1", "r2", "r3"} {
 		out += rule + " := \"z\" if input.never\n\n"
 	}
@@ -147,7 +151,7 @@ func (w *formWriter) policy() string {
 	add("1", "f", 1, 2)
 	add("1", "g", 1, 2)
 	add("2", "complete", 2, 4)
-	add("3", "deny", 2, 4)
+	add("3", "deny", 1, 3)
 	return out
 }
 
@@ -207,7 +211,7 @@ func (w *formWriter) changed(value any, name string) any {
 
 // TestDerivedPartsDecideForms is TestDerivedPartsDecide with policies of forms.
 func TestDerivedPartsDecideForms(t *testing.T) {
-	checkPolicies(t, 150, 40, func(seed uint64) propertyWriter {
+	checkPolicies(t, 300, 30, func(seed uint64) propertyWriter {
 		return &formWriter{regoWriter: &regoWriter{Rand: rand.New(rand.NewPCG(seed, 2))}}
 	})
 }
