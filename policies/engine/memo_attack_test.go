@@ -61,6 +61,10 @@ deny contains "no" if { limit := limits.cpu; limit == 9 }`, `{"map": {"cpu": 5}}
 p[k][l] := v if { some k, w in spec.a; some l, v in w }
 p.q.r := "a" if spec.flag
 deny contains "no" if { x := p.q.r; x == "bad" }`, `{"a": {"q": {"r": "good"}}}`, `{"a": {"q": {"r": "bad"}}}`},
+		"two values for constant keys that are not asked for": {`
+p[k][l] := v if { some k, w in spec.a; some l, v in w }
+p.q.r := spec.b
+deny contains "no" if p[_].s == "bad"`, `{"a": {"q": {"r": 1}}, "b": 1}`, `{"a": {"q": {"r": 1}}, "b": 2}`},
 		"a constant key as a path": {`
 p[k] := v if some k, v in spec.a
 p.q := "x" if spec.flag

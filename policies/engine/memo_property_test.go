@@ -309,11 +309,24 @@ func (w *regoWriter) changed(value any, depth int) any {
 
 // TestDerivedPartsDecide asks random policies about random near-copies: of two that are
 // equal in the parts that were derived, the policy has something to say about both or
-// about neither. MEMO_SEED repeats one
-// policy, and MEMO_SEEDS asks that many.
+// about neither. MEMO_SEED repeats one policy, and MEMO_SEEDS asks that many, from
+// MEMO_START on.
 func TestDerivedPartsDecide(t *testing.T) {
-	seeds, only := uint64(250), os.Getenv("MEMO_SEED")
-	start := uint64(0)
+	checkPolicies(t, 250, 5, func(seed uint64) propertyWriter { return &regoWriter{Rand: rand.New(rand.NewPCG(seed, 1))} })
+}
+
+// propertyWriter writes policies and what they are asked about.
+type propertyWriter interface {
+	policy() string
+	object() map[string]any
+	nearCopy(object map[string]any) map[string]any
+	IntN(n int) int
+}
+
+// checkPolicies asks as many policies, of which a share in percent has both verdicts.
+func checkPolicies(t *testing.T, seeds uint64, share int, writer func(seed uint64) propertyWriter) {
+	only := os.Getenv("MEMO_SEED")
+	start, _ := strconv.ParseUint(os.Getenv("MEMO_START"), 10, 64)
 	if more := os.Getenv("MEMO_SEEDS"); more != "" {
 		seeds, _ = strconv.ParseUint(more, 10, 64)
 	}
@@ -323,7 +336,7 @@ func TestDerivedPartsDecide(t *testing.T) {
 	}
 	policies, pairs, mixed := 0, 0, 0
 	for seed := start; seed < start+seeds; seed++ {
-		w := &regoWriter{Rand: rand.New(rand.NewPCG(seed, 1))}
+		w := writer(seed)
 		text := w.policy()
 		set, err := Compile(Source{Name: "random", Files: map[string]string{"policy.rego": text}, Parameters: []byte(`{"a": "x", "list": [{"a": 1}]}`)})
 		if err != nil {
@@ -342,12 +355,12 @@ func TestDerivedPartsDecide(t *testing.T) {
 	}
 	t.Logf("%d policies, %d pairs, %d policies with both verdicts", policies, pairs, mixed)
 	if only == "" {
-		require.Greater(t, mixed, int(seeds)/20)
+		require.Greater(t, mixed, int(seeds)*share/100)
 		require.Greater(t, pairs, int(seeds))
 	}
 }
 
-func checkDerived(t *testing.T, w *regoWriter, set *PolicySet, text string, seed uint64) (pairs, mixed int) {
+func checkDerived(t *testing.T, w propertyWriter, set *PolicySet, text string, seed uint64) (pairs, mixed int) {
 	snapshot := snapshotOf(set)
 	type told struct {
 		object string
@@ -358,7 +371,7 @@ func checkDerived(t *testing.T, w *regoWriter, set *PolicySet, text string, seed
 	verdicts := map[bool]bool{}
 	base := w.object()
 	for i := range 60 {
-		if i == 15 && mixed == 0 {
+		if i == 25 && mixed == 0 {
 			break // about this one nothing can go wrong
 		}
 		object := w.nearCopy(base)
@@ -371,7 +384,7 @@ func checkDerived(t *testing.T, w *regoWriter, set *PolicySet, text string, seed
 		}
 		encoded, err := json.Marshal(object)
 		require.NoError(t, err)
-		review := makeReview(t, string(encoded), operation(w.pick("CREATE", "CREATE", "UPDATE")))
+		review := makeReview(t, string(encoded), operation([]string{"CREATE", "CREATE", "UPDATE"}[w.IntN(3)]))
 		e, err := newEvaluation(review, Options{})
 		require.NoError(t, err)
 		d := set.policies[0].decisiveFor(review.Operation)

@@ -721,6 +721,9 @@ func (s *readScope) below(ref ast.Ref, d *demand) {
 		path := s.documents.paths[i]
 		switch {
 		case !meets(ref, prefix):
+			if s.addsTo(prefix, ref) {
+				s.want(path, &demand{})
+			}
 		case s.lists(ref):
 			s.want(path, wholeDemand())
 		case len(ref) >= len(prefix):
@@ -737,6 +740,15 @@ func (s *readScope) below(ref ast.Ref, d *demand) {
 			s.want(path, rest)
 		}
 	}
+}
+
+// addsTo says whether the rules at a path add to what rules above it give, with keys
+// that are no constants, and a reference may lead to those: all of them may be made
+// for it, and two values for one key are an error.
+func (f *readFinder) addsTo(path, ref ast.Ref) bool {
+	return slices.ContainsFunc(f.documents.values, func(above ast.Ref) bool {
+		return len(above) < len(path) && path.HasPrefix(above) && meets(ref, above)
+	})
 }
 
 // meets says whether a reference may lead to, above or below a constant path.
