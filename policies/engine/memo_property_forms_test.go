@@ -12,8 +12,7 @@ import (
 // of the input often changes the verdict.
 type formWriter struct {
 	*regoWriter
-	stage string   // which forms of values a rule may use, so that rules are not recursive
-	vars  []string // of the body that is being written
+	stage string // which forms of values a rule may use, so that rules are not recursive
 }
 
 const formObject = "input.request.object"
@@ -61,18 +60,29 @@ var forms = map[string][]string{
 	},
 	"condition3": {"$condition1", "$condition2", "r0 == $c", "v# := r0; v# == $c", "v# := r1; v# == $c", "r1 != $c", "not r2", "v# := r2; v# == $c", "v# := r3; v# == $c", "$R == $c with $o.$k as $r", "v# := $R with $o.map as $m; v# == $c"},
 
-	"p": {
-		"p.$k := $r if { $C }\n", "p.$k := $r if { $C }\n", "p.$k := $r\n", "p.$k := $c if { $C }\n", "p.$k := $c\n", "p[k] := v if { some k, v in $m }\n", "p[k] := v if { some k, v in $m }\n", "p[k] := v if { some k, v in $m; $C }\n",
+	// Objects of rules with constant keys, with variable keys, and, which is never
+	// remembered, with both.
+	"p constant": {
+		"p.$k := $r if { $C }\n", "p.$k := $r if { $C }\n", "p.$k := $r\n", "p.$k := $c if { $C }\n", "p.$k := $c\n",
+	},
+	"p variable": {
+		"p[k] := v if { some k, v in $m }\n", "p[k] := v if { some k, v in $m }\n", "p[k] := v if { some k, v in $m; $C }\n",
 		"p[k] := $r if { k := $s }\n", "p[e.name] := e.$k if { some e in $l }\n", "p[k] := $c if { some k, v in $m; v == $c }\n",
 	},
-	"q": {
-		"q[k][l] := v if { some k, w in $d; some l, v in w }\n", "q[k][l] := v if { some k, w in $d; some l, v in w }\n", "q[k][l] := v if { some k, w in $d; some l, v in w; $C }\n",
-		"q.$k.$k := $r if { $C }\n", "q.$k.$k := $r\n", "q.$k.$k := $c if { $C }\n", "q.$k[l] := v if { some l, v in $m }\n", "q[e.name].$k := e.$k if { some e in $l }\n", "q[$s][l] := $r if { l := $s }\n",
+	"q constant": {
+		"q.$k.$k := $r if { $C }\n", "q.$k.$k := $r\n", "q.$k.$k := $c if { $C }\n", "q.$k.$k := $r\n",
 	},
+	"q variable": {
+		"q[k][l] := v if { some k, w in $d; some l, v in w }\n", "q[k][l] := v if { some k, w in $d; some l, v in w }\n", "q[k][l] := v if { some k, w in $d; some l, v in w; $C }\n",
+		"q[e.name].$k := e.$k if { some e in $l }\n", "q[$s][l] := $r if { l := $s }\n",
+	},
+	"q mixed": {"q.$k[l] := v if { some l, v in $m }\n"},
 	"sets": {
 		"s contains [e.name, \"k\"] if { some e in $l }\n", "s contains [e.$k, e.name] if { some e in $l }\n", "s contains [$r, $r] if { $C }\n",
-		"t[e.name] contains e.$k if { some e in $l }\n", "t.$k contains $r if { $C }\n", "u contains e if { some e in $l }\n", "u contains e if { some e in $d }\n",
+		"u contains e if { some e in $l }\n", "u contains e if { some e in $d }\n",
 	},
+	"t constant": {"t.$k contains $r if { $C }\n"},
+	"t variable": {"t[e.name] contains e.$k if { some e in $l }\n"},
 	"f": {
 		"f($c, y) := y\n", "f($c, y) := $r if { y == $c }\n", "f(x, y) := x if { x != $c; y == $c }\n", "f(x, y) := $m[x] if { y != $c }\n", "f(x, _) := $r if { x == $c; $C }\n",
 		"f(x, y) := y if { x == $c } else := $r if { y == $c } else := $c\n", "default f(_, _) := $c\n",
@@ -141,13 +151,24 @@ func (w *formWriter) policy() string {
 		}
 	}
 	// every name has a rule
-	out += "p.z := \"z\"\n\nq.z.z := \"z\"\n\ns contains [\"z\", \"k\"]\n\nt.z contains \"z\"\n\nu contains {\"z\": \"z\"}\n\nf(\"never\", _) := \"z\"\n\ng(\"never\") := \"z\"\n\n"
+	keys := []string{" constant", " variable"}
+	of := map[string]string{"p": keys[w.IntN(2)], "q": keys[w.IntN(2)], "t": keys[w.IntN(2)]}
+	out += map[string]string{keys[0]: "p.z := \"z\"\n\n", keys[1]: "p[k] := \"z\" if { some k in [\"z\"] }\n\n"}[of["p"]]
+	out += map[string]string{keys[0]: "q.z.z := \"z\"\n\n", keys[1]: "q[k].z := \"z\" if { some k in [\"z\"] }\n\n"}[of["q"]]
+	out += map[string]string{keys[0]: "t.z contains \"z\"\n\n", keys[1]: "t[k] contains \"z\" if { some k in [\"z\"] }\n\n"}[of["t"]]
+	out += "s contains [\"z\", \"k\"]\n\nu contains {\"z\": \"z\"}\n\nf(\"never\", _) := \"z\"\n\ng(\"never\") := \"z\"\n\n"
 	for _, rule := range []string{"r0", "r1", "r2", "r3"} {
 		out += rule + " := \"z\" if input.never\n\n"
 	}
-	add("0", "p", 1, 3)
-	add("0", "q", 1, 2)
-	add("0", "sets", 1, 3)
+	add("0", "p"+of["p"], 1, 3)
+	add("0", "q"+of["q"], 1, 2)
+	if w.IntN(12) == 0 {
+		of["p"], of["q"] = keys[w.IntN(2)], " mixed"
+		add("0", "p"+of["p"], 0, 1)
+		add("0", "q"+of["q"], 0, 1)
+	}
+	add("0", "t"+of["t"], 0, 1)
+	add("0", "sets", 1, 2)
 	add("1", "f", 1, 2)
 	add("1", "g", 1, 2)
 	add("2", "complete", 2, 4)

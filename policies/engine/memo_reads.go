@@ -172,8 +172,10 @@ func (f *readFinder) document(wanted string) {
 		}
 	}
 	several = several || rules > 1
-	if first := f.documents.rules[path]; len(first) > 0 && len(first[0].Head.Args) == 0 {
-		several = several || f.isShared(constantPrefix(first[0].Ref()))
+	// Rules at constant and at variable keys of one object may give one key two values,
+	// an error, and every reference into the object may lead to each of them.
+	if first := f.documents.rules[path]; len(first) > 0 && len(first[0].Head.Args) == 0 && f.isShared(constantPrefix(first[0].Ref())) {
+		f.give("it has rules that add to one object at constant and at variable keys: " + path)
 	}
 	for _, branch := range holding {
 		f.head(branch, path, context, d, several)
@@ -721,9 +723,6 @@ func (s *readScope) below(ref ast.Ref, d *demand) {
 		path := s.documents.paths[i]
 		switch {
 		case !meets(ref, prefix):
-			if s.addsTo(prefix, ref) {
-				s.want(path, &demand{})
-			}
 		case s.lists(ref):
 			s.want(path, wholeDemand())
 		case len(ref) >= len(prefix):
@@ -740,15 +739,6 @@ func (s *readScope) below(ref ast.Ref, d *demand) {
 			s.want(path, rest)
 		}
 	}
-}
-
-// addsTo says whether the rules at a path add to what rules above it give, with keys
-// that are no constants, and a reference may lead to those: all of them may be made
-// for it, and two values for one key are an error.
-func (f *readFinder) addsTo(path, ref ast.Ref) bool {
-	return slices.ContainsFunc(f.documents.values, func(above ast.Ref) bool {
-		return len(above) < len(path) && path.HasPrefix(above) && meets(ref, above)
-	})
 }
 
 // meets says whether a reference may lead to, above or below a constant path.

@@ -198,6 +198,28 @@ func TestMemoRemembersOnlySilence(t *testing.T) {
 	}
 }
 
+// TestMemoLeavesSharedObjects: rules at constant and at variable keys of one object.
+func TestMemoLeavesSharedObjects(t *testing.T) {
+	for rules, remembered := range map[string]bool{
+		`p.a := 1
+p.b := 2`: true,
+		`p[k] := v if some k, v in input.request.object.spec.map
+p[k] := 1 if k := "a"`: true,
+		`p[k] := v if some k, v in input.request.object.spec.map
+p.a := 1`: false,
+		`p[k].b := v if some k, v in input.request.object.spec.map
+p.a.b := 1`: false,
+		`p.a[k] := v if some k, v in input.request.object.spec.map
+p.b.a := 1`: true,
+		`p.a[k] contains v if some k, v in input.request.object.spec.map
+p.a.b contains 1`: false,
+	} {
+		s, memo := remembering(t, MemoOn, compile(t, "package p\n\nimport rego.v1\n\n"+rules+"\n\ndeny contains \"no\" if p.a == input.request.object.spec.never"))
+		ask3(t, s, pod)
+		require.Equal(t, remembered, memo.Stats().Entries > 0, rules)
+	}
+}
+
 func TestMemoForgetsWithTheData(t *testing.T) {
 	set := compile(t, `# METADATA
 # custom:
