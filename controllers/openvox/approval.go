@@ -49,6 +49,6 @@ func unwritten(recorder events.EventRecorder, object client.Object, err error) (
 		return reconcile.Result{}, err
 	}
 	recorder.Eventf(object, nil, corev1.EventTypeWarning, reasonForbidden, "Approve",
-		"--openvox-approve-requests needs the role of config/rbac/openvox-approval, or somebody else has to approve: %v", err)
+		"--openvox-approve-requests needs the role of config/rbac/openvox-approval, or somebody else has to approve: %.800s", err)
 	return reconcile.Result{RequeueAfter: retryError}, nil
 }

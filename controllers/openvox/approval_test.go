@@ -37,7 +37,9 @@ func TestApprovalForbidden(t *testing.T) {
 			bare, ok := newClient(t, signing.DeepCopy(), requested()).(client.WithWatch)
 			require.True(t, ok)
 			refusing := interceptor.NewClient(bare, interceptor.Funcs{
-				SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error { return c.err },
+				SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error {
+					return c.err
+				},
 			})
 			approves := &approver{admit: func(context.Context, client.Object) (string, error) { return "", nil }}
 			recorder := events.NewFakeRecorder(10)
