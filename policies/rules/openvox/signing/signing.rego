@@ -129,19 +129,12 @@ objections contains msg if {
 }
 
 objections contains msg if {
-	some i, extension in csr.extensions
-	some j, other in csr.extensions
+	some kind, items in {"extension": csr.extensions, "attribute": csr.attributes}
+	some i, item in items
+	some j, other in items
 	j < i
-	extension.oid == other.oid
-	msg := sprintf("extension %s stands twice", [extension.name])
-}
-
-objections contains msg if {
-	some i, attribute in csr.attributes
-	some j, other in csr.attributes
-	j < i
-	attribute.oid == other.oid
-	msg := sprintf("attribute %s stands twice", [attribute.name])
+	item.oid == other.oid
+	msg := sprintf("%s %s stands twice", [kind, item.name])
 }
 
 # A second way to ask for extensions, which not every CA reads.
