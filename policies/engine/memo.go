@@ -99,14 +99,17 @@ func (m *Memo) Stats() MemoStats {
 	return stats
 }
 
-// Remembering is the snapshot with a memory of its own; it gives the snapshot back.
+// Remembering is the snapshot with a memory of its own; it gives the snapshot back. What
+// policies read is derived here for all that the memo was last asked for.
 func (s *Snapshot) Remembering(memo *Memo) *Snapshot {
 	if memo == nil {
 		s.memory = nil
 		return s
 	}
 	s.memory = &memory{memo: memo, seed: maphash.MakeSeed(), plans: map[planKey]*memoPlan{}}
-	memo.current.Store(s.memory)
+	for _, key := range memo.current.Swap(s.memory).planned() {
+		s.plan(key.kind, key.operation) // and no request waits for it
+	}
 	return s
 }
 
@@ -213,7 +216,17 @@ type memoGroup struct {
 	kinds []GroupVersionKind
 }
 
-// plan is made when it is first asked for.
+// planned is what the memory has been asked for.
+func (m *memory) planned() []planKey {
+	if m == nil {
+		return nil
+	}
+	m.planning.RLock()
+	defer m.planning.RUnlock()
+	return slices.Collect(maps.Keys(m.plans))
+}
+
+// plan is made when it is first asked for, or was asked for of the snapshot before.
 func (s *Snapshot) plan(kind GroupVersionKind, operation string) *memoPlan {
 	kind = GroupVersionKind{Group: kind.Group, Kind: kind.Kind}
 	if _, named := s.byKind[kind]; !named {
@@ -258,7 +271,7 @@ func newPlan(policies []*policy, operation string) *memoPlan {
 		plan.group = append(plan.group, byParts[name])
 		plan.stable = append(plan.stable, d.isStable())
 		if d.isStable() {
-			together.add(d.parts, 0)
+			together.add(d.parts, 0, nil)
 			for _, kind := range d.kinds {
 				kinds[kind] = true
 			}

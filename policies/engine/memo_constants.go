@@ -107,6 +107,7 @@ func (s *readScope) constantInput(ref ast.Ref) *constants {
 	case ref[1].Equal(ast.InternedTerm("parameters")) && parameters != nil:
 		return s.parts(&constants{values: []ast.Value{parameters.Value}}, ref[2:])
 	case ref[1].Equal(ast.InternedTerm(request)) && len(ref) == 3 && ref[2].Equal(ast.InternedTerm("operation")) && s.operation != "":
+		s.asked = true
 		return &constants{values: []ast.Value{ast.String(s.operation)}}
 	}
 	return unknownConstants
@@ -124,6 +125,9 @@ func (s *readScope) constantRule(ref ast.Ref) *constants {
 			continue
 		}
 		out := &constants{}
+		if !s.effort.spend(10 * len(rules)) {
+			return unknownConstants
+		}
 		for _, rule := range rules {
 			if len(rule.Head.Args) > 0 || rule.Head.RuleKind() == ast.MultiValue || len(constantPrefix(rule.Ref())) != len(rule.Ref()) {
 				return unknownConstants
@@ -132,20 +136,12 @@ func (s *readScope) constantRule(ref ast.Ref) *constants {
 				out = out.union(s.givenBy(branch))
 			}
 		}
-		if s.isShared(prefix[:i]) {
+		if s.documents.root.isShared(prefix[:i]) {
 			return unknownConstants
 		}
 		return s.parts(out, ref[i:])
 	}
 	return unknownConstants
-}
-
-// isShared says whether other rules add to what stands at a path: below it, or above it
-// with keys that are no constants.
-func (f *readFinder) isShared(path ast.Ref) bool {
-	return slices.ContainsFunc(f.documents.values, func(prefix ast.Ref) bool {
-		return len(prefix) > len(path) && prefix.HasPrefix(path) || len(prefix) < len(path) && path.HasPrefix(prefix)
-	})
 }
 
 // givenBy are the values of a rule, where its body has been looked at.

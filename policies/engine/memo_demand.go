@@ -24,12 +24,26 @@ type demand struct {
 // maxDemandDepth is how deep demands go; what is below is wanted whole.
 const maxDemandDepth = 24
 
-// add takes over another demand, and says whether that was news.
-func (d *demand) add(other *demand, depth int) (news bool) {
+// effort bounds how long a derivation takes: demands of rules that hand on what they
+// take apart grow exponentially. nil has no bound.
+type effort struct{ left int }
+
+// spend is about n tenths of a microsecond.
+func (e *effort) spend(n int) (ok bool) {
+	if e == nil {
+		return true
+	}
+	e.left -= n
+	return e.left >= 0
+}
+
+// add takes over another demand, and says whether that was news. What there is no effort
+// left for is wanted whole.
+func (d *demand) add(other *demand, depth int, e *effort) (news bool) {
 	switch {
 	case other == nil || d.whole:
 		return false
-	case other.whole || depth > maxDemandDepth && (other.each != nil || len(other.fields) > 0):
+	case other.whole || !e.spend(1) || depth > maxDemandDepth && (other.each != nil || len(other.fields) > 0):
 		*d = demand{whole: true}
 		return true
 	}
@@ -42,7 +56,7 @@ func (d *demand) add(other *demand, depth int) (news bool) {
 		if d.fields[name] == nil {
 			d.fields[name], news = &demand{}, true
 		}
-		news = d.fields[name].add(field, depth+1) || news
+		news = d.fields[name].add(field, depth+1, e) || news
 	}
 	for _, part := range []struct {
 		into **demand
@@ -54,7 +68,7 @@ func (d *demand) add(other *demand, depth int) (news bool) {
 		if *part.into == nil {
 			*part.into, news = &demand{}, true
 		}
-		news = (*part.into).add(part.from, depth+1) || news
+		news = (*part.into).add(part.from, depth+1, e) || news
 	}
 	return news
 }
@@ -62,37 +76,37 @@ func (d *demand) add(other *demand, depth int) (news bool) {
 func wholeDemand() *demand { return &demand{whole: true} }
 
 // member is the demand on a member of this name.
-func (d *demand) member(name string) *demand {
+func (d *demand) member(name string, e *effort) *demand {
 	if d.whole {
 		return d
 	}
 	out := d.passed()
-	out.add(d.fields[name], 0)
-	out.add(d.each, 0)
+	out.add(d.fields[name], 0, e)
+	out.add(d.each, 0, e)
 	return out
 }
 
 // anyMember is the demand on a member whose name is not known.
-func (d *demand) anyMember() *demand {
+func (d *demand) anyMember(e *effort) *demand {
 	if d.whole {
 		return d
 	}
 	out := d.passed()
-	out.add(d.each, 0)
+	out.add(d.each, 0, e)
 	for _, field := range d.fields {
-		out.add(field, 0)
+		out.add(field, 0, e)
 	}
 	return out
 }
 
 // element is the demand on a member of a set, which is its own name.
-func (d *demand) element() *demand {
+func (d *demand) element(e *effort) *demand {
 	if d.whole || len(d.fields) > 0 {
 		return wholeDemand()
 	}
 	out := d.passed()
-	out.add(d.each, 0)
-	out.add(d.keys, 0)
+	out.add(d.each, 0, e)
+	out.add(d.keys, 0, e)
 	return out
 }
 

@@ -27,6 +27,7 @@ var operationsKnown = []string{"CREATE", "UPDATE", "DELETE", "CONNECT"}
 type readsCache struct {
 	mu   sync.Mutex
 	done map[string]*decisive // by operation
+	all  *readFinder          // of a policy that does not ask for the operation
 }
 
 // documentsOnce are those of a source, once they are asked for.
@@ -58,8 +59,14 @@ func (p *policy) derive(operation string) *decisive {
 	if p.meta.clock {
 		return &decisive{reason: "it reads the clock"}
 	}
-	f := &readFinder{set: p.set, policy: p, operation: operation, documents: p.set.rulesByDocument()}
-	f.find()
+	f := p.known.all
+	if f == nil {
+		f = newReadFinder(p, operation)
+		f.find()
+		if !f.asked {
+			p.known.all = &readFinder{input: f.input, data: f.data, reason: f.reason}
+		}
+	}
 	if f.reason != "" {
 		return &decisive{reason: f.reason}
 	}
@@ -69,7 +76,7 @@ func (p *policy) derive(operation string) *decisive {
 	} else {
 		d.fromTemplate(f.input, operation)
 	}
-	d.parts.add(wholeDemand().at("request", "operation"), 0)
+	d.parts.add(wholeDemand().at("request", "operation"), 0, nil)
 	switch {
 	case !f.data:
 	case p.constraint != nil:
@@ -87,8 +94,8 @@ func (d *decisive) fromInput(input *demand) {
 		d.want(input, name, name)
 	}
 	if input.whole || input.each != nil || input.fields["csr"] != nil {
-		d.parts.add(wholeDemand().at("request", "object"), 0)
-		d.parts.add(wholeDemand().at("request", "resource"), 0)
+		d.parts.add(wholeDemand().at("request", "object"), 0, nil)
+		d.parts.add(wholeDemand().at("request", "resource"), 0, nil)
 	}
 }
 
@@ -102,21 +109,21 @@ func (d *decisive) fromTemplate(input *demand, operation string) {
 		return
 	}
 	if review.whole || review.each != nil || review.said {
-		d.parts.add(wholeDemand().at("request"), 0)
-		d.parts.add(wholeDemand().at("namespace"), 0)
+		d.parts.add(wholeDemand().at("request"), 0, nil)
+		d.parts.add(wholeDemand().at("namespace"), 0, nil)
 		return
 	}
 	for name, field := range review.fields {
 		switch {
 		case name == "namespaceObject":
-			d.parts.add(field.at("namespace"), 0)
+			d.parts.add(field.at("namespace"), 0, nil)
 		case name == "_unstable":
-			d.parts.add(wholeDemand().at("namespace"), 0)
+			d.parts.add(wholeDemand().at("namespace"), 0, nil)
 		case name == "object" && operation != "CREATE" && operation != "UPDATE":
-			d.parts.add(field.at("request", "oldObject"), 0)
-			d.parts.add(field.at("request", "object"), 0)
+			d.parts.add(field.at("request", "oldObject"), 0, nil)
+			d.parts.add(field.at("request", "object"), 0, nil)
 		default:
-			d.parts.add(field.at("request", name), 0)
+			d.parts.add(field.at("request", name), 0, nil)
 		}
 	}
 }
@@ -132,7 +139,7 @@ func (d *decisive) want(input *demand, field, part string) {
 	default:
 		return
 	}
-	d.parts.add(wanted.at(part), 0)
+	d.parts.add(wanted.at(part), 0, nil)
 }
 
 // changing are the parts that differ between requests which are alike in all that

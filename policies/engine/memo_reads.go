@@ -28,6 +28,9 @@ type readFinder struct {
 	calls     map[string]map[string]bool // the contexts of functions
 	reached   []string                   // the keys of wanted, in the order of their finding
 	input     *demand
+	effort    *effort
+	aliases   map[*ast.Rule]map[ast.Var]ast.Ref
+	asked     bool   // asks for the operation
 	data      bool   // reads objects of the cluster
 	reason    string // why nothing can be said: "" where something can
 	changed   bool
@@ -50,14 +53,21 @@ type local struct {
 const (
 	maxReadPasses = 100
 	maxReadSize   = 5000
+	maxEffort     = 200_000 // some 20 ms
 )
 
 // documents are the rules of a source by the constant beginning of their path.
 type documents struct {
 	rules map[string][]*ast.Rule
-	// values are those that are no functions: their paths, and the same as text.
-	values []ast.Ref
-	paths  []string
+	root  documentNode // of those that are no functions
+}
+
+// documentNode is a path below data that rules, or places below it, give.
+type documentNode struct {
+	path  ast.Ref // nil where only places below it do
+	text  string  // of path
+	steps map[string]*documentNode
+	names []string // of steps, sorted
 }
 
 func documentsOf(compiler *ast.Compiler) *documents {
@@ -68,22 +78,93 @@ func documentsOf(compiler *ast.Compiler) *documents {
 			d.rules[path] = append(d.rules[path], rule)
 		}
 	}
-	for _, path := range sortedKeys(d.rules) {
-		if rule := d.rules[path][0]; len(rule.Head.Args) == 0 {
-			d.values, d.paths = append(d.values, constantPrefix(rule.Ref())), append(d.paths, path)
+	for path, rules := range d.rules {
+		if len(rules[0].Head.Args) == 0 {
+			d.root.insert(constantPrefix(rules[0].Ref()), path)
 		}
 	}
+	d.root.sort()
 	return d
 }
 
-// constantPrefix is the beginning of a reference up to what is not a constant.
+func (n *documentNode) insert(path ast.Ref, text string) {
+	for _, step := range path[1:] {
+		if n.steps == nil {
+			n.steps = map[string]*documentNode{}
+		}
+		name := step.String()
+		if n.steps[name] == nil {
+			n.steps[name] = &documentNode{}
+		}
+		n = n.steps[name]
+	}
+	n.path, n.text = path, text
+}
+
+func (n *documentNode) sort() {
+	n.names = sortedKeys(n.steps)
+	for _, step := range n.steps {
+		step.sort()
+	}
+}
+
+// meeting visits the rules that a reference, without its head, may lead to, above or
+// below what they give. Rules that add to what others give, to one object at constant
+// and at variable keys, are visited together, as shared: two of them may give one key.
+func (n *documentNode) meeting(ref ast.Ref, visit func(n *documentNode, shared bool)) {
+	if n.path != nil {
+		n.all(len(n.steps) > 0, visit)
+		return
+	}
+	if len(ref) > 0 && ast.IsScalar(ref[0].Value) {
+		if step := n.steps[ref[0].String()]; step != nil {
+			step.meeting(ref[1:], visit)
+		}
+		return
+	}
+	for _, name := range n.names {
+		n.steps[name].meeting(ref[min(1, len(ref)):], visit)
+	}
+}
+
+func (n *documentNode) all(shared bool, visit func(*documentNode, bool)) {
+	if n.path != nil {
+		visit(n, shared)
+	}
+	for _, name := range n.names {
+		n.steps[name].all(shared, visit)
+	}
+}
+
+// isShared says whether rules are visited as shared at a path.
+func (n *documentNode) isShared(path ast.Ref) bool {
+	for _, step := range path[1:] {
+		if n.path != nil {
+			return true
+		}
+		if n = n.steps[step.String()]; n == nil {
+			return false
+		}
+	}
+	return len(n.steps) > 0
+}
+
+// constantPrefix is the beginning of a reference up to what is not a constant. Numbers
+// count as none: 1 and 1.0 are one key.
 func constantPrefix(ref ast.Ref) ast.Ref {
 	for i := 1; i < len(ref); i++ {
-		if !ast.IsScalar(ref[i].Value) {
+		if _, number := ref[i].Value.(ast.Number); number || !ast.IsScalar(ref[i].Value) {
 			return ref[:i]
 		}
 	}
 	return ref
+}
+
+func newReadFinder(p *policy, operation string) *readFinder {
+	return &readFinder{
+		set: p.set, policy: p, operation: operation, documents: p.set.rulesByDocument(),
+		effort: &effort{maxEffort}, aliases: map[*ast.Rule]map[ast.Var]ast.Ref{},
+	}
 }
 
 // find derives what the policy reads of requests with the operation.
@@ -114,7 +195,7 @@ func (f *readFinder) derive() {
 		for i := 0; i < len(f.reached); i++ { // which grows
 			f.document(f.reached[i])
 		}
-		if pass > maxReadPasses || f.input.size() > maxReadSize {
+		if pass > maxReadPasses || f.effort.left < 0 || f.input.size() > maxReadSize {
 			f.reason = "it is too complex"
 		}
 	}
@@ -136,7 +217,7 @@ func (f *readFinder) want(path string, d *demand) {
 }
 
 func (f *readFinder) into(held, d *demand) {
-	if held.add(d, 0) {
+	if held.add(d, 0, f.effort) {
 		f.changed = true
 	}
 }
@@ -151,6 +232,7 @@ func (f *readFinder) variable(of frame, name ast.Var) *demand {
 
 // document looks at the rules of a document.
 func (f *readFinder) document(wanted string) {
+	f.effort.spend(10)
 	d := f.wanted[wanted]
 	path, context, _ := strings.Cut(wanted, contextMark)
 	var holding []*ast.Rule // the branches that may hold
@@ -172,11 +254,6 @@ func (f *readFinder) document(wanted string) {
 		}
 	}
 	several = several || rules > 1
-	// Rules at constant and at variable keys of one object may give one key two values,
-	// an error, and every reference into the object may lead to each of them.
-	if first := f.documents.rules[path]; len(first) > 0 && len(first[0].Head.Args) == 0 && f.isShared(constantPrefix(first[0].Ref())) {
-		f.give("it has rules that add to one object at constant and at variable keys: " + path)
-	}
 	for _, branch := range holding {
 		f.head(branch, path, context, d, several)
 	}
@@ -190,11 +267,11 @@ func (f *readFinder) head(rule *ast.Rule, path, context string, d *demand, sever
 	keys := ref[len(constantPrefix(ref)):]
 	for _, key := range keys {
 		s.use(key, wholeDemand())
-		d = d.anyMember()
+		d = d.anyMember(f.effort)
 	}
 	switch {
 	case rule.Head.RuleKind() == ast.MultiValue:
-		s.use(rule.Head.Key, d.element())
+		s.use(rule.Head.Key, d.element(f.effort))
 	case isTwin(path), several:
 		s.use(rule.Head.Value, wholeDemand())
 	default:
@@ -225,6 +302,7 @@ func (f *readFinder) scope(of frame) *readScope {
 }
 
 func (s *readScope) within(ordered bool) *readScope {
+	s.effort.spend(1 + len(s.bound)/4)
 	return &readScope{readFinder: s.readFinder, frame: s.frame, bound: s.bound.Copy(), ordered: ordered}
 }
 
@@ -255,6 +333,7 @@ func (s *readScope) forget(vars ast.VarSet) {
 }
 
 func (s *readScope) expr(expr *ast.Expr) (possible bool) {
+	s.effort.spend(10)
 	for _, with := range expr.With {
 		s.with(with)
 	}
@@ -404,7 +483,7 @@ func (s *readScope) pattern(term *ast.Term, of *readScope) *demand {
 		}
 	case *ast.Array:
 		d := &demand{each: &demand{}}
-		value.Foreach(func(element *ast.Term) { d.each.add(s.pattern(element, of), 0) })
+		value.Foreach(func(element *ast.Term) { d.each.add(s.pattern(element, of), 0, s.effort) })
 		return d
 	case ast.Object:
 		d := &demand{each: &demand{}, fields: map[string]*demand{}}
@@ -413,7 +492,7 @@ func (s *readScope) pattern(term *ast.Term, of *readScope) *demand {
 				d.fields[string(name)] = s.pattern(element, of)
 				return
 			}
-			d.add(wholeDemand(), 0)
+			d.add(wholeDemand(), 0, s.effort)
 			of.use(key, wholeDemand())
 			of.use(element, wholeDemand())
 		})
@@ -551,7 +630,7 @@ func (s *readScope) objectGet(operands, output []*ast.Term, d *demand) bool {
 				part = &demand{each: part}
 			}
 		}
-		wanted.add(part, 0)
+		wanted.add(part, 0, s.effort)
 	}
 	s.use(operands[0], wanted)
 	s.use(operands[2], d)
@@ -577,23 +656,23 @@ func (s *readScope) use(term *ast.Term, d *demand) {
 	case ast.Ref:
 		s.ref(value, d)
 	case *ast.Array:
-		value.Foreach(func(element *ast.Term) { s.use(element, d.anyMember()) })
+		value.Foreach(func(element *ast.Term) { s.use(element, d.anyMember(s.effort)) })
 	case ast.Object:
 		value.Foreach(func(key, element *ast.Term) {
 			name, ok := key.Value.(ast.String)
 			if !ok {
 				s.use(key, wholeDemand())
-				s.use(element, d.anyMember())
+				s.use(element, d.anyMember(s.effort))
 				return
 			}
-			s.use(element, d.member(string(name)))
+			s.use(element, d.member(string(name), s.effort))
 		})
 	case ast.Set:
-		value.Foreach(func(element *ast.Term) { s.use(element, d.element()) })
+		value.Foreach(func(element *ast.Term) { s.use(element, d.element(s.effort)) })
 	case *ast.ArrayComprehension:
-		s.comprehension(value.Body, true, func(inner *readScope) { inner.use(value.Term, d.anyMember()) })
+		s.comprehension(value.Body, true, func(inner *readScope) { inner.use(value.Term, d.anyMember(s.effort)) })
 	case *ast.SetComprehension:
-		s.comprehension(value.Body, false, func(inner *readScope) { inner.use(value.Term, d.element()) })
+		s.comprehension(value.Body, false, func(inner *readScope) { inner.use(value.Term, d.element(s.effort)) })
 	case *ast.ObjectComprehension:
 		s.comprehension(value.Body, false, func(inner *readScope) {
 			inner.use(value.Key, wholeDemand())
@@ -641,30 +720,34 @@ func (s *readScope) lists(ref ast.Ref) bool {
 // isInput says that a variable stands for a part of the input, which has no sets.
 func (s *readScope) isInput(head *ast.Term, depth int) bool {
 	name, _ := head.Value.(ast.Var)
-	source := s.aliases()[name]
+	source := s.aliasesOf(s.rule)[name]
 	if source == nil || depth > 100 {
 		return false
 	}
 	return source[0].Equal(ast.InputRootDocument) || s.isInput(source[0], depth+1)
 }
 
-// aliases are the references that variables of the rule stand for, where nothing else
+// aliasesOf are the references that variables of a rule stand for, where nothing else
 // can give them a value: two bodies may use one name.
-func (s *readScope) aliases() map[ast.Var]ast.Ref {
+func (f *readFinder) aliasesOf(rule *ast.Rule) map[ast.Var]ast.Ref {
+	if found := f.aliases[rule]; found != nil {
+		return found
+	}
 	v := variables{defined: map[ast.Var][]ast.Ref{}, escaped: map[ast.Var]bool{}}
-	ast.WalkExprs(s.rule, func(expr *ast.Expr) bool {
+	ast.WalkExprs(rule, func(expr *ast.Expr) bool {
 		if name, ref := definition(expr); ref != nil {
 			v.defined[name] = append(v.defined[name], ref)
 		}
 		return false
 	})
-	v.escape(s.rule)
+	v.escape(rule)
 	found := map[ast.Var]ast.Ref{}
 	for name, refs := range v.defined {
 		if v.follows(name) {
 			found[name] = refs[0]
 		}
 	}
+	f.aliases[rule] = found
 	return found
 }
 
@@ -697,10 +780,10 @@ func (s *readScope) step(step *ast.Term, d *demand) *demand {
 	out := &demand{}
 	for _, value := range known.values {
 		if name, ok := value.(ast.String); ok {
-			out.add(d.at(string(name)), 0)
+			out.add(d.at(string(name)), 0, s.effort)
 			continue
 		}
-		out.add(&demand{each: d, keys: wholeDemand()}, 0)
+		out.add(&demand{each: d, keys: wholeDemand()}, 0, s.effort)
 	}
 	return out
 }
@@ -719,36 +802,25 @@ func (s *readScope) below(ref ast.Ref, d *demand) {
 			s.step(step, &demand{}) // for what it wants of the step
 		}
 	}
-	for i, prefix := range s.documents.values {
-		path := s.documents.paths[i]
+	s.documents.root.meeting(ref[1:], func(rules *documentNode, shared bool) {
+		s.effort.spend(2)
 		switch {
-		case !meets(ref, prefix):
-		case s.lists(ref):
-			s.want(path, wholeDemand())
-		case len(ref) >= len(prefix):
-			s.want(path, s.along(ref[len(prefix):], d))
+		case shared, s.lists(ref):
+			s.want(rules.text, wholeDemand())
+		case len(ref) >= len(rules.path):
+			s.want(rules.text, s.along(ref[len(rules.path):], d))
 		default:
 			rest := d
-			for _, key := range prefix[len(ref):] {
+			for _, key := range rules.path[len(ref):] {
 				if name, ok := key.Value.(ast.String); ok {
-					rest = rest.member(string(name))
+					rest = rest.member(string(name), s.effort)
 				} else {
-					rest = rest.anyMember()
+					rest = rest.anyMember(s.effort)
 				}
 			}
-			s.want(path, rest)
+			s.want(rules.text, rest)
 		}
-	}
-}
-
-// meets says whether a reference may lead to, above or below a constant path.
-func meets(ref, path ast.Ref) bool {
-	for i := 1; i < min(len(ref), len(path)); i++ {
-		if ast.IsScalar(ref[i].Value) && !ref[i].Equal(path[i]) {
-			return false
-		}
-	}
-	return true
+	})
 }
 
 func readsCluster(ref ast.Ref) bool {

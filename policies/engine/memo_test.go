@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -198,25 +199,73 @@ func TestMemoRemembersOnlySilence(t *testing.T) {
 	}
 }
 
-// TestMemoLeavesSharedObjects: rules at constant and at variable keys of one object.
-func TestMemoLeavesSharedObjects(t *testing.T) {
-	for rules, remembered := range map[string]bool{
-		`p.a := 1
-p.b := 2`: true,
-		`p[k] := v if some k, v in input.request.object.spec.map
-p[k] := 1 if k := "a"`: true,
-		`p[k] := v if some k, v in input.request.object.spec.map
-p.a := 1`: false,
-		`p[k].b := v if some k, v in input.request.object.spec.map
-p.a.b := 1`: false,
-		`p.a[k] := v if some k, v in input.request.object.spec.map
-p.b.a := 1`: true,
-		`p.a[k] contains v if some k, v in input.request.object.spec.map
-p.a.b contains 1`: false,
+// TestSharedObjectsAreReadWhole: those of rules at constant and at variable keys.
+func TestSharedObjectsAreReadWhole(t *testing.T) {
+	const all = `p[k] := input.request.object.map if k := "a"`
+	for _, c := range []struct {
+		rules, asked string
+		whole        bool
+	}{
+		{"p.a := input.request.object.map", "p.a.c", false},
+		{all, "p.a.c", false},
+		{all + "\np.b := 1", "p.a.c", true},
+		{`p[k].b := input.request.object.map if k := "a"`, "p.a.b.c", false},
+		{`p[k].b := input.request.object.map if k := "a"` + "\np.x.b := 1", "p.a.b.c", true},
+		{"p.a[1] := input.request.object.map\np.b[k] := 3 if k := 1", "p.a[1].c", false},
+		{"p.a[1] := input.request.object.map\np.a[1.0] := 3", "p.a[1].c", true},
 	} {
-		s, memo := remembering(t, MemoOn, compile(t, "package p\n\nimport rego.v1\n\n"+rules+"\n\ndeny contains \"no\" if p.a == input.request.object.spec.never"))
-		ask3(t, s, pod)
-		require.Equal(t, remembered, memo.Stats().Entries > 0, rules)
+		s := snapshotOf(compile(t, "package p\n\nimport rego.v1\n\n"+c.rules+"\n\ndeny contains \"no\" if input.request.object.x == "+c.asked))
+		reads := s.Reads("CREATE")[0]
+		require.Empty(t, reads.Reason)
+		require.Equal(t, c.whole, slices.Contains(reads.Paths, "request.object.map"), "%s: %s", c.rules, reads.Paths)
+	}
+}
+
+// TestPlansAreReady: what was asked for is derived before a new snapshot serves, and for
+// all operations at once where they make no difference.
+func TestPlansAreReady(t *testing.T) {
+	before, memo := remembering(t, MemoOn, compile(t, imagePolicy))
+	ask3(t, before, pod)
+	require.Len(t, before.memory.plans, 1)
+	after := snapshotOf(compile(t, imagePolicy)).Remembering(memo)
+	require.Equal(t, before.memory.planned(), after.memory.planned())
+	require.NotNil(t, after.policies[0].known.all)
+
+	asking, _ := remembering(t, MemoOn, compile(t, `package p
+
+import rego.v1
+
+deny contains "no" if { input.request.operation == "UPDATE"; input.request.object.bad }`))
+	require.NotContains(t, asking.Reads("CREATE")[0].Paths, "request.object.bad")
+	require.Contains(t, strings.Join(asking.Reads("UPDATE")[0].Paths, " "), "request.object.bad")
+	require.Nil(t, asking.policies[0].known.all)
+}
+
+// TestDerivationsEnd: what grows with every pass is given up in time.
+func TestDerivationsEnd(t *testing.T) {
+	chain := "r0 := input.request.object.f\n"
+	for i := range 500 {
+		chain += fmt.Sprintf("r%d := r%d\n", i+1, i)
+	}
+	ways := "r0 := input.request.object.f\n"
+	for i := range 40 {
+		ways += fmt.Sprintf("r%d := r%d if input.request.object.g%d else := r%d\n", i+1, i, i, i)
+	}
+	for name, rules := range map[string]string{
+		"a long chain":    chain + `deny contains "no" if r500 == 1`,
+		"a chain of ways": ways + `deny contains "no" if r40 == 1`,
+		"a function that hands on what it takes apart": `f(arg) := arg.a if { arg.b.c.name } else := arg.list if { arg.map.list.b } else := {"a": 1}
+warn contains y.map if {
+	v := {k: e[_] | some k, e in input.request.object.list[_]; w := [x.c.c | some x in e.map.c; z := f(e); not f(z)]}
+	y := {e[_] | some e in v; z := input.request.object.map.list[_]}
+}`,
+	} {
+		p := compile(t, "package p\n\nimport rego.v1\n\n"+rules).policies[0]
+		f := newReadFinder(p, "CREATE")
+		f.find()
+		require.Equal(t, "it is too complex", f.reason, name)
+		require.Greater(t, f.effort.left, -2*maxEffort, "%s: it went on for long without effort", name)
+		require.Contains(t, p.decisiveFor("CREATE").reason, "too complex", name)
 	}
 }
 
