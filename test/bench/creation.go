@@ -19,7 +19,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-const nameCEL = "ValidatingAdmissionPolicy"
+const (
+	nameCEL       = "ValidatingAdmissionPolicy"
+	nameNoWebhook = "no webhook"
+)
 
 var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
@@ -127,12 +130,16 @@ func (p *peers) applyCEL(ctx context.Context, constraints []constraint) error {
 // registerGatekeeper registers it as its own manifest does, for its own namespace, and
 // so that a failure is seen.
 func (p *peers) registerGatekeeper(ctx context.Context) error {
-	url := p.gatekeeper.url("/v1/admit")
-	_, err := p.clientset.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: gatekeeperConfiguration},
+	return p.register(ctx, gatekeeperConfiguration, namespaceGatekeeper, p.gatekeeper.url("/v1/admit"), p.process.authority)
+}
+
+// register has the API server ask a peer about what is in a namespace.
+func (b *bench) register(ctx context.Context, name, namespace, url string, authority []byte) error {
+	_, err := b.clientset.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name: "validation.gatekeeper.sh", ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: p.process.authority},
-			NamespaceSelector: onlyNamespace(namespaceGatekeeper), MatchPolicy: new(admissionregistrationv1.Exact),
+			Name: name + ".bench.lintel.dev", ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: authority},
+			NamespaceSelector: onlyNamespace(namespace), MatchPolicy: new(admissionregistrationv1.Exact),
 			SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
@@ -165,17 +172,18 @@ func (p *peers) compareCreation(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := p.compareCreated(ctx); err != nil {
+	if p.valid, err = p.compareCreated(ctx, "Lintel, Gatekeeper and ValidatingAdmissionPolicies", namespaceLintel, namespaceGatekeeper, namespaceCEL); err != nil {
 		return err
 	}
 	say("measuring creation through the API server: %d matching policies …", usual)
-	found, err := p.createTurns(ctx)
+	c, err := p.createTurns(ctx, "replicas, created in a dry run", usual, []variant{
+		{namespaceNone, nameNoWebhook}, {namespaceEcho, nameEcho}, {namespaceLintel, nameLintel}, {namespaceGatekeeper, nameGatekeeper}, {namespaceCEL, nameCEL},
+	})
 	if err != nil {
 		return err
 	}
-	c := p.keepComparison(&comparison{"API server", "replicas, created in a dry run", usual, plural(1, "client"), found})
 	what := "Pod create, 45 matching, replicas"
-	ours, none := c.of(nameLintel), c.of("no webhook")
+	ours, none := c.of(nameLintel), c.of(nameNoWebhook)
 	for _, each := range []struct {
 		name  string
 		limit float64
@@ -199,7 +207,7 @@ func (p *peers) unregister(constraints []constraint) error {
 	defer cancel()
 	admission := p.clientset.AdmissionregistrationV1()
 	errs := []error{
-		admission.ValidatingWebhookConfigurations().Delete(ctx, gatekeeperConfiguration, metav1.DeleteOptions{}),
+		p.unregisterPeer(ctx, gatekeeperConfiguration),
 		p.unregisterEcho(ctx),
 	}
 	for _, c := range constraints {
@@ -212,6 +220,15 @@ func (p *peers) unregister(constraints []constraint) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// unregisterPeer undoes register.
+func (b *bench) unregisterPeer(ctx context.Context, name string) error {
+	err := b.clientset.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(ctx, name, metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 // unregisterEcho undoes registerEcho.
@@ -230,55 +247,53 @@ func (b *bench) unregisterEcho(ctx context.Context) error {
 }
 
 var (
-	celNames    = regexp.MustCompile(`ValidatingAdmissionPolicy '([\w.-]+)'`)
-	clusterWide = []string{namespaceLintel, namespaceGatekeeper, namespaceCEL}
+	celNames = regexp.MustCompile(`ValidatingAdmissionPolicy '([\w.-]+)'`)
 )
 
 // compareCreated has the API server create every variation of the Pod, in a dry run,
-// once for each variant, and compares whether it did. Variations that are no Pod are
-// refused before anybody is asked.
-func (p *peers) compareCreated(ctx context.Context) error {
+// once in each namespace, and compares whether it did. Variations that are no Pod are
+// refused before anybody is asked; reviews of the others are returned.
+func (p *peers) compareCreated(ctx context.Context, by string, namespaces ...string) (valid [][]byte, err error) {
 	pod, err := strictObject()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var like admissionv1.AdmissionReview
 	example, _ := p.workloads.unique.next()
 	if err := json.Unmarshal(example, &like); err != nil {
-		return err
+		return nil, err
 	}
 	all := append([]map[string]any{privileged(pod)}, variations(pod)...)
-	asked, denied := 0, 0
+	denied := 0
 	for i := range all {
-		valid, refused, err := p.compareOne(ctx, all[i])
+		isPod, refused, err := p.compareOne(ctx, all[i], namespaces)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if valid {
-			asked++
+		if isPod {
 			body, err := reviewOf(&like, i, all[i], nil, nil)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			p.valid = append(p.valid, body)
+			valid = append(valid, body)
 		}
 		if refused {
 			denied++
 		}
 	}
 	p.row(row{
-		What:   fmt.Sprintf("decisions on %d Pods through the API server, by Lintel, Gatekeeper and ValidatingAdmissionPolicies: differences", asked),
+		What:   fmt.Sprintf("decisions on %d Pods through the API server, by %s: differences", len(valid), by),
 		Lintel: "0", Reference: fmt.Sprintf("%d denied", denied), Target: "0", Verdict: verdict(0, 0),
 	})
-	return nil
+	return valid, nil
 }
 
 // compareOne asks about one Pod until the answers agree: what was just registered is
 // asked a moment later.
-func (p *peers) compareOne(ctx context.Context, object map[string]any) (valid, denied bool, err error) {
+func (p *peers) compareOne(ctx context.Context, object map[string]any, namespaces []string) (valid, denied bool, err error) {
 	ask := func() error {
 		var answers []error
-		for _, namespace := range clusterWide {
+		for _, namespace := range namespaces {
 			copied := &unstructured.Unstructured{Object: object}
 			copied = copied.DeepCopy()
 			copied.SetNamespace(namespace)
@@ -291,7 +306,7 @@ func (p *peers) compareOne(ctx context.Context, object map[string]any) (valid, d
 		valid, denied = true, answers[0] != nil
 		for i, answer := range answers {
 			if (answer != nil) != denied {
-				return fmt.Errorf("decisions differ: in %s %w, in %s %w, of %v", clusterWide[0], orAdmitted(answers[0]), clusterWide[i], orAdmitted(answer), object)
+				return fmt.Errorf("decisions differ: in %s %w, in %s %w, of %v", namespaces[0], orAdmitted(answers[0]), namespaces[i], orAdmitted(answer), object)
 			}
 		}
 		return nil
@@ -333,12 +348,12 @@ func strictObject() (map[string]any, error) {
 	return object, nil
 }
 
+// variant is a namespace, and who is asked about the Pods in it.
+type variant struct{ namespace, name string }
+
 // createTurns creates replicas in all namespaces in turns.
-func (p *peers) createTurns(ctx context.Context) ([]*measured, error) {
+func (p *peers) createTurns(ctx context.Context, what string, policies int, variants []variant) (*comparison, error) {
 	const warmUp, turns, block = 20, 5, 40
-	variants := []struct{ namespace, name string }{
-		{namespaceNone, "no webhook"}, {namespaceEcho, nameEcho}, {namespaceLintel, nameLintel}, {namespaceGatekeeper, nameGatekeeper}, {namespaceCEL, nameCEL},
-	}
 	var found []*measured
 	for _, v := range variants {
 		found = append(found, &measured{name: v.name, turns: make([]turn, turns)})
@@ -362,7 +377,7 @@ func (p *peers) createTurns(ctx context.Context) ([]*measured, error) {
 			}
 		}
 	}
-	return found, nil
+	return p.keepComparison(&comparison{"API server", what, policies, plural(1, "client"), found}), nil
 }
 
 // replica is the n-th Pod of one Deployment.

@@ -29,9 +29,11 @@ const (
 	// Those of the peers.
 	namespaceGatekeeper = "restricted-gatekeeper"
 	namespaceCEL        = "restricted-cel"
+	namespacePatterns   = "restricted-kyverno-patterns"
+	namespaceKyvernoCEL = "restricted-kyverno-cel"
 )
 
-var allNamespaces = []string{namespaceNone, namespaceEcho, namespaceLintel, namespaceGatekeeper, namespaceCEL}
+var allNamespaces = []string{namespaceNone, namespaceEcho, namespaceLintel, namespaceGatekeeper, namespaceCEL, namespacePatterns, namespaceKyvernoCEL}
 
 // bench is the installation under measurement, and what was found.
 type bench struct {

@@ -37,6 +37,12 @@ type kyverno struct {
 	address string
 }
 
+// kyvernoContender is one kind of its policies, and who signed for it.
+type kyvernoContender struct {
+	*contender
+	authority []byte
+}
+
 // startKyverno installs Kyverno and starts its admission controller alone: without
 // reports, policies in the API server of its own making, and metrics.
 func startKyverno(ctx context.Context, b *bench, programs map[string]string) (*kyverno, error) {
@@ -70,8 +76,12 @@ func startKyverno(ctx context.Context, b *bench, programs map[string]string) (*k
 	return k, err
 }
 
+// kyvernoSelector is where Kyverno's settings say which namespaces it registers for.
+var kyvernoSelector = regexp.MustCompile(`(?m)^  webhooks: .*namespaceSelector.*$`)
+
 // kyvernoManifest is Kyverno's installation without its Deployments, whose Pods would
-// run nothing here.
+// run nothing here, and registered for no namespace: that is done for each kind of its
+// policies apart.
 func kyvernoManifest(folder, install string) (string, error) {
 	paths, err := filepath.Glob(filepath.Join(install, "*.yaml"))
 	if err != nil || len(paths) != 1 {
@@ -84,8 +94,13 @@ func kyvernoManifest(folder, install string) (string, error) {
 	documents := slices.DeleteFunc(strings.Split(string(text), "\n---\n"), func(document string) bool {
 		return strings.Contains("\n"+document, "\nkind: Deployment\n")
 	})
+	all := strings.Join(documents, "\n---\n")
+	if !kyvernoSelector.MatchString(all) {
+		return "", fmt.Errorf("%s has no namespaceSelector for Kyverno's webhooks", paths[0])
+	}
+	all = kyvernoSelector.ReplaceAllString(all, `  webhooks: '{"namespaceSelector":{"matchLabels":{"bench.lintel.dev/registered":"never"}}}'`)
 	path := filepath.Join(folder, "kyverno.yaml")
-	return path, os.WriteFile(path, []byte(strings.Join(documents, "\n---\n")), 0o600)
+	return path, os.WriteFile(path, []byte(all), 0o600)
 }
 
 // stop ends it, and takes away the registrations that it has made.
@@ -103,7 +118,7 @@ func (k *kyverno) stop() error {
 
 // apply makes policies of constraints, of both kinds, and waits until it is asked
 // about Pods. It gives what is called for each kind.
-func (k *kyverno) apply(ctx context.Context, constraints []constraint) (patterns, expressions *contender, err error) {
+func (k *kyverno) apply(ctx context.Context, constraints []constraint) (patterns, expressions *kyvernoContender, err error) {
 	var bodies map[string]map[string]any
 	var rules celRules
 	if err := errors.Join(readPolicies("kyverno.yaml", &bodies), readPolicies("cel.yaml", &rules)); err != nil {
@@ -141,7 +156,7 @@ func (k *kyverno) create(ctx context.Context, resource schema.GroupVersionResour
 }
 
 // contenders are nil until Kyverno has registered itself for all of its policies.
-func (k *kyverno) contenders(ctx context.Context, policies int) (patterns, expressions *contender, err error) {
+func (k *kyverno) contenders(ctx context.Context, policies int) (patterns, expressions *kyvernoContender, err error) {
 	for _, resource := range []schema.GroupVersionResource{clusterPolicies, validatingPolicies} {
 		list, err := k.bench.dynamic.Resource(resource).List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -161,8 +176,9 @@ func (k *kyverno) contenders(ctx context.Context, policies int) (patterns, expre
 			if w.ClientConfig.URL == nil || !slices.ContainsFunc(w.Rules, func(r ruleWithOperations) bool { return slices.Contains(r.Resources, "pods") }) {
 				continue
 			}
-			c := &contender{name: nameClusterPolicy, names: kyvernoNames}
-			if c.endpoint, err = newEndpoint(*w.ClientConfig.URL, k.process.pid(), w.ClientConfig.CABundle); err != nil {
+			c := &kyvernoContender{contender: &contender{name: nameClusterPolicy, names: kyvernoNames}}
+			c.authority = w.ClientConfig.CABundle
+			if c.endpoint, err = newEndpoint(*w.ClientConfig.URL, k.process.pid(), c.authority); err != nil {
 				return nil, nil, err
 			}
 			switch {
@@ -271,7 +287,7 @@ func (p *peers) compareKyverno(ctx context.Context) (err error) {
 	if err := p.apply(ctx, peersSource, constraints); err != nil {
 		return err
 	}
-	contenders := []*contender{p.lintelAt("/validate/fail"), p.withoutAt("/validate/fail"), byPattern, byCEL, p.nothing()}
+	contenders := []*contender{p.lintelAt("/validate/fail"), p.withoutAt("/validate/fail"), byPattern.contender, byCEL.contender, p.nothing()}
 	asked, denied, err := p.compareValid(ctx, contenders[:4])
 	if err != nil {
 		return err
@@ -295,6 +311,39 @@ func (p *peers) compareKyverno(ctx context.Context) (err error) {
 	}
 	p.row(ratioRow("resident memory after that (reference: Kyverno)", mebibytes(c.of(nameWithout).resident), mebibytes(c.of(nameClusterPolicy).resident),
 		float64(c.of(nameWithout).resident), float64(c.of(nameClusterPolicy).resident), 0))
+	return p.createWithKyverno(ctx, len(constraints), byPattern, byCEL)
+}
+
+// createWithKyverno is compareCreation with Kyverno.
+func (p *peers) createWithKyverno(ctx context.Context, policies int, byPattern, byCEL *kyvernoContender) (err error) {
+	say("measuring creation through the API server: %d policies as in Kyverno …", policies)
+	variants := []variant{
+		{namespaceNone, nameNoWebhook}, {namespaceEcho, nameEcho}, {namespaceLintel, nameLintel}, {namespacePatterns, nameClusterPolicy}, {namespaceKyvernoCEL, nameValidatingPolicy},
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		err = errors.Join(err, p.unregisterEcho(ctx), p.unregisterPeer(ctx, namespacePatterns), p.unregisterPeer(ctx, namespaceKyvernoCEL))
+	}()
+	err = errors.Join(p.registerEcho(ctx),
+		p.register(ctx, namespacePatterns, namespacePatterns, byPattern.url, byPattern.authority),
+		p.register(ctx, namespaceKyvernoCEL, namespaceKyvernoCEL, byCEL.url, byCEL.authority))
+	if err != nil {
+		return err
+	}
+	if _, err := p.compareCreated(ctx, "Lintel and Kyverno", namespaceLintel, namespacePatterns, namespaceKyvernoCEL); err != nil {
+		return err
+	}
+	c, err := p.createTurns(ctx, "replicas, created in a dry run, policies as in Kyverno", policies, variants)
+	if err != nil {
+		return err
+	}
+	ours := c.of(nameLintel)
+	for _, name := range []string{nameEcho, nameValidatingPolicy, nameClusterPolicy} {
+		other := c.of(name)
+		p.row(ratioRow(fmt.Sprintf("API server p50, Pod create, %d policies as in Kyverno, replicas (reference: %s)", policies, name), p50Text(ours), p50Text(other),
+			milliseconds(ours.latencies().percentile(50)), milliseconds(other.latencies().percentile(50)), 0))
+	}
 	return nil
 }
 
