@@ -548,7 +548,7 @@ func (s *readScope) objectGet(operands, output []*ast.Term, d *demand) bool {
 			if name, ok := steps.Elem(i).Value.(ast.String); ok {
 				part = part.at(string(name))
 			} else {
-				part = &demand{each: part}
+				part = &demand{each: part, keys: wholeDemand()} // of a set, whether it is in it
 			}
 		}
 		wanted.add(part, 0)
