@@ -327,3 +327,20 @@ deny contains "no" if { ` + rule + ` }`}})
 		})
 	}
 }
+
+// TestMemoReadsNumbersInPatterns takes apart what may have a number for a name.
+func TestMemoReadsNumbersInPatterns(t *testing.T) {
+	s, memo := remembering(t, MemoOn, compile(t, `package p
+
+import rego.v1
+
+deny contains "no" if { {1: x, "a": y} = input.request.object.spec.a; x == y }`))
+	ask3(t, s, pod)
+	require.Equal(t, uint64(1), memo.Stats().Hits)
+}
+
+// TestDerivationFailsAlone has a policy that nothing can be derived for, for want of
+// everything.
+func TestDerivationFailsAlone(t *testing.T) {
+	require.Contains(t, (&policy{known: &readsCache{}}).decisiveFor("CREATE").reason, "internal error")
+}

@@ -24,9 +24,10 @@ type readFinder struct {
 	documents *documents
 	vars      map[local]*demand
 	constants map[local]*constants
-	wanted    map[string]*demand         // of documents
-	calls     map[string]map[string]bool // the contexts of functions
-	reached   []string                   // the keys of wanted, in the order of their finding
+	aliased   map[*ast.Rule]map[ast.Var]ast.Ref // see aliases
+	wanted    map[string]*demand                // of documents
+	calls     map[string]map[string]bool        // the contexts of functions
+	reached   []string                          // the keys of wanted, in the order of their finding
 	input     *demand
 	data      bool   // reads objects of the cluster
 	reason    string // why nothing can be said: "" where something can
@@ -407,10 +408,10 @@ func (s *readScope) pattern(term *ast.Term, of *readScope) *demand {
 		value.Foreach(func(element *ast.Term) { d.each.add(s.pattern(element, of), 0) })
 		return d
 	case ast.Object:
-		d := &demand{each: &demand{}, fields: map[string]*demand{}}
+		d := &demand{each: &demand{}}
 		value.Foreach(func(key, element *ast.Term) {
 			if name, ok := key.Value.(ast.String); ok {
-				d.fields[string(name)] = s.pattern(element, of)
+				d.add(s.pattern(element, of).at(string(name)), 0)
 				return
 			}
 			d.add(wholeDemand(), 0)
@@ -651,6 +652,9 @@ func (s *readScope) isInput(head *ast.Term, depth int) bool {
 // aliases are the references that variables of the rule stand for, where nothing else
 // can give them a value: two bodies may use one name.
 func (s *readScope) aliases() map[ast.Var]ast.Ref {
+	if found, known := s.aliased[s.rule]; known {
+		return found
+	}
 	v := variables{defined: map[ast.Var][]ast.Ref{}, escaped: map[ast.Var]bool{}}
 	ast.WalkExprs(s.rule, func(expr *ast.Expr) bool {
 		if name, ref := definition(expr); ref != nil {
@@ -665,6 +669,10 @@ func (s *readScope) aliases() map[ast.Var]ast.Ref {
 			found[name] = refs[0]
 		}
 	}
+	if s.aliased == nil {
+		s.aliased = map[*ast.Rule]map[ast.Var]ast.Ref{}
+	}
+	s.aliased[s.rule] = found
 	return found
 }
 
