@@ -113,7 +113,7 @@ func TestPuppetCA(t *testing.T) {
 	submit("web2.example.com", csrtest.Template{DNSNames: []string{"www.example.com"}, IPs: []string{"10.0.0.1"}})
 	require.False(t, signed("web2.example.com"))
 	require.Eventually(t, func() bool {
-		return strings.Contains(ca.Log(), `openvox-autosign: "web2.example.com" is not signed: signing policy "lab": IP address 10.0.0.1 in subjectAltName`)
+		return strings.Contains(ca.Log(), `openvox-autosign: "web2.example.com" is not signed: signing policies "lab", "nodes": IP address 10.0.0.1 in subjectAltName`)
 	}, 10*time.Second, 50*time.Millisecond, "the reason in the server's log")
 
 	submit("main-operator", csrtest.Template{})

@@ -4,12 +4,18 @@ import (
 	"context"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 const (
 	reasonPermitted    = "SigningPolicyMatches"
 	reasonNotPermitted = "NoSigningPolicyMatches"
+	// reasonForbidden is of decisions that Lintel may not write.
+	reasonForbidden = "ApprovalForbidden"
 )
 
 // approver approves the requests that the signing rules admit, and denies the others. The
@@ -34,4 +40,15 @@ func (a *approver) decide(ctx context.Context, object client.Object) (decision, 
 		return decision{reason: reasonNotPermitted, message: strings.ToValidUTF8(denied, "?")}, nil
 	}
 	return decision{approved: true, reason: reasonPermitted, message: "the signing policies of the CertificateAuthority permit the request"}, nil
+}
+
+// unwritten is what becomes of a decision that is not written. Where it is not permitted,
+// whoever waits for it is told, and it is tried again, for a role may be given at any time.
+func unwritten(recorder events.EventRecorder, object client.Object, err error) (reconcile.Result, error) {
+	if !apierrors.IsForbidden(err) {
+		return reconcile.Result{}, err
+	}
+	recorder.Eventf(object, nil, corev1.EventTypeWarning, reasonForbidden, "Approve",
+		"--openvox-approve-requests needs the role of config/rbac/openvox-approval, or somebody else has to approve: %.800s", err)
+	return reconcile.Result{RequeueAfter: retryError}, nil
 }

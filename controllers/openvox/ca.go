@@ -251,18 +251,21 @@ func judgeSigning(ca *v1alpha1.CertificateAuthority) {
 
 // judgeCRL says whether the stored CRL may still be relied on.
 func (r *AuthorityReconciler) judgeCRL(before, ca *v1alpha1.CertificateAuthority, out refreshed) []told {
-	end := nextUpdate(ca)
+	end, counts := nextUpdate(ca), "the CRL names no end"
+	if !end.IsZero() {
+		counts = "the CRL counts until " + end.UTC().Format(time.RFC3339)
+	}
 	switch {
+	case !end.IsZero() && !r.now().Before(end):
+		return stale(before, ca, end)
 	case out.reason == reasonCRLRefused:
 		setCondition(&ca.Status.Conditions, conditionCRLCurrent, false, reasonCRLRefused, out.err.Error(), ca.Generation)
-	case end.IsZero():
-	case !r.now().Before(end):
-		return stale(before, ca, end)
+	case !hasAnswered(ca):
 	case out.err != nil:
-		message := fmt.Sprintf("the CRL counts until %s, and was last asked for with success at %s", end.UTC().Format(time.RFC3339), ca.Status.CRL.Refreshed.UTC().Format(time.RFC3339))
+		message := fmt.Sprintf("%s, and was last asked for with success at %s", counts, ca.Status.CRL.Refreshed.UTC().Format(time.RFC3339))
 		setCondition(&ca.Status.Conditions, conditionCRLCurrent, true, "RefreshFailed", message, ca.Generation)
 	default:
-		setCondition(&ca.Status.Conditions, conditionCRLCurrent, true, "Refreshed", "the CRL counts until "+end.UTC().Format(time.RFC3339), ca.Generation)
+		setCondition(&ca.Status.Conditions, conditionCRLCurrent, true, "Refreshed", counts, ca.Generation)
 	}
 	return nil
 }

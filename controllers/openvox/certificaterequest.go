@@ -109,7 +109,10 @@ func (r *CertificateRequestReconciler) approve(ctx context.Context, object *cmap
 		kind = cmapi.CertificateRequestConditionDenied
 	}
 	apiutil.SetCertificateRequestCondition(object, kind, cmmeta.ConditionTrue, decision.reason, decision.message)
-	return reconcile.Result{}, r.write(ctx, object)
+	if err := r.write(ctx, object); err != nil {
+		return unwritten(r.events, object, err)
+	}
+	return reconcile.Result{}, nil
 }
 
 // settle writes what has become of an attempt.

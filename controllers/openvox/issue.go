@@ -70,6 +70,18 @@ func failure(reason, format string, args ...any) error {
 	return &problem{phase: v1alpha1.CertificateError, reason: reason, err: fmt.Errorf(format, args...)}
 }
 
+// reasonOf is why a step has failed, and the words for it.
+func reasonOf(err error) (reason, message string) {
+	var known *problem
+	switch {
+	case errors.As(err, &known):
+		return known.reason, err.Error()
+	case puppet.Unanswered(err):
+		return reasonNotAnswering, "the CA cannot be asked: " + err.Error()
+	}
+	return reasonFailed, err.Error()
+}
+
 // issuance gets one Certificate its certificate. Every step begins with what the CA and
 // the Secrets have, so that it may be broken off anywhere.
 type issuance struct {
@@ -91,10 +103,11 @@ func (i *issuance) run(ctx context.Context) outcome {
 			message: "the certificate is in Secret " + tlsSecret(i.certificate.Name), wait: i.nextCheck(certificate),
 		}
 	}
-	out := outcome{phase: v1alpha1.CertificateError, reason: reasonFailed, message: err.Error(), wait: retryError, events: i.events}
+	out := outcome{phase: v1alpha1.CertificateError, wait: retryError, events: i.events}
+	out.reason, out.message = reasonOf(err)
 	var known *problem
 	if errors.As(err, &known) {
-		out.phase, out.reason = known.phase, known.reason
+		out.phase = known.phase
 		if known.wait > 0 {
 			out.wait = known.wait
 		}

@@ -156,7 +156,16 @@ func TestWithoutCredentials(t *testing.T) {
 	b.noAdmin = true
 	out := b.attempt()
 	require.Equal(t, v1alpha1.CertificateWaitingForSigning, out.phase)
+	require.Equal(t, reasonWaiting, out.reason)
 	require.Contains(t, out.message, "puppetserver ca sign --certname web.example.com")
+	b.ca.answer = func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	}
+	out = b.attempt()
+	require.Equal(t, reasonNotAnswering, out.reason, "nobody can sign at a CA that is down")
+	require.Contains(t, out.message, "the CA cannot be asked: fetching the certificate of web.example.com: the CA answers 503")
+	b.ca.answer = nil
 	anyone, err := puppet.NewClient(puppet.Server{URL: b.ca.URL, CA: b.ca.bundle()})
 	require.NoError(t, err)
 	require.NoError(t, anyone.Sign(t.Context(), "web.example.com"))
@@ -455,16 +464,17 @@ func TestOldPairServes(t *testing.T) {
 func TestBadAnswers(t *testing.T) {
 	other := newFakeCA(t)
 	for name, body := range map[string]struct {
-		code int
-		text string
-		want string
+		code   int
+		text   string
+		want   string
+		reason string
 	}{
-		"5xx":     {http.StatusBadGateway, "down", "the CA answers 502"},
-		"HTML":    {http.StatusOK, "<html>hello</html>", "the answer is a web page"},
-		"CSR":     {http.StatusOK, string(csrtest.Template{CommonName: "web.example.com"}.Make(t)), "the answer is no certificate"},
-		"garbage": {http.StatusOK, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "x509"},
-		"foreign": {http.StatusOK, string(other.bundle()), "has not asked for"},
-		"moved":   {http.StatusFound, "", "the CA answers 302"},
+		"5xx":     {http.StatusBadGateway, "down", "the CA answers 502", reasonNotAnswering},
+		"HTML":    {http.StatusOK, "<html>hello</html>", "the answer is a web page", reasonNotAnswering},
+		"CSR":     {http.StatusOK, string(csrtest.Template{CommonName: "web.example.com"}.Make(t)), "the answer is no certificate", reasonFailed},
+		"garbage": {http.StatusOK, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "x509", reasonFailed},
+		"foreign": {http.StatusOK, string(other.bundle()), "has not asked for", reasonTaken},
+		"moved":   {http.StatusFound, "", "the CA answers 302", reasonNotAnswering},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -479,6 +489,7 @@ func TestBadAnswers(t *testing.T) {
 			}
 			out := b.attempt()
 			require.Equal(t, v1alpha1.CertificateError, out.phase)
+			require.Equal(t, body.reason, out.reason)
 			require.Contains(t, out.message, body.want)
 			require.Nil(t, b.secret("web-tls"))
 			require.Zero(t, b.ca.count("PUT certificate_status/web.example.com"))

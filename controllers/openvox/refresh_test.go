@@ -3,6 +3,7 @@ package openvox
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -346,6 +348,40 @@ func TestStaleCRL(t *testing.T) {
 	f.now = f.now.Add(48 * time.Hour)
 	f.reconcile()
 	require.Len(t, f.told(), 1, "only that the CA does not answer")
+}
+
+// TestStaleAndRefused: what a CA sends that is not taken neither hides nor repeats that the
+// stored CRL has ended.
+func TestStaleAndRefused(t *testing.T) {
+	ca := newFakeCA(t)
+	f := newRefreshing(t, ca.URL, ca)
+	ca.crl = 5
+	f.reconcile()
+	f.now = f.now.Add(25 * time.Hour)
+	ca.crl = 4
+	f.told()
+	for range 4 {
+		object, _ := f.later()
+		require.Contains(t, state(object, conditionCRLCurrent), "False Stale the CRL counted until ")
+		require.Contains(t, state(object, v1alpha1.ConditionCAReady), "False CRLRefused ")
+	}
+	told := f.told()
+	require.Len(t, told, 2, "%q", told)
+	require.Contains(t, told[0], "CRLRefreshFailed")
+	require.Contains(t, told[1], "CRLStale")
+}
+
+// TestCRLWithoutEnd: what was said of an earlier answer does not stay after a success.
+func TestCRLWithoutEnd(t *testing.T) {
+	f := newRefreshing(t, "https://ca", newFakeCA(t))
+	before := newAuthority("https://ca")
+	setCondition(&before.Status.Conditions, conditionCRLCurrent, false, reasonCRLRefused, "older", 1)
+	after := before.DeepCopy()
+	refreshedAt := metav1.NewTime(f.now)
+	f.r.settle(before, after, refreshed{connected: true, crl: &v1alpha1.CRLStatus{Refreshed: &refreshedAt}})
+	require.Equal(t, "True Refreshed the CRL names no end", state(after, conditionCRLCurrent))
+	f.r.settle(after, after, refreshed{connected: true, reason: reasonNotAnswering, err: errors.New("down")})
+	require.Contains(t, state(after, conditionCRLCurrent), "True RefreshFailed the CRL names no end, and was last asked for with success at ")
 }
 
 // TestCRLMetrics are of the CAs that there are.

@@ -90,7 +90,7 @@ func (r *RequestReconciler) approve(ctx context.Context, object *certificatesv1.
 	}
 	r.append(object, kind, decision.reason, decision.message)
 	if err := r.client.SubResource("approval").Update(ctx, object); err != nil {
-		return reconcile.Result{}, fmt.Errorf("writing the approval of CertificateSigningRequest %s: %w", object.Name, err)
+		return unwritten(r.events, object, fmt.Errorf("writing the approval of CertificateSigningRequest %s: %w", object.Name, err))
 	}
 	return reconcile.Result{}, nil
 }

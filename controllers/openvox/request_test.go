@@ -87,8 +87,8 @@ func TestSigningOfRequests(t *testing.T) {
 		"renews for its key":  {prepare: func(s *signingTest) { give(s) }, next: true, phase: v1alpha1.CertificateSigned, revoked: 1},
 		"renews, and foreign": {prepare: func(s *signingTest) { s.ca.issued[web], s.ca.requests[web] = s.ca.root, foreign }, next: true, phase: v1alpha1.CertificatePending, reason: reasonForeign},
 		"refused":             {prepare: refusing, phase: v1alpha1.CertificateError, reason: reasonRefused},
-		"held":                {prepare: func(s *signingTest) { s.signer.held.take(mainKey.NamespacedName, web) }, phase: v1alpha1.CertificatePending, reason: reasonWaiting},
-		"down":                {prepare: func(s *signingTest) { s.ca.Close() }, phase: v1alpha1.CertificatePending, reason: reasonWaiting},
+		"held":                {prepare: func(s *signingTest) { s.signer.held.take(mainKey.NamespacedName, web) }, phase: v1alpha1.CertificatePending, reason: reasonHeld},
+		"down":                {prepare: func(s *signingTest) { s.ca.Close() }, phase: v1alpha1.CertificatePending, reason: reasonNotAnswering},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSigningTest(t)

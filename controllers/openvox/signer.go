@@ -24,10 +24,12 @@ const (
 	reasonDenied = "PolicyDenied"
 	// reasonRefused is of requests that the CA does not sign.
 	reasonRefused = "RefusedByAuthority"
+	// reasonHeld is of requests that wait for another one with their certname.
+	reasonHeld = "WaitingForAnotherRequest"
 	// reasonReissued tells that one certificate has made way for another.
 	reasonReissued = "CertificateReissued"
 
-	// retryHeld is for requests that wait for another one with their certname.
+	// retryHeld is how long they wait at a time.
 	retryHeld = 2 * time.Second
 )
 
@@ -57,13 +59,14 @@ func (s signer) sign(ctx context.Context, a application) outcome {
 	if err == nil {
 		return outcome{phase: v1alpha1.CertificateSigned, certificate: certificate, bundle: attempt.bundle, events: attempt.events}
 	}
-	out := outcome{phase: v1alpha1.CertificatePending, reason: reasonWaiting, message: err.Error(), wait: retryError, events: attempt.events}
+	out := outcome{phase: v1alpha1.CertificatePending, wait: retryError, events: attempt.events}
+	out.reason, out.message = reasonOf(err)
 	var known *problem
 	if errors.As(err, &known) {
-		out.phase, out.reason = known.phase, known.reason
+		out.phase = known.phase
 	}
 	if errors.Is(err, errHeld) {
-		out.wait = retryHeld
+		out.reason, out.wait = reasonHeld, retryHeld
 	}
 	return out
 }

@@ -3,7 +3,6 @@ package csr
 import (
 	"encoding/asn1"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -83,5 +82,5 @@ func OID(name string) (asn1.ObjectIdentifier, bool) {
 	return numbers, true
 }
 
-// Names are the names that OID knows, in order.
-func Names() []string { return slices.Sorted(maps.Keys(oidsByName)) }
+// OIDs are those of the names that OID knows.
+func OIDs() map[string]string { return maps.Clone(oidsByName) }

@@ -302,12 +302,17 @@ func (c *certManagerTest) approves() {
 	require.Empty(c, c.get(waits).Status.Conditions, "nobody approves by default")
 
 	mustKubectl(c.T, "", "patch", "signingpolicy", "cm", "-n", c.namespace, "--type=merge", "-p", `{"spec":{"pattern":{"allow":["cm[0-9].example.com"]}}}`)
-	mustKubectl(c.T, "", "apply", "-k", "config/rbac/openvox-approval")
 	withoutManager(c.T)
 	approving, err := startManager(c.Context(), "--openvox-approve-requests")
 	require.NoError(c, err)
 	c.Cleanup(approving.Stop)
 
+	// The cluster's cert-manager has no webhook that would ask for a permission.
+	eventually(c.T, func() bool {
+		said := mustKubectl(c.T, "", "get", "events", "--field-selector=reason=ApprovalForbidden,involvedObject.name=e2e-late", "-o", "jsonpath={.items[*].message}")
+		return strings.Contains(said, "needs the role of config/rbac/openvox-approval")
+	}, "the CertificateSigningRequest to say that the role is missing")
+	mustKubectl(c.T, "", "apply", "-k", "config/rbac/openvox-approval")
 	c.stored(before)
 	require.Equal(c, "SigningPolicyMatches", condition(c.get(waits), cmapi.CertificateRequestConditionApproved).Reason)
 	denied := c.waitReason("late", cmapi.CertificateRequestReasonDenied)

@@ -72,6 +72,11 @@ func TestSigningRequests(t *testing.T) {
 	require.Contains(t, output, `signing policy "web": IP address 10.0.0.1 in subjectAltName is asked for, and signing policies permit DNS names only`)
 	require.Contains(t, output, `signing policy "provisioned": it cannot be used: the value of pp_preshared_key: reading Secret provisioning:`)
 
+	output, ok = apply(t, requestToMain(t, namespace, "ip-elsewhere", csrtest.Template{CommonName: "db.example.com", IPs: []string{"10.0.0.1"}}))
+	require.False(t, ok)
+	require.Contains(t, output, `signing policy "web": certname "db.example.com" matches none of its patterns (web*.example.com)`)
+	require.Equal(t, 1, strings.Count(output, "IP address 10.0.0.1 in subjectAltName is asked for"), output)
+
 	output, ok = apply(t, requestToMain(t, namespace, "reserved", csrtest.Template{CommonName: "web-server.example.com"}))
 	require.False(t, ok)
 	require.Contains(t, output, `certname "web-server.example.com" is reserved`)
@@ -154,6 +159,7 @@ func TestOpenVoxKinds(t *testing.T) {
 	object := func(kind, spec string) string {
 		return fmt.Sprintf(`{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":%q,"metadata":{"name":"x","namespace":%q},"spec":%s}`, kind, namespace, spec)
 	}
+	const aSize = "a volume's size is a quantity above 0, such as 1Gi"
 	for _, c := range [][3]string{
 		{"SigningPolicy", `{"certificateAuthorityRef":"main","pattern":{"allow":["web["]}}`, `spec.pattern.allow[0]: "web[" is no glob`},
 		{"SigningPolicy", `{"certificateAuthorityRef":"main","pattern":{"allow":[]}}`, "spec.pattern.allow"},
@@ -163,6 +169,7 @@ func TestOpenVoxKinds(t *testing.T) {
 		{"SigningPolicy", `{"certificateAuthorityRef":"main","pattern":{"allow":[""]}}`, "spec.pattern.allow[0]"},
 		{"SigningPolicy", `{"certificateAuthorityRef":"main","csrAttributes":[{"name":"pp_role","value":"a"},{"name":"pp_role","value":"b"}]}`, "Duplicate value"},
 		{"SigningPolicy", `{"certificateAuthorityRef":"main","csrAttributes":[{"name":"pp_rolle","value":"a"}]}`, `there is no extension or attribute "pp_rolle"`},
+		{"SigningPolicy", `{"certificateAuthorityRef":"main","csrAttributes":[{"name":"pp_role","value":"a"},{"name":"1.3.6.1.4.1.34380.1.1.13","value":"b"}]}`, "1.3.6.1.4.1.34380.1.1.13 is the same attribute as pp_role in spec.csrAttributes[0], with another value"},
 		{"Certificate", `{"authorityRef":"main","certname":"Puppet"}`, `spec.certname: "Puppet" is no certname`},
 		{"Certificate", `{"authorityRef":"main","certname":"main-operator"}`, "is the operator's own"},
 		{"Certificate", `{"authorityRef":"main","dnsAltNames":["x.main-operator"]}`, "is the operator's own"},
@@ -170,6 +177,13 @@ func TestOpenVoxKinds(t *testing.T) {
 		{"Certificate", `{"authorityRef":"main","renewBefore":"1h30m"}`, "spec.renewBefore"},
 		{"CertificateAuthority", `{"ttl":"1h30m"}`, "spec.ttl"},
 		{"CertificateAuthority", `{"external":{"url":"https://a"},"storage":{"size":"5Gi"}}`, "an external CA has no storage here"},
+		{"CertificateAuthority", `{"storage":{"size":"0"}}`, aSize},
+		{"CertificateAuthority", `{"storage":{"size":0}}`, aSize},
+		{"CertificateAuthority", `{"storage":{"size":"-1Gi"}}`, aSize},
+		{"CertificateAuthority", `{"storage":{"size":-5}}`, aSize},
+		{"CertificateAuthority", `{"storage":{"size":"0.0Mi"}}`, aSize},
+		{"CertificateAuthority", `{"storage":{"size":"lots"}}`, aSize},
+		{"CertificateAuthority", `{"storage":{"size":""}}`, aSize},
 		{"CertificateAuthority", `{"intermediateCA":{"enabled":true}}`, "secretName is required where enabled is true"},
 		{"Config", `{"image":{},"databaseRef":"a","puppetdb":{"serverUrls":["https://b"]}}`, "give one of databaseRef and puppetdb.serverUrls"},
 		{"Config", `{"image":{},"puppet":{"extraConfig":{"server":{"autosign":"true"}}}}`, "this setting is rendered from"},
@@ -184,6 +198,13 @@ func TestOpenVoxKinds(t *testing.T) {
 		require.False(t, ok, c[1])
 		require.Contains(t, output, c[2], c[1])
 	}
+	require.Contains(t, mustKubectl(t, object("SigningPolicy", `{"certificateAuthorityRef":"main","any":true}`), "apply", "-f", "-"), "Warning: spec.any signs any certname")
+	require.Contains(t, mustKubectl(t, object("SigningPolicy", `{"certificateAuthorityRef":"main","csrAttributes":[{"name":"pp_role","value":"a"},{"name":"1.3.6.1.4.1.34380.1.1.13","value":"a"}]}`), "apply", "-f", "-"),
+		"Warning: spec.csrAttributes[1]: 1.3.6.1.4.1.34380.1.1.13 is the same attribute")
+	for _, size := range []string{`"1Gi"`, `"500M"`, `1073741824`, `"1.5Gi"`, `"1e9"`} {
+		mustKubectl(t, object("CertificateAuthority", `{"storage":{"size":`+size+`}}`), "apply", "-f", "-")
+	}
+	mustKubectl(t, "", "delete", "ca", "x", "-n", namespace)
 	mustKubectl(t, object("Config", `{"image":{}}`), "apply", "-f", "-")
 	require.Equal(t, "latest /etc/puppetlabs/code/environments 1200000", mustKubectl(t, "", "get", "cfg", "x", "-n", namespace,
 		"-o", "jsonpath={.spec.image.tag} {.spec.puppet.environmentPath} {.spec.puppetserver.borrowTimeout}"), "defaults need no parent object")

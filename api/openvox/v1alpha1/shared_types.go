@@ -40,6 +40,7 @@ type StorageSpec struct {
 	// size is how large it is.
 	// +optional
 	// +kubebuilder:default="1Gi"
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",message="a volume's size is a quantity above 0, such as 1Gi"
 	Size resource.Quantity `json:"size,omitempty"`
 
 	// storageClass is its class: the cluster's own where it is empty.

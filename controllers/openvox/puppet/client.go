@@ -40,6 +40,22 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("the CA answers %d %s: %s", e.Code, http.StatusText(e.Code), e.Body)
 }
 
+// unanswered is of requests that no CA has answered.
+type unanswered struct{ error }
+
+func (e unanswered) Unwrap() error { return e.error }
+
+// Unanswered says whether an error is of a CA that cannot be asked: nobody answers, or a
+// server that has an error of its own, sends elsewhere, or is no CA.
+func Unanswered(err error) bool {
+	var status *StatusError
+	if errors.As(err, &status) {
+		return status.Code >= http.StatusInternalServerError || status.Code/100 == http.StatusMultipleChoices/100
+	}
+	var none unanswered
+	return errors.As(err, &none)
+}
+
 // Server is where a CA answers, and how it is known.
 type Server struct {
 	URL string
@@ -214,22 +230,22 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte) 
 func (c *Client) send(request *http.Request) (http.Header, []byte, error) {
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, nil, explain(err)
+		return nil, nil, unanswered{explain(err)}
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	switch {
 	case err != nil:
-		return nil, nil, fmt.Errorf("reading the answer: %w", explain(err))
+		return nil, nil, unanswered{fmt.Errorf("reading the answer: %w", explain(err))}
 	case len(text) > maxBody:
-		return nil, nil, fmt.Errorf("the answer is longer than %d bytes", maxBody)
+		return nil, nil, unanswered{fmt.Errorf("the answer is longer than %d bytes", maxBody)}
 	case response.StatusCode == http.StatusNotFound:
 		return nil, nil, ErrNotFound
 	case response.StatusCode != http.StatusOK && response.StatusCode != http.StatusNoContent:
 		const shown = 200
 		return response.Header, nil, &StatusError{response.StatusCode, strings.ToValidUTF8(string(text[:min(len(text), shown)]), "?")}
 	case strings.HasPrefix(response.Header.Get("Content-Type"), "text/html"):
-		return nil, nil, errors.New("the answer is a web page, so it is no CA that has answered")
+		return nil, nil, unanswered{errors.New("the answer is a web page, so it is no CA that has answered")}
 	}
 	return response.Header, text, nil
 }

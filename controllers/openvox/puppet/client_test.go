@@ -93,10 +93,22 @@ func TestHostileServers(t *testing.T) {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				t.Parallel()
 				start := time.Now()
-				require.ErrorContains(t, ask(t.Context()), c.want)
+				err := ask(t.Context())
+				require.ErrorContains(t, err, c.want)
+				require.True(t, Unanswered(err))
 				require.Less(t, time.Since(start), 20*time.Second)
 			})
 		}
+	}
+}
+
+// TestAnswered: what a CA says about a request is its answer, also where it is no.
+func TestAnswered(t *testing.T) {
+	for _, code := range []int{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusConflict} {
+		client := hostile(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", code) })
+		err := client.Sign(t.Context(), "web")
+		require.Error(t, err)
+		require.False(t, Unanswered(err), code)
 	}
 }
 

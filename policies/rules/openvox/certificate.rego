@@ -73,7 +73,7 @@ deny contains {"msg": msg, "field": field} if {
 }
 
 requestable(name) if {
-	name in input.facts.names
+	input.facts.oids[name]
 	startswith(name, "pp_")
 	not name in {"pp_cli_auth", "pp_role", "pp_environment"}
 }

@@ -34,12 +34,12 @@ type RequestFacts struct {
 
 // PolicyFacts are what the rules read as input.facts about a SigningPolicy.
 type PolicyFacts struct {
-	// Names are those of extensions and attributes that there are.
-	Names []string `json:"names"`
+	// OIDs are by the names of extensions and attributes that there are.
+	OIDs map[string]string `json:"oids"`
 }
 
 // KnownNames are the same facts for all.
-func KnownNames() PolicyFacts { return PolicyFacts{Names: csr.Names()} }
+func KnownNames() PolicyFacts { return PolicyFacts{OIDs: csr.OIDs()} }
 
 // CertificateFacts are what the rules read as input.facts about a Certificate.
 type CertificateFacts struct {

@@ -16,7 +16,7 @@ csr := {
 	"publicKey": {"type": "ECDSA", "bits": 256},
 }
 
-facts := {"authority": true, "mayReference": true, "policies": [{"name": "any", "any": true}], "reserved": ["taken"], "names": ["pp_role", "pp_project", "pp_cli_auth"]}
+facts := {"authority": true, "mayReference": true, "policies": [{"name": "any", "any": true}], "reserved": ["taken"], "oids": {"pp_role": "1.3.6.1.4.1.34380.1.1.13", "pp_project": "1.3.6.1.4.1.34380.1.1.7", "pp_cli_auth": "1.3.6.1.4.1.34380.1.3.39"}}
 
 signer := "certificateauthorities.openvox.voxpupuli.org/ns.main"
 
@@ -84,7 +84,40 @@ test_signing_policy if {
 	bad := {"pattern": {"allow": ["["]}, "dnsAltNames": {"allow": ["ok", "a\\*"]}, "csrAttributes": [{"name": "pp_rolle"}, {"name": "pp_cli_auth"}]}
 	fields(signingpolicy.deny) == {"spec.pattern.allow[0]", "spec.dnsAltNames.allow[1]", "spec.csrAttributes[0].name", "spec.csrAttributes[1].name"} with input as review(create({"spec": bad}), {})
 	signingpolicy.warn == {"spec has none of any, pattern and csrAttributes: it signs nothing"} with input as review(create({"spec": {}}), {})
-	signingpolicy.warn == {"spec.any matches every request: pattern make no difference"} with input as review(create({"spec": {"any": true, "pattern": {"allow": ["a"]}}}), {})
+}
+
+test_any if {
+	signs := "spec.any signs any certname and any DNS name in subjectAltName that is not reserved, for whoever asks"
+	signingpolicy.warn == {signs} with input as review(create({"spec": {"any": true}}), {})
+	signingpolicy.warn == {signs, "spec.any matches every request: pattern make no difference"} with input as review(create({"spec": {"any": true, "pattern": {"allow": ["a"]}}}), {})
+	count(signingpolicy.deny) == 0 with input as review(create({"spec": {"any": true}}), {})
+	count(signingpolicy.warn) == 0 with input as review(create({"spec": {"any": false, "pattern": {"allow": ["a"]}}}), {})
+}
+
+# One attribute by its name and by its OID.
+
+role_oid := "1.3.6.1.4.1.34380.1.1.13"
+
+role_twice(first, second) := review(
+	create({"spec": {"csrAttributes": [
+		{"name": "pp_project", "value": "x"},
+		object.union({"name": "pp_role"}, first), object.union({"name": role_oid}, second),
+	]}}),
+	{},
+)
+
+test_attribute_twice if {
+	from := {"valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}}
+
+	signingpolicy.deny == {{
+		"field": "spec.csrAttributes[2]",
+		"msg": sprintf("spec.csrAttributes[2]: %s is the same attribute as pp_role in spec.csrAttributes[1], with another value: no request has both; leave one out", [role_oid]),
+	}} with input as role_twice({"value": "web"}, {"value": "db"})
+	same := {sprintf("spec.csrAttributes[2]: %s is the same attribute as pp_role in spec.csrAttributes[1]: nothing matches where their values differ; leave one out", [role_oid])}
+	every values in [[{"value": "web"}, {"value": "web"}], [from, {"value": "db"}], [from, from]] {
+		count(signingpolicy.deny) == 0 with input as role_twice(values[0], values[1])
+		signingpolicy.warn == same with input as role_twice(values[0], values[1])
+	}
 }
 
 test_certificate if {
@@ -108,7 +141,7 @@ test_certificate if {
 }
 
 test_certificate_claims if {
-	claimed := {"facts": {"names": [], "claimedBy": ["first"]}}
+	claimed := {"facts": {"claimedBy": ["first"]}}
 	spec := {"authorityRef": "main", "certname": "web"}
 	certificate.deny == {{
 		"field": "spec.certname",

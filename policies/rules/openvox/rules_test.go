@@ -131,7 +131,7 @@ func TestClaims(t *testing.T) {
 	require.Equal(t, []string{"a"}, OlderClaims(&all[0], all).ClaimedBy, "of the same second, the first by name")
 	require.Equal(t, []string{"a", "b"}, OlderClaims(&all[2], all).ClaimedBy)
 	require.Empty(t, Claims(&all[3], all).ClaimedBy)
-	require.NotEmpty(t, Claims(&all[3], all).Names)
+	require.NotEmpty(t, Claims(&all[3], all).OIDs)
 }
 
 func TestParseSigner(t *testing.T) {

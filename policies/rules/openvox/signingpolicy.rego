@@ -22,7 +22,7 @@ deny contains {"msg": msg, "field": field} if {
 
 deny contains {"msg": msg, "field": field} if {
 	some i, attribute in spec.csrAttributes
-	not attribute.name in input.facts.names
+	not input.facts.oids[attribute.name]
 	not regex.match(`^[0-2](?:\.(?:0|[1-9][0-9]*)){2,}$`, attribute.name)
 	field := sprintf("spec.csrAttributes[%d].name", [i])
 	msg := sprintf("%s: there is no extension or attribute %q; use its OID, or a name such as pp_role, pp_preshared_key or challengePassword", [field, attribute.name])
@@ -35,11 +35,42 @@ deny contains {"msg": msg, "field": field} if {
 	msg := sprintf("%s: pp_cli_auth makes an administrator of the CA, and is never signed on request", [field])
 }
 
+deny contains {"msg": msg, "field": field} if {
+	some pair in twice
+	differ(pair)
+	field := sprintf("spec.csrAttributes[%d]", [pair.at])
+	msg := sprintf("%s, with another value: no request has both; leave one out", [same(pair)])
+}
+
+warn contains msg if {
+	some pair in twice
+	not differ(pair)
+	msg := sprintf("%s: nothing matches where their values differ; leave one out", [same(pair)])
+}
+
+# An attribute that is named both by its name and by its OID: each of them stands once.
+twice contains {"first": spec.csrAttributes[i], "of": i, "second": spec.csrAttributes[at], "at": at} if {
+	some indices in places
+	[i, at] := sort(indices)
+}
+
+# What Secrets hold is not known here.
+differ(pair) if pair.first.value != pair.second.value
+
+places[oid] contains i if {
+	some i, attribute in spec.csrAttributes
+	oid := object.get(input.facts.oids, attribute.name, attribute.name)
+}
+
+same(pair) := sprintf("spec.csrAttributes[%d]: %s is the same attribute as %s in spec.csrAttributes[%d]", [pair.at, pair.second.name, pair.first.name, pair.of])
+
 warn contains "spec has none of any, pattern and csrAttributes: it signs nothing" if {
 	not spec.any
 	not spec.pattern
 	count(object.get(spec, "csrAttributes", [])) == 0
 }
+
+warn contains "spec.any signs any certname and any DNS name in subjectAltName that is not reserved, for whoever asks" if spec.any
 
 warn contains msg if {
 	spec.any

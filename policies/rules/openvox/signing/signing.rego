@@ -39,9 +39,21 @@ refusals contains msg if {
 }
 
 matching if {
+	count(unpermitted) == 0
 	some i, _ in fit
 	not misses[i]
 }
+
+# What no policy permits is said once, with the names of those that match but for that.
+refusals contains sprintf("%s%s", [but_for_that, msg]) if some msg in unpermitted
+
+but_for_that := "" if count(near) == 0
+
+but_for_that := sprintf("signing policy %s: ", near) if count(near) == 1
+
+but_for_that := sprintf("signing policies %s: ", [concat(", ", near)]) if count(near) > 1
+
+near := sort([sprintf("%q", [policy.name]) | some i, policy in fit; not misses[i]])
 
 # What no policy permits.
 
@@ -117,19 +129,12 @@ objections contains msg if {
 }
 
 objections contains msg if {
-	some i, extension in csr.extensions
-	some j, other in csr.extensions
+	some kind, items in {"extension": csr.extensions, "attribute": csr.attributes}
+	some i, item in items
+	some j, other in items
 	j < i
-	extension.oid == other.oid
-	msg := sprintf("extension %s stands twice", [extension.name])
-}
-
-objections contains msg if {
-	some i, attribute in csr.attributes
-	some j, other in csr.attributes
-	j < i
-	attribute.oid == other.oid
-	msg := sprintf("attribute %s stands twice", [attribute.name])
+	item.oid == other.oid
+	msg := sprintf("%s %s stands twice", [kind, item.name])
 }
 
 # A second way to ask for extensions, which not every CA reads.
@@ -310,21 +315,8 @@ misses[i] contains msg if {
 # Also of policies with `any`.
 
 misses[i] contains msg if {
-	some msg in forbidden_names
-	some i, _ in fit
-}
-
-forbidden_names contains msg if {
-	some kind, names in {
-		"IP address": csr.ipAddresses, "URI": csr.uris, "e-mail address": csr.emails,
-		"name of another type": [other.type | some other in csr.otherSans],
-	}
-	some name in names
-	msg := sprintf("%s %s in subjectAltName is asked for, and signing policies permit DNS names only", [kind, name])
-}
-
-misses[i] contains msg if {
 	some extension in rights
+	given(extension)
 	some i, policy in fit
 	not names_extension(policy, extension)
 	msg := sprintf("extension %s gives rights, and it does not name that in csrAttributes", [extension.name])
@@ -333,6 +325,27 @@ misses[i] contains msg if {
 rights contains extension if {
 	some extension in csr.extensions
 	startswith(extension.oid, authorization)
+	extension.name != "pp_cli_auth"
+}
+
+given(extension) if {
+	some policy in input.policies
+	names_extension(policy, extension)
+}
+
+unpermitted contains msg if {
+	some extension in rights
+	not given(extension)
+	msg := sprintf("extension %s gives rights, and no signing policy names it in csrAttributes", [extension.name])
+}
+
+unpermitted contains msg if {
+	some kind, names in {
+		"IP address": csr.ipAddresses, "URI": csr.uris, "e-mail address": csr.emails,
+		"name of another type": [other.type | some other in csr.otherSans],
+	}
+	some name in names
+	msg := sprintf("%s %s in subjectAltName is asked for, and signing policies permit DNS names only", [kind, name])
 }
 
 names_extension(policy, extension) if {

@@ -88,7 +88,7 @@ func TestRefusals(t *testing.T) {
 		"attribute over another": {csrtest.Template{CommonName: name, Extensions: extension("pp_preshared_key", "guess"), Attributes: []csrtest.Text{{OID: oid(t, "pp_preshared_key"), Value: "s3cret"}}}, "", []Policy{shared}, []string{"pp_preshared_key is not what it asks for"}},
 		"pp_authorization":       {csrtest.Template{CommonName: name, Extensions: extension("pp_authorization", "true")}, "", []Policy{anyone}, []string{"pp_authorization gives rights"}},
 		"pp_auth_token":          {csrtest.Template{CommonName: name, Extensions: extension("pp_auth_token", "true")}, "", []Policy{anyone}, []string{"pp_auth_token gives rights"}},
-		"pp_cli_auth":            {csrtest.Template{CommonName: name, Extensions: extension("pp_cli_auth", "true")}, "", []Policy{anyone}, []string{"extension pp_cli_auth makes", "pp_cli_auth gives rights"}},
+		"pp_cli_auth":            {csrtest.Template{CommonName: name, Extensions: extension("pp_cli_auth", "true")}, "", []Policy{anyone}, []string{"extension pp_cli_auth makes"}},
 		"extension twice":        {csrtest.Template{CommonName: name, Extensions: append(extension("pp_role", "a"), extension("pp_role", "b")...)}, "", []Policy{anyone}, []string{"duplicate"}},
 		"unknown extension":      {csrtest.Template{CommonName: name, Extensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 2, 3}, Value: []byte{5, 0}}}}, "", []Policy{anyone}, []string{"extension 1.2.3 is neither"}},
 		"outside of the arcs":    {csrtest.Template{CommonName: name, Extensions: []pkix.Extension{csrtest.Extension(t, asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 34380, 1, 33}, "x")}}, "", []Policy{anyone}, []string{"is neither a standard one"}},

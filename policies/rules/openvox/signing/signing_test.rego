@@ -86,14 +86,24 @@ test_extensions if {
 }
 
 test_authorization if {
-	missed := `signing policy %q: extension pp_authorization gives rights, and it does not name that in csrAttributes`
-	refusals(ask({"extensions": [authorized]}, [any])) == {sprintf(missed, ["any"])}
-	refusals(ask({"extensions": [authorized]}, [web])) == {sprintf(missed, ["web"])}
+	gives := `extension pp_authorization gives rights, and %s`
+	unnamed := sprintf(gives, ["no signing policy names it in csrAttributes"])
+	refusals(ask({"extensions": [authorized]}, [any])) == {sprintf(`signing policy "any": %s`, [unnamed])}
+	refusals(ask({"extensions": [authorized]}, [web, any])) == {sprintf(`signing policies "any", "web": %s`, [unnamed])}
+	refusals(ask({"extensions": [authorized]}, [])) == {"there is no signing policy", unnamed}
 	names := object.union(web, {"csrAttributes": [{"name": "pp_authorization", "value": "true"}]})
 	refusals(ask({"extensions": [authorized]}, [names])) == set()
-	refusals(ask({"extensions": [authorized]}, [object.union(names, {"any": true})])) == {sprintf(missed, ["web"])}
+	refusals(ask({"extensions": [authorized]}, [any, names])) == set()
+	refusals(ask({"extensions": [authorized]}, [object.union(names, {"any": true})])) == {sprintf(`signing policy "web": %s`, [unnamed])}
+	differs := object.union(names, {"name": "a", "pattern": {"allow": ["db*"]}})
+	refusals(ask({"extensions": [authorized]}, [any, differs])) == {
+		sprintf(`signing policy "any": %s`, [sprintf(gives, ["it does not name that in csrAttributes"])]),
+		`signing policy "a": certname "web1.example.com" matches none of its patterns (db*)`,
+	}
 	admin := extension("1.3.6.1.4.1.34380.1.3.39", "pp_cli_auth", "true")
-	"extension pp_cli_auth makes an administrator of the CA, and is never signed on request" in refusals(ask({"extensions": [admin]}, [object.union(web, {"csrAttributes": [{"name": "pp_cli_auth", "value": "true"}]})]))
+	never := {"extension pp_cli_auth makes an administrator of the CA, and is never signed on request"}
+	refusals(ask({"extensions": [admin]}, [any])) == never
+	refusals(ask({"extensions": [admin]}, [object.union(web, {"csrAttributes": [{"name": "pp_cli_auth", "value": "true"}]})])) == never
 }
 
 test_dns_names if {
@@ -130,6 +140,24 @@ test_other_names if {
 			contains(refusal, "signing policies permit DNS names only")
 		}
 	}
+}
+
+# What no policy permits is said once, and beside what each of them says.
+test_said_once if {
+	address := {"ipAddresses": ["10.0.0.1"]}
+	said := "IP address 10.0.0.1 in subjectAltName is asked for, and signing policies permit DNS names only"
+	db := {"name": "db", "pattern": {"allow": ["db*"]}}
+	other := `signing policy "db": certname "web1.example.com" matches none of its patterns (db*)`
+	refusals(ask(address, [db])) == {said, other}
+	refusals(ask(address, [web])) == {sprintf(`signing policy "web": %s`, [said])}
+	refusals(ask(address, [db, web])) == {sprintf(`signing policy "web": %s`, [said]), other}
+	refusals(ask(address, [db, web, any])) == {sprintf(`signing policies "any", "web": %s`, [said]), other}
+	refusals(ask(address, [])) == {said, "there is no signing policy"}
+	refusals(ask(object.union(address, {"dnsNames": ["x"]}), [db, web])) == {
+		said, other,
+		`signing policy "web": DNS names in subjectAltName (x) are asked for, and it has no dnsAltNames`,
+	}
+	refusals(ask(object.union(address, {"isCA": true}), [web])) == {"it asks for a CA certificate (basicConstraints)", sprintf(`signing policy "web": %s`, [said])}
 }
 
 test_conditions if {

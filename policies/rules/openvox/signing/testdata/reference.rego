@@ -15,9 +15,26 @@ refusals contains msg if {
 }
 
 matching if {
+	count(common) == 0
 	some i, _ in fit
 	not misses[i]
 }
+
+refusals contains "there is no signing policy" if {
+	csr
+	count(input.policies) == 0
+}
+
+# What every policy would say is said once, by those that have nothing else to say.
+refusals contains msg if {
+	some words in common
+	names := sort([sprintf("%q", [policy.name]) | some i, policy in fit; not misses[i]])
+	msg := concat("", [whose[min([count(names), 2])], concat(", ", names), colon[min([count(names), 1])], words])
+}
+
+whose := ["", "signing policy ", "signing policies "]
+
+colon := ["", ": "]
 
 authorization := "1.3.6.1.4.1.34380.1.3."
 
@@ -110,22 +127,38 @@ misses[i] contains msg if {
 
 # Also of policies with `any`.
 
-misses[i] contains msg if {
+misses[i] contains sprintf("extension %s gives rights, and it does not name that in csrAttributes", [name]) if {
 	some i, _ in fit
+	some name in unnamed[i]
+	name in named_by_some
+}
+
+common contains sprintf("extension %s gives rights, and no signing policy names it in csrAttributes", [extension.name]) if {
+	some extension in csr.extensions
+	startswith(extension.oid, authorization)
+	not extension.name in named_by_some
+}
+
+named_by_some contains extension.name if {
+	some policy in input.policies
+	some extension in csr.extensions
+	names_extension(policy, extension)
+}
+
+# By policy, the extensions that it does not let through.
+unnamed[i] contains extension.name if {
+	some i, policy in input.policies
+	some extension in csr.extensions
+	startswith(extension.oid, authorization)
+	not names_extension(policy, extension)
+}
+
+common contains sprintf("%s %s in subjectAltName is asked for, and signing policies permit DNS names only", [kind, name]) if {
 	some kind, names in {
 		"IP address": csr.ipAddresses, "URI": csr.uris, "e-mail address": csr.emails,
 		"name of another type": [other.type | some other in csr.otherSans],
 	}
 	some name in names
-	msg := sprintf("%s %s in subjectAltName is asked for, and signing policies permit DNS names only", [kind, name])
-}
-
-misses[i] contains msg if {
-	some i, policy in fit
-	some extension in csr.extensions
-	startswith(extension.oid, authorization)
-	not names_extension(policy, extension)
-	msg := sprintf("extension %s gives rights, and it does not name that in csrAttributes", [extension.name])
 }
 
 names_extension(policy, extension) if {
