@@ -205,6 +205,16 @@ deny contains "no" if { y := {c | some c in spec.list}; h == 1 with input.s as y
 deny contains "no" if object.get({"a": "x"}, spec.k, spec.d) == "bad"`, `{"k": "z", "d": "x"}`, `{"k": "z", "d": "bad"}`},
 		"object get over constants": {`
 deny contains "no" if { v := object.get({"a": "x"}, "b", spec.d); v == "bad" }`, `{"d": "x"}`, `{"d": "bad"}`},
+		"object get of a number in a set": {`
+members contains x if some x in spec.list
+deny contains "no" if object.get({"of": members}, ["of", 1], false)`, `{"list": [2]}`, `{"list": [1]}`},
+		"object get of a list in a set of a rule's object": {`
+members[k] contains v if some k, v in spec.map
+deny contains "no" if object.get(members, ["of", [1]], false)`, `{"map": {"of": [2]}}`, `{"map": {"of": [1]}}`},
+		"large numbers in a set, written in two ways": {`
+deny contains "no" if { not 1e400 in {10e399}; spec.a == "bad" }`, `{"a": "good"}`, `{"a": "bad"}`},
+		"large numbers as keys, written in two ways": {`
+deny contains "no" if { m := {10e399: "x"}; not m[1e400]; spec.a == "bad" }`, `{"a": "good"}`, `{"a": "bad"}`},
 		"object get of a path in a list": {`
 deny contains "no" if object.get(spec, ["l", 1], "none") == "bad"`, `{"l": ["a", "b"]}`, `{"l": ["a", "bad"]}`},
 		"object get of whatever path": {`
@@ -266,27 +276,31 @@ func TestMemoKeepsCertificateRequestsApart(t *testing.T) {
 // TestMemoKnowsParameters has parameters that say which expressions never hold.
 func TestMemoKnowsParameters(t *testing.T) {
 	for name, rule := range map[string]string{
-		"an index with a point":   `not input.parameters.list[0.0]; spec.a == "bad"`,
-		"an index beyond":         `not input.parameters.list[1]; spec.a == "bad"`,
-		"a negative index":        `not input.parameters.list[-1]; spec.a == "bad"`,
-		"a member with a point":   `1.0 in input.parameters.numbers; spec.a == "bad"`,
-		"an equal number":         `input.parameters.number == 1; spec.a == "bad"`,
-		"null":                    `input.parameters.none == null; spec.a == "bad"`,
-		"false":                   `not input.parameters.no; spec.a == "bad"`,
-		"missing":                 `not input.parameters.missing; spec.a == "bad"`,
-		"missing, unequal":        `not input.parameters.missing != 1; spec.a == "bad"`,
-		"a member of an object":   `"v" in input.parameters.object; spec.a == "bad"`,
-		"under with":              `f with input.parameters as {"mode": "evil"}; spec.a == "bad"`,
-		"under with, one":         `f with input.parameters.mode as "evil"; spec.a == "bad"`,
-		"all of them":             `some x in input.parameters.list; x == "y"; spec.a == "bad"`,
-		"a variable of a default": `x := object.get(input.parameters, "missing", "d"); x == "d"; spec.a == "bad"`,
-		"a fallback that is read": `x := object.get(input.parameters, "missing", spec.a); x == "bad"`,
-		"through a function":      `g(input.parameters) == 1; spec.a == "bad"`,
-		"through several calls":   `h("a"); h("b")`,
-		"through input itself":    `x := input; x.parameters.number == 1; spec.a == "bad"`,
+		"an index with a point":         `not input.parameters.list[0.0]; spec.a == "bad"`,
+		"an index with an exponent":     `not input.parameters.list[1e0]; spec.a == "bad"`,
+		"a large member":                `not input.parameters.large in {1e400}; spec.a == "bad"`,
+		"an index beyond":               `not input.parameters.list[1]; spec.a == "bad"`,
+		"a negative index":              `not input.parameters.list[-1]; spec.a == "bad"`,
+		"a member with a point":         `1.0 in input.parameters.numbers; spec.a == "bad"`,
+		"an equal number":               `input.parameters.number == 1; spec.a == "bad"`,
+		"null":                          `input.parameters.none == null; spec.a == "bad"`,
+		"false":                         `not input.parameters.no; spec.a == "bad"`,
+		"missing":                       `not input.parameters.missing; spec.a == "bad"`,
+		"missing, unequal":              `not input.parameters.missing != 1; spec.a == "bad"`,
+		"a member of an object":         `"v" in input.parameters.object; spec.a == "bad"`,
+		"under with":                    `f with input.parameters as {"mode": "evil"}; spec.a == "bad"`,
+		"under with, one":               `f with input.parameters.mode as "evil"; spec.a == "bad"`,
+		"all of them":                   `some x in input.parameters.list; x == "y"; spec.a == "bad"`,
+		"a variable of a default":       `x := object.get(input.parameters, "missing", "d"); x == "d"; spec.a == "bad"`,
+		"a fallback that is read":       `x := object.get(input.parameters, "missing", spec.a); x == "bad"`,
+		"through a function":            `g(input.parameters) == 1; spec.a == "bad"`,
+		"through several calls":         `h("a"); h("b")`,
+		"through input itself":          `x := input; x.parameters.number == 1; spec.a == "bad"`,
+		"an error where the rest holds": `to_number(spec.b) > 9; object.get(input.parameters, "mode", "good") == "evil"; input.request.object.spec.a == "bad"`,
+		"an error of a function where the rest holds": `n(spec.b) > 9; object.get(input.parameters, "mode", "good") == "evil"; input.request.object.spec.a == "bad"`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			set, err := Compile(Source{Name: "test", Parameters: []byte(`{"list": ["x", "y"], "numbers": [1], "number": 1.0, "none": null, "no": false, "object": {"k": "v"}, "mode": "good"}`), Files: map[string]string{"policy.rego": `package p
+			set, err := Compile(Source{Name: "test", Parameters: []byte(`{"list": ["x", "y"], "numbers": [1], "number": 1.0, "large": 10e399, "none": null, "no": false, "object": {"k": "v"}, "mode": "good"}`), Files: map[string]string{"policy.rego": `package p
 
 import rego.v1
 
@@ -295,6 +309,8 @@ spec := input.request.object.spec
 f if input.parameters.mode == "evil"
 
 g(x) := x.number
+
+n(x) := to_number(x)
 
 h(x) if x == "a"
 
@@ -305,13 +321,30 @@ h(x) if {
 
 deny contains "no" if { ` + rule + ` }`}})
 			require.NoError(t, err)
-			wanted := snapshotOf(set).Validate(t.Context(), makeReview(t, podWith("x", `{"a": "bad"}`)), Options{}).Denials
+			wanted := snapshotOf(set).Validate(t.Context(), makeReview(t, podWith("x", `{"a": "bad", "b": "many"}`)), Options{}).Denials
 			if len(wanted) == 0 {
 				t.Skip("no attack")
 			}
 			s, _ := remembering(t, MemoOn, set)
-			ask3(t, s, podWith("x", `{"a": "good"}`))
-			require.Equal(t, textsOf(wanted), denials(s.Validate(t.Context(), makeReview(t, podWith("x", `{"a": "bad"}`)), Options{})))
+			ask3(t, s, podWith("x", `{"a": "good", "b": "many"}`))
+			require.Equal(t, textsOf(wanted), denials(s.Validate(t.Context(), makeReview(t, podWith("x", `{"a": "bad", "b": "many"}`)), Options{})))
 		})
 	}
+}
+
+// TestMemoReadsNumbersInPatterns takes apart what may have a number for a name.
+func TestMemoReadsNumbersInPatterns(t *testing.T) {
+	s, memo := remembering(t, MemoOn, compile(t, `package p
+
+import rego.v1
+
+deny contains "no" if { {1: x, "a": y} = input.request.object.spec.a; x == y }`))
+	ask3(t, s, pod)
+	require.Equal(t, uint64(1), memo.Stats().Hits)
+}
+
+// TestDerivationFailsAlone has a policy that nothing can be derived for, for want of
+// everything.
+func TestDerivationFailsAlone(t *testing.T) {
+	require.Contains(t, (&policy{known: &readsCache{}}).decisiveFor("CREATE").reason, "internal error")
 }

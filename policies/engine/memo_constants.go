@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -235,7 +236,7 @@ func (s *readScope) exact(term *ast.Term) (value ast.Value, known bool) {
 	var path ast.Ref
 	if ref, ok := term.Value.(ast.Ref); ok {
 		for _, step := range ref[1:] {
-			if !ast.IsScalar(step.Value) {
+			if !ast.IsScalar(step.Value) || !isPlain(step.Value) {
 				return nil, false
 			}
 		}
@@ -257,7 +258,22 @@ func (s *readScope) exact(term *ast.Term) (value ast.Value, known bool) {
 	case len(found.values) == 0:
 		return nil, true
 	}
-	return found.values[0], true
+	return found.values[0], isPlain(found.values[0])
+}
+
+// isPlain says whether all numbers in a value are integers as they are usually written.
+// OPA does not find others by whatever is equal to them: list[1e0] is undefined, and
+// 1e400 is not in {10e399}.
+func isPlain(value ast.Value) bool {
+	plain := true
+	ast.NewGenericVisitor(func(node any) bool {
+		if number, ok := node.(ast.Number); ok {
+			n, isInteger := number.Int64()
+			plain = plain && isInteger && strconv.FormatInt(n, 10) == string(number)
+		}
+		return !plain
+	}).Walk(value)
+	return plain
 }
 
 // neverHolds says that an expression is false or undefined for every input.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -55,7 +56,12 @@ func (p *policy) decisiveFor(operation string) *decisive {
 	return p.known.done[operation]
 }
 
-func (p *policy) derive(operation string) *decisive {
+func (p *policy) derive(operation string) (found *decisive) {
+	defer func() {
+		if cause := recover(); cause != nil { // which costs this policy alone
+			found = &decisive{reason: fmt.Sprintf("internal error: %v", cause)}
+		}
+	}()
 	if p.meta.clock {
 		return &decisive{reason: "it reads the clock"}
 	}

@@ -307,11 +307,15 @@ func (s *readScope) within(ordered bool) *readScope {
 }
 
 // body goes through the expressions in the order of their evaluation. It is false where
-// one of them can never hold: those behind it are not evaluated.
+// one of them can never hold: those behind it are not evaluated. But OPA may use them to
+// pass over the whole rule, and an expression that fails with it.
 func (s *readScope) body(body ast.Body) bool {
+	possible, fails := true, false
 	for _, expr := range body {
 		s.told = map[ast.Var]bool{}
-		if !s.expr(expr) {
+		possible = s.expr(expr) && possible
+		fails = fails || s.mayFail(expr)
+		if !possible && !fails {
 			return false
 		}
 		vars := expr.Vars(ast.VarVisitorParams{SkipClosures: true, SkipRefCallHead: true})
@@ -320,7 +324,29 @@ func (s *readScope) body(body ast.Body) bool {
 			s.bound.Update(vars)
 		}
 	}
-	return true
+	return possible
+}
+
+// mayFail says whether an expression calls anything but what compares, or has rules that
+// might.
+func (s *readScope) mayFail(expr *ast.Expr) bool {
+	fails := false
+	ast.NewGenericVisitor(func(node any) bool {
+		switch node := node.(type) {
+		case *ast.Expr:
+			fails = fails || node.IsCall() && !harmless[node.Operator().String()]
+		case ast.Ref:
+			fails = fails || node[0].Equal(ast.DefaultRootDocument)
+		}
+		return fails
+	}).Walk(expr.Terms)
+	return fails || expr.IsCall() && !harmless[expr.Operator().String()]
+}
+
+// harmless are functions that fail for no operands, but for limits.
+var harmless = map[string]bool{
+	ast.Equality.Name: true, ast.Equal.Name: true, ast.NotEqual.Name: true, ast.Member.Name: true, boundedBuiltin.Name: true,
+	ast.GreaterThan.Name: true, ast.GreaterThanEq.Name: true, ast.LessThan.Name: true, ast.LessThanEq.Name: true,
 }
 
 // forget notes that variables without known constants may have any value.
@@ -486,10 +512,10 @@ func (s *readScope) pattern(term *ast.Term, of *readScope) *demand {
 		value.Foreach(func(element *ast.Term) { d.each.add(s.pattern(element, of), 0, s.effort) })
 		return d
 	case ast.Object:
-		d := &demand{each: &demand{}, fields: map[string]*demand{}}
+		d := &demand{each: &demand{}}
 		value.Foreach(func(key, element *ast.Term) {
 			if name, ok := key.Value.(ast.String); ok {
-				d.fields[string(name)] = s.pattern(element, of)
+				d.add(s.pattern(element, of).at(string(name)), 0, s.effort)
 				return
 			}
 			d.add(wholeDemand(), 0, s.effort)
@@ -627,7 +653,7 @@ func (s *readScope) objectGet(operands, output []*ast.Term, d *demand) bool {
 			if name, ok := steps.Elem(i).Value.(ast.String); ok {
 				part = part.at(string(name))
 			} else {
-				part = &demand{each: part}
+				part = &demand{each: part, keys: wholeDemand()} // of a set, whether it is in it
 			}
 		}
 		wanted.add(part, 0, s.effort)
