@@ -112,5 +112,5 @@ func TestChoose(t *testing.T) {
 	require.Len(t, chosen, 2)
 	require.Equal(t, "samples", chosen[0].name)
 	_, err = choose("sample")
-	require.EqualError(t, err, `--only names "sample", which is none of memory, unmatched, samples, swaps, pushes, hostile, prove, openclaw, orloj, openvox, peers`)
+	require.EqualError(t, err, `--only names "sample", which is none of memory, unmatched, samples, swaps, pushes, hostile, prove, peers, openclaw, orloj, openvox`)
 }

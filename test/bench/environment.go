@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
@@ -164,6 +166,25 @@ func (b *bench) startServers(ctx context.Context, program string) (err error) {
 	}
 	b.echo, err = newEndpoint(b.process.url, b.process.process.Process.Pid, b.process.authority)
 	return err
+}
+
+// restart replaces the manager, and waits until the API server asks the new one.
+func (b *bench) restart(ctx context.Context, name string, args ...string) (err error) {
+	b.manager.Stop()
+	b.manager, err = installation.StartManager(ctx, b.cluster, installation.ManagerOptions{Program: b.managerProgram, Name: name, Args: args})
+	if err != nil {
+		return err
+	}
+	b.managerPID = b.manager.PID()
+	return poll(ctx, "the registration of "+name, func() (bool, error) {
+		config, err := b.clientset.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, webhooks.ConfigurationName, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		return !slices.ContainsFunc(config.Webhooks, func(entry admissionregistrationv1.ValidatingWebhook) bool {
+			return entry.ClientConfig.URL == nil || !strings.HasPrefix(*entry.ClientConfig.URL, b.manager.WebhookURL+"/")
+		}), nil
+	})
 }
 
 // excluding keeps Lintel away from the other variants' namespaces.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -141,15 +140,11 @@ func (b *bench) measureOpenClaw(ctx context.Context) error {
 }
 
 // restartWithOpenClaw replaces the manager.
-func (b *bench) restartWithOpenClaw(ctx context.Context) (err error) {
+func (b *bench) restartWithOpenClaw(ctx context.Context) error {
 	if err := installation.PermitOpenClaw(ctx, b.cluster); err != nil {
 		return err
 	}
-	b.manager.Stop()
-	b.manager, err = installation.StartManager(ctx, b.cluster, installation.ManagerOptions{
-		Program: filepath.Join(b.folder, "bin", "manager"), Name: "manager-openclaw", Args: []string{"--systems=openclaw"},
-	})
-	if err != nil {
+	if err := b.restart(ctx, "manager-openclaw", "--systems=openclaw"); err != nil {
 		return err
 	}
 	return poll(ctx, "the entry for PolicyBundles to be registered", func() (bool, error) {

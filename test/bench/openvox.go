@@ -27,8 +27,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-
-	"github.com/lintel-policy/lintel/test/installation"
 )
 
 const (
@@ -73,20 +71,8 @@ func (b *bench) measureOpenVox(ctx context.Context) error {
 	return nil
 }
 
-// restartWithOpenVox replaces the manager.
-func (b *bench) restartWithOpenVox(ctx context.Context, bits int) (err error) {
-	b.manager.Stop()
-	b.manager, err = installation.StartManager(ctx, b.cluster, installation.ManagerOptions{
-		Program: filepath.Join(b.folder, "bin", "manager"), Name: fmt.Sprint("manager-openvox-", bits),
-		Args: []string{"--systems=openvox", fmt.Sprint("--openvox-key-bits=", bits)},
-	})
-	if err != nil {
-		return err
-	}
-	if err == nil {
-		b.managerPID = b.manager.PID()
-	}
-	return err
+func (b *bench) restartWithOpenVox(ctx context.Context, bits int) error {
+	return b.restart(ctx, fmt.Sprint("manager-openvox-", bits), "--systems=openvox", fmt.Sprint("--openvox-key-bits=", bits))
 }
 
 func (b *bench) openVox(resource, namespace string) dynamic.ResourceInterface {

@@ -63,6 +63,9 @@ type peers struct {
 
 // measurePeers compares Lintel with other engines on the same policies.
 func (b *bench) measurePeers(ctx context.Context) error {
+	if err := b.restart(ctx, "manager-peers", b.excluding()...); err != nil { // what was before has left its memory
+		return err
+	}
 	p := &peers{bench: b}
 	defer p.stop()
 	if err := p.start(ctx); err != nil {
