@@ -319,3 +319,37 @@ func (s *readScope) decided(expr *ast.Expr) (holds, known bool) {
 	}
 	return false, false
 }
+
+// isInput says that a variable stands for a part of the input, which has no sets.
+func (s *readScope) isInput(head *ast.Term, depth int) bool {
+	name, _ := head.Value.(ast.Var)
+	source := s.aliasesOf(s.rule)[name]
+	if source == nil || depth > 100 {
+		return false
+	}
+	return source[0].Equal(ast.InputRootDocument) || s.isInput(source[0], depth+1)
+}
+
+// aliasesOf are the references that variables of a rule stand for, where nothing else
+// can give them a value: two bodies may use one name.
+func (f *readFinder) aliasesOf(rule *ast.Rule) map[ast.Var]ast.Ref {
+	if found := f.aliases[rule]; found != nil {
+		return found
+	}
+	v := variables{defined: map[ast.Var][]ast.Ref{}, escaped: map[ast.Var]bool{}}
+	ast.WalkExprs(rule, func(expr *ast.Expr) bool {
+		if name, ref := definition(expr); ref != nil {
+			v.defined[name] = append(v.defined[name], ref)
+		}
+		return false
+	})
+	v.escape(rule)
+	found := map[ast.Var]ast.Ref{}
+	for name, refs := range v.defined {
+		if v.follows(name) {
+			found[name] = refs[0]
+		}
+	}
+	f.aliases[rule] = found
+	return found
+}
