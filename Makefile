@@ -19,8 +19,35 @@ GO_FILES := '*.go'
 # testdata may hold Rego that is wrong on purpose, or of other authors.
 REGO_FILES := '*.rego' ':!:*testdata*'
 
-# Commands that the targets need, each with the Debian packages that bring it.
-DEPS := git:git gcc:gcc,libc6-dev pg_createcluster:postgresql puppetserver:puppetserver puppet:puppet-agent
+# What only tests and benchmarks need: commands, each with the Debian packages that bring
+# it, a comma between them, and what for.
+PEERS := \
+  "gcc gcc,libc6-dev Go's race detector" \
+  "pg_createcluster postgresql a real PostgreSQL, for Orloj" \
+  "puppetserver puppetserver a real Puppet CA, for OpenVox" \
+  "puppet puppet-agent a real Puppet CA, for OpenVox"
+GIT := "git git the list of source files, and Git as an origin of policies"
+DIFF := "diff diffutils what changed, in lines"
+
+# Installs what is missing of $(1), once it has said what and what for; where it may not,
+# it prints the command and stops.
+define install
+@command -v go >/dev/null || { echo "Go is missing; the version that is needed is in go.mod" >&2; exit 1; }
+@packages=""; \
+for need in $(1); do \
+  read -r command package purpose <<<"$$need"; \
+  if ! command -v "$$command" >/dev/null; then echo "missing: $${package//,/ } ($$purpose)" >&2; packages="$$packages $${package//,/ }"; fi; \
+done; \
+if [ -z "$$packages" ]; then exit 0; fi; \
+if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+  echo "installing:$$packages" >&2; \
+  export DEBIAN_FRONTEND=noninteractive; \
+  apt-get update --quiet </dev/null; \
+  apt-get install --yes --quiet --no-install-recommends $$packages </dev/null; \
+else \
+  echo "install them with: sudo apt-get install$$packages" >&2; exit 1; \
+fi
+endef
 
 .PHONY: help
 help: ## Show this list
@@ -31,7 +58,8 @@ help: ## Show this list
 # which has an exit status of its own for Ctrl-C; || keeps bash from becoming the
 # program, and with that from giving it a group.
 .PHONY: run
-run: deps ## Start a cluster with Lintel in front of it, and show it at work
+run: ## Start a cluster with Lintel in front of it, and show it at work
+	$(call install,$(DIFF))
 	@go build -o .cluster/quickstart ./test/quickstart
 	@if [ -t 0 ]; then set -m; fi; .cluster/quickstart || exit $$?
 
@@ -40,31 +68,78 @@ build: ## Build the programs into bin/
 	mkdir -p bin
 	go build -trimpath -o bin/ ./cmd/...
 
-# The control plane is built first: no test's time limit is made for that. Packages
-# run one after the other, because policies have deadlines by the clock.
+# One that fails keeps none of the others from running.
+TESTS := test-main test-allocations test-apiserver test-bench test-cluster test-gator
+
 .PHONY: test
-test: deps ## Run every test
+test: ## Run every test
+	$(call install,$(GIT) $(DIFF) $(PEERS))
+# Built first: no test's time limit is made for that.
 	go run -C test/cluster . build
-	go test -race -p 1 -timeout 20m ./...
+	@$(MAKE) --keep-going $(TESTS)
+
+# Packages run one after the other, because policies have deadlines by the clock.
+.PHONY: test-main
+test-main:
+	go test -race -p 1 -timeout 40m ./...
+
 # The race detector allocates, too.
+.PHONY: test-allocations
+test-allocations:
 	go test -count=1 -run '^TestAllocations$$' ./policies/gatekeeper ./webhooks
-# Uncached, because Go's test cache does not see files outside a module, and
-# these read config/ or start programs.
+
+# Those of other modules are uncached, because Go's test cache does not see files outside
+# a module, and these read config/ or start programs.
+.PHONY: test-apiserver
+test-apiserver:
 	go test -C test/apiserver -count=1 ./...
+
+.PHONY: test-bench
+test-bench:
 	go test -C test/bench -race -count=1 ./...
+
+.PHONY: test-cluster
+test-cluster:
 	go test -C test/cluster -count=1 -timeout 20m ./...
+
+.PHONY: test-gator
+test-gator:
 	go test -C test/gator -count=1 -timeout 20m ./...
 
+# What `make test` does in short, with more of it, from seeds of its own.
+.PHONY: properties
+properties: ## Run the long properties: random policies against what OPA says
+	@seed=$${LINTEL_SEED:-$$RANDOM}; echo "LINTEL_SEED=$$seed"; \
+	LINTEL_LONG=1 LINTEL_SEED=$$seed go test -count=1 -timeout 60m -v \
+	  -run '^(TestRicherPairs|TestProvedHoldsOnEveryInput|TestFormulasAgreeWithOPA|TestAChildNeverWidens|TestNamesOfPeersDecideNothing)$$' ./policies/scope | grep -v '^=== RUN'
+
+# Each target of the main module, one after the other: go test takes one at a time.
+FUZZTIME ?= 60s
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME, 60s by default
+	@failed=""; \
+	while IFS=: read -r file name; do \
+	  echo "$$name in $$(dirname "$$file"), $(FUZZTIME)"; \
+	  go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "./$$(dirname "$$file")" </dev/null || failed="$$failed $$name"; \
+	done < <(git grep -o --untracked '^func Fuzz[A-Za-z0-9_]*' -- '*_test.go' ':!:test/' | sed 's/func //'); \
+	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
+
 .PHONY: bench
-bench: deps ## Run the benchmarks, and measure Lintel on a real control plane
+bench: ## Run the benchmarks, and measure Lintel on a real control plane
+	$(call install,$(GIT) $(DIFF) $(PEERS))
 	go test -run '^$$' -bench . -benchmem ./policies/... ./webhooks ./cmd/openvox-autosign
 	go run -C test/bench . $(BENCH_FLAGS)
 
 .PHONY: lint
 lint: lint-go lint-rego lint-manifests lint-generated ## Check format, code, manifests and generated files
 
+.PHONY: lint-needs
+lint-needs:
+	$(call install,$(GIT) $(DIFF))
+
 .PHONY: lint-go
-lint-go: deps
+lint-go: lint-needs
 	@unformatted=$$($(call sources,$(GO_FILES)) | xargs -0 --no-run-if-empty gofmt -l); \
 	if [ -n "$$unformatted" ]; then echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; fi >&2
 	go vet ./...
@@ -75,7 +150,7 @@ lint-go: deps
 	$(TOOL) staticcheck ./...
 
 .PHONY: lint-rego
-lint-rego: deps
+lint-rego: lint-needs
 	@$(call sources,$(REGO_FILES)) | xargs -0 --no-run-if-empty $(TOOL) opa fmt --fail --diff
 
 .PHONY: lint-manifests
@@ -84,14 +159,16 @@ lint-manifests:
 	$(TOOL) kustomize build config/openclaw >/dev/null
 	$(TOOL) kustomize build config/gatekeeper >/dev/null
 	$(TOOL) kustomize build config/rbac/gatekeeper >/dev/null
-	$(TOOL) kustomize build config/rbac/openvox >/dev/null
+	for folder in openvox openvox-external openvox-namespaced openvox-namespace openvox-namespace-external; do \
+	  $(TOOL) kustomize build config/rbac/$$folder >/dev/null || exit 1; \
+	done
 	$(TOOL) kustomize build config/rbac/openvox-approval >/dev/null
 	$(TOOL) kustomize build config/orloj >/dev/null
 	$(TOOL) kustomize build config/orloj/monitoring >/dev/null
 
 # Generates in a copy, so that a check never changes the tree it checks.
 .PHONY: lint-generated
-lint-generated: deps
+lint-generated: lint-needs
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
 	for copy in committed generated; do \
 	  mkdir "$$dir/$$copy"; \
@@ -107,7 +184,7 @@ generate: ## Write the files that are made from others
 	$(TOOL) controller-gen crd paths=./api/... output:crd:dir=config/crd
 
 .PHONY: fmt
-fmt: deps ## Format Go and Rego
+fmt: lint-needs ## Format Go and Rego
 	$(call sources,$(GO_FILES)) | xargs -0 --no-run-if-empty gofmt -w
 	$(call sources,$(REGO_FILES)) | xargs -0 --no-run-if-empty $(TOOL) opa fmt --write
 
@@ -118,17 +195,3 @@ cluster-up: ## Start a real control plane with cert-manager
 .PHONY: cluster-down
 cluster-down: ## Stop it
 	go run -C test/cluster . down
-
-.PHONY: deps
-deps: ## Install the system packages that are missing
-	@command -v go >/dev/null || { echo "Go is missing; the version that is needed is in go.mod" >&2; exit 1; }
-	@missing=""; \
-	for dep in $(DEPS); do command -v "$${dep%%:*}" >/dev/null || { packages=$${dep##*:}; missing="$$missing $${packages//,/ }"; }; done; \
-	if [ -z "$$missing" ]; then exit 0; fi; \
-	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  export DEBIAN_FRONTEND=noninteractive; \
-	  apt-get update --quiet </dev/null; \
-	  apt-get install --yes --quiet --no-install-recommends $$missing </dev/null; \
-	else \
-	  echo "missing system packages, install them with: sudo apt-get install$$missing" >&2; exit 1; \
-	fi

@@ -36,7 +36,7 @@ func (b BuiltIn) Validating() Product {
 			return nil, err
 		}
 		decision := b.Snapshot.Validate(ctx, review, options)
-		return verdict(decision, nil), nil
+		return verdict(decision, nil)
 	}}
 }
 
@@ -48,7 +48,7 @@ func (b BuiltIn) Mutating() Product {
 			return nil, err
 		}
 		mutation := b.Snapshot.Mutate(ctx, review, options)
-		return verdict(&mutation.Decision, mutation.Patch), nil
+		return verdict(&mutation.Decision, mutation.Patch)
 	}}
 }
 
@@ -72,13 +72,14 @@ func (b BuiltIn) options(ctx context.Context, review *engine.Review) (options en
 }
 
 // verdict has the words alone: which built-in rule denies is no concern of the user.
-func verdict(decision *engine.Decision, patch []engine.Operation) *Verdict {
-	v := &Verdict{Patch: patch}
-	for _, denial := range decision.Denials {
-		v.Denials = append(v.Denials, denial.Words)
+func verdict(decision *engine.Decision, patch []engine.Operation) (*Verdict, error) {
+	denials, err := decision.Verdict()
+	if err != nil {
+		return nil, err
 	}
+	v := &Verdict{Denials: denials, Patch: patch}
 	for _, warning := range decision.Warnings {
 		v.Warnings = append(v.Warnings, warning.Words)
 	}
-	return v
+	return v, nil
 }

@@ -80,6 +80,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 	server, end := startServer(t, ServerOptions{Handler: handler, Certificate: certificate})
 	defer func() { assert.NoError(t, end()) }()
 
+	require.NoError(t, c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "lintel-system"}}))
 	settings := RegistrationSettings{Namespace: "lintel-system", URL: "https://" + server.Address(), InjectCA: true}
 	old := Product{Name: "old", Entry: "old.policy.lintel.dev", Validate: accept, Rules: PolicySourceRules()}
 	registrar := NewRegistrar(c, snapshots, []Product{old}, settings)
@@ -124,7 +125,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 			err := c.Create(ctx, object("plain-", nil))
 			assert.True(collect, apierrors.IsForbidden(err), err)
 			assert.ErrorContains(collect, err, " has no team label [team.labels deny, team.rego:9, team@")
-		}, 30*time.Second, 50*time.Millisecond)
+		}, 2*time.Minute, 50*time.Millisecond)
 	})
 	t.Run("default and warn", func(t *testing.T) {
 		mine := object("labelled-", map[string]string{"team": "A"})
@@ -132,7 +133,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 			attempt := mine.DeepCopy()
 			assert.NoError(collect, c.Create(ctx, attempt))
 			assert.Equal(collect, "yes", attempt.Labels["checked"])
-		}, 30*time.Second, 50*time.Millisecond)
+		}, 2*time.Minute, 50*time.Millisecond)
 		assert.Contains(t, heard.all(), "labels are lower case [team.labels warn, team.rego:14, team@")
 	})
 	t.Run("excluded namespaces", func(t *testing.T) {
@@ -177,7 +178,7 @@ func testRunningRegistrar(t *testing.T, config *rest.Config, c client.Client, se
 				rules = append(rules, rulesText(webhook.Rules)...)
 			}
 			assert.Equal(collect, []string{"/v1 Namespaced CREATE,UPDATE " + resource}, rules)
-		}, 30*time.Second, 50*time.Millisecond)
+		}, 2*time.Minute, 50*time.Millisecond)
 	}
 	registers("secrets")
 	require.NoError(t, Unregister(t.Context(), c))
@@ -187,7 +188,7 @@ func testRunningRegistrar(t *testing.T, config *rest.Config, c client.Client, se
 		} {
 			assert.NoError(collect, c.Get(t.Context(), client.ObjectKey{Name: ConfigurationName}, object))
 		}
-	}, 30*time.Second, 50*time.Millisecond)
+	}, 2*time.Minute, 50*time.Millisecond)
 	inject(t, c, bundle)
 	registers("secrets")
 }

@@ -1,7 +1,11 @@
 package webhooks
 
 import (
+	"slices"
+
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 // conditionNotAPIServer holds for every entry: on start the API server writes its
@@ -14,22 +18,14 @@ var conditionNotAPIServer = admissionregistrationv1.MatchCondition{
 // policyConditions keep the requests that a cluster needs to come up, or to answer
 // at all, away from user policies.
 //
+// They are asked about policies themselves only by those that name them: one that is
+// about every kind could else refuse its own repair.
+//
 // Only the last reads the object, which is null on DELETE and CONNECT; a condition
 // that errs would deny, so every step to the field is guarded. The signer of a
 // CertificateSigningRequest cannot change, so either object tells it.
-func policyConditions() []admissionregistrationv1.MatchCondition {
-	return []admissionregistrationv1.MatchCondition{
-		conditionNotAPIServer,
-		{
-			// Else a policy that denies everything could not be taken away.
-			Name:       "not-the-removal-of-policy",
-			Expression: `!(request.resource.group == "policy.lintel.dev" && request.operation == "DELETE")`,
-		},
-		{
-			// Nor would anybody learn that it is live.
-			Name:       "not-the-status-of-policy",
-			Expression: `!(request.resource.group == "policy.lintel.dev" && has(request.subResource) && request.subResource == "status")`,
-		},
+func policyConditions(policies []engine.PolicyInfo) []admissionregistrationv1.MatchCondition {
+	return slices.Concat([]admissionregistrationv1.MatchCondition{conditionNotAPIServer}, conditionsOfPolicy(policies), []admissionregistrationv1.MatchCondition{
 		{
 			Name:       "not-access-reviews",
 			Expression: `!(request.resource.group in ["authentication.k8s.io", "authorization.k8s.io"])`,
@@ -51,6 +47,29 @@ func policyConditions() []admissionregistrationv1.MatchCondition {
 			Expression: `!(request.resource.group == "certificates.k8s.io" && ` +
 				`request.resource.resource == "certificatesigningrequests" && (` +
 				kubernetesSigner("object") + ` || ` + kubernetesSigner("oldObject") + `))`,
+		},
+	})
+}
+
+// conditionsOfPolicy are about writes of policies themselves.
+func conditionsOfPolicy(policies []engine.PolicyInfo) []admissionregistrationv1.MatchCondition {
+	names := func(policy engine.PolicyInfo) bool { return policy.Match.NamesGroup(engine.PolicyGroup) }
+	if !slices.ContainsFunc(policies, names) {
+		return []admissionregistrationv1.MatchCondition{{
+			Name:       "not-policy",
+			Expression: `request.resource.group != "policy.lintel.dev"`,
+		}}
+	}
+	return []admissionregistrationv1.MatchCondition{
+		{
+			// Else a policy that denies everything could not be taken away.
+			Name:       "not-the-removal-of-policy",
+			Expression: `!(request.resource.group == "policy.lintel.dev" && request.operation == "DELETE")`,
+		},
+		{
+			// Nor would anybody learn that it is live.
+			Name:       "not-the-status-of-policy",
+			Expression: `!(request.resource.group == "policy.lintel.dev" && has(request.subResource) && request.subResource == "status")`,
 		},
 	}
 }

@@ -15,8 +15,26 @@ const masked = "masked"
 // Mask is a list of places in objects that the decision log does not show.
 type Mask [][]string
 
-// secretMask holds for every Secret, whatever the configuration says.
-var secretMask = Mask{{"data"}, {"stringData"}, {"metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"}}
+// lastApplied is where kubectl keeps a copy of the object, with all that is masked.
+var lastApplied = Mask{{"metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"}}
+
+// kindMasks hide what kinds are there to keep secret, whatever the configuration says.
+// Kinds named Secret are masked in every group, with a spec and without.
+var kindMasks = map[string]Mask{
+	"Secret":                              {{"data"}, {"stringData"}, {"spec", "data"}, {"spec", "stringData"}},
+	"Tool.orloj.dev":                      {{"spec", "cli", "env"}},
+	"McpServer.orloj.dev":                 {{"spec", "env", "*", "value"}},
+	"SigningPolicy.openvox.voxpupuli.org": {{"spec", "csrAttributes", "*", "value"}},
+	"TokenRequest.authentication.k8s.io":  {{"status", "token"}},
+	"TokenReview.authentication.k8s.io":   {{"spec", "token"}},
+}
+
+func maskOf(kind engine.GroupVersionKind) Mask {
+	if kind.Kind == "Secret" {
+		return kindMasks["Secret"]
+	}
+	return kindMasks[engine.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}.String()]
+}
 
 // ParseMask reads JSON pointers in which * stands for every element or key, such as
 // /spec/containers/*/env/*/value.
@@ -54,10 +72,9 @@ func (m Mask) object(review *engine.Review) (json.RawMessage, error) {
 	if metadata, ok := object["metadata"].(map[string]any); ok {
 		delete(metadata, "managedFields")
 	}
-	if review.Kind.Group == "" && review.Kind.Kind == "Secret" {
-		secretMask.apply(object)
+	for _, mask := range []Mask{lastApplied, maskOf(review.Kind), m} {
+		mask.apply(object)
 	}
-	m.apply(object)
 	return json.Marshal(object)
 }
 

@@ -51,6 +51,28 @@ func TestObjectsAreLoggedMaskedAndOnlyWhenAsked(t *testing.T) {
 	require.Equal(t, map[string]any{"metadata": map[string]any{}, "data": masked, "stringData": masked, "type": "Opaque"}, line["object"])
 }
 
+// TestSecretsOfEveryKindAreMasked: what these kinds keep secret is in no line.
+func TestSecretsOfEveryKindAreMasked(t *testing.T) {
+	for name, c := range map[string]struct{ group, kind, object string }{
+		"a Secret of Orloj":       {"orloj.dev", "Secret", `{"spec":{"data":{"k":"HUNTER2"},"stringData":{"k":"HUNTER2"}}}`},
+		"a Secret of Orloj, flat": {"orloj.dev", "Secret", `{"data":{"k":"HUNTER2"},"stringData":{"k":"HUNTER2"}}`},
+		"an McpServer":            {"orloj.dev", "McpServer", `{"spec":{"env":[{"name":"KEY","value":"HUNTER2"}]}}`},
+		"a Tool":                  {"orloj.dev", "Tool", `{"spec":{"cli":{"env":{"KEY":"HUNTER2"}}}}`},
+		"a SigningPolicy":         {"openvox.voxpupuli.org", "SigningPolicy", `{"spec":{"csrAttributes":[{"name":"challengePassword","value":"HUNTER2"}]}}`},
+		"a TokenReview":           {"authentication.k8s.io", "TokenReview", `{"spec":{"token":"HUNTER2"}}`},
+		"what kubectl keeps":      {"apps", "Deployment", `{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"HUNTER2"}}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			review := loggedReview(t, c.kind, c.object)
+			review.Kind.Group = c.group
+			text, err := json.Marshal(logLine(t, DecisionLog{Mode: LogAll, Objects: true}, review, &answer{})["object"])
+			require.NoError(t, err)
+			require.NotContains(t, string(text), "HUNTER2")
+			require.Contains(t, string(text), masked)
+		})
+	}
+}
+
 func TestParseMaskRefuses(t *testing.T) {
 	for _, pointer := range []string{"", "/", "spec"} {
 		_, err := ParseMask([]string{pointer})

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -107,10 +108,30 @@ func (r *Registrar) Reconcile(ctx context.Context, _ reconcile.Request) (reconci
 	return reconcile.Result{}, nil
 }
 
+// owner is the platform's Namespace: with it, the garbage collector takes the
+// configurations, in whatever order an installation is taken out. Without it nobody is
+// there to answer, so there is none once the Namespace goes.
+func (r *Registrar) owner(ctx context.Context) (*metav1.OwnerReference, error) {
+	var namespace corev1.Namespace
+	err := r.client.Get(ctx, client.ObjectKey{Name: r.settings.Namespace}, &namespace)
+	if apierrors.IsNotFound(err) || err == nil && !namespace.DeletionTimestamp.IsZero() {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the namespace %s: %w", r.settings.Namespace, err)
+	}
+	return &metav1.OwnerReference{APIVersion: "v1", Kind: "Namespace", Name: namespace.Name, UID: namespace.UID}, nil
+}
+
 // register applies what differs. settled says that nothing did, and that the API
 // server has what it needs to call.
 func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, resources *engine.Resources) (settled bool, err error) {
+	owner, err := r.owner(ctx)
+	if err != nil || owner == nil {
+		return false, err
+	}
 	validating, mutating, conflicts := Configurations(policies, resources, r.products, r.settings)
+	validating.OwnerReferences, mutating.OwnerReferences = []metav1.OwnerReference{*owner}, []metav1.OwnerReference{*owner}
 	if conflicts != nil {
 		// The gate keeps conflicts out; one that got in still has its policies called.
 		log.FromContext(ctx).Error(conflicts, "policies disagree about versions; all that they name are registered")
@@ -238,7 +259,8 @@ func mutatingEntries(webhooks []admissionregistrationv1.MutatingWebhook) []liveE
 // upToDate compares what Lintel sets. A CA bundle that it does not set is somebody
 // else's, and so are further labels and annotations.
 func upToDate(desiredMeta, liveMeta metav1.ObjectMeta, desired, live []liveEntry) bool {
-	if !contains(liveMeta.Labels, desiredMeta.Labels) || !contains(liveMeta.Annotations, desiredMeta.Annotations) {
+	if !contains(liveMeta.Labels, desiredMeta.Labels) || !contains(liveMeta.Annotations, desiredMeta.Annotations) ||
+		!equality.Semantic.DeepEqual(liveMeta.OwnerReferences, desiredMeta.OwnerReferences) {
 		return false
 	}
 	var order []string

@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -52,6 +55,41 @@ warn contains "labels are lower case" if input.request.object.metadata.labels.te
 defaults := {"metadata": {"labels": {"checked": "yes"}}}
 `
 
+// platform is the Namespace that Lintel is installed in.
+func platform() *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "lintel-system", UID: "platform", Finalizers: []string{"kubernetes"}}}
+}
+
+// TestNothingIsRegisteredForANamespaceThatGoes: nobody would answer, and nobody would
+// take the configurations away.
+func TestNothingIsRegisteredForANamespaceThatGoes(t *testing.T) {
+	c := fake.NewClientBuilder().WithObjects(platform()).Build()
+	snapshots := &live{}
+	snapshots.current.Store(compiled(t, engine.Fail, teamLabel))
+	r := NewRegistrar(c, snapshots, nil, RegistrationSettings{Namespace: "lintel-system"})
+	reconcileOnce := func() {
+		t.Helper()
+		_, err := r.Reconcile(t.Context(), reconcile.Request{})
+		require.NoError(t, err)
+	}
+	reconcileOnce()
+	var validating admissionregistrationv1.ValidatingWebhookConfiguration
+	key := client.ObjectKey{Name: ConfigurationName}
+	require.NoError(t, c.Get(t.Context(), key, &validating))
+	require.Equal(t, []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: "lintel-system", UID: "platform"}}, validating.OwnerReferences)
+
+	require.NoError(t, Unregister(t.Context(), c))
+	require.NoError(t, c.Delete(t.Context(), platform()))
+	reconcileOnce()
+	require.True(t, apierrors.IsNotFound(c.Get(t.Context(), key, &validating)), "the namespace is on its way out")
+	going := platform()
+	require.NoError(t, c.Get(t.Context(), client.ObjectKeyFromObject(going), going))
+	going.Finalizers = nil
+	require.NoError(t, c.Update(t.Context(), going))
+	reconcileOnce()
+	require.True(t, apierrors.IsNotFound(c.Get(t.Context(), key, &validating)), "and then it is gone")
+}
+
 func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 	applied := 0
 	c := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
@@ -59,7 +97,7 @@ func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 			applied++
 			return c.Apply(ctx, config, options...)
 		},
-	}).Build()
+	}).WithObjects(platform()).Build()
 	snapshots := &live{}
 	r := NewRegistrar(c, snapshots, []Product{PolicySourceProduct(accept)},
 		RegistrationSettings{Namespace: "lintel-system"})

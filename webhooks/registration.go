@@ -137,7 +137,7 @@ func (s RegistrationSettings) policyEntry(
 		rules:             rules,
 		namespaceSelector: s.namespaceSelector(policies),
 		objectSelector:    commonObjectSelector(policies),
-		conditions:        policyConditions(),
+		conditions:        policyConditions(policies),
 	}
 }
 

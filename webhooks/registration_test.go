@@ -241,6 +241,28 @@ func TestEntrySettings(t *testing.T) {
 	assert.Equal(t, admissionregistrationv1.IfNeededReinvocationPolicy, *mutating.Webhooks[0].ReinvocationPolicy)
 }
 
+// TestEntriesLeaveOutPolicies: only an entry with a policy that names their group is called
+// for them, and never for what undoes a policy.
+func TestEntriesLeaveOutPolicies(t *testing.T) {
+	names := func(kinds ...engine.GroupVersionKind) []string {
+		validating, mutating, err := Configurations([]engine.PolicyInfo{validates("a", engine.Match{Kinds: kinds}), mutates("b", engine.Match{})}, engine.BuiltinResources(), nil, settings())
+		require.NoError(t, err)
+		for _, webhook := range mutating.Webhooks {
+			require.Equal(t, "not-policy", webhook.MatchConditions[1].Name)
+		}
+		var out []string
+		for _, condition := range validating.Webhooks[1].MatchConditions {
+			out = append(out, condition.Name)
+		}
+		return out
+	}
+	require.Contains(t, names(), "not-policy")
+	require.Contains(t, names(engine.GroupVersionKind{Group: "*", Kind: "*"}), "not-policy")
+	named := names(engine.GroupVersionKind{Group: engine.PolicyGroup, Kind: "PolicySource"})
+	require.NotContains(t, named, "not-policy")
+	require.Subset(t, named, []string{"not-the-removal-of-policy", "not-the-status-of-policy"})
+}
+
 func TestURLAndBundle(t *testing.T) {
 	validating, _, err := Configurations(nil, nil, nil, RegistrationSettings{
 		Namespace: "lintel-system", URL: "https://127.0.0.1:9443/", CABundle: []byte("pem"),
@@ -365,6 +387,39 @@ func TestEveryVersionConflictsWithOne(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestConstraintsTakeEveryVersion: a template judges the version that arrives, so no two
+// constraints are in each other's way, and a policy for one version gets that.
+func TestConstraintsTakeEveryVersion(t *testing.T) {
+	constraint := func(name string, kinds ...engine.GroupVersionKind) engine.PolicyInfo {
+		p := validates(name, engine.Match{Kinds: kinds})
+		p.AnyVersion = true
+		return p
+	}
+	resources := engine.NewResources([]engine.Resource{
+		{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true},
+		{Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true},
+	})
+	native := validates("native", engine.Match{Kinds: []engine.GroupVersionKind{hpa}})
+	for name, test := range map[string]struct {
+		policies []engine.PolicyInfo
+		rules    []string
+	}{
+		"one":                  {[]engine.PolicyInfo{constraint("a", hpa)}, []string{"autoscaling/* Namespaced CREATE,UPDATE horizontalpodautoscalers"}},
+		"beside every kind":    {[]engine.PolicyInfo{constraint("a", hpa), constraint("b")}, []string{"*/* * CREATE,UPDATE *"}},
+		"beside another":       {[]engine.PolicyInfo{constraint("a", hpa), native}, []string{"autoscaling/v2 Namespaced CREATE,UPDATE horizontalpodautoscalers"}},
+		"beside a narrow one":  {[]engine.PolicyInfo{constraint("a", hpa), follows(native)}, []string{"autoscaling/v2 Namespaced CREATE,UPDATE horizontalpodautoscalers"}},
+		"beside another entry": {[]engine.PolicyInfo{constraint("a", hpa), ignored(native)}, []string{"autoscaling/* Namespaced CREATE,UPDATE horizontalpodautoscalers"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			validating, _, err := Configurations(test.policies, resources, nil, settings())
+			require.NoError(t, err)
+			require.Equal(t, test.rules, rulesText(validating.Webhooks[1].Rules))
+		})
+	}
+	_, _, err := Configurations([]engine.PolicyInfo{constraint("a"), native}, resources, nil, settings())
+	require.ErrorContains(t, err, "policy a (team) takes HorizontalPodAutoscaler.autoscaling in every version", "the other is written for one")
 }
 
 func TestConfigurationsDoNotDependOnOrder(t *testing.T) {

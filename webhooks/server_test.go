@@ -27,7 +27,7 @@ func startServer(t *testing.T, options ServerOptions) (*Server, func() error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- server.Start(ctx) }()
-	require.Eventually(t, func() bool { return server.Address() != "" }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return server.Address() != "" }, 2*time.Minute, time.Millisecond)
 	return server, func() error { cancel(); return <-done }
 }
 
@@ -99,7 +99,7 @@ func TestServer(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := newClient(&tls.Config{Certificates: []tls.Certificate{pair}}).Get(url)
 		return err != nil && strings.Contains(err.Error(), "refused")
-	}, 10*time.Second, 5*time.Millisecond, "no new connection once the end was asked for")
+	}, 2*time.Minute, 5*time.Millisecond, "no new connection once the end was asked for")
 	close(release)
 	require.NoError(t, <-slow, "what runs may finish")
 	require.NoError(t, <-ended)

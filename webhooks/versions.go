@@ -45,13 +45,14 @@ func (v versionTable) of(resource engine.Resource) []string {
 // kindVersions finds the version of each kind: the one a policy names, else the
 // preferred one. A policy that names "*" copes with any. Kinds that are not known
 // are registered in every version, so there is nothing to choose. Policies that follow
-// have no say.
+// have no say, nor have those that judge any version: kinds that they alone name are
+// registered in every one.
 func kindVersions(policies []engine.PolicyInfo, resources *engine.Resources) (versionTable, []VersionConflict) {
 	table := versionTable{}
 	first := map[engine.GroupVersionKind]string{} // the policy that chose
 	var conflicts []VersionConflict
 	for _, policy := range policies {
-		if policy.Follows {
+		if policy.Follows || policy.AnyVersion {
 			continue
 		}
 		for _, kind := range policy.Match.Kinds {
@@ -77,7 +78,23 @@ func kindVersions(policies []engine.PolicyInfo, resources *engine.Resources) (ve
 			}
 		}
 	}
+	table.open(policies)
 	return table, conflicts
+}
+
+// open has the kinds in every version that only policies name which judge any.
+func (v versionTable) open(policies []engine.PolicyInfo) {
+	for _, policy := range policies {
+		if !policy.AnyVersion {
+			continue
+		}
+		for _, kind := range policy.Match.Kinds {
+			one := func(other engine.PolicyInfo) bool { return !other.AnyVersion && other.Match.NamesKind(kind) }
+			if !slices.ContainsFunc(policies, one) {
+				v[engine.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}] = []string{anything}
+			}
+		}
+	}
 }
 
 // openConflicts finds the policies written for one version of a kind that has several,
@@ -85,7 +102,7 @@ func kindVersions(policies []engine.PolicyInfo, resources *engine.Resources) (ve
 func openConflicts(policies []engine.PolicyInfo, resources *engine.Resources, operations func(engine.Match) []string) []VersionConflict {
 	var conflicts []VersionConflict
 	for _, policy := range policies {
-		if policy.Follows {
+		if policy.Follows || policy.AnyVersion {
 			continue
 		}
 		for _, kind := range policy.Match.Kinds {

@@ -84,20 +84,24 @@ func (b *builtIn) decide(ctx context.Context, o object, review *engine.Review, o
 	if b.mapping == orloj.Open && read.Kind != "Secret" && len(options.Namespace) == 0 {
 		options.Namespace = []byte("{}") // it would permit what is permitted everywhere
 	}
-	return decide(ctx, b.rules.For(read), o, review, options), nil
+	return decide(ctx, b.rules.For(read), o, review, options, nil)
 }
 
 // join puts what the built-in rules say in front of what the user's policies say.
 func (out *outcome) join(own outcome) {
+	out.patch = append(own.patch, out.patch...)
+	if out.refused {
+		return
+	}
 	out.denials = addFindings(own.denials, out.denials)
 	out.warnings = addFindings(own.warnings, out.warnings)
 	out.undecided = append(own.undecided, out.undecided...)
-	out.patch = append(own.patch, out.patch...)
 }
 
-// denialText is what kubectl prints of a denial: built-in rules speak for themselves.
+// denialText is what kubectl prints of a denial: built-in rules, and the API server,
+// speak for themselves.
 func denialText(f engine.Finding) string {
-	if f.Revision == orloj.Revision && !f.Error {
+	if f.Policy == "" || f.Revision == orloj.Revision && !f.Error {
 		return f.Words
 	}
 	return f.Text()

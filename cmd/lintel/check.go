@@ -13,6 +13,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules/orloj"
+	"github.com/lintel-policy/lintel/webhooks"
 )
 
 // defaultNamespace is where kubectl puts what names no namespace.
@@ -21,7 +22,7 @@ const defaultNamespace = "default"
 // checkOptions are the flags of check.
 type checkOptions struct {
 	policies  []string
-	name      string
+	names     []string // of the policies, in their order
 	manifests []string
 	operation string
 	namespace string
@@ -80,7 +81,7 @@ Exit codes:
 // addPolicyFlags adds the flags that say what is asked about what.
 func (o *checkOptions) addPolicyFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&o.policies, "policies", "p", nil, "`path` of a folder or .rego file of policies, or of YAML with PolicySources; may be repeated")
-	flags.StringVar(&o.name, "name", "", "`name` of the source in messages, as the PolicySource will have it; the folder's or file's own if empty")
+	flags.StringArrayVar(&o.names, "name", nil, "`name` of the source in messages, as the PolicySource will have it; the folder's or file's own if not given. May be repeated, once for each -p, in their order")
 	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "`path` of a file or folder of objects in YAML or JSON, or - for standard input; may be repeated")
 	flags.StringVar(&o.operation, "operation", "CREATE", "`operation` on the objects: "+strings.Join(operations, ", "))
 	flags.StringVarP(&o.namespace, "namespace", "n", defaultNamespace, "`namespace` of objects that name none")
@@ -92,7 +93,7 @@ func (o *checkOptions) addPolicyFlags(flags *pflag.FlagSet) {
 func (o *checkOptions) complete(cmd *cobra.Command) error {
 	o.operation = strings.ToUpper(o.operation)
 	switch {
-	case cmd.Flags().Changed("name") && o.name == "":
+	case slices.Contains(o.names, ""):
 		return usageError(cmd, "--name is empty: leave it out for the folder's own")
 	case len(o.manifests) == 0:
 		return usageError(cmd, "no manifests: give a file, a folder or - with -f")
@@ -120,7 +121,7 @@ func check(ctx context.Context, options checkOptions, stdin io.Reader, stdout, s
 	if len(options.policies) == 0 && !slices.ContainsFunc(objects, isBuiltIn) {
 		return errors.New("no policies: give a folder, a .rego file or a PolicySource with -p")
 	}
-	sources, err := readPolicies(options.policies, options.name)
+	sources, err := readPolicies(options.policies, options.names)
 	if err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func check(ctx context.Context, options checkOptions, stdin io.Reader, stdout, s
 	if err != nil {
 		return err
 	}
-	for _, note := range append(refusals(sources, sets, c.resources.builtin), c.resources.otherVersions(objects)...) {
+	for _, note := range notesOn(sources, sets, c.snapshot) {
 		fmt.Fprintf(stderr, "note: %s\n", note)
 	}
 	outcomes, err := c.checkAll(ctx, objects)
@@ -165,12 +166,13 @@ type checker struct {
 	cluster    *engine.ClusterData
 	namespaces map[string][]byte
 	builtIn    *builtIn // nil where none of the objects is concerned
+	asked      webhooks.Asked
 	options    checkOptions
 }
 
 // newChecker places the objects, as their Namespaces and kinds may be among them.
 func newChecker(options checkOptions, sets []*engine.PolicySet, objects []object) (*checker, error) {
-	c := &checker{options: options, snapshot: engine.NewSnapshot(engine.BuiltinResources(), sets...)}
+	c := &checker{options: options}
 	var existing []object
 	var err error
 	if options.cluster != "" {
@@ -181,6 +183,8 @@ func newChecker(options checkOptions, sets []*engine.PolicySet, objects []object
 	if c.resources, err = newResourceTable(slices.Concat(existing, objects)); err != nil {
 		return nil, err
 	}
+	c.snapshot = engine.NewSnapshot(c.resources.Resources, sets...)
+	c.asked = webhooks.NewAsked(c.snapshot.Policies(), c.resources.Resources)
 	if options.cluster != "" {
 		if c.cluster, err = clusterData(existing, c.resources); err != nil {
 			return nil, err
@@ -190,32 +194,28 @@ func newChecker(options checkOptions, sets []*engine.PolicySet, objects []object
 		resource, _ := c.resources.lookup(objects[i].kind)
 		objects[i].place(resource, options.namespace)
 	}
-	if c.builtIn, err = newBuiltIn(objects, options.mapping); err != nil {
-		return nil, err
-	}
 	c.namespaces, err = namespaces(existing, objects)
 	return c, err
 }
 
 func (c *checker) checkAll(ctx context.Context, objects []object) ([]outcome, error) {
 	// All are read before any is judged: a report of half of them would mislead.
-	reviews := make([]*engine.Review, len(objects))
-	for i, o := range objects {
-		resource, _ := c.resources.lookup(o.kind)
-		var err error
-		if reviews[i], err = newReview(o, resource, c.options.operation); err != nil {
-			return nil, err
-		}
+	arrivals, err := c.arriveAll(objects)
+	if err != nil {
+		return nil, err
+	}
+	if c.builtIn, err = newBuiltIn(concerned(arrivals), c.options.mapping); err != nil {
+		return nil, err
 	}
 	var outcomes []outcome
-	for i, o := range objects {
-		out, err := c.decide(ctx, o, reviews[i])
+	for _, a := range arrivals {
+		out, err := c.decide(ctx, a)
 		if err != nil {
 			return nil, err
 		}
 		outcomes = append(outcomes, out)
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("checking %s: %w", o.origin, ctx.Err())
+			return nil, fmt.Errorf("checking %s: %w", a.object.origin, ctx.Err())
 		}
 	}
 	return outcomes, nil
@@ -223,16 +223,23 @@ func (c *checker) checkAll(ctx context.Context, objects []object) ([]outcome, er
 
 // decide asks the built-in rules, where there are some for the object, and the user's
 // policies of what those make of it.
-func (c *checker) decide(ctx context.Context, o object, review *engine.Review) (outcome, error) {
-	options := engine.Options{Namespace: c.namespaces[o.namespace], Cluster: c.cluster, Offline: true}
-	if !isBuiltIn(o) {
-		return decide(ctx, c.snapshot, o, review, options), nil
+func (c *checker) decide(ctx context.Context, a arrival) (outcome, error) {
+	first, ok := a.outcome()
+	if !ok {
+		return first, nil
 	}
-	own, err := c.builtIn.decide(ctx, o, review, options)
-	if err != nil {
-		return own, err
+	o, options := a.object, engine.Options{Namespace: c.namespaces[a.object.namespace], Cluster: c.cluster, Offline: true}
+	var own outcome
+	review := a.review
+	if isBuiltIn(o) {
+		var err error
+		if own, err = c.builtIn.decide(ctx, o, review, options); err != nil {
+			return own, err
+		}
+		review = own.review
 	}
-	out := decide(ctx, c.snapshot, o, own.review, options)
+	out, err := decide(ctx, c.snapshot, o, review, options, c.validated(ctx, a))
+	out.as = first.as
 	out.join(own)
-	return out, nil
+	return out, err
 }

@@ -322,13 +322,6 @@ func TestOperationLine(t *testing.T) {
 	}
 }
 
-func TestNoteOnVersions(t *testing.T) {
-	t.Chdir(folder(t, map[string]string{"p.rego": denyAll}))
-	got := lintel(t, "apiVersion: autoscaling/v1\nkind: HorizontalPodAutoscaler\nmetadata: {name: a}\n", "check", "-p", "p.rego", "-f", "-")
-	assert.Equal(t, 1, got.code)
-	assert.Contains(t, got.stderr, "note: standard input:1: document 1: HorizontalPodAutoscaler is written as autoscaling/v1, which the API server converts to autoscaling/v2")
-}
-
 func TestTextCannotSteerATerminal(t *testing.T) {
 	rego := "package p\n\nimport rego.v1\n\ndeny contains \"one\\ntwo \\u001b[31m\"\n"
 	t.Chdir(folder(t, map[string]string{"p.rego": rego}))

@@ -14,19 +14,44 @@ type outcome struct {
 	warnings  []engine.Finding
 	undecided []engine.Undecided
 	patch     []engine.Operation
+	// as is the apiVersion in which the policies see the object, where it is another.
+	as string
+	// refused says that the API server itself refuses the object, and asks nobody to
+	// validate it.
+	refused bool
 	// review has the object as it has become.
 	review *engine.Review
 }
 
 // decide asks in the order of the webhooks: mutation, then validation of the object
 // as it has become. A mutation that is denied ends it, as the API server ends the
-// request.
-func decide(ctx context.Context, snapshot *engine.Snapshot, o object, review *engine.Review, options engine.Options) outcome {
+// request; and so does what the API server itself, by validate, finds wrong between the
+// two.
+func decide(ctx context.Context, snapshot *engine.Snapshot, o object, review *engine.Review, options engine.Options, validate validator) (outcome, error) {
 	out := outcome{object: o}
-	if out.review = out.mutate(ctx, snapshot, review, options); len(out.denials) == 0 {
-		out.add(snapshot.Validate(ctx, out.review, options))
+	if out.review = out.mutate(ctx, snapshot, review, options); len(out.denials) > 0 {
+		return out, nil
 	}
-	return out
+	if err := out.refuse(validate); err != nil || out.refused {
+		return out, err
+	}
+	out.add(snapshot.Validate(ctx, out.review, options))
+	return out, nil
+}
+
+// validator finds what the API server itself refuses.
+type validator func(*engine.Review) ([]engine.Finding, error)
+
+// refuse makes what the API server finds wrong the verdict; validate may be nil.
+func (out *outcome) refuse(validate validator) error {
+	if validate == nil {
+		return nil
+	}
+	found, err := validate(out.review)
+	if len(found) > 0 {
+		out.denials, out.refused = found, true
+	}
+	return err
 }
 
 // mutate asks the sources with Ignore, then those with Fail. When the latter change

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -55,6 +57,7 @@ type liveCluster struct {
 	reader    client.Reader
 	dynamic   dynamic.Interface
 	resources []engine.Resource
+	short     map[string]string // names of resources, by what they are called in short
 }
 
 func connectCluster(options clusterOptions) (*liveCluster, error) {
@@ -63,7 +66,7 @@ func connectCluster(options clusterOptions) (*liveCluster, error) {
 		return nil, err
 	}
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}
@@ -84,7 +87,7 @@ func connectCluster(options clusterOptions) (*liveCluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &liveCluster{options, reader, objects, resources}, nil
+	return &liveCluster{options, reader, objects, resources, shortNames(asked)}, nil
 }
 
 // sources are the PolicySources, sorted by name.
@@ -116,7 +119,7 @@ func (c *liveCluster) sets(ctx context.Context) (sets []*engine.PolicySet, notes
 		if err != nil {
 			return nil, nil, err
 		}
-		set, err := source.Compile(source.FromPolicySource(object, files, object.Status.Revision))
+		set, err := compileWithinLimits(source.FromPolicySource(object, files, object.Status.Revision))
 		if err != nil {
 			return nil, nil, fmt.Errorf("compiling PolicySource %s: %w", object.Name, err)
 		}
@@ -201,15 +204,19 @@ func (c *liveCluster) object(ctx context.Context, reference, namespace string) (
 	if err != nil {
 		return object{}, err
 	}
-	var objects dynamic.ResourceInterface = c.of(resource)
-	if resource.Namespaced {
-		objects = c.of(resource).Namespace(namespace)
+	inVersion := func(version string) ([]byte, error) {
+		resource.Version = version
+		var objects dynamic.ResourceInterface = c.of(resource)
+		if resource.Namespaced {
+			objects = c.of(resource).Namespace(namespace)
+		}
+		found, err := objects.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", reference, err)
+		}
+		return found.MarshalJSON()
 	}
-	found, err := objects.Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return object{}, fmt.Errorf("reading %s: %w", reference, err)
-	}
-	text, err := found.MarshalJSON()
+	text, err := inVersion(resource.Version)
 	if err != nil {
 		return object{}, err
 	}
@@ -217,16 +224,60 @@ func (c *liveCluster) object(ctx context.Context, reference, namespace string) (
 	if err != nil {
 		return object{}, err
 	}
+	read[0].inVersion = inVersion
 	return read[0], nil
+}
+
+// definitions are those of the custom resources among the manifests. One that cannot be
+// read is noted.
+func (c *liveCluster) definitions(ctx context.Context, table *engine.Resources, objects []object) (found []*apiextensionsv1.CustomResourceDefinition, notes []string) {
+	asked := map[string]bool{}
+	for _, o := range objects {
+		resource, known := table.ByKind(o.kind.Group, o.kind.Kind)
+		name := resource.Name + "." + resource.Group
+		if !known || o.inVersion != nil || asked[name] || !strings.Contains(resource.Group, ".") {
+			continue
+		}
+		asked[name] = true
+		definition := &apiextensionsv1.CustomResourceDefinition{}
+		err := c.reader.Get(ctx, client.ObjectKey{Name: name}, definition)
+		switch {
+		case apierrors.IsNotFound(err): // of an API server's own
+		case err != nil:
+			notes = append(notes, fmt.Sprintf("%s is not checked by its schema: %v", o.kind.Kind, err))
+		default:
+			found = append(found, definition)
+		}
+	}
+	return found, notes
+}
+
+// shortNames are those by which kubectl knows resources, too. They are a convenience:
+// where they cannot be read, there are none.
+func shortNames(asked discovery.ServerResourcesInterface) map[string]string {
+	short := map[string]string{}
+	_, lists, _ := asked.ServerGroupsAndResources()
+	for _, list := range lists {
+		for _, resource := range list.APIResources {
+			for _, name := range resource.ShortNames {
+				if _, taken := short[name]; !taken {
+					short[name] = resource.Name
+				}
+			}
+		}
+	}
+	return short
 }
 
 // resource finds a resource by its name or kind, with or without its group.
 func (c *liveCluster) resource(word string) (engine.Resource, error) {
 	name, group, hasGroup := strings.Cut(strings.ToLower(word), ".")
+	name = cmp.Or(c.short[name], name)
 	for _, resource := range c.resources {
 		if (resource.Name == name || strings.ToLower(resource.Kind) == name) && (!hasGroup || resource.Group == group) {
 			return resource, nil
 		}
 	}
-	return engine.Resource{}, fmt.Errorf("the cluster has no kind %q: write its kind or resource, and the group after a dot where two groups have it", word)
+	suggestion := engine.NewResources(c.resources).Suggest(group, name)
+	return engine.Resource{}, fmt.Errorf("the cluster has no kind %q%s: write its kind or resource, and the group after a dot where two groups have it", word, suggestion)
 }

@@ -92,7 +92,7 @@ The answers are those of the admission webhook, word for word.`,
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError(cmd, "there is no command %q", args[0])
+				return unknownCommand(cmd, args[0])
 			}
 			return nil
 		},
@@ -102,7 +102,7 @@ The answers are those of the admission webhook, word for word.`,
 	if strings.TrimSuffix(program, ".exe") == "kubectl-lintel" {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lintel"}
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(cmd, "%v", err) })
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newCheckCommand(), newOrlojGuardCommand(), newPolicyCommand(), newProveCommand(), newSourceCommand(), newVersionCommand(), newWhyCommand())
 	return root
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -47,6 +48,19 @@ func readManifestStream(stdin io.Reader) ([]object, error) {
 	return readObjects("standard input", text)
 }
 
+// isRendered says of a file that marks a folder which is rendered before it is applied
+// what to do: what is in the folder is not what the cluster gets.
+func isRendered(file string) error {
+	folder := filepath.Dir(file)
+	switch filepath.Base(file) {
+	case "kustomization.yaml", "kustomization.yml", "Kustomization":
+		return fmt.Errorf("%s makes %s a kustomization, whose files are not what is applied: build it first, `kustomize build %s | lintel check -f - …`, or name its files one by one", file, folder, folder)
+	case "Chart.yaml":
+		return fmt.Errorf("%s makes %s a chart, whose templates are no objects yet: render it first, `helm template %s | lintel check -f - …`", file, folder, folder)
+	}
+	return nil
+}
+
 // readManifestPath reads a file, or all YAML and JSON files of a folder and below.
 func readManifestPath(path string) ([]object, error) {
 	info, err := os.Stat(path)
@@ -54,14 +68,23 @@ func readManifestPath(path string) ([]object, error) {
 		return nil, fmt.Errorf("reading manifests: %w", err)
 	}
 	if !info.IsDir() {
+		if err := isRendered(path); err != nil {
+			return nil, err
+		}
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return nil, fmt.Errorf("reading manifests: %w", err)
 		}
 		return readObjects(path, text)
 	}
-	files, err := source.ReadFolder(path, isManifest, maxManifestBytes)
-	if err != nil {
+	var rendered error
+	files, err := source.ReadFolder(path, func(name string) bool {
+		if rendered == nil {
+			rendered = isRendered(filepath.Join(path, filepath.FromSlash(name)))
+		}
+		return isManifest(name)
+	}, maxManifestBytes)
+	if err = cmp.Or(rendered, err); err != nil {
 		return nil, err
 	}
 	var objects []object

@@ -17,6 +17,11 @@ type object struct {
 	kind   schema.GroupVersionKind
 	fields map[string]any
 
+	// text, where set, is the object as the API server has made it of the fields.
+	text json.RawMessage
+	// inVersion, where set, reads an object of a cluster in another version.
+	inVersion func(version string) ([]byte, error)
+
 	name, generateName, namespace string
 }
 
@@ -30,6 +35,9 @@ func (o object) displayName() string {
 
 // json is the object as it stands.
 func (o object) json() (json.RawMessage, error) {
+	if len(o.text) > 0 {
+		return o.text, nil
+	}
 	text, err := json.Marshal(o.fields)
 	if err != nil {
 		return nil, fmt.Errorf("%s: writing the object: %w", o.origin, err)
@@ -50,6 +58,9 @@ func (o object) metadata() map[string]any {
 // readObjects reads the objects of a file; lists are unpacked.
 func readObjects(file string, text []byte) ([]object, error) {
 	documents, err := manifest.Read(file, text)
+	if err != nil && bytes.Contains(text, []byte("{{")) {
+		return nil, fmt.Errorf("%w; with {{ in it, it is perhaps a template: render it first, with `helm template` or whatever it is written for", err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 
 func newOrlojGuardCommand() *cobra.Command {
 	var upstream, listen, policy string
+	var drift time.Duration
 	cmd := &cobra.Command{
 		Use:   "orloj-guard --upstream <URL>",
 		Short: "Stand in front of orlojd and look after resources that Kubernetes manages",
@@ -29,7 +30,8 @@ Kubernetes manage: what is written to them there is overwritten soon.
 --crd-conflict-policy says what becomes of such a write:
   off     it passes
   warn    it passes, is logged, and the answer has the header X-Orloj-CRD-Managed
-  reject  it is answered 409 Conflict; 503 where it is not known
+  reject  it is answered 409 Conflict; 503 where it is not known, and 400 where two who
+          read the request might take it for writes of different resources
 
 Anything else passes as it came. Without the flag, the environment variable
 ORLOJ_CRD_CONFLICT_POLICY says it; what is unknown is warn.`,
@@ -51,12 +53,13 @@ ORLOJ_CRD_CONFLICT_POLICY says it; what is unknown is warn.`,
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM)
 			defer stop()
 			logger := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), nil))
-			return serveOrlojGuard(ctx, listen, orlojguard.New(address, orlojguard.ParsePolicy(policy), logger), logger)
+			return serveOrlojGuard(ctx, listen, orlojguard.New(address, orlojguard.ParsePolicy(policy), drift, logger), logger)
 		},
 	}
 	cmd.Flags().StringVar(&upstream, "upstream", "", "`URL` of orlojd")
 	cmd.Flags().StringVar(&listen, "listen", ":8090", "`address` to serve on")
 	cmd.Flags().StringVar(&policy, "crd-conflict-policy", string(orlojguard.Warn), "`policy`: off, warn or reject ($ORLOJ_CRD_CONFLICT_POLICY)")
+	cmd.Flags().DurationVar(&drift, "drift-interval", time.Minute, "the manager's --orloj-drift-interval: with warn, for twice this `interval` later writes to a resource are warned of although the first has taken its mark out")
 	return cmd
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/source"
+	"github.com/lintel-policy/lintel/webhooks"
 )
 
 // policySource is a source with the place it was read from.
@@ -27,34 +28,42 @@ type policySource struct {
 	folder string
 }
 
-// readPolicies reads the sources at the paths. A name, where there is one, is that
-// of the only source, which is a folder or a file.
-func readPolicies(paths []string, name string) ([]policySource, error) {
+// readPolicies reads the sources at the paths. Names, where there are any, are those of
+// the paths, each a folder or a file.
+func readPolicies(paths, names []string) ([]policySource, error) {
+	if len(names) > 0 && len(names) != len(paths) {
+		return nil, fmt.Errorf("--name is given %d times, and -p %d times: give a name for each, in their order, or none", len(names), len(paths))
+	}
 	var sources []policySource
-	for _, path := range paths {
+	for i, path := range paths {
 		found, err := readPolicyPath(path)
 		if err != nil {
 			return nil, err
 		}
+		if len(names) > 0 {
+			if err := found[0].rename(names[i]); err != nil {
+				return nil, err
+			}
+		}
 		sources = append(sources, found...)
-	}
-	if name != "" {
-		if len(sources) != 1 || sources[0].folder == "" {
-			return nil, errors.New("--name names the source of one folder or .rego file: a PolicySource has a name of its own, and two sources cannot share one")
-		}
-		if err := checkName(name); err != nil {
-			return nil, err
-		}
-		sources[0].Name = name
 	}
 	origins := map[string]string{}
 	for _, s := range sources {
 		if other, ok := origins[s.Name]; ok {
-			return nil, fmt.Errorf("%s and %s are both named %q, and a message could not tell them apart: rename one", other, s.origin, s.Name)
+			return nil, fmt.Errorf("%s and %s are both named %q, and a message could not tell them apart: give each a name with --name, once for each -p and in their order", other, s.origin, s.Name)
 		}
 		origins[s.Name] = s.origin
 	}
 	return sources, nil
+}
+
+// rename gives the source of a folder or a file the name that its PolicySource will have.
+func (s *policySource) rename(name string) error {
+	if s.folder == "" {
+		return fmt.Errorf("--name names the source of a folder or .rego file: %s has a name of its own", s.origin)
+	}
+	s.Name = name
+	return checkName(name)
 }
 
 // compileAll compiles the sources, and gives all that is wrong with them.
@@ -72,14 +81,23 @@ func compileAll(sources []policySource) ([]*engine.PolicySet, error) {
 	return sets, errors.Join(errs...)
 }
 
-// refusals say what a cluster with just these sources would refuse, though they can be
-// asked here: a source that reaches beyond its scope.
-func refusals(sources []policySource, sets []*engine.PolicySet, resources *engine.Resources) []string {
+// notesOn say what a cluster with just these sources would refuse, though they can be
+// asked here, and what is likely not meant.
+func notesOn(sources []policySource, sets []*engine.PolicySet, snapshot *engine.Snapshot) []string {
 	var out []string
 	for i, set := range sets {
+		out = append(out, set.Warnings()...)
 		others := slices.Concat(sets[:i], sets[i+1:])
-		for _, violation := range scope.Check(set, others, resources) {
+		for _, violation := range scope.Check(set, others, snapshot.Resources()) {
 			out = append(out, fmt.Sprintf("a cluster would refuse %s: %v", sources[i].origin, violation))
+		}
+		for _, mistake := range sources[i].inFolder(source.Mistakes(set, snapshot.Resources())) {
+			out = append(out, mistake.Error())
+		}
+	}
+	if _, _, err := webhooks.Configurations(snapshot.Policies(), snapshot.Resources(), nil, webhooks.RegistrationSettings{}); err != nil {
+		for line := range strings.Lines(err.Error()) {
+			out = append(out, "a cluster would refuse these policies together: "+strings.TrimSpace(line))
 		}
 	}
 	return out
@@ -88,14 +106,23 @@ func refusals(sources []policySource, sets []*engine.PolicySet, resources *engin
 // compile compiles the source, which must decide something: a check against
 // nothing would always pass.
 func (s policySource) compile() (*engine.PolicySet, error) {
-	set, err := source.Compile(s.Source)
+	set, err := compileWithinLimits(s.Source)
 	if err != nil {
 		return nil, s.compileError(err)
 	}
 	if set.Policies() == 0 {
-		return nil, fmt.Errorf("%s has no policies: no package has a rule deny, warn, patch or defaults, and there is no constraint", s.origin)
+		return nil, s.without("no package has a rule deny, warn, patch or defaults, and there is no constraint", source.Mistakes(set, engine.BuiltinResources()))
 	}
 	return set, nil
+}
+
+// without says why a source has no policies, with what it has in their place.
+func (s policySource) without(why string, instead engine.CompileErrors) error {
+	errs := []error{fmt.Errorf("%s has no policies: %s", s.origin, why)}
+	for _, one := range s.inFolder(instead) {
+		errs = append(errs, one)
+	}
+	return errors.Join(errs...)
 }
 
 // compileError names the files as the user can open them.
@@ -144,17 +171,18 @@ func readPolicyFolder(folder string) ([]policySource, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the folder %s: %w", folder, err)
 	}
+	read := policySource{
+		Source: engine.Source{Name: filepath.Base(absolute), Files: files},
+		origin: folder,
+		folder: folder,
+	}
 	isPolicy := func(name string) bool {
 		return path.Ext(name) == ".rego" || gatekeeper.IsPolicyFile(name, files[name])
 	}
 	if !slices.ContainsFunc(sortedNames(files), isPolicy) {
-		return nil, fmt.Errorf("%s has no policies: there is no .rego file and no ConstraintTemplate in it; name a file of PolicySources itself", folder)
+		return nil, read.without("there is no .rego file and no ConstraintTemplate in it; name a file of PolicySources itself", source.PassedOver(files))
 	}
-	return []policySource{{
-		Source: engine.Source{Name: filepath.Base(absolute), Files: files},
-		origin: folder,
-		folder: folder,
-	}}, nil
+	return []policySource{read}, nil
 }
 
 // readPolicyFile is the file as one source, named after it.
@@ -196,7 +224,11 @@ func readPolicySources(file string) ([]policySource, error) {
 
 func readPolicySource(o object) (policySource, error) {
 	if o.kind.Kind != "PolicySource" || o.kind.Group != v1alpha1.GroupName {
-		return policySource{}, fmt.Errorf("%s is of kind %s, not PolicySource: give manifests to check with -f", o.origin, o.kind.Kind)
+		remedy := "give manifests to check with -f"
+		if strings.HasSuffix(o.kind.Group, ".gatekeeper.sh") {
+			remedy = "give the folder of templates and constraints, not a file of it"
+		}
+		return policySource{}, fmt.Errorf("%s is of kind %s, not PolicySource: %s", o.origin, o.kind.Kind, remedy)
 	}
 	if o.kind.Version != v1alpha1.SchemeGroupVersion.Version {
 		return policySource{}, fmt.Errorf("%s: version %s of PolicySource is not known: use %s", o.origin, o.kind.Version, v1alpha1.SchemeGroupVersion)

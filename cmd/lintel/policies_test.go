@@ -119,7 +119,7 @@ func TestBadPolicies(t *testing.T) {
 		"another file":    {map[string]string{"p.txt": denyAll}, []string{"p.txt"}, []string{"p.txt is not policy: -p takes a folder, a .rego file, or YAML with PolicySources"}},
 		"does not parse":  {map[string]string{"sub/p.rego": "package p\n\ndeny contains"}, nil, []string{"sub/p.rego:3:"}},
 		"all errors":      {map[string]string{"a.rego": "package a\n\ndeny[", "b.rego": "package b\n\ndeny["}, []string{"a.rego", "b.rego"}, []string{"a.rego:3", "b.rego:3"}},
-		"one name twice":  {map[string]string{"a/p.rego": denyAll, "b/a/p.rego": denyAll}, []string{"a", "b/a"}, []string{`a and b/a are both named "a"`, "rename one"}},
+		"one name twice":  {map[string]string{"a/p.rego": denyAll, "b/a/p.rego": denyAll}, []string{"a", "b/a"}, []string{`a and b/a are both named "a"`, "give each a name with --name"}},
 		"another kind":    {map[string]string{"pod.yaml": "apiVersion: v1\nkind: Pod\n"}, []string{"pod.yaml"}, []string{"pod.yaml:1: document 1 is of kind Pod, not PolicySource: give manifests to check with -f"}},
 		"another group":   {map[string]string{"s.yaml": "apiVersion: x.io/v1\nkind: PolicySource\n"}, []string{"s.yaml"}, []string{"not PolicySource"}},
 		"another version": {map[string]string{"s.yaml": "apiVersion: policy.lintel.dev/v2\nkind: PolicySource\n"}, []string{"s.yaml"}, []string{"version v2 of PolicySource is not known: use policy.lintel.dev/v1alpha1"}},
@@ -171,10 +171,13 @@ func TestNameOfAFolderIsTheSources(t *testing.T) {
 	require.Equal(t, want, lintel(t, "", "check", "-p", "rules", "--name", "team", "-f", "pod.yaml"), "byte for byte")
 	require.Contains(t, lintel(t, "", "check", "-p", "rules/p.rego", "--name", "team", "-f", "pod.yaml").stdout, "team@")
 
-	for _, args := range [][]string{{"-p", "s.yaml"}, {"-p", "rules", "-p", "more"}, {"-p", "rules", "-p", "s.yaml"}} {
+	for want, args := range map[string][]string{
+		"--name names the source of a folder or .rego file: PolicySource \"one\" at s.yaml:1: document 1 has a name of its own": {"-p", "s.yaml"},
+		"--name is given 1 times, and -p 2 times: give a name for each, in their order, or none":                                {"-p", "rules", "-p", "more"},
+	} {
 		got := lintel(t, "", append([]string{"check", "--name", "team", "-f", "pod.yaml"}, args...)...)
 		require.Equal(t, exitError, got.code)
-		require.Contains(t, got.stderr, "--name names the source of one folder or .rego file")
+		require.Contains(t, got.stderr, want)
 	}
 	require.Contains(t, lintel(t, "", "check", "-p", "rules", "--name", "", "-f", "pod.yaml").stderr, "--name is empty")
 	require.Contains(t, lintel(t, "", "check", "-p", "rules", "--name", "My Team", "-f", "pod.yaml").stderr, `"My Team" cannot be the name of a PolicySource`)

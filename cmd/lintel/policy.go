@@ -11,7 +11,7 @@ func newPolicyCommand() *cobra.Command {
 		Short: "Check and test policies, and show those of a cluster",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError(cmd, "there is no command %q", args[0])
+				return unknownCommand(cmd, args[0])
 			}
 			return nil
 		},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/config/crd"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/manifest"
 	"github.com/lintel-policy/lintel/policies/source"
@@ -28,6 +30,7 @@ import (
 var errRefused = errors.New("the gate refuses the policies")
 
 type policyLintOptions struct {
+	folder oneFolder
 	scope  string
 	name   string
 	output string
@@ -36,7 +39,7 @@ type policyLintOptions struct {
 func newPolicyLintCommand() *cobra.Command {
 	var options policyLintOptions
 	cmd := &cobra.Command{
-		Use:   "lint <folder>",
+		Use:   "lint -p <folder>",
 		Short: "Judge a folder of policies as the gate of a cluster does",
 		Long: `Judge a folder of policies as the gate of a cluster does before a revision goes
 live, without a cluster: it must compile, its METADATA and its references must be
@@ -50,24 +53,20 @@ Exit codes:
   1  a cluster would refuse it
   2  the usage is wrong, or the folder cannot be read`,
 		Example: `  # In the CI of a repository of policies
-  lintel policy lint policies/
+  lintel policy lint -p policies/
 
   # As the PolicySource of a team, below those of the other manifests
-  lintel policy lint policies/ --scope cluster/policysources.yaml --name payments`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError(cmd, "give one folder of policies")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
+  lintel policy lint -p policies/ --scope cluster/policysources.yaml --name payments`,
+		Args: options.folder.args,
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if options.output != "text" && options.output != "json" {
 				return usageError(cmd, "--output %s is not text or json", options.output)
 			}
-			return policyLint(cmd.Context(), args[0], options, cmd.OutOrStdout())
+			return policyLint(cmd.Context(), options.folder.path, options, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
+	options.folder.addFlag(flags)
 	flags.StringVar(&options.scope, "scope", "", "`path` of YAML with the PolicySource that holds the folder, for its scope and parameters, and those of other scopes")
 	flags.StringVar(&options.name, "name", "", "`name` of the PolicySource, where --scope has several; else of the source in messages")
 	flags.StringVarP(&options.output, "output", "o", "text", "`format` of the report: text or json")
@@ -144,13 +143,11 @@ func judge(ctx context.Context, judged policySource, live *engine.Live, definiti
 		return report, err
 	}
 	report.Accepted, report.Reason = verdict.Set != nil, verdict.Reason
-	for _, warning := range verdict.Warnings {
-		report.Warnings = append(report.Warnings, engine.CompileError{Message: warning})
-	}
+	report.Warnings = append(report.Warnings, judged.inFolder(verdict.Warnings)...)
 	if verdict.Set == nil {
 		report.Errors = judged.inFolder(verdict.Errors)
-		if len(report.Errors) == 0 {
-			report.Errors = []engine.CompileError{{Message: verdict.Message}}
+		if len(report.Errors) == 0 || verdict.Reason == source.ReasonNoPolicies {
+			report.Errors = append([]engine.CompileError{{Message: verdict.Message}}, report.Errors...)
 		}
 		return report, nil
 	}
@@ -174,9 +171,13 @@ func (s policySource) inFolder(errs engine.CompileErrors) []engine.CompileError 
 	return out
 }
 
-// readDefinitions finds the CustomResourceDefinitions among the files.
+// readDefinitions are the CustomResourceDefinitions among the files, and before those of
+// the same kind Lintel's own.
 func readDefinitions(files map[string]string) ([]*schema.Definition, *engine.Resources, error) {
-	var definitions []*schema.Definition
+	definitions, err := ownDefinitions()
+	if err != nil {
+		return nil, nil, err
+	}
 	var defined []engine.Resource
 	for _, name := range sortedNames(files) {
 		if !isManifest(name) || !strings.Contains(files[name], "CustomResourceDefinition") {
@@ -192,11 +193,33 @@ func readDefinitions(files map[string]string) ([]*schema.Definition, *engine.Res
 				return nil, nil, fmt.Errorf("%s: %w", document, err)
 			}
 			if definition != nil {
+				definitions = slices.DeleteFunc(definitions, definition.IsOfKind)
 				definitions, defined = append(definitions, definition), append(defined, definition.Resources()...)
 			}
 		}
 	}
-	return definitions, engine.BuiltinResources().With(defined...), nil
+	return definitions, engine.BuiltinResourcesWith(defined...), nil
+}
+
+// ownDefinitions are those of Lintel's kinds.
+func ownDefinitions() ([]*schema.Definition, error) {
+	names, err := fs.Glob(crd.Files, "*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var definitions []*schema.Definition
+	for _, name := range names {
+		text, err := crd.Files.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		definition, err := schema.ReadDefinition(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		definitions = append(definitions, definition)
+	}
+	return definitions, nil
 }
 
 // place gives the source the settings of its PolicySource, and makes the others live,
@@ -243,7 +266,7 @@ func (s *policySource) place(options policyLintOptions, live *engine.Live) error
 		if sources[i].Spec.Inline != nil {
 			files = sources[i].Spec.Inline.Files
 		}
-		set, err := source.Compile(source.FromPolicySource(&sources[i], files, ""))
+		set, err := compileWithinLimits(source.FromPolicySource(&sources[i], files, ""))
 		if err != nil {
 			return fmt.Errorf("PolicySource %s in %s: %w", sources[i].Name, options.scope, err)
 		}
@@ -252,13 +275,25 @@ func (s *policySource) place(options policyLintOptions, live *engine.Live) error
 	return nil
 }
 
-func writeLintText(w io.Writer, report lintReport) error {
-	var b strings.Builder
+// writeProblemsOf writes the errors and warnings of a report.
+func writeProblemsOf(w io.Writer, report lintReport) error {
 	for _, err := range report.Errors {
-		fmt.Fprintf(&b, "error: %s\n", printable(err.Error()))
+		if _, err := fmt.Fprintf(w, "error: %s\n", printable(err.Error())); err != nil {
+			return err
+		}
 	}
 	for _, warning := range report.Warnings {
-		fmt.Fprintf(&b, "warning: %s\n", printable(warning.Error()))
+		if _, err := fmt.Fprintf(w, "warning: %s\n", printable(warning.Error())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeLintText(w io.Writer, report lintReport) error {
+	var b strings.Builder
+	if err := writeProblemsOf(&b, report); err != nil {
+		return err
 	}
 	verdict := "accepted"
 	if !report.Accepted {

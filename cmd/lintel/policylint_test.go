@@ -10,6 +10,11 @@ import (
 
 const podMatch = "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: Pod}]}\n"
 
+// autoscalers is METADATA of a policy for one version of the one kind that has two.
+func autoscalers(version string) string {
+	return "# METADATA\n# custom:\n#   match: {kinds: [{group: autoscaling, version: " + version + ", kind: HorizontalPodAutoscaler}]}\n"
+}
+
 const widgetDefinition = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -44,7 +49,32 @@ func TestPolicyLint(t *testing.T) {
 			"p_test.rego":     passing,
 			"crds/widget.yml": widgetDefinition,
 		}, 0, []string{", 0 warnings"}},
-		"unknown kind":   {map[string]string{"p.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: example.com, kind: Widget}]}\npackage p\ndeny contains \"x\""}, 0, []string{"has no kind Widget"}},
+		"unknown kind": {map[string]string{"p.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: example.com, kind: Widget}]}\npackage p\ndeny contains \"x\""}, 0, []string{"has no kind Widget"}},
+		"kinds of Kubernetes": {map[string]string{
+			"p.rego":      "# METADATA\n# custom:\n#   match: {kinds: [{group: networking.k8s.io, kind: ServiceCIDR}, {group: resource.k8s.io, kind: DeviceClass}, {group: storage.k8s.io, kind: CSINode}]}\npackage p\ndeny contains \"x\"",
+			"p_test.rego": passing,
+		}, 0, []string{", 0 warnings"}},
+		"a kind of Lintel's": {map[string]string{"p.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: policy.lintel.dev, kind: PolicySource}]}\npackage p\ndeny contains \"x\" if input.request.object.spec.inlin"}, 1, []string{"did you mean inline?"}},
+		"two versions": {map[string]string{"p.rego": autoscalers("v1") + "package p\ndeny contains \"x\"", "q.rego": autoscalers("v2") + "package q\ndeny contains \"x\""}, 1,
+			[]string{"want HorizontalPodAutoscaler.autoscaling in two versions, v1 and v2", "refused, VersionConflict: "}},
+		"every version": {map[string]string{"p.rego": autoscalers("v2") + "package p\ndeny contains \"x\"", "q.rego": "package q\ndeny contains \"x\""}, 1,
+			[]string{"policy q (", "takes HorizontalPodAutoscaler.autoscaling in every version", "refused, VersionConflict: "}},
+		"a resource for a kind": {map[string]string{"p.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: pods}]}\npackage p\ndeny contains \"x\""}, 0, []string{"p.rego:3: policy p: the cluster has no kind pods", `did you mean kind Pod in group ""?`}},
+		"Gatekeeper's review":   {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\" if input.review.object.spec.hostPID"}, 1, []string{"p.rego:5:22: input.review is nothing that policies are given; that is Gatekeeper's form: write input.request"}},
+		"and of every kind":     {map[string]string{"p.rego": "package p\ndeny contains \"x\" if input.review.object.spec.hostPID"}, 0, []string{"p.rego:2: input.review is nothing that policies are given; that is Gatekeeper's form: write input.request"}},
+		"for both":              {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\" if object.spec.hostPID\nobject := input.request.object\nobject := input.review.object", "p_test.rego": passing}, 0, []string{", 0 warnings"}},
+		"Gatekeeper's rule":     {map[string]string{"p.rego": podMatch + "package p\nviolation contains {\"msg\": \"x\"}"}, 1, []string{"refused, CompileFailed", "nothing would ever be asked; line 5 has a rule violation: it is Gatekeeper's; name it deny, or bring"}},
+		"without a match":       {map[string]string{"p.rego": "package p\nviolation contains {\"msg\": \"x\"}"}, 1, []string{"refused, NoPolicies", "p.rego:2:1: the rule violation is never asked, and no other uses it: it is Gatekeeper's; name it deny"}},
+		"beside a policy":       {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "q.rego": "package q\nviolation contains {\"msg\": \"x\"}"}, 0, []string{"q.rego:2:1: the rule violation is never asked, and no other uses it: it is Gatekeeper's"}},
+		"used by a policy":      {map[string]string{"p.rego": podMatch + "package p\ndeny contains v.msg if some v in violation\nviolation contains {\"msg\": \"x\"}", "p_test.rego": passing}, 0, []string{", 0 warnings"}},
+		"nearly a rule":         {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"\ndenny contains \"y\""}, 0, []string{"p.rego:6:1: the rule denny is never asked, and no other uses it: did you mean deny?"}},
+		"a helper":              {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\" if denied\ndenied if input.name == \"x\"", "p_test.rego": passing}, 0, []string{", 0 warnings"}},
+		"Kyverno's":             {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "k.yaml": "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: x}"}, 0, []string{"k.yaml:1: ClusterPolicy is Kyverno's, and Lintel does not enforce it: write it in Rego"}},
+		"a kustomization": {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../base]"}, 0,
+			[]string{"kustomization.yaml:1: the kustomization is not built, and ../base is not in the source: put what `kustomize build` prints into the source"}},
+		"one that lists files": {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "p_test.rego": passing, "kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [p.yaml]"}, 0,
+			[]string{", 0 warnings"}},
+		"a chart":        {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "chart/Chart.yaml": "name: x"}, 0, []string{"Chart.yaml: a chart is not rendered", "put what `helm template` prints into the source"}},
 		"failing test":   {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "p_test.rego": "package p_test\nimport rego.v1\ntest_it if false"}, 1, []string{"p_test.rego:3", "refused, TestsFailed: "}},
 		"no tests":       {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\""}, 0, []string{"warning: there are no tests"}},
 		"name in a text": {map[string]string{"p.rego": podMatch + "package p\ndeny contains sprintf(\"%v\", [input.request.object.metadata.name])"}, 0, []string{"p.rego:5:30: input.request.object.metadata.name in a message", "write input.name"}},
@@ -53,7 +83,7 @@ func TestPolicyLint(t *testing.T) {
 		"on delete":      {map[string]string{"p.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: Pod}], operations: [DELETE]}\npackage p\ndeny contains \"x\" if input.request.object.spec.hostPID"}, 0, []string{"p.rego:5:22: ", "read input.request.oldObject"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := lintel(t, "", "policy", "lint", folder(t, c.files))
+			found := lintel(t, "", "policy", "lint", "-p", folder(t, c.files))
 			require.Equal(t, c.code, found.code, found.stdout+found.stderr)
 			for _, want := range c.want {
 				require.Contains(t, found.stdout, want)

@@ -22,7 +22,7 @@ func newPolicyStatusCommand() *cobra.Command {
 	var cluster clusterOptions
 	var output string
 	cmd := &cobra.Command{
-		Use:   "status",
+		Use:   "status [<name>]",
 		Short: "Show the policy sources of a cluster and what its replicas serve",
 		Long: `Show the PolicySources of a cluster: which revision is live, which replicas of
 Lintel serve it and which lag behind, and every condition that is not True, with
@@ -32,18 +32,21 @@ Exit codes:
   0  the status was read, whatever it says
   2  the usage is wrong, or the cluster cannot be asked`,
 		Example: `  # What is enforced, and where?
-  lintel policy status`,
+  lintel policy status
+
+  # Of one source
+  lintel policy status team`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError(cmd, "%q stands alone: all sources are shown", args[0])
+			if len(args) > 1 {
+				return usageError(cmd, "give the name of one source, or none for all")
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if output != "text" && output != "json" {
 				return usageError(cmd, "--output %s is not text or json", output)
 			}
-			return policyStatus(cmd.Context(), cluster, output, cmd.OutOrStdout())
+			return policyStatus(cmd.Context(), cluster, output, args, cmd.OutOrStdout())
 		},
 	}
 	cluster.addFlags(cmd.Flags())
@@ -51,13 +54,17 @@ Exit codes:
 	return cmd
 }
 
-func policyStatus(ctx context.Context, options clusterOptions, output string, stdout io.Writer) error {
+// policyStatus shows the sources that are named: all, where none is.
+func policyStatus(ctx context.Context, options clusterOptions, output string, named []string, stdout io.Writer) error {
 	cluster, err := connectCluster(options)
 	if err != nil {
 		return err
 	}
 	sources, err := cluster.sources(ctx)
 	if err != nil {
+		return err
+	}
+	if sources, err = onlyNamed(sources, named); err != nil {
 		return err
 	}
 	report := statusReport{Sources: []sourceStatus{}}
@@ -68,6 +75,21 @@ func policyStatus(ctx context.Context, options clusterOptions, output string, st
 		return writeIndented(stdout, report)
 	}
 	return writeStatusText(stdout, report, time.Now())
+}
+
+// onlyNamed are the sources of these names, or all where there are none.
+func onlyNamed(sources []v1alpha1.PolicySource, named []string) ([]v1alpha1.PolicySource, error) {
+	if len(named) == 0 {
+		return sources, nil
+	}
+	var names []string
+	for _, source := range sources {
+		if source.Name == named[0] {
+			return []v1alpha1.PolicySource{source}, nil
+		}
+		names = append(names, source.Name)
+	}
+	return nil, fmt.Errorf("the cluster has no PolicySource %q%s", named[0], didYouMean("", engine.Nearest(named[0], names)))
 }
 
 // statusReport is the output of -o json. Its lists are never null.

@@ -26,6 +26,7 @@ const testsTimeout = 10 * time.Minute
 var errTestsFailed = errors.New("a test failed")
 
 type policyTestOptions struct {
+	folder   oneFolder
 	coverage bool
 	output   string
 }
@@ -33,7 +34,7 @@ type policyTestOptions struct {
 func newPolicyTestCommand() *cobra.Command {
 	var options policyTestOptions
 	cmd := &cobra.Command{
-		Use:   "test <folder>",
+		Use:   "test -p <folder>",
 		Short: "Run the tests of a folder of policies",
 		Long: `Run the tests of a folder of policies: the rules named test_ in its _test.rego
 files, and Gatekeeper's Suites in its YAML files, as gator verify reads them. The
@@ -44,23 +45,19 @@ Exit codes:
   1  a test failed
   2  the usage is wrong, or the folder cannot be read, does not compile or has no tests`,
 		Example: `  # Run them all
-  lintel policy test policies/
+  lintel policy test -p policies/
 
   # Show which lines no test reaches
-  lintel policy test policies/ --coverage`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError(cmd, "give one folder of policies")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
+  lintel policy test -p policies/ --coverage`,
+		Args: options.folder.args,
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if options.output != "text" && options.output != "json" {
 				return usageError(cmd, "--output %s is not text or json", options.output)
 			}
-			return policyTest(cmd.Context(), args[0], options, cmd.OutOrStdout())
+			return policyTest(cmd.Context(), options.folder.path, options, cmd.OutOrStdout())
 		},
 	}
+	options.folder.addFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&options.coverage, "coverage", false, "say which lines of the policies the tests reach")
 	cmd.Flags().StringVarP(&options.output, "output", "o", "text", "`format` of the report: text or json")
 	return cmd
@@ -89,11 +86,13 @@ func policyTest(ctx context.Context, folder string, options policyTestOptions, s
 	if len(results.Cases) == 0 {
 		return fmt.Errorf("%s has no tests: write rules named test_ into files named _test.rego, or a Suite", folder)
 	}
-	write := writeTestText
 	if options.output == "json" {
-		write = writeTestJSON
+		err = writeTestJSON(stdout, results)
+	} else {
+		results.In(folder)
+		err = writeTestText(stdout, results)
 	}
-	if err := write(stdout, results); err != nil {
+	if err != nil {
 		return err
 	}
 	if results.Totals.Failed > 0 {

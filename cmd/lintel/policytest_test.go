@@ -13,14 +13,14 @@ const testedPolicy = "package p\n\nimport rego.v1\n\ndeny contains \"no\" if inp
 
 func TestPolicyTest(t *testing.T) {
 	passing := "package p_test\n\nimport rego.v1\n\ntest_denied if data.p.deny == {\"no\"} with input as {\"request\": {\"name\": \"x\"}}\n"
-	dir := folder(t, map[string]string{"p.rego": testedPolicy, "p_test.rego": passing})
-	got := lintel(t, "", "policy", "test", dir)
+	t.Chdir(folder(t, map[string]string{"rules/p.rego": testedPolicy, "rules/p_test.rego": passing}))
+	got := lintel(t, "", "policy", "test", "-p", "rules")
 	require.Equal(t, result{exitAllowed, "1 suite, 1 test, 1 case: 1 passed, 0 failed\n", ""}, got)
 
-	got = lintel(t, "", "policy", "test", dir, "--coverage")
-	require.Equal(t, result{exitAllowed, "p.rego: 50 % of the lines are covered; not 7\n1 suite, 1 test, 1 case: 1 passed, 0 failed\n", ""}, got)
+	got = lintel(t, "", "policy", "test", "rules", "--coverage")
+	require.Equal(t, result{exitAllowed, "rules/p.rego: 50 % of the lines are covered; not 7\n1 suite, 1 test, 1 case: 1 passed, 0 failed\n", ""}, got)
 
-	got = lintel(t, "", "policy", "test", dir, "--coverage", "-o", "json")
+	got = lintel(t, "", "policy", "test", "rules", "--coverage", "-o", "json")
 	require.Equal(t, exitAllowed, got.code)
 	var results suite.Results
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &results))
@@ -28,9 +28,9 @@ func TestPolicyTest(t *testing.T) {
 	require.Equal(t, "test_denied", results.Cases[0].Test)
 	require.Equal(t, []suite.Coverage{{File: "p.rego", Percent: 50, NotCovered: []suite.Lines{{From: 7, To: 7}}}}, results.Coverage)
 
-	dir = folder(t, map[string]string{"p.rego": testedPolicy, "p_test.rego": passing + "\ntest_wrong if { print(\"at\", 1); count(data.p.deny) == 5 }\n\ntodo_test_later if false\n"})
-	got = lintel(t, "", "policy", "test", dir)
-	require.Equal(t, result{exitDenied, "p_test.rego:7: p_test / test_wrong: failed\n  it is not true\n  printed: at 1\n1 suite, 3 tests, 3 cases: 1 passed, 1 failed, 1 skipped\n", ""}, got)
+	t.Chdir(folder(t, map[string]string{"rules/p.rego": testedPolicy, "rules/p_test.rego": passing + "\ntest_wrong if { print(\"at\", 1); count(data.p.deny) == 5 }\n\ntodo_test_later if false\n"}))
+	got = lintel(t, "", "policy", "test", "rules")
+	require.Equal(t, result{exitDenied, "rules/p_test.rego:7: p_test / test_wrong: failed\n  it is not true\n  printed: at 1\n1 suite, 3 tests, 3 cases: 1 passed, 1 failed, 1 skipped\n", ""}, got)
 }
 
 func TestPolicyTestWithoutVerdict(t *testing.T) {

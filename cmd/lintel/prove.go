@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/rules/openclaw"
 	"github.com/lintel-policy/lintel/policies/scope"
 )
@@ -30,22 +33,39 @@ type proveOptions struct {
 func newProveCommand() *cobra.Command {
 	var options proveOptions
 	cmd := &cobra.Command{
-		Use:   "prove --domain <domain> --parent <rego> --child <rego> | -f <bundles>",
+		Use:   "prove --domain <domain> --parent <rego> --child <rego> | -f <manifests>",
 		Short: "Say whether a policy permits more than those of broader scopes",
 		Long: `Say whether a policy permits more than those of broader scopes: that it does not
 on any input, or an input on which it does, as seen by evaluating both sides, or
 that this is not known, and why.
 
+A rule is compared by its name: allow and allow_* are grants, max_* and *_limit
+are ceilings, retention_* and min_* are floors, allowed_* and trusted_* are sets,
+autonomy_level and *classification are words in an order. deny, deny_*, require_*,
+log_* and blocked_* add up and are not compared, and any other name is what the
+broadest scope says. Denials of the broader policies are left aside: they hold at
+run time whether the narrower policy repeats them or not, so that a grant may be
+proved on an input that a broader scope denies. docs/scopes.md has the whole table,
+what the verdicts mean, and pairs to learn from.
+
+Of PolicySources (policy.lintel.dev) it says whether their admission policies keep
+within their scopes, with the reasons that a cluster would refuse them for:
+docs/tenants.md explains these. All sources above must be given, too.
+
 Exit codes:
   0  proved: it permits no more, on any input
-  1  a counterexample: it permits more on the input that is shown
+  1  a counterexample: it permits more on the input that is shown, two policies of
+     one scope contradict each other, or a source reaches beyond its scope
   2  the usage or an input is wrong, or a policy does not compile
   3  unknown: neither was found out`,
 		Example: `  # May the team's policy stand below the enterprise's?
   lintel prove --domain models --parent enterprise.rego --child team.rego
 
   # Every policy of some bundles against those of broader scopes
-  lintel prove -f enterprise.yaml -f team.yaml`,
+  lintel prove -f enterprise.yaml -f team.yaml
+
+  # Every PolicySource of a folder against those of the scopes above it
+  lintel prove -f config/samples/tenants`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usageError(cmd, "%q stands alone: give policies with --parent and --child, or bundles with -f", args[0])
@@ -65,7 +85,7 @@ Exit codes:
 	flags.StringVar(&options.child, "child", "", "`path` of the policy of the narrower scope")
 	flags.StringVar(&options.parentScope, "parent-scope", "enterprise", "`scope` of the parents: enterprise, org, team or user")
 	flags.StringVar(&options.childScope, "child-scope", "team", "`scope` of the child: enterprise, org, team or user")
-	flags.StringArrayVarP(&options.bundles, "filename", "f", nil, "`path` of a file or folder with PolicyBundles in YAML or JSON, or - for standard input; may be repeated")
+	flags.StringArrayVarP(&options.bundles, "filename", "f", nil, "`path` of a file or folder with PolicyBundles or PolicySources in YAML or JSON, or - for standard input; may be repeated")
 	flags.DurationVar(&options.timeout, "timeout", 5*time.Second, "`time` for each policy")
 	flags.StringVarP(&options.output, "output", "o", "text", "`format` of the report: text or json")
 	return cmd
@@ -115,19 +135,23 @@ func (o *proveOptions) complete(cmd *cobra.Command) error {
 	return nil
 }
 
-// proof is the verdict on one policy.
+// proof is the verdicts on one policy: one for each decision that is compared.
 type proof struct {
-	child    *scope.Policy
-	parents  []*scope.Policy
-	verdict  scope.Verdict
-	warnings []string
+	child     *scope.Policy
+	parents   []*scope.Policy
+	peers     []*scope.Policy // of the same scope, listed before
+	verdicts  []scope.Verdict
+	conflicts []scope.Conflict
+	warnings  []string
+	elapsed   time.Duration
 }
 
 func prove(ctx context.Context, options proveOptions, stdin io.Reader, stdout io.Writer) error {
 	var proofs []*proof
+	var sources []sourceProof
 	var err error
 	if len(options.bundles) > 0 {
-		proofs, err = bundleProofs(options.bundles, stdin)
+		proofs, sources, err = manifestProofs(options.bundles, stdin)
 	} else {
 		proofs, err = fileProof(options)
 	}
@@ -140,32 +164,63 @@ func prove(ctx context.Context, options proveOptions, stdin io.Reader, stdout io
 		}
 	}
 	if options.output == "json" {
-		err = writeProofsJSON(stdout, proofs, len(options.bundles) > 0)
+		err = writeProofsJSON(stdout, proofs, sources, len(options.bundles) > 0)
 	} else {
-		err = writeProofs(stdout, proofs)
+		err = writeProofs(stdout, proofs, sources)
 	}
 	if err != nil {
 		return err
 	}
-	return worst(proofs)
+	return worst(proofs, sources)
 }
 
 func (p *proof) analyze(ctx context.Context, timeout time.Duration) error {
+	start := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	p.verdict = scope.Analyze(bounded, p.child, p.parents)
+	p.verdicts = scope.AnalyzeEach(bounded, p.child, p.parents)
+	p.conflicts = scope.Conflicts(bounded, p.child, p.peers, p.parents)
 	p.warnings = scope.Warnings(p.child, p.parents)
+	p.elapsed = time.Since(start)
 	if ctx.Err() != nil {
 		return fmt.Errorf("comparing %s: %w", p.child.Name, ctx.Err())
 	}
 	return nil
 }
 
+// all are the verdicts that count: that two policies of one scope differ does not where
+// both use the rules in others of their own.
+func (p *proof) all() []scope.Verdict {
+	all := slices.Clone(p.verdicts)
+	for _, conflict := range p.conflicts {
+		if !conflict.Helper {
+			all = append(all, conflict.Verdict)
+		}
+	}
+	return all
+}
+
+// verdict is the worst: a counterexample before an unknown, and of each the first.
+func (p *proof) verdict() scope.Verdict {
+	worst := scope.Verdict{Outcome: scope.Proved}
+	for _, v := range p.all() {
+		if worst.Outcome == scope.Proved && v.Outcome == scope.Unknown || worst.Outcome != scope.Counterexample && v.Outcome == scope.Counterexample {
+			worst = v
+		}
+	}
+	return worst
+}
+
 // worst is the exit of all verdicts: a counterexample before an unknown.
-func worst(proofs []*proof) error {
+func worst(proofs []*proof, sources []sourceProof) error {
 	var worst error
+	for _, s := range sources {
+		if len(s.violations) > 0 {
+			return errDenied
+		}
+	}
 	for _, p := range proofs {
-		switch p.verdict.Outcome {
+		switch p.verdict().Outcome {
 		case scope.Counterexample:
 			return errDenied
 		case scope.Unknown:
@@ -211,28 +266,40 @@ func parsePolicy(source scope.Source) (*scope.Policy, error) {
 	return policy, err
 }
 
-// bundleProofs are those of all policies of bundles, each against all of its domain
-// that are of broader scopes.
-func bundleProofs(paths []string, stdin io.Reader) ([]*proof, error) {
+// manifestProofs are those of all policies of bundles, each against all of its domain
+// that are of broader scopes, and those of PolicySources.
+func manifestProofs(paths []string, stdin io.Reader) ([]*proof, []sourceProof, error) {
 	objects, err := readManifests(paths, stdin)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var policies []*scope.Policy
+	var sources []policySource
 	for _, o := range objects {
-		if o.kind.Kind != "PolicyBundle" || o.kind.Group != "openclaw.enterprise.io" {
-			continue
+		switch {
+		case o.kind.Kind == "PolicyBundle" && o.kind.Group == openclawv1.SchemeGroupVersion.Group:
+			found, err := bundlePolicies(o)
+			if err != nil {
+				return nil, nil, err
+			}
+			policies = append(policies, found...)
+		case o.kind.Kind == "PolicySource" && o.kind.Group == v1alpha1.GroupName:
+			found, err := readPolicySource(o)
+			if err != nil {
+				return nil, nil, err
+			}
+			sources = append(sources, found)
 		}
-		found, err := bundlePolicies(o)
-		if err != nil {
-			return nil, err
-		}
-		policies = append(policies, found...)
 	}
-	if len(policies) == 0 {
-		return nil, fmt.Errorf("there are no PolicyBundles of openclaw.enterprise.io with policies in %s", strings.Join(paths, ", "))
+	if len(policies) == 0 && len(sources) == 0 {
+		return nil, nil, fmt.Errorf("there are no PolicyBundles of openclaw.enterprise.io with policies, and no PolicySources, in %s", strings.Join(paths, ", "))
 	}
-	return pairs(policies)
+	proofs, err := pairs(policies)
+	if err != nil {
+		return nil, nil, err
+	}
+	ofSources, err := sourceProofs(sources)
+	return proofs, ofSources, err
 }
 
 func bundlePolicies(o object) ([]*scope.Policy, error) {
@@ -273,10 +340,15 @@ func pairs(policies []*scope.Policy) ([]*proof, error) {
 			seen[key] = true
 		}
 		p := &proof{child: child}
+		listed := false
 		for _, other := range policies {
-			if other.Domain.Name == child.Domain.Name &&
-				other.Level.Rank() < child.Level.Rank() {
+			listed = listed || other == child
+			switch {
+			case other.Domain.Name != child.Domain.Name:
+			case other.Level.Rank() < child.Level.Rank():
 				p.parents = append(p.parents, other)
+			case other.Level == child.Level && !listed:
+				p.peers = append(p.peers, other)
 			}
 		}
 		proofs = append(proofs, p)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/lintel-policy/lintel/policies/scope"
 )
@@ -27,47 +29,103 @@ type jsonProof struct {
 	ParentScope    scope.Level   `json:"parent_scope,omitempty"`
 	ParentLine     int           `json:"parent_line,omitempty"`
 	Warnings       []string      `json:"warnings,omitempty"`
+	// Decisions are the verdicts on each, where several are compared; the fields above
+	// are those of the worst.
+	Decisions []jsonVerdict `json:"decisions,omitempty"`
+}
+
+// jsonVerdict is the verdict on one decision.
+type jsonVerdict struct {
+	Verdict        scope.Outcome `json:"verdict"`
+	Decision       string        `json:"decision"`
+	Input          any           `json:"input"`
+	InputUndefined bool          `json:"input_undefined,omitempty"`
+	Parent         any           `json:"parent"`
+	Child          any           `json:"child"`
+	Reason         string        `json:"reason"`
+	ParentPolicy   string        `json:"parent_policy,omitempty"`
 }
 
 func (p *proof) json() jsonProof {
-	v := p.verdict
-	return jsonProof{
+	v := p.verdict()
+	out := jsonProof{
 		Verdict: v.Outcome, Decision: v.Decision, Input: v.Input, InputUndefined: v.InputUndefined,
-		Parent: v.Parent, Child: v.Child, Reason: v.Reason, ElapsedMillis: float64(v.Elapsed.Microseconds()) / 1000,
+		Parent: v.Parent, Child: v.Child, Reason: v.Reason, ElapsedMillis: float64(p.elapsed.Microseconds()) / 1000,
 		Domain: p.child.Domain.Name, ChildPolicy: p.child.Name, ChildScope: p.child.Level, ChildLine: v.ChildLine,
-		ParentPolicy: v.ParentPolicy, ParentScope: v.ParentLevel, ParentLine: v.ParentLine, Warnings: p.warnings,
+		ParentPolicy: v.ParentPolicy, ParentScope: v.ParentLevel, ParentLine: v.ParentLine, Warnings: p.allWarnings(),
 	}
+	if all := p.all(); len(all) > 1 {
+		for _, v := range all {
+			out.Decisions = append(out.Decisions, jsonVerdict{v.Outcome, v.Decision, v.Input, v.InputUndefined, v.Parent, v.Child, v.Reason, v.ParentPolicy})
+		}
+	}
+	return out
+}
+
+// allWarnings has the conflicts that are no more than that.
+func (p *proof) allWarnings() []string {
+	warnings := slices.Clone(p.warnings)
+	for _, c := range p.conflicts {
+		if c.Helper && c.Outcome == scope.Counterexample {
+			warnings = append(warnings, fmt.Sprintf("%s of %s and of %s, which are of one scope, differ on input %s: gateways that ask for it are told nothing there",
+				c.Decision, p.child.Name, c.ParentPolicy, c.InputText()))
+		}
+	}
+	return warnings
 }
 
 // writeProofsJSON writes one object, or a list of them.
-func writeProofsJSON(w io.Writer, proofs []*proof, list bool) error {
+func writeProofsJSON(w io.Writer, proofs []*proof, sources []sourceProof, list bool) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false) // it is read by people, too
 	encoder.SetIndent("", "  ")
 	if !list {
 		return encoder.Encode(proofs[0].json())
 	}
-	all := []jsonProof{}
+	all := []any{}
 	for _, p := range proofs {
 		all = append(all, p.json())
+	}
+	for _, s := range sources {
+		all = append(all, s.json())
 	}
 	return encoder.Encode(all)
 }
 
-func writeProofs(w io.Writer, proofs []*proof) error {
+func writeProofs(w io.Writer, proofs []*proof, sources []sourceProof) error {
+	var lines []string
 	for _, p := range proofs {
-		text := p.verdict.Explain(p.child)
-		if len(p.parents) == 0 {
-			text = fmt.Sprintf("domain %q: there is no broader policy than %s", p.child.Domain.Name, p.child.Name)
-		}
-		if _, err := fmt.Fprintln(w, text); err != nil {
-			return err
-		}
-		for _, warning := range p.warnings {
-			if _, err := fmt.Fprintln(w, "  warning: "+warning); err != nil {
-				return err
-			}
+		lines = append(lines, p.lines()...)
+	}
+	for _, s := range sources {
+		lines = append(lines, s.text())
+	}
+	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
+	return err
+}
+
+// lines are all that is not proved, or that all is, and then what else was compared.
+func (p *proof) lines() []string {
+	var lines, proved []string
+	all := p.all()
+	for _, v := range all {
+		if v.Outcome == scope.Proved {
+			proved = append(proved, v.Decision)
+		} else {
+			lines = append(lines, v.Explain(p.child))
 		}
 	}
-	return nil
+	switch {
+	case len(lines) == 0 && len(p.parents) == 0:
+		lines = append(lines, fmt.Sprintf("domain %q: there is no broader policy than %s", p.child.Domain.Name, p.child.Name))
+	case len(lines) == 0:
+		lines = append(lines, p.verdict().Explain(p.child))
+	}
+	if len(proved) > 0 && len(all) > 1 {
+		lines = append(lines, "  proved: "+strings.Join(proved, ", "))
+	}
+	for _, warning := range p.allWarnings() {
+		lines = append(lines, "  warning: "+warning)
+	}
+	return lines
 }

@@ -214,6 +214,15 @@ domain "models": user scope cannot expand beyond team scope
 	assert.Equal(t, "team/first", list[2]["child_policy"])
 	assert.Equal(t, "counterexample", list[3]["verdict"])
 
+	// Two policies of one scope that answer what has no known order.
+	got = lintel(t, strings.ReplaceAll(teamBundle, "scope: user", "scope: team"), "prove", "-f", "-")
+	assert.Equal(t, 0, got.code, got.stdout)
+	contradicting := strings.ReplaceAll(strings.ReplaceAll(teamBundle, "scope: user", "scope: team"), `input.user.team == "sales" }`, `input.user.team == "sales" }
+      preferred = "small"`)
+	got = lintel(t, contradicting, "prove", "-f", "-")
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.stdout, "two policies of the team scope contradict each other\n  input: {}\n  team/second:3: preferred is \"small\"\n  team/first:3: preferred is \"large\"\n")
+
 	for file, message := range map[string]string{
 		"scope.yaml":  `spec.policies[0].scope: unknown scope "squad"`,
 		"domain.yaml": `spec.policies[0].domain: unknown domain "model"`,
@@ -227,5 +236,76 @@ domain "models": user scope cannot expand beyond team scope
 		assert.Empty(t, got.stdout)
 	}
 	got = lintel(t, "", "prove", "-f", "enterprise.yaml", "-f", "enterprise.yaml")
+	assert.Equal(t, 2, got.code)
+}
+
+// TestProveShowsEveryDecision: whoever mends one would only meet the next.
+func TestProveShowsEveryDecision(t *testing.T) {
+	const header = "package openclaw.enterprise.models\n\nimport rego.v1\n\n"
+	t.Chdir(folder(t, map[string]string{
+		"parent.rego": header + "allow if input.a\n\nmax_tokens := 10\n\nmin_age := 3\n",
+		"child.rego":  header + "allow if input.b\n\nmax_tokens := 20\n\nmin_age := 4\n",
+	}))
+	got := lintel(t, "", "prove", "--domain", "models", "--parent", "parent.rego", "--child", "child.rego")
+	assert.Equal(t, 1, got.code, got.stderr)
+	for _, line := range []string{"child.rego:5: allow is true", "child.rego:7: max_tokens is 20", "  proved: min_age\n"} {
+		assert.Contains(t, got.stdout, line)
+	}
+	got = lintel(t, "", "prove", "--domain", "models", "--parent", "parent.rego", "--child", "child.rego", "-o", "json")
+	var report struct{ Decisions []map[string]any }
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &report))
+	require.Len(t, report.Decisions, 3)
+	assert.Equal(t, "counterexample", report.Decisions[1]["verdict"])
+	got = lintel(t, "", "prove", "--domain", "models", "--parent", "parent.rego", "--child", "parent.rego")
+	assert.Equal(t, "domain \"models\": parent.rego permits no more than broader scopes, on any input\n  proved: allow, max_tokens, min_age\n", got.stdout)
+}
+
+func TestProveHelp(t *testing.T) {
+	got := lintel(t, "", "prove", "--help")
+	for _, text := range []string{"A rule is compared by its name", "Denials of the broader policies are left aside", "docs/scopes.md", "docs/tenants.md"} {
+		assert.Contains(t, got.stdout, text)
+	}
+}
+
+const tenantSources = `apiVersion: policy.lintel.dev/v1alpha1
+kind: PolicySource
+metadata: {name: acme}
+spec:
+  scope: {level: enterprise, name: acme}
+  inline:
+    files:
+      owner.rego: |
+        package acme.owner
+        patch contains {"op": "add", "path": "/metadata/labels", "value": {}} if not input.request.object.metadata.labels
+        patch contains {"op": "add", "path": "/metadata/labels/owner", "value": "acme"} if not input.request.object.metadata.labels.owner
+---
+apiVersion: policy.lintel.dev/v1alpha1
+kind: PolicySource
+metadata: {name: payments}
+spec:
+  scope: {level: team, name: payments, namespaces: [payments]}
+  inline:
+    files:
+      mine.rego: |
+        package payments.mine
+        patch contains {"op": "add", "path": "/metadata/labels/LABEL", "value": "x"} if not input.request.object.metadata.labels.LABEL
+`
+
+func TestProvePolicySources(t *testing.T) {
+	got := lintel(t, strings.ReplaceAll(tenantSources, "LABEL", "team"), "prove", "-f", "-")
+	assert.Equal(t, 0, got.code, got.stderr)
+	assert.Equal(t, `source "acme": keeps within its scope, the enterprise: it denies more, and loosens nothing
+source "payments": keeps within its scope, team payments: it denies more, and loosens nothing
+`, got.stdout)
+	got = lintel(t, strings.ReplaceAll(tenantSources, "LABEL", "owner"), "prove", "-f", "-")
+	assert.Equal(t, 1, got.code, got.stderr)
+	assert.Contains(t, got.stdout, "source \"payments\": reaches beyond its scope, team payments\n  PatchesParentPath: mine.rego:2: policy payments.mine changes /metadata/labels/owner, which policy acme.owner of source acme sets (owner.rego:3)")
+	got = lintel(t, strings.ReplaceAll(tenantSources, "LABEL", "owner"), "prove", "-f", "-", "-o", "json")
+	var list []map[string]any
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &list))
+	require.Len(t, list, 2)
+	assert.Equal(t, "counterexample", list[1]["verdict"])
+	assert.Equal(t, "payments", list[1]["source"])
+	got = lintel(t, strings.ReplaceAll(tenantSources, "package payments.mine", "package payments.mine\n        x :="), "prove", "-f", "-")
 	assert.Equal(t, 2, got.code)
 }

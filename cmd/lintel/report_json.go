@@ -19,6 +19,9 @@ type jsonResult struct {
 	Warn      []jsonFinding      `json:"warn"`
 	Patch     []engine.Operation `json:"patch"`
 	Undecided []engine.Undecided `json:"undecided"`
+	// As is the apiVersion to which the API server converts the object for the policies,
+	// where it is another.
+	As string `json:"as,omitempty"`
 }
 
 type jsonObject struct {
@@ -28,6 +31,7 @@ type jsonObject struct {
 	Name       string `json:"name"`
 }
 
+// jsonFinding has a message alone where the API server itself refuses the object.
 type jsonFinding struct {
 	Msg      string `json:"msg"`
 	Policy   string `json:"policy"`
@@ -45,6 +49,7 @@ func writeJSON(w io.Writer, outcomes []outcome) error {
 			Warn:      jsonFindings(out.warnings, engine.Finding.WarningText),
 			Patch:     append([]engine.Operation{}, out.patch...),
 			Undecided: append([]engine.Undecided{}, out.undecided...),
+			As:        out.as,
 		})
 	}
 	return writeIndented(w, report)
@@ -62,7 +67,11 @@ func jsonObjectOf(o object) jsonObject {
 func jsonFindings(findings []engine.Finding, text func(engine.Finding) string) []jsonFinding {
 	out := []jsonFinding{}
 	for _, f := range findings {
-		out = append(out, jsonFinding{text(f), f.Policy, f.Rule, f.Location.String()})
+		one := jsonFinding{Msg: text(f), Policy: f.Policy, Rule: f.Rule}
+		if f.Policy != "" {
+			one.Location = f.Location.String()
+		}
+		out = append(out, one)
 	}
 	return out
 }

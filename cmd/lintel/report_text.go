@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -20,7 +21,7 @@ func writeText(w io.Writer, outcomes []outcome) error {
 	for _, out := range outcomes {
 		writeOutcome(&b, out)
 	}
-	if n := countUndecided(outcomes); n > 0 {
+	if slices.ContainsFunc(outcomes, wantsObjects) {
 		b.WriteString("\nUndecided policies need objects of the cluster: give them with --cluster <folder>;\na Namespace can also be among the manifests.\n")
 	}
 	fmt.Fprintf(&b, "\n%s\n", summaryLine(outcomes))
@@ -30,10 +31,19 @@ func writeText(w io.Writer, outcomes []outcome) error {
 	return nil
 }
 
+// wantsObjects says that a policy could not be asked; what is undecided about the object
+// itself, --cluster does not decide.
+func wantsObjects(out outcome) bool {
+	return len(out.denials) == 0 && slices.ContainsFunc(out.undecided, func(one engine.Undecided) bool { return one.Policy != "" })
+}
+
 func writeOutcome(b *strings.Builder, out outcome) {
 	fmt.Fprintf(b, "%s: %s\n", printable(title(out.object)), verdict(out))
 	if len(out.denials)+len(out.undecided) > 0 {
 		writeEntry(b, "at", out.object.origin)
+	}
+	if out.as != "" {
+		writeEntry(b, "as", out.as+", to which the API server converts it for the policies")
 	}
 	for _, f := range out.denials {
 		writeFinding(b, "deny", denialText(f), f)
@@ -42,11 +52,18 @@ func writeOutcome(b *strings.Builder, out outcome) {
 		writeFinding(b, "warn", f.WarningText(), f)
 	}
 	for _, u := range out.undecided {
-		writeEntry(b, "undecided", fmt.Sprintf("policy %s: %s", u.Policy, u.Reason))
+		writeEntry(b, "undecided", undecidedText(u))
 	}
 	for _, op := range out.patch {
 		writeEntry(b, "patch", operationLine(op))
 	}
+}
+
+func undecidedText(u engine.Undecided) string {
+	if u.Policy == "" {
+		return u.Reason
+	}
+	return fmt.Sprintf("policy %s: %s", u.Policy, u.Reason)
 }
 
 // writeFinding writes a message, with the field that it is about where the policy

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/lintel-policy/lintel/policies/engine"
 )
@@ -64,6 +65,12 @@ func (o object) addNameLabel() {
 // newReview is the review of an operation on an object that place has placed. The
 // same object gives the same review.
 func newReview(o object, resource engine.Resource, operation string) (*engine.Review, error) {
+	return newConvertedReview(o, resource, o.kind, operation)
+}
+
+// newConvertedReview is newReview of an object that arrived as another version of its
+// kind.
+func newConvertedReview(o object, resource engine.Resource, arrived schema.GroupVersionKind, operation string) (*engine.Review, error) {
 	if o.name == "" && operation != "CREATE" {
 		return nil, fmt.Errorf("%s: %s has no metadata.name, which %s needs", o.origin, o.kind.Kind, operation)
 	}
@@ -80,7 +87,8 @@ func newReview(o object, resource engine.Resource, operation string) (*engine.Re
 		Operation: operation,
 		Options:   metav1.TypeMeta{APIVersion: "meta.k8s.io/v1"},
 	}
-	r.RequestKind, r.RequestResource = r.Kind, r.Resource
+	r.RequestKind, r.RequestResource = metav1.GroupVersionKind(arrived), r.Resource
+	r.RequestResource.Version = arrived.Version
 	if o.isNamespace() {
 		r.Namespace = o.name // the API server's own oddity
 	}

@@ -59,7 +59,7 @@ func TestRequest(t *testing.T) {
 
 func TestRequestByKindAndOperation(t *testing.T) {
 	const crontab = "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: a}\n"
-	const crd = "\n---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: x}\nspec: {group: stable.example.com, scope: Cluster, names: {kind: CronTab, plural: ctabs}}\n"
+	const crd = "\n---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: x}\nspec: {group: stable.example.com, scope: Cluster, names: {kind: CronTab, plural: ctabs}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n"
 	for name, test := range map[string]struct {
 		manifest  string
 		args      []string
@@ -68,16 +68,15 @@ func TestRequestByKindAndOperation(t *testing.T) {
 		object    any // metadata
 		oldObject any // metadata
 	}{
-		"own namespace":    {"apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: shop}", []string{"-n", "other"}, "pods", "shop", map[string]any{"name": "a", "namespace": "shop"}, nil},
-		"default":          {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}", nil, "pods", "default", map[string]any{"name": "a", "namespace": "default"}, nil},
-		"no metadata":      {"apiVersion: v1\nkind: Pod", nil, "pods", "default", map[string]any{"namespace": "default"}, nil},
-		"cluster-scoped":   {"apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: a, namespace: x}", nil, "persistentvolumes", nil, map[string]any{"name": "a"}, nil},
-		"Namespace":        {"apiVersion: v1\nkind: Namespace\nmetadata: {name: a}", nil, "namespaces", "a", map[string]any{"name": "a", "labels": map[string]any{"kubernetes.io/metadata.name": "a"}}, nil},
-		"unknown kind":     {crontab, nil, "crontabs", "default", map[string]any{"name": "a", "namespace": "default"}, nil},
-		"defined kind":     {crontab + crd, nil, "ctabs", nil, map[string]any{"name": "a"}, nil},
-		"update":           {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}", []string{"--operation", "update"}, "pods", "default", map[string]any{"name": "a", "namespace": "default"}, map[string]any{"name": "a", "namespace": "default"}},
-		"delete":           {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}", []string{"--operation", "DELETE"}, "pods", "default", nil, map[string]any{"name": "a", "namespace": "default"}},
-		"version as given": {"apiVersion: apps/v1beta1\nkind: Deployment\nmetadata: {name: a}", nil, "deployments", "default", map[string]any{"name": "a", "namespace": "default"}, nil},
+		"own namespace":  {"apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: shop}", []string{"-n", "other"}, "pods", "shop", map[string]any{"name": "a", "namespace": "shop"}, nil},
+		"default":        {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}", nil, "pods", "default", map[string]any{"name": "a", "namespace": "default"}, nil},
+		"no metadata":    {"apiVersion: v1\nkind: Pod", nil, "pods", "default", map[string]any{"namespace": "default"}, nil},
+		"cluster-scoped": {"apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: a, namespace: x}", nil, "persistentvolumes", nil, map[string]any{"name": "a"}, nil},
+		"Namespace":      {"apiVersion: v1\nkind: Namespace\nmetadata: {name: a}", nil, "namespaces", "a", map[string]any{"name": "a", "labels": map[string]any{"kubernetes.io/metadata.name": "a"}}, nil},
+		"unknown kind":   {crontab, nil, "crontabs", "default", map[string]any{"name": "a", "namespace": "default"}, nil},
+		"defined kind":   {crontab + crd, nil, "ctabs", nil, map[string]any{"name": "a"}, nil},
+		"update":         {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}", []string{"--operation", "update"}, "pods", "default", map[string]any{"name": "a", "namespace": "default"}, map[string]any{"name": "a", "namespace": "default"}},
+		"delete":         {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}", []string{"--operation", "DELETE"}, "pods", "default", nil, map[string]any{"name": "a", "namespace": "default"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			request := seen(t, test.manifest, test.args...)["request"].(map[string]any)

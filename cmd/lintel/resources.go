@@ -1,68 +1,52 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/kinds"
 )
 
 // resourceTable finds the resource of a kind: a built-in one, one that a
 // CustomResourceDefinition at hand defines, or a guess.
 type resourceTable struct {
-	builtin *engine.Resources
-	defined map[schema.GroupKind]engine.Resource
+	*engine.Resources
+	kinds *kinds.Kinds
+	// serves says who serves the kinds of the table, for messages.
+	serves string
 }
 
 // newResourceTable reads the CustomResourceDefinitions among the objects.
 func newResourceTable(objects []object) (*resourceTable, error) {
-	table := &resourceTable{engine.BuiltinResources(), map[schema.GroupKind]engine.Resource{}}
+	var definitions []*apiextensionsv1.CustomResourceDefinition
+	var defined []engine.Resource
 	for _, o := range objects {
-		if o.kind.Group != "apiextensions.k8s.io" || o.kind.Kind != "CustomResourceDefinition" {
+		if o.kind.Group != apiextensionsv1.GroupName || o.kind.Kind != "CustomResourceDefinition" {
 			continue
 		}
-		if err := table.define(o); err != nil {
+		text, err := o.json()
+		if err != nil {
 			return nil, err
 		}
-	}
-	return table, nil
-}
-
-func (t *resourceTable) define(o object) error {
-	var definition struct {
-		Spec struct {
-			Group string
-			Scope string
-			Names struct{ Kind, Plural string }
+		definition, err := kinds.ReadDefinition(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.origin, err)
 		}
+		definitions, defined = append(definitions, definition), append(defined, kinds.Resources(definition)...)
 	}
-	text, err := o.json()
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(text, &definition); err != nil {
-		return fmt.Errorf("%s: reading the CustomResourceDefinition: %w", o.origin, err)
-	}
-	spec := definition.Spec
-	if spec.Names.Kind == "" || spec.Names.Plural == "" {
-		return nil // the API server refuses it, and no kind comes from it
-	}
-	t.defined[schema.GroupKind{Group: spec.Group, Kind: spec.Names.Kind}] = engine.Resource{
-		Group: spec.Group, Kind: spec.Names.Kind, Name: spec.Names.Plural, Namespaced: spec.Scope != "Cluster",
-	}
-	return nil
+	return &resourceTable{engine.BuiltinResourcesWith(defined...), kinds.New(definitions...), "Kubernetes 1.36, with the CustomResourceDefinitions at hand,"}, nil
 }
 
 // lookup is the resource of a kind in the version of the kind. known is false for a
 // guess: most kinds are namespaced.
 func (t *resourceTable) lookup(kind schema.GroupVersionKind) (resource engine.Resource, known bool) {
-	resource, known = t.builtin.ByKind(kind.Group, kind.Kind)
-	if !known {
-		resource, known = t.defined[kind.GroupKind()]
-	}
+	resource, known = t.ByKind(kind.Group, kind.Kind)
 	if !known {
 		plural, _ := meta.UnsafeGuessKindToResource(kind)
 		resource = engine.Resource{Group: kind.Group, Kind: kind.Kind, Name: plural.Resource, Namespaced: true}
@@ -71,18 +55,19 @@ func (t *resourceTable) lookup(kind schema.GroupVersionKind) (resource engine.Re
 	return resource, known
 }
 
-// otherVersions notes the objects whose version the API server would convert before
-// it asks, which takes a cluster: a policy sees them here in another shape.
-func (t *resourceTable) otherVersions(objects []object) []string {
-	var notes []string
-	for _, o := range objects {
-		preferred, ok := t.builtin.ByKind(o.kind.Group, o.kind.Kind)
-		if !ok || preferred.Version == o.kind.Version {
-			continue
-		}
-		version := schema.GroupVersion{Group: preferred.Group, Version: preferred.Version}
-		notes = append(notes, fmt.Sprintf("%s: %s is written as %s, which the API server converts to %s before policies see it: write %s to be sure",
-			o.origin, o.kind.Kind, o.kind.GroupVersion(), version, version))
+// unserved says why a cluster with the kinds of the table has no such kind; empty where
+// it has, or where nothing is known about the group.
+func (t *resourceTable) unserved(kind schema.GroupVersionKind) string {
+	versions := t.Versions(kind.Group, kind.Kind)
+	switch {
+	case slices.Contains(versions, kind.Version):
+		return ""
+	case len(versions) > 0:
+		return fmt.Sprintf("%s serves %s in %s, not in %s: write apiVersion %s", t.serves, kind.Kind, strings.Join(versions, " and "), kind.Version,
+			schema.GroupVersion{Group: kind.Group, Version: versions[0]})
+	case !slices.ContainsFunc(engine.KubernetesResources(), func(known engine.Resource) bool { return known.Group == kind.Group }):
+		return ""
+	default:
+		return fmt.Sprintf("%s has no kind %s in %s%s", t.serves, kind.Kind, kind.GroupVersion(), t.Suggest(kind.Group, kind.Kind))
 	}
-	return notes
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"io"
 	"slices"
 	"unicode/utf8"
 
@@ -16,12 +18,13 @@ import (
 // leave room below etcd's 1.5 MiB for what else is in the object.
 const (
 	maxNameLength  = 63
-	maxInlineFiles = 256
+	maxInlineFiles = 1024
 	maxInlineBytes = 1400 << 10
 )
 
 // sourceOptions are the flags of source.
 type sourceOptions struct {
+	folder        oneFolder
 	name          string
 	failurePolicy string
 }
@@ -29,21 +32,22 @@ type sourceOptions struct {
 func newSourceCommand() *cobra.Command {
 	var options sourceOptions
 	cmd := &cobra.Command{
-		Use:   "source <folder>",
+		Use:   "source -p <folder>",
 		Short: "Write a folder of policies as a PolicySource",
 		Long: `Write a folder of policies as a PolicySource with an inline origin, for kubectl
 apply --server-side (without that flag, kubectl copies the object into an
-annotation, which holds 256 KiB). The policies must compile.`,
+annotation, which holds 256 KiB). A folder that a cluster would refuse is refused
+here, as by 'lintel policy lint', whose warnings go to standard error.
+
+Exit codes:
+  0  the PolicySource is written
+  1  a cluster would refuse the policies
+  2  the usage is wrong, or the folder cannot be read`,
 		Example: `  # Enforce a folder of policies
-  lintel source policies/ --name team | kubectl apply --server-side -f -`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError(cmd, "give one folder of policies")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := policySourceYAML(args[0], options)
+  lintel source -p policies/ --name team | kubectl apply --server-side -f -`,
+		Args: options.folder.args,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			text, err := policySourceYAML(cmd.Context(), options, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -51,6 +55,7 @@ annotation, which holds 256 KiB). The policies must compile.`,
 			return err
 		},
 	}
+	options.folder.addFlag(cmd.Flags())
 	cmd.Flags().StringVar(&options.name, "name", "", "`name` of the PolicySource; the folder's if empty")
 	cmd.Flags().StringVar(&options.failurePolicy, "failure-policy", string(engine.Fail), "what an error of a policy does to a request: Fail or Ignore")
 	return cmd
@@ -58,7 +63,8 @@ annotation, which holds 256 KiB). The policies must compile.`,
 
 // policySourceYAML is the PolicySource in YAML, without the fields that only the API
 // server fills in.
-func policySourceYAML(folder string, options sourceOptions) ([]byte, error) {
+func policySourceYAML(ctx context.Context, options sourceOptions, stderr io.Writer) ([]byte, error) {
+	folder := options.folder.path
 	if !slices.Contains([]engine.FailurePolicy{engine.Fail, engine.Ignore}, engine.FailurePolicy(options.failurePolicy)) {
 		return nil, fmt.Errorf("--failure-policy %q is neither Fail nor Ignore", options.failurePolicy)
 	}
@@ -70,13 +76,34 @@ func policySourceYAML(folder string, options sourceOptions) ([]byte, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	if _, err := sources[0].compile(); err != nil {
-		return nil, err
-	}
 	if err := checkFiles(sources[0].Files); err != nil {
 		return nil, fmt.Errorf("%s: %w", folder, err)
 	}
+	sources[0].Name, sources[0].FailurePolicy = name, engine.FailurePolicy(options.failurePolicy)
+	if err := refuse(ctx, sources[0], stderr); err != nil {
+		return nil, err
+	}
 	return inlineYAML(name, options.failurePolicy, sources[0].Files), nil
+}
+
+// refuse judges a source as a cluster would that has no other, and says what it finds:
+// errRefused, where the cluster would refuse it.
+func refuse(ctx context.Context, judged policySource, stderr io.Writer) error {
+	definitions, resources, err := readDefinitions(judged.Files)
+	if err != nil {
+		return err
+	}
+	report, err := judge(ctx, judged, engine.NewLive(resources), definitions)
+	if err != nil {
+		return err
+	}
+	if err := writeProblemsOf(stderr, report); err != nil {
+		return err
+	}
+	if !report.Accepted {
+		return errRefused
+	}
+	return nil
 }
 
 // checkName checks what the API server asks of the name of a PolicySource.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -25,10 +26,11 @@ func TestSourceRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		"nothing":          {[]string{"source"}, "give one folder of policies"},
-		"two":              {[]string{"source", "a", "b"}, "give one folder of policies"},
+		"nothing":          {[]string{"source"}, "give one folder of policies with -p"},
+		"two":              {[]string{"source", "a", "b"}, "a and b are two folders: give one"},
+		"two in two ways":  {[]string{"source", "a", "-p", "b"}, `b and a are two folders: give one`},
+		"two folders":      {[]string{"source", "-p", "a", "-p", "b"}, `a and b are two folders: give one`},
 		"no folder":        {[]string{"source", "missing"}, "no such file"},
-		"what fails":       {[]string{"source", "broken"}, "broken/p.rego:1:"},
 		"no policies":      {[]string{"source", "empty"}, "has no policies"},
 		"a folder's name":  {[]string{"source", "My_Rules"}, `"My_Rules" cannot be the name of a PolicySource: `},
 		"a name":           {[]string{"source", "rules", "--name", "a/b"}, `"a/b" cannot be the name of a PolicySource: `},
@@ -44,4 +46,34 @@ func TestSourceRefuses(t *testing.T) {
 			require.Contains(t, result.stderr, c.want)
 		})
 	}
+}
+
+// TestSourceRefusesWhatTheGateRefuses: what is written is what a cluster takes.
+func TestSourceRefusesWhatTheGateRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ rego, test, want string }{
+		"what does not compile": {"package", "", "error: rules/p.rego:1:"},
+		"a reference":           {podMatch + "package p\ndeny contains \"x\" if input.request.object.spec.containter", "", "error: rules/p.rego:5:22: input.request.object.spec.containter is in none"},
+		"two versions":          {"package p\ndeny contains \"x\"", autoscalers("v1") + "package q\ndeny contains \"x\"", "policy p (rules) takes HorizontalPodAutoscaler.autoscaling in every version"},
+		"a test":                {podMatch + "package p\ndeny contains \"x\"", "package q_test\nimport rego.v1\ntest_it if false", "error: rules/q_test.rego:3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			second := "q.rego"
+			if strings.Contains(c.test, "_test") {
+				second = "q_test.rego"
+			}
+			t.Chdir(folder(t, map[string]string{"rules/p.rego": c.rego, "rules/" + second: cmp.Or(c.test, "package q_helpers")}))
+			result := lintel(t, "", "source", "-p", "rules")
+			require.Equal(t, exitDenied, result.code, result.stderr)
+			require.Empty(t, result.stdout)
+			require.Contains(t, result.stderr, c.want)
+		})
+	}
+}
+
+func TestSourceWarns(t *testing.T) {
+	t.Chdir(folder(t, map[string]string{"rules/p.rego": strings.ReplaceAll(podMatch, "Pod", "Pods") + "package p\ndeny contains \"x\""}))
+	result := lintel(t, "", "source", "-p", "rules")
+	require.Equal(t, exitAllowed, result.code, result.stderr)
+	require.Contains(t, result.stderr, `warning: rules/p.rego:3: policy p: the cluster has no kind Pods in group "" (yet); did you mean kind Pod in group ""?`)
+	require.Contains(t, result.stdout, "kind: PolicySource")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/kinds"
 	"github.com/lintel-policy/lintel/webhooks"
 )
 
@@ -105,9 +106,13 @@ func why(ctx context.Context, options whyOptions, stdin io.Reader, stdout, stder
 	for _, note := range notes {
 		fmt.Fprintf(stderr, "note: %s\n", note)
 	}
+	arrivals, err := c.arriveAll(objects)
+	if err != nil {
+		return err
+	}
 	var all []explained
-	for _, o := range objects {
-		one, err := c.explain(ctx, o)
+	for _, a := range arrivals {
+		one, err := c.explain(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -144,7 +149,7 @@ func newExplainer(ctx context.Context, options whyOptions, objects []object) (*c
 	if options.live {
 		return newLiveChecker(ctx, options, objects)
 	}
-	sources, err := readPolicies(options.policies, options.name)
+	sources, err := readPolicies(options.policies, options.names)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -159,7 +164,7 @@ func newExplainer(ctx context.Context, options whyOptions, objects []object) (*c
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	return c, objects, append(refusals(sources, sets, c.resources.builtin), c.resources.otherVersions(objects)...), nil
+	return c, objects, notesOn(sources, sets, c.snapshot), nil
 }
 
 func newLiveChecker(ctx context.Context, options whyOptions, objects []object) (*checker, []object, []string, error) {
@@ -180,11 +185,10 @@ func newLiveChecker(ctx context.Context, options whyOptions, objects []object) (
 	}
 	table := engine.NewResources(cluster.resources)
 	c := &checker{options: options.checkOptions, snapshot: engine.NewSnapshot(table, sets...), namespaces: map[string][]byte{}}
-	if c.resources, err = newResourceTable(objects); err != nil {
-		return nil, nil, nil, err
-	}
-	c.resources.builtin = table
-	var more []string
+	c.asked = webhooks.NewAsked(c.snapshot.Policies(), table)
+	definitions, more := cluster.definitions(ctx, table, objects)
+	notes = append(notes, more...)
+	c.resources = &resourceTable{table, kinds.NewOfCluster(definitions...), "the cluster"}
 	c.cluster, more = cluster.required(ctx, sets)
 	notes = append(notes, more...)
 	for i := range objects {
@@ -201,22 +205,29 @@ func newLiveChecker(ctx context.Context, options whyOptions, objects []object) (
 			return nil, nil, nil, err
 		}
 	}
-	return c, objects, append(notes, c.resources.otherVersions(objects)...), nil
+	return c, objects, notes, nil
 }
 
 // explain decides as check does, and asks every policy on the way why.
-func (c *checker) explain(ctx context.Context, o object) (explained, error) {
-	resource, _ := c.resources.lookup(o.kind)
-	review, err := newReview(o, resource, c.options.operation)
-	if err != nil {
-		return explained{}, err
+func (c *checker) explain(ctx context.Context, a arrival) (explained, error) {
+	first, ok := a.outcome()
+	one := explained{outcome: first}
+	if !ok {
+		return one, nil
 	}
+	o, review := a.object, a.review
 	options := engine.Options{Namespace: c.namespaces[o.namespace], Cluster: c.cluster, Offline: true}
-	one := explained{outcome: outcome{object: o}}
+	var err error
 	if one.policies, err = c.snapshot.ExplainMutation(ctx, review, options); err != nil {
 		return one, fmt.Errorf("%s: %w", o.origin, err)
 	}
 	review = one.mutate(ctx, c.snapshot, review, options)
+	if one.review = review; len(one.denials) == 0 {
+		err = one.refuse(c.validated(ctx, a))
+	}
+	if err != nil {
+		return one, err
+	}
 	if len(one.denials) > 0 {
 		return one, nil // the API server asks nobody else
 	}

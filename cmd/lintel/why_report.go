@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,6 +29,19 @@ func writeWhyText(w io.Writer, all []explained) error {
 
 func writeExplained(b *strings.Builder, one explained) {
 	fmt.Fprintf(b, "%s: %s; %s\n", printable(title(one.object)), whyVerdict(one), one.countWords())
+	if len(one.policies) == 0 || one.refused {
+		for _, f := range one.denials {
+			writeFinding(b, "deny", denialText(f), f)
+		}
+	}
+	for _, u := range one.undecided {
+		if u.Policy == "" {
+			writeEntry(b, "undecided", undecidedText(u))
+		}
+	}
+	if one.as != "" {
+		writeEntry(b, "as", one.as+", to which the API server converts it for the policies")
+	}
 	for _, part := range []struct {
 		answer engine.Answer
 		title  string
@@ -140,7 +154,7 @@ func whyVerdict(one explained) string {
 	}
 	var names []string
 	for _, f := range one.denials {
-		names = append(names, f.Policy)
+		names = append(names, cmp.Or(f.Policy, "the API server"))
 	}
 	slices.Sort(names)
 	return "denied by " + strings.Join(slices.Compact(names), ", ")
@@ -161,6 +175,7 @@ type whyResult struct {
 	Warn       []jsonFinding      `json:"warn"`
 	Patch      []engine.Operation `json:"patch"`
 	Undecided  []engine.Undecided `json:"undecided"`
+	As         string             `json:"as,omitempty"`
 	Policies   []whyPolicy        `json:"policies"`
 }
 
@@ -186,10 +201,11 @@ func writeWhyJSON(w io.Writer, all []explained) error {
 			Object:  jsonObjectOf(one.object),
 			Allowed: len(one.denials) == 0,
 			Matched: counts[engine.AnswerAsked], NotMatched: counts[engine.AnswerNotMatched],
-			Deny:      jsonFindings(one.denials, engine.Finding.Text),
+			Deny:      jsonFindings(one.denials, denialText),
 			Warn:      jsonFindings(one.warnings, engine.Finding.WarningText),
 			Patch:     append([]engine.Operation{}, one.patch...),
 			Undecided: append([]engine.Undecided{}, one.undecided...),
+			As:        one.as,
 			Policies:  []whyPolicy{},
 		}
 		for _, e := range one.policies {

@@ -5,19 +5,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/controllers/openclaw"
 	"github.com/lintel-policy/lintel/policies/engine"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openclaw"
 	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/webhooks"
@@ -53,10 +51,14 @@ func newOpenClaw(ctx context.Context, mgr manager.Manager, o *options, on bool) 
 	if _, err := mgr.GetCache().GetInformer(ctx, &openclawv1.PolicyBundle{}); err != nil {
 		return nil, fmt.Errorf("watching PolicyBundles: %w", err)
 	}
+	if o.openclawRootNamespace == "" {
+		mgr.GetLogger().Info("warning: anyone who may write PolicyBundles may write enterprise policies, which bind the OpenClawInstances of their namespace; " +
+			"name the namespace of those who may with --openclaw-root-namespace")
+	}
 	return products, openclaw.SetupWithManager(ctx, mgr, openclaw.Options{
-		RootNamespace:   o.openclawRootNamespace,
-		ImageRegistries: o.openclawImageRegistries,
-		Admitter:        s.admit,
+		RootNamespace: o.openclawRootNamespace,
+		Namespace:     o.namespace,
+		Admitter:      s.admit,
 	})
 }
 
@@ -136,62 +138,31 @@ func readBundle(text json.RawMessage, err error) (*rules.Bundle, error) {
 const reasonExpandsParent = "ExpandsParent"
 
 // admit asks the rules about a stored object as if it were created now.
-func (s *openClaw) admit(ctx context.Context, object client.Object) (*openclaw.Denial, error) {
-	var kind, resource string
-	switch object.(type) {
-	case *openclawv1.PolicyBundle:
-		kind, resource = "PolicyBundle", "policybundles"
-	case *openclawv1.OpenClawInstance:
-		kind, resource = "OpenClawInstance", "openclawinstances"
-	default:
-		return nil, fmt.Errorf("there are no rules for %T", object)
-	}
-	review, err := reviewOf(object, kind, resource)
-	if err != nil {
-		return nil, err
-	}
-	facts, reason := s.instanceFacts(), openclaw.ReasonNotAdmitted
-	if kind == "PolicyBundle" {
-		found, err := s.bundleFacts(ctx, review)
-		if err != nil {
-			return nil, err
-		}
-		facts = found
-		if slices.ContainsFunc(found.Comparisons, func(c rules.Comparison) bool { return c.Verdict == scope.Counterexample }) {
-			reason = reasonExpandsParent
-		}
-	}
-	text, err := json.Marshal(facts)
-	if err != nil {
-		return nil, fmt.Errorf("writing the facts for the rules: %w", err)
-	}
-	decision := s.snapshot.Validate(ctx, review, engine.Options{Facts: text})
-	if decision.Allowed() {
-		return nil, nil
-	}
-	var words []string
-	for _, denial := range decision.Denials {
-		words = append(words, denial.Words)
-	}
-	return &openclaw.Denial{Reason: reason, Message: strings.Join(words, "\n")}, nil
-}
-
-// reviewOf is the request that would create a stored object.
-func reviewOf(object client.Object, kind, resource string) (*engine.Review, error) {
-	text, err := json.Marshal(object)
-	if err != nil {
-		return nil, fmt.Errorf("writing %s %s: %w", kind, object.GetName(), err)
-	}
+func (s *openClaw) admit(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
+	question := builtin.Question{Object: object, Facts: s.instanceFacts(), Resource: "openclawinstances"}
 	version := openclawv1.SchemeGroupVersion
-	request, err := json.Marshal(admissionv1.AdmissionRequest{
-		UID:       object.GetUID(),
-		Kind:      metav1.GroupVersionKind{Group: version.Group, Version: version.Version, Kind: kind},
-		Resource:  metav1.GroupVersionResource{Group: version.Group, Version: version.Version, Resource: resource},
-		Operation: admissionv1.Create, Namespace: object.GetNamespace(), Name: object.GetName(),
-		Object: runtime.RawExtension{Raw: text},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("writing a request for %s %s: %w", kind, object.GetName(), err)
+	question.Kind = metav1.GroupVersionKind{Group: version.Group, Version: version.Version, Kind: "OpenClawInstance"}
+	expands := false
+	switch object.(type) {
+	case *openclawv1.OpenClawInstance:
+	case *openclawv1.PolicyBundle:
+		question.Kind.Kind, question.Resource = "PolicyBundle", "policybundles"
+		review, err := question.Review()
+		if err != nil {
+			return builtin.Verdict{}, err
+		}
+		facts, err := s.bundleFacts(ctx, review)
+		if err != nil {
+			return builtin.Verdict{}, err
+		}
+		question.Facts = facts
+		expands = slices.ContainsFunc(facts.Comparisons, func(c rules.Comparison) bool { return c.Verdict == scope.Counterexample && !c.Conflict })
+	default:
+		return builtin.Verdict{}, fmt.Errorf("there are no rules for %T", object)
 	}
-	return engine.NewReview(request)
+	verdict, err := builtin.Ask(ctx, s.snapshot, question)
+	if expands && verdict.Denied() {
+		verdict.Reason = reasonExpandsParent
+	}
+	return verdict, err
 }

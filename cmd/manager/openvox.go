@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
-	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -15,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,6 +24,7 @@ import (
 	openvoxv1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox"
 	"github.com/lintel-policy/lintel/policies/engine"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 	"github.com/lintel-policy/lintel/webhooks"
 )
@@ -34,6 +34,8 @@ type openVox struct {
 	cached   client.Client // of OpenVox's kinds
 	direct   client.Client // of Secrets, of which none is kept, of what is permitted, and of what a final answer goes by
 	snapshot *engine.Snapshot
+	// namespaces are those whose objects are judged: all where there are none.
+	namespaces []string
 }
 
 // newOpenVox is the system openvox.
@@ -46,7 +48,7 @@ func newOpenVox(ctx context.Context, mgr manager.Manager, o *options, on bool) (
 	if err != nil {
 		return nil, err
 	}
-	s := &openVox{cached: mgr.GetClient(), direct: direct, snapshot: engine.NewSnapshot(engine.BuiltinResources(), set)}
+	s := &openVox{cached: mgr.GetClient(), direct: direct, snapshot: engine.NewSnapshot(engine.BuiltinResources(), set), namespaces: o.openvoxNamespaces}
 	products := s.products(on)
 	if !on {
 		return products, nil
@@ -60,7 +62,7 @@ func newOpenVox(ctx context.Context, mgr manager.Manager, o *options, on bool) (
 	return products, openvox.SetupWithManager(mgr, openvox.Options{
 		KeyBits: o.openvoxKeyBits, Approve: o.openvoxApprove,
 		Admitter: s.admitCertificate, RequestAdmitter: s.admitRequest, ConfigAdmitter: s.admitConfig,
-		Registry: metrics.Registry,
+		Namespaces: o.openvoxNamespaces, ExternalOnly: o.openvoxExternalOnly, Registry: metrics.Registry,
 	})
 }
 
@@ -77,26 +79,43 @@ func unlimitedClient(mgr manager.Manager) (client.Client, error) {
 }
 
 // admitCertificate asks the rules about a stored Certificate as if it were created now.
-func (s *openVox) admitCertificate(ctx context.Context, object client.Object) (string, error) {
+func (s *openVox) admitCertificate(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	certificate, ok := object.(*openvoxv1alpha1.Certificate)
 	if !ok {
-		return "", fmt.Errorf("%T is no Certificate", object)
+		return builtin.Verdict{}, fmt.Errorf("%T is no Certificate", object)
 	}
 	all, err := certificatesIn(ctx, s.cached, certificate.Namespace)
 	if err != nil {
-		return "", err
+		return builtin.Verdict{}, err
 	}
-	return s.admit(ctx, object, openvoxv1alpha1.SchemeGroupVersion, "Certificate", "certificates", rules.OlderClaims(certificate, all))
+	facts, err := s.atAuthority(ctx, certificate, rules.OlderClaims(certificate, all))
+	if err != nil {
+		return builtin.Verdict{}, err
+	}
+	return s.admit(ctx, object, openvoxv1alpha1.SchemeGroupVersion, "Certificate", facts)
+}
+
+// atAuthority adds to facts about a Certificate what its CertificateAuthority says of it.
+func (s *openVox) atAuthority(ctx context.Context, certificate *openvoxv1alpha1.Certificate, facts rules.CertificateFacts) (rules.CertificateFacts, error) {
+	var ca openvoxv1alpha1.CertificateAuthority
+	err := s.cached.Get(ctx, client.ObjectKey{Namespace: certificate.Namespace, Name: certificate.Spec.AuthorityRef}, &ca)
+	if apierrors.IsNotFound(err) {
+		return facts, nil
+	}
+	if err != nil {
+		return facts, fmt.Errorf("reading CertificateAuthority %s: %w", certificate.Spec.AuthorityRef, err)
+	}
+	return facts.At(&ca, certificate), nil
 }
 
 // admitConfig asks the rules about a stored Config, which may be older than they are.
-func (s *openVox) admitConfig(ctx context.Context, object client.Object) (string, error) {
-	return s.admit(ctx, object, openvoxv1alpha1.SchemeGroupVersion, "Config", "configs", nil)
+func (s *openVox) admitConfig(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
+	return s.admit(ctx, object, openvoxv1alpha1.SchemeGroupVersion, "Config", nil)
 }
 
 // admitRequest asks the rules about a stored request: they may have changed since. What
 // they go by is read from the API server, for the answer is final.
-func (s *openVox) admitRequest(ctx context.Context, object client.Object) (string, error) {
+func (s *openVox) admitRequest(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	ca, version, kind := client.ObjectKey{}, schema.GroupVersion{}, ""
 	switch request := object.(type) {
 	case *certificatesv1.CertificateSigningRequest:
@@ -106,46 +125,25 @@ func (s *openVox) admitRequest(ctx context.Context, object client.Object) (strin
 		ca = client.ObjectKey{Namespace: request.Namespace, Name: request.Spec.IssuerRef.Name}
 		version, kind = certmanagerv1.SchemeGroupVersion, certmanagerv1.CertificateRequestKind
 	default:
-		return "", fmt.Errorf("%T is no request for a certificate", object)
+		return builtin.Verdict{}, fmt.Errorf("%T is no request for a certificate", object)
 	}
 	facts, err := s.requestFacts(ctx, s.direct, ca)
 	if err != nil {
-		return "", err
+		return builtin.Verdict{}, err
 	}
 	if !facts.Authority {
-		return "", fmt.Errorf("there is no CertificateAuthority %s", ca)
+		return builtin.Verdict{}, fmt.Errorf("there is no CertificateAuthority %s", ca)
 	}
 	facts.MayReference = true // asked when it was made
-	return s.admit(ctx, object, version, kind, strings.ToLower(kind)+"s", facts)
+	return s.admit(ctx, object, version, kind, facts)
 }
 
-func (s *openVox) admit(ctx context.Context, object client.Object, version schema.GroupVersion, kind, resource string, facts any) (string, error) {
-	text, err := json.Marshal(object)
-	if err != nil {
-		return "", fmt.Errorf("writing %s %s: %w", kind, object.GetName(), err)
-	}
-	request, err := json.Marshal(admissionv1.AdmissionRequest{
-		UID: object.GetUID(), Operation: admissionv1.Create, Namespace: object.GetNamespace(), Name: object.GetName(),
+func (s *openVox) admit(ctx context.Context, object builtin.Object, version schema.GroupVersion, kind string, facts any) (builtin.Verdict, error) {
+	return builtin.Ask(ctx, s.snapshot, builtin.Question{
 		Kind:     metav1.GroupVersionKind{Group: version.Group, Version: version.Version, Kind: kind},
-		Resource: metav1.GroupVersionResource{Group: version.Group, Version: version.Version, Resource: resource},
-		Object:   runtime.RawExtension{Raw: text},
+		Resource: strings.ToLower(kind) + "s",
+		Object:   object, Facts: facts,
 	})
-	if err != nil {
-		return "", fmt.Errorf("writing a request for %s %s: %w", kind, object.GetName(), err)
-	}
-	review, err := engine.NewReview(request)
-	if err != nil {
-		return "", err
-	}
-	known, err := json.Marshal(facts)
-	if err != nil {
-		return "", err
-	}
-	var words []string
-	for _, denial := range s.snapshot.Validate(ctx, review, engine.Options{Facts: known}).Denials {
-		words = append(words, denial.Words)
-	}
-	return strings.Join(words, "\n"), nil
 }
 
 // products are the entries for OpenVox's kinds and for requests. Where the system is
@@ -154,7 +152,7 @@ func (s *openVox) products(on bool) []webhooks.Product {
 	known := func(context.Context, *engine.Review) (any, error) { return rules.KnownNames(), nil }
 	entries := []webhooks.BuiltIn{
 		{Name: "openvox-certificate", Entry: "vcertificate.kb.io", Facts: s.certificateFacts, Rules: openVoxRules("certificates")},
-		{Name: "openvox-certificateauthority", Entry: "vcertificateauthority.kb.io", Rules: openVoxRules("certificateauthorities")},
+		{Name: "openvox-certificateauthority", Entry: "vcertificateauthority.kb.io", Facts: s.authorityFacts, Rules: openVoxRules("certificateauthorities")},
 		{Name: "openvox-config", Entry: "vconfig.kb.io", Rules: openVoxRules("configs")},
 		{Name: "openvox-signingpolicy", Entry: "vsigningpolicy.kb.io", Facts: known, Rules: openVoxRules("signingpolicies")},
 		{Name: "openvox-certificatesigningrequest", Entry: "certificatesigningrequest.openvox.voxpupuli.org", Facts: s.signingRequestFacts, Rules: signingRequestRules()},
@@ -167,7 +165,7 @@ func (s *openVox) products(on bool) []webhooks.Product {
 			entry.Rules = nil
 		}
 		product := entry.Validating()
-		product.MatchConditions = openVoxConditions[entry.Entry]
+		product.MatchConditions = append(slices.Clone(openVoxConditions[entry.Entry]), s.within(entry.Entry)...)
 		products = append(products, product)
 	}
 	return products
@@ -183,6 +181,23 @@ var openVoxConditions = map[string][]admissionregistrationv1.MatchCondition{
 	"certificaterequest.openvox.voxpupuli.org": {
 		{Name: "to-a-certificateauthority", Expression: `object != null && has(object.spec) && has(object.spec.issuerRef) && has(object.spec.issuerRef.group) && object.spec.issuerRef.group == "` + openvoxv1alpha1.GroupName + `"`},
 	},
+}
+
+// within keeps what is in other namespaces, or for a CA there, away: somebody else may serve
+// it, and it is not looked at here.
+func (s *openVox) within(entry string) []admissionregistrationv1.MatchCondition {
+	if len(s.namespaces) == 0 {
+		return nil
+	}
+	var quoted []string
+	for _, namespace := range s.namespaces {
+		quoted = append(quoted, "'"+namespace+"'")
+	}
+	expression := "request.namespace in [%s]"
+	if entry == "certificatesigningrequest.openvox.voxpupuli.org" { // of no namespace; its CA is of one
+		expression = "[%s].exists(n, object.spec.signerName.startsWith('" + rules.SignerPrefix + "' + n + '.'))"
+	}
+	return []admissionregistrationv1.MatchCondition{{Name: "in-a-namespace-of-openvox", Expression: fmt.Sprintf(expression, strings.Join(quoted, ", "))}}
 }
 
 func openVoxRules(resource string) []admissionregistrationv1.RuleWithOperations {
@@ -266,9 +281,10 @@ func (s *openVox) requestFacts(ctx context.Context, reader client.Reader, key cl
 	if err != nil {
 		return facts, err
 	}
+	secrets := &secretValues{ctx: ctx, reader: s.direct, namespace: key.Namespace, read: map[string]*corev1.Secret{}}
 	facts.Authority = true
-	facts.Rendered = rules.Render(&ca, policies.Items, certificates, s.secretValue(ctx, key.Namespace))
-	return facts, nil
+	facts.Rendered = rules.Render(&ca, policies.Items, certificates, secrets.value)
+	return facts, secrets.failure
 }
 
 // certificatesIn are those of a namespace, for reading only.
@@ -286,32 +302,64 @@ func (s *openVox) certificateFacts(ctx context.Context, review *engine.Review) (
 	if err := readObject(review, &certificate); err != nil {
 		return nil, err
 	}
-	certificate.Name = review.Name
+	certificate.Name, certificate.Namespace = review.Name, review.Namespace
 	all, err := certificatesIn(ctx, s.cached, review.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	return rules.Claims(&certificate, all), nil
+	return s.atAuthority(ctx, &certificate, rules.Claims(&certificate, all))
 }
 
-// secretValue reads a Secret from the API server, at most once a request.
-func (s *openVox) secretValue(ctx context.Context, namespace string) rules.SecretValue {
-	read := map[string]*corev1.Secret{}
-	return func(name, key string) (string, error) {
-		secret, ok := read[name]
-		if !ok {
-			secret = &corev1.Secret{}
-			if err := s.direct.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret); err != nil {
-				return "", fmt.Errorf("reading Secret %s: %w", name, err)
-			}
-			read[name] = secret
-		}
-		value, ok := secret.Data[key]
-		if !ok {
-			return "", fmt.Errorf("the Secret %s has no key %q", name, key)
-		}
-		return string(value), nil
+// authorityFacts are about a CertificateAuthority that is to be stored.
+func (s *openVox) authorityFacts(ctx context.Context, review *engine.Review) (any, error) {
+	var ca openvoxv1alpha1.CertificateAuthority
+	if err := readObject(review, &ca); err != nil {
+		return nil, err
 	}
+	name := ca.Spec.IntermediateCA.SecretName
+	if !ca.Spec.IntermediateCA.Enabled || name == "" {
+		return rules.AuthorityFacts{}, nil
+	}
+	secret := &metav1.PartialObjectMetadata{}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	err := s.direct.Get(ctx, client.ObjectKey{Namespace: review.Namespace, Name: name}, secret)
+	if apierrors.IsNotFound(err) {
+		return rules.AuthorityFacts{}, nil // the setup Job waits for it
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
+	}
+	return rules.AuthorityFacts{IntermediateFor: new(secret.Annotations[rules.IntermediateAnnotation])}, nil
+}
+
+// secretValues reads the Secrets that signing policies name, each at most once.
+type secretValues struct {
+	ctx       context.Context
+	reader    client.Reader
+	namespace string
+	read      map[string]*corev1.Secret
+	// failure is that the API server gave no answer, which says nothing about a Secret.
+	failure error
+}
+
+func (v *secretValues) value(name, key string) (string, error) {
+	secret, ok := v.read[name]
+	if !ok {
+		secret = &corev1.Secret{}
+		if err := v.reader.Get(v.ctx, client.ObjectKey{Namespace: v.namespace, Name: name}, secret); err != nil {
+			err = fmt.Errorf("reading Secret %s: %w", name, err)
+			if !apierrors.IsNotFound(err) {
+				v.failure = err
+			}
+			return "", err
+		}
+		v.read[name] = secret
+	}
+	value, ok := secret.Data[key]
+	if !ok {
+		return "", fmt.Errorf("the Secret %s has no key %q", name, key)
+	}
+	return string(value), nil
 }
 
 // mayReference asks whether the requester may name the signer.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/controllers/openvox"
@@ -49,6 +50,8 @@ type options struct {
 	openclawRootNamespace   string
 	openvoxKeyBits          int
 	openvoxApprove          bool
+	openvoxNamespaces       []string
+	openvoxExternalOnly     bool
 
 	orloj orlojOptions
 }
@@ -82,6 +85,11 @@ func parseOptions(args []string) (*options, error) {
 	}
 	if o.openvoxKeyBits < 2048 || o.openvoxKeyBits > 8192 {
 		return nil, fmt.Errorf("--openvox-key-bits=%d is not from 2048 to 8192", o.openvoxKeyBits)
+	}
+	for _, namespace := range o.openvoxNamespaces {
+		if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
+			return nil, fmt.Errorf("--openvox-namespaces: %q is no name of a namespace: %s", namespace, problems[0])
+		}
 	}
 	if err := checkSystems(o.systems); err != nil {
 		return nil, err
@@ -124,6 +132,8 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.StringVar(&o.openclawRootNamespace, "openclaw-root-namespace", "", "`namespace` whose PolicyBundles' enterprise policies bind the OpenClawInstances of every namespace")
 	flags.IntVar(&o.openvoxKeyBits, "openvox-key-bits", openvox.DefaultKeyBits, "`bits` of the RSA keys that are made for Certificates, from 2048 to 8192")
 	flags.BoolVar(&o.openvoxApprove, "openvox-approve-requests", false, "approve the requests to CertificateAuthorities that signing policies permit, and deny the others; needs config/rbac/openvox-approval")
+	flags.StringSliceVar(&o.openvoxNamespaces, "openvox-namespaces", nil, "`namespaces` whose OpenVox objects are judged and carried out, for which config/rbac/openvox-namespaced is enough; none: all")
+	flags.BoolVar(&o.openvoxExternalOnly, "openvox-external-only", false, "set up no CertificateAuthorities in the cluster, for which config/rbac/openvox-external is enough")
 	o.orloj.addTo(flags)
 	flags.DurationVar(&o.drain, "drain", 5*time.Second, "`duration` for which to go on answering, unready, after the end was asked for: the API server learns of it later")
 	return flags

@@ -38,6 +38,7 @@ func TestOptions(t *testing.T) {
 		"memo":         {[]string{"--decision-memo=maybe"}, "not one of on, off, check"},
 		"drain":        {[]string{"--drain=-1s"}, "is in the past"},
 		"system":       {[]string{"--systems=openclaw,nope"}, `--systems: there is no system "nope"; there are openclaw`},
+		"namespace":    {[]string{"--openvox-namespaces=a,B'x"}, `--openvox-namespaces: "B'x" is no name of a namespace`},
 		"no file":      {[]string{"--config=missing.yaml"}, "reading --config"},
 	} {
 		_, err := parseOptions(c.args)

@@ -20,6 +20,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/orloj"
 	"github.com/lintel-policy/lintel/controllers/orloj/store"
 	"github.com/lintel-policy/lintel/policies/engine"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/orloj"
 	"github.com/lintel-policy/lintel/webhooks"
 )
@@ -28,7 +29,7 @@ import (
 type orlojOptions struct {
 	storageBackend, sqlDriver  string
 	dsn, key                   string
-	mapping                    string
+	mapping, cluster           string
 	statusInterval, drift      time.Duration
 	createTables, requireCrypt bool
 	connections                int32
@@ -41,6 +42,7 @@ func (o *orlojOptions) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&o.key, "orloj-secret-encryption-key", "", "32-byte `key`, in hex or base64, of the values of Secrets: orlojd's ($ORLOJ_SECRET_ENCRYPTION_KEY)")
 	flags.BoolVar(&o.requireCrypt, "orloj-require-encryption", false, "store no Secrets without a key")
 	flags.StringVar(&o.mapping, "orloj-namespace-mapping", "", "`mode` of orloj.dev/target-namespace: Restricted (the default), which asks the Namespace, or Open ($ORLOJ_NAMESPACE_MAPPING)")
+	flags.StringVar(&o.cluster, "orloj-cluster-id", "", "`identity` of this cluster in the store, which several may share; the default is the uid of its namespace kube-system ($ORLOJ_CLUSTER_ID)")
 	flags.DurationVar(&o.statusInterval, "orloj-status-sync-interval", 5*time.Second, "`interval` at which the phases that orlojd gives are read")
 	flags.DurationVar(&o.drift, "orloj-drift-interval", time.Minute, "`interval` at which all rows are compared with their objects")
 	flags.Int32Var(&o.connections, "orloj-max-connections", 10, "largest `number` of connections to the database")
@@ -53,6 +55,7 @@ func (o *orlojOptions) addTo(flags *pflag.FlagSet) {
 func (o orlojOptions) complete() (orlojOptions, rules.Mapping, error) {
 	for variable, value := range map[string]*string{
 		"ORLOJ_POSTGRES_DSN": &o.dsn, "ORLOJ_SECRET_ENCRYPTION_KEY": &o.key, "ORLOJ_NAMESPACE_MAPPING": &o.mapping,
+		"ORLOJ_CLUSTER_ID":      &o.cluster,
 		"ORLOJ_STORAGE_BACKEND": &o.storageBackend, "ORLOJ_SQL_DRIVER": &o.sqlDriver,
 	} {
 		if *value == "" {
@@ -116,7 +119,7 @@ func newOrloj(ctx context.Context, mgr manager.Manager, o *options, on bool) ([]
 		return nil, err
 	}
 	return s.products(true), orloj.SetupWithManager(mgr, c, metrics.Registry, orloj.Options{
-		Store: rows, Judge: s.judge, StatusInterval: settings.statusInterval, DriftInterval: settings.drift, CreateTables: settings.createTables,
+		Store: rows, Judge: s.judge, Cluster: settings.cluster, StatusInterval: settings.statusInterval, DriftInterval: settings.drift, CreateTables: settings.createTables,
 	})
 }
 
@@ -203,14 +206,10 @@ func (s *orlojSystem) taken(ctx context.Context, object rules.Object) (owner *ru
 }
 
 // judge asks the rules about a stored object. Who has its key is for the store to say.
-func (s *orlojSystem) judge(ctx context.Context, kind string, object orlojv1.Object) (rules.Judgement, error) {
-	text, err := json.Marshal(object)
-	if err != nil {
-		return rules.Judgement{}, fmt.Errorf("writing %s %s: %w", kind, object.GetName(), err)
-	}
+func (s *orlojSystem) judge(ctx context.Context, kind string, object orlojv1.Object) (builtin.Verdict, error) {
 	namespace, err := s.namespaces.Namespace(ctx, object.GetNamespace())
 	if err != nil {
-		return rules.Judgement{}, err
+		return builtin.Verdict{}, err
 	}
-	return s.rules.Judge(ctx, kind, object.GetUID(), text, namespace, s.mapping)
+	return s.rules.Judge(ctx, kind, object, namespace, s.mapping)
 }

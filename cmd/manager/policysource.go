@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -56,7 +57,7 @@ func judgePolicySources(live *engine.Live, gate source.Gate, allowFileOrigins bo
 func answerTo(object *v1alpha1.PolicySource, verdict source.Verdict) *webhooks.Verdict {
 	switch {
 	case verdict.Set != nil || verdict.Reason == "":
-		return &webhooks.Verdict{Warnings: verdict.Warnings}
+		return &webhooks.Verdict{Warnings: verdict.WarningTexts()}
 	case verdict.Reason == scope.ReasonNoParent && len(verdict.Errors) == 1:
 		// What is applied together arrives in any order; the gate waits for the parent.
 		return &webhooks.Verdict{Warnings: []string{verdict.Message + "; it goes live once the parent has"}}
@@ -82,7 +83,8 @@ func soon(test func(context.Context, engine.Source) (suite.Results, error)) func
 		bounded, cancel := context.WithTimeout(ctx, testsAtAdmission)
 		defer cancel()
 		results, err := test(bounded, candidate)
-		if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		// A request that is about to end leaves them, too; for one that has gone nothing is said.
+		if err != nil && errors.Is(bounded.Err(), context.DeadlineExceeded) {
 			return suite.Results{}, nil
 		}
 		return results, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"strconv"
@@ -32,6 +33,7 @@ import (
 	openvoxv1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/gatekeeper"
+	"github.com/lintel-policy/lintel/controllers/openvox"
 	"github.com/lintel-policy/lintel/controllers/policy"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
@@ -103,7 +105,8 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 		return err
 	}
 	reporter := policy.NewReporter(mgr.GetClient(), live, o.namespace, replicaName(), os.Getenv("POD_UID"))
-	runnables := []manager.Runnable{table, objects, server, origins, reporter}
+	answering := newAnswering(ctx, server)
+	runnables := []manager.Runnable{table, objects, answering, origins, reporter}
 	if o.receiverAddress != "" {
 		receiver, err := newReceiver(mgr, o, origins, reporter)
 		if err != nil {
@@ -112,7 +115,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 		runnables = append(runnables, receiver)
 	}
 	if o.gatekeeper {
-		if err := gatekeeper.SetupWithManager(mgr, compiler.Compile); err != nil {
+		if err := gatekeeper.SetupWithManager(mgr, gatekeeperOptions(mgr, live, gate)); err != nil {
 			return err
 		}
 	}
@@ -134,27 +137,39 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	ending, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	go func() {
-		drain(ctx, ending, o.drain, server.Drain, registrar.Drain)
-		end()
+		select {
+		case <-ctx.Done():
+			drain(ending, o.drain, server.Drain, registrar.Drain)
+			answering.end()
+			end()
+		case <-ending.Done():
+		}
 	}()
-	return mgr.Start(ending)
+	err = mgr.Start(ending)
+	if ctx.Err() == nil {
+		// It has lost its Lease: another replica leads, or the API server did not answer in
+		// time. What leads has ended; to answer needs no Lease, so callers get their time.
+		logger.Error("the manager has ended by itself; requests are answered a while longer", "pause", o.drain, "error", err)
+		drain(ctx, o.drain, server.Drain)
+	}
+	answering.end()
+	return errors.Join(err, answering.wait())
 }
 
-// drain returns a while after ctx ends, or when ending does. In between everything
-// goes on, so that a replica which others still call, or which leads, is never
-// behind; only /readyz sends callers away, and what is deleted is not made again.
-func drain(ctx, ending context.Context, pause time.Duration, announce ...func()) {
-	select {
-	case <-ctx.Done():
-	case <-ending.Done():
-		return
-	}
-	for _, tell := range announce {
-		tell()
-	}
-	select {
-	case <-time.After(pause):
-	case <-ending.Done():
+// gatekeeperOptions have the cluster's templates and constraints judged as the gate will.
+func gatekeeperOptions(mgr manager.Manager, live *engine.Live, gate source.Gate) gatekeeper.Options {
+	return gatekeeper.Options{
+		Judge: func(ctx context.Context, candidate engine.Source) (source.Verdict, error) {
+			return gate.Judge(ctx, candidate, live)
+		},
+		Readable: func(ctx context.Context, kind engine.GroupVersionKind) error {
+			why, err := policy.Readable(ctx, mgr.GetClient(), live.Resources(), kind)
+			if why != "" {
+				return &gatekeeper.Unreadable{Message: why}
+			}
+			return err
+		},
+		Registerer: metrics.Registry,
 	}
 }
 
@@ -186,6 +201,7 @@ func newManager(config *rest.Config, o *options) (manager.Manager, error) {
 		return cache.ByObject{Namespaces: map[string]cache.Config{o.namespace: {LabelSelector: selector}}}
 	}
 	byObject := policy.KindSourceCache()
+	maps.Copy(byObject, openvox.KindCaches(o.openvoxNamespaces))
 	byObject[&corev1.ConfigMap{}] = labelled(policy.SourceLabel)
 	byObject[&coordinationv1.Lease{}] = labelled(policy.ReplicaLabel)
 	mgr, err := manager.New(config, manager.Options{

@@ -2,7 +2,8 @@
 // certificate request: it exits 0 where the request is to be signed, else 1 with a line
 // on standard error that says why not.
 //
-// It is started for every request, so it imports nothing but the rules and OPA.
+// It is started for every request, so it imports nothing but the rules and OPA. Whatever
+// is sent, it ends in time: anybody may send requests.
 package main
 
 import (
@@ -12,21 +13,31 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/lintel-policy/lintel/policies/csr"
 	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
 )
 
-// defaultConfig is where Puppet servers have the rendered policies.
-const defaultConfig = "/etc/puppetlabs/puppet/autosign-policy.yaml"
+const (
+	// defaultConfig is where Puppet servers have the rendered policies.
+	defaultConfig = "/etc/puppetlabs/lintel/signing-policies.yaml"
+	// defaultTimeout is far above what a request takes, some ms, and far below what whoever
+	// sends it waits.
+	defaultTimeout = 5 * time.Second
 
-const usage = "usage: openvox-autosign [--config file] <certname> < request.pem"
+	usage = "usage: openvox-autosign [--config file] [--timeout duration] <certname> < request.pem"
+)
 
 func main() {
 	if err := run(os.Args[1:], os.Stdin); err != nil {
-		fmt.Fprintln(os.Stderr, "openvox-autosign: "+strings.Join(strings.Fields(err.Error()), " "))
-		os.Exit(1)
+		refuse(err)
 	}
+}
+
+func refuse(err error) {
+	fmt.Fprintln(os.Stderr, "openvox-autosign: "+strings.Join(strings.Fields(err.Error()), " "))
+	os.Exit(1)
 }
 
 // run returns nil where the request is to be signed.
@@ -34,6 +45,7 @@ func run(args []string, stdin io.Reader) error {
 	flags := flag.NewFlagSet("openvox-autosign", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	config := flags.String("config", defaultConfig, "the rendered signing policies")
+	timeout := flags.Duration("timeout", defaultTimeout, "how long deciding may take")
 	if err := flags.Parse(args); err != nil {
 		return fmt.Errorf("%w; %s", err, usage)
 	}
@@ -41,24 +53,28 @@ func run(args []string, stdin io.Reader) error {
 		return fmt.Errorf("%d certnames are given, not one; %s", flags.NArg(), usage)
 	}
 	certname := flags.Arg(0)
+	// Neither reading nor a single function of the rules can be cancelled.
+	defer time.AfterFunc(*timeout, func() {
+		refuse(fmt.Errorf("%.300q is not signed: it is not decided after %v", certname, *timeout))
+	}).Stop()
 	text, err := os.ReadFile(*config)
 	if err != nil {
-		return fmt.Errorf("%q is not signed: reading the signing policies: %w", certname, err)
+		return fmt.Errorf("%.300q is not signed: reading the signing policies: %w", certname, err)
 	}
 	rendered, err := signing.Read(text)
 	if err != nil {
-		return fmt.Errorf("%q is not signed: %s is no policy file: %w", certname, *config, err)
+		return fmt.Errorf("%.300q is not signed: %s is no policy file: %w", certname, *config, err)
 	}
 	request, err := io.ReadAll(io.LimitReader(stdin, csr.MaxBytes+1))
 	if err != nil {
-		return fmt.Errorf("%q is not signed: reading the request: %w", certname, err)
+		return fmt.Errorf("%.300q is not signed: reading the request: %w", certname, err)
 	}
 	refusals, err := signing.Refusals(context.Background(), signing.Question{Certname: certname, CSR: csr.Parse(request), Rendered: rendered})
 	if err != nil {
-		return fmt.Errorf("%q is not signed: %w", certname, err)
+		return fmt.Errorf("%.300q is not signed: %w", certname, err)
 	}
 	if len(refusals) > 0 {
-		return fmt.Errorf("%q is not signed: %s", certname, strings.Join(refusals, "; "))
+		return fmt.Errorf("%.300q is not signed: %s", certname, strings.Join(refusals, "; "))
 	}
 	return nil
 }

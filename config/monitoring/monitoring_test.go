@@ -150,6 +150,8 @@ func metrics(t *testing.T) map[string][]string {
 		"lintel_cluster_data_bytes":   {"kind"},
 		"lintel_source_ready":         {"source"},
 
+		"lintel_gatekeeper_not_enforced": {"kind", "name"},
+
 		"lintel_openvox_crl_age_seconds":                    {"namespace", "name"},
 		"lintel_openvox_crl_next_update_timestamp_seconds":  {"namespace", "name"},
 		"lintel_openvox_crl_last_refresh_timestamp_seconds": {"namespace", "name"},

@@ -2,7 +2,6 @@ package gatekeeper
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,92 +9,125 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
-	"github.com/lintel-policy/lintel/policies/gatekeeper"
 )
 
-// problem is why an object stays out of the source.
-type problem struct {
-	object  unstructured.Unstructured
-	message string
+// settingsFile is in a folder, so that no template can have its name.
+const settingsFile = "cluster/settings.yaml"
+
+// candidate is an object of the cluster that is to be in force.
+type candidate struct {
+	object unstructured.Unstructured
+	// text is what goes into the source, and last what the source has of the object now:
+	// empty where it has nothing.
+	text, last string
 }
 
-// check compiles templates and constraints, each group by itself.
-type check func(files map[string]string) error
+// id tells objects apart: kinds of two groups never have the same name here.
+func id(object unstructured.Unstructured) string { return object.GetKind() + "/" + object.GetName() }
 
-// filesOf are the files of the source: one for the settings, and one for each template
-// with its constraints. What does not compile stays out.
-func filesOf(settings, templates, constraints []unstructured.Unstructured, compiles check) (files map[string]string, problems []problem) {
-	files = map[string]string{}
-	drop := func(object unstructured.Unstructured, err error) {
-		problems = append(problems, problem{object, err.Error()})
+// file is where a candidate is in the source: one file for each template, with its
+// constraints, and one for the settings.
+func (c *candidate) file() string {
+	switch c.object.GroupVersionKind().Group {
+	case templateKind.Group:
+		return c.object.GetName() + ".yaml"
+	case constraintGroup:
+		return strings.ToLower(c.object.GetKind()) + ".yaml"
+	default:
+		return settingsFile
 	}
-	var usable []unstructured.Unstructured
-	for _, object := range sorted(settings) {
-		if err := readable(fileOf(object)); err != nil {
-			drop(object, err)
-			continue
+}
+
+// candidates are the objects in the order in which they need each other: settings,
+// templates, constraints.
+func candidates(settings, templates, constraints []unstructured.Unstructured, present map[string]string) []*candidate {
+	last := textsOf(present)
+	var out []*candidate
+	for _, list := range [][]unstructured.Unstructured{settings, templates, constraints} {
+		for _, object := range sorted(list) {
+			out = append(out, &candidate{object, textOf(object), last[id(object)]})
 		}
-		usable = append(usable, object)
 	}
-	if len(usable) > 0 {
-		files["settings.yaml"] = fileOf(usable...)
-	}
-	for _, template := range sorted(templates) {
-		kind := constraintKind(template)
-		name := template.GetName() + ".yaml"
-		alone := fileOf(template)
-		if err := compiles(map[string]string{name: alone}); err != nil {
-			drop(template, err)
-			continue
+	return out
+}
+
+// layout are files, with the place of each candidate in them.
+type layout struct {
+	files  map[string]string
+	starts map[string][]start // by file, in their order
+}
+
+type start struct {
+	line int
+	of   *candidate
+}
+
+func layoutOf(list []*candidate) layout {
+	l := layout{files: map[string]string{}, starts: map[string][]start{}}
+	for _, c := range list {
+		name := c.file()
+		if l.files[name] != "" {
+			l.files[name] += separator
 		}
-		group := []unstructured.Unstructured{template}
-		for _, constraint := range sorted(constraints) {
-			if constraint.GetKind() != kind {
-				continue
+		l.starts[name] = append(l.starts[name], start{strings.Count(l.files[name], "\n") + 1, c})
+		l.files[name] += c.text
+	}
+	return l
+}
+
+// at is the candidate at a place: nil where there is none.
+func (l layout) at(file string, line int) *candidate {
+	var found *candidate
+	for _, s := range l.starts[file] {
+		if s.line <= line || found == nil {
+			found = s.of
+		}
+	}
+	return found
+}
+
+// separator is a line that no document has within it: what could look like it is
+// indented.
+const separator = "---\n"
+
+// textOf is what people wrote of an object, in YAML: the same object gives the same text.
+func textOf(object unstructured.Unstructured) string {
+	metadata := map[string]any{"name": object.GetName()}
+	if annotations := written(object.GetAnnotations()); len(annotations) > 0 {
+		metadata["annotations"] = annotations
+	}
+	text, err := yaml.Marshal(map[string]any{
+		"apiVersion": object.GetAPIVersion(), "kind": object.GetKind(), "metadata": metadata, "spec": object.Object["spec"],
+	})
+	if err != nil {
+		panic("what came as JSON always has YAML: " + err.Error())
+	}
+	return string(text)
+}
+
+// textsOf are the documents of files, by the objects that they are of.
+func textsOf(files map[string]string) map[string]string {
+	found := map[string]string{}
+	for _, object := range objectsOf(files) {
+		found[id(object)] = textOf(object)
+	}
+	return found
+}
+
+// objectsOf are the objects in files that this controller has written.
+func objectsOf(files map[string]string) []unstructured.Unstructured {
+	var out []unstructured.Unstructured
+	for _, text := range files {
+		for _, document := range strings.Split("\n"+text, "\n"+separator) {
+			object := unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(document), &object.Object); err == nil && object.GetKind() != "" {
+				out = append(out, object)
 			}
-			with := map[string]string{name: alone, "constraint.yaml": fileOf(constraint), "settings.yaml": files["settings.yaml"]}
-			if _, errs := gatekeeper.Dialect(with); len(errs) > 0 {
-				drop(constraint, errs)
-				continue
-			}
-			group = append(group, constraint)
-		}
-		if len(group) > 1 {
-			files[name] = fileOf(group...)
 		}
 	}
-	if len(files) == 1 && files["settings.yaml"] != "" {
-		return nil, problems // of nothing
-	}
-	return files, problems
-}
-
-// readable says what is wrong with an object that compiles to nothing by itself.
-func readable(text string) error {
-	if _, errs := gatekeeper.Dialect(map[string]string{"object.yaml": text}); len(errs) > 0 {
-		return errs
-	}
-	return nil
-}
-
-// fileOf is what people wrote of objects, in YAML: the same objects give the same text.
-func fileOf(objects ...unstructured.Unstructured) string {
-	var documents []string
-	for _, object := range objects {
-		metadata := map[string]any{"name": object.GetName()}
-		if annotations := written(object.GetAnnotations()); len(annotations) > 0 {
-			metadata["annotations"] = annotations
-		}
-		text, err := yaml.Marshal(map[string]any{
-			"apiVersion": object.GetAPIVersion(), "kind": object.GetKind(), "metadata": metadata, "spec": object.Object["spec"],
-		})
-		if err != nil {
-			panic("what came as JSON always has YAML: " + err.Error())
-		}
-		documents = append(documents, string(text))
-	}
-	return strings.Join(documents, "---\n")
+	return sorted(out)
 }
 
 // written are the annotations that templates are read for.
@@ -111,9 +143,7 @@ func written(annotations map[string]string) map[string]string {
 
 func sorted(objects []unstructured.Unstructured) []unstructured.Unstructured {
 	objects = slices.Clone(objects)
-	slices.SortFunc(objects, func(a, b unstructured.Unstructured) int {
-		return strings.Compare(a.GetKind()+"/"+a.GetName(), b.GetKind()+"/"+b.GetName())
-	})
+	slices.SortFunc(objects, func(a, b unstructured.Unstructured) int { return strings.Compare(id(a), id(b)) })
 	return objects
 }
 
@@ -122,31 +152,21 @@ func constraintKind(template unstructured.Unstructured) string {
 	return kind
 }
 
-// checker is a check that remembers what it has found of each set of files.
-func checker(compile func(engine.Source) error) check {
-	known := map[string]error{}
-	return func(files map[string]string) error {
-		digest := engine.Source{Files: files}.Digest()
-		if err, ok := known[digest]; ok {
-			return err
-		}
-		err := compile(engine.Source{Name: sourceName, Files: files})
-		if !errors.As(err, new(engine.CompileErrors)) {
-			err = nil // as far as it is known; the gate judges again
-		}
-		if len(known) > 1000 {
-			clear(known)
-		}
-		known[digest] = err
-		return err
-	}
+// asksAnything says whether there is a constraint among the candidates.
+func asksAnything(list []*candidate) bool {
+	return slices.ContainsFunc(list, func(c *candidate) bool { return c.object.GroupVersionKind().Group == constraintGroup })
 }
 
-// sourceObject is the PolicySource as it is applied.
-func sourceObject(files map[string]string) (*unstructured.Unstructured, error) {
+// sourceObject is the PolicySource as it is applied. What is not enforced is said in an
+// annotation, for the status.
+func sourceObject(files map[string]string, notEnforced string) (*unstructured.Unstructured, error) {
+	metadata := map[string]any{"name": sourceName}
+	if notEnforced != "" {
+		metadata["annotations"] = map[string]any{v1alpha1.NotEnforcedAnnotation: notEnforced}
+	}
 	text, err := json.Marshal(map[string]any{
 		"apiVersion": "policy.lintel.dev/v1alpha1", "kind": "PolicySource",
-		"metadata": map[string]any{"name": sourceName},
+		"metadata": metadata,
 		"spec":     map[string]any{"inline": map[string]any{"files": files}},
 	})
 	if err != nil {
@@ -155,3 +175,6 @@ func sourceObject(files map[string]string) (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	return object, object.UnmarshalJSON(text)
 }
+
+// digestOf is what the status of a source with these files says once it is live.
+func digestOf(files map[string]string) string { return engine.Source{Files: files}.Digest() }

@@ -2,6 +2,7 @@ package gatekeeper
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -41,26 +42,48 @@ func makeConstraint(t *testing.T, kind, name, spec string) unstructured.Unstruct
 
 const good = `package x violation[{"msg": "no"}] { input.parameters.x }`
 
-func compiles(files map[string]string) error {
-	_, err := source.Compile(engine.Source{Name: "s", Files: files})
-	return err
+func list(objects ...unstructured.Unstructured) []unstructured.Unstructured { return objects }
+
+// judge is the gate without a cluster, and with a constraint that is in the way of all.
+func judge(files map[string]string) opinion {
+	set, err := source.Compile(engine.Source{Name: "s", Files: files})
+	if errs := (engine.CompileErrors{}); errors.As(err, &errs) {
+		return opinion{places: errs}
+	}
+	all := fmt.Sprint(files)
+	switch {
+	case strings.Contains(all, "busy"):
+		return opinion{unknown: errors.New("the machine is busy")}
+	case strings.Contains(all, "name: quarrels") && set.Policies() > 1:
+		return opinion{whole: "two want different things"}
+	}
+	return opinion{}
 }
 
-func list(objects ...unstructured.Unstructured) []unstructured.Unstructured { return objects }
+func messages(problems []problem) map[string]string {
+	out := map[string]string{}
+	for _, p := range problems {
+		out[id(p.object)] = p.text()
+	}
+	return out
+}
 
 func TestFilesOfTheCluster(t *testing.T) {
 	settings := list(
 		parse(t, "apiVersion: config.gatekeeper.sh/v1alpha1\nkind: Config\nmetadata: {name: config}\nspec: {match: [{excludedNamespaces: [a], processes: ['*']}]}\n"),
 		parse(t, "apiVersion: syncset.gatekeeper.sh/v1alpha1\nkind: SyncSet\nmetadata: {name: wrong}\nspec: {gvks: [{kind: '*'}]}\n"),
 	)
-	templates := list(makeTemplate(t, "Two", good), makeTemplate(t, "One", good), makeTemplate(t, "Broken", "package x }"), makeTemplate(t, "Unused", good))
+	templates := list(makeTemplate(t, "Two", good), makeTemplate(t, "One", good), makeTemplate(t, "Broken", "package x }"), makeTemplate(t, "Settings", good))
 	constraints := list(
 		makeConstraint(t, "Two", "b", "{}"), makeConstraint(t, "One", "c", "{parameters: {x: why}}"), makeConstraint(t, "One", "a", "{parameters: {x: text}}"),
-		makeConstraint(t, "One", "bad", "{parameters: {x: 1}}"), makeConstraint(t, "Broken", "a", "{}"),
+		makeConstraint(t, "One", "bad", "{parameters: {x: 1}}"), makeConstraint(t, "Broken", "a", "{}"), makeConstraint(t, "Two", "quarrels", "{}"),
 	)
-	files, problems := filesOf(settings, templates, constraints, compiles)
-	require.Len(t, files, 3)
-	require.Contains(t, files["settings.yaml"], "kind: Config")
+	all := candidates(settings, templates, constraints, nil)
+	kept, problems := settle(all, judge)
+	files := layoutOf(kept).files
+	require.Len(t, files, 4)
+	require.Contains(t, files[settingsFile], "kind: Config")
+	require.Contains(t, files["settings.yaml"], "kind: Settings", "a template of that name")
 	require.Equal(t, 2, strings.Count(files["one.yaml"], "---\n"), "a template and two constraints")
 	require.Less(t, strings.Index(files["one.yaml"], "name: a"), strings.Index(files["one.yaml"], "name: c"))
 	for _, unwanted := range []string{"status", "resourceVersion", "last-applied"} {
@@ -69,35 +92,71 @@ func TestFilesOfTheCluster(t *testing.T) {
 	require.Contains(t, files["one.yaml"], "metadata.gatekeeper.sh/title: T")
 	set, err := source.Compile(engine.Source{Name: "s", Files: files})
 	require.NoError(t, err, "what is left compiles together")
-	require.Equal(t, 3, set.Policies())
+	require.Equal(t, 3, set.Policies(), "one that is in the way of all, and what is wrong, holds nobody else up")
 
-	var names []string
-	for _, p := range problems {
-		names = append(names, p.object.GetKind()+"/"+p.object.GetName())
-		require.NotEmpty(t, p.message)
-	}
-	require.Equal(t, []string{"SyncSet/wrong", "ConstraintTemplate/broken", "One/bad"}, names)
+	said := messages(problems)
+	require.Len(t, said, 5)
+	require.Contains(t, said["SyncSet/wrong"], "name one group, version and kind")
+	require.Contains(t, said["ConstraintTemplate/broken"], "broken.yaml:")
+	require.Contains(t, said["Broken/a"], "its ConstraintTemplate is not enforced: broken.yaml:")
+	require.Contains(t, said["One/bad"], "the schema of ConstraintTemplate one does not allow this")
+	require.Equal(t, "two want different things", said["Two/quarrels"])
 
-	again, _ := filesOf(settings, templates, constraints, compiles)
-	require.Equal(t, files, again)
-	none, _ := filesOf(settings, templates, nil, compiles)
-	require.Empty(t, none, "without constraints there is nothing to enforce")
+	again, _ := settle(candidates(settings, templates, constraints, files), judge)
+	require.Equal(t, files, layoutOf(again).files)
+	require.False(t, asksAnything(candidates(settings, templates, nil, nil)), "without constraints there is nothing to enforce")
 }
 
-func TestWhatSaysNothingAboutATemplateKeepsItIn(t *testing.T) {
-	asked := 0
-	check := checker(func(engine.Source) error {
-		asked++
-		return errors.New("the machine is busy")
-	})
-	require.NoError(t, check(map[string]string{"a": "b"}))
-	check = checker(func(engine.Source) error {
-		asked++
-		return engine.CompileErrors{{Message: "wrong"}}
-	})
-	require.Error(t, check(map[string]string{"a": "b"}))
-	require.Error(t, check(map[string]string{"a": "b"}))
-	require.Equal(t, 2, asked, "the same files are compiled once")
+func TestWhatWasInForceStaysUntilItsChangeCanBe(t *testing.T) {
+	templates := list(makeTemplate(t, "One", good))
+	before := layoutOf(candidates(nil, templates, list(makeConstraint(t, "One", "a", "{parameters: {x: text}}")), nil)).files
+	changed := list(makeConstraint(t, "One", "a", "{parameters: {x: 1}}"))
+	kept, problems := settle(candidates(nil, templates, changed, before), judge)
+	require.Equal(t, before, layoutOf(kept).files)
+	require.Contains(t, messages(problems)["One/a"], "must be of type string")
+	require.Contains(t, messages(problems)["One/a"], "; what it said before stays in force")
+
+	kept, problems = settle(candidates(nil, list(makeTemplate(t, "One", "package x }")), changed, before), judge)
+	require.Equal(t, before, layoutOf(kept).files, "template and constraint were broken at once")
+	require.Len(t, messages(problems), 2)
+
+	kept, problems = settle(candidates(nil, templates, nil, before), judge)
+	require.Len(t, kept, 1, "what is deleted goes")
+	require.Empty(t, problems)
+}
+
+func TestWhatCannotBeFoundOut(t *testing.T) {
+	templates := list(makeTemplate(t, "One", good))
+	busy := makeConstraint(t, "One", "busy", "{parameters: {x: text}}")
+	kept, problems := settle(candidates(nil, templates, list(busy), nil), judge)
+	require.Len(t, kept, 1)
+	require.Contains(t, messages(problems)["One/busy"], "it could not be judged, which is tried again: the machine is busy")
+
+	before := layoutOf(candidates(nil, templates, list(busy), nil)).files
+	kept, problems = settle(candidates(nil, templates, list(busy), before), judge)
+	require.Len(t, kept, 2, "nothing is known against what is in force")
+	require.Empty(t, problems)
+}
+
+func TestTheEntryInAStatus(t *testing.T) {
+	constraint := makeConstraint(t, "One", "a", "{}")
+	constraint.SetUID("u")
+	constraint.SetGeneration(3)
+	others := []any{map[string]any{"id": "gatekeeper-0", "enforced": true}}
+	require.NoError(t, unstructured.SetNestedSlice(constraint.Object, others, "status", "byPod"))
+	entry := entryOf(constraint, "wrong")
+	require.Equal(t, map[string]any{
+		"id": "lintel", "constraintUID": "u", "enforced": false, "observedGeneration": int64(3), "operations": []any{"webhook"},
+		"errors": []any{map[string]any{"code": "not_enforced", "message": "wrong"}},
+	}, entry)
+	list, was := statusWith(constraint, entry)
+	require.Nil(t, was)
+	require.Equal(t, append(others, entry), list, "those of Gatekeeper stay")
+	require.NoError(t, unstructured.SetNestedSlice(constraint.Object, list, "status", "byPod"))
+	list, was = statusWith(constraint, entryOf(constraint, ""))
+	require.True(t, sameJSON(was, entry))
+	require.Len(t, list, 2)
+	require.Equal(t, true, list[1].(map[string]any)["enforced"])
 }
 
 func TestTheKindOfConstraints(t *testing.T) {

@@ -2,13 +2,19 @@ package gatekeeper
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,11 +26,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/gatekeeper"
+	policysource "github.com/lintel-policy/lintel/policies/source"
 )
 
 const (
@@ -35,9 +44,14 @@ const (
 	// often while one is being made.
 	lookAgain = 30 * time.Second
 	soon      = time.Second
+	// kindTimeout bounds what one template may have the others wait.
+	kindTimeout = 10 * time.Second
+	// patience is how often in a row a question without an answer is asked again, before
+	// it is asked about each object by itself.
+	patience = 3
 )
 
-// templateKind and settingKinds are looked for in the cluster; each may be absent.
+// The kinds that are looked for in the cluster; each may be absent.
 var (
 	templateKind = schema.GroupKind{Group: "templates.gatekeeper.sh", Kind: "ConstraintTemplate"}
 	settingKinds = []schema.GroupKind{
@@ -45,7 +59,32 @@ var (
 		{Group: "syncset.gatekeeper.sh", Kind: "SyncSet"},
 		{Group: "expansion.gatekeeper.sh", Kind: "ExpansionTemplate"},
 	}
+	// idleKinds have no effect here, and are told so.
+	idleKinds = []schema.GroupKind{
+		{Group: mutationGroup, Kind: "Assign"},
+		{Group: mutationGroup, Kind: "AssignImage"},
+		{Group: mutationGroup, Kind: "AssignMetadata"},
+		{Group: mutationGroup, Kind: "ModifySet"},
+		{Group: providerGroup, Kind: "Provider"},
+	}
 )
+
+// The groups of idleKinds.
+const (
+	mutationGroup = "mutations.gatekeeper.sh"
+	providerGroup = "externaldata.gatekeeper.sh"
+)
+
+// Options are what the controller needs.
+type Options struct {
+	// Judge is the gate.
+	Judge func(context.Context, engine.Source) (policysource.Verdict, error)
+	// Readable says whether policies may read a kind. An error is an *Unreadable, or says
+	// that it could not be found out.
+	Readable func(context.Context, engine.GroupVersionKind) error
+	// Registerer takes the metrics.
+	Registerer prometheus.Registerer
+}
 
 // Reconciler keeps the source, on the leader. It has one request, which is for
 // everything.
@@ -55,30 +94,46 @@ type Reconciler struct {
 	mapper     meta.RESTMapper
 	events     events.EventRecorder
 	controller controller.Controller
-	compiles   check
+	options    Options
 	watched    map[schema.GroupVersionKind]bool
 	made       map[types.UID]int64 // generations of templates that have their kind
 	reported   map[string]string   // messages by object
+	said       map[types.UID]said  // what statuses were given
+	metric     *notEnforced
+	unknown    int // times in a row that nothing could be found out
+	settled    settled
 }
 
-// SetupWithManager starts it with the manager. compile says whether files compile.
-func SetupWithManager(mgr manager.Manager, compile func(context.Context, engine.Source) (*engine.PolicySet, error)) error {
+// settled is the outcome for the same candidates under the same opinion.
+type settled struct {
+	of       string
+	kept     []*candidate
+	problems []problem
+}
+
+// SetupWithManager starts it with the manager.
+func SetupWithManager(mgr manager.Manager, options Options) error {
 	r := &Reconciler{
-		client: mgr.GetClient(), cache: mgr.GetCache(), mapper: mgr.GetRESTMapper(),
+		client: mgr.GetClient(), cache: mgr.GetCache(), mapper: mgr.GetRESTMapper(), options: options,
 		events:  mgr.GetEventRecorder("lintel-manager"),
 		watched: map[schema.GroupVersionKind]bool{}, made: map[types.UID]int64{}, reported: map[string]string{},
+		said: map[types.UID]said{}, metric: &notEnforced{},
 	}
-	r.compiles = checker(func(candidate engine.Source) error {
-		_, err := compile(context.Background(), candidate)
-		return err
-	})
+	if err := options.Registerer.Register(r.metric); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
 	var err error
 	if r.controller, err = controller.New("lintel-gatekeeper", mgr, controller.Options{Reconciler: r}); err != nil {
 		return fmt.Errorf("setting up the controller for Gatekeeper's objects: %w", err)
 	}
 	start := make(chan event.GenericEvent, 1)
 	start <- event.GenericEvent{Object: &unstructured.Unstructured{}}
-	return r.controller.Watch(source.Channel(start, everything()))
+	ours := predicate.NewPredicateFuncs(func(object client.Object) bool { return object.GetName() == sourceName })
+	return errors.Join(
+		r.controller.Watch(source.Channel(start, everything())),
+		// What is in force is told once it is.
+		r.controller.Watch(source.Kind[client.Object](r.cache, &v1alpha1.PolicySource{}, everything(), ours)),
+	)
 }
 
 // everything asks for the one request.
@@ -88,43 +143,155 @@ func everything() handler.EventHandler {
 	})
 }
 
-// Reconcile gathers the objects, gives templates their kinds, and applies the source.
+// Reconcile gathers the objects, gives templates their kinds, applies the source, and
+// tells each object what became of it.
 func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-	templates, err := r.list(ctx, templateKind)
+	existing := &v1alpha1.PolicySource{}
+	if err := r.client.Get(ctx, client.ObjectKey{Name: sourceName}, existing); client.IgnoreNotFound(err) != nil {
+		return reconcile.Result{}, fmt.Errorf("reading PolicySource %s: %w", sourceName, err)
+	}
+	g, err := r.gather(ctx, filesIn(existing))
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	var settings []unstructured.Unstructured
+	kept, problems, err := r.settle(ctx, existing, candidates(g.settings, g.templates, g.constraints, filesIn(existing)))
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	problems = append(problems, g.problems...)
+	r.report(problems)
+	var files map[string]string
+	if asksAnything(kept) { // else there is nothing to enforce
+		files = layoutOf(kept).files
+	}
+	if err := r.apply(ctx, existing, files, problems); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: g.next}, r.tellAll(ctx, isLive(existing, files), kept, problems)
+}
+
+// gathered is what the cluster has.
+type gathered struct {
+	settings, templates, constraints []unstructured.Unstructured
+	problems                         []problem
+	next                             time.Duration
+}
+
+func (r *Reconciler) gather(ctx context.Context, present map[string]string) (g gathered, err error) {
+	g.next = lookAgain
+	if g.templates, err = r.list(ctx, templateKind); err != nil {
+		return g, err
+	}
 	for _, kind := range settingKinds {
 		found, err := r.list(ctx, kind)
 		if err != nil {
-			return reconcile.Result{}, err
+			return g, err
 		}
-		settings = append(settings, found...)
+		g.settings = append(g.settings, found...)
 	}
-	next := lookAgain
-	var constraints []unstructured.Unstructured
-	for _, template := range templates {
+	g.problems = r.idle(ctx)
+	for _, template := range g.templates {
 		kind := constraintKind(template)
 		if kind == "" {
 			continue
 		}
-		if err := r.ensureKind(ctx, template); err != nil {
-			return reconcile.Result{}, err
-		}
-		found, err := r.list(ctx, schema.GroupKind{Group: constraintGroup, Kind: kind})
+		found, err := r.constraintsOf(ctx, template)
 		if err != nil {
-			return reconcile.Result{}, err
+			// What is in force stays, and the other templates do not wait.
+			g.problems = append(g.problems, problem{object: template, message: err.Error()})
+			found = slices.DeleteFunc(objectsOf(present), func(object unstructured.Unstructured) bool {
+				return object.GroupVersionKind().Group != constraintGroup || object.GetKind() != kind
+			})
 		}
 		if !r.watched[constraintOf(kind)] {
-			next = soon
+			g.next = soon
 		}
-		constraints = append(constraints, found...)
+		g.constraints = append(g.constraints, found...)
 	}
-	r.forget(ctx, templates)
-	files, problems := filesOf(settings, templates, constraints, r.compiles)
-	r.report(problems)
-	return reconcile.Result{RequeueAfter: next}, r.apply(ctx, files)
+	r.forget(ctx, g.templates)
+	return g, nil
+}
+
+// idle are the objects that have no effect here.
+func (r *Reconciler) idle(ctx context.Context) (problems []problem) {
+	for _, kind := range idleKinds {
+		bounded, cancel := context.WithTimeout(ctx, kindTimeout)
+		found, err := r.list(bounded, kind)
+		cancel()
+		if err != nil { // what is in force does not depend on them
+			log.FromContext(ctx).Error(err, "looking for what has no effect here", "kind", kind.String())
+		}
+		for _, object := range found {
+			problems = append(problems, problem{object: object, message: gatekeeper.NotCarriedOut(kind.Group)})
+		}
+	}
+	return problems
+}
+
+// constraintsOf gives a template its kind, and lists the constraints.
+func (r *Reconciler) constraintsOf(ctx context.Context, template unstructured.Unstructured) ([]unstructured.Unstructured, error) {
+	bounded, cancel := context.WithTimeout(ctx, kindTimeout)
+	defer cancel()
+	if err := r.ensureKind(bounded, template); err != nil {
+		return nil, err
+	}
+	return r.list(bounded, schema.GroupKind{Group: constraintGroup, Kind: constraintKind(template)})
+}
+
+// settle asks about all candidates together, and only where that is refused, which of
+// them it is. The answer for the same question is remembered.
+func (r *Reconciler) settle(ctx context.Context, existing *v1alpha1.PolicySource, list []*candidate) ([]*candidate, []problem, error) {
+	judge := func(files map[string]string) opinion { return r.opinionOf(ctx, existing, files) }
+	whole := layoutOf(list)
+	found := judge(whole.files)
+	if found.fine() {
+		r.unknown, r.settled = 0, settled{}
+		return list, nil, nil
+	}
+	if found.unknown != nil && r.unknown < patience {
+		r.unknown++
+		return nil, nil, found.unknown
+	}
+	r.unknown = 0
+	question := digestOf(whole.files) + digestOf(filesIn(existing)) + found.String()
+	if r.settled.of != question || found.unknown != nil {
+		kept, problems := settle(list, judge)
+		r.settled = settled{question, kept, problems}
+	}
+	return r.settled.kept, r.settled.problems, nil
+}
+
+func filesIn(object *v1alpha1.PolicySource) map[string]string {
+	if object.Spec.Inline == nil {
+		return nil
+	}
+	return object.Spec.Inline.Files
+}
+
+// isLive says whether every replica serves these files.
+func isLive(object *v1alpha1.PolicySource, files map[string]string) bool {
+	digest := digestOf(files)
+	return len(files) > 0 && object.Status.Digest == digest && len(object.Status.Replicas) > 0 &&
+		!slices.ContainsFunc(object.Status.Replicas, func(replica v1alpha1.ReplicaStatus) bool { return replica.Digest != digest })
+}
+
+// tellAll has each object say whether it is enforced: that it is, once it is.
+func (r *Reconciler) tellAll(ctx context.Context, live bool, kept []*candidate, problems []problem) error {
+	var errs []error
+	told := map[string]bool{}
+	for _, p := range problems {
+		if !told[id(p.object)] {
+			told[id(p.object)] = true
+			errs = append(errs, r.tell(ctx, p.object, p.text()))
+		}
+	}
+	for _, c := range kept {
+		isTemplate := c.object.GroupVersionKind().Group == templateKind.Group
+		if !told[id(c.object)] && (live || isTemplate) {
+			errs = append(errs, r.tell(ctx, c.object, ""))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func constraintOf(kind string) schema.GroupVersionKind {
@@ -147,7 +314,8 @@ func (r *Reconciler) list(ctx context.Context, kind schema.GroupKind) ([]unstruc
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(mapping.GroupVersionKind)
 	if !r.watched[mapping.GroupVersionKind] {
-		if err := r.controller.Watch(source.Kind[client.Object](r.cache, object, everything())); err != nil {
+		written := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+		if err := r.controller.Watch(source.Kind[client.Object](r.cache, object, everything(), written)); err != nil {
 			return nil, fmt.Errorf("watching %s: %w", kind, err)
 		}
 		r.watched[mapping.GroupVersionKind] = true
@@ -175,9 +343,17 @@ func (r *Reconciler) ensureKind(ctx context.Context, template unstructured.Unstr
 	case client.IgnoreNotFound(err) != nil:
 		return fmt.Errorf("reading the kind of template %s: %w", template.GetName(), err)
 	}
-	err = r.applyObject(ctx, crdOf(template, true))
+	make := func(withSchema bool) error {
+		crd := crdOf(template, withSchema)
+		crd.SetUID(existing.GetUID()) // never one that somebody else has made meanwhile
+		if crd.GetUID() == "" {
+			return r.client.Create(ctx, crd, fieldOwner)
+		}
+		return r.applyObject(ctx, crd)
+	}
+	err = make(true)
 	if apierrors.IsInvalid(err) { // a schema of older days
-		err = r.applyObject(ctx, crdOf(template, false))
+		err = make(false)
 	}
 	if err != nil {
 		return fmt.Errorf("making the kind of template %s: %w", template.GetName(), err)
@@ -210,52 +386,95 @@ func (r *Reconciler) forget(ctx context.Context, templates []unstructured.Unstru
 	}
 }
 
-// report tells of each object that stays out, once.
+// report tells of each object that is not enforced as it is, once.
 func (r *Reconciler) report(problems []problem) {
+	r.metric.set(problems)
 	now := map[string]string{}
 	for _, p := range problems {
-		key := p.object.GetKind() + "/" + p.object.GetName()
-		now[key] = p.message
-		if r.reported[key] != p.message {
-			r.events.Eventf(&p.object, nil, corev1.EventTypeWarning, "NotEnforced", "Compile", "%s", first(p.message))
+		key, message := id(p.object), p.text()
+		if _, again := now[key]; again {
+			continue
+		}
+		now[key] = message
+		if r.reported[key] != message {
+			r.events.Eventf(&p.object, nil, corev1.EventTypeWarning, "NotEnforced", "Compile", "%s", first(message, maxEvent))
 		}
 	}
 	r.reported = now
 }
 
-// first keeps a message within what an Event holds.
-func first(message string) string {
-	const limit = 1000
-	if len(message) > limit {
-		return message[:limit] + "…"
+const (
+	// maxEvent is what an Event holds.
+	maxEvent = 1000
+	// maxSaid and maxListed bound what the source says of objects that are not enforced.
+	maxSaid, maxListed = 300, 100
+)
+
+// first keeps a message within a number of bytes.
+func first(message string, limit int) string {
+	if len(message) <= limit {
+		return message
 	}
-	return message
+	for !utf8.RuneStart(message[limit]) {
+		limit--
+	}
+	return message[:limit] + "…"
+}
+
+// summary is what the source says of objects that are not enforced: "" where all are.
+func summary(problems []problem) string {
+	var lines []string
+	told := map[string]bool{}
+	for _, p := range problems {
+		if !told[id(p.object)] {
+			told[id(p.object)] = true
+			lines = append(lines, id(p.object)+": "+first(p.text(), maxSaid))
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("not enforced: %d of the cluster's objects: %s", len(lines), strings.Join(lines[:min(len(lines), maxListed)], "; "))
+	return text
 }
 
 // apply keeps the source as the files are: without any there is none.
-func (r *Reconciler) apply(ctx context.Context, files map[string]string) error {
-	existing := &v1alpha1.PolicySource{}
-	err := client.IgnoreNotFound(r.client.Get(ctx, client.ObjectKey{Name: sourceName}, existing))
-	if err != nil {
-		return fmt.Errorf("reading PolicySource %s: %w", sourceName, err)
-	}
-	present := map[string]string{}
-	if existing.Spec.Inline != nil {
-		present = existing.Spec.Inline.Files
-	}
-	if maps.Equal(files, present) {
+func (r *Reconciler) apply(ctx context.Context, existing *v1alpha1.PolicySource, files map[string]string, problems []problem) error {
+	said := summary(problems)
+	if maps.Equal(files, filesIn(existing)) && existing.Annotations[v1alpha1.NotEnforcedAnnotation] == said {
 		return nil
 	}
-	if len(files) == 0 {
-		err = client.IgnoreNotFound(r.client.Delete(ctx, existing))
-	} else {
-		var object *unstructured.Unstructured
-		if object, err = sourceObject(files); err == nil {
-			err = r.applyObject(ctx, object)
+	switch {
+	case len(files) == 0 && existing.Name == "":
+		return nil
+	case len(files) == 0:
+		if err := r.client.Delete(ctx, existing); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting PolicySource %s: %w", sourceName, err)
 		}
+		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("applying PolicySource %s: %w", sourceName, err)
+	object, err := sourceObject(files, said)
+	if err == nil {
+		err = r.applyObject(ctx, object)
+	}
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("applying PolicySource %s: %w", sourceName, err)
+	return errors.Join(err, r.sayStale(ctx, existing, err))
+}
+
+// sayStale has a source that could not be brought up to date say so.
+func (r *Reconciler) sayStale(ctx context.Context, existing *v1alpha1.PolicySource, why error) error {
+	self := unstructured.Unstructured{}
+	self.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind("PolicySource"))
+	self.SetName(sourceName)
+	stale := []problem{{object: self, message: "what the cluster has now is not in force: " + why.Error()}}
+	r.metric.set(stale)
+	if said := summary(stale); existing.Name != "" && existing.Annotations[v1alpha1.NotEnforcedAnnotation] != said {
+		patch := client.MergeFrom(existing.DeepCopy())
+		metav1.SetMetaDataAnnotation(&existing.ObjectMeta, v1alpha1.NotEnforcedAnnotation, said)
+		return r.client.Patch(ctx, existing, patch, fieldOwner)
 	}
 	return nil
 }

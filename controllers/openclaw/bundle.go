@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -20,6 +24,7 @@ import (
 type BundleReconciler struct {
 	client  client.Client
 	writer  writer
+	records records
 	library *library
 	options Options
 }
@@ -28,7 +33,10 @@ type BundleReconciler struct {
 func (r *BundleReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	bundle := &v1.PolicyBundle{}
 	if err := r.client.Get(ctx, request.NamespacedName, bundle); err != nil {
-		return reconcile.Result{}, client.IgnoreNotFound(err)
+		if apierrors.IsNotFound(err) {
+			return again(r.records.remove(ctx, bundleKind, request.NamespacedName))
+		}
+		return reconcile.Result{}, err
 	}
 	if !bundle.DeletionTimestamp.IsZero() {
 		return reconcile.Result{}, nil
@@ -55,20 +63,19 @@ func (r *BundleReconciler) carryOut(ctx context.Context, bundle *v1.PolicyBundle
 			facts.denied = &problem{"NotJudged", "asking the policies: " + failure.Error()}
 		}
 	}
-	inForce := said
-	if facts.invalid != nil || facts.denied != nil {
-		stored, err := storedMap(ctx, r.client, bundle)
-		if err != nil {
-			return facts, errors.Join(failure, err)
-		}
-		inForce = usable(r.library.stored(bundle, stored))
-		facts.kept = kept(bundle, inForce)
-	} else {
-		facts.kept = len(bundle.Spec.Policies)
-		_, err := r.writer.keep(ctx, bundle, bundleMap(bundle, said.files), &corev1.ConfigMap{})
-		if !errors.As(err, &facts.stored) && err != nil {
-			facts.stored, failure = &problem{ReasonApplyFailed, "Failed to apply policies: " + err.Error()}, err
-		}
+	recorded, err := r.records.read(ctx, bundleKind, bundle)
+	if err != nil {
+		return facts, errors.Join(failure, err)
+	}
+	good := facts.invalid == nil && facts.denied == nil
+	inForce := &bound{bundle, bundle.Spec.InstanceSelector, said}
+	if !good {
+		inForce = r.library.lastGood(bundle, recorded)
+	}
+	facts.kept = kept(bundle, inForce)
+	if inForce != nil {
+		facts.stored, err = r.store(ctx, inForce, good, recorded)
+		failure = errors.Join(failure, err)
 	}
 	if err := r.gateways(ctx, bundle, inForce, &facts); err != nil {
 		return facts, errors.Join(failure, err)
@@ -76,13 +83,43 @@ func (r *BundleReconciler) carryOut(ctx context.Context, bundle *v1.PolicyBundle
 	return facts, failure
 }
 
+// store has policies where gateways take them from, and in the ConfigMap of the bundle,
+// which people read. Only what is good is recorded as the last that was.
+func (r *BundleReconciler) store(ctx context.Context, inForce *bound, good bool, recorded *record) (*problem, error) {
+	owns := recorded != nil && recorded.owns
+	bundle, record := inForce.bundle, record{data: inForce.content.files, selector: inForce.selector, owns: owns}
+	if good {
+		if err := r.records.keep(ctx, bundleKind, bundleManager, bundle, record); err != nil {
+			return applyFailed(err), err
+		}
+	}
+	_, err := r.writer.keep(ctx, owner{bundle, owns}, bundleMap(bundle, record.data), &corev1.ConfigMap{})
+	var known *problem
+	switch {
+	case errors.As(err, &known):
+		return known, nil
+	case err != nil:
+		return applyFailed(err), err
+	case good && !owns:
+		record.owns = true
+		if err := r.records.keep(ctx, bundleKind, bundleManager, bundle, record); err != nil {
+			return applyFailed(err), err
+		}
+	}
+	return nil, nil
+}
+
+func applyFailed(err error) *problem {
+	return &problem{ReasonApplyFailed, "Failed to apply policies: " + err.Error()}
+}
+
 // kept is how many policies of the spec the last good content has just so.
-func kept(bundle *v1.PolicyBundle, inForce *content) (n int) {
+func kept(bundle *v1.PolicyBundle, inForce *bound) (n int) {
 	if inForce == nil {
 		return 0
 	}
 	for _, policy := range bundle.Spec.Policies {
-		if text, found := inForce.files[policyKey(policy)]; found && text == policy.Content {
+		if text, found := inForce.content.files[policyKey(policy)]; found && text == policy.Content {
 			n++
 		}
 	}
@@ -91,7 +128,7 @@ func kept(bundle *v1.PolicyBundle, inForce *content) (n int) {
 
 // gateways counts the instances that the bundle binds, and those that run all policies
 // that bind them.
-func (r *BundleReconciler) gateways(ctx context.Context, bundle *v1.PolicyBundle, inForce *content, facts *bundleFacts) error {
+func (r *BundleReconciler) gateways(ctx context.Context, bundle *v1.PolicyBundle, inForce *bound, facts *bundleFacts) error {
 	var instances v1.OpenClawInstanceList
 	scope := []client.ListOption{client.UnsafeDisableDeepCopy}
 	if bundle.Namespace != r.options.RootNamespace {
@@ -103,7 +140,7 @@ func (r *BundleReconciler) gateways(ctx context.Context, bundle *v1.PolicyBundle
 	others := map[string][]bound{}
 	for i := range instances.Items {
 		instance := &instances.Items[i]
-		if !instance.DeletionTimestamp.IsZero() || !r.affects(bundle, instance) {
+		if !instance.DeletionTimestamp.IsZero() || !r.affects(bundle, inForce, instance) {
 			continue
 		}
 		if _, known := others[instance.Namespace]; !known {
@@ -122,35 +159,55 @@ func (r *BundleReconciler) gateways(ctx context.Context, bundle *v1.PolicyBundle
 		}
 		facts.gateways++
 		target := r.library.compositionFor(instance, others[instance.Namespace])
-		if target.failure == nil && runs(deployment, target.hash) {
-			facts.synced++
-		}
+		r.compare(bundle, instance, deployment, target, facts)
 	}
 	return nil
 }
 
+// compare notes whether the gateways of an instance run what they are to run, and what
+// is in the way where they do not.
+func (r *BundleReconciler) compare(bundle *v1.PolicyBundle, instance *v1.OpenClawInstance, deployment *appsv1.Deployment, target *composition, facts *bundleFacts) {
+	at := instance.Namespace + "/" + instance.Name
+	left := 0
+	for _, l := range target.leftOf(r.library.nameOf(bundle)) {
+		left += l.policies
+		facts.notInForce = append(facts.notInForce, notInForce{at, &problem{l.why.reason,
+			fmt.Sprintf("%d policies of scope %s are left out: %s", l.policies, l.level, l.why.message)}})
+	}
+	facts.left = max(facts.left, left)
+	degraded := meta.FindStatusCondition(instance.Status.Conditions, v1.ConditionDegraded)
+	switch {
+	case target.failure != nil:
+		facts.notInForce = append(facts.notInForce, notInForce{at, target.failure})
+	case left > 0:
+	case runs(deployment, target.hash):
+		facts.synced++
+	case degraded != nil && degraded.Status == metav1.ConditionTrue:
+		facts.notInForce = append(facts.notInForce, notInForce{at, &problem{degraded.Reason, degraded.Message}})
+	}
+}
+
 // affects says whether some policy of the bundle binds the instance.
-func (r *BundleReconciler) affects(bundle *v1.PolicyBundle, instance *v1.OpenClawInstance) bool {
-	binds, enterpriseOnly := r.library.binding(bundle, instance)
+func (r *BundleReconciler) affects(bundle *v1.PolicyBundle, inForce *bound, instance *v1.OpenClawInstance) bool {
+	selector := bundle.Spec.InstanceSelector
+	if inForce != nil {
+		selector = inForce.selector
+	}
+	binds, enterpriseOnly := r.library.binding(bundle.Namespace, selector, instance)
 	if !binds || !enterpriseOnly {
 		return binds
 	}
-	for _, policy := range bundle.Spec.Policies {
-		if policy.Scope == v1.ScopeEnterprise {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(bundle.Spec.Policies, func(p v1.Policy) bool { return p.Scope == v1.ScopeEnterprise })
 }
 
 // boundIn are the bundles of a namespace, and in place of what the cache says of this
 // one, what was just found.
-func (r *BundleReconciler) boundIn(ctx context.Context, namespace string, bundle *v1.PolicyBundle, inForce *content) ([]bound, error) {
+func (r *BundleReconciler) boundIn(ctx context.Context, namespace string, bundle *v1.PolicyBundle, inForce *bound) ([]bound, error) {
 	bundles, err := r.library.bundles(ctx, r.client, namespace)
 	if err != nil {
 		return nil, err
 	}
-	contents, _, err := r.library.contentsOf(ctx, r.client, bundles)
+	contents, _, err := r.library.contentsOf(ctx, r.records, bundles)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +218,7 @@ func (r *BundleReconciler) boundIn(ctx context.Context, namespace string, bundle
 		}
 	}
 	if inForce != nil {
-		out = append(out, bound{bundle, inForce})
+		out = append(out, *inForce)
 	}
 	return out, nil
 }

@@ -2,6 +2,7 @@ package openclaw
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,6 +18,7 @@ const (
 	ReasonNoGateways         = "NoGateways"
 	ReasonApplyFailed        = "ApplyFailed"
 	ReasonGatewaysRollingOut = "GatewaysRollingOut"
+	ReasonNotInForce         = "NotInForce"
 )
 
 // bundleFacts are what the status of a bundle is computed from.
@@ -31,6 +33,30 @@ type bundleFacts struct {
 	// gateways are how many instances it binds, and synced how many of them run all
 	// policies that bind them.
 	gateways, synced int
+	// notInForce says of instances that do not run them what is in the way, and left how
+	// many policies some gateway goes without.
+	notInForce []notInForce
+	left       int
+}
+
+// notInForce is why the gateways of an instance do not run all policies that bind it.
+type notInForce struct {
+	instance string // namespace/name
+	why      *problem
+}
+
+// told is how many instances a message names.
+const told = 5
+
+func (f bundleFacts) notInForceMessage() string {
+	var lines []string
+	for _, n := range f.notInForce[:min(len(f.notInForce), told)] {
+		lines = append(lines, fmt.Sprintf("at OpenClawInstance %s: %s: %s", n.instance, n.why.reason, n.why.message))
+	}
+	if more := len(f.notInForce) - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("and at %d more", more))
+	}
+	return fmt.Sprintf("%d of %d instances do not run all policies that bind them: %s", f.gateways-f.synced, f.gateways, strings.Join(lines, "; "))
 }
 
 // bundleStatus is what the bundle says next.
@@ -66,6 +92,13 @@ func bundleStatus(bundle *v1.PolicyBundle, f bundleFacts, now time.Time) v1.Poli
 	case f.stored != nil:
 		next.Applied = min(next.Applied, next.Total)
 		c.set(v1.ConditionPolicySynced, false, f.stored.reason, f.stored.message)
+		return next
+	case len(f.notInForce) > 0:
+		next.Applied = min(next.Applied, next.Total)
+		if f.left > 0 {
+			next.Applied = max(0, next.Total-int32(f.left))
+		}
+		c.set(v1.ConditionPolicySynced, false, ReasonNotInForce, f.notInForceMessage())
 		return next
 	case !done && loaded:
 		next.Applied = next.Total

@@ -2,7 +2,8 @@
 // Deployment with an OPA beside it, and the policies that this OPA answers by.
 //
 // Each reconciler gathers, builds with functions that know no API server, applies what
-// differs, and writes a status. Invariants: nothing is taken over that is not
-// controlled by the object it belongs to; a gateway's policies are composed as a whole
-// or stay as they are; Secrets are read by name and never written.
+// differs, and writes a status. Invariants: whatever a tenant writes, edits or deletes,
+// the policies of broader scopes reach its gateways, and come before all else; what is
+// not in force is said in the status of both sides. Nothing is taken over that an object
+// has not had before. Secrets are read by name and never written.
 package openclaw

@@ -32,11 +32,12 @@ const (
 	sidecarUser = 1000
 )
 
-// SidecarArguments are those of the OPA beside a gateway. What begins with a dot in the
-// folder is a ConfigMap volume's own, and would load each policy twice.
+// SidecarArguments are those of the OPA beside a gateway. It loads policies again when
+// they change: a rollout that gets stuck keeps none of them away. What begins with a dot
+// in the folder is a ConfigMap volume's own, and would load each policy twice.
 func SidecarArguments() []string {
 	return []string{"run", "--server", "--addr=localhost:8181", "--diagnostic-addr=0.0.0.0:8282",
-		"--log-level=info", "--ignore=.*", policiesFolder}
+		"--log-level=info", "--watch", "--ignore=.*", policiesFolder}
 }
 
 // gateway is what a Deployment is built from.

@@ -67,7 +67,7 @@ func TestDeployment(t *testing.T) {
 	require.Equal(t, "opa-sidecar", sidecar.Name)
 	require.Equal(t, "openpolicyagent/opa:1.4.2-static", sidecar.Image)
 	require.Equal(t, []string{"run", "--server", "--addr=localhost:8181", "--diagnostic-addr=0.0.0.0:8282",
-		"--log-level=info", "--ignore=.*", "/policies"}, sidecar.Args, "nobody outside the Pod reaches the API")
+		"--log-level=info", "--watch", "--ignore=.*", "/policies"}, sidecar.Args, "nobody outside the Pod reaches the API")
 	require.Equal(t, []corev1.ContainerPort{
 		{Name: "opa", ContainerPort: 8181, Protocol: "TCP"}, {Name: "health", ContainerPort: 8282, Protocol: "TCP"},
 	}, sidecar.Ports)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,49 +28,39 @@ func (l *library) bundles(ctx context.Context, c client.Reader, namespace string
 	return all, nil
 }
 
-// bound is a bundle with what gateways are to run of it.
+// bound is what gateways are to run of a bundle, and whom it binds: as it was when it
+// was last found good.
 type bound struct {
-	bundle  *v1.PolicyBundle
-	content *content
+	bundle   *v1.PolicyBundle
+	selector *metav1.LabelSelector
+	content  *content
 }
 
 // contentsOf gathers what is in force of each bundle. Bundles of which nothing was ever
-// good are left out. unread says that there is one that nobody has read yet.
-func (l *library) contentsOf(ctx context.Context, c client.Reader, bundles []v1.PolicyBundle) (out []bound, unread bool, err error) {
+// good are left out; unread names one that nobody has read yet.
+func (l *library) contentsOf(ctx context.Context, kept records, bundles []v1.PolicyBundle) (out []bound, unread string, err error) {
 	for i := range bundles {
-		if bundles[i].Status.ObservedGeneration == 0 {
-			unread = true
-		}
-		stored, err := storedMap(ctx, c, &bundles[i])
+		bundle := &bundles[i]
+		recorded, err := kept.read(ctx, bundleKind, bundle)
 		if err != nil {
-			return nil, false, err
+			return nil, "", err
 		}
-		if inForce := l.inForce(&bundles[i], stored); inForce != nil {
-			out = append(out, bound{&bundles[i], inForce})
+		if recorded == nil && bundle.Status.ObservedGeneration == 0 {
+			unread = bundle.Name
+		}
+		if inForce := l.lastGood(bundle, recorded); inForce != nil {
+			out = append(out, *inForce)
 		}
 	}
 	return out, unread, nil
-}
-
-// storedMap is the ConfigMap of a bundle: nil where there is none.
-func storedMap(ctx context.Context, c client.Reader, bundle *v1.PolicyBundle) (*corev1.ConfigMap, error) {
-	stored := &corev1.ConfigMap{}
-	err := c.Get(ctx, client.ObjectKey{Namespace: bundle.Namespace, Name: bundleMapName(bundle.Name)}, stored)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("reading the ConfigMap of PolicyBundle %s: %w", bundle.Name, err)
-	}
-	if err != nil {
-		return nil, nil
-	}
-	return stored, nil
 }
 
 // compositionFor is what the gateways of an instance are to load.
 func (l *library) compositionFor(instance *v1.OpenClawInstance, bundles []bound) *composition {
 	var policies []applied
 	for _, b := range bundles {
-		if binds, enterpriseOnly := l.binding(b.bundle, instance); binds {
-			policies = append(policies, applied{b.content, enterpriseOnly})
+		if binds, enterpriseOnly := l.binding(b.bundle.Namespace, b.selector, instance); binds {
+			policies = append(policies, applied{b.content, enterpriseOnly, l.isRoot(b.bundle.Namespace)})
 		}
 	}
 	return l.compose(policies)

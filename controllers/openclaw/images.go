@@ -1,6 +1,7 @@
 package openclaw
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -8,61 +9,18 @@ import (
 	"github.com/lintel-policy/lintel/policies/scope"
 )
 
-// ReasonImageNotAllowed is why an instance that names an image is not carried out.
-const ReasonImageNotAllowed = "ImageNotAllowed"
-
 // images are what the containers of a gateway run.
 type images struct{ gateway, sidecar string }
 
-// imagesOf are the images of an instance, of the registries that are allowed.
-func imagesOf(instance *v1.OpenClawInstance, registries []string) (images, *problem) {
+// imagesOf are the images of an instance. Whether it may name them is for the rules of
+// admission to say.
+func imagesOf(instance *v1.OpenClawInstance) images {
 	chosen := images{gateway: GatewayImage, sidecar: SidecarImage}
-	if instance.Spec.Images == nil {
-		return chosen, nil
+	if named := instance.Spec.Images; named != nil {
+		chosen.gateway = cmp.Or(named.Gateway, chosen.gateway)
+		chosen.sidecar = cmp.Or(named.OPA, chosen.sidecar)
 	}
-	for _, image := range []struct {
-		field, want string
-		into        *string
-	}{
-		{"gateway", instance.Spec.Images.Gateway, &chosen.gateway},
-		{"opa", instance.Spec.Images.OPA, &chosen.sidecar},
-	} {
-		switch {
-		case image.want == "":
-		case imageAllowed(image.want, registries):
-			*image.into = image.want
-		default:
-			return images{}, &problem{ReasonImageNotAllowed, fmt.Sprintf(
-				"spec.images.%s: %s is not from a registry that --openclaw-image-registries allows (%s)",
-				image.field, image.want, orNone(registries))}
-		}
-	}
-	return chosen, nil
-}
-
-// imageAllowed says whether an image lies below one of the prefixes: registry,
-// registry/path or a whole repository. What follows the prefix begins a new part, so
-// that example.com allows neither example.com.evil.io nor example.com:5000.
-func imageAllowed(image string, registries []string) bool {
-	for _, prefix := range registries {
-		prefix = strings.TrimSuffix(prefix, "/")
-		rest, found := strings.CutPrefix(image, prefix)
-		if !found || prefix == "" {
-			continue
-		}
-		if strings.HasPrefix(rest, "/") ||
-			strings.Contains(prefix, "/") && (rest == "" || rest[0] == ':' || rest[0] == '@') {
-			return true
-		}
-	}
-	return false
-}
-
-func orNone(list []string) string {
-	if len(list) == 0 {
-		return "none"
-	}
-	return strings.Join(list, ", ")
+	return chosen
 }
 
 // sidecarWarning is what to say of an OPA that may not be the one that policies are

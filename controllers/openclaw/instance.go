@@ -2,13 +2,14 @@ package openclaw
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,34 +32,42 @@ type InstanceReconciler struct {
 	client  client.Client
 	writer  writer
 	secrets secrets
+	records records
 	library *library
 	options Options
+	// delayed says of instances, by uid, for which policies they were sent to the end
+	// of the queue.
+	delayed sync.Map
 }
 
 // Reconcile implements reconcile.Reconciler.
 func (r *InstanceReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	instance := &v1.OpenClawInstance{}
 	if err := r.client.Get(ctx, request.NamespacedName, instance); err != nil {
-		return reconcile.Result{}, client.IgnoreNotFound(err)
+		if apierrors.IsNotFound(err) {
+			return again(r.records.remove(ctx, instanceKind, request.NamespacedName))
+		}
+		return reconcile.Result{}, err
 	}
 	if !instance.DeletionTimestamp.IsZero() {
 		// What it controls goes by its owner references.
+		r.delayed.Delete(instance.UID)
 		return again(r.setFinalizer(ctx, instance, controllerutil.RemoveFinalizer))
 	}
-	if err := r.setFinalizer(ctx, instance, controllerutil.AddFinalizer); err != nil {
-		return again(err)
-	}
+	// Its failure holds up nothing.
+	unfinished := r.setFinalizer(ctx, instance, controllerutil.AddFinalizer)
 	facts, failure := r.carryOut(ctx, instance)
 	if errors.Is(failure, errRollLater) {
 		return reconcile.Result{RequeueAfter: time.Millisecond}, nil
 	}
+	failure = errors.Join(unfinished, failure)
 	if passing(failure) {
 		return again(failure)
 	}
 	if err := r.write(ctx, instance, instanceStatus(instance, facts)); err != nil {
 		return again(errors.Join(failure, err))
 	}
-	if failure == nil && facts.problem != nil && facts.problem.reason == ReasonNotOwned {
+	if failure == nil && facts.has(ReasonNotOwned) {
 		return reconcile.Result{RequeueAfter: foreignInterval}, nil
 	}
 	return again(failure)
@@ -75,140 +84,102 @@ func again(err error) (reconcile.Result, error) {
 
 // passing is an error that goes by itself, and that no status tells of.
 func passing(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// carryOut has everything of an instance as its spec says, as far as that is possible.
-// The facts say what is in the way; an error is to be tried again.
+// carryOut has everything of an instance as its spec says, as far as that is possible;
+// as the last good one says, where policies are against the spec. The facts say what is
+// in the way; an error is to be tried again.
 func (r *InstanceReconciler) carryOut(ctx context.Context, instance *v1.OpenClawInstance) (facts instanceFacts, failure error) {
 	facts.asked = r.options.Admitter != nil
-	if facts.deployment, failure = ownDeployment(ctx, r.client, instance); failure != nil {
-		facts.problem = &problem{"DeploymentFailed", failure.Error()}
+	kept, failure := r.records.read(ctx, instanceKind, instance)
+	if failure != nil {
+		facts.add(&problem{"ReconcileFailed", failure.Error()})
 		return facts, failure
 	}
+	all := owner{instance, kept != nil}
+	if facts.deployment, failure = r.deployment(ctx, all); failure != nil {
+		facts.add(&problem{"DeploymentFailed", failure.Error()})
+		return facts, failure
+	}
+	good := instance
 	if facts.denied, failure = r.options.ask(ctx, instance); failure != nil {
-		facts.problem = &problem{"NotJudged", "asking the policies: " + failure.Error()}
-		return facts, failure
+		facts.add(&problem{"NotJudged", "asking the policies: " + failure.Error()})
 	}
-	if facts.denied != nil {
-		return facts, nil
-	}
-	err := r.apply(ctx, instance, &facts)
-	if errors.As(err, &facts.problem) {
-		return facts, nil
-	}
-	if err != nil {
-		reason := "ReconcileFailed"
-		var step *stepError
-		if errors.As(err, &step) {
-			reason = step.kind + "Failed"
+	judged := failure == nil && facts.denied == nil
+	if !judged {
+		var err error
+		if good, err = lastGoodInstance(instance, kept); err != nil {
+			facts.add(&problem{"ReconcileFailed", err.Error()})
+			failure = errors.Join(failure, err)
 		}
-		facts.problem = &problem{reason, err.Error()}
 	}
-	return facts, err
+	c := &carrying{r: r, owner: all, good: good, facts: &facts}
+	switch {
+	case good != nil:
+		c.all(ctx)
+	case facts.deployment != nil:
+		c.good = instance // of which policies need the name alone
+		c.policies(ctx)
+	}
+	if judged && c.complete && !facts.has(ReasonNotOwned) {
+		c.fail("Record", r.record(ctx, instance))
+	}
+	return facts, errors.Join(failure, c.failure)
+}
+
+// deployment is the Deployment of an instance: nil where there is none of its own.
+func (r *InstanceReconciler) deployment(ctx context.Context, o owner) (*appsv1.Deployment, error) {
+	have := &appsv1.Deployment{}
+	found, err := r.writer.find(ctx, client.ObjectKey{Namespace: o.GetNamespace(), Name: gatewayName(o.GetName())}, have)
+	if err != nil {
+		return nil, fmt.Errorf("reading the Deployment of OpenClawInstance %s: %w", o.GetName(), err)
+	}
+	if !found || !o.controls(have) {
+		return nil, nil
+	}
+	return have, nil
+}
+
+// lastGoodInstance is an instance with the spec that was carried out last: nil where
+// none was.
+func lastGoodInstance(instance *v1.OpenClawInstance, kept *record) (*v1.OpenClawInstance, error) {
+	if kept == nil {
+		return nil, nil
+	}
+	good := instance.DeepCopy()
+	good.Spec = v1.OpenClawInstanceSpec{}
+	if err := json.Unmarshal([]byte(kept.data[specKey]), &good.Spec); err != nil {
+		return nil, fmt.Errorf("reading the last good spec of OpenClawInstance %s: %w", instance.Name, err)
+	}
+	return good, nil
+}
+
+// record keeps the spec that was carried out.
+func (r *InstanceReconciler) record(ctx context.Context, instance *v1.OpenClawInstance) error {
+	text, err := json.Marshal(instance.Spec)
+	if err != nil {
+		return err
+	}
+	return r.records.keep(ctx, instanceKind, instanceManager, instance, record{data: map[string]string{specKey: string(text)}, owns: true})
 }
 
 // errRollLater sends an instance whose policies were just written to the end of the
 // queue: an edit reaches the ConfigMaps of all gateways before the first of them rolls.
 var errRollLater = errors.New("the gateway rolls once all have their policies")
 
-// stepError is an error about one kind of object.
-type stepError struct {
-	kind string
-	err  error
-}
-
-func (e *stepError) Error() string { return e.err.Error() }
-func (e *stepError) Unwrap() error { return e.err }
-
-// apply writes what differs, in the order in which Pods need it. The error is a
-// *problem where trying again changes nothing.
-func (r *InstanceReconciler) apply(ctx context.Context, instance *v1.OpenClawInstance, facts *instanceFacts) error {
-	chosen, refused := imagesOf(instance, r.options.ImageRegistries)
-	if refused != nil {
-		return refused
-	}
-	policies, err := r.policies(ctx, instance)
-	if err != nil || policies == nil {
-		return err
-	}
-	integrations, err := integrationsData(instance)
-	if err != nil {
-		return err
-	}
-	keep := func(kind string, want wanted, have client.Object) (bool, error) {
-		changed, err := r.writer.keep(ctx, instance, want, have)
-		if err != nil {
-			err = &stepError{kind, err}
-		}
-		return changed, err
-	}
-	changed, err := keep("ConfigMap", configMap(instance, policiesName(instance.Name), policies.data), &corev1.ConfigMap{})
-	if err != nil {
-		return err
-	}
-	if changed && facts.deployment != nil {
-		return errRollLater
-	}
-	if _, err := keep("ConfigMap", configMap(instance, configName(instance.Name), integrations), &corev1.ConfigMap{}); err != nil {
-		return err
-	}
-	if _, err := keep("Service", service(instance), &corev1.Service{}); err != nil {
-		return err
-	}
-	if err := r.budget(ctx, instance, keep); err != nil {
-		return err
-	}
-	secretsHash, err := r.secrets.hash(ctx, instance)
-	if err != nil {
-		return err
-	}
-	deployed := &appsv1.Deployment{}
-	changed, err = keep("Deployment", deployment(gateway{
-		instance: instance, images: chosen, policies: policies.hash,
-		config: hashOf(map[string]string{"policies": policies.hash, "integrations": hashOf(integrations), "secrets": secretsHash}),
-	}), deployed)
-	if err != nil {
-		return err
-	}
-	facts.deployment = deployed
-	if warning := sidecarWarning(chosen.sidecar); changed && warning != "" {
-		r.options.Events.Eventf(instance, nil, corev1.EventTypeWarning, "OtherVersion", "Reconcile", "%s", warning)
-	}
-	return nil
-}
-
-// policies are what the gateways of an instance are to load: nil while a bundle is new
-// and unread, which its status will tell.
-func (r *InstanceReconciler) policies(ctx context.Context, instance *v1.OpenClawInstance) (*composition, error) {
+// policies are what the gateways of an instance are to load. unread names a bundle that
+// nobody has read yet.
+func (r *InstanceReconciler) policies(ctx context.Context, instance *v1.OpenClawInstance) (c *composition, unread string, err error) {
 	bundles, err := r.library.bundles(ctx, r.client, instance.Namespace)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	contents, unread, err := r.library.contentsOf(ctx, r.client, bundles)
-	if err != nil || unread {
-		return nil, err
+	contents, unread, err := r.library.contentsOf(ctx, r.records, bundles)
+	if err != nil {
+		return nil, "", err
 	}
-	composition := r.library.compositionFor(instance, contents)
-	if composition.failure != nil {
-		return nil, composition.failure
-	}
-	return composition, nil
-}
-
-// budget keeps the PodDisruptionBudget of several gateways, and none of one.
-func (r *InstanceReconciler) budget(ctx context.Context, instance *v1.OpenClawInstance,
-	keep func(string, wanted, client.Object) (bool, error)) error {
-	have := &policyv1.PodDisruptionBudget{}
-	if instance.Spec.DeploymentMode == v1.DeploymentModeHA {
-		_, err := keep("PodDisruptionBudget", disruptionBudget(instance), have)
-		return err
-	}
-	key := client.ObjectKey{Namespace: instance.Namespace, Name: gatewayName(instance.Name)}
-	if err := r.writer.remove(ctx, instance, key, have); err != nil {
-		return &stepError{"PodDisruptionBudget", fmt.Errorf("deleting PodDisruptionBudget %s: %w", key, err)}
-	}
-	return nil
+	return r.library.compositionFor(instance, contents), unread, nil
 }
 
 // setFinalizer writes what change does to the finalizers, if anything.

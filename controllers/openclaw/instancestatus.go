@@ -1,7 +1,10 @@
 package openclaw
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 
@@ -22,11 +25,61 @@ const (
 type instanceFacts struct {
 	// deployment is as it was read last: nil where there is none of ours.
 	deployment *appsv1.Deployment
-	// problem keeps the spec from being carried out: nil where nothing does.
-	problem *problem
+	// wanted is the hash of the policies that gateways are to run: empty where there are
+	// none that they could. partial says that some that bind them are left out.
+	wanted  string
+	partial bool
+	// problems are what keeps the spec, or policies, from being carried out.
+	problems []*problem
+	// awaits is what the first gateway waits for.
+	awaits string
 	// asked says that policies were asked, and denied what they said against it.
 	asked  bool
 	denied *problem
+}
+
+func (f *instanceFacts) add(p *problem) { f.problems = append(f.problems, p) }
+
+func (f *instanceFacts) has(reason string) bool {
+	return slices.ContainsFunc(f.problems, func(p *problem) bool { return p.reason == reason })
+}
+
+// broken is all that is in the way, under the reason of what was met first.
+func (f *instanceFacts) broken() *problem {
+	all := f.problems
+	if f.denied != nil {
+		all = append([]*problem{f.denied}, all...)
+	}
+	if f.deployment != nil {
+		if stuck := stuck(f.deployment); stuck != nil {
+			all = append(slices.Clone(all), stuck)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	messages := make([]string, len(all))
+	for i, p := range all {
+		messages[i] = p.message
+	}
+	messages = slices.Compact(messages)
+	switch {
+	case f.deployment == nil || f.deployment.Spec.Template.Annotations[policiesHashAnnotation] == f.wanted:
+	case f.wanted == "":
+		messages = append(messages, "until then gateways keep the policies that they have")
+	default:
+		messages = append(messages, "until then gateways are not replaced to run the latest policies, and only load them")
+	}
+	return &problem{all[0].reason, strings.Join(messages, "; ")}
+}
+
+// phase is Running only where every gateway runs the policies that it is to run.
+func (f *instanceFacts) phase() v1.Phase {
+	phase := phaseOf(f.deployment)
+	if phase == v1.PhaseRunning && (f.partial || !runs(f.deployment, f.wanted)) {
+		return v1.PhaseProgressing
+	}
+	return phase
 }
 
 // instanceStatus is what the instance says next. Conditions keep their transition time
@@ -34,21 +87,15 @@ type instanceFacts struct {
 func instanceStatus(instance *v1.OpenClawInstance, f instanceFacts) v1.OpenClawInstanceStatus {
 	next := *instance.Status.DeepCopy()
 	next.ObservedGeneration = instance.Generation
-	next.Phase, next.ReadyReplicas = phaseOf(f.deployment), 0
-	broken := f.problem
-	if f.denied != nil {
-		broken = f.denied
-	}
+	next.Phase, next.ReadyReplicas = f.phase(), 0
 	if f.deployment != nil {
 		next.ReadyReplicas = f.deployment.Status.ReadyReplicas
-		if broken == nil {
-			broken = stuck(f.deployment)
-		}
 	}
+	broken := f.broken()
+	pending := cmp.Or(f.awaits, "the Deployment does not exist yet")
 	c := conditions{&next.Conditions, instance.Generation}
 	c.admitted(f.asked, f.denied)
 
-	wanted := replicas(instance)
 	switch {
 	case broken != nil:
 		c.set(v1.ConditionReady, false, broken.reason, broken.message)
@@ -57,17 +104,17 @@ func instanceStatus(instance *v1.OpenClawInstance, f instanceFacts) v1.OpenClawI
 	case next.Phase == v1.PhaseProgressing:
 		c.set(v1.ConditionReady, false, ReasonRollingOut, "gateways are being started or replaced")
 	default:
-		c.set(v1.ConditionReady, false, ReasonPending, "the Deployment does not exist yet")
+		c.set(v1.ConditionReady, false, ReasonPending, pending)
 	}
 	switch {
 	case next.Phase == v1.PhaseRunning:
-		c.set(v1.ConditionProgressing, false, ReasonRolledOut, fmt.Sprintf("all gateways are of the latest version; %d wanted", wanted))
+		c.set(v1.ConditionProgressing, false, ReasonRolledOut, fmt.Sprintf("all gateways are of the latest version; %d wanted", replicas(instance)))
 	case broken != nil:
 		c.set(v1.ConditionProgressing, false, broken.reason, broken.message)
 	case next.Phase == v1.PhaseProgressing:
 		c.set(v1.ConditionProgressing, true, ReasonRollingOut, "gateways are being started or replaced")
 	default:
-		c.set(v1.ConditionProgressing, true, ReasonPending, "the Deployment does not exist yet")
+		c.set(v1.ConditionProgressing, true, ReasonPending, pending)
 	}
 	if broken != nil {
 		c.set(v1.ConditionDegraded, true, broken.reason, broken.message)

@@ -3,12 +3,10 @@ package openclaw
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
+	"golang.org/x/sync/singleflight"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -30,18 +28,13 @@ func (p *problem) Error() string { return p.message }
 
 // content is what a bundle says: parsed policies, or what is wrong with them.
 type content struct {
+	// name tells the bundle from all others that may bind one gateway.
+	name     string
 	files    map[string]string
 	policies []*scope.Policy
 	// revision tells contents apart.
 	revision string
 	failure  *problem
-}
-
-// composition is what the OPA of a gateway loads.
-type composition struct {
-	data    map[string]string
-	hash    string
-	failure *problem
 }
 
 // library parses bundles and composes policies, each once: many gateways have the same.
@@ -51,6 +44,7 @@ type library struct {
 	rootNamespace string
 
 	mutex    sync.Mutex
+	making   singleflight.Group
 	contents memory[*content]
 	composed memory[*composition]
 }
@@ -77,41 +71,36 @@ func (l *library) read(bundle *v1.PolicyBundle) *content {
 	return l.parse(bundle, files)
 }
 
-// stored is the content of a bundle's ConfigMap, which is the last that was good: nil
-// where there is none.
-func (l *library) stored(bundle *v1.PolicyBundle, stored *corev1.ConfigMap) *content {
-	if stored == nil || !metav1.IsControlledBy(stored, bundle) {
+// lastGood is a bundle as it was recorded when it was last found good: nil where it
+// never was.
+func (l *library) lastGood(bundle *v1.PolicyBundle, recorded *record) *bound {
+	if recorded == nil {
 		return nil
 	}
-	return l.parse(bundle, stored.Data)
-}
-
-// inForce is the content of a bundle that gateways are to run: what its spec says once
-// that has been found good, else the last that was. It is nil where nothing was ever
-// good.
-func (l *library) inForce(bundle *v1.PolicyBundle, stored *corev1.ConfigMap) *content {
-	ready := meta.FindStatusCondition(bundle.Status.Conditions, v1.ConditionPolicyReady)
-	if ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == bundle.Generation {
-		return usable(l.read(bundle))
-	}
-	return usable(l.stored(bundle, stored))
-}
-
-func usable(c *content) *content {
-	if c == nil || c.failure != nil {
+	c := l.parse(bundle, recorded.data)
+	if c.failure != nil {
 		return nil
 	}
-	return c
+	return &bound{bundle, recorded.selector, c}
+}
+
+// nameOf is the name of a bundle, with its namespace where that is the root.
+func (l *library) nameOf(bundle *v1.PolicyBundle) string {
+	if l.isRoot(bundle.Namespace) {
+		return bundle.Namespace + "/" + bundle.Name
+	}
+	return bundle.Name
+}
+
+func (l *library) isRoot(namespace string) bool {
+	return l.rootNamespace != "" && namespace == l.rootNamespace
 }
 
 func (l *library) parse(bundle *v1.PolicyBundle, files map[string]string) *content {
-	name := bundle.Name
-	if l.rootNamespace != "" && bundle.Namespace == l.rootNamespace {
-		name = bundle.Namespace + "/" + name
-	}
+	name := l.nameOf(bundle)
 	revision := name + "@" + hashOf(files)
 	return remember(l, &l.contents, revision, sizeOf(files), func() *content {
-		c := &content{files: files, revision: revision}
+		c := &content{name: name, files: files, revision: revision}
 		texts, err := sources(name, files)
 		if err != nil {
 			c.failure = &problem{ReasonValidationFailed, err.Error()}
@@ -133,58 +122,16 @@ func (l *library) parse(bundle *v1.PolicyBundle, files map[string]string) *conte
 	})
 }
 
-// compose joins policies into what a gateway loads.
-func (l *library) compose(policies []applied) *composition {
-	revisions := make([]string, len(policies))
-	size := 0
-	for i, p := range policies {
-		revisions[i] = fmt.Sprint(p.content.revision, p.enterpriseOnly)
-		size += sizeOf(p.content.files)
+// binding says whether the policies of a namespace, with a selector, bind an instance,
+// and whether only those of the enterprise do.
+func (l *library) binding(namespace string, selector *metav1.LabelSelector, instance *v1.OpenClawInstance) (binds, enterpriseOnly bool) {
+	if namespace != instance.Namespace {
+		return l.isRoot(namespace), true
 	}
-	slices.Sort(revisions)
-	return remember(l, &l.composed, strings.Join(revisions, "\n"), 2*size, func() *composition {
-		return composed(policies)
-	})
-}
-
-func composed(policies []applied) *composition {
-	var all []*scope.Policy
-	for _, p := range policies {
-		for _, policy := range p.content.policies {
-			if !p.enterpriseOnly || policy.Level.Rank() == 0 {
-				all = append(all, policy)
-			}
-		}
-	}
-	files, err := scope.Compose(all)
-	if err != nil {
-		return &composition{failure: &problem{ReasonNotComposed, "the policies do not compose: " + err.Error()}}
-	}
-	data := configMapData(files)
-	if size := sizeOf(data); size > maxConfigMap {
-		return &composition{failure: &problem{ReasonTooLarge, fmt.Sprintf(
-			"the policies that bind this gateway take %d bytes together, and a ConfigMap holds %d; the gateway keeps what it has until there are fewer", size, maxConfigMap)}}
-	}
-	return &composition{data: data, hash: hashOf(data)}
-}
-
-// applied is a bundle that binds an instance: wholly, or only by its enterprise
-// policies.
-type applied struct {
-	content        *content
-	enterpriseOnly bool
-}
-
-// binding says whether a bundle binds an instance, and whether only by its enterprise
-// policies.
-func (l *library) binding(bundle *v1.PolicyBundle, instance *v1.OpenClawInstance) (binds, enterpriseOnly bool) {
-	if bundle.Namespace != instance.Namespace {
-		return l.rootNamespace != "" && bundle.Namespace == l.rootNamespace, true
-	}
-	selector, err := metav1.LabelSelectorAsSelector(bundle.Spec.InstanceSelector)
+	selected, err := metav1.LabelSelectorAsSelector(selector)
 	// Without a selector, or with one that says nothing, it binds: that only restricts.
-	all := bundle.Spec.InstanceSelector == nil || err != nil
-	return true, !all && !selector.Matches(labels.Set(instance.Labels))
+	all := selector == nil || err != nil
+	return true, !all && !selected.Matches(labels.Set(instance.Labels))
 }
 
 // memory keeps results by what they were made from. It forgets all when it is full.
@@ -196,17 +143,36 @@ type memory[T any] struct {
 // maxMemory is how many bytes of text a memory is for.
 const maxMemory = 64 << 20
 
+// remember computes a result once. Others are not held up meanwhile: a tenant's text may
+// take long.
 func remember[T any](l *library, m *memory[T], key string, size int, compute func() T) T {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if result, known := m.results[key]; known {
+	if result, known := recall(l, m, key); known {
 		return result
 	}
-	result := compute()
+	made, _, _ := l.making.Do(fmt.Sprintf("%T %s", m, key), func() (any, error) {
+		if result, known := recall(l, m, key); known {
+			return result, nil
+		}
+		result := compute()
+		store(l, m, key, size, result)
+		return result, nil
+	})
+	return made.(T)
+}
+
+func recall[T any](l *library, m *memory[T], key string) (result T, known bool) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	result, known = m.results[key]
+	return result, known
+}
+
+func store[T any](l *library, m *memory[T], key string, size int, result T) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
 	if m.results == nil || m.size+size > maxMemory {
 		m.results, m.size = map[string]T{}, 0
 	}
 	m.results[key] = result
 	m.size += size + len(key)
-	return result
 }

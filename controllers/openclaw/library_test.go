@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
@@ -50,19 +48,6 @@ func TestWhatIsWrongWithABundle(t *testing.T) {
 	}
 }
 
-func TestTooManyPoliciesTogether(t *testing.T) {
-	l := newLibrary("")
-	var all []applied
-	for _, name := range []string{"a", "b", "c"} {
-		bundle := makeBundle(name, v1.ScopeOrg, allowAll+"x := \""+strings.Repeat("x", 400<<10)+"\"\n")
-		all = append(all, applied{content: l.read(bundle)})
-	}
-	composition := l.compose(all)
-	require.Equal(t, ReasonTooLarge, composition.failure.reason)
-	require.Nil(t, composition.data, "nothing half-written")
-	require.Nil(t, l.compose(all[:1]).failure)
-}
-
 func TestWhomABundleBinds(t *testing.T) {
 	selects := &metav1.LabelSelector{MatchLabels: map[string]string{"tenant": "a"}}
 	nonsense := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
@@ -82,11 +67,9 @@ func TestWhomABundleBinds(t *testing.T) {
 		"the root, where it is the same":  {"one", "one", selects, nil, true, true},
 		"another one, where there is one": {"two", "three", nil, nil, false, true},
 	} {
-		bundle := &v1.PolicyBundle{Spec: v1.PolicyBundleSpec{InstanceSelector: c.selector}}
-		bundle.Namespace = c.namespace
 		instance := &v1.OpenClawInstance{}
 		instance.Namespace, instance.Labels = "one", c.labels
-		binds, enterpriseOnly := newLibrary(c.root).binding(bundle, instance)
+		binds, enterpriseOnly := newLibrary(c.root).binding(c.namespace, c.selector, instance)
 		require.Equal(t, c.binds, binds, name)
 		if binds {
 			require.Equal(t, c.enterpriseOnly, enterpriseOnly, name)
@@ -105,30 +88,15 @@ func TestEnterprisePoliciesIgnoreTheSelector(t *testing.T) {
 
 func TestTheLastGoodPoliciesStayInForce(t *testing.T) {
 	l := newLibrary("")
-	good, bad := makeBundle("b", v1.ScopeOrg, allowAll), makeBundle("b", v1.ScopeOrg, "package nowhere")
-	stored := &corev1.ConfigMap{Data: l.read(good).files}
-	owner := metav1.NewControllerRef(good, v1.SchemeGroupVersion.WithKind("PolicyBundle"))
-	stored.OwnerReferences = []metav1.OwnerReference{*owner}
-	ready := func(bundle *v1.PolicyBundle, status metav1.ConditionStatus) *v1.PolicyBundle {
-		bundle = bundle.DeepCopy()
-		meta.SetStatusCondition(&bundle.Status.Conditions, metav1.Condition{
-			Type: v1.ConditionPolicyReady, Status: status, Reason: "R", ObservedGeneration: bundle.Generation})
-		return bundle
-	}
-	next := makeBundle("b", v1.ScopeOrg, allowAll+"deny := true\n")
+	bundle := makeBundle("b", v1.ScopeOrg, "package nowhere")
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"tenant": "a"}}
+	good := l.read(makeBundle("b", v1.ScopeOrg, allowAll))
 
-	require.Nil(t, l.inForce(good, nil), "nothing was ever good")
-	require.Equal(t, l.read(good), l.inForce(bad, stored), "not judged yet")
-	require.Equal(t, l.read(good), l.inForce(ready(bad, metav1.ConditionFalse), stored), "judged bad")
-	require.Equal(t, l.read(good), l.inForce(next, stored), "an edit that is not judged yet")
-	require.Equal(t, l.read(next), l.inForce(ready(next, metav1.ConditionTrue), stored), "judged good: whatever the ConfigMap says")
-
-	edited := ready(good, metav1.ConditionTrue)
-	edited.Spec, edited.Generation = next.Spec, 2
-	require.Equal(t, l.read(good), l.inForce(edited, stored), "what was judged good is not the edit")
-
-	stored.OwnerReferences[0].UID = "somebody else"
-	require.Nil(t, l.inForce(bad, stored), "a ConfigMap of somebody else says nothing")
+	require.Nil(t, l.lastGood(bundle, nil), "nothing was ever good")
+	last := l.lastGood(bundle, &record{data: good.files, selector: selector})
+	require.Equal(t, good, last.content, "whatever the spec says by now")
+	require.Equal(t, selector, last.selector)
+	require.Nil(t, l.lastGood(bundle, &record{data: map[string]string{"x": "y"}}))
 }
 
 func TestPoliciesOfTheRootHaveNamesOfTheirOwn(t *testing.T) {

@@ -18,7 +18,7 @@ func TestWhatPassesIsNoFailure(t *testing.T) {
 	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New("no"))
 	for _, passes := range []error{conflict, terminating} {
-		result, err := again(&stepError{"ConfigMap", fmt.Errorf("creating: %w", passes)})
+		result, err := again(fmt.Errorf("creating: %w", passes))
 		require.NoError(t, err)
 		require.Equal(t, retryDelay, result.RequeueAfter)
 	}

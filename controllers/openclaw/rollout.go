@@ -1,6 +1,9 @@
 package openclaw
 
 import (
+	"fmt"
+	"strings"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -21,6 +24,10 @@ func rolledOut(d *appsv1.Deployment) bool {
 
 // stuck is why a Deployment does not come any further by itself: nil where it does.
 func stuck(d *appsv1.Deployment) *problem {
+	if d.DeletionTimestamp != nil {
+		return &problem{"BeingDeleted", fmt.Sprintf("Deployment %s is being deleted and replaces no gateways; it waits for its finalizers %s",
+			d.Name, strings.Join(d.Finalizers, ", "))}
+	}
 	if d.Status.ObservedGeneration < d.Generation {
 		return nil
 	}
@@ -48,5 +55,5 @@ func phaseOf(d *appsv1.Deployment) v1.Phase {
 // runs says whether every gateway of a Deployment runs the policies of that hash, and
 // nothing else.
 func runs(d *appsv1.Deployment, policies string) bool {
-	return d != nil && rolledOut(d) && d.Spec.Template.Annotations[policiesHashAnnotation] == policies
+	return d != nil && policies != "" && rolledOut(d) && d.Spec.Template.Annotations[policiesHashAnnotation] == policies
 }

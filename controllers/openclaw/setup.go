@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -89,16 +90,17 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options)
 		options.Events = c.GetEventRecorder("lintel-openclaw")
 	}
 	shared := newLibrary(options.RootNamespace)
+	kept := records{client: c.GetClient(), namespace: options.Namespace}
 	instances := &InstanceReconciler{
-		client: c.GetClient(), library: shared, options: options,
+		client: c.GetClient(), records: kept, library: shared, options: options,
 		writer:  writer{client: c.GetClient(), live: c.GetAPIReader(), manager: instanceManager},
 		secrets: secrets{cached: c.GetClient(), live: c.GetAPIReader()},
 	}
 	bundles := &BundleReconciler{
-		client: c.GetClient(), library: shared, options: options,
+		client: c.GetClient(), records: kept, library: shared, options: options,
 		writer: writer{client: c.GetClient(), live: c.GetAPIReader(), manager: bundleManager},
 	}
-	w := watches{cluster: c, library: shared}
+	w := watches{cluster: c, library: shared, records: kept}
 	if err := instances.setup(mgr, w); err != nil {
 		return fmt.Errorf("setting up the controller of OpenClawInstances: %w", err)
 	}
@@ -117,10 +119,10 @@ func (r *InstanceReconciler) setup(mgr manager.Manager, w watches) error {
 		WatchesRawSource(owned(w, &corev1.ConfigMap{}, &v1.OpenClawInstance{})).
 		WatchesRawSource(owned(w, &corev1.Service{}, &v1.OpenClawInstance{})).
 		WatchesRawSource(owned(w, &policyv1.PodDisruptionBudget{}, &v1.OpenClawInstance{})).
-		// Policies that come, change, go, or are found good.
+		// Bundles that come, are read, or go.
 		WatchesRawSource(mapped(w, &v1.PolicyBundle{}, w.instancesOfBundle, bundleChanged)).
-		// The last good policies of a bundle.
-		WatchesRawSource(mapped(w, &corev1.ConfigMap{}, w.instancesOfBundleMap)).
+		// The last good policies of a bundle, and the last good spec.
+		WatchesRawSource(mapped(w, &corev1.ConfigMap{}, w.instancesOfRecord)).
 		// A Secret that is created or changed; only its metadata is watched.
 		WatchesRawSource(mapped(w, secretKind(), w.instancesOfSecret)).
 		Complete(r)
@@ -131,29 +133,26 @@ func (r *BundleReconciler) setup(mgr manager.Manager, w watches) error {
 		Named(bundleManager).
 		WatchesRawSource(self(w, &v1.PolicyBundle{})).
 		WatchesRawSource(owned(w, &corev1.ConfigMap{}, &v1.PolicyBundle{})).
+		WatchesRawSource(mapped(w, &corev1.ConfigMap{}, w.bundleOfRecord)).
 		// Gateways that roll out, and instances that begin or cease to be bound.
 		WatchesRawSource(settled(w, &appsv1.Deployment{}, w.bundlesOf)).
-		WatchesRawSource(settled(w, &v1.OpenClawInstance{}, w.bundlesOf, specChanged)).
+		WatchesRawSource(settled(w, &v1.OpenClawInstance{}, w.bundlesOf, instanceChanged)).
 		// Broader policies that are tightened, or loosened again.
 		WatchesRawSource(settled(w, &v1.PolicyBundle{}, w.bundlesBeside, specChanged)).
 		Complete(r)
 }
 
-// bundleChanged passes what may change the policies in force: the spec, or whether it
-// has been found good.
+// bundleChanged passes what the first gateways wait for. What is in force of a bundle
+// changes with its record.
 func bundleChanged(before, after client.Object) bool {
 	was, is := before.(*v1.PolicyBundle), after.(*v1.PolicyBundle)
-	return specChanged(was, is) || (was.Status.ObservedGeneration == 0) != (is.Status.ObservedGeneration == 0) ||
-		found(was) != found(is)
+	return (was.Status.ObservedGeneration == 0) != (is.Status.ObservedGeneration == 0)
 }
 
-// found is what was found of a bundle, for which generation.
-func found(bundle *v1.PolicyBundle) (out struct {
-	status     metav1.ConditionStatus
-	generation int64
-}) {
-	if ready := meta.FindStatusCondition(bundle.Status.Conditions, v1.ConditionPolicyReady); ready != nil {
-		out.status, out.generation = ready.Status, ready.ObservedGeneration
-	}
-	return out
+// instanceChanged passes what changes whom policies bind, and what keeps them away.
+func instanceChanged(before, after client.Object) bool {
+	was, is := before.(*v1.OpenClawInstance), after.(*v1.OpenClawInstance)
+	return specChanged(was, is) || !equality.Semantic.DeepEqual(
+		meta.FindStatusCondition(was.Status.Conditions, v1.ConditionDegraded),
+		meta.FindStatusCondition(is.Status.Conditions, v1.ConditionDegraded))
 }

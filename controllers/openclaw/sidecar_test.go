@@ -30,7 +30,7 @@ func TestSidecarLoadsTheConfigMap(t *testing.T) {
 		{"models/allow", `{"model": {"provider": "internal"}}`, `true`},
 		{"models/allow", `{"model": {"provider": "external"}, "data": {"classification": "internal"}}`, `false`},
 		{"models/allow", `{"model": {"provider": "internal"}, "weekday": "friday"}`, `false`},
-		{"models/deny", `{"weekday": "friday"}`, `["not on Fridays"]`},
+		{"models/deny", `{"weekday": "friday"}`, `true`}, // the enterprise's has no words
 		{"actions/autonomy_level", `{"action": {"type": "read"}}`, `"autonomous"`},
 		{"actions/autonomy_level", `{}`, `"blocked"`},
 		{"integrations/allow", `{"connector": {"enabled": true}, "operation": "read"}`, `true`},
@@ -42,18 +42,78 @@ func TestSidecarLoadsTheConfigMap(t *testing.T) {
 	}
 }
 
+// TestSidecarLoadsPoliciesAgain: a gateway that cannot be replaced answers by the latest
+// policies all the same.
+func TestSidecarLoadsPoliciesAgain(t *testing.T) {
+	l := newLibrary("")
+	compose := func(bundles ...*v1.PolicyBundle) map[string]string {
+		var all []applied
+		for _, bundle := range bundles {
+			all = append(all, applied{content: l.read(bundle)})
+		}
+		c := l.compose(all)
+		require.Nil(t, c.failure)
+		return c.data
+	}
+	allowed := makeBundle("all", v1.ScopeEnterprise, allowAll)
+	tightened := makeBundle("all", v1.ScopeEnterprise, allowAll+"deny if input.data.classification == \"restricted\"\n")
+	team := makeBundle("team", v1.ScopeTeam, "package openclaw.enterprise.models\nimport rego.v1\ndeny if input.weekday == \"friday\"\n")
+
+	folder := mountAsKubelet(t, compose(allowed, team))
+	ask := runSidecar(t, folder)
+	answers := func(input, answer string) {
+		t.Helper()
+		require.Eventually(t, func() bool { return ask("models/allow", input) == answer }, time.Minute, 50*time.Millisecond, "%s: %s", input, answer)
+	}
+	answers(`{"data": {"classification": "restricted"}}`, "true")
+	answers(`{"weekday": "friday"}`, "false")
+	remount(t, folder, compose(tightened))
+	answers(`{"data": {"classification": "restricted"}}`, "false")
+	answers(`{"weekday": "friday"}`, "true")
+	remount(t, folder, compose(allowed, team))
+	answers(`{"data": {"classification": "restricted"}}`, "true")
+	answers(`{"weekday": "friday"}`, "false")
+}
+
 // mountAsKubelet writes data behind the links that a kubelet makes.
 func mountAsKubelet(t *testing.T, data map[string]string) string {
 	t.Helper()
 	folder := t.TempDir()
-	const version = "..2026_11_20_12_00_00.1"
-	require.NoError(t, os.Mkdir(filepath.Join(folder, version), 0o755))
-	require.NoError(t, os.Symlink(version, filepath.Join(folder, "..data")))
-	for key, text := range data {
-		require.NoError(t, os.WriteFile(filepath.Join(folder, version, key), []byte(text), 0o600))
-		require.NoError(t, os.Symlink(filepath.Join("..data", key), filepath.Join(folder, key)))
-	}
+	remount(t, folder, data)
 	return folder
+}
+
+// remount replaces what is mounted in a folder as a kubelet does: all at once behind one
+// link, new links after that, and at last without those that lead nowhere any more.
+func remount(t *testing.T, folder string, data map[string]string) {
+	t.Helper()
+	version, err := os.MkdirTemp(folder, "..2026_11_20_12_00_00.")
+	require.NoError(t, err)
+	for key, text := range data {
+		require.NoError(t, os.WriteFile(filepath.Join(version, key), []byte(text), 0o600))
+	}
+	current, next := filepath.Join(folder, "..data"), filepath.Join(folder, "..data_tmp")
+	before, err := os.Readlink(current)
+	isNew := os.IsNotExist(err)
+	require.True(t, err == nil || isNew, "%v", err)
+	require.NoError(t, os.Symlink(filepath.Base(version), next))
+	require.NoError(t, os.Rename(next, current))
+	for key := range data {
+		if err := os.Symlink(filepath.Join("..data", key), filepath.Join(folder, key)); !os.IsExist(err) {
+			require.NoError(t, err)
+		}
+	}
+	if isNew {
+		return
+	}
+	stale, err := os.ReadDir(filepath.Join(folder, before))
+	require.NoError(t, err)
+	for _, file := range stale {
+		if _, still := data[file.Name()]; !still {
+			require.NoError(t, os.Remove(filepath.Join(folder, file.Name())))
+		}
+	}
+	require.NoError(t, os.RemoveAll(filepath.Join(folder, before)))
 }
 
 // runSidecar gives a function that asks for a decision below openclaw.enterprise.
@@ -85,7 +145,7 @@ func runSidecar(t *testing.T, policies string) func(query, input string) string 
 		}
 		defer response.Body.Close()
 		return response.StatusCode == http.StatusOK
-	}, time.Minute, 20*time.Millisecond, "OPA is not healthy: %s", &log)
+	}, 2*time.Minute, 20*time.Millisecond, "OPA is not healthy: %s", &log)
 	return func(query, input string) string {
 		response, err := http.Post("http://"+address+"/v1/data/openclaw/enterprise/"+query, "application/json", strings.NewReader(`{"input": `+input+`}`))
 		require.NoError(t, err)

@@ -18,9 +18,15 @@ import (
 func rollout(observed int64, updated, total, ready int32) *appsv1.Deployment {
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "production-gateway", Generation: 2},
-		Spec:       appsv1.DeploymentSpec{Replicas: new(int32(2))},
-		Status:     appsv1.DeploymentStatus{ObservedGeneration: observed, UpdatedReplicas: updated, Replicas: total, ReadyReplicas: ready},
+		Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{policiesHashAnnotation: "p"}}}},
+		Status: appsv1.DeploymentStatus{ObservedGeneration: observed, UpdatedReplicas: updated, Replicas: total, ReadyReplicas: ready},
 	}
+}
+
+func deleted(d *appsv1.Deployment) *appsv1.Deployment {
+	d.DeletionTimestamp, d.Finalizers = new(metav1.Now()), []string{"foregroundDeletion"}
+	return d
 }
 
 func withCondition(d *appsv1.Deployment, kind, status, reason string) *appsv1.Deployment {
@@ -30,24 +36,30 @@ func withCondition(d *appsv1.Deployment, kind, status, reason string) *appsv1.De
 }
 
 func TestInstanceStatus(t *testing.T) {
-	missing := &problem{ReasonSecretNotFound, "Secret x does not exist"}
+	missing := []*problem{{ReasonSecretNotFound, "Secret x does not exist"}}
+	tooLarge := []*problem{{ReasonTooLarge, "not in force here: team policies of PolicyBundle a (1)"}}
 	for name, c := range map[string]struct {
 		facts                        instanceFacts
 		phase                        v1.Phase
 		ready, progressing, degraded string
 	}{
-		"nothing yet":            {instanceFacts{}, v1.PhasePending, "False Pending", "True Pending", "False AsExpected"},
-		"running":                {instanceFacts{deployment: rollout(2, 2, 2, 2)}, v1.PhaseRunning, "True Reconciled", "False RolledOut", "False AsExpected"},
-		"not seen yet":           {instanceFacts{deployment: rollout(1, 2, 2, 2)}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
-		"old ones are ready":     {instanceFacts{deployment: rollout(2, 1, 2, 2)}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
-		"old ones are left":      {instanceFacts{deployment: rollout(2, 2, 3, 2)}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
-		"not ready":              {instanceFacts{deployment: rollout(2, 2, 2, 1)}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
-		"no Secret":              {instanceFacts{problem: missing}, v1.PhasePending, "False SecretNotFound", "False SecretNotFound", "True SecretNotFound"},
-		"no Secret any more":     {instanceFacts{problem: missing, deployment: rollout(2, 2, 2, 2)}, v1.PhaseRunning, "False SecretNotFound", "False RolledOut", "True SecretNotFound"},
-		"denied":                 {instanceFacts{asked: true, denied: &problem{ReasonNotAdmitted, "no"}}, v1.PhasePending, "False NotAdmitted", "False NotAdmitted", "True NotAdmitted"},
-		"deadline":               {instanceFacts{deployment: withCondition(rollout(2, 1, 3, 2), "Progressing", "False", "ProgressDeadlineExceeded")}, v1.PhaseProgressing, "False ProgressDeadlineExceeded", "False ProgressDeadlineExceeded", "True ProgressDeadlineExceeded"},
-		"Pods refused":           {instanceFacts{deployment: withCondition(rollout(2, 0, 0, 0), "ReplicaFailure", "True", "FailedCreate")}, v1.PhaseProgressing, "False FailedCreate", "False FailedCreate", "True FailedCreate"},
-		"a deadline of the past": {instanceFacts{deployment: withCondition(rollout(1, 1, 3, 2), "Progressing", "False", "ProgressDeadlineExceeded")}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+		"nothing yet":                       {instanceFacts{}, v1.PhasePending, "False Pending", "True Pending", "False AsExpected"},
+		"running":                           {instanceFacts{deployment: rollout(2, 2, 2, 2), wanted: "p"}, v1.PhaseRunning, "True Reconciled", "False RolledOut", "False AsExpected"},
+		"not seen yet":                      {instanceFacts{deployment: rollout(1, 2, 2, 2), wanted: "p"}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+		"old ones are ready":                {instanceFacts{deployment: rollout(2, 1, 2, 2), wanted: "p"}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+		"old ones are left":                 {instanceFacts{deployment: rollout(2, 2, 3, 2), wanted: "p"}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+		"not ready":                         {instanceFacts{deployment: rollout(2, 2, 2, 1), wanted: "p"}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+		"no Secret":                         {instanceFacts{problems: missing}, v1.PhasePending, "False SecretNotFound", "False SecretNotFound", "True SecretNotFound"},
+		"no Secret any more":                {instanceFacts{problems: missing, deployment: rollout(2, 2, 2, 2), wanted: "p"}, v1.PhaseRunning, "False SecretNotFound", "False RolledOut", "True SecretNotFound"},
+		"no Secret for the latest policies": {instanceFacts{problems: missing, deployment: rollout(2, 2, 2, 2), wanted: "q"}, v1.PhaseProgressing, "False SecretNotFound", "False SecretNotFound", "True SecretNotFound"},
+		"policies left out":                 {instanceFacts{problems: tooLarge, partial: true, deployment: rollout(2, 2, 2, 2), wanted: "p"}, v1.PhaseProgressing, "False TooLarge", "False TooLarge", "True TooLarge"},
+		"other policies wanted":             {instanceFacts{deployment: rollout(2, 2, 2, 2), wanted: "q"}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
+		"being deleted":                     {instanceFacts{deployment: deleted(rollout(2, 2, 2, 2)), wanted: "p"}, v1.PhaseRunning, "False BeingDeleted", "False RolledOut", "True BeingDeleted"},
+		"waiting":                           {instanceFacts{awaits: "PolicyBundle b has not been read yet"}, v1.PhasePending, "False Pending", "True Pending", "False AsExpected"},
+		"denied":                            {instanceFacts{asked: true, denied: &problem{ReasonNotAdmitted, "no"}}, v1.PhasePending, "False NotAdmitted", "False NotAdmitted", "True NotAdmitted"},
+		"deadline":                          {instanceFacts{deployment: withCondition(rollout(2, 1, 3, 2), "Progressing", "False", "ProgressDeadlineExceeded"), wanted: "p"}, v1.PhaseProgressing, "False ProgressDeadlineExceeded", "False ProgressDeadlineExceeded", "True ProgressDeadlineExceeded"},
+		"Pods refused":                      {instanceFacts{deployment: withCondition(rollout(2, 0, 0, 0), "ReplicaFailure", "True", "FailedCreate"), wanted: "p"}, v1.PhaseProgressing, "False FailedCreate", "False FailedCreate", "True FailedCreate"},
+		"a deadline of the past":            {instanceFacts{deployment: withCondition(rollout(1, 1, 3, 2), "Progressing", "False", "ProgressDeadlineExceeded"), wanted: "p"}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			instance := sampleInstance(t)
@@ -71,14 +83,14 @@ func TestInstanceStatus(t *testing.T) {
 
 func TestConditionsRecover(t *testing.T) {
 	instance := sampleInstance(t)
-	instance.Status = instanceStatus(instance, instanceFacts{problem: &problem{ReasonSecretNotFound, "x"}})
+	instance.Status = instanceStatus(instance, instanceFacts{problems: []*problem{{ReasonSecretNotFound, "x"}}})
 	then := metav1.NewTime(time.Now().Add(-time.Hour).Truncate(time.Second))
 	for i := range instance.Status.Conditions {
 		instance.Status.Conditions[i].LastTransitionTime = then
 	}
-	again := instanceStatus(instance, instanceFacts{problem: &problem{ReasonSecretNotFound, "y"}})
+	again := instanceStatus(instance, instanceFacts{problems: []*problem{{ReasonSecretNotFound, "y"}}})
 	require.Equal(t, then, meta.FindStatusCondition(again.Conditions, v1.ConditionDegraded).LastTransitionTime, "it was True before")
-	healed := instanceStatus(instance, instanceFacts{deployment: rollout(2, 2, 2, 2)})
+	healed := instanceStatus(instance, instanceFacts{deployment: rollout(2, 2, 2, 2), wanted: "p"})
 	require.Equal(t, "False AsExpected", says(t, healed.Conditions, v1.ConditionDegraded))
 	require.NotEqual(t, then, meta.FindStatusCondition(healed.Conditions, v1.ConditionDegraded).LastTransitionTime)
 }
@@ -113,7 +125,9 @@ func TestBundleStatus(t *testing.T) {
 		{"loaded again", 3, bundleFacts{kept: 5, gateways: 2, synced: 2}, "True Valid", "True PoliciesApplied", 5, 9},
 		{"denied as it runs", 3, bundleFacts{asked: true, denied: &problem{ReasonNotAdmitted, "no"}, kept: 5, gateways: 2, synced: 2}, "False NotAdmitted", "True PoliciesApplied", 5, 9},
 		{"one more edit", 4, bundleFacts{kept: 5, gateways: 2, synced: 1}, "True Valid", "False RollingOut", 5, 9},
-		{"its ConfigMap is taken", 5, bundleFacts{stored: &problem{ReasonNotOwned, "x"}, kept: 5, gateways: 2}, "True Valid", "False NotOwned", 5, 9},
+		{"a gateway is frozen", 4, bundleFacts{kept: 5, gateways: 2, synced: 1, notInForce: []notInForce{{"ns/a", &problem{ReasonSecretNotFound, "x"}}}}, "True Valid", "False NotInForce", 5, 9},
+		{"some policies are left out", 4, bundleFacts{kept: 5, gateways: 2, synced: 1, left: 2, notInForce: []notInForce{{"ns/a", &problem{ReasonTooLarge, "x"}}}}, "True Valid", "False NotInForce", 3, 9},
+		{"its ConfigMap is taken", 5, bundleFacts{stored: &problem{ReasonNotOwned, "x"}, kept: 5, gateways: 2}, "True Valid", "False NotOwned", 3, 9},
 	}
 	for i, step := range steps {
 		bundle.Generation = step.generation

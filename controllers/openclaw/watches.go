@@ -22,6 +22,7 @@ import (
 type watches struct {
 	cluster cluster.Cluster
 	library *library
+	records records
 }
 
 // changed says of an update whether it matters.
@@ -85,17 +86,33 @@ func settled[T client.Object](w watches, kind T, concerned func(context.Context,
 
 // instancesOfBundle are those of its namespace, and all where it is the root's.
 func (w watches) instancesOfBundle(ctx context.Context, bundle client.Object) []reconcile.Request {
-	if bundle.GetNamespace() == w.library.rootNamespace {
-		return w.instances(ctx)
-	}
-	return w.instances(ctx, client.InNamespace(bundle.GetNamespace()))
+	return w.instancesIn(ctx, bundle.GetNamespace())
 }
 
-func (w watches) instancesOfBundleMap(ctx context.Context, stored client.Object) []reconcile.Request {
-	if stored.GetLabels()[componentLabel] != bundleComponent {
-		return nil
+func (w watches) instancesIn(ctx context.Context, namespace string) []reconcile.Request {
+	if w.library.isRoot(namespace) {
+		return w.instances(ctx)
 	}
-	return w.instancesOfBundle(ctx, stored)
+	return w.instances(ctx, client.InNamespace(namespace))
+}
+
+// instancesOfRecord are those that the bundle of a record may bind, or the one that a
+// record is about.
+func (w watches) instancesOfRecord(ctx context.Context, stored client.Object) []reconcile.Request {
+	if bundle, found := w.records.subjectOf(stored, bundleKind); found {
+		return w.instancesIn(ctx, bundle.Namespace)
+	}
+	if instance, found := w.records.subjectOf(stored, instanceKind); found {
+		return []reconcile.Request{{NamespacedName: instance}}
+	}
+	return nil
+}
+
+func (w watches) bundleOfRecord(_ context.Context, stored client.Object) []reconcile.Request {
+	if bundle, found := w.records.subjectOf(stored, bundleKind); found {
+		return []reconcile.Request{{NamespacedName: bundle}}
+	}
+	return nil
 }
 
 func (w watches) instancesOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {

@@ -5,30 +5,26 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"strings"
 	"sync"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
-	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
-	"k8s.io/client-go/util/csaupgrade"
-	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // ReasonNotOwned is why an object that stands where ours would is left alone.
 const ReasonNotOwned = "NotOwned"
 
-// writer keeps objects as they are wanted, and writes only what differs.
+// restartedAnnotation is what `kubectl rollout restart` puts on a Pod template.
+const restartedAnnotation = "kubectl.kubernetes.io/restartedAt"
+
+// writer keeps objects wholly as they are wanted: what others add to a spec or to data
+// goes again, and what they remove comes back. It writes only what differs.
 type writer struct {
 	// client reads from a cache of labelled objects; live reads all.
 	client client.Client
@@ -37,14 +33,17 @@ type writer struct {
 	manager string
 
 	mutex sync.Mutex
-	// settled says of objects, by uid, in which version they were found to be as wanted.
+	// settled says of objects, by uid, how they were found to be as wanted.
 	settled map[types.UID]version
 }
 
-// version is an object as it is, and the hash of what is wanted of it.
+type digest = [sha256.Size]byte
+
+// version is an object that is as wanted: as of a resourceVersion and, where it was
+// written for that, of the one before, which caches show for a while.
 type version struct {
-	resourceVersion string
-	wanted          [sha256.Size]byte
+	at, before   string
+	wanted, have digest
 }
 
 // maxSettled is how many objects are remembered.
@@ -57,70 +56,117 @@ type wanted interface {
 	GetNamespace() *string
 }
 
+// owner is the object that others belong to.
+type owner struct {
+	client.Object
+	// owns says that it has had objects of all the names: what stands there is its
+	// own, even where somebody took its owner reference away.
+	owns bool
+}
+
+func (o owner) controls(object client.Object) bool {
+	return o.owns || metav1.IsControlledBy(object, o)
+}
+
 // keep has an object as it is wanted, and reads it into have. An object of that name
-// that is not controlled by the owner is a *problem. changed says that it was written.
-func (w *writer) keep(ctx context.Context, owner client.Object, want wanted, have client.Object) (changed bool, err error) {
+// that is not the owner's is a *problem. changed says that it was written.
+func (w *writer) keep(ctx context.Context, o owner, want wanted, have client.Object) (changed bool, err error) {
 	key := client.ObjectKey{Namespace: *want.GetNamespace(), Name: *want.GetName()}
-	found, err := w.find(ctx, key, have)
-	if err != nil {
-		return false, err
-	}
 	text, err := json.Marshal(want)
 	if err != nil {
 		return false, err
 	}
-	now := version{have.GetResourceVersion(), sha256.Sum256(text)}
-	if found && w.isSettled(have, now) {
-		return false, nil
+	built := &unstructured.Unstructured{}
+	// Unstructured reads whole numbers as such.
+	if err := built.UnmarshalJSON(text); err != nil {
+		return false, err
 	}
-	object := &unstructured.Unstructured{}
-	// Unstructured reads whole numbers as such, as patches need them.
-	if err := object.UnmarshalJSON(text); err != nil {
+	found, err := w.find(ctx, key, have)
+	if err != nil {
 		return false, err
 	}
 	if !found {
-		if err := w.create(ctx, object.DeepCopy(), have); err != nil {
-			return false, err
-		}
+		return true, w.create(ctx, built, have)
 	}
-	if !metav1.IsControlledBy(have, owner) {
-		return false, notOwned(object.GetKind(), key, owner)
+	if !o.controls(have) {
+		return false, notOwned(built.GetKind(), key, o)
 	}
-	applied, err := extract(have, w.manager)
-	if err != nil {
-		return false, fmt.Errorf("reading what was applied to %s %s: %w", object.GetKind(), key, err)
-	}
-	if equality.Semantic.DeepEqual(applied, object.Object) {
-		w.settle(have, now)
+	now := version{at: have.GetResourceVersion(), wanted: sha256.Sum256(text)}
+	if w.isSettled(have, &now) {
 		return false, nil
 	}
-	if err := w.claim(ctx, have); err != nil {
-		return false, fmt.Errorf("applying %s %s: %w", object.GetKind(), key, err)
+	before, uid := now, have.GetUID()
+	switch err = w.update(ctx, built.DeepCopy(), have); {
+	case apierrors.IsInvalid(err):
+		return true, w.renew(ctx, built, have)
+	case apierrors.IsNotFound(err): // the cache was behind
+		return true, w.create(ctx, built, have)
+	case err != nil:
+		return false, fmt.Errorf("updating %s %s: %w", built.GetKind(), key, err)
 	}
-	// The uid keeps an object that has taken the name since from being touched.
-	object.SetUID(have.GetUID())
-	err = w.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(w.manager), client.ForceOwnership)
+	now = version{at: have.GetResourceVersion(), before: before.at, wanted: before.wanted, have: digestOf(have)}
+	w.settle(uid, now)
+	return now.have != before.have, nil
+}
+
+// update replaces an object by what is wanted. The API server writes nothing where
+// nothing differs.
+func (w *writer) update(ctx context.Context, next *unstructured.Unstructured, have client.Object) error {
+	// The uid keeps an object that has taken the name since from being touched. Which
+	// version it replaces does not matter: nobody keeps it away by writing faster.
+	next.SetUID(have.GetUID())
+	if next.GetKind() == "PodDisruptionBudget" { // which is updated by version only
+		next.SetResourceVersion(have.GetResourceVersion())
+	}
+	next.SetLabels(joined(have.GetLabels(), next.GetLabels()))
+	next.SetAnnotations(joined(have.GetAnnotations(), next.GetAnnotations()))
+	next.SetFinalizers(finalizersOfKubernetes(have))
+	whole, err := runtime.DefaultUnstructuredConverter.ToUnstructured(have)
 	if err != nil {
-		return false, fmt.Errorf("applying %s %s: %w", object.GetKind(), key, err)
+		return err
 	}
-	return true, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, have)
+	template := []string{"spec", "template", "metadata", "annotations", restartedAnnotation}
+	if restarted, found, _ := unstructured.NestedString(whole, template...); found {
+		if err := unstructured.SetNestedField(next.Object, restarted, template...); err != nil {
+			return err
+		}
+	}
+	if err := w.client.Update(ctx, next, client.FieldOwner(w.manager)); err != nil {
+		return err
+	}
+	return convert(next, have)
 }
 
-func (w *writer) isSettled(have client.Object, now version) bool {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	return w.settled[have.GetUID()] == now
+// renew deletes an object that cannot be made what is wanted, since a field of it is
+// immutable, and creates it anew.
+func (w *writer) renew(ctx context.Context, built *unstructured.Unstructured, have client.Object) error {
+	key := client.ObjectKeyFromObject(have)
+	if kept := finalizersOfKubernetes(have); len(kept) < len(have.GetFinalizers()) {
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": have.GetUID(), "finalizers": kept}})
+		if err != nil {
+			return err
+		}
+		if err := w.client.Patch(ctx, have, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(w.manager)); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("replacing %s %s: %w", built.GetKind(), key, err)
+		}
+	}
+	err := w.client.Delete(ctx, have, client.Preconditions{UID: new(have.GetUID())})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("replacing %s %s: %w", built.GetKind(), key, err)
+	}
+	err = w.create(ctx, built, have)
+	if apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("replacing %s %s: it is deleted, and has not gone yet; see its finalizers", built.GetKind(), key)
+	}
+	return err
 }
 
-// settle remembers that an object, which the owner controls, is as wanted: comparing is
-// most of the work, and most often nothing has changed.
-func (w *writer) settle(have client.Object, now version) {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	if w.settled == nil || len(w.settled) >= maxSettled {
-		w.settled = map[types.UID]version{}
+func (w *writer) create(ctx context.Context, built *unstructured.Unstructured, have client.Object) error {
+	next := built.DeepCopy()
+	if err := w.client.Create(ctx, next, client.FieldOwner(w.manager)); err != nil {
+		return fmt.Errorf("creating %s %s: %w", built.GetKind(), client.ObjectKeyFromObject(built), err)
 	}
-	w.settled[have.GetUID()] = now
+	return convert(next, have)
 }
 
 // find reads an object, whether it carries our labels or not.
@@ -135,40 +181,36 @@ func (w *writer) find(ctx context.Context, key client.ObjectKey, have client.Obj
 	return err == nil, err
 }
 
-func (w *writer) create(ctx context.Context, object *unstructured.Unstructured, have client.Object) error {
-	if err := w.client.Create(ctx, object, client.FieldOwner(w.manager)); err != nil {
-		return fmt.Errorf("creating %s %s: %w", object.GetKind(), client.ObjectKeyFromObject(object), err)
+// isSettled says whether an object is as wanted: comparing is most of the work, and
+// most often nothing has changed. It fills in the digest of what the object is.
+func (w *writer) isSettled(have client.Object, now *version) bool {
+	w.mutex.Lock()
+	known, found := w.settled[have.GetUID()]
+	w.mutex.Unlock()
+	if found && known.wanted == now.wanted && (known.at == now.at || known.before == now.at) {
+		return true
 	}
-	return runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, have)
+	now.have = digestOf(have)
+	if found && known.wanted == now.wanted && known.have == now.have {
+		w.settle(have.GetUID(), *now)
+		return true
+	}
+	return false
 }
 
-// claim makes what was created count as applied. Else a field that is wanted no more
-// would stay, owned by the creation.
-func (w *writer) claim(ctx context.Context, have client.Object) error {
-	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		patch, err := csaupgrade.UpgradeManagedFieldsPatch(have, sets.New(w.manager), w.manager)
-		if err != nil || patch == nil {
-			return err
-		}
-		err = w.client.Patch(ctx, have, client.RawPatch(types.JSONPatchType, patch))
-		if apierrors.IsConflict(err) {
-			// The object is new, and others write its status.
-			uid := have.GetUID()
-			if err := w.live.Get(ctx, client.ObjectKeyFromObject(have), have); err != nil {
-				return err
-			}
-			if have.GetUID() != uid {
-				return fmt.Errorf("it was replaced by another of that name")
-			}
-		}
-		return err
-	})
+func (w *writer) settle(uid types.UID, now version) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.settled == nil || len(w.settled) >= maxSettled {
+		w.settled = map[types.UID]version{}
+	}
+	w.settled[uid] = now
 }
 
 // remove deletes an object, if it is the owner's.
-func (w *writer) remove(ctx context.Context, owner client.Object, key client.ObjectKey, have client.Object) error {
+func (w *writer) remove(ctx context.Context, o owner, key client.ObjectKey, have client.Object) error {
 	err := w.client.Get(ctx, key, have)
-	if err != nil || !metav1.IsControlledBy(have, owner) || !have.GetDeletionTimestamp().IsZero() {
+	if err != nil || !o.controls(have) || !have.GetDeletionTimestamp().IsZero() {
 		return client.IgnoreNotFound(err)
 	}
 	err = w.client.Delete(ctx, have, client.Preconditions{UID: new(have.GetUID())})
@@ -181,34 +223,47 @@ func notOwned(kind string, key client.ObjectKey, owner client.Object) *problem {
 		kind, key.Name, key.Namespace, owner.GetName())}
 }
 
-// extract is what the manager has applied of an object, with the values that it has.
-func extract(object client.Object, manager string) (map[string]any, error) {
-	var applied runtime.ApplyConfiguration
-	var err error
-	switch object := object.(type) {
-	case *appsv1.Deployment:
-		applied, err = appsv1ac.ExtractDeployment(object, manager)
-	case *corev1.Service:
-		applied, err = corev1ac.ExtractService(object, manager)
-	case *corev1.ConfigMap:
-		applied, err = corev1ac.ExtractConfigMap(object, manager)
-	case *policyv1.PodDisruptionBudget:
-		applied, err = policyv1ac.ExtractPodDisruptionBudget(object, manager)
-	default:
-		err = fmt.Errorf("%T is not applied by this controller", object)
-	}
+// digestOf tells apart what is kept of objects: not their status, nor annotations,
+// where others leave notes.
+func digestOf(object client.Object) (out digest) {
+	whole, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
-		return nil, err
+		panic(err) // typed objects of Kubernetes
 	}
-	return asMap(applied)
+	for _, key := range []string{"apiVersion", "kind", "status"} {
+		delete(whole, key)
+	}
+	whole["metadata"] = []any{object.GetLabels(), object.GetOwnerReferences(), object.GetFinalizers(), object.GetDeletionTimestamp()}
+	text, err := json.Marshal(whole)
+	if err != nil {
+		panic(err) // maps of what came as JSON
+	}
+	return sha256.Sum256(text)
 }
 
-func asMap(value any) (map[string]any, error) {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return nil, err
+// finalizersOfKubernetes are those that Kubernetes itself sets. Others would keep what
+// is deleted from coming back.
+func finalizersOfKubernetes(object client.Object) []string {
+	kept := []string{}
+	for _, name := range object.GetFinalizers() {
+		domain, _, found := strings.Cut(name, "/")
+		if !found || domain == "kubernetes.io" || strings.HasSuffix(domain, ".kubernetes.io") {
+			kept = append(kept, name)
+		}
 	}
-	object := &unstructured.Unstructured{}
-	err = object.UnmarshalJSON(text)
-	return object.Object, err
+	return kept
+}
+
+// joined has the entries of both; ours count where both have one.
+func joined(theirs, ours map[string]string) map[string]string {
+	all := maps.Clone(theirs)
+	if all == nil {
+		return ours
+	}
+	maps.Copy(all, ours)
+	return all
+}
+
+func convert(from *unstructured.Unstructured, into client.Object) error {
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(from.Object, into)
 }

@@ -9,6 +9,8 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
 const (
@@ -21,7 +23,7 @@ const (
 // approver approves the requests that the signing rules admit, and denies the others. The
 // rules have admitted them once, when they were made, but policies change.
 type approver struct {
-	admit Admitter
+	admit builtin.Admitter
 }
 
 // decision is what becomes of a request, for good.
@@ -32,12 +34,12 @@ type decision struct {
 
 // decide asks the rules. Where they cannot be asked, nothing is decided.
 func (a *approver) decide(ctx context.Context, object client.Object) (decision, error) {
-	denied, err := a.admit(ctx, object)
+	verdict, err := a.admit(ctx, object)
 	if err != nil {
 		return decision{}, err
 	}
-	if denied != "" {
-		return decision{reason: reasonNotPermitted, message: strings.ToValidUTF8(denied, "?")}, nil
+	if verdict.Denied() {
+		return decision{reason: reasonNotPermitted, message: strings.ToValidUTF8(verdict.Message(), "?")}, nil
 	}
 	return decision{approved: true, reason: reasonPermitted, message: "the signing policies of the CertificateAuthority permit the request"}, nil
 }

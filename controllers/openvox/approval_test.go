@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
@@ -41,7 +42,7 @@ func TestApprovalForbidden(t *testing.T) {
 					return c.err
 				},
 			})
-			approves := &approver{admit: func(context.Context, client.Object) (string, error) { return "", nil }}
+			approves := &approver{admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return builtin.Verdict{}, nil }}
 			recorder := events.NewFakeRecorder(10)
 			for key, r := range map[client.ObjectKey]reconcile.Reconciler{
 				client.ObjectKeyFromObject(signing):     &RequestReconciler{client: refusing, events: recorder, attempts: newAttempts(), approver: approves},
@@ -60,4 +61,12 @@ func TestApprovalForbidden(t *testing.T) {
 			}
 		})
 	}
+}
+
+// denying is a verdict with the denial, if there is one.
+func denying(words string) builtin.Verdict {
+	if words == "" {
+		return builtin.Verdict{}
+	}
+	return builtin.Verdict{Denials: []string{words}}
 }

@@ -13,7 +13,6 @@ import (
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
-	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
 // errNotInitialized is of a CA in the cluster that is not set up yet.
@@ -31,8 +30,8 @@ type authority struct {
 	server puppet.Server
 	// setup is the Secret in which the setup Job has left a pair; nil of external CAs.
 	setup map[string][]byte
-	// servername is the certname of the CA's server: empty of external CAs.
-	servername string
+	// revoked is told of certificates that were revoked here: nil where nobody asks.
+	revoked func(ctx context.Context, certificate *x509.Certificate)
 	// waiting is why the CA cannot be asked yet; nil where it can.
 	waiting error
 }
@@ -42,6 +41,15 @@ func (a *authority) close() {
 	if a.admin != nil {
 		a.admin.Close()
 	}
+}
+
+// revoke has the CA revoke the certificate that it has for a certname, and forget it.
+func (a *authority) revoke(ctx context.Context, certname string, has *x509.Certificate) error {
+	err := a.admin.Clean(ctx, certname)
+	if err == nil && a.revoked != nil {
+		a.revoked(ctx, has)
+	}
+	return err
 }
 
 // caSecretName is the Secret with the CA's certificates.
@@ -100,14 +108,11 @@ func connectInternal(ctx context.Context, s secrets, ca *v1alpha1.CertificateAut
 	if err != nil {
 		return nil, fmt.Errorf("the CA's CRL: %w", err)
 	}
-	a := &authority{bundle: bundle, server: puppet.Server{URL: internalURL(ca), CA: bundle}}
+	a := &authority{bundle: bundle, server: puppet.Server{URL: internalURL(ca), CA: bundle, Quoted: true}}
 	if a.anyone, err = puppet.NewClient(a.server); err != nil {
 		return nil, err
 	}
 	if a.setup, err = s.signer(ctx, ca, setupName(ca.Name), bundle, crl); err != nil {
-		return nil, err
-	}
-	if a.servername, err = s.servername(ctx, ca); err != nil {
 		return nil, err
 	}
 	if !hasAnswered(ca) {
@@ -119,31 +124,11 @@ func connectInternal(ctx context.Context, s secrets, ca *v1alpha1.CertificateAut
 			return nil, err
 		}
 		if pair != nil {
-			a.admin, err = puppet.NewClient(puppet.Server{URL: internalURL(ca), CA: bundle, Certificate: pair[certPEMKey], Key: pair[keyPEMKey]})
+			a.admin, err = puppet.NewClient(puppet.Server{URL: internalURL(ca), CA: bundle, Quoted: true, Certificate: pair[certPEMKey], Key: pair[keyPEMKey]})
 			return a, err
 		}
 	}
 	return a, nil
-}
-
-// servername is the certname of a CA's server: that of the pair that the setup Job has left,
-// whether it counts or not, and where that is none of a server, of the first Certificate.
-func (s secrets) servername(ctx context.Context, ca *v1alpha1.CertificateAuthority) (string, error) {
-	secret := &corev1.Secret{}
-	if err := s.live.Get(ctx, client.ObjectKey{Namespace: ca.Namespace, Name: setupName(ca.Name)}, secret); client.IgnoreNotFound(err) != nil {
-		return "", fmt.Errorf("reading Secret %s: %w", setupName(ca.Name), err)
-	}
-	if pair := storedPair(secret.Data); pair != nil && pair.Subject.CommonName != rules.SetupCertname(ca.Name) {
-		return pair.Subject.CommonName, nil
-	}
-	var list v1alpha1.CertificateList
-	if err := s.client.List(ctx, &list, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return "", fmt.Errorf("listing Certificates: %w", err)
-	}
-	if first := serverCertificate(ca, list.Items); first != nil {
-		return first.Spec.Certname, nil
-	}
-	return defaultCertname, nil
 }
 
 // signer is a pair that may sign. That of the setup Job does not count once its Certificate
@@ -200,7 +185,7 @@ func (a *authority) obtain(ctx context.Context, certname string, public any, req
 		return certificate, nil
 	}
 	if a.admin != nil { // exchanged after we had looked
-		if err := a.admin.Clean(ctx, certname); err != nil {
+		if err := a.revoke(ctx, certname, certificate); err != nil {
 			return nil, err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
@@ -20,9 +21,10 @@ import (
 
 const (
 	// firstRetry is how long a CA that failed is left alone, twice as long each time up
-	// to longestRetry; longestStart is for one whose server has not started yet.
+	// to longestRetry, for so long one that is back counts as failed; longestStart is for
+	// one whose server has not started yet.
 	firstRetry   = 5 * time.Second
-	longestRetry = 5 * time.Minute
+	longestRetry = 30 * time.Second
 	longestStart = 15 * time.Second
 	// defaultRefresh is how often CRLs are read, unless said.
 	defaultRefresh = 5 * time.Minute
@@ -40,9 +42,13 @@ type AuthorityReconciler struct {
 	refreshes *runner[refreshed]
 	metrics   *crlMetrics
 	now       func() time.Time
+	// urgent has the CAs that are to be asked at once.
+	urgent chan event.TypedGenericEvent[types.NamespacedName]
 
 	mutex     sync.Mutex
 	schedules map[types.NamespacedName]schedule
+	// lately has what was revoked from here, until a refresh that began later has ended.
+	lately map[types.NamespacedName]*v1alpha1.RevokedCertificate
 }
 
 // schedule is when a CA is asked again, and what it need not tell again.
@@ -56,6 +62,7 @@ type schedule struct {
 func newAuthorityReconciler(c client.Client, s secrets, recorder events.EventRecorder, m *crlMetrics, now func() time.Time) *AuthorityReconciler {
 	return &AuthorityReconciler{
 		client: c, secrets: s, events: recorder, refreshes: newRunner[refreshed](), metrics: m, now: now, schedules: map[types.NamespacedName]schedule{},
+		urgent: make(chan event.TypedGenericEvent[types.NamespacedName]), lately: map[types.NamespacedName]*v1alpha1.RevokedCertificate{},
 	}
 }
 
@@ -96,8 +103,11 @@ func (r *AuthorityReconciler) Reconcile(ctx context.Context, request reconcile.R
 	if wait > 0 {
 		return r.rest(ctx, ca, wait)
 	}
-	known, copied := r.scheduled(key).known, ca.DeepCopy()
-	if !r.refreshes.begin(key, key, func(ctx context.Context) refreshed { return r.refresh(ctx, copied, known) }) {
+	known, latest, copied := r.scheduled(key).known, r.latest(key), ca.DeepCopy()
+	if latest != nil {
+		known = knownCRL{}
+	}
+	if !r.refreshes.begin(key, key, func(ctx context.Context) refreshed { return r.refresh(ctx, copied, known, latest) }) {
 		return reconcile.Result{RequeueAfter: notStarted}, nil
 	}
 	return reconcile.Result{}, nil
@@ -134,6 +144,9 @@ func (r *AuthorityReconciler) tell(ca *v1alpha1.CertificateAuthority, words []to
 
 // due is when a CA is to be asked. After a restart its status tells.
 func (r *AuthorityReconciler) due(ca *v1alpha1.CertificateAuthority, interval time.Duration) time.Time {
+	if s := r.scheduled(client.ObjectKeyFromObject(ca)); s.failures == 0 && r.latest(client.ObjectKeyFromObject(ca)) != nil {
+		return time.Time{}
+	}
 	if s := r.scheduled(client.ObjectKeyFromObject(ca)); s.generation == ca.Generation {
 		return s.next
 	}
@@ -152,9 +165,12 @@ func (r *AuthorityReconciler) plan(ca *v1alpha1.CertificateAuthority, interval t
 	if s.generation != ca.Generation {
 		s = schedule{generation: ca.Generation}
 	}
-	if out.err == nil {
+	switch {
+	case out.err == nil && out.incomplete:
+		s.failures, s.known, s.next = 0, knownCRL{}, r.now().Add(min(interval, longestRetry))
+	case out.err == nil:
 		s.failures, s.known, s.next = 0, out.known, r.now().Add(interval)
-	} else {
+	default:
 		s.failures++
 		r.metrics.failed(key)
 		longest := longestRetry
@@ -162,6 +178,9 @@ func (r *AuthorityReconciler) plan(ca *v1alpha1.CertificateAuthority, interval t
 			longest = longestStart
 		}
 		s.next = r.now().Add(backOff(s.failures, longest))
+	}
+	if out.err == nil && r.lately[key] == out.latest {
+		delete(r.lately, key)
 	}
 	r.schedules[key] = s
 }
@@ -196,6 +215,7 @@ func (r *AuthorityReconciler) forget(key types.NamespacedName) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	delete(r.schedules, key)
+	delete(r.lately, key)
 }
 
 // settle says in the status what has become of a refresh, and what is told when that is
@@ -258,6 +278,9 @@ func (r *AuthorityReconciler) judgeCRL(before, ca *v1alpha1.CertificateAuthority
 	switch {
 	case !end.IsZero() && !r.now().Before(end):
 		return stale(before, ca, end)
+	case out.incomplete:
+		return incomplete(before, ca)
+	case out.err != nil && isIncomplete(before):
 	case out.reason == reasonCRLRefused:
 		setCondition(&ca.Status.Conditions, conditionCRLCurrent, false, reasonCRLRefused, out.err.Error(), ca.Generation)
 	case !hasAnswered(ca):

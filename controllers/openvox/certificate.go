@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
 const (
@@ -34,7 +36,8 @@ type CertificateReconciler struct {
 	events   events.EventRecorder
 	attempts *attempts
 	keys     *keyMaker
-	admit    Admitter
+	admit    builtin.Admitter
+	revoked  revocations
 	now      func() time.Time
 }
 
@@ -76,12 +79,12 @@ func (r *CertificateReconciler) Reconcile(ctx context.Context, request reconcile
 
 // issue is an attempt to have the certificate that is wanted.
 func (r *CertificateReconciler) issue(ctx context.Context, certificate *v1alpha1.Certificate) outcome {
-	denied, err := r.admit(ctx, certificate)
+	verdict, err := r.admit(ctx, certificate)
 	if err != nil {
 		return outcome{phase: v1alpha1.CertificateError, reason: reasonFailed, message: err.Error(), wait: retryError}
 	}
-	if denied != "" {
-		return outcome{phase: v1alpha1.CertificateError, reason: "NotAdmitted", message: denied, wait: retryPending}
+	if verdict.Denied() {
+		return outcome{phase: v1alpha1.CertificateError, reason: "NotAdmitted", message: verdict.Message(), wait: retryPending}
 	}
 	i, err := r.issuance(ctx, certificate)
 	if err != nil {
@@ -128,12 +131,13 @@ func (r *CertificateReconciler) issuance(ctx context.Context, certificate *v1alp
 	if err != nil {
 		return nil, fmt.Errorf("CertificateAuthority %s: %w", ca.Name, err)
 	}
-	// Whoever has the certname of the CA's server has its names, too: by them it is asked.
-	if a.servername == certificate.Spec.Certname {
+	a.revoked = r.revoked.of(key)
+	server := certificate.Name == rules.ServerCertificate(ca)
+	if server { // by its Service the CA is asked
 		certificate.Spec.DNSAltNames = withNames(certificate.Spec.DNSAltNames, serviceNames(ca))
 	}
 	return &issuance{
-		secrets: r.secrets, certificate: certificate, authority: a, keys: r.keys, now: r.now,
+		secrets: r.secrets, certificate: certificate, authority: a, server: server, keys: r.keys, now: r.now,
 		autoRenews: ca.Spec.AllowAutoRenewal == nil || *ca.Spec.AllowAutoRenewal,
 	}, nil
 }

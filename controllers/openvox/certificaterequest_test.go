@@ -22,6 +22,7 @@ import (
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
 var toMain = cmmeta.IssuerReference{Group: v1alpha1.GroupName, Kind: "CertificateAuthority", Name: "main"}
@@ -91,7 +92,7 @@ func TestConditionsOfRequests(t *testing.T) {
 			r := &CertificateRequestReconciler{client: fake, live: fake, events: events.NewFakeRecorder(10), attempts: newAttempts(), now: func() time.Time { return now }}
 			r.attempts.outcomes[key] = c.out
 			if c.approve {
-				r.approver = &approver{admit: func(context.Context, client.Object) (string, error) { return c.denied, c.err }}
+				r.approver = &approver{admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(c.denied), c.err }}
 			}
 			before := c.object.DeepCopy()
 			require.NoError(t, fake.Get(t.Context(), key, before))

@@ -35,11 +35,12 @@ const certManagerInterval = 10 * time.Second
 // certManager adds the controller of CertificateRequests as soon as the cluster serves
 // them: it may never. It is a manager's Runnable.
 type certManager struct {
-	manager  manager.Manager
-	watches  watches
-	mapper   meta.RESTMapper
-	signer   signer
-	approver *approver
+	manager    manager.Manager
+	namespaces []string
+	watches    watches
+	mapper     meta.RESTMapper
+	signer     signer
+	approver   *approver
 }
 
 // Start implements manager.Runnable. It ends when the controller is added.
@@ -82,7 +83,7 @@ func whenServed(ctx context.Context, mapper meta.RESTMapper, interval time.Durat
 }
 
 func (c *certManager) add() error {
-	own, err := newCertManagerCluster(c.manager.GetConfig())
+	own, err := newCertManagerCluster(c.manager.GetConfig(), c.namespaces)
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (c *certManager) add() error {
 
 // newCertManagerCluster has its own cache, of CertificateRequests alone: one that has to
 // know a kind that is not served does not start.
-func newCertManagerCluster(config *rest.Config) (cluster.Cluster, error) {
+func newCertManagerCluster(config *rest.Config, namespaces []string) (cluster.Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the API server's own fairness limits better
 	scheme := runtime.NewScheme()
@@ -116,6 +117,7 @@ func newCertManagerCluster(config *rest.Config) (cluster.Cluster, error) {
 	utilruntime.Must(cmapi.AddToScheme(scheme))
 	return cluster.New(config, func(o *cluster.Options) {
 		o.Scheme = scheme
+		o.Cache.DefaultNamespaces = only(namespaces)
 		o.Cache.ByObject = map[client.Object]cache.ByObject{&cmapi.CertificateRequest{}: {Transform: oursOnly}}
 		o.Client.Cache = &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &cmapi.Certificate{}}}
 	})

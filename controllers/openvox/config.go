@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox/configfiles"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
 const (
@@ -35,7 +37,7 @@ type ConfigReconciler struct {
 	client client.Client
 	apply  applier
 	events events.EventRecorder
-	admit  Admitter
+	admit  builtin.Admitter
 }
 
 // verdict is what has become of a Config.
@@ -58,7 +60,7 @@ func (r *ConfigReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 		return reconcile.Result{}, nil
 	}
 	err := r.render(ctx, config)
-	v := &verdict{phase: v1alpha1.ConfigRunning, reason: reasonRendered, message: "the files are in ConfigMap " + configMapName(config.Name)}
+	v := &verdict{phase: v1alpha1.ConfigRunning, reason: reasonRendered, message: "the files are in ConfigMap " + configMapName(config.Name) + notCarriedOut(config)}
 	var other *conflict
 	switch {
 	case err == nil || errors.As(err, &v):
@@ -74,15 +76,30 @@ func (r *ConfigReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 	return reconcile.Result{RequeueAfter: v.wait}, err
 }
 
+// notCarriedOut says what of a Config has no effect: "" where all has.
+func notCarriedOut(config *v1alpha1.Config) string {
+	var names []string
+	if config.Spec.Code != nil {
+		names = append(names, "spec.code")
+	}
+	if config.Spec.ReadOnlyRootFilesystem {
+		names = append(names, "spec.readOnlyRootFilesystem")
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; not carried out: " + strings.Join(names, ", ") + ", for this version makes no Servers"
+}
+
 // render writes the objects of a Config. What it cannot know or may not write is a
 // *verdict, and what was written before stays.
 func (r *ConfigReconciler) render(ctx context.Context, config *v1alpha1.Config) error {
-	denied, err := r.admit(ctx, config)
+	said, err := r.admit(ctx, config)
 	if err != nil {
 		return err
 	}
-	if denied != "" {
-		return &verdict{phase: v1alpha1.ConfigError, reason: reasonNotAdmitted, message: denied}
+	if said.Denied() {
+		return &verdict{phase: v1alpha1.ConfigError, reason: reasonNotAdmitted, message: said.Message()}
 	}
 	in, err := r.input(ctx, config)
 	if err != nil {

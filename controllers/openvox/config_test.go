@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
 // configSite is an API server with Configs.
 type configSite struct {
 	*site
-	denied string
-	err    error
+	err error
 }
 
 func newConfigSite(t *testing.T, objects ...client.Object) *configSite {
@@ -30,7 +30,7 @@ func (s *configSite) render() string {
 	s.t.Helper()
 	r := &ConfigReconciler{
 		client: s.client, apply: applier{"test", s.client, s.client}, events: s.events,
-		admit: func(context.Context, client.Object) (string, error) { return s.denied, s.err },
+		admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(s.denied), s.err },
 	}
 	_, err := r.Reconcile(s.t.Context(), to("ns", "c")[0])
 	require.ErrorIs(s.t, err, s.err)
@@ -108,6 +108,14 @@ func TestConfig(t *testing.T) {
 	require.Equal(t, before, s.files())
 }
 
+// TestConfigSaysWhatHasNoEffect: that the files are there is not all that was asked for.
+func TestConfigSaysWhatHasNoEffect(t *testing.T) {
+	config := configOf("main")
+	config.Spec.Code, config.Spec.ReadOnlyRootFilesystem = &v1alpha1.CodeSpec{Image: "example.com/code:1"}, true
+	s := newConfigSite(t, config, newInternal("main"))
+	require.Equal(t, rendered+"; not carried out: spec.code, spec.readOnlyRootFilesystem, for this version makes no Servers", s.render())
+}
+
 // TestConfigEditedByHand: what is rendered comes back.
 func TestConfigEditedByHand(t *testing.T) {
 	s := newConfigSite(t, configOf("main"), newInternal("main"))
@@ -179,7 +187,7 @@ func TestConfigsShareACA(t *testing.T) {
 
 	// Edited by hand, it comes back.
 	want := secret.DeepCopy().Data
-	secret.Data = map[string][]byte{policyKey: []byte("policies: [{name: x, any: true}]")}
+	secret.Data = map[string][]byte{policyKey: []byte("policies: [{name: x, any: true}]"), foreignPolicyKey: []byte("policies: [{name: x, any: true}]")}
 	require.NoError(t, s.client.Update(t.Context(), secret))
 	_, err = policies.Reconcile(t.Context(), mainKey)
 	require.NoError(t, err)

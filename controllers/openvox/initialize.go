@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -18,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
 const (
@@ -30,6 +33,9 @@ const (
 	reasonInitialized      = "CAInitialized"
 	reasonWaitingForConfig = "WaitingForConfig"
 	reasonWaitingForCA     = "WaitingForIntermediateCA"
+	reasonWaitingForServer = "WaitingForServerCertificate"
+	reasonExternalOnly     = "ExternalOnly"
+	reasonServerDenied     = "ServerCertificateNotAdmitted"
 	reasonSettingUp        = "SettingUp"
 	reasonSetupFailed      = "SetupFailed"
 	reasonNotOwned         = "NotOwned"
@@ -42,8 +48,11 @@ type InitializeReconciler struct {
 	secrets secrets
 	apply   applier
 	events  events.EventRecorder
+	admit   builtin.Admitter // about the Certificate of a CA's server
 	fsGroup *int64
-	now     func() time.Time
+	// externalOnly sets nothing up, and says so.
+	externalOnly bool
+	now          func() time.Time
 }
 
 // progress is how far a CA has come.
@@ -63,11 +72,14 @@ func (r *InitializeReconciler) Reconcile(ctx context.Context, request reconcile.
 		return reconcile.Result{}, nil
 	}
 	before := ca.DeepCopy()
-	p, err := r.step(ctx, ca)
+	p, err := progress{reason: reasonExternalOnly, message: "the manager sets up no CAs in the cluster (--openvox-external-only); name one that runs elsewhere in spec.external"}, error(nil)
+	if !r.externalOnly {
+		p, err = r.step(ctx, ca)
+	}
 	var other *conflict
 	switch {
 	case errors.As(err, &other):
-		p, err = progress{reason: reasonNotOwned, message: other.Error(), wait: conflictRetry}, nil
+		p, err = progress{reason: reasonNotOwned, message: err.Error(), wait: conflictRetry}, nil
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
 		p, err = progress{reason: reasonNotWritten, message: err.Error(), wait: conflictRetry}, nil
 	}
@@ -81,7 +93,7 @@ func (r *InitializeReconciler) Reconcile(ctx context.Context, request reconcile.
 	return writeStatus(ctx, r.client, before, ca, p.wait)
 }
 
-// writeStatus writes what has changed. Two controllers write what they know of a CA into
+// writeStatus writes what has changed. Three controllers write what they know of a CA into
 // the same list, and whoever is late looks again.
 func writeStatus(ctx context.Context, c client.Client, before, ca *v1alpha1.CertificateAuthority, wait time.Duration) (reconcile.Result, error) {
 	written, err := patchStatus(ctx, c, before, ca)
@@ -131,19 +143,22 @@ func (r *InitializeReconciler) tell(before, ca *v1alpha1.CertificateAuthority, p
 
 // isFault says whether somebody has to do something.
 func isFault(reason string) bool {
-	return reason == reasonSetupFailed || reason == reasonNotOwned || reason == reasonNotWritten
+	return slices.Contains([]string{reasonSetupFailed, reasonNotOwned, reasonNotWritten, reasonServerDenied, reasonExternalOnly}, reason)
 }
 
 // phaseOf is where the two facts, initialized and ready, leave a CA.
 func phaseOf(ca *v1alpha1.CertificateAuthority) v1alpha1.CertificateAuthorityPhase {
 	ready := meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionCAReady)
 	initialized := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionInitialized)
+	policies := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionPoliciesRendered)
 	switch {
+	case policies != nil && policies.Reason == reasonNotOwned:
+		return v1alpha1.CertificateAuthorityError
 	case ca.Spec.External != nil && ready:
 		return v1alpha1.CertificateAuthorityExternal
 	case ca.Spec.External != nil:
 		return v1alpha1.CertificateAuthorityError
-	case initialized == nil || initialized.Reason == reasonWaitingForConfig || initialized.Reason == reasonWaitingForCA:
+	case initialized == nil || slices.Contains([]string{reasonWaitingForConfig, reasonWaitingForCA, reasonWaitingForServer}, initialized.Reason):
 		return v1alpha1.CertificateAuthorityPending
 	case isFault(initialized.Reason):
 		return v1alpha1.CertificateAuthorityError
@@ -168,19 +183,23 @@ func (r *InitializeReconciler) step(ctx context.Context, ca *v1alpha1.Certificat
 		return progress{}, err
 	}
 	s.exists = len(stored[caKey]) > 0 || len(stored[caPrivateKey]) > 0
+	if err := r.makeServer(ctx, s); err != nil {
+		return progress{}, err
+	}
 	var certificates v1alpha1.CertificateList
 	if err := r.client.List(ctx, &certificates, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return progress{}, fmt.Errorf("listing Certificates: %w", err)
 	}
-	s.server = serverSpec(ca, certificates.Items)
-	if s.served, err = r.served(ctx, ca, serverCertificate(ca, certificates.Items), stored); err != nil {
+	s.certificate = serverCertificate(ca, certificates.Items)
+	s.server = serverSpec(ca, s.certificate)
+	if s.served, err = r.served(ctx, ca, s.certificate, stored); err != nil {
 		return progress{}, err
 	}
 	if err := r.lasting(ctx, s); err != nil {
 		return progress{}, err
 	}
 	complete := len(stored[caKey]) > 0 && len(stored[caPrivateKey]) > 0 && len(stored[crlKey]) > 0
-	if complete && (s.served || stored.hasPairFor(s.server)) {
+	if complete && (s.served || s.certificate != nil && stored.hasPairFor(s.server)) {
 		signer, err := r.judgeSigner(ctx, ca, stored)
 		if err != nil {
 			return progress{}, err
@@ -206,6 +225,18 @@ func (r *InitializeReconciler) served(ctx context.Context, ca *v1alpha1.Certific
 	}
 	pair, err := r.cached().pair(ctx, ca.Namespace, tlsSecret(certificate.Name), stored[caKey], stored[crlKey])
 	return pair != nil, err
+}
+
+// makeServer has the Certificate of the CA's server made, unless one is named.
+func (r *InitializeReconciler) makeServer(ctx context.Context, s setup) error {
+	if s.ca.Spec.ServerCertificateRef != "" {
+		return nil
+	}
+	err := r.apply.keep(ctx, s.ca, s.made(), &v1alpha1.Certificate{})
+	if other := (*conflict)(nil); errors.As(err, &other) {
+		return fmt.Errorf("%w, or name it in spec.serverCertificateRef", err)
+	}
+	return err
 }
 
 // lasting keeps what a CA has for as long as it is there.
@@ -247,17 +278,52 @@ func (r *InitializeReconciler) setUp(ctx context.Context, s setup) (progress, er
 		return progress{reason: reasonWaitingForConfig, message: "no Config names this CertificateAuthority in spec.authorityRef; the setup Job needs its image"}, nil
 	}
 	s.image = config.Spec.Image
-	if intermediate := s.ca.Spec.IntermediateCA; intermediate.Enabled && !s.exists {
-		for _, key := range []string{"ca.pem", "key.pem", "crl.pem"} {
-			if _, err := r.secrets.value(ctx, s.ca.Namespace, intermediate.SecretName, key); err != nil {
-				return progress{reason: reasonWaitingForCA, message: "spec.intermediateCA: " + err.Error(), wait: retryPending}, nil
-			}
+	if unmet, err := r.unmet(ctx, s); err != nil || unmet.reason != "" {
+		if err == nil { // nor does a Job go on that was permitted before
+			err = r.apply.remove(ctx, s.ca, s.job(), &batchv1.Job{})
 		}
+		return unmet, err
 	}
 	if err := r.apply.keep(ctx, s.ca, s.roleBinding(), &rbacv1.RoleBinding{}); err != nil {
 		return progress{}, err
 	}
 	return r.runJob(ctx, s)
+}
+
+// unmet is what the setup Job waits for: its reason is empty where that is nothing.
+func (r *InitializeReconciler) unmet(ctx context.Context, s setup) (progress, error) {
+	if !s.served {
+		if p, err := r.judgeServer(ctx, s); err != nil || p.reason != "" {
+			return p, err
+		}
+	}
+	if s.imports() {
+		lacks, err := r.secrets.intermediate(ctx, s.ca)
+		if err != nil {
+			return progress{}, err
+		}
+		if lacks != "" {
+			return progress{reason: reasonWaitingForCA, message: "spec.intermediateCA: " + lacks, wait: retryPending}, nil
+		}
+	}
+	return progress{}, nil
+}
+
+// judgeServer says whether the setup Job may make a pair for the Certificate of the CA's
+// server, whose names become names of files.
+func (r *InitializeReconciler) judgeServer(ctx context.Context, s setup) (progress, error) {
+	name := rules.ServerCertificate(s.ca)
+	if s.certificate == nil {
+		return progress{reason: reasonWaitingForServer, message: fmt.Sprintf("there is no Certificate %s of this CertificateAuthority, which is its server's", name)}, nil
+	}
+	verdict, err := r.admit(ctx, s.certificate)
+	if err != nil {
+		return progress{}, fmt.Errorf("asking whether Certificate %s is admitted: %w", name, err)
+	}
+	if verdict.Denied() {
+		return progress{reason: reasonServerDenied, message: fmt.Sprintf("Certificate %s of the CA's server is not admitted: %s", name, verdict.Message()), wait: conflictRetry}, nil
+	}
+	return progress{}, nil
 }
 
 func (r *InitializeReconciler) runJob(ctx context.Context, s setup) (progress, error) {

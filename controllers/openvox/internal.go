@@ -28,10 +28,9 @@ const (
 	// setupHash tells a setup Job for what is wanted now from an earlier one.
 	setupHash = "openvox.voxpupuli.org/setup-hash"
 
-	caPrivateKey    = "ca_key.pem"
-	caPort          = 8140
-	defaultCertname = "puppet"
-	defaultCATTL    = 5 * 365 * 24 * time.Hour
+	caPrivateKey = "ca_key.pem"
+	caPort       = 8140
+	defaultCATTL = 5 * 365 * 24 * time.Hour
 	// setupGroup can write to volumes that know nothing of the image's user.
 	setupGroup = 1001
 
@@ -73,8 +72,10 @@ type setup struct {
 	ca *v1alpha1.CertificateAuthority
 	// image is that of the Config.
 	image v1alpha1.ImageSpec
-	// server is what the certificate of the CA's server is to have.
-	server v1alpha1.CertificateSpec
+	// certificate is that of the CA's server: nil where it is not there. server is what its
+	// pair is to have.
+	certificate *v1alpha1.Certificate
+	server      v1alpha1.CertificateSpec
 	// exists says that the Secrets have a CA already: another one is never set up.
 	exists bool
 	// served says that the CA's server has a pair, and may be running on it.
@@ -85,22 +86,27 @@ type setup struct {
 	fsGroup *int64
 }
 
-// serverSpec is what the certificate of the CA's server is to have: what the first
-// Certificate asks for, and the names of the Service.
-func serverSpec(ca *v1alpha1.CertificateAuthority, certificates []v1alpha1.Certificate) v1alpha1.CertificateSpec {
-	spec := v1alpha1.CertificateSpec{Certname: defaultCertname}
-	if first := serverCertificate(ca, certificates); first != nil {
-		spec.Certname, spec.DNSAltNames = first.Spec.Certname, slices.Clone(first.Spec.DNSAltNames)
+// serverSpec is what the certificate of the CA's server is to have: what its Certificate asks
+// for, and the names of the Service.
+func serverSpec(ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate) v1alpha1.CertificateSpec {
+	spec := v1alpha1.CertificateSpec{Certname: serviceName(ca.Name)}
+	if certificate != nil {
+		spec.Certname, spec.DNSAltNames = certificate.Spec.Certname, slices.Clone(certificate.Spec.DNSAltNames)
 	}
 	spec.DNSAltNames = withNames(spec.DNSAltNames, serviceNames(ca))
 	return spec
 }
 
-// serverCertificate is that of the CA's server: nil where there is none.
+// serverCertificate is the Certificate of the CA's server, which the CertificateAuthority
+// names: nil where it is not there.
 func serverCertificate(ca *v1alpha1.CertificateAuthority, certificates []v1alpha1.Certificate) *v1alpha1.Certificate {
-	return oldest(certificates, func(c *v1alpha1.Certificate) bool {
-		return c.Spec.AuthorityRef == ca.Name && c.Name != signingName(ca.Name) && c.DeletionTimestamp.IsZero()
-	})
+	name := rules.ServerCertificate(ca)
+	for i := range certificates {
+		if c := &certificates[i]; c.Name == name && c.Spec.AuthorityRef == ca.Name && c.DeletionTimestamp.IsZero() {
+			return c
+		}
+	}
+	return nil
 }
 
 func withNames(have, more []string) []string {
@@ -227,6 +233,14 @@ func (s setup) signing() *v1alpha1.Certificate {
 	}
 }
 
+// made is the Certificate of the CA's server, where the CertificateAuthority names none.
+func (s setup) made() *v1alpha1.Certificate {
+	return &v1alpha1.Certificate{
+		TypeMeta: kindOf(v1alpha1.SchemeGroupVersion, "Certificate"), ObjectMeta: s.keptMeta(rules.ServerCertificate(s.ca)),
+		Spec: v1alpha1.CertificateSpec{AuthorityRef: s.ca.Name, Certname: serviceName(s.ca.Name)},
+	}
+}
+
 // job sets the CA up, or brings back from the volume what the Secrets have lost.
 func (s setup) job() *batchv1.Job {
 	const day = 24 * 60 * 60
@@ -253,6 +267,12 @@ func (s setup) hash() string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// intermediateKeys are those of the Secret with a CA's own keys, and nothing else of it is mounted.
+var intermediateKeys = []string{"ca.pem", "key.pem", "crl.pem"}
+
+// imports says whether the Job needs keys from elsewhere: a CA that is there has its own.
+func (s setup) imports() bool { return s.ca.Spec.IntermediateCA.Enabled && !s.exists }
+
 func (s setup) pod() corev1.PodSpec {
 	mounts := []corev1.VolumeMount{
 		{Name: "ca", MountPath: caFolder},
@@ -267,10 +287,14 @@ func (s setup) pod() corev1.PodSpec {
 		{Name: "run", VolumeSource: empty},
 		{Name: "token", VolumeSource: corev1.VolumeSource{Projected: tokenVolume()}},
 	}
-	if s.ca.Spec.IntermediateCA.Enabled {
+	if s.imports() {
+		var items []corev1.KeyToPath
+		for _, key := range intermediateKeys {
+			items = append(items, corev1.KeyToPath{Key: key, Path: key})
+		}
 		mounts = append(mounts, corev1.VolumeMount{Name: "intermediate-ca", MountPath: intermediateFolder, ReadOnly: true})
 		volumes = append(volumes, corev1.Volume{Name: "intermediate-ca", VolumeSource: corev1.VolumeSource{
-			Secret: &corev1.SecretVolumeSource{SecretName: s.ca.Spec.IntermediateCA.SecretName},
+			Secret: &corev1.SecretVolumeSource{SecretName: s.ca.Spec.IntermediateCA.SecretName, Items: items},
 		}})
 	}
 	return corev1.PodSpec{
@@ -313,7 +337,7 @@ func (s setup) environment() []corev1.EnvVar {
 		rescue = rules.SetupCertname(s.ca.Name)
 	}
 	intermediate := ""
-	if s.ca.Spec.IntermediateCA.Enabled {
+	if s.imports() {
 		intermediate = intermediateFolder
 	}
 	return []corev1.EnvVar{
@@ -322,7 +346,6 @@ func (s setup) environment() []corev1.EnvVar {
 		{Name: "CA_EXISTS", Value: strconv.FormatBool(s.exists)},
 		{Name: "CA_SERVED", Value: strconv.FormatBool(s.served)},
 		{Name: "RESCUE_CERTNAME", Value: rescue},
-		{Name: "INFRA_CRL", Value: strconv.FormatBool(s.ca.Spec.EnableInfraCRL == nil || *s.ca.Spec.EnableInfraCRL)},
 		{Name: "CERTNAME", Value: s.server.Certname},
 		{Name: "DNS_ALT_NAMES", Value: altNames(s.server.DNSAltNames)},
 		{Name: "CA_SECRET_NAME", Value: s.ca.Name + "-ca"},

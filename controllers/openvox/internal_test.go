@@ -7,7 +7,10 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/pem"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
 func newInternal(name string) *v1alpha1.CertificateAuthority {
@@ -74,10 +78,9 @@ func TestSetupPermissions(t *testing.T) {
 
 func TestSetupJob(t *testing.T) {
 	ca := newInternal("main")
-	first := v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "z", CreationTimestamp: metav1.Unix(1, 0)}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "ca.example.com", DNSAltNames: []string{"puppet", "10.0.0.1"}}}
-	later := v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "a", CreationTimestamp: metav1.Unix(2, 0)}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web"}}
-	other := v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "other", Certname: "other"}}
-	signing := v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "main-operator-signing"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "main-operator"}}
+	first := v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "a", CreationTimestamp: metav1.Unix(1, 0)}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web"}}
+	server := v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "z", CreationTimestamp: metav1.Unix(2, 0)}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "ca.example.com", DNSAltNames: []string{"puppet", "10.0.0.1"}}}
+	all := []v1alpha1.Certificate{first, server}
 	value := func(s setup, name string) string {
 		for _, variable := range s.job().Spec.Template.Spec.Containers[0].Env {
 			if variable.Name == name {
@@ -87,9 +90,13 @@ func TestSetupJob(t *testing.T) {
 		return "none"
 	}
 	s := setupFor(ca)
-	require.Equal(t, "puppet", value(s, "CERTNAME"))
+	require.Equal(t, "main-internal", value(s, "CERTNAME"))
 	require.Equal(t, "DNS:main-internal,DNS:main-internal.ns.svc", value(s, "DNS_ALT_NAMES"))
-	s.server = serverSpec(ca, []v1alpha1.Certificate{signing, other, later, first})
+	require.Nil(t, serverCertificate(ca, all), "no Certificate is the server's for its age")
+	ca.Spec.ServerCertificateRef = "z"
+	s.server = serverSpec(ca, serverCertificate(ca, all))
+	all[1].Spec.AuthorityRef = "other"
+	require.Nil(t, serverCertificate(ca, all), "nor is that of another CA")
 	require.Equal(t, "ca.example.com", value(s, "CERTNAME"))
 	require.Equal(t, "DNS:puppet,IP:10.0.0.1,DNS:main-internal,DNS:main-internal.ns.svc", value(s, "DNS_ALT_NAMES"), "addresses are such")
 	require.Equal(t, "157680000", value(s, "CA_TTL"))
@@ -104,9 +111,27 @@ func TestSetupJob(t *testing.T) {
 
 	require.Empty(t, value(s, "INTERMEDIATE_DIR"))
 	ca.Spec.IntermediateCA = v1alpha1.IntermediateCA{Enabled: true, SecretName: "company"}
-	require.Equal(t, intermediateFolder, value(s, "INTERMEDIATE_DIR"))
+	require.Empty(t, value(s, "INTERMEDIATE_DIR"))
 	volumes := s.job().Spec.Template.Spec.Volumes
-	require.Equal(t, "company", volumes[len(volumes)-1].Secret.SecretName)
+	require.Nil(t, volumes[len(volumes)-1].Secret, "a CA that is there has its keys")
+	s.exists = false
+	require.Equal(t, intermediateFolder, value(s, "INTERMEDIATE_DIR"))
+	volumes = s.job().Spec.Template.Spec.Volumes
+	require.Equal(t, &corev1.SecretVolumeSource{SecretName: "company", Items: []corev1.KeyToPath{
+		{Key: "ca.pem", Path: "ca.pem"}, {Key: "key.pem", Path: "key.pem"}, {Key: "crl.pem", Path: "crl.pem"},
+	}}, volumes[len(volumes)-1].Secret, "its other keys are nobody's business")
+}
+
+// TestSetupScriptTakesNoPaths: a certname is part of the names of files that it removes.
+func TestSetupScriptTakesNoPaths(t *testing.T) {
+	for _, certname := range []string{"", "../../up", "a/b", ".a", "-x", "a..b", "a b", "$(id)"} {
+		folder := t.TempDir()
+		command := exec.CommandContext(t.Context(), "bash", "-c", setupScript)
+		command.Env = append(os.Environ(), "WORK_DIR="+folder, "CA_DIR="+folder, "CERTNAME="+certname, "DNS_ALT_NAMES=", "CA_TTL=1")
+		output, err := command.CombinedOutput()
+		require.Error(t, err, certname)
+		require.Contains(t, string(output), "is no certname", certname)
+	}
 }
 
 // TestPhases: set up and answering are two facts.
@@ -145,7 +170,8 @@ type site struct {
 	now    time.Time
 	events *events.FakeRecorder
 	writes int
-	refuse error // what is applied
+	refuse error  // what is applied
+	denied string // what the rules say of Certificates
 }
 
 func newSite(t *testing.T, objects ...client.Object) *site {
@@ -169,7 +195,7 @@ func newSite(t *testing.T, objects ...client.Object) *site {
 
 func (s *site) reconcile() *v1alpha1.CertificateAuthority {
 	s.t.Helper()
-	r := &InitializeReconciler{client: s.client, secrets: secrets{s.client, s.client}, apply: applier{"test", s.client, s.client}, events: s.events, now: func() time.Time { return s.now }}
+	r := &InitializeReconciler{client: s.client, secrets: secrets{s.client, s.client}, apply: applier{"test", s.client, s.client}, events: s.events, now: func() time.Time { return s.now }, admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(s.denied), nil }}
 	_, err := r.Reconcile(s.t.Context(), mainKey)
 	require.NoError(s.t, err)
 	ca := &v1alpha1.CertificateAuthority{}
@@ -248,7 +274,7 @@ func TestInitialize(t *testing.T) {
 	require.Zero(t, s.writes, "nothing changed, nothing written")
 
 	ca := newFakeCA(t)
-	s.fill(ca, "puppet", bootNames...)
+	s.fill(ca, "main-internal", bootNames...)
 	object := s.reconcile()
 	require.True(t, meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionInitialized))
 	require.False(t, meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionCAReady), "nobody has asked it")
@@ -287,7 +313,7 @@ func TestTakenOver(t *testing.T) {
 	s := newSite(t, newInternal("main"), configOf("main"))
 	s.reconcile()
 	fake := newFakeCA(t)
-	s.fill(fake, "puppet", bootNames...)
+	s.fill(fake, "main-internal", bootNames...)
 	s.endJob(batchv1.JobComplete)
 	ca := s.reconcile()
 	require.NoError(t, s.client.Delete(t.Context(), ca))
@@ -306,6 +332,7 @@ func TestTakenOver(t *testing.T) {
 
 	again := newInternal("main")
 	again.UID = "another"
+	again.Spec.ServerCertificateRef = "server"
 	again.Spec.DeletionPolicy = v1alpha1.DeletionRetain
 	require.NoError(t, s.client.Create(t.Context(), again))
 	require.Equal(t, reasonInitialized, s.reason())
@@ -328,7 +355,7 @@ func TestSigners(t *testing.T) {
 	s := newSite(t, newInternal("main"), configOf("main"))
 	s.reconcile()
 	fake := newFakeCA(t)
-	setup := s.fill(fake, "puppet", bootNames...)
+	setup := s.fill(fake, "main-internal", bootNames...)
 	life := fake.lifetime
 	fake.lifetime = -time.Minute
 	ended := newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}})
@@ -360,7 +387,6 @@ func TestSigners(t *testing.T) {
 	a, err = connect(t.Context(), secrets{s.client, s.client}, ca)
 	require.NoError(t, err)
 	require.Nil(t, a.admin)
-	require.Equal(t, "puppet", a.servername, "the server has the names of the Service, whatever signs")
 	a.close()
 
 	// Somebody has emptied its Secret: the Job makes a pair that signs and is no server's.
@@ -380,7 +406,6 @@ func TestSigners(t *testing.T) {
 	a, err = connect(t.Context(), secrets{s.client, s.client}, ca)
 	require.NoError(t, err)
 	require.NotNil(t, a.admin)
-	require.Equal(t, "puppet", a.servername)
 	a.close()
 }
 
@@ -388,9 +413,9 @@ func TestSigners(t *testing.T) {
 func TestReplacedPair(t *testing.T) {
 	s := newSite(t, newInternal("main"), configOf("main"))
 	s.reconcile()
-	pair := s.fill(newFakeCA(t), "puppet", bootNames...)
-	server := &v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "server", Namespace: "ns"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "puppet"}}
-	require.NoError(t, s.client.Create(t.Context(), server))
+	pair := s.fill(newFakeCA(t), "main-internal", bootNames...)
+	server := &v1alpha1.Certificate{}
+	require.True(t, s.get("main-server", server))
 	for known, want := range map[string]string{serial(certificateOf(t, pair)): "main-ca-setup", "99": ""} {
 		server.Status.SerialNumber = known
 		require.NoError(t, s.client.Status().Update(t.Context(), server))
@@ -430,13 +455,98 @@ func TestIntermediateCA(t *testing.T) {
 	ca := newInternal("main")
 	ca.Spec.IntermediateCA = v1alpha1.IntermediateCA{Enabled: true, SecretName: "company"}
 	s := newSite(t, ca, configOf("main"), secretOf("company", map[string][]byte{"ca.pem": []byte("x"), "key.pem": []byte("x")}))
-	require.Equal(t, reasonWaitingForCA, s.reason())
-	require.False(t, s.get("main-ca-setup", &batchv1.Job{}))
-	secret := &corev1.Secret{}
-	require.True(t, s.get("company", secret))
-	secret.Data["crl.pem"] = []byte("x")
-	require.NoError(t, s.client.Update(t.Context(), secret))
+	update := func(change func(*corev1.Secret)) {
+		secret := &corev1.Secret{}
+		require.True(t, s.get("company", secret))
+		change(secret)
+		require.NoError(t, s.client.Update(t.Context(), secret))
+	}
+	waits := func(why string) {
+		t.Helper()
+		object := s.reconcile()
+		require.Contains(t, state(object, v1alpha1.ConditionInitialized), "False WaitingForIntermediateCA spec.intermediateCA: the Secret company "+why)
+		require.Equal(t, v1alpha1.CertificateAuthorityPending, object.Status.Phase)
+		require.False(t, s.get("main-ca-setup", &batchv1.Job{}))
+	}
+	mark := func(ca string) func(*corev1.Secret) {
+		return func(s *corev1.Secret) { s.Annotations = map[string]string{"openvox.voxpupuli.org/intermediate-ca": ca} }
+	}
+	waits("is not marked for this CertificateAuthority")
+	update(mark("other"))
+	waits("is not marked for this CertificateAuthority")
+	update(mark("main"))
+	waits(`has no key "crl.pem"`)
+	update(func(s *corev1.Secret) { s.Data["crl.pem"] = []byte("x") })
 	require.Equal(t, reasonSettingUp, s.reason())
+	require.True(t, s.get("main-ca-setup", &batchv1.Job{}))
+	update(mark(""))
+	waits("is not marked for this CertificateAuthority")
+	update(mark("main"))
+	require.Equal(t, reasonSettingUp, s.reason())
+}
+
+// TestServerCertificate: the setup Job makes a pair for the Certificate that the
+// CertificateAuthority names and the rules admit, and for no other.
+func TestServerCertificate(t *testing.T) {
+	ca := newInternal("main")
+	ca.Spec.ServerCertificateRef = "server"
+	first := &v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "first", Namespace: "ns"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web"}}
+	s := newSite(t, ca, configOf("main"), first)
+	object := s.reconcile()
+	require.Contains(t, state(object, v1alpha1.ConditionInitialized), "False WaitingForServerCertificate there is no Certificate server of this CertificateAuthority")
+	require.Equal(t, v1alpha1.CertificateAuthorityPending, object.Status.Phase)
+	require.False(t, s.get("main-server", &v1alpha1.Certificate{}), "one is named")
+	server := &v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "server", Namespace: "ns"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "../../x"}}
+	require.NoError(t, s.client.Create(t.Context(), server))
+	s.denied = `spec.certname: "../../x" is no certname`
+	object = s.reconcile()
+	require.Contains(t, state(object, v1alpha1.ConditionInitialized), `False ServerCertificateNotAdmitted Certificate server of the CA's server is not admitted: spec.certname: "../../x"`)
+	require.Equal(t, v1alpha1.CertificateAuthorityError, object.Status.Phase)
+	require.False(t, s.get("main-ca-setup", &batchv1.Job{}))
+
+	s.denied = ""
+	server.Spec.Certname = "ca.example.com"
+	require.NoError(t, s.client.Update(t.Context(), server))
+	require.Equal(t, reasonSettingUp, s.reason())
+	job := &batchv1.Job{}
+	require.True(t, s.get("main-ca-setup", job))
+	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "CERTNAME", Value: "ca.example.com"})
+
+	// One of somebody else's is not taken for the one that is made.
+	taken := &v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "main-server", Namespace: "ns"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web"}}
+	s = newSite(t, newInternal("main"), configOf("main"), taken)
+	object = s.reconcile()
+	require.Contains(t, state(object, v1alpha1.ConditionInitialized), "False NotOwned Certificate main-server does not belong to this object and is left alone; rename or delete it, or name it in spec.serverCertificateRef")
+}
+
+// TestRights: a certificate with an extension that gives rights is no Certificate's but that
+// of the CA's own server; one that has it is issued again.
+func TestRights(t *testing.T) {
+	fake := newFakeCA(t)
+	value, err := asn1.MarshalWithParams("true", "utf8")
+	require.NoError(t, err)
+	for oid, rights := range map[string]bool{"1.3.6.1.4.1.34380.1.3.39": true, "1.3.6.1.4.1.34380.1.3.13": true, "1.3.6.1.4.1.34380.1.1.13": false} {
+		id, err := x509.ParseOID(oid)
+		require.NoError(t, err)
+		stored := certificateOf(t, newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "web"}, ExtraExtensions: []pkix.Extension{{Id: identifier(id), Value: value}}}))
+		i := &issuance{certificate: &v1alpha1.Certificate{Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web"}}, authority: &authority{bundle: fake.bundle()}}
+		require.Equal(t, rights, i.outdated(stored) != "", oid)
+		i.server = true
+		require.Empty(t, i.outdated(stored), oid)
+	}
+}
+
+// TestExternalOnly: a manager that sets no CAs up says so, and makes nothing.
+func TestExternalOnly(t *testing.T) {
+	s := newSite(t, newInternal("main"), configOf("main"))
+	r := &InitializeReconciler{client: s.client, events: s.events, externalOnly: true, now: time.Now}
+	_, err := r.Reconcile(t.Context(), mainKey)
+	require.NoError(t, err)
+	ca := &v1alpha1.CertificateAuthority{}
+	require.True(t, s.get("main", ca))
+	require.Equal(t, v1alpha1.CertificateAuthorityError, ca.Status.Phase)
+	require.Contains(t, state(ca, v1alpha1.ConditionInitialized), "False ExternalOnly the manager sets up no CAs in the cluster (--openvox-external-only)")
+	require.Equal(t, 1, s.writes, "its status alone")
 }
 
 // TestDeletionPolicy: keys and volume have no owner, unless they are to go, too.
@@ -508,23 +618,28 @@ func TestAdopt(t *testing.T) {
 	s := newSite(t, newInternal("main"), configOf("main"))
 	s.reconcile()
 	fake := newFakeCA(t)
-	pair := s.fill(fake, "puppet", bootNames...)
+	pair := s.fill(fake, "main-internal", bootNames...)
 	ca := s.reconcile()
-	r := &CertificateReconciler{client: s.client, secrets: secrets{s.client, s.client}, now: time.Now, keys: newKeyMaker(2048), admit: func(context.Context, client.Object) (string, error) { return "", nil }}
+	r := &CertificateReconciler{client: s.client, secrets: secrets{s.client, s.client}, now: time.Now, keys: newKeyMaker(2048), admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return builtin.Verdict{}, nil }}
 	issue := func(name, certname, known string) outcome {
 		return r.issue(t.Context(), &v1alpha1.Certificate{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: "1"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: certname},
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: "1"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: certname, DNSAltNames: bootNames},
 			Status: v1alpha1.CertificateStatus{SerialNumber: known},
 		})
 	}
-	out := issue("server", "puppet", "")
+	for _, other := range []string{"server", "a"} {
+		require.Equal(t, v1alpha1.CertificatePending, issue(other, "main-internal", "").phase, "whoever comes first administers nothing")
+		require.False(t, s.get(other+"-tls", &corev1.Secret{}))
+	}
+	out := issue("main-server", "main-internal", "")
 	require.Equal(t, v1alpha1.CertificateSigned, out.phase, out.message)
 	secret := &corev1.Secret{}
-	require.True(t, s.get("server-tls", secret))
+	require.True(t, s.get("main-server-tls", secret))
 	require.Equal(t, pair[keyPEMKey], secret.Data[keyPEMKey])
 	out = issue("web", "web", "")
 	require.Equal(t, v1alpha1.CertificatePending, out.phase, "a CA that has not started yet is no error")
-	require.Equal(t, v1alpha1.CertificatePending, issue("again", "puppet", "99").phase, "it has been replaced since")
+	require.NoError(t, s.client.Delete(t.Context(), secretOf("main-server-tls", nil)))
+	require.Equal(t, v1alpha1.CertificatePending, issue("main-server", "main-internal", "99").phase, "it has been replaced since")
 
 	// A revoked pair is of no use, neither to a server nor to sign with.
 	a, err := connect(t.Context(), r.secrets, ca)
@@ -534,7 +649,7 @@ func TestAdopt(t *testing.T) {
 	require.True(t, s.get("main-ca-crl", secret))
 	secret.Data[crlKey] = fake.list(2)
 	require.NoError(t, s.client.Update(t.Context(), secret))
-	require.Equal(t, v1alpha1.CertificatePending, issue("third", "puppet", "").phase)
+	require.Equal(t, v1alpha1.CertificatePending, issue("main-server", "main-internal", "").phase)
 	a, err = connect(t.Context(), r.secrets, ca)
 	require.NoError(t, err)
 	require.Nil(t, a.admin)

@@ -22,6 +22,8 @@ const (
 	// renewalCooldown keeps a renewBefore that is longer than a certificate lives from
 	// renewing without end.
 	renewalCooldown = time.Hour
+	// longestAhead is how long a certificate that is not valid yet is left alone at most.
+	longestAhead = 5 * time.Minute
 
 	reasonSigned        = "CertificateSigned"
 	reasonWaiting       = "WaitingForManualSigning"
@@ -88,10 +90,12 @@ type issuance struct {
 	secrets     secrets
 	certificate *v1alpha1.Certificate
 	authority   *authority
-	autoRenews  bool
-	keys        *keyMaker
-	now         func() time.Time
-	events      []told
+	// server says that this is the Certificate of the CA's own server.
+	server     bool
+	autoRenews bool
+	keys       *keyMaker
+	now        func() time.Time
+	events     []told
 }
 
 // run is one attempt.
@@ -154,9 +158,13 @@ func (i *issuance) ensure(ctx context.Context) (good, renewing *x509.Certificate
 	return good, stored, err
 }
 
-// adopt stores the pair that the setup Job has made, where it is what is wanted: the
-// server of a CA cannot ask the CA for its first certificate.
+// adopt stores the pair that the setup Job has made for the CA's server, where it is what is
+// wanted: that server cannot ask the CA for its first certificate. The pair administers the
+// CA, so it is nobody else's.
 func (i *issuance) adopt(ctx context.Context) (*x509.Certificate, error) {
+	if !i.server {
+		return nil, nil
+	}
 	pair := storedPair(i.authority.setup)
 	if pair == nil || differs(pair, i.certificate.Spec) != "" || i.now().After(pair.NotAfter) {
 		return nil, nil
@@ -172,7 +180,16 @@ func (i *issuance) outdated(stored *x509.Certificate) string {
 	if i.authority.bundle != nil && !issuedBy(stored, i.authority.bundle) {
 		return "another CA has issued it"
 	}
-	return differs(stored, i.certificate.Spec)
+	return i.differs(stored)
+}
+
+// differs says what a certificate has otherwise than is wanted: "" where nothing. Rights
+// are the CA's own server's.
+func (i *issuance) differs(certificate *x509.Certificate) string {
+	if oid := authorization(certificate); oid != "" && !i.server {
+		return fmt.Sprintf("its extension %s gives rights, which no Certificate has but that of the CA's own server", oid)
+	}
+	return differs(certificate, i.certificate.Spec)
 }
 
 // lastRenewal is a key of our Secret, for users of the Secret see only those they know.
@@ -261,7 +278,7 @@ func (i *issuance) follows(next, stored *x509.Certificate) error {
 	case !next.NotAfter.After(stored.NotAfter):
 		return fmt.Errorf("it ends at %s, no later than the one before", next.NotAfter.UTC().Format(time.RFC3339))
 	}
-	if difference := differs(next, i.certificate.Spec); difference != "" {
+	if difference := i.differs(next); difference != "" {
 		return errors.New(difference)
 	}
 	return nil
@@ -274,7 +291,7 @@ func (i *issuance) counts(certificate *x509.Certificate) error {
 		return failure(reasonFailed, "the CA has signed a certificate that has ended already, at %s: its clock or the cluster's is wrong", certificate.NotAfter.UTC().Format(time.RFC3339))
 	}
 	if early := certificate.NotBefore.Sub(now); early > 0 {
-		return &problem{phase: v1alpha1.CertificatePending, reason: reasonNotYetValid, wait: min(early+time.Second, longestRetry), err: fmt.Errorf(
+		return &problem{phase: v1alpha1.CertificatePending, reason: reasonNotYetValid, wait: min(early+time.Second, longestAhead), err: fmt.Errorf(
 			"the certificate counts from %s only, and is stored then: the CA's clock is ahead of the cluster's", certificate.NotBefore.UTC().Format(time.RFC3339))}
 	}
 	return nil
@@ -337,7 +354,7 @@ func (i *issuance) forgetOutdated(ctx context.Context, old *x509.Certificate) er
 			return nil // it stays ours: what is signed is compared with what is wanted
 		}
 		if forget != nil {
-			if err := forget(i.authority.admin, ctx, i.certificate.Spec.Certname); err != nil {
+			if err := forget(); err != nil {
 				return err
 			}
 		}
@@ -347,25 +364,26 @@ func (i *issuance) forgetOutdated(ctx context.Context, old *x509.Certificate) er
 
 // forgetting is how the CA is made to forget what it has for a key: nil where it has
 // nothing. Cleaning leaves a request where it is.
-func (i *issuance) forgetting(ctx context.Context, key crypto.Signer) (func(*puppet.Client, context.Context, string) error, error) {
-	certificate, err := i.authority.anyone.Certificate(ctx, i.certificate.Spec.Certname)
+func (i *issuance) forgetting(ctx context.Context, key crypto.Signer) (func() error, error) {
+	certname := i.certificate.Spec.Certname
+	certificate, err := i.authority.anyone.Certificate(ctx, certname)
 	if err == nil {
 		if !samePublic(certificate.PublicKey, key.Public()) {
 			return nil, nil
 		}
-		return (*puppet.Client).Clean, nil
+		return func() error { return i.authority.revoke(ctx, certname, certificate) }, nil
 	}
 	if !errors.Is(err, puppet.ErrNotFound) {
 		return nil, err
 	}
-	request, err := i.authority.anyone.Request(ctx, i.certificate.Spec.Certname)
+	request, err := i.authority.anyone.Request(ctx, certname)
 	if errors.Is(err, puppet.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil || !samePublic(request.PublicKey, key.Public()) {
 		return nil, err
 	}
-	return (*puppet.Client).Withdraw, nil
+	return func() error { return i.authority.admin.Withdraw(ctx, certname) }, nil
 }
 
 func (i *issuance) generation() string { return strconv.FormatInt(i.certificate.Generation, 10) }
@@ -402,7 +420,7 @@ func (i *issuance) clean(ctx context.Context, has, old *x509.Certificate) error 
 		return &problem{phase: v1alpha1.CertificateWaitingForSigning, reason: reasonWaiting, err: fmt.Errorf(
 			"the CA has the certificate that is to be replaced, and there is no certificate to revoke it with; revoke it there (puppetserver ca clean --certname %s)", certname)}
 	}
-	return i.authority.admin.Clean(ctx, certname)
+	return i.authority.revoke(ctx, certname, has)
 }
 
 func (i *issuance) isOurs(has, old *x509.Certificate) bool {
@@ -415,7 +433,7 @@ func (i *issuance) accept(ctx context.Context, certificate *x509.Certificate, ke
 	if i.authority.bundle != nil && !issuedBy(certificate, i.authority.bundle) {
 		return nil, failure(reasonFailed, "the certificate is signed by none of the CA's certificates")
 	}
-	if difference := differs(certificate, i.certificate.Spec); difference != "" {
+	if difference := i.differs(certificate); difference != "" {
 		return nil, failure(reasonFailed, "the CA has not signed what was asked for: %s", difference)
 	}
 	if err := i.counts(certificate); err != nil {
@@ -472,7 +490,7 @@ func (i *issuance) revoke(ctx context.Context) error {
 	if !i.isOurs(has, nil) {
 		return nil
 	}
-	if err := i.authority.admin.Clean(ctx, i.certificate.Spec.Certname); err != nil {
+	if err := i.authority.revoke(ctx, i.certificate.Spec.Certname, has); err != nil {
 		return err
 	}
 	i.tell(false, "CertificateCleaned", "the certificate of %s is revoked", i.certificate.Spec.Certname)

@@ -385,10 +385,12 @@ func TestNoKeyForACAThatIsDown(t *testing.T) {
 // TestRevoke: what goes is revoked, and nothing else under its name.
 func TestRevoke(t *testing.T) {
 	b := newBench(t)
+	var told []string
 	revoke := func() {
 		anyone, err := puppet.NewClient(puppet.Server{URL: b.ca.URL, CA: b.ca.bundle()})
 		require.NoError(t, err)
-		i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: &authority{anyone: anyone, admin: anyone}, now: time.Now}
+		heard := func(_ context.Context, certificate *x509.Certificate) { told = append(told, serial(certificate)) }
+		i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: &authority{anyone: anyone, admin: anyone, revoked: heard}, now: time.Now}
 		require.NoError(t, i.revoke(t.Context()))
 	}
 	revoke()
@@ -398,8 +400,10 @@ func TestRevoke(t *testing.T) {
 	revoke()
 	require.Empty(t, b.ca.revoked, "the CA has another by now")
 	b.certificate.Status.SerialNumber = serial(first)
+	require.Empty(t, told)
 	revoke()
 	require.Equal(t, first.SerialNumber, b.ca.revoked[0])
+	require.Equal(t, []string{serial(first)}, told, "who reads the CRL is told")
 }
 
 // TestRenewalByReissue where the CA has no certificate_renewal, or does not permit it.

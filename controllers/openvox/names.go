@@ -20,10 +20,14 @@ const (
 
 	caKey       = "ca_crt.pem"
 	crlKey      = "ca_crl.pem"
-	policyKey   = "autosign-policy.yaml"
+	policyKey   = "signing-policies.yaml"
 	certPEMKey  = "cert.pem"
 	keyPEMKey   = "key.pem"
 	policyOwner = "lintel-openvox-policies"
+
+	// foreignPolicyKey is where the program of another operator finds policies, and of ours
+	// it must not find any: it checks far less.
+	foreignPolicyKey = "autosign-policy.yaml"
 )
 
 func autosignSecret(ca string) string         { return ca + "-autosign-policy" }

@@ -194,6 +194,19 @@ func differs(certificate *x509.Certificate, spec v1alpha1.CertificateSpec) strin
 	return ""
 }
 
+// authorizationArc begins the OIDs of Puppet's extensions that give rights.
+const authorizationArc = "1.3.6.1.4.1.34380.1.3."
+
+// authorization is an extension of a certificate that gives rights: "" where it has none.
+func authorization(certificate *x509.Certificate) string {
+	for _, e := range certificate.Extensions {
+		if oid := e.Id.String(); strings.HasPrefix(oid, authorizationArc) {
+			return oid
+		}
+	}
+	return ""
+}
+
 func texts(ips []net.IP) (out []string) {
 	for _, ip := range ips {
 		out = append(out, ip.String())

@@ -2,12 +2,16 @@ package openvox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -20,7 +24,10 @@ import (
 type PolicyReconciler struct {
 	client  client.Client
 	secrets secrets
+	events  events.EventRecorder
 }
+
+const reasonPoliciesRendered = "PoliciesRendered"
 
 // Reconcile renders the policies of one CertificateAuthority.
 func (r *PolicyReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
@@ -29,6 +36,7 @@ func (r *PolicyReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 		return reconcile.Result{}, fmt.Errorf("listing SigningPolicies: %w", err)
 	}
 	problems := map[string]string{}
+	result, tellErr := reconcile.Result{}, error(nil)
 	ca := &v1alpha1.CertificateAuthority{}
 	err := r.client.Get(ctx, request.NamespacedName, ca)
 	switch {
@@ -41,6 +49,9 @@ func (r *PolicyReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 		return reconcile.Result{}, err
 	case ca.DeletionTimestamp.IsZero():
 		err = r.render(ctx, ca, list.Items, problems)
+		if result.RequeueAfter, tellErr = r.tellAuthority(ctx, ca, err); err == nil {
+			err = tellErr
+		}
 	}
 	for i := range list.Items {
 		policy := &list.Items[i]
@@ -55,7 +66,10 @@ func (r *PolicyReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 			err = statusErr
 		}
 	}
-	return reconcile.Result{}, err
+	if foreign := (*notOurs)(nil); errors.As(err, &foreign) {
+		return result, nil // the Secret's next change begins this again
+	}
+	return result, err
 }
 
 func (r *PolicyReconciler) render(ctx context.Context, ca *v1alpha1.CertificateAuthority, policies []v1alpha1.SigningPolicy, problems map[string]string) error {
@@ -74,7 +88,34 @@ func (r *PolicyReconciler) render(ctx context.Context, ca *v1alpha1.CertificateA
 	if err != nil {
 		return err
 	}
-	return r.secrets.keep(ctx, ca, autosignSecret(ca.Name), labelsOf(ca.Name), map[string][]byte{policyKey: text})
+	return r.secrets.keep(ctx, ca, autosignSecret(ca.Name), labelsOf(ca.Name), map[string][]byte{policyKey: text, foreignPolicyKey: nil})
+}
+
+// tellAuthority says at a CA whether its hook has the policies: one that reads somebody
+// else's signs what that permits.
+func (r *PolicyReconciler) tellAuthority(ctx context.Context, ca *v1alpha1.CertificateAuthority, problem error) (again time.Duration, err error) {
+	reason, message := reasonPoliciesRendered, "the SigningPolicies are in Secret "+autosignSecret(ca.Name)
+	var foreign *notOurs
+	switch {
+	case errors.As(problem, &foreign):
+		reason, message = reasonNotOwned, "the CA's autosign hook reads policies that are not the SigningPolicies': "+problem.Error()
+	case problem != nil:
+		return 0, nil // it is tried again
+	}
+	before := ca.DeepCopy()
+	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionPoliciesRendered)
+	setCondition(&ca.Status.Conditions, v1alpha1.ConditionPoliciesRendered, problem == nil, reason, message, ca.Generation)
+	if known := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionCAReady) != nil || meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionInitialized) != nil; known {
+		ca.Status.Phase = phaseOf(ca)
+	}
+	written, err := patchStatus(ctx, r.client, before, ca)
+	if err != nil || !written {
+		return notStarted, err
+	}
+	if problem != nil && (was == nil || was.Reason != reason) {
+		r.events.Eventf(ca, nil, corev1.EventTypeWarning, reason, "Render", "%s", message)
+	}
+	return 0, nil
 }
 
 // tell writes the status of a policy, where it changes.
@@ -82,7 +123,7 @@ func (r *PolicyReconciler) tell(ctx context.Context, policy *v1alpha1.SigningPol
 	before := policy.DeepCopy()
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonPolicyRendered,
-		Message: "the CA's autosign hook has the policy", ObservedGeneration: policy.Generation,
+		Message: "the policy is rendered for the CA's autosign hook", ObservedGeneration: policy.Generation,
 	}
 	policy.Status.Phase, policy.Status.ObservedGeneration = v1alpha1.SigningPolicyActive, policy.Generation
 	if problem != "" {

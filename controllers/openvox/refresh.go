@@ -28,9 +28,13 @@ type refreshed struct {
 	// connected says whether the CA's Secrets could be read; notAfter is by them.
 	connected bool
 	notAfter  *metav1.Time
-	// crl and known are of what is stored, where there is no err.
-	crl   *v1alpha1.CRLStatus
-	known knownCRL
+	// crl and known are of what is stored, where there is no err; incomplete says that it
+	// lacks what was revoked from here.
+	crl        *v1alpha1.CRLStatus
+	known      knownCRL
+	incomplete bool
+	// latest is what was revoked from here before the attempt began, and not looked for yet.
+	latest *v1alpha1.RevokedCertificate
 	// reason and err are why nothing is stored.
 	reason string
 	err    error
@@ -57,13 +61,18 @@ type refusal struct{ error }
 func (r refusal) Unwrap() error { return r.error }
 
 // refresh reads the CRL of a CA, and stores it where it follows the one before.
-func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.CertificateAuthority, known knownCRL) refreshed {
-	out := refreshed{generation: ca.Generation}
+func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.CertificateAuthority, known knownCRL, latest *v1alpha1.RevokedCertificate) refreshed {
+	out := refreshed{generation: ca.Generation, latest: latest}
 	a, err := connect(ctx, r.secrets, ca)
 	if err == nil {
 		defer a.close()
 		out.connected, out.notAfter = true, notAfter(a.bundle)
-		out.crl, out.known, err = r.read(ctx, ca, a, known)
+		var lists puppet.CRLs
+		if lists, out.known, err = r.read(ctx, ca, a, known); err == nil {
+			out.crl = r.describe(lists)
+			out.crl.LastRevoked = mustHave(ca, latest, r.now())
+			out.incomplete = !revokes(lists, out.crl.LastRevoked)
+		}
 	}
 	if err != nil {
 		out.err, out.reason = err, reasonNotAnswering
@@ -75,7 +84,7 @@ func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.Certific
 	return out
 }
 
-func (r *AuthorityReconciler) read(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *authority, known knownCRL) (*v1alpha1.CRLStatus, knownCRL, error) {
+func (r *AuthorityReconciler) read(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *authority, known knownCRL) (puppet.CRLs, knownCRL, error) {
 	if end := lastEnd(a.bundle); !end.IsZero() && r.now().After(end) {
 		return nil, known, fmt.Errorf("the CA's certificate has ended at %s: nobody accepts what it signs; put the new one into Secret %s", end.UTC().Format(time.RFC3339), caSecretName(ca))
 	}
@@ -92,23 +101,28 @@ func (r *AuthorityReconciler) read(ctx context.Context, ca *v1alpha1.Certificate
 	default:
 		known = knownCRL{version, sha256.Sum256(text), r.now()}
 	}
-	lists, err := judgeCRLs(text, stored, a.bundle)
+	lists, err := judgeCRLs(text, stored, a.bundle, r.now())
 	if err != nil {
 		return nil, known, refusal{err}
 	}
 	if err := r.secrets.keep(ctx, ca, crlSecret(ca.Name), labelsOf(ca.Name), map[string][]byte{crlKey: text}); err != nil {
 		return nil, known, err
 	}
+	return lists, known, nil
+}
+
+// describe is what the status says of a CRL that was read now.
+func (r *AuthorityReconciler) describe(lists puppet.CRLs) *v1alpha1.CRLStatus {
 	this, next := lists.Updates()
 	status := &v1alpha1.CRLStatus{ThisUpdate: new(metav1.NewTime(this)), Refreshed: new(metav1.NewTime(r.now()))}
 	if !next.IsZero() {
 		status.NextUpdate = new(metav1.NewTime(next))
 	}
-	return status, known, nil
+	return status
 }
 
 // judgeCRLs says whether a CRL may take the place of what is stored.
-func judgeCRLs(text []byte, stored map[string][]byte, bundle []byte) (puppet.CRLs, error) {
+func judgeCRLs(text []byte, stored map[string][]byte, bundle []byte, now time.Time) (puppet.CRLs, error) {
 	lists, err := puppet.ParseCRLs(text)
 	if err != nil {
 		return nil, fmt.Errorf("reading the CRL: %w", err)
@@ -129,7 +143,7 @@ func judgeCRLs(text []byte, stored map[string][]byte, bundle []byte) (puppet.CRL
 	}
 	// One that cannot be read was edited by hand, and is replaced.
 	if had, err := puppet.ParseCRLs(stored[crlKey]); err == nil {
-		if err := lists.Follows(had, bundle); err != nil {
+		if err := lists.Follows(had, bundle, now); err != nil {
 			return nil, fmt.Errorf("%w, which is kept; if the CA is right, delete the key %s of the Secret", err, crlKey)
 		}
 	}

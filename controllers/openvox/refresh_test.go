@@ -3,7 +3,12 @@ package openvox
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"errors"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -55,7 +60,7 @@ func (f *refreshing) reconcile() (*v1alpha1.CertificateAuthority, time.Duration)
 		require.NoError(f.t, err)
 		wait = result.RequeueAfter
 		return wait != notStarted
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	if wait == 0 {
 		select {
 		case <-f.r.refreshes.done:
@@ -74,7 +79,7 @@ func (f *refreshing) reconcile() (*v1alpha1.CertificateAuthority, time.Duration)
 // later is reconcile after what was waited for.
 func (f *refreshing) later() (*v1alpha1.CertificateAuthority, time.Duration) {
 	f.t.Helper()
-	f.now = f.now.Add(longestRetry)
+	f.now = f.now.Add(time.Minute)
 	return f.reconcile()
 }
 
@@ -177,7 +182,7 @@ func TestCRLRefused(t *testing.T) {
 		"another CA's": {func(w http.ResponseWriter) { _, _ = w.Write(other.list(9)) }, "CRLRefused the CRL of CN=Puppet CA is signed by none of the CA's certificates"},
 		"its own and another CA's": {func(w http.ResponseWriter) { _, _ = w.Write(append(ca.list(9), other.list(9)...)) },
 			"CRLRefused the CRL of CN=Puppet CA is signed by none"},
-		"a certificate": {func(w http.ResponseWriter) { _, _ = w.Write(ca.bundle()) }, `CRLRefused reading the CRL: there is a "CERTIFICATE" among the CRLs`},
+		"a certificate": {func(w http.ResponseWriter) { _, _ = w.Write(ca.bundle()) }, "CRLRefused reading the CRL: something else stands among the CRLs"},
 		"half a CRL":    {func(w http.ResponseWriter) { _, _ = w.Write(ca.list(9)[:100]) }, "CRLRefused reading the CRL: the answer is no CRL"},
 		"nothing":       {func(http.ResponseWriter) {}, "CRLRefused reading the CRL: the answer is no CRL"},
 		"HTML": {func(w http.ResponseWriter) {
@@ -318,13 +323,162 @@ func TestBackOff(t *testing.T) {
 	require.Equal(t, 6, f.calls())
 	require.Equal(t, version, object.ResourceVersion, "the same failure is written once")
 	require.Len(t, f.told(), 1, "and told once")
-	require.Greater(t, wait, 16*firstRetry)
+	require.LessOrEqual(t, wait, longestRetry, "nor much later: until then one that is back counts as failed")
+	require.GreaterOrEqual(t, wait, longestRetry*3/4)
 
 	ca.answer = nil
 	f.r.hurry(mainKey.NamespacedName)
 	object, wait = f.reconcile()
 	require.Equal(t, time.Minute, wait)
 	require.Equal(t, v1alpha1.CertificateAuthorityExternal, object.Status.Phase)
+}
+
+// TestRevokedFromHere: a revocation has the CRL read at once and whole, and a CRL without it
+// is told, for servers check their clients by it.
+func TestRevokedFromHere(t *testing.T) {
+	ca := newFakeCA(t)
+	f := newRefreshing(t, ca.URL, ca)
+	f.reconcile()
+	require.Equal(t, 1, f.calls())
+	revoke := func(list bool) *x509.Certificate {
+		t.Helper()
+		leaf := certificateOf(t, newPair(t, ca, &x509.Certificate{Subject: pkix.Name{CommonName: "web"}}))
+		if list {
+			ca.revoked = append(ca.revoked, leaf.SerialNumber)
+			ca.crl++
+		}
+		woken := make(chan struct{})
+		go func() { <-f.r.urgent; close(woken) }()
+		f.r.revoked(t.Context(), mainKey.NamespacedName, leaf)
+		<-woken
+		return leaf
+	}
+	leaf := revoke(true)
+	ca.changed = time.Now().Add(-24 * time.Hour) // by its date the CRL is the one that is known
+	object, wait := f.reconcile()
+	require.Equal(t, 2, f.calls(), "before its time")
+	require.Equal(t, time.Minute, wait)
+	require.Contains(t, state(object, conditionCRLCurrent), "True Refreshed")
+	require.Equal(t, serial(leaf), object.Status.CRL.LastRevoked.SerialNumber)
+	lists, err := puppet.ParseCRLs(f.stored().Data[crlKey])
+	require.NoError(t, err)
+	require.True(t, lists.Revokes(leaf))
+	f.told()
+
+	leaf = revoke(false)
+	object, wait = f.reconcile()
+	require.Contains(t, state(object, conditionCRLCurrent), "False Incomplete the CRL lacks the certificate with serial "+serial(leaf))
+	require.LessOrEqual(t, wait, longestRetry)
+	object, _ = f.later()
+	require.Contains(t, state(object, conditionCRLCurrent), "False Incomplete")
+	ca.answer = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusBadGateway); return true }
+	object, _ = f.later()
+	require.Contains(t, state(object, conditionCRLCurrent), "False Incomplete", "a CA that is down has not mended it")
+	require.Equal(t, 1, strings.Count(strings.Join(f.told(), "\n"), "Warning CRLIncomplete"), "once")
+
+	// Another manager knows it from the status.
+	again := newAuthorityReconciler(f.client, f.r.secrets, f.recorder, newCRLMetrics(f.r.now), f.r.now)
+	again.refreshes, f.r = f.r.refreshes, again
+	ca.answer = nil
+	object, _ = f.later()
+	require.Contains(t, state(object, conditionCRLCurrent), "False Incomplete")
+	ca.revoked = append(ca.revoked, leaf.SerialNumber)
+	ca.crl++
+	object, _ = f.later()
+	require.Contains(t, state(object, conditionCRLCurrent), "True Refreshed")
+	require.Equal(t, v1alpha1.CertificateAuthorityExternal, object.Status.Phase)
+}
+
+// TestRevokedMeanwhile: a revocation while the CRL is read has it read again.
+func TestRevokedMeanwhile(t *testing.T) {
+	ca := newFakeCA(t)
+	f := newRefreshing(t, ca.URL, ca)
+	leaf := certificateOf(t, newPair(t, ca, &x509.Certificate{Subject: pkix.Name{CommonName: "web"}}))
+	go func() { <-f.r.urgent }()
+	ca.answer = func(w http.ResponseWriter, _ *http.Request) bool {
+		_, _ = w.Write(ca.list(1))
+		if len(ca.revoked) == 0 {
+			ca.revoked = append(ca.revoked, leaf.SerialNumber)
+			f.r.revoked(context.Background(), mainKey.NamespacedName, leaf)
+		} else {
+			ca.answer = nil
+		}
+		return true
+	}
+	require.Eventually(t, func() bool {
+		object, _ := f.reconcile()
+		return object.Status.CRL.LastRevoked != nil
+	}, 10*time.Second, time.Millisecond)
+	require.Equal(t, 2, f.calls())
+}
+
+// TestExpiredCRL: one that has ended never takes the place of one that has not.
+func TestExpiredCRL(t *testing.T) {
+	ca := newFakeCA(t)
+	f := newRefreshing(t, ca.URL, ca)
+	f.reconcile()
+	kept := f.stored().Data[crlKey]
+	der, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{Number: big.NewInt(9), ThisUpdate: f.now.Add(-2 * time.Hour), NextUpdate: f.now.Add(-time.Hour)}, ca.root, ca.key)
+	require.NoError(t, err)
+	ended := pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: der})
+	ca.answer = func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write(ended); return true }
+	object, _ := f.later()
+	require.Contains(t, state(object, conditionCRLCurrent), "False CRLRefused the CRL of CN=Puppet CA has ended at ")
+	require.Equal(t, kept, f.stored().Data[crlKey])
+}
+
+// TestACAThatIsBack is ready soon after it answers, however long it has been away.
+func TestACAThatIsBack(t *testing.T) {
+	ca := newFakeCA(t)
+	f := newRefreshing(t, ca.URL, ca)
+	f.reconcile()
+	ca.answer = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusBadGateway); return true }
+	object, wait := f.later()
+	for range 50 {
+		f.now = f.now.Add(wait)
+		object, wait = f.reconcile()
+	}
+	require.Equal(t, v1alpha1.CertificateAuthorityError, object.Status.Phase)
+	ca.answer = nil
+	f.now = f.now.Add(30 * time.Second)
+	object, _ = f.reconcile()
+	require.Equal(t, v1alpha1.CertificateAuthorityExternal, object.Status.Phase)
+}
+
+// TestAnswersAreNotRepeated: whoever may name a URL may not read by the status what stands
+// there.
+func TestAnswersAreNotRepeated(t *testing.T) {
+	for name, answer := range map[string]string{
+		"an error": "HTTP/1.1 500 Oh\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nHUNTER2VAL",
+		"a word":   "HTTP/1.1 401 HUNTER2\r\nContent-Length: 7\r\n\r\nHUNTER2",
+		"no HTTP":  "SSH-2.0-HUNTER2\r\n",
+		"a header": "HTTP/1.1 200 OK\r\nHUNTER2\r\n\r\n",
+		"a key":    "HTTP/1.1 200 OK\r\nContent-Length: 51\r\n\r\n-----BEGIN HUNTER2-----\nAAAA\n-----END HUNTER2-----\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			t.Cleanup(func() { listener.Close() })
+			go func() {
+				for {
+					connection, err := listener.Accept()
+					if err != nil {
+						return
+					}
+					_, _ = connection.Read(make([]byte, 4096))
+					_, _ = connection.Write([]byte(answer))
+					connection.Close()
+				}
+			}()
+			f := newRefreshing(t, "http://"+listener.Addr().String(), newFakeCA(t))
+			object, _ := f.reconcile()
+			require.Contains(t, state(object, v1alpha1.ConditionCAReady), "False ")
+			for _, condition := range object.Status.Conditions {
+				require.NotContains(t, condition.Message, "HUNTER2")
+			}
+			require.NotContains(t, strings.Join(f.told(), "\n"), "HUNTER2")
+		})
+	}
 }
 
 // TestStaleCRL: that a CRL has ended is told when it does, not at the next refresh.
@@ -431,9 +585,9 @@ func TestCRLOfADeafServer(t *testing.T) {
 		start := time.Now()
 		result, err := f.r.Reconcile(t.Context(), mainKey)
 		require.NoError(t, err)
-		require.Less(t, time.Since(start), 5*time.Second)
+		require.Less(t, time.Since(start), 25*time.Second, "the client gives up after thirty")
 		return result.RequeueAfter == 0
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	_, err = f.r.Reconcile(t.Context(), mainKey)
 	require.NoError(t, err, "and again while it is asked")
 

@@ -26,6 +26,8 @@ type RequestReconciler struct {
 	events   events.EventRecorder
 	attempts *attempts
 	approver *approver // nil: somebody else
+	// namespaces are those whose CAs sign here: all where there are none.
+	namespaces []string
 }
 
 // Reconcile tells the outcome of an attempt that has ended, or begins one.
@@ -37,7 +39,7 @@ func (r *RequestReconciler) Reconcile(ctx context.Context, request reconcile.Req
 	}
 	out, tried := r.attempts.take(request.NamespacedName)
 	namespace, name, ours := rules.ParseSigner(object.Spec.SignerName)
-	if !ours {
+	if !ours || len(r.namespaces) > 0 && !slices.Contains(r.namespaces, namespace) {
 		return reconcile.Result{}, nil
 	}
 	if r.approver != nil && undecided(object) {

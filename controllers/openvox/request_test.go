@@ -13,10 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
 // signingTest has a CA, and a signer that may sign there.
@@ -25,6 +27,7 @@ type signingTest struct {
 	client client.Client
 	signer signer
 	denied string
+	told   []*x509.Certificate
 }
 
 func newSigningTest(t *testing.T, objects ...client.Object) *signingTest {
@@ -39,7 +42,10 @@ func newSigningTest(t *testing.T, objects ...client.Object) *signingTest {
 	admin := ca.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}}, key.Public())
 	s := &signingTest{ca: ca, client: newClient(t, append(objects, authority, secretOf("main-ca", map[string][]byte{caKey: ca.bundle()}),
 		secretOf("admin", map[string][]byte{"tls.crt": encodeCertificate(admin), "tls.key": text}))...)}
-	s.signer = signer{client: s.client, secrets: secrets{s.client, s.client}, held: newHeld(), admit: func(context.Context, client.Object) (string, error) { return s.denied, nil }}
+	heard := func(_ context.Context, _ types.NamespacedName, certificate *x509.Certificate) {
+		s.told = append(s.told, certificate)
+	}
+	s.signer = signer{client: s.client, secrets: secrets{s.client, s.client}, held: newHeld(), revoked: heard, admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(s.denied), nil }}
 	return s
 }
 
@@ -99,6 +105,7 @@ func TestSigningOfRequests(t *testing.T) {
 			require.Equal(t, c.phase, out.phase, out.message)
 			require.Equal(t, c.reason, out.reason, out.message)
 			require.Len(t, s.ca.revoked, c.revoked)
+			require.Len(t, s.told, c.revoked, "who reads the CRL is told")
 			if c.phase == v1alpha1.CertificateSigned {
 				require.True(t, samePublic(key.Public(), out.certificate.PublicKey))
 				require.Equal(t, s.ca.issued[web], out.certificate, "the new one is never revoked")

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
 // secrets reads and writes Secrets, always at the API server: a key that is made from a
@@ -22,13 +23,16 @@ type secrets struct {
 	live   client.Reader
 }
 
-// keep writes the given keys of a Secret, and leaves its others as they are. A Secret of
+// keep writes the given keys of a Secret, removes those that are nil, and leaves its others
+// as they are. A Secret of
 // that name that belongs to nobody or somebody else is left alone, which is an error.
 func (s secrets) keep(ctx context.Context, owner client.Object, name string, labels map[string]string, data map[string][]byte) error {
+	removed := func(_ string, value []byte) bool { return value == nil }
 	have := &corev1.Secret{}
 	err := s.live.Get(ctx, client.ObjectKey{Namespace: owner.GetNamespace(), Name: name}, have)
 	if apierrors.IsNotFound(err) {
-		have = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: owner.GetNamespace(), Name: name, Labels: labels}, Data: data}
+		have = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: owner.GetNamespace(), Name: name, Labels: labels}, Data: maps.Clone(data)}
+		maps.DeleteFunc(have.Data, removed)
 		if err := controllerutil.SetControllerReference(owner, have, s.client.Scheme()); err != nil {
 			return fmt.Errorf("creating Secret %s: %w", name, err)
 		}
@@ -51,6 +55,7 @@ func (s secrets) keep(ctx context.Context, owner client.Object, name string, lab
 		have.Labels = map[string]string{}
 	}
 	maps.Copy(have.Data, data)
+	maps.DeleteFunc(have.Data, removed)
 	maps.Copy(have.Labels, labels)
 	if reflect.DeepEqual(before, have) {
 		return nil
@@ -117,4 +122,25 @@ func (s secrets) value(ctx context.Context, namespace, name, key string) ([]byte
 		return nil, fmt.Errorf("the Secret %s has no key %q", name, key)
 	}
 	return value, nil
+}
+
+// intermediate is what the Secret lacks that a CA's keys are to come from: "" where it has
+// them, and whoever owns it has marked it for this CA.
+func (s secrets) intermediate(ctx context.Context, ca *v1alpha1.CertificateAuthority) (lacks string, err error) {
+	secret, name := &corev1.Secret{}, ca.Spec.IntermediateCA.SecretName
+	err = s.live.Get(ctx, client.ObjectKey{Namespace: ca.Namespace, Name: name}, secret)
+	switch {
+	case apierrors.IsNotFound(err):
+		return fmt.Sprintf("there is no Secret %s", name), nil
+	case err != nil:
+		return "", fmt.Errorf("reading Secret %s: %w", name, err)
+	case secret.Annotations[rules.IntermediateAnnotation] != ca.Name:
+		return fmt.Sprintf("the Secret %s is not marked for this CertificateAuthority; whoever owns it sets its annotation %s to %q", name, rules.IntermediateAnnotation, ca.Name), nil
+	}
+	for _, key := range intermediateKeys {
+		if len(secret.Data[key]) == 0 {
+			return fmt.Sprintf("the Secret %s has no key %q", name, key), nil
+		}
+	}
+	return "", nil
 }

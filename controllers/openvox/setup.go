@@ -3,6 +3,7 @@ package openvox
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -32,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
 const (
@@ -47,22 +50,22 @@ type Options struct {
 	KeyBits int
 	// Admitter is asked about Certificates, and RequestAdmitter about approved
 	// CertificateSigningRequests and CertificateRequests, before a CA is.
-	Admitter, RequestAdmitter Admitter
+	Admitter, RequestAdmitter builtin.Admitter
 	// ConfigAdmitter is asked about Configs before they are rendered.
-	ConfigAdmitter Admitter
+	ConfigAdmitter builtin.Admitter
+	// Namespaces are those whose objects are looked at: all where there are none.
+	Namespaces []string
+	// ExternalOnly sets up no CAs in the cluster, and so needs no Jobs, volumes and Roles.
+	ExternalOnly bool
 	// Approve has requests approved that RequestAdmitter admits, and others denied.
 	Approve bool
 	// Registry gets the metrics.
 	Registry prometheus.Registerer
 }
 
-// Admitter asks the rules about a stored object, which may be older than they are. denied
-// is empty where they admit it.
-type Admitter func(ctx context.Context, object client.Object) (denied string, err error)
-
 // newCluster has its own cache: a manager without this system watches none of it. Of
 // Secrets it holds our own, and of all others the metadata.
-func newCluster(config *rest.Config) (cluster.Cluster, error) {
+func newCluster(config *rest.Config, namespaces []string) (cluster.Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the API server's own fairness limits better
 	scheme := runtime.NewScheme()
@@ -70,6 +73,7 @@ func newCluster(config *rest.Config) (cluster.Cluster, error) {
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	return cluster.New(config, func(o *cluster.Options) {
 		o.Scheme = scheme
+		o.Cache.DefaultNamespaces = only(namespaces)
 		o.Cache.ByObject = map[client.Object]cache.ByObject{
 			&corev1.Secret{}: {Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy})},
 			secretKind():     {Transform: identityOnly},
@@ -78,6 +82,31 @@ func newCluster(config *rest.Config) (cluster.Cluster, error) {
 			o.Cache.ByObject[kind] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy})}
 		}
 	})
+}
+
+// only has a cache hold objects of these namespaces, beside those of none: all where there
+// are no names.
+func only(namespaces []string) map[string]cache.Config {
+	if len(namespaces) == 0 {
+		return nil
+	}
+	configs := map[string]cache.Config{}
+	for _, name := range namespaces {
+		configs[name] = cache.Config{}
+	}
+	return configs
+}
+
+// KindCaches has the manager's cache, by which requests are judged, hold no other namespaces.
+func KindCaches(namespaces []string) map[client.Object]cache.ByObject {
+	kinds := map[client.Object]cache.ByObject{}
+	if len(namespaces) == 0 {
+		return kinds
+	}
+	for _, kind := range []client.Object{&v1alpha1.CertificateAuthority{}, &v1alpha1.SigningPolicy{}, &v1alpha1.Certificate{}} {
+		kinds[kind] = cache.ByObject{Namespaces: only(namespaces)}
+	}
+	return kinds
 }
 
 // internalKinds are the kinds of which CAs in the cluster consist, beside Secrets.
@@ -115,7 +144,7 @@ func identityOnly(object any) (any, error) {
 
 // SetupWithManager adds the controllers of OpenVox to a manager. They run on the leader.
 func SetupWithManager(mgr manager.Manager, options Options) error {
-	c, err := newCluster(mgr.GetConfig())
+	c, err := newCluster(mgr.GetConfig(), options.Namespaces)
 	if err != nil {
 		return fmt.Errorf("setting up the cache of OpenVox: %w", err)
 	}
@@ -125,26 +154,26 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	recorder := c.GetEventRecorder("lintel-openvox")
 	s := secrets{client: c.GetClient(), live: c.GetAPIReader()}
 	running := newAttempts()
-	policies := &PolicyReconciler{client: c.GetClient(), secrets: s}
+	policies := &PolicyReconciler{client: c.GetClient(), secrets: s, events: recorder}
 	crls := newCRLMetrics(time.Now)
 	if err := options.Registry.Register(crls); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
 	authorities := newAuthorityReconciler(c.GetClient(), s, recorder, crls, time.Now)
-	certificates := &CertificateReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: running, keys: newKeyMaker(options.KeyBits), admit: options.Admitter, now: time.Now}
+	certificates := &CertificateReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: running, keys: newKeyMaker(options.KeyBits), admit: options.Admitter, revoked: authorities.revoked, now: time.Now}
 	group, err := groupFor(c.GetRESTMapper())
 	if err != nil {
 		return err
 	}
-	initializing := &InitializeReconciler{client: c.GetClient(), secrets: s, apply: applier{"lintel-openvox-internal", c.GetClient(), c.GetAPIReader()}, events: recorder, fsGroup: group, now: time.Now}
+	initializing := &InitializeReconciler{client: c.GetClient(), secrets: s, apply: applier{"lintel-openvox-internal", c.GetClient(), c.GetAPIReader()}, events: recorder, admit: options.Admitter, fsGroup: group, externalOnly: options.ExternalOnly, now: time.Now}
 	signing := newAttempts()
 	var approving *approver
 	if options.Approve {
 		approving = &approver{admit: options.RequestAdmitter}
 	}
-	signs := signer{client: c.GetClient(), secrets: s, admit: options.RequestAdmitter, held: newHeld()}
-	requests := &RequestReconciler{client: c.GetClient(), signer: signs, events: recorder, attempts: signing, approver: approving}
-	later := &certManager{manager: mgr, watches: watches{c}, mapper: c.GetRESTMapper(), signer: signs, approver: approving}
+	signs := signer{client: c.GetClient(), secrets: s, admit: options.RequestAdmitter, revoked: authorities.revoked, held: newHeld()}
+	requests := &RequestReconciler{client: c.GetClient(), signer: signs, events: recorder, attempts: signing, approver: approving, namespaces: options.Namespaces}
+	later := &certManager{manager: mgr, namespaces: options.Namespaces, watches: watches{c}, mapper: c.GetRESTMapper(), signer: signs, approver: approving}
 	for _, runnable := range []manager.Runnable{c, running, signing, authorities.refreshes, later} {
 		if err := mgr.Add(runnable); err != nil {
 			return err
@@ -164,6 +193,7 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 					return to(c.Namespace, c.Spec.AuthorityRef)
 				})).
 				WatchesRawSource(mapped(w, secretKind(), w.authoritiesOfPolicySecret)).
+				WatchesRawSource(mapped(w, secretKind(), authorityOfAutosignSecret)).
 				Complete(policies)
 		},
 		"CertificateAuthorities": func() error {
@@ -178,11 +208,17 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 					return requests
 				})).
 				WatchesRawSource(ended(authorities.refreshes)).
+				WatchesRawSource(announced(authorities.urgent)).
 				Complete(authorities)
 		},
 		"CertificateAuthorities that are set up": func() error {
 			setup := builder.ControllerManagedBy(mgr).Named("lintel-openvox-internal").
-				WatchesRawSource(self(w, &v1alpha1.CertificateAuthority{})).
+				WatchesRawSource(self(w, &v1alpha1.CertificateAuthority{}))
+			if options.ExternalOnly {
+				return setup.Complete(initializing) // which says so
+			}
+			setup = setup.
+				WatchesRawSource(mapped(w, secretKind(), w.authoritiesOfIntermediateSecret)).
 				WatchesRawSource(mapped(w, &v1alpha1.Config{}, func(_ context.Context, c *v1alpha1.Config) []reconcile.Request {
 					return to(c.Namespace, c.Spec.AuthorityRef)
 				})).
@@ -246,8 +282,11 @@ func mapped[T client.Object](w watches, kind T, concerned func(context.Context, 
 }
 
 // ended follows attempts that have ended.
-func ended[T any](a *runner[T]) source.Source {
-	return source.TypedChannel(a.done, handler.TypedEnqueueRequestsFromMapFunc(
+func ended[T any](a *runner[T]) source.Source { return announced(a.done) }
+
+// announced follows the objects that a channel has.
+func announced(names <-chan event.TypedGenericEvent[types.NamespacedName]) source.Source {
+	return source.TypedChannel(names, handler.TypedEnqueueRequestsFromMapFunc(
 		func(_ context.Context, key types.NamespacedName) []reconcile.Request {
 			return []reconcile.Request{{NamespacedName: key}}
 		}))
@@ -310,6 +349,30 @@ func (w watches) authoritiesOfSecret(ctx context.Context, secret *metav1.Partial
 		}
 	}
 	return requests
+}
+
+// authoritiesOfIntermediateSecret are those that are to have their keys from a Secret.
+func (w watches) authoritiesOfIntermediateSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) (requests []reconcile.Request) {
+	var list v1alpha1.CertificateAuthorityList
+	if err := w.cluster.GetClient().List(ctx, &list, client.InNamespace(secret.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "listing CertificateAuthorities")
+		return nil
+	}
+	for i := range list.Items {
+		if ca := &list.Items[i]; ca.Spec.IntermediateCA.Enabled && ca.Spec.IntermediateCA.SecretName == secret.Name {
+			requests = append(requests, to(ca.Namespace, ca.Name)...)
+		}
+	}
+	return requests
+}
+
+// authorityOfAutosignSecret is the CA whose hook reads a Secret, whoever has made it.
+func authorityOfAutosignSecret(_ context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
+	ca, ok := strings.CutSuffix(secret.Name, autosignSecret(""))
+	if !ok {
+		return nil
+	}
+	return to(secret.Namespace, ca)
 }
 
 // authoritiesOfPolicySecret are those of the policies that read a Secret.

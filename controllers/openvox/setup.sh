@@ -3,6 +3,14 @@
 set -eu
 umask 077
 
+# It is part of paths.
+case "$CERTNAME" in
+  "" | .* | -* | *..* | *[!a-z0-9._-]*)
+    echo "\"$CERTNAME\" is no certname." >&2
+    exit 1
+    ;;
+esac
+
 conf="$WORK_DIR/puppet.conf"
 ssl="$CA_DIR/setup-ssl"
 names="$CERTNAME,$DNS_ALT_NAMES"
@@ -73,12 +81,8 @@ if [ -s "$ssl/certs/$pair.pem" ]; then
   store "$SSL_SECRET_NAME" cert.pem "$ssl/certs/$pair.pem" key.pem "$ssl/private_keys/$pair.pem"
 fi
 store "$CA_KEY_SECRET_NAME" ca_key.pem "$CA_DIR/ca_key.pem"
-# The CA gives one of the two away. The other one would look like a later one of it.
-crl="$CA_DIR/ca_crl.pem"
-if [ "$INFRA_CRL" = true ] && [ -s "$CA_DIR/infra_crl.pem" ]; then
-  crl="$CA_DIR/infra_crl.pem"
-fi
-set -- "$CA_CRL_SECRET_NAME" ca_crl.pem "$crl"
+# The full list, by which servers check their clients.
+set -- "$CA_CRL_SECRET_NAME" ca_crl.pem "$CA_DIR/ca_crl.pem"
 if [ -s "$CA_DIR/infra_crl.pem" ]; then # imported CAs may have none
   set -- "$@" infra_crl.pem "$CA_DIR/infra_crl.pem"
 fi

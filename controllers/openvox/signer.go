@@ -17,6 +17,7 @@ import (
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
 const (
@@ -38,7 +39,8 @@ const (
 type signer struct {
 	client  client.Client
 	secrets secrets
-	admit   Admitter
+	admit   builtin.Admitter
+	revoked revocations
 	held    *held
 }
 
@@ -83,12 +85,12 @@ func (s signer) obtain(ctx context.Context, attempt *signing) (*x509.Certificate
 	} else if err != nil {
 		return nil, err
 	}
-	denied, err := s.admit(ctx, attempt.object)
+	verdict, err := s.admit(ctx, attempt.object)
 	if err != nil {
 		return nil, err
 	}
-	if denied != "" {
-		return nil, failure(reasonDenied, "%s", denied)
+	if verdict.Denied() {
+		return nil, failure(reasonDenied, "%s", verdict.Message())
 	}
 	block, _ := pem.Decode(attempt.application.request) // the rules have found it good
 	if block == nil {
@@ -101,6 +103,7 @@ func (s signer) obtain(ctx context.Context, attempt *signing) (*x509.Certificate
 		return nil, waiting(reasonNoAuthority, "CertificateAuthority %s: %w", ca.Name, err)
 	}
 	defer attempt.close()
+	attempt.revoked = s.revoked.of(attempt.application.authority)
 	if attempt.waiting != nil {
 		return nil, waiting(reasonNoAuthority, "CertificateAuthority %s: %w", ca.Name, attempt.waiting)
 	}
@@ -160,7 +163,7 @@ func (s *signing) makeRoom(ctx context.Context, has *x509.Certificate) error {
 		return waiting(reasonWaiting, "the CA has the certificate that is to be renewed (serial %s), and there is no certificate to revoke it with; revoke it there (puppetserver ca clean --certname %s)",
 			serial(has), s.certname())
 	}
-	if err := s.admin.Clean(ctx, s.certname()); err != nil {
+	if err := s.revoke(ctx, s.certname(), has); err != nil {
 		return err
 	}
 	s.events = append(s.events, told{true, reasonReissued, fmt.Sprintf("the certificate of %s (serial %s) is revoked and issued again, for the CA renews none for another key: neither is valid in between",
@@ -191,7 +194,7 @@ func (s *signing) issue(ctx context.Context) (*x509.Certificate, error) {
 		return s.accept(certificate)
 	}
 	if pending { // exchanged after we had looked: it is our signature that it has
-		if err := s.admin.Clean(ctx, s.certname()); err != nil {
+		if err := s.revoke(ctx, s.certname(), certificate); err != nil {
 			return nil, err
 		}
 	}

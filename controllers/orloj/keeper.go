@@ -3,9 +3,12 @@ package orloj
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -20,11 +23,17 @@ type keeper struct {
 	options     Options
 	outage      *outage
 	metrics     *metrics
-	prepared    chan struct{}
+	// cluster is the identity of this cluster, once prepared is closed.
+	cluster  *string
+	client   client.Reader
+	prepared chan struct{}
 }
 
 // Start implements manager.Runnable; it runs on the leader.
 func (k *keeper) Start(ctx context.Context) error {
+	if err := k.identify(ctx); err != nil {
+		return err
+	}
 	k.prepare(ctx)
 	close(k.prepared)
 	var all sync.WaitGroup
@@ -32,6 +41,19 @@ func (k *keeper) Start(ctx context.Context) error {
 		all.Go(func() { loop(ctx) })
 	}
 	all.Wait()
+	return nil
+}
+
+// identify finds the identity of the cluster: no row is written without.
+func (k *keeper) identify(ctx context.Context) error {
+	if *k.cluster = k.options.Cluster; *k.cluster != "" {
+		return nil
+	}
+	var namespace corev1.Namespace
+	if err := k.client.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &namespace); err != nil {
+		return fmt.Errorf("reading the identity of the cluster, the uid of namespace %s; --orloj-cluster-id gives another one: %w", metav1.NamespaceSystem, err)
+	}
+	*k.cluster = string(namespace.UID)
 	return nil
 }
 
@@ -117,6 +139,7 @@ func (k *keeper) watchPhases(ctx context.Context) {
 				continue
 			}
 			for _, row := range rows {
+				r.ledger.saw(row)
 				r.tellPhase(ctx, row)
 			}
 		}
@@ -169,7 +192,7 @@ func (k *keeper) scan(ctx context.Context, r *reconciler, scan int) error {
 	started := time.Now()
 	var look []types.NamespacedName
 	err := k.options.Store.Scan(ctx, r.Table, func(row store.Summary) {
-		if name, differs := r.ledger.found(scan, types.UID(row.Owner), row.Key, row.Hash); differs {
+		if name, differs := r.ledger.found(scan, row); differs {
 			look = append(look, name)
 		}
 	})

@@ -1,16 +1,32 @@
 package orloj
 
 import (
+	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
+	"github.com/lintel-policy/lintel/controllers/orloj/store"
 )
 
 // entry is what is known of the row of one object.
 type entry struct {
 	object types.NamespacedName
-	// key is that of the row, and hash as it was after it was written or read.
-	key, hash string
+	// key is that of the row; hash and version are as they were after it was written or
+	// read.
+	key, hash, version string
+	// generation is that of the object which was written.
+	generation int64
+	// lost are fields that were gone after they had been written. whole says that the row
+	// has come through a write of orlojd's as it was: from then on, who takes a field out
+	// has edited it. complete says that no field was missing then.
+	lost            []string
+	whole, complete bool
+	// notKept says that the object tells of lost fields.
+	notKept bool
 	// seen is the last scan that found the row.
 	seen int
 	// drifted and stray say why the object is looked at again: its row was changed or
@@ -23,21 +39,81 @@ type ledger struct {
 	mu     sync.Mutex
 	rows   map[types.UID]*entry
 	owners map[string]types.UID // by key
+	// released is since when objects wait for rows that were another's.
+	released map[types.UID]time.Time
 }
 
 func newLedger() *ledger {
-	return &ledger{rows: map[types.UID]*entry{}, owners: map[string]types.UID{}}
+	return &ledger{rows: map[types.UID]*entry{}, owners: map[string]types.UID{}, released: map[types.UID]time.Time{}}
 }
 
-// wrote notes a row, and says what was noted against it before.
-func (l *ledger) wrote(uid types.UID, object types.NamespacedName, key, hash string) {
+// wrote notes what became of the row of an object.
+func (l *ledger) wrote(object v1.Object, key string, result store.Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if before := l.rows[uid]; before != nil && l.owners[before.key] == uid {
-		delete(l.owners, before.key)
+	uid := object.GetUID()
+	next := &entry{
+		object: client.ObjectKeyFromObject(object), key: key, hash: result.Hash, version: result.Version,
+		generation: object.GetGeneration(), lost: result.NotKept,
+		complete: result.Written() || len(result.Lost) == 0, notKept: len(result.NotKept) > 0 || saysNotKept(object.SyncStatus()),
 	}
-	l.rows[uid] = &entry{object: object, key: key, hash: hash}
+	if before := l.rows[uid]; before != nil {
+		if l.owners[before.key] == uid {
+			delete(l.owners, before.key)
+		}
+		if before.key == key && before.generation == next.generation {
+			next.inherit(before, result)
+		}
+	}
+	l.rows[uid] = next
 	l.owners[key] = uid
+	delete(l.released, uid)
+}
+
+// inherit takes over what was known of the row of the same object.
+func (e *entry) inherit(before *entry, result store.Result) {
+	e.whole, e.lost = before.whole, before.lost
+	if !before.whole {
+		e.lost = union(before.lost, result.Lost)
+	}
+	if !result.Written() {
+		e.survived(store.Summary{Hash: before.hash, Version: before.version})
+	}
+}
+
+func union(a, b []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
+}
+
+// lost are the fields that the store has lost before.
+func (l *ledger) lost(uid types.UID) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e := l.rows[uid]; e != nil {
+		return e.lost
+	}
+	return nil
+}
+
+// waits says whether an object still leaves a row to whoever had it, for so long after
+// it was first found to be nobody's.
+func (l *ledger) waits(uid types.UID, patience time.Duration, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	since, waiting := l.released[uid]
+	return !waiting || now.Sub(since) < patience
+}
+
+// refused notes that the row is another's, or was until now.
+func (l *ledger) refused(uid types.UID, reason string, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.drop(uid)
+	if _, waiting := l.released[uid]; reason != store.ReasonReleased {
+		delete(l.released, uid)
+	} else if !waiting {
+		l.released[uid] = now
+	}
 }
 
 // marks are why an object is looked at again.
@@ -54,6 +130,11 @@ func (l *ledger) marks(uid types.UID) (drifted, stray bool) {
 func (l *ledger) forget(uid types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	delete(l.released, uid)
+	l.drop(uid)
+}
+
+func (l *ledger) drop(uid types.UID) {
 	if e := l.rows[uid]; e != nil {
 		if l.owners[e.key] == uid {
 			delete(l.owners, e.key)
@@ -70,23 +151,52 @@ func (l *ledger) size() int {
 
 // found compares a row that a scan sees with what is known, and gives the object that
 // is to be looked at, if there is one.
-func (l *ledger) found(scan int, owner types.UID, key, hash string) (object types.NamespacedName, look bool) {
+func (l *ledger) found(scan int, row store.Summary) (object types.NamespacedName, look bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e := l.rows[owner]; e != nil && e.key != key {
+	if e := l.rows[types.UID(row.Owner)]; e != nil && e.key != row.Key {
 		e.stray = true
 		return e.object, true
 	}
-	e := l.rows[l.owners[key]]
+	e := l.rows[l.owners[row.Key]]
 	if e == nil {
 		return object, false
 	}
 	e.seen = scan
-	if e.hash == hash {
-		return object, false
+	e.survived(row)
+	if e.hash == row.Hash {
+		return e.object, e.notKept && e.whole && e.complete // it has news
 	}
 	e.drifted = true
 	return e.object, true
+}
+
+// survived notes that somebody has written the row and left it as it was.
+func (e *entry) survived(row store.Summary) {
+	if e.hash != row.Hash || e.version == row.Version {
+		return
+	}
+	e.whole, e.version = true, row.Version
+	if e.complete {
+		e.lost = nil
+	}
+}
+
+// keeps says that the store is known to keep every field of the row.
+func (l *ledger) keeps(uid types.UID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.rows[uid]
+	return e != nil && e.whole && e.complete
+}
+
+// saw notes a row that was written since.
+func (l *ledger) saw(row store.Summary) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e := l.rows[types.UID(row.Owner)]; e != nil && e.key == row.Key {
+		e.survived(row)
+	}
 }
 
 // missing are the objects whose rows a scan has not seen, of those that were there

@@ -8,13 +8,13 @@ import (
 
 	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
 	"github.com/lintel-policy/lintel/controllers/orloj/store"
-	rules "github.com/lintel-policy/lintel/policies/rules/orloj"
+	"github.com/lintel-policy/lintel/policies/rules"
 )
 
 // Judge asks the rules about a stored object: it may be older than they are, and the
 // permission of its namespace may have been withdrawn. An error means that no answer was
 // found.
-type Judge func(ctx context.Context, kind string, object v1.Object) (rules.Judgement, error)
+type Judge func(ctx context.Context, kind string, object v1.Object) (rules.Verdict, error)
 
 // Options are what the controllers of this package need.
 type Options struct {
@@ -22,6 +22,9 @@ type Options struct {
 	Store *store.Store
 	// Judge is asked before anything is written for an object.
 	Judge Judge
+	// Cluster is the identity of this cluster in rows; empty is the uid of its namespace
+	// kube-system.
+	Cluster string
 	// Events receives what changes about objects.
 	Events events.EventRecorder
 	// StatusInterval is how often the phases of rows are read; DriftInterval how often

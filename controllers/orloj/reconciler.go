@@ -36,6 +36,8 @@ type reconciler struct {
 	ledger  *ledger
 	outage  *outage
 	metrics *metrics
+	// cluster is the identity of this cluster, once prepared is closed.
+	cluster *string
 	// look has objects looked at again.
 	look chan event.GenericEvent
 	// prepared is closed once the store was looked at.
@@ -98,7 +100,7 @@ func isStored(object v1.Object) bool {
 // then: somebody may have changed the row.
 func (r *reconciler) pause(problem *store.Problem) time.Duration {
 	switch {
-	case problem.Permanent():
+	case problem.Permanent(), problem.Reason == store.ReasonReleased:
 		return soon(r.options.DriftInterval)
 	case problem.Reason == store.ReasonSchemaMissing, problem.Reason == store.ReasonDenied:
 		return soon(schemaInterval)
@@ -109,11 +111,12 @@ func (r *reconciler) pause(problem *store.Problem) time.Duration {
 // store brings an object into the store, unless something is in the way, which the
 // outcome tells. An error is to be tried again, and told to nobody.
 func (r *reconciler) store(ctx context.Context, object v1.Object) (o outcome, err error) {
-	judgement, err := r.options.Judge(ctx, r.Kind, object)
+	verdict, err := r.options.Judge(ctx, r.Kind, object)
 	if err != nil {
-		return o, fmt.Errorf("asking the rules about %s %s/%s: %w", r.Kind, object.GetNamespace(), object.GetName(), err)
+		return o, fmt.Errorf("%s %s/%s: %w", r.Kind, object.GetNamespace(), object.GetName(), err)
 	}
-	if o.denied = judgement.Denied; o.denied != "" {
+	if verdict.Denied() {
+		o.denied = verdict.Message()
 		r.ledger.forget(object.GetUID()) // what is not admitted is not kept up either
 		return o, nil
 	}
@@ -124,17 +127,37 @@ func (r *reconciler) store(ctx context.Context, object v1.Object) (o outcome, er
 	if err := r.setFinalizer(ctx, object, controllerutil.AddFinalizer); err != nil {
 		return o, err
 	}
-	wanted, err := row(r.Kind, object, judgement.Object)
+	wanted, err := row(r.Kind, object, verdict.Object)
 	if err != nil {
 		return o, err
 	}
 	o.key = wanted.Key()
+	r.prepareRow(object, wanted)
 	err = r.write(ctx, object, wanted, &o)
 	if errors.As(err, &o.problem) {
 		r.outage.begin(o.problem)
+		if ofAnother[o.problem.Reason] {
+			r.ledger.refused(object.GetUID(), o.problem.Reason, time.Now())
+		}
 		return o, nil
 	}
 	return o, err
+}
+
+// prepareRow says in a row what is known from earlier tries. A row that was another
+// object's may have lost its owner by an edit, which the other one repairs at its next
+// look for drift; so it is left alone for two of those.
+func (r *reconciler) prepareRow(object v1.Object, wanted *store.Row) {
+	wanted.Cluster, wanted.Lost = *r.cluster, r.ledger.lost(object.GetUID())
+	synced := meta.FindStatusCondition(object.SyncStatus().Conditions, v1.ConditionSynced)
+	if synced == nil || object.SyncStatus().StoreKey == wanted.Key() {
+		return
+	}
+	switch synced.Reason {
+	case store.ReasonTaken, store.ReasonCluster, store.ReasonReleased:
+		wanted.LeaveUnowned = r.ledger.waits(object.GetUID(), 2*r.options.DriftInterval, time.Now())
+		wanted.LeaveMissing = wanted.LeaveUnowned && synced.Reason != store.ReasonTaken
+	}
 }
 
 // write upserts the row, and takes away the one that the object had elsewhere.
@@ -156,14 +179,15 @@ func (r *reconciler) write(ctx context.Context, object v1.Object, wanted *store.
 			return err
 		}
 	}
-	r.ledger.wrote(uid, client.ObjectKeyFromObject(object), o.key, o.result.Hash)
+	r.ledger.wrote(object, o.key, o.result)
+	o.keeps = r.ledger.keeps(uid)
 	switch {
 	case o.result.Created:
 		r.metrics.writes.WithLabelValues(r.Kind, "create").Inc()
 	case o.result.Updated:
 		r.metrics.writes.WithLabelValues(r.Kind, "update").Inc()
 	}
-	if drifted && o.result.Written() {
+	if drifted && o.result.Written() && !o.result.OnlyLost {
 		r.metrics.drift.WithLabelValues(r.Kind).Inc()
 		r.options.Events.Eventf(object, nil, corev1.EventTypeNormal, reasonRepaired, "Sync", "the row %s had been changed in the store, and is as this object again", o.key)
 	}

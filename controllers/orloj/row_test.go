@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
 	rules "github.com/lintel-policy/lintel/policies/rules/orloj"
@@ -16,11 +17,12 @@ func stored(t *testing.T, kind, spec string) string {
 	t.Helper()
 	compiled, err := rules.New()
 	require.NoError(t, err)
-	text := []byte(`{"kind":"` + kind + `","metadata":{"name":"a","namespace":"n"},"spec":` + spec + `}`)
-	judgement, err := compiled.Judge(t.Context(), kind, "u", text, []byte(`{"metadata":{"name":"n"}}`), rules.Restricted)
+	object := &unstructured.Unstructured{}
+	require.NoError(t, object.UnmarshalJSON([]byte(`{"kind":"`+kind+`","metadata":{"name":"a","namespace":"n","uid":"u"},"spec":`+spec+`}`)))
+	verdict, err := compiled.Judge(t.Context(), kind, object, []byte(`{"metadata":{"name":"n"}}`), rules.Restricted)
 	require.NoError(t, err)
-	require.Empty(t, judgement.Denied)
-	made, err := row(kind, &v1.Agent{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "n"}}, judgement.Object)
+	require.Empty(t, verdict.Denials)
+	made, err := row(kind, &v1.Agent{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "n"}}, verdict.Object)
 	require.NoError(t, err)
 	out, err := json.Marshal(made.Spec)
 	require.NoError(t, err)

@@ -81,12 +81,12 @@ func SetupWithManager(mgr manager.Manager, c cluster.Cluster, registry prometheu
 	}
 	k := &keeper{
 		options: options, metrics: counted, outage: &outage{metrics: counted},
-		prepared: make(chan struct{}),
+		cluster: new(string), client: c.GetClient(), prepared: make(chan struct{}),
 	}
 	for _, one := range kinds() {
 		r := &reconciler{
 			kind: one, client: c.GetClient(), options: options, ledger: newLedger(), outage: k.outage, metrics: counted,
-			look: make(chan event.GenericEvent), prepared: k.prepared,
+			cluster: k.cluster, look: make(chan event.GenericEvent), prepared: k.prepared,
 		}
 		if err := r.setup(mgr, c); err != nil {
 			return fmt.Errorf("setting up the controller of %ss: %w", one.Kind, err)

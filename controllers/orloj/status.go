@@ -3,6 +3,7 @@ package orloj
 import (
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,7 @@ const (
 	reasonRowExisted  = "RowExisted"
 	reasonRepaired    = "DriftRepaired"
 	reasonPlaintext   = "StoredAsPlaintext"
+	reasonNotKept     = "NotKept"
 )
 
 // outcome is what came of one try to bring an object into the store.
@@ -35,6 +37,8 @@ type outcome struct {
 	key    string
 	// moved says that a row elsewhere went.
 	moved bool
+	// keeps says that orlojd is known to keep every field of the row.
+	keeps bool
 }
 
 // nextStatus is what an object says after a try. Nothing in it changes by itself: what
@@ -55,11 +59,19 @@ func nextStatus(object v1.Object, o outcome, now time.Time) v1.Status {
 			c.available()
 		}
 		failed(&next, c, o.problem.Reason, o.problem.Message, o.problem.Permanent())
+		if ofAnother[o.problem.Reason] && next.StoreKey == o.key {
+			next.StoreKey = ""
+		}
 	default:
 		c.available()
 		synced(&next, c, o, now)
 	}
 	return next
+}
+
+// ofAnother are the reasons for which an object has no row.
+var ofAnother = map[string]bool{
+	store.ReasonTaken: true, store.ReasonCluster: true, store.ReasonReleased: true, store.ReasonGenerated: true,
 }
 
 func failed(next *v1.Status, c conditions, reason, message string, stalled bool) {
@@ -78,9 +90,9 @@ func synced(next *v1.Status, c conditions, o outcome, now time.Time) {
 	if o.result.Written() || o.moved || next.LastSyncedAt == nil {
 		next.LastSyncedAt = &metav1.Time{Time: now.Truncate(time.Second)}
 	}
-	message := "stored as " + o.key
-	c.set(v1.ConditionSynced, metav1.ConditionTrue, reasonSynced, message)
-	c.set(v1.ConditionReady, metav1.ConditionTrue, reasonSynced, message)
+	reason, message := syncedAs(next, o)
+	c.set(v1.ConditionSynced, metav1.ConditionTrue, reason, message)
+	c.set(v1.ConditionReady, metav1.ConditionTrue, reason, message)
 	meta.RemoveStatusCondition(c.list, v1.ConditionStalled)
 	// A row that lost its owner was ours before, and is no other's.
 	if o.result.Adopted && next.StoreKey != o.key {
@@ -92,6 +104,25 @@ func synced(next *v1.Status, c conditions, o outcome, now time.Time) {
 	}
 	next.StoreKey = o.key
 	c.storePhase(o.result.Phase, o.result.LastError)
+}
+
+// syncedAs says where an object is stored, and what of it orlojd does not keep. That it
+// does not is said until it is known to: a row that was just written says nothing.
+func syncedAs(before *v1.Status, o outcome) (reason, message string) {
+	switch {
+	case len(o.result.NotKept) > 0:
+		return reasonNotKept, fmt.Sprintf("stored as %s, but this orlojd does not keep spec.%s: it was gone twice after it had been written, and has no effect; take it out, or upgrade orlojd",
+			o.key, strings.Join(o.result.NotKept, ", spec."))
+	case saysNotKept(before) && before.StoreKey == o.key && !o.keeps:
+		return reasonNotKept, meta.FindStatusCondition(before.Conditions, v1.ConditionSynced).Message
+	}
+	return reasonSynced, "stored as " + o.key
+}
+
+// saysNotKept says whether a status tells of fields that orlojd does not keep.
+func saysNotKept(s *v1.Status) bool {
+	synced := meta.FindStatusCondition(s.Conditions, v1.ConditionSynced)
+	return synced != nil && synced.Reason == reasonNotKept
 }
 
 // conditions sets the conditions of one generation.
@@ -147,6 +178,8 @@ func (o Options) tell(object v1.Object, before, after *v1.Status) {
 	was, is := meta.FindStatusCondition(before.Conditions, v1.ConditionSynced), meta.FindStatusCondition(after.Conditions, v1.ConditionSynced)
 	switch {
 	case is.Status == metav1.ConditionFalse && (was == nil || was.Status != is.Status || was.Reason != is.Reason):
+		o.Events.Eventf(object, nil, corev1.EventTypeWarning, is.Reason, "Sync", "%s", is.Message)
+	case is.Reason == reasonNotKept && (was == nil || was.Message != is.Message):
 		o.Events.Eventf(object, nil, corev1.EventTypeWarning, is.Reason, "Sync", "%s", is.Message)
 	case is.Status == metav1.ConditionTrue && was != nil && was.Status != is.Status:
 		o.Events.Eventf(object, nil, corev1.EventTypeNormal, is.Reason, "Sync", "%s", is.Message)

@@ -98,31 +98,37 @@ func TestAnOutageIsNotToldOfWhatIsStored(t *testing.T) {
 
 func TestLedger(t *testing.T) {
 	l := newLedger()
+	agentOf := func(uid, name string) v1.Object {
+		return &v1.Agent{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, UID: types.UID(uid)}}
+	}
 	a, b := types.NamespacedName{Namespace: "n", Name: "a"}, types.NamespacedName{Namespace: "n", Name: "b"}
-	l.wrote("ua", a, "n/a", "h1")
-	l.wrote("ub", b, "n/b", "h2")
+	l.wrote(agentOf("ua", "a"), "n/a", store.Result{Hash: "h1", Version: "1"})
+	l.wrote(agentOf("ub", "b"), "n/b", store.Result{Hash: "h2", Version: "1"})
 	before := l.keys()
+	found := func(scan int, owner, key, hash string) (types.NamespacedName, bool) {
+		return l.found(scan, store.Summary{Owner: owner, Key: key, Hash: hash, Version: "1"})
+	}
 
-	_, look := l.found(1, "ua", "n/a", "h1")
+	_, look := found(1, "ua", "n/a", "h1")
 	require.False(t, look, "as it was written")
-	name, look := l.found(1, "ub", "n/b", "edited")
+	name, look := found(1, "ub", "n/b", "edited")
 	require.True(t, look)
 	require.Equal(t, b, name)
 	require.Empty(t, l.missing(1, before))
-	_, look = l.found(1, "somebody", "n/c", "x")
+	_, look = found(1, "somebody", "n/c", "x")
 	require.False(t, look, "rows of others are none of ours")
-	_, look = l.found(1, "", "n/a", "h1")
+	_, look = found(1, "", "n/a", "h1")
 	require.False(t, look)
-	name, look = l.found(1, "", "n/a", "edited")
+	name, look = found(1, "", "n/a", "edited")
 	require.True(t, look, "somebody took the owner out")
 	require.Equal(t, a, name)
-	name, look = l.found(1, "ua", "old/a", "h1")
+	name, look = found(1, "ua", "old/a", "h1")
 	require.True(t, look, "a row that was left behind")
 	require.Equal(t, a, name)
 	drifted, stray := l.marks("ua")
 	require.True(t, drifted && stray)
 
-	l.wrote("ua", a, "m/a", "h3")
+	l.wrote(agentOf("ua", "a"), "m/a", store.Result{Hash: "h3", Version: "1"})
 	drifted, stray = l.marks("ua")
 	require.False(t, drifted || stray)
 	require.Equal(t, []types.NamespacedName{b}, l.missing(2, before), "one has moved, one is gone")
@@ -134,6 +140,19 @@ func TestLedger(t *testing.T) {
 	l.forget("ua")
 	l.forget("nobody")
 	require.Equal(t, 1, l.size())
+}
+
+// TestWhoWaitsForARow: until it was nobody's for long enough.
+func TestWhoWaitsForARow(t *testing.T) {
+	l := newLedger()
+	waits := func(at time.Duration) bool { return l.waits("u", time.Minute, noon.Add(at)) }
+	require.True(t, waits(0), "nothing is known of the row")
+	l.refused("u", store.ReasonReleased, noon)
+	l.refused("u", store.ReasonReleased, noon.Add(50*time.Second))
+	require.True(t, waits(50*time.Second))
+	require.False(t, waits(time.Minute), "the time runs from when it was first seen")
+	l.refused("u", store.ReasonCluster, noon)
+	require.True(t, waits(time.Hour), "it was taken back")
 }
 
 // TestSyncingDoesNotStartAnotherSync: of the writes to an object, its own start nothing.

@@ -60,7 +60,7 @@ func (o *testOrigins) wait(name string) {
 	select {
 	case got := <-o.ended:
 		require.Equal(o.t, name, got)
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		o.t.Fatal("no look has ended")
 	}
 }

@@ -52,6 +52,15 @@ func unmetRequires(ctx context.Context, c client.Client, table *engine.Resources
 	return &unmet{ReasonRequiresForbidden, forbiddenMessage(forbidden)}, nil
 }
 
+// Readable says why what policies require of a kind cannot be read: "" where it can.
+func Readable(ctx context.Context, c client.Client, table *engine.Resources, kind engine.GroupVersionKind) (string, error) {
+	found, err := unmetRequires(ctx, c, table, []engine.GroupVersionKind{kind})
+	if found == nil {
+		return "", err
+	}
+	return found.message, nil
+}
+
 func allowed(ctx context.Context, c client.Client, verb string, resource engine.Resource) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{

@@ -62,11 +62,12 @@ type ResourceTable struct {
 	informers cache.Informers
 	changed   chan struct{}
 	last      []engine.Resource
+	interval  time.Duration
 }
 
 // NewResourceTable makes a ResourceTable and reads the cluster once.
 func NewResourceTable(d discovery.DiscoveryInterface, live *engine.Live, informers cache.Informers) (*ResourceTable, error) {
-	t := &ResourceTable{discovery: d, live: live, informers: informers, changed: make(chan struct{}, 1)}
+	t := &ResourceTable{discovery: d, live: live, informers: informers, changed: make(chan struct{}, 1), interval: discoveryInterval}
 	return t, t.refresh()
 }
 
@@ -81,7 +82,7 @@ func (t *ResourceTable) Start(ctx context.Context) error {
 		}
 	}
 	asked := len(discoveryDelays) // how often since the last change
-	timer := time.NewTimer(discoveryInterval)
+	timer := time.NewTimer(t.interval)
 	defer timer.Stop()
 	for {
 		select {
@@ -101,7 +102,7 @@ func (t *ResourceTable) Start(ctx context.Context) error {
 		if asked < len(discoveryDelays) {
 			timer.Reset(discoveryDelays[asked])
 		} else {
-			timer.Reset(discoveryInterval)
+			timer.Reset(t.interval)
 		}
 	}
 }

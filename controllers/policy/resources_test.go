@@ -63,6 +63,7 @@ func TestANewKindIsNoticedAtOnce(t *testing.T) {
 			live := engine.NewLive(engine.BuiltinResources())
 			table, err := NewResourceTable(discoveryOf{serves: listed}, live, informers)
 			require.NoError(t, err)
+			table.interval = 24 * time.Hour // at once, and not the next time
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- table.Start(ctx) }()
@@ -70,13 +71,13 @@ func TestANewKindIsNoticedAtOnce(t *testing.T) {
 			select {
 			case handler := <-informers.handlers:
 				handler.OnAdd(metadataOf(kind), false)
-			case <-time.After(10 * time.Second):
+			case <-time.After(2 * time.Minute):
 				require.Fail(t, "the kind is not watched")
 			}
 			require.Eventually(t, func() bool {
 				_, known := live.Resources().ByKind("example.com", "Widget")
 				return known
-			}, discoveryInterval/2, 10*time.Millisecond)
+			}, 2*time.Minute, 10*time.Millisecond)
 			cancel()
 			require.NoError(t, <-ended)
 		})

@@ -25,6 +25,7 @@ const (
 	ReasonEnterprise          = "Enterprise"
 	ReasonWithinScope         = "WithinScope"
 	ReasonServing             = "Serving"
+	ReasonNotEnforced         = "NotEnforced"
 	ReasonProgressing         = "Progressing"
 	ReasonArtifactFailed      = "ArtifactFailed"
 	ReasonSuspended           = "Suspended"
@@ -167,7 +168,7 @@ func (s *statusWriter) passed() {
 	s.next.Errors = nil
 	set := s.verdict.Set
 	counts := fmt.Sprintf("policies: %d, rules: %d", set.Policies(), set.Rules())
-	s.set(v1alpha1.ConditionCompiled, true, ReasonCompiled, strings.Join(append([]string{counts}, s.verdict.Warnings...), "; "))
+	s.set(v1alpha1.ConditionCompiled, true, ReasonCompiled, strings.Join(append([]string{counts}, s.verdict.WarningTexts()...), "; "))
 	switch level := s.object.Spec.Scope.Level; {
 	case s.verdict.OutsideScope:
 		s.set(v1alpha1.ConditionWithinScope, false, s.verdict.Reason, s.verdict.Message)
@@ -213,7 +214,12 @@ func (s *statusWriter) served(what, reason string) {
 	case !s.registered:
 		s.set(v1alpha1.ConditionReady, false, ReasonProgressing, "the webhook configurations are being brought up to date")
 	default:
-		s.set(v1alpha1.ConditionReady, true, reason, fmt.Sprintf("%s, served by %d of %d replicas", what, serving, len(s.replicas)))
+		message := fmt.Sprintf("%s, served by %d of %d replicas", what, serving, len(s.replicas))
+		if left := s.object.Annotations[v1alpha1.NotEnforcedAnnotation]; left != "" {
+			s.set(v1alpha1.ConditionReady, false, ReasonNotEnforced, message+"; "+left)
+			return
+		}
+		s.set(v1alpha1.ConditionReady, true, reason, message)
 	}
 }
 

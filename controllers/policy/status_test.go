@@ -82,6 +82,21 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// TestStatusSaysWhatIsLeftOut: a source made from the cluster's own objects is not Ready
+// while one of them is not in force.
+func TestStatusSaysWhatIsLeftOut(t *testing.T) {
+	object := makeSource(good, func(object *v1alpha1.PolicySource) {
+		object.Annotations = map[string]string{v1alpha1.NotEnforcedAnnotation: "not enforced: 1 of the cluster's objects: X/a: wrong"}
+	})
+	verdict := pass(t, object)
+	served := facts{object: object, verdict: &verdict, replicas: []v1alpha1.ReplicaStatus{{Name: "m", Digest: verdict.Set.Digest()}}, registered: true}
+	ready := meta.FindStatusCondition(status(served).Conditions, v1alpha1.ConditionReady)
+	require.Equal(t, metav1.ConditionFalse, ready.Status)
+	require.Equal(t, ReasonNotEnforced, ready.Reason)
+	require.Equal(t, "policies: 1, rules: 1, served by 1 of 1 replicas; not enforced: 1 of the cluster's objects: X/a: wrong", ready.Message)
+	require.Equal(t, verdict.Set.Digest(), status(served).Digest, "the rest is in force")
+}
+
 func TestARefusedRevisionKeepsTheLastGoodOne(t *testing.T) {
 	object := makeSource(good)
 	object.Status = status(facts{object: object, verdict: new(pass(t, object))})

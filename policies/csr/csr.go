@@ -16,18 +16,23 @@ import (
 // MaxBytes is how long the PEM of a request may be.
 const MaxBytes = 64 << 10
 
+// MaxKeyBits is how large a key may be for its signature to be checked: with the largest
+// that fits into MaxBytes that takes seconds.
+const MaxKeyBits = 8192
+
 // Request is what policies read as input.csr. Lists are never null.
 type Request struct {
-	Subject        Subject     `json:"subject"`
-	DNSNames       []string    `json:"dnsNames"`
-	IPAddresses    []string    `json:"ipAddresses"`
-	URIs           []string    `json:"uris"`
-	Emails         []string    `json:"emails"`
-	OtherSANs      []OtherSAN  `json:"otherSans"`
-	Extensions     []Extension `json:"extensions"`
-	Attributes     []Attribute `json:"attributes"`
-	PublicKey      PublicKey   `json:"publicKey"`
-	SignatureValid bool        `json:"signatureValid"`
+	Subject     Subject     `json:"subject"`
+	DNSNames    []string    `json:"dnsNames"`
+	IPAddresses []string    `json:"ipAddresses"`
+	URIs        []string    `json:"uris"`
+	Emails      []string    `json:"emails"`
+	OtherSANs   []OtherSAN  `json:"otherSans"`
+	Extensions  []Extension `json:"extensions"`
+	Attributes  []Attribute `json:"attributes"`
+	PublicKey   PublicKey   `json:"publicKey"`
+	// SignatureValid says that the key has made it; never of a key over MaxKeyBits.
+	SignatureValid bool `json:"signatureValid"`
 	// IsCA says that a basicConstraints extension asks for a CA.
 	IsCA bool `json:"isCA"`
 	// Usages are of keyUsage and extendedKeyUsage, by the names that Kubernetes uses.
@@ -132,7 +137,7 @@ func parse(text []byte) (*Request, error) {
 		return nil, err
 	}
 	r.PublicKey = describeKey(parsed)
-	r.SignatureValid = parsed.CheckSignature() == nil
+	r.SignatureValid = r.PublicKey.Bits <= MaxKeyBits && parsed.CheckSignature() == nil
 	return r, nil
 }
 

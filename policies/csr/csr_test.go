@@ -2,6 +2,7 @@ package csr_test
 
 import (
 	"bytes"
+	"crypto"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/rsa"
@@ -9,6 +10,8 @@ import (
 	"encoding/asn1"
 	"encoding/json"
 	"encoding/pem"
+	"io"
+	"math/big"
 	"strings"
 	"testing"
 
@@ -68,6 +71,49 @@ func TestParse(t *testing.T) {
 	require.Equal(t, "secret", *r.Attributes[0].Value)
 	require.Equal(t, csr.PublicKey{Type: "ECDSA", Bits: 256}, r.PublicKey)
 	require.True(t, r.SignatureValid)
+}
+
+// rsaKey has a modulus of many small primes: one of two would take long to find.
+type rsaKey struct {
+	public  rsa.PublicKey
+	private *big.Int
+}
+
+func newRSAKey(t *testing.T, primes int) *rsaKey {
+	t.Helper()
+	key, order := &rsaKey{public: rsa.PublicKey{N: big.NewInt(1), E: 65537}}, big.NewInt(1)
+	for range primes {
+		prime, err := rand.Prime(rand.Reader, 512)
+		require.NoError(t, err)
+		key.public.N.Mul(key.public.N, prime)
+		order.Mul(order, prime.Sub(prime, big.NewInt(1)))
+	}
+	key.private = new(big.Int).ModInverse(big.NewInt(65537), order)
+	require.NotNil(t, key.private)
+	return key
+}
+
+func (k *rsaKey) Public() crypto.PublicKey { return &k.public }
+
+// Sign is RSASSA-PKCS1-v1_5 of a SHA-256 digest.
+func (k *rsaKey) Sign(_ io.Reader, digest []byte, _ crypto.SignerOpts) ([]byte, error) {
+	info := append([]byte{0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00, 0x04, 0x20}, digest...)
+	padded := append([]byte{0, 1}, bytes.Repeat([]byte{0xff}, k.public.Size()-3-len(info))...)
+	padded = append(append(padded, 0), info...)
+	signature := new(big.Int).Exp(new(big.Int).SetBytes(padded), k.private, k.public.N)
+	return signature.FillBytes(make([]byte, k.public.Size())), nil
+}
+
+// TestLargeKeys: by a key that is larger than any policy takes no signature is checked,
+// which takes seconds with the largest.
+func TestLargeKeys(t *testing.T) {
+	for primes, want := range map[int]bool{8: true, 17: false} {
+		r := csr.Parse(csrtest.Template{CommonName: "a", Key: newRSAKey(t, primes)}.Make(t))
+		require.Empty(t, r.Error)
+		require.Equal(t, "RSA", r.PublicKey.Type)
+		require.Equal(t, want, r.PublicKey.Bits <= csr.MaxKeyBits)
+		require.Equal(t, want, r.SignatureValid)
+	}
 }
 
 func TestKeys(t *testing.T) {

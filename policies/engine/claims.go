@@ -18,7 +18,29 @@ type claim struct {
 	path    []string
 	change  bool
 	appends bool // what is changed is the end of the list
-	member  *member
+	// adds is the map that is put where there was nothing: of what is below it, only its
+	// own members are changed.
+	adds   map[string]any
+	member *member
+}
+
+// leaves says whether a claim leaves a place alone that is below it, in the map it adds.
+func (c claim) leaves(path []string) bool {
+	return c.adds != nil && len(path) > len(c.path) && isPrefix(c.path, path) && !sets(c.adds, path[len(c.path):])
+}
+
+// sets says whether a value has something at a path, or is no map on the way there.
+func sets(value any, path []string) bool {
+	for _, key := range path {
+		fields, isMap := value.(map[string]any)
+		if !isMap {
+			return true
+		}
+		if value, isMap = fields[key]; !isMap {
+			return false
+		}
+	}
+	return true
 }
 
 // conflict is what a member must not touch, because another does.
@@ -45,7 +67,8 @@ func newClaims(root func() any) *claims { return &claims{root: root} }
 
 // claim takes the paths of a member, or tells which member has one of them. later
 // says that the member must wait: another does the very same, or appends to the same
-// list for another policy, and the next round shows whether it is still wanted.
+// list for another policy, or adds the map that it changes something in, and the next
+// round shows whether it is still wanted.
 func (c *claims) claim(m member) (found *conflict, later bool) {
 	var mine []claim
 	for _, op := range m.ops {
@@ -57,6 +80,10 @@ func (c *claims) claim(m member) (found *conflict, later bool) {
 			case !own.change && !theirs.change, !isPrefix(theirs.path, own.path) && !isPrefix(own.path, theirs.path):
 			case sameOps(theirs.member.ops, m.ops):
 				return nil, true
+			case theirs.leaves(own.path) || own.leaves(theirs.path):
+				later = true
+			case theirs.adds != nil && own.adds != nil && len(own.adds) == 0 && slices.Equal(theirs.path, own.path):
+				later = true // it only makes sure that there is a map
 			case own.appends && theirs.appends && slices.Equal(own.path, theirs.path) && theirs.member.policy != m.policy:
 				later = true
 			default:
@@ -92,7 +119,13 @@ func (c *claims) places(op patchOp, m *member) []claim {
 	case "copy":
 		return []claim{reads(op.from), c.addition(op.path, m)}
 	case "add":
-		return []claim{c.addition(op.path, m)}
+		added := c.addition(op.path, m)
+		if fields, isMap := op.value.(map[string]any); isMap && !added.appends && slices.Equal(added.path, op.path) {
+			if have, err := get(c.root(), op.path); err != nil || have == nil {
+				added.adds = fields
+			}
+		}
+		return []claim{added}
 	default:
 		return []claim{changes(op.path)}
 	}

@@ -23,6 +23,7 @@ type PolicySet struct {
 	required   map[string]GroupVersionKind // by their key in data.cluster
 	reads      Reads                       // of what is required
 	rules      int
+	warnings   []string
 	place      *place // nil where no snapshot has given it one
 	// readsRequest says that a policy can read input.csr.
 	readsRequest bool
@@ -94,6 +95,9 @@ func (s *PolicySet) Policies() int { return len(s.policies) }
 
 // Rules counts the rules of all packages.
 func (s *PolicySet) Rules() int { return s.rules }
+
+// Warnings say what templates hold that is likely not meant.
+func (s *PolicySet) Warnings() []string { return s.warnings }
 
 // Compile compiles a source. The error is CompileErrors: all that is wrong, by
 // file and line. Policies in other forms than Lintel's own come from the dialects.
@@ -264,7 +268,7 @@ func (s *PolicySet) build(modules []*ast.Module, templates []Template) CompileEr
 	if len(errs) > 0 {
 		return errs
 	}
-	s.compiler = ast.NewCompiler().WithCapabilities(capabilities()).
+	s.compiler = Bounded(ast.NewCompiler()).WithCapabilities(capabilities()).
 		WithEnablePrintStatements(s.prints).
 		WithStageAfterID(splitStage()).
 		WithPathConflictsCheck(func(path []string) (bool, error) {
@@ -343,7 +347,7 @@ func (s *PolicySet) newPolicy(name string, modules []*ast.Module) (*policy, Comp
 	}
 	if len(p.twins.rules) == 0 {
 		if p.meta.match != nil {
-			return nil, CompileErrors{errorAt(p.meta.matchLocation, "package %s has a match but none of deny, warn, patch, defaults: nothing would ever be asked", name)}
+			return nil, CompileErrors{errorAt(p.meta.matchLocation, "package %s has a match but none of deny, warn, patch, defaults: nothing would ever be asked%s", name, misnamedEntries(modules))}
 		}
 		if len(p.meta.requires) > 0 {
 			return nil, CompileErrors{errorAt(modules[0].Package.Location, "package %s requires cluster objects but has none of deny, warn, patch, defaults; put requires into the packages that use it, so that they are asked only when the objects are at hand", name)}

@@ -1,6 +1,9 @@
 package engine
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // Decision is the answer to one review.
 type Decision struct {
@@ -20,6 +23,23 @@ type Decision struct {
 
 // Allowed says whether the object is admitted.
 func (d *Decision) Allowed() bool { return len(d.Denials) == 0 }
+
+// Verdict tells verdicts from failures: the words of the policies that deny, or, where
+// none does, an error if a policy could not be asked to the end. It is for those who
+// enforce no failure policy; Allowed counts failures as denials.
+func (d *Decision) Verdict() (denials []string, err error) {
+	for _, finding := range d.Denials {
+		if !finding.Error {
+			denials = append(denials, finding.Words)
+		} else if err == nil {
+			err = fmt.Errorf("%s %s: %s", finding.Policy, finding.Rule, finding.Words)
+		}
+	}
+	if len(denials) > 0 {
+		return denials, nil
+	}
+	return nil, err
+}
 
 // Undecided is a policy that matched but could not be asked.
 type Undecided struct {

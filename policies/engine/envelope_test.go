@@ -20,7 +20,11 @@ func eagerReview(body []byte) (ast.Object, error) {
 	if request == nil || text(root, "kind") != "AdmissionReview" || text(root, "apiVersion") != "admission.k8s.io/v1" {
 		return nil, nil // what is said of those is not about their contents
 	}
-	if _, err := newReview(request, requestObjects{}); err != nil {
+	review, err := newReview(request, requestObjects{})
+	if err == nil {
+		err = review.check()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("the AdmissionReview cannot be used: %w", err)
 	}
 	return request, nil
@@ -142,6 +146,7 @@ func TestObjectsAreDecodedForPoliciesOnly(t *testing.T) {
 func FuzzDecodeReviewLazily(f *testing.F) {
 	f.Add([]byte(admissionReview(request)))
 	f.Add([]byte("00"))
+	f.Add([]byte(admissionReview("")))
 	f.Add([]byte(admissionReview(request + `,"oldObject":{"a":[{"b":1,"b":2}]}`)))
 	f.Add([]byte(admissionReview(request + `,"oldObject":{"a":["\"",1e1001,[],{}]}`)))
 	f.Fuzz(func(t *testing.T, body []byte) { requireLikeEager(t, body) })

@@ -175,6 +175,9 @@ func (p *policy) describe(unmet condition, e *evaluation, kind GroupVersionKind,
 	case conditionScope:
 		return "scope", fmt.Sprintf("%s is outside %s of its source (%s)", whereOf(r), p.set.source.Scope.Key(), orNone(p.set.source.Scope.Namespaces))
 	case conditionKind:
+		if kind.Group == PolicyGroup {
+			return "kinds", fmt.Sprintf("it does not name the group %s, and is about every other (%s)", PolicyGroup, kindNames(match.Kinds))
+		}
 		reason := fmt.Sprintf("%s is not one of %s", kind, kindNames(match.Kinds))
 		if _, workload := podTemplates[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]; workload && q == QuestionValidate && p.matcher.matchesKind(podKind) && match.Expand == ExpandNone {
 			reason += "; match.expand would have it judge the Pod template"

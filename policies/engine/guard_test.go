@@ -41,7 +41,7 @@ func TestWatchDoesNotWaitForOne(t *testing.T) {
 			stuck.quarantine.mu.Lock()
 			defer stuck.quarantine.mu.Unlock()
 			return stuck.quarantine.running == 0
-		}, 10*time.Second, time.Millisecond)
+		}, 2*time.Minute, time.Millisecond)
 		require.Equal(t, strike >= maxStrikes, stuck.quarantine.active())
 	}
 	decision := snapshot.Validate(t.Context(), makeReview(t, pod), Options{})

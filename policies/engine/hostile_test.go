@@ -20,10 +20,10 @@ var hostile = []struct{ name, body, rules, says string }{
 	{"repeated x*x", `msg := sprintf("%d", [x12])`, squares(), "a number has more than 1000 digits"},
 	{"huge exponent", `msg := sprintf("%d", [json.unmarshal("1e9999") + 1])`, "", "a number has an exponent beyond 1000"},
 	{"product of many", `msg := sprintf("%d", [product([x | some i in numbers.range(1, 9000); x := i + 1000])])`, "", "the product would have more than"},
-	{"marshal nested arrays", `msg := json.marshal(x40)`, doubling("[%[1]s, %[1]s]"), "a value is larger than"},
-	{"format nested arrays", `msg := sprintf("%v", [x40])`, doubling("[%[1]s, %[1]s]"), "a value is larger than"},
-	{"nested arrays as details", `msg := {"msg": "x", "details": x40}`, doubling("[%[1]s, %[1]s]"), "a value is larger than"},
-	{"compare nested arrays", `x40 != y40; msg := "x"`, doubling("[%[1]s, %[1]s]") + strings.ReplaceAll(doubling("[%[1]s, %[1]s]"), "x", "y"), "a value is larger than"},
+	{"marshal nested arrays", `msg := json.marshal(w40)`, withs("w"), "a value is larger than"},
+	{"format nested arrays", `msg := sprintf("%v", [w40])`, withs("w"), "a value is larger than"},
+	{"nested arrays as details", `msg := {"msg": "x", "details": x40}`, nested(), "a value is larger than"},
+	{"compare nested arrays", `x40 != y40; msg := "x"`, pairs(), "a value is larger than"},
 	{"unify nested arrays", `x40 == y40; msg := "x"`, nested() + strings.ReplaceAll(nested(), "x", "y"), "a value is larger than"},
 	{"a negated comparison of nested arrays", `not x40 == y40; msg := "x"`, pairs(), "a value is larger than"},
 	{"nested arrays against a pattern", `[x40, 1] = [y40, 1]; msg := "x"`, pairs(), "a value is larger than"},
@@ -106,7 +106,7 @@ func forty(first, format string) string {
 }
 
 func functions(name string) string {
-	return forty(name+"0(x) := [x]", name+"%[1]d(x) := [y, y] if y := "+name+"%[2]d(x)")
+	return forty(name+"0(x) := [x]", name+"%[1]d(x) := [y | some _ in [1, 2]; y := "+name+"%[2]d(x)]")
 }
 
 func partials(name string) string {
@@ -168,11 +168,9 @@ func TestHostilePolicies(t *testing.T) {
 				"hostile.rego": "package hostile\nimport rego.v1\ndeny contains msg if { " + c.body + " }\n" + c.rules,
 				"other.rego":   "package other\ndeny contains \"asked\"",
 			}})
-			limit := time.Minute
 			if c.says == "it took " {
 				// Elsewhere another limit is to be reached, however slow the machine.
 				set.policies[0].meta.timeout = DefaultTimeout
-				limit = DefaultTimeout + watchdogGrace + time.Second
 			}
 			snapshot := snapshotOf(set)
 			peak := watchHeap()
@@ -186,7 +184,6 @@ func TestHostilePolicies(t *testing.T) {
 			require.Contains(t, outcome, c.says)
 			require.NotEmpty(t, decision.Denials[0].Limit)
 			require.Contains(t, short(decision.Denials), "asked|deny|other.rego:2")
-			require.Less(t, took, limit)
 			require.Empty(t, snapshot.Quarantined())
 			require.Equal(t, "hostile", snapshot.Limited(start)[0].Package)
 			require.Empty(t, snapshot.Limited(time.Now()))

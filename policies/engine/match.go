@@ -12,8 +12,8 @@ import (
 // Match says which requests a policy is asked about: custom.match of its METADATA.
 // An absent part matches everything, but for Operations and Subresources.
 type Match struct {
-	// Kinds are the kinds of the resources; "*" stands for any group or kind.
-	// None means every kind.
+	// Kinds are the kinds of the resources; "*" stands for any group but PolicyGroup,
+	// or any kind. None means every kind but those of PolicyGroup.
 	Kinds []GroupVersionKind `json:"kinds,omitempty"`
 	// Operations default to CREATE and UPDATE for deny and warn, and to CREATE for
 	// patch and defaults.
@@ -41,6 +41,11 @@ const (
 	// ExpandDeny denies the workload.
 	ExpandDeny Expand = "deny"
 )
+
+// PolicyGroup is the API group of the platform's own objects. Policies are asked about
+// them only if they name it: one that is about every kind could else refuse its own
+// repair.
+const PolicyGroup = "policy.lintel.dev"
 
 // operationNames are the operations a policy may name.
 var operationNames = []string{"CREATE", "UPDATE", "DELETE", "CONNECT"}
@@ -78,7 +83,7 @@ func selector(field string, in *metav1.LabelSelector) (labels.Selector, error) {
 // matchesKind compares with the kind of the parent resource.
 func (m *matcher) matchesKind(kind GroupVersionKind) bool {
 	if len(m.match.Kinds) == 0 {
-		return true
+		return m.match.NamesKind(kind)
 	}
 	return slices.ContainsFunc(m.match.Kinds, func(want GroupVersionKind) bool {
 		return want.names(kind) && (want.Version == "" || want.Version == "*" || want.Version == kind.Version)
@@ -91,14 +96,20 @@ func (m *matcher) namesKind(kind GroupVersionKind) bool { return m.match.NamesKi
 // NamesKind says whether the policy is about a kind, in whatever version.
 func (m Match) NamesKind(kind GroupVersionKind) bool {
 	if len(m.Kinds) == 0 {
-		return true
+		return kind.Group != PolicyGroup
 	}
 	return slices.ContainsFunc(m.Kinds, func(want GroupVersionKind) bool { return want.names(kind) })
 }
 
-// names compares group and kind, in which k may have "*".
+// NamesGroup says whether a kind of the policy is of a group by its name.
+func (m Match) NamesGroup(group string) bool {
+	return slices.ContainsFunc(m.Kinds, func(want GroupVersionKind) bool { return want.Group == group })
+}
+
+// names compares group and kind, in which k may have "*": any group but PolicyGroup.
 func (k GroupVersionKind) names(kind GroupVersionKind) bool {
-	return (k.Group == "*" || k.Group == kind.Group) && (k.Kind == "*" || k.Kind == kind.Kind)
+	anyGroup := k.Group == "*" && kind.Group != PolicyGroup
+	return (anyGroup || k.Group == kind.Group) && (k.Kind == "*" || k.Kind == kind.Kind)
 }
 
 // hasWildcard says that the policy may match kinds that it does not name.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -125,4 +126,45 @@ func TestAnotherVersionIsAnErrorAndNotAsked(t *testing.T) {
 	decision := snapshotOf(set).Validate(t.Context(), makeReview(t, pod), Options{})
 	require.True(t, decision.Denials[0].Error)
 	require.Contains(t, decision.Denials[0].Words, "it is written for another version of Pod than v1")
+}
+
+// TestPoliciesOfTheClusterAreLeftAlone: a policy that is about everything could else refuse
+// its own repair.
+func TestPoliciesOfTheClusterAreLeftAlone(t *testing.T) {
+	resources := BuiltinResourcesWith(Resource{Group: PolicyGroup, Version: "v1alpha1", Kind: "PolicySource", Name: "policysources"})
+	for match, asked := range map[string]bool{
+		``:                                   false,
+		`{}`:                                 false,
+		`{kinds: [{group: "*", kind: "*"}]}`: false,
+		`{kinds: [{group: "*", kind: PolicySource}]}`:                               false,
+		`{kinds: [{group: policy.lintel.dev, kind: PolicySource}]}`:                 true,
+		`{kinds: [{group: policy.lintel.dev, kind: "*"}]}`:                          true,
+		`{kinds: [{group: "*", kind: Pod}, {group: policy.lintel.dev, kind: "*"}]}`: true,
+	} {
+		header := ""
+		if match != "" {
+			header = "# METADATA\n# custom:\n#   match: " + match + "\n"
+		}
+		set := compile(t, header+"package p\nimport rego.v1\ndeny contains \"no\"\npatch contains {\"op\": \"add\", \"path\": \"/x\", \"value\": 1}")
+		for _, table := range []*Resources{resources, BuiltinResources()} { // known or not
+			snapshot := NewSnapshot(table, set)
+			review := requestFor(t, PolicyGroup, "v1alpha1", "PolicySource", "policysources")
+			require.Equal(t, !asked, snapshot.Validate(t.Context(), review, Options{}).Allowed(), match)
+			require.Equal(t, asked, len(snapshot.Mutate(t.Context(), review, Options{}).Patch) > 0, match)
+			found, err := snapshot.Explain(t.Context(), review, Options{})
+			require.NoError(t, err)
+			require.Equal(t, asked, found[0].Answer == AnswerAsked, match)
+			if !asked {
+				require.Contains(t, found[0].Reason, "it does not name the group policy.lintel.dev")
+			}
+		}
+	}
+}
+
+func requestFor(t *testing.T, group, version, kind, resource string) *Review {
+	t.Helper()
+	review, err := NewReview([]byte(fmt.Sprintf(`{"uid":"1","operation":"CREATE","kind":{"group":%[1]q,"version":%[2]q,"kind":%[3]q},"resource":{"group":%[1]q,"version":%[2]q,"resource":%[4]q},"name":"x",
+		"object":{"apiVersion":"%[1]s/%[2]s","kind":%[3]q,"metadata":{"name":"x"}}}`, group, version, kind, resource)))
+	require.NoError(t, err)
+	return review
 }

@@ -16,7 +16,7 @@ import (
 
 const metadataWord = "METADATA"
 
-// misplaced finds Lintel's own keys at the top of a block.
+// misplaced finds keys at the top of a block that OPA does not read.
 func misplaced(a *ast.Annotations) []error {
 	if a.Location == nil {
 		return nil
@@ -40,9 +40,19 @@ func misplaced(a *ast.Annotations) []error {
 			errs = append(errs, fmt.Errorf("%s: belongs under custom: write custom.%s", key, key))
 		case slices.Contains(matchKeys, key):
 			errs = append(errs, fmt.Errorf("%s: belongs under custom.match: write custom.match.%s", key, key))
+		case !slices.Contains(opaKeys, key):
+			errs = append(errs, fmt.Errorf("%s: %s Keys of your own go under custom", key, sentence(unknown(key, opaKeys))))
 		}
 	}
 	return errs
+}
+
+// sentence ends a text as a sentence does.
+func sentence(text string) string {
+	if strings.HasSuffix(text, "?") {
+		return text
+	}
+	return text + "."
 }
 
 // opaKeys are what OPA reads at the top of a block.

@@ -23,6 +23,7 @@ type held struct {
 	// from is the first index of a list at path that is held, for elements that were
 	// appended; -1 is the place as a whole.
 	from   int
+	adds   map[string]any // as of a claim
 	member *member
 }
 
@@ -47,16 +48,18 @@ func (m *mutator) hold(root any, members []member) {
 func holdOf(c claim, root any) held {
 	last := len(c.path) - 1
 	if !c.appends || c.path[last] != "-" {
-		return held{c.path, -1, c.member}
+		return held{c.path, -1, c.adds, c.member}
 	}
 	list, _ := get(root, c.path[:last])
 	elements, _ := list.([]any)
-	return held{c.path[:last], len(elements), c.member}
+	return held{c.path[:last], len(elements), nil, c.member}
 }
 
 // touches says whether a change of a place changes what is held.
 func (h held) touches(c claim) bool {
 	switch {
+	case h.from < 0 && (claim{path: h.path, adds: h.adds}).leaves(c.path):
+		return false
 	case h.from < 0:
 		return isPrefix(h.path, c.path) || isPrefix(c.path, h.path)
 	case len(c.path) <= len(h.path):
@@ -230,7 +233,7 @@ func (p proposal) sets(own claim) bool {
 	for _, op := range p.member.ops {
 		for _, theirs := range claims.places(op, p.member) {
 			both := theirs.appends && own.appends
-			if theirs.change && !both && (held{theirs.path, -1, nil}).touches(own) {
+			if theirs.change && !both && (held{theirs.path, -1, theirs.adds, nil}).touches(own) {
 				return true
 			}
 		}
@@ -253,6 +256,8 @@ func (p proposal) made(own claim, at []string, present any) bool {
 			return false
 		case op.path[last] == "-":
 			return isElement(present, at) && slices.Equal(at[:len(at)-1], op.path[:last]) && holds(valueAt(present, at), doc.at(op.path))
+		case slices.ContainsFunc(newClaims(p.root).places(op, p.member), func(c claim) bool { return c.leaves(own.path) }):
+			return false // it is beside what was put there
 		default:
 			return isPrefix(op.path, own.path) && holds(valueAt(present, op.path), doc.at(op.path))
 		}

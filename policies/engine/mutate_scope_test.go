@@ -22,11 +22,13 @@ func TestPatchesOfScopesInOtherCalls(t *testing.T) {
 		guard    = "package parent\npatch contains {\"op\": \"add\", \"path\": \"/spec/containers/-\", \"value\": {\"name\": \"guard\", \"image\": \"guard\"}} if {\n\tnot \"guard\" in {c.name | some c in input.request.object.spec.containers}\n}"
 		secure   = "package parent\ndefaults.spec.securityContext := {\"runAsNonRoot\": true}"
 		whole    = "package parent\npatch contains {\"op\": \"add\", \"path\": \"/spec/securityContext\", \"value\": {\"runAsNonRoot\": true, \"runAsUser\": 1000}} if not input.request.object.spec.securityContext"
+		labels   = "package parent\npatch contains [{\"op\": \"add\", \"path\": \"/metadata/labels\", \"value\": {}}, {\"op\": \"add\", \"path\": \"/metadata/labels/owner\", \"value\": \"acme\"}] if not input.request.object.metadata.labels"
 		both     = "# METADATA\n# custom: {match: {operations: [CREATE, UPDATE]}}\n"
 	)
 	bare := strings.Replace(in("shop"), `,"priority":5`, "", 1)
 	guarded := strings.Replace(in("shop"), `"image":"nginx"}`, `"image":"nginx"},{"name":"guard","image":"guard","terminationMessagePath":"/dev/log"}`, 1)
 	secured := strings.Replace(in("shop"), `"priority":5`, `"securityContext":{"runAsNonRoot":true,"runAsUser":1000}`, 1)
+	unlabelled := strings.Replace(in("shop"), `,"labels":{"app":"web"}`, "", 1)
 	for name, c := range map[string]struct {
 		parent, child, object string
 		ignore, update        bool
@@ -42,6 +44,12 @@ func TestPatchesOfScopesInOtherCalls(t *testing.T) {
 		"beside what was appended":           {guard, "package c\npatch contains {\"op\": \"add\", \"path\": \"/spec/containers/0/tty\", \"value\": true} if not input.request.object.spec.containers[0].tty", guarded, false, false, ""},
 		"appended beside it":                 {guard, "package c\npatch contains {\"op\": \"add\", \"path\": \"/spec/containers/-\", \"value\": {\"name\": \"mine\"}} if not input.request.object.spec.containers[2]", guarded, false, false, ""},
 		"in a map that was set as a whole":   {whole, "package c\npatch contains {\"op\": \"replace\", \"path\": \"/spec/securityContext/runAsUser\", \"value\": 0} if input.request.object.spec.securityContext.runAsUser == 1000", secured, false, false, "it changes /spec/securityContext/runAsUser"},
+		"beside what was put into a map":     {whole, "package c\npatch contains {\"op\": \"add\", \"path\": \"/spec/securityContext/fsGroup\", \"value\": 7} if not input.request.object.spec.securityContext.fsGroup", secured, false, false, ""},
+		"the map itself, as a whole":         {whole, "package c\npatch contains {\"op\": \"replace\", \"path\": \"/spec/securityContext\", \"value\": {\"fsGroup\": 7}} if not input.request.object.spec.securityContext.fsGroup", secured, false, false, "it changes /spec/securityContext"},
+		"a label in a map that was made":     {labels, "package c\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/team\", \"value\": \"a\"} if not input.request.object.metadata.labels.team", unlabelled, false, false, ""},
+		"the map that is made, by both":      {labels, "package c\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels\", \"value\": {}} if not input.request.object.metadata.labels", unlabelled, false, false, ""},
+		"the label that was put there":       {labels, "package c\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/owner\", \"value\": \"me\"} if not input.request.object.metadata.labels.owner == \"me\"", unlabelled, false, false, "it changes /metadata/labels/owner"},
+		"the map away":                       {labels, "package c\npatch contains {\"op\": \"remove\", \"path\": \"/metadata/labels\"} if input.request.object.metadata.labels.owner", unlabelled, false, false, "it changes /metadata/labels"},
 		"in a map of defaults":               {secure, "package c\npatch contains {\"op\": \"replace\", \"path\": \"/spec/securityContext/runAsUser\", \"value\": 0} if input.request.object.spec.securityContext.runAsUser == 1000", secured, false, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

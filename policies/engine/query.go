@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -91,9 +93,25 @@ func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeou
 	return values, errs
 }
 
+// valueFree are the errors of functions that quote no value.
+var valueFree = []string{"divide by zero", "modulo by zero", "modulo on floating-point number"}
+
+// withoutValues is the error of a function without the values that it quotes: they may be
+// those of a Secret, and the error goes to users, logs, Events and status.
+func withoutValues(message string) string {
+	function, detail, _ := strings.Cut(message, ": ")
+	if slices.Contains(valueFree, detail) {
+		return message
+	}
+	return function + " cannot use the value that it was given (not shown: it may be secret)"
+}
+
 func builtinError(failure *topdown.Error) evalError {
 	err := evalError{message: failure.Message, location: locationOf(failure.Location)}
 	var limit *limitError
+	if failure.Code == topdown.BuiltinErr && !errors.As(failure, &limit) {
+		err.message = withoutValues(failure.Message)
+	}
 	if errors.As(failure, &limit) {
 		err.limit = "function"
 	}

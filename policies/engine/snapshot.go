@@ -62,6 +62,9 @@ type PolicyInfo struct {
 	// Follows says that the policy is of a scope below the enterprise: it takes kinds in
 	// the version that others have registered, and has no say in which that is.
 	Follows bool
+	// AnyVersion says that the policy judges objects in the version that they arrive in,
+	// and has no say in which that is.
+	AnyVersion bool
 	// Requires, Clock and Timeout are what its METADATA say.
 	Requires []GroupVersionKind
 	Clock    bool
@@ -171,6 +174,7 @@ func (p *policy) info() PolicyInfo {
 		Mutates:       p.mutate != nil,
 		Location:      p.location,
 		Follows:       p.set.source.Scope.Level != Enterprise,
+		AnyVersion:    p.constraint != nil,
 		Requires:      p.meta.requires,
 		Clock:         p.meta.clock,
 		Timeout:       p.meta.timeout,

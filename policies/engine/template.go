@@ -31,6 +31,8 @@ type Template struct {
 	Constraints []Constraint
 	// ReadsNamespace says that the Rego reads the Namespace object in the review.
 	ReadsNamespace bool
+	// Warnings say what is likely not meant.
+	Warnings []string
 }
 
 // Constraint is one policy made from a template.
@@ -107,6 +109,7 @@ type compiledTemplate struct {
 // newTemplate adds the modules of a template to those to compile, and gives its
 // policies.
 func (s *PolicySet) newTemplate(template Template, modules map[string]*ast.Module) ([]*policy, CompileErrors) {
+	s.warnings = append(s.warnings, template.Warnings...)
 	lines := map[string][]ruleLine{}
 	clock := false
 	for i, module := range template.Modules {
@@ -155,7 +158,7 @@ func violationOf(rule *ast.Rule) string {
 // matches.
 func (p *policy) constraintMatches(s *Snapshot, e *evaluation) (matches bool, reason string) {
 	r := e.review
-	if r.Operation != "" && !p.matcher.matchesVerb(r) || !p.set.inScope(r) {
+	if r.Operation != "" && !p.matcher.matchesVerb(r) || !p.set.inScope(r) || p.spares(r) {
 		return false, ""
 	}
 	for _, subject := range e.subjects() {
@@ -178,6 +181,33 @@ func (p *policy) constraintMatches(s *Snapshot, e *evaluation) (matches bool, re
 		return true, ""
 	}
 	return false, ""
+}
+
+// The groups whose objects make up what is in force.
+const (
+	constraintSuffix = "constraints.gatekeeper.sh"
+	templateGroup    = "templates.gatekeeper.sh"
+)
+
+// spares says whether a request is one that a constraint judges only where it names the
+// group: those that bring policy in force, or take it away, so that no constraint can
+// keep its own repair out.
+func (p *policy) spares(r *Review) bool {
+	group := r.Resource.Group
+	switch group {
+	case PolicyGroup:
+	case templateGroup, constraintSuffix:
+		if r.Operation != "DELETE" {
+			return false
+		}
+	case "apiextensions.k8s.io": // the kinds that templates make
+		if !strings.HasSuffix(r.DisplayName(), "."+constraintSuffix) {
+			return false
+		}
+	default:
+		return false
+	}
+	return !p.matcher.match.NamesGroup(group)
 }
 
 // readViolation reads a member of violation. One without msg is none, as where the

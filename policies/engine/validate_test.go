@@ -72,7 +72,7 @@ func TestEntryPointsSayWhatTheyMean(t *testing.T) {
 			rego: "package p\nhelp := to_number(input.request.object.metadata.name)\ndeny contains \"no\" if true\ndeny contains \"x\" if help > 1",
 			denials: []string{
 				"no|deny|3",
-				"policy p cannot be evaluated: to_number: strconv.ParseFloat: parsing \"web\": invalid syntax|help|2",
+				"policy p cannot be evaluated: to_number cannot use the value that it was given (not shown: it may be secret)|help|2",
 			},
 		},
 		"input": {
@@ -275,4 +275,26 @@ func TestAPolicyThatSaysTooMuchIsCut(t *testing.T) {
 	decision := snapshotOf(set).Validate(context.Background(), makeReview(t, pod), Options{})
 	require.Len(t, decision.Denials, MaxFindings+1)
 	require.Equal(t, "and 4900 more|deny|3", short(decision.Denials)[MaxFindings])
+}
+
+// TestErrorsQuoteNoValues: the error of a function may quote what is in a Secret.
+func TestErrorsQuoteNoValues(t *testing.T) {
+	for _, body := range []string{
+		`to_number(base64.decode(input.request.object.data.password))`,
+		`time.parse_rfc3339_ns(base64.decode(input.request.object.data.password))`,
+		`units.parse(base64.decode(input.request.object.data.password))`,
+		`json.unmarshal(base64.decode(input.request.object.data.password))`,
+		`net.cidr_contains(base64.decode(input.request.object.data.password), "10.0.0.1")`,
+		`regex.match(concat("", ["(", base64.decode(input.request.object.data.password)]), "x")`,
+		`semver.compare(base64.decode(input.request.object.data.password), "1.0.0")`,
+		`time.parse_duration_ns(base64.decode(input.request.object.data.password))`,
+	} {
+		set := compile(t, "package p\nimport rego.v1\ndeny contains \"x\" if "+body)
+		review := makeReview(t, `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"web"},"data":{"password":"SFVOVEVSMlZBTFVF"}}`)
+		decision := snapshotOf(set).Validate(t.Context(), review, Options{})
+		require.Len(t, decision.Denials, 1, body)
+		require.True(t, decision.Denials[0].Error, body)
+		require.NotContains(t, decision.Denials[0].Text(), "HUNTER2VALUE")
+		require.Contains(t, decision.Denials[0].Text(), "cannot use the value that it was given", body)
+	}
 }

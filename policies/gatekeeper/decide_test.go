@@ -410,6 +410,57 @@ func TestRequiresOfTheAnnotation(t *testing.T) {
 	kinds, err := requiredByAnnotation(`[[{"groups": ["extensions"], "versions": ["v1beta1"], "kinds": ["Ingress"]}, {"groups": ["networking.k8s.io"], "versions": ["v1"], "kinds": ["Ingress"]}], [{"groups": ["example.com"], "versions": ["v1"], "kinds": ["Web"]}]]`)
 	require.NoError(t, err)
 	require.Equal(t, []engine.GroupVersionKind{{Group: "networking.k8s.io", Kind: "Ingress"}, {Group: "example.com", Kind: "Web"}}, kinds)
+
+	kinds, err = requiredByAnnotation("\"[\n  [{\"groups\": [\"\"], \"versions\": [\"v1\"], \"kinds\": [\"Service\"]}]\n]\"\n")
+	require.NoError(t, err, "Gatekeeper takes no notice of quotes and line ends around it")
+	require.Equal(t, []engine.GroupVersionKind{{Kind: "Service"}}, kinds)
+
+	kinds, err = requiredByAnnotation(`[[{"groups": ["apps"], "versions": ["v1"], "kinds": ["Deployment"]}, {"groups": ["apps"], "versions": ["v1"], "kinds": ["StatefulSet"]}]]`)
+	require.NoError(t, err)
+	require.Equal(t, []engine.GroupVersionKind{{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "StatefulSet"}}, kinds, "both are served, and the template may look for either")
+}
+
+// TestTheRepairOfPolicyIsNotJudged: a constraint about everything must not keep out what
+// would correct or remove it.
+func TestTheRepairOfPolicyIsNotJudged(t *testing.T) {
+	every := ", operations: ['*']"
+	object := func(apiVersion, kind, name string) fields {
+		return fields{"apiVersion": apiVersion, "kind": kind, "metadata": fields{"name": name}}
+	}
+	about := func(operation, group, resource string, object fields) fields {
+		r := request(operation, object, object)
+		if operation == "DELETE" {
+			r = request(operation, nil, object)
+		}
+		r["resource"] = fields{"group": group, "version": "v1", "resource": resource}
+		r["kind"] = fields{"group": group, "version": "v1", "kind": object["kind"]}
+		return r
+	}
+	source := object("policy.lintel.dev/v1alpha1", "PolicySource", "gatekeeper")
+	kind := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "x.constraints.gatekeeper.sh")
+	constraint := object("constraints.gatekeeper.sh/v1beta1", "X", "a")
+	for name, test := range map[string]struct {
+		match    string
+		request  fields
+		expected bool
+	}{
+		"a source":                     {"{}", about("UPDATE", "policy.lintel.dev", "policysources", source), false},
+		"a source, by star":            {"{kinds: [{apiGroups: ['*'], kinds: ['*']}]}", about("UPDATE", "policy.lintel.dev", "policysources", source), false},
+		"a source, by name":            {"{kinds: [{apiGroups: [policy.lintel.dev], kinds: [PolicySource]}]}", about("UPDATE", "policy.lintel.dev", "policysources", source), true},
+		"the kind of a template":       {"{}", about("CREATE", "apiextensions.k8s.io", "customresourcedefinitions", kind), false},
+		"another kind":                 {"{}", about("CREATE", "apiextensions.k8s.io", "customresourcedefinitions", object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "webs.example.com")), true},
+		"a constraint":                 {"{}", about("UPDATE", "constraints.gatekeeper.sh", "x", constraint), true},
+		"a constraint's removal":       {"{}", about("DELETE", "constraints.gatekeeper.sh", "x", constraint), false},
+		"the removal of one, by name":  {"{kinds: [{apiGroups: [constraints.gatekeeper.sh], kinds: ['*']}]}", about("DELETE", "constraints.gatekeeper.sh", "x", constraint), true},
+		"a template's removal":         {"{}", about("DELETE", "templates.gatekeeper.sh", "constrainttemplates", object("templates.gatekeeper.sh/v1", "ConstraintTemplate", "x")), false},
+		"the removal of anything else": {"{}", about("DELETE", "apps", "deployments", object("apps/v1", "Deployment", "x")), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			template := templateWith("", regoText+every)
+			set := mustCompile(t, map[string]string{"f.yaml": template + "---\n" + makeConstraint("X", "a", "{match: "+test.match+"}")})
+			require.Equal(t, test.expected, !ask(t, set, test.request, engine.Options{}).Allowed())
+		})
+	}
 }
 
 const expansions = `apiVersion: expansion.gatekeeper.sh/v1beta1

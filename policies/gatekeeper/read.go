@@ -3,6 +3,7 @@ package gatekeeper
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -18,6 +19,7 @@ const (
 	expansionGroup  = "expansion.gatekeeper.sh"
 	mutationGroup   = "mutations.gatekeeper.sh"
 	providerGroup   = "externaldata.gatekeeper.sh"
+	suiteGroup      = "test.gatekeeper.sh"
 )
 
 // The enforcement points of Gatekeeper that constraints are read for here.
@@ -54,14 +56,15 @@ type folder struct {
 	templates  map[string]*template // by kind
 	expansions []expansion
 	sync       syncedKinds
-	excluded   []glob // namespaces that the Config keeps the webhook out of
+	excluded   []glob          // namespaces that the Config keeps the webhook out of
+	tried      map[string]bool // files of constraints that a Suite tries
 	errs       engine.CompileErrors
 }
 
 func read(files map[string]string, m mode) ([]engine.Template, engine.CompileErrors) {
-	f := &folder{mode: m, templates: map[string]*template{}}
+	f := &folder{mode: m, templates: map[string]*template{}, tried: map[string]bool{}}
 	var constraints []document
-	for _, name := range slices.Sorted(maps.Keys(files)) {
+	for _, name := range slices.SortedFunc(maps.Keys(files), byFolder) {
 		if !IsPolicyFile(name, files[name]) && !m.test {
 			continue
 		}
@@ -85,6 +88,11 @@ func read(files map[string]string, m mode) ([]engine.Template, engine.CompileErr
 	return out, f.errs
 }
 
+// byFolder is the order in which a folder is walked: kubectl applies it so.
+func byFolder(a, b string) int {
+	return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/"))
+}
+
 // add reads one object. Those of other groups are none of ours.
 func (f *folder) add(d document) {
 	switch {
@@ -96,10 +104,40 @@ func (f *folder) add(d document) {
 		f.addConfig(d)
 	case d.group == syncSetGroup && d.kind == "SyncSet":
 		f.addSyncSet(d)
-	case d.group == mutationGroup:
-		f.refuse(d, "Gatekeeper's mutators are not carried out: write a policy with `patch` or `defaults` in its place")
-	case d.group == providerGroup:
-		f.refuse(d, "external data is not supported, because policies have no network: put the data into a data file of the source, or into objects of the cluster that the policy reads")
+	case d.group == suiteGroup && d.kind == "Suite":
+		f.addSuite(d)
+	default:
+		if why := NotCarriedOut(d.group); why != "" {
+			f.refuse(d, why)
+		}
+	}
+}
+
+// NotCarriedOut says why objects of a group of Gatekeeper's have no effect here, and
+// what to write in their place: "" where they have one.
+func NotCarriedOut(group string) string {
+	switch group {
+	case mutationGroup:
+		return "Gatekeeper's mutators are not carried out: write a policy with `patch` or `defaults` in its place"
+	case providerGroup:
+		return "external data is not supported, because policies have no network: put the data into a data file of the source, or into objects of the cluster that the policy reads"
+	}
+	return ""
+}
+
+// addSuite notes the constraints that a Suite tries. What is wrong with a Suite is
+// found where it is run.
+func (f *folder) addSuite(d document) {
+	var suite struct {
+		Tests []struct {
+			Constraint string `json:"constraint"`
+		} `json:"tests"`
+	}
+	if d.decode(&suite) != nil {
+		return
+	}
+	for _, test := range suite.Tests {
+		f.tried[path.Join(path.Dir(d.file), test.Constraint)] = true
 	}
 }
 
@@ -124,17 +162,10 @@ func (f *folder) addTemplate(d document) {
 
 // addConstraints reads the constraints once everything else is known.
 func (f *folder) addConstraints(documents []document) {
-	places := map[string]document{}
-	for _, d := range documents {
-		name := fmt.Sprintf("%s/%s", d.kind, d.name)
-		if other, ok := places[name]; ok {
-			f.fail(d.errorAt("constraint %s: there is one already, at %s:%d; rename one, or keep what is only for tests below a folder named testdata", name, other.file, other.line))
-			continue
-		}
-		places[name] = d
+	for _, d := range f.oneOfEachName(documents) {
 		t := f.templates[d.kind]
 		if t == nil {
-			f.fail(d.errorAt("constraint %s: the source has no ConstraintTemplate of kind %s; put the template into the same source%s", name, d.kind, f.similar(d.kind)))
+			f.fail(d.errorAt("constraint %s: the source has no ConstraintTemplate of kind %s; put the template into the same source%s", d.constraintName(), d.kind, f.similar(d.kind)))
 			continue
 		}
 		c, asked, errs := f.readConstraint(d, t)
@@ -143,6 +174,36 @@ func (f *folder) addConstraints(documents []document) {
 			t.constraints = append(t.constraints, c)
 		}
 	}
+}
+
+func (d document) constraintName() string { return d.kind + "/" + d.name }
+
+// oneOfEachName refuses constraints of one name, unless each is in a file that a Suite
+// tries: libraries keep the variants of their tests so. Of those the last file's is in
+// force, as it is where kubectl applies the folder, and the template says so.
+func (f *folder) oneOfEachName(documents []document) []document {
+	places := map[string]int{}
+	var kept, replaced []document
+	for _, d := range documents {
+		i, taken := places[d.constraintName()]
+		switch {
+		case !taken:
+			places[d.constraintName()] = len(kept)
+			kept = append(kept, d)
+		case d.file != kept[i].file && f.tried[d.file] && f.tried[kept[i].file]:
+			replaced = append(replaced, kept[i])
+			kept[i] = d
+		default:
+			f.fail(d.errorAt("constraint %s: there is one already, at %s:%d; rename one, or keep what is only for tests below a folder named testdata", d.constraintName(), kept[i].file, kept[i].line))
+		}
+	}
+	for _, d := range replaced {
+		if t := f.templates[d.kind]; t != nil {
+			other := kept[places[d.constraintName()]]
+			t.warnings = append(t.warnings, fmt.Sprintf("constraint %s at %s:%d is for its tests alone: the one in force is at %s:%d", d.constraintName(), d.file, d.line, other.file, other.line))
+		}
+	}
+	return kept
 }
 
 // similar names a kind that differs by case alone.

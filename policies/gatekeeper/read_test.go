@@ -148,6 +148,38 @@ func TestWhatMayBe(t *testing.T) {
 	}
 }
 
+// TestVariantsOfASuite: a library keeps several constraints of one name for its tests.
+func TestVariantsOfASuite(t *testing.T) {
+	suite := func(constraints ...string) string {
+		text := "apiVersion: test.gatekeeper.sh/v1alpha1\nkind: Suite\ntests:\n"
+		for _, constraint := range constraints {
+			text += "- {name: t, template: template.yaml, constraint: " + constraint + ", cases: []}\n"
+		}
+		return text
+	}
+	files := map[string]string{
+		"x/template.yaml":                 makeTemplate("X", denyAll),
+		"x/suite.yaml":                    suite("samples/constraint.yaml", "samples/constraint2.yaml", "samples-more/constraint.yaml"),
+		"x/samples/constraint.yaml":       makeConstraint("X", "a", "{enforcementAction: deny}"),
+		"x/samples/constraint2.yaml":      makeConstraint("X", "a", "{enforcementAction: dryrun}"),
+		"x/samples-more/constraint.yaml":  makeConstraint("X", "a", "{enforcementAction: warn}"),
+		"x/samples-other/constraint.yaml": makeConstraint("X", "b", "{enforcementAction: dryrun}"),
+	}
+	set := mustCompile(t, files)
+	require.Equal(t, 2, set.Policies())
+	decision := ask(t, set, createPod("shop", "web", nil), engine.Options{})
+	require.Len(t, decision.Warnings, 1, "the last one of those that kubectl would apply")
+	require.Len(t, decision.Audits, 1)
+	require.Equal(t, []string{
+		"constraint X/a at x/samples/constraint.yaml:1 is for its tests alone: the one in force is at x/samples-more/constraint.yaml:1",
+		"constraint X/a at x/samples/constraint2.yaml:1 is for its tests alone: the one in force is at x/samples-more/constraint.yaml:1",
+	}, set.Warnings())
+
+	files["x/suite.yaml"] = suite("samples/constraint.yaml", "samples/constraint2.yaml")
+	_, err := compile(t, files)
+	require.ErrorContains(t, err, "x/samples-more/constraint.yaml:1: constraint X/a: there is one already, at x/samples/constraint2.yaml:1", "one that no Suite tries is meant to be in force")
+}
+
 func TestParametersFollowTheSchema(t *testing.T) {
 	schema := `, validation: {openAPIV3Schema: {type: object, required: [name], properties: {name: {type: string}, size: {type: integer, default: 3}, port: {x-kubernetes-int-or-string: true}, maybe: {type: string, nullable: true}, list: {type: array, items: {type: object, properties: {is: {type: boolean, default: true}}}}}}}`
 	template := templateWith(schema, `rego: "package x\nviolation[{\"msg\": msg}] { msg := json.marshal(input.parameters) }"`)

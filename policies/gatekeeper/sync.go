@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/lintel-policy/lintel/policies/engine"
 )
@@ -84,8 +85,10 @@ func (f *folder) requires(t *template) ([]engine.GroupVersionKind, error) {
 }
 
 // requiredByAnnotation reads the kinds that a template says it needs: a list of lists,
-// of which each of the outer needs one of the inner.
+// of which each of the outer needs one of the inner. Gatekeeper takes no notice of
+// quotes and line ends around it, and public templates have both.
 func requiredByAnnotation(text string) ([]engine.GroupVersionKind, error) {
+	text = strings.Trim(text, "\n\"")
 	if text == "" {
 		return nil, nil
 	}
@@ -100,25 +103,22 @@ func requiredByAnnotation(text string) ([]engine.GroupVersionKind, error) {
 	known := engine.BuiltinResources()
 	var all syncedKinds
 	for _, need := range needs {
-		var one []engine.GroupVersionKind
-		for _, equivalent := range need {
-			var kinds []engine.GroupVersionKind
-			served := false
-			for _, group := range equivalent.Groups {
-				for _, kind := range equivalent.Kinds {
-					_, isKnown := known.ByKind(group, kind)
-					served = served || isKnown
-					kinds = append(kinds, engine.GroupVersionKind{Group: group, Kind: kind})
+		var named, served []engine.GroupVersionKind
+		for _, alternative := range need {
+			for _, group := range alternative.Groups {
+				for _, kind := range alternative.Kinds {
+					one := engine.GroupVersionKind{Group: group, Kind: kind}
+					named = append(named, one)
+					if _, ok := known.ByKind(group, kind); ok {
+						served = append(served, one)
+					}
 				}
 			}
-			if one == nil || served {
-				one = kinds
-			}
-			if served {
-				break // others are older names of the same
-			}
 		}
-		all.add(one...)
+		if len(served) > 0 {
+			named = served // others are older names of the same
+		}
+		all.add(named...)
 	}
 	return all, nil
 }

@@ -73,10 +73,11 @@ type template struct {
 	readsNamespace bool
 	requires       []engine.GroupVersionKind // of its annotation
 	constraints    []engine.Constraint
+	warnings       []string
 }
 
 func (t *template) compiled() engine.Template {
-	return engine.Template{Name: t.kind, Modules: t.modules, Constraints: t.constraints, ReadsNamespace: t.readsNamespace}
+	return engine.Template{Name: t.kind, Modules: t.modules, Constraints: t.constraints, ReadsNamespace: t.readsNamespace, Warnings: t.warnings}
 }
 
 // readTemplate reads a template. With errors, its kind is still known where it has one.

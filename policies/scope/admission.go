@@ -92,7 +92,7 @@ func Check(candidate *engine.PolicySet, others []*engine.PolicySet, resources *e
 		hierarchy: engine.NewHierarchy(scopes...),
 	}
 	c.packages = sync.OnceValue(func() []declared { return packagesOf(candidate) })
-	c.written = sync.OnceValue(func() map[string][]writtenPath { return patchPaths(candidate) })
+	c.written = sync.OnceValue(func() map[string][]writtenPath { return patchPaths(candidate, true) })
 	out := CheckScope(c.scope, scopes)
 	if c.scope.Key().Level != engine.Enterprise {
 		for _, policy := range candidate.Describe() {

@@ -40,6 +40,7 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 	const (
 		base    = "package acme.base\nwarn contains \"x\" if data.exemptions[input.name]\nwarn contains data.acme.lib.text"
 		patches = "package acme.base\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/owner\", \"value\": \"x\"}\npatch contains {\"op\": \"add\", \"path\": sprintf(\"/spec/containers/%d/image\", [0]), \"value\": \"x\"}\ndefaults := {\"spec\": {\"hostNetwork\": false}}"
+		makes   = "package acme.base\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels\", \"value\": {}} if not input.request.object.metadata.labels\npatch contains {\"op\": \"add\", \"path\": \"/metadata/annotations\", \"value\": {\"owner\": \"x\"}} if not input.request.object.metadata.annotations"
 	)
 	for name, c := range map[string]struct {
 		scope      engine.Scope
@@ -114,6 +115,25 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 		"another label": {
 			scope: team("shop-*"), enterprise: patches,
 			candidate: []string{"package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/mine\", \"value\": \"me\"}"},
+		},
+		"a label where a map is made": {
+			scope: team("shop-*"), enterprise: makes,
+			candidate: []string{"package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/mine\", \"value\": \"me\"}\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels\", \"value\": {}}\npatch contains {\"op\": \"add\", \"path\": \"/metadata/annotations/mine\", \"value\": \"me\"}"},
+		},
+		"what is put into a map that is made": {
+			scope: team("shop-*"), enterprise: makes,
+			candidate: []string{"package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/annotations/owner\", \"value\": \"me\"}"},
+			reason:    ReasonPatchesParent, message: "policy p changes /metadata/annotations/owner, which",
+		},
+		"the map that is made, replaced": {
+			scope: team("shop-*"), enterprise: makes,
+			candidate: []string{"package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/annotations\", \"value\": {\"mine\": \"me\"}}"},
+			reason:    ReasonPatchesParent, message: "policy p changes /metadata/annotations, which",
+		},
+		"the map that is made, removed": {
+			scope: team("shop-*"), enterprise: makes,
+			candidate: []string{"package p\npatch contains {\"op\": \"remove\", \"path\": \"/metadata/labels\"}"},
+			reason:    ReasonPatchesParent, message: "policy p changes /metadata/labels, which",
 		},
 		"of another kind": {
 			scope: team("shop-*"), enterprise: metadata(`match: {kinds: [{group: apps, kind: Deployment}]}`, patches),

@@ -40,6 +40,8 @@ type Verdict struct {
 	ParentLine, ChildLine     int
 	// ParentLevel is the scope of the parent.
 	ParentLevel Level
+	// Conflict says that it is about two policies of one scope, whose values differ.
+	Conflict bool
 	// Reason is a sentence: what stopped the analysis, or what is wrong.
 	Reason  string
 	Elapsed time.Duration
@@ -54,25 +56,37 @@ const defaultTimeout = 5 * time.Second
 // that has no deadline.
 func Analyze(ctx context.Context, child *Policy, parents []*Policy) Verdict {
 	start := time.Now()
+	worst := Verdict{Outcome: Proved}
+	for _, verdict := range AnalyzeEach(ctx, child, parents) {
+		if worst.Outcome == Proved && verdict.Outcome == Unknown || worst.Outcome != Counterexample && verdict.Outcome == Counterexample {
+			worst = verdict
+		}
+	}
+	worst.Elapsed = time.Since(start)
+	return worst
+}
+
+// AnalyzeEach is Analyze decision by decision: those that are compared, in the order of
+// their names. Where the time ends before any was, there is one verdict of no decision.
+func AnalyzeEach(ctx context.Context, child *Policy, parents []*Policy) []Verdict {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, defaultTimeout)
 		defer cancel()
 	}
-	done := make(chan Verdict, 1)
+	done := make(chan []Verdict, 1)
 	go func() { done <- analyzeAll(ctx, child, broadestFirst(parents)) }()
-	var verdict Verdict
 	select {
-	case verdict = <-done:
+	case verdicts := <-done:
+		return verdicts
 	case <-ctx.Done():
 		select { // what was found by now
-		case verdict = <-done:
+		case verdicts := <-done:
+			return verdicts
 		case <-time.After(grace):
-			verdict = Verdict{Outcome: Unknown, Reason: "there was no time left to compare the policies"}
+			return []Verdict{{Outcome: Unknown, Reason: "there was no time left to compare the policies"}}
 		}
 	}
-	verdict.Elapsed = time.Since(start)
-	return verdict
 }
 
 // grace is how long an analysis that is out of time may take to say so.
@@ -84,45 +98,22 @@ func broadestFirst(policies []*Policy) []*Policy {
 	return sorted
 }
 
-// analyzeAll compares the decisions one by one. A later counterexample is worse than an
-// earlier unknown.
-func analyzeAll(ctx context.Context, child *Policy, parents []*Policy) Verdict {
-	worst := Verdict{Outcome: Proved}
+// analyzeAll compares the decisions one by one.
+func analyzeAll(ctx context.Context, child *Policy, parents []*Policy) (verdicts []Verdict) {
 	if len(parents) == 0 {
-		return worst
+		return nil
 	}
 	for _, decision := range child.Decisions {
-		if order := OrderOf(decision); order == United || order == Unordered {
+		c := newComparison(decision, child, parents)
+		if c.order == United || c.order == Unordered {
 			continue
 		}
-		verdict := analyzeOne(ctx, newComparison(decision, child, parents))
-		if verdict.Outcome == Counterexample {
-			return verdict
-		}
-		if verdict.Outcome == Unknown && worst.Outcome == Proved {
-			worst = verdict
-		}
+		start := time.Now()
+		verdict := analyzeOne(ctx, c)
+		verdict.Elapsed = time.Since(start)
+		verdicts = append(verdicts, verdict)
 	}
-	return worst
-}
-
-// Warnings are what is not an error about a child: rules that have no effect, as a
-// broader scope has them and their order is not known.
-func Warnings(child *Policy, parents []*Policy) []string {
-	var warnings []string
-	for _, decision := range child.Decisions {
-		if OrderOf(decision) != Unordered {
-			continue
-		}
-		for _, p := range broadestFirst(parents) {
-			if p.Level.Rank() < child.Level.Rank() && p.Defines(decision) {
-				warnings = append(warnings, fmt.Sprintf("%s of %s has no effect: %s of the %s scope defines it, and values of this name have no known order",
-					decision, child.Name, p.Name, p.Level))
-				break
-			}
-		}
-	}
-	return warnings
+	return verdicts
 }
 
 // analyzeOne is the verdict on one decision.
@@ -138,12 +129,12 @@ func analyzeOne(ctx context.Context, c *comparison) (verdict Verdict) {
 		}
 	}()
 	r := newReplay(ctx)
-	found, why := c.solve(ctx, r)
+	found, models, why := c.solve(ctx, r)
 	if found == nil && why == "" {
 		return Verdict{Outcome: Proved, Decision: c.decision}
 	}
 	if found == nil {
-		found = c.search(r)
+		found = c.search(r, models)
 	}
 	if found == nil {
 		return unknown(why)
@@ -161,9 +152,9 @@ type candidate struct {
 const maxModels = 40
 
 // solve looks for a model of the formula that the child permits more, or for the
-// certainty that there is none: then both results are empty. Else why says what is
-// missing.
-func (c *comparison) solve(ctx context.Context, r *replay) (found *candidate, why string) {
+// certainty that there is none: then all results are empty. Else why says what is
+// missing, and models are inputs that came close.
+func (c *comparison) solve(ctx context.Context, r *replay) (found *candidate, models []ast.Value, why string) {
 	defer func() {
 		if r := recover(); r != nil {
 			switch stopped := r.(type) {
@@ -186,7 +177,7 @@ func (c *comparison) solve(ctx context.Context, r *replay) (found *candidate, wh
 	child := translate(c.child)
 	violation := c.symbolic(child, translate)
 	if violation == false {
-		return nil, ""
+		return nil, nil, ""
 	}
 	repeatables := true
 	for _, p := range append([]*Policy{c.child}, c.parents...) {
@@ -201,26 +192,27 @@ func (c *comparison) solve(ctx context.Context, r *replay) (found *candidate, wh
 	for range maxModels {
 		if !problem.solver.solve(ctx) {
 			if exact {
-				return nil, ""
+				return nil, nil, ""
 			}
 			break
 		}
 		if !repeatables {
-			return nil, why
+			return nil, nil, why
 		}
 		exact = false
 		input, wrong := problem.model(pool)
 		if f := c.judge(r, input); f != nil {
-			return &candidate{input, f}, ""
+			return &candidate{input, f}, nil, ""
 		}
+		models = append(models, input)
 		problem.exclude(wrong)
 	}
 	for _, t := range all {
 		if t.what != "" {
-			return nil, describe(t.policy, &unsupported{t.what, t.stopped})
+			return nil, models, describe(t.policy, &unsupported{t.what, t.stopped})
 		}
 	}
-	return nil, "no input was found on which the child permits more, and none was excluded"
+	return nil, models, "no input was found on which the child permits more, and none was excluded"
 }
 
 func describe(p *Policy, u *unsupported) string {

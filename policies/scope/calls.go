@@ -60,6 +60,15 @@ func (t *translation) function(expr *ast.Expr) (int, func([]term, withValue) for
 		if builtin.Name == ast.ObjectGet.Name {
 			return t.objectGet(operands, expr.Location, then)
 		}
+		if made, known := t.setOperation(builtin.Name, operands); known {
+			return then(made)
+		}
+		if f, known := extreme(builtin.Name, operands, then); known {
+			return f
+		}
+		if slices.Contains(commutative, builtin.Name) && operands[1].key() < operands[0].key() {
+			operands = []term{operands[1], operands[0]}
+		}
 		result := apply(builtin, operands)
 		if result == nil {
 			return false
@@ -87,9 +96,6 @@ func (t *translation) function(expr *ast.Expr) (int, func([]term, withValue) for
 func (t *translation) unknownOperands(operands []term, location *ast.Location) {
 	for _, operand := range operands {
 		parts(operand, func(part term) {
-			if made, ok := part.(collection); ok && made.fallible {
-				t.mayFail()
-			}
 			switch part.(type) {
 			case opaque, collection:
 				t.note(&unsupported{"a function of a collection", location})
@@ -126,6 +132,34 @@ func (t *translation) relation(name string, operands []term, location *ast.Locat
 	return nil, false
 }
 
+// setOperation is the set that an operator makes of two sets.
+func (t *translation) setOperation(name string, operands []term) (collection, bool) {
+	if len(operands) != 2 || !isSet(operands[0]) || !isSet(operands[1]) {
+		return collection{}, false
+	}
+	left, right := operands[0], operands[1]
+	made := collection{kind: "is_set"}
+	switch name {
+	case ast.And.Name:
+		made.each = func(then func(key, value term) formula) formula {
+			return elementsOf(left, func(e term) formula { return and(memberOf(right, e), then(e, e)) })
+		}
+	case ast.Minus.Name:
+		made.each = func(then func(key, value term) formula) formula {
+			return elementsOf(left, func(e term) formula { return and(not(memberOf(right, e)), then(e, e)) })
+		}
+	case ast.Or.Name:
+		made.each = func(then func(key, value term) formula) formula {
+			both := func(e term) formula { return then(e, e) }
+			return or(elementsOf(left, both), elementsOf(right, both))
+		}
+	default:
+		return collection{}, false
+	}
+	made.text = t.writer.collection(made)
+	return made, true
+}
+
 func (t *translation) objectGet(operands []term, location *ast.Location, then withValue) formula {
 	key, ok := operands[1].(constant)
 	if !ok || !ofInput(operands[0]) || rank(key.value) != 3 {
@@ -147,6 +181,38 @@ var folded = []string{
 // understood are the functions of which more is known than that the same call has the
 // same result.
 var understood = []string{"startswith", "endswith", "contains", "count", "lower", "upper", "sprintf"}
+
+// extreme is max or min of a list that is written out: one of its elements.
+func extreme(name string, operands []term, then withValue) (formula, bool) {
+	if name != ast.Max.Name && name != ast.Min.Name {
+		return nil, false
+	}
+	written, ok := operands[0].(list)
+	if !ok || len(written.elements) > 4 {
+		return nil, false
+	}
+	var all []formula
+	for i, element := range written.elements {
+		first := []formula{then(element)}
+		for j, other := range written.elements {
+			further := less(element, other)
+			if name == ast.Min.Name {
+				further = less(other, element)
+			}
+			if j < i { // of equal ones, the first
+				further = or(further, equal(element, other))
+			}
+			if j != i {
+				first = append(first, not(further))
+			}
+		}
+		all = append(all, and(first...))
+	}
+	return or(all...), true
+}
+
+// commutative are the functions of two operands whose order does not matter.
+var commutative = []string{"plus", "mul"}
 
 // apply is the result of a builtin: nil where it is undefined.
 func apply(builtin *ast.Builtin, operands []term) term {

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 // SidecarVersion is the version of OPA that gateways run.
@@ -28,7 +30,7 @@ var sidecarCapabilities = sync.OnceValue(func() *ast.Capabilities {
 })
 
 func compile(modules map[string]*ast.Module) (*ast.Compiler, ast.Errors) {
-	compiler := ast.NewCompiler().WithCapabilities(sidecarCapabilities())
+	compiler := engine.Bounded(ast.NewCompiler()).WithCapabilities(sidecarCapabilities())
 	compiler.Compile(modules)
 	return compiler, compiler.Errors
 }

@@ -22,12 +22,13 @@ type comparison struct {
 }
 
 func newComparison(decision string, child *Policy, parents []*Policy) *comparison {
-	c := &comparison{decision: decision, order: OrderOf(decision), ranks: Ranks(decision), child: child, parents: parents}
+	c := &comparison{decision: decision, ranks: Ranks(decision), child: child, parents: parents}
 	for _, p := range parents {
 		if p.Defines(decision) {
 			c.definers = append(c.definers, p)
 		}
 	}
+	c.order = orderAmong(decision, append(slices.Clone(c.definers), child))
 	root := parents[0].Level
 	c.ungrantable = c.order == Grant && child.Level != root && (len(c.definers) == 0 || c.definers[0].Level != root)
 	return c
@@ -64,6 +65,8 @@ func (c *comparison) judge(r *replay, input ast.Value) *finding {
 		return c.judgeWord(r, value, input)
 	case Subset:
 		return c.judgeSubset(r, value, input)
+	case Unordered:
+		return c.judgeUnordered(r, value, input)
 	}
 	return c.judgeNumber(r, value, input)
 }
@@ -107,6 +110,14 @@ func (c *comparison) invalid(value ast.Value, what string) *finding {
 	return &finding{child: value, reason: fmt.Sprintf("%s of %s is %s, which is not %s: it is refused at admission", c.decision, c.child.Name, value, what)}
 }
 
+// copied says that a parent says the very same: whoever repeats it permits no more.
+func (c *comparison) copied(r *replay, value, input ast.Value) bool {
+	return slices.ContainsFunc(c.definers, func(p *Policy) bool {
+		said := r.decide(p, c.decision, input)
+		return said != nil && ast.Compare(said, value) == 0
+	})
+}
+
 func (c *comparison) exceeds(value, limit ast.Value, by *Policy) *finding {
 	return &finding{parent: limit, child: value, by: by, reason: fmt.Sprintf("%s of %s permits more than that of %s", c.decision, c.child.Name, by.Name)}
 }
@@ -118,6 +129,9 @@ func (c *comparison) judgeWord(r *replay, value, input ast.Value) *finding {
 	}
 	own := rankOf(value)
 	if own == 0 {
+		if c.copied(r, value, input) {
+			return nil
+		}
 		return c.invalid(value, "one of "+strings.Join(c.words(), ", "))
 	}
 	var highest ast.Value
@@ -154,6 +168,9 @@ func isLimit(value ast.Value) bool {
 
 func (c *comparison) judgeNumber(r *replay, value, input ast.Value) *finding {
 	if !isLimit(value) {
+		if c.copied(r, value, input) {
+			return nil
+		}
 		return c.invalid(value, "a number from 0")
 	}
 	var strictest ast.Value
@@ -210,6 +227,9 @@ func isListed(value ast.Value) bool { return rank(value) == 6 || rank(value) == 
 
 func (c *comparison) judgeSubset(r *replay, value, input ast.Value) *finding {
 	if !isListed(value) {
+		if c.copied(r, value, input) {
+			return nil
+		}
 		return c.invalid(value, "a list or set")
 	}
 	for p, said := range c.valid(r, input, isListed) {
@@ -237,18 +257,25 @@ func elements(value ast.Value) []ast.Value {
 // something, and perhaps of others: errors of evaluation are only looked at where they
 // keep a parent from granting.
 func (c *comparison) symbolic(child *translation, parentOf func(*Policy) *translation) formula {
-	if c.order == Grant {
+	switch c.order {
+	case Grant:
 		return c.symbolicGrant(child, parentOf)
+	case Unordered:
+		return c.symbolicUnordered(child, parentOf)
 	}
 	return child.value(c.decision, func(own term) formula {
-		var limits []formula
+		var limits, copied []formula
 		for _, p := range c.definers {
 			parent := parentOf(p)
-			limits = append(limits, parent.value(c.decision, func(said term) formula {
+			limits = append(limits, and(not(parent.contradiction(c.decision)), parent.value(c.decision, func(said term) formula {
 				return c.symbolicExcess(parent, own, said)
-			}))
+			})))
+			parent.wantErrors = true
+			same := parent.value(c.decision, func(said term) formula { return equal(said, own) })
+			copied = append(copied, and(append([]formula{same, not(or(parent.errors...))}, not(parent.contradiction(c.decision)))...))
 		}
-		return and(defined(own), or(not(c.symbolicValid(own)), and(c.symbolicRoot(parentOf), or(limits...))))
+		invalid := and(not(c.symbolicValid(own)), not(or(copied...)))
+		return and(defined(own), not(child.contradiction(c.decision)), or(invalid, and(c.symbolicRoot(parentOf), or(limits...))))
 	})
 }
 
@@ -269,7 +296,7 @@ func (c *comparison) symbolicRoot(parentOf func(*Policy) *translation) formula {
 
 func (c *comparison) symbolicGrant(child *translation, parentOf func(*Policy) *translation) formula {
 	isTrue := func(value term) formula { return equal(value, constantTerm(ast.Boolean(true))) }
-	granted := []formula{child.value(c.decision, isTrue)}
+	granted := []formula{child.value(c.decision, isTrue), not(child.contradiction(c.decision))}
 	for _, denial := range c.denials() {
 		granted = append(granted, not(child.value(denial, symbolicFiring)))
 	}

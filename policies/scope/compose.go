@@ -9,6 +9,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/format"
+	"github.com/open-policy-agent/opa/v1/types"
 )
 
 //go:embed meet.rego
@@ -133,10 +134,10 @@ func decisionsOf(chain []*Policy) []string {
 func stated(chain []*Policy) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "package lintel.stated[%q]\n", chain[0].Domain.Name)
-	for i, p := range chain {
+	for _, p := range chain {
 		for _, decision := range p.Decisions {
-			fmt.Fprintf(&text, "\n%s contains {\"index\": %d, \"level\": %d, \"policy\": %s, \"value\": %s[%q]}\n",
-				decision, i, p.Level.Rank(), asJSON(p.Name), p.reference(), decision)
+			fmt.Fprintf(&text, "\n%s contains {\"level\": %d, \"policy\": %s, \"value\": %s[%q]}\n",
+				decision, p.Level.Rank(), asJSON(p.Name), p.reference(), decision)
 		}
 	}
 	return text.String()
@@ -170,7 +171,7 @@ func answer(decision string, chain, definers []*Policy) string {
 		}
 		return fmt.Sprintf("%s := data.lintel.meet.%s(%s)\n", decision, function, args)
 	}
-	switch OrderOf(decision) {
+	switch orderAmong(decision, definers) {
 	case Grant:
 		rule := fmt.Sprintf("default %s := false\n", decision)
 		if root == chain[0].Level {
@@ -186,13 +187,35 @@ func answer(decision string, chain, definers []*Policy) string {
 	case Subset:
 		return call("common")
 	case United:
-		if decision == "deny" || strings.HasPrefix(decision, "deny_") {
-			return fmt.Sprintf("default %[1]s := false\n\n%[1]s := data.lintel.meet.united(%[2]s, \"denied\")\n", decision, said)
-		}
-		return fmt.Sprintf("%s := data.lintel.meet.demanded(%s, \"required\")\n", decision, said)
+		return united(decision, said, definers)
 	default:
 		return call("broadest")
 	}
+}
+
+// united is the rule for a decision that collects. Its type is that of the broadest scope
+// that has it, as far as its text tells: what narrower ones say does not change it.
+func united(decision, said string, definers []*Policy) string {
+	isDenial := decision == "deny" || strings.HasPrefix(decision, "deny_")
+	word, nothing := "required", ""
+	if isDenial {
+		word, nothing = "denied", "false"
+	}
+	rule := fmt.Sprintf("data.lintel.meet.told(%s, %d, %q)", said, definers[0].Level.Rank(), word)
+	switch broadest := atBroadest(definers); {
+	case allOfType(broadest, decision, types.B):
+		rule = fmt.Sprintf("data.lintel.meet.flag(%s)", said)
+	case allOfType(broadest, decision, types.NewSet(types.A)), allOfType(broadest, decision, types.NewArray(nil, types.A)):
+		rule = fmt.Sprintf("data.lintel.meet.listing(%s, %q)", said, word)
+		if isDenial {
+			nothing = "set()"
+		}
+	}
+	text := fmt.Sprintf("%s := %s\n", decision, rule)
+	if nothing != "" {
+		text = fmt.Sprintf("default %s := %s\n\n", decision, nothing) + text
+	}
+	return text
 }
 
 // denials is the union of the statements whose firing takes a grant back.

@@ -25,6 +25,7 @@ const (
 	isLess    atomKind = "less"    // both are defined, and the first comes before the second
 	isTrue    atomKind = "true"    // a function of boolean result is defined and true
 	isOpaque  atomKind = "opaque"  // what is not understood holds
+	isElement atomKind = "element" // the first, or the second at the first, is in a collection whose text is made
 )
 
 // atom is a formula that is not made of others. Atoms of one key are one.
@@ -220,19 +221,31 @@ func equal(a, b term) formula {
 	if f, known := equalCollections(a, b); known {
 		return f
 	}
-	if made, ok := counted(a); ok && b.key() == "0" {
-		return not(made.any())
+	if n, made, ok := counted(a, b); ok {
+		if some, known := made.atLeast(n); known {
+			if more, known := made.atLeast(n + 1); known {
+				return and(some, not(more))
+			}
+		}
 	}
 	return atom{kind: isEqual, left: a, right: b}
 }
 
-// counted is the collection of which a term is the size.
-func counted(t term) (collection, bool) {
-	if a, ok := t.(application); ok && a.function == "count" {
-		c, ok := a.operands[0].(collection)
-		return c, ok
+// counted is the collection of which a term is the size, if it is compared with a small
+// number.
+func counted(size, number term) (n int, made collection, ok bool) {
+	a, isCall := size.(application)
+	c, isConstant := number.(constant)
+	if !isCall || !isConstant || a.function != "count" {
+		return 0, collection{}, false
 	}
-	return collection{}, false
+	limit, isNumber := c.value.(ast.Number)
+	if !isNumber {
+		return 0, collection{}, false
+	}
+	n, isInt := limit.Int()
+	made, isMade := a.operands[0].(collection)
+	return n, made, isInt && isMade && n >= 0
 }
 
 // equalCollections compares what is written out: lists with each other and with
@@ -252,11 +265,29 @@ func equalCollections(a, b term) (formula, bool) {
 			if set, ok := c.value.(ast.Set); ok && t.kind == "is_set" && set.Len() == 0 {
 				return not(t.any()), true
 			}
-			if isScalar(c.value) {
+			if kindOf(b) != t.kind {
 				return false, true
+			}
+			if isSet(a) && isSet(b) {
+				return and(within(a, b), within(b, a)), true
+			}
+			if isArrayMade(a) && isArrayMade(b) { // which must also be in order
+				return and(atom{kind: isEqual, left: a, right: b}, within(a, b), within(b, a)), true
 			}
 		}
 		return nil, false
+	}
+	if isSet(a) && isSet(b) {
+		return and(within(a, b), within(b, a)), true
+	}
+	if isArrayMade(a) && isArrayMade(b) {
+		return and(atom{kind: isEqual, left: a, right: b}, within(a, b), within(b, a)), true
+	}
+	if one, other := kindOf(a), kindOf(b); one != "" && other != "" && one != other {
+		return false, true
+	}
+	if isSet(a) && ofInput(b) || isSet(b) && ofInput(a) {
+		return false, true // JSON has no sets
 	}
 	left, leftIs := a.(list)
 	right, rightIs := b.(list)
@@ -290,12 +321,9 @@ func less(a, b term) formula {
 	case aConstant || !bConstant && b.key() < a.key():
 		return and(defined(a), defined(b), not(atom{kind: isLess, left: b, right: a}), not(equal(a, b)))
 	}
-	if made, ok := counted(a); ok {
-		switch b.key() {
-		case "0":
-			return false
-		case "1":
-			return not(made.any())
+	if n, made, ok := counted(a, b); ok {
+		if some, known := made.atLeast(n); known {
+			return not(some)
 		}
 	}
 	return atom{kind: isLess, left: a, right: b}

@@ -69,11 +69,7 @@ func keysOf(value ast.Value) (keys []ast.Value) {
 // input: where OPA has a value the formula is true of it, and where OPA ends with an
 // error the formula of errors is true.
 func TestFormulasAgreeWithOPA(t *testing.T) {
-	policies := 1000
-	if underRace {
-		policies = 150
-	}
-	policies = fromEnvironment("LINTEL_PAIRS", policies)
+	policies := fromEnvironment("LINTEL_PAIRS", longer(60, 1000))
 	seed := uint64(fromEnvironment("LINTEL_SEED", 1))
 	t.Logf("seed %d, %d policies", seed, policies)
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 2)), plain: simple()}

@@ -2,6 +2,7 @@ package scope
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -30,6 +31,10 @@ type problem struct {
 	instances  int
 	witnesses  int
 	always     int // a variable that is true
+	// literals are those of formulas that have been seen, by their text: what is said
+	// twice of elements is said of the same ones.
+	literals map[string]int
+	writer   *writer
 }
 
 type grounded struct {
@@ -46,7 +51,7 @@ type universal struct {
 }
 
 func newProblem(ctx context.Context) *problem {
-	p := &problem{ctx: ctx, solver: newSolver(), atoms: map[string]int{}, elements: map[string][]term{}, known: map[string]bool{}}
+	p := &problem{ctx: ctx, solver: newSolver(), atoms: map[string]int{}, elements: map[string][]term{}, known: map[string]bool{}, literals: map[string]int{}, writer: &writer{prefix: "item"}}
 	p.always = p.solver.newVariable()
 	p.solver.add(p.always)
 	return p
@@ -61,6 +66,25 @@ func (p *problem) assert(f formula) {
 
 // literal is a literal that implies the formula, or its opposite.
 func (p *problem) literal(f formula, positive bool) int {
+	switch f.(type) {
+	case conjunction, disjunction, existence:
+	default:
+		return p.newLiteral(f, positive)
+	}
+	text := p.writer.formula("", f)
+	key := func(positive bool) string { return fmt.Sprint(positive, text) }
+	if known, ok := p.literals[key(positive)]; ok {
+		return known
+	}
+	literal := p.newLiteral(f, positive)
+	p.literals[key(positive)] = literal
+	if opposite, ok := p.literals[key(!positive)]; ok {
+		p.solver.add(-literal, -opposite)
+	}
+	return literal
+}
+
+func (p *problem) newLiteral(f formula, positive bool) int {
 	switch f := f.(type) {
 	case bool:
 		if f == positive {

@@ -1,6 +1,7 @@
 package scope
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -68,6 +69,11 @@ func (p *problem) lemmasOf(g grounded) {
 			p.imply(g.variable, constantAtom(isEqual, g.left, ast.NullTerm().Value), constantAtom(isEqual, g.left, ast.Boolean(false)))
 		}
 	}
+	if a, ok := g.left.(application); ok && g.kind == isEqual && slices.Contains(idempotent, a.function) {
+		if again, _ := run(a.function, []*ast.Term{ast.NewTerm(value)}); again == nil || ast.Compare(again, value) != 0 {
+			p.solver.add(-g.variable)
+		}
+	}
 	if ofInput(g.left) && g.kind == isEqual && hasSet(value) {
 		p.solver.add(-g.variable) // JSON has none
 	}
@@ -80,6 +86,10 @@ func (p *problem) lemmasOf(g grounded) {
 		}
 	}
 }
+
+// idempotent are the functions of one operand that give their own results back: they
+// have no others.
+var idempotent = []string{"lower", "upper", "trim_space", "abs", "ceil", "floor", "round"}
 
 func hasSet(value ast.Value) bool {
 	found := false
@@ -241,7 +251,9 @@ func looksInto(a atom, key string) bool {
 		}
 		parts(t, func(part term) {
 			if call, ok := part.(application); ok && !isFolded(call.function) {
-				parts(call, func(operand term) { found = found || operand.key() == key })
+				for _, operand := range call.operands {
+					parts(operand, func(part term) { found = found || part.key() == key })
+				}
 			}
 		})
 	}

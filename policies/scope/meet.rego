@@ -2,10 +2,10 @@
 # title: The meet of scopes
 # description: |
 #   What several policies answer together. A statement is what one policy says on one
-#   decision: {"index": position in the chain, "level": 0 for the broadest scope,
-#   "policy": its name, "value": its value}. Statements are ordered broadest first by
-#   index; a policy that is undefined makes none. root is the level of the broadest
-#   scope that has the rule.
+#   decision: {"level": 0 for the broadest scope, "policy": its name, "value": its value}.
+#   A policy that is undefined makes none. root is the level of the broadest scope that
+#   has the rule. Policies of one level have no order: whatever their names are, the
+#   answer is the same.
 package lintel.meet
 
 import rego.v1
@@ -26,51 +26,35 @@ fires(value) if {
 
 empty(value) if count(value) == 0
 
-# united is true if one of them is, where all are boolean; else the set of what they
-# list, where true is said in words.
-united(statements, _) if {
-	all_boolean(statements)
-	some statement in statements
-	statement.value
-}
-
-united(statements, _) := false if {
-	all_boolean(statements)
-	count(statements) > 0
-	every statement in statements {
-		not statement.value
-	}
-}
-
-united(statements, word) := {member |
-	some statement in statements
-	some member in members(statement, word)
-} if {
-	count(statements) > 0
-	not all_boolean(statements)
-}
-
-# demanded is united, but boolean where the broadest scope that says anything is:
-# whoever asks whether it is true must not be told a list instead.
-demanded(statements, word) := united(statements, word) if not boolean_first(statements)
-
-demanded(statements, _) if {
-	boolean_first(statements)
+# flag says whether any of them fires.
+flag(statements) if {
 	some statement in statements
 	fires(statement.value)
 }
 
-demanded(statements, _) := false if {
-	boolean_first(statements)
+flag(statements) := false if {
+	count(statements) > 0
 	every statement in statements {
 		not fires(statement.value)
 	}
 }
 
-boolean_first(statements) if all_boolean(at_level(statements, min([s.level | some s in statements])))
+# listing is what all of them list, where true is said in words.
+listing(statements, word) := {member |
+	some statement in statements
+	some member in members(statement, word)
+} if {
+	count(statements) > 0
+}
 
-all_boolean(statements) if {
-	every statement in statements {
+# told is a flag where the root says true or false or nothing, else a listing: whoever
+# asks whether it is true must not be told a list because of what narrower scopes say.
+told(statements, root, _) := flag(statements) if boolean_root(statements, root)
+
+told(statements, root, word) := listing(statements, word) if not boolean_root(statements, root)
+
+boolean_root(statements, root) if {
+	every statement in at_level(statements, root) {
 		is_boolean(statement.value)
 	}
 }
@@ -90,13 +74,15 @@ members(statement, _) := {statement.value} if {
 	not empty(statement.value)
 }
 
-# strictest is the word of the highest rank. Equal words keep the broadest's spelling.
+# strictest is the word of the highest rank. Of equal words, the broadest's counts, and
+# among those of one level the first by the alphabet.
 # Words without a rank count for nothing, unless the root says nothing else.
-strictest(statements, root, ranks) := first([s | some s in ranked; ranks[s.value] == highest]) if {
+strictest(statements, root, ranks) := min([s.value | some s in at_broadest(words)]) if {
 	some stated in at_level(statements, root)
 	ranks[stated.value]
 	ranked := [s | some s in statements; ranks[s.value]]
 	highest := max([ranks[s.value] | some s in ranked])
+	words := [s | some s in ranked; ranks[s.value] == highest]
 }
 
 strictest(statements, root, ranks) := broadest(statements, root) if {
@@ -106,8 +92,8 @@ strictest(statements, root, ranks) := broadest(statements, root) if {
 }
 
 # smallest and largest are of the numbers from zero, common is what all lists and sets
-# have, in the order and type of the broadest. Other values count for nothing, unless
-# the root says nothing else.
+# have, in the order and type of the broadest, or of the least of those of one level.
+# Other values count for nothing, unless the root says nothing else.
 smallest(statements, root) := min([s.value | some s in statements; number(s.value)]) if {
 	not odd(statements, root, [s | some s in statements; number(s.value)])
 }
@@ -124,7 +110,7 @@ largest(statements, root) := broadest(statements, root) if {
 	odd(statements, root, [s | some s in statements; number(s.value)])
 }
 
-common(statements, root) := kept(first(lists), lists) if {
+common(statements, root) := min([kept(s.value, lists) | some s in at_broadest(lists)]) if {
 	lists := [s | some s in statements; listed(s.value)]
 	not odd(statements, root, lists)
 }
@@ -158,15 +144,14 @@ in_all(member, lists) if {
 	}
 }
 
-# broadest is the value of the first in the root.
-broadest(statements, root) := first(at_level(statements, root))
+# broadest is what the root says with one voice. Where its policies differ, nothing is:
+# neither is the stricter, as far as anybody knows.
+broadest(statements, root) := value if {
+	values := {s.value | some s in at_level(statements, root)}
+	count(values) == 1
+	some value in values
+}
 
 at_level(statements, level) := [s | some s in statements; s.level == level]
 
-# first is the value of the statement with the lowest index.
-first(statements) := value if {
-	lowest := min([s.index | some s in statements])
-	some s in statements
-	s.index == lowest
-	value := s.value
-}
+at_broadest(statements) := at_level(statements, min([s.level | some s in statements]))

@@ -6,7 +6,7 @@ import data.lintel.meet
 
 said(values) := {statement |
 	some index, pair in values
-	statement := {"index": index, "level": pair[0], "policy": sprintf("b/%d", [index]), "value": pair[1]}
+	statement := {"level": pair[0], "policy": sprintf("b/%d", [index]), "value": pair[1]}
 }
 
 ranks := {"auto": 1, "approve": 2, "block": 3}
@@ -20,19 +20,24 @@ test_granted_by_all if {
 	meet.granted(said([[0, true]]), 1, said([[0, false], [1, set()]]))
 }
 
-test_united if {
-	meet.united(said([[0, false], [1, true]]), "denied") == true
-	meet.united(said([[0, false]]), "denied") == false
-	meet.united(said([[0, {"a"}], [1, true], [2, ["b"]], [3, false], [3, 7]]), "denied") == {"a", "denied by b/1", "b", 7}
-	not meet.united(set(), "denied")
+test_flag if {
+	meet.flag(said([[0, false], [1, true]])) == true
+	meet.flag(said([[0, false], [1, {"a"}]])) == true
+	meet.flag(said([[0, false], [1, set()]])) == false
+	not meet.flag(set())
 }
 
-test_demanded if {
-	meet.demanded(said([[0, true], [1, []]]), "required") == true
-	meet.demanded(said([[0, false], [1, {"a"}]]), "required") == true
-	meet.demanded(said([[0, false], [1, set()]]), "required") == false
-	meet.demanded(said([[0, ["a"]], [1, true]]), "required") == {"a", "required by b/1"}
-	meet.demanded(said([[1, true]]), "required") == true
+test_listing if {
+	meet.listing(said([[0, {"a"}], [1, true], [2, ["b"]], [3, false], [3, 7]]), "denied") == {"a", "denied by b/1", "b", 7}
+	not meet.listing(set(), "denied")
+}
+
+test_told if {
+	meet.told(said([[0, true], [1, []]]), 0, "required") == true
+	meet.told(said([[0, false], [1, {"a"}]]), 0, "required") == true
+	meet.told(said([[1, {"a"}]]), 0, "required") == true
+	meet.told(said([[0, ["a"]], [1, true]]), 0, "required") == {"a", "required by b/1"}
+	not meet.told(set(), 0, "required")
 }
 
 test_strictest if {
@@ -40,6 +45,8 @@ test_strictest if {
 	meet.strictest(said([[0, "block"], [1, "auto"], [1, null], [1, "unheard of"]]), 0, ranks) == "block"
 	meet.strictest(said([[0, "odd"], [1, "block"]]), 0, ranks) == "odd"
 	not meet.strictest(said([[1, "block"]]), 0, ranks)
+	meet.strictest(said([[0, "halt"], [0, "block"], [1, "end"]]), 0, {"block": 3, "halt": 3, "end": 3}) == "block"
+	meet.strictest(said([[0, "halt"], [1, "block"]]), 0, {"block": 3, "halt": 3}) == "halt"
 }
 
 test_numbers if {
@@ -54,9 +61,12 @@ test_common if {
 	meet.common(said([[0, {"a"}], [1, []]]), 0) == set()
 	meet.common(said([[1, ["a"]]]), 0) == ["a"]
 	meet.common(said([[0, null], [1, ["a"]]]), 0) == null
+	meet.common(said([[0, ["b", "a"]], [0, ["a", "b"]], [1, {"a", "b"}]]), 0) == ["a", "b"]
+	meet.common(said([[0, {"a"}], [0, ["b", "a"]]]), 0) == ["a"]
 }
 
 test_broadest if {
-	meet.broadest(said([[0, 1], [0, 2], [1, 3]]), 0) == 1
+	meet.broadest(said([[0, 1], [0, 1], [1, 3]]), 0) == 1
+	not meet.broadest(said([[0, 1], [0, 2], [1, 3]]), 0)
 	not meet.broadest(said([[1, 3]]), 0)
 }

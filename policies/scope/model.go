@@ -237,7 +237,17 @@ func (b *builder) literalOf(g grounded) int {
 func (b *builder) candidates(t term) []ast.Value {
 	var out []ast.Value
 	begin, middle, end := "", "", ""
+	var texts []ast.String
 	for _, g := range b.about[t.key()] {
+		for _, side := range []term{g.left, g.right} {
+			if side != nil {
+				parts(side, func(part term) {
+					if c, ok := part.(constant); ok {
+						out, texts = append(out, halves(c.value)...), append(texts, piecesOf(c.value)...)
+					}
+				})
+			}
+		}
 		for _, side := range []term{g.right, g.left} {
 			if c, ok := side.(constant); ok {
 				out = append(out, near(c.value)...)
@@ -260,12 +270,44 @@ func (b *builder) candidates(t term) []ast.Value {
 			out = append(out, sized(g.right)...)
 		}
 	}
+	for i, one := range texts {
+		for j, other := range texts {
+			if i < 6 && j < 6 {
+				out = append(out, one, one+other)
+			}
+		}
+	}
 	out = append(out, ast.String(begin+middle+end), ast.String(begin+middle+"x"+end))
 	out = append(out, ast.String("x"), ast.Boolean(true), ast.Number("1"), ast.NewObject(), ast.NewArray(),
 		ast.NewArray(ast.StringTerm("x")), ast.Boolean(false), ast.NullTerm().Value, ast.Number("0"), ast.String(""))
 	out = append(out, ast.String(strings.TrimSpace("fresh "+t.key())))
 	out = append(out, b.pool...)
 	return slices.DeleteFunc(out, func(v ast.Value) bool { return v == nil || hasSet(v) })
+}
+
+// halves are what multiplication makes a number from.
+func halves(value ast.Value) (out []ast.Value) {
+	if number, ok := value.(ast.Number); ok {
+		for _, by := range []string{"2", "3", "-1", "10"} {
+			if part, _ := run("div", []*ast.Term{ast.NewTerm(number), ast.NewTerm(ast.Number(by))}); part != nil {
+				out = append(out, part)
+			}
+		}
+	}
+	return out
+}
+
+// piecesOf are a text and what it may be joined from.
+func piecesOf(value ast.Value) []ast.String {
+	text, ok := value.(ast.String)
+	if !ok || text == "" || len(text) > 100 {
+		return nil
+	}
+	out := []ast.String{text}
+	for _, piece := range strings.FieldsFunc(string(text), func(r rune) bool { return strings.ContainsRune("/-:., %", r) }) {
+		out = append(out, ast.String(piece))
+	}
+	return out
 }
 
 // near are a constant and what stands beside it in OPA's order.

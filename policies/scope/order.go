@@ -1,6 +1,11 @@
 package scope
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/types"
+)
 
 // Order says how the values of a decision compare, and so how several policies'
 // values become one.
@@ -63,6 +68,41 @@ var orders = []struct {
 func OrderOf(decision string) Order {
 	order, _ := orderOf(decision)
 	return order
+}
+
+// orderAmong is the order of a decision for the policies that have it, broadest first. A
+// rule that can only be true or false, such as "allowed_provider if …", is none of words,
+// numbers or lists, whatever its name begins with.
+func orderAmong(decision string, definers []*Policy) Order {
+	order := OrderOf(decision)
+	switch order {
+	case Word, Ceiling, Floor, Subset:
+		if allOfType(atBroadest(definers), decision, types.B) {
+			return Unordered
+		}
+	}
+	return order
+}
+
+// atBroadest are the first policies, which are of one scope.
+func atBroadest(policies []*Policy) []*Policy {
+	return slices.DeleteFunc(slices.Clone(policies), func(p *Policy) bool { return p.Level != policies[0].Level })
+}
+
+// allOfType says that a decision can only be of a type, in all policies.
+func allOfType(policies []*Policy, decision string, wanted types.Type) bool {
+	return !slices.ContainsFunc(policies, func(p *Policy) bool {
+		found := p.compiler.TypeEnv.GetByRef(p.ref(decision))
+		switch found.(type) {
+		case *types.Set:
+			_, same := wanted.(*types.Set)
+			return !same
+		case *types.Array:
+			_, same := wanted.(*types.Array)
+			return !same
+		}
+		return found == nil || types.Compare(found, wanted) != 0
+	})
 }
 
 // Ranks are the ranks of the words of a decision, the most permissive 1: nil where

@@ -14,6 +14,9 @@ import (
 // stands for what is computed.
 type writtenPath struct {
 	segments []string
+	// made says that a map is put there, if there is none: what is below it stays as it
+	// is, but for what other paths tell.
+	made     bool
 	location engine.Location
 }
 
@@ -32,6 +35,12 @@ func (w writtenPath) String() string {
 
 // overlaps says whether one path may be the other, or within it.
 func (w writtenPath) overlaps(other writtenPath) bool {
+	switch {
+	case w.made && other.made && len(w.segments) == len(other.segments),
+		w.made && len(w.segments) < len(other.segments),
+		other.made && len(other.segments) < len(w.segments):
+		return false
+	}
 	for i := range min(len(w.segments), len(other.segments)) {
 		if a, b := w.segments[i], other.segments[i]; a != b && a != "" && b != "" {
 			return false
@@ -43,7 +52,7 @@ func (w writtenPath) overlaps(other writtenPath) bool {
 // patches is about paths that a patch of a scope above sets. A path that is computed is
 // judged when the patch is made.
 func (c *admission) patches(parent *engine.PolicySet) []Violation {
-	theirs := patchPaths(parent)
+	theirs := patchPaths(parent, false)
 	var out []Violation
 	for _, policy := range c.set.Describe() {
 		for _, above := range parent.Describe() {
@@ -76,14 +85,16 @@ func sameKinds(a, b engine.Match) bool {
 	})
 }
 
-// patchPaths are the paths that the patch and defaults rules of each package write.
-func patchPaths(set *engine.PolicySet) map[string][]writtenPath {
+// patchPaths are the paths that the patch and defaults rules of each package write. Those
+// of the narrower scope tell of a map that is added as a whole that it may replace one,
+// unless it is empty, as a map that is only made sure of is.
+func patchPaths(set *engine.PolicySet, narrower bool) map[string][]writtenPath {
 	out := map[string][]writtenPath{}
 	for _, module := range modulesOf(set) {
 		name := strings.TrimPrefix(module.Package.Path.String(), "data.")
 		ast.WalkTerms(module, func(term *ast.Term) bool {
 			if operation, ok := term.Value.(ast.Object); ok {
-				out[name] = append(out[name], operationPaths(operation, term.Location)...)
+				out[name] = append(out[name], operationPaths(operation, term.Location, narrower)...)
 			}
 			return false
 		})
@@ -95,7 +106,7 @@ func patchPaths(set *engine.PolicySet) map[string][]writtenPath {
 }
 
 // operationPaths reads an object that looks like an operation of JSON Patch.
-func operationPaths(operation ast.Object, at *ast.Location) []writtenPath {
+func operationPaths(operation ast.Object, at *ast.Location, narrower bool) []writtenPath {
 	op, ok := text(operation, "op")
 	if !ok || op == "test" {
 		return nil
@@ -106,10 +117,47 @@ func operationPaths(operation ast.Object, at *ast.Location) []writtenPath {
 		if term == nil || key == "from" && op != "move" {
 			continue
 		}
-		if segments, ok := pointerOf(term); ok {
-			out = append(out, writtenPath{segments, engine.Location{File: at.File, Line: at.Row}})
+		segments, ok := pointerOf(term)
+		if !ok {
+			continue
+		}
+		location := engine.Location{File: at.File, Line: at.Row}
+		value, isMap := objectAt(operation, "value")
+		if isMap && op == "add" && (value.Len() == 0 || !narrower) {
+			out = append(out, mapPaths(segments, value, location)...)
+		} else {
+			out = append(out, writtenPath{segments: segments, location: location})
 		}
 	}
+	return out
+}
+
+func objectAt(operation ast.Object, key string) (ast.Object, bool) {
+	term := operation.Get(ast.StringTerm(key))
+	if term == nil {
+		return nil, false
+	}
+	object, ok := term.Value.(ast.Object)
+	return object, ok
+}
+
+// mapPaths are those of a map that is put at a path: the map itself, and its leaves as
+// far as its keys are constant.
+func mapPaths(path []string, object ast.Object, at engine.Location) []writtenPath {
+	out := []writtenPath{{slices.Clone(path), true, at}}
+	object.Foreach(func(key, value *ast.Term) {
+		name, constant := key.Value.(ast.String)
+		below := append(slices.Clone(path), string(name))
+		inner, isMap := value.Value.(ast.Object)
+		switch {
+		case !constant:
+			out[0].made = false // any member of it may be set
+		case isMap:
+			out = append(out, mapPaths(below, inner, at)...)
+		default:
+			out = append(out, writtenPath{segments: below, location: at})
+		}
+	})
 	return out
 }
 
@@ -175,7 +223,7 @@ func defaultPaths(rule *ast.Rule) []writtenPath {
 		object, isObject := term.Value.(ast.Object)
 		if !isObject || object.Len() == 0 {
 			if len(path) > 0 {
-				out = append(out, writtenPath{slices.Clone(path), at})
+				out = append(out, writtenPath{slices.Clone(path), isObject, at})
 			}
 			return
 		}

@@ -121,8 +121,8 @@ func evaluator(t testing.TB, policies []*Policy) func(input string) map[string]a
 // TestAChildNeverWidens composes random chains with and without one more policy, which
 // is of a narrower scope or of the narrowest there is, and compares what is answered.
 func TestAChildNeverWidens(t *testing.T) {
-	const chains = 600 // by nine inputs each
-	random := rand.New(rand.NewPCG(1, 2))
+	chains := longer(60, 600) // by nine inputs each
+	random := rand.New(rand.NewPCG(uint64(fromEnvironment("LINTEL_SEED", 1)), 2))
 	inputs := randomInputs()
 	compared := 0
 	for i := range chains {
@@ -158,7 +158,7 @@ func TestAChildNeverWidens(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, compared, 10_000)
+	require.Greater(t, compared, 15*chains)
 }
 
 func ordersIn(policies []*Policy) map[string]Order {
@@ -169,4 +169,62 @@ func ordersIn(policies []*Policy) map[string]Order {
 		}
 	}
 	return orders
+}
+
+// TestNamesOfPeersDecideNothing gives policies of one scope each other's names: what is
+// answered stays the same.
+func TestNamesOfPeersDecideNothing(t *testing.T) {
+	chains := longer(15, 300)
+	random := rand.New(rand.NewPCG(uint64(fromEnvironment("LINTEL_SEED", 3)), 4))
+	for i := range chains {
+		var texts []string
+		for range 2 + random.IntN(2) {
+			texts = append(texts, randomPolicy(random, random.IntN(2) == 0))
+		}
+		with := func(names ...string) func(string) map[string]any {
+			var policies []*Policy
+			for j, text := range texts {
+				policies = append(policies, parse(t, "team", names[j], text))
+			}
+			return evaluator(t, policies)
+		}
+		one, other := with("a/p", "b/p", "c/p"), with("c/p", "b/p", "a/p")
+		for _, input := range randomInputs() {
+			require.Equal(t, nameless(one(input)), nameless(other(input)), "chain %d, input %s\n%s", i, input, strings.Join(texts, "\n# and\n"))
+		}
+	}
+}
+
+// nameless leaves out who says that something is denied or required.
+func nameless(answer map[string]any) map[string]any {
+	for decision, value := range answer {
+		if list, ok := value.([]any); ok && OrderOf(decision) == United {
+			var said []any
+			for _, member := range list {
+				if text, ok := member.(string); !ok || !strings.Contains(text, " by ") {
+					said = append(said, member)
+				}
+			}
+			answer[decision] = said
+		}
+	}
+	return answer
+}
+
+// TestTheTypeOfADenialStays: what a narrower scope says does not make a list of what the
+// broadest scope answers with true or false, nor the other way round.
+func TestTheTypeOfADenialStays(t *testing.T) {
+	narrower := []string{"deny := set()", `deny contains "no" if input.a`, "deny := true", "deny := false", `deny := "no"`, `deny := {"a": 1}`, "deny := 7", "deny := []"}
+	for root, isFlag := range map[string]bool{
+		"deny if input.b == true": true, "default deny := false\ndeny if input.b == 7": true, "deny := input.nothing": true,
+		`deny contains "x" if input.b`: false, `deny := {"x"} if input.b`: false, `deny := ["x"] if input.b`: false,
+	} {
+		for _, text := range narrower {
+			answer := evaluator(t, []*Policy{policyOf(t, "enterprise", "root", root), policyOf(t, "team", "child", text)})
+			for _, input := range randomInputs() {
+				_, flag := answer(input)["deny"].(bool)
+				require.Equal(t, isFlag, flag, "%s below %s, input %s: %v", text, root, input, answer(input)["deny"])
+			}
+		}
+	}
 }

@@ -8,12 +8,17 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// maxTries bounds the search for a counterexample among inputs made at random.
-const maxTries = 500
+// maxTries bounds the search for a counterexample among inputs made at random, and
+// maxChanges among those that are made of others by changes.
+const (
+	maxTries   = 300
+	maxChanges = 1500
+)
 
-// search tries inputs made of the paths and constants that the policies speak of. It is
-// for what the formulas do not show.
-func (c *comparison) search(r *replay) (found *candidate) {
+// search tries inputs made of the paths and constants that the policies speak of, and
+// then changes those, and the models of the formulas, that came closest. It is for what
+// the formulas do not show.
+func (c *comparison) search(r *replay, models []ast.Value) (found *candidate) {
 	defer ignoreExhaustion()
 	policies := append([]*Policy{c.child}, c.definers...)
 	for _, p := range policies {
@@ -21,22 +26,43 @@ func (c *comparison) search(r *replay) (found *candidate) {
 			return nil
 		}
 	}
-	paths, values := inputPaths(policies), constants(policies)
-	if len(paths) == 0 {
+	s := &searcher{comparison: c, replay: r, random: rand.New(rand.NewPCG(1, 1)), paths: inputPaths(policies), values: searchedValues(policies)}
+	if len(s.paths) == 0 {
 		return nil
 	}
-	for _, value := range slices.Clone(values) {
-		values = append(values, near(value)...)
+	for _, model := range models {
+		if f := s.try(model); f != nil {
+			return f
+		}
 	}
-	values = append(values, ast.Boolean(true), ast.Boolean(false), ast.NullTerm().Value, ast.String("x"), ast.Number("0"), ast.Number("1e6"))
-	random := rand.New(rand.NewPCG(1, 1))
 	for range maxTries {
-		input := randomInput(random, paths, values)
-		if f := c.judge(r, input); f != nil {
-			return &candidate{input, f}
+		if f := s.try(randomInput(s.random, s.paths, s.values)); f != nil {
+			return f
+		}
+	}
+	for range maxChanges {
+		if f := s.try(s.changed()); f != nil {
+			return f
 		}
 	}
 	return nil
+}
+
+func searchedValues(policies []*Policy) []ast.Value {
+	values := constants(policies)
+	var texts []ast.String
+	for _, value := range slices.Clone(values) {
+		values = append(values, near(value)...)
+		if text, ok := value.(ast.String); ok && len(texts) < 12 {
+			texts = append(texts, text)
+		}
+	}
+	for _, one := range texts { // what a prefix is taken from, or parts are joined to
+		for _, other := range texts {
+			values = append(values, one+other)
+		}
+	}
+	return append(values, ast.Boolean(true), ast.Boolean(false), ast.NullTerm().Value, ast.String("x"), ast.Number("0"), ast.Number("1e6"), ast.NewArray(), ast.NewObject())
 }
 
 // randomInput sets most of the paths to some of the values. * in a path is any element.

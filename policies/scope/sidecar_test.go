@@ -202,7 +202,7 @@ func runSidecar(t *testing.T, binary string, policies []*Policy) func(name, inpu
 		}
 		defer response.Body.Close()
 		return response.StatusCode == http.StatusOK
-	}, time.Minute, 20*time.Millisecond, "OPA does not start: %s", &log)
+	}, 2*time.Minute, 20*time.Millisecond, "OPA does not start: %s", &log)
 	return func(name, input string) map[string]any {
 		response, err := http.Post("http://"+address+"/v1/data/"+strings.ReplaceAll(name, ".", "/"), "application/json", strings.NewReader(`{"input": `+input+`}`))
 		require.NoError(t, err)

@@ -65,9 +65,7 @@ func (l list) key() string { return "[" + keys(l.elements) + "]" }
 type collection struct {
 	text string
 	kind string // is_array, is_object or is_set
-	// fallible says that making it may end the evaluation with an error.
-	fallible bool
-	each     func(then func(key, value term) formula) formula
+	each func(then func(key, value term) formula) formula
 }
 
 func (c collection) key() string { return c.text }
@@ -84,6 +82,24 @@ func keys(terms []term) string {
 		texts[i] = t.key()
 	}
 	return strings.Join(texts, ",")
+}
+
+// substitute is a term with another one in place of a part of it.
+func substitute(t, part, by term) term {
+	if t.key() == part.key() {
+		return by
+	}
+	switch t := t.(type) {
+	case member:
+		return memberTerm(substitute(t.of, part, by), substitute(t.at, part, by))
+	case application:
+		operands := make([]term, len(t.operands))
+		for i, operand := range t.operands {
+			operands[i] = substitute(operand, part, by)
+		}
+		return application{t.function, operands}
+	}
+	return t
 }
 
 // parts calls visit for a term and the terms that it is made of.

@@ -2,7 +2,6 @@ package scope
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -25,6 +24,8 @@ type translation struct {
 	stopped *ast.Location
 	what    string
 
+	writer *writer
+
 	supported map[*ast.Rule]bool
 	fresh     *int
 }
@@ -39,7 +40,7 @@ type unsupported struct {
 type exhausted struct{ why string }
 
 func newTranslation(ctx context.Context, p *Policy, steps, fresh *int) *translation {
-	return &translation{ctx: ctx, policy: p, steps: steps, fresh: fresh, supported: map[*ast.Rule]bool{}}
+	return &translation{ctx: ctx, policy: p, steps: steps, fresh: fresh, writer: &writer{prefix: "element"}, supported: map[*ast.Rule]bool{}}
 }
 
 func (t *translation) step() {
@@ -108,17 +109,17 @@ func (t *translation) value(name string, then withValue) formula {
 	if len(rules) == 0 {
 		return false
 	}
-	if made, ok := t.partial(name, rules); ok {
-		return then(made)
+	if made, succeeds := t.partial(name, rules); succeeds != nil {
+		return and(succeeds, then(made))
 	}
 	return t.complete(rules, nil, nil, then)
 }
 
 // partial is the collection that partial rules make.
-func (t *translation) partial(name string, rules []*ast.Rule) (collection, bool) {
+func (t *translation) partial(name string, rules []*ast.Rule) (collection, formula) {
 	head := rules[0].Head
 	if head.RuleKind() != ast.MultiValue && len(head.Ref()) == 1 {
-		return collection{}, false
+		return collection{}, nil
 	}
 	set := head.RuleKind() == ast.MultiValue
 	for _, rule := range rules {
@@ -128,12 +129,9 @@ func (t *translation) partial(name string, rules []*ast.Rule) (collection, bool)
 			panic(unsupported{"rules with a path as their name", rule.Location})
 		}
 	}
-	made := collection{text: t.text(ast.NewTerm(t.policy.ref(name)), nil), kind: "is_set", fallible: !set}
+	made := collection{kind: "is_set"}
 	if !set {
 		made.kind = "is_object"
-	}
-	for _, rule := range rules {
-		made.fallible = made.fallible || t.fallible(rule)
 	}
 	made.each = func(then func(key, value term) formula) formula {
 		var all []formula
@@ -149,18 +147,52 @@ func (t *translation) partial(name string, rules []*ast.Rule) (collection, bool)
 		}
 		return or(all...)
 	}
-	if made.fallible {
-		t.mayFail()
-	}
-	return made, true
+	node := ast.NewTerm(t.policy.ref(name))
+	made.text = t.textOf(made, node, nil)
+	return made, t.made(made, node, nil)
 }
 
-// mayFail notes an error that cannot be told from the input.
-func (t *translation) mayFail() {
+// mayFail notes an error of what a text stands for that cannot be told from the input,
+// and is the formula that there is none: what has been evaluated has not failed.
+func (t *translation) mayFail(text string) formula {
+	failed := atom{kind: isOpaque, left: opaque{"error of " + text}}
 	if t.wantErrors {
-		*t.fresh++
-		t.errors = append(t.errors, atom{kind: isOpaque, left: opaque{fmt.Sprintf("error %d", *t.fresh)}})
+		t.errors = append(t.errors, failed)
 	}
+	return not(failed)
+}
+
+// made is the formula that making a collection does not fail, which is said of what has
+// been evaluated. Errors are noted.
+func (t *translation) made(c collection, node *ast.Term, env *environment) formula {
+	if !t.fallible(node) {
+		return true
+	}
+	outer, wanted := t.errors, t.wantErrors
+	t.errors, t.wantErrors = nil, true
+	_, failure := t.attempt(func() formula {
+		if c.kind != "is_object" {
+			return c.each(func(term, term) formula { return true })
+		}
+		t.errors = append(t.errors, c.each(func(key, value term) formula {
+			return c.each(func(other, its term) formula {
+				if substitute(its, other, key).key() == value.key() {
+					return false
+				}
+				return and(equal(key, other), not(equal(value, its)))
+			})
+		}))
+		return true
+	})
+	inside := or(t.errors...)
+	t.errors, t.wantErrors = outer, wanted
+	if failure != nil {
+		return t.mayFail(t.text(node, env))
+	}
+	if wanted && inside != false {
+		t.errors = append(t.errors, inside)
+	}
+	return not(inside)
 }
 
 // complete is the formula that one of the rules of a name, which stand for a function
@@ -198,13 +230,14 @@ func (t *translation) chain(rule *ast.Rule, arguments []term, then withValue) fo
 		made := opaque{t.text(rule, nil) + " of " + keys(arguments)}
 		value, constant := constantOf(rule.Head.Value)
 		constant = constant && rule.Else == nil
+		var succeeds formula = true
 		if !constant || t.fallible(rule) {
-			t.mayFail() // it may have two values at once
+			succeeds = t.mayFail(made.text) // it may have two values at once
 		}
 		if constant {
-			return and(atom{kind: isOpaque, left: made}, then(value))
+			return and(succeeds, atom{kind: isOpaque, left: made}, then(value))
 		}
-		return and(defined(made), then(made))
+		return and(succeeds, defined(made), then(made))
 	}
 	return t.links(rule, arguments, then)
 }
@@ -266,6 +299,10 @@ func (t *translation) conflicts(chains []*ast.Rule, arguments []term) {
 	var found []formula
 	for i, a := range chains {
 		for j := i; j < len(chains); j++ {
+			if f, constant := t.constantConflict(a, chains[j], arguments); constant {
+				found = append(found, f)
+				continue
+			}
 			iterations := t.iterations
 			f := t.chain(a, arguments, func(one term) formula {
 				return t.chain(chains[j], arguments, func(other term) formula {
@@ -281,6 +318,44 @@ func (t *translation) conflicts(chains []*ast.Rule, arguments []term) {
 	if f := or(found...); f != false {
 		t.errors = append(t.errors, f)
 	}
+}
+
+// constantConflict is the formula that two rules of constant values conflict, which
+// needs no look at the values of both at once.
+func (t *translation) constantConflict(a, b *ast.Rule, arguments []term) (formula, bool) {
+	one, ok := constantOf(a.Head.Value)
+	other, okToo := constantOf(b.Head.Value)
+	if !ok || !okToo || a.Else != nil || b.Else != nil {
+		return nil, false
+	}
+	if ast.Compare(one.value, other.value) == 0 {
+		return false, true
+	}
+	holds := func(term) formula { return true }
+	return and(t.chain(a, arguments, holds), t.chain(b, arguments, holds)), true
+}
+
+// contradiction is the formula that the rules of a decision have two values at once,
+// with which it has none.
+func (t *translation) contradiction(name string) formula {
+	var chains []*ast.Rule
+	for _, rule := range t.policy.rules(name) {
+		if len(rule.Head.Ref()) > 1 || rule.Head.RuleKind() == ast.MultiValue {
+			return false
+		}
+		if !rule.Default {
+			chains = append(chains, rule)
+		}
+	}
+	if sameConstant(chains) {
+		return false
+	}
+	outer, wanted := t.errors, t.wantErrors
+	t.errors, t.wantErrors = nil, true
+	t.conflicts(chains, nil)
+	found := or(t.errors...)
+	t.errors, t.wantErrors = outer, wanted
+	return found
 }
 
 // sameConstant says that all rules, with what follows by else, have one value.
@@ -318,10 +393,11 @@ func (t *translation) expressions(rest ast.Body, env *environment, then withBind
 		f, failure := t.attempt(func() formula { return t.expression(expr, env, yes) })
 		if failure != nil {
 			t.note(failure)
+			text := t.text(expr, env)
+			f = atom{kind: isOpaque, left: opaque{text}}
 			if t.fallible(expr) {
-				t.mayFail()
+				f = and(t.mayFail(text), f)
 			}
-			f = atom{kind: isOpaque, left: opaque{t.text(expr, env)}}
 		}
 		if f == false {
 			return false

@@ -127,11 +127,14 @@ func (t *translation) term(node *ast.Term, env *environment, then withValueInsid
 		// Whether OPA finds a member of such a set depends on its release.
 		panic(unsupported{"a set whose members are not constant", node.Location})
 	case *ast.SetComprehension:
-		return then(t.comprehension(node, "is_set", v.Body, v.Term, nil, env), env)
+		made, succeeds := t.comprehension(node, "is_set", v.Body, v.Term, nil, env)
+		return and(succeeds, then(made, env))
 	case *ast.ArrayComprehension:
-		return then(t.comprehension(node, "is_array", v.Body, v.Term, nil, env), env)
+		made, succeeds := t.comprehension(node, "is_array", v.Body, v.Term, nil, env)
+		return and(succeeds, then(made, env))
 	case *ast.ObjectComprehension:
-		return then(t.comprehension(node, "is_object", v.Body, v.Value, v.Key, env), env)
+		made, succeeds := t.comprehension(node, "is_object", v.Body, v.Value, v.Key, env)
+		return and(succeeds, then(made, env))
 	case ast.Object:
 		return t.object(node, v, env, then)
 	}
@@ -175,11 +178,8 @@ func (t *translation) object(node *ast.Term, object ast.Object, env *environment
 	})
 }
 
-func (t *translation) comprehension(node *ast.Term, kind string, body ast.Body, value, key *ast.Term, env *environment) collection {
-	made := collection{text: t.text(node, env), kind: kind, fallible: t.fallible(node)}
-	if made.fallible {
-		t.mayFail()
-	}
+func (t *translation) comprehension(node *ast.Term, kind string, body ast.Body, value, key *ast.Term, env *environment) (collection, formula) {
+	made := collection{kind: kind}
 	made.each = func(then func(key, value term) formula) formula {
 		return t.body(body, env, func(env *environment) formula {
 			return t.term(value, env, func(found term, env *environment) formula {
@@ -190,11 +190,35 @@ func (t *translation) comprehension(node *ast.Term, kind string, body ast.Body, 
 					}
 					return and(defined(found), then(found, found))
 				}
-				return t.term(key, env, func(at term, _ *environment) formula { return then(at, found) })
+				return t.term(key, env, func(at term, _ *environment) formula {
+					return and(defined(at), defined(found), then(at, found))
+				})
 			})
 		})
 	}
-	return made
+	made.text = t.textOf(made, node, env)
+	return made, t.made(made, node, env)
+}
+
+// textOf is a text that equal collections share: what their elements are where that is
+// understood, so that the same in other words is the same. In an array it also counts
+// how often and in which order they come, which only its own text tells.
+func (t *translation) textOf(made collection, node *ast.Term, env *environment) (text string) {
+	if made.kind == "is_array" {
+		return t.text(node, env)
+	}
+	wanted, errors := t.wantErrors, t.errors
+	t.wantErrors = false
+	defer func() {
+		t.wantErrors, t.errors = wanted, errors
+		if r := recover(); r != nil {
+			if _, ok := r.(unsupported); !ok {
+				panic(r)
+			}
+			text = t.text(node, env)
+		}
+	}()
+	return t.writer.collection(made)
 }
 
 // reference follows a path from a variable, input or a rule.
@@ -249,6 +273,9 @@ func (t *translation) at(from, key term, location *ast.Location, then withValue)
 		}
 		return t.iterate(from, location, func(at, value term) formula { return and(equal(at, key), then(value)) })
 	case application, opaque:
+		if call, ok := from.(application); ok && resultOf[call.function] == "is_array" {
+			break
+		}
 		// What a function gives may be a set, whose members are their own keys.
 		panic(unsupported{"a path into the result of a function", location})
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,9 +33,18 @@ type Verdict struct {
 	// before, and does so since a scope above was narrowed, is not refused for it.
 	OutsideScope bool
 	// Warnings say what is likely not meant.
-	Warnings []string
+	Warnings engine.CompileErrors
 	// wrongReferences says that it is refused by what the schemas of kinds say now.
 	wrongReferences bool
+}
+
+// WarningTexts are the warnings as the author of the source reads them.
+func (v Verdict) WarningTexts() []string {
+	var out []string
+	for _, warning := range v.Warnings {
+		out = append(out, warning.Error())
+	}
+	return out
 }
 
 // Gate judges revisions before they go live. Its fields are the parts that come from
@@ -64,7 +74,10 @@ func (g Gate) Judge(ctx context.Context, candidate engine.Source, live *engine.L
 		return notCompiled(err)
 	}
 	if set.Policies() == 0 {
-		return Verdict{Reason: ReasonNoPolicies, Message: "no package has a rule deny, warn, patch or defaults, and there is no constraint: nothing would ever be asked"}, nil
+		return Verdict{
+			Reason: ReasonNoPolicies, Errors: misnamed(set),
+			Message: "no package has a rule deny, warn, patch or defaults, and there is no constraint: nothing would ever be asked",
+		}, nil
 	}
 	if violations := scope.Check(set, others(live, candidate.Name), live.Resources()); len(violations) > 0 {
 		return beyondScope(violations), nil
@@ -142,19 +155,72 @@ func beyondScope(violations []scope.Violation) Verdict {
 	return verdict
 }
 
-// warnings are about the policies of a set.
-func warnings(set *engine.PolicySet, resources *engine.Resources) []string {
-	var out []string
+// Mistakes are what compiles and is surely not meant: rules and kinds that are nearly
+// others, and what the source holds that nobody enforces.
+func Mistakes(set *engine.PolicySet, resources *engine.Resources) engine.CompileErrors {
+	found := slices.Concat(misnamed(set), PassedOver(set.Files()))
+	for _, one := range unknownKinds(set, resources) {
+		if one.suggestion != "" {
+			found = append(found, one.CompileError)
+		}
+	}
+	return found
+}
+
+// warnings are about the policies of a set, and about what its source holds beside them.
+func warnings(set *engine.PolicySet, resources *engine.Resources) engine.CompileErrors {
+	out := slices.Concat(misnamed(set), PassedOver(set.Files()))
+	for _, words := range set.Warnings() {
+		out = append(out, engine.CompileError{Message: words})
+	}
+	for _, one := range unknownKinds(set, resources) {
+		out = append(out, one.CompileError)
+	}
 	for _, p := range set.Describe() {
 		if len(p.Match.Kinds) == 0 {
-			out = append(out, fmt.Sprintf("policy %s names no kinds: it is asked about every object that is written", p.Package))
+			place := "custom.match.kinds in its METADATA"
+			if p.AnyVersion { // a constraint's
+				place = "spec.match.kinds"
+			}
+			out = append(out, warning(p.Location, "policy %s names no kinds: it is asked about every object that is written, of every kind; name them under %s", p.Package, place))
 		}
+	}
+	return out
+}
+
+// unknownKind is a kind that a policy names and nobody serves.
+type unknownKind struct {
+	engine.CompileError
+	suggestion string
+}
+
+func unknownKinds(set *engine.PolicySet, resources *engine.Resources) []unknownKind {
+	var out []unknownKind
+	for _, p := range set.Describe() {
 		for _, kind := range p.Match.Kinds {
 			_, known := resources.ByKind(kind.Group, kind.Kind)
 			if !known && kind.Kind != "*" && kind.Group != "*" {
-				out = append(out, fmt.Sprintf("policy %s: the cluster has no kind %s in group %q (yet); check the spelling and the group", p.Package, kind.Kind, kind.Group))
+				at := namesKind(set.Files(), p.Location, kind.Kind)
+				suggestion := resources.Suggest(kind.Group, kind.Kind)
+				out = append(out, unknownKind{warning(at, "policy %s: the cluster has no kind %s in group %q (yet)%s", p.Package, kind.Kind, kind.Group,
+					cmp.Or(suggestion, "; check the spelling and the group")), suggestion})
 			}
 		}
 	}
 	return out
+}
+
+func warning(at engine.Location, format string, args ...any) engine.CompileError {
+	return engine.CompileError{File: at.File, Line: at.Line, Message: fmt.Sprintf(format, args...)}
+}
+
+// namesKind finds the line of a policy's METADATA that names a kind.
+func namesKind(files map[string]string, policy engine.Location, kind string) engine.Location {
+	lines := strings.Split(files[policy.File], "\n")
+	for i := min(policy.Line, len(lines)) - 1; i > 0 && strings.HasPrefix(lines[i-1], "#"); i-- {
+		if strings.Contains(lines[i-1], kind) {
+			return engine.Location{File: policy.File, Line: i}
+		}
+	}
+	return policy
 }

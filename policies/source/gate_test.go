@@ -140,9 +140,12 @@ func TestGateWarnsOfWhatIsLikelyNotMeant(t *testing.T) {
 		return "# METADATA\n# custom:\n#   match: {kinds: [" + kinds + "]}\n" + good
 	}
 	for rego, want := range map[string]string{
-		good:                                   "policy p names no kinds",
-		match(`{group: "", kind: Pods}`):       `the cluster has no kind Pods in group ""`,
-		match(`{group: "", kind: Deployment}`): `the cluster has no kind Deployment in group ""`,
+		good:                                    "policy p names no kinds",
+		match(`{group: "", kind: Pods}`):        `p.rego:3: policy p: the cluster has no kind Pods in group "" (yet); did you mean kind Pod in group ""?`,
+		match(`{group: "", kind: pod}`):         `did you mean kind Pod in group ""?`,
+		match(`{group: "", kind: Deployment}`):  `the cluster has no kind Deployment in group "" (yet); did you mean kind Deployment in group "apps"?`,
+		match(`{group: apps, kind: Deploymnt}`): `did you mean kind Deployment in group "apps"?`,
+		match(`{group: a.example, kind: Pod2}`): `has no kind Pod2 in group "a.example" (yet); check the spelling and the group`,
 		match(`{group: apps, kind: Deployment}, {group: "*", kind: "*"}`): "",
 	} {
 		warnings := gate(t, makeSource(rego), live, allRegistrable).Warnings
@@ -151,6 +154,6 @@ func TestGateWarnsOfWhatIsLikelyNotMeant(t *testing.T) {
 			continue
 		}
 		require.Len(t, warnings, 1)
-		require.Contains(t, warnings[0], want)
+		require.Contains(t, warnings[0].Error(), want)
 	}
 }

@@ -305,6 +305,9 @@ func (s *suspect) kinds(checks []ReferenceCheck) string {
 
 // instead says what to write: the field whose name is nearest, where one is near.
 func (s *suspect) instead() string {
+	if s.parent == "input" && s.key == "review" {
+		return insteadOfReview
+	}
 	best, least := "", max(2, len(s.key)/4)+1
 	for _, name := range slices.Sorted(slices.Values(s.fields)) {
 		if distance := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(s.key)); distance < least {

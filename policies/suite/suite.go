@@ -8,6 +8,7 @@ package suite
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -79,6 +80,18 @@ type Coverage struct {
 type Lines struct {
 	From int `json:"from"`
 	To   int `json:"to"`
+}
+
+// In makes the files of the results those of a folder, as whoever is in it opens them.
+func (r *Results) In(folder string) {
+	for i := range r.Cases {
+		if r.Cases[i].File != "" {
+			r.Cases[i].File = filepath.Join(folder, filepath.FromSlash(r.Cases[i].File))
+		}
+	}
+	for i := range r.Coverage {
+		r.Coverage[i].File = filepath.Join(folder, filepath.FromSlash(r.Coverage[i].File))
+	}
 }
 
 // Results are what the tests of a source gave.

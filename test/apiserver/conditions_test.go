@@ -17,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/cel/environment"
 
+	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/webhooks"
 )
 
@@ -65,21 +66,25 @@ func TestConditions(t *testing.T) {
 		{"a request without a signer", "certificates.k8s.io", csrs, "", admission.Create, csr(""), nil, "jane", true},
 		{"neither object", "certificates.k8s.io", csrs, "", admission.Delete, nil, nil, "jane", true},
 	}
-	validating, _, err := webhooks.Configurations(nil, nil, nil, webhooks.RegistrationSettings{})
-	require.NoError(t, err)
-	matcher := matcherOf(t, validating.Webhooks[0].MatchConditions)
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			kind := schema.GroupVersionKind{Group: test.group, Version: "v1", Kind: "Any"}
-			attributes := admission.NewAttributesRecord(test.object, test.old, kind, "", "name",
-				schema.GroupVersionResource{Group: test.group, Version: "v1", Resource: test.resource}, test.subresource,
-				test.operation, nil, false, &user.DefaultInfo{Name: test.user})
-			result := matcher.Match(t.Context(), &admission.VersionedAttributes{
-				Attributes: attributes, VersionedKind: kind, VersionedObject: test.object, VersionedOldObject: test.old,
-			}, nil, nil)
-			require.NoError(t, result.Error)
-			assert.Equal(t, test.called, result.Matches, result.FailedConditionName)
-		})
+	ofPolicy := engine.PolicyInfo{Validates: true, Match: engine.Match{Kinds: []engine.GroupVersionKind{{Group: engine.PolicyGroup, Kind: "*"}}}}
+	for entry, policies := range map[string][]engine.PolicyInfo{"no policy names policies": nil, "a policy names policies": {ofPolicy}} {
+		validating, _, err := webhooks.Configurations(policies, nil, nil, webhooks.RegistrationSettings{})
+		require.NoError(t, err)
+		matcher := matcherOf(t, validating.Webhooks[1].MatchConditions)
+		for _, test := range tests {
+			t.Run(entry+"/"+test.name, func(t *testing.T) {
+				kind := schema.GroupVersionKind{Group: test.group, Version: "v1", Kind: "Any"}
+				attributes := admission.NewAttributesRecord(test.object, test.old, kind, "", "name",
+					schema.GroupVersionResource{Group: test.group, Version: "v1", Resource: test.resource}, test.subresource,
+					test.operation, nil, false, &user.DefaultInfo{Name: test.user})
+				result := matcher.Match(t.Context(), &admission.VersionedAttributes{
+					Attributes: attributes, VersionedKind: kind, VersionedObject: test.object, VersionedOldObject: test.old,
+				}, nil, nil)
+				require.NoError(t, result.Error)
+				called := test.called && (policies != nil || test.group != engine.PolicyGroup)
+				assert.Equal(t, called, result.Matches, result.FailedConditionName)
+			})
+		}
 	}
 }
 

@@ -104,13 +104,20 @@ func TestHostileTable(t *testing.T) {
 }
 
 func TestChoose(t *testing.T) {
-	chosen, err := choose("")
+	chosen, err := choose("", "")
 	require.NoError(t, err)
 	require.Len(t, chosen, len(parts))
-	chosen, err = choose("samples,memory")
+	chosen, err = choose("samples,memory", "")
 	require.NoError(t, err)
 	require.Len(t, chosen, 2)
 	require.Equal(t, "samples", chosen[0].name)
-	_, err = choose("sample")
-	require.EqualError(t, err, `--only names "sample", which is none of memory, unmatched, samples, swaps, pushes, hostile, prove, peers, openclaw, orloj, openvox`)
+	_, err = choose("sample", "")
+	require.EqualError(t, err, `--only names "sample", which is none of memory, unmatched, samples, swaps, pushes, hostile, prove, peers, library, openclaw, orloj, openvox`)
+	_, err = choose("library", "")
+	require.EqualError(t, err, needsLibrary)
+	_, err = choose("samples", "/library")
+	require.ErrorContains(t, err, "which --only leaves out")
+	chosen, err = choose("library", "/library")
+	require.NoError(t, err)
+	require.Len(t, chosen, 1)
 }

@@ -93,6 +93,6 @@ func freePort() (int, error) {
 }
 
 // buildPeers builds the programs of the peers, or finds them in the cache.
-func buildPeers(ctx context.Context) (map[string]string, error) {
-	return installation.BuildPrograms(ctx, os.Stderr, "gatekeeper", "gator", "gatekeeper-crds", "kyverno", "kyverno-install")
+func buildPeers(ctx context.Context, names ...string) (map[string]string, error) {
+	return installation.BuildPrograms(ctx, os.Stderr, names...)
 }

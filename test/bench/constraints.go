@@ -22,7 +22,7 @@ var policyFiles embed.FS
 
 // constraint is a constraint about Pods.
 type constraint struct {
-	template   string // the folder of config/samples/gatekeeper
+	template   string // its folder
 	kind, name string
 	parameters map[string]any
 	match      map[string]any
@@ -169,6 +169,9 @@ func (c constraint) variant(n int) constraint {
 func (l *library) named(names []string) []constraint {
 	return slices.DeleteFunc(slices.Clone(l.constraints), func(c constraint) bool { return !slices.Contains(names, c.name) })
 }
+
+// id tells constraints of all kinds apart, as Lintel's denials do.
+func (c constraint) id() string { return c.kind + "/" + c.name }
 
 // object is the constraint as Gatekeeper has it.
 func (c constraint) object() *unstructured.Unstructured {

@@ -119,17 +119,22 @@ func compareDecisions(ctx context.Context, corpus [][]byte, contenders []*conten
 	return denied, nil
 }
 
-// corpus are the objects on which decisions are compared: those of the templates' own
-// suites, and what becomes of a Pod that passes when one value after the other is
-// taken out or changed.
-func corpus(create []byte) ([][]byte, error) {
+// corpus are the objects on which decisions are compared: the Pods in the given files,
+// and what becomes of a Pod when one value after the other is taken out or changed.
+func corpus(create []byte, files []string) ([][]byte, error) {
 	var review admissionv1.AdmissionReview
 	if err := json.Unmarshal(create, &review); err != nil {
 		return nil, err
 	}
-	bodies, err := suiteReviews(&review)
-	if err != nil {
-		return nil, err
+	var bodies [][]byte
+	for _, file := range files {
+		body, err := reviewOfFile(&review, len(bodies), file)
+		if err != nil {
+			return nil, err
+		}
+		if body != nil {
+			bodies = append(bodies, body)
+		}
 	}
 	var object map[string]any
 	if err := json.Unmarshal(review.Request.Object.Raw, &object); err != nil {
@@ -146,32 +151,25 @@ func corpus(create []byte) ([][]byte, error) {
 	return bodies, nil
 }
 
-// suiteReviews are reviews of the Pods of all suites, the other fields as in like.
-func suiteReviews(like *admissionv1.AdmissionReview) ([][]byte, error) {
+// suiteFiles are the files of the suites of config/samples/gatekeeper.
+func suiteFiles() ([]string, error) {
 	suites, err := filepath.Glob(filepath.Join(installation.Root(), "config/samples/gatekeeper/*/suite.yaml"))
 	if err != nil {
 		return nil, err
 	}
-	var bodies [][]byte
+	var files []string
 	for _, suite := range suites {
-		files, err := filepath.Glob(filepath.Join(filepath.Dir(suite), "*.yaml"))
+		beside, err := filepath.Glob(filepath.Join(filepath.Dir(suite), "*.yaml"))
 		if err != nil {
 			return nil, err
 		}
-		for _, file := range files {
-			body, err := reviewOfFile(like, len(bodies), file)
-			if err != nil {
-				return nil, err
-			}
-			if body != nil {
-				bodies = append(bodies, body)
-			}
-		}
+		files = append(files, beside...)
 	}
-	return bodies, nil
+	return files, nil
 }
 
-// reviewOfFile is nil where a file is about no Pod.
+// reviewOfFile is a review of the Pod of a file, the other fields as in like, and nil
+// where a file is about no Pod.
 func reviewOfFile(like *admissionv1.AdmissionReview, n int, file string) ([]byte, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -188,7 +186,7 @@ func reviewOfFile(like *admissionv1.AdmissionReview, n int, file string) ([]byte
 	case "Pod":
 		return reviewOf(like, n, object, nil, nil)
 	case "AdmissionReview":
-		request := object["request"].(map[string]any)
+		request, _ := object["request"].(map[string]any)
 		kind, _, _ := unstructured.NestedString(request, "kind", "kind")
 		next, _ := request["object"].(map[string]any)
 		if kind != "Pod" || next == nil {

@@ -12,6 +12,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -51,6 +52,7 @@ type bench struct {
 	authority      []byte // of the manager's certificate
 	echo           *endpoint
 	reviews        *reviews
+	public         *publicLibrary // nil without --library
 
 	result result
 }
@@ -178,6 +180,9 @@ func (b *bench) restart(ctx context.Context, name string, args ...string) (err e
 	b.managerPID = b.manager.PID()
 	return poll(ctx, "the registration of "+name, func() (bool, error) {
 		config, err := b.clientset.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, webhooks.ConfigurationName, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, nil // the first manager was stopped before it came to register
+		}
 		if err != nil {
 			return false, err
 		}

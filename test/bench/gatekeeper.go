@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -45,8 +46,10 @@ func newGatekeeper(ctx context.Context, b *bench, programs map[string]string, l 
 	if err := g.writeCertificate(); err != nil {
 		return nil, err
 	}
+	if err := b.createNamespace(ctx, "gatekeeper-system"); err != nil && !apierrors.IsAlreadyExists(err) {
+		return nil, err
+	}
 	for _, args := range [][]string{
-		{"create", "namespace", "gatekeeper-system"},
 		{"apply", "--server-side", "-f", programs["gatekeeper-crds"]},
 		{"wait", "--for=condition=Established", "crd/constrainttemplates.templates.gatekeeper.sh", "--timeout=60s"},
 	} {
@@ -65,7 +68,7 @@ func newGatekeeper(ctx context.Context, b *bench, programs map[string]string, l 
 	}
 	err = poll(ctx, "the ServiceAccount of gatekeeper-system", func() (bool, error) {
 		_, err := b.clientset.CoreV1().Pods("gatekeeper-system").Create(ctx, own, metav1.CreateOptions{})
-		return err == nil, nil
+		return err == nil || apierrors.IsAlreadyExists(err), nil
 	})
 	if err != nil {
 		return nil, err
@@ -73,17 +76,15 @@ func newGatekeeper(ctx context.Context, b *bench, programs map[string]string, l 
 	if err := g.start(ctx); err != nil {
 		return nil, err
 	}
-	var texts, kinds []string
+	texts := map[string]string{}
 	for _, c := range l.constraints {
-		if kind := "crd/" + constraintResource(c.kind).GroupResource().String(); !slices.Contains(kinds, kind) {
-			texts, kinds = append(texts, l.templates[c.template]), append(kinds, kind)
-		}
+		texts[c.kind] = l.templates[c.template]
 	}
-	if err := b.kubectl(ctx, strings.Join(texts, "\n---\n"), "apply", "--server-side", "-f", "-"); err != nil {
+	if err := b.kubectl(ctx, strings.Join(slices.Collect(maps.Values(texts)), "\n---\n"), "apply", "--server-side", "-f", "-"); err != nil {
 		return nil, err
 	}
 	err = poll(ctx, "the kinds of the constraints", func() (bool, error) {
-		return b.kubectl(ctx, "", append([]string{"wait", "--for=condition=Established", "--timeout=5s"}, kinds...)...) == nil, nil
+		return b.kubectl(ctx, "", append([]string{"wait", "--for=condition=Established", "--timeout=5s"}, g.kinds()...)...) == nil, nil
 	})
 	return g, err
 }
@@ -144,18 +145,40 @@ func (g *gatekeeper) start(ctx context.Context) error {
 
 func (g *gatekeeper) stop() { g.process.stop() }
 
+// clear takes its constraints and templates out of the cluster, for a part that gives
+// it others: kinds of the same name may follow.
+func (g *gatekeeper) clear(ctx context.Context) error {
+	if err := g.install(ctx, nil); err != nil {
+		return err
+	}
+	if err := g.bench.kubectl(ctx, "", "delete", "constrainttemplates", "--all", "--timeout=60s"); err != nil {
+		return err
+	}
+	return g.bench.kubectl(ctx, "", append([]string{"wait", "--for=delete", "--timeout=60s"}, g.kinds()...)...)
+}
+
+// kinds are the definitions that its templates become, as kubectl names them.
+func (g *gatekeeper) kinds() []string {
+	var kinds []string
+	for _, c := range g.library.constraints {
+		kinds = append(kinds, "crd/"+constraintResource(c.kind).GroupResource().String())
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}
+
 // install makes these its constraints, and starts it anew, so that it holds nothing
 // of those before.
 func (g *gatekeeper) install(ctx context.Context, constraints []constraint) error {
 	g.process.stop()
 	keep := map[string]bool{}
 	for _, c := range constraints {
-		keep[c.name] = true
+		keep[c.id()] = true
 	}
 	var calls errgroup.Group
 	calls.SetLimit(16)
 	for _, c := range g.held {
-		if !keep[c.name] {
+		if !keep[c.id()] {
 			calls.Go(func() error { return g.delete(ctx, c) })
 		}
 	}

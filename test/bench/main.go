@@ -4,6 +4,7 @@
 //
 //	go run -C test/bench .
 //	go run -C test/bench . --only unmatched,samples
+//	go run -C test/bench . --only library --library FOLDER
 //	go run -C test/bench . --write 2026-11-20   # and keep it in docs/benchmarks
 //	go run -C test/bench . picture ../../docs/benchmarks/2026-11-20.json   # draw it again
 //
@@ -33,14 +34,23 @@ func main() {
 	}
 	name := flag.String("write", "", "write docs/benchmarks/`name`.json, name.md and, of the part peers, name.svg")
 	only := flag.String("only", "", "measure only these `parts`: "+strings.Join(partNames(), ", "))
+	folder := flag.String("library", "", "measure the part library on the templates of this `folder`, a checkout of gatekeeper-library")
 	flag.Parse()
-	chosen, err := choose(*only)
+	chosen, err := choose(*only, *folder)
 	if err != nil {
 		exit(err)
 	}
+	var public *publicLibrary
+	if *folder != "" {
+		if public, err = readPublicLibrary(*folder); err != nil {
+			exit(err)
+		}
+	} else if *only == "" {
+		say("%s", needsLibrary)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	exit(run(ctx, chosen, *name))
+	exit(run(ctx, chosen, public, *name))
 }
 
 func exit(err error) {
@@ -66,6 +76,7 @@ var parts = []part{
 	{"hostile", (*bench).measureHostile},
 	{"prove", (*bench).measureProve},
 	{"peers", (*bench).measurePeers},
+	{partLibrary, (*bench).measureLibrary},
 	// These take the place of the manager that the others measure.
 	{"openclaw", (*bench).measureOpenClaw},
 	{"orloj", (*bench).measureOrloj},
@@ -80,10 +91,16 @@ func partNames() []string {
 	return names
 }
 
-// choose reads the flag --only: none is all.
-func choose(only string) ([]part, error) {
+// choose reads the flag --only: none is all. folder is that of --library.
+func choose(only, folder string) ([]part, error) {
 	if only == "" {
 		return parts, nil
+	}
+	switch named := slices.Contains(strings.Split(only, ","), partLibrary); {
+	case named && folder == "":
+		return nil, errors.New(needsLibrary)
+	case !named && folder != "":
+		return nil, fmt.Errorf("--library is for the part %s, which --only leaves out: add it there, or take --library away", partLibrary)
 	}
 	var chosen []part
 	for _, name := range strings.Split(only, ",") {
@@ -96,11 +113,12 @@ func choose(only string) ([]part, error) {
 	return chosen, nil
 }
 
-func run(ctx context.Context, chosen []part, name string) (err error) {
+func run(ctx context.Context, chosen []part, public *publicLibrary, name string) (err error) {
 	b, err := start(ctx)
 	if err != nil {
 		return err
 	}
+	b.public = public
 	defer func() {
 		if stopErr := b.stop(); err == nil {
 			err = stopErr

@@ -216,13 +216,13 @@ func (b *bench) openVoxAutosign(ctx context.Context, certname string, request []
 		if err != nil {
 			return false, nil
 		}
-		policies = secret.Data["autosign-policy.yaml"]
+		policies = secret.Data["signing-policies.yaml"]
 		return bytes.Contains(policies, fmt.Appendf(nil, "policy-%02d", openVoxPolicies-1)), nil
 	})
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(b.folder, "autosign-policy.yaml")
+	file := filepath.Join(b.folder, "signing-policies.yaml")
 	if err := os.WriteFile(file, policies, 0o600); err != nil {
 		return err
 	}

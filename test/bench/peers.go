@@ -78,17 +78,38 @@ func (b *bench) measurePeers(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := p.gatekeeper.clear(ctx); err != nil {
+		return err
+	}
 	return b.deleteSources(ctx, peersSource)
 }
 
 func (p *peers) start(ctx context.Context) (err error) {
-	if p.programs, err = buildPeers(ctx); err != nil {
-		return err
-	}
-	say("starting the peers …")
 	if p.library, err = readLibrary(); err != nil {
 		return err
 	}
+	if err := p.prepare(ctx, "gatekeeper", "gator", "gatekeeper-crds", "kyverno", "kyverno-install"); err != nil {
+		return err
+	}
+	suites, err := suiteFiles()
+	if err != nil {
+		return err
+	}
+	example, _ := p.workloads.unique.next()
+	if p.corpus, err = corpus(example, suites); err != nil {
+		return err
+	}
+	p.gatekeeper, err = newGatekeeper(ctx, p.bench, p.programs, p.library)
+	return err
+}
+
+// prepare builds programs of the peers, records what is sent, and starts the second
+// replica.
+func (p *peers) prepare(ctx context.Context, programs ...string) (err error) {
+	if p.programs, err = buildPeers(ctx, programs...); err != nil {
+		return err
+	}
+	say("starting the peers …")
 	recorded, err := p.record(ctx, strictPod(0), strictPod(mediumPod), strictPod(largePod))
 	if err != nil {
 		return err
@@ -96,17 +117,9 @@ func (p *peers) start(ctx context.Context) (err error) {
 	if p.workloads, err = newWorkloads(recorded[0], recorded[1], recorded[2]); err != nil {
 		return err
 	}
-	example, _ := p.workloads.unique.next()
-	if p.corpus, err = corpus(example); err != nil {
-		return err
-	}
 	p.without, err = installation.StartManager(ctx, p.cluster, installation.ManagerOptions{
 		Program: p.managerProgram, Name: "manager-1", WebhookURL: p.manager.WebhookURL, Args: append(withoutMemo, p.excluding()...),
 	})
-	if err != nil {
-		return err
-	}
-	p.gatekeeper, err = newGatekeeper(ctx, p.bench, p.programs, p.library)
 	return err
 }
 

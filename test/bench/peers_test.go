@@ -145,7 +145,9 @@ func TestWorkloadsDifferAsTheySay(t *testing.T) {
 
 func TestCorpus(t *testing.T) {
 	body, _ := testWorkloads(t).unique.next()
-	bodies, err := corpus(body)
+	suites, err := suiteFiles()
+	require.NoError(t, err)
+	bodies, err := corpus(body, suites)
 	require.NoError(t, err)
 	l, err := readLibrary()
 	require.NoError(t, err)
@@ -269,5 +271,5 @@ func TestPicturesAreOfTheirResults(t *testing.T) {
 		require.Equal(t, string(committed), again, "%s: draw it again with go run -C test/bench . picture", path)
 	}
 	_, err = picture([]byte(`{"date":"2026-01-01"}`))
-	require.ErrorContains(t, err, "measure the part peers")
+	require.ErrorContains(t, err, "measure the part peers or library")
 }

@@ -6,6 +6,7 @@ import (
 	"html"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 )
 
@@ -37,6 +38,8 @@ var drawn = []struct {
 	{"direct", "replicas of one Deployment", usual, "1 client", "CPU per review, 45 matching policies, replicas of one Deployment", cpuBar},
 	{"direct", "mixed load", usual, "16 clients", "p99 of a review, 45 matching policies, mixed load of 16 clients", p99Bar},
 	{"direct", "unique Pods, policies as in Kyverno", 0, "1 client", "CPU per review, the policies that Kyverno's patterns can say, unique Pods", cpuBar},
+	{"direct", publicDenied, 0, "1 client", "CPU per review, public gatekeeper-library, {policies} matching policies, unique Pods, denied", cpuBar},
+	{"direct", publicAdmitted, 0, "1 client", "CPU per review, public gatekeeper-library, {policies} matching policies, unique Pods, admitted", cpuBar},
 	{"API server", "replicas, created in a dry run", usual, "1 client", "p50 of creating a Pod through the API server, 45 matching policies, replicas", p50Bar},
 }
 
@@ -93,7 +96,7 @@ func picture(text []byte) (string, error) {
 			if c.Layer != d.layer || c.Case != d.name || c.Pace != d.pace || d.policies != 0 && c.Policies != d.policies {
 				continue
 			}
-			p := panel{title: d.title}
+			p := panel{title: strings.ReplaceAll(d.title, "{policies}", strconv.Itoa(c.Policies))}
 			for _, contender := range c.Contenders {
 				p.bars = append(p.bars, d.of(contender))
 			}
@@ -101,7 +104,7 @@ func picture(text []byte) (string, error) {
 		}
 	}
 	if len(panels) == 0 {
-		return "", fmt.Errorf("the result of %s has none of the comparisons that are drawn; measure the part peers", r.Date)
+		return "", fmt.Errorf("the result of %s has none of the comparisons that are drawn; measure the part peers or library", r.Date)
 	}
 	return draw(panels, r.Date+", "+r.Machine), nil
 }
@@ -116,8 +119,8 @@ const (
 	titleStep  = 34
 )
 
-// draw draws panels below each other. Bars are as long as the logarithm of their value:
-// a hundredth would not be seen otherwise. Colours are the reader's: text and lines
+// draw draws panels below each other. A bar that is twice as long is twice the value; what
+// is too short to be seen has its number beside it. Colours are the reader's: text and lines
 // have the one of the page, and the style asks which that is.
 func draw(panels []panel, caption string) string {
 	var out strings.Builder
@@ -148,21 +151,22 @@ text { font: 13px system-ui, sans-serif; fill: #1f2328 }
 			y += barStep
 		}
 	}
-	fmt.Fprintf(&out, "<text class=\"note\" x=\"0\" y=\"%d\">Logarithmic, milliseconds; each panel has a scale of its own. Lines: lowest and highest turn.</text>\n", y+18)
+	fmt.Fprintf(&out, "<text class=\"note\" x=\"0\" y=\"%d\">Milliseconds, from 0; each panel has a scale of its own. Lines: lowest and highest turn.</text>\n", y+18)
 	fmt.Fprintf(&out, "<text class=\"note\" x=\"0\" y=\"%d\">%s</text>\n</svg>\n", y+34, html.EscapeString(caption))
 	return out.String()
 }
 
-// newScale gives the length of a value, between the tenth part of the least value and
-// the highest.
+// newScale gives the length of a value: in proportion, up to the highest.
 func newScale(bars []bar) func(float64) float64 {
-	low, high := math.Inf(1), 0.0
+	high := 0.0
 	for _, b := range bars {
-		low, high = min(low, b.value), max(high, b.value, b.high)
+		high = max(high, b.value, b.high)
 	}
-	low = max(low/3, 0.001)
 	return func(value float64) float64 {
-		return float64(width-nameWidth-valueWidth) * math.Log(max(value, low)/low) / math.Log(max(high, low*2)/low)
+		if high == 0 {
+			return 0
+		}
+		return float64(width-nameWidth-valueWidth) * value / high
 	}
 }
 

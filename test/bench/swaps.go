@@ -17,8 +17,7 @@ import (
 )
 
 const (
-	// An inline source has at most 256 files, and a policy is a file: 500 policies
-	// are two sources, and both are swapped.
+	// A policy is a file, 500 policies are two sources, and both are swapped.
 	swapPolicies  = 500
 	swapPerSource = 250
 	// swapForPods of the policies match the Pods that are asked about.

@@ -207,6 +207,17 @@ func newWorkloads(small, medium, large []byte) (*workloads, error) {
 	return w, nil
 }
 
+// extremes are the reviews of a stream with the least and the most CPU and memory, which
+// is all that a policy's limit can tell apart.
+func (w *workload) extremes() (bodies [][]byte) {
+	for _, n := range []int64{899, 900, 1899, 1900} {
+		for _, body := range w.bodies {
+			bodies = append(bodies, fill(body, n))
+		}
+	}
+	return bodies
+}
+
 // size is how many bytes a review has.
 func (w *workload) size() int { return len(w.bodies[0]) }
 

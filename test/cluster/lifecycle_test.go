@@ -153,9 +153,7 @@ func TestClusterFromUpToDown(t *testing.T) {
 	h.must(r, workload, "apply", "-f", "-")
 	h.must(r, "", "rollout", "status", "deployment/web", "--timeout=90s")
 
-	start := time.Now()
 	require.Equal(t, r, h.up(), "a second up answers with what runs")
-	require.Less(t, time.Since(start), 10*time.Second)
 	require.Contains(t, h.run("status"), r.Server)
 
 	cmd := h.command("up", "--use-existing-kubeconfig", "-o", "json")

@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/test/installation"
 )
@@ -166,4 +169,227 @@ spec:
 		_, there := kubectl(t, "", "get", "policysource", "gatekeeper")
 		return ok && !there
 	}, "the template, its constraints and the source to go")
+}
+
+// mutatorKind is the kind of a mutator, as far as this needs it.
+const mutatorKind = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: assign.mutations.gatekeeper.sh}
+spec:
+  group: mutations.gatekeeper.sh
+  scope: Cluster
+  names: {kind: Assign, listKind: AssignList, plural: assign, singular: assign}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      subresources: {status: {}}
+      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`
+
+const mutator = "apiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: pull-always}\nspec: {location: spec.x}\n"
+
+// everyKind wants a label of everything that is in no namespace, and a constraint about
+// one kind that has two versions stands beside it.
+const everyKind = `apiVersion: templates.gatekeeper.sh/v1
+kind: ConstraintTemplate
+metadata: {name: wantslabel}
+spec:
+  crd: {spec: {names: {kind: WantsLabel}}}
+  targets:
+    - target: admission.k8s.gatekeeper.sh
+      rego: |
+        package wantslabel
+        violation[{"msg": "no owner"}] { not input.review.object.metadata.labels.owner }
+`
+
+const everyKindConstraints = `apiVersion: constraints.gatekeeper.sh/v1beta1
+kind: WantsLabel
+metadata: {name: everything, labels: {owner: us}}
+spec: {match: {excludedNamespaces: ["*"]}}
+---
+apiVersion: constraints.gatekeeper.sh/v1beta1
+kind: WantsLabel
+metadata: {name: autoscalers, labels: {owner: us}}
+spec: {match: {kinds: [{apiGroups: [autoscaling], kinds: [HorizontalPodAutoscaler]}], namespaces: [nowhere]}}
+---
+apiVersion: constraints.gatekeeper.sh/v1beta1
+kind: WantsLabel
+metadata: {name: misspelt, labels: {owner: us}}
+spec: {match: {kind: [Pod]}}
+`
+
+// applyForTest applies objects, and deletes them in the end.
+func applyForTest(t *testing.T, objects string) {
+	t.Helper()
+	t.Cleanup(func() {
+		_, _ = cluster.Kubectl(context.Background(), objects, "delete", "--ignore-not-found", "-f", "-")
+	})
+	eventually(t, func() bool {
+		_, ok := kubectl(t, objects, "apply", "-f", "-")
+		return ok
+	}, "the objects to be taken")
+}
+
+func jsonPath(t *testing.T, path string, object ...string) string {
+	t.Helper()
+	output, _ := kubectl(t, "", append([]string{"get", "-o", "jsonpath=" + path}, object...)...)
+	return output
+}
+
+const readyReason = `{.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].reason}`
+
+// TestGatekeeperHoldsNobodyUp: what cannot be enforced says so, and nothing else waits,
+// not even for a constraint about everything.
+func TestGatekeeperHoldsNobodyUp(t *testing.T) {
+	namespace := newNamespace(t)
+	repos := constraintIn(namespace, "ImagesDoNotComeFrom", "", "Pod") + "  parameters: {repos: [evil.example/]}\n"
+	repos = strings.Replace(repos, "  name: here\n", "  name: here\n  labels: {owner: us}\n", 1)
+	applyForTest(t, mutatorKind)
+	applyForTest(t, mutator)
+	applyForTest(t, everyKind)
+	applyForTest(t, everyKindConstraints)
+	applyForTest(t, sampleTemplateWithLabel(t, "disallowed-repos"))
+	applyForTest(t, repos)
+
+	evil := pod(namespace, "evil", `{"containers":[{"name":"web","image":"evil.example/web:1"}]}`)
+	eventually(t, func() bool {
+		_, ok := kubectl(t, evil, "apply", "--dry-run=server", "-f", "-")
+		return !ok
+	}, "the constraint to be enforced beside what cannot be")
+	output, ok := kubectl(t, "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: unowned}\nrules: []\n", "apply", "--dry-run=server", "-f", "-")
+	require.False(t, ok)
+	require.Contains(t, output, "no owner [WantsLabel/everything deny, ")
+
+	eventually(t, func() bool {
+		return jsonPath(t, readyReason, "policysource", "gatekeeper") == "False NotEnforced"
+	}, "the source to say that something is not enforced")
+	message := jsonPath(t, `{.status.conditions[?(@.type=="Ready")].message}`, "policysource", "gatekeeper")
+	require.Contains(t, message, "not enforced: 2 of the cluster's objects")
+	require.Contains(t, message, `WantsLabel/misspelt: wantslabel.yaml:`)
+	require.Contains(t, message, "Assign/pull-always: Gatekeeper's mutators are not carried out")
+	eventually(t, func() bool {
+		return strings.Contains(jsonPath(t, `{.status.byPod[?(@.id=="lintel")]}`, "wantslabel.constraints.gatekeeper.sh", "misspelt"), `unknown field`) &&
+			strings.Contains(jsonPath(t, `{.status.byPod[?(@.id=="lintel")]}`, "assign.mutations.gatekeeper.sh", "pull-always"), `not carried out`) &&
+			jsonPath(t, `{.status.byPod[?(@.id=="lintel")].enforced}`, "imagesdonotcomefrom.constraints.gatekeeper.sh", "here") == "true"
+	}, "each object to say what became of it")
+	count, found := metric(t, `lintel_gatekeeper_not_enforced{kind="WantsLabel",name="misspelt"}`)
+	require.True(t, found)
+	require.Equal(t, "1", count)
+
+	mustKubectl(t, repos, "delete", "-f", "-")
+	eventually(t, func() bool {
+		_, ok := kubectl(t, evil, "apply", "--dry-run=server", "-f", "-")
+		return ok
+	}, "a deleted constraint to be in force no more, though another wants labels of everything")
+	mustKubectl(t, "", "delete", "wantslabel.constraints.gatekeeper.sh", "misspelt")
+	mustKubectl(t, mutator, "delete", "-f", "-")
+	eventually(t, func() bool {
+		return jsonPath(t, readyReason, "policysource", "gatekeeper") == "True Serving"
+	}, "the source to be ready once everything is in force")
+}
+
+// sampleTemplateWithLabel has the label that everything must have.
+func sampleTemplateWithLabel(t *testing.T, name string) string {
+	return strings.Replace(sampleTemplate(t, name), "metadata:\n", "metadata:\n  labels: {owner: us}\n", 1)
+}
+
+// TestTheManagerKeepsToConstraintKinds: what its role cannot say, the API server does.
+func TestTheManagerKeepsToConstraintKinds(t *testing.T) {
+	foreign := strings.NewReplacer("assign.mutations.gatekeeper.sh", "webs.example.com", "mutations.gatekeeper.sh", "example.com", "kind: Assign,", "kind: Web,", "AssignList", "WebList", "plural: assign", "plural: webs", "singular: assign", "singular: web").Replace(mutatorKind)
+	applyForTest(t, foreign)
+	manager := "--as=system:serviceaccount:lintel-system:lintel-manager"
+	eventually(t, func() bool {
+		output, ok := kubectl(t, "", "patch", "crd", "webs.example.com", "--type=merge", "-p", `{"spec":{"names":{"categories":["all"]}}}`, "--dry-run=server", manager)
+		return !ok && strings.Contains(output, "Lintel writes no CustomResourceDefinitions but those of the group constraints.gatekeeper.sh")
+	}, "the API server to refuse")
+	ours := strings.NewReplacer("webs.example.com", "webs.constraints.gatekeeper.sh", "group: example.com", "group: constraints.gatekeeper.sh").Replace(foreign)
+	output, ok := kubectl(t, ours, "create", "--dry-run=server", "-f", "-", manager)
+	require.True(t, ok, output)
+	mustKubectl(t, "", "patch", "crd", "webs.example.com", "--type=merge", "-p", `{"spec":{"names":{"categories":["all"]}}}`, "--dry-run=server")
+}
+
+// libraryVariable names a folder of Gatekeeper's public library, as it is there.
+const libraryVariable = "LINTEL_GATEKEEPER_LIBRARY"
+
+// TestGatekeeperLibraries has whole libraries in force: the samples', and the public one
+// where the environment names it, each by its folder and by the cluster's own objects.
+func TestGatekeeperLibraries(t *testing.T) {
+	folders := []string{filepath.Join(installation.Root(), "config/samples/gatekeeper")}
+	if library := os.Getenv(libraryVariable); library != "" {
+		folders = append(folders, library)
+	}
+	reads := `apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: libraries, labels: {lintel.dev/aggregate-to-policy-data: "true"}}
+rules: [{apiGroups: ["*"], resources: ["*"], verbs: [list, watch]}]
+`
+	applyForTest(t, reads)
+	namespace := newNamespace(t)
+	privileged := pod(namespace, "root", `{"containers":[{"name":"web","image":"web:1","securityContext":{"privileged":true}}]}`)
+	denied := func() bool {
+		output, ok := kubectl(t, privileged, "apply", "--dry-run=server", "-f", "-")
+		return !ok && strings.Contains(strings.ToLower(output), "privileged")
+	}
+	for _, folder := range folders {
+		templates, constraints, names := libraryObjects(t, folder)
+		t.Run(filepath.Base(folder)+" by folder", func(t *testing.T) {
+			t.Cleanup(func() { removeSource(context.Background(), "library") })
+			source, err := exec.CommandContext(t.Context(), filepath.Join(programs, "lintel"), "source", folder, "--name", "library").Output()
+			require.NoError(t, err)
+			mustKubectl(t, string(source), "apply", "--server-side", "-f", "-")
+			eventually(t, func() bool { return jsonPath(t, readyReason, "policysource", "library") == "True Serving" }, "the source to be ready")
+			require.EqualValues(t, names, readSource(t, "library").Status.Policies)
+			require.True(t, denied())
+		})
+		t.Run(filepath.Base(folder)+" by the cluster", func(t *testing.T) {
+			t.Cleanup(func() {
+				_, _ = cluster.Kubectl(context.Background(), templates, "delete", "--ignore-not-found", "-f", "-")
+			})
+			mustKubectl(t, templates, "apply", "-f", "-")
+			require.Eventually(t, func() bool {
+				_, ok := kubectl(t, constraints, "apply", "-f", "-")
+				return ok
+			}, time.Minute, time.Second, "the kinds of all templates")
+			require.Eventually(t, func() bool {
+				return jsonPath(t, readyReason+" {.status.policies}", "policysource", "gatekeeper") == fmt.Sprintf("True Serving %d", names)
+			}, time.Minute, time.Second, "all constraints to be in force")
+			require.True(t, denied())
+			mustKubectl(t, templates, "delete", "-f", "-")
+			eventually(t, func() bool {
+				_, there := kubectl(t, "", "get", "policysource", "gatekeeper")
+				return !there
+			}, "the source to go with the templates")
+		})
+	}
+}
+
+// libraryObjects are the templates and the constraints of a library, and how many of
+// these have a name of their own.
+func libraryObjects(t *testing.T, folder string) (templates, constraints string, names int) {
+	t.Helper()
+	seen := map[string]bool{}
+	require.NoError(t, filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		var object struct {
+			APIVersion, Kind string
+			Metadata         struct{ Name string }
+		}
+		if yaml.Unmarshal(text, &object) != nil {
+			return err
+		}
+		switch group, _, _ := strings.Cut(object.APIVersion, "/"); {
+		case strings.Contains(path, "testdata"):
+		case group == "templates.gatekeeper.sh":
+			templates += "---\n" + string(text) + "\n"
+		case group == "constraints.gatekeeper.sh":
+			constraints += "---\n" + string(text) + "\n"
+			seen[object.Kind+"/"+object.Metadata.Name] = true
+		}
+		return err
+	}))
+	return templates, constraints, len(seen)
 }

@@ -107,7 +107,7 @@ func (r *gitRepository) staysOut(t *testing.T, reason, message, live string) {
 	}, "Ready to be False with "+reason+" and "+message)
 	require.Equal(t, live, object.Status.Revision)
 	require.Contains(t, mustKubectl(t, "", "describe", "policysource", r.source), "the last good revision "+live+" stays live")
-	require.NoError(t, manager.WaitReady(t.Context(), time.Second))
+	require.NoError(t, manager.WaitReady(t.Context(), time.Minute))
 	eventually(t, func() bool {
 		events, _ := kubectl(t, "", "get", "events.events.k8s.io", "-n", "default", "-o", `jsonpath={range .items[*]}{.regarding.name} {.type} {.reason} {.note}{"\n"}{end}`)
 		for line := range strings.Lines(events) {

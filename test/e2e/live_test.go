@@ -39,6 +39,13 @@ func TestWhyOfACluster(t *testing.T) {
 	require.Equal(t, 0, code, output)
 	require.Contains(t, output, "has nothing against it")
 
+	output, code = lintelProgram(t, "why", "--live", "cm/before", "-n", namespace)
+	require.Equal(t, 1, code, output)
+
+	output, code = lintelProgram(t, "why", "--live", "configmapp/before", "-n", namespace)
+	require.Equal(t, 2, code)
+	require.Contains(t, output, `the cluster has no kind "configmapp"; did you mean kind ConfigMap`)
+
 	output, code = lintelProgram(t, "why", "--live", "nosuch/before", "-n", namespace)
 	require.Equal(t, 2, code)
 	require.Contains(t, output, `the cluster has no kind "nosuch"`)
@@ -52,6 +59,13 @@ func TestPolicyStatusOfACluster(t *testing.T) {
 	require.Zero(t, code, output)
 	require.Regexp(t, `NAME +SCOPE +READY +REVISION +POLICIES +RULES +REPLICAS +AGE`, output)
 	require.Regexp(t, `(?m)^status +enterprise +True +[0-9a-f]{12} +1 +1 +1/1 +\d+s$`, output)
+
+	one, code := lintelProgram(t, "policy", "status", "status")
+	require.Zero(t, code, one)
+	require.Regexp(t, `(?m)^status +enterprise`, one)
+	one, code = lintelProgram(t, "policy", "status", "statsu")
+	require.Equal(t, 2, code)
+	require.Contains(t, one, `the cluster has no PolicySource "statsu"; did you mean status?`)
 
 	output, code = lintelProgram(t, "policy", "status", "-o", "json")
 	require.Zero(t, code, output)

@@ -163,7 +163,7 @@ func (l *load) during(t *testing.T, what string, f func()) loadCounts {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return l.counts.requests >= atEnd+100
-	}, time.Minute, 20*time.Millisecond, "the load to go on after: %s", what)
+	}, 2*time.Minute, 20*time.Millisecond, "the load to go on after: %s", what)
 	counts := l.take()
 	t.Logf("%s: %d requests, %d denied on purpose, %d mutated, %d failed",
 		what, counts.requests, counts.denied, counts.mutated, counts.failed)

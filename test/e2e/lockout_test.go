@@ -11,6 +11,8 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -158,6 +160,31 @@ func TestAPolicyThatDeniesEverythingCanBeRemoved(t *testing.T) {
 	eventually(t, func() bool { _, ok := apply(t, configMap(namespace, "c")); return ok }, "writes to be possible again")
 }
 
+// TestAWidePolicyCannotRefuseItsOwnRepair: one that names no kinds says so when it is
+// applied, is asked about everything, and not about the PolicySource that mends it.
+func TestAWidePolicyCannotRefuseItsOwnRepair(t *testing.T) {
+	namespace := newNamespace(t)
+	const wide = "package wide\n\ndeny contains \"nothing at all\""
+	output, ok := apply(t, installation.PolicySource("wide", map[string]string{"p.rego": "# METADATA\n# customs:\n#   match: {kinds: [{group: \"\", kind: Pod}]}\n" + wide}, nil))
+	require.False(t, ok)
+	require.Contains(t, output, "customs: unknown; did you mean custom?")
+
+	output, ok = apply(t, installation.PolicySource("wide", map[string]string{"p.rego": wide}, nil))
+	require.True(t, ok, output)
+	require.Contains(t, output, "Warning: policy wide names no kinds: it is asked about every object")
+	t.Cleanup(func() {
+		_, _ = cluster.Kubectl(context.Background(), "", "delete", "policysource", "wide", "--ignore-not-found")
+	})
+	eventually(t, func() bool {
+		output, ok := apply(t, configMap(namespace, "c"))
+		return !ok && strings.Contains(output, "denied the request: nothing at all")
+	}, "the policy to be live")
+
+	mustKubectl(t, "", "patch", "policysource", "wide", "--type=merge", "-p", `{"spec":{"failurePolicy":"Ignore"}}`)
+	mustKubectl(t, installation.PolicySource("wide", map[string]string{"p.rego": strings.Replace(wide, "contains \"nothing at all\"", "contains \"x\" if input.name == \"x\"", 1)}, nil), "apply", "--server-side", "--force-conflicts", "-f", "-")
+	eventually(t, func() bool { _, ok := apply(t, configMap(namespace, "c")); return ok }, "writes to be possible again")
+}
+
 // signingRequest is a CertificateSigningRequest named free.
 func signingRequest(t *testing.T, signer string) string {
 	t.Helper()
@@ -170,4 +197,51 @@ func signingRequest(t *testing.T, signer string) string {
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
 	return fmt.Sprintf(`{"apiVersion":"certificates.k8s.io/v1","kind":"CertificateSigningRequest","metadata":{"name":"free"},"spec":{"signerName":%q,"request":%q,"usages":["client auth"]}}`,
 		signer, base64.StdEncoding.EncodeToString(text))
+}
+
+// TestLintelIsTakenOutInAnyOrder: whatever goes first, webhooks that nobody answers do not
+// stay. It has a cluster of its own, for afterwards there is no Lintel in it.
+func TestLintelIsTakenOutInAnyOrder(t *testing.T) {
+	own, err := installation.StartCluster(t.Context(), filepath.Join(t.TempDir(), "cluster"), io.Discard)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, own.Stop(context.Background())) })
+	must := func(args ...string) string {
+		t.Helper()
+		output, err := own.Kubectl(t.Context(), "", args...)
+		require.NoError(t, err, "kubectl %s: %s", strings.Join(args, " "), output)
+		return output
+	}
+	for name, remove := range map[string][]string{
+		"what was applied": {"delete", "-k", "config/local"},
+		"the namespace":    {"delete", "namespace", installation.Namespace},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, installation.Install(t.Context(), own))
+			running, err := installation.StartManager(t.Context(), own, installation.ManagerOptions{
+				Program: filepath.Join(programs, "manager"), Name: "manager-0", Args: []string{"--drain=0s"},
+			})
+			require.NoError(t, err)
+			t.Cleanup(running.Stop)
+			require.NoError(t, own.ApplySource(t.Context(), "matchless", map[string]string{"policy.rego": matchless("default")}, nil))
+			eventually(t, func() bool {
+				output, err := own.Kubectl(t.Context(), configMap("default", "c"), "apply", "-f", "-")
+				return err != nil && strings.Contains(output, "nothing is written here")
+			}, "the policy to be in force")
+
+			// The Pods of a Deployment end without a word to the webhooks, as for an upgrade.
+			running.Kill()
+			output, err := own.Kubectl(t.Context(), configMap("default", "c"), "apply", "-f", "-")
+			require.Error(t, err)
+			require.Contains(t, output, notAnswered)
+			must(append(remove, "--timeout=2m")...)
+			eventually(t, func() bool {
+				output, err := own.Kubectl(t.Context(), configMap("default", "c"), "apply", "-f", "-")
+				t.Log(output)
+				return err == nil
+			}, "the cluster to be nobody's but its own")
+			require.Empty(t, must("get", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "--field-selector=metadata.name=lintel", "-o", "name"))
+			must("delete", "configmap", "c", "-n", "default")
+			must("delete", "-k", "config/local", "--ignore-not-found", "--timeout=2m")
+		})
+	}
 }

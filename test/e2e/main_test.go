@@ -83,11 +83,53 @@ func runTests(m *testing.M) (code int) {
 	return m.Run()
 }
 
+// startManager returns when the API server is told to call the manager, too: after one that
+// was killed, that takes a while.
 func startManager(ctx context.Context, args ...string) (*installation.Manager, error) {
-	return installation.StartManager(ctx, cluster, installation.ManagerOptions{
+	m, err := installation.StartManager(ctx, cluster, installation.ManagerOptions{
 		// Nothing else would answer while this one drains.
 		Program: filepath.Join(programs, "manager"), Name: "manager-0", Env: []string{"HTTPS_PROXY=" + services.URL, "NO_PROXY=", "no_proxy="}, Args: append([]string{"--decision-log=all", "--drain=0s", "--systems=openclaw,openvox,orloj", "--openvox-key-bits=2048", "--gatekeeper", "--allow-file-origins"}, append(orlojArgs(), args...)...),
 	})
+	if err != nil {
+		return nil, err
+	}
+	return m, waitRegistered(ctx, m)
+}
+
+// waitRegistered waits until both configurations name a manager for all of their entries.
+func waitRegistered(ctx context.Context, m *installation.Manager) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	for {
+		urls, err := cluster.Kubectl(ctx, "", "get", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "-o",
+			`jsonpath={range .items[?(@.metadata.name=="lintel")]}{.kind}{"\n"}{range .webhooks[*]}{.rules[0].operations[0]} {.clientConfig.url}{"\n"}{end}{end}`)
+		if err == nil && registersAlone(urls, m.WebhookURL) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for the registration of %s: %w: %s", m.WebhookURL, ctx.Err(), urls)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// registersAlone says whether there are both configurations, some entry is called, and none
+// is another manager's.
+func registersAlone(lines, url string) bool {
+	configurations, called := 0, false
+	for line := range strings.Lines(lines) {
+		operation, address, isEntry := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		switch {
+		case !isEntry:
+			configurations++
+		case !strings.HasPrefix(address, url+"/"):
+			return false
+		default:
+			called = called || operation != ""
+		}
+	}
+	return configurations == 2 && called
 }
 
 func failed(err error) int {
@@ -161,7 +203,7 @@ func removeSource(ctx context.Context, name string) {
 // eventually polls a condition until it holds.
 func eventually(t *testing.T, condition func() bool, what string) {
 	t.Helper()
-	require.Eventually(t, condition, 30*time.Second, 100*time.Millisecond, what)
+	require.Eventually(t, condition, 2*time.Minute, 100*time.Millisecond, what)
 }
 
 // inNamespace puts a policy's rules on kinds of one namespace, so that tests do not

@@ -87,7 +87,7 @@ func TestOpenClawScopesOnlyRestrict(t *testing.T) {
 		require.Contains(t, output, "widened/models:9: allow is true")
 		require.Contains(t, output, "enterprise/models:3: allow is false")
 		return true
-	}, 30*time.Second, 100*time.Millisecond)
+	}, 2*time.Minute, 100*time.Millisecond)
 
 	must("narrowed", "team", modelsNarrowed)
 	must("denied", "user", modelsDenied)
@@ -106,12 +106,12 @@ func TestOpenClawScopesOnlyRestrict(t *testing.T) {
 		bundle := read[v1.PolicyBundle](t, namespace, "pb/narrowed")
 		ready := meta.FindStatusCondition(bundle.Status.Conditions, v1.ConditionPolicyReady)
 		return ready != nil && ready.Reason == "ExpandsParent" && meta.IsStatusConditionFalse(bundle.Status.Conditions, v1.ConditionAdmitted)
-	}, 30*time.Second, 100*time.Millisecond)
+	}, 2*time.Minute, 100*time.Millisecond)
 	must("enterprise", "enterprise", modelsOfEnterprise)
 	require.Eventually(t, func() bool {
 		bundle := read[v1.PolicyBundle](t, namespace, "pb/narrowed")
 		return meta.IsStatusConditionTrue(bundle.Status.Conditions, v1.ConditionPolicyReady)
-	}, 30*time.Second, 100*time.Millisecond)
+	}, 2*time.Minute, 100*time.Millisecond)
 }
 
 // TestOpenClawInstancesAreJudged: what is wrong is refused, what is left open filled in.

@@ -236,9 +236,9 @@ func TestOpenClawGoesWhileItRolls(t *testing.T) {
 	}, "everything to go with its owner")
 }
 
-// TestOpenClawKeepsTheLastGoodPolicies brings a broken bundle past admission, as a lost
-// webhook might.
-func TestOpenClawKeepsTheLastGoodPolicies(t *testing.T) {
+// TestOpenClawKeepsWhatWasLastGood brings a broken bundle and a spec that is not
+// permitted past admission, as a lost webhook might.
+func TestOpenClawKeepsWhatWasLastGood(t *testing.T) {
 	namespace := newRestrictedNamespace(t)
 	applyBundle(t, namespace, "all", nil, policy("enterprise", "default allow := true"), policy("org", "deny if input.one"))
 	applyInstance(t, namespace, "a", nil, nil)
@@ -247,8 +247,9 @@ func TestOpenClawKeepsTheLastGoodPolicies(t *testing.T) {
 	before := read[appsv1.Deployment](t, namespace, "deployment/a-gateway").Generation
 
 	manager.Stop()
-	mustKubectl(t, "", "delete", "validatingwebhookconfiguration", "lintel")
+	mustKubectl(t, "", "delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "lintel")
 	applyBundle(t, namespace, "all", nil, policy("enterprise", "default allow := true"), policy("org", "deny if nope(input)"))
+	applyInstance(t, namespace, "a", nil, map[string]any{"images": map[string]any{"opa": "evil.example.com/opa:1.4.2"}})
 	var err error
 	manager, err = startManager(t.Context())
 	require.NoError(t, err)
@@ -264,9 +265,19 @@ func TestOpenClawKeepsTheLastGoodPolicies(t *testing.T) {
 	require.Contains(t, fmt.Sprint(read[corev1.ConfigMap](t, namespace, "configmap/a-gateway-policies").Data), "input.one")
 	require.Equal(t, before, read[appsv1.Deployment](t, namespace, "deployment/a-gateway").Generation, "neither a bad edit nor a new manager rolls gateways")
 
+	says := awaitCondition(t, namespace, "oci/a", v1.ConditionDegraded, "True NotAdmitted").Message
+	require.Contains(t, says, `"evil.example.com/opa:1.4.2" is from no registry that is permitted here`)
+
 	applyBundle(t, namespace, "all", nil, policy("enterprise", "default allow := true"), policy("org", "deny if input.two"))
 	waitSynced(t, namespace, "all")
 	require.Contains(t, fmt.Sprint(read[corev1.ConfigMap](t, namespace, "configmap/a-gateway-policies").Data), "input.two")
+	mustKubectl(t, "", "rollout", "pause", "-n", namespace, "deployment/a-gateway")
+	eventually(t, func() bool {
+		deployment := read[appsv1.Deployment](t, namespace, "deployment/a-gateway")
+		return !deployment.Spec.Paused && deployment.Spec.Template.Spec.Containers[1].Image == "openpolicyagent/opa:1.4.2-static"
+	}, "the gateway to stay as it was last good")
+	applyInstance(t, namespace, "a", nil, map[string]any{"images": nil})
+	waitRunning(t, namespace, "a")
 }
 
 func TestOpenClawMayNotWriteSecrets(t *testing.T) {
@@ -416,7 +427,7 @@ func waitRunning(t *testing.T, namespace, name string) {
 		ready := meta.FindStatusCondition(last.Status.Conditions, v1.ConditionReady)
 		return last.Status.Phase == v1.PhaseRunning && ready != nil && ready.Status == metav1.ConditionTrue &&
 			ready.ObservedGeneration == last.Generation
-	}, time.Minute, 100*time.Millisecond, "OpenClawInstance %s to run", name)
+	}, 2*time.Minute, 100*time.Millisecond, "OpenClawInstance %s to run", name)
 }
 
 // waitSynced waits until every gateway runs the present policies of a bundle.
@@ -427,7 +438,7 @@ func waitSynced(t *testing.T, namespace, name string) {
 		synced := meta.FindStatusCondition(bundle.Status.Conditions, v1.ConditionPolicySynced)
 		return synced != nil && synced.Status == metav1.ConditionTrue && synced.Reason == "PoliciesApplied" &&
 			synced.ObservedGeneration == bundle.Generation
-	}, time.Minute, 100*time.Millisecond, "PolicyBundle %s to be in force", name)
+	}, 2*time.Minute, 100*time.Millisecond, "PolicyBundle %s to be in force", name)
 }
 
 var writeRequest = regexp.MustCompile(`^apiserver_request_total\{.*resource="(openclawinstances|policybundles|configmaps|deployments|services|poddisruptionbudgets|secrets|pods)".*verb="(APPLY|PATCH|POST|PUT|DELETE)"`)

@@ -49,7 +49,7 @@ func startCA(t *testing.T, namespace string) (ca *puppetca.CA, policies string) 
 func autosignHook(t *testing.T) (hook, policies string) {
 	t.Helper()
 	folder := t.TempDir()
-	hook, policies = filepath.Join(folder, "autosign"), filepath.Join(folder, "autosign-policy.yaml")
+	hook, policies = filepath.Join(folder, "autosign"), filepath.Join(folder, "signing-policies.yaml")
 	require.NoError(t, os.WriteFile(hook, fmt.Appendf(nil, "#!/bin/sh\nexec %s --config %s \"$@\"\n", filepath.Join(programs, "openvox-autosign"), policies), 0o755))
 	return hook, policies
 }
@@ -172,7 +172,7 @@ func testForeignRequest(t *testing.T, ca *puppetca.CA, namespace string) {
 func testAutosign(t *testing.T, ca *puppetca.CA, namespace, policies string) {
 	mustKubectl(t, fmt.Sprintf(`{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":"SigningPolicy","metadata":{"name":"all","namespace":%q},"spec":{"certificateAuthorityRef":"main","any":true}}`, namespace), "apply", "-f", "-")
 	eventually(t, func() bool {
-		text := secretValue(t, namespace, "main-autosign-policy", "autosign-policy.yaml")
+		text := secretValue(t, namespace, "main-autosign-policy", "signing-policies.yaml")
 		return strings.Contains(string(text), "name: all") && os.WriteFile(policies, text, 0o600) == nil
 	}, "the policy to be rendered")
 	require.Equal(t, "Active", mustKubectl(t, "", "get", "sp", "all", "-n", namespace, "-o", "jsonpath={.status.phase}"))

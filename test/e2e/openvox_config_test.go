@@ -134,7 +134,7 @@ func testRenderedConfiguration(t *testing.T, ca *puppetca.CA, namespace, policie
 	mustKubectl(t, fmt.Sprintf(`{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":"SigningPolicy","metadata":{"name":"agents","namespace":%q},
 		"spec":{"certificateAuthorityRef":"main","pattern":{"allow":["agent*"]}}}`, namespace), "apply", "-f", "-")
 	eventually(t, func() bool {
-		text := secretValue(t, namespace, "main-autosign-policy", "autosign-policy.yaml")
+		text := secretValue(t, namespace, "main-autosign-policy", "signing-policies.yaml")
 		return strings.Contains(string(text), "agent*") && os.WriteFile(policies, text, 0o600) == nil
 	}, "the policy to be rendered")
 	for certname, want := range map[string]int{"agent1": http.StatusOK, "other": http.StatusNotFound, "agent.main-operator": http.StatusNotFound} {
@@ -168,16 +168,16 @@ func testHandEdits(t *testing.T, namespace string) {
 	patch := func(kind, name, data string) {
 		mustKubectl(t, "", "patch", kind, name, "-n", namespace, "--type=merge", "-p", data)
 	}
-	files, policies := renderedFiles(t, namespace, "main"), secretValue(t, namespace, "main-autosign-policy", "autosign-policy.yaml")
+	files, policies := renderedFiles(t, namespace, "main"), secretValue(t, namespace, "main-autosign-policy", "signing-policies.yaml")
 	require.NotEmpty(t, policies)
 	patch("configmap", "main-config", `{"metadata":{"labels":null},"data":{"auth.conf":"authorization: {}","ca.conf":null}}`)
-	patch("secret", "main-autosign-policy", `{"stringData":{"autosign-policy.yaml":"policies: [{name: x, any: true}]"}}`)
+	patch("secret", "main-autosign-policy", `{"stringData":{"signing-policies.yaml":"signingPolicies: [{name: x, any: true}]","autosign-policy.yaml":"policies: [{name: x, any: true}]"}}`)
 	patch("secret", "main-ca-crl", `{"stringData":{"ca_crl.pem":"nothing"}}`)
 	before := waitSigned(t, namespace, "web", nil)
 	patch("secret", "web-tls", `{"stringData":{"key.pem":"nothing"}}`)
 	eventually(t, func() bool {
-		return maps.Equal(files, renderedFiles(t, namespace, "main")) &&
-			string(policies) == string(secretValue(t, namespace, "main-autosign-policy", "autosign-policy.yaml")) &&
+		return maps.Equal(files, renderedFiles(t, namespace, "main")) && len(secretValue(t, namespace, "main-autosign-policy", "autosign-policy.yaml")) == 0 &&
+			string(policies) == string(secretValue(t, namespace, "main-autosign-policy", "signing-policies.yaml")) &&
 			strings.Contains(string(secretValue(t, namespace, "main-ca-crl", "ca_crl.pem")), "BEGIN X509 CRL")
 	}, "what was edited to be as it was")
 	waitSigned(t, namespace, "web", func(c *x509.Certificate) bool { return c.SerialNumber.Cmp(before.SerialNumber) != 0 })

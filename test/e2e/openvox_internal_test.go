@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +28,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 	"github.com/lintel-policy/lintel/test/puppetca"
 )
 
@@ -172,11 +174,16 @@ func waitFacts(t *testing.T, namespace, name, want string) {
 // command, serves, and leaves its keys and volume when it is deleted.
 func TestInternalCertificateAuthority(t *testing.T) {
 	namespace := newNamespace(t)
-	mustKubectl(t, internalCA(namespace, "main", ""), "apply", "-f", "-")
+	mustKubectl(t, internalCA(namespace, "main", namesServer), "apply", "-f", "-")
 	waitFacts(t, namespace, "main", "Pending Initialized=False/WaitingForConfig")
+	// Whoever comes first is not the CA's server for that.
+	mustKubectl(t, certificateObject(namespace, "first", `{"authorityRef":"main","certname":"first.example.com"}`), "apply", "-f", "-")
+	_, ok := apply(t, certificateObject(namespace, "up", `{"authorityRef":"main","certname":"../../up"}`))
+	require.False(t, ok)
 	mustKubectl(t, certificateObject(namespace, "server", `{"authorityRef":"main","certname":"ca.example.com","dnsAltNames":["localhost","127.0.0.1"]}`), "apply", "-f", "-")
 	mustKubectl(t, configFor(namespace, "main"), "apply", "-f", "-")
 	waitFacts(t, namespace, "main", "Initializing Initialized=False/SettingUp")
+	require.Empty(t, mustKubectl(t, "", "get", "certificates.openvox.voxpupuli.org", "main-server", "-n", namespace, "--ignore-not-found"), "one is named")
 	for _, object := range []string{"pvc/main-data", "service/main-internal", "serviceaccount/main-ca-setup", "role/main-ca-setup", "rolebinding/main-ca-setup", "secret/main-ca", "secret/main-ca-key", "secret/main-ca-crl"} {
 		mustKubectl(t, "", "get", object, "-n", namespace)
 	}
@@ -214,6 +221,9 @@ func TestInternalCertificateAuthority(t *testing.T) {
 	require.Equal(t, "main-operator-signing-tls", object.Status.SigningSecretName)
 	mustKubectl(t, certificateObject(namespace, "web", `{"authorityRef":"main","certname":"web.example.com"}`), "apply", "-f", "-")
 	waitSigned(t, namespace, "web", nil)
+	require.True(t, administers(leaf), "the CA's server has the setup Job's pair")
+	testFirst(t, ca, namespace)
+	testRevocation(t, ca, namespace)
 	t.Run("rendered configuration", func(t *testing.T) { testRenderedConfiguration(t, ca, namespace, policies) })
 	require.NotEmpty(t, secretValue(t, namespace, "main-ca-crl", "infra_crl.pem"), "refreshing the CRL leaves the other alone")
 	// Its own certificate is issued again, too, and by whom else.
@@ -223,6 +233,62 @@ func TestInternalCertificateAuthority(t *testing.T) {
 	t.Run("hand edits", func(t *testing.T) { testHandEdits(t, namespace) })
 	testTakenOver(t, namespace)
 	testRescue(t, namespace, filepath.Join(dir, "ca"))
+}
+
+// namesServer names the Certificate of a CA's server.
+const namesServer = `,"serverCertificateRef":"server"`
+
+func administers(c *x509.Certificate) bool {
+	return slices.ContainsFunc(c.Extensions, func(e pkix.Extension) bool { return e.Id.String() == "1.3.6.1.4.1.34380.1.3.39" })
+}
+
+// testFirst: the Certificate that was there first has an ordinary certificate, and may
+// nothing at the CA.
+func testFirst(t *testing.T, ca *puppetca.CA, namespace string) {
+	t.Helper()
+	require.False(t, administers(waitSigned(t, namespace, "first", nil)))
+	status, _, err := ca.DoAs(t.Context(), secretValue(t, namespace, "first-tls", "cert.pem"), secretValue(t, namespace, "first-tls", "key.pem"), http.MethodGet, "certificate_statuses/all", nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusForbidden, status)
+	status, _, err = ca.DoAs(t.Context(), secretValue(t, namespace, "server-tls", "cert.pem"), secretValue(t, namespace, "server-tls", "key.pem"), http.MethodGet, "certificate_statuses/all", nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status)
+}
+
+// testRevocation: with default settings the Secret has every revocation, of agents, too, and
+// those from here at once.
+func testRevocation(t *testing.T, ca *puppetca.CA, namespace string) {
+	t.Helper()
+	revokes := func(leaf *x509.Certificate) bool {
+		lists, err := puppet.ParseCRLs(secretValue(t, namespace, "main-ca-crl", "ca_crl.pem"))
+		return err == nil && lists.Revokes(leaf)
+	}
+	operator, operatorKey := secretValue(t, namespace, "main-operator-signing-tls", "cert.pem"), secretValue(t, namespace, "main-operator-signing-tls", "key.pem")
+	text, _ := signedPair(t, ca, operator, operatorKey, "agent0.example.com")
+	block, _ := pem.Decode(text)
+	agent, err := x509.ParseCertificate(block.Bytes)
+	require.NoError(t, err)
+	require.False(t, revokes(agent))
+	status, answer, err := ca.DoAs(t.Context(), operator, operatorKey, http.MethodPut, "clean", []byte(`{"certnames":["agent0.example.com"]}`))
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status, "%s", answer)
+	eventually(t, func() bool { return revokes(agent) }, "an agent that the CA has revoked to be in the Secret")
+
+	interval := func(text string) {
+		mustKubectl(t, "", "patch", "ca", "main", "-n", namespace, "--type=merge", "-p", `{"spec":{"crlRefreshInterval":"`+text+`"}}`)
+		eventually(t, func() bool {
+			object, _ := authorityOf(t, namespace, "main")
+			return object.Status.ObservedGeneration == object.Generation
+		}, "the CRL to be read")
+	}
+	first := waitSigned(t, namespace, "first", nil)
+	interval("1d")
+	require.False(t, revokes(first))
+	mustKubectl(t, "", "delete", "certificates.openvox.voxpupuli.org", "first", "-n", namespace)
+	eventually(t, func() bool { return revokes(first) }, "a revocation from here to be in the Secret at once")
+	object, _ := authorityOf(t, namespace, "main")
+	require.Equal(t, fmt.Sprintf("%x", first.SerialNumber), object.Status.CRL.LastRevoked.SerialNumber)
+	interval("1s")
 }
 
 // testTakenOver: a CertificateAuthority that is made again while the CA's server runs takes
@@ -237,7 +303,7 @@ func testTakenOver(t *testing.T, namespace string) {
 		_, ok := kubectl(t, "", "get", "service", "main-internal", "-n", namespace)
 		return !ok
 	}, "the Service to go")
-	mustKubectl(t, internalCA(namespace, "main", ""), "apply", "-f", "-")
+	mustKubectl(t, internalCA(namespace, "main", namesServer), "apply", "-f", "-")
 	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=True/CertificateSigned")
 	require.Equal(t, key, secretValue(t, namespace, "main-ca-key", "ca_key.pem"))
 	require.Equal(t, signer, secretValue(t, namespace, "main-operator-signing-tls", "key.pem"))
@@ -247,7 +313,7 @@ func testTakenOver(t *testing.T, namespace string) {
 	waitSigned(t, namespace, "late", nil)
 	require.Equal(t, leaf.SerialNumber, waitSigned(t, namespace, "server", nil).SerialNumber)
 	for _, name := range []string{"main-operator", "ca.example.com", "main-internal"} {
-		require.Contains(t, string(secretValue(t, namespace, "main-autosign-policy", "autosign-policy.yaml")), "- "+name+"\n", "names stay reserved")
+		require.Contains(t, string(secretValue(t, namespace, "main-autosign-policy", "signing-policies.yaml")), "- "+name+"\n", "names stay reserved")
 	}
 }
 
@@ -282,7 +348,21 @@ func TestIntermediateCertificateAuthority(t *testing.T) {
 	}
 	waitFacts(t, namespace, "other", "Initializing Initialized=False/SettingUp")
 	waitFacts(t, namespace, "below", "Pending Initialized=False/WaitingForIntermediateCA")
-	mustKubectl(t, "", "create", "secret", "generic", "company", "-n", namespace, "--from-file="+company)
+	mustKubectl(t, "", "create", "secret", "generic", "company", "-n", namespace, "--from-file="+company, "--from-literal=other=s3cret")
+	eventually(t, func() bool {
+		return strings.Contains(mustKubectl(t, "", "get", "ca", "below", "-n", namespace, "-o", "jsonpath={.status.conditions}"), "the Secret company is not marked for this CertificateAuthority")
+	}, "a Secret that nobody has given to be left alone")
+	require.Empty(t, mustKubectl(t, "", "get", "job", "below-ca-setup", "-n", namespace, "--ignore-not-found"))
+	refused, ok := apply(t, internalCA(namespace, "thief", `,"intermediateCA":{"enabled":true,"secretName":"company"}`))
+	require.False(t, ok)
+	require.Contains(t, refused, `Secret "company" is not marked for this CertificateAuthority`)
+	mustKubectl(t, "", "annotate", "secret", "company", "-n", namespace, "openvox.voxpupuli.org/intermediate-ca=below")
+	waitFacts(t, namespace, "below", "Initializing Initialized=False/SettingUp")
+
+	require.NotContains(t, mustKubectl(t, "", "get", "job", "below-ca-setup", "-n", namespace, "-o", "jsonpath={.spec.template.spec.volumes}"), "other", "its other keys are not mounted")
+	mustKubectl(t, "", "annotate", "secret", "company", "-n", namespace, "openvox.voxpupuli.org/intermediate-ca-")
+	waitFacts(t, namespace, "below", "Pending Initialized=False/WaitingForIntermediateCA")
+	mustKubectl(t, "", "annotate", "secret", "company", "-n", namespace, "openvox.voxpupuli.org/intermediate-ca=below")
 	waitFacts(t, namespace, "below", "Initializing Initialized=False/SettingUp")
 
 	volume := filepath.Join(t.TempDir(), "ca")
@@ -295,9 +375,14 @@ func TestIntermediateCertificateAuthority(t *testing.T) {
 	require.Equal(t, "Initializing Initialized=False/SettingUp", facts, "the other CA has nothing of it")
 	require.Empty(t, secretValue(t, namespace, "other-ca", "ca_crt.pem"))
 
-	// The first Certificate comes late, and its names are not those of the pair: the Job
-	// runs again, for the server could not start without.
+	made := waitSigned(t, namespace, "below-server", nil)
+	require.True(t, administers(made), "the one that is made where none is named")
+	require.NoError(t, made.VerifyHostname("below-internal."+namespace+".svc"))
+
+	// One is named late, and its names are not those of the pair: the Job runs again, for
+	// the server could not start without.
 	mustKubectl(t, certificateObject(namespace, "server", `{"authorityRef":"below","certname":"ca.example.com"}`), "apply", "-f", "-")
+	mustKubectl(t, "", "patch", "ca", "below", "-n", namespace, "--type=merge", "-p", `{"spec":{"serverCertificateRef":"server"}}`)
 	waitFacts(t, namespace, "below", "Initializing Initialized=False/SettingUp CAReady=False/NotAnswering OperatorSigningReady=False/Bootstrap")
 	eventually(t, func() bool {
 		return strings.Contains(mustKubectl(t, "", "get", "job", "below-ca-setup", "-n", namespace, "--ignore-not-found", "-o", "yaml"), "ca.example.com")

@@ -170,7 +170,7 @@ func TestOpenVoxKinds(t *testing.T) {
 		{"SigningPolicy", `{"certificateAuthorityRef":"main","csrAttributes":[{"name":"pp_role","value":"a"},{"name":"pp_role","value":"b"}]}`, "Duplicate value"},
 		{"SigningPolicy", `{"certificateAuthorityRef":"main","csrAttributes":[{"name":"pp_rolle","value":"a"}]}`, `there is no extension or attribute "pp_rolle"`},
 		{"SigningPolicy", `{"certificateAuthorityRef":"main","csrAttributes":[{"name":"pp_role","value":"a"},{"name":"1.3.6.1.4.1.34380.1.1.13","value":"b"}]}`, "1.3.6.1.4.1.34380.1.1.13 is the same attribute as pp_role in spec.csrAttributes[0], with another value"},
-		{"Certificate", `{"authorityRef":"main","certname":"Puppet"}`, `spec.certname: "Puppet" is no certname`},
+		{"Certificate", `{"authorityRef":"main","certname":"Puppet"}`, `spec.certname: Invalid value: "Puppet"`},
 		{"Certificate", `{"authorityRef":"main","certname":"main-operator"}`, "is the operator's own"},
 		{"Certificate", `{"authorityRef":"main","dnsAltNames":["x.main-operator"]}`, "is the operator's own"},
 		{"Certificate", `{"authorityRef":"main","certname":"puppet.example.com"}`, `spec.certname: Certificate "puppet" has "puppet.example.com" at CertificateAuthority "main" already`},

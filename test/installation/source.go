@@ -60,6 +60,9 @@ func (c *Cluster) WaitSource(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.must(ctx, "", "wait", "policysource/"+name, "--timeout=60s", "--for=condition=Ready")
-	return err
+	if _, err = c.must(ctx, "", "wait", "policysource/"+name, "--timeout=60s", "--for=condition=Ready"); err != nil {
+		conditions, _ := c.must(ctx, "", "get", "policysource", name, "-o", "jsonpath={.status.conditions}")
+		return fmt.Errorf("%w; its conditions are %s", err, conditions)
+	}
+	return nil
 }

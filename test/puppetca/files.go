@@ -102,7 +102,7 @@ const debianServices = "/etc/puppet/puppetserver/services.d/bootstrap.cfg"
 // decides.
 func (ca *CA) takeRendered(o Options) error {
 	paths := strings.NewReplacer(
-		"/usr/local/bin/openvox-autosign", o.Autosign,
+		"/usr/local/bin/lintel-openvox-autosign", o.Autosign,
 		"/etc/puppetlabs/puppetserver/ca", ca.path("ca"),
 		"/etc/puppetlabs/puppet", ca.Dir,
 		"/etc/puppetlabs/code", ca.path("code"),

@@ -183,7 +183,8 @@ const (
 	PhasePending Phase = "Pending"
 	// PhaseProgressing is while gateways are started or replaced.
 	PhaseProgressing Phase = "Progressing"
-	// PhaseRunning is when every gateway is of the latest Deployment, and ready.
+	// PhaseRunning is when every gateway is of the latest Deployment and ready, and was
+	// started with all policies that bind it.
 	PhaseRunning Phase = "Running"
 )
 

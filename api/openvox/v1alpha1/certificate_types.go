@@ -49,6 +49,7 @@ type CertificateSpec struct {
 	// +optional
 	// +kubebuilder:default=puppet
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9_]([a-z0-9_-]|\.[a-z0-9_-])*$`
 	Certname string `json:"certname,omitempty"`
 
 	// dnsAltNames are further DNS names and IP addresses.
@@ -57,6 +58,7 @@ type CertificateSpec struct {
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9_.:-]+$`
 	DNSAltNames []string `json:"dnsAltNames,omitempty"`
 
 	// csrExtensions are Puppet's extensions.
@@ -72,7 +74,7 @@ type CertificateSpec struct {
 
 // CSRExtensions are Puppet's extensions of a certificate.
 type CSRExtensions struct {
-	// ppCliAuth makes an administrator of the CA. CAs refuse it in a request over HTTP.
+	// ppCliAuth makes an administrator of the CA, which only the CA's own server is.
 	// +optional
 	PPCLIAuth bool `json:"ppCliAuth,omitempty"`
 

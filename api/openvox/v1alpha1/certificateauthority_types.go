@@ -42,6 +42,7 @@ type CertificateAuthorityList struct {
 // CertificateAuthoritySpec is the CA that is wanted.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.external) || !has(self.storage) || !has(self.storage.size) || quantity(string(self.storage.size)).compareTo(quantity('1Gi')) == 0",message="an external CA has no storage here; leave storage out"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !has(self.serverCertificateRef)",message="an external CA has its own server; leave serverCertificateRef out"
 // +kubebuilder:validation:XValidation:rule="!has(self.external) || !has(self.intermediateCA) || !has(self.intermediateCA.enabled) || !self.intermediateCA.enabled",message="an external CA has its own keys; leave intermediateCA out"
 type CertificateAuthoritySpec struct {
 	// ttl is how long certificates are valid.
@@ -60,9 +61,10 @@ type CertificateAuthoritySpec struct {
 	// +kubebuilder:default=true
 	AllowAuthorizationExtensions *bool `json:"allowAuthorizationExtensions,omitempty"`
 
-	// enableInfraCRL keeps a CRL of the servers alone.
+	// enableInfraCRL is of no effect: servers check their clients by the CRL that the CA
+	// gives away, so that is always the full one.
 	// +optional
-	// +kubebuilder:default=true
+	// +kubebuilder:default=false
 	EnableInfraCRL *bool `json:"enableInfraCRL,omitempty"`
 
 	// allowAutoRenewal lets agents renew their certificates.
@@ -94,6 +96,14 @@ type CertificateAuthoritySpec struct {
 	// +optional
 	// +kubebuilder:default={}
 	IntermediateCA IntermediateCA `json:"intermediateCA,omitzero"`
+
+	// serverCertificateRef is the Certificate of the CA's own server. Its first pair is made
+	// by the setup Job and administers the CA, as no other's does. Unless given, Certificate
+	// <name>-server is made for it.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ServerCertificateRef string `json:"serverCertificateRef,omitempty"`
 
 	// external is a CA that runs elsewhere.
 	// +optional
@@ -127,7 +137,8 @@ type IntermediateCA struct {
 	// +kubebuilder:default=false
 	Enabled bool `json:"enabled"`
 
-	// secretName is a Secret with ca.pem, key.pem and crl.pem.
+	// secretName is a Secret with ca.pem, key.pem and crl.pem, whose annotation
+	// openvox.voxpupuli.org/intermediate-ca is the name of this CertificateAuthority.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	SecretName string `json:"secretName,omitempty"`
@@ -182,6 +193,8 @@ const (
 	// ConditionOperatorSigningReady is whether there is a certificate by which requests
 	// are signed.
 	ConditionOperatorSigningReady = "OperatorSigningReady"
+	// ConditionPoliciesRendered is whether the CA's autosign hook has the SigningPolicies.
+	ConditionPoliciesRendered = "PoliciesRendered"
 )
 
 // CertificateAuthorityStatus is how far the CA has come.
@@ -214,7 +227,7 @@ type CertificateAuthorityStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions has Initialized, CAReady and OperatorSigningReady.
+	// conditions has Initialized, CAReady, OperatorSigningReady, CRLCurrent and PoliciesRendered.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -234,4 +247,20 @@ type CRLStatus struct {
 	// refreshed is when the CA was asked for it last, and answered.
 	// +optional
 	Refreshed *metav1.Time `json:"refreshed,omitempty"`
+
+	// lastRevoked is the certificate that was revoked last from here: a CRL without it is
+	// not the CA's full one.
+	// +optional
+	LastRevoked *RevokedCertificate `json:"lastRevoked,omitempty"`
+}
+
+// RevokedCertificate is a certificate that was revoked.
+type RevokedCertificate struct {
+	// serialNumber is the certificate's, in hexadecimal.
+	// +required
+	SerialNumber string `json:"serialNumber"`
+
+	// notAfter is when it ends: a CA may leave it out of its CRL then.
+	// +required
+	NotAfter metav1.Time `json:"notAfter"`
 }

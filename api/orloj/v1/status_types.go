@@ -51,7 +51,8 @@ const (
 const (
 	// ConditionReady is True when the store has the object.
 	ConditionReady = "Ready"
-	// ConditionSynced is Ready in Orloj's word; its reason says what is in the way.
+	// ConditionSynced is Ready in Orloj's word; its reason says what is in the way, or
+	// that orlojd does not keep some fields.
 	ConditionSynced = "Synced"
 	// ConditionStalled is True when nothing changes by trying again.
 	ConditionStalled = "Stalled"

@@ -8,7 +8,7 @@ type InlineOrigin struct {
 	// below etcd's limit of 1.5 MiB.
 	// +required
 	// +kubebuilder:validation:MinProperties=1
-	// +kubebuilder:validation:MaxProperties=256
+	// +kubebuilder:validation:MaxProperties=1024
 	// +kubebuilder:validation:XValidation:rule="self.all(path, !path.startsWith('/') && !('..' in path.split('/')))",message="paths must be relative and must not contain .."
 	Files map[string]string `json:"files"`
 }

@@ -314,3 +314,7 @@ type ReplicaStatus struct {
 	// +required
 	Time metav1.Time `json:"time"`
 }
+
+// NotEnforcedAnnotation says what of the cluster's own objects a PolicySource that is
+// made from them leaves out, and why. While it is there, the source is not Ready.
+const NotEnforcedAnnotation = "lintel.dev/not-enforced"

@@ -7,7 +7,6 @@
 package orlojguard
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,10 +17,9 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
-
-	"sigs.k8s.io/yaml"
 )
 
 // Policy says what becomes of a write to a managed resource.
@@ -49,8 +47,6 @@ const ManagedHeader = "X-Orloj-CRD-Managed"
 const (
 	managedBy = "orloj.dev/managed-by"
 	crdSync   = "crd-sync"
-	// maxBody is the largest resource that is looked into.
-	maxBody = 8 << 20
 	// lookupTimeout bounds the question whether a resource is managed.
 	lookupTimeout = 10 * time.Second
 )
@@ -67,15 +63,17 @@ type Guard struct {
 	policy   Policy
 	proxy    *httputil.ReverseProxy
 	client   *http.Client
+	memory   *memory
 	logger   *slog.Logger
 }
 
-// New makes a Guard in front of an upstream.
-func New(upstream *url.URL, policy Policy, logger *slog.Logger) *Guard {
+// New makes a Guard in front of an upstream. drift is how often the manager compares rows
+// with their objects.
+func New(upstream *url.URL, policy Policy, drift time.Duration, logger *slog.Logger) *Guard {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableCompression = true // what is asked for, and answered, is between the two
 	g := &Guard{
-		upstream: upstream, policy: policy, logger: logger,
+		upstream: upstream, policy: policy, memory: newMemory(2 * drift), logger: logger,
 		client: &http.Client{Transport: transport, Timeout: lookupTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
 	g.proxy = &httputil.ReverseProxy{
@@ -104,12 +102,13 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.proxy.ServeHTTP(w, r)
 		return
 	}
-	candidates, err := resources(r, collection, name)
-	var managed *resource
-	if err == nil {
-		managed, err = g.firstManaged(r, candidates)
+	candidates, unclear := resources(r, collection, name)
+	if unclear != nil && g.policy == Reject {
+		g.refuse(w, r, unclear)
+		return
 	}
-	switch {
+	managed, err := g.firstManaged(r, candidates)
+	switch err = errors.Join(unclear, err); {
 	case managed != nil:
 		g.write(w, r, *managed)
 	case err != nil && g.policy == Reject:
@@ -123,6 +122,16 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// refuse answers a request of which it is not clear what it would write.
+func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, unclear error) {
+	status, message := http.StatusBadRequest, "the request could not be read"
+	if known, is := isRefusal(unclear); is {
+		status, message = known.status, known.message
+	}
+	g.logger.Info("refused a write of which it is not clear what it is to", "method", r.Method, "path", r.URL.Path, "error", unclear)
+	http.Error(w, message, status)
+}
+
 // write is one to a managed resource.
 func (g *Guard) write(w http.ResponseWriter, r *http.Request, managed resource) {
 	w.Header().Set(ManagedHeader, "true")
@@ -132,6 +141,7 @@ func (g *Guard) write(w http.ResponseWriter, r *http.Request, managed resource) 
 		return
 	}
 	g.logger.Warn("a write to a resource that is managed by Kubernetes will be overwritten", "method", r.Method, "resource", managed.String())
+	g.memory.wrote(managed)
 	g.proxy.ServeHTTP(w, r)
 }
 
@@ -158,22 +168,30 @@ type resource struct{ collection, namespace, name string }
 
 func (r resource) String() string { return r.collection + " " + r.namespace + "/" + r.name }
 
-// resources are those that a request may write. Where its URL and its body disagree, it is
-// orlojd who decides: all of them are looked at.
-func resources(r *http.Request, collection, name string) ([]resource, error) {
-	bodyNamespace, bodyName, err := readBody(r)
-	if err != nil {
-		return nil, err
+// inDefault is the resource with the namespace that orlojd takes where none is given.
+func (r resource) inDefault() resource {
+	if r.namespace == "" {
+		r.namespace = "default"
 	}
-	var all []resource
+	return r
+}
+
+// resources are those that a request may write. Where its URL and its body disagree, it is
+// orlojd who decides: all of them are looked at. Beside an error are those of the URL.
+func resources(r *http.Request, collection, name string) (all []resource, err error) {
+	namespaces := r.URL.Query()["namespace"]
+	bodyNamespace, bodyName, err := readBody(r)
+	if err == nil && len(slices.Compact(slices.Clone(namespaces))) > 1 {
+		err = ambiguous("the address names several namespaces; keep one")
+	}
 	for _, namespace := range given(r.URL.Query().Get("namespace"), bodyNamespace) {
 		for _, one := range given(name, bodyName) {
 			if one != "" {
-				all = append(all, resource{collection, namespace, one})
+				all = append(all, resource{collection, strings.TrimSpace(namespace), strings.TrimSpace(one)})
 			}
 		}
 	}
-	return all, nil
+	return all, err
 }
 
 // given are the texts that are not empty, each once; the empty text if there are none.
@@ -187,42 +205,13 @@ func given(first, second string) []string {
 	return []string{first, second}
 }
 
-// readBody finds namespace and name in the body of a request, which stays as it is.
-func readBody(r *http.Request) (namespace, name string, err error) {
-	if r.Body == nil || r.Body == http.NoBody {
-		return "", "", nil
-	}
-	var read bytes.Buffer
-	_, err = io.Copy(&read, io.LimitReader(r.Body, maxBody+1))
-	r.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(read.Bytes()), r.Body), r.Body}
-	if err != nil {
-		return "", "", fmt.Errorf("reading the request: %w", err)
-	}
-	if read.Len() > maxBody {
-		return "", "", fmt.Errorf("the request has more than %d bytes", maxBody)
-	}
-	var document struct {
-		Metadata struct{ Namespace, Name string }
-	}
-	if len(bytes.TrimSpace(read.Bytes())) == 0 {
-		return "", "", nil
-	}
-	if err := yaml.Unmarshal(read.Bytes(), &document); err != nil { // which JSON is, too
-		return "", "", fmt.Errorf("reading the resource in the request: %w", err)
-	}
-	return strings.TrimSpace(document.Metadata.Namespace), strings.TrimSpace(document.Metadata.Name), nil
-}
-
 // firstManaged is a resource that is managed; nil if none is. Where one cannot be read,
 // that is the error.
 func (g *Guard) firstManaged(r *http.Request, candidates []resource) (*resource, error) {
 	var errs []error
 	for _, one := range candidates {
 		managed, err := g.isManaged(r, one)
-		if managed {
+		if managed || g.policy == Warn && g.memory.knows(one) {
 			return &one, nil
 		}
 		errs = append(errs, err)

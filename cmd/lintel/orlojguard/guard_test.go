@@ -12,20 +12,21 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// orlojd speaks as much of orlojd's REST API as matters here: bearer tokens, POST that
+// upstreamAPI speaks as much of orlojd's REST API as matters here: bearer tokens, POST that
 // creates or replaces, PUT with a version, DELETE, and a stream.
-type orlojd struct {
+type upstreamAPI struct {
 	mu     sync.Mutex
 	stored map[string]map[string]any
 	lines  chan string
 	broken bool
 }
 
-func (o *orlojd) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (o *upstreamAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if r.Header.Get("Authorization") != "Bearer secret" {
@@ -88,9 +89,9 @@ type answer struct {
 }
 
 // setup is a guard in front of an orlojd with agents a, which is managed, and b.
-func setup(t *testing.T, policy Policy) (*orlojd, func(method, path, body string) answer, *strings.Builder) {
+func setup(t *testing.T, policy Policy) (*upstreamAPI, func(method, path, body string) answer, *strings.Builder) {
 	t.Helper()
-	upstream := &orlojd{stored: map[string]map[string]any{}, lines: make(chan string)}
+	upstream := &upstreamAPI{stored: map[string]map[string]any{}, lines: make(chan string)}
 	for name, annotations := range map[string]any{"a": map[string]any{"orloj.dev/managed-by": "crd-sync"}, "b": map[string]any{}} {
 		for _, collection := range []string{"agents", "secrets"} {
 			upstream.stored[collection+" team/"+name] = map[string]any{"metadata": map[string]any{"name": name, "namespace": "team", "annotations": annotations}}
@@ -101,7 +102,7 @@ func setup(t *testing.T, policy Policy) (*orlojd, func(method, path, body string
 	address, err := url.Parse(server.URL)
 	require.NoError(t, err)
 	logged := &strings.Builder{}
-	guard := httptest.NewServer(New(address, policy, slog.New(slog.NewTextHandler(logged, nil))))
+	guard := httptest.NewServer(New(address, policy, time.Minute, slog.New(slog.NewTextHandler(logged, nil))))
 	t.Cleanup(guard.Close)
 	return upstream, func(method, path, body string) answer {
 		request, err := http.NewRequestWithContext(t.Context(), method, guard.URL+path, strings.NewReader(body))
@@ -194,30 +195,30 @@ func TestWhereItIsNotKnown(t *testing.T) {
 		require.Empty(t, got.managed)
 	}
 	_, call, _ := setup(t, Reject)
-	require.Equal(t, http.StatusServiceUnavailable, call("POST", "/v1/agents", "{").status, "the body cannot be read")
+	require.Equal(t, http.StatusBadRequest, call("POST", "/v1/agents", "{").status, "the body cannot be read")
 	_, call, _ = setup(t, Warn)
 	require.Equal(t, http.StatusBadRequest, call("POST", "/v1/agents", "{").status, "it is orlojd's to say so")
 }
 
 func TestTheCallersOwnCredentialsAreUsed(t *testing.T) {
-	upstream := httptest.NewServer(&orlojd{stored: map[string]map[string]any{}})
+	upstream := httptest.NewServer(&upstreamAPI{stored: map[string]map[string]any{}})
 	t.Cleanup(upstream.Close)
 	address, err := url.Parse(upstream.URL)
 	require.NoError(t, err)
 	recorder := httptest.NewRecorder()
 	request := httptest.NewRequest("DELETE", "/v1/agents/a", nil)
-	New(address, Warn, slog.New(slog.DiscardHandler)).ServeHTTP(recorder, request)
+	New(address, Warn, time.Minute, slog.New(slog.DiscardHandler)).ServeHTTP(recorder, request)
 	require.Equal(t, http.StatusUnauthorized, recorder.Code)
 }
 
 // TestStreamsPass: each line arrives when it was sent, and not at the end.
 func TestStreamsPass(t *testing.T) {
 	lines := make(chan string)
-	upstream := httptest.NewServer(&orlojd{lines: lines})
+	upstream := httptest.NewServer(&upstreamAPI{lines: lines})
 	t.Cleanup(upstream.Close)
 	address, err := url.Parse(upstream.URL)
 	require.NoError(t, err)
-	guard := httptest.NewServer(New(address, Reject, slog.New(slog.DiscardHandler)))
+	guard := httptest.NewServer(New(address, Reject, time.Minute, slog.New(slog.DiscardHandler)))
 	t.Cleanup(guard.Close)
 	request, err := http.NewRequestWithContext(t.Context(), "GET", guard.URL+"/v1/events", nil)
 	require.NoError(t, err)
@@ -242,7 +243,7 @@ func TestAnUpstreamThatIsDown(t *testing.T) {
 	require.NoError(t, err)
 	for policy, want := range map[Policy]int{Warn: http.StatusBadGateway, Reject: http.StatusServiceUnavailable} {
 		recorder := httptest.NewRecorder()
-		New(address, policy, slog.New(slog.DiscardHandler)).ServeHTTP(recorder, httptest.NewRequest("DELETE", "/v1/agents/a", nil))
+		New(address, policy, time.Minute, slog.New(slog.DiscardHandler)).ServeHTTP(recorder, httptest.NewRequest("DELETE", "/v1/agents/a", nil))
 		require.Equal(t, want, recorder.Code)
 	}
 }

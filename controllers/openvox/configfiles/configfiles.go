@@ -26,8 +26,10 @@ const (
 	varFolder  = "/run/puppetserver"
 	// certname is under which name a server finds its pair, whatever its certificate says.
 	certname = "puppet"
-	// AutosignProgram decides about the requests of agents.
-	AutosignProgram = "/usr/local/bin/openvox-autosign"
+	// AutosignProgram decides about the requests of agents. Images of another operator have
+	// a program of theirs at /usr/local/bin/openvox-autosign, which checks far less. Where
+	// there is none at this path, a CA signs nothing by itself.
+	AutosignProgram = "/usr/local/bin/lintel-openvox-autosign"
 )
 
 // Render returns the files by name.

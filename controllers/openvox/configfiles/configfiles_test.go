@@ -77,11 +77,11 @@ func TestDefaults(t *testing.T) {
 	require.Len(t, conf, 2, "there is no [agent]")
 	require.Equal(t, "/etc/puppetlabs/code/environments", conf["main"]["environmentpath"])
 	require.Equal(t, map[string]string{
-		"certname": "puppet", "reports": "store", "cadir": "/etc/puppetlabs/puppetserver/ca", "ca_ttl": "3600", "autosign": "/usr/local/bin/openvox-autosign",
+		"certname": "puppet", "reports": "store", "cadir": "/etc/puppetlabs/puppetserver/ca", "ca_ttl": "3600", "autosign": "/usr/local/bin/lintel-openvox-autosign",
 	}, conf["server"], "there is no PuppetDB to store anything in")
 	require.Equal(t, map[string]map[string]string{"main": {"soft_write_failure": "true"}}, settings(t, files["puppetdb.conf"]))
 	require.Equal(t, map[string]any{
-		"allow-subject-alt-names": true, "allow-authorization-extensions": true, "enable-infra-crl": true, "allow-auto-renewal": true, "auto-renewal-cert-ttl": "60s",
+		"allow-subject-alt-names": true, "allow-authorization-extensions": true, "enable-infra-crl": false, "allow-auto-renewal": true, "auto-renewal-cert-ttl": "60s",
 	}, parse(t, files["ca.conf"])["certificate-authority"])
 	require.Contains(t, files["ca-enabled.cfg"], "certificate-authority-service\n")
 	require.Contains(t, files["ca-disabled.cfg"], "certificate-authority-disabled-service\n")

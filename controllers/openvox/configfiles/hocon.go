@@ -76,9 +76,10 @@ func (in Input) ca() object {
 	return object{"certificate-authority": object{
 		"allow-subject-alt-names":        unlessFalse(ca.Spec.AllowSubjectAltNames),
 		"allow-authorization-extensions": unlessFalse(ca.Spec.AllowAuthorizationExtensions),
-		"enable-infra-crl":               unlessFalse(ca.Spec.EnableInfraCRL),
-		"allow-auto-renewal":             unlessFalse(ca.Spec.AllowAutoRenewal),
-		"auto-renewal-cert-ttl":          fmt.Sprintf("%ds", in.RenewalTTL),
+		// Servers check their clients by the CRL that the CA gives away.
+		"enable-infra-crl":      false,
+		"allow-auto-renewal":    unlessFalse(ca.Spec.AllowAutoRenewal),
+		"auto-renewal-cert-ttl": fmt.Sprintf("%ds", in.RenewalTTL),
 	}}
 }
 

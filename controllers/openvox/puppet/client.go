@@ -33,11 +33,40 @@ var ErrNotFound = errors.New("the CA does not have it")
 type StatusError struct {
 	Code int
 	Body string // its beginning
+	// quoted says whether the words may be repeated to others.
+	quoted bool
 }
 
-// Error says what the CA has answered.
+// Error says what the CA has answered: in its own words only where it is known to be one,
+// or whoever names a URL could read what stands there.
 func (e *StatusError) Error() string {
-	return fmt.Sprintf("the CA answers %d %s: %s", e.Code, http.StatusText(e.Code), e.Body)
+	said := e.Body
+	if !e.quoted {
+		said = e.summary()
+	}
+	if said != "" {
+		said = ": " + said
+	}
+	return fmt.Sprintf("the CA answers %d %s%s", e.Code, http.StatusText(e.Code), said)
+}
+
+// refusals are what Puppet's CAs say of requests, and what that means.
+var refusals = []struct{ says, means string }{
+	{"already has a", "it has a certificate or a request of this name already"},
+	{"subject alternative names", "it signs no subjectAltName (allow-subject-alt-names)"},
+	{"authorization extension", "it signs no extensions that give rights (allow-authorization-extensions)"},
+	{"extensions that are not permitted", "it does not permit an extension of the request"},
+	{"Forbidden request", "its auth.conf does not permit this client to ask"},
+}
+
+// summary is a refusal that is known, in our words: "" where it is none.
+func (e *StatusError) summary() string {
+	for _, known := range refusals {
+		if strings.Contains(e.Body, known.says) {
+			return known.means
+		}
+	}
+	return ""
 }
 
 // unanswered is of requests that no CA has answered.
@@ -65,14 +94,17 @@ type Server struct {
 	Certificate, Key []byte
 	// Insecure takes any server for the CA.
 	Insecure bool
+	// Quoted has errors repeat what the server says: never of one that others may name.
+	Quoted bool
 	// Timeout is for one request and its whole answer: 30 s unless set.
 	Timeout time.Duration
 }
 
 // Client asks one CA. It keeps connections open; Close ends them.
 type Client struct {
-	base string
-	http *http.Client
+	base   string
+	http   *http.Client
+	quoted bool
 }
 
 // NewClient makes a client. Nothing is sent yet.
@@ -92,7 +124,7 @@ func NewClient(s Server) (*Client, error) {
 		config.Certificates = []tls.Certificate{pair}
 	}
 	return &Client{
-		base: strings.TrimSuffix(s.URL, "/") + "/puppet-ca/v1/",
+		base: strings.TrimSuffix(s.URL, "/") + "/puppet-ca/v1/", quoted: s.Quoted,
 		http: &http.Client{
 			Timeout: cmp.Or(s.Timeout, defaultTimeout),
 			Transport: &http.Transport{
@@ -230,20 +262,20 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte) 
 func (c *Client) send(request *http.Request) (http.Header, []byte, error) {
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, nil, unanswered{explain(err)}
+		return nil, nil, unanswered{c.explain(err)}
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	switch {
 	case err != nil:
-		return nil, nil, unanswered{fmt.Errorf("reading the answer: %w", explain(err))}
+		return nil, nil, unanswered{fmt.Errorf("reading the answer: %w", c.explain(err))}
 	case len(text) > maxBody:
 		return nil, nil, unanswered{fmt.Errorf("the answer is longer than %d bytes", maxBody)}
 	case response.StatusCode == http.StatusNotFound:
 		return nil, nil, ErrNotFound
 	case response.StatusCode != http.StatusOK && response.StatusCode != http.StatusNoContent:
 		const shown = 200
-		return response.Header, nil, &StatusError{response.StatusCode, strings.ToValidUTF8(string(text[:min(len(text), shown)]), "?")}
+		return response.Header, nil, &StatusError{response.StatusCode, strings.ToValidUTF8(string(text[:min(len(text), shown)]), "?"), c.quoted}
 	case strings.HasPrefix(response.Header.Get("Content-Type"), "text/html"):
 		return nil, nil, unanswered{errors.New("the answer is a web page, so it is no CA that has answered")}
 	}
@@ -251,8 +283,8 @@ func (c *Client) send(request *http.Request) (http.Header, []byte, error) {
 }
 
 // explain has the same words for the same error each time, and says which clock or
-// certificate is wrong.
-func explain(err error) error {
+// certificate is wrong. Go's HTTP client quotes what is no HTTP.
+func (c *Client) explain(err error) error {
 	var connection *net.OpError
 	if errors.As(err, &connection) {
 		connection.Source = nil // a port of ours, another one each time
@@ -261,7 +293,35 @@ func explain(err error) error {
 	if errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil {
 		return &validityError{invalid.Cert}
 	}
-	return err
+	if c.quoted || quotesNothing(err) {
+		return err
+	}
+	return fmt.Errorf("%s does not answer in HTTP, or a proxy on the way refuses", strings.TrimSuffix(c.base, "/puppet-ca/v1/"))
+}
+
+// quotesNothing says whether an error is of a connection, and has no words of the server.
+func quotesNothing(err error) bool {
+	var request *url.Error
+	if errors.As(err, &request) {
+		err = request.Err
+	}
+	var (
+		connection   *net.OpError
+		name         *net.DNSError
+		timeout      net.Error
+		verification *tls.CertificateVerificationError
+		record       tls.RecordHeaderError
+		alert        tls.AlertError
+	)
+	switch {
+	case errors.As(err, &connection), errors.As(err, &name), errors.As(err, &timeout) && timeout.Timeout():
+	case errors.As(err, &verification), errors.As(err, &record), errors.As(err, &alert):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, context.Canceled), errors.Is(err, http.ErrSchemeMismatch):
+	case strings.HasPrefix(strings.TrimPrefix(err.Error(), "net/http: HTTP/1.x transport connection broken: "), "net/http: server response headers exceeded"):
+	default:
+		return false
+	}
+	return true
 }
 
 // validityError is of a server whose certificate does not count now.

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostile is a client of a server that answers as it is told, and gives up soon.
-func hostile(t *testing.T, answer http.HandlerFunc) *Client {
+// hostile is a client of a server that answers as it is told.
+func hostile(t *testing.T, answer http.HandlerFunc, patience time.Duration) *Client {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // or it would not notice that the client has gone
@@ -26,7 +26,7 @@ func hostile(t *testing.T, answer http.HandlerFunc) *Client {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	t.Cleanup(server.Close)
 	bundle := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	client, err := NewClient(Server{URL: server.URL, CA: bundle, Timeout: time.Second})
+	client, err := NewClient(Server{URL: server.URL, CA: bundle, Timeout: patience})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
 	return client
@@ -53,29 +53,32 @@ func TestHostileServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
 		want   string
+		// hangs says that the client has to give up. Where it has not, how fast the machine
+		// is must not matter.
+		hangs bool
 	}{
-		"5xx": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "down\xff", http.StatusBadGateway) }, "the CA answers 502 Bad Gateway: down?"},
+		"5xx": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "down\xff", http.StatusBadGateway) }, "the CA answers 502 Bad Gateway", false},
 		"HTML": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<!DOCTYPE html><p>log in")) },
-			"the answer is a web page, so it is no CA that has answered"},
+			"the answer is a web page, so it is no CA that has answered", false},
 		"elsewhere": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
-		}, "the CA answers 307"},
+		}, "the CA answers 307", false},
 		"too much": {func(w http.ResponseWriter, _ *http.Request) {
 			for range 11 {
 				_, _ = w.Write(bytes.Repeat([]byte("x"), 1<<20))
 			}
-		}, "the answer is longer than 10485760 bytes"},
-		"too much of a header": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 1<<20)) }, "server response headers exceeded"},
+		}, "the answer is longer than 10485760 bytes", false},
+		"too much of a header": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 1<<20)) }, "server response headers exceeded", false},
 		"reset half way": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			_, _ = w.Write([]byte("-----BEGIN CERTIFICATE-----\n"))
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
-		}, "reading the answer: unexpected EOF"},
+		}, "reading the answer: unexpected EOF", false},
 		"no answer": {func(_ http.ResponseWriter, r *http.Request) {
 			<-r.Context().Done()
 			panic(http.ErrAbortHandler)
-		}, "Client.Timeout exceeded"},
+		}, "Client.Timeout exceeded", true},
 		"a drop at a time": {func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				_, _ = w.Write([]byte("x"))
@@ -86,17 +89,19 @@ func TestHostileServers(t *testing.T) {
 				}
 			}
 			panic(http.ErrAbortHandler)
-		}, "Client.Timeout"},
+		}, "Client.Timeout", true},
 	} {
-		client := hostile(t, c.answer)
+		patience := 10 * time.Minute
+		if c.hangs {
+			patience = time.Second
+		}
+		client := hostile(t, c.answer, patience)
 		for what, ask := range everything(client) {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				t.Parallel()
-				start := time.Now()
 				err := ask(t.Context())
 				require.ErrorContains(t, err, c.want)
 				require.True(t, Unanswered(err))
-				require.Less(t, time.Since(start), 20*time.Second)
 			})
 		}
 	}
@@ -105,7 +110,7 @@ func TestHostileServers(t *testing.T) {
 // TestAnswered: what a CA says about a request is its answer, also where it is no.
 func TestAnswered(t *testing.T) {
 	for _, code := range []int{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusConflict} {
-		client := hostile(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", code) })
+		client := hostile(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", code) }, 10*time.Minute)
 		err := client.Sign(t.Context(), "web")
 		require.Error(t, err)
 		require.False(t, Unanswered(err), code)
@@ -128,7 +133,7 @@ func TestTheSameWords(t *testing.T) {
 			connection.Close()
 		}
 	}()
-	client, err := NewClient(Server{URL: "https://" + listener.Addr().String(), Timeout: 5 * time.Second})
+	client, err := NewClient(Server{URL: "https://" + listener.Addr().String(), Timeout: 10 * time.Minute})
 	require.NoError(t, err)
 	_, _, first := client.CRL(t.Context(), Version{})
 	require.ErrorContains(t, first, "connection reset by peer")

@@ -63,7 +63,7 @@ func ParseCRLs(text []byte) (CRLs, error) {
 			break
 		}
 		if block.Type != "X509 CRL" {
-			return nil, fmt.Errorf("there is a %.40q among the CRLs", block.Type)
+			return nil, errors.New("something else stands among the CRLs")
 		}
 		list, err := x509.ParseRevocationList(block.Bytes)
 		if err != nil {
@@ -107,8 +107,9 @@ func signedByOne(list *x509.RevocationList, issuers []*x509.Certificate) bool {
 }
 
 // Follows checks that lists may take the place of those of the same CA that came before:
-// none is older, and none is missing of those that the bundle still counts.
-func (l CRLs) Follows(before CRLs, bundle []byte) error {
+// none is older, none has ended where the one before has not, and none is missing of those
+// that the bundle still counts.
+func (l CRLs) Follows(before CRLs, bundle []byte, now time.Time) error {
 	for _, had := range before {
 		found := false
 		for _, list := range l {
@@ -117,6 +118,9 @@ func (l CRLs) Follows(before CRLs, bundle []byte) error {
 				if olderThan(list, had) {
 					return fmt.Errorf("the CRL of %s is older (%s) than the one before (%s)", list.Issuer, identify(list), identify(had))
 				}
+				if ended(list, now) && !ended(had, now) {
+					return fmt.Errorf("the CRL of %s has ended at %s, and the one before has not", list.Issuer, list.NextUpdate.UTC().Format(time.RFC3339))
+				}
 			}
 		}
 		if !found && bundle != nil && (CRLs{had}).SignedBy(bundle) == nil {
@@ -124,6 +128,11 @@ func (l CRLs) Follows(before CRLs, bundle []byte) error {
 		}
 	}
 	return nil
+}
+
+// ended says whether a list counts no longer; one that names no end always does.
+func ended(list *x509.RevocationList, now time.Time) bool {
+	return !list.NextUpdate.IsZero() && !now.Before(list.NextUpdate)
 }
 
 // olderThan goes by the number, and by the date where that says nothing.

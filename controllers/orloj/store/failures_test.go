@@ -258,7 +258,7 @@ func TestScanSeesEveryRow(t *testing.T) {
 	seen := map[string]Summary{}
 	require.NoError(t, s.Scan(t.Context(), table(t, "Agent"), func(row Summary) { seen[row.Key] = row }))
 	require.Len(t, seen, 2501)
-	require.Equal(t, Summary{Key: "team-a/summarizer", Hash: first.Hash, Owner: "u1", Phase: "Pending"}, seen["team-a/summarizer"])
+	require.Equal(t, Summary{Key: "team-a/summarizer", Hash: first.Hash, Version: "1", Owner: "u1", Phase: "Pending"}, seen["team-a/summarizer"])
 	require.Equal(t, "Ready", seen["n/a2500"].Phase)
 
 	// What is ours of a row is in its hash, what is orlojd's is not.

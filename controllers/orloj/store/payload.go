@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/big"
-	"reflect"
-	"slices"
 	"strings"
 )
 
@@ -18,6 +15,8 @@ const (
 	SourceNamespaceAnnotation = "orloj.dev/source-namespace"
 	// OwnerAnnotation has the UID of the object that a row belongs to.
 	OwnerAnnotation = "lintel.dev/owner-uid"
+	// ClusterAnnotation has the identity of the cluster that the owner is in.
+	ClusterAnnotation = "lintel.dev/cluster"
 
 	generatedLabel = "orloj.dev/mcp-generated"
 )
@@ -26,11 +25,17 @@ const (
 type Row struct {
 	// Namespace and Name make the key; SourceNamespace is the object's own.
 	Namespace, Name, SourceNamespace string
-	// Owner is the UID of the object.
-	Owner               string
+	// Owner is the UID of the object, and Cluster the identity of its cluster.
+	Owner, Cluster      string
 	Labels, Annotations map[string]string
 	// Spec is complete: orlojd fills in nothing when it reads.
 	Spec map[string]any
+	// Lost are fields that the store has lost before, such as graph.a.review: they are
+	// written with others, but that they are missing is no reason to.
+	Lost []string
+	// LeaveUnowned makes it a problem that the row names no owner, and LeaveMissing that
+	// there is none: whoever had it may take it back.
+	LeaveUnowned, LeaveMissing bool
 }
 
 // Key is the key of a row in its table.
@@ -79,6 +84,9 @@ func (p *payload) status() (s rowStatus) {
 // owner is whom a row belongs to: empty where nobody has said so.
 func (p *payload) owner() string { return p.Metadata.Annotations[OwnerAnnotation] }
 
+// cluster is that of the owner: empty where an earlier version has written the row.
+func (p *payload) cluster() string { return p.Metadata.Annotations[ClusterAnnotation] }
+
 // sourceNamespace is the Kubernetes namespace of the owner.
 func (p *payload) sourceNamespace() string {
 	if source := p.Metadata.Annotations[SourceNamespaceAnnotation]; source != "" {
@@ -94,68 +102,6 @@ func (p *payload) sameMetadata(want *payload) bool {
 	return p.APIVersion == want.APIVersion && p.Kind == want.Kind &&
 		p.Metadata.Name == want.Metadata.Name && p.Metadata.Namespace == want.Metadata.Namespace &&
 		maps.Equal(p.Metadata.Labels, want.Metadata.Labels) && maps.Equal(p.Metadata.Annotations, want.Metadata.Annotations)
-}
-
-// sameValue compares two JSON values as orlojd understands them: nothing, null and an
-// empty list or object are one, and numbers are compared by their value.
-func sameValue(a, b any) bool {
-	if isEmpty(a) && isEmpty(b) {
-		return true
-	}
-	switch a := a.(type) {
-	case map[string]any:
-		other, ok := b.(map[string]any)
-		return ok && !slices.ContainsFunc(unionOfKeys(a, other), func(key string) bool { return !sameValue(a[key], other[key]) })
-	case []any:
-		other, ok := b.([]any)
-		return ok && slices.EqualFunc(a, other, sameValue)
-	case json.Number:
-		other, ok := b.(json.Number)
-		return ok && sameNumber(a, other)
-	}
-	return reflect.DeepEqual(a, b)
-}
-
-func isEmpty(value any) bool {
-	switch value := value.(type) {
-	case nil:
-		return true
-	case map[string]any:
-		for _, inner := range value {
-			if !isEmpty(inner) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		return len(value) == 0
-	}
-	return false
-}
-
-func unionOfKeys(a, b map[string]any) []string {
-	keys := slices.Collect(maps.Keys(a))
-	for key := range b {
-		if _, both := a[key]; !both {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
-// maxExponent is where numbers are compared by their text: their value would be long.
-const maxExponent = 8
-
-func sameNumber(a, b json.Number) bool {
-	if a == b {
-		return true
-	}
-	if _, exponent, _ := strings.Cut(strings.ToLower(string(a)+"e"), "e"); len(exponent) > maxExponent {
-		return false
-	}
-	x, okX := new(big.Float).SetString(string(a))
-	y, okY := new(big.Float).SetString(string(b))
-	return okX && okY && x.Cmp(y) == 0
 }
 
 // normal is a value as it comes from JSON, with numbers as they were written.

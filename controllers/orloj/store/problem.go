@@ -19,6 +19,8 @@ const (
 	ReasonDenied        = "StorePermissionDenied"
 	ReasonRowLocked     = "RowLocked"
 	ReasonTaken         = "StoreKeyTaken"
+	ReasonCluster       = "OtherCluster"
+	ReasonReleased      = "StoreKeyReleased"
 	ReasonGenerated     = "StoreKeyGenerated"
 	ReasonKeyMissing    = "EncryptionKeyMissing"
 	ReasonKeyWrong      = "EncryptionKeyWrong"
@@ -41,7 +43,7 @@ func (p *Problem) Unwrap() error { return p.cause }
 // Permanent says that trying again changes nothing until somebody changes something.
 func (p *Problem) Permanent() bool {
 	switch p.Reason {
-	case ReasonUnavailable, ReasonSchemaMissing, ReasonDenied, ReasonRowLocked:
+	case ReasonUnavailable, ReasonSchemaMissing, ReasonDenied, ReasonRowLocked, ReasonReleased:
 		return false
 	}
 	return true

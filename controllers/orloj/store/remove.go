@@ -38,9 +38,9 @@ func (s *Store) Remove(ctx context.Context, table Table, r Removal) (rows int64,
 	statement := fmt.Sprintf("DELETE FROM %s WHERE %s", table.Name, where)
 	if r.Retain {
 		statement = fmt.Sprintf(`UPDATE %s SET updated_at = NOW(), payload = jsonb_set(
-			payload #- '{metadata,annotations,%s}' #- '{metadata,annotations,%s}' #- '{metadata,annotations,%s}',
+			payload #- '{metadata,annotations,%s}' #- '{metadata,annotations,%s}' #- '{metadata,annotations,%s}' #- '{metadata,annotations,%s}',
 			'{metadata,resourceVersion}', to_jsonb((COALESCE(NULLIF(payload->'metadata'->>'resourceVersion', ''), '0')::bigint + 1)::text))
-			WHERE %s`, table.Name, OwnerAnnotation, ManagedByAnnotation, SourceNamespaceAnnotation, where)
+			WHERE %s`, table.Name, OwnerAnnotation, ClusterAnnotation, ManagedByAnnotation, SourceNamespaceAnnotation, where)
 	}
 	err = s.inTransaction(ctx, table.Name, func(ctx context.Context, tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, statement, values...)

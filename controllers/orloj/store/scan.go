@@ -14,9 +14,9 @@ const pageSize = 1000
 
 // Summary is what a look over all rows tells of one.
 type Summary struct {
-	// Key, Hash, Phase and LastError are as in Result; Owner is empty where the row
-	// belongs to nobody.
-	Key, Hash, Owner, Phase, LastError string
+	// Key, Hash, Version, Phase and LastError are as in Result; Owner is empty where the
+	// row belongs to nobody.
+	Key, Hash, Version, Owner, Phase, LastError string
 }
 
 // Scan reads a summary of every row, page by page, in the order of their keys.
@@ -37,7 +37,7 @@ func (s *Store) Scan(ctx context.Context, table Table, visit func(Summary)) erro
 }
 
 func summaryColumns(table Table) string {
-	return fmt.Sprintf(`name, %s, COALESCE(payload->'metadata'->'annotations'->>'%s', ''),
+	return fmt.Sprintf(`name, %s, COALESCE(payload->'metadata'->>'resourceVersion', ''), COALESCE(payload->'metadata'->'annotations'->>'%s', ''),
 		COALESCE(payload->'status'->>'phase', ''), COALESCE(payload->'status'->>'lastError', '')`, hashOf(table), OwnerAnnotation)
 }
 
@@ -84,7 +84,7 @@ func (s *Store) summaries(ctx context.Context, table Table, statement string, vi
 		return problemOf(table.Name, err)
 	}
 	var row Summary
-	_, err = pgx.ForEachRow(rows, []any{&row.Key, &row.Hash, &row.Owner, &row.Phase, &row.LastError}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&row.Key, &row.Hash, &row.Version, &row.Owner, &row.Phase, &row.LastError}, func() error {
 		visit(row)
 		return nil
 	})

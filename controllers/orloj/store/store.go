@@ -103,12 +103,12 @@ func (s *Store) inTransaction(ctx context.Context, table string, run func(contex
 	return problemOf(table, err)
 }
 
-// hashOf is the expression for what of a row is ours: all but its status and version.
-// PostgreSQL writes a document in one way only, so equal rows have equal hashes. Of a
+// hashOf is the expression for what of a row is ours: all but its status, version and
+// generation, which orlojd raises by itself. PostgreSQL writes a document in one way only, so equal rows have equal hashes. Of a
 // document that is none of orlojd's, all counts.
 func hashOf(t Table) string {
 	var b strings.Builder
-	b.WriteString(`md5(CASE jsonb_typeof(payload->'metadata') WHEN 'object' THEN (payload - 'status') #- '{metadata,resourceVersion}' ELSE payload END::text || '|' || namespace`)
+	b.WriteString(`md5(CASE jsonb_typeof(payload->'metadata') WHEN 'object' THEN (payload - 'status') #- '{metadata,resourceVersion}' #- '{metadata,generation}' ELSE payload END::text || '|' || namespace`)
 	for _, c := range t.columns {
 		fmt.Fprintf(&b, " || '|' || COALESCE(%s, '')", c.name)
 	}

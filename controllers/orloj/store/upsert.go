@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,8 +20,14 @@ type Result struct {
 	Created, Updated bool
 	// Adopted: it was there, and belonged to nobody.
 	Adopted bool
-	// Hash changes when anybody changes what is ours of the row.
-	Hash string
+	// Hash changes when anybody changes what is ours of the row, and Version whenever
+	// it is written at all.
+	Hash, Version string
+	// Lost are fields that are wanted and were not there; NotKept those of them that are
+	// left so, since the store has lost them before.
+	Lost, NotKept []string
+	// OnlyLost says that a row was written for lost fields alone.
+	OnlyLost bool
 	// Phase and LastError are orlojd's.
 	Phase, LastError string
 }
@@ -75,6 +82,9 @@ func (s *Store) wanted(table Table, row *Row) (*payload, error) {
 	}
 	annotations[ManagedByAnnotation] = ManagedBy
 	annotations[OwnerAnnotation] = row.Owner
+	if row.Cluster != "" {
+		annotations[ClusterAnnotation] = row.Cluster
+	}
 	delete(annotations, SourceNamespaceAnnotation)
 	if row.SourceNamespace != row.Namespace {
 		annotations[SourceNamespaceAnnotation] = row.SourceNamespace
@@ -91,6 +101,9 @@ func (s *Store) upsert(ctx context.Context, tx pgx.Tx, table Table, row *Row, wa
 		return Result{}, err
 	}
 	if have == nil {
+		if row.LeaveMissing {
+			return Result{}, waiting(row)
+		}
 		if err := s.mayEncrypt(ctx, tx, table, want.Spec); err != nil {
 			return Result{}, err
 		}
@@ -99,12 +112,21 @@ func (s *Store) upsert(ctx context.Context, tx pgx.Tx, table Table, row *Row, wa
 	if problem := claim(have.payload, row); problem != nil {
 		return Result{}, problem
 	}
-	result := Result{Adopted: have.owner() == "", Hash: have.hash}
+	result := Result{Adopted: have.owner() == "", Hash: have.hash, Version: have.Metadata.ResourceVersion}
 	result.Phase, result.LastError = have.status().Phase, have.status().LastError
-	sameSpec := sameValue(have.Spec, want.Spec)
-	if sameSpec && have.sameMetadata(want) && have.namespace == row.Namespace && !have.plain && sameColumns(table, have, want) {
+	difference := compare(table, have.Spec, want.Spec)
+	result.Lost = difference.lost
+	for _, field := range difference.lost {
+		if slices.Contains(row.Lost, field) {
+			result.NotKept = append(result.NotKept, field)
+		}
+	}
+	sameSpec := !difference.differs && len(result.NotKept) == len(result.Lost)
+	sameRest := have.sameMetadata(want) && have.namespace == row.Namespace && !have.plain && sameColumns(table, have, want)
+	if sameSpec && sameRest {
 		return result, nil
 	}
+	result.OnlyLost = sameRest && !difference.differs
 	if err := s.mayEncrypt(ctx, tx, table, want.Spec); err != nil {
 		return Result{}, err
 	}
@@ -116,28 +138,40 @@ func (s *Store) upsert(ctx context.Context, tx pgx.Tx, table Table, row *Row, wa
 	if !sameSpec {
 		next.Metadata.Generation++
 	}
-	result.Updated = true
+	result.Updated, result.Version = true, next.Metadata.ResourceVersion
 	result.Hash, err = s.write(ctx, tx, table, &next, updateStatement(table))
 	return result, err
 }
 
 // claim is a problem where the row is another's.
 func claim(have *payload, row *Row) *Problem {
-	owner := have.owner()
+	owner, cluster := have.owner(), have.cluster()
 	switch {
 	case owner == row.Owner:
 		return nil
 	case have.isGenerated():
 		return &Problem{Reason: ReasonGenerated, Message: fmt.Sprintf(
 			"the row %s was made by orlojd from an McpServer and is its own; give this object another name", row.Key())}
+	case owner == "" && row.LeaveUnowned:
+		return waiting(row)
 	case owner == "":
 		return nil
+	case cluster != "" && cluster != row.Cluster:
+		return &Problem{Reason: ReasonCluster, Message: fmt.Sprintf(
+			"the row %s belongs to %s %s/%s of another cluster (%s; this one is %s), which had it first; delete that one, or give this one another name or target namespace. Of a cluster that is gone, give this one the identity: --orloj-cluster-id",
+			row.Key(), have.Kind, have.sourceNamespace(), have.Metadata.Name, cluster, row.Cluster)}
 	case have.sourceNamespace() == row.SourceNamespace:
 		return nil // it was an earlier object of this very name, of which there is one at a time
 	}
 	return &Problem{Reason: ReasonTaken, Message: fmt.Sprintf(
 		"the row %s belongs to %s %s/%s (uid %s); delete that one, or give this one another name or target namespace",
 		row.Key(), have.Kind, have.sourceNamespace(), have.Metadata.Name, owner)}
+}
+
+// waiting is the problem of whom a row is not left to yet.
+func waiting(row *Row) *Problem {
+	return &Problem{Reason: ReasonReleased, Message: fmt.Sprintf(
+		"the row %s was another object's and is nobody's now; it becomes this one's unless the other one takes it back", row.Key())}
 }
 
 // lock reads a row and keeps others from changing it; nil is none.
@@ -207,7 +241,7 @@ func (s *Store) insert(ctx context.Context, tx pgx.Tx, table Table, row *Row, wa
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Result{}, errRaced
 	}
-	return Result{Created: true, Hash: hash, Phase: table.Phase}, err
+	return Result{Created: true, Hash: hash, Version: first.Metadata.ResourceVersion, Phase: table.Phase}, err
 }
 
 // insertStatement takes name, namespace, payload, the columns, and the phase.

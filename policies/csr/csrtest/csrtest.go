@@ -2,6 +2,7 @@
 package csrtest
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -35,6 +36,9 @@ type Template struct {
 	Key crypto.Signer
 	// Forged breaks the signature.
 	Forged bool
+	// Foreign is an RSA key to ask for, of which there is no private one: the signature is
+	// made up.
+	Foreign *rsa.PublicKey
 }
 
 // Text is an ASN.1 text by an OID.
@@ -90,7 +94,11 @@ func (tpl Template) DER(t testing.TB) []byte {
 	if key == nil {
 		key = Key(t)
 	}
-	public, err := x509.MarshalPKIXPublicKey(key.Public())
+	var public any = key.Public()
+	if tpl.Foreign != nil {
+		public = tpl.Foreign
+	}
+	spki, err := x509.MarshalPKIXPublicKey(public)
 	require.NoError(t, err)
 	names := tpl.Names
 	if tpl.CommonName != "" {
@@ -111,9 +119,12 @@ func (tpl Template) DER(t testing.TB) []byte {
 	if len(extensions) > 0 {
 		attributes = append(attributes, attribute{asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 14}, []any{extensions}})
 	}
-	signed, err := asn1.Marshal(info{0, subject, asn1.RawValue{FullBytes: public}, attributes})
+	signed, err := asn1.Marshal(info{0, subject, asn1.RawValue{FullBytes: spki}, attributes})
 	require.NoError(t, err)
 	algorithm, signature := sign(t, key, signed)
+	if tpl.Foreign != nil {
+		algorithm, signature = sha256WithRSA(), bytes.Repeat([]byte{1}, tpl.Foreign.Size())
+	}
 	if tpl.Forged {
 		signature[len(signature)-1] ^= 1
 	}
@@ -152,11 +163,12 @@ func sign(t testing.TB, key crypto.Signer, text []byte) (pkix.AlgorithmIdentifie
 	var oid asn1.ObjectIdentifier
 	var signature []byte
 	var err error
-	switch key := key.(type) {
-	case *rsa.PrivateKey:
-		oid = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 11}
+	switch key.Public().(type) {
+	case *rsa.PublicKey:
 		signature, err = key.Sign(rand.Reader, digest[:], crypto.SHA256)
-	case ed25519.PrivateKey:
+		require.NoError(t, err)
+		return sha256WithRSA(), signature
+	case ed25519.PublicKey:
 		oid = asn1.ObjectIdentifier{1, 3, 101, 112}
 		signature, err = key.Sign(rand.Reader, text, crypto.Hash(0))
 	default:
@@ -164,9 +176,9 @@ func sign(t testing.TB, key crypto.Signer, text []byte) (pkix.AlgorithmIdentifie
 		signature, err = key.Sign(rand.Reader, digest[:], crypto.SHA256)
 	}
 	require.NoError(t, err)
-	algorithm := pkix.AlgorithmIdentifier{Algorithm: oid}
-	if _, ok := key.(*rsa.PrivateKey); ok {
-		algorithm.Parameters = asn1.NullRawValue
-	}
-	return algorithm, signature
+	return pkix.AlgorithmIdentifier{Algorithm: oid}, signature
+}
+
+func sha256WithRSA() pkix.AlgorithmIdentifier {
+	return pkix.AlgorithmIdentifier{Algorithm: asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 11}, Parameters: asn1.NullRawValue}
 }

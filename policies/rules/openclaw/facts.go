@@ -20,7 +20,7 @@ type Facts struct {
 	// Errors are what is wrong with their texts.
 	Errors []TextError `json:"errors"`
 	// Comparisons are of each policy that is new or changed with the broader ones of
-	// its domain, but for those that are proved.
+	// its domain, and with those of its scope, but for those that are proved.
 	Comparisons []Comparison `json:"comparisons"`
 	// Tightened are policies of other bundles that expand beyond this one's.
 	Tightened []Comparison `json:"tightened"`
@@ -46,6 +46,8 @@ type Comparison struct {
 	Decision string `json:"decision"`
 	// Text is the verdict in words, as `lintel prove` says it.
 	Text string `json:"text"`
+	// Conflict says that the other policy is not broader, but of the same scope.
+	Conflict bool `json:"conflict"`
 }
 
 // Find gathers the facts about a bundle. old is nil on creation; others are all bundles
@@ -67,12 +69,20 @@ func (c *Parser) Find(ctx context.Context, bundle, old *Bundle, others []*Bundle
 			facts.Unordered = append(facts.Unordered, fmt.Sprintf("%s has no rule such as allow, deny or a limit: is a name misspelled?", own[i].policy.Name))
 		}
 		var parents []*scope.Policy
+		var peers []peer
 		c.each(bundle, own, others, func(b *Bundle, q openclawv1.Policy, candidate *scope.Policy) {
-			if rank(q) < rank(p) && meet(bundle, p, b, q, root) {
+			switch {
+			case candidate == own[i].policy || !meet(bundle, p, b, q, root):
+			case rank(q) < rank(p):
 				parents = append(parents, candidate)
+			case rank(q) == rank(p):
+				peers = append(peers, peer{candidate, b})
 			}
 		})
 		facts.compare(ctx, c, own[i].policy, parents)
+		for _, other := range peers {
+			facts.agree(ctx, own[i].policy, other.policy, parents, c.hadConflict(ctx, bundle, old, p, other))
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, tightenedTimeout)
 	defer cancel()
@@ -91,8 +101,49 @@ func (f *Facts) compare(ctx context.Context, c *Parser, child *scope.Policy, par
 	}
 }
 
+// peer is a policy of the same scope, and its bundle.
+type peer struct {
+	policy *scope.Policy
+	bundle *Bundle
+}
+
+// agree keeps what two policies of one scope differ on. It is a warning only where each of
+// them uses the rules in its own, so that nobody need ask for them, and where the conflict
+// was there before: it must not hold up what else is changed.
+func (f *Facts) agree(ctx context.Context, p, other *scope.Policy, parents []*scope.Policy, before func(decision string) bool) {
+	for _, conflict := range scope.Conflicts(ctx, p, []*scope.Policy{other}, parents) {
+		if conflict.Outcome == scope.Counterexample && (conflict.Helper || before(conflict.Decision)) {
+			f.Unordered = append(f.Unordered, fmt.Sprintf("%s of %s and of %s, which are of one scope, differ on input %s: gateways that ask for it are told nothing there",
+				conflict.Decision, p.Name, other.Name, conflict.InputText()))
+			continue
+		}
+		f.Comparisons = append(f.Comparisons, comparison(p, conflict.Verdict))
+	}
+}
+
+// hadConflict says of a decision whether a policy conflicted with a peer before this
+// request, or was there before the peer was.
+func (c *Parser) hadConflict(ctx context.Context, bundle, old *Bundle, p openclawv1.Policy, other peer) func(string) bool {
+	return func(decision string) bool {
+		if old == nil {
+			created, since := bundle.CreationTimestamp, other.bundle.CreationTimestamp
+			return !created.IsZero() && created.Before(&since)
+		}
+		i := slices.IndexFunc(old.Spec.Policies, func(q openclawv1.Policy) bool {
+			return q.Name == p.Name && q.Domain == p.Domain && q.Scope == p.Scope
+		})
+		if i < 0 {
+			return false
+		}
+		earlier, err := c.Parse(old, old.Spec.Policies[i])
+		return err == nil && slices.ContainsFunc(scope.Conflicts(ctx, earlier, []*scope.Policy{other.policy}, nil), func(conflict scope.Conflict) bool {
+			return conflict.Decision == decision && conflict.Outcome == scope.Counterexample
+		})
+	}
+}
+
 func comparison(child *scope.Policy, verdict scope.Verdict) Comparison {
-	return Comparison{verdict.Outcome, child.Name, verdict.Decision, verdict.Explain(child)}
+	return Comparison{verdict.Outcome, child.Name, verdict.Decision, verdict.Explain(child), verdict.Conflict}
 }
 
 // tightenedTimeout bounds what is only a warning: the status of the other bundles tells

@@ -88,3 +88,29 @@ func TestFindTellsOfMisspelledRules(t *testing.T) {
 	require.Len(t, NewParser().Find(t.Context(), broken, nil, nil, "").Errors, 1)
 	require.Empty(t, NewParser().Find(t.Context(), broken, broken, nil, "").Errors, "a label on it may change")
 }
+
+// TestFindComparesPeersWithoutAnOrder: of two policies of one scope neither counts for
+// more, so that the later one is refused where gateways would be told nothing.
+func TestFindComparesPeersWithoutAnOrder(t *testing.T) {
+	says := func(name, value, condition string) *Bundle {
+		return bundle("ns", name, [3]string{"team", "p", models + "import rego.v1\npreferred := \"" + value + "\" if input." + condition})
+	}
+	parser := NewParser()
+	facts := parser.Find(t.Context(), says("b", "large", "b"), nil, []*Bundle{says("a", "small", "a")}, "")
+	require.Len(t, facts.Comparisons, 1)
+	require.True(t, facts.Comparisons[0].Conflict)
+	require.Contains(t, facts.Comparisons[0].Text, "two policies of the team scope contradict each other")
+	require.NotEmpty(t, words(decide(t, "PolicyBundle", says("b", "large", "b"), facts).Denials))
+	require.Empty(t, parser.Find(t.Context(), says("b", "small", "b"), nil, []*Bundle{says("a", "small", "a")}, "").Comparisons, "they say the same")
+	broader := bundle("ns", "c", [3]string{"org", "p", models + "import rego.v1\npreferred := \"none\""})
+	require.Empty(t, parser.Find(t.Context(), says("b", "large", "b"), nil, []*Bundle{says("a", "small", "a"), broader}, "").Comparisons, "a broader scope says it")
+
+	// A conflict that is there already holds up neither an edit nor the older of the two.
+	facts = parser.Find(t.Context(), says("b", "huge", "b"), says("b", "large", "b"), []*Bundle{says("a", "small", "a")}, "")
+	require.Empty(t, facts.Comparisons)
+	require.Contains(t, facts.Unordered[len(facts.Unordered)-1], "preferred of b/p and of a/p, which are of one scope, differ on input")
+	older, newer := says("b", "large", "b"), says("a", "small", "a")
+	older.CreationTimestamp, newer.CreationTimestamp = metav1.Unix(1, 0), metav1.Unix(2, 0)
+	require.Empty(t, parser.Find(t.Context(), older, nil, []*Bundle{newer}, "").Comparisons)
+	require.Len(t, parser.Find(t.Context(), newer, nil, []*Bundle{older}, "").Comparisons, 1)
+}

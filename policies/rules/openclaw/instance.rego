@@ -31,14 +31,27 @@ deny contains {"msg": msg, "field": field} if {
 # The enforcer must come from where the administrators say.
 deny contains {"msg": msg, "field": field} if {
 	some name, image in instance.spec.images
+	image != ""
 	not permitted(image)
 	field := sprintf("spec.images.%s", [name])
 	msg := sprintf("%s: %q is from no registry that is permitted here; %s", [field, image, registries])
 }
 
+# A prefix is a registry, a path below one, or a whole repository. What follows it begins
+# a new part: example.com permits neither example.com.evil.io nor example.com:5000.
 permitted(image) if {
 	some registry in input.facts.registries
-	startswith(image, concat("", [trim_suffix(registry, "/"), "/"]))
+	prefix := trim_suffix(registry, "/")
+	prefix != ""
+	startswith(image, prefix)
+	part_of(prefix, substring(image, count(prefix), -1))
+}
+
+part_of(_, rest) if startswith(rest, "/")
+
+part_of(repository, rest) if {
+	contains(repository, "/")
+	regex.match(`^($|[:@])`, rest)
 }
 
 registries := sprintf("permitted are %s", [concat(", ", input.facts.registries)]) if count(input.facts.registries) > 0

@@ -20,6 +20,32 @@ test_images if {
 	contains(denial.msg, "none is")
 }
 
+test_permitted_images if {
+	every image in [
+		"ghcr.io/acme/gateway:1", "ghcr.io/acme/gateway", "ghcr.io/acme/gateway@sha256:00", "",
+	] {
+		every registry in ["ghcr.io", "ghcr.io/acme", "ghcr.io/acme/", "ghcr.io/acme/gateway"] {
+			count(instance.deny) == 0 with input as from(image, ["other.example.com", registry])
+		}
+	}
+}
+
+test_images_that_are_not_permitted if {
+	every c in [
+		["ghcr.io/acme-evil/gateway:1", "ghcr.io/acme"],
+		["ghcr.io.evil.io/gateway:1", "ghcr.io"],
+		["ghcr.io:5000/gateway:1", "ghcr.io"],
+		["ghcr.io/acme/gateway-evil:1", "ghcr.io/acme/gateway"],
+		["ghcr.io", "ghcr.io"],
+		["gateway:1", ""],
+		["/gateway:1", "/"],
+	] {
+		count(instance.deny) == 1 with input as from(c[0], ["other.example.com", c[1]])
+	}
+}
+
+from(image, registries) := object.union(review({"images": {"gateway": image}}), {"facts": {"registries": registries}})
+
 test_replicas if {
 	count(instance.warn) == 1 with input as review({"deploymentMode": "single", "replicas": 2})
 	count(instance.warn) == 0 with input as review({"deploymentMode": "single", "replicas": 1})

@@ -75,6 +75,17 @@ deny contains msg if {
 	msg := sprintf("enterprise policies (%s) are admitted in namespace %q only, from where every namespace inherits them; use a narrower scope", [concat(", ", enterprise), root])
 }
 
+# Then they are as binding as the rights to write in their namespace are narrow.
+warn contains msg if {
+	object.get(input.facts, "rootNamespace", "") == ""
+	enterprise := [policies[i].name | some i in input.facts.changed; policies[i].scope == "enterprise"]
+	count(enterprise) > 0
+	msg := sprintf(
+		"anyone who may write PolicyBundles in this namespace may write or remove enterprise policies (%s), for no namespace is set aside for them; see --openclaw-root-namespace",
+		[concat(", ", enterprise)],
+	)
+}
+
 deny contains comparison.text if {
 	some comparison in input.facts.comparisons
 	comparison.verdict == "counterexample"
@@ -83,7 +94,15 @@ deny contains comparison.text if {
 warn contains msg if {
 	some comparison in input.facts.comparisons
 	comparison.verdict == "unknown"
+	not comparison.conflict
 	msg := sprintf("%s; it is admitted, since at run time it cannot", [comparison.text])
+}
+
+warn contains msg if {
+	some comparison in input.facts.comparisons
+	comparison.verdict == "unknown"
+	comparison.conflict
+	msg := sprintf("%s; it is admitted, and where they differ gateways are told nothing", [comparison.text])
 }
 
 warn contains msg if {

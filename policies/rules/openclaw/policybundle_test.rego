@@ -45,11 +45,21 @@ test_root if {
 	count(policybundle.deny) == 0 with input as review([good], {"changed": [0], "rootNamespace": "root"})
 }
 
+test_no_root if {
+	enterprise := object.union(good, {"scope": "enterprise"})
+	some warning in policybundle.warn with input as review([enterprise, object.union(good, {"name": "b"})], {"changed": [0, 1]})
+	contains(warning, "may write or remove enterprise policies (a), for no namespace is set aside for them; see --openclaw-root-namespace")
+	count(policybundle.warn) == 0 with input as review([enterprise], {"changed": [0], "rootNamespace": "ns"})
+	count(policybundle.warn) == 0 with input as review([enterprise], {"changed": []})
+	count(policybundle.warn) == 0 with input as review([good], {"changed": [0]})
+}
+
 test_comparisons if {
 	found := {"verdict": "counterexample", "policy": "b/a", "decision": "allow", "text": "it expands"}
 	policybundle.deny == {"it expands"} with input as review([good], {"comparisons": [found]})
 	unknown := object.union(found, {"verdict": "unknown", "text": "who knows"})
 	count(policybundle.deny) == 0 with input as review([good], {"comparisons": [unknown]})
 	policybundle.warn == {"who knows; it is admitted, since at run time it cannot"} with input as review([good], {"comparisons": [unknown]})
+	policybundle.warn == {"who knows; it is admitted, and where they differ gateways are told nothing"} with input as review([good], {"comparisons": [object.union(unknown, {"conflict": true})]})
 	count(policybundle.warn) == 2 with input as review([good], {"tightened": [found], "unordered": ["no effect"]})
 }

@@ -89,10 +89,10 @@ func TestPolicyBundle(t *testing.T) {
 func TestExpansion(t *testing.T) {
 	facts := Facts{
 		Comparisons: []Comparison{
-			{scope.Counterexample, "b/p", "allow", "domain \"models\": team scope cannot expand beyond enterprise scope\n  input: {}"},
-			{scope.Unknown, "b/q", "allow", "it is not known"},
+			{scope.Counterexample, "b/p", "allow", "domain \"models\": team scope cannot expand beyond enterprise scope\n  input: {}", false},
+			{scope.Unknown, "b/q", "allow", "it is not known", false},
 		},
-		Tightened: []Comparison{{scope.Counterexample, "u/p", "allow", "…"}},
+		Tightened: []Comparison{{scope.Counterexample, "u/p", "allow", "…", false}},
 		Unordered: []string{"reason has no effect"},
 	}
 	b := bundle("ns", "b", [3]string{"team", "p", models})

@@ -78,4 +78,19 @@ requestable(name) if {
 	not name in {"pp_cli_auth", "pp_role", "pp_environment"}
 }
 
-warn contains "spec.csrExtensions.ppCliAuth: CAs refuse this extension in a request over HTTP" if spec.csrExtensions.ppCliAuth
+# Rights are given by SigningPolicies, and not by whoever may make Certificates.
+deny contains {"msg": msg, "field": field} if {
+	some name, _ in spec.csrExtensions.customExtensions
+	startswith(input.facts.oids[name], "1.3.6.1.4.1.34380.1.3.")
+	requestable(name)
+	field := sprintf("spec.csrExtensions.customExtensions.%s", [name])
+	msg := sprintf("%s: this extension gives rights, which Certificates do not; have the node ask for it, and a SigningPolicy name it in csrAttributes", [field])
+}
+
+deny contains {"msg": msg, "field": "spec.csrExtensions.ppCliAuth"} if {
+	spec.csrExtensions.ppCliAuth
+	input.facts.ofServer == false
+	msg := "spec.csrExtensions.ppCliAuth: only the CA's own server administers it, and CAs refuse this extension in a request; leave it out"
+}
+
+warn contains "spec.csrExtensions.ppCliAuth: only the CA's own server has this extension, from the setup Job; CAs refuse it in a request" if spec.csrExtensions.ppCliAuth

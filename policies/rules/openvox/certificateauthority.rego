@@ -23,7 +23,26 @@ deny contains {"msg": msg, "field": "spec.external"} if {
 	msg := "spec.external: a CA that runs here does not become an external one, or the reverse; make another CertificateAuthority"
 }
 
+# A server does not start with a longer one, and by 0 certificates end when they are made.
+deny contains {"msg": msg, "field": field} if {
+	some name in ["ttl", "autoRenewalCertTTL"]
+	regex.match(`^(?:0+[smhdy]?|(?:5[1-9]|[6-9][0-9]|[1-9][0-9]{2,})y)$`, spec[name])
+	field := sprintf("spec.%s", [name])
+	msg := sprintf("%s: %q is not above 0 and at most 50y", [field, spec[name]])
+}
+
 external(s) := "external" in object.keys(s)
+
+# The setup Job mounts the Secret, and runs an image that others choose.
+deny contains {"msg": msg, "field": "spec.intermediateCA.secretName"} if {
+	intermediate := spec.intermediateCA
+	intermediate.enabled
+	input.facts.intermediateFor != input.name
+	intermediate != object.get(input.request, ["oldObject", "spec", "intermediateCA"], null)
+	msg := sprintf("spec.intermediateCA.secretName: Secret %q is not marked for this CertificateAuthority; whoever owns it sets its annotation openvox.voxpupuli.org/intermediate-ca to %q", [intermediate.secretName, input.name])
+}
+
+warn contains "spec.enableInfraCRL has no effect: servers check their clients by the CRL that the CA gives away, so that is always the full one" if spec.enableInfraCRL
 
 warn contains "spec.external.url is plain HTTP: anybody on the way can put other certificates and CRLs in place" if startswith(spec.external.url, "http://")
 

@@ -33,12 +33,12 @@ deny contains msg if {
 
 deny contains "spec.isCA: the CA issues no CA certificates" if spec.isCA
 
-# A Puppet CA gives all its certificates the same usages, and refuses to be asked for them.
+# Which signing.refusals has, and whom this tells what to do.
 deny contains msg if {
 	spec
 	some extension in input.csr.extensions
 	extension.name in {"keyUsage", "extendedKeyUsage"}
-	msg := sprintf("spec.request: a Puppet CA signs no request with the extension %s; give the Certificate encodeUsagesInRequest: false", [extension.name])
+	msg := sprintf("spec.request: it has the extension %s; give the Certificate encodeUsagesInRequest: false", [extension.name])
 }
 
 usages := {"signing", "digital signature", "key encipherment", "server auth", "client auth"}

@@ -60,14 +60,6 @@ deny contains msg if {
 	}
 }
 
-# A Puppet CA gives all its certificates the same usages, and refuses to be asked for them.
-deny contains msg if {
-	spec
-	some extension in input.csr.extensions
-	extension.name in {"keyUsage", "extendedKeyUsage"}
-	msg := sprintf("spec.request: a Puppet CA signs no request with the extension %s; leave it out of the request", [extension.name])
-}
-
 usages := {"digital signature", "key encipherment", "server auth", "client auth"}
 
 deny contains msg if {

@@ -8,6 +8,8 @@ package openvox.config
 
 import rego.v1
 
+import data.openvox.expressions
+
 spec := input.request.object.spec
 
 puppet := object.get(spec, "puppet", {})
@@ -22,6 +24,9 @@ owned := {
 	"autosign", "cadir", "cacert", "cakey", "capub", "cacrl", "csrdir", "signeddir", "serial", "cert_inventory", "ca_ttl",
 	"allow_duplicate_certs", "ssldir", "certdir", "hostcert", "hostprivkey", "hostcrl", "localcacert", "privatekeydir",
 	"confdir", "vardir", "logdir", "codedir", "rundir", "certname", "manage_internal_file_permissions",
+	"bucketdir", "config", "csr_attributes", "fileserverconfig", "hostcsr", "hostpubkey", "libdir", "localedest", "passfile",
+	"pidfile", "plugindest", "pluginfactdest", "preview_outputdir", "privatedir", "publickeydir", "reportdir", "requestdir",
+	"server_datadir", "ssl_trust_store", "statedir", "yamldir",
 }
 
 # What has a field of its own in spec.puppet.
@@ -87,20 +92,45 @@ deny contains {"msg": msg, "field": "spec.logging.loggers"} if {
 	msg := sprintf("spec.logging.loggers: %q is no name of a class or package", [name])
 }
 
+# Without the program a CA signs nothing by itself, which is safe and surprises.
+warn contains msg if {
+	spec.authorityRef
+	repository := object.get(spec, ["image", "repository"], "ghcr.io/slauger/openvox-server")
+	object.get(input.request.object, ["metadata", "annotations", "lintel.dev/autosign-image"], "") != repository
+	msg := sprintf("spec.image: nothing says that %s has /usr/local/bin/lintel-openvox-autosign, without which a CA's server signs nothing by itself; once it has, set the annotation lintel.dev/autosign-image to %s", [repository, repository])
+}
+
 # With a rule that it cannot read a server does not start.
 
 deny contains {"msg": msg, "field": field} if {
 	some i, rule in rules
 	rule.matchRequest.type == "regex"
-	not readable(rule.matchRequest.path)
+	not expressions.readable(rule.matchRequest.path)
 	field := sprintf("spec.puppetserver.authorizationRules[%d].matchRequest.path", [i])
-	msg := sprintf("%s: %q is no regular expression", [field, rule.matchRequest.path])
+	msg := sprintf("%s: %q is no regular expression that Java and Go read alike; write a class such as \\p{Greek} as [α-ω], and a { that is meant as \\{", [field, rule.matchRequest.path])
 }
 
-# Java has (?<name>, and not (?P<name>.
-readable(expression) if {
-	regex.is_valid(expression)
-	not contains(expression, "(?P<")
+deny contains {"msg": msg, "field": field} if {
+	some i, rule in rules
+	some verdict in ["allow", "deny"]
+	some reference in regex.find_all_string_submatch_n(`\$([0-9]+)`, rule[verdict], -1)
+	not within(to_number(reference[1]), groups(rule.matchRequest))
+	field := sprintf("spec.puppetserver.authorizationRules[%d].%s", [i, verdict])
+	msg := sprintf("%s: there is no group %s in matchRequest.path; it is of type regex, and has one in parentheses for each $1, $2, …", [field, reference[0]])
+}
+
+within(number, most) if {
+	number >= 1
+	number <= most
+}
+
+groups(match) := 0 if not match.type == "regex"
+
+groups(match) := 0 if not expressions.readable(match.path)
+
+groups(match) := expressions.groups(match.path) if {
+	match.type == "regex"
+	expressions.readable(match.path)
 }
 
 deny contains {"msg": msg, "field": field} if {
@@ -121,13 +151,15 @@ deny contains {"msg": msg, "field": field} if {
 
 subject("*")
 
-subject(name) if regex.match(`^(?:\*\.)?[A-Za-z0-9_][A-Za-z0-9_.@-]*$`, name)
+subject(name) if regex.match(`^[A-Za-z0-9_][A-Za-z0-9_.@-]*$`, name)
+
+subject(name) if regex.match(`^\*(?:\.[A-Za-z0-9_][A-Za-z0-9_-]*)+$`, name)
 
 subject(name) if regex.match(`^[A-Za-z0-9_.-]*\$[0-9][A-Za-z0-9_.$-]*$`, name)
 
 subject(name) if {
 	regex.match(`^/.*/$`, name)
-	readable(trim(name, "/"))
+	expressions.readable(trim_suffix(trim_prefix(name, "/"), "/"))
 }
 
 deny contains {"msg": msg, "field": field} if {
@@ -140,10 +172,16 @@ deny contains {"msg": msg, "field": field} if {
 }
 
 warn contains msg if {
+	some name in ["code", "readOnlyRootFilesystem"]
+	spec[name]
+	msg := sprintf("spec.%s is not carried out: this version makes no Servers", [name])
+}
+
+warn contains msg if {
 	some i, rule in rules
 	opens(rule.matchRequest)
 	not rule.deny
-	msg := sprintf("spec.puppetserver.authorizationRules[%d] opens a path of the CA: whom it lets in may get or take certificates without a SigningPolicy", [i])
+	msg := sprintf("spec.puppetserver.authorizationRules[%d] opens a path of the CA, or may: whom it lets in may get or take certificates without a SigningPolicy. A regular expression begins with ^/ and what no path of the CA begins with", [i])
 }
 
 opens(match) if contains(match.path, "puppet-ca")
@@ -153,9 +191,9 @@ opens(match) if {
 	startswith("/puppet-ca/v1/certificate_status", match.path)
 }
 
+# Whether an expression matches a path of the CA is seen by its beginning.
 opens(match) if {
 	match.type == "regex"
-	readable(match.path)
-	some path in ["status/x", "statuses/x", "revocation_list"]
-	regex.match(match.path, sprintf("/puppet-ca/v1/certificate_%s", [path]))
+	head := expressions.head(match.path)
+	startswith("/puppet-ca/", head)
 }

@@ -46,7 +46,27 @@ type CertificateFacts struct {
 	PolicyFacts
 	// ClaimedBy are other Certificates with its certname at its CertificateAuthority.
 	ClaimedBy []string `json:"claimedBy"`
+	// OfServer says whether it is that of the CA's own server: nil where the
+	// CertificateAuthority is not known yet.
+	OfServer *bool `json:"ofServer,omitempty"`
 }
+
+// At adds what the CertificateAuthority of a Certificate says of it.
+func (f CertificateFacts) At(ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate) CertificateFacts {
+	f.OfServer = new(ServerCertificate(ca) == certificate.Name)
+	return f
+}
+
+// AuthorityFacts are what the rules read as input.facts about a CertificateAuthority.
+type AuthorityFacts struct {
+	// IntermediateFor is whom the Secret of spec.intermediateCA is marked for: nil where
+	// there is no such Secret yet.
+	IntermediateFor *string `json:"intermediateFor,omitempty"`
+}
+
+// IntermediateAnnotation marks a Secret for the CertificateAuthority that it names. Whoever
+// may write a CertificateAuthority need not be permitted to read the Secret.
+const IntermediateAnnotation = v1alpha1.GroupName + "/intermediate-ca"
 
 // Claims are the facts about a Certificate that is to be stored, among all of its
 // namespace.

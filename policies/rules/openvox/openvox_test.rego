@@ -16,7 +16,7 @@ csr := {
 	"publicKey": {"type": "ECDSA", "bits": 256},
 }
 
-facts := {"authority": true, "mayReference": true, "policies": [{"name": "any", "any": true}], "reserved": ["taken"], "oids": {"pp_role": "1.3.6.1.4.1.34380.1.1.13", "pp_project": "1.3.6.1.4.1.34380.1.1.7", "pp_cli_auth": "1.3.6.1.4.1.34380.1.3.39"}}
+facts := {"authority": true, "mayReference": true, "policies": [{"name": "any", "any": true}], "reserved": ["taken"], "oids": {"pp_role": "1.3.6.1.4.1.34380.1.1.13", "pp_project": "1.3.6.1.4.1.34380.1.1.7", "pp_cli_auth": "1.3.6.1.4.1.34380.1.3.39", "pp_auth_role": "1.3.6.1.4.1.34380.1.3.13"}}
 
 signer := "certificateauthorities.openvox.voxpupuli.org/ns.main"
 
@@ -46,7 +46,7 @@ test_signing_request_created if {
 	contains(msg, "names no CertificateAuthority that exists")
 	certificatesigningrequest.deny == {`spec.usages: the CA issues no certificates for "code signing"; there are client auth, digital signature, key encipherment, server auth`} with input as review(create(signing_request({"usages": ["code signing"]}, "x")), {})
 	count(certificatesigningrequest.warn) == 1 with input as review(create(signing_request({"expirationSeconds": 600}, "x")), {})
-	certificatesigningrequest.deny == {"spec.request: a Puppet CA signs no request with the extension extendedKeyUsage; leave it out of the request"} with input as review(request, with_usage)
+	certificatesigningrequest.deny == {"extension extendedKeyUsage is neither subjectAltName nor Puppet's, and a Puppet CA signs no request with it; leave it out of the request"} with input as review(request, with_usage)
 }
 
 test_signing_request_of_others if {
@@ -71,7 +71,10 @@ test_certificate_request if {
 	more := object.union(spec, {"isCA": true, "usages": ["code signing"], "duration": "1h"})
 	count(certificaterequest.deny) == 2 with input as review(create({"spec": more}), {})
 	count(certificaterequest.warn) == 1 with input as review(create({"spec": more}), {})
-	certificaterequest.deny == {"spec.request: a Puppet CA signs no request with the extension extendedKeyUsage; give the Certificate encodeUsagesInRequest: false"} with input as review(create({"spec": spec}), with_usage)
+	certificaterequest.deny == {
+		"extension extendedKeyUsage is neither subjectAltName nor Puppet's, and a Puppet CA signs no request with it; leave it out of the request",
+		"spec.request: it has the extension extendedKeyUsage; give the Certificate encodeUsagesInRequest: false",
+	} with input as review(create({"spec": spec}), with_usage)
 	other := {"spec": object.union(spec, {"issuerRef": {"group": "cert-manager.io"}})}
 	count(certificaterequest.deny) == 0 with input as review(create(other), refused)
 	count(certificaterequest.deny) == 0 with input as review(create(other), with_usage)
@@ -153,6 +156,32 @@ test_certificate_claims if {
 	}
 }
 
+# Rights are the CA's own server's, and SigningPolicies'.
+test_certificate_rights if {
+	role := {"authorityRef": "main", "csrExtensions": {"customExtensions": {"pp_auth_role": "admin"}}}
+	fields(certificate.deny) == {"spec.csrExtensions.customExtensions.pp_auth_role"} with input as review(create({"spec": role}), {})
+	admin := {"authorityRef": "main", "csrExtensions": {"ppCliAuth": true}}
+	fields(certificate.deny) == {"spec.csrExtensions.ppCliAuth"} with input as review(create({"spec": admin}), {"facts": {"ofServer": false}})
+	count(certificate.deny) == 0 with input as review(create({"spec": admin}), {"facts": {"ofServer": true}})
+	count(certificate.deny) == 0 with input as review(create({"spec": admin}), {})
+}
+
+test_intermediate_ca if {
+	spec := {"intermediateCA": {"enabled": true, "secretName": "company"}}
+	fields(certificateauthority.deny) == {"spec.intermediateCA.secretName"} with input as review(create({"spec": spec}), {"name": "main", "facts": {"intermediateFor": ""}})
+	fields(certificateauthority.deny) == {"spec.intermediateCA.secretName"} with input as review(update({}, {"spec": spec}), {"name": "main", "facts": {"intermediateFor": "other"}})
+	count(certificateauthority.deny) == 0 with input as review(create({"spec": spec}), {"name": "main", "facts": {"intermediateFor": "main"}})
+	count(certificateauthority.deny) == 0 with input as review(create({"spec": spec}), {"name": "main", "facts": {}})
+	count(certificateauthority.deny) == 0 with input as review(update({"spec": spec}, {"spec": object.union(spec, {"ttl": "1y"})}), {"name": "main", "facts": {"intermediateFor": ""}})
+	count(certificateauthority.warn) == 1 with input as review(create({"spec": {"enableInfraCRL": true}}), {})
+	count(certificateauthority.warn) == 0 with input as review(create({"spec": {"enableInfraCRL": false}}), {})
+}
+
+test_config_not_carried_out if {
+	config.warn == {"spec.code is not carried out: this version makes no Servers", "spec.readOnlyRootFilesystem is not carried out: this version makes no Servers"} with input as review(create({"spec": {"code": {"image": "a"}, "readOnlyRootFilesystem": true}}), {})
+	count(config.warn) == 0 with input as review(create({"spec": {"readOnlyRootFilesystem": false}}), {})
+}
+
 update(before, after) := {"operation": "UPDATE", "object": after, "oldObject": before}
 
 test_certificate_authority if {
@@ -163,6 +192,10 @@ test_certificate_authority if {
 	every url in ["https://", "https://a:b@c", "https://a/path", "https://a?b", "ftp://a"] {
 		count(certificateauthority.deny) == 1 with input as review(create({"spec": {"external": {"url": url}}}), {})
 	}
+	every ttl in ["0", "00s", "0y", "51y", "100y"] {
+		fields(certificateauthority.deny) == {"spec.ttl", "spec.autoRenewalCertTTL"} with input as review(create({"spec": {"ttl": ttl, "autoRenewalCertTTL": ttl}}), {})
+	}
+	count(certificateauthority.deny) == 0 with input as review(create({"spec": {"ttl": "50y", "autoRenewalCertTTL": "1s"}}), {})
 	count(certificateauthority.warn) == 2 with input as review(create({"spec": {"external": {"url": "http://a", "insecureSkipVerify": true}}}), {})
 	external := {"spec": {"external": {"url": "https://a"}}}
 	fields(certificateauthority.deny) == {"spec.external"} with input as review(update({}, external), {})
@@ -206,22 +239,41 @@ test_config if {
 rule_denials(change) := config_denials({"puppetserver": {"authorizationRules": [object.union({"name": "a", "matchRequest": {"path": "/x", "type": "path"}, "allow": "*"}, change)]}})
 
 test_authorization_rules if {
-	every who in ["*", "main.example.com", "*.example.com", "$1", "$1.example.com", "/^a[0-9]+$/", "x@y"] {
+	every who in ["*", "main.example.com", "*.example.com", "/^a[0-9]+$/", "x@y"] {
 		rule_denials({"allow": who}) == set()
 		rule_denials({"deny": who}) == set()
 	}
-	every who in ["a b", "*.*", "**", "/(/", "a\"", "${x}", ""] {
+	groups := {"type": "regex", "path": `^/x/([^/(]+)/(?:y)(?<z>\()$`}
+	every who in ["$1", "$2.example.com"] {
+		rule_denials({"allow": who, "matchRequest": groups}) == set()
+		rule_denials({"allow": who}) == {"spec.puppetserver.authorizationRules[0].allow"}
+	}
+	every who in ["$0", "$3", "$1.$3"] {
+		rule_denials({"allow": who, "matchRequest": groups}) == {"spec.puppetserver.authorizationRules[0].allow"}
+	}
+	"spec.puppetserver.authorizationRules[0].allow" in rule_denials({"allow": "$1", "matchRequest": {"type": "regex", "path": "("}})
+	every who in ["a b", "*.*", "**", "*.a..b", "*.a@b", "/(/", `/\p{Greek}/`, "a\"", "${x}", ""] {
 		rule_denials({"allow": who}) == {"spec.puppetserver.authorizationRules[0].allow"}
 	}
 	rule_denials({"matchRequest": {"type": "regex", "path": "^/x/([^/]+)$", "method": ["GET", "head"]}}) == set()
-	every path in ["(", "(?P<a>b)"] {
+	every path in ["(", "(?P<a>b)", `^/\p{Greek}`, "a{,3}", "a{", "[a[b]]", "[]a]", "[a&&b]", `\pL`, "[[:alpha:]]", `(?<a_b>c)`] {
 		rule_denials({"matchRequest": {"type": "regex", "path": path}}) == {"spec.puppetserver.authorizationRules[0].matchRequest.path"}
 	}
 	rule_denials({"matchRequest": {"method": ["get", "PATCH"]}}) == {"spec.puppetserver.authorizationRules[0].matchRequest.method"}
 	config_denials({"puppetserver": {"authorizationRules": [{"name": "a", "matchRequest": {"path": "/x"}}]}}) == {"spec.puppetserver.authorizationRules[0]"}
 	config_warnings({"matchRequest": {"path": "/x"}, "allow": "*"}) == 0
-	every match in [{"path": "/"}, {"path": "/puppet-ca/v1"}, {"path": "/puppet-ca/v1/clean"}, {"type": "regex", "path": "certificate_statuses"}, {"type": "regex", "path": "^/p.*/revocation_list|status"}] {
+	config_warnings({"matchRequest": {"type": "regex", "path": "^/puppet/v3/(.*)$"}, "allow": "*"}) == 0
+	every match in [{"path": "/"}, {"path": "/puppet-ca/v1"}, {"path": "/puppet-ca/v1/clean"}, {"type": "regex", "path": "certificate_statuses"}, {"type": "regex", "path": "^/p.*/revocation_list|status"}, {"type": "regex", "path": "^/puppet.ca/v1/clean"}, {"type": "regex", "path": "^/puppetx?-ca/"}, {"type": "regex", "path": "^/x|/sign"}] {
 		config_warnings({"matchRequest": match, "allow": "*"}) == 1
 		config_warnings({"matchRequest": match, "deny": "*"}) == 0
 	}
+}
+
+with_image(annotations) := create({"metadata": {"annotations": annotations}, "spec": {"authorityRef": "main", "image": {"repository": "example.com/puppet"}}})
+
+test_config_image if {
+	count(config.warn) == 1 with input as review(create({"spec": {"authorityRef": "main", "image": {}}}), {})
+	count(config.warn) == 1 with input as review(with_image({"lintel.dev/autosign-image": "example.com/other"}), {})
+	count(config.warn) == 0 with input as review(with_image({"lintel.dev/autosign-image": "example.com/puppet"}), {})
+	count(config.warn) == 0 with input as review(create({"spec": {"image": {}}}), {})
 }

@@ -74,6 +74,18 @@ func OperatorCertname(ca string) string { return ca + "-operator" }
 // SetupCertname is by what the operator signs where its own certificate is lost.
 func SetupCertname(ca string) string { return ca + "-setup" }
 
+// ServerCertificate is the name of the Certificate of a CA's own server: empty for an
+// external CA.
+func ServerCertificate(ca *v1alpha1.CertificateAuthority) string {
+	switch {
+	case ca.Spec.External != nil:
+		return ""
+	case ca.Spec.ServerCertificateRef != "":
+		return ca.Spec.ServerCertificateRef
+	}
+	return ca.Name + "-server"
+}
+
 // reserved are the names that no request from elsewhere gets: a CA trusts some of them
 // as administrators, and agents trust others as servers.
 func reserved(ca *v1alpha1.CertificateAuthority, certificates []v1alpha1.Certificate) []string {

@@ -9,7 +9,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
 )
 
-//go:embed certificate.rego certificateauthority.rego certificaterequest.rego certificatesigningrequest.rego config.rego signingpolicy.rego
+//go:embed certificate.rego certificateauthority.rego certificaterequest.rego certificatesigningrequest.rego config.rego expressions.rego signingpolicy.rego
 var files embed.FS
 
 // Set compiles the rules.

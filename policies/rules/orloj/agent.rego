@@ -80,4 +80,6 @@ defaults.spec.execution := {
 
 defaults.spec.limits.max_steps := 10
 
+patch contains op if some op in values.filled(spec, defaults.spec)
+
 patch contains {"op": "replace", "path": "/spec/limits/max_steps", "value": 10} if spec.limits.max_steps <= 0

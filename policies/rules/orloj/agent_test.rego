@@ -49,4 +49,5 @@ test_defaults if {
 	agent.defaults.spec.execution.profile == "dynamic" with input as {"request": {"object": {"spec": good}}}
 	count(agent.patch) == 0 with input as {"request": {"object": {"spec": {"limits": {"max_steps": 1}}}}}
 	count(agent.patch) == 1 with input as {"request": {"object": {"spec": {"limits": {"max_steps": -1}}}}}
+	{op.path | some op in agent.patch} == {"/spec/execution/profile"} with input as {"request": {"object": {"spec": {"execution": {"profile": " "}}}}}
 }

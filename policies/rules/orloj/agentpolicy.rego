@@ -16,3 +16,5 @@ spec := object.get(input.request.object, "spec", {})
 deny contains problem if some problem in values.unknown(spec, {["apply_mode"]: {"scoped", "global"}})
 
 defaults.spec.apply_mode := "scoped"
+
+patch contains op if some op in values.filled(spec, defaults.spec)

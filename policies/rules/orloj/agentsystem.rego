@@ -131,10 +131,10 @@ deny contains values.needed(sprintf("%s.checkpoint_id", [field]), "") if {
 	values.blank(review, ["checkpoint_id"])
 }
 
-deny contains {"field": path, "msg": sprintf("%s: %q is no duration such as 10m", [path, ttl])} if {
+deny contains {"field": path, "msg": sprintf("%s: %q %s", [path, ttl, why])} if {
 	some field, review in reviews
 	ttl := values.given(review, ["ttl"])
-	not values.is_duration(ttl)
+	why := values.not_duration(ttl)
 	path := sprintf("%s.ttl", [field])
 }
 
@@ -153,3 +153,5 @@ checkpoint := {"ttl": "10m", "allow_request_changes": true, "max_review_cycles":
 defaults.spec.completion_review := checkpoint if spec.completion_review
 
 defaults.spec.graph := {name: {"review": checkpoint} | some name, node in graph; node.review}
+
+patch contains op if some op in values.filled(spec, defaults.spec)

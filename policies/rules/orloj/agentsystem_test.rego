@@ -57,5 +57,6 @@ test_defaults if {
 	spec := object.union(node({"review": {"checkpoint_id": "c"}}), {"completion_review": {"checkpoint_id": "d"}})
 	agentsystem.defaults.spec.graph == {"a": {"review": agentsystem.checkpoint}} with input as {"request": {"object": {"spec": spec}}}
 	agentsystem.defaults.spec.completion_review == agentsystem.checkpoint with input as {"request": {"object": {"spec": spec}}}
+	agentsystem.patch == {{"op": "replace", "path": "/spec/graph/a/review/ttl", "value": "10m"}} with input as {"request": {"object": {"spec": node({"review": {"ttl": " "}})}}}
 	agentsystem.defaults.spec == {"graph": {}} with input as {"request": {"object": {"spec": node({})}}}
 }

@@ -1,8 +1,9 @@
 package orloj
 
 import (
-	"encoding/json"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // BenchmarkJudge is what a controller asks about one Agent.
@@ -11,17 +12,14 @@ func BenchmarkJudge(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	text, err := json.Marshal(map[string]any{
-		"apiVersion": "orloj.dev/v1", "kind": "Agent", "metadata": map[string]any{"name": "a", "namespace": "own"},
-		"spec": map[string]any{"prompt": "You are a concise summarizer.", "model_ref": "gpt-4o", "limits": map[string]any{"max_steps": 5}},
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	agent := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "orloj.dev/v1", "kind": "Agent", "metadata": map[string]any{"name": "a", "namespace": "own", "uid": "u"},
+		"spec": map[string]any{"prompt": "You are a concise summarizer.", "model_ref": "gpt-4o", "limits": map[string]any{"max_steps": int64(5)}},
+	}}
 	for b.Loop() {
-		judgement, err := rules.Judge(b.Context(), "Agent", "u", text, []byte(`{"metadata":{"name":"own"}}`), Restricted)
-		if err != nil || judgement.Denied != "" {
-			b.Fatal(err, judgement.Denied)
+		verdict, err := rules.Judge(b.Context(), "Agent", agent, []byte(`{"metadata":{"name":"own"}}`), Restricted)
+		if err != nil || verdict.Denied() {
+			b.Fatal(err, verdict.Message())
 		}
 	}
 }

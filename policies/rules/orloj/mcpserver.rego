@@ -70,4 +70,6 @@ defaults.spec.reconnect := {"max_attempts": 3, "backoff": "2s"}
 
 defaults.spec.idle_timeout := "0"
 
+patch contains op if some op in values.filled(spec, defaults.spec)
+
 patch contains {"op": "replace", "path": "/spec/reconnect/max_attempts", "value": 3} if spec.reconnect.max_attempts <= 0

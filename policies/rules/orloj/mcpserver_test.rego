@@ -31,4 +31,5 @@ test_bad_servers if {
 test_defaults if {
 	mcpserver.defaults == {"spec": {"reconnect": {"max_attempts": 3, "backoff": "2s"}, "idle_timeout": "0"}}
 	count(mcpserver.patch) == 1 with input as {"request": {"object": {"spec": {"reconnect": {"max_attempts": 0}}}}}
+	{op.path | some op in mcpserver.patch} == {"/spec/idle_timeout"} with input as {"request": {"object": {"spec": {"idle_timeout": " "}}}}
 }

@@ -13,7 +13,7 @@ import data.orloj.values
 
 spec := object.get(input.request.object, "spec", {})
 
-provider := values.folded(object.get(spec, "provider", "openai"))
+provider := values.chosen(spec, ["provider"], "openai")
 
 deny contains values.needed("spec.default_model", "") if values.blank(spec, ["default_model"])
 
@@ -28,3 +28,5 @@ defaults.spec.provider := "openai"
 defaults.spec.base_url := urls[provider]
 
 defaults.spec.allowPrivate := provider == "ollama"
+
+patch contains op if some op in values.filled(spec, defaults.spec)

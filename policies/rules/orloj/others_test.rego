@@ -19,11 +19,13 @@ test_model_endpoints if {
 	modelendpoint.defaults.spec.allowPrivate == false with input as object_with({})
 	modelendpoint.defaults.spec.allowPrivate == true with input as object_with({"provider": "Ollama"})
 	not modelendpoint.defaults.spec.base_url with input as object_with({"provider": "x"})
+	{op.value | some op in modelendpoint.patch} == {"openai"} with input as object_with({"provider": " "})
 }
 
 test_agent_policies if {
 	agentpolicy.defaults.spec.apply_mode == "scoped"
 	count(agentpolicy.deny) == 0 with input as object_with({"apply_mode": "Global"})
+	{op.value | some op in agentpolicy.patch} == {"scoped"} with input as object_with({"apply_mode": ""})
 	count(agentpolicy.deny) == 1 with input as object_with({"apply_mode": "x"})
 }
 

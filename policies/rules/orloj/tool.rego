@@ -22,7 +22,7 @@ enums := {
 	["cli", "output"]: {"stdout", "stderr", "both"},
 }
 
-type := values.folded(object.get(spec, "type", "http"))
+type := values.chosen(spec, ["type"], "http")
 
 risky if values.folded(spec.risk_level) in {"high", "critical"}
 
@@ -36,7 +36,7 @@ operation_classes := {"read", "write", "delete", "admin"}
 
 deny contains {"field": field, "msg": msg} if {
 	some i, class in spec.operation_classes
-	class != ""
+	trim_space(class) != ""
 	not values.folded(class) in operation_classes
 	field := sprintf("spec.operation_classes[%d]", [i])
 	msg := sprintf("%s: %q is none of %s", [field, class, concat(", ", sort(operation_classes))])
@@ -107,8 +107,10 @@ defaults.spec.operation_classes := ["write"] if risky
 
 defaults.spec.operation_classes := ["read"] if not risky
 
+patch contains op if some op in values.filled(spec, defaults.spec)
+
 patch contains {"op": "replace", "path": "/spec/operation_classes", "value": defaults.spec.operation_classes} if {
-	spec.operation_classes == []
+	every class in spec.operation_classes { trim_space(class) == "" }
 }
 
 defaults.spec.runtime := {

@@ -60,6 +60,7 @@ test_defaults if {
 	defaulted({"type": "wasm", "wasm": {"module": "m"}}).wasm.entrypoint == "run"
 	patched({}) == set()
 	{op.path | some op in patched({"operation_classes": []})} == {"/spec/operation_classes"}
+	{op.path | some op in patched({"operation_classes": [" "], "type": " "})} == {"/spec/operation_classes", "/spec/type"}
 	{op.path | some op in patched({"runtime": {"retry": {"max_attempts": 0}}})} == {"/spec/runtime/retry/max_attempts"}
 	{op.path | some op in patched({"type": "wasm", "wasm": {"fuel": 0}})} == {"/spec/wasm/fuel"}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -20,13 +21,20 @@ type Definition struct {
 	namespaced bool
 }
 
-// Resources are those that the definition adds to a cluster.
+// Resources are those that the definition adds to a cluster, the version that the API
+// server prefers first.
 func (d *Definition) Resources() []engine.Resource {
 	var out []engine.Resource
-	for _, version := range slices.Sorted(maps.Keys(d.Versions)) {
+	versions := slices.SortedFunc(maps.Keys(d.Versions), func(a, b string) int { return version.CompareKubeAwareVersionStrings(b, a) })
+	for _, version := range versions {
 		out = append(out, engine.Resource{Group: d.Group, Version: version, Kind: d.Kind, Name: d.plural, Namespaced: d.namespaced})
 	}
 	return out
+}
+
+// IsOfKind says whether another definition is of the same kind.
+func (d *Definition) IsOfKind(other *Definition) bool {
+	return d.Group == other.Group && d.Kind == other.Kind
 }
 
 // ReadDefinition reads a CustomResourceDefinition in YAML or JSON: nil where the text

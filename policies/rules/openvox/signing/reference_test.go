@@ -95,6 +95,7 @@ func randomQuestion(random *mathrand.Rand) Question {
 		q.CSR.IPAddresses = []string{"10.0.0.1"}
 	}
 	q.CSR.Extensions, q.CSR.Attributes = []csr.Extension{}, []csr.Attribute{}
+	q.CSR.Subject.Names, q.CSR.Usages = []csr.Name{}, []string{}
 	for range random.IntN(3) {
 		oid, name, value := named()
 		q.CSR.Extensions = append(q.CSR.Extensions, csr.Extension{OID: oid, Name: name, Value: &value})

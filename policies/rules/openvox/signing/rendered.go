@@ -12,12 +12,26 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Rendered is what the autosign hook reads: autosign-policy.yaml.
+// Rendered is what the autosign hook goes by.
 type Rendered struct {
 	Policies []Policy `json:"policies"`
 	// Reserved are names for which nothing is signed, whatever the policies say: after a
 	// dot, also for the names below and above.
 	Reserved []string `json:"reserved"`
+}
+
+const (
+	fileVersion = "signing.lintel.dev/v1"
+	fileKind    = "SigningPolicies"
+)
+
+// file is Rendered as a file. The program of another operator, which stands in its image
+// and checks far less, looks for policies elsewhere in it: it finds none, and signs nothing.
+type file struct {
+	APIVersion      string   `json:"apiVersion"`
+	Kind            string   `json:"kind"`
+	SigningPolicies []Policy `json:"signingPolicies"`
+	Reserved        []string `json:"reserved"`
 }
 
 // Policy is a SigningPolicy with the values of its Secrets.
@@ -48,7 +62,7 @@ func (r Rendered) Write() ([]byte, error) {
 	slices.SortFunc(policies, func(a, b Policy) int { return strings.Compare(a.Name, b.Name) })
 	reserved := slices.Clone(r.Reserved)
 	slices.Sort(reserved)
-	text, err := yaml.Marshal(Rendered{orEmpty(policies), orEmpty(slices.Compact(reserved))})
+	text, err := yaml.Marshal(file{fileVersion, fileKind, orEmpty(policies), orEmpty(slices.Compact(reserved))})
 	if err != nil {
 		return nil, fmt.Errorf("writing the policy file: %w", err)
 	}
@@ -58,11 +72,14 @@ func (r Rendered) Write() ([]byte, error) {
 // Read reads the text of a policy file. A field that is not known is an error: without
 // a condition that was meant, a policy would sign more.
 func Read(text []byte) (Rendered, error) {
-	var r Rendered
-	if err := yaml.UnmarshalStrict(text, &r); err != nil {
+	var f file
+	if err := yaml.UnmarshalStrict(text, &f); err != nil {
 		return Rendered{}, err
 	}
-	return r, nil
+	if f.APIVersion != fileVersion || f.Kind != fileKind {
+		return Rendered{}, fmt.Errorf("it has apiVersion %.100q and kind %.100q, not %s and %s", f.APIVersion, f.Kind, fileVersion, fileKind)
+	}
+	return Rendered{f.SigningPolicies, f.Reserved}, nil
 }
 
 func orEmpty[T any](list []T) []T {

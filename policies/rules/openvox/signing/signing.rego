@@ -8,34 +8,88 @@ package openvox.signing
 
 import rego.v1
 
-# Nothing else of a request that cannot be read is judged.
-csr := input.csr if object.get(input.csr, "error", "") == ""
+# Nothing else of a request that cannot be read, or is too large, is judged.
+csr := input.csr if {
+	object.get(input.csr, "error", "") == ""
+	count(excess) == 0
+}
 
-refusals contains sprintf("the certificate request cannot be read: %s", [input.csr.error]) if {
+# The first reasons, in an order in which those that help most are first.
+refusals contains msg if some msg in array.slice(reasons, 0, most_reasons)
+
+# Sorted after the others.
+refusals contains sprintf("… and %d more reasons", [count(reasons) - most_reasons]) if count(reasons) > most_reasons
+
+most_reasons := 12
+
+reasons := array.concat(array.concat(sort(faults), sort(near_misses)), sort(far_misses))
+
+faults contains sprintf("the certificate request cannot be read: %s", [cut(input.csr.error, 300)]) if {
 	object.get(input.csr, "error", "") != ""
 }
 
-refusals contains "there is no certificate request" if not input.csr
+faults contains "there is no certificate request" if not input.csr
 
-refusals contains objection if some objection in objections
+faults contains sprintf("the certificate request is too large: it has %d %s, and at most %d are judged", [amount, what, most[what]]) if {
+	some what, amount in excess
+}
 
-refusals contains "there is no signing policy" if {
+faults contains objection if some objection in objections
+
+faults contains "there is no signing policy" if {
 	csr
 	count(input.policies) == 0
 }
 
-# Policy by policy, why none matches.
-refusals contains msg if {
+# Anybody may ask: what a request may have is bounded, so that no answer is slow or long.
+
+most := {
+	"characters in its certname": 253, "names in its subject": 20, "characters in its subject": 1000,
+	"names in subjectAltName": 100, "characters in subjectAltName": 4000,
+	"extensions": 100, "attributes": 100, "usages": 100,
+}
+
+amounts := {
+	"characters in its certname": count(input.certname),
+	"names in its subject": count(input.csr.subject.names),
+	"characters in its subject": count(concat("", [name.value | some name in array.slice(input.csr.subject.names, 0, 20)])),
+	"names in subjectAltName": sum([count(names) | some names in [input.csr.dnsNames, input.csr.ipAddresses, input.csr.uris, input.csr.emails, input.csr.otherSans]]),
+	"characters in subjectAltName": sum([count(concat("", names)) | some names in [input.csr.dnsNames, input.csr.uris, input.csr.emails]]),
+	"extensions": count(input.csr.extensions), "attributes": count(input.csr.attributes), "usages": count(input.csr.usages),
+}
+
+excess[what] := amount if {
+	some what, amount in amounts
+	amount > most[what]
+}
+
+cut(text, length) := text if count(text) <= length
+
+cut(text, length) := sprintf("%s…", [substring(text, 0, length)]) if count(text) > length
+
+brief(text) := cut(text, 100)
+
+listed(texts) := concat("", [concat(", ", [brief(text) | some text in array.slice(texts, 0, 5)]), further(count(texts) - 5)])
+
+further(number) := "" if number <= 0
+
+further(number) := sprintf(" and %d more", [number]) if number > 0
+
+quoted(texts) := [sprintf("%q", [text]) | some text in texts]
+
+# Policy by policy, why none matches: first of those that are for the certname.
+
+near_misses contains msg if {
+	not matching
+	some i in (places - other_names)
+	msg := sprintf("signing policy %q: %s", [input.policies[i].name, cut(concat(", ", sort(misses[i])), 1000)])
+}
+
+far_misses contains msg if {
 	not matching
 	some i in other_names
 	policy := input.policies[i]
-	msg := sprintf("signing policy %q: certname %q matches none of its patterns (%s)", [policy.name, input.certname, concat(", ", policy.pattern.allow)])
-}
-
-refusals contains msg if {
-	not matching
-	some i in (places - other_names)
-	msg := sprintf("signing policy %q: %s", [input.policies[i].name, concat(", ", sort(misses[i]))])
+	msg := sprintf("signing policy %q: certname %q matches none of its patterns (%s)", [policy.name, input.certname, listed(policy.pattern.allow)])
 }
 
 matching if {
@@ -45,19 +99,19 @@ matching if {
 }
 
 # What no policy permits is said once, with the names of those that match but for that.
-refusals contains sprintf("%s%s", [but_for_that, msg]) if some msg in unpermitted
+faults contains sprintf("%s%s", [but_for_that, msg]) if some msg in unpermitted
 
 but_for_that := "" if count(near) == 0
 
 but_for_that := sprintf("signing policy %s: ", near) if count(near) == 1
 
-but_for_that := sprintf("signing policies %s: ", [concat(", ", near)]) if count(near) > 1
+but_for_that := sprintf("signing policies %s: ", [listed(near)]) if count(near) > 1
 
-near := sort([sprintf("%q", [policy.name]) | some i, policy in fit; not misses[i]])
+near := quoted(sort([policy.name | some i, policy in fit; not misses[i]]))
 
 # What no policy permits.
 
-name_pattern := `^[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?$`
+name_pattern := `^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_-]*[a-z0-9_])*$`
 
 dns_pattern := `^[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?(?:\.[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$`
 
@@ -66,26 +120,25 @@ address_pattern := `^[0-9.]+$`
 objections contains msg if {
 	csr
 	not storable(input.certname)
-	msg := sprintf("certname %q: a certname has at most 253 of a-z, 0-9, dot, hyphen and underscore, begins and ends with none of the punctuation, and has no two dots in a row", [input.certname])
+	msg := sprintf("certname %q: a certname has at most 253 of a-z, 0-9, dot, hyphen and underscore, begins with no punctuation, and none of its parts between dots is empty or ends with a hyphen", [input.certname])
 }
 
 storable(name) if {
-	regex.match(name_pattern, name)
-	not contains(name, "..")
 	count(name) <= 253
+	regex.match(name_pattern, name)
 }
 
 objections contains msg if {
 	csr
 	names := [name.value | some name in csr.subject.names; name.name == "CN"]
 	names != [input.certname]
-	msg := sprintf("the subject has the common names %v, not the certname %q alone", [names, input.certname])
+	msg := sprintf("the subject has the common names [%s], not the certname %q alone", [listed(quoted(names)), input.certname])
 }
 
 objections contains msg if {
 	others := {name.name | some name in csr.subject.names; name.name != "CN"}
 	count(others) > 0
-	msg := sprintf("the subject has %s beside its common name, which the CA would drop", [concat(", ", sort(others))])
+	msg := sprintf("the subject has %s beside its common name, which the CA would drop", [listed(sort(others))])
 }
 
 objections contains "its signature is not made by the key that it asks a certificate for" if {
@@ -129,12 +182,17 @@ objections contains msg if {
 }
 
 objections contains msg if {
-	some kind, items in {"extension": csr.extensions, "attribute": csr.attributes}
+	some kind, items in requested
+	some places in standing[kind]
+	count(places) > 1
+	msg := sprintf("%s %s stands twice", [kind, brief(items[min(places)].name)])
+}
+
+requested := {"extension": csr.extensions, "attribute": csr.attributes}
+
+standing[kind][item.oid] contains i if {
+	some kind, items in requested
 	some i, item in items
-	some j, other in items
-	j < i
-	item.oid == other.oid
-	msg := sprintf("%s %s stands twice", [kind, item.name])
 }
 
 # A second way to ask for extensions, which not every CA reads.
@@ -143,31 +201,26 @@ objections contains "attribute msExtReq is not accepted; ask for extensions by e
 	attribute.name == "msExtReq"
 }
 
-standard := {"subjectAltName", "keyUsage", "extendedKeyUsage", "basicConstraints", "subjectKeyIdentifier"}
-
 information := ["1.3.6.1.4.1.34380.1.1.", "1.3.6.1.4.1.34380.1.2."]
 
 authorization := "1.3.6.1.4.1.34380.1.3."
 
-objections contains msg if {
-	some extension in csr.extensions
-	not known(extension)
-	msg := sprintf("extension %s is neither a standard one nor Puppet's", [extension.name])
-}
-
-known(extension) if extension.name in standard
-
-known(extension) if {
-	some arc in array.concat(information, [authorization])
-	startswith(extension.oid, arc)
-}
+arcs := array.concat(information, [authorization])
 
 objections contains msg if {
 	some extension in csr.extensions
-	known(extension)
-	not extension.name in standard
+	extension.name != "subjectAltName"
+	not of_puppet(extension)
+	msg := sprintf("extension %s is neither subjectAltName nor Puppet's, and a Puppet CA signs no request with it; leave it out of the request", [brief(extension.name)])
+}
+
+of_puppet(extension) if strings.any_prefix_match(extension.oid, arcs)
+
+objections contains msg if {
+	some extension in csr.extensions
 	extension.value == null
-	msg := sprintf("extension %s is no ASN.1 text", [extension.name])
+	of_puppet(extension)
+	msg := sprintf("extension %s is no ASN.1 text", [brief(extension.name)])
 }
 
 objections contains "extension pp_cli_auth makes an administrator of the CA, and is never signed on request" if {
@@ -178,27 +231,28 @@ objections contains "extension pp_cli_auth makes an administrator of the CA, and
 objections contains msg if {
 	some name in csr.dnsNames
 	not hostname(name)
-	msg := sprintf("DNS name %q in subjectAltName is no host name; wildcards, addresses and names that are not encoded in ASCII are not accepted", [name])
+	msg := sprintf("DNS name %q in subjectAltName is no host name; wildcards, addresses and names that are not encoded in ASCII are not accepted", [brief(name)])
 }
 
 hostname(name) if {
+	count(name) <= 254
 	regex.match(dns_pattern, name)
 	not regex.match(address_pattern, name)
-	count(name) <= 254
 }
 
 reserved := {fold(name) | some name in input.reserved}
 
 fold(name) := trim_suffix(lower(name), ".")
 
-taken(name) if fold(name) in reserved
+taken(name) if reserved[fold(name)]
 
 # A plain name in a CA's auth.conf lets in whoever has a name below it, or above it.
 taken(name) if {
-	some suffix in input.reserved
-	startswith(suffix, ".")
+	some suffix in reserved_families
 	related(fold(name), suffix)
 }
+
+reserved_families := {suffix | some suffix in input.reserved; startswith(suffix, ".")}
 
 related(name, suffix) if endswith(name, suffix)
 
@@ -213,7 +267,7 @@ objections contains msg if {
 objections contains msg if {
 	some name in csr.dnsNames
 	taken(name)
-	msg := sprintf("DNS name %q in subjectAltName is reserved: the CA, its operator or a Certificate has it", [name])
+	msg := sprintf("DNS name %q in subjectAltName is reserved: the CA, its operator or a Certificate has it", [brief(name)])
 }
 
 # Policies, by their place. There may be many for other names than this one, and so what
@@ -253,8 +307,10 @@ same_shape := {i |
 	shape_matches(pattern, input.certname)
 }
 
-# Asked once for all policies.
-uncommon if costly(concat("\n", [pattern | pattern := input.policies[_].pattern.allow[_]]))
+uncommon if {
+	some policy in input.policies
+	costly(concat("\n", policy.pattern.allow))
+}
 
 uncommon if contains(input.certname, "/")
 
@@ -278,65 +334,77 @@ misses[i] contains sprintf("%s is not what it asks for", [wanted.name]) if {
 misses[i] contains sprintf("%s is missing", [wanted.name]) if {
 	some i, policy in bound
 	some wanted in policy.csrAttributes
-	count(values_of(wanted.name)) == 0
+	not values_of(wanted.name)
 }
 
 # The certificate will have what the extension says, so that wins over an attribute.
-values_of(name) := from_extensions(name) if count(from_extensions(name)) > 0
+values_of(name) := all_offered.extension[name]
 
-values_of(name) := [attribute.value | some attribute in csr.attributes; named(attribute, name)] if {
-	count(from_extensions(name)) == 0
-}
+values_of(name) := all_offered.attribute[name] if not all_offered.extension[name]
 
-from_extensions(name) := [extension.value | some extension in csr.extensions; named(extension, name)]
+# As a whole, or it would be made again for each name.
+all_offered := offered
 
-named(item, name) if name == item.name
-
-named(item, name) if {
-	name == item.oid
-	name != item.name
+# By name and by OID.
+offered[kind][name] contains item.value if {
+	some kind, items in requested
+	some item in items
+	some name in {item.name, item.oid}
 }
 
 misses[i] contains msg if {
 	count(csr.dnsNames) > 0
 	some i, policy in bound
 	not policy.dnsAltNames
-	msg := sprintf("DNS names in subjectAltName (%s) are asked for, and it has no dnsAltNames", [concat(", ", csr.dnsNames)])
+	msg := sprintf("DNS names in subjectAltName (%s) are asked for, and it has no dnsAltNames", [listed(csr.dnsNames)])
 }
 
 misses[i] contains msg if {
+	count(csr.dnsNames) > 0
 	some i, policy in bound
-	patterns := policy.dnsAltNames.allow
-	some name in csr.dnsNames
-	not any_matches(patterns, name)
-	msg := sprintf("DNS name %q in subjectAltName matches none of its dnsAltNames (%s)", [name, concat(", ", patterns)])
+	permitted := {name | some pattern in policy.dnsAltNames.allow; some name in names_by_glob(pattern)}
+	outside := sort(dns_names - permitted)
+	count(outside) > 0
+	msg := sprintf("subjectAltName has DNS names (%s) that match none of its dnsAltNames (%s)", [listed(outside), listed(policy.dnsAltNames.allow)])
 }
+
+dns_names := {name | some name in csr.dnsNames}
+
+# All names are looked at by one call, a line each.
+dns_lines := concat("\n", csr.dnsNames)
+
+names_by_glob(pattern) := regex.find_n(concat("", ["(?m)^(?:", shape(pattern), ")$"]), dns_lines, -1)
 
 # Also of policies with `any`.
 
 misses[i] contains msg if {
-	some extension in rights
-	given(extension)
-	some i, policy in fit
-	not names_extension(policy, extension)
-	msg := sprintf("extension %s gives rights, and it does not name that in csrAttributes", [extension.name])
+	count(permitted_rights) > 0
+	some i, _ in fit
+	unnamed := sort(permitted_rights - object.get(rights_of, i, set()))
+	some name in array.slice(unnamed, 0, 5)
+	msg := sprintf("extension %s gives rights, and it does not name that in csrAttributes", [brief(name)])
 }
 
-rights contains extension if {
+# Names by name and by OID.
+rights := {by: extension.name |
 	some extension in csr.extensions
 	startswith(extension.oid, authorization)
 	extension.name != "pp_cli_auth"
+	some by in {extension.name, extension.oid}
 }
 
-given(extension) if {
-	some policy in input.policies
-	names_extension(policy, extension)
+# What policies name in csrAttributes, which counts where they have no `any`.
+rights_of := {i: names |
+	some i, policy in input.policies
+	not for_any[i]
+	names := {rights[wanted.name] | some wanted in policy.csrAttributes}
 }
+
+permitted_rights := union({names | some names in rights_of})
 
 unpermitted contains msg if {
-	some extension in rights
-	not given(extension)
-	msg := sprintf("extension %s gives rights, and no signing policy names it in csrAttributes", [extension.name])
+	some name in ({name | some name in rights} - permitted_rights)
+	msg := sprintf("extension %s gives rights, and no signing policy names it in csrAttributes", [brief(name)])
 }
 
 unpermitted contains msg if {
@@ -345,36 +413,11 @@ unpermitted contains msg if {
 		"name of another type": [other.type | some other in csr.otherSans],
 	}
 	some name in names
-	msg := sprintf("%s %s in subjectAltName is asked for, and signing policies permit DNS names only", [kind, name])
-}
-
-names_extension(policy, extension) if {
-	not policy.any == true
-	some wanted in policy.csrAttributes
-	named(extension, wanted.name)
+	msg := sprintf("%s %s in subjectAltName is asked for, and signing policies permit DNS names only", [kind, brief(name)])
 }
 
 # Globs, as Go's filepath.Match reads them, but for backslashes: there is nothing in a
-# name to escape for.
-
-any_matches(patterns, name) if {
-	some pattern in patterns
-	glob_matches(pattern, name)
-}
-
-# Most globs have one star at most, and need no regular expression.
-glob_matches(name, name) if not costly(name)
-
-glob_matches(pattern, name) if {
-	[prefix, suffix] = split(pattern, "*")
-	startswith(name, prefix)
-	endswith(name, suffix)
-	count(name) >= count(pattern) - 1
-	not costly(pattern)
-	not contains(name, "/")
-}
-
-glob_matches(pattern, name) if shape_matches(pattern, name)
+# name to escape for. Most have one star at most, and need no regular expression.
 
 costly(pattern) if regex.match(`[?\[]|\*[^\n]*\*`, pattern)
 
@@ -385,14 +428,15 @@ by_shape(_, name) if contains(name, "/")
 
 shape_matches(pattern, name) if {
 	by_shape(pattern, name)
-	not contains(pattern, "[")
-	regex.match(glob_regex(literal, pattern), name)
+	regex.match(concat("", ["^(?:", shape(pattern), ")$"]), name)
 }
 
-shape_matches(pattern, name) if {
+# As a regular expression, which never reaches beyond a line.
+shape(pattern) := strings.replace_n(literal, pattern) if not contains(pattern, "[")
+
+shape(pattern) := strings.replace_n(special, pattern) if {
 	contains(pattern, "[")
 	glob_valid(pattern)
-	regex.match(glob_regex(special, pattern), name)
 }
 
 glob_valid(pattern) if regex.match(`^[^\[\]\\^]+$`, pattern)
@@ -400,13 +444,11 @@ glob_valid(pattern) if regex.match(`^[^\[\]\\^]+$`, pattern)
 glob_valid(pattern) if {
 	contains(pattern, "[")
 	regex.match(`^(?:[^\[\]\\^]|\[\^?(?:[A-Za-z0-9._](?:-[A-Za-z0-9._])?)+\])+$`, pattern)
-	regex.is_valid(glob_regex(special, pattern))
+	regex.is_valid(strings.replace_n(special, pattern))
 }
 
-glob_regex(escapes, pattern) := concat("", ["^(?:", strings.replace_n(escapes, pattern), ")$"])
-
 special := {
-	".": `\.`, "*": "[^/]*", "?": "[^/]", "+": `\+`, "(": `\(`, ")": `\)`, "{": `\{`, "}": `\}`, "|": `\|`, "$": `\$`,
+	".": `\.`, "*": `[^/\n]*`, "?": `[^/\n]`, "[^": `[^\n`, "+": `\+`, "(": `\(`, ")": `\)`, "{": `\{`, "}": `\}`, "|": `\|`, "$": `\$`,
 }
 
 # Without a class, these have no meaning either.

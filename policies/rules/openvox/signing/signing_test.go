@@ -14,6 +14,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/policies/csr"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
@@ -73,15 +74,15 @@ func TestRefusals(t *testing.T) {
 		"forged":                 {csrtest.Template{CommonName: name, Forged: true}, "", []Policy{anyone}, []string{"its signature is not made by the key"}},
 		"weak key":               {csrtest.Template{CommonName: name, Key: weak}, "", []Policy{anyone}, []string{"its key is RSA of 1024 bits"}},
 		"exotic key":             {csrtest.Template{CommonName: name, Key: edwards}, "", []Policy{anyone}, []string{"its key is Ed25519"}},
-		"CA":                     {csrtest.Template{CommonName: name, Extensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 19}, Value: ca}}}, "", []Policy{anyone}, []string{"asks for a CA certificate"}},
-		"CA by usage":            {csrtest.Template{CommonName: name, Extensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 15}, Value: certSign}}}, "", []Policy{anyone}, []string{`usage "cert sign"`}},
+		"CA":                     {csrtest.Template{CommonName: name, Extensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 19}, Value: ca}}}, "", []Policy{anyone}, []string{"extension basicConstraints is neither", "asks for a CA certificate"}},
+		"CA by usage":            {csrtest.Template{CommonName: name, Extensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 15}, Value: certSign}}}, "", []Policy{anyone}, []string{"extension keyUsage is neither", `usage "cert sign"`}},
 		"IP":                     {csrtest.Template{CommonName: name, DNSNames: []string{"www.example.com"}, IPs: []string{"10.0.0.1"}}, "", []Policy{web}, []string{`signing policy "web": IP address 10.0.0.1 in subjectAltName`}},
 		"IP, any":                {csrtest.Template{CommonName: name, IPs: []string{"10.0.0.1"}}, "", []Policy{anyone}, []string{`signing policy "anyone": IP address 10.0.0.1`}},
 		"URI":                    {csrtest.Template{CommonName: name, SANs: san(6, false, "https://a")}, "", []Policy{anyone}, []string{"URI https://a"}},
 		"e-mail":                 {csrtest.Template{CommonName: name, SANs: san(1, false, "a@b")}, "", []Policy{anyone}, []string{"e-mail address a@b"}},
 		"otherName":              {csrtest.Template{CommonName: name, SANs: san(0, true, "\x06\x01\x2a")}, "", []Policy{anyone}, []string{"name of another type otherName"}},
 		"wildcard":               {csrtest.Template{CommonName: name, DNSNames: []string{"*.example.com"}}, "", []Policy{anyone}, []string{`"*.example.com" in subjectAltName is no host name`}},
-		"SAN outside":            {csrtest.Template{CommonName: name, DNSNames: []string{"db.example.com"}}, "", []Policy{web}, []string{`signing policy "web": DNS name "db.example.com"`}},
+		"SAN outside":            {csrtest.Template{CommonName: name, DNSNames: []string{"db.example.com"}}, "", []Policy{web}, []string{`signing policy "web": subjectAltName has DNS names (db.example.com)`}},
 		"SAN, unasked":           {csrtest.Template{CommonName: name, DNSNames: []string{"db"}, Extensions: extension("pp_preshared_key", "s3cret")}, "", []Policy{shared}, []string{"has no dnsAltNames"}},
 		"name outside":           {csrtest.Template{CommonName: "db.example.com"}, "db.example.com", []Policy{web, shared}, []string{`signing policy "shared": pp_preshared_key is missing`, `signing policy "web": certname "db.example.com" matches none of its patterns (web*.example.com)`}},
 		"wrong secret":           {csrtest.Template{CommonName: name, Extensions: extension("pp_preshared_key", "guess")}, "", []Policy{shared}, []string{`signing policy "shared": pp_preshared_key is not what it asks for`}},
@@ -91,7 +92,7 @@ func TestRefusals(t *testing.T) {
 		"pp_cli_auth":            {csrtest.Template{CommonName: name, Extensions: extension("pp_cli_auth", "true")}, "", []Policy{anyone}, []string{"extension pp_cli_auth makes"}},
 		"extension twice":        {csrtest.Template{CommonName: name, Extensions: append(extension("pp_role", "a"), extension("pp_role", "b")...)}, "", []Policy{anyone}, []string{"duplicate"}},
 		"unknown extension":      {csrtest.Template{CommonName: name, Extensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 2, 3}, Value: []byte{5, 0}}}}, "", []Policy{anyone}, []string{"extension 1.2.3 is neither"}},
-		"outside of the arcs":    {csrtest.Template{CommonName: name, Extensions: []pkix.Extension{csrtest.Extension(t, asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 34380, 1, 33}, "x")}}, "", []Policy{anyone}, []string{"is neither a standard one"}},
+		"outside of the arcs":    {csrtest.Template{CommonName: name, Extensions: []pkix.Extension{csrtest.Extension(t, asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 34380, 1, 33}, "x")}}, "", []Policy{anyone}, []string{"is neither subjectAltName nor Puppet's"}},
 		"operator":               {csrtest.Template{CommonName: "main-operator"}, "main-operator", []Policy{anyone}, []string{`certname "main-operator" is reserved`}},
 		"operator as SAN":        {csrtest.Template{CommonName: name, DNSNames: []string{"Main-Operator"}}, "", []Policy{anyone}, []string{`DNS name "Main-Operator" in subjectAltName is reserved`}},
 		"slash":                  {csrtest.Template{CommonName: "a/b"}, "a/b", []Policy{anyone}, []string{`certname "a/b": a certname has`}},
@@ -133,7 +134,12 @@ func TestGlobs(t *testing.T) {
 	}
 	compiler, err := compiled()
 	require.NoError(t, err)
-	body, err := compiler.QueryCompiler().Compile(ast.MustParseBody(`x = [i | some i, c in input; data.openvox.signing.glob_matches(c[0], c[1])]`))
+	body, err := compiler.QueryCompiler().Compile(ast.MustParseBody(`x = [i |
+		some i, c in input
+		names := [c[1]]
+		request := {"csr": {"dnsNames": names}}
+		names == data.openvox.signing.names_by_glob(c[0]) with input as request
+	]`))
 	require.NoError(t, err)
 	var cases [][2]string
 	for range 5000 {
@@ -176,13 +182,32 @@ func TestPolicyFile(t *testing.T) {
 	require.Equal(t, Rendered{[]Policy{a, b}, []string{"x", "y"}}, read)
 	none, err := Rendered{}.Write()
 	require.NoError(t, err)
-	require.Equal(t, "policies: []\nreserved: []\n", string(none))
+	require.Equal(t, "apiVersion: signing.lintel.dev/v1\nkind: SigningPolicies\nreserved: []\nsigningPolicies: []\n", string(none))
 
 	for _, text := range []string{
-		"policies: [{name: a, pattern: {allow: ['*']}, csrAttribute: [{name: pp_role, value: x}]}]",
-		"policies: [{name: a, any: 'yes'}]", "policies: {a: b}", "policies: []\npolicies: []", "\x00",
+		"signingPolicies: [{name: a, pattern: {allow: ['*']}, csrAttribute: [{name: pp_role, value: x}]}]",
+		"signingPolicies: [{name: a, any: 'yes'}]", "signingPolicies: {a: b}", "signingPolicies: []\nsigningPolicies: []", "\x00",
 	} {
-		_, err := Read([]byte(text))
+		_, err := Read([]byte("apiVersion: signing.lintel.dev/v1\nkind: SigningPolicies\n" + text))
 		require.Error(t, err, text)
 	}
+	for _, text := range []string{"", "signingPolicies: []", "kind: SigningPolicies\napiVersion: signing.lintel.dev/v2", "kind: Policies\napiVersion: signing.lintel.dev/v1"} {
+		_, err := Read([]byte(text))
+		require.ErrorContains(t, err, "not signing.lintel.dev/v1 and SigningPolicies", text)
+	}
+}
+
+// TestPolicyFileOfOthers: the program that stands in another operator's image reads the
+// list policies of a file, and leaves out of account what it does not know. It must not
+// find what is ours, nor ours what is its own.
+func TestPolicyFileOfOthers(t *testing.T) {
+	text, err := Rendered{[]Policy{{Name: "a", Any: true}}, []string{"main-operator"}}.Write()
+	require.NoError(t, err)
+	var theirs struct {
+		Policies []Policy `json:"policies"`
+	}
+	require.NoError(t, yaml.Unmarshal(text, &theirs))
+	require.Empty(t, theirs.Policies)
+	_, err = Read([]byte("policies: [{name: a, any: true}]"))
+	require.ErrorContains(t, err, `unknown field "policies"`)
 }

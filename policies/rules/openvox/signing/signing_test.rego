@@ -34,7 +34,7 @@ test_no_request if {
 }
 
 test_certname if {
-	every name in ["", "a/b", "../a", "a..b", ".a", "a.", "-a", "A", "a b", "ä", concat("", [x | some _ in numbers.range(1, 254); x := "a"])] {
+	every name in ["", "a/b", "../a", "a..b", ".a", "a.", "-a", "a-", "a-.b", "A", "a b", "ä"] {
 		request := object.union(ask({"subject": {"names": [{"oid": "2.5.4.3", "name": "CN", "value": name}]}}, [any]), {"certname": name})
 		some refusal in refusals(request)
 		startswith(refusal, "certname ")
@@ -77,7 +77,9 @@ authorized := extension("1.3.6.1.4.1.34380.1.3.1", "pp_authorization", "true")
 
 test_extensions if {
 	refusals(ask({"extensions": [role, role]}, [any])) == {"extension pp_role stands twice"}
-	refusals(ask({"extensions": [extension("1.2.3", "1.2.3", null)]}, [any])) == {"extension 1.2.3 is neither a standard one nor Puppet's"}
+	every name in ["1.2.3", "basicConstraints", "keyUsage", "extendedKeyUsage", "subjectKeyIdentifier", "authorityKeyIdentifier"] {
+		refusals(ask({"extensions": [extension("1.2.3", name, null)]}, [any])) == {sprintf("extension %s is neither subjectAltName nor Puppet's, and a Puppet CA signs no request with it; leave it out of the request", [name])}
+	}
 	refusals(ask({"extensions": [extension(role.oid, "pp_role", null)]}, [any])) == {"extension pp_role is no ASN.1 text"}
 	refusals(ask({"extensions": [extension("2.5.29.17", "subjectAltName", null)]}, [any])) == set()
 	attribute := {"oid": "1.2", "name": "1.2", "value": null}
@@ -167,7 +169,7 @@ test_conditions if {
 	refusals(ask({"dnsNames": ["x"]}, [web])) == {`signing policy "web": DNS names in subjectAltName (x) are asked for, and it has no dnsAltNames`}
 	named := object.union(web, {"dnsAltNames": {"allow": ["web?", "puppet"]}})
 	refusals(ask({"dnsNames": ["web1", "puppet"]}, [named])) == set()
-	refusals(ask({"dnsNames": ["web1", "evil"]}, [named])) == {`signing policy "web": DNS name "evil" in subjectAltName matches none of its dnsAltNames (web?, puppet)`}
+	refusals(ask({"dnsNames": ["web1", "evil"]}, [named])) == {`signing policy "web": subjectAltName has DNS names (evil) that match none of its dnsAltNames (web?, puppet)`}
 	refusals(ask({}, [{"name": "b", "error": "Secret x is missing"}])) == {`signing policy "b": it cannot be used: Secret x is missing`}
 	refusals(ask({}, [{"name": "b", "error": "Secret x is missing"}, web])) == set()
 }
@@ -185,25 +187,81 @@ test_attributes if {
 	refusals(ask({"extensions": [role]}, [by_oid])) == set()
 }
 
+permits(pattern, name) if signing.names_by_glob(pattern) == [name] with input as ask({"dnsNames": [name]}, [])
+
 test_globs if {
 	every pattern in ["web1", "web?", "w*1", "*", "web[0-9]", "web[^a]", "w[a-f]b1", "web[123]"] {
-		signing.glob_matches(pattern, "web1")
+		permits(pattern, "web1")
 	}
 	every pattern in ["web", "web1?", "web[a-z]", "web[", "web\\1", "web[z-a]", "web[[:digit:]]", "[", "web[]", "web{1}", "web.", "WEB1", ""] {
-		not signing.glob_matches(pattern, "web1")
+		not permits(pattern, "web1")
+	}
+}
+
+# Each name is matched by itself, though they are looked at together.
+test_globs_and_lines if {
+	every pattern in ["a?b", "a*b", "a[^x]b", "a*"] {
+		every names in [["a", "b"], ["a\nb"]] {
+			refusals(ask({"dnsNames": names}, [{"name": "p", "pattern": {"allow": ["*"]}, "dnsAltNames": {"allow": [pattern]}}])) != set()
+		}
 	}
 }
 
 # Stars end at a slash, which only such a name shows: no certificate is for it anyway.
 test_globs_and_slashes if {
 	every pattern in ["a/b*", "*/b1", "a/?1", "a/b1"] {
-		signing.glob_matches(pattern, "a/b1")
+		permits(pattern, "a/b1")
 	}
 	every pattern in ["a*", "*b1", "*"] {
-		not signing.glob_matches(pattern, "a/b1")
+		not permits(pattern, "a/b1")
 	}
 	policies := [{"name": "slash", "pattern": {"allow": ["a/b*"]}}, {"name": "star", "pattern": {"allow": ["a*"]}}]
 	matched := refusals(object.union(ask({}, policies), {"certname": "a/b1"}))
 	not `signing policy "star": certname "a/b1" matches none of its patterns (a*)` in matched # for slash matches
 	`signing policy "star": certname "a/c1" matches none of its patterns (a*)` in refusals(object.union(ask({}, policies), {"certname": "a/c1"}))
+}
+
+# Bounds, one over and just at.
+
+times(number, text) := [text | some _ in numbers.range(1, number)]
+
+numbered(number, prefix) := [sprintf("%s%d", [prefix, n]) | some n in numbers.range(1, number)]
+
+too_large(change, words) if refusals(ask(change, [any])) == {sprintf("the certificate request is too large: it has %s are judged", [words])}
+
+test_bounds if {
+	too_large({"dnsNames": numbered(101, "n")}, "101 names in subjectAltName, and at most 100")
+	too_large({"dnsNames": numbered(50, "n"), "ipAddresses": times(51, "10.0.0.1")}, "101 names in subjectAltName, and at most 100")
+	too_large({"uris": [concat("", times(4001, "u"))]}, "4001 characters in subjectAltName, and at most 4000")
+	too_large({"usages": times(101, "server auth")}, "101 usages, and at most 100")
+	too_large({"extensions": times(101, role)}, "101 extensions, and at most 100")
+	too_large({"attributes": times(101, role)}, "101 attributes, and at most 100")
+	too_large({"subject": {"names": times(21, good.subject.names[0])}}, "21 names in its subject, and at most 20")
+	too_large({"subject": {"names": [{"name": "CN", "value": concat("", times(1001, "a"))}]}}, "1001 characters in its subject, and at most 1000")
+	refusals(object.union(ask({}, [any]), {"certname": concat("", times(254, "a"))})) == {"the certificate request is too large: it has 254 characters in its certname, and at most 253 are judged"}
+	refusals(ask({"dnsNames": numbered(100, "n")}, [any])) == set()
+	long := concat("", times(253, "a"))
+	refusals({"certname": long, "csr": object.union(good, {"subject": {"names": [{"name": "CN", "value": long}]}}), "policies": [any], "reserved": []}) == set()
+}
+
+# However many reasons there are, those that help most are told, and none is long.
+test_told if {
+	far := [{"name": name, "pattern": {"allow": numbered(200, "db")}} | some name in numbered(40, "far")]
+	near := {"name": "near", "pattern": {"allow": ["web*"]}}
+	told := refusals(ask({"isCA": true, "dnsNames": numbered(90, "n")}, array.concat(far, [near])))
+	count(told) == 13
+	"it asks for a CA certificate (basicConstraints)" in told
+	`signing policy "near": DNS names in subjectAltName (n1, n2, n3, n4, n5 and 85 more) are asked for, and it has no dnsAltNames` in told
+	"… and 30 more reasons" in told
+	some one in told
+	startswith(one, `signing policy "far1": certname "web1.example.com" matches none of its patterns (db1, db2, db3, db4, db5 and 195 more)`)
+	every text in told {
+		count(text) < 400
+	}
+	long := concat("", times(3000, "x"))
+	every change in [{"error": long}, {"dnsNames": [long]}, {"uris": [long]}, {"extensions": [extension("1", long, null)]}] {
+		every text in refusals(ask(change, [near])) {
+			count(text) < 400
+		}
+	}
 }

@@ -120,9 +120,9 @@ misses[i] contains msg if {
 misses[i] contains msg if {
 	some i, policy in bound
 	patterns := policy.dnsAltNames.allow
-	some name in csr.dnsNames
-	not any_matches(patterns, name)
-	msg := sprintf("DNS name %q in subjectAltName matches none of its dnsAltNames (%s)", [name, concat(", ", patterns)])
+	outside := sort({name | some name in csr.dnsNames; not any_matches(patterns, name)})
+	count(outside) > 0
+	msg := sprintf("subjectAltName has DNS names (%s) that match none of its dnsAltNames (%s)", [concat(", ", outside), concat(", ", patterns)])
 }
 
 # Also of policies with `any`.

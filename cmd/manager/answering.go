@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/lintel-policy/lintel/webhooks"
+)
+
+// answering is the webhook server under a context of its own: it outlives the manager,
+// which ends at once where it loses its Lease.
+type answering struct {
+	server *webhooks.Server
+	ctx    context.Context
+	end    context.CancelFunc
+	ended  chan error // gets one value, where the server was started
+}
+
+func newAnswering(ctx context.Context, server *webhooks.Server) *answering {
+	a := &answering{server: server, ended: make(chan error, 1)}
+	a.ctx, a.end = context.WithCancel(context.WithoutCancel(ctx))
+	return a
+}
+
+// Start serves until end is called. It implements manager.Runnable.
+func (a *answering) Start(context.Context) error {
+	err := a.server.Start(a.ctx)
+	a.ended <- err
+	return err
+}
+
+// NeedLeaderElection says that every replica serves.
+func (a *answering) NeedLeaderElection() bool { return false }
+
+// wait returns when the running requests are answered. It comes after end.
+func (a *answering) wait() error {
+	if a.server.Address() == "" {
+		return nil // it was never started
+	}
+	return <-a.ended
+}
+
+// drain announces the end, and returns a while later, or when ctx ends. In between
+// requests are answered and everything goes on that still can, so that a replica which
+// others still call is never behind; only /readyz sends callers away, and what is deleted
+// is not made again.
+func drain(ctx context.Context, pause time.Duration, announce ...func()) {
+	for _, tell := range announce {
+		tell()
+	}
+	select {
+	case <-time.After(pause):
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,127 @@
+package gatekeeper
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// statusID is the id of Lintel's entry in status.byPod, where Gatekeeper has one for each
+// of its Pods.
+const statusID = "lintel"
+
+// losses is how often an entry is written again that somebody else takes out: a
+// Gatekeeper that runs beside writes the whole list.
+const losses = 2
+
+// said is what this controller wrote last of one object.
+type said struct {
+	entry  map[string]any
+	before string // the resourceVersion that it was written over
+	lost   int
+}
+
+// entryOf is Lintel's entry in status.byPod of an object, in Gatekeeper's form. A message
+// says why it is not enforced.
+func entryOf(object unstructured.Unstructured, message string) map[string]any {
+	entry := map[string]any{"id": statusID, "observedGeneration": object.GetGeneration(), "operations": []any{"webhook"}}
+	failure := map[string]any{"code": "not_enforced", "message": message}
+	switch object.GroupVersionKind().Group {
+	case templateKind.Group:
+		entry["templateUID"] = string(object.GetUID())
+	case constraintGroup:
+		entry["constraintUID"], entry["enforced"] = string(object.GetUID()), message == ""
+	case mutationGroup:
+		entry["mutatorUID"], entry["enforced"] = string(object.GetUID()), message == ""
+		failure = map[string]any{"type": "NotCarriedOut", "message": message}
+	case providerGroup:
+		entry["providerUID"], entry["active"] = string(object.GetUID()), message == ""
+		failure = map[string]any{"type": "NotCarriedOut", "message": message}
+	}
+	if message != "" {
+		entry["errors"] = []any{failure}
+	}
+	return entry
+}
+
+// statusWith is the list with Lintel's entry in it, and the entry that was there.
+func statusWith(object unstructured.Unstructured, entry map[string]any) (list []any, was map[string]any) {
+	existing, _, _ := unstructured.NestedSlice(object.Object, "status", "byPod")
+	for _, one := range existing {
+		if fields, ok := one.(map[string]any); ok && fields["id"] == statusID {
+			was = fields
+			continue
+		}
+		list = append(list, one)
+	}
+	return append(list, entry), was
+}
+
+// tell writes into the status of an object whether it is enforced. Kinds that keep no
+// status, or not all of it, are left to the Event.
+func (r *Reconciler) tell(ctx context.Context, object unstructured.Unstructured, message string) error {
+	if object.GetUID() == "" {
+		return nil // known from the source alone
+	}
+	entry := entryOf(object, message)
+	list, was := statusWith(object, entry)
+	if sameJSON(was, entry) {
+		delete(r.said, object.GetUID())
+		return nil
+	}
+	last := r.said[object.GetUID()]
+	switch {
+	case !sameJSON(last.entry, entry):
+		last = said{entry: entry}
+	case last.before == object.GetResourceVersion(): // the cache has not seen it yet
+		return nil
+	default:
+		last.lost++
+	}
+	if last.lost > losses {
+		return nil
+	}
+	last.before = object.GetResourceVersion()
+	status := map[string]any{"byPod": list}
+	if object.GroupVersionKind().Group == templateKind.Group {
+		status["created"] = true
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": object.GetResourceVersion()}, "status": status,
+	})
+	if err != nil {
+		return fmt.Errorf("writing the status of %s: %w", id(object), err)
+	}
+	target := &unstructured.Unstructured{}
+	target.SetGroupVersionKind(object.GroupVersionKind())
+	target.SetName(object.GetName())
+	target.SetNamespace(object.GetNamespace())
+	err = r.client.Status().Patch(ctx, target, client.RawPatch(types.MergePatchType, patch), fieldOwner)
+	switch {
+	case apierrors.IsConflict(err): // the cache is behind, and brings us here again
+		return nil
+	case apierrors.IsNotFound(err): // gone, or of a kind without a status
+		last.lost = losses + 1
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+		log.FromContext(ctx).Error(err, "writing a status", "object", id(object))
+		last.lost = losses + 1
+	case err != nil:
+		return fmt.Errorf("writing the status of %s: %w", id(object), err)
+	}
+	r.said[object.GetUID()] = last
+	return nil
+}
+
+// sameJSON compares what may have come with numbers of other types.
+func sameJSON(a, b map[string]any) bool {
+	left, errLeft := json.Marshal(a)
+	right, errRight := json.Marshal(b)
+	return errLeft == nil && errRight == nil && reflect.DeepEqual(left, right)
+}

@@ -1,0 +1,199 @@
+package openclaw
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lintel-policy/lintel/policies/scope"
+)
+
+// composition is what the OPA of a gateway loads.
+type composition struct {
+	data map[string]string
+	hash string
+	// left is what is not in it although it binds the gateway, narrowest first.
+	left []leftOut
+	// failure is why there is none: what binds everybody must never be left out.
+	failure *problem
+}
+
+// leftOut are the policies of one scope of a bundle that a gateway goes without.
+type leftOut struct {
+	bundle   string // as content.name
+	level    scope.Level
+	policies int
+	why      *problem
+}
+
+// applied is a bundle that binds an instance: wholly, or only by its enterprise
+// policies.
+type applied struct {
+	content        *content
+	enterpriseOnly bool
+	// root says that the bundle is the root namespace's.
+	root bool
+}
+
+// part is what is composed or left out together: the policies of one scope of a bundle.
+type part struct {
+	content  *content
+	level    scope.Level
+	policies []*scope.Policy
+	size     int
+	root     bool
+}
+
+// compose joins policies into what a gateway loads.
+func (l *library) compose(bundles []applied) *composition {
+	revisions := make([]string, len(bundles))
+	size := 0
+	for i, b := range bundles {
+		revisions[i] = fmt.Sprint(b.content.revision, b.enterpriseOnly, b.root)
+		size += sizeOf(b.content.files)
+	}
+	slices.Sort(revisions)
+	return remember(l, &l.composed, strings.Join(revisions, "\n"), 2*size, func() *composition {
+		return composed(partsOf(bundles), l.rootNamespace != "")
+	})
+}
+
+// composed joins as many parts as a ConfigMap holds, broadest first: what a narrower
+// scope writes takes no room from a broader one. Parts of the broadest scope are never
+// left out; where they fail, so does the whole.
+func composed(parts []part, rooted bool) *composition {
+	c := &composition{}
+	data, why := join(parts)
+	for why != nil {
+		var i int
+		var tooLarge bool
+		if why.reason == ReasonTooLarge {
+			i, tooLarge = firstTooLarge(parts)
+		} else {
+			i = firstFailing(parts)
+		}
+		if parts[i].essential(rooted) {
+			return &composition{failure: why}
+		}
+		c.left = slices.Insert(c.left, 0, leftOut{parts[i].content.name, parts[i].level, len(parts[i].policies), why})
+		parts = slices.Delete(slices.Clone(parts), i, i+1)
+		if tooLarge {
+			if _, still := firstTooLarge(parts); still {
+				continue // it is not worth a try yet
+			}
+		}
+		data, why = join(parts)
+	}
+	c.data, c.hash = data, hashOf(data)
+	return c
+}
+
+// essential says that a part binds everybody: without it, gateways would allow what
+// nobody below may.
+func (p part) essential(rooted bool) bool { return p.level.Rank() == 0 && p.root == rooted }
+
+// partsOf are the parts of bundles, in the order in which they get room: the root's,
+// then broader scopes first, and of one scope the smaller ones.
+func partsOf(bundles []applied) []part {
+	var parts []part
+	for _, b := range bundles {
+		byLevel := map[scope.Level]*part{}
+		for _, policy := range b.content.policies {
+			if b.enterpriseOnly && policy.Level.Rank() > 0 {
+				continue
+			}
+			p := byLevel[policy.Level]
+			if p == nil {
+				p = &part{content: b.content, level: policy.Level, root: b.root}
+				byLevel[policy.Level] = p
+			}
+			p.policies = append(p.policies, policy)
+			p.size += policy.Size()
+		}
+		for _, p := range byLevel {
+			parts = append(parts, *p)
+		}
+	}
+	slices.SortFunc(parts, func(a, b part) int {
+		if a.root != b.root {
+			return map[bool]int{true: -1, false: 1}[a.root]
+		}
+		return cmp.Or(a.level.Rank()-b.level.Rank(), a.size-b.size, strings.Compare(a.content.name, b.content.name))
+	})
+	return parts
+}
+
+// emptySize is what a composition without policies takes.
+var emptySize = sync.OnceValue(func() int {
+	data, _ := join(nil)
+	return sizeOf(data)
+})
+
+// firstTooLarge is the first part that finds no room behind those before it. Sizes are
+// upper bounds: where all have room by them, so they have, and none is found.
+func firstTooLarge(parts []part) (i int, found bool) {
+	size := emptySize()
+	for i, p := range parts {
+		if size += p.size; size > maxConfigMap {
+			return i, true
+		}
+	}
+	return len(parts) - 1, false
+}
+
+// firstFailing is the part with which those before it do not compose.
+func firstFailing(parts []part) int {
+	low, high := 0, len(parts)-1 // the first low of them compose
+	for low < high {
+		middle := (low + high) / 2
+		if _, why := join(parts[:middle+1]); why != nil && why.reason == ReasonNotComposed {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return low
+}
+
+// join composes parts, as they would stand in a ConfigMap.
+func join(parts []part) (map[string]string, *problem) {
+	var all []*scope.Policy
+	for _, p := range parts {
+		all = append(all, p.policies...)
+	}
+	files, err := scope.Compose(all)
+	if err != nil {
+		return nil, &problem{ReasonNotComposed, "the policies do not compose: " + err.Error()}
+	}
+	data := configMapData(files)
+	if size := sizeOf(data); size > maxConfigMap {
+		return nil, &problem{ReasonTooLarge, fmt.Sprintf("the policies that bind a gateway take %d bytes together, and a ConfigMap holds %d", size, maxConfigMap)}
+	}
+	return data, nil
+}
+
+// leftProblem says what a gateway goes without: nil where it has all.
+func (c *composition) leftProblem() *problem {
+	if len(c.left) == 0 {
+		return nil
+	}
+	var names []string
+	for _, l := range c.left {
+		names = append(names, fmt.Sprintf("%s policies of PolicyBundle %s (%d)", l.level, l.bundle, l.policies))
+	}
+	return &problem{c.left[0].why.reason, fmt.Sprintf(
+		"not in force here: %s; %s. Broader scopes go first: make these smaller, or have them select fewer instances",
+		strings.Join(names, ", "), c.left[0].why.message)}
+}
+
+// leftOf are the parts of a bundle that a gateway goes without.
+func (c *composition) leftOf(bundle string) (out []leftOut) {
+	for _, l := range c.left {
+		if l.bundle == bundle {
+			out = append(out, l)
+		}
+	}
+	return out
+}

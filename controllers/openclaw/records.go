@@ -1,0 +1,152 @@
+package openclaw
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+)
+
+const (
+	// recordComponent is the component of a record.
+	recordComponent = "record"
+
+	subjectKindAnnotation      = v1.GroupName + "/kind"
+	subjectNamespaceAnnotation = v1.GroupName + "/namespace"
+	subjectNameAnnotation      = v1.GroupName + "/name"
+	subjectUIDAnnotation       = v1.GroupName + "/uid"
+	ownsAnnotation             = v1.GroupName + "/owns"
+	selectorAnnotation         = v1.GroupName + "/instance-selector"
+
+	bundleKind   = "PolicyBundle"
+	instanceKind = "OpenClawInstance"
+
+	// specKey is where the record of an instance has its spec.
+	specKey = "spec.json"
+)
+
+// records keep what was last found good of an object in ConfigMaps of the manager's own
+// namespace, where whoever writes the object cannot. They live as long as the object.
+type records struct {
+	client    client.Client
+	namespace string
+}
+
+// record is what is kept of an object.
+type record struct {
+	// data is the policies of a bundle by file, or the spec of an instance.
+	data map[string]string
+	// selector is that of the bundle.
+	selector *metav1.LabelSelector
+	// owns says that what stands under the names of the object's own objects is the
+	// object's: it has had them.
+	owns bool
+}
+
+// recordName is the name of the record of an object, whatever its own is made of.
+func recordName(kind string, subject types.NamespacedName) string {
+	sum := sha256.Sum256([]byte(subject.String()))
+	return "openclaw-" + strings.ToLower(kind) + "-" + hex.EncodeToString(sum[:16])
+}
+
+func (r records) key(kind string, subject types.NamespacedName) client.ObjectKey {
+	return client.ObjectKey{Namespace: r.namespace, Name: recordName(kind, subject)}
+}
+
+// read is the record of an object: nil where there is none, or where it is of another
+// object that had the name.
+func (r records) read(ctx context.Context, kind string, subject client.Object) (*record, error) {
+	stored := &corev1.ConfigMap{}
+	err := r.client.Get(ctx, r.key(kind, client.ObjectKeyFromObject(subject)), stored)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading what was good of %s %s: %w", kind, subject.GetName(), err)
+	}
+	if err != nil || stored.Annotations[subjectUIDAnnotation] != string(subject.GetUID()) {
+		return nil, nil
+	}
+	out := &record{data: stored.Data, owns: stored.Annotations[ownsAnnotation] == "true"}
+	if text := stored.Annotations[selectorAnnotation]; text != "" {
+		if err := json.Unmarshal([]byte(text), &out.selector); err != nil {
+			return nil, fmt.Errorf("reading the selector in ConfigMap %s: %w", client.ObjectKeyFromObject(stored), err)
+		}
+	}
+	return out, nil
+}
+
+// keep writes the record of an object, if it differs.
+func (r records) keep(ctx context.Context, kind, manager string, subject client.Object, want record) error {
+	key := r.key(kind, client.ObjectKeyFromObject(subject))
+	annotations := map[string]string{
+		subjectKindAnnotation:      kind,
+		subjectNamespaceAnnotation: subject.GetNamespace(),
+		subjectNameAnnotation:      subject.GetName(),
+		subjectUIDAnnotation:       string(subject.GetUID()),
+		ownsAnnotation:             fmt.Sprint(want.owns),
+	}
+	if want.selector != nil {
+		text, err := json.Marshal(want.selector)
+		if err != nil {
+			return err
+		}
+		annotations[selectorAnnotation] = string(text)
+	}
+	next := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: key.Namespace, Name: key.Name, Annotations: annotations,
+			Labels: map[string]string{managedByLabel: managedBy, componentLabel: recordComponent},
+		},
+		Data: want.data,
+	}
+	stored := &corev1.ConfigMap{}
+	err := r.client.Get(ctx, key, stored)
+	switch {
+	case apierrors.IsNotFound(err):
+		if err = r.client.Create(ctx, next, client.FieldOwner(manager)); apierrors.IsAlreadyExists(err) {
+			err = r.client.Update(ctx, next, client.FieldOwner(manager)) // the cache is behind
+		}
+	case err == nil && !sameRecord(stored, next):
+		err = r.client.Update(ctx, next, client.FieldOwner(manager))
+	}
+	if err != nil {
+		return fmt.Errorf("recording %s %s as good, in ConfigMap %s: %w", kind, subject.GetName(), key, err)
+	}
+	return nil
+}
+
+func sameRecord(a, b *corev1.ConfigMap) bool {
+	return maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations) && equality.Semantic.DeepEqual(a.Data, b.Data)
+}
+
+// remove deletes the record of an object that is gone.
+func (r records) remove(ctx context.Context, kind string, subject types.NamespacedName) error {
+	stored := &corev1.ConfigMap{}
+	err := r.client.Get(ctx, r.key(kind, subject), stored)
+	if err == nil {
+		err = r.client.Delete(ctx, stored, client.Preconditions{UID: &stored.UID})
+	}
+	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+		return fmt.Errorf("deleting the record of %s %s: %w", kind, subject, err)
+	}
+	return nil
+}
+
+// subjectOf is the object that a record is about: false for what is no record of the
+// kind.
+func (r records) subjectOf(object client.Object, kind string) (types.NamespacedName, bool) {
+	about := object.GetAnnotations()
+	subject := types.NamespacedName{Namespace: about[subjectNamespaceAnnotation], Name: about[subjectNameAnnotation]}
+	return subject, object.GetNamespace() == r.namespace &&
+		object.GetLabels()[componentLabel] == recordComponent && about[subjectKindAnnotation] == kind
+}

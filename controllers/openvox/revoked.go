@@ -1,0 +1,92 @@
+package openvox
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+)
+
+// reasonIncomplete is of CRLs without a certificate that was revoked from here.
+const reasonIncomplete = "Incomplete"
+
+// revocations is told of each certificate that a CA has revoked from here.
+type revocations func(ctx context.Context, ca types.NamespacedName, certificate *x509.Certificate)
+
+// of is for one CA.
+func (r revocations) of(ca types.NamespacedName) func(context.Context, *x509.Certificate) {
+	if r == nil {
+		return nil
+	}
+	return func(ctx context.Context, certificate *x509.Certificate) { r(ctx, ca, certificate) }
+}
+
+// revoked has a CA's CRL read at once and whole, and remembers what it must have.
+func (r *AuthorityReconciler) revoked(ctx context.Context, ca types.NamespacedName, certificate *x509.Certificate) {
+	r.mutex.Lock()
+	r.lately[ca] = &v1alpha1.RevokedCertificate{SerialNumber: serial(certificate), NotAfter: metav1.NewTime(certificate.NotAfter)}
+	r.mutex.Unlock()
+	select {
+	case r.urgent <- event.TypedGenericEvent[types.NamespacedName]{Object: ca}:
+	case <-ctx.Done():
+	}
+}
+
+// latest is the certificate of a CA that was revoked from here after its last refresh began:
+// nil where there is none.
+func (r *AuthorityReconciler) latest(ca types.NamespacedName) *v1alpha1.RevokedCertificate {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.lately[ca]
+}
+
+// mustHave is the certificate that lists of a CA have to name as revoked: nil where none is
+// known that has not ended.
+func mustHave(ca *v1alpha1.CertificateAuthority, latest *v1alpha1.RevokedCertificate, now time.Time) *v1alpha1.RevokedCertificate {
+	if latest == nil && ca.Status.CRL != nil {
+		latest = ca.Status.CRL.LastRevoked
+	}
+	if latest == nil || now.After(latest.NotAfter.Time) {
+		return nil
+	}
+	return latest
+}
+
+// revokes says whether lists have a certificate: true where none is asked for.
+func revokes(lists puppet.CRLs, certificate *v1alpha1.RevokedCertificate) bool {
+	if certificate == nil {
+		return true
+	}
+	for _, list := range lists {
+		for _, entry := range list.RevokedCertificateEntries {
+			if fmt.Sprintf("%x", entry.SerialNumber) == certificate.SerialNumber {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// incomplete says that a CA gives a CRL away that is not its full one, and tells it once.
+func incomplete(before, ca *v1alpha1.CertificateAuthority) []told {
+	message := fmt.Sprintf("the CRL lacks the certificate with serial %s, which was revoked from here: whoever checks by it lets revoked certificates in. "+
+		"Have the CA give its full CRL away (enable-infra-crl: false in its ca.conf)", ca.Status.CRL.LastRevoked.SerialNumber)
+	setCondition(&ca.Status.Conditions, conditionCRLCurrent, false, reasonIncomplete, message, ca.Generation)
+	if isIncomplete(before) {
+		return nil
+	}
+	return []told{{true, "CRLIncomplete", message}}
+}
+
+func isIncomplete(ca *v1alpha1.CertificateAuthority) bool {
+	c := meta.FindStatusCondition(ca.Status.Conditions, conditionCRLCurrent)
+	return c != nil && c.Reason == reasonIncomplete
+}

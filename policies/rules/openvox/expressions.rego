@@ -1,0 +1,44 @@
+# METADATA
+# title: Regular expressions that Java reads as they are checked here
+# description: |
+#   A Puppet server does not start with one that Java cannot read. What both read, and
+#   read alike, is less than either takes: \p{Greek} is none to Java, nor is a{,3}.
+package openvox.expressions
+
+import rego.v1
+
+readable(expression) if {
+	regex.is_valid(expression)
+	regex.match(concat("", ["^(?:", concat("|", tokens), ")*$"]), expression)
+	not contains(regex.replace(expression, concat("|", [escape, class, special_group]), "x"), "(?")
+}
+
+special_group := `\(\?(?:[ims]{0,3}:|[ims]{1,3}\)|<[A-Za-z][A-Za-z0-9]*>)`
+
+# Letters that mean the same after a backslash, and all that is no letter.
+escape := `\\(?:[dDwWsSnrtf]|[^A-Za-z0-9\s])`
+
+# Without another class, or an intersection, in it.
+class := sprintf(`\[\^?(?:%s|[^\\\[\]^&\s])(?:%s|[^\\\[\]&])*\]`, [escape, escape])
+
+tokens := [escape, `\\[AzbB]`, class, special_group, `[()]`, `\{[0-9]+(?:,[0-9]*)?\}`, `[^\\\[\](){}]`]
+
+# How many groups there are for $1 and its like.
+groups(expression) := count([token |
+	some token in regex.find_n(concat("|", array.concat(tokens, ["."])), expression, -1)
+	regex.match(`^\((?:\?<.*)?$`, token)
+])
+
+# With what every text begins that an expression matches: nothing where that is not plain.
+# A character that need not be there does not count.
+head(expression) := trim_prefix(regex.replace(start(expression), `.$`, ""), "^") if {
+	optional(expression)
+}
+
+head(expression) := trim_prefix(start(expression), "^") if not optional(expression)
+
+start(expression) := "" if contains(expression, "|")
+
+start(expression) := concat("", regex.find_n(`^\^[A-Za-z0-9/_-]*`, expression, 1)) if not contains(expression, "|")
+
+optional(expression) if regex.match(`^\^[A-Za-z0-9/_-]*[?*{]`, expression)

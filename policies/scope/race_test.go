@@ -1,5 +1,0 @@
-//go:build race
-
-package scope
-
-const underRace = true

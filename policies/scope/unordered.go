@@ -1,0 +1,122 @@
+package scope
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// This file is about decisions whose values have no known order: what the broadest scope
+// says counts, if its policies say it with one voice.
+
+// Warnings are what is not an error about a child: rules that answer nothing, as a
+// broader scope has them and their order is not known. A copy of such a rule does no harm.
+func Warnings(child *Policy, parents []*Policy) []string {
+	if len(parents) == 0 {
+		return nil
+	}
+	var warnings []string
+	for _, decision := range child.Decisions {
+		c := newComparison(decision, child, broadestFirst(parents))
+		if c.order != Unordered {
+			continue
+		}
+		i := slices.IndexFunc(c.definers, func(p *Policy) bool { return p.Level.Rank() < child.Level.Rank() })
+		if i < 0 || sameRules(decision, child, c.definers[i]) {
+			continue
+		}
+		p := c.definers[i]
+		effect := "has no effect"
+		if child.uses(decision) {
+			effect = "counts in the rules of this policy only"
+		}
+		warnings = append(warnings, fmt.Sprintf("%s of %s %s: %s of the %s scope defines it, and values of this name have no known order",
+			decision, child.Name, effect, p.Name, p.Level))
+	}
+	return warnings
+}
+
+// sameRules says that two policies have the same rules of a name, and the same of all
+// that these refer to.
+func sameRules(decision string, a, b *Policy) bool {
+	text := func(p *Policy) string {
+		steps, fresh := 0, 0
+		t := newTranslation(context.Background(), p, &steps, &fresh)
+		return t.text(ast.NewTerm(p.ref(decision)), nil)
+	}
+	defer ignoreExhaustion()
+	return text(a) == text(b)
+}
+
+// uses says that a rule of another name refers to the rules of a name.
+func (p *Policy) uses(decision string) bool {
+	used := false
+	for _, rule := range p.compiler.Modules[p.Name].Rules {
+		if string(rule.Head.Ref()[0].Value.(ast.Var)) == decision {
+			continue
+		}
+		ast.WalkRefs(rule, func(ref ast.Ref) bool {
+			name, own := p.ruleName(ref)
+			used = used || own && name == decision
+			return used
+		})
+	}
+	return used
+}
+
+// Conflicts are the decisions without an order on which a policy and others of its scope
+// differ, with an input where they do, or that are not known to agree: all parties are of
+// one scope, so that the answer there is undefined. Helper says that both sides use the
+// rules in others of their own, so that probably nobody asks for them.
+func Conflicts(ctx context.Context, p *Policy, peers, parents []*Policy) []Conflict {
+	var found []Conflict
+	for _, decision := range p.Decisions {
+		if OrderOf(decision) == Grant || OrderOf(decision) == United ||
+			slices.ContainsFunc(parents, func(parent *Policy) bool { return parent.Defines(decision) }) {
+			continue
+		}
+		for _, peer := range peers {
+			c := newComparison(decision, p, []*Policy{peer})
+			if c.order != Unordered || !peer.Defines(decision) || sameRules(decision, p, peer) {
+				continue
+			}
+			if verdict := analyzeOne(ctx, c); verdict.Outcome != Proved {
+				verdict.Conflict = true
+				found = append(found, Conflict{verdict, p.uses(decision) && peer.uses(decision)})
+			}
+		}
+	}
+	return found
+}
+
+// Conflict is what two policies of one scope do not agree on.
+type Conflict struct {
+	Verdict
+	Helper bool
+}
+
+// judgeUnordered finds that both sides answer, and differ.
+func (c *comparison) judgeUnordered(r *replay, value, input ast.Value) *finding {
+	for _, p := range c.definers {
+		if said := r.decide(p, c.decision, input); said != nil && ast.Compare(said, value) != 0 {
+			return &finding{parent: said, child: value, by: p, reason: fmt.Sprintf(
+				"values of %s have no known order: where policies of one scope differ, gateways are told nothing; say it in one of them, or the same in both", c.decision)}
+		}
+	}
+	return nil
+}
+
+func (c *comparison) symbolicUnordered(child *translation, parentOf func(*Policy) *translation) formula {
+	return child.value(c.decision, func(own term) formula {
+		var differ []formula
+		for _, p := range c.definers {
+			parent := parentOf(p)
+			differ = append(differ, and(not(parent.contradiction(c.decision)), parent.value(c.decision, func(said term) formula {
+				return and(defined(said), not(equal(own, said)))
+			})))
+		}
+		return and(defined(own), not(child.contradiction(c.decision)), or(differ...))
+	})
+}

@@ -1,0 +1,308 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/test/installation"
+)
+
+// tighten has the enterprise's bundle deny some input, and waits until that has reached
+// the gateway's ConfigMap.
+func tighten(t *testing.T, namespace, word string) {
+	t.Helper()
+	applyBundle(t, namespace, "enterprise", nil, policy("enterprise", "default allow := true\ndeny if input."+word))
+	eventually(t, func() bool {
+		policies := read[corev1.ConfigMap](t, namespace, "configmap/a-gateway-policies").Data
+		return strings.Contains(policies["lintel.policies.models.enterprise.enterprise.p0.rego"], "input."+word)
+	}, "the tightening to arrive: "+word)
+}
+
+// awaitCondition is a condition of an object, once it says what is awaited.
+func awaitCondition(t *testing.T, namespace, name, kind, status string) *metav1.Condition {
+	t.Helper()
+	var found *metav1.Condition
+	eventually(t, func() bool {
+		object := read[struct {
+			Status struct{ Conditions []metav1.Condition }
+		}](t, namespace, name)
+		found = meta.FindStatusCondition(object.Status.Conditions, kind)
+		return found != nil && string(found.Status)+" "+found.Reason == status
+	}, fmt.Sprintf("%s of %s to be %s", kind, name, status))
+	return found
+}
+
+// TestOpenClawTighteningHasRoom: bundles that take all the room there is leave some to
+// broader scopes, and it is said what is not in force.
+func TestOpenClawTighteningHasRoom(t *testing.T) {
+	namespace := newRestrictedNamespace(t)
+	applyBundle(t, namespace, "enterprise", nil, policy("enterprise", "default allow := true"))
+	for i, name := range []string{"one", "two", "three"} {
+		text := fmt.Sprintf("allow := true\npadding_%s := %q", name, strings.Repeat("x", (400+i)<<10))
+		mustKubectl(t, asJSON(map[string]any{
+			"apiVersion": "openclaw.enterprise.io/v1", "kind": "PolicyBundle", "metadata": map[string]any{"name": name, "namespace": namespace},
+			"spec": map[string]any{"policies": []any{map[string]any{"name": "p", "scope": "team", "domain": "models",
+				"content": "package openclaw.enterprise.models\nimport rego.v1\n" + text + "\n"}}},
+		}), "create", "-f", "-")
+	}
+	applyInstance(t, namespace, "a", nil, nil)
+	says := awaitCondition(t, namespace, "oci/a", v1.ConditionDegraded, "True TooLarge").Message
+	require.Contains(t, says, "not in force here: team policies of PolicyBundle three (1)")
+	tighten(t, namespace, "tightened")
+	waitSynced(t, namespace, "enterprise")
+	waitSynced(t, namespace, "two")
+	says = awaitCondition(t, namespace, "pb/three", v1.ConditionPolicySynced, "False NotInForce").Message
+	require.Contains(t, says, "at OpenClawInstance "+namespace+"/a: TooLarge: 1 policies of scope team are left out")
+	require.Zero(t, read[v1.PolicyBundle](t, namespace, "pb/three").Status.Applied)
+	instance := read[v1.OpenClawInstance](t, namespace, "oci/a")
+	require.NotEqual(t, v1.PhaseRunning, instance.Status.Phase)
+	require.True(t, meta.IsStatusConditionFalse(instance.Status.Conditions, v1.ConditionReady))
+
+	mustKubectl(t, "", "delete", "-n", namespace, "pb/one")
+	waitSynced(t, namespace, "three")
+	waitRunning(t, namespace, "a")
+}
+
+// TestOpenClawTenantFreezesNoGateway: what a tenant breaks of its own keeps no policy
+// away.
+func TestOpenClawTenantFreezesNoGateway(t *testing.T) {
+	namespace := newRestrictedNamespace(t)
+	applyBundle(t, namespace, "enterprise", nil, policy("enterprise", "default allow := true"))
+	applyInstance(t, namespace, "a", nil, nil)
+	waitRunning(t, namespace, "a")
+	waitSynced(t, namespace, "enterprise")
+
+	mustKubectl(t, "", "delete", "-n", namespace, "secret/a-redis")
+	awaitCondition(t, namespace, "oci/a", v1.ConditionDegraded, "True SecretNotFound")
+	tighten(t, namespace, "secret")
+	says := awaitCondition(t, namespace, "pb/enterprise", v1.ConditionPolicySynced, "False NotInForce").Message
+	require.Contains(t, says, "at OpenClawInstance "+namespace+"/a: SecretNotFound: Secret a-redis does not exist")
+	var instance *v1.OpenClawInstance
+	eventually(t, func() bool {
+		instance = read[v1.OpenClawInstance](t, namespace, "oci/a")
+		return instance.Status.Phase == v1.PhaseProgressing
+	}, "the phase not to be Running")
+	require.Contains(t, meta.FindStatusCondition(instance.Status.Conditions, v1.ConditionDegraded).Message, "until then gateways are not replaced to run the latest policies, and only load them")
+	// What else is broken meanwhile is mended.
+	mustKubectl(t, "", "patch", "-n", namespace, "deployment/a-gateway", "--type=merge", "-p", `{"spec":{"template":{"spec":{"hostNetwork":true}}}}`)
+	eventually(t, func() bool {
+		return !read[appsv1.Deployment](t, namespace, "deployment/a-gateway").Spec.Template.Spec.HostNetwork
+	}, "hostNetwork to go")
+	mustKubectl(t, secret(namespace, "a-redis", "connection-string", "x"), "apply", "-f", "-")
+	waitSynced(t, namespace, "enterprise")
+	waitRunning(t, namespace, "a")
+
+	for i, broken := range [][]string{
+		{"rollout", "pause", "deployment/a-gateway"},
+		{"patch", "service/a-gateway", "--type=json", "-p", `[{"op":"replace","path":"/spec/ports/0/port","value":81}]`},
+		{"patch", "configmap/a-gateway-policies", "--type=merge", "-p", `{"immutable":true}`},
+		{"patch", "configmap/a-gateway-config", "--type=merge", "-p", `{"immutable":true,"data":{"integrations.json":null}}`},
+	} {
+		mustKubectl(t, "", append([]string{"-n", namespace}, broken...)...)
+		tighten(t, namespace, fmt.Sprint("broken", i))
+		waitSynced(t, namespace, "enterprise")
+		waitRunning(t, namespace, "a")
+	}
+}
+
+// TestOpenClawObjectsComeBackWhole: what others add to an instance's objects goes, and
+// what they take away comes back.
+func TestOpenClawObjectsComeBackWhole(t *testing.T) {
+	namespace := newRestrictedNamespace(t)
+	applyBundle(t, namespace, "enterprise", nil, policy("enterprise", "default allow := true"))
+	applyInstance(t, namespace, "a", nil, map[string]any{"deploymentMode": "ha", "replicas": 2})
+	waitRunning(t, namespace, "a")
+	waitSynced(t, namespace, "enterprise")
+	const template = `{"spec":{"template":{"spec":%s}}}`
+	container := func(name, more string) string {
+		return fmt.Sprintf(template, fmt.Sprintf(`{"containers":[{"name":%q,%s}]}`, name, more))
+	}
+	for _, c := range []struct{ object, patch string }{
+		{"configmap/a-gateway-policies", `{"data":{"evil.rego":"package openclaw.enterprise.models\nallow := true"}}`},
+		{"configmap/a-gateway-policies", `{"binaryData":{"evil":"AAAA"}}`},
+		{"configmap/a-gateway-policies", `{"metadata":{"ownerReferences":null}}`},
+		{"configmap/a-gateway-policies", `{"metadata":{"labels":null,"ownerReferences":null}}`},
+		{"configmap/a-gateway-policies", `{"immutable":true}`},
+		{"configmap/a-gateway-config", `{"data":{"other":"x"}}`},
+		{"configmap/enterprise-opa-policies", `{"data":{"enterprise-models-evil.rego":"package x"}}`},
+		{"configmap/enterprise-opa-policies", `{"metadata":{"ownerReferences":null}}`},
+		{"service/a-gateway", `{"spec":{"ports":[{"name":"http","port":81,"targetPort":"http"}]}}`},
+		{"service/a-gateway", `{"spec":{"ports":[{"name":"other","port":8181,"targetPort":8181},{"name":"http","port":80,"targetPort":"http"}]}}`},
+		{"service/a-gateway", `{"spec":{"type":"NodePort"}}`},
+		{"service/a-gateway", `{"spec":{"selector":{"another":"one"},"publishNotReadyAddresses":true}}`},
+		{"service/a-gateway", `{"metadata":{"ownerReferences":null}}`},
+		{"poddisruptionbudget/a-gateway", `{"spec":{"selector":{"matchLabels":{"another":"one"}}}}`},
+		{"poddisruptionbudget/a-gateway", `{"spec":{"maxUnavailable":"100%"}}`},
+		{"deployment/a-gateway", `{"metadata":{"ownerReferences":null}}`},
+		{"deployment/a-gateway", `{"metadata":{"labels":null,"ownerReferences":null,"managedFields":[{}]}}`},
+		{"deployment/a-gateway", `{"spec":{"paused":true}}`},
+		{"deployment/a-gateway", `{"spec":{"replicas":0}}`},
+		{"deployment/a-gateway", `{"spec":{"minReadySeconds":9999,"progressDeadlineSeconds":99999,"revisionHistoryLimit":0}}`},
+		{"deployment/a-gateway", `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`},
+		{"deployment/a-gateway", fmt.Sprintf(template, `{"hostNetwork":true}`)},
+		{"deployment/a-gateway", fmt.Sprintf(template, `{"initContainers":[{"name":"evil","image":"evil"}]}`)},
+		{"deployment/a-gateway", fmt.Sprintf(template, `{"volumes":[{"name":"opa-policies","configMap":{"items":[{"key":"lintel.meet.rego","path":"x.rego"}]}}]}`)},
+		{"deployment/a-gateway", container("opa-sidecar", `"command":["sleep","infinity"]`)},
+		{"deployment/a-gateway", container("opa-sidecar", `"env":[{"name":"EVIL","value":"x"}]`)},
+		{"deployment/a-gateway", container("gateway", `"env":[{"name":"OPA_URL","value":"http://evil.example.com"}]`)},
+	} {
+		kind := strings.Split(c.object, "/")[0]
+		before := whole(t, namespace, c.object)
+		strategy := "--type=strategic"
+		if strings.Contains(c.patch, "null") || kind != "deployment" {
+			strategy = "--type=merge"
+		}
+		mustKubectl(t, "", "patch", "-n", namespace, c.object, strategy, "-p", c.patch)
+		eventually(t, func() bool { return before == whole(t, namespace, c.object) }, c.object+" to come back after "+c.patch)
+	}
+	waitRunning(t, namespace, "a")
+	waitSynced(t, namespace, "enterprise")
+
+	// Who takes its place takes its name only.
+	for _, object := range []string{"configmap/a-gateway-policies", "deployment/a-gateway"} {
+		before := whole(t, namespace, object)
+		impostor := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a-gateway-policies","namespace":%q},"data":{"evil.rego":"package x"},"immutable":true}`
+		if strings.HasPrefix(object, "deployment") {
+			impostor = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a-gateway","namespace":%q,"finalizers":["tenant.example.com/stay"]},
+				"spec":{"replicas":0,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"x"}]}}}}`
+		}
+		for range 5 { // the manager is quick to make it anew
+			mustKubectl(t, "", "delete", "-n", namespace, object, "--wait=false", "--ignore-not-found")
+			if _, taken := kubectl(t, fmt.Sprintf(impostor, namespace), "create", "-f", "-"); taken {
+				break
+			}
+		}
+		eventually(t, func() bool { return before == whole(t, namespace, object) }, object+" to be the instance's again")
+	}
+	waitRunning(t, namespace, "a")
+
+	// A finalizer keeps none of them from being replaced.
+	mustKubectl(t, "", "patch", "-n", namespace, "deployment/a-gateway", "--type=merge", "-p", `{"metadata":{"finalizers":["tenant.example.com/stay"]}}`)
+	mustKubectl(t, "", "delete", "-n", namespace, "deployment/a-gateway", "--wait=false")
+	tighten(t, namespace, "finalizer")
+	waitSynced(t, namespace, "enterprise")
+	require.Empty(t, read[appsv1.Deployment](t, namespace, "deployment/a-gateway").Finalizers)
+}
+
+// whole is what an object says, and to whom it belongs.
+func whole(t *testing.T, namespace, object string) string {
+	t.Helper()
+	output, found := kubectl(t, "", "get", "-n", namespace, object, "-o", "json")
+	if !found {
+		return ""
+	}
+	text := map[string]any{}
+	require.NoError(t, json.Unmarshal([]byte(output), &text))
+	metadata := text["metadata"].(map[string]any)
+	text["metadata"] = []any{metadata["labels"], metadata["ownerReferences"], metadata["finalizers"]}
+	delete(text, "status")
+	if spec, ok := text["spec"].(map[string]any); ok {
+		delete(spec, "clusterIP")
+		delete(spec, "clusterIPs")
+	}
+	return asJSON(text)
+}
+
+// TestOpenClawLastGoodPoliciesAreNobodysToEdit: a bundle that expands by now is in force
+// as it was when it was good, whatever is written beside it.
+func TestOpenClawLastGoodPoliciesAreNobodysToEdit(t *testing.T) {
+	namespace := newRestrictedNamespace(t)
+	mustKubectl(t, scoped(namespace, "enterprise", "enterprise", modelsOfEnterprise), "apply", "-f", "-")
+	mustKubectl(t, scoped(namespace, "team", "team", modelsNarrowed), "apply", "-f", "-")
+	applyInstance(t, namespace, "a", nil, nil)
+	waitRunning(t, namespace, "a")
+	waitSynced(t, namespace, "team")
+	mustKubectl(t, scoped(namespace, "enterprise", "enterprise", "package openclaw.enterprise.models\n\nimport rego.v1\n\nallow if input.model.provider == \"none\"\n"), "apply", "-f", "-")
+	awaitCondition(t, namespace, "pb/team", v1.ConditionPolicyReady, "False ExpandsParent")
+	waitSynced(t, namespace, "enterprise")
+
+	const key = "team-models-models.rego"
+	edited := asJSON(map[string]any{"data": map[string]string{key: "package openclaw.enterprise.models\nimport rego.v1\nallow := true\n"}})
+	mustKubectl(t, "", "patch", "-n", namespace, "configmap/team-opa-policies", "--type=merge", "-p", edited)
+	eventually(t, func() bool {
+		return read[corev1.ConfigMap](t, namespace, "configmap/team-opa-policies").Data[key] == modelsNarrowed
+	}, "the edit to be taken back")
+	mustKubectl(t, "", "delete", "-n", namespace, "configmap/team-opa-policies")
+	eventually(t, func() bool {
+		output, found := kubectl(t, "", "get", "-n", namespace, "configmap/team-opa-policies", "-o", "jsonpath={.data}")
+		return found && strings.Contains(output, "public")
+	}, "the ConfigMap to come back")
+	composed := read[corev1.ConfigMap](t, namespace, "configmap/a-gateway-policies").Data
+	require.Contains(t, composed["lintel.policies.models.team.team.models.rego"], `"public"`)
+
+	// The records go with what they are about.
+	records := func() string {
+		return mustKubectl(t, "", "get", "configmaps", "-A", "-l", "app.kubernetes.io/component=record",
+			"-o", `jsonpath={range .items[*]}{.metadata.namespace} {.metadata.annotations.openclaw\.enterprise\.io/kind} {.metadata.annotations.openclaw\.enterprise\.io/namespace}{"\n"}{end}`)
+	}
+	require.Contains(t, records(), "lintel-system PolicyBundle "+namespace+"\n")
+	require.Contains(t, records(), "lintel-system OpenClawInstance "+namespace+"\n")
+	mustKubectl(t, "", "delete", "-n", namespace, "oci/a", "pb/team", "pb/enterprise")
+	eventually(t, func() bool { return !strings.Contains(records(), " "+namespace+"\n") }, "the records to go")
+}
+
+// TestOpenClawEnterprisePoliciesOfAnybodyWarn: without a namespace that is set aside for
+// them, anybody's policies may bind all.
+func TestOpenClawEnterprisePoliciesOfAnybodyWarn(t *testing.T) {
+	namespace := newNamespace(t)
+	output, ok := apply(t, scoped(namespace, "enterprise", "enterprise", modelsOfEnterprise))
+	require.True(t, ok, output)
+	require.Contains(t, output, "Warning: anyone who may write PolicyBundles in this namespace may write or remove enterprise policies (models)")
+	log, err := os.ReadFile(manager.Log)
+	require.NoError(t, err)
+	require.Contains(t, string(log), "anyone who may write PolicyBundles may write enterprise policies")
+}
+
+// TestOpenClawTryOut follows the guide to the letter on the cluster that `make run`
+// leaves: with the policies of the samples in force.
+func TestOpenClawTryOut(t *testing.T) {
+	guide, err := os.ReadFile(filepath.Join(installation.Root(), "docs", "openclaw.md"))
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(guide), "\n## Run the example\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+	var commands []string
+	for i, block := range strings.Split(section, "```") {
+		if script, ok := strings.CutPrefix(block, "sh\n"); i%2 == 1 && ok {
+			commands = append(commands, strings.Split(strings.TrimSpace(script), "\n")...)
+		}
+	}
+	require.NotEmpty(t, commands)
+
+	t.Cleanup(func() {
+		ctx := context.Background()
+		removeSource(ctx, "samples")
+		_, _ = cluster.Kubectl(ctx, "", "delete", "--ignore-not-found", "-f", "config/samples/openclaw", "-f", "config/samples/rbac")
+	})
+	// As the quickstart does.
+	mustKubectl(t, "", "apply", "-f", "config/samples/rbac")
+	source, err := exec.CommandContext(t.Context(), filepath.Join(programs, "lintel"),
+		"source", filepath.Join(installation.Root(), "config", "samples", "policies"), "--name", "samples").Output()
+	require.NoError(t, err)
+	mustKubectl(t, string(source), "apply", "--server-side", "-f", "-")
+	require.NoError(t, cluster.WaitSource(t.Context(), "samples"))
+
+	folder := filepath.Dir(cluster.Binaries.Kubectl)
+	for _, command := range commands {
+		shell := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", command)
+		shell.Dir = installation.Root()
+		shell.Env = append(os.Environ(), "KUBECONFIG="+cluster.Kubeconfig, "PATH="+folder+":"+os.Getenv("PATH"))
+		output, err := shell.CombinedOutput()
+		require.NoError(t, err, "%s: %s", command, output)
+	}
+	waitRunning(t, "openclaw-enterprise", "production")
+	waitSynced(t, "openclaw-enterprise", "enterprise-defaults")
+}

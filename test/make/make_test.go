@@ -1,0 +1,89 @@
+// Package make tests what the Makefile promises: that a target brings what it needs and
+// nothing else, says so first, and that one failure hides no other.
+package make
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// machine is a PATH with nothing but a shell's basics and programs that only note how
+// they were called.
+type machine struct {
+	t           *testing.T
+	folder, log string
+}
+
+func newMachine(t *testing.T, programs map[string]string) *machine {
+	t.Helper()
+	m := &machine{t: t, folder: t.TempDir()}
+	_, err := os.ReadFile("../../Makefile") // so that a change of it is no cached success
+	require.NoError(t, err)
+	m.log = filepath.Join(m.folder, "log")
+	for _, name := range []string{"bash", "sh", "make", "awk", "cat", "dirname"} {
+		path, err := exec.LookPath(name)
+		require.NoError(t, err)
+		require.NoError(t, os.Symlink(path, filepath.Join(m.folder, name)))
+	}
+	for name, body := range programs {
+		script := "#!/bin/bash\necho " + name + ` "$@" >>` + m.log + "\n" + body + "\n"
+		require.NoError(t, os.WriteFile(filepath.Join(m.folder, name), []byte(script), 0o755))
+	}
+	return m
+}
+
+// make runs a target, and is what it printed, what it called and whether it succeeded.
+func (m *machine) make(arguments ...string) (printed, called string, ok bool) {
+	m.t.Helper()
+	command := exec.CommandContext(m.t.Context(), filepath.Join(m.folder, "make"), arguments...)
+	command.Dir = "../.."
+	command.Env = []string{"PATH=" + m.folder}
+	output, err := command.CombinedOutput()
+	text, readErr := os.ReadFile(m.log)
+	if !os.IsNotExist(readErr) {
+		require.NoError(m.t, readErr)
+	}
+	return string(output), string(text), err == nil
+}
+
+func TestRunInstallsNothingThatOnlyTestsNeed(t *testing.T) {
+	m := newMachine(t, map[string]string{"go": "exit 1", "diff": "", "id": "echo 1000"})
+	_, called, ok := m.make("run")
+	require.False(t, ok, "there is nothing to run here")
+	require.Equal(t, "go build -o .cluster/quickstart ./test/quickstart\n", called)
+}
+
+func TestWhatIsMissingIsSaidFirst(t *testing.T) {
+	present := map[string]string{"go": "", "git": "", "diff": "", "gcc": "", "id": "echo 1000"}
+	m := newMachine(t, present)
+	printed, called, ok := m.make("test")
+	require.False(t, ok)
+	require.Contains(t, printed, "missing: puppetserver (a real Puppet CA, for OpenVox)")
+	require.Contains(t, printed, "install them with: sudo apt-get install postgresql puppetserver puppet-agent")
+	require.NotContains(t, called, "go ", "nothing was begun")
+
+	present["id"], present["apt-get"] = "echo 0", ""
+	m = newMachine(t, present)
+	printed, called, ok = m.make("test")
+	require.True(t, ok, printed)
+	require.Contains(t, called, "apt-get install --yes --quiet --no-install-recommends postgresql puppetserver puppet-agent\n")
+	require.Less(t, strings.Index(printed, "missing: postgresql"), strings.Index(printed, "installing: postgresql"))
+}
+
+// TestOneFailureHidesNoOther: a red package must not keep other modules from being tested.
+func TestOneFailureHidesNoOther(t *testing.T) {
+	peers := map[string]string{"git": "", "diff": "", "gcc": "", "pg_createcluster": "", "puppetserver": "", "puppet": "", "id": "echo 0"}
+	peers["go"] = `[[ "$*" != "test -race"* ]]`
+	m := newMachine(t, peers)
+	printed, called, ok := m.make("test")
+	require.False(t, ok, printed)
+	for _, module := range []string{"./...", "apiserver", "bench", "cluster", "gator"} {
+		require.Regexp(t, `(?m)^go test .*`+module, called)
+	}
+	require.Contains(t, printed, "test-main")
+}
