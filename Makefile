@@ -81,7 +81,7 @@ test: ## Run every test
 # Packages run one after the other, because policies have deadlines by the clock.
 .PHONY: test-main
 test-main:
-	go test -race -p 1 -timeout 40m ./...
+	go test -race -p 1 -timeout 80m ./...
 
 # The race detector allocates, too.
 .PHONY: test-allocations

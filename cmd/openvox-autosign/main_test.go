@@ -161,7 +161,7 @@ func TestPuppetCA(t *testing.T) {
 	}
 	require.Eventually(t, func() bool {
 		return strings.Contains(ca.Log(), `"extension0.example.com" is not signed: extension basicConstraints is neither subjectAltName nor Puppet's`)
-	}, 10*time.Second, 50*time.Millisecond, "the reason in the server's log")
+	}, 2*time.Minute, 50*time.Millisecond, "the reason in the server's log")
 	status, answer, err := ca.Do(t.Context(), http.MethodPut, "certificate_request/web-.example.com", csrtest.Template{CommonName: "web-.example.com"}.Make(t))
 	require.NoError(t, err)
 	require.Equal(t, http.StatusBadRequest, status, "%s", answer)

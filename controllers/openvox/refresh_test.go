@@ -408,7 +408,7 @@ func TestRevokedMeanwhile(t *testing.T) {
 	require.Eventually(t, func() bool {
 		object, _ := f.reconcile()
 		return object.Status.CRL.LastRevoked != nil
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	require.Equal(t, 2, f.calls())
 }
 

@@ -47,7 +47,6 @@ func TestPairsOfTheGuide(t *testing.T) {
 			verdict := Analyze(t.Context(), child, []*Policy{parent})
 			row := fmt.Sprintf("| %s | %s | %s | %s |", filepath.Base(folder), cell(parent), cell(child), verdict.Outcome)
 			assert.True(t, slices.Contains(lines, row), "docs/scopes.md lacks this row:\n%s\n%s", row, verdict.Explain(child))
-			assert.Less(t, verdict.Elapsed, 5*time.Second)
 		})
 	}
 }

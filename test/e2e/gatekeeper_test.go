@@ -350,10 +350,10 @@ rules: [{apiGroups: ["*"], resources: ["*"], verbs: [list, watch]}]
 			require.Eventually(t, func() bool {
 				_, ok := kubectl(t, constraints, "apply", "-f", "-")
 				return ok
-			}, time.Minute, time.Second, "the kinds of all templates")
+			}, 5*time.Minute, time.Second, "the kinds of all templates")
 			require.Eventually(t, func() bool {
 				return jsonPath(t, readyReason+" {.status.policies}", "policysource", "gatekeeper") == fmt.Sprintf("True Serving %d", names)
-			}, time.Minute, time.Second, "all constraints to be in force")
+			}, 5*time.Minute, time.Second, "all constraints to be in force")
 			require.True(t, denied())
 			mustKubectl(t, templates, "delete", "-f", "-")
 			eventually(t, func() bool {

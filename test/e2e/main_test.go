@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 func runTests(m *testing.M) (code int) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 75*time.Minute)
 	defer cancel()
 	folder, err := os.MkdirTemp("", "lintel-e2e-")
 	if err != nil {
@@ -146,11 +147,25 @@ func printTail(path string) {
 	fmt.Fprintf(os.Stderr, "--- end of the manager's log\n%s\n", text[max(0, len(text)-tail):])
 }
 
-// kubectl runs kubectl, and returns what it printed.
+// hurried are words of answers that say only that something took longer than it may: a
+// policy, a compilation, a call of a webhook.
+var hurried = []string{"took longer than its timeout", "the machine is busy", "context deadline exceeded", "Timeout: request did not complete"}
+
+// kubectl runs kubectl, and returns what it printed. As whoever is told that a machine was
+// busy would, it tries again: how fast this one is decides nothing.
 func kubectl(t *testing.T, stdin string, args ...string) (output string, ok bool) {
 	t.Helper()
-	output, err := cluster.Kubectl(t.Context(), stdin, args...)
-	return output, err == nil
+	for range 20 {
+		var err error
+		if output, err = cluster.Kubectl(t.Context(), stdin, args...); err == nil {
+			return output, true
+		}
+		if !slices.ContainsFunc(hurried, func(words string) bool { return strings.Contains(output, words) }) {
+			break
+		}
+		t.Logf("kubectl %s, once more after: %s", strings.Join(args, " "), output)
+	}
+	return output, false
 }
 
 // mustKubectl is kubectl where nothing else than success will do.
