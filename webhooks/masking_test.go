@@ -59,6 +59,7 @@ func TestSecretsOfEveryKindAreMasked(t *testing.T) {
 		"an McpServer":            {"orloj.dev", "McpServer", `{"spec":{"env":[{"name":"KEY","value":"HUNTER2"}]}}`},
 		"a Tool":                  {"orloj.dev", "Tool", `{"spec":{"cli":{"env":{"KEY":"HUNTER2"}}}}`},
 		"a SigningPolicy":         {"openvox.voxpupuli.org", "SigningPolicy", `{"spec":{"csrAttributes":[{"name":"challengePassword","value":"HUNTER2"}]}}`},
+		"a TokenRequest":          {"authentication.k8s.io", "TokenRequest", `{"status":{"token":"HUNTER2"}}`},
 		"a TokenReview":           {"authentication.k8s.io", "TokenReview", `{"spec":{"token":"HUNTER2"}}`},
 		"what kubectl keeps":      {"apps", "Deployment", `{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"HUNTER2"}}}`},
 	} {

@@ -62,6 +62,9 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 			})
 		}
 	}
+	for _, heading := range regexp.MustCompile(`(?m)^### (Lintel\w+)$`).FindAllStringSubmatch(runbook, -1) {
+		assert.True(t, seen[heading[1]], "docs/operating.md explains %s, and there is no such alert", heading[1])
+	}
 	assert.NotEmpty(t, seen)
 }
 
