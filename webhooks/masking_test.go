@@ -3,7 +3,9 @@ package webhooks
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -109,5 +111,24 @@ func TestSampler(t *testing.T) {
 	for _, share := range []float64{-0.1, 1.1} {
 		_, err := Sampler(share)
 		require.True(t, err != nil && strings.Contains(err.Error(), "between 0 and 1"))
+	}
+}
+
+// TestMasksAreInTheDocs: whoever logs objects reads there what is in the log.
+func TestMasksAreInTheDocs(t *testing.T) {
+	docs, err := os.ReadFile("../docs/operating.md")
+	require.NoError(t, err)
+	for name, mask := range kindMasks {
+		kind, group, _ := strings.Cut(name, ".")
+		row := fmt.Sprintf("\n| %s of `%s` |", kind, group)
+		if group == "" {
+			row = fmt.Sprintf("\n| kinds named %s, of every group |", kind)
+		}
+		var places []string
+		for _, path := range mask {
+			places = append(places, "`/"+strings.Join(path, "/")+"`")
+		}
+		row += " " + strings.Join(places, ", ") + " |\n"
+		require.True(t, strings.Contains(string(docs), row), "docs/operating.md lacks the row %s", row)
 	}
 }

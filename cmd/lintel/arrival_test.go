@@ -17,6 +17,7 @@ func TestVersions(t *testing.T) {
 		v2       = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: a}\nspec: {maxReplicas: 3, scaleTargetRef: {kind: Deployment, name: web}"
 		any      = "# METADATA\n# custom:\n#   match: {kinds: [{group: autoscaling, kind: HorizontalPodAutoscaler}]}\n"
 		oldField = "package p\ndeny contains \"by the old field\" if input.request.object.spec.targetCPUUtilizationPercentage\n"
+		denies   = "package p\ndeny contains \"x\"\n"
 		newField = "package p\ndeny contains \"by the new field\" if input.request.object.spec.metrics[_].resource.target.averageUtilization\n"
 	)
 	for name, test := range map[string]struct {
@@ -34,7 +35,11 @@ func TestVersions(t *testing.T) {
 		"where it came from":          {any + "package p\ndeny contains input.request.requestKind.version", v1, 1, "v1 [p deny"},
 		"what v1 cannot hold":         {autoscalers("v1") + oldField, v2 + ", behavior: {scaleDown: {stabilizationWindowSeconds: 1}}}", 2, "autoscaling/v1 has no fields for spec.behavior"},
 		"what nobody serves":          {any + oldField, strings.Replace(v1, "/v1", "/v2beta2", 1), 2, "serves HorizontalPodAutoscaler in v2 and v1, not in v2beta2: write apiVersion autoscaling/v2"},
-		"nor this kind":               {any + oldField, strings.Replace(v1, "HorizontalPodAutoscaler", "HorizontalPodAutoscaller", 1), 2, `has no kind HorizontalPodAutoscaller in autoscaling/v1; did you mean kind HorizontalPodAutoscaler in group "autoscaling"?`},
+		"nor this kind":               {any + oldField, strings.Replace(v1, "HorizontalPodAutoscaler", "HorizontalPodAutoscaller", 1), 2, `no matches for kind "HorizontalPodAutoscaller" in version "autoscaling/v1": Kubernetes 1.36, with the CustomResourceDefinitions at hand, has none; did you mean kind HorizontalPodAutoscaler in group "autoscaling"?`},
+		"a group that never was":      {podMatch + denies, "apiVersion: app/v1\nkind: Deployment\nmetadata: {name: a}\n", 2, `no matches for kind "Deployment" in version "app/v1": Kubernetes 1.36, with the CustomResourceDefinitions at hand, has none; did you mean kind Deployment in group "apps"?`},
+		"one that is gone":            {podMatch + denies, "apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: a}\n", 2, `did you mean kind Ingress in group "networking.k8s.io"?`},
+		"one of Kubernetes, misspelt": {podMatch + denies, "apiVersion: rbac.k8s.io/v1\nkind: Role\nmetadata: {name: a}\n", 2, `did you mean kind Role in group "rbac.authorization.k8s.io"?`},
+		"one of another project":      {podMatch + denies, "apiVersion: snapshot.storage.k8s.io/v1\nkind: VolumeSnapshot\nmetadata: {name: a}\n", 0, "admitted"},
 		"which nobody is asked about": {podMatch + "package p\ndeny contains \"x\"", v1, 0, "admitted"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -151,6 +156,33 @@ func TestWhatIsRenderedFirst(t *testing.T) {
 	}
 }
 
+// TestKindsOfOthers: that their fields are not checked is said once.
+func TestKindsOfOthers(t *testing.T) {
+	const widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a}\nspec: {sise: 1}\n---\n"
+	for name, test := range map[string]struct {
+		objects string
+		args    []string
+		code    int
+		want    string // on standard error; empty: nothing is there
+	}{
+		"two of one kind":       {widget + widget, nil, 0, "note: the fields of Widget.example.com are not checked: give the CustomResourceDefinition among the manifests or with --cluster\n"},
+		"with its definition":   {widget + widgetDefinition, nil, 1, ""},
+		"a kind that many have": {"apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: a}", nil, 0, "note: the fields of Certificate.cert-manager.io are not checked: "},
+		"nearly its group":      {"apiVersion: cert-manger.io/v1\nkind: Certificate\nmetadata: {name: a}", nil, 0, "note: the fields of Certificate.cert-manger.io (did you mean the group cert-manager.io?) are not checked: "},
+		"what goes":             {widget, []string{"--operation", "DELETE"}, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := folder(t, map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\""})
+			for _, command := range []string{"check", "why"} {
+				got := lintel(t, test.objects, append([]string{command, "-p", dir, "-f", "-"}, test.args...)...)
+				require.Equal(t, test.code, got.code, got.stdout+got.stderr)
+				require.Contains(t, got.stderr, test.want)
+				require.Equal(t, test.want != "", strings.Count(got.stderr, "\n") == 1, got.stderr)
+			}
+		})
+	}
+}
+
 func TestNotesOnPolicies(t *testing.T) {
 	for name, test := range map[string]struct {
 		files map[string]string
@@ -166,6 +198,8 @@ func TestNotesOnPolicies(t *testing.T) {
 		"a rule alone":       {map[string]string{"p/p.rego": "package p\nviolation contains {\"msg\": \"x\"}"}, []string{"-p", "p"}, 2, "p/p.rego:2:1: the rule violation is never asked, and no other uses it: it is Gatekeeper's; name it deny"},
 		"versions":           {map[string]string{"p/p.rego": denyAll, "p/q.rego": autoscalers("v2") + "package q\ndeny contains \"x\""}, []string{"-p", "p"}, 1, "note: a cluster would refuse these policies together: "},
 		"a kind":             {map[string]string{"p/p.rego": denyAll, "p/q.rego": strings.Replace(podMatch, "Pod", "pod", 1) + "package q\ndeny contains \"x\""}, []string{"-p", "p"}, 1, `note: p/q.rego:3: policy q: the cluster has no kind pod in group "" (yet); did you mean kind Pod in group ""?`},
+		"tests nobody runs":  {map[string]string{"p/p.rego": denyAll, "p/test.rego": "package p_test\ntest_it if true"}, []string{"-p", "p"}, 1, "note: p/test.rego:2:1: test_it: nobody runs it"},
+		"patches":            {map[string]string{"p/p.rego": denyAll, "p/kustomization.yaml": "patches: [{path: p.yaml}]"}, []string{"-p", "p"}, 1, "note: p/kustomization.yaml:1: the kustomization is not built, and its patches change nothing here"},
 		"a kind of somebody": {map[string]string{"p/p.rego": denyAll, "p/q.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: example.com, kind: Widget}]}\npackage q\ndeny contains \"x\""}, []string{"-p", "p"}, 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

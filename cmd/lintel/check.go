@@ -43,8 +43,8 @@ for the kinds of Orloj are always asked, and need no -p.
 Exit codes:
   0  nothing is denied
   1  something is denied
-  2  the usage or an input is wrong, a policy does not compile, or a policy could
-     not be asked (undecided) and nothing is denied`,
+  2  the usage or an input is wrong, a cluster would refuse a policy by its text, or
+     a policy could not be asked (undecided) and nothing is denied`,
 		Example: `  # Would this manifest be admitted?
   lintel check -p policies/ -f deployment.yaml
 
@@ -136,7 +136,11 @@ func check(ctx context.Context, options checkOptions, stdin io.Reader, stdout, s
 	if err != nil {
 		return err
 	}
-	for _, note := range notesOn(sources, sets, c.snapshot) {
+	notes, err := c.notes(sources, sets, objects)
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
 		fmt.Fprintf(stderr, "note: %s\n", note)
 	}
 	outcomes, err := c.checkAll(ctx, objects)
@@ -196,6 +200,19 @@ func newChecker(options checkOptions, sets []*engine.PolicySet, objects []object
 	}
 	c.namespaces, err = namespaces(existing, objects)
 	return c, err
+}
+
+// notes are about the policies, and about objects of which not all is checked.
+func (c *checker) notes(sources []policySource, sets []*engine.PolicySet, objects []object) ([]string, error) {
+	notes := notesOn(sources, sets, c.snapshot)
+	if c.options.operation == "DELETE" { // which looks at no field
+		return notes, nil
+	}
+	unchecked, err := c.resources.unchecked(objects)
+	if unchecked != "" {
+		notes = append(notes, unchecked)
+	}
+	return notes, err
 }
 
 func (c *checker) checkAll(ctx context.Context, objects []object) ([]outcome, error) {

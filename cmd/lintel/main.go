@@ -88,6 +88,7 @@ func newRootCommand(program string) *cobra.Command {
 The answers are those of the admission webhook, word for word.`,
 		Example: `  # Would this manifest be admitted?
   lintel check -p policies/ -f deployment.yaml`,
+		Version:       thisVersion(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -102,6 +103,7 @@ The answers are those of the admission webhook, word for word.`,
 	if strings.TrimSuffix(program, ".exe") == "kubectl-lintel" {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lintel"}
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newCheckCommand(), newOrlojGuardCommand(), newPolicyCommand(), newProveCommand(), newSourceCommand(), newVersionCommand(), newWhyCommand())
 	return root

@@ -52,11 +52,13 @@ func TestRoot(t *testing.T) {
 		"unknown command": {[]string{"chek"}, 2, "", "lintel: there is no command \"chek\"; did you mean check?\nlintel: see 'lintel --help'\n"},
 		"nothing near":    {[]string{"frobnicate"}, 2, "", "lintel: there is no command \"frobnicate\"\nlintel: see 'lintel --help'\n"},
 		"subcommand":      {[]string{"policy", "lnt"}, 2, "", "lintel: there is no command \"lnt\"; did you mean lint?\nlintel: see 'lintel policy --help'\n"},
+		"places changed":  {[]string{"policy", "tset"}, 2, "", "lintel: there is no command \"tset\"; did you mean test?\n"},
 		"with its flags":  {[]string{"chek", "-p", "x", "--file", "y"}, 2, "", "lintel: there is no command \"chek\"; did you mean check?\n"},
 		"of policies":     {[]string{"lint", "-p", "x"}, 2, "", "lintel: there is no command \"lint\"; did you mean policy lint?\n"},
 		"its subcommand":  {[]string{"policy", "lnt", "-p", "x"}, 2, "", "lintel: there is no command \"lnt\"; did you mean lint?\n"},
 		"unknown flag":    {[]string{"check", "--polices", "x"}, 2, "", "lintel: unknown flag: --polices; did you mean --policies?\nlintel: see 'lintel check --help'\n"},
 		"version":         {[]string{"version"}, 0, "lintel ", ""},
+		"version flag":    {[]string{"--version"}, 0, "lintel ", ""},
 		"version of what": {[]string{"version", "x"}, 2, "", "unknown command"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -26,6 +27,8 @@ type policySource struct {
 	// folder is where the files of the source are; empty where they are in an
 	// object.
 	folder string
+	// unchecked says why the references were not checked; empty where they were.
+	unchecked string
 }
 
 // readPolicies reads the sources at the paths. Names, where there are any, are those of
@@ -70,8 +73,8 @@ func (s *policySource) rename(name string) error {
 func compileAll(sources []policySource) ([]*engine.PolicySet, error) {
 	var sets []*engine.PolicySet
 	var errs []error
-	for _, s := range sources {
-		set, err := s.compile()
+	for i := range sources {
+		set, err := sources[i].compile()
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -87,6 +90,9 @@ func notesOn(sources []policySource, sets []*engine.PolicySet, snapshot *engine.
 	var out []string
 	for i, set := range sets {
 		out = append(out, set.Warnings()...)
+		if sources[i].unchecked != "" {
+			out = append(out, sources[i].unchecked)
+		}
 		others := slices.Concat(sets[:i], sets[i+1:])
 		for _, violation := range scope.Check(set, others, snapshot.Resources()) {
 			out = append(out, fmt.Sprintf("a cluster would refuse %s: %v", sources[i].origin, violation))
@@ -103,22 +109,34 @@ func notesOn(sources []policySource, sets []*engine.PolicySet, snapshot *engine.
 	return out
 }
 
-// compile compiles the source, which must decide something: a check against
-// nothing would always pass.
-func (s policySource) compile() (*engine.PolicySet, error) {
-	set, err := compileWithinLimits(s.Source)
+// compile compiles the source as the gate does, so that nobody is told of an object what
+// a policy says that no cluster takes. It must decide something: a check against nothing
+// would always pass.
+func (s *policySource) compile() (*engine.PolicySet, error) {
+	definitions, _, err := readDefinitions(s.Files)
+	if err != nil {
+		return nil, err
+	}
+	compiler, err := gateCompiler(definitions, func(message string) { s.unchecked = message })
+	if err != nil {
+		return nil, err
+	}
+	set, err := compiler.Compile(context.Background(), s.Source)
+	if _, ok := errors.AsType[engine.CompileErrors](err); ok {
+		return nil, fmt.Errorf("%w\n%s: a cluster would refuse these policies, so no object is judged by them", s.compileError(err), s.origin)
+	}
 	if err != nil {
 		return nil, s.compileError(err)
 	}
 	if set.Policies() == 0 {
-		return nil, s.without("no package has a rule deny, warn, patch or defaults, and there is no constraint", source.Mistakes(set, engine.BuiltinResources()))
+		return nil, s.without("policies", "no package has a rule deny, warn, patch or defaults, and there is no constraint", source.Mistakes(set, engine.BuiltinResources()))
 	}
 	return set, nil
 }
 
-// without says why a source has no policies, with what it has in their place.
-func (s policySource) without(why string, instead engine.CompileErrors) error {
-	errs := []error{fmt.Errorf("%s has no policies: %s", s.origin, why)}
+// without says why a source has none of what is asked for, with what it has in its place.
+func (s policySource) without(what, why string, instead engine.CompileErrors) error {
+	errs := []error{fmt.Errorf("%s has no %s: %s", s.origin, what, why)}
 	for _, one := range s.inFolder(instead) {
 		errs = append(errs, one)
 	}
@@ -180,7 +198,7 @@ func readPolicyFolder(folder string) ([]policySource, error) {
 		return path.Ext(name) == ".rego" || gatekeeper.IsPolicyFile(name, files[name])
 	}
 	if !slices.ContainsFunc(sortedNames(files), isPolicy) {
-		return nil, read.without("there is no .rego file and no ConstraintTemplate in it; name a file of PolicySources itself", source.PassedOver(files))
+		return nil, read.without("policies", "there is no .rego file and no ConstraintTemplate in it; name a file of PolicySources itself", source.PassedOver(files))
 	}
 	return []policySource{read}, nil
 }

@@ -133,6 +133,8 @@ func TestBadPolicies(t *testing.T) {
 		"failure policy":  {map[string]string{"s.yaml": policySourceText("s", inlineSpec+"\n  failurePolicy: ignore")}, []string{"s.yaml"}, []string{`spec.failurePolicy is "ignore", not Fail or Ignore`}},
 		"scope level":     {map[string]string{"s.yaml": policySourceText("s", inlineSpec+"\n  scope: {level: galaxy}")}, []string{"s.yaml"}, []string{`spec.scope.level is "galaxy", not one of`}},
 		"parameters":      {map[string]string{"s.yaml": policySourceText("s", inlineSpec+"\n  parameters: [1]")}, []string{"s.yaml"}, []string{`parameters: not an object (in PolicySource "s" at s.yaml:1`}},
+		"a reference":     {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\" if input.request.object.spec.containter"}, nil, []string{"p.rego:5:22: input.request.object.spec.containter is in none of the kinds", ".: a cluster would refuse these policies, so no object is judged by them"}},
+		"its definition":  {map[string]string{"p.rego": strings.NewReplacer(`""`, "example.com", "Pod", "Widget").Replace(podMatch) + "package p\ndeny contains \"x\" if input.request.object.spec.sise", "crd.yaml": widgetDefinition}, nil, []string{"did you mean size?"}},
 		"inline errors":   {map[string]string{"s.yaml": policySourceText("s", "  inline: {files: {p.rego: \"package p\\n\\ndeny[\"}}")}, []string{"s.yaml"}, []string{"p.rego:3", `(in PolicySource "s" at s.yaml:1`}},
 		"duplicate key":   {map[string]string{"s.yaml": policySourceText("s", inlineSpec+"\n  suspend: true\n  suspend: false")}, []string{"s.yaml"}, []string{`s.yaml:7: key "suspend" already set in map`}},
 		"duplicate data":  {map[string]string{"p.rego": denyAll, "data.yaml": "a: 1\na: 2\n"}, nil, []string{"data.yaml: reading data", `key "a" already set`}},

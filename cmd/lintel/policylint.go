@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +20,6 @@ import (
 	"github.com/lintel-policy/lintel/policies/manifest"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/source/schema"
-	"github.com/lintel-policy/lintel/policies/source/schema/offline"
 	"github.com/lintel-policy/lintel/policies/suite"
 	"github.com/lintel-policy/lintel/webhooks"
 )
@@ -30,16 +28,16 @@ import (
 var errRefused = errors.New("the gate refuses the policies")
 
 type policyLintOptions struct {
-	folder oneFolder
-	scope  string
-	name   string
-	output string
+	policies ownPolicies
+	scope    string
+	name     string
+	output   string
 }
 
 func newPolicyLintCommand() *cobra.Command {
 	var options policyLintOptions
 	cmd := &cobra.Command{
-		Use:   "lint -p <folder>",
+		Use:   "lint -p <policies>",
 		Short: "Judge a folder of policies as the gate of a cluster does",
 		Long: `Judge a folder of policies as the gate of a cluster does before a revision goes
 live, without a cluster: it must compile, its METADATA and its references must be
@@ -51,22 +49,22 @@ CustomResourceDefinitions in the folder; other kinds are not checked.
 Exit codes:
   0  a cluster would take it; there may be warnings
   1  a cluster would refuse it
-  2  the usage is wrong, or the folder cannot be read`,
+  2  the usage is wrong, or the policies cannot be read`,
 		Example: `  # In the CI of a repository of policies
   lintel policy lint -p policies/
 
   # As the PolicySource of a team, below those of the other manifests
   lintel policy lint -p policies/ --scope cluster/policysources.yaml --name payments`,
-		Args: options.folder.args,
+		Args: options.policies.args,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if options.output != "text" && options.output != "json" {
 				return usageError(cmd, "--output %s is not text or json", options.output)
 			}
-			return policyLint(cmd.Context(), options.folder.path, options, cmd.OutOrStdout())
+			return policyLint(cmd.Context(), options.policies.path, options, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
-	options.folder.addFlag(flags)
+	options.policies.addFlag(flags)
 	flags.StringVar(&options.scope, "scope", "", "`path` of YAML with the PolicySource that holds the folder, for its scope and parameters, and those of other scopes")
 	flags.StringVar(&options.name, "name", "", "`name` of the PolicySource, where --scope has several; else of the source in messages")
 	flags.StringVarP(&options.output, "output", "o", "text", "`format` of the report: text or json")
@@ -84,12 +82,11 @@ type lintReport struct {
 	Tests    suite.Totals          `json:"tests"`
 }
 
-func policyLint(ctx context.Context, folder string, options policyLintOptions, stdout io.Writer) error {
-	sources, err := readPolicyFolder(folder)
+func policyLint(ctx context.Context, path string, options policyLintOptions, stdout io.Writer) error {
+	judged, err := readOwnPolicies(path)
 	if err != nil {
 		return err
 	}
-	judged := sources[0]
 	definitions, resources, err := readDefinitions(judged.Files)
 	if err != nil {
 		return err
@@ -116,14 +113,15 @@ func policyLint(ctx context.Context, folder string, options policyLintOptions, s
 // judge asks the gate, with what it asks of a cluster replaced by files.
 func judge(ctx context.Context, judged policySource, live *engine.Live, definitions []*schema.Definition) (lintReport, error) {
 	report := lintReport{Errors: []engine.CompileError{}, Warnings: []engine.CompileError{}}
-	program, err := os.Executable()
+	program, err := thisProgram()
 	if err != nil {
-		return report, fmt.Errorf("finding this program, to compile and test in processes of their own: %w", err)
+		return report, err
 	}
-	compiler := source.NewCompiler(program, testsTimeout)
-	compiler.Schemas = offline.NewKinds(definitions...)
-	compiler.Unchecked = func(_ string, why error) {
-		report.Warnings = append(report.Warnings, engine.CompileError{Message: fmt.Sprintf("references are not checked: %v", why)})
+	compiler, err := gateCompiler(definitions, func(message string) {
+		report.Warnings = append(report.Warnings, engine.CompileError{Message: message})
+	})
+	if err != nil {
+		return report, err
 	}
 	tester := source.NewTester(program, testsTimeout)
 	gate := source.Gate{

@@ -74,13 +74,16 @@ func TestPolicyLint(t *testing.T) {
 			[]string{"kustomization.yaml:1: the kustomization is not built, and ../base is not in the source: put what `kustomize build` prints into the source"}},
 		"one that lists files": {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "p_test.rego": passing, "kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [p.yaml]"}, 0,
 			[]string{", 0 warnings"}},
-		"a chart":        {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "chart/Chart.yaml": "name: x"}, 0, []string{"Chart.yaml: a chart is not rendered", "put what `helm template` prints into the source"}},
-		"failing test":   {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "p_test.rego": "package p_test\nimport rego.v1\ntest_it if false"}, 1, []string{"p_test.rego:3", "refused, TestsFailed: "}},
-		"no tests":       {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\""}, 0, []string{"warning: there are no tests"}},
-		"name in a text": {map[string]string{"p.rego": podMatch + "package p\ndeny contains sprintf(\"%v\", [input.request.object.metadata.name])"}, 0, []string{"p.rego:5:30: input.request.object.metadata.name in a message", "write input.name"}},
-		"name in a body": {map[string]string{"p.rego": podMatch + "package p\ndeny contains msg if msg := sprintf(\"%v\", [input.request.object.metadata.name])"}, 0, []string{"p.rego:5:44: input.request.object.metadata.name in a message"}},
-		"name compared":  {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\" if input.request.object.metadata.name == \"x\"", "p_test.rego": passing}, 0, []string{", 0 warnings"}},
-		"on delete":      {map[string]string{"p.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: Pod}], operations: [DELETE]}\npackage p\ndeny contains \"x\" if input.request.object.spec.hostPID"}, 0, []string{"p.rego:5:22: ", "read input.request.oldObject"}},
+		"one with patches": {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "kustomization.yaml": "resources: [p.yaml]\npatches: [{path: patch.yaml}]"}, 0,
+			[]string{"kustomization.yaml:1: the kustomization is not built, and its patches change nothing here"}},
+		"tests elsewhere": {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "test.rego": "package p_test\ntest_it if true"}, 0, []string{"test.rego:2:1: test_it: nobody runs it", "warning: there are no tests"}},
+		"a chart":         {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "chart/Chart.yaml": "name: x"}, 0, []string{"Chart.yaml: a chart is not rendered", "put what `helm template` prints into the source"}},
+		"failing test":    {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\"", "p_test.rego": "package p_test\nimport rego.v1\ntest_it if false"}, 1, []string{"p_test.rego:3", "refused, TestsFailed: "}},
+		"no tests":        {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\""}, 0, []string{"warning: there are no tests"}},
+		"name in a text":  {map[string]string{"p.rego": podMatch + "package p\ndeny contains sprintf(\"%v\", [input.request.object.metadata.name])"}, 0, []string{"p.rego:5:30: input.request.object.metadata.name in a message", "write input.name"}},
+		"name in a body":  {map[string]string{"p.rego": podMatch + "package p\ndeny contains msg if msg := sprintf(\"%v\", [input.request.object.metadata.name])"}, 0, []string{"p.rego:5:44: input.request.object.metadata.name in a message"}},
+		"name compared":   {map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\" if input.request.object.metadata.name == \"x\"", "p_test.rego": passing}, 0, []string{", 0 warnings"}},
+		"on delete":       {map[string]string{"p.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: Pod}], operations: [DELETE]}\npackage p\ndeny contains \"x\" if input.request.object.spec.hostPID"}, 0, []string{"p.rego:5:22: ", "read input.request.oldObject"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := lintel(t, "", "policy", "lint", "-p", folder(t, c.files))
@@ -122,6 +125,23 @@ spec:
 	found = lintel(t, "", "policy", "lint", policies, "--scope", sources)
 	require.Equal(t, 2, found.code)
 	require.Contains(t, found.stderr, "has 2 PolicySources: say with --name")
+}
+
+func TestPolicyLintOfAFile(t *testing.T) {
+	t.Chdir(folder(t, map[string]string{
+		"p.rego":   podMatch + "package p\ndeny contains \"x\" if input.request.object.spec.containter",
+		"one.yaml": policySourceText("one", "  inline: {files: {p.rego: \"package p\\n}\"}}"),
+		"two.yaml": policySourceText("one", inlineSpec) + "---\n" + policySourceText("two", inlineSpec),
+	}))
+	for file, want := range map[string]string{
+		"p.rego":   "error: p.rego:5:22: ",
+		"one.yaml": "error: p.rego:2:1: ",
+		"two.yaml": "two.yaml has 2 PolicySources: put the one that is meant into a file of its own",
+	} {
+		found := lintel(t, "", "policy", "lint", "-p", file)
+		require.NotZero(t, found.code)
+		require.Contains(t, found.stdout+found.stderr, want)
+	}
 }
 
 func TestPolicyLintAsJSON(t *testing.T) {

@@ -7,14 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
@@ -26,7 +23,7 @@ const testsTimeout = 10 * time.Minute
 var errTestsFailed = errors.New("a test failed")
 
 type policyTestOptions struct {
-	folder   oneFolder
+	policies ownPolicies
 	coverage bool
 	output   string
 }
@@ -34,7 +31,7 @@ type policyTestOptions struct {
 func newPolicyTestCommand() *cobra.Command {
 	var options policyTestOptions
 	cmd := &cobra.Command{
-		Use:   "test -p <folder>",
+		Use:   "test -p <policies>",
 		Short: "Run the tests of a folder of policies",
 		Long: `Run the tests of a folder of policies: the rules named test_ in its _test.rego
 files, and Gatekeeper's Suites in its YAML files, as gator verify reads them. The
@@ -43,21 +40,21 @@ gate runs the same tests, in the same way, before a revision goes live.
 Exit codes:
   0  every test passed
   1  a test failed
-  2  the usage is wrong, or the folder cannot be read, does not compile or has no tests`,
+  2  the usage is wrong, or the policies cannot be read, do not compile or have no tests`,
 		Example: `  # Run them all
   lintel policy test -p policies/
 
   # Show which lines no test reaches
   lintel policy test -p policies/ --coverage`,
-		Args: options.folder.args,
+		Args: options.policies.args,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if options.output != "text" && options.output != "json" {
 				return usageError(cmd, "--output %s is not text or json", options.output)
 			}
-			return policyTest(cmd.Context(), options.folder.path, options, cmd.OutOrStdout())
+			return policyTest(cmd.Context(), options.policies.path, options, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	options.folder.addFlag(cmd.Flags())
+	options.policies.addFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&options.coverage, "coverage", false, "say which lines of the policies the tests reach")
 	cmd.Flags().StringVarP(&options.output, "output", "o", "text", "`format` of the report: text or json")
 	return cmd
@@ -65,31 +62,33 @@ Exit codes:
 
 // policyTest runs the tests and reports: errTestsFailed is the verdict, any other
 // error says why there is none.
-func policyTest(ctx context.Context, folder string, options policyTestOptions, stdout io.Writer) error {
-	files, err := source.ReadFolder(folder, engine.IsPolicyFile, source.MaxArtifactBytes)
+func policyTest(ctx context.Context, path string, options policyTestOptions, stdout, stderr io.Writer) error {
+	tested, err := readOwnPolicies(path)
 	if err != nil {
 		return err
 	}
-	absolute, err := filepath.Abs(folder)
+	program, err := thisProgram()
 	if err != nil {
-		return fmt.Errorf("reading the folder %s: %w", folder, err)
-	}
-	tested := policySource{Source: engine.Source{Name: filepath.Base(absolute), Files: files}, origin: folder, folder: folder}
-	program, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("finding this program, to run the tests in a process of their own: %w", err)
+		return err
 	}
 	results, err := source.NewTester(program, testsTimeout).Test(ctx, tested.Source, suite.Options{Coverage: options.coverage})
 	if err != nil {
 		return tested.compileError(err)
 	}
+	unread, err := source.UnreadTests(tested.Source)
+	if err != nil {
+		return tested.compileError(err)
+	}
 	if len(results.Cases) == 0 {
-		return fmt.Errorf("%s has no tests: write rules named test_ into files named _test.rego, or a Suite", folder)
+		return tested.without("tests", "write rules named test_ into files named _test.rego, or a Suite, and give the folder that has them", unread)
+	}
+	for _, one := range tested.inFolder(unread) {
+		fmt.Fprintf(stderr, "note: %v\n", one)
 	}
 	if options.output == "json" {
 		err = writeTestJSON(stdout, results)
 	} else {
-		results.In(folder)
+		results.In(tested.folder)
 		err = writeTestText(stdout, results)
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,15 +34,29 @@ func TestPolicyTest(t *testing.T) {
 	require.Equal(t, result{exitDenied, "rules/p_test.rego:7: p_test / test_wrong: failed\n  it is not true\n  printed: at 1\n1 suite, 3 tests, 3 cases: 1 passed, 1 failed, 1 skipped\n", ""}, got)
 }
 
+// TestTestsElsewhere: whether a file has tests is in its name alone.
+func TestTestsElsewhere(t *testing.T) {
+	t.Chdir(folder(t, map[string]string{
+		"rules/p.rego":      testedPolicy + "\ntest_mode if input.test\n\ndeny contains \"in a test\" if test_mode\n",
+		"rules/p_test.rego": "package p_test\n\nimport rego.v1\n\ntest_it if true\n",
+		"rules/test.rego":   "package q_test\n\nimport rego.v1\n\ntest_wrong if false\n",
+	}))
+	require.Equal(t, result{exitAllowed, "1 suite, 1 test, 1 case: 1 passed, 0 failed\n",
+		"note: rules/test.rego:5:1: test_wrong: nobody runs it, because tests are rules of files named _test.rego; rename the file, or move it\n"}, lintel(t, "", "policy", "test", "rules"))
+	require.Equal(t, result{exitAllowed, "1 suite, 1 test, 1 case: 1 passed, 0 failed\n", ""}, lintel(t, "", "policy", "test", "rules/p_test.rego"))
+}
+
 func TestPolicyTestWithoutVerdict(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
 		want string
 	}{
-		"no folder":       {nil, "give one folder of policies"},
+		"no folder":       {nil, "no policies: give a folder or a .rego file with -p"},
 		"bad output":      {[]string{".", "-o", "xml"}, "--output xml is not text or json"},
-		"missing folder":  {[]string{"nowhere"}, "reading the folder"},
+		"missing folder":  {[]string{"nowhere"}, "reading policies: stat nowhere"},
 		"no tests":        {[]string{folder(t, map[string]string{"p.rego": testedPolicy})}, "has no tests: write rules named test_"},
+		"tests elsewhere": {[]string{folder(t, map[string]string{"p.rego": testedPolicy, "test.rego": "package p_test\n\ntest_b if true\n\ntodo_test_c if true\n"})}, "test.rego:3:1: test_b, todo_test_c: nobody runs it, because tests are rules of files named _test.rego"},
+		"a file":          {[]string{filepath.Join(folder(t, map[string]string{"p.rego": testedPolicy}), "p.rego")}, "and give the folder that has them"},
 		"does not parse":  {[]string{folder(t, map[string]string{"p_test.rego": "package p\n}"})}, "p_test.rego:2:1: "},
 		"unknown command": {nil, ""},
 	} {
@@ -58,10 +73,8 @@ func TestPolicyTestWithoutVerdict(t *testing.T) {
 	}
 }
 
-func TestCheckAFolderThatMixesForms(t *testing.T) {
-	dir := folder(t, map[string]string{
-		"p.rego": testedPolicy,
-		"names.yaml": `apiVersion: templates.gatekeeper.sh/v1
+// namesTemplate is a template with a constraint, whose spec may follow.
+const namesTemplate = `apiVersion: templates.gatekeeper.sh/v1
 kind: ConstraintTemplate
 metadata: {name: shortnames}
 spec:
@@ -75,7 +88,12 @@ spec:
 apiVersion: constraints.gatekeeper.sh/v1beta1
 kind: ShortNames
 metadata: {name: one}
-`,
+`
+
+func TestCheckAFolderThatMixesForms(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"p.rego":     testedPolicy,
+		"names.yaml": namesTemplate,
 	})
 	got := lintel(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: xy}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n", "check", "-p", dir, "--name", "mixed", "-f", "-")
 	require.Equal(t, exitDenied, got.code, got.stderr)

@@ -55,7 +55,8 @@ docs/tenants.md explains these. All sources above must be given, too.
 Exit codes:
   0  proved: it permits no more, on any input
   1  a counterexample: it permits more on the input that is shown, two policies of
-     one scope contradict each other, or a source reaches beyond its scope
+     one scope contradict each other, or a source reaches beyond its scope or has
+     a package of another
   2  the usage or an input is wrong, or a policy does not compile
   3  unknown: neither was found out`,
 		Example: `  # May the team's policy stand below the enterprise's?

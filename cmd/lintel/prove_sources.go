@@ -45,6 +45,9 @@ func (s sourceProof) text() string {
 		return fmt.Sprintf("source %q: keeps within its scope, %s: it denies more, and loosens nothing", s.name, s.scope)
 	}
 	text := fmt.Sprintf("source %q: reaches beyond its scope, %s", s.name, s.scope)
+	if s.violations[0].Reason == scope.ReasonPackageConflict {
+		text = fmt.Sprintf("source %q: has a package that another source has, too", s.name)
+	}
 	for _, v := range s.violations {
 		text += fmt.Sprintf("\n  %s: %s", v.Reason, v.Error())
 	}

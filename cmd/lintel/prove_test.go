@@ -306,6 +306,11 @@ source "payments": keeps within its scope, team payments: it denies more, and lo
 	require.Len(t, list, 2)
 	assert.Equal(t, "counterexample", list[1]["verdict"])
 	assert.Equal(t, "payments", list[1]["source"])
+	inOneScope := strings.NewReplacer("  scope: {level: team, name: payments, namespaces: [payments]}\n", "", "payments.mine", "acme.owner", "scope: {level: enterprise, name: acme}", "failurePolicy: Fail").Replace(tenantSources)
+	got = lintel(t, inOneScope, "prove", "-f", "-")
+	assert.Equal(t, 1, got.code, got.stderr)
+	assert.Contains(t, got.stdout, "source \"payments\": has a package that another source has, too\n  PackageConflict: ")
+	assert.NotContains(t, got.stdout, "scope,")
 	got = lintel(t, strings.ReplaceAll(tenantSources, "package payments.mine", "package payments.mine\n        x :="), "prove", "-f", "-")
 	assert.Equal(t, 2, got.code)
 }

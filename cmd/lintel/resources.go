@@ -56,7 +56,7 @@ func (t *resourceTable) lookup(kind schema.GroupVersionKind) (resource engine.Re
 }
 
 // unserved says why a cluster with the kinds of the table has no such kind; empty where
-// it has, or where nothing is known about the group.
+// it has, or where somebody else may define it.
 func (t *resourceTable) unserved(kind schema.GroupVersionKind) string {
 	versions := t.Versions(kind.Group, kind.Kind)
 	switch {
@@ -65,9 +65,55 @@ func (t *resourceTable) unserved(kind schema.GroupVersionKind) string {
 	case len(versions) > 0:
 		return fmt.Sprintf("%s serves %s in %s, not in %s: write apiVersion %s", t.serves, kind.Kind, strings.Join(versions, " and "), kind.Version,
 			schema.GroupVersion{Group: kind.Group, Version: versions[0]})
-	case !slices.ContainsFunc(engine.KubernetesResources(), func(known engine.Resource) bool { return known.Group == kind.Group }):
+	case !isOfKubernetes(kind):
 		return ""
 	default:
-		return fmt.Sprintf("%s has no kind %s in %s%s", t.serves, kind.Kind, kind.GroupVersion(), t.Suggest(kind.Group, kind.Kind))
+		return fmt.Sprintf("no matches for kind %q in version %q: %s has none%s", kind.Kind, kind.GroupVersion(), t.serves, t.Suggest(kind.Group, kind.Kind))
 	}
+}
+
+// isOfKubernetes says whether a kind can only be one of Kubernetes' own: its group is one
+// that Kubernetes serves, or has no dot, which a CustomResourceDefinition's must have. Other
+// projects have groups below k8s.io, too: there it is one that Kubernetes has in another.
+func isOfKubernetes(kind schema.GroupVersionKind) bool {
+	return !strings.Contains(kind.Group, ".") || slices.ContainsFunc(engine.KubernetesResources(), func(known engine.Resource) bool {
+		return known.Group == kind.Group || known.Kind == kind.Kind && strings.HasSuffix(kind.Group, ".k8s.io")
+	})
+}
+
+// unchecked says which objects are of kinds that nobody here knows the fields of; empty
+// where there are none.
+func (t *resourceTable) unchecked(objects []object) (string, error) {
+	var names []string
+	for _, o := range objects {
+		known, err := t.kinds.Know(o.kind)
+		if err != nil {
+			return "", err
+		}
+		if !known && !isOfKubernetes(o.kind) {
+			names = append(names, o.kind.GroupKind().String()+t.suggestGroup(o.kind))
+		}
+	}
+	if len(names) == 0 {
+		return "", nil
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("the fields of %s are not checked: give the CustomResourceDefinition among the manifests or with --cluster", strings.Join(slices.Compact(names), ", ")), nil
+}
+
+// suggestGroup names the group that was likely meant, where it has the kind.
+func (t *resourceTable) suggestGroup(kind schema.GroupVersionKind) string {
+	if _, known := t.lookup(kind); known {
+		return ""
+	}
+	var groups []string
+	for _, known := range t.All() {
+		if known.Kind == kind.Kind {
+			groups = append(groups, known.Group)
+		}
+	}
+	if near := engine.Nearest(kind.Group, groups); near != "" {
+		return fmt.Sprintf(" (did you mean the group %s?)", near)
+	}
+	return ""
 }

@@ -24,7 +24,7 @@ const (
 
 // sourceOptions are the flags of source.
 type sourceOptions struct {
-	folder        oneFolder
+	policies      ownPolicies
 	name          string
 	failurePolicy string
 }
@@ -32,7 +32,7 @@ type sourceOptions struct {
 func newSourceCommand() *cobra.Command {
 	var options sourceOptions
 	cmd := &cobra.Command{
-		Use:   "source -p <folder>",
+		Use:   "source -p <policies>",
 		Short: "Write a folder of policies as a PolicySource",
 		Long: `Write a folder of policies as a PolicySource with an inline origin, for kubectl
 apply --server-side (without that flag, kubectl copies the object into an
@@ -42,10 +42,10 @@ here, as by 'lintel policy lint', whose warnings go to standard error.
 Exit codes:
   0  the PolicySource is written
   1  a cluster would refuse the policies
-  2  the usage is wrong, or the folder cannot be read`,
+  2  the usage is wrong, or the policies cannot be read`,
 		Example: `  # Enforce a folder of policies
   lintel source -p policies/ --name team | kubectl apply --server-side -f -`,
-		Args: options.folder.args,
+		Args: options.policies.args,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			text, err := policySourceYAML(cmd.Context(), options, cmd.ErrOrStderr())
 			if err != nil {
@@ -55,8 +55,8 @@ Exit codes:
 			return err
 		},
 	}
-	options.folder.addFlag(cmd.Flags())
-	cmd.Flags().StringVar(&options.name, "name", "", "`name` of the PolicySource; the folder's if empty")
+	options.policies.addFlag(cmd.Flags())
+	cmd.Flags().StringVar(&options.name, "name", "", "`name` of the PolicySource; the folder's or file's if empty")
 	cmd.Flags().StringVar(&options.failurePolicy, "failure-policy", string(engine.Fail), "what an error of a policy does to a request: Fail or Ignore")
 	return cmd
 }
@@ -64,26 +64,27 @@ Exit codes:
 // policySourceYAML is the PolicySource in YAML, without the fields that only the API
 // server fills in.
 func policySourceYAML(ctx context.Context, options sourceOptions, stderr io.Writer) ([]byte, error) {
-	folder := options.folder.path
 	if !slices.Contains([]engine.FailurePolicy{engine.Fail, engine.Ignore}, engine.FailurePolicy(options.failurePolicy)) {
 		return nil, fmt.Errorf("--failure-policy %q is neither Fail nor Ignore", options.failurePolicy)
 	}
-	sources, err := readPolicyFolder(folder)
+	written, err := readOwnPolicies(options.policies.path)
 	if err != nil {
 		return nil, err
 	}
-	name := cmp.Or(options.name, sources[0].Name)
-	if err := checkName(name); err != nil {
+	if written.folder == "" {
+		return nil, fmt.Errorf("%s is one already: apply it with kubectl apply --server-side -f %s", written.origin, options.policies.path)
+	}
+	written.Name, written.FailurePolicy = cmp.Or(options.name, written.Name), engine.FailurePolicy(options.failurePolicy)
+	if err := checkName(written.Name); err != nil {
 		return nil, err
 	}
-	if err := checkFiles(sources[0].Files); err != nil {
-		return nil, fmt.Errorf("%s: %w", folder, err)
+	if err := checkFiles(written.Files); err != nil {
+		return nil, fmt.Errorf("%s: %w", written.origin, err)
 	}
-	sources[0].Name, sources[0].FailurePolicy = name, engine.FailurePolicy(options.failurePolicy)
-	if err := refuse(ctx, sources[0], stderr); err != nil {
+	if err := refuse(ctx, written, stderr); err != nil {
 		return nil, err
 	}
-	return inlineYAML(name, options.failurePolicy, sources[0].Files), nil
+	return inlineYAML(written.Name, options.failurePolicy, written.Files), nil
 }
 
 // refuse judges a source as a cluster would that has no other, and says what it finds:

@@ -17,6 +17,10 @@ func TestSourceGivesWhatCheckReads(t *testing.T) {
 	require.Contains(t, written.stdout, "p_test.rego")
 	require.NotContains(t, written.stdout, "status")
 
+	ofFile := lintel(t, "", "source", "-p", "rules/p.rego")
+	require.Equal(t, exitAllowed, ofFile.code, ofFile.stderr)
+	require.Contains(t, ofFile.stdout, "name: p\n")
+
 	t.Chdir(folder(t, map[string]string{"source.yaml": written.stdout, "pod.json": `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}`}))
 	require.Equal(t, exitDenied, lintel(t, "", "check", "-p", "source.yaml", "-f", "pod.json").code)
 }
@@ -26,10 +30,11 @@ func TestSourceRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		"nothing":          {[]string{"source"}, "give one folder of policies with -p"},
-		"two":              {[]string{"source", "a", "b"}, "a and b are two folders: give one"},
-		"two in two ways":  {[]string{"source", "a", "-p", "b"}, `b and a are two folders: give one`},
-		"two folders":      {[]string{"source", "-p", "a", "-p", "b"}, `a and b are two folders: give one`},
+		"nothing":          {[]string{"source"}, "no policies: give a folder or a .rego file with -p"},
+		"two":              {[]string{"source", "a", "b"}, "a and b are two sources: give one"},
+		"two in two ways":  {[]string{"source", "a", "-p", "b"}, `b and a are two sources: give one`},
+		"two folders":      {[]string{"source", "-p", "a", "-p", "b"}, `a and b are two sources: give one`},
+		"one already":      {[]string{"source", "source.yaml"}, `PolicySource "one" at source.yaml:1: document 1 is one already: apply it with kubectl apply --server-side -f source.yaml`},
 		"no folder":        {[]string{"source", "missing"}, "no such file"},
 		"no policies":      {[]string{"source", "empty"}, "has no policies"},
 		"a folder's name":  {[]string{"source", "My_Rules"}, `"My_Rules" cannot be the name of a PolicySource: `},
@@ -39,7 +44,7 @@ func TestSourceRefuses(t *testing.T) {
 		"a failure policy": {[]string{"source", "rules", "--failure-policy", "Maybe"}, "neither Fail nor Ignore"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Chdir(folder(t, map[string]string{"broken/p.rego": "package", "empty/x.txt": "", "rules/p.rego": denyAll, "My_Rules/p.rego": denyAll,
+			t.Chdir(folder(t, map[string]string{"broken/p.rego": "package", "empty/x.txt": "", "rules/p.rego": denyAll, "source.yaml": policySourceText("one", inlineSpec), "My_Rules/p.rego": denyAll,
 				"large/p.rego": denyAll, "large/data.json": `{"a":"` + strings.Repeat("x", maxInlineBytes) + `"}`}))
 			result := lintel(t, "", c.args...)
 			require.Equal(t, exitError, result.code)

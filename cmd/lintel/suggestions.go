@@ -13,16 +13,15 @@ import (
 
 // unknownCommand names the command that was likely meant.
 func unknownCommand(cmd *cobra.Command, word string) error {
-	var names []string
 	for _, sub := range cmd.Commands() {
 		for _, below := range sub.Commands() {
 			if below.Name() == word {
 				return usageError(cmd, "there is no command %q; did you mean %s %s?", word, sub.Name(), word)
 			}
 		}
-		names = append(names, sub.Name())
 	}
-	return usageError(cmd, "there is no command %q%s", word, didYouMean("", engine.Nearest(word, names)))
+	cmd.SuggestionsMinimumDistance = 2 // two letters that changed places are two
+	return usageError(cmd, "there is no command %q%s", word, didYouMean("", strings.Join(cmd.SuggestionsFor(word), " or ")))
 }
 
 // flagError names the flag that was likely meant.

@@ -14,14 +14,19 @@ func newVersionCommand() *cobra.Command {
 		Example: `  lintel version`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			info, ok := debug.ReadBuildInfo()
-			if !ok {
-				return fmt.Errorf("this program was built without module support, so its version is not known")
-			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), versionText(info))
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), cmd.Root().Version)
 			return err
 		},
 	}
+}
+
+// thisVersion is the version of this program.
+func thisVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "lintel, built without module support, so that its version is not known"
+	}
+	return versionText(info)
 }
 
 // versionText is the version with the commit and the Go version it was built from.

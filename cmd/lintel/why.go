@@ -164,7 +164,8 @@ func newExplainer(ctx context.Context, options whyOptions, objects []object) (*c
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	return c, objects, notesOn(sources, sets, c.snapshot), nil
+	notes, err := c.notes(sources, sets, objects)
+	return c, objects, notes, err
 }
 
 func newLiveChecker(ctx context.Context, options whyOptions, objects []object) (*checker, []object, []string, error) {

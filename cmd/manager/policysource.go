@@ -64,6 +64,8 @@ func answerTo(object *v1alpha1.PolicySource, verdict source.Verdict) *webhooks.V
 	}
 	message := verdict.Message
 	switch {
+	case verdict.Reason == scope.ReasonPackageConflict:
+		message = fmt.Sprintf("PolicySource %s has a package that another source has, too:\n%s", object.Name, verdict.Errors)
 	case verdict.OutsideScope:
 		message = fmt.Sprintf("PolicySource %s reaches beyond its scope:\n%s", object.Name, verdict.Errors)
 	case verdict.Reason == source.ReasonTestsFailed:

@@ -18,8 +18,9 @@ const (
 	// aggregationLabel on a ClusterRole gives its rules to the manager: see
 	// config/rbac/manager.
 	aggregationLabel = "lintel.dev/aggregate-to-policy-data=true"
-	// grantedAtOnce is how many grants fit into the message of a condition.
-	grantedAtOnce = 2
+	// maxUnmetBytes leaves room for what stays live in the message of a condition, lest
+	// shorten cuts a command off.
+	maxUnmetBytes = 900
 )
 
 // unmet is why what policies require cannot be read, as a condition says it.
@@ -29,11 +30,12 @@ type unmet struct{ reason, message string }
 // kinds: nil where it may. All replicas have the same permissions.
 func unmetRequires(ctx context.Context, c client.Client, table *engine.Resources, kinds []engine.GroupVersionKind) (*unmet, error) {
 	var forbidden []engine.Resource
+	var unknown []string
 	for _, kind := range kinds {
 		resource, served := table.ByKind(kind.Group, kind.Kind)
 		if !served {
-			return &unmet{ReasonRequiresUnknownKind, fmt.Sprintf(
-				"the policies require %s, a kind that the cluster does not serve; install its CustomResourceDefinition, or correct requires", kind)}, nil
+			unknown = append(unknown, kind.String())
+			continue
 		}
 		for _, verb := range []string{"list", "watch"} {
 			allowed, err := allowed(ctx, c, verb, resource)
@@ -46,10 +48,21 @@ func unmetRequires(ctx context.Context, c client.Client, table *engine.Resources
 			}
 		}
 	}
-	if len(forbidden) == 0 {
-		return nil, nil
+	switch {
+	case len(unknown) > 0:
+		what := "a kind"
+		if len(unknown) > 1 {
+			what = "kinds"
+		}
+		message := fmt.Sprintf("the policies require %s, %s that the cluster does not serve; install the CustomResourceDefinition, or correct requires", strings.Join(unknown, ", "), what)
+		if len(forbidden) > 0 {
+			message += "; and " + forbiddenMessage(forbidden, maxUnmetBytes-len(message))
+		}
+		return &unmet{ReasonRequiresUnknownKind, message}, nil
+	case len(forbidden) > 0:
+		return &unmet{ReasonRequiresForbidden, forbiddenMessage(forbidden, maxUnmetBytes)}, nil
 	}
-	return &unmet{ReasonRequiresForbidden, forbiddenMessage(forbidden)}, nil
+	return nil, nil
 }
 
 // Readable says why what policies require of a kind cannot be read: "" where it can.
@@ -73,29 +86,41 @@ func allowed(ctx context.Context, c client.Client, verb string, resource engine.
 	return review.Status.Allowed, nil
 }
 
-// forbiddenMessage says which kinds cannot be read and how to permit it.
-func forbiddenMessage(resources []engine.Resource) string {
-	var kinds, commands []string
-	for i, resource := range resources {
-		kinds = append(kinds, engine.GroupVersionKind{Group: resource.Group, Kind: resource.Kind}.String())
-		if i < grantedAtOnce {
-			commands = append(commands, grantCommand(resource))
+// forbiddenMessage says which kinds cannot be read and how to permit it: of as many as there is
+// room for, in bytes, and of one at least.
+func forbiddenMessage(resources []engine.Resource, room int) string {
+	for n := len(resources); ; n-- {
+		var kinds []string
+		for _, resource := range resources[:n] {
+			kinds = append(kinds, engine.GroupVersionKind{Group: resource.Group, Kind: resource.Kind}.String())
+		}
+		more := ""
+		if n < len(resources) {
+			more = fmt.Sprintf(" (and %d more kinds, named then)", len(resources)-n)
+		}
+		message := fmt.Sprintf("the policies require %s, which Lintel may not list and watch; permit it with: %s%s",
+			strings.Join(kinds, ", "), grantCommand(resources[:n]), more)
+		if n == 1 || len(message) <= room {
+			return message
 		}
 	}
-	message := fmt.Sprintf("the policies require %s, which Lintel may not list and watch; permit it with: %s",
-		strings.Join(kinds, ", "), strings.Join(commands, " && "))
-	if more := len(resources) - grantedAtOnce; more > 0 {
-		message += fmt.Sprintf(" (and %d more, named then)", more)
-	}
-	return message
 }
 
-// grantCommand makes a ClusterRole of its own for a kind, so that a second source
+// grantCommand makes for each kind a ClusterRole of its own, so that a second source
 // that requires the same has nothing to add.
-func grantCommand(resource engine.Resource) string {
-	role := "lintel-policy-data-" + resourceName(resource)
-	return fmt.Sprintf("kubectl create clusterrole %s --verb=list,watch --resource=%s && kubectl label clusterrole %s %s",
-		role, resourceName(resource), role, aggregationLabel)
+func grantCommand(resources []engine.Resource) string {
+	grant := func(name string) string {
+		role := "lintel-policy-data-" + name
+		return fmt.Sprintf("kubectl create clusterrole %s --verb=list,watch --resource=%s && kubectl label clusterrole %s %s", role, name, role, aggregationLabel)
+	}
+	if len(resources) == 1 {
+		return grant(resourceName(resources[0]))
+	}
+	var names []string
+	for _, resource := range resources {
+		names = append(names, resourceName(resource))
+	}
+	return fmt.Sprintf("for kind in %s; do %s; done", strings.Join(names, " "), grant("$kind"))
 }
 
 // resourceName is how kubectl names a resource: plural, and group outside the core.

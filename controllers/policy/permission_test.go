@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,11 @@ func permitting(allowed func(verb, resource string) (bool, error)) client.Client
 	}).Build()
 }
 
+// bindings are kinds of the longest name that Kubernetes has.
+func bindings(n int) []engine.GroupVersionKind {
+	return slices.Repeat([]engine.GroupVersionKind{{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicyBinding"}}, n)
+}
+
 func TestUnmetRequires(t *testing.T) {
 	const grantIngresses = "kubectl create clusterrole lintel-policy-data-ingresses.networking.k8s.io --verb=list,watch --resource=ingresses.networking.k8s.io && " +
 		"kubectl label clusterrole lintel-policy-data-ingresses.networking.k8s.io lintel.dev/aggregate-to-policy-data=true"
@@ -47,7 +53,11 @@ func TestUnmetRequires(t *testing.T) {
 		"only list":        {may("list ingresses"), []engine.GroupVersionKind{ingressKind}, ReasonRequiresForbidden, grantIngresses},
 		"one of two":       {may("list services", "watch services"), []engine.GroupVersionKind{serviceKind, ingressKind}, ReasonRequiresForbidden, "require Ingress.networking.k8s.io, which"},
 		"unknown kind":     {may(), []engine.GroupVersionKind{{Group: "example.com", Kind: "Widget"}}, ReasonRequiresUnknownKind, "require Widget.example.com, a kind that the cluster does not serve; install"},
-		"three":            {may(), []engine.GroupVersionKind{ingressKind, serviceKind, {Kind: "Pod"}}, ReasonRequiresForbidden, "(and 1 more, named then)"},
+		"three": {may(), []engine.GroupVersionKind{ingressKind, serviceKind, {Kind: "Pod"}}, ReasonRequiresForbidden, "require Ingress.networking.k8s.io, Service, Pod, which Lintel may not list and watch; permit it with: " +
+			"for kind in ingresses.networking.k8s.io services pods; do kubectl create clusterrole lintel-policy-data-$kind --verb=list,watch --resource=$kind && " +
+			"kubectl label clusterrole lintel-policy-data-$kind lintel.dev/aggregate-to-policy-data=true; done"},
+		"too many":         {may(), bindings(12), ReasonRequiresForbidden, "more kinds, named then)"},
+		"unknown and more": {may(), append([]engine.GroupVersionKind{{Group: "example.com", Kind: "Widget"}, {Group: "example.com", Kind: "Gadget"}}, bindings(12)...), ReasonRequiresUnknownKind, "require Widget.example.com, Gadget.example.com, kinds that the cluster does not serve; install the CustomResourceDefinition, or correct requires; and the policies require "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, err := unmetRequires(t.Context(), permitting(c.allowed), engine.BuiltinResources(), c.kinds)

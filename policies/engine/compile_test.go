@@ -64,6 +64,7 @@ func TestCompileErrorsNameFileLineAndColumn(t *testing.T) {
 		"wrong glob":           {one(header("#   match: {namespaces: [\"[\"]}\n")), "policy.rego:1:1: METADATA: custom.match.namespaces[0]: \"[\" is not a glob"},
 		"kind missing":         {one(header("#   match: {kinds: [{group: apps}]}\n")), "policy.rego:1:1: METADATA: custom.match.kinds[0]: kind is empty; write \"*\" for any"},
 		"expand without Pod":   {one(header("#   match: {kinds: [{group: apps, kind: Deployment}], expand: warn}\n")), "policy.rego:1:1: METADATA: custom.match.expand: kinds does not name Pod"},
+		"expand of Pods":       {one(header("#   match: {kinds: [{group: \"\", kind: Pods}], expand: warn}\n")), "custom.match.expand: kinds does not name Pod, whose policies it extends to Pod templates; did you mean kind Pod in group \"\"?"},
 		"wrong enforcement":    {one(header("#   enforcement: dryrun\n")), "policy.rego:1:1: METADATA: custom.enforcement: \"dryrun\" is not one of deny, warn, audit"},
 		"misspelled key":       {one(header("#   enforcment: warn\n")), "policy.rego:1:1: METADATA: custom.enforcment: unknown; did you mean enforcement?"},
 		"timeout too long":     {one(header("#   timeout: 2s\n")), "policy.rego:1:1: METADATA: custom.timeout: 2s is not between 0 and 1s"},

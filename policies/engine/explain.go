@@ -180,7 +180,7 @@ func (p *policy) describe(unmet condition, e *evaluation, kind GroupVersionKind,
 		}
 		reason := fmt.Sprintf("%s is not one of %s", kind, kindNames(match.Kinds))
 		if _, workload := podTemplates[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]; workload && q == QuestionValidate && p.matcher.matchesKind(podKind) && match.Expand == ExpandNone {
-			reason += "; match.expand would have it judge the Pod template"
+			reason += "; " + p.howToExpand() + " would have it judge the Pod template"
 		}
 		return "kinds", reason
 	case conditionNamespaces:
@@ -207,6 +207,14 @@ func (p *policy) describe(unmet condition, e *evaluation, kind GroupVersionKind,
 		}
 		return "namespaceSelector", fmt.Sprintf("the labels of %s (%s) do not meet %s", whereOf(r), labelText(have), metav1.FormatLabelSelector(match.NamespaceSelector))
 	}
+}
+
+// howToExpand is what has a policy in its form judge Pod templates.
+func (p *policy) howToExpand() string {
+	if p.constraint != nil {
+		return "an ExpansionTemplate for the kind, in the same source,"
+	}
+	return "match.expand"
 }
 
 func (p *policy) describeVerb(r *Review, q Question) (name, reason string) {

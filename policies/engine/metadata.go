@@ -160,7 +160,11 @@ func (m *Match) read(value any) []error {
 		}
 	}
 	if m.Expand != ExpandNone && !m.Expands() && !wrong["expand"] && !wrong["kinds"] {
-		errs = append(errs, errors.New(".expand: kinds does not name Pod, whose policies it extends to Pod templates"))
+		suggestion := ""
+		if slices.ContainsFunc(m.Kinds, func(kind GroupVersionKind) bool { return Nearest(kind.Kind, []string{podKind.Kind}) != "" }) {
+			suggestion = `; did you mean kind Pod in group ""?`
+		}
+		errs = append(errs, errors.New(".expand: kinds does not name Pod, whose policies it extends to Pod templates"+suggestion))
 	}
 	return errs
 }

@@ -85,6 +85,12 @@ func (k *Kinds) definition(kind schema.GroupKind) (*apiextensionsv1.CustomResour
 	return k.definitions[kind], nil
 }
 
+// Know says whether the fields of a kind's objects are known, so that Arrive checks them.
+func (k *Kinds) Know(kind schema.GroupVersionKind) (bool, error) {
+	definition, err := k.definition(kind.GroupKind())
+	return definition != nil || builtinScheme.Recognizes(kind), err
+}
+
 // readEmbedded reads Lintel's definitions of a group, once.
 func (k *Kinds) readEmbedded(group string) error {
 	if k.embedded == nil || k.embedded[group] {

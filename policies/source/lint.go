@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/tester"
 
 	"github.com/lintel-policy/lintel/policies/engine"
 )
@@ -48,7 +49,8 @@ func Lint(set *engine.PolicySet) (engine.CompileErrors, error) {
 const insteadOfReview = "that is Gatekeeper's form: write input.request, or bring the policy as a ConstraintTemplate"
 
 // misnamed finds what compiles in Rego files, and what nobody will ever ask: rules with
-// nearly the name of an entry point, or Gatekeeper's, and reads of Gatekeeper's review.
+// nearly the name of an entry point, or Gatekeeper's, reads of Gatekeeper's review, and
+// tests outside of files for tests.
 func misnamed(set *engine.PolicySet) (found engine.CompileErrors) {
 	modules, used := set.Compiler().Modules, map[string]bool{}
 	for _, module := range modules {
@@ -64,6 +66,7 @@ func misnamed(set *engine.PolicySet) (found engine.CompileErrors) {
 		if _, isFile := set.Files()[file]; !isFile || !strings.HasSuffix(file, ".rego") {
 			continue
 		}
+		found = append(found, unreadTests(module)...)
 		said := map[string]bool{}
 		for _, rule := range module.Rules {
 			path := rule.Ref().ConstantPrefix().String()
@@ -87,6 +90,46 @@ func misnamedRule(rule *ast.Rule) string {
 		return fmt.Sprintf("the rule %s is never asked, and no other uses it: %s", name, why)
 	}
 	return ""
+}
+
+// UnreadTests finds tests in files that are not named _test.rego: nobody runs them.
+func UnreadTests(source engine.Source) (found engine.CompileErrors, err error) {
+	modules, err := engine.Modules(source)
+	for _, file := range slices.Sorted(maps.Keys(modules)) {
+		found = append(found, unreadTests(modules[file])...)
+	}
+	return found, err
+}
+
+// unreadTests names the tests of a module that is none of tests, in one line.
+func unreadTests(module *ast.Module) engine.CompileErrors {
+	var names []string
+	var first *ast.Rule
+	for _, rule := range module.Rules {
+		name := string(rule.Head.Ref()[0].Value.(ast.Var))
+		isTest := strings.HasPrefix(name, tester.TestPrefix) || strings.HasPrefix(name, tester.SkipTestPrefix)
+		if !isTest || len(rule.Head.Args) > 0 || slices.Contains(names, name) || isUsed(module, name) {
+			continue
+		}
+		if names = append(names, name); first == nil {
+			first = rule
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return engine.CompileErrors{at(ast.Ref{{Location: first.Location}}, "%s: nobody runs it, because tests are rules of files named _test.rego; rename the file, or move it", strings.Join(names, ", "))}
+}
+
+// isUsed says whether a rule of the module uses another by its name.
+func isUsed(module *ast.Module, name string) (used bool) {
+	for _, rule := range module.Rules {
+		ast.WalkTerms(rule.Body, func(term *ast.Term) bool {
+			used = used || term.Value.Compare(ast.Var(name)) == 0 || term.Value.Compare(ast.String(name)) == 0
+			return used
+		})
+	}
+	return used
 }
 
 // reviews finds reads of input.review in a module that does not read input.request:

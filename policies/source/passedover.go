@@ -21,7 +21,7 @@ func PassedOver(files map[string]string) (found engine.CompileErrors) {
 			found = append(found, engine.CompileError{File: name, Message: "a chart is not rendered, and its templates are passed over: put what `helm template` prints into the source"})
 			continue
 		}
-		if ext := path.Ext(name); ext != ".yaml" && ext != ".yml" || !mayBePassedOver(files[name]) {
+		if ext := path.Ext(name); ext != ".yaml" && ext != ".yml" || !isKustomization(name) && !mayBePassedOver(files[name]) {
 			continue
 		}
 		documents, err := manifest.Read(name, []byte(files[name]))
@@ -29,7 +29,7 @@ func PassedOver(files map[string]string) (found engine.CompileErrors) {
 			continue // who reads the file says so
 		}
 		for _, document := range documents {
-			if why := passedOverObject(document); why != "" {
+			if why := passedOverObject(name, document); why != "" {
 				found = append(found, engine.CompileError{File: name, Line: document.Line, Message: why})
 			}
 		}
@@ -56,8 +56,15 @@ func mayBePassedOver(text string) bool {
 		})
 }
 
-// passedOverObject says what to do with an object; empty for most.
-func passedOverObject(document manifest.Document) string {
+// isKustomization says whether kustomize takes a file for one by its name, whatever kind it
+// says it is.
+func isKustomization(file string) bool {
+	base := path.Base(file)
+	return base == "kustomization.yaml" || base == "kustomization.yml"
+}
+
+// passedOverObject says what to do with an object of a file; empty for most.
+func passedOverObject(file string, document manifest.Document) string {
 	var object struct {
 		APIVersion, Kind string
 		Resources        []string
@@ -67,7 +74,7 @@ func passedOverObject(document manifest.Document) string {
 	}
 	group, _, _ := strings.Cut(object.APIVersion, "/")
 	switch {
-	case object.Kind == "Kustomization" && group == "kustomize.config.k8s.io":
+	case object.Kind == "Kustomization" && group == "kustomize.config.k8s.io", isKustomization(file):
 		return kustomized(document.JSON, object.Resources)
 	case object.Kind == "PolicySource" && group == "policy.lintel.dev":
 		return "a PolicySource within a source is not enforced: apply it, or name its file with -p"

@@ -161,7 +161,7 @@ func postgresPrograms() (string, error) {
 	}
 	path, err := exec.LookPath("postgres")
 	if err != nil {
-		return "", errors.New("there is no PostgreSQL: make deps installs it")
+		return "", errors.New("there is no PostgreSQL: make test installs it")
 	}
 	return filepath.Dir(path), nil
 }

@@ -114,7 +114,7 @@ func show(ctx context.Context, stateDir string) (err error) {
 		return err
 	}
 	defer manager.Stop()
-	return whileItRuns(ctx, manager, func(ctx context.Context) error {
+	err = whileItRuns(ctx, manager, func(ctx context.Context) error {
 		t.ctx = ctx
 		if err := t.withLintel(); err != nil {
 			return err
@@ -124,9 +124,29 @@ func show(ctx context.Context, stateDir string) (err error) {
 		}
 		handOver(os.Stdout, cluster.Kubeconfig, []string{filepath.Dir(cluster.Binaries.Kubectl), programs}, manager.Log)
 		<-ctx.Done()
-		say("\nstopping …")
 		return nil
 	})
+	if err = goOnWithout(ctx, err, func() bool { return removed(ctx, cluster) }); err == nil && farewell == "" {
+		say("\nstopping …")
+	}
+	return err
+}
+
+// goOnWithout keeps the cluster until Ctrl-C where the manager has ended because the user
+// has removed Lintel: that is something to try, too.
+func goOnWithout(ctx context.Context, err error, removed func() bool) error {
+	if err == nil || ctx.Err() != nil || !removed() {
+		return err
+	}
+	say("\nLintel has been removed from the cluster, so its manager has ended. The cluster is yours until Ctrl-C, without Lintel; to have it again, run make run anew.")
+	<-ctx.Done()
+	return nil
+}
+
+// removed says whether Lintel's namespace is gone, or going.
+func removed(ctx context.Context, cluster *installation.Cluster) bool {
+	phase, err := cluster.Kubectl(ctx, "", "get", "namespace", installation.Namespace, "--ignore-not-found", "-o", "jsonpath={.status.phase}")
+	return err == nil && phase != "Active"
 }
 
 // program is what whileItRuns watches: installation.Manager.

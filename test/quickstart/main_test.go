@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -96,6 +97,22 @@ func TestTheEndOfTheManagerIsTheError(t *testing.T) {
 	}
 	own := errors.New("own")
 	require.Equal(t, own, whileItRuns(t.Context(), fakeProgram{make(chan struct{})}, func(context.Context) error { return own }))
+}
+
+func TestTheClusterOutlivesARemovedLintel(t *testing.T) {
+	always := func(is bool) func() bool { return func() bool { return is } }
+	require.ErrorIs(t, goOnWithout(t.Context(), errEnded, always(false)), errEnded)
+	require.NoError(t, goOnWithout(t.Context(), nil, always(true)))
+
+	synctest.Test(t, func(t *testing.T) {
+		ctx, interrupt := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- goOnWithout(ctx, errEnded, always(true)) }()
+		synctest.Wait()
+		require.Empty(t, ended, "it waits")
+		interrupt()
+		require.NoError(t, <-ended)
+	})
 }
 
 func TestWhyNotStay(t *testing.T) {
