@@ -86,7 +86,7 @@ test-main:
 # The race detector allocates, too.
 .PHONY: test-allocations
 test-allocations:
-	go test -count=1 -run '^TestAllocations$$' ./policies/gatekeeper ./webhooks
+	go test -count=1 -run '^TestAllocations$$' ./policies/gatekeeper ./policies/rules/openvox/signing ./webhooks
 
 # Those of other modules are uncached, because Go's test cache does not see files outside
 # a module, and these read config/ or start programs.

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -25,11 +26,16 @@ const (
 	// defaultTimeout is far above what a request takes, some ms, and far below what whoever
 	// sends it waits.
 	defaultTimeout = 5 * time.Second
+	// memoryLimit is several times what any request takes; beyond it garbage is collected.
+	memoryLimit = 256 << 20
 
 	usage = "usage: openvox-autosign [--config file] [--timeout duration] <certname> < request.pem"
 )
 
 func main() {
+	// A process that ends after some ms needs nothing collected, however large the request.
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(memoryLimit)
 	if err := run(os.Args[1:], os.Stdin); err != nil {
 		refuse(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/asn1"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -24,20 +25,25 @@ func (r *Request) readSubject(der []byte) error {
 	} else if len(rest) > 0 {
 		return errors.New("bytes follow it")
 	}
-	for _, rdn := range rdns {
-		for _, attribute := range rdn {
-			value, ok := attribute.Value.(string)
-			if !ok {
-				return fmt.Errorf("%s is no text", nameOf(attribute.Type.String()))
-			}
-			if err := clean(value); err != nil {
-				return fmt.Errorf("%s %w", nameOf(attribute.Type.String()), err)
-			}
-			oid := attribute.Type.String()
-			r.Subject.Names = append(r.Subject.Names, Name{OID: oid, Name: nameOf(oid), Value: value})
-			if oid == "2.5.4.3" {
-				r.Subject.CommonName = value
-			}
+	names := slices.Concat(rdns...)
+	if err := atMost(MaxItems, len(names), "names"); err != nil {
+		return err
+	}
+	for _, attribute := range names {
+		oid, name, err := identify(attribute.Type)
+		if err != nil {
+			return err
+		}
+		value, ok := attribute.Value.(string)
+		if !ok {
+			return fmt.Errorf("%s is no text", name)
+		}
+		if err := clean(value); err != nil {
+			return fmt.Errorf("%s %w", name, err)
+		}
+		r.Subject.Names = append(r.Subject.Names, Name{OID: oid, Name: name, Value: value})
+		if oid == "2.5.4.3" {
+			r.Subject.CommonName = value
 		}
 	}
 	return nil
@@ -55,6 +61,9 @@ type rawExtension struct {
 }
 
 func (r *Request) readAttributes(all []asn1.RawValue) error {
+	if err := atMost(MaxItems, len(all), "attributes"); err != nil {
+		return err
+	}
 	for _, raw := range all {
 		var attribute rawAttribute
 		if rest, err := asn1.Unmarshal(raw.FullBytes, &attribute); err != nil {
@@ -62,8 +71,11 @@ func (r *Request) readAttributes(all []asn1.RawValue) error {
 		} else if len(rest) > 0 {
 			return errors.New("bytes follow an attribute")
 		}
-		oid := attribute.ID.String()
-		read := Attribute{OID: oid, Name: nameOf(oid)}
+		oid, name, err := identify(attribute.ID)
+		if err != nil {
+			return fmt.Errorf("an attribute: %w", err)
+		}
+		read := Attribute{OID: oid, Name: name}
 		if oid == oidExtensionRequest {
 			if err := r.readExtensions(attribute.Values); err != nil {
 				return err
@@ -86,10 +98,15 @@ func (r *Request) readExtensions(values []asn1.RawValue) error {
 	} else if len(rest) > 0 {
 		return errors.New("bytes follow its extensionRequest")
 	}
+	if err := atMost(MaxItems, len(r.Extensions)+len(extensions), "extensions"); err != nil {
+		return fmt.Errorf("its extensionRequest: %w", err)
+	}
 	for _, e := range extensions {
-		oid := e.ID.String()
-		read := Extension{OID: oid, Name: nameOf(oid), Critical: e.Critical, DER: e.Value}
-		var err error
+		oid, name, err := identify(e.ID)
+		if err != nil {
+			return fmt.Errorf("an extension: %w", err)
+		}
+		read := Extension{OID: oid, Name: name, Critical: e.Critical, DER: e.Value}
 		switch oid {
 		case oidSubjectAltName:
 			err = r.readSANs(e.Value)

@@ -13,8 +13,21 @@ import (
 	"math/big"
 )
 
-// MaxBytes is how long the PEM of a request may be.
-const MaxBytes = 64 << 10
+// What is read of a request, far more than CAs sign: anybody may send one, and policies go
+// through all that it holds.
+const (
+	// MaxBytes is how long its PEM may be.
+	MaxBytes = 64 << 10
+	// MaxSANs is how many names may be in subjectAltName, and MaxSANBytes how long it may be,
+	// in DER.
+	MaxSANs     = 1000
+	MaxSANBytes = 32 << 10
+	// MaxItems is how many names may be in its subject, and how many extensions, attributes
+	// and extended usages it may ask for.
+	MaxItems = 200
+	// MaxOIDParts is how many numbers an OID may have; RFC 5280 wants 20 to be read.
+	MaxOIDParts = 64
+)
 
 // MaxKeyBits is how large a key may be for its signature to be checked: with the largest
 // that fits into MaxBytes that takes seconds.
@@ -153,8 +166,8 @@ func (r *Request) agrees(parsed *x509.CertificateRequest) error {
 // decodePEM is strict: what stands around a block, or in its headers, is read by some
 // and not by others.
 func decodePEM(text []byte) ([]byte, error) {
-	if len(text) > MaxBytes {
-		return nil, fmt.Errorf("it has %d bytes; at most %d are read", len(text), MaxBytes)
+	if err := atMost(MaxBytes, len(text), "bytes"); err != nil {
+		return nil, err
 	}
 	text = bytes.TrimSpace(text)
 	if !bytes.HasPrefix(text, []byte("-----BEGIN ")) {
@@ -174,6 +187,14 @@ func decodePEM(text []byte) ([]byte, error) {
 		return nil, errors.New("its PEM block has headers")
 	}
 	return block.Bytes, nil
+}
+
+// atMost is an error where there is more than is read.
+func atMost(most, found int, what string) error {
+	if found <= most {
+		return nil
+	}
+	return fmt.Errorf("it has %d %s; at most %d are read", found, what, most)
 }
 
 // certificationRequest is CertificationRequest of RFC 2986.

@@ -12,6 +12,7 @@ import (
 	"encoding/pem"
 	"io"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,6 +173,53 @@ func TestUnreadable(t *testing.T) {
 			require.False(t, r.SignatureValid)
 			require.Empty(t, r.Subject.CommonName)
 		})
+	}
+}
+
+// TestBounds: what is just at a bound is read, and what is over it by one is not, with the
+// words which bound that is.
+func TestBounds(t *testing.T) {
+	number := func(i int) asn1.ObjectIdentifier { return asn1.ObjectIdentifier{1, 2, i} }
+	for words, c := range map[string]struct {
+		most int
+		// make asks for so many.
+		make func(tpl *csrtest.Template, many int)
+	}{
+		"its extension subjectAltName: it has 1001 names; at most 1000 are read": {csr.MaxSANs, func(tpl *csrtest.Template, many int) {
+			tpl.SANs = slices.Repeat([][]byte{{0xa0, 3, 6, 1, 42}}, many)
+		}},
+		// One name, with eight bytes of types and lengths.
+		"its extension subjectAltName: it has 32769 bytes; at most 32768 are read": {csr.MaxSANBytes, func(tpl *csrtest.Template, many int) {
+			tpl.DNSNames = []string{strings.Repeat("a", many-8)}
+		}},
+		"its extensionRequest: it has 201 extensions; at most 200 are read": {csr.MaxItems, func(tpl *csrtest.Template, many int) {
+			for i := range many {
+				tpl.Extensions = append(tpl.Extensions, pkix.Extension{Id: number(i), Value: []byte{}})
+			}
+		}},
+		"it has 201 attributes; at most 200 are read": {csr.MaxItems, func(tpl *csrtest.Template, many int) {
+			for i := range many {
+				tpl.Attributes = append(tpl.Attributes, csrtest.Text{OID: number(i)})
+			}
+		}},
+		"its extension extendedKeyUsage: it has 201 usages; at most 200 are read": {csr.MaxItems, func(tpl *csrtest.Template, many int) {
+			der, err := asn1.Marshal(slices.Repeat([]asn1.ObjectIdentifier{number(1)}, many))
+			require.NoError(t, err)
+			tpl.Extensions = []pkix.Extension{{Id: oid(t, "extendedKeyUsage"), Value: der}}
+		}},
+		"its subject: it has 201 names; at most 200 are read": {csr.MaxItems, func(tpl *csrtest.Template, many int) {
+			tpl.CommonName = ""
+			tpl.Names = slices.Repeat([]pkix.AttributeTypeAndValue{{Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: "a"}}, many)
+		}},
+		"an attribute: an OID has 65 parts; at most 64 are read": {csr.MaxOIDParts, func(tpl *csrtest.Template, many int) {
+			tpl.Attributes = []csrtest.Text{{OID: slices.Repeat(asn1.ObjectIdentifier{1}, many)}}
+		}},
+	} {
+		for over, want := range []string{"", words} {
+			tpl := csrtest.Template{CommonName: "a"}
+			c.make(&tpl, c.most+over)
+			require.Equal(t, want, csr.Parse(tpl.Make(t)).Error, "%d", c.most+over)
+		}
 	}
 }
 

@@ -12,8 +12,14 @@ import (
 var sanTypes = map[int]string{0: "otherName", 3: "x400Address", 4: "directoryName", 5: "ediPartyName", 8: "registeredID"}
 
 func (r *Request) readSANs(der []byte) error {
+	if err := atMost(MaxSANBytes, len(der), "bytes"); err != nil {
+		return err
+	}
 	var names []asn1.RawValue
 	if err := unmarshalAll(der, &names); err != nil {
+		return err
+	}
+	if err := atMost(MaxSANs, len(names), "names"); err != nil {
 		return err
 	}
 	for _, name := range names {
@@ -105,8 +111,14 @@ func (r *Request) readExtendedKeyUsage(der []byte) error {
 	if err := unmarshalAll(der, &oids); err != nil {
 		return err
 	}
+	if err := atMost(MaxItems, len(oids), "usages"); err != nil {
+		return err
+	}
 	for _, oid := range oids {
-		usage := oid.String()
+		usage, _, err := identify(oid)
+		if err != nil {
+			return err
+		}
 		if last, ok := strings.CutPrefix(usage, "1.3.6.1.5.5.7.3."); ok && extendedKeyUsages[last] != "" {
 			usage = extendedKeyUsages[last]
 		}

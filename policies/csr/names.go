@@ -2,6 +2,7 @@ package csr
 
 import (
 	"encoding/asn1"
+	"fmt"
 	"maps"
 	"strconv"
 	"strings"
@@ -51,6 +52,15 @@ var oidsByName = func() map[string]string {
 	}
 	return byName
 }()
+
+// identify is an OID as text, and its name.
+func identify(id asn1.ObjectIdentifier) (oid, name string, err error) {
+	if len(id) > MaxOIDParts {
+		return "", "", fmt.Errorf("an OID has %d parts; at most %d are read", len(id), MaxOIDParts)
+	}
+	oid = id.String()
+	return oid, nameOf(oid), nil
+}
 
 // nameOf is the name of an OID, or the OID itself.
 func nameOf(oid string) string {

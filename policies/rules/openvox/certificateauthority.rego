@@ -26,10 +26,18 @@ deny contains {"msg": msg, "field": "spec.external"} if {
 # A server does not start with a longer one, and by 0 certificates end when they are made.
 deny contains {"msg": msg, "field": field} if {
 	some name in ["ttl", "autoRenewalCertTTL"]
-	regex.match(`^(?:0+[smhdy]?|(?:5[1-9]|[6-9][0-9]|[1-9][0-9]{2,})y)$`, spec[name])
+	regex.match(`^[0-9]+[smhdy]?$`, spec[name])
+	not usable(spec[name])
 	field := sprintf("spec.%s", [name])
-	msg := sprintf("%s: %q is not above 0 and at most 50y", [field, spec[name]])
+	msg := sprintf("%s: %q is not above 0 and at most 50y (18250d)", [field, spec[name]])
 }
+
+usable(ttl) if {
+	[_, number, unit] := regex.find_all_string_submatch_n(`^0*([1-9][0-9]*)([smhdy]?)$`, ttl, 1)[0]
+	to_number(number) * seconds[unit] <= 50 * seconds.y
+}
+
+seconds := {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "y": 31536000}
 
 external(s) := "external" in object.keys(s)
 

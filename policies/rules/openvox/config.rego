@@ -18,16 +18,27 @@ extra := object.get(puppet, "extraConfig", {})
 
 rules := object.get(spec, ["puppetserver", "authorizationRules"], [])
 
-# Who gets a certificate is decided by SigningPolicies alone, and where files are by the
-# image.
-owned := {
-	"autosign", "cadir", "cacert", "cakey", "capub", "cacrl", "csrdir", "signeddir", "serial", "cert_inventory", "ca_ttl",
-	"allow_duplicate_certs", "ssldir", "certdir", "hostcert", "hostprivkey", "hostcrl", "localcacert", "privatekeydir",
-	"confdir", "vardir", "logdir", "codedir", "rundir", "certname", "manage_internal_file_permissions",
-	"bucketdir", "config", "csr_attributes", "fileserverconfig", "hostcsr", "hostpubkey", "libdir", "localedest", "passfile",
-	"pidfile", "plugindest", "pluginfactdest", "preview_outputdir", "privatedir", "publickeydir", "reportdir", "requestdir",
-	"server_datadir", "ssl_trust_store", "statedir", "yamldir",
+# Who gets a certificate is decided by SigningPolicies alone.
+deciding := {"autosign", "ca_ttl", "allow_duplicate_certs", "certname"}
+
+# Where files are, and whose, goes with the image: all settings of Puppet that are paths, but
+# for those that say where the user's own code is.
+paths := {
+	"manage_internal_file_permissions",
+	"agent_catalog_run_lockfile", "agent_disabled_lockfile", "binder_config", "bucketdir", "cacert",
+	"cacrl", "cadir", "cakey", "capub", "cert_inventory", "certdir", "classfile", "client_datadir",
+	"clientbucketdir", "clientyamldir", "codedir", "confdir", "config", "csr_attributes", "csrdir",
+	"deviceconfdir", "deviceconfig", "devicedir", "factpath", "fileserverconfig", "graphdir",
+	"hostcert", "hostcrl", "hostcsr", "hostprivkey", "hostpubkey", "lastrunfile", "lastrunreport",
+	"libdir", "localcacert", "localedest", "logdir", "module_working_dir", "passfile", "pidfile",
+	"plugindest", "pluginfactdest", "preview_outputdir", "privatedir", "privatekeydir", "publicdir",
+	"publickeydir", "puppetdlog", "reportdir", "requestdir", "resourcefile", "route_file", "rundir",
+	"serial", "server_datadir", "signeddir", "ssl_lockfile", "ssl_trust_store", "ssldir", "statedir",
+	"statefile", "transactionstorefile", "trusted_oid_mapping_file", "vardir", "vendormoduledir",
+	"yamldir",
 }
+
+owned := deciding | paths
 
 # What has a field of its own in spec.puppet.
 fields := {

@@ -192,10 +192,12 @@ test_certificate_authority if {
 	every url in ["https://", "https://a:b@c", "https://a/path", "https://a?b", "ftp://a"] {
 		count(certificateauthority.deny) == 1 with input as review(create({"spec": {"external": {"url": url}}}), {})
 	}
-	every ttl in ["0", "00s", "0y", "51y", "100y"] {
+	every ttl in ["0", "00s", "0y", "51y", "0051y", "100y", "18251d", "438001h", "26280001m", "1576800001s", "1576800001", "999999999y"] {
 		fields(certificateauthority.deny) == {"spec.ttl", "spec.autoRenewalCertTTL"} with input as review(create({"spec": {"ttl": ttl, "autoRenewalCertTTL": ttl}}), {})
 	}
-	count(certificateauthority.deny) == 0 with input as review(create({"spec": {"ttl": "50y", "autoRenewalCertTTL": "1s"}}), {})
+	every ttl in ["50y", "050y", "18250d", "438000h", "26280000m", "1576800000s", "1576800000", "1s", "1", ""] {
+		count(certificateauthority.deny) == 0 with input as review(create({"spec": {"ttl": ttl, "autoRenewalCertTTL": ttl}}), {})
+	}
 	count(certificateauthority.warn) == 2 with input as review(create({"spec": {"external": {"url": "http://a", "insecureSkipVerify": true}}}), {})
 	external := {"spec": {"external": {"url": "https://a"}}}
 	fields(certificateauthority.deny) == {"spec.external"} with input as review(update({}, external), {})
@@ -256,7 +258,10 @@ test_authorization_rules if {
 		rule_denials({"allow": who}) == {"spec.puppetserver.authorizationRules[0].allow"}
 	}
 	rule_denials({"matchRequest": {"type": "regex", "path": "^/x/([^/]+)$", "method": ["GET", "head"]}}) == set()
-	every path in ["(", "(?P<a>b)", `^/\p{Greek}`, "a{,3}", "a{", "[a[b]]", "[]a]", "[a&&b]", `\pL`, "[[:alpha:]]", `(?<a_b>c)`] {
+	every path in ["(?i)a*", "(?i:a)*", "[(?i)*]", `\(?i\)*`] {
+		rule_denials({"matchRequest": {"type": "regex", "path": path}}) == set()
+	}
+	every path in ["(", "(?P<a>b)", `^/\p{Greek}`, "a{,3}", "a{", "[a[b]]", "[]a]", "[a&&b]", `\pL`, "[[:alpha:]]", `(?<a_b>c)`, "a(?i)*", "a(?ims){2}"] {
 		rule_denials({"matchRequest": {"type": "regex", "path": path}}) == {"spec.puppetserver.authorizationRules[0].matchRequest.path"}
 	}
 	rule_denials({"matchRequest": {"method": ["get", "PATCH"]}}) == {"spec.puppetserver.authorizationRules[0].matchRequest.method"}

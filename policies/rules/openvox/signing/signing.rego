@@ -17,12 +17,13 @@ csr := input.csr if {
 # The first reasons, in an order in which those that help most are first.
 refusals contains msg if some msg in array.slice(reasons, 0, most_reasons)
 
-# Sorted after the others.
-refusals contains sprintf("… and %d more reasons", [count(reasons) - most_reasons]) if count(reasons) > most_reasons
+refusals contains sprintf("… and %d more reasons", [number_of_reasons - most_reasons]) if number_of_reasons > most_reasons
 
 most_reasons := 12
 
-reasons := array.concat(array.concat(sort(faults), sort(near_misses)), sort(far_misses))
+reasons := array.concat(array.concat(sort(faults), near_misses), far_misses)
+
+number_of_reasons := (count(faults) + count(near)) + count(far)
 
 faults contains sprintf("the certificate request cannot be read: %s", [cut(input.csr.error, 300)]) if {
 	object.get(input.csr, "error", "") != ""
@@ -63,13 +64,16 @@ excess[what] := amount if {
 	amount > most[what]
 }
 
-cut(text, length) := text if count(text) <= length
+cut(text, length) := concat("", [substring(text, 0, length), ellipsis[count(text) > length]])
 
-cut(text, length) := sprintf("%s…", [substring(text, 0, length)]) if count(text) > length
+ellipsis := {true: "…", false: ""}
 
 brief(text) := cut(text, 100)
 
-listed(texts) := concat("", [concat(", ", [brief(text) | some text in array.slice(texts, 0, 5)]), further(count(texts) - 5)])
+listed(texts) := beginning(array.slice(texts, 0, 5), count(texts))
+
+# The first of so many.
+beginning(texts, number) := concat("", [concat(", ", [brief(text) | some text in texts]), further(number - count(texts))])
 
 further(number) := "" if number <= 0
 
@@ -79,35 +83,44 @@ quoted(texts) := [sprintf("%q", [text]) | some text in texts]
 
 # Policy by policy, why none matches: first of those that are for the certname.
 
-near_misses contains msg if {
-	not matching
-	some i in (places - other_names)
+near_misses := [msg |
+	some i in first(near)
 	msg := sprintf("signing policy %q: %s", [input.policies[i].name, cut(concat(", ", sort(misses[i])), 1000)])
-}
+]
 
-far_misses contains msg if {
-	not matching
-	some i in other_names
+far_misses := [msg |
+	some i in first(far)
 	policy := input.policies[i]
 	msg := sprintf("signing policy %q: certname %q matches none of its patterns (%s)", [policy.name, input.certname, listed(policy.pattern.allow)])
-}
+]
+
+near := unfit if not matching
+
+near := set() if matching
+
+far := other_names if not matching
+
+far := set() if matching
+
+# Of policies that are given by their places, those with the first names: no more are told.
+first(chosen) := [pair[1] | some pair in array.slice(sort([[input.policies[i].name, i] | some i in chosen]), 0, most_reasons)]
 
 matching if {
 	count(unpermitted) == 0
-	some i, _ in fit
-	not misses[i]
+	some i in candidates
+	permits_names(i)
 }
 
 # What no policy permits is said once, with the names of those that match but for that.
 faults contains sprintf("%s%s", [but_for_that, msg]) if some msg in unpermitted
 
-but_for_that := "" if count(near) == 0
+but_for_that := "" if count(matched) == 0
 
-but_for_that := sprintf("signing policy %s: ", near) if count(near) == 1
+but_for_that := sprintf("signing policy %s: ", quoted(matched_names)) if count(matched) == 1
 
-but_for_that := sprintf("signing policies %s: ", [listed(near)]) if count(near) > 1
+but_for_that := sprintf("signing policies %s: ", [listed(quoted(matched_names))]) if count(matched) > 1
 
-near := quoted(sort([policy.name | some i, policy in fit; not misses[i]]))
+matched_names := sort([input.policies[i].name | some i in matched])
 
 # What no policy permits.
 
@@ -183,6 +196,7 @@ objections contains msg if {
 
 objections contains msg if {
 	some kind, items in requested
+	count({item.oid | some item in items}) < count(items)
 	some places in standing[kind]
 	count(places) > 1
 	msg := sprintf("%s %s stands twice", [kind, brief(items[min(places)].name)])
@@ -210,16 +224,14 @@ arcs := array.concat(information, [authorization])
 objections contains msg if {
 	some extension in csr.extensions
 	extension.name != "subjectAltName"
-	not of_puppet(extension)
+	not strings.any_prefix_match(extension.oid, arcs)
 	msg := sprintf("extension %s is neither subjectAltName nor Puppet's, and a Puppet CA signs no request with it; leave it out of the request", [brief(extension.name)])
 }
-
-of_puppet(extension) if strings.any_prefix_match(extension.oid, arcs)
 
 objections contains msg if {
 	some extension in csr.extensions
 	extension.value == null
-	of_puppet(extension)
+	strings.any_prefix_match(extension.oid, arcs)
 	msg := sprintf("extension %s is no ASN.1 text", [brief(extension.name)])
 }
 
@@ -240,19 +252,28 @@ hostname(name) if {
 	not regex.match(address_pattern, name)
 }
 
-reserved := {fold(name) | some name in input.reserved}
+taken(name) if fold(name) in taken_names
 
 fold(name) := trim_suffix(lower(name), ".")
 
-taken(name) if reserved[fold(name)]
-
 # A plain name in a CA's auth.conf lets in whoever has a name below it, or above it.
-taken(name) if {
+taken_names := (asked & reserved) | {name |
+	relatives
+	some name in asked
 	some suffix in reserved_families
-	related(fold(name), suffix)
+	related(name, suffix)
 }
 
+asked := {fold(name) | some name in array.concat([input.certname], csr.dnsNames)}
+
+reserved := {fold(name) | some name in input.reserved}
+
 reserved_families := {suffix | some suffix in input.reserved; startswith(suffix, ".")}
+
+# Whether some name has one: two calls, where most requests have none.
+relatives if strings.any_suffix_match(asked, reserved_families)
+
+relatives if strings.any_suffix_match(reserved_families, {concat("", [".", name]) | some name in asked})
 
 related(name, suffix) if endswith(name, suffix)
 
@@ -265,6 +286,7 @@ objections contains msg if {
 }
 
 objections contains msg if {
+	count(taken_names) > 0
 	some name in csr.dnsNames
 	taken(name)
 	msg := sprintf("DNS name %q in subjectAltName is reserved: the CA, its operator or a Certificate has it", [brief(name)])
@@ -288,10 +310,11 @@ bound := {i: fit[i] | some i in (object.keys(fit) - for_any)}
 
 by_name := (same_name | same_affixes) | same_shape
 
-same_name := {i | input.policies[i].pattern.allow[_] == input.certname; not costly(input.certname)}
+same_name := {i | csr; input.policies[i].pattern.allow[_] == input.certname; not costly(input.certname)}
 
 # A name with a slash is not looked for here, for no star matches one.
 same_affixes := {i |
+	csr
 	not contains(input.certname, "/")
 	pattern := input.policies[i].pattern.allow[_]
 	[prefix, suffix] = split(pattern, "*")
@@ -302,6 +325,7 @@ same_affixes := {i |
 }
 
 same_shape := {i |
+	csr
 	uncommon
 	pattern := input.policies[i].pattern.allow[_]
 	shape_matches(pattern, input.certname)
@@ -314,84 +338,63 @@ uncommon if {
 
 uncommon if contains(input.certname, "/")
 
-# Why they do not match.
+# Which match, and which do not.
 
-misses[i] contains sprintf("it cannot be used: %s", [policy.error]) if some i, policy in input.policies
+matched := object.keys(fit) - unfit
 
-misses[i] contains "it has neither pattern nor csrAttributes, and so signs nothing" if {
-	some i, policy in bound
+unfit := (unusable | otherwise_unfit) | {i | some i in candidates; not permits_names(i)}
+
+# To look at DNS names takes longest, and only those policies are left for it that match else.
+candidates := object.keys(fit) - otherwise_unfit
+
+otherwise_unfit := ({i | some i, policy in bound; aimless(policy)} | {i | some i, policy in bound; lacking(policy)}) | {i |
+	count(permitted_rights) > 0
+	some i, _ in fit
+	count(unnamed(i)) > 0
+}
+
+aimless(policy) if {
 	not policy.pattern
 	count(object.get(policy, "csrAttributes", [])) == 0
 }
 
-misses[i] contains sprintf("%s is not what it asks for", [wanted.name]) if {
-	some i, policy in bound
-	some wanted in policy.csrAttributes
-	some value in values_of(wanted.name)
-	value != wanted.value
-}
+# The request has it with another value, with several, or not at all.
+unmet(wanted) if object.get(offered, wanted.name, set()) != {wanted.value}
 
-misses[i] contains sprintf("%s is missing", [wanted.name]) if {
-	some i, policy in bound
+lacking(policy) if {
 	some wanted in policy.csrAttributes
-	not values_of(wanted.name)
+	unmet(wanted)
 }
 
 # The certificate will have what the extension says, so that wins over an attribute.
-values_of(name) := all_offered.extension[name]
-
-values_of(name) := all_offered.attribute[name] if not all_offered.extension[name]
-
-# As a whole, or it would be made again for each name.
-all_offered := offered
+offered := object.union(object.get(all_offered, "attribute", {}), object.get(all_offered, "extension", {}))
 
 # By name and by OID.
-offered[kind][name] contains item.value if {
+all_offered[kind][item.name] contains item.value if {
 	some kind, items in requested
 	some item in items
-	some name in {item.name, item.oid}
+	item.name in wanted_names
 }
 
-misses[i] contains msg if {
-	count(csr.dnsNames) > 0
-	some i, policy in bound
-	not policy.dnsAltNames
-	msg := sprintf("DNS names in subjectAltName (%s) are asked for, and it has no dnsAltNames", [listed(csr.dnsNames)])
+all_offered[kind][item.oid] contains item.value if {
+	some kind, items in requested
+	some item in items
+	item.oid in wanted_names
 }
 
-misses[i] contains msg if {
-	count(csr.dnsNames) > 0
-	some i, policy in bound
-	permitted := {name | some pattern in policy.dnsAltNames.allow; some name in names_by_glob(pattern)}
-	outside := sort(dns_names - permitted)
-	count(outside) > 0
-	msg := sprintf("subjectAltName has DNS names (%s) that match none of its dnsAltNames (%s)", [listed(outside), listed(policy.dnsAltNames.allow)])
-}
+wanted_names := {wanted.name | some policy in bound; some wanted in policy.csrAttributes}
 
-dns_names := {name | some name in csr.dnsNames}
-
-# All names are looked at by one call, a line each.
-dns_lines := concat("\n", csr.dnsNames)
-
-names_by_glob(pattern) := regex.find_n(concat("", ["(?m)^(?:", shape(pattern), ")$"]), dns_lines, -1)
-
-# Also of policies with `any`.
-
-misses[i] contains msg if {
-	count(permitted_rights) > 0
-	some i, _ in fit
-	unnamed := sort(permitted_rights - object.get(rights_of, i, set()))
-	some name in array.slice(unnamed, 0, 5)
-	msg := sprintf("extension %s gives rights, and it does not name that in csrAttributes", [brief(name)])
-}
+# Extensions that give rights, and that a policy does not name; also of policies with `any`.
+unnamed(i) := permitted_rights - object.get(rights_of, i, set())
 
 # Names by name and by OID.
-rights := {by: extension.name |
+rights := object.union({extension.name: extension.name | some extension in giving}, {extension.oid: extension.name | some extension in giving})
+
+giving := [extension |
 	some extension in csr.extensions
 	startswith(extension.oid, authorization)
 	extension.name != "pp_cli_auth"
-	some by in {extension.name, extension.oid}
-}
+]
 
 # What policies name in csrAttributes, which counts where they have no `any`.
 rights_of := {i: names |
@@ -401,6 +404,94 @@ rights_of := {i: names |
 }
 
 permitted_rights := union({names | some names in rights_of})
+
+# Why a policy does not match.
+
+misses[i] contains sprintf("it cannot be used: %s", [policy.error]) if some i, policy in input.policies
+
+misses[i] contains "it has neither pattern nor csrAttributes, and so signs nothing" if {
+	some i, policy in bound
+	aimless(policy)
+}
+
+misses[i] contains sprintf("%s is %s", [wanted.name, how]) if {
+	some i, policy in bound
+	some wanted in policy.csrAttributes
+	unmet(wanted)
+	how := {true: "not what it asks for", false: "missing"}[wanted.name in object.keys(offered)]
+}
+
+misses[i] contains msg if {
+	csr.dnsNames != []
+	some i, policy in bound
+	not policy.dnsAltNames
+	msg := sprintf("DNS names in subjectAltName (%s) are asked for, and it has no dnsAltNames", [listed(csr.dnsNames)])
+}
+
+misses[i] contains msg if {
+	some i, policy in bound
+	patterns := policy.dnsAltNames.allow
+	outside := strays(patterns)
+	count(outside) > 0
+	names := [trim(line, "\n\r") | some line in array.slice(outside, 0, 5)]
+	msg := sprintf("subjectAltName has DNS names (%s) that match none of its dnsAltNames (%s)", [beginning(names, count(outside)), listed(patterns)])
+}
+
+misses[i] contains msg if {
+	count(permitted_rights) > 0
+	some i, _ in fit
+	some name in array.slice(sort(unnamed(i)), 0, 5)
+	msg := sprintf("extension %s gives rights, and it does not name that in csrAttributes", [brief(name)])
+}
+
+# DNS names and globs may both be many, so that each call looks at all names. They are one
+# text, in which each stands between a line feed and a carriage return, and from which is
+# erased what globs match: a name counts as matched once its carriage return is gone.
+
+dns_text := concat("", [concat("", ["\n", name, "\r"]) | some name in {name | some name in csr.dnsNames}])
+
+permits_names(i) if for_any[i]
+
+permits_names(_) if csr.dnsNames == []
+
+permits_names(i) if not contains(unmatched(bound[i].dnsAltNames.allow), "\r")
+
+# The names that no glob matches, with the two characters around them.
+strays(patterns) := regex.find_n(`\n[^\n\r]*\r`, unmatched(patterns), -1)
+
+unmatched(patterns) := remaining(patterns) if shapes(patterns) == ""
+
+unmatched(patterns) := regex.replace(remaining(patterns), concat("", ["\n(?:", shapes(patterns), ")\r"]), "") if {
+	count(shapes(patterns)) > 0
+	count(shapes(patterns)) <= longest_expression
+}
+
+unmatched(patterns) := strings.replace_n({line: "" | some line in lines}, remaining(patterns)) if {
+	count(shapes(patterns)) > longest_expression
+	lines := {line |
+		some pattern in patterns
+		not erased(pattern)
+		some line in regex.find_n(concat("", ["\n(?:", shape(pattern), ")\r"]), remaining(patterns), -1)
+	}
+}
+
+# In characters: the engine does not run long expressions on long texts.
+longest_expression := 1500
+
+shapes(patterns) := concat("|", [shape(pattern) | some pattern in patterns; not erased(pattern)])
+
+# Most globs are plain names, or begin with their only star, and need no regular expression.
+remaining(patterns) := strings.replace_n({erased(pattern): "" | some pattern in patterns}, dns_text)
+
+erased(pattern) := concat("", ["\n", pattern, "\r"]) if {
+	not contains(pattern, "*")
+	not by_shape(pattern, dns_text)
+}
+
+erased(pattern) := concat("", [trim_prefix(pattern, "*"), "\r"]) if {
+	startswith(pattern, "*")
+	not by_shape(pattern, dns_text)
+}
 
 unpermitted contains msg if {
 	some name in ({name | some name in rights} - permitted_rights)
@@ -448,7 +539,7 @@ glob_valid(pattern) if {
 }
 
 special := {
-	".": `\.`, "*": `[^/\n]*`, "?": `[^/\n]`, "[^": `[^\n`, "+": `\+`, "(": `\(`, ")": `\)`, "{": `\{`, "}": `\}`, "|": `\|`, "$": `\$`,
+	".": `\.`, "*": `[^/\n\r]*`, "?": `[^/\n\r]`, "[^": `[^\n\r`, "+": `\+`, "(": `\(`, ")": `\)`, "{": `\{`, "}": `\}`, "|": `\|`, "$": `\$`,
 }
 
 # Without a class, these have no meaning either.

@@ -6,8 +6,10 @@ import (
 	"crypto/rsa"
 	"crypto/x509/pkix"
 	"encoding/asn1"
+	"maps"
 	mathrand "math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,9 +138,8 @@ func TestGlobs(t *testing.T) {
 	require.NoError(t, err)
 	body, err := compiler.QueryCompiler().Compile(ast.MustParseBody(`x = [i |
 		some i, c in input
-		names := [c[1]]
-		request := {"csr": {"dnsNames": names}}
-		names == data.openvox.signing.names_by_glob(c[0]) with input as request
+		request := {"csr": {"dnsNames": [c[1]]}}
+		data.openvox.signing.strays([c[0]]) == [] with input as request
 	]`))
 	require.NoError(t, err)
 	var cases [][2]string
@@ -166,6 +167,59 @@ func TestGlobs(t *testing.T) {
 	}
 	require.Greater(t, seen, 100)
 	require.Greater(t, len(matched), 100)
+}
+
+// TestNamesTogether: of many names, those are left that no glob of many matches, as
+// filepath.Match says, whatever way the globs are looked for.
+func TestNamesTogether(t *testing.T) {
+	random := mathrand.New(mathrand.NewPCG(5, 6))
+	words := func(alphabet string, most int) []string {
+		list := make([]string, random.IntN(most+1))
+		for i := range list {
+			for range random.IntN(5) {
+				list[i] += string(alphabet[random.IntN(len(alphabet))])
+			}
+		}
+		return list
+	}
+	type question struct {
+		Names    []string `json:"names"`
+		Patterns []string `json:"patterns"`
+	}
+	var questions []question
+	var want []any
+	left, gone := 0, 0
+	for range 2000 {
+		q, strays := question{words("ab.", 6), words("ab.**?", 4)}, map[string]bool{}
+		for _, name := range q.Names {
+			if slices.ContainsFunc(q.Patterns, func(pattern string) bool { ok, err := filepath.Match(pattern, name); return ok && err == nil }) {
+				gone++
+			} else {
+				strays["\n"+name+"\r"] = true
+				left++
+			}
+		}
+		if random.IntN(4) == 0 { // more than one expression holds
+			q.Patterns = append(q.Patterns, slices.Repeat([]string{"?never-matches-any-name"}, 100)...)
+		}
+		questions, want = append(questions, q), append(want, slices.Sorted(maps.Keys(strays)))
+	}
+	require.Greater(t, left, 1000)
+	require.Greater(t, gone, 1000)
+	compiler, err := compiled()
+	require.NoError(t, err)
+	body, err := compiler.QueryCompiler().Compile(ast.MustParseBody(`x = [strays |
+		some q in input
+		request := {"csr": {"dnsNames": q.names}}
+		strays := data.openvox.signing.strays(q.patterns) with input as request
+	]`))
+	require.NoError(t, err)
+	results, err := topdown.NewQuery(body).WithCompiler(compiler).WithInput(ast.NewTerm(ast.MustInterfaceToValue(questions))).WithStrictBuiltinErrors(true).Run(t.Context())
+	require.NoError(t, err)
+	for i, q := range questions {
+		got := results[0]["x"].Value.(*ast.Array).Elem(i)
+		require.Zero(t, ast.MustInterfaceToValue(want[i]).Compare(got.Value), "%q by %q: %v", q.Names, q.Patterns[:min(len(q.Patterns), 4)], got)
+	}
 }
 
 // TestPolicyFile: the same text for the same policies, which is read as it was written.

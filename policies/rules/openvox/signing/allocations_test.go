@@ -1,0 +1,29 @@
+//go:build !race
+
+package signing
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/csr"
+)
+
+// TestAllocations: to read a request and to judge it takes little memory, whatever it holds.
+func TestAllocations(t *testing.T) {
+	requests := hostile(t)
+	requests["ordinary"] = ordinary(t)
+	for kind, policies := range attacked() {
+		for title, text := range requests {
+			most := 52_000.0
+			if title == "ordinary" {
+				most = 22_000
+			}
+			require.Less(t, testing.AllocsPerRun(2, func() {
+				_, err := Refusals(t.Context(), Question{certname, csr.Parse(text), Rendered{policies, []string{"main-operator", ".main-operator"}}})
+				require.NoError(t, err)
+			}), most, "%s: %s", kind, title)
+		}
+	}
+}
