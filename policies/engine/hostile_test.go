@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"text/tabwriter"
@@ -20,8 +21,10 @@ var hostile = []struct{ name, body, rules, says string }{
 	{"repeated x*x", `msg := sprintf("%d", [x12])`, squares(), "a number has more than 1000 digits"},
 	{"huge exponent", `msg := sprintf("%d", [json.unmarshal("1e9999") + 1])`, "", "a number has an exponent beyond 1000"},
 	{"product of many", `msg := sprintf("%d", [product([x | some i in numbers.range(1, 9000); x := i + 1000])])`, "", "the product would have more than"},
-	{"marshal nested arrays", `msg := json.marshal(w40)`, withs("w"), "a value is larger than"},
-	{"format nested arrays", `msg := sprintf("%v", [w40])`, withs("w"), "a value is larger than"},
+	{"marshal nested arrays", `msg := json.marshal(x40)`, nested(), "a value is larger than"},
+	{"format nested arrays", `msg := sprintf("%v", [x40])`, nested(), "a value is larger than"},
+	{"marshal nested arrays by with", `msg := json.marshal(w40)`, withs("w"), "a value is larger than"},
+	{"format nested arrays by with", `msg := sprintf("%v", [w40])`, withs("w"), "a value is larger than"},
 	{"nested arrays as details", `msg := {"msg": "x", "details": x40}`, nested(), "a value is larger than"},
 	{"compare nested arrays", `x40 != y40; msg := "x"`, pairs(), "a value is larger than"},
 	{"unify nested arrays", `x40 == y40; msg := "x"`, nested() + strings.ReplaceAll(nested(), "x", "y"), "a value is larger than"},
@@ -179,10 +182,13 @@ func TestHostilePolicies(t *testing.T) {
 			took := time.Since(start)
 			used := peak()
 
-			outcome := decision.Denials[0].Words
-			require.Contains(t, outcome, "policy hostile cannot be")
-			require.Contains(t, outcome, c.says)
-			require.NotEmpty(t, decision.Denials[0].Limit)
+			ended := func(f Finding) bool {
+				return f.Limit != "" && strings.Contains(f.Words, "policy hostile cannot be") && strings.Contains(f.Words, c.says)
+			}
+			// Beside it may stand what rules say that go on with nothing in its place.
+			at := slices.IndexFunc(decision.Denials, ended)
+			require.GreaterOrEqual(t, at, 0, "%q", wordsOf(decision.Denials))
+			outcome := decision.Denials[at].Words
 			require.Contains(t, short(decision.Denials), "asked|deny|other.rego:2")
 			require.Empty(t, snapshot.Quarantined())
 			require.Equal(t, "hostile", snapshot.Limited(start)[0].Package)
