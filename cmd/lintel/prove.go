@@ -181,7 +181,7 @@ func (p *proof) analyze(ctx context.Context, timeout time.Duration) error {
 	defer cancel()
 	p.verdicts = scope.AnalyzeEach(bounded, p.child, p.parents)
 	p.conflicts = scope.Conflicts(bounded, p.child, p.peers, p.parents)
-	p.warnings = scope.Warnings(p.child, p.parents)
+	p.warnings = scope.Warnings(bounded, p.child, p.parents)
 	p.elapsed = time.Since(start)
 	if ctx.Err() != nil {
 		return fmt.Errorf("comparing %s: %w", p.child.Name, ctx.Err())
@@ -313,6 +313,12 @@ func bundlePolicies(o object) ([]*scope.Policy, error) {
 		return nil, fmt.Errorf("%s: %w", o.origin, err)
 	}
 	var policies []*scope.Policy
+	var effort scope.Effort
+	for i, policy := range bundle.Spec.Policies {
+		if err := effort.AddText(openclaw.FullName(&bundle, policy), policy.Content); err != nil {
+			return nil, fmt.Errorf("%s: spec.policies[%d].content: %w", o.origin, i, err)
+		}
+	}
 	for i, policy := range bundle.Spec.Policies {
 		level, err := scope.ParseLevel(string(policy.Scope))
 		if err != nil {
@@ -325,6 +331,9 @@ func bundlePolicies(o object) ([]*scope.Policy, error) {
 		parsed, err := parsePolicy(scope.Source{Level: level, Name: openclaw.FullName(&bundle, policy), Domain: domain, Content: policy.Content})
 		if err != nil {
 			return nil, fmt.Errorf("%s: spec.policies[%d].content:\n%w", o.origin, i, err)
+		}
+		if err := effort.AddPolicy(parsed); err != nil {
+			return nil, fmt.Errorf("%s: spec.policies[%d].content: %w", o.origin, i, err)
 		}
 		policies = append(policies, parsed)
 	}

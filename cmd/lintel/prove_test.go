@@ -260,6 +260,16 @@ func TestProveShowsEveryDecision(t *testing.T) {
 	assert.Equal(t, "domain \"models\": parent.rego permits no more than broader scopes, on any input\n  proved: allow, max_tokens, min_age\n", got.stdout)
 }
 
+// TestProveRefusesWhatAdmissionRefuses: a bundle is read as a whole.
+func TestProveRefusesWhatAdmissionRefuses(t *testing.T) {
+	rules := strings.Repeat("      a if true\n", 5000)
+	large := strings.NewReplacer("      preferred = \"large\"\n", "      import rego.v1\n"+rules, "team == \"sales\" }\n", "team == \"sales\" }\n"+rules).Replace(teamBundle)
+	got := lintel(t, large, "prove", "-f", "-")
+	assert.Equal(t, 2, got.code, got.stdout)
+	assert.Contains(t, got.stderr, "spec.policies[1].content: team/second:")
+	assert.Contains(t, got.stderr, "up to here the bundle has more than 30000 words")
+}
+
 func TestProveHelp(t *testing.T) {
 	got := lintel(t, "", "prove", "--help")
 	for _, text := range []string{"A rule is compared by its name", "Denials of the broader policies are left aside", "docs/scopes.md", "docs/tenants.md"} {

@@ -21,8 +21,8 @@ import (
 	"github.com/lintel-policy/lintel/webhooks"
 )
 
-// compareTimeout is how long the policies of a bundle are compared with broader ones
-// while the API server waits. What is not compared by then is unknown.
+// compareTimeout is how long the policies of a bundle are read and compared with broader
+// ones while the API server waits. What is not compared by then is unknown.
 const compareTimeout = 3 * time.Second
 
 // openClaw asks the rules for OpenClaw's kinds, for webhook and controllers alike.
@@ -31,6 +31,7 @@ type openClaw struct {
 	bundles  client.Reader
 	parser   *rules.Parser
 	snapshot *engine.Snapshot
+	timeout  time.Duration // of reading and comparing
 }
 
 // newOpenClaw is the system openclaw.
@@ -41,7 +42,7 @@ func newOpenClaw(ctx context.Context, mgr manager.Manager, o *options, on bool) 
 	}
 	s := &openClaw{
 		options: o, bundles: mgr.GetClient(), parser: rules.NewParser(),
-		snapshot: engine.NewSnapshot(engine.BuiltinResources(), set),
+		snapshot: engine.NewSnapshot(engine.BuiltinResources(), set), timeout: compareTimeout,
 	}
 	products := s.products(on)
 	if !on {
@@ -117,9 +118,9 @@ func (s *openClaw) bundleFacts(ctx context.Context, review *engine.Review) (rule
 			others = append(others, other)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	return s.parser.Find(ctx, bundle, old, others, s.options.openclawRootNamespace), nil
+	return s.parser.Find(ctx, bundle, old, others, s.options.openclawRootNamespace)
 }
 
 func readBundle(text json.RawMessage, err error) (*rules.Bundle, error) {

@@ -43,8 +43,13 @@ type part struct {
 	level    scope.Level
 	policies []*scope.Policy
 	size     int
+	effort   int // as scope.MaxEffort counts
 	root     bool
 }
+
+// maxGatewayEffort is the effort of all policies of a gateway: what it takes to compose
+// them, a second and a half and 140 MiB at worst.
+const maxGatewayEffort = 200_000
 
 // compose joins policies into what a gateway loads.
 func (l *library) compose(bundles []applied) *composition {
@@ -111,6 +116,7 @@ func partsOf(bundles []applied) []part {
 			}
 			p.policies = append(p.policies, policy)
 			p.size += policy.Size()
+			p.effort += policy.Effort
 		}
 		for _, p := range byLevel {
 			parts = append(parts, *p)
@@ -134,9 +140,10 @@ var emptySize = sync.OnceValue(func() int {
 // firstTooLarge is the first part that finds no room behind those before it. Sizes are
 // upper bounds: where all have room by them, so they have, and none is found.
 func firstTooLarge(parts []part) (i int, found bool) {
-	size := emptySize()
+	size, effort := emptySize(), 0
 	for i, p := range parts {
-		if size += p.size; size > maxConfigMap {
+		size, effort = size+p.size, effort+p.effort
+		if size > maxConfigMap || effort > maxGatewayEffort {
 			return i, true
 		}
 	}
@@ -160,8 +167,13 @@ func firstFailing(parts []part) int {
 // join composes parts, as they would stand in a ConfigMap.
 func join(parts []part) (map[string]string, *problem) {
 	var all []*scope.Policy
+	effort := 0
 	for _, p := range parts {
 		all = append(all, p.policies...)
+		effort += p.effort
+	}
+	if effort > maxGatewayEffort {
+		return nil, &problem{ReasonTooLarge, fmt.Sprintf("the policies that bind a gateway have %d words, names and operators together, and there is room for %d", effort, maxGatewayEffort)}
 	}
 	files, err := scope.Compose(all)
 	if err != nil {

@@ -61,6 +61,27 @@ func TestATighteningHasRoom(t *testing.T) {
 	require.Contains(t, c.data, "lintel.policies.models.enterprise.root.rules.routing.rego")
 }
 
+// TestCompositionsAreBounded by what they take to compose as by their bytes.
+func TestCompositionsAreBounded(t *testing.T) {
+	l := newLibrary("")
+	of := func(name string, level v1.Scope, effort int) part {
+		p := partsOf([]applied{{content: l.read(makeBundle(name, level, padded("deny if input.a", 10)))}})[0]
+		require.Positive(t, p.effort)
+		p.effort = effort
+		return p
+	}
+	parts := []part{
+		of("enterprise", v1.ScopeEnterprise, maxGatewayEffort/2), of("org", v1.ScopeOrg, maxGatewayEffort/2),
+		of("team", v1.ScopeTeam, 1), of("user", v1.ScopeUser, 1),
+	}
+	require.Nil(t, composed(parts[:2], false).leftProblem())
+	c := composed(parts, false)
+	require.Equal(t, []string{"user user", "team team"}, namesLeft(c))
+	require.Contains(t, c.leftProblem().message, "have 200002 words, names and operators together, and there is room for 200000")
+	parts[0].effort = maxGatewayEffort + 1
+	require.Equal(t, ReasonTooLarge, composed(parts[:1], false).failure.reason)
+}
+
 // TestEnterprisePoliciesAreNeverLeftOut: a gateway keeps what it has rather than run
 // without some of them.
 func TestEnterprisePoliciesAreNeverLeftOut(t *testing.T) {

@@ -99,27 +99,41 @@ func (l *library) isRoot(namespace string) bool {
 func (l *library) parse(bundle *v1.PolicyBundle, files map[string]string) *content {
 	name := l.nameOf(bundle)
 	revision := name + "@" + hashOf(files)
-	return remember(l, &l.contents, revision, sizeOf(files), func() *content {
+	return remember(l, &l.contents, revision, 2*sizeOf(files), func() *content {
 		c := &content{name: name, files: files, revision: revision}
-		texts, err := sources(name, files)
-		if err != nil {
-			c.failure = &problem{ReasonValidationFailed, err.Error()}
-			return c
-		}
-		var wrong []error
-		for _, text := range texts {
-			policy, err := scope.Parse(text)
-			if err != nil {
-				wrong = append(wrong, err)
-				continue
-			}
-			c.policies = append(c.policies, policy)
-		}
-		if len(wrong) > 0 {
-			c.failure = &problem{ReasonValidationFailed, strings.ReplaceAll(errors.Join(wrong...).Error(), "\n", "; ")}
-		}
+		c.policies, c.failure = policiesOf(name, files)
 		return c
 	})
+}
+
+// policiesOf reads policies, as long as they are not too much to read together.
+func policiesOf(name string, files map[string]string) (policies []*scope.Policy, _ *problem) {
+	texts, err := sources(name, files)
+	if err != nil {
+		return nil, &problem{ReasonValidationFailed, err.Error()}
+	}
+	var effort scope.Effort
+	for _, text := range texts {
+		if err := effort.AddText(text.Name, text.Content); err != nil {
+			return nil, &problem{ReasonTooLarge, err.Error()}
+		}
+	}
+	var wrong []error
+	for _, text := range texts {
+		policy, err := scope.Parse(text)
+		if err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
+		if err := effort.AddPolicy(policy); err != nil {
+			return nil, &problem{ReasonTooLarge, err.Error()}
+		}
+		policies = append(policies, policy.Composable())
+	}
+	if len(wrong) > 0 {
+		return policies, &problem{ReasonValidationFailed, strings.ReplaceAll(errors.Join(wrong...).Error(), "\n", "; ")}
+	}
+	return policies, nil
 }
 
 // binding says whether the policies of a namespace, with a selector, bind an instance,
@@ -141,7 +155,7 @@ type memory[T any] struct {
 }
 
 // maxMemory is how many bytes of text a memory is for.
-const maxMemory = 64 << 20
+const maxMemory = 32 << 20
 
 // remember computes a result once. Others are not held up meanwhile: a tenant's text may
 // take long.

@@ -30,6 +30,8 @@ func TestWhatIsWrongWithABundle(t *testing.T) {
 	twice.Spec.Policies = append(twice.Spec.Policies, twice.Spec.Policies[0])
 	selector := makeBundle("b", v1.ScopeOrg, allowAll)
 	selector.Spec.InstanceSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
+	many := makeBundle("b", v1.ScopeOrg, allowAll)
+	many.Spec.Policies = append(many.Spec.Policies, v1.Policy{Scope: v1.ScopeOrg, Domain: "models", Name: "many", Content: allowAll + strings.Repeat("\ndeny if false", 20_000)})
 	for name, c := range map[string]struct {
 		bundle       *v1.PolicyBundle
 		reason, want string
@@ -39,6 +41,7 @@ func TestWhatIsWrongWithABundle(t *testing.T) {
 		"functions": {makeBundle("b", v1.ScopeOrg, "package openclaw.enterprise.models\nallow { re_match(\"a\", input.x) }"), ReasonValidationFailed, "b/routing:2:9: re_match is not in Rego v1 any more; use regex.match"},
 		"names":     {twice, ReasonValidationFailed, `policies "routing" and "routing"`},
 		"selector":  {selector, ReasonValidationFailed, `spec.instanceSelector: "Near" is not a valid label selector operator`},
+		"effort":    {many, ReasonTooLarge, "b/many:9967: up to here the bundle has more than 30000 words"},
 		"size":      {makeBundle("b", v1.ScopeOrg, allowAll+strings.Repeat("#", maxConfigMap)), ReasonTooLarge, "a ConfigMap holds 1048576"},
 	} {
 		failure := newLibrary("").read(c.bundle).failure

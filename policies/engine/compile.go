@@ -268,7 +268,7 @@ func (s *PolicySet) build(modules []*ast.Module, templates []Template) CompileEr
 	if len(errs) > 0 {
 		return errs
 	}
-	s.compiler = Bounded(ast.NewCompiler()).WithCapabilities(capabilities()).
+	s.compiler = SourceBounds.On(ast.NewCompiler()).WithCapabilities(capabilities()).
 		WithEnablePrintStatements(s.prints).
 		WithStageAfterID(splitStage()).
 		WithPathConflictsCheck(func(path []string) (bool, error) {

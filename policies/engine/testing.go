@@ -25,7 +25,7 @@ func TestModules(source Source) (map[string]*ast.Module, *ast.Compiler, storage.
 			modules[name] = module
 		}
 	}
-	compiler := Bounded(ast.NewCompiler()).WithCapabilities(capabilities()).
+	compiler := SourceBounds.On(ast.NewCompiler()).WithCapabilities(capabilities()).
 		WithEnablePrintStatements(true).
 		WithStageAfterID(splitStage()).
 		WithPathConflictsCheck(func(path []string) (bool, error) { return set.hasData(path), nil })

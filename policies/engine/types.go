@@ -19,22 +19,13 @@ const maxTypeNodes = MaxMadeNodes
 // maxTypeSteps is how many steps it may take to compare such a type with one like it.
 const maxTypeSteps = 1_000_000
 
-// maxAllTypeSteps is how many steps it may take to do so for all references of a source
-// together: OPA joins the alternatives anew for each.
-const maxAllTypeSteps = 20_000_000
-
-// Bounded has a compiler refuse, by name, the rules that OPA would take years to compile.
-func Bounded(compiler *ast.Compiler) *ast.Compiler {
-	return compiler.WithStageAfterID(nestingStage()).WithStageAfterID(dependenciesStage()).WithStageAfterID(typesStage())
-}
-
-func typesStage() (ast.StageID, ast.CompilerStageDefinition) {
+func (b Bounds) typesStage(work *Work) (ast.StageID, ast.CompilerStageDefinition) {
 	return ast.StageCheckRecursion, ast.CompilerStageDefinition{
 		Name:       "BoundTypes",
 		MetricName: "lintel_bound_types",
 		Stage: func(c *ast.Compiler) *ast.Error {
 			sorted, _ := c.Graph.Sort() // recursion was refused by the stage before
-			types := &ruleTypes{compiler: c, shapes: map[string]*shape{}, rules: map[*ast.Rule]*shape{}, documents: map[string]*shape{}, faulty: map[string]bool{}}
+			types := &ruleTypes{Bounds: b, compiler: c, shapes: map[string]*shape{}, rules: map[*ast.Rule]*shape{}, documents: map[string]*shape{}, faulty: map[string]bool{}}
 			var first errorInText
 			for _, node := range sorted {
 				switch rule := node.(*ast.Rule); types.infer(rule) {
@@ -43,12 +34,13 @@ func typesStage() (ast.StageID, ast.CompilerStageDefinition) {
 				case tooManifold:
 					first.add(rule, "comparing what rule %s may give takes more than %d steps: alternatives within alternatives multiply; take them apart", maxTypeSteps)
 				case tooMany:
-					first.add(rule, "comparing what is referred to, up to rule %s, takes more than %d steps: each reference to many alternatives costs the square of their number; refer to them in one rule", maxAllTypeSteps)
+					first.add(rule, "comparing what is referred to, up to rule %s, takes more than %d steps: each reference to many alternatives costs the square of their number; refer to them in one rule", b.TypeSteps)
 				}
-				if types.steps > maxAllTypeSteps {
+				if types.steps > b.TypeSteps {
 					break // the rest would take as long
 				}
 			}
+			work.TypeSteps = types.steps
 			return first.error
 		},
 	}
@@ -56,6 +48,7 @@ func typesStage() (ast.StageID, ast.CompilerStageDefinition) {
 
 // ruleTypes are the types of rules: those that OPA infers, or larger ones.
 type ruleTypes struct {
+	Bounds
 	compiler *ast.Compiler
 	shapes   map[string]*shape // by what they are made of
 	rules    map[*ast.Rule]*shape
@@ -94,7 +87,7 @@ func (t *ruleTypes) infer(rule *ast.Rule) fault {
 	t.rules[rule] = found
 	b.note(found)
 	switch {
-	case t.steps > maxAllTypeSteps:
+	case t.steps > t.TypeSteps:
 		return tooMany
 	case b.inherits || standsForAnother(rule):
 		return noFault
@@ -331,7 +324,7 @@ func (b *typedBody) reference(ref ast.Ref) *shape {
 	for _, element := range ref[len(name):] {
 		b.give(element, b.keysOf(found))
 		found = b.part(found, element)
-		if b.steps += found.steps; b.steps > maxAllTypeSteps {
+		if b.steps += found.steps; b.steps > b.TypeSteps {
 			return b.shape(shapeAny, nil) // enough is known
 		}
 	}

@@ -177,8 +177,8 @@ func TestWarnings(t *testing.T) {
 	root := policyOf(t, "enterprise", "root", "reason := 1\nallow := true")
 	child := policyOf(t, "team", "child", "reason := 2\nnote := 3\nallow := true")
 	assert.Equal(t, []string{"reason of child has no effect: root of the enterprise scope defines it, and values of this name have no known order"},
-		Warnings(child, []*Policy{root}))
-	assert.Empty(t, Warnings(root, []*Policy{root}))
+		Warnings(t.Context(), child, []*Policy{root}))
+	assert.Empty(t, Warnings(t.Context(), root, []*Policy{root}))
 }
 
 // TestAnalysisEnds gives it what would take long.
@@ -358,7 +358,7 @@ func TestARuleThatCanOnlyBeTrue(t *testing.T) {
 	copied := policyOf(t, "enterprise", "parent", helper)
 	for child, warnings := range map[string]int{helper: 0, strings.ReplaceAll(helper, `"x"`, `"y"`): 1, "allowed_provider if input.c": 1} {
 		child := policyOf(t, "team", "child", child)
-		assert.Len(t, Warnings(child, []*Policy{copied}), warnings)
+		assert.Len(t, Warnings(t.Context(), child, []*Policy{copied}), warnings)
 	}
 	assert.Equal(t, Proved, Analyze(t.Context(), policyOf(t, "team", "child", "allowed_provider if input.c"), []*Policy{copied}).Outcome)
 	// Where a broader scope has a list, it is no list.
@@ -370,10 +370,10 @@ func TestACopiedHelperIsNoWarning(t *testing.T) {
 	const helpers = "tier := \"gold\" if rank(input.a) > 1\nrank(\"x\") := 1\nrank(\"y\") := 2\n"
 	parent := policyOf(t, "enterprise", "parent", helpers+"allow if tier == \"gold\"")
 	copied := policyOf(t, "team", "child", helpers+"allow if {\n\ttier == \"gold\"\n\tinput.b\n}")
-	assert.Empty(t, Warnings(copied, []*Policy{parent}))
+	assert.Empty(t, Warnings(t.Context(), copied, []*Policy{parent}))
 	other := policyOf(t, "team", "child", strings.ReplaceAll(helpers, ":= 2", ":= 3")+"allow if {\n\ttier == \"gold\"\n\tinput.b\n}")
 	assert.Equal(t, []string{"tier of child counts in the rules of this policy only: parent of the enterprise scope defines it, and values of this name have no known order"},
-		Warnings(other, []*Policy{parent}))
+		Warnings(t.Context(), other, []*Policy{parent}))
 }
 
 // TestPeersThatDiffer: neither of two policies of one scope counts for more.

@@ -38,10 +38,10 @@ func (t *translation) call(expr *ast.Expr, env *environment, then withBinding) f
 // function finds what is called. The result of the function is given to a continuation.
 func (t *translation) function(expr *ast.Expr) (int, func([]term, withValue) formula, *unsupported) {
 	operator := expr.Operator()
-	if operator.HasPrefix(t.policy.module.Package.Path) {
+	if operator.HasPrefix(t.policy.path) {
 		name, ok := t.policy.ruleName(operator)
 		rules := t.policy.rules(name)
-		if !ok || len(rules) == 0 || len(operator) != len(t.policy.module.Package.Path)+1 {
+		if !ok || len(rules) == 0 || len(operator) != len(t.policy.path)+1 {
 			return 0, nil, &unsupported{"a call of " + operator.String(), expr.Location}
 		}
 		return len(rules[0].Head.Args), func(arguments []term, then withValue) formula {
@@ -223,7 +223,7 @@ func apply(builtin *ast.Builtin, operands []term) term {
 		}
 	}
 	if len(values) < len(operands) || !isFolded(builtin.Name) {
-		return application{builtin.Name, operands}
+		return applicationTerm(builtin.Name, operands...)
 	}
 	if value, _ := run(builtin.Name, values); value != nil {
 		return constantTerm(value)

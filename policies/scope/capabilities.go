@@ -29,8 +29,8 @@ var sidecarCapabilities = sync.OnceValue(func() *ast.Capabilities {
 	return capabilities
 })
 
-func compile(modules map[string]*ast.Module) (*ast.Compiler, ast.Errors) {
-	compiler := engine.Bounded(ast.NewCompiler()).WithCapabilities(sidecarCapabilities())
+func compile(bounds engine.Bounds, work *engine.Work, modules map[string]*ast.Module) (*ast.Compiler, ast.Errors) {
+	compiler := bounds.Measure(ast.NewCompiler(), work).WithCapabilities(sidecarCapabilities())
 	compiler.Compile(modules)
 	return compiler, compiler.Errors
 }

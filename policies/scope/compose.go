@@ -9,11 +9,18 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/format"
-	"github.com/open-policy-agent/opa/v1/types"
+
+	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 //go:embed meet.rego
 var meetModule string
+
+// Composable is the policy for Compose alone, without what analysis wants: it takes no
+// more memory than its text.
+func (p *Policy) Composable() *Policy {
+	return &Policy{Source: p.Source, Decisions: p.Decisions, Effort: p.Effort, hidden: p.hidden, path: p.path, isolated: p.isolated, forms: p.forms}
+}
 
 // Compose joins the policies of all domains: the files of a bundle of Rego v1 that
 // answers the meet of all policies at the packages of their domains. Each policy stands
@@ -42,11 +49,11 @@ func Compose(policies []*Policy) (map[string]string, error) {
 			files["lintel/answers/"+alias+".rego"] = aliased(alias, domain.Packages[0], decisionsOf(chain))
 		}
 	}
-	return files, check(files)
+	return files, check(engine.SourceBounds, files)
 }
 
 // check compiles what was composed, as the gateway will.
-func check(files map[string]string) error {
+func check(bounds engine.Bounds, files map[string]string) error {
 	modules := map[string]*ast.Module{}
 	for name, text := range files {
 		module, err := ast.ParseModuleWithOpts(name, text, ast.ParserOptions{RegoVersion: ast.RegoV1, Capabilities: sidecarCapabilities()})
@@ -55,7 +62,7 @@ func check(files map[string]string) error {
 		}
 		modules[name] = module
 	}
-	if _, errs := compile(modules); len(errs) > 0 {
+	if _, errs := compile(bounds, &engine.Work{}, modules); len(errs) > 0 {
 		return (&Policy{Source: Source{Name: "composed"}}).compileErrors(errs)
 	}
 	return nil
@@ -92,10 +99,10 @@ func (p *Policy) reference() string {
 	return fmt.Sprintf("data.lintel.policies[%s][%s][%s]", asJSON(p.Domain.Name), asJSON(p.Level), asJSON(p.Name))
 }
 
-// isolate writes the policy as Rego v1 in its own package.
-func (p *Policy) isolate() (string, error) {
-	own, root := p.module.Package.Path, p.root()
-	moved, err := ast.TransformRefs(p.module.Copy(), func(ref ast.Ref) (ast.Value, error) {
+// isolate writes the policy as Rego v1 in its own package. It changes the module.
+func (p *Policy) isolate(parsed *ast.Module) (string, error) {
+	own, root := p.path, p.root()
+	moved, err := ast.TransformRefs(parsed, func(ref ast.Ref) (ast.Value, error) {
 		if ref.HasPrefix(own) {
 			return append(root.Copy(), ref[len(own):]...), nil
 		}
@@ -118,7 +125,7 @@ func (p *Policy) isolate() (string, error) {
 	if err != nil {
 		return "", ParseErrors{p.errorAt(nil, "writing it as Rego v1: %v", err)}
 	}
-	return string(text), check(map[string]string{p.Name: string(text)})
+	return string(text), check(policyBounds, map[string]string{p.Name: string(text)})
 }
 
 func decisionsOf(chain []*Policy) []string {
@@ -203,9 +210,9 @@ func united(decision, said string, definers []*Policy) string {
 	}
 	rule := fmt.Sprintf("data.lintel.meet.told(%s, %d, %q)", said, definers[0].Level.Rank(), word)
 	switch broadest := atBroadest(definers); {
-	case allOfType(broadest, decision, types.B):
+	case allOf(boolean, broadest, decision):
 		rule = fmt.Sprintf("data.lintel.meet.flag(%s)", said)
-	case allOfType(broadest, decision, types.NewSet(types.A)), allOfType(broadest, decision, types.NewArray(nil, types.A)):
+	case allOf(set, broadest, decision), allOf(array, broadest, decision):
 		rule = fmt.Sprintf("data.lintel.meet.listing(%s, %q)", said, word)
 		if isDenial {
 			nothing = "set()"

@@ -191,7 +191,7 @@ func isOf(name string, t term) formula {
 			return defined(t)
 		}
 	}
-	return atom{kind: isTrue, left: application{name, []term{t}}}
+	return atom{kind: isTrue, left: applicationTerm(name, t)}
 }
 
 // truthy is the formula that an expression holds: it is defined and not false.
@@ -258,9 +258,9 @@ func equalCollections(a, b term) (formula, bool) {
 			if !ok {
 				return false, true
 			}
-			other := list{}
-			array.Foreach(func(e *ast.Term) { other.elements = append(other.elements, constantTerm(e.Value)) })
-			return equalCollections(a, other)
+			var elements []term
+			array.Foreach(func(e *ast.Term) { elements = append(elements, constantTerm(e.Value)) })
+			return equalCollections(a, listTerm(elements))
 		case collection:
 			if set, ok := c.value.(ast.Set); ok && t.kind == "is_set" && set.Len() == 0 {
 				return not(t.any()), true

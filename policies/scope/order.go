@@ -77,7 +77,7 @@ func orderAmong(decision string, definers []*Policy) Order {
 	order := OrderOf(decision)
 	switch order {
 	case Word, Ceiling, Floor, Subset:
-		if allOfType(atBroadest(definers), decision, types.B) {
+		if allOf(boolean, atBroadest(definers), decision) {
 			return Unordered
 		}
 	}
@@ -89,20 +89,34 @@ func atBroadest(policies []*Policy) []*Policy {
 	return slices.DeleteFunc(slices.Clone(policies), func(p *Policy) bool { return p.Level != policies[0].Level })
 }
 
-// allOfType says that a decision can only be of a type, in all policies.
-func allOfType(policies []*Policy, decision string, wanted types.Type) bool {
-	return !slices.ContainsFunc(policies, func(p *Policy) bool {
-		found := p.compiler.TypeEnv.GetByRef(p.ref(decision))
-		switch found.(type) {
+// form is what is known of the type of a decision by its text: "" where it may be of
+// several.
+type form string
+
+const (
+	boolean form = "boolean"
+	set     form = "set"
+	array   form = "array"
+)
+
+// readForms finds the forms of the decisions.
+func (p *Policy) readForms() {
+	p.forms = map[string]form{}
+	for _, decision := range p.Decisions {
+		switch p.compiler.TypeEnv.GetByRef(p.ref(decision)).(type) {
 		case *types.Set:
-			_, same := wanted.(*types.Set)
-			return !same
+			p.forms[decision] = set
 		case *types.Array:
-			_, same := wanted.(*types.Array)
-			return !same
+			p.forms[decision] = array
+		case types.Boolean:
+			p.forms[decision] = boolean
 		}
-		return found == nil || types.Compare(found, wanted) != 0
-	})
+	}
+}
+
+// allOf says that a decision can only be of a form, in all policies.
+func allOf(wanted form, policies []*Policy, decision string) bool {
+	return !slices.ContainsFunc(policies, func(p *Policy) bool { return p.forms[decision] != wanted })
 }
 
 // Ranks are the ranks of the words of a decision, the most permissive 1: nil where

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 // Domain is an area of decisions. Only policies of one domain meet.
@@ -33,10 +35,15 @@ type Policy struct {
 	Source
 	// Decisions are the names of the rules of the package that have a value, sorted.
 	Decisions []string
+	// Effort is what it took to read it, as MaxEffort counts.
+	Effort int
 
-	module   *ast.Module
-	compiler *ast.Compiler // has compiled the policy alone
-	isolated string        // as Rego v1, in a package of its own
+	hidden   int             // of its effort, what its words do not show
+	path     ast.Ref         // of its package
+	compiler *ast.Compiler   // has compiled the policy alone; nil where it is only to be composed
+	isolated string          // as Rego v1, in a package of its own
+	forms    map[string]form // of its decisions
+	used     map[string]bool // rules that those of other names refer to
 }
 
 // ParseError is what is wrong with the text of a policy. Line and Column are 1-based,
@@ -48,8 +55,11 @@ type ParseError struct {
 }
 
 func (e *ParseError) Error() string {
-	if e.Line == 0 {
+	switch {
+	case e.Line == 0:
 		return fmt.Sprintf("%s: %s", e.Policy, e.Message)
+	case e.Column == 0:
+		return fmt.Sprintf("%s:%d: %s", e.Policy, e.Line, e.Message)
 	}
 	return fmt.Sprintf("%s:%d:%d: %s", e.Policy, e.Line, e.Column, e.Message)
 }
@@ -65,6 +75,17 @@ func (e ParseErrors) Error() string {
 	return strings.Join(lines, "; ")
 }
 
+// maxParseErrors is how many errors people are shown.
+const maxParseErrors = 20
+
+// first are the first of them, and how many more there are.
+func (e ParseErrors) first() ParseErrors {
+	if len(e) <= maxParseErrors {
+		return e
+	}
+	return append(e[:maxParseErrors:maxParseErrors], &ParseError{Policy: e[0].Policy, Message: fmt.Sprintf("and %d more errors", len(e)-maxParseErrors)})
+}
+
 // reservedRoots are the documents below data that a policy may not name, except its
 // own package: the policies of other scopes, and what joins them.
 var reservedRoots = []string{"lintel", "openclaw", "system"}
@@ -72,31 +93,47 @@ var reservedRoots = []string{"lintel", "openclaw", "system"}
 // Parse reads a policy and compiles it by itself, with the functions that a gateway's
 // OPA has. The error is ParseErrors.
 func Parse(source Source) (*Policy, error) {
+	p := &Policy{Source: source}
+	var effort Effort
+	if err := effort.AddText(source.Name, source.Content); err != nil {
+		return nil, err
+	}
 	module, err := parseModule(source)
 	if err != nil {
 		return nil, err
 	}
-	p := &Policy{Source: source, module: module}
+	p.readHeads(module)
 	if name := strings.TrimPrefix(module.Package.Path.String(), "data."); !slices.Contains(source.Domain.Packages, name) {
 		return nil, ParseErrors{p.errorAt(module.Package.Location, "it is in package %s; a policy of domain %q must be in package %s",
 			name, source.Domain.Name, strings.Join(source.Domain.Packages, " or "))}
 	}
-	var errs ParseErrors
-	errs = append(errs, p.removedFunctions()...)
-	errs = append(errs, p.foreignReferences()...)
-	errs = append(errs, p.namelessRules()...)
-	if len(errs) > 0 {
-		return nil, errs
+	if err := policyBounds.CheckNesting(module); err != nil {
+		return nil, p.compileErrors(ast.Errors{err})
 	}
-	compiler, compileErrs := compile(map[string]*ast.Module{source.Name: module.Copy()})
+	var errs ParseErrors
+	errs = append(errs, p.removedFunctions(module)...)
+	errs = append(errs, p.foreignReferences(module)...)
+	errs = append(errs, p.namelessRules(module)...)
+	if len(errs) > 0 {
+		return nil, errs.first()
+	}
+	var work engine.Work
+	compiler, compileErrs := compile(policyBounds, &work, map[string]*ast.Module{source.Name: module})
 	if len(compileErrs) > 0 {
 		return nil, p.compileErrors(compileErrs)
 	}
-	p.compiler = compiler
-	if p.isolated, err = p.isolate(); err != nil {
+	p.hidden = hiddenEffort(p, work)
+	if err := effort.AddPolicy(p); err != nil {
 		return nil, err
 	}
-	p.readDecisions()
+	p.Effort = effort.total
+	compiler.Modules[source.Name].Comments = nil
+	p.compiler = compiler
+	if p.isolated, err = p.isolate(module); err != nil {
+		return nil, err
+	}
+	p.readForms()
+	p.readUses()
 	return p, nil
 }
 
@@ -136,7 +173,7 @@ func (p *Policy) compileErrors(errs ast.Errors) ParseErrors {
 			out[i].Message = name + " reaches the network or the environment, and is not available to policies"
 		}
 	}
-	return out
+	return out.first()
 }
 
 func (p *Policy) errorAt(location *ast.Location, format string, args ...any) *ParseError {
@@ -162,9 +199,9 @@ var replacements = map[string]string{
 	"net.cidr_overlap": "net.cidr_contains",
 }
 
-func (p *Policy) removedFunctions() ParseErrors {
+func (p *Policy) removedFunctions(module *ast.Module) ParseErrors {
 	var errs ParseErrors
-	ast.WalkRefs(p.module, func(ref ast.Ref) bool {
+	ast.WalkRefs(module, func(ref ast.Ref) bool {
 		if replacement, removed := replacements[ref.String()]; removed {
 			errs = append(errs, p.errorAt(ref[0].Location, "%s is not in Rego v1 any more; use %s", ref, replacement))
 		}
@@ -174,10 +211,10 @@ func (p *Policy) removedFunctions() ParseErrors {
 }
 
 // foreignReferences refuses to name other policies: in data, imports and withs.
-func (p *Policy) foreignReferences() ParseErrors {
+func (p *Policy) foreignReferences(module *ast.Module) ParseErrors {
 	var errs ParseErrors
-	own := p.module.Package.Path
-	ast.WalkRefs(p.module, func(ref ast.Ref) bool {
+	own := p.path
+	ast.WalkRefs(module, func(ref ast.Ref) bool {
 		switch {
 		case !ref.HasPrefix(ast.DefaultRootRef) || ref.HasPrefix(own):
 		case len(ref) == 1 || !isString(ref[1]):
@@ -191,9 +228,9 @@ func (p *Policy) foreignReferences() ParseErrors {
 }
 
 // namelessRules refuses rules of the name _, which nobody can ask for.
-func (p *Policy) namelessRules() ParseErrors {
+func (p *Policy) namelessRules(module *ast.Module) ParseErrors {
 	var errs ParseErrors
-	for _, rule := range p.module.Rules {
+	for _, rule := range module.Rules {
 		if name, ok := rule.Head.Ref()[0].Value.(ast.Var); ok && name.IsWildcard() {
 			errs = append(errs, p.errorAt(rule.Location, "a rule cannot be named _"))
 		}
@@ -206,11 +243,13 @@ func isString(term *ast.Term) bool {
 	return ok
 }
 
-func (p *Policy) readDecisions() {
+// readHeads finds the package and the names of the rules.
+func (p *Policy) readHeads(module *ast.Module) {
+	p.path = module.Package.Path.Copy()
 	names := map[string]bool{}
-	for _, rule := range p.module.Rules {
-		if len(rule.Head.Args) == 0 {
-			names[string(rule.Head.Ref()[0].Value.(ast.Var))] = true
+	for _, rule := range module.Rules {
+		if name, ok := rule.Head.Ref()[0].Value.(ast.Var); ok && len(rule.Head.Args) == 0 {
+			names[string(name)] = true
 		}
 	}
 	for name := range names {
@@ -238,12 +277,12 @@ func (p *Policy) rules(name string) []*ast.Rule {
 
 // ref is what stands for the rules of a name.
 func (p *Policy) ref(name string) ast.Ref {
-	return append(slices.Clone(p.module.Package.Path), ast.StringTerm(name))
+	return append(slices.Clone(p.path), ast.StringTerm(name))
 }
 
 // ruleName is the name of the rules of the policy that a reference is about.
 func (p *Policy) ruleName(ref ast.Ref) (string, bool) {
-	own := p.module.Package.Path
+	own := p.path
 	if len(ref) <= len(own) || !ref.HasPrefix(own) || !isString(ref[len(own)]) {
 		return "", false
 	}

@@ -1,6 +1,7 @@
 package scope
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strings"
 
@@ -12,13 +13,50 @@ import (
 // the same value on every input.
 type term interface{ key() string }
 
+// maxTermNodes is how many terms one may be made of, each counted as often as it stands
+// there: of `x1 := [x0, x0]`, `x2 := [x1, x1]`, … forty are made of 2^40.
+const maxTermNodes = 2_000
+
+// nodesOf counts a term that is made of these. It panics with exhausted where those are
+// too many: each is gone through as a tree.
+func nodesOf(made ...term) int {
+	count := 1
+	for _, t := range made {
+		switch t := t.(type) {
+		case member:
+			count += t.nodes
+		case application:
+			count += t.nodes
+		case list:
+			count += t.nodes
+		default:
+			count++
+		}
+		if count > maxTermNodes {
+			panic(exhausted{"the policies are too large to compare"})
+		}
+	}
+	return count
+}
+
+// maxKey is how many bytes of a key stand for themselves.
+const maxKey = 1_000
+
+// keyOf is a key that takes little memory, whatever the text is.
+func keyOf(text string) string {
+	if len(text) <= maxKey {
+		return text
+	}
+	return fmt.Sprintf("text %x", sha256.Sum256([]byte(text)))
+}
+
 // constant does not depend on the input.
 type constant struct {
 	value ast.Value
 	text  string
 }
 
-func constantTerm(value ast.Value) constant { return constant{value, value.String()} }
+func constantTerm(value ast.Value) constant { return constant{value, keyOf(value.String())} }
 
 func (c constant) key() string { return c.text }
 
@@ -31,9 +69,12 @@ func (d document) key() string { return d.name }
 type member struct {
 	of, at term
 	text   string
+	nodes  int
 }
 
-func memberTerm(of, at term) member { return member{of, at, of.key() + "[" + at.key() + "]"} }
+func memberTerm(of, at term) member {
+	return member{of, at, keyOf(of.key() + "[" + at.key() + "]"), nodesOf(of, at)}
+}
 
 func (m member) key() string { return m.text }
 
@@ -51,14 +92,28 @@ func (w witness) key() string { return w.text }
 type application struct {
 	function string
 	operands []term
+	text     string
+	nodes    int
 }
 
-func (a application) key() string { return a.function + "(" + keys(a.operands) + ")" }
+func applicationTerm(function string, operands ...term) application {
+	return application{function, operands, keyOf(function + "(" + keys(operands) + ")"), nodesOf(operands...)}
+}
+
+func (a application) key() string { return a.text }
 
 // list is an array of which some elements are not constant.
-type list struct{ elements []term }
+type list struct {
+	elements []term
+	text     string
+	nodes    int
+}
 
-func (l list) key() string { return "[" + keys(l.elements) + "]" }
+func listTerm(elements []term) list {
+	return list{elements, keyOf("[" + keys(elements) + "]"), nodesOf(elements...)}
+}
+
+func (l list) key() string { return l.text }
 
 // collection is the value of a comprehension, of a partial rule, or of an object that is
 // not constant. each is true where then is true of one of its elements.
@@ -97,7 +152,7 @@ func substitute(t, part, by term) term {
 		for i, operand := range t.operands {
 			operands[i] = substitute(operand, part, by)
 		}
-		return application{t.function, operands}
+		return applicationTerm(t.function, operands...)
 	}
 	return t
 }

@@ -30,7 +30,7 @@ func (t *translation) fallible(node any) bool {
 		})
 		ast.WalkRefs(node, func(ref ast.Ref) bool {
 			name, own := t.policy.ruleName(ref)
-			if !own && ref.HasPrefix(t.policy.module.Package.Path) {
+			if !own && ref.HasPrefix(t.policy.path) {
 				found = true
 			}
 			if !own || seen[name] || found {
@@ -71,7 +71,7 @@ func (t *translation) text(node any, env *environment) string {
 	for _, name := range slices.Sorted(maps.Keys(seen)) {
 		text += "\n" + name + ": " + seen[name]
 	}
-	return text
+	return keyOf(text)
 }
 
 func (t *translation) dependencies(node any, seen map[string]string) {
@@ -83,7 +83,7 @@ func (t *translation) dependencies(node any, seen map[string]string) {
 		}
 		name, own := t.policy.ruleName(ref)
 		if !own {
-			if ref.HasPrefix(t.policy.module.Package.Path) {
+			if ref.HasPrefix(t.policy.path) {
 				*t.fresh++
 				seen[fmt.Sprintf("~%d", *t.fresh)] = fmt.Sprintf("package %d", *t.fresh)
 			}
@@ -136,7 +136,7 @@ func (t *translation) canonical(node any, env *environment) string {
 	})
 	if err == nil {
 		renamed, err = ast.TransformRefs(renamed, func(ref ast.Ref) (ast.Value, error) {
-			if own := t.policy.module.Package.Path; ref.HasPrefix(own) {
+			if own := t.policy.path; ref.HasPrefix(own) {
 				ref = append(ast.Ref{ast.VarTerm("<own>")}, ref[len(own):]...)
 			}
 			return escaped(ref), nil

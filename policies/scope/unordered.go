@@ -12,19 +12,20 @@ import (
 // says counts, if its policies say it with one voice.
 
 // Warnings are what is not an error about a child: rules that answer nothing, as a
-// broader scope has them and their order is not known. A copy of such a rule does no harm.
-func Warnings(child *Policy, parents []*Policy) []string {
+// broader scope has them and their order is not known. A copy of a rule does no harm.
+func Warnings(ctx context.Context, child *Policy, parents []*Policy) []string {
 	if len(parents) == 0 {
 		return nil
 	}
+	parents = broadestFirst(parents)
 	var warnings []string
 	for _, decision := range child.Decisions {
-		c := newComparison(decision, child, broadestFirst(parents))
+		c := newComparison(decision, child, parents)
 		if c.order != Unordered {
 			continue
 		}
 		i := slices.IndexFunc(c.definers, func(p *Policy) bool { return p.Level.Rank() < child.Level.Rank() })
-		if i < 0 || sameRules(decision, child, c.definers[i]) {
+		if i < 0 || sameRules(ctx, decision, child, c.definers[i]) {
 			continue
 		}
 		p := c.definers[i]
@@ -39,32 +40,33 @@ func Warnings(child *Policy, parents []*Policy) []string {
 }
 
 // sameRules says that two policies have the same rules of a name, and the same of all
-// that these refer to.
-func sameRules(decision string, a, b *Policy) bool {
+// that these refer to: false where there is no time to find out.
+func sameRules(ctx context.Context, decision string, a, b *Policy) bool {
 	text := func(p *Policy) string {
 		steps, fresh := 0, 0
-		t := newTranslation(context.Background(), p, &steps, &fresh)
+		t := newTranslation(ctx, p, &steps, &fresh)
 		return t.text(ast.NewTerm(p.ref(decision)), nil)
 	}
 	defer ignoreExhaustion()
 	return text(a) == text(b)
 }
 
-// uses says that a rule of another name refers to the rules of a name.
-func (p *Policy) uses(decision string) bool {
-	used := false
+// readUses finds the names of rules that those of other names refer to.
+func (p *Policy) readUses() {
+	p.used = map[string]bool{}
 	for _, rule := range p.compiler.Modules[p.Name].Rules {
-		if string(rule.Head.Ref()[0].Value.(ast.Var)) == decision {
-			continue
-		}
+		of := string(rule.Head.Ref()[0].Value.(ast.Var))
 		ast.WalkRefs(rule, func(ref ast.Ref) bool {
-			name, own := p.ruleName(ref)
-			used = used || own && name == decision
-			return used
+			if name, own := p.ruleName(ref); own && name != of {
+				p.used[name] = true
+			}
+			return false
 		})
 	}
-	return used
 }
+
+// uses says that a rule of another name refers to the rules of a name.
+func (p *Policy) uses(decision string) bool { return p.used[decision] }
 
 // Conflicts are the decisions without an order on which a policy and others of its scope
 // differ, with an input where they do, or that are not known to agree: all parties are of
@@ -79,7 +81,7 @@ func Conflicts(ctx context.Context, p *Policy, peers, parents []*Policy) []Confl
 		}
 		for _, peer := range peers {
 			c := newComparison(decision, p, []*Policy{peer})
-			if c.order != Unordered || !peer.Defines(decision) || sameRules(decision, p, peer) {
+			if c.order != Unordered || !peer.Defines(decision) || sameRules(ctx, decision, p, peer) {
 				continue
 			}
 			if verdict := analyzeOne(ctx, c); verdict.Outcome != Proved {

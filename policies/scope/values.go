@@ -53,7 +53,7 @@ func (t *translation) match(pattern *ast.Term, value term, env *environment, the
 }
 
 func (t *translation) matchArray(array *ast.Array, value term, location *ast.Location, env *environment, then withBinding) formula {
-	length := application{"count", []term{value}}
+	length := applicationTerm("count", value)
 	var shape formula
 	switch v := value.(type) {
 	case list:
@@ -147,7 +147,7 @@ func (t *translation) list(elements []*ast.Term, env *environment, then withValu
 		for _, value := range values {
 			all = append(all, defined(value))
 		}
-		return and(append(all, then(list{values}, env))...)
+		return and(append(all, then(listTerm(values), env))...)
 	})
 }
 
@@ -167,7 +167,7 @@ func (t *translation) object(node *ast.Term, object ast.Object, env *environment
 			all = append(all, defined(values[i]))
 			text += fmt.Sprintf(" %s: %s", key, values[i].key())
 		}
-		made := collection{text: text, kind: "is_object", each: func(then func(key, value term) formula) formula {
+		made := collection{text: keyOf(text), kind: "is_object", each: func(then func(key, value term) formula) formula {
 			var each []formula
 			for i, key := range object.Keys() {
 				each = append(each, then(constantTerm(key.Value), values[i]))
@@ -223,7 +223,7 @@ func (t *translation) textOf(made collection, node *ast.Term, env *environment) 
 
 // reference follows a path from a variable, input or a rule.
 func (t *translation) reference(ref ast.Ref, location *ast.Location, env *environment, then withValueInside) formula {
-	own := t.policy.module.Package.Path
+	own := t.policy.path
 	head, isVar := ref[0].Value.(ast.Var)
 	switch {
 	case !isVar:

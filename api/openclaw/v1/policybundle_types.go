@@ -43,10 +43,12 @@ type PolicyBundleList struct {
 
 // PolicyBundleSpec is the policies, and whom they bind.
 type PolicyBundleSpec struct {
-	// policies are the policies of the bundle.
+	// policies are the policies of the bundle. What they take to compile is bounded
+	// together: some 100 KiB of rules.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=300
 	Policies []Policy `json:"policies"`
 
 	// instanceSelector selects the OpenClawInstances of the namespace that the

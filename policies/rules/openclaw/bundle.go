@@ -20,42 +20,68 @@ type Bundle = openclawv1.PolicyBundle
 func FullName(b *Bundle, p openclawv1.Policy) string { return b.Name + "/" + p.Name }
 
 // Parser reads and compares policies, and remembers what it found: to judge one bundle,
-// all others are wanted. It may be used concurrently.
+// all that may bind the same instances are wanted. It may be used concurrently.
 type Parser struct {
+	// reading has room for one: however many requests there are, one text is read at a
+	// time, which takes what scope.MaxEffort says at most.
+	reading  chan struct{}
 	read     *lru.Cache
+	effort   int // of what read holds; whoever is reading may change it
 	compared *lru.Cache
 }
 
-// parserSize is how many policies, and how many comparisons, a Parser remembers.
-const parserSize = 4096
+const (
+	// parserSize is how many policies, and how many comparisons, a Parser remembers.
+	parserSize = 4096
+	// parserEffort is the effort of the policies that it remembers, each of which takes
+	// up to 400 bytes of memory for every unit of it.
+	parserEffort = 200_000
+)
 
 // NewParser makes a Parser.
-func NewParser() *Parser { return &Parser{read: lru.New(parserSize), compared: lru.New(parserSize)} }
+func NewParser() *Parser {
+	c := &Parser{reading: make(chan struct{}, 1), compared: lru.New(parserSize)}
+	c.read = lru.NewWithEvictionFunc(parserSize, func(_ lru.Key, value any) { c.effort -= value.(parsedPolicy).effort })
+	return c
+}
 
-// analyze compares a policy with broader ones. What was cut short is not remembered.
+// analyze compares a policy with broader ones.
 func (c *Parser) analyze(ctx context.Context, child *scope.Policy, parents []*scope.Policy) scope.Verdict {
+	return found(ctx, c, "verdict", scope.Analyze, child, parents)
+}
+
+// warnings are those about a policy beside broader ones.
+func (c *Parser) warnings(ctx context.Context, child *scope.Policy, parents []*scope.Policy) []string {
+	return found(ctx, c, "warnings", scope.Warnings, child, parents)
+}
+
+// found is what a comparison of policies gives, once. What was cut short is not remembered.
+func found[T any](ctx context.Context, c *Parser, what string, compare func(context.Context, *scope.Policy, []*scope.Policy) T, child *scope.Policy, parents []*scope.Policy) T {
 	hash := sha256.New()
+	fmt.Fprintln(hash, what)
 	for _, p := range append([]*scope.Policy{child}, parents...) {
 		fmt.Fprintf(hash, "%q %q %q %q\n", p.Level, p.Name, p.Domain.Name, p.Content)
 	}
 	key := string(hash.Sum(nil))
 	if known, ok := c.compared.Get(key); ok {
-		return known.(scope.Verdict)
+		return known.(T)
 	}
-	verdict := scope.Analyze(ctx, child, parents)
+	result := compare(ctx, child, parents)
 	if ctx.Err() == nil {
-		c.compared.Add(key, verdict)
+		c.compared.Add(key, result)
 	}
-	return verdict
+	return result
 }
 
 type parsedPolicy struct {
 	policy *scope.Policy
-	err    error
+	err    error // scope.ParseErrors
+	effort int
 }
 
-// Parse reads a policy of a bundle. The error is scope.ParseErrors.
-func (c *Parser) Parse(b *Bundle, p openclawv1.Policy) (*scope.Policy, error) {
+// Parse reads a policy of a bundle. The error is scope.ParseErrors, or that of the
+// context, which says nothing about the policy.
+func (c *Parser) Parse(ctx context.Context, b *Bundle, p openclawv1.Policy) (*scope.Policy, error) {
 	domain, known := Domain(p.Domain)
 	if !known {
 		return nil, scope.ParseErrors{{Policy: FullName(b, p), Message: fmt.Sprintf("unknown domain %q", p.Domain)}}
@@ -68,24 +94,69 @@ func (c *Parser) Parse(b *Bundle, p openclawv1.Policy) (*scope.Policy, error) {
 	if known, ok := c.read.Get(key); ok {
 		return known.(parsedPolicy).policy, known.(parsedPolicy).err
 	}
-	policy, err := scope.Parse(scope.Source{Level: level, Name: FullName(b, p), Domain: domain, Content: p.Content})
-	c.read.Add(key, parsedPolicy{policy, err})
-	return policy, err
+	select {
+	case c.reading <- struct{}{}:
+		defer func() { <-c.reading }()
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if known, ok := c.read.Get(key); ok { // by now
+		return known.(parsedPolicy).policy, known.(parsedPolicy).err
+	}
+	var found parsedPolicy
+	found.policy, found.err = scope.Parse(scope.Source{Level: level, Name: FullName(b, p), Domain: domain, Content: p.Content})
+	c.keep(key, found, len(p.Content))
+	return found.policy, found.err
 }
 
-func (c *Parser) all(b *Bundle) []parsedPolicy {
-	all := make([]parsedPolicy, len(b.Spec.Policies))
-	for i, p := range b.Spec.Policies {
-		all[i].policy, all[i].err = c.Parse(b, p)
+// bytesPerEffort is how much text takes as much memory as what one unit of effort made.
+const bytesPerEffort = 400
+
+// keep remembers what a text is, and forgets what was asked for longest ago.
+func (c *Parser) keep(key any, found parsedPolicy, size int) {
+	found.effort = 1 + size/bytesPerEffort
+	if found.policy != nil {
+		found.effort += found.policy.Effort
 	}
-	return all
+	c.read.Add(key, found)
+	for c.effort += found.effort; c.effort > parserEffort; {
+		c.read.RemoveOldest()
+	}
+}
+
+// readBundle reads all policies of a bundle. Where they are too much to read together,
+// tooMuch says so, and those from the one that it names are missing.
+func (c *Parser) readBundle(ctx context.Context, b *Bundle) (all []parsedPolicy, tooMuch *TextError, err error) {
+	all = make([]parsedPolicy, len(b.Spec.Policies))
+	var effort scope.Effort
+	for i, p := range b.Spec.Policies {
+		if err := effort.AddText(FullName(b, p), p.Content); err != nil {
+			return all, &textErrors(i, err)[0], nil
+		}
+	}
+	for i, p := range b.Spec.Policies {
+		policy, err := c.Parse(ctx, b, p)
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		if err == nil {
+			if err := effort.AddPolicy(policy); err != nil {
+				return all, &textErrors(i, err)[0], nil
+			}
+		}
+		all[i] = parsedPolicy{policy: policy, err: err}
+	}
+	return all, nil, nil
 }
 
 // rank is how narrow the scope of a policy is.
 func rank(p openclawv1.Policy) int { return scope.Level(p.Scope).Rank() }
 
-// meet says whether the policies of two bundles may apply to one instance. Enterprise policies apply to every instance of their
-// namespace, those of the root namespace to every instance there is.
+// meet says whether the policies of two bundles may apply to one instance. Enterprise
+// policies apply to every instance of their namespace, those of the root namespace to
+// every instance there is.
 func meet(b *Bundle, p openclawv1.Policy, other *Bundle, q openclawv1.Policy, root string) bool {
 	if p.Domain != q.Domain {
 		return false

@@ -51,43 +51,97 @@ type Comparison struct {
 }
 
 // Find gathers the facts about a bundle. old is nil on creation; others are all bundles
-// that there are, this one's own earlier state excepted. ctx bounds the comparisons:
-// what is not compared in time is unknown.
-func (c *Parser) Find(ctx context.Context, bundle, old *Bundle, others []*Bundle, root string) Facts {
+// that there are, this one's own earlier state excepted. ctx bounds reading and comparing:
+// what is not compared in time is unknown, and where what is to be compared is not read
+// in time there are no facts, and an error that says nothing about the bundle.
+func (c *Parser) Find(ctx context.Context, bundle, old *Bundle, others []*Bundle, root string) (Facts, error) {
 	facts := Facts{Changed: []int{}, Errors: []TextError{}, Comparisons: []Comparison{}, Tightened: []Comparison{}, Unordered: []string{}, RootNamespace: root}
-	own := c.all(bundle)
 	for i, p := range bundle.Spec.Policies {
-		if old != nil && unchanged(bundle, old, p) {
-			continue
+		if old == nil || !unchanged(bundle, old, p) {
+			facts.Changed = append(facts.Changed, i)
 		}
-		facts.Changed = append(facts.Changed, i)
+	}
+	own, tooMuch, err := c.readBundle(ctx, bundle)
+	if err != nil {
+		return Facts{}, slow(bundle, err)
+	}
+	if tooMuch != nil && len(facts.Changed) > 0 {
+		facts.Errors = append(facts.Errors, *tooMuch)
+		return facts, nil
+	}
+	var families []family
+	for _, i := range facts.Changed {
 		if own[i].err != nil {
 			facts.Errors = append(facts.Errors, textErrors(i, own[i].err)...)
 			continue
 		}
-		if !decides(own[i].policy) {
-			facts.Unordered = append(facts.Unordered, fmt.Sprintf("%s has no rule such as allow, deny or a limit: is a name misspelled?", own[i].policy.Name))
+		found, err := c.family(ctx, bundle, i, own, others, root)
+		if err != nil {
+			return Facts{}, err
 		}
-		var parents []*scope.Policy
-		var peers []peer
-		c.each(bundle, own, others, func(b *Bundle, q openclawv1.Policy, candidate *scope.Policy) {
-			switch {
-			case candidate == own[i].policy || !meet(bundle, p, b, q, root):
-			case rank(q) < rank(p):
-				parents = append(parents, candidate)
-			case rank(q) == rank(p):
-				peers = append(peers, peer{candidate, b})
-			}
-		})
-		facts.compare(ctx, c, own[i].policy, parents)
-		for _, other := range peers {
-			facts.agree(ctx, own[i].policy, other.policy, parents, c.hadConflict(ctx, bundle, old, p, other))
+		families = append(families, found)
+	}
+	for _, f := range families {
+		if !decides(f.child) {
+			facts.Unordered = append(facts.Unordered, fmt.Sprintf("%s has no rule such as allow, deny or a limit: is a name misspelled?", f.child.Name))
+		}
+		facts.compare(ctx, c, f.child, f.parents)
+		for _, other := range f.peers {
+			facts.agree(ctx, f.child, other.policy, f.parents, c.hadConflict(ctx, bundle, old, bundle.Spec.Policies[f.index], other))
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, tightenedTimeout)
 	defer cancel()
 	facts.Tightened = c.tightened(ctx, bundle, own, old, others, root)
-	return facts
+	return facts, nil
+}
+
+// slow is the error that a bundle has not been read in time.
+func slow(b *Bundle, err error) error {
+	return fmt.Errorf("reading PolicyBundle %s/%s took too long; try again: %w", b.Namespace, b.Name, err)
+}
+
+// family is a policy of a bundle and those that it is compared with.
+type family struct {
+	index   int
+	child   *scope.Policy
+	parents []*scope.Policy // of broader scopes
+	peers   []peer
+}
+
+// family reads what a policy is compared with, and nothing else: how long the texts take
+// that bind nobody of the same instances, or that are of narrower scopes, is their own
+// affair. What cannot be read is no part.
+func (c *Parser) family(ctx context.Context, bundle *Bundle, index int, own []parsedPolicy, others []*Bundle, root string) (family, error) {
+	f := family{index: index, child: own[index].policy}
+	p := bundle.Spec.Policies[index]
+	add := func(b *Bundle, q openclawv1.Policy, policy *scope.Policy) {
+		if rank(q) < rank(p) {
+			f.parents = append(f.parents, policy)
+		} else {
+			f.peers = append(f.peers, peer{policy, b})
+		}
+	}
+	for j, q := range bundle.Spec.Policies {
+		if j != index && own[j].policy != nil && rank(q) <= rank(p) && meet(bundle, p, bundle, q, root) {
+			add(bundle, q, own[j].policy)
+		}
+	}
+	for _, b := range others {
+		for _, q := range b.Spec.Policies {
+			if rank(q) > rank(p) || !meet(bundle, p, b, q, root) {
+				continue
+			}
+			policy, err := c.Parse(ctx, b, q)
+			if ctx.Err() != nil {
+				return f, slow(b, ctx.Err())
+			}
+			if err == nil {
+				add(b, q, policy)
+			}
+		}
+	}
+	return f, nil
 }
 
 // compare keeps what is not proved.
@@ -95,10 +149,10 @@ func (f *Facts) compare(ctx context.Context, c *Parser, child *scope.Policy, par
 	if len(parents) == 0 {
 		return
 	}
-	f.Unordered = append(f.Unordered, scope.Warnings(child, parents)...)
 	if verdict := c.analyze(ctx, child, parents); verdict.Outcome != scope.Proved {
 		f.Comparisons = append(f.Comparisons, comparison(child, verdict))
 	}
+	f.Unordered = append(f.Unordered, c.warnings(ctx, child, parents)...)
 }
 
 // peer is a policy of the same scope, and its bundle.
@@ -135,7 +189,7 @@ func (c *Parser) hadConflict(ctx context.Context, bundle, old *Bundle, p opencla
 		if i < 0 {
 			return false
 		}
-		earlier, err := c.Parse(old, old.Spec.Policies[i])
+		earlier, err := c.Parse(ctx, old, old.Spec.Policies[i])
 		return err == nil && slices.ContainsFunc(scope.Conflicts(ctx, earlier, []*scope.Policy{other.policy}, nil), func(conflict scope.Conflict) bool {
 			return conflict.Decision == decision && conflict.Outcome == scope.Counterexample
 		})
@@ -155,15 +209,11 @@ const tightenedTimeout = 100 * time.Millisecond
 func (c *Parser) tightened(ctx context.Context, bundle *Bundle, own []parsedPolicy, old *Bundle, others []*Bundle, root string) []Comparison {
 	found := []Comparison{}
 	for _, other := range others {
-		for j, child := range c.all(other) {
-			if child.err != nil {
-				continue
-			}
-			q := other.Spec.Policies[j]
+		for _, q := range other.Spec.Policies {
 			var parents []*scope.Policy
 			changed := old == nil
 			for i, p := range bundle.Spec.Policies {
-				if own[i].err == nil && rank(p) < rank(q) && meet(other, q, bundle, p, root) {
+				if own[i].policy != nil && rank(p) < rank(q) && meet(other, q, bundle, p, root) {
 					parents = append(parents, own[i].policy)
 					changed = changed || !unchanged(bundle, old, p)
 				}
@@ -171,30 +221,19 @@ func (c *Parser) tightened(ctx context.Context, bundle *Bundle, own []parsedPoli
 			if len(parents) == 0 || !changed {
 				continue
 			}
+			child, err := c.Parse(ctx, other, q)
 			if ctx.Err() != nil {
 				return found
 			}
-			if verdict := c.analyze(ctx, child.policy, parents); verdict.Outcome == scope.Counterexample {
-				found = append(found, comparison(child.policy, verdict))
+			if err != nil {
+				continue
+			}
+			if verdict := c.analyze(ctx, child, parents); verdict.Outcome == scope.Counterexample {
+				found = append(found, comparison(child, verdict))
 			}
 		}
 	}
 	return found
-}
-
-// each calls f with the policies of a bundle and of others that can be read.
-func (c *Parser) each(bundle *Bundle, own []parsedPolicy, others []*Bundle, f func(*Bundle, openclawv1.Policy, *scope.Policy)) {
-	visit := func(b *Bundle, all []parsedPolicy) {
-		for i, p := range all {
-			if p.err == nil {
-				f(b, b.Spec.Policies[i], p.policy)
-			}
-		}
-	}
-	visit(bundle, own)
-	for _, other := range others {
-		visit(other, c.all(other))
-	}
 }
 
 // decides says whether a policy has a rule that takes part in a decision.

@@ -2,6 +2,8 @@ package openclaw
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,6 +20,13 @@ const (
 func selecting(b *Bundle, tenant string) *Bundle {
 	b.Spec.InstanceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"tenant": tenant}}
 	return b
+}
+
+func find(t *testing.T, parser *Parser, bundle, old *Bundle, others []*Bundle, root string) Facts {
+	t.Helper()
+	facts, err := parser.Find(t.Context(), bundle, old, others, root)
+	require.NoError(t, err)
+	return facts
 }
 
 // TestFindComparesWhatMayMeet: a policy is compared with the broader ones that may bind
@@ -42,7 +51,7 @@ func TestFindComparesWhatMayMeet(t *testing.T) {
 		"what cannot be read is no part": {child(), bundle("ns", "b", [3]string{"org", "p", models + "allow if {"}), "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			facts := NewParser().Find(t.Context(), c.bundle, nil, []*Bundle{c.other}, c.root)
+			facts := find(t, NewParser(), c.bundle, nil, []*Bundle{c.other}, c.root)
 			require.Equal(t, c.found, len(facts.Comparisons) == 1, "%+v", facts.Comparisons)
 			if c.found {
 				require.Equal(t, scope.Counterexample, facts.Comparisons[0].Verdict)
@@ -58,9 +67,9 @@ func TestFindLeavesTheUnchangedAlone(t *testing.T) {
 	before := bundle("ns", "child", [3]string{"team", "p", loose})
 	after := bundle("ns", "child", [3]string{"team", "p", loose}, [3]string{"team", "q", strict})
 	parser := NewParser()
-	require.Empty(t, parser.Find(t.Context(), after, before, []*Bundle{parent}, "").Comparisons)
-	require.Len(t, parser.Find(t.Context(), selecting(after, "a"), before, []*Bundle{parent}, "").Comparisons, 1, "it binds other instances now")
-	require.Len(t, parser.Find(t.Context(), after, nil, []*Bundle{parent}, "").Comparisons, 1)
+	require.Empty(t, find(t, parser, after, before, []*Bundle{parent}, "").Comparisons)
+	require.Len(t, find(t, parser, selecting(after, "a"), before, []*Bundle{parent}, "").Comparisons, 1, "it binds other instances now")
+	require.Len(t, find(t, parser, after, nil, []*Bundle{parent}, "").Comparisons, 1)
 }
 
 // TestFindTellsOfThoseThatExpandNow: the broader scope is tightened all the same.
@@ -69,24 +78,21 @@ func TestFindTellsOfThoseThatExpandNow(t *testing.T) {
 	before := bundle("ns", "parent", [3]string{"enterprise", "p", loose})
 	after := bundle("ns", "parent", [3]string{"enterprise", "p", strict})
 	parser := NewParser()
-	facts := parser.Find(t.Context(), after, before, []*Bundle{child}, "")
+	facts := find(t, parser, after, before, []*Bundle{child}, "")
 	require.Empty(t, facts.Comparisons)
 	require.Len(t, facts.Tightened, 1)
 	require.Equal(t, "child/p", facts.Tightened[0].Policy)
-	require.Empty(t, parser.Find(t.Context(), before, before, []*Bundle{child}, "").Tightened)
+	require.Empty(t, find(t, parser, before, before, []*Bundle{child}, "").Tightened)
 
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.Empty(t, NewParser().Find(ended, after, before, []*Bundle{child}, "").Tightened, "a warning is not worth waiting for")
 }
 
 // TestFindTellsOfMisspelledRules: what nobody asks for restricts nothing.
 func TestFindTellsOfMisspelledRules(t *testing.T) {
 	b := bundle("ns", "b", [3]string{"team", "p", models + "import rego.v1\nallwo if input.a\n"}, [3]string{"team", "q", strict})
-	require.Equal(t, []string{"b/p has no rule such as allow, deny or a limit: is a name misspelled?"}, NewParser().Find(t.Context(), b, nil, nil, "").Unordered)
+	require.Equal(t, []string{"b/p has no rule such as allow, deny or a limit: is a name misspelled?"}, find(t, NewParser(), b, nil, nil, "").Unordered)
 	broken := bundle("ns", "b", [3]string{"team", "p", models + "allow if {"})
-	require.Len(t, NewParser().Find(t.Context(), broken, nil, nil, "").Errors, 1)
-	require.Empty(t, NewParser().Find(t.Context(), broken, broken, nil, "").Errors, "a label on it may change")
+	require.Len(t, find(t, NewParser(), broken, nil, nil, "").Errors, 1)
+	require.Empty(t, find(t, NewParser(), broken, broken, nil, "").Errors, "a label on it may change")
 }
 
 // TestFindComparesPeersWithoutAnOrder: of two policies of one scope neither counts for
@@ -96,21 +102,88 @@ func TestFindComparesPeersWithoutAnOrder(t *testing.T) {
 		return bundle("ns", name, [3]string{"team", "p", models + "import rego.v1\npreferred := \"" + value + "\" if input." + condition})
 	}
 	parser := NewParser()
-	facts := parser.Find(t.Context(), says("b", "large", "b"), nil, []*Bundle{says("a", "small", "a")}, "")
+	facts := find(t, parser, says("b", "large", "b"), nil, []*Bundle{says("a", "small", "a")}, "")
 	require.Len(t, facts.Comparisons, 1)
 	require.True(t, facts.Comparisons[0].Conflict)
 	require.Contains(t, facts.Comparisons[0].Text, "two policies of the team scope contradict each other")
 	require.NotEmpty(t, words(decide(t, "PolicyBundle", says("b", "large", "b"), facts).Denials))
-	require.Empty(t, parser.Find(t.Context(), says("b", "small", "b"), nil, []*Bundle{says("a", "small", "a")}, "").Comparisons, "they say the same")
+	require.Empty(t, find(t, parser, says("b", "small", "b"), nil, []*Bundle{says("a", "small", "a")}, "").Comparisons, "they say the same")
 	broader := bundle("ns", "c", [3]string{"org", "p", models + "import rego.v1\npreferred := \"none\""})
-	require.Empty(t, parser.Find(t.Context(), says("b", "large", "b"), nil, []*Bundle{says("a", "small", "a"), broader}, "").Comparisons, "a broader scope says it")
+	require.Empty(t, find(t, parser, says("b", "large", "b"), nil, []*Bundle{says("a", "small", "a"), broader}, "").Comparisons, "a broader scope says it")
 
 	// A conflict that is there already holds up neither an edit nor the older of the two.
-	facts = parser.Find(t.Context(), says("b", "huge", "b"), says("b", "large", "b"), []*Bundle{says("a", "small", "a")}, "")
+	facts = find(t, parser, says("b", "huge", "b"), says("b", "large", "b"), []*Bundle{says("a", "small", "a")}, "")
 	require.Empty(t, facts.Comparisons)
 	require.Contains(t, facts.Unordered[len(facts.Unordered)-1], "preferred of b/p and of a/p, which are of one scope, differ on input")
 	older, newer := says("b", "large", "b"), says("a", "small", "a")
 	older.CreationTimestamp, newer.CreationTimestamp = metav1.Unix(1, 0), metav1.Unix(2, 0)
-	require.Empty(t, parser.Find(t.Context(), older, nil, []*Bundle{newer}, "").Comparisons)
-	require.Len(t, parser.Find(t.Context(), newer, nil, []*Bundle{older}, "").Comparisons, 1)
+	require.Empty(t, find(t, parser, older, nil, []*Bundle{newer}, "").Comparisons)
+	require.Len(t, find(t, parser, newer, nil, []*Bundle{older}, "").Comparisons, 1)
+}
+
+// TestFindReadsWhatItCompares and nothing else: how long other texts take holds up nobody.
+func TestFindReadsWhatItCompares(t *testing.T) {
+	parser := NewParser()
+	team := bundle("ns", "b", [3]string{"team", "p", strict})
+	find(t, parser, team, team, []*Bundle{
+		bundle("ns", "narrower", [3]string{"user", "p", strict}),
+		bundle("elsewhere", "c", [3]string{"enterprise", "p", strict}),
+	}, "")
+	require.Equal(t, 1, parser.read.Len())
+	find(t, parser, team, nil, []*Bundle{bundle("ns", "broader", [3]string{"org", "p", strict}), bundle("elsewhere", "c", [3]string{"org", "p", strict})}, "")
+	require.Equal(t, 2, parser.read.Len())
+}
+
+// TestAParserForgets what was asked for longest ago: each text takes memory.
+func TestAParserForgets(t *testing.T) {
+	parser := NewParser()
+	text := models + "import rego.v1\n" + strings.Repeat("allow if input.a\n", 5_000)
+	var first *scope.Policy
+	for i := range 12 {
+		b := bundle("ns", fmt.Sprint("b", i), [3]string{"team", "p", text})
+		p, err := parser.Parse(t.Context(), b, b.Spec.Policies[0])
+		require.NoError(t, err)
+		if i == 0 {
+			first = p
+		}
+		again, err := parser.Parse(t.Context(), b, b.Spec.Policies[0])
+		require.NoError(t, err)
+		require.Same(t, p, again)
+		require.LessOrEqual(t, parser.effort, parserEffort)
+	}
+	require.Greater(t, 12*first.Effort, parserEffort)
+	require.Less(t, parser.read.Len(), 12)
+	broken := bundle("ns", "b", [3]string{"team", "p", strings.Repeat("x", 1<<20)})
+	_, err := parser.Parse(t.Context(), broken, broken.Spec.Policies[0])
+	require.Error(t, err)
+	require.LessOrEqual(t, parser.effort, parserEffort, "what cannot be read takes the memory of its text")
+}
+
+// TestOneTextIsReadAtATime: whoever waits has no verdict when the time is over.
+func TestOneTextIsReadAtATime(t *testing.T) {
+	parser := NewParser()
+	parser.reading <- struct{}{} // by somebody else
+	ctx, cancel := context.WithCancel(t.Context())
+	waiting := make(chan error, 1)
+	go func() {
+		_, err := parser.Find(ctx, bundle("ns", "b", [3]string{"team", "p", strict}), nil, nil, "")
+		waiting <- err
+	}()
+	cancel()
+	require.ErrorIs(t, <-waiting, context.Canceled)
+	<-parser.reading
+	require.Empty(t, find(t, parser, bundle("ns", "b", [3]string{"team", "p", strict}), nil, nil, "").Errors)
+}
+
+// TestABundleIsReadAsAWhole: what is too much is told once, of the policy from which on,
+// and only to who changes a policy.
+func TestABundleIsReadAsAWhole(t *testing.T) {
+	half := models + "import rego.v1\n" + strings.Repeat("allow if input.a\n", 4_000)
+	b := bundle("ns", "b", [3]string{"team", "p", half}, [3]string{"org", "q", half}, [3]string{"user", "r", "nonsense"})
+	facts := find(t, NewParser(), b, nil, nil, "")
+	require.Len(t, facts.Errors, 1)
+	require.Equal(t, 1, facts.Errors[0].Index)
+	require.Positive(t, facts.Errors[0].Line)
+	require.Contains(t, facts.Errors[0].Message, "up to here the bundle has more than 30000 words")
+	require.Empty(t, find(t, NewParser(), b, b, nil, "").Errors)
 }

@@ -49,11 +49,14 @@ file(policy) := sprintf("%s-%s-%s.rego", [policy.scope, replace(policy.domain, "
 	name := regex.replace(lower(policy.name), `[^-a-z0-9_]`, "_")
 }
 
+indices[file(policy)] contains i if some i, policy in policies
+
 deny contains msg if {
-	some i, policy in policies
-	earlier := [j | some j, other in policies; j < i; file(other) == file(policy)]
-	count(earlier) > 0
-	msg := sprintf("policy[%d]: %q gives the file name that policy[%d] %q gives; rename one", [i, policy.name, earlier[0], policies[earlier[0]].name])
+	some all in indices
+	first := min(all)
+	some i in all
+	i > first
+	msg := sprintf("policy[%d]: %q gives the file name that policy[%d] %q gives; rename one", [i, policies[i].name, first, policies[first].name])
 }
 
 deny contains msg if {
@@ -63,7 +66,12 @@ deny contains msg if {
 	msg := sprintf("policy[%d] %q%s: %s", [error.index, policy.name, place(error), error.message])
 }
 
-place(error) := sprintf(", line %d, column %d", [error.line, error.column]) if error.line > 0
+place(error) := sprintf(", line %d, column %d", [error.line, error.column]) if error.column > 0
+
+place(error) := sprintf(", line %d", [error.line]) if {
+	error.line > 0
+	error.column == 0
+}
 
 place(error) := "" if error.line == 0
 

@@ -34,6 +34,7 @@ test_one_file if {
 
 test_text if {
 	policybundle.deny == {`policy[0] "a", line 2, column 3: no`} with input as review([good], {"errors": [{"index": 0, "line": 2, "column": 3, "message": "no"}]})
+	policybundle.deny == {`policy[0] "a", line 2: no`} with input as review([good], {"errors": [{"index": 0, "line": 2, "column": 0, "message": "no"}]})
 	policybundle.deny == {`policy[0] "a": no`} with input as review([good], {"errors": [{"index": 0, "line": 0, "column": 0, "message": "no"}]})
 }
 

@@ -75,7 +75,7 @@ func TestPolicyBundle(t *testing.T) {
 		"within root":     {bundle: base, root: "ns", denied: []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			decision := decide(t, "PolicyBundle", c.bundle, NewParser().Find(t.Context(), c.bundle, nil, c.others, c.root))
+			decision := decide(t, "PolicyBundle", c.bundle, find(t, NewParser(), c.bundle, nil, c.others, c.root))
 			got := words(decision.Denials)
 			require.Len(t, got, len(c.denied), "%q", got)
 			for _, want := range c.denied {
