@@ -260,6 +260,21 @@ func TestProveShowsEveryDecision(t *testing.T) {
 	assert.Equal(t, "domain \"models\": parent.rego permits no more than broader scopes, on any input\n  proved: allow, max_tokens, min_age\n", got.stdout)
 }
 
+// TestProveTellsWhoIsTheFirstToSetALimit: it is proved, and what gateways did without is
+// not known.
+func TestProveTellsWhoIsTheFirstToSetALimit(t *testing.T) {
+	const header = "package openclaw.enterprise.models\nimport rego.v1\n"
+	t.Chdir(folder(t, map[string]string{
+		"parent.rego": header + "allowed_models := {\"m\"} if input.user.team == \"a\"\n",
+		"child.rego":  header + "allowed_models := {\"n\"} if input.user.team == \"b\"\n",
+	}))
+	got := lintel(t, "", "prove", "--domain", "models", "--parent", "parent.rego", "--child", "child.rego")
+	assert.Equal(t, 0, got.code, got.stderr)
+	assert.Equal(t, `domain "models": child.rego permits no more than broader scopes, on any input
+  warning: allowed_models of child.rego stands where no broader scope says any: it exceeds nothing, and gateways go by it; if they permit less without one, have the enterprise scope say a default, such as on input {"user":{"team":"b"}}
+`, got.stdout)
+}
+
 // TestProveRefusesWhatAdmissionRefuses: a bundle is read as a whole.
 func TestProveRefusesWhatAdmissionRefuses(t *testing.T) {
 	rules := strings.Repeat("      a if true\n", 5000)

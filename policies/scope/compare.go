@@ -67,6 +67,8 @@ func (c *comparison) judge(r *replay, input ast.Value) *finding {
 		return c.judgeSubset(r, value, input)
 	case Unordered:
 		return c.judgeUnordered(r, value, input)
+	case unstated:
+		return c.judgeUnstated(r, value, input)
 	}
 	return c.judgeNumber(r, value, input)
 }
@@ -262,6 +264,8 @@ func (c *comparison) symbolic(child *translation, parentOf func(*Policy) *transl
 		return c.symbolicGrant(child, parentOf)
 	case Unordered:
 		return c.symbolicUnordered(child, parentOf)
+	case unstated:
+		return c.symbolicUnstated(child, parentOf)
 	}
 	return child.value(c.decision, func(own term) formula {
 		var limits, copied []formula

@@ -12,13 +12,14 @@ import (
 // says counts, if its policies say it with one voice.
 
 // Warnings are what is not an error about a child: rules that answer nothing, as a
-// broader scope has them and their order is not known. A copy of a rule does no harm.
+// broader scope has them and their order is not known, and those that are the first to
+// answer although there are broader scopes. A copy of a rule does no harm.
 func Warnings(ctx context.Context, child *Policy, parents []*Policy) []string {
 	if len(parents) == 0 {
 		return nil
 	}
 	parents = broadestFirst(parents)
-	var warnings []string
+	warnings := firstToSay(ctx, child, parents)
 	for _, decision := range child.Decisions {
 		c := newComparison(decision, child, parents)
 		if c.order != Unordered {

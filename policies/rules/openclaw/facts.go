@@ -24,7 +24,8 @@ type Facts struct {
 	Comparisons []Comparison `json:"comparisons"`
 	// Tightened are policies of other bundles that expand beyond this one's.
 	Tightened []Comparison `json:"tightened"`
-	// Unordered says which rules of policies have no effect, in words.
+	// Unordered says in words which rules of policies have no effect, and which are the
+	// first to answer although there are broader scopes.
 	Unordered []string `json:"unordered"`
 	// RootNamespace is the only namespace for enterprise policies, if there is one.
 	RootNamespace string `json:"rootNamespace,omitempty"`

@@ -187,3 +187,20 @@ func TestABundleIsReadAsAWhole(t *testing.T) {
 	require.Contains(t, facts.Errors[0].Message, "up to here the bundle has more than 30000 words")
 	require.Empty(t, find(t, NewParser(), b, b, nil, "").Errors)
 }
+
+// TestFindTellsWhoIsTheFirstToSetALimit: nothing is exceeded, but gateways may have done
+// with less before.
+func TestFindTellsWhoIsTheFirstToSetALimit(t *testing.T) {
+	parent := bundle("ns", "base", [3]string{"enterprise", "p", strict + "max_tokens := 9 if input.a\n"})
+	child := bundle("ns", "b", [3]string{"team", "p", models + "import rego.v1\nmax_tokens := 5\nallowed_models := {\"m\"} if input.a\n"})
+	parser := NewParser()
+	facts := find(t, parser, child, nil, []*Bundle{parent}, "")
+	require.Empty(t, facts.Comparisons)
+	require.Len(t, facts.Unordered, 2)
+	require.Contains(t, facts.Unordered[0], "allowed_models of b/p stands where no broader scope says any")
+	require.Contains(t, facts.Unordered[1], "max_tokens of b/p stands where no broader scope says any")
+	require.Equal(t, facts, find(t, parser, child, nil, []*Bundle{parent}, ""), "remembered")
+	decision := decide(t, "PolicyBundle", child, facts)
+	require.Empty(t, decision.Denials)
+	require.Equal(t, facts.Unordered, words(decision.Warnings))
+}
