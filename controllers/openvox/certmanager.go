@@ -99,7 +99,7 @@ func (c *certManager) add() error {
 	}
 	return builder.ControllerManagedBy(c.manager).Named("lintel-openvox-certificaterequests").
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-		WatchesRawSource(self(watches{own}, &cmapi.CertificateRequest{}, updates(concerns))).
+		WatchesRawSource(self(watches{cluster: own}, &cmapi.CertificateRequest{}, updates(concerns))).
 		WatchesRawSource(ended(signing)).
 		WatchesRawSource(mapped(c.watches, &v1alpha1.CertificateAuthority{}, func(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
 			return waitingFor(ctx, own.GetClient(), ca)

@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"encoding/pem"
+	"errors"
 	"os"
 	"os/exec"
 	"strings"
@@ -172,6 +173,7 @@ type site struct {
 	writes int
 	refuse error  // what is applied
 	denied string // what the rules say of Certificates
+	broken error  // why they say nothing
 }
 
 func newSite(t *testing.T, objects ...client.Object) *site {
@@ -195,9 +197,9 @@ func newSite(t *testing.T, objects ...client.Object) *site {
 
 func (s *site) reconcile() *v1alpha1.CertificateAuthority {
 	s.t.Helper()
-	r := &InitializeReconciler{client: s.client, secrets: secrets{s.client, s.client}, apply: applier{"test", s.client, s.client}, events: s.events, now: func() time.Time { return s.now }, admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(s.denied), nil }}
+	r := &InitializeReconciler{client: s.client, secrets: secrets{s.client, s.client}, apply: applier{"test", s.client, s.client}, events: s.events, now: func() time.Time { return s.now }, admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(s.denied), s.broken }}
 	_, err := r.Reconcile(s.t.Context(), mainKey)
-	require.NoError(s.t, err)
+	require.ErrorIs(s.t, err, s.broken)
 	ca := &v1alpha1.CertificateAuthority{}
 	require.NoError(s.t, s.client.Get(s.t.Context(), mainKey.NamespacedName, ca))
 	return ca
@@ -504,9 +506,12 @@ func TestServerCertificate(t *testing.T) {
 	require.Equal(t, v1alpha1.CertificateAuthorityError, object.Status.Phase)
 	require.False(t, s.get("main-ca-setup", &batchv1.Job{}))
 
-	s.denied = ""
 	server.Spec.Certname = "ca.example.com"
 	require.NoError(t, s.client.Update(t.Context(), server))
+	s.denied, s.broken = "", errors.New("the rules cannot be asked")
+	s.reconcile()
+	require.False(t, s.get("main-ca-setup", &batchv1.Job{}))
+	s.broken = nil
 	require.Equal(t, reasonSettingUp, s.reason())
 	job := &batchv1.Job{}
 	require.True(t, s.get("main-ca-setup", job))

@@ -331,6 +331,17 @@ func TestBackOff(t *testing.T) {
 	object, wait = f.reconcile()
 	require.Equal(t, time.Minute, wait)
 	require.Equal(t, v1alpha1.CertificateAuthorityExternal, object.Status.Phase)
+
+	ca.answer = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusBadGateway); return true }
+	_, wait = f.later()
+	require.LessOrEqual(t, wait, firstRetry, "what was before it answered does not count")
+
+	// The server of a CA that has just been set up is asked often.
+	starting := newInternal("starting")
+	for range 10 {
+		f.r.plan(starting, time.Minute, refreshed{err: errors.New("connection refused")})
+	}
+	require.LessOrEqual(t, f.r.scheduled(client.ObjectKeyFromObject(starting)).next.Sub(f.now), longestStart)
 }
 
 // TestRevokedFromHere: a revocation has the CRL read at once and whole, and a CRL without it
@@ -478,6 +489,29 @@ func TestAnswersAreNotRepeated(t *testing.T) {
 			}
 			require.NotContains(t, strings.Join(f.told(), "\n"), "HUNTER2")
 		})
+	}
+}
+
+// TestRefusalsAreNotRepeated: nor by the status of what is signed or revoked there.
+func TestRefusalsAreNotRepeated(t *testing.T) {
+	ca := newFakeCA(t)
+	ca.answer = func(w http.ResponseWriter, _ *http.Request) bool {
+		http.Error(w, "HUNTER2", http.StatusBadRequest)
+		return true
+	}
+	object := newAuthority(ca.URL)
+	object.Spec.External.TLSSecretRef = "admin"
+	pair := newPair(t, ca, &x509.Certificate{Subject: pkix.Name{CommonName: "admin"}})
+	c := newClient(t, secretOf("main-ca", map[string][]byte{caKey: ca.bundle()}), secretOf("admin", map[string][]byte{"tls.crt": pair[certPEMKey], "tls.key": pair[keyPEMKey]}))
+	a, err := connect(t.Context(), secrets{c, c}, object)
+	require.NoError(t, err)
+	defer a.close()
+	for _, err := range []error{
+		a.anyone.Submit(t.Context(), "web", []byte("x")), a.admin.Sign(t.Context(), "web"),
+		a.admin.Clean(t.Context(), "web"), a.admin.Withdraw(t.Context(), "web"),
+	} {
+		require.ErrorContains(t, err, "the CA answers 400 Bad Request")
+		require.NotContains(t, err.Error(), "HUNTER2")
 	}
 }
 

@@ -63,24 +63,30 @@ type Options struct {
 	Registry prometheus.Registerer
 }
 
-// newCluster has its own cache: a manager without this system watches none of it. Of
-// Secrets it holds our own, and of all others the metadata.
+// newCluster has its own cache: a manager without this system watches none of it. What
+// others have, too, it holds of ours only.
 func newCluster(config *rest.Config, namespaces []string) (cluster.Cluster, error) {
+	byObject := map[client.Object]cache.ByObject{}
+	for _, kind := range append(internalKinds(), &corev1.ConfigMap{}, &corev1.Secret{}) {
+		byObject[kind] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy})}
+	}
+	return newCachedCluster(config, namespaces, byObject)
+}
+
+// newSecretsCluster holds the metadata of all Secrets. A cache has one rule for a kind,
+// whether it holds objects or their metadata.
+func newSecretsCluster(config *rest.Config, namespaces []string) (cluster.Cluster, error) {
+	return newCachedCluster(config, namespaces, map[client.Object]cache.ByObject{secretKind(): {Transform: identityOnly}})
+}
+
+func newCachedCluster(config *rest.Config, namespaces []string, byObject map[client.Object]cache.ByObject) (cluster.Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the API server's own fairness limits better
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	return cluster.New(config, func(o *cluster.Options) {
-		o.Scheme = scheme
-		o.Cache.DefaultNamespaces = only(namespaces)
-		o.Cache.ByObject = map[client.Object]cache.ByObject{
-			&corev1.Secret{}: {Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy})},
-			secretKind():     {Transform: identityOnly},
-		}
-		for _, kind := range append(internalKinds(), &corev1.ConfigMap{}) {
-			o.Cache.ByObject[kind] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy})}
-		}
+		o.Scheme, o.Cache.DefaultNamespaces, o.Cache.ByObject = scheme, only(namespaces), byObject
 	})
 }
 
@@ -148,6 +154,10 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	if err != nil {
 		return fmt.Errorf("setting up the cache of OpenVox: %w", err)
 	}
+	allSecrets, err := newSecretsCluster(mgr.GetConfig(), options.Namespaces)
+	if err != nil {
+		return fmt.Errorf("setting up the cache of Secrets: %w", err)
+	}
 	if options.KeyBits == 0 {
 		options.KeyBits = DefaultKeyBits
 	}
@@ -173,14 +183,14 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	}
 	signs := signer{client: c.GetClient(), secrets: s, admit: options.RequestAdmitter, revoked: authorities.revoked, held: newHeld()}
 	requests := &RequestReconciler{client: c.GetClient(), signer: signs, events: recorder, attempts: signing, approver: approving, namespaces: options.Namespaces}
-	later := &certManager{manager: mgr, namespaces: options.Namespaces, watches: watches{c}, mapper: c.GetRESTMapper(), signer: signs, approver: approving}
-	for _, runnable := range []manager.Runnable{c, running, signing, authorities.refreshes, later} {
+	later := &certManager{manager: mgr, namespaces: options.Namespaces, watches: watches{cluster: c}, mapper: c.GetRESTMapper(), signer: signs, approver: approving}
+	for _, runnable := range []manager.Runnable{c, allSecrets, running, signing, authorities.refreshes, later} {
 		if err := mgr.Add(runnable); err != nil {
 			return err
 		}
 	}
 	configs := &ConfigReconciler{client: c.GetClient(), apply: applier{"lintel-openvox-configs", c.GetClient(), c.GetAPIReader()}, events: recorder, admit: options.ConfigAdmitter}
-	w := watches{c}
+	w := watches{c, allSecrets}
 	for name, setup := range map[string]func() error{
 		"policies": func() error {
 			return builder.ControllerManagedBy(mgr).Named(policyOwner).
@@ -264,21 +274,29 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	return nil
 }
 
-// watches say whom a change concerns.
-type watches struct{ cluster cluster.Cluster }
+// watches say whom a change concerns. secrets has the metadata of all Secrets.
+type watches struct{ cluster, secrets cluster.Cluster }
+
+// cacheOf is the cache that has a kind.
+func (w watches) cacheOf(kind client.Object) cache.Cache {
+	if _, metadata := kind.(*metav1.PartialObjectMetadata); metadata {
+		return w.secrets.GetCache()
+	}
+	return w.cluster.GetCache()
+}
 
 func self[T client.Object](w watches, kind T, predicates ...predicate.TypedPredicate[T]) source.Source {
-	return source.Kind(w.cluster.GetCache(), kind, &handler.TypedEnqueueRequestForObject[T]{}, predicates...)
+	return source.Kind(w.cacheOf(kind), kind, &handler.TypedEnqueueRequestForObject[T]{}, predicates...)
 }
 
 // owned follows what objects of a kind control.
 func owned[T client.Object](w watches, kind T, owner client.Object) source.Source {
-	return source.Kind(w.cluster.GetCache(), kind, handler.TypedEnqueueRequestForOwner[T](
+	return source.Kind(w.cacheOf(kind), kind, handler.TypedEnqueueRequestForOwner[T](
 		w.cluster.GetScheme(), w.cluster.GetRESTMapper(), owner, handler.OnlyControllerOwner()))
 }
 
 func mapped[T client.Object](w watches, kind T, concerned func(context.Context, T) []reconcile.Request, predicates ...predicate.TypedPredicate[T]) source.Source {
-	return source.Kind(w.cluster.GetCache(), kind, handler.TypedEnqueueRequestsFromMapFunc(concerned), predicates...)
+	return source.Kind(w.cacheOf(kind), kind, handler.TypedEnqueueRequestsFromMapFunc(concerned), predicates...)
 }
 
 // ended follows attempts that have ended.

@@ -187,3 +187,21 @@ func testHandEdits(t *testing.T, namespace string) {
 		return strings.Contains(mustKubectl(t, "", "get", "certificates.openvox.voxpupuli.org", "web", "-n", namespace, "-o", "jsonpath={.status.conditions[0].message}"), "Secret web-tls is not controlled by this object and is left alone")
 	}, "the Certificate to tell")
 }
+
+// TestForeignPolicies: that a CA's hook reads a Secret of somebody else's is told until the
+// Secret is gone, and not only when something else happens.
+func TestForeignPolicies(t *testing.T) {
+	namespace := newNamespace(t)
+	mustKubectl(t, "", "create", "secret", "generic", "main-autosign-policy", "-n", namespace, "--from-literal=signing-policies.yaml=theirs")
+	mustKubectl(t, fmt.Sprintf(`{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":"CertificateAuthority","metadata":{"name":"main","namespace":%q},"spec":{"external":{"url":"https://ca.example.com:8140"}}}`, namespace), "apply", "-f", "-")
+	told := func(want string) {
+		eventually(t, func() bool {
+			return mustKubectl(t, "", "get", "certificateauthority", "main", "-n", namespace, "-o", `jsonpath={.status.conditions[?(@.type=="PoliciesRendered")].reason}`) == want
+		}, "the CertificateAuthority to say "+want)
+	}
+	told("NotOwned")
+	require.Equal(t, "theirs", string(secretValue(t, namespace, "main-autosign-policy", "signing-policies.yaml")))
+	mustKubectl(t, "", "delete", "secret", "main-autosign-policy", "-n", namespace)
+	told("PoliciesRendered")
+	require.Contains(t, string(secretValue(t, namespace, "main-autosign-policy", "signing-policies.yaml")), "main-operator")
+}
