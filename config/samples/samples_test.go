@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/cover"
@@ -38,6 +39,7 @@ func TestPoliciesPassTheirTests(t *testing.T) {
 	modules := parse(t, sources(t))
 	coverage := cover.New()
 	results, err := tester.NewRunner().
+		SetTimeout(time.Hour).
 		SetModules(modules).
 		RaiseBuiltinErrors(true).
 		SetCoverageQueryTracer(coverage).

@@ -2,6 +2,7 @@ package scope
 
 import (
 	"testing"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/tester"
 	"github.com/stretchr/testify/require"
@@ -15,7 +16,7 @@ func TestMeet(t *testing.T) {
 	transaction, err := store.NewTransaction(ctx)
 	require.NoError(t, err)
 	t.Cleanup(func() { store.Abort(ctx, transaction) })
-	results, err := tester.NewRunner().SetStore(store).SetModules(modules).RunTests(ctx, transaction)
+	results, err := tester.NewRunner().SetTimeout(time.Hour).SetStore(store).SetModules(modules).RunTests(ctx, transaction)
 	require.NoError(t, err)
 	count := 0
 	for result := range results {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/cover"
@@ -23,7 +24,7 @@ func TestRulesInRego(t *testing.T) {
 		require.NoError(t, err)
 	}
 	coverage := cover.New()
-	results, err := tester.NewRunner().SetModules(modules).RaiseBuiltinErrors(true).SetCoverageQueryTracer(coverage).RunTests(t.Context(), nil)
+	results, err := tester.NewRunner().SetTimeout(time.Hour).SetModules(modules).RaiseBuiltinErrors(true).SetCoverageQueryTracer(coverage).RunTests(t.Context(), nil)
 	require.NoError(t, err)
 	count := 0
 	for result := range results {
