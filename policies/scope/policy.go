@@ -78,7 +78,7 @@ func (e ParseErrors) Error() string {
 // maxParseErrors is how many errors people are shown.
 const maxParseErrors = 20
 
-// first are the first of them, and how many more there are.
+// first are the first of them, and how many more there are. OPA itself stops sooner.
 func (e ParseErrors) first() ParseErrors {
 	if len(e) <= maxParseErrors {
 		return e
@@ -173,7 +173,7 @@ func (p *Policy) compileErrors(errs ast.Errors) ParseErrors {
 			out[i].Message = name + " reaches the network or the environment, and is not available to policies"
 		}
 	}
-	return out.first()
+	return out
 }
 
 func (p *Policy) errorAt(location *ast.Location, format string, args ...any) *ParseError {
