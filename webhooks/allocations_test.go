@@ -27,8 +27,8 @@ func TestAllocations(t *testing.T) {
 		want     float64
 	}{
 		{"no policy matches", compiled(t, engine.Fail, teamLabel), "/validate/fail", 149},
-		{"samples, validate", sampleSnapshot(t), "/validate/fail", 1911},
-		{"samples, mutate", sampleSnapshot(t), "/mutate/fail", 928},
+		{"samples, validate", sampleSnapshot(t), "/validate/fail", 1355},
+		{"samples, mutate", sampleSnapshot(t), "/mutate/fail", 877},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			handler := benchHandler(t, c.snapshot)

@@ -52,7 +52,7 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 		}, []string{"source", "policy"}),
 		limits: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lintel_policy_limit_total",
-			Help: "Policy evaluations that reached a limit (steps, timeout, function, result, watchdog, quarantine).",
+			Help: "Policy evaluations that reached a limit (steps, bytes, timeout, function, result).",
 		}, []string{"source", "policy", "limit"}),
 		snapshotInfo: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lintel_snapshot_info",

@@ -147,7 +147,6 @@ func checkExpression(t *testing.T, expression string) []string {
 func metrics(t *testing.T) map[string][]string {
 	t.Helper()
 	all := descriptions{
-		"lintel_policy_quarantined":   {"source", "policy"},
 		"lintel_policy_limit_total":   {"source", "policy", "limit"},
 		"lintel_cluster_data_objects": {"kind"},
 		"lintel_cluster_data_bytes":   {"kind"},

@@ -18,7 +18,7 @@ import (
 // it is read when it is asked for, and each replica tells what it serves itself: no
 // leader that has ended leaves a value behind, and none is needed.
 func RegisterMetrics(registerer prometheus.Registerer, sources client.Reader, live *engine.Live) error {
-	for _, collector := range []prometheus.Collector{sourceReady{sources, live}, quarantined{live}} {
+	for _, collector := range []prometheus.Collector{sourceReady{sources, live}} {
 		if err := registerer.Register(collector); err != nil {
 			return fmt.Errorf("registering metrics: %w", err)
 		}
@@ -136,24 +136,4 @@ func (s sourceReady) ready(object *v1alpha1.PolicySource) bool {
 	}
 	set, ok := s.live.Get(object.Name)
 	return ok && set.Digest() == object.Status.Digest
-}
-
-var quarantinedDesc = prometheus.NewDesc("lintel_policy_quarantined",
-	"1 for a policy that is not asked any more, because it did not stop at its deadline.", []string{"source", "policy"}, nil)
-
-// quarantined collects the policies in quarantine.
-type quarantined struct{ live *engine.Live }
-
-// Describe implements prometheus.Collector.
-func (quarantined) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- quarantinedDesc }
-
-// Collect implements prometheus.Collector.
-func (q quarantined) Collect(metrics chan<- prometheus.Metric) {
-	snapshot := q.live.Snapshot()
-	if snapshot == nil {
-		return
-	}
-	for _, p := range snapshot.Quarantined() {
-		metrics <- prometheus.MustNewConstMetric(quarantinedDesc, prometheus.GaugeValue, 1, p.Source, p.Package)
-	}
 }

@@ -147,11 +147,11 @@ func TestLimitsAreAConditionAndTheSourceStaysReady(t *testing.T) {
 	now := time.Now()
 	reports := []report{
 		{replica: "a", limits: map[string][]string{"team": {"p: timeout"}, "other": {"q: steps"}}, renewed: now},
-		{replica: "b", limits: map[string][]string{"team": {"p: timeout", "r: quarantine"}}, renewed: now},
+		{replica: "b", limits: map[string][]string{"team": {"p: timeout", "r: steps"}}, renewed: now},
 		{replica: "gone", limits: map[string][]string{"team": {"x: steps"}}, renewed: now.Add(-time.Hour)},
 	}
 	limits := limitsOf("team", reports, now)
-	require.Equal(t, []string{"p: timeout", "r: quarantine"}, limits)
+	require.Equal(t, []string{"p: timeout", "r: steps"}, limits)
 
 	object := makeSource(good)
 	verdict := pass(t, object)
@@ -162,7 +162,7 @@ func TestLimitsAreAConditionAndTheSourceStaysReady(t *testing.T) {
 	require.True(t, meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionReady))
 	condition := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionWithinLimits)
 	require.Equal(t, metav1.ConditionFalse, condition.Status)
-	require.Contains(t, condition.Message, "p: timeout, r: quarantine")
+	require.Contains(t, condition.Message, "p: timeout, r: steps")
 }
 
 func TestStatusOfOrigins(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"sigs.k8s.io/yaml"
+
+	"github.com/lintel-policy/lintel/policies/eval"
 )
 
 // PolicySet is one compiled source. It is immutable.
@@ -44,7 +46,6 @@ type policy struct {
 	// validate and mutate are nil where the package has no such entry points.
 	validate, mutate *query
 	location         Location
-	quarantine       *quarantine
 	limit            *lastLimit
 	// constraint is what a policy of a template adds: nil for Lintel's own.
 	constraint *constraint
@@ -113,7 +114,6 @@ func CompileForTest(source Source, dialects ...Dialect) (*PolicySet, error) {
 }
 
 func (s *PolicySet) compile(dialects []Dialect) (*PolicySet, error) {
-	limitFunctions()
 	if err := s.readParameters(); err != nil {
 		return nil, CompileErrors{{Message: err.Error()}}
 	}
@@ -269,8 +269,8 @@ func (s *PolicySet) build(modules []*ast.Module, templates []Template) CompileEr
 		return errs
 	}
 	s.compiler = SourceBounds.On(ast.NewCompiler()).WithCapabilities(capabilities()).
+		WithEvalMode(ast.EvalModeIR).
 		WithEnablePrintStatements(s.prints).
-		WithStageAfterID(splitStage()).
 		WithPathConflictsCheck(func(path []string) (bool, error) {
 			return s.hasData(path), nil
 		})
@@ -285,10 +285,12 @@ func (s *PolicySet) build(modules []*ast.Module, templates []Template) CompileEr
 	errs = append(errs, s.unrequired()...)
 	s.findReads()
 	rules := rulesByPackage(s.compiler)
+	program, planErrs := s.plan()
+	if errs = append(errs, planErrs...); len(errs) > 0 {
+		return errs
+	}
 	for _, p := range s.policies {
-		if err := p.prepare(s.compiler); err != nil {
-			errs = append(errs, compileErrors(err)...)
-		}
+		p.prepare(program)
 		if p.constraint == nil {
 			p.needsNamespace = readInput("namespace", rules[p.name], s.compiler.Graph)
 			s.readsRequest = s.readsRequest || readInput("csr", rules[p.name], s.compiler.Graph)
@@ -310,7 +312,7 @@ func (s *PolicySet) hasData(path []string) bool {
 // points. Libraries give nil.
 func (s *PolicySet) newPolicy(name string, modules []*ast.Module) (*policy, CompileErrors) {
 	var errs CompileErrors
-	p := &policy{set: s, name: name, path: modules[0].Package.Path, lines: map[string][]ruleLine{}, quarantine: &quarantine{}, limit: &lastLimit{}, known: &readsCache{}, location: locationOf(modules[0].Package.Location)}
+	p := &policy{set: s, name: name, path: modules[0].Package.Path, lines: map[string][]ruleLine{}, limit: &lastLimit{}, known: &readsCache{}, location: locationOf(modules[0].Package.Location)}
 	for _, module := range modules {
 		errs = append(errs, misspelledMetadata(module)...)
 		for _, annotations := range module.Annotations {
@@ -377,45 +379,30 @@ func (p *policy) settle() error {
 	return err
 }
 
-// prepare compiles the two queries of the policy.
-func (p *policy) prepare(compiler *ast.Compiler) error {
-	has := map[string]bool{}
-	for _, rule := range p.twins.rules {
-		has[rule.entry] = true
-	}
-	rule := func(name string) *ast.Term { return ast.NewTerm(p.path.Copy().Append(ast.StringTerm(name))) }
-	set := func(entry string) *ast.Term {
-		if has[entry] {
-			return rule(twinPrefix + entry)
+// prepare finds the entry points of the policy in the program.
+func (p *policy) prepare(program *eval.Program) {
+	ask := func(entries ...string) *query {
+		q := &query{program: program, lenient: p.constraint != nil, modules: p.set.compiler.Modules}
+		found := false
+		for _, entry := range entries {
+			rule := program.Rule(p.entry(entry))
+			q.rules, found = append(q.rules, rule), found || rule != nil
 		}
-		return ast.SetTerm()
+		if !found {
+			return nil
+		}
+		return q
 	}
-	var err error
 	if p.constraint != nil {
-		template := p.constraint.template
-		if template.query == nil {
-			if template.query, err = newQuery(compiler, set(entryViolation), ast.SetTerm()); err != nil {
-				return err
-			}
-			template.query.lenient = true
-		}
-		p.validate = template.query
-		return nil
+		p.validate = ask(entryViolation, "")
+		return
 	}
-	if has[entryDeny] || has[entryWarn] {
-		if p.validate, err = newQuery(compiler, set(entryDeny), set(entryWarn)); err != nil {
-			return err
-		}
-	}
-	if has[entryPatch] || has[entryDefaults] {
-		defaults := ast.SetTerm()
-		if has[entryDefaults] { // a set, too: empty where they are undefined
-			value := ast.VarTerm("value")
-			defaults = ast.SetComprehensionTerm(value, ast.NewBody(ast.Equality.Expr(value, rule(entryDefaults))))
-		}
-		p.mutate, err = newQuery(compiler, set(entryPatch), defaults)
-	}
-	return err
+	p.validate, p.mutate = ask(entryDeny, entryWarn), ask(entryPatch, entryDefaults)
+}
+
+// entry is the rule that answers for an entry point.
+func (p *policy) entry(entry string) ast.Ref {
+	return p.path.Copy().Append(ast.StringTerm(twinPrefix + entry))
 }
 
 // clockCalls finds the calls that need `clock: true`.

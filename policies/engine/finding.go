@@ -50,8 +50,8 @@ type Finding struct {
 	Code    int
 	// Error marks an evaluation error, timeout or limit, as opposed to a verdict.
 	Error bool
-	// Limit names the limit that was reached, where one was: steps, timeout, function,
-	// result or watchdog.
+	// Limit names the limit that was reached, where one was: steps, bytes, timeout,
+	// function or result.
 	Limit string
 }
 

@@ -7,54 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWatchDoesNotWaitForOne holds one of three policies back: the others are asked,
-// and it is in quarantine as long as it runs, or for good after the third time.
-func TestWatchDoesNotWaitForOne(t *testing.T) {
-	set := compileSource(t, Source{Name: "s", Files: map[string]string{
-		"a.rego": "package a\ndeny contains \"a\"",
-		"b.rego": "package b\ndeny contains \"b\"",
-		"c.rego": "package c\ndeny contains \"c\"",
-	}})
-	for _, p := range set.policies {
-		p.meta.timeout = DefaultTimeout
-	}
-	snapshot := snapshotOf(set)
-	stuck := set.policies[1]
-	answers := func(hold chan struct{}) []string {
-		return watch(set.policies,
-			func(i int) string {
-				if set.policies[i] == stuck && hold != nil {
-					<-hold
-				}
-				return set.policies[i].name
-			},
-			func(_ int, err evalError) string { return err.limit })
-	}
-	require.Equal(t, []string{"a", "b", "c"}, answers(nil))
-	for strike := 1; strike <= maxStrikes; strike++ {
-		hold := make(chan struct{})
-		require.Equal(t, []string{"a", "watchdog", "c"}, answers(hold))
-		require.Len(t, snapshot.Quarantined(), 1)
-		require.Equal(t, []string{"a", "quarantine", "c"}, answers(nil), "it is not asked while it runs")
-		close(hold)
-		require.Eventually(t, func() bool {
-			stuck.quarantine.mu.Lock()
-			defer stuck.quarantine.mu.Unlock()
-			return stuck.quarantine.running == 0
-		}, 2*time.Minute, time.Millisecond)
-		require.Equal(t, strike >= maxStrikes, stuck.quarantine.active())
-	}
-	decision := snapshot.Validate(t.Context(), makeReview(t, pod), Options{})
-	require.Len(t, decision.Denials, 3)
-	require.Equal(t, "b", decision.Denials[1].Policy)
-	require.Contains(t, decision.Denials[1].Text(), "policy b cannot be evaluated: it is in quarantine")
-	require.Equal(t, "b", snapshot.Quarantined()[0].Package)
-	require.Equal(t, []Limited{{"s", "b", "quarantine"}}, snapshot.Limited(time.Now()))
-}
-
-func TestWatchTakesAPanicForAFailureOfItsPolicy(t *testing.T) {
+func TestAPanicIsAFailureOfItsPolicy(t *testing.T) {
 	set := compile(t, "package p\ndeny contains \"x\"")
-	answers := watch(set.policies,
+	answers := inOrder(set.policies,
 		func(int) string { panic("at once") },
 		func(_ int, err evalError) string { return err.message })
 	require.Contains(t, answers[0], "internal error: at once")

@@ -8,7 +8,7 @@ import (
 // Limited is a policy that has reached a limit.
 type Limited struct {
 	Source, Package string
-	// Limit is steps, timeout, function, result, watchdog or quarantine.
+	// Limit is steps, bytes, timeout, function or result.
 	Limit string
 }
 
@@ -39,11 +39,7 @@ func (l *lastLimit) since(start time.Time) string {
 func (s *Snapshot) Limited(since time.Time) []Limited {
 	var out []Limited
 	for _, p := range s.policies {
-		limit := p.limit.since(since)
-		if p.quarantine.active() {
-			limit = "quarantine"
-		}
-		if limit != "" {
+		if limit := p.limit.since(since); limit != "" {
 			out = append(out, Limited{Source: p.set.source.Name, Package: p.name, Limit: limit})
 		}
 	}

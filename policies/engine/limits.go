@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -8,7 +9,8 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
-	"github.com/open-policy-agent/opa/v1/types"
+
+	"github.com/lintel-policy/lintel/policies/eval"
 )
 
 // Limits on what a single call of a function may take and give. OPA cannot be
@@ -22,10 +24,8 @@ const (
 	MaxElements = 50_000
 	// MaxNodes is how many values, nested ones included, a function may walk through.
 	MaxNodes = 200_000
-	// MaxMadeNodes and MaxMadeBytes are how many values, nested ones included, and how
-	// many bytes of strings a value may have that a policy makes.
+	// MaxMadeNodes is how many values, nested ones included, a text to parse may become.
 	MaxMadeNodes = 100_000
-	MaxMadeBytes = 16 << 20
 	// MaxCompared is how many values two operands of a comparison may have.
 	MaxCompared = 4 << 20
 	// MaxPatternBytes is the longest regular expression.
@@ -36,24 +36,38 @@ const (
 	MaxParseBytes = 256 << 10
 )
 
-// What a call costs in steps of StepBudget, so that many calls within the limits are
-// bounded, too: memory follows the same measure.
+// What a call costs, so that many calls within the limits are bounded, too: memory follows
+// the same measure. A unit is as much work as stepsPerUnit statements.
 const (
 	bytesPerStep    = 64
 	elementsPerStep = 2
 	nodesPerStep    = 64
+	stepsPerUnit    = 5
 )
 
-// limitFunctions puts the limits around the functions that policies may call.
-// Standard functions can be replaced for the whole process only.
-var limitFunctions = sync.OnceFunc(func() {
-	registerBounded()
+// callable are the functions that policies may call, within the limits.
+func callable(name string) (eval.Function, bool) {
+	f, known := limitedFunctions()[name]
+	return f, known
+}
+
+var limitedFunctions = sync.OnceValue(func() map[string]eval.Function {
+	all := map[string]eval.Function{}
 	for _, name := range allowedBuiltins {
-		if original := topdown.GetBuiltin(name); original != nil {
-			topdown.RegisterBuiltinFunc(name, limited(original, checks[name], ast.BuiltinMap[name].Decl.Result()))
-			// Most are not handed the context of the evaluation, and with it the meter.
-			ast.BuiltinMap[name].CanSkipBctx = false
+		if call := topdown.GetBuiltin(name); call != nil {
+			all[name] = eval.Function{Call: call, Admit: admits(checks[name]), Accept: accepts}
 		}
+	}
+	return all
+})
+
+// limitFunctions puts the limits around the functions of OPA for the whole process, which
+// is the only way where OPA itself evaluates.
+var limitFunctions = sync.OnceFunc(func() {
+	for name, f := range limitedFunctions() {
+		topdown.RegisterBuiltinFunc(name, limited(f))
+		// Most are not handed the context of the evaluation, and with it the meter.
+		ast.BuiltinMap[name].CanSkipBctx = false
 	}
 })
 
@@ -69,77 +83,61 @@ func exceeds(format string, args ...any) error {
 // check refuses operands, and says what a call with them costs in steps.
 type check func(operands []*ast.Term) (steps int, err error)
 
-// limited is the function within the limits.
-func limited(original topdown.BuiltinFunc, special check, result types.Type) topdown.BuiltinFunc {
-	isBoolean := result != nil && types.Compare(result, types.B) == 0
+// admits is the check of all operands, and the special one of a function, if it has one.
+func admits(special check) check {
+	return func(operands []*ast.Term) (steps int, err error) {
+		for _, operand := range operands {
+			cost, err := checkTerm(operand)
+			if err != nil {
+				return 0, err
+			}
+			steps += cost
+		}
+		if special != nil {
+			cost, err := special(operands)
+			if err != nil {
+				return 0, err
+			}
+			steps += cost
+		}
+		return steps * stepsPerUnit, nil
+	}
+}
+
+// accepts is the check of a result.
+func accepts(result *ast.Term) (steps int, err error) {
+	if result == nil { // print has none
+		return 0, nil
+	}
+	steps, err = checkTerm(result)
+	return (steps + size(result)/elementsPerStep) * stepsPerUnit, err
+}
+
+// limited is a function within its limits.
+func limited(f eval.Function) topdown.BuiltinFunc {
 	return func(bctx topdown.BuiltinContext, operands []*ast.Term, iter func(*ast.Term) error) error {
 		meter, _ := bctx.Cancel.(*meter)
-		if err := meter.admit(operands, special); err != nil {
-			return err
-		}
-		if isBoolean { // nothing to check
-			return original(bctx, operands, iter)
-		}
-		call := calls.Get().(*call)
-		call.meter, call.iter = meter, iter
-		err := original(bctx, operands, call.give)
+		steps, err := f.Admit(operands)
 		if err == nil {
-			err = call.refused
+			err = meter.spend(steps / stepsPerUnit)
 		}
-		call.meter, call.iter, call.refused = nil, nil, nil
-		calls.Put(call)
-		return err
-	}
-}
-
-// admit checks the operands of a call, and takes what it costs.
-func (m *meter) admit(operands []*ast.Term, special check) error {
-	steps := 0
-	for _, operand := range operands {
-		cost, err := checkTerm(operand)
 		if err != nil {
 			return err
 		}
-		steps += cost
+		var refused error // returned from within, it would look like one of the caller
+		err = f.Call(bctx, operands, func(result *ast.Term) error {
+			steps, err := f.Accept(result)
+			if err == nil {
+				err = meter.spend(steps / stepsPerUnit)
+			}
+			if err != nil {
+				refused = err
+				return nil
+			}
+			return iter(result)
+		})
+		return cmp.Or(err, refused)
 	}
-	if special != nil {
-		cost, err := special(operands)
-		if err != nil {
-			return err
-		}
-		steps += cost
-	}
-	return m.spend(steps)
-}
-
-// call is one call of a function whose results are checked.
-type call struct {
-	meter   *meter
-	iter    func(*ast.Term) error
-	refused error
-	give    func(*ast.Term) error // check
-}
-
-// calls keeps calls that are over: a policy makes hundreds.
-var calls = sync.Pool{New: func() any {
-	call := &call{}
-	call.give = call.check
-	return call
-}}
-
-func (c *call) check(result *ast.Term) error {
-	if result == nil { // print has none
-		return c.iter(nil)
-	}
-	cost, err := checkTerm(result)
-	if err == nil {
-		err = c.meter.spend(cost + size(result)/elementsPerStep)
-	}
-	if err != nil {
-		c.refused = err // returned here, it would look like an error of the caller
-		return nil
-	}
-	return c.iter(result)
 }
 
 // checkTerm applies the limits that hold for every operand and result.

@@ -370,7 +370,7 @@ func (s *Snapshot) recallBatch(r *recalled, questions []question, rest []questio
 	hits := 0
 	for _, q := range questions {
 		place, planned := b.plan.places[q.policy]
-		if !planned || !q.matches || q.policy.quarantine.active() || s.memory.distrusts(q.policy) {
+		if !planned || !q.matches || s.memory.distrusts(q.policy) {
 			place = -1
 		}
 		known := place >= 0 && r.knows(b, place, e)

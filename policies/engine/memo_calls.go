@@ -179,7 +179,7 @@ var messageFunctions = map[string]bool{"sprintf": true, "concat": true, "interna
 // true: it also has its limit, which says nothing about the value.
 var typeFunctions = map[string]bool{
 	"is_array": true, "is_boolean": true, "is_null": true, "is_number": true, "is_object": true, "is_set": true,
-	"is_string": true, "type_name": true, boundedBuiltin.Name: true,
+	"is_string": true, "type_name": true,
 }
 
 func (s *readScope) builtin(builtin *ast.Builtin, operands, output []*ast.Term) {

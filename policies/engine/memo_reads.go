@@ -240,7 +240,7 @@ func (s *readScope) mayFail(expr *ast.Expr) bool {
 
 // harmless are functions that fail for no operands, but for limits.
 var harmless = map[string]bool{
-	ast.Equality.Name: true, ast.Equal.Name: true, ast.NotEqual.Name: true, ast.Member.Name: true, boundedBuiltin.Name: true,
+	ast.Equality.Name: true, ast.Equal.Name: true, ast.NotEqual.Name: true, ast.Member.Name: true,
 	ast.GreaterThan.Name: true, ast.GreaterThanEq.Name: true, ast.LessThan.Name: true, ast.LessThanEq.Name: true,
 }
 

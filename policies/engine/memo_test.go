@@ -377,13 +377,6 @@ func TestMemoDistrusts(t *testing.T) {
 	require.Contains(t, log.String(), "policy=images")
 }
 
-func TestMemoSkipsQuarantinedPolicies(t *testing.T) {
-	s, _ := remembering(t, MemoOn, compile(t, imagePolicy))
-	ask3(t, s, imagePod("x", "registry/web"))
-	s.policies[0].quarantine.enter()
-	require.Len(t, s.Validate(t.Context(), makeReview(t, imagePod("x", "registry/web")), Options{}).Denials, 1)
-}
-
 // TestMemoUnderSwaps asks while snapshots come and go: each answers by its own rules.
 func TestMemoUnderSwaps(t *testing.T) {
 	live := NewLive(BuiltinResources())

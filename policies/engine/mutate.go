@@ -167,7 +167,7 @@ func (m *mutator) ask(policies []*policy, e *evaluation, root func() any) []muta
 		policies[i].report(&answer.found, policies[i].errorFinding(entryPatch, err))
 		return answer
 	}
-	return watch(policies, func(i int) mutationAnswer {
+	return inOrder(policies, func(i int) mutationAnswer {
 		return timed(e, policies[i], func() mutationAnswer {
 			answer := mutationAnswer{policy: policies[i]}
 			answer.members, answer.failed = policies[i].mutateOne(m.ctx, m.snapshot, e, root, &answer.found)
@@ -187,7 +187,7 @@ func (p *policy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root
 		return nil, false
 	}
 	found.Policies++
-	values, errs := p.mutate.run(ctx, e.input(p.set), e.data(p.set), p.meta.timeout, e.options.Now)
+	values, errs := p.mutate.run(ctx, e.input(p.set), e.data(p.set), p.meta.timeout, e.options)
 	for _, err := range errs {
 		p.report(found, p.errorFinding(entryPatch, err))
 	}
@@ -204,9 +204,9 @@ func (p *policy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root
 		}
 		members = append(members, member{p, p.twins.rules[id], ops})
 	}
-	for _, term := range elements(values[1]) {
+	if values[1] != nil {
 		rule := p.defaultsRule()
-		ops, err := defaultOps(root, term)
+		ops, err := defaultOps(root, values[1])
 		if err != nil {
 			p.report(found, p.mutationFailure(rule, err.Error()))
 			return nil, true

@@ -3,90 +3,68 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/metrics"
+	"github.com/open-policy-agent/opa/v1/ast/location"
 	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"github.com/lintel-policy/lintel/policies/eval"
 )
 
-// StepBudget is how many expressions one evaluation of one policy may take. It
-// makes the command line and the webhook stop at the same point, which a deadline
-// alone cannot.
-const StepBudget = 200_000
+const (
+	// StepBudget is how many statements one evaluation of one policy may take, so that the
+	// command line and the webhook stop at the same point, which a deadline alone cannot.
+	StepBudget = 1_000_000
+	// MaxMadeBytes is how many bytes the values may have that one evaluation makes, each
+	// counted with all its parts as often as it becomes part of another.
+	MaxMadeBytes = 64 << 20
+)
 
 // query is a prepared question to one policy, safe for concurrent use.
 type query struct {
-	body     ast.Body
-	compiler *ast.Compiler
-	result   ast.Var
+	program *eval.Program
+	// rules are asked in their order; nil where the policy has none.
+	rules []*eval.Rule
 	// lenient takes the failure of a function for undefined, as OPA does by default.
 	// That of a limit is a failure all the same.
 	lenient bool
-}
-
-// newQuery prepares a query for the values of several terms together.
-func newQuery(compiler *ast.Compiler, terms ...*ast.Term) (*query, error) {
-	body := ast.NewBody(ast.Equality.Expr(ast.VarTerm("result"), ast.ArrayTerm(terms...)))
-	compiled, err := compiler.QueryCompiler().Compile(body)
-	if err != nil {
-		return nil, err
-	}
-	return &query{body: compiled, compiler: compiler, result: "result"}, nil
+	modules map[string]*ast.Module
 }
 
 // evalError is why a policy could not be evaluated.
 type evalError struct {
 	message  string
 	location Location // zero where unknown
-	limit    string   // steps, timeout or function where a limit was reached
+	limit    string   // steps, bytes, timeout or function where a limit was reached
 }
 
-// run evaluates the query. values has one element per term of the query, and is
-// nil after an error that ended the evaluation; errors that did not (a builtin
-// that failed in one rule) come beside the values of the other rules.
-func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeout time.Duration, now time.Time, observers ...func(*topdown.Query) *topdown.Query) (values []*ast.Term, errs []evalError) {
-	meter := &meter{ctx: ctx, timeout: timeout, deadline: time.Now().Add(timeout)}
-	results := newRuleCache()
-	defer results.release()
-	var builtinErrors []topdown.Error
-	query := topdown.NewQuery(q.body).
-		WithCompiler(q.compiler).
-		WithStore(data).
-		WithTransaction(data).
-		WithInput(input).
-		WithTime(now).
-		WithMetrics(metrics.NoOp()).
-		WithCancel(meter).
-		WithVirtualCache(results).
-		WithBuiltinErrorList(&builtinErrors)
-	for _, observe := range observers {
-		query = observe(query)
+// run evaluates the query. values has one element per rule of the query, nil where it is
+// undefined; all of it is nil after an error that ended the evaluation. Errors that did
+// not (a function that failed in one rule) come beside the values of the other rules.
+func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeout time.Duration, options Options) (values []*ast.Term, errs []evalError) {
+	var coverage *eval.Coverage
+	if options.Tracer != nil {
+		coverage = &eval.Coverage{}
 	}
-	err := query.Iter(ctx, func(result topdown.QueryResult) error {
-		array := result[q.result].Value.(*ast.Array)
-		for i := range array.Len() {
-			values = append(values, array.Elem(i))
-		}
-		return nil
+	values, report, err := q.program.Run(ctx, q.rules, eval.Options{
+		Input: input, Data: data.document(), Now: options.Now, Print: options.Print, Cover: coverage,
+		Limits: eval.Limits{Steps: StepBudget, Bytes: MaxMadeBytes, Timeout: timeout},
 	})
-	if meter.stopped != "" {
-		return nil, []evalError{{message: meter.stopped, limit: meter.limit}}
+	if coverage != nil {
+		q.trace(options.Tracer, coverage)
+	}
+	var limit *eval.LimitError
+	if errors.As(err, &limit) {
+		return nil, []evalError{{message: limit.Message, limit: limit.Limit}}
 	}
 	if err != nil {
-		values = nil
-		var failure *topdown.Error
-		if errors.As(err, &failure) {
-			errs = append(errs, builtinError(failure))
-		} else {
-			errs = append(errs, evalError{message: err.Error()})
-		}
+		errs = append(errs, failure(err))
 	}
-	for i := range builtinErrors {
-		if err := builtinError(&builtinErrors[i]); err.limit != "" || !q.lenient {
+	for _, err := range report.Errors {
+		if err := failure(err); err.limit != "" || !q.lenient {
 			errs = append(errs, err)
 		}
 	}
@@ -106,78 +84,59 @@ func withoutValues(message string) string {
 	return function + " cannot use the value that it was given (not shown: it may be secret)"
 }
 
-func builtinError(failure *topdown.Error) evalError {
-	err := evalError{message: failure.Message, location: locationOf(failure.Location)}
+// failure is the error of an evaluation, or of one function in it.
+func failure(err error) evalError {
+	var failure *topdown.Error
+	if !errors.As(err, &failure) {
+		return evalError{message: err.Error()}
+	}
+	found := evalError{message: failure.Message, location: locationOf(failure.Location)}
 	var limit *limitError
-	if failure.Code == topdown.BuiltinErr && !errors.As(failure, &limit) {
-		err.message = withoutValues(failure.Message)
-	}
-	if errors.As(failure, &limit) {
-		err.limit = "function"
-	}
-	return err
-}
-
-// meter stops an evaluation: OPA asks it before every expression. It belongs to
-// one evaluation and its goroutine.
-type meter struct {
-	ctx      context.Context
-	timeout  time.Duration
-	deadline time.Time
-	extended bool // the deadline was, once
-	steps    int
-	asked    int
-	stopped  string // why, once it is
-	limit    string // which limit that was
-}
-
-// spend takes steps for the work of one function call. A nil meter, of an evaluation
-// that is not ours, has no budget.
-func (m *meter) spend(steps int) error {
-	if m == nil {
-		return nil
-	}
-	if m.steps += steps; m.steps > StepBudget {
-		m.stop("steps", "it took more than %d steps: iterate over less, or in fewer nested loops", StepBudget)
-		return exceeds("%s", m.stopped)
-	}
-	return nil
-}
-
-func (m *meter) stop(limit, format string, args ...any) {
-	m.limit, m.stopped = limit, fmt.Sprintf(format, args...)
-}
-
-// Cancel implements topdown.Cancel.
-func (m *meter) Cancel() { m.stopped = "it was cancelled" }
-
-// Cancelled implements topdown.Cancel.
-func (m *meter) Cancelled() bool {
-	const clockEvery = 8 // reading the clock costs as much as a small expression
-	m.steps++
-	m.asked++ // not steps, which calls add to by amounts that may never meet a multiple
 	switch {
-	case m.stopped != "":
-	case m.spend(0) != nil:
-	case m.asked%clockEvery != 0 && !m.extended:
-	case m.ctx.Err() != nil:
-		m.stop("", "the request's own deadline passed")
-	case m.overdue(time.Now()):
-		m.stop("timeout", "it took longer than its timeout of %s", m.timeout)
+	case errors.As(failure, &limit):
+		found.limit = "function"
+	case failure.Code == topdown.BuiltinErr:
+		found.message = withoutValues(failure.Message)
 	}
-	return m.stopped != ""
+	return found
 }
 
-// overdue says whether the deadline has passed. The first time that it has, there is a
-// tenth more from then on: a policy that the machine did not let run, and that has
-// little left to do, comes to its end, and one that never ends gains next to nothing.
-func (m *meter) overdue(now time.Time) bool {
-	if !now.After(m.deadline) {
+// trace tells a tracer which rules gave a value, and which expressions were reached: those
+// in whose text a statement ran.
+func (q *query) trace(tracer topdown.QueryTracer, coverage *eval.Coverage) {
+	outcomes := map[string]map[eval.Place]eval.Outcome{}
+	for at, outcome := range coverage.Outcomes() {
+		if outcomes[at.File] == nil {
+			outcomes[at.File] = map[eval.Place]eval.Outcome{}
+		}
+		outcomes[at.File][at] = outcome
+	}
+	within := func(text *ast.Location, wanted func(eval.Outcome) bool) bool {
+		if text == nil {
+			return false
+		}
+		row, col := location.EndOf(text.Row, text.Col, text.Text)
+		for at, outcome := range outcomes[text.File] {
+			begins := at.Line > text.Row || at.Line == text.Row && at.Column >= text.Col
+			ends := at.Line < row || at.Line == row && at.Column < max(col, text.Col+1)
+			if begins && ends && wanted(outcome) {
+				return true
+			}
+		}
 		return false
 	}
-	if m.extended {
-		return true
+	for _, module := range q.modules {
+		ast.WalkRules(module, func(rule *ast.Rule) bool {
+			if within(rule.Head.Location, func(outcome eval.Outcome) bool { return outcome.Gave }) {
+				tracer.TraceEvent(topdown.Event{Op: topdown.ExitOp, Node: rule, Location: rule.Location})
+			}
+			return false
+		})
+		ast.WalkExprs(module, func(expr *ast.Expr) bool {
+			if within(expr.Location, func(eval.Outcome) bool { return true }) {
+				tracer.TraceEvent(topdown.Event{Op: topdown.EvalOp, Node: expr, Location: expr.Location})
+			}
+			return false
+		})
 	}
-	m.extended, m.deadline = true, now.Add(m.timeout/10)
-	return false
 }

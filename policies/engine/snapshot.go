@@ -37,16 +37,6 @@ type Options struct {
 	Print  print.Hook
 }
 
-func (o Options) observe(query *topdown.Query) *topdown.Query {
-	if o.Tracer != nil {
-		query = query.WithQueryTracer(o.Tracer)
-	}
-	if o.Print != nil {
-		query = query.WithPrintHook(o.Print)
-	}
-	return query
-}
-
 // PolicyInfo describes one policy of a snapshot.
 type PolicyInfo struct {
 	Package       string
@@ -134,12 +124,6 @@ func (s *Snapshot) candidates(kind GroupVersionKind) []*policy {
 	return s.anyKind
 }
 
-// Quarantined lists the policies that are not asked any more, because they did not
-// stop at their deadline.
-func (s *Snapshot) Quarantined() []PolicyInfo {
-	return s.infos(func(p *policy) bool { return p.quarantine.active() })
-}
-
 // Digest identifies the policies and settings: equal digests decide alike.
 func (s *Snapshot) Digest() string { return s.digest }
 
@@ -148,15 +132,8 @@ func (s *Snapshot) Resources() *Resources { return s.resources }
 
 // Policies lists the policies by scope, source and package.
 func (s *Snapshot) Policies() []PolicyInfo {
-	return s.infos(func(*policy) bool { return true })
-}
-
-func (s *Snapshot) infos(wanted func(*policy) bool) []PolicyInfo {
 	var infos []PolicyInfo
 	for _, p := range s.policies {
-		if !wanted(p) {
-			continue
-		}
 		infos = append(infos, p.info())
 	}
 	return infos

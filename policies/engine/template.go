@@ -96,15 +96,7 @@ func readable(text string) string {
 var templateNames = regexp.MustCompile(`data\.lintel\.(?:inventory|template(?:\.\w+|\["[^"]*"\])(?:\.main\.)?)`)
 
 // constraint is what a policy of a template has beside what all have.
-type constraint struct {
-	Constraint
-	template *compiledTemplate
-}
-
-// compiledTemplate is shared by the constraints of a template.
-type compiledTemplate struct {
-	query *query // nil until it is prepared
-}
+type constraint struct{ Constraint }
 
 // newTemplate adds the modules of a template to those to compile, and gives its
 // policies.
@@ -128,13 +120,12 @@ func (s *PolicySet) newTemplate(template Template, modules map[string]*ast.Modul
 	if len(twins.rules) == 0 {
 		return nil, CompileErrors{errorAt(template.Modules[0].Package.Location, `template %s has no rule violation: write violation[{"msg": msg}] { … }`, template.Name)}
 	}
-	shared := &compiledTemplate{}
 	var policies []*policy
 	for _, c := range template.Constraints {
 		p := &policy{
 			set: s, name: c.Name, path: template.Modules[0].Package.Path, twins: twins, lines: lines,
-			quarantine: &quarantine{}, limit: &lastLimit{}, known: &readsCache{}, location: c.Location,
-			constraint:     &constraint{c, shared},
+			limit: &lastLimit{}, known: &readsCache{}, location: c.Location,
+			constraint:     &constraint{c},
 			needsNamespace: template.ReadsNamespace,
 		}
 		p.meta = metadata{title: c.Title, match: &c.Match, enforcement: c.Enforcement, requires: c.Requires, clock: clock}

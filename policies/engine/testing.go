@@ -27,7 +27,6 @@ func TestModules(source Source) (map[string]*ast.Module, *ast.Compiler, storage.
 	}
 	compiler := SourceBounds.On(ast.NewCompiler()).WithCapabilities(capabilities()).
 		WithEnablePrintStatements(true).
-		WithStageAfterID(splitStage()).
 		WithPathConflictsCheck(func(path []string) (bool, error) { return set.hasData(path), nil })
 	return modules, compiler, &dataView{root: set.data}, distinct(errs)
 }

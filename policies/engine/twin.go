@@ -110,6 +110,9 @@ func addTwins(modules []*ast.Module, entryOf func(*ast.Rule) string) (*twins, Co
 	for entry := range entries {
 		appendRules(modules[0], t.gather(entry))
 	}
+	if entries[entryDefaults] { // they may be many rules, of parts of them
+		appendRules(modules[0], []*ast.Rule{mustRule("%s%s := x if x := %s.%s", twinPrefix, entryDefaults, modules[0].Package.Path, entryDefaults)})
+	}
 	return t, nil
 }
 

@@ -77,7 +77,7 @@ func (s *Snapshot) questions(e *evaluation, unmatched bool) []question {
 	return append(out, s.templateQuestions(e, unmatched)...)
 }
 
-// ask asks under watch, and gives what was found in the order of the questions.
+// ask asks, and gives what was found in the order of the questions.
 func ask(questions []question, one func(question, *Decision)) []*Decision {
 	policies := make([]*policy, len(questions))
 	for i, q := range questions {
@@ -90,7 +90,7 @@ func ask(questions []question, one func(question, *Decision)) []*Decision {
 		q.settle(found)
 		return found
 	}
-	return watch(policies, func(i int) *Decision {
+	return inOrder(policies, func(i int) *Decision {
 		return timed(questions[i].evaluation, policies[i], func() *Decision {
 			found := &Decision{}
 			one(questions[i], found)
@@ -116,7 +116,7 @@ func (p *policy) validateOne(ctx context.Context, q question, decision *Decision
 		return
 	}
 	decision.Policies++
-	values, errs := p.validate.run(ctx, e.inputOf(p), e.dataOf(p), p.meta.timeout, e.options.Now, e.options.observe)
+	values, errs := p.validate.run(ctx, e.inputOf(p), e.dataOf(p), p.meta.timeout, e.options)
 	for _, err := range errs {
 		p.report(decision, p.errorFinding(entryDeny, err))
 	}
@@ -218,8 +218,11 @@ func (p *policy) warn(decision *Decision, finding Finding) {
 	decision.Warnings = append(decision.Warnings, finding)
 }
 
-// elements are the members of a twin set.
+// elements are the members of a twin set: none where it is undefined.
 func elements(set *ast.Term) []*ast.Term {
+	if set == nil {
+		return nil
+	}
 	if members, ok := set.Value.(ast.Set); ok {
 		return members.Slice()
 	}

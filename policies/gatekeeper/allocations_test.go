@@ -26,8 +26,8 @@ func TestAllocations(t *testing.T) {
 		review func(i int) *engine.Review
 		want   float64
 	}{
-		"33 policies, without the memo": {engine.MemoOff, func(int) *engine.Review { return podReview(t, 1, 1) }, 3049},
-		"33 policies, replicas":         {engine.MemoOn, func(i int) *engine.Review { return podReview(t, i, 1) }, 259},
+		"33 policies, without the memo": {engine.MemoOff, func(int) *engine.Review { return podReview(t, 1, 1) }, 1613},
+		"33 policies, replicas":         {engine.MemoOn, func(i int) *engine.Review { return podReview(t, i, 1) }, 179},
 	} {
 		t.Run(name, func(t *testing.T) {
 			const runs = 200

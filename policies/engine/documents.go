@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/eval"
+)
+
+// part is a part of data that policies read piece by piece: what the cluster has is
+// large, and most policies name one kind, namespace or object of it.
+type part struct {
+	get   func(key string) (ast.Value, eval.Document, error)
+	whole func() (ast.Value, error)
+}
+
+// Get implements eval.Document.
+func (p part) Get(key string) (ast.Value, eval.Document, error) { return p.get(key) }
+
+// Value implements eval.Document.
+func (p part) Value() (ast.Value, error) { return p.whole() }
+
+// document is what the view is to an evaluation.
+func (v *dataView) document() eval.Document {
+	own := eval.ObjectDocument(v.root)
+	switch {
+	case v.inventory != nil:
+		return under(templateKey, under(inventoryKey, v.inventory.document()))
+	case v.cluster == nil:
+		return own
+	}
+	return part{
+		get: func(key string) (ast.Value, eval.Document, error) {
+			if key == clusterKey {
+				return nil, v.cluster.document(), nil
+			}
+			return own.Get(key)
+		},
+		whole: func() (ast.Value, error) { return v.read(nil) },
+	}
+}
+
+// under is an object with one key.
+func under(name string, document eval.Document) eval.Document {
+	return part{
+		get: func(key string) (ast.Value, eval.Document, error) {
+			if key != name {
+				return nil, nil, nil
+			}
+			return nil, document, nil
+		},
+		whole: func() (ast.Value, error) {
+			value, err := document.Value()
+			if err != nil {
+				return nil, err
+			}
+			return ast.NewObject(ast.Item(ast.StringTerm(name), ast.NewTerm(value))), nil
+		},
+	}
+}
+
+// document is data.cluster: by kind, namespace and name.
+func (v *clusterView) document(path ...string) eval.Document {
+	return part{
+		get: func(key string) (ast.Value, eval.Document, error) {
+			at := append(path[:len(path):len(path)], key)
+			if len(at) > 2 {
+				value, err := v.read(at)
+				return value, nil, err
+			}
+			if there, err := v.has(at); !there || err != nil {
+				return nil, nil, err
+			}
+			return nil, v.document(at...), nil
+		},
+		whole: func() (ast.Value, error) { return v.read(path) },
+	}
+}
+
+// has says whether there is a kind, or a namespace of it.
+func (v *clusterView) has(path []string) (bool, error) {
+	kind, required := v.kinds[path[0]]
+	if !required {
+		return false, nil
+	}
+	held, err := v.held(kind)
+	if len(path) == 1 || held == nil || err != nil {
+		return err == nil && len(path) == 1, err
+	}
+	if v.sees != nil && !v.sees(kind, path[1]) {
+		return false, nil
+	}
+	_, there := held.namespaces.Get(path[1])
+	return there, nil
+}
+
+// document is data.inventory of templates, of which a namespace is made by itself.
+func (v *inventoryView) document() eval.Document {
+	namespaces := part{
+		get: func(namespace string) (ast.Value, eval.Document, error) {
+			return v.read([]string{inventoryNamespace, namespace}), nil, nil
+		},
+		whole: func() (ast.Value, error) { return v.read([]string{inventoryNamespace}), nil },
+	}
+	return part{
+		get: func(key string) (ast.Value, eval.Document, error) {
+			switch key {
+			case inventoryCluster:
+				return v.in(""), nil, nil
+			case inventoryNamespace:
+				return nil, namespaces, nil
+			}
+			return nil, nil, nil
+		},
+		whole: func() (ast.Value, error) { return v.read(nil), nil },
+	}
+}

@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/topdown"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/eval"
+)
+
+// TestRandomPoliciesAnswerAsInOPA asks random policies by a program of package eval and by
+// OPA's own evaluator: the same values, and its errors at the same places. There may be more
+// errors: OPA evaluates a partial object for the key that is asked for alone, and leaves out
+// rules of which it knows by its index that they cannot hold. MEMO_SEEDS asks that many.
+func TestRandomPoliciesAnswerAsInOPA(t *testing.T) {
+	for name, writer := range map[string]func(seed uint64) propertyWriter{
+		"rules": func(seed uint64) propertyWriter { return &regoWriter{Rand: rand.New(rand.NewPCG(seed, 11))} },
+		"forms": func(seed uint64) propertyWriter {
+			return &formWriter{regoWriter: &regoWriter{Rand: rand.New(rand.NewPCG(seed, 12))}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			policies, answers, errs, more := 0, 0, 0, 0
+			seeds := uint64(400)
+			if more := os.Getenv("MEMO_SEEDS"); more != "" {
+				seeds, _ = strconv.ParseUint(more, 10, 64)
+			}
+			for seed := range seeds {
+				w := writer(seed)
+				text := w.policy()
+				asked := newAskedTwice(text)
+				if asked == nil {
+					continue
+				}
+				policies++
+				object := w.object()
+				for range 6 {
+					object = w.nearCopy(object)
+					encoded, err := json.Marshal(object)
+					require.NoError(t, err)
+					e, err := newEvaluation(makeReview(t, string(encoded)), Options{})
+					require.NoError(t, err)
+					input := e.input(asked.set)
+					want, got := asked.byOPA(t, input), asked.byEval(t, input)
+					for rule, one := range want {
+						errs, more = errs+len(one.errs), more+len(got[rule].errs)-len(one.errs)
+						if got[rule].ended { // where OPA goes on, or has met another error first
+							continue
+						}
+						require.Subset(t, got[rule].errs, one.errs, "seed %d, %s\n%s\n%s", seed, rule, text, encoded)
+						require.Equal(t, one.value, got[rule].value, "seed %d, %s\n%s\n%s", seed, rule, text, encoded)
+						require.Equal(t, one.ended, got[rule].ended, "seed %d, %s\n%s\n%s", seed, rule, text, encoded)
+						answers++
+					}
+				}
+			}
+			t.Logf("%d policies, %d answers, %d errors, %d that OPA comes to see only if asked for more", policies, answers, errs, more)
+			require.Greater(t, answers, 4000)
+		})
+	}
+}
+
+// askedTwice is a policy, ready for both evaluators.
+type askedTwice struct {
+	set     *PolicySet
+	byName  map[string]ast.Ref
+	opa     *ast.Compiler
+	program *eval.Program
+}
+
+// newAskedTwice is nil for what does not compile, or is refused.
+func newAskedTwice(text string) *askedTwice {
+	set, err := Compile(Source{Name: "random", Files: map[string]string{"policy.rego": text}, Parameters: []byte(`{"a": "x", "list": [{"a": 1}]}`)})
+	if err != nil {
+		return nil
+	}
+	compile := func(mode ast.CompilerEvalMode) *ast.Compiler {
+		module, errs := parseModule("policy.rego", text)
+		if len(errs) > 0 {
+			panic(errs)
+		}
+		compiler := ast.NewCompiler().WithEvalMode(mode)
+		if compiler.Compile(map[string]*ast.Module{"policy.rego": module}); compiler.Failed() {
+			panic(compiler.Errors)
+		}
+		return compiler
+	}
+	a := &askedTwice{set: set, byName: map[string]ast.Ref{}, opa: compile(ast.EvalModeTopdown)}
+	planned := compile(ast.EvalModeIR)
+	var refs []ast.Ref
+	for _, rule := range planned.Modules["policy.rego"].Rules {
+		if ref := rule.Ref(); len(rule.Head.Args) == 0 && ref.IsGround() {
+			a.byName[ref.String()] = ref
+			refs = append(refs, ref)
+		}
+	}
+	if eval.Estimate(planned, refs...).Uneven != nil { // of a rule that no entry point needs
+		return nil
+	}
+	plan, err := eval.Plan(planned, refs...)
+	if err != nil {
+		panic(err)
+	}
+	if a.program, err = eval.Compile(plan, eval.StandardFunctions, eval.CompileOptions{}); err != nil {
+		panic(err)
+	}
+	maps.DeleteFunc(a.byName, func(_ string, ref ast.Ref) bool { return a.program.Rule(ref) == nil }) // keys of one object
+	return a
+}
+
+// answer is what a rule came to.
+type answer struct {
+	value string // empty where it is undefined
+	errs  []string
+	ended bool // by the last of the errors
+}
+
+// byOPA asks with OPA's index of rules for the errors, and without for the values: with it,
+// "y" is not in {"x", input.y} where input.y is "y".
+func (a *askedTwice) byOPA(t *testing.T, input *ast.Term) map[string]answer {
+	answers, values := a.byOPAs(t, input, true), a.byOPAs(t, input, false)
+	for name, one := range answers {
+		if !values[name].ended {
+			one.value, one.ended = values[name].value, false
+			answers[name] = one
+		}
+	}
+	return answers
+}
+
+func (a *askedTwice) byOPAs(t *testing.T, input *ast.Term, index bool) map[string]answer {
+	answers := map[string]answer{}
+	data := &dataView{root: ast.NewObject()}
+	for name, ref := range a.byName {
+		body, err := a.opa.QueryCompiler().Compile(ast.NewBody(ast.Equality.Expr(ast.VarTerm("result"), ast.NewTerm(ref))))
+		require.NoError(t, err)
+		var failures []topdown.Error
+		results, err := topdown.NewQuery(body).WithCompiler(a.opa).WithStore(data).WithTransaction(data).WithInput(input).
+			WithTime(time.Unix(1, 0)).WithIndexing(index).WithBuiltinErrorList(&failures).Run(t.Context())
+		one := answer{ended: err != nil}
+		for i := range failures {
+			one.errs = append(one.errs, said(&failures[i]))
+		}
+		if err != nil {
+			one.errs = append(one.errs, said(err))
+		} else if len(results) > 0 {
+			one.value = results[0]["result"].String()
+		}
+		answers[name] = one.sorted()
+	}
+	return answers
+}
+
+func (a *askedTwice) byEval(t *testing.T, input *ast.Term) map[string]answer {
+	answers := map[string]answer{}
+	for name, ref := range a.byName {
+		found, report, err := a.program.Run(t.Context(), []*eval.Rule{a.program.Rule(ref)}, eval.Options{Input: input, Now: time.Unix(1, 0)})
+		one := answer{ended: err != nil}
+		for _, failure := range report.Errors {
+			one.errs = append(one.errs, said(failure))
+		}
+		if err != nil {
+			one.errs = append(one.errs, said(err))
+		} else if found[0] != nil {
+			one.value = found[0].String()
+		}
+		answers[name] = one.sorted()
+	}
+	return answers
+}
+
+func (a answer) sorted() answer {
+	slices.Sort(a.errs)
+	a.errs = slices.Compact(a.errs)
+	return a
+}
+
+// said is an error with its line; where two rules conflict, either may be named.
+func said(err error) string {
+	var failure *topdown.Error
+	switch {
+	case !errors.As(err, &failure):
+		return err.Error()
+	case failure.Code == topdown.ConflictErr:
+		return "conflict"
+	default:
+		return fmt.Sprintf("%d: %s", failure.Location.Row, failure.Message)
+	}
+}

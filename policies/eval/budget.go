@@ -1,0 +1,177 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// Limits bound one evaluation; zero is no limit.
+type Limits struct {
+	// Steps is how many statements may run. What a function costs beyond its call, the
+	// functions say (Function.Admit).
+	Steps int64
+	// Bytes is how much may be made: each value that becomes part of another counts with
+	// all its parts, as often as they stand in it.
+	Bytes int64
+	// Timeout is how long it may take.
+	Timeout time.Duration
+}
+
+// LimitError ends an evaluation that has reached a limit.
+type LimitError struct {
+	// Limit is steps, bytes or timeout, or cancelled where the context was.
+	Limit   string
+	Message string
+}
+
+func (e *LimitError) Error() string { return e.Message }
+
+// clockEvery is how many calls and turns there are between two looks at the clock.
+const clockEvery = 64
+
+// go on says whether the evaluation may: it is asked at every call and every turn of a
+// loop.
+func (m *machine) mayGoOn() bool {
+	if m.err != nil {
+		return false
+	}
+	switch {
+	case m.steps > m.limits.Steps:
+		m.stop(&LimitError{"steps", fmt.Sprintf("it took more than %d steps: iterate over less, or in fewer nested loops", m.limits.Steps)})
+		return false
+	case m.bytes > m.limits.Bytes:
+		m.stop(&LimitError{"bytes", fmt.Sprintf("it made values of more than %d MiB: keep only the parts that are needed", m.limits.Bytes>>20)})
+		return false
+	}
+	if m.turns++; m.turns%clockEvery != 0 {
+		return true
+	}
+	return m.inTime()
+}
+
+// inTime looks at the clock.
+func (m *machine) inTime() bool {
+	if err := m.ctx.Err(); err != nil {
+		m.stop(&LimitError{"cancelled", "the request's own deadline passed: " + context.Cause(m.ctx).Error()})
+		return false
+	}
+	if m.limits.Timeout > 0 && m.overdue(time.Now()) {
+		m.stop(&LimitError{"timeout", fmt.Sprintf("it took longer than its timeout of %s", m.limits.Timeout)})
+		return false
+	}
+	return true
+}
+
+// overdue says whether the deadline has passed. The first time that it has, there is a
+// tenth more from then on: what the machine did not let run, and has little left to do,
+// comes to its end, and what never ends gains next to nothing.
+func (m *machine) overdue(now time.Time) bool {
+	switch {
+	case !now.After(m.deadline):
+		return false
+	case m.extended:
+		return true
+	}
+	m.extended, m.deadline = true, now.Add(m.limits.Timeout/10)
+	return false
+}
+
+// stop ends the evaluation with an error, the first of them.
+func (m *machine) stop(err error) {
+	if m.err == nil {
+		m.err = err
+	}
+}
+
+func (m *machine) fail(err error) ctl {
+	m.stop(err)
+	return failed
+}
+
+// What a value costs in bytes beside those of its strings and numbers, roughly what it
+// takes.
+const valueBytes = 32
+
+// charge counts a value that becomes part of another. It walks through all of it: values
+// share their parts, so that forty lists of two can be one of 2^40, and whatever compares,
+// converts or prints such a value walks through it, too.
+func (m *machine) charge(t *ast.Term) {
+	switch value := t.Value.(type) {
+	case ast.String:
+		m.bytes += int64(len(value)) + valueBytes
+	case ast.Number:
+		m.bytes += int64(len(value)) + valueBytes
+	case ast.Boolean, ast.Null:
+		m.bytes += valueBytes
+	default:
+		m.walk(t)
+	}
+}
+
+// walk counts a value with all its parts, up to what is left.
+func (m *machine) walk(t *ast.Term) (enough bool) {
+	m.bytes += valueBytes
+	switch value := t.Value.(type) {
+	case ast.String:
+		m.bytes += int64(len(value))
+	case ast.Number:
+		m.bytes += int64(len(value))
+	case *ast.Array:
+		for i := range value.Len() {
+			if m.walk(value.Elem(i)) {
+				return true
+			}
+		}
+	case ast.Set:
+		return value.Until(m.walkOne)
+	case ast.Object:
+		return value.Until(m.walkBoth)
+	}
+	return m.bytes > m.limits.Bytes
+}
+
+// compared is what a comparison costs in steps beyond its statement: the parts of the
+// smaller of two collections.
+func (m *machine) compared(a, b *ast.Term) {
+	if isScalar(a) || isScalar(b) {
+		return
+	}
+	const perStep = 16
+	left := (m.limits.Steps - m.steps) * perStep
+	m.steps += min(parts(a, left), parts(b, left)) / perStep
+}
+
+func isScalar(t *ast.Term) bool {
+	switch t.Value.(type) {
+	case *ast.Array, ast.Object, ast.Set:
+		return false
+	}
+	return true
+}
+
+// parts counts the values in a value, up to a limit.
+func parts(t *ast.Term, limit int64) (count int64) {
+	var walk func(*ast.Term) bool
+	both := func(key, value *ast.Term) bool { return walk(key) || walk(value) }
+	walk = func(t *ast.Term) bool {
+		count++
+		switch value := t.Value.(type) {
+		case *ast.Array:
+			for i := range value.Len() {
+				if walk(value.Elem(i)) {
+					return true
+				}
+			}
+		case ast.Set:
+			return value.Until(walk)
+		case ast.Object:
+			return value.Until(both)
+		}
+		return count > limit
+	}
+	walk(t)
+	return count
+}

@@ -1,0 +1,67 @@
+package eval
+
+import (
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/ir"
+)
+
+// Place is where an expression stands in a policy; lines and columns begin at 1.
+type Place struct {
+	File      string
+	Line      int
+	Column    int
+	EndLine   int
+	EndColumn int
+}
+
+// Coverage is what statements came to, by their places. The zero value is ready; it is
+// for one goroutine.
+type Coverage struct {
+	places map[Place]Outcome
+}
+
+// Outcome is what the statements at a place came to.
+type Outcome struct {
+	// Held says that one of them held, Failed that one was undefined, and Gave, of the
+	// head of a rule, that it gave a value.
+	Held, Failed, Gave bool
+}
+
+// Outcomes are those of all places that were reached.
+func (c *Coverage) Outcomes() map[Place]Outcome { return c.places }
+
+func (c *Coverage) note(place Place, code ctl, gives bool) {
+	if c.places == nil {
+		c.places = map[Place]Outcome{}
+	}
+	outcome := c.places[place]
+	outcome.Held = outcome.Held || code == next || code == returned
+	outcome.Failed = outcome.Failed || code == undef
+	outcome.Gave = outcome.Gave || gives && (code == next || code == returned)
+	c.places[place] = outcome
+}
+
+// covered is a statement that tells what it came to.
+func (c *compiler) covered(s ir.Stmt, compiled op) op {
+	gives := false
+	switch s := s.(type) {
+	case *ir.ResetLocalStmt, *ir.ReturnLocalStmt, *ir.BlockStmt:
+		return compiled
+	case *ir.AssignVarOnceStmt:
+		if local, ok := s.Source.Value.(ir.Local); ok && c.once[local] != 0 {
+			return compiled // the place is that of the last of several rules
+		}
+		gives = true
+	case *ir.SetAddStmt, *ir.ObjectInsertStmt, *ir.ObjectInsertOnceStmt:
+		gives = true
+	}
+	at, location := c.place(s), s.GetLocation()
+	place := Place{at.File, at.Row, at.Col, location.EndRow, location.EndCol}
+	return func(m *machine, r []*ast.Term) ctl {
+		code := compiled(m, r)
+		if m.cover != nil {
+			m.cover.note(place, code, gives)
+		}
+		return code
+	}
+}

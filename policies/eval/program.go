@@ -1,0 +1,418 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/ir"
+	"github.com/open-policy-agent/opa/v1/topdown"
+)
+
+// Program is a compiled plan. It does not change, and is safe for concurrent use.
+type Program struct {
+	queries      []*function
+	rules        map[string]*Rule
+	functions    int
+	statements   int
+	capabilities *ast.Capabilities
+	pool         sync.Pool // of machines
+}
+
+// Rule is a rule that a Program can evaluate, or several of one name.
+type Rule struct{ function *function }
+
+// Rule is the rule at a reference, such as data.shop.deny: nil where none was planned.
+func (p *Program) Rule(ref ast.Ref) *Rule { return p.rules[ref.String()] }
+
+// Statements counts the statements of the program.
+func (p *Program) Statements() int { return p.statements }
+
+// function is a planned function, or a query.
+type function struct {
+	path       string // such as data.shop.deny
+	index      int
+	registers  int // how many it has
+	parameters []int
+	result     int
+	blocks     [][]op
+	// guards are conditions of each block, and only the one value that there can be.
+	guards [][]guard
+	only   *ast.Term
+}
+
+// takesArguments says whether it is a function of the policy, and not a rule.
+func (f *function) takesArguments() bool { return len(f.parameters) > 2 }
+
+// Function is a function of OPA within limits. Both checks may be nil.
+type Function struct {
+	Call topdown.BuiltinFunc
+	// Admit refuses operands, and says what a call with them costs in steps.
+	Admit func(operands []*ast.Term) (steps int, err error)
+	// Accept does so for each result.
+	Accept func(result *ast.Term) (steps int, err error)
+}
+
+// Functions are those that a Program may call, by name. It is asked while a program is
+// compiled; what it does not know cannot be called.
+type Functions func(name string) (Function, bool)
+
+// StandardFunctions are all functions of OPA, without limits.
+func StandardFunctions(name string) (Function, bool) {
+	call := topdown.GetBuiltin(name)
+	return Function{Call: call}, call != nil
+}
+
+// CompileOptions are the zero value for a program that only decides.
+type CompileOptions struct {
+	// Capabilities are given to functions that ask; nil are those of this version of OPA.
+	Capabilities *ast.Capabilities
+	// Cover has the program tell which statements ran, which costs time.
+	Cover bool
+}
+
+// compiler makes a Program of a plan.
+type compiler struct {
+	policy    *ir.Policy
+	program   *Program
+	functions Functions
+	options   CompileOptions
+	declared  map[string]*ir.BuiltinFunc
+	byName    map[string]*function
+	byPath    map[string]*function // generation and names, as CallDynamicStmt gives them
+	strings   []*ast.Term
+
+	current *function
+	// writers and readers count, within one block of a function, the statements that set
+	// and use a register; constants are what a register always holds there.
+	writers, readers map[ir.Local]int
+	constants        map[ir.Local]*ast.Term
+	// dotted are the registers that hold a part of what another rule made.
+	dotted map[ir.Local]bool
+	// once are the registers in which the place of a register's only assignment is kept.
+	once map[ir.Local]int
+}
+
+// Compile compiles a plan.
+func Compile(policy *ir.Policy, functions Functions, options CompileOptions) (*Program, error) {
+	if options.Capabilities == nil {
+		options.Capabilities = standardCapabilities()
+	}
+	p := &Program{rules: map[string]*Rule{}, functions: len(policy.Funcs.Funcs), capabilities: options.Capabilities}
+	c := &compiler{
+		policy: policy, program: p, functions: functions, options: options,
+		declared: map[string]*ir.BuiltinFunc{}, byName: map[string]*function{}, byPath: map[string]*function{},
+	}
+	for _, s := range policy.Static.Strings {
+		c.strings = append(c.strings, ast.StringTerm(s.Value))
+	}
+	for _, declaration := range policy.Static.BuiltinFuncs {
+		c.declared[declaration.Name] = declaration
+	}
+	for i, planned := range policy.Funcs.Funcs {
+		generation, path, _ := strings.Cut(planned.Name, ".")
+		f := &function{path: path, index: i, result: int(planned.Return)}
+		for _, parameter := range planned.Params {
+			f.parameters = append(f.parameters, int(parameter))
+		}
+		c.byName[planned.Name] = f
+		c.byPath[strings.Join(planned.Path, "\x00")] = f
+		if generation == "g0" && !f.takesArguments() {
+			p.rules[path] = &Rule{f}
+		}
+	}
+	for _, planned := range policy.Funcs.Funcs {
+		c.current = c.byName[planned.Name]
+		c.current.only = c.onlyValue(planned)
+		if err := c.compile(c.current, planned.Blocks); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.byName[planned.Name].path, err)
+		}
+	}
+	for _, plan := range policy.Plans.Plans {
+		f := &function{path: plan.Name}
+		if err := c.compile(f, plan.Blocks); err != nil {
+			return nil, fmt.Errorf("%s: %w", plan.Name, err)
+		}
+		p.queries = append(p.queries, f)
+	}
+	return p, nil
+}
+
+var standardCapabilities = sync.OnceValue(func() *ast.Capabilities { return ast.CapabilitiesForThisVersion() })
+
+func (c *compiler) compile(f *function, blocks []*ir.Block) error {
+	c.current, c.once = f, map[ir.Local]int{}
+	f.registers = max(f.result+1, 3) // input, data, and a result
+	for _, parameter := range f.parameters {
+		f.registers = max(f.registers, parameter+1)
+	}
+	for _, block := range blocks {
+		c.study(block)
+		f.registers = max(f.registers, c.highest()+1)
+	}
+	for _, block := range blocks {
+		c.study(block)
+		ops, err := c.block(block)
+		if err != nil {
+			return err
+		}
+		f.blocks, f.guards = append(f.blocks, ops), append(f.guards, c.guardsOf(block))
+	}
+	return nil
+}
+
+// study counts who sets and who uses the registers of a block. Blocks of a function
+// share registers, but not what they hold.
+func (c *compiler) study(block *ir.Block) {
+	c.writers, c.readers = map[ir.Local]int{}, map[ir.Local]int{}
+	c.constants, c.dotted = map[ir.Local]*ast.Term{}, map[ir.Local]bool{}
+	walkStatements(block, func(s ir.Stmt) {
+		for _, local := range written(s) {
+			c.writers[local]++
+		}
+		for _, local := range read(s) {
+			c.readers[local]++
+		}
+		if dot, ok := s.(*ir.DotStmt); ok {
+			c.dotted[dot.Target] = true
+		}
+	})
+	walkStatements(block, func(s ir.Stmt) {
+		if local, term := c.constant(s); term != nil && c.writers[local] == 1 && !c.isShared(local) {
+			c.constants[local] = term
+		}
+	})
+}
+
+// isShared says whether a register is used beyond one block.
+func (c *compiler) isShared(local ir.Local) bool {
+	if int(local) == c.current.result {
+		return true
+	}
+	for _, parameter := range c.current.parameters {
+		if int(local) == parameter {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *compiler) highest() (highest int) {
+	for local := range c.writers {
+		highest = max(highest, int(local))
+	}
+	for local := range c.readers {
+		highest = max(highest, int(local))
+	}
+	return highest
+}
+
+// constant is the constant that a statement assigns: nil for others.
+func (c *compiler) constant(s ir.Stmt) (ir.Local, *ast.Term) {
+	switch s := s.(type) {
+	case *ir.MakeNumberIntStmt:
+		return s.Target, ast.InternedTerm(int(s.Value))
+	case *ir.MakeNumberRefStmt:
+		return s.Target, ast.NewTerm(ast.Number(string(c.strings[s.Index].Value.(ast.String))))
+	case *ir.MakeNullStmt:
+		return s.Target, ast.InternedNullTerm
+	}
+	return 0, nil
+}
+
+// walkStatements visits the statements of a block and of those within it.
+func walkStatements(block *ir.Block, visit func(ir.Stmt)) {
+	if block == nil {
+		return
+	}
+	for _, s := range block.Stmts {
+		visit(s)
+		switch s := s.(type) {
+		case *ir.BlockStmt:
+			for _, inner := range s.Blocks {
+				walkStatements(inner, visit)
+			}
+		case *ir.ScanStmt:
+			walkStatements(s.Block, visit)
+		case *ir.NotStmt:
+			walkStatements(s.Block, visit)
+		case *ir.WithStmt:
+			walkStatements(s.Block, visit)
+		}
+	}
+}
+
+// written are the registers that a statement sets.
+func written(s ir.Stmt) []ir.Local {
+	switch s := s.(type) {
+	case *ir.CallStmt:
+		return []ir.Local{s.Result}
+	case *ir.CallDynamicStmt:
+		return []ir.Local{s.Result}
+	case *ir.DotStmt:
+		return []ir.Local{s.Target}
+	case *ir.LenStmt:
+		return []ir.Local{s.Target}
+	case *ir.ScanStmt:
+		return []ir.Local{s.Key, s.Value}
+	case *ir.AssignIntStmt:
+		return []ir.Local{s.Target}
+	case *ir.AssignVarStmt:
+		return []ir.Local{s.Target}
+	case *ir.AssignVarOnceStmt:
+		return []ir.Local{s.Target}
+	case *ir.ResetLocalStmt:
+		return []ir.Local{s.Target}
+	case *ir.MakeNullStmt:
+		return []ir.Local{s.Target}
+	case *ir.MakeNumberIntStmt:
+		return []ir.Local{s.Target}
+	case *ir.MakeNumberRefStmt:
+		return []ir.Local{s.Target}
+	case *ir.MakeArrayStmt:
+		return []ir.Local{s.Target}
+	case *ir.MakeObjectStmt:
+		return []ir.Local{s.Target}
+	case *ir.MakeSetStmt:
+		return []ir.Local{s.Target}
+	case *ir.ArrayAppendStmt:
+		return []ir.Local{s.Array}
+	case *ir.ObjectInsertStmt:
+		return []ir.Local{s.Object}
+	case *ir.ObjectInsertOnceStmt:
+		return []ir.Local{s.Object}
+	case *ir.ObjectMergeStmt:
+		return []ir.Local{s.Target}
+	case *ir.SetAddStmt:
+		return []ir.Local{s.Set}
+	case *ir.WithStmt:
+		return []ir.Local{s.Local}
+	}
+	return nil
+}
+
+// read are the registers that a statement uses.
+func read(s ir.Stmt) (locals []ir.Local) {
+	use := func(operands ...ir.Operand) {
+		for _, operand := range operands {
+			if local, ok := operand.Value.(ir.Local); ok {
+				locals = append(locals, local)
+			}
+		}
+	}
+	switch s := s.(type) {
+	case *ir.ReturnLocalStmt:
+		return []ir.Local{s.Source}
+	case *ir.CallStmt:
+		use(s.Args...)
+	case *ir.CallDynamicStmt:
+		use(s.Path...)
+		return append(locals, s.Args...)
+	case *ir.DotStmt:
+		use(s.Source, s.Key)
+	case *ir.LenStmt:
+		use(s.Source)
+	case *ir.ScanStmt:
+		return []ir.Local{s.Source}
+	case *ir.AssignVarStmt:
+		use(s.Source)
+	case *ir.AssignVarOnceStmt:
+		use(s.Source)
+	case *ir.EqualStmt:
+		use(s.A, s.B)
+	case *ir.NotEqualStmt:
+		use(s.A, s.B)
+	case *ir.IsArrayStmt:
+		use(s.Source)
+	case *ir.IsObjectStmt:
+		use(s.Source)
+	case *ir.IsSetStmt:
+		use(s.Source)
+	case *ir.IsDefinedStmt:
+		return []ir.Local{s.Source}
+	case *ir.IsUndefinedStmt:
+		return []ir.Local{s.Source}
+	case *ir.ArrayAppendStmt:
+		use(s.Value)
+	case *ir.ObjectInsertStmt:
+		use(s.Key, s.Value)
+	case *ir.ObjectInsertOnceStmt:
+		use(s.Key, s.Value)
+	case *ir.ObjectMergeStmt:
+		return []ir.Local{s.A, s.B}
+	case *ir.SetAddStmt:
+		use(s.Value)
+	case *ir.WithStmt:
+		use(s.Value)
+	case *ir.ResultSetAddStmt:
+		return []ir.Local{s.Value}
+	}
+	return locals
+}
+
+// operand is a register, or what it always holds.
+func (c *compiler) operand(o ir.Operand) operand {
+	switch value := o.Value.(type) {
+	case ir.Local:
+		if constant := c.constants[value]; constant != nil {
+			return operand{constant: constant}
+		}
+		return operand{register: int(value)}
+	case ir.StringIndex:
+		return operand{constant: c.strings[value]}
+	case ir.Bool:
+		return operand{constant: ast.InternedTerm(bool(value))}
+	}
+	panic(fmt.Sprintf("OPA plans an operand %T, which is not known here", o.Value))
+}
+
+// errStatement is a statement that a newer OPA plans.
+var errStatement = errors.New("OPA plans a statement that is not known here")
+
+// place is where a statement stands in a policy.
+func (c *compiler) place(s ir.Stmt) *ast.Location {
+	l := s.GetLocation()
+	file := ""
+	if l.File < len(c.policy.Static.Files) {
+		file = c.policy.Static.Files[l.File].Value
+	}
+	return ast.NewLocation(nil, file, l.Row, l.Col)
+}
+
+// block compiles the statements of a block.
+func (c *compiler) block(block *ir.Block) ([]op, error) {
+	if block == nil {
+		return nil, nil
+	}
+	var out []op
+	for i := 0; i < len(block.Stmts); i++ {
+		s := block.Stmts[i]
+		if local, term := c.constant(s); term != nil && c.constants[local] != nil {
+			continue
+		}
+		var compiled op
+		var err error
+		if i+1 < len(block.Stmts) {
+			if compiled, err = c.walkScan(s, block.Stmts[i+1]); compiled != nil {
+				i++
+			}
+		}
+		if compiled == nil && err == nil {
+			compiled, err = c.statement(s)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if compiled == nil {
+			continue
+		}
+		c.program.statements++
+		if c.options.Cover {
+			compiled = c.covered(s, compiled)
+		}
+		out = append(out, compiled)
+	}
+	return out, nil
+}

@@ -1,0 +1,94 @@
+package eval
+
+import (
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/ir"
+)
+
+// OPA's own evaluator leaves out rules that an index tells cannot hold, and looks at no
+// further body of a rule that has its only possible value. The plan has neither. Both
+// spare time, and keep what would fail in the rest from failing.
+
+// guard is a condition on input that a rule cannot hold without.
+type guard struct {
+	path []*ast.Term
+	want *ast.Term
+}
+
+// guardsOf finds the comparisons of a part of input with a constant that are conditions
+// of a whole block: those that no block within is left for.
+func (c *compiler) guardsOf(block *ir.Block) (guards []guard) {
+	paths := map[ir.Local][]*ast.Term{ir.Input: {}}
+	var within func(*ir.Block)
+	within = func(block *ir.Block) {
+		for _, s := range block.Stmts {
+			switch s := s.(type) {
+			case *ir.DotStmt:
+				source, isLocal := s.Source.Value.(ir.Local)
+				path, known := paths[source]
+				key := c.operand(s.Key).constant
+				if isLocal && known && key != nil && c.writers[s.Target] == 1 {
+					paths[s.Target] = append(path[:len(path):len(path)], key)
+				}
+			case *ir.EqualStmt:
+				for _, pair := range [][2]ir.Operand{{s.A, s.B}, {s.B, s.A}} {
+					local, isLocal := pair[0].Value.(ir.Local)
+					path, known := paths[local]
+					if want := c.operand(pair[1]).constant; isLocal && known && len(path) > 0 && want != nil {
+						guards = append(guards, guard{path, want})
+					}
+				}
+			case *ir.ScanStmt:
+				within(s.Block)
+			}
+		}
+	}
+	within(block)
+	return guards
+}
+
+// holds says whether input may satisfy the rule.
+func (g *guard) holds(input *ast.Term) bool {
+	for _, key := range g.path {
+		if input == nil {
+			return false
+		}
+		input = get(input, key)
+	}
+	return input != nil && input.Equal(g.want)
+}
+
+// onlyValue is the constant that all bodies of a complete rule or function assign, the
+// default left aside: nil where they may have several values. A body assigns to a register
+// of its own first, from which the result is taken.
+func (c *compiler) onlyValue(planned *ir.Func) (only *ast.Term) {
+	bodies := map[ir.Local]bool{}
+	each := func(visit func(*ir.AssignVarOnceStmt)) {
+		for _, block := range planned.Blocks {
+			c.study(block)
+			walkStatements(block, func(s ir.Stmt) {
+				if once, ok := s.(*ir.AssignVarOnceStmt); ok {
+					visit(once)
+				}
+			})
+		}
+	}
+	each(func(once *ir.AssignVarOnceStmt) {
+		if once.Target != planned.Return {
+			bodies[once.Target] = true
+		}
+	})
+	several := false
+	each(func(once *ir.AssignVarOnceStmt) {
+		if !bodies[once.Target] {
+			return
+		}
+		value := c.operand(once.Source).constant
+		several = several || value == nil || only != nil && !only.Equal(value)
+		only = value
+	})
+	if several {
+		return nil
+	}
+	return only
+}
