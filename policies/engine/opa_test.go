@@ -32,7 +32,7 @@ func TestRandomPoliciesAnswerAsInOPA(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			policies, answers, errs, more := 0, 0, 0, 0
-			seeds := uint64(400)
+			seeds := uint64(120)
 			if more := os.Getenv("MEMO_SEEDS"); more != "" {
 				seeds, _ = strconv.ParseUint(more, 10, 64)
 			}
@@ -66,7 +66,7 @@ func TestRandomPoliciesAnswerAsInOPA(t *testing.T) {
 				}
 			}
 			t.Logf("%d policies, %d answers, %d errors, %d that OPA comes to see only if asked for more", policies, answers, errs, more)
-			require.Greater(t, answers, 4000)
+			require.Greater(t, answers, 1000)
 		})
 	}
 }
