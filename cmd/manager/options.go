@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/controllers/openvox"
-	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/webhooks"
 )
 
@@ -34,7 +32,6 @@ type options struct {
 	receiverCertDir    string
 	excludedNamespaces []string
 	maxReviewBytes     int64
-	decisionMemo       string
 	decisionLog        string
 	decisionLogSample  float64
 	decisionLogExclude []string
@@ -80,9 +77,6 @@ func parseOptions(args []string) (*options, error) {
 	if o.maxReviewBytes < 1 {
 		return nil, fmt.Errorf("--max-review-bytes=%d leaves nothing to judge", o.maxReviewBytes)
 	}
-	if !slices.Contains(engine.MemoModes, engine.MemoMode(o.decisionMemo)) {
-		return nil, fmt.Errorf("--decision-memo=%s is not one of on, off, check", o.decisionMemo)
-	}
 	if o.openvoxKeyBits < 2048 || o.openvoxKeyBits > 8192 {
 		return nil, fmt.Errorf("--openvox-key-bits=%d is not from 2048 to 8192", o.openvoxKeyBits)
 	}
@@ -119,7 +113,6 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.StringVar(&o.receiverCertDir, "receiver-cert-dir", "", "`folder` with tls.crt and tls.key of the receiver; empty: plain HTTP, for behind an Ingress")
 	flags.StringSliceVar(&o.excludedNamespaces, "excluded-namespaces", webhooks.DefaultExcludedNamespaces(), "`namespaces` that user policies are never asked about, beside the manager's own")
 	flags.Int64Var(&o.maxReviewBytes, "max-review-bytes", webhooks.DefaultMaxReviewBytes, "`bytes` of the largest review that is judged; a larger one is denied")
-	flags.StringVar(&o.decisionMemo, "decision-memo", string(engine.MemoOn), "`mode` of the memory of verdicts: on reuses that a policy has nothing to say, for objects equal in all that it reads; check evaluates all the same and logs differences; off remembers nothing")
 	flags.StringVar(&o.decisionLog, "decision-log", "denied", "which `decisions` are logged: denied, all or none")
 	flags.Float64Var(&o.decisionLogSample, "decision-log-sample", 1, "`share` of the decisions that --decision-log=all writes, from 0 to 1; denials, errors and audit findings always are")
 	flags.StringSliceVar(&o.decisionLogExclude, "decision-log-exclude-kinds", nil, "`kinds`, as Kind or Kind.group, whose admitted objects --decision-log=all leaves out")

@@ -35,7 +35,6 @@ func TestOptions(t *testing.T) {
 		"argument":     {[]string{"start"}, `unexpected argument "start"`},
 		"port":         {[]string{"--webhook-port=70000"}, "is not a port"},
 		"review size":  {[]string{"--max-review-bytes=0"}, "leaves nothing to judge"},
-		"memo":         {[]string{"--decision-memo=maybe"}, "not one of on, off, check"},
 		"drain":        {[]string{"--drain=-1s"}, "is in the past"},
 		"system":       {[]string{"--systems=openclaw,nope"}, `--systems: there is no system "nope"; there are openclaw`},
 		"namespace":    {[]string{"--openvox-namespaces=a,B'x"}, `--openvox-namespaces: "B'x" is no name of a namespace`},

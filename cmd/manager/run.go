@@ -376,11 +376,6 @@ func newServer(mgr manager.Manager, o *options, live *engine.Live, objects *poli
 	if err != nil {
 		return nil, err
 	}
-	memo := engine.NewMemo(engine.MemoMode(o.decisionMemo), 0, logger)
-	if err := webhooks.RegisterMemo(metrics.Registry, memo); err != nil {
-		return nil, err
-	}
-	live.Remember(memo)
 	live.OnChange(func(snapshot *engine.Snapshot) { counted.SnapshotLoaded(snapshot.Digest(), time.Now()) })
 	decisions, err := decisionLog(o, logger)
 	if err != nil {

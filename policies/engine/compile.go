@@ -30,7 +30,6 @@ type PolicySet struct {
 	// readsRequest says that a policy can read input.csr.
 	readsRequest bool
 	prints       bool // keeps the calls of print
-	arranged     *documentsOnce
 }
 
 // policy is one package with entry points.
@@ -51,7 +50,6 @@ type policy struct {
 	constraint *constraint
 	// needsNamespace says that the policy can read input.namespace.
 	needsNamespace bool
-	known          *readsCache
 }
 
 type ruleLine struct {
@@ -140,7 +138,7 @@ func newPolicySet(source Source) *PolicySet {
 	if source.Scope.Level == "" {
 		source.Scope.Level = Enterprise
 	}
-	set := &PolicySet{source: source, digest: source.Digest(), data: ast.NewObject(), arranged: &documentsOnce{}}
+	set := &PolicySet{source: source, digest: source.Digest(), data: ast.NewObject()}
 	if set.source.Revision == "" {
 		set.source.Revision = set.digest
 	}
@@ -312,7 +310,7 @@ func (s *PolicySet) hasData(path []string) bool {
 // points. Libraries give nil.
 func (s *PolicySet) newPolicy(name string, modules []*ast.Module) (*policy, CompileErrors) {
 	var errs CompileErrors
-	p := &policy{set: s, name: name, path: modules[0].Package.Path, lines: map[string][]ruleLine{}, limit: &lastLimit{}, known: &readsCache{}, location: locationOf(modules[0].Package.Location)}
+	p := &policy{set: s, name: name, path: modules[0].Package.Path, lines: map[string][]ruleLine{}, limit: &lastLimit{}, location: locationOf(modules[0].Package.Location)}
 	for _, module := range modules {
 		errs = append(errs, misspelledMetadata(module)...)
 		for _, annotations := range module.Annotations {

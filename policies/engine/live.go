@@ -16,7 +16,6 @@ type Live struct {
 	resources *Resources
 	sets      map[string]*PolicySet
 	changed   []func(*Snapshot)
-	memo      *Memo
 }
 
 // NewLive starts without any source.
@@ -26,13 +25,6 @@ func NewLive(resources *Resources) *Live {
 
 // Snapshot is the one that decides now: nil before Publish.
 func (l *Live) Snapshot() *Snapshot { return l.snapshot.Load() }
-
-// Remember has the snapshots from the next one on use a memo; nil is none.
-func (l *Live) Remember(memo *Memo) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.memo = memo
-}
 
 // OnChange calls f with every new snapshot, in order, from the goroutine that
 // changed it; f must not call back into Live's changes.
@@ -144,7 +136,7 @@ func (l *Live) change(apply func()) {
 	if !l.published {
 		return
 	}
-	snapshot := NewSnapshot(l.resources, l.all()...).Remembering(l.memo)
+	snapshot := NewSnapshot(l.resources, l.all()...)
 	l.snapshot.Store(snapshot)
 	for _, f := range l.changed {
 		f(snapshot)

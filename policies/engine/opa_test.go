@@ -22,18 +22,18 @@ import (
 // TestRandomPoliciesAnswerAsInOPA asks random policies by a program of package eval and by
 // OPA's own evaluator: the same values, and its errors at the same places. There may be more
 // errors: OPA evaluates a partial object for the key that is asked for alone, and leaves out
-// rules of which it knows by its index that they cannot hold. MEMO_SEEDS asks that many.
+// rules of which it knows by its index that they cannot hold. LINTEL_SEEDS asks that many.
 func TestRandomPoliciesAnswerAsInOPA(t *testing.T) {
-	for name, writer := range map[string]func(seed uint64) propertyWriter{
-		"rules": func(seed uint64) propertyWriter { return &regoWriter{Rand: rand.New(rand.NewPCG(seed, 11))} },
-		"forms": func(seed uint64) propertyWriter {
+	for name, writer := range map[string]func(seed uint64) randomWriter{
+		"rules": func(seed uint64) randomWriter { return &regoWriter{Rand: rand.New(rand.NewPCG(seed, 11))} },
+		"forms": func(seed uint64) randomWriter {
 			return &formWriter{regoWriter: &regoWriter{Rand: rand.New(rand.NewPCG(seed, 12))}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			policies, answers, errs, more := 0, 0, 0, 0
 			seeds := uint64(120)
-			if more := os.Getenv("MEMO_SEEDS"); more != "" {
+			if more := os.Getenv("LINTEL_SEEDS"); more != "" {
 				seeds, _ = strconv.ParseUint(more, 10, 64)
 			}
 			for seed := range seeds {

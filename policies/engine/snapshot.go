@@ -70,7 +70,6 @@ type Snapshot struct {
 	scoped    []*PolicySet // of scopes below the enterprise
 	placed    placed
 	digest    string
-	memory    *memory // of verdicts: nil is none
 }
 
 // NewSnapshot combines compiled sources; it is cheap. Policies are asked in the

@@ -124,7 +124,7 @@ func (s *PolicySet) newTemplate(template Template, modules map[string]*ast.Modul
 	for _, c := range template.Constraints {
 		p := &policy{
 			set: s, name: c.Name, path: template.Modules[0].Package.Path, twins: twins, lines: lines,
-			limit: &lastLimit{}, known: &readsCache{}, location: c.Location,
+			limit: &lastLimit{}, location: c.Location,
 			constraint:     &constraint{c},
 			needsNamespace: template.ReadsNamespace,
 		}

@@ -28,9 +28,7 @@ func (s *Snapshot) Ask(ctx context.Context, review *Review, options Options) *De
 		decision.Denials = []Finding{{Words: err.Error(), Error: true}}
 		return decision
 	}
-	questions, recalled := s.recall(s.questions(e, false), decision)
-	answers := ask(questions, func(q question, found *Decision) { q.policy.validateOne(ctx, q, found) })
-	recalled.learn(answers)
+	answers := ask(s.questions(e, false), func(q question, found *Decision) { q.policy.validateOne(ctx, q, found) })
 	for _, found := range answers {
 		decision.add(found)
 	}

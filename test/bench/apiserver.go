@@ -173,7 +173,7 @@ func (b *bench) measureCreate(ctx context.Context) error {
 		options metav1.CreateOptions
 		limit   float64
 	}{
-		{"create a Pod, dry run", 400, dryRun, 1.3},
+		{"create a Pod, dry run", 400, dryRun, 1.2},
 		{"create a Pod", 150, metav1.CreateOptions{}, 0},
 	} {
 		none, echo, lintel, err := b.createInTurns(ctx, c.rounds, c.options)

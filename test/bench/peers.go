@@ -4,16 +4,10 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/lintel-policy/lintel/test/installation"
 )
-
-// withoutMemo are the flags of a manager that evaluates every policy for every review.
-var withoutMemo = []string{"--decision-memo=off"}
 
 const (
 	nameLintel     = "Lintel"
-	nameWithout    = "Lintel, no memo"
 	nameGatekeeper = "Gatekeeper"
 	nameEcho       = "echo"
 )
@@ -54,7 +48,6 @@ type peers struct {
 	*bench
 	library    *library
 	gatekeeper *gatekeeper
-	without    *installation.Manager // a second replica
 	workloads  *workloads
 	corpus     [][]byte
 	valid      [][]byte // of them, what the API server takes for a Pod
@@ -103,8 +96,7 @@ func (p *peers) start(ctx context.Context) (err error) {
 	return err
 }
 
-// prepare builds programs of the peers, records what is sent, and starts the second
-// replica.
+// prepare builds programs of the peers, and records what is sent.
 func (p *peers) prepare(ctx context.Context, programs ...string) (err error) {
 	if p.programs, err = buildPeers(ctx, programs...); err != nil {
 		return err
@@ -114,12 +106,7 @@ func (p *peers) prepare(ctx context.Context, programs ...string) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.workloads, err = newWorkloads(recorded[0], recorded[1], recorded[2]); err != nil {
-		return err
-	}
-	p.without, err = installation.StartManager(ctx, p.cluster, installation.ManagerOptions{
-		Program: p.managerProgram, Name: "manager-1", WebhookURL: p.manager.WebhookURL, Args: append(withoutMemo, p.excluding()...),
-	})
+	p.workloads, err = newWorkloads(recorded[0], recorded[1], recorded[2])
 	return err
 }
 
@@ -128,21 +115,10 @@ func (p *peers) stop() {
 	if p.gatekeeper != nil {
 		p.gatekeeper.stop()
 	}
-	if p.without != nil {
-		p.without.Stop()
-	}
 }
 
 func (p *peers) lintelAt(path string) *contender {
 	return &contender{name: nameLintel, endpoint: p.bench.lintel(path), names: lintelNames}
-}
-
-func (p *peers) withoutAt(path string) *contender {
-	e, err := newEndpoint(p.without.WebhookURL+path, p.without.PID(), p.authority)
-	if err != nil {
-		panic("the authority was read from a Secret that serves: " + err.Error())
-	}
-	return &contender{name: nameWithout, endpoint: e, names: lintelNames}
 }
 
 func (p *peers) gatekeeperAt(path string) *contender {
@@ -151,14 +127,13 @@ func (p *peers) gatekeeperAt(path string) *contender {
 
 func (p *peers) nothing() *contender { return &contender{name: nameEcho, endpoint: p.echo, names: nil} }
 
-// everyone are all contenders for validation: Lintel, with and without memo,
-// Gatekeeper and the echo.
+// everyone are all contenders for validation: Lintel, Gatekeeper and the echo.
 func (p *peers) everyone() []*contender {
-	return []*contender{p.lintelAt("/validate/fail"), p.withoutAt("/validate/fail"), p.gatekeeperAt("/v1/admit"), p.nothing()}
+	return []*contender{p.lintelAt("/validate/fail"), p.gatekeeperAt("/v1/admit"), p.nothing()}
 }
 
 // deciding are those of everyone that decide.
-func (p *peers) deciding() []*contender { return p.everyone()[:3] }
+func (p *peers) deciding() []*contender { return p.everyone()[:2] }
 
 // apply gives Lintel constraints.
 func (p *peers) apply(ctx context.Context, source string, constraints []constraint) error {

@@ -4,13 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
-
-	"github.com/stretchr/testify/require"
 )
 
 // regoWriter writes random policies, of all that has a part in how values get from the
@@ -28,7 +24,7 @@ func (w *regoWriter) name(prefix string) string {
 	return prefix + strconv.Itoa(w.next)
 }
 
-var propertyFields = []string{"a", "b", "c", "list", "map", "name"}
+var randomFields = []string{"a", "b", "c", "list", "map", "name"}
 
 // path is a reference below a value.
 func (w *regoWriter) path(base string) string {
@@ -41,7 +37,7 @@ func (w *regoWriter) path(base string) string {
 		case 2:
 			base += "[0]"
 		default:
-			base += "." + w.pick(propertyFields...)
+			base += "." + w.pick(randomFields...)
 		}
 	}
 	return base
@@ -249,7 +245,7 @@ func (w *regoWriter) value(depth int) any {
 		return list
 	default:
 		object := map[string]any{}
-		for _, field := range propertyFields {
+		for _, field := range randomFields {
 			if w.IntN(4) > 0 {
 				object[field] = w.value(depth + 1)
 			}
@@ -260,7 +256,7 @@ func (w *regoWriter) value(depth int) any {
 
 func (w *regoWriter) object() map[string]any {
 	object := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "n", "namespace": "shop"}}
-	for _, field := range propertyFields {
+	for _, field := range randomFields {
 		object[field] = w.value(1)
 	}
 	element := func() any {
@@ -282,7 +278,7 @@ func (w *regoWriter) changed(value any, depth int) any {
 		if len(value) > 0 && (depth == 0 || w.IntN(4) > 0) {
 			out := map[string]any{}
 			fields := sortedKeys(value)
-			changed := propertyFields[w.IntN(len(propertyFields))]
+			changed := randomFields[w.IntN(len(randomFields))]
 			if depth > 0 {
 				changed = fields[w.IntN(len(fields))]
 			}
@@ -307,108 +303,10 @@ func (w *regoWriter) changed(value any, depth int) any {
 	return w.value(depth)
 }
 
-// TestDerivedPartsDecide asks random policies about random near-copies: of two that are
-// equal in the parts that were derived, the policy has something to say about both or
-// about neither. MEMO_SEED repeats one policy, and MEMO_SEEDS asks that many, from
-// MEMO_START on.
-func TestDerivedPartsDecide(t *testing.T) {
-	checkPolicies(t, 250, 5, func(seed uint64) propertyWriter { return &regoWriter{Rand: rand.New(rand.NewPCG(seed, 1))} })
-}
-
-// propertyWriter writes policies and what they are asked about.
-type propertyWriter interface {
+// randomWriter writes policies and what they are asked about.
+type randomWriter interface {
 	policy() string
 	object() map[string]any
 	nearCopy(object map[string]any) map[string]any
 	IntN(n int) int
-}
-
-// checkPolicies asks as many policies, of which a share in percent has both verdicts.
-func checkPolicies(t *testing.T, seeds uint64, share int, writer func(seed uint64) propertyWriter) {
-	only := os.Getenv("MEMO_SEED")
-	start, _ := strconv.ParseUint(os.Getenv("MEMO_START"), 10, 64)
-	if more := os.Getenv("MEMO_SEEDS"); more != "" {
-		seeds, _ = strconv.ParseUint(more, 10, 64)
-	}
-	if only != "" {
-		start, _ = strconv.ParseUint(only, 10, 64)
-		seeds = 1
-	}
-	policies, pairs, mixed := 0, 0, 0
-	for seed := start; seed < start+seeds; seed++ {
-		w := writer(seed)
-		text := w.policy()
-		set, err := Compile(Source{Name: "random", Files: map[string]string{"policy.rego": text}, Parameters: []byte(`{"a": "x", "list": [{"a": 1}]}`)})
-		if err != nil {
-			if only != "" {
-				t.Log(text, err)
-			}
-			continue
-		}
-		policies++
-		checked, both := checkDerived(t, w, set, text, seed)
-		pairs += checked
-		mixed += both
-		if t.Failed() {
-			return
-		}
-	}
-	t.Logf("%d policies, %d pairs, %d policies with both verdicts", policies, pairs, mixed)
-	if only == "" {
-		require.Greater(t, mixed, int(seeds)*share/100)
-		require.Greater(t, pairs, int(seeds))
-	}
-}
-
-func checkDerived(t *testing.T, w propertyWriter, set *PolicySet, text string, seed uint64) (pairs, mixed int) {
-	snapshot := snapshotOf(set)
-	type told struct {
-		object string
-		silent bool
-		words  []string
-	}
-	by := map[string]told{}
-	verdicts := map[bool]bool{}
-	base := w.object()
-	for i := range 60 {
-		if i == 25 && mixed == 0 {
-			break // about this one nothing can go wrong
-		}
-		object := w.nearCopy(base)
-		if w.IntN(2) == 0 {
-			object = w.nearCopy(object)
-		}
-		if w.IntN(8) == 0 {
-			base = w.object()
-			object = base
-		}
-		encoded, err := json.Marshal(object)
-		require.NoError(t, err)
-		review := makeReview(t, string(encoded), operation([]string{"CREATE", "CREATE", "UPDATE"}[w.IntN(3)]))
-		e, err := newEvaluation(review, Options{})
-		require.NoError(t, err)
-		d := set.policies[0].decisiveFor(review.Operation)
-		if d.reason != "" {
-			return 0, 0
-		}
-		writer := &keyWriter{}
-		writer.review(newKeyNode(d.parts), e)
-		decision := snapshot.Ask(t.Context(), review, Options{})
-		one := told{string(encoded), len(decision.Denials)+len(decision.Warnings) == 0, append(textsOf(decision.Denials), textsOf(decision.Warnings)...)}
-		verdicts[one.silent] = true
-		mixed = len(verdicts) - 1
-		other, seen := by[string(writer.bytes)]
-		if !seen {
-			by[string(writer.bytes)] = one
-			continue
-		}
-		if other.object != one.object {
-			pairs++
-		}
-		if other.silent != one.silent {
-			t.Errorf("seed %d\n%s\n%v\n%s %q\n%s %q", seed, text, d.parts.paths(""), other.object, other.words, one.object, one.words)
-			return
-		}
-	}
-	return pairs, mixed
 }

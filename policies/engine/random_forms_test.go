@@ -1,10 +1,8 @@
 package engine
 
 import (
-	"math/rand/v2"
 	"strconv"
 	"strings"
-	"testing"
 )
 
 // formWriter writes random policies from forms in which values go from the input to a
@@ -228,11 +226,4 @@ func (w *formWriter) changed(value any, name string) any {
 		return out
 	}
 	return w.scalar()
-}
-
-// TestDerivedPartsDecideForms is TestDerivedPartsDecide with policies of forms.
-func TestDerivedPartsDecideForms(t *testing.T) {
-	checkPolicies(t, 300, 30, func(seed uint64) propertyWriter {
-		return &formWriter{regoWriter: &regoWriter{Rand: rand.New(rand.NewPCG(seed, 2))}}
-	})
 }

@@ -52,47 +52,26 @@ func podReview(tb testing.TB, replica, workload int) *engine.Review {
 	return review
 }
 
-// BenchmarkMemo asks all samples about Pods that differ in all that matters, and about
-// replicas of one, with the memo and without.
-func BenchmarkMemo(b *testing.B) {
+// BenchmarkSamples asks all samples about the creation of Pods.
+func BenchmarkSamples(b *testing.B) {
 	set, err := engine.Compile(engine.Source{
 		Name: "s", Files: sampleFiles(b), Parameters: []byte(`{"allowedRegistries":["registry.example.com"]}`),
 	}, Dialect)
 	require.NoError(b, err)
 	options := engine.Options{Cluster: engine.EmptyClusterData(), Namespace: []byte(`{"metadata":{"name":"shop","labels":{}}}`)}
-	for _, pods := range []struct {
-		name   string
-		review func(i int) *engine.Review
-	}{
-		{"unique", func(i int) *engine.Review { return podReview(b, 1, i) }},
-		{"replicas", func(i int) *engine.Review { return podReview(b, i, 1) }},
-	} {
-		reviews := make([]*engine.Review, 1000)
-		for i := range reviews {
-			reviews[i] = pods.review(i)
-		}
-		for _, mode := range []engine.MemoMode{engine.MemoOff, engine.MemoOn} {
-			b.Run(pods.name+"/"+string(mode), func(b *testing.B) {
-				memo := engine.NewMemo(mode, 0, nil)
-				snapshot := engine.NewSnapshot(engine.BuiltinResources(), set)
-				snapshot.Validate(b.Context(), reviews[0], options) // compiles what it needs
-				policies, i := 0, 0
-				b.ReportAllocs()
-				for b.Loop() {
-					if i%len(reviews) == 0 {
-						snapshot.Remembering(memo)
-					}
-					decision := snapshot.Validate(b.Context(), reviews[i%len(reviews)], options)
-					if policies = decision.Policies; !decision.Allowed() {
-						b.Fatal(decision.Denials[0].Text())
-					}
-					i++
-				}
-				b.ReportMetric(float64(policies), "policies")
-				if stats := memo.Stats(); stats.Hits+stats.Misses > 0 {
-					b.ReportMetric(float64(stats.Hits)/float64(stats.Hits+stats.Misses), "hits")
-				}
-			})
-		}
+	reviews := make([]*engine.Review, 1000)
+	for i := range reviews {
+		reviews[i] = podReview(b, 1, i)
 	}
+	snapshot := engine.NewSnapshot(engine.BuiltinResources(), set)
+	policies, i := 0, 0
+	b.ReportAllocs()
+	for b.Loop() {
+		decision := snapshot.Validate(b.Context(), reviews[i%len(reviews)], options)
+		if policies = decision.Policies; !decision.Allowed() {
+			b.Fatal(decision.Denials[0].Text())
+		}
+		i++
+	}
+	b.ReportMetric(float64(policies), "policies")
 }
