@@ -39,7 +39,7 @@ type policy struct {
 	path    ast.Ref
 	meta    metadata
 	matcher *matcher
-	twins   *twins
+	rules   entryRules
 	// lines holds, per file, the rules by their first line, to place errors.
 	lines map[string][]ruleLine
 	// validate and mutate are nil where the package has no such entry points.
@@ -240,7 +240,7 @@ func (s *PolicySet) readData(name, text string) error {
 	return nil
 }
 
-// build adds the twins, compiles everything and prepares the policies' queries.
+// build compiles everything and prepares the policies' queries.
 func (s *PolicySet) build(modules []*ast.Module, templates []Template) CompileErrors {
 	var errs CompileErrors
 	packages := map[string][]*ast.Module{}
@@ -306,8 +306,7 @@ func (s *PolicySet) hasData(path []string) bool {
 	return err == nil
 }
 
-// newPolicy reads one package: its metadata, and its twins when it has entry
-// points. Libraries give nil.
+// newPolicy reads one package: its metadata, and its entry points. Libraries give nil.
 func (s *PolicySet) newPolicy(name string, modules []*ast.Module) (*policy, CompileErrors) {
 	var errs CompileErrors
 	p := &policy{set: s, name: name, path: modules[0].Package.Path, lines: map[string][]ruleLine{}, limit: &lastLimit{}, location: locationOf(modules[0].Package.Location)}
@@ -340,12 +339,12 @@ func (s *PolicySet) newPolicy(name string, modules []*ast.Module) (*policy, Comp
 			p.lines[file] = append(p.lines[file], ruleLine{rule.Location.Row, rule.Head.Ref().String()})
 		}
 	}
-	var twinErrs CompileErrors
-	p.twins, twinErrs = addTwins(modules, entryOf)
-	if errs = append(errs, twinErrs...); len(errs) > 0 {
+	var entryErrs CompileErrors
+	p.rules, entryErrs = readEntries(modules, entryOf)
+	if errs = append(errs, entryErrs...); len(errs) > 0 {
 		return nil, errs
 	}
-	if len(p.twins.rules) == 0 {
+	if len(p.rules) == 0 {
 		if p.meta.match != nil {
 			return nil, CompileErrors{errorAt(p.meta.matchLocation, "package %s has a match but none of deny, warn, patch, defaults: nothing would ever be asked%s", name, misnamedEntries(modules))}
 		}
@@ -400,7 +399,10 @@ func (p *policy) prepare(program *eval.Program) {
 
 // entry is the rule that answers for an entry point.
 func (p *policy) entry(entry string) ast.Ref {
-	return p.path.Copy().Append(ast.StringTerm(twinPrefix + entry))
+	if entry == entryDefaults {
+		entry = reservedPrefix + entry
+	}
+	return p.path.Copy().Append(ast.StringTerm(entry))
 }
 
 // clockCalls finds the calls that need `clock: true`.
@@ -415,7 +417,7 @@ func clockCalls(module *ast.Module) CompileErrors {
 	return errs
 }
 
-// distinct removes what OPA says twice, and what it says of a twin: it says the same
+// distinct removes what OPA says twice, and what it says of a rule that was added: it says the same
 // of the rule.
 func distinct(errs CompileErrors) CompileErrors {
 	for i, err := range errs {
@@ -425,7 +427,7 @@ func distinct(errs CompileErrors) CompileErrors {
 	}
 	seen := map[string]bool{}
 	return slices.DeleteFunc(errs, func(err CompileError) bool {
-		key := strings.ReplaceAll(err.Error(), twinPrefix, "")
+		key := strings.ReplaceAll(err.Error(), reservedPrefix, "")
 		duplicate := seen[key]
 		seen[key] = true
 		return duplicate

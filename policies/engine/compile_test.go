@@ -24,7 +24,7 @@ func TestCompileErrorsNameFileLineAndColumn(t *testing.T) {
 		"clock without leave": {one("package p\ndeny contains sprintf(\"%d\", [time.now_ns()])"), "policy.rego:2:30: time.now_ns needs `clock: true` under custom in the METADATA of the package"},
 		"Rego v2":             {one("package p\nimport rego.v2\ndeny contains 1 if not { input.a }"), "policy.rego:2:8: invalid import, `rego.v2` is not supported"},
 		"keyword of Rego v2":  {one("package p\nimport future.keywords.not\ndeny contains 1 if not { input.a }"), "policy.rego:2:8: unexpected keyword, must be one of [contains every if in]"},
-		"unsafe variable":     {one("package p\ndeny contains x if input.y"), "policy.rego:2:15: rego_unsafe_var_error: var x is unsafe in rule deny"},
+		"unsafe variable":     {one("package p\ndeny contains x if input.y"), "policy.rego:2:15: rego_unsafe_var_error: var x is unsafe"},
 		"recursion":           {one("package p\ndeny contains x if some x in deny"), "policy.rego:2:1: rego_recursion_error: rule data.p.deny is recursive: data.p.deny -> data.p.deny"},
 		"reserved rule names": {one("package p\nlintel__x := 1"), "policy.rego:2:1: rule names that start with lintel__ are reserved"},
 		"deny as a function":  {one("package p\ndeny(x) if x"), "policy.rego:2:1: deny is a function here; an entry point takes no arguments: read input instead, or rename it"},

@@ -187,26 +187,24 @@ func (p *policy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root
 		return nil, false
 	}
 	found.Policies++
-	values, errs := p.mutate.run(ctx, e.input(p.set), e.data(p.set), p.meta.timeout, e.options)
+	given, errs := p.mutate.run(ctx, e.input(p.set), e.data(p.set), p.meta.timeout, e.options)
 	for _, err := range errs {
 		p.report(found, p.errorFinding(entryPatch, err))
 	}
-	if values == nil || len(errs) > 0 {
+	if given == nil || len(errs) > 0 {
 		return nil, true
 	}
-	for _, pair := range elements(values[0]) {
-		array := pair.Value.(*ast.Array)
-		id, _ := array.Elem(1).Value.(ast.Number).Int()
-		ops, err := readMember(array.Elem(0))
+	for _, one := range p.sayings(entryPatch, given[0]) {
+		ops, err := readMember(one.value)
 		if err != nil {
-			p.report(found, p.mutationFailure(p.twins.rules[id], err.Error()))
+			p.report(found, p.mutationFailure(one.rule, err.Error()))
 			return nil, true
 		}
-		members = append(members, member{p, p.twins.rules[id], ops})
+		members = append(members, member{p, one.rule, ops})
 	}
-	if values[1] != nil {
+	if len(given[1]) > 0 {
 		rule := p.defaultsRule()
-		ops, err := defaultOps(root, values[1])
+		ops, err := defaultOps(root, given[1][0].Value)
 		if err != nil {
 			p.report(found, p.mutationFailure(rule, err.Error()))
 			return nil, true
@@ -270,7 +268,7 @@ func (p *policy) mutationFailure(rule ruleInfo, reason string) Finding {
 
 // defaultsRule is where the policy's defaults stand.
 func (p *policy) defaultsRule() ruleInfo {
-	for _, rule := range p.twins.rules {
+	for _, rule := range p.rules {
 		if rule.entry == entryDefaults {
 			return rule
 		}

@@ -201,5 +201,5 @@ func (e *errorInText) add(rule *ast.Rule, format string, limit int) {
 
 // standsForAnother says whether a rule was made of another one, which is as deep and as large.
 func standsForAnother(rule *ast.Rule) bool {
-	return strings.HasPrefix(rule.Head.Ref().String(), twinPrefix)
+	return strings.HasPrefix(rule.Head.Ref().String(), reservedPrefix)
 }

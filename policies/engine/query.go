@@ -41,16 +41,16 @@ type evalError struct {
 	limit    string   // steps, bytes, timeout or function where a limit was reached
 }
 
-// run evaluates the query. values has one element per rule of the query, nil where it is
-// undefined; all of it is nil after an error that ended the evaluation. Errors that did
-// not (a function that failed in one rule) come beside the values of the other rules.
-func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeout time.Duration, options Options) (values []*ast.Term, errs []evalError) {
+// run evaluates the query. given are the values for each rule of the query; all of it is
+// nil after an error that ended the evaluation. Errors that did not (a function that failed
+// in one rule) come beside the values of the other rules.
+func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeout time.Duration, options Options) (given [][]eval.Given, errs []evalError) {
 	var coverage *eval.Coverage
 	if options.Tracer != nil {
 		coverage = &eval.Coverage{}
 	}
-	values, report, err := q.program.Run(ctx, q.rules, eval.Options{
-		Input: input, Data: data.document(), Now: options.Now, Print: options.Print, Cover: coverage,
+	_, report, err := q.program.Run(ctx, q.rules, eval.Options{
+		Input: input, Data: data.document(), Now: options.Now, Print: options.Print, Cover: coverage, Gather: true,
 		Limits: eval.Limits{Steps: StepBudget, Bytes: MaxMadeBytes, Timeout: timeout},
 	})
 	if coverage != nil {
@@ -60,16 +60,23 @@ func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeou
 	if errors.As(err, &limit) {
 		return nil, []evalError{{message: limit.Message, limit: limit.Limit}}
 	}
-	if err != nil {
-		errs = append(errs, failure(err))
+	given = report.Given
+	switch {
+	case err != nil:
+		given, errs = nil, append(errs, failure(err))
+	case given == nil:
+		given = noneGiven
 	}
 	for _, err := range report.Errors {
 		if err := failure(err); err.limit != "" || !q.lenient {
 			errs = append(errs, err)
 		}
 	}
-	return values, errs
+	return given, errs
 }
+
+// noneGiven is what most policies have to say: nothing, at either entry point.
+var noneGiven = make([][]eval.Given, 2)
 
 // valueFree are the errors of functions that quote no value.
 var valueFree = []string{"divide by zero", "modulo by zero", "modulo on floating-point number"}

@@ -113,17 +113,17 @@ func (s *PolicySet) newTemplate(template Template, modules map[string]*ast.Modul
 		}
 		s.rules += len(module.Rules)
 	}
-	twins, errs := addTwins(template.Modules[:1], violationOf)
+	rules, errs := readEntries(template.Modules[:1], violationOf)
 	if len(errs) > 0 {
 		return nil, errs
 	}
-	if len(twins.rules) == 0 {
+	if len(rules) == 0 {
 		return nil, CompileErrors{errorAt(template.Modules[0].Package.Location, `template %s has no rule violation: write violation[{"msg": msg}] { … }`, template.Name)}
 	}
 	var policies []*policy
 	for _, c := range template.Constraints {
 		p := &policy{
-			set: s, name: c.Name, path: template.Modules[0].Package.Path, twins: twins, lines: lines,
+			set: s, name: c.Name, path: template.Modules[0].Package.Path, rules: rules, lines: lines,
 			limit: &lastLimit{}, location: c.Location,
 			constraint:     &constraint{c},
 			needsNamespace: template.ReadsNamespace,

@@ -114,28 +114,31 @@ func (p *policy) validateOne(ctx context.Context, q question, decision *Decision
 		return
 	}
 	decision.Policies++
-	values, errs := p.validate.run(ctx, e.inputOf(p), e.dataOf(p), p.meta.timeout, e.options)
+	given, errs := p.validate.run(ctx, e.inputOf(p), e.dataOf(p), p.meta.timeout, e.options)
 	for _, err := range errs {
 		p.report(decision, p.errorFinding(entryDeny, err))
 	}
-	if values == nil {
+	if given == nil {
 		return
 	}
-	p.readSet(values[0], func(finding Finding) { p.report(decision, finding) }, decision)
-	p.readSet(values[1], func(finding Finding) { p.warn(decision, finding) }, decision)
+	entry := entryDeny
+	if p.constraint != nil {
+		entry = entryViolation
+	}
+	p.readSaid(p.sayings(entry, given[0]), func(finding Finding) { p.report(decision, finding) }, decision)
+	p.readSaid(p.sayings(entryWarn, given[1]), func(finding Finding) { p.warn(decision, finding) }, decision)
 }
 
-// readSet adds what the members of a twin set say, up to MaxFindings.
-func (p *policy) readSet(set *ast.Term, add func(Finding), decision *Decision) {
-	members := elements(set)
-	for i, member := range members {
-		findings, err := p.findings(member)
+// readSaid adds what the values of an entry point say, up to MaxFindings.
+func (p *policy) readSaid(all []saying, add func(Finding), decision *Decision) {
+	for i, one := range all {
+		findings, err := p.read(one.value.Value, one.rule)
 		if i == MaxFindings {
 			more := p.finding(entryDeny, p.location)
 			if len(findings) > 0 {
 				more = findings[0]
 			}
-			more.Words, more.Field, more.Details = fmt.Sprintf("and %d more", len(members)-i), "", nil
+			more.Words, more.Field, more.Details = fmt.Sprintf("and %d more", len(all)-i), "", nil
 			add(more)
 			return
 		}
@@ -216,27 +219,8 @@ func (p *policy) warn(decision *Decision, finding Finding) {
 	decision.Warnings = append(decision.Warnings, finding)
 }
 
-// elements are the members of a twin set: none where it is undefined.
-func elements(set *ast.Term) []*ast.Term {
-	if set == nil {
-		return nil
-	}
-	if members, ok := set.Value.(ast.Set); ok {
-		return members.Slice()
-	}
-	return nil
-}
-
-// findings reads one [value, rule id] of a twin set. A value that is neither
-// message, object with msg, true, nor a list of those is an error finding.
-func (p *policy) findings(pair *ast.Term) ([]Finding, *Finding) {
-	array := pair.Value.(*ast.Array)
-	id, _ := array.Elem(1).Value.(ast.Number).Int()
-	rule := p.twins.rules[id]
-	return p.read(array.Elem(0).Value, rule)
-}
-
-// read reads a value of a rule; a list is read only where it is the whole value.
+// read reads a value of a rule: a message, an object with msg, true, or a list of those.
+// Anything else is an error finding. A list is read only where it is the whole value.
 func (p *policy) read(value ast.Value, rule ruleInfo) ([]Finding, *Finding) {
 	if p.constraint != nil {
 		return p.readViolation(value, rule)

@@ -54,6 +54,8 @@ type machine struct {
 	strict  bool    // an error of a function ends it
 	results []*ast.Term
 	cover   *Coverage
+	gather  bool
+	given   []Given
 
 	builtin  topdown.BuiltinContext
 	cache    builtins.Cache
@@ -99,6 +101,16 @@ type Options struct {
 	Print print.Hook
 	// Cover is told which statements ran, of a Program that was compiled for that.
 	Cover *Coverage
+	// Gather tells the values of each rule that is asked for with their places. Two values
+	// of one rule are then no conflict: all are told.
+	Gather bool
+}
+
+// Given is a value that a rule gave: a member of the set that it is, or all of its value.
+type Given struct {
+	Value *ast.Term
+	// At is a place in the head of the rule.
+	At *ast.Location
 }
 
 // Report is what an evaluation took, and the errors of functions that did not end it, in
@@ -106,6 +118,9 @@ type Options struct {
 type Report struct {
 	Steps, Bytes int64
 	Errors       []error
+	// Given are the values of the rules, where they were to be gathered, in the order in
+	// which they came; the same value may be there several times.
+	Given [][]Given
 }
 
 // Run evaluates rules one after the other: a value each, nil where the rule is nil or
@@ -116,17 +131,28 @@ func (p *Program) Run(ctx context.Context, rules []*Rule, options Options) (valu
 	defer m.release()
 	r := m.globals(options)
 	values = make([]*ast.Term, len(rules))
+	var given [][]Given
 	for i, rule := range rules {
 		if rule == nil {
 			continue
 		}
-		if code := m.call(rule.function, globalOperands, r, 2); code == failed {
+		m.given = nil
+		code := m.call(rule.function, globalOperands, r, 2)
+		if code == failed {
 			break
 		} else if code == next {
 			values[i] = m.whole(r[2])
 		}
+		if len(m.given) > 0 {
+			if given == nil {
+				given = make([][]Given, len(rules))
+			}
+			given[i] = m.given
+		}
 	}
-	return m.end(values)
+	values, report, err = m.end(values)
+	report.Given = given
+	return values, report, err
 }
 
 // RunQuery evaluates the query of PlanQuery: an object of the variables for each result.
@@ -180,7 +206,7 @@ func (p *Program) machine(ctx context.Context, o Options) *machine {
 		m.walkOne = m.walk
 		m.walkBoth = func(key, value *ast.Term) bool { return m.walk(key) || m.walk(value) }
 	}
-	m.ctx, m.limits, m.strict, m.cover = ctx, o.Limits, o.Strict, o.Cover
+	m.ctx, m.limits, m.strict, m.cover, m.gather = ctx, o.Limits, o.Strict, o.Cover, o.Gather
 	if m.limits.Steps == 0 {
 		m.limits.Steps = math.MaxInt64
 	}
@@ -278,7 +304,7 @@ func (m *machine) call(f *function, operands []operand, r []*ast.Term, target in
 			return undef
 		}
 	}
-	if result, known := m.recall(f, frame); known {
+	if result, known := m.recall(f, frame); known && !(m.gather && m.depth == 0) {
 		if result == nil {
 			return undef
 		}
@@ -324,6 +350,10 @@ func (m *machine) isSkipped(guards []guard, input *ast.Term) bool {
 	}
 	return false
 }
+
+// gathers says whether the rule that runs is one that was asked for, of which all values
+// are to be told.
+func (m *machine) gathers() bool { return m.gather && m.depth == 1 }
 
 // recall finds the last result of a function, if it was of the same operands.
 func (m *machine) recall(f *function, frame []*ast.Term) (result *ast.Term, known bool) {

@@ -236,11 +236,19 @@ func (c *compiler) assignOnce(s *ir.AssignVarOnceStmt) op {
 		c.once[s.Target] = from
 	}
 	f := c.current
+	here := ast.NewTerm(ast.InternedNullTerm.Value).SetLocation(c.place(s))
 	if f.only != nil && target != f.result {
 		only, result := f.only, f.result // and no other body can say otherwise
-		return func(_ *machine, r []*ast.Term) ctl { r[result] = only; return returned }
+		return func(m *machine, r []*ast.Term) ctl {
+			if m.gathers() {
+				m.given = append(m.given, Given{only, here.Location})
+				r[target] = only
+				return next
+			}
+			r[result] = only
+			return returned
+		}
 	}
-	here := ast.NewTerm(ast.InternedNullTerm.Value).SetLocation(c.place(s))
 	// A rule's own assignment knows its place; the function's result takes it over.
 	origin, takesOver := 0, false
 	if local, ok := s.Source.Value.(ir.Local); ok {
@@ -251,6 +259,13 @@ func (c *compiler) assignOnce(s *ir.AssignVarOnceStmt) op {
 		at := here
 		if takesOver && r[origin] != nil {
 			at = r[origin]
+		}
+		if m.gathers() {
+			if !takesOver { // a body, or the default
+				m.given = append(m.given, Given{value, here.Location})
+			}
+			r[target], r[from] = value, at
+			return next
 		}
 		old := r[target]
 		if old == nil {
@@ -349,12 +364,16 @@ func (c *compiler) insertion(s ir.Stmt) op {
 		}
 	case *ir.SetAddStmt:
 		set, value, shared := int(s.Set), c.operand(s.Value), c.dotted[s.Set]
+		place, isResult := c.place(s), int(s.Set) == c.current.result
 		return func(m *machine, r []*ast.Term) ctl {
 			v := value.value(m, r)
 			if v == nil {
 				return undef
 			}
 			m.charge(v)
+			if isResult && m.gathers() {
+				m.given = append(m.given, Given{v, place})
+			}
 			switch have, isSet := r[set].Value.(ast.Set); {
 			case r[set] == emptySet:
 				r[set] = ast.NewTerm(ast.NewSet(v))
