@@ -428,3 +428,38 @@ func TestGrowthIsSeenBeforePlanning(t *testing.T) {
 		require.Greater(t, Estimate(compiler, refs("deny")...).Planned, int64(1_000_000))
 	}
 }
+
+// TestValuesAreGathered: with the place of each, of every rule that gives one, and without
+// a conflict of the rule that was asked for.
+func TestValuesAreGathered(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want string
+	}{
+		"members":                   {"deny contains 1\ndeny contains x if some x in [1, 2]", "2:1=1 3:1=1 3:1=2"},
+		"two values":                {"deny := x if x := input.a\ndeny := 2 if input.a", "2:1=1 3:1=2"},
+		"one value, twice":          {"deny := 1 if input.a\ndeny := 1 if input.a == 1", "2:1=1 3:1=1"},
+		"an else":                   {"deny := 1 if input.b\nelse := 3 if input.a", "3:1=3"},
+		"a default":                 {"default deny := 5\ndeny := 1 if input.b", "2:9=5"},
+		"a default that is not":     {"default deny := 5\ndeny := 1 if input.a", "3:1=1"},
+		"of a rule asked before":    {"warn contains [x] if some x in deny\ndeny contains 1", "3:1=1"},
+		"not of what it is made of": {"deny contains x if some x in warn\nwarn contains 7", "2:1=7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			program, _ := compiled(t, "package t\n"+c.text, CompileOptions{}, "warn", "deny")
+			rules := []*Rule{program.Rule(refs("warn")[0]), program.Rule(refs("deny")[0])}
+			for range 2 { // the machine is used again
+				_, report, err := program.Run(t.Context(), rules, Options{Gather: true, Input: ast.MustParseTerm(`{"a": 1}`)})
+				require.NoError(t, err)
+				var got []string
+				for _, one := range report.Given[1] {
+					got = append(got, fmt.Sprintf("%d:%d=%v", one.At.Row, one.At.Col, one.Value))
+				}
+				require.Equal(t, c.want, strings.Join(got, " "))
+			}
+		})
+	}
+	program, _ := compiled(t, "package t\nother := 1 if input.a\nother := 2 if input.a\ndeny := other", CompileOptions{}, "deny")
+	_, _, err := program.Run(t.Context(), []*Rule{program.Rule(refs("deny")[0])}, Options{Gather: true, Input: ast.MustParseTerm(`{"a": 1}`)})
+	require.ErrorContains(t, err, "conflicting", "of another rule it is one all the same")
+}
