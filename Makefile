@@ -80,6 +80,7 @@ test: ## Run every test
 
 # Packages run one after the other, because policies have deadlines by the clock.
 .PHONY: test-main
+test-main: export GORACE = atexit_sleep_ms=50 # and not a second for each program that a test starts
 test-main:
 	go test -race -p 1 -timeout 80m ./...
 

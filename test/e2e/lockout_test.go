@@ -232,7 +232,7 @@ func TestLintelIsTakenOutInAnyOrder(t *testing.T) {
 			output, err := own.Kubectl(t.Context(), configMap("default", "c"), "apply", "-f", "-")
 			require.Error(t, err)
 			require.Contains(t, output, notAnswered)
-			must(append(remove, "--timeout=2m")...)
+			must(append(remove, "--timeout=10m")...)
 			eventually(t, func() bool {
 				output, err := own.Kubectl(t.Context(), configMap("default", "c"), "apply", "-f", "-")
 				t.Log(output)
@@ -240,7 +240,7 @@ func TestLintelIsTakenOutInAnyOrder(t *testing.T) {
 			}, "the cluster to be nobody's but its own")
 			require.Empty(t, must("get", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "--field-selector=metadata.name=lintel", "-o", "name"))
 			must("delete", "configmap", "c", "-n", "default")
-			must("delete", "-k", "config/local", "--ignore-not-found", "--timeout=2m")
+			must("delete", "-k", "config/local", "--ignore-not-found", "--timeout=10m")
 		})
 	}
 }
