@@ -11,6 +11,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/kinds"
+	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/webhooks"
 )
 
@@ -157,6 +158,9 @@ func newExplainer(ctx context.Context, options whyOptions, objects []object) (*c
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	if sets, err = explainable(sets); err != nil {
+		return nil, nil, nil, err
+	}
 	if len(objects) == 0 {
 		return nil, nil, nil, fmt.Errorf("there are no objects in %s", strings.Join(options.manifests, ", "))
 	}
@@ -166,6 +170,19 @@ func newExplainer(ctx context.Context, options whyOptions, objects []object) (*c
 	}
 	notes, err := c.notes(sources, sets, objects)
 	return c, objects, notes, err
+}
+
+// explainable compiles the sets once more, so that their evaluations tell which conditions
+// of a rule held.
+func explainable(sets []*engine.PolicySet) ([]*engine.PolicySet, error) {
+	out := make([]*engine.PolicySet, len(sets))
+	for i, set := range sets {
+		var err error
+		if out[i], err = source.CompileToExplain(set.Source()); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 func newLiveChecker(ctx context.Context, options whyOptions, objects []object) (*checker, []object, []string, error) {
@@ -182,6 +199,9 @@ func newLiveChecker(ctx context.Context, options whyOptions, objects []object) (
 	}
 	sets, notes, err := cluster.sets(ctx)
 	if err != nil {
+		return nil, nil, nil, err
+	}
+	if sets, err = explainable(sets); err != nil {
 		return nil, nil, nil, err
 	}
 	table := engine.NewResources(cluster.resources)

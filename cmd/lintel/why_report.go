@@ -91,8 +91,36 @@ func writeWords(b *strings.Builder, e engine.Explanation) {
 	for _, op := range e.Changes {
 		writeEntry(&words, "patch", operationLine(op))
 	}
+	if words.Len() == 0 {
+		writeUnmet(&words, e.Rules)
+	}
 	for line := range strings.Lines(words.String()) {
 		b.WriteString("    " + line)
+	}
+}
+
+// maxUnmet is how many rules of a policy are shown that had nothing to say.
+const maxUnmet = 10
+
+// writeUnmet writes the condition of each rule that did not hold.
+func writeUnmet(b *strings.Builder, rules []engine.RuleOutcome) {
+	shown := 0
+	for _, rule := range rules {
+		i := slices.IndexFunc(rule.Conditions, func(c engine.Condition) bool { return c.Outcome == engine.ConditionDidNotHold })
+		if i < 0 {
+			continue
+		}
+		if shown++; shown > maxUnmet {
+			continue
+		}
+		first, _, more := strings.Cut(rule.Conditions[i].Text, "\n")
+		if more {
+			first += " …"
+		}
+		writeEntry(b, "no "+rule.Rule, fmt.Sprintf("%s does not hold: %s", rule.Conditions[i].Location, first))
+	}
+	if shown > maxUnmet {
+		writeEntry(b, "", fmt.Sprintf("and %d more rules; all are in -o json", shown-maxUnmet))
 	}
 }
 
@@ -191,6 +219,33 @@ type whyPolicy struct {
 	Warn      []jsonFinding      `json:"warn"`
 	Audit     []jsonFinding      `json:"audit"`
 	Changes   []engine.Operation `json:"changes"`
+	Rules     []whyRule          `json:"rules"`
+}
+
+// whyRule is what became of one rule of an entry point.
+type whyRule struct {
+	Rule       string         `json:"rule"`
+	Location   string         `json:"location"`
+	Gave       bool           `json:"gave"`
+	Conditions []whyCondition `json:"conditions"`
+}
+
+type whyCondition struct {
+	Text     string                  `json:"text"`
+	Location string                  `json:"location"`
+	Outcome  engine.ConditionOutcome `json:"outcome"`
+}
+
+func whyRules(rules []engine.RuleOutcome) []whyRule {
+	out := []whyRule{}
+	for _, rule := range rules {
+		one := whyRule{rule.Rule, rule.Location.String(), rule.Gave, []whyCondition{}}
+		for _, c := range rule.Conditions {
+			one.Conditions = append(one.Conditions, whyCondition{c.Text, c.Location.String(), c.Outcome})
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 func writeWhyJSON(w io.Writer, all []explained) error {
@@ -216,6 +271,7 @@ func writeWhyJSON(w io.Writer, all []explained) error {
 				Warn:    jsonFindings(e.Decision.Warnings, engine.Finding.WarningText),
 				Audit:   jsonFindings(e.Decision.Audits, engine.Finding.Text),
 				Changes: append([]engine.Operation{}, e.Changes...),
+				Rules:   whyRules(e.Rules),
 			})
 		}
 		report.Results = append(report.Results, result)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 const whyPod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\nspec: {containers: [{name: web, image: x}]}\n"
@@ -59,6 +61,24 @@ func TestWhyAsJSON(t *testing.T) {
 		answers[policy.Policy] = string(policy.Answer) + " " + policy.Condition
 	}
 	require.Equal(t, map[string]string{"a": "asked ", "b": "not matched namespaces", "c": "cannot be asked ", "d": "asked ", "e": "not matched kinds"}, answers)
+}
+
+// TestWhyNamesWhatDoesNotHold: of each rule of a policy that has nothing to say.
+func TestWhyNamesWhatDoesNotHold(t *testing.T) {
+	dir := folder(t, map[string]string{"p.rego": "package p\n\ndeny contains \"no\" if {\n\tinput.name == \"web\"\n\tcount([c |\n\t\tsome c in input.request.object.spec.containers\n\t]) > 1\n\tinput.kind\n}\n\nwarn contains \"no\" if input.name == \"other\"\n"})
+	found := lintel(t, whyPod, "why", "-p", dir, "-f", "-")
+	require.Zero(t, found.code, found.stderr)
+	require.Contains(t, found.stdout, "has nothing against it\n      no deny    p.rego:5 does not hold: count([c | …\n      no warn    p.rego:11 does not hold: input.name == \"other\"\n")
+	found = lintel(t, whyPod, "why", "-p", dir, "-f", "-", "-o", "json")
+	var report whyJSON
+	require.NoError(t, json.Unmarshal([]byte(found.stdout), &report))
+	rules := report.Results[0].Policies[0].Rules
+	require.Len(t, rules, 2)
+	require.Equal(t, []whyCondition{
+		{"input.name == \"web\"", "p.rego:4", engine.ConditionHeld},
+		{"count([c |\n\t\tsome c in input.request.object.spec.containers\n\t]) > 1", "p.rego:5", engine.ConditionDidNotHold},
+		{"input.kind", "p.rego:8", engine.ConditionNotReached},
+	}, rules[0].Conditions)
 }
 
 func TestWhySaysTheSameAsCheck(t *testing.T) {

@@ -40,6 +40,8 @@ type policy struct {
 	meta    metadata
 	matcher *matcher
 	rules   entryRules
+	// conditioned are the rules as they are explained; nil where they are not to be.
+	conditioned []conditionedRule
 	// lines holds, per file, the rules by their first line, to place errors.
 	lines map[string][]ruleLine
 	// validate and mutate are nil where the package has no such entry points.
@@ -104,7 +106,8 @@ func Compile(source Source, dialects ...Dialect) (*PolicySet, error) {
 	return newPolicySet(source).compile(dialects)
 }
 
-// CompileForTest is Compile with the calls of print, which is otherwise left out.
+// CompileForTest is Compile with the calls of print, which are otherwise left out, and with
+// what telling coverage and explaining rules needs.
 func CompileForTest(source Source, dialects ...Dialect) (*PolicySet, error) {
 	set := newPolicySet(source)
 	set.prints = true
@@ -296,6 +299,20 @@ func (s *PolicySet) build(modules []*ast.Module, templates []Template) CompileEr
 	}
 	if !s.prints { // coverage names columns
 		compact(s.compiler.Modules)
+		return errs
+	}
+	for _, p := range s.policies {
+		if p.constraint == nil {
+			p.conditioned = readConditions(packages[p.name], s.compiler.Modules, entryOf)
+		}
+	}
+	for _, template := range templates {
+		conditioned := readConditions(template.Modules[:1], s.compiler.Modules, violationOf)
+		for _, p := range s.policies {
+			if p.path.Equal(template.Modules[0].Package.Path) {
+				p.conditioned = conditioned
+			}
+		}
 	}
 	return errs
 }

@@ -10,6 +10,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/lintel-policy/lintel/policies/eval"
 )
 
 // Question is what a policy can be asked about a review.
@@ -44,6 +46,9 @@ type Explanation struct {
 	Decision Decision
 	// Changes are what its patch and defaults want to do, each by itself.
 	Changes []Operation
+	// Rules are what became of the rules of the entry points, in the order of their files,
+	// of a policy that was asked and of which the source was compiled by CompileForTest.
+	Rules []RuleOutcome
 }
 
 // Explain asks the policies one by one what Validate asks them together, and says of
@@ -53,6 +58,7 @@ func (s *Snapshot) Explain(ctx context.Context, review *Review, options Options)
 	if err != nil {
 		return nil, err
 	}
+	e.covered = map[*policy]*eval.Coverage{}
 	var questions []question
 	if !review.onlyRemovesFinalizers() {
 		questions = s.questions(e, true)
@@ -83,6 +89,7 @@ func (s *Snapshot) ExplainMutation(ctx context.Context, review *Review, options 
 	if err != nil {
 		return nil, err
 	}
+	e.covered = map[*policy]*eval.Coverage{}
 	asked := map[*policy]mutationAnswer{}
 	if review.object != nil && !review.onlyRemovesFinalizers() {
 		m := newMutator(ctx, s, &Mutation{Review: review})
@@ -103,6 +110,7 @@ func (s *Snapshot) ExplainMutation(ctx context.Context, review *Review, options 
 		}
 		one := p.explain(s, question{policy: p, evaluation: e}, &answer.found)
 		one.Question = QuestionMutate
+		one.Rules = p.outcomesOf(e.covered[p], entryPatch, entryDefaults)
 		if one.Answer == AnswerNotMatched {
 			one = p.unasked(s, e, QuestionMutate)
 		}
@@ -123,6 +131,7 @@ func (p *policy) explain(s *Snapshot, q question, found *Decision) Explanation {
 		one.Question = QuestionTemplate
 	}
 	if found.Policies > 0 {
+		one.Rules = p.outcomesOf(q.evaluation.covered[p], entryDeny, entryWarn)
 		return one
 	}
 	findings := slices.Concat(found.Denials, found.Warnings, found.Audits)

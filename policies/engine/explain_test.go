@@ -169,3 +169,37 @@ func TestExplainAgreesWithValidateAndMutate(t *testing.T) {
 		require.Greater(t, asked[answer], 10, answer)
 	}
 }
+
+// TestExplainRules: of each rule, which of its conditions held.
+func TestExplainRules(t *testing.T) {
+	for name, c := range map[string]struct {
+		rule string
+		want string // line, outcome and text of each condition
+	}{
+		"gave":            {"deny contains \"x\" if {\n\tinput.name == \"web\"\n\tinput.kind\n}", "gave; 4 held: input.name == \"web\"; 5 held: input.kind"},
+		"the second":      {"deny contains \"x\" if {\n\tinput.name\n\tsome c in input.request.object.spec.containers\n\tc.image == \"a\"\n\tinput.kind\n}", "4 held: input.name; 5 held: some c in input.request.object.spec.containers; 6 did not hold: c.image == \"a\"; 7 not reached: input.kind"},
+		"undefined":       {"deny contains \"x\" if {\n\tinput.request.object.spec.nodeName\n\tinput.kind\n}", "4 did not hold: input.request.object.spec.nodeName; 5 not reached: input.kind"},
+		"not":             {"deny contains \"x\" if {\n\tinput.kind\n\tnot input.name\n}", "4 held: input.kind; 5 did not hold: not input.name"},
+		"looked at first": {"deny contains \"x\" if {\n\tsome c in input.request.object.spec.containers\n\tinput.name == \"other\"\n}", "4 not reached: some c in input.request.object.spec.containers; 5 did not hold: input.name == \"other\""},
+		"a helper":        {"helper if input.name == \"other\"\ndeny contains \"x\" if {\n\tinput.kind\n\thelper\n}", "5 held: input.kind; 6 did not hold: helper"},
+		"every":           {"deny contains \"x\" if {\n\tevery c in input.request.object.spec.containers { c.image == \"a\" }\n}", "4 did not hold: every c in input.request.object.spec.containers { c.image == \"a\" }"},
+		"over lines":      {"deny contains \"x\" if {\n\tcount([c |\n\t\tsome c in input.request.object.spec.containers\n\t]) > 3\n}", "4 did not hold: count([c |\n\t\tsome c in input.request.object.spec.containers\n\t]) > 3"},
+		"put in order":    {"deny contains \"x\" if {\n\tsome x\n\tnot input.labels[x]\n\tx = input.other\n\tinput.kind\n}", "5 not reached: not input.labels[x]; 6 did not hold: x = input.other; 7 not reached: input.kind"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set, err := CompileForTest(Source{Name: "test", Files: map[string]string{"policy.rego": "package p\n\n" + c.rule}})
+			require.NoError(t, err)
+			found, err := snapshotOf(set).Explain(t.Context(), makeReview(t, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop"},"spec":{"containers":[{"name":"c","image":"b"}]}}`), Options{})
+			require.NoError(t, err)
+			require.Len(t, found[0].Rules, 1)
+			var got []string
+			if found[0].Rules[0].Gave {
+				got = append(got, "gave")
+			}
+			for _, condition := range found[0].Rules[0].Conditions {
+				got = append(got, fmt.Sprintf("%d %s: %s", condition.Location.Line, condition.Outcome, condition.Text))
+			}
+			require.Equal(t, c.want, strings.Join(got, "; "))
+		})
+	}
+}

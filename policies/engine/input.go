@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/eval"
 )
 
 // evaluation is what all policies share while one review is decided.
@@ -15,7 +17,8 @@ type evaluation struct {
 	namespace *lazyObject // nil where unknown or cluster-scoped
 	facts     *ast.Term   // nil where there are none
 	spent     *spending
-	generated bool // the review is about what another object would create
+	generated bool                       // the review is about what another object would create
+	covered   map[*policy]*eval.Coverage // not nil where what evaluations reach is to be told
 
 	mu     sync.Mutex
 	inputs map[*PolicySet]*ast.Term
@@ -51,7 +54,11 @@ func newEvaluation(review *Review, options Options) (*evaluation, error) {
 
 // with is the same evaluation of another review.
 func (e *evaluation) with(review *Review) *evaluation {
-	return &evaluation{review: review, options: e.options, namespace: e.namespace, facts: e.facts, spent: e.spent, inputs: map[*PolicySet]*ast.Term{}}
+	other := &evaluation{review: review, options: e.options, namespace: e.namespace, facts: e.facts, spent: e.spent, inputs: map[*PolicySet]*ast.Term{}}
+	if e.covered != nil {
+		other.covered = map[*policy]*eval.Coverage{}
+	}
+	return other
 }
 
 // InputFields are all that the input document can have.

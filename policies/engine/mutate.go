@@ -187,7 +187,9 @@ func (p *policy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root
 		return nil, false
 	}
 	found.Policies++
-	given, errs := p.mutate.run(ctx, e.input(p.set), e.data(p.set), p.meta.timeout, e.options)
+	options := e.options
+	options.Coverage = e.coverageOf(p)
+	given, errs := p.mutate.run(ctx, e.input(p.set), e.data(p.set), p.meta.timeout, options)
 	for _, err := range errs {
 		p.report(found, p.errorFinding(entryPatch, err))
 	}

@@ -45,7 +45,7 @@ type evalError struct {
 // nil after an error that ended the evaluation. Errors that did not (a function that failed
 // in one rule) come beside the values of the other rules.
 func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeout time.Duration, options Options) (given [][]eval.Given, errs []evalError) {
-	var coverage *eval.Coverage
+	coverage := options.Coverage
 	if options.Tracer != nil {
 		coverage = &eval.Coverage{}
 	}
@@ -53,7 +53,7 @@ func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeou
 		Input: input, Data: data.document(), Now: options.Now, Print: options.Print, Cover: coverage, Gather: true,
 		Limits: eval.Limits{Steps: StepBudget, Bytes: MaxMadeBytes, Timeout: timeout},
 	})
-	if coverage != nil {
+	if options.Tracer != nil {
 		q.trace(options.Tracer, coverage)
 	}
 	var limit *eval.LimitError

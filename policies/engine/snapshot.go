@@ -10,6 +10,8 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/open-policy-agent/opa/v1/topdown/print"
+
+	"github.com/lintel-policy/lintel/policies/eval"
 )
 
 // Options are what a caller knows beside the review.
@@ -35,6 +37,8 @@ type Options struct {
 	// tests; nil is none.
 	Tracer topdown.QueryTracer
 	Print  print.Hook
+	// Coverage is told what evaluations reach.
+	Coverage *eval.Coverage
 }
 
 // PolicyInfo describes one policy of a snapshot.

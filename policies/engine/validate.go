@@ -114,7 +114,9 @@ func (p *policy) validateOne(ctx context.Context, q question, decision *Decision
 		return
 	}
 	decision.Policies++
-	given, errs := p.validate.run(ctx, e.inputOf(p), e.dataOf(p), p.meta.timeout, e.options)
+	options := e.options
+	options.Coverage = e.coverageOf(p)
+	given, errs := p.validate.run(ctx, e.inputOf(p), e.dataOf(p), p.meta.timeout, options)
 	for _, err := range errs {
 		p.report(decision, p.errorFinding(entryDeny, err))
 	}

@@ -41,6 +41,12 @@ func (c *Coverage) note(place Place, code ctl, gives bool) {
 	c.places[place] = outcome
 }
 
+// placeOf is where a statement stands, with its end.
+func (c *compiler) placeOf(s ir.Stmt) Place {
+	at, location := c.place(s), s.GetLocation()
+	return Place{at.File, at.Row, at.Col, location.EndRow, location.EndCol}
+}
+
 // covered is a statement that tells what it came to.
 func (c *compiler) covered(s ir.Stmt, compiled op) op {
 	gives := false
@@ -55,8 +61,7 @@ func (c *compiler) covered(s ir.Stmt, compiled op) op {
 	case *ir.SetAddStmt, *ir.ObjectInsertStmt, *ir.ObjectInsertOnceStmt:
 		gives = true
 	}
-	at, location := c.place(s), s.GetLocation()
-	place := Place{at.File, at.Row, at.Col, location.EndRow, location.EndCol}
+	place := c.placeOf(s)
 	return func(m *machine, r []*ast.Term) ctl {
 		code := compiled(m, r)
 		if m.cover != nil {

@@ -345,6 +345,9 @@ func (m *machine) isSkipped(guards []guard, input *ast.Term) bool {
 	for i := range guards {
 		m.steps++
 		if !guards[i].holds(input) {
+			if m.cover != nil {
+				m.cover.note(guards[i].place, undef, false)
+			}
 			return true
 		}
 	}

@@ -11,8 +11,9 @@ import (
 
 // guard is a condition on input that a rule cannot hold without.
 type guard struct {
-	path []*ast.Term
-	want *ast.Term
+	path  []*ast.Term
+	want  *ast.Term
+	place Place // of the comparison
 }
 
 // guardsOf finds the comparisons of a part of input with a constant that are conditions
@@ -35,7 +36,7 @@ func (c *compiler) guardsOf(block *ir.Block) (guards []guard) {
 					local, isLocal := pair[0].Value.(ir.Local)
 					path, known := paths[local]
 					if want := c.operand(pair[1]).constant; isLocal && known && len(path) > 0 && want != nil {
-						guards = append(guards, guard{path, want})
+						guards = append(guards, guard{path, want, c.placeOf(s)})
 					}
 				}
 			case *ir.ScanStmt:

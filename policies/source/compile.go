@@ -68,6 +68,12 @@ func Compile(source engine.Source) (*engine.PolicySet, error) {
 	return engine.Compile(source, gatekeeper.Dialect)
 }
 
+// CompileToExplain is Compile of a set that explains its rules (engine.RuleOutcome), at the
+// price of speed.
+func CompileToExplain(source engine.Source) (*engine.PolicySet, error) {
+	return engine.CompileForTest(source, gatekeeper.Dialect)
+}
+
 // Compile is the function Compile within the limits. An error that is no
 // engine.CompileErrors says nothing about the source.
 func (c *Compiler) Compile(ctx context.Context, source engine.Source) (*engine.PolicySet, error) {
