@@ -382,7 +382,7 @@ func (p *policy) settle() error {
 // prepare finds the entry points of the policy in the program.
 func (p *policy) prepare(program *eval.Program) {
 	ask := func(entries ...string) *query {
-		q := &query{program: program, lenient: p.constraint != nil, modules: p.set.compiler.Modules}
+		q := &query{program: program, lenient: p.constraint != nil}
 		found := false
 		for _, entry := range entries {
 			rule := program.Rule(p.entry(entry))

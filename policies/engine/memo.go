@@ -338,7 +338,7 @@ func (s *Snapshot) recall(questions []question, decision *Decision) (rest []ques
 }
 
 // observed says that somebody wants to see the evaluation.
-func observed(options Options) bool { return options.Tracer != nil || options.Print != nil }
+func observed(options Options) bool { return options.Coverage != nil || options.Print != nil }
 
 func (s *Snapshot) recallAll(questions []question, decision *Decision) ([]question, *recalled) {
 	r := &recalled{memory: s.memory, writer: keyWriters.Get().(*keyWriter)}

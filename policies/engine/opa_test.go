@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/eval/plan"
 )
 
 // TestRandomPoliciesAnswerAsInOPA asks random policies by a program of package eval and by
@@ -105,14 +106,14 @@ func newAskedTwice(text string) *askedTwice {
 			refs = append(refs, ref)
 		}
 	}
-	if eval.Estimate(planned, refs...).Uneven != nil { // of a rule that no entry point needs
+	if plan.Estimate(planned, refs...).Uneven != nil { // of a rule that no entry point needs
 		return nil
 	}
-	plan, err := eval.Plan(planned, refs...)
+	program, err := plan.Rules(planned, refs...)
 	if err != nil {
 		panic(err)
 	}
-	if a.program, err = eval.Compile(plan, eval.StandardFunctions, eval.CompileOptions{}); err != nil {
+	if a.program, err = eval.Compile(program, eval.StandardFunctions, eval.CompileOptions{}); err != nil {
 		panic(err)
 	}
 	maps.DeleteFunc(a.byName, func(_ string, ref ast.Ref) bool { return a.program.Rule(ref) == nil }) // keys of one object
