@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 	"path"
 	"slices"
@@ -303,9 +302,7 @@ func (s *PolicySet) build(modules []*ast.Module, templates []Template) CompileEr
 }
 
 func (s *PolicySet) hasData(path []string) bool {
-	view := &dataView{root: s.data}
-	_, err := view.Read(context.Background(), view, path)
-	return err == nil
+	return descend(s.data, path) != nil
 }
 
 // newPolicy reads one package: its metadata, and its twins when it has entry

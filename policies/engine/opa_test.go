@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/stretchr/testify/require"
 
@@ -142,12 +143,15 @@ func (a *askedTwice) byOPA(t *testing.T, input *ast.Term) map[string]answer {
 
 func (a *askedTwice) byOPAs(t *testing.T, input *ast.Term, index bool) map[string]answer {
 	answers := map[string]answer{}
-	data := &dataView{root: ast.NewObject()}
+	data := inmem.New()
+	txn, err := data.NewTransaction(t.Context())
+	require.NoError(t, err)
+	defer data.Abort(t.Context(), txn)
 	for name, ref := range a.byName {
 		body, err := a.opa.QueryCompiler().Compile(ast.NewBody(ast.Equality.Expr(ast.VarTerm("result"), ast.NewTerm(ref))))
 		require.NoError(t, err)
 		var failures []topdown.Error
-		results, err := topdown.NewQuery(body).WithCompiler(a.opa).WithStore(data).WithTransaction(data).WithInput(input).
+		results, err := topdown.NewQuery(body).WithCompiler(a.opa).WithStore(data).WithTransaction(txn).WithInput(input).
 			WithTime(time.Unix(1, 0)).WithIndexing(index).WithBuiltinErrorList(&failures).Run(t.Context())
 		one := answer{ended: err != nil}
 		for i := range failures {

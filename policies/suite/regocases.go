@@ -9,10 +9,12 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
+const testFileSuffix = "_test.rego"
+
+// What the name of a rule begins with that is a test, and of one that is left out.
 const (
-	testFileSuffix = "_test.rego"
-	testPrefix     = "test_"
-	skipPrefix     = "todo_test_"
+	TestPrefix = "test_"
+	SkipPrefix = "todo_test_"
 )
 
 // eachTest finds the rules that are tests, in the order of their files: those in files
@@ -35,7 +37,7 @@ func eachTest(compiler *ast.Compiler, visit func(rule *ast.Rule, name ast.Ref)) 
 func testName(head *ast.Head) ast.Ref {
 	ref := head.Ref().GroundPrefix()
 	for i := range ref {
-		if name := lastName(ref[:i+1]); strings.HasPrefix(name, testPrefix) || strings.HasPrefix(name, skipPrefix) {
+		if name := lastName(ref[:i+1]); strings.HasPrefix(name, TestPrefix) || strings.HasPrefix(name, SkipPrefix) {
 			return ref[:i+1]
 		}
 	}
@@ -57,7 +59,7 @@ func lastName(ref ast.Ref) string {
 func numberTests(compiler *ast.Compiler) *ast.Error {
 	count := map[string]int{}
 	eachTest(compiler, func(rule *ast.Rule, name ast.Ref) {
-		if strings.HasPrefix(lastName(name), skipPrefix) {
+		if strings.HasPrefix(lastName(name), SkipPrefix) {
 			return
 		}
 		key := rule.Module.Package.Path.Extend(name).String()
