@@ -183,6 +183,7 @@ lint-generated: lint-needs
 generate: ## Write the files that are made from others
 	$(TOOL) controller-gen object paths=./api/...
 	$(TOOL) controller-gen crd paths=./api/... output:crd:dir=config/crd
+	cd policies/rules/openvox/signing && go run ./generate
 
 .PHONY: fmt
 fmt: lint-needs ## Format Go and Rego

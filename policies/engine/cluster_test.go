@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/stretchr/testify/require"
 )
 
@@ -49,12 +48,12 @@ func viewOf(data *ClusterData) *dataView {
 // textOf is a path below data in JSON: empty where there is nothing.
 func textOf(t testing.TB, view *dataView, path ...string) string {
 	t.Helper()
-	value, err := view.Read(context.Background(), view, storage.Path(path))
-	if storage.IsNotFound(err) {
+	value, err := view.read(path)
+	require.NoError(t, err)
+	if value == nil {
 		return ""
 	}
-	require.NoError(t, err)
-	return value.(fmt.Stringer).String()
+	return value.String()
 }
 
 // TestClusterDataEqualsARebuild derives versions by random changes, and compares each
@@ -290,14 +289,14 @@ func BenchmarkClusterDataWith(b *testing.B) {
 func BenchmarkClusterDataRead(b *testing.B) {
 	data := manyIngresses(b, 10_000)
 	change := putObjects(ingressKind, makeIngress(b, "shop", "i50", "changed"))
-	for name, path := range map[string]storage.Path{
+	for name, path := range map[string][]string{
 		"path":    {clusterKey, ingressKind.String(), "shop", "i50"},
 		"iterate": {clusterKey, ingressKind.String()},
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				view := viewOf(data.With(change))
-				if _, err := view.Read(context.Background(), view, path); err != nil {
+				if value, err := view.read(path); value == nil || err != nil {
 					b.Fatal(err)
 				}
 			}

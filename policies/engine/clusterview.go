@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/storage"
 )
 
 // wholeValue is the value of a part of ClusterData as a whole. It is made when a
@@ -33,7 +32,7 @@ type clusterView struct {
 
 // read is the value at a path below data.cluster: nil where there is none. A part of
 // a kind is read without the rest of it.
-func (v clusterView) read(path storage.Path) (ast.Value, error) {
+func (v clusterView) read(path []string) (ast.Value, error) {
 	if len(path) == 0 {
 		return v.all()
 	}
@@ -130,7 +129,7 @@ func (n *clusterNamespace) value() *ast.Term {
 }
 
 // descend is the value at a path within a value: nil where there is none.
-func descend(value ast.Value, path storage.Path) ast.Value {
+func descend(value ast.Value, path []string) ast.Value {
 	for _, key := range path {
 		switch parent := value.(type) {
 		case ast.Object:

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 	"path"
 	"slices"
@@ -318,9 +317,7 @@ func (s *PolicySet) build(modules []*ast.Module, templates []Template) CompileEr
 }
 
 func (s *PolicySet) hasData(path []string) bool {
-	view := &dataView{root: s.data}
-	_, err := view.Read(context.Background(), view, path)
-	return err == nil
+	return descend(s.data, path) != nil
 }
 
 // newPolicy reads one package: its metadata, and its entry points. Libraries give nil.
@@ -396,7 +393,7 @@ func (p *policy) settle() error {
 // prepare finds the entry points of the policy in the program.
 func (p *policy) prepare(program *eval.Program) {
 	ask := func(entries ...string) *query {
-		q := &query{program: program, lenient: p.constraint != nil, modules: p.set.compiler.Modules}
+		q := &query{program: program, lenient: p.constraint != nil}
 		found := false
 		for _, entry := range entries {
 			rule := program.Rule(p.entry(entry))

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/storage"
 )
 
 // inventoryView is data.inventory of templates: the same objects that policies read
@@ -24,7 +23,7 @@ const (
 
 // read is the value at a path below data.inventory: nil where there is none. What a
 // template names by namespace is read without the objects of others.
-func (v *inventoryView) read(path storage.Path) ast.Value {
+func (v *inventoryView) read(path []string) ast.Value {
 	switch {
 	case len(path) > 1 && path[0] == inventoryCluster:
 		return descend(v.in(""), path[1:])

@@ -1,8 +1,8 @@
 package engine
 
 import (
-	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -45,11 +45,14 @@ const (
 	stepsPerUnit    = 5
 )
 
-// callable are the functions that policies may call, within the limits.
-func callable(name string) (eval.Function, bool) {
+// Callable are the functions that policies may call, within the limits.
+func Callable(name string) (eval.Function, bool) {
 	f, known := limitedFunctions()[name]
 	return f, known
 }
+
+// IsLimited says whether policies may call a function of OPA, or an operator.
+func IsLimited(function string) bool { return slices.Contains(allowedBuiltins, function) }
 
 var limitedFunctions = sync.OnceValue(func() map[string]eval.Function {
 	all := map[string]eval.Function{}
@@ -59,16 +62,6 @@ var limitedFunctions = sync.OnceValue(func() map[string]eval.Function {
 		}
 	}
 	return all
-})
-
-// limitFunctions puts the limits around the functions of OPA for the whole process, which
-// is the only way where OPA itself evaluates.
-var limitFunctions = sync.OnceFunc(func() {
-	for name, f := range limitedFunctions() {
-		topdown.RegisterBuiltinFunc(name, limited(f))
-		// Most are not handed the context of the evaluation, and with it the meter.
-		ast.BuiltinMap[name].CanSkipBctx = false
-	}
 })
 
 // limitError is a refusal by a limit.
@@ -111,33 +104,6 @@ func accepts(result *ast.Term) (steps int, err error) {
 	}
 	steps, err = checkTerm(result)
 	return (steps + size(result)/elementsPerStep) * stepsPerUnit, err
-}
-
-// limited is a function within its limits.
-func limited(f eval.Function) topdown.BuiltinFunc {
-	return func(bctx topdown.BuiltinContext, operands []*ast.Term, iter func(*ast.Term) error) error {
-		meter, _ := bctx.Cancel.(*meter)
-		steps, err := f.Admit(operands)
-		if err == nil {
-			err = meter.spend(steps / stepsPerUnit)
-		}
-		if err != nil {
-			return err
-		}
-		var refused error // returned from within, it would look like one of the caller
-		err = f.Call(bctx, operands, func(result *ast.Term) error {
-			steps, err := f.Accept(result)
-			if err == nil {
-				err = meter.spend(steps / stepsPerUnit)
-			}
-			if err != nil {
-				refused = err
-				return nil
-			}
-			return iter(result)
-		})
-		return cmp.Or(err, refused)
-	}
 }
 
 // checkTerm applies the limits that hold for every operand and result.

@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/eval/plan"
 )
 
 // TestRandomPoliciesAnswerAsInOPA asks random policies by a program of package eval and by
@@ -105,14 +107,14 @@ func newAskedTwice(text string) *askedTwice {
 			refs = append(refs, ref)
 		}
 	}
-	if eval.Estimate(planned, refs...).Uneven != nil { // of a rule that no entry point needs
+	if plan.Estimate(planned, refs...).Uneven != nil { // of a rule that no entry point needs
 		return nil
 	}
-	plan, err := eval.Plan(planned, refs...)
+	program, err := plan.Rules(planned, refs...)
 	if err != nil {
 		panic(err)
 	}
-	if a.program, err = eval.Compile(plan, eval.StandardFunctions, eval.CompileOptions{}); err != nil {
+	if a.program, err = eval.Compile(program, eval.StandardFunctions, eval.CompileOptions{}); err != nil {
 		panic(err)
 	}
 	maps.DeleteFunc(a.byName, func(_ string, ref ast.Ref) bool { return a.program.Rule(ref) == nil }) // keys of one object
@@ -141,12 +143,15 @@ func (a *askedTwice) byOPA(t *testing.T, input *ast.Term) map[string]answer {
 
 func (a *askedTwice) byOPAs(t *testing.T, input *ast.Term, index bool) map[string]answer {
 	answers := map[string]answer{}
-	data := &dataView{root: ast.NewObject()}
+	data := inmem.New()
+	txn, err := data.NewTransaction(t.Context())
+	require.NoError(t, err)
+	defer data.Abort(t.Context(), txn)
 	for name, ref := range a.byName {
 		body, err := a.opa.QueryCompiler().Compile(ast.NewBody(ast.Equality.Expr(ast.VarTerm("result"), ast.NewTerm(ref))))
 		require.NoError(t, err)
 		var failures []topdown.Error
-		results, err := topdown.NewQuery(body).WithCompiler(a.opa).WithStore(data).WithTransaction(data).WithInput(input).
+		results, err := topdown.NewQuery(body).WithCompiler(a.opa).WithStore(data).WithTransaction(txn).WithInput(input).
 			WithTime(time.Unix(1, 0)).WithIndexing(index).WithBuiltinErrorList(&failures).Run(t.Context())
 		one := answer{ended: err != nil}
 		for i := range failures {

@@ -7,6 +7,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/eval/plan"
 )
 
 // maxGrowth is how many terms OPA may plan beyond those that are written, as they are
@@ -23,28 +24,42 @@ func (s *PolicySet) plan() (*eval.Program, CompileErrors) {
 	}
 	slices.SortFunc(rules, ast.RefCompare) // the constraints of a template share its rules
 	rules = slices.CompactFunc(rules, ast.RefEqual)
-	growth := eval.Estimate(s.compiler, rules...)
+	return NewProgram(s.compiler, Callable, eval.CompileOptions{Capabilities: capabilities(), Cover: s.prints}, rules...)
+}
+
+// CheckGrowth refuses rules of which OPA would plan far more than is written.
+func CheckGrowth(compiler *ast.Compiler, rules ...ast.Ref) CompileErrors {
+	growth := plan.Estimate(compiler, rules...)
 	if growth.Planned > growth.Written+maxGrowth {
-		return nil, CompileErrors{errorAt(growth.Where, "this is planned anew for every rule or package that it may mean, and under every `with` that replaces a rule or function, which makes %d times as much of the policies as is written: name the rule or package, or put what is replaced into input", growth.Planned/max(growth.Written, 1))}
+		return CompileErrors{errorAt(growth.Where, "this is planned anew for every rule or package that it may mean, and under every `with` that replaces a rule or function, which makes %d times as much of the policies as is written: name the rule or package, or put what is replaced into input", growth.Planned/max(growth.Written, 1))}
 	}
 	if growth.Uneven != nil {
-		return nil, CompileErrors{errorAt(growth.Uneven, "a variable stands here in the place of keys of which some are rules and others have rules below them: name the keys, or have all rules at the same depth")}
+		return CompileErrors{errorAt(growth.Uneven, "a variable stands here in the place of keys of which some are rules and others have rules below them: name the keys, or have all rules at the same depth")}
 	}
-	planned, err := eval.Plan(s.compiler, rules...)
-	if err != nil {
-		return nil, s.notPlanned(err)
+	return nil
+}
+
+// NewProgram makes the program that evaluates rules of what was compiled, unless
+// CheckGrowth refuses them. A rule that is not there is left out.
+func NewProgram(compiler *ast.Compiler, functions eval.Functions, options eval.CompileOptions, rules ...ast.Ref) (*eval.Program, CompileErrors) {
+	if errs := CheckGrowth(compiler, rules...); len(errs) > 0 {
+		return nil, errs
 	}
-	program, err := eval.Compile(planned, callable, eval.CompileOptions{Capabilities: capabilities(), Cover: s.prints})
+	planned, err := plan.Rules(compiler, rules...)
 	if err != nil {
-		return nil, s.notPlanned(err)
+		return nil, notPlanned(compiler, err)
+	}
+	program, err := eval.Compile(planned, functions, options)
+	if err != nil {
+		return nil, notPlanned(compiler, err)
 	}
 	return program, nil
 }
 
 // notPlanned is the error of OPA's planner, which begins with a place where it knows one.
-func (s *PolicySet) notPlanned(err error) CompileErrors {
+func notPlanned(compiler *ast.Compiler, err error) CompileErrors {
 	message := err.Error()
-	for _, module := range s.compiler.Modules {
+	for _, module := range compiler.Modules {
 		for _, rule := range module.Rules {
 			rest, at := strings.CutPrefix(message, rule.Location.String()+": ")
 			if name, shared := strings.CutSuffix(rest, " is not supported: rules sharing that path prefix are planned as a single function"); at && shared {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/ast/location"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/lintel-policy/lintel/policies/eval"
@@ -31,7 +30,6 @@ type query struct {
 	// lenient takes the failure of a function for undefined, as OPA does by default.
 	// That of a limit is a failure all the same.
 	lenient bool
-	modules map[string]*ast.Module
 }
 
 // evalError is why a policy could not be evaluated.
@@ -45,17 +43,10 @@ type evalError struct {
 // nil after an error that ended the evaluation. Errors that did not (a function that failed
 // in one rule) come beside the values of the other rules.
 func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeout time.Duration, options Options) (given [][]eval.Given, errs []evalError) {
-	coverage := options.Coverage
-	if options.Tracer != nil {
-		coverage = &eval.Coverage{}
-	}
 	_, report, err := q.program.Run(ctx, q.rules, eval.Options{
-		Input: input, Data: data.document(), Now: options.Now, Print: options.Print, Cover: coverage, Gather: true,
+		Input: input, Data: data.document(), Now: options.Now, Print: options.Print, Cover: options.Coverage, Gather: true,
 		Limits: eval.Limits{Steps: StepBudget, Bytes: MaxMadeBytes, Timeout: timeout},
 	})
-	if options.Tracer != nil {
-		q.trace(options.Tracer, coverage)
-	}
 	var limit *eval.LimitError
 	if errors.As(err, &limit) {
 		return nil, []evalError{{message: limit.Message, limit: limit.Limit}}
@@ -106,44 +97,4 @@ func failure(err error) evalError {
 		found.message = withoutValues(failure.Message)
 	}
 	return found
-}
-
-// trace tells a tracer which rules gave a value, and which expressions were reached: those
-// in whose text a statement ran.
-func (q *query) trace(tracer topdown.QueryTracer, coverage *eval.Coverage) {
-	outcomes := map[string]map[eval.Place]eval.Outcome{}
-	for at, outcome := range coverage.Outcomes() {
-		if outcomes[at.File] == nil {
-			outcomes[at.File] = map[eval.Place]eval.Outcome{}
-		}
-		outcomes[at.File][at] = outcome
-	}
-	within := func(text *ast.Location, wanted func(eval.Outcome) bool) bool {
-		if text == nil {
-			return false
-		}
-		row, col := location.EndOf(text.Row, text.Col, text.Text)
-		for at, outcome := range outcomes[text.File] {
-			begins := at.Line > text.Row || at.Line == text.Row && at.Column >= text.Col
-			ends := at.Line < row || at.Line == row && at.Column < max(col, text.Col+1)
-			if begins && ends && wanted(outcome) {
-				return true
-			}
-		}
-		return false
-	}
-	for _, module := range q.modules {
-		ast.WalkRules(module, func(rule *ast.Rule) bool {
-			if within(rule.Head.Location, func(outcome eval.Outcome) bool { return outcome.Gave }) {
-				tracer.TraceEvent(topdown.Event{Op: topdown.ExitOp, Node: rule, Location: rule.Location})
-			}
-			return false
-		})
-		ast.WalkExprs(module, func(expr *ast.Expr) bool {
-			if within(expr.Location, func(eval.Outcome) bool { return true }) {
-				tracer.TraceEvent(topdown.Event{Op: topdown.EvalOp, Node: expr, Location: expr.Location})
-			}
-			return false
-		})
-	}
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/open-policy-agent/opa/v1/topdown/print"
 
 	"github.com/lintel-policy/lintel/policies/eval"
@@ -32,13 +31,10 @@ type Options struct {
 	// Offline makes a policy that cannot be asked, because the caller lacks
 	// cluster objects, undecided instead of an error.
 	Offline bool
-	// Tracer follows the evaluation of deny, warn and violation, which costs time, and
-	// Print takes what they print, where the source was compiled for that. They are for
-	// tests; nil is none.
-	Tracer topdown.QueryTracer
-	Print  print.Hook
-	// Coverage is told what evaluations reach.
+	// Coverage is told what evaluations reach, which costs time, and Print takes what they
+	// print, where the source was compiled for that. They are for tests; nil is none.
 	Coverage *eval.Coverage
+	Print    print.Hook
 }
 
 // PolicyInfo describes one policy of a snapshot.

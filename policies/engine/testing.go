@@ -4,14 +4,14 @@ import (
 	"fmt"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/storage"
+
+	"github.com/lintel-policy/lintel/policies/eval"
 )
 
 // TestModules are what the Rego tests of a source need: its modules with those of the
-// tests, by file; a compiler for them, with the functions and limits of policies; and
+// tests, by file; a compiler for them, with the functions of policies, which has compiled nothing yet; and
 // its data.
-func TestModules(source Source) (map[string]*ast.Module, *ast.Compiler, storage.Store, CompileErrors) {
-	limitFunctions()
+func TestModules(source Source) (map[string]*ast.Module, *ast.Compiler, eval.Document, CompileErrors) {
 	set := newPolicySet(source)
 	_, errs := set.readFiles()
 	modules := map[string]*ast.Module{}
@@ -26,9 +26,10 @@ func TestModules(source Source) (map[string]*ast.Module, *ast.Compiler, storage.
 		}
 	}
 	compiler := SourceBounds.On(ast.NewCompiler()).WithCapabilities(capabilities()).
+		WithEvalMode(ast.EvalModeIR).
 		WithEnablePrintStatements(true).
 		WithPathConflictsCheck(func(path []string) (bool, error) { return set.hasData(path), nil })
-	return modules, compiler, &dataView{root: set.data}, distinct(errs)
+	return modules, compiler, eval.ObjectDocument(set.data), distinct(errs)
 }
 
 // NewTestReview is the review of a test: an AdmissionRequest in JSON from which any

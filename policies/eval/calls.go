@@ -43,6 +43,9 @@ func (c *compiler) call(s *ir.CallStmt) (op, error) {
 		operands[i] = c.operand(argument)
 	}
 	if f := c.byName[s.Func]; f != nil {
+		if len(operands) < len(f.parameters) { // a function where all rules below a name are asked
+			return func(*machine, []*ast.Term) ctl { return undef }, nil
+		}
 		return func(m *machine, r []*ast.Term) ctl { return m.call(f, operands, r, target) }, nil
 	}
 	f, err := c.function(s)

@@ -19,6 +19,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/types"
 	"github.com/open-policy-agent/opa/v1/util"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/eval/plan"
 )
 
 // TestConformance asks all cases of OPA's own conformance tests, of Rego v1 and v0.
@@ -117,11 +119,11 @@ func programOf(one cases.TestCase, version ast.RegoVersion) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := PlanQuery(compiler, query, rego.Store(store))
+	planned, err := plan.Query(compiler, query, rego.Store(store))
 	if err != nil {
 		return nil, err
 	}
-	return Compile(plan, StandardFunctions, CompileOptions{Capabilities: options.Capabilities})
+	return Compile(planned, StandardFunctions, CompileOptions{Capabilities: options.Capabilities})
 }
 
 func asExpected(one cases.TestCase, results []*ast.Term, err error) string {

@@ -14,6 +14,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ir"
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/eval/plan"
 )
 
 // compiled is a program of the rules of package t that are named, with its compiler.
@@ -24,9 +26,9 @@ func compiled(t testing.TB, text string, options CompileOptions, rules ...string
 	compiler := ast.NewCompiler().WithEvalMode(ast.EvalModeIR)
 	compiler.Compile(map[string]*ast.Module{"t.rego": module})
 	require.False(t, compiler.Failed(), compiler.Errors)
-	plan, err := Plan(compiler, refs(rules...)...)
+	planned, err := plan.Rules(compiler, refs(rules...)...)
 	require.NoError(t, err)
-	program, err := Compile(plan, StandardFunctions, options)
+	program, err := Compile(planned, StandardFunctions, options)
 	require.NoError(t, err)
 	return program, compiler
 }
@@ -49,11 +51,14 @@ func ask(t testing.TB, text string, options Options) (*ast.Term, Report, error) 
 	return values[0], report, nil
 }
 
-// TestItImportsNothingOfLintel.
+// TestItImportsNothingOfLintel, nor what only plans: programs that have a plan start fast.
 func TestItImportsNothingOfLintel(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", ".").Output()
-	require.NoError(t, err)
-	require.Equal(t, 1, strings.Count(string(out), "lintel-policy/lintel"))
+	for name, planner := range map[string]int{".": 0, "./plan": 1} {
+		out, err := exec.Command("go", "list", "-deps", name).Output()
+		require.NoError(t, err)
+		require.Equal(t, 1, strings.Count(string(out), "lintel-policy/lintel"), name)
+		require.Equal(t, planner, strings.Count(string(out), "open-policy-agent/opa/v1/rego\n"), name)
+	}
 }
 
 func TestRulesThatAreNotThere(t *testing.T) {
@@ -64,6 +69,34 @@ func TestRulesThatAreNotThere(t *testing.T) {
 	require.Nil(t, values[0])
 	require.Equal(t, "{1}", values[1].String())
 	require.Nil(t, values[2])
+}
+
+// TestFunctionsAreNoPartOfADocument: what asks all rules below a name leaves them out.
+func TestFunctionsAreNoPartOfADocument(t *testing.T) {
+	const rules = "package t\nr.k := 1\nr.f(_) := 5\nr.g(_, _, _) := 6\n"
+	for body, want := range map[string]string{
+		"deny contains x if some x in data.t.r":   "{1}",
+		"deny contains x if x := r[_]":            "{1}",
+		"deny contains data.t.r":                  `{{"k": 1}}`,
+		"deny contains k if { x := r[k]; x > 0 }": `{"k"}`,
+	} {
+		value, _, err := ask(t, rules+body, Options{})
+		require.NoError(t, err, body)
+		require.Equal(t, want, value.String(), body)
+	}
+}
+
+// TestAMachineThatStandsStillIsNoTimeout has no time for a policy until long after its
+// deadline: it has a tenth of its time then, and no more.
+func TestAMachineThatStandsStillIsNoTimeout(t *testing.T) {
+	const timeout = 100 * time.Millisecond
+	start := time.Now()
+	m := &machine{limits: Limits{Timeout: timeout}, deadline: start.Add(timeout)}
+	require.False(t, m.overdue(start.Add(timeout)))
+	woken := start.Add(7 * timeout)
+	require.False(t, m.overdue(woken))
+	require.False(t, m.overdue(woken.Add(timeout/10)))
+	require.True(t, m.overdue(woken.Add(timeout/10+1)))
 }
 
 // TestNothingThatIsGivenIsWritten: rules that add to what other rules took from input or
@@ -110,7 +143,7 @@ func TestPlansAddToCopies(t *testing.T) {
 			if name == "member" {
 				where = 1
 			}
-			plan := &ir.Policy{
+			planned := &ir.Policy{
 				Static: &ir.Static{Strings: []*ir.StringConst{{Value: "object"}, {Value: "set"}, {Value: "new"}}},
 				Plans:  &ir.Plans{},
 				Funcs: &ir.Funcs{Funcs: []*ir.Func{{Name: "g0.data.t.deny", Params: []ir.Local{ir.Input, ir.Data}, Return: result, Blocks: []*ir.Block{{Stmts: []ir.Stmt{
@@ -118,7 +151,7 @@ func TestPlansAddToCopies(t *testing.T) {
 					&ir.AssignVarStmt{Source: local(part), Target: result}, &ir.ReturnLocalStmt{Source: result},
 				}}}}}},
 			}
-			program, err := Compile(plan, StandardFunctions, CompileOptions{})
+			program, err := Compile(planned, StandardFunctions, CompileOptions{})
 			require.NoError(t, err)
 			input := ast.MustParseTerm(`{"object": {"a": 1}, "set": {"a"}}`)
 			values, _, err := program.Run(t.Context(), []*Rule{program.Rule(refs("deny")[0])}, Options{Input: input})
@@ -411,7 +444,7 @@ func TestGrowthIsSeenBeforePlanning(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			program, compiler := compiled(t, c.text, CompileOptions{}, "deny")
-			growth := Estimate(compiler, refs("deny")...)
+			growth := plan.Estimate(compiler, refs("deny")...)
 			t.Logf("%d terms written, %d planned, %d statements", growth.Written, growth.Planned, program.Statements())
 			require.GreaterOrEqual(t, 12*growth.Planned, int64(program.Statements()), "never too few")
 			require.Equal(t, c.grows, growth.Planned > 4*growth.Written)
@@ -419,13 +452,13 @@ func TestGrowthIsSeenBeforePlanning(t *testing.T) {
 		})
 	}
 	_, compiler := compiled(t, chain(3, "with f as %s", functions), CompileOptions{}, "deny")
-	require.Less(t, Estimate(compiler, refs("deny")...).Planned, int64(1000))
+	require.Less(t, plan.Estimate(compiler, refs("deny")...).Planned, int64(1000))
 	for _, text := range []string{chain(60, "with f as %s", functions), packages(400)} {
 		module := ast.MustParseModuleWithOpts(text, ast.ParserOptions{RegoVersion: ast.RegoV1})
 		compiler := ast.NewCompiler().WithEvalMode(ast.EvalModeIR)
 		compiler.Compile(map[string]*ast.Module{"t.rego": module})
 		require.False(t, compiler.Failed(), compiler.Errors)
-		require.Greater(t, Estimate(compiler, refs("deny")...).Planned, int64(1_000_000))
+		require.Greater(t, plan.Estimate(compiler, refs("deny")...).Planned, int64(1_000_000))
 	}
 }
 

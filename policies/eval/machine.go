@@ -155,7 +155,7 @@ func (p *Program) Run(ctx context.Context, rules []*Rule, options Options) (valu
 	return values, report, err
 }
 
-// RunQuery evaluates the query of PlanQuery: an object of the variables for each result.
+// RunQuery evaluates the query of plan.Query: an object of the variables for each result.
 func (p *Program) RunQuery(ctx context.Context, options Options) (results []*ast.Term, report Report, err error) {
 	m := p.machine(ctx, options)
 	defer m.release()

@@ -55,6 +55,27 @@ type Function struct {
 	Accept func(result *ast.Term) (steps int, err error)
 }
 
+// Apply calls the function once, within its limits: the last of its results, nil where it
+// has none.
+func (f Function) Apply(context topdown.BuiltinContext, operands ...*ast.Term) (result *ast.Term, err error) {
+	if f.Admit != nil {
+		if _, err := f.Admit(operands); err != nil {
+			return nil, err
+		}
+	}
+	err = f.Call(context, operands, func(t *ast.Term) error {
+		result = t
+		return nil
+	})
+	if err == nil && result != nil && f.Accept != nil {
+		_, err = f.Accept(result)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
 // Functions are those that a Program may call, by name. It is asked while a program is
 // compiled; what it does not know cannot be called.
 type Functions func(name string) (Function, bool)

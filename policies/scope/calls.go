@@ -8,6 +8,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/open-policy-agent/opa/v1/types"
+
+	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 // call is the formula of an operator, a builtin or a function of the policy.
@@ -235,11 +237,15 @@ func isFolded(function string) bool {
 	return slices.Contains(folded, function) || strings.HasPrefix(function, "is_")
 }
 
-// run calls a builtin of OPA.
+// run calls a function of OPA within its limits.
 func run(name string, operands []*ast.Term) (result ast.Value, failed bool) {
-	err := topdown.GetBuiltin(name)(topdown.BuiltinContext{Context: context.Background()}, operands, func(t *ast.Term) error {
-		result = t.Value
-		return nil
-	})
-	return result, err != nil
+	f, known := engine.Callable(name)
+	if !known {
+		return nil, true
+	}
+	value, err := f.Apply(topdown.BuiltinContext{Context: context.Background()}, operands...)
+	if err != nil || value == nil {
+		return nil, err != nil
+	}
+	return value.Value, false
 }

@@ -30,7 +30,7 @@ var sidecarCapabilities = sync.OnceValue(func() *ast.Capabilities {
 })
 
 func compile(bounds engine.Bounds, work *engine.Work, modules map[string]*ast.Module) (*ast.Compiler, ast.Errors) {
-	compiler := bounds.Measure(ast.NewCompiler(), work).WithCapabilities(sidecarCapabilities())
+	compiler := bounds.Measure(ast.NewCompiler(), work).WithCapabilities(sidecarCapabilities()).WithEvalMode(ast.EvalModeIR)
 	compiler.Compile(modules)
 	return compiler, compiler.Errors
 }

@@ -41,6 +41,7 @@ type Policy struct {
 	hidden   int             // of its effort, what its words do not show
 	path     ast.Ref         // of its package
 	compiler *ast.Compiler   // has compiled the policy alone; nil where it is only to be composed
+	programs *programs       // of its decisions
 	isolated string          // as Rego v1, in a package of its own
 	forms    map[string]form // of its decisions
 	used     map[string]bool // rules that those of other names refer to
@@ -128,7 +129,7 @@ func Parse(source Source) (*Policy, error) {
 	}
 	p.Effort = effort.total
 	compiler.Modules[source.Name].Comments = nil
-	p.compiler = compiler
+	p.compiler, p.programs = compiler, &programs{}
 	if p.isolated, err = p.isolate(module); err != nil {
 		return nil, err
 	}

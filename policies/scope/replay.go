@@ -6,28 +6,20 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/storage"
-	"github.com/open-policy-agent/opa/v1/storage/inmem"
-	"github.com/open-policy-agent/opa/v1/topdown"
+	"github.com/open-policy-agent/opa/v1/ast/location"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/eval"
 )
 
-// replay evaluates decisions of policies in OPA, each in a query of its own.
+// replay evaluates decisions of policies, each by itself.
 type replay struct {
-	ctx     context.Context
-	store   storage.Store
-	now     time.Time
-	queries map[*Policy]map[string]ast.Body
+	ctx context.Context
+	now time.Time
 }
 
 // newReplay is a replay that ends with the context.
-func newReplay(ctx context.Context) *replay {
-	engine.LimitFunctions()
-	return &replay{ctx: ctx, store: inmem.New(), now: time.Now(), queries: map[*Policy]map[string]ast.Body{}}
-}
-
-var resultVar = ast.Var("result")
+func newReplay(ctx context.Context) *replay { return &replay{ctx: ctx, now: time.Now()} }
 
 // decide is the value of a decision for an input, which is undefined where nil. The
 // value is nil where the decision is undefined or its evaluation ends with an error.
@@ -42,64 +34,59 @@ func (r *replay) decide(p *Policy, decision string, input ast.Value) ast.Value {
 	return value
 }
 
-func (r *replay) evaluate(p *Policy, decision string, input ast.Value, tracer topdown.QueryTracer) (value ast.Value, err error) {
-	body, err := r.query(p, decision)
+// evaluate is decide with the error, and tells what was reached where coverage is not nil.
+func (r *replay) evaluate(p *Policy, decision string, input ast.Value, coverage *eval.Coverage) (ast.Value, error) {
+	program, err := p.programs.of(p, decision, coverage != nil)
 	if err != nil {
-		return nil, err
+		panic(exhausted{"evaluating " + p.Name + ": " + err.Error()})
 	}
-	txn, err := r.store.NewTransaction(r.ctx)
-	if err != nil {
-		return nil, err
+	deadline, bounded := r.ctx.Deadline()
+	if !bounded {
+		deadline = time.Now().Add(engine.MaxTimeout)
 	}
-	defer r.store.Abort(r.ctx, txn)
-	cancel, stopped := engine.Budget(r.ctx)
-	query := topdown.NewQuery(body).WithCompiler(p.compiler).WithStore(r.store).WithTransaction(txn).
-		WithTime(r.now).WithCancel(cancel)
+	options := eval.Options{
+		Now: r.now, Cover: coverage,
+		Limits: eval.Limits{Steps: engine.StepBudget, Bytes: engine.MaxMadeBytes, Timeout: max(time.Until(deadline), 1)},
+	}
 	if input != nil {
-		query = query.WithInput(ast.NewTerm(input))
+		options.Input = ast.NewTerm(input)
 	}
-	if tracer != nil {
-		query = query.WithQueryTracer(tracer)
+	value, err := program.run(r.ctx, options)
+	var limit *eval.LimitError
+	if errors.As(err, &limit) && r.ctx.Err() == nil {
+		panic(exhausted{"evaluating " + p.Name + ": " + limit.Message})
 	}
-	err = query.Iter(r.ctx, func(result topdown.QueryResult) error {
-		value = result[resultVar].Value
-		return nil
-	})
-	if why := stopped(); why != "" && r.ctx.Err() == nil {
-		panic(exhausted{"evaluating " + p.Name + ": " + why})
-	}
-	return value, err
-}
-
-func (r *replay) query(p *Policy, decision string) (ast.Body, error) {
-	if body, ok := r.queries[p][decision]; ok {
-		return body, nil
-	}
-	body, err := p.compiler.QueryCompiler().Compile(ast.NewBody(
-		ast.Equality.Expr(ast.NewTerm(resultVar), ast.NewTerm(p.ref(decision)))))
-	if err != nil {
+	if err != nil || value == nil {
 		return nil, err
 	}
-	if r.queries[p] == nil {
-		r.queries[p] = map[string]ast.Body{}
-	}
-	r.queries[p][decision] = body
-	return body, nil
+	return value.Value, nil
 }
 
 // ruleLine is the line of the rule that gave a decision its value: of the last that
 // had one, else of the default, else of the first.
 func (r *replay) ruleLine(p *Policy, decision string, input ast.Value) int {
-	tracer := topdown.NewBufferTracer()
-	_, _ = r.evaluate(p, decision, input, tracer)
+	var coverage eval.Coverage
+	_, _ = r.evaluate(p, decision, input, &coverage)
+	gave := func(head *ast.Location) bool {
+		row, column := location.EndOf(head.Row, head.Col, head.Text)
+		for at, outcome := range coverage.Outcomes() {
+			begins := at.Line > head.Row || at.Line == head.Row && at.Column >= head.Col
+			ends := at.Line < row || at.Line == row && at.Column <= column
+			if outcome.Gave && begins && ends {
+				return true
+			}
+		}
+		return false
+	}
 	line := 0
-	for _, event := range *tracer {
-		rule, ok := event.Node.(*ast.Rule)
-		if ok && event.Op == topdown.ExitOp && string(rule.Head.Name) == decision {
-			line = rule.Location.Row
+	rules := p.rules(decision)
+	for _, rule := range rules {
+		for branch := rule; branch != nil && !rule.Default; branch = branch.Else {
+			if gave(branch.Head.Location) {
+				line = branch.Location.Row
+			}
 		}
 	}
-	rules := p.rules(decision)
 	for _, rule := range rules {
 		if line == 0 && rule.Default {
 			line = rule.Location.Row

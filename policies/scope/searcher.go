@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"github.com/lintel-policy/lintel/policies/eval"
 )
 
 // searcher looks for a counterexample by changing the inputs that came closest to one.
@@ -16,7 +17,7 @@ type searcher struct {
 	paths  [][]string
 	values []ast.Value
 	// granted are inputs on which the child permits something, and close those on which
-	// most of its expressions were reached.
+	// most of its statements were reached.
 	granted []ast.Value
 	close   []scored
 }
@@ -37,8 +38,9 @@ func (s *searcher) try(input ast.Value) *candidate {
 	if input == nil {
 		return nil
 	}
-	reached := reachedExpressions{}
-	value, err := s.evaluate(s.child, s.decision, input, reached)
+	var coverage eval.Coverage
+	value, err := s.evaluate(s.child, s.decision, input, &coverage)
+	reached := len(coverage.Outcomes())
 	if s.ctx.Err() != nil {
 		panic(exhausted{"there was no time left to compare the policies"})
 	}
@@ -50,24 +52,12 @@ func (s *searcher) try(input ast.Value) *candidate {
 		}
 		return nil
 	}
-	at, _ := slices.BinarySearchFunc(s.close, len(reached), func(one scored, reached int) int { return reached - one.reached })
+	at, _ := slices.BinarySearchFunc(s.close, reached, func(one scored, reached int) int { return reached - one.reached })
 	if at < maxKept {
-		s.close = slices.Insert(s.close, at, scored{input, len(reached)})
+		s.close = slices.Insert(s.close, at, scored{input, reached})
 		s.close = s.close[:min(len(s.close), maxKept)]
 	}
 	return nil
-}
-
-// reachedExpressions are those that were evaluated: the next in a body is, where those
-// before it hold.
-type reachedExpressions map[*ast.Expr]bool
-
-func (r reachedExpressions) Enabled() bool               { return true }
-func (r reachedExpressions) Config() topdown.TraceConfig { return topdown.TraceConfig{} }
-func (r reachedExpressions) TraceEvent(event topdown.Event) {
-	if expr, ok := event.Node.(*ast.Expr); ok && event.Op == topdown.EvalOp {
-		r[expr] = true
-	}
 }
 
 // changed is one of the inputs that were kept, with a few changes.

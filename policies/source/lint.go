@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/tester"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/suite"
 )
 
 // formatters are the functions that make messages.
@@ -107,7 +107,7 @@ func unreadTests(module *ast.Module) engine.CompileErrors {
 	var first *ast.Rule
 	for _, rule := range module.Rules {
 		name := string(rule.Head.Ref()[0].Value.(ast.Var))
-		isTest := strings.HasPrefix(name, tester.TestPrefix) || strings.HasPrefix(name, tester.SkipTestPrefix)
+		isTest := strings.HasPrefix(name, suite.TestPrefix) || strings.HasPrefix(name, suite.SkipPrefix)
 		if !isTest || len(rule.Head.Args) > 0 || slices.Contains(names, name) || isUsed(module, name) {
 			continue
 		}

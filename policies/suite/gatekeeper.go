@@ -187,7 +187,7 @@ func (r *runner) compile(suite suiteFile, test suiteTest, objects []caseObjects)
 		return nil, err
 	}
 	if r.coverage != nil {
-		maps.Copy(r.modules, gatekeeper.Modules(files))
+		maps.Copy(r.coverage.modules, gatekeeper.Modules(files))
 	}
 	if set.Policies() != 1 {
 		return nil, fmt.Errorf("%s holds %d constraints that gator enforces; a test has one", suite.path(test.Constraint), set.Policies())
@@ -210,7 +210,7 @@ func (r *runner) runCase(ctx context.Context, snapshot *engine.Snapshot, base Ca
 	printed := &boundedBuffer{}
 	options := engine.Options{Namespace: objects.namespace, Cluster: objects.cluster, Print: topdown.NewPrintHook(printed)}
 	if r.coverage != nil {
-		options.Tracer = r.coverage
+		options.Coverage = &r.coverage.reached
 	}
 	decision := snapshot.Ask(ctx, objects.review, options)
 	for try := 1; try < tries && timedOut(decision); try++ {

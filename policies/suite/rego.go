@@ -3,144 +3,194 @@ package suite
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/open-policy-agent/opa/v1/cover"
-	"github.com/open-policy-agent/opa/v1/tester"
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/eval"
 )
 
-const testFileSuffix = "_test.rego"
-
-// runRego runs the rules named test_ of the Rego files, with OPA's own runner.
+// runRego runs the tests in the Rego files.
 func (r *runner) runRego(ctx context.Context) error {
-	modules, compiler, store, errs := engine.TestModules(r.source)
-	if len(errs) > 0 {
-		return errs
+	tests, err := compileTests(r.source)
+	if err != nil {
+		return err
 	}
-	for name, module := range modules {
-		if !strings.HasSuffix(name, testFileSuffix) {
-			r.modules[name] = module
-		}
-	}
-	tests := tester.NewRunner().
-		SetCompiler(compiler).
-		SetStore(store).
-		SetModules(modules).
-		SetTimeout(testTimeout).
-		SetParallel(1).
-		CapturePrintOutput(true).
-		RaiseBuiltinErrors(true)
 	if r.coverage != nil {
-		tests = tests.SetCoverageQueryTracer(r.coverage)
-	}
-	txn, err := store.NewTransaction(ctx)
-	if err != nil {
-		return fmt.Errorf("running the tests: %w", err)
-	}
-	found, err := tests.RunTests(ctx, txn)
-	if err != nil {
-		return asCompileErrors(err)
-	}
-	var cases []Case
-	for result := range found {
-		// A file has tests by its name, whatever else is in the source.
-		if c := regoCase(result); c.File == "" || strings.HasSuffix(c.File, testFileSuffix) {
-			cases = append(cases, c)
+		for name, module := range tests.modules {
+			if !strings.HasSuffix(name, testFileSuffix) {
+				r.coverage.modules[name] = module
+			}
 		}
 	}
-	slices.SortFunc(cases, func(a, b Case) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Test, b.Test))
-	})
+	if err := tests.plan(r.coverage != nil); err != nil {
+		return err
+	}
 	files := map[string]bool{}
-	for _, c := range cases {
+	for _, test := range tests.all {
+		if ctx.Err() != nil {
+			return fmt.Errorf("running the tests: %w", ctx.Err())
+		}
+		c, err := tests.run(ctx, test, r.coverage)
+		if err != nil {
+			return err
+		}
 		files[c.File] = true
 		r.add(c)
 	}
 	r.results.Totals.Suites += len(files)
-	r.results.Totals.Tests += len(cases)
+	r.results.Totals.Tests += len(tests.all)
 	return nil
 }
 
-func asCompileErrors(err error) error {
-	if errs := engine.ParseErrors(err); len(errs) > 0 && errs[0].File != "" {
-		return errs
-	}
-	return fmt.Errorf("running the tests: %w", err)
+// regoTests are the tests of a source's Rego files.
+type regoTests struct {
+	modules  map[string]*ast.Module // as they are written, by file
+	compiler *ast.Compiler
+	data     eval.Document
+	all      []regoTest
+	program  *eval.Program // of all of them; nil where each has its own
+	begun    []*ast.Array  // the cases that the running test has begun
 }
 
-func regoCase(result *tester.Result) Case {
+// regoTest is a rule that is a test.
+type regoTest struct {
+	rule *ast.Rule
+	name ast.Ref // without its package, and without the names of its cases
+}
+
+func (t regoTest) skipped() bool { return strings.HasPrefix(lastName(t.name), SkipPrefix) }
+
+// hasCases says that the rule has a value for each of several cases.
+func (t regoTest) hasCases() bool { return t.rule.Head.DocKind() == ast.PartialObjectDoc }
+
+// isPart says that the rule is a part of what has the test's name, such as test_x.a: that
+// is no boolean, and so not true.
+func (t regoTest) isPart() bool { return len(t.rule.Head.Ref().GroundPrefix()) > len(t.name) }
+
+// ref is the rule as programs know it.
+func (t regoTest) ref() ast.Ref { return t.rule.Ref().GroundPrefix() }
+
+func compileTests(source engine.Source) (*regoTests, error) {
+	modules, compiler, data, errs := engine.TestModules(source)
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	tests := &regoTests{modules: modules, compiler: compiler, data: data}
+	compiler.WithStageAfterID(ast.StageRewriteRuleHeadRefs, ast.CompilerStageDefinition{Name: "NumberTests", MetricName: "number_tests", Stage: numberTests}).
+		WithStageAfterID(ast.StageRewriteLocalVars, ast.CompilerStageDefinition{Name: "NoteCases", MetricName: "note_cases", Stage: noteCases}).
+		Compile(modules)
+	if compiler.Failed() {
+		return nil, engine.ParseErrors(compiler.Errors)
+	}
+	eachTest(compiler, func(rule *ast.Rule, name ast.Ref) { tests.all = append(tests.all, regoTest{rule, name}) })
+	slices.SortStableFunc(tests.all, func(a, b regoTest) int {
+		return cmp.Or(cmp.Compare(a.rule.Location.File, b.rule.Location.File), cmp.Compare(a.rule.Location.Row, b.rule.Location.Row),
+			cmp.Compare(a.name.String(), b.name.String()))
+	})
+	return tests, nil
+}
+
+// plan makes one program of all tests, where that is not refused: what a test replaces
+// is planned anew for it, and many small tests may come to much.
+func (t *regoTests) plan(cover bool) (err error) {
+	var rules []ast.Ref
+	for _, test := range t.all {
+		if !test.skipped() {
+			rules = append(rules, test.ref())
+		}
+	}
+	if len(engine.CheckGrowth(t.compiler, rules...)) == 0 {
+		t.program, err = t.programOf(cover, rules...)
+	}
+	return err
+}
+
+func (t *regoTests) programOf(cover bool, rules ...ast.Ref) (*eval.Program, error) {
+	program, errs := engine.NewProgram(t.compiler, t.functions, eval.CompileOptions{Capabilities: engine.Capabilities(), Cover: cover}, rules...)
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	return program, nil
+}
+
+// functions are those of policies, and the one that notes the cases of a test.
+func (t *regoTests) functions(name string) (eval.Function, bool) {
+	if name != ast.InternalTestCase.Name {
+		return engine.Callable(name)
+	}
+	return eval.Function{Call: func(_ topdown.BuiltinContext, operands []*ast.Term, give func(*ast.Term) error) error {
+		if begun, ok := operands[0].Value.(*ast.Array); ok {
+			t.begun = append(t.begun, begun)
+		}
+		return give(ast.InternedTerm(true))
+	}}, true
+}
+
+// run runs a test. The error is why it cannot be run at all.
+func (t *regoTests) run(ctx context.Context, test regoTest, cover *coverage) (Case, error) {
 	c := Case{
-		Suite:    strings.TrimPrefix(result.Package, "data."),
-		Test:     result.Name,
-		Outcome:  Passed,
-		Output:   string(result.Output),
-		Duration: result.Duration,
+		File: test.rule.Location.File, Line: test.rule.Location.Row,
+		Suite: strings.TrimPrefix(test.rule.Module.Package.Path.String(), "data."), Test: test.name.String(), Outcome: Passed,
 	}
-	if result.Location != nil {
-		c.File, c.Line = result.Location.File, result.Location.Row
-	}
-	switch {
-	case result.Skip:
+	if test.skipped() {
 		c.Outcome = Skipped
-	case result.Error != nil:
-		c.Outcome, c.Message = Errored, result.Error.Error()
-		if result.Duration >= testTimeout {
-			c.Message = fmt.Sprintf("it takes longer than %s: iterate over less, or in fewer nested loops", testTimeout)
+		return c, nil
+	}
+	program := t.program
+	if program == nil {
+		var err error
+		if program, err = t.programOf(cover != nil, test.ref()); err != nil {
+			return Case{}, err
 		}
-	case !result.Pass():
+	}
+	printed := &boundedBuffer{}
+	options := eval.Options{
+		Data: t.data, Print: topdown.NewPrintHook(printed),
+		Limits: eval.Limits{Steps: engine.StepBudget, Bytes: engine.MaxMadeBytes, Timeout: testTimeout},
+	}
+	if cover != nil {
+		options.Cover = &cover.reached
+	}
+	t.begun = nil
+	start := time.Now()
+	values, report, err := program.Run(ctx, []*eval.Rule{program.Rule(test.ref())}, options)
+	c.Duration, c.Output = time.Since(start), printed.String()
+	if err == nil {
+		err = joinedOnce(report.Errors)
+	}
+	var limit *eval.LimitError
+	switch {
+	case errors.As(err, &limit) && limit.Limit == "timeout":
+		c.Outcome, c.Message = Errored, fmt.Sprintf("it takes longer than %s: iterate over less, or in fewer nested loops", testTimeout)
+	case err != nil:
+		c.Outcome, c.Message = Errored, err.Error()
+	case values[0] != nil && test.hasCases():
+		if failed := failedCases(values[0], t.begun); len(failed) > 0 {
+			c.Outcome, c.Message = Failed, "not true for "+strings.Join(failed, ", ")
+		}
+	case values[0] == nil || test.isPart() || !values[0].Equal(ast.InternedTerm(true)):
 		c.Outcome, c.Message = Failed, "it is not true"
-		if names := failedIn(result.SubResults); len(names) > 0 {
-			c.Message = "not true for " + strings.Join(names, ", ")
-		}
 	}
-	return c
+	return c, nil
 }
 
-// failedIn names the cases of a test with several.
-func failedIn(results tester.SubResultMap) []string {
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(results)) {
-		one := results[name]
-		deeper := failedIn(one.SubResults)
-		switch {
-		case len(deeper) > 0:
-			for _, below := range deeper {
-				names = append(names, name+"/"+below)
-			}
-		case one.Fail:
-			names = append(names, name)
+// joinedOnce is nil where there are no errors.
+func joinedOnce(errs []error) error {
+	var texts []string
+	for _, err := range errs {
+		if text := err.Error(); !slices.Contains(texts, text) {
+			texts = append(texts, text)
 		}
 	}
-	return names
-}
-
-// report is the coverage of all files but tests.
-func (r *runner) report() []Coverage {
-	report := r.coverage.Report(r.modules)
-	coverage := []Coverage{}
-	for _, file := range slices.Sorted(maps.Keys(r.modules)) {
-		found := report.Files[file]
-		if found == nil || found.CoveredLines+found.NotCoveredLines == 0 {
-			continue
-		}
-		coverage = append(coverage, Coverage{File: file, Percent: found.Coverage, NotCovered: lines(found.NotCovered)})
+	if len(texts) == 0 {
+		return nil
 	}
-	return coverage
-}
-
-func lines(ranges []cover.Range) []Lines {
-	var out []Lines
-	for _, one := range ranges {
-		if n := len(out); n > 0 && one.Start.Row <= out[n-1].To+1 {
-			out[n-1].To = max(out[n-1].To, one.End.Row)
-			continue
-		}
-		out = append(out, Lines{one.Start.Row, one.End.Row})
-	}
-	return out
+	return errors.New(strings.Join(texts, "; "))
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/cover"
 
 	"github.com/lintel-policy/lintel/policies/engine"
 )
@@ -127,9 +126,9 @@ func Has(source engine.Source) bool {
 // engine.CompileErrors where files of the source cannot be read or compiled, or the
 // context's.
 func Run(ctx context.Context, source engine.Source, options Options) (Results, error) {
-	r := &runner{source: source, modules: map[string]*ast.Module{}}
+	r := &runner{source: source}
 	if options.Coverage {
-		r.coverage = cover.New()
+		r.coverage = &coverage{modules: map[string]*ast.Module{}}
 	}
 	if err := r.runRego(ctx); err != nil {
 		return Results{}, err
@@ -141,7 +140,7 @@ func Run(ctx context.Context, source engine.Source, options Options) (Results, e
 		return Results{}, fmt.Errorf("running the tests: %w", err)
 	}
 	if options.Coverage {
-		r.results.Coverage = r.report()
+		r.results.Coverage = r.coverage.report()
 	}
 	return r.results, nil
 }
@@ -157,9 +156,8 @@ func Stopped(why string) Results {
 type runner struct {
 	source   engine.Source
 	results  Results
-	coverage *cover.Cover           // nil where it was not asked for
-	modules  map[string]*ast.Module // that coverage is about, by file
-	printed  int                    // bytes kept of what was printed
+	coverage *coverage // nil where it was not asked for
+	printed  int       // bytes kept of what was printed
 }
 
 // add files a case and counts it.

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -206,5 +207,55 @@ func TestASourceThatDoesNotCompile(t *testing.T) {
 			require.ErrorAs(t, err, new(engine.CompileErrors))
 			require.ErrorContains(t, err, "p_test.rego:")
 		})
+	}
+}
+
+// TestTestsThatReplaceMuch: what a test replaces is planned anew, for it alone, however
+// many tests do so.
+func TestTestsThatReplaceMuch(t *testing.T) {
+	policy, tests := strings.Builder{}, strings.Builder{}
+	policy.WriteString("package p\n\nimport rego.v1\n\nlimit := 1\n")
+	for i := range 100 {
+		fmt.Fprintf(&policy, "deny contains %d if input.x[%d] + limit == %d\n", i, i, i)
+	}
+	tests.WriteString("package p_test\n\nimport rego.v1\n\n")
+	for i := range 100 {
+		fmt.Fprintf(&tests, "test_%d if %d in data.p.deny with input.x as [0, 1, 2] with data.p.limit as %d\n", i, i%3, i%2)
+	}
+	results := run(t, map[string]string{"p.rego": policy.String(), "p_test.rego": tests.String()}, Options{Coverage: true})
+	require.Equal(t, Totals{Suites: 1, Tests: 100, Cases: 100, Passed: 50, Failed: 50}, results.Totals)
+	require.Equal(t, []Lines{{5, 5}, {9, 105}}, results.Coverage[0].NotCovered, "what is replaced, and the rules that never hold")
+}
+
+// TestATestThatGrows: a test of which OPA would plan without end is refused by its place.
+func TestATestThatGrows(t *testing.T) {
+	tests := strings.Builder{}
+	tests.WriteString("package p_test\n\nimport rego.v1\n\nf(x) := x\n\nh(x) := x\n\nr0 := f(1)\n")
+	for i := range 40 {
+		fmt.Fprintf(&tests, "r%d if {\n\tr%d with f as h\n\tr%d with h as f\n}\n", i+1, i, i)
+	}
+	tests.WriteString("test_it if r40\n")
+	_, err := Run(t.Context(), engine.Source{Files: map[string]string{"p_test.rego": tests.String()}}, Options{})
+	require.ErrorAs(t, err, new(engine.CompileErrors))
+	require.ErrorContains(t, err, "p_test.rego:")
+	require.ErrorContains(t, err, "this is planned anew")
+}
+
+// TestTestsHaveTheLimitsOfPolicies: of functions, of steps and of what they make.
+func TestTestsHaveTheLimitsOfPolicies(t *testing.T) {
+	results := run(t, map[string]string{"p_test.rego": `package p_test
+
+import rego.v1
+
+many := numbers.range(1, 2000)
+
+test_function if count(numbers.range(1, 3000000)) > 0
+test_steps if { some i in many; some j in many; i + j < 0 }
+test_bytes if count([[many, many] | some i in many]) > 0
+`}, Options{})
+	require.Len(t, results.Cases, 3)
+	for i, want := range []string{"p_test.rego:7: eval_builtin_error: numbers.range: the range would have more than 50000 elements", "it took more than 1000000 steps", "it made values of more than 64 MiB"} {
+		require.Equal(t, Errored, results.Cases[i].Outcome)
+		require.Contains(t, results.Cases[i].Message, want)
 	}
 }

@@ -39,7 +39,7 @@ nested(depth) := json.unmarshal(concat("", [
 test_schemas if {
 	schema := "spec.execution.output_schema"
 	fields(with_value("execution", {"output_schema": {"properties": {}}})) == {schema}
-	fields(with_value("execution", {"output_schema": {"type": concat("", ["x" | some _ in numbers.range(1, 66000)])}})) == {schema}
+	fields(with_value("execution", {"output_schema": {"type": concat("", ["xx" | some _ in numbers.range(1, 33000)])}})) == {schema}
 	fields(with_value("execution", {"output_schema": nested(9)})) == set()
 	fields(with_value("execution", {"output_schema": nested(10)})) == {schema}
 }

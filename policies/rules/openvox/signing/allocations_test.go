@@ -16,9 +16,9 @@ func TestAllocations(t *testing.T) {
 	requests["ordinary"] = ordinary(t)
 	for kind, policies := range attacked() {
 		for title, text := range requests {
-			most := 52_000.0
+			most := 90_000.0
 			if title == "ordinary" {
-				most = 22_000
+				most = 45_000
 			}
 			require.Less(t, testing.AllocsPerRun(2, func() {
 				_, err := Refusals(t.Context(), Question{certname, csr.Parse(text), Rendered{policies, []string{"main-operator", ".main-operator"}}})

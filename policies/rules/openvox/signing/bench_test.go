@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/csr"
@@ -26,19 +25,15 @@ func fifty() (policies []Policy) {
 }
 
 func BenchmarkRules(b *testing.B) {
-	compiler, err := compiled()
-	require.NoError(b, err)
-	body, err := compiler.QueryCompiler().Compile(ast.MustParseBody("result = data.openvox.signing.refusals"))
-	require.NoError(b, err)
 	for name, want := range map[string]int{"n49a.example.com": 0, "other.example.com": 13} {
 		b.Run(fmt.Sprint(want), func(b *testing.B) {
 			q := Question{name, csr.Parse(csrtest.Template{CommonName: name, DNSNames: []string{name}}.Make(b)), Rendered{fifty(), []string{"main-operator"}}}
 			input := ast.NewTerm(ast.MustInterfaceToValue(q))
 			b.ReportAllocs()
 			for b.Loop() {
-				results, err := topdown.NewQuery(body).WithCompiler(compiler).WithInput(input).WithStrictBuiltinErrors(true).Run(b.Context())
+				refusals, _, err := judge(b.Context(), input)
 				require.NoError(b, err)
-				require.Equal(b, want, results[0]["result"].Value.(ast.Set).Len())
+				require.Equal(b, want, refusals.Len())
 			}
 		})
 	}
@@ -195,30 +190,17 @@ func BenchmarkHostile(b *testing.B) {
 // TestWork: no request takes much more to judge than another, nor has a long answer,
 // whatever it holds.
 func TestWork(t *testing.T) {
-	compiler, err := compiled()
-	require.NoError(t, err)
-	body, err := compiler.QueryCompiler().Compile(ast.MustParseBody("result = data.openvox.signing.refusals"))
-	require.NoError(t, err)
 	for kind, policies := range attacked() {
 		for title, text := range hostile(t) {
-			q, events := Question{certname, csr.Parse(text), Rendered{policies, []string{"main-operator", ".main-operator"}}}, counter(0)
-			results, err := topdown.NewQuery(body).WithCompiler(compiler).WithInput(ast.NewTerm(ast.MustInterfaceToValue(q))).
-				WithStrictBuiltinErrors(true).WithQueryTracer(&events).Run(t.Context())
+			q := Question{certname, csr.Parse(text), Rendered{policies, []string{"main-operator", ".main-operator"}}}
+			refusals, report, err := judge(t.Context(), ast.NewTerm(ast.MustInterfaceToValue(q)))
 			require.NoError(t, err, title)
-			require.Less(t, int(events), 62_000, "%s: %s", kind, title)
-			refusals := results[0]["result"].Value.(ast.Set)
+			require.Less(t, report.Steps, int64(150_000), "%s: %s", kind, title)
 			require.LessOrEqual(t, refusals.Len(), 13, title)
 			require.Less(t, len(refusals.String()), 8000, title)
 		}
 	}
 }
-
-// counter counts what is evaluated.
-type counter int
-
-func (c *counter) Enabled() bool               { return true }
-func (c *counter) Config() topdown.TraceConfig { return topdown.TraceConfig{} }
-func (c *counter) TraceEvent(topdown.Event)    { *c++ }
 
 // ordinary is what an agent sends.
 func ordinary(t testing.TB) []byte {

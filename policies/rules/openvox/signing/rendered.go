@@ -6,9 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 
-	"github.com/open-policy-agent/opa/v1/ast"
 	"sigs.k8s.io/yaml"
 )
 
@@ -90,24 +88,3 @@ func orEmpty[T any](list []T) []T {
 }
 
 func bytesReader(text []byte) io.Reader { return bytes.NewReader(text) }
-
-// tested are the checks of a compiler that are of no use to rules which have passed them in
-// their tests: a Puppet server waits for each process that compiles the rules.
-var tested = []ast.StageID{
-	ast.StageCheckKeywordOverrides, ast.StageCheckDuplicateImports, ast.StageCheckVoidCalls, ast.StageCheckRuleConflicts,
-	ast.StageCheckUndefinedFuncs, ast.StageSetGraph, ast.StageCheckRecursion, ast.StageCheckTypes, ast.StageBuildComprehensionIndices,
-	ast.StageBuildRequiredCapabilities,
-}
-
-// compiled is made once a process.
-var compiled = sync.OnceValues(func() (*ast.Compiler, error) {
-	module, err := ast.ParseModule("signing.rego", Rules)
-	if err != nil {
-		return nil, err
-	}
-	compiler := ast.NewCompiler().WithSkipStages(tested...)
-	if compiler.Compile(map[string]*ast.Module{"signing.rego": module}); compiler.Failed() {
-		return nil, compiler.Errors
-	}
-	return compiler, nil
-})

@@ -7,13 +7,15 @@ import (
 	"context"
 	_ "embed" // of the rules
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/lintel-policy/lintel/policies/csr"
+	"github.com/lintel-policy/lintel/policies/eval"
 )
 
 // Rules is the text of the rules, package openvox.signing.
@@ -39,24 +41,9 @@ func Refusals(ctx context.Context, q Question) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the question: %w", err)
 	}
-	compiler, err := compiled()
+	refusals, _, err := judge(ctx, ast.NewTerm(value))
 	if err != nil {
-		return nil, fmt.Errorf("compiling the signing rules: %w", err)
-	}
-	body, err := compiler.QueryCompiler().Compile(ast.MustParseBody("result = data.openvox.signing.refusals"))
-	if err != nil {
-		return nil, fmt.Errorf("compiling the signing rules: %w", err)
-	}
-	results, err := topdown.NewQuery(body).WithCompiler(compiler).WithInput(ast.NewTerm(value)).WithStrictBuiltinErrors(true).Run(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("evaluating the signing rules: %w", err)
-	}
-	if len(results) != 1 {
-		return nil, fmt.Errorf("the signing rules have %d answers", len(results))
-	}
-	refusals, ok := results[0]["result"].Value.(ast.Set)
-	if !ok {
-		return nil, fmt.Errorf("the signing rules have no set of refusals")
+		return nil, err
 	}
 	var words []string
 	refusals.Foreach(func(term *ast.Term) {
@@ -66,3 +53,29 @@ func Refusals(ctx context.Context, q Question) ([]string, error) {
 	slices.Sort(words)
 	return words, nil
 }
+
+// judge has the rules answer a Question.
+func judge(ctx context.Context, question *ast.Term) (refusals ast.Set, report eval.Report, err error) {
+	program, err := program()
+	if err != nil {
+		return nil, report, fmt.Errorf("reading the plan of the signing rules: %w", err)
+	}
+	answers, report, err := program.Run(ctx, []*eval.Rule{program.Rule(answer)}, eval.Options{Input: question, Strict: true})
+	if err != nil {
+		return nil, report, fmt.Errorf("evaluating the signing rules: %w", err)
+	}
+	if answers[0] != nil {
+		refusals, _ = answers[0].Value.(ast.Set)
+	}
+	if refusals == nil {
+		return nil, report, errors.New("the signing rules have no set of refusals")
+	}
+	return refusals, report, nil
+}
+
+var answer = ast.MustParseRef("data.openvox.signing.refusals")
+
+// program is made once a process, of the plan that make generate has written.
+var program = sync.OnceValues(func() (*eval.Program, error) {
+	return eval.Compile(planned, eval.StandardFunctions, eval.CompileOptions{})
+})

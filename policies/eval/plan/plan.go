@@ -1,4 +1,7 @@
-package eval
+// Package plan has OPA plan rules for package eval, and says before what a plan would come
+// to. It is apart from package eval because OPA's planner comes with all of OPA: a program
+// that has its plan ready links and starts up without.
+package plan
 
 import (
 	"context"
@@ -11,7 +14,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/rego"
 )
 
-// planTarget is the name under which this package is an evaluator to OPA.
+// planTarget is the name under which package eval is an evaluator to OPA.
 const planTarget = "lintel"
 
 // planner takes plans out of package rego: OPA's planner is internal, and gives its plan
@@ -38,9 +41,9 @@ func (*planner) Eval(context.Context, *rego.EvalContext, ast.Value) (ast.Value, 
 	return nil, errors.New("plans are run by package eval")
 }
 
-// Plan plans the rules at the references and all that they need. The modules of the
+// Rules plans the rules at the references and all that they need. The modules of the
 // compiler have been compiled; a reference without rules is left out.
-func Plan(compiler *ast.Compiler, rules ...ast.Ref) (*ir.Policy, error) {
+func Rules(compiler *ast.Compiler, rules ...ast.Ref) (*ir.Policy, error) {
 	body := ast.Body{}
 	for _, rule := range rules {
 		if len(compiler.GetRulesExact(rule)) > 0 {
@@ -50,11 +53,11 @@ func Plan(compiler *ast.Compiler, rules ...ast.Ref) (*ir.Policy, error) {
 	if len(body) == 0 {
 		body.Append(ast.NewExpr(ast.BooleanTerm(true)))
 	}
-	return PlanQuery(compiler, body)
+	return Query(compiler, body)
 }
 
-// PlanQuery plans a query; its plan is named "eval".
-func PlanQuery(compiler *ast.Compiler, query ast.Body, options ...func(*rego.Rego)) (policy *ir.Policy, err error) {
+// Query plans a query; its plan is named "eval".
+func Query(compiler *ast.Compiler, query ast.Body, options ...func(*rego.Rego)) (policy *ir.Policy, err error) {
 	plans.register.Do(func() { rego.RegisterPlugin(planTarget, &plans) })
 	plans.mu.Lock()
 	defer plans.mu.Unlock()

@@ -1,4 +1,4 @@
-package eval
+package plan
 
 import (
 	"math"
@@ -27,7 +27,7 @@ type Growth struct {
 	Uneven *ast.Location
 }
 
-// Estimate counts what Plan would plan, without planning. It never counts too few of what
+// Estimate counts what Rules would plan, without planning. It never counts too few of what
 // is planned again; it may count more.
 func Estimate(compiler *ast.Compiler, rules ...ast.Ref) Growth {
 	g := &growth{compiler: compiler, bodies: map[*ast.Rule]*ruleGrowth{}, below: map[*ast.Expr]int64{}}
