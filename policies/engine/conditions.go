@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/ast/location"
 
 	"github.com/lintel-policy/lintel/policies/eval"
 )
@@ -54,7 +53,7 @@ type spanOf struct {
 }
 
 func textSpan(l *ast.Location) spanOf {
-	line, column := location.EndOf(l.Row, l.Col, l.Text)
+	line, column := l.End()
 	return spanOf{l.File, l.Row, l.Col, line, max(column, l.Col+1)}
 }
 

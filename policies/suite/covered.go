@@ -51,7 +51,7 @@ func (c *coverage) report() []Coverage {
 
 // split tells the lines with rules that gave a value and expressions that were reached
 // from those with others. What stands within an expression that was reached counts as
-// reached. A line may be among both.
+// reached. A line with both is missed.
 func split(module *ast.Module, ran, gave []stretch) (covered, missed map[int]bool) {
 	var reached, others []stretch
 	note := func(text *ast.Location, runs bool, begins []stretch) {
@@ -79,7 +79,9 @@ func split(module *ast.Module, ran, gave []stretch) (covered, missed map[int]boo
 	others = slices.DeleteFunc(others, func(other stretch) bool {
 		return slices.ContainsFunc(reached, func(part stretch) bool { return part.contains(other) })
 	})
-	return linesOf(reached), linesOf(others)
+	covered, missed = linesOf(reached), linesOf(others)
+	maps.DeleteFunc(covered, func(line int, _ bool) bool { return missed[line] })
+	return covered, missed
 }
 
 func linesOf(stretches []stretch) map[int]bool {
