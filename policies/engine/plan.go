@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -43,6 +44,10 @@ func (s *PolicySet) plan() (*eval.Program, CompileErrors) {
 
 // notPlanned is the error of OPA's planner, which begins with a place where it knows one.
 func (s *PolicySet) notPlanned(err error) CompileErrors {
+	var unordered *eval.UnorderedError
+	if errors.As(err, &unordered) {
+		return CompileErrors{errorAt(unordered.Location, "%s", unordered.Message())}
+	}
 	message := err.Error()
 	for _, module := range s.compiler.Modules {
 		for _, rule := range module.Rules {

@@ -154,6 +154,9 @@ func (c *compiler) compile(f *function, blocks []*ir.Block) error {
 	}
 	for _, block := range blocks {
 		c.study(block)
+		if err := c.checkOrder(block); err != nil {
+			return err
+		}
 		ops, err := c.block(block)
 		if err != nil {
 			return err
@@ -184,6 +187,41 @@ func (c *compiler) study(block *ir.Block) {
 			c.constants[local] = term
 		}
 	})
+}
+
+const unordered = "a variable of this pattern is used before the part of it that gives it a value: write an equation for each part"
+
+// UnorderedError is about a pattern that OPA plans wrongly: [a, b] = [b, 1], where b has no
+// value yet when a is to be made equal to it.
+type UnorderedError struct{ Location *ast.Location }
+
+// Message is what is wrong, without the place.
+func (*UnorderedError) Message() string { return unordered }
+
+func (e *UnorderedError) Error() string {
+	return e.Location.String() + ": " + unordered
+}
+
+// checkOrder finds a variable that is used before it has a value.
+func (c *compiler) checkOrder(block *ir.Block) (err error) {
+	ready := map[ir.Local]bool{ir.Input: true, ir.Data: true, ir.Local(c.current.result): true}
+	for _, parameter := range c.current.parameters {
+		ready[ir.Local(parameter)] = true
+	}
+	walkStatements(block, func(s ir.Stmt) {
+		switch s.(type) {
+		case *ir.AssignVarStmt, *ir.EqualStmt:
+			for _, local := range read(s) {
+				if !ready[local] && err == nil {
+					err = &UnorderedError{c.place(s)}
+				}
+			}
+		}
+		for _, local := range written(s) {
+			ready[local] = true
+		}
+	})
+	return err
 }
 
 // isShared says whether a register is used beyond one block.
