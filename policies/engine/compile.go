@@ -305,9 +305,6 @@ func (s *PolicySet) build(modules []*ast.Module, templates []Template) CompileEr
 			s.readsRequest = s.readsRequest || readInput("csr", rules[p.name], s.compiler.Graph)
 		}
 	}
-	if !s.prints { // coverage names columns
-		compact(s.compiler.Modules)
-	}
 	return errs
 }
 

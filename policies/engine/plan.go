@@ -31,6 +31,9 @@ func (s *PolicySet) plan() (*eval.Program, CompileErrors) {
 	if growth.Uneven != nil {
 		return nil, CompileErrors{errorAt(growth.Uneven, "a variable stands here in the place of keys of which some are rules and others have rules below them: name the keys, or have all rules at the same depth")}
 	}
+	if !s.prints { // coverage names columns
+		compact(s.compiler.Modules) // OPA's planner reads all text of an expression for each of its terms
+	}
 	planned, err := eval.Plan(s.compiler, rules...)
 	if err != nil {
 		return nil, s.notPlanned(err)

@@ -3,6 +3,7 @@ package eval
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -203,24 +204,53 @@ func (e *UnorderedError) Error() string {
 }
 
 // checkOrder finds a variable that is used before it has a value.
-func (c *compiler) checkOrder(block *ir.Block) (err error) {
+func (c *compiler) checkOrder(block *ir.Block) error {
 	ready := map[ir.Local]bool{ir.Input: true, ir.Data: true, ir.Local(c.current.result): true}
 	for _, parameter := range c.current.parameters {
 		ready[ir.Local(parameter)] = true
 	}
-	walkStatements(block, func(s ir.Stmt) {
-		switch s.(type) {
-		case *ir.AssignVarStmt, *ir.EqualStmt:
-			for _, local := range read(s) {
-				if !ready[local] && err == nil {
-					err = &UnorderedError{c.place(s)}
+	var err error
+	var within func(blocks ...*ir.Block) (set []ir.Local)
+	within = func(blocks ...*ir.Block) (all []ir.Local) {
+		for _, block := range blocks {
+			if block == nil {
+				continue
+			}
+			var set []ir.Local
+			note := func(locals []ir.Local) {
+				for _, local := range locals {
+					if !ready[local] {
+						ready[local], set = true, append(set, local)
+					}
 				}
 			}
+			for _, s := range block.Stmts {
+				switch s.(type) {
+				case *ir.AssignVarStmt, *ir.EqualStmt:
+					if slices.ContainsFunc(read(s), func(local ir.Local) bool { return !ready[local] }) && err == nil {
+						err = &UnorderedError{c.place(s)}
+					}
+				}
+				note(written(s))
+				switch s := s.(type) {
+				case *ir.BlockStmt:
+					note(within(s.Blocks...))
+				case *ir.ScanStmt:
+					note(within(s.Block))
+				case *ir.NotStmt:
+					note(within(s.Block))
+				case *ir.WithStmt:
+					note(within(s.Block))
+				}
+			}
+			for _, local := range set { // the next block may use the same registers for others
+				ready[local] = false
+			}
+			all = append(all, set...)
 		}
-		for _, local := range written(s) {
-			ready[local] = true
-		}
-	})
+		return all
+	}
+	within(block)
 	return err
 }
 
