@@ -319,6 +319,13 @@ const maxPlacing = 1 << 18
 // n halves are compared with n each.
 func spread(positions ...int) check {
 	return func(operands []*ast.Term) (int, error) {
+		count := 0
+		for _, i := range positions {
+			count += size(operands[i])
+		}
+		if count <= maxAlike {
+			return 0, nil
+		}
 		var together []*ast.Term
 		for _, i := range positions {
 			together = append(together, elementsOf(operands[i])...)
@@ -330,7 +337,14 @@ func spread(positions ...int) check {
 // spreadWithin is spread for the elements of the collections in an operand.
 func spreadWithin(operands []*ast.Term) (int, error) {
 	var together []*ast.Term
-	for _, collection := range elementsOf(operands[0]) {
+	count, collections := 0, elementsOf(operands[0])
+	for _, collection := range collections {
+		count += size(collection)
+	}
+	if count <= maxAlike {
+		return 0, nil
+	}
+	for _, collection := range collections {
 		together = append(together, elementsOf(collection)...)
 	}
 	return inOneSet(together)
@@ -338,16 +352,19 @@ func spreadWithin(operands []*ast.Term) (int, error) {
 
 // elementsOf are the elements of a list or set, and the keys of an object.
 func elementsOf(term *ast.Term) []*ast.Term {
-	var elements []*ast.Term
 	switch value := term.Value.(type) {
 	case *ast.Array:
-		value.Foreach(func(element *ast.Term) { elements = append(elements, element) })
+		elements := make([]*ast.Term, value.Len())
+		for i := range elements {
+			elements[i] = value.Elem(i)
+		}
+		return elements
 	case ast.Set:
 		return value.Slice()
 	case ast.Object:
 		return value.Keys()
 	}
-	return elements
+	return nil
 }
 
 // inOneSet does what OPA does to put elements into a set, up to the bound.
@@ -384,32 +401,36 @@ const longNumber = 200
 // ordered bounds functions that put the elements of a collection in order, or find the
 // first or last: what numbers there are within, at any depth, may be long ones.
 func ordered(operands []*ast.Term) (int, error) {
-	n := size(operands[0])
-	long := 0
-	var count func(*ast.Term) bool
-	count = func(term *ast.Term) bool {
-		switch value := term.Value.(type) {
-		case ast.Number:
-			if eval.IsLong(value) {
-				long++
-			}
-		case *ast.Array:
-			return value.Until(count)
-		case ast.Object:
-			return value.Until(func(key, value *ast.Term) bool { return count(key) || count(value) })
-		}
-		return false // a set has been put in order when it was made
-	}
-	count(operands[0])
-	work := long * longNumber * bits.Len(uint(n))
+	long := longNumbers(operands[0])
+	work := long * longNumber * bits.Len(uint(size(operands[0])))
 	if work > MaxMatchWork {
 		return 0, exceeds("putting %d numbers of more than 15 digits in order is too much work", long)
 	}
 	return work / nodesPerStep, nil
 }
 
+// longNumbers counts those in a value, sets left aside: whoever made one has paid.
+func longNumbers(term *ast.Term) (count int) {
+	switch value := term.Value.(type) {
+	case ast.Number:
+		if eval.IsLong(value) {
+			return 1
+		}
+	case *ast.Array:
+		for i := range value.Len() {
+			count += longNumbers(value.Elem(i))
+		}
+	case ast.Object:
+		value.Foreach(func(key, value *ast.Term) { count += longNumbers(key) + longNumbers(value) })
+	}
+	return count
+}
+
 // sought bounds looking for a value among those of a collection.
 func sought(operands []*ast.Term) (int, error) {
+	if size(operands[1]) <= maxAlike {
+		return 0, nil
+	}
 	values, _ := nodes(operands[0])
 	work := values * weight(operands[0]) * size(operands[1])
 	if _, isSet := operands[1].Value.(ast.Set); isSet && values == 1 {

@@ -183,7 +183,13 @@ func (m *machine) mayFind(key *ast.Term, among int) bool {
 		}
 		m.wentThrough(int64(among))
 	default:
-		count := parts(key, (m.limits.Steps-m.steps)*comparedPerStep)
+		if among == 0 {
+			return true
+		}
+		before := m.bytes
+		m.walk(key)
+		count := (m.bytes - before) / valueBytes
+		m.bytes = before // it is not made, but looked at
 		m.steps += count / comparedPerStep
 		m.wentThrough(count * int64(among))
 	}
@@ -223,11 +229,7 @@ func parts(t *ast.Term, limit int64) (count int64) {
 		count++
 		switch value := t.Value.(type) {
 		case *ast.Array:
-			for i := range value.Len() {
-				if walk(value.Elem(i)) {
-					return true
-				}
-			}
+			return value.Until(walk)
 		case ast.Set:
 			return value.Until(walk)
 		case ast.Object:

@@ -146,8 +146,7 @@ func (m *machine) functionFailed(err error) ctl {
 	}
 	m.errs = append(m.errs, err)
 	m.bytes += errorBytes
-	var failure *topdown.Error
-	if errors.As(err, &failure) {
+	if failure, ok := err.(*topdown.Error); ok {
 		m.bytes += 2 * int64(len(failure.Message)) // and that of the cause
 	}
 	return undef

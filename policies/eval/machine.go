@@ -320,7 +320,7 @@ func (m *machine) call(f *function, operands []operand, r []*ast.Term, target in
 func (m *machine) isSkipped(guards []guard, input *ast.Term) bool {
 	for i := range guards {
 		m.steps++
-		if !m.holds(&guards[i], input) {
+		if !guards[i].holds(input) {
 			return true
 		}
 	}

@@ -71,15 +71,14 @@ func takenApart(block *ir.Block) map[ir.Local]bool {
 	return taken
 }
 
-// holds says whether input, which may be a document, may satisfy the rule.
-func (m *machine) holds(g *guard, input *ast.Term) bool {
+// holds says whether input may satisfy the rule.
+func (g *guard) holds(input *ast.Term) bool {
 	for _, key := range g.path {
 		if input == nil {
 			return false
 		}
-		input = m.part(input, key)
+		input = get(input, key)
 	}
-	input = m.whole(input)
 	return input != nil && input.Equal(g.want)
 }
 

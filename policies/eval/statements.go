@@ -147,11 +147,7 @@ func (c *compiler) with(s *ir.WithStmt) (op, error) {
 			if with == nil {
 				return undef
 			}
-			base := saved
-			if local == int(ir.Input) {
-				base = m.whole(saved) // of which nothing is left beneath what replaces it
-			}
-			r[local] = m.replaced(base, path, with)
+			r[local] = m.replaced(saved, path, with)
 			m.charge(with)
 		}
 		code := m.run(block, r)
