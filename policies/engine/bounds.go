@@ -15,6 +15,9 @@ type Bounds struct {
 	// counted in: as long may OPA take to put the expressions of a module in an order in
 	// which each finds its variables.
 	Ordering int
+	// Closures is how many comprehensions and every a rule may have: OPA goes through all
+	// variables of a body for each.
+	Closures int
 	// Calls is how many calls a rule may have within others, References how many
 	// references, and Branches how many else branches.
 	Calls, References, Branches int
@@ -38,7 +41,7 @@ const unbounded = 1 << 60
 // SourceBounds are those of a source. It is compiled in a process of its own first, which
 // is ended where it takes long: so some of what takes seconds only is not bounded.
 var SourceBounds = Bounds{
-	Depth: unbounded, Checks: 5_000, AllChecks: unbounded, Ordering: unbounded, Calls: 5_000, References: 10_000, Branches: 1_000,
+	Depth: unbounded, Checks: 5_000, AllChecks: unbounded, Ordering: unbounded, Closures: 1_000, Calls: 5_000, References: 10_000, Branches: 1_000,
 	Dependencies: 100_000, DependencySteps: 5_000_000, TypeSteps: 20_000_000,
 }
 

@@ -212,8 +212,17 @@ func parseModule(name, text string) (*ast.Module, CompileErrors) {
 	}
 }
 
+// What a data file may come to once the aliases of its YAML are written out.
+const (
+	maxUnfoldedValues = 1 << 20
+	maxUnfoldedBytes  = 64 << 20
+)
+
 // readData puts a data file at its folder's place under data.
 func (s *PolicySet) readData(name, text string) error {
+	if values, bytes := unfold(text); values > maxUnfoldedValues || bytes > maxUnfoldedBytes {
+		return fmt.Errorf("reading data: its aliases stand for more than %d values or %d MiB; write fewer of them", maxUnfoldedValues, maxUnfoldedBytes>>20)
+	}
 	asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
 	if err != nil {
 		return fmt.Errorf("reading data: %w", err)
@@ -296,8 +305,7 @@ func (s *PolicySet) build(modules []*ast.Module, templates []Template) CompileEr
 			s.readsRequest = s.readsRequest || readInput("csr", rules[p.name], s.compiler.Graph)
 		}
 	}
-	if !s.prints { // coverage names columns
-		compact(s.compiler.Modules)
+	if !s.prints {
 		return errs
 	}
 	for _, p := range s.policies {

@@ -181,7 +181,7 @@ func (d *termDecoder) members(member func(name string) (*ast.Term, error)) (*ast
 	if len(d.pairs) == start {
 		return ast.InternedEmptyObject, readError(err) // managedFields are full of them
 	}
-	if alike(d.pairs[start:]) {
+	if keys := len(d.pairs) - start; keys > maxAlike && alike(keysOf(d.pairs[start:])) {
 		return nil, errAlike
 	}
 	object := ast.ObjectTerm(d.pairs[start:]...)
@@ -191,16 +191,24 @@ func (d *termDecoder) members(member func(name string) (*ast.Term, error)) (*ast
 
 var errAlike = fmt.Errorf("more than %d fields of an object have names with the same hash", maxAlike)
 
+func keysOf(pairs [][2]*ast.Term) []*ast.Term {
+	keys := make([]*ast.Term, len(pairs))
+	for i, pair := range pairs {
+		keys[i] = pair[0]
+	}
+	return keys
+}
+
 // alike says whether too many names have the same hash. OPA's has no secret, so that
 // names can be made which it cannot tell apart: to copy such an object takes the
 // square of its size.
-func alike(pairs [][2]*ast.Term) bool {
-	if len(pairs) <= maxAlike {
+func alike(names []*ast.Term) bool {
+	if len(names) <= maxAlike {
 		return false
 	}
-	counts := make(map[int]int, len(pairs))
-	for _, pair := range pairs {
-		hash := pair[0].Hash()
+	counts := make(map[int]int, len(names))
+	for _, name := range names {
+		hash := name.Hash()
 		if counts[hash]++; counts[hash] > maxAlike {
 			return true
 		}

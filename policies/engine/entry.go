@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,18 +30,16 @@ type entryRules []ruleInfo
 type ruleInfo struct {
 	entry    string
 	location Location
-	column   int
 	// member says that the rule's value is one of a set's: there it fires even when
 	// it is the empty string, because the set is not empty.
 	member bool
 }
 
-// at is the rule that gave a value: the last that begins before the place.
+// at is the rule that gave a value: the last that begins at or before its line.
 func (rules entryRules) at(entry string, place *ast.Location) ruleInfo {
 	found := ruleInfo{entry: entry}
 	for _, rule := range rules {
-		before := rule.location.Line < place.Row || rule.location.Line == place.Row && rule.column <= place.Col
-		if rule.entry == entry && rule.location.File == place.File && (before || found.location.File == "") {
+		if rule.entry == entry && rule.location.File == place.File && (rule.location.Line <= place.Row || found.location.File == "") {
 			found = rule
 		}
 	}
@@ -61,22 +60,13 @@ func (p *policy) sayings(entry string, given []eval.Given) []saying {
 		out[i] = saying{one.Value, p.rules.at(entry, one.At)}
 	}
 	slices.SortStableFunc(out, func(a, b saying) int {
-		if c := a.value.Value.Compare(b.value.Value); c != 0 {
-			return c
-		}
-		return a.rule.compare(b.rule)
+		return cmp.Or(a.value.Value.Compare(b.value.Value), a.rule.compare(b.rule))
 	})
 	return slices.CompactFunc(out, func(a, b saying) bool { return a.rule == b.rule && a.value.Equal(b.value) })
 }
 
 func (r ruleInfo) compare(other ruleInfo) int {
-	if c := strings.Compare(r.location.File, other.location.File); c != 0 {
-		return c
-	}
-	if r.location.Line != other.location.Line {
-		return r.location.Line - other.location.Line
-	}
-	return r.column - other.column
+	return cmp.Or(strings.Compare(r.location.File, other.location.File), cmp.Compare(r.location.Line, other.location.Line))
 }
 
 // entryOf is the entry point that a rule defines: empty for other rules.
@@ -133,7 +123,7 @@ func readEntries(modules []*ast.Module, entryOf func(*ast.Rule) string) (entryRu
 			}
 			hasDefaults = hasDefaults || entry == entryDefaults
 			for branch := rule; branch != nil; branch = branch.Else {
-				found = append(found, ruleInfo{entry, locationOf(branch.Location), branch.Location.Col, branch.Head.RuleKind() == ast.MultiValue})
+				found = append(found, ruleInfo{entry, locationOf(branch.Location), branch.Head.RuleKind() == ast.MultiValue})
 			}
 		}
 	}

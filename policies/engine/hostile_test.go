@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
@@ -13,9 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostile are policies that try to hold or fill the process. Each has a body for
-// `deny contains msg if`, and more rules beside it.
-var hostile = []struct{ name, body, rules, says string }{
+// hostilePolicy is a body for `deny contains msg if`, more rules beside it, and words of the
+// limit that it reaches.
+type hostilePolicy struct{ name, body, rules, says string }
+
+// hostile are policies that try to hold or fill the process.
+var hostile = []hostilePolicy{
 	{"format bits.lsh(1, 3e8)", `msg := sprintf("%d", [bits.lsh(1, 300000000)])`, "", "a shift by more than"},
 	{"shift of a shift", `msg := sprintf("%d", [bits.lsh(bits.lsh(bits.lsh(1, 3000), 3000), 3000)])`, "", "a number has more than 1000 digits"},
 	{"repeated x*x", `msg := sprintf("%d", [x12])`, squares(), "a number has more than 1000 digits"},
@@ -150,8 +154,15 @@ func hostileObject() string {
 		}
 		return "[" + strings.Join(items, ",") + "]"
 	}
-	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web"},"a":%s,"b":%s,"text":%q}`,
-		list("a"), list("b"), strings.Repeat("a", 500_000))
+	names := func(names, atATime int) []byte {
+		text, err := json.Marshal(alikeNames(names, atATime))
+		if err != nil {
+			panic(err)
+		}
+		return text
+	}
+	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web"},"a":%s,"b":%s,"text":%q,"alike":%s,"same":%s}`,
+		list("a"), list("b"), strings.Repeat("a", 500_000), names(4000, 2), names(200, 200))
 }
 
 // TestHostilePolicies: each ends by a limit, its budget or its deadline and the
@@ -165,7 +176,7 @@ func TestHostilePolicies(t *testing.T) {
 		defer table.Flush()
 		fmt.Fprintln(table, "policy\toutcome\ttime\tpeak memory")
 	}
-	for _, c := range hostile {
+	for _, c := range slices.Concat(hostile, hostileToValues) {
 		t.Run(c.name, func(t *testing.T) {
 			set := compileSource(t, Source{Name: "test", Files: map[string]string{
 				"hostile.rego": "package hostile\nimport rego.v1\ndeny contains msg if { " + c.body + " }\n" + c.rules,

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,6 +61,17 @@ var limitedFunctions = sync.OnceValue(func() map[string]eval.Function {
 	for _, name := range allowedBuiltins {
 		if call := topdown.GetBuiltin(name); call != nil {
 			all[name] = eval.Function{Call: call, Admit: admits(checks[name]), Accept: accepts}
+			switch f := all[name]; name {
+			case "graph.reachable":
+				f.Call = reachable(call)
+				all[name] = f
+			case "json.unmarshal", "yaml.unmarshal":
+				f.Accept = func(result *ast.Term) (int, error) {
+					steps, err := accepts(result)
+					return steps, cmp.Or(err, madeOfText(result))
+				}
+				all[name] = f
+			}
 		}
 	}
 	return all
@@ -120,7 +133,7 @@ func checkTerm(term *ast.Term) (steps int, err error) {
 	if size(term) > MaxElements {
 		return 0, exceeds("a collection has %d elements; the limit is %d", size(term), MaxElements)
 	}
-	return 0, nil
+	return size(term) / nodesPerStep, nil
 }
 
 // checkNumber refuses numbers whose arithmetic could take long. text is JSON.
@@ -137,6 +150,18 @@ func checkNumber(text string) error {
 		return exceeds("a number has an exponent beyond %d", MaxNumberDigits)
 	}
 	return nil
+}
+
+// digitsOf is how many digits a number has once its exponent is written out.
+func digitsOf(text string) int {
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		exponent, err := strconv.Atoi(text[i+1:])
+		if err != nil {
+			return math.MaxInt32
+		}
+		return i + max(exponent, -exponent)
+	}
+	return len(text)
 }
 
 // size is the number of elements of a collection; 0 for anything else.

@@ -3,10 +3,15 @@ package engine
 import (
 	"math"
 	"math/big"
+	"math/bits"
 	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/topdown/builtins"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/lintel-policy/lintel/policies/eval"
 )
 
 // This file has the checks of limits_table.go: what a call may take, by what the
@@ -120,8 +125,8 @@ func integer(term *ast.Term) *big.Int {
 	if !ok {
 		return nil
 	}
-	value, ok := new(big.Int).SetString(string(number), 10)
-	if !ok {
+	value, err := builtins.NumberToInt(number) // as the functions do: 1e9 and 1.0 are integers, too
+	if err != nil {
 		return nil
 	}
 	return value
@@ -137,7 +142,18 @@ func shifted(operands []*ast.Term) (int, error) {
 
 // multiplied bounds product.
 func multiplied(operands []*ast.Term) (int, error) {
-	_, digits := nodes(operands[0])
+	digits := 0
+	below := func(factor *ast.Term) {
+		if number, ok := factor.Value.(ast.Number); ok {
+			digits += digitsOf(string(number))
+		}
+	}
+	switch factors := operands[0].Value.(type) {
+	case *ast.Array:
+		factors.Foreach(below)
+	case ast.Set:
+		factors.Foreach(below)
+	}
 	if digits > MaxNumberDigits {
 		return 0, exceeds("the product would have more than %d digits", MaxNumberDigits)
 	}
@@ -157,6 +173,77 @@ func crossed(operands []*ast.Term) (int, error) {
 // memory of its text.
 func parsed(operands []*ast.Term) (int, error) {
 	return len(textAt(operands, 0)) / (bytesPerStep / 4), nil
+}
+
+// unfolded bounds the values that a text of YAML becomes once its aliases are written out.
+func unfolded(operands []*ast.Term) (int, error) {
+	values, bytes := unfold(textAt(operands, 0))
+	if values > MaxMadeNodes || bytes > MaxStringBytes {
+		return 0, exceeds("a text to parse has more than %d values or %d bytes once its aliases are written out", MaxMadeNodes, MaxStringBytes)
+	}
+	return values / elementsPerStep, nil
+}
+
+// unfold counts the values of a text of YAML, and their bytes, with all that its aliases
+// stand for. It is zero where there are none.
+func unfold(text string) (values, bytes int) {
+	if !strings.Contains(text, "&") || !strings.Contains(text, "*") {
+		return 0, 0
+	}
+	type found struct{ values, bytes int }
+	known := map[*yaml.Node]found{}
+	var count func(*yaml.Node) found
+	count = func(node *yaml.Node) found {
+		total, seen := known[node]
+		if seen {
+			return total
+		}
+		known[node] = total // should it hold itself
+		total = found{1, len(node.Value)}
+		add := func(part found) {
+			total = found{min(total.values+part.values, math.MaxInt32), min(total.bytes+part.bytes, math.MaxInt32)}
+		}
+		if node.Alias != nil {
+			add(count(node.Alias))
+		}
+		for _, part := range node.Content {
+			add(count(part))
+		}
+		known[node] = total
+		return total
+	}
+	for decoder := yaml.NewDecoder(strings.NewReader(text)); ; {
+		var document yaml.Node
+		if err := decoder.Decode(&document); err != nil {
+			return values, bytes // the function says what is wrong
+		}
+		all := count(&document)
+		values, bytes = values+all.values, bytes+all.bytes
+	}
+}
+
+// madeOfText is the check of what a text became: a text may name numbers, and keys with one
+// hash, which are refused elsewhere.
+func madeOfText(result *ast.Term) error {
+	var err error
+	var walk func(*ast.Term) bool
+	walk = func(term *ast.Term) bool {
+		switch value := term.Value.(type) {
+		case ast.Number:
+			err = checkNumber(string(value))
+		case *ast.Array:
+			return value.Until(walk)
+		case ast.Object:
+			if alike(value.Keys()) {
+				err = exceeds("%v", errAlike)
+				return true
+			}
+			return value.Until(func(_, value *ast.Term) bool { return walk(value) })
+		}
+		return err != nil
+	}
+	walk(result)
+	return err
 }
 
 // composed bounds the values that a text becomes, as its marks tell.
@@ -218,31 +305,152 @@ func walked(operands []*ast.Term) (int, error) {
 	return total / nodesPerStep, nil
 }
 
-// maxAlike is how many different elements of a list may have the same hash. OPA's hash
-// of a number is its integer part, and of a list the sum of its elements'.
+// maxAlike is how many names of an object's fields may have the same hash, and how many
+// elements are put into a set however alike they are.
 const maxAlike = 64
 
-// spread bounds functions that put the elements of a list into a set, which takes
-// the square of those that OPA cannot tell apart by their hash.
-func spread(position int) check {
+// maxPlacing is how many values may be compared to put the elements of collections into one set.
+const maxPlacing = 1 << 18
+
+// spread bounds functions that put the elements of the operands at the positions into a
+// set, or look for them in one. OPA's set gives an element the first free place from its
+// hash on, and compares it with all that are in its way. The hash of a number is its
+// integer part, and that of a list the sum of its elements': among the first n integers,
+// n halves are compared with n each.
+func spread(positions ...int) check {
 	return func(operands []*ast.Term) (int, error) {
-		array, ok := operands[position].Value.(*ast.Array)
-		if !ok {
+		count := 0
+		for _, i := range positions {
+			count += size(operands[i])
+		}
+		if count <= maxAlike {
 			return 0, nil
 		}
-		seen := map[int][]*ast.Term{}
-		alike := array.Until(func(element *ast.Term) bool {
-			hash := element.Hash()
-			if !slices.ContainsFunc(seen[hash], element.Equal) {
-				seen[hash] = append(seen[hash], element)
-			}
-			return len(seen[hash]) > maxAlike
-		})
-		if alike {
-			return 0, exceeds("more than %d different elements of a list have the same hash; use strings", maxAlike)
+		var together []*ast.Term
+		for _, i := range positions {
+			together = append(together, elementsOf(operands[i])...)
 		}
-		return array.Len() / elementsPerStep, nil
+		return inOneSet(together)
 	}
+}
+
+// spreadWithin is spread for the elements of the collections in an operand.
+func spreadWithin(operands []*ast.Term) (int, error) {
+	var together []*ast.Term
+	count, collections := 0, elementsOf(operands[0])
+	for _, collection := range collections {
+		count += size(collection)
+	}
+	if count <= maxAlike {
+		return 0, nil
+	}
+	for _, collection := range collections {
+		together = append(together, elementsOf(collection)...)
+	}
+	return inOneSet(together)
+}
+
+// elementsOf are the elements of a list or set, and the keys of an object.
+func elementsOf(term *ast.Term) []*ast.Term {
+	switch value := term.Value.(type) {
+	case *ast.Array:
+		elements := make([]*ast.Term, value.Len())
+		for i := range elements {
+			elements[i] = value.Elem(i)
+		}
+		return elements
+	case ast.Set:
+		return value.Slice()
+	case ast.Object:
+		return value.Keys()
+	}
+	return nil
+}
+
+// inOneSet does what OPA does to put elements into a set, up to the bound.
+func inOneSet(elements []*ast.Term) (int, error) {
+	if len(elements) <= maxAlike {
+		return 0, nil
+	}
+	work, places := 0, make(map[int]*ast.Term, len(elements))
+	for _, element := range elements {
+		place := element.Hash()
+		for other := places[place]; other != nil && !ast.KeyHashEqual(other.Value, element.Value); other = places[place] {
+			if work += weight(element); work > maxPlacing {
+				return 0, exceeds("too many of %d elements have the same hash, or hashes that follow each other; use strings", len(elements))
+			}
+			place++
+		}
+		places[place] = element
+	}
+	return len(elements)/elementsPerStep + work/nodesPerStep, nil
+}
+
+// weight is how many ordinary values a value is compared as long as: of collections their
+// elements, and many for a number that OPA makes a fraction of large integers of.
+func weight(term *ast.Term) int {
+	if number, ok := term.Value.(ast.Number); ok && eval.IsLong(number) {
+		return longNumber
+	}
+	return 1 + size(term)
+}
+
+// longNumber is how many values are compared as fast as one number that is long.
+const longNumber = 200
+
+// ordered bounds functions that put the elements of a collection in order, or find the
+// first or last: what numbers there are within, at any depth, may be long ones.
+func ordered(operands []*ast.Term) (int, error) {
+	long := longNumbers(operands[0])
+	work := long * longNumber * bits.Len(uint(size(operands[0])))
+	if work > MaxMatchWork {
+		return 0, exceeds("putting %d numbers of more than 15 digits in order is too much work", long)
+	}
+	return work / nodesPerStep, nil
+}
+
+// longNumbers counts those in a value, sets left aside: whoever made one has paid.
+func longNumbers(term *ast.Term) (count int) {
+	switch value := term.Value.(type) {
+	case ast.Number:
+		if eval.IsLong(value) {
+			return 1
+		}
+	case *ast.Array:
+		for i := range value.Len() {
+			count += longNumbers(value.Elem(i))
+		}
+	case ast.Object:
+		value.Foreach(func(key, value *ast.Term) { count += longNumbers(key) + longNumbers(value) })
+	}
+	return count
+}
+
+// sought bounds looking for a value among those of a collection.
+func sought(operands []*ast.Term) (int, error) {
+	if size(operands[1]) <= maxAlike {
+		return 0, nil
+	}
+	values, _ := nodes(operands[0])
+	work := values * weight(operands[0]) * size(operands[1])
+	if _, isSet := operands[1].Value.(ast.Set); isSet && values == 1 {
+		work = 0 // found by its hash
+	}
+	if work > 2*MaxMatchWork {
+		return 0, exceeds("looking for a value with %d values in it among %d is too much work", values, size(operands[1]))
+	}
+	return work / nodesPerStep, nil
+}
+
+// printed bounds print, which takes a set for each operand and prints each with each.
+func printed(operands []*ast.Term) (int, error) {
+	lines := 1
+	for _, values := range elementsOf(operands[0]) {
+		if lines *= max(1, size(values)); lines > MaxElements {
+			return 0, exceeds("it would print more than %d lines; print the collections as a whole", MaxElements)
+		}
+	}
+	return lines, nil
 }
 
 // rsaKeys bounds the keys to verify with: an RSA key takes more than the square of its

@@ -5,9 +5,9 @@ package engine
 var checks = map[string]check{
 	"array.concat":   all(joined, whole()),
 	"array.flatten":  flattened,
-	"or":             all(joined, whole()),
-	"union":          all(flattened, whole()),
-	"intersection":   all(flattened, whole()),
+	"or":             all(joined, whole(), spread(0, 1)),
+	"union":          all(flattened, whole(), spreadWithin),
+	"intersection":   all(flattened, whole(), spreadWithin),
 	"object.union":   whole(),
 	"object.union_n": whole(),
 	"object.filter":  all(whole(0), spread(1)),
@@ -18,11 +18,11 @@ var checks = map[string]check{
 	"json.patch":     all(whole(), patched),
 	"walk":           all(whole(0), walked),
 
-	"graph.reachable": all(whole(0), spread(1)),
+	"graph.reachable": all(whole(0), spread(0, 1)),
 
 	"equal": compared, "neq": compared, "gt": compared, "gte": compared, "lt": compared, "lte": compared,
-	"internal.member_2": whole(0), "internal.member_3": whole(0, 1),
-	"sort": whole(), "max": whole(), "min": whole(), "sum": whole(),
+	"internal.member_2": all(whole(0), sought), "internal.member_3": whole(0, 1),
+	"sort": all(whole(), ordered), "max": all(whole(), ordered), "min": all(whole(), ordered), "sum": whole(),
 
 	"trim": trimmed, "trim_left": trimmed, "trim_right": trimmed,
 
@@ -37,13 +37,15 @@ var checks = map[string]check{
 
 	"split":     separated,
 	"indexof_n": separated,
-	"and":       whole(), "minus": whole(), "cast_set": all(whole(), spread(0)), "object.keys": whole(),
+	"and":       all(whole(), spread(0, 1)), "minus": all(whole(), spread(0, 1)), "set_diff": all(whole(), spread(0, 1)),
+	"cast_set": all(whole(), spread(0)), "object.keys": all(whole(), spread(0)),
+	"strings.any_prefix_match": whole(), "strings.any_suffix_match": whole(),
 	"concat":                   concatenated,
 	"replace":                  replaced,
 	"strings.replace_n":        replacedMany,
 	"sprintf":                  formatted,
 	"internal.template_string": whole(),
-	"internal.print":           whole(),
+	"internal.print":           all(whole(), printed),
 
 	"regex.match":                           matching(0, 1),
 	"re_match":                              matching(0, 1),
@@ -58,8 +60,8 @@ var checks = map[string]check{
 	"json.marshal":                          whole(0),
 	"yaml.marshal":                          all(whole(0), shallow),
 	"json.unmarshal":                        all(parsed, composed),
-	"yaml.unmarshal":                        all(shorter(0, MaxParseBytes), parsed, composed),
-	"yaml.is_valid":                         all(shorter(0, MaxParseBytes), parsed),
+	"yaml.unmarshal":                        all(shorter(0, MaxParseBytes), parsed, composed, unfolded),
+	"yaml.is_valid":                         all(shorter(0, MaxParseBytes), parsed, composed, unfolded),
 	"crypto.x509.parse_certificates":        shorter(0, MaxParseBytes),
 	"crypto.x509.parse_certificate_request": shorter(0, MaxParseBytes),
 	"io.jwt.decode":                         shorter(0, MaxParseBytes),

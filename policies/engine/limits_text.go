@@ -123,7 +123,7 @@ func rewritten(operands []*ast.Term) (int, error) {
 	if total > 16*MaxStringBytes {
 		return 0, exceeds("the result could have %d bytes; the limit is %d", total, MaxStringBytes)
 	}
-	return total / bytesPerStep, nil
+	return total/bytesPerStep + len(textAt(operands, 0))/(2*elementsPerStep), nil // each letter may be a match
 }
 
 // formatted bounds sprintf: widths and precisions, and the size of what is printed.
@@ -135,8 +135,8 @@ func formatted(operands []*ast.Term) (int, error) {
 	switch {
 	case widest > 999:
 		return 0, exceeds("the verb %s is wider than 999", wide)
-	case widest*verbs > MaxStringBytes:
-		return 0, exceeds("%d verbs up to %d wide are too much; print less", verbs, widest)
+	case max(widest, widestNumber)*verbs > MaxStringBytes:
+		return 0, exceeds("%d verbs up to %d wide are too much; print less", verbs, max(widest, widestNumber))
 	case indexed && bytes*verbs > MaxStringBytes:
 		return 0, exceeds("%d verbs that may each print all operands, of %d bytes, are too much; print less", verbs, bytes)
 	case starVerb(format):
@@ -145,6 +145,9 @@ func formatted(operands []*ast.Term) (int, error) {
 	steps, err := whole(1)(operands)
 	return steps + widest*verbs/bytesPerStep, err
 }
+
+// widestNumber is how wide a verb may print a number that is short, such as 1e300 by %f.
+const widestNumber = 320
 
 // widestVerb is the largest width or precision of a formatting verb, the verb, and
 // whether any takes its operand by an index such as %[1]s.

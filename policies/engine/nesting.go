@@ -54,6 +54,12 @@ func (b Bounds) checkNesting(module *ast.Module, work *Work, first *errorInText)
 		if ordering = min(ordering+orderingOf(rule), b.Ordering+1); ordering > b.Ordering {
 			first.add(rule, "putting the expressions of the rules up to %s in order takes more than %d steps, which grow with the cube of the length of a body; divide long ones", b.Ordering)
 		}
+		if hasHugeNumber(rule) {
+			first.add(rule, "rule %s names a number of more than %d digits, or with an exponent beyond that, which takes long to compare; write a smaller one", MaxNumberDigits)
+		}
+		if closuresOf(rule) > b.Closures {
+			first.add(rule, "rule %s has more than %d comprehensions and every; make some of them rules of their own", b.Closures)
+		}
 		if callsOf(rule) > b.Calls {
 			first.add(rule, "rule %s has more than %d calls within others; make some of them rules of their own", b.Calls)
 		}
@@ -116,6 +122,30 @@ func orderingOf(rule *ast.Rule) (steps int) {
 	ast.WalkClosures(rule.Head, within)
 	ast.WalkClosures(rule.Body, within)
 	return steps
+}
+
+// closuresOf counts the comprehensions and every of a rule without its else branches.
+func closuresOf(rule *ast.Rule) (closures int) {
+	count := func(any) bool {
+		closures++
+		return false
+	}
+	ast.WalkClosures(rule.Head, count)
+	ast.WalkClosures(rule.Body, count)
+	return closures
+}
+
+// hasHugeNumber says whether a rule without its else branches names a number that takes long
+// to compare.
+func hasHugeNumber(rule *ast.Rule) (huge bool) {
+	look := func(term *ast.Term) bool {
+		number, isNumber := term.Value.(ast.Number)
+		huge = huge || isNumber && checkNumber(string(number)) != nil
+		return huge
+	}
+	ast.WalkTerms(rule.Head, look)
+	ast.WalkTerms(rule.Body, look)
+	return huge
 }
 
 func branchesOf(rule *ast.Rule) (branches int) {

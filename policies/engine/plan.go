@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -24,7 +25,13 @@ func (s *PolicySet) plan() (*eval.Program, CompileErrors) {
 	}
 	slices.SortFunc(rules, ast.RefCompare) // the constraints of a template share its rules
 	rules = slices.CompactFunc(rules, ast.RefEqual)
-	return NewProgram(s.compiler, Callable, eval.CompileOptions{Capabilities: capabilities(), Cover: s.prints}, rules...)
+	if errs := CheckGrowth(s.compiler, rules...); len(errs) > 0 {
+		return nil, errs
+	}
+	if !s.prints { // coverage names columns
+		compact(s.compiler.Modules) // OPA's planner reads all text of an expression for each of its terms
+	}
+	return newProgram(s.compiler, Callable, eval.CompileOptions{Capabilities: capabilities(), Cover: s.prints}, rules)
 }
 
 // CheckGrowth refuses rules of which OPA would plan far more than is written.
@@ -45,6 +52,10 @@ func NewProgram(compiler *ast.Compiler, functions eval.Functions, options eval.C
 	if errs := CheckGrowth(compiler, rules...); len(errs) > 0 {
 		return nil, errs
 	}
+	return newProgram(compiler, functions, options, rules)
+}
+
+func newProgram(compiler *ast.Compiler, functions eval.Functions, options eval.CompileOptions, rules []ast.Ref) (*eval.Program, CompileErrors) {
 	planned, err := plan.Rules(compiler, rules...)
 	if err != nil {
 		return nil, notPlanned(compiler, err)
@@ -58,6 +69,10 @@ func NewProgram(compiler *ast.Compiler, functions eval.Functions, options eval.C
 
 // notPlanned is the error of OPA's planner, which begins with a place where it knows one.
 func notPlanned(compiler *ast.Compiler, err error) CompileErrors {
+	var unordered *eval.UnorderedError
+	if errors.As(err, &unordered) {
+		return CompileErrors{errorAt(unordered.Location, "%s", unordered.Message())}
+	}
 	message := err.Error()
 	for _, module := range compiler.Modules {
 		for _, rule := range module.Rules {

@@ -3,6 +3,8 @@ package eval
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -29,8 +31,15 @@ type LimitError struct {
 
 func (e *LimitError) Error() string { return e.Message }
 
-// clockEvery is how many calls and turns there are between two looks at the clock.
-const clockEvery = 64
+const (
+	// clockEvery is how many calls and turns there are between two looks at the clock.
+	clockEvery = 64
+	// valuesPerTurn is how many values are compared or copied in the time of a turn.
+	valuesPerTurn = 256
+)
+
+// wentThrough has the clock looked at sooner, after work on so many values.
+func (m *machine) wentThrough(values int64) { m.turns += values / valuesPerTurn }
 
 // go on says whether the evaluation may: it is asked at every call and every turn of a
 // loop.
@@ -46,9 +55,10 @@ func (m *machine) mayGoOn() bool {
 		m.stop(&LimitError{"bytes", fmt.Sprintf("it made values of more than %d MiB: keep only the parts that are needed", m.limits.Bytes>>20)})
 		return false
 	}
-	if m.turns++; m.turns%clockEvery != 0 {
+	if m.turns++; m.turns < clockEvery {
 		return true
 	}
+	m.turns = 0
 	return m.inTime()
 }
 
@@ -111,6 +121,12 @@ func (m *machine) charge(t *ast.Term) {
 	}
 }
 
+// copied counts the elements of a collection that is copied, its parts left aside.
+func (m *machine) copied(elements int) {
+	m.bytes += 4 * valueBytes * int64(elements)
+	m.wentThrough(int64(elements))
+}
+
 // walk counts a value with all its parts, up to what is left.
 func (m *machine) walk(t *ast.Term) (enough bool) {
 	m.bytes += valueBytes
@@ -133,15 +149,68 @@ func (m *machine) walk(t *ast.Term) (enough bool) {
 	return m.bytes > m.limits.Bytes
 }
 
-// compared is what a comparison costs in steps beyond its statement: the parts of the
-// smaller of two collections.
-func (m *machine) compared(a, b *ast.Term) {
+// comparedPerStep is how many values are compared for a step.
+const comparedPerStep = 16
+
+// mayCompare takes what a comparison costs in steps beyond its statement: the parts of the
+// smaller of two collections. It says whether there are as many left.
+func (m *machine) mayCompare(a, b *ast.Term) bool {
 	if isScalar(a) || isScalar(b) {
-		return
+		return true
 	}
-	const perStep = 16
-	left := (m.limits.Steps - m.steps) * perStep
-	m.steps += min(parts(a, left), parts(b, left)) / perStep
+	smaller := int64(0)
+	for most := int64(64); ; most *= 8 { // no more of the larger is counted than of the smaller
+		smaller = min(parts(a, most), parts(b, most))
+		if smaller <= most || smaller/comparedPerStep > m.limits.Steps-m.steps {
+			break
+		}
+	}
+	m.steps += smaller / comparedPerStep
+	m.wentThrough(smaller)
+	return m.steps <= m.limits.Steps
+}
+
+// mayFind takes what it costs to find a key, or a place for a new one, among others: OPA
+// compares it with all that its hash cannot tell apart. The hash of a number is its integer
+// part, and that of a list the sum of those of its elements, so that it may be with each.
+func (m *machine) mayFind(key *ast.Term, among int) bool {
+	switch value := key.Value.(type) {
+	case ast.String, ast.Boolean, ast.Null:
+		return true
+	case ast.Number:
+		if IsLong(value) {
+			m.steps += longNumber
+		}
+		m.wentThrough(int64(among))
+	default:
+		if among == 0 {
+			return true
+		}
+		before := m.bytes
+		m.walk(key)
+		count := (m.bytes - before) / valueBytes
+		m.bytes = before // it is not made, but looked at
+		m.steps += count / comparedPerStep
+		m.wentThrough(count * int64(among))
+	}
+	return m.steps <= m.limits.Steps
+}
+
+// longNumber is what it costs in steps to put a long number in order with others.
+const longNumber = 200
+
+// IsLong says whether a number is one that OPA compares as a fraction of two large integers.
+func IsLong(n ast.Number) bool {
+	if _, isInteger := n.Int64(); isInteger {
+		return false
+	}
+	const digits, exponent = 15, 250 // up to which it does without
+	i := strings.IndexAny(string(n), "eE")
+	if i < 0 {
+		return len(n) > digits
+	}
+	power, err := strconv.Atoi(string(n[i+1:]))
+	return i > digits || err != nil || power > exponent || power < -exponent
 }
 
 func isScalar(t *ast.Term) bool {
@@ -160,11 +229,7 @@ func parts(t *ast.Term, limit int64) (count int64) {
 		count++
 		switch value := t.Value.(type) {
 		case *ast.Array:
-			for i := range value.Len() {
-				if walk(value.Elem(i)) {
-					return true
-				}
-			}
+			return value.Until(walk)
 		case ast.Set:
 			return value.Until(walk)
 		case ast.Object:

@@ -148,8 +148,15 @@ func (m *machine) functionFailed(err error) ctl {
 		return m.fail(err)
 	}
 	m.errs = append(m.errs, err)
+	m.bytes += errorBytes
+	if failure, ok := err.(*topdown.Error); ok {
+		m.bytes += 2 * int64(len(failure.Message)) // and that of the cause
+	}
 	return undef
 }
+
+// errorBytes is what an error takes beside its words.
+const errorBytes = 256
 
 // callDynamic calls the rule whose name is in registers.
 func (c *compiler) callDynamic(s *ir.CallDynamicStmt) (op, error) {
@@ -209,8 +216,7 @@ func (c *compiler) native(f *called, operands []operand, target int, general op)
 	}
 	order := func(test func(sign int) bool) op {
 		return compare(func(m *machine, x, y *ast.Term) bool {
-			m.compared(x, y)
-			return test(ast.Compare(x.Value, y.Value))
+			return m.mayCompare(x, y) && test(ast.Compare(x.Value, y.Value))
 		})
 	}
 	switch f.name {
@@ -254,10 +260,10 @@ func (c *compiler) objectGet(operands []operand, target int, general op) op {
 		}
 		keys, isPath := at.Value.(*ast.Array)
 		if !isPath {
-			found = get(found, at)
+			found = m.part(found, at)
 		} else {
 			for i := 0; found != nil && i < keys.Len(); i++ {
-				found = get(found, keys.Elem(i))
+				found = m.part(found, keys.Elem(i))
 			}
 		}
 		if found == nil {
@@ -268,10 +274,24 @@ func (c *compiler) objectGet(operands []operand, target int, general op) op {
 	}
 }
 
+// keysOf is how many keys there are among which one is looked for by its hash.
+func keysOf(t *ast.Term) int {
+	switch value := t.Value.(type) {
+	case ast.Object:
+		return value.Len()
+	case ast.Set:
+		return value.Len()
+	}
+	return 0
+}
+
 // part is the element of a collection or document at a key: nil where there is none.
 func (m *machine) part(t, key *ast.Term) *ast.Term {
 	if d, ok := t.Value.(*document); ok {
 		return d.part(m, key)
+	}
+	if _, isName := key.Value.(ast.String); !isName && !m.mayFind(key, keysOf(t)) {
+		return nil
 	}
 	return get(t, key)
 }

@@ -97,6 +97,7 @@ func (d *document) part(m *machine, key *ast.Term) *ast.Term {
 // made is the whole value of a document; nil where it cannot be had.
 func (m *machine) made(d *document) *ast.Term {
 	if d.whole == nil {
+		m.turns = clockEvery // it may take long
 		value, err := d.Value()
 		if err != nil {
 			m.stop(err)
@@ -107,8 +108,10 @@ func (m *machine) made(d *document) *ast.Term {
 	return d.whole
 }
 
-// overlaid is a Document with another value at one key.
+// overlaid is a Document with another value at one key. As with OPA, an object there takes
+// the place of the one that was when it is asked for itself; within the whole it lies over it.
 type overlaid struct {
+	machine  *machine
 	base     Document
 	key      string
 	value    ast.Value
@@ -133,16 +136,22 @@ func (o *overlaid) Value() (ast.Value, error) {
 			return nil, err
 		}
 	}
-	return withKey(base, ast.StringTerm(o.key), ast.NewTerm(value)), nil
+	if object, ok := base.(ast.Object); ok && o.document == nil {
+		if was := object.Get(ast.StringTerm(o.key)); was != nil {
+			value = over(ast.NewTerm(value), was).Value
+		}
+	}
+	return o.machine.withKey(base, ast.StringTerm(o.key), ast.NewTerm(value)), nil
 }
 
 // withKey is an object, or in place of anything else an empty one, with another value at
 // a key.
-func withKey(base ast.Value, key, value *ast.Term) ast.Object {
+func (m *machine) withKey(base ast.Value, key, value *ast.Term) ast.Object {
 	object, ok := base.(ast.Object)
 	if !ok {
 		return ast.NewObject([2]*ast.Term{key, value})
 	}
+	m.copied(object.Len())
 	out := ast.NewObjectWithCapacity(object.Len() + 1)
 	object.Foreach(func(k, v *ast.Term) { out.Insert(k, v) })
 	out.Insert(key, value)
@@ -156,14 +165,14 @@ func (m *machine) replaced(base *ast.Term, path []*ast.Term, value *ast.Term) *a
 		return value
 	}
 	if base == nil {
-		return ast.NewTerm(withKey(nil, path[0], m.replaced(nil, path[1:], value)))
+		return ast.NewTerm(m.withKey(nil, path[0], m.replaced(nil, path[1:], value)))
 	}
 	inner := m.replaced(m.part(base, path[0]), path[1:], value)
 	d, ok := base.Value.(*document)
 	if !ok {
-		return ast.NewTerm(withKey(base.Value, path[0], inner))
+		return ast.NewTerm(m.withKey(base.Value, path[0], inner))
 	}
-	o := &overlaid{base: d.Document, key: string(path[0].Value.(ast.String))}
+	o := &overlaid{machine: m, base: d.Document, key: string(path[0].Value.(ast.String))}
 	if below, ok := inner.Value.(*document); ok {
 		o.document = below.Document
 	} else {

@@ -37,7 +37,7 @@ type machine struct {
 	limits  Limits
 
 	steps, bytes int64
-	turns        int
+	turns        int64 // since the clock was looked at
 	deadline     time.Time
 	extended     bool // the deadline was, once
 
@@ -59,7 +59,7 @@ type machine struct {
 
 	builtin  topdown.BuiltinContext
 	cache    builtins.Cache
-	cancel   neverCancelled
+	cancel   cancel
 	operands []*ast.Term // of the function that is called
 	result   *ast.Term   // of it
 	all      []*ast.Term // of a function that has several
@@ -206,9 +206,9 @@ func (p *Program) machine(ctx context.Context, o Options) *machine {
 		m.walkOne = m.walk
 		m.walkBoth = func(key, value *ast.Term) bool { return m.walk(key) || m.walk(value) }
 	}
-	m.ctx, m.limits, m.strict, m.cover, m.gather = ctx, o.Limits, o.Strict, o.Cover, o.Gather
+	m.ctx, m.limits, m.strict, m.cover, m.gather, m.cancel.machine = ctx, o.Limits, o.Strict, o.Cover, o.Gather, m
 	if m.limits.Steps == 0 {
-		m.limits.Steps = math.MaxInt64
+		m.limits.Steps = math.MaxInt64 / comparedPerStep
 	}
 	if m.limits.Bytes == 0 {
 		m.limits.Bytes = math.MaxInt64
@@ -243,12 +243,14 @@ func (m *machine) release() {
 
 var noMetrics = metrics.NoOp()
 
-// neverCancelled is what functions of OPA ask that can be stopped: the deadline is not
-// within a function.
-type neverCancelled struct{}
+// cancel is what functions of OPA ask that can be stopped.
+type cancel struct{ machine *machine }
 
-func (*neverCancelled) Cancel()         {}
-func (*neverCancelled) Cancelled() bool { return false }
+// Cancel implements topdown.Cancel.
+func (*cancel) Cancel() {}
+
+// Cancelled implements topdown.Cancel.
+func (c *cancel) Cancelled() bool { return !c.machine.mayGoOn() }
 
 // lastTime is the last time that was made a term: policies that are asked about one
 // request share it.

@@ -3,6 +3,7 @@ package eval
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -175,6 +176,9 @@ func (c *compiler) compile(f *function, blocks []*ir.Block) error {
 	}
 	for _, block := range blocks {
 		c.study(block)
+		if err := c.checkOrder(block); err != nil {
+			return err
+		}
 		ops, err := c.block(block)
 		if err != nil {
 			return err
@@ -205,6 +209,70 @@ func (c *compiler) study(block *ir.Block) {
 			c.constants[local] = term
 		}
 	})
+}
+
+const unordered = "a variable of this pattern is used before the part of it that gives it a value: write an equation for each part"
+
+// UnorderedError is about a pattern that OPA plans wrongly: [a, b] = [b, 1], where b has no
+// value yet when a is to be made equal to it.
+type UnorderedError struct{ Location *ast.Location }
+
+// Message is what is wrong, without the place.
+func (*UnorderedError) Message() string { return unordered }
+
+func (e *UnorderedError) Error() string {
+	return e.Location.String() + ": " + unordered
+}
+
+// checkOrder finds a variable that is used before it has a value.
+func (c *compiler) checkOrder(block *ir.Block) error {
+	ready := map[ir.Local]bool{ir.Input: true, ir.Data: true, ir.Local(c.current.result): true}
+	for _, parameter := range c.current.parameters {
+		ready[ir.Local(parameter)] = true
+	}
+	var err error
+	var within func(blocks ...*ir.Block) (set []ir.Local)
+	within = func(blocks ...*ir.Block) (all []ir.Local) {
+		for _, block := range blocks {
+			if block == nil {
+				continue
+			}
+			var set []ir.Local
+			note := func(locals []ir.Local) {
+				for _, local := range locals {
+					if !ready[local] {
+						ready[local], set = true, append(set, local)
+					}
+				}
+			}
+			for _, s := range block.Stmts {
+				switch s.(type) {
+				case *ir.AssignVarStmt, *ir.EqualStmt:
+					if slices.ContainsFunc(read(s), func(local ir.Local) bool { return !ready[local] }) && err == nil {
+						err = &UnorderedError{c.place(s)}
+					}
+				}
+				note(written(s))
+				switch s := s.(type) {
+				case *ir.BlockStmt:
+					note(within(s.Blocks...))
+				case *ir.ScanStmt:
+					note(within(s.Block))
+				case *ir.NotStmt:
+					note(within(s.Block))
+				case *ir.WithStmt:
+					note(within(s.Block))
+				}
+			}
+			for _, local := range set { // the next block may use the same registers for others
+				ready[local] = false
+			}
+			all = append(all, set...)
+		}
+		return all
+	}
+	within(block)
+	return err
 }
 
 // isShared says whether a register is used beyond one block.

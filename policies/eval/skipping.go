@@ -16,10 +16,14 @@ type guard struct {
 	place Place // of the comparison
 }
 
+// longestGuard is how many keys the path of a guard may have.
+const longestGuard = 32
+
 // guardsOf finds the comparisons of a part of input with a constant that are conditions
 // of a whole block: those that no block within is left for.
 func (c *compiler) guardsOf(block *ir.Block) (guards []guard) {
 	paths := map[ir.Local][]*ast.Term{ir.Input: {}}
+	taken := takenApart(block)
 	var within func(*ir.Block)
 	within = func(block *ir.Block) {
 		for _, s := range block.Stmts {
@@ -28,7 +32,7 @@ func (c *compiler) guardsOf(block *ir.Block) (guards []guard) {
 				source, isLocal := s.Source.Value.(ir.Local)
 				path, known := paths[source]
 				key := c.operand(s.Key).constant
-				if isLocal && known && key != nil && c.writers[s.Target] == 1 {
+				if isLocal && known && key != nil && !taken[source] && c.writers[s.Target] == 1 && len(path) < longestGuard {
 					paths[s.Target] = append(path[:len(path):len(path)], key)
 				}
 			case *ir.EqualStmt:
@@ -46,6 +50,26 @@ func (c *compiler) guardsOf(block *ir.Block) (guards []guard) {
 	}
 	within(block)
 	return guards
+}
+
+// takenApart are the registers whose values are compared part by part with a pattern: OPA
+// goes on to what stands before the pattern in the rule, whose errors count.
+func takenApart(block *ir.Block) map[ir.Local]bool {
+	taken := map[ir.Local]bool{}
+	note := func(source ir.Operand) {
+		if local, isLocal := source.Value.(ir.Local); isLocal {
+			taken[local] = true
+		}
+	}
+	walkStatements(block, func(s ir.Stmt) {
+		switch s := s.(type) {
+		case *ir.IsArrayStmt:
+			note(s.Source)
+		case *ir.IsObjectStmt:
+			note(s.Source)
+		}
+	})
+	return taken
 }
 
 // holds says whether input may satisfy the rule.

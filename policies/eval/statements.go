@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/ir"
@@ -188,7 +189,7 @@ func length(t *ast.Term) int {
 	case ast.Set:
 		return value.Len()
 	case ast.String:
-		return len([]rune(string(value)))
+		return utf8.RuneCountInString(string(value))
 	}
 	return -1
 }
@@ -273,8 +274,7 @@ func (c *compiler) assignOnce(s *ir.AssignVarOnceStmt) op {
 			return next
 		}
 		if old != value {
-			m.compared(old, value)
-			if !old.Equal(value) {
+			if m.mayCompare(old, value) && !old.Equal(value) {
 				return m.fail(f.conflict(r[from].Location, at.Location))
 			}
 		}
@@ -338,7 +338,9 @@ func (m *machine) equal(a, b *ast.Term) bool {
 		y, ok := b.Value.(ast.String)
 		return ok && x == y
 	case *ast.Array, ast.Object, ast.Set:
-		m.compared(a, b)
+		if !m.mayCompare(a, b) {
+			return false
+		}
 	}
 	return a.Equal(b)
 }
@@ -374,6 +376,9 @@ func (c *compiler) insertion(s ir.Stmt) op {
 			if isResult && m.gathers() {
 				m.given = append(m.given, Given{v, place})
 			}
+			if !m.mayFind(v, keysOf(r[set])) {
+				return undef
+			}
 			switch have, isSet := r[set].Value.(ast.Set); {
 			case r[set] == emptySet:
 				r[set] = ast.NewTerm(ast.NewSet(v))
@@ -381,6 +386,7 @@ func (c *compiler) insertion(s ir.Stmt) op {
 			case !isSet:
 				return undef
 			case shared && !m.owned[have]:
+				m.charge(r[set])
 				have = have.Copy()
 				have.Add(v)
 				r[set] = ast.NewTerm(have)
@@ -416,6 +422,9 @@ func (c *compiler) insert(s ir.Stmt, into ir.Local, at, what ir.Operand, once bo
 		if !isObject {
 			return undef
 		}
+		if !m.mayFind(k, have.Len()) {
+			return undef
+		}
 		if once {
 			if old := have.Get(k); old != nil {
 				if m.equal(old, v) {
@@ -431,6 +440,7 @@ func (c *compiler) insert(s ir.Stmt, into ir.Local, at, what ir.Operand, once bo
 			r[object] = ast.NewTerm(ast.NewObject([2]*ast.Term{k, v}))
 			m.own(r[object], shared)
 		case shared && !m.owned[have]:
+			m.charge(r[object])
 			have = have.Copy()
 			have.Insert(k, v)
 			r[object] = ast.NewTerm(have)
@@ -476,12 +486,17 @@ func (c *compiler) merge(s *ir.ObjectMergeStmt) op {
 
 func merged(base, virtual ast.Object) ast.Object {
 	out, _ := base.MergeWith(virtual, func(ours, theirs *ast.Term) (*ast.Term, bool) {
-		a, isObject := ours.Value.(ast.Object)
-		b, alsoObject := theirs.Value.(ast.Object)
-		if isObject && alsoObject {
-			return ast.NewTerm(merged(a, b)), false
-		}
-		return ours, false
+		return over(ours, theirs), false
 	})
 	return out
+}
+
+// over is one value laid over another: objects are merged, anything else wins.
+func over(ours, theirs *ast.Term) *ast.Term {
+	a, isObject := ours.Value.(ast.Object)
+	b, alsoObject := theirs.Value.(ast.Object)
+	if isObject && alsoObject {
+		return ast.NewTerm(merged(a, b))
+	}
+	return ours
 }

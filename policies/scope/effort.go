@@ -41,7 +41,7 @@ const (
 
 // policyBounds are those of what OPA has read of one policy.
 var policyBounds = engine.Bounds{
-	Depth: 60, Checks: 1_000, AllChecks: 20_000, Ordering: 6_000_000, Calls: 1_000, References: 2_000, Branches: 100,
+	Depth: 60, Checks: 1_000, AllChecks: 20_000, Ordering: 6_000_000, Closures: 500, Calls: 1_000, References: 2_000, Branches: 100,
 	Dependencies: 20_000, DependencySteps: 200_000, TypeSteps: 10_000_000,
 }
 
