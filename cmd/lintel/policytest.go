@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
@@ -75,7 +76,7 @@ func policyTest(ctx context.Context, path string, options policyTestOptions, std
 	if err != nil {
 		return tested.compileError(err)
 	}
-	unread, err := source.UnreadTests(tested.Source)
+	unread, err := engine.UnreadTests(tested.Source)
 	if err != nil {
 		return tested.compileError(err)
 	}

@@ -25,10 +25,10 @@ func checkPackages(modules []*ast.Module) CompileErrors {
 
 // unrequired finds the reads of kinds that no policy of the source requires. They
 // would be undefined without a word, and a rule with `not` would hold for that.
-func (s *PolicySet) unrequired() CompileErrors {
+func (s *PolicySet) unrequired(modules map[string]*ast.Module) CompileErrors {
 	var errs CompileErrors
-	for _, name := range sortedKeys(s.compiler.Modules) {
-		ast.WalkRefs(s.compiler.Modules[name], func(ref ast.Ref) bool {
+	for _, name := range sortedKeys(modules) {
+		ast.WalkRefs(modules[name], func(ref ast.Ref) bool {
 			if err := s.checkRead(ref); err != nil {
 				errs = append(errs, errorAt(ref[0].Location, "%v", err))
 			}
@@ -38,18 +38,24 @@ func (s *PolicySet) unrequired() CompileErrors {
 	return errs
 }
 
-func (s *PolicySet) checkRead(ref ast.Ref) error {
+// clusterName is that by which a reference reads cluster objects, where it has one.
+func clusterName(ref ast.Ref) (name string, ok bool) {
 	if len(ref) < 3 || !ref[0].Equal(ast.DefaultRootDocument) || !ref[1].Equal(ast.InternedTerm(clusterKey)) {
-		return nil
+		return "", false
 	}
 	key, constant := ref[2].Value.(ast.String)
-	if _, required := s.required[string(key)]; required || !constant {
+	return string(key), constant
+}
+
+func (s *PolicySet) checkRead(ref ast.Ref) error {
+	key, constant := clusterName(ref)
+	if _, required := s.required[key]; required || !constant {
 		return nil
 	}
-	kind, group, _ := strings.Cut(string(key), ".")
-	if kind == "" || strings.Contains(string(key), "/") {
-		return fmt.Errorf("data.cluster[%q] names no kind: write Kind.group, or Kind alone for the core group", string(key))
+	kind, group, _ := strings.Cut(key, ".")
+	if kind == "" || strings.Contains(key, "/") {
+		return fmt.Errorf("data.cluster[%q] names no kind: write Kind.group, or Kind alone for the core group", key)
 	}
 	return fmt.Errorf("data.cluster[%q] is not required by any policy of this source; "+
-		"add {group: %q, kind: %s} to custom.requires in the METADATA of the package", string(key), group, kind)
+		"add {group: %q, kind: %s} to custom.requires in the METADATA of the package", key, group, kind)
 }

@@ -8,27 +8,30 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"sigs.k8s.io/yaml"
-
-	"github.com/lintel-policy/lintel/policies/eval"
 )
 
 // PolicySet is one compiled source. It is immutable.
 type PolicySet struct {
 	source     Source
 	digest     string
-	compiler   *ast.Compiler
+	compiler   *ast.Compiler     // nil unless it is analysed, or prints
+	units      []*unit           // packages by name, and templates
+	sums       map[string]string // of the modules, by file, while it is compiled
 	data       ast.Object
+	dataSum    string // of the data files
 	parameters *ast.Term
 	scope      *ast.Term
 	policies   []*policy
 	required   map[string]GroupVersionKind // by their key in data.cluster
 	reads      Reads                       // of what is required
 	rules      int
+	compiled   int // how many units were, and not taken over
 	warnings   []string
 	place      *place // nil where no snapshot has given it one
 	// readsRequest says that a policy can read input.csr.
 	readsRequest bool
 	prints       bool // keeps the calls of print
+	analysed     bool // keeps what the compiler found
 }
 
 // policy is one package with entry points.
@@ -55,7 +58,7 @@ type policy struct {
 
 type ruleLine struct {
 	line int
-	name string
+	name string // not a part of the text, which would be held for it
 }
 
 // Name is the name of the source.
@@ -96,6 +99,10 @@ func (s *PolicySet) Policies() int { return len(s.policies) }
 // Rules counts the rules of all packages.
 func (s *PolicySet) Rules() int { return s.rules }
 
+// Compiled counts the packages and templates that were compiled for this set: the others
+// were taken over from another.
+func (s *PolicySet) Compiled() int { return s.compiled }
+
 // Warnings say what templates hold that is likely not meant.
 func (s *PolicySet) Warnings() []string { return s.warnings }
 
@@ -118,18 +125,30 @@ func (s *PolicySet) compile(dialects []Dialect) (*PolicySet, error) {
 		return nil, CompileErrors{{Message: err.Error()}}
 	}
 	modules, errs := s.readFiles()
-	var templates []Template
+	templates, dialectErrs := s.readTemplates(dialects)
+	if errs = append(errs, dialectErrs...); len(errs) > 0 {
+		return nil, distinct(errs)
+	}
+	drafts := draftsOf(modules, templates, s.sums)
+	built, errs := s.build(drafts)
+	if len(errs) > 0 {
+		return nil, distinct(errs)
+	}
+	for _, d := range drafts {
+		s.units = append(s.units, built[d])
+	}
+	if errs := s.assemble(templates); len(errs) > 0 {
+		return nil, distinct(errs)
+	}
+	return s, nil
+}
+
+func (s *PolicySet) readTemplates(dialects []Dialect) (templates []Template, errs CompileErrors) {
 	for _, dialect := range dialects {
 		found, dialectErrs := dialect(s.source.Files)
 		templates, errs = append(templates, found...), append(errs, dialectErrs...)
 	}
-	if len(errs) > 0 {
-		return nil, distinct(errs)
-	}
-	if errs := s.build(modules, templates); len(errs) > 0 {
-		return nil, distinct(errs)
-	}
-	return s, nil
+	return templates, errs
 }
 
 // newPolicySet fills in what the source leaves open; nothing is compiled yet.
@@ -169,6 +188,7 @@ func (s *PolicySet) readParameters() error {
 
 // readFiles parses the modules, by path, and merges the data files.
 func (s *PolicySet) readFiles() ([]*ast.Module, CompileErrors) {
+	s.sumFiles()
 	var modules []*ast.Module
 	var errs CompileErrors
 	for _, name := range sortedKeys(s.source.Files) {
@@ -178,7 +198,6 @@ func (s *PolicySet) readFiles() ([]*ast.Module, CompileErrors) {
 			errs = append(errs, moduleErrs...)
 			if module != nil {
 				modules = append(modules, module)
-				s.rules += len(module.Rules)
 			}
 		case fileData:
 			if err := s.readData(name, s.source.Files[name]); err != nil {
@@ -187,6 +206,36 @@ func (s *PolicySet) readFiles() ([]*ast.Module, CompileErrors) {
 		}
 	}
 	return modules, errs
+}
+
+// sumFiles makes the sums by which a later set knows what has not changed.
+func (s *PolicySet) sumFiles() {
+	s.sums = map[string]string{}
+	var data strings.Builder
+	for _, name := range sortedKeys(s.source.Files) {
+		switch classify(name) {
+		case fileRego:
+			s.sums[name] = sumOf(s.source.Files[name])
+		case fileData:
+			fmt.Fprintf(&data, "%q %s ", name, sumOf(s.source.Files[name]))
+		}
+	}
+	s.dataSum = sumOf(data.String())
+}
+
+// readDataSince reads the data files, unless another set has the same.
+func (s *PolicySet) readDataSince(before *PolicySet) (ok bool) {
+	s.sumFiles()
+	if s.dataSum == before.dataSum && before.data != nil {
+		s.data = before.data
+		return true
+	}
+	for _, name := range sortedKeys(s.source.Files) {
+		if classify(name) == fileData && s.readData(name, s.source.Files[name]) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // parseModule reads Rego v1, else v0. A module that is neither shows the errors of
@@ -251,87 +300,14 @@ func (s *PolicySet) readData(name, text string) error {
 	return nil
 }
 
-// build compiles everything and prepares the policies' queries.
-func (s *PolicySet) build(modules []*ast.Module, templates []Template) CompileErrors {
-	var errs CompileErrors
-	packages := map[string][]*ast.Module{}
-	byFile := map[string]*ast.Module{}
-	for _, module := range modules {
-		name := strings.TrimPrefix(module.Package.Path.String(), "data.")
-		packages[name] = append(packages[name], module)
-		byFile[module.Package.Location.File] = module
-	}
-	for _, name := range sortedKeys(packages) {
-		p, err := s.newPolicy(name, packages[name])
-		errs = append(errs, err...)
-		if p != nil {
-			s.policies = append(s.policies, p)
-		}
-	}
-	for _, template := range templates {
-		found, err := s.newTemplate(template, byFile)
-		s.policies, errs = append(s.policies, found...), append(errs, err...)
-	}
-	s.readRequires()
-	errs = append(errs, checkPackages(modules)...)
-	if len(errs) > 0 {
-		return errs
-	}
-	s.compiler = SourceBounds.On(ast.NewCompiler()).WithCapabilities(capabilities()).
-		WithEvalMode(ast.EvalModeIR).
-		WithEnablePrintStatements(s.prints).
-		WithPathConflictsCheck(func(path []string) (bool, error) {
-			return s.hasData(path), nil
-		})
-	s.compiler.Compile(byFile)
-	if s.compiler.Failed() {
-		for _, err := range compileErrors(s.compiler.Errors) {
-			err.Message = readable(err.Message)
-			errs = append(errs, explainBuiltin(err))
-		}
-		return errs
-	}
-	errs = append(errs, s.unrequired()...)
-	s.findReads()
-	rules := rulesByPackage(s.compiler)
-	program, planErrs := s.plan()
-	if errs = append(errs, planErrs...); len(errs) > 0 {
-		return errs
-	}
-	for _, p := range s.policies {
-		p.prepare(program)
-		if p.constraint == nil {
-			p.needsNamespace = readInput("namespace", rules[p.name], s.compiler.Graph)
-			s.readsRequest = s.readsRequest || readInput("csr", rules[p.name], s.compiler.Graph)
-		}
-	}
-	if !s.prints {
-		return errs
-	}
-	for _, p := range s.policies {
-		if p.constraint == nil {
-			p.conditioned = readConditions(packages[p.name], s.compiler.Modules, entryOf)
-		}
-	}
-	for _, template := range templates {
-		conditioned := readConditions(template.Modules[:1], s.compiler.Modules, violationOf)
-		for _, p := range s.policies {
-			if p.path.Equal(template.Modules[0].Package.Path) {
-				p.conditioned = conditioned
-			}
-		}
-	}
-	return errs
-}
-
 func (s *PolicySet) hasData(path []string) bool {
 	return descend(s.data, path) != nil
 }
 
 // newPolicy reads one package: its metadata, and its entry points. Libraries give nil.
-func (s *PolicySet) newPolicy(name string, modules []*ast.Module) (*policy, CompileErrors) {
+func newPolicy(name string, modules []*ast.Module) (*policy, CompileErrors) {
 	var errs CompileErrors
-	p := &policy{set: s, name: name, path: modules[0].Package.Path, lines: map[string][]ruleLine{}, limit: &lastLimit{}, location: locationOf(modules[0].Package.Location)}
+	p := &policy{name: name, path: modules[0].Package.Path, lines: map[string][]ruleLine{}, location: locationOf(modules[0].Package.Location)}
 	for _, module := range modules {
 		errs = append(errs, misspelledMetadata(module)...)
 		for _, annotations := range module.Annotations {
@@ -358,7 +334,7 @@ func (s *PolicySet) newPolicy(name string, modules []*ast.Module) (*policy, Comp
 	for _, module := range modules {
 		file := module.Package.Location.File
 		for _, rule := range module.Rules {
-			p.lines[file] = append(p.lines[file], ruleLine{rule.Location.Row, rule.Head.Ref().String()})
+			p.lines[file] = append(p.lines[file], ruleLine{rule.Location.Row, strings.Clone(rule.Head.Ref().String())})
 		}
 	}
 	var entryErrs CompileErrors
@@ -396,35 +372,6 @@ func (p *policy) settle() error {
 	var err error
 	p.matcher, err = newMatcher(match)
 	return err
-}
-
-// prepare finds the entry points of the policy in the program.
-func (p *policy) prepare(program *eval.Program) {
-	ask := func(entries ...string) *query {
-		q := &query{program: program, lenient: p.constraint != nil}
-		found := false
-		for _, entry := range entries {
-			rule := program.Rule(p.entry(entry))
-			q.rules, found = append(q.rules, rule), found || rule != nil
-		}
-		if !found {
-			return nil
-		}
-		return q
-	}
-	if p.constraint != nil {
-		p.validate = ask(entryViolation, "")
-		return
-	}
-	p.validate, p.mutate = ask(entryDeny, entryWarn), ask(entryPatch, entryDefaults)
-}
-
-// entry is the rule that answers for an entry point.
-func (p *policy) entry(entry string) ast.Ref {
-	if entry == entryDefaults {
-		entry = reservedPrefix + entry
-	}
-	return p.path.Copy().Append(ast.StringTerm(entry))
 }
 
 // clockCalls finds the calls that need `clock: true`.

@@ -24,39 +24,66 @@ func (s *PolicySet) Describe() []PolicyInfo {
 // What Lintel fills itself is left out.
 func (s *PolicySet) Reads() []string {
 	packages := map[string]bool{}
-	for _, module := range s.compiler.Modules {
-		packages[module.Package.Path.String()] = true
+	for _, u := range s.units {
+		for _, path := range u.Packages {
+			packages[strings.Join(path, "\x00")] = true
+		}
 	}
 	found := map[string]bool{}
-	for _, module := range s.compiler.Modules {
-		ast.WalkRefs(module, func(ref ast.Ref) bool {
+	for _, u := range s.units {
+		for _, ref := range u.data {
 			if path := s.undefined(ref, packages); path != "" {
 				found[path] = true
 			}
-			return false
-		})
+		}
 	}
 	return sortedKeys(found)
 }
 
-func (s *PolicySet) undefined(ref ast.Ref, packages map[string]bool) string {
-	if !ref[0].Equal(ast.DefaultRootDocument) {
-		return ""
-	}
-	prefix := ref.ConstantPrefix()
-	if len(prefix) < 2 || slices.Contains(reservedKeys, strings.Trim(prefix[1].String(), `"`)) {
-		return ""
-	}
-	var keys []string
-	for i := 2; i <= len(prefix); i++ {
-		if packages[prefix[:i].String()] {
-			return ""
+// dataReads are the constant parts of references to data in compiled modules, each once,
+// without those to what Lintel fills itself and to the packages of the modules.
+func dataReads(modules []*ast.Module) (refs []ast.Ref) {
+	seen := map[string]bool{}
+	add := func(ref ast.Ref) bool {
+		if !ref[0].Equal(ast.DefaultRootDocument) || slices.ContainsFunc(modules, func(own *ast.Module) bool { return ref.HasPrefix(own.Package.Path) }) {
+			return false
 		}
-		key, ok := prefix[i-1].Value.(ast.String)
+		prefix := ref.ConstantPrefix()
+		if len(prefix) < 2 || slices.Contains(reservedKeys, strings.Trim(prefix[1].String(), `"`)) || seen[prefix.String()] {
+			return false
+		}
+		seen[prefix.String()] = true
+		refs = append(refs, withoutLocation(prefix))
+		return false
+	}
+	for _, module := range modules {
+		ast.WalkRefs(module, add)
+	}
+	return refs
+}
+
+// withoutLocation is a reference that does not hold the text it comes from.
+func withoutLocation(ref ast.Ref) ast.Ref {
+	out := make(ast.Ref, len(ref))
+	for i, element := range ref {
+		out[i] = ast.NewTerm(element.Value)
+		if text, ok := element.Value.(ast.String); ok {
+			out[i] = ast.StringTerm(strings.Clone(string(text)))
+		}
+	}
+	return out
+}
+
+func (s *PolicySet) undefined(prefix ast.Ref, packages map[string]bool) string {
+	var keys []string
+	for _, element := range prefix[1:] {
+		key, ok := element.Value.(ast.String)
 		if !ok {
 			break
 		}
-		keys = append(keys, string(key))
+		if keys = append(keys, string(key)); packages[strings.Join(keys, "\x00")] {
+			return ""
+		}
 	}
 	if s.hasData(keys) {
 		return ""

@@ -26,6 +26,7 @@ func Modules(source Source) (map[string]*ast.Module, error) {
 // Capabilities are the builtins and features that policies may use.
 func Capabilities() *ast.Capabilities { return capabilities() }
 
-// Compiler is what the set was compiled by, with the graph of its rules and what the
-// engine adds to them: for analyses, not to be changed.
+// Compiler is what a set of Verify was compiled by, with the graph of its rules and what
+// the engine adds to them: for analyses, not to be changed. It is nil for other sets, which
+// live long.
 func (s *PolicySet) Compiler() *ast.Compiler { return s.compiler }

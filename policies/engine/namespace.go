@@ -2,21 +2,9 @@ package engine
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
-
-// rulesByPackage are the rules of compiled modules, where imports and local variables
-// are resolved.
-func rulesByPackage(compiler *ast.Compiler) map[string][]*ast.Rule {
-	rules := map[string][]*ast.Rule{}
-	for _, module := range compiler.Modules {
-		name := strings.TrimPrefix(module.Package.Path.String(), "data.")
-		rules[name] = append(rules[name], module.Rules...)
-	}
-	return rules
-}
 
 // readInput says whether one of the rules, or a rule that they may come to, can read a
 // field of input. What cannot be told from the text counts as reading.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -15,35 +14,34 @@ import (
 // planned again under a `with` and for each rule that a reference may mean.
 const maxGrowth = 50_000
 
-// plan makes the program that evaluates the policies.
-func (s *PolicySet) plan() (*eval.Program, CompileErrors) {
-	var rules []ast.Ref
-	for _, p := range s.policies {
-		for _, entry := range []string{entryDeny, entryWarn, entryPatch, entryDefaults, entryViolation} {
-			rules = append(rules, p.entry(entry))
-		}
-	}
-	slices.SortFunc(rules, ast.RefCompare) // the constraints of a template share its rules
-	rules = slices.CompactFunc(rules, ast.RefEqual)
-	if errs := CheckGrowth(s.compiler, rules...); len(errs) > 0 {
-		return nil, errs
+// plan makes the program that evaluates rules, and says how many terms are planned again.
+func (s *PolicySet) plan(rules []ast.Ref) (program *eval.Program, repeated int64, errs CompileErrors) {
+	growth, errs := checkGrowth(s.compiler, rules)
+	if len(errs) > 0 {
+		return nil, 0, errs
 	}
 	if !s.prints { // coverage names columns
 		compact(s.compiler.Modules) // OPA's planner reads all text of an expression for each of its terms
 	}
-	return newProgram(s.compiler, Callable, eval.CompileOptions{Capabilities: capabilities(), Cover: s.prints}, rules)
+	program, errs = newProgram(s.compiler, Callable, eval.CompileOptions{Capabilities: capabilities(), Cover: s.prints}, rules)
+	return program, growth.Again, errs
 }
 
 // CheckGrowth refuses rules of which OPA would plan far more than is written.
 func CheckGrowth(compiler *ast.Compiler, rules ...ast.Ref) CompileErrors {
+	_, errs := checkGrowth(compiler, rules)
+	return errs
+}
+
+func checkGrowth(compiler *ast.Compiler, rules []ast.Ref) (plan.Growth, CompileErrors) {
 	growth := plan.Estimate(compiler, rules...)
 	if growth.Planned > growth.Written+maxGrowth {
-		return CompileErrors{errorAt(growth.Where, "this is planned anew for every rule or package that it may mean, and under every `with` that replaces a rule or function, which makes %d times as much of the policies as is written: name the rule or package, or put what is replaced into input", growth.Planned/max(growth.Written, 1))}
+		return growth, CompileErrors{errorAt(growth.Where, "this is planned anew for every rule or package that it may mean, and under every `with` that replaces a rule or function, which makes %d times as much of the policies as is written: name the rule or package, or put what is replaced into input", growth.Planned/max(growth.Written, 1))}
 	}
 	if growth.Uneven != nil {
-		return CompileErrors{errorAt(growth.Uneven, "a variable stands here in the place of keys of which some are rules and others have rules below them: name the keys, or have all rules at the same depth")}
+		return growth, CompileErrors{errorAt(growth.Uneven, "a variable stands here in the place of keys of which some are rules and others have rules below them: name the keys, or have all rules at the same depth")}
 	}
-	return nil
+	return growth, nil
 }
 
 // NewProgram makes the program that evaluates rules of what was compiled, unless

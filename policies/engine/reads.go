@@ -7,35 +7,47 @@ import (
 // ClusterReads are the kinds that the policies require, with what they read of them.
 func (s *PolicySet) ClusterReads() Reads { return s.reads }
 
-// findReads finds what the compiled rules can read of cluster objects. A reference
-// reads the value at its end, unless it gives that to a variable which appears nowhere
-// but at the beginning of other references: then those say what is read. Whatever else
-// is done with a value reads all of it.
+// findReads puts together what the compiled rules of all units can read of the cluster
+// objects that the policies require.
 func (s *PolicySet) findReads() {
-	found := finder{reads: Reads{}, kinds: s.required}
-	for _, kind := range s.required {
-		found.reads[kind] = &Fields{}
+	s.reads = Reads{}
+	for key, kind := range s.required {
+		fields := &Fields{}
+		for _, u := range s.units {
+			for _, read := range []*Fields{u.clusters[key], u.clusters[""]} {
+				if read != nil {
+					fields = fields.Union(read)
+				}
+			}
+		}
+		s.reads[kind] = fields
 	}
-	for _, module := range s.compiler.Modules {
+	for _, p := range s.policies {
+		if p.constraint != nil { // the inventory is built from whole objects
+			s.reads = s.reads.Union(WholeObjects(p.meta.requires...))
+		}
+	}
+}
+
+// clusterReads finds what compiled rules can read of cluster objects, by their key in
+// data.cluster, "" for those of any kind. A reference reads the value at its end, unless
+// it gives that to a variable which appears nowhere but at the beginning of other
+// references: then those say what is read. Whatever else is done with a value reads all
+// of it.
+func clusterReads(modules []*ast.Module) map[string]*Fields {
+	found := finder{}
+	for _, module := range modules {
 		for _, rule := range module.Rules {
 			found.rule(rule)
 		}
 	}
-	for _, p := range s.policies {
-		if p.constraint != nil { // the inventory is built from whole objects
-			found.reads = found.reads.Union(WholeObjects(p.meta.requires...))
-		}
-	}
-	s.reads = found.reads
+	return found
 }
 
-type finder struct {
-	reads Reads
-	kinds map[string]GroupVersionKind // by their key in data.cluster
-}
+type finder map[string]*Fields
 
 // rule looks at one rule, whose variables are its own.
-func (f *finder) rule(rule *ast.Rule) {
+func (f finder) rule(rule *ast.Rule) {
 	if !mentionsData(rule) {
 		return
 	}
@@ -64,21 +76,17 @@ func mentionsData(rule *ast.Rule) bool {
 }
 
 // read notes a path below data: cluster, kind, namespace, name, and then fields.
-func (f *finder) read(path ast.Ref, whole bool) {
+func (f finder) read(path ast.Ref, whole bool) {
 	const kindAt, fieldsAt = 2, 5
 	if len(path) > 1 {
 		if first, ok := path[1].Value.(ast.String); ok && first != clusterKey {
 			return
 		}
 	}
-	kinds := f.kinds
+	kind := ""
 	if len(path) > kindAt {
 		if key, ok := path[kindAt].Value.(ast.String); ok {
-			kind, required := f.kinds[string(key)]
-			if !required {
-				return
-			}
-			kinds = map[string]GroupVersionKind{string(key): kind}
+			kind = string(key)
 		}
 	}
 	var fields []string
@@ -90,9 +98,11 @@ func (f *finder) read(path ast.Ref, whole bool) {
 		}
 		fields = append(fields, string(name))
 	}
-	for _, kind := range kinds {
-		f.reads[kind] = f.reads[kind].add(fields, whole)
+	before := f[kind]
+	if before == nil {
+		before = &Fields{}
 	}
+	f[kind] = before.add(fields, whole)
 }
 
 // variables are those of a rule that stand for what references lead to.

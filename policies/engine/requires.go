@@ -10,13 +10,10 @@ func (s *PolicySet) Requires() []GroupVersionKind {
 	return kinds
 }
 
-// readRequires gathers what the policies require.
-func (s *PolicySet) readRequires() {
-	s.required = map[string]GroupVersionKind{}
-	for _, p := range s.policies {
-		for _, kind := range p.meta.requires {
-			s.required[kind.String()] = kind
-		}
+// require notes kinds that a policy requires.
+func (s *PolicySet) require(kinds []GroupVersionKind) {
+	for _, kind := range kinds {
+		s.required[kind.String()] = kind
 	}
 }
 

@@ -27,7 +27,10 @@ type Dialect func(files map[string]string) ([]Template, CompileErrors)
 type Template struct {
 	Name string
 	// Modules are below TemplateRoot(Name); the first has the entry point.
-	Modules     []*ast.Module
+	Modules []*ast.Module
+	// Text is equal for templates with equal modules, where they stand included, and for
+	// no others. A template without is compiled again with every change of its source.
+	Text        string
 	Constraints []Constraint
 	// ReadsNamespace says that the Rego reads the Namespace object in the review.
 	ReadsNamespace bool
@@ -98,37 +101,46 @@ var templateNames = regexp.MustCompile(`data\.lintel\.(?:inventory|template(?:\.
 // constraint is what a policy of a template has beside what all have.
 type constraint struct{ Constraint }
 
-// newTemplate adds the modules of a template to those to compile, and gives its
-// policies.
-func (s *PolicySet) newTemplate(template Template, modules map[string]*ast.Module) ([]*policy, CompileErrors) {
-	s.warnings = append(s.warnings, template.Warnings...)
-	lines := map[string][]ruleLine{}
-	clock := false
-	for i, module := range template.Modules {
-		clock = clock || len(clockCalls(module)) > 0 // in its own home it needs no leave
-		modules[fmt.Sprintf("%s#%s.%d", module.Package.Location.File, template.Name, i)] = module
+// compiledTemplate is what the policies of a template have in common.
+type compiledTemplate struct {
+	path        ast.Ref
+	rules       entryRules
+	conditioned []conditionedRule
+	lines       map[string][]ruleLine
+	clock       bool
+	validate    *query
+}
+
+// newTemplate reads the entry point of a template.
+func newTemplate(template *Template) (*compiledTemplate, CompileErrors) {
+	t := &compiledTemplate{path: template.Modules[0].Package.Path, lines: map[string][]ruleLine{}}
+	for _, module := range template.Modules {
+		t.clock = t.clock || len(clockCalls(module)) > 0 // in its own home it needs no leave
 		file := module.Package.Location.File
 		for _, rule := range module.Rules {
-			lines[file] = append(lines[file], ruleLine{rule.Location.Row, rule.Head.Ref().String()})
+			t.lines[file] = append(t.lines[file], ruleLine{rule.Location.Row, strings.Clone(rule.Head.Ref().String())})
 		}
-		s.rules += len(module.Rules)
 	}
-	rules, errs := readEntries(template.Modules[:1], violationOf)
-	if len(errs) > 0 {
+	var errs CompileErrors
+	if t.rules, errs = readEntries(template.Modules[:1], violationOf); len(errs) > 0 {
 		return nil, errs
 	}
-	if len(rules) == 0 {
+	if len(t.rules) == 0 {
 		return nil, CompileErrors{errorAt(template.Modules[0].Package.Location, `template %s has no rule violation: write violation[{"msg": msg}] { … }`, template.Name)}
 	}
-	var policies []*policy
+	return t, nil
+}
+
+// policies are those that constraints make of a template.
+func (t *compiledTemplate) policies(template *Template) (policies []*policy, errs CompileErrors) {
 	for _, c := range template.Constraints {
 		p := &policy{
-			set: s, name: c.Name, path: template.Modules[0].Package.Path, rules: rules, lines: lines,
-			limit: &lastLimit{}, location: c.Location,
+			name: c.Name, path: t.path, rules: t.rules, lines: t.lines, validate: t.validate, location: c.Location,
+			conditioned:    t.conditioned,
 			constraint:     &constraint{c},
 			needsNamespace: template.ReadsNamespace,
 		}
-		p.meta = metadata{title: c.Title, match: &c.Match, enforcement: c.Enforcement, requires: c.Requires, clock: clock}
+		p.meta = metadata{title: c.Title, match: &c.Match, enforcement: c.Enforcement, requires: c.Requires, clock: t.clock}
 		if err := p.settle(); err != nil {
 			errs = append(errs, CompileError{File: c.Location.File, Line: c.Location.Line, Message: err.Error()})
 			continue

@@ -105,6 +105,7 @@ type compiler struct {
 	byName    map[string]*function
 	byPath    map[string]*function // generation and names, as CallDynamicStmt gives them
 	strings   []*ast.Term
+	places    map[[3]int]*ast.Location // by file, line and column: most are those of several statements
 
 	current *function
 	// writers and readers count, within one block of a function, the statements that set
@@ -463,11 +464,19 @@ var errStatement = errors.New("OPA plans a statement that is not known here")
 // place is where a statement stands in a policy.
 func (c *compiler) place(s ir.Stmt) *ast.Location {
 	l := s.GetLocation()
+	at := [3]int{l.File, l.Row, l.Col}
+	if known := c.places[at]; known != nil {
+		return known
+	}
 	file := ""
 	if l.File < len(c.policy.Static.Files) {
 		file = c.policy.Static.Files[l.File].Value
 	}
-	return ast.NewLocation(nil, file, l.Row, l.Col)
+	if c.places == nil {
+		c.places = map[[3]int]*ast.Location{}
+	}
+	c.places[at] = ast.NewLocation(nil, file, l.Row, l.Col)
+	return c.places[at]
 }
 
 // block compiles the statements of a block.

@@ -15,6 +15,7 @@ type rego struct {
 	kind, file     string
 	version        ast.RegoVersion
 	modules        []*ast.Module
+	text           strings.Builder // of the modules, with their places
 	readsInventory bool
 	errs           engine.CompileErrors
 }
@@ -47,6 +48,7 @@ func (r *rego) addLibrary(line int, text string) {
 // parse parses a text that begins on a line of the file, so that all places are those
 // of the file.
 func (r *rego) parse(line int, text string) *ast.Module {
+	fmt.Fprintf(&r.text, "%q %d %v %q\n", r.file, line, r.version, text)
 	padded := strings.Repeat("\n", line-1) + text
 	module, err := ast.ParseModuleWithOpts(r.file, padded, engine.ParserOptions(r.version))
 	if err != nil {

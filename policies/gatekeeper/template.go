@@ -69,6 +69,7 @@ type template struct {
 	schema         *schema
 	operations     []string
 	modules        []*ast.Module // nil where they have errors
+	text           string        // that they were made of, with its place
 	readsInventory bool
 	readsNamespace bool
 	requires       []engine.GroupVersionKind // of its annotation
@@ -77,7 +78,7 @@ type template struct {
 }
 
 func (t *template) compiled() engine.Template {
-	return engine.Template{Name: t.kind, Modules: t.modules, Constraints: t.constraints, ReadsNamespace: t.readsNamespace, Warnings: t.warnings}
+	return engine.Template{Name: t.kind, Modules: t.modules, Text: t.text, Constraints: t.constraints, ReadsNamespace: t.readsNamespace, Warnings: t.warnings}
 }
 
 // readTemplate reads a template. With errors, its kind is still known where it has one.
@@ -130,7 +131,7 @@ func (t *template) readTarget(target targetObject, m mode) engine.CompileErrors 
 	if len(code.errs) > 0 {
 		return append(errs, code.errs...)
 	}
-	t.modules, t.readsInventory = code.modules, code.readsInventory
+	t.modules, t.text, t.readsInventory = code.modules, code.text.String(), code.readsInventory
 	for _, text := range append([]string{source.Rego}, source.Libs...) {
 		t.readsNamespace = t.readsNamespace || strings.Contains(text, "namespaceObject") || strings.Contains(text, "_unstable")
 	}

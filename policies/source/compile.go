@@ -8,6 +8,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,7 +26,7 @@ const (
 	// memory is that of the manager's container, as is that of another at the same time.
 	maxScopedBytes = 128 << 20
 	// maxScopedSet is how much a source below the enterprise may take for as long as it is
-	// live, on every replica: some four hundred policies.
+	// live, on every replica: some five hundred policies.
 	maxScopedSet = 16 << 20
 )
 
@@ -35,7 +36,8 @@ const (
 //
 // A source that is asked for again while it is on its way from the webhook through
 // the gate to the loader is compiled once: results are kept by the identity of the
-// source, in this process alone.
+// source, in this process alone. Of a source that has changed, both processes compile
+// what has, and what depends on that, where the set before is at hand.
 type Compiler struct {
 	program string
 	timeout time.Duration
@@ -44,7 +46,7 @@ type Compiler struct {
 	Schemas Schemas
 	// Unchecked, where set, hears of sources whose references could not be checked.
 	Unchecked func(source string, why error)
-	clean     cleanKeys
+	clean     cleanPackages
 	// here has room for one: where two compile in this process, requests wait.
 	here chan struct{}
 	// rest gives back the memory that compiling took, once nobody has compiled for a
@@ -81,8 +83,9 @@ func (c *Compiler) Compile(ctx context.Context, source engine.Source) (*engine.P
 		var here sync.WaitGroup
 		var set *engine.PolicySet
 		var errHere error
-		err := c.compileApart(ctx, source, func() {
-			here.Go(func() { set, errHere = c.compileHere(ctx, source) })
+		before := c.results.before(source.Name)
+		err := c.compileApart(ctx, source, before, func() {
+			here.Go(func() { set, errHere = c.compileHere(ctx, source, before) })
 		})
 		here.Wait()
 		if err != nil {
@@ -96,14 +99,14 @@ func (c *Compiler) Compile(ctx context.Context, source engine.Source) (*engine.P
 // process.
 func (c *Compiler) Load(ctx context.Context, source engine.Source) (*engine.PolicySet, error) {
 	return c.results.get(ctx, source, func() (*engine.PolicySet, error) {
-		return c.compileHere(ctx, source)
+		return c.compileHere(ctx, source, c.results.before(source.Name))
 	})
 }
 
 // Forget ends the keeping of a set that is live now, and of what came before it.
 func (c *Compiler) Forget(set *engine.PolicySet) { c.results.forget(set) }
 
-func (c *Compiler) compileHere(ctx context.Context, source engine.Source) (*engine.PolicySet, error) {
+func (c *Compiler) compileHere(ctx context.Context, source engine.Source, before *engine.PolicySet) (*engine.PolicySet, error) {
 	select {
 	case c.here <- struct{}{}:
 		defer func() {
@@ -113,19 +116,19 @@ func (c *Compiler) compileHere(ctx context.Context, source engine.Source) (*engi
 	case <-ctx.Done():
 		return nil, fmt.Errorf("waiting to compile: %w", ctx.Err())
 	}
-	return Compile(source)
+	return engine.Recompile(source, before, gatekeeper.Dialect)
 }
 
 // compileApart compiles in a child and checks the references there: nil where the
 // source compiles within the limits. It calls compiled as soon as that is known, while
-// the references are checked.
-func (c *Compiler) compileApart(ctx context.Context, source engine.Source, compiled func()) error {
+// the references are checked. before may be nil.
+func (c *Compiler) compileApart(ctx context.Context, source engine.Source, before *engine.PolicySet, compiled func()) error {
 	apart := child{c.program, CompileArgument, c.timeout, bytesFor(source, maxCompileBytes)}
 	done := false
 	var wrong error // what is wrong with the source
 	err := apart.talk(ctx, func(ctx context.Context, ask *json.Encoder, answers *json.Decoder) error {
 		var answer compileAnswer
-		if err := exchange(ask, answers, source, &answer); err != nil {
+		if err := exchange(ask, answers, requestFor(source, before), &answer); err != nil {
 			return err
 		}
 		if len(answer.Errors) > 0 {
@@ -138,7 +141,7 @@ func (c *Compiler) compileApart(ctx context.Context, source engine.Source, compi
 		}
 		done = true
 		compiled()
-		found, err := c.checkReferences(ctx, ask, answers, source.Name, answer.Matches)
+		found, err := c.checkReferences(ctx, ask, answers, source, before, answer)
 		if len(found) > 0 {
 			wrong = referenceErrors{found}
 		}
@@ -161,21 +164,48 @@ func (c *Compiler) compileApart(ctx context.Context, source engine.Source, compi
 	return fmt.Errorf("compiling in a process of its own: %w", err)
 }
 
-// checkReferences has a child check the references of what it has compiled.
-func (c *Compiler) checkReferences(ctx context.Context, ask *json.Encoder, answers *json.Decoder, name string, policies []matched) (engine.CompileErrors, error) {
+// checkReferences has a child check the references of what it has compiled, and of what
+// it has not where that was not checked against the same schemas before.
+func (c *Compiler) checkReferences(ctx context.Context, ask *json.Encoder, answers *json.Decoder, source engine.Source, before *engine.PolicySet, answer compileAnswer) (engine.CompileErrors, error) {
 	if c.Schemas == nil {
 		return nil, nil
 	}
-	request := referenceRequest{Checks: referenceChecks(ctx, c.Schemas, policies), Clean: c.clean.of(name)}
-	if len(request.Checks) == 0 {
-		return nil, nil
+	policies, known := answer.Matches, checkedPackages{}
+	if before != nil {
+		known = c.clean.of(source.Name, before.Identity())
+		policies = append(policies, takenOver(before, answer.TakenOver)...)
 	}
-	var found referenceAnswer
-	if err := exchange(ask, answers, request, &found); err != nil {
-		return nil, err
+	checks := referenceChecks(ctx, c.Schemas, policies)
+	left, clean := known.left(checks, answer.TakenOver)
+	request := referenceRequest{Checks: left, Clean: known.keys()}
+	for len(request.Checks) > 0 {
+		var found referenceAnswer
+		if err := exchange(ask, answers, request, &found); err != nil {
+			return nil, err
+		}
+		if len(found.Errors) > 0 && !request.Whole && len(answer.TakenOver) > 0 {
+			// What is wrong for a package alone may be right for others that use the same.
+			request, clean = referenceRequest{Checks: checks, Clean: known.keys(), Whole: true}, checkedPackages{}
+			continue
+		}
+		clean.add(request.Checks, found.Clean)
+		if len(found.Errors) > 0 {
+			return found.Errors, nil
+		}
+		break
 	}
-	c.clean.keep(name, found.Clean)
-	return found.Errors, nil
+	c.clean.keep(source.Name, source.Identity(), clean)
+	return nil, nil
+}
+
+// takenOver is what the packages of a set match that another set took over.
+func takenOver(before *engine.PolicySet, names []string) (policies []matched) {
+	for _, p := range matchesOf(before) {
+		if _, taken := slices.BinarySearch(names, p.Package); taken {
+			policies = append(policies, p)
+		}
+	}
+	return policies
 }
 
 // referenceErrors are the engine.CompileErrors of references that are wrong by the
@@ -211,12 +241,31 @@ func tooLarge(bytes int64) error {
 	return engine.CompileErrors{{Message: fmt.Sprintf("the policies and their data take %d MiB of memory, and below the enterprise a source has at most %d MiB on each replica: keep less data in the source, or split its rules", bytes>>20, maxScopedSet>>20)}}
 }
 
+// compileRequest is what the child is asked to compile. Known is nil where nothing is
+// known of the source.
+type compileRequest struct {
+	Source engine.Source
+	Known  *engine.Known
+}
+
+func requestFor(source engine.Source, before *engine.PolicySet) compileRequest {
+	request := compileRequest{Source: source}
+	if before != nil && !below(source) { // below, the memory of all of it is measured
+		known := before.Known()
+		request.Known = &known
+	}
+	return request
+}
+
 // compileAnswer is what the child says of a source.
 type compileAnswer struct {
 	// Bytes is how much memory the compiled source takes.
 	Bytes   int64                `json:"bytes"`
 	Errors  engine.CompileErrors `json:"errors"`
 	Matches []matched            `json:"matches"`
+	// TakenOver are the packages that were known and have not been compiled, sorted; Matches
+	// are those of the others.
+	TakenOver []string `json:"takenOver"`
 }
 
 // heapInUse is what is left once the garbage is gone.
@@ -231,35 +280,49 @@ func heapInUse() int64 {
 // errors; then it checks the references if it is asked to. It returns the exit code.
 func CompileChild(stdin io.Reader, stdout, stderr io.Writer) int {
 	return serveTalk(stdin, stdout, stderr, func(requests *json.Decoder, answers *json.Encoder) error {
-		var source engine.Source
-		if err := requests.Decode(&source); err != nil {
+		var asked compileRequest
+		if err := requests.Decode(&asked); err != nil {
 			return err
 		}
 		var answer compileAnswer
+		compile := func() (*engine.PolicySet, error) { return engine.Verify(asked.Source, asked.Known, gatekeeper.Dialect) }
+		if below(asked.Source) { // its memory is that of a set as it is live, without what analyses need
+			compile = func() (*engine.PolicySet, error) { return Compile(asked.Source) }
+		}
 		before := heapInUse()
-		set, err := Compile(source)
+		set, err := compile()
 		if err != nil && !errors.As(err, &answer.Errors) {
 			return err
 		}
 		if err == nil {
-			answer.Matches = matchesOf(set)
-			if below(source) {
+			answer.Matches, answer.TakenOver = matchesOf(set), set.TakenOver()
+			if below(asked.Source) {
 				answer.Bytes = heapInUse() - before
 			}
 		}
 		if err := answers.Encode(answer); err != nil {
 			return err
 		}
-		var request referenceRequest
-		if err := requests.Decode(&request); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
+		for {
+			var request referenceRequest
+			if err := requests.Decode(&request); errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			if set.Compiler() == nil || request.Whole || request.names(answer.TakenOver) {
+				if set, err = engine.Verify(asked.Source, nil, gatekeeper.Dialect); err != nil {
+					return err
+				}
+				answer.TakenOver = nil
+			}
+			found, err := checkReferences(set, matchesOf(set), request)
+			if err != nil {
+				return err
+			}
+			if err := answers.Encode(found); err != nil {
+				return err
+			}
 		}
-		found, err := checkReferences(set, answer.Matches, request)
-		if err != nil {
-			return err
-		}
-		return answers.Encode(found)
 	})
 }

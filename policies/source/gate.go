@@ -75,7 +75,7 @@ func (g Gate) Judge(ctx context.Context, candidate engine.Source, live *engine.L
 	}
 	if set.Policies() == 0 {
 		return Verdict{
-			Reason: ReasonNoPolicies, Errors: misnamed(set),
+			Reason: ReasonNoPolicies, Errors: set.Unasked(),
 			Message: "no package has a rule deny, warn, patch or defaults, and there is no constraint: nothing would ever be asked",
 		}, nil
 	}
@@ -158,7 +158,7 @@ func beyondScope(violations []scope.Violation) Verdict {
 // Mistakes are what compiles and is surely not meant: rules and kinds that are nearly
 // others, and what the source holds that nobody enforces.
 func Mistakes(set *engine.PolicySet, resources *engine.Resources) engine.CompileErrors {
-	found := slices.Concat(misnamed(set), PassedOver(set.Files()))
+	found := slices.Concat(set.Unasked(), PassedOver(set.Files()))
 	for _, one := range unknownKinds(set, resources) {
 		if one.suggestion != "" {
 			found = append(found, one.CompileError)
@@ -169,7 +169,7 @@ func Mistakes(set *engine.PolicySet, resources *engine.Resources) engine.Compile
 
 // warnings are about the policies of a set, and about what its source holds beside them.
 func warnings(set *engine.PolicySet, resources *engine.Resources) engine.CompileErrors {
-	out := slices.Concat(misnamed(set), PassedOver(set.Files()))
+	out := slices.Concat(set.Unasked(), PassedOver(set.Files()))
 	for _, words := range set.Warnings() {
 		out = append(out, engine.CompileError{Message: words})
 	}

@@ -3,6 +3,7 @@ package source
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -137,27 +138,92 @@ func input(object *schema.Schema) *schema.Schema {
 	return schema.Of(fields)
 }
 
-// keptClean is how many sources' keys are kept.
+// keptClean is of how many sources it is kept what was checked.
 const keptClean = 64
 
-// cleanKeys are, by source, the keys of the packages that were checked last and refer
+// cleanPackages are, by source, the packages of its last sets that were checked and refer
 // to nothing wrong. The zero value is empty.
-type cleanKeys struct {
-	mu   sync.Mutex // over keys
-	keys map[string][]string
+type cleanPackages struct {
+	mu   sync.Mutex // over kept
+	kept map[string][]checkedSet
 }
 
-func (c *cleanKeys) of(source string) []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.keys[source]
+type checkedSet struct {
+	identity string
+	clean    checkedPackages
 }
 
-func (c *cleanKeys) keep(source string, keys []string) {
+// checkedPackages are the packages of a set that refer to nothing wrong.
+type checkedPackages map[string]checkedPackage
+
+type checkedPackage struct {
+	key   string // of cleanPackage
+	input [sha256.Size]byte
+}
+
+func (c *cleanPackages) of(source, identity string) checkedPackages {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.keys == nil || len(c.keys) >= keptClean {
-		c.keys = map[string][]string{}
+	for _, set := range c.kept[source] {
+		if set.identity == identity {
+			return set.clean
+		}
 	}
-	c.keys[source] = keys
+	return nil
+}
+
+func (c *cleanPackages) keep(source, identity string, clean checkedPackages) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.kept[source]; c.kept == nil || !known && len(c.kept) >= keptClean {
+		c.kept = map[string][]checkedSet{}
+	}
+	others := slices.DeleteFunc(c.kept[source], func(set checkedSet) bool { return set.identity == identity })
+	others = others[max(0, len(others)+1-keptOfOne):]
+	c.kept[source] = append(slices.Clone(others), checkedSet{identity, clean})
+}
+
+func (p checkedPackages) keys() (keys []string) {
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		keys = append(keys, p[name].key)
+	}
+	return keys
+}
+
+// left are the checks without those packages that were taken over, and were checked with
+// the same input before: they are clean.
+func (p checkedPackages) left(checks []ReferenceCheck, taken []string) (left []ReferenceCheck, clean checkedPackages) {
+	clean = checkedPackages{}
+	for _, check := range checks {
+		input := sha256.Sum256(check.Input)
+		var packages []string
+		for _, name := range check.Packages {
+			known, ok := p[name]
+			if _, same := slices.BinarySearch(taken, name); ok && same && known.input == input {
+				clean[name] = known
+			} else {
+				packages = append(packages, name)
+			}
+		}
+		if check.Packages = packages; len(packages) > 0 {
+			left = append(left, check)
+		}
+	}
+	return left, clean
+}
+
+// add adds packages that were found clean in checks.
+func (p checkedPackages) add(checks []ReferenceCheck, found []cleanPackage) {
+	keys := map[string]string{}
+	for _, one := range found {
+		keys[one.Package] = one.Key
+	}
+	for _, check := range checks {
+		input := sha256.Sum256(check.Input)
+		for _, name := range check.Packages {
+			if key, clean := keys[name]; clean {
+				p[name] = checkedPackage{key, input}
+			}
+		}
+	}
 }

@@ -26,6 +26,20 @@ type referenceRequest struct {
 	Checks []ReferenceCheck `json:"checks"`
 	// Clean are the keys of what was checked before.
 	Clean []string `json:"clean"`
+	// Whole says that all packages have to be at hand, and not only those that are named.
+	Whole bool `json:"whole"`
+}
+
+// names says whether one of some packages, which are sorted, is to be checked.
+func (r referenceRequest) names(packages []string) bool {
+	for _, check := range r.Checks {
+		for _, name := range check.Packages {
+			if _, named := slices.BinarySearch(packages, name); named {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // referenceAnswer is what was found. Clean are the keys of the packages that, by
@@ -33,7 +47,13 @@ type referenceRequest struct {
 // need not be looked at again.
 type referenceAnswer struct {
 	Errors engine.CompileErrors `json:"errors"`
-	Clean  []string             `json:"clean"`
+	Clean  []cleanPackage       `json:"clean"`
+}
+
+// cleanPackage is a package with its key.
+type cleanPackage struct {
+	Package string `json:"package"`
+	Key     string `json:"key"`
 }
 
 // checkReferences finds the references that nothing a policy matches can have. Policies
@@ -92,7 +112,7 @@ func (g *ruleGraph) check(check ReferenceCheck, clean []string, answer *referenc
 		one := g.extent(name, check.Input)
 		maps.Copy(all, one.reached)
 		if known[one.key] {
-			answer.Clean = append(answer.Clean, one.key)
+			answer.Clean = append(answer.Clean, cleanPackage{name, one.key})
 		} else {
 			left = append(left, one)
 		}
@@ -114,7 +134,7 @@ func (g *ruleGraph) check(check ReferenceCheck, clean []string, answer *referenc
 		}
 		for _, one := range batch {
 			if !one.reaches(wrong) {
-				answer.Clean = append(answer.Clean, one.key)
+				answer.Clean = append(answer.Clean, cleanPackage{one.name, one.key})
 			}
 		}
 	}
@@ -123,6 +143,7 @@ func (g *ruleGraph) check(check ReferenceCheck, clean []string, answer *referenc
 
 // extent is a package with all that it comes to.
 type extent struct {
+	name    string
 	reached map[*ast.Rule]bool
 	files   []string // with all that is needed to compile them
 	key     string   // is the same for the same files and the same input
@@ -138,7 +159,7 @@ func (s *extent) reaches(rules map[*ast.Rule]bool) bool {
 }
 
 func (g *ruleGraph) extent(name string, input json.RawMessage) *extent {
-	one := &extent{reached: g.reach(g.byPackage[name])}
+	one := &extent{name: name, reached: g.reach(g.byPackage[name])}
 	one.files = g.files(one.reached)
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %x", name, sha256.Sum256(input))
@@ -306,7 +327,7 @@ func (s *suspect) kinds(checks []ReferenceCheck) string {
 // instead says what to write: the field whose name is nearest, where one is near.
 func (s *suspect) instead() string {
 	if s.parent == "input" && s.key == "review" {
-		return insteadOfReview
+		return engine.InsteadOfReview
 	}
 	best, least := "", max(2, len(s.key)/4)+1
 	for _, name := range slices.Sorted(slices.Values(s.fields)) {

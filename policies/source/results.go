@@ -3,8 +3,10 @@ package source
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
+	"weak"
 
 	"github.com/lintel-policy/lintel/policies/engine"
 )
@@ -21,8 +23,10 @@ var errUnfinished = errors.New("compiling has not finished")
 // results keeps what compiling gave, by the identity of the source, and has everybody
 // who asks for the same wait for the same. The zero value is empty.
 type results struct {
-	mu   sync.Mutex // over list
+	mu   sync.Mutex // over list and live
 	list []*result  // the newest last
+	// live are the sets that went live last, as long as somebody else holds them.
+	live map[string]weak.Pointer[engine.PolicySet]
 }
 
 // result is what compiling gave, once done is closed.
@@ -118,10 +122,33 @@ func (r *results) drop(gone *result) {
 	r.list = slices.DeleteFunc(r.list, func(one *result) bool { return one == gone })
 }
 
-// forget drops the result that holds a set, and those of the same source before it.
+// before is the last set that a source compiled to, as far as it is still at hand: nil
+// where none is.
+func (r *results) before(name string) *engine.PolicySet {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range slices.Backward(r.list) {
+		select {
+		case <-one.done:
+			if one.name == name && one.set != nil {
+				return one.set
+			}
+		default:
+		}
+	}
+	return r.live[name].Value()
+}
+
+// forget drops the result that holds a set which is live, and those of the same source
+// before it.
 func (r *results) forget(set *engine.PolicySet) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	maps.DeleteFunc(r.live, func(_ string, live weak.Pointer[engine.PolicySet]) bool { return live.Value() == nil })
+	if r.live == nil {
+		r.live = map[string]weak.Pointer[engine.PolicySet]{}
+	}
+	r.live[set.Name()] = weak.Make(set)
 	identity := set.Identity()
 	last := slices.IndexFunc(r.list, func(one *result) bool { return one.identity == identity })
 	for i := last; i >= 0; i-- {

@@ -65,7 +65,7 @@ type regoTest struct {
 	name ast.Ref // without its package, and without the names of its cases
 }
 
-func (t regoTest) skipped() bool { return strings.HasPrefix(lastName(t.name), SkipPrefix) }
+func (t regoTest) skipped() bool { return strings.HasPrefix(lastName(t.name), engine.SkipPrefix) }
 
 // hasCases says that the rule has a value for each of several cases.
 func (t regoTest) hasCases() bool { return t.rule.Head.DocKind() == ast.PartialObjectDoc }

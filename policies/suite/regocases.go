@@ -7,15 +7,11 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 const testFileSuffix = "_test.rego"
-
-// What the name of a rule begins with that is a test, and of one that is left out.
-const (
-	TestPrefix = "test_"
-	SkipPrefix = "todo_test_"
-)
 
 // eachTest finds the rules that are tests, in the order of their files: those in files
 // for tests with a name that begins as those of tests do, functions aside.
@@ -37,7 +33,7 @@ func eachTest(compiler *ast.Compiler, visit func(rule *ast.Rule, name ast.Ref)) 
 func testName(head *ast.Head) ast.Ref {
 	ref := head.Ref().GroundPrefix()
 	for i := range ref {
-		if name := lastName(ref[:i+1]); strings.HasPrefix(name, TestPrefix) || strings.HasPrefix(name, SkipPrefix) {
+		if name := lastName(ref[:i+1]); strings.HasPrefix(name, engine.TestPrefix) || strings.HasPrefix(name, engine.SkipPrefix) {
 			return ref[:i+1]
 		}
 	}
@@ -59,7 +55,7 @@ func lastName(ref ast.Ref) string {
 func numberTests(compiler *ast.Compiler) *ast.Error {
 	count := map[string]int{}
 	eachTest(compiler, func(rule *ast.Rule, name ast.Ref) {
-		if strings.HasPrefix(lastName(name), SkipPrefix) {
+		if strings.HasPrefix(lastName(name), engine.SkipPrefix) {
 			return
 		}
 		key := rule.Module.Package.Path.Extend(name).String()

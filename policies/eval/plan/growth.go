@@ -18,6 +18,9 @@ type Growth struct {
 	// Written counts the terms of the rules and of all that they call, Planned the same
 	// as often as OPA would plan them. Both end at math.MaxInt32.
 	Written, Planned int64
+	// Again is how many of the planned are so beyond the first time: plans of several
+	// compilers come together to no more of them than the sum.
+	Again int64
 	// Where is the expression that is planned most often, nil if none is more than once.
 	Where *ast.Location
 	times int64 // that it is
@@ -39,6 +42,10 @@ func Estimate(compiler *ast.Compiler, rules ...ast.Ref) Growth {
 		g.found.Written = plus(g.found.Written, g.of(rule).written)
 	}
 	g.found.Planned = g.planned(start)
+	g.found.Again = g.found.Planned
+	for _, rule := range g.reachable(start, false) {
+		g.found.Again -= g.of(rule).written
+	}
 	return g.found
 }
 

@@ -3,11 +3,13 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 )
 
 // JSON is the schema as a JSON Schema that OPA's type checker reads: what is shared
-// is written once.
+// is written once. The same schema has the same JSON each time.
 func (s *Schema) JSON() json.RawMessage {
 	w := &writer{names: map[*Schema]string{}, definitions: map[string]any{}}
 	root := w.write(s)
@@ -29,8 +31,8 @@ func (w *writer) write(s *Schema) map[string]any {
 	switch s.Type {
 	case Object:
 		properties := make(map[string]any, len(s.Fields))
-		for name, field := range s.Fields {
-			properties[name] = w.reference(field)
+		for _, name := range slices.Sorted(maps.Keys(s.Fields)) { // definitions are numbered as they come
+			properties[name] = w.reference(s.Fields[name])
 		}
 		return map[string]any{"type": "object", "properties": properties}
 	case List:

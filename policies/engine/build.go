@@ -1,0 +1,223 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/eval"
+)
+
+// draftsOf are the units of a source: packages by name, and templates in their order.
+func draftsOf(modules []*ast.Module, templates []Template, sums map[string]string) []*draft {
+	packages := map[string][]*ast.Module{}
+	for _, module := range modules {
+		packages[packageName(module)] = append(packages[packageName(module)], module)
+	}
+	var drafts []*draft
+	for _, name := range sortedKeys(packages) {
+		drafts = append(drafts, draftPackage(packages[name], sums))
+	}
+	for i := range templates {
+		drafts = append(drafts, draftTemplate(&templates[i]))
+	}
+	return drafts
+}
+
+func byFile(modules []*ast.Module) []*ast.Module {
+	return slices.SortedFunc(slices.Values(modules), func(a, b *ast.Module) int {
+		return cmp.Compare(a.Package.Location.File, b.Package.Location.File)
+	})
+}
+
+// build compiles drafts together, and gives the units that they become: none for those that
+// are compiled for others' sake.
+func (s *PolicySet) build(drafts []*draft) (map[*draft]*unit, CompileErrors) {
+	if errs := s.prepare(drafts); len(errs) > 0 {
+		return nil, errs
+	}
+	modules := map[string]*ast.Module{}
+	for _, d := range drafts {
+		for i, module := range d.modules {
+			modules[d.names[i]] = module
+		}
+	}
+	together := &batch{BatchFacts: BatchFacts{Units: len(drafts)}}
+	s.compiler = SourceBounds.Measure(ast.NewCompiler(), &together.Work).WithCapabilities(capabilities()).
+		WithEvalMode(ast.EvalModeIR).
+		WithEnablePrintStatements(s.prints).
+		WithPathConflictsCheck(func(path []string) (bool, error) {
+			return s.hasData(path), nil
+		})
+	s.compiler.Compile(modules)
+	var errs CompileErrors
+	if s.compiler.Failed() {
+		for _, err := range compileErrors(s.compiler.Errors) {
+			err.Message = readable(err.Message)
+			errs = append(errs, explainBuiltin(err))
+		}
+		return nil, errs
+	}
+	errs = s.unrequired(s.compiler.Modules)
+	program, repeated, planErrs := s.plan(entriesOf(drafts))
+	if errs = append(errs, planErrs...); len(errs) > 0 {
+		return nil, errs
+	}
+	together.program, together.Repeated = program, repeated
+	s.compiled = len(drafts)
+	units := map[*draft]*unit{}
+	for _, d := range drafts {
+		if !d.support {
+			units[d] = s.finish(d, together)
+		}
+	}
+	if !s.analysed && !s.prints {
+		s.compiler = nil
+	}
+	return units, nil
+}
+
+// prepare reads the policies of drafts.
+func (s *PolicySet) prepare(drafts []*draft) (errs CompileErrors) {
+	if s.required == nil {
+		s.required = map[string]GroupVersionKind{}
+	}
+	var modules []*ast.Module
+	for _, d := range drafts {
+		var found CompileErrors
+		if d.template == nil {
+			modules = append(modules, d.modules...)
+			if d.policy, found = newPolicy(d.Name, d.modules); d.policy != nil {
+				d.Requires = d.policy.meta.requires
+				s.require(d.Requires)
+			}
+		} else if d.compiled, found = newTemplate(d.template); d.compiled != nil {
+			var policies []*policy
+			policies, found = d.compiled.policies(d.template)
+			for _, p := range policies {
+				s.require(p.meta.requires)
+			}
+		}
+		errs = append(errs, found...)
+	}
+	return append(errs, checkPackages(byFile(modules))...)
+}
+
+// entriesOf are the rules that are asked of drafts.
+func entriesOf(drafts []*draft) (rules []ast.Ref) {
+	for _, d := range drafts {
+		switch {
+		case d.support:
+		case d.policy != nil:
+			for _, entry := range EntryPoints {
+				rules = append(rules, entryRule(d.policy.path, entry))
+			}
+		case d.compiled != nil:
+			rules = append(rules, entryRule(d.compiled.path, entryViolation))
+		}
+	}
+	slices.SortFunc(rules, ast.RefCompare)
+	return rules
+}
+
+// entryRule is the rule that answers for an entry point of a package.
+func entryRule(path ast.Ref, entry string) ast.Ref {
+	if entry == entryDefaults {
+		entry = reservedPrefix + entry
+	}
+	return path.Copy().Append(ast.StringTerm(entry))
+}
+
+// finish makes a unit of a draft that was compiled.
+func (s *PolicySet) finish(d *draft, together *batch) *unit {
+	var modules []*ast.Module
+	var rules []*ast.Rule
+	for _, name := range d.names {
+		module := s.compiler.Modules[name]
+		modules, rules = append(modules, module), append(rules, module.Rules...)
+	}
+	u := &unit{UnitFacts: d.UnitFacts, batch: together, policy: d.policy, template: d.compiled, clusters: clusterReads(modules), data: dataReads(modules)}
+	names := map[string]bool{}
+	for _, module := range modules {
+		ast.WalkRefs(module, func(ref ast.Ref) bool {
+			if name, constant := clusterName(ref); constant {
+				names[name] = true
+			}
+			return false
+		})
+	}
+	u.Reads = sortedKeys(names)
+	if d.template == nil {
+		u.unasked = findUnasked(modules)
+	}
+	ask := func(path ast.Ref, lenient bool, entries ...string) *query {
+		q := &query{program: together.program, lenient: lenient}
+		found := false
+		for _, entry := range entries {
+			var rule *eval.Rule
+			if entry != "" {
+				rule = together.program.Rule(entryRule(path, entry))
+			}
+			q.rules, found = append(q.rules, rule), found || rule != nil
+		}
+		if !found {
+			return nil
+		}
+		return q
+	}
+	if p := d.policy; p != nil {
+		p.validate, p.mutate = ask(p.path, false, entryDeny, entryWarn), ask(p.path, false, entryPatch, entryDefaults)
+		p.needsNamespace = readInput("namespace", rules, s.compiler.Graph)
+		u.request = readInput("csr", rules, s.compiler.Graph)
+		p.path, p.meta.matchLocation = withoutLocation(p.path), nil
+		if s.prints {
+			p.conditioned = readConditions(d.modules, s.compiler.Modules, entryOf)
+		}
+	}
+	if t := d.compiled; t != nil {
+		t.validate = ask(t.path, true, entryViolation, "")
+		t.path = withoutLocation(t.path)
+		if s.prints {
+			t.conditioned = readConditions(d.modules[:1], s.compiler.Modules, violationOf)
+		}
+	}
+	return u
+}
+
+// assemble makes the policies of the set, and finds what depends on all of its units.
+func (s *PolicySet) assemble(templates []Template) (errs CompileErrors) {
+	ofTemplate := map[string]*unit{}
+	for _, u := range s.units {
+		s.rules += u.Rules
+		s.readsRequest = s.readsRequest || u.request
+		if u.isTemplate() {
+			ofTemplate[u.Name] = u
+		} else if u.policy != nil {
+			s.add(u.policy)
+		}
+	}
+	for i := range templates {
+		template := &templates[i]
+		s.warnings = append(s.warnings, template.Warnings...)
+		u := ofTemplate[templateUnit+template.Name]
+		policies, found := u.template.policies(template)
+		errs = append(errs, found...)
+		for _, p := range policies {
+			if u.batch.program != nil {
+				s.add(p)
+			}
+		}
+	}
+	s.findReads()
+	s.sums = nil // the units have theirs
+	return errs
+}
+
+// add makes a policy one of the set.
+func (s *PolicySet) add(p *policy) {
+	own := *p
+	own.set, own.limit = s, &lastLimit{}
+	s.policies = append(s.policies, &own)
+	s.require(own.meta.requires)
+}

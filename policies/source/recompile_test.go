@@ -1,0 +1,110 @@
+package source
+
+import (
+	"fmt"
+	"maps"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// manyPackages is a source of packages that have nothing to do with each other.
+func manyPackages(count int) engine.Source {
+	files := map[string]string{}
+	for i := range count {
+		files[fmt.Sprintf("p%d.rego", i)] = strings.Replace(policyFor("Pod", fmt.Sprintf("deny contains \"%d\" if input.request.object.spec.hostPID", i)), "package p", fmt.Sprintf("package p%d", i), 1)
+	}
+	return engine.Source{Name: "s", Files: files}
+}
+
+func changed(source engine.Source, name, text string) engine.Source {
+	source.Files = maps.Clone(source.Files)
+	source.Files[name] = text
+	return source
+}
+
+// answerOf is what the child says of a source.
+func answerOf(t *testing.T, c *Compiler, source engine.Source, before *engine.PolicySet) (answer compileAnswer) {
+	t.Helper()
+	err := child{c.program, CompileArgument, c.timeout, maxCompileBytes}.run(t.Context(), requestFor(source, before), &answer)
+	require.NoError(t, err)
+	return answer
+}
+
+// TestTheChildCompilesWhatIsNotKnown, and all of a source below the enterprise.
+func TestTheChildCompilesWhatIsNotKnown(t *testing.T) {
+	compiler := testCompiler(t, 30*time.Second)
+	source := manyPackages(50)
+	before, err := compiler.Compile(t.Context(), source)
+	require.NoError(t, err)
+	next := changed(source, "p7.rego", strings.ReplaceAll(source.Files["p7.rego"], "hostPID", "hostIPC"))
+	answer := answerOf(t, compiler, next, before)
+	require.Empty(t, answer.Errors)
+	require.Len(t, answer.TakenOver, 49)
+	require.Len(t, answer.Matches, 1)
+	require.Equal(t, "p7", answer.Matches[0].Package)
+
+	answer = answerOf(t, compiler, changed(source, "p7.rego", "package p7\ndeny contains nope(1)"), before)
+	require.Equal(t, "p7.rego:2:15: rego_type_error: undefined function nope", answer.Errors.Error())
+
+	next.Scope = engine.Scope{Level: engine.Team, Name: "shop", Namespaces: []string{"shop"}}
+	answer = answerOf(t, compiler, next, before)
+	require.Empty(t, answer.TakenOver)
+	require.Len(t, answer.Matches, 50)
+	require.Positive(t, answer.Bytes)
+}
+
+// TestWhatIsLiveIsTakenOver, as long as it is live, and what was compiled last before that.
+func TestWhatIsLiveIsTakenOver(t *testing.T) {
+	compiler := testCompiler(t, 30*time.Second)
+	source := manyPackages(20)
+	compile := func(n int) *engine.PolicySet {
+		set, err := compiler.Compile(t.Context(), changed(source, "p7.rego", fmt.Sprintf("package p7\ndeny contains \"%d\"", n)))
+		require.NoError(t, err)
+		return set
+	}
+	live := compile(1)
+	require.Equal(t, 20, live.Compiled())
+	require.Equal(t, 1, compile(2).Compiled())
+	compiler.Forget(live)
+	compiler.results.list = nil
+	require.Equal(t, 1, compile(3).Compiled())
+	runtime.KeepAlive(live)
+
+	compiler.results.list, live = nil, nil
+	for compiler.results.before("s") != nil { // nobody holds it
+		runtime.GC()
+	}
+	require.Equal(t, 20, compile(4).Compiled())
+}
+
+// TestReferencesOfWhatIsTakenOver are checked by the schemas of now, and what is wrong for a
+// policy alone is right where another can use it.
+func TestReferencesOfWhatIsTakenOver(t *testing.T) {
+	compiler := testCompiler(t, 30*time.Second)
+	compiler.Schemas = testSchemas(t)
+	source := manyPackages(20)
+	source.Files["lib.rego"] = "package lib\nlarge if input.request.object.spec.size > 1"
+	source.Files["w.rego"] = strings.Replace(policyFor("Widget.example.com", `deny contains "x" if data.lib.large`), "package p", "package w", 1)
+	judge := func(next engine.Source) (*engine.PolicySet, error) { return compiler.Compile(t.Context(), next) }
+	_, err := judge(source)
+	require.NoError(t, err)
+
+	next := changed(source, "v.rego", strings.Replace(policyFor("Pod", `deny contains "x" if data.lib.large`), "package p", "package v", 1))
+	set, err := judge(next)
+	require.NoError(t, err, "the policies of Widgets find what it reads")
+	require.Equal(t, 2, set.Compiled())
+
+	next = changed(next, "w.rego", strings.Replace(policyFor("Widget.example.com", `deny contains "x" if input.name`), "package p", "package w", 1))
+	_, err = judge(next)
+	require.ErrorContains(t, err, "lib.rego:2:10: ", "nobody finds it any more")
+
+	compiler.Schemas = schemasWith(t, strings.ReplaceAll(widgets, "size:", "large:"))
+	_, err = judge(changed(source, "p7.rego", source.Files["p7.rego"]+"\n# the same"))
+	require.ErrorContains(t, err, "lib.rego:2:10: ", "the field is gone")
+}
