@@ -45,24 +45,6 @@ type conditionedRule struct {
 	order      []int // of the conditions: their places among what is evaluated
 }
 
-// spanOf is a part of a file, from its first character to the one after its last.
-type spanOf struct {
-	file               string
-	line, column       int
-	endLine, endColumn int
-}
-
-func textSpan(l *ast.Location) spanOf {
-	line, column := l.End()
-	return spanOf{l.File, l.Row, l.Col, line, max(column, l.Col+1)}
-}
-
-func (s spanOf) holds(file string, line, column int) bool {
-	after := line > s.line || line == s.line && column >= s.column
-	before := line < s.endLine || line == s.endLine && column < s.endColumn
-	return file == s.file && after && before
-}
-
 // readConditions finds the rules of the entry points in the modules as they were parsed,
 // and the order of their conditions in those that were compiled.
 func readConditions(parsed []*ast.Module, compiled map[string]*ast.Module, entryOf func(*ast.Rule) string) (found []conditionedRule) {
@@ -114,10 +96,9 @@ func (r *conditionedRule) orderBy(bodies []ast.Body) {
 	r.order = make([]int, len(r.conditions))
 	for i, condition := range r.conditions {
 		r.order[i] = i
-		span := textSpan(condition.Location)
 		for _, body := range bodies {
 			for at, expr := range body {
-				if l := expr.Location; l != nil && span.holds(l.File, l.Row, l.Col) {
+				if l := expr.Location; l != nil && (eval.Place{File: l.File, Line: l.Row, Column: l.Col}).IsWithin(condition.Location) {
 					r.order[i] = at
 				}
 			}
@@ -126,22 +107,13 @@ func (r *conditionedRule) orderBy(bodies []ast.Body) {
 }
 
 // outcome says what became of a rule, by what its evaluation came to.
-func (r *conditionedRule) outcome(outcomes map[eval.Place]eval.Outcome) RuleOutcome {
+func (r *conditionedRule) outcome(coverage *eval.Coverage) RuleOutcome {
 	out := RuleOutcome{Rule: r.entry, Location: locationOf(r.rule.Location)}
-	reached := func(l *ast.Location, wanted func(eval.Outcome) bool) bool {
-		span := textSpan(l)
-		for at, outcome := range outcomes {
-			if span.holds(at.File, at.Line, at.Column) && wanted(outcome) {
-				return true
-			}
-		}
-		return false
-	}
-	out.Gave = reached(r.rule.Head.Location, func(o eval.Outcome) bool { return o.Gave })
+	out.Gave = coverage.Has(r.rule.Head.Location, func(o eval.Outcome) bool { return o.Gave })
 	furthest := -1 // that was reached, in the order of evaluation
 	there := make([]bool, len(r.conditions))
 	for i, condition := range r.conditions {
-		if there[i] = reached(condition.Location, func(eval.Outcome) bool { return true }); there[i] {
+		if there[i] = coverage.Has(condition.Location, func(eval.Outcome) bool { return true }); there[i] {
 			furthest = max(furthest, r.order[i])
 		}
 	}
@@ -166,7 +138,7 @@ func (p *policy) outcomesOf(coverage *eval.Coverage, entries ...string) (out []R
 	}
 	for i := range p.conditioned {
 		if rule := &p.conditioned[i]; slices.Contains(entries, rule.entry) {
-			out = append(out, rule.outcome(coverage.Outcomes()))
+			out = append(out, rule.outcome(coverage))
 		}
 	}
 	return out

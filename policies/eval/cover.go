@@ -14,6 +14,15 @@ type Place struct {
 	EndColumn int
 }
 
+// IsWithin says whether a place begins in a text of a policy.
+func (p Place) IsWithin(text *ast.Location) bool {
+	line, column := text.End()
+	begins := p.Line > text.Row || p.Line == text.Row && p.Column >= text.Col
+	ends := p.Line < line || p.Line == line && p.Column < column
+	first := p.Line == text.Row && p.Column == text.Col // of a text that is not known
+	return p.File == text.File && begins && (ends || first)
+}
+
 // Coverage is what statements came to, by their places. The zero value is ready; it is
 // for one goroutine.
 type Coverage struct {
@@ -29,6 +38,16 @@ type Outcome struct {
 
 // Outcomes are those of all places that were reached.
 func (c *Coverage) Outcomes() map[Place]Outcome { return c.places }
+
+// Has says whether a statement in a text came to an outcome.
+func (c *Coverage) Has(text *ast.Location, wanted func(Outcome) bool) bool {
+	for at, outcome := range c.places {
+		if wanted(outcome) && at.IsWithin(text) {
+			return true
+		}
+	}
+	return false
+}
 
 func (c *Coverage) note(place Place, code ctl, gives bool) {
 	if c.places == nil {

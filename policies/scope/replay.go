@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/ast/location"
 
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/eval"
@@ -67,22 +66,11 @@ func (r *replay) evaluate(p *Policy, decision string, input ast.Value, coverage 
 func (r *replay) ruleLine(p *Policy, decision string, input ast.Value) int {
 	var coverage eval.Coverage
 	_, _ = r.evaluate(p, decision, input, &coverage)
-	gave := func(head *ast.Location) bool {
-		row, column := location.EndOf(head.Row, head.Col, head.Text)
-		for at, outcome := range coverage.Outcomes() {
-			begins := at.Line > head.Row || at.Line == head.Row && at.Column >= head.Col
-			ends := at.Line < row || at.Line == row && at.Column <= column
-			if outcome.Gave && begins && ends {
-				return true
-			}
-		}
-		return false
-	}
 	line := 0
 	rules := p.rules(decision)
 	for _, rule := range rules {
 		for branch := rule; branch != nil && !rule.Default; branch = branch.Else {
-			if gave(branch.Head.Location) {
+			if coverage.Has(branch.Head.Location, func(outcome eval.Outcome) bool { return outcome.Gave }) {
 				line = branch.Location.Row
 			}
 		}

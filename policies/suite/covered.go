@@ -15,29 +15,14 @@ type coverage struct {
 	reached eval.Coverage
 }
 
-// stretch is a part of a file, from a line and column up to another.
-type stretch struct{ line, column, endLine, endColumn int }
-
-func stretchOf(text *ast.Location) stretch {
-	line, column := text.End()
-	return stretch{text.Row, text.Col, line, column}
-}
-
-func (s stretch) contains(other stretch) bool {
-	begins := s.line < other.line || s.line == other.line && s.column <= other.column
-	ends := s.endLine > other.endLine || s.endLine == other.endLine && s.endColumn >= other.endColumn
-	return begins && ends
-}
-
 // report is the coverage of the files that have Rego, by name.
 func (c *coverage) report() []Coverage {
 	report := []Coverage{}
-	ran, gave := map[string][]stretch{}, map[string][]stretch{}
+	ran, gave := map[string][]eval.Place{}, map[string][]eval.Place{}
 	for at, outcome := range c.reached.Outcomes() {
-		begin := stretch{at.Line, at.Column, at.Line, at.Column}
-		ran[at.File] = append(ran[at.File], begin)
+		ran[at.File] = append(ran[at.File], at)
 		if outcome.Gave {
-			gave[at.File] = append(gave[at.File], begin)
+			gave[at.File] = append(gave[at.File], at)
 		}
 	}
 	for _, file := range slices.Sorted(maps.Keys(c.modules)) {
@@ -52,17 +37,16 @@ func (c *coverage) report() []Coverage {
 // split tells the lines with rules that gave a value and expressions that were reached
 // from those with others. What stands within an expression that was reached counts as
 // reached. A line with both is missed.
-func split(module *ast.Module, ran, gave []stretch) (covered, missed map[int]bool) {
-	var reached, others []stretch
-	note := func(text *ast.Location, runs bool, begins []stretch) {
+func split(module *ast.Module, ran, gave []eval.Place) (covered, missed map[int]bool) {
+	var reached, others []*ast.Location
+	note := func(text *ast.Location, runs bool, places []eval.Place) {
 		if !text.HasFile() { // what the compiler adds
 			return
 		}
-		part := stretchOf(text)
-		if slices.ContainsFunc(begins, part.contains) {
-			reached = append(reached, part)
+		if slices.ContainsFunc(places, func(at eval.Place) bool { return at.IsWithin(text) }) {
+			reached = append(reached, text)
 		} else if runs {
-			others = append(others, part)
+			others = append(others, text)
 		}
 	}
 	ast.NewGenericVisitor(func(node any) bool {
@@ -76,18 +60,19 @@ func split(module *ast.Module, ran, gave []stretch) (covered, missed map[int]boo
 		}
 		return false
 	}).Walk(module)
-	others = slices.DeleteFunc(others, func(other stretch) bool {
-		return slices.ContainsFunc(reached, func(part stretch) bool { return part.contains(other) })
+	others = slices.DeleteFunc(others, func(other *ast.Location) bool {
+		return slices.ContainsFunc(reached, eval.Place{File: other.File, Line: other.Row, Column: other.Col}.IsWithin)
 	})
 	covered, missed = linesOf(reached), linesOf(others)
 	maps.DeleteFunc(covered, func(line int, _ bool) bool { return missed[line] })
 	return covered, missed
 }
 
-func linesOf(stretches []stretch) map[int]bool {
+func linesOf(texts []*ast.Location) map[int]bool {
 	lines := map[int]bool{}
-	for _, part := range stretches {
-		for line := part.line; line <= part.endLine; line++ {
+	for _, text := range texts {
+		last, _ := text.End()
+		for line := text.Row; line <= last; line++ {
 			lines[line] = true
 		}
 	}
