@@ -1,0 +1,162 @@
+package eval
+
+import (
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/ir"
+)
+
+// insertion compiles a statement that puts a value into a collection of the policy's own:
+// nil for others.
+func (c *compiler) insertion(s ir.Stmt) op {
+	switch s := s.(type) {
+	case *ir.ArrayAppendStmt:
+		array, value := int(s.Array), c.operand(s.Value)
+		return func(m *machine, r []*ast.Term) ctl {
+			v := value.value(m, r)
+			if v == nil {
+				return undef
+			}
+			m.charge(v)
+			if r[array] == emptyArray {
+				r[array] = ast.NewTerm(ast.NewArray(v))
+			} else {
+				r[array].Value = r[array].Value.(*ast.Array).Append(v)
+			}
+			return next
+		}
+	case *ir.SetAddStmt:
+		set, value, shared := int(s.Set), c.operand(s.Value), c.dotted[s.Set]
+		place, isResult := c.place(s), int(s.Set) == c.current.result
+		return func(m *machine, r []*ast.Term) ctl {
+			v := value.value(m, r)
+			if v == nil {
+				return undef
+			}
+			m.charge(v)
+			if isResult && m.gathers() {
+				m.given = append(m.given, Given{v, place})
+			}
+			if !m.mayFind(v, keysOf(r[set])) {
+				return undef
+			}
+			switch have, isSet := r[set].Value.(ast.Set); {
+			case r[set] == emptySet:
+				r[set] = ast.NewTerm(ast.NewSet(v))
+				m.own(r[set], shared)
+			case !isSet:
+				return undef
+			case shared && !m.owned[have]:
+				m.charge(r[set])
+				have = have.Copy()
+				have.Add(v)
+				r[set] = ast.NewTerm(have)
+				m.own(r[set], true)
+			default:
+				have.Add(v)
+			}
+			return next
+		}
+	case *ir.ObjectInsertStmt:
+		return c.insert(s, s.Object, s.Key, s.Value, false)
+	case *ir.ObjectInsertOnceStmt:
+		return c.insert(s, s.Object, s.Key, s.Value, true)
+	case *ir.ObjectMergeStmt:
+		return c.merge(s)
+	}
+	return nil
+}
+
+// insert puts a value under a key, of which with once there is none or the same.
+func (c *compiler) insert(s ir.Stmt, into ir.Local, at, what ir.Operand, once bool) op {
+	object, key, value, shared := int(into), c.operand(at), c.operand(what), c.dotted[into]
+	place := c.place(s)
+	return func(m *machine, r []*ast.Term) ctl {
+		k, v := key.value(m, r), value.value(m, r)
+		if v == nil || k == nil {
+			if once {
+				return undef
+			}
+			return next // of a document that is put together, what is not there is left out
+		}
+		have, isObject := r[object].Value.(ast.Object)
+		if !isObject {
+			return undef
+		}
+		if !m.mayFind(k, have.Len()) {
+			return undef
+		}
+		if once {
+			if old := have.Get(k); old != nil {
+				if m.equal(old, v) {
+					return next
+				}
+				return m.fail(keyConflict(place))
+			}
+		}
+		m.charge(k)
+		m.charge(v)
+		switch {
+		case r[object] == emptyObject:
+			r[object] = ast.NewTerm(ast.NewObject([2]*ast.Term{k, v}))
+			m.own(r[object], shared)
+		case shared && !m.owned[have]:
+			m.charge(r[object])
+			have = have.Copy()
+			have.Insert(k, v)
+			r[object] = ast.NewTerm(have)
+			m.own(r[object], true)
+		default:
+			have.Insert(k, v)
+		}
+		return next
+	}
+}
+
+// own remembers that a collection was made here, where it may be found again as a part
+// of another: what other rules gave is copied before it is added to.
+func (m *machine) own(t *ast.Term, shared bool) {
+	if !shared {
+		return
+	}
+	if m.owned == nil {
+		m.owned = map[ast.Value]bool{}
+	}
+	m.owned[t.Value] = true
+}
+
+// merge puts what rules give beside what is in data; data wins, as with OPA.
+func (c *compiler) merge(s *ir.ObjectMergeStmt) op {
+	a, b, target := int(s.A), int(s.B), int(s.Target)
+	return func(m *machine, r []*ast.Term) ctl {
+		data := m.whole(r[a])
+		if data == nil {
+			return undef
+		}
+		base, isObject := data.Value.(ast.Object)
+		virtual, alsoObject := r[b].Value.(ast.Object)
+		if !isObject || !alsoObject {
+			r[target] = r[b]
+			return next
+		}
+		r[target] = ast.NewTerm(merged(base, virtual))
+		m.charge(r[target])
+		return next
+	}
+}
+
+func merged(base, virtual ast.Object) ast.Object {
+	out, _ := base.MergeWith(virtual, func(ours, theirs *ast.Term) (*ast.Term, bool) {
+		return over(ours, theirs), false
+	})
+	return out
+}
+
+// over is one value laid over another: objects are merged, anything else wins.
+func over(ours, theirs *ast.Term) *ast.Term {
+	a, isObject := ours.Value.(ast.Object)
+	b, alsoObject := theirs.Value.(ast.Object)
+	if isObject && alsoObject {
+		return ast.NewTerm(merged(a, b))
+	}
+	return ours
+}
