@@ -3,7 +3,6 @@ package openvox
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -13,19 +12,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/attempt"
 )
 
 const (
 	// firstRetry is how long a CA that failed is left alone, twice as long each time up
 	// to longestRetry, for so long one that is back counts as failed; longestStart is for
-	// one whose server has not started yet.
+	// one whose server has not started yet. retryJitter is the share by which a pause may
+	// be shorter.
 	firstRetry   = 5 * time.Second
 	longestRetry = 30 * time.Second
 	longestStart = 15 * time.Second
+	retryJitter  = 0.25
 	// defaultRefresh is how often CRLs are read, unless said.
 	defaultRefresh = 5 * time.Minute
 
@@ -39,30 +40,21 @@ type AuthorityReconciler struct {
 	client    client.Client
 	secrets   secrets
 	events    events.EventRecorder
-	refreshes *runner[refreshed]
+	refreshes *attempt.Runner[refreshed]
 	metrics   *crlMetrics
 	now       func() time.Time
-	// urgent has the CAs that are to be asked at once.
-	urgent chan event.TypedGenericEvent[types.NamespacedName]
 
-	mutex     sync.Mutex
-	schedules map[types.NamespacedName]schedule
+	mutex sync.Mutex
+	// known is what a CA need not send again.
+	known map[types.NamespacedName]knownCRL
 	// lately has what was revoked from here, until a refresh that began later has ended.
 	lately map[types.NamespacedName]*v1alpha1.RevokedCertificate
 }
 
-// schedule is when a CA is asked again, and what it need not tell again.
-type schedule struct {
-	generation int64
-	failures   int
-	next       time.Time
-	known      knownCRL
-}
-
 func newAuthorityReconciler(c client.Client, s secrets, recorder events.EventRecorder, m *crlMetrics, now func() time.Time) *AuthorityReconciler {
 	return &AuthorityReconciler{
-		client: c, secrets: s, events: recorder, refreshes: newRunner[refreshed](), metrics: m, now: now, schedules: map[types.NamespacedName]schedule{},
-		urgent: make(chan event.TypedGenericEvent[types.NamespacedName]), lately: map[types.NamespacedName]*v1alpha1.RevokedCertificate{},
+		client: c, secrets: s, events: recorder, refreshes: attempt.NewRunner[refreshed](now), metrics: m, now: now,
+		known: map[types.NamespacedName]knownCRL{}, lately: map[types.NamespacedName]*v1alpha1.RevokedCertificate{},
 	}
 }
 
@@ -78,7 +70,6 @@ func (r *AuthorityReconciler) Reconcile(ctx context.Context, request reconcile.R
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	out, ended := r.refreshes.take(key)
 	if ca.Spec.External == nil && !meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized) {
 		return reconcile.Result{}, nil // its status will say, and begin this again
 	}
@@ -88,11 +79,10 @@ func (r *AuthorityReconciler) Reconcile(ctx context.Context, request reconcile.R
 	}
 	interval = max(interval, time.Second)
 	before := ca.DeepCopy()
-	if ended && out.generation == ca.Generation {
+	if out, ended := r.refreshes.Outcome(key, ca.Generation); ended {
 		words := r.settle(before, ca, out)
 		written, err := patchStatus(ctx, r.client, before, ca)
 		if err != nil || !written {
-			r.refreshes.putBack(key, out)
 			return reconcile.Result{RequeueAfter: notStarted}, err
 		}
 		r.tell(ca, words)
@@ -103,13 +93,9 @@ func (r *AuthorityReconciler) Reconcile(ctx context.Context, request reconcile.R
 	if wait > 0 {
 		return r.rest(ctx, ca, wait)
 	}
-	known, latest, copied := r.scheduled(key).known, r.latest(key), ca.DeepCopy()
-	if latest != nil {
-		known = knownCRL{}
-	}
-	if !r.refreshes.begin(key, key, func(ctx context.Context) refreshed { return r.refresh(ctx, copied, known, latest) }) {
-		return reconcile.Result{RequeueAfter: notStarted}, nil
-	}
+	known, latest := r.lastRead(key)
+	copied := ca.DeepCopy()
+	r.refreshes.Begin(key, key, ca.Generation, func(ctx context.Context) refreshed { return r.refresh(ctx, copied, known, latest) })
 	return reconcile.Result{}, nil
 }
 
@@ -144,11 +130,12 @@ func (r *AuthorityReconciler) tell(ca *v1alpha1.CertificateAuthority, words []to
 
 // due is when a CA is to be asked. After a restart its status tells.
 func (r *AuthorityReconciler) due(ca *v1alpha1.CertificateAuthority, interval time.Duration) time.Time {
-	if s := r.scheduled(client.ObjectKeyFromObject(ca)); s.failures == 0 && r.latest(client.ObjectKeyFromObject(ca)) != nil {
+	key := client.ObjectKeyFromObject(ca)
+	if _, latest := r.lastRead(key); latest != nil && !r.refreshes.Failing(key) {
 		return time.Time{}
 	}
-	if s := r.scheduled(client.ObjectKeyFromObject(ca)); s.generation == ca.Generation {
-		return s.next
+	if due := r.refreshes.Due(key, ca.Generation); !due.IsZero() {
+		return due
 	}
 	if ca.Status.ObservedGeneration != ca.Generation || !hasAnswered(ca) || !meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionCAReady) {
 		return time.Time{}
@@ -159,62 +146,52 @@ func (r *AuthorityReconciler) due(ca *v1alpha1.CertificateAuthority, interval ti
 // plan says when a CA is asked next: on its interval, or later and later while it fails.
 func (r *AuthorityReconciler) plan(ca *v1alpha1.CertificateAuthority, interval time.Duration, out refreshed) {
 	key := client.ObjectKeyFromObject(ca)
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	s := r.schedules[key]
-	if s.generation != ca.Generation {
-		s = schedule{generation: ca.Generation}
-	}
-	switch {
-	case out.err == nil && out.incomplete:
-		s.failures, s.known, s.next = 0, knownCRL{}, r.now().Add(min(interval, longestRetry))
-	case out.err == nil:
-		s.failures, s.known, s.next = 0, out.known, r.now().Add(interval)
-	default:
-		s.failures++
+	if out.err != nil {
 		r.metrics.failed(key)
 		longest := longestRetry
 		if ca.Spec.External == nil && !hasAnswered(ca) {
 			longest = longestStart
 		}
-		s.next = r.now().Add(backOff(s.failures, longest))
+		r.refreshes.Failed(key, ca.Generation, attempt.Backoff{First: firstRetry, Longest: longest, Jitter: retryJitter})
+		return
 	}
-	if out.err == nil && r.lately[key] == out.latest {
-		delete(r.lately, key)
-	}
-	r.schedules[key] = s
-}
-
-// backOff is how long a CA is left alone that has failed so many times in a row. CAs
-// that have failed together are not asked together.
-func backOff(failures int, longest time.Duration) time.Duration {
-	const doublings = 10
-	wait := min(firstRetry<<min(failures-1, doublings), longest)
-	return wait*3/4 + rand.N(wait/4)
-}
-
-func (r *AuthorityReconciler) scheduled(key types.NamespacedName) schedule {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	return r.schedules[key]
+	r.known[key] = out.known
+	if out.incomplete {
+		delete(r.known, key)
+		interval = min(interval, longestRetry)
+	}
+	if r.lately[key] == out.latest {
+		delete(r.lately, key)
+	}
+	r.refreshes.Succeeded(key, ca.Generation, interval)
+}
+
+// lastRead is the CRL that a CA need not send again, and the certificate that was revoked
+// from here after its last refresh began: nil where there is none, else all is read anew.
+func (r *AuthorityReconciler) lastRead(key types.NamespacedName) (known knownCRL, latest *v1alpha1.RevokedCertificate) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if latest = r.lately[key]; latest == nil {
+		known = r.known[key]
+	}
+	return known, latest
 }
 
 // hurry has a CA that fails asked at once: what it needs has changed.
 func (r *AuthorityReconciler) hurry(key types.NamespacedName) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	if s, ok := r.schedules[key]; ok && s.failures > 0 {
-		s.next = time.Time{}
-		r.schedules[key] = s
+	if r.refreshes.Failing(key) {
+		r.refreshes.Hurry(key)
 	}
 }
 
 func (r *AuthorityReconciler) forget(key types.NamespacedName) {
-	r.refreshes.take(key)
+	r.refreshes.Forget(key)
 	r.metrics.forget(key)
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	delete(r.schedules, key)
+	delete(r.known, key)
 	delete(r.lately, key)
 }
 

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/attempt"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
@@ -34,7 +35,7 @@ type CertificateReconciler struct {
 	client   client.Client
 	secrets  secrets
 	events   events.EventRecorder
-	attempts *attempts
+	attempts *attempt.Runner[outcome]
 	keys     *keyMaker
 	admit    builtin.Admitter
 	revoked  revocations
@@ -45,12 +46,16 @@ type CertificateReconciler struct {
 func (r *CertificateReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	certificate := &v1alpha1.Certificate{}
 	if err := r.client.Get(ctx, request.NamespacedName, certificate); err != nil {
-		r.attempts.take(request.NamespacedName)
+		r.attempts.Forget(request.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if out, ok := r.attempts.take(request.NamespacedName); ok {
+	if out, ended := r.attempts.Outcome(request.NamespacedName, certificate.UID); ended {
 		result, err := r.settle(ctx, certificate, out)
-		if err == nil && (out.generation != certificate.Generation || out.deleting == certificate.DeletionTimestamp.IsZero()) {
+		if err != nil {
+			return result, err
+		}
+		r.attempts.Done(request.NamespacedName)
+		if (out.generation != certificate.Generation || out.deleting == certificate.DeletionTimestamp.IsZero()) {
 			result.RequeueAfter = notStarted // the object is another by now
 		}
 		return result, err
@@ -67,13 +72,11 @@ func (r *CertificateReconciler) Reconcile(ctx context.Context, request reconcile
 		}
 	}
 	copied := certificate.DeepCopy()
-	if !r.attempts.begin(request.NamespacedName, authorityOf(certificate), func(ctx context.Context) outcome {
+	r.attempts.Begin(request.NamespacedName, authorityOf(certificate), certificate.UID, func(ctx context.Context) outcome {
 		out := step(ctx, copied)
 		out.generation, out.deleting = copied.Generation, !copied.DeletionTimestamp.IsZero()
 		return out
-	}) {
-		return reconcile.Result{RequeueAfter: notStarted}, nil
-	}
+	})
 	return reconcile.Result{}, nil
 }
 

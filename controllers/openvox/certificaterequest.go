@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/attempt"
 )
 
 // CertificateRequestReconciler has CAs sign cert-manager's requests that are approved, as
@@ -28,7 +29,7 @@ type CertificateRequestReconciler struct {
 	live     client.Reader
 	signer   signer
 	events   events.EventRecorder
-	attempts *attempts
+	attempts *attempt.Runner[outcome]
 	approver *approver // nil: somebody else
 	now      func() time.Time
 }
@@ -45,10 +46,10 @@ func (r *CertificateRequestReconciler) Reconcile(ctx context.Context, request re
 func (r *CertificateRequestReconciler) reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	object := &cmapi.CertificateRequest{}
 	if err := r.client.Get(ctx, request.NamespacedName, object); err != nil {
-		r.attempts.take(request.NamespacedName)
+		r.attempts.Forget(request.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	out, tried := r.attempts.take(request.NamespacedName)
+	out, tried := r.attempts.Outcome(request.NamespacedName, object.UID)
 	if !isToAuthority(object) || isFinal(object) || !object.DeletionTimestamp.IsZero() {
 		return reconcile.Result{}, nil
 	}
@@ -61,16 +62,18 @@ func (r *CertificateRequestReconciler) reconcile(ctx context.Context, request re
 		}
 		return r.approve(ctx, object)
 	case tried:
-		return r.settle(ctx, object, out)
+		result, err := r.settle(ctx, object, out)
+		if err == nil {
+			r.attempts.Done(request.NamespacedName)
+		}
+		return result, err
 	}
 	copied := object.DeepCopy()
 	asked := application{
 		authority: authorityAsked(copied), object: copied, request: copied.Spec.Request,
 		succeeds: lineage{r.live, copied}.succeeds,
 	}
-	if !r.attempts.begin(request.NamespacedName, asked.authority, func(ctx context.Context) outcome { return r.signer.sign(ctx, asked) }) {
-		return reconcile.Result{RequeueAfter: notStarted}, nil
-	}
+	r.attempts.Begin(request.NamespacedName, asked.authority, object.UID, func(ctx context.Context) outcome { return r.signer.sign(ctx, asked) })
 	return reconcile.Result{}, nil
 }
 

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/attempt"
 )
 
 // certManagerInterval is how often a cluster without cert-manager is asked whether it has
@@ -87,7 +88,7 @@ func (c *certManager) add() error {
 	if err != nil {
 		return err
 	}
-	signing := newAttempts()
+	signing := attempt.NewRunner[outcome](time.Now)
 	reconciler := &CertificateRequestReconciler{
 		client: own.GetClient(), live: own.GetAPIReader(), signer: c.signer, events: own.GetEventRecorder("lintel-openvox"),
 		attempts: signing, approver: c.approver, now: time.Now,
@@ -100,7 +101,7 @@ func (c *certManager) add() error {
 	return builder.ControllerManagedBy(c.manager).Named("lintel-openvox-certificaterequests").
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		WatchesRawSource(self(watches{cluster: own}, &cmapi.CertificateRequest{}, updates(concerns))).
-		WatchesRawSource(ended(signing)).
+		WatchesRawSource(signing.Source()).
 		WatchesRawSource(mapped(c.watches, &v1alpha1.CertificateAuthority{}, func(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
 			return waitingFor(ctx, own.GetClient(), ca)
 		}, updates(becomesAnother))).

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/attempt"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
@@ -24,7 +25,7 @@ type RequestReconciler struct {
 	client   client.Client
 	signer   signer
 	events   events.EventRecorder
-	attempts *attempts
+	attempts *attempt.Runner[outcome]
 	approver *approver // nil: somebody else
 	// namespaces are those whose CAs sign here: all where there are none.
 	namespaces []string
@@ -34,10 +35,10 @@ type RequestReconciler struct {
 func (r *RequestReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	object := &certificatesv1.CertificateSigningRequest{}
 	if err := r.client.Get(ctx, request.NamespacedName, object); err != nil {
-		r.attempts.take(request.NamespacedName)
+		r.attempts.Forget(request.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	out, tried := r.attempts.take(request.NamespacedName)
+	out, tried := r.attempts.Outcome(request.NamespacedName, object.UID)
 	namespace, name, ours := rules.ParseSigner(object.Spec.SignerName)
 	if !ours || len(r.namespaces) > 0 && !slices.Contains(r.namespaces, namespace) {
 		return reconcile.Result{}, nil
@@ -49,7 +50,11 @@ func (r *RequestReconciler) Reconcile(ctx context.Context, request reconcile.Req
 		return reconcile.Result{}, nil
 	}
 	if tried {
-		return r.settle(ctx, object, out)
+		result, err := r.settle(ctx, object, out)
+		if err == nil {
+			r.attempts.Done(request.NamespacedName)
+		}
+		return result, err
 	}
 	copied := object.DeepCopy()
 	asked := application{
@@ -57,9 +62,7 @@ func (r *RequestReconciler) Reconcile(ctx context.Context, request reconcile.Req
 		// Whose a CertificateSigningRequest is, nothing says.
 		succeeds: func(context.Context, *x509.Certificate) (bool, error) { return false, nil },
 	}
-	if !r.attempts.begin(request.NamespacedName, asked.authority, func(ctx context.Context) outcome { return r.signer.sign(ctx, asked) }) {
-		return reconcile.Result{RequeueAfter: notStarted}, nil
-	}
+	r.attempts.Begin(request.NamespacedName, asked.authority, object.UID, func(ctx context.Context) outcome { return r.signer.sign(ctx, asked) })
 	return reconcile.Result{}, nil
 }
 

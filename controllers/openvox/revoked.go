@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
@@ -34,18 +33,7 @@ func (r *AuthorityReconciler) revoked(ctx context.Context, ca types.NamespacedNa
 	r.mutex.Lock()
 	r.lately[ca] = &v1alpha1.RevokedCertificate{SerialNumber: serial(certificate), NotAfter: metav1.NewTime(certificate.NotAfter)}
 	r.mutex.Unlock()
-	select {
-	case r.urgent <- event.TypedGenericEvent[types.NamespacedName]{Object: ca}:
-	case <-ctx.Done():
-	}
-}
-
-// latest is the certificate of a CA that was revoked from here after its last refresh began:
-// nil where there is none.
-func (r *AuthorityReconciler) latest(ca types.NamespacedName) *v1alpha1.RevokedCertificate {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	return r.lately[ca]
+	r.refreshes.Wake(ctx, ca)
 }
 
 // mustHave is the certificate that lists of a CA have to name as revoked: nil where none is

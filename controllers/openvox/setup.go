@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -25,7 +24,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -34,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/attempt"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
@@ -163,7 +162,7 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	}
 	recorder := c.GetEventRecorder("lintel-openvox")
 	s := secrets{client: c.GetClient(), live: c.GetAPIReader()}
-	running := newAttempts()
+	running := attempt.NewRunner[outcome](time.Now)
 	policies := &PolicyReconciler{client: c.GetClient(), secrets: s, events: recorder}
 	crls := newCRLMetrics(time.Now)
 	if err := options.Registry.Register(crls); err != nil {
@@ -176,7 +175,7 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 		return err
 	}
 	initializing := &InitializeReconciler{client: c.GetClient(), secrets: s, apply: applier{"lintel-openvox-internal", c.GetClient(), c.GetAPIReader()}, events: recorder, admit: options.Admitter, fsGroup: group, externalOnly: options.ExternalOnly, now: time.Now}
-	signing := newAttempts()
+	signing := attempt.NewRunner[outcome](time.Now)
 	var approving *approver
 	if options.Approve {
 		approving = &approver{admit: options.RequestAdmitter}
@@ -217,8 +216,7 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 					}
 					return requests
 				})).
-				WatchesRawSource(ended(authorities.refreshes)).
-				WatchesRawSource(announced(authorities.urgent)).
+				WatchesRawSource(authorities.refreshes.Source()).
 				Complete(authorities)
 		},
 		"CertificateAuthorities that are set up": func() error {
@@ -246,7 +244,7 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 				WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 				WatchesRawSource(self(w, &v1alpha1.Certificate{})).
 				WatchesRawSource(owned(w, &corev1.Secret{}, &v1alpha1.Certificate{})).
-				WatchesRawSource(ended(running)).
+				WatchesRawSource(running.Source()).
 				WatchesRawSource(mapped(w, &v1alpha1.CertificateAuthority{}, w.certificatesOf)).
 				Complete(certificates)
 		},
@@ -263,7 +261,7 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 			return builder.ControllerManagedBy(mgr).Named("lintel-openvox-requests").
 				WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 				WatchesRawSource(self(w, &certificatesv1.CertificateSigningRequest{})).
-				WatchesRawSource(ended(signing)).
+				WatchesRawSource(signing.Source()).
 				Complete(requests)
 		},
 	} {
@@ -297,17 +295,6 @@ func owned[T client.Object](w watches, kind T, owner client.Object) source.Sourc
 
 func mapped[T client.Object](w watches, kind T, concerned func(context.Context, T) []reconcile.Request, predicates ...predicate.TypedPredicate[T]) source.Source {
 	return source.Kind(w.cacheOf(kind), kind, handler.TypedEnqueueRequestsFromMapFunc(concerned), predicates...)
-}
-
-// ended follows attempts that have ended.
-func ended[T any](a *runner[T]) source.Source { return announced(a.done) }
-
-// announced follows the objects that a channel has.
-func announced(names <-chan event.TypedGenericEvent[types.NamespacedName]) source.Source {
-	return source.TypedChannel(names, handler.TypedEnqueueRequestsFromMapFunc(
-		func(_ context.Context, key types.NamespacedName) []reconcile.Request {
-			return []reconcile.Request{{NamespacedName: key}}
-		}))
 }
 
 func to(namespace, name string) []reconcile.Request {
