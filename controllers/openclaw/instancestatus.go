@@ -51,7 +51,9 @@ func (f *instanceFacts) has(reason string) bool {
 }
 
 // owner is the instance, which has what its record says that it has had.
-func (f *instanceFacts) owner(instance *v1.OpenClawInstance) owner { return owner{instance, f.record != nil} }
+func (f *instanceFacts) owner(instance *v1.OpenClawInstance) owner {
+	return owner{instance, f.record != nil}
+}
 
 // broken is all that is in the way, under the reason of what was met first.
 func (f *instanceFacts) broken() *problem {

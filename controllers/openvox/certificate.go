@@ -55,7 +55,7 @@ func (r *CertificateReconciler) Reconcile(ctx context.Context, request reconcile
 			return result, err
 		}
 		r.attempts.Done(request.NamespacedName)
-		if (out.generation != certificate.Generation || out.deleting == certificate.DeletionTimestamp.IsZero()) {
+		if out.generation != certificate.Generation || out.deleting == certificate.DeletionTimestamp.IsZero() {
 			result.RequeueAfter = notStarted // the object is another by now
 		}
 		return result, err

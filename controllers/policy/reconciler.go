@@ -72,7 +72,9 @@ func NewReconciler(c client.Client, options Options) *Reconciler {
 
 // Refresh has the status of every source computed again: what is served, registered
 // or held has changed. It never blocks.
-func (r *Reconciler) Refresh() { signal(r.changed, event.GenericEvent{Object: &v1alpha1.PolicySource{}}) }
+func (r *Reconciler) Refresh() {
+	signal(r.changed, event.GenericEvent{Object: &v1alpha1.PolicySource{}})
+}
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
