@@ -429,7 +429,9 @@ func (r *Reconciler) apply(ctx context.Context, existing *v1alpha1.PolicySource,
 	}
 	wanted, err := sourceObject(files, said)
 	if err == nil {
-		_, err = r.applier.Apply(ctx, func(client.Object) bool { return true }, wanted, &v1alpha1.PolicySource{})
+		// Not created: its role permits that under one name, which only an apply has.
+		wanted.SetUID(existing.UID)
+		err = r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.FieldOwner(fieldManager), client.ForceOwnership)
 	}
 	if err == nil {
 		return nil

@@ -78,8 +78,8 @@ func (f *Foreign) Error() string {
 }
 
 // Apply has the fields of want, which is an object or an apply configuration, in an
-// object, and leaves what others have added. It reads the object into have. One that is
-// not ours is a *Foreign. changed says that it was written.
+// object, and leaves what others have added. It reads the object into have, unless that
+// is nil. One that is not ours is a *Foreign. changed says that it was written.
 func (a *Applier) Apply(ctx context.Context, ours Ours, want any, have client.Object) (changed bool, err error) {
 	return a.keep(ctx, ours, want, have, false)
 }
@@ -100,6 +100,13 @@ func (a *Applier) keep(ctx context.Context, ours Ours, want any, have client.Obj
 		return false, err
 	}
 	delete(built.Object, "status")
+	if have == nil {
+		empty, err := a.Client.Scheme().New(built.GroupVersionKind())
+		if err != nil {
+			return false, err
+		}
+		have = empty.(client.Object)
+	}
 	key, now := client.ObjectKeyFromObject(built), version{wanted: sha256.Sum256(text)}
 	found, err := a.Find(ctx, ours, key, have)
 	switch {
@@ -135,7 +142,7 @@ func (a *Applier) write(ctx context.Context, built *unstructured.Unstructured, h
 	case apierrors.IsNotFound(err): // the cache was behind
 		return a.create(ctx, built, have, whole)
 	case err != nil:
-		return fmt.Errorf("%s %s %s: %w", verb, built.GetKind(), client.ObjectKeyFromObject(built), err)
+		return fmt.Errorf("%s %s %s: %w", verb, built.GetKind(), nameOf(built), err)
 	}
 	return nil
 }
@@ -155,7 +162,7 @@ func (a *Applier) Find(ctx context.Context, ours Ours, key client.ObjectKey, hav
 	case apierrors.IsNotFound(err):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("reading %s %s: %w", kind.Kind, key, err)
+		return false, fmt.Errorf("reading %s %s: %w", kind.Kind, strings.TrimPrefix(key.String(), "/"), err)
 	case !ours(have):
 		return false, &Foreign{kind.Kind, key}
 	}
@@ -179,7 +186,7 @@ func (a *Applier) create(ctx context.Context, built *unstructured.Unstructured, 
 		err = a.own(ctx, next)
 	}
 	if err != nil {
-		return fmt.Errorf("creating %s %s: %w", built.GetKind(), client.ObjectKeyFromObject(built), err)
+		return fmt.Errorf("creating %s %s: %w", built.GetKind(), nameOf(built), err)
 	}
 	return convert(next, have)
 }
@@ -233,23 +240,22 @@ func (a *Applier) replace(ctx context.Context, next *unstructured.Unstructured, 
 // renew deletes an object that cannot be made what is wanted, since a field of it is
 // immutable, and creates it anew.
 func (a *Applier) renew(ctx context.Context, built *unstructured.Unstructured, have client.Object) error {
-	key := client.ObjectKeyFromObject(have)
 	if kept := finalizersOfKubernetes(have); len(kept) < len(have.GetFinalizers()) {
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": have.GetUID(), "finalizers": kept}})
 		if err != nil {
 			return err
 		}
 		if err := a.Client.Patch(ctx, have, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(a.Manager)); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("replacing %s %s: %w", built.GetKind(), key, err)
+			return fmt.Errorf("replacing %s %s: %w", built.GetKind(), nameOf(built), err)
 		}
 	}
 	err := a.Client.Delete(ctx, have, client.Preconditions{UID: new(have.GetUID())})
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("replacing %s %s: %w", built.GetKind(), key, err)
+		return fmt.Errorf("replacing %s %s: %w", built.GetKind(), nameOf(built), err)
 	}
 	err = a.create(ctx, built, have, true)
 	if apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("replacing %s %s: it is deleted, and has not gone yet; see its finalizers", built.GetKind(), key)
+		return fmt.Errorf("replacing %s %s: it is deleted, and has not gone yet; see its finalizers", built.GetKind(), nameOf(built))
 	}
 	return err
 }

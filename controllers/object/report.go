@@ -44,6 +44,8 @@ type Report[S any] struct {
 	Events []Event
 	// Again is when the object is looked at again: 0 where only changes are a reason to.
 	Again time.Duration
+	// Written, unless it is nil, is called once the status is written, and Events are sent.
+	Written func()
 }
 
 // Reporter writes the status S of objects T.
@@ -91,7 +93,7 @@ func (r Reporter[T, S]) Write(ctx context.Context, object T, report Report[S]) e
 	if was := r.Status(object); report.Status != nil && !equality.Semantic.DeepEqual(was, report.Status) {
 		before := object.DeepCopyObject().(T)
 		if r.Conditions != nil {
-			list = append(Changes(r.News, r.Conditions(was), r.Conditions(report.Status)), list...)
+			list = append(list, Changes(r.News, r.Conditions(was), r.Conditions(report.Status))...)
 		}
 		*was = *report.Status
 		if err := r.write(ctx, before, object); err != nil {
@@ -100,6 +102,9 @@ func (r Reporter[T, S]) Write(ctx context.Context, object T, report Report[S]) e
 		}
 	}
 	Send(r.Events, object, r.Action, list...)
+	if report.Written != nil {
+		report.Written()
+	}
 	return nil
 }
 
@@ -135,5 +140,9 @@ func (r Reporter[T, S]) SetFinalizer(ctx context.Context, object T, change func(
 // Describe is the kind and the name of an object, as people read them.
 func Describe(c client.Client, object client.Object) string {
 	kind, _ := c.GroupVersionKindFor(object)
-	return kind.Kind + " " + strings.TrimPrefix(client.ObjectKeyFromObject(object).String(), "/")
+	return kind.Kind + " " + nameOf(object)
+}
+
+func nameOf(object client.Object) string {
+	return strings.TrimPrefix(client.ObjectKeyFromObject(object).String(), "/")
 }

@@ -2,6 +2,7 @@ package object
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,11 +13,14 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -35,6 +39,18 @@ func NewCluster(config *rest.Config, add func(*runtime.Scheme) error, configure 
 
 // SecretKind is that of Secrets, of which caches hold the metadata.
 var SecretKind = corev1.SchemeGroupVersion.WithKind("Secret")
+
+// Control adds a controller to a manager, which looks at so many objects at a time.
+func Control(mgr manager.Manager, name string, concurrent int, r reconcile.Reconciler, sources ...source.Source) error {
+	c := builder.ControllerManagedBy(mgr).Named(name).WithOptions(controller.Options{MaxConcurrentReconciles: concurrent})
+	for _, s := range sources {
+		c = c.WatchesRawSource(s)
+	}
+	if err := c.Complete(r); err != nil {
+		return fmt.Errorf("setting up the controller %s: %w", name, err)
+	}
+	return nil
+}
 
 // MetadataOf is a kind of which no more than the metadata is read.
 func MetadataOf(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {

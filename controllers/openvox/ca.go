@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +15,7 @@ import (
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/attempt"
+	"github.com/lintel-policy/lintel/controllers/object"
 )
 
 const (
@@ -58,74 +58,62 @@ func newAuthorityReconciler(c client.Client, s secrets, recorder events.EventRec
 	}
 }
 
-// Reconcile tells what has become of a refresh that has ended, or begins one whose time
+// Reconcile reports what has become of a refresh that has ended, or begins one whose time
 // has come.
 func (r *AuthorityReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	key := request.NamespacedName
-	ca := &v1alpha1.CertificateAuthority{}
-	err := r.client.Get(ctx, key, ca)
-	if err != nil || !ca.DeletionTimestamp.IsZero() {
-		if client.IgnoreNotFound(err) == nil {
-			r.forget(key)
-		}
-		return reconcile.Result{}, client.IgnoreNotFound(err)
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.CertificateAuthority{}, func(context.Context) error {
+		r.forget(request.NamespacedName)
+		return nil
+	}, r.carryOut)
+}
+
+func (r *AuthorityReconciler) reporter() object.Reporter[*v1alpha1.CertificateAuthority, v1alpha1.CertificateAuthorityStatus] {
+	return authorityReporter(r.client, r.events, authoritiesManager, "Refresh")
+}
+
+func (r *AuthorityReconciler) carryOut(ctx context.Context, ca *v1alpha1.CertificateAuthority) (authorityReport, error) {
+	key := client.ObjectKeyFromObject(ca)
+	if !ca.DeletionTimestamp.IsZero() {
+		r.forget(key)
+		return authorityReport{}, nil
 	}
 	if ca.Spec.External == nil && !meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized) {
-		return reconcile.Result{}, nil // its status will say, and begin this again
+		return authorityReport{}, nil // its status will say, and begin this again
 	}
 	interval, err := duration(ca.Spec.CRLRefreshInterval, defaultRefresh)
 	if err != nil {
-		return reconcile.Result{}, reconcile.TerminalError(err)
+		return authorityReport{}, reconcile.TerminalError(err)
 	}
 	interval = max(interval, time.Second)
-	before := ca.DeepCopy()
 	if out, ended := r.refreshes.Outcome(key, ca.Generation); ended {
-		words := r.settle(before, ca, out)
-		written, err := patchStatus(ctx, r.client, before, ca)
-		if err != nil || !written {
-			return reconcile.Result{RequeueAfter: notStarted}, err
+		if err := r.reporter().Write(ctx, ca, r.report(ca, out)); err != nil {
+			return authorityReport{}, err
 		}
-		r.tell(ca, words)
 		r.plan(ca, interval, out)
 	}
 	r.metrics.observe(ca)
-	wait := r.due(ca, interval).Sub(r.now())
-	if wait > 0 {
-		return r.rest(ctx, ca, wait)
+	if wait := r.due(ca, interval).Sub(r.now()); wait > 0 {
+		return r.rest(ca, wait), nil
 	}
 	known, latest := r.lastRead(key)
 	copied := ca.DeepCopy()
 	r.refreshes.Begin(key, key, ca.Generation, func(ctx context.Context) refreshed { return r.refresh(ctx, copied, known, latest) })
-	return reconcile.Result{}, nil
+	return authorityReport{}, nil
 }
 
 // rest waits until the CA is to be asked again, and looks when the CRL ends before.
-func (r *AuthorityReconciler) rest(ctx context.Context, ca *v1alpha1.CertificateAuthority, wait time.Duration) (reconcile.Result, error) {
-	before, end := ca.DeepCopy(), nextUpdate(ca)
-	if end.IsZero() || r.now().Before(end) {
-		if !end.IsZero() {
-			wait = min(wait, end.Sub(r.now()))
-		}
-		return reconcile.Result{RequeueAfter: wait}, nil
+func (r *AuthorityReconciler) rest(ca *v1alpha1.CertificateAuthority, wait time.Duration) authorityReport {
+	end := nextUpdate(ca)
+	switch {
+	case end.IsZero():
+	case r.now().Before(end):
+		wait = min(wait, end.Sub(r.now()))
+	default:
+		next := ca.DeepCopy()
+		stale(next, end)
+		return authorityReport{Status: &next.Status, Again: wait}
 	}
-	words := stale(before, ca, end)
-	written, err := patchStatus(ctx, r.client, before, ca)
-	if err != nil || !written {
-		return reconcile.Result{RequeueAfter: notStarted}, err
-	}
-	r.tell(ca, words)
-	return reconcile.Result{RequeueAfter: wait}, nil
-}
-
-// tell sends Events, once the status says the same.
-func (r *AuthorityReconciler) tell(ca *v1alpha1.CertificateAuthority, words []told) {
-	for _, e := range words {
-		kind := corev1.EventTypeNormal
-		if e.warning {
-			kind = corev1.EventTypeWarning
-		}
-		r.events.Eventf(ca, nil, kind, e.reason, "Refresh", "%s", e.words)
-	}
+	return authorityReport{Again: wait}
 }
 
 // due is when a CA is to be asked. After a restart its status tells.
@@ -195,90 +183,84 @@ func (r *AuthorityReconciler) forget(key types.NamespacedName) {
 	delete(r.lately, key)
 }
 
-// settle says in the status what has become of a refresh, and what is told when that is
-// written.
-func (r *AuthorityReconciler) settle(before, ca *v1alpha1.CertificateAuthority, out refreshed) []told {
-	ca.Status.ObservedGeneration, ca.Status.CASecretName = ca.Generation, caSecretName(ca)
+// report is what has become of a refresh.
+func (r *AuthorityReconciler) report(ca *v1alpha1.CertificateAuthority, out refreshed) authorityReport {
+	next := ca.DeepCopy()
+	next.Status.ObservedGeneration, next.Status.CASecretName = ca.Generation, caSecretName(ca)
 	if out.connected {
-		ca.Status.NotAfter = out.notAfter
+		next.Status.NotAfter = out.notAfter
 		if ca.Spec.External != nil {
-			ca.Status.SigningSecretName = ca.Spec.External.TLSSecretRef
+			next.Status.SigningSecretName = ca.Spec.External.TLSSecretRef
 		}
 	}
-	words := answers(before, ca, out)
+	report := authorityReport{Status: &next.Status, Events: answers(ca, next, out)}
 	if out.err == nil {
-		ca.Status.CRL = out.crl
+		next.Status.CRL = out.crl
 	}
-	words = append(words, r.judgeCRL(before, ca, out)...)
-	ca.Status.Phase = phaseOf(ca)
-	return words
+	r.judgeCRL(ca, next, out)
+	next.Status.Phase = phaseOf(next)
+	return report
 }
 
 // answers says whether the CA does.
-func answers(before, ca *v1alpha1.CertificateAuthority, out refreshed) []told {
+func answers(before, ca *v1alpha1.CertificateAuthority, out refreshed) []object.Event {
 	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionCAReady)
 	if out.err != nil {
-		setCondition(&ca.Status.Conditions, v1alpha1.ConditionCAReady, false, out.reason, out.err.Error(), ca.Generation)
+		conditionsOf(ca).Set(v1alpha1.ConditionCAReady, false, out.reason, out.err.Error())
 		starting := ca.Spec.External == nil && !hasAnswered(ca)
 		if starting || was != nil && was.Reason == out.reason {
 			return nil
 		}
-		return []told{{true, "CRLRefreshFailed", out.err.Error()}}
+		return []object.Event{{Warning: true, Reason: "CRLRefreshFailed", Message: out.err.Error()}}
 	}
 	reason, event, url := "CAAnswers", "CAReady", internalURL(ca)
 	if ca.Spec.External != nil {
 		reason, event, url = "ExternalCA", "CAExternal", ca.Spec.External.URL
 		judgeSigning(ca)
 	}
-	setCondition(&ca.Status.Conditions, v1alpha1.ConditionCAReady, true, reason, "the CA answers", ca.Generation)
+	conditionsOf(ca).Set(v1alpha1.ConditionCAReady, true, reason, "the CA answers")
 	if was != nil && was.Status == metav1.ConditionTrue {
 		return nil
 	}
-	return []told{{false, event, "the CA at " + url + " answers"}}
+	return []object.Event{{Reason: event, Message: "the CA at " + url + " answers"}}
 }
 
 // judgeSigning says whether requests to an external CA are signed from here.
 func judgeSigning(ca *v1alpha1.CertificateAuthority) {
-	signs, message := ca.Spec.External.TLSSecretRef != "", "requests are signed with the certificate in Secret "+ca.Spec.External.TLSSecretRef
-	if !signs {
-		message = "spec.external.tlsSecretRef names no certificate to sign with; somebody signs at the CA"
+	if secret := ca.Spec.External.TLSSecretRef; secret != "" {
+		conditionsOf(ca).Set(v1alpha1.ConditionOperatorSigningReady, true, "CertificateGiven", "requests are signed with the certificate in Secret "+secret)
+		return
 	}
-	setCondition(&ca.Status.Conditions, v1alpha1.ConditionOperatorSigningReady, signs, map[bool]string{true: "CertificateGiven", false: "NoCertificate"}[signs], message, ca.Generation)
+	conditionsOf(ca).Set(v1alpha1.ConditionOperatorSigningReady, false, "NoCertificate", "spec.external.tlsSecretRef names no certificate to sign with; somebody signs at the CA")
 }
 
 // judgeCRL says whether the stored CRL may still be relied on.
-func (r *AuthorityReconciler) judgeCRL(before, ca *v1alpha1.CertificateAuthority, out refreshed) []told {
+func (r *AuthorityReconciler) judgeCRL(before, ca *v1alpha1.CertificateAuthority, out refreshed) {
 	end, counts := nextUpdate(ca), "the CRL names no end"
 	if !end.IsZero() {
 		counts = "the CRL counts until " + end.UTC().Format(time.RFC3339)
 	}
+	c := conditionsOf(ca)
 	switch {
 	case !end.IsZero() && !r.now().Before(end):
-		return stale(before, ca, end)
+		stale(ca, end)
 	case out.incomplete:
-		return incomplete(before, ca)
+		c.Set(conditionCRLCurrent, false, reasonIncomplete, fmt.Sprintf("the CRL lacks the certificate with serial %s, which was revoked from here: whoever checks by it lets revoked certificates in. "+
+			"Have the CA give its full CRL away (enable-infra-crl: false in its ca.conf)", ca.Status.CRL.LastRevoked.SerialNumber))
 	case out.err != nil && isIncomplete(before):
 	case out.reason == reasonCRLRefused:
-		setCondition(&ca.Status.Conditions, conditionCRLCurrent, false, reasonCRLRefused, out.err.Error(), ca.Generation)
+		c.Set(conditionCRLCurrent, false, reasonCRLRefused, out.err.Error())
 	case !hasAnswered(ca):
 	case out.err != nil:
-		message := fmt.Sprintf("%s, and was last asked for with success at %s", counts, ca.Status.CRL.Refreshed.UTC().Format(time.RFC3339))
-		setCondition(&ca.Status.Conditions, conditionCRLCurrent, true, "RefreshFailed", message, ca.Generation)
+		c.Set(conditionCRLCurrent, true, "RefreshFailed", fmt.Sprintf("%s, and was last asked for with success at %s", counts, ca.Status.CRL.Refreshed.UTC().Format(time.RFC3339)))
 	default:
-		setCondition(&ca.Status.Conditions, conditionCRLCurrent, true, "Refreshed", counts, ca.Generation)
+		c.Set(conditionCRLCurrent, true, "Refreshed", counts)
 	}
-	return nil
 }
 
-// stale says that a CRL has ended, and tells it once.
-func stale(before, ca *v1alpha1.CertificateAuthority, end time.Time) []told {
-	message := "the CRL counted until " + end.UTC().Format(time.RFC3339) + "; the CA must issue another"
-	setCondition(&ca.Status.Conditions, conditionCRLCurrent, false, reasonStale, message, ca.Generation)
-	was := meta.FindStatusCondition(before.Status.Conditions, conditionCRLCurrent)
-	if was != nil && was.Reason == reasonStale {
-		return nil
-	}
-	return []told{{true, "CRLStale", message}}
+// stale says that a CRL has ended.
+func stale(ca *v1alpha1.CertificateAuthority, end time.Time) {
+	conditionsOf(ca).Set(conditionCRLCurrent, false, reasonStale, "the CRL counted until "+end.UTC().Format(time.RFC3339)+"; the CA must issue another")
 }
 
 func nextUpdate(ca *v1alpha1.CertificateAuthority) time.Time {
@@ -286,15 +268,4 @@ func nextUpdate(ca *v1alpha1.CertificateAuthority) time.Time {
 		return time.Time{}
 	}
 	return ca.Status.CRL.NextUpdate.Time
-}
-
-func setCondition(list *[]metav1.Condition, kind string, value bool, reason, message string, generation int64) {
-	status := metav1.ConditionFalse
-	if value {
-		status = metav1.ConditionTrue
-	}
-	const limit = 4096
-	meta.SetStatusCondition(list, metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: message[:min(len(message), limit)], ObservedGeneration: generation,
-	})
 }

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 )
 
 var mainKey = reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "main"}}
@@ -83,14 +84,14 @@ func TestForeignAutosignPolicy(t *testing.T) {
 		return ca
 	}
 	ca := reconciled()
-	setCondition(&ca.Status.Conditions, v1alpha1.ConditionCAReady, true, "ExternalCA", "the CA answers", 1)
+	conditionsOf(ca).Set(v1alpha1.ConditionCAReady, true, "ExternalCA", "the CA answers")
 	require.NoError(t, c.Status().Update(t.Context(), ca))
 	ca = reconciled()
 	require.Equal(t, v1alpha1.CertificateAuthorityError, ca.Status.Phase)
 	require.Contains(t, state(ca, v1alpha1.ConditionPoliciesRendered), "False NotOwned the CA's autosign hook reads policies that are not the SigningPolicies': Secret main-autosign-policy")
 	require.Len(t, recorder.Events, 1, "once")
 	require.Contains(t, <-recorder.Events, "Warning NotOwned")
-	require.Equal(t, to("ns", "main"), authorityOfAutosignSecret(t.Context(), &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "main-autosign-policy", Namespace: "ns"}}))
+	require.Equal(t, object.Request("ns", "main"), authorityOfAutosignSecret(t.Context(), &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "main-autosign-policy", Namespace: "ns"}}))
 	require.Empty(t, authorityOfAutosignSecret(t.Context(), &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: "ns"}}))
 
 	require.NoError(t, c.Delete(t.Context(), secretOf("main-autosign-policy", nil)))

@@ -22,6 +22,7 @@ import (
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/attempt"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
@@ -165,11 +166,11 @@ func TestWaitingFor(t *testing.T) {
 	other := named("other", requested(approved))
 	other.Spec.IssuerRef.Name = "another"
 	c := newClient(t, named("waits", requested(approved, [2]string{"Ready", "Pending"})), named("done", requested(approved, [2]string{"Ready", "Issued"})), other)
-	require.Equal(t, to("ns", "waits"), waitingFor(t.Context(), c, newAuthority("")))
+	require.Equal(t, object.Request("ns", "waits"), waitingFor(t.Context(), c, newAuthority("")))
 
 	before, after := newAuthority(""), newAuthority("")
 	require.Equal(t, readiness(before), readiness(after))
-	setCondition(&after.Status.Conditions, v1alpha1.ConditionCAReady, true, "x", "", 1)
+	conditionsOf(after).Set(v1alpha1.ConditionCAReady, true, "x", "")
 	require.NotEqual(t, readiness(before), readiness(after))
 }
 

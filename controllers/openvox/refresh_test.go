@@ -51,7 +51,7 @@ func newRefreshing(t *testing.T, url string, ca *fakeCA) *refreshing {
 	ctx, cancel := context.WithCancel(t.Context())
 	require.NoError(t, f.r.refreshes.Source().Start(ctx, f.queue))
 	ended := make(chan error, 1)
-	go func() { ended <- f.r.refreshes.Start(ctx) }()
+	go func(start func(context.Context) error) { ended <- start(ctx) }(f.r.refreshes.Start)
 	t.Cleanup(func() { cancel(); require.NoError(t, <-ended) })
 	return f
 }
@@ -552,12 +552,12 @@ func TestStaleAndRefused(t *testing.T) {
 func TestCRLWithoutEnd(t *testing.T) {
 	f := newRefreshing(t, "https://ca", newFakeCA(t))
 	before := newAuthority("https://ca")
-	setCondition(&before.Status.Conditions, conditionCRLCurrent, false, reasonCRLRefused, "older", 1)
+	conditionsOf(before).Set(conditionCRLCurrent, false, reasonCRLRefused, "older")
 	after := before.DeepCopy()
 	refreshedAt := metav1.NewTime(f.now)
-	f.r.settle(before, after, refreshed{connected: true, crl: &v1alpha1.CRLStatus{Refreshed: &refreshedAt}})
+	after.Status = *f.r.report(before, refreshed{connected: true, crl: &v1alpha1.CRLStatus{Refreshed: &refreshedAt}}).Status
 	require.Equal(t, "True Refreshed the CRL names no end", state(after, conditionCRLCurrent))
-	f.r.settle(after, after, refreshed{connected: true, reason: reasonNotAnswering, err: errors.New("down")})
+	after.Status = *f.r.report(after, refreshed{connected: true, reason: reasonNotAnswering, err: errors.New("down")}).Status
 	require.Contains(t, state(after, conditionCRLCurrent), "True RefreshFailed the CRL names no end, and was last asked for with success at ")
 }
 

@@ -63,17 +63,6 @@ func revokes(lists puppet.CRLs, certificate *v1alpha1.RevokedCertificate) bool {
 	return false
 }
 
-// incomplete says that a CA gives a CRL away that is not its full one, and tells it once.
-func incomplete(before, ca *v1alpha1.CertificateAuthority) []told {
-	message := fmt.Sprintf("the CRL lacks the certificate with serial %s, which was revoked from here: whoever checks by it lets revoked certificates in. "+
-		"Have the CA give its full CRL away (enable-infra-crl: false in its ca.conf)", ca.Status.CRL.LastRevoked.SerialNumber)
-	setCondition(&ca.Status.Conditions, conditionCRLCurrent, false, reasonIncomplete, message, ca.Generation)
-	if isIncomplete(before) {
-		return nil
-	}
-	return []told{{true, "CRLIncomplete", message}}
-}
-
 func isIncomplete(ca *v1alpha1.CertificateAuthority) bool {
 	c := meta.FindStatusCondition(ca.Status.Conditions, conditionCRLCurrent)
 	return c != nil && c.Reason == reasonIncomplete

@@ -47,7 +47,9 @@ func nextStatus(object v1.Object, o outcome, now time.Time) v1.Status {
 	next := *object.SyncStatus().DeepCopy()
 	next.ObservedGeneration = object.GetGeneration()
 	c := conditionsOf(&next, object)
-	c.Set(v1.ConditionAdmitted, true, reasonAdmitted, "no rule denies the object")
+	if o.denied == "" {
+		c.Set(v1.ConditionAdmitted, true, reasonAdmitted, "no rule denies the object")
+	}
 	switch {
 	case o.denied != "":
 		c.Set(v1.ConditionAdmitted, false, reasonDenied, o.denied)
