@@ -119,7 +119,7 @@ func newOrloj(ctx context.Context, mgr manager.Manager, o *options, on bool) ([]
 		return nil, err
 	}
 	return s.products(true), orloj.SetupWithManager(mgr, c, metrics.Registry, orloj.Options{
-		Store: rows, Judge: s.judge, Cluster: settings.cluster, StatusInterval: settings.statusInterval, DriftInterval: settings.drift, CreateTables: settings.createTables,
+		Store: rows, Admitter: s.admit, Cluster: settings.cluster, StatusInterval: settings.statusInterval, DriftInterval: settings.drift, CreateTables: settings.createTables,
 	})
 }
 
@@ -205,11 +205,11 @@ func (s *orlojSystem) taken(ctx context.Context, object rules.Object) (owner *ru
 	return owner, err
 }
 
-// judge asks the rules about a stored object. Who has its key is for the store to say.
-func (s *orlojSystem) judge(ctx context.Context, kind string, object orlojv1.Object) (builtin.Verdict, error) {
+// admit asks the rules about a stored object. Who has its key is for the store to say.
+func (s *orlojSystem) admit(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	namespace, err := s.namespaces.Namespace(ctx, object.GetNamespace())
 	if err != nil {
 		return builtin.Verdict{}, err
 	}
-	return s.rules.Judge(ctx, kind, object, namespace, s.mapping)
+	return s.rules.Judge(ctx, object, namespace, s.mapping)
 }

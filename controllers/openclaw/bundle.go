@@ -66,14 +66,14 @@ func (r *BundleReconciler) carryOut(ctx context.Context, bundle *v1.PolicyBundle
 // gather reads what a bundle says and what was last found good of it, and asks the
 // policies about it.
 func (r *BundleReconciler) gather(ctx context.Context, bundle *v1.PolicyBundle) (facts bundleFacts, failure error) {
-	facts.asked = r.options.Admitter != nil
 	said := r.library.read(bundle)
 	facts.invalid = said.failure
 	if facts.invalid == nil {
 		if facts.denied, failure = r.options.ask(ctx, bundle); failure != nil {
-			facts.denied = &problem{"NotJudged", "asking the policies: " + failure.Error()}
+			facts.invalid = notJudged(failure)
 		}
 	}
+	facts.answered = failure == nil
 	var err error
 	if facts.record, err = r.records.read(ctx, bundleKind, bundle); err != nil {
 		return facts, errors.Join(failure, err)

@@ -29,9 +29,10 @@ type bundleFacts struct {
 	record   *record
 	inForce  *bound
 	gathered bool
-	// invalid is what is wrong with the spec, and denied what policies say against it.
+	// invalid is what is wrong with the spec, or why policies gave no answer about it;
+	// denied is what they say against it, where they are answered.
 	invalid, denied *problem
-	asked           bool
+	answered        bool
 	// stored is why its ConfigMap could not be written.
 	stored *problem
 	// kept is how many policies of the spec the last good content has just so.
@@ -76,7 +77,7 @@ func bundleStatus(bundle *v1.PolicyBundle, f bundleFacts, now time.Time) v1.Poli
 	next.ObservedGeneration = bundle.Generation
 	next.Total = int32(len(bundle.Spec.Policies))
 	c := object.Conditions{List: &next.Conditions, Generation: bundle.Generation}
-	admitted(c, f.asked, f.denied)
+	admitted(c, f.answered, f.denied)
 
 	broken := f.invalid
 	if broken == nil {

@@ -5,11 +5,11 @@ import (
 	"github.com/lintel-policy/lintel/controllers/object"
 )
 
-// admitted says what policies think of an object; nothing, where nobody asks them.
-func admitted(c object.Conditions, asked bool, denied *problem) {
+// admitted says what policies think of an object: without an answer, what they thought
+// before.
+func admitted(c object.Conditions, answered bool, denied *problem) {
 	switch {
-	case !asked:
-		c.Remove(v1.ConditionAdmitted)
+	case !answered:
 	case denied != nil:
 		c.Set(v1.ConditionAdmitted, false, denied.reason, denied.message)
 	default:

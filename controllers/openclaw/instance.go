@@ -80,7 +80,6 @@ func (r *InstanceReconciler) carryOut(ctx context.Context, instance *v1.OpenClaw
 // gather reads what there is of an instance, and asks the policies about it. The facts say
 // what is in the way; an error is to be tried again.
 func (r *InstanceReconciler) gather(ctx context.Context, instance *v1.OpenClawInstance) (facts instanceFacts, failure error) {
-	facts.asked = r.options.Admitter != nil
 	if facts.record, failure = r.records.read(ctx, instanceKind, instance); failure != nil {
 		facts.add(&problem{"ReconcileFailed", failure.Error()})
 		return facts, failure
@@ -91,9 +90,9 @@ func (r *InstanceReconciler) gather(ctx context.Context, instance *v1.OpenClawIn
 	}
 	facts.gathered = true
 	if facts.denied, failure = r.options.ask(ctx, instance); failure != nil {
-		facts.add(&problem{"NotJudged", "asking the policies: " + failure.Error()})
+		facts.add(notJudged(failure))
 	}
-	facts.judged = failure == nil && facts.denied == nil
+	facts.answered = failure == nil
 	return facts, failure
 }
 
@@ -101,7 +100,7 @@ func (r *InstanceReconciler) gather(ctx context.Context, instance *v1.OpenClawIn
 // policies are against the spec.
 func (r *InstanceReconciler) apply(ctx context.Context, instance *v1.OpenClawInstance, facts *instanceFacts) (failure error) {
 	good := instance
-	if !facts.judged {
+	if !facts.judged() {
 		if good, failure = lastGoodInstance(instance, facts.record); failure != nil {
 			facts.add(&problem{"ReconcileFailed", failure.Error()})
 		}
@@ -114,7 +113,7 @@ func (r *InstanceReconciler) apply(ctx context.Context, instance *v1.OpenClawIns
 		c.good = instance // of which policies need the name alone
 		c.policies(ctx)
 	}
-	if facts.judged && c.complete && !facts.has(ReasonNotOwned) {
+	if facts.judged() && c.complete && !facts.has(ReasonNotOwned) {
 		c.fail("Record", r.record(ctx, instance))
 	}
 	return errors.Join(failure, c.failure)

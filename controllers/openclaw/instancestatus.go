@@ -25,10 +25,9 @@ const (
 // instanceFacts are what the status of an instance is computed from.
 type instanceFacts struct {
 	// record is what was carried out last: nil where nothing was. gathered says that it
-	// and the Deployment could be read, and judged that policies have nothing against the
-	// spec.
-	record           *record
-	gathered, judged bool
+	// and the Deployment could be read.
+	record   *record
+	gathered bool
 	// deployment is as it was read last: nil where there is none of ours.
 	deployment *appsv1.Deployment
 	// wanted is the hash of the policies that gateways are to run: empty where there are
@@ -39,9 +38,10 @@ type instanceFacts struct {
 	problems []*problem
 	// awaits is what the first gateway waits for.
 	awaits string
-	// asked says that policies were asked, and denied what they said against it.
-	asked  bool
-	denied *problem
+	// answered says that policies gave an answer, and denied what they said against the
+	// spec.
+	answered bool
+	denied   *problem
 }
 
 func (f *instanceFacts) add(p *problem) { f.problems = append(f.problems, p) }
@@ -54,6 +54,9 @@ func (f *instanceFacts) has(reason string) bool {
 func (f *instanceFacts) owner(instance *v1.OpenClawInstance) owner {
 	return owner{instance, f.record != nil}
 }
+
+// judged says that policies have nothing against the spec.
+func (f *instanceFacts) judged() bool { return f.answered && f.denied == nil }
 
 // broken is all that is in the way, under the reason of what was met first.
 func (f *instanceFacts) broken() *problem {
@@ -105,7 +108,7 @@ func instanceStatus(instance *v1.OpenClawInstance, f instanceFacts) v1.OpenClawI
 	broken := f.broken()
 	pending := cmp.Or(f.awaits, "the Deployment does not exist yet")
 	c := object.Conditions{List: &next.Conditions, Generation: instance.Generation}
-	admitted(c, f.asked, f.denied)
+	admitted(c, f.answered, f.denied)
 
 	switch {
 	case broken != nil:

@@ -17,17 +17,20 @@ type Options struct {
 	RootNamespace string
 	// Namespace is the manager's own, where tenants write nothing.
 	Namespace string
-	// Admitter is asked before anything is written for an object; nil admits all.
+	// Admitter is asked before anything is written for an object.
 	Admitter rules.Admitter
 	// Events receives what changes about objects.
 	Events events.EventRecorder
 }
 
-// ask is what policies say against an object: nil, if nothing.
-func (o Options) ask(ctx context.Context, object client.Object) (*problem, error) {
-	if o.Admitter == nil {
-		return nil, nil
-	}
+// notJudged is what is in the way of an object about which policies gave no answer.
+func notJudged(err error) *problem {
+	return &problem{"NotJudged", "asking the policies: " + err.Error()}
+}
+
+// ask is what policies say against an object: nil, if nothing. An error means that there is
+// no answer.
+func (o Options) ask(ctx context.Context, object client.Object) (denied *problem, err error) {
 	verdict, err := o.Admitter(ctx, object)
 	if err != nil || !verdict.Denied() {
 		return nil, err

@@ -56,7 +56,7 @@ func TestInstanceStatus(t *testing.T) {
 		"other policies wanted":             {instanceFacts{deployment: rollout(2, 2, 2, 2), wanted: "q"}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
 		"being deleted":                     {instanceFacts{deployment: deleted(rollout(2, 2, 2, 2)), wanted: "p"}, v1.PhaseRunning, "False BeingDeleted", "False RolledOut", "True BeingDeleted"},
 		"waiting":                           {instanceFacts{awaits: "PolicyBundle b has not been read yet"}, v1.PhasePending, "False Pending", "True Pending", "False AsExpected"},
-		"denied":                            {instanceFacts{asked: true, denied: &problem{ReasonNotAdmitted, "no"}}, v1.PhasePending, "False NotAdmitted", "False NotAdmitted", "True NotAdmitted"},
+		"denied":                            {instanceFacts{answered: true, denied: &problem{ReasonNotAdmitted, "no"}}, v1.PhasePending, "False NotAdmitted", "False NotAdmitted", "True NotAdmitted"},
 		"deadline":                          {instanceFacts{deployment: withCondition(rollout(2, 1, 3, 2), "Progressing", "False", "ProgressDeadlineExceeded"), wanted: "p"}, v1.PhaseProgressing, "False ProgressDeadlineExceeded", "False ProgressDeadlineExceeded", "True ProgressDeadlineExceeded"},
 		"Pods refused":                      {instanceFacts{deployment: withCondition(rollout(2, 0, 0, 0), "ReplicaFailure", "True", "FailedCreate"), wanted: "p"}, v1.PhaseProgressing, "False FailedCreate", "False FailedCreate", "True FailedCreate"},
 		"a deadline of the past":            {instanceFacts{deployment: withCondition(rollout(1, 1, 3, 2), "Progressing", "False", "ProgressDeadlineExceeded"), wanted: "p"}, v1.PhaseProgressing, "False RollingOut", "True RollingOut", "False AsExpected"},
@@ -73,7 +73,7 @@ func TestInstanceStatus(t *testing.T) {
 			require.Equal(t, c.ready, says(t, status.Conditions, v1.ConditionReady))
 			require.Equal(t, c.progressing, says(t, status.Conditions, v1.ConditionProgressing))
 			require.Equal(t, c.degraded, says(t, status.Conditions, v1.ConditionDegraded))
-			require.Equal(t, c.facts.asked, meta.FindStatusCondition(status.Conditions, v1.ConditionAdmitted) != nil)
+			require.Equal(t, c.facts.answered, meta.FindStatusCondition(status.Conditions, v1.ConditionAdmitted) != nil)
 
 			instance.Status = status
 			require.True(t, equality.Semantic.DeepEqual(status, instanceStatus(instance, c.facts)), "nothing changed: nothing to write")
@@ -123,7 +123,7 @@ func TestBundleStatus(t *testing.T) {
 		{"a good edit", 3, bundleFacts{kept: 5, gateways: 2, synced: 1}, "True Valid", "False RollingOut", 4, 2},
 		{"on its way", 3, bundleFacts{kept: 5, gateways: 2, synced: 1}, "True Valid", "False RollingOut", 4, 2},
 		{"loaded again", 3, bundleFacts{kept: 5, gateways: 2, synced: 2}, "True Valid", "True PoliciesApplied", 5, 9},
-		{"denied as it runs", 3, bundleFacts{asked: true, denied: &problem{ReasonNotAdmitted, "no"}, kept: 5, gateways: 2, synced: 2}, "False NotAdmitted", "True PoliciesApplied", 5, 9},
+		{"denied as it runs", 3, bundleFacts{answered: true, denied: &problem{ReasonNotAdmitted, "no"}, kept: 5, gateways: 2, synced: 2}, "False NotAdmitted", "True PoliciesApplied", 5, 9},
 		{"one more edit", 4, bundleFacts{kept: 5, gateways: 2, synced: 1}, "True Valid", "False RollingOut", 5, 9},
 		{"a gateway is frozen", 4, bundleFacts{kept: 5, gateways: 2, synced: 1, notInForce: []notInForce{{"ns/a", &problem{ReasonSecretNotFound, "x"}}}}, "True Valid", "False NotInForce", 5, 9},
 		{"some policies are left out", 4, bundleFacts{kept: 5, gateways: 2, synced: 1, left: 2, notInForce: []notInForce{{"ns/a", &problem{ReasonTooLarge, "x"}}}}, "True Valid", "False NotInForce", 3, 9},

@@ -110,7 +110,7 @@ func (r *reconciler) pause(problem *store.Problem) time.Duration {
 // store brings an object into the store, unless something is in the way, which the
 // outcome tells. An error is to be tried again, and told to nobody.
 func (r *reconciler) store(ctx context.Context, object v1.Object) (o outcome, err error) {
-	verdict, err := r.options.Judge(ctx, r.Kind, object)
+	verdict, err := r.options.Admitter(ctx, object)
 	if err != nil {
 		return o, fmt.Errorf("%s %s/%s: %w", r.Kind, object.GetNamespace(), object.GetName(), err)
 	}

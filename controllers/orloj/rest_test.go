@@ -65,8 +65,8 @@ func newUpkeep(t *testing.T, cluster string) *upkeep {
 	u := &upkeep{reconcilers: map[string]*reconciler{}, objects: map[string]v1.Object{}, events: events.NewFakeRecorder(1000)}
 	options := Options{
 		Store: rows, Events: u.events, DriftInterval: time.Minute,
-		Judge: func(ctx context.Context, kind string, object v1.Object) (builtin.Verdict, error) {
-			return compiled.Judge(ctx, kind, object, []byte(`{"metadata":{"name":"rest"}}`), rules.Restricted)
+		Admitter: func(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
+			return compiled.Judge(ctx, object, []byte(`{"metadata":{"name":"rest"}}`), rules.Restricted)
 		},
 	}
 	u.keeper = &keeper{options: options, metrics: counted, outage: &outage{metrics: counted}, cluster: &cluster}

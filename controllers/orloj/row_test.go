@@ -2,11 +2,11 @@ package orloj
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
 	rules "github.com/lintel-policy/lintel/policies/rules/orloj"
@@ -17,9 +17,10 @@ func stored(t *testing.T, kind, spec string) string {
 	t.Helper()
 	compiled, err := rules.New()
 	require.NoError(t, err)
-	object := &unstructured.Unstructured{}
-	require.NoError(t, object.UnmarshalJSON([]byte(`{"kind":"`+kind+`","metadata":{"name":"a","namespace":"n","uid":"u"},"spec":`+spec+`}`)))
-	verdict, err := compiled.Judge(t.Context(), kind, object, []byte(`{"metadata":{"name":"n"}}`), rules.Restricted)
+	all := kinds()
+	object := all[indexOf(all, kind)].object()
+	require.NoError(t, json.Unmarshal([]byte(`{"kind":"`+kind+`","metadata":{"name":"a","namespace":"n","uid":"u"},"spec":`+spec+`}`), object))
+	verdict, err := compiled.Judge(t.Context(), object, []byte(`{"metadata":{"name":"n"}}`), rules.Restricted)
 	require.NoError(t, err)
 	require.Empty(t, verdict.Denials)
 	made, err := row(kind, &v1.Agent{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "n"}}, verdict.Object)
@@ -27,6 +28,10 @@ func stored(t *testing.T, kind, spec string) string {
 	out, err := json.Marshal(made.Spec)
 	require.NoError(t, err)
 	return string(out)
+}
+
+func indexOf(all []kind, name string) int {
+	return slices.IndexFunc(all, func(k kind) bool { return k.Kind == name })
 }
 
 // TestSpecsAreStoredAsOrlojdWritesThem: it reads them without looking at their form.

@@ -21,8 +21,9 @@ type Object interface {
 	runtime.Object
 }
 
-// Admitter asks the rules about a stored object, which may be older than they are. An
-// error means that there is no answer: whoever asks tries again, and decides nothing.
+// Admitter asks the rules about a stored object, which may be older than they are, or
+// whose permission may have been withdrawn. An error means that there is no answer:
+// whoever asks tries again, and decides nothing.
 type Admitter func(ctx context.Context, object Object) (Verdict, error)
 
 // Verdict is what the rules say of an object as if it were created now.

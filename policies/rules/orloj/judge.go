@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -11,8 +12,10 @@ import (
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
-// Judge asks the rules about a stored object. namespace is its Namespace in JSON.
-func (r *Rules) Judge(ctx context.Context, kind string, object rules.Object, namespace json.RawMessage, mapping Mapping) (rules.Verdict, error) {
+// Judge asks the rules about a stored object, whose type is named as its kind. namespace is
+// its Namespace in JSON.
+func (r *Rules) Judge(ctx context.Context, object rules.Object, namespace json.RawMessage, mapping Mapping) (rules.Verdict, error) {
+	kind := reflect.TypeOf(object).Elem().Name()
 	text, err := json.Marshal(object)
 	if err != nil {
 		return rules.Verdict{}, fmt.Errorf("writing %s %s: %w", kind, object.GetName(), err)

@@ -1,9 +1,10 @@
 package orloj
 
 import (
+	"encoding/json"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
 )
 
 // BenchmarkJudge is what a controller asks about one Agent.
@@ -12,12 +13,13 @@ func BenchmarkJudge(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	agent := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "orloj.dev/v1", "kind": "Agent", "metadata": map[string]any{"name": "a", "namespace": "own", "uid": "u"},
-		"spec": map[string]any{"prompt": "You are a concise summarizer.", "model_ref": "gpt-4o", "limits": map[string]any{"max_steps": int64(5)}},
-	}}
+	agent := &v1.Agent{}
+	if err := json.Unmarshal([]byte(`{"apiVersion": "orloj.dev/v1", "kind": "Agent", "metadata": {"name": "a", "namespace": "own", "uid": "u"},
+		"spec": {"prompt": "You are a concise summarizer.", "model_ref": "gpt-4o", "limits": {"max_steps": 5}}}`), agent); err != nil {
+		b.Fatal(err)
+	}
 	for b.Loop() {
-		verdict, err := rules.Judge(b.Context(), "Agent", agent, []byte(`{"metadata":{"name":"own"}}`), Restricted)
+		verdict, err := rules.Judge(b.Context(), agent, []byte(`{"metadata":{"name":"own"}}`), Restricted)
 		if err != nil || verdict.Denied() {
 			b.Fatal(err, verdict.Message())
 		}

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -356,14 +356,14 @@ func TestJudge(t *testing.T) {
 	rules := newRules(t)
 	text, err := json.Marshal(object(t, "Agent", nil))
 	require.NoError(t, err)
-	agent := &unstructured.Unstructured{}
-	require.NoError(t, agent.UnmarshalJSON(text))
+	agent := &v1.Agent{}
+	require.NoError(t, json.Unmarshal(text, agent))
 	agent.SetUID("u")
 	late, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = rules.Judge(late, "Agent", agent, []byte(`{}`), Restricted)
+	_, err = rules.Judge(late, agent, []byte(`{}`), Restricted)
 	require.ErrorIs(t, err, context.Canceled)
-	verdict, err := rules.Judge(t.Context(), "Agent", agent, []byte(`{}`), Restricted)
+	verdict, err := rules.Judge(t.Context(), agent, []byte(`{}`), Restricted)
 	require.NoError(t, err)
 	require.False(t, verdict.Denied())
 }
