@@ -6,15 +6,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 )
@@ -102,31 +101,16 @@ func (r records) keep(ctx context.Context, kind, manager string, subject client.
 		}
 		annotations[selectorAnnotation] = string(text)
 	}
-	next := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: key.Namespace, Name: key.Name, Annotations: annotations,
-			Labels: map[string]string{managedByLabel: managedBy, componentLabel: recordComponent},
-		},
-		Data: want.data,
-	}
-	stored := &corev1.ConfigMap{}
-	err := r.client.Get(ctx, key, stored)
-	switch {
-	case apierrors.IsNotFound(err):
-		if err = r.client.Create(ctx, next, client.FieldOwner(manager)); apierrors.IsAlreadyExists(err) {
-			err = r.client.Update(ctx, next, client.FieldOwner(manager)) // the cache is behind
-		}
-	case err == nil && !sameRecord(stored, next):
-		err = r.client.Update(ctx, next, client.FieldOwner(manager))
-	}
+	stored := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	_, err := controllerutil.CreateOrUpdate(ctx, client.WithFieldOwner(r.client, manager), stored, func() error {
+		stored.Labels = map[string]string{managedByLabel: managedBy, componentLabel: recordComponent}
+		stored.Annotations, stored.Data = annotations, want.data
+		return nil
+	})
 	if err != nil {
 		return fmt.Errorf("recording %s %s as good, in ConfigMap %s: %w", kind, subject.GetName(), key, err)
 	}
 	return nil
-}
-
-func sameRecord(a, b *corev1.ConfigMap) bool {
-	return maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations) && equality.Semantic.DeepEqual(a.Data, b.Data)
 }
 
 // remove deletes the record of an object that is gone.

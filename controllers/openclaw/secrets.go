@@ -6,11 +6,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
@@ -41,8 +41,7 @@ type secrets struct {
 	// cached has the metadata of Secrets; live reads them.
 	cached, live client.Reader
 
-	mutex  sync.Mutex
-	hashes map[secretVersion]map[string]string
+	hashes *lru.Cache // map[string]string by secretVersion
 }
 
 // secretVersion is a Secret with certain data.
@@ -82,8 +81,8 @@ func (s *secrets) read(ctx context.Context, key client.ObjectKey) (map[string]st
 	if err := s.cached.Get(ctx, key, known); err != nil {
 		return nil, err
 	}
-	if hashes, found := s.recall(secretVersion{known.UID, known.ResourceVersion}); found {
-		return hashes, nil
+	if hashes, found := s.hashes.Get(secretVersion{known.UID, known.ResourceVersion}); found {
+		return hashes.(map[string]string), nil
 	}
 	secret := &corev1.Secret{}
 	if err := s.live.Get(ctx, key, secret); err != nil {
@@ -96,22 +95,6 @@ func (s *secrets) read(ctx context.Context, key client.ObjectKey) (map[string]st
 		sum := sha256.Sum256(append([]byte(secret.UID), value...))
 		hashes[name] = hex.EncodeToString(sum[:])
 	}
-	s.keep(secretVersion{secret.UID, secret.ResourceVersion}, hashes)
+	s.hashes.Add(secretVersion{secret.UID, secret.ResourceVersion}, hashes)
 	return hashes, nil
-}
-
-func (s *secrets) recall(version secretVersion) (map[string]string, bool) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	hashes, found := s.hashes[version]
-	return hashes, found
-}
-
-func (s *secrets) keep(version secretVersion, hashes map[string]string) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.hashes == nil || len(s.hashes) >= maxSecretHashes {
-		s.hashes = map[secretVersion]map[string]string{}
-	}
-	s.hashes[version] = hashes
 }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -36,7 +37,7 @@ func TestSecretsHash(t *testing.T) {
 		secret("openclaw-sso-secret", "client-secret", "s"), secret("openclaw-postgres-secret", "connection-string", "p"),
 		secret("openclaw-redis-secret", "connection-string", "r")).Build()
 	live := &counted{Reader: c}
-	s := &secrets{cached: c, live: live}
+	s := &secrets{cached: c, live: live, hashes: lru.New(maxSecretHashes)}
 	instance := sampleInstance(t)
 	// Objects older than the schema's defaults have no keys.
 	instance.Spec.Auth.ClientSecretRef.Key = ""

@@ -2,6 +2,7 @@ package openclaw
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,11 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
@@ -76,51 +76,35 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options)
 	}
 	instances := &InstanceReconciler{
 		client: c.GetClient(), records: kept, library: shared, options: options, applier: applier(instanceManager),
-		secrets: secrets{cached: c.GetClient(), live: c.GetAPIReader()},
+		secrets: secrets{cached: c.GetClient(), live: c.GetAPIReader(), hashes: lru.New(maxSecretHashes)},
 	}
 	bundles := &BundleReconciler{
 		client: c.GetClient(), records: kept, library: shared, options: options, applier: applier(bundleManager),
 	}
 	w := watches{cluster: c, library: shared, records: kept}
-	if err := instances.setup(mgr, w); err != nil {
-		return fmt.Errorf("setting up the controller of OpenClawInstances: %w", err)
-	}
-	if err := bundles.setup(mgr, w); err != nil {
-		return fmt.Errorf("setting up the controller of PolicyBundles: %w", err)
-	}
-	return nil
-}
-
-func (r *InstanceReconciler) setup(mgr manager.Manager, w watches) error {
-	return builder.ControllerManagedBy(mgr).
-		Named(instanceManager).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-		WatchesRawSource(object.Self(w.cluster, &v1.OpenClawInstance{})).
-		WatchesRawSource(object.Owned(w.cluster, &appsv1.Deployment{}, &v1.OpenClawInstance{})).
-		WatchesRawSource(object.Owned(w.cluster, &corev1.ConfigMap{}, &v1.OpenClawInstance{})).
-		WatchesRawSource(object.Owned(w.cluster, &corev1.Service{}, &v1.OpenClawInstance{})).
-		WatchesRawSource(object.Owned(w.cluster, &policyv1.PodDisruptionBudget{}, &v1.OpenClawInstance{})).
-		// Bundles that come, are read, or go.
-		WatchesRawSource(object.Mapped(w.cluster, &v1.PolicyBundle{}, w.instancesOfBundle, object.Updates(bundleChanged))).
-		// The last good policies of a bundle, and the last good spec.
-		WatchesRawSource(object.Mapped(w.cluster, &corev1.ConfigMap{}, w.instancesOfRecord)).
-		// A Secret that is created or changed; only its metadata is watched.
-		WatchesRawSource(object.Mapped(w.cluster, object.MetadataOf(object.SecretKind), w.instancesOfSecret)).
-		Complete(r)
-}
-
-func (r *BundleReconciler) setup(mgr manager.Manager, w watches) error {
-	return builder.ControllerManagedBy(mgr).
-		Named(bundleManager).
-		WatchesRawSource(object.Self(w.cluster, &v1.PolicyBundle{})).
-		WatchesRawSource(object.Owned(w.cluster, &corev1.ConfigMap{}, &v1.PolicyBundle{})).
-		WatchesRawSource(object.Mapped(w.cluster, &corev1.ConfigMap{}, w.bundleOfRecord)).
-		// Gateways that roll out, and instances that begin or cease to be bound.
-		WatchesRawSource(delayed(w, &appsv1.Deployment{}, w.bundlesOf)).
-		WatchesRawSource(delayed(w, &v1.OpenClawInstance{}, w.bundlesOf, object.Updates(instanceChanged))).
-		// Broader policies that are tightened, or loosened again.
-		WatchesRawSource(delayed(w, &v1.PolicyBundle{}, w.bundlesBeside, object.Updates(specChanged[*v1.PolicyBundle]))).
-		Complete(r)
+	return errors.Join(
+		object.Control(mgr, instanceManager, workers, instances,
+			object.Self(c, &v1.OpenClawInstance{}),
+			object.Owned(c, &appsv1.Deployment{}, &v1.OpenClawInstance{}),
+			object.Owned(c, &corev1.ConfigMap{}, &v1.OpenClawInstance{}),
+			object.Owned(c, &corev1.Service{}, &v1.OpenClawInstance{}),
+			object.Owned(c, &policyv1.PodDisruptionBudget{}, &v1.OpenClawInstance{}),
+			// Bundles that come, are read, or go.
+			object.Mapped(c, &v1.PolicyBundle{}, w.instancesOfBundle, object.Updates(bundleChanged)),
+			// The last good policies of a bundle, and the last good spec.
+			object.Mapped(c, &corev1.ConfigMap{}, w.instancesOfRecord),
+			// A Secret that is created or changed; only its metadata is watched.
+			object.Mapped(c, object.MetadataOf(object.SecretKind), w.instancesOfSecret)),
+		object.Control(mgr, bundleManager, 1, bundles,
+			object.Self(c, &v1.PolicyBundle{}),
+			object.Owned(c, &corev1.ConfigMap{}, &v1.PolicyBundle{}),
+			object.Mapped(c, &corev1.ConfigMap{}, w.bundleOfRecord),
+			// Gateways that roll out, and instances that begin or cease to be bound.
+			delayed(w, &appsv1.Deployment{}, w.bundlesOf),
+			delayed(w, &v1.OpenClawInstance{}, w.bundlesOf, object.Updates(instanceChanged)),
+			// Broader policies that are tightened, or loosened again.
+			delayed(w, &v1.PolicyBundle{}, w.bundlesBeside, object.Updates(specChanged[*v1.PolicyBundle]))),
+	)
 }
 
 // bundleChanged passes what the first gateways wait for. What is in force of a bundle

@@ -231,14 +231,5 @@ func sameNames(have, want []string, own string) bool {
 
 // issuedBy says whether one of the certificates of a bundle has signed a certificate.
 func issuedBy(certificate *x509.Certificate, bundle []byte) bool {
-	for {
-		var block *pem.Block
-		if block, bundle = pem.Decode(bundle); block == nil {
-			return false
-		}
-		issuer, err := x509.ParseCertificate(block.Bytes)
-		if err == nil && certificate.CheckSignatureFrom(issuer) == nil {
-			return true
-		}
-	}
+	return slices.ContainsFunc(parseBundle(bundle), func(issuer *x509.Certificate) bool { return certificate.CheckSignatureFrom(issuer) == nil })
 }

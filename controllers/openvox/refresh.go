@@ -3,8 +3,6 @@ package openvox
 import (
 	"context"
 	"crypto/sha256"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"time"
@@ -151,27 +149,19 @@ func judgeCRLs(text []byte, stored map[string][]byte, bundle []byte, now time.Ti
 
 // notAfter is when the first certificate of a bundle ends, which is the CA's own.
 func notAfter(bundle []byte) *metav1.Time {
-	block, _ := pem.Decode(bundle)
-	if block == nil {
-		return nil
+	if first := leafOf(bundle); first != nil {
+		return new(metav1.NewTime(first.NotAfter))
 	}
-	certificate, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		return nil
-	}
-	return new(metav1.NewTime(certificate.NotAfter))
+	return nil
 }
 
 // lastEnd is when the last certificate of a bundle ends: a CA's old one may stand before
 // its new one.
 func lastEnd(bundle []byte) (last time.Time) {
-	for {
-		var block *pem.Block
-		if block, bundle = pem.Decode(bundle); block == nil {
-			return last
-		}
-		if certificate, err := x509.ParseCertificate(block.Bytes); err == nil && certificate.NotAfter.After(last) {
+	for _, certificate := range parseBundle(bundle) {
+		if certificate.NotAfter.After(last) {
 			last = certificate.NotAfter
 		}
 	}
+	return last
 }

@@ -9,11 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -76,7 +74,7 @@ func SetupWithManager(mgr manager.Manager, c cluster.Cluster, registry prometheu
 			cluster: k.cluster, look: make(chan event.GenericEvent), prepared: k.prepared,
 		}
 		if err := r.setup(mgr, c); err != nil {
-			return fmt.Errorf("setting up the controller of %ss: %w", one.Kind, err)
+			return err
 		}
 		k.reconcilers = append(k.reconcilers, r)
 	}
@@ -84,17 +82,14 @@ func SetupWithManager(mgr manager.Manager, c cluster.Cluster, registry prometheu
 }
 
 func (r *reconciler) setup(mgr manager.Manager, c cluster.Cluster) error {
-	return builder.ControllerManagedBy(mgr).
-		Named("lintel-orloj-" + r.Name).
-		WithOptions(controller.Options{MaxConcurrentReconciles: r.options.Workers}).
-		WatchesRawSource(source.Kind[client.Object](c.GetCache(), r.object(), &handler.EnqueueRequestForObject{}, changed())).
+	return object.Control(mgr, "lintel-orloj-"+r.Name, r.options.Workers, r,
+		source.Kind[client.Object](c.GetCache(), r.object(), &handler.EnqueueRequestForObject{}, changed()),
 		// Another object that wants the key of one that is gone.
-		WatchesRawSource(source.Kind[client.Object](c.GetCache(), r.object(), r.freed())).
+		source.Kind[client.Object](c.GetCache(), r.object(), r.freed()),
 		// A permission that is given or withdrawn.
-		WatchesRawSource(source.Kind[client.Object](c.GetCache(), &corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), permissionChanged())).
+		object.Mapped[client.Object](c, &corev1.Namespace{}, r.inNamespace, permissionChanged()),
 		// A row that differs from what was written.
-		WatchesRawSource(source.Channel(r.look, &handler.EnqueueRequestForObject{})).
-		Complete(r)
+		source.Channel(r.look, &handler.EnqueueRequestForObject{}))
 }
 
 // changed passes what changes a row, and not what is written to the object by syncing it.
