@@ -234,6 +234,17 @@ func TestWhatOthersAdd(t *testing.T) {
 	}
 }
 
+// TestWhatWasCreatedIsGivenUp: the API server keeps apart who creates and who applies.
+func TestWhatWasCreatedIsGivenUp(t *testing.T) {
+	s := newSite(t)
+	a := s.applier()
+	for _, data := range []map[string]string{{"a": "1", "b": "2"}, {"a": "1"}} {
+		_, err := a.Apply(t.Context(), ControlledBy(parent), wanted(data), nil)
+		require.NoError(t, err)
+		require.Equal(t, data, s.get().Data)
+	}
+}
+
 func TestForeignObjectsAreLeftAlone(t *testing.T) {
 	foreign := stored("1", map[string]string{"a": "theirs"})
 	foreign.OwnerReferences[0].UID = "somebody"

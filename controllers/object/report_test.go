@@ -202,6 +202,25 @@ func TestWhatFailsIsSaidAndTriedAgain(t *testing.T) {
 	require.Equal(t, []string{"Normal Renewed today"}, d.events())
 }
 
+// TestWhatWaitsForTheStatus is called once it is written.
+func TestWhatWaitsForTheStatus(t *testing.T) {
+	d, called := newDesk(t), 0
+	step := func(object *v1alpha1.PolicySource) (Report[status], error) {
+		report, err := says(false, "Bad", nil)(object)
+		report.Written = func() { called++ }
+		return report, err
+	}
+	d.refused = conflict
+	_, err := d.reconcile(step)
+	require.NoError(t, err)
+	require.Zero(t, called)
+	for range 2 {
+		_, err = d.reconcile(step)
+		require.NoError(t, err)
+	}
+	require.Equal(t, 2, called, "also where it was written before")
+}
+
 func TestObjectsThatAreGone(t *testing.T) {
 	d := newDesk(t)
 	gone := 0
