@@ -15,9 +15,9 @@ import (
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/controllers/openclaw"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/restriction"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openclaw"
-	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/webhooks"
 )
 
@@ -157,7 +157,7 @@ func (s *openClaw) admit(ctx context.Context, object builtin.Object) (builtin.Ve
 			return builtin.Verdict{}, err
 		}
 		question.Facts = facts
-		expands = slices.ContainsFunc(facts.Comparisons, func(c rules.Comparison) bool { return c.Verdict == scope.Counterexample && !c.Conflict })
+		expands = slices.ContainsFunc(facts.Comparisons, func(c rules.Comparison) bool { return c.Verdict == restriction.Counterexample && !c.Conflict })
 	default:
 		return builtin.Verdict{}, fmt.Errorf("there are no rules for %T", object)
 	}

@@ -11,7 +11,7 @@ import (
 
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/policies/engine"
-	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/restriction"
 )
 
 const models = "package openclaw.enterprise.models\n"
@@ -89,10 +89,10 @@ func TestPolicyBundle(t *testing.T) {
 func TestExpansion(t *testing.T) {
 	facts := Facts{
 		Comparisons: []Comparison{
-			{scope.Counterexample, "b/p", "allow", "domain \"models\": team scope cannot expand beyond enterprise scope\n  input: {}", false},
-			{scope.Unknown, "b/q", "allow", "it is not known", false},
+			{restriction.Counterexample, "b/p", "allow", "domain \"models\": team scope cannot expand beyond enterprise scope\n  input: {}", false},
+			{restriction.Unknown, "b/q", "allow", "it is not known", false},
 		},
-		Tightened: []Comparison{{scope.Counterexample, "u/p", "allow", "…", false}},
+		Tightened: []Comparison{{restriction.Counterexample, "u/p", "allow", "…", false}},
 		Unordered: []string{"reason has no effect"},
 	}
 	b := bundle("ns", "b", [3]string{"team", "p", models})
