@@ -1,4 +1,4 @@
-package main
+package orloj
 
 import (
 	"context"
@@ -13,20 +13,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	orlojv1 "github.com/lintel-policy/lintel/api/orloj/v1"
-	"github.com/lintel-policy/lintel/controllers/orloj"
+	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
 	"github.com/lintel-policy/lintel/controllers/orloj/store"
+	"github.com/lintel-policy/lintel/controllers/system"
 	"github.com/lintel-policy/lintel/policies/engine"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/orloj"
-	"github.com/lintel-policy/lintel/webhooks"
 )
 
-// orlojOptions are the flags of the system orloj.
-type orlojOptions struct {
+// settings are the flags.
+type settings struct {
 	storageBackend, sqlDriver  string
 	dsn, key                   string
 	mapping, cluster           string
@@ -37,7 +34,7 @@ type orlojOptions struct {
 
 // addTo adds the flags. Those of Orloj's own product document have its environment
 // variables as defaults.
-func (o *orlojOptions) addTo(flags *pflag.FlagSet) {
+func (o *settings) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&o.dsn, "orloj-postgres-dsn", "", "`connection` string of orlojd's database ($ORLOJ_POSTGRES_DSN)")
 	flags.StringVar(&o.key, "orloj-secret-encryption-key", "", "32-byte `key`, in hex or base64, of the values of Secrets: orlojd's ($ORLOJ_SECRET_ENCRYPTION_KEY)")
 	flags.BoolVar(&o.requireCrypt, "orloj-require-encryption", false, "store no Secrets without a key")
@@ -52,7 +49,7 @@ func (o *orlojOptions) addTo(flags *pflag.FlagSet) {
 }
 
 // complete takes from the environment what no flag says, and checks it.
-func (o orlojOptions) complete() (orlojOptions, rules.Mapping, error) {
+func (o settings) complete() (settings, rules.Mapping, error) {
 	for variable, value := range map[string]*string{
 		"ORLOJ_POSTGRES_DSN": &o.dsn, "ORLOJ_SECRET_ENCRYPTION_KEY": &o.key, "ORLOJ_NAMESPACE_MAPPING": &o.mapping,
 		"ORLOJ_CLUSTER_ID":      &o.cluster,
@@ -82,50 +79,56 @@ func (o orlojOptions) complete() (orlojOptions, rules.Mapping, error) {
 	return o, mapping, nil
 }
 
-// orlojSystem asks the rules for Orloj's kinds, for webhook and controllers alike.
-type orlojSystem struct {
+// admission asks the rules for Orloj's kinds, for webhook and controllers alike.
+type admission struct {
+	settings   settings
 	rules      *rules.Rules
 	mapping    rules.Mapping
 	objects    client.Reader
-	namespaces *webhooks.Namespaces
+	namespaces builtin.NamespaceGetter
 }
 
-// newOrloj is the system orloj.
-func newOrloj(ctx context.Context, mgr manager.Manager, o *options, on bool) ([]webhooks.Product, error) {
+// Part is the system orloj.
+func Part() system.Part {
+	a := &admission{}
+	return system.Part{Name: "orloj", Flags: a.settings.addTo, SetUp: a.setUp}
+}
+
+func (a *admission) setUp(ctx context.Context, mgr system.Manager, on bool) ([]builtin.Product, error) {
 	compiled, err := rules.New()
 	if err != nil {
 		return nil, fmt.Errorf("compiling its rules: %w", err)
 	}
-	s := &orlojSystem{rules: compiled}
+	a.rules = compiled
 	if !on {
-		return s.products(false), nil
+		return a.products(false), nil
 	}
-	settings, mapping, err := o.orloj.complete()
+	settings, mapping, err := a.settings.complete()
 	if err != nil {
 		return nil, err
 	}
-	c, err := orloj.NewCluster(ctx, mgr.GetConfig())
+	c, err := NewCluster(ctx, mgr.GetConfig())
 	if err != nil {
 		return nil, err
 	}
 	if err := mgr.Add(c); err != nil {
 		return nil, err
 	}
-	s.mapping, s.objects, s.namespaces = mapping, c.GetClient(), webhooks.NewNamespaces(c.GetClient(), c.GetAPIReader())
+	a.mapping, a.objects, a.namespaces = mapping, c.GetClient(), mgr.Namespaces(c.GetClient(), c.GetAPIReader())
 	rows, err := store.New(ctx, store.Options{
 		DSN: settings.dsn, Key: settings.key, RequireEncryption: settings.requireCrypt, MaxConnections: settings.connections,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.products(true), orloj.SetupWithManager(mgr, c, metrics.Registry, orloj.Options{
-		Store: rows, Judge: s.judge, Cluster: settings.cluster, StatusInterval: settings.statusInterval, DriftInterval: settings.drift, CreateTables: settings.createTables,
+	return a.products(true), SetupWithManager(mgr.Manager, c, mgr.Metrics, Options{
+		Store: rows, Judge: a.judge, Cluster: settings.cluster, StatusInterval: settings.statusInterval, DriftInterval: settings.drift, CreateTables: settings.createTables,
 	})
 }
 
-// orlojChanged keeps those updates away that no rule has anything to say about: of
+// changedForRules keeps those updates away that no rule has anything to say about: of
 // finalizers, and of what others note in metadata.
-var orlojChanged = admissionregistrationv1.MatchCondition{
+var changedForRules = admissionregistrationv1.MatchCondition{
 	Name: "changed",
 	Expression: `request.operation != "UPDATE" || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec ||
 has(object.metadata.annotations) != has(oldObject.metadata.annotations) ||
@@ -136,47 +139,40 @@ has(object.metadata.labels) != has(oldObject.metadata.labels) ||
 
 // products are the entries for Orloj's kinds. Where the system is off they are there and
 // called for nothing: entries never come and go.
-func (s *orlojSystem) products(on bool) []webhooks.Product {
-	objects := webhooks.BuiltIn{
-		Name: "orloj", Entry: "objects.orloj.dev", Snapshot: s.rules.Snapshot,
-		Facts: func(ctx context.Context, review *engine.Review) (any, error) { return s.facts(ctx, review) },
+func (a *admission) products(on bool) []builtin.Product {
+	objects := builtin.BuiltIn{
+		Name: "orloj", Entry: "objects.orloj.dev", Snapshot: a.rules.Snapshot,
+		Facts: func(ctx context.Context, review *engine.Review) (any, error) { return a.facts(ctx, review) },
 	}
 	if on {
-		scope := admissionregistrationv1.NamespacedScope
-		objects.Namespaces = s.namespaces
-		objects.MatchConditions = []admissionregistrationv1.MatchCondition{orlojChanged}
-		objects.Rules = []admissionregistrationv1.RuleWithOperations{{
-			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-			Rule: admissionregistrationv1.Rule{
-				APIGroups: []string{orlojv1.GroupName}, APIVersions: []string{orlojv1.SchemeGroupVersion.Version},
-				Resources: rules.Resources(), Scope: &scope,
-			},
-		}}
+		objects.Namespaces = a.namespaces
+		objects.MatchConditions = []admissionregistrationv1.MatchCondition{changedForRules}
+		objects.Rules = system.CreateAndUpdate(v1.GroupName, v1.SchemeGroupVersion.Version, rules.Resources()...)
 	}
-	return []webhooks.Product{objects.Validating(), objects.Mutating()}
+	return []builtin.Product{objects.Validating(), objects.Mutating()}
 }
 
 // facts finds who has the key that an object under review would have.
-func (s *orlojSystem) facts(ctx context.Context, review *engine.Review) (rules.Facts, error) {
-	object, err := readOrloj(review.Object, review)
+func (a *admission) facts(ctx context.Context, review *engine.Review) (rules.Facts, error) {
+	object, err := readObject(review.Object, review)
 	if err != nil {
 		return rules.Facts{}, err
 	}
-	facts := rules.Facts{Mapping: s.mapping, Target: object.Target()}
+	facts := rules.Facts{Mapping: a.mapping, Target: object.Target()}
 	if object.Metadata.Name == "" {
 		return facts, nil // it has no key yet
 	}
 	if review.Operation == "UPDATE" {
-		old, err := readOrloj(review.OldObject, review)
+		old, err := readObject(review.OldObject, review)
 		if err != nil || old.Key() == object.Key() {
 			return facts, err // whoever has the key had it before
 		}
 	}
-	facts.Taken, err = s.taken(ctx, object)
+	facts.Taken, err = a.taken(ctx, object)
 	return facts, err
 }
 
-func readOrloj(part func() (json.RawMessage, error), review *engine.Review) (rules.Object, error) {
+func readObject(part func() (json.RawMessage, error), review *engine.Review) (rules.Object, error) {
 	text, err := part()
 	if err != nil {
 		return rules.Object{}, err
@@ -187,12 +183,12 @@ func readOrloj(part func() (json.RawMessage, error), review *engine.Review) (rul
 }
 
 // taken is another object that has the key of an object: nil if none.
-func (s *orlojSystem) taken(ctx context.Context, object rules.Object) (owner *rules.Reference, err error) {
-	list := orloj.NewList(object.Kind)
+func (a *admission) taken(ctx context.Context, object rules.Object) (owner *rules.Reference, err error) {
+	list := NewList(object.Kind)
 	if list == nil {
 		return nil, fmt.Errorf("there are no rules for %s", object.Kind)
 	}
-	if err := s.objects.List(ctx, list, client.MatchingFields{orloj.KeyIndex: object.Key()}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := a.objects.List(ctx, list, client.MatchingFields{KeyIndex: object.Key()}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("looking for the store key %s: %w", object.Key(), err)
 	}
 	err = meta.EachListItem(list, func(item runtime.Object) error {
@@ -206,10 +202,10 @@ func (s *orlojSystem) taken(ctx context.Context, object rules.Object) (owner *ru
 }
 
 // judge asks the rules about a stored object. Who has its key is for the store to say.
-func (s *orlojSystem) judge(ctx context.Context, kind string, object orlojv1.Object) (builtin.Verdict, error) {
-	namespace, err := s.namespaces.Namespace(ctx, object.GetNamespace())
+func (a *admission) judge(ctx context.Context, kind string, object v1.Object) (builtin.Verdict, error) {
+	namespace, err := a.namespaces.Namespace(ctx, object.GetNamespace())
 	if err != nil {
 		return builtin.Verdict{}, err
 	}
-	return s.rules.Judge(ctx, kind, object, namespace, s.mapping)
+	return a.rules.Judge(ctx, kind, object, namespace, a.mapping)
 }

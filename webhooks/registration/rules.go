@@ -1,4 +1,4 @@
-package webhooks
+package registration
 
 import (
 	"cmp"
@@ -64,7 +64,7 @@ func only(operations []string, wanted ...string) []string {
 }
 
 // validatingRules are the union of the matches of policies that deny or warn.
-func validatingRules(policies []engine.PolicyInfo, resources *engine.Resources) ([]admissionregistrationv1.RuleWithOperations, []VersionConflict) {
+func validatingRules(policies []engine.PolicyInfo, resources *engine.Resources) ([]admissionregistrationv1.RuleWithOperations, []versionConflict) {
 	versions, conflicts := kindVersions(policies, resources)
 	conflicts = append(conflicts, openConflicts(policies, resources, validateOperations)...)
 	wanted := interest{}
@@ -90,7 +90,7 @@ func validatingRules(policies []engine.PolicyInfo, resources *engine.Resources) 
 }
 
 // mutatingRules are the union of the matches of policies that patch or default.
-func mutatingRules(policies []engine.PolicyInfo, resources *engine.Resources) ([]admissionregistrationv1.RuleWithOperations, []VersionConflict) {
+func mutatingRules(policies []engine.PolicyInfo, resources *engine.Resources) ([]admissionregistrationv1.RuleWithOperations, []versionConflict) {
 	versions, conflicts := kindVersions(policies, resources)
 	conflicts = append(conflicts, openConflicts(policies, resources, mutateOperations)...)
 	wanted := interest{}

@@ -1,4 +1,4 @@
-package main
+package openclaw
 
 import (
 	"context"
@@ -7,96 +7,93 @@ import (
 	"slices"
 	"time"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
-	"github.com/lintel-policy/lintel/controllers/openclaw"
+	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/controllers/system"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/restriction"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openclaw"
-	"github.com/lintel-policy/lintel/webhooks"
 )
 
 // compareTimeout is how long the policies of a bundle are read and compared with broader
 // ones while the API server waits. What is not compared by then is unknown.
 const compareTimeout = 3 * time.Second
 
-// openClaw asks the rules for OpenClaw's kinds, for webhook and controllers alike.
-type openClaw struct {
-	options  *options
+// admission asks the rules for OpenClaw's kinds, for webhook and controllers alike.
+type admission struct {
+	imageRegistries []string
+	rootNamespace   string
+
 	bundles  client.Reader
 	parser   *rules.Parser
 	snapshot *engine.Snapshot
 	timeout  time.Duration // of reading and comparing
 }
 
-// newOpenClaw is the system openclaw.
-func newOpenClaw(ctx context.Context, mgr manager.Manager, o *options, on bool) ([]webhooks.Product, error) {
+// Part is the system openclaw.
+func Part() system.Part {
+	a := &admission{}
+	return system.Part{Name: "openclaw", Flags: a.flags, Scheme: v1.AddToScheme, SetUp: a.setUp}
+}
+
+func (a *admission) flags(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&a.imageRegistries, "openclaw-image-registries", nil, "`prefixes` of the images that OpenClawInstances may name, such as registry.example.com/openclaw; none: no images")
+	flags.StringVar(&a.rootNamespace, "openclaw-root-namespace", "", "`namespace` whose PolicyBundles' enterprise policies bind the OpenClawInstances of every namespace")
+}
+
+func (a *admission) setUp(ctx context.Context, mgr system.Manager, on bool) ([]builtin.Product, error) {
 	set, err := rules.Set()
 	if err != nil {
 		return nil, fmt.Errorf("compiling its rules: %w", err)
 	}
-	s := &openClaw{
-		options: o, bundles: mgr.GetClient(), parser: rules.NewParser(),
-		snapshot: engine.NewSnapshot(engine.BuiltinResources(), set), timeout: compareTimeout,
-	}
-	products := s.products(on)
+	a.bundles, a.parser, a.timeout = mgr.GetClient(), rules.NewParser(), compareTimeout
+	a.snapshot = engine.NewSnapshot(engine.BuiltinResources(), set)
+	products := a.products(on)
 	if !on {
 		return products, nil
 	}
 	// Or the first review would wait for the cache.
-	if _, err := mgr.GetCache().GetInformer(ctx, &openclawv1.PolicyBundle{}); err != nil {
+	if _, err := mgr.GetCache().GetInformer(ctx, &v1.PolicyBundle{}); err != nil {
 		return nil, fmt.Errorf("watching PolicyBundles: %w", err)
 	}
-	if o.openclawRootNamespace == "" {
+	if a.rootNamespace == "" {
 		mgr.GetLogger().Info("warning: anyone who may write PolicyBundles may write enterprise policies, which bind the OpenClawInstances of their namespace; " +
 			"name the namespace of those who may with --openclaw-root-namespace")
 	}
-	return products, openclaw.SetupWithManager(ctx, mgr, openclaw.Options{
-		RootNamespace: o.openclawRootNamespace,
-		Namespace:     o.namespace,
-		Admitter:      s.admit,
+	return products, SetupWithManager(ctx, mgr.Manager, Options{
+		RootNamespace: a.rootNamespace,
+		Namespace:     mgr.Namespace,
+		Admitter:      a.admit,
 	})
 }
 
 // products are the entries for OpenClaw's kinds. Where the system is off they are there
 // and called for nothing: entries never come and go.
-func (s *openClaw) products(on bool) []webhooks.Product {
-	bundle := webhooks.BuiltIn{
-		Name: "policybundle", Entry: "policybundle.openclaw.enterprise.io", Snapshot: s.snapshot,
-		Facts: func(ctx context.Context, review *engine.Review) (any, error) { return s.bundleFacts(ctx, review) },
+func (a *admission) products(on bool) []builtin.Product {
+	bundle := builtin.BuiltIn{
+		Name: "policybundle", Entry: "policybundle.openclaw.enterprise.io", Snapshot: a.snapshot,
+		Facts: func(ctx context.Context, review *engine.Review) (any, error) { return a.bundleFacts(ctx, review) },
 	}
-	instance := webhooks.BuiltIn{
-		Name: "openclawinstance", Entry: "openclawinstance.openclaw.enterprise.io", Snapshot: s.snapshot,
-		Facts: func(context.Context, *engine.Review) (any, error) { return s.instanceFacts(), nil },
+	instance := builtin.BuiltIn{
+		Name: "openclawinstance", Entry: "openclawinstance.openclaw.enterprise.io", Snapshot: a.snapshot,
+		Facts: func(context.Context, *engine.Review) (any, error) { return a.instanceFacts(), nil },
 	}
 	if on {
-		bundle.Rules, instance.Rules = openClawRules("policybundles"), openClawRules("openclawinstances")
+		bundle.Rules, instance.Rules = system.CreateAndUpdate(v1.GroupName, v1.SchemeGroupVersion.Version, "policybundles"), system.CreateAndUpdate(v1.GroupName, v1.SchemeGroupVersion.Version, "openclawinstances")
 	}
-	return []webhooks.Product{bundle.Validating(), instance.Validating(), instance.Mutating()}
+	return []builtin.Product{bundle.Validating(), instance.Validating(), instance.Mutating()}
 }
 
-func openClawRules(resource string) []admissionregistrationv1.RuleWithOperations {
-	scope := admissionregistrationv1.NamespacedScope
-	return []admissionregistrationv1.RuleWithOperations{{
-		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-		Rule: admissionregistrationv1.Rule{
-			APIGroups: []string{openclawv1.SchemeGroupVersion.Group}, APIVersions: []string{openclawv1.SchemeGroupVersion.Version},
-			Resources: []string{resource}, Scope: &scope,
-		},
-	}}
-}
-
-func (s *openClaw) instanceFacts() any {
-	return map[string]any{"registries": append([]string{}, s.options.openclawImageRegistries...)}
+func (a *admission) instanceFacts() any {
+	return map[string]any{"registries": append([]string{}, a.imageRegistries...)}
 }
 
 // bundleFacts compares the bundle under review with all others.
-func (s *openClaw) bundleFacts(ctx context.Context, review *engine.Review) (rules.Facts, error) {
+func (a *admission) bundleFacts(ctx context.Context, review *engine.Review) (rules.Facts, error) {
 	bundle, err := readBundle(review.Object())
 	if err != nil {
 		return rules.Facts{}, err
@@ -108,8 +105,8 @@ func (s *openClaw) bundleFacts(ctx context.Context, review *engine.Review) (rule
 			return rules.Facts{}, err
 		}
 	}
-	var list openclawv1.PolicyBundleList
-	if err := s.bundles.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+	var list v1.PolicyBundleList
+	if err := a.bundles.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return rules.Facts{}, fmt.Errorf("listing the other PolicyBundles: %w", err)
 	}
 	var others []*rules.Bundle
@@ -118,9 +115,9 @@ func (s *openClaw) bundleFacts(ctx context.Context, review *engine.Review) (rule
 			others = append(others, other)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	return s.parser.Find(ctx, bundle, old, others, s.options.openclawRootNamespace)
+	return a.parser.Find(ctx, bundle, old, others, a.rootNamespace)
 }
 
 func readBundle(text json.RawMessage, err error) (*rules.Bundle, error) {
@@ -139,20 +136,20 @@ func readBundle(text json.RawMessage, err error) (*rules.Bundle, error) {
 const reasonExpandsParent = "ExpandsParent"
 
 // admit asks the rules about a stored object as if it were created now.
-func (s *openClaw) admit(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
-	question := builtin.Question{Object: object, Facts: s.instanceFacts(), Resource: "openclawinstances"}
-	version := openclawv1.SchemeGroupVersion
+func (a *admission) admit(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
+	question := builtin.Question{Object: object, Facts: a.instanceFacts(), Resource: "openclawinstances"}
+	version := v1.SchemeGroupVersion
 	question.Kind = metav1.GroupVersionKind{Group: version.Group, Version: version.Version, Kind: "OpenClawInstance"}
 	expands := false
 	switch object.(type) {
-	case *openclawv1.OpenClawInstance:
-	case *openclawv1.PolicyBundle:
+	case *v1.OpenClawInstance:
+	case *v1.PolicyBundle:
 		question.Kind.Kind, question.Resource = "PolicyBundle", "policybundles"
 		review, err := question.Review()
 		if err != nil {
 			return builtin.Verdict{}, err
 		}
-		facts, err := s.bundleFacts(ctx, review)
+		facts, err := a.bundleFacts(ctx, review)
 		if err != nil {
 			return builtin.Verdict{}, err
 		}
@@ -161,7 +158,7 @@ func (s *openClaw) admit(ctx context.Context, object builtin.Object) (builtin.Ve
 	default:
 		return builtin.Verdict{}, fmt.Errorf("there are no rules for %T", object)
 	}
-	verdict, err := builtin.Ask(ctx, s.snapshot, question)
+	verdict, err := builtin.Ask(ctx, a.snapshot, question)
 	if expands && verdict.Denied() {
 		verdict.Reason = reasonExpandsParent
 	}

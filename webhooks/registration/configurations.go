@@ -1,4 +1,4 @@
-package webhooks
+package registration
 
 import (
 	"cmp"
@@ -12,15 +12,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules"
 )
 
 const (
 	// ConfigurationName is the name of both webhook configurations.
 	ConfigurationName = "lintel"
-	// ServiceName is the Service in front of the webhook server.
-	ServiceName = "lintel-webhook"
-	// CertificateName is the cert-manager Certificate of the webhook server.
-	CertificateName = "lintel-serving"
+	// serviceName is the Service in front of the webhook server.
+	serviceName = "lintel-webhook"
+	// certificateName is the cert-manager Certificate of the webhook server.
+	certificateName = "lintel-serving"
 
 	injectCAAnnotation = "cert-manager.io/inject-ca-from"
 	managedByLabel     = "app.kubernetes.io/managed-by"
@@ -28,8 +29,8 @@ const (
 	servicePort        = 443
 )
 
-// RegistrationSettings say where the webhooks are found, and what they leave alone.
-type RegistrationSettings struct {
+// Settings say where the webhooks are found, and what they leave alone.
+type Settings struct {
 	// Namespace is the platform's own.
 	Namespace string
 	// URL is the base URL of a server outside the cluster; empty means the Service.
@@ -56,7 +57,7 @@ func DefaultExcludedNamespaces() []string {
 // complete in spite of it, with every version that is named, so that policies which
 // did get in are never left uncalled.
 func Configurations(
-	policies []engine.PolicyInfo, resources *engine.Resources, products []Product, settings RegistrationSettings,
+	policies []engine.PolicyInfo, resources *engine.Resources, products []rules.Product, settings Settings,
 ) (*admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration, error) {
 	if resources == nil {
 		resources = &engine.Resources{}
@@ -64,7 +65,7 @@ func Configurations(
 	policies = slices.SortedStableFunc(slices.Values(policies), func(a, b engine.PolicyInfo) int {
 		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Source, b.Source))
 	})
-	products = slices.SortedFunc(slices.Values(products), func(a, b Product) int { return cmp.Compare(a.Entry, b.Entry) })
+	products = slices.SortedFunc(slices.Values(products), func(a, b rules.Product) int { return cmp.Compare(a.Entry, b.Entry) })
 
 	validating := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		TypeMeta:   typeMeta("ValidatingWebhookConfiguration"),
@@ -86,15 +87,15 @@ func Configurations(
 	// A change that an Ignore entry makes must still be seen by Fail.
 	for _, policy := range []engine.FailurePolicy{engine.Ignore, engine.Fail} {
 		validates := selectPolicies(policies, policy, func(p engine.PolicyInfo) bool { return p.Validates })
-		rules, conflicts := validatingRules(validates, resources)
-		problems = append(problems, conflictErrors(conflicts, policyEntry(policy))...)
-		e := settings.policyEntry(validatePath, policy, validates, rules)
+		called, conflicts := validatingRules(validates, resources)
+		problems = append(problems, conflictErrors(conflicts, PolicyEntry(policy))...)
+		e := settings.policyEntry(ValidatePath, policy, validates, called)
 		validating.Webhooks = append(validating.Webhooks, e.validating())
 
 		mutates := selectPolicies(policies, policy, func(p engine.PolicyInfo) bool { return p.Mutates })
-		rules, conflicts = mutatingRules(mutates, resources)
-		problems = append(problems, conflictErrors(conflicts, policyEntry(policy))...)
-		e = settings.policyEntry(mutatePath, policy, mutates, rules)
+		called, conflicts = mutatingRules(mutates, resources)
+		problems = append(problems, conflictErrors(conflicts, PolicyEntry(policy))...)
+		e = settings.policyEntry(MutatePath, policy, mutates, called)
 		mutating.Webhooks = append(mutating.Webhooks, e.mutating())
 	}
 	return validating, mutating, errors.Join(problems...)
@@ -111,15 +112,15 @@ type registered struct {
 	conditions        []admissionregistrationv1.MatchCondition
 }
 
-func (s RegistrationSettings) productEntry(product Product) registered {
-	prefix := validatePath
+func (s Settings) productEntry(product rules.Product) registered {
+	prefix := ValidatePath
 	if product.Mutate != nil {
-		prefix = mutatePath
+		prefix = MutatePath
 	}
 	return registered{
 		name:              product.Entry,
 		client:            s.clientConfig(prefix + product.Name),
-		failurePolicy:     admissionregistrationv1.FailurePolicyType(product.failurePolicy()),
+		failurePolicy:     admissionregistrationv1.FailurePolicyType(cmp.Or(product.FailurePolicy, engine.Fail)),
 		rules:             product.Rules,
 		namespaceSelector: &metav1.LabelSelector{},
 		objectSelector:    &metav1.LabelSelector{},
@@ -127,14 +128,14 @@ func (s RegistrationSettings) productEntry(product Product) registered {
 	}
 }
 
-func (s RegistrationSettings) policyEntry(
-	prefix string, policy engine.FailurePolicy, policies []engine.PolicyInfo, rules []admissionregistrationv1.RuleWithOperations,
+func (s Settings) policyEntry(
+	prefix string, policy engine.FailurePolicy, policies []engine.PolicyInfo, called []admissionregistrationv1.RuleWithOperations,
 ) registered {
 	return registered{
-		name:              policyEntry(policy),
-		client:            s.clientConfig(prefix + policySegment(policy)),
+		name:              PolicyEntry(policy),
+		client:            s.clientConfig(prefix + PolicySegment(policy)),
 		failurePolicy:     admissionregistrationv1.FailurePolicyType(policy),
-		rules:             rules,
+		rules:             called,
 		namespaceSelector: s.namespaceSelector(policies),
 		objectSelector:    commonObjectSelector(policies),
 		conditions:        policyConditions(policies),
@@ -174,7 +175,7 @@ func (e registered) mutating() admissionregistrationv1.MutatingWebhook {
 	}
 }
 
-func (s RegistrationSettings) clientConfig(path string) admissionregistrationv1.WebhookClientConfig {
+func (s Settings) clientConfig(path string) admissionregistrationv1.WebhookClientConfig {
 	config := admissionregistrationv1.WebhookClientConfig{}
 	if !s.InjectCA {
 		config.CABundle = s.CABundle
@@ -184,22 +185,22 @@ func (s RegistrationSettings) clientConfig(path string) admissionregistrationv1.
 		return config
 	}
 	config.Service = &admissionregistrationv1.ServiceReference{
-		Namespace: s.Namespace, Name: ServiceName, Path: new(path), Port: new(int32(servicePort)),
+		Namespace: s.Namespace, Name: serviceName, Path: new(path), Port: new(int32(servicePort)),
 	}
 	return config
 }
 
-func (s RegistrationSettings) objectMeta() metav1.ObjectMeta {
+func (s Settings) objectMeta() metav1.ObjectMeta {
 	meta := metav1.ObjectMeta{Name: ConfigurationName, Labels: map[string]string{managedByLabel: ConfigurationName}}
 	if s.InjectCA {
-		meta.Annotations = map[string]string{injectCAAnnotation: s.Namespace + "/" + CertificateName}
+		meta.Annotations = map[string]string{injectCAAnnotation: s.Namespace + "/" + certificateName}
 	}
 	return meta
 }
 
 // namespaceSelector leaves out the excluded namespaces, and what all policies of
 // the entry leave out.
-func (s RegistrationSettings) namespaceSelector(policies []engine.PolicyInfo) *metav1.LabelSelector {
+func (s Settings) namespaceSelector(policies []engine.PolicyInfo) *metav1.LabelSelector {
 	excluded := s.ExcludedNamespaces
 	if excluded == nil {
 		excluded = DefaultExcludedNamespaces()
@@ -259,7 +260,7 @@ func selectPolicies(policies []engine.PolicyInfo, failure engine.FailurePolicy, 
 	return out
 }
 
-func conflictErrors(conflicts []VersionConflict, entry string) []error {
+func conflictErrors(conflicts []versionConflict, entry string) []error {
 	var out []error
 	for _, conflict := range conflicts {
 		conflict.Entry = entry

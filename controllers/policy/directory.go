@@ -1,4 +1,4 @@
-package main
+package policy
 
 import (
 	"context"
@@ -14,19 +14,22 @@ import (
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
-// policyDirectoryName is the PolicySource that --policy-dir keeps.
-const policyDirectoryName = "policy-dir"
+// directoryName is the PolicySource that a Directory keeps.
+const directoryName = "policy-dir"
 
-// policyDirectory keeps a folder applied as a PolicySource: the same gate, the same
+// Directory keeps a folder applied as a PolicySource: the same gate, the same
 // artifact, the same status as any other. It runs on the leader.
-type policyDirectory struct {
+type Directory struct {
 	client client.Client
 	path   string
 	last   string // digest
 }
 
+// NewDirectory keeps the folder at a path.
+func NewDirectory(c client.Client, path string) *Directory { return &Directory{client: c, path: path} }
+
 // Start implements manager.Runnable.
-func (d *policyDirectory) Start(ctx context.Context) error {
+func (d *Directory) Start(ctx context.Context) error {
 	const interval = time.Second
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -42,7 +45,7 @@ func (d *policyDirectory) Start(ctx context.Context) error {
 	}
 }
 
-func (d *policyDirectory) apply(ctx context.Context) error {
+func (d *Directory) apply(ctx context.Context) error {
 	files, err := source.ReadFolder(d.path, engine.IsPolicyFile, source.MaxArtifactBytes)
 	if err != nil {
 		return err
@@ -59,11 +62,11 @@ func (d *policyDirectory) apply(ctx context.Context) error {
 		"spec": map[string]any{"inline": map[string]any{"files": content}},
 	}}
 	object.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind("PolicySource"))
-	object.SetName(policyDirectoryName)
+	object.SetName(directoryName)
 	err = d.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object),
 		client.FieldOwner("lintel-policy-dir"), client.ForceOwnership)
 	if err != nil {
-		return fmt.Errorf("applying PolicySource %s: %w", policyDirectoryName, err)
+		return fmt.Errorf("applying PolicySource %s: %w", directoryName, err)
 	}
 	d.last = digest
 	return nil

@@ -1,4 +1,4 @@
-package webhooks
+package rules
 
 import (
 	"context"
@@ -30,10 +30,10 @@ type Product struct {
 
 // Judge answers one review of a product. An error means that no answer was found:
 // the failure policy decides.
-type Judge func(ctx context.Context, review *engine.Review) (*Verdict, error)
+type Judge func(ctx context.Context, review *engine.Review) (*Answer, error)
 
-// Verdict is a product's answer, in the words that users see.
-type Verdict struct {
+// Answer is what a product says of a review, in the words that users see.
+type Answer struct {
 	// Denials deny the object, if there are any.
 	Denials []string
 	// Warnings are shown, and admit. The handler cuts them to the limits of engine.
@@ -42,31 +42,8 @@ type Verdict struct {
 	Patch []engine.Operation
 }
 
-// PolicySourceRules are the rules of the product that checks PolicySources.
-func PolicySourceRules() []admissionregistrationv1.RuleWithOperations {
-	scope := admissionregistrationv1.ClusterScope
-	return []admissionregistrationv1.RuleWithOperations{{
-		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-		Rule: admissionregistrationv1.Rule{
-			APIGroups: []string{"policy.lintel.dev"}, APIVersions: []string{"v1alpha1"},
-			Resources: []string{"policysources"}, Scope: &scope,
-		},
-	}}
-}
-
-// PolicySourceProduct is the entry that checks PolicySources by the given function.
-func PolicySourceProduct(validate Judge) Product {
-	return Product{
-		Name:     "policysource",
-		Entry:    "policysource.policy.lintel.dev",
-		Rules:    PolicySourceRules(),
-		Validate: validate,
-	}
-}
-
-func (p Product) failurePolicy() engine.FailurePolicy {
-	if p.FailurePolicy == "" {
-		return engine.Fail
-	}
-	return p.FailurePolicy
+// NamespaceGetter finds the Namespace of an object under review.
+type NamespaceGetter interface {
+	// Namespace is the Namespace object in JSON.
+	Namespace(ctx context.Context, name string) ([]byte, error)
 }

@@ -1,4 +1,4 @@
-package webhooks
+package rules
 
 import (
 	"context"
@@ -30,25 +30,25 @@ type BuiltIn struct {
 
 // Validating is the entry that admits or denies.
 func (b BuiltIn) Validating() Product {
-	return Product{Name: b.Name, Entry: b.Entry, Rules: b.Rules, MatchConditions: b.MatchConditions, Validate: func(ctx context.Context, review *engine.Review) (*Verdict, error) {
+	return Product{Name: b.Name, Entry: b.Entry, Rules: b.Rules, MatchConditions: b.MatchConditions, Validate: func(ctx context.Context, review *engine.Review) (*Answer, error) {
 		options, err := b.options(ctx, review)
 		if err != nil {
 			return nil, err
 		}
 		decision := b.Snapshot.Validate(ctx, review, options)
-		return verdict(decision, nil)
+		return answer(decision, nil)
 	}}
 }
 
 // Mutating is the entry that fills in defaults.
 func (b BuiltIn) Mutating() Product {
-	return Product{Name: b.Name, Entry: b.Entry, Rules: b.Rules, MatchConditions: b.MatchConditions, Mutate: func(ctx context.Context, review *engine.Review) (*Verdict, error) {
+	return Product{Name: b.Name, Entry: b.Entry, Rules: b.Rules, MatchConditions: b.MatchConditions, Mutate: func(ctx context.Context, review *engine.Review) (*Answer, error) {
 		options, err := b.options(ctx, review)
 		if err != nil {
 			return nil, err
 		}
 		mutation := b.Snapshot.Mutate(ctx, review, options)
-		return verdict(&mutation.Decision, mutation.Patch)
+		return answer(&mutation.Decision, mutation.Patch)
 	}}
 }
 
@@ -71,15 +71,15 @@ func (b BuiltIn) options(ctx context.Context, review *engine.Review) (options en
 	return options, nil
 }
 
-// verdict has the words alone: which built-in rule denies is no concern of the user.
-func verdict(decision *engine.Decision, patch []engine.Operation) (*Verdict, error) {
+// answer has the words alone: which built-in rule denies is no concern of the user.
+func answer(decision *engine.Decision, patch []engine.Operation) (*Answer, error) {
 	denials, err := decision.Verdict()
 	if err != nil {
 		return nil, err
 	}
-	v := &Verdict{Denials: denials, Patch: patch}
+	a := &Answer{Denials: denials, Patch: patch}
 	for _, warning := range decision.Warnings {
-		v.Warnings = append(v.Warnings, warning.Words)
+		a.Warnings = append(a.Warnings, warning.Words)
 	}
-	return v, nil
+	return a, nil
 }

@@ -1,4 +1,4 @@
-package webhooks
+package registration
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package main
+package openvox
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func TestTwoCertificatesOfOneCertname(t *testing.T) {
 		}
 	}
 	older, younger := certificate("z", 1), certificate("a", 2)
-	s := &openVox{
+	s := &admission{
 		cached:   fake.NewClientBuilder().WithScheme(scheme).WithObjects(older, younger).Build(),
 		snapshot: engine.NewSnapshot(engine.BuiltinResources(), set),
 	}
@@ -81,7 +81,7 @@ func TestASecretThatCannotBeReadDecidesNothing(t *testing.T) {
 		},
 	}
 	var failure error
-	s := &openVox{
+	s := &admission{
 		direct: fake.NewClientBuilder().WithScheme(scheme).WithObjects(ca, policy).WithInterceptorFuncs(interceptor.Funcs{
 			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 				if _, secret := object.(*corev1.Secret); secret && failure != nil {
@@ -113,7 +113,7 @@ func TestRightsOfCertificates(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: "1"},
 			Spec:       v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web", CSRExtensions: &v1alpha1.CSRExtensions{PPCLIAuth: true}},
 		}
-		s := &openVox{cached: fake.NewClientBuilder().WithScheme(scheme).WithObjects(ca, certificate).Build(), snapshot: engine.NewSnapshot(engine.BuiltinResources(), set)}
+		s := &admission{cached: fake.NewClientBuilder().WithScheme(scheme).WithObjects(ca, certificate).Build(), snapshot: engine.NewSnapshot(engine.BuiltinResources(), set)}
 		said, err := s.admitCertificate(t.Context(), certificate)
 		require.NoError(t, err)
 		require.Equal(t, want == "", !said.Denied(), name)
@@ -123,12 +123,12 @@ func TestRightsOfCertificates(t *testing.T) {
 
 // TestNamespacesOfOpenVox: what is elsewhere never calls out.
 func TestNamespacesOfOpenVox(t *testing.T) {
-	for _, product := range (&openVox{}).products(true) {
+	for _, product := range (&admission{}).products(true) {
 		for _, condition := range product.MatchConditions {
 			require.NotEqual(t, "in-a-namespace-of-openvox", condition.Name)
 		}
 	}
-	for _, product := range (&openVox{namespaces: []string{"a", "b"}}).products(true) {
+	for _, product := range (&admission{namespaces: []string{"a", "b"}}).products(true) {
 		last := product.MatchConditions[len(product.MatchConditions)-1]
 		require.Equal(t, "in-a-namespace-of-openvox", last.Name, product.Entry)
 		want := "request.namespace in ['a', 'b']"

@@ -1,4 +1,4 @@
-package webhooks
+package registration
 
 import (
 	"cmp"
@@ -8,11 +8,11 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
-// VersionConflict says that two policies of one entry want different versions of
+// versionConflict says that two policies of one entry want different versions of
 // one kind. The API server converts an object only where no rule names its version,
 // so one of the two would be handed shapes that it was not written for. A policy whose
 // rule takes every version is such a policy for all others.
-type VersionConflict struct {
+type versionConflict struct {
 	Entry       string
 	Group, Kind string
 	// Policies and Versions are the two sides: a package with its source, and what
@@ -21,7 +21,7 @@ type VersionConflict struct {
 }
 
 // Error names both policies.
-func (c VersionConflict) Error() string {
+func (c versionConflict) Error() string {
 	kind := engine.GroupVersionKind{Group: c.Group, Kind: c.Kind}
 	if c.Versions[0] == anything {
 		return fmt.Sprintf("policy %s takes %s in every version, since it names no kinds, \"*\" or a kind that the cluster does not have, and policy %s is written for %s of it: name kinds in the first, or version \"*\" in the second if it reads all versions (entry %s)",
@@ -47,10 +47,10 @@ func (v versionTable) of(resource engine.Resource) []string {
 // are registered in every version, so there is nothing to choose. Policies that follow
 // have no say, nor have those that judge any version: kinds that they alone name are
 // registered in every one.
-func kindVersions(policies []engine.PolicyInfo, resources *engine.Resources) (versionTable, []VersionConflict) {
+func kindVersions(policies []engine.PolicyInfo, resources *engine.Resources) (versionTable, []versionConflict) {
 	table := versionTable{}
 	first := map[engine.GroupVersionKind]string{} // the policy that chose
-	var conflicts []VersionConflict
+	var conflicts []versionConflict
 	for _, policy := range policies {
 		if policy.Follows || policy.AnyVersion {
 			continue
@@ -69,7 +69,7 @@ func kindVersions(policies []engine.PolicyInfo, resources *engine.Resources) (ve
 			case len(table[key]) == 0:
 				table[key], first[key] = []string{version}, nameWithSource(policy)
 			case !slices.Contains(table[key], version):
-				conflicts = append(conflicts, VersionConflict{
+				conflicts = append(conflicts, versionConflict{
 					Group: kind.Group, Kind: kind.Kind,
 					Policies: [2]string{first[key], nameWithSource(policy)},
 					Versions: [2]string{table[key][0], version},
@@ -99,8 +99,8 @@ func (v versionTable) open(policies []engine.PolicyInfo) {
 
 // openConflicts finds the policies written for one version of a kind that has several,
 // beside another whose rule takes every version of it.
-func openConflicts(policies []engine.PolicyInfo, resources *engine.Resources, operations func(engine.Match) []string) []VersionConflict {
-	var conflicts []VersionConflict
+func openConflicts(policies []engine.PolicyInfo, resources *engine.Resources, operations func(engine.Match) []string) []versionConflict {
+	var conflicts []versionConflict
 	for _, policy := range policies {
 		if policy.Follows || policy.AnyVersion {
 			continue
@@ -118,7 +118,7 @@ func openConflicts(policies []engine.PolicyInfo, resources *engine.Resources, op
 			if j < 0 {
 				continue
 			}
-			conflicts = append(conflicts, VersionConflict{
+			conflicts = append(conflicts, versionConflict{
 				Group: kind.Group, Kind: kind.Kind,
 				Policies: [2]string{nameWithSource(policies[j]), nameWithSource(policy)},
 				Versions: [2]string{anything, version},

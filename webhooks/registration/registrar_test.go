@@ -1,4 +1,4 @@
-package webhooks
+package registration
 
 import (
 	"context"
@@ -18,42 +18,36 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules"
 )
 
-// live is a snapshot that a test swaps.
-type live struct {
-	current atomic.Pointer[engine.Snapshot]
-}
+func accept(context.Context, *engine.Review) (*rules.Answer, error) { return &rules.Answer{}, nil }
 
-func (l *live) Snapshot() *engine.Snapshot { return l.current.Load() }
-
-// compiled is a snapshot of one source with one module.
-func compiled(t testing.TB, policy engine.FailurePolicy, module string) *engine.Snapshot {
+// snapshotOf is a snapshot of one source that denies ConfigMaps, and labels them.
+func snapshotOf(t *testing.T, policy engine.FailurePolicy) *engine.Snapshot {
 	t.Helper()
-	set, err := engine.Compile(engine.Source{
-		Name: "team", FailurePolicy: policy, Files: map[string]string{"team.rego": module},
-	})
+	set, err := engine.Compile(engine.Source{Name: "team", FailurePolicy: policy, Files: map[string]string{"team.rego": `# METADATA
+# custom:
+#   match: {kinds: [{group: "", kind: ConfigMap}]}
+package team
+
+import rego.v1
+
+deny contains "no"
+
+defaults := {"metadata": {"labels": {"checked": "yes"}}}
+`}})
 	require.NoError(t, err)
 	return engine.NewSnapshot(engine.BuiltinResources(), set)
 }
 
-const teamLabel = `# METADATA
-# custom:
-#   match:
-#     kinds: [{group: "", kind: ConfigMap}]
-package team.labels
-
-import rego.v1
-
-deny contains msg if {
-	not input.request.object.metadata.labels.team
-	msg := sprintf("%v %v has no team label", [input.request.kind.kind, input.name])
+// unregister deletes both configurations.
+func unregister(t *testing.T, c client.Client) {
+	t.Helper()
+	name := metav1.ObjectMeta{Name: ConfigurationName}
+	require.NoError(t, c.Delete(t.Context(), &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: name}))
+	require.NoError(t, c.Delete(t.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: name}))
 }
-
-warn contains "labels are lower case" if input.request.object.metadata.labels.team != lower(input.request.object.metadata.labels.team)
-
-defaults := {"metadata": {"labels": {"checked": "yes"}}}
-`
 
 // platform is the Namespace that Lintel is installed in.
 func platform() *corev1.Namespace {
@@ -64,9 +58,9 @@ func platform() *corev1.Namespace {
 // take the configurations away.
 func TestNothingIsRegisteredForANamespaceThatGoes(t *testing.T) {
 	c := fake.NewClientBuilder().WithObjects(platform()).Build()
-	snapshots := &live{}
-	snapshots.current.Store(compiled(t, engine.Fail, teamLabel))
-	r := NewRegistrar(c, snapshots, nil, RegistrationSettings{Namespace: "lintel-system"})
+	var live atomic.Pointer[engine.Snapshot]
+	live.Store(snapshotOf(t, engine.Fail))
+	r := NewRegistrar(c, live.Load, nil, Settings{Namespace: "lintel-system"})
 	reconcileOnce := func() {
 		t.Helper()
 		_, err := r.Reconcile(t.Context(), reconcile.Request{})
@@ -78,7 +72,7 @@ func TestNothingIsRegisteredForANamespaceThatGoes(t *testing.T) {
 	require.NoError(t, c.Get(t.Context(), key, &validating))
 	require.Equal(t, []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: "lintel-system", UID: "platform"}}, validating.OwnerReferences)
 
-	require.NoError(t, Unregister(t.Context(), c))
+	unregister(t, c)
 	require.NoError(t, c.Delete(t.Context(), platform()))
 	reconcileOnce()
 	require.True(t, apierrors.IsNotFound(c.Get(t.Context(), key, &validating)), "the namespace is on its way out")
@@ -98,9 +92,9 @@ func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 			return c.Apply(ctx, config, options...)
 		},
 	}).WithObjects(platform()).Build()
-	snapshots := &live{}
-	r := NewRegistrar(c, snapshots, []Product{PolicySourceProduct(accept)},
-		RegistrationSettings{Namespace: "lintel-system"})
+	var live atomic.Pointer[engine.Snapshot]
+	r := NewRegistrar(c, live.Load, []rules.Product{{Name: "a", Entry: "a.example.com", Validate: accept}},
+		Settings{Namespace: "lintel-system"})
 	registered := 0
 	r.OnRegistered(func() { registered++ })
 	reconcileOnce := func() int {
@@ -112,15 +106,15 @@ func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 	}
 	assert.Zero(t, reconcileOnce(), "no policies are loaded yet: what is registered stays")
 
-	snapshots.current.Store(engine.NewSnapshot(engine.BuiltinResources()))
+	live.Store(engine.NewSnapshot(engine.BuiltinResources()))
 	assert.Equal(t, 2, reconcileOnce())
 	assert.Zero(t, reconcileOnce())
 
-	snapshots.current.Store(compiled(t, engine.Fail, teamLabel))
+	live.Store(snapshotOf(t, engine.Fail))
 	assert.Equal(t, 2, reconcileOnce())
-	assert.False(t, r.Registered(snapshots.Snapshot().Digest()), "not before it was read back")
+	assert.False(t, r.Registered(live.Load().Digest()), "not before it was read back")
 	assert.Zero(t, reconcileOnce())
-	assert.True(t, r.Registered(snapshots.Snapshot().Digest()))
+	assert.True(t, r.Registered(live.Load().Digest()))
 	assert.Equal(t, 2, registered, "once for each snapshot")
 
 	var validating admissionregistrationv1.ValidatingWebhookConfiguration
@@ -133,19 +127,18 @@ func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 	require.NoError(t, c.Get(t.Context(), key, &validating))
 	assert.NotEmpty(t, validating.Webhooks[2].Rules)
 
-	require.NoError(t, Unregister(t.Context(), c))
-	require.NoError(t, Unregister(t.Context(), c), "twice is no error")
+	unregister(t, c)
 	assert.Equal(t, 2, reconcileOnce())
 
 	r.Drain()
-	snapshots.current.Store(compiled(t, engine.Ignore, teamLabel))
+	live.Store(snapshotOf(t, engine.Ignore))
 	assert.Equal(t, 2, reconcileOnce(), "policies still change")
-	require.NoError(t, Unregister(t.Context(), c))
+	unregister(t, c)
 	assert.Zero(t, reconcileOnce(), "who deletes them wants to be rid of them")
 }
 
 func TestSnapshotChangedNeverBlocks(*testing.T) {
-	r := NewRegistrar(nil, nil, nil, RegistrationSettings{})
+	r := NewRegistrar(nil, nil, nil, Settings{})
 	for range 100 {
 		r.SnapshotChanged()
 	}

@@ -1,18 +1,21 @@
-package main
+package orloj
 
 import (
 	"testing"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	rules "github.com/lintel-policy/lintel/policies/rules/orloj"
 )
 
-func TestOrlojOptions(t *testing.T) {
-	complete := func(args ...string) (orlojOptions, rules.Mapping, error) {
-		o, err := parseOptions(args)
-		require.NoError(t, err)
-		return o.orloj.complete()
+func TestSettings(t *testing.T) {
+	complete := func(args ...string) (settings, rules.Mapping, error) {
+		var s settings
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		s.addTo(flags)
+		require.NoError(t, flags.Parse(args))
+		return s.complete()
 	}
 	for _, c := range []struct {
 		args []string

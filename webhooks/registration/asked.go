@@ -1,4 +1,4 @@
-package webhooks
+package registration
 
 import (
 	"slices"
@@ -19,7 +19,7 @@ type Asked struct {
 // versions leaves the entry with both.
 func NewAsked(policies []engine.PolicyInfo, resources *engine.Resources) Asked {
 	asked := Asked{resources: resources}
-	validating, mutating, _ := Configurations(policies, resources, nil, RegistrationSettings{})
+	validating, mutating, _ := Configurations(policies, resources, nil, Settings{})
 	for _, webhook := range mutating.Webhooks {
 		asked.entries = append(asked.entries, webhook.Rules)
 	}

@@ -1,4 +1,4 @@
-package webhooks
+package registration
 
 import (
 	"context"
@@ -24,30 +24,32 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules"
 )
 
-// FieldManager owns what Lintel sets in its webhook configurations. The CA bundle
+// fieldManager owns what Lintel sets in its webhook configurations. The CA bundle
 // stays cert-manager's where it injects one.
-const FieldManager = "lintel-webhooks"
+const fieldManager = "lintel-webhooks"
 
 // Registrar keeps the webhook configurations what the live snapshot asks for. It
 // runs on the leader alone: replicas may serve different revisions for a moment.
 type Registrar struct {
-	client    client.Client
-	snapshots Snapshots
-	products  []Product
-	settings  RegistrationSettings
-	changed   chan event.GenericEvent
+	client   client.Client
+	snapshot func() *engine.Snapshot
+	products []rules.Product
+	settings Settings
+	changed  chan event.GenericEvent
 
 	draining     atomic.Bool
 	registered   atomic.Value // string: the digest of the snapshot whose rules are applied
 	onRegistered func()
 }
 
-// NewRegistrar makes a Registrar; its client reads from a cache.
-func NewRegistrar(c client.Client, snapshots Snapshots, products []Product, settings RegistrationSettings) *Registrar {
+// NewRegistrar makes a Registrar; its client reads from a cache, and snapshot is nil as
+// long as no policies are loaded.
+func NewRegistrar(c client.Client, snapshot func() *engine.Snapshot, products []rules.Product, settings Settings) *Registrar {
 	return &Registrar{
-		client: c, snapshots: snapshots, products: products, settings: settings,
+		client: c, snapshot: snapshot, products: products, settings: settings,
 		changed: make(chan event.GenericEvent, 1),
 	}
 }
@@ -83,7 +85,7 @@ func (r *Registrar) SetupWithManager(mgr manager.Manager) error {
 	}))
 	r.SnapshotChanged() // a snapshot may have gone live before
 	return builder.ControllerManagedBy(mgr).
-		Named(FieldManager).
+		Named(fieldManager).
 		Watches(&admissionregistrationv1.ValidatingWebhookConfiguration{}, one, ours).
 		Watches(&admissionregistrationv1.MutatingWebhookConfiguration{}, one, ours).
 		WatchesRawSource(source.Channel(r.changed, one)).
@@ -92,7 +94,7 @@ func (r *Registrar) SetupWithManager(mgr manager.Manager) error {
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Registrar) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-	snapshot := r.snapshots.Snapshot()
+	snapshot := r.snapshot()
 	if snapshot == nil {
 		// Without policies the rules would be empty, and whatever is registered now is
 		// still wanted. Loading them triggers the next run.
@@ -199,7 +201,7 @@ func (r *Registrar) apply(ctx context.Context, desired client.Object, leftovers 
 	write := func() error {
 		// The answer is read back into the object, so each attempt takes a copy.
 		return r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(config.DeepCopy()),
-			client.FieldOwner(FieldManager), client.ForceOwnership)
+			client.FieldOwner(fieldManager), client.ForceOwnership)
 	}
 	err = write()
 	if !apierrors.IsInvalid(err) || len(leftovers) == 0 {
@@ -213,21 +215,6 @@ func (r *Registrar) apply(ctx context.Context, desired client.Object, leftovers 
 		return err
 	}
 	return write()
-}
-
-// Unregister deletes both configurations: the first step of a removal, so that the
-// API server stops asking before nobody answers. No Registrar may be running, or it
-// registers again.
-func Unregister(ctx context.Context, c client.Client) error {
-	for _, object := range []client.Object{
-		&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: ConfigurationName}},
-		&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: ConfigurationName}},
-	} {
-		if err := c.Delete(ctx, object); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting the webhook configuration: %w", err)
-		}
-	}
-	return nil
 }
 
 // liveEntry is what the comparison needs of an entry of either configuration.

@@ -1,4 +1,4 @@
-package main
+package policy
 
 import (
 	"context"
@@ -40,16 +40,16 @@ func TestLongTestsAreLeftToTheGate(t *testing.T) {
 			<-ctx.Done()
 			return suite.Results{}, ctx.Err()
 		}
-		_, err := soon(forever)(t.Context(), engine.Source{})
+		_, err := boundedTest(forever)(t.Context(), engine.Source{})
 		require.NoError(t, err)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err = soon(forever)(ended, engine.Source{})
+		_, err = boundedTest(forever)(ended, engine.Source{})
 		require.ErrorIs(t, err, context.Canceled, "who asked is gone")
 		failed := func(context.Context, engine.Source) (suite.Results, error) {
 			return suite.Results{}, errors.New("no process")
 		}
-		_, err = soon(failed)(t.Context(), engine.Source{})
+		_, err = boundedTest(failed)(t.Context(), engine.Source{})
 		require.ErrorContains(t, err, "no process")
 	})
 }

@@ -1,4 +1,4 @@
-package webhooks
+package registration
 
 import (
 	"fmt"
@@ -12,7 +12,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules"
 )
+
+// policySources is a product with rules.
+var policySources = rules.Product{
+	Name: "policysource", Entry: "policysource.policy.lintel.dev", Validate: accept,
+	Rules: []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{"CREATE", "UPDATE"},
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{"policy.lintel.dev"}, APIVersions: []string{"v1alpha1"}, Resources: []string{"policysources"},
+			Scope: new(admissionregistrationv1.ClusterScope),
+		},
+	}},
+}
 
 var (
 	pod        = engine.GroupVersionKind{Kind: "Pod"}
@@ -39,8 +52,8 @@ func follows(policy engine.PolicyInfo) engine.PolicyInfo {
 	return policy
 }
 
-func settings() RegistrationSettings {
-	return RegistrationSettings{Namespace: "lintel-system", InjectCA: true}
+func settings() Settings {
+	return Settings{Namespace: "lintel-system", InjectCA: true}
 }
 
 // rulesText prints a rule a line: group/version scope operations resources.
@@ -187,8 +200,8 @@ func TestRules(t *testing.T) {
 }
 
 func TestEntriesAreAFixedSet(t *testing.T) {
-	products := []Product{
-		PolicySourceProduct(accept),
+	products := []rules.Product{
+		policySources,
 		{Name: "bundle", Entry: "a.example.com", Validate: accept},
 		{Name: "defaults", Entry: "d.example.com", FailurePolicy: engine.Ignore, Mutate: accept},
 	}
@@ -221,7 +234,7 @@ func TestEntriesAreAFixedSet(t *testing.T) {
 }
 
 func TestEntrySettings(t *testing.T) {
-	validating, mutating, err := Configurations(nil, nil, []Product{PolicySourceProduct(accept)}, settings())
+	validating, mutating, err := Configurations(nil, nil, []rules.Product{policySources}, settings())
 	require.NoError(t, err)
 	assert.Equal(t, "lintel", validating.Name)
 	assert.Equal(t, "lintel", mutating.Name)
@@ -264,7 +277,7 @@ func TestEntriesLeaveOutPolicies(t *testing.T) {
 }
 
 func TestURLAndBundle(t *testing.T) {
-	validating, _, err := Configurations(nil, nil, nil, RegistrationSettings{
+	validating, _, err := Configurations(nil, nil, nil, Settings{
 		Namespace: "lintel-system", URL: "https://127.0.0.1:9443/", CABundle: []byte("pem"),
 	})
 	require.NoError(t, err)
@@ -331,7 +344,7 @@ func TestVersionConflict(t *testing.T) {
 		validates("team.old", engine.Match{Kinds: []engine.GroupVersionKind{v1}}),
 	}
 	validating, _, err := Configurations(policies, engine.BuiltinResources(), nil, settings())
-	var conflict VersionConflict
+	var conflict versionConflict
 	require.ErrorAs(t, err, &conflict)
 	assert.Equal(t, [2]string{"v2", "v1"}, conflict.Versions)
 	assert.ErrorContains(t, err, "policies team.new (team) and team.old (team) want HorizontalPodAutoscaler.autoscaling in two versions, v2 and v1")
@@ -429,7 +442,7 @@ func TestConfigurationsDoNotDependOnOrder(t *testing.T) {
 		ignored(validates("c", engine.Match{})),
 		mutates("d", engine.Match{Kinds: []engine.GroupVersionKind{pod}}),
 	}
-	products := []Product{PolicySourceProduct(accept), {Name: "x", Entry: "x.example.com", Validate: accept}}
+	products := []rules.Product{policySources, {Name: "x", Entry: "x.example.com", Validate: accept}}
 	v1, m1, err := Configurations(policies, engine.BuiltinResources(), products, settings())
 	require.NoError(t, err)
 	for range 20 {

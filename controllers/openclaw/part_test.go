@@ -1,4 +1,4 @@
-package main
+package openclaw
 
 import (
 	"context"
@@ -16,19 +16,19 @@ import (
 
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/policies/engine"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openclaw"
-	"github.com/lintel-policy/lintel/webhooks"
 )
 
 // bundleWebhook is what answers the reviews of PolicyBundles, beside those that are stored.
-func bundleWebhook(t *testing.T, stored ...client.Object) webhooks.Judge {
+func bundleWebhook(t *testing.T, stored ...client.Object) builtin.Judge {
 	t.Helper()
 	set, err := rules.Set()
 	require.NoError(t, err)
 	scheme := kuberuntime.NewScheme()
 	require.NoError(t, openclawv1.AddToScheme(scheme))
-	s := &openClaw{
-		options: &options{}, parser: rules.NewParser(), snapshot: engine.NewSnapshot(engine.BuiltinResources(), set),
+	s := &admission{
+		parser: rules.NewParser(), snapshot: engine.NewSnapshot(engine.BuiltinResources(), set),
 		timeout: time.Minute, // a machine may be busy
 		bundles: fake.NewClientBuilder().WithScheme(scheme).WithObjects(stored...).Build(),
 	}

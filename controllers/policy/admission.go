@@ -1,4 +1,4 @@
-package main
+package policy
 
 import (
 	"context"
@@ -7,26 +7,40 @@ import (
 	"fmt"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
-	"github.com/lintel-policy/lintel/controllers/policy"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/suite"
-	"github.com/lintel-policy/lintel/webhooks"
 )
 
-// judgePolicySources refuses a PolicySource that the gate would not let live, with
-// the reasons by file and line. A write that leaves the spec alone passes: labels
-// and finalizers are no reason to judge old policies anew.
+// Product is the webhook entry for PolicySources: it refuses one that the gate would not
+// let live, with the reasons by file and line. A write that leaves the spec alone passes:
+// labels and finalizers are no reason to judge old policies anew.
 //
 // What lies elsewhere is judged once it was fetched: an object must not wait for its
 // origin, and the Secrets that it names may come after it.
-func judgePolicySources(live *engine.Live, gate source.Gate, allowFileOrigins bool) webhooks.Judge {
-	gate.Test = soon(gate.Test)
-	return func(ctx context.Context, review *engine.Review) (*webhooks.Verdict, error) {
+func Product(live *engine.Live, gate source.Gate, allowFileOrigins bool) rules.Product {
+	gate.Test = boundedTest(gate.Test)
+	scope := admissionregistrationv1.ClusterScope
+	return rules.Product{
+		Name: "policysource", Entry: "policysource.policy.lintel.dev", Validate: judge(live, gate, allowFileOrigins),
+		Rules: []admissionregistrationv1.RuleWithOperations{{
+			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+			Rule: admissionregistrationv1.Rule{
+				APIGroups: []string{v1alpha1.GroupName}, APIVersions: []string{v1alpha1.SchemeGroupVersion.Version},
+				Resources: []string{"policysources"}, Scope: &scope,
+			},
+		}},
+	}
+}
+
+func judge(live *engine.Live, gate source.Gate, allowFileOrigins bool) rules.Judge {
+	return func(ctx context.Context, review *engine.Review) (*rules.Answer, error) {
 		object, err := readPolicySource(review.Object())
 		if err != nil {
 			return nil, err
@@ -37,12 +51,12 @@ func judgePolicySources(live *engine.Live, gate source.Gate, allowFileOrigins bo
 				return nil, err
 			}
 			if equality.Semantic.DeepEqual(object.Spec, old.Spec) {
-				return &webhooks.Verdict{}, nil
+				return &rules.Answer{}, nil
 			}
 		}
 		if git := object.Spec.Git; git != nil {
-			if err := policy.CheckGitOrigin(git, allowFileOrigins); err != nil {
-				return &webhooks.Verdict{Denials: []string{err.Error()}}, nil
+			if err := CheckGitOrigin(git, allowFileOrigins); err != nil {
+				return &rules.Answer{Denials: []string{err.Error()}}, nil
 			}
 		}
 		verdict := gate.JudgeScope(source.FromPolicySource(object, nil, ""), live)
@@ -54,13 +68,13 @@ func judgePolicySources(live *engine.Live, gate source.Gate, allowFileOrigins bo
 }
 
 // answerTo says in the webhook what the gate found.
-func answerTo(object *v1alpha1.PolicySource, verdict source.Verdict) *webhooks.Verdict {
+func answerTo(object *v1alpha1.PolicySource, verdict source.Verdict) *rules.Answer {
 	switch {
 	case verdict.Set != nil || verdict.Reason == "":
-		return &webhooks.Verdict{Warnings: verdict.WarningTexts()}
+		return &rules.Answer{Warnings: verdict.WarningTexts()}
 	case verdict.Reason == scope.ReasonNoParent && len(verdict.Errors) == 1:
 		// What is applied together arrives in any order; the gate waits for the parent.
-		return &webhooks.Verdict{Warnings: []string{verdict.Message + "; it goes live once the parent has"}}
+		return &rules.Answer{Warnings: []string{verdict.Message + "; it goes live once the parent has"}}
 	}
 	message := verdict.Message
 	switch {
@@ -73,14 +87,14 @@ func answerTo(object *v1alpha1.PolicySource, verdict source.Verdict) *webhooks.V
 	case len(verdict.Errors) > 0:
 		message = fmt.Sprintf("the policies of PolicySource %s do not compile:\n%s", object.Name, verdict.Errors)
 	}
-	return &webhooks.Verdict{Denials: []string{message}}
+	return &rules.Answer{Denials: []string{message}}
 }
 
 // testsAtAdmission is how long the API server is kept waiting for a source's own tests.
 const testsAtAdmission = 2 * time.Second
 
-// soon leaves tests that take longer to the gate behind the webhook.
-func soon(test func(context.Context, engine.Source) (suite.Results, error)) func(context.Context, engine.Source) (suite.Results, error) {
+// boundedTest leaves tests that take longer to the gate behind the webhook.
+func boundedTest(test func(context.Context, engine.Source) (suite.Results, error)) func(context.Context, engine.Source) (suite.Results, error) {
 	return func(ctx context.Context, candidate engine.Source) (suite.Results, error) {
 		bounded, cancel := context.WithTimeout(ctx, testsAtAdmission)
 		defer cancel()
