@@ -1,10 +1,10 @@
-// Package orlojguard stands in front of orlojd's REST API and looks after resources that
+// Package guard stands in front of orlojd's REST API and looks after resources that
 // are kept by objects of Kubernetes: a write to one of them is overwritten later, so it is
 // warned of or refused. All else passes as it came.
 //
 // Whether a resource is managed is read from orlojd with the caller's own credentials, so
 // the guard has none.
-package orlojguard
+package guard
 
 import (
 	"context"

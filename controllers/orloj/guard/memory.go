@@ -1,4 +1,4 @@
-package orlojguard
+package guard
 
 import (
 	"sync"
