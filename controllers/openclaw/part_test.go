@@ -2,7 +2,6 @@ package openclaw
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openclaw"
+	"github.com/lintel-policy/lintel/test/reviews"
 )
 
 // bundleWebhook is what answers the reviews of PolicyBundles, beside those that are stored.
@@ -49,16 +49,7 @@ func bundleOf(name string, scope openclawv1.Scope, texts ...string) *openclawv1.
 
 func creation(t *testing.T, bundle *openclawv1.PolicyBundle) *engine.Review {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": map[string]any{
-		"uid": "1", "operation": "CREATE", "namespace": bundle.Namespace, "name": bundle.Name,
-		"kind":     map[string]string{"group": openclawv1.GroupName, "version": "v1", "kind": "PolicyBundle"},
-		"resource": map[string]string{"group": openclawv1.GroupName, "version": "v1", "resource": "policybundles"},
-		"object":   bundle,
-	}})
-	require.NoError(t, err)
-	review, err := engine.DecodeReview(text)
-	require.NoError(t, err)
-	return review
+	return reviews.MakeCreation(openclawv1.SchemeGroupVersion.WithKind("PolicyBundle"), "policybundles", bundle).Named(bundle.Namespace, bundle.Name).Obj(t)
 }
 
 // TestABundleDoesNotHoldTheWebhook: whoever may write bundles may write texts that OPA, or
