@@ -1,6 +1,7 @@
 package sat
 
 import (
+	"context"
 	"math/rand/v2"
 	"testing"
 
@@ -42,6 +43,9 @@ func TestSolver(t *testing.T) {
 		got, err := s.Solve(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, expected, got, clauses)
+		again, err := s.Solve(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, got, again, "the same again: %v", clauses)
 		if got {
 			satisfiable++
 			require.True(t, satisfies(clauses, func(v int) bool { return s.Holds(v) }), clauses)
@@ -62,4 +66,43 @@ func satisfies(clauses [][]int, value func(int) bool) bool {
 		}
 	}
 	return true
+}
+
+// TestSolverStops with its context, and where it has learned too much.
+func TestSolverStops(t *testing.T) {
+	pigeons := func() *Solver { // one more than holes
+		const holes = 4
+		s := New()
+		var in [holes + 1][holes]int
+		for p := range in {
+			for h := range in[p] {
+				in[p][h] = s.NewVariable()
+			}
+			s.Add(in[p][:]...)
+		}
+		for h := range holes {
+			for p := range in {
+				for other := range p {
+					s.Add(-in[p][h], -in[other][h])
+				}
+			}
+		}
+		return s
+	}
+	satisfiable, err := pigeons().Solve(t.Context())
+	require.NoError(t, err)
+	require.False(t, satisfiable)
+
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = pigeons().Solve(ended)
+	require.ErrorIs(t, err, ErrStopped)
+
+	full := pigeons()
+	a, b := full.NewVariable(), full.NewVariable()
+	for range maxClauses {
+		full.Add(a, b)
+	}
+	_, err = full.Solve(t.Context())
+	require.ErrorIs(t, err, ErrStopped)
 }
