@@ -72,7 +72,7 @@ func (r *ConfigReconciler) carryOut(ctx context.Context, config *v1alpha1.Config
 	if !config.DeletionTimestamp.IsZero() {
 		return configReport{}, nil
 	}
-	err := r.apply(ctx, config)
+	err := r.render(ctx, config)
 	v := &verdict{phase: v1alpha1.ConfigRunning, reason: reasonRendered, message: "the files are in ConfigMap " + configMapName(config.Name) + notCarriedOut(config)}
 	var foreign *object.Foreign
 	switch {
@@ -104,16 +104,9 @@ func notCarriedOut(config *v1alpha1.Config) string {
 	return "; not carried out: " + strings.Join(names, ", ") + ", for this version makes no Servers"
 }
 
-// apply writes the objects of a Config. What it cannot know or may not write is a
-// *verdict, and what was written before stays.
-func (r *ConfigReconciler) apply(ctx context.Context, config *v1alpha1.Config) error {
-	said, err := r.admit(ctx, config)
-	if err != nil {
-		return err
-	}
-	if said.Denied() {
-		return &verdict{phase: v1alpha1.ConfigError, reason: reasonNotAdmitted, message: said.Message()}
-	}
+// render writes the files of a Config. What it cannot know or may not write is a *verdict,
+// and what was written before stays.
+func (r *ConfigReconciler) render(ctx context.Context, config *v1alpha1.Config) error {
 	in, err := r.gather(ctx, config)
 	if err != nil {
 		return err
@@ -122,6 +115,11 @@ func (r *ConfigReconciler) apply(ctx context.Context, config *v1alpha1.Config) e
 	if err != nil {
 		return &verdict{phase: v1alpha1.ConfigError, reason: reasonNotRendered, message: err.Error()}
 	}
+	return r.apply(ctx, config, files)
+}
+
+// apply writes the objects of a Config.
+func (r *ConfigReconciler) apply(ctx context.Context, config *v1alpha1.Config, files map[string]string) error {
 	for _, child := range []client.Object{configMap(config, files), serverAccount(config)} {
 		if _, err := r.applier.Apply(ctx, object.ControlledBy(config), child, nil); err != nil {
 			return err
@@ -130,9 +128,16 @@ func (r *ConfigReconciler) apply(ctx context.Context, config *v1alpha1.Config) e
 	return nil
 }
 
-// gather finds what the files are made of.
+// gather asks the rules about a Config, and finds what its files are made of.
 func (r *ConfigReconciler) gather(ctx context.Context, config *v1alpha1.Config) (configfiles.Input, error) {
 	in := configfiles.Input{Config: config}
+	said, err := r.admit(ctx, config)
+	if err != nil {
+		return in, err
+	}
+	if said.Denied() {
+		return in, &verdict{phase: v1alpha1.ConfigError, reason: reasonNotAdmitted, message: said.Message()}
+	}
 	spec := config.Spec
 	for _, reference := range [][2]string{{"databaseRef", spec.DatabaseRef}, {"nodeClassifierRef", spec.NodeClassifierRef}} {
 		if reference[1] != "" {
@@ -144,7 +149,7 @@ func (r *ConfigReconciler) gather(ctx context.Context, config *v1alpha1.Config) 
 		return in, nil
 	}
 	ca := &v1alpha1.CertificateAuthority{}
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: spec.AuthorityRef}, ca)
+	err = r.client.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: spec.AuthorityRef}, ca)
 	if apierrors.IsNotFound(err) {
 		return in, &verdict{phase: v1alpha1.ConfigPending, reason: reasonAuthorityNotFound, message: fmt.Sprintf("spec.authorityRef: there is no CertificateAuthority %q; nothing is rendered until it is there", spec.AuthorityRef)}
 	}
