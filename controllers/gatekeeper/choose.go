@@ -40,23 +40,23 @@ func (o opinion) fine() bool { return len(o.places) == 0 && o.whole == "" && o.u
 // String is equal for equal opinions.
 func (o opinion) String() string { return fmt.Sprint(o.places, o.whole, o.unknown) }
 
-// settling finds out which of the candidates can be in force together.
-type settling struct {
+// choice is which of the candidates can be in force together.
+type choice struct {
 	judge    func(files map[string]string) opinion
 	kept     []*candidate
 	problems []problem
 	refused  map[string]string // messages by the id of what is out
 }
 
-// settle keeps out what cannot be in force, and nothing else. Of an object that could be
+// choose keeps out what cannot be in force, and nothing else. Of an object that could be
 // before it was changed, what it said before is kept.
-func settle(list []*candidate, judge func(files map[string]string) opinion) ([]*candidate, []problem) {
-	s := &settling{judge: judge, refused: map[string]string{}}
+func choose(list []*candidate, judge func(files map[string]string) opinion) ([]*candidate, []problem) {
+	s := &choice{judge: judge, refused: map[string]string{}}
 	s.add(list)
 	return s.kept, s.problems
 }
 
-func (s *settling) add(chunk []*candidate) {
+func (s *choice) add(chunk []*candidate) {
 	for len(chunk) > 0 {
 		all := layoutOf(append(s.kept[:len(s.kept):len(s.kept)], chunk...))
 		found := s.judge(all.files)
@@ -100,7 +100,7 @@ func (o opinion) message() string {
 
 // without takes out what is wrong: nil where none of that is in the chunk, so that
 // nothing would change.
-func (s *settling) without(chunk []*candidate, wrong map[*candidate]string) []*candidate {
+func (s *choice) without(chunk []*candidate, wrong map[*candidate]string) []*candidate {
 	rest, some := []*candidate{}, false
 	for _, c := range chunk {
 		message, isWrong := wrong[c]
@@ -118,7 +118,7 @@ func (s *settling) without(chunk []*candidate, wrong map[*candidate]string) []*c
 }
 
 // refuse keeps a candidate out, and gives what can be tried in its place.
-func (s *settling) refuse(c *candidate, message string) []*candidate {
+func (s *choice) refuse(c *candidate, message string) []*candidate {
 	template := "ConstraintTemplate/" + strings.ToLower(c.object.GetKind())
 	if why, out := s.refused[template]; out && c.object.GroupVersionKind().Group == constraintGroup {
 		message = "its ConstraintTemplate is not enforced: " + why
