@@ -75,15 +75,15 @@ func (a *admission) setUp(ctx context.Context, mgr system.Manager, on bool) ([]b
 // and called for nothing: entries never come and go.
 func (a *admission) products(on bool) []builtin.Product {
 	bundle := builtin.BuiltIn{
-		Name: "policybundle", Entry: "policybundle.openclaw.enterprise.io", Snapshot: a.snapshot,
+		Product: builtin.Product{Name: "policybundle", Entry: "policybundle.openclaw.enterprise.io"}, Snapshot: a.snapshot,
 		Facts: func(ctx context.Context, review *engine.Review) (any, error) { return a.bundleFacts(ctx, review) },
 	}
 	instance := builtin.BuiltIn{
-		Name: "openclawinstance", Entry: "openclawinstance.openclaw.enterprise.io", Snapshot: a.snapshot,
+		Product: builtin.Product{Name: "openclawinstance", Entry: "openclawinstance.openclaw.enterprise.io"}, Snapshot: a.snapshot,
 		Facts: func(context.Context, *engine.Review) (any, error) { return a.instanceFacts(), nil },
 	}
 	if on {
-		bundle.Rules, instance.Rules = system.CreateAndUpdate(v1.GroupName, v1.SchemeGroupVersion.Version, "policybundles"), system.CreateAndUpdate(v1.GroupName, v1.SchemeGroupVersion.Version, "openclawinstances")
+		bundle.Rules, instance.Rules = builtin.CalledForObjects(v1.GroupName, v1.SchemeGroupVersion.Version, "policybundles"), builtin.CalledForObjects(v1.GroupName, v1.SchemeGroupVersion.Version, "openclawinstances")
 	}
 	return []builtin.Product{bundle.Validating(), instance.Validating(), instance.Mutating()}
 }

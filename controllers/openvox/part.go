@@ -92,12 +92,12 @@ func unlimitedClient(mgr manager.Manager) (client.Client, error) {
 func (a *admission) products(on bool) []builtin.Product {
 	known := func(context.Context, *engine.Review) (any, error) { return rules.KnownNames(), nil }
 	entries := []builtin.BuiltIn{
-		{Name: "openvox-certificate", Entry: "vcertificate.kb.io", Facts: a.certificateFacts, Rules: calledFor("certificates")},
-		{Name: "openvox-certificateauthority", Entry: "vcertificateauthority.kb.io", Facts: a.authorityFacts, Rules: calledFor("certificateauthorities")},
-		{Name: "openvox-config", Entry: "vconfig.kb.io", Rules: calledFor("configs")},
-		{Name: "openvox-signingpolicy", Entry: "vsigningpolicy.kb.io", Facts: known, Rules: calledFor("signingpolicies")},
-		{Name: "openvox-certificatesigningrequest", Entry: "certificatesigningrequest.openvox.voxpupuli.org", Facts: a.signingRequestFacts, Rules: signingRequestRules()},
-		{Name: "openvox-certificaterequest", Entry: "certificaterequest.openvox.voxpupuli.org", Facts: a.certificateRequestFacts, Rules: certificateRequestRules()},
+		{Product: builtin.Product{Name: "openvox-certificate", Entry: "vcertificate.kb.io", Rules: calledFor("certificates")}, Facts: a.certificateFacts},
+		{Product: builtin.Product{Name: "openvox-certificateauthority", Entry: "vcertificateauthority.kb.io", Rules: calledFor("certificateauthorities")}, Facts: a.authorityFacts},
+		{Product: builtin.Product{Name: "openvox-config", Entry: "vconfig.kb.io", Rules: calledFor("configs")}},
+		{Product: builtin.Product{Name: "openvox-signingpolicy", Entry: "vsigningpolicy.kb.io", Rules: calledFor("signingpolicies")}, Facts: known},
+		{Product: builtin.Product{Name: "openvox-certificatesigningrequest", Entry: "certificatesigningrequest.openvox.voxpupuli.org", Rules: signingRequestRules()}, Facts: a.signingRequestFacts},
+		{Product: builtin.Product{Name: "openvox-certificaterequest", Entry: "certificaterequest.openvox.voxpupuli.org", Rules: builtin.Called(admissionregistrationv1.NamespacedScope, "cert-manager.io", "v1", []string{"certificaterequests"}, admissionregistrationv1.Create)}, Facts: a.certificateRequestFacts},
 	}
 	var products []builtin.Product
 	for _, entry := range entries {
@@ -142,27 +142,12 @@ func (a *admission) within(entry string) []admissionregistrationv1.MatchConditio
 }
 
 func calledFor(resource string) []admissionregistrationv1.RuleWithOperations {
-	return system.CreateAndUpdate(v1alpha1.GroupName, v1alpha1.SchemeGroupVersion.Version, resource)
+	return builtin.CalledForObjects(v1alpha1.GroupName, v1alpha1.SchemeGroupVersion.Version, resource)
 }
 
 func signingRequestRules() []admissionregistrationv1.RuleWithOperations {
-	scope := admissionregistrationv1.ClusterScope
-	rule := func(operation admissionregistrationv1.OperationType, resource string) admissionregistrationv1.RuleWithOperations {
-		return admissionregistrationv1.RuleWithOperations{
-			Operations: []admissionregistrationv1.OperationType{operation},
-			Rule:       admissionregistrationv1.Rule{APIGroups: []string{"certificates.k8s.io"}, APIVersions: []string{"v1"}, Resources: []string{resource}, Scope: &scope},
-		}
-	}
-	return []admissionregistrationv1.RuleWithOperations{
-		rule(admissionregistrationv1.Create, "certificatesigningrequests"),
-		rule(admissionregistrationv1.Update, "certificatesigningrequests/approval"),
-	}
-}
-
-func certificateRequestRules() []admissionregistrationv1.RuleWithOperations {
-	scope := admissionregistrationv1.NamespacedScope
-	return []admissionregistrationv1.RuleWithOperations{{
-		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-		Rule:       admissionregistrationv1.Rule{APIGroups: []string{"cert-manager.io"}, APIVersions: []string{"v1"}, Resources: []string{"certificaterequests"}, Scope: &scope},
-	}}
+	return slices.Concat(
+		builtin.Called(admissionregistrationv1.ClusterScope, "certificates.k8s.io", "v1", []string{"certificatesigningrequests"}, admissionregistrationv1.Create),
+		builtin.Called(admissionregistrationv1.ClusterScope, "certificates.k8s.io", "v1", []string{"certificatesigningrequests/approval"}, admissionregistrationv1.Update),
+	)
 }

@@ -141,13 +141,13 @@ has(object.metadata.labels) != has(oldObject.metadata.labels) ||
 // called for nothing: entries never come and go.
 func (a *admission) products(on bool) []builtin.Product {
 	objects := builtin.BuiltIn{
-		Name: "orloj", Entry: "objects.orloj.dev", Snapshot: a.rules.Snapshot,
+		Product: builtin.Product{Name: "orloj", Entry: "objects.orloj.dev"}, Snapshot: a.rules.Snapshot,
 		Facts: func(ctx context.Context, review *engine.Review) (any, error) { return a.facts(ctx, review) },
 	}
 	if on {
 		objects.Namespaces = a.namespaces
 		objects.MatchConditions = []admissionregistrationv1.MatchCondition{changedForRules}
-		objects.Rules = system.CreateAndUpdate(v1.GroupName, v1.SchemeGroupVersion.Version, rules.Resources()...)
+		objects.Rules = builtin.CalledForObjects(v1.GroupName, v1.SchemeGroupVersion.Version, rules.Resources()...)
 	}
 	return []builtin.Product{objects.Validating(), objects.Mutating()}
 }

@@ -26,16 +26,10 @@ import (
 // origin, and the Secrets that it names may come after it.
 func Product(live *engine.Live, gate source.Gate, allowFileOrigins bool) rules.Product {
 	gate.Test = boundedTest(gate.Test)
-	scope := admissionregistrationv1.ClusterScope
 	return rules.Product{
 		Name: "policysource", Entry: "policysource.policy.lintel.dev", Validate: judge(live, gate, allowFileOrigins),
-		Rules: []admissionregistrationv1.RuleWithOperations{{
-			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-			Rule: admissionregistrationv1.Rule{
-				APIGroups: []string{v1alpha1.GroupName}, APIVersions: []string{v1alpha1.SchemeGroupVersion.Version},
-				Resources: []string{"policysources"}, Scope: &scope,
-			},
-		}},
+		Rules: rules.Called(admissionregistrationv1.ClusterScope, v1alpha1.GroupName, v1alpha1.SchemeGroupVersion.Version, []string{"policysources"},
+			admissionregistrationv1.Create, admissionregistrationv1.Update),
 	}
 }
 

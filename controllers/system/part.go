@@ -10,7 +10,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -43,16 +42,4 @@ type Part struct {
 	Caches func() map[client.Object]cache.ByObject
 	// SetUp gives the webhook entries, and adds the controllers where the system is on.
 	SetUp func(ctx context.Context, mgr Manager, on bool) ([]rules.Product, error)
-}
-
-// CreateAndUpdate are the rules of an entry that is called for both operations on resources
-// of namespaces.
-func CreateAndUpdate(group, version string, resources ...string) []admissionregistrationv1.RuleWithOperations {
-	scope := admissionregistrationv1.NamespacedScope
-	return []admissionregistrationv1.RuleWithOperations{{
-		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-		Rule: admissionregistrationv1.Rule{
-			APIGroups: []string{group}, APIVersions: []string{version}, Resources: resources, Scope: &scope,
-		},
-	}}
 }

@@ -192,6 +192,9 @@ func TestBoundsLoseProofsAndMakeNone(t *testing.T) {
 	many = append(many, atom{kind: isOpaque, left: opaque{"one more"}})
 	require.PanicsWithValue(t, tooLarge, func() { newProblem(t.Context()).literal(and(many...), true) })
 
+	steps, fresh := maxSteps, 0
+	require.PanicsWithValue(t, tooLarge, newTranslation(t.Context(), policyOf(t, "team", "p", "allow if input.a"), &steps, &fresh).step)
+
 	long := strings.Repeat("x", maxKey+1)
 	require.Less(t, len(constantTerm(ast.String(long)).key()), maxKey)
 	require.NotEqual(t, constantTerm(ast.String(long)).key(), constantTerm(ast.String(long+"x")).key())

@@ -20,6 +20,7 @@ func TestWhoIsTheFirstToAnswer(t *testing.T) {
 		"on inputs of its own":             {`allowed_models := {"m"} if input.a == "x"`, `allowed_models := {"n"} if input.a == "y"`, `such as on input {"a":"y"}`},
 		"where a broader one fails":        {"max_tokens := 5 if input.a\nmax_tokens := 6 if input.b", "max_tokens := 5 if { input.a; input.b }", `such as on input {"a":`},
 		"a default":                        {"default max_tokens := 5", "max_tokens := 5 if input.a", ""},
+		"a default whose rules disagree":   {"default max_tokens := 5\nmax_tokens := 4 if input.a\nmax_tokens := 3 if input.b", "max_tokens := 3", ""},
 		"all inputs":                       {"max_tokens := 5 if input.a\nmax_tokens := 5 if not input.a", "max_tokens := 5", ""},
 		"the same inputs":                  {"max_tokens := 5 if input.a", "max_tokens := 4 if { input.a; input.b }", ""},
 		"a partial set":                    {"allowed_models contains \"m\" if input.a", `allowed_models := ["m"]`, ""},

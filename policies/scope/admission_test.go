@@ -174,6 +174,11 @@ func TestTwoSourcesOfOneScopeHaveTheirOwnPackages(t *testing.T) {
 	require.Empty(t, Check(source(t, "second", engine.Scope{}, "package other\ndeny contains \"no\""), others, engine.BuiltinResources()))
 }
 
+// TestTheEnterpriseHasNoParent, whatever it names.
+func TestTheEnterpriseHasNoParent(t *testing.T) {
+	require.Empty(t, CheckScope(engine.Scope{Level: engine.Enterprise, Parent: "nobody"}, []engine.Scope{{Level: engine.Enterprise}}))
+}
+
 // What narrower scopes have holds no broader one up.
 func TestABroaderScopeIsNotJudgedByNarrowerOnes(t *testing.T) {
 	child := source(t, "child", engine.Scope{Level: engine.Team, Name: "shop", Namespaces: []string{"shop"}}, "package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/x\", \"value\": \"y\"}")

@@ -124,6 +124,17 @@ func TestWhatIsWrongIsSaidWhere(t *testing.T) {
 	require.EqualError(t, err, `unknown scope "everyone": it is one of enterprise, org, team, user`)
 }
 
+// TestWhatCannotBePlanned, as it would be planned without end, is an error for a decision
+// that is one rule and for one that is made of several.
+func TestWhatCannotBePlanned(t *testing.T) {
+	text := "package openclaw.enterprise.models\nk := input.a\nr0 if k\n" +
+		repeated(20, "r%[2]d if { r%[1]d with data.openclaw.enterprise.models.k as input.b; r%[1]d with data.openclaw.enterprise.models.k as input.c }\n")
+	for decision, rule := range map[string]string{"allow": "allow if r20", "limits": "limits.most := 1 if r20"} {
+		_, err := parse(t, "team", "p", text+rule).Program(decision, false)
+		require.ErrorContains(t, err, "this is planned anew", decision)
+	}
+}
+
 // TestRulesOfAPolicy are asked for by name.
 func TestRulesOfAPolicy(t *testing.T) {
 	p := parse(t, "team", "p", "package openclaw.enterprise.models\ndefault allow := false\nallow if f(1)\nf(x) if x > 0\nlimits.most := 1")
