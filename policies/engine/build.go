@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -16,7 +17,7 @@ func draftsOf(modules []*ast.Module, templates []Template, sums map[string]strin
 		packages[packageName(module)] = append(packages[packageName(module)], module)
 	}
 	var drafts []*draft
-	for _, name := range sortedKeys(packages) {
+	for _, name := range slices.Sorted(maps.Keys(packages)) {
 		drafts = append(drafts, draftPackage(packages[name], sums))
 	}
 	for i := range templates {
@@ -44,7 +45,7 @@ func (s *PolicySet) build(drafts []*draft) (map[*draft]*unit, CompileErrors) {
 		}
 	}
 	together := &batch{BatchFacts: BatchFacts{Units: len(drafts)}}
-	s.compiler = SourceBounds.Measure(ast.NewCompiler(), &together.Work).WithCapabilities(capabilities()).
+	s.compiler = SourceBounds.Measure(ast.NewCompiler(), &together.Work).WithCapabilities(Capabilities()).
 		WithEvalMode(ast.EvalModeIR).
 		WithEnablePrintStatements(s.prints).
 		WithPathConflictsCheck(func(path []string) (bool, error) {
@@ -53,9 +54,9 @@ func (s *PolicySet) build(drafts []*draft) (map[*draft]*unit, CompileErrors) {
 	s.compiler.Compile(modules)
 	var errs CompileErrors
 	if s.compiler.Failed() {
-		for _, err := range compileErrors(s.compiler.Errors) {
-			err.Message = readable(err.Message)
-			errs = append(errs, explainBuiltin(err))
+		for _, err := range ParseErrors(s.compiler.Errors) {
+			err.Message = explainUndefined(readable(err.Message))
+			errs = append(errs, err)
 		}
 		return nil, errs
 	}
@@ -147,7 +148,7 @@ func (s *PolicySet) finish(d *draft, together *batch) *unit {
 			return false
 		})
 	}
-	u.Reads = sortedKeys(names)
+	u.Reads = slices.Sorted(maps.Keys(names))
 	if d.template == nil {
 		u.unasked = findUnasked(modules)
 	}

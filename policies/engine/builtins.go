@@ -58,9 +58,9 @@ var allowedBuiltins = strings.Fields(`
 	uuid.parse walk yaml.is_valid yaml.marshal yaml.unmarshal
 `)
 
-// capabilities restricts OPA's parser and compiler to allowedBuiltins, to no network,
-// and to Rego v0 and v1: what v2 adds is not split (split.go).
-var capabilities = sync.OnceValue(func() *ast.Capabilities {
+// Capabilities restricts OPA's parser and compiler to allowedBuiltins, to no network,
+// and to Rego v0 and v1.
+var Capabilities = sync.OnceValue(func() *ast.Capabilities {
 	allowed := map[string]bool{}
 	for _, name := range allowedBuiltins {
 		allowed[name] = true
@@ -82,24 +82,18 @@ var capabilities = sync.OnceValue(func() *ast.Capabilities {
 	return &restricted
 })
 
-// parserOptions name the capabilities that the parser would gather and sort again
+// ParserOptions name the capabilities that the parser would gather and sort again
 // for every text.
-func parserOptions(version ast.RegoVersion) ast.ParserOptions {
-	return ast.ParserOptions{RegoVersion: version, Capabilities: capabilities()}
+func ParserOptions(version ast.RegoVersion) ast.ParserOptions {
+	return ast.ParserOptions{RegoVersion: version, Capabilities: Capabilities()}
 }
 
-// explainBuiltin replaces OPA's "undefined function" where the function exists
-// but is not for policies.
-func explainBuiltin(err CompileError) CompileError {
-	const prefix = "rego_type_error: undefined function "
-	name, ok := strings.CutPrefix(err.Message, prefix)
-	if !ok {
-		return err
+// explainUndefined replaces OPA's "undefined function" where the function exists but is
+// not for policies.
+func explainUndefined(message string) string {
+	name, ok := strings.CutPrefix(message, "rego_type_error: undefined function ")
+	if ok && slices.ContainsFunc(ast.CapabilitiesForThisVersion().Builtins, func(builtin *ast.Builtin) bool { return builtin.Name == name }) {
+		return name + " is not available to policies: they decide from the request and declared data alone (no network, environment, randomness or signing)"
 	}
-	for _, builtin := range ast.CapabilitiesForThisVersion().Builtins {
-		if builtin.Name == name {
-			err.Message = name + " is not available to policies: they decide from the request and declared data alone (no network, environment, randomness or signing)"
-		}
-	}
-	return err
+	return message
 }

@@ -16,20 +16,13 @@ var requestResources = map[[2]string]bool{
 	{"cert-manager.io", "certificaterequests"}:            true,
 }
 
-// certificateRequest is input.csr: nil where no policy of the set reads it, or the
-// object carries no certificate request. The caller holds e.mu.
-func (e *evaluation) certificateRequest(set *PolicySet) *ast.Term {
-	if !set.readsRequest || !requestResources[[2]string{e.review.Resource.Group, e.review.Resource.Resource}] {
+// certificateRequest is the certificate request that the object carries, as policies read
+// it: nil where it carries none.
+func (r *Review) certificateRequest() *ast.Term {
+	if !requestResources[[2]string{r.Resource.Group, r.Resource.Resource}] {
 		return nil
 	}
-	if e.csr == nil {
-		e.csr = parseRequest(e.review.object.value())
-	}
-	return e.csr
-}
-
-func parseRequest(object ast.Object) *ast.Term {
-	spec, _ := lookup(object, "spec").(ast.Object)
+	spec, _ := lookup(r.object.value(), "spec").(ast.Object)
 	encoded, ok := lookup(spec, "request").(ast.String)
 	if !ok {
 		return nil
@@ -51,10 +44,4 @@ func requestTerm(parsed *csr.Request) *ast.Term {
 		return ast.ObjectTerm(ast.Item(ast.InternedTerm("error"), ast.StringTerm(err.Error())))
 	}
 	return term
-}
-
-// UserInfo is who asks, as an authentication.k8s.io UserInfo in JSON.
-func (r *Review) UserInfo() (json.RawMessage, error) {
-	info, _ := lookup(r.request(), "userInfo").(ast.Object)
-	return encodeObject(info)
 }

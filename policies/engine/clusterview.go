@@ -2,7 +2,8 @@ package engine
 
 import (
 	"fmt"
-	"strconv"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -21,6 +22,9 @@ func (w *wholeValue) get(items func() [][2]*ast.Term) *ast.Term {
 	return w.term
 }
 
+// clusterKey is where cluster objects stand under data.
+const clusterKey = "cluster"
+
 // clusterView is data.cluster as one source sees it: the kinds that it requires,
 // present even where there are no objects.
 type clusterView struct {
@@ -30,12 +34,9 @@ type clusterView struct {
 	sees func(kind GroupVersionKind, namespace string) bool
 }
 
-// read is the value at a path below data.cluster: nil where there is none. A part of
-// a kind is read without the rest of it.
+// read is the value at a path below data.cluster, of a kind at least: nil where there is
+// none. A part of a kind is read without the rest of it.
 func (v clusterView) read(path []string) (ast.Value, error) {
-	if len(path) == 0 {
-		return v.all()
-	}
 	kind, required := v.kinds[path[0]]
 	if !required {
 		return nil, nil
@@ -64,7 +65,7 @@ func (v clusterView) read(path []string) (ast.Value, error) {
 	if !ok {
 		return nil, nil
 	}
-	return descend(object.value.Value, path[3:]), nil
+	return object.value.Value, nil
 }
 
 // held is nil where a kind has no objects, and an error where that is not known: a
@@ -78,7 +79,7 @@ func (v clusterView) held(kind GroupVersionKind) (*clusterKind, error) {
 
 func (v clusterView) all() (ast.Value, error) {
 	var items [][2]*ast.Term
-	for _, key := range sortedKeys(v.kinds) {
+	for _, key := range slices.Sorted(maps.Keys(v.kinds)) {
 		held, err := v.held(v.kinds[key])
 		if err != nil {
 			return nil, err
@@ -126,22 +127,4 @@ func (n *clusterNamespace) value() *ast.Term {
 		}
 		return items
 	})
-}
-
-// descend is the value at a path within a value: nil where there is none.
-func descend(value ast.Value, path []string) ast.Value {
-	for _, key := range path {
-		switch parent := value.(type) {
-		case ast.Object:
-			value = lookup(parent, key)
-		case *ast.Array:
-			value = nil
-			if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < parent.Len() {
-				value = parent.Elem(i).Value
-			}
-		default:
-			return nil
-		}
-	}
-	return value
 }

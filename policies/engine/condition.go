@@ -36,9 +36,9 @@ func (p *policy) unmetAt(r *Review, kind GroupVersionKind, verb bool) condition 
 		return conditionScope
 	case !m.namesKind(kind):
 		return conditionKind
-	case len(m.match.Namespaces) > 0 && !inNamespaces(r, m.match.Namespaces):
+	case len(m.match.Namespaces) > 0 && !r.inNamespaces(m.match.Namespaces):
 		return conditionNamespaces
-	case inNamespaces(r, m.match.ExcludedNamespaces):
+	case r.inNamespaces(m.match.ExcludedNamespaces):
 		return conditionExcludedNamespaces
 	default:
 		return nothing

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -21,6 +22,12 @@ const MaxNesting = 1000
 // together: OPA takes a stack frame for each where it unifies two of them, and a
 // process cannot recover from a stack that is full.
 const MaxReviewValues = 200_000
+
+// MaxNumberDigits is the longest number, and its largest exponent.
+const MaxNumberDigits = 1000
+
+// maxAlike is how many names of an object's fields may have the same hash.
+const maxAlike = 64
 
 var errNoObject = errors.New("it is no object")
 
@@ -254,35 +261,18 @@ func encodeJSON(term *ast.Term) ([]byte, error) {
 	return json.Marshal(value)
 }
 
-// findUID reads request.uid from a review that does not decode, tolerating what
-// the strict decoder refuses, so that the answer can name the request.
-func findUID(text []byte) string {
-	decoder := jsontext.NewDecoder(bytes.NewBuffer(text),
-		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if enterField(decoder, "request") && enterField(decoder, "uid") {
-		if token, err := decoder.ReadToken(); err == nil && token.Kind() == '"' {
-			return token.String()
-		}
+// checkNumber refuses numbers whose arithmetic could take long. text is JSON.
+func checkNumber(text string) error {
+	if len(text) > MaxNumberDigits {
+		return fmt.Errorf("a number has more than %d digits", MaxNumberDigits)
 	}
-	return ""
-}
-
-// enterField reads the start of an object up to the value of the named field.
-func enterField(decoder *jsontext.Decoder, name string) bool {
-	if token, err := decoder.ReadToken(); err != nil || token.Kind() != '{' {
-		return false
+	i := strings.IndexAny(text, "eE")
+	if i < 0 {
+		return nil
 	}
-	for decoder.PeekKind() == '"' {
-		key, err := decoder.ReadToken()
-		if err != nil {
-			return false
-		}
-		if key.String() == name {
-			return true
-		}
-		if decoder.SkipValue() != nil {
-			return false
-		}
+	exponent, err := strconv.Atoi(text[i+1:])
+	if err != nil || exponent > MaxNumberDigits || exponent < -MaxNumberDigits {
+		return fmt.Errorf("a number has an exponent beyond %d", MaxNumberDigits)
 	}
-	return false
+	return nil
 }

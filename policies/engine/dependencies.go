@@ -1,6 +1,11 @@
 package engine
 
-import "github.com/open-policy-agent/opa/v1/ast"
+import (
+	"maps"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
 
 // stepsOfRecursion is how many steps it takes to name one rule of a circle of rules that
 // depend on themselves.
@@ -50,7 +55,7 @@ type dependencies struct {
 
 // collect finds what each rule depends on. It gives the rule at which that is too much.
 func (d *dependencies) collect(c *ast.Compiler) (tooMany *ast.Rule) {
-	for _, name := range sortedKeys(c.Modules) {
+	for _, name := range slices.Sorted(maps.Keys(c.Modules)) {
 		for _, rule := range c.Modules[name].Rules {
 			d.rules = append(d.rules, rule)
 			ast.WalkRefs(rule, func(ref ast.Ref) bool {

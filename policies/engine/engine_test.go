@@ -92,7 +92,7 @@ func textsOf(findings []Finding) []string {
 
 // suffixOf is what Text appends for a rule of a set's only file.
 func suffixOf(set *PolicySet, pkg, rule string, line int) string {
-	return fmt.Sprintf(" [%s %s, policy.rego:%d, test@%s]", pkg, rule, line, ShortRevision(set.digest))
+	return fmt.Sprintf(" [%s %s, policy.rego:%d, test@%s]", pkg, rule, line, ShortRevision(set.Digest()))
 }
 
 type jsonRaw = json.RawMessage

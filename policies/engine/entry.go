@@ -122,6 +122,9 @@ func readEntries(modules []*ast.Module, entryOf func(*ast.Rule) string) (entryRu
 				continue
 			}
 			hasDefaults = hasDefaults || entry == entryDefaults
+			if entry == entryViolation {
+				entry = entryDeny // as findings call it
+			}
 			for branch := rule; branch != nil; branch = branch.Else {
 				found = append(found, ruleInfo{entry, locationOf(branch.Location), branch.Head.RuleKind() == ast.MultiValue})
 			}
@@ -143,5 +146,5 @@ func addRule(module *ast.Module, rule *ast.Rule) {
 }
 
 func mustRule(format string, args ...any) *ast.Rule {
-	return ast.MustParseModuleWithOpts("package generated\n"+fmt.Sprintf(format, args...), parserOptions(ast.RegoV1)).Rules[0]
+	return ast.MustParseModuleWithOpts("package generated\n"+fmt.Sprintf(format, args...), ParserOptions(ast.RegoV1)).Rules[0]
 }

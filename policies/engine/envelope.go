@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"bytes"
 	"sync"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/open-policy-agent/opa/v1/ast"
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -38,8 +40,12 @@ func (l *lazyObject) value() ast.Object {
 	return l.object
 }
 
-// labelSet are the labels of the object, for all selectors together.
+// labelSet are the labels of the object, for all selectors together: none where there
+// is no object.
 func (l *lazyObject) labelSet() labels.Set {
+	if l == nil {
+		return nil
+	}
 	l.onceLabels.Do(func() { l.labels = labelsOf(l.value()) })
 	return l.labels
 }
@@ -167,4 +173,54 @@ func countValues(text []byte, nesting int) (count, widest int, err error) {
 
 func isInNumber(c byte) bool {
 	return '0' <= c && c <= '9' || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-'
+}
+
+// findUID reads request.uid from a review that does not decode, tolerating what
+// the strict decoder refuses, so that the answer can name the request.
+func findUID(text []byte) string {
+	decoder := jsontext.NewDecoder(bytes.NewBuffer(text),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if enterField(decoder, "request") && enterField(decoder, "uid") {
+		if token, err := decoder.ReadToken(); err == nil && token.Kind() == '"' {
+			return token.String()
+		}
+	}
+	return ""
+}
+
+// enterField reads the start of an object up to the value of the named field.
+func enterField(decoder *jsontext.Decoder, name string) bool {
+	if token, err := decoder.ReadToken(); err != nil || token.Kind() != '{' {
+		return false
+	}
+	for decoder.PeekKind() == '"' {
+		key, err := decoder.ReadToken()
+		if err != nil {
+			return false
+		}
+		if key.String() == name {
+			return true
+		}
+		if decoder.SkipValue() != nil {
+			return false
+		}
+	}
+	return false
+}
+
+func labelsOf(object ast.Object) labels.Set {
+	metadata, _ := lookup(object, "metadata").(ast.Object)
+	values, _ := lookup(metadata, "labels").(ast.Object)
+	set := labels.Set{}
+	if values == nil {
+		return set
+	}
+	values.Foreach(func(key, value *ast.Term) {
+		name, isName := key.Value.(ast.String)
+		text, isText := value.Value.(ast.String)
+		if isName && isText {
+			set[string(name)] = string(text)
+		}
+	})
+	return set
 }

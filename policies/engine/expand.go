@@ -1,8 +1,6 @@
 package engine
 
-import (
-	"github.com/open-policy-agent/opa/v1/ast"
-)
+import "github.com/open-policy-agent/opa/v1/ast"
 
 // podTemplates are the workload kinds that `expand` knows, with the path of their
 // Pod template.
@@ -43,10 +41,10 @@ func (s *Snapshot) templateQuestions(e *evaluation, unmatched bool) []question {
 	template.generated = true
 	var out []question
 	for _, p := range s.candidates(podKind) {
-		if p.validate == nil || !p.asked(e.options) || !p.matcher.match.Expands() || !p.expandsFrom(e.review.Kind) {
+		if p.validate == nil || !p.asked(e.options) || !p.matcher.match.Expands() || !p.form.expandsFrom(e.review.Kind) {
 			continue
 		}
-		if matches, reason := p.matches(s, template, p.matcher.matchesVerb(pod)); matches || reason != "" || unmatched {
+		if matches, reason := p.form.matches(p, s, template, p.matcher.matchesVerb(pod)); matches || reason != "" || unmatched {
 			out = append(out, question{policy: p, evaluation: template, entry: entryDeny, matches: matches, reason: reason, template: true, workload: e.review.Kind})
 		}
 	}
@@ -58,24 +56,7 @@ func (q question) settle(found *Decision) {
 	if !q.template {
 		return
 	}
-	if q.policy.constraint != nil {
-		q.policy.settleImplied(q.workload, found)
-		return
-	}
-	prefix := func(findings []Finding, with string) {
-		for i := range findings {
-			findings[i].Words = with + findings[i].Words
-		}
-	}
-	prefix(found.Warnings, "Pod template: ")
-	prefix(found.Audits, "Pod template: ")
-	if q.policy.matcher.match.Expand == ExpandDeny {
-		prefix(found.Denials, "Pod template: ")
-		return
-	}
-	prefix(found.Denials, "its Pods will be denied: ")
-	found.Warnings = append(found.Warnings, found.Denials...)
-	found.Denials = nil
+	q.policy.form.imply(q.policy, q.workload, found)
 }
 
 // add takes over the findings of another decision.
@@ -90,7 +71,7 @@ func (d *Decision) add(other *Decision) {
 // podReview is the creation of the Pod that a workload's template describes, named
 // <workload>-pod: nil where the review is not about a workload's own write.
 func podReview(r *Review) *Review {
-	path, ok := podTemplates[GroupVersionKind{Group: r.Kind.Group, Kind: r.Kind.Kind}]
+	path, ok := PodTemplatePath(r.Kind)
 	if !ok || r.SubResource != "" || r.object == nil || (r.Operation != "CREATE" && r.Operation != "UPDATE" && r.Operation != "") {
 		return nil
 	}

@@ -164,11 +164,10 @@ func (p *policy) unasked(s *Snapshot, e *evaluation, q Question) Explanation {
 	if !p.matcher.namesKind(kind) { // it says most, and hides all else
 		unmet = conditionKind
 	}
-	switch {
-	case unmet == nothing && p.constraint != nil, p.constraint != nil && unmet > conditionKind:
-		one.Condition, one.Reason = "match", "spec.match of the constraint leaves the object out"
+	if one.Condition, one.Reason = p.form.leavesOut(unmet); one.Condition != "" {
 		return one
-	case unmet == nothing:
+	}
+	if unmet == nothing {
 		unmet = conditionNamespaceSelector
 	}
 	one.Condition, one.Reason = p.describe(unmet, e, kind, q)
@@ -188,42 +187,34 @@ func (p *policy) describe(unmet condition, e *evaluation, kind GroupVersionKind,
 			return "kinds", fmt.Sprintf("it does not name the group %s, and is about every other (%s)", PolicyGroup, kindNames(match.Kinds))
 		}
 		reason := fmt.Sprintf("%s is not one of %s", kind, kindNames(match.Kinds))
-		if _, workload := podTemplates[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]; workload && q == QuestionValidate && p.matcher.matchesKind(podKind) && match.Expand == ExpandNone {
-			reason += "; " + p.howToExpand() + " would have it judge the Pod template"
+		if _, workload := PodTemplatePath(kind); workload && q == QuestionValidate && p.matcher.matchesKind(podKind) && match.Expand == ExpandNone {
+			reason += "; " + p.form.howToExpand() + " would have it judge the Pod template"
 		}
 		return "kinds", reason
 	case conditionNamespaces:
 		return "namespaces", fmt.Sprintf("%s is none of %s", whereOf(r), strings.Join(match.Namespaces, ", "))
 	case conditionExcludedNamespaces:
-		i := slices.IndexFunc(match.ExcludedNamespaces, func(glob string) bool { return inNamespaces(r, []string{glob}) })
+		i := slices.IndexFunc(match.ExcludedNamespaces, func(glob string) bool { return r.inNamespaces([]string{glob}) })
 		return "excludedNamespaces", fmt.Sprintf("%s is excluded by %s", whereOf(r), match.ExcludedNamespaces[i])
 	case conditionObjectSelector:
 		var have []string
 		for _, object := range []*lazyObject{r.object, r.oldObject} {
 			if object != nil {
-				have = append(have, labelText(labelsOf(object.value())))
+				have = append(have, labelText(object.labelSet()))
 			}
 		}
 		return "objectSelector", fmt.Sprintf("the labels of the object (%s) do not meet %s", strings.Join(slices.Compact(have), "; before: "), metav1.FormatLabelSelector(match.ObjectSelector))
 	default:
-		have := labelsOf(e.namespace.value())
+		have := e.namespace
 		if r.IsNamespace() {
 			for _, object := range []*lazyObject{r.oldObject, r.object} {
 				if object != nil {
-					have = labelsOf(object.value())
+					have = object
 				}
 			}
 		}
-		return "namespaceSelector", fmt.Sprintf("the labels of %s (%s) do not meet %s", whereOf(r), labelText(have), metav1.FormatLabelSelector(match.NamespaceSelector))
+		return "namespaceSelector", fmt.Sprintf("the labels of %s (%s) do not meet %s", whereOf(r), labelText(have.labelSet()), metav1.FormatLabelSelector(match.NamespaceSelector))
 	}
-}
-
-// howToExpand is what has a policy in its form judge Pod templates.
-func (p *policy) howToExpand() string {
-	if p.constraint != nil {
-		return "an ExpansionTemplate for the kind, in the same source,"
-	}
-	return "match.expand"
 }
 
 func (p *policy) describeVerb(r *Review, q Question) (name, reason string) {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 )
@@ -157,7 +156,7 @@ func (h *Hierarchy) GrantsTo(scope Scope) Grants {
 			continue
 		}
 		granted.Clock = granted.Clock && own.Clock
-		granted.Requires = slices.DeleteFunc(slices.Clone(granted.Requires), func(kind GroupVersionKind) bool { return !own.Reads(kind) })
+		granted.Requires = slices.DeleteFunc(slices.Clone(granted.Requires), func(kind GroupVersionKind) bool { return !own.Allows(kind) })
 	}
 	return granted
 }
@@ -182,8 +181,8 @@ type Grants struct {
 	Clock bool `json:"clock,omitempty"`
 }
 
-// Reads says whether a kind is granted.
-func (g Grants) Reads(kind GroupVersionKind) bool {
+// Allows says whether a kind is granted.
+func (g Grants) Allows(kind GroupVersionKind) bool {
 	return slices.ContainsFunc(g.Requires, func(granted GroupVersionKind) bool {
 		return granted.Group == kind.Group && granted.Kind == kind.Kind
 	})
@@ -192,7 +191,7 @@ func (g Grants) Reads(kind GroupVersionKind) bool {
 // MayRequire says whether policies of a scope below the enterprise may require a kind:
 // nil, or why not.
 func (g Grants) MayRequire(kind GroupVersionKind, resources *Resources) error {
-	if g.Reads(kind) {
+	if g.Allows(kind) {
 		return nil
 	}
 	what := ""
@@ -208,73 +207,25 @@ func (g Grants) MayRequire(kind GroupVersionKind, resources *Resources) error {
 	return fmt.Errorf("requires %s, which %s: a scope below the enterprise may read it only where every scope above grants it (spec.scope.grants.requires of their PolicySources)", kind, what)
 }
 
-// place is what the sources around it make of a source.
-type place struct {
-	// below says that the source is of a scope below the enterprise, and parent that
+// Place is what the sources around it make of a source. The zero value is that of a
+// source of the enterprise with no scope below it.
+type Place struct {
+	// Below says that the source is of a scope below the enterprise, and Parent that
 	// there is a scope below its own.
-	below, parent bool
-	// both says that policies are asked in the entries of both failure policies.
-	both bool
-	// above are the namespaces of each scope above, where those do not have all.
-	above  [][]string
-	grants Grants
+	Below, Parent bool
+	// Grants are what all scopes above let it use.
+	Grants Grants
+	// scope are the namespaces of its scope, and above those of each scope above that does
+	// not have all.
+	scope []string
+	above [][]string
 }
 
-// enclosed says whether a namespace is one of all scopes above.
-func (p *place) enclosed(namespace string) bool {
-	return !slices.ContainsFunc(p.above, func(globs []string) bool { return !matchesAny(globs, namespace) })
-}
-
-func matchesAny(globs []string, name string) bool {
-	return slices.ContainsFunc(globs, func(glob string) bool {
-		if glob != "" && name != "" && glob[0] != name[0] && !strings.ContainsRune(`*?[\`, rune(glob[0])) {
-			return false // most, and path.Match reads a pattern to its end
-		}
-		ok, _ := path.Match(glob, name)
-		return ok
-	})
-}
-
-// forbids is why a policy must not be asked where it stands: its scope may not use, or
-// not any more, what it reads.
-func (p *policy) forbids(resources *Resources) error {
-	if p.set.place == nil || !p.set.place.below {
+// Places are those of the scopes of sources, in their order: nil where none of them is
+// below the enterprise.
+func Places(scopes []Scope) []Place {
+	if !slices.ContainsFunc(scopes, func(scope Scope) bool { return scope.Level != Enterprise }) {
 		return nil
-	}
-	if p.meta.clock && !p.set.place.grants.Clock {
-		return fmt.Errorf("reads the time: a scope below the enterprise may do so only where every scope above grants it (spec.scope.grants.clock of their PolicySources)")
-	}
-	for _, kind := range p.meta.requires {
-		if err := p.set.place.grants.MayRequire(kind, resources); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sees says whether the policies of a set may read the cluster's objects of a kind in a
-// namespace.
-func (s *PolicySet) sees(kind GroupVersionKind, namespace string) bool {
-	if s.place == nil || !s.place.below {
-		return true
-	}
-	if namespace == "" {
-		return s.place.grants.Reads(kind)
-	}
-	return matchesAny(s.source.Scope.Namespaces, namespace) && s.place.enclosed(namespace)
-}
-
-// arrange gives the sets their places. Where there is no scope below the enterprise it
-// gives them as they are; else copies, which share everything that changes.
-func arrange(sets []*PolicySet) []*PolicySet {
-	scopes := make([]Scope, len(sets))
-	scoped := false
-	for i, set := range sets {
-		scopes[i] = set.source.Scope
-		scoped = scoped || set.source.Scope.Level != Enterprise
-	}
-	if !scoped {
-		return sets
 	}
 	hierarchy := NewHierarchy(scopes...)
 	parents := map[ScopeKey]bool{}
@@ -283,52 +234,33 @@ func arrange(sets []*PolicySet) []*PolicySet {
 			parents[key] = true
 		}
 	}
-	placed := make([]*PolicySet, len(sets))
-	for i, set := range sets {
-		scope := set.source.Scope
-		at := &place{below: scope.Level != Enterprise, parent: parents[scope.Key()]}
-		if at.below {
-			at.grants = hierarchy.GrantsTo(scope)
-			for _, key := range hierarchy.Above(scope) {
-				if namespaces := hierarchy.Namespaces(key); namespaces != nil {
-					at.above = append(at.above, namespaces)
-				}
+	places := make([]Place, len(scopes))
+	for i, scope := range scopes {
+		places[i] = Place{Below: scope.Level != Enterprise, Parent: parents[scope.Key()], scope: scope.Namespaces}
+		if !places[i].Below {
+			continue
+		}
+		places[i].Grants = hierarchy.GrantsTo(scope)
+		for _, key := range hierarchy.Above(scope) {
+			if namespaces := hierarchy.Namespaces(key); namespaces != nil {
+				places[i].above = append(places[i].above, namespaces)
 			}
 		}
-		placed[i] = set.at(at)
 	}
-	return placed
+	return places
 }
 
-// at is the set at a place. A parent that cannot decide denies, or what it guards
-// against would pass.
-func (s *PolicySet) at(place *place) *PolicySet {
-	placed := *s
-	placed.place = place
-	if place.parent && placed.source.FailurePolicy == Ignore {
-		// Until the registration has followed, the API server calls the other entry.
-		placed.source.FailurePolicy, place.both = Fail, true
-	}
-	placed.policies = make([]*policy, len(s.policies))
-	for i, p := range s.policies {
-		own := *p
-		own.set = &placed
-		placed.policies[i] = &own
-	}
-	return &placed
+// Has says whether a namespace is one of the scope, and of all scopes above.
+func (p *Place) Has(namespace string) bool {
+	return matchesAny(p.scope, namespace) &&
+		!slices.ContainsFunc(p.above, func(globs []string) bool { return !matchesAny(globs, namespace) })
 }
 
-// Tenant names the narrowest scope below the enterprise that an object belongs to: ""
-// where it belongs to none.
-func (s *Snapshot) Tenant(review *Review) string {
-	tenant := ScopeKey{Level: Enterprise}
-	for _, set := range s.scoped {
-		if key := set.source.Scope.Key(); key.Level.Rank() > tenant.Level.Rank() && set.inScope(review) {
-			tenant = key
-		}
+// Sees says whether policies of a place below the enterprise may read the cluster's
+// objects of a kind in a namespace.
+func (p *Place) Sees(kind GroupVersionKind, namespace string) bool {
+	if namespace == "" {
+		return p.Grants.Allows(kind)
 	}
-	if tenant.Level == Enterprise {
-		return ""
-	}
-	return tenant.String()
+	return p.Has(namespace)
 }

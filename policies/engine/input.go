@@ -84,8 +84,13 @@ func (e *evaluation) input(set *PolicySet) *ast.Term {
 	if e.namespace != nil {
 		items = append(items, ast.Item(ast.InternedTerm("namespace"), ast.NewTerm(e.namespace.value())))
 	}
-	if request := e.certificateRequest(set); request != nil {
-		items = append(items, ast.Item(ast.InternedTerm("csr"), request))
+	if set.readsRequest {
+		if e.csr == nil {
+			e.csr = e.review.certificateRequest()
+		}
+		if e.csr != nil {
+			items = append(items, ast.Item(ast.InternedTerm("csr"), e.csr))
+		}
 	}
 	if e.facts != nil {
 		items = append(items, ast.Item(ast.InternedTerm("facts"), e.facts))
@@ -96,13 +101,13 @@ func (e *evaluation) input(set *PolicySet) *ast.Term {
 }
 
 // data is the set's own data with the cluster objects that it requires.
-func (e *evaluation) data(set *PolicySet) *dataView {
-	view := &dataView{root: set.data}
-	if len(set.required) > 0 {
-		view.cluster = &clusterView{data: e.options.Cluster, kinds: set.required}
-		if set.place != nil && set.place.below {
-			view.cluster.sees = set.sees
-		}
+func (e *evaluation) data(set *PolicySet) eval.Document {
+	if len(set.required) == 0 {
+		return eval.ObjectDocument(set.data)
 	}
-	return view
+	view := &clusterView{data: e.options.Cluster, kinds: set.required}
+	if set.place.Below {
+		view.sees = set.place.Sees
+	}
+	return view.beside(set.data)
 }

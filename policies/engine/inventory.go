@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -20,21 +22,6 @@ const (
 	inventoryCluster   = "cluster"
 	inventoryNamespace = "namespace"
 )
-
-// read is the value at a path below data.inventory: nil where there is none. What a
-// template names by namespace is read without the objects of others.
-func (v *inventoryView) read(path []string) ast.Value {
-	switch {
-	case len(path) > 1 && path[0] == inventoryCluster:
-		return descend(v.in(""), path[1:])
-	case len(path) > 1 && path[0] == inventoryNamespace && path[1] != "" && len(v.held(path[1])) > 0:
-		return descend(v.in(path[1]), path[2:])
-	case len(path) > 1:
-		return nil
-	default:
-		return descend(v.whole(), path)
-	}
-}
 
 // whole is all of it. It is made when a policy first asks for that, and kept with the
 // version of the data.
@@ -94,7 +81,7 @@ func (v *inventoryView) namespaces() ast.Object {
 		}
 	}
 	items := make([][2]*ast.Term, 0, len(names))
-	for _, name := range sortedKeys(names) {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		items = append(items, ast.Item(ast.StringTerm(name), ast.NewTerm(v.in(name))))
 	}
 	return ast.NewObject(items...)
@@ -143,9 +130,9 @@ func (n *clusterNamespace) byVersion() ast.Object {
 			all[at.version][at.kind] = true
 		}
 		var items [][2]*ast.Term
-		for _, version := range sortedKeys(all) {
+		for _, version := range slices.Sorted(maps.Keys(all)) {
 			kinds := ast.NewObject()
-			for _, kind := range sortedKeys(all[version]) {
+			for _, kind := range slices.Sorted(maps.Keys(all[version])) {
 				kinds.Insert(ast.StringTerm(kind), ast.NewTerm(places[place{version, kind}]))
 			}
 			items = append(items, ast.Item(ast.StringTerm(version), ast.NewTerm(kinds)))

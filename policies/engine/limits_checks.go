@@ -230,7 +230,7 @@ func madeOfText(result *ast.Term) error {
 	walk = func(term *ast.Term) bool {
 		switch value := term.Value.(type) {
 		case ast.Number:
-			err = checkNumber(string(value))
+			err = numberWithin(value)
 		case *ast.Array:
 			return value.Until(walk)
 		case ast.Object:
@@ -305,10 +305,6 @@ func walked(operands []*ast.Term) (int, error) {
 	return total / nodesPerStep, nil
 }
 
-// maxAlike is how many names of an object's fields may have the same hash, and how many
-// elements are put into a set however alike they are.
-const maxAlike = 64
-
 // maxPlacing is how many values may be compared to put the elements of collections into one set.
 const maxPlacing = 1 << 18
 
@@ -323,7 +319,7 @@ func spread(positions ...int) check {
 		for _, i := range positions {
 			count += size(operands[i])
 		}
-		if count <= maxAlike {
+		if count <= maxAlike { // so many may be put into a set however alike they are
 			return 0, nil
 		}
 		var together []*ast.Term

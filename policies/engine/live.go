@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -80,7 +82,7 @@ func (l *Live) Sets() []*PolicySet {
 
 func (l *Live) all() []*PolicySet {
 	sets := make([]*PolicySet, 0, len(l.sets))
-	for _, name := range sortedKeys(l.sets) {
+	for _, name := range slices.Sorted(maps.Keys(l.sets)) {
 		sets = append(sets, l.sets[name])
 	}
 	return sets
@@ -90,7 +92,7 @@ func (l *Live) all() []*PolicySet {
 func (l *Live) Names() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return sortedKeys(l.sets)
+	return slices.Sorted(maps.Keys(l.sets))
 }
 
 // Digests are the digests of the sources' files, by name.
@@ -99,7 +101,7 @@ func (l *Live) Digests() map[string]string {
 	defer l.mu.Unlock()
 	digests := make(map[string]string, len(l.sets))
 	for name, set := range l.sets {
-		digests[name] = set.digest
+		digests[name] = set.Digest()
 	}
 	return digests
 }
@@ -110,7 +112,7 @@ func (l *Live) Settings() map[string]string {
 	defer l.mu.Unlock()
 	settings := make(map[string]string, len(l.sets))
 	for name, set := range l.sets {
-		settings[name] = set.settings()
+		settings[name] = set.source.Settings()
 	}
 	return settings
 }

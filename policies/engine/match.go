@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/open-policy-agent/opa/v1/ast"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -86,7 +85,7 @@ func (m *matcher) matchesKind(kind GroupVersionKind) bool {
 		return m.match.NamesKind(kind)
 	}
 	return slices.ContainsFunc(m.match.Kinds, func(want GroupVersionKind) bool {
-		return want.names(kind) && (want.Version == "" || want.Version == "*" || want.Version == kind.Version)
+		return names(want, kind) && (want.Version == "" || want.Version == "*" || want.Version == kind.Version)
 	})
 }
 
@@ -98,7 +97,7 @@ func (m Match) NamesKind(kind GroupVersionKind) bool {
 	if len(m.Kinds) == 0 {
 		return kind.Group != PolicyGroup
 	}
-	return slices.ContainsFunc(m.Kinds, func(want GroupVersionKind) bool { return want.names(kind) })
+	return slices.ContainsFunc(m.Kinds, func(want GroupVersionKind) bool { return names(want, kind) })
 }
 
 // NamesGroup says whether a kind of the policy is of a group by its name.
@@ -106,10 +105,10 @@ func (m Match) NamesGroup(group string) bool {
 	return slices.ContainsFunc(m.Kinds, func(want GroupVersionKind) bool { return want.Group == group })
 }
 
-// names compares group and kind, in which k may have "*": any group but PolicyGroup.
-func (k GroupVersionKind) names(kind GroupVersionKind) bool {
-	anyGroup := k.Group == "*" && kind.Group != PolicyGroup
-	return (anyGroup || k.Group == kind.Group) && (k.Kind == "*" || k.Kind == kind.Kind)
+// names compares group and kind, in which want may have "*": any group but PolicyGroup.
+func names(want, kind GroupVersionKind) bool {
+	anyGroup := want.Group == "*" && kind.Group != PolicyGroup
+	return (anyGroup || want.Group == kind.Group) && (want.Kind == "*" || want.Kind == kind.Kind)
 }
 
 // hasWildcard says that the policy may match kinds that it does not name.
@@ -146,28 +145,6 @@ func (m *matcher) mutates(r *Review) bool {
 	}
 }
 
-// inNamespaces says whether a review is about an object in a namespace that one of
-// the globs names.
-func inNamespaces(r *Review, globs []string) bool {
-	namespace := r.Namespace
-	if r.IsNamespace() {
-		namespace = r.DisplayName()
-	}
-	return namespace != "" && matchesAny(globs, namespace)
-}
-
-// inScope says whether a review is within the namespaces of the source's scope. For
-// the enterprise all namespaces, or none named, is the whole cluster. A scope below it
-// has the objects in its namespaces, as far as all scopes above have those too, and
-// never a Namespace itself: that is the administrators'.
-func (s *PolicySet) inScope(r *Review) bool {
-	globs := s.source.Scope.Namespaces
-	if s.place != nil && s.place.below {
-		return r.Namespace != "" && !r.IsNamespace() && matchesAny(globs, r.Namespace) && s.place.enclosed(r.Namespace)
-	}
-	return len(globs) == 0 || slices.Contains(globs, "*") || inNamespaces(r, globs)
-}
-
 // matchesObject checks objectSelector as the API server does: the object or the
 // old object matches.
 func (m *matcher) matchesObject(r *Review) bool {
@@ -184,9 +161,8 @@ func (m *matcher) matchesObject(r *Review) bool {
 
 // matchesNamespaceLabels checks namespaceSelector as the API server does: against
 // a Namespace's own labels on its writes; a cluster-scoped object always matches.
-// known is false when the labels are needed and the caller did not give them.
-func (m *matcher) matchesNamespaceLabels(e *evaluation) (matches, known bool) {
-	r := e.review
+// known is false when the labels are needed and namespace is nil: nobody gave it.
+func (m *matcher) matchesNamespaceLabels(r *Review, namespace *lazyObject) (matches, known bool) {
 	switch {
 	case m.namespaceSelector == nil:
 		return true, true
@@ -196,26 +172,9 @@ func (m *matcher) matchesNamespaceLabels(e *evaluation) (matches, known bool) {
 		return m.namespaceSelector.Matches(r.oldObject.labelSet()), true
 	case r.Namespace == "" && !r.IsNamespace():
 		return true, true
-	case e.namespace == nil:
+	case namespace == nil:
 		return false, false
 	default:
-		return m.namespaceSelector.Matches(e.namespace.labelSet()), true
+		return m.namespaceSelector.Matches(namespace.labelSet()), true
 	}
-}
-
-func labelsOf(object ast.Object) labels.Set {
-	metadata, _ := lookup(object, "metadata").(ast.Object)
-	values, _ := lookup(metadata, "labels").(ast.Object)
-	set := labels.Set{}
-	if values == nil {
-		return set
-	}
-	values.Foreach(func(key, value *ast.Term) {
-		name, isName := key.Value.(ast.String)
-		text, isText := value.Value.(ast.String)
-		if isName && isText {
-			set[string(name)] = string(text)
-		}
-	})
-	return set
 }

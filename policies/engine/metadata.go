@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"reflect"
 	"slices"
@@ -54,13 +55,41 @@ var (
 	kindKeys  = []string{"group", "version", "kind"}
 )
 
+// readMetadata reads that of a package, and finds the calls that it does not permit.
+func readMetadata(name string, modules []*ast.Module) (meta metadata, errs CompileErrors) {
+	for _, module := range modules {
+		errs = append(errs, misspelledMetadata(module)...)
+		for _, annotations := range module.Annotations {
+			for _, err := range misplaced(annotations) {
+				errs = append(errs, errorAt(annotations.Location, "METADATA: %v", err))
+			}
+			if annotations.Scope != "package" {
+				if _, ok := annotations.Custom["match"]; ok {
+					errs = append(errs, errorAt(annotations.Location, "match is read from the METADATA of the package only, not of a %s; move it above `package %s`", annotations.Scope, name))
+				}
+				continue
+			}
+			for _, err := range meta.merge(annotations) {
+				errs = append(errs, errorAt(annotations.Location, "METADATA: %v", err))
+			}
+		}
+	}
+	for _, module := range modules {
+		if meta.clock {
+			break
+		}
+		errs = append(errs, clockCalls(module)...)
+	}
+	return meta, errs
+}
+
 // merge reads one annotation block into m, and gives all that is wrong with it: a
 // package may have several files, but each setting only once.
 func (m *metadata) merge(a *ast.Annotations) []error {
 	m.title = cmp.Or(m.title, a.Title)
 	m.description = cmp.Or(m.description, a.Description)
 	var errs []error
-	for _, key := range sortedKeys(a.Custom) {
+	for _, key := range slices.Sorted(maps.Keys(a.Custom)) {
 		switch {
 		case slices.Contains(customKeys, key):
 			for _, err := range m.set(key, a.Custom[key], a.Location) {
@@ -152,7 +181,7 @@ func (m *Match) read(value any) []error {
 	}
 	var errs []error
 	wrong := map[string]bool{}
-	for _, key := range sortedKeys(fields) {
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		found := m.readField(key, fields[key])
 		wrong[key] = len(found) > 0
 		for _, err := range found {
@@ -227,7 +256,7 @@ func checkSelector(whole *metav1.LabelSelector) (errs []error) {
 	if whole == nil {
 		return nil
 	}
-	for _, key := range sortedKeys(whole.MatchLabels) {
+	for _, key := range slices.Sorted(maps.Keys(whole.MatchLabels)) {
 		part := &metav1.LabelSelector{MatchLabels: map[string]string{key: whole.MatchLabels[key]}}
 		if _, err := metav1.LabelSelectorAsSelector(part); err != nil {
 			errs = append(errs, fmt.Errorf(".matchLabels: %w", err))
@@ -273,7 +302,7 @@ func readKind(item any) (kind GroupVersionKind, errs []error) {
 		}
 		return kind, []error{fmt.Errorf(": is %s; a kind looks like {group: \"\", kind: %s}", yamlKind(item), name)}
 	}
-	for _, key := range sortedKeys(fields) {
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if !slices.Contains(kindKeys, key) {
 			errs = append(errs, fmt.Errorf(".%s: %s", key, unknown(key, kindKeys)))
 			continue
@@ -380,4 +409,16 @@ func nearest(text string, words []string) string {
 		}
 	}
 	return ""
+}
+
+// clockCalls finds the calls that need `clock: true`.
+func clockCalls(module *ast.Module) CompileErrors {
+	var errs CompileErrors
+	ast.WalkRefs(module, func(ref ast.Ref) bool {
+		if ref.String() == clockBuiltin {
+			errs = append(errs, errorAt(ref[0].Location, "%s needs `clock: true` under custom in the METADATA of the package", clockBuiltin))
+		}
+		return false
+	})
+	return errs
 }

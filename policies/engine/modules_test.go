@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -28,7 +30,7 @@ func TestModulesAreThoseThatCompile(t *testing.T) {
 		"p_test.rego": "package p_test", "data.yaml": "a: 1",
 	}})
 	require.NoError(t, err)
-	require.ElementsMatch(t, []string{"p.rego", "old.rego"}, sortedKeys(modules))
+	require.ElementsMatch(t, []string{"p.rego", "old.rego"}, slices.Sorted(maps.Keys(modules)))
 
 	_, err = Modules(Source{Files: map[string]string{"p.rego": "package p\n}"}})
 	require.ErrorContains(t, err, "p.rego:2")

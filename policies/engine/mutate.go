@@ -178,7 +178,7 @@ func (m *mutator) ask(policies []*policy, e *evaluation, root func() any) []muta
 
 // mutateOne asks one policy; failed says that it is to be left out.
 func (p *policy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root func() any, found *Decision) (members []member, failed bool) {
-	matches, reason := p.matches(s, e, p.matcher.mutates(e.review))
+	matches, reason := p.form.matches(p, s, e, p.matcher.mutates(e.review))
 	if reason != "" {
 		p.cannotAsk(e, found, reason)
 		return nil, true
@@ -327,8 +327,7 @@ func fromJSON(root any) (ast.Object, bool) {
 	return object, ok && err == nil
 }
 
-// defaultOps are the additions that put defaults where the object has nothing or
-// null. Maps are merged; anything else is a value of its own.
+// defaultOps are the additions that put defaults where the object has nothing or null.
 func defaultOps(root func() any, defaults *ast.Term) ([]patchOp, error) {
 	value, err := resultJSON(defaults)
 	if err != nil {
@@ -338,32 +337,7 @@ func defaultOps(root func() any, defaults *ast.Term) ([]patchOp, error) {
 	if !ok {
 		return nil, fmt.Errorf("defaults is %s, not an object", kindOf(value))
 	}
-	var ops []patchOp
-	collectDefaults(root(), fields, nil, &ops)
-	for _, op := range ops {
-		if err := checkIdentity("a default", op.path); err != nil {
-			return nil, err
-		}
-	}
-	return ops, nil
-}
-
-func collectDefaults(node any, defaults map[string]any, path []string, ops *[]patchOp) {
-	object, isMap := node.(map[string]any)
-	if !isMap && node != nil {
-		return // a list or scalar of the user's own stays
-	}
-	for _, key := range sortedKeys(defaults) {
-		at := append(slices.Clone(path), key)
-		have := object[key]
-		fields, merges := defaults[key].(map[string]any)
-		switch {
-		case merges && len(fields) > 0:
-			collectDefaults(have, fields, at, ops)
-		case have == nil && defaults[key] != nil:
-			*ops = append(*ops, patchOp{op: "add", path: at, value: defaults[key]})
-		}
-	}
+	return defaultsOf(root(), fields)
 }
 
 // describe names the first paths that operations change.

@@ -32,7 +32,7 @@ func (m *mutator) hold(root any, members []member) {
 	claims := newClaims(func() any { return root })
 	for i := range members {
 		by := &members[i]
-		if place := by.policy.set.place; place == nil || !place.parent || m.left[by.policy] {
+		if !by.policy.set.place.Parent || m.left[by.policy] {
 			continue
 		}
 		for _, op := range by.ops {
@@ -74,7 +74,7 @@ func (h held) touches(c claim) bool {
 // overrides is what a member of a narrower scope would change of a broader one. The time
 // that finding out takes is its own source's.
 func (m *mutator) overrides(by member, above *parents) *conflict {
-	if place := by.policy.set.place; place == nil || !place.below {
+	if !by.policy.set.place.Below {
 		return nil
 	}
 	since := time.Now()
@@ -312,7 +312,7 @@ func holds(value, part any) bool {
 // broader are the policies of scopes above that mutate, and are not left out.
 func (m *mutator) broader(rank int, e *evaluation) []*policy {
 	return slices.DeleteFunc(slices.Clone(m.snapshot.candidates(e.review.Kind)), func(p *policy) bool {
-		return p.mutate == nil || m.left[p] || p.rank() >= rank || p.set.place == nil || !p.set.place.parent
+		return p.mutate == nil || m.left[p] || p.rank() >= rank || !p.set.place.Parent
 	})
 }
 

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -14,7 +16,7 @@ func (b Bounds) nestingStage(work *Work) (ast.StageID, ast.CompilerStageDefiniti
 		MetricName: "lintel_bound_nesting",
 		Stage: func(c *ast.Compiler) *ast.Error {
 			var first errorInText
-			for _, name := range sortedKeys(c.Modules) {
+			for _, name := range slices.Sorted(maps.Keys(c.Modules)) {
 				b.checkNesting(c.Modules[name], work, &first)
 			}
 			return first.error

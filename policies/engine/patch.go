@@ -3,15 +3,11 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-// This file applies JSON Patch (RFC 6902) to a document of map[string]any, []any,
-// string, json.Number, bool and nil. It differs from the RFC in one point: the
-// parents that an add lacks are created, and each is recorded, so that the recorded
-// operations apply by the RFC alone.
 
 // document is an object under mutation, with the operations that made it.
 type document struct {
@@ -304,5 +300,36 @@ func kindOf(value any) string {
 		return "a boolean"
 	default:
 		return "a number"
+	}
+}
+
+// defaultsOf are the additions that put fields where a document has nothing or null. Maps
+// are merged; anything else is a value of its own.
+func defaultsOf(root any, fields map[string]any) ([]patchOp, error) {
+	var ops []patchOp
+	collectDefaults(root, fields, nil, &ops)
+	for _, op := range ops {
+		if err := checkIdentity("a default", op.path); err != nil {
+			return nil, err
+		}
+	}
+	return ops, nil
+}
+
+func collectDefaults(node any, defaults map[string]any, path []string, ops *[]patchOp) {
+	object, isMap := node.(map[string]any)
+	if !isMap && node != nil {
+		return // a list or scalar of the user's own stays
+	}
+	for _, key := range slices.Sorted(maps.Keys(defaults)) {
+		at := append(slices.Clone(path), key)
+		have := object[key]
+		fields, merges := defaults[key].(map[string]any)
+		switch {
+		case merges && len(fields) > 0:
+			collectDefaults(have, fields, at, ops)
+		case have == nil && defaults[key] != nil:
+			*ops = append(*ops, patchOp{op: "add", path: at, value: defaults[key]})
+		}
 	}
 }

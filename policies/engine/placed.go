@@ -34,7 +34,7 @@ func (c *placed) of(s *Snapshot, e *evaluation, kind GroupVersionKind) []*policy
 		return list
 	}
 	for _, p := range s.candidates(kind) {
-		if p.mayMatchAt(e, kind) {
+		if p.form.mayMatchAt(p, e, kind, p.matcher.matchesVerb(r)) {
 			list = append(list, p)
 		}
 	}
@@ -47,17 +47,4 @@ func (c *placed) of(s *Snapshot, e *evaluation, kind GroupVersionKind) []*policy
 	c.lists[at] = list
 	c.size += size
 	return list
-}
-
-// mayMatchAt says whether the policy can be about any object at the place of a review.
-func (p *policy) mayMatchAt(e *evaluation, kind GroupVersionKind) bool {
-	verb := p.matcher.matchesVerb(e.review)
-	if p.constraint != nil { // what else it matches depends on the object
-		return (verb || e.review.Operation == "") && p.set.inScope(e.review)
-	}
-	if p.unmetAt(e.review, kind, verb) != nothing {
-		return false
-	}
-	matches, known := p.matcher.matchesNamespaceLabels(e)
-	return matches || !known
 }

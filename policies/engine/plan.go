@@ -23,7 +23,7 @@ func (s *PolicySet) plan(rules []ast.Ref) (program *eval.Program, repeated int64
 	if !s.prints { // coverage names columns
 		compact(s.compiler.Modules) // OPA's planner reads all text of an expression for each of its terms
 	}
-	program, errs = newProgram(s.compiler, Callable, eval.CompileOptions{Capabilities: capabilities(), Cover: s.prints}, rules)
+	program, errs = newProgram(s.compiler, Callable, eval.CompileOptions{Capabilities: Capabilities(), Cover: s.prints}, rules)
 	return program, growth.Again, errs
 }
 

@@ -42,9 +42,9 @@ type evalError struct {
 // run evaluates the query. given are the values for each rule of the query; all of it is
 // nil after an error that ended the evaluation. Errors that did not (a function that failed
 // in one rule) come beside the values of the other rules.
-func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeout time.Duration, options Options) (given [][]eval.Given, errs []evalError) {
+func (q *query) run(ctx context.Context, input *ast.Term, data eval.Document, timeout time.Duration, options Options) (given [][]eval.Given, errs []evalError) {
 	_, report, err := q.program.Run(ctx, q.rules, eval.Options{
-		Input: input, Data: data.document(), Now: options.Now, Print: options.Print, Cover: options.Coverage, Gather: true,
+		Input: input, Data: data, Now: options.Now, Print: options.Print, Cover: options.Coverage, Gather: true,
 		Limits: eval.Limits{Steps: StepBudget, Bytes: MaxMadeBytes, Timeout: timeout},
 	})
 	var limit *eval.LimitError

@@ -3,7 +3,9 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +25,7 @@ func (f *Fields) text() string {
 		return "all"
 	}
 	var parts []string
-	for _, name := range sortedKeys(f.fields) {
+	for _, name := range slices.Sorted(maps.Keys(f.fields)) {
 		parts = append(parts, name+":"+f.fields[name].text())
 	}
 	if f.each != nil {

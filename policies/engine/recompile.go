@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -152,7 +153,7 @@ func (c *change) find(templates []Template) (ok bool) {
 			c.next = append(c.next, &nextUnit{old: u})
 		}
 	}
-	for _, name := range sortedKeys(packages) {
+	for _, name := range slices.Sorted(maps.Keys(packages)) {
 		c.next = append(c.next, &nextUnit{draft: draftPackage(byFile(packages[name]), s.sums)})
 	}
 	slices.SortFunc(c.next, func(a, b *nextUnit) int { return cmp.Compare(a.facts().Name, b.facts().Name) })
@@ -242,7 +243,7 @@ func (c *change) again(old *unit, templates map[string]*Template) *draft {
 		return draftTemplate(templates[old.Name])
 	}
 	var modules []*ast.Module
-	for _, file := range sortedKeys(old.Files) {
+	for _, file := range slices.Sorted(maps.Keys(old.Files)) {
 		module, errs := parseModule(file, c.set.source.Files[file])
 		if module == nil || len(errs) > 0 {
 			return nil

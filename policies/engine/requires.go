@@ -1,10 +1,15 @@
 package engine
 
+import (
+	"maps"
+	"slices"
+)
+
 // Requires lists the kinds of cluster objects that the policies read, each once and
 // without version.
 func (s *PolicySet) Requires() []GroupVersionKind {
 	kinds := make([]GroupVersionKind, 0, len(s.required))
-	for _, key := range sortedKeys(s.required) {
+	for _, key := range slices.Sorted(maps.Keys(s.required)) {
 		kinds = append(kinds, s.required[key])
 	}
 	return kinds
@@ -14,6 +19,31 @@ func (s *PolicySet) Requires() []GroupVersionKind {
 func (s *PolicySet) require(kinds []GroupVersionKind) {
 	for _, kind := range kinds {
 		s.required[kind.String()] = kind
+	}
+}
+
+// ClusterReads are the kinds that the policies require, with what they read of them.
+func (s *PolicySet) ClusterReads() Reads { return s.reads }
+
+// findReads puts together what the compiled rules of all units can read of the cluster
+// objects that the policies require.
+func (s *PolicySet) findReads() {
+	s.reads = Reads{}
+	for key, kind := range s.required {
+		fields := &Fields{}
+		for _, u := range s.units {
+			for _, read := range []*Fields{u.clusters[key], u.clusters[""]} {
+				if read != nil {
+					fields = fields.Union(read)
+				}
+			}
+		}
+		s.reads[kind] = fields
+	}
+	for _, p := range s.policies {
+		if p.form.foreign() { // the inventory is built from whole objects
+			s.reads = s.reads.Union(WholeObjects(p.meta.requires...))
+		}
 	}
 }
 

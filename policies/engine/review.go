@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -180,6 +183,12 @@ func (r *Review) Object() (json.RawMessage, error) { return encodeObject(r.objec
 // OldObject is the object before the change as JSON: nil where there was none.
 func (r *Review) OldObject() (json.RawMessage, error) { return encodeObject(r.oldObject.value()) }
 
+// UserInfo is who asks, as an authentication.k8s.io UserInfo in JSON.
+func (r *Review) UserInfo() (json.RawMessage, error) {
+	info, _ := lookup(r.request(), "userInfo").(ast.Object)
+	return encodeObject(info)
+}
+
 func encodeObject(object ast.Object) (json.RawMessage, error) {
 	if object == nil {
 		return nil, nil
@@ -225,6 +234,16 @@ func (r *Review) IsNamespace() bool {
 	return r.Resource.Group == "" && r.Resource.Resource == "namespaces"
 }
 
+// inNamespaces says whether a review is about an object in a namespace that one of
+// the globs names. A Namespace counts as being in itself.
+func (r *Review) inNamespaces(globs []string) bool {
+	namespace := r.Namespace
+	if r.IsNamespace() {
+		namespace = r.DisplayName()
+	}
+	return namespace != "" && matchesAny(globs, namespace)
+}
+
 // onlyRemovesFinalizers is an UPDATE of an object under deletion that changes
 // nothing but takes finalizers away. Refusing one would keep the object forever.
 func (r *Review) onlyRemovesFinalizers() bool {
@@ -256,6 +275,17 @@ func (r *Review) onlyRemovesFinalizers() bool {
 	before := replaceKey(r.oldObject.value(), "metadata", ast.NewTerm(oldMeta))
 	after := replaceKey(r.object.value(), "metadata", ast.NewTerm(newMeta))
 	return before.Compare(after) == 0
+}
+
+// matchesAny says whether one of the globs matches a name.
+func matchesAny(globs []string, name string) bool {
+	return slices.ContainsFunc(globs, func(glob string) bool {
+		if glob != "" && name != "" && glob[0] != name[0] && !strings.ContainsRune(`*?[\`, rune(glob[0])) {
+			return false // most, and path.Match reads a pattern to its end
+		}
+		ok, _ := path.Match(glob, name)
+		return ok
+	})
 }
 
 func nullableObject(request ast.Object, field string, leftOut *lazyObject) (*lazyObject, error) {

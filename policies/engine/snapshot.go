@@ -2,9 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -77,7 +74,7 @@ type Snapshot struct {
 func NewSnapshot(resources *Resources, sets ...*PolicySet) *Snapshot {
 	s := &Snapshot{resources: resources, byKind: map[GroupVersionKind][]*policy{}}
 	for _, set := range arrange(sets) {
-		if set.place != nil && set.place.below {
+		if set.place.Below {
 			s.scoped = append(s.scoped, set)
 		}
 		s.policies = append(s.policies, set.policies...)
@@ -89,7 +86,11 @@ func NewSnapshot(resources *Resources, sets ...*PolicySet) *Snapshot {
 			cmp.Compare(a.name, b.name),
 		)
 	})
-	s.digest = digestOf(sets)
+	pinned := make([]Pinned, len(sets))
+	for i, set := range sets {
+		pinned[i] = set.source
+	}
+	s.digest = IdentityOf(pinned...)
 	s.index()
 	return s
 }
@@ -150,32 +151,9 @@ func (p *policy) info() PolicyInfo {
 		Mutates:       p.mutate != nil,
 		Location:      p.location,
 		Follows:       p.set.source.Scope.Level != Enterprise,
-		AnyVersion:    p.constraint != nil,
+		AnyVersion:    p.form.foreign(),
 		Requires:      p.meta.requires,
 		Clock:         p.meta.clock,
 		Timeout:       p.meta.timeout,
 	}
-}
-
-// digestOf covers all of the sources that decides: files, settings, names.
-func digestOf(sets []*PolicySet) string {
-	type identity struct {
-		Name, Digest  string
-		Revision      string
-		FailurePolicy FailurePolicy
-		Scope         Scope
-		Parameters    string
-	}
-	identities := make([]identity, len(sets))
-	for i, set := range sets {
-		source := set.source
-		identities[i] = identity{source.Name, set.digest, source.Revision, source.FailurePolicy, source.Scope, string(source.Parameters)}
-	}
-	slices.SortFunc(identities, func(a, b identity) int { return cmp.Compare(a.Name, b.Name) })
-	text, err := json.Marshal(identities)
-	if err != nil {
-		panic("a list of strings always has JSON: " + err.Error())
-	}
-	sum := sha256.Sum256(text)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }

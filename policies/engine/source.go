@@ -6,7 +6,9 @@ import (
 	"embed"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -101,11 +103,64 @@ func (s Source) Digest() string {
 		buffer = append(buffer, text...)
 		h.Write(buffer)
 	}
-	for _, name := range sortedKeys(s.Files) {
+	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
 		write(name)
 		write(s.Files[name])
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// Pinned is a source with all that it left open filled in, and the digest of its files.
+type Pinned struct {
+	Source
+	FilesDigest string
+}
+
+// Pin fills in what a source leaves open.
+func (s Source) Pin() Pinned {
+	digest := s.Digest()
+	s.FailurePolicy = cmp.Or(s.FailurePolicy, Fail)
+	s.Scope.Level = cmp.Or(s.Scope.Level, Enterprise)
+	s.Revision = cmp.Or(s.Revision, digest)
+	return Pinned{s, digest}
+}
+
+// Identity is equal for sources that compile to the same set: the same files at the
+// same revision under the same settings.
+func (s Source) Identity() string { return s.Pin().Identity() }
+
+// Settings is equal for sources that differ in their files alone.
+func (s Source) Settings() string { return s.Pin().Settings() }
+
+// Identity is that of the source.
+func (p Pinned) Identity() string { return IdentityOf(p) }
+
+// Settings are those of the source.
+func (p Pinned) Settings() string {
+	p.FilesDigest = ""
+	return p.Identity()
+}
+
+// IdentityOf covers all of some sources that decides: files, settings, names.
+func IdentityOf(sources ...Pinned) string {
+	type identity struct {
+		Name, Digest  string
+		Revision      string
+		FailurePolicy FailurePolicy
+		Scope         Scope
+		Parameters    string
+	}
+	identities := make([]identity, len(sources))
+	for i, s := range sources {
+		identities[i] = identity{s.Name, s.FilesDigest, s.Revision, s.FailurePolicy, s.Scope, string(s.Parameters)}
+	}
+	slices.SortFunc(identities, func(a, b identity) int { return cmp.Compare(a.Name, b.Name) })
+	text, err := json.Marshal(identities)
+	if err != nil {
+		panic("a list of strings always has JSON: " + err.Error())
+	}
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // ShortRevision is what messages print: the last part of the revision
@@ -146,13 +201,4 @@ func classify(name string) fileClass {
 	default:
 		return fileIgnored
 	}
-}
-
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }

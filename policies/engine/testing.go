@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -15,7 +17,7 @@ func TestModules(source Source) (map[string]*ast.Module, *ast.Compiler, eval.Doc
 	set := newPolicySet(source)
 	_, errs := set.readFiles()
 	modules := map[string]*ast.Module{}
-	for _, name := range sortedKeys(source.Files) {
+	for _, name := range slices.Sorted(maps.Keys(source.Files)) {
 		if class := classify(name); class != fileRego && class != fileTest {
 			continue
 		}
@@ -25,7 +27,7 @@ func TestModules(source Source) (map[string]*ast.Module, *ast.Compiler, eval.Doc
 			modules[name] = module
 		}
 	}
-	compiler := SourceBounds.On(ast.NewCompiler()).WithCapabilities(capabilities()).
+	compiler := SourceBounds.On(ast.NewCompiler()).WithCapabilities(Capabilities()).
 		WithEvalMode(ast.EvalModeIR).
 		WithEnablePrintStatements(true).
 		WithPathConflictsCheck(func(path []string) (bool, error) { return set.hasData(path), nil })

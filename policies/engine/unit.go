@@ -172,7 +172,7 @@ func (d *draft) survey() {
 		d.Rules += len(module.Rules)
 		ast.WalkRefs(module, add)
 	}
-	for _, key := range sortedKeys(refers) {
+	for _, key := range slices.Sorted(maps.Keys(refers)) {
 		d.Refers = append(d.Refers, refers[key])
 	}
 }

@@ -34,5 +34,5 @@ func TestAllocations(t *testing.T) {
 		i++
 	}
 	ask()
-	require.Equal(t, 1613.0, testing.AllocsPerRun(runs, ask))
+	require.Equal(t, 1552.0, testing.AllocsPerRun(runs, ask))
 }

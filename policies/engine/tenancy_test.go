@@ -51,30 +51,6 @@ func TestScopesBindTheirNamespaces(t *testing.T) {
 	require.Empty(t, snapshot.Tenant(makeReview(t, in("other"))))
 }
 
-func TestHierarchy(t *testing.T) {
-	acme := Scope{Level: Enterprise, Name: "acme"}
-	retail := scopeOf(Org, "retail", "acme", "shop-*")
-	shop := scopeOf(Team, "shop", "retail", "shop-a")
-	h := NewHierarchy(acme, retail, shop)
-	require.Equal(t, []ScopeKey{{Level: Enterprise}, {Org, "retail"}}, h.Above(shop))
-	require.Equal(t, []ScopeKey{{Level: Enterprise}}, h.Above(scopeOf(User, "u", "nobody", "x")), "the enterprise binds all")
-	require.Nil(t, h.Above(acme))
-
-	_, err := h.Parent(scopeOf(User, "u", "nobody"))
-	require.ErrorContains(t, err, `no live source declares a scope named "nobody"`)
-	_, err = h.Parent(scopeOf(Org, "o", "shop"))
-	require.ErrorContains(t, err, "broader than org", "a team is no parent of an org")
-	_, err = NewHierarchy(retail, scopeOf(Team, "retail", "", "x")).Parent(scopeOf(User, "u", "retail"))
-	require.ErrorContains(t, err, "several scopes")
-
-	clock, pods := Grants{Clock: true}, Grants{Requires: []GroupVersionKind{{Kind: "Secret"}}}
-	granting := func(scope Scope, grants Grants) Scope { scope.Grants = grants; return scope }
-	require.Equal(t, clock, NewHierarchy(granting(acme, clock), granting(retail, clock)).GrantsTo(shop))
-	require.Zero(t, NewHierarchy(granting(acme, clock), granting(retail, pods)).GrantsTo(shop).Clock, "what only one of them grants")
-	require.Empty(t, NewHierarchy(granting(acme, clock), granting(retail, pods)).GrantsTo(shop).Requires)
-	require.Zero(t, NewHierarchy().GrantsTo(retail), "without an enterprise there is nobody to grant")
-}
-
 func TestScopesReadTheirOwnNamespaces(t *testing.T) {
 	cluster, err := NewClusterData([]json.RawMessage{
 		json.RawMessage(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"shop-a"},"data":{"k":"mine"}}`),
@@ -235,7 +211,7 @@ func wordsOf(findings []Finding) []string {
 // A source below the enterprise that takes its time takes it once, not for each policy.
 func TestASourceBelowTheEnterpriseHasItsTime(t *testing.T) {
 	e := &evaluation{spent: &spending{}}
-	below := scoped(t, "team", scopeOf(Team, "shop", "", "shop"), no).at(&place{below: true}).policies[0]
+	below := scoped(t, "team", scopeOf(Team, "shop", "", "shop"), no).at(Place{Below: true}).policies[0]
 	asked := func(p *policy) (asked bool, err evalError) {
 		timed(e, p, func() int { asked = true; return 0 }, func(failure evalError) int { err = failure; return 0 })
 		return asked, err
