@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 var (
@@ -287,7 +288,7 @@ func TestAKindThatTheClusterDoesNotServe(t *testing.T) {
 func TestAnObjectThatCannotBeReadIsNotLeftOut(t *testing.T) {
 	f := newFakeCluster()
 	var deep any = "x"
-	for range engine.MaxNesting + 1 {
+	for range terms.MaxNesting + 1 {
 		deep = []any{deep}
 	}
 	object := makeObject("v1", "Service", "shop", "deep")

@@ -7,6 +7,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/csr"
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // requestResources are the resources whose spec.request is a PKCS#10 certificate
@@ -22,8 +23,8 @@ func (r *Review) certificateRequest() *ast.Term {
 	if !requestResources[[2]string{r.Resource.Group, r.Resource.Resource}] {
 		return nil
 	}
-	spec, _ := lookup(r.object.value(), "spec").(ast.Object)
-	encoded, ok := lookup(spec, "request").(ast.String)
+	spec, _ := terms.Lookup(r.object.value(), "spec").(ast.Object)
+	encoded, ok := terms.Lookup(spec, "request").(ast.String)
 	if !ok {
 		return nil
 	}
@@ -39,7 +40,7 @@ func requestTerm(parsed *csr.Request) *ast.Term {
 	if err != nil {
 		return nil
 	}
-	term, err := decodeJSON(text)
+	term, err := terms.Decode(text)
 	if err != nil {
 		return ast.ObjectTerm(ast.Item(ast.InternedTerm("error"), ast.StringTerm(err.Error())))
 	}

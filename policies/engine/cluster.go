@@ -11,6 +11,8 @@ import (
 
 	"github.com/benbjohnson/immutable"
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // ClusterData is one version of the cluster objects that policies with `requires`
@@ -221,7 +223,7 @@ type ClusterObject struct {
 // NewClusterObject reads an object in JSON. Its managedFields are left out: they are
 // often half of it, and say nothing that a policy should decide on.
 func NewClusterObject(raw json.RawMessage) (*ClusterObject, error) {
-	term, err := decodeJSON(raw)
+	term, err := terms.Decode(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -229,18 +231,18 @@ func NewClusterObject(raw json.RawMessage) (*ClusterObject, error) {
 	if !ok {
 		return nil, fmt.Errorf("not an object")
 	}
-	metadata, _ := lookup(object, "metadata").(ast.Object)
+	metadata, _ := terms.Lookup(object, "metadata").(ast.Object)
 	o := &ClusterObject{
-		kind:  GroupVersionKind{Group: groupOf(text(object, "apiVersion")), Kind: text(object, "kind")},
-		key:   ClusterObjectKey{Namespace: text(metadata, "namespace"), Name: text(metadata, "name")},
+		kind:  GroupVersionKind{Group: groupOf(terms.Text(object, "apiVersion")), Kind: terms.Text(object, "kind")},
+		key:   ClusterObjectKey{Namespace: terms.Text(metadata, "namespace"), Name: terms.Text(metadata, "name")},
 		value: term,
 		bytes: len(raw),
 	}
 	if o.kind.Kind == "" || o.key.Name == "" {
 		return nil, fmt.Errorf("kind or metadata.name is missing")
 	}
-	if lookup(metadata, "managedFields") != nil {
-		o.value = ast.NewTerm(replaceKey(object, "metadata", ast.NewTerm(removeKey(metadata, "managedFields"))))
+	if terms.Lookup(metadata, "managedFields") != nil {
+		o.value = ast.NewTerm(terms.With(object, "metadata", ast.NewTerm(terms.Without(metadata, "managedFields"))))
 	}
 	return o, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 var ingressKind = GroupVersionKind{Group: "networking.k8s.io", Kind: "Ingress"}
@@ -107,7 +108,7 @@ func TestClusterDataEqualsARebuild(t *testing.T) {
 			var rebuilt []json.RawMessage
 			bytes := 0
 			for _, object := range model {
-				raw, err := encodeJSON(object.value)
+				raw, err := terms.Encode(object.value)
 				require.NoError(t, err)
 				rebuilt = append(rebuilt, raw)
 				bytes += object.bytes

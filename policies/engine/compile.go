@@ -10,6 +10,8 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"sigs.k8s.io/yaml"
+
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // PolicySet is one compiled source. It is immutable.
@@ -155,7 +157,7 @@ func (s *PolicySet) readParameters() error {
 	if len(s.source.Parameters) == 0 {
 		return nil
 	}
-	term, err := decodeJSON(s.source.Parameters)
+	term, err := terms.Decode(s.source.Parameters)
 	if err != nil {
 		return fmt.Errorf("parameters: %w", err)
 	}
@@ -256,7 +258,7 @@ func (s *PolicySet) readData(name, text string) error {
 	if err != nil {
 		return fmt.Errorf("reading data: %w", err)
 	}
-	term, err := decodeJSON(asJSON)
+	term, err := terms.Decode(asJSON)
 	if err != nil {
 		return fmt.Errorf("reading data: %w", err)
 	}
@@ -268,7 +270,7 @@ func (s *PolicySet) readData(name, text string) error {
 		term = ast.ObjectTerm(ast.Item(ast.StringTerm(folder), term))
 	}
 	for _, reserved := range reservedKeys {
-		if lookup(term.Value.(ast.Object), reserved) != nil {
+		if terms.Lookup(term.Value.(ast.Object), reserved) != nil {
 			return fmt.Errorf("data.%s is reserved; use another key", reserved)
 		}
 	}
@@ -289,7 +291,7 @@ func descend(value ast.Value, path []string) ast.Value {
 	for _, key := range path {
 		switch parent := value.(type) {
 		case ast.Object:
-			value = lookup(parent, key)
+			value = terms.Lookup(parent, key)
 		case *ast.Array:
 			value = nil
 			if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < parent.Len() {

@@ -7,6 +7,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // constraint is the form of a policy that was made from a template.
@@ -98,7 +99,7 @@ func (c *constraint) documents(p *policy, e *evaluation) (input *ast.Term, data 
 func (c *constraint) read(p *policy, value ast.Value, rule ruleInfo) ([]Finding, error) {
 	finding := p.finding(rule.entry, rule.location)
 	object, ok := value.(ast.Object)
-	if !ok || lookup(object, "msg") == nil {
+	if !ok || terms.Lookup(object, "msg") == nil {
 		return nil, nil
 	}
 	return readObject(object, rule, finding)
@@ -169,12 +170,12 @@ func (e *evaluation) subjects() []Subject {
 
 func (e *evaluation) subject(of *lazyObject) Subject {
 	object := of.value()
-	metadata, _ := lookup(object, "metadata").(ast.Object)
+	metadata, _ := terms.Lookup(object, "metadata").(ast.Object)
 	s := Subject{
 		Kind:         objectKind(object, e.review.Kind),
-		Name:         text(metadata, "name"),
-		GenerateName: text(metadata, "generateName"),
-		Namespace:    text(metadata, "namespace"),
+		Name:         terms.Text(metadata, "name"),
+		GenerateName: terms.Text(metadata, "generateName"),
+		Namespace:    terms.Text(metadata, "namespace"),
 		Labels:       of.labelSet(),
 		Generated:    e.generated,
 	}
@@ -199,14 +200,14 @@ func (e *evaluation) constraintReview() *ast.Term {
 	}
 	request := e.review.request()
 	if e.review.Operation == "DELETE" && e.review.oldObject != nil {
-		request = replaceKey(request, "object", ast.NewTerm(e.review.oldObject.value()))
+		request = terms.With(request, "object", ast.NewTerm(e.review.oldObject.value()))
 	}
 	namespace := ast.InternedNullTerm
 	if e.namespace != nil {
 		namespace = ast.NewTerm(e.namespace.value())
-		request = replaceKey(request, "_unstable", ast.ObjectTerm(ast.Item(ast.StringTerm("namespace"), namespace)))
+		request = terms.With(request, "_unstable", ast.ObjectTerm(ast.Item(ast.StringTerm("namespace"), namespace)))
 	}
-	request = replaceKey(request, "namespaceObject", namespace)
+	request = terms.With(request, "namespaceObject", namespace)
 	e.forConstraints = ast.NewTerm(request)
 	return e.forConstraints
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 const request = `"uid":"0001","kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},"operation":"CREATE","object":{"metadata":{}}`
@@ -51,7 +53,7 @@ func TestDecodeReviewRefuses(t *testing.T) {
 }
 
 func TestDecodeReviewBoundsTheValues(t *testing.T) {
-	_, err := DecodeReview([]byte(admissionReview(request + `,"options":[` + strings.Repeat("[],", MaxReviewValues) + `[]]`)))
+	_, err := DecodeReview([]byte(admissionReview(request + `,"options":[` + strings.Repeat("[],", terms.MaxValues) + `[]]`)))
 	var reviewError *ReviewError
 	require.ErrorAs(t, err, &reviewError)
 	require.Equal(t, 413, reviewError.Code)
@@ -104,8 +106,8 @@ func TestNamesOfOneHash(t *testing.T) {
 	}
 	text, err := json.Marshal(fields)
 	require.NoError(t, err)
-	_, err = decodeJSON(text)
-	require.ErrorIs(t, err, errAlike)
+	_, err = terms.Decode(text)
+	require.ErrorIs(t, err, terms.ErrAlike)
 	_, _, err = decodeEnvelope([]byte(`{"request":{"object":` + string(text) + `}}`))
-	require.ErrorIs(t, err, errAlike)
+	require.ErrorIs(t, err, terms.ErrAlike)
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // part is a part of data that policies read piece by piece: what the cluster has is
@@ -34,7 +35,7 @@ func (v *clusterView) beside(data ast.Object) eval.Document {
 			if err != nil {
 				return nil, err
 			}
-			return replaceKey(data, clusterKey, ast.NewTerm(cluster)), nil
+			return terms.With(data, clusterKey, ast.NewTerm(cluster)), nil
 		},
 	}
 }
@@ -108,7 +109,7 @@ func (v *inventoryView) document() eval.Document {
 			}
 			return v.in(namespace), nil, nil
 		},
-		whole: func() (ast.Value, error) { return lookup(v.whole().(ast.Object), inventoryNamespace), nil },
+		whole: func() (ast.Value, error) { return terms.Lookup(v.whole().(ast.Object), inventoryNamespace), nil },
 	}
 	return under(templateKey, under(inventoryKey, part{
 		get: func(key string) (ast.Value, eval.Document, error) {

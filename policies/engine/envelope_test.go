@@ -7,17 +7,19 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // eagerReview is DecodeReview without laziness: what it must agree with.
 func eagerReview(body []byte) (ast.Object, error) {
-	term, err := decodeUpTo(body, MaxReviewValues)
+	term, err := terms.DecodeUpTo(body, terms.MaxValues)
 	if err != nil {
 		return nil, fmt.Errorf("the AdmissionReview cannot be read: %w", err)
 	}
 	root, _ := term.Value.(ast.Object)
-	request, _ := lookup(root, "request").(ast.Object)
-	if request == nil || text(root, "kind") != "AdmissionReview" || text(root, "apiVersion") != "admission.k8s.io/v1" {
+	request, _ := terms.Lookup(root, "request").(ast.Object)
+	if request == nil || terms.Text(root, "kind") != "AdmissionReview" || terms.Text(root, "apiVersion") != "admission.k8s.io/v1" {
 		return nil, nil // what is said of those is not about their contents
 	}
 	review, err := newReview(request, requestObjects{})
@@ -47,7 +49,7 @@ func requireLikeEager(t *testing.T, body []byte) {
 		name string
 		got  *lazyObject
 	}{{"object", got.object}, {"oldObject", got.oldObject}} {
-		object, _ := lookup(want, field.name).(ast.Object)
+		object, _ := terms.Lookup(want, field.name).(ast.Object)
 		require.Equal(t, object != nil, field.got != nil)
 		if object != nil {
 			require.Zero(t, object.Compare(field.got.value()))
@@ -70,14 +72,14 @@ func TestDecodeReviewChecksWhatItLeaves(t *testing.T) {
 	}{
 		"empty":                  {`{}`, 0},
 		"all kinds of value":     {`{"a":[true,false,null,-1.5e+3,"\"}],:{[",{},[[]]], "b\\" : { "c" : "ä\u00e4" } }`, 0},
-		"as many values":         {list(MaxReviewValues - values), 0},
-		"one value more":         {list(MaxReviewValues - values + 1), 413},
-		"as deep":                {nested(MaxNesting - 1), 0},
-		"one deeper":             {nested(MaxNesting), 400},
-		"as deep, with a scalar": {strings.Replace(nested(MaxNesting-3), "{}", `{"a":[0]}`, 1), 0},
-		"a scalar one deeper":    {strings.Replace(nested(MaxNesting-3), "{}", `{"a":[[0]]}`, 1), 400},
-		"a long number":          {digits(MaxNumberDigits), 0},
-		"a longer number":        {digits(MaxNumberDigits + 1), 400},
+		"as many values":         {list(terms.MaxValues - values), 0},
+		"one value more":         {list(terms.MaxValues - values + 1), 413},
+		"as deep":                {nested(terms.MaxNesting - 1), 0},
+		"one deeper":             {nested(terms.MaxNesting), 400},
+		"as deep, with a scalar": {strings.Replace(nested(terms.MaxNesting-3), "{}", `{"a":[0]}`, 1), 0},
+		"a scalar one deeper":    {strings.Replace(nested(terms.MaxNesting-3), "{}", `{"a":[[0]]}`, 1), 400},
+		"a long number":          {digits(terms.MaxNumberDigits), 0},
+		"a longer number":        {digits(terms.MaxNumberDigits + 1), 400},
 		"a large exponent":       {`{"a":[1e1000,1E-1000]}`, 0},
 		"a larger exponent":      {`{"a":[1e1001]}`, 400},
 		"a smaller exponent":     {`{"a":{"b":-0.1E-1001}}`, 400},
@@ -93,7 +95,7 @@ func TestDecodeReviewChecksWhatItLeaves(t *testing.T) {
 		"a second one, escaped":  {`{},"\u006fbject":{}`, 400},
 		"an object elsewhere":    {`{"object":{"oldObject":{}}},"options":{"object":{"a":1}}`, 0},
 		"both":                   {`{"a":1},"oldObject":{"a":2}`, 0},
-		"more side by side":      {`{"a":[` + strings.Repeat("{},", MaxNesting) + `[]]}`, 0},
+		"more side by side":      {`{"a":[` + strings.Repeat("{},", terms.MaxNesting) + `[]]}`, 0},
 		"null":                   {`null`, 0},
 		"a list":                 {`[]`, 400},
 	}

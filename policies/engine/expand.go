@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/open-policy-agent/opa/v1/ast"
+import (
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/terms"
+)
 
 // podTemplates are the workload kinds that `expand` knows, with the path of their
 // Pod template.
@@ -77,19 +81,19 @@ func podReview(r *Review) *Review {
 	}
 	template := r.object.value()
 	for _, field := range path {
-		if template, ok = lookup(template, field).(ast.Object); !ok {
+		if template, ok = terms.Lookup(template, field).(ast.Object); !ok {
 			return nil
 		}
 	}
-	metadata, ok := lookup(template, "metadata").(ast.Object)
+	metadata, ok := terms.Lookup(template, "metadata").(ast.Object)
 	if !ok {
 		metadata = ast.NewObject()
 	}
 	name := r.DisplayName() + "-pod"
-	metadata = replaceKey(metadata, "name", ast.StringTerm(name))
-	metadata = replaceKey(metadata, "namespace", ast.StringTerm(r.Namespace))
+	metadata = terms.With(metadata, "name", ast.StringTerm(name))
+	metadata = terms.With(metadata, "namespace", ast.StringTerm(r.Namespace))
 	spec := ast.ObjectTerm()
-	if value := lookup(template, "spec"); value != nil {
+	if value := terms.Lookup(template, "spec"); value != nil {
 		spec = ast.NewTerm(value)
 	}
 	object := ast.NewObject(
@@ -117,7 +121,7 @@ func podReview(r *Review) *Review {
 		"name": ast.StringTerm(name), "operation": ast.InternedTerm("CREATE"),
 		"oldObject": ast.InternedNullTerm,
 	} {
-		request = replaceKey(request, field, value)
+		request = terms.With(request, field, value)
 	}
 	pod.request = func() ast.Object { return request }
 	return pod.withObject(object)

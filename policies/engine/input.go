@@ -8,6 +8,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // evaluation is what all policies share while one review is decided.
@@ -31,7 +32,7 @@ type evaluation struct {
 func newEvaluation(review *Review, options Options) (*evaluation, error) {
 	e := &evaluation{review: review, options: options, spent: &spending{}, inputs: map[*PolicySet]*ast.Term{}}
 	if len(options.Namespace) > 0 {
-		term, err := decodeJSON(options.Namespace)
+		term, err := terms.Decode(options.Namespace)
 		if err != nil {
 			return nil, fmt.Errorf("the Namespace object cannot be read: %w", err)
 		}
@@ -40,7 +41,7 @@ func newEvaluation(review *Review, options Options) (*evaluation, error) {
 		}
 	}
 	if len(options.Facts) > 0 {
-		facts, err := decodeJSON(options.Facts)
+		facts, err := terms.Decode(options.Facts)
 		if err != nil {
 			return nil, fmt.Errorf("the facts cannot be read: %w", err)
 		}

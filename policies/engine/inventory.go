@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // inventoryView is data.inventory of templates: the same objects that policies read
@@ -119,7 +121,7 @@ func (n *clusterNamespace) byVersion() ast.Object {
 		for i := n.objects.Iterator(); !i.Done(); {
 			name, object, _ := i.Next()
 			fields := object.value.Value.(ast.Object)
-			at := place{text(fields, "apiVersion"), text(fields, "kind")}
+			at := place{terms.Text(fields, "apiVersion"), terms.Text(fields, "kind")}
 			if places[at] == nil {
 				places[at] = ast.NewObject()
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // Limits on what a single call of a function may take and give. OPA cannot be
@@ -136,7 +137,7 @@ func checkTerm(term *ast.Term) (steps int, err error) {
 
 // numberWithin refuses numbers whose arithmetic could take long.
 func numberWithin(number ast.Number) error {
-	if err := checkNumber(string(number)); err != nil {
+	if err := terms.CheckNumber(string(number)); err != nil {
 		return exceeds("%v", err)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // This file has the checks of limits_table.go: what a call may take, by what the
@@ -134,8 +135,8 @@ func integer(term *ast.Term) *big.Int {
 
 // shifted bounds bits.lsh.
 func shifted(operands []*ast.Term) (int, error) {
-	if by := integer(operands[1]); by != nil && (!by.IsInt64() || by.Int64() > 3*MaxNumberDigits) {
-		return 0, exceeds("a shift by more than %d bits", 3*MaxNumberDigits)
+	if by := integer(operands[1]); by != nil && (!by.IsInt64() || by.Int64() > 3*terms.MaxNumberDigits) {
+		return 0, exceeds("a shift by more than %d bits", 3*terms.MaxNumberDigits)
 	}
 	return 0, nil
 }
@@ -154,8 +155,8 @@ func multiplied(operands []*ast.Term) (int, error) {
 	case ast.Set:
 		factors.Foreach(below)
 	}
-	if digits > MaxNumberDigits {
-		return 0, exceeds("the product would have more than %d digits", MaxNumberDigits)
+	if digits > terms.MaxNumberDigits {
+		return 0, exceeds("the product would have more than %d digits", terms.MaxNumberDigits)
 	}
 	return 0, nil
 }
@@ -234,8 +235,8 @@ func madeOfText(result *ast.Term) error {
 		case *ast.Array:
 			return value.Until(walk)
 		case ast.Object:
-			if alike(value.Keys()) {
-				err = exceeds("%v", errAlike)
+			if terms.Alike(value.Keys()) {
+				err = exceeds("%v", terms.ErrAlike)
 				return true
 			}
 			return value.Until(func(_, value *ast.Term) bool { return walk(value) })
@@ -319,7 +320,7 @@ func spread(positions ...int) check {
 		for _, i := range positions {
 			count += size(operands[i])
 		}
-		if count <= maxAlike { // so many may be put into a set however alike they are
+		if count <= terms.MaxAlike { // so many may be put into a set however alike they are
 			return 0, nil
 		}
 		var together []*ast.Term
@@ -337,7 +338,7 @@ func spreadWithin(operands []*ast.Term) (int, error) {
 	for _, collection := range collections {
 		count += size(collection)
 	}
-	if count <= maxAlike {
+	if count <= terms.MaxAlike {
 		return 0, nil
 	}
 	for _, collection := range collections {
@@ -365,7 +366,7 @@ func elementsOf(term *ast.Term) []*ast.Term {
 
 // inOneSet does what OPA does to put elements into a set, up to the bound.
 func inOneSet(elements []*ast.Term) (int, error) {
-	if len(elements) <= maxAlike {
+	if len(elements) <= terms.MaxAlike {
 		return 0, nil
 	}
 	work, places := 0, make(map[int]*ast.Term, len(elements))
@@ -424,7 +425,7 @@ func longNumbers(term *ast.Term) (count int) {
 
 // sought bounds looking for a value among those of a collection.
 func sought(operands []*ast.Term) (int, error) {
-	if size(operands[1]) <= maxAlike {
+	if size(operands[1]) <= terms.MaxAlike {
 		return 0, nil
 	}
 	values, _ := nodes(operands[0])

@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/lintel-policy/lintel/policies/terms"
+
 // checks are the limits of the functions whose cost is not that of their operands.
 // Functions without an entry have the limits of checkTerm alone.
 var checks = map[string]check{
@@ -31,7 +33,7 @@ var checks = map[string]check{
 
 	"numbers.range":      ranged,
 	"numbers.range_step": rangedByStep,
-	"to_number":          shorter(0, MaxNumberDigits),
+	"to_number":          shorter(0, terms.MaxNumberDigits),
 	"units.parse":        all(shorter(0, 64), quantity),
 	"units.parse_bytes":  all(shorter(0, 64), quantity),
 

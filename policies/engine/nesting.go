@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // nestingStage refuses rules whose comprehensions, calls or else branches nest so deep
@@ -57,7 +59,7 @@ func (b Bounds) checkNesting(module *ast.Module, work *Work, first *errorInText)
 			first.add(rule, "putting the expressions of the rules up to %s in order takes more than %d steps, which grow with the cube of the length of a body; divide long ones", b.Ordering)
 		}
 		if hasHugeNumber(rule) {
-			first.add(rule, "rule %s names a number of more than %d digits, or with an exponent beyond that, which takes long to compare; write a smaller one", MaxNumberDigits)
+			first.add(rule, "rule %s names a number of more than %d digits, or with an exponent beyond that, which takes long to compare; write a smaller one", terms.MaxNumberDigits)
 		}
 		if closuresOf(rule) > b.Closures {
 			first.add(rule, "rule %s has more than %d comprehensions and every; make some of them rules of their own", b.Closures)
@@ -142,7 +144,7 @@ func closuresOf(rule *ast.Rule) (closures int) {
 func hasHugeNumber(rule *ast.Rule) (huge bool) {
 	look := func(term *ast.Term) bool {
 		number, isNumber := term.Value.(ast.Number)
-		huge = huge || isNumber && checkNumber(string(number)) != nil
+		huge = huge || isNumber && terms.CheckNumber(string(number)) != nil
 		return huge
 	}
 	ast.WalkTerms(rule.Head, look)

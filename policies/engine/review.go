@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // GroupVersionKind names a kind; the version may be empty where it does not matter.
@@ -71,11 +73,11 @@ func (e *ReviewError) Error() string { return e.Message }
 func DecodeReview(body []byte) (*Review, error) {
 	term, objects, err := decodeEnvelope(body)
 	if err != nil {
-		term, err = decodeUpTo(body, MaxReviewValues)
+		term, err = terms.DecodeUpTo(body, terms.MaxValues)
 	}
 	if err != nil {
 		code := http.StatusBadRequest
-		if errors.Is(err, errValues) {
+		if errors.Is(err, terms.ErrValues) {
 			code = http.StatusRequestEntityTooLarge
 		}
 		return nil, &ReviewError{
@@ -85,10 +87,10 @@ func DecodeReview(body []byte) (*Review, error) {
 		}
 	}
 	root, _ := term.Value.(ast.Object)
-	request, _ := lookup(root, "request").(ast.Object)
+	request, _ := terms.Lookup(root, "request").(ast.Object)
 	fail := func(format string, args ...any) (*Review, error) {
 		return nil, &ReviewError{
-			UID:     text(request, "uid"),
+			UID:     terms.Text(request, "uid"),
 			Code:    http.StatusBadRequest,
 			Message: fmt.Sprintf(format, args...),
 		}
@@ -96,10 +98,10 @@ func DecodeReview(body []byte) (*Review, error) {
 	switch {
 	case root == nil:
 		return fail("the body is no AdmissionReview: it is not a JSON object")
-	case text(root, "kind") != "AdmissionReview":
-		return fail("the body is of kind %q, not AdmissionReview", text(root, "kind"))
-	case text(root, "apiVersion") != "admission.k8s.io/v1":
-		return fail("the AdmissionReview has apiVersion %q; only admission.k8s.io/v1 is served", text(root, "apiVersion"))
+	case terms.Text(root, "kind") != "AdmissionReview":
+		return fail("the body is of kind %q, not AdmissionReview", terms.Text(root, "kind"))
+	case terms.Text(root, "apiVersion") != "admission.k8s.io/v1":
+		return fail("the AdmissionReview has apiVersion %q; only admission.k8s.io/v1 is served", terms.Text(root, "apiVersion"))
 	case request == nil:
 		return fail("the AdmissionReview has no request")
 	}
@@ -116,7 +118,7 @@ func DecodeReview(body []byte) (*Review, error) {
 // NewReview makes a review from an AdmissionRequest in JSON, for callers that ask
 // without an API server.
 func NewReview(request []byte) (*Review, error) {
-	term, err := decodeJSON(request)
+	term, err := terms.Decode(request)
 	if err != nil {
 		return nil, fmt.Errorf("reading the request: %w", err)
 	}
@@ -134,19 +136,19 @@ func NewReview(request []byte) (*Review, error) {
 // newReview makes a review from an AdmissionRequest, or one from which these objects
 // have been left out.
 func newReview(request ast.Object, objects requestObjects) (*Review, error) {
-	kind, _ := lookup(request, "kind").(ast.Object)
-	resource, _ := lookup(request, "resource").(ast.Object)
-	userInfo, _ := lookup(request, "userInfo").(ast.Object)
-	dryRun, _ := lookup(request, "dryRun").(ast.Boolean)
+	kind, _ := terms.Lookup(request, "kind").(ast.Object)
+	resource, _ := terms.Lookup(request, "resource").(ast.Object)
+	userInfo, _ := terms.Lookup(request, "userInfo").(ast.Object)
+	dryRun, _ := terms.Lookup(request, "dryRun").(ast.Boolean)
 	r := &Review{
-		UID:         text(request, "uid"),
-		Operation:   text(request, "operation"),
-		Kind:        GroupVersionKind{text(kind, "group"), text(kind, "version"), text(kind, "kind")},
-		Resource:    GroupVersionResource{text(resource, "group"), text(resource, "version"), text(resource, "resource")},
-		SubResource: text(request, "subResource"),
-		Name:        text(request, "name"),
-		Namespace:   text(request, "namespace"),
-		Username:    text(userInfo, "username"),
+		UID:         terms.Text(request, "uid"),
+		Operation:   terms.Text(request, "operation"),
+		Kind:        GroupVersionKind{terms.Text(kind, "group"), terms.Text(kind, "version"), terms.Text(kind, "kind")},
+		Resource:    GroupVersionResource{terms.Text(resource, "group"), terms.Text(resource, "version"), terms.Text(resource, "resource")},
+		SubResource: terms.Text(request, "subResource"),
+		Name:        terms.Text(request, "name"),
+		Namespace:   terms.Text(request, "namespace"),
+		Username:    terms.Text(userInfo, "username"),
 		DryRun:      bool(dryRun),
 		request:     sync.OnceValue(func() ast.Object { return objects.putBack(request) }),
 	}
@@ -185,7 +187,7 @@ func (r *Review) OldObject() (json.RawMessage, error) { return encodeObject(r.ol
 
 // UserInfo is who asks, as an authentication.k8s.io UserInfo in JSON.
 func (r *Review) UserInfo() (json.RawMessage, error) {
-	info, _ := lookup(r.request(), "userInfo").(ast.Object)
+	info, _ := terms.Lookup(r.request(), "userInfo").(ast.Object)
 	return encodeObject(info)
 }
 
@@ -193,14 +195,14 @@ func encodeObject(object ast.Object) (json.RawMessage, error) {
 	if object == nil {
 		return nil, nil
 	}
-	return encodeJSON(ast.NewTerm(object))
+	return terms.Encode(ast.NewTerm(object))
 }
 
 // withObject is the same review of another state of the object.
 func (r *Review) withObject(object ast.Object) *Review {
 	changed := *r
 	changed.object = decodedObject(object)
-	changed.request = sync.OnceValue(func() ast.Object { return replaceKey(r.request(), "object", ast.NewTerm(object)) })
+	changed.request = sync.OnceValue(func() ast.Object { return terms.With(r.request(), "object", ast.NewTerm(object)) })
 	return &changed
 }
 
@@ -209,7 +211,7 @@ func (r *Review) asCreated() *Review {
 	created := *r
 	created.Operation, created.oldObject = "CREATE", nil
 	created.request = sync.OnceValue(func() ast.Object {
-		return replaceKey(replaceKey(r.request(), "operation", ast.InternedTerm("CREATE")), "oldObject", ast.InternedNullTerm)
+		return terms.With(terms.With(r.request(), "operation", ast.InternedTerm("CREATE")), "oldObject", ast.InternedNullTerm)
 	})
 	return &created
 }
@@ -222,9 +224,9 @@ func (r *Review) DisplayName() string {
 	if r.Name != "" {
 		return r.Name // most reviews: the objects need not be decoded for it
 	}
-	metadata, _ := lookup(r.object.value(), "metadata").(ast.Object)
-	oldMetadata, _ := lookup(r.oldObject.value(), "metadata").(ast.Object)
-	return cmp.Or(text(metadata, "name"), text(oldMetadata, "name"), text(metadata, "generateName"))
+	metadata, _ := terms.Lookup(r.object.value(), "metadata").(ast.Object)
+	oldMetadata, _ := terms.Lookup(r.oldObject.value(), "metadata").(ast.Object)
+	return cmp.Or(terms.Text(metadata, "name"), terms.Text(oldMetadata, "name"), terms.Text(metadata, "generateName"))
 }
 
 // IsNamespace says whether the review is about a Namespace itself. Its request has
@@ -250,12 +252,12 @@ func (r *Review) onlyRemovesFinalizers() bool {
 	if r.Operation != "UPDATE" || r.object == nil || r.oldObject == nil {
 		return false
 	}
-	oldMeta, _ := lookup(r.oldObject.value(), "metadata").(ast.Object)
-	newMeta, _ := lookup(r.object.value(), "metadata").(ast.Object)
-	if oldMeta == nil || newMeta == nil || text(oldMeta, "deletionTimestamp") == "" {
+	oldMeta, _ := terms.Lookup(r.oldObject.value(), "metadata").(ast.Object)
+	newMeta, _ := terms.Lookup(r.object.value(), "metadata").(ast.Object)
+	if oldMeta == nil || newMeta == nil || terms.Text(oldMeta, "deletionTimestamp") == "" {
 		return false
 	}
-	oldFinalizers, newFinalizers := texts(lookup(oldMeta, "finalizers")), texts(lookup(newMeta, "finalizers"))
+	oldFinalizers, newFinalizers := terms.Texts(terms.Lookup(oldMeta, "finalizers")), terms.Texts(terms.Lookup(newMeta, "finalizers"))
 	if len(newFinalizers) >= len(oldFinalizers) {
 		return false
 	}
@@ -270,10 +272,10 @@ func (r *Review) onlyRemovesFinalizers() bool {
 	}
 	// What the API server itself changes with every write says nothing about intent.
 	for _, field := range []string{"finalizers", "managedFields", "resourceVersion", "generation"} {
-		oldMeta, newMeta = removeKey(oldMeta, field), removeKey(newMeta, field)
+		oldMeta, newMeta = terms.Without(oldMeta, field), terms.Without(newMeta, field)
 	}
-	before := replaceKey(r.oldObject.value(), "metadata", ast.NewTerm(oldMeta))
-	after := replaceKey(r.object.value(), "metadata", ast.NewTerm(newMeta))
+	before := terms.With(r.oldObject.value(), "metadata", ast.NewTerm(oldMeta))
+	after := terms.With(r.object.value(), "metadata", ast.NewTerm(newMeta))
 	return before.Compare(after) == 0
 }
 
@@ -292,7 +294,7 @@ func nullableObject(request ast.Object, field string, leftOut *lazyObject) (*laz
 	if leftOut != nil {
 		return leftOut, nil
 	}
-	switch value := lookup(request, field).(type) {
+	switch value := terms.Lookup(request, field).(type) {
 	case nil, ast.Null:
 		return nil, nil
 	case ast.Object:
@@ -300,60 +302,4 @@ func nullableObject(request ast.Object, field string, leftOut *lazyObject) (*laz
 	default:
 		return nil, fmt.Errorf("request.%s is not an object", field)
 	}
-}
-
-// lookup is the value of a field: nil where object is nil or has none.
-func lookup(object ast.Object, field string) ast.Value {
-	if object == nil {
-		return nil
-	}
-	name, ok := fieldTerms[field]
-	if !ok {
-		name = ast.StringTerm(field)
-	}
-	if term := object.Get(name); term != nil {
-		return term.Value
-	}
-	return nil
-}
-
-// text is the string in a field: empty where there is none.
-func text(object ast.Object, field string) string {
-	value, _ := lookup(object, field).(ast.String)
-	return string(value)
-}
-
-// texts are the strings of a list.
-func texts(value ast.Value) []string {
-	array, ok := value.(*ast.Array)
-	if !ok {
-		return nil
-	}
-	var out []string
-	for i := range array.Len() {
-		if s, ok := array.Elem(i).Value.(ast.String); ok {
-			out = append(out, string(s))
-		}
-	}
-	return out
-}
-
-func replaceKey(object ast.Object, field string, value *ast.Term) ast.Object {
-	pairs := make([][2]*ast.Term, 0, object.Len()+1)
-	object.Foreach(func(key, old *ast.Term) {
-		if name, ok := key.Value.(ast.String); !ok || string(name) != field {
-			pairs = append(pairs, [2]*ast.Term{key, old})
-		}
-	})
-	return ast.NewObject(append(pairs, [2]*ast.Term{ast.InternedTerm(field), value})...)
-}
-
-func removeKey(object ast.Object, field string) ast.Object {
-	pairs := make([][2]*ast.Term, 0, object.Len())
-	object.Foreach(func(key, value *ast.Term) {
-		if name, ok := key.Value.(ast.String); !ok || string(name) != field {
-			pairs = append(pairs, [2]*ast.Term{key, value})
-		}
-	})
-	return ast.NewObject(pairs...)
 }

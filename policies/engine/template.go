@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 const (
@@ -166,7 +168,7 @@ func (s Subject) IsNamespace() bool { return s.Kind.Group == "" && s.Kind.Kind =
 
 // objectKind is the kind that an object names, or else that of its request.
 func objectKind(object ast.Object, request GroupVersionKind) GroupVersionKind {
-	apiVersion, kind := text(object, "apiVersion"), text(object, "kind")
+	apiVersion, kind := terms.Text(object, "apiVersion"), terms.Text(object, "kind")
 	if kind == "" {
 		return request
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // TestModules are what the Rego tests of a source need: its modules with those of the
@@ -38,7 +39,7 @@ func TestModules(source Source) (map[string]*ast.Module, *ast.Compiler, eval.Doc
 // field may be missing. Policies find those empty, and where there is no operation,
 // every constraint that matches the object is asked.
 func NewTestReview(request []byte) (*Review, error) {
-	term, err := decodeJSON(request)
+	term, err := terms.Decode(request)
 	if err != nil {
 		return nil, fmt.Errorf("reading the request: %w", err)
 	}
@@ -59,22 +60,22 @@ func NewTestReview(request []byte) (*Review, error) {
 
 // NewTestObjectReview is the review of an object by itself.
 func NewTestObjectReview(object []byte) (*Review, error) {
-	term, err := decodeJSON(object)
+	term, err := terms.Decode(object)
 	if err != nil {
 		return nil, fmt.Errorf("reading the object: %w", err)
 	}
 	fields, ok := term.Value.(ast.Object)
-	if !ok || text(fields, "kind") == "" {
+	if !ok || terms.Text(fields, "kind") == "" {
 		return nil, fmt.Errorf("reading the object: it has no kind")
 	}
-	metadata, _ := lookup(fields, "metadata").(ast.Object)
+	metadata, _ := terms.Lookup(fields, "metadata").(ast.Object)
 	kind := objectKind(fields, GroupVersionKind{})
 	request := ast.NewObject(
 		ast.Item(ast.StringTerm("kind"), textObject("group", kind.Group, "version", kind.Version, "kind", kind.Kind)),
 		ast.Item(ast.StringTerm("object"), ast.NewTerm(fields)),
 	)
 	for _, field := range []string{"name", "namespace"} {
-		if value := text(metadata, field); value != "" {
+		if value := terms.Text(metadata, field); value != "" {
 			request.Insert(ast.StringTerm(field), ast.StringTerm(value))
 		}
 	}
@@ -93,8 +94,8 @@ func withEmptyFields(request ast.Object) ast.Object {
 		"oldObject": ast.InternedNullTerm,
 		"options":   ast.InternedNullTerm,
 	} {
-		if lookup(request, field) == nil {
-			request = replaceKey(request, field, value)
+		if terms.Lookup(request, field) == nil {
+			request = terms.With(request, field, value)
 		}
 	}
 	return request

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // Validate decides by the entry points deny and warn.
@@ -191,16 +193,16 @@ func (e *unreadableError) Error() string { return e.message }
 
 // readObject adds {msg, field, details, code} to a finding.
 func readObject(value ast.Object, rule ruleInfo, finding Finding) ([]Finding, error) {
-	message, ok := lookup(value, "msg").(ast.String)
+	message, ok := terms.Lookup(value, "msg").(ast.String)
 	if !ok {
 		return nil, wrongType(rule, value)
 	}
 	finding.Words = string(message)
-	finding.Field = text(value, "field")
-	if code, ok := lookup(value, "code").(ast.Number); ok {
+	finding.Field = terms.Text(value, "field")
+	if code, ok := terms.Lookup(value, "code").(ast.Number); ok {
 		finding.Code, _ = code.Int()
 	}
-	if details := lookup(value, "details"); details != nil {
+	if details := terms.Lookup(value, "details"); details != nil {
 		var err error
 		if finding.Details, err = resultJSON(ast.NewTerm(details)); err != nil {
 			return nil, &unreadableError{fmt.Sprintf("details of %s: %v", rule.entry, err), "result"}

@@ -1,4 +1,4 @@
-package engine
+package terms
 
 import (
 	"bytes"
@@ -15,50 +15,50 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// MaxNesting is how deep JSON may nest, in a review and in policy data.
+// MaxNesting is how deep JSON may nest.
 const MaxNesting = 1000
 
-// MaxReviewValues is how many values a review may hold, those of object and oldObject
+// MaxValues is how many values a review may hold, those of object and oldObject
 // together: OPA takes a stack frame for each where it unifies two of them, and a
 // process cannot recover from a stack that is full.
-const MaxReviewValues = 200_000
+const MaxValues = 200_000
 
 // MaxNumberDigits is the longest number, and its largest exponent.
 const MaxNumberDigits = 1000
 
-// maxAlike is how many names of an object's fields may have the same hash.
-const maxAlike = 64
+// MaxAlike is how many names of an object's fields may have the same hash.
+const MaxAlike = 64
 
 var errNoObject = errors.New("it is no object")
 
 var errNesting = fmt.Errorf("objects and lists nest deeper than %d", MaxNesting)
 
-// decodeJSON turns JSON straight into an OPA term, without a Go value between.
+// Decode turns JSON straight into an OPA term, without a Go value between.
 // Duplicate keys, invalid UTF-8, nesting over MaxNesting and anything behind the
 // first value are errors: two readers must never see different objects.
-func decodeJSON(text []byte) (*ast.Term, error) {
-	return decodeUpTo(text, math.MaxInt)
+func Decode(text []byte) (*ast.Term, error) {
+	return DecodeUpTo(text, math.MaxInt)
 }
 
-// errValues is the refusal of decodeUpTo.
-var errValues = fmt.Errorf("it holds more than %d values", MaxReviewValues)
+// ErrValues is the refusal of DecodeUpTo.
+var ErrValues = fmt.Errorf("it holds more than %d values", MaxValues)
 
-// decodeUpTo is decodeJSON for texts of at most that many values.
-func decodeUpTo(text []byte, values int) (*ast.Term, error) {
-	d := newTermDecoder(text, values)
-	defer d.release()
+// DecodeUpTo is Decode for texts of at most that many values.
+func DecodeUpTo(text []byte, values int) (*ast.Term, error) {
+	d := NewDecoder(text, values)
+	defer d.Release()
 	return d.whole()
 }
 
-// decodeChecked is decodeJSON for a text without duplicate keys, which cost most to find.
-func decodeChecked(text []byte) (*ast.Term, error) {
-	d := newTermDecoder(text, math.MaxInt, jsontext.AllowDuplicateNames(true))
-	defer d.release()
+// DecodeChecked is Decode for a text without duplicate keys, which cost most to find.
+func DecodeChecked(text []byte) (*ast.Term, error) {
+	d := NewDecoder(text, math.MaxInt, jsontext.AllowDuplicateNames(true))
+	defer d.Release()
 	return d.whole()
 }
 
-// termDecoder reads terms.
-type termDecoder struct {
+// Decoder reads terms.
+type Decoder struct {
 	*jsontext.Decoder
 	text []byte
 	// pairs are those of the objects that are being read, one object behind the other:
@@ -69,17 +69,17 @@ type termDecoder struct {
 }
 
 // termDecoders are kept for the memory in which they hold names and pairs.
-var termDecoders = sync.Pool{New: func() any { return &termDecoder{Decoder: &jsontext.Decoder{}} }}
+var termDecoders = sync.Pool{New: func() any { return &Decoder{Decoder: &jsontext.Decoder{}} }}
 
-func newTermDecoder(text []byte, values int, options ...jsontext.Options) *termDecoder {
-	d := termDecoders.Get().(*termDecoder)
+func NewDecoder(text []byte, values int, options ...jsontext.Options) *Decoder {
+	d := termDecoders.Get().(*Decoder)
 	d.Reset(bytes.NewBuffer(text), options...)
 	d.text, d.values = text, values
 	return d
 }
 
-// release keeps the decoder for another text, and nothing of this one.
-func (d *termDecoder) release() {
+// Release keeps the decoder for another text, and nothing of this one.
+func (d *Decoder) Release() {
 	const maxKept = 256
 	if cap(d.pairs) > maxKept {
 		d.pairs = nil
@@ -91,15 +91,15 @@ func (d *termDecoder) release() {
 }
 
 // whole reads the only term of the text.
-func (d *termDecoder) whole() (*ast.Term, error) {
-	term, err := d.term(0)
+func (d *Decoder) whole() (*ast.Term, error) {
+	term, err := d.Term(0)
 	if err != nil {
 		return nil, err
 	}
-	return term, d.end()
+	return term, d.End()
 }
 
-func (d *termDecoder) end() error {
+func (d *Decoder) End() error {
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("more than one JSON value, at byte %d", d.InputOffset())
 	}
@@ -107,17 +107,17 @@ func (d *termDecoder) end() error {
 }
 
 // enter counts a value before it is read.
-func (d *termDecoder) enter(depth int) error {
+func (d *Decoder) enter(depth int) error {
 	if depth > MaxNesting {
 		return errNesting
 	}
 	if d.values--; d.values < 0 {
-		return errValues
+		return ErrValues
 	}
 	return nil
 }
 
-func (d *termDecoder) term(depth int) (*ast.Term, error) {
+func (d *Decoder) Term(depth int) (*ast.Term, error) {
 	if err := d.enter(depth); err != nil {
 		return nil, err
 	}
@@ -135,11 +135,11 @@ func (d *termDecoder) term(depth int) (*ast.Term, error) {
 		return ast.InternedTerm(token.Bool()), nil
 	case '0':
 		text := token.String()
-		return ast.NumberTerm(json.Number(text)), checkNumber(text)
+		return ast.NumberTerm(json.Number(text)), CheckNumber(text)
 	case '[':
 		var terms []*ast.Term
 		for d.PeekKind() != ']' {
-			term, err := d.term(depth + 1)
+			term, err := d.Term(depth + 1)
 			if err != nil {
 				return nil, err
 			}
@@ -148,13 +148,13 @@ func (d *termDecoder) term(depth int) (*ast.Term, error) {
 		_, err := d.ReadToken()
 		return ast.ArrayTerm(terms...), readError(err)
 	default: // '{': the decoder yields no other kind
-		return d.members(func(string) (*ast.Term, error) { return d.term(depth + 1) })
+		return d.members(func(string) (*ast.Term, error) { return d.Term(depth + 1) })
 	}
 }
 
-// object reads an object, and the values of its members by a function that may leave
+// Object reads an object, and the values of its members by a function that may leave
 // one out: then it gives no term.
-func (d *termDecoder) object(depth int, member func(name string) (*ast.Term, error)) (*ast.Term, error) {
+func (d *Decoder) Object(depth int, member func(name string) (*ast.Term, error)) (*ast.Term, error) {
 	if err := d.enter(depth); err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (d *termDecoder) object(depth int, member func(name string) (*ast.Term, err
 }
 
 // members reads what is behind the brace of an object.
-func (d *termDecoder) members(member func(name string) (*ast.Term, error)) (*ast.Term, error) {
+func (d *Decoder) members(member func(name string) (*ast.Term, error)) (*ast.Term, error) {
 	start := len(d.pairs)
 	for d.PeekKind() != '}' {
 		name, err := decodeString(d.Decoder)
@@ -188,15 +188,15 @@ func (d *termDecoder) members(member func(name string) (*ast.Term, error)) (*ast
 	if len(d.pairs) == start {
 		return ast.InternedEmptyObject, readError(err) // managedFields are full of them
 	}
-	if keys := len(d.pairs) - start; keys > maxAlike && alike(keysOf(d.pairs[start:])) {
-		return nil, errAlike
+	if keys := len(d.pairs) - start; keys > MaxAlike && Alike(keysOf(d.pairs[start:])) {
+		return nil, ErrAlike
 	}
 	object := ast.ObjectTerm(d.pairs[start:]...)
 	d.pairs = d.pairs[:start]
 	return object, readError(err)
 }
 
-var errAlike = fmt.Errorf("more than %d fields of an object have names with the same hash", maxAlike)
+var ErrAlike = fmt.Errorf("more than %d fields of an object have names with the same hash", MaxAlike)
 
 func keysOf(pairs [][2]*ast.Term) []*ast.Term {
 	keys := make([]*ast.Term, len(pairs))
@@ -206,17 +206,17 @@ func keysOf(pairs [][2]*ast.Term) []*ast.Term {
 	return keys
 }
 
-// alike says whether too many names have the same hash. OPA's has no secret, so that
+// Alike says whether too many names have the same hash. OPA's has no secret, so that
 // names can be made which it cannot tell apart: to copy such an object takes the
 // square of its size.
-func alike(names []*ast.Term) bool {
-	if len(names) <= maxAlike {
+func Alike(names []*ast.Term) bool {
+	if len(names) <= MaxAlike {
 		return false
 	}
 	counts := make(map[int]int, len(names))
 	for _, name := range names {
 		hash := name.Hash()
-		if counts[hash]++; counts[hash] > maxAlike {
+		if counts[hash]++; counts[hash] > MaxAlike {
 			return true
 		}
 	}
@@ -252,8 +252,8 @@ func readError(err error) error {
 	return err
 }
 
-// encodeJSON is the reverse of decodeJSON; numbers keep their text.
-func encodeJSON(term *ast.Term) ([]byte, error) {
+// Encode is the reverse of Decode; numbers keep their text.
+func Encode(term *ast.Term) ([]byte, error) {
 	value, err := ast.JSON(term.Value)
 	if err != nil {
 		return nil, err
@@ -261,8 +261,8 @@ func encodeJSON(term *ast.Term) ([]byte, error) {
 	return json.Marshal(value)
 }
 
-// checkNumber refuses numbers whose arithmetic could take long. text is JSON.
-func checkNumber(text string) error {
+// CheckNumber refuses numbers whose arithmetic could take long. text is JSON.
+func CheckNumber(text string) error {
 	if len(text) > MaxNumberDigits {
 		return fmt.Errorf("a number has more than %d digits", MaxNumberDigits)
 	}

@@ -1,4 +1,4 @@
-package engine
+package terms
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ func FuzzDecodeJSON(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		term, err := decodeJSON(text)
+		term, err := Decode(text)
 		if err != nil {
 			return
 		}
