@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -126,7 +127,7 @@ func undecided(policy engine.FailurePolicy, failure error) *answer {
 }
 
 // unreadable denies under either failure policy: see the package comment.
-func unreadable(err *engine.ReviewError) *answer {
+func unreadable(err *admission.ReviewError) *answer {
 	code := err.Code
 	if code == 0 {
 		code = http.StatusBadRequest

@@ -7,6 +7,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -22,7 +23,7 @@ type BuiltIn struct {
 	Snapshot *engine.Snapshot
 	// Facts gives what the rules read as input.facts: anything with a JSON object.
 	// nil where they read none.
-	Facts func(ctx context.Context, review *engine.Review) (any, error)
+	Facts func(ctx context.Context, review *admission.Review) (any, error)
 	// Namespaces finds the Namespace that the rules read as input.namespace. nil where
 	// they do not.
 	Namespaces NamespaceGetter
@@ -30,7 +31,7 @@ type BuiltIn struct {
 
 // Validating is the entry that admits or denies.
 func (b BuiltIn) Validating() Product {
-	return Product{Name: b.Name, Entry: b.Entry, Rules: b.Rules, MatchConditions: b.MatchConditions, Validate: func(ctx context.Context, review *engine.Review) (*Verdict, error) {
+	return Product{Name: b.Name, Entry: b.Entry, Rules: b.Rules, MatchConditions: b.MatchConditions, Validate: func(ctx context.Context, review *admission.Review) (*Verdict, error) {
 		options, err := b.options(ctx, review)
 		if err != nil {
 			return nil, err
@@ -42,7 +43,7 @@ func (b BuiltIn) Validating() Product {
 
 // Mutating is the entry that fills in defaults.
 func (b BuiltIn) Mutating() Product {
-	return Product{Name: b.Name, Entry: b.Entry, Rules: b.Rules, MatchConditions: b.MatchConditions, Mutate: func(ctx context.Context, review *engine.Review) (*Verdict, error) {
+	return Product{Name: b.Name, Entry: b.Entry, Rules: b.Rules, MatchConditions: b.MatchConditions, Mutate: func(ctx context.Context, review *admission.Review) (*Verdict, error) {
 		options, err := b.options(ctx, review)
 		if err != nil {
 			return nil, err
@@ -52,7 +53,7 @@ func (b BuiltIn) Mutating() Product {
 	}}
 }
 
-func (b BuiltIn) options(ctx context.Context, review *engine.Review) (options engine.Options, err error) {
+func (b BuiltIn) options(ctx context.Context, review *admission.Review) (options engine.Options, err error) {
 	if b.Namespaces != nil && review.Namespace != "" {
 		if options.Namespace, err = b.Namespaces.Namespace(ctx, review.Namespace); err != nil {
 			return options, err

@@ -20,27 +20,28 @@ import (
 	"github.com/stretchr/testify/require"
 	admissionv1 "k8s.io/api/admission/v1"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 // decisions injects what an engine would say, and faults.
 type decisions struct {
-	validate func(context.Context, *engine.Review, engine.Options) *engine.Decision
-	mutate   func(context.Context, *engine.Review, engine.Options) *engine.Mutation
+	validate func(context.Context, *admission.Review, engine.Options) *engine.Decision
+	mutate   func(context.Context, *admission.Review, engine.Options) *engine.Mutation
 }
 
 func (d decisions) Digest() string { return "sha256:0123456789abcdef" }
 
-func (d decisions) Tenant(*engine.Review) string { return "" }
+func (d decisions) Tenant(*admission.Review) string { return "" }
 
-func (d decisions) Validate(ctx context.Context, r *engine.Review, o engine.Options) *engine.Decision {
+func (d decisions) Validate(ctx context.Context, r *admission.Review, o engine.Options) *engine.Decision {
 	if d.validate == nil {
 		return &engine.Decision{}
 	}
 	return d.validate(ctx, r, o)
 }
 
-func (d decisions) Mutate(ctx context.Context, r *engine.Review, o engine.Options) *engine.Mutation {
+func (d decisions) Mutate(ctx context.Context, r *admission.Review, o engine.Options) *engine.Mutation {
 	if d.mutate == nil {
 		return &engine.Mutation{}
 	}
@@ -48,14 +49,14 @@ func (d decisions) Mutate(ctx context.Context, r *engine.Review, o engine.Option
 }
 
 func says(decision engine.Decision) decisions {
-	return decisions{validate: func(context.Context, *engine.Review, engine.Options) *engine.Decision { return &decision }}
+	return decisions{validate: func(context.Context, *admission.Review, engine.Options) *engine.Decision { return &decision }}
 }
 
 type namespacesFunc func(name string) ([]byte, error)
 
 func (f namespacesFunc) Namespace(_ context.Context, name string) ([]byte, error) { return f(name) }
 
-func accept(context.Context, *engine.Review) (*Verdict, error) { return &Verdict{}, nil }
+func accept(context.Context, *admission.Review) (*Verdict, error) { return &Verdict{}, nil }
 
 // fixture is a handler and what it wrote.
 type fixture struct {
@@ -126,7 +127,7 @@ func finding(words string) engine.Finding {
 
 func TestValidate(t *testing.T) {
 	var asked engine.Options
-	decider := decisions{validate: func(_ context.Context, _ *engine.Review, options engine.Options) *engine.Decision {
+	decider := decisions{validate: func(_ context.Context, _ *admission.Review, options engine.Options) *engine.Decision {
 		asked = options
 		denial := finding("no team")
 		denial.Code = 418
@@ -161,7 +162,7 @@ func TestValidate(t *testing.T) {
 
 func TestMutate(t *testing.T) {
 	mutation := &engine.Mutation{Patch: []engine.Operation{{Op: "add", Path: "/metadata/labels/team", Value: []byte(`"a"`)}}}
-	f := newFixture(t, decisions{mutate: func(context.Context, *engine.Review, engine.Options) *engine.Mutation { return mutation }}, nil)
+	f := newFixture(t, decisions{mutate: func(context.Context, *admission.Review, engine.Options) *engine.Mutation { return mutation }}, nil)
 
 	response := f.ask(t, "/mutate/fail", podRequest)
 	assert.True(t, response.Allowed)
@@ -188,8 +189,8 @@ func TestMutate(t *testing.T) {
 // TestNobodyCanJudge: the failure policy answers, and only it.
 func TestNobodyCanJudge(t *testing.T) {
 	panics := decisions{
-		validate: func(context.Context, *engine.Review, engine.Options) *engine.Decision { panic("secret state") },
-		mutate:   func(context.Context, *engine.Review, engine.Options) *engine.Mutation { panic("secret state") },
+		validate: func(context.Context, *admission.Review, engine.Options) *engine.Decision { panic("secret state") },
+		mutate:   func(context.Context, *admission.Review, engine.Options) *engine.Mutation { panic("secret state") },
 	}
 	noNamespace := func(o *HandlerOptions) {
 		o.Namespaces = namespacesFunc(func(string) ([]byte, error) { return nil, errors.New("cache is gone") })
@@ -323,7 +324,7 @@ func TestDeadline(t *testing.T) {
 	}
 	for query, want := range tests {
 		var got time.Duration
-		f := newFixture(t, decisions{validate: func(ctx context.Context, _ *engine.Review, _ engine.Options) *engine.Decision {
+		f := newFixture(t, decisions{validate: func(ctx context.Context, _ *admission.Review, _ engine.Options) *engine.Decision {
 			deadline, _ := ctx.Deadline()
 			got = time.Until(deadline)
 			return &engine.Decision{}
@@ -352,7 +353,7 @@ func TestLongAnswersAreCut(t *testing.T) {
 
 func TestBudgetOfAllBodies(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
-	f := newFixture(t, decisions{validate: func(context.Context, *engine.Review, engine.Options) *engine.Decision {
+	f := newFixture(t, decisions{validate: func(context.Context, *admission.Review, engine.Options) *engine.Decision {
 		started <- struct{}{}
 		<-release
 		return &engine.Decision{}

@@ -5,6 +5,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -30,7 +31,7 @@ type Product struct {
 
 // Judge answers one review of a product. An error means that no answer was found:
 // the failure policy decides.
-type Judge func(ctx context.Context, review *engine.Review) (*Verdict, error)
+type Judge func(ctx context.Context, review *admission.Review) (*Verdict, error)
 
 // Verdict is a product's answer, in the words that users see.
 type Verdict struct {

@@ -9,12 +9,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 func TestProduct(t *testing.T) {
 	verdict, failure := &Verdict{}, error(nil)
-	judge := func(context.Context, *engine.Review) (*Verdict, error) { return verdict, failure }
+	judge := func(context.Context, *admission.Review) (*Verdict, error) { return verdict, failure }
 	f := newFixture(t, nil, func(o *HandlerOptions) {
 		o.Products = []Product{PolicySourceProduct(judge), {Name: "defaults", Entry: "d.example.com", FailurePolicy: engine.Ignore, Mutate: judge}}
 	})

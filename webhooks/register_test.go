@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -34,7 +35,7 @@ func compiled(t testing.TB, policy engine.FailurePolicy, module string) *engine.
 		Name: "team", FailurePolicy: policy, Files: map[string]string{"team.rego": module},
 	})
 	require.NoError(t, err)
-	return engine.NewSnapshot(engine.BuiltinResources(), set)
+	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }
 
 const teamLabel = `# METADATA
@@ -112,7 +113,7 @@ func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 	}
 	assert.Zero(t, reconcileOnce(), "no policies are loaded yet: what is registered stays")
 
-	snapshots.current.Store(engine.NewSnapshot(engine.BuiltinResources()))
+	snapshots.current.Store(engine.NewSnapshot(admission.BuiltinResources()))
 	assert.Equal(t, 2, reconcileOnce())
 	assert.Zero(t, reconcileOnce())
 

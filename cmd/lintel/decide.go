@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -20,14 +21,14 @@ type outcome struct {
 	// validate it.
 	refused bool
 	// review has the object as it has become.
-	review *engine.Review
+	review *admission.Review
 }
 
 // decide asks in the order of the webhooks: mutation, then validation of the object
 // as it has become. A mutation that is denied ends it, as the API server ends the
 // request; and so does what the API server itself, by validate, finds wrong between the
 // two.
-func decide(ctx context.Context, snapshot *engine.Snapshot, o object, review *engine.Review, options engine.Options, validate validator) (outcome, error) {
+func decide(ctx context.Context, snapshot *engine.Snapshot, o object, review *admission.Review, options engine.Options, validate validator) (outcome, error) {
 	out := outcome{object: o}
 	if out.review = out.mutate(ctx, snapshot, review, options); len(out.denials) > 0 {
 		return out, nil
@@ -40,7 +41,7 @@ func decide(ctx context.Context, snapshot *engine.Snapshot, o object, review *en
 }
 
 // validator finds what the API server itself refuses.
-type validator func(*engine.Review) ([]engine.Finding, error)
+type validator func(*admission.Review) ([]engine.Finding, error)
 
 // refuse makes what the API server finds wrong the verdict; validate may be nil.
 func (out *outcome) refuse(validate validator) error {
@@ -56,7 +57,7 @@ func (out *outcome) refuse(validate validator) error {
 
 // mutate asks the sources with Ignore, then those with Fail. When the latter change
 // the object, both are asked once more, as reinvocationPolicy IfNeeded has it.
-func (out *outcome) mutate(ctx context.Context, snapshot *engine.Snapshot, review *engine.Review, options engine.Options) *engine.Review {
+func (out *outcome) mutate(ctx context.Context, snapshot *engine.Snapshot, review *admission.Review, options engine.Options) *admission.Review {
 	for range 2 {
 		changed := false
 		for _, policy := range []engine.FailurePolicy{engine.Ignore, engine.Fail} {

@@ -13,6 +13,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/policies/scope"
@@ -129,7 +130,7 @@ func (s *policySource) compile() (*engine.PolicySet, error) {
 		return nil, s.compileError(err)
 	}
 	if set.Policies() == 0 {
-		return nil, s.without("policies", "no package has a rule deny, warn, patch or defaults, and there is no constraint", source.Mistakes(set, engine.BuiltinResources()))
+		return nil, s.without("policies", "no package has a rule deny, warn, patch or defaults, and there is no constraint", source.Mistakes(set, admission.BuiltinResources()))
 	}
 	return set, nil
 }

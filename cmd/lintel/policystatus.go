@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -89,7 +90,7 @@ func onlyNamed(sources []v1alpha1.PolicySource, named []string) ([]v1alpha1.Poli
 		}
 		names = append(names, source.Name)
 	}
-	return nil, fmt.Errorf("the cluster has no PolicySource %q%s", named[0], didYouMean("", engine.Nearest(named[0], names)))
+	return nil, fmt.Errorf("the cluster has no PolicySource %q%s", named[0], didYouMean("", admission.Nearest(named[0], names)))
 }
 
 // statusReport is the output of -o json. Its lists are never null.

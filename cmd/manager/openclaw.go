@@ -14,6 +14,7 @@ import (
 
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/controllers/openclaw"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openclaw"
@@ -42,7 +43,7 @@ func newOpenClaw(ctx context.Context, mgr manager.Manager, o *options, on bool) 
 	}
 	s := &openClaw{
 		options: o, bundles: mgr.GetClient(), parser: rules.NewParser(),
-		snapshot: engine.NewSnapshot(engine.BuiltinResources(), set), timeout: compareTimeout,
+		snapshot: engine.NewSnapshot(admission.BuiltinResources(), set), timeout: compareTimeout,
 	}
 	products := s.products(on)
 	if !on {
@@ -68,11 +69,11 @@ func newOpenClaw(ctx context.Context, mgr manager.Manager, o *options, on bool) 
 func (s *openClaw) products(on bool) []webhooks.Product {
 	bundle := webhooks.BuiltIn{
 		Name: "policybundle", Entry: "policybundle.openclaw.enterprise.io", Snapshot: s.snapshot,
-		Facts: func(ctx context.Context, review *engine.Review) (any, error) { return s.bundleFacts(ctx, review) },
+		Facts: func(ctx context.Context, review *admission.Review) (any, error) { return s.bundleFacts(ctx, review) },
 	}
 	instance := webhooks.BuiltIn{
 		Name: "openclawinstance", Entry: "openclawinstance.openclaw.enterprise.io", Snapshot: s.snapshot,
-		Facts: func(context.Context, *engine.Review) (any, error) { return s.instanceFacts(), nil },
+		Facts: func(context.Context, *admission.Review) (any, error) { return s.instanceFacts(), nil },
 	}
 	if on {
 		bundle.Rules, instance.Rules = openClawRules("policybundles"), openClawRules("openclawinstances")
@@ -96,7 +97,7 @@ func (s *openClaw) instanceFacts() any {
 }
 
 // bundleFacts compares the bundle under review with all others.
-func (s *openClaw) bundleFacts(ctx context.Context, review *engine.Review) (rules.Facts, error) {
+func (s *openClaw) bundleFacts(ctx context.Context, review *admission.Review) (rules.Facts, error) {
 	bundle, err := readBundle(review.Object())
 	if err != nil {
 		return rules.Facts{}, err

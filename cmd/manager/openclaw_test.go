@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	rules "github.com/lintel-policy/lintel/policies/rules/openclaw"
 	"github.com/lintel-policy/lintel/webhooks"
@@ -28,7 +29,7 @@ func bundleWebhook(t *testing.T, stored ...client.Object) webhooks.Judge {
 	scheme := kuberuntime.NewScheme()
 	require.NoError(t, openclawv1.AddToScheme(scheme))
 	s := &openClaw{
-		options: &options{}, parser: rules.NewParser(), snapshot: engine.NewSnapshot(engine.BuiltinResources(), set),
+		options: &options{}, parser: rules.NewParser(), snapshot: engine.NewSnapshot(admission.BuiltinResources(), set),
 		timeout: time.Minute, // a machine may be busy
 		bundles: fake.NewClientBuilder().WithScheme(scheme).WithObjects(stored...).Build(),
 	}
@@ -47,7 +48,7 @@ func bundleOf(name string, scope openclawv1.Scope, texts ...string) *openclawv1.
 	return b
 }
 
-func creation(t *testing.T, bundle *openclawv1.PolicyBundle) *engine.Review {
+func creation(t *testing.T, bundle *openclawv1.PolicyBundle) *admission.Review {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": map[string]any{
 		"uid": "1", "operation": "CREATE", "namespace": bundle.Namespace, "name": bundle.Name,
@@ -56,7 +57,7 @@ func creation(t *testing.T, bundle *openclawv1.PolicyBundle) *engine.Review {
 		"object":   bundle,
 	}})
 	require.NoError(t, err)
-	review, err := engine.DecodeReview(text)
+	review, err := admission.DecodeReview(text)
 	require.NoError(t, err)
 	return review
 }

@@ -23,6 +23,7 @@ import (
 
 	openvoxv1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
@@ -48,7 +49,7 @@ func newOpenVox(ctx context.Context, mgr manager.Manager, o *options, on bool) (
 	if err != nil {
 		return nil, err
 	}
-	s := &openVox{cached: mgr.GetClient(), direct: direct, snapshot: engine.NewSnapshot(engine.BuiltinResources(), set), namespaces: o.openvoxNamespaces}
+	s := &openVox{cached: mgr.GetClient(), direct: direct, snapshot: engine.NewSnapshot(admission.BuiltinResources(), set), namespaces: o.openvoxNamespaces}
 	products := s.products(on)
 	if !on {
 		return products, nil
@@ -149,7 +150,7 @@ func (s *openVox) admit(ctx context.Context, object builtin.Object, version sche
 // products are the entries for OpenVox's kinds and for requests. Where the system is
 // off they are there and called for nothing: entries never come and go.
 func (s *openVox) products(on bool) []webhooks.Product {
-	known := func(context.Context, *engine.Review) (any, error) { return rules.KnownNames(), nil }
+	known := func(context.Context, *admission.Review) (any, error) { return rules.KnownNames(), nil }
 	entries := []webhooks.BuiltIn{
 		{Name: "openvox-certificate", Entry: "vcertificate.kb.io", Facts: s.certificateFacts, Rules: openVoxRules("certificates")},
 		{Name: "openvox-certificateauthority", Entry: "vcertificateauthority.kb.io", Facts: s.authorityFacts, Rules: openVoxRules("certificateauthorities")},
@@ -233,7 +234,7 @@ func certificateRequestRules() []admissionregistrationv1.RuleWithOperations {
 	}}
 }
 
-func (s *openVox) signingRequestFacts(ctx context.Context, review *engine.Review) (any, error) {
+func (s *openVox) signingRequestFacts(ctx context.Context, review *admission.Review) (any, error) {
 	var request struct {
 		Spec struct{ SignerName string }
 	}
@@ -252,7 +253,7 @@ func (s *openVox) signingRequestFacts(ctx context.Context, review *engine.Review
 	return facts, err
 }
 
-func (s *openVox) certificateRequestFacts(ctx context.Context, review *engine.Review) (any, error) {
+func (s *openVox) certificateRequestFacts(ctx context.Context, review *admission.Review) (any, error) {
 	var request struct {
 		Spec struct {
 			IssuerRef struct{ Name, Kind, Group string }
@@ -297,7 +298,7 @@ func certificatesIn(ctx context.Context, reader client.Reader, namespace string)
 }
 
 // certificateFacts are about a Certificate that is to be stored.
-func (s *openVox) certificateFacts(ctx context.Context, review *engine.Review) (any, error) {
+func (s *openVox) certificateFacts(ctx context.Context, review *admission.Review) (any, error) {
 	var certificate openvoxv1alpha1.Certificate
 	if err := readObject(review, &certificate); err != nil {
 		return nil, err
@@ -311,7 +312,7 @@ func (s *openVox) certificateFacts(ctx context.Context, review *engine.Review) (
 }
 
 // authorityFacts are about a CertificateAuthority that is to be stored.
-func (s *openVox) authorityFacts(ctx context.Context, review *engine.Review) (any, error) {
+func (s *openVox) authorityFacts(ctx context.Context, review *admission.Review) (any, error) {
 	var ca openvoxv1alpha1.CertificateAuthority
 	if err := readObject(review, &ca); err != nil {
 		return nil, err
@@ -363,7 +364,7 @@ func (v *secretValues) value(name, key string) (string, error) {
 }
 
 // mayReference asks whether the requester may name the signer.
-func (s *openVox) mayReference(ctx context.Context, review *engine.Review, signer string) (bool, error) {
+func (s *openVox) mayReference(ctx context.Context, review *admission.Review, signer string) (bool, error) {
 	text, err := review.UserInfo()
 	if err != nil {
 		return false, err
@@ -385,7 +386,7 @@ func (s *openVox) mayReference(ctx context.Context, review *engine.Review, signe
 	return access.Status.Allowed, nil
 }
 
-func readObject(review *engine.Review, into any) error {
+func readObject(review *admission.Review, into any) error {
 	text, err := review.Object()
 	if err != nil {
 		return err

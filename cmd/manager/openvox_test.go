@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
 	"github.com/lintel-policy/lintel/policies/engine"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
@@ -38,7 +39,7 @@ func TestTwoCertificatesOfOneCertname(t *testing.T) {
 	older, younger := certificate("z", 1), certificate("a", 2)
 	s := &openVox{
 		cached:   fake.NewClientBuilder().WithScheme(scheme).WithObjects(older, younger).Build(),
-		snapshot: engine.NewSnapshot(engine.BuiltinResources(), set),
+		snapshot: engine.NewSnapshot(admission.BuiltinResources(), set),
 	}
 	said, err := s.admitCertificate(t.Context(), older)
 	require.NoError(t, err)
@@ -90,7 +91,7 @@ func TestASecretThatCannotBeReadDecidesNothing(t *testing.T) {
 				return c.Get(ctx, key, object, options...)
 			},
 		}).Build(),
-		snapshot: engine.NewSnapshot(engine.BuiltinResources(), set),
+		snapshot: engine.NewSnapshot(admission.BuiltinResources(), set),
 	}
 	said, err := s.admitRequest(t.Context(), request)
 	require.NoError(t, err)
@@ -113,7 +114,7 @@ func TestRightsOfCertificates(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: "1"},
 			Spec:       v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web", CSRExtensions: &v1alpha1.CSRExtensions{PPCLIAuth: true}},
 		}
-		s := &openVox{cached: fake.NewClientBuilder().WithScheme(scheme).WithObjects(ca, certificate).Build(), snapshot: engine.NewSnapshot(engine.BuiltinResources(), set)}
+		s := &openVox{cached: fake.NewClientBuilder().WithScheme(scheme).WithObjects(ca, certificate).Build(), snapshot: engine.NewSnapshot(admission.BuiltinResources(), set)}
 		said, err := s.admitCertificate(t.Context(), certificate)
 		require.NoError(t, err)
 		require.Equal(t, want == "", !said.Denied(), name)

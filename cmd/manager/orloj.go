@@ -19,7 +19,7 @@ import (
 	orlojv1 "github.com/lintel-policy/lintel/api/orloj/v1"
 	"github.com/lintel-policy/lintel/controllers/orloj"
 	"github.com/lintel-policy/lintel/controllers/orloj/store"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/orloj"
 	"github.com/lintel-policy/lintel/webhooks"
@@ -139,7 +139,7 @@ has(object.metadata.labels) != has(oldObject.metadata.labels) ||
 func (s *orlojSystem) products(on bool) []webhooks.Product {
 	objects := webhooks.BuiltIn{
 		Name: "orloj", Entry: "objects.orloj.dev", Snapshot: s.rules.Snapshot,
-		Facts: func(ctx context.Context, review *engine.Review) (any, error) { return s.facts(ctx, review) },
+		Facts: func(ctx context.Context, review *admission.Review) (any, error) { return s.facts(ctx, review) },
 	}
 	if on {
 		scope := admissionregistrationv1.NamespacedScope
@@ -157,7 +157,7 @@ func (s *orlojSystem) products(on bool) []webhooks.Product {
 }
 
 // facts finds who has the key that an object under review would have.
-func (s *orlojSystem) facts(ctx context.Context, review *engine.Review) (rules.Facts, error) {
+func (s *orlojSystem) facts(ctx context.Context, review *admission.Review) (rules.Facts, error) {
 	object, err := readOrloj(review.Object, review)
 	if err != nil {
 		return rules.Facts{}, err
@@ -176,7 +176,7 @@ func (s *orlojSystem) facts(ctx context.Context, review *engine.Review) (rules.F
 	return facts, err
 }
 
-func readOrloj(part func() (json.RawMessage, error), review *engine.Review) (rules.Object, error) {
+func readOrloj(part func() (json.RawMessage, error), review *admission.Review) (rules.Object, error) {
 	text, err := part()
 	if err != nil {
 		return rules.Object{}, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/policy"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/source"
@@ -26,7 +27,7 @@ import (
 // origin, and the Secrets that it names may come after it.
 func judgePolicySources(live *engine.Live, gate source.Gate, allowFileOrigins bool) webhooks.Judge {
 	gate.Test = soon(gate.Test)
-	return func(ctx context.Context, review *engine.Review) (*webhooks.Verdict, error) {
+	return func(ctx context.Context, review *admission.Review) (*webhooks.Verdict, error) {
 		object, err := readPolicySource(review.Object())
 		if err != nil {
 			return nil, err

@@ -35,6 +35,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/gatekeeper"
 	"github.com/lintel-policy/lintel/controllers/openvox"
 	"github.com/lintel-policy/lintel/controllers/policy"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/source/origin"
@@ -65,7 +66,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	live := engine.NewLive(engine.BuiltinResources())
+	live := engine.NewLive(admission.BuiltinResources())
 	table, err := policyTable(config, live, mgr.GetCache())
 	if err != nil {
 		return err
@@ -162,7 +163,7 @@ func gatekeeperOptions(mgr manager.Manager, live *engine.Live, gate source.Gate)
 		Judge: func(ctx context.Context, candidate engine.Source) (source.Verdict, error) {
 			return gate.Judge(ctx, candidate, live)
 		},
-		Readable: func(ctx context.Context, kind engine.GroupVersionKind) error {
+		Readable: func(ctx context.Context, kind admission.GroupVersionKind) error {
 			why, err := policy.Readable(ctx, mgr.GetClient(), live.Resources(), kind)
 			if why != "" {
 				return &gatekeeper.Unreadable{Message: why}
@@ -366,7 +367,7 @@ func newReceiver(mgr manager.Manager, o *options, origins *policy.Origins, repor
 }
 
 // registrable is the part of the gate that depends on all policies together.
-func registrable(policies []engine.PolicyInfo, resources *engine.Resources) error {
+func registrable(policies []engine.PolicyInfo, resources *admission.Resources) error {
 	_, _, err := webhooks.Configurations(policies, resources, nil, webhooks.RegistrationSettings{})
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -130,7 +131,7 @@ func judge(t *testing.T, snapshot *engine.Snapshot, cluster *engine.ClusterData,
 		"object":   object,
 	})
 	require.NoError(t, err)
-	review, err := engine.NewReview(request)
+	review, err := admission.NewReview(request)
 	require.NoError(t, err)
 	decision := snapshot.Validate(t.Context(), review, engine.Options{Cluster: cluster})
 	for _, denial := range decision.Denials {

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -61,7 +62,7 @@ type ResourceTable struct {
 	live      *engine.Live
 	informers cache.Informers
 	changed   chan struct{}
-	last      []engine.Resource
+	last      []admission.Resource
 	interval  time.Duration
 }
 
@@ -135,7 +136,7 @@ func (t *ResourceTable) noteChange() {
 
 // ReadResources asks a cluster for its kinds. A group whose API server is down is
 // missing; the others are whole.
-func ReadResources(d discovery.ServerResourcesInterface) ([]engine.Resource, error) {
+func ReadResources(d discovery.ServerResourcesInterface) ([]admission.Resource, error) {
 	groups, lists, err := d.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return nil, fmt.Errorf("asking the cluster for its kinds: %w", err)
@@ -152,18 +153,18 @@ func (t *ResourceTable) refresh() error {
 		return nil
 	}
 	t.last = resources
-	t.live.SetResources(engine.NewResources(resources))
+	t.live.SetResources(admission.NewResources(resources))
 	return nil
 }
 
 // resourcesOf lists every version, the preferred one of each group first, and leaves
 // out subresources.
-func resourcesOf(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) []engine.Resource {
+func resourcesOf(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) []admission.Resource {
 	preferred := map[string]bool{}
 	for _, group := range groups {
 		preferred[group.PreferredVersion.GroupVersion] = true
 	}
-	var first, others []engine.Resource
+	var first, others []admission.Resource
 	for _, list := range lists {
 		groupVersion, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
@@ -173,7 +174,7 @@ func resourcesOf(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) []e
 			if strings.Contains(resource.Name, "/") {
 				continue
 			}
-			one := engine.Resource{
+			one := admission.Resource{
 				Group: groupVersion.Group, Version: groupVersion.Version,
 				Kind: resource.Kind, Name: resource.Name, Namespaced: resource.Namespaced,
 			}

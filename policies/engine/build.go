@@ -7,6 +7,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/eval"
 )
 
@@ -82,7 +83,7 @@ func (s *PolicySet) build(drafts []*draft) (map[*draft]*unit, CompileErrors) {
 // prepare reads the policies of drafts.
 func (s *PolicySet) prepare(drafts []*draft) (errs CompileErrors) {
 	if s.required == nil {
-		s.required = map[string]GroupVersionKind{}
+		s.required = map[string]admission.GroupVersionKind{}
 	}
 	var modules []*ast.Module
 	for _, d := range drafts {

@@ -14,11 +14,12 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-var ingressKind = GroupVersionKind{Group: "networking.k8s.io", Kind: "Ingress"}
+var ingressKind = admission.GroupVersionKind{Group: "networking.k8s.io", Kind: "Ingress"}
 
 // makeIngress is an Ingress for one host.
 func makeIngress(t testing.TB, namespace, name, host string) *ClusterObject {
@@ -32,7 +33,7 @@ func ingressJSON(namespace, name, host string) json.RawMessage {
 	return fmt.Appendf(nil, `{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":%q,"namespace":%q,"uid":"0b1f"},"spec":{"rules":[{"host":%q}]}}`, name, namespace, host)
 }
 
-func putObjects(kind GroupVersionKind, objects ...*ClusterObject) ClusterChange {
+func putObjects(kind admission.GroupVersionKind, objects ...*ClusterObject) ClusterChange {
 	change := ClusterChange{Kind: kind, Objects: map[ClusterObjectKey]*ClusterObject{}}
 	for _, object := range objects {
 		change.Objects[object.Key()] = object
@@ -42,8 +43,8 @@ func putObjects(kind GroupVersionKind, objects ...*ClusterObject) ClusterChange 
 
 // viewOf is what a source reads that requires Ingresses and Services.
 func viewOf(data *ClusterData) eval.Document {
-	service := GroupVersionKind{Kind: "Service"}
-	view := &clusterView{data: data, kinds: map[string]GroupVersionKind{
+	service := admission.GroupVersionKind{Kind: "Service"}
+	view := &clusterView{data: data, kinds: map[string]admission.GroupVersionKind{
 		ingressKind.String(): ingressKind, service.String(): service,
 	}}
 	return view.beside(ast.NewObject())
@@ -77,7 +78,7 @@ func textOf(t testing.TB, document eval.Document, path ...string) string {
 func TestClusterDataEqualsARebuild(t *testing.T) {
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 7))
-		data := EmptyClusterData().With(ClusterChange{Kind: ingressKind}, ClusterChange{Kind: GroupVersionKind{Kind: "Service"}})
+		data := EmptyClusterData().With(ClusterChange{Kind: ingressKind}, ClusterChange{Kind: admission.GroupVersionKind{Kind: "Service"}})
 		model := map[ClusterObjectKey]*ClusterObject{}
 		type version struct {
 			data *ClusterData
@@ -160,8 +161,8 @@ func TestASourceSeesOnlyWhatItRequires(t *testing.T) {
 	secret, err := NewClusterObject(jsonRaw(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a","namespace":"shop"}}`))
 	require.NoError(t, err)
 	data := EmptyClusterData().With(
-		ClusterChange{Kind: ingressKind}, ClusterChange{Kind: GroupVersionKind{Kind: "Service"}},
-		putObjects(GroupVersionKind{Kind: "Secret"}, secret))
+		ClusterChange{Kind: ingressKind}, ClusterChange{Kind: admission.GroupVersionKind{Kind: "Service"}},
+		putObjects(admission.GroupVersionKind{Kind: "Secret"}, secret))
 	view := viewOf(data)
 	require.Equal(t, `{"Ingress.networking.k8s.io": {}, "Service": {}}`, textOf(t, view, clusterKey))
 	require.Equal(t, `{"cluster": {"Ingress.networking.k8s.io": {}, "Service": {}}}`, textOf(t, view))
@@ -253,7 +254,7 @@ func podJSON(n int) json.RawMessage {
 // JSON, before and after a policy iterated over all objects.
 func BenchmarkClusterDataMemory(b *testing.B) {
 	const objects = 5000
-	podKind := GroupVersionKind{Kind: "Pod"}
+	podKind := admission.GroupVersionKind{Kind: "Pod"}
 	images := (&Fields{}).add([]string{"spec", "containers", "", "image"}, true).add([]string{"metadata", "labels"}, true)
 	for name, fields := range map[string]*Fields{"whole": nil, "images and labels": images} {
 		b.Run(name, func(b *testing.B) {

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // wholeValue is the value of a part of ClusterData as a whole. It is made when a
@@ -28,10 +30,10 @@ const clusterKey = "cluster"
 // clusterView is data.cluster as one source sees it: the kinds that it requires,
 // present even where there are no objects.
 type clusterView struct {
-	data  *ClusterData                // nil where the caller has none
-	kinds map[string]GroupVersionKind // by their key in data.cluster
+	data  *ClusterData                          // nil where the caller has none
+	kinds map[string]admission.GroupVersionKind // by their key in data.cluster
 	// sees says which namespaces the source may read; nil is all.
-	sees func(kind GroupVersionKind, namespace string) bool
+	sees func(kind admission.GroupVersionKind, namespace string) bool
 }
 
 // read is the value at a path below data.cluster, of a kind at least: nil where there is
@@ -70,7 +72,7 @@ func (v clusterView) read(path []string) (ast.Value, error) {
 
 // held is nil where a kind has no objects, and an error where that is not known: a
 // policy must not take what is not loaded for absent.
-func (v clusterView) held(kind GroupVersionKind) (*clusterKind, error) {
+func (v clusterView) held(kind admission.GroupVersionKind) (*clusterKind, error) {
 	if !v.data.Holds(kind) {
 		return nil, fmt.Errorf("the cluster's objects of kind %s are not at hand", kind)
 	}
@@ -94,7 +96,7 @@ func (v clusterView) all() (ast.Value, error) {
 }
 
 // value is what the source may read of a kind.
-func (v clusterView) value(kind GroupVersionKind, held *clusterKind) *ast.Term {
+func (v clusterView) value(kind admission.GroupVersionKind, held *clusterKind) *ast.Term {
 	if v.sees == nil {
 		return held.value()
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"sigs.k8s.io/yaml"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
@@ -25,8 +26,8 @@ type PolicySet struct {
 	parameters *ast.Term
 	scope      *ast.Term
 	policies   []*policy
-	required   map[string]GroupVersionKind // by their key in data.cluster
-	reads      Reads                       // of what is required
+	required   map[string]admission.GroupVersionKind // by their key in data.cluster
+	reads      Reads                                 // of what is required
 	rules      int
 	compiled   int // how many units were, and not taken over
 	warnings   []string

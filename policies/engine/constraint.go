@@ -6,6 +6,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
@@ -43,7 +44,7 @@ func (c *constraint) matches(p *policy, s *Snapshot, e *evaluation, verb bool) (
 }
 
 // mayMatchAt leaves to matches what depends on the object.
-func (c *constraint) mayMatchAt(p *policy, e *evaluation, _ GroupVersionKind, verb bool) bool {
+func (c *constraint) mayMatchAt(p *policy, e *evaluation, _ admission.GroupVersionKind, verb bool) bool {
 	return (verb || e.review.Operation == "") && p.set.inScope(e.review)
 }
 
@@ -64,7 +65,7 @@ const (
 // spares says whether a request is one that a constraint judges only where it names the
 // group: those that bring policy in force, or take it away, so that no constraint can
 // keep its own repair out.
-func (p *policy) spares(r *Review) bool {
+func (p *policy) spares(r *admission.Review) bool {
 	group := r.Resource.Group
 	switch group {
 	case PolicyGroup:
@@ -105,7 +106,7 @@ func (c *constraint) read(p *policy, value ast.Value, rule ruleInfo) ([]Finding,
 	return readObject(object, rule, finding)
 }
 
-func (c *constraint) expandsFrom(workload GroupVersionKind) bool {
+func (c *constraint) expandsFrom(workload admission.GroupVersionKind) bool {
 	return len(c.expansionsOf(workload)) > 0
 }
 
@@ -113,7 +114,7 @@ func (c *constraint) howToExpand() string {
 	return "an ExpansionTemplate for the kind, in the same source,"
 }
 
-func (c *constraint) expansionsOf(workload GroupVersionKind) []Expansion {
+func (c *constraint) expansionsOf(workload admission.GroupVersionKind) []Expansion {
 	var out []Expansion
 	for _, expansion := range c.Expansions {
 		if expansion.Kind == workload {
@@ -125,7 +126,7 @@ func (c *constraint) expansionsOf(workload GroupVersionKind) []Expansion {
 
 // imply names the expansion by which the constraint judged a template, once for each, and
 // gives its findings that expansion's enforcement.
-func (c *constraint) imply(_ *policy, workload GroupVersionKind, found *Decision) {
+func (c *constraint) imply(_ *policy, workload admission.GroupVersionKind, found *Decision) {
 	said := *found
 	found.Denials, found.Warnings, found.Audits = nil, nil, nil
 	for _, expansion := range c.expansionsOf(workload) {
@@ -160,7 +161,7 @@ func (e *evaluation) subjects() []Subject {
 		return e.ofConstraints
 	}
 	e.ofConstraints = []Subject{}
-	for _, object := range []*lazyObject{e.review.object, e.review.oldObject} {
+	for _, object := range []*admission.Object{e.review.New, e.review.Old} {
 		if object != nil {
 			e.ofConstraints = append(e.ofConstraints, e.subject(object))
 		}
@@ -168,15 +169,15 @@ func (e *evaluation) subjects() []Subject {
 	return e.ofConstraints
 }
 
-func (e *evaluation) subject(of *lazyObject) Subject {
-	object := of.value()
+func (e *evaluation) subject(of *admission.Object) Subject {
+	object := of.Value()
 	metadata, _ := terms.Lookup(object, "metadata").(ast.Object)
 	s := Subject{
-		Kind:         objectKind(object, e.review.Kind),
+		Kind:         admission.ObjectKind(object, e.review.Kind),
 		Name:         terms.Text(metadata, "name"),
 		GenerateName: terms.Text(metadata, "generateName"),
 		Namespace:    terms.Text(metadata, "namespace"),
-		Labels:       of.labelSet(),
+		Labels:       of.Labels(),
 		Generated:    e.generated,
 	}
 	if e.review.Namespace != "" {
@@ -185,7 +186,7 @@ func (e *evaluation) subject(of *lazyObject) Subject {
 	if s.IsNamespace() {
 		s.Namespace = ""
 	} else if e.namespace != nil && s.Namespace != "" {
-		s.NamespaceLabels = e.namespace.labelSet()
+		s.NamespaceLabels = e.namespace.Labels()
 	}
 	return s
 }
@@ -198,13 +199,13 @@ func (e *evaluation) constraintReview() *ast.Term {
 	if e.forConstraints != nil {
 		return e.forConstraints
 	}
-	request := e.review.request()
-	if e.review.Operation == "DELETE" && e.review.oldObject != nil {
-		request = terms.With(request, "object", ast.NewTerm(e.review.oldObject.value()))
+	request := e.review.Request()
+	if e.review.Operation == "DELETE" && e.review.Old != nil {
+		request = terms.With(request, "object", ast.NewTerm(e.review.Old.Value()))
 	}
 	namespace := ast.InternedNullTerm
 	if e.namespace != nil {
-		namespace = ast.NewTerm(e.namespace.value())
+		namespace = ast.NewTerm(e.namespace.Value())
 		request = terms.With(request, "_unstable", ast.ObjectTerm(ast.Item(ast.StringTerm("namespace"), namespace)))
 	}
 	request = terms.With(request, "namespaceObject", namespace)

@@ -3,6 +3,8 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // Decision is the answer to one review.
@@ -64,5 +66,5 @@ type Mutation struct {
 	// Empty when nothing changes.
 	Patch []Operation
 	// Review is the review with the final object in it.
-	Review *Review
+	Review *admission.Review
 }

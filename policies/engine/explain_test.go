@@ -135,7 +135,7 @@ func TestExplainAgreesWithValidateAndMutate(t *testing.T) {
 		}
 		e, err := newEvaluation(review, options)
 		require.NoError(t, err)
-		if !review.onlyRemovesFinalizers() && !snapshot.concernsNobody(review) {
+		if !review.OnlyRemovesFinalizers() && !snapshot.concernsNobody(review) {
 			sum.add(snapshot.unsettled(t.Context(), e)) // of no one policy
 		}
 		require.Equal(t, decision.Policies, sum.Policies)

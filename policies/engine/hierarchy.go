@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // ScopeKey tells scopes apart. The enterprise is one, whatever its sources call it.
@@ -156,7 +158,7 @@ func (h *Hierarchy) GrantsTo(scope Scope) Grants {
 			continue
 		}
 		granted.Clock = granted.Clock && own.Clock
-		granted.Requires = slices.DeleteFunc(slices.Clone(granted.Requires), func(kind GroupVersionKind) bool { return !own.Allows(kind) })
+		granted.Requires = slices.DeleteFunc(slices.Clone(granted.Requires), func(kind admission.GroupVersionKind) bool { return !own.Allows(kind) })
 	}
 	return granted
 }
@@ -176,21 +178,21 @@ func (n *scopeNode) granted() Grants {
 type Grants struct {
 	// Requires are kinds that scopes below may require although they are cluster-scoped,
 	// or Secrets: without version.
-	Requires []GroupVersionKind `json:"requires,omitempty"`
+	Requires []admission.GroupVersionKind `json:"requires,omitempty"`
 	// Clock says that policies below may read the time.
 	Clock bool `json:"clock,omitempty"`
 }
 
 // Allows says whether a kind is granted.
-func (g Grants) Allows(kind GroupVersionKind) bool {
-	return slices.ContainsFunc(g.Requires, func(granted GroupVersionKind) bool {
+func (g Grants) Allows(kind admission.GroupVersionKind) bool {
+	return slices.ContainsFunc(g.Requires, func(granted admission.GroupVersionKind) bool {
 		return granted.Group == kind.Group && granted.Kind == kind.Kind
 	})
 }
 
 // MayRequire says whether policies of a scope below the enterprise may require a kind:
 // nil, or why not.
-func (g Grants) MayRequire(kind GroupVersionKind, resources *Resources) error {
+func (g Grants) MayRequire(kind admission.GroupVersionKind, resources *admission.Resources) error {
 	if g.Allows(kind) {
 		return nil
 	}
@@ -252,13 +254,13 @@ func Places(scopes []Scope) []Place {
 
 // Has says whether a namespace is one of the scope, and of all scopes above.
 func (p *Place) Has(namespace string) bool {
-	return matchesAny(p.scope, namespace) &&
-		!slices.ContainsFunc(p.above, func(globs []string) bool { return !matchesAny(globs, namespace) })
+	return admission.MatchesAny(p.scope, namespace) &&
+		!slices.ContainsFunc(p.above, func(globs []string) bool { return !admission.MatchesAny(globs, namespace) })
 }
 
 // Sees says whether policies of a place below the enterprise may read the cluster's
 // objects of a kind in a namespace.
-func (p *Place) Sees(kind GroupVersionKind, namespace string) bool {
+func (p *Place) Sees(kind admission.GroupVersionKind, namespace string) bool {
 	if namespace == "" {
 		return p.Grants.Allows(kind)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
@@ -15,9 +16,9 @@ import (
 // the cluster gave it in.
 type inventoryView struct {
 	data  *ClusterData
-	kinds []GroupVersionKind
+	kinds []admission.GroupVersionKind
 	// sees says which namespaces the source may read; nil is all.
-	sees func(kind GroupVersionKind, namespace string) bool
+	sees func(kind admission.GroupVersionKind, namespace string) bool
 }
 
 const (
@@ -61,11 +62,11 @@ func (v *inventoryView) held(namespace string) []*clusterNamespace {
 }
 
 // of is nil where there are no objects of a kind.
-func (v *inventoryView) of(kind GroupVersionKind) *clusterKind {
+func (v *inventoryView) of(kind admission.GroupVersionKind) *clusterKind {
 	if v.data == nil {
 		return nil
 	}
-	return v.data.kinds[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]
+	return v.data.kinds[admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]
 }
 
 // namespaces is what is in namespaces, by their names.

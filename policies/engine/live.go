@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // Live holds the snapshot that decides now. Readers never wait; each change makes
@@ -15,13 +17,13 @@ type Live struct {
 
 	mu        sync.Mutex // over the fields below, held while a snapshot is made
 	published bool
-	resources *Resources
+	resources *admission.Resources
 	sets      map[string]*PolicySet
 	changed   []func(*Snapshot)
 }
 
 // NewLive starts without any source.
-func NewLive(resources *Resources) *Live {
+func NewLive(resources *admission.Resources) *Live {
 	return &Live{resources: resources, sets: map[string]*PolicySet{}}
 }
 
@@ -54,12 +56,12 @@ func (l *Live) Remove(name string) {
 }
 
 // SetResources replaces the table of kinds.
-func (l *Live) SetResources(resources *Resources) {
+func (l *Live) SetResources(resources *admission.Resources) {
 	l.change(func() { l.resources = resources })
 }
 
 // Resources is the table of kinds as it is now.
-func (l *Live) Resources() *Resources {
+func (l *Live) Resources() *admission.Resources {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.resources

@@ -16,6 +16,8 @@ import (
 	"github.com/agnivade/levenshtein"
 	"github.com/open-policy-agent/opa/v1/ast"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // Deadlines of one policy for one review.
@@ -40,7 +42,7 @@ type metadata struct {
 	match              *Match
 	matchLocation      *ast.Location
 	enforcement        Enforcement
-	requires           []GroupVersionKind
+	requires           []admission.GroupVersionKind
 	clock              bool
 	timeout            time.Duration
 }
@@ -126,7 +128,7 @@ func (m *metadata) set(key string, value any, loc *ast.Location) []error {
 }
 
 func (m *metadata) readRequires(value any) []error {
-	kinds, errs := readKinds(value, "[{group: networking.k8s.io, kind: Ingress}]", func(kind GroupVersionKind) error {
+	kinds, errs := readKinds(value, "[{group: networking.k8s.io, kind: Ingress}]", func(kind admission.GroupVersionKind) error {
 		switch {
 		case kind.Kind == "" || kind.Kind == "*" || kind.Group == "*":
 			return errors.New("name one kind and its group")
@@ -190,7 +192,9 @@ func (m *Match) read(value any) []error {
 	}
 	if m.Expand != ExpandNone && !m.Expands() && !wrong["expand"] && !wrong["kinds"] {
 		suggestion := ""
-		if slices.ContainsFunc(m.Kinds, func(kind GroupVersionKind) bool { return Nearest(kind.Kind, []string{podKind.Kind}) != "" }) {
+		if slices.ContainsFunc(m.Kinds, func(kind admission.GroupVersionKind) bool {
+			return admission.Nearest(kind.Kind, []string{admission.PodKind.Kind}) != ""
+		}) {
 			suggestion = `; did you mean kind Pod in group ""?`
 		}
 		errs = append(errs, errors.New(".expand: kinds does not name Pod, whose policies it extends to Pod templates"+suggestion))
@@ -203,7 +207,7 @@ func (m *Match) readField(key string, value any) (errs []error) {
 		return []error{fmt.Errorf(": %s", unknown(key, matchKeys))}
 	}
 	if key == "kinds" {
-		m.Kinds, errs = readKinds(value, `[{group: "", kind: Pod}]`, func(kind GroupVersionKind) error {
+		m.Kinds, errs = readKinds(value, `[{group: "", kind: Pod}]`, func(kind admission.GroupVersionKind) error {
 			if kind.Kind == "" {
 				return errors.New(`kind is empty; write "*" for any`)
 			}
@@ -273,7 +277,7 @@ func checkSelector(whole *metav1.LabelSelector) (errs []error) {
 
 // readKinds reads a list of kinds; example is what it looks like, and check minds what
 // this list must not hold.
-func readKinds(value any, example string, check func(GroupVersionKind) error) (kinds []GroupVersionKind, errs []error) {
+func readKinds(value any, example string, check func(admission.GroupVersionKind) error) (kinds []admission.GroupVersionKind, errs []error) {
 	list, ok := value.([]any)
 	if !ok && value != nil {
 		return nil, []error{fmt.Errorf(": is %s, not a list such as %s", yamlKind(value), example)}
@@ -293,7 +297,7 @@ func readKinds(value any, example string, check func(GroupVersionKind) error) (k
 	return kinds, errs
 }
 
-func readKind(item any) (kind GroupVersionKind, errs []error) {
+func readKind(item any) (kind admission.GroupVersionKind, errs []error) {
 	fields, ok := item.(map[string]any)
 	if !ok {
 		name, isText := item.(string)

@@ -7,13 +7,15 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // TestInputFieldsAreAllThatPoliciesFind: what is not listed counts as misspelled.
 func TestInputFieldsAreAllThatPoliciesFind(t *testing.T) {
 	set, err := Compile(Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}})
 	require.NoError(t, err)
-	review, err := NewReview([]byte(`{"uid":"1","operation":"CREATE","kind":{"group":"","version":"v1","kind":"Pod"},
+	review, err := admission.NewReview([]byte(`{"uid":"1","operation":"CREATE","kind":{"group":"","version":"v1","kind":"Pod"},
 		"resource":{"group":"","version":"v1","resource":"pods"},"namespace":"n","object":{"apiVersion":"v1","kind":"Pod"}}`))
 	require.NoError(t, err)
 	e, err := newEvaluation(review, Options{Namespace: []byte(`{"kind":"Namespace"}`), Facts: []byte(`{}`)})

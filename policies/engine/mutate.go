@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // maxRounds bounds how often patches may follow from each other.
@@ -24,9 +26,9 @@ type member struct {
 // Mutate applies patch and defaults until nothing changes. A patch that does not
 // apply, conflicts with another policy's or never settles is an error of its policy:
 // a denial under Fail; under Ignore a warning, and the policy is left out.
-func (s *Snapshot) Mutate(ctx context.Context, review *Review, options Options) *Mutation {
+func (s *Snapshot) Mutate(ctx context.Context, review *admission.Review, options Options) *Mutation {
 	mutation := &Mutation{Review: review}
-	if review.object == nil || s.concernsNobody(review) || review.SubResource != "" || review.onlyRemovesFinalizers() {
+	if review.New == nil || s.concernsNobody(review) || review.SubResource != "" || review.OnlyRemovesFinalizers() {
 		return mutation
 	}
 	e, err := newEvaluation(review, options)
@@ -78,17 +80,17 @@ func (m *mutator) settle(e *evaluation) {
 			return
 		}
 		after, applied := m.round(e.review, members)
-		if after == nil || after.Compare(e.review.object.value()) == 0 {
+		if after == nil || after.Compare(e.review.New.Value()) == 0 {
 			return
 		}
-		m.hold(toJSON(e.review.object.value()), members)
+		m.hold(toJSON(e.review.New.Value()), members)
 		m.result.Patch = append(m.result.Patch, applied...)
-		m.result.Review = e.review.withObject(after)
+		m.result.Review = e.review.WithObject(after)
 		e = e.with(m.result.Review)
 	}
 	members := m.members(e)
 	after, applied := m.round(e.review, members)
-	if after == nil || after.Compare(e.review.object.value()) == 0 {
+	if after == nil || after.Compare(e.review.New.Value()) == 0 {
 		return
 	}
 	narrowest := 0
@@ -114,7 +116,7 @@ func (m *mutator) members(e *evaluation) []member {
 		return nil // most reviews: the object need not be converted for nobody
 	}
 	var members []member
-	root := sync.OnceValue(func() any { return toJSON(e.review.object.value()) }) // most reviews: no member asks
+	root := sync.OnceValue(func() any { return toJSON(e.review.New.Value()) }) // most reviews: no member asks
 	claims, above := newClaims(root), m.parentsOf(e, root)
 	m.result.Policies = 0
 	for _, answer := range m.ask(policies, e, root) {
@@ -220,12 +222,12 @@ func (p *policy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root
 
 // round applies the members, sorted by path, to the object. A member that does not
 // apply leaves its policy out, and the round starts again without it.
-func (m *mutator) round(review *Review, members []member) (ast.Object, []Operation) {
+func (m *mutator) round(review *admission.Review, members []member) (ast.Object, []Operation) {
 	slices.SortStableFunc(members, func(a, b member) int {
 		return strings.Compare(pointer(a.ops[0].path), pointer(b.ops[0].path))
 	})
 	for {
-		root, err := ast.JSON(review.object.value())
+		root, err := ast.JSON(review.New.Value())
 		if err != nil {
 			return nil, nil
 		}

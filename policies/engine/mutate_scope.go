@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // This file keeps the patches of narrower scopes from what broader ones set. Within one
@@ -182,7 +184,7 @@ func (p *parents) proposals(at []string) []proposal {
 	}
 	times := []*evaluation{e}
 	if e.review.Operation == "UPDATE" {
-		times = append(times, e.with(e.review.asCreated()))
+		times = append(times, e.with(e.review.AsCreated()))
 	}
 	for _, e := range times {
 		for _, answer := range p.mutator.ask(p.mutator.broader(len(ScopeLevels), e), e, root) {
@@ -200,7 +202,7 @@ func (p *parents) without(at []string) (*evaluation, func() any) {
 	if len(at) == 0 {
 		return p.e, p.root
 	}
-	doc := &document{root: toJSON(p.e.review.object.value())}
+	doc := &document{root: toJSON(p.e.review.New.Value())}
 	op := patchOp{op: "remove", path: at}
 	if isElement(doc.root, at) {
 		op.op, op.value = "replace", map[string]any{}
@@ -212,7 +214,7 @@ func (p *parents) without(at []string) (*evaluation, func() any) {
 	if !ok {
 		return nil, nil
 	}
-	return p.e.with(p.e.review.withObject(object)), func() any { return doc.root }
+	return p.e.with(p.e.review.WithObject(object)), func() any { return doc.root }
 }
 
 func isElement(root any, path []string) bool {
@@ -322,7 +324,7 @@ func (p *policy) rank() int { return p.set.source.Scope.Level.Rank() }
 // object: something has undone its patch since, or was meant to get around it.
 func (s *Snapshot) unsettled(ctx context.Context, e *evaluation) *Decision {
 	found := &Mutation{}
-	if e.review.object == nil || e.review.SubResource != "" || !s.below(e.review) {
+	if e.review.New == nil || e.review.SubResource != "" || !s.below(e.review) {
 		return &found.Decision
 	}
 	m := newMutator(ctx, s, found)
@@ -330,12 +332,12 @@ func (s *Snapshot) unsettled(ctx context.Context, e *evaluation) *Decision {
 	if len(policies) == 0 {
 		return &found.Decision
 	}
-	root := sync.OnceValue(func() any { return toJSON(e.review.object.value()) })
+	root := sync.OnceValue(func() any { return toJSON(e.review.New.Value()) })
 	for _, answer := range m.ask(policies, e, root) {
 		found.add(&answer.found)
 		for _, one := range answer.members {
 			after, applied := m.round(e.review, []member{one})
-			if after == nil || after.Compare(e.review.object.value()) == 0 {
+			if after == nil || after.Compare(e.review.New.Value()) == 0 {
 				continue
 			}
 			p := one.policy
@@ -348,6 +350,6 @@ func (s *Snapshot) unsettled(ctx context.Context, e *evaluation) *Decision {
 }
 
 // below says whether a scope below the enterprise has the object.
-func (s *Snapshot) below(review *Review) bool {
+func (s *Snapshot) below(review *admission.Review) bool {
 	return slices.ContainsFunc(s.scoped, func(set *PolicySet) bool { return set.inScope(review) })
 }

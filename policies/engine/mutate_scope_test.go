@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
-func update(t *testing.T, object string) *Review {
+func update(t *testing.T, object string) *admission.Review {
 	t.Helper()
 	review := makeReview(t, object)
 	review.Operation = "UPDATE"
@@ -96,7 +98,7 @@ func TestTheTimeOfComparingIsTheNarrowerScopes(t *testing.T) {
 	e, err := newEvaluation(makeReview(t, in("shop")), Options{})
 	require.NoError(t, err)
 	m := newMutator(t.Context(), snapshot, &Mutation{})
-	root := func() any { return toJSON(e.review.object.value()) }
+	root := func() any { return toJSON(e.review.New.Value()) }
 	by := member{policy: snapshot.policies[1], ops: []patchOp{{op: "replace", path: []string{"metadata", "labels", "app"}, value: "x"}}}
 	require.Nil(t, m.overrides(by, m.parentsOf(e, root)))
 	require.Positive(t, e.spent.of("team"))

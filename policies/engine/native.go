@@ -5,6 +5,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/eval"
 )
 
@@ -17,7 +18,7 @@ type form interface {
 	// answer, depends on objects the caller does not have.
 	matches(p *policy, s *Snapshot, e *evaluation, verb bool) (matches bool, reason string)
 	// mayMatchAt says whether it can be about any object at the place of a review.
-	mayMatchAt(p *policy, e *evaluation, kind GroupVersionKind, verb bool) bool
+	mayMatchAt(p *policy, e *evaluation, kind admission.GroupVersionKind, verb bool) bool
 	// leavesOut names what keeps a review out where that is not a condition of Match:
 	// empty where it is.
 	leavesOut(unmet condition) (name, reason string)
@@ -26,9 +27,9 @@ type form interface {
 	// read reads a value of deny or warn. The error is an unreadableError.
 	read(p *policy, value ast.Value, rule ruleInfo) ([]Finding, error)
 	// expandsFrom says whether a policy that judges Pod templates judges those of a kind.
-	expandsFrom(workload GroupVersionKind) bool
+	expandsFrom(workload admission.GroupVersionKind) bool
 	// imply makes what was found in a Pod template what is to be said of the workload.
-	imply(p *policy, workload GroupVersionKind, found *Decision)
+	imply(p *policy, workload admission.GroupVersionKind, found *Decision)
 	// howToExpand is what has such a policy judge Pod templates.
 	howToExpand() string
 }
@@ -68,7 +69,7 @@ func (native) matches(p *policy, s *Snapshot, e *evaluation, verb bool) (matches
 	return true, ""
 }
 
-func (native) mayMatchAt(p *policy, e *evaluation, kind GroupVersionKind, verb bool) bool {
+func (native) mayMatchAt(p *policy, e *evaluation, kind admission.GroupVersionKind, verb bool) bool {
 	if p.unmetAt(e.review, kind, verb) != nothing {
 		return false
 	}
@@ -133,9 +134,9 @@ func (n native) readAll(p *policy, terms []*ast.Term, rule ruleInfo) ([]Finding,
 	return all, nil
 }
 
-func (native) expandsFrom(GroupVersionKind) bool { return true }
+func (native) expandsFrom(admission.GroupVersionKind) bool { return true }
 
-func (native) imply(p *policy, _ GroupVersionKind, found *Decision) {
+func (native) imply(p *policy, _ admission.GroupVersionKind, found *Decision) {
 	prefix := func(findings []Finding, with string) {
 		for i := range findings {
 			findings[i].Words = with + findings[i].Words

@@ -1,6 +1,10 @@
 package engine
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+)
 
 // maxPlaced bounds what placed remembers: the policies of all its lists, and the bytes
 // of the Namespaces they are for.
@@ -15,13 +19,13 @@ type placed struct {
 }
 
 type reviewPlace struct {
-	kind                              GroupVersionKind
+	kind                              admission.GroupVersionKind
 	namespace, operation, subresource string
 	object                            string // the Namespace in JSON, with its labels
 }
 
 // of are the candidates that may validate a review, by its place, in their order.
-func (c *placed) of(s *Snapshot, e *evaluation, kind GroupVersionKind) []*policy {
+func (c *placed) of(s *Snapshot, e *evaluation, kind admission.GroupVersionKind) []*policy {
 	r := e.review
 	if r.IsNamespace() { // each is a place of its own
 		return s.candidates(kind)

@@ -1,12 +1,16 @@
 package engine
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+)
 
 // Reads are, for each kind of cluster objects, what is read of them.
-type Reads map[GroupVersionKind]*Fields
+type Reads map[admission.GroupVersionKind]*Fields
 
 // WholeObjects are Reads of everything of some kinds.
-func WholeObjects(kinds ...GroupVersionKind) Reads {
+func WholeObjects(kinds ...admission.GroupVersionKind) Reads {
 	reads := Reads{}
 	for _, kind := range kinds {
 		reads[kind] = nil

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // readingServices is a policy that requires Services.
@@ -17,7 +19,7 @@ func readingServices(rego string) Source {
 	return Source{Name: "s", Files: map[string]string{"p.rego": "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\npackage p\nimport rego.v1\n" + rego}}
 }
 
-var services = GroupVersionKind{Kind: "Service"}
+var services = admission.GroupVersionKind{Kind: "Service"}
 
 // text shows what is read: `{}` is only that it is there.
 func (f *Fields) text() string {

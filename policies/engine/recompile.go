@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // Recompile is Compile of a source of which an earlier set is at hand, compiled with the
@@ -257,7 +259,7 @@ func (c *change) again(old *unit, templates map[string]*Template) *draft {
 func (c *change) compile(templates []Template) (ok bool) {
 	s := c.set
 	var drafts []*draft
-	s.required = map[string]GroupVersionKind{}
+	s.required = map[string]admission.GroupVersionKind{}
 	for _, n := range c.next {
 		if n.draft != nil {
 			drafts = append(drafts, n.draft)

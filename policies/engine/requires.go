@@ -3,12 +3,14 @@ package engine
 import (
 	"maps"
 	"slices"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // Requires lists the kinds of cluster objects that the policies read, each once and
 // without version.
-func (s *PolicySet) Requires() []GroupVersionKind {
-	kinds := make([]GroupVersionKind, 0, len(s.required))
+func (s *PolicySet) Requires() []admission.GroupVersionKind {
+	kinds := make([]admission.GroupVersionKind, 0, len(s.required))
 	for _, key := range slices.Sorted(maps.Keys(s.required)) {
 		kinds = append(kinds, s.required[key])
 	}
@@ -16,7 +18,7 @@ func (s *PolicySet) Requires() []GroupVersionKind {
 }
 
 // require notes kinds that a policy requires.
-func (s *PolicySet) require(kinds []GroupVersionKind) {
+func (s *PolicySet) require(kinds []admission.GroupVersionKind) {
 	for _, kind := range kinds {
 		s.required[kind.String()] = kind
 	}
@@ -48,11 +50,11 @@ func (s *PolicySet) findReads() {
 }
 
 // lacks is the first kind a policy requires whose objects are not at hand.
-func (e *evaluation) lacks(p *policy) (GroupVersionKind, bool) {
+func (e *evaluation) lacks(p *policy) (admission.GroupVersionKind, bool) {
 	for _, kind := range p.meta.requires {
 		if !e.options.Cluster.HoldsFields(kind, p.set.reads[withoutVersion(kind)]) {
 			return kind, true
 		}
 	}
-	return GroupVersionKind{}, false
+	return admission.GroupVersionKind{}, false
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 func TestHierarchy(t *testing.T) {
@@ -25,7 +27,7 @@ func TestHierarchy(t *testing.T) {
 	_, err = NewHierarchy(retail, scopeOf(Team, "retail", "", "x")).Parent(scopeOf(User, "u", "retail"))
 	require.ErrorContains(t, err, "several scopes")
 
-	clock, pods := Grants{Clock: true}, Grants{Requires: []GroupVersionKind{{Kind: "Secret"}}}
+	clock, pods := Grants{Clock: true}, Grants{Requires: []admission.GroupVersionKind{{Kind: "Secret"}}}
 	granting := func(scope Scope, grants Grants) Scope { scope.Grants = grants; return scope }
 	require.Equal(t, clock, NewHierarchy(granting(acme, clock), granting(retail, clock)).GrantsTo(shop))
 	require.Zero(t, NewHierarchy(granting(acme, clock), granting(retail, pods)).GrantsTo(shop).Clock, "what only one of them grants")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/topdown/print"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/eval"
 )
 
@@ -53,16 +54,16 @@ type PolicyInfo struct {
 	// and has no say in which that is.
 	AnyVersion bool
 	// Requires, Clock and Timeout are what its METADATA say.
-	Requires []GroupVersionKind
+	Requires []admission.GroupVersionKind
 	Clock    bool
 	Timeout  time.Duration
 }
 
 // Snapshot is an immutable set of compiled sources.
 type Snapshot struct {
-	resources *Resources
+	resources *admission.Resources
 	policies  []*policy // by scope, source, package
-	byKind    map[GroupVersionKind][]*policy
+	byKind    map[admission.GroupVersionKind][]*policy
 	anyKind   []*policy    // those that match kinds which byKind does not list
 	scoped    []*PolicySet // of scopes below the enterprise
 	placed    placed
@@ -71,8 +72,8 @@ type Snapshot struct {
 
 // NewSnapshot combines compiled sources; it is cheap. Policies are asked in the
 // order of scope (broadest first), source and package.
-func NewSnapshot(resources *Resources, sets ...*PolicySet) *Snapshot {
-	s := &Snapshot{resources: resources, byKind: map[GroupVersionKind][]*policy{}}
+func NewSnapshot(resources *admission.Resources, sets ...*PolicySet) *Snapshot {
+	s := &Snapshot{resources: resources, byKind: map[admission.GroupVersionKind][]*policy{}}
 	for _, set := range arrange(sets) {
 		if set.place.Below {
 			s.scoped = append(s.scoped, set)
@@ -99,7 +100,7 @@ func NewSnapshot(resources *Resources, sets ...*PolicySet) *Snapshot {
 func (s *Snapshot) index() {
 	for _, p := range s.policies {
 		for _, kind := range p.matcher.match.Kinds {
-			s.byKind[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}] = nil
+			s.byKind[admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}] = nil
 		}
 	}
 	for kind := range s.byKind {
@@ -117,8 +118,8 @@ func (s *Snapshot) index() {
 }
 
 // candidates are the policies that may match a kind.
-func (s *Snapshot) candidates(kind GroupVersionKind) []*policy {
-	if policies, ok := s.byKind[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]; ok {
+func (s *Snapshot) candidates(kind admission.GroupVersionKind) []*policy {
+	if policies, ok := s.byKind[admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]; ok {
 		return policies
 	}
 	return s.anyKind
@@ -128,7 +129,7 @@ func (s *Snapshot) candidates(kind GroupVersionKind) []*policy {
 func (s *Snapshot) Digest() string { return s.digest }
 
 // Resources is the table of kinds the snapshot was made with.
-func (s *Snapshot) Resources() *Resources { return s.resources }
+func (s *Snapshot) Resources() *admission.Resources { return s.resources }
 
 // Policies lists the policies by scope, source and package.
 func (s *Snapshot) Policies() []PolicyInfo {

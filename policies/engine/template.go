@@ -6,7 +6,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"github.com/lintel-policy/lintel/policies/terms"
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 const (
@@ -54,7 +54,7 @@ type Constraint struct {
 	// Parameters become input.parameters.
 	Parameters *ast.Term
 	// Requires are the kinds at data.inventory.
-	Requires []GroupVersionKind
+	Requires []admission.GroupVersionKind
 	// Expansions are the workloads whose Pod template is judged, too.
 	Expansions []Expansion
 }
@@ -62,7 +62,7 @@ type Constraint struct {
 // Expansion has the Pod template of a kind of workload judged.
 type Expansion struct {
 	Name        string
-	Kind        GroupVersionKind
+	Kind        admission.GroupVersionKind
 	Enforcement Enforcement // of the constraint, where empty
 }
 
@@ -151,7 +151,7 @@ func violationOf(rule *ast.Rule) string {
 
 // Subject is an object of a request, as the match of a constraint sees it.
 type Subject struct {
-	Kind               GroupVersionKind
+	Kind               admission.GroupVersionKind
 	Name, GenerateName string
 	// Namespace is the one that the object is in: empty for a cluster-scoped object,
 	// which a Namespace is.
@@ -165,12 +165,3 @@ type Subject struct {
 
 // IsNamespace says whether the object is a Namespace.
 func (s Subject) IsNamespace() bool { return s.Kind.Group == "" && s.Kind.Kind == "Namespace" }
-
-// objectKind is the kind that an object names, or else that of its request.
-func objectKind(object ast.Object, request GroupVersionKind) GroupVersionKind {
-	apiVersion, kind := terms.Text(object, "apiVersion"), terms.Text(object, "kind")
-	if kind == "" {
-		return request
-	}
-	return GroupVersionKind{groupOf(apiVersion), apiVersion[strings.LastIndex(apiVersion, "/")+1:], kind}
-}

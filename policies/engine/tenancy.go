@@ -3,11 +3,13 @@ package engine
 import (
 	"fmt"
 	"slices"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // forbids is why a policy must not be asked where it stands: its scope may not use, or
 // not any more, what it reads.
-func (p *policy) forbids(resources *Resources) error {
+func (p *policy) forbids(resources *admission.Resources) error {
 	if !p.set.place.Below {
 		return nil
 	}
@@ -26,12 +28,12 @@ func (p *policy) forbids(resources *Resources) error {
 // the enterprise all namespaces, or none named, is the whole cluster. A scope below it
 // has the objects in its namespaces, as far as all scopes above have those too, and
 // never a Namespace itself: that is the administrators'.
-func (s *PolicySet) inScope(r *Review) bool {
+func (s *PolicySet) inScope(r *admission.Review) bool {
 	if s.place.Below {
 		return r.Namespace != "" && !r.IsNamespace() && s.place.Has(r.Namespace)
 	}
 	globs := s.source.Scope.Namespaces
-	return len(globs) == 0 || slices.Contains(globs, "*") || r.inNamespaces(globs)
+	return len(globs) == 0 || slices.Contains(globs, "*") || r.InNamespaces(globs)
 }
 
 // arrange gives the sets their places. Where there is no scope below the enterprise it
@@ -72,7 +74,7 @@ func (s *PolicySet) at(place Place) *PolicySet {
 
 // Tenant names the narrowest scope below the enterprise that an object belongs to: ""
 // where it belongs to none.
-func (s *Snapshot) Tenant(review *Review) string {
+func (s *Snapshot) Tenant(review *admission.Review) string {
 	tenant := ScopeKey{Level: Enterprise}
 	for _, set := range s.scoped {
 		if key := set.source.Scope.Key(); key.Level.Rank() > tenant.Level.Rank() && set.inScope(review) {

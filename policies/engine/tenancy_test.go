@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // scoped compiles one policy of a scope.
@@ -73,9 +75,9 @@ func TestScopesReadTheirOwnNamespaces(t *testing.T) {
 		"another namespace":        {requires("ConfigMap", `[x | x := data.cluster.ConfigMap.bank.b.data.k]`), Grants{}, `[]`},
 		"a computed namespace":     {requires("ConfigMap", `[x | x := data.cluster.ConfigMap[concat("", ["ba", "nk"])]]`), Grants{}, `[]`},
 		"Secrets":                  {requires("Secret", `data.cluster.Secret`), Grants{}, "policy p cannot be evaluated: it requires Secret, which holds what must stay secret"},
-		"Secrets that are granted": {requires("Secret", `[n | some n, _ in data.cluster.Secret["shop-a"]]`), Grants{Requires: []GroupVersionKind{{Kind: "Secret"}}}, `["s"]`},
+		"Secrets that are granted": {requires("Secret", `[n | some n, _ in data.cluster.Secret["shop-a"]]`), Grants{Requires: []admission.GroupVersionKind{{Kind: "Secret"}}}, `["s"]`},
 		"cluster-scoped":           {requires("Node", `data.cluster.Node`), Grants{}, "it requires Node, which is cluster-scoped"},
-		"granted cluster-scoped":   {requires("Node", `[n | some n, _ in data.cluster.Node[""]]`), Grants{Requires: []GroupVersionKind{{Kind: "Node"}}}, `["n"]`},
+		"granted cluster-scoped":   {requires("Node", `[n | some n, _ in data.cluster.Node[""]]`), Grants{Requires: []admission.GroupVersionKind{{Kind: "Node"}}}, `["n"]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			enterprise := scoped(t, "all", Scope{Level: Enterprise, Grants: c.grants}, "package all\nwarn contains \"x\"")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/eval"
 )
 
@@ -27,8 +28,8 @@ type UnitFacts struct {
 	Rules    int        `json:"rules"`
 	// Requires are the kinds of cluster objects that the policy of the package requires,
 	// and Reads the names by which its modules read some.
-	Requires []GroupVersionKind `json:"requires,omitempty"`
-	Reads    []string           `json:"reads,omitempty"`
+	Requires []admission.GroupVersionKind `json:"requires,omitempty"`
+	Reads    []string                     `json:"reads,omitempty"`
 	// Batch is the index in Known.Batches of what it was compiled in.
 	Batch int `json:"batch"`
 }

@@ -7,11 +7,12 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // Validate decides by the entry points deny and warn.
-func (s *Snapshot) Validate(ctx context.Context, review *Review, options Options) *Decision {
+func (s *Snapshot) Validate(ctx context.Context, review *admission.Review, options Options) *Decision {
 	decision := s.Ask(ctx, review, options)
 	decision.Denials = sortFindings(decision.Denials)
 	decision.Warnings = sortFindings(decision.Warnings)
@@ -21,9 +22,9 @@ func (s *Snapshot) Validate(ctx context.Context, review *Review, options Options
 
 // Ask is Validate with all that was found, in the order of the policies: what is said
 // twice is there twice.
-func (s *Snapshot) Ask(ctx context.Context, review *Review, options Options) *Decision {
+func (s *Snapshot) Ask(ctx context.Context, review *admission.Review, options Options) *Decision {
 	decision := &Decision{}
-	if s.concernsNobody(review) || review.onlyRemovesFinalizers() {
+	if s.concernsNobody(review) || review.OnlyRemovesFinalizers() {
 		return decision
 	}
 	e, err := newEvaluation(review, options)
@@ -40,8 +41,8 @@ func (s *Snapshot) Ask(ctx context.Context, review *Review, options Options) *De
 }
 
 // concernsNobody says, before anything is prepared, that no policy is about the kind.
-func (s *Snapshot) concernsNobody(review *Review) bool {
-	_, isWorkload := PodTemplatePath(review.Kind)
+func (s *Snapshot) concernsNobody(review *admission.Review) bool {
+	_, isWorkload := admission.PodTemplatePath(review.Kind)
 	return !isWorkload && len(s.candidates(review.Kind)) == 0 && len(s.candidates(s.resources.KindOf(review))) == 0
 }
 
@@ -55,7 +56,7 @@ type question struct {
 	reason  string
 	// template marks a review of a workload's Pod template.
 	template bool
-	workload GroupVersionKind // whose template
+	workload admission.GroupVersionKind // whose template
 }
 
 // questions are all that Validate asks about a review, and with unmatched also those to

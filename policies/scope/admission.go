@@ -10,6 +10,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -82,12 +83,12 @@ func CheckScope(scope engine.Scope, others []engine.Scope) []Violation {
 // Check says whether a compiled source keeps within its scope, beside the others that
 // are live. Only the candidate is judged: a broader scope is never held up by what
 // narrower ones have.
-func Check(candidate *engine.PolicySet, others []*engine.PolicySet, resources *engine.Resources) []Violation {
+func Check(candidate *engine.PolicySet, others []*engine.PolicySet, resources *admission.Resources) []Violation {
 	scopes := make([]engine.Scope, len(others))
 	for i, other := range others {
 		scopes[i] = other.Source().Scope
 	}
-	c := &admission{
+	c := &candidateCheck{
 		set: candidate, scope: candidate.Source().Scope, resources: resources,
 		hierarchy: engine.NewHierarchy(scopes...),
 	}
@@ -118,18 +119,18 @@ func Check(candidate *engine.PolicySet, others []*engine.PolicySet, resources *e
 	return out
 }
 
-// admission is the check of one candidate.
-type admission struct {
+// candidateCheck is the check of one candidate.
+type candidateCheck struct {
 	set       *engine.PolicySet
 	scope     engine.Scope
-	resources *engine.Resources
+	resources *admission.Resources
 	hierarchy *engine.Hierarchy
 	packages  func() []declared
 	written   func() map[string][]writtenPath // by package; of an enterprise's source nobody asks
 }
 
 // match is about whom a policy binds.
-func (c *admission) match(policy engine.PolicyInfo) []Violation {
+func (c *candidateCheck) match(policy engine.PolicyInfo) []Violation {
 	var out []Violation
 	report := func(format string, args ...any) {
 		out = append(out, Violation{ReasonMatchesOutside, fmt.Sprintf("policy %s ", policy.Package) + fmt.Sprintf(format, args...), policy.Location})
@@ -157,7 +158,7 @@ func (c *admission) match(policy engine.PolicyInfo) []Violation {
 }
 
 // grants is about what a policy reads, and how long it may take.
-func (c *admission) grants(policy engine.PolicyInfo) []Violation {
+func (c *candidateCheck) grants(policy engine.PolicyInfo) []Violation {
 	var out []Violation
 	report := func(format string, args ...any) {
 		out = append(out, Violation{ReasonNotGranted, fmt.Sprintf("policy %s ", policy.Package) + fmt.Sprintf(format, args...), policy.Location})
@@ -178,7 +179,7 @@ func (c *admission) grants(policy engine.PolicyInfo) []Violation {
 }
 
 // sameScope is about two sources of one scope that claim one package.
-func (c *admission) sameScope(other *engine.PolicySet) []Violation {
+func (c *candidateCheck) sameScope(other *engine.PolicySet) []Violation {
 	var out []Violation
 	for _, mine := range c.set.Describe() {
 		for _, theirs := range other.Describe() {
@@ -192,7 +193,7 @@ func (c *admission) sameScope(other *engine.PolicySet) []Violation {
 }
 
 // redeclares is about packages in the place of a policy of a scope above.
-func (c *admission) redeclares(parent *engine.PolicySet) []Violation {
+func (c *candidateCheck) redeclares(parent *engine.PolicySet) []Violation {
 	var out []Violation
 	for _, policy := range parent.Describe() {
 		for _, own := range c.packages() {
@@ -206,7 +207,7 @@ func (c *admission) redeclares(parent *engine.PolicySet) []Violation {
 }
 
 // exempts is about what a policy of a scope above reads and does not define itself.
-func (c *admission) exempts(parent *engine.PolicySet) []Violation {
+func (c *candidateCheck) exempts(parent *engine.PolicySet) []Violation {
 	var out []Violation
 	for _, read := range parent.Reads() {
 		for _, own := range c.packages() {

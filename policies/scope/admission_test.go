@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -34,7 +35,7 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 	acme := engine.Scope{Level: engine.Enterprise, Name: "acme"}
 	retail := engine.Scope{Level: engine.Org, Name: "retail", Namespaces: []string{"shop-*", "till"}}
 	granting := func(scope engine.Scope) engine.Scope {
-		scope.Grants = engine.Grants{Clock: true, Requires: []engine.GroupVersionKind{{Kind: "Secret"}, {Kind: "Node"}}}
+		scope.Grants = engine.Grants{Clock: true, Requires: []admission.GroupVersionKind{{Kind: "Secret"}, {Kind: "Node"}}}
 		return scope
 	}
 	const (
@@ -153,7 +154,7 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 				source(t, "retail", org, "package retail.base\nwarn contains \"x\""),
 				source(t, "other-team", engine.Scope{Level: engine.Team, Name: "bank", Namespaces: []string{"bank"}}, denies),
 			}
-			violations := Check(source(t, "shop", c.scope, c.candidate...), others, engine.BuiltinResources())
+			violations := Check(source(t, "shop", c.scope, c.candidate...), others, admission.BuiltinResources())
 			if c.reason == "" {
 				require.Empty(t, violations)
 				return
@@ -167,17 +168,17 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 
 func TestTwoSourcesOfOneScopeHaveTheirOwnPackages(t *testing.T) {
 	others := []*engine.PolicySet{source(t, "first", engine.Scope{}, denies)}
-	violations := Check(source(t, "second", engine.Scope{}, denies), others, engine.BuiltinResources())
+	violations := Check(source(t, "second", engine.Scope{}, denies), others, admission.BuiltinResources())
 	require.Len(t, violations, 1)
 	require.Equal(t, ReasonPackageConflict, violations[0].Reason)
 	require.Contains(t, violations[0].Error(), "policy.rego:1: source first has a policy team.labels, too (policy.rego:1)")
-	require.Empty(t, Check(source(t, "second", engine.Scope{}, "package other\ndeny contains \"no\""), others, engine.BuiltinResources()))
+	require.Empty(t, Check(source(t, "second", engine.Scope{}, "package other\ndeny contains \"no\""), others, admission.BuiltinResources()))
 }
 
 // What narrower scopes have holds no broader one up.
 func TestABroaderScopeIsNotJudgedByNarrowerOnes(t *testing.T) {
 	child := source(t, "child", engine.Scope{Level: engine.Team, Name: "shop", Namespaces: []string{"shop"}}, "package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/x\", \"value\": \"y\"}")
 	parent := source(t, "parent", engine.Scope{}, "package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/x\", \"value\": \"z\"}")
-	require.Empty(t, Check(parent, []*engine.PolicySet{child}, engine.BuiltinResources()))
-	require.NotEmpty(t, Check(child, []*engine.PolicySet{parent}, engine.BuiltinResources()))
+	require.Empty(t, Check(parent, []*engine.PolicySet{child}, admission.BuiltinResources()))
+	require.NotEmpty(t, Check(child, []*engine.PolicySet{parent}, admission.BuiltinResources()))
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -24,7 +25,7 @@ func FromPolicySource(object *v1alpha1.PolicySource, files map[string]string, re
 		},
 	}
 	for _, kind := range spec.Scope.Grants.Requires {
-		source.Scope.Grants.Requires = append(source.Scope.Grants.Requires, engine.GroupVersionKind{Group: kind.Group, Kind: kind.Kind})
+		source.Scope.Grants.Requires = append(source.Scope.Grants.Requires, admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind})
 	}
 	if spec.Parameters != nil {
 		source.Parameters = spec.Parameters.Raw

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -36,7 +37,7 @@ type Verdicts struct {
 // keptVerdict is a verdict and what it was about.
 type keptVerdict struct {
 	identity  string
-	resources *engine.Resources
+	resources *admission.Resources
 	// beside is the digest of what was live.
 	beside string
 	// scoped says that the source is of a scope below the enterprise, of which what

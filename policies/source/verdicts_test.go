@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
@@ -23,9 +24,9 @@ func TestAVerdictIsFoundOnce(t *testing.T) {
 			tested++
 			return results, nil
 		},
-		Registrable: func([]engine.PolicyInfo, *engine.Resources) error { return registrable },
+		Registrable: func([]engine.PolicyInfo, *admission.Resources) error { return registrable },
 	})
-	live := engine.NewLive(engine.BuiltinResources())
+	live := engine.NewLive(admission.BuiltinResources())
 	live.Publish()
 	judge := func(revision, text string) Verdict {
 		verdict, err := verdicts.Judge(t.Context(), engine.Source{Name: "team", Revision: revision, Files: map[string]string{"a.rego": text}}, live)
@@ -41,7 +42,7 @@ func TestAVerdictIsFoundOnce(t *testing.T) {
 		require.NotNil(t, judge("2", good).Set)
 	}
 	require.Equal(t, 2, compiled)
-	live.SetResources(engine.NewResources(nil))
+	live.SetResources(admission.NewResources(nil))
 	judge("2", good)
 	require.Equal(t, 3, compiled, "other kinds may change the verdict")
 	verdicts.Forget("team")
@@ -78,9 +79,9 @@ func TestAVerdictBySchemasIsFoundAgain(t *testing.T) {
 			return engine.Compile(s)
 		},
 		Test:        func(context.Context, engine.Source) (suite.Results, error) { return suite.Results{}, nil },
-		Registrable: func([]engine.PolicyInfo, *engine.Resources) error { return nil },
+		Registrable: func([]engine.PolicyInfo, *admission.Resources) error { return nil },
 	})
-	live := engine.NewLive(engine.BuiltinResources())
+	live := engine.NewLive(admission.BuiltinResources())
 	live.Publish()
 	candidate := engine.Source{Name: "team", Files: map[string]string{"a.rego": "package a\ndeny contains \"x\""}}
 	for range 2 {
@@ -109,9 +110,9 @@ func TestSourcesBelowTheEnterpriseHoldUpNobodyElse(t *testing.T) {
 			}
 			return suite.Results{}, nil
 		},
-		Registrable: func([]engine.PolicyInfo, *engine.Resources) error { return nil },
+		Registrable: func([]engine.PolicyInfo, *admission.Resources) error { return nil },
 	})
-	live := engine.NewLive(engine.BuiltinResources())
+	live := engine.NewLive(admission.BuiltinResources())
 	live.Publish()
 	sourceAt := func(name string, level engine.ScopeLevel) engine.Source {
 		scope := engine.Scope{Level: level, Name: name}

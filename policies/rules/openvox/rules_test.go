@@ -11,13 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
 )
 
 // signingRequest is the review of a CertificateSigningRequest to ns.main.
-func signingRequest(t testing.TB, request []byte) *engine.Review {
+func signingRequest(t testing.TB, request []byte) *admission.Review {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{
 		"uid": "1", "operation": "CREATE", "name": "r", "userInfo": map[string]any{"username": "ann"},
@@ -28,12 +29,12 @@ func signingRequest(t testing.TB, request []byte) *engine.Review {
 		}},
 	})
 	require.NoError(t, err)
-	review, err := engine.NewReview(text)
+	review, err := admission.NewReview(text)
 	require.NoError(t, err)
 	return review
 }
 
-func decide(t testing.TB, snapshot *engine.Snapshot, review *engine.Review, facts RequestFacts) []string {
+func decide(t testing.TB, snapshot *engine.Snapshot, review *admission.Review, facts RequestFacts) []string {
 	t.Helper()
 	text, err := json.Marshal(facts)
 	require.NoError(t, err)
@@ -48,7 +49,7 @@ func snapshot(t testing.TB) *engine.Snapshot {
 	t.Helper()
 	set, err := Set()
 	require.NoError(t, err)
-	return engine.NewSnapshot(engine.BuiltinResources(), set)
+	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }
 
 // TestWebhookAndHookAgree: the same words, wherever the question is asked.

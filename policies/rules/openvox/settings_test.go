@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // permittedPaths are the settings of Puppet that name files or folders and may be set, and
@@ -70,7 +70,7 @@ func TestPathSettings(t *testing.T) {
 }
 
 // configWith is the review of a Config that sets one setting.
-func configWith(t *testing.T, section, setting string) *engine.Review {
+func configWith(t *testing.T, section, setting string) *admission.Review {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{
 		"uid": "1", "operation": "CREATE", "name": "c", "namespace": "ns",
@@ -82,7 +82,7 @@ func configWith(t *testing.T, section, setting string) *engine.Review {
 		},
 	})
 	require.NoError(t, err)
-	review, err := engine.NewReview(text)
+	review, err := admission.NewReview(text)
 	require.NoError(t, err)
 	return review
 }

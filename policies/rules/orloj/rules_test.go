@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -57,7 +58,7 @@ func object(t *testing.T, kind string, c change) map[string]any {
 	return o
 }
 
-func review(t *testing.T, o map[string]any) *engine.Review {
+func review(t *testing.T, o map[string]any) *admission.Review {
 	t.Helper()
 	kind := o["kind"].(string)
 	text, err := json.Marshal(map[string]any{
@@ -67,7 +68,7 @@ func review(t *testing.T, o map[string]any) *engine.Review {
 		"object":   o,
 	})
 	require.NoError(t, err)
-	review, err := engine.NewReview(text)
+	review, err := admission.NewReview(text)
 	require.NoError(t, err)
 	return review
 }

@@ -1,4 +1,4 @@
-package engine
+package admission
 
 import (
 	"encoding/json"
@@ -82,7 +82,7 @@ func FuzzDecodeReview(f *testing.F) {
 		}
 		require.NotEmpty(t, review.UID)
 		review.DisplayName()
-		review.onlyRemovesFinalizers()
+		review.OnlyRemovesFinalizers()
 	})
 }
 

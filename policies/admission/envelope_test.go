@@ -1,4 +1,4 @@
-package engine
+package admission
 
 import (
 	"fmt"
@@ -47,16 +47,16 @@ func requireLikeEager(t *testing.T, body []byte) {
 	require.NoError(t, err)
 	for _, field := range []struct {
 		name string
-		got  *lazyObject
-	}{{"object", got.object}, {"oldObject", got.oldObject}} {
+		got  *Object
+	}{{"object", got.New}, {"oldObject", got.Old}} {
 		object, _ := terms.Lookup(want, field.name).(ast.Object)
 		require.Equal(t, object != nil, field.got != nil)
 		if object != nil {
-			require.Zero(t, object.Compare(field.got.value()))
+			require.Zero(t, object.Compare(field.got.Value()))
 		}
 	}
-	require.Zero(t, want.Compare(got.request()))
-	require.Equal(t, want.Hash(), got.request().Hash())
+	require.Zero(t, want.Compare(got.Request()))
+	require.Equal(t, want.Hash(), got.Request().Hash())
 }
 
 // TestDecodeReviewChecksWhatItLeaves has everything that makes a review unreadable in
@@ -107,7 +107,7 @@ func TestDecodeReviewChecksWhatItLeaves(t *testing.T) {
 			if c.code == 0 {
 				require.NoError(t, err)
 				// At the very end of what is allowed it may be decoded at once.
-				require.Equal(t, name != "null" && name != "as deep", review.object != nil && review.object.text != nil)
+				require.Equal(t, name != "null" && name != "as deep", review.New != nil && review.New.text != nil)
 				return
 			}
 			var refused *ReviewError
@@ -143,7 +143,7 @@ func BenchmarkDecodeReview(b *testing.B) {
 	body := []byte(admissionReview(strings.Replace(request, `{"metadata":{}}`, webPod, 1)))
 	for name, use := range map[string]func(*Review){
 		"unmatched": func(*Review) {},
-		"matched":   func(review *Review) { review.request() },
+		"matched":   func(review *Review) { review.Request() },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

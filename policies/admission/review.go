@@ -1,4 +1,4 @@
-package engine
+package admission
 
 import (
 	"cmp"
@@ -16,21 +16,6 @@ import (
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// GroupVersionKind names a kind; the version may be empty where it does not matter.
-type GroupVersionKind struct {
-	Group   string `json:"group"`
-	Version string `json:"version,omitempty"`
-	Kind    string `json:"kind"`
-}
-
-// String prints Kind, or Kind.group outside the core group.
-func (k GroupVersionKind) String() string {
-	if k.Group == "" {
-		return k.Kind
-	}
-	return k.Kind + "." + k.Group
-}
-
 // Review is a decoded admission.k8s.io/v1 AdmissionReview. It is immutable.
 type Review struct {
 	// UID, Operation (CREATE, UPDATE, DELETE, CONNECT) and the others are the
@@ -45,16 +30,10 @@ type Review struct {
 	Username    string
 	DryRun      bool
 
-	// request is the whole AdmissionRequest; what it is made of is in the others.
-	request           func() ast.Object
-	object, oldObject *lazyObject // nil when null
-}
-
-// GroupVersionResource names a resource.
-type GroupVersionResource struct {
-	Group    string `json:"group"`
-	Version  string `json:"version"`
-	Resource string `json:"resource"`
+	// Request is the whole AdmissionRequest, of which New and Old are the object and the
+	// oldObject: nil when null.
+	Request  func() ast.Object
+	New, Old *Object
 }
 
 // ReviewError says why a review cannot be read, and how to answer it.
@@ -150,13 +129,13 @@ func newReview(request ast.Object, objects requestObjects) (*Review, error) {
 		Namespace:   terms.Text(request, "namespace"),
 		Username:    terms.Text(userInfo, "username"),
 		DryRun:      bool(dryRun),
-		request:     sync.OnceValue(func() ast.Object { return objects.putBack(request) }),
+		Request:     sync.OnceValue(func() ast.Object { return objects.putBack(request) }),
 	}
 	var err error
-	if r.object, err = nullableObject(request, "object", objects.object); err != nil {
+	if r.New, err = nullableObject(request, "object", objects.object); err != nil {
 		return nil, err
 	}
-	if r.oldObject, err = nullableObject(request, "oldObject", objects.oldObject); err != nil {
+	if r.Old, err = nullableObject(request, "oldObject", objects.oldObject); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -180,14 +159,14 @@ func (r *Review) check() error {
 }
 
 // Object is the object under review as JSON: nil where there is none (DELETE).
-func (r *Review) Object() (json.RawMessage, error) { return encodeObject(r.object.value()) }
+func (r *Review) Object() (json.RawMessage, error) { return encodeObject(r.New.Value()) }
 
 // OldObject is the object before the change as JSON: nil where there was none.
-func (r *Review) OldObject() (json.RawMessage, error) { return encodeObject(r.oldObject.value()) }
+func (r *Review) OldObject() (json.RawMessage, error) { return encodeObject(r.Old.Value()) }
 
 // UserInfo is who asks, as an authentication.k8s.io UserInfo in JSON.
 func (r *Review) UserInfo() (json.RawMessage, error) {
-	info, _ := terms.Lookup(r.request(), "userInfo").(ast.Object)
+	info, _ := terms.Lookup(r.Request(), "userInfo").(ast.Object)
 	return encodeObject(info)
 }
 
@@ -198,20 +177,20 @@ func encodeObject(object ast.Object) (json.RawMessage, error) {
 	return terms.Encode(ast.NewTerm(object))
 }
 
-// withObject is the same review of another state of the object.
-func (r *Review) withObject(object ast.Object) *Review {
+// WithObject is the same review of another state of the object.
+func (r *Review) WithObject(object ast.Object) *Review {
 	changed := *r
-	changed.object = decodedObject(object)
-	changed.request = sync.OnceValue(func() ast.Object { return terms.With(r.request(), "object", ast.NewTerm(object)) })
+	changed.New = NewObject(object)
+	changed.Request = sync.OnceValue(func() ast.Object { return terms.With(r.Request(), "object", ast.NewTerm(object)) })
 	return &changed
 }
 
-// asCreated is the creation of the same object.
-func (r *Review) asCreated() *Review {
+// AsCreated is the creation of the same object.
+func (r *Review) AsCreated() *Review {
 	created := *r
-	created.Operation, created.oldObject = "CREATE", nil
-	created.request = sync.OnceValue(func() ast.Object {
-		return terms.With(terms.With(r.request(), "operation", ast.InternedTerm("CREATE")), "oldObject", ast.InternedNullTerm)
+	created.Operation, created.Old = "CREATE", nil
+	created.Request = sync.OnceValue(func() ast.Object {
+		return terms.With(terms.With(r.Request(), "operation", ast.InternedTerm("CREATE")), "oldObject", ast.InternedNullTerm)
 	})
 	return &created
 }
@@ -224,8 +203,8 @@ func (r *Review) DisplayName() string {
 	if r.Name != "" {
 		return r.Name // most reviews: the objects need not be decoded for it
 	}
-	metadata, _ := terms.Lookup(r.object.value(), "metadata").(ast.Object)
-	oldMetadata, _ := terms.Lookup(r.oldObject.value(), "metadata").(ast.Object)
+	metadata, _ := terms.Lookup(r.New.Value(), "metadata").(ast.Object)
+	oldMetadata, _ := terms.Lookup(r.Old.Value(), "metadata").(ast.Object)
 	return cmp.Or(terms.Text(metadata, "name"), terms.Text(oldMetadata, "name"), terms.Text(metadata, "generateName"))
 }
 
@@ -236,24 +215,24 @@ func (r *Review) IsNamespace() bool {
 	return r.Resource.Group == "" && r.Resource.Resource == "namespaces"
 }
 
-// inNamespaces says whether a review is about an object in a namespace that one of
+// InNamespaces says whether a review is about an object in a namespace that one of
 // the globs names. A Namespace counts as being in itself.
-func (r *Review) inNamespaces(globs []string) bool {
+func (r *Review) InNamespaces(globs []string) bool {
 	namespace := r.Namespace
 	if r.IsNamespace() {
 		namespace = r.DisplayName()
 	}
-	return namespace != "" && matchesAny(globs, namespace)
+	return namespace != "" && MatchesAny(globs, namespace)
 }
 
-// onlyRemovesFinalizers is an UPDATE of an object under deletion that changes
+// OnlyRemovesFinalizers is an UPDATE of an object under deletion that changes
 // nothing but takes finalizers away. Refusing one would keep the object forever.
-func (r *Review) onlyRemovesFinalizers() bool {
-	if r.Operation != "UPDATE" || r.object == nil || r.oldObject == nil {
+func (r *Review) OnlyRemovesFinalizers() bool {
+	if r.Operation != "UPDATE" || r.New == nil || r.Old == nil {
 		return false
 	}
-	oldMeta, _ := terms.Lookup(r.oldObject.value(), "metadata").(ast.Object)
-	newMeta, _ := terms.Lookup(r.object.value(), "metadata").(ast.Object)
+	oldMeta, _ := terms.Lookup(r.Old.Value(), "metadata").(ast.Object)
+	newMeta, _ := terms.Lookup(r.New.Value(), "metadata").(ast.Object)
 	if oldMeta == nil || newMeta == nil || terms.Text(oldMeta, "deletionTimestamp") == "" {
 		return false
 	}
@@ -274,13 +253,13 @@ func (r *Review) onlyRemovesFinalizers() bool {
 	for _, field := range []string{"finalizers", "managedFields", "resourceVersion", "generation"} {
 		oldMeta, newMeta = terms.Without(oldMeta, field), terms.Without(newMeta, field)
 	}
-	before := terms.With(r.oldObject.value(), "metadata", ast.NewTerm(oldMeta))
-	after := terms.With(r.object.value(), "metadata", ast.NewTerm(newMeta))
+	before := terms.With(r.Old.Value(), "metadata", ast.NewTerm(oldMeta))
+	after := terms.With(r.New.Value(), "metadata", ast.NewTerm(newMeta))
 	return before.Compare(after) == 0
 }
 
-// matchesAny says whether one of the globs matches a name.
-func matchesAny(globs []string, name string) bool {
+// MatchesAny says whether one of the globs matches a name.
+func MatchesAny(globs []string, name string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool {
 		if glob != "" && name != "" && glob[0] != name[0] && !strings.ContainsRune(`*?[\`, rune(glob[0])) {
 			return false // most, and path.Match reads a pattern to its end
@@ -290,7 +269,7 @@ func matchesAny(globs []string, name string) bool {
 	})
 }
 
-func nullableObject(request ast.Object, field string, leftOut *lazyObject) (*lazyObject, error) {
+func nullableObject(request ast.Object, field string, leftOut *Object) (*Object, error) {
 	if leftOut != nil {
 		return leftOut, nil
 	}
@@ -298,7 +277,7 @@ func nullableObject(request ast.Object, field string, leftOut *lazyObject) (*laz
 	case nil, ast.Null:
 		return nil, nil
 	case ast.Object:
-		return decodedObject(value), nil
+		return NewObject(value), nil
 	default:
 		return nil, fmt.Errorf("request.%s is not an object", field)
 	}

@@ -1,4 +1,4 @@
-package engine
+package admission
 
 import (
 	"bytes"
@@ -11,9 +11,9 @@ import (
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// lazyObject is the object or oldObject of a review. It becomes values when they are
+// Object is the object or oldObject of a review. It becomes values when they are
 // first asked for: most reviews concern no policy.
-type lazyObject struct {
+type Object struct {
 	once   sync.Once
 	text   []byte // JSON that has passed SkipObject, until it is decoded
 	object ast.Object
@@ -22,10 +22,10 @@ type lazyObject struct {
 	labels     labels.Set
 }
 
-func decodedObject(object ast.Object) *lazyObject { return &lazyObject{object: object} }
+func NewObject(object ast.Object) *Object { return &Object{object: object} }
 
-// value is nil where there is no object.
-func (l *lazyObject) value() ast.Object {
+// Value is nil where there is no object.
+func (l *Object) Value() ast.Object {
 	if l == nil {
 		return nil
 	}
@@ -42,32 +42,32 @@ func (l *lazyObject) value() ast.Object {
 	return l.object
 }
 
-// labelSet are the labels of the object, for all selectors together: none where there
+// Labels are the labels of the object, for all selectors together: none where there
 // is no object.
-func (l *lazyObject) labelSet() labels.Set {
+func (l *Object) Labels() labels.Set {
 	if l == nil {
 		return nil
 	}
-	l.onceLabels.Do(func() { l.labels = labelsOf(l.value()) })
+	l.onceLabels.Do(func() { l.labels = labelsOf(l.Value()) })
 	return l.labels
 }
 
 // requestObjects are objects that were left out of a request; nil = not left out.
-type requestObjects struct{ object, oldObject *lazyObject }
+type requestObjects struct{ object, oldObject *Object }
 
 // putBack is the whole request.
 func (o requestObjects) putBack(request ast.Object) ast.Object {
 	if o.object != nil {
-		request = terms.With(request, "object", ast.NewTerm(o.object.value()))
+		request = terms.With(request, "object", ast.NewTerm(o.object.Value()))
 	}
 	if o.oldObject != nil {
-		request = terms.With(request, "oldObject", ast.NewTerm(o.oldObject.value()))
+		request = terms.With(request, "oldObject", ast.NewTerm(o.oldObject.Value()))
 	}
 	return request
 }
 
 // place is nil where the member of a request is not an object under review.
-func (o *requestObjects) place(name string) **lazyObject {
+func (o *requestObjects) place(name string) **Object {
 	switch name {
 	case "object":
 		return &o.object
@@ -91,7 +91,7 @@ func decodeEnvelope(text []byte) (*ast.Term, requestObjects, error) {
 			return d.Term(2)
 		}
 		object, err := d.SkipObject(2)
-		*place = &lazyObject{text: object}
+		*place = &Object{text: object}
 		return nil, err
 	}
 	inReview := func(name string) (*ast.Term, error) {

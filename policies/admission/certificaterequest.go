@@ -1,4 +1,4 @@
-package engine
+package admission
 
 import (
 	"encoding/base64"
@@ -17,13 +17,13 @@ var requestResources = map[[2]string]bool{
 	{"cert-manager.io", "certificaterequests"}:            true,
 }
 
-// certificateRequest is the certificate request that the object carries, as policies read
+// CertificateRequest is the certificate request that the object carries, as policies read
 // it: nil where it carries none.
-func (r *Review) certificateRequest() *ast.Term {
+func (r *Review) CertificateRequest() *ast.Term {
 	if !requestResources[[2]string{r.Resource.Group, r.Resource.Resource}] {
 		return nil
 	}
-	spec, _ := terms.Lookup(r.object.value(), "spec").(ast.Object)
+	spec, _ := terms.Lookup(r.New.Value(), "spec").(ast.Object)
 	encoded, ok := terms.Lookup(spec, "request").(ast.String)
 	if !ok {
 		return nil
