@@ -15,6 +15,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 const (
@@ -97,7 +98,7 @@ func judged(verdict *Verdict, entry string) (*answer, error) {
 
 // setPatch encodes early, so that a patch that cannot be encoded is still an error
 // that the failure policy answers.
-func (a *answer) setPatch(patch []engine.Operation) (err error) {
+func (a *answer) setPatch(patch []jsonpatch.Operation) (err error) {
 	if len(patch) == 0 {
 		return nil
 	}

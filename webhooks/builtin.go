@@ -9,6 +9,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 // BuiltIn is a product that is decided by rules which ship with Lintel.
@@ -73,7 +74,7 @@ func (b BuiltIn) options(ctx context.Context, review *admission.Review) (options
 }
 
 // verdict has the words alone: which built-in rule denies is no concern of the user.
-func verdict(decision *engine.Decision, patch []engine.Operation) (*Verdict, error) {
+func verdict(decision *engine.Decision, patch []jsonpatch.Operation) (*Verdict, error) {
 	denials, err := decision.Verdict()
 	if err != nil {
 		return nil, err

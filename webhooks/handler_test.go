@@ -22,6 +22,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 // decisions injects what an engine would say, and faults.
@@ -161,7 +162,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestMutate(t *testing.T) {
-	mutation := &engine.Mutation{Patch: []engine.Operation{{Op: "add", Path: "/metadata/labels/team", Value: []byte(`"a"`)}}}
+	mutation := &engine.Mutation{Patch: []jsonpatch.Operation{{Op: "add", Path: "/metadata/labels/team", Value: []byte(`"a"`)}}}
 	f := newFixture(t, decisions{mutate: func(context.Context, *admission.Review, engine.Options) *engine.Mutation { return mutation }}, nil)
 
 	response := f.ask(t, "/mutate/fail", podRequest)
@@ -180,7 +181,7 @@ func TestMutate(t *testing.T) {
 	assert.True(t, response.Allowed)
 	assert.Nil(t, response.PatchType)
 
-	mutation.Patch = []engine.Operation{{Op: "add", Path: "/x", Value: []byte(`{`)}}
+	mutation.Patch = []jsonpatch.Operation{{Op: "add", Path: "/x", Value: []byte(`{`)}}
 	response = f.ask(t, "/mutate/fail", podRequest)
 	assert.False(t, response.Allowed, "a patch that is not JSON is an error, not an empty patch")
 	assert.EqualValues(t, 500, response.Result.Code)

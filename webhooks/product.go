@@ -7,6 +7,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 // Product is one webhook entry of a system, beside those of user policies. Exactly
@@ -40,7 +41,7 @@ type Verdict struct {
 	// Warnings are shown, and admit. The handler cuts them to the limits of engine.
 	Warnings []string
 	// Patch is applied to the object. Only Mutate may return one.
-	Patch []engine.Operation
+	Patch []jsonpatch.Operation
 }
 
 // PolicySourceRules are the rules of the product that checks PolicySources.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 func TestProduct(t *testing.T) {
@@ -27,7 +28,7 @@ func TestProduct(t *testing.T) {
 	assert.Equal(t, "team.rego:3:1: var x is unsafe", response.Result.Message)
 	assert.Len(t, response.Warnings[0], engine.MaxWarningBytes)
 
-	verdict = &Verdict{Patch: []engine.Operation{{Op: "remove", Path: "/x"}}}
+	verdict = &Verdict{Patch: []jsonpatch.Operation{{Op: "remove", Path: "/x"}}}
 	assert.NotEmpty(t, f.ask(t, "/mutate/defaults", podRequest).Patch)
 	assert.False(t, f.ask(t, "/validate/policysource", podRequest).Allowed, "a validating product cannot patch")
 

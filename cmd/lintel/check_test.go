@@ -16,6 +16,7 @@ import (
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
@@ -314,7 +315,7 @@ func TestFailedMutationDenies(t *testing.T) {
 }
 
 func TestOperationLine(t *testing.T) {
-	for want, op := range map[string]engine.Operation{
+	for want, op := range map[string]jsonpatch.Operation{
 		`add /a = {"b":"<x> & y"}`: {Op: "add", Path: "/a", Value: json.RawMessage(`{"b":"\u003cx\u003e \u0026 y"}`)},
 		"remove /a":                {Op: "remove", Path: "/a"},
 		"move /a from /b":          {Op: "move", Path: "/a", From: "/b"},

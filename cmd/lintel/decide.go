@@ -6,6 +6,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 // outcome is what the policies say about one object.
@@ -14,7 +15,7 @@ type outcome struct {
 	denials   []engine.Finding
 	warnings  []engine.Finding
 	undecided []engine.Undecided
-	patch     []engine.Operation
+	patch     []jsonpatch.Operation
 	// as is the apiVersion in which the policies see the object, where it is another.
 	as string
 	// refused says that the API server itself refuses the object, and asks nobody to

@@ -22,6 +22,7 @@ type Object struct {
 	labels     labels.Set
 }
 
+// NewObject is an object that is decoded already.
 func NewObject(object ast.Object) *Object { return &Object{object: object} }
 
 // Value is nil where there is no object.

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 // Question is what a policy can be asked about a review.
@@ -46,7 +46,7 @@ type Explanation struct {
 	// Decision is what the policy says, as in Validate and Mutate.
 	Decision Decision
 	// Changes are what its patch and defaults want to do, each by itself.
-	Changes []Operation
+	Changes []jsonpatch.Operation
 	// Rules are what became of the rules of the entry points, in the order of their files,
 	// of a policy that was asked and of which the source was compiled by CompileForTest.
 	Rules []RuleOutcome
@@ -117,7 +117,7 @@ func (s *Snapshot) ExplainMutation(ctx context.Context, review *admission.Review
 		}
 		for _, member := range answer.members {
 			for _, op := range member.ops {
-				one.Changes = append(one.Changes, op.operation())
+				one.Changes = append(one.Changes, op.Operation())
 			}
 		}
 		out = append(out, one)
@@ -259,19 +259,3 @@ func kindNames(kinds []admission.GroupVersionKind) string {
 func labelText(have labels.Set) string { return cmp.Or(have.String(), "none") }
 
 func orNone(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }
-
-// operation is the patchOp as JSON has it.
-func (op patchOp) operation() Operation {
-	out := Operation{Op: op.op, Path: pointer(op.path)}
-	if op.from != nil {
-		out.From = pointer(op.from)
-	}
-	if op.op != "remove" && op.from == nil {
-		text, err := json.Marshal(op.value)
-		if err != nil {
-			panic("what came as JSON always has JSON: " + err.Error())
-		}
-		out.Value = text
-	}
-	return out
-}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 func TestExplainNamesTheCondition(t *testing.T) {
@@ -67,7 +69,7 @@ func TestExplainMutation(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Equal(t, AnswerAsked, found[0].Answer)
-	require.Equal(t, []Operation{{Op: "add", Path: "/metadata/labels/x", Value: []byte("1")}, {Op: "add", Path: "/spec/nodeName", Value: []byte(`"n"`)}}, found[0].Changes)
+	require.Equal(t, []jsonpatch.Operation{{Op: "add", Path: "/metadata/labels/x", Value: []byte("1")}, {Op: "add", Path: "/spec/nodeName", Value: []byte(`"n"`)}}, found[0].Changes)
 
 	found, err = snapshot.ExplainMutation(t.Context(), makeReview(t, pod, operation("UPDATE")), Options{})
 	require.NoError(t, err)

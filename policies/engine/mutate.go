@@ -10,6 +10,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 // maxRounds bounds how often patches may follow from each other.
@@ -20,7 +21,7 @@ const maxRounds = 10
 type member struct {
 	policy *policy
 	rule   ruleInfo
-	ops    []patchOp
+	ops    []jsonpatch.Step
 }
 
 // Mutate applies patch and defaults until nothing changes. A patch that does not
@@ -222,33 +223,33 @@ func (p *policy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root
 
 // round applies the members, sorted by path, to the object. A member that does not
 // apply leaves its policy out, and the round starts again without it.
-func (m *mutator) round(review *admission.Review, members []member) (ast.Object, []Operation) {
+func (m *mutator) round(review *admission.Review, members []member) (ast.Object, []jsonpatch.Operation) {
 	slices.SortStableFunc(members, func(a, b member) int {
-		return strings.Compare(pointer(a.ops[0].path), pointer(b.ops[0].path))
+		return strings.Compare(jsonpatch.Pointer(a.ops[0].Path), jsonpatch.Pointer(b.ops[0].Path))
 	})
 	for {
 		root, err := ast.JSON(review.New.Value())
 		if err != nil {
 			return nil, nil
 		}
-		doc := &document{root: root}
+		doc := &jsonpatch.Document{Root: root}
 		failed := m.applyAll(doc, members)
 		if failed == nil {
-			object, ok := fromJSON(doc.root)
+			object, ok := fromJSON(doc.Root)
 			if !ok {
 				return nil, nil
 			}
-			return object, doc.applied
+			return object, doc.Applied
 		}
 		members = slices.DeleteFunc(slices.Clone(members), func(member member) bool { return member.policy == failed })
 	}
 }
 
 // applyAll is nil, or the policy whose member does not apply.
-func (m *mutator) applyAll(doc *document, members []member) *policy {
+func (m *mutator) applyAll(doc *jsonpatch.Document, members []member) *policy {
 	for _, member := range members {
 		for _, op := range member.ops {
-			if err := doc.apply(op); err != nil {
+			if err := doc.Apply(op); err != nil {
 				m.fail(member.policy, member.rule, "its patch does not apply: "+err.Error())
 				return member.policy
 			}
@@ -281,7 +282,7 @@ func (p *policy) defaultsRule() ruleInfo {
 }
 
 // readMember reads one operation, or a list of them.
-func readMember(term *ast.Term) ([]patchOp, error) {
+func readMember(term *ast.Term) ([]jsonpatch.Step, error) {
 	value, err := resultJSON(term)
 	if err != nil {
 		return nil, err
@@ -290,9 +291,9 @@ func readMember(term *ast.Term) ([]patchOp, error) {
 	if !ok {
 		list = []any{value}
 	}
-	var ops []patchOp
+	var ops []jsonpatch.Step
 	for _, item := range list {
-		op, err := readOp(item)
+		op, err := jsonpatch.ReadStep(item)
 		if err != nil {
 			return nil, err
 		}
@@ -330,20 +331,16 @@ func fromJSON(root any) (ast.Object, bool) {
 }
 
 // defaultOps are the additions that put defaults where the object has nothing or null.
-func defaultOps(root func() any, defaults *ast.Term) ([]patchOp, error) {
+func defaultOps(root func() any, defaults *ast.Term) ([]jsonpatch.Step, error) {
 	value, err := resultJSON(defaults)
 	if err != nil {
 		return nil, err
 	}
-	fields, ok := value.(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("defaults is %s, not an object", kindOf(value))
-	}
-	return defaultsOf(root(), fields)
+	return jsonpatch.Defaults(root(), value)
 }
 
 // describe names the first paths that operations change.
-func describe(ops []Operation) string {
+func describe(ops []jsonpatch.Operation) string {
 	var paths []string
 	for _, op := range ops {
 		if len(paths) == 3 {

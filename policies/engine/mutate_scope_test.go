@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 func update(t *testing.T, object string) *admission.Review {
@@ -99,7 +100,7 @@ func TestTheTimeOfComparingIsTheNarrowerScopes(t *testing.T) {
 	require.NoError(t, err)
 	m := newMutator(t.Context(), snapshot, &Mutation{})
 	root := func() any { return toJSON(e.review.New.Value()) }
-	by := member{policy: snapshot.policies[1], ops: []patchOp{{op: "replace", path: []string{"metadata", "labels", "app"}, value: "x"}}}
+	by := member{policy: snapshot.policies[1], ops: []jsonpatch.Step{{Op: "replace", Path: []string{"metadata", "labels", "app"}, Value: "x"}}}
 	require.Nil(t, m.overrides(by, m.parentsOf(e, root)))
 	require.Positive(t, e.spent.of("team"))
 	require.Zero(t, e.spent.of("all"))

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	library "gopkg.in/evanphx/json-patch.v4"
+
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 func mutate(t *testing.T, object string, rego ...string) (*Mutation, string) {
@@ -24,7 +26,7 @@ func mutate(t *testing.T, object string, rego ...string) (*Mutation, string) {
 }
 
 // applied is what the API server makes of the patch, with the library it uses.
-func applied(t testing.TB, object string, ops []Operation) string {
+func applied(t testing.TB, object string, ops []jsonpatch.Operation) string {
 	t.Helper()
 	text, err := json.Marshal(ops)
 	require.NoError(t, err)
@@ -244,7 +246,7 @@ func TestIgnoreLeavesTheFailingPolicyOut(t *testing.T) {
 	require.Empty(t, mutation.Denials)
 	require.Len(t, mutation.Warnings, 1)
 	require.Contains(t, mutation.Warnings[0].Words, "policy bad cannot mutate the object")
-	require.Equal(t, []Operation{{Op: "add", Path: "/spec/x", Value: jsonRaw("1")}}, mutation.Patch)
+	require.Equal(t, []jsonpatch.Operation{{Op: "add", Path: "/spec/x", Value: jsonRaw("1")}}, mutation.Patch)
 }
 
 func TestIgnoreKeepsNothingOfAPolicyThatFailsLater(t *testing.T) {
@@ -253,7 +255,7 @@ func TestIgnoreKeepsNothingOfAPolicyThatFailsLater(t *testing.T) {
 		"good.rego":     "package good\ndefaults.spec.x := 1",
 	}})
 	mutation := snapshotOf(set).Mutate(context.Background(), makeReview(t, pod), Options{})
-	require.Equal(t, []Operation{{Op: "add", Path: "/spec/x", Value: jsonRaw("1")}}, mutation.Patch)
+	require.Equal(t, []jsonpatch.Operation{{Op: "add", Path: "/spec/x", Value: jsonRaw("1")}}, mutation.Patch)
 	require.Len(t, mutation.Warnings, 1)
 	require.Contains(t, mutation.Warnings[0].Words, "it never settles")
 }

@@ -71,6 +71,7 @@ type Decoder struct {
 // termDecoders are kept for the memory in which they hold names and pairs.
 var termDecoders = sync.Pool{New: func() any { return &Decoder{Decoder: &jsontext.Decoder{}} }}
 
+// NewDecoder reads a text of at most that many values. It is to be released.
 func NewDecoder(text []byte, values int, options ...jsontext.Options) *Decoder {
 	d := termDecoders.Get().(*Decoder)
 	d.Reset(bytes.NewBuffer(text), options...)
@@ -99,6 +100,7 @@ func (d *Decoder) whole() (*ast.Term, error) {
 	return term, d.End()
 }
 
+// End refuses what is behind the first value.
 func (d *Decoder) End() error {
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("more than one JSON value, at byte %d", d.InputOffset())
@@ -117,6 +119,7 @@ func (d *Decoder) enter(depth int) error {
 	return nil
 }
 
+// Term reads a value within as many others.
 func (d *Decoder) Term(depth int) (*ast.Term, error) {
 	if err := d.enter(depth); err != nil {
 		return nil, err
@@ -196,6 +199,7 @@ func (d *Decoder) members(member func(name string) (*ast.Term, error)) (*ast.Ter
 	return object, readError(err)
 }
 
+// ErrAlike is the refusal of names that OPA would take long to tell apart.
 var ErrAlike = fmt.Errorf("more than %d fields of an object have names with the same hash", MaxAlike)
 
 func keysOf(pairs [][2]*ast.Term) []*ast.Term {

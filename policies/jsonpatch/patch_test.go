@@ -1,4 +1,4 @@
-package engine
+package jsonpatch
 
 import (
 	"encoding/json"
@@ -19,22 +19,22 @@ func TestPatchAgreesWithTheAPIServersLibrary(t *testing.T) {
 		require.NoError(t, err)
 		root, err := decodeAny(before)
 		require.NoError(t, err)
-		doc := &document{root: root}
+		doc := &Document{Root: root}
 		for range 1 + random.IntN(4) {
-			op := patchOp{
-				op:    []string{"add", "replace", "remove", "move", "copy"}[random.IntN(5)],
-				path:  randomPath(random),
-				from:  randomPath(random),
-				value: randomValue(random, 2),
+			op := Step{
+				Op:    []string{"add", "replace", "remove", "move", "copy"}[random.IntN(5)],
+				Path:  randomPath(random),
+				From:  randomPath(random),
+				Value: randomValue(random, 2),
 			}
-			if doc.apply(op) != nil {
+			if doc.Apply(op) != nil {
 				break // what was applied before it is recorded still
 			}
 			succeeded++
 		}
-		after, err := json.Marshal(doc.root)
+		after, err := json.Marshal(doc.Root)
 		require.NoError(t, err)
-		require.JSONEq(t, string(after), byLibrary(t, string(before), doc.applied))
+		require.JSONEq(t, string(after), byLibrary(t, string(before), doc.Applied))
 	}
 	require.Greater(t, succeeded, 5_000)
 }

@@ -1,4 +1,4 @@
-package engine
+package jsonpatch
 
 import (
 	"encoding/json"
@@ -9,51 +9,51 @@ import (
 	"strings"
 )
 
-// document is an object under mutation, with the operations that made it.
-type document struct {
-	root    any
-	applied []Operation
+// Document is an object under mutation, with the operations that made it.
+type Document struct {
+	Root    any
+	Applied []Operation
 }
 
-// patchOp is one operation with its paths and value decoded.
-type patchOp struct {
-	op    string
-	path  []string
-	from  []string // move and copy
-	value any      // add, replace and test
+// Step is one operation with its paths and value decoded.
+type Step struct {
+	Op    string
+	Path  []string
+	From  []string // move and copy
+	Value any      // add, replace and test
 }
 
-// readOp reads one operation as a policy gave it.
-func readOp(value any) (patchOp, error) {
+// ReadStep reads one operation as a policy gave it.
+func ReadStep(value any) (Step, error) {
 	fields, ok := value.(map[string]any)
 	if !ok {
-		return patchOp{}, fmt.Errorf("an operation is an object {op, path, value}, not %s", kindOf(value))
+		return Step{}, fmt.Errorf("an operation is an object {op, path, value}, not %s", kindOf(value))
 	}
 	for key := range fields {
 		if !slices.Contains([]string{"op", "path", "from", "value"}, key) {
-			return patchOp{}, fmt.Errorf("an operation has no field %q", key)
+			return Step{}, fmt.Errorf("an operation has no field %q", key)
 		}
 	}
-	var op patchOp
+	var op Step
 	var err error
-	op.op, _ = fields["op"].(string)
-	if op.path, err = readPointer(fields, "path"); err != nil {
+	op.Op, _ = fields["op"].(string)
+	if op.Path, err = readPointer(fields, "path"); err != nil {
 		return op, err
 	}
 	var hasValue bool
-	op.value, hasValue = fields["value"]
-	switch op.op {
+	op.Value, hasValue = fields["value"]
+	switch op.Op {
 	case "add", "replace", "test":
 		if !hasValue {
-			return op, fmt.Errorf("%s %s lacks a value", op.op, pointer(op.path))
+			return op, fmt.Errorf("%s %s lacks a value", op.Op, Pointer(op.Path))
 		}
 	case "remove":
 	case "move", "copy":
-		if op.from, err = readPointer(fields, "from"); err != nil {
+		if op.From, err = readPointer(fields, "from"); err != nil {
 			return op, err
 		}
 	default:
-		return op, fmt.Errorf("op is %q, not one of add, remove, replace, move, copy, test", op.op)
+		return op, fmt.Errorf("op is %q, not one of add, remove, replace, move, copy, test", op.Op)
 	}
 	return op, nil
 }
@@ -81,15 +81,15 @@ var identity = [][]string{
 
 func checkIdentity(field string, path []string) error {
 	for _, protected := range identity {
-		if isPrefix(path, protected) || isPrefix(protected, path) {
-			return fmt.Errorf("%s is %s, which says what the object is; deny instead", field, pointer(path))
+		if IsPrefix(path, protected) || IsPrefix(protected, path) {
+			return fmt.Errorf("%s is %s, which says what the object is; deny instead", field, Pointer(path))
 		}
 	}
 	return nil
 }
 
-// pointer is the reverse of readPointer.
-func pointer(segments []string) string {
+// Pointer is the reverse of readPointer.
+func Pointer(segments []string) string {
 	var b strings.Builder
 	for _, segment := range segments {
 		b.WriteString("/")
@@ -98,44 +98,44 @@ func pointer(segments []string) string {
 	return b.String()
 }
 
-// apply carries out one operation and records it.
-func (d *document) apply(op patchOp) error {
-	switch op.op {
+// Apply carries out one operation and records it.
+func (d *Document) Apply(op Step) error {
+	switch op.Op {
 	case "test":
-		have, err := get(d.root, op.path)
+		have, err := Get(d.Root, op.Path)
 		if err != nil {
 			return err
 		}
-		if !equal(have, op.value) {
-			return fmt.Errorf("test %s: the value is another", pointer(op.path))
+		if !equal(have, op.Value) {
+			return fmt.Errorf("test %s: the value is another", Pointer(op.Path))
 		}
 	case "copy", "move":
-		value, err := get(d.root, op.from)
+		value, err := Get(d.Root, op.From)
 		if err != nil {
 			return err
 		}
-		if op.op == "move" {
-			if isPrefix(op.from, op.path) {
-				return fmt.Errorf("move %s into itself", pointer(op.from))
+		if op.Op == "move" {
+			if IsPrefix(op.From, op.Path) {
+				return fmt.Errorf("move %s into itself", Pointer(op.From))
 			}
-			if err := d.change("remove", op.from, nil); err != nil {
+			if err := d.change("remove", op.From, nil); err != nil {
 				return err
 			}
 		}
-		return d.add(op.path, deepCopy(value))
+		return d.add(op.Path, DeepCopy(value))
 	case "add":
-		return d.add(op.path, deepCopy(op.value))
-	default: // replace, remove: readOp lets no other through
-		return d.change(op.op, op.path, deepCopy(op.value))
+		return d.add(op.Path, DeepCopy(op.Value))
+	default: // replace, remove: ReadStep lets no other through
+		return d.change(op.Op, op.Path, DeepCopy(op.Value))
 	}
 	return nil
 }
 
 // add creates the parents that are missing or null, then adds.
-func (d *document) add(path []string, value any) error {
-	node := d.root
+func (d *Document) add(path []string, value any) error {
+	node := d.Root
 	for i, segment := range path[:len(path)-1] {
-		next, err := get(node, []string{segment})
+		next, err := Get(node, []string{segment})
 		if _, isMap := node.(map[string]any); isMap && (err != nil || next == nil) {
 			var parent any = map[string]any{}
 			if path[i+1] == "-" {
@@ -146,7 +146,7 @@ func (d *document) add(path []string, value any) error {
 			}
 			next = node.(map[string]any)[segment]
 		} else if err != nil {
-			return fmt.Errorf("add %s: %w", pointer(path), err)
+			return fmt.Errorf("add %s: %w", Pointer(path), err)
 		}
 		node = next
 	}
@@ -154,19 +154,19 @@ func (d *document) add(path []string, value any) error {
 }
 
 // change carries out add, replace or remove at a path whose parent is there.
-func (d *document) change(op string, path []string, value any) error {
-	root, err := changed(d.root, op, path, value)
+func (d *Document) change(op string, path []string, value any) error {
+	root, err := changed(d.Root, op, path, value)
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", op, pointer(path), err)
+		return fmt.Errorf("%s %s: %w", op, Pointer(path), err)
 	}
-	d.root = root
-	operation := Operation{Op: op, Path: pointer(path)}
+	d.Root = root
+	operation := Operation{Op: op, Path: Pointer(path)}
 	if op != "remove" {
 		if operation.Value, err = json.Marshal(value); err != nil {
-			return fmt.Errorf("%s %s: %w", op, pointer(path), err)
+			return fmt.Errorf("%s %s: %w", op, Pointer(path), err)
 		}
 	}
-	d.applied = append(d.applied, operation)
+	d.Applied = append(d.Applied, operation)
 	return nil
 }
 
@@ -199,13 +199,13 @@ func changed(node any, op string, path []string, value any) (any, error) {
 			if key == "-" {
 				return append(node, value), nil
 			}
-			i, err := index(key, len(node)+1)
+			i, err := Index(key, len(node)+1)
 			if err != nil {
 				return nil, err
 			}
 			return slices.Insert(node, i, value), nil
 		}
-		i, err := index(key, len(node))
+		i, err := Index(key, len(node))
 		if err != nil {
 			return nil, err
 		}
@@ -227,9 +227,9 @@ func changed(node any, op string, path []string, value any) (any, error) {
 	}
 }
 
-// index reads a list index below length. "-", behind the last element, is none:
+// Index reads a list index below length. "-", behind the last element, is none:
 // only add may point there.
-func index(key string, length int) (int, error) {
+func Index(key string, length int) (int, error) {
 	i, err := strconv.Atoi(key)
 	if err != nil || i < 0 || strconv.Itoa(i) != key {
 		return 0, fmt.Errorf("%q is no index of a list", key)
@@ -240,7 +240,8 @@ func index(key string, length int) (int, error) {
 	return i, nil
 }
 
-func get(node any, path []string) (any, error) {
+// Get is the value at a path; the error says what is missing.
+func Get(node any, path []string) (any, error) {
 	for _, key := range path {
 		switch value := node.(type) {
 		case map[string]any:
@@ -250,7 +251,7 @@ func get(node any, path []string) (any, error) {
 			}
 			node = next
 		case []any:
-			i, err := index(key, len(value))
+			i, err := Index(key, len(value))
 			if err != nil {
 				return nil, err
 			}
@@ -262,22 +263,24 @@ func get(node any, path []string) (any, error) {
 	return node, nil
 }
 
-func isPrefix(prefix, path []string) bool {
+// IsPrefix says whether a path begins with another, or is the same.
+func IsPrefix(prefix, path []string) bool {
 	return len(prefix) <= len(path) && slices.Equal(prefix, path[:len(prefix)])
 }
 
-func deepCopy(value any) any {
+// DeepCopy is a value that shares nothing with the original.
+func DeepCopy(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(value))
 		for key, child := range value {
-			out[key] = deepCopy(child)
+			out[key] = DeepCopy(child)
 		}
 		return out
 	case []any:
 		out := make([]any, len(value))
 		for i, child := range value {
-			out[i] = deepCopy(child)
+			out[i] = DeepCopy(child)
 		}
 		return out
 	default:
@@ -303,20 +306,24 @@ func kindOf(value any) string {
 	}
 }
 
-// defaultsOf are the additions that put fields where a document has nothing or null. Maps
-// are merged; anything else is a value of its own.
-func defaultsOf(root any, fields map[string]any) ([]patchOp, error) {
-	var ops []patchOp
+// Defaults are the additions that put defaults where a document has nothing or null.
+// Maps are merged; anything else is a value of its own.
+func Defaults(root, defaults any) ([]Step, error) {
+	fields, ok := defaults.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("defaults is %s, not an object", kindOf(defaults))
+	}
+	var ops []Step
 	collectDefaults(root, fields, nil, &ops)
 	for _, op := range ops {
-		if err := checkIdentity("a default", op.path); err != nil {
+		if err := checkIdentity("a default", op.Path); err != nil {
 			return nil, err
 		}
 	}
 	return ops, nil
 }
 
-func collectDefaults(node any, defaults map[string]any, path []string, ops *[]patchOp) {
+func collectDefaults(node any, defaults map[string]any, path []string, ops *[]Step) {
 	object, isMap := node.(map[string]any)
 	if !isMap && node != nil {
 		return // a list or scalar of the user's own stays
@@ -329,7 +336,31 @@ func collectDefaults(node any, defaults map[string]any, path []string, ops *[]pa
 		case merges && len(fields) > 0:
 			collectDefaults(have, fields, at, ops)
 		case have == nil && defaults[key] != nil:
-			*ops = append(*ops, patchOp{op: "add", path: at, value: defaults[key]})
+			*ops = append(*ops, Step{Op: "add", Path: at, Value: defaults[key]})
 		}
 	}
+}
+
+// Operation is one operation of a JSON Patch (RFC 6902).
+type Operation struct {
+	Op    string          `json:"op"`
+	Path  string          `json:"path"`
+	From  string          `json:"from,omitempty"`
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+// Operation is the step as JSON has it.
+func (op Step) Operation() Operation {
+	out := Operation{Op: op.Op, Path: Pointer(op.Path)}
+	if op.From != nil {
+		out.From = Pointer(op.From)
+	}
+	if op.Op != "remove" && op.From == nil {
+		text, err := json.Marshal(op.Value)
+		if err != nil {
+			panic("what came as JSON always has JSON: " + err.Error())
+		}
+		out.Value = text
+	}
+	return out
 }
