@@ -16,6 +16,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/webhooks"
@@ -294,9 +295,9 @@ func checkPolicySource(s *v1alpha1.PolicySource) error {
 	default:
 		return fmt.Errorf("spec.failurePolicy is %q, not Fail or Ignore", s.Spec.FailurePolicy)
 	}
-	level := engine.ScopeLevel(s.Spec.Scope.Level)
-	if level != "" && !slices.Contains(engine.ScopeLevels, level) {
-		return fmt.Errorf("spec.scope.level is %q, not one of %v", level, engine.ScopeLevels)
+	level := hierarchy.Level(s.Spec.Scope.Level)
+	if level != "" && !slices.Contains(hierarchy.Levels, level) {
+		return fmt.Errorf("spec.scope.level is %q, not one of %v", level, hierarchy.Levels)
 	}
 	return nil
 }

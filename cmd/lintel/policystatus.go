@@ -17,6 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 func newPolicyStatusCommand() *cobra.Command {
@@ -132,7 +133,7 @@ func sourceStatusOf(object *v1alpha1.PolicySource) sourceStatus {
 	status := object.Status
 	out := sourceStatus{
 		Name:     object.Name,
-		Scope:    strings.TrimSpace(cmp.Or(string(object.Spec.Scope.Level), string(engine.Enterprise)) + " " + object.Spec.Scope.Name),
+		Scope:    strings.TrimSpace(cmp.Or(string(object.Spec.Scope.Level), string(hierarchy.Enterprise)) + " " + object.Spec.Scope.Name),
 		Ready:    metav1.ConditionUnknown,
 		Revision: status.Revision, Digest: status.Digest, Policies: status.Policies, Rules: status.Rules,
 		Created:  object.CreationTimestamp.Time,

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
@@ -31,7 +32,7 @@ type PolicySet struct {
 	rules      int
 	compiled   int // how many units were, and not taken over
 	warnings   []string
-	place      Place // once a snapshot has given it one
+	place      hierarchy.Place // once a snapshot has given it one
 	// anyEntry says that policies are asked in the entries of both failure policies.
 	anyEntry bool
 	// readsRequest says that a policy can read input.csr.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
@@ -55,7 +56,7 @@ func TestExplainNamesTheCondition(t *testing.T) {
 }
 
 func TestExplainOutsideTheScope(t *testing.T) {
-	set, err := Compile(Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}, Scope: Scope{Level: Team, Name: "a", Namespaces: []string{"a-*"}}})
+	set, err := Compile(Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}, Scope: hierarchy.Scope{Level: hierarchy.Team, Name: "a", Namespaces: []string{"a-*"}}})
 	require.NoError(t, err)
 	found, err := snapshotOf(set).Explain(t.Context(), makeReview(t, pod), Options{})
 	require.NoError(t, err)
@@ -106,7 +107,7 @@ func TestExplainAgreesWithValidateAndMutate(t *testing.T) {
 				"# METADATA\n# custom:\n#   match: {%s}\n#   enforcement: %s\npackage p%d\ndeny contains \"denied\"\nwarn contains \"warned\"\npatch contains {\"op\": \"add\", \"path\": \"/metadata/annotations/p%d\", \"value\": \"x\"}",
 				match, pick("deny", "warn", "audit"), i, i)}}
 			if random.IntN(3) == 0 {
-				source.Scope = Scope{Level: Team, Name: fmt.Sprint("t", i), Namespaces: []string{pick("shop", "d*", "other")}}
+				source.Scope = hierarchy.Scope{Level: hierarchy.Team, Name: fmt.Sprint("t", i), Namespaces: []string{pick("shop", "d*", "other")}}
 			}
 			set, err := Compile(source)
 			require.NoError(t, err)

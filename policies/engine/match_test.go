@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 func TestMatch(t *testing.T) {
@@ -117,7 +118,7 @@ func TestScopeNamespacesBoundAllPolicies(t *testing.T) {
 		{[]string{"team-a"}, pod, false},
 		{[]string{"sh*"}, node, false},
 	} {
-		set := compileSource(t, Source{Name: "s", Scope: Scope{Namespaces: c.namespaces}, Files: one("package p\ndeny contains \"x\"")})
+		set := compileSource(t, Source{Name: "s", Scope: hierarchy.Scope{Namespaces: c.namespaces}, Files: one("package p\ndeny contains \"x\"")})
 		decision := snapshotOf(set).Validate(t.Context(), makeReview(t, c.object), Options{})
 		require.Equal(t, c.want, !decision.Allowed(), "%v", c)
 	}

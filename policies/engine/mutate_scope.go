@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
@@ -188,7 +189,7 @@ func (p *parents) proposals(at []string) []proposal {
 		times = append(times, e.with(e.review.AsCreated()))
 	}
 	for _, e := range times {
-		for _, answer := range p.mutator.ask(p.mutator.broader(len(ScopeLevels), e), e, root) {
+		for _, answer := range p.mutator.ask(p.mutator.broader(len(hierarchy.Levels), e), e, root) {
 			for i := range answer.members {
 				p.asked[key] = append(p.asked[key], proposal{&answer.members[i], root})
 			}
@@ -278,7 +279,7 @@ func (s *Snapshot) unsettled(ctx context.Context, e *evaluation) *Decision {
 		return &found.Decision
 	}
 	m := newMutator(ctx, s, found)
-	policies := slices.DeleteFunc(m.broader(len(ScopeLevels), e), func(p *policy) bool { return !p.asked(e.options) })
+	policies := slices.DeleteFunc(m.broader(len(hierarchy.Levels), e), func(p *policy) bool { return !p.asked(e.options) })
 	if len(policies) == 0 {
 		return &found.Decision
 	}

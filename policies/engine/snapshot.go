@@ -9,6 +9,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // Options are what a caller knows beside the review.
@@ -151,7 +152,7 @@ func (p *policy) info() PolicyInfo {
 		Validates:     p.validate != nil,
 		Mutates:       p.mutate != nil,
 		Location:      p.location,
-		Follows:       p.set.source.Scope.Level != Enterprise,
+		Follows:       p.set.source.Scope.Level != hierarchy.Enterprise,
 		AnyVersion:    p.form.foreign(),
 		Requires:      p.meta.requires,
 		Clock:         p.meta.clock,

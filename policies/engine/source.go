@@ -12,6 +12,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // FailurePolicy says what an error of a policy (not a denial) does to a request.
@@ -23,38 +25,6 @@ const (
 	// Ignore admits the request with a warning.
 	Ignore FailurePolicy = "Ignore"
 )
-
-// ScopeLevel is a level of the scope hierarchy, broadest first.
-type ScopeLevel string
-
-// The levels of the scope hierarchy.
-const (
-	Enterprise ScopeLevel = "enterprise"
-	Org        ScopeLevel = "org"
-	Team       ScopeLevel = "team"
-	User       ScopeLevel = "user"
-)
-
-// ScopeLevels lists the levels from the broadest to the narrowest.
-var ScopeLevels = []ScopeLevel{Enterprise, Org, Team, User}
-
-// Rank is the position of the level in the hierarchy: enterprise is 0. A level
-// that is not known ranks behind all others.
-func (l ScopeLevel) Rank() int {
-	if i := slices.Index(ScopeLevels, l); i >= 0 {
-		return i
-	}
-	return len(ScopeLevels)
-}
-
-// Scope is the place of a source in the scope hierarchy.
-type Scope struct {
-	Level      ScopeLevel `json:"level"`
-	Name       string     `json:"name,omitempty"`
-	Parent     string     `json:"parent,omitempty"`
-	Namespaces []string   `json:"namespaces,omitempty"`
-	Grants     Grants     `json:"grants,omitzero"`
-}
 
 // Source is one source of policy at one revision.
 type Source struct {
@@ -68,7 +38,7 @@ type Source struct {
 	// FailurePolicy defaults to Fail.
 	FailurePolicy FailurePolicy
 	// Scope defaults to the level enterprise.
-	Scope Scope
+	Scope hierarchy.Scope
 	// Parameters is a JSON object, handed to policies as input.parameters.
 	Parameters []byte
 }
@@ -120,7 +90,7 @@ type Pinned struct {
 func (s Source) Pin() Pinned {
 	digest := s.Digest()
 	s.FailurePolicy = cmp.Or(s.FailurePolicy, Fail)
-	s.Scope.Level = cmp.Or(s.Scope.Level, Enterprise)
+	s.Scope.Level = cmp.Or(s.Scope.Level, hierarchy.Enterprise)
 	s.Revision = cmp.Or(s.Revision, digest)
 	return Pinned{s, digest}
 }
@@ -147,7 +117,7 @@ func IdentityOf(sources ...Pinned) string {
 		Name, Digest  string
 		Revision      string
 		FailurePolicy FailurePolicy
-		Scope         Scope
+		Scope         hierarchy.Scope
 		Parameters    string
 	}
 	identities := make([]identity, len(sources))

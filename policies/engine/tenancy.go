@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // forbids is why a policy must not be asked where it stands: its scope may not use, or
@@ -39,11 +40,11 @@ func (s *PolicySet) inScope(r *admission.Review) bool {
 // arrange gives the sets their places. Where there is no scope below the enterprise it
 // gives them as they are; else copies, which share everything that changes.
 func arrange(sets []*PolicySet) []*PolicySet {
-	scopes := make([]Scope, len(sets))
+	scopes := make([]hierarchy.Scope, len(sets))
 	for i, set := range sets {
 		scopes[i] = set.source.Scope
 	}
-	places := Places(scopes)
+	places := hierarchy.Places(scopes)
 	if places == nil {
 		return sets
 	}
@@ -56,7 +57,7 @@ func arrange(sets []*PolicySet) []*PolicySet {
 
 // at is the set at a place. A parent that cannot decide denies, or what it guards
 // against would pass.
-func (s *PolicySet) at(place Place) *PolicySet {
+func (s *PolicySet) at(place hierarchy.Place) *PolicySet {
 	own := *s
 	own.place = place
 	if place.Parent && own.source.FailurePolicy == Ignore {
@@ -75,13 +76,13 @@ func (s *PolicySet) at(place Place) *PolicySet {
 // Tenant names the narrowest scope below the enterprise that an object belongs to: ""
 // where it belongs to none.
 func (s *Snapshot) Tenant(review *admission.Review) string {
-	tenant := ScopeKey{Level: Enterprise}
+	tenant := hierarchy.Key{Level: hierarchy.Enterprise}
 	for _, set := range s.scoped {
 		if key := set.source.Scope.Key(); key.Level.Rank() > tenant.Level.Rank() && set.inScope(review) {
 			tenant = key
 		}
 	}
-	if tenant.Level == Enterprise {
+	if tenant.Level == hierarchy.Enterprise {
 		return ""
 	}
 	return tenant.String()

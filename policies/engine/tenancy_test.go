@@ -11,10 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // scoped compiles one policy of a scope.
-func scoped(t *testing.T, name string, scope Scope, rego string, change ...func(*Source)) *PolicySet {
+func scoped(t *testing.T, name string, scope hierarchy.Scope, rego string, change ...func(*Source)) *PolicySet {
 	t.Helper()
 	source := Source{Name: name, Scope: scope, Files: map[string]string{"policy.rego": rego}}
 	for _, apply := range change {
@@ -23,8 +24,8 @@ func scoped(t *testing.T, name string, scope Scope, rego string, change ...func(
 	return compileSource(t, source)
 }
 
-func scopeOf(level ScopeLevel, name, parent string, namespaces ...string) Scope {
-	return Scope{Level: level, Name: name, Parent: parent, Namespaces: namespaces}
+func scopeOf(level hierarchy.Level, name, parent string, namespaces ...string) hierarchy.Scope {
+	return hierarchy.Scope{Level: level, Name: name, Parent: parent, Namespaces: namespaces}
 }
 
 func in(namespace string) string {
@@ -35,8 +36,8 @@ const no = "package p\ndeny contains \"no\""
 
 func TestScopesBindTheirNamespaces(t *testing.T) {
 	snapshot := snapshotOf(
-		scoped(t, "org", scopeOf(Org, "retail", "", "shop-*", "till"), "package org\nwarn contains \"org\""),
-		scoped(t, "team", scopeOf(Team, "shop", "retail", "shop-*", "bank"), no),
+		scoped(t, "org", scopeOf(hierarchy.Org, "retail", "", "shop-*", "till"), "package org\nwarn contains \"org\""),
+		scoped(t, "team", scopeOf(hierarchy.Team, "shop", "retail", "shop-*", "bank"), no),
 	)
 	for object, denied := range map[string]bool{
 		in("shop-a"): true,
@@ -64,23 +65,23 @@ func TestScopesReadTheirOwnNamespaces(t *testing.T) {
 	requires := func(kind, read string) string {
 		return "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: " + kind + "}]\npackage p\ndeny contains json.marshal(" + read + ")"
 	}
-	team := scopeOf(Team, "shop", "", "shop-*")
+	team := scopeOf(hierarchy.Team, "shop", "", "shop-*")
 	for name, c := range map[string]struct {
 		rego   string
-		grants Grants
+		grants hierarchy.Grants
 		want   string
 	}{
-		"all of a kind":            {requires("ConfigMap", `data.cluster`), Grants{}, `{"ConfigMap":{"shop-a":{"a":`},
-		"by iteration":             {requires("ConfigMap", `[ns | some ns, _ in data.cluster.ConfigMap]`), Grants{}, `["shop-a"]`},
-		"another namespace":        {requires("ConfigMap", `[x | x := data.cluster.ConfigMap.bank.b.data.k]`), Grants{}, `[]`},
-		"a computed namespace":     {requires("ConfigMap", `[x | x := data.cluster.ConfigMap[concat("", ["ba", "nk"])]]`), Grants{}, `[]`},
-		"Secrets":                  {requires("Secret", `data.cluster.Secret`), Grants{}, "policy p cannot be evaluated: it requires Secret, which holds what must stay secret"},
-		"Secrets that are granted": {requires("Secret", `[n | some n, _ in data.cluster.Secret["shop-a"]]`), Grants{Requires: []admission.GroupVersionKind{{Kind: "Secret"}}}, `["s"]`},
-		"cluster-scoped":           {requires("Node", `data.cluster.Node`), Grants{}, "it requires Node, which is cluster-scoped"},
-		"granted cluster-scoped":   {requires("Node", `[n | some n, _ in data.cluster.Node[""]]`), Grants{Requires: []admission.GroupVersionKind{{Kind: "Node"}}}, `["n"]`},
+		"all of a kind":            {requires("ConfigMap", `data.cluster`), hierarchy.Grants{}, `{"ConfigMap":{"shop-a":{"a":`},
+		"by iteration":             {requires("ConfigMap", `[ns | some ns, _ in data.cluster.ConfigMap]`), hierarchy.Grants{}, `["shop-a"]`},
+		"another namespace":        {requires("ConfigMap", `[x | x := data.cluster.ConfigMap.bank.b.data.k]`), hierarchy.Grants{}, `[]`},
+		"a computed namespace":     {requires("ConfigMap", `[x | x := data.cluster.ConfigMap[concat("", ["ba", "nk"])]]`), hierarchy.Grants{}, `[]`},
+		"Secrets":                  {requires("Secret", `data.cluster.Secret`), hierarchy.Grants{}, "policy p cannot be evaluated: it requires Secret, which holds what must stay secret"},
+		"Secrets that are granted": {requires("Secret", `[n | some n, _ in data.cluster.Secret["shop-a"]]`), hierarchy.Grants{Requires: []admission.GroupVersionKind{{Kind: "Secret"}}}, `["s"]`},
+		"cluster-scoped":           {requires("Node", `data.cluster.Node`), hierarchy.Grants{}, "it requires Node, which is cluster-scoped"},
+		"granted cluster-scoped":   {requires("Node", `[n | some n, _ in data.cluster.Node[""]]`), hierarchy.Grants{Requires: []admission.GroupVersionKind{{Kind: "Node"}}}, `["n"]`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			enterprise := scoped(t, "all", Scope{Level: Enterprise, Grants: c.grants}, "package all\nwarn contains \"x\"")
+			enterprise := scoped(t, "all", hierarchy.Scope{Level: hierarchy.Enterprise, Grants: c.grants}, "package all\nwarn contains \"x\"")
 			snapshot := snapshotOf(enterprise, scoped(t, "team", team, c.rego))
 			decision := snapshot.Validate(t.Context(), makeReview(t, in("shop-a")), Options{Cluster: cluster})
 			require.Len(t, decision.Denials, 1)
@@ -93,16 +94,16 @@ func TestScopesReadTheirOwnNamespaces(t *testing.T) {
 
 func TestScopesReadTheClockWhereItIsGranted(t *testing.T) {
 	const rego = "# METADATA\n# custom:\n#   clock: true\npackage p\ndeny contains \"late\" if time.now_ns() > 0"
-	team := scoped(t, "team", scopeOf(Team, "shop", "", "shop"), rego)
-	all := func(grants Grants) *PolicySet {
-		return scoped(t, "all", Scope{Level: Enterprise, Grants: grants}, "package all\nwarn contains \"x\"")
+	team := scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), rego)
+	all := func(grants hierarchy.Grants) *PolicySet {
+		return scoped(t, "all", hierarchy.Scope{Level: hierarchy.Enterprise, Grants: grants}, "package all\nwarn contains \"x\"")
 	}
 	words := func(sets ...*PolicySet) string {
 		return snapshotOf(sets...).Validate(t.Context(), makeReview(t, in("shop")), Options{}).Denials[0].Words
 	}
 	require.Contains(t, words(team), "it reads the time")
-	require.Contains(t, words(team, all(Grants{})), "it reads the time")
-	require.Equal(t, "late", words(team, all(Grants{Clock: true})))
+	require.Contains(t, words(team, all(hierarchy.Grants{})), "it reads the time")
+	require.Equal(t, "late", words(team, all(hierarchy.Grants{Clock: true})))
 }
 
 // An error of a parent denies, whatever its failure policy says; one of a child only in
@@ -110,8 +111,8 @@ func TestScopesReadTheClockWhereItIsGranted(t *testing.T) {
 func TestErrorsOfScopes(t *testing.T) {
 	const broken = "package p\ndeny contains msg if {\n\tx := 1 / (count(input.request.object.spec.containers) - 1)\n\tmsg := sprintf(\"%d\", [x])\n}"
 	ignore := func(s *Source) { s.FailurePolicy = Ignore }
-	parent := scoped(t, "parent", Scope{Level: Enterprise}, broken, ignore)
-	child := scoped(t, "child", scopeOf(Team, "shop", "", "shop"), "package q\nwarn contains \"x\"")
+	parent := scoped(t, "parent", hierarchy.Scope{Level: hierarchy.Enterprise}, broken, ignore)
+	child := scoped(t, "child", scopeOf(hierarchy.Team, "shop", "", "shop"), "package q\nwarn contains \"x\"")
 	validate := func(options Options, sets ...*PolicySet) *Decision {
 		return snapshotOf(sets...).Validate(t.Context(), makeReview(t, in("shop")), options)
 	}
@@ -120,7 +121,7 @@ func TestErrorsOfScopes(t *testing.T) {
 	require.False(t, validate(Options{FailurePolicy: Fail}, parent, child).Allowed(), "it is registered to fail closed")
 	require.False(t, validate(Options{FailurePolicy: Ignore}, parent, child).Allowed(), "and asked where it was registered until now")
 
-	child = scoped(t, "child", scopeOf(Team, "shop", "", "shop"), broken)
+	child = scoped(t, "child", scopeOf(hierarchy.Team, "shop", "", "shop"), broken)
 	require.False(t, validate(Options{}, child).Allowed())
 	require.True(t, snapshotOf(child).Validate(t.Context(), makeReview(t, in("other")), Options{}).Allowed())
 }
@@ -173,8 +174,8 @@ patch contains [
 	} {
 		t.Run(name, func(t *testing.T) {
 			snapshot := snapshotOf(
-				scoped(t, "all", Scope{Level: Enterprise}, c.parent),
-				scoped(t, "team", scopeOf(Team, "shop", "", "shop"), c.child),
+				scoped(t, "all", hierarchy.Scope{Level: hierarchy.Enterprise}, c.parent),
+				scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), c.child),
 			)
 			mutation := snapshot.Mutate(t.Context(), makeReview(t, c.object), Options{})
 			if c.want == "" {
@@ -191,8 +192,8 @@ patch contains [
 }
 
 func TestTheStoredObjectIsAsItsParentsLeaveIt(t *testing.T) {
-	parent := scoped(t, "all", Scope{Level: Enterprise}, "package parent\npatch contains {\"op\": \"add\", \"path\": \"/spec/priority\", \"value\": 1} if not input.request.object.spec.priority == 1")
-	child := scoped(t, "team", scopeOf(Team, "shop", "", "shop"), "package c\nwarn contains \"x\"")
+	parent := scoped(t, "all", hierarchy.Scope{Level: hierarchy.Enterprise}, "package parent\npatch contains {\"op\": \"add\", \"path\": \"/spec/priority\", \"value\": 1} if not input.request.object.spec.priority == 1")
+	child := scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), "package c\nwarn contains \"x\"")
 	snapshot := snapshotOf(parent, child)
 	decision := snapshot.Validate(t.Context(), makeReview(t, in("shop")), Options{})
 	require.Equal(t, []string{"policy parent sets /spec/priority, and the object that is to be stored differs: it was changed again after the policy had set it; leave it as it was set"}, wordsOf(decision.Denials))
@@ -213,7 +214,7 @@ func wordsOf(findings []Finding) []string {
 // A source below the enterprise that takes its time takes it once, not for each policy.
 func TestASourceBelowTheEnterpriseHasItsTime(t *testing.T) {
 	e := &evaluation{spent: &spending{}}
-	below := scoped(t, "team", scopeOf(Team, "shop", "", "shop"), no).at(Place{Below: true}).policies[0]
+	below := scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), no).at(hierarchy.Place{Below: true}).policies[0]
 	asked := func(p *policy) (asked bool, err evalError) {
 		timed(e, p, func() int { asked = true; return 0 }, func(failure evalError) int { err = failure; return 0 })
 		return asked, err
@@ -225,7 +226,7 @@ func TestASourceBelowTheEnterpriseHasItsTime(t *testing.T) {
 	require.False(t, ok)
 	require.Equal(t, "source", err.limit)
 	require.Contains(t, err.message, "all that a source below the enterprise has")
-	ok, _ = asked(scoped(t, "team", Scope{}, no).policies[0])
+	ok, _ = asked(scoped(t, "team", hierarchy.Scope{}, no).policies[0])
 	require.True(t, ok, "the enterprise's are only bounded one by one")
 	require.Less(t, e.spent.of("other"), time.Nanosecond)
 }
@@ -254,9 +255,9 @@ func TestScopesOnlyRestrict(t *testing.T) {
 	}
 	var denied, patched, refused int
 	for range 1500 {
-		parent := scoped(t, "all", Scope{Level: Enterprise}, "package parent\n"+rule()+"\n"+pick("", "deny contains \"never\" if "+condition()))
+		parent := scoped(t, "all", hierarchy.Scope{Level: hierarchy.Enterprise}, "package parent\n"+rule()+"\n"+pick("", "deny contains \"never\" if "+condition()))
 		childText := "package child\n" + rule()
-		child := scoped(t, "team", scopeOf(Team, "shop", "", "shop"), childText)
+		child := scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), childText)
 		object := in(pick("shop", "other"))
 		if random.IntN(2) == 0 {
 			object = strings.Replace(object, `,"priority":5`, "", 1)

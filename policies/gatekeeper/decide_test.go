@@ -9,6 +9,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 type fields = map[string]any
@@ -544,7 +545,7 @@ func TestATeamsTemplates(t *testing.T) {
 		t.Run(test.body, func(t *testing.T) {
 			team, err := engine.Compile(engine.Source{
 				Name: "team", Files: map[string]string{"f.yaml": fmt.Sprintf(template(test.body), test.kind)},
-				Scope: engine.Scope{Level: engine.Team, Name: "a", Namespaces: []string{"team-a"}},
+				Scope: hierarchy.Scope{Level: hierarchy.Team, Name: "a", Namespaces: []string{"team-a"}},
 			}, Dialect)
 			require.NoError(t, err)
 			enterprise, err := engine.Compile(engine.Source{Name: "top", Files: map[string]string{"p.rego": "package p\ndeny contains \"never\" if false"}})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // This file says whether a source of admission policies keeps within its scope.
@@ -49,12 +50,12 @@ func (v Violation) Error() string {
 
 // CheckScope says whether the scope of a source fits below those of the others, which
 // must not hold the source itself.
-func CheckScope(scope engine.Scope, others []engine.Scope) []Violation {
+func CheckScope(scope hierarchy.Scope, others []hierarchy.Scope) []Violation {
 	key := scope.Key()
-	if key.Level == engine.Enterprise {
+	if key.Level == hierarchy.Enterprise {
 		return nil
 	}
-	hierarchy := engine.NewHierarchy(others...)
+	hierarchy := hierarchy.New(others...)
 	if names := hierarchy.Parents(key); len(names) > 0 && !slices.Equal(names, []string{scope.Parent}) {
 		return []Violation{{Reason: ReasonOutsideParent, Message: fmt.Sprintf(
 			"another source of %s names the parent %q, and this one %q: one scope has one parent", key, names[0], scope.Parent)}}
@@ -84,18 +85,18 @@ func CheckScope(scope engine.Scope, others []engine.Scope) []Violation {
 // are live. Only the candidate is judged: a broader scope is never held up by what
 // narrower ones have.
 func Check(candidate *engine.PolicySet, others []*engine.PolicySet, resources *admission.Resources) []Violation {
-	scopes := make([]engine.Scope, len(others))
+	scopes := make([]hierarchy.Scope, len(others))
 	for i, other := range others {
 		scopes[i] = other.Source().Scope
 	}
 	c := &candidateCheck{
 		set: candidate, scope: candidate.Source().Scope, resources: resources,
-		hierarchy: engine.NewHierarchy(scopes...),
+		hierarchy: hierarchy.New(scopes...),
 	}
 	c.packages = sync.OnceValue(func() []declared { return packagesOf(candidate) })
 	c.written = sync.OnceValue(func() map[string][]writtenPath { return patchPaths(candidate, true) })
 	out := CheckScope(c.scope, scopes)
-	if c.scope.Key().Level != engine.Enterprise {
+	if c.scope.Key().Level != hierarchy.Enterprise {
 		for _, policy := range candidate.Describe() {
 			out = append(out, c.match(policy)...)
 			out = append(out, c.grants(policy)...)
@@ -122,9 +123,9 @@ func Check(candidate *engine.PolicySet, others []*engine.PolicySet, resources *a
 // candidateCheck is the check of one candidate.
 type candidateCheck struct {
 	set       *engine.PolicySet
-	scope     engine.Scope
+	scope     hierarchy.Scope
 	resources *admission.Resources
-	hierarchy *engine.Hierarchy
+	hierarchy *hierarchy.Tree
 	packages  func() []declared
 	written   func() map[string][]writtenPath // by package; of an enterprise's source nobody asks
 }

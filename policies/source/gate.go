@@ -10,6 +10,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
@@ -127,7 +128,7 @@ func testsFailed(results suite.Results) Verdict {
 
 // JudgeScope judges a source whose files are not at hand yet.
 func (g Gate) JudgeScope(candidate engine.Source, live *engine.Live) Verdict {
-	var scopes []engine.Scope
+	var scopes []hierarchy.Scope
 	for _, other := range others(live, candidate.Name) {
 		scopes = append(scopes, other.Source().Scope)
 	}

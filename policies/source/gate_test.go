@@ -9,6 +9,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
@@ -48,8 +49,8 @@ func TestNoVerdictWithoutACompiler(t *testing.T) {
 	require.ErrorContains(t, err, "no process")
 }
 
-func team(parent string) engine.Scope {
-	return engine.Scope{Level: engine.Team, Name: "shop", Parent: parent, Namespaces: []string{"shop-*"}}
+func team(parent string) hierarchy.Scope {
+	return hierarchy.Scope{Level: hierarchy.Team, Name: "shop", Parent: parent, Namespaces: []string{"shop-*"}}
 }
 
 func TestGate(t *testing.T) {
@@ -60,7 +61,7 @@ func TestGate(t *testing.T) {
 		message     string
 	}{
 		"good":             {makeSource(good), allRegistrable, "", ""},
-		"enterprise":       {makeSource(good, func(o *engine.Source) { o.Scope.Level = engine.Enterprise }), allRegistrable, "", ""},
+		"enterprise":       {makeSource(good, func(o *engine.Source) { o.Scope.Level = hierarchy.Enterprise }), allRegistrable, "", ""},
 		"does not compile": {makeSource("package p\n}"), allRegistrable, ReasonCompileFailed, "p.rego:2:1"},
 		"wrong parameters": {makeSource(good, func(o *engine.Source) { o.Parameters = []byte(`[1]`) }), allRegistrable, ReasonCompileFailed, "parameters: not an object"},
 		"no policies":      {makeSource("package p\nx := 1"), allRegistrable, ReasonNoPolicies, "no package has a rule deny"},
@@ -118,7 +119,7 @@ func TestGateTellsOfAScopeThatWasNarrowed(t *testing.T) {
 	}
 	org := func(namespaces ...string) engine.Source {
 		return makeSource("package org\ndeny contains \"no\"", func(o *engine.Source) {
-			o.Name, o.Scope = "retail", engine.Scope{Level: engine.Org, Name: "retail", Namespaces: namespaces}
+			o.Name, o.Scope = "retail", hierarchy.Scope{Level: hierarchy.Org, Name: "retail", Namespaces: namespaces}
 		})
 	}
 	child := makeSource(good, func(o *engine.Source) { o.Scope = team("retail") })

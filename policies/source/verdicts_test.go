@@ -10,6 +10,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
 
@@ -104,7 +105,7 @@ func TestSourcesBelowTheEnterpriseHoldUpNobodyElse(t *testing.T) {
 	verdicts := NewVerdicts(Gate{
 		Compile: func(_ context.Context, s engine.Source) (*engine.PolicySet, error) { return engine.Compile(s) },
 		Test: func(_ context.Context, s engine.Source) (suite.Results, error) {
-			if s.Scope.Level == engine.Team {
+			if s.Scope.Level == hierarchy.Team {
 				started <- struct{}{}
 				<-end
 			}
@@ -114,30 +115,30 @@ func TestSourcesBelowTheEnterpriseHoldUpNobodyElse(t *testing.T) {
 	})
 	live := engine.NewLive(admission.BuiltinResources())
 	live.Publish()
-	sourceAt := func(name string, level engine.ScopeLevel) engine.Source {
-		scope := engine.Scope{Level: level, Name: name}
-		if level == engine.Team {
+	sourceAt := func(name string, level hierarchy.Level) engine.Source {
+		scope := hierarchy.Scope{Level: level, Name: name}
+		if level == hierarchy.Team {
 			scope.Namespaces = []string{name}
 		}
 		return engine.Source{Name: name, Scope: scope, Files: map[string]string{"a.rego": "package a\ndeny contains \"x\""}}
 	}
-	judge := func(name string, level engine.ScopeLevel) error {
+	judge := func(name string, level hierarchy.Level) error {
 		_, err := verdicts.Judge(context.Background(), sourceAt(name, level), live)
 		return err
 	}
 	var slow sync.WaitGroup
 	for i := range scopedAtATime {
-		slow.Go(func() { _ = judge(string(rune('a'+i)), engine.Team) })
+		slow.Go(func() { _ = judge(string(rune('a'+i)), hierarchy.Team) })
 		<-started
 	}
-	require.ErrorIs(t, judge("late", engine.Team), ErrBusy)
-	require.NoError(t, judge("all", engine.Enterprise))
-	known, err := engine.Compile(sourceAt("known", engine.Team))
+	require.ErrorIs(t, judge("late", hierarchy.Team), ErrBusy)
+	require.NoError(t, judge("all", hierarchy.Enterprise))
+	known, err := engine.Compile(sourceAt("known", hierarchy.Team))
 	require.NoError(t, err)
 	live.Put(known)
-	require.NoError(t, judge("known", engine.Team), "there is next to nothing to judge")
+	require.NoError(t, judge("known", hierarchy.Team), "there is next to nothing to judge")
 	close(end)
 	slow.Wait()
 	go func() { <-started }()
-	require.NoError(t, judge("late", engine.Team))
+	require.NoError(t, judge("late", hierarchy.Team))
 }

@@ -1,4 +1,4 @@
-package engine
+package hierarchy
 
 import (
 	"fmt"
@@ -8,14 +8,14 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 )
 
-// ScopeKey tells scopes apart. The enterprise is one, whatever its sources call it.
-type ScopeKey struct {
-	Level ScopeLevel
+// Key tells scopes apart. The enterprise is one, whatever its sources call it.
+type Key struct {
+	Level Level
 	Name  string
 }
 
 // String is such as team payments.
-func (k ScopeKey) String() string {
+func (k Key) String() string {
 	if k.Level == Enterprise {
 		return "the enterprise"
 	}
@@ -23,21 +23,21 @@ func (k ScopeKey) String() string {
 }
 
 // Key is the scope's.
-func (s Scope) Key() ScopeKey {
+func (s Scope) Key() Key {
 	if s.Level == Enterprise || s.Level == "" {
-		return ScopeKey{Level: Enterprise}
+		return Key{Level: Enterprise}
 	}
-	return ScopeKey{s.Level, s.Name}
+	return Key{s.Level, s.Name}
 }
 
-// Hierarchy is how the scopes of several sources stand to each other. It is immutable.
-type Hierarchy struct {
-	scopes map[ScopeKey]*scopeNode
+// Tree is how the scopes of several sources stand to each other. It is immutable.
+type Tree struct {
+	scopes map[Key]*scopeNode
 }
 
 // scopeNode is one scope, as its sources declare it together.
 type scopeNode struct {
-	key        ScopeKey
+	key        Key
 	names      []string // what the enterprise is called
 	everywhere bool     // some source names no namespaces
 	namespaces []string
@@ -45,9 +45,9 @@ type scopeNode struct {
 	grants     []Grants
 }
 
-// NewHierarchy arranges the scopes of sources.
-func NewHierarchy(scopes ...Scope) *Hierarchy {
-	h := &Hierarchy{scopes: map[ScopeKey]*scopeNode{}}
+// New arranges the scopes of sources.
+func New(scopes ...Scope) *Tree {
+	h := &Tree{scopes: map[Key]*scopeNode{}}
 	for _, scope := range scopes {
 		node := h.scopes[scope.Key()]
 		if node == nil {
@@ -74,11 +74,11 @@ func NewHierarchy(scopes ...Scope) *Hierarchy {
 
 // Parent is the scope that a scope names as its parent; no name is the enterprise,
 // which need not have a source. The error says why there is none.
-func (h *Hierarchy) Parent(scope Scope) (ScopeKey, error) {
+func (h *Tree) Parent(scope Scope) (Key, error) {
 	if scope.Parent == "" {
-		return ScopeKey{Level: Enterprise}, nil
+		return Key{Level: Enterprise}, nil
 	}
-	var found []ScopeKey
+	var found []Key
 	for key, node := range h.scopes {
 		named := key.Name == scope.Parent || slices.Contains(node.names, scope.Parent)
 		if named && key.Level.Rank() < scope.Level.Rank() {
@@ -89,18 +89,18 @@ func (h *Hierarchy) Parent(scope Scope) (ScopeKey, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return ScopeKey{}, fmt.Errorf("no live source declares a scope named %q that is broader than %s; apply that source first, or correct spec.scope.parent", scope.Parent, scope.Level)
+		return Key{}, fmt.Errorf("no live source declares a scope named %q that is broader than %s; apply that source first, or correct spec.scope.parent", scope.Parent, scope.Level)
 	}
-	return ScopeKey{}, fmt.Errorf("%q names several scopes that are broader than %s; give them names of their own", scope.Parent, scope.Level)
+	return Key{}, fmt.Errorf("%q names several scopes that are broader than %s; give them names of their own", scope.Parent, scope.Level)
 }
 
 // Above are all scopes that bind a scope beside its own, broadest first. What has no
 // source, or is not found, is left out.
-func (h *Hierarchy) Above(scope Scope) []ScopeKey {
+func (h *Tree) Above(scope Scope) []Key {
 	if scope.Key().Level == Enterprise {
 		return nil
 	}
-	found := map[ScopeKey]bool{}
+	found := map[Key]bool{}
 	var climb func(Scope)
 	climb = func(scope Scope) {
 		key, err := h.Parent(scope)
@@ -115,11 +115,11 @@ func (h *Hierarchy) Above(scope Scope) []ScopeKey {
 	}
 	climb(scope)
 	climb(Scope{Level: scope.Level}) // the enterprise binds all, whatever is missing in between
-	keys := make([]ScopeKey, 0, len(found))
+	keys := make([]Key, 0, len(found))
 	for key := range found {
 		keys = append(keys, key)
 	}
-	slices.SortFunc(keys, func(a, b ScopeKey) int {
+	slices.SortFunc(keys, func(a, b Key) int {
 		if a.Level != b.Level {
 			return a.Level.Rank() - b.Level.Rank()
 		}
@@ -130,7 +130,7 @@ func (h *Hierarchy) Above(scope Scope) []ScopeKey {
 
 // Namespaces are the names and globs of a scope, of all its sources together: nil
 // stands for every namespace.
-func (h *Hierarchy) Namespaces(key ScopeKey) []string {
+func (h *Tree) Namespaces(key Key) []string {
 	node := h.scopes[key]
 	if node == nil || node.everywhere || slices.Contains(node.namespaces, "*") {
 		return nil
@@ -139,7 +139,7 @@ func (h *Hierarchy) Namespaces(key ScopeKey) []string {
 }
 
 // Parents are the names that the sources of a scope give as its parent.
-func (h *Hierarchy) Parents(key ScopeKey) []string {
+func (h *Tree) Parents(key Key) []string {
 	if node := h.scopes[key]; node != nil {
 		return slices.Clone(node.parents)
 	}
@@ -149,7 +149,7 @@ func (h *Hierarchy) Parents(key ScopeKey) []string {
 // GrantsTo is what all scopes above a scope let it use: what only some of them grant
 // stops on its way down. The enterprise itself may use everything; a scope without any
 // source above it has nobody to grant it anything.
-func (h *Hierarchy) GrantsTo(scope Scope) Grants {
+func (h *Tree) GrantsTo(scope Scope) Grants {
 	var granted Grants
 	for i, key := range h.Above(scope) {
 		own := h.scopes[key].granted()
@@ -229,8 +229,8 @@ func Places(scopes []Scope) []Place {
 	if !slices.ContainsFunc(scopes, func(scope Scope) bool { return scope.Level != Enterprise }) {
 		return nil
 	}
-	hierarchy := NewHierarchy(scopes...)
-	parents := map[ScopeKey]bool{}
+	hierarchy := New(scopes...)
+	parents := map[Key]bool{}
 	for _, scope := range scopes {
 		for _, key := range hierarchy.Above(scope) {
 			parents[key] = true
@@ -265,4 +265,36 @@ func (p *Place) Sees(kind admission.GroupVersionKind, namespace string) bool {
 		return p.Grants.Allows(kind)
 	}
 	return p.Has(namespace)
+}
+
+// Level is a level of the scope hierarchy, broadest first.
+type Level string
+
+// The levels of the scope hierarchy.
+const (
+	Enterprise Level = "enterprise"
+	Org        Level = "org"
+	Team       Level = "team"
+	User       Level = "user"
+)
+
+// Levels lists the levels from the broadest to the narrowest.
+var Levels = []Level{Enterprise, Org, Team, User}
+
+// Rank is the position of the level in the hierarchy: enterprise is 0. A level
+// that is not known ranks behind all others.
+func (l Level) Rank() int {
+	if i := slices.Index(Levels, l); i >= 0 {
+		return i
+	}
+	return len(Levels)
+}
+
+// Scope is the place of a source in the scope hierarchy.
+type Scope struct {
+	Level      Level    `json:"level"`
+	Name       string   `json:"name,omitempty"`
+	Parent     string   `json:"parent,omitempty"`
+	Namespaces []string `json:"namespaces,omitempty"`
+	Grants     Grants   `json:"grants,omitzero"`
 }
