@@ -9,6 +9,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // draftsOf are the units of a source: packages by name, and templates in their order.
@@ -46,7 +47,7 @@ func (s *PolicySet) build(drafts []*draft) (map[*draft]*unit, CompileErrors) {
 		}
 	}
 	together := &batch{BatchFacts: BatchFacts{Units: len(drafts)}}
-	s.compiler = SourceBounds.Measure(ast.NewCompiler(), &together.Work).WithCapabilities(Capabilities()).
+	s.compiler = SourceBounds.Measure(ast.NewCompiler(), &together.Work).WithCapabilities(sandbox.Capabilities()).
 		WithEvalMode(ast.EvalModeIR).
 		WithEnablePrintStatements(s.prints).
 		WithPathConflictsCheck(func(path []string) (bool, error) {
@@ -56,7 +57,7 @@ func (s *PolicySet) build(drafts []*draft) (map[*draft]*unit, CompileErrors) {
 	var errs CompileErrors
 	if s.compiler.Failed() {
 		for _, err := range ParseErrors(s.compiler.Errors) {
-			err.Message = explainUndefined(readable(err.Message))
+			err.Message = sandbox.ExplainUndefined(readable(err.Message))
 			errs = append(errs, err)
 		}
 		return nil, errs

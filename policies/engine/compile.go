@@ -13,6 +13,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
@@ -226,7 +227,7 @@ func (s *PolicySet) readDataSince(before *PolicySet) (ok bool) {
 // the version it declares by its imports, else v1's.
 func parseModule(name, text string) (*ast.Module, CompileErrors) {
 	parse := func(version ast.RegoVersion) (*ast.Module, error) {
-		options := ParserOptions(version)
+		options := sandbox.ParserOptions(version)
 		options.ProcessAnnotation = true
 		return ast.ParseModuleWithOpts(name, text, options)
 	}
@@ -253,7 +254,7 @@ const (
 
 // readData puts a data file at its folder's place under data.
 func (s *PolicySet) readData(name, text string) error {
-	if values, bytes := unfold(text); values > maxUnfoldedValues || bytes > maxUnfoldedBytes {
+	if values, bytes := sandbox.Unfold(text); values > maxUnfoldedValues || bytes > maxUnfoldedBytes {
 		return fmt.Errorf("reading data: its aliases stand for more than %d values or %d MiB; write fewer of them", maxUnfoldedValues, maxUnfoldedBytes>>20)
 	}
 	asJSON, err := yaml.YAMLToJSONStrict([]byte(text))

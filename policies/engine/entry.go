@@ -9,6 +9,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // The entry points that a policy may have. Nothing else is read.
@@ -146,5 +147,5 @@ func addRule(module *ast.Module, rule *ast.Rule) {
 }
 
 func mustRule(format string, args ...any) *ast.Rule {
-	return ast.MustParseModuleWithOpts("package generated\n"+fmt.Sprintf(format, args...), ParserOptions(ast.RegoV1)).Rules[0]
+	return ast.MustParseModuleWithOpts("package generated\n"+fmt.Sprintf(format, args...), sandbox.ParserOptions(ast.RegoV1)).Rules[0]
 }

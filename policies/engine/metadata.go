@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // Deadlines of one policy for one review.
@@ -419,8 +420,8 @@ func nearest(text string, words []string) string {
 func clockCalls(module *ast.Module) CompileErrors {
 	var errs CompileErrors
 	ast.WalkRefs(module, func(ref ast.Ref) bool {
-		if ref.String() == clockBuiltin {
-			errs = append(errs, errorAt(ref[0].Location, "%s needs `clock: true` under custom in the METADATA of the package", clockBuiltin))
+		if ref.String() == sandbox.ClockBuiltin {
+			errs = append(errs, errorAt(ref[0].Location, "%s needs `clock: true` under custom in the METADATA of the package", sandbox.ClockBuiltin))
 		}
 		return false
 	})

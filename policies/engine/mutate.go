@@ -11,6 +11,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // maxRounds bounds how often patches may follow from each other.
@@ -283,7 +284,7 @@ func (p *policy) defaultsRule() ruleInfo {
 
 // readMember reads one operation, or a list of them.
 func readMember(term *ast.Term) ([]jsonpatch.Step, error) {
-	value, err := resultJSON(term)
+	value, err := sandbox.JSON(term)
 	if err != nil {
 		return nil, err
 	}
@@ -305,15 +306,6 @@ func readMember(term *ast.Term) ([]jsonpatch.Step, error) {
 	return ops, nil
 }
 
-// resultJSON is a result of a policy as JSON values, within the limits: results share
-// their parts, and JSON does not.
-func resultJSON(term *ast.Term) (any, error) {
-	if count, bytes := nodes(term); count > MaxNodes || bytes > MaxStringBytes {
-		return nil, fmt.Errorf("a result is larger than %d values or %d bytes", MaxNodes, MaxStringBytes)
-	}
-	return ast.JSON(term.Value)
-}
-
 // toJSON is an object that came as JSON.
 func toJSON(object ast.Object) any {
 	value, err := ast.JSON(object)
@@ -332,7 +324,7 @@ func fromJSON(root any) (ast.Object, bool) {
 
 // defaultOps are the additions that put defaults where the object has nothing or null.
 func defaultOps(root func() any, defaults *ast.Term) ([]jsonpatch.Step, error) {
-	value, err := resultJSON(defaults)
+	value, err := sandbox.JSON(defaults)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 const (
@@ -89,7 +90,7 @@ func failure(err error) evalError {
 		return evalError{message: err.Error()}
 	}
 	found := evalError{message: failure.Message, location: locationOf(failure.Location)}
-	var limit *limitError
+	var limit *sandbox.LimitError
 	switch {
 	case errors.As(failure, &limit):
 		found.limit = "function"

@@ -7,6 +7,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // TestModules are what the Rego tests of a source need: its modules with those of the
@@ -26,7 +27,7 @@ func TestModules(source Source) (map[string]*ast.Module, *ast.Compiler, eval.Doc
 			modules[name] = module
 		}
 	}
-	compiler := SourceBounds.On(ast.NewCompiler()).WithCapabilities(Capabilities()).
+	compiler := SourceBounds.On(ast.NewCompiler()).WithCapabilities(sandbox.Capabilities()).
 		WithEvalMode(ast.EvalModeIR).
 		WithEnablePrintStatements(true).
 		WithPathConflictsCheck(func(path []string) (bool, error) { return set.hasData(path), nil })

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // OPA's type checker compares and prints the types of values as trees, although they
@@ -14,7 +16,7 @@ import (
 
 // maxTypeNodes is how large the type of a rule or a variable may be as a tree: as large
 // as values may be.
-const maxTypeNodes = MaxMadeNodes
+const maxTypeNodes = sandbox.MaxMadeNodes
 
 // maxTypeSteps is how many steps it may take to compare such a type with one like it.
 const maxTypeSteps = 1_000_000

@@ -8,6 +8,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
@@ -205,7 +206,7 @@ func readObject(value ast.Object, rule ruleInfo, finding Finding) ([]Finding, er
 	}
 	if details := terms.Lookup(value, "details"); details != nil {
 		var err error
-		if finding.Details, err = resultJSON(ast.NewTerm(details)); err != nil {
+		if finding.Details, err = sandbox.JSON(ast.NewTerm(details)); err != nil {
 			return nil, &unreadableError{fmt.Sprintf("details of %s: %v", rule.entry, err), "result"}
 		}
 	}

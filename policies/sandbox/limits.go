@@ -1,4 +1,4 @@
-package engine
+package sandbox
 
 import (
 	"cmp"
@@ -46,14 +46,14 @@ const (
 	stepsPerUnit    = 5
 )
 
-// Callable are the functions that policies may call, within the limits.
-func Callable(name string) (eval.Function, bool) {
+// Function are the functions that policies may call, within the limits.
+func Function(name string) (eval.Function, bool) {
 	f, known := limitedFunctions()[name]
 	return f, known
 }
 
-// IsLimited says whether policies may call a function of OPA, or an operator.
-func IsLimited(function string) bool { return slices.Contains(allowedBuiltins, function) }
+// Allows says whether policies may call a function of OPA, or an operator.
+func Allows(function string) bool { return slices.Contains(allowedBuiltins, function) }
 
 var limitedFunctions = sync.OnceValue(func() map[string]eval.Function {
 	all := map[string]eval.Function{}
@@ -76,13 +76,14 @@ var limitedFunctions = sync.OnceValue(func() map[string]eval.Function {
 	return all
 })
 
-// limitError is a refusal by a limit.
-type limitError struct{ message string }
+// LimitError is a refusal by a limit.
+type LimitError struct{ message string }
 
-func (e *limitError) Error() string { return e.message }
+// Error says what the limit is.
+func (e *LimitError) Error() string { return e.message }
 
 func exceeds(format string, args ...any) error {
-	return &limitError{fmt.Sprintf(format, args...)}
+	return &LimitError{fmt.Sprintf(format, args...)}
 }
 
 // check refuses operands, and says what a call with them costs in steps.

@@ -1,4 +1,4 @@
-package engine
+package sandbox
 
 import (
 	"math"
@@ -15,8 +15,8 @@ import (
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// This file has the checks of limits_table.go: what a call may take, by what the
-// function does with it. Those for functions of text are in limits_text.go.
+// This file has the checks of table.go: what a call may take, by what the
+// function does with it. Those for functions of text are in text.go.
 
 // whole is for functions that walk through the operands at the positions, all of
 // them if none is named.
@@ -178,16 +178,16 @@ func parsed(operands []*ast.Term) (int, error) {
 
 // unfolded bounds the values that a text of YAML becomes once its aliases are written out.
 func unfolded(operands []*ast.Term) (int, error) {
-	values, bytes := unfold(textAt(operands, 0))
+	values, bytes := Unfold(textAt(operands, 0))
 	if values > MaxMadeNodes || bytes > MaxStringBytes {
 		return 0, exceeds("a text to parse has more than %d values or %d bytes once its aliases are written out", MaxMadeNodes, MaxStringBytes)
 	}
 	return values / elementsPerStep, nil
 }
 
-// unfold counts the values of a text of YAML, and their bytes, with all that its aliases
+// Unfold counts the values of a text of YAML, and their bytes, with all that its aliases
 // stand for. It is zero where there are none.
-func unfold(text string) (values, bytes int) {
+func Unfold(text string) (values, bytes int) {
 	if !strings.Contains(text, "&") || !strings.Contains(text, "*") {
 		return 0, 0
 	}

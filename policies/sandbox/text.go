@@ -1,4 +1,4 @@
-package engine
+package sandbox
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// This file has the checks of limits_table.go for functions of text.
+// This file has the checks of table.go for functions of text.
 
 // textAt is a string operand; other types are for the function itself to refuse.
 func textAt(operands []*ast.Term, i int) string {

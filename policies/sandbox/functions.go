@@ -1,4 +1,4 @@
-package engine
+package sandbox
 
 import (
 	"slices"
@@ -8,8 +8,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// clockBuiltin reads the time; a package may call it with `clock: true` only.
-const clockBuiltin = "time.now_ns"
+// ClockBuiltin reads the time; a package may call it with `clock: true` only.
+const ClockBuiltin = "time.now_ns"
 
 // allowedBuiltins are the functions a policy may call, each admitted by name: an
 // OPA release that adds a builtin adds nothing here. What is absent reaches the
@@ -88,9 +88,9 @@ func ParserOptions(version ast.RegoVersion) ast.ParserOptions {
 	return ast.ParserOptions{RegoVersion: version, Capabilities: Capabilities()}
 }
 
-// explainUndefined replaces OPA's "undefined function" where the function exists but is
+// ExplainUndefined replaces OPA's "undefined function" where the function exists but is
 // not for policies.
-func explainUndefined(message string) string {
+func ExplainUndefined(message string) string {
 	name, ok := strings.CutPrefix(message, "rego_type_error: undefined function ")
 	if ok && slices.ContainsFunc(ast.CapabilitiesForThisVersion().Builtins, func(builtin *ast.Builtin) bool { return builtin.Name == name }) {
 		return name + " is not available to policies: they decide from the request and declared data alone (no network, environment, randomness or signing)"

@@ -1,4 +1,4 @@
-package engine
+package sandbox
 
 import "github.com/lintel-policy/lintel/policies/terms"
 
