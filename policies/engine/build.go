@@ -8,6 +8,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/bounds"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
@@ -47,7 +48,7 @@ func (s *PolicySet) build(drafts []*draft) (map[*draft]*unit, CompileErrors) {
 		}
 	}
 	together := &batch{BatchFacts: BatchFacts{Units: len(drafts)}}
-	s.compiler = SourceBounds.Measure(ast.NewCompiler(), &together.Work).WithCapabilities(sandbox.Capabilities()).
+	s.compiler = bounds.OfSources.Measure(ast.NewCompiler(), &together.Work).WithCapabilities(sandbox.Capabilities()).
 		WithEvalMode(ast.EvalModeIR).
 		WithEnablePrintStatements(s.prints).
 		WithPathConflictsCheck(func(path []string) (bool, error) {
@@ -127,7 +128,7 @@ func entriesOf(drafts []*draft) (rules []ast.Ref) {
 // entryRule is the rule that answers for an entry point of a package.
 func entryRule(path ast.Ref, entry string) ast.Ref {
 	if entry == entryDefaults {
-		entry = reservedPrefix + entry
+		entry = bounds.ReservedPrefix + entry
 	}
 	return path.Copy().Append(ast.StringTerm(entry))
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/bounds"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 	"github.com/lintel-policy/lintel/policies/terms"
@@ -365,7 +366,7 @@ func distinct(errs CompileErrors) CompileErrors {
 	}
 	seen := map[string]bool{}
 	return slices.DeleteFunc(errs, func(err CompileError) bool {
-		key := strings.ReplaceAll(err.Error(), reservedPrefix, "")
+		key := strings.ReplaceAll(err.Error(), bounds.ReservedPrefix, "")
 		duplicate := seen[key]
 		seen[key] = true
 		return duplicate

@@ -8,6 +8,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/bounds"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
@@ -19,9 +20,6 @@ const (
 	entryPatch    = "patch"
 	entryDefaults = "defaults"
 )
-
-// reservedPrefix starts the names of generated rules, and is refused in source.
-const reservedPrefix = "lintel__"
 
 // entryRules are the rules of the entry points of one package, in the order in which they
 // stand in their files.
@@ -111,8 +109,8 @@ func readEntries(modules []*ast.Module, entryOf func(*ast.Rule) string) (entryRu
 	hasDefaults := false
 	for _, module := range modules {
 		for _, rule := range module.Rules {
-			if name, ok := rule.Head.Ref()[0].Value.(ast.Var); ok && strings.HasPrefix(string(name), reservedPrefix) {
-				errs = append(errs, errorAt(rule.Location, "rule names that start with %s are reserved", reservedPrefix))
+			if name, ok := rule.Head.Ref()[0].Value.(ast.Var); ok && strings.HasPrefix(string(name), bounds.ReservedPrefix) {
+				errs = append(errs, errorAt(rule.Location, "rule names that start with %s are reserved", bounds.ReservedPrefix))
 			}
 			entry := entryOf(rule)
 			if entry == "" {
@@ -135,7 +133,7 @@ func readEntries(modules []*ast.Module, entryOf func(*ast.Rule) string) (entryRu
 		return nil, errs
 	}
 	if hasDefaults {
-		addRule(modules[0], mustRule("%s%s := x if x := %s.%s", reservedPrefix, entryDefaults, modules[0].Package.Path, entryDefaults))
+		addRule(modules[0], mustRule("%s%s := x if x := %s.%s", bounds.ReservedPrefix, entryDefaults, modules[0].Package.Path, entryDefaults))
 	}
 	slices.SortStableFunc(found, ruleInfo.compare)
 	return found, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/bounds"
 )
 
 // Recompile is Compile of a source of which an earlier set is at hand, compiled with the
@@ -311,6 +312,6 @@ func withinBounds(batches map[*batch]bool, units int) bool {
 		all.Repeated += p.Repeated
 		all.Units += p.Units
 	}
-	return all.Work.Dependencies <= SourceBounds.Dependencies && all.Work.DependencySteps <= SourceBounds.DependencySteps &&
-		all.Work.TypeSteps <= SourceBounds.TypeSteps && all.Repeated <= maxGrowth && all.Units <= 2*units+spareUnits
+	return all.Work.Dependencies <= bounds.OfSources.Dependencies && all.Work.DependencySteps <= bounds.OfSources.DependencySteps &&
+		all.Work.TypeSteps <= bounds.OfSources.TypeSteps && all.Repeated <= maxGrowth && all.Units <= 2*units+spareUnits
 }

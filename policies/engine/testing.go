@@ -6,6 +6,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/bounds"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
@@ -27,7 +28,7 @@ func TestModules(source Source) (map[string]*ast.Module, *ast.Compiler, eval.Doc
 			modules[name] = module
 		}
 	}
-	compiler := SourceBounds.On(ast.NewCompiler()).WithCapabilities(sandbox.Capabilities()).
+	compiler := bounds.OfSources.On(ast.NewCompiler()).WithCapabilities(sandbox.Capabilities()).
 		WithEvalMode(ast.EvalModeIR).
 		WithEnablePrintStatements(true).
 		WithPathConflictsCheck(func(path []string) (bool, error) { return set.hasData(path), nil })

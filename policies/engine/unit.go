@@ -11,6 +11,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/bounds"
 	"github.com/lintel-policy/lintel/policies/eval"
 )
 
@@ -36,7 +37,7 @@ type UnitFacts struct {
 
 // BatchFacts are what is bounded for a source as a whole, of what was compiled together.
 type BatchFacts struct {
-	Work Work `json:"work"`
+	Work bounds.Work `json:"work"`
 	// Repeated is how many terms are planned again.
 	Repeated int64 `json:"repeated"`
 	// Units is how many units were compiled, some of them only because others need them.

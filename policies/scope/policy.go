@@ -7,7 +7,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/bounds"
 )
 
 // Domain is an area of decisions. Only policies of one domain meet.
@@ -118,7 +118,7 @@ func Parse(source Source) (*Policy, error) {
 	if len(errs) > 0 {
 		return nil, errs.first()
 	}
-	var work engine.Work
+	var work bounds.Work
 	compiler, compileErrs := compile(policyBounds, &work, map[string]*ast.Module{source.Name: module})
 	if len(compileErrs) > 0 {
 		return nil, p.compileErrors(compileErrs)

@@ -1,4 +1,4 @@
-package engine
+package bounds
 
 import (
 	"slices"
@@ -21,13 +21,13 @@ const maxTypeNodes = sandbox.MaxMadeNodes
 // maxTypeSteps is how many steps it may take to compare such a type with one like it.
 const maxTypeSteps = 1_000_000
 
-func (b Bounds) typesStage(work *Work) (ast.StageID, ast.CompilerStageDefinition) {
+func (b Limits) typesStage(work *Work) (ast.StageID, ast.CompilerStageDefinition) {
 	return ast.StageCheckRecursion, ast.CompilerStageDefinition{
 		Name:       "BoundTypes",
 		MetricName: "lintel_bound_types",
 		Stage: func(c *ast.Compiler) *ast.Error {
 			sorted, _ := c.Graph.Sort() // recursion was refused by the stage before
-			types := &ruleTypes{Bounds: b, compiler: c, shapes: map[string]*shape{}, rules: map[*ast.Rule]*shape{}, documents: map[string]*shape{}, faulty: map[string]bool{}}
+			types := &ruleTypes{Limits: b, compiler: c, shapes: map[string]*shape{}, rules: map[*ast.Rule]*shape{}, documents: map[string]*shape{}, faulty: map[string]bool{}}
 			var first errorInText
 			for _, node := range sorted {
 				switch rule := node.(*ast.Rule); types.infer(rule) {
@@ -50,7 +50,7 @@ func (b Bounds) typesStage(work *Work) (ast.StageID, ast.CompilerStageDefinition
 
 // ruleTypes are the types of rules: those that OPA infers, or larger ones.
 type ruleTypes struct {
-	Bounds
+	Limits
 	compiler *ast.Compiler
 	shapes   map[string]*shape // by what they are made of
 	rules    map[*ast.Rule]*shape

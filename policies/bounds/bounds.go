@@ -1,10 +1,10 @@
-package engine
+package bounds
 
 import "github.com/open-policy-agent/opa/v1/ast"
 
-// Bounds are how much of what grows faster than its text OPA may be given to compile:
+// Limits are how much of what grows faster than its text OPA may be given to compile:
 // they are counted, so that a text has the same verdict on every machine.
-type Bounds struct {
+type Limits struct {
 	// Depth is how many terms of a rule may stand in each other.
 	Depth int
 	// Checks is how many expressions OPA may look at for one rule: those within a
@@ -38,18 +38,21 @@ type Work struct{ Checks, Ordering, Dependencies, DependencySteps, TypeSteps int
 // unbounded is more than any text comes to.
 const unbounded = 1 << 60
 
-// SourceBounds are those of a source. It is compiled in a process of its own first, which
+// OfSources are those of a source. It is compiled in a process of its own first, which
 // is ended where it takes long: so some of what takes seconds only is not bounded.
-var SourceBounds = Bounds{
+var OfSources = Limits{
 	Depth: unbounded, Checks: 5_000, AllChecks: unbounded, Ordering: unbounded, Closures: 1_000, Calls: 5_000, References: 10_000, Branches: 1_000,
 	Dependencies: 100_000, DependencySteps: 5_000_000, TypeSteps: 20_000_000,
 }
 
 // On has a compiler refuse, by name, the rules that are beyond the bounds, and those
 // whose types are too large.
-func (b Bounds) On(compiler *ast.Compiler) *ast.Compiler { return b.Measure(compiler, &Work{}) }
+func (b Limits) On(compiler *ast.Compiler) *ast.Compiler { return b.Measure(compiler, &Work{}) }
 
 // Measure is On, and counts the work while the compiler compiles.
-func (b Bounds) Measure(compiler *ast.Compiler, work *Work) *ast.Compiler {
+func (b Limits) Measure(compiler *ast.Compiler, work *Work) *ast.Compiler {
 	return compiler.WithStageAfterID(b.nestingStage(work)).WithStageAfterID(b.dependenciesStage(work)).WithStageAfterID(b.typesStage(work))
 }
+
+// ReservedPrefix starts the names of generated rules, and is refused in source.
+const ReservedPrefix = "lintel__"

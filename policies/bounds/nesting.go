@@ -1,4 +1,4 @@
-package engine
+package bounds
 
 import (
 	"maps"
@@ -12,7 +12,7 @@ import (
 
 // nestingStage refuses rules whose comprehensions, calls or else branches nest so deep
 // that OPA would compile them for minutes or years. It is the first stage that knows all rules.
-func (b Bounds) nestingStage(work *Work) (ast.StageID, ast.CompilerStageDefinition) {
+func (b Limits) nestingStage(work *Work) (ast.StageID, ast.CompilerStageDefinition) {
 	return ast.StageResolveRefs, ast.CompilerStageDefinition{
 		Name:       "BoundNesting",
 		MetricName: "lintel_bound_nesting",
@@ -28,13 +28,13 @@ func (b Bounds) nestingStage(work *Work) (ast.StageID, ast.CompilerStageDefiniti
 
 // CheckNesting is the check of a module before it is compiled, which already takes long
 // where terms nest deep: nil where all is within the bounds.
-func (b Bounds) CheckNesting(module *ast.Module) *ast.Error {
+func (b Limits) CheckNesting(module *ast.Module) *ast.Error {
 	var first errorInText
 	b.checkNesting(module, &Work{}, &first)
 	return first.error
 }
 
-func (b Bounds) checkNesting(module *ast.Module, work *Work, first *errorInText) {
+func (b Limits) checkNesting(module *ast.Module, work *Work, first *errorInText) {
 	all, ordering := 0, 0
 	for _, rule := range module.Rules {
 		if branchesOf(rule) > b.Branches {
@@ -185,7 +185,7 @@ func referencesOf(rule *ast.Rule) (references int) {
 
 // checksOf counts the expressions of a body, and the variables that they declare, as
 // often as OPA looks at them, up to just over what a rule may have.
-func (b Bounds) checksOf(body ast.Body) (checks int) {
+func (b Limits) checksOf(body ast.Body) (checks int) {
 	for _, expr := range body {
 		checks = min(checks+1+b.checksWithin(expr), b.Checks+1)
 		if declared, ok := expr.Terms.(*ast.SomeDecl); ok {
@@ -195,7 +195,7 @@ func (b Bounds) checksOf(body ast.Body) (checks int) {
 	return checks
 }
 
-func (b Bounds) checksWithin(node any) (checks int) {
+func (b Limits) checksWithin(node any) (checks int) {
 	twice := func(body ast.Body, terms ...*ast.Term) bool {
 		again := b.checksOf(body)
 		for _, term := range terms {
@@ -235,5 +235,5 @@ func (e *errorInText) add(rule *ast.Rule, format string, limit int) {
 
 // standsForAnother says whether a rule was made of another one, which is as deep and as large.
 func standsForAnother(rule *ast.Rule) bool {
-	return strings.HasPrefix(rule.Head.Ref().String(), reservedPrefix)
+	return strings.HasPrefix(rule.Head.Ref().String(), ReservedPrefix)
 }

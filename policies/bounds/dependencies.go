@@ -1,4 +1,4 @@
-package engine
+package bounds
 
 import (
 	"maps"
@@ -14,12 +14,12 @@ const stepsOfRecursion = 100
 // dependenciesStage refuses rules that depend on each other so manifoldly that OPA
 // would take minutes and gigabytes to see whether one depends on itself. It is the last
 // stage before OPA makes the graph of them.
-func (b Bounds) dependenciesStage(work *Work) (ast.StageID, ast.CompilerStageDefinition) {
+func (b Limits) dependenciesStage(work *Work) (ast.StageID, ast.CompilerStageDefinition) {
 	return ast.StageRewriteRegoMetadataCalls, ast.CompilerStageDefinition{
 		Name:       "BoundDependencies",
 		MetricName: "lintel_bound_dependencies",
 		Stage: func(c *ast.Compiler) *ast.Error {
-			d := &dependencies{Bounds: b, of: map[*ast.Rule][]*ast.Rule{}, seen: map[*ast.Rule]*ast.Rule{}}
+			d := &dependencies{Limits: b, of: map[*ast.Rule][]*ast.Rule{}, seen: map[*ast.Rule]*ast.Rule{}}
 			defer func() { work.Dependencies, work.DependencySteps = d.count, d.steps }()
 			var first errorInText
 			if rule := d.collect(c); rule != nil {
@@ -43,7 +43,7 @@ func (b Bounds) dependenciesStage(work *Work) (ast.StageID, ast.CompilerStageDef
 }
 
 type dependencies struct {
-	Bounds
+	Limits
 	rules []*ast.Rule
 	of    map[*ast.Rule][]*ast.Rule
 	seen  map[*ast.Rule]*ast.Rule // the rule from which it was reached last
