@@ -23,6 +23,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
+	"github.com/lintel-policy/lintel/policies/rules"
 )
 
 // decisions injects what an engine would say, and faults.
@@ -57,7 +58,7 @@ type namespacesFunc func(name string) ([]byte, error)
 
 func (f namespacesFunc) Namespace(_ context.Context, name string) ([]byte, error) { return f(name) }
 
-func accept(context.Context, *admission.Review) (*Verdict, error) { return &Verdict{}, nil }
+func accept(context.Context, *admission.Review) (*rules.Answer, error) { return &rules.Answer{}, nil }
 
 // fixture is a handler and what it wrote.
 type fixture struct {
@@ -268,7 +269,9 @@ func TestUnreadable(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			for _, path := range []string{"/validate/fail", "/validate/ignore", "/mutate/fail", "/mutate/ignore", "/validate/policysource"} {
-				f := newFixture(t, decisions{}, func(o *HandlerOptions) { o.Products = []Product{PolicySourceProduct(accept)} })
+				f := newFixture(t, decisions{}, func(o *HandlerOptions) {
+					o.Products = []rules.Product{{Name: "policysource", Entry: "policysource.policy.lintel.dev", Validate: accept}}
+				})
 				recorder := f.post(path, test.body)
 				if test.code == 0 {
 					assert.Equal(t, http.StatusBadRequest, recorder.Code)

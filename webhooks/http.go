@@ -66,7 +66,7 @@ func newBodyReader(limit, total int64) *bodyReader {
 }
 
 // read returns the body, and a function that gives its share of the budget back.
-// A body over the limit is a *engine.ReviewError with the uid, if it has one.
+// A body over the limit is a *admission.ReviewError with the uid, if it has one.
 func (b *bodyReader) read(ctx context.Context, w http.ResponseWriter, r *http.Request) ([]byte, func(), error) {
 	share := b.limit + 1
 	if r.ContentLength >= 0 {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
-	"github.com/lintel-policy/lintel/webhooks"
+	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
 var (
@@ -65,7 +65,7 @@ func TestRulesAreNeverNarrowerThanPolicies(t *testing.T) {
 		}
 		// Policies that disagree about a version are refused by the gate; those that got in
 		// are called all the same.
-		validating, mutating, err := webhooks.Configurations(policies, resources, nil, webhooks.RegistrationSettings{})
+		validating, mutating, err := registration.Configurations(policies, resources, nil, registration.Settings{})
 		if err != nil {
 			require.ErrorContains(t, err, "HorizontalPodAutoscaler.autoscaling in every version")
 		}
