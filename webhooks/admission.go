@@ -13,7 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
@@ -97,7 +99,7 @@ func judged(verdict *rules.Answer, entry string) (*answer, error) {
 
 // setPatch encodes early, so that a patch that cannot be encoded is still an error
 // that the failure policy answers.
-func (a *answer) setPatch(patch []engine.Operation) (err error) {
+func (a *answer) setPatch(patch []jsonpatch.Operation) (err error) {
 	if len(patch) == 0 {
 		return nil
 	}
@@ -127,7 +129,7 @@ func undecided(policy engine.FailurePolicy, failure error) *answer {
 }
 
 // unreadable denies under either failure policy: see the package comment.
-func unreadable(err *engine.ReviewError) *answer {
+func unreadable(err *admission.ReviewError) *answer {
 	code := err.Code
 	if code == 0 {
 		code = http.StatusBadRequest

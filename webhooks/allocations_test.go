@@ -27,8 +27,8 @@ func TestAllocations(t *testing.T) {
 		want     float64
 	}{
 		{"no policy matches", compiled(t, engine.Fail, teamLabel), "/validate/fail", 149},
-		{"samples, validate", sampleSnapshot(t), "/validate/fail", 1355},
-		{"samples, mutate", sampleSnapshot(t), "/mutate/fail", 877},
+		{"samples, validate", sampleSnapshot(t), "/validate/fail", 1349},
+		{"samples, mutate", sampleSnapshot(t), "/mutate/fail", 876},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			handler := benchHandler(t, c.snapshot)

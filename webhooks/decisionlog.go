@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -78,7 +79,7 @@ type loggedFinding struct {
 	Msg      string `json:"msg"`
 }
 
-func (l DecisionLog) wants(review *engine.Review, a *answer) bool {
+func (l DecisionLog) wants(review *admission.Review, a *answer) bool {
 	switch {
 	case l.Mode == LogNone:
 		return false
@@ -94,7 +95,7 @@ func (l DecisionLog) wants(review *engine.Review, a *answer) bool {
 }
 
 // write logs the decision; review is nil where it could not be read.
-func (l DecisionLog) write(ctx context.Context, entry, uid string, review *engine.Review, a *answer, took time.Duration) {
+func (l DecisionLog) write(ctx context.Context, entry, uid string, review *admission.Review, a *answer, took time.Duration) {
 	if l.Logger == nil || !l.wants(review, a) {
 		return
 	}

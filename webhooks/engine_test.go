@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -18,7 +19,7 @@ func compiled(t testing.TB, policy engine.FailurePolicy, module string) *engine.
 		Name: "team", FailurePolicy: policy, Files: map[string]string{"team.rego": module},
 	})
 	require.NoError(t, err)
-	return engine.NewSnapshot(engine.BuiltinResources(), set)
+	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }
 
 const teamLabel = `# METADATA

@@ -8,7 +8,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // FuzzBody: whatever arrives, the answer is a review with the uid of the request, or
@@ -28,7 +28,7 @@ func FuzzBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		fixture.log.Reset()
 		recorder := fixture.post("/validate/ignore", body)
-		review, err := engine.DecodeReview([]byte(body))
+		review, err := admission.DecodeReview([]byte(body))
 		switch recorder.Code {
 		case http.StatusBadRequest:
 			if json.Valid(recorder.Body.Bytes()) || err == nil && len(body) <= 64<<10 {

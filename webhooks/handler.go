@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/webhooks/registration"
@@ -24,9 +25,9 @@ const DefaultMaxReviewBytes = 8 << 20
 type Decider interface {
 	Digest() string
 	// Tenant names the scope below the enterprise that the object belongs to, if any.
-	Tenant(review *engine.Review) string
-	Mutate(ctx context.Context, review *engine.Review, options engine.Options) *engine.Mutation
-	Validate(ctx context.Context, review *engine.Review, options engine.Options) *engine.Decision
+	Tenant(review *admission.Review) string
+	Mutate(ctx context.Context, review *admission.Review, options engine.Options) *engine.Mutation
+	Validate(ctx context.Context, review *admission.Review, options engine.Options) *engine.Decision
 }
 
 // judgingPerCPU is how many reviews are judged at once for each CPU. Policies have
@@ -71,7 +72,7 @@ type entry struct {
 	// both configurations have entries of the same names.
 	name          string
 	failurePolicy engine.FailurePolicy
-	judge         func(ctx context.Context, review *engine.Review) (*answer, error)
+	judge         func(ctx context.Context, review *admission.Review) (*answer, error)
 }
 
 // NewHandler makes the handler. Its error is a product that cannot be served.
@@ -133,7 +134,7 @@ func productEntry(product rules.Product) (path string, served *entry, err error)
 	return prefix + product.Name, &entry{
 		name:          strings.TrimPrefix(prefix, "/") + product.Entry,
 		failurePolicy: product.FailurePolicy,
-		judge: func(ctx context.Context, review *engine.Review) (*answer, error) {
+		judge: func(ctx context.Context, review *admission.Review) (*answer, error) {
 			verdict, err := judge(ctx, review)
 			if err != nil {
 				return nil, err
@@ -179,28 +180,28 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // answer decodes and judges. The review is nil where it cannot be read.
-func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readErr error) (review *engine.Review, a *answer) {
-	var unread *engine.ReviewError
+func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readErr error) (review *admission.Review, a *answer) {
+	var unread *admission.ReviewError
 	switch {
 	case errors.As(readErr, &unread):
 		return nil, unreadable(unread)
 	case readErr != nil:
-		return nil, unreadable(&engine.ReviewError{Code: http.StatusBadRequest, Message: readErr.Error()})
+		return nil, unreadable(&admission.ReviewError{Code: http.StatusBadRequest, Message: readErr.Error()})
 	}
 	// A panic on the way to the uid leaves nothing to answer to.
 	err := h.recovering(served, func() (err error) {
-		review, err = engine.DecodeReview(body)
+		review, err = admission.DecodeReview(body)
 		return err
 	})
 	switch {
 	case errors.As(err, &unread):
 		return nil, unreadable(unread)
 	case err != nil:
-		return nil, unreadable(&engine.ReviewError{Code: http.StatusInternalServerError, Message: err.Error()})
+		return nil, unreadable(&admission.ReviewError{Code: http.StatusInternalServerError, Message: err.Error()})
 	}
 	leave, err := h.judging.enter(ctx, h.tenant(review))
 	if err != nil {
-		return review, unreadable(&engine.ReviewError{
+		return review, unreadable(&admission.ReviewError{
 			UID: review.UID, Code: http.StatusTooManyRequests,
 			Message: "Lintel is judging as many reviews as it can; retry",
 		})
@@ -217,7 +218,7 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 	return review, a
 }
 
-func (h *Handler) tenant(review *engine.Review) string {
+func (h *Handler) tenant(review *admission.Review) string {
 	if decider := h.current(); decider != nil {
 		return decider.Tenant(review)
 	}
@@ -242,8 +243,8 @@ var (
 	errPanic     = errors.New("an internal error, of which the log has the stack trace")
 )
 
-func (h *Handler) validateBy(policy engine.FailurePolicy) func(context.Context, *engine.Review) (*answer, error) {
-	return func(ctx context.Context, review *engine.Review) (*answer, error) {
+func (h *Handler) validateBy(policy engine.FailurePolicy) func(context.Context, *admission.Review) (*answer, error) {
+	return func(ctx context.Context, review *admission.Review) (*answer, error) {
 		decider, options, err := h.prepare(ctx, review, policy)
 		if err != nil {
 			return nil, err
@@ -252,8 +253,8 @@ func (h *Handler) validateBy(policy engine.FailurePolicy) func(context.Context, 
 	}
 }
 
-func (h *Handler) mutateBy(policy engine.FailurePolicy) func(context.Context, *engine.Review) (*answer, error) {
-	return func(ctx context.Context, review *engine.Review) (*answer, error) {
+func (h *Handler) mutateBy(policy engine.FailurePolicy) func(context.Context, *admission.Review) (*answer, error) {
+	return func(ctx context.Context, review *admission.Review) (*answer, error) {
 		decider, options, err := h.prepare(ctx, review, policy)
 		if err != nil {
 			return nil, err
@@ -266,7 +267,7 @@ func (h *Handler) mutateBy(policy engine.FailurePolicy) func(context.Context, *e
 
 // prepare gathers what the engine wants to know beside the review. A namespace that
 // cannot be read is an error: a policy about it would silently say nothing.
-func (h *Handler) prepare(ctx context.Context, review *engine.Review, policy engine.FailurePolicy) (Decider, engine.Options, error) {
+func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy engine.FailurePolicy) (Decider, engine.Options, error) {
 	options := engine.Options{FailurePolicy: policy, Now: h.now()}
 	decider, cluster := h.consistent()
 	if decider == nil {
@@ -296,8 +297,8 @@ func (h *Handler) consistent() (Decider, *engine.ClusterData) {
 	}
 }
 
-func uidOf(review *engine.Review, a *answer) string {
-	var unread *engine.ReviewError
+func uidOf(review *admission.Review, a *answer) string {
+	var unread *admission.ReviewError
 	switch {
 	case review != nil:
 		return review.UID

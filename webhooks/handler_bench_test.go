@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -117,7 +118,7 @@ func BenchmarkSamples(b *testing.B) {
 			asked = bytes.ReplaceAll(body, []byte("restricted-bench"), []byte("baseline-bench"))
 		}
 		b.Run(name, func(b *testing.B) {
-			review, err := engine.DecodeReview(asked)
+			review, err := admission.DecodeReview(asked)
 			require.NoError(b, err)
 			options := engine.Options{Namespace: namespace, Cluster: engine.EmptyClusterData()}
 			b.ReportAllocs()
@@ -151,7 +152,7 @@ func sampleSnapshot(b testing.TB, names ...string) *engine.Snapshot {
 	}
 	set, err := engine.Compile(engine.Source{Name: "samples", FailurePolicy: engine.Fail, Files: files})
 	require.NoError(b, err)
-	return engine.NewSnapshot(engine.BuiltinResources(), set)
+	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }
 
 // cachedNamespace copies, as a cache does.

@@ -20,28 +20,30 @@ import (
 	"github.com/stretchr/testify/require"
 	admissionv1 "k8s.io/api/admission/v1"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
 // decisions injects what an engine would say, and faults.
 type decisions struct {
-	validate func(context.Context, *engine.Review, engine.Options) *engine.Decision
-	mutate   func(context.Context, *engine.Review, engine.Options) *engine.Mutation
+	validate func(context.Context, *admission.Review, engine.Options) *engine.Decision
+	mutate   func(context.Context, *admission.Review, engine.Options) *engine.Mutation
 }
 
 func (d decisions) Digest() string { return "sha256:0123456789abcdef" }
 
-func (d decisions) Tenant(*engine.Review) string { return "" }
+func (d decisions) Tenant(*admission.Review) string { return "" }
 
-func (d decisions) Validate(ctx context.Context, r *engine.Review, o engine.Options) *engine.Decision {
+func (d decisions) Validate(ctx context.Context, r *admission.Review, o engine.Options) *engine.Decision {
 	if d.validate == nil {
 		return &engine.Decision{}
 	}
 	return d.validate(ctx, r, o)
 }
 
-func (d decisions) Mutate(ctx context.Context, r *engine.Review, o engine.Options) *engine.Mutation {
+func (d decisions) Mutate(ctx context.Context, r *admission.Review, o engine.Options) *engine.Mutation {
 	if d.mutate == nil {
 		return &engine.Mutation{}
 	}
@@ -49,14 +51,14 @@ func (d decisions) Mutate(ctx context.Context, r *engine.Review, o engine.Option
 }
 
 func says(decision engine.Decision) decisions {
-	return decisions{validate: func(context.Context, *engine.Review, engine.Options) *engine.Decision { return &decision }}
+	return decisions{validate: func(context.Context, *admission.Review, engine.Options) *engine.Decision { return &decision }}
 }
 
 type namespacesFunc func(name string) ([]byte, error)
 
 func (f namespacesFunc) Namespace(_ context.Context, name string) ([]byte, error) { return f(name) }
 
-func accept(context.Context, *engine.Review) (*rules.Answer, error) { return &rules.Answer{}, nil }
+func accept(context.Context, *admission.Review) (*rules.Answer, error) { return &rules.Answer{}, nil }
 
 // fixture is a handler and what it wrote.
 type fixture struct {
@@ -127,7 +129,7 @@ func finding(words string) engine.Finding {
 
 func TestValidate(t *testing.T) {
 	var asked engine.Options
-	decider := decisions{validate: func(_ context.Context, _ *engine.Review, options engine.Options) *engine.Decision {
+	decider := decisions{validate: func(_ context.Context, _ *admission.Review, options engine.Options) *engine.Decision {
 		asked = options
 		denial := finding("no team")
 		denial.Code = 418
@@ -161,8 +163,8 @@ func TestValidate(t *testing.T) {
 }
 
 func TestMutate(t *testing.T) {
-	mutation := &engine.Mutation{Patch: []engine.Operation{{Op: "add", Path: "/metadata/labels/team", Value: []byte(`"a"`)}}}
-	f := newFixture(t, decisions{mutate: func(context.Context, *engine.Review, engine.Options) *engine.Mutation { return mutation }}, nil)
+	mutation := &engine.Mutation{Patch: []jsonpatch.Operation{{Op: "add", Path: "/metadata/labels/team", Value: []byte(`"a"`)}}}
+	f := newFixture(t, decisions{mutate: func(context.Context, *admission.Review, engine.Options) *engine.Mutation { return mutation }}, nil)
 
 	response := f.ask(t, "/mutate/fail", podRequest)
 	assert.True(t, response.Allowed)
@@ -180,7 +182,7 @@ func TestMutate(t *testing.T) {
 	assert.True(t, response.Allowed)
 	assert.Nil(t, response.PatchType)
 
-	mutation.Patch = []engine.Operation{{Op: "add", Path: "/x", Value: []byte(`{`)}}
+	mutation.Patch = []jsonpatch.Operation{{Op: "add", Path: "/x", Value: []byte(`{`)}}
 	response = f.ask(t, "/mutate/fail", podRequest)
 	assert.False(t, response.Allowed, "a patch that is not JSON is an error, not an empty patch")
 	assert.EqualValues(t, 500, response.Result.Code)
@@ -189,8 +191,8 @@ func TestMutate(t *testing.T) {
 // TestNobodyCanJudge: the failure policy answers, and only it.
 func TestNobodyCanJudge(t *testing.T) {
 	panics := decisions{
-		validate: func(context.Context, *engine.Review, engine.Options) *engine.Decision { panic("secret state") },
-		mutate:   func(context.Context, *engine.Review, engine.Options) *engine.Mutation { panic("secret state") },
+		validate: func(context.Context, *admission.Review, engine.Options) *engine.Decision { panic("secret state") },
+		mutate:   func(context.Context, *admission.Review, engine.Options) *engine.Mutation { panic("secret state") },
 	}
 	noNamespace := func(o *HandlerOptions) {
 		o.Namespaces = namespacesFunc(func(string) ([]byte, error) { return nil, errors.New("cache is gone") })
@@ -326,7 +328,7 @@ func TestDeadline(t *testing.T) {
 	}
 	for query, want := range tests {
 		var got time.Duration
-		f := newFixture(t, decisions{validate: func(ctx context.Context, _ *engine.Review, _ engine.Options) *engine.Decision {
+		f := newFixture(t, decisions{validate: func(ctx context.Context, _ *admission.Review, _ engine.Options) *engine.Decision {
 			deadline, _ := ctx.Deadline()
 			got = time.Until(deadline)
 			return &engine.Decision{}
@@ -355,7 +357,7 @@ func TestLongAnswersAreCut(t *testing.T) {
 
 func TestBudgetOfAllBodies(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
-	f := newFixture(t, decisions{validate: func(context.Context, *engine.Review, engine.Options) *engine.Decision {
+	f := newFixture(t, decisions{validate: func(context.Context, *admission.Review, engine.Options) *engine.Decision {
 		started <- struct{}{}
 		<-release
 		return &engine.Decision{}

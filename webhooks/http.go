@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 const (
@@ -66,7 +66,7 @@ func newBodyReader(limit, total int64) *bodyReader {
 }
 
 // read returns the body, and a function that gives its share of the budget back.
-// A body over the limit is a *engine.ReviewError with the uid, if it has one.
+// A body over the limit is a *admission.ReviewError with the uid, if it has one.
 func (b *bodyReader) read(ctx context.Context, w http.ResponseWriter, r *http.Request) ([]byte, func(), error) {
 	share := b.limit + 1
 	if r.ContentLength >= 0 {
@@ -85,12 +85,12 @@ func (b *bodyReader) read(ctx context.Context, w http.ResponseWriter, r *http.Re
 	switch {
 	case err != nil:
 		// What has arrived may name the request: then the answer can, too.
-		return nil, release, &engine.ReviewError{
+		return nil, release, &admission.ReviewError{
 			UID: uidIn(body), Code: http.StatusBadRequest,
 			Message: fmt.Sprintf("the AdmissionReview cannot be read: %v", err),
 		}
 	case int64(len(body)) > b.limit:
-		return nil, release, &engine.ReviewError{
+		return nil, release, &admission.ReviewError{
 			UID: uidIn(body), Code: http.StatusRequestEntityTooLarge,
 			Message: fmt.Sprintf("the AdmissionReview is larger than %d bytes, the limit of what Lintel judges", b.limit),
 		}
@@ -103,7 +103,7 @@ func (b *bodyReader) read(ctx context.Context, w http.ResponseWriter, r *http.Re
 func (b *bodyReader) overloaded(w http.ResponseWriter, r *http.Request) error {
 	limitRead(w, time.Now().Add(maxSlack/2))
 	prefix, _ := io.ReadAll(io.LimitReader(r.Body, uidPrefixBytes))
-	return &engine.ReviewError{
+	return &admission.ReviewError{
 		UID: uidIn(prefix), Code: http.StatusTooManyRequests,
 		Message: fmt.Sprintf("Lintel is judging reviews of %d bytes together, its limit; retry", b.total),
 	}
@@ -118,11 +118,11 @@ func limitRead(w http.ResponseWriter, deadline time.Time) {
 // uidIn finds the uid in a text that is truncated or too long to be decoded whole.
 func uidIn(text []byte) string {
 	for _, size := range []int{uidPrefixBytes, len(text)} {
-		review, err := engine.DecodeReview(text[:min(size, len(text))])
+		review, err := admission.DecodeReview(text[:min(size, len(text))])
 		if err == nil {
 			return review.UID
 		}
-		if unread, ok := err.(*engine.ReviewError); ok && unread.UID != "" {
+		if unread, ok := err.(*admission.ReviewError); ok && unread.UID != "" {
 			return unread.UID
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // masked takes the place of what the decision log must not show.
@@ -29,11 +29,11 @@ var kindMasks = map[string]Mask{
 	"TokenReview.authentication.k8s.io":   {{"spec", "token"}},
 }
 
-func maskOf(kind engine.GroupVersionKind) Mask {
+func maskOf(kind admission.GroupVersionKind) Mask {
 	if kind.Kind == "Secret" {
 		return kindMasks["Secret"]
 	}
-	return kindMasks[engine.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}.String()]
+	return kindMasks[admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}.String()]
 }
 
 // ParseMask reads JSON pointers in which * stands for every element or key, such as
@@ -55,7 +55,7 @@ func ParseMask(pointers []string) (Mask, error) {
 
 // object is the object of a review as it may be logged: without managedFields, and
 // with what is masked.
-func (m Mask) object(review *engine.Review) (json.RawMessage, error) {
+func (m Mask) object(review *admission.Review) (json.RawMessage, error) {
 	text, err := review.Object()
 	if text == nil && err == nil {
 		text, err = review.OldObject()

@@ -12,18 +12,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
-func loggedReview(t *testing.T, kind, object string) *engine.Review {
+func loggedReview(t *testing.T, kind, object string) *admission.Review {
 	t.Helper()
-	review, err := engine.NewReview([]byte(`{"uid":"1","operation":"CREATE","kind":{"group":"","version":"v1","kind":"` + kind +
+	review, err := admission.NewReview([]byte(`{"uid":"1","operation":"CREATE","kind":{"group":"","version":"v1","kind":"` + kind +
 		`"},"resource":{"group":"","version":"v1","resource":"things"},"object":` + object + `}`))
 	require.NoError(t, err)
 	return review
 }
 
-func logLine(t *testing.T, l DecisionLog, review *engine.Review, a *answer) map[string]any {
+func logLine(t *testing.T, l DecisionLog, review *admission.Review, a *answer) map[string]any {
 	t.Helper()
 	var out bytes.Buffer
 	l.Logger = slog.New(slog.NewJSONHandler(&out, nil))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -94,7 +95,7 @@ func (m *Metrics) certificatesLoaded(leaf, authority time.Time) {
 
 // observe counts one answered request. The operation is one of the API's four, or
 // unknown where the review could not be read.
-func (m *Metrics) observe(entry string, review *engine.Review, a *answer, took time.Duration) {
+func (m *Metrics) observe(entry string, review *admission.Review, a *answer, took time.Duration) {
 	operation := "unknown"
 	if review != nil {
 		operation = review.Operation

@@ -9,13 +9,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
 func TestProduct(t *testing.T) {
 	verdict, failure := &rules.Answer{}, error(nil)
-	judge := func(context.Context, *engine.Review) (*rules.Answer, error) { return verdict, failure }
+	judge := func(context.Context, *admission.Review) (*rules.Answer, error) { return verdict, failure }
 	f := newFixture(t, nil, func(o *HandlerOptions) {
 		o.Products = []rules.Product{{Name: "policysource", Entry: "policysource.policy.lintel.dev", Validate: judge}, {Name: "defaults", Entry: "d.example.com", FailurePolicy: engine.Ignore, Mutate: judge}}
 	})
@@ -27,7 +29,7 @@ func TestProduct(t *testing.T) {
 	assert.Equal(t, "team.rego:3:1: var x is unsafe", response.Result.Message)
 	assert.Len(t, response.Warnings[0], engine.MaxWarningBytes)
 
-	verdict = &rules.Answer{Patch: []engine.Operation{{Op: "remove", Path: "/x"}}}
+	verdict = &rules.Answer{Patch: []jsonpatch.Operation{{Op: "remove", Path: "/x"}}}
 	assert.NotEmpty(t, f.ask(t, "/mutate/defaults", podRequest).Patch)
 	assert.False(t, f.ask(t, "/validate/policysource", podRequest).Allowed, "a validating product cannot patch")
 

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/kinds"
 )
@@ -17,7 +18,7 @@ import (
 type arrival struct {
 	object object
 	// review is what the policies are asked about.
-	review *engine.Review
+	review *admission.Review
 	// kind is that of the review's object, which may be of another version than the
 	// manifest.
 	kind schema.GroupVersionKind
@@ -142,7 +143,7 @@ func (c *checker) validated(ctx context.Context, a arrival) validator {
 	if c.options.operation != "CREATE" || a.object.inVersion != nil {
 		return nil
 	}
-	return func(review *engine.Review) ([]engine.Finding, error) {
+	return func(review *admission.Review) ([]engine.Finding, error) {
 		text, err := review.Object()
 		if err == nil {
 			err = c.resources.kinds.Validate(ctx, text, a.kind)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	orlojv1 "github.com/lintel-policy/lintel/api/orloj/v1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules/orloj"
 )
@@ -69,7 +70,7 @@ func (b *builtIn) read(o object) (orloj.Object, []byte, error) {
 }
 
 // decide is what the rules say of an object of theirs.
-func (b *builtIn) decide(ctx context.Context, o object, review *engine.Review, options engine.Options) (outcome, error) {
+func (b *builtIn) decide(ctx context.Context, o object, review *admission.Review, options engine.Options) (outcome, error) {
 	read, _, err := b.read(o)
 	if err != nil {
 		return outcome{}, err

@@ -14,7 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
@@ -153,11 +155,11 @@ func TestMessagesAreTheWebhooks(t *testing.T) {
 	files := object.Spec.Inline.Files
 	set, err := engine.Compile(source.FromPolicySource(object, files, engine.Source{Files: files}.Digest()))
 	require.NoError(t, err)
-	review, err := engine.NewReview([]byte(`{"uid":"1","operation":"CREATE","name":"web","namespace":"shop",
+	review, err := admission.NewReview([]byte(`{"uid":"1","operation":"CREATE","name":"web","namespace":"shop",
 		"kind":{"group":"","version":"v1","kind":"ConfigMap"},"resource":{"group":"","version":"v1","resource":"configmaps"},
 		"object":{"metadata":{"name":"web"},"data":{"key":"BEGIN PRIVATE KEY-----"}}}`))
 	require.NoError(t, err)
-	decision := engine.NewSnapshot(engine.BuiltinResources(), set).Validate(t.Context(), review, engine.Options{})
+	decision := engine.NewSnapshot(admission.BuiltinResources(), set).Validate(t.Context(), review, engine.Options{})
 	require.Len(t, decision.Denials, 1)
 	assert.Equal(t, decision.Denials[0].Text(), report.Results[0].Deny[0].Msg)
 }
@@ -313,7 +315,7 @@ func TestFailedMutationDenies(t *testing.T) {
 }
 
 func TestOperationLine(t *testing.T) {
-	for want, op := range map[string]engine.Operation{
+	for want, op := range map[string]jsonpatch.Operation{
 		`add /a = {"b":"<x> & y"}`: {Op: "add", Path: "/a", Value: json.RawMessage(`{"b":"\u003cx\u003e \u0026 y"}`)},
 		"remove /a":                {Op: "remove", Path: "/a"},
 		"move /a from /b":          {Op: "move", Path: "/a", From: "/b"},

@@ -4,7 +4,9 @@ import (
 	"context"
 	"slices"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 // outcome is what the policies say about one object.
@@ -13,21 +15,21 @@ type outcome struct {
 	denials   []engine.Finding
 	warnings  []engine.Finding
 	undecided []engine.Undecided
-	patch     []engine.Operation
+	patch     []jsonpatch.Operation
 	// as is the apiVersion in which the policies see the object, where it is another.
 	as string
 	// refused says that the API server itself refuses the object, and asks nobody to
 	// validate it.
 	refused bool
 	// review has the object as it has become.
-	review *engine.Review
+	review *admission.Review
 }
 
 // decide asks in the order of the webhooks: mutation, then validation of the object
 // as it has become. A mutation that is denied ends it, as the API server ends the
 // request; and so does what the API server itself, by validate, finds wrong between the
 // two.
-func decide(ctx context.Context, snapshot *engine.Snapshot, o object, review *engine.Review, options engine.Options, validate validator) (outcome, error) {
+func decide(ctx context.Context, snapshot *engine.Snapshot, o object, review *admission.Review, options engine.Options, validate validator) (outcome, error) {
 	out := outcome{object: o}
 	if out.review = out.mutate(ctx, snapshot, review, options); len(out.denials) > 0 {
 		return out, nil
@@ -40,7 +42,7 @@ func decide(ctx context.Context, snapshot *engine.Snapshot, o object, review *en
 }
 
 // validator finds what the API server itself refuses.
-type validator func(*engine.Review) ([]engine.Finding, error)
+type validator func(*admission.Review) ([]engine.Finding, error)
 
 // refuse makes what the API server finds wrong the verdict; validate may be nil.
 func (out *outcome) refuse(validate validator) error {
@@ -56,7 +58,7 @@ func (out *outcome) refuse(validate validator) error {
 
 // mutate asks the sources with Ignore, then those with Fail. When the latter change
 // the object, both are asked once more, as reinvocationPolicy IfNeeded has it.
-func (out *outcome) mutate(ctx context.Context, snapshot *engine.Snapshot, review *engine.Review, options engine.Options) *engine.Review {
+func (out *outcome) mutate(ctx context.Context, snapshot *engine.Snapshot, review *admission.Review, options engine.Options) *admission.Review {
 	for range 2 {
 		changed := false
 		for _, policy := range []engine.FailurePolicy{engine.Ignore, engine.Fail} {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/policy"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 )
@@ -56,7 +57,7 @@ type liveCluster struct {
 	options   clusterOptions
 	reader    client.Reader
 	dynamic   dynamic.Interface
-	resources []engine.Resource
+	resources []admission.Resource
 	short     map[string]string // names of resources, by what they are called in short
 }
 
@@ -132,7 +133,7 @@ func (c *liveCluster) sets(ctx context.Context) (sets []*engine.PolicySet, notes
 // and noted.
 func (c *liveCluster) required(ctx context.Context, sets []*engine.PolicySet) (*engine.ClusterData, []string) {
 	data, notes := engine.EmptyClusterData(), []string{}
-	table := engine.NewResources(c.resources)
+	table := admission.NewResources(c.resources)
 	for _, set := range sets {
 		for _, kind := range set.Requires() {
 			resource, served := table.ByKind(kind.Group, kind.Kind)
@@ -150,7 +151,7 @@ func (c *liveCluster) required(ctx context.Context, sets []*engine.PolicySet) (*
 	return data, notes
 }
 
-func (c *liveCluster) list(ctx context.Context, resource engine.Resource) (map[engine.ClusterObjectKey]*engine.ClusterObject, error) {
+func (c *liveCluster) list(ctx context.Context, resource admission.Resource) (map[engine.ClusterObjectKey]*engine.ClusterObject, error) {
 	objects := map[engine.ClusterObjectKey]*engine.ClusterObject{}
 	next := metav1.ListOptions{Limit: 500}
 	for {
@@ -175,7 +176,7 @@ func (c *liveCluster) list(ctx context.Context, resource engine.Resource) (map[e
 	}
 }
 
-func (c *liveCluster) of(resource engine.Resource) dynamic.NamespaceableResourceInterface {
+func (c *liveCluster) of(resource admission.Resource) dynamic.NamespaceableResourceInterface {
 	return c.dynamic.Resource(schema.GroupVersionResource{Group: resource.Group, Version: resource.Version, Resource: resource.Name})
 }
 
@@ -230,7 +231,7 @@ func (c *liveCluster) object(ctx context.Context, reference, namespace string) (
 
 // definitions are those of the custom resources among the manifests. One that cannot be
 // read is noted.
-func (c *liveCluster) definitions(ctx context.Context, table *engine.Resources, objects []object) (found []*apiextensionsv1.CustomResourceDefinition, notes []string) {
+func (c *liveCluster) definitions(ctx context.Context, table *admission.Resources, objects []object) (found []*apiextensionsv1.CustomResourceDefinition, notes []string) {
 	asked := map[string]bool{}
 	for _, o := range objects {
 		resource, known := table.ByKind(o.kind.Group, o.kind.Kind)
@@ -270,7 +271,7 @@ func shortNames(asked discovery.ServerResourcesInterface) map[string]string {
 }
 
 // resource finds a resource by its name or kind, with or without its group.
-func (c *liveCluster) resource(word string) (engine.Resource, error) {
+func (c *liveCluster) resource(word string) (admission.Resource, error) {
 	name, group, hasGroup := strings.Cut(strings.ToLower(word), ".")
 	name = cmp.Or(c.short[name], name)
 	for _, resource := range c.resources {
@@ -278,6 +279,6 @@ func (c *liveCluster) resource(word string) (engine.Resource, error) {
 			return resource, nil
 		}
 	}
-	suggestion := engine.NewResources(c.resources).Suggest(group, name)
-	return engine.Resource{}, fmt.Errorf("the cluster has no kind %q%s: write its kind or resource, and the group after a dot where two groups have it", word, suggestion)
+	suggestion := admission.NewResources(c.resources).Suggest(group, name)
+	return admission.Resource{}, fmt.Errorf("the cluster has no kind %q%s: write its kind or resource, and the group after a dot where two groups have it", word, suggestion)
 }

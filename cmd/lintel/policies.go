@@ -13,8 +13,10 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/webhooks/registration"
@@ -129,7 +131,7 @@ func (s *policySource) compile() (*engine.PolicySet, error) {
 		return nil, s.compileError(err)
 	}
 	if set.Policies() == 0 {
-		return nil, s.without("policies", "no package has a rule deny, warn, patch or defaults, and there is no constraint", source.Mistakes(set, engine.BuiltinResources()))
+		return nil, s.without("policies", "no package has a rule deny, warn, patch or defaults, and there is no constraint", source.Mistakes(set, admission.BuiltinResources()))
 	}
 	return set, nil
 }
@@ -293,9 +295,9 @@ func checkPolicySource(s *v1alpha1.PolicySource) error {
 	default:
 		return fmt.Errorf("spec.failurePolicy is %q, not Fail or Ignore", s.Spec.FailurePolicy)
 	}
-	level := engine.ScopeLevel(s.Spec.Scope.Level)
-	if level != "" && !slices.Contains(engine.ScopeLevels, level) {
-		return fmt.Errorf("spec.scope.level is %q, not one of %v", level, engine.ScopeLevels)
+	level := hierarchy.Level(s.Spec.Scope.Level)
+	if level != "" && !slices.Contains(hierarchy.Levels, level) {
+		return fmt.Errorf("spec.scope.level is %q, not one of %v", level, hierarchy.Levels)
 	}
 	return nil
 }

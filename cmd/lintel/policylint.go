@@ -16,6 +16,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/config/crd"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/manifest"
 	"github.com/lintel-policy/lintel/policies/source"
@@ -131,7 +132,7 @@ func judge(ctx context.Context, judged policySource, live *engine.Live, definiti
 			report.Tests = results.Totals
 			return results, err
 		},
-		Registrable: func(policies []engine.PolicyInfo, resources *engine.Resources) error {
+		Registrable: func(policies []engine.PolicyInfo, resources *admission.Resources) error {
 			_, _, err := registration.Configurations(policies, resources, nil, registration.Settings{})
 			return err
 		},
@@ -171,12 +172,12 @@ func (s policySource) inFolder(errs engine.CompileErrors) []engine.CompileError 
 
 // readDefinitions are the CustomResourceDefinitions among the files, and before those of
 // the same kind Lintel's own.
-func readDefinitions(files map[string]string) ([]*schema.Definition, *engine.Resources, error) {
+func readDefinitions(files map[string]string) ([]*schema.Definition, *admission.Resources, error) {
 	definitions, err := ownDefinitions()
 	if err != nil {
 		return nil, nil, err
 	}
-	var defined []engine.Resource
+	var defined []admission.Resource
 	for _, name := range sortedNames(files) {
 		if !isManifest(name) || !strings.Contains(files[name], "CustomResourceDefinition") {
 			continue
@@ -196,7 +197,7 @@ func readDefinitions(files map[string]string) ([]*schema.Definition, *engine.Res
 			}
 		}
 	}
-	return definitions, engine.BuiltinResourcesWith(defined...), nil
+	return definitions, admission.BuiltinResourcesWith(defined...), nil
 }
 
 // ownDefinitions are those of Lintel's kinds.

@@ -15,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 func newPolicyStatusCommand() *cobra.Command {
@@ -89,7 +91,7 @@ func onlyNamed(sources []v1alpha1.PolicySource, named []string) ([]v1alpha1.Poli
 		}
 		names = append(names, source.Name)
 	}
-	return nil, fmt.Errorf("the cluster has no PolicySource %q%s", named[0], didYouMean("", engine.Nearest(named[0], names)))
+	return nil, fmt.Errorf("the cluster has no PolicySource %q%s", named[0], didYouMean("", admission.Nearest(named[0], names)))
 }
 
 // statusReport is the output of -o json. Its lists are never null.
@@ -131,7 +133,7 @@ func sourceStatusOf(object *v1alpha1.PolicySource) sourceStatus {
 	status := object.Status
 	out := sourceStatus{
 		Name:     object.Name,
-		Scope:    strings.TrimSpace(cmp.Or(string(object.Spec.Scope.Level), string(engine.Enterprise)) + " " + object.Spec.Scope.Name),
+		Scope:    strings.TrimSpace(cmp.Or(string(object.Spec.Scope.Level), string(hierarchy.Enterprise)) + " " + object.Spec.Scope.Name),
 		Ready:    metav1.ConditionUnknown,
 		Revision: status.Revision, Digest: status.Digest, Policies: status.Policies, Rules: status.Rules,
 		Created:  object.CreationTimestamp.Time,

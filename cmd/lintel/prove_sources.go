@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/restriction"
 	"github.com/lintel-policy/lintel/policies/scope"
 )
@@ -29,7 +29,7 @@ func sourceProofs(sources []policySource) ([]sourceProof, error) {
 	if err != nil {
 		return nil, err
 	}
-	resources := engine.BuiltinResources()
+	resources := admission.BuiltinResources()
 	var proofs []sourceProof
 	for i, set := range sets {
 		proofs = append(proofs, sourceProof{

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 // jsonReport is the output of -o json. Its lists are never null.
@@ -13,12 +14,12 @@ type jsonReport struct {
 }
 
 type jsonResult struct {
-	Object    jsonObject         `json:"object"`
-	Allowed   bool               `json:"allowed"`
-	Deny      []jsonFinding      `json:"deny"`
-	Warn      []jsonFinding      `json:"warn"`
-	Patch     []engine.Operation `json:"patch"`
-	Undecided []engine.Undecided `json:"undecided"`
+	Object    jsonObject            `json:"object"`
+	Allowed   bool                  `json:"allowed"`
+	Deny      []jsonFinding         `json:"deny"`
+	Warn      []jsonFinding         `json:"warn"`
+	Patch     []jsonpatch.Operation `json:"patch"`
+	Undecided []engine.Undecided    `json:"undecided"`
 	// As is the apiVersion to which the API server converts the object for the policies,
 	// where it is another.
 	As string `json:"as,omitempty"`
@@ -47,7 +48,7 @@ func writeJSON(w io.Writer, outcomes []outcome) error {
 			Allowed:   len(out.denials) == 0,
 			Deny:      jsonFindings(out.denials, denialText),
 			Warn:      jsonFindings(out.warnings, engine.Finding.WarningText),
-			Patch:     append([]engine.Operation{}, out.patch...),
+			Patch:     append([]jsonpatch.Operation{}, out.patch...),
 			Undecided: append([]engine.Undecided{}, out.undecided...),
 			As:        out.as,
 		})

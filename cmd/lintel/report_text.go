@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 // writeText writes the report for people: verdict, reasons and patch of each object,
@@ -108,7 +109,7 @@ func verdict(out outcome) string {
 	}
 }
 
-func operationLine(op engine.Operation) string {
+func operationLine(op jsonpatch.Operation) string {
 	line := op.Op + " " + op.Path
 	if op.From != "" {
 		line += " from " + op.From

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // operations are those that an object in a file can be checked for.
@@ -33,7 +33,7 @@ type request struct {
 
 // place puts the object where the API server would: a namespaced one into a
 // namespace, any other into none. A Namespace gets the label that each one has.
-func (o *object) place(resource engine.Resource, defaultNamespace string) {
+func (o *object) place(resource admission.Resource, defaultNamespace string) {
 	switch {
 	case !resource.Namespaced:
 		o.namespace = ""
@@ -64,13 +64,13 @@ func (o object) addNameLabel() {
 
 // newReview is the review of an operation on an object that place has placed. The
 // same object gives the same review.
-func newReview(o object, resource engine.Resource, operation string) (*engine.Review, error) {
+func newReview(o object, resource admission.Resource, operation string) (*admission.Review, error) {
 	return newConvertedReview(o, resource, o.kind, operation)
 }
 
 // newConvertedReview is newReview of an object that arrived as another version of its
 // kind.
-func newConvertedReview(o object, resource engine.Resource, arrived schema.GroupVersionKind, operation string) (*engine.Review, error) {
+func newConvertedReview(o object, resource admission.Resource, arrived schema.GroupVersionKind, operation string) (*admission.Review, error) {
 	if o.name == "" && operation != "CREATE" {
 		return nil, fmt.Errorf("%s: %s has no metadata.name, which %s needs", o.origin, o.kind.Kind, operation)
 	}
@@ -104,7 +104,7 @@ func newConvertedReview(o object, resource engine.Resource, arrived schema.Group
 	if err != nil {
 		return nil, fmt.Errorf("%s: writing the request: %w", o.origin, err)
 	}
-	review, err := engine.NewReview(body)
+	review, err := admission.NewReview(body)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.origin, err)
 	}

@@ -9,14 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/kinds"
 )
 
 // resourceTable finds the resource of a kind: a built-in one, one that a
 // CustomResourceDefinition at hand defines, or a guess.
 type resourceTable struct {
-	*engine.Resources
+	*admission.Resources
 	kinds *kinds.Kinds
 	// serves says who serves the kinds of the table, for messages.
 	serves string
@@ -25,7 +25,7 @@ type resourceTable struct {
 // newResourceTable reads the CustomResourceDefinitions among the objects.
 func newResourceTable(objects []object) (*resourceTable, error) {
 	var definitions []*apiextensionsv1.CustomResourceDefinition
-	var defined []engine.Resource
+	var defined []admission.Resource
 	for _, o := range objects {
 		if o.kind.Group != apiextensionsv1.GroupName || o.kind.Kind != "CustomResourceDefinition" {
 			continue
@@ -40,16 +40,16 @@ func newResourceTable(objects []object) (*resourceTable, error) {
 		}
 		definitions, defined = append(definitions, definition), append(defined, kinds.Resources(definition)...)
 	}
-	return &resourceTable{engine.BuiltinResourcesWith(defined...), kinds.New(definitions...), "Kubernetes 1.36, with the CustomResourceDefinitions at hand,"}, nil
+	return &resourceTable{admission.BuiltinResourcesWith(defined...), kinds.New(definitions...), "Kubernetes 1.36, with the CustomResourceDefinitions at hand,"}, nil
 }
 
 // lookup is the resource of a kind in the version of the kind. known is false for a
 // guess: most kinds are namespaced.
-func (t *resourceTable) lookup(kind schema.GroupVersionKind) (resource engine.Resource, known bool) {
+func (t *resourceTable) lookup(kind schema.GroupVersionKind) (resource admission.Resource, known bool) {
 	resource, known = t.ByKind(kind.Group, kind.Kind)
 	if !known {
 		plural, _ := meta.UnsafeGuessKindToResource(kind)
-		resource = engine.Resource{Group: kind.Group, Kind: kind.Kind, Name: plural.Resource, Namespaced: true}
+		resource = admission.Resource{Group: kind.Group, Kind: kind.Kind, Name: plural.Resource, Namespaced: true}
 	}
 	resource.Version = kind.Version
 	return resource, known
@@ -76,7 +76,7 @@ func (t *resourceTable) unserved(kind schema.GroupVersionKind) string {
 // that Kubernetes serves, or has no dot, which a CustomResourceDefinition's must have. Other
 // projects have groups below k8s.io, too: there it is one that Kubernetes has in another.
 func isOfKubernetes(kind schema.GroupVersionKind) bool {
-	return !strings.Contains(kind.Group, ".") || slices.ContainsFunc(engine.KubernetesResources(), func(known engine.Resource) bool {
+	return !strings.Contains(kind.Group, ".") || slices.ContainsFunc(admission.KubernetesResources(), func(known admission.Resource) bool {
 		return known.Group == kind.Group || known.Kind == kind.Kind && strings.HasSuffix(kind.Group, ".k8s.io")
 	})
 }
@@ -112,7 +112,7 @@ func (t *resourceTable) suggestGroup(kind schema.GroupVersionKind) string {
 			groups = append(groups, known.Group)
 		}
 	}
-	if near := engine.Nearest(kind.Group, groups); near != "" {
+	if near := admission.Nearest(kind.Group, groups); near != "" {
 		return fmt.Sprintf(" (did you mean the group %s?)", near)
 	}
 	return ""

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // unknownCommand names the command that was likely meant.
@@ -37,7 +37,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	var names []string
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
 	word, _, _ := strings.Cut(strings.TrimLeft(unknown.GetSpecifiedName(), "-"), "=")
-	return usageError(cmd, "%v%s", err, didYouMean("--", engine.Nearest(word, names)))
+	return usageError(cmd, "%v%s", err, didYouMean("--", admission.Nearest(word, names)))
 }
 
 func didYouMean(prefix, name string) string {

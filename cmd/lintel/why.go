@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/kinds"
 	"github.com/lintel-policy/lintel/policies/source"
@@ -204,7 +205,7 @@ func newLiveChecker(ctx context.Context, options whyOptions, objects []object) (
 	if sets, err = explainable(sets); err != nil {
 		return nil, nil, nil, err
 	}
-	table := engine.NewResources(cluster.resources)
+	table := admission.NewResources(cluster.resources)
 	c := &checker{options: options.checkOptions, snapshot: engine.NewSnapshot(table, sets...), namespaces: map[string][]byte{}}
 	c.asked = registration.NewAsked(c.snapshot.Policies(), table)
 	definitions, more := cluster.definitions(ctx, table, objects)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 // writeWhyText writes, for each object, the verdict, the policies that match with what
@@ -195,31 +196,31 @@ type whyJSON struct {
 }
 
 type whyResult struct {
-	Object     jsonObject         `json:"object"`
-	Allowed    bool               `json:"allowed"`
-	Matched    int                `json:"matched"`
-	NotMatched int                `json:"notMatched"`
-	Deny       []jsonFinding      `json:"deny"`
-	Warn       []jsonFinding      `json:"warn"`
-	Patch      []engine.Operation `json:"patch"`
-	Undecided  []engine.Undecided `json:"undecided"`
-	As         string             `json:"as,omitempty"`
-	Policies   []whyPolicy        `json:"policies"`
+	Object     jsonObject            `json:"object"`
+	Allowed    bool                  `json:"allowed"`
+	Matched    int                   `json:"matched"`
+	NotMatched int                   `json:"notMatched"`
+	Deny       []jsonFinding         `json:"deny"`
+	Warn       []jsonFinding         `json:"warn"`
+	Patch      []jsonpatch.Operation `json:"patch"`
+	Undecided  []engine.Undecided    `json:"undecided"`
+	As         string                `json:"as,omitempty"`
+	Policies   []whyPolicy           `json:"policies"`
 }
 
 type whyPolicy struct {
-	Policy    string             `json:"policy"`
-	Source    string             `json:"source"`
-	Location  string             `json:"location"`
-	Question  engine.Question    `json:"question"`
-	Answer    engine.Answer      `json:"answer"`
-	Condition string             `json:"condition,omitempty"`
-	Reason    string             `json:"reason,omitempty"`
-	Deny      []jsonFinding      `json:"deny"`
-	Warn      []jsonFinding      `json:"warn"`
-	Audit     []jsonFinding      `json:"audit"`
-	Changes   []engine.Operation `json:"changes"`
-	Rules     []whyRule          `json:"rules"`
+	Policy    string                `json:"policy"`
+	Source    string                `json:"source"`
+	Location  string                `json:"location"`
+	Question  engine.Question       `json:"question"`
+	Answer    engine.Answer         `json:"answer"`
+	Condition string                `json:"condition,omitempty"`
+	Reason    string                `json:"reason,omitempty"`
+	Deny      []jsonFinding         `json:"deny"`
+	Warn      []jsonFinding         `json:"warn"`
+	Audit     []jsonFinding         `json:"audit"`
+	Changes   []jsonpatch.Operation `json:"changes"`
+	Rules     []whyRule             `json:"rules"`
 }
 
 // whyRule is what became of one rule of an entry point.
@@ -258,7 +259,7 @@ func writeWhyJSON(w io.Writer, all []explained) error {
 			Matched: counts[engine.AnswerAsked], NotMatched: counts[engine.AnswerNotMatched],
 			Deny:      jsonFindings(one.denials, denialText),
 			Warn:      jsonFindings(one.warnings, engine.Finding.WarningText),
-			Patch:     append([]engine.Operation{}, one.patch...),
+			Patch:     append([]jsonpatch.Operation{}, one.patch...),
 			Undecided: append([]engine.Undecided{}, one.undecided...),
 			As:        one.as,
 			Policies:  []whyPolicy{},
@@ -270,7 +271,7 @@ func writeWhyJSON(w io.Writer, all []explained) error {
 				Deny:    jsonFindings(e.Decision.Denials, engine.Finding.Text),
 				Warn:    jsonFindings(e.Decision.Warnings, engine.Finding.WarningText),
 				Audit:   jsonFindings(e.Decision.Audits, engine.Finding.Text),
-				Changes: append([]engine.Operation{}, e.Changes...),
+				Changes: append([]jsonpatch.Operation{}, e.Changes...),
 				Rules:   whyRules(e.Rules),
 			})
 		}

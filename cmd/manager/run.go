@@ -32,6 +32,7 @@ import (
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/gatekeeper"
 	"github.com/lintel-policy/lintel/controllers/policy"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/policies/source"
@@ -64,7 +65,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	live := engine.NewLive(engine.BuiltinResources())
+	live := engine.NewLive(admission.BuiltinResources())
 	table, err := policyTable(config, live, mgr.GetCache())
 	if err != nil {
 		return err
@@ -163,7 +164,7 @@ func gatekeeperOptions(mgr manager.Manager, live *engine.Live, gate source.Gate)
 		Judge: func(ctx context.Context, candidate engine.Source) (source.Verdict, error) {
 			return gate.Judge(ctx, candidate, live)
 		},
-		Readable: func(ctx context.Context, kind engine.GroupVersionKind) error {
+		Readable: func(ctx context.Context, kind admission.GroupVersionKind) error {
 			why, err := policy.Readable(ctx, mgr.GetClient(), live.Resources(), kind)
 			if why != "" {
 				return &gatekeeper.Unreadable{Message: why}
@@ -366,7 +367,7 @@ func newReceiver(mgr manager.Manager, o *options, origins *policy.Origins, repor
 }
 
 // registrable is the part of the gate that depends on all policies together.
-func registrable(policies []engine.PolicyInfo, resources *engine.Resources) error {
+func registrable(policies []engine.PolicyInfo, resources *admission.Resources) error {
 	_, _, err := registration.Configurations(policies, resources, nil, registration.Settings{})
 	return err
 }

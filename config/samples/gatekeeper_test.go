@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/suite"
@@ -43,5 +44,5 @@ func TestTemplatesAreOneSource(t *testing.T) {
 	templates, err := filepath.Glob("gatekeeper/*/template.yaml")
 	require.NoError(t, err)
 	require.Equal(t, len(templates), set.Policies())
-	require.Contains(t, set.Requires(), engine.GroupVersionKind{Group: "networking.k8s.io", Kind: "Ingress"})
+	require.Contains(t, set.Requires(), admission.GroupVersionKind{Group: "networking.k8s.io", Kind: "Ingress"})
 }

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/test/reviews"
 )
@@ -163,7 +164,7 @@ func snapshot(t *testing.T) *engine.Snapshot {
 	}
 	set, err := engine.Compile(engine.Source{Name: "samples", Files: files})
 	require.NoError(t, err)
-	return engine.NewSnapshot(engine.BuiltinResources(), set)
+	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }
 
 // clusterData is the folder of objects that exist.
@@ -195,7 +196,7 @@ func firing(t *testing.T, snapshot *engine.Snapshot, cluster *engine.ClusterData
 	var object metav1.PartialObjectMetadata
 	require.NoError(t, json.Unmarshal(text, &object))
 	kind := object.GroupVersionKind()
-	resource, ok := engine.BuiltinResources().ByKind(kind.Group, kind.Kind)
+	resource, ok := admission.BuiltinResources().ByKind(kind.Group, kind.Kind)
 	require.True(t, ok, kind)
 	review := reviews.MakeCreation(kind, resource.Name, text).Named(cmp.Or(object.Namespace, "default"), object.Name).Obj(t)
 	options := engine.Options{Cluster: cluster}

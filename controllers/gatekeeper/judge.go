@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 )
@@ -54,7 +55,7 @@ func placed(errs engine.CompileErrors) engine.CompileErrors {
 // unmet names the constraints whose templates read what may not be read.
 func (r *Reconciler) unmet(ctx context.Context, set *engine.PolicySet) opinion {
 	var found opinion
-	known := map[engine.GroupVersionKind]error{}
+	known := map[admission.GroupVersionKind]error{}
 	for _, p := range set.Describe() {
 		for _, kind := range p.Requires {
 			if _, asked := known[kind]; !asked {

@@ -30,6 +30,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
 	policysource "github.com/lintel-policy/lintel/policies/source"
@@ -81,7 +82,7 @@ type Options struct {
 	Judge func(context.Context, engine.Source) (policysource.Verdict, error)
 	// Readable says whether policies may read a kind. An error is an *Unreadable, or says
 	// that it could not be found out.
-	Readable func(context.Context, engine.GroupVersionKind) error
+	Readable func(context.Context, admission.GroupVersionKind) error
 	// Registerer takes the metrics.
 	Registerer prometheus.Registerer
 }

@@ -13,7 +13,7 @@ import (
 type images struct{ gateway, sidecar string }
 
 // imagesOf are the images of an instance. Whether it may name them is for the rules of
-// admission to say.
+// admitter to say.
 func imagesOf(instance *v1.OpenClawInstance) images {
 	chosen := images{gateway: GatewayImage, sidecar: SidecarImage}
 	if named := instance.Spec.Images; named != nil {

@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/controllers/system"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/restriction"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
@@ -23,8 +24,8 @@ import (
 // ones while the API server waits. What is not compared by then is unknown.
 const compareTimeout = 3 * time.Second
 
-// admission asks the rules for OpenClaw's kinds, for webhook and controllers alike.
-type admission struct {
+// admitter asks the rules for OpenClaw's kinds, for webhook and controllers alike.
+type admitter struct {
 	imageRegistries []string
 	rootNamespace   string
 
@@ -36,22 +37,22 @@ type admission struct {
 
 // Part is the system openclaw.
 func Part() system.Part {
-	a := &admission{}
+	a := &admitter{}
 	return system.Part{Name: "openclaw", Flags: a.flags, Scheme: v1.AddToScheme, SetUp: a.setUp}
 }
 
-func (a *admission) flags(flags *pflag.FlagSet) {
+func (a *admitter) flags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&a.imageRegistries, "openclaw-image-registries", nil, "`prefixes` of the images that OpenClawInstances may name, such as registry.example.com/openclaw; none: no images")
 	flags.StringVar(&a.rootNamespace, "openclaw-root-namespace", "", "`namespace` whose PolicyBundles' enterprise policies bind the OpenClawInstances of every namespace")
 }
 
-func (a *admission) setUp(ctx context.Context, mgr system.Manager, on bool) ([]builtin.Product, error) {
+func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]builtin.Product, error) {
 	set, err := rules.Set()
 	if err != nil {
 		return nil, fmt.Errorf("compiling its rules: %w", err)
 	}
 	a.bundles, a.parser, a.timeout = mgr.GetClient(), rules.NewParser(), compareTimeout
-	a.snapshot = engine.NewSnapshot(engine.BuiltinResources(), set)
+	a.snapshot = engine.NewSnapshot(admission.BuiltinResources(), set)
 	products := a.products(on)
 	if !on {
 		return products, nil
@@ -73,14 +74,14 @@ func (a *admission) setUp(ctx context.Context, mgr system.Manager, on bool) ([]b
 
 // products are the entries for OpenClaw's kinds. Where the system is off they are there
 // and called for nothing: entries never come and go.
-func (a *admission) products(on bool) []builtin.Product {
+func (a *admitter) products(on bool) []builtin.Product {
 	bundle := builtin.BuiltIn{
 		Product: builtin.Product{Name: "policybundle", Entry: "policybundle.openclaw.enterprise.io"}, Snapshot: a.snapshot,
-		Facts: func(ctx context.Context, review *engine.Review) (any, error) { return a.bundleFacts(ctx, review) },
+		Facts: func(ctx context.Context, review *admission.Review) (any, error) { return a.bundleFacts(ctx, review) },
 	}
 	instance := builtin.BuiltIn{
 		Product: builtin.Product{Name: "openclawinstance", Entry: "openclawinstance.openclaw.enterprise.io"}, Snapshot: a.snapshot,
-		Facts: func(context.Context, *engine.Review) (any, error) { return a.instanceFacts(), nil },
+		Facts: func(context.Context, *admission.Review) (any, error) { return a.instanceFacts(), nil },
 	}
 	if on {
 		bundle.Rules, instance.Rules = builtin.CalledForObjects(v1.GroupName, v1.SchemeGroupVersion.Version, "policybundles"), builtin.CalledForObjects(v1.GroupName, v1.SchemeGroupVersion.Version, "openclawinstances")
@@ -88,12 +89,12 @@ func (a *admission) products(on bool) []builtin.Product {
 	return []builtin.Product{bundle.Validating(), instance.Validating(), instance.Mutating()}
 }
 
-func (a *admission) instanceFacts() any {
+func (a *admitter) instanceFacts() any {
 	return map[string]any{"registries": append([]string{}, a.imageRegistries...)}
 }
 
 // bundleFacts compares the bundle under review with all others.
-func (a *admission) bundleFacts(ctx context.Context, review *engine.Review) (rules.Facts, error) {
+func (a *admitter) bundleFacts(ctx context.Context, review *admission.Review) (rules.Facts, error) {
 	bundle, err := readBundle(review.Object())
 	if err != nil {
 		return rules.Facts{}, err
@@ -136,7 +137,7 @@ func readBundle(text json.RawMessage, err error) (*rules.Bundle, error) {
 const reasonExpandsParent = "ExpandsParent"
 
 // admit asks the rules about a stored object as if it were created now.
-func (a *admission) admit(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
+func (a *admitter) admit(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	question := builtin.Question{Object: object, Facts: a.instanceFacts(), Resource: "openclawinstances"}
 	version := v1.SchemeGroupVersion
 	question.Kind = metav1.GroupVersionKind{Group: version.Group, Version: version.Version, Kind: "OpenClawInstance"}

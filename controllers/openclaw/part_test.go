@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openclaw"
@@ -27,8 +28,8 @@ func bundleWebhook(t *testing.T, stored ...client.Object) builtin.Judge {
 	require.NoError(t, err)
 	scheme := kuberuntime.NewScheme()
 	require.NoError(t, openclawv1.AddToScheme(scheme))
-	s := &admission{
-		parser: rules.NewParser(), snapshot: engine.NewSnapshot(engine.BuiltinResources(), set),
+	s := &admitter{
+		parser: rules.NewParser(), snapshot: engine.NewSnapshot(admission.BuiltinResources(), set),
 		timeout: time.Minute, // a machine may be busy
 		bundles: fake.NewClientBuilder().WithScheme(scheme).WithObjects(stored...).Build(),
 	}
@@ -47,7 +48,7 @@ func bundleOf(name string, scope openclawv1.Scope, texts ...string) *openclawv1.
 	return b
 }
 
-func creation(t *testing.T, bundle *openclawv1.PolicyBundle) *engine.Review {
+func creation(t *testing.T, bundle *openclawv1.PolicyBundle) *admission.Review {
 	t.Helper()
 	return reviews.MakeCreation(openclawv1.SchemeGroupVersion.WithKind("PolicyBundle"), "policybundles", bundle).Named(bundle.Namespace, bundle.Name).Obj(t)
 }

@@ -17,13 +17,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
-// admission asks the rules for OpenVox's kinds, and for requests to its CAs.
-type admission struct {
+// admitter asks the rules for OpenVox's kinds, and for requests to its CAs.
+type admitter struct {
 	keyBits               int
 	approve, externalOnly bool
 
@@ -35,7 +36,7 @@ type admission struct {
 }
 
 // admitCertificate asks the rules about a stored Certificate as if it were created now.
-func (a *admission) admitCertificate(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
+func (a *admitter) admitCertificate(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	certificate, ok := object.(*v1alpha1.Certificate)
 	if !ok {
 		return builtin.Verdict{}, fmt.Errorf("%T is no Certificate", object)
@@ -52,7 +53,7 @@ func (a *admission) admitCertificate(ctx context.Context, object builtin.Object)
 }
 
 // atAuthority adds to facts about a Certificate what its CertificateAuthority says of it.
-func (a *admission) atAuthority(ctx context.Context, certificate *v1alpha1.Certificate, facts rules.CertificateFacts) (rules.CertificateFacts, error) {
+func (a *admitter) atAuthority(ctx context.Context, certificate *v1alpha1.Certificate, facts rules.CertificateFacts) (rules.CertificateFacts, error) {
 	var ca v1alpha1.CertificateAuthority
 	err := a.cached.Get(ctx, client.ObjectKey{Namespace: certificate.Namespace, Name: certificate.Spec.AuthorityRef}, &ca)
 	if apierrors.IsNotFound(err) {
@@ -65,13 +66,13 @@ func (a *admission) atAuthority(ctx context.Context, certificate *v1alpha1.Certi
 }
 
 // admitConfig asks the rules about a stored Config, which may be older than they are.
-func (a *admission) admitConfig(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
+func (a *admitter) admitConfig(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	return a.admit(ctx, object, v1alpha1.SchemeGroupVersion, "Config", nil)
 }
 
 // admitRequest asks the rules about a stored request: they may have changed since. What
 // they go by is read from the API server, for the answer is final.
-func (a *admission) admitRequest(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
+func (a *admitter) admitRequest(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	ca, version, kind := client.ObjectKey{}, schema.GroupVersion{}, ""
 	switch request := object.(type) {
 	case *certificatesv1.CertificateSigningRequest:
@@ -94,7 +95,7 @@ func (a *admission) admitRequest(ctx context.Context, object builtin.Object) (bu
 	return a.admit(ctx, object, version, kind, facts)
 }
 
-func (a *admission) admit(ctx context.Context, object builtin.Object, version schema.GroupVersion, kind string, facts any) (builtin.Verdict, error) {
+func (a *admitter) admit(ctx context.Context, object builtin.Object, version schema.GroupVersion, kind string, facts any) (builtin.Verdict, error) {
 	return builtin.Ask(ctx, a.snapshot, builtin.Question{
 		Kind:     metav1.GroupVersionKind{Group: version.Group, Version: version.Version, Kind: kind},
 		Resource: strings.ToLower(kind) + "s",
@@ -102,7 +103,7 @@ func (a *admission) admit(ctx context.Context, object builtin.Object, version sc
 	})
 }
 
-func (a *admission) signingRequestFacts(ctx context.Context, review *engine.Review) (any, error) {
+func (a *admitter) signingRequestFacts(ctx context.Context, review *admission.Review) (any, error) {
 	var request struct {
 		Spec struct{ SignerName string }
 	}
@@ -121,7 +122,7 @@ func (a *admission) signingRequestFacts(ctx context.Context, review *engine.Revi
 	return facts, err
 }
 
-func (a *admission) certificateRequestFacts(ctx context.Context, review *engine.Review) (any, error) {
+func (a *admitter) certificateRequestFacts(ctx context.Context, review *admission.Review) (any, error) {
 	var request struct {
 		Spec struct {
 			IssuerRef struct{ Name, Kind, Group string }
@@ -134,7 +135,7 @@ func (a *admission) certificateRequestFacts(ctx context.Context, review *engine.
 }
 
 // requestFacts are what decides about a request to a CertificateAuthority.
-func (a *admission) requestFacts(ctx context.Context, reader client.Reader, key client.ObjectKey) (rules.RequestFacts, error) {
+func (a *admitter) requestFacts(ctx context.Context, reader client.Reader, key client.ObjectKey) (rules.RequestFacts, error) {
 	facts := rules.RequestFacts{}
 	var ca v1alpha1.CertificateAuthority
 	if err := reader.Get(ctx, key, &ca); apierrors.IsNotFound(err) {
@@ -166,7 +167,7 @@ func certificatesIn(ctx context.Context, reader client.Reader, namespace string)
 }
 
 // certificateFacts are about a Certificate that is to be stored.
-func (a *admission) certificateFacts(ctx context.Context, review *engine.Review) (any, error) {
+func (a *admitter) certificateFacts(ctx context.Context, review *admission.Review) (any, error) {
 	var certificate v1alpha1.Certificate
 	if err := readObject(review, &certificate); err != nil {
 		return nil, err
@@ -180,7 +181,7 @@ func (a *admission) certificateFacts(ctx context.Context, review *engine.Review)
 }
 
 // authorityFacts are about a CertificateAuthority that is to be stored.
-func (a *admission) authorityFacts(ctx context.Context, review *engine.Review) (any, error) {
+func (a *admitter) authorityFacts(ctx context.Context, review *admission.Review) (any, error) {
 	var ca v1alpha1.CertificateAuthority
 	if err := readObject(review, &ca); err != nil {
 		return nil, err
@@ -232,7 +233,7 @@ func (v *secretValues) value(name, key string) (string, error) {
 }
 
 // mayReference asks whether the requester may name the signer.
-func (a *admission) mayReference(ctx context.Context, review *engine.Review, signer string) (bool, error) {
+func (a *admitter) mayReference(ctx context.Context, review *admission.Review, signer string) (bool, error) {
 	text, err := review.UserInfo()
 	if err != nil {
 		return false, err
@@ -254,7 +255,7 @@ func (a *admission) mayReference(ctx context.Context, review *engine.Review, sig
 	return access.Status.Allowed, nil
 }
 
-func readObject(review *engine.Review, into any) error {
+func readObject(review *admission.Review, into any) error {
 	text, err := review.Object()
 	if err != nil {
 		return err

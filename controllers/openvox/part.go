@@ -16,6 +16,7 @@ import (
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/system"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
@@ -23,21 +24,21 @@ import (
 
 // Part is the system openvox.
 func Part() system.Part {
-	a := &admission{}
+	a := &admitter{}
 	return system.Part{
 		Name: "openvox", Flags: a.flags, Check: a.check, Scheme: v1alpha1.AddToScheme,
 		Caches: func() map[client.Object]cache.ByObject { return KindCaches(a.namespaces) }, SetUp: a.setUp,
 	}
 }
 
-func (a *admission) flags(flags *pflag.FlagSet) {
+func (a *admitter) flags(flags *pflag.FlagSet) {
 	flags.IntVar(&a.keyBits, "openvox-key-bits", DefaultKeyBits, "`bits` of the RSA keys that are made for Certificates, from 2048 to 8192")
 	flags.BoolVar(&a.approve, "openvox-approve-requests", false, "approve the requests to CertificateAuthorities that signing policies permit, and deny the others; needs config/rbac/openvox-approval")
 	flags.StringSliceVar(&a.namespaces, "openvox-namespaces", nil, "`namespaces` whose OpenVox objects are judged and carried out, for which config/rbac/openvox-namespaced is enough; none: all")
 	flags.BoolVar(&a.externalOnly, "openvox-external-only", false, "set up no CertificateAuthorities in the cluster, for which config/rbac/openvox-external is enough")
 }
 
-func (a *admission) check() error {
+func (a *admitter) check() error {
 	if a.keyBits < 2048 || a.keyBits > 8192 {
 		return fmt.Errorf("--openvox-key-bits=%d is not from 2048 to 8192", a.keyBits)
 	}
@@ -49,7 +50,7 @@ func (a *admission) check() error {
 	return nil
 }
 
-func (a *admission) setUp(ctx context.Context, mgr system.Manager, on bool) ([]builtin.Product, error) {
+func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]builtin.Product, error) {
 	set, err := rules.Set()
 	if err != nil {
 		return nil, fmt.Errorf("compiling its rules: %w", err)
@@ -57,7 +58,7 @@ func (a *admission) setUp(ctx context.Context, mgr system.Manager, on bool) ([]b
 	if a.direct, err = unlimitedClient(mgr.Manager); err != nil {
 		return nil, err
 	}
-	a.cached, a.snapshot = mgr.GetClient(), engine.NewSnapshot(engine.BuiltinResources(), set)
+	a.cached, a.snapshot = mgr.GetClient(), engine.NewSnapshot(admission.BuiltinResources(), set)
 	products := a.products(on)
 	if !on {
 		return products, nil
@@ -89,8 +90,8 @@ func unlimitedClient(mgr manager.Manager) (client.Client, error) {
 
 // products are the entries for OpenVox's kinds and for requests. Where the system is
 // off they are there and called for nothing: entries never come and go.
-func (a *admission) products(on bool) []builtin.Product {
-	known := func(context.Context, *engine.Review) (any, error) { return rules.KnownNames(), nil }
+func (a *admitter) products(on bool) []builtin.Product {
+	known := func(context.Context, *admission.Review) (any, error) { return rules.KnownNames(), nil }
 	entries := []builtin.BuiltIn{
 		{Product: builtin.Product{Name: "openvox-certificate", Entry: "vcertificate.kb.io", Rules: calledFor("certificates")}, Facts: a.certificateFacts},
 		{Product: builtin.Product{Name: "openvox-certificateauthority", Entry: "vcertificateauthority.kb.io", Rules: calledFor("certificateauthorities")}, Facts: a.authorityFacts},
@@ -126,7 +127,7 @@ var requestConditions = map[string][]admissionregistrationv1.MatchCondition{
 
 // within keeps what is in other namespaces, or for a CA there, away: somebody else may serve
 // it, and it is not looked at here.
-func (a *admission) within(entry string) []admissionregistrationv1.MatchCondition {
+func (a *admitter) within(entry string) []admissionregistrationv1.MatchCondition {
 	if len(a.namespaces) == 0 {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
 	"github.com/lintel-policy/lintel/policies/engine"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
@@ -36,9 +37,9 @@ func TestTwoCertificatesOfOneCertname(t *testing.T) {
 		}
 	}
 	older, younger := certificate("z", 1), certificate("a", 2)
-	s := &admission{
+	s := &admitter{
 		cached:   fake.NewClientBuilder().WithScheme(scheme).WithObjects(older, younger).Build(),
-		snapshot: engine.NewSnapshot(engine.BuiltinResources(), set),
+		snapshot: engine.NewSnapshot(admission.BuiltinResources(), set),
 	}
 	said, err := s.admitCertificate(t.Context(), older)
 	require.NoError(t, err)
@@ -81,7 +82,7 @@ func TestASecretThatCannotBeReadDecidesNothing(t *testing.T) {
 		},
 	}
 	var failure error
-	s := &admission{
+	s := &admitter{
 		direct: fake.NewClientBuilder().WithScheme(scheme).WithObjects(ca, policy).WithInterceptorFuncs(interceptor.Funcs{
 			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 				if _, secret := object.(*corev1.Secret); secret && failure != nil {
@@ -90,7 +91,7 @@ func TestASecretThatCannotBeReadDecidesNothing(t *testing.T) {
 				return c.Get(ctx, key, object, options...)
 			},
 		}).Build(),
-		snapshot: engine.NewSnapshot(engine.BuiltinResources(), set),
+		snapshot: engine.NewSnapshot(admission.BuiltinResources(), set),
 	}
 	said, err := s.admitRequest(t.Context(), request)
 	require.NoError(t, err)
@@ -113,7 +114,7 @@ func TestRightsOfCertificates(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: "1"},
 			Spec:       v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web", CSRExtensions: &v1alpha1.CSRExtensions{PPCLIAuth: true}},
 		}
-		s := &admission{cached: fake.NewClientBuilder().WithScheme(scheme).WithObjects(ca, certificate).Build(), snapshot: engine.NewSnapshot(engine.BuiltinResources(), set)}
+		s := &admitter{cached: fake.NewClientBuilder().WithScheme(scheme).WithObjects(ca, certificate).Build(), snapshot: engine.NewSnapshot(admission.BuiltinResources(), set)}
 		said, err := s.admitCertificate(t.Context(), certificate)
 		require.NoError(t, err)
 		require.Equal(t, want == "", !said.Denied(), name)
@@ -123,12 +124,12 @@ func TestRightsOfCertificates(t *testing.T) {
 
 // TestNamespacesOfOpenVox: what is elsewhere never calls out.
 func TestNamespacesOfOpenVox(t *testing.T) {
-	for _, product := range (&admission{}).products(true) {
+	for _, product := range (&admitter{}).products(true) {
 		for _, condition := range product.MatchConditions {
 			require.NotEqual(t, "in-a-namespace-of-openvox", condition.Name)
 		}
 	}
-	for _, product := range (&admission{namespaces: []string{"a", "b"}}).products(true) {
+	for _, product := range (&admitter{namespaces: []string{"a", "b"}}).products(true) {
 		last := product.MatchConditions[len(product.MatchConditions)-1]
 		require.Equal(t, "in-a-namespace-of-openvox", last.Name, product.Entry)
 		want := "request.namespace in ['a', 'b']"

@@ -17,7 +17,7 @@ import (
 	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
 	"github.com/lintel-policy/lintel/controllers/orloj/store"
 	"github.com/lintel-policy/lintel/controllers/system"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/orloj"
 )
@@ -79,8 +79,8 @@ func (o settings) complete() (settings, rules.Mapping, error) {
 	return o, mapping, nil
 }
 
-// admission asks the rules for Orloj's kinds, for webhook and controllers alike.
-type admission struct {
+// admitter asks the rules for Orloj's kinds, for webhook and controllers alike.
+type admitter struct {
 	settings   settings
 	rules      *rules.Rules
 	mapping    rules.Mapping
@@ -90,11 +90,11 @@ type admission struct {
 
 // Part is the system orloj.
 func Part() system.Part {
-	a := &admission{}
+	a := &admitter{}
 	return system.Part{Name: "orloj", Flags: a.settings.addTo, SetUp: a.setUp}
 }
 
-func (a *admission) setUp(ctx context.Context, mgr system.Manager, on bool) ([]builtin.Product, error) {
+func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]builtin.Product, error) {
 	compiled, err := rules.New()
 	if err != nil {
 		return nil, fmt.Errorf("compiling its rules: %w", err)
@@ -139,10 +139,10 @@ has(object.metadata.labels) != has(oldObject.metadata.labels) ||
 
 // products are the entries for Orloj's kinds. Where the system is off they are there and
 // called for nothing: entries never come and go.
-func (a *admission) products(on bool) []builtin.Product {
+func (a *admitter) products(on bool) []builtin.Product {
 	objects := builtin.BuiltIn{
 		Product: builtin.Product{Name: "orloj", Entry: "objects.orloj.dev"}, Snapshot: a.rules.Snapshot,
-		Facts: func(ctx context.Context, review *engine.Review) (any, error) { return a.facts(ctx, review) },
+		Facts: func(ctx context.Context, review *admission.Review) (any, error) { return a.facts(ctx, review) },
 	}
 	if on {
 		objects.Namespaces = a.namespaces
@@ -153,7 +153,7 @@ func (a *admission) products(on bool) []builtin.Product {
 }
 
 // facts finds who has the key that an object under review would have.
-func (a *admission) facts(ctx context.Context, review *engine.Review) (rules.Facts, error) {
+func (a *admitter) facts(ctx context.Context, review *admission.Review) (rules.Facts, error) {
 	object, err := readObject(review.Object, review)
 	if err != nil {
 		return rules.Facts{}, err
@@ -172,7 +172,7 @@ func (a *admission) facts(ctx context.Context, review *engine.Review) (rules.Fac
 	return facts, err
 }
 
-func readObject(part func() (json.RawMessage, error), review *engine.Review) (rules.Object, error) {
+func readObject(part func() (json.RawMessage, error), review *admission.Review) (rules.Object, error) {
 	text, err := part()
 	if err != nil {
 		return rules.Object{}, err
@@ -183,7 +183,7 @@ func readObject(part func() (json.RawMessage, error), review *engine.Review) (ru
 }
 
 // taken is another object that has the key of an object: nil if none.
-func (a *admission) taken(ctx context.Context, object rules.Object) (owner *rules.Reference, err error) {
+func (a *admitter) taken(ctx context.Context, object rules.Object) (owner *rules.Reference, err error) {
 	list := NewList(object.Kind)
 	if list == nil {
 		return nil, fmt.Errorf("there are no rules for %s", object.Kind)
@@ -202,7 +202,7 @@ func (a *admission) taken(ctx context.Context, object rules.Object) (owner *rule
 }
 
 // admit asks the rules about a stored object. Who has its key is for the store to say.
-func (a *admission) admit(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
+func (a *admitter) admit(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 	namespace, err := a.namespaces.Namespace(ctx, object.GetNamespace())
 	if err != nil {
 		return builtin.Verdict{}, err

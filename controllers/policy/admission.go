@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/policies/scope"
@@ -34,7 +35,7 @@ func Product(live *engine.Live, gate source.Gate, allowFileOrigins bool) rules.P
 }
 
 func judge(live *engine.Live, gate source.Gate, allowFileOrigins bool) rules.Judge {
-	return func(ctx context.Context, review *engine.Review) (*rules.Answer, error) {
+	return func(ctx context.Context, review *admission.Review) (*rules.Answer, error) {
 		object, err := readPolicySource(review.Object())
 		if err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	gates "github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/suite"
@@ -17,7 +18,7 @@ import (
 
 // A clash is no matter of scopes where nobody has one.
 func TestAClashOfPackagesIsNamedAsOne(t *testing.T) {
-	live := engine.NewLive(engine.BuiltinResources())
+	live := engine.NewLive(admission.BuiltinResources())
 	source := engine.Source{Name: "one", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}}
 	set, err := engine.Compile(source)
 	require.NoError(t, err)

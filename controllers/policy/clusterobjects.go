@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -36,8 +37,8 @@ var (
 // Invariant: Current holds a kind if and only if the kind was listed completely and
 // is still required.
 type ClusterObjects struct {
-	resources func() *engine.Resources
-	listWatch func(engine.Resource) cache.ListerWatcher
+	resources func() *admission.Resources
+	listWatch func(admission.Resource) cache.ListerWatcher
 	current   atomic.Pointer[engine.ClusterData]
 
 	wanted   chan struct{} // what is required, or the table of kinds, has changed
@@ -46,22 +47,22 @@ type ClusterObjects struct {
 
 	mu        sync.Mutex // over the fields below
 	required  map[string]engine.Reads
-	informers map[engine.GroupVersionKind]*informer
-	pending   map[engine.GroupVersionKind]engine.ClusterChange
+	informers map[admission.GroupVersionKind]*informer
+	pending   map[admission.GroupVersionKind]engine.ClusterChange
 	changed   []func()
 }
 
 // NewClusterObjects makes one without informers. resources is the table of kinds as
 // it is now; listWatch reads the objects of one of its resources in all namespaces.
-func NewClusterObjects(resources func() *engine.Resources, listWatch func(engine.Resource) cache.ListerWatcher) *ClusterObjects {
+func NewClusterObjects(resources func() *admission.Resources, listWatch func(admission.Resource) cache.ListerWatcher) *ClusterObjects {
 	c := &ClusterObjects{
 		resources: resources,
 		listWatch: listWatch,
 		wanted:    make(chan struct{}, 1),
 		recorded:  make(chan struct{}, 1),
 		required:  map[string]engine.Reads{},
-		informers: map[engine.GroupVersionKind]*informer{},
-		pending:   map[engine.GroupVersionKind]engine.ClusterChange{},
+		informers: map[admission.GroupVersionKind]*informer{},
+		pending:   map[admission.GroupVersionKind]engine.ClusterChange{},
 	}
 	c.current.Store(engine.EmptyClusterData())
 	return c
@@ -114,7 +115,7 @@ func (c *ClusterObjects) Missing(reads engine.Reads) *MissingError {
 }
 
 // missing is why a kind is not held; c.mu is held.
-func (c *ClusterObjects) missing(kind engine.GroupVersionKind) *MissingError {
+func (c *ClusterObjects) missing(kind admission.GroupVersionKind) *MissingError {
 	running := c.informers[kind]
 	_, served := c.resources().ByKind(kind.Group, kind.Kind)
 	switch {
@@ -129,7 +130,7 @@ func (c *ClusterObjects) missing(kind engine.GroupVersionKind) *MissingError {
 
 // MissingError says why the objects of a kind are not held.
 type MissingError struct {
-	Kind engine.GroupVersionKind
+	Kind admission.GroupVersionKind
 	Err  error
 	// Final says that waiting will not help: somebody has to do something.
 	Final bool

@@ -19,12 +19,14 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 var (
-	serviceKind = engine.GroupVersionKind{Kind: "Service"}
-	ingressKind = engine.GroupVersionKind{Group: "networking.k8s.io", Kind: "Ingress"}
+	serviceKind = admission.GroupVersionKind{Kind: "Service"}
+	ingressKind = admission.GroupVersionKind{Group: "networking.k8s.io", Kind: "Ingress"}
 )
 
 // fakeCluster serves lists and watches, and faults. Its watches show the informers.
@@ -55,7 +57,7 @@ func (f *fakeCluster) watcher(kind string) *watch.RaceFreeFakeWatcher {
 	return nil
 }
 
-func (f *fakeCluster) listWatch(resource engine.Resource) cache.ListerWatcher {
+func (f *fakeCluster) listWatch(resource admission.Resource) cache.ListerWatcher {
 	return listOnly{&cache.ListWatch{
 		ListWithContextFunc: func(_ context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 			f.mu.Lock()
@@ -91,10 +93,10 @@ func makeObject(apiVersion, kind, namespace, name string) unstructured.Unstructu
 
 // startObjects runs ClusterObjects until the test ends, and checks that nothing of
 // it is left then.
-func startObjects(t *testing.T, f *fakeCluster, resources func() *engine.Resources) *ClusterObjects {
+func startObjects(t *testing.T, f *fakeCluster, resources func() *admission.Resources) *ClusterObjects {
 	t.Helper()
 	if resources == nil {
-		resources = engine.BuiltinResources
+		resources = admission.BuiltinResources
 	}
 	objects := NewClusterObjects(resources, f.listWatch)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -120,7 +122,7 @@ func eventually(t *testing.T, condition func() bool, what string) {
 	require.Eventually(t, condition, 2*time.Minute, 5*time.Millisecond, what)
 }
 
-func count(objects *ClusterObjects, kind engine.GroupVersionKind) int {
+func count(objects *ClusterObjects, kind admission.GroupVersionKind) int {
 	for _, size := range objects.Current().Sizes() {
 		if size.Kind == kind {
 			return size.Objects
@@ -257,28 +259,28 @@ func TestOtherFailuresAreWaitedFor(t *testing.T) {
 
 func TestAKindThatTheClusterDoesNotServe(t *testing.T) {
 	f := newFakeCluster()
-	table := atomic.Pointer[engine.Resources]{}
-	table.Store(engine.NewResources(nil))
+	table := atomic.Pointer[admission.Resources]{}
+	table.Store(admission.NewResources(nil))
 	objects := startObjects(t, f, table.Load)
 	kinds := engine.WholeObjects(serviceKind)
 	objects.Require("one", kinds)
 	missing := objects.Missing(kinds)
 	require.ErrorIs(t, missing, errKindUnknown)
 	require.True(t, missing.Final)
-	table.Store(engine.NewResources([]engine.Resource{{Group: ingressKind.Group, Version: "v1", Kind: ingressKind.Kind, Name: "ingresses"}}))
+	table.Store(admission.NewResources([]admission.Resource{{Group: ingressKind.Group, Version: "v1", Kind: ingressKind.Kind, Name: "ingresses"}}))
 	require.False(t, objects.Missing(engine.WholeObjects(serviceKind, ingressKind)).Final, "what is on its way is waited for")
 
-	table.Store(engine.BuiltinResources())
+	table.Store(admission.BuiltinResources())
 	objects.Refresh()
 	eventually(t, func() bool { return objects.Missing(kinds) == nil }, "the kind that was installed since")
 
-	table.Store(engine.NewResources([]engine.Resource{{Version: "v2", Kind: "Service", Name: "services"}}))
+	table.Store(admission.NewResources([]admission.Resource{{Version: "v2", Kind: "Service", Name: "services"}}))
 	before := f.watcher("Service")
 	objects.Refresh()
 	eventually(t, func() bool { w := f.watcher("Service"); return w != nil && w != before }, "the preferred version to be followed")
 	require.True(t, objects.Current().Holds(serviceKind), "meanwhile what is known stays")
 
-	table.Store(engine.NewResources(nil))
+	table.Store(admission.NewResources(nil))
 	objects.Refresh()
 	require.Never(t, func() bool { return !objects.Current().Holds(serviceKind) }, 100*time.Millisecond, 10*time.Millisecond,
 		"a group that cannot be discovered for a moment is no reason to forget its objects")
@@ -287,7 +289,7 @@ func TestAKindThatTheClusterDoesNotServe(t *testing.T) {
 func TestAnObjectThatCannotBeReadIsNotLeftOut(t *testing.T) {
 	f := newFakeCluster()
 	var deep any = "x"
-	for range engine.MaxNesting + 1 {
+	for range terms.MaxNesting + 1 {
 		deep = []any{deep}
 	}
 	object := makeObject("v1", "Service", "shop", "deep")

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -25,8 +26,8 @@ import (
 // indexer of a shared informer, which would hold every object a second time and
 // cannot be stopped alone.
 type informer struct {
-	kind     engine.GroupVersionKind
-	resource engine.Resource
+	kind     admission.GroupVersionKind
+	resource admission.Resource
 	fields   *engine.Fields // of each object that are kept
 	cancel   context.CancelFunc
 
@@ -37,7 +38,7 @@ type informer struct {
 }
 
 // startInformer starts one; c.mu is held. It ends with its context.
-func (c *ClusterObjects) startInformer(ctx context.Context, kind engine.GroupVersionKind, resource engine.Resource, fields *engine.Fields) *informer {
+func (c *ClusterObjects) startInformer(ctx context.Context, kind admission.GroupVersionKind, resource admission.Resource, fields *engine.Fields) *informer {
 	ctx, cancel := context.WithCancel(ctx)
 	started := &informer{kind: kind, resource: resource, fields: fields, cancel: cancel}
 	retry := retryBackoff()
@@ -195,8 +196,8 @@ func clusterObject(object any, fields *engine.Fields) (*engine.ClusterObject, er
 }
 
 // ListWatch reads the objects of a resource in all namespaces.
-func ListWatch(client dynamic.Interface) func(engine.Resource) cache.ListerWatcher {
-	return func(resource engine.Resource) cache.ListerWatcher {
+func ListWatch(client dynamic.Interface) func(admission.Resource) cache.ListerWatcher {
+	return func(resource admission.Resource) cache.ListerWatcher {
 		objects := client.Resource(schema.GroupVersionResource{Group: resource.Group, Version: resource.Version, Resource: resource.Name})
 		return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 			ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

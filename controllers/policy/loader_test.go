@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 )
@@ -37,7 +38,7 @@ func newLoading(t *testing.T) loading {
 	require.NoError(t, clientgoscheme.AddToScheme(scheme))
 	require.NoError(t, v1alpha1.AddToScheme(scheme))
 	c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.PolicySource{}).Build()
-	live := engine.NewLive(engine.BuiltinResources())
+	live := engine.NewLive(admission.BuiltinResources())
 	f := newFakeCluster()
 	objects := startObjects(t, f, live.Resources)
 	return loading{NewLoader(c, Options{Live: live, Objects: objects, Namespace: "lintel-system", Compiler: source.NewCompiler("", 0)}), t, c, f}
@@ -108,7 +109,7 @@ func TestAReplicaThatStartsDoesNotWaitForPermission(t *testing.T) {
 		l.reconcile("team")
 		return l.Ready(nil) == nil
 	}, "the replica to be ready")
-	review, err := engine.NewReview([]byte(`{"uid":"1","kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},"name":"a","namespace":"b","operation":"CREATE","object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}}`))
+	review, err := admission.NewReview([]byte(`{"uid":"1","kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},"name":"a","namespace":"b","operation":"CREATE","object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}}`))
 	require.NoError(t, err)
 	ask := func() *engine.Decision {
 		return l.options.Live.Snapshot().Validate(t.Context(), review, engine.Options{Cluster: l.options.Objects.Current()})

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -40,7 +41,7 @@ func TestSourceReadyIsWhatThisReplicaServes(t *testing.T) {
 			scheme := runtime.NewScheme()
 			require.NoError(t, v1alpha1.AddToScheme(scheme))
 			sources := fake.NewClientBuilder().WithScheme(scheme).WithObjects(makeSource(good, ready, c.change)).Build()
-			live := engine.NewLive(engine.BuiltinResources())
+			live := engine.NewLive(admission.BuiltinResources())
 			if c.live {
 				live.Put(set)
 			}
@@ -76,7 +77,7 @@ func TestWhatIsServedOfASource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			scheme := runtime.NewScheme()
 			require.NoError(t, v1alpha1.AddToScheme(scheme))
-			live := engine.NewLive(engine.BuiltinResources())
+			live := engine.NewLive(admission.BuiltinResources())
 			live.Put(set)
 			registry := prometheus.NewPedanticRegistry()
 			require.NoError(t, RegisterMetrics(registry, fake.NewClientBuilder().WithScheme(scheme).WithObjects(makeSource(good, c.change)).Build(), live))

@@ -9,7 +9,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 const (
@@ -28,8 +28,8 @@ type unmet struct{ reason, message string }
 
 // unmetRequires asks the API server whether this process may list and watch the
 // kinds: nil where it may. All replicas have the same permissions.
-func unmetRequires(ctx context.Context, c client.Client, table *engine.Resources, kinds []engine.GroupVersionKind) (*unmet, error) {
-	var forbidden []engine.Resource
+func unmetRequires(ctx context.Context, c client.Client, table *admission.Resources, kinds []admission.GroupVersionKind) (*unmet, error) {
+	var forbidden []admission.Resource
 	var unknown []string
 	for _, kind := range kinds {
 		resource, served := table.ByKind(kind.Group, kind.Kind)
@@ -66,15 +66,15 @@ func unmetRequires(ctx context.Context, c client.Client, table *engine.Resources
 }
 
 // Readable says why what policies require of a kind cannot be read: "" where it can.
-func Readable(ctx context.Context, c client.Client, table *engine.Resources, kind engine.GroupVersionKind) (string, error) {
-	found, err := unmetRequires(ctx, c, table, []engine.GroupVersionKind{kind})
+func Readable(ctx context.Context, c client.Client, table *admission.Resources, kind admission.GroupVersionKind) (string, error) {
+	found, err := unmetRequires(ctx, c, table, []admission.GroupVersionKind{kind})
 	if found == nil {
 		return "", err
 	}
 	return found.message, nil
 }
 
-func allowed(ctx context.Context, c client.Client, verb string, resource engine.Resource) (bool, error) {
+func allowed(ctx context.Context, c client.Client, verb string, resource admission.Resource) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Verb: verb, Group: resource.Group, Version: resource.Version, Resource: resource.Name,
@@ -88,11 +88,11 @@ func allowed(ctx context.Context, c client.Client, verb string, resource engine.
 
 // forbiddenMessage says which kinds cannot be read and how to permit it: of as many as there is
 // room for, in bytes, and of one at least.
-func forbiddenMessage(resources []engine.Resource, room int) string {
+func forbiddenMessage(resources []admission.Resource, room int) string {
 	for n := len(resources); ; n-- {
 		var kinds []string
 		for _, resource := range resources[:n] {
-			kinds = append(kinds, engine.GroupVersionKind{Group: resource.Group, Kind: resource.Kind}.String())
+			kinds = append(kinds, admission.GroupVersionKind{Group: resource.Group, Kind: resource.Kind}.String())
 		}
 		more := ""
 		if n < len(resources) {
@@ -108,7 +108,7 @@ func forbiddenMessage(resources []engine.Resource, room int) string {
 
 // grantCommand makes for each kind a ClusterRole of its own, so that a second source
 // that requires the same has nothing to add.
-func grantCommand(resources []engine.Resource) string {
+func grantCommand(resources []admission.Resource) string {
 	grant := func(name string) string {
 		role := "lintel-policy-data-" + name
 		return fmt.Sprintf("kubectl create clusterrole %s --verb=list,watch --resource=%s && kubectl label clusterrole %s %s", role, name, role, aggregationLabel)
@@ -124,7 +124,7 @@ func grantCommand(resources []engine.Resource) string {
 }
 
 // resourceName is how kubectl names a resource: plural, and group outside the core.
-func resourceName(resource engine.Resource) string {
+func resourceName(resource admission.Resource) string {
 	if resource.Group == "" {
 		return resource.Name
 	}

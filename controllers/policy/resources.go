@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -51,7 +52,7 @@ type ResourceTable struct {
 	live      *engine.Live
 	informers cache.Informers
 	changed   chan struct{}
-	last      []engine.Resource
+	last      []admission.Resource
 	interval  time.Duration
 }
 
@@ -120,7 +121,7 @@ func (t *ResourceTable) noteChange() { signal(t.changed, struct{}{}) }
 
 // ReadResources asks a cluster for its kinds. A group whose API server is down is
 // missing; the others are whole.
-func ReadResources(d discovery.ServerResourcesInterface) ([]engine.Resource, error) {
+func ReadResources(d discovery.ServerResourcesInterface) ([]admission.Resource, error) {
 	groups, lists, err := d.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return nil, fmt.Errorf("asking the cluster for its kinds: %w", err)
@@ -137,18 +138,18 @@ func (t *ResourceTable) refresh() error {
 		return nil
 	}
 	t.last = resources
-	t.live.SetResources(engine.NewResources(resources))
+	t.live.SetResources(admission.NewResources(resources))
 	return nil
 }
 
 // resourcesOf lists every version, the preferred one of each group first, and leaves
 // out subresources.
-func resourcesOf(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) []engine.Resource {
+func resourcesOf(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) []admission.Resource {
 	preferred := map[string]bool{}
 	for _, group := range groups {
 		preferred[group.PreferredVersion.GroupVersion] = true
 	}
-	var first, others []engine.Resource
+	var first, others []admission.Resource
 	for _, list := range lists {
 		groupVersion, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
@@ -158,7 +159,7 @@ func resourcesOf(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) []e
 			if strings.Contains(resource.Name, "/") {
 				continue
 			}
-			one := engine.Resource{
+			one := admission.Resource{
 				Group: groupVersion.Group, Version: groupVersion.Version,
 				Kind: resource.Kind, Name: resource.Name, Namespaced: resource.Namespaced,
 			}

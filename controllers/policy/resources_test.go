@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -61,7 +62,7 @@ func TestANewKindIsNoticedAtOnce(t *testing.T) {
 				return []*metav1.APIResourceList{{GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{{Name: "widgets", Kind: "Widget"}}}}
 			}
 			informers := handlersOf{wanted: kind, handlers: make(chan toolscache.ResourceEventHandler, 1)}
-			live := engine.NewLive(engine.BuiltinResources())
+			live := engine.NewLive(admission.BuiltinResources())
 			table, err := NewResourceTable(discoveryOf{serves: listed}, live, informers)
 			require.NoError(t, err)
 			table.interval = 24 * time.Hour // at once, and not the next time
@@ -93,7 +94,7 @@ func TestResourcesListThePreferredVersionFirst(t *testing.T) {
 		}
 		return list
 	}
-	table := engine.NewResources(resourcesOf(
+	table := admission.NewResources(resourcesOf(
 		[]*metav1.APIGroup{{Name: "example.com", PreferredVersion: metav1.GroupVersionForDiscovery{GroupVersion: "example.com/v1"}}},
 		[]*metav1.APIResourceList{
 			served("example.com/v2beta1", "widgets", "widgets/status", "novelties"),

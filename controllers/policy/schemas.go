@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/client-go/openapi"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/source/schema"
 )
 
@@ -38,7 +38,7 @@ func NewClusterSchemas(client openapi.Client, failed func(error)) *ClusterSchema
 }
 
 // Schemas implements source.Schemas.
-func (c *ClusterSchemas) Schemas(ctx context.Context, kinds []engine.GroupVersionKind) map[engine.GroupVersionKind]*schema.Schema {
+func (c *ClusterSchemas) Schemas(ctx context.Context, kinds []admission.GroupVersionKind) map[admission.GroupVersionKind]*schema.Schema {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(kinds) == 0 || ctx.Err() != nil {
@@ -49,7 +49,7 @@ func (c *ClusterSchemas) Schemas(ctx context.Context, kinds []engine.GroupVersio
 		c.failed(fmt.Errorf("reading which schemas the cluster has: %w", err))
 		return nil
 	}
-	found := map[engine.GroupVersionKind]*schema.Schema{}
+	found := map[admission.GroupVersionKind]*schema.Schema{}
 	for _, kind := range kinds {
 		one, err := c.versions(ctx, paths, kind)
 		if err != nil {
@@ -64,7 +64,7 @@ func (c *ClusterSchemas) Schemas(ctx context.Context, kinds []engine.GroupVersio
 }
 
 // versions are the schemas of a kind in each version that it may come in.
-func (c *ClusterSchemas) versions(ctx context.Context, paths map[string]openapi.GroupVersion, kind engine.GroupVersionKind) ([]*schema.Schema, error) {
+func (c *ClusterSchemas) versions(ctx context.Context, paths map[string]openapi.GroupVersion, kind admission.GroupVersionKind) ([]*schema.Schema, error) {
 	prefix := "apis/" + kind.Group + "/"
 	if kind.Group == "" {
 		prefix = "api/"

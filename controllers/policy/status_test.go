@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/source/origin"
@@ -242,7 +243,7 @@ func TestReplicasThatServeOtherSettingsAreBehind(t *testing.T) {
 		next := status(facts{object: object, verdict: &verdict, registered: true, replicas: replicas, settings: settings})
 		return meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionReady)
 	}
-	live := engine.NewLive(engine.BuiltinResources())
+	live := engine.NewLive(admission.BuiltinResources())
 	live.Put(verdict.Set)
 	require.True(t, ready(verdict, map[string]string{"a": live.Settings()[object.Name]}))
 	object.Spec.Parameters = &apiextensionsv1.JSON{Raw: []byte(`{"replicas":3}`)}

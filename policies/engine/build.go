@@ -2,11 +2,15 @@ package engine
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/bounds"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // draftsOf are the units of a source: packages by name, and templates in their order.
@@ -16,7 +20,7 @@ func draftsOf(modules []*ast.Module, templates []Template, sums map[string]strin
 		packages[packageName(module)] = append(packages[packageName(module)], module)
 	}
 	var drafts []*draft
-	for _, name := range sortedKeys(packages) {
+	for _, name := range slices.Sorted(maps.Keys(packages)) {
 		drafts = append(drafts, draftPackage(packages[name], sums))
 	}
 	for i := range templates {
@@ -44,7 +48,7 @@ func (s *PolicySet) build(drafts []*draft) (map[*draft]*unit, CompileErrors) {
 		}
 	}
 	together := &batch{BatchFacts: BatchFacts{Units: len(drafts)}}
-	s.compiler = SourceBounds.Measure(ast.NewCompiler(), &together.Work).WithCapabilities(capabilities()).
+	s.compiler = bounds.OfSources.Measure(ast.NewCompiler(), &together.Work).WithCapabilities(sandbox.Capabilities()).
 		WithEvalMode(ast.EvalModeIR).
 		WithEnablePrintStatements(s.prints).
 		WithPathConflictsCheck(func(path []string) (bool, error) {
@@ -53,9 +57,9 @@ func (s *PolicySet) build(drafts []*draft) (map[*draft]*unit, CompileErrors) {
 	s.compiler.Compile(modules)
 	var errs CompileErrors
 	if s.compiler.Failed() {
-		for _, err := range compileErrors(s.compiler.Errors) {
-			err.Message = readable(err.Message)
-			errs = append(errs, explainBuiltin(err))
+		for _, err := range ParseErrors(s.compiler.Errors) {
+			err.Message = sandbox.ExplainUndefined(readable(err.Message))
+			errs = append(errs, err)
 		}
 		return nil, errs
 	}
@@ -81,7 +85,7 @@ func (s *PolicySet) build(drafts []*draft) (map[*draft]*unit, CompileErrors) {
 // prepare reads the policies of drafts.
 func (s *PolicySet) prepare(drafts []*draft) (errs CompileErrors) {
 	if s.required == nil {
-		s.required = map[string]GroupVersionKind{}
+		s.required = map[string]admission.GroupVersionKind{}
 	}
 	var modules []*ast.Module
 	for _, d := range drafts {
@@ -124,7 +128,7 @@ func entriesOf(drafts []*draft) (rules []ast.Ref) {
 // entryRule is the rule that answers for an entry point of a package.
 func entryRule(path ast.Ref, entry string) ast.Ref {
 	if entry == entryDefaults {
-		entry = reservedPrefix + entry
+		entry = bounds.ReservedPrefix + entry
 	}
 	return path.Copy().Append(ast.StringTerm(entry))
 }
@@ -147,7 +151,7 @@ func (s *PolicySet) finish(d *draft, together *batch) *unit {
 			return false
 		})
 	}
-	u.Reads = sortedKeys(names)
+	u.Reads = slices.Sorted(maps.Keys(names))
 	if d.template == nil {
 		u.unasked = findUnasked(modules)
 	}

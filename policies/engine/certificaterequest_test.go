@@ -8,17 +8,18 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
 )
 
-func requestReview(t *testing.T, kind, request string) *Review {
+func requestReview(t *testing.T, kind, request string) *admission.Review {
 	t.Helper()
 	name := map[string][3]string{
 		"CertificateSigningRequest": {"certificates.k8s.io", "v1", "certificatesigningrequests"},
 		"CertificateRequest":        {"cert-manager.io", "v1", "certificaterequests"},
 		"ConfigMap":                 {"", "v1", "configmaps"},
 	}[kind]
-	review, err := NewReview(fmt.Appendf(nil, `{"uid":"1","operation":"CREATE","name":"r",
+	review, err := admission.NewReview(fmt.Appendf(nil, `{"uid":"1","operation":"CREATE","name":"r",
 		"kind":{"group":%[1]q,"version":%[2]q,"kind":%[3]q},"resource":{"group":%[1]q,"version":%[2]q,"resource":%[4]q},
 		"object":{"metadata":{"name":"r"},"spec":{"request":%[5]s}}}`, name[0], name[1], kind, name[2], request))
 	require.NoError(t, err)

@@ -1,9 +1,10 @@
 package engine
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 // claims keeps the paths that the members of one round change or read, so that no
@@ -26,21 +27,7 @@ type claim struct {
 
 // leaves says whether a claim leaves a place alone that is below it, in the map it adds.
 func (c claim) leaves(path []string) bool {
-	return c.adds != nil && len(path) > len(c.path) && isPrefix(c.path, path) && !sets(c.adds, path[len(c.path):])
-}
-
-// sets says whether a value has something at a path, or is no map on the way there.
-func sets(value any, path []string) bool {
-	for _, key := range path {
-		fields, isMap := value.(map[string]any)
-		if !isMap {
-			return true
-		}
-		if value, isMap = fields[key]; !isMap {
-			return false
-		}
-	}
-	return true
+	return c.adds != nil && len(path) > len(c.path) && jsonpatch.IsPrefix(c.path, path) && !jsonpatch.Sets(c.adds, path[len(c.path):])
 }
 
 // conflict is what a member must not touch, because another does.
@@ -77,8 +64,8 @@ func (c *claims) claim(m member) (found *conflict, later bool) {
 	for _, own := range mine {
 		for _, theirs := range c.taken {
 			switch {
-			case !own.change && !theirs.change, !isPrefix(theirs.path, own.path) && !isPrefix(own.path, theirs.path):
-			case sameOps(theirs.member.ops, m.ops):
+			case !own.change && !theirs.change, !jsonpatch.IsPrefix(theirs.path, own.path) && !jsonpatch.IsPrefix(own.path, theirs.path):
+			case jsonpatch.Same(theirs.member.ops, m.ops):
 				return nil, true
 			case theirs.leaves(own.path) || own.leaves(theirs.path):
 				later = true
@@ -87,7 +74,7 @@ func (c *claims) claim(m member) (found *conflict, later bool) {
 			case own.appends && theirs.appends && slices.Equal(own.path, theirs.path) && theirs.member.policy != m.policy:
 				later = true
 			default:
-				return &conflict{pointer(own.path), theirs.member, own.verb(), theirs.verb()}, false
+				return &conflict{jsonpatch.Pointer(own.path), theirs.member, own.verb(), theirs.verb()}, false
 			}
 		}
 	}
@@ -106,28 +93,28 @@ func (c claim) verb() string {
 
 // places are what an operation changes and reads. What moves the elements of a list
 // changes the whole list.
-func (c *claims) places(op patchOp, m *member) []claim {
+func (c *claims) places(op jsonpatch.Step, m *member) []claim {
 	changes := func(path []string) claim { return claim{path: c.listOf(path), change: true, member: m} }
 	reads := func(path []string) claim { return claim{path: c.place(path), member: m} }
-	switch op.op {
+	switch op.Op {
 	case "test":
-		return []claim{reads(op.path)}
+		return []claim{reads(op.Path)}
 	case "replace":
-		return []claim{{path: c.place(op.path), change: true, member: m}}
+		return []claim{{path: c.place(op.Path), change: true, member: m}}
 	case "move":
-		return []claim{changes(op.from), c.addition(op.path, m)}
+		return []claim{changes(op.From), c.addition(op.Path, m)}
 	case "copy":
-		return []claim{reads(op.from), c.addition(op.path, m)}
+		return []claim{reads(op.From), c.addition(op.Path, m)}
 	case "add":
-		added := c.addition(op.path, m)
-		if fields, isMap := op.value.(map[string]any); isMap && !added.appends && slices.Equal(added.path, op.path) {
-			if have, err := get(c.root(), op.path); err != nil || have == nil {
+		added := c.addition(op.Path, m)
+		if fields, isMap := op.Value.(map[string]any); isMap && !added.appends && slices.Equal(added.path, op.Path) {
+			if have, err := jsonpatch.Get(c.root(), op.Path); err != nil || have == nil {
 				added.adds = fields
 			}
 		}
 		return []claim{added}
 	default:
-		return []claim{changes(op.path)}
+		return []claim{changes(op.Path)}
 	}
 }
 
@@ -138,7 +125,7 @@ func (c *claims) addition(path []string, m *member) claim {
 		return claim{path: c.listOf(path), change: true, member: m}
 	}
 	list := path[:len(path)-1]
-	if have, err := get(c.root(), list); err != nil || have == nil {
+	if have, err := jsonpatch.Get(c.root(), list); err != nil || have == nil {
 		return claim{path: list, change: true, appends: true, member: m}
 	}
 	return claim{path: path, change: true, appends: true, member: m}
@@ -147,7 +134,7 @@ func (c *claims) addition(path []string, m *member) claim {
 // listOf is the list that a path is an element of, else the path itself.
 func (c *claims) listOf(path []string) []string {
 	parent := path[:len(path)-1]
-	if node, err := get(c.root(), parent); err == nil {
+	if node, err := jsonpatch.Get(c.root(), parent); err == nil {
 		if _, isList := node.([]any); isList {
 			return parent
 		}
@@ -159,7 +146,7 @@ func (c *claims) listOf(path []string) []string {
 // member that appends would make them.
 func (c *claims) place(path []string) []string {
 	for i, key := range path {
-		node, err := get(c.root(), path[:i])
+		node, err := jsonpatch.Get(c.root(), path[:i])
 		if err != nil {
 			break
 		}
@@ -167,23 +154,9 @@ func (c *claims) place(path []string) []string {
 		if !isList {
 			continue
 		}
-		if _, err := index(key, len(list)); err != nil {
+		if _, err := jsonpatch.Index(key, len(list)); err != nil {
 			return append(slices.Clone(path[:i]), "-")
 		}
 	}
 	return path
-}
-
-// sameOps compares two members.
-func sameOps(a, b []patchOp) bool {
-	return slices.EqualFunc(a, b, func(x, y patchOp) bool {
-		return x.op == y.op && slices.Equal(x.path, y.path) && slices.Equal(x.from, y.from) && equal(x.value, y.value)
-	})
-}
-
-// equal compares JSON values; numbers by their text.
-func equal(a, b any) bool {
-	left, errLeft := json.Marshal(a)
-	right, errRight := json.Marshal(b)
-	return errLeft == nil && errRight == nil && string(left) == string(right)
 }

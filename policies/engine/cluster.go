@@ -4,13 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"unique"
 
 	"github.com/benbjohnson/immutable"
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // ClusterData is one version of the cluster objects that policies with `requires`
@@ -22,7 +24,7 @@ import (
 // bytes of heap for each byte of an object's JSON without managedFields, and next to
 // nothing more once policies iterate over them: see BenchmarkClusterDataMemory.
 type ClusterData struct {
-	kinds map[GroupVersionKind]*clusterKind // without version; a handful
+	kinds map[admission.GroupVersionKind]*clusterKind // without version; a handful
 	// complete says that a kind which is not listed has no objects, as in the files
 	// of a command line. Where informers bring the objects, it is not known yet.
 	complete bool
@@ -76,7 +78,7 @@ type ClusterObjectKey struct {
 // ClusterChange is what became of the objects of one kind.
 type ClusterChange struct {
 	// Kind is without version.
-	Kind GroupVersionKind
+	Kind admission.GroupVersionKind
 	// Drop forgets the kind: policies that require it cannot be asked any more.
 	Drop bool
 	// Reset forgets the objects there were, as after a new list.
@@ -90,7 +92,7 @@ type ClusterChange struct {
 
 // ClusterKindSize is how much one kind holds.
 type ClusterKindSize struct {
-	Kind    GroupVersionKind
+	Kind    admission.GroupVersionKind
 	Objects int
 	// Bytes are those of the objects' JSON, as far as it is held.
 	Bytes int
@@ -101,7 +103,7 @@ func EmptyClusterData() *ClusterData { return &ClusterData{} }
 
 // NewClusterData arranges objects, given in JSON. All other kinds have none.
 func NewClusterData(objects []json.RawMessage) (*ClusterData, error) {
-	changes := map[GroupVersionKind]ClusterChange{}
+	changes := map[admission.GroupVersionKind]ClusterChange{}
 	for i, raw := range objects {
 		object, err := NewClusterObject(raw)
 		if err != nil {
@@ -124,10 +126,10 @@ func NewClusterData(objects []json.RawMessage) (*ClusterData, error) {
 func (c *ClusterData) With(changes ...ClusterChange) *ClusterData {
 	next := &ClusterData{kinds: maps.Clone(c.kinds), complete: c.complete}
 	if next.kinds == nil {
-		next.kinds = map[GroupVersionKind]*clusterKind{}
+		next.kinds = map[admission.GroupVersionKind]*clusterKind{}
 	}
 	for _, change := range changes {
-		kind := GroupVersionKind{Group: change.Kind.Group, Kind: change.Kind.Kind}
+		kind := admission.GroupVersionKind{Group: change.Kind.Group, Kind: change.Kind.Kind}
 		if change.Drop {
 			delete(next.kinds, kind)
 			continue
@@ -180,16 +182,16 @@ func (k *clusterKind) in(namespace string) *immutable.SortedMap[string, *Cluster
 }
 
 // Holds says whether the objects of a kind are known, if only that there are none.
-func (c *ClusterData) Holds(kind GroupVersionKind) bool {
+func (c *ClusterData) Holds(kind admission.GroupVersionKind) bool {
 	if c == nil {
 		return false
 	}
-	_, ok := c.kinds[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]
+	_, ok := c.kinds[admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]
 	return ok || c.complete
 }
 
 // HoldsFields says whether the objects of a kind are known, with the fields.
-func (c *ClusterData) HoldsFields(kind GroupVersionKind, fields *Fields) bool {
+func (c *ClusterData) HoldsFields(kind admission.GroupVersionKind, fields *Fields) bool {
 	if !c.Holds(kind) {
 		return false
 	}
@@ -197,8 +199,8 @@ func (c *ClusterData) HoldsFields(kind GroupVersionKind, fields *Fields) bool {
 	return !ok || held.held.covers(fields)
 }
 
-func withoutVersion(kind GroupVersionKind) GroupVersionKind {
-	return GroupVersionKind{Group: kind.Group, Kind: kind.Kind}
+func withoutVersion(kind admission.GroupVersionKind) admission.GroupVersionKind {
+	return admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}
 }
 
 // Sizes are those of the kinds that are held, in no order.
@@ -212,7 +214,7 @@ func (c *ClusterData) Sizes() []ClusterKindSize {
 
 // ClusterObject is one cluster object, ready for policies to read. It is immutable.
 type ClusterObject struct {
-	kind  GroupVersionKind // without version
+	kind  admission.GroupVersionKind // without version
 	key   ClusterObjectKey
 	value *ast.Term
 	bytes int
@@ -221,7 +223,7 @@ type ClusterObject struct {
 // NewClusterObject reads an object in JSON. Its managedFields are left out: they are
 // often half of it, and say nothing that a policy should decide on.
 func NewClusterObject(raw json.RawMessage) (*ClusterObject, error) {
-	term, err := decodeJSON(raw)
+	term, err := terms.Decode(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -229,18 +231,18 @@ func NewClusterObject(raw json.RawMessage) (*ClusterObject, error) {
 	if !ok {
 		return nil, fmt.Errorf("not an object")
 	}
-	metadata, _ := lookup(object, "metadata").(ast.Object)
+	metadata, _ := terms.Lookup(object, "metadata").(ast.Object)
 	o := &ClusterObject{
-		kind:  GroupVersionKind{Group: groupOf(text(object, "apiVersion")), Kind: text(object, "kind")},
-		key:   ClusterObjectKey{Namespace: text(metadata, "namespace"), Name: text(metadata, "name")},
+		kind:  admission.GroupVersionKind{Group: admission.GroupOf(terms.Text(object, "apiVersion")), Kind: terms.Text(object, "kind")},
+		key:   ClusterObjectKey{Namespace: terms.Text(metadata, "namespace"), Name: terms.Text(metadata, "name")},
 		value: term,
 		bytes: len(raw),
 	}
 	if o.kind.Kind == "" || o.key.Name == "" {
 		return nil, fmt.Errorf("kind or metadata.name is missing")
 	}
-	if lookup(metadata, "managedFields") != nil {
-		o.value = ast.NewTerm(replaceKey(object, "metadata", ast.NewTerm(removeKey(metadata, "managedFields"))))
+	if terms.Lookup(metadata, "managedFields") != nil {
+		o.value = ast.NewTerm(terms.With(object, "metadata", ast.NewTerm(terms.Without(metadata, "managedFields"))))
 	}
 	return o, nil
 }
@@ -253,19 +255,10 @@ func NewProjectedObject(raw json.RawMessage, fields *Fields) (*ClusterObject, er
 	}
 	o.value = fields.projectTerm(o.value)
 	o.bytes = len(o.value.String())
-	o.kind = GroupVersionKind{Group: unique.Make(o.kind.Group).Value(), Kind: unique.Make(o.kind.Kind).Value()}
+	o.kind = admission.GroupVersionKind{Group: unique.Make(o.kind.Group).Value(), Kind: unique.Make(o.kind.Kind).Value()}
 	o.key.Namespace = unique.Make(o.key.Namespace).Value()
 	return o, nil
 }
 
 // Key is where the object stands within its kind.
 func (o *ClusterObject) Key() ClusterObjectKey { return o.key }
-
-// groupOf is the group of an apiVersion: "" for the core group's.
-func groupOf(apiVersion string) string {
-	group, _, found := strings.Cut(apiVersion, "/")
-	if !found {
-		return ""
-	}
-	return group
-}

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -27,7 +29,7 @@ func checkPackages(modules []*ast.Module) CompileErrors {
 // would be undefined without a word, and a rule with `not` would hold for that.
 func (s *PolicySet) unrequired(modules map[string]*ast.Module) CompileErrors {
 	var errs CompileErrors
-	for _, name := range sortedKeys(modules) {
+	for _, name := range slices.Sorted(maps.Keys(modules)) {
 		ast.WalkRefs(modules[name], func(ref ast.Ref) bool {
 			if err := s.checkRead(ref); err != nil {
 				errs = append(errs, errorAt(ref[0].Location, "%v", err))

@@ -2,10 +2,13 @@ package engine
 
 import (
 	"fmt"
-	"strconv"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // wholeValue is the value of a part of ClusterData as a whole. It is made when a
@@ -21,21 +24,21 @@ func (w *wholeValue) get(items func() [][2]*ast.Term) *ast.Term {
 	return w.term
 }
 
+// clusterKey is where cluster objects stand under data.
+const clusterKey = "cluster"
+
 // clusterView is data.cluster as one source sees it: the kinds that it requires,
 // present even where there are no objects.
 type clusterView struct {
-	data  *ClusterData                // nil where the caller has none
-	kinds map[string]GroupVersionKind // by their key in data.cluster
+	data  *ClusterData                          // nil where the caller has none
+	kinds map[string]admission.GroupVersionKind // by their key in data.cluster
 	// sees says which namespaces the source may read; nil is all.
-	sees func(kind GroupVersionKind, namespace string) bool
+	sees func(kind admission.GroupVersionKind, namespace string) bool
 }
 
-// read is the value at a path below data.cluster: nil where there is none. A part of
-// a kind is read without the rest of it.
+// read is the value at a path below data.cluster, of a kind at least: nil where there is
+// none. A part of a kind is read without the rest of it.
 func (v clusterView) read(path []string) (ast.Value, error) {
-	if len(path) == 0 {
-		return v.all()
-	}
 	kind, required := v.kinds[path[0]]
 	if !required {
 		return nil, nil
@@ -64,12 +67,12 @@ func (v clusterView) read(path []string) (ast.Value, error) {
 	if !ok {
 		return nil, nil
 	}
-	return descend(object.value.Value, path[3:]), nil
+	return object.value.Value, nil
 }
 
 // held is nil where a kind has no objects, and an error where that is not known: a
 // policy must not take what is not loaded for absent.
-func (v clusterView) held(kind GroupVersionKind) (*clusterKind, error) {
+func (v clusterView) held(kind admission.GroupVersionKind) (*clusterKind, error) {
 	if !v.data.Holds(kind) {
 		return nil, fmt.Errorf("the cluster's objects of kind %s are not at hand", kind)
 	}
@@ -78,7 +81,7 @@ func (v clusterView) held(kind GroupVersionKind) (*clusterKind, error) {
 
 func (v clusterView) all() (ast.Value, error) {
 	var items [][2]*ast.Term
-	for _, key := range sortedKeys(v.kinds) {
+	for _, key := range slices.Sorted(maps.Keys(v.kinds)) {
 		held, err := v.held(v.kinds[key])
 		if err != nil {
 			return nil, err
@@ -93,7 +96,7 @@ func (v clusterView) all() (ast.Value, error) {
 }
 
 // value is what the source may read of a kind.
-func (v clusterView) value(kind GroupVersionKind, held *clusterKind) *ast.Term {
+func (v clusterView) value(kind admission.GroupVersionKind, held *clusterKind) *ast.Term {
 	if v.sees == nil {
 		return held.value()
 	}
@@ -126,22 +129,4 @@ func (n *clusterNamespace) value() *ast.Term {
 		}
 		return items
 	})
-}
-
-// descend is the value at a path within a value: nil where there is none.
-func descend(value ast.Value, path []string) ast.Value {
-	for _, key := range path {
-		switch parent := value.(type) {
-		case ast.Object:
-			value = lookup(parent, key)
-		case *ast.Array:
-			value = nil
-			if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < parent.Len() {
-				value = parent.Elem(i).Value
-			}
-		default:
-			return nil
-		}
-	}
-	return value
 }

@@ -1,8 +1,6 @@
 package engine
 
-import (
-	"github.com/open-policy-agent/opa/v1/ast"
-)
+import "github.com/open-policy-agent/opa/v1/ast"
 
 // compact drops what only compiling needs: comments, and the exact place of every term.
 // Findings and errors of evaluation name a line, which the terms on it share. Rules

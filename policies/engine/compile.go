@@ -2,18 +2,25 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"sigs.k8s.io/yaml"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/bounds"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/policies/sandbox"
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // PolicySet is one compiled source. It is immutable.
 type PolicySet struct {
-	source     Source
-	digest     string
+	source     Pinned
 	compiler   *ast.Compiler     // nil unless it is analysed, or prints
 	units      []*unit           // packages by name, and templates
 	sums       map[string]string // of the modules, by file, while it is compiled
@@ -22,12 +29,14 @@ type PolicySet struct {
 	parameters *ast.Term
 	scope      *ast.Term
 	policies   []*policy
-	required   map[string]GroupVersionKind // by their key in data.cluster
-	reads      Reads                       // of what is required
+	required   map[string]admission.GroupVersionKind // by their key in data.cluster
+	reads      Reads                                 // of what is required
 	rules      int
 	compiled   int // how many units were, and not taken over
 	warnings   []string
-	place      *place // nil where no snapshot has given it one
+	place      hierarchy.Place // once a snapshot has given it one
+	// anyEntry says that policies are asked in the entries of both failure policies.
+	anyEntry bool
 	// readsRequest says that a policy can read input.csr.
 	readsRequest bool
 	prints       bool // keeps the calls of print
@@ -50,8 +59,7 @@ type policy struct {
 	validate, mutate *query
 	location         Location
 	limit            *lastLimit
-	// constraint is what a policy of a template adds: nil for Lintel's own.
-	constraint *constraint
+	form             form
 	// needsNamespace says that the policy can read input.namespace.
 	needsNamespace bool
 }
@@ -65,7 +73,7 @@ type ruleLine struct {
 func (s *PolicySet) Name() string { return s.source.Name }
 
 // Digest is the digest of the source's files.
-func (s *PolicySet) Digest() string { return s.digest }
+func (s *PolicySet) Digest() string { return s.source.FilesDigest }
 
 // Revision is what the source calls this state.
 func (s *PolicySet) Revision() string { return s.source.Revision }
@@ -78,20 +86,7 @@ func (s *PolicySet) Files() map[string]string { return s.source.Files }
 func (s *PolicySet) CompiledFrom(source Source) bool { return s.Identity() == source.Identity() }
 
 // Identity is that of the source.
-func (s *PolicySet) Identity() string { return digestOf([]*PolicySet{s}) }
-
-// Identity is equal for sources that compile to the same set: the same files at the
-// same revision under the same settings.
-func (s Source) Identity() string { return digestOf([]*PolicySet{newPolicySet(s)}) }
-
-// Settings is equal for sources that differ in their files alone.
-func (s Source) Settings() string { return newPolicySet(s).settings() }
-
-func (s *PolicySet) settings() string {
-	same := *s
-	same.digest = ""
-	return same.Identity()
-}
+func (s *PolicySet) Identity() string { return s.source.Identity() }
 
 // Policies counts the packages with entry points.
 func (s *PolicySet) Policies() int { return len(s.policies) }
@@ -153,18 +148,9 @@ func (s *PolicySet) readTemplates(dialects []Dialect) (templates []Template, err
 
 // newPolicySet fills in what the source leaves open; nothing is compiled yet.
 func newPolicySet(source Source) *PolicySet {
-	if source.FailurePolicy == "" {
-		source.FailurePolicy = Fail
-	}
-	if source.Scope.Level == "" {
-		source.Scope.Level = Enterprise
-	}
-	set := &PolicySet{source: source, digest: source.Digest(), data: ast.NewObject()}
-	if set.source.Revision == "" {
-		set.source.Revision = set.digest
-	}
+	set := &PolicySet{source: source.Pin(), data: ast.NewObject()}
 	set.scope = ast.ObjectTerm(
-		ast.Item(ast.InternedTerm("level"), ast.InternedTerm(string(source.Scope.Level))),
+		ast.Item(ast.InternedTerm("level"), ast.InternedTerm(string(set.source.Scope.Level))),
 		ast.Item(ast.InternedTerm("name"), ast.InternedTerm(source.Scope.Name)),
 	)
 	return set
@@ -175,7 +161,7 @@ func (s *PolicySet) readParameters() error {
 	if len(s.source.Parameters) == 0 {
 		return nil
 	}
-	term, err := decodeJSON(s.source.Parameters)
+	term, err := terms.Decode(s.source.Parameters)
 	if err != nil {
 		return fmt.Errorf("parameters: %w", err)
 	}
@@ -191,7 +177,7 @@ func (s *PolicySet) readFiles() ([]*ast.Module, CompileErrors) {
 	s.sumFiles()
 	var modules []*ast.Module
 	var errs CompileErrors
-	for _, name := range sortedKeys(s.source.Files) {
+	for _, name := range slices.Sorted(maps.Keys(s.source.Files)) {
 		switch classify(name) {
 		case fileRego:
 			module, moduleErrs := parseModule(name, s.source.Files[name])
@@ -212,7 +198,7 @@ func (s *PolicySet) readFiles() ([]*ast.Module, CompileErrors) {
 func (s *PolicySet) sumFiles() {
 	s.sums = map[string]string{}
 	var data strings.Builder
-	for _, name := range sortedKeys(s.source.Files) {
+	for _, name := range slices.Sorted(maps.Keys(s.source.Files)) {
 		switch classify(name) {
 		case fileRego:
 			s.sums[name] = sumOf(s.source.Files[name])
@@ -230,7 +216,7 @@ func (s *PolicySet) readDataSince(before *PolicySet) (ok bool) {
 		s.data = before.data
 		return true
 	}
-	for _, name := range sortedKeys(s.source.Files) {
+	for _, name := range slices.Sorted(maps.Keys(s.source.Files)) {
 		if classify(name) == fileData && s.readData(name, s.source.Files[name]) != nil {
 			return false
 		}
@@ -242,7 +228,7 @@ func (s *PolicySet) readDataSince(before *PolicySet) (ok bool) {
 // the version it declares by its imports, else v1's.
 func parseModule(name, text string) (*ast.Module, CompileErrors) {
 	parse := func(version ast.RegoVersion) (*ast.Module, error) {
-		options := parserOptions(version)
+		options := sandbox.ParserOptions(version)
 		options.ProcessAnnotation = true
 		return ast.ParseModuleWithOpts(name, text, options)
 	}
@@ -255,9 +241,9 @@ func parseModule(name, text string) (*ast.Module, CompileErrors) {
 	case errV0 == nil:
 		return module, nil
 	case !strings.Contains(text, "import rego.v1") && strings.Contains(text, "import future.keywords"):
-		return nil, compileErrors(errV0)
+		return nil, ParseErrors(errV0)
 	default:
-		return nil, compileErrors(errV1)
+		return nil, ParseErrors(errV1)
 	}
 }
 
@@ -269,14 +255,14 @@ const (
 
 // readData puts a data file at its folder's place under data.
 func (s *PolicySet) readData(name, text string) error {
-	if values, bytes := unfold(text); values > maxUnfoldedValues || bytes > maxUnfoldedBytes {
+	if values, bytes := sandbox.Unfold(text); values > maxUnfoldedValues || bytes > maxUnfoldedBytes {
 		return fmt.Errorf("reading data: its aliases stand for more than %d values or %d MiB; write fewer of them", maxUnfoldedValues, maxUnfoldedBytes>>20)
 	}
 	asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
 	if err != nil {
 		return fmt.Errorf("reading data: %w", err)
 	}
-	term, err := decodeJSON(asJSON)
+	term, err := terms.Decode(asJSON)
 	if err != nil {
 		return fmt.Errorf("reading data: %w", err)
 	}
@@ -288,7 +274,7 @@ func (s *PolicySet) readData(name, text string) error {
 		term = ast.ObjectTerm(ast.Item(ast.StringTerm(folder), term))
 	}
 	for _, reserved := range reservedKeys {
-		if lookup(term.Value.(ast.Object), reserved) != nil {
+		if terms.Lookup(term.Value.(ast.Object), reserved) != nil {
 			return fmt.Errorf("data.%s is reserved; use another key", reserved)
 		}
 	}
@@ -304,33 +290,29 @@ func (s *PolicySet) hasData(path []string) bool {
 	return descend(s.data, path) != nil
 }
 
+// descend is the value at a path within a value: nil where there is none.
+func descend(value ast.Value, path []string) ast.Value {
+	for _, key := range path {
+		switch parent := value.(type) {
+		case ast.Object:
+			value = terms.Lookup(parent, key)
+		case *ast.Array:
+			value = nil
+			if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < parent.Len() {
+				value = parent.Elem(i).Value
+			}
+		default:
+			return nil
+		}
+	}
+	return value
+}
+
 // newPolicy reads one package: its metadata, and its entry points. Libraries give nil.
 func newPolicy(name string, modules []*ast.Module) (*policy, CompileErrors) {
 	var errs CompileErrors
-	p := &policy{name: name, path: modules[0].Package.Path, lines: map[string][]ruleLine{}, location: locationOf(modules[0].Package.Location)}
-	for _, module := range modules {
-		errs = append(errs, misspelledMetadata(module)...)
-		for _, annotations := range module.Annotations {
-			for _, err := range misplaced(annotations) {
-				errs = append(errs, errorAt(annotations.Location, "METADATA: %v", err))
-			}
-			if annotations.Scope != "package" {
-				if _, ok := annotations.Custom["match"]; ok {
-					errs = append(errs, errorAt(annotations.Location, "match is read from the METADATA of the package only, not of a %s; move it above `package %s`", annotations.Scope, name))
-				}
-				continue
-			}
-			for _, err := range p.meta.merge(annotations) {
-				errs = append(errs, errorAt(annotations.Location, "METADATA: %v", err))
-			}
-		}
-	}
-	for _, module := range modules {
-		if p.meta.clock {
-			break
-		}
-		errs = append(errs, clockCalls(module)...)
-	}
+	p := &policy{name: name, form: native{}, path: modules[0].Package.Path, lines: map[string][]ruleLine{}, location: locationOf(modules[0].Package.Location)}
+	p.meta, errs = readMetadata(name, modules)
 	for _, module := range modules {
 		file := module.Package.Location.File
 		for _, rule := range module.Rules {
@@ -374,18 +356,6 @@ func (p *policy) settle() error {
 	return err
 }
 
-// clockCalls finds the calls that need `clock: true`.
-func clockCalls(module *ast.Module) CompileErrors {
-	var errs CompileErrors
-	ast.WalkRefs(module, func(ref ast.Ref) bool {
-		if ref.String() == clockBuiltin {
-			errs = append(errs, errorAt(ref[0].Location, "%s needs `clock: true` under custom in the METADATA of the package", clockBuiltin))
-		}
-		return false
-	})
-	return errs
-}
-
 // distinct removes what OPA says twice, and what it says of a rule that was added: it says the same
 // of the rule.
 func distinct(errs CompileErrors) CompileErrors {
@@ -396,7 +366,7 @@ func distinct(errs CompileErrors) CompileErrors {
 	}
 	seen := map[string]bool{}
 	return slices.DeleteFunc(errs, func(err CompileError) bool {
-		key := strings.ReplaceAll(err.Error(), reservedPrefix, "")
+		key := strings.ReplaceAll(err.Error(), bounds.ReservedPrefix, "")
 		duplicate := seen[key]
 		seen[key] = true
 		return duplicate

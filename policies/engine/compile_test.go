@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 func TestCompileErrorsNameFileLineAndColumn(t *testing.T) {
@@ -240,7 +242,7 @@ func TestSnapshotDigestCoversWhatDecides(t *testing.T) {
 		"name":       func(s *Source) { s.Name = "t" },
 		"files":      func(s *Source) { s.Files = one("package p\ndeny contains \"y\"") },
 		"failure":    func(s *Source) { s.FailurePolicy = Ignore },
-		"scope":      func(s *Source) { s.Scope.Level = Team },
+		"scope":      func(s *Source) { s.Scope.Level = hierarchy.Team },
 		"parameters": func(s *Source) { s.Parameters = []byte(`{"a":1}`) },
 	} {
 		require.NotEqual(t, same, digest(change), name)

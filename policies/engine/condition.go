@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/lintel-policy/lintel/policies/admission"
+
 // condition is a part of what a policy is asked about.
 type condition int
 
@@ -16,7 +18,7 @@ const (
 
 // unmet is the first condition that a review does not meet, of those that depend on it
 // alone. verb says whether the operation is one that the policy is asked about.
-func (p *policy) unmet(r *Review, kind GroupVersionKind, verb bool) condition {
+func (p *policy) unmet(r *admission.Review, kind admission.GroupVersionKind, verb bool) condition {
 	if unmet := p.unmetAt(r, kind, verb); unmet != nothing {
 		return unmet
 	}
@@ -27,7 +29,7 @@ func (p *policy) unmet(r *Review, kind GroupVersionKind, verb bool) condition {
 }
 
 // unmetAt is unmet without what depends on the object.
-func (p *policy) unmetAt(r *Review, kind GroupVersionKind, verb bool) condition {
+func (p *policy) unmetAt(r *admission.Review, kind admission.GroupVersionKind, verb bool) condition {
 	m := p.matcher
 	switch {
 	case !verb:
@@ -36,9 +38,9 @@ func (p *policy) unmetAt(r *Review, kind GroupVersionKind, verb bool) condition 
 		return conditionScope
 	case !m.namesKind(kind):
 		return conditionKind
-	case len(m.match.Namespaces) > 0 && !inNamespaces(r, m.match.Namespaces):
+	case len(m.match.Namespaces) > 0 && !r.InNamespaces(m.match.Namespaces):
 		return conditionNamespaces
-	case inNamespaces(r, m.match.ExcludedNamespaces):
+	case r.InNamespaces(m.match.ExcludedNamespaces):
 		return conditionExcludedNamespaces
 	default:
 		return nothing

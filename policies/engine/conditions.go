@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -49,7 +50,7 @@ type conditionedRule struct {
 // and the order of their conditions in those that were compiled.
 func readConditions(parsed []*ast.Module, compiled map[string]*ast.Module, entryOf func(*ast.Rule) string) (found []conditionedRule) {
 	bodies := map[string][]ast.Body{} // by file
-	for _, name := range sortedKeys(compiled) {
+	for _, name := range slices.Sorted(maps.Keys(compiled)) {
 		ast.WalkRules(compiled[name], func(rule *ast.Rule) bool {
 			bodies[rule.Location.File] = append(bodies[rule.Location.File], rule.Body)
 			return false

@@ -1,8 +1,10 @@
 package engine
 
 import (
-	"encoding/json"
 	"fmt"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 // Decision is the answer to one review.
@@ -47,14 +49,6 @@ type Undecided struct {
 	Reason string `json:"reason"`
 }
 
-// Operation is one operation of a JSON Patch (RFC 6902).
-type Operation struct {
-	Op    string          `json:"op"`
-	Path  string          `json:"path"`
-	From  string          `json:"from,omitempty"`
-	Value json.RawMessage `json:"value,omitempty"`
-}
-
 // Mutation is what the patches and defaults of the policies make of an object.
 type Mutation struct {
 	// Decision holds the denials (a patch that failed or never settles) and
@@ -62,7 +56,7 @@ type Mutation struct {
 	Decision
 	// Patch turns the object as it came into the final one, applied in order.
 	// Empty when nothing changes.
-	Patch []Operation
+	Patch []jsonpatch.Operation
 	// Review is the review with the final object in it.
-	Review *Review
+	Review *admission.Review
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -8,7 +9,7 @@ import (
 )
 
 // Source is what the set was compiled from; not to be changed.
-func (s *PolicySet) Source() Source { return s.source }
+func (s *PolicySet) Source() Source { return s.source.Source }
 
 // Describe lists the policies of the set by package.
 func (s *PolicySet) Describe() []PolicyInfo {
@@ -37,7 +38,7 @@ func (s *PolicySet) Reads() []string {
 			}
 		}
 	}
-	return sortedKeys(found)
+	return slices.Sorted(maps.Keys(found))
 }
 
 // dataReads are the constant parts of references to data in compiled modules, each once,

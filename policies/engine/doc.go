@@ -1,9 +1,11 @@
 // Package engine decides. It compiles policy sources into an immutable Snapshot
 // and answers admission reviews with it: denials, warnings, patches.
 //
-// Invariants: a Snapshot never changes after NewSnapshot returned it, and may be
-// used by any number of goroutines; the same Snapshot, Review and Options give
-// the same Decision wherever they are asked (webhook, command line, controller),
-// so nothing here reads a cluster, the environment, the network or a clock that
-// the caller did not hand in. The package imports no Kubernetes client.
+// Invariants: what a Snapshot decides never changes after NewSnapshot returned it, and any
+// number of goroutines may ask it; what it remembers beside that is which policies a kind
+// of request can concern, and the last limit that each policy has reached. The same
+// Snapshot, Review and Options, Now among them, give the same Decision wherever they are
+// asked (webhook, command line, controller), unless a policy is ended for the time it
+// takes. Nothing here reads a cluster, the environment or the network. The package
+// imports no Kubernetes client.
 package engine

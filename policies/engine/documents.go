@@ -4,6 +4,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // part is a part of data that policies read piece by piece: what the cluster has is
@@ -19,23 +20,23 @@ func (p part) Get(key string) (ast.Value, eval.Document, error) { return p.get(k
 // Value implements eval.Document.
 func (p part) Value() (ast.Value, error) { return p.whole() }
 
-// document is what the view is to an evaluation.
-func (v *dataView) document() eval.Document {
-	own := eval.ObjectDocument(v.root)
-	switch {
-	case v.inventory != nil:
-		return under(templateKey, under(inventoryKey, v.inventory.document()))
-	case v.cluster == nil:
-		return own
-	}
+// beside is data with the objects of the cluster in it.
+func (v *clusterView) beside(data ast.Object) eval.Document {
+	own := eval.ObjectDocument(data)
 	return part{
 		get: func(key string) (ast.Value, eval.Document, error) {
 			if key == clusterKey {
-				return nil, v.cluster.document(), nil
+				return nil, v.document(), nil
 			}
 			return own.Get(key)
 		},
-		whole: func() (ast.Value, error) { return v.read(nil) },
+		whole: func() (ast.Value, error) {
+			cluster, err := v.all()
+			if err != nil {
+				return nil, err
+			}
+			return terms.With(data, clusterKey, ast.NewTerm(cluster)), nil
+		},
 	}
 }
 
@@ -72,7 +73,12 @@ func (v *clusterView) document(path ...string) eval.Document {
 			}
 			return nil, v.document(at...), nil
 		},
-		whole: func() (ast.Value, error) { return v.read(path) },
+		whole: func() (ast.Value, error) {
+			if len(path) == 0 {
+				return v.all()
+			}
+			return v.read(path)
+		},
 	}
 }
 
@@ -93,15 +99,19 @@ func (v *clusterView) has(path []string) (bool, error) {
 	return there, nil
 }
 
-// document is data.inventory of templates, of which a namespace is made by itself.
+// document is all that templates find in data: their inventory, of which a namespace is
+// made by itself.
 func (v *inventoryView) document() eval.Document {
 	namespaces := part{
 		get: func(namespace string) (ast.Value, eval.Document, error) {
-			return v.read([]string{inventoryNamespace, namespace}), nil, nil
+			if namespace == "" || len(v.held(namespace)) == 0 {
+				return nil, nil, nil
+			}
+			return v.in(namespace), nil, nil
 		},
-		whole: func() (ast.Value, error) { return v.read([]string{inventoryNamespace}), nil },
+		whole: func() (ast.Value, error) { return terms.Lookup(v.whole().(ast.Object), inventoryNamespace), nil },
 	}
-	return part{
+	return under(templateKey, under(inventoryKey, part{
 		get: func(key string) (ast.Value, eval.Document, error) {
 			switch key {
 			case inventoryCluster:
@@ -111,6 +121,6 @@ func (v *inventoryView) document() eval.Document {
 			}
 			return nil, nil, nil
 		},
-		whole: func() (ast.Value, error) { return v.read(nil), nil },
-	}
+		whole: func() (ast.Value, error) { return v.whole(), nil },
+	}))
 }

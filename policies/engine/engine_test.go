@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // compile compiles one file named policy.rego.
@@ -27,7 +29,9 @@ func compileSource(t *testing.T, source Source) *PolicySet {
 	return set
 }
 
-func snapshotOf(sets ...*PolicySet) *Snapshot { return NewSnapshot(BuiltinResources(), sets...) }
+func snapshotOf(sets ...*PolicySet) *Snapshot {
+	return NewSnapshot(admission.BuiltinResources(), sets...)
+}
 
 // reviewOption changes the request of makeReview.
 type reviewOption func(map[string]any)
@@ -46,7 +50,7 @@ func field(name string, value any) reviewOption {
 }
 
 // makeReview is a CREATE of an object written in JSON.
-func makeReview(t testing.TB, object string, options ...reviewOption) *Review {
+func makeReview(t testing.TB, object string, options ...reviewOption) *admission.Review {
 	t.Helper()
 	var parsed struct {
 		APIVersion string
@@ -54,8 +58,8 @@ func makeReview(t testing.TB, object string, options ...reviewOption) *Review {
 		Metadata   struct{ Name, Namespace string }
 	}
 	require.NoError(t, json.Unmarshal([]byte(object), &parsed))
-	group := groupOf(parsed.APIVersion)
-	resource, ok := BuiltinResources().ByKind(group, parsed.Kind)
+	group := admission.GroupOf(parsed.APIVersion)
+	resource, ok := admission.BuiltinResources().ByKind(group, parsed.Kind)
 	require.True(t, ok, "%s is not in the table", parsed.Kind)
 	request := map[string]any{
 		"uid":       "0001",
@@ -72,7 +76,7 @@ func makeReview(t testing.TB, object string, options ...reviewOption) *Review {
 	}
 	text, err := json.Marshal(request)
 	require.NoError(t, err)
-	review, err := NewReview(text)
+	review, err := admission.NewReview(text)
 	require.NoError(t, err)
 	return review
 }
@@ -92,7 +96,7 @@ func textsOf(findings []Finding) []string {
 
 // suffixOf is what Text appends for a rule of a set's only file.
 func suffixOf(set *PolicySet, pkg, rule string, line int) string {
-	return fmt.Sprintf(" [%s %s, policy.rego:%d, test@%s]", pkg, rule, line, ShortRevision(set.digest))
+	return fmt.Sprintf(" [%s %s, policy.rego:%d, test@%s]", pkg, rule, line, ShortRevision(set.Digest()))
 }
 
 type jsonRaw = json.RawMessage

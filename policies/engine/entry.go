@@ -8,7 +8,9 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/bounds"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // The entry points that a policy may have. Nothing else is read.
@@ -18,9 +20,6 @@ const (
 	entryPatch    = "patch"
 	entryDefaults = "defaults"
 )
-
-// reservedPrefix starts the names of generated rules, and is refused in source.
-const reservedPrefix = "lintel__"
 
 // entryRules are the rules of the entry points of one package, in the order in which they
 // stand in their files.
@@ -110,8 +109,8 @@ func readEntries(modules []*ast.Module, entryOf func(*ast.Rule) string) (entryRu
 	hasDefaults := false
 	for _, module := range modules {
 		for _, rule := range module.Rules {
-			if name, ok := rule.Head.Ref()[0].Value.(ast.Var); ok && strings.HasPrefix(string(name), reservedPrefix) {
-				errs = append(errs, errorAt(rule.Location, "rule names that start with %s are reserved", reservedPrefix))
+			if name, ok := rule.Head.Ref()[0].Value.(ast.Var); ok && strings.HasPrefix(string(name), bounds.ReservedPrefix) {
+				errs = append(errs, errorAt(rule.Location, "rule names that start with %s are reserved", bounds.ReservedPrefix))
 			}
 			entry := entryOf(rule)
 			if entry == "" {
@@ -122,6 +121,9 @@ func readEntries(modules []*ast.Module, entryOf func(*ast.Rule) string) (entryRu
 				continue
 			}
 			hasDefaults = hasDefaults || entry == entryDefaults
+			if entry == entryViolation {
+				entry = entryDeny // as findings call it
+			}
 			for branch := rule; branch != nil; branch = branch.Else {
 				found = append(found, ruleInfo{entry, locationOf(branch.Location), branch.Head.RuleKind() == ast.MultiValue})
 			}
@@ -131,7 +133,7 @@ func readEntries(modules []*ast.Module, entryOf func(*ast.Rule) string) (entryRu
 		return nil, errs
 	}
 	if hasDefaults {
-		addRule(modules[0], mustRule("%s%s := x if x := %s.%s", reservedPrefix, entryDefaults, modules[0].Package.Path, entryDefaults))
+		addRule(modules[0], mustRule("%s%s := x if x := %s.%s", bounds.ReservedPrefix, entryDefaults, modules[0].Package.Path, entryDefaults))
 	}
 	slices.SortStableFunc(found, ruleInfo.compare)
 	return found, nil
@@ -143,5 +145,5 @@ func addRule(module *ast.Module, rule *ast.Rule) {
 }
 
 func mustRule(format string, args ...any) *ast.Rule {
-	return ast.MustParseModuleWithOpts("package generated\n"+fmt.Sprintf(format, args...), parserOptions(ast.RegoV1)).Rules[0]
+	return ast.MustParseModuleWithOpts("package generated\n"+fmt.Sprintf(format, args...), sandbox.ParserOptions(ast.RegoV1)).Rules[0]
 }

@@ -53,8 +53,8 @@ func errorAt(loc *ast.Location, format string, args ...any) CompileError {
 	return err
 }
 
-// compileErrors translates the errors of OPA's parser and compiler.
-func compileErrors(err error) CompileErrors {
+// ParseErrors translates the errors of OPA's parser and compiler.
+func ParseErrors(err error) CompileErrors {
 	switch err := err.(type) {
 	case ast.Errors:
 		out := make(CompileErrors, 0, len(err))
@@ -67,7 +67,7 @@ func compileErrors(err error) CompileErrors {
 		}
 		return out
 	case *ast.Error:
-		return compileErrors(ast.Errors{err})
+		return ParseErrors(ast.Errors{err})
 	default:
 		return CompileErrors{{Message: err.Error()}}
 	}

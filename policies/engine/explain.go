@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 // Question is what a policy can be asked about a review.
@@ -45,7 +46,7 @@ type Explanation struct {
 	// Decision is what the policy says, as in Validate and Mutate.
 	Decision Decision
 	// Changes are what its patch and defaults want to do, each by itself.
-	Changes []Operation
+	Changes []jsonpatch.Operation
 	// Rules are what became of the rules of the entry points, in the order of their files,
 	// of a policy that was asked and of which the source was compiled by CompileForTest.
 	Rules []RuleOutcome
@@ -53,14 +54,14 @@ type Explanation struct {
 
 // Explain asks the policies one by one what Validate asks them together, and says of
 // the others why they are not asked. It is in the order of Policies.
-func (s *Snapshot) Explain(ctx context.Context, review *Review, options Options) ([]Explanation, error) {
+func (s *Snapshot) Explain(ctx context.Context, review *admission.Review, options Options) ([]Explanation, error) {
 	e, err := newEvaluation(review, options)
 	if err != nil {
 		return nil, err
 	}
 	e.covered = map[*policy]*eval.Coverage{}
 	var questions []question
-	if !review.onlyRemovesFinalizers() {
+	if !review.OnlyRemovesFinalizers() {
 		questions = s.questions(e, true)
 	}
 	answers := ask(questions, func(q question, found *Decision) { q.policy.validateOne(ctx, q, found) })
@@ -84,16 +85,16 @@ func (s *Snapshot) Explain(ctx context.Context, review *Review, options Options)
 
 // ExplainMutation is Explain for Mutate: it asks about the object as it is, before any
 // policy has changed it.
-func (s *Snapshot) ExplainMutation(ctx context.Context, review *Review, options Options) ([]Explanation, error) {
+func (s *Snapshot) ExplainMutation(ctx context.Context, review *admission.Review, options Options) ([]Explanation, error) {
 	e, err := newEvaluation(review, options)
 	if err != nil {
 		return nil, err
 	}
 	e.covered = map[*policy]*eval.Coverage{}
 	asked := map[*policy]mutationAnswer{}
-	if review.object != nil && !review.onlyRemovesFinalizers() {
+	if review.New != nil && !review.OnlyRemovesFinalizers() {
 		m := newMutator(ctx, s, &Mutation{Review: review})
-		root := func() any { return toJSON(review.object.value()) }
+		root := func() any { return toJSON(review.New.Value()) }
 		for _, answer := range m.ask(m.policies(e), e, root) {
 			asked[answer.policy] = answer
 		}
@@ -116,7 +117,7 @@ func (s *Snapshot) ExplainMutation(ctx context.Context, review *Review, options 
 		}
 		for _, member := range answer.members {
 			for _, op := range member.ops {
-				one.Changes = append(one.Changes, op.operation())
+				one.Changes = append(one.Changes, op.Operation())
 			}
 		}
 		out = append(out, one)
@@ -156,7 +157,7 @@ func (p *policy) unasked(s *Snapshot, e *evaluation, q Question) Explanation {
 		verb = p.matcher.mutates(r)
 		kind = r.Kind
 	}
-	if r.onlyRemovesFinalizers() {
+	if r.OnlyRemovesFinalizers() {
 		one.Condition, one.Reason = "operation", "the update only removes finalizers of an object that is being deleted"
 		return one
 	}
@@ -164,11 +165,10 @@ func (p *policy) unasked(s *Snapshot, e *evaluation, q Question) Explanation {
 	if !p.matcher.namesKind(kind) { // it says most, and hides all else
 		unmet = conditionKind
 	}
-	switch {
-	case unmet == nothing && p.constraint != nil, p.constraint != nil && unmet > conditionKind:
-		one.Condition, one.Reason = "match", "spec.match of the constraint leaves the object out"
+	if one.Condition, one.Reason = p.form.leavesOut(unmet); one.Condition != "" {
 		return one
-	case unmet == nothing:
+	}
+	if unmet == nothing {
 		unmet = conditionNamespaceSelector
 	}
 	one.Condition, one.Reason = p.describe(unmet, e, kind, q)
@@ -176,7 +176,7 @@ func (p *policy) unasked(s *Snapshot, e *evaluation, q Question) Explanation {
 }
 
 // describe names a condition that is not met, with the value that does not meet it.
-func (p *policy) describe(unmet condition, e *evaluation, kind GroupVersionKind, q Question) (name, reason string) {
+func (p *policy) describe(unmet condition, e *evaluation, kind admission.GroupVersionKind, q Question) (name, reason string) {
 	match, r := p.matcher.match, e.review
 	switch unmet {
 	case conditionVerb:
@@ -188,45 +188,37 @@ func (p *policy) describe(unmet condition, e *evaluation, kind GroupVersionKind,
 			return "kinds", fmt.Sprintf("it does not name the group %s, and is about every other (%s)", PolicyGroup, kindNames(match.Kinds))
 		}
 		reason := fmt.Sprintf("%s is not one of %s", kind, kindNames(match.Kinds))
-		if _, workload := podTemplates[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]; workload && q == QuestionValidate && p.matcher.matchesKind(podKind) && match.Expand == ExpandNone {
-			reason += "; " + p.howToExpand() + " would have it judge the Pod template"
+		if _, workload := admission.PodTemplatePath(kind); workload && q == QuestionValidate && p.matcher.matchesKind(admission.PodKind) && match.Expand == ExpandNone {
+			reason += "; " + p.form.howToExpand() + " would have it judge the Pod template"
 		}
 		return "kinds", reason
 	case conditionNamespaces:
 		return "namespaces", fmt.Sprintf("%s is none of %s", whereOf(r), strings.Join(match.Namespaces, ", "))
 	case conditionExcludedNamespaces:
-		i := slices.IndexFunc(match.ExcludedNamespaces, func(glob string) bool { return inNamespaces(r, []string{glob}) })
+		i := slices.IndexFunc(match.ExcludedNamespaces, func(glob string) bool { return r.InNamespaces([]string{glob}) })
 		return "excludedNamespaces", fmt.Sprintf("%s is excluded by %s", whereOf(r), match.ExcludedNamespaces[i])
 	case conditionObjectSelector:
 		var have []string
-		for _, object := range []*lazyObject{r.object, r.oldObject} {
+		for _, object := range []*admission.Object{r.New, r.Old} {
 			if object != nil {
-				have = append(have, labelText(labelsOf(object.value())))
+				have = append(have, labelText(object.Labels()))
 			}
 		}
 		return "objectSelector", fmt.Sprintf("the labels of the object (%s) do not meet %s", strings.Join(slices.Compact(have), "; before: "), metav1.FormatLabelSelector(match.ObjectSelector))
 	default:
-		have := labelsOf(e.namespace.value())
+		have := e.namespace
 		if r.IsNamespace() {
-			for _, object := range []*lazyObject{r.oldObject, r.object} {
+			for _, object := range []*admission.Object{r.Old, r.New} {
 				if object != nil {
-					have = labelsOf(object.value())
+					have = object
 				}
 			}
 		}
-		return "namespaceSelector", fmt.Sprintf("the labels of %s (%s) do not meet %s", whereOf(r), labelText(have), metav1.FormatLabelSelector(match.NamespaceSelector))
+		return "namespaceSelector", fmt.Sprintf("the labels of %s (%s) do not meet %s", whereOf(r), labelText(have.Labels()), metav1.FormatLabelSelector(match.NamespaceSelector))
 	}
 }
 
-// howToExpand is what has a policy in its form judge Pod templates.
-func (p *policy) howToExpand() string {
-	if p.constraint != nil {
-		return "an ExpansionTemplate for the kind, in the same source,"
-	}
-	return "match.expand"
-}
-
-func (p *policy) describeVerb(r *Review, q Question) (name, reason string) {
+func (p *policy) describeVerb(r *admission.Review, q Question) (name, reason string) {
 	match := p.matcher.match
 	operations := match.Operations
 	switch {
@@ -245,7 +237,7 @@ func (p *policy) describeVerb(r *Review, q Question) (name, reason string) {
 }
 
 // whereOf is the namespace that globs are compared with.
-func whereOf(r *Review) string {
+func whereOf(r *admission.Review) string {
 	switch {
 	case r.IsNamespace():
 		return fmt.Sprintf("namespace %q", r.DisplayName())
@@ -256,7 +248,7 @@ func whereOf(r *Review) string {
 	}
 }
 
-func kindNames(kinds []GroupVersionKind) string {
+func kindNames(kinds []admission.GroupVersionKind) string {
 	names := make([]string, len(kinds))
 	for i, kind := range kinds {
 		names[i] = kind.String()
@@ -267,19 +259,3 @@ func kindNames(kinds []GroupVersionKind) string {
 func labelText(have labels.Set) string { return cmp.Or(have.String(), "none") }
 
 func orNone(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }
-
-// operation is the patchOp as JSON has it.
-func (op patchOp) operation() Operation {
-	out := Operation{Op: op.op, Path: pointer(op.path)}
-	if op.from != nil {
-		out.From = pointer(op.from)
-	}
-	if op.op != "remove" && op.from == nil {
-		text, err := json.Marshal(op.value)
-		if err != nil {
-			panic("what came as JSON always has JSON: " + err.Error())
-		}
-		out.Value = text
-	}
-	return out
-}

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 func TestExplainNamesTheCondition(t *testing.T) {
@@ -53,7 +56,7 @@ func TestExplainNamesTheCondition(t *testing.T) {
 }
 
 func TestExplainOutsideTheScope(t *testing.T) {
-	set, err := Compile(Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}, Scope: Scope{Level: Team, Name: "a", Namespaces: []string{"a-*"}}})
+	set, err := Compile(Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}, Scope: hierarchy.Scope{Level: hierarchy.Team, Name: "a", Namespaces: []string{"a-*"}}})
 	require.NoError(t, err)
 	found, err := snapshotOf(set).Explain(t.Context(), makeReview(t, pod), Options{})
 	require.NoError(t, err)
@@ -67,7 +70,7 @@ func TestExplainMutation(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Equal(t, AnswerAsked, found[0].Answer)
-	require.Equal(t, []Operation{{Op: "add", Path: "/metadata/labels/x", Value: []byte("1")}, {Op: "add", Path: "/spec/nodeName", Value: []byte(`"n"`)}}, found[0].Changes)
+	require.Equal(t, []jsonpatch.Operation{{Op: "add", Path: "/metadata/labels/x", Value: []byte("1")}, {Op: "add", Path: "/spec/nodeName", Value: []byte(`"n"`)}}, found[0].Changes)
 
 	found, err = snapshot.ExplainMutation(t.Context(), makeReview(t, pod, operation("UPDATE")), Options{})
 	require.NoError(t, err)
@@ -104,7 +107,7 @@ func TestExplainAgreesWithValidateAndMutate(t *testing.T) {
 				"# METADATA\n# custom:\n#   match: {%s}\n#   enforcement: %s\npackage p%d\ndeny contains \"denied\"\nwarn contains \"warned\"\npatch contains {\"op\": \"add\", \"path\": \"/metadata/annotations/p%d\", \"value\": \"x\"}",
 				match, pick("deny", "warn", "audit"), i, i)}}
 			if random.IntN(3) == 0 {
-				source.Scope = Scope{Level: Team, Name: fmt.Sprint("t", i), Namespaces: []string{pick("shop", "d*", "other")}}
+				source.Scope = hierarchy.Scope{Level: hierarchy.Team, Name: fmt.Sprint("t", i), Namespaces: []string{pick("shop", "d*", "other")}}
 			}
 			set, err := Compile(source)
 			require.NoError(t, err)
@@ -135,7 +138,7 @@ func TestExplainAgreesWithValidateAndMutate(t *testing.T) {
 		}
 		e, err := newEvaluation(review, options)
 		require.NoError(t, err)
-		if !review.onlyRemovesFinalizers() && !snapshot.concernsNobody(review) {
+		if !review.OnlyRemovesFinalizers() && !snapshot.concernsNobody(review) {
 			sum.add(snapshot.unsettled(t.Context(), e)) // of no one policy
 		}
 		require.Equal(t, decision.Policies, sum.Policies)

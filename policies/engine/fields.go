@@ -2,7 +2,6 @@ package engine
 
 import (
 	"maps"
-	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -13,33 +12,6 @@ type Fields struct {
 	whole  bool
 	fields map[string]*Fields
 	each   *Fields // of every element of a list, or every field; nil where none is read
-}
-
-// Reads are, for each kind of cluster objects, what is read of them.
-type Reads map[GroupVersionKind]*Fields
-
-// WholeObjects are Reads of everything of some kinds.
-func WholeObjects(kinds ...GroupVersionKind) Reads {
-	reads := Reads{}
-	for _, kind := range kinds {
-		reads[kind] = nil
-	}
-	return reads
-}
-
-// Union is what either reads.
-func (r Reads) Union(other Reads) Reads {
-	out := maps.Clone(r)
-	if out == nil {
-		out = Reads{}
-	}
-	for kind, fields := range other {
-		if mine, ok := out[kind]; ok {
-			fields = mine.Union(fields)
-		}
-		out[kind] = fields
-	}
-	return out
 }
 
 func (f *Fields) isWhole() bool { return f == nil || f.whole }
@@ -140,49 +112,6 @@ func (f *Fields) projectTerm(term *ast.Term) *ast.Term {
 	default:
 		return common.share(term)
 	}
-}
-
-// common are the values that many objects have: labels, images, owners.
-var common = sharedTerms{seen: map[int]*ast.Term{}, shared: map[int]*ast.Term{}}
-
-// The bounds of what is kept for sharing.
-const (
-	maxSharedTerms = 4096
-	maxSharedBytes = 128
-)
-
-// sharedTerms keeps one term for each value that was seen twice lately, by its hash.
-// Terms never change.
-type sharedTerms struct {
-	mu           sync.Mutex // over both
-	seen, shared map[int]*ast.Term
-}
-
-func (s *sharedTerms) share(term *ast.Term) *ast.Term {
-	if len(term.String()) > maxSharedBytes {
-		return term
-	}
-	hash := term.Hash()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if known, ok := s.shared[hash]; ok && known.Equal(term) {
-		return known
-	}
-	known, again := s.seen[hash]
-	if again && known.Equal(term) {
-		delete(s.seen, hash)
-		keep(s.shared, hash, known)
-		return known
-	}
-	keep(s.seen, hash, term)
-	return term
-}
-
-func keep(terms map[int]*ast.Term, hash int, term *ast.Term) {
-	if len(terms) >= maxSharedTerms {
-		clear(terms)
-	}
-	terms[hash] = term
 }
 
 // add is the fields with what a path leads to, whole or only that it is there. A step

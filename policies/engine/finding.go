@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // Limits of what the API server passes on to the user.
@@ -42,7 +44,7 @@ type Finding struct {
 	// Source and Revision say where the policy comes from.
 	Source   string
 	Revision string
-	Scope    ScopeLevel
+	Scope    hierarchy.Level
 	// Field, Details and Code are what a policy may add: a field path, any JSON
 	// value, an HTTP status for logs.
 	Field   string

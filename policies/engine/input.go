@@ -7,15 +7,17 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // evaluation is what all policies share while one review is decided.
 type evaluation struct {
-	review    *Review
+	review    *admission.Review
 	options   Options
-	namespace *lazyObject // nil where unknown or cluster-scoped
-	facts     *ast.Term   // nil where there are none
+	namespace *admission.Object // nil where unknown or cluster-scoped
+	facts     *ast.Term         // nil where there are none
 	spent     *spending
 	generated bool                       // the review is about what another object would create
 	covered   map[*policy]*eval.Coverage // not nil where what evaluations reach is to be told
@@ -28,19 +30,19 @@ type evaluation struct {
 	ofConstraints  []Subject // nil until one is asked
 }
 
-func newEvaluation(review *Review, options Options) (*evaluation, error) {
+func newEvaluation(review *admission.Review, options Options) (*evaluation, error) {
 	e := &evaluation{review: review, options: options, spent: &spending{}, inputs: map[*PolicySet]*ast.Term{}}
 	if len(options.Namespace) > 0 {
-		term, err := decodeJSON(options.Namespace)
+		term, err := terms.Decode(options.Namespace)
 		if err != nil {
 			return nil, fmt.Errorf("the Namespace object cannot be read: %w", err)
 		}
 		if object, ok := term.Value.(ast.Object); ok {
-			e.namespace = decodedObject(object)
+			e.namespace = admission.NewObject(object)
 		}
 	}
 	if len(options.Facts) > 0 {
-		facts, err := decodeJSON(options.Facts)
+		facts, err := terms.Decode(options.Facts)
 		if err != nil {
 			return nil, fmt.Errorf("the facts cannot be read: %w", err)
 		}
@@ -53,7 +55,7 @@ func newEvaluation(review *Review, options Options) (*evaluation, error) {
 }
 
 // with is the same evaluation of another review.
-func (e *evaluation) with(review *Review) *evaluation {
+func (e *evaluation) with(review *admission.Review) *evaluation {
 	other := &evaluation{review: review, options: e.options, namespace: e.namespace, facts: e.facts, spent: e.spent, inputs: map[*PolicySet]*ast.Term{}}
 	if e.covered != nil {
 		other.covered = map[*policy]*eval.Coverage{}
@@ -76,16 +78,21 @@ func (e *evaluation) input(set *PolicySet) *ast.Term {
 	items := [][2]*ast.Term{
 		ast.Item(ast.InternedTerm("apiVersion"), ast.InternedTerm("admission.k8s.io/v1")),
 		ast.Item(ast.InternedTerm("kind"), ast.InternedTerm("AdmissionReview")),
-		ast.Item(ast.InternedTerm("request"), ast.NewTerm(e.review.request())),
+		ast.Item(ast.InternedTerm("request"), ast.NewTerm(e.review.Request())),
 		ast.Item(ast.InternedTerm("name"), ast.InternedTerm(e.review.DisplayName())),
 		ast.Item(ast.InternedTerm("scope"), set.scope),
 		ast.Item(ast.InternedTerm("parameters"), set.parameters),
 	}
 	if e.namespace != nil {
-		items = append(items, ast.Item(ast.InternedTerm("namespace"), ast.NewTerm(e.namespace.value())))
+		items = append(items, ast.Item(ast.InternedTerm("namespace"), ast.NewTerm(e.namespace.Value())))
 	}
-	if request := e.certificateRequest(set); request != nil {
-		items = append(items, ast.Item(ast.InternedTerm("csr"), request))
+	if set.readsRequest {
+		if e.csr == nil {
+			e.csr = e.review.CertificateRequest()
+		}
+		if e.csr != nil {
+			items = append(items, ast.Item(ast.InternedTerm("csr"), e.csr))
+		}
 	}
 	if e.facts != nil {
 		items = append(items, ast.Item(ast.InternedTerm("facts"), e.facts))
@@ -96,13 +103,13 @@ func (e *evaluation) input(set *PolicySet) *ast.Term {
 }
 
 // data is the set's own data with the cluster objects that it requires.
-func (e *evaluation) data(set *PolicySet) *dataView {
-	view := &dataView{root: set.data}
-	if len(set.required) > 0 {
-		view.cluster = &clusterView{data: e.options.Cluster, kinds: set.required}
-		if set.place != nil && set.place.below {
-			view.cluster.sees = set.sees
-		}
+func (e *evaluation) data(set *PolicySet) eval.Document {
+	if len(set.required) == 0 {
+		return eval.ObjectDocument(set.data)
 	}
-	return view
+	view := &clusterView{data: e.options.Cluster, kinds: set.required}
+	if set.place.Below {
+		view.sees = set.place.Sees
+	}
+	return view.beside(set.data)
 }

@@ -1,9 +1,14 @@
 package engine
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // inventoryView is data.inventory of templates: the same objects that policies read
@@ -11,30 +16,15 @@ import (
 // the cluster gave it in.
 type inventoryView struct {
 	data  *ClusterData
-	kinds []GroupVersionKind
+	kinds []admission.GroupVersionKind
 	// sees says which namespaces the source may read; nil is all.
-	sees func(kind GroupVersionKind, namespace string) bool
+	sees func(kind admission.GroupVersionKind, namespace string) bool
 }
 
 const (
 	inventoryCluster   = "cluster"
 	inventoryNamespace = "namespace"
 )
-
-// read is the value at a path below data.inventory: nil where there is none. What a
-// template names by namespace is read without the objects of others.
-func (v *inventoryView) read(path []string) ast.Value {
-	switch {
-	case len(path) > 1 && path[0] == inventoryCluster:
-		return descend(v.in(""), path[1:])
-	case len(path) > 1 && path[0] == inventoryNamespace && path[1] != "" && len(v.held(path[1])) > 0:
-		return descend(v.in(path[1]), path[2:])
-	case len(path) > 1:
-		return nil
-	default:
-		return descend(v.whole(), path)
-	}
-}
 
 // whole is all of it. It is made when a policy first asks for that, and kept with the
 // version of the data.
@@ -72,11 +62,11 @@ func (v *inventoryView) held(namespace string) []*clusterNamespace {
 }
 
 // of is nil where there are no objects of a kind.
-func (v *inventoryView) of(kind GroupVersionKind) *clusterKind {
+func (v *inventoryView) of(kind admission.GroupVersionKind) *clusterKind {
 	if v.data == nil {
 		return nil
 	}
-	return v.data.kinds[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]
+	return v.data.kinds[admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]
 }
 
 // namespaces is what is in namespaces, by their names.
@@ -94,7 +84,7 @@ func (v *inventoryView) namespaces() ast.Object {
 		}
 	}
 	items := make([][2]*ast.Term, 0, len(names))
-	for _, name := range sortedKeys(names) {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		items = append(items, ast.Item(ast.StringTerm(name), ast.NewTerm(v.in(name))))
 	}
 	return ast.NewObject(items...)
@@ -132,7 +122,7 @@ func (n *clusterNamespace) byVersion() ast.Object {
 		for i := n.objects.Iterator(); !i.Done(); {
 			name, object, _ := i.Next()
 			fields := object.value.Value.(ast.Object)
-			at := place{text(fields, "apiVersion"), text(fields, "kind")}
+			at := place{terms.Text(fields, "apiVersion"), terms.Text(fields, "kind")}
 			if places[at] == nil {
 				places[at] = ast.NewObject()
 			}
@@ -143,9 +133,9 @@ func (n *clusterNamespace) byVersion() ast.Object {
 			all[at.version][at.kind] = true
 		}
 		var items [][2]*ast.Term
-		for _, version := range sortedKeys(all) {
+		for _, version := range slices.Sorted(maps.Keys(all)) {
 			kinds := ast.NewObject()
-			for _, kind := range sortedKeys(all[version]) {
+			for _, kind := range slices.Sorted(maps.Keys(all[version])) {
 				kinds.Insert(ast.StringTerm(kind), ast.NewTerm(places[place{version, kind}]))
 			}
 			items = append(items, ast.Item(ast.StringTerm(version), ast.NewTerm(kinds)))

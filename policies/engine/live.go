@@ -1,8 +1,12 @@
 package engine
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // Live holds the snapshot that decides now. Readers never wait; each change makes
@@ -13,13 +17,13 @@ type Live struct {
 
 	mu        sync.Mutex // over the fields below, held while a snapshot is made
 	published bool
-	resources *Resources
+	resources *admission.Resources
 	sets      map[string]*PolicySet
 	changed   []func(*Snapshot)
 }
 
 // NewLive starts without any source.
-func NewLive(resources *Resources) *Live {
+func NewLive(resources *admission.Resources) *Live {
 	return &Live{resources: resources, sets: map[string]*PolicySet{}}
 }
 
@@ -52,12 +56,12 @@ func (l *Live) Remove(name string) {
 }
 
 // SetResources replaces the table of kinds.
-func (l *Live) SetResources(resources *Resources) {
+func (l *Live) SetResources(resources *admission.Resources) {
 	l.change(func() { l.resources = resources })
 }
 
 // Resources is the table of kinds as it is now.
-func (l *Live) Resources() *Resources {
+func (l *Live) Resources() *admission.Resources {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.resources
@@ -80,7 +84,7 @@ func (l *Live) Sets() []*PolicySet {
 
 func (l *Live) all() []*PolicySet {
 	sets := make([]*PolicySet, 0, len(l.sets))
-	for _, name := range sortedKeys(l.sets) {
+	for _, name := range slices.Sorted(maps.Keys(l.sets)) {
 		sets = append(sets, l.sets[name])
 	}
 	return sets
@@ -90,7 +94,7 @@ func (l *Live) all() []*PolicySet {
 func (l *Live) Names() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return sortedKeys(l.sets)
+	return slices.Sorted(maps.Keys(l.sets))
 }
 
 // Digests are the digests of the sources' files, by name.
@@ -99,7 +103,7 @@ func (l *Live) Digests() map[string]string {
 	defer l.mu.Unlock()
 	digests := make(map[string]string, len(l.sets))
 	for name, set := range l.sets {
-		digests[name] = set.digest
+		digests[name] = set.Digest()
 	}
 	return digests
 }
@@ -110,7 +114,7 @@ func (l *Live) Settings() map[string]string {
 	defer l.mu.Unlock()
 	settings := make(map[string]string, len(l.sets))
 	for name, set := range l.sets {
-		settings[name] = set.settings()
+		settings[name] = set.source.Settings()
 	}
 	return settings
 }

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/open-policy-agent/opa/v1/ast"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // Match says which requests a policy is asked about: custom.match of its METADATA.
@@ -14,7 +15,7 @@ import (
 type Match struct {
 	// Kinds are the kinds of the resources; "*" stands for any group but PolicyGroup,
 	// or any kind. None means every kind but those of PolicyGroup.
-	Kinds []GroupVersionKind `json:"kinds,omitempty"`
+	Kinds []admission.GroupVersionKind `json:"kinds,omitempty"`
 	// Operations default to CREATE and UPDATE for deny and warn, and to CREATE for
 	// patch and defaults.
 	Operations []string `json:"operations,omitempty"`
@@ -81,46 +82,46 @@ func selector(field string, in *metav1.LabelSelector) (labels.Selector, error) {
 }
 
 // matchesKind compares with the kind of the parent resource.
-func (m *matcher) matchesKind(kind GroupVersionKind) bool {
+func (m *matcher) matchesKind(kind admission.GroupVersionKind) bool {
 	if len(m.match.Kinds) == 0 {
 		return m.match.NamesKind(kind)
 	}
-	return slices.ContainsFunc(m.match.Kinds, func(want GroupVersionKind) bool {
-		return want.names(kind) && (want.Version == "" || want.Version == "*" || want.Version == kind.Version)
+	return slices.ContainsFunc(m.match.Kinds, func(want admission.GroupVersionKind) bool {
+		return names(want, kind) && (want.Version == "" || want.Version == "*" || want.Version == kind.Version)
 	})
 }
 
 // namesKind is matchesKind without the version.
-func (m *matcher) namesKind(kind GroupVersionKind) bool { return m.match.NamesKind(kind) }
+func (m *matcher) namesKind(kind admission.GroupVersionKind) bool { return m.match.NamesKind(kind) }
 
 // NamesKind says whether the policy is about a kind, in whatever version.
-func (m Match) NamesKind(kind GroupVersionKind) bool {
+func (m Match) NamesKind(kind admission.GroupVersionKind) bool {
 	if len(m.Kinds) == 0 {
 		return kind.Group != PolicyGroup
 	}
-	return slices.ContainsFunc(m.Kinds, func(want GroupVersionKind) bool { return want.names(kind) })
+	return slices.ContainsFunc(m.Kinds, func(want admission.GroupVersionKind) bool { return names(want, kind) })
 }
 
 // NamesGroup says whether a kind of the policy is of a group by its name.
 func (m Match) NamesGroup(group string) bool {
-	return slices.ContainsFunc(m.Kinds, func(want GroupVersionKind) bool { return want.Group == group })
+	return slices.ContainsFunc(m.Kinds, func(want admission.GroupVersionKind) bool { return want.Group == group })
 }
 
-// names compares group and kind, in which k may have "*": any group but PolicyGroup.
-func (k GroupVersionKind) names(kind GroupVersionKind) bool {
-	anyGroup := k.Group == "*" && kind.Group != PolicyGroup
-	return (anyGroup || k.Group == kind.Group) && (k.Kind == "*" || k.Kind == kind.Kind)
+// names compares group and kind, in which want may have "*": any group but PolicyGroup.
+func names(want, kind admission.GroupVersionKind) bool {
+	anyGroup := want.Group == "*" && kind.Group != PolicyGroup
+	return (anyGroup || want.Group == kind.Group) && (want.Kind == "*" || want.Kind == kind.Kind)
 }
 
 // hasWildcard says that the policy may match kinds that it does not name.
 func (m *matcher) hasWildcard() bool {
-	return len(m.match.Kinds) == 0 || slices.ContainsFunc(m.match.Kinds, func(want GroupVersionKind) bool {
+	return len(m.match.Kinds) == 0 || slices.ContainsFunc(m.match.Kinds, func(want admission.GroupVersionKind) bool {
 		return want.Group == "*" || want.Kind == "*"
 	})
 }
 
 // matchesVerb checks operation and subresource for deny and warn.
-func (m *matcher) matchesVerb(r *Review) bool {
+func (m *matcher) matchesVerb(r *admission.Review) bool {
 	if r.SubResource != "" && !slices.Contains(m.match.Subresources, r.SubResource) && !slices.Contains(m.match.Subresources, "*") {
 		return false
 	}
@@ -132,8 +133,8 @@ func (m *matcher) matchesVerb(r *Review) bool {
 
 // mutates checks operation and subresource for patch and defaults: CREATE unless
 // the policy names UPDATE, never a subresource.
-func (m *matcher) mutates(r *Review) bool {
-	if r.SubResource != "" || r.object == nil {
+func (m *matcher) mutates(r *admission.Review) bool {
+	if r.SubResource != "" || r.New == nil {
 		return false
 	}
 	switch r.Operation {
@@ -146,36 +147,14 @@ func (m *matcher) mutates(r *Review) bool {
 	}
 }
 
-// inNamespaces says whether a review is about an object in a namespace that one of
-// the globs names.
-func inNamespaces(r *Review, globs []string) bool {
-	namespace := r.Namespace
-	if r.IsNamespace() {
-		namespace = r.DisplayName()
-	}
-	return namespace != "" && matchesAny(globs, namespace)
-}
-
-// inScope says whether a review is within the namespaces of the source's scope. For
-// the enterprise all namespaces, or none named, is the whole cluster. A scope below it
-// has the objects in its namespaces, as far as all scopes above have those too, and
-// never a Namespace itself: that is the administrators'.
-func (s *PolicySet) inScope(r *Review) bool {
-	globs := s.source.Scope.Namespaces
-	if s.place != nil && s.place.below {
-		return r.Namespace != "" && !r.IsNamespace() && matchesAny(globs, r.Namespace) && s.place.enclosed(r.Namespace)
-	}
-	return len(globs) == 0 || slices.Contains(globs, "*") || inNamespaces(r, globs)
-}
-
 // matchesObject checks objectSelector as the API server does: the object or the
 // old object matches.
-func (m *matcher) matchesObject(r *Review) bool {
+func (m *matcher) matchesObject(r *admission.Review) bool {
 	if m.objectSelector == nil {
 		return true
 	}
-	for _, object := range []*lazyObject{r.object, r.oldObject} {
-		if object != nil && m.objectSelector.Matches(object.labelSet()) {
+	for _, object := range []*admission.Object{r.New, r.Old} {
+		if object != nil && m.objectSelector.Matches(object.Labels()) {
 			return true
 		}
 	}
@@ -184,38 +163,20 @@ func (m *matcher) matchesObject(r *Review) bool {
 
 // matchesNamespaceLabels checks namespaceSelector as the API server does: against
 // a Namespace's own labels on its writes; a cluster-scoped object always matches.
-// known is false when the labels are needed and the caller did not give them.
-func (m *matcher) matchesNamespaceLabels(e *evaluation) (matches, known bool) {
-	r := e.review
+// known is false when the labels are needed and namespace is nil: nobody gave it.
+func (m *matcher) matchesNamespaceLabels(r *admission.Review, namespace *admission.Object) (matches, known bool) {
 	switch {
 	case m.namespaceSelector == nil:
 		return true, true
-	case r.IsNamespace() && r.object != nil:
-		return m.namespaceSelector.Matches(r.object.labelSet()), true
-	case r.IsNamespace() && r.oldObject != nil:
-		return m.namespaceSelector.Matches(r.oldObject.labelSet()), true
+	case r.IsNamespace() && r.New != nil:
+		return m.namespaceSelector.Matches(r.New.Labels()), true
+	case r.IsNamespace() && r.Old != nil:
+		return m.namespaceSelector.Matches(r.Old.Labels()), true
 	case r.Namespace == "" && !r.IsNamespace():
 		return true, true
-	case e.namespace == nil:
+	case namespace == nil:
 		return false, false
 	default:
-		return m.namespaceSelector.Matches(e.namespace.labelSet()), true
+		return m.namespaceSelector.Matches(namespace.Labels()), true
 	}
-}
-
-func labelsOf(object ast.Object) labels.Set {
-	metadata, _ := lookup(object, "metadata").(ast.Object)
-	values, _ := lookup(metadata, "labels").(ast.Object)
-	set := labels.Set{}
-	if values == nil {
-		return set
-	}
-	values.Foreach(func(key, value *ast.Term) {
-		name, isName := key.Value.(ast.String)
-		text, isText := value.Value.(ast.String)
-		if isName && isText {
-			set[string(name)] = string(text)
-		}
-	})
-	return set
 }

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 func TestMatch(t *testing.T) {
@@ -86,7 +89,7 @@ deny contains msg if {
 	input.request.object.spec.containers[_].securityContext.privileged
 }`)
 	template := `{"spec":{"containers":[{"name":"c","securityContext":{"privileged":true}}]}}`
-	for _, kind := range WorkloadKinds() {
+	for _, kind := range admission.WorkloadKinds() {
 		spec := `{"template":` + template + `}`
 		if kind.Kind == "CronJob" {
 			spec = `{"jobTemplate":{"spec":` + spec + `}}`
@@ -115,7 +118,7 @@ func TestScopeNamespacesBoundAllPolicies(t *testing.T) {
 		{[]string{"team-a"}, pod, false},
 		{[]string{"sh*"}, node, false},
 	} {
-		set := compileSource(t, Source{Name: "s", Scope: Scope{Namespaces: c.namespaces}, Files: one("package p\ndeny contains \"x\"")})
+		set := compileSource(t, Source{Name: "s", Scope: hierarchy.Scope{Namespaces: c.namespaces}, Files: one("package p\ndeny contains \"x\"")})
 		decision := snapshotOf(set).Validate(t.Context(), makeReview(t, c.object), Options{})
 		require.Equal(t, c.want, !decision.Allowed(), "%v", c)
 	}
@@ -131,7 +134,7 @@ func TestAnotherVersionIsAnErrorAndNotAsked(t *testing.T) {
 // TestPoliciesOfTheClusterAreLeftAlone: a policy that is about everything could else refuse
 // its own repair.
 func TestPoliciesOfTheClusterAreLeftAlone(t *testing.T) {
-	resources := BuiltinResourcesWith(Resource{Group: PolicyGroup, Version: "v1alpha1", Kind: "PolicySource", Name: "policysources"})
+	resources := admission.BuiltinResourcesWith(admission.Resource{Group: PolicyGroup, Version: "v1alpha1", Kind: "PolicySource", Name: "policysources"})
 	for match, asked := range map[string]bool{
 		``:                                   false,
 		`{}`:                                 false,
@@ -146,7 +149,7 @@ func TestPoliciesOfTheClusterAreLeftAlone(t *testing.T) {
 			header = "# METADATA\n# custom:\n#   match: " + match + "\n"
 		}
 		set := compile(t, header+"package p\nimport rego.v1\ndeny contains \"no\"\npatch contains {\"op\": \"add\", \"path\": \"/x\", \"value\": 1}")
-		for _, table := range []*Resources{resources, BuiltinResources()} { // known or not
+		for _, table := range []*admission.Resources{resources, admission.BuiltinResources()} { // known or not
 			snapshot := NewSnapshot(table, set)
 			review := requestFor(t, PolicyGroup, "v1alpha1", "PolicySource", "policysources")
 			require.Equal(t, !asked, snapshot.Validate(t.Context(), review, Options{}).Allowed(), match)
@@ -161,9 +164,9 @@ func TestPoliciesOfTheClusterAreLeftAlone(t *testing.T) {
 	}
 }
 
-func requestFor(t *testing.T, group, version, kind, resource string) *Review {
+func requestFor(t *testing.T, group, version, kind, resource string) *admission.Review {
 	t.Helper()
-	review, err := NewReview([]byte(fmt.Sprintf(`{"uid":"1","operation":"CREATE","kind":{"group":%[1]q,"version":%[2]q,"kind":%[3]q},"resource":{"group":%[1]q,"version":%[2]q,"resource":%[4]q},"name":"x",
+	review, err := admission.NewReview([]byte(fmt.Sprintf(`{"uid":"1","operation":"CREATE","kind":{"group":%[1]q,"version":%[2]q,"kind":%[3]q},"resource":{"group":%[1]q,"version":%[2]q,"resource":%[4]q},"name":"x",
 		"object":{"apiVersion":"%[1]s/%[2]s","kind":%[3]q,"metadata":{"name":"x"}}}`, group, version, kind, resource)))
 	require.NoError(t, err)
 	return review

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"reflect"
 	"slices"
@@ -15,6 +16,9 @@ import (
 	"github.com/agnivade/levenshtein"
 	"github.com/open-policy-agent/opa/v1/ast"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // Deadlines of one policy for one review.
@@ -39,7 +43,7 @@ type metadata struct {
 	match              *Match
 	matchLocation      *ast.Location
 	enforcement        Enforcement
-	requires           []GroupVersionKind
+	requires           []admission.GroupVersionKind
 	clock              bool
 	timeout            time.Duration
 }
@@ -54,13 +58,41 @@ var (
 	kindKeys  = []string{"group", "version", "kind"}
 )
 
+// readMetadata reads that of a package, and finds the calls that it does not permit.
+func readMetadata(name string, modules []*ast.Module) (meta metadata, errs CompileErrors) {
+	for _, module := range modules {
+		errs = append(errs, misspelledMetadata(module)...)
+		for _, annotations := range module.Annotations {
+			for _, err := range misplaced(annotations) {
+				errs = append(errs, errorAt(annotations.Location, "METADATA: %v", err))
+			}
+			if annotations.Scope != "package" {
+				if _, ok := annotations.Custom["match"]; ok {
+					errs = append(errs, errorAt(annotations.Location, "match is read from the METADATA of the package only, not of a %s; move it above `package %s`", annotations.Scope, name))
+				}
+				continue
+			}
+			for _, err := range meta.merge(annotations) {
+				errs = append(errs, errorAt(annotations.Location, "METADATA: %v", err))
+			}
+		}
+	}
+	for _, module := range modules {
+		if meta.clock {
+			break
+		}
+		errs = append(errs, clockCalls(module)...)
+	}
+	return meta, errs
+}
+
 // merge reads one annotation block into m, and gives all that is wrong with it: a
 // package may have several files, but each setting only once.
 func (m *metadata) merge(a *ast.Annotations) []error {
 	m.title = cmp.Or(m.title, a.Title)
 	m.description = cmp.Or(m.description, a.Description)
 	var errs []error
-	for _, key := range sortedKeys(a.Custom) {
+	for _, key := range slices.Sorted(maps.Keys(a.Custom)) {
 		switch {
 		case slices.Contains(customKeys, key):
 			for _, err := range m.set(key, a.Custom[key], a.Location) {
@@ -97,7 +129,7 @@ func (m *metadata) set(key string, value any, loc *ast.Location) []error {
 }
 
 func (m *metadata) readRequires(value any) []error {
-	kinds, errs := readKinds(value, "[{group: networking.k8s.io, kind: Ingress}]", func(kind GroupVersionKind) error {
+	kinds, errs := readKinds(value, "[{group: networking.k8s.io, kind: Ingress}]", func(kind admission.GroupVersionKind) error {
 		switch {
 		case kind.Kind == "" || kind.Kind == "*" || kind.Group == "*":
 			return errors.New("name one kind and its group")
@@ -152,7 +184,7 @@ func (m *Match) read(value any) []error {
 	}
 	var errs []error
 	wrong := map[string]bool{}
-	for _, key := range sortedKeys(fields) {
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		found := m.readField(key, fields[key])
 		wrong[key] = len(found) > 0
 		for _, err := range found {
@@ -161,7 +193,9 @@ func (m *Match) read(value any) []error {
 	}
 	if m.Expand != ExpandNone && !m.Expands() && !wrong["expand"] && !wrong["kinds"] {
 		suggestion := ""
-		if slices.ContainsFunc(m.Kinds, func(kind GroupVersionKind) bool { return Nearest(kind.Kind, []string{podKind.Kind}) != "" }) {
+		if slices.ContainsFunc(m.Kinds, func(kind admission.GroupVersionKind) bool {
+			return admission.Nearest(kind.Kind, []string{admission.PodKind.Kind}) != ""
+		}) {
 			suggestion = `; did you mean kind Pod in group ""?`
 		}
 		errs = append(errs, errors.New(".expand: kinds does not name Pod, whose policies it extends to Pod templates"+suggestion))
@@ -174,7 +208,7 @@ func (m *Match) readField(key string, value any) (errs []error) {
 		return []error{fmt.Errorf(": %s", unknown(key, matchKeys))}
 	}
 	if key == "kinds" {
-		m.Kinds, errs = readKinds(value, `[{group: "", kind: Pod}]`, func(kind GroupVersionKind) error {
+		m.Kinds, errs = readKinds(value, `[{group: "", kind: Pod}]`, func(kind admission.GroupVersionKind) error {
 			if kind.Kind == "" {
 				return errors.New(`kind is empty; write "*" for any`)
 			}
@@ -227,7 +261,7 @@ func checkSelector(whole *metav1.LabelSelector) (errs []error) {
 	if whole == nil {
 		return nil
 	}
-	for _, key := range sortedKeys(whole.MatchLabels) {
+	for _, key := range slices.Sorted(maps.Keys(whole.MatchLabels)) {
 		part := &metav1.LabelSelector{MatchLabels: map[string]string{key: whole.MatchLabels[key]}}
 		if _, err := metav1.LabelSelectorAsSelector(part); err != nil {
 			errs = append(errs, fmt.Errorf(".matchLabels: %w", err))
@@ -244,7 +278,7 @@ func checkSelector(whole *metav1.LabelSelector) (errs []error) {
 
 // readKinds reads a list of kinds; example is what it looks like, and check minds what
 // this list must not hold.
-func readKinds(value any, example string, check func(GroupVersionKind) error) (kinds []GroupVersionKind, errs []error) {
+func readKinds(value any, example string, check func(admission.GroupVersionKind) error) (kinds []admission.GroupVersionKind, errs []error) {
 	list, ok := value.([]any)
 	if !ok && value != nil {
 		return nil, []error{fmt.Errorf(": is %s, not a list such as %s", yamlKind(value), example)}
@@ -264,7 +298,7 @@ func readKinds(value any, example string, check func(GroupVersionKind) error) (k
 	return kinds, errs
 }
 
-func readKind(item any) (kind GroupVersionKind, errs []error) {
+func readKind(item any) (kind admission.GroupVersionKind, errs []error) {
 	fields, ok := item.(map[string]any)
 	if !ok {
 		name, isText := item.(string)
@@ -273,7 +307,7 @@ func readKind(item any) (kind GroupVersionKind, errs []error) {
 		}
 		return kind, []error{fmt.Errorf(": is %s; a kind looks like {group: \"\", kind: %s}", yamlKind(item), name)}
 	}
-	for _, key := range sortedKeys(fields) {
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if !slices.Contains(kindKeys, key) {
 			errs = append(errs, fmt.Errorf(".%s: %s", key, unknown(key, kindKeys)))
 			continue
@@ -380,4 +414,16 @@ func nearest(text string, words []string) string {
 		}
 	}
 	return ""
+}
+
+// clockCalls finds the calls that need `clock: true`.
+func clockCalls(module *ast.Module) CompileErrors {
+	var errs CompileErrors
+	ast.WalkRefs(module, func(ref ast.Ref) bool {
+		if ref.String() == sandbox.ClockBuiltin {
+			errs = append(errs, errorAt(ref[0].Location, "%s needs `clock: true` under custom in the METADATA of the package", sandbox.ClockBuiltin))
+		}
+		return false
+	})
+	return errs
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -34,7 +35,7 @@ func misplaced(a *ast.Annotations) []error {
 		return nil // OPA has read it, and says what it minds
 	}
 	var errs []error
-	for _, key := range sortedKeys(fields) {
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		switch {
 		case slices.Contains(customKeys, key):
 			errs = append(errs, fmt.Errorf("%s: belongs under custom: write custom.%s", key, key))

@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
@@ -9,7 +12,7 @@ import (
 func Modules(source Source) (map[string]*ast.Module, error) {
 	modules := map[string]*ast.Module{}
 	var errs CompileErrors
-	for _, name := range sortedKeys(source.Files) {
+	for _, name := range slices.Sorted(maps.Keys(source.Files)) {
 		if classify(name) != fileRego {
 			continue
 		}
@@ -22,9 +25,6 @@ func Modules(source Source) (map[string]*ast.Module, error) {
 	}
 	return modules, nil
 }
-
-// Capabilities are the builtins and features that policies may use.
-func Capabilities() *ast.Capabilities { return capabilities() }
 
 // Compiler is what a set of Verify was compiled by, with the graph of its rules and what
 // the engine adds to them: for analyses, not to be changed. It is nil for other sets, which

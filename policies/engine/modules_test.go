@@ -1,17 +1,21 @@
 package engine
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // TestInputFieldsAreAllThatPoliciesFind: what is not listed counts as misspelled.
 func TestInputFieldsAreAllThatPoliciesFind(t *testing.T) {
 	set, err := Compile(Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}})
 	require.NoError(t, err)
-	review, err := NewReview([]byte(`{"uid":"1","operation":"CREATE","kind":{"group":"","version":"v1","kind":"Pod"},
+	review, err := admission.NewReview([]byte(`{"uid":"1","operation":"CREATE","kind":{"group":"","version":"v1","kind":"Pod"},
 		"resource":{"group":"","version":"v1","resource":"pods"},"namespace":"n","object":{"apiVersion":"v1","kind":"Pod"}}`))
 	require.NoError(t, err)
 	e, err := newEvaluation(review, Options{Namespace: []byte(`{"kind":"Namespace"}`), Facts: []byte(`{}`)})
@@ -28,7 +32,7 @@ func TestModulesAreThoseThatCompile(t *testing.T) {
 		"p_test.rego": "package p_test", "data.yaml": "a: 1",
 	}})
 	require.NoError(t, err)
-	require.ElementsMatch(t, []string{"p.rego", "old.rego"}, sortedKeys(modules))
+	require.ElementsMatch(t, []string{"p.rego", "old.rego"}, slices.Sorted(maps.Keys(modules)))
 
 	_, err = Modules(Source{Files: map[string]string{"p.rego": "package p\n}"}})
 	require.ErrorContains(t, err, "p.rego:2")

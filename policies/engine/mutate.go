@@ -8,6 +8,10 @@ import (
 	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // maxRounds bounds how often patches may follow from each other.
@@ -18,15 +22,15 @@ const maxRounds = 10
 type member struct {
 	policy *policy
 	rule   ruleInfo
-	ops    []patchOp
+	ops    []jsonpatch.Step
 }
 
 // Mutate applies patch and defaults until nothing changes. A patch that does not
 // apply, conflicts with another policy's or never settles is an error of its policy:
 // a denial under Fail; under Ignore a warning, and the policy is left out.
-func (s *Snapshot) Mutate(ctx context.Context, review *Review, options Options) *Mutation {
+func (s *Snapshot) Mutate(ctx context.Context, review *admission.Review, options Options) *Mutation {
 	mutation := &Mutation{Review: review}
-	if review.object == nil || s.concernsNobody(review) || review.SubResource != "" || review.onlyRemovesFinalizers() {
+	if review.New == nil || s.concernsNobody(review) || review.SubResource != "" || review.OnlyRemovesFinalizers() {
 		return mutation
 	}
 	e, err := newEvaluation(review, options)
@@ -78,17 +82,17 @@ func (m *mutator) settle(e *evaluation) {
 			return
 		}
 		after, applied := m.round(e.review, members)
-		if after == nil || after.Compare(e.review.object.value()) == 0 {
+		if after == nil || after.Compare(e.review.New.Value()) == 0 {
 			return
 		}
-		m.hold(toJSON(e.review.object.value()), members)
+		m.hold(toJSON(e.review.New.Value()), members)
 		m.result.Patch = append(m.result.Patch, applied...)
-		m.result.Review = e.review.withObject(after)
+		m.result.Review = e.review.WithObject(after)
 		e = e.with(m.result.Review)
 	}
 	members := m.members(e)
 	after, applied := m.round(e.review, members)
-	if after == nil || after.Compare(e.review.object.value()) == 0 {
+	if after == nil || after.Compare(e.review.New.Value()) == 0 {
 		return
 	}
 	narrowest := 0
@@ -114,7 +118,7 @@ func (m *mutator) members(e *evaluation) []member {
 		return nil // most reviews: the object need not be converted for nobody
 	}
 	var members []member
-	root := sync.OnceValue(func() any { return toJSON(e.review.object.value()) }) // most reviews: no member asks
+	root := sync.OnceValue(func() any { return toJSON(e.review.New.Value()) }) // most reviews: no member asks
 	claims, above := newClaims(root), m.parentsOf(e, root)
 	m.result.Policies = 0
 	for _, answer := range m.ask(policies, e, root) {
@@ -178,7 +182,7 @@ func (m *mutator) ask(policies []*policy, e *evaluation, root func() any) []muta
 
 // mutateOne asks one policy; failed says that it is to be left out.
 func (p *policy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root func() any, found *Decision) (members []member, failed bool) {
-	matches, reason := p.matches(s, e, p.matcher.mutates(e.review))
+	matches, reason := p.form.matches(p, s, e, p.matcher.mutates(e.review))
 	if reason != "" {
 		p.cannotAsk(e, found, reason)
 		return nil, true
@@ -220,33 +224,33 @@ func (p *policy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root
 
 // round applies the members, sorted by path, to the object. A member that does not
 // apply leaves its policy out, and the round starts again without it.
-func (m *mutator) round(review *Review, members []member) (ast.Object, []Operation) {
+func (m *mutator) round(review *admission.Review, members []member) (ast.Object, []jsonpatch.Operation) {
 	slices.SortStableFunc(members, func(a, b member) int {
-		return strings.Compare(pointer(a.ops[0].path), pointer(b.ops[0].path))
+		return strings.Compare(jsonpatch.Pointer(a.ops[0].Path), jsonpatch.Pointer(b.ops[0].Path))
 	})
 	for {
-		root, err := ast.JSON(review.object.value())
+		root, err := ast.JSON(review.New.Value())
 		if err != nil {
 			return nil, nil
 		}
-		doc := &document{root: root}
+		doc := &jsonpatch.Document{Root: root}
 		failed := m.applyAll(doc, members)
 		if failed == nil {
-			object, ok := fromJSON(doc.root)
+			object, ok := fromJSON(doc.Root)
 			if !ok {
 				return nil, nil
 			}
-			return object, doc.applied
+			return object, doc.Applied
 		}
 		members = slices.DeleteFunc(slices.Clone(members), func(member member) bool { return member.policy == failed })
 	}
 }
 
 // applyAll is nil, or the policy whose member does not apply.
-func (m *mutator) applyAll(doc *document, members []member) *policy {
+func (m *mutator) applyAll(doc *jsonpatch.Document, members []member) *policy {
 	for _, member := range members {
 		for _, op := range member.ops {
-			if err := doc.apply(op); err != nil {
+			if err := doc.Apply(op); err != nil {
 				m.fail(member.policy, member.rule, "its patch does not apply: "+err.Error())
 				return member.policy
 			}
@@ -279,8 +283,8 @@ func (p *policy) defaultsRule() ruleInfo {
 }
 
 // readMember reads one operation, or a list of them.
-func readMember(term *ast.Term) ([]patchOp, error) {
-	value, err := resultJSON(term)
+func readMember(term *ast.Term) ([]jsonpatch.Step, error) {
+	value, err := sandbox.JSON(term)
 	if err != nil {
 		return nil, err
 	}
@@ -288,9 +292,9 @@ func readMember(term *ast.Term) ([]patchOp, error) {
 	if !ok {
 		list = []any{value}
 	}
-	var ops []patchOp
+	var ops []jsonpatch.Step
 	for _, item := range list {
-		op, err := readOp(item)
+		op, err := jsonpatch.ReadStep(item)
 		if err != nil {
 			return nil, err
 		}
@@ -300,15 +304,6 @@ func readMember(term *ast.Term) ([]patchOp, error) {
 		return nil, fmt.Errorf("a member of patch is an empty list; let the rule fail instead")
 	}
 	return ops, nil
-}
-
-// resultJSON is a result of a policy as JSON values, within the limits: results share
-// their parts, and JSON does not.
-func resultJSON(term *ast.Term) (any, error) {
-	if count, bytes := nodes(term); count > MaxNodes || bytes > MaxStringBytes {
-		return nil, fmt.Errorf("a result is larger than %d values or %d bytes", MaxNodes, MaxStringBytes)
-	}
-	return ast.JSON(term.Value)
 }
 
 // toJSON is an object that came as JSON.
@@ -327,47 +322,17 @@ func fromJSON(root any) (ast.Object, bool) {
 	return object, ok && err == nil
 }
 
-// defaultOps are the additions that put defaults where the object has nothing or
-// null. Maps are merged; anything else is a value of its own.
-func defaultOps(root func() any, defaults *ast.Term) ([]patchOp, error) {
-	value, err := resultJSON(defaults)
+// defaultOps are the additions that put defaults where the object has nothing or null.
+func defaultOps(root func() any, defaults *ast.Term) ([]jsonpatch.Step, error) {
+	value, err := sandbox.JSON(defaults)
 	if err != nil {
 		return nil, err
 	}
-	fields, ok := value.(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("defaults is %s, not an object", kindOf(value))
-	}
-	var ops []patchOp
-	collectDefaults(root(), fields, nil, &ops)
-	for _, op := range ops {
-		if err := checkIdentity("a default", op.path); err != nil {
-			return nil, err
-		}
-	}
-	return ops, nil
-}
-
-func collectDefaults(node any, defaults map[string]any, path []string, ops *[]patchOp) {
-	object, isMap := node.(map[string]any)
-	if !isMap && node != nil {
-		return // a list or scalar of the user's own stays
-	}
-	for _, key := range sortedKeys(defaults) {
-		at := append(slices.Clone(path), key)
-		have := object[key]
-		fields, merges := defaults[key].(map[string]any)
-		switch {
-		case merges && len(fields) > 0:
-			collectDefaults(have, fields, at, ops)
-		case have == nil && defaults[key] != nil:
-			*ops = append(*ops, patchOp{op: "add", path: at, value: defaults[key]})
-		}
-	}
+	return jsonpatch.Defaults(root(), value)
 }
 
 // describe names the first paths that operations change.
-func describe(ops []Operation) string {
+func describe(ops []jsonpatch.Operation) string {
 	var paths []string
 	for _, op := range ops {
 		if len(paths) == 3 {

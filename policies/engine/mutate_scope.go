@@ -7,6 +7,10 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 // This file keeps the patches of narrower scopes from what broader ones set. Within one
@@ -32,7 +36,7 @@ func (m *mutator) hold(root any, members []member) {
 	claims := newClaims(func() any { return root })
 	for i := range members {
 		by := &members[i]
-		if place := by.policy.set.place; place == nil || !place.parent || m.left[by.policy] {
+		if !by.policy.set.place.Parent || m.left[by.policy] {
 			continue
 		}
 		for _, op := range by.ops {
@@ -50,7 +54,7 @@ func holdOf(c claim, root any) held {
 	if !c.appends || c.path[last] != "-" {
 		return held{c.path, -1, c.adds, c.member}
 	}
-	list, _ := get(root, c.path[:last])
+	list, _ := jsonpatch.Get(root, c.path[:last])
 	elements, _ := list.([]any)
 	return held{c.path[:last], len(elements), nil, c.member}
 }
@@ -61,10 +65,10 @@ func (h held) touches(c claim) bool {
 	case h.from < 0 && (claim{path: h.path, adds: h.adds}).leaves(c.path):
 		return false
 	case h.from < 0:
-		return isPrefix(h.path, c.path) || isPrefix(c.path, h.path)
+		return jsonpatch.IsPrefix(h.path, c.path) || jsonpatch.IsPrefix(c.path, h.path)
 	case len(c.path) <= len(h.path):
-		return isPrefix(c.path, h.path)
-	case !isPrefix(h.path, c.path):
+		return jsonpatch.IsPrefix(c.path, h.path)
+	case !jsonpatch.IsPrefix(h.path, c.path):
 		return false
 	}
 	i, err := strconv.Atoi(c.path[len(h.path)])
@@ -74,7 +78,7 @@ func (h held) touches(c claim) bool {
 // overrides is what a member of a narrower scope would change of a broader one. The time
 // that finding out takes is its own source's.
 func (m *mutator) overrides(by member, above *parents) *conflict {
-	if place := by.policy.set.place; place == nil || !place.below {
+	if !by.policy.set.place.Below {
 		return nil
 	}
 	since := time.Now()
@@ -88,7 +92,7 @@ func (m *mutator) overrides(by member, above *parents) *conflict {
 			}
 			for _, theirs := range m.held {
 				if theirs.member.policy.rank() < rank && theirs.touches(own) {
-					return &conflict{pointer(own.path), theirs.member, "changes", "sets"}
+					return &conflict{jsonpatch.Pointer(own.path), theirs.member, "changes", "sets"}
 				}
 			}
 			if found := m.tooMuch(own, above); found != nil {
@@ -105,13 +109,13 @@ func (m *mutator) overrides(by member, above *parents) *conflict {
 // tooMuch bounds how often the policies above are asked again.
 func (m *mutator) tooMuch(own claim, above *parents) *conflict {
 	if above.e.spent.of(own.member.policy.set.source.Name) >= sourceTime {
-		return &conflict{path: pointer(own.path), mine: fmt.Sprintf("changes what takes longer than the %s that its source has to compare with the policies of broader scopes, such as", sourceTime)}
+		return &conflict{path: jsonpatch.Pointer(own.path), mine: fmt.Sprintf("changes what takes longer than the %s that its source has to compare with the policies of broader scopes, such as", sourceTime)}
 	}
-	if have, err := get(above.root(), own.path); err != nil || have == nil {
+	if have, err := jsonpatch.Get(above.root(), own.path); err != nil || have == nil {
 		return nil
 	}
 	if m.overwritten[own.member.policy]++; m.overwritten[own.member.policy] > maxOverwritten {
-		return &conflict{path: pointer(own.path), mine: fmt.Sprintf("changes more than %d places that hold something already, the last of them", maxOverwritten)}
+		return &conflict{path: jsonpatch.Pointer(own.path), mine: fmt.Sprintf("changes more than %d places that hold something already, the last of them", maxOverwritten)}
 	}
 	return nil
 }
@@ -142,12 +146,12 @@ func (m *mutator) parentsOf(e *evaluation, root func() any) *parents {
 func (p *parents) wouldSet(own claim) *conflict {
 	for _, now := range p.proposals(nil) {
 		if now.above(own) && now.sets(own) {
-			return &conflict{pointer(own.path), now.member, "changes", "sets"}
+			return &conflict{jsonpatch.Pointer(own.path), now.member, "changes", "sets"}
 		}
 	}
 	for n := len(own.path); n > 0; n-- {
 		at := own.path[:n]
-		if have, err := get(p.root(), at); err != nil || have == nil {
+		if have, err := jsonpatch.Get(p.root(), at); err != nil || have == nil {
 			continue
 		}
 		for _, without := range p.proposals(at) {
@@ -155,7 +159,7 @@ func (p *parents) wouldSet(own claim) *conflict {
 				continue
 			}
 			if n == len(own.path) && without.sets(own) || without.made(own, at, p.root()) {
-				return &conflict{pointer(own.path), without.member, "changes", "sets where it is absent"}
+				return &conflict{jsonpatch.Pointer(own.path), without.member, "changes", "sets where it is absent"}
 			}
 		}
 	}
@@ -165,13 +169,13 @@ func (p *parents) wouldSet(own claim) *conflict {
 // wanted says whether a policy proposes the same for the object as it is.
 func (p *parents) wanted(one proposal) bool {
 	return slices.ContainsFunc(p.proposals(nil), func(now proposal) bool {
-		return now.member.policy == one.member.policy && sameOps(now.member.ops, one.member.ops)
+		return now.member.policy == one.member.policy && jsonpatch.Same(now.member.ops, one.member.ops)
 	})
 }
 
 // proposals asks about the object without what stands at a path.
 func (p *parents) proposals(at []string) []proposal {
-	key := pointer(at)
+	key := jsonpatch.Pointer(at)
 	if known, ok := p.asked[key]; ok {
 		return known
 	}
@@ -182,10 +186,10 @@ func (p *parents) proposals(at []string) []proposal {
 	}
 	times := []*evaluation{e}
 	if e.review.Operation == "UPDATE" {
-		times = append(times, e.with(e.review.asCreated()))
+		times = append(times, e.with(e.review.AsCreated()))
 	}
 	for _, e := range times {
-		for _, answer := range p.mutator.ask(p.mutator.broader(len(ScopeLevels), e), e, root) {
+		for _, answer := range p.mutator.ask(p.mutator.broader(len(hierarchy.Levels), e), e, root) {
 			for i := range answer.members {
 				p.asked[key] = append(p.asked[key], proposal{&answer.members[i], root})
 			}
@@ -200,25 +204,19 @@ func (p *parents) without(at []string) (*evaluation, func() any) {
 	if len(at) == 0 {
 		return p.e, p.root
 	}
-	doc := &document{root: toJSON(p.e.review.object.value())}
-	op := patchOp{op: "remove", path: at}
-	if isElement(doc.root, at) {
-		op.op, op.value = "replace", map[string]any{}
+	doc := &jsonpatch.Document{Root: toJSON(p.e.review.New.Value())}
+	op := jsonpatch.Step{Op: "remove", Path: at}
+	if jsonpatch.IsElement(doc.Root, at) {
+		op.Op, op.Value = "replace", map[string]any{}
 	}
-	if err := doc.apply(op); err != nil {
+	if err := doc.Apply(op); err != nil {
 		return nil, nil
 	}
-	object, ok := fromJSON(doc.root)
+	object, ok := fromJSON(doc.Root)
 	if !ok {
 		return nil, nil
 	}
-	return p.e.with(p.e.review.withObject(object)), func() any { return doc.root }
-}
-
-func isElement(root any, path []string) bool {
-	parent, err := get(root, path[:len(path)-1])
-	_, isList := parent.([]any)
-	return err == nil && isList
+	return p.e.with(p.e.review.WithObject(object)), func() any { return doc.Root }
 }
 
 func (p proposal) above(own claim) bool { return p.member.policy.rank() < own.member.policy.rank() }
@@ -226,7 +224,7 @@ func (p proposal) above(own claim) bool { return p.member.policy.rank() < own.me
 // sets says whether it changes a place. Who does the very same changes nothing of it, and
 // several may append to a list.
 func (p proposal) sets(own claim) bool {
-	if sameOps(p.member.ops, own.member.ops) {
+	if jsonpatch.Same(p.member.ops, own.member.ops) {
 		return false
 	}
 	claims := newClaims(p.root)
@@ -243,76 +241,31 @@ func (p proposal) sets(own claim) bool {
 
 // made says whether what stands at a path, around a place, is what it would put there.
 func (p proposal) made(own claim, at []string, present any) bool {
-	doc := &document{root: deepCopy(p.root())}
+	doc := &jsonpatch.Document{Root: jsonpatch.DeepCopy(p.root())}
 	for _, op := range p.member.ops {
-		if doc.apply(op) != nil {
+		if doc.Apply(op) != nil {
 			return false
 		}
 	}
-	return slices.ContainsFunc(p.member.ops, func(op patchOp) bool {
-		last := len(op.path) - 1
+	return slices.ContainsFunc(p.member.ops, func(op jsonpatch.Step) bool {
+		last := len(op.Path) - 1
 		switch {
-		case op.op == "remove", op.op == "test":
+		case op.Op == "remove", op.Op == "test":
 			return false
-		case op.path[last] == "-":
-			return isElement(present, at) && slices.Equal(at[:len(at)-1], op.path[:last]) && holds(valueAt(present, at), doc.at(op.path))
+		case op.Path[last] == "-":
+			return jsonpatch.IsElement(present, at) && slices.Equal(at[:len(at)-1], op.Path[:last]) && jsonpatch.Holds(jsonpatch.ValueAt(present, at), doc.At(op.Path))
 		case slices.ContainsFunc(newClaims(p.root).places(op, p.member), func(c claim) bool { return c.leaves(own.path) }):
 			return false // it is beside what was put there
 		default:
-			return isPrefix(op.path, own.path) && holds(valueAt(present, op.path), doc.at(op.path))
+			return jsonpatch.IsPrefix(op.Path, own.path) && jsonpatch.Holds(jsonpatch.ValueAt(present, op.Path), doc.At(op.Path))
 		}
 	})
-}
-
-// at is the value at a path, of which "-" is the last element.
-func (d *document) at(path []string) any {
-	last := len(path) - 1
-	if path[last] == "-" {
-		list, _ := valueAt(d.root, path[:last]).([]any)
-		if len(list) == 0 {
-			return nil
-		}
-		return list[len(list)-1]
-	}
-	return valueAt(d.root, path)
-}
-
-func valueAt(root any, path []string) any {
-	value, err := get(root, path)
-	if err != nil {
-		return nil
-	}
-	return value
-}
-
-// holds says whether a value has all that another has: the API server adds defaults to
-// what a policy has set. What is empty is nothing that anybody has set.
-func holds(value, part any) bool {
-	switch part := part.(type) {
-	case nil:
-		return false
-	case map[string]any:
-		fields, ok := value.(map[string]any)
-		for name, field := range part {
-			ok = ok && (holds(fields[name], field) || equal(fields[name], field))
-		}
-		return ok && len(part) > 0
-	case []any:
-		list, ok := value.([]any)
-		ok = ok && len(part) > 0 && len(list) == len(part)
-		for i := 0; ok && i < len(part); i++ {
-			ok = holds(list[i], part[i]) || equal(list[i], part[i])
-		}
-		return ok
-	default:
-		return equal(value, part)
-	}
 }
 
 // broader are the policies of scopes above that mutate, and are not left out.
 func (m *mutator) broader(rank int, e *evaluation) []*policy {
 	return slices.DeleteFunc(slices.Clone(m.snapshot.candidates(e.review.Kind)), func(p *policy) bool {
-		return p.mutate == nil || m.left[p] || p.rank() >= rank || p.set.place == nil || !p.set.place.parent
+		return p.mutate == nil || m.left[p] || p.rank() >= rank || !p.set.place.Parent
 	})
 }
 
@@ -322,20 +275,20 @@ func (p *policy) rank() int { return p.set.source.Scope.Level.Rank() }
 // object: something has undone its patch since, or was meant to get around it.
 func (s *Snapshot) unsettled(ctx context.Context, e *evaluation) *Decision {
 	found := &Mutation{}
-	if e.review.object == nil || e.review.SubResource != "" || !s.below(e.review) {
+	if e.review.New == nil || e.review.SubResource != "" || !s.below(e.review) {
 		return &found.Decision
 	}
 	m := newMutator(ctx, s, found)
-	policies := slices.DeleteFunc(m.broader(len(ScopeLevels), e), func(p *policy) bool { return !p.asked(e.options) })
+	policies := slices.DeleteFunc(m.broader(len(hierarchy.Levels), e), func(p *policy) bool { return !p.asked(e.options) })
 	if len(policies) == 0 {
 		return &found.Decision
 	}
-	root := sync.OnceValue(func() any { return toJSON(e.review.object.value()) })
+	root := sync.OnceValue(func() any { return toJSON(e.review.New.Value()) })
 	for _, answer := range m.ask(policies, e, root) {
 		found.add(&answer.found)
 		for _, one := range answer.members {
 			after, applied := m.round(e.review, []member{one})
-			if after == nil || after.Compare(e.review.object.value()) == 0 {
+			if after == nil || after.Compare(e.review.New.Value()) == 0 {
 				continue
 			}
 			p := one.policy
@@ -348,6 +301,6 @@ func (s *Snapshot) unsettled(ctx context.Context, e *evaluation) *Decision {
 }
 
 // below says whether a scope below the enterprise has the object.
-func (s *Snapshot) below(review *Review) bool {
+func (s *Snapshot) below(review *admission.Review) bool {
 	return slices.ContainsFunc(s.scoped, func(set *PolicySet) bool { return set.inScope(review) })
 }

@@ -5,9 +5,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
-func update(t *testing.T, object string) *Review {
+func update(t *testing.T, object string) *admission.Review {
 	t.Helper()
 	review := makeReview(t, object)
 	review.Operation = "UPDATE"
@@ -54,8 +58,8 @@ func TestPatchesOfScopesInOtherCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			snapshot := snapshotOf(
-				scoped(t, "all", Scope{Level: Enterprise}, c.parent),
-				scoped(t, "team", scopeOf(Team, "shop", "", "shop"), c.child, func(s *Source) {
+				scoped(t, "all", hierarchy.Scope{Level: hierarchy.Enterprise}, c.parent),
+				scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), c.child, func(s *Source) {
 					if c.ignore {
 						s.FailurePolicy = Ignore
 					}
@@ -90,14 +94,14 @@ func TestPatchesOfScopesInOtherCalls(t *testing.T) {
 // it asked for as long as it likes.
 func TestTheTimeOfComparingIsTheNarrowerScopes(t *testing.T) {
 	snapshot := snapshotOf(
-		scoped(t, "all", Scope{Level: Enterprise}, "package parent\npatch contains {\"op\": \"add\", \"path\": \"/spec/priority\", \"value\": 1} if not input.request.object.spec.priority"),
-		scoped(t, "team", scopeOf(Team, "shop", "", "shop"), "package c\npatch contains {\"op\": \"replace\", \"path\": \"/metadata/labels/app\", \"value\": \"x\"}"),
+		scoped(t, "all", hierarchy.Scope{Level: hierarchy.Enterprise}, "package parent\npatch contains {\"op\": \"add\", \"path\": \"/spec/priority\", \"value\": 1} if not input.request.object.spec.priority"),
+		scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), "package c\npatch contains {\"op\": \"replace\", \"path\": \"/metadata/labels/app\", \"value\": \"x\"}"),
 	)
 	e, err := newEvaluation(makeReview(t, in("shop")), Options{})
 	require.NoError(t, err)
 	m := newMutator(t.Context(), snapshot, &Mutation{})
-	root := func() any { return toJSON(e.review.object.value()) }
-	by := member{policy: snapshot.policies[1], ops: []patchOp{{op: "replace", path: []string{"metadata", "labels", "app"}, value: "x"}}}
+	root := func() any { return toJSON(e.review.New.Value()) }
+	by := member{policy: snapshot.policies[1], ops: []jsonpatch.Step{{Op: "replace", Path: []string{"metadata", "labels", "app"}, Value: "x"}}}
 	require.Nil(t, m.overrides(by, m.parentsOf(e, root)))
 	require.Positive(t, e.spent.of("team"))
 	require.Zero(t, e.spent.of("all"))
@@ -119,8 +123,8 @@ patch contains {"op": "add", "path": "/metadata/labels/copy", "value": app} if {
 patch contains {"op": "replace", "path": "/metadata/labels/app", "value": sprintf("%s-", [input.request.object.metadata.labels.app])}`
 	for failurePolicy, patched := range map[FailurePolicy]int{Fail: 0, Ignore: 1} {
 		snapshot := snapshotOf(
-			scoped(t, "all", Scope{Level: Enterprise}, follows),
-			scoped(t, "team", scopeOf(Team, "shop", "", "shop"), turns, func(s *Source) { s.FailurePolicy = failurePolicy }),
+			scoped(t, "all", hierarchy.Scope{Level: hierarchy.Enterprise}, follows),
+			scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), turns, func(s *Source) { s.FailurePolicy = failurePolicy }),
 		)
 		mutation := snapshot.Mutate(t.Context(), makeReview(t, in("shop")), Options{})
 		found := append(mutation.Denials, mutation.Warnings...)

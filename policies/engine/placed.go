@@ -1,6 +1,10 @@
 package engine
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+)
 
 // maxPlaced bounds what placed remembers: the policies of all its lists, and the bytes
 // of the Namespaces they are for.
@@ -15,13 +19,13 @@ type placed struct {
 }
 
 type reviewPlace struct {
-	kind                              GroupVersionKind
+	kind                              admission.GroupVersionKind
 	namespace, operation, subresource string
 	object                            string // the Namespace in JSON, with its labels
 }
 
 // of are the candidates that may validate a review, by its place, in their order.
-func (c *placed) of(s *Snapshot, e *evaluation, kind GroupVersionKind) []*policy {
+func (c *placed) of(s *Snapshot, e *evaluation, kind admission.GroupVersionKind) []*policy {
 	r := e.review
 	if r.IsNamespace() { // each is a place of its own
 		return s.candidates(kind)
@@ -34,7 +38,7 @@ func (c *placed) of(s *Snapshot, e *evaluation, kind GroupVersionKind) []*policy
 		return list
 	}
 	for _, p := range s.candidates(kind) {
-		if p.mayMatchAt(e, kind) {
+		if p.form.mayMatchAt(p, e, kind, p.matcher.matchesVerb(r)) {
 			list = append(list, p)
 		}
 	}
@@ -47,17 +51,4 @@ func (c *placed) of(s *Snapshot, e *evaluation, kind GroupVersionKind) []*policy
 	c.lists[at] = list
 	c.size += size
 	return list
-}
-
-// mayMatchAt says whether the policy can be about any object at the place of a review.
-func (p *policy) mayMatchAt(e *evaluation, kind GroupVersionKind) bool {
-	verb := p.matcher.matchesVerb(e.review)
-	if p.constraint != nil { // what else it matches depends on the object
-		return (verb || e.review.Operation == "") && p.set.inScope(e.review)
-	}
-	if p.unmetAt(e.review, kind, verb) != nothing {
-		return false
-	}
-	matches, known := p.matcher.matchesNamespaceLabels(e)
-	return matches || !known
 }

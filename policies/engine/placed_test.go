@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // TestPlacesAreTakenByAllThatMakesThem asks one snapshot about reviews that differ in one
@@ -21,7 +23,7 @@ deny contains "matched"`))
 	other := strings.Replace(pod, `"app":"web"`, `"app":"db"`, 1)
 	for range 2 {
 		for _, c := range []struct {
-			review  *Review
+			review  *admission.Review
 			options Options
 			want    bool
 		}{

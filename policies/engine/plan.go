@@ -8,6 +8,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/eval/plan"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // maxGrowth is how many terms OPA may plan beyond those that are written, as they are
@@ -23,7 +24,7 @@ func (s *PolicySet) plan(rules []ast.Ref) (program *eval.Program, repeated int64
 	if !s.prints { // coverage names columns
 		compact(s.compiler.Modules) // OPA's planner reads all text of an expression for each of its terms
 	}
-	program, errs = newProgram(s.compiler, Callable, eval.CompileOptions{Capabilities: capabilities(), Cover: s.prints}, rules)
+	program, errs = newProgram(s.compiler, sandbox.Function, eval.CompileOptions{Capabilities: sandbox.Capabilities(), Cover: s.prints}, rules)
 	return program, growth.Again, errs
 }
 

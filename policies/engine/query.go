@@ -11,6 +11,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 const (
@@ -42,9 +43,9 @@ type evalError struct {
 // run evaluates the query. given are the values for each rule of the query; all of it is
 // nil after an error that ended the evaluation. Errors that did not (a function that failed
 // in one rule) come beside the values of the other rules.
-func (q *query) run(ctx context.Context, input *ast.Term, data *dataView, timeout time.Duration, options Options) (given [][]eval.Given, errs []evalError) {
+func (q *query) run(ctx context.Context, input *ast.Term, data eval.Document, timeout time.Duration, options Options) (given [][]eval.Given, errs []evalError) {
 	_, report, err := q.program.Run(ctx, q.rules, eval.Options{
-		Input: input, Data: data.document(), Now: options.Now, Print: options.Print, Cover: options.Coverage, Gather: true,
+		Input: input, Data: data, Now: options.Now, Print: options.Print, Cover: options.Coverage, Gather: true,
 		Limits: eval.Limits{Steps: StepBudget, Bytes: MaxMadeBytes, Timeout: timeout},
 	})
 	var limit *eval.LimitError
@@ -89,7 +90,7 @@ func failure(err error) evalError {
 		return evalError{message: err.Error()}
 	}
 	found := evalError{message: failure.Message, location: locationOf(failure.Location)}
-	var limit *limitError
+	var limit *sandbox.LimitError
 	switch {
 	case errors.As(failure, &limit):
 		found.limit = "function"

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -205,7 +207,7 @@ func (w *formWriter) changed(value any, name string) any {
 	switch value := value.(type) {
 	case map[string]any:
 		out, fields := map[string]any{}, []string{}
-		for _, field := range sortedKeys(value) {
+		for _, field := range slices.Sorted(maps.Keys(value)) {
 			out[field] = value[field]
 			if name != "" || field != "apiVersion" && field != "kind" && field != "metadata" {
 				fields = append(fields, field)

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -277,7 +278,7 @@ func (w *regoWriter) changed(value any, depth int) any {
 	case map[string]any:
 		if len(value) > 0 && (depth == 0 || w.IntN(4) > 0) {
 			out := map[string]any{}
-			fields := sortedKeys(value)
+			fields := slices.Sorted(maps.Keys(value))
 			changed := randomFields[w.IntN(len(randomFields))]
 			if depth > 0 {
 				changed = fields[w.IntN(len(fields))]

@@ -1,33 +1,6 @@
 package engine
 
-import (
-	"github.com/open-policy-agent/opa/v1/ast"
-)
-
-// ClusterReads are the kinds that the policies require, with what they read of them.
-func (s *PolicySet) ClusterReads() Reads { return s.reads }
-
-// findReads puts together what the compiled rules of all units can read of the cluster
-// objects that the policies require.
-func (s *PolicySet) findReads() {
-	s.reads = Reads{}
-	for key, kind := range s.required {
-		fields := &Fields{}
-		for _, u := range s.units {
-			for _, read := range []*Fields{u.clusters[key], u.clusters[""]} {
-				if read != nil {
-					fields = fields.Union(read)
-				}
-			}
-		}
-		s.reads[kind] = fields
-	}
-	for _, p := range s.policies {
-		if p.constraint != nil { // the inventory is built from whole objects
-			s.reads = s.reads.Union(WholeObjects(p.meta.requires...))
-		}
-	}
-}
+import "github.com/open-policy-agent/opa/v1/ast"
 
 // clusterReads finds what compiled rules can read of cluster objects, by their key in
 // data.cluster, "" for those of any kind. A reference reads the value at its end, unless

@@ -3,11 +3,15 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // readingServices is a policy that requires Services.
@@ -15,7 +19,7 @@ func readingServices(rego string) Source {
 	return Source{Name: "s", Files: map[string]string{"p.rego": "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\npackage p\nimport rego.v1\n" + rego}}
 }
 
-var services = GroupVersionKind{Kind: "Service"}
+var services = admission.GroupVersionKind{Kind: "Service"}
 
 // text shows what is read: `{}` is only that it is there.
 func (f *Fields) text() string {
@@ -23,7 +27,7 @@ func (f *Fields) text() string {
 		return "all"
 	}
 	var parts []string
-	for _, name := range sortedKeys(f.fields) {
+	for _, name := range slices.Sorted(maps.Keys(f.fields)) {
 		parts = append(parts, name+":"+f.fields[name].text())
 	}
 	if f.each != nil {

@@ -2,9 +2,13 @@ package engine
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/bounds"
 )
 
 // Recompile is Compile of a source of which an earlier set is at hand, compiled with the
@@ -152,7 +156,7 @@ func (c *change) find(templates []Template) (ok bool) {
 			c.next = append(c.next, &nextUnit{old: u})
 		}
 	}
-	for _, name := range sortedKeys(packages) {
+	for _, name := range slices.Sorted(maps.Keys(packages)) {
 		c.next = append(c.next, &nextUnit{draft: draftPackage(byFile(packages[name]), s.sums)})
 	}
 	slices.SortFunc(c.next, func(a, b *nextUnit) int { return cmp.Compare(a.facts().Name, b.facts().Name) })
@@ -242,7 +246,7 @@ func (c *change) again(old *unit, templates map[string]*Template) *draft {
 		return draftTemplate(templates[old.Name])
 	}
 	var modules []*ast.Module
-	for _, file := range sortedKeys(old.Files) {
+	for _, file := range slices.Sorted(maps.Keys(old.Files)) {
 		module, errs := parseModule(file, c.set.source.Files[file])
 		if module == nil || len(errs) > 0 {
 			return nil
@@ -256,7 +260,7 @@ func (c *change) again(old *unit, templates map[string]*Template) *draft {
 func (c *change) compile(templates []Template) (ok bool) {
 	s := c.set
 	var drafts []*draft
-	s.required = map[string]GroupVersionKind{}
+	s.required = map[string]admission.GroupVersionKind{}
 	for _, n := range c.next {
 		if n.draft != nil {
 			drafts = append(drafts, n.draft)
@@ -308,6 +312,6 @@ func withinBounds(batches map[*batch]bool, units int) bool {
 		all.Repeated += p.Repeated
 		all.Units += p.Units
 	}
-	return all.Work.Dependencies <= SourceBounds.Dependencies && all.Work.DependencySteps <= SourceBounds.DependencySteps &&
-		all.Work.TypeSteps <= SourceBounds.TypeSteps && all.Repeated <= maxGrowth && all.Units <= 2*units+spareUnits
+	return all.Work.Dependencies <= bounds.OfSources.Dependencies && all.Work.DependencySteps <= bounds.OfSources.DependencySteps &&
+		all.Work.TypeSteps <= bounds.OfSources.TypeSteps && all.Repeated <= maxGrowth && all.Units <= 2*units+spareUnits
 }

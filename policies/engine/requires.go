@@ -1,28 +1,60 @@
 package engine
 
+import (
+	"maps"
+	"slices"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+)
+
 // Requires lists the kinds of cluster objects that the policies read, each once and
 // without version.
-func (s *PolicySet) Requires() []GroupVersionKind {
-	kinds := make([]GroupVersionKind, 0, len(s.required))
-	for _, key := range sortedKeys(s.required) {
+func (s *PolicySet) Requires() []admission.GroupVersionKind {
+	kinds := make([]admission.GroupVersionKind, 0, len(s.required))
+	for _, key := range slices.Sorted(maps.Keys(s.required)) {
 		kinds = append(kinds, s.required[key])
 	}
 	return kinds
 }
 
 // require notes kinds that a policy requires.
-func (s *PolicySet) require(kinds []GroupVersionKind) {
+func (s *PolicySet) require(kinds []admission.GroupVersionKind) {
 	for _, kind := range kinds {
 		s.required[kind.String()] = kind
 	}
 }
 
+// ClusterReads are the kinds that the policies require, with what they read of them.
+func (s *PolicySet) ClusterReads() Reads { return s.reads }
+
+// findReads puts together what the compiled rules of all units can read of the cluster
+// objects that the policies require.
+func (s *PolicySet) findReads() {
+	s.reads = Reads{}
+	for key, kind := range s.required {
+		fields := &Fields{}
+		for _, u := range s.units {
+			for _, read := range []*Fields{u.clusters[key], u.clusters[""]} {
+				if read != nil {
+					fields = fields.Union(read)
+				}
+			}
+		}
+		s.reads[kind] = fields
+	}
+	for _, p := range s.policies {
+		if p.form.foreign() { // the inventory is built from whole objects
+			s.reads = s.reads.Union(WholeObjects(p.meta.requires...))
+		}
+	}
+}
+
 // lacks is the first kind a policy requires whose objects are not at hand.
-func (e *evaluation) lacks(p *policy) (GroupVersionKind, bool) {
+func (e *evaluation) lacks(p *policy) (admission.GroupVersionKind, bool) {
 	for _, kind := range p.meta.requires {
 		if !e.options.Cluster.HoldsFields(kind, p.set.reads[withoutVersion(kind)]) {
 			return kind, true
 		}
 	}
-	return GroupVersionKind{}, false
+	return admission.GroupVersionKind{}, false
 }

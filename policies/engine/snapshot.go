@@ -2,15 +2,14 @@ package engine
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/topdown/print"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // Options are what a caller knows beside the review.
@@ -56,16 +55,16 @@ type PolicyInfo struct {
 	// and has no say in which that is.
 	AnyVersion bool
 	// Requires, Clock and Timeout are what its METADATA say.
-	Requires []GroupVersionKind
+	Requires []admission.GroupVersionKind
 	Clock    bool
 	Timeout  time.Duration
 }
 
 // Snapshot is an immutable set of compiled sources.
 type Snapshot struct {
-	resources *Resources
+	resources *admission.Resources
 	policies  []*policy // by scope, source, package
-	byKind    map[GroupVersionKind][]*policy
+	byKind    map[admission.GroupVersionKind][]*policy
 	anyKind   []*policy    // those that match kinds which byKind does not list
 	scoped    []*PolicySet // of scopes below the enterprise
 	placed    placed
@@ -74,10 +73,10 @@ type Snapshot struct {
 
 // NewSnapshot combines compiled sources; it is cheap. Policies are asked in the
 // order of scope (broadest first), source and package.
-func NewSnapshot(resources *Resources, sets ...*PolicySet) *Snapshot {
-	s := &Snapshot{resources: resources, byKind: map[GroupVersionKind][]*policy{}}
+func NewSnapshot(resources *admission.Resources, sets ...*PolicySet) *Snapshot {
+	s := &Snapshot{resources: resources, byKind: map[admission.GroupVersionKind][]*policy{}}
 	for _, set := range arrange(sets) {
-		if set.place != nil && set.place.below {
+		if set.place.Below {
 			s.scoped = append(s.scoped, set)
 		}
 		s.policies = append(s.policies, set.policies...)
@@ -89,7 +88,11 @@ func NewSnapshot(resources *Resources, sets ...*PolicySet) *Snapshot {
 			cmp.Compare(a.name, b.name),
 		)
 	})
-	s.digest = digestOf(sets)
+	pinned := make([]Pinned, len(sets))
+	for i, set := range sets {
+		pinned[i] = set.source
+	}
+	s.digest = IdentityOf(pinned...)
 	s.index()
 	return s
 }
@@ -98,7 +101,7 @@ func NewSnapshot(resources *Resources, sets ...*PolicySet) *Snapshot {
 func (s *Snapshot) index() {
 	for _, p := range s.policies {
 		for _, kind := range p.matcher.match.Kinds {
-			s.byKind[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}] = nil
+			s.byKind[admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}] = nil
 		}
 	}
 	for kind := range s.byKind {
@@ -116,8 +119,8 @@ func (s *Snapshot) index() {
 }
 
 // candidates are the policies that may match a kind.
-func (s *Snapshot) candidates(kind GroupVersionKind) []*policy {
-	if policies, ok := s.byKind[GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]; ok {
+func (s *Snapshot) candidates(kind admission.GroupVersionKind) []*policy {
+	if policies, ok := s.byKind[admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]; ok {
 		return policies
 	}
 	return s.anyKind
@@ -127,7 +130,7 @@ func (s *Snapshot) candidates(kind GroupVersionKind) []*policy {
 func (s *Snapshot) Digest() string { return s.digest }
 
 // Resources is the table of kinds the snapshot was made with.
-func (s *Snapshot) Resources() *Resources { return s.resources }
+func (s *Snapshot) Resources() *admission.Resources { return s.resources }
 
 // Policies lists the policies by scope, source and package.
 func (s *Snapshot) Policies() []PolicyInfo {
@@ -149,33 +152,10 @@ func (p *policy) info() PolicyInfo {
 		Validates:     p.validate != nil,
 		Mutates:       p.mutate != nil,
 		Location:      p.location,
-		Follows:       p.set.source.Scope.Level != Enterprise,
-		AnyVersion:    p.constraint != nil,
+		Follows:       p.set.source.Scope.Level != hierarchy.Enterprise,
+		AnyVersion:    p.form.foreign(),
 		Requires:      p.meta.requires,
 		Clock:         p.meta.clock,
 		Timeout:       p.meta.timeout,
 	}
-}
-
-// digestOf covers all of the sources that decides: files, settings, names.
-func digestOf(sets []*PolicySet) string {
-	type identity struct {
-		Name, Digest  string
-		Revision      string
-		FailurePolicy FailurePolicy
-		Scope         Scope
-		Parameters    string
-	}
-	identities := make([]identity, len(sets))
-	for i, set := range sets {
-		source := set.source
-		identities[i] = identity{source.Name, set.digest, source.Revision, source.FailurePolicy, source.Scope, string(source.Parameters)}
-	}
-	slices.SortFunc(identities, func(a, b identity) int { return cmp.Compare(a.Name, b.Name) })
-	text, err := json.Marshal(identities)
-	if err != nil {
-		panic("a list of strings always has JSON: " + err.Error())
-	}
-	sum := sha256.Sum256(text)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }

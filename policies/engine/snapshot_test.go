@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // TestSnapshotsSwapUnderLoad evaluates in many goroutines while snapshots are
@@ -50,13 +52,13 @@ func TestSnapshotsSwapUnderLoad(t *testing.T) {
 }
 
 func TestPoliciesAreAskedByScopeSourceAndPackage(t *testing.T) {
-	set := func(name string, level ScopeLevel) *PolicySet {
-		return compileSource(t, Source{Name: name, Scope: Scope{Level: level, Name: "s", Namespaces: []string{"*"}}, Files: map[string]string{
+	set := func(name string, level hierarchy.Level) *PolicySet {
+		return compileSource(t, Source{Name: name, Scope: hierarchy.Scope{Level: level, Name: "s", Namespaces: []string{"*"}}, Files: map[string]string{
 			"b.rego": "package b\ndeny contains \"" + name + "\"",
 			"a.rego": "package a\ndeny contains \"" + name + "\"",
 		}})
 	}
-	snapshot := snapshotOf(set("t", Team), set("z", Enterprise), set("a", Enterprise))
+	snapshot := snapshotOf(set("t", hierarchy.Team), set("z", hierarchy.Enterprise), set("a", hierarchy.Enterprise))
 	var order []string
 	for _, info := range snapshot.Policies() {
 		order = append(order, info.Source+"/"+info.Package)

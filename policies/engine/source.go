@@ -6,10 +6,14 @@ import (
 	"embed"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // FailurePolicy says what an error of a policy (not a denial) does to a request.
@@ -21,38 +25,6 @@ const (
 	// Ignore admits the request with a warning.
 	Ignore FailurePolicy = "Ignore"
 )
-
-// ScopeLevel is a level of the scope hierarchy, broadest first.
-type ScopeLevel string
-
-// The levels of the scope hierarchy.
-const (
-	Enterprise ScopeLevel = "enterprise"
-	Org        ScopeLevel = "org"
-	Team       ScopeLevel = "team"
-	User       ScopeLevel = "user"
-)
-
-// ScopeLevels lists the levels from the broadest to the narrowest.
-var ScopeLevels = []ScopeLevel{Enterprise, Org, Team, User}
-
-// Rank is the position of the level in the hierarchy: enterprise is 0. A level
-// that is not known ranks behind all others.
-func (l ScopeLevel) Rank() int {
-	if i := slices.Index(ScopeLevels, l); i >= 0 {
-		return i
-	}
-	return len(ScopeLevels)
-}
-
-// Scope is the place of a source in the scope hierarchy.
-type Scope struct {
-	Level      ScopeLevel `json:"level"`
-	Name       string     `json:"name,omitempty"`
-	Parent     string     `json:"parent,omitempty"`
-	Namespaces []string   `json:"namespaces,omitempty"`
-	Grants     Grants     `json:"grants,omitzero"`
-}
 
 // Source is one source of policy at one revision.
 type Source struct {
@@ -66,7 +38,7 @@ type Source struct {
 	// FailurePolicy defaults to Fail.
 	FailurePolicy FailurePolicy
 	// Scope defaults to the level enterprise.
-	Scope Scope
+	Scope hierarchy.Scope
 	// Parameters is a JSON object, handed to policies as input.parameters.
 	Parameters []byte
 }
@@ -101,11 +73,64 @@ func (s Source) Digest() string {
 		buffer = append(buffer, text...)
 		h.Write(buffer)
 	}
-	for _, name := range sortedKeys(s.Files) {
+	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
 		write(name)
 		write(s.Files[name])
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// Pinned is a source with all that it left open filled in, and the digest of its files.
+type Pinned struct {
+	Source
+	FilesDigest string
+}
+
+// Pin fills in what a source leaves open.
+func (s Source) Pin() Pinned {
+	digest := s.Digest()
+	s.FailurePolicy = cmp.Or(s.FailurePolicy, Fail)
+	s.Scope.Level = cmp.Or(s.Scope.Level, hierarchy.Enterprise)
+	s.Revision = cmp.Or(s.Revision, digest)
+	return Pinned{s, digest}
+}
+
+// Identity is equal for sources that compile to the same set: the same files at the
+// same revision under the same settings.
+func (s Source) Identity() string { return s.Pin().Identity() }
+
+// Settings is equal for sources that differ in their files alone.
+func (s Source) Settings() string { return s.Pin().Settings() }
+
+// Identity is that of the source.
+func (p Pinned) Identity() string { return IdentityOf(p) }
+
+// Settings are those of the source.
+func (p Pinned) Settings() string {
+	p.FilesDigest = ""
+	return p.Identity()
+}
+
+// IdentityOf covers all of some sources that decides: files, settings, names.
+func IdentityOf(sources ...Pinned) string {
+	type identity struct {
+		Name, Digest  string
+		Revision      string
+		FailurePolicy FailurePolicy
+		Scope         hierarchy.Scope
+		Parameters    string
+	}
+	identities := make([]identity, len(sources))
+	for i, s := range sources {
+		identities[i] = identity{s.Name, s.FilesDigest, s.Revision, s.FailurePolicy, s.Scope, string(s.Parameters)}
+	}
+	slices.SortFunc(identities, func(a, b identity) int { return cmp.Compare(a.Name, b.Name) })
+	text, err := json.Marshal(identities)
+	if err != nil {
+		panic("a list of strings always has JSON: " + err.Error())
+	}
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // ShortRevision is what messages print: the last part of the revision
@@ -146,13 +171,4 @@ func classify(name string) fileClass {
 	default:
 		return fileIgnored
 	}
-}
-
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -34,7 +34,7 @@ func (s *spending) add(source string, took time.Duration) {
 
 // timed asks a policy, unless its source has taken its time.
 func timed[T any](e *evaluation, p *policy, ask func() T, failed func(evalError) T) T {
-	if p.set.place == nil || !p.set.place.below {
+	if !p.set.place.Below {
 		return ask()
 	}
 	source := p.set.source.Name

@@ -1,11 +1,14 @@
 package engine
 
 import (
-	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/bounds"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // TestModules are what the Rego tests of a source need: its modules with those of the
@@ -15,7 +18,7 @@ func TestModules(source Source) (map[string]*ast.Module, *ast.Compiler, eval.Doc
 	set := newPolicySet(source)
 	_, errs := set.readFiles()
 	modules := map[string]*ast.Module{}
-	for _, name := range sortedKeys(source.Files) {
+	for _, name := range slices.Sorted(maps.Keys(source.Files)) {
 		if class := classify(name); class != fileRego && class != fileTest {
 			continue
 		}
@@ -25,83 +28,9 @@ func TestModules(source Source) (map[string]*ast.Module, *ast.Compiler, eval.Doc
 			modules[name] = module
 		}
 	}
-	compiler := SourceBounds.On(ast.NewCompiler()).WithCapabilities(capabilities()).
+	compiler := bounds.OfSources.On(ast.NewCompiler()).WithCapabilities(sandbox.Capabilities()).
 		WithEvalMode(ast.EvalModeIR).
 		WithEnablePrintStatements(true).
 		WithPathConflictsCheck(func(path []string) (bool, error) { return set.hasData(path), nil })
 	return modules, compiler, eval.ObjectDocument(set.data), distinct(errs)
-}
-
-// NewTestReview is the review of a test: an AdmissionRequest in JSON from which any
-// field may be missing. Policies find those empty, and where there is no operation,
-// every constraint that matches the object is asked.
-func NewTestReview(request []byte) (*Review, error) {
-	term, err := decodeJSON(request)
-	if err != nil {
-		return nil, fmt.Errorf("reading the request: %w", err)
-	}
-	fields, ok := term.Value.(ast.Object)
-	if !ok {
-		return nil, fmt.Errorf("reading the request: it is not a JSON object")
-	}
-	review, err := newReview(withEmptyFields(fields), requestObjects{})
-	if err == nil && review.Kind.Kind == "" {
-		object := review.object
-		if object == nil {
-			object = review.oldObject
-		}
-		review.Kind = objectKind(object.value(), review.Kind)
-	}
-	return review, err
-}
-
-// NewTestObjectReview is the review of an object by itself.
-func NewTestObjectReview(object []byte) (*Review, error) {
-	term, err := decodeJSON(object)
-	if err != nil {
-		return nil, fmt.Errorf("reading the object: %w", err)
-	}
-	fields, ok := term.Value.(ast.Object)
-	if !ok || text(fields, "kind") == "" {
-		return nil, fmt.Errorf("reading the object: it has no kind")
-	}
-	metadata, _ := lookup(fields, "metadata").(ast.Object)
-	kind := objectKind(fields, GroupVersionKind{})
-	request := ast.NewObject(
-		ast.Item(ast.StringTerm("kind"), textObject("group", kind.Group, "version", kind.Version, "kind", kind.Kind)),
-		ast.Item(ast.StringTerm("object"), ast.NewTerm(fields)),
-	)
-	for _, field := range []string{"name", "namespace"} {
-		if value := text(metadata, field); value != "" {
-			request.Insert(ast.StringTerm(field), ast.StringTerm(value))
-		}
-	}
-	return newReview(withEmptyFields(request), requestObjects{})
-}
-
-// withEmptyFields adds what every AdmissionRequest in JSON has.
-func withEmptyFields(request ast.Object) ast.Object {
-	for field, value := range map[string]*ast.Term{
-		"uid":       ast.StringTerm(""),
-		"kind":      textObject("group", "", "version", "", "kind", ""),
-		"resource":  textObject("group", "", "version", "", "resource", ""),
-		"operation": ast.StringTerm(""),
-		"userInfo":  ast.ObjectTerm(),
-		"object":    ast.InternedNullTerm,
-		"oldObject": ast.InternedNullTerm,
-		"options":   ast.InternedNullTerm,
-	} {
-		if lookup(request, field) == nil {
-			request = replaceKey(request, field, value)
-		}
-	}
-	return request
-}
-
-func textObject(pairs ...string) *ast.Term {
-	object := ast.NewObject()
-	for i := 0; i < len(pairs); i += 2 {
-		object.Insert(ast.StringTerm(pairs[i]), ast.StringTerm(pairs[i+1]))
-	}
-	return ast.NewTerm(object)
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -100,7 +101,7 @@ func misnamedRule(rule *ast.Rule) string {
 // UnreadTests finds tests in files that are not named _test.rego: nobody runs them.
 func UnreadTests(source Source) (found CompileErrors, err error) {
 	modules, err := Modules(source)
-	for _, file := range sortedKeys(modules) {
+	for _, file := range slices.Sorted(maps.Keys(modules)) {
 		found = append(found, unreadTests(modules[file])...)
 	}
 	return found, err

@@ -10,6 +10,8 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/bounds"
 	"github.com/lintel-policy/lintel/policies/eval"
 )
 
@@ -27,15 +29,15 @@ type UnitFacts struct {
 	Rules    int        `json:"rules"`
 	// Requires are the kinds of cluster objects that the policy of the package requires,
 	// and Reads the names by which its modules read some.
-	Requires []GroupVersionKind `json:"requires,omitempty"`
-	Reads    []string           `json:"reads,omitempty"`
+	Requires []admission.GroupVersionKind `json:"requires,omitempty"`
+	Reads    []string                     `json:"reads,omitempty"`
 	// Batch is the index in Known.Batches of what it was compiled in.
 	Batch int `json:"batch"`
 }
 
 // BatchFacts are what is bounded for a source as a whole, of what was compiled together.
 type BatchFacts struct {
-	Work Work `json:"work"`
+	Work bounds.Work `json:"work"`
 	// Repeated is how many terms are planned again.
 	Repeated int64 `json:"repeated"`
 	// Units is how many units were compiled, some of them only because others need them.
@@ -172,7 +174,7 @@ func (d *draft) survey() {
 		d.Rules += len(module.Rules)
 		ast.WalkRefs(module, add)
 	}
-	for _, key := range sortedKeys(refers) {
+	for _, key := range slices.Sorted(maps.Keys(refers)) {
 		d.Refers = append(d.Refers, refers[key])
 	}
 }

@@ -2,13 +2,18 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/sandbox"
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // Validate decides by the entry points deny and warn.
-func (s *Snapshot) Validate(ctx context.Context, review *Review, options Options) *Decision {
+func (s *Snapshot) Validate(ctx context.Context, review *admission.Review, options Options) *Decision {
 	decision := s.Ask(ctx, review, options)
 	decision.Denials = sortFindings(decision.Denials)
 	decision.Warnings = sortFindings(decision.Warnings)
@@ -18,9 +23,9 @@ func (s *Snapshot) Validate(ctx context.Context, review *Review, options Options
 
 // Ask is Validate with all that was found, in the order of the policies: what is said
 // twice is there twice.
-func (s *Snapshot) Ask(ctx context.Context, review *Review, options Options) *Decision {
+func (s *Snapshot) Ask(ctx context.Context, review *admission.Review, options Options) *Decision {
 	decision := &Decision{}
-	if s.concernsNobody(review) || review.onlyRemovesFinalizers() {
+	if s.concernsNobody(review) || review.OnlyRemovesFinalizers() {
 		return decision
 	}
 	e, err := newEvaluation(review, options)
@@ -37,8 +42,8 @@ func (s *Snapshot) Ask(ctx context.Context, review *Review, options Options) *De
 }
 
 // concernsNobody says, before anything is prepared, that no policy is about the kind.
-func (s *Snapshot) concernsNobody(review *Review) bool {
-	_, isWorkload := podTemplates[GroupVersionKind{Group: review.Kind.Group, Kind: review.Kind.Kind}]
+func (s *Snapshot) concernsNobody(review *admission.Review) bool {
+	_, isWorkload := admission.PodTemplatePath(review.Kind)
 	return !isWorkload && len(s.candidates(review.Kind)) == 0 && len(s.candidates(s.resources.KindOf(review))) == 0
 }
 
@@ -52,7 +57,7 @@ type question struct {
 	reason  string
 	// template marks a review of a workload's Pod template.
 	template bool
-	workload GroupVersionKind // whose template
+	workload admission.GroupVersionKind // whose template
 }
 
 // questions are all that Validate asks about a review, and with unmatched also those to
@@ -68,7 +73,7 @@ func (s *Snapshot) questions(e *evaluation, unmatched bool) []question {
 		if p.validate == nil || !p.asked(e.options) {
 			continue
 		}
-		if matches, reason := p.matches(s, e, p.matcher.matchesVerb(e.review)); matches || reason != "" || unmatched {
+		if matches, reason := p.form.matches(p, s, e, p.matcher.matchesVerb(e.review)); matches || reason != "" || unmatched {
 			out = append(out, question{policy: p, evaluation: e, entry: entryDeny, matches: matches, reason: reason})
 		}
 	}
@@ -100,7 +105,7 @@ func ask(questions []question, one func(question, *Decision)) []*Decision {
 
 // asked says whether the caller asks policies with this failure policy.
 func (p *policy) asked(options Options) bool {
-	return options.FailurePolicy == "" || options.FailurePolicy == p.set.source.FailurePolicy || p.set.place != nil && p.set.place.both
+	return options.FailurePolicy == "" || options.FailurePolicy == p.set.source.FailurePolicy || p.set.anyEntry
 }
 
 // validateOne asks one policy and adds what it says to the decision.
@@ -116,25 +121,22 @@ func (p *policy) validateOne(ctx context.Context, q question, decision *Decision
 	decision.Policies++
 	options := e.options
 	options.Coverage = e.coverageOf(p)
-	given, errs := p.validate.run(ctx, e.inputOf(p), e.dataOf(p), p.meta.timeout, options)
+	input, data := p.form.documents(p, e)
+	given, errs := p.validate.run(ctx, input, data, p.meta.timeout, options)
 	for _, err := range errs {
 		p.report(decision, p.errorFinding(entryDeny, err))
 	}
 	if given == nil {
 		return
 	}
-	entry := entryDeny
-	if p.constraint != nil {
-		entry = entryViolation
-	}
-	p.readSaid(p.sayings(entry, given[0]), func(finding Finding) { p.report(decision, finding) }, decision)
+	p.readSaid(p.sayings(entryDeny, given[0]), func(finding Finding) { p.report(decision, finding) }, decision)
 	p.readSaid(p.sayings(entryWarn, given[1]), func(finding Finding) { p.warn(decision, finding) }, decision)
 }
 
 // readSaid adds what the values of an entry point say, up to MaxFindings.
 func (p *policy) readSaid(all []saying, add func(Finding), decision *Decision) {
 	for i, one := range all {
-		findings, err := p.read(one.value.Value, one.rule)
+		findings, err := p.form.read(p, one.value.Value, one.rule)
 		if i == MaxFindings {
 			more := p.finding(entryDeny, p.location)
 			if len(findings) > 0 {
@@ -148,44 +150,9 @@ func (p *policy) readSaid(all []saying, add func(Finding), decision *Decision) {
 			add(finding)
 		}
 		if err != nil {
-			p.report(decision, *err)
+			p.report(decision, p.unreadable(one.rule, err))
 		}
 	}
-}
-
-// matches says whether the policy is to be asked; reason is set where that, or the
-// answer, depends on objects the caller does not have.
-func (p *policy) matches(s *Snapshot, e *evaluation, verb bool) (matches bool, reason string) {
-	if p.constraint != nil {
-		return p.constraintMatches(s, e)
-	}
-	m := p.matcher
-	kind := s.resources.KindOf(e.review)
-	if p.unmet(e.review, kind, verb) != nothing {
-		return false, ""
-	}
-	labelled, known := m.matchesNamespaceLabels(e)
-	if known && !labelled {
-		return false, ""
-	}
-	if !m.matchesKind(kind) {
-		// The API server converts to the version of the policy, unless a rule of another
-		// policy takes every version. To pass it over would open a way around it.
-		return false, fmt.Sprintf("it is written for another version of %s than %s; name the versions in all policies, or none", kind, kind.Version)
-	}
-	switch {
-	case !known:
-		return false, fmt.Sprintf("its namespaceSelector needs the labels of namespace %q", e.review.Namespace)
-	case p.forbids(s.resources) != nil:
-		return false, "it " + p.forbids(s.resources).Error()
-	}
-	if missing, lacks := e.lacks(p); lacks {
-		return false, fmt.Sprintf("it requires cluster objects (%s)", missing)
-	}
-	if p.lacksNamespace(e) {
-		return false, fmt.Sprintf("it reads input.namespace, and namespace %q is not at hand", e.review.Namespace)
-	}
-	return true, ""
 }
 
 // cannotAsk is undecided offline, and an error where the cluster is at hand.
@@ -221,90 +188,48 @@ func (p *policy) warn(decision *Decision, finding Finding) {
 	decision.Warnings = append(decision.Warnings, finding)
 }
 
-// read reads a value of a rule: a message, an object with msg, true, or a list of those.
-// Anything else is an error finding. A list is read only where it is the whole value.
-func (p *policy) read(value ast.Value, rule ruleInfo) ([]Finding, *Finding) {
-	if p.constraint != nil {
-		return p.readViolation(value, rule)
-	}
-	finding := p.finding(rule.entry, rule.location)
-	finding.Words = map[string]string{entryDeny: "denied by ", entryWarn: "warned by "}[rule.entry] + p.title()
-	switch value := value.(type) {
-	case ast.Boolean:
-		if value {
-			return []Finding{finding}, nil
-		}
-		return nil, nil
-	case ast.String:
-		if value != "" {
-			finding.Words = string(value)
-		} else if !rule.member {
-			return nil, nil
-		}
-		return []Finding{finding}, nil
-	case ast.Object:
-		if value.Len() == 0 {
-			return nil, nil
-		}
-		return p.readObject(value, finding)
-	case ast.Set:
-		if !rule.member {
-			return p.readAll(value.Slice(), rule)
-		}
-	case *ast.Array:
-		if !rule.member {
-			var terms []*ast.Term
-			value.Foreach(func(term *ast.Term) { terms = append(terms, term) })
-			return p.readAll(terms, rule)
-		}
-	}
-	return nil, p.wrongType(finding, value)
-}
+// unreadableError is why a value that a rule gave is no finding.
+type unreadableError struct{ message, limit string }
 
-// readAll reads the members of a list that is the value of one rule.
-func (p *policy) readAll(terms []*ast.Term, rule ruleInfo) ([]Finding, *Finding) {
-	rule.member = true
-	var all []Finding
-	for _, term := range terms {
-		findings, err := p.read(term.Value, rule)
-		if err != nil {
-			return all, err
-		}
-		all = append(all, findings...)
-	}
-	return all, nil
-}
+func (e *unreadableError) Error() string { return e.message }
 
-// readObject reads {msg, field, details, code}.
-func (p *policy) readObject(value ast.Object, finding Finding) ([]Finding, *Finding) {
-	message, ok := lookup(value, "msg").(ast.String)
+// readObject adds {msg, field, details, code} to a finding.
+func readObject(value ast.Object, rule ruleInfo, finding Finding) ([]Finding, error) {
+	message, ok := terms.Lookup(value, "msg").(ast.String)
 	if !ok {
-		return nil, p.wrongType(finding, value)
+		return nil, wrongType(rule, value)
 	}
 	finding.Words = string(message)
-	finding.Field = text(value, "field")
-	if code, ok := lookup(value, "code").(ast.Number); ok {
+	finding.Field = terms.Text(value, "field")
+	if code, ok := terms.Lookup(value, "code").(ast.Number); ok {
 		finding.Code, _ = code.Int()
 	}
-	if details := lookup(value, "details"); details != nil {
+	if details := terms.Lookup(value, "details"); details != nil {
 		var err error
-		if finding.Details, err = resultJSON(ast.NewTerm(details)); err != nil {
-			finding.Error, finding.Limit = true, "result"
-			finding.Words = fmt.Sprintf("policy %s cannot be used: details of %s: %v", p.name, finding.Rule, err)
-			return nil, &finding
+		if finding.Details, err = sandbox.JSON(ast.NewTerm(details)); err != nil {
+			return nil, &unreadableError{fmt.Sprintf("details of %s: %v", rule.entry, err), "result"}
 		}
 	}
 	return []Finding{finding}, nil
 }
 
-func (p *policy) wrongType(finding Finding, value ast.Value) *Finding {
-	finding.Error = true
+func wrongType(rule ruleInfo, value ast.Value) error {
 	what := ast.ValueName(value)
 	if _, isObject := value.(ast.Object); isObject {
 		what = "an object without a string msg"
 	}
-	finding.Words = fmt.Sprintf("policy %s cannot be used: %s gave %s, not a message or an object with msg", p.name, finding.Rule, what)
-	return &finding
+	return &unreadableError{message: fmt.Sprintf("%s gave %s, not a message or an object with msg", rule.entry, what)}
+}
+
+// unreadable is what is said of a value that cannot be read.
+func (p *policy) unreadable(rule ruleInfo, err error) Finding {
+	finding := p.finding(rule.entry, rule.location)
+	finding.Error = true
+	finding.Words = fmt.Sprintf("policy %s cannot be used: %v", p.name, err)
+	if unreadable, ok := errors.AsType[*unreadableError](err); ok {
+		finding.Limit = unreadable.limit
+	}
+	return finding
 }
 
 // finding is one without words.
@@ -330,10 +255,7 @@ func (p *policy) errorFinding(entry string, err evalError) Finding {
 		}
 	}
 	finding.Error, finding.Limit = true, err.limit
-	if p.constraint != nil {
-		err.message = readable(err.message)
-	}
-	finding.Words = fmt.Sprintf("policy %s cannot be evaluated: %s", p.name, err.message)
+	finding.Words = fmt.Sprintf("policy %s cannot be evaluated: %s", p.name, readable(err.message))
 	return finding
 }
 

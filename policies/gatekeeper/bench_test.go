@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -24,8 +25,8 @@ func BenchmarkTemplates(b *testing.B) {
 	}
 	set, err := engine.Compile(engine.Source{Name: "s", Files: files}, Dialect)
 	require.NoError(b, err)
-	snapshot := engine.NewSnapshot(engine.BuiltinResources(), set)
-	review, err := engine.NewReview([]byte(`{"uid":"u","operation":"CREATE","kind":{"version":"v1","kind":"Pod"},"resource":{"version":"v1","resource":"pods"},"name":"web","namespace":"shop",
+	snapshot := engine.NewSnapshot(admission.BuiltinResources(), set)
+	review, err := admission.NewReview([]byte(`{"uid":"u","operation":"CREATE","kind":{"version":"v1","kind":"Pod"},"resource":{"version":"v1","resource":"pods"},"name":"web","namespace":"shop",
 		"object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop"},"spec":{"containers":[{"name":"web","image":"registry.example.com/web:1"},{"name":"log","image":"registry.example.com/log:1"}]}}}`))
 	require.NoError(b, err)
 	options := engine.Options{Cluster: engine.EmptyClusterData()}

@@ -12,6 +12,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -63,7 +64,7 @@ func (f *folder) readConstraint(d document, t *template) (c engine.Constraint, a
 		return c, false, errs
 	}
 	c.Match, c.Matches = m.registered(t.operations), m.matches
-	if m.Source != sourceOriginal && m.matchesKind(engine.GroupVersionKind{Version: "v1", Kind: "Pod"}) {
+	if m.Source != sourceOriginal && m.matchesKind(admission.GroupVersionKind{Version: "v1", Kind: "Pod"}) {
 		c.Expansions = f.podExpansions()
 	}
 	if len(c.Expansions) > 0 {

@@ -7,7 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 type fields = map[string]any
@@ -66,9 +68,9 @@ func asJSON(t *testing.T, value any) []byte {
 
 func ask(t *testing.T, set *engine.PolicySet, request fields, options engine.Options) *engine.Decision {
 	t.Helper()
-	review, err := engine.NewReview(asJSON(t, request))
+	review, err := admission.NewReview(asJSON(t, request))
 	require.NoError(t, err)
-	return engine.NewSnapshot(engine.BuiltinResources(), set).Validate(t.Context(), review, options)
+	return engine.NewSnapshot(admission.BuiltinResources(), set).Validate(t.Context(), review, options)
 }
 
 func words(findings []engine.Finding) []string {
@@ -400,7 +402,7 @@ func TestInventory(t *testing.T) {
 		})
 	}
 	set := withRego(t, "package x\n\nviolation[{\"msg\": \"no\"}] { data.inventory.cluster }", sync)
-	require.ElementsMatch(t, []engine.GroupVersionKind{{Kind: "Pod"}, {Kind: "Namespace"}, {Group: "batch", Kind: "Job"}}, set.Requires())
+	require.ElementsMatch(t, []admission.GroupVersionKind{{Kind: "Pod"}, {Kind: "Namespace"}, {Group: "batch", Kind: "Job"}}, set.Requires())
 	decision := ask(t, set, createPod("shop", "new", nil), engine.Options{Offline: true})
 	require.Len(t, decision.Undecided, 1)
 	require.Contains(t, decision.Undecided[0].Reason, "it requires cluster objects")
@@ -409,15 +411,15 @@ func TestInventory(t *testing.T) {
 func TestRequiresOfTheAnnotation(t *testing.T) {
 	kinds, err := requiredByAnnotation(`[[{"groups": ["extensions"], "versions": ["v1beta1"], "kinds": ["Ingress"]}, {"groups": ["networking.k8s.io"], "versions": ["v1"], "kinds": ["Ingress"]}], [{"groups": ["example.com"], "versions": ["v1"], "kinds": ["Web"]}]]`)
 	require.NoError(t, err)
-	require.Equal(t, []engine.GroupVersionKind{{Group: "networking.k8s.io", Kind: "Ingress"}, {Group: "example.com", Kind: "Web"}}, kinds)
+	require.Equal(t, []admission.GroupVersionKind{{Group: "networking.k8s.io", Kind: "Ingress"}, {Group: "example.com", Kind: "Web"}}, kinds)
 
 	kinds, err = requiredByAnnotation("\"[\n  [{\"groups\": [\"\"], \"versions\": [\"v1\"], \"kinds\": [\"Service\"]}]\n]\"\n")
 	require.NoError(t, err, "Gatekeeper takes no notice of quotes and line ends around it")
-	require.Equal(t, []engine.GroupVersionKind{{Kind: "Service"}}, kinds)
+	require.Equal(t, []admission.GroupVersionKind{{Kind: "Service"}}, kinds)
 
 	kinds, err = requiredByAnnotation(`[[{"groups": ["apps"], "versions": ["v1"], "kinds": ["Deployment"]}, {"groups": ["apps"], "versions": ["v1"], "kinds": ["StatefulSet"]}]]`)
 	require.NoError(t, err)
-	require.Equal(t, []engine.GroupVersionKind{{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "StatefulSet"}}, kinds, "both are served, and the template may look for either")
+	require.Equal(t, []admission.GroupVersionKind{{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "StatefulSet"}}, kinds, "both are served, and the template may look for either")
 }
 
 // TestTheRepairOfPolicyIsNotJudged: a constraint about everything must not keep out what
@@ -543,14 +545,14 @@ func TestATeamsTemplates(t *testing.T) {
 		t.Run(test.body, func(t *testing.T) {
 			team, err := engine.Compile(engine.Source{
 				Name: "team", Files: map[string]string{"f.yaml": fmt.Sprintf(template(test.body), test.kind)},
-				Scope: engine.Scope{Level: engine.Team, Name: "a", Namespaces: []string{"team-a"}},
+				Scope: hierarchy.Scope{Level: hierarchy.Team, Name: "a", Namespaces: []string{"team-a"}},
 			}, Dialect)
 			require.NoError(t, err)
 			enterprise, err := engine.Compile(engine.Source{Name: "top", Files: map[string]string{"p.rego": "package p\ndeny contains \"never\" if false"}})
 			require.NoError(t, err)
-			snapshot := engine.NewSnapshot(engine.BuiltinResources(), enterprise, team)
+			snapshot := engine.NewSnapshot(admission.BuiltinResources(), enterprise, team)
 			decide := func(namespace string) []string {
-				review, err := engine.NewReview(asJSON(t, createPod(namespace, "new", nil)))
+				review, err := admission.NewReview(asJSON(t, createPod(namespace, "new", nil)))
 				require.NoError(t, err)
 				return words(snapshot.Validate(t.Context(), review, engine.Options{Cluster: data}).Denials)
 			}

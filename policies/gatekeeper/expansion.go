@@ -5,20 +5,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 // expansion is one ExpansionTemplate for one kind.
 type expansion struct {
 	name        string
-	kind        engine.GroupVersionKind // that is expanded
-	generated   engine.GroupVersionKind
+	kind        admission.GroupVersionKind // that is expanded
+	generated   admission.GroupVersionKind
 	enforcement engine.Enforcement
 }
 
 var (
-	pod = engine.GroupVersionKind{Version: "v1", Kind: "Pod"}
-	job = engine.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
+	pod = admission.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	job = admission.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
 )
 
 // addExpansion reads an ExpansionTemplate, of which the Pods of workloads are
@@ -32,9 +33,9 @@ func (f *folder) addExpansion(d document) {
 				Versions []string `json:"versions"`
 				Kinds    []string `json:"kinds"`
 			} `json:"applyTo"`
-			TemplateSource    string                  `json:"templateSource"`
-			EnforcementAction string                  `json:"enforcementAction"`
-			GeneratedGVK      engine.GroupVersionKind `json:"generatedGVK"`
+			TemplateSource    string                     `json:"templateSource"`
+			EnforcementAction string                     `json:"enforcementAction"`
+			GeneratedGVK      admission.GroupVersionKind `json:"generatedGVK"`
 		} `json:"spec"`
 	}
 	if err := d.decode(&object); err != nil {
@@ -55,7 +56,7 @@ func (f *folder) addExpansion(d document) {
 				for _, kind := range applyTo.Kinds {
 					one := expansion{
 						name:        d.name,
-						kind:        engine.GroupVersionKind{Group: group, Version: version, Kind: kind},
+						kind:        admission.GroupVersionKind{Group: group, Version: version, Kind: kind},
 						generated:   spec.GeneratedGVK,
 						enforcement: enforcement,
 					}
@@ -73,7 +74,7 @@ func (f *folder) addExpansion(d document) {
 // check refuses what is not expanded, which would else be admitted unseen.
 func (e expansion) check(source string) error {
 	path := strings.Split(source, ".")
-	template, known := engine.PodTemplatePath(e.kind)
+	template, known := admission.PodTemplatePath(e.kind)
 	switch {
 	case e.generated == pod && known && slices.Equal(path, template):
 		return nil

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -132,7 +133,7 @@ func (m *matcher) matches(s engine.Subject) (matches bool, missing string) {
 	return m.matchesNamespaceLabels(s)
 }
 
-func (m *matcher) matchesKind(kind engine.GroupVersionKind) bool {
+func (m *matcher) matchesKind(kind admission.GroupVersionKind) bool {
 	matches := func(names []string, name string) bool {
 		return len(names) == 0 || slices.Contains(names, "*") || slices.Contains(names, name)
 	}
@@ -189,14 +190,14 @@ func (m *matcher) registered(operations []string) engine.Match {
 	for _, kinds := range m.Kinds {
 		for _, group := range orAny(kinds.APIGroups) {
 			for _, kind := range orAny(kinds.Kinds) {
-				match.Kinds = append(match.Kinds, engine.GroupVersionKind{Group: group, Kind: kind})
+				match.Kinds = append(match.Kinds, admission.GroupVersionKind{Group: group, Kind: kind})
 			}
 		}
 	}
-	if slices.Contains(match.Kinds, engine.GroupVersionKind{Group: "*", Kind: "*"}) {
+	if slices.Contains(match.Kinds, admission.GroupVersionKind{Group: "*", Kind: "*"}) {
 		match.Kinds = nil // every kind
 	}
-	if m.matchesKind(engine.GroupVersionKind{Version: "v1", Kind: "Pod"}) {
+	if m.matchesKind(admission.GroupVersionKind{Version: "v1", Kind: "Pod"}) {
 		match.Subresources = []string{"ephemeralcontainers"}
 	}
 	return match

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -35,7 +36,7 @@ func Dialect(files map[string]string) ([]engine.Template, engine.CompileErrors) 
 
 // TestDialect reads them as Gatekeeper's Suites expect: for every operation, with
 // the kinds of the inventory of the test, and for the enforcement point of gator.
-func TestDialect(inventory []engine.GroupVersionKind) engine.Dialect {
+func TestDialect(inventory []admission.GroupVersionKind) engine.Dialect {
 	return func(files map[string]string) ([]engine.Template, engine.CompileErrors) {
 		return read(files, mode{point: gatorPoint, test: true, inventory: inventory})
 	}
@@ -47,7 +48,7 @@ type mode struct {
 	// test reads what a Suite names, wherever it lies, and gives templates that
 	// read the inventory these kinds.
 	test      bool
-	inventory []engine.GroupVersionKind
+	inventory []admission.GroupVersionKind
 }
 
 // folder is all of Gatekeeper that a source holds.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -167,7 +168,7 @@ func TestVariantsOfASuite(t *testing.T) {
 	}
 	set := mustCompile(t, files)
 	require.Equal(t, 2, set.Policies())
-	for _, policy := range engine.NewSnapshot(engine.BuiltinResources(), set).Policies() {
+	for _, policy := range engine.NewSnapshot(admission.BuiltinResources(), set).Policies() {
 		require.True(t, policy.AnyVersion, "it judges the version that arrives")
 	}
 	decision := ask(t, set, createPod("shop", "web", nil), engine.Options{})

@@ -7,6 +7,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // rego collects the modules of one template, and moves them below a root of its own:
@@ -50,7 +51,7 @@ func (r *rego) addLibrary(line int, text string) {
 func (r *rego) parse(line int, text string) *ast.Module {
 	fmt.Fprintf(&r.text, "%q %d %v %q\n", r.file, line, r.version, text)
 	padded := strings.Repeat("\n", line-1) + text
-	module, err := ast.ParseModuleWithOpts(r.file, padded, engine.ParserOptions(r.version))
+	module, err := ast.ParseModuleWithOpts(r.file, padded, sandbox.ParserOptions(r.version))
 	if err != nil {
 		for _, one := range engine.ParseErrors(err) {
 			one.Column = 0 // it counts from the block's indentation

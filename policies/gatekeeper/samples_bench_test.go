@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -30,7 +31,7 @@ func sampleFiles(tb testing.TB) map[string]string {
 // podReview is the creation of a Pod that the samples admit, as an API server sends it.
 // What differs between the replicas of a Deployment is numbered by replica, and what
 // differs between Deployments by workload.
-func podReview(tb testing.TB, replica, workload int) *engine.Review {
+func podReview(tb testing.TB, replica, workload int) *admission.Review {
 	container := func(name string) string {
 		return fmt.Sprintf(`{"name":%q,"image":"registry.example.com/%s-%d@sha256:%064d","imagePullPolicy":"IfNotPresent","env":[{"name":"MODE","value":"m%d"}],
 		"ports":[{"name":"http","containerPort":8080,"protocol":"TCP"}],"resources":{"limits":{"cpu":"%dm","memory":"256Mi"},"requests":{"cpu":"50m","memory":"128Mi","ephemeral-storage":"1Gi"}},
@@ -47,7 +48,7 @@ func podReview(tb testing.TB, replica, workload int) *engine.Review {
 		"spec":{"automountServiceAccountToken":false,"securityContext":{"runAsNonRoot":true,"runAsUser":1000,"fsGroup":1000,"seccompProfile":{"type":"RuntimeDefault"},"appArmorProfile":{"type":"RuntimeDefault"}},
 		"containers":[%s,%s],"volumes":[{"name":"kube-api-access-%05d","projected":{"sources":[{"serviceAccountToken":{"path":"token"}}]}}],"serviceAccountName":"default","dnsPolicy":"ClusterFirst","restartPolicy":"Always"}}}`,
 		workload, replica, workload, replica, workload, replica, workload, workload, replica, replica%60, workload, workload, workload, workload, container("web"), container("log"), replica)
-	review, err := engine.NewReview([]byte(text))
+	review, err := admission.NewReview([]byte(text))
 	require.NoError(tb, err)
 	return review
 }
@@ -59,11 +60,11 @@ func BenchmarkSamples(b *testing.B) {
 	}, Dialect)
 	require.NoError(b, err)
 	options := engine.Options{Cluster: engine.EmptyClusterData(), Namespace: []byte(`{"metadata":{"name":"shop","labels":{}}}`)}
-	reviews := make([]*engine.Review, 1000)
+	reviews := make([]*admission.Review, 1000)
 	for i := range reviews {
 		reviews[i] = podReview(b, 1, i)
 	}
-	snapshot := engine.NewSnapshot(engine.BuiltinResources(), set)
+	snapshot := engine.NewSnapshot(admission.BuiltinResources(), set)
 	policies, i := 0, 0
 	b.ReportAllocs()
 	for b.Loop() {

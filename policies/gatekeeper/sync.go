@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // syncedKinds are those that a Config or a SyncSet puts into the inventory.
-type syncedKinds []engine.GroupVersionKind
+type syncedKinds []admission.GroupVersionKind
 
-func (s *syncedKinds) add(kinds ...engine.GroupVersionKind) {
+func (s *syncedKinds) add(kinds ...admission.GroupVersionKind) {
 	for _, kind := range kinds {
 		kind.Version = "" // objects come in the version that the cluster prefers
 		if !slices.Contains(*s, kind) {
@@ -26,7 +26,7 @@ func (f *folder) addConfig(d document) {
 	var object struct {
 		Spec struct {
 			Sync struct {
-				SyncOnly []engine.GroupVersionKind `json:"syncOnly"`
+				SyncOnly []admission.GroupVersionKind `json:"syncOnly"`
 			} `json:"sync"`
 			Match []struct {
 				ExcludedNamespaces []glob   `json:"excludedNamespaces"`
@@ -49,7 +49,7 @@ func (f *folder) addConfig(d document) {
 func (f *folder) addSyncSet(d document) {
 	var object struct {
 		Spec struct {
-			GVKs []engine.GroupVersionKind `json:"gvks"`
+			GVKs []admission.GroupVersionKind `json:"gvks"`
 		} `json:"spec"`
 	}
 	if err := d.decode(&object); err != nil {
@@ -59,7 +59,7 @@ func (f *folder) addSyncSet(d document) {
 	f.addSynced(d, []any{"spec", "gvks"}, object.Spec.GVKs)
 }
 
-func (f *folder) addSynced(d document, at []any, kinds []engine.GroupVersionKind) {
+func (f *folder) addSynced(d document, at []any, kinds []admission.GroupVersionKind) {
 	for i, kind := range kinds {
 		if kind.Kind == "" || kind.Kind == "*" || kind.Group == "*" {
 			f.fail(d.errorIn(append(slices.Clone(at), i), "name one group, version and kind"))
@@ -71,7 +71,7 @@ func (f *folder) addSynced(d document, at []any, kinds []engine.GroupVersionKind
 
 // requires are the kinds that a template finds in the inventory: those of its own
 // annotation, or else all that are synced.
-func (f *folder) requires(t *template) ([]engine.GroupVersionKind, error) {
+func (f *folder) requires(t *template) ([]admission.GroupVersionKind, error) {
 	switch {
 	case f.mode.test:
 		return f.mode.inventory, nil
@@ -87,7 +87,7 @@ func (f *folder) requires(t *template) ([]engine.GroupVersionKind, error) {
 // requiredByAnnotation reads the kinds that a template says it needs: a list of lists,
 // of which each of the outer needs one of the inner. Gatekeeper takes no notice of
 // quotes and line ends around it, and public templates have both.
-func requiredByAnnotation(text string) ([]engine.GroupVersionKind, error) {
+func requiredByAnnotation(text string) ([]admission.GroupVersionKind, error) {
 	text = strings.Trim(text, "\n\"")
 	if text == "" {
 		return nil, nil
@@ -100,14 +100,14 @@ func requiredByAnnotation(text string) ([]engine.GroupVersionKind, error) {
 	if err := json.Unmarshal([]byte(text), &needs); err != nil {
 		return nil, fmt.Errorf(`is not JSON of the form [[{"groups": [""], "versions": ["v1"], "kinds": ["Service"]}]]: %w`, err)
 	}
-	known := engine.BuiltinResources()
+	known := admission.BuiltinResources()
 	var all syncedKinds
 	for _, need := range needs {
-		var named, served []engine.GroupVersionKind
+		var named, served []admission.GroupVersionKind
 		for _, alternative := range need {
 			for _, group := range alternative.Groups {
 				for _, kind := range alternative.Kinds {
-					one := engine.GroupVersionKind{Group: group, Kind: kind}
+					one := admission.GroupVersionKind{Group: group, Kind: kind}
 					named = append(named, one)
 					if _, ok := known.ByKind(group, kind); ok {
 						served = append(served, one)

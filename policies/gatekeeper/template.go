@@ -8,6 +8,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -72,7 +73,7 @@ type template struct {
 	text           string        // that they were made of, with its place
 	readsInventory bool
 	readsNamespace bool
-	requires       []engine.GroupVersionKind // of its annotation
+	requires       []admission.GroupVersionKind // of its annotation
 	constraints    []engine.Constraint
 	warnings       []string
 }

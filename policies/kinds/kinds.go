@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/config/crd"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // ErrNotKnown says that what the API server would do is not known without a cluster.
@@ -51,16 +51,16 @@ func NewOfCluster(definitions ...*apiextensionsv1.CustomResourceDefinition) *Kin
 
 // Resources are those that a definition adds to a cluster, in the order in which the
 // API server prefers the versions.
-func Resources(definition *apiextensionsv1.CustomResourceDefinition) []engine.Resource {
+func Resources(definition *apiextensionsv1.CustomResourceDefinition) []admission.Resource {
 	spec := definition.Spec
 	if spec.Names.Kind == "" || spec.Names.Plural == "" {
 		return nil // the API server refuses it, and no kind comes from it
 	}
 	versions := served(definition)
 	slices.SortStableFunc(versions, func(a, b string) int { return version.CompareKubeAwareVersionStrings(b, a) })
-	var out []engine.Resource
+	var out []admission.Resource
 	for _, name := range versions {
-		out = append(out, engine.Resource{
+		out = append(out, admission.Resource{
 			Group: spec.Group, Version: name, Kind: spec.Names.Kind, Name: spec.Names.Plural,
 			Namespaced: spec.Scope != apiextensionsv1.ClusterScoped,
 		})

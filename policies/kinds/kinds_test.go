@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/config/crd"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // arrive is what becomes of an object in YAML that is created.
@@ -131,7 +131,7 @@ func TestEmbeddedKinds(t *testing.T) {
 	names, err := fs.Glob(crd.Files, "*.yaml")
 	require.NoError(t, err)
 	require.Len(t, names, 15)
-	table := engine.BuiltinResources()
+	table := admission.BuiltinResources()
 	for _, name := range names {
 		text, err := crd.Files.ReadFile(name)
 		require.NoError(t, err)
@@ -151,7 +151,7 @@ func TestEmbeddedKinds(t *testing.T) {
 func TestResourcesPrefersAsTheAPIServerDoes(t *testing.T) {
 	definition, err := ReadDefinition([]byte(widget))
 	require.NoError(t, err)
-	assert.Equal(t, []engine.Resource{
+	assert.Equal(t, []admission.Resource{
 		{Group: "example.com", Version: "v1", Kind: "Widget", Name: "widgets", Namespaced: true},
 		{Group: "example.com", Version: "v1beta1", Kind: "Widget", Name: "widgets", Namespaced: true},
 	}, Resources(definition))

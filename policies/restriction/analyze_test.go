@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
@@ -295,8 +295,8 @@ func TestSmallerThanLeavesValuesAlone(t *testing.T) {
 
 // TestAnEvaluationHasABudget: what a policy makes takes memory before it takes time.
 func TestAnEvaluationHasABudget(t *testing.T) {
-	parent := parse(t, engine.Enterprise, "parent", "package openclaw.enterprise.models\nallow if { input.a; input.b }")
-	child := parse(t, engine.Team, "child", `package openclaw.enterprise.models
+	parent := parse(t, hierarchy.Enterprise, "parent", "package openclaw.enterprise.models\nallow if { input.a; input.b }")
+	child := parse(t, hierarchy.Team, "child", `package openclaw.enterprise.models
 many := [sprintf("%s%d", [input.a, i]) | some i in numbers.range(1, 40000); some j in numbers.range(1, 40000); j > i]
 allow if { input.a; count(many) > 4 }`)
 	verdict := Analyze(t.Context(), child, []*sidecar.Policy{parent})

@@ -9,7 +9,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/open-policy-agent/opa/v1/types"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // call is the formula of an operator, a builtin or a function of the policy.
@@ -239,7 +239,7 @@ func isFolded(function string) bool {
 
 // run calls a function of OPA within its limits.
 func run(name string, operands []*ast.Term) (result ast.Value, failed bool) {
-	f, known := engine.Callable(name)
+	f, known := sandbox.Function(name)
 	if !known {
 		return nil, true
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
@@ -109,7 +110,7 @@ func repeatable(p *sidecar.Policy) error {
 			case builtin == nil:
 			case builtin.Nondeterministic:
 				err = errNotRepeatable
-			case !engine.IsLimited(builtin.Name):
+			case !sandbox.Allows(builtin.Name):
 				err = errUnlimited
 			}
 			return err != nil

@@ -8,13 +8,13 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
 // TestDecisionsOfParts: a decision may be one rule, or what rules below its name make.
 func TestDecisionsOfParts(t *testing.T) {
-	p := parse(t, engine.Team, "p", `package openclaw.enterprise.models
+	p := parse(t, hierarchy.Team, "p", `package openclaw.enterprise.models
 whole := 3
 limits.most := 1
 limits.least := input.least
@@ -33,14 +33,14 @@ nothing.here if input.least > 1
 // TestAPolicyThatCannotBePlanned: what would be planned without end is not evaluated, and
 // nothing is said of it.
 func TestAPolicyThatCannotBePlanned(t *testing.T) {
-	parent := parse(t, engine.Enterprise, "parent", "package openclaw.enterprise.models\nallow if { input.a; regex.match(input.b, input.c) }")
+	parent := parse(t, hierarchy.Enterprise, "parent", "package openclaw.enterprise.models\nallow if { input.a; regex.match(input.b, input.c) }")
 	text := strings.Builder{}
 	text.WriteString("package openclaw.enterprise.models\nk := input.a\nr0 if k\n")
 	for i := range 20 {
 		fmt.Fprintf(&text, "r%d if { r%d with data.openclaw.enterprise.models.k as input.b; r%d with data.openclaw.enterprise.models.k as input.c }\n", i+1, i, i)
 	}
 	text.WriteString("allow if r20\n")
-	verdict := Analyze(t.Context(), parse(t, engine.Team, "child", text.String()), []*sidecar.Policy{parent})
+	verdict := Analyze(t.Context(), parse(t, hierarchy.Team, "child", text.String()), []*sidecar.Policy{parent})
 	require.Equal(t, Unknown, verdict.Outcome, "%+v", verdict)
 	require.Contains(t, verdict.Reason, "this is planned anew", "%+v", verdict)
 }

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -71,7 +72,7 @@ func Ask(ctx context.Context, snapshot *engine.Snapshot, q Question) (Verdict, e
 	return verdict, nil
 }
 
-func ask(ctx context.Context, snapshot *engine.Snapshot, review *engine.Review, q Question) (verdict Verdict, err error) {
+func ask(ctx context.Context, snapshot *engine.Snapshot, review *admission.Review, q Question) (verdict Verdict, err error) {
 	options := engine.Options{Namespace: q.Namespace}
 	if q.Facts != nil {
 		if options.Facts, err = json.Marshal(q.Facts); err != nil {
@@ -94,7 +95,7 @@ func ask(ctx context.Context, snapshot *engine.Snapshot, review *engine.Review, 
 }
 
 // Review is the request that would create the object.
-func (q Question) Review() (*engine.Review, error) {
+func (q Question) Review() (*admission.Review, error) {
 	text, err := json.Marshal(q.Object)
 	if err != nil {
 		return nil, fmt.Errorf("writing %s %s: %w", q.Kind.Kind, q.Object.GetName(), err)
@@ -109,5 +110,5 @@ func (q Question) Review() (*engine.Review, error) {
 	if err != nil {
 		return nil, fmt.Errorf("writing a request for %s %s: %w", q.Kind.Kind, q.Object.GetName(), err)
 	}
-	return engine.NewReview(request)
+	return admission.NewReview(request)
 }

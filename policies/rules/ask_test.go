@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -45,7 +46,7 @@ func snapshot(t *testing.T, texts ...string) *engine.Snapshot {
 	}
 	set, err := engine.Compile(engine.Source{Name: "rules", Revision: "built-in", Files: files})
 	require.NoError(t, err)
-	return engine.NewSnapshot(engine.BuiltinResources(), set)
+	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }
 
 func secret(name string) Question {

@@ -7,7 +7,9 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 // Product is one webhook entry of a system, beside those of user policies. Exactly
@@ -32,7 +34,7 @@ type Product struct {
 
 // Judge answers one review of a product. An error means that no answer was found:
 // the failure policy decides.
-type Judge func(ctx context.Context, review *engine.Review) (*Answer, error)
+type Judge func(ctx context.Context, review *admission.Review) (*Answer, error)
 
 // Answer is what a product says of a review, in the words that users see.
 type Answer struct {
@@ -41,7 +43,7 @@ type Answer struct {
 	// Warnings are shown, and admit. The handler cuts them to the limits of engine.
 	Warnings []string
 	// Patch is applied to the object. Only Mutate may return one.
-	Patch []engine.Operation
+	Patch []jsonpatch.Operation
 }
 
 // NamespaceGetter finds the Namespace of an object under review.
@@ -72,7 +74,7 @@ type BuiltIn struct {
 	Snapshot *engine.Snapshot
 	// Facts gives what the rules read as input.facts: anything with a JSON object.
 	// nil where they read none.
-	Facts func(ctx context.Context, review *engine.Review) (any, error)
+	Facts func(ctx context.Context, review *admission.Review) (any, error)
 	// Namespaces finds the Namespace that the rules read as input.namespace. nil where
 	// they do not.
 	Namespaces NamespaceGetter
@@ -80,7 +82,7 @@ type BuiltIn struct {
 
 // Validating is the entry that admits or denies.
 func (b BuiltIn) Validating() Product {
-	b.Validate = func(ctx context.Context, review *engine.Review) (*Answer, error) {
+	b.Validate = func(ctx context.Context, review *admission.Review) (*Answer, error) {
 		options, err := b.options(ctx, review)
 		if err != nil {
 			return nil, err
@@ -93,7 +95,7 @@ func (b BuiltIn) Validating() Product {
 
 // Mutating is the entry that fills in defaults.
 func (b BuiltIn) Mutating() Product {
-	b.Mutate = func(ctx context.Context, review *engine.Review) (*Answer, error) {
+	b.Mutate = func(ctx context.Context, review *admission.Review) (*Answer, error) {
 		options, err := b.options(ctx, review)
 		if err != nil {
 			return nil, err
@@ -104,7 +106,7 @@ func (b BuiltIn) Mutating() Product {
 	return b.Product
 }
 
-func (b BuiltIn) options(ctx context.Context, review *engine.Review) (options engine.Options, err error) {
+func (b BuiltIn) options(ctx context.Context, review *admission.Review) (options engine.Options, err error) {
 	if b.Namespaces != nil && review.Namespace != "" {
 		if options.Namespace, err = b.Namespaces.Namespace(ctx, review.Namespace); err != nil {
 			return options, err
@@ -124,7 +126,7 @@ func (b BuiltIn) options(ctx context.Context, review *engine.Review) (options en
 }
 
 // answer has the words alone: which built-in rule denies is no concern of the user.
-func answer(decision *engine.Decision, patch []engine.Operation) (*Answer, error) {
+func answer(decision *engine.Decision, patch []jsonpatch.Operation) (*Answer, error) {
 	denials, err := decision.Verdict()
 	if err != nil {
 		return nil, err

@@ -18,7 +18,9 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // The reasons why a source does not keep within its scope.
@@ -50,12 +52,12 @@ func (v Violation) Error() string {
 
 // CheckScope says whether the scope of a source fits below those of the others, which
 // must not hold the source itself.
-func CheckScope(scope engine.Scope, others []engine.Scope) []Violation {
+func CheckScope(scope hierarchy.Scope, others []hierarchy.Scope) []Violation {
 	key := scope.Key()
-	if key.Level == engine.Enterprise {
+	if key.Level == hierarchy.Enterprise {
 		return nil
 	}
-	hierarchy := engine.NewHierarchy(others...)
+	hierarchy := hierarchy.New(others...)
 	if names := hierarchy.Parents(key); len(names) > 0 && !slices.Equal(names, []string{scope.Parent}) {
 		return []Violation{{Reason: ReasonOutsideParent, Message: fmt.Sprintf(
 			"another source of %s names the parent %q, and this one %q: one scope has one parent", key, names[0], scope.Parent)}}
@@ -84,19 +86,19 @@ func CheckScope(scope engine.Scope, others []engine.Scope) []Violation {
 // Check says whether a compiled source keeps within its scope, beside the others that
 // are live. Only the candidate is judged: a broader scope is never held up by what
 // narrower ones have.
-func Check(candidate *engine.PolicySet, others []*engine.PolicySet, resources *engine.Resources) []Violation {
-	scopes := make([]engine.Scope, len(others))
+func Check(candidate *engine.PolicySet, others []*engine.PolicySet, resources *admission.Resources) []Violation {
+	scopes := make([]hierarchy.Scope, len(others))
 	for i, other := range others {
 		scopes[i] = other.Source().Scope
 	}
-	c := &admission{
+	c := &candidateCheck{
 		set: candidate, scope: candidate.Source().Scope, resources: resources,
-		hierarchy: engine.NewHierarchy(scopes...),
+		hierarchy: hierarchy.New(scopes...),
 	}
 	c.packages = sync.OnceValue(func() []declared { return packagesOf(candidate) })
 	c.written = sync.OnceValue(func() map[string][]writtenPath { return patchPaths(candidate, true) })
 	out := CheckScope(c.scope, scopes)
-	if c.scope.Key().Level != engine.Enterprise {
+	if c.scope.Key().Level != hierarchy.Enterprise {
 		for _, policy := range candidate.Describe() {
 			out = append(out, c.match(policy)...)
 			out = append(out, c.grants(policy)...)
@@ -120,18 +122,18 @@ func Check(candidate *engine.PolicySet, others []*engine.PolicySet, resources *e
 	return out
 }
 
-// admission is the check of one candidate.
-type admission struct {
+// candidateCheck is the check of one candidate.
+type candidateCheck struct {
 	set       *engine.PolicySet
-	scope     engine.Scope
-	resources *engine.Resources
-	hierarchy *engine.Hierarchy
+	scope     hierarchy.Scope
+	resources *admission.Resources
+	hierarchy *hierarchy.Tree
 	packages  func() []declared
 	written   func() map[string][]writtenPath // by package; of an enterprise's source nobody asks
 }
 
 // match is about whom a policy binds.
-func (c *admission) match(policy engine.PolicyInfo) []Violation {
+func (c *candidateCheck) match(policy engine.PolicyInfo) []Violation {
 	var out []Violation
 	report := func(format string, args ...any) {
 		out = append(out, Violation{ReasonMatchesOutside, fmt.Sprintf("policy %s ", policy.Package) + fmt.Sprintf(format, args...), policy.Location})
@@ -159,7 +161,7 @@ func (c *admission) match(policy engine.PolicyInfo) []Violation {
 }
 
 // grants is about what a policy reads, and how long it may take.
-func (c *admission) grants(policy engine.PolicyInfo) []Violation {
+func (c *candidateCheck) grants(policy engine.PolicyInfo) []Violation {
 	var out []Violation
 	report := func(format string, args ...any) {
 		out = append(out, Violation{ReasonNotGranted, fmt.Sprintf("policy %s ", policy.Package) + fmt.Sprintf(format, args...), policy.Location})
@@ -180,7 +182,7 @@ func (c *admission) grants(policy engine.PolicyInfo) []Violation {
 }
 
 // sameScope is about two sources of one scope that claim one package.
-func (c *admission) sameScope(other *engine.PolicySet) []Violation {
+func (c *candidateCheck) sameScope(other *engine.PolicySet) []Violation {
 	var out []Violation
 	for _, mine := range c.set.Describe() {
 		for _, theirs := range other.Describe() {
@@ -194,7 +196,7 @@ func (c *admission) sameScope(other *engine.PolicySet) []Violation {
 }
 
 // redeclares is about packages in the place of a policy of a scope above.
-func (c *admission) redeclares(parent *engine.PolicySet) []Violation {
+func (c *candidateCheck) redeclares(parent *engine.PolicySet) []Violation {
 	var out []Violation
 	for _, policy := range parent.Describe() {
 		for _, own := range c.packages() {
@@ -208,7 +210,7 @@ func (c *admission) redeclares(parent *engine.PolicySet) []Violation {
 }
 
 // exempts is about what a policy of a scope above reads and does not define itself.
-func (c *admission) exempts(parent *engine.PolicySet) []Violation {
+func (c *candidateCheck) exempts(parent *engine.PolicySet) []Violation {
 	var out []Violation
 	for _, read := range parent.Reads() {
 		for _, own := range c.packages() {

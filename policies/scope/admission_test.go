@@ -6,11 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // source compiles files of a scope; a Rego text stands for policy.rego.
-func source(t *testing.T, name string, scope engine.Scope, files ...string) *engine.PolicySet {
+func source(t *testing.T, name string, scope hierarchy.Scope, files ...string) *engine.PolicySet {
 	t.Helper()
 	s := engine.Source{Name: name, Scope: scope, Files: map[string]string{"policy.rego": files[0]}}
 	for i := 1; i < len(files); i += 2 {
@@ -28,13 +30,13 @@ func metadata(lines string, rego string) string {
 const denies = "package team.labels\ndeny contains \"no\""
 
 func TestASourceKeepsWithinItsScope(t *testing.T) {
-	team := func(namespaces ...string) engine.Scope {
-		return engine.Scope{Level: engine.Team, Name: "shop", Parent: "retail", Namespaces: namespaces}
+	team := func(namespaces ...string) hierarchy.Scope {
+		return hierarchy.Scope{Level: hierarchy.Team, Name: "shop", Parent: "retail", Namespaces: namespaces}
 	}
-	acme := engine.Scope{Level: engine.Enterprise, Name: "acme"}
-	retail := engine.Scope{Level: engine.Org, Name: "retail", Namespaces: []string{"shop-*", "till"}}
-	granting := func(scope engine.Scope) engine.Scope {
-		scope.Grants = engine.Grants{Clock: true, Requires: []engine.GroupVersionKind{{Kind: "Secret"}, {Kind: "Node"}}}
+	acme := hierarchy.Scope{Level: hierarchy.Enterprise, Name: "acme"}
+	retail := hierarchy.Scope{Level: hierarchy.Org, Name: "retail", Namespaces: []string{"shop-*", "till"}}
+	granting := func(scope hierarchy.Scope) hierarchy.Scope {
+		scope.Grants = hierarchy.Grants{Clock: true, Requires: []admission.GroupVersionKind{{Kind: "Secret"}, {Kind: "Node"}}}
 		return scope
 	}
 	const (
@@ -43,7 +45,7 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 		makes   = "package acme.base\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels\", \"value\": {}} if not input.request.object.metadata.labels\npatch contains {\"op\": \"add\", \"path\": \"/metadata/annotations\", \"value\": {\"owner\": \"x\"}} if not input.request.object.metadata.annotations"
 	)
 	for name, c := range map[string]struct {
-		scope      engine.Scope
+		scope      hierarchy.Scope
 		candidate  []string
 		enterprise string // base unless set
 		grants     bool
@@ -51,10 +53,10 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 		message    string
 	}{
 		"it denies":       {scope: team("shop-a"), candidate: []string{denies}},
-		"no such parent":  {scope: engine.Scope{Level: engine.Team, Name: "x", Parent: "nobody", Namespaces: []string{"a"}}, candidate: []string{denies}, reason: ReasonNoParent, message: `no live source declares a scope named "nobody"`},
+		"no such parent":  {scope: hierarchy.Scope{Level: hierarchy.Team, Name: "x", Parent: "nobody", Namespaces: []string{"a"}}, candidate: []string{denies}, reason: ReasonNoParent, message: `no live source declares a scope named "nobody"`},
 		"beyond the org":  {scope: team("shop-a", "bank"), candidate: []string{denies}, reason: ReasonOutsideParent, message: `they match "bank", and org retail has shop-*, till only`},
 		"a wider glob":    {scope: team("s*"), candidate: []string{denies}, reason: ReasonOutsideParent, message: `they match "s"`},
-		"another parent":  {scope: engine.Scope{Level: engine.Org, Name: "retail", Parent: "acme", Namespaces: []string{"till"}}, candidate: []string{denies}, reason: ReasonOutsideParent, message: "one scope has one parent"},
+		"another parent":  {scope: hierarchy.Scope{Level: hierarchy.Org, Name: "retail", Parent: "acme", Namespaces: []string{"till"}}, candidate: []string{denies}, reason: ReasonOutsideParent, message: "one scope has one parent"},
 		"its own pattern": {scope: team("shop-*"), candidate: []string{metadata(`match: {namespaces: ["shop-a*"]}`, denies)}},
 		"others, excluded": {
 			scope: team("shop-*"), candidate: []string{metadata(`match: {namespaces: ["shop-*", "till"], excludedNamespaces: [till]}`, denies)},
@@ -151,9 +153,9 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 			others := []*engine.PolicySet{
 				source(t, "all", enterprise, c.enterprise, "acme/lib/lib.rego", "package acme.lib\ntext := \"x\""),
 				source(t, "retail", org, "package retail.base\nwarn contains \"x\""),
-				source(t, "other-team", engine.Scope{Level: engine.Team, Name: "bank", Namespaces: []string{"bank"}}, denies),
+				source(t, "other-team", hierarchy.Scope{Level: hierarchy.Team, Name: "bank", Namespaces: []string{"bank"}}, denies),
 			}
-			violations := Check(source(t, "shop", c.scope, c.candidate...), others, engine.BuiltinResources())
+			violations := Check(source(t, "shop", c.scope, c.candidate...), others, admission.BuiltinResources())
 			if c.reason == "" {
 				require.Empty(t, violations)
 				return
@@ -166,23 +168,23 @@ func TestASourceKeepsWithinItsScope(t *testing.T) {
 }
 
 func TestTwoSourcesOfOneScopeHaveTheirOwnPackages(t *testing.T) {
-	others := []*engine.PolicySet{source(t, "first", engine.Scope{}, denies)}
-	violations := Check(source(t, "second", engine.Scope{}, denies), others, engine.BuiltinResources())
+	others := []*engine.PolicySet{source(t, "first", hierarchy.Scope{}, denies)}
+	violations := Check(source(t, "second", hierarchy.Scope{}, denies), others, admission.BuiltinResources())
 	require.Len(t, violations, 1)
 	require.Equal(t, ReasonPackageConflict, violations[0].Reason)
 	require.Contains(t, violations[0].Error(), "policy.rego:1: source first has a policy team.labels, too (policy.rego:1)")
-	require.Empty(t, Check(source(t, "second", engine.Scope{}, "package other\ndeny contains \"no\""), others, engine.BuiltinResources()))
+	require.Empty(t, Check(source(t, "second", hierarchy.Scope{}, "package other\ndeny contains \"no\""), others, admission.BuiltinResources()))
 }
 
 // TestTheEnterpriseHasNoParent, whatever it names.
 func TestTheEnterpriseHasNoParent(t *testing.T) {
-	require.Empty(t, CheckScope(engine.Scope{Level: engine.Enterprise, Parent: "nobody"}, []engine.Scope{{Level: engine.Enterprise}}))
+	require.Empty(t, CheckScope(hierarchy.Scope{Level: hierarchy.Enterprise, Parent: "nobody"}, []hierarchy.Scope{{Level: hierarchy.Enterprise}}))
 }
 
 // What narrower scopes have holds no broader one up.
 func TestABroaderScopeIsNotJudgedByNarrowerOnes(t *testing.T) {
-	child := source(t, "child", engine.Scope{Level: engine.Team, Name: "shop", Namespaces: []string{"shop"}}, "package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/x\", \"value\": \"y\"}")
-	parent := source(t, "parent", engine.Scope{}, "package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/x\", \"value\": \"z\"}")
-	require.Empty(t, Check(parent, []*engine.PolicySet{child}, engine.BuiltinResources()))
-	require.NotEmpty(t, Check(child, []*engine.PolicySet{parent}, engine.BuiltinResources()))
+	child := source(t, "child", hierarchy.Scope{Level: hierarchy.Team, Name: "shop", Namespaces: []string{"shop"}}, "package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/x\", \"value\": \"y\"}")
+	parent := source(t, "parent", hierarchy.Scope{}, "package p\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/x\", \"value\": \"z\"}")
+	require.Empty(t, Check(parent, []*engine.PolicySet{child}, admission.BuiltinResources()))
+	require.NotEmpty(t, Check(child, []*engine.PolicySet{parent}, admission.BuiltinResources()))
 }

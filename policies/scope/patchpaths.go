@@ -7,6 +7,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -51,7 +52,7 @@ func (w writtenPath) overlaps(other writtenPath) bool {
 
 // patches is about paths that a patch of a scope above sets. A path that is computed is
 // judged when the patch is made.
-func (c *admission) patches(parent *engine.PolicySet) []Violation {
+func (c *candidateCheck) patches(parent *engine.PolicySet) []Violation {
 	theirs := patchPaths(parent, false)
 	var out []Violation
 	for _, policy := range c.set.Describe() {
@@ -78,8 +79,8 @@ func sameKinds(a, b engine.Match) bool {
 		return true
 	}
 	names := func(mine, its string) bool { return mine == its || mine == "*" || its == "*" }
-	return slices.ContainsFunc(a.Kinds, func(x engine.GroupVersionKind) bool {
-		return slices.ContainsFunc(b.Kinds, func(y engine.GroupVersionKind) bool {
+	return slices.ContainsFunc(a.Kinds, func(x admission.GroupVersionKind) bool {
+		return slices.ContainsFunc(b.Kinds, func(y admission.GroupVersionKind) bool {
 			return names(x.Group, y.Group) && names(x.Kind, y.Kind)
 		})
 	})

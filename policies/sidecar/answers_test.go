@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 func TestOrders(t *testing.T) {
@@ -84,7 +84,7 @@ func TestAnswers(t *testing.T) {
 // package of a domain.
 func TestBundlesAreTheSame(t *testing.T) {
 	domain := openclawDomain("agent-to-agent")
-	of := func(level engine.ScopeLevel, name, rules string) *Policy {
+	of := func(level hierarchy.Level, name, rules string) *Policy {
 		p, err := Parse(Source{level, name, domain, "package " + domain.Packages[1] + "\nimport rego.v1\n" + rules})
 		require.NoError(t, err)
 		return p

@@ -10,7 +10,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/format"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/bounds"
 )
 
 //go:embed meet.rego
@@ -49,11 +49,11 @@ func Compose(policies []*Policy) (map[string]string, error) {
 			files["lintel/answers/"+alias+".rego"] = aliased(alias, domain.Packages[0], decisionsOf(chain))
 		}
 	}
-	return files, check(engine.SourceBounds, files)
+	return files, check(bounds.OfSources, files)
 }
 
 // check compiles what was composed, as the gateway will.
-func check(bounds engine.Bounds, files map[string]string) error {
+func check(limits bounds.Limits, files map[string]string) error {
 	modules := map[string]*ast.Module{}
 	for name, text := range files {
 		module, err := ast.ParseModuleWithOpts(name, text, ast.ParserOptions{RegoVersion: ast.RegoV1, Capabilities: gatewayCapabilities()})
@@ -62,7 +62,7 @@ func check(bounds engine.Bounds, files map[string]string) error {
 		}
 		modules[name] = module
 	}
-	if _, errs := compile(bounds, &engine.Work{}, modules); len(errs) > 0 {
+	if _, errs := compile(limits, &bounds.Work{}, modules); len(errs) > 0 {
 		return (&Policy{Source: Source{Name: "composed"}}).compileErrors(errs)
 	}
 	return nil

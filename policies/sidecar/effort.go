@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/bounds"
 )
 
 // A policy is text that anybody may have written, and OPA cannot be stopped while it
@@ -40,7 +40,7 @@ const (
 )
 
 // policyBounds are those of what OPA has read of one policy.
-var policyBounds = engine.Bounds{
+var policyBounds = bounds.Limits{
 	Depth: 60, Checks: 1_000, AllChecks: 20_000, Ordering: 6_000_000, Closures: 500, Calls: 1_000, References: 2_000, Branches: 100,
 	Dependencies: 20_000, DependencySteps: 200_000, TypeSteps: 10_000_000,
 }
@@ -81,7 +81,7 @@ func (e *Effort) AddPolicy(p *Policy) error {
 
 // hiddenEffort is the effort that the words of a policy do not show. It takes as long as
 // so many words.
-func hiddenEffort(p *Policy, work engine.Work) int {
+func hiddenEffort(p *Policy, work bounds.Work) int {
 	return effortOfDecision*len(p.Decisions) +
 		work.Checks/2 + work.Ordering/300 + work.Dependencies/2 + work.DependencySteps/20 + work.TypeSteps/500
 }

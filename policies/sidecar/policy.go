@@ -13,16 +13,17 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/bounds"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // Level is the breadth of a scope. A narrower one can restrict what the broader ones
 // allow, never widen it.
-type Level = engine.ScopeLevel
+type Level = hierarchy.Level
 
 // ParseLevel reads the name of a level.
 func ParseLevel(name string) (Level, error) {
-	if level := Level(name); slices.Contains(engine.ScopeLevels, level) {
+	if level := Level(name); slices.Contains(hierarchy.Levels, level) {
 		return level, nil
 	}
 	return "", fmt.Errorf("unknown scope %q: it is one of enterprise, org, team, user", name)
@@ -136,7 +137,7 @@ func Parse(source Source) (*Policy, error) {
 	if len(errs) > 0 {
 		return nil, errs.first()
 	}
-	var work engine.Work
+	var work bounds.Work
 	compiler, compileErrs := compile(policyBounds, &work, map[string]*ast.Module{source.Name: module})
 	if len(compileErrs) > 0 {
 		return nil, p.compileErrors(compileErrs)

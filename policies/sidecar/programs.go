@@ -9,6 +9,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/eval/plan"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // programs are what evaluates the decisions of one policy, made when they are first
@@ -70,7 +71,7 @@ func (p *Policy) ruleProgram(cover bool) (*eval.Program, error) {
 	for _, decision := range p.Decisions {
 		refs = append(refs, p.Ref(decision))
 	}
-	made, errs := engine.NewProgram(p.compiler, engine.Callable, eval.CompileOptions{Cover: cover}, refs...)
+	made, errs := engine.NewProgram(p.compiler, sandbox.Function, eval.CompileOptions{Cover: cover}, refs...)
 	if len(errs) > 0 {
 		return nil, errs
 	}
@@ -90,7 +91,7 @@ func (p *Policy) queryProgram(decision string, cover bool) (*eval.Program, error
 	if err != nil {
 		return nil, err
 	}
-	return eval.Compile(planned, engine.Callable, eval.CompileOptions{Cover: cover})
+	return eval.Compile(planned, sandbox.Function, eval.CompileOptions{Cover: cover})
 }
 
 // Run is the value of the decision, nil where it is undefined.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // openclawDomain is a domain as OpenClaw's gateways have it.
@@ -106,7 +106,7 @@ func TestSidecar(t *testing.T) {
 	var policies []*Policy
 	for _, name := range slices.Sorted(maps.Keys(enterprisePolicies)) {
 		domain := openclawDomain(name)
-		p, err := Parse(Source{engine.Enterprise, "base/" + name, domain, "package " + domain.Packages[0] + "\n" + enterprisePolicies[name]})
+		p, err := Parse(Source{hierarchy.Enterprise, "base/" + name, domain, "package " + domain.Packages[0] + "\n" + enterprisePolicies[name]})
 		require.NoError(t, err)
 		policies = append(policies, p)
 	}
@@ -121,7 +121,7 @@ func TestSidecar(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(hostilePolicies)) {
 		domain := openclawDomain(name)
 		for i, text := range hostilePolicies[name] {
-			level := engine.ScopeLevels[1+i%3]
+			level := hierarchy.Levels[1+i%3]
 			p, err := Parse(Source{level, fmt.Sprintf("hostile/%s%d", name, i), domain, "package " + domain.Packages[0] + "\n" + text})
 			require.NoError(t, err)
 			hostile = append(hostile, p)
@@ -154,7 +154,7 @@ func TestSideDoors(t *testing.T) {
 		"package openclaw.enterprise.models\nallow { re_match(\"a\", input.a) }":                                     "re_match is not in Rego v1 any more; use regex.match",
 		"package openclaw.enterprise.models\n_ := 1":                                                                 "a rule cannot be named _",
 	} {
-		_, err := Parse(Source{engine.Team, "team/p", openclawDomain("models"), text})
+		_, err := Parse(Source{hierarchy.Team, "team/p", openclawDomain("models"), text})
 		require.ErrorContains(t, err, want, text)
 	}
 }
@@ -221,15 +221,15 @@ func runSidecar(t *testing.T, binary string, policies []*Policy) func(name, inpu
 }
 
 func TestNamesAreUnique(t *testing.T) {
-	p := parse(t, engine.Team, "b/p", "package openclaw.enterprise.models\nallow := true")
+	p := parse(t, hierarchy.Team, "b/p", "package openclaw.enterprise.models\nallow := true")
 	_, err := Compose([]*Policy{p, p})
 	require.EqualError(t, err, `b/p: two policies of scope team and domain "models" have this name; rename one`)
 }
 
 // TestRulesOfAnyName: no name of a rule or policy keeps others from being composed.
 func TestRulesOfAnyName(t *testing.T) {
-	base := parse(t, engine.Enterprise, "base/p", "package openclaw.enterprise.models\nallow := true")
-	odd := parse(t, engine.Team, "odd/\"] \"\\\n\u2028 p", "package openclaw.enterprise.models\n"+
+	base := parse(t, hierarchy.Enterprise, "base/p", "package openclaw.enterprise.models\nallow := true")
+	odd := parse(t, hierarchy.Team, "odd/\"] \"\\\n\u2028 p", "package openclaw.enterprise.models\n"+
 		"meet := 1\nlintel := 2\nstated := 3\nlevel := 4\ngranted(x) := x\ncount := 5\nallow.x := false")
 	answer := evaluator(t, []*Policy{base, odd})(`{}`)
 	require.Equal(t, false, answer["allow"])

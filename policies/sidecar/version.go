@@ -6,7 +6,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/bounds"
 )
 
 // Version is the version of OPA that gateways run.
@@ -29,7 +29,7 @@ var gatewayCapabilities = sync.OnceValue(func() *ast.Capabilities {
 	return capabilities
 })
 
-func compile(bounds engine.Bounds, work *engine.Work, modules map[string]*ast.Module) (*ast.Compiler, ast.Errors) {
+func compile(bounds bounds.Limits, work *bounds.Work, modules map[string]*ast.Module) (*ast.Compiler, ast.Errors) {
 	compiler := bounds.Measure(ast.NewCompiler(), work).WithCapabilities(gatewayCapabilities()).WithEvalMode(ast.EvalModeIR)
 	compiler.Compile(modules)
 	return compiler, compiler.Errors

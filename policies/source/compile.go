@@ -14,6 +14,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 const (
@@ -227,7 +228,7 @@ func tooMuch(format string, args ...any) error {
 }
 
 // below says whether a source is of a scope below the enterprise.
-func below(source engine.Source) bool { return source.Scope.Key().Level != engine.Enterprise }
+func below(source engine.Source) bool { return source.Scope.Key().Level != hierarchy.Enterprise }
 
 // bytesFor is how much memory the child of a source may take.
 func bytesFor(source engine.Source, most int) int {

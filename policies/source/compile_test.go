@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // TestMain makes the test binary its own compiler and tester.
@@ -132,7 +133,7 @@ func TestASourceBelowTheEnterpriseHasItsMemory(t *testing.T) {
 	files := func(lists int) map[string]string {
 		return map[string]string{"p.rego": "package p\ndeny contains \"x\" if data.big[0][0]", "data.json": `{"big":[` + strings.Repeat("[],", lists) + `[]]}`}
 	}
-	team := engine.Scope{Level: engine.Team, Name: "shop", Namespaces: []string{"shop"}}
+	team := hierarchy.Scope{Level: hierarchy.Team, Name: "shop", Namespaces: []string{"shop"}}
 	_, err := compiler.Compile(t.Context(), engine.Source{Name: "team", Scope: team, Files: files(1000)})
 	require.NoError(t, err)
 	_, err = compiler.Compile(t.Context(), engine.Source{Name: "team", Scope: team, Files: files(300_000)})

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
@@ -57,7 +59,7 @@ type Gate struct {
 	// no engine.CompileErrors says nothing about the source.
 	Test func(context.Context, engine.Source) (suite.Results, error)
 	// Registrable says whether the policies of a snapshot can be registered together.
-	Registrable func(policies []engine.PolicyInfo, resources *engine.Resources) error
+	Registrable func(policies []engine.PolicyInfo, resources *admission.Resources) error
 }
 
 // Judge judges a revision beside the other sources that are live; Lintel's webhook
@@ -126,7 +128,7 @@ func testsFailed(results suite.Results) Verdict {
 
 // JudgeScope judges a source whose files are not at hand yet.
 func (g Gate) JudgeScope(candidate engine.Source, live *engine.Live) Verdict {
-	var scopes []engine.Scope
+	var scopes []hierarchy.Scope
 	for _, other := range others(live, candidate.Name) {
 		scopes = append(scopes, other.Source().Scope)
 	}
@@ -157,7 +159,7 @@ func beyondScope(violations []scope.Violation) Verdict {
 
 // Mistakes are what compiles and is surely not meant: rules and kinds that are nearly
 // others, and what the source holds that nobody enforces.
-func Mistakes(set *engine.PolicySet, resources *engine.Resources) engine.CompileErrors {
+func Mistakes(set *engine.PolicySet, resources *admission.Resources) engine.CompileErrors {
 	found := slices.Concat(set.Unasked(), PassedOver(set.Files()))
 	for _, one := range unknownKinds(set, resources) {
 		if one.suggestion != "" {
@@ -168,7 +170,7 @@ func Mistakes(set *engine.PolicySet, resources *engine.Resources) engine.Compile
 }
 
 // warnings are about the policies of a set, and about what its source holds beside them.
-func warnings(set *engine.PolicySet, resources *engine.Resources) engine.CompileErrors {
+func warnings(set *engine.PolicySet, resources *admission.Resources) engine.CompileErrors {
 	out := slices.Concat(set.Unasked(), PassedOver(set.Files()))
 	for _, words := range set.Warnings() {
 		out = append(out, engine.CompileError{Message: words})
@@ -194,7 +196,7 @@ type unknownKind struct {
 	suggestion string
 }
 
-func unknownKinds(set *engine.PolicySet, resources *engine.Resources) []unknownKind {
+func unknownKinds(set *engine.PolicySet, resources *admission.Resources) []unknownKind {
 	var out []unknownKind
 	for _, p := range set.Describe() {
 		for _, kind := range p.Match.Kinds {

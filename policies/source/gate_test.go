@@ -7,7 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
@@ -23,7 +25,7 @@ func makeSource(rego string, change ...func(*engine.Source)) engine.Source {
 
 const good = "package p\ndeny contains \"no\""
 
-func allRegistrable([]engine.PolicyInfo, *engine.Resources) error { return nil }
+func allRegistrable([]engine.PolicyInfo, *admission.Resources) error { return nil }
 
 func compileHere(_ context.Context, source engine.Source) (*engine.PolicySet, error) {
 	return engine.Compile(source)
@@ -34,7 +36,7 @@ func testHere(ctx context.Context, source engine.Source) (suite.Results, error) 
 }
 
 // gate is Judge where a verdict is sure.
-func gate(t *testing.T, candidate engine.Source, live *engine.Live, registrable func([]engine.PolicyInfo, *engine.Resources) error) Verdict {
+func gate(t *testing.T, candidate engine.Source, live *engine.Live, registrable func([]engine.PolicyInfo, *admission.Resources) error) Verdict {
 	t.Helper()
 	verdict, err := Gate{Compile: compileHere, Registrable: registrable, Test: testHere}.Judge(t.Context(), candidate, live)
 	require.NoError(t, err)
@@ -43,23 +45,23 @@ func gate(t *testing.T, candidate engine.Source, live *engine.Live, registrable 
 
 func TestNoVerdictWithoutACompiler(t *testing.T) {
 	judge := Gate{Compile: func(context.Context, engine.Source) (*engine.PolicySet, error) { return nil, errors.New("no process") }}
-	_, err := judge.Judge(t.Context(), makeSource(good), engine.NewLive(engine.BuiltinResources()))
+	_, err := judge.Judge(t.Context(), makeSource(good), engine.NewLive(admission.BuiltinResources()))
 	require.ErrorContains(t, err, "no process")
 }
 
-func team(parent string) engine.Scope {
-	return engine.Scope{Level: engine.Team, Name: "shop", Parent: parent, Namespaces: []string{"shop-*"}}
+func team(parent string) hierarchy.Scope {
+	return hierarchy.Scope{Level: hierarchy.Team, Name: "shop", Parent: parent, Namespaces: []string{"shop-*"}}
 }
 
 func TestGate(t *testing.T) {
 	for name, c := range map[string]struct {
 		object      engine.Source
-		registrable func([]engine.PolicyInfo, *engine.Resources) error
+		registrable func([]engine.PolicyInfo, *admission.Resources) error
 		reason      string // empty: it passes
 		message     string
 	}{
 		"good":             {makeSource(good), allRegistrable, "", ""},
-		"enterprise":       {makeSource(good, func(o *engine.Source) { o.Scope.Level = engine.Enterprise }), allRegistrable, "", ""},
+		"enterprise":       {makeSource(good, func(o *engine.Source) { o.Scope.Level = hierarchy.Enterprise }), allRegistrable, "", ""},
 		"does not compile": {makeSource("package p\n}"), allRegistrable, ReasonCompileFailed, "p.rego:2:1"},
 		"wrong parameters": {makeSource(good, func(o *engine.Source) { o.Parameters = []byte(`[1]`) }), allRegistrable, ReasonCompileFailed, "parameters: not an object"},
 		"no policies":      {makeSource("package p\nx := 1"), allRegistrable, ReasonNoPolicies, "no package has a rule deny"},
@@ -69,13 +71,13 @@ func TestGate(t *testing.T) {
 			o.Files["p_test.rego"] = "package p_test\ntest_it_denies if data.p.deny[\"yes\"]"
 		}), allRegistrable, ReasonTestsFailed, "1 of 1 test cases failed: p_test.rego:2: test p_test/test_it_denies failed"},
 		"requires": {makeSource("# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\n" + good), allRegistrable, "", ""},
-		"cannot be registered": {makeSource(good), func(policies []engine.PolicyInfo, _ *engine.Resources) error {
+		"cannot be registered": {makeSource(good), func(policies []engine.PolicyInfo, _ *admission.Resources) error {
 			require.Len(t, policies, 1)
 			return errors.New("two versions")
 		}, ReasonVersionConflict, "two versions"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			verdict := gate(t, c.object, engine.NewLive(engine.BuiltinResources()), c.registrable)
+			verdict := gate(t, c.object, engine.NewLive(admission.BuiltinResources()), c.registrable)
 			require.Equal(t, c.reason, verdict.Reason)
 			require.Contains(t, verdict.Message, c.message)
 			require.Equal(t, c.reason == "", verdict.Set != nil)
@@ -87,7 +89,7 @@ func TestGate(t *testing.T) {
 }
 
 func TestGateJudgesBesideWhatIsLive(t *testing.T) {
-	live := engine.NewLive(engine.BuiltinResources())
+	live := engine.NewLive(admission.BuiltinResources())
 	put := func(source engine.Source) {
 		set, err := engine.Compile(source)
 		require.NoError(t, err)
@@ -96,7 +98,7 @@ func TestGateJudgesBesideWhatIsLive(t *testing.T) {
 	put(makeSource("package other\ndeny contains \"no\"", func(o *engine.Source) { o.Name = "other" }))
 	put(makeSource(good))
 	var seen int
-	count := func(policies []engine.PolicyInfo, _ *engine.Resources) error { seen = len(policies); return nil }
+	count := func(policies []engine.PolicyInfo, _ *admission.Resources) error { seen = len(policies); return nil }
 
 	gate(t, makeSource("package p\ndeny contains \"changed\""), live, count)
 	require.Equal(t, 2, seen, "the candidate takes the place of its own source, beside the others")
@@ -109,7 +111,7 @@ func TestGateJudgesBesideWhatIsLive(t *testing.T) {
 // A scope above that is narrowed later does not take a source's good revision away, and
 // yet the source says so.
 func TestGateTellsOfAScopeThatWasNarrowed(t *testing.T) {
-	live := engine.NewLive(engine.BuiltinResources())
+	live := engine.NewLive(admission.BuiltinResources())
 	put := func(source engine.Source) {
 		set, err := engine.Compile(source)
 		require.NoError(t, err)
@@ -117,7 +119,7 @@ func TestGateTellsOfAScopeThatWasNarrowed(t *testing.T) {
 	}
 	org := func(namespaces ...string) engine.Source {
 		return makeSource("package org\ndeny contains \"no\"", func(o *engine.Source) {
-			o.Name, o.Scope = "retail", engine.Scope{Level: engine.Org, Name: "retail", Namespaces: namespaces}
+			o.Name, o.Scope = "retail", hierarchy.Scope{Level: hierarchy.Org, Name: "retail", Namespaces: namespaces}
 		})
 	}
 	child := makeSource(good, func(o *engine.Source) { o.Scope = team("retail") })
@@ -135,7 +137,7 @@ func TestGateTellsOfAScopeThatWasNarrowed(t *testing.T) {
 }
 
 func TestGateWarnsOfWhatIsLikelyNotMeant(t *testing.T) {
-	live := engine.NewLive(engine.BuiltinResources())
+	live := engine.NewLive(admission.BuiltinResources())
 	match := func(kinds string) string {
 		return "# METADATA\n# custom:\n#   match: {kinds: [" + kinds + "]}\n" + good
 	}

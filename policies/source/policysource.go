@@ -2,7 +2,9 @@ package source
 
 import (
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // FromPolicySource is the engine's view of a PolicySource whose files were fetched
@@ -15,16 +17,16 @@ func FromPolicySource(object *v1alpha1.PolicySource, files map[string]string, re
 		Revision:      revision,
 		Files:         files,
 		FailurePolicy: engine.FailurePolicy(spec.FailurePolicy),
-		Scope: engine.Scope{
-			Level:      engine.ScopeLevel(spec.Scope.Level),
+		Scope: hierarchy.Scope{
+			Level:      hierarchy.Level(spec.Scope.Level),
 			Name:       spec.Scope.Name,
 			Parent:     spec.Scope.Parent,
 			Namespaces: spec.Scope.Namespaces,
-			Grants:     engine.Grants{Clock: spec.Scope.Grants.Clock},
+			Grants:     hierarchy.Grants{Clock: spec.Scope.Grants.Clock},
 		},
 	}
 	for _, kind := range spec.Scope.Grants.Requires {
-		source.Scope.Grants.Requires = append(source.Scope.Grants.Requires, engine.GroupVersionKind{Group: kind.Group, Kind: kind.Kind})
+		source.Scope.Grants.Requires = append(source.Scope.Grants.Requires, admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind})
 	}
 	if spec.Parameters != nil {
 		source.Parameters = spec.Parameters.Raw

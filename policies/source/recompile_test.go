@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // manyPackages is a source of packages that have nothing to do with each other.
@@ -52,7 +53,7 @@ func TestTheChildCompilesWhatIsNotKnown(t *testing.T) {
 	answer = answerOf(t, compiler, changed(source, "p7.rego", "package p7\ndeny contains nope(1)"), before)
 	require.Equal(t, "p7.rego:2:15: rego_type_error: undefined function nope", answer.Errors.Error())
 
-	next.Scope = engine.Scope{Level: engine.Team, Name: "shop", Namespaces: []string{"shop"}}
+	next.Scope = hierarchy.Scope{Level: hierarchy.Team, Name: "shop", Namespaces: []string{"shop"}}
 	answer = answerOf(t, compiler, next, before)
 	require.Empty(t, answer.TakenOver)
 	require.Len(t, answer.Matches, 50)

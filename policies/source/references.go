@@ -13,6 +13,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source/schema"
 )
@@ -21,7 +22,7 @@ import (
 type Schemas interface {
 	// Schemas are those of kinds; where a kind names no version, that of all its
 	// versions together. Kinds that are not known are left out.
-	Schemas(ctx context.Context, kinds []engine.GroupVersionKind) map[engine.GroupVersionKind]*schema.Schema
+	Schemas(ctx context.Context, kinds []admission.GroupVersionKind) map[admission.GroupVersionKind]*schema.Schema
 }
 
 // ReferenceCheck is what the policies of some packages can find in their input.
@@ -41,7 +42,7 @@ type matched struct {
 
 func matchesOf(set *engine.PolicySet) []matched {
 	var out []matched
-	for _, p := range engine.NewSnapshot(engine.NewResources(nil), set).Policies() {
+	for _, p := range engine.NewSnapshot(admission.NewResources(nil), set).Policies() {
 		out = append(out, matched{p.Package, p.Match})
 	}
 	return out
@@ -51,7 +52,7 @@ func matchesOf(set *engine.PolicySet) []matched {
 // something without a schema are left out.
 func referenceChecks(ctx context.Context, schemas Schemas, packages []matched) []ReferenceCheck {
 	type group struct {
-		kinds    []engine.GroupVersionKind
+		kinds    []admission.GroupVersionKind
 		packages []string
 	}
 	groups := map[string]*group{}
@@ -59,7 +60,7 @@ func referenceChecks(ctx context.Context, schemas Schemas, packages []matched) [
 		if !sameObject(p.Match) {
 			continue
 		}
-		kinds := slices.SortedFunc(slices.Values(p.Match.Kinds), func(a, b engine.GroupVersionKind) int {
+		kinds := slices.SortedFunc(slices.Values(p.Match.Kinds), func(a, b admission.GroupVersionKind) int {
 			return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Version, b.Version))
 		})
 		kinds = slices.Compact(kinds)
@@ -69,7 +70,7 @@ func referenceChecks(ctx context.Context, schemas Schemas, packages []matched) [
 		}
 		groups[key].packages = append(groups[key].packages, p.Package)
 	}
-	var kinds []engine.GroupVersionKind
+	var kinds []admission.GroupVersionKind
 	for _, key := range slices.Sorted(maps.Keys(groups)) {
 		kinds = append(kinds, groups[key].kinds...)
 	}
@@ -96,7 +97,7 @@ var ownSubresources = []string{"status", "ephemeralcontainers", "resize", "final
 // sameObject says whether all that a match lets through are objects of kinds that it
 // names: other subresources come with objects of kinds of their own.
 func sameObject(match engine.Match) bool {
-	named := func(kind engine.GroupVersionKind) bool {
+	named := func(kind admission.GroupVersionKind) bool {
 		return kind.Group != "*" && kind.Kind != "*" && kind.Version != "*"
 	}
 	for _, kind := range match.Kinds {
@@ -113,7 +114,7 @@ func sameObject(match engine.Match) bool {
 }
 
 // union is nil where one of the kinds has no schema.
-func union(known map[engine.GroupVersionKind]*schema.Schema, kinds []engine.GroupVersionKind) *schema.Schema {
+func union(known map[admission.GroupVersionKind]*schema.Schema, kinds []admission.GroupVersionKind) *schema.Schema {
 	var all []*schema.Schema
 	for _, kind := range kinds {
 		if known[kind] == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/types"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // maxTogether is how many packages are checked together: what they need is compiled
@@ -231,7 +232,7 @@ func (g *ruleGraph) typeErrors(extents []*extent, input json.RawMessage) ([]fail
 	}
 	schemas := ast.NewSchemaSet()
 	schemas.Put(ast.SchemaRootRef, document)
-	compiler := ast.NewCompiler().WithCapabilities(engine.Capabilities()).
+	compiler := ast.NewCompiler().WithCapabilities(sandbox.Capabilities()).
 		WithSchemas(schemas).WithOnlyStagesUpTo(ast.StageCheckTypes).SetErrorLimit(0)
 	compiler.Compile(modules)
 	var out []failure

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source/schema"
 	"github.com/lintel-policy/lintel/policies/source/schema/offline"
@@ -212,7 +213,7 @@ func TestWrongReferencesInLibraries(t *testing.T) {
 }
 
 func TestMatchesThatBringOtherObjectsAreNotChecked(t *testing.T) {
-	pod := []engine.GroupVersionKind{{Kind: "Pod"}}
+	pod := []admission.GroupVersionKind{{Kind: "Pod"}}
 	for name, c := range map[string]struct {
 		match   engine.Match
 		checked bool
@@ -221,7 +222,7 @@ func TestMatchesThatBringOtherObjectsAreNotChecked(t *testing.T) {
 		"its own":         {engine.Match{Kinds: pod, Subresources: []string{"status", "ephemeralcontainers"}}, true},
 		"another's":       {engine.Match{Kinds: pod, Subresources: []string{"exec"}}, false},
 		"any subresource": {engine.Match{Kinds: pod, Subresources: []string{"*"}}, false},
-		"any version":     {engine.Match{Kinds: []engine.GroupVersionKind{{Version: "*", Kind: "Pod"}}}, false},
+		"any version":     {engine.Match{Kinds: []admission.GroupVersionKind{{Version: "*", Kind: "Pod"}}}, false},
 		"no kinds":        {engine.Match{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -254,7 +255,7 @@ func TestTheGateChecksReferences(t *testing.T) {
 func TestASchemaIsWrittenTheSameEachTime(t *testing.T) {
 	schemas, seen := testSchemas(t), map[string]bool{}
 	for range 5 {
-		text, err := json.Marshal(referenceChecks(t.Context(), schemas, []matched{{"p", engine.Match{Kinds: []engine.GroupVersionKind{{Kind: "Pod"}}}}}))
+		text, err := json.Marshal(referenceChecks(t.Context(), schemas, []matched{{"p", engine.Match{Kinds: []admission.GroupVersionKind{{Kind: "Pod"}}}}}))
 		require.NoError(t, err)
 		seen[string(text)] = true
 	}
@@ -292,7 +293,7 @@ func TestWhatChangedIsCheckedAgain(t *testing.T) {
 // slowSchemas never answer.
 type slowSchemas struct{}
 
-func (slowSchemas) Schemas(ctx context.Context, _ []engine.GroupVersionKind) map[engine.GroupVersionKind]*schema.Schema {
+func (slowSchemas) Schemas(ctx context.Context, _ []admission.GroupVersionKind) map[admission.GroupVersionKind]*schema.Schema {
 	<-ctx.Done()
 	return nil
 }

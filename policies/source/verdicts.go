@@ -6,7 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // verdictExpiry is how long a verdict is kept: what reached a limit on a busy machine
@@ -36,7 +38,7 @@ type Verdicts struct {
 // keptVerdict is a verdict and what it was about.
 type keptVerdict struct {
 	identity  string
-	resources *engine.Resources
+	resources *admission.Resources
 	// beside is the digest of what was live.
 	beside string
 	// scoped says that the source is of a scope below the enterprise, of which what
@@ -54,7 +56,7 @@ func NewVerdicts(gate Gate) *Verdicts {
 // Judge is Gate.Judge, asked once for the same source beside the same kinds. The error is
 // ErrBusy where it could not be asked yet.
 func (v *Verdicts) Judge(ctx context.Context, candidate engine.Source, live *engine.Live) (Verdict, error) {
-	now := keptVerdict{scoped: candidate.Scope.Key().Level != engine.Enterprise, identity: candidate.Identity(), resources: live.Resources(), expires: time.Now().Add(verdictExpiry)}
+	now := keptVerdict{scoped: candidate.Scope.Key().Level != hierarchy.Enterprise, identity: candidate.Identity(), resources: live.Resources(), expires: time.Now().Add(verdictExpiry)}
 	if snapshot := live.Snapshot(); snapshot != nil {
 		now.beside = snapshot.Digest()
 	}

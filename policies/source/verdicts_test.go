@@ -8,7 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
 
@@ -23,9 +25,9 @@ func TestAVerdictIsFoundOnce(t *testing.T) {
 			tested++
 			return results, nil
 		},
-		Registrable: func([]engine.PolicyInfo, *engine.Resources) error { return registrable },
+		Registrable: func([]engine.PolicyInfo, *admission.Resources) error { return registrable },
 	})
-	live := engine.NewLive(engine.BuiltinResources())
+	live := engine.NewLive(admission.BuiltinResources())
 	live.Publish()
 	judge := func(revision, text string) Verdict {
 		verdict, err := verdicts.Judge(t.Context(), engine.Source{Name: "team", Revision: revision, Files: map[string]string{"a.rego": text}}, live)
@@ -41,7 +43,7 @@ func TestAVerdictIsFoundOnce(t *testing.T) {
 		require.NotNil(t, judge("2", good).Set)
 	}
 	require.Equal(t, 2, compiled)
-	live.SetResources(engine.NewResources(nil))
+	live.SetResources(admission.NewResources(nil))
 	judge("2", good)
 	require.Equal(t, 3, compiled, "other kinds may change the verdict")
 	verdicts.Forget("team")
@@ -78,9 +80,9 @@ func TestAVerdictBySchemasIsFoundAgain(t *testing.T) {
 			return engine.Compile(s)
 		},
 		Test:        func(context.Context, engine.Source) (suite.Results, error) { return suite.Results{}, nil },
-		Registrable: func([]engine.PolicyInfo, *engine.Resources) error { return nil },
+		Registrable: func([]engine.PolicyInfo, *admission.Resources) error { return nil },
 	})
-	live := engine.NewLive(engine.BuiltinResources())
+	live := engine.NewLive(admission.BuiltinResources())
 	live.Publish()
 	candidate := engine.Source{Name: "team", Files: map[string]string{"a.rego": "package a\ndeny contains \"x\""}}
 	for range 2 {
@@ -103,40 +105,40 @@ func TestSourcesBelowTheEnterpriseHoldUpNobodyElse(t *testing.T) {
 	verdicts := NewVerdicts(Gate{
 		Compile: func(_ context.Context, s engine.Source) (*engine.PolicySet, error) { return engine.Compile(s) },
 		Test: func(_ context.Context, s engine.Source) (suite.Results, error) {
-			if s.Scope.Level == engine.Team {
+			if s.Scope.Level == hierarchy.Team {
 				started <- struct{}{}
 				<-end
 			}
 			return suite.Results{}, nil
 		},
-		Registrable: func([]engine.PolicyInfo, *engine.Resources) error { return nil },
+		Registrable: func([]engine.PolicyInfo, *admission.Resources) error { return nil },
 	})
-	live := engine.NewLive(engine.BuiltinResources())
+	live := engine.NewLive(admission.BuiltinResources())
 	live.Publish()
-	sourceAt := func(name string, level engine.ScopeLevel) engine.Source {
-		scope := engine.Scope{Level: level, Name: name}
-		if level == engine.Team {
+	sourceAt := func(name string, level hierarchy.Level) engine.Source {
+		scope := hierarchy.Scope{Level: level, Name: name}
+		if level == hierarchy.Team {
 			scope.Namespaces = []string{name}
 		}
 		return engine.Source{Name: name, Scope: scope, Files: map[string]string{"a.rego": "package a\ndeny contains \"x\""}}
 	}
-	judge := func(name string, level engine.ScopeLevel) error {
+	judge := func(name string, level hierarchy.Level) error {
 		_, err := verdicts.Judge(context.Background(), sourceAt(name, level), live)
 		return err
 	}
 	var slow sync.WaitGroup
 	for i := range scopedAtATime {
-		slow.Go(func() { _ = judge(string(rune('a'+i)), engine.Team) })
+		slow.Go(func() { _ = judge(string(rune('a'+i)), hierarchy.Team) })
 		<-started
 	}
-	require.ErrorIs(t, judge("late", engine.Team), ErrBusy)
-	require.NoError(t, judge("all", engine.Enterprise))
-	known, err := engine.Compile(sourceAt("known", engine.Team))
+	require.ErrorIs(t, judge("late", hierarchy.Team), ErrBusy)
+	require.NoError(t, judge("all", hierarchy.Enterprise))
+	known, err := engine.Compile(sourceAt("known", hierarchy.Team))
 	require.NoError(t, err)
 	live.Put(known)
-	require.NoError(t, judge("known", engine.Team), "there is next to nothing to judge")
+	require.NoError(t, judge("known", hierarchy.Team), "there is next to nothing to judge")
 	close(end)
 	slow.Wait()
 	go func() { <-started }()
-	require.NoError(t, judge("late", engine.Team))
+	require.NoError(t, judge("late", hierarchy.Team))
 }

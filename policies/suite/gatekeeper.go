@@ -13,6 +13,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/topdown"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/policies/manifest"
@@ -147,7 +148,7 @@ func (r *runner) runTest(ctx context.Context, suite suiteFile, test suiteTest) {
 		end(Errored, "%v", err)
 		return
 	}
-	snapshot := engine.NewSnapshot(engine.BuiltinResources(), set)
+	snapshot := engine.NewSnapshot(admission.BuiltinResources(), set)
 	for i, c := range test.Cases {
 		r.runCase(ctx, snapshot, base, c, objects[i])
 	}
@@ -174,7 +175,7 @@ func (r *runner) compile(suite suiteFile, test suiteTest, objects []caseObjects)
 		}
 		files[suite.path(name)] = text
 	}
-	var inventory []engine.GroupVersionKind
+	var inventory []admission.GroupVersionKind
 	for _, one := range objects {
 		for _, kind := range one.kinds {
 			if !slices.Contains(inventory, kind) {

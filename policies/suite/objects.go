@@ -5,16 +5,17 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/manifest"
 )
 
 // caseObjects is what a case is about.
 type caseObjects struct {
-	review    *engine.Review
+	review    *admission.Review
 	cluster   *engine.ClusterData
-	kinds     []engine.GroupVersionKind // of the inventory, without version
-	namespace []byte                    // of the object, where the inventory has it
+	kinds     []admission.GroupVersionKind // of the inventory, without version
+	namespace []byte                       // of the object, where the inventory has it
 }
 
 // readCases reads the objects of all cases that are to run.
@@ -92,7 +93,7 @@ func (o *caseObjects) note(text []byte) error {
 	if !found {
 		group = ""
 	}
-	o.kinds = append(o.kinds, engine.GroupVersionKind{Group: group, Kind: object.Kind})
+	o.kinds = append(o.kinds, admission.GroupVersionKind{Group: group, Kind: object.Kind})
 	if group == "" && object.Kind == "Namespace" && object.Metadata.Name == o.review.Namespace {
 		o.namespace = text
 	}
@@ -100,7 +101,7 @@ func (o *caseObjects) note(text []byte) error {
 }
 
 // reviewOf is the review of an object, or the one in an AdmissionReview.
-func reviewOf(text []byte) (*engine.Review, error) {
+func reviewOf(text []byte) (*admission.Review, error) {
 	var review struct {
 		APIVersion, Kind string
 		Request          json.RawMessage
@@ -109,10 +110,10 @@ func reviewOf(text []byte) (*engine.Review, error) {
 		return nil, err
 	}
 	if review.Kind != "AdmissionReview" || !strings.HasPrefix(review.APIVersion, "admission.k8s.io/") {
-		return engine.NewTestObjectReview(text)
+		return admission.NewTestObjectReview(text)
 	}
 	if len(review.Request) == 0 {
 		return nil, fmt.Errorf("the AdmissionReview has no request")
 	}
-	return engine.NewTestReview(review.Request)
+	return admission.NewTestReview(review.Request)
 }

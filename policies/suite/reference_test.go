@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // reference is what OPA's own runner says of the Rego tests of a source.
@@ -35,7 +36,7 @@ func reference(t *testing.T, source engine.Source) (cases []Case, coverage []Cov
 	require.NoError(t, err)
 	covered := cover.New()
 	results, err := tester.NewRunner().SetStore(store).SetModules(modules).SetTimeout(time.Hour).SetParallel(1).
-		SetCompiler(ast.NewCompiler().WithCapabilities(engine.Capabilities()).WithEnablePrintStatements(true)).
+		SetCompiler(ast.NewCompiler().WithCapabilities(sandbox.Capabilities()).WithEnablePrintStatements(true)).
 		CapturePrintOutput(true).RaiseBuiltinErrors(true).SetCoverageQueryTracer(covered).RunTests(context.Background(), txn)
 	require.NoError(t, err)
 	for result := range results {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // runRego runs the tests in the Rego files.
@@ -113,7 +114,7 @@ func (t *regoTests) plan(cover bool) (err error) {
 }
 
 func (t *regoTests) programOf(cover bool, rules ...ast.Ref) (*eval.Program, error) {
-	program, errs := engine.NewProgram(t.compiler, t.functions, eval.CompileOptions{Capabilities: engine.Capabilities(), Cover: cover}, rules...)
+	program, errs := engine.NewProgram(t.compiler, t.functions, eval.CompileOptions{Capabilities: sandbox.Capabilities(), Cover: cover}, rules...)
 	if len(errs) > 0 {
 		return nil, errs
 	}
@@ -123,7 +124,7 @@ func (t *regoTests) programOf(cover bool, rules ...ast.Ref) (*eval.Program, erro
 // functions are those of policies, and the one that notes the cases of a test.
 func (t *regoTests) functions(name string) (eval.Function, bool) {
 	if name != ast.InternalTestCase.Name {
-		return engine.Callable(name)
+		return sandbox.Function(name)
 	}
 	return eval.Function{Call: func(_ topdown.BuiltinContext, operands []*ast.Term, give func(*ast.Term) error) error {
 		if begun, ok := operands[0].Value.(*ast.Array); ok {

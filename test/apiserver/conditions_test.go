@@ -11,12 +11,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apiserver/pkg/admission"
+	k8sadmission "k8s.io/apiserver/pkg/admission"
 	admissioncel "k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/cel/environment"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/webhooks/registration"
 )
@@ -34,39 +35,39 @@ func TestConditions(t *testing.T) {
 	tests := []struct {
 		name                         string
 		group, resource, subresource string
-		operation                    admission.Operation
+		operation                    k8sadmission.Operation
 		object, old                  runtime.Object
 		user                         string
 		called                       bool
 	}{
-		{"a Pod", "", "pods", "", admission.Create, pod, nil, "jane", true},
-		{"a Pod's deletion", "", "pods", "", admission.Delete, nil, pod, "jane", true},
-		{"a deletion of many, before the objects are known", "", "pods", "", admission.Delete, nil, nil, "jane", true},
-		{"connecting", "", "pods", "exec", admission.Connect, nil, nil, "jane", true},
-		{"the API server itself", "", "pods", "", admission.Create, pod, nil, "system:apiserver", false},
-		{"a PolicySource", "policy.lintel.dev", "policysources", "", admission.Update, pod, pod, "jane", true},
-		{"the removal of a PolicySource", "policy.lintel.dev", "policysources", "", admission.Delete, nil, pod, "jane", false},
-		{"the status of a PolicySource", "policy.lintel.dev", "policysources", "status", admission.Update, pod, pod, "jane", false},
-		{"a token review", "authentication.k8s.io", "tokenreviews", "", admission.Create, pod, nil, "jane", false},
-		{"an access review", "authorization.k8s.io", "subjectaccessreviews", "", admission.Create, pod, nil, "jane", false},
-		{"a lease", "coordination.k8s.io", "leases", "", admission.Update, pod, pod, "jane", false},
-		{"another kind of the leases' group", "coordination.k8s.io", "leasecandidates", "", admission.Update, pod, pod, "jane", true},
-		{"a core event", "", "events", "", admission.Create, pod, nil, "jane", false},
-		{"an event", "events.k8s.io", "events", "", admission.Create, pod, nil, "jane", false},
-		{"somebody's own events", "example.com", "events", "", admission.Create, pod, nil, "jane", true},
-		{"a node", "", "nodes", "", admission.Update, pod, pod, "jane", false},
-		{"a node's status", "", "nodes", "status", admission.Update, pod, pod, "jane", false},
-		{"somebody's own nodes", "example.com", "nodes", "", admission.Create, pod, nil, "jane", true},
-		{"a kubelet's request", "certificates.k8s.io", csrs, "", admission.Create, csr("kubernetes.io/kubelet-serving"), nil, "jane", false},
-		{"its approval", "certificates.k8s.io", csrs, "approval", admission.Update, csr("kubernetes.io/kubelet-serving"), csr("kubernetes.io/kubelet-serving"), "jane", false},
-		{"its deletion", "certificates.k8s.io", csrs, "", admission.Delete, nil, csr("kubernetes.io/kubelet-serving"), "jane", false},
-		{"another signer", "certificates.k8s.io", csrs, "", admission.Create, csr("example.com/kubernetes.io"), nil, "jane", true},
-		{"a signer that only looks alike", "certificates.k8s.io", csrs, "", admission.Create, csr("kubernetes.iox/a"), nil, "jane", true},
-		{"another signer's deletion", "certificates.k8s.io", csrs, "", admission.Delete, nil, csr("example.com/a"), "jane", true},
-		{"a request without a signer", "certificates.k8s.io", csrs, "", admission.Create, csr(""), nil, "jane", true},
-		{"neither object", "certificates.k8s.io", csrs, "", admission.Delete, nil, nil, "jane", true},
+		{"a Pod", "", "pods", "", k8sadmission.Create, pod, nil, "jane", true},
+		{"a Pod's deletion", "", "pods", "", k8sadmission.Delete, nil, pod, "jane", true},
+		{"a deletion of many, before the objects are known", "", "pods", "", k8sadmission.Delete, nil, nil, "jane", true},
+		{"connecting", "", "pods", "exec", k8sadmission.Connect, nil, nil, "jane", true},
+		{"the API server itself", "", "pods", "", k8sadmission.Create, pod, nil, "system:apiserver", false},
+		{"a PolicySource", "policy.lintel.dev", "policysources", "", k8sadmission.Update, pod, pod, "jane", true},
+		{"the removal of a PolicySource", "policy.lintel.dev", "policysources", "", k8sadmission.Delete, nil, pod, "jane", false},
+		{"the status of a PolicySource", "policy.lintel.dev", "policysources", "status", k8sadmission.Update, pod, pod, "jane", false},
+		{"a token review", "authentication.k8s.io", "tokenreviews", "", k8sadmission.Create, pod, nil, "jane", false},
+		{"an access review", "authorization.k8s.io", "subjectaccessreviews", "", k8sadmission.Create, pod, nil, "jane", false},
+		{"a lease", "coordination.k8s.io", "leases", "", k8sadmission.Update, pod, pod, "jane", false},
+		{"another kind of the leases' group", "coordination.k8s.io", "leasecandidates", "", k8sadmission.Update, pod, pod, "jane", true},
+		{"a core event", "", "events", "", k8sadmission.Create, pod, nil, "jane", false},
+		{"an event", "events.k8s.io", "events", "", k8sadmission.Create, pod, nil, "jane", false},
+		{"somebody's own events", "example.com", "events", "", k8sadmission.Create, pod, nil, "jane", true},
+		{"a node", "", "nodes", "", k8sadmission.Update, pod, pod, "jane", false},
+		{"a node's status", "", "nodes", "status", k8sadmission.Update, pod, pod, "jane", false},
+		{"somebody's own nodes", "example.com", "nodes", "", k8sadmission.Create, pod, nil, "jane", true},
+		{"a kubelet's request", "certificates.k8s.io", csrs, "", k8sadmission.Create, csr("kubernetes.io/kubelet-serving"), nil, "jane", false},
+		{"its approval", "certificates.k8s.io", csrs, "approval", k8sadmission.Update, csr("kubernetes.io/kubelet-serving"), csr("kubernetes.io/kubelet-serving"), "jane", false},
+		{"its deletion", "certificates.k8s.io", csrs, "", k8sadmission.Delete, nil, csr("kubernetes.io/kubelet-serving"), "jane", false},
+		{"another signer", "certificates.k8s.io", csrs, "", k8sadmission.Create, csr("example.com/kubernetes.io"), nil, "jane", true},
+		{"a signer that only looks alike", "certificates.k8s.io", csrs, "", k8sadmission.Create, csr("kubernetes.iox/a"), nil, "jane", true},
+		{"another signer's deletion", "certificates.k8s.io", csrs, "", k8sadmission.Delete, nil, csr("example.com/a"), "jane", true},
+		{"a request without a signer", "certificates.k8s.io", csrs, "", k8sadmission.Create, csr(""), nil, "jane", true},
+		{"neither object", "certificates.k8s.io", csrs, "", k8sadmission.Delete, nil, nil, "jane", true},
 	}
-	ofPolicy := engine.PolicyInfo{Validates: true, Match: engine.Match{Kinds: []engine.GroupVersionKind{{Group: engine.PolicyGroup, Kind: "*"}}}}
+	ofPolicy := engine.PolicyInfo{Validates: true, Match: engine.Match{Kinds: []admission.GroupVersionKind{{Group: engine.PolicyGroup, Kind: "*"}}}}
 	for entry, policies := range map[string][]engine.PolicyInfo{"no policy names policies": nil, "a policy names policies": {ofPolicy}} {
 		validating, _, err := registration.Configurations(policies, nil, nil, registration.Settings{})
 		require.NoError(t, err)
@@ -74,10 +75,10 @@ func TestConditions(t *testing.T) {
 		for _, test := range tests {
 			t.Run(entry+"/"+test.name, func(t *testing.T) {
 				kind := schema.GroupVersionKind{Group: test.group, Version: "v1", Kind: "Any"}
-				attributes := admission.NewAttributesRecord(test.object, test.old, kind, "", "name",
+				attributes := k8sadmission.NewAttributesRecord(test.object, test.old, kind, "", "name",
 					schema.GroupVersionResource{Group: test.group, Version: "v1", Resource: test.resource}, test.subresource,
 					test.operation, nil, false, &user.DefaultInfo{Name: test.user})
-				result := matcher.Match(t.Context(), &admission.VersionedAttributes{
+				result := matcher.Match(t.Context(), &k8sadmission.VersionedAttributes{
 					Attributes: attributes, VersionedKind: kind, VersionedObject: test.object, VersionedOldObject: test.old,
 				}, nil, nil)
 				require.NoError(t, result.Error)

@@ -17,6 +17,7 @@ import (
 	podsecurity "k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -94,13 +95,13 @@ func podSecuritySamples(t *testing.T) *engine.Snapshot {
 	}
 	set, err := engine.Compile(engine.Source{Name: "samples", Files: files})
 	require.NoError(t, err)
-	return engine.NewSnapshot(engine.BuiltinResources(), set)
+	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }
 
 // controls are those by which the samples deny the creation of a Pod.
 func controls(t *testing.T, snapshot *engine.Snapshot, namespace string, pod []byte) []string {
 	t.Helper()
-	review, err := engine.NewReview(fmt.Appendf(nil, `{"uid":"1","operation":"CREATE","name":"web","namespace":%q,
+	review, err := admission.NewReview(fmt.Appendf(nil, `{"uid":"1","operation":"CREATE","name":"web","namespace":%q,
 		"kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},
 		"object":%s}`, namespace, pod))
 	require.NoError(t, err)

@@ -8,9 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apiserver/pkg/admission"
+	k8sadmission "k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/webhooks/registration"
 )
@@ -18,25 +19,25 @@ import (
 var (
 	operations = []string{"CREATE", "UPDATE", "DELETE", "CONNECT"}
 
-	pod        = engine.GroupVersionKind{Kind: "Pod"}
-	namespace  = engine.GroupVersionKind{Kind: "Namespace"}
-	deployment = engine.GroupVersionKind{Group: "apps", Kind: "Deployment"}
-	hpa        = engine.GroupVersionKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}
+	pod        = admission.GroupVersionKind{Kind: "Pod"}
+	namespace  = admission.GroupVersionKind{Kind: "Namespace"}
+	deployment = admission.GroupVersionKind{Group: "apps", Kind: "Deployment"}
+	hpa        = admission.GroupVersionKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}
 )
 
 // TestRulesAreNeverNarrowerThanPolicies draws policies and requests: what a policy
 // matches, the API server's own matcher sends.
 func TestRulesAreNeverNarrowerThanPolicies(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	resources := engine.BuiltinResources()
-	kinds := []engine.GroupVersionKind{
+	resources := admission.BuiltinResources()
+	kinds := []admission.GroupVersionKind{
 		pod, deployment, namespace, hpa, {Group: "apps", Kind: "*"}, {Group: "*", Kind: "*"}, {Group: "*", Kind: "Pod"},
 		{Group: "example.com", Kind: "Widget"}, {Kind: "Secret"}, {Group: "batch", Kind: "Job"},
 	}
-	requested := []engine.Resource{
+	requested := []admission.Resource{
 		{Group: "example.com", Version: "v7", Kind: "Widget", Name: "widgets", Namespaced: true},
 	}
-	for _, kind := range []engine.GroupVersionKind{pod, deployment, namespace, hpa, {Kind: "Secret"}, {Group: "batch", Kind: "Job"}, {Kind: "ReplicationController"}} {
+	for _, kind := range []admission.GroupVersionKind{pod, deployment, namespace, hpa, {Kind: "Secret"}, {Group: "batch", Kind: "Job"}, {Kind: "ReplicationController"}} {
 		resource, known := resources.ByKind(kind.Group, kind.Kind)
 		require.True(t, known)
 		requested = append(requested, resource)
@@ -91,12 +92,12 @@ func TestRulesAreNeverNarrowerThanPolicies(t *testing.T) {
 	require.Greater(t, matched, 10000, "the draw must have something to say")
 }
 
-func wantsValidation(match engine.Match, resource engine.Resource, subresource, operation string) bool {
+func wantsValidation(match engine.Match, resource admission.Resource, subresource, operation string) bool {
 	if len(match.Operations) == 0 {
 		match.Operations = []string{"CREATE", "UPDATE"}
 	}
 	// A workload's Pods are created, whether the workload is created or updated.
-	workload := slices.Contains(engine.WorkloadKinds(), engine.GroupVersionKind{Group: resource.Group, Kind: resource.Kind})
+	workload := slices.Contains(admission.WorkloadKinds(), admission.GroupVersionKind{Group: resource.Group, Kind: resource.Kind})
 	if workload && match.Expands() && subresource == "" && slices.Contains(match.Operations, "CREATE") &&
 		(operation == "CREATE" || operation == "UPDATE") {
 		return true
@@ -105,7 +106,7 @@ func wantsValidation(match engine.Match, resource engine.Resource, subresource, 
 		(subresource == "" || slices.Contains(match.Subresources, subresource))
 }
 
-func wantsMutation(match engine.Match, resource engine.Resource, subresource, operation string) bool {
+func wantsMutation(match engine.Match, resource admission.Resource, subresource, operation string) bool {
 	if subresource != "" || !wantsKind(match, resource) {
 		return false
 	}
@@ -115,24 +116,24 @@ func wantsMutation(match engine.Match, resource engine.Resource, subresource, op
 	return (operation == "CREATE" || operation == "UPDATE") && slices.Contains(match.Operations, operation)
 }
 
-func wantsKind(match engine.Match, resource engine.Resource) bool {
-	return len(match.Kinds) == 0 || slices.ContainsFunc(match.Kinds, func(kind engine.GroupVersionKind) bool {
+func wantsKind(match engine.Match, resource admission.Resource) bool {
+	return len(match.Kinds) == 0 || slices.ContainsFunc(match.Kinds, func(kind admission.GroupVersionKind) bool {
 		return (kind.Group == "*" || kind.Group == resource.Group) && (kind.Kind == "*" || kind.Kind == resource.Kind)
 	})
 }
 
-func attributes(resource engine.Resource, subresource, operation string) admission.Attributes {
+func attributes(resource admission.Resource, subresource, operation string) k8sadmission.Attributes {
 	in := ""
 	if resource.Namespaced {
 		in = "shop"
 	}
-	return admission.NewAttributesRecord(nil, nil,
+	return k8sadmission.NewAttributesRecord(nil, nil,
 		schema.GroupVersionKind{Group: resource.Group, Version: resource.Version, Kind: resource.Kind}, in, "name",
 		schema.GroupVersionResource{Group: resource.Group, Version: resource.Version, Resource: resource.Name},
-		subresource, admission.Operation(operation), nil, false, nil)
+		subresource, k8sadmission.Operation(operation), nil, false, nil)
 }
 
-func sends(registered []admissionregistrationv1.RuleWithOperations, request admission.Attributes) bool {
+func sends(registered []admissionregistrationv1.RuleWithOperations, request k8sadmission.Attributes) bool {
 	return slices.ContainsFunc(registered, func(rule admissionregistrationv1.RuleWithOperations) bool {
 		matcher := rules.Matcher{Rule: rule, Attr: request}
 		return matcher.Matches()

@@ -14,6 +14,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	dialect "github.com/lintel-policy/lintel/policies/gatekeeper"
 )
@@ -54,7 +55,7 @@ func (p *peers) evaluate(constraints []constraint) (evaluation, error) {
 	if err != nil {
 		return evaluation{}, err
 	}
-	snapshot := engine.NewSnapshot(engine.BuiltinResources(), set)
+	snapshot := engine.NewSnapshot(admission.BuiltinResources(), set)
 	requests := make([][]byte, 500)
 	for i := range requests {
 		body, _ := p.workloads.unique.next()
@@ -70,7 +71,7 @@ func (p *peers) evaluate(constraints []constraint) (evaluation, error) {
 	found := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
 		for n := 0; b.Loop(); n++ {
-			review, err := engine.NewReview(requests[n%len(requests)])
+			review, err := admission.NewReview(requests[n%len(requests)])
 			if err != nil {
 				failure = err
 				return

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	dialect "github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/test/installation"
@@ -57,7 +58,7 @@ func verdictOf(t *testing.T, snapshot *engine.Snapshot, body []byte) *engine.Dec
 		Request json.RawMessage `json:"request"`
 	}
 	require.NoError(t, json.Unmarshal(body, &review))
-	r, err := engine.NewReview(review.Request)
+	r, err := admission.NewReview(review.Request)
 	require.NoError(t, err)
 	decision := snapshot.Validate(t.Context(), r, engine.Options{Cluster: engine.EmptyClusterData()})
 	// A policy has a deadline by the clock, which a busy machine may miss.
@@ -76,7 +77,7 @@ func compiledConstraints(t *testing.T, l *library, constraints []constraint) *en
 	require.NoError(t, err)
 	set, err := engine.Compile(engine.Source{Name: "s", Files: files}, dialect.Dialect)
 	require.NoError(t, err)
-	return engine.NewSnapshot(engine.BuiltinResources(), set)
+	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }
 
 func TestConstraintsOfTheBenchmarks(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	dialect "github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/policies/manifest"
@@ -194,7 +195,7 @@ func (l *library) snapshot() (*engine.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return engine.NewSnapshot(engine.BuiltinResources(), set), nil
+	return engine.NewSnapshot(admission.BuiltinResources(), set), nil
 }
 
 // explain asks again where a policy has missed its deadline, which is by the clock.
@@ -205,7 +206,7 @@ func explain(ctx context.Context, snapshot *engine.Snapshot, body []byte) ([]eng
 	if err := json.Unmarshal(body, &review); err != nil {
 		return nil, err
 	}
-	r, err := engine.NewReview(review.Request)
+	r, err := admission.NewReview(review.Request)
 	if err != nil {
 		return nil, err
 	}

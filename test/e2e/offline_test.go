@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/discovery"
 
 	controllers "github.com/lintel-policy/lintel/controllers/policy"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/test/installation"
 )
 
@@ -191,8 +191,8 @@ func TestKindsOfKubernetes(t *testing.T) {
 	require.NoError(t, err)
 	served, err := controllers.ReadResources(client)
 	require.NoError(t, err)
-	of := engine.NewResources(served)
-	known := engine.NewResources(engine.KubernetesResources())
+	of := admission.NewResources(served)
+	known := admission.NewResources(admission.KubernetesResources())
 	groups := map[string]bool{}
 	for _, resource := range known.All() {
 		groups[resource.Group] = true

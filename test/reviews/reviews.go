@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // Builder has the request so far.
@@ -39,11 +39,11 @@ func (b Builder) By(user string) Builder {
 }
 
 // Obj is the review.
-func (b Builder) Obj(t testing.TB) *engine.Review {
+func (b Builder) Obj(t testing.TB) *admission.Review {
 	t.Helper()
 	text, err := json.Marshal(b)
 	require.NoError(t, err)
-	review, err := engine.NewReview(text)
+	review, err := admission.NewReview(text)
 	require.NoError(t, err)
 	return review
 }

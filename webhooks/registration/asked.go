@@ -5,6 +5,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -12,12 +13,12 @@ import (
 // entries of user policies.
 type Asked struct {
 	entries   [][]admissionregistrationv1.RuleWithOperations
-	resources *engine.Resources
+	resources *admission.Resources
 }
 
 // NewAsked reads the configurations that the policies are registered by. A conflict of
 // versions leaves the entry with both.
-func NewAsked(policies []engine.PolicyInfo, resources *engine.Resources) Asked {
+func NewAsked(policies []engine.PolicyInfo, resources *admission.Resources) Asked {
 	asked := Asked{resources: resources}
 	validating, mutating, _ := Configurations(policies, resources, nil, Settings{})
 	for _, webhook := range mutating.Webhooks {
@@ -32,7 +33,7 @@ func NewAsked(policies []engine.PolicyInfo, resources *engine.Resources) Asked {
 // Versions are those in which the entries get an object of a resource that arrives in
 // the resource's version: none where no entry is called. The API server converts for an
 // entry of which no rule takes the object as it is.
-func (a Asked) Versions(resource engine.Resource, operation string) []string {
+func (a Asked) Versions(resource admission.Resource, operation string) []string {
 	var out []string
 	for _, rules := range a.entries {
 		version, called := a.version(rules, resource, operation)
@@ -44,7 +45,7 @@ func (a Asked) Versions(resource engine.Resource, operation string) []string {
 }
 
 // version honours earlier rules first, as the API server does.
-func (a Asked) version(rules []admissionregistrationv1.RuleWithOperations, resource engine.Resource, operation string) (string, bool) {
+func (a Asked) version(rules []admissionregistrationv1.RuleWithOperations, resource admission.Resource, operation string) (string, bool) {
 	takes := func(rule admissionregistrationv1.RuleWithOperations, version string) bool {
 		resource.Version = version
 		return ruleTakes(rule, resource, operation)
@@ -64,7 +65,7 @@ func (a Asked) version(rules []admissionregistrationv1.RuleWithOperations, resou
 	return "", false
 }
 
-func ruleTakes(rule admissionregistrationv1.RuleWithOperations, resource engine.Resource, operation string) bool {
+func ruleTakes(rule admissionregistrationv1.RuleWithOperations, resource admission.Resource, operation string) bool {
 	if !slices.Contains(rule.Operations, admissionregistrationv1.OperationType(operation)) {
 		return false
 	}

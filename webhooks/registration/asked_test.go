@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -12,7 +13,7 @@ func TestVersionsAsked(t *testing.T) {
 	autoscaler := func(version string, failure engine.FailurePolicy) engine.PolicyInfo {
 		return engine.PolicyInfo{
 			Package: "p" + version, Validates: true, FailurePolicy: failure,
-			Match: engine.Match{Kinds: []engine.GroupVersionKind{{Group: "autoscaling", Version: version, Kind: "HorizontalPodAutoscaler"}}},
+			Match: engine.Match{Kinds: []admission.GroupVersionKind{{Group: "autoscaling", Version: version, Kind: "HorizontalPodAutoscaler"}}},
 		}
 	}
 	everything := engine.PolicyInfo{Package: "all", Validates: true}
@@ -35,8 +36,8 @@ func TestVersionsAsked(t *testing.T) {
 		"nor taken by any but all": {[]engine.PolicyInfo{everything}, "v2beta2", "CREATE", []string{"v2beta2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			asked := NewAsked(test.policies, engine.BuiltinResources())
-			resource := engine.Resource{Group: "autoscaling", Version: test.arrives, Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true}
+			asked := NewAsked(test.policies, admission.BuiltinResources())
+			resource := admission.Resource{Group: "autoscaling", Version: test.arrives, Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true}
 			assert.Equal(t, test.want, asked.Versions(resource, test.operation))
 		})
 	}

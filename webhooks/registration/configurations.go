@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
@@ -57,10 +58,10 @@ func DefaultExcludedNamespaces() []string {
 // complete in spite of it, with every version that is named, so that policies which
 // did get in are never left uncalled.
 func Configurations(
-	policies []engine.PolicyInfo, resources *engine.Resources, products []rules.Product, settings Settings,
+	policies []engine.PolicyInfo, resources *admission.Resources, products []rules.Product, settings Settings,
 ) (*admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration, error) {
 	if resources == nil {
-		resources = &engine.Resources{}
+		resources = &admission.Resources{}
 	}
 	policies = slices.SortedStableFunc(slices.Values(policies), func(a, b engine.PolicyInfo) int {
 		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Source, b.Source))

@@ -11,6 +11,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
@@ -28,10 +29,10 @@ var policySources = rules.Product{
 }
 
 var (
-	pod        = engine.GroupVersionKind{Kind: "Pod"}
-	deployment = engine.GroupVersionKind{Group: "apps", Kind: "Deployment"}
-	namespace  = engine.GroupVersionKind{Kind: "Namespace"}
-	hpa        = engine.GroupVersionKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}
+	pod        = admission.GroupVersionKind{Kind: "Pod"}
+	deployment = admission.GroupVersionKind{Group: "apps", Kind: "Deployment"}
+	namespace  = admission.GroupVersionKind{Kind: "Namespace"}
+	hpa        = admission.GroupVersionKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}
 )
 
 func validates(name string, match engine.Match) engine.PolicyInfo {
@@ -86,9 +87,9 @@ func TestRules(t *testing.T) {
 		{
 			name: "policies of scopes below take the versions that others chose, of namespaced kinds that are known",
 			policies: []engine.PolicyInfo{
-				validates("a", engine.Match{Kinds: []engine.GroupVersionKind{{Group: hpa.Group, Version: "v1", Kind: hpa.Kind}}, Operations: []string{"DELETE"}}),
-				follows(validates("b", engine.Match{Kinds: []engine.GroupVersionKind{hpa, namespace, {Group: "unknown.dev", Kind: "Thing"}}})),
-				follows(validates("c", engine.Match{Kinds: []engine.GroupVersionKind{{Group: "policy", Kind: "*"}}})),
+				validates("a", engine.Match{Kinds: []admission.GroupVersionKind{{Group: hpa.Group, Version: "v1", Kind: hpa.Kind}}, Operations: []string{"DELETE"}}),
+				follows(validates("b", engine.Match{Kinds: []admission.GroupVersionKind{hpa, namespace, {Group: "unknown.dev", Kind: "Thing"}}})),
+				follows(validates("c", engine.Match{Kinds: []admission.GroupVersionKind{{Group: "policy", Kind: "*"}}})),
 			},
 			validating: []string{
 				"autoscaling/v1 Namespaced CREATE,UPDATE,DELETE horizontalpodautoscalers",
@@ -98,9 +99,9 @@ func TestRules(t *testing.T) {
 		{
 			name: "the union of operations, grouped",
 			policies: []engine.PolicyInfo{
-				validates("a", engine.Match{Kinds: []engine.GroupVersionKind{pod}}),
-				validates("b", engine.Match{Kinds: []engine.GroupVersionKind{pod}, Operations: []string{"DELETE"}}),
-				validates("c", engine.Match{Kinds: []engine.GroupVersionKind{{Kind: "Secret"}, {Kind: "ConfigMap"}, namespace}}),
+				validates("a", engine.Match{Kinds: []admission.GroupVersionKind{pod}}),
+				validates("b", engine.Match{Kinds: []admission.GroupVersionKind{pod}, Operations: []string{"DELETE"}}),
+				validates("c", engine.Match{Kinds: []admission.GroupVersionKind{{Kind: "Secret"}, {Kind: "ConfigMap"}, namespace}}),
 			},
 			validating: []string{
 				"/v1 Cluster CREATE,UPDATE namespaces",
@@ -110,27 +111,27 @@ func TestRules(t *testing.T) {
 		},
 		{
 			name:       "the preferred version",
-			policies:   []engine.PolicyInfo{validates("a", engine.Match{Kinds: []engine.GroupVersionKind{hpa}})},
+			policies:   []engine.PolicyInfo{validates("a", engine.Match{Kinds: []admission.GroupVersionKind{hpa}})},
 			validating: []string{"autoscaling/v2 Namespaced CREATE,UPDATE horizontalpodautoscalers"},
 		},
 		{
 			name: "the version that a policy names, also for one that takes any",
 			policies: []engine.PolicyInfo{
-				validates("a", engine.Match{Kinds: []engine.GroupVersionKind{{Group: "autoscaling", Version: "*", Kind: "HorizontalPodAutoscaler"}}}),
-				validates("b", engine.Match{Kinds: []engine.GroupVersionKind{{Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler"}}}),
+				validates("a", engine.Match{Kinds: []admission.GroupVersionKind{{Group: "autoscaling", Version: "*", Kind: "HorizontalPodAutoscaler"}}}),
+				validates("b", engine.Match{Kinds: []admission.GroupVersionKind{{Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler"}}}),
 			},
 			validating: []string{"autoscaling/v1 Namespaced CREATE,UPDATE horizontalpodautoscalers"},
 		},
 		{
 			name:       "an unknown kind may be any resource of its group",
-			policies:   []engine.PolicyInfo{validates("a", engine.Match{Kinds: []engine.GroupVersionKind{{Group: "example.com", Version: "v1", Kind: "Widget"}}})},
+			policies:   []engine.PolicyInfo{validates("a", engine.Match{Kinds: []admission.GroupVersionKind{{Group: "example.com", Version: "v1", Kind: "Widget"}}})},
 			validating: []string{"example.com/* * CREATE,UPDATE *"},
 		},
 		{
 			name: "wildcards",
 			policies: []engine.PolicyInfo{
-				validates("a", engine.Match{Kinds: []engine.GroupVersionKind{{Group: "apps", Kind: "*"}}}),
-				validates("b", engine.Match{Kinds: []engine.GroupVersionKind{{Group: "*", Kind: "Ingress"}}, Operations: []string{"DELETE"}}),
+				validates("a", engine.Match{Kinds: []admission.GroupVersionKind{{Group: "apps", Kind: "*"}}}),
+				validates("b", engine.Match{Kinds: []admission.GroupVersionKind{{Group: "*", Kind: "Ingress"}}, Operations: []string{"DELETE"}}),
 			},
 			validating: []string{"*/* * DELETE *", "apps/* * CREATE,UPDATE *"},
 		},
@@ -138,15 +139,15 @@ func TestRules(t *testing.T) {
 			name: "what a wider rule covers needs none of its own",
 			policies: []engine.PolicyInfo{
 				validates("a", engine.Match{}),
-				validates("b", engine.Match{Kinds: []engine.GroupVersionKind{pod}, Operations: []string{"CREATE"}}),
-				validates("c", engine.Match{Kinds: []engine.GroupVersionKind{deployment}, Operations: []string{"DELETE"}}),
+				validates("b", engine.Match{Kinds: []admission.GroupVersionKind{pod}, Operations: []string{"CREATE"}}),
+				validates("c", engine.Match{Kinds: []admission.GroupVersionKind{deployment}, Operations: []string{"DELETE"}}),
 			},
 			validating: []string{"*/* * CREATE,UPDATE *", "apps/v1 Namespaced DELETE deployments"},
 		},
 		{
 			name: "subresources stand beside their resources",
 			policies: []engine.PolicyInfo{validates("a", engine.Match{
-				Kinds: []engine.GroupVersionKind{pod}, Operations: []string{"UPDATE", "CONNECT"}, Subresources: []string{"ephemeralcontainers", "exec"},
+				Kinds: []admission.GroupVersionKind{pod}, Operations: []string{"UPDATE", "CONNECT"}, Subresources: []string{"ephemeralcontainers", "exec"},
 			})},
 			validating: []string{"/v1 Namespaced UPDATE,CONNECT pods,pods/ephemeralcontainers,pods/exec"},
 		},
@@ -154,14 +155,14 @@ func TestRules(t *testing.T) {
 			name: "subresources of any resource",
 			policies: []engine.PolicyInfo{
 				validates("a", engine.Match{Subresources: []string{"scale"}}),
-				validates("b", engine.Match{Kinds: []engine.GroupVersionKind{deployment}, Subresources: []string{"scale"}}),
+				validates("b", engine.Match{Kinds: []admission.GroupVersionKind{deployment}, Subresources: []string{"scale"}}),
 			},
 			validating: []string{"*/* * CREATE,UPDATE *,*/scale"},
 		},
 		{
 			name: "expanding adds the workload kinds, created or updated, where Pods are judged at creation",
 			policies: []engine.PolicyInfo{validates("a", engine.Match{
-				Kinds: []engine.GroupVersionKind{pod}, Operations: []string{"CREATE", "DELETE"}, Expand: engine.ExpandWarn,
+				Kinds: []admission.GroupVersionKind{pod}, Operations: []string{"CREATE", "DELETE"}, Expand: engine.ExpandWarn,
 			})},
 			validating: []string{
 				"/v1 Namespaced CREATE,DELETE pods",
@@ -173,23 +174,23 @@ func TestRules(t *testing.T) {
 		{
 			name: "expanding without Pods adds nothing",
 			policies: []engine.PolicyInfo{validates("a", engine.Match{
-				Kinds: []engine.GroupVersionKind{{Kind: "Secret"}}, Expand: engine.ExpandDeny,
+				Kinds: []admission.GroupVersionKind{{Kind: "Secret"}}, Expand: engine.ExpandDeny,
 			})},
 			validating: []string{"/v1 Namespaced CREATE,UPDATE secrets"},
 		},
 		{
 			name: "mutation is for CREATE unless UPDATE is named, without subresources or workloads",
 			policies: []engine.PolicyInfo{
-				mutates("a", engine.Match{Kinds: []engine.GroupVersionKind{pod}, Subresources: []string{"exec"}, Expand: engine.ExpandWarn}),
-				mutates("b", engine.Match{Kinds: []engine.GroupVersionKind{deployment}, Operations: []string{"UPDATE", "DELETE"}}),
-				mutates("c", engine.Match{Kinds: []engine.GroupVersionKind{namespace}, Operations: []string{"DELETE", "CONNECT"}}),
+				mutates("a", engine.Match{Kinds: []admission.GroupVersionKind{pod}, Subresources: []string{"exec"}, Expand: engine.ExpandWarn}),
+				mutates("b", engine.Match{Kinds: []admission.GroupVersionKind{deployment}, Operations: []string{"UPDATE", "DELETE"}}),
+				mutates("c", engine.Match{Kinds: []admission.GroupVersionKind{namespace}, Operations: []string{"DELETE", "CONNECT"}}),
 			},
 			mutating: []string{"/v1 Namespaced CREATE pods", "apps/v1 Namespaced UPDATE deployments"},
 		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			validating, mutating, err := Configurations(test.policies, engine.BuiltinResources(), nil, settings())
+			validating, mutating, err := Configurations(test.policies, admission.BuiltinResources(), nil, settings())
 			require.NoError(t, err)
 			assert.Equal(t, test.validating, rulesText(validating.Webhooks[1].Rules))
 			assert.Equal(t, test.mutating, rulesText(mutating.Webhooks[1].Rules))
@@ -206,7 +207,7 @@ func TestEntriesAreAFixedSet(t *testing.T) {
 		{Name: "defaults", Entry: "d.example.com", FailurePolicy: engine.Ignore, Mutate: accept},
 	}
 	policies := []engine.PolicyInfo{
-		validates("a", engine.Match{}), ignored(validates("b", engine.Match{Kinds: []engine.GroupVersionKind{pod}})),
+		validates("a", engine.Match{}), ignored(validates("b", engine.Match{Kinds: []admission.GroupVersionKind{pod}})),
 	}
 	for _, policies := range [][]engine.PolicyInfo{nil, policies} {
 		validating, mutating, err := Configurations(policies, nil, products, settings())
@@ -257,8 +258,8 @@ func TestEntrySettings(t *testing.T) {
 // TestEntriesLeaveOutPolicies: only an entry with a policy that names their group is called
 // for them, and never for what undoes a policy.
 func TestEntriesLeaveOutPolicies(t *testing.T) {
-	names := func(kinds ...engine.GroupVersionKind) []string {
-		validating, mutating, err := Configurations([]engine.PolicyInfo{validates("a", engine.Match{Kinds: kinds}), mutates("b", engine.Match{})}, engine.BuiltinResources(), nil, settings())
+	names := func(kinds ...admission.GroupVersionKind) []string {
+		validating, mutating, err := Configurations([]engine.PolicyInfo{validates("a", engine.Match{Kinds: kinds}), mutates("b", engine.Match{})}, admission.BuiltinResources(), nil, settings())
 		require.NoError(t, err)
 		for _, webhook := range mutating.Webhooks {
 			require.Equal(t, "not-policy", webhook.MatchConditions[1].Name)
@@ -270,8 +271,8 @@ func TestEntriesLeaveOutPolicies(t *testing.T) {
 		return out
 	}
 	require.Contains(t, names(), "not-policy")
-	require.Contains(t, names(engine.GroupVersionKind{Group: "*", Kind: "*"}), "not-policy")
-	named := names(engine.GroupVersionKind{Group: engine.PolicyGroup, Kind: "PolicySource"})
+	require.Contains(t, names(admission.GroupVersionKind{Group: "*", Kind: "*"}), "not-policy")
+	named := names(admission.GroupVersionKind{Group: engine.PolicyGroup, Kind: "PolicySource"})
 	require.NotContains(t, named, "not-policy")
 	require.Subset(t, named, []string{"not-the-removal-of-policy", "not-the-status-of-policy"})
 }
@@ -296,11 +297,11 @@ func TestSelectors(t *testing.T) {
 	}
 	defaults := excluded("cert-manager", "kube-node-lease", "kube-system", "lintel-system")
 	selectors := func(policies ...engine.PolicyInfo) (namespaces, objects *metav1.LabelSelector) {
-		validating, _, err := Configurations(policies, engine.BuiltinResources(), nil, settings())
+		validating, _, err := Configurations(policies, admission.BuiltinResources(), nil, settings())
 		require.NoError(t, err)
 		return validating.Webhooks[1].NamespaceSelector, validating.Webhooks[1].ObjectSelector
 	}
-	both := engine.Match{Kinds: []engine.GroupVersionKind{pod}, NamespaceSelector: team, ObjectSelector: prod}
+	both := engine.Match{Kinds: []admission.GroupVersionKind{pod}, NamespaceSelector: team, ObjectSelector: prod}
 
 	t.Run("shared by all policies", func(t *testing.T) {
 		namespaces, objects := selectors(validates("a", both), validates("b", both), ignored(validates("c", engine.Match{})))
@@ -311,7 +312,7 @@ func TestSelectors(t *testing.T) {
 		assert.Empty(t, team.MatchExpressions, "the policy's own selector is left alone")
 	})
 	t.Run("not shared", func(t *testing.T) {
-		namespaces, objects := selectors(validates("a", both), validates("b", engine.Match{Kinds: []engine.GroupVersionKind{pod}}))
+		namespaces, objects := selectors(validates("a", both), validates("b", engine.Match{Kinds: []admission.GroupVersionKind{pod}}))
 		assert.Equal(t, &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{defaults}}, namespaces)
 		assert.Equal(t, &metav1.LabelSelector{}, objects)
 	})
@@ -338,12 +339,12 @@ func TestSelectors(t *testing.T) {
 }
 
 func TestVersionConflict(t *testing.T) {
-	v1 := engine.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler"}
+	v1 := admission.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler"}
 	policies := []engine.PolicyInfo{
-		validates("team.new", engine.Match{Kinds: []engine.GroupVersionKind{hpa}}),
-		validates("team.old", engine.Match{Kinds: []engine.GroupVersionKind{v1}}),
+		validates("team.new", engine.Match{Kinds: []admission.GroupVersionKind{hpa}}),
+		validates("team.old", engine.Match{Kinds: []admission.GroupVersionKind{v1}}),
 	}
-	validating, _, err := Configurations(policies, engine.BuiltinResources(), nil, settings())
+	validating, _, err := Configurations(policies, admission.BuiltinResources(), nil, settings())
 	var conflict versionConflict
 	require.ErrorAs(t, err, &conflict)
 	assert.Equal(t, [2]string{"v2", "v1"}, conflict.Versions)
@@ -355,18 +356,18 @@ func TestVersionConflict(t *testing.T) {
 	}, rulesText(validating.Webhooks[1].Rules), "never narrower, even so")
 
 	policies[1] = ignored(policies[1])
-	_, _, err = Configurations(policies, engine.BuiltinResources(), nil, settings())
+	_, _, err = Configurations(policies, admission.BuiltinResources(), nil, settings())
 	assert.NoError(t, err, "two entries may differ")
 }
 
 func TestEveryVersionConflictsWithOne(t *testing.T) {
-	resources := engine.NewResources([]engine.Resource{
+	resources := admission.NewResources([]admission.Resource{
 		{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true},
 		{Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true},
 		{Version: "v1", Kind: "Pod", Name: "pods", Namespaced: true},
 	})
 	kind := func(group, version, kind string) engine.Match {
-		return engine.Match{Kinds: []engine.GroupVersionKind{{Group: group, Version: version, Kind: kind}}}
+		return engine.Match{Kinds: []admission.GroupVersionKind{{Group: group, Version: version, Kind: kind}}}
 	}
 	old, unversioned := kind("autoscaling", "v1", "HorizontalPodAutoscaler"), kind("autoscaling", "", "HorizontalPodAutoscaler")
 	deletes := engine.Match{Operations: []string{"DELETE"}}
@@ -405,16 +406,16 @@ func TestEveryVersionConflictsWithOne(t *testing.T) {
 // TestConstraintsTakeEveryVersion: a template judges the version that arrives, so no two
 // constraints are in each other's way, and a policy for one version gets that.
 func TestConstraintsTakeEveryVersion(t *testing.T) {
-	constraint := func(name string, kinds ...engine.GroupVersionKind) engine.PolicyInfo {
+	constraint := func(name string, kinds ...admission.GroupVersionKind) engine.PolicyInfo {
 		p := validates(name, engine.Match{Kinds: kinds})
 		p.AnyVersion = true
 		return p
 	}
-	resources := engine.NewResources([]engine.Resource{
+	resources := admission.NewResources([]admission.Resource{
 		{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true},
 		{Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true},
 	})
-	native := validates("native", engine.Match{Kinds: []engine.GroupVersionKind{hpa}})
+	native := validates("native", engine.Match{Kinds: []admission.GroupVersionKind{hpa}})
 	for name, test := range map[string]struct {
 		policies []engine.PolicyInfo
 		rules    []string
@@ -437,18 +438,18 @@ func TestConstraintsTakeEveryVersion(t *testing.T) {
 
 func TestConfigurationsDoNotDependOnOrder(t *testing.T) {
 	policies := []engine.PolicyInfo{
-		validates("a", engine.Match{Kinds: []engine.GroupVersionKind{pod, hpa}, Expand: engine.ExpandWarn}),
-		validates("b", engine.Match{Kinds: []engine.GroupVersionKind{deployment, namespace}, Operations: []string{"DELETE", "CREATE"}}),
+		validates("a", engine.Match{Kinds: []admission.GroupVersionKind{pod, hpa}, Expand: engine.ExpandWarn}),
+		validates("b", engine.Match{Kinds: []admission.GroupVersionKind{deployment, namespace}, Operations: []string{"DELETE", "CREATE"}}),
 		ignored(validates("c", engine.Match{})),
-		mutates("d", engine.Match{Kinds: []engine.GroupVersionKind{pod}}),
+		mutates("d", engine.Match{Kinds: []admission.GroupVersionKind{pod}}),
 	}
 	products := []rules.Product{policySources, {Name: "x", Entry: "x.example.com", Validate: accept}}
-	v1, m1, err := Configurations(policies, engine.BuiltinResources(), products, settings())
+	v1, m1, err := Configurations(policies, admission.BuiltinResources(), products, settings())
 	require.NoError(t, err)
 	for range 20 {
 		slices.Reverse(policies)
 		slices.Reverse(products)
-		v2, m2, err := Configurations(policies, engine.BuiltinResources(), products, settings())
+		v2, m2, err := Configurations(policies, admission.BuiltinResources(), products, settings())
 		require.NoError(t, err)
 		require.Equal(t, v1, v2)
 		require.Equal(t, m1, m2)

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
@@ -127,7 +128,7 @@ func (r *Registrar) owner(ctx context.Context) (*metav1.OwnerReference, error) {
 
 // register applies what differs. settled says that nothing did, and that the API
 // server has what it needs to call.
-func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, resources *engine.Resources) (settled bool, err error) {
+func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, resources *admission.Resources) (settled bool, err error) {
 	owner, err := r.owner(ctx)
 	if err != nil || owner == nil {
 		return false, err

@@ -17,11 +17,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
-func accept(context.Context, *engine.Review) (*rules.Answer, error) { return &rules.Answer{}, nil }
+func accept(context.Context, *admission.Review) (*rules.Answer, error) { return &rules.Answer{}, nil }
 
 // snapshotOf is a snapshot of one source that denies ConfigMaps, and labels them.
 func snapshotOf(t *testing.T, policy engine.FailurePolicy) *engine.Snapshot {
@@ -38,7 +39,7 @@ deny contains "no"
 defaults := {"metadata": {"labels": {"checked": "yes"}}}
 `}})
 	require.NoError(t, err)
-	return engine.NewSnapshot(engine.BuiltinResources(), set)
+	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }
 
 // unregister deletes both configurations.
@@ -106,7 +107,7 @@ func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 	}
 	assert.Zero(t, reconcileOnce(), "no policies are loaded yet: what is registered stays")
 
-	live.Store(engine.NewSnapshot(engine.BuiltinResources()))
+	live.Store(engine.NewSnapshot(admission.BuiltinResources()))
 	assert.Equal(t, 2, reconcileOnce())
 	assert.Zero(t, reconcileOnce())
 

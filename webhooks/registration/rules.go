@@ -7,6 +7,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -64,7 +65,7 @@ func only(operations []string, wanted ...string) []string {
 }
 
 // validatingRules are the union of the matches of policies that deny or warn.
-func validatingRules(policies []engine.PolicyInfo, resources *engine.Resources) ([]admissionregistrationv1.RuleWithOperations, []versionConflict) {
+func validatingRules(policies []engine.PolicyInfo, resources *admission.Resources) ([]admissionregistrationv1.RuleWithOperations, []versionConflict) {
 	versions, conflicts := kindVersions(policies, resources)
 	conflicts = append(conflicts, openConflicts(policies, resources, validateOperations)...)
 	wanted := interest{}
@@ -81,7 +82,7 @@ func validatingRules(policies []engine.PolicyInfo, resources *engine.Resources) 
 		}
 		// The Pods of a workload are judged as created, whatever is done to the workload.
 		if match.Expands() && slices.Contains(operations, "CREATE") {
-			for _, t := range targets(engine.WorkloadKinds(), resources, versions) {
+			for _, t := range targets(admission.WorkloadKinds(), resources, versions) {
 				wanted.add(t, []string{"CREATE", "UPDATE"})
 			}
 		}
@@ -90,7 +91,7 @@ func validatingRules(policies []engine.PolicyInfo, resources *engine.Resources) 
 }
 
 // mutatingRules are the union of the matches of policies that patch or default.
-func mutatingRules(policies []engine.PolicyInfo, resources *engine.Resources) ([]admissionregistrationv1.RuleWithOperations, []versionConflict) {
+func mutatingRules(policies []engine.PolicyInfo, resources *admission.Resources) ([]admissionregistrationv1.RuleWithOperations, []versionConflict) {
 	versions, conflicts := kindVersions(policies, resources)
 	conflicts = append(conflicts, openConflicts(policies, resources, mutateOperations)...)
 	wanted := interest{}
@@ -105,13 +106,13 @@ func mutatingRules(policies []engine.PolicyInfo, resources *engine.Resources) ([
 // policyTargets are what a policy is called for. One that follows is called for kinds
 // that are known, each in the one version that is registered: a rule for every version
 // would take the others' conversions away, and its kinds are namespaced.
-func policyTargets(policy engine.PolicyInfo, resources *engine.Resources, versions versionTable) []target {
+func policyTargets(policy engine.PolicyInfo, resources *admission.Resources, versions versionTable) []target {
 	if !policy.Follows {
 		return targets(policy.Match.Kinds, resources, versions)
 	}
 	var out []target
 	for _, resource := range resources.All() {
-		if resource.Namespaced && policy.Match.NamesKind(engine.GroupVersionKind{Group: resource.Group, Kind: resource.Kind}) {
+		if resource.Namespaced && policy.Match.NamesKind(admission.GroupVersionKind{Group: resource.Group, Kind: resource.Kind}) {
 			out = append(out, resourceTargets(resource, versions)...)
 		}
 	}
@@ -120,7 +121,7 @@ func policyTargets(policy engine.PolicyInfo, resources *engine.Resources, versio
 
 // targets are the resources of kinds. A kind that nothing is known about may be
 // any resource of its group, in any version.
-func targets(kinds []engine.GroupVersionKind, resources *engine.Resources, versions versionTable) []target {
+func targets(kinds []admission.GroupVersionKind, resources *admission.Resources, versions versionTable) []target {
 	if len(kinds) == 0 {
 		return []target{{anything, anything, anything, admissionregistrationv1.AllScopes}}
 	}
@@ -136,7 +137,7 @@ func targets(kinds []engine.GroupVersionKind, resources *engine.Resources, versi
 	return out
 }
 
-func resourceTargets(resource engine.Resource, versions versionTable) []target {
+func resourceTargets(resource admission.Resource, versions versionTable) []target {
 	scope := admissionregistrationv1.ClusterScope
 	if resource.Namespaced {
 		scope = admissionregistrationv1.NamespacedScope

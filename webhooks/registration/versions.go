@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -22,7 +23,7 @@ type versionConflict struct {
 
 // Error names both policies.
 func (c versionConflict) Error() string {
-	kind := engine.GroupVersionKind{Group: c.Group, Kind: c.Kind}
+	kind := admission.GroupVersionKind{Group: c.Group, Kind: c.Kind}
 	if c.Versions[0] == anything {
 		return fmt.Sprintf("policy %s takes %s in every version, since it names no kinds, \"*\" or a kind that the cluster does not have, and policy %s is written for %s of it: name kinds in the first, or version \"*\" in the second if it reads all versions (entry %s)",
 			c.Policies[0], kind, c.Policies[1], c.Versions[1], c.Entry)
@@ -33,10 +34,10 @@ func (c versionConflict) Error() string {
 
 // versionTable is the versions to register of the kinds that policies name: one,
 // unless there is a conflict.
-type versionTable map[engine.GroupVersionKind][]string // by kind without version
+type versionTable map[admission.GroupVersionKind][]string // by kind without version
 
-func (v versionTable) of(resource engine.Resource) []string {
-	if versions := v[engine.GroupVersionKind{Group: resource.Group, Kind: resource.Kind}]; len(versions) > 0 {
+func (v versionTable) of(resource admission.Resource) []string {
+	if versions := v[admission.GroupVersionKind{Group: resource.Group, Kind: resource.Kind}]; len(versions) > 0 {
 		return versions
 	}
 	return []string{resource.Version}
@@ -47,9 +48,9 @@ func (v versionTable) of(resource engine.Resource) []string {
 // are registered in every version, so there is nothing to choose. Policies that follow
 // have no say, nor have those that judge any version: kinds that they alone name are
 // registered in every one.
-func kindVersions(policies []engine.PolicyInfo, resources *engine.Resources) (versionTable, []versionConflict) {
+func kindVersions(policies []engine.PolicyInfo, resources *admission.Resources) (versionTable, []versionConflict) {
 	table := versionTable{}
-	first := map[engine.GroupVersionKind]string{} // the policy that chose
+	first := map[admission.GroupVersionKind]string{} // the policy that chose
 	var conflicts []versionConflict
 	for _, policy := range policies {
 		if policy.Follows || policy.AnyVersion {
@@ -64,7 +65,7 @@ func kindVersions(policies []engine.PolicyInfo, resources *engine.Resources) (ve
 			if version == "" {
 				version = resource.Version
 			}
-			key := engine.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}
+			key := admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}
 			switch {
 			case len(table[key]) == 0:
 				table[key], first[key] = []string{version}, nameWithSource(policy)
@@ -91,7 +92,7 @@ func (v versionTable) open(policies []engine.PolicyInfo) {
 		for _, kind := range policy.Match.Kinds {
 			one := func(other engine.PolicyInfo) bool { return !other.AnyVersion && other.Match.NamesKind(kind) }
 			if !slices.ContainsFunc(policies, one) {
-				v[engine.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}] = []string{anything}
+				v[admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}] = []string{anything}
 			}
 		}
 	}
@@ -99,7 +100,7 @@ func (v versionTable) open(policies []engine.PolicyInfo) {
 
 // openConflicts finds the policies written for one version of a kind that has several,
 // beside another whose rule takes every version of it.
-func openConflicts(policies []engine.PolicyInfo, resources *engine.Resources, operations func(engine.Match) []string) []versionConflict {
+func openConflicts(policies []engine.PolicyInfo, resources *admission.Resources, operations func(engine.Match) []string) []versionConflict {
 	var conflicts []versionConflict
 	for _, policy := range policies {
 		if policy.Follows || policy.AnyVersion {
@@ -128,21 +129,21 @@ func openConflicts(policies []engine.PolicyInfo, resources *engine.Resources, op
 	return conflicts
 }
 
-func onlyVersion(resources *engine.Resources, kind engine.GroupVersionKind, version string) bool {
+func onlyVersion(resources *admission.Resources, kind admission.GroupVersionKind, version string) bool {
 	return slices.Equal(resources.Versions(kind.Group, kind.Kind), []string{version})
 }
 
 // readsEveryVersion says whether a policy names the kind by "*" or in version "*", too.
-func readsEveryVersion(match engine.Match, kind engine.GroupVersionKind) bool {
+func readsEveryVersion(match engine.Match, kind admission.GroupVersionKind) bool {
 	names := func(mine, its string) bool { return mine == anything || mine == its }
-	return slices.ContainsFunc(match.Kinds, func(other engine.GroupVersionKind) bool {
+	return slices.ContainsFunc(match.Kinds, func(other admission.GroupVersionKind) bool {
 		return names(other.Group, kind.Group) && names(other.Kind, kind.Kind) &&
 			(other.Version == anything || other.Version == "" && (other.Group == anything || other.Kind == anything))
 	})
 }
 
 // takesEveryVersion says whether a rule of the match names no version of a resource.
-func takesEveryVersion(match engine.Match, resource engine.Resource, resources *engine.Resources) bool {
+func takesEveryVersion(match engine.Match, resource admission.Resource, resources *admission.Resources) bool {
 	return slices.ContainsFunc(targets(match.Kinds, resources, nil), func(t target) bool {
 		return t.version == anything && (t.group == anything || t.group == resource.Group)
 	})

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/restriction"
 	"github.com/lintel-policy/lintel/test/reviews"
@@ -35,7 +36,7 @@ func decide(t *testing.T, kind string, object, facts any) *engine.Decision {
 	review := reviews.MakeCreation(openclawv1.SchemeGroupVersion.WithKind(kind), "things", object).Named("ns", "b").Obj(t)
 	asJSON, err := json.Marshal(facts)
 	require.NoError(t, err)
-	return engine.NewSnapshot(engine.BuiltinResources(), set).Validate(t.Context(), review, engine.Options{Facts: asJSON})
+	return engine.NewSnapshot(admission.BuiltinResources(), set).Validate(t.Context(), review, engine.Options{Facts: asJSON})
 }
 
 func words(findings []engine.Finding) []string {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
@@ -19,7 +20,7 @@ import (
 )
 
 // signingRequest is the review of a CertificateSigningRequest to ns.main.
-func signingRequest(t testing.TB, request []byte) *engine.Review {
+func signingRequest(t testing.TB, request []byte) *admission.Review {
 	t.Helper()
 	return reviews.MakeCreation(certificatesv1.SchemeGroupVersion.WithKind("CertificateSigningRequest"), "certificatesigningrequests", map[string]any{
 		"metadata": map[string]string{"name": "r"}, "spec": map[string]any{
@@ -28,7 +29,7 @@ func signingRequest(t testing.TB, request []byte) *engine.Review {
 	}).Named("", "r").By("ann").Obj(t)
 }
 
-func decide(t testing.TB, snapshot *engine.Snapshot, review *engine.Review, facts RequestFacts) []string {
+func decide(t testing.TB, snapshot *engine.Snapshot, review *admission.Review, facts RequestFacts) []string {
 	t.Helper()
 	text, err := json.Marshal(facts)
 	require.NoError(t, err)
@@ -43,7 +44,7 @@ func snapshot(t testing.TB) *engine.Snapshot {
 	t.Helper()
 	set, err := Set()
 	require.NoError(t, err)
-	return engine.NewSnapshot(engine.BuiltinResources(), set)
+	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }
 
 // TestWebhookAndHookAgree: the same words, wherever the question is asked.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/test/reviews"
 )
 
@@ -71,7 +71,7 @@ func TestPathSettings(t *testing.T) {
 }
 
 // configWith is the review of a Config that sets one setting.
-func configWith(t *testing.T, section, setting string) *engine.Review {
+func configWith(t *testing.T, section, setting string) *admission.Review {
 	t.Helper()
 	return reviews.MakeCreation(v1alpha1.SchemeGroupVersion.WithKind("Config"), "configs", map[string]any{
 		"metadata": map[string]string{"name": "c", "namespace": "ns"},

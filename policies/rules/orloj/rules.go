@@ -6,6 +6,7 @@ import (
 	"embed"
 	"maps"
 
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -38,7 +39,7 @@ func New() (*Rules, error) {
 		return nil, err
 	}
 	snapshot := func(sets ...*engine.PolicySet) *engine.Snapshot {
-		return engine.NewSnapshot(engine.BuiltinResources(), sets...)
+		return engine.NewSnapshot(admission.BuiltinResources(), sets...)
 	}
 	whole := snapshot(own, mapping, plaintext)
 	return &Rules{Snapshot: whole, parts: map[needs]*engine.Snapshot{

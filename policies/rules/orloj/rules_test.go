@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/test/reviews"
 )
@@ -58,7 +59,7 @@ func object(t *testing.T, kind string, c change) map[string]any {
 	return o
 }
 
-func review(t *testing.T, o map[string]any) *engine.Review {
+func review(t *testing.T, o map[string]any) *admission.Review {
 	t.Helper()
 	kind := o["kind"].(string)
 	name, _ := o["metadata"].(map[string]any)["name"].(string)

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/yaml"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 )
 
 // Definition is what a CustomResourceDefinition says of its kind.
@@ -23,11 +23,11 @@ type Definition struct {
 
 // Resources are those that the definition adds to a cluster, the version that the API
 // server prefers first.
-func (d *Definition) Resources() []engine.Resource {
-	var out []engine.Resource
+func (d *Definition) Resources() []admission.Resource {
+	var out []admission.Resource
 	versions := slices.SortedFunc(maps.Keys(d.Versions), func(a, b string) int { return version.CompareKubeAwareVersionStrings(b, a) })
 	for _, version := range versions {
-		out = append(out, engine.Resource{Group: d.Group, Version: version, Kind: d.Kind, Name: d.plural, Namespaced: d.namespaced})
+		out = append(out, admission.Resource{Group: d.Group, Version: version, Kind: d.Kind, Name: d.plural, Namespaced: d.namespaced})
 	}
 	return out
 }

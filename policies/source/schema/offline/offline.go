@@ -12,7 +12,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/source/schema"
 )
 
@@ -26,8 +26,8 @@ func NewKinds(definitions ...*schema.Definition) *Kinds { return &Kinds{definiti
 
 // Schemas are those of kinds; where a kind names no version, that of all its versions
 // together. Kinds that are not known are left out.
-func (k *Kinds) Schemas(_ context.Context, kinds []engine.GroupVersionKind) map[engine.GroupVersionKind]*schema.Schema {
-	known := map[engine.GroupVersionKind]*schema.Schema{}
+func (k *Kinds) Schemas(_ context.Context, kinds []admission.GroupVersionKind) map[admission.GroupVersionKind]*schema.Schema {
+	known := map[admission.GroupVersionKind]*schema.Schema{}
 	for _, kind := range kinds {
 		found := k.defined(kind)
 		if len(found) == 0 {
@@ -40,7 +40,7 @@ func (k *Kinds) Schemas(_ context.Context, kinds []engine.GroupVersionKind) map[
 	return known
 }
 
-func (k *Kinds) defined(kind engine.GroupVersionKind) []*schema.Schema {
+func (k *Kinds) defined(kind admission.GroupVersionKind) []*schema.Schema {
 	var found []*schema.Schema
 	for _, definition := range k.definitions {
 		if definition.Group != kind.Group || definition.Kind != kind.Kind {
@@ -70,7 +70,7 @@ var types = sync.OnceValue(func() map[runtimeschema.GroupKind]map[string]reflect
 	return byKind
 })
 
-func builtin(kind engine.GroupVersionKind) []*schema.Schema {
+func builtin(kind admission.GroupVersionKind) []*schema.Schema {
 	versions := types()[runtimeschema.GroupKind{Group: kind.Group, Kind: kind.Kind}]
 	names := make([]string, 0, len(versions))
 	for version := range versions {

@@ -1,0 +1,49 @@
+package admission
+
+import (
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/terms"
+)
+
+// GroupOf is the group of an apiVersion: "" for the core group's.
+func GroupOf(apiVersion string) string {
+	group, _, found := strings.Cut(apiVersion, "/")
+	if !found {
+		return ""
+	}
+	return group
+}
+
+// GroupVersionKind names a kind; the version may be empty where it does not matter.
+type GroupVersionKind struct {
+	Group   string `json:"group"`
+	Version string `json:"version,omitempty"`
+	Kind    string `json:"kind"`
+}
+
+// String prints Kind, or Kind.group outside the core group.
+func (k GroupVersionKind) String() string {
+	if k.Group == "" {
+		return k.Kind
+	}
+	return k.Kind + "." + k.Group
+}
+
+// GroupVersionResource names a resource.
+type GroupVersionResource struct {
+	Group    string `json:"group"`
+	Version  string `json:"version"`
+	Resource string `json:"resource"`
+}
+
+// ObjectKind is the kind that an object names, or else that of its request.
+func ObjectKind(object ast.Object, request GroupVersionKind) GroupVersionKind {
+	apiVersion, kind := terms.Text(object, "apiVersion"), terms.Text(object, "kind")
+	if kind == "" {
+		return request
+	}
+	return GroupVersionKind{GroupOf(apiVersion), apiVersion[strings.LastIndex(apiVersion, "/")+1:], kind}
+}

@@ -1,0 +1,97 @@
+package bounds
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// stepsOfRecursion is how many steps it takes to name one rule of a circle of rules that
+// depend on themselves.
+const stepsOfRecursion = 100
+
+// dependenciesStage refuses rules that depend on each other so manifoldly that OPA
+// would take minutes and gigabytes to see whether one depends on itself. It is the last
+// stage before OPA makes the graph of them.
+func (b Limits) dependenciesStage(work *Work) (ast.StageID, ast.CompilerStageDefinition) {
+	return ast.StageRewriteRegoMetadataCalls, ast.CompilerStageDefinition{
+		Name:       "BoundDependencies",
+		MetricName: "lintel_bound_dependencies",
+		Stage: func(c *ast.Compiler) *ast.Error {
+			d := &dependencies{Limits: b, of: map[*ast.Rule][]*ast.Rule{}, seen: map[*ast.Rule]*ast.Rule{}}
+			defer func() { work.Dependencies, work.DependencySteps = d.count, d.steps }()
+			var first errorInText
+			if rule := d.collect(c); rule != nil {
+				first.add(rule, "the references up to rule %s may name more than %d rules together: name the rules, or collect them in one rule and refer to that", b.Dependencies)
+				return first.error
+			}
+			for _, rule := range d.rules {
+				if d.follow(rule); d.steps <= b.DependencySteps {
+					continue
+				}
+				if d.recursive {
+					first.add(rule, "rule %s is recursive: it depends on itself, as do others, and to follow that takes more than %d steps", b.DependencySteps)
+				} else {
+					first.add(rule, "following what the rules up to rule %s depend on takes more than %d steps: make the chains of rules shorter", b.DependencySteps)
+				}
+				break
+			}
+			return first.error
+		},
+	}
+}
+
+type dependencies struct {
+	Limits
+	rules []*ast.Rule
+	of    map[*ast.Rule][]*ast.Rule
+	seen  map[*ast.Rule]*ast.Rule // the rule from which it was reached last
+	count int                     // of what is in of
+	steps int
+	// recursive says that the rule followed last depends on itself.
+	recursive bool
+}
+
+// collect finds what each rule depends on. It gives the rule at which that is too much.
+func (d *dependencies) collect(c *ast.Compiler) (tooMany *ast.Rule) {
+	for _, name := range slices.Sorted(maps.Keys(c.Modules)) {
+		for _, rule := range c.Modules[name].Rules {
+			d.rules = append(d.rules, rule)
+			ast.WalkRefs(rule, func(ref ast.Ref) bool {
+				if d.count <= d.Dependencies && ref.HasPrefix(ast.DefaultRootRef) {
+					found := c.GetRulesDynamicWithOpts(ref, ast.RulesOptions{IncludeHiddenModules: true})
+					d.count += len(found)
+					d.of[rule] = append(d.of[rule], found...)
+				}
+				return false
+			})
+			if d.count > d.Dependencies {
+				return rule
+			}
+		}
+	}
+	return nil
+}
+
+// follow counts the dependencies that can be reached from a rule.
+func (d *dependencies) follow(from *ast.Rule) {
+	steps := 0
+	d.recursive = false
+	for open := []*ast.Rule{from}; len(open) > 0 && d.steps+steps <= d.DependencySteps; {
+		rule := open[len(open)-1]
+		open = open[:len(open)-1]
+		for _, other := range d.of[rule] {
+			steps++
+			d.recursive = d.recursive || other == from
+			if d.seen[other] != from {
+				d.seen[other] = from
+				open = append(open, other)
+			}
+		}
+	}
+	if d.recursive {
+		steps *= stepsOfRecursion
+	}
+	d.steps += steps
+}

@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
+)
+
+// forbids is why a policy must not be asked where it stands: its scope may not use, or
+// not any more, what it reads.
+func (p *policy) forbids(resources *admission.Resources) error {
+	if !p.set.place.Below {
+		return nil
+	}
+	if p.meta.clock && !p.set.place.Grants.Clock {
+		return fmt.Errorf("reads the time: a scope below the enterprise may do so only where every scope above grants it (spec.scope.grants.clock of their PolicySources)")
+	}
+	for _, kind := range p.meta.requires {
+		if err := p.set.place.Grants.MayRequire(kind, resources); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inScope says whether a review is within the namespaces of the source's scope. For
+// the enterprise all namespaces, or none named, is the whole cluster. A scope below it
+// has the objects in its namespaces, as far as all scopes above have those too, and
+// never a Namespace itself: that is the administrators'.
+func (s *PolicySet) inScope(r *admission.Review) bool {
+	if s.place.Below {
+		return r.Namespace != "" && !r.IsNamespace() && s.place.Has(r.Namespace)
+	}
+	globs := s.source.Scope.Namespaces
+	return len(globs) == 0 || slices.Contains(globs, "*") || r.InNamespaces(globs)
+}
+
+// arrange gives the sets their places. Where there is no scope below the enterprise it
+// gives them as they are; else copies, which share everything that changes.
+func arrange(sets []*PolicySet) []*PolicySet {
+	scopes := make([]hierarchy.Scope, len(sets))
+	for i, set := range sets {
+		scopes[i] = set.source.Scope
+	}
+	places := hierarchy.Places(scopes)
+	if places == nil {
+		return sets
+	}
+	arranged := make([]*PolicySet, len(sets))
+	for i, set := range sets {
+		arranged[i] = set.at(places[i])
+	}
+	return arranged
+}
+
+// at is the set at a place. A parent that cannot decide denies, or what it guards
+// against would pass.
+func (s *PolicySet) at(place hierarchy.Place) *PolicySet {
+	own := *s
+	own.place = place
+	if place.Parent && own.source.FailurePolicy == Ignore {
+		// Until the registration has followed, the API server calls the other entry.
+		own.source.FailurePolicy, own.anyEntry = Fail, true
+	}
+	own.policies = make([]*policy, len(s.policies))
+	for i, p := range s.policies {
+		placed := *p
+		placed.set = &own
+		own.policies[i] = &placed
+	}
+	return &own
+}
+
+// Tenant names the narrowest scope below the enterprise that an object belongs to: ""
+// where it belongs to none.
+func (s *Snapshot) Tenant(review *admission.Review) string {
+	tenant := hierarchy.Key{Level: hierarchy.Enterprise}
+	for _, set := range s.scoped {
+		if key := set.source.Scope.Key(); key.Level.Rank() > tenant.Level.Rank() && set.inScope(review) {
+			tenant = key
+		}
+	}
+	if tenant.Level == hierarchy.Enterprise {
+		return ""
+	}
+	return tenant.String()
+}

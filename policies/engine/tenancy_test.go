@@ -1,0 +1,301 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/hierarchy"
+)
+
+// scoped compiles one policy of a scope.
+func scoped(t *testing.T, name string, scope hierarchy.Scope, rego string, change ...func(*Source)) *PolicySet {
+	t.Helper()
+	source := Source{Name: name, Scope: scope, Files: map[string]string{"policy.rego": rego}}
+	for _, apply := range change {
+		apply(&source)
+	}
+	return compileSource(t, source)
+}
+
+func scopeOf(level hierarchy.Level, name, parent string, namespaces ...string) hierarchy.Scope {
+	return hierarchy.Scope{Level: level, Name: name, Parent: parent, Namespaces: namespaces}
+}
+
+func in(namespace string) string {
+	return `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"` + namespace + `","labels":{"app":"web"}},"spec":{"containers":[{"name":"c","image":"nginx"}],"priority":5}}`
+}
+
+const no = "package p\ndeny contains \"no\""
+
+func TestScopesBindTheirNamespaces(t *testing.T) {
+	snapshot := snapshotOf(
+		scoped(t, "org", scopeOf(hierarchy.Org, "retail", "", "shop-*", "till"), "package org\nwarn contains \"org\""),
+		scoped(t, "team", scopeOf(hierarchy.Team, "shop", "retail", "shop-*", "bank"), no),
+	)
+	for object, denied := range map[string]bool{
+		in("shop-a"): true,
+		in("till"):   false, // the org's, not the team's
+		in("bank"):   false, // the team's, but not the org's
+		in("other"):  false,
+		`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop-a"}}`:                             false,
+		`{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"shop-a"}}`: false,
+	} {
+		require.Equal(t, denied, !snapshot.Validate(t.Context(), makeReview(t, object), Options{}).Allowed(), object)
+	}
+	require.Equal(t, "team shop", snapshot.Tenant(makeReview(t, in("shop-a"))))
+	require.Equal(t, "org retail", snapshot.Tenant(makeReview(t, in("till"))))
+	require.Empty(t, snapshot.Tenant(makeReview(t, in("other"))))
+}
+
+func TestScopesReadTheirOwnNamespaces(t *testing.T) {
+	cluster, err := NewClusterData([]json.RawMessage{
+		json.RawMessage(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"shop-a"},"data":{"k":"mine"}}`),
+		json.RawMessage(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b","namespace":"bank"},"data":{"k":"theirs"}}`),
+		json.RawMessage(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s","namespace":"shop-a"}}`),
+		json.RawMessage(`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}}`),
+	})
+	require.NoError(t, err)
+	requires := func(kind, read string) string {
+		return "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: " + kind + "}]\npackage p\ndeny contains json.marshal(" + read + ")"
+	}
+	team := scopeOf(hierarchy.Team, "shop", "", "shop-*")
+	for name, c := range map[string]struct {
+		rego   string
+		grants hierarchy.Grants
+		want   string
+	}{
+		"all of a kind":            {requires("ConfigMap", `data.cluster`), hierarchy.Grants{}, `{"ConfigMap":{"shop-a":{"a":`},
+		"by iteration":             {requires("ConfigMap", `[ns | some ns, _ in data.cluster.ConfigMap]`), hierarchy.Grants{}, `["shop-a"]`},
+		"another namespace":        {requires("ConfigMap", `[x | x := data.cluster.ConfigMap.bank.b.data.k]`), hierarchy.Grants{}, `[]`},
+		"a computed namespace":     {requires("ConfigMap", `[x | x := data.cluster.ConfigMap[concat("", ["ba", "nk"])]]`), hierarchy.Grants{}, `[]`},
+		"Secrets":                  {requires("Secret", `data.cluster.Secret`), hierarchy.Grants{}, "policy p cannot be evaluated: it requires Secret, which holds what must stay secret"},
+		"Secrets that are granted": {requires("Secret", `[n | some n, _ in data.cluster.Secret["shop-a"]]`), hierarchy.Grants{Requires: []admission.GroupVersionKind{{Kind: "Secret"}}}, `["s"]`},
+		"cluster-scoped":           {requires("Node", `data.cluster.Node`), hierarchy.Grants{}, "it requires Node, which is cluster-scoped"},
+		"granted cluster-scoped":   {requires("Node", `[n | some n, _ in data.cluster.Node[""]]`), hierarchy.Grants{Requires: []admission.GroupVersionKind{{Kind: "Node"}}}, `["n"]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			enterprise := scoped(t, "all", hierarchy.Scope{Level: hierarchy.Enterprise, Grants: c.grants}, "package all\nwarn contains \"x\"")
+			snapshot := snapshotOf(enterprise, scoped(t, "team", team, c.rego))
+			decision := snapshot.Validate(t.Context(), makeReview(t, in("shop-a")), Options{Cluster: cluster})
+			require.Len(t, decision.Denials, 1)
+			require.Contains(t, decision.Denials[0].Words, c.want)
+			require.NotContains(t, decision.Denials[0].Words, "theirs")
+			require.True(t, snapshot.Validate(t.Context(), makeReview(t, in("bank")), Options{Cluster: cluster}).Allowed())
+		})
+	}
+}
+
+func TestScopesReadTheClockWhereItIsGranted(t *testing.T) {
+	const rego = "# METADATA\n# custom:\n#   clock: true\npackage p\ndeny contains \"late\" if time.now_ns() > 0"
+	team := scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), rego)
+	all := func(grants hierarchy.Grants) *PolicySet {
+		return scoped(t, "all", hierarchy.Scope{Level: hierarchy.Enterprise, Grants: grants}, "package all\nwarn contains \"x\"")
+	}
+	words := func(sets ...*PolicySet) string {
+		return snapshotOf(sets...).Validate(t.Context(), makeReview(t, in("shop")), Options{}).Denials[0].Words
+	}
+	require.Contains(t, words(team), "it reads the time")
+	require.Contains(t, words(team, all(hierarchy.Grants{})), "it reads the time")
+	require.Equal(t, "late", words(team, all(hierarchy.Grants{Clock: true})))
+}
+
+// An error of a parent denies, whatever its failure policy says; one of a child only in
+// its own scope.
+func TestErrorsOfScopes(t *testing.T) {
+	const broken = "package p\ndeny contains msg if {\n\tx := 1 / (count(input.request.object.spec.containers) - 1)\n\tmsg := sprintf(\"%d\", [x])\n}"
+	ignore := func(s *Source) { s.FailurePolicy = Ignore }
+	parent := scoped(t, "parent", hierarchy.Scope{Level: hierarchy.Enterprise}, broken, ignore)
+	child := scoped(t, "child", scopeOf(hierarchy.Team, "shop", "", "shop"), "package q\nwarn contains \"x\"")
+	validate := func(options Options, sets ...*PolicySet) *Decision {
+		return snapshotOf(sets...).Validate(t.Context(), makeReview(t, in("shop")), options)
+	}
+	require.True(t, validate(Options{}, parent).Allowed(), "it is no parent yet")
+	require.Contains(t, validate(Options{}, parent, child).Denials[0].Words, "divide by zero")
+	require.False(t, validate(Options{FailurePolicy: Fail}, parent, child).Allowed(), "it is registered to fail closed")
+	require.False(t, validate(Options{FailurePolicy: Ignore}, parent, child).Allowed(), "and asked where it was registered until now")
+
+	child = scoped(t, "child", scopeOf(hierarchy.Team, "shop", "", "shop"), broken)
+	require.False(t, validate(Options{}, child).Allowed())
+	require.True(t, snapshotOf(child).Validate(t.Context(), makeReview(t, in("other")), Options{}).Allowed())
+}
+
+func TestPatchesOfScopes(t *testing.T) {
+	const (
+		set    = "package parent\npatch contains {\"op\": \"add\", \"path\": \"/spec/priority\", \"value\": 1} if not input.request.object.spec.priority"
+		append = "package parent\npatch contains {\"op\": \"add\", \"path\": \"/spec/containers/-\", \"value\": {\"name\": \"guard\", \"image\": \"guard\"}} if {\n\tnot \"guard\" in {c.name | some c in input.request.object.spec.containers}\n}"
+	)
+	bare := strings.Replace(in("shop"), `,"priority":5`, "", 1)
+	for name, c := range map[string]struct {
+		parent, child, object string
+		want                  string // in the child's denial; empty: it is admitted
+	}{
+		"another place": {set, "package c\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/x\", \"value\": \"y\"} if not input.request.object.metadata.labels.x", bare, ""},
+		"the same place in the same round": {
+			set, "package c\npatch contains {\"op\": \"add\", \"path\": \"/spec/priority\", \"value\": 2} if not input.request.object.spec.priority", bare,
+			"it changes /spec/priority, which policy parent of source all",
+		},
+		"in a later round": {
+			set, "package c\npatch contains {\"op\": \"add\", \"path\": \"/spec/priority\", \"value\": 2} if input.request.object.spec.priority == 1", bare,
+			"it changes /spec/priority, which policy parent of source all (patch at policy.rego:2) sets",
+		},
+		"when the webhook is called again": {
+			set, "package c\npatch contains {\"op\": \"replace\", \"path\": \"/spec/priority\", \"value\": 2} if input.request.object.spec.priority == 5", in("shop"),
+			"it changes /spec/priority, which policy parent of source all (patch at policy.rego:2) sets where it is absent",
+		},
+		"by a computed path, with a decoy": {
+			set, `package c
+patch contains [
+	{"op": "replace", "path": concat("/", ["", "spec", "priority"]), "value": 2},
+	{"op": "replace", "path": "/metadata/labels/app", "value": "y"},
+] if input.request.object.spec.priority == 5`, in("shop"),
+			"it changes /spec/priority",
+		},
+		"above it": {
+			set, "package c\npatch contains {\"op\": \"replace\", \"path\": \"/spec\", \"value\": {\"containers\": []}} if input.request.object.spec.priority", in("shop"),
+			"it changes /spec, which policy parent",
+		},
+		"what was appended": {
+			append, "package c\npatch contains {\"op\": \"replace\", \"path\": sprintf(\"/spec/containers/%d/image\", [i]), \"value\": \"evil\"} if {\n\tsome i, c in input.request.object.spec.containers\n\tc.image == \"guard\"\n}", in("shop"),
+			"it changes /spec/containers/1/image, which policy parent",
+		},
+		"beside what was appended": {
+			append, "package c\npatch contains {\"op\": \"add\", \"path\": \"/spec/containers/0/tty\", \"value\": true} if not input.request.object.spec.containers[0].tty", in("shop"), "",
+		},
+		"appended beside it": {
+			append, "package c\npatch contains {\"op\": \"add\", \"path\": \"/spec/containers/-\", \"value\": {\"name\": \"mine\"}} if {\n\tnot \"mine\" in {c.name | some c in input.request.object.spec.containers}\n}", in("shop"), "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			snapshot := snapshotOf(
+				scoped(t, "all", hierarchy.Scope{Level: hierarchy.Enterprise}, c.parent),
+				scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), c.child),
+			)
+			mutation := snapshot.Mutate(t.Context(), makeReview(t, c.object), Options{})
+			if c.want == "" {
+				require.Empty(t, textsOf(mutation.Denials))
+				require.NotEmpty(t, mutation.Patch)
+				require.True(t, snapshot.Validate(t.Context(), mutation.Review, Options{}).Allowed())
+				return
+			}
+			require.Len(t, mutation.Denials, 1)
+			require.Equal(t, "c", mutation.Denials[0].Policy)
+			require.Contains(t, mutation.Denials[0].Words, c.want)
+		})
+	}
+}
+
+func TestTheStoredObjectIsAsItsParentsLeaveIt(t *testing.T) {
+	parent := scoped(t, "all", hierarchy.Scope{Level: hierarchy.Enterprise}, "package parent\npatch contains {\"op\": \"add\", \"path\": \"/spec/priority\", \"value\": 1} if not input.request.object.spec.priority == 1")
+	child := scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), "package c\nwarn contains \"x\"")
+	snapshot := snapshotOf(parent, child)
+	decision := snapshot.Validate(t.Context(), makeReview(t, in("shop")), Options{})
+	require.Equal(t, []string{"policy parent sets /spec/priority, and the object that is to be stored differs: it was changed again after the policy had set it; leave it as it was set"}, wordsOf(decision.Denials))
+	mutated := snapshot.Mutate(t.Context(), makeReview(t, in("shop")), Options{})
+	require.True(t, snapshot.Validate(t.Context(), mutated.Review, Options{}).Allowed())
+	require.True(t, snapshot.Validate(t.Context(), makeReview(t, in("other")), Options{}).Allowed(), "no scope below has that namespace")
+	require.True(t, snapshotOf(parent).Validate(t.Context(), makeReview(t, in("shop")), Options{}).Allowed(), "it has no scope below")
+}
+
+func wordsOf(findings []Finding) []string {
+	out := []string{}
+	for _, f := range findings {
+		out = append(out, f.Words)
+	}
+	return out
+}
+
+// A source below the enterprise that takes its time takes it once, not for each policy.
+func TestASourceBelowTheEnterpriseHasItsTime(t *testing.T) {
+	e := &evaluation{spent: &spending{}}
+	below := scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), no).at(hierarchy.Place{Below: true}).policies[0]
+	asked := func(p *policy) (asked bool, err evalError) {
+		timed(e, p, func() int { asked = true; return 0 }, func(failure evalError) int { err = failure; return 0 })
+		return asked, err
+	}
+	ok, _ := asked(below)
+	require.True(t, ok)
+	e.spent.add("team", sourceTime)
+	ok, err := asked(below)
+	require.False(t, ok)
+	require.Equal(t, "source", err.limit)
+	require.Contains(t, err.message, "all that a source below the enterprise has")
+	ok, _ = asked(scoped(t, "team", hierarchy.Scope{}, no).policies[0])
+	require.True(t, ok, "the enterprise's are only bounded one by one")
+	require.Less(t, e.spent.of("other"), time.Nanosecond)
+}
+
+// TestScopesOnlyRestrict asks random policies with and without a random child: what is
+// admitted with it is admitted without, what a parent sets is what it sets without, and
+// outside the child's namespaces nothing changes.
+func TestScopesOnlyRestrict(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	pick := func(list ...string) string { return list[random.IntN(len(list))] }
+	condition := func() string {
+		return pick("true", `input.request.object.metadata.labels.app == "web"`, "not input.request.object.spec.priority",
+			"input.request.object.spec.priority > 3", "input.request.object.spec.priority == 1", `input.request.object.metadata.labels.tier`)
+	}
+	rule := func() string {
+		switch random.IntN(3) {
+		case 0:
+			return "deny contains \"no\" if " + condition()
+		case 1:
+			return fmt.Sprintf("patch contains {\"op\": %q, \"path\": %s, \"value\": %s} if {\n\t%s\n\tnot input.request.object.metadata.labels.%s\n}", pick("add", "replace"),
+				pick(`"/spec/priority"`, `"/metadata/labels/tier"`, `concat("/", ["", "metadata", "labels", "app"])`, `"/metadata/labels"`),
+				pick("1", "7", `"x"`, `{"tier": "z"}`), condition(), pick("tier", "app", "other"))
+		default:
+			return fmt.Sprintf("defaults := {\"metadata\": {\"labels\": {%q: %q}}}", pick("tier", "app", "extra"), pick("a", "b"))
+		}
+	}
+	var denied, patched, refused int
+	for range 1500 {
+		parent := scoped(t, "all", hierarchy.Scope{Level: hierarchy.Enterprise}, "package parent\n"+rule()+"\n"+pick("", "deny contains \"never\" if "+condition()))
+		childText := "package child\n" + rule()
+		child := scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), childText)
+		object := in(pick("shop", "other"))
+		if random.IntN(2) == 0 {
+			object = strings.Replace(object, `,"priority":5`, "", 1)
+		}
+		alone, both := admit(t, object, parent), admit(t, object, parent, child)
+		context := fmt.Sprintf("%s\n---\n%s\n---\n%s", parent.Files()["policy.rego"], childText, object)
+		if strings.Contains(object, `"other"`) {
+			require.Equal(t, alone, both, context)
+			continue
+		}
+		if both == "" {
+			refused++
+			continue
+		}
+		// What the child has changed on the way can take the parent's condition away, as
+		// the user could have. Whatever is stored passes the parent alone, unchanged.
+		require.Equal(t, both, admit(t, both, parent), context)
+		if alone == "" {
+			denied++
+		}
+		if both != alone {
+			patched++
+		}
+	}
+	require.Greater(t, refused, 100, "and yet the children did something")
+	require.Greater(t, patched, 100)
+	t.Logf("refused %d, patched %d, admitted by the change of a child what was refused without %d", refused, patched, denied)
+}
+
+// admit is the object that is stored, or nothing.
+func admit(t *testing.T, object string, sets ...*PolicySet) string {
+	t.Helper()
+	snapshot := snapshotOf(sets...)
+	mutation := snapshot.Mutate(t.Context(), makeReview(t, object), Options{})
+	if !mutation.Allowed() || !snapshot.Validate(t.Context(), mutation.Review, Options{}).Allowed() {
+		return ""
+	}
+	after, err := mutation.Review.Object()
+	require.NoError(t, err)
+	return string(after)
+}

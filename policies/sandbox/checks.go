@@ -1,0 +1,518 @@
+package sandbox
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/topdown/builtins"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/terms"
+)
+
+// This file has the checks of table.go: what a call may take, by what the
+// function does with it. Those for functions of text are in text.go.
+
+// whole is for functions that walk through the operands at the positions, all of
+// them if none is named.
+func whole(positions ...int) check {
+	return func(operands []*ast.Term) (int, error) {
+		steps := 0
+		for i, operand := range operands {
+			if len(positions) > 0 && !slices.Contains(positions, i) {
+				continue
+			}
+			if _, isString := operand.Value.(ast.String); isString {
+				continue // checkTerm has seen it
+			}
+			count, bytes := nodes(operand)
+			if count > MaxNodes || bytes > MaxStringBytes {
+				return 0, exceeds("a value is larger than %d values or %d bytes", MaxNodes, MaxStringBytes)
+			}
+			steps += count/elementsPerStep + bytes/bytesPerStep
+		}
+		return steps, nil
+	}
+}
+
+// compared bounds comparisons, whose cost is that of the smaller operand at most.
+func compared(operands []*ast.Term) (int, error) {
+	smaller := MaxCompared + 1
+	for _, operand := range operands[:2] {
+		count, _ := nodesUpTo(operand, MaxCompared, math.MaxInt)
+		if smaller = min(smaller, count); smaller == 1 {
+			return 0, nil
+		}
+	}
+	if smaller > MaxCompared {
+		return 0, exceeds("a value to compare is larger than %d values", MaxCompared)
+	}
+	return smaller / bytesPerStep, nil
+}
+
+// all applies several checks.
+func all(list ...check) check {
+	return func(operands []*ast.Term) (int, error) {
+		total := 0
+		for _, one := range list {
+			steps, err := one(operands)
+			if err != nil {
+				return 0, err
+			}
+			total += steps
+		}
+		return total, nil
+	}
+}
+
+// joined bounds the elements of collections put together.
+func joined(operands []*ast.Term) (int, error) {
+	total := 0
+	for _, operand := range operands {
+		total += size(operand)
+	}
+	return total / elementsPerStep, checkElements(total)
+}
+
+// flattened bounds the elements of a collection of collections put together.
+func flattened(operands []*ast.Term) (int, error) {
+	total := 0
+	add := func(term *ast.Term) { total += max(1, size(term)) }
+	switch value := operands[0].Value.(type) {
+	case *ast.Array:
+		value.Foreach(add)
+	case ast.Set:
+		value.Foreach(add)
+	}
+	return total / elementsPerStep, checkElements(total)
+}
+
+func checkElements(count int) error {
+	if count > MaxElements {
+		return exceeds("the result would have %d elements; the limit is %d", count, MaxElements)
+	}
+	return nil
+}
+
+// ranged bounds numbers.range.
+func ranged(operands []*ast.Term) (int, error) {
+	return rangeBetween(operands, big.NewInt(1))
+}
+
+// rangedByStep bounds numbers.range_step.
+func rangedByStep(operands []*ast.Term) (int, error) {
+	return rangeBetween(operands, integer(operands[2]))
+}
+
+func rangeBetween(operands []*ast.Term, step *big.Int) (int, error) {
+	from, to := integer(operands[0]), integer(operands[1])
+	if from == nil || to == nil || step == nil || step.Sign() <= 0 {
+		return 0, nil // the function says what is wrong
+	}
+	distance := new(big.Int).Abs(new(big.Int).Sub(to, from))
+	if count := distance.Quo(distance, step); !count.IsInt64() || count.Int64() >= MaxElements {
+		return 0, exceeds("the range would have more than %d elements", MaxElements)
+	}
+	return 0, nil
+}
+
+func integer(term *ast.Term) *big.Int {
+	number, ok := term.Value.(ast.Number)
+	if !ok {
+		return nil
+	}
+	value, err := builtins.NumberToInt(number) // as the functions do: 1e9 and 1.0 are integers, too
+	if err != nil {
+		return nil
+	}
+	return value
+}
+
+// shifted bounds bits.lsh.
+func shifted(operands []*ast.Term) (int, error) {
+	if by := integer(operands[1]); by != nil && (!by.IsInt64() || by.Int64() > 3*terms.MaxNumberDigits) {
+		return 0, exceeds("a shift by more than %d bits", 3*terms.MaxNumberDigits)
+	}
+	return 0, nil
+}
+
+// multiplied bounds product.
+func multiplied(operands []*ast.Term) (int, error) {
+	digits := 0
+	below := func(factor *ast.Term) {
+		if number, ok := factor.Value.(ast.Number); ok {
+			digits += digitsOf(string(number))
+		}
+	}
+	switch factors := operands[0].Value.(type) {
+	case *ast.Array:
+		factors.Foreach(below)
+	case ast.Set:
+		factors.Foreach(below)
+	}
+	if digits > terms.MaxNumberDigits {
+		return 0, exceeds("the product would have more than %d digits", terms.MaxNumberDigits)
+	}
+	return 0, nil
+}
+
+// crossed bounds net.cidr_contains_matches, which compares each with each.
+func crossed(operands []*ast.Term) (int, error) {
+	pairs := max(1, size(operands[0])) * max(1, size(operands[1]))
+	if pairs > MaxElements {
+		return 0, exceeds("%d comparisons of networks; the limit is %d", pairs, MaxElements)
+	}
+	return pairs, nil
+}
+
+// parsed charges for the values that a text becomes: an object takes many times the
+// memory of its text.
+func parsed(operands []*ast.Term) (int, error) {
+	return len(textAt(operands, 0)) / (bytesPerStep / 4), nil
+}
+
+// unfolded bounds the values that a text of YAML becomes once its aliases are written out.
+func unfolded(operands []*ast.Term) (int, error) {
+	values, bytes := Unfold(textAt(operands, 0))
+	if values > MaxMadeNodes || bytes > MaxStringBytes {
+		return 0, exceeds("a text to parse has more than %d values or %d bytes once its aliases are written out", MaxMadeNodes, MaxStringBytes)
+	}
+	return values / elementsPerStep, nil
+}
+
+// Unfold counts the values of a text of YAML, and their bytes, with all that its aliases
+// stand for. It is zero where there are none.
+func Unfold(text string) (values, bytes int) {
+	if !strings.Contains(text, "&") || !strings.Contains(text, "*") {
+		return 0, 0
+	}
+	type found struct{ values, bytes int }
+	known := map[*yaml.Node]found{}
+	var count func(*yaml.Node) found
+	count = func(node *yaml.Node) found {
+		total, seen := known[node]
+		if seen {
+			return total
+		}
+		known[node] = total // should it hold itself
+		total = found{1, len(node.Value)}
+		add := func(part found) {
+			total = found{min(total.values+part.values, math.MaxInt32), min(total.bytes+part.bytes, math.MaxInt32)}
+		}
+		if node.Alias != nil {
+			add(count(node.Alias))
+		}
+		for _, part := range node.Content {
+			add(count(part))
+		}
+		known[node] = total
+		return total
+	}
+	for decoder := yaml.NewDecoder(strings.NewReader(text)); ; {
+		var document yaml.Node
+		if err := decoder.Decode(&document); err != nil {
+			return values, bytes // the function says what is wrong
+		}
+		all := count(&document)
+		values, bytes = values+all.values, bytes+all.bytes
+	}
+}
+
+// madeOfText is the check of what a text became: a text may name numbers, and keys with one
+// hash, which are refused elsewhere.
+func madeOfText(result *ast.Term) error {
+	var err error
+	var walk func(*ast.Term) bool
+	walk = func(term *ast.Term) bool {
+		switch value := term.Value.(type) {
+		case ast.Number:
+			err = numberWithin(value)
+		case *ast.Array:
+			return value.Until(walk)
+		case ast.Object:
+			if terms.Alike(value.Keys()) {
+				err = exceeds("%v", terms.ErrAlike)
+				return true
+			}
+			return value.Until(func(_, value *ast.Term) bool { return walk(value) })
+		}
+		return err != nil
+	}
+	walk(result)
+	return err
+}
+
+// composed bounds the values that a text becomes, as its marks tell.
+func composed(operands []*ast.Term) (int, error) {
+	text := textAt(operands, 0)
+	marks := strings.Count(text, ",") + strings.Count(text, "{") + strings.Count(text, "[")
+	if marks > MaxMadeNodes {
+		return 0, exceeds("a text to parse has %d commas and brackets; the limit is %d", marks, MaxMadeNodes)
+	}
+	return 0, nil
+}
+
+// within bounds object.subset, which looks for a list at every place of another.
+func within(operands []*ast.Term) (int, error) {
+	values, _ := nodes(operands[0])
+	work := values * longestList(operands[1])
+	if work > MaxCompared {
+		return 0, exceeds("looking for a list of %d elements in %d values is too much work", longestList(operands[1]), values)
+	}
+	return work / nodesPerStep, nil
+}
+
+// longestList is the length of the longest list in a term.
+func longestList(term *ast.Term) int {
+	longest := 0
+	below := func(term *ast.Term) { longest = max(longest, longestList(term)) }
+	switch value := term.Value.(type) {
+	case *ast.Array:
+		value.Foreach(below)
+		longest = max(longest, value.Len())
+	case ast.Set:
+		value.Foreach(below)
+	case ast.Object:
+		value.Foreach(func(_, value *ast.Term) { below(value) })
+	}
+	return longest
+}
+
+// walked bounds walk, which makes a list of the keys to each value.
+func walked(operands []*ast.Term) (int, error) {
+	total := 0
+	var walk func(term *ast.Term, depth int) bool
+	walk = func(term *ast.Term, depth int) bool {
+		total += depth
+		below := func(term *ast.Term) bool { return walk(term, depth+1) }
+		switch value := term.Value.(type) {
+		case *ast.Array:
+			return value.Until(below)
+		case ast.Set:
+			return value.Until(below)
+		case ast.Object:
+			return value.Until(func(_, value *ast.Term) bool { return below(value) })
+		}
+		return total > MaxCompared
+	}
+	if walk(operands[0], 0); total > MaxCompared {
+		return 0, exceeds("the paths to all values have more than %d keys; walk through a part", MaxCompared)
+	}
+	return total / nodesPerStep, nil
+}
+
+// maxPlacing is how many values may be compared to put the elements of collections into one set.
+const maxPlacing = 1 << 18
+
+// spread bounds functions that put the elements of the operands at the positions into a
+// set, or look for them in one. OPA's set gives an element the first free place from its
+// hash on, and compares it with all that are in its way. The hash of a number is its
+// integer part, and that of a list the sum of its elements': among the first n integers,
+// n halves are compared with n each.
+func spread(positions ...int) check {
+	return func(operands []*ast.Term) (int, error) {
+		count := 0
+		for _, i := range positions {
+			count += size(operands[i])
+		}
+		if count <= terms.MaxAlike { // so many may be put into a set however alike they are
+			return 0, nil
+		}
+		var together []*ast.Term
+		for _, i := range positions {
+			together = append(together, elementsOf(operands[i])...)
+		}
+		return inOneSet(together)
+	}
+}
+
+// spreadWithin is spread for the elements of the collections in an operand.
+func spreadWithin(operands []*ast.Term) (int, error) {
+	var together []*ast.Term
+	count, collections := 0, elementsOf(operands[0])
+	for _, collection := range collections {
+		count += size(collection)
+	}
+	if count <= terms.MaxAlike {
+		return 0, nil
+	}
+	for _, collection := range collections {
+		together = append(together, elementsOf(collection)...)
+	}
+	return inOneSet(together)
+}
+
+// elementsOf are the elements of a list or set, and the keys of an object.
+func elementsOf(term *ast.Term) []*ast.Term {
+	switch value := term.Value.(type) {
+	case *ast.Array:
+		elements := make([]*ast.Term, value.Len())
+		for i := range elements {
+			elements[i] = value.Elem(i)
+		}
+		return elements
+	case ast.Set:
+		return value.Slice()
+	case ast.Object:
+		return value.Keys()
+	}
+	return nil
+}
+
+// inOneSet does what OPA does to put elements into a set, up to the bound.
+func inOneSet(elements []*ast.Term) (int, error) {
+	if len(elements) <= terms.MaxAlike {
+		return 0, nil
+	}
+	work, places := 0, make(map[int]*ast.Term, len(elements))
+	for _, element := range elements {
+		place := element.Hash()
+		for other := places[place]; other != nil && !ast.KeyHashEqual(other.Value, element.Value); other = places[place] {
+			if work += weight(element); work > maxPlacing {
+				return 0, exceeds("too many of %d elements have the same hash, or hashes that follow each other; use strings", len(elements))
+			}
+			place++
+		}
+		places[place] = element
+	}
+	return len(elements)/elementsPerStep + work/nodesPerStep, nil
+}
+
+// weight is how many ordinary values a value is compared as long as: of collections their
+// elements, and many for a number that OPA makes a fraction of large integers of.
+func weight(term *ast.Term) int {
+	if number, ok := term.Value.(ast.Number); ok && eval.IsLong(number) {
+		return longNumber
+	}
+	return 1 + size(term)
+}
+
+// longNumber is how many values are compared as fast as one number that is long.
+const longNumber = 200
+
+// ordered bounds functions that put the elements of a collection in order, or find the
+// first or last: what numbers there are within, at any depth, may be long ones.
+func ordered(operands []*ast.Term) (int, error) {
+	long := longNumbers(operands[0])
+	work := long * longNumber * bits.Len(uint(size(operands[0])))
+	if work > MaxMatchWork {
+		return 0, exceeds("putting %d numbers of more than 15 digits in order is too much work", long)
+	}
+	return work / nodesPerStep, nil
+}
+
+// longNumbers counts those in a value, sets left aside: whoever made one has paid.
+func longNumbers(term *ast.Term) (count int) {
+	switch value := term.Value.(type) {
+	case ast.Number:
+		if eval.IsLong(value) {
+			return 1
+		}
+	case *ast.Array:
+		for i := range value.Len() {
+			count += longNumbers(value.Elem(i))
+		}
+	case ast.Object:
+		value.Foreach(func(key, value *ast.Term) { count += longNumbers(key) + longNumbers(value) })
+	}
+	return count
+}
+
+// sought bounds looking for a value among those of a collection.
+func sought(operands []*ast.Term) (int, error) {
+	if size(operands[1]) <= terms.MaxAlike {
+		return 0, nil
+	}
+	values, _ := nodes(operands[0])
+	work := values * weight(operands[0]) * size(operands[1])
+	if _, isSet := operands[1].Value.(ast.Set); isSet && values == 1 {
+		work = 0 // found by its hash
+	}
+	if work > 2*MaxMatchWork {
+		return 0, exceeds("looking for a value with %d values in it among %d is too much work", values, size(operands[1]))
+	}
+	return work / nodesPerStep, nil
+}
+
+// printed bounds print, which takes a set for each operand and prints each with each.
+func printed(operands []*ast.Term) (int, error) {
+	lines := 1
+	for _, values := range elementsOf(operands[0]) {
+		if lines *= max(1, size(values)); lines > MaxElements {
+			return 0, exceeds("it would print more than %d lines; print the collections as a whole", MaxElements)
+		}
+	}
+	return lines, nil
+}
+
+// rsaKeys bounds the keys to verify with: an RSA key takes more than the square of its
+// length, and no key in use is longer than 2 KiB.
+var rsaKeys = all(shorter(0, MaxParseBytes), shorter(1, 16<<10))
+
+// quantity bounds the exponent in a quantity such as 1e3Mi.
+func quantity(operands []*ast.Term) (int, error) {
+	text := textAt(operands, 0)
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		digits := strings.TrimLeft(text[i+1:], "+-0")
+		end := len(digits) - len(strings.TrimLeft(digits, "0123456789"))
+		if end > 3 {
+			return 0, exceeds("the quantity %q has an exponent beyond 999", text)
+		}
+	}
+	return 0, nil
+}
+
+// shallow bounds what is indented by its depth.
+func shallow(operands []*ast.Term) (int, error) {
+	const deepest = 100
+	var depth func(*ast.Term, int) bool
+	depth = func(term *ast.Term, at int) (deep bool) {
+		if at > deepest {
+			return true
+		}
+		below := func(term *ast.Term) bool { return depth(term, at+1) }
+		switch value := term.Value.(type) {
+		case *ast.Array:
+			return value.Until(below)
+		case ast.Set:
+			return value.Until(below)
+		case ast.Object:
+			return value.Until(func(_, value *ast.Term) bool { return below(value) })
+		}
+		return false
+	}
+	if depth(operands[0], 0) {
+		return 0, exceeds("a value nests deeper than %d", deepest)
+	}
+	return 0, nil
+}
+
+// patched bounds JSON patches: each copy may double the document.
+func patched(operands []*ast.Term) (int, error) {
+	patches, ok := operands[1].Value.(*ast.Array)
+	if !ok {
+		return 0, nil
+	}
+	result, _ := nodes(operands[0])
+	patches.Foreach(func(patch *ast.Term) {
+		if operation, ok := patch.Value.(ast.Object); ok {
+			if name := operation.Get(ast.InternedTerm("op")); name != nil && name.Value.Compare(ast.String("copy")) == 0 {
+				result = min(result*2, MaxNodes+1)
+			}
+		}
+	})
+	added, _ := nodes(operands[1])
+	work := (result + added) * patches.Len()
+	if work > 2*MaxMatchWork {
+		return 0, exceeds("%d patches of a value of %d are too much work; patch a part of it", patches.Len(), result)
+	}
+	if result > MaxNodes {
+		return 0, exceeds("the copies could make a value of more than %d values; patch with fewer copies", MaxNodes)
+	}
+	return result/elementsPerStep + work/(2*bytesPerStep), nil
+}

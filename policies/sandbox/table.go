@@ -1,0 +1,82 @@
+package sandbox
+
+import "github.com/lintel-policy/lintel/policies/terms"
+
+// checks are the limits of the functions whose cost is not that of their operands.
+// Functions without an entry have the limits of checkTerm alone.
+var checks = map[string]check{
+	"array.concat":   all(joined, whole()),
+	"array.flatten":  flattened,
+	"or":             all(joined, whole(), spread(0, 1)),
+	"union":          all(flattened, whole(), spreadWithin),
+	"intersection":   all(flattened, whole(), spreadWithin),
+	"object.union":   whole(),
+	"object.union_n": whole(),
+	"object.filter":  all(whole(0), spread(1)),
+	"object.remove":  all(whole(0), spread(1)),
+	"object.subset":  all(whole(), within),
+	"json.filter":    whole(),
+	"json.remove":    whole(),
+	"json.patch":     all(whole(), patched),
+	"walk":           all(whole(0), walked),
+
+	"graph.reachable": all(whole(0), spread(0, 1)),
+
+	"equal": compared, "neq": compared, "gt": compared, "gte": compared, "lt": compared, "lte": compared,
+	"internal.member_2": all(whole(0), sought), "internal.member_3": whole(0, 1),
+	"sort": all(whole(), ordered), "max": all(whole(), ordered), "min": all(whole(), ordered), "sum": whole(),
+
+	"trim": trimmed, "trim_left": trimmed, "trim_right": trimmed,
+
+	"bits.lsh": shifted,
+	"product":  multiplied,
+
+	"numbers.range":      ranged,
+	"numbers.range_step": rangedByStep,
+	"to_number":          shorter(0, terms.MaxNumberDigits),
+	"units.parse":        all(shorter(0, 64), quantity),
+	"units.parse_bytes":  all(shorter(0, 64), quantity),
+
+	"split":     separated,
+	"indexof_n": separated,
+	"and":       all(whole(), spread(0, 1)), "minus": all(whole(), spread(0, 1)), "set_diff": all(whole(), spread(0, 1)),
+	"cast_set": all(whole(), spread(0)), "object.keys": all(whole(), spread(0)),
+	"strings.any_prefix_match": whole(), "strings.any_suffix_match": whole(),
+	"concat":                   concatenated,
+	"replace":                  replaced,
+	"strings.replace_n":        replacedMany,
+	"sprintf":                  formatted,
+	"internal.template_string": whole(),
+	"internal.print":           all(whole(), printed),
+
+	"regex.match":                           matching(0, 1),
+	"re_match":                              matching(0, 1),
+	"regex.find_n":                          all(matching(0, 1), grouped),
+	"regex.find_all_string_submatch_n":      all(matching(0, 1), grouped),
+	"regex.split":                           all(matching(0, 1), grouped),
+	"regex.replace":                         all(matching(1, 0), rewritten),
+	"regex.is_valid":                        matching(0, 0),
+	"regex.globs_match":                     all(shorter(0, 256), shorter(1, 256)),
+	"regex.template_match":                  all(shorter(0, 1024), matching(0, 1)),
+	"glob.match":                            all(shorter(0, 256), shorter(2, 4096)),
+	"json.marshal":                          whole(0),
+	"yaml.marshal":                          all(whole(0), shallow),
+	"json.unmarshal":                        all(parsed, composed),
+	"yaml.unmarshal":                        all(shorter(0, MaxParseBytes), parsed, composed, unfolded),
+	"yaml.is_valid":                         all(shorter(0, MaxParseBytes), parsed, composed, unfolded),
+	"crypto.x509.parse_certificates":        shorter(0, MaxParseBytes),
+	"crypto.x509.parse_certificate_request": shorter(0, MaxParseBytes),
+	"io.jwt.decode":                         shorter(0, MaxParseBytes),
+	"io.jwt.verify_rs256":                   rsaKeys,
+	"io.jwt.verify_rs384":                   rsaKeys,
+	"io.jwt.verify_rs512":                   rsaKeys,
+	"io.jwt.verify_ps256":                   rsaKeys,
+	"io.jwt.verify_ps384":                   rsaKeys,
+	"io.jwt.verify_ps512":                   rsaKeys,
+	"net.cidr_contains_matches":             crossed,
+	"net.cidr_merge":                        whole(),
+	"semver.compare":                        all(shorter(0, 1024), shorter(1, 1024)),
+	"time.parse_ns":                         all(shorter(0, 1024), shorter(1, 1024)),
+	"time.format":                           whole(),
+	"urlquery.encode_object":                whole(),
+}
