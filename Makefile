@@ -135,7 +135,7 @@ test-release:
 properties: ## Run the long properties: random policies against what OPA says
 	@seed=$${LINTEL_SEED:-$$RANDOM}; echo "LINTEL_SEED=$$seed"; \
 	LINTEL_LONG=1 LINTEL_SEED=$$seed go test -count=1 -timeout 60m -v \
-	  -run '^(TestRicherPairs|TestProvedHoldsOnEveryInput|TestFormulasAgreeWithOPA|TestAChildNeverWidens|TestNamesOfPeersDecideNothing)$$' ./policies/scope | grep -v '^=== RUN'
+	  -run '^(TestRicherPairs|TestProvedHoldsOnEveryInput|TestFormulasAgreeWithOPA|TestAChildNeverWidens|TestNamesOfPeersDecideNothing)$$' ./policies/sidecar ./policies/restriction | grep -v '^=== RUN'
 
 # Each target of the main module, one after the other: go test takes one at a time.
 FUZZTIME ?= 60s

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules"
 )
 
 const (
@@ -75,7 +76,7 @@ func decided(decision *engine.Decision, digest string) *answer {
 
 // judged turns a product's verdict into an answer. Its texts become findings of
 // the entry, so that the log shows them like those of policies.
-func judged(verdict *Verdict, entry string) (*answer, error) {
+func judged(verdict *rules.Answer, entry string) (*answer, error) {
 	findings := func(texts []string, rule string) []engine.Finding {
 		var out []engine.Finding
 		for _, text := range texts {

@@ -24,6 +24,8 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
 // authority issues certificates.
@@ -183,7 +185,7 @@ func TestTrustedByConfigurations(t *testing.T) {
 	pair, err := parseKeyPair(files)
 	require.NoError(t, err)
 	both := append(append([]byte{}, old.pem...), renewed.pem...)
-	meta := metav1.ObjectMeta{Name: ConfigurationName}
+	meta := metav1.ObjectMeta{Name: registration.ConfigurationName}
 	tests := []struct {
 		name                        string
 		validating, other, mutating []byte

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,9 +27,12 @@ import (
 	controllerconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/test/installation"
+	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
 // warnings collects what the API server passes on.
@@ -49,7 +53,7 @@ func (w *warnings) all() string {
 	return strings.Join(w.texts, "\n")
 }
 
-// TestAgainstAnAPIServer runs everything of this package beside a real API server.
+// TestAgainstAnAPIServer runs everything of the webhooks beside a real API server.
 func TestAgainstAnAPIServer(t *testing.T) {
 	log.SetLogger(ctrl.Log.WithSink(nil))
 	cluster, err := installation.StartCluster(t.Context(), filepath.Join(t.TempDir(), "cluster"), os.Stderr, "--without", "cert-manager")
@@ -71,28 +75,34 @@ func TestAgainstAnAPIServer(t *testing.T) {
 	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
 	certificate := NewCertificate(Directory(directory), nil, newTestMetrics(t), logger)
 	require.NoError(t, certificate.Reload(ctx))
-	snapshots := &live{}
-	snapshots.current.Store(compiled(t, engine.Fail, teamLabel))
+	var live atomic.Pointer[engine.Snapshot]
+	live.Store(compiled(t, engine.Fail, teamLabel))
 	handler, err := NewHandler(HandlerOptions{
-		Snapshots: snapshots, Namespaces: NewNamespaces(c, c), Metrics: newTestMetrics(t), Logger: logger,
+		Snapshot: live.Load, Namespaces: NewNamespaces(c, c), Metrics: newTestMetrics(t), Logger: logger,
 	})
 	require.NoError(t, err)
 	server, end := startServer(t, ServerOptions{Handler: handler, Certificate: certificate})
 	defer func() { assert.NoError(t, end()) }()
 
 	require.NoError(t, c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "lintel-system"}}))
-	settings := RegistrationSettings{Namespace: "lintel-system", URL: "https://" + server.Address(), InjectCA: true}
-	old := Product{Name: "old", Entry: "old.policy.lintel.dev", Validate: accept, Rules: PolicySourceRules()}
-	registrar := NewRegistrar(c, snapshots, []Product{old}, settings)
-	register := func() (settled bool) {
+	settings := registration.Settings{Namespace: "lintel-system", URL: "https://" + server.Address(), InjectCA: true}
+	anything := []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{"CREATE"},
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{"policy.lintel.dev"}, APIVersions: []string{"*"}, Resources: []string{"*"}, Scope: new(admissionregistrationv1.AllScopes),
+		},
+	}}
+	old := rules.Product{Name: "old", Entry: "old.policy.lintel.dev", Validate: accept, Rules: anything}
+	registrar := registration.NewRegistrar(c, live.Load, []rules.Product{old}, settings)
+	register := func() (registered bool) {
 		t.Helper()
-		settled, err := registrar.register(ctx, snapshots.Snapshot().Policies(), snapshots.Snapshot().Resources())
+		_, err := registrar.Reconcile(ctx, reconcile.Request{})
 		require.NoError(t, err)
-		return settled
+		return registrar.Registered(live.Load().Digest())
 	}
 	assert.False(t, register(), "what was written may not have arrived yet")
 	assert.False(t, register(), "the API server cannot call without the bundle")
-	assert.Nil(t, rulesText(configurations(t, c).validating.Webhooks[0].Rules), "and so is not asked to")
+	assert.Empty(t, configurations(t, c).validating.Webhooks[0].Rules, "and so is not asked to")
 	inject(t, c, ca.pem)
 	assert.False(t, register(), "now the rules are written")
 	assert.True(t, register())
@@ -103,7 +113,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 		assert.Equal(t, before, configurations(t, c))
 	})
 	t.Run("an entry that is no longer wanted stays without rules", func(t *testing.T) {
-		registrar = NewRegistrar(c, snapshots, nil, settings)
+		registrar = registration.NewRegistrar(c, live.Load, nil, settings)
 		register()
 		before := configurations(t, c)
 		validating := before.validating.Webhooks
@@ -152,16 +162,16 @@ func TestAgainstAnAPIServer(t *testing.T) {
 	})
 }
 
-func testRunningRegistrar(t *testing.T, config *rest.Config, c client.Client, settings RegistrationSettings, bundle []byte) {
+func testRunningRegistrar(t *testing.T, config *rest.Config, c client.Client, settings registration.Settings, bundle []byte) {
 	// Not the handler's: the API server may still be asking that one.
-	snapshots := &live{}
-	snapshots.current.Store(compiled(t, engine.Fail, strings.Replace(teamLabel, "ConfigMap}", "Secret}", 1)))
+	var live atomic.Pointer[engine.Snapshot]
+	live.Store(compiled(t, engine.Fail, strings.Replace(teamLabel, "ConfigMap}", "Secret}", 1)))
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme.Scheme, Metrics: metricsserver.Options{BindAddress: "0"},
 		Controller: controllerconfig.Controller{SkipNameValidation: new(true)}, // for -count
 	})
 	require.NoError(t, err)
-	registrar := NewRegistrar(mgr.GetClient(), snapshots, nil, settings)
+	registrar := registration.NewRegistrar(mgr.GetClient(), live.Load, nil, settings)
 	require.NoError(t, registrar.SetupWithManager(mgr))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -172,21 +182,25 @@ func testRunningRegistrar(t *testing.T, config *rest.Config, c client.Client, se
 		t.Helper()
 		require.EventuallyWithT(t, func(collect *assert.CollectT) {
 			var validating admissionregistrationv1.ValidatingWebhookConfiguration
-			assert.NoError(collect, c.Get(t.Context(), client.ObjectKey{Name: ConfigurationName}, &validating))
-			var rules []string
+			assert.NoError(collect, c.Get(t.Context(), client.ObjectKey{Name: registration.ConfigurationName}, &validating))
+			var resources []string
 			for _, webhook := range validating.Webhooks {
-				rules = append(rules, rulesText(webhook.Rules)...)
+				for _, rule := range webhook.Rules {
+					resources = append(resources, rule.Resources...)
+				}
 			}
-			assert.Equal(collect, []string{"/v1 Namespaced CREATE,UPDATE " + resource}, rules)
+			assert.Equal(collect, []string{resource}, resources)
 		}, 2*time.Minute, 50*time.Millisecond)
 	}
 	registers("secrets")
-	require.NoError(t, Unregister(t.Context(), c))
+	registered := configurations(t, c)
+	require.NoError(t, c.Delete(t.Context(), &registered.validating))
+	require.NoError(t, c.Delete(t.Context(), &registered.mutating))
 	require.EventuallyWithT(t, func(collect *assert.CollectT) {
 		for _, object := range []client.Object{
 			&admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{},
 		} {
-			assert.NoError(collect, c.Get(t.Context(), client.ObjectKey{Name: ConfigurationName}, object))
+			assert.NoError(collect, c.Get(t.Context(), client.ObjectKey{Name: registration.ConfigurationName}, object))
 		}
 	}, 2*time.Minute, 50*time.Millisecond)
 	inject(t, c, bundle)
@@ -200,7 +214,7 @@ type both struct {
 
 func configurations(t *testing.T, c client.Client) (b both) {
 	t.Helper()
-	key := client.ObjectKey{Name: ConfigurationName}
+	key := client.ObjectKey{Name: registration.ConfigurationName}
 	require.NoError(t, c.Get(t.Context(), key, &b.validating))
 	require.NoError(t, c.Get(t.Context(), key, &b.mutating))
 	return b
@@ -225,7 +239,7 @@ func inject(t *testing.T, c client.Client, bundle []byte) {
 		}
 		config := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
-			"metadata": map[string]any{"name": ConfigurationName}, "webhooks": entries,
+			"metadata": map[string]any{"name": registration.ConfigurationName}, "webhooks": entries,
 		}}
 		require.NoError(t, c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(config),
 			client.FieldOwner("cainjector"), client.ForceOwnership))

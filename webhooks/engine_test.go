@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,24 +11,52 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
+// compiled is a snapshot of one source with one module.
+func compiled(t testing.TB, policy engine.FailurePolicy, module string) *engine.Snapshot {
+	t.Helper()
+	set, err := engine.Compile(engine.Source{
+		Name: "team", FailurePolicy: policy, Files: map[string]string{"team.rego": module},
+	})
+	require.NoError(t, err)
+	return engine.NewSnapshot(engine.BuiltinResources(), set)
+}
+
+const teamLabel = `# METADATA
+# custom:
+#   match:
+#     kinds: [{group: "", kind: ConfigMap}]
+package team.labels
+
+import rego.v1
+
+deny contains msg if {
+	not input.request.object.metadata.labels.team
+	msg := sprintf("%v %v has no team label", [input.request.kind.kind, input.name])
+}
+
+warn contains "labels are lower case" if input.request.object.metadata.labels.team != lower(input.request.object.metadata.labels.team)
+
+defaults := {"metadata": {"labels": {"checked": "yes"}}}
+`
+
 // TestWithTheEngine asks real policies, and proves that each entry asks its own.
 func TestWithTheEngine(t *testing.T) {
 	request := strings.NewReplacer(`"pods"`, `"configmaps"`, `"kind":"Pod"`, `"kind":"ConfigMap"`).Replace(podRequest)
-	snapshots := &live{}
-	f := newFixture(t, nil, func(o *HandlerOptions) { o.Snapshots = snapshots })
-	f.current = func() Decider { return snapshots.Snapshot() }
+	var live atomic.Pointer[engine.Snapshot]
+	f := newFixture(t, nil, func(o *HandlerOptions) { o.Snapshot = live.Load })
+	f.current = func() Decider { return live.Load() }
 
-	snapshots.current.Store(compiled(t, engine.Fail, teamLabel))
+	live.Store(compiled(t, engine.Fail, teamLabel))
 	denied := f.ask(t, "/validate/fail?timeout=30s", request)
 	assert.False(t, denied.Allowed)
 	assert.Contains(t, denied.Result.Message, "ConfigMap web- has no team label [team.labels deny, team.rego:9, team@")
-	assert.Equal(t, engine.ShortRevision(snapshots.Snapshot().Digest()), denied.AuditAnnotations["snapshot"])
+	assert.Equal(t, engine.ShortRevision(live.Load().Digest()), denied.AuditAnnotations["snapshot"])
 	assert.True(t, f.ask(t, "/validate/ignore", request).Allowed, "the source's failure policy is Fail")
 	assert.JSONEq(t, `[{"op":"add","path":"/metadata/labels/checked","value":"yes"}]`,
 		string(f.ask(t, "/mutate/fail?timeout=30s", request).Patch))
 	assert.Empty(t, f.ask(t, "/mutate/ignore", request).Patch)
 
-	snapshots.current.Store(compiled(t, engine.Ignore, teamLabel))
+	live.Store(compiled(t, engine.Ignore, teamLabel))
 	assert.True(t, f.ask(t, "/validate/fail", request).Allowed)
 	assert.False(t, f.ask(t, "/validate/ignore?timeout=30s", request).Allowed, "a denial is no error: Ignore denies, too")
 }
@@ -35,7 +64,7 @@ func TestWithTheEngine(t *testing.T) {
 // TestNoSnapshot: a nil pointer in the interface must not look like a snapshot.
 func TestNoSnapshot(t *testing.T) {
 	f := newFixture(t, nil, nil)
-	h, err := NewHandler(HandlerOptions{Snapshots: &live{}, Metrics: f.metrics, Logger: f.logger})
+	h, err := NewHandler(HandlerOptions{Snapshot: new(engine.Live).Snapshot, Metrics: f.metrics, Logger: f.logger})
 	require.NoError(t, err)
 	assert.Nil(t, h.current())
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules"
+	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
 // DefaultMaxReviewBytes is above what the API server can send: an object and its
@@ -27,23 +29,18 @@ type Decider interface {
 	Validate(ctx context.Context, review *engine.Review, options engine.Options) *engine.Decision
 }
 
-// Snapshots holds the snapshot that is live.
-type Snapshots interface {
-	// Snapshot is nil as long as no policies are loaded.
-	Snapshot() *engine.Snapshot
-}
-
 // judgingPerCPU is how many reviews are judged at once for each CPU. Policies have
 // deadlines by the clock: more at once would only make each of them look slow.
 const judgingPerCPU = 4
 
 // HandlerOptions are what a Handler needs.
 type HandlerOptions struct {
-	Snapshots  Snapshots
-	Namespaces NamespaceGetter
+	// Snapshot is the one that is live, nil as long as no policies are loaded.
+	Snapshot   func() *engine.Snapshot
+	Namespaces rules.NamespaceGetter
 	// Cluster is what policies with `requires` read, as it is now; nil is nothing.
 	Cluster   func() *engine.ClusterData
-	Products  []Product
+	Products  []rules.Product
 	Metrics   *Metrics
 	Decisions DecisionLog
 	Logger    *slog.Logger
@@ -58,7 +55,7 @@ type HandlerOptions struct {
 type Handler struct {
 	entries    map[string]*entry // by path
 	current    func() Decider    // nil = not loaded
-	namespaces NamespaceGetter
+	namespaces rules.NamespaceGetter
 	cluster    func() *engine.ClusterData
 	metrics    *Metrics
 	decisions  DecisionLog
@@ -98,16 +95,16 @@ func NewHandler(options HandlerOptions) (*Handler, error) {
 		judging:    newJudging(judgingPerCPU * runtime.GOMAXPROCS(0)),
 		now:        time.Now,
 		current: func() Decider {
-			if snapshot := options.Snapshots.Snapshot(); snapshot != nil {
+			if snapshot := options.Snapshot(); snapshot != nil {
 				return snapshot
 			}
 			return nil
 		},
 	}
 	for _, policy := range []engine.FailurePolicy{engine.Ignore, engine.Fail} {
-		name := policyEntry(policy)
-		h.entries[validatePath+policySegment(policy)] = &entry{"validate/" + name, policy, h.validateBy(policy)}
-		h.entries[mutatePath+policySegment(policy)] = &entry{"mutate/" + name, policy, h.mutateBy(policy)}
+		name := registration.PolicyEntry(policy)
+		h.entries[registration.ValidatePath+registration.PolicySegment(policy)] = &entry{"validate/" + name, policy, h.validateBy(policy)}
+		h.entries[registration.MutatePath+registration.PolicySegment(policy)] = &entry{"mutate/" + name, policy, h.mutateBy(policy)}
 	}
 	for _, product := range options.Products {
 		path, served, err := productEntry(product)
@@ -122,10 +119,10 @@ func NewHandler(options HandlerOptions) (*Handler, error) {
 	return h, nil
 }
 
-func productEntry(product Product) (path string, served *entry, err error) {
-	prefix, judge := validatePath, product.Validate
+func productEntry(product rules.Product) (path string, served *entry, err error) {
+	prefix, judge := registration.ValidatePath, product.Validate
 	if product.Mutate != nil {
-		prefix, judge = mutatePath, product.Mutate
+		prefix, judge = registration.MutatePath, product.Mutate
 	}
 	switch {
 	case product.Name == "" || strings.Contains(product.Name, "/"):
@@ -135,7 +132,7 @@ func productEntry(product Product) (path string, served *entry, err error) {
 	}
 	return prefix + product.Name, &entry{
 		name:          strings.TrimPrefix(prefix, "/") + product.Entry,
-		failurePolicy: product.failurePolicy(),
+		failurePolicy: product.FailurePolicy,
 		judge: func(ctx context.Context, review *engine.Review) (*answer, error) {
 			verdict, err := judge(ctx, review)
 			if err != nil {

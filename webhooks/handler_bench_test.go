@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -88,12 +89,12 @@ func requireAdmitted(b testing.TB, answer string) {
 func benchHandler(b testing.TB, snapshot *engine.Snapshot) *Handler {
 	metrics, err := NewMetrics(prometheus.NewRegistry())
 	require.NoError(b, err)
-	snapshots := &live{}
-	snapshots.current.Store(snapshot)
+	var live atomic.Pointer[engine.Snapshot]
+	live.Store(snapshot)
 	logger := slog.New(slog.DiscardHandler)
 	cluster := engine.EmptyClusterData()
 	handler, err := NewHandler(HandlerOptions{
-		Snapshots: snapshots, Namespaces: NewNamespaces(benchNamespace(), nil), Metrics: metrics,
+		Snapshot: live.Load, Namespaces: NewNamespaces(benchNamespace(), nil), Metrics: metrics,
 		Cluster:   func() *engine.ClusterData { return cluster },
 		Decisions: DecisionLog{Logger: logger}, Logger: logger,
 	})

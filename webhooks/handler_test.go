@@ -21,6 +21,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules"
 )
 
 // decisions injects what an engine would say, and faults.
@@ -55,7 +56,7 @@ type namespacesFunc func(name string) ([]byte, error)
 
 func (f namespacesFunc) Namespace(_ context.Context, name string) ([]byte, error) { return f(name) }
 
-func accept(context.Context, *engine.Review) (*Verdict, error) { return &Verdict{}, nil }
+func accept(context.Context, *engine.Review) (*rules.Answer, error) { return &rules.Answer{}, nil }
 
 // fixture is a handler and what it wrote.
 type fixture struct {
@@ -266,7 +267,9 @@ func TestUnreadable(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			for _, path := range []string{"/validate/fail", "/validate/ignore", "/mutate/fail", "/mutate/ignore", "/validate/policysource"} {
-				f := newFixture(t, decisions{}, func(o *HandlerOptions) { o.Products = []Product{PolicySourceProduct(accept)} })
+				f := newFixture(t, decisions{}, func(o *HandlerOptions) {
+					o.Products = []rules.Product{{Name: "policysource", Entry: "policysource.policy.lintel.dev", Validate: accept}}
+				})
 				recorder := f.post(path, test.body)
 				if test.code == 0 {
 					assert.Equal(t, http.StatusBadRequest, recorder.Code)

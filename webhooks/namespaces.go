@@ -11,12 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// NamespaceGetter finds the Namespace of an object under review.
-type NamespaceGetter interface {
-	// Namespace is the Namespace object in JSON.
-	Namespace(ctx context.Context, name string) ([]byte, error)
-}
-
 // Namespaces reads Namespaces from a cache, and live what the cache does not have
 // yet: the first object often arrives moments after its namespace was made.
 type Namespaces struct {
@@ -28,7 +22,7 @@ func NewNamespaces(cached, live client.Reader) *Namespaces {
 	return &Namespaces{cached: cached, live: live}
 }
 
-// Namespace implements NamespaceGetter. Managed fields are left out: they say
+// Namespace implements rules.NamespaceGetter. Managed fields are left out: they say
 // nothing about the namespace and are the larger part of it.
 func (n *Namespaces) Namespace(ctx context.Context, name string) ([]byte, error) {
 	var namespace corev1.Namespace

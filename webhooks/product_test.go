@@ -10,23 +10,24 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules"
 )
 
 func TestProduct(t *testing.T) {
-	verdict, failure := &Verdict{}, error(nil)
-	judge := func(context.Context, *engine.Review) (*Verdict, error) { return verdict, failure }
+	verdict, failure := &rules.Answer{}, error(nil)
+	judge := func(context.Context, *engine.Review) (*rules.Answer, error) { return verdict, failure }
 	f := newFixture(t, nil, func(o *HandlerOptions) {
-		o.Products = []Product{PolicySourceProduct(judge), {Name: "defaults", Entry: "d.example.com", FailurePolicy: engine.Ignore, Mutate: judge}}
+		o.Products = []rules.Product{{Name: "policysource", Entry: "policysource.policy.lintel.dev", Validate: judge}, {Name: "defaults", Entry: "d.example.com", FailurePolicy: engine.Ignore, Mutate: judge}}
 	})
 	assert.True(t, f.ask(t, "/validate/policysource", podRequest).Allowed, "without any snapshot")
 
-	verdict = &Verdict{Denials: []string{"team.rego:3:1: var x is unsafe"}, Warnings: []string{strings.Repeat("w", 1000)}}
+	verdict = &rules.Answer{Denials: []string{"team.rego:3:1: var x is unsafe"}, Warnings: []string{strings.Repeat("w", 1000)}}
 	response := f.ask(t, "/validate/policysource", podRequest)
 	assert.False(t, response.Allowed)
 	assert.Equal(t, "team.rego:3:1: var x is unsafe", response.Result.Message)
 	assert.Len(t, response.Warnings[0], engine.MaxWarningBytes)
 
-	verdict = &Verdict{Patch: []engine.Operation{{Op: "remove", Path: "/x"}}}
+	verdict = &rules.Answer{Patch: []engine.Operation{{Op: "remove", Path: "/x"}}}
 	assert.NotEmpty(t, f.ask(t, "/mutate/defaults", podRequest).Patch)
 	assert.False(t, f.ask(t, "/validate/policysource", podRequest).Allowed, "a validating product cannot patch")
 
@@ -36,14 +37,14 @@ func TestProduct(t *testing.T) {
 }
 
 func TestProductsThatCannotBeServed(t *testing.T) {
-	for _, product := range []Product{
+	for _, product := range []rules.Product{
 		{Name: "a", Entry: "a.example.com"},
 		{Name: "a", Entry: "a.example.com", Validate: accept, Mutate: accept},
 		{Name: "a/b", Entry: "a.example.com", Validate: accept},
 		{Name: "", Entry: "a.example.com", Validate: accept},
 		{Name: "fail", Entry: "a.example.com", Validate: accept},
 	} {
-		_, err := NewHandler(HandlerOptions{Products: []Product{product}})
+		_, err := NewHandler(HandlerOptions{Products: []rules.Product{product}})
 		assert.ErrorContains(t, err, "product a.example.com")
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
 // TrustedByConfigurations asks both webhook configurations: a certificate is trusted
@@ -15,7 +17,7 @@ import (
 // the injector has not reached yet.
 func TrustedByConfigurations(reader client.Reader) Trust {
 	return func(ctx context.Context, chain []*x509.Certificate) (bool, error) {
-		key := client.ObjectKey{Name: ConfigurationName}
+		key := client.ObjectKey{Name: registration.ConfigurationName}
 		var validating admissionregistrationv1.ValidatingWebhookConfiguration
 		if err := reader.Get(ctx, key, &validating); client.IgnoreNotFound(err) != nil {
 			return false, fmt.Errorf("reading the validating webhook configuration: %w", err)

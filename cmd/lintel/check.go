@@ -13,7 +13,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules/orloj"
-	"github.com/lintel-policy/lintel/webhooks"
+	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
 // defaultNamespace is where kubectl puts what names no namespace.
@@ -170,7 +170,7 @@ type checker struct {
 	cluster    *engine.ClusterData
 	namespaces map[string][]byte
 	builtIn    *builtIn // nil where none of the objects is concerned
-	asked      webhooks.Asked
+	asked      registration.Asked
 	options    checkOptions
 }
 
@@ -188,7 +188,7 @@ func newChecker(options checkOptions, sets []*engine.PolicySet, objects []object
 		return nil, err
 	}
 	c.snapshot = engine.NewSnapshot(c.resources.Resources, sets...)
-	c.asked = webhooks.NewAsked(c.snapshot.Policies(), c.resources.Resources)
+	c.asked = registration.NewAsked(c.snapshot.Policies(), c.resources.Resources)
 	if options.cluster != "" {
 		if c.cluster, err = clusterData(existing, c.resources); err != nil {
 			return nil, err

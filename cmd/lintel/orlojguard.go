@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lintel-policy/lintel/cmd/lintel/orlojguard"
+	"github.com/lintel-policy/lintel/controllers/orloj/guard"
 )
 
 func newOrlojGuardCommand() *cobra.Command {
@@ -53,25 +53,25 @@ ORLOJ_CRD_CONFLICT_POLICY says it; what is unknown is warn.`,
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM)
 			defer stop()
 			logger := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), nil))
-			return serveOrlojGuard(ctx, listen, orlojguard.New(address, orlojguard.ParsePolicy(policy), drift, logger), logger)
+			return serveOrlojGuard(ctx, listen, guard.New(address, guard.ParsePolicy(policy), drift, logger), logger)
 		},
 	}
 	cmd.Flags().StringVar(&upstream, "upstream", "", "`URL` of orlojd")
 	cmd.Flags().StringVar(&listen, "listen", ":8090", "`address` to serve on")
-	cmd.Flags().StringVar(&policy, "crd-conflict-policy", string(orlojguard.Warn), "`policy`: off, warn or reject ($ORLOJ_CRD_CONFLICT_POLICY)")
+	cmd.Flags().StringVar(&policy, "crd-conflict-policy", string(guard.Warn), "`policy`: off, warn or reject ($ORLOJ_CRD_CONFLICT_POLICY)")
 	cmd.Flags().DurationVar(&drift, "drift-interval", time.Minute, "the manager's --orloj-drift-interval: with warn, for twice this `interval` later writes to a resource are warned of although the first has taken its mark out")
 	return cmd
 }
 
 // serveOrlojGuard serves until ctx ends, and then what has begun.
-func serveOrlojGuard(ctx context.Context, address string, guard http.Handler, logger *slog.Logger) error {
+func serveOrlojGuard(ctx context.Context, address string, handler http.Handler, logger *slog.Logger) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return fmt.Errorf("listening on %s: %w", address, err)
 	}
 	logger.Info("standing in front of orlojd", "address", listener.Addr().String())
 	// Answers may be streams without end, so only the request's head is bounded.
-	server := &http.Server{Handler: guard, ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	select {

@@ -17,7 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/source"
-	"github.com/lintel-policy/lintel/webhooks"
+	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
 // policySource is a source with the place it was read from.
@@ -101,7 +101,7 @@ func notesOn(sources []policySource, sets []*engine.PolicySet, snapshot *engine.
 			out = append(out, mistake.Error())
 		}
 	}
-	if _, _, err := webhooks.Configurations(snapshot.Policies(), snapshot.Resources(), nil, webhooks.RegistrationSettings{}); err != nil {
+	if _, _, err := registration.Configurations(snapshot.Policies(), snapshot.Resources(), nil, registration.Settings{}); err != nil {
 		for line := range strings.Lines(err.Error()) {
 			out = append(out, "a cluster would refuse these policies together: "+strings.TrimSpace(line))
 		}

@@ -21,7 +21,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/source/schema"
 	"github.com/lintel-policy/lintel/policies/suite"
-	"github.com/lintel-policy/lintel/webhooks"
+	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
 // errRefused is said already.
@@ -132,7 +132,7 @@ func judge(ctx context.Context, judged policySource, live *engine.Live, definiti
 			return results, err
 		},
 		Registrable: func(policies []engine.PolicyInfo, resources *engine.Resources) error {
-			_, _, err := webhooks.Configurations(policies, resources, nil, webhooks.RegistrationSettings{})
+			_, _, err := registration.Configurations(policies, resources, nil, registration.Settings{})
 			return err
 		},
 	}

@@ -14,8 +14,9 @@ import (
 
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/restriction"
 	"github.com/lintel-policy/lintel/policies/rules/openclaw"
-	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
 // proveOptions are the flags of prove.
@@ -122,11 +123,11 @@ func (o *proveOptions) complete(cmd *cobra.Command) error {
 	if _, ok := openclaw.Domain(o.domain); !ok {
 		return usageError(cmd, "--domain %s is unknown: it is one of %s", o.domain, strings.Join(domainNames(), ", "))
 	}
-	parent, err := scope.ParseLevel(o.parentScope)
+	parent, err := sidecar.ParseLevel(o.parentScope)
 	if err != nil {
 		return usageError(cmd, "--parent-scope: %v", err)
 	}
-	child, err := scope.ParseLevel(o.childScope)
+	child, err := sidecar.ParseLevel(o.childScope)
 	if err != nil {
 		return usageError(cmd, "--child-scope: %v", err)
 	}
@@ -138,11 +139,11 @@ func (o *proveOptions) complete(cmd *cobra.Command) error {
 
 // proof is the verdicts on one policy: one for each decision that is compared.
 type proof struct {
-	child     *scope.Policy
-	parents   []*scope.Policy
-	peers     []*scope.Policy // of the same scope, listed before
-	verdicts  []scope.Verdict
-	conflicts []scope.Conflict
+	child     *sidecar.Policy
+	parents   []*sidecar.Policy
+	peers     []*sidecar.Policy // of the same scope, listed before
+	verdicts  []restriction.Verdict
+	conflicts []restriction.Conflict
 	warnings  []string
 	elapsed   time.Duration
 }
@@ -179,9 +180,9 @@ func (p *proof) analyze(ctx context.Context, timeout time.Duration) error {
 	start := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	p.verdicts = scope.AnalyzeEach(bounded, p.child, p.parents)
-	p.conflicts = scope.Conflicts(bounded, p.child, p.peers, p.parents)
-	p.warnings = scope.Warnings(bounded, p.child, p.parents)
+	p.verdicts = restriction.AnalyzeEach(bounded, p.child, p.parents)
+	p.conflicts = restriction.Conflicts(bounded, p.child, p.peers, p.parents)
+	p.warnings = restriction.Warnings(bounded, p.child, p.parents)
 	p.elapsed = time.Since(start)
 	if ctx.Err() != nil {
 		return fmt.Errorf("comparing %s: %w", p.child.Name, ctx.Err())
@@ -191,7 +192,7 @@ func (p *proof) analyze(ctx context.Context, timeout time.Duration) error {
 
 // all are the verdicts that count: that two policies of one scope differ does not where
 // both use the rules in others of their own.
-func (p *proof) all() []scope.Verdict {
+func (p *proof) all() []restriction.Verdict {
 	all := slices.Clone(p.verdicts)
 	for _, conflict := range p.conflicts {
 		if !conflict.Helper {
@@ -202,10 +203,10 @@ func (p *proof) all() []scope.Verdict {
 }
 
 // verdict is the worst: a counterexample before an unknown, and of each the first.
-func (p *proof) verdict() scope.Verdict {
-	worst := scope.Verdict{Outcome: scope.Proved}
+func (p *proof) verdict() restriction.Verdict {
+	worst := restriction.Verdict{Outcome: restriction.Proved}
 	for _, v := range p.all() {
-		if worst.Outcome == scope.Proved && v.Outcome == scope.Unknown || worst.Outcome != scope.Counterexample && v.Outcome == scope.Counterexample {
+		if worst.Outcome == restriction.Proved && v.Outcome == restriction.Unknown || worst.Outcome != restriction.Counterexample && v.Outcome == restriction.Counterexample {
 			worst = v
 		}
 	}
@@ -222,9 +223,9 @@ func worst(proofs []*proof, sources []sourceProof) error {
 	}
 	for _, p := range proofs {
 		switch p.verdict().Outcome {
-		case scope.Counterexample:
+		case restriction.Counterexample:
 			return errDenied
-		case scope.Unknown:
+		case restriction.Unknown:
 			worst = errUnknown
 		}
 	}
@@ -234,12 +235,12 @@ func worst(proofs []*proof, sources []sourceProof) error {
 // fileProof is that of a policy in a file.
 func fileProof(options proveOptions) ([]*proof, error) {
 	domain, _ := openclaw.Domain(options.domain)
-	read := func(path, level string) (*scope.Policy, error) {
+	read := func(path, level string) (*sidecar.Policy, error) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
 		}
-		return parsePolicy(scope.Source{Level: scope.Level(level), Name: path, Domain: domain, Content: string(text)})
+		return parsePolicy(sidecar.Source{Level: sidecar.Level(level), Name: path, Domain: domain, Content: string(text)})
 	}
 	p := &proof{}
 	var err error
@@ -255,9 +256,9 @@ func fileProof(options proveOptions) ([]*proof, error) {
 }
 
 // parsePolicy puts each error on a line of its own.
-func parsePolicy(source scope.Source) (*scope.Policy, error) {
-	policy, err := scope.Parse(source)
-	if errs, ok := err.(scope.ParseErrors); ok {
+func parsePolicy(source sidecar.Source) (*sidecar.Policy, error) {
+	policy, err := sidecar.Parse(source)
+	if errs, ok := err.(sidecar.ParseErrors); ok {
 		lines := make([]string, len(errs))
 		for i, e := range errs {
 			lines[i] = e.Error()
@@ -274,7 +275,7 @@ func manifestProofs(paths []string, stdin io.Reader) ([]*proof, []sourceProof, e
 	if err != nil {
 		return nil, nil, err
 	}
-	var policies []*scope.Policy
+	var policies []*sidecar.Policy
 	var sources []policySource
 	for _, o := range objects {
 		switch {
@@ -303,7 +304,7 @@ func manifestProofs(paths []string, stdin io.Reader) ([]*proof, []sourceProof, e
 	return proofs, ofSources, err
 }
 
-func bundlePolicies(o object) ([]*scope.Policy, error) {
+func bundlePolicies(o object) ([]*sidecar.Policy, error) {
 	text, err := o.json()
 	if err != nil {
 		return nil, err
@@ -312,15 +313,15 @@ func bundlePolicies(o object) ([]*scope.Policy, error) {
 	if err := json.Unmarshal(text, &bundle); err != nil {
 		return nil, fmt.Errorf("%s: %w", o.origin, err)
 	}
-	var policies []*scope.Policy
-	var effort scope.Effort
+	var policies []*sidecar.Policy
+	var effort sidecar.Effort
 	for i, policy := range bundle.Spec.Policies {
 		if err := effort.AddText(openclaw.FullName(&bundle, policy), policy.Content); err != nil {
 			return nil, fmt.Errorf("%s: spec.policies[%d].content: %w", o.origin, i, err)
 		}
 	}
 	for i, policy := range bundle.Spec.Policies {
-		level, err := scope.ParseLevel(string(policy.Scope))
+		level, err := sidecar.ParseLevel(string(policy.Scope))
 		if err != nil {
 			return nil, fmt.Errorf("%s: spec.policies[%d].scope: %w", o.origin, i, err)
 		}
@@ -328,7 +329,7 @@ func bundlePolicies(o object) ([]*scope.Policy, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s: spec.policies[%d].domain: unknown domain %q", o.origin, i, policy.Domain)
 		}
-		parsed, err := parsePolicy(scope.Source{Level: level, Name: openclaw.FullName(&bundle, policy), Domain: domain, Content: policy.Content})
+		parsed, err := parsePolicy(sidecar.Source{Level: level, Name: openclaw.FullName(&bundle, policy), Domain: domain, Content: policy.Content})
 		if err != nil {
 			return nil, fmt.Errorf("%s: spec.policies[%d].content:\n%w", o.origin, i, err)
 		}
@@ -340,7 +341,7 @@ func bundlePolicies(o object) ([]*scope.Policy, error) {
 	return policies, nil
 }
 
-func pairs(policies []*scope.Policy) ([]*proof, error) {
+func pairs(policies []*sidecar.Policy) ([]*proof, error) {
 	var proofs []*proof
 	seen := map[string]bool{}
 	for _, child := range policies {

@@ -7,28 +7,29 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/restriction"
+	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
 // jsonProof is a verdict in the output of -o json. input, parent and child are null
 // where there is nothing to show or a side is undefined.
 type jsonProof struct {
-	Verdict        scope.Outcome `json:"verdict"`
-	Decision       string        `json:"decision"`
-	Input          any           `json:"input"`
-	InputUndefined bool          `json:"input_undefined,omitempty"`
-	Parent         any           `json:"parent"`
-	Child          any           `json:"child"`
-	Reason         string        `json:"reason"`
-	ElapsedMillis  float64       `json:"elapsed_ms"`
-	Domain         string        `json:"domain"`
-	ChildPolicy    string        `json:"child_policy"`
-	ChildScope     scope.Level   `json:"child_scope"`
-	ChildLine      int           `json:"child_line,omitempty"`
-	ParentPolicy   string        `json:"parent_policy,omitempty"`
-	ParentScope    scope.Level   `json:"parent_scope,omitempty"`
-	ParentLine     int           `json:"parent_line,omitempty"`
-	Warnings       []string      `json:"warnings,omitempty"`
+	Verdict        restriction.Outcome `json:"verdict"`
+	Decision       string              `json:"decision"`
+	Input          any                 `json:"input"`
+	InputUndefined bool                `json:"input_undefined,omitempty"`
+	Parent         any                 `json:"parent"`
+	Child          any                 `json:"child"`
+	Reason         string              `json:"reason"`
+	ElapsedMillis  float64             `json:"elapsed_ms"`
+	Domain         string              `json:"domain"`
+	ChildPolicy    string              `json:"child_policy"`
+	ChildScope     sidecar.Level       `json:"child_scope"`
+	ChildLine      int                 `json:"child_line,omitempty"`
+	ParentPolicy   string              `json:"parent_policy,omitempty"`
+	ParentScope    sidecar.Level       `json:"parent_scope,omitempty"`
+	ParentLine     int                 `json:"parent_line,omitempty"`
+	Warnings       []string            `json:"warnings,omitempty"`
 	// Decisions are the verdicts on each, where several are compared; the fields above
 	// are those of the worst.
 	Decisions []jsonVerdict `json:"decisions,omitempty"`
@@ -36,14 +37,14 @@ type jsonProof struct {
 
 // jsonVerdict is the verdict on one decision.
 type jsonVerdict struct {
-	Verdict        scope.Outcome `json:"verdict"`
-	Decision       string        `json:"decision"`
-	Input          any           `json:"input"`
-	InputUndefined bool          `json:"input_undefined,omitempty"`
-	Parent         any           `json:"parent"`
-	Child          any           `json:"child"`
-	Reason         string        `json:"reason"`
-	ParentPolicy   string        `json:"parent_policy,omitempty"`
+	Verdict        restriction.Outcome `json:"verdict"`
+	Decision       string              `json:"decision"`
+	Input          any                 `json:"input"`
+	InputUndefined bool                `json:"input_undefined,omitempty"`
+	Parent         any                 `json:"parent"`
+	Child          any                 `json:"child"`
+	Reason         string              `json:"reason"`
+	ParentPolicy   string              `json:"parent_policy,omitempty"`
 }
 
 func (p *proof) json() jsonProof {
@@ -66,7 +67,7 @@ func (p *proof) json() jsonProof {
 func (p *proof) allWarnings() []string {
 	warnings := slices.Clone(p.warnings)
 	for _, c := range p.conflicts {
-		if c.Helper && c.Outcome == scope.Counterexample {
+		if c.Helper && c.Outcome == restriction.Counterexample {
 			warnings = append(warnings, fmt.Sprintf("%s of %s and of %s, which are of one scope, differ on input %s: gateways that ask for it are told nothing there",
 				c.Decision, p.child.Name, c.ParentPolicy, c.InputText()))
 		}
@@ -109,7 +110,7 @@ func (p *proof) lines() []string {
 	var lines, proved []string
 	all := p.all()
 	for _, v := range all {
-		if v.Outcome == scope.Proved {
+		if v.Outcome == restriction.Proved {
 			proved = append(proved, v.Decision)
 		} else {
 			lines = append(lines, v.Explain(p.child))

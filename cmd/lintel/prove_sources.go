@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/restriction"
 	"github.com/lintel-policy/lintel/policies/scope"
 )
 
@@ -56,10 +57,10 @@ func (s sourceProof) text() string {
 
 // jsonSource is a source in the output of -o json.
 type jsonSource struct {
-	Verdict scope.Outcome   `json:"verdict"`
-	Source  string          `json:"source"`
-	Scope   string          `json:"scope"`
-	Reasons []jsonViolation `json:"reasons,omitempty"`
+	Verdict restriction.Outcome `json:"verdict"`
+	Source  string              `json:"source"`
+	Scope   string              `json:"scope"`
+	Reasons []jsonViolation     `json:"reasons,omitempty"`
 }
 
 type jsonViolation struct {
@@ -69,9 +70,9 @@ type jsonViolation struct {
 }
 
 func (s sourceProof) json() jsonSource {
-	out := jsonSource{Verdict: scope.Proved, Source: s.name, Scope: s.scope}
+	out := jsonSource{Verdict: restriction.Proved, Source: s.name, Scope: s.scope}
 	for _, v := range s.violations {
-		out.Verdict = scope.Counterexample
+		out.Verdict = restriction.Counterexample
 		violation := jsonViolation{Reason: v.Reason, Message: v.Message}
 		if v.Location.File != "" {
 			violation.Location = v.Location.String()

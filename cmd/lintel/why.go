@@ -12,7 +12,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/kinds"
 	"github.com/lintel-policy/lintel/policies/source"
-	"github.com/lintel-policy/lintel/webhooks"
+	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
 // whyOptions are the flags of why.
@@ -206,7 +206,7 @@ func newLiveChecker(ctx context.Context, options whyOptions, objects []object) (
 	}
 	table := engine.NewResources(cluster.resources)
 	c := &checker{options: options.checkOptions, snapshot: engine.NewSnapshot(table, sets...), namespaces: map[string][]byte{}}
-	c.asked = webhooks.NewAsked(c.snapshot.Policies(), table)
+	c.asked = registration.NewAsked(c.snapshot.Policies(), table)
 	definitions, more := cluster.definitions(ctx, table, objects)
 	notes = append(notes, more...)
 	c.resources = &resourceTable{table, kinds.NewOfCluster(definitions...), "the cluster"}
@@ -216,7 +216,7 @@ func newLiveChecker(ctx context.Context, options whyOptions, objects []object) (
 		o := &objects[i]
 		resource, _ := c.resources.lookup(o.kind)
 		o.place(resource, options.checkOptions.namespace)
-		if slices.Contains(append(webhooks.DefaultExcludedNamespaces(), options.systemNamespace), o.namespace) {
+		if slices.Contains(append(registration.DefaultExcludedNamespaces(), options.systemNamespace), o.namespace) {
 			notes = append(notes, fmt.Sprintf("namespace %s is one of those that the API server never asks user policies about", o.namespace))
 		}
 		if _, known := c.namespaces[o.namespace]; known {

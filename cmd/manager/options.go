@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
-	"github.com/lintel-policy/lintel/controllers/openvox"
+	"github.com/lintel-policy/lintel/controllers/system"
 	"github.com/lintel-policy/lintel/webhooks"
+	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
 // options are the manager's flags.
@@ -43,19 +43,12 @@ type options struct {
 	drain              time.Duration
 	systems            []string
 
-	openclawImageRegistries []string
-	openclawRootNamespace   string
-	openvoxKeyBits          int
-	openvoxApprove          bool
-	openvoxNamespaces       []string
-	openvoxExternalOnly     bool
-
-	orloj orlojOptions
+	parts []system.Part
 }
 
 // parseOptions reads the command line, and what it leaves open from the file.
 func parseOptions(args []string) (*options, error) {
-	o := &options{}
+	o := &options{parts: parts()}
 	flags := o.flags()
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -77,15 +70,7 @@ func parseOptions(args []string) (*options, error) {
 	if o.maxReviewBytes < 1 {
 		return nil, fmt.Errorf("--max-review-bytes=%d leaves nothing to judge", o.maxReviewBytes)
 	}
-	if o.openvoxKeyBits < 2048 || o.openvoxKeyBits > 8192 {
-		return nil, fmt.Errorf("--openvox-key-bits=%d is not from 2048 to 8192", o.openvoxKeyBits)
-	}
-	for _, namespace := range o.openvoxNamespaces {
-		if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
-			return nil, fmt.Errorf("--openvox-namespaces: %q is no name of a namespace: %s", namespace, problems[0])
-		}
-	}
-	if err := checkSystems(o.systems); err != nil {
+	if err := o.checkSystems(); err != nil {
 		return nil, err
 	}
 	return o, nil
@@ -111,7 +96,7 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.BoolVar(&o.allowFileOrigins, "allow-file-origins", false, "let PolicySources read Git repositories of this machine's own disk (file:///…)")
 	flags.StringVar(&o.receiverAddress, "receiver-bind-address", "", "`address`, such as :9292, on which to take push notifications of GitHub, GitLab, Gitea and Forgejo at /hook/<PolicySource>; empty: none")
 	flags.StringVar(&o.receiverCertDir, "receiver-cert-dir", "", "`folder` with tls.crt and tls.key of the receiver; empty: plain HTTP, for behind an Ingress")
-	flags.StringSliceVar(&o.excludedNamespaces, "excluded-namespaces", webhooks.DefaultExcludedNamespaces(), "`namespaces` that user policies are never asked about, beside the manager's own")
+	flags.StringSliceVar(&o.excludedNamespaces, "excluded-namespaces", registration.DefaultExcludedNamespaces(), "`namespaces` that user policies are never asked about, beside the manager's own")
 	flags.Int64Var(&o.maxReviewBytes, "max-review-bytes", webhooks.DefaultMaxReviewBytes, "`bytes` of the largest review that is judged; a larger one is denied")
 	flags.StringVar(&o.decisionLog, "decision-log", "denied", "which `decisions` are logged: denied, all or none")
 	flags.Float64Var(&o.decisionLogSample, "decision-log-sample", 1, "`share` of the decisions that --decision-log=all writes, from 0 to 1; denials, errors and audit findings always are")
@@ -120,14 +105,10 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.StringSliceVar(&o.decisionLogMask, "decision-log-mask", nil, "`places` in logged objects to mask, such as /spec/containers/*/env/*/value")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "`address` of Prometheus metrics; 0 turns them off")
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz")
-	flags.StringSliceVar(&o.systems, "systems", nil, "`systems` to switch on, of "+strings.Join(systemNames(), ", ")+"; the others need no kinds and no permissions")
-	flags.StringSliceVar(&o.openclawImageRegistries, "openclaw-image-registries", nil, "`prefixes` of the images that OpenClawInstances may name, such as registry.example.com/openclaw; none: no images")
-	flags.StringVar(&o.openclawRootNamespace, "openclaw-root-namespace", "", "`namespace` whose PolicyBundles' enterprise policies bind the OpenClawInstances of every namespace")
-	flags.IntVar(&o.openvoxKeyBits, "openvox-key-bits", openvox.DefaultKeyBits, "`bits` of the RSA keys that are made for Certificates, from 2048 to 8192")
-	flags.BoolVar(&o.openvoxApprove, "openvox-approve-requests", false, "approve the requests to CertificateAuthorities that signing policies permit, and deny the others; needs config/rbac/openvox-approval")
-	flags.StringSliceVar(&o.openvoxNamespaces, "openvox-namespaces", nil, "`namespaces` whose OpenVox objects are judged and carried out, for which config/rbac/openvox-namespaced is enough; none: all")
-	flags.BoolVar(&o.openvoxExternalOnly, "openvox-external-only", false, "set up no CertificateAuthorities in the cluster, for which config/rbac/openvox-external is enough")
-	o.orloj.addTo(flags)
+	flags.StringSliceVar(&o.systems, "systems", nil, "`systems` to switch on, of "+strings.Join(o.systemNames(), ", ")+"; the others need no kinds and no permissions")
+	for _, part := range o.parts {
+		part.Flags(flags)
+	}
 	flags.DurationVar(&o.drain, "drain", 5*time.Second, "`duration` for which to go on answering, unready, after the end was asked for: the API server learns of it later")
 	return flags
 }

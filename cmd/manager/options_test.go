@@ -55,7 +55,7 @@ func TestOptions(t *testing.T) {
 }
 
 func TestHelpNamesValuesInAWord(t *testing.T) {
-	(&options{}).flags().VisitAll(func(flag *pflag.Flag) {
+	(&options{parts: parts()}).flags().VisitAll(func(flag *pflag.Flag) {
 		name, usage := pflag.UnquoteUsage(flag)
 		require.NotContains(t, usage, "`", flag.Name)
 		if flag.Value.Type() == "bool" {

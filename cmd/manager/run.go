@@ -29,17 +29,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
-	openvoxv1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/gatekeeper"
-	"github.com/lintel-policy/lintel/controllers/openvox"
 	"github.com/lintel-policy/lintel/controllers/policy"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/source/origin"
 	"github.com/lintel-policy/lintel/policies/suite"
 	"github.com/lintel-policy/lintel/webhooks"
+	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
 const leaderElectionID = "lintel-leader"
@@ -94,8 +93,10 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	products = append(products, webhooks.PolicySourceProduct(judgePolicySources(live, gate, o.allowFileOrigins)))
-	registrar := webhooks.NewRegistrar(mgr.GetClient(), live, products, registration(o))
+	products = append(products, policy.Product(live, gate, o.allowFileOrigins))
+	registrar := registration.NewRegistrar(mgr.GetClient(), live.Snapshot, products, registration.Settings{
+		Namespace: o.namespace, URL: o.webhookURL, InjectCA: true, ExcludedNamespaces: o.excludedNamespaces,
+	})
 	loader, err := addControllers(mgr, o, live, objects, registrar, compiler, gate, origins)
 	if err != nil {
 		return err
@@ -120,7 +121,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 		}
 	}
 	if o.policyDir != "" {
-		runnables = append(runnables, &policyDirectory{client: mgr.GetClient(), path: o.policyDir})
+		runnables = append(runnables, policy.NewDirectory(mgr.GetClient(), o.policyDir))
 	}
 	for _, runnable := range runnables {
 		if err := mgr.Add(runnable); err != nil {
@@ -193,15 +194,20 @@ func newManager(config *rest.Config, o *options) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
-	utilruntime.Must(openclawv1.AddToScheme(scheme))
-	utilruntime.Must(openvoxv1alpha1.AddToScheme(scheme))
 	labelled := func(label string) cache.ByObject {
 		selector, err := labels.Parse(label)
 		utilruntime.Must(err)
 		return cache.ByObject{Namespaces: map[string]cache.Config{o.namespace: {LabelSelector: selector}}}
 	}
 	byObject := policy.KindSourceCache()
-	maps.Copy(byObject, openvox.KindCaches(o.openvoxNamespaces))
+	for _, part := range o.parts {
+		if part.Scheme != nil {
+			utilruntime.Must(part.Scheme(scheme))
+		}
+		if part.Caches != nil {
+			maps.Copy(byObject, part.Caches())
+		}
+	}
 	byObject[&corev1.ConfigMap{}] = labelled(policy.SourceLabel)
 	byObject[&coordinationv1.Lease{}] = labelled(policy.ReplicaLabel)
 	mgr, err := manager.New(config, manager.Options{
@@ -246,14 +252,8 @@ func clusterObjects(config *rest.Config, live *engine.Live) (*policy.ClusterObje
 	return objects, nil
 }
 
-func registration(o *options) webhooks.RegistrationSettings {
-	return webhooks.RegistrationSettings{
-		Namespace: o.namespace, URL: o.webhookURL, InjectCA: true, ExcludedNamespaces: o.excludedNamespaces,
-	}
-}
-
 // addControllers registers what gates, loads and registers policies.
-func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, registrar *webhooks.Registrar, compiler *source.Compiler, gate source.Gate, origins *policy.Origins) (*policy.Loader, error) {
+func addControllers(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, registrar *registration.Registrar, compiler *source.Compiler, gate source.Gate, origins *policy.Origins) (*policy.Loader, error) {
 	if err := policy.RegisterMetrics(metrics.Registry, mgr.GetClient(), live); err != nil {
 		return nil, err
 	}
@@ -367,11 +367,11 @@ func newReceiver(mgr manager.Manager, o *options, origins *policy.Origins, repor
 
 // registrable is the part of the gate that depends on all policies together.
 func registrable(policies []engine.PolicyInfo, resources *engine.Resources) error {
-	_, _, err := webhooks.Configurations(policies, resources, nil, webhooks.RegistrationSettings{})
+	_, _, err := registration.Configurations(policies, resources, nil, registration.Settings{})
 	return err
 }
 
-func newServer(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, products []webhooks.Product, logger *slog.Logger) (*webhooks.Server, error) {
+func newServer(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, products []rules.Product, logger *slog.Logger) (*webhooks.Server, error) {
 	counted, err := webhooks.NewMetrics(metrics.Registry)
 	if err != nil {
 		return nil, err
@@ -382,7 +382,7 @@ func newServer(mgr manager.Manager, o *options, live *engine.Live, objects *poli
 		return nil, err
 	}
 	handler, err := webhooks.NewHandler(webhooks.HandlerOptions{
-		Snapshots:      live,
+		Snapshot:       live.Snapshot,
 		Namespaces:     webhooks.NewNamespaces(mgr.GetClient(), mgr.GetAPIReader()),
 		Cluster:        objects.Current,
 		Products:       products,

@@ -3,40 +3,66 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/lintel-policy/lintel/controllers/openclaw"
+	"github.com/lintel-policy/lintel/controllers/openvox"
+	"github.com/lintel-policy/lintel/controllers/orloj"
+	"github.com/lintel-policy/lintel/controllers/system"
+	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/webhooks"
 )
 
-// systems are what --systems switches on. Each gives its webhook entries, which are
-// always registered, and where it is on adds its controllers, with caches of their own.
-var systems = map[string]func(ctx context.Context, mgr manager.Manager, o *options, on bool) ([]webhooks.Product, error){
-	"openclaw": newOpenClaw,
-	"openvox":  newOpenVox,
-	"orloj":    newOrloj,
+// parts are those of all systems, which --systems switches on.
+func parts() []system.Part {
+	return []system.Part{
+		openclaw.Part(),
+		openvox.Part(),
+		orloj.Part(),
+	}
 }
 
-func systemNames() []string { return slices.Sorted(maps.Keys(systems)) }
+func (o *options) systemNames() (names []string) {
+	for _, part := range o.parts {
+		names = append(names, part.Name)
+	}
+	return names
+}
 
-func checkSystems(names []string) error {
-	for _, name := range names {
-		if systems[name] == nil {
-			return fmt.Errorf("--systems: there is no system %q; there are %s", name, strings.Join(systemNames(), ", "))
+// checkSystems says what is wrong with the flags of systems.
+func (o *options) checkSystems() error {
+	for _, part := range o.parts {
+		if part.Check == nil {
+			continue
+		}
+		if err := part.Check(); err != nil {
+			return err
+		}
+	}
+	for _, name := range o.systems {
+		if !slices.Contains(o.systemNames(), name) {
+			return fmt.Errorf("--systems: there is no system %q; there are %s", name, strings.Join(o.systemNames(), ", "))
 		}
 	}
 	return nil
 }
 
-func addSystems(ctx context.Context, mgr manager.Manager, o *options) ([]webhooks.Product, error) {
-	var products []webhooks.Product
-	for _, name := range systemNames() {
-		added, err := systems[name](ctx, mgr, o, slices.Contains(o.systems, name))
+// addSystems sets up the systems that are on, and gives the webhook entries of all.
+func addSystems(ctx context.Context, mgr manager.Manager, o *options) ([]rules.Product, error) {
+	in := system.Manager{
+		Manager: mgr, Namespace: o.namespace, Metrics: metrics.Registry,
+		Namespaces: func(cached, live client.Reader) rules.NamespaceGetter { return webhooks.NewNamespaces(cached, live) },
+	}
+	var products []rules.Product
+	for _, part := range o.parts {
+		added, err := part.SetUp(ctx, in, slices.Contains(o.systems, part.Name))
 		if err != nil {
-			return nil, fmt.Errorf("setting up %s: %w", name, err)
+			return nil, fmt.Errorf("setting up %s: %w", part.Name, err)
 		}
 		products = append(products, added...)
 	}

@@ -10,8 +10,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/test/reviews"
 )
 
 // A host path is admitted exactly if it has no .. and is, once cleaned, an allowed
@@ -123,15 +125,7 @@ func ingress(name string, hosts []string) map[string]any {
 func judge(t *testing.T, snapshot *engine.Snapshot, cluster *engine.ClusterData, kind, resource string, object map[string]any) *engine.Decision {
 	t.Helper()
 	group := map[string]string{"Ingress": "networking.k8s.io"}[kind]
-	request, err := json.Marshal(map[string]any{
-		"uid": "1", "operation": "CREATE", "name": "web", "namespace": "shop",
-		"kind":     map[string]string{"group": group, "version": "v1", "kind": kind},
-		"resource": map[string]string{"group": group, "version": "v1", "resource": resource},
-		"object":   object,
-	})
-	require.NoError(t, err)
-	review, err := engine.NewReview(request)
-	require.NoError(t, err)
+	review := reviews.MakeCreation(schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, resource, object).Named("shop", "web").Obj(t)
 	decision := snapshot.Validate(t.Context(), review, engine.Options{Cluster: cluster})
 	for _, denial := range decision.Denials {
 		require.False(t, denial.Error, denial.Words)

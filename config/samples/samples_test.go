@@ -25,6 +25,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/test/reviews"
 )
 
 func TestPoliciesAreFormatted(t *testing.T) {
@@ -196,19 +197,7 @@ func firing(t *testing.T, snapshot *engine.Snapshot, cluster *engine.ClusterData
 	kind := object.GroupVersionKind()
 	resource, ok := engine.BuiltinResources().ByKind(kind.Group, kind.Kind)
 	require.True(t, ok, kind)
-	request, err := json.Marshal(map[string]any{
-		"uid":       "1",
-		"operation": "CREATE",
-		"name":      object.Name,
-		"namespace": cmp.Or(object.Namespace, "default"),
-		"kind":      metav1.GroupVersionKind(kind),
-		"resource":  map[string]string{"group": kind.Group, "version": kind.Version, "resource": resource.Name},
-		"object":    text,
-	})
-	require.NoError(t, err)
-	review, err := engine.NewReview(request)
-	require.NoError(t, err)
-
+	review := reviews.MakeCreation(kind, resource.Name, text).Named(cmp.Or(object.Namespace, "default"), object.Name).Obj(t)
 	options := engine.Options{Cluster: cluster}
 	mutation := snapshot.Mutate(t.Context(), review, options)
 	decision := snapshot.Validate(t.Context(), mutation.Review, options)

@@ -79,7 +79,7 @@ func TestFilesOfTheCluster(t *testing.T) {
 		makeConstraint(t, "One", "bad", "{parameters: {x: 1}}"), makeConstraint(t, "Broken", "a", "{}"), makeConstraint(t, "Two", "quarrels", "{}"),
 	)
 	all := candidates(settings, templates, constraints, nil)
-	kept, problems := settle(all, judge)
+	kept, problems := choose(all, judge)
 	files := layoutOf(kept).files
 	require.Len(t, files, 4)
 	require.Contains(t, files[settingsFile], "kind: Config")
@@ -102,7 +102,7 @@ func TestFilesOfTheCluster(t *testing.T) {
 	require.Contains(t, said["One/bad"], "the schema of ConstraintTemplate one does not allow this")
 	require.Equal(t, "two want different things", said["Two/quarrels"])
 
-	again, _ := settle(candidates(settings, templates, constraints, files), judge)
+	again, _ := choose(candidates(settings, templates, constraints, files), judge)
 	require.Equal(t, files, layoutOf(again).files)
 	require.False(t, asksAnything(candidates(settings, templates, nil, nil)), "without constraints there is nothing to enforce")
 }
@@ -111,16 +111,16 @@ func TestWhatWasInForceStaysUntilItsChangeCanBe(t *testing.T) {
 	templates := list(makeTemplate(t, "One", good))
 	before := layoutOf(candidates(nil, templates, list(makeConstraint(t, "One", "a", "{parameters: {x: text}}")), nil)).files
 	changed := list(makeConstraint(t, "One", "a", "{parameters: {x: 1}}"))
-	kept, problems := settle(candidates(nil, templates, changed, before), judge)
+	kept, problems := choose(candidates(nil, templates, changed, before), judge)
 	require.Equal(t, before, layoutOf(kept).files)
 	require.Contains(t, messages(problems)["One/a"], "must be of type string")
 	require.Contains(t, messages(problems)["One/a"], "; what it said before stays in force")
 
-	kept, problems = settle(candidates(nil, list(makeTemplate(t, "One", "package x }")), changed, before), judge)
+	kept, problems = choose(candidates(nil, list(makeTemplate(t, "One", "package x }")), changed, before), judge)
 	require.Equal(t, before, layoutOf(kept).files, "template and constraint were broken at once")
 	require.Len(t, messages(problems), 2)
 
-	kept, problems = settle(candidates(nil, templates, nil, before), judge)
+	kept, problems = choose(candidates(nil, templates, nil, before), judge)
 	require.Len(t, kept, 1, "what is deleted goes")
 	require.Empty(t, problems)
 }
@@ -128,12 +128,12 @@ func TestWhatWasInForceStaysUntilItsChangeCanBe(t *testing.T) {
 func TestWhatCannotBeFoundOut(t *testing.T) {
 	templates := list(makeTemplate(t, "One", good))
 	busy := makeConstraint(t, "One", "busy", "{parameters: {x: text}}")
-	kept, problems := settle(candidates(nil, templates, list(busy), nil), judge)
+	kept, problems := choose(candidates(nil, templates, list(busy), nil), judge)
 	require.Len(t, kept, 1)
 	require.Contains(t, messages(problems)["One/busy"], "it could not be judged, which is tried again: the machine is busy")
 
 	before := layoutOf(candidates(nil, templates, list(busy), nil)).files
-	kept, problems = settle(candidates(nil, templates, list(busy), before), judge)
+	kept, problems = choose(candidates(nil, templates, list(busy), before), judge)
 	require.Len(t, kept, 2, "nothing is known against what is in force")
 	require.Empty(t, problems)
 }

@@ -8,10 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
 	policysource "github.com/lintel-policy/lintel/policies/source"
@@ -39,11 +38,12 @@ import (
 const (
 	// sourceName is the PolicySource that holds what the cluster has.
 	sourceName = "gatekeeper"
-	fieldOwner = client.FieldOwner("lintel-gatekeeper")
-	// lookAgain is how often kinds are looked for that are not there, and soon how
+	// fieldManager owns what this package writes.
+	fieldManager = "lintel-gatekeeper"
+	// lookAgain is how often kinds are looked for that are not there, and kindDelay how
 	// often while one is being made.
 	lookAgain = 30 * time.Second
-	soon      = time.Second
+	kindDelay = time.Second
 	// kindTimeout bounds what one template may have the others wait.
 	kindTimeout = 10 * time.Second
 	// patience is how often in a row a question without an answer is asked again, before
@@ -90,6 +90,7 @@ type Options struct {
 // everything.
 type Reconciler struct {
 	client     client.Client
+	applier    *object.Applier
 	cache      cache.Cache
 	mapper     meta.RESTMapper
 	events     events.EventRecorder
@@ -97,15 +98,15 @@ type Reconciler struct {
 	options    Options
 	watched    map[schema.GroupVersionKind]bool
 	made       map[types.UID]int64 // generations of templates that have their kind
-	reported   map[string]string   // messages by object
+	announced  map[string]string   // messages by object
 	said       map[types.UID]said  // what statuses were given
 	metric     *notEnforced
 	unknown    int // times in a row that nothing could be found out
-	settled    settled
+	built      built
 }
 
-// settled is the outcome for the same candidates under the same opinion.
-type settled struct {
+// built is the outcome for the same candidates under the same opinion.
+type built struct {
 	of       string
 	kept     []*candidate
 	problems []problem
@@ -115,15 +116,16 @@ type settled struct {
 func SetupWithManager(mgr manager.Manager, options Options) error {
 	r := &Reconciler{
 		client: mgr.GetClient(), cache: mgr.GetCache(), mapper: mgr.GetRESTMapper(), options: options,
+		applier: &object.Applier{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Manager: fieldManager},
 		events:  mgr.GetEventRecorder("lintel-manager"),
-		watched: map[schema.GroupVersionKind]bool{}, made: map[types.UID]int64{}, reported: map[string]string{},
+		watched: map[schema.GroupVersionKind]bool{}, made: map[types.UID]int64{}, announced: map[string]string{},
 		said: map[types.UID]said{}, metric: &notEnforced{},
 	}
 	if err := options.Registerer.Register(r.metric); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
 	var err error
-	if r.controller, err = controller.New("lintel-gatekeeper", mgr, controller.Options{Reconciler: r}); err != nil {
+	if r.controller, err = controller.New(fieldManager, mgr, controller.Options{Reconciler: r}); err != nil {
 		return fmt.Errorf("setting up the controller for Gatekeeper's objects: %w", err)
 	}
 	start := make(chan event.GenericEvent, 1)
@@ -138,13 +140,12 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 
 // everything asks for the one request.
 func everything() handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
-		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: sourceName}}}
-	})
+	return handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request { return object.Request("", sourceName) })
 }
 
-// Reconcile gathers the objects, gives templates their kinds, applies the source, and
-// tells each object what became of it.
+// Reconcile gathers the objects, and gives templates their kinds; builds the source of
+// those that can be in force together, applies it, and reports to each object what became
+// of it.
 func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	existing := &v1alpha1.PolicySource{}
 	if err := r.client.Get(ctx, client.ObjectKey{Name: sourceName}, existing); client.IgnoreNotFound(err) != nil {
@@ -154,12 +155,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	kept, problems, err := r.settle(ctx, existing, candidates(g.settings, g.templates, g.constraints, filesIn(existing)))
+	kept, problems, err := r.build(ctx, existing, candidates(g.settings, g.templates, g.constraints, filesIn(existing)))
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	problems = append(problems, g.problems...)
-	r.report(problems)
+	r.announce(problems)
 	var files map[string]string
 	if asksAnything(kept) { // else there is nothing to enforce
 		files = layoutOf(kept).files
@@ -167,18 +168,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	if err := r.apply(ctx, existing, files, problems); err != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{RequeueAfter: g.next}, r.tellAll(ctx, isLive(existing, files), kept, problems)
+	return object.Result(g.again, r.report(ctx, isLive(existing, files), kept, problems))
 }
 
 // gathered is what the cluster has.
 type gathered struct {
 	settings, templates, constraints []unstructured.Unstructured
 	problems                         []problem
-	next                             time.Duration
+	again                            time.Duration // until the cluster may have more
 }
 
 func (r *Reconciler) gather(ctx context.Context, present map[string]string) (g gathered, err error) {
-	g.next = lookAgain
+	g.again = lookAgain
 	if g.templates, err = r.list(ctx, templateKind); err != nil {
 		return g, err
 	}
@@ -204,7 +205,7 @@ func (r *Reconciler) gather(ctx context.Context, present map[string]string) (g g
 			})
 		}
 		if !r.watched[constraintOf(kind)] {
-			g.next = soon
+			g.again = kindDelay
 		}
 		g.constraints = append(g.constraints, found...)
 	}
@@ -238,14 +239,14 @@ func (r *Reconciler) constraintsOf(ctx context.Context, template unstructured.Un
 	return r.list(bounded, schema.GroupKind{Group: constraintGroup, Kind: constraintKind(template)})
 }
 
-// settle asks about all candidates together, and only where that is refused, which of
+// build asks about all candidates together, and only where that is refused, which of
 // them it is. The answer for the same question is remembered.
-func (r *Reconciler) settle(ctx context.Context, existing *v1alpha1.PolicySource, list []*candidate) ([]*candidate, []problem, error) {
+func (r *Reconciler) build(ctx context.Context, existing *v1alpha1.PolicySource, list []*candidate) ([]*candidate, []problem, error) {
 	judge := func(files map[string]string) opinion { return r.opinionOf(ctx, existing, files) }
 	whole := layoutOf(list)
 	found := judge(whole.files)
 	if found.fine() {
-		r.unknown, r.settled = 0, settled{}
+		r.unknown, r.built = 0, built{}
 		return list, nil, nil
 	}
 	if found.unknown != nil && r.unknown < patience {
@@ -254,11 +255,11 @@ func (r *Reconciler) settle(ctx context.Context, existing *v1alpha1.PolicySource
 	}
 	r.unknown = 0
 	question := digestOf(whole.files) + digestOf(filesIn(existing)) + found.String()
-	if r.settled.of != question || found.unknown != nil {
-		kept, problems := settle(list, judge)
-		r.settled = settled{question, kept, problems}
+	if r.built.of != question || found.unknown != nil {
+		kept, problems := choose(list, judge)
+		r.built = built{question, kept, problems}
 	}
-	return r.settled.kept, r.settled.problems, nil
+	return r.built.kept, r.built.problems, nil
 }
 
 func filesIn(object *v1alpha1.PolicySource) map[string]string {
@@ -275,20 +276,20 @@ func isLive(object *v1alpha1.PolicySource, files map[string]string) bool {
 		!slices.ContainsFunc(object.Status.Replicas, func(replica v1alpha1.ReplicaStatus) bool { return replica.Digest != digest })
 }
 
-// tellAll has each object say whether it is enforced: that it is, once it is.
-func (r *Reconciler) tellAll(ctx context.Context, live bool, kept []*candidate, problems []problem) error {
+// report has each object say whether it is enforced: that it is, once it is.
+func (r *Reconciler) report(ctx context.Context, live bool, kept []*candidate, problems []problem) error {
 	var errs []error
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, p := range problems {
-		if !told[id(p.object)] {
-			told[id(p.object)] = true
-			errs = append(errs, r.tell(ctx, p.object, p.text()))
+		if !reported[id(p.object)] {
+			reported[id(p.object)] = true
+			errs = append(errs, r.reportTo(ctx, p.object, p.text()))
 		}
 	}
 	for _, c := range kept {
 		isTemplate := c.object.GroupVersionKind().Group == templateKind.Group
-		if !told[id(c.object)] && (live || isTemplate) {
-			errs = append(errs, r.tell(ctx, c.object, ""))
+		if !reported[id(c.object)] && (live || isTemplate) {
+			errs = append(errs, r.reportTo(ctx, c.object, ""))
 		}
 	}
 	return errors.Join(errs...)
@@ -334,36 +335,25 @@ func (r *Reconciler) ensureKind(ctx context.Context, template unstructured.Unstr
 	if r.watched[constraintOf(kind)] && r.made[template.GetUID()] == template.GetGeneration() {
 		return nil
 	}
-	existing := &unstructured.Unstructured{}
-	existing.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
-	err := r.client.Get(ctx, client.ObjectKey{Name: crdName(kind)}, existing)
-	switch {
-	case err == nil && existing.GetLabels()[templateLabel] != template.GetName():
-		return nil
-	case client.IgnoreNotFound(err) != nil:
-		return fmt.Errorf("reading the kind of template %s: %w", template.GetName(), err)
+	ours := func(existing client.Object) bool { return existing.GetLabels()[templateLabel] == template.GetName() }
+	apply := func(withSchema bool) error {
+		crd, existing := crdOf(template, withSchema), &unstructured.Unstructured{}
+		existing.SetGroupVersionKind(crd.GroupVersionKind())
+		_, err := r.applier.Apply(ctx, ours, crd, existing)
+		return err
 	}
-	make := func(withSchema bool) error {
-		crd := crdOf(template, withSchema)
-		crd.SetUID(existing.GetUID()) // never one that somebody else has made meanwhile
-		if crd.GetUID() == "" {
-			return r.client.Create(ctx, crd, fieldOwner)
-		}
-		return r.applyObject(ctx, crd)
-	}
-	err = make(true)
+	err := apply(true)
 	if apierrors.IsInvalid(err) { // a schema of older days
-		err = make(false)
+		err = apply(false)
 	}
-	if err != nil {
+	switch foreign := (*object.Foreign)(nil); {
+	case errors.As(err, &foreign):
+		return nil
+	case err != nil:
 		return fmt.Errorf("making the kind of template %s: %w", template.GetName(), err)
 	}
 	r.made[template.GetUID()] = template.GetGeneration()
 	return nil
-}
-
-func (r *Reconciler) applyObject(ctx context.Context, object *unstructured.Unstructured) error {
-	return r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), fieldOwner, client.ForceOwnership)
 }
 
 // forget ends the watching of kinds whose templates are gone.
@@ -386,8 +376,8 @@ func (r *Reconciler) forget(ctx context.Context, templates []unstructured.Unstru
 	}
 }
 
-// report tells of each object that is not enforced as it is, once.
-func (r *Reconciler) report(problems []problem) {
+// announce sends an Event about each object that is not enforced as it is, once.
+func (r *Reconciler) announce(problems []problem) {
 	r.metric.set(problems)
 	now := map[string]string{}
 	for _, p := range problems {
@@ -396,46 +386,30 @@ func (r *Reconciler) report(problems []problem) {
 			continue
 		}
 		now[key] = message
-		if r.reported[key] != message {
-			r.events.Eventf(&p.object, nil, corev1.EventTypeWarning, "NotEnforced", "Compile", "%s", first(message, maxEvent))
+		if r.announced[key] != message {
+			object.Send(r.events, &p.object, "Compile", object.Event{Warning: true, Reason: "NotEnforced", Message: message})
 		}
 	}
-	r.reported = now
+	r.announced = now
 }
 
-const (
-	// maxEvent is what an Event holds.
-	maxEvent = 1000
-	// maxSaid and maxListed bound what the source says of objects that are not enforced.
-	maxSaid, maxListed = 300, 100
-)
-
-// first keeps a message within a number of bytes.
-func first(message string, limit int) string {
-	if len(message) <= limit {
-		return message
-	}
-	for !utf8.RuneStart(message[limit]) {
-		limit--
-	}
-	return message[:limit] + "…"
-}
+// maxSaid and maxListed bound what the source says of objects that are not enforced.
+const maxSaid, maxListed = 300, 100
 
 // summary is what the source says of objects that are not enforced: "" where all are.
 func summary(problems []problem) string {
 	var lines []string
-	told := map[string]bool{}
+	listed := map[string]bool{}
 	for _, p := range problems {
-		if !told[id(p.object)] {
-			told[id(p.object)] = true
-			lines = append(lines, id(p.object)+": "+first(p.text(), maxSaid))
+		if !listed[id(p.object)] {
+			listed[id(p.object)] = true
+			lines = append(lines, id(p.object)+": "+object.Shorten(p.text(), maxSaid))
 		}
 	}
 	if len(lines) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("not enforced: %d of the cluster's objects: %s", len(lines), strings.Join(lines[:min(len(lines), maxListed)], "; "))
-	return text
+	return fmt.Sprintf("not enforced: %d of the cluster's objects: %s", len(lines), strings.Join(lines[:min(len(lines), maxListed)], "; "))
 }
 
 // apply keeps the source as the files are: without any there is none.
@@ -453,9 +427,11 @@ func (r *Reconciler) apply(ctx context.Context, existing *v1alpha1.PolicySource,
 		}
 		return nil
 	}
-	object, err := sourceObject(files, said)
+	wanted, err := sourceObject(files, said)
 	if err == nil {
-		err = r.applyObject(ctx, object)
+		// Not created: its role permits that under one name, which only an apply has.
+		wanted.SetUID(existing.UID)
+		err = r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.FieldOwner(fieldManager), client.ForceOwnership)
 	}
 	if err == nil {
 		return nil
@@ -474,7 +450,7 @@ func (r *Reconciler) sayStale(ctx context.Context, existing *v1alpha1.PolicySour
 	if said := summary(stale); existing.Name != "" && existing.Annotations[v1alpha1.NotEnforcedAnnotation] != said {
 		patch := client.MergeFrom(existing.DeepCopy())
 		metav1.SetMetaDataAnnotation(&existing.ObjectMeta, v1alpha1.NotEnforcedAnnotation, said)
-		return r.client.Patch(ctx, existing, patch, fieldOwner)
+		return r.client.Patch(ctx, existing, patch, client.FieldOwner(fieldManager))
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
@@ -64,9 +63,9 @@ func statusWith(object unstructured.Unstructured, entry map[string]any) (list []
 	return append(list, entry), was
 }
 
-// tell writes into the status of an object whether it is enforced. Kinds that keep no
+// reportTo writes into the status of an object whether it is enforced. Kinds that keep no
 // status, or not all of it, are left to the Event.
-func (r *Reconciler) tell(ctx context.Context, object unstructured.Unstructured, message string) error {
+func (r *Reconciler) reportTo(ctx context.Context, object unstructured.Unstructured, message string) error {
 	if object.GetUID() == "" {
 		return nil // known from the source alone
 	}
@@ -89,21 +88,14 @@ func (r *Reconciler) tell(ctx context.Context, object unstructured.Unstructured,
 		return nil
 	}
 	last.before = object.GetResourceVersion()
-	status := map[string]any{"byPod": list}
-	if object.GroupVersionKind().Group == templateKind.Group {
-		status["created"] = true
+	next := object.DeepCopy()
+	err := unstructured.SetNestedSlice(next.Object, list, "status", "byPod")
+	if err == nil && object.GroupVersionKind().Group == templateKind.Group {
+		err = unstructured.SetNestedField(next.Object, true, "status", "created")
 	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": object.GetResourceVersion()}, "status": status,
-	})
-	if err != nil {
-		return fmt.Errorf("writing the status of %s: %w", id(object), err)
+	if err == nil {
+		err = r.client.Status().Patch(ctx, next, client.MergeFromWithOptions(&object, client.MergeFromWithOptimisticLock{}), client.FieldOwner(fieldManager))
 	}
-	target := &unstructured.Unstructured{}
-	target.SetGroupVersionKind(object.GroupVersionKind())
-	target.SetName(object.GetName())
-	target.SetNamespace(object.GetNamespace())
-	err = r.client.Status().Patch(ctx, target, client.RawPatch(types.MergePatchType, patch), fieldOwner)
 	switch {
 	case apierrors.IsConflict(err): // the cache is behind, and brings us here again
 		return nil

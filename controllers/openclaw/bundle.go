@@ -9,52 +9,63 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/controllers/object"
 )
 
 // BundleReconciler stores the policies of PolicyBundles and says how far gateways have
 // loaded them. Gateways themselves are the other reconciler's.
 type BundleReconciler struct {
 	client  client.Client
-	writer  writer
+	applier *object.Applier
 	records records
 	library *library
 	options Options
 }
 
-// Reconcile implements reconcile.Reconciler.
-func (r *BundleReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	bundle := &v1.PolicyBundle{}
-	if err := r.client.Get(ctx, request.NamespacedName, bundle); err != nil {
-		if apierrors.IsNotFound(err) {
-			return again(r.records.remove(ctx, bundleKind, request.NamespacedName))
-		}
-		return reconcile.Result{}, err
+type bundleReport = object.Report[v1.PolicyBundleStatus]
+
+func (r *BundleReconciler) reporter() object.Reporter[*v1.PolicyBundle, v1.PolicyBundleStatus] {
+	return object.Reporter[*v1.PolicyBundle, v1.PolicyBundleStatus]{
+		Client: r.client, Manager: bundleManager, Action: "Reconcile", Events: r.options.Events,
+		Status:     func(b *v1.PolicyBundle) *v1.PolicyBundleStatus { return &b.Status },
+		Conditions: func(s *v1.PolicyBundleStatus) []metav1.Condition { return s.Conditions },
+		News:       map[string]object.News{v1.ConditionPolicyReady: object.Turned(metav1.ConditionFalse)},
 	}
-	if !bundle.DeletionTimestamp.IsZero() {
-		return reconcile.Result{}, nil
-	}
-	facts, failure := r.carryOut(ctx, bundle)
-	if passing(failure) {
-		return again(failure)
-	}
-	if err := r.write(ctx, bundle, bundleStatus(bundle, facts, time.Now())); err != nil {
-		return again(errors.Join(failure, err))
-	}
-	if failure == nil && facts.stored != nil {
-		return reconcile.Result{RequeueAfter: foreignInterval}, nil
-	}
-	return again(failure)
 }
 
-func (r *BundleReconciler) carryOut(ctx context.Context, bundle *v1.PolicyBundle) (facts bundleFacts, failure error) {
+// Reconcile implements reconcile.Reconciler.
+func (r *BundleReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	return r.reporter().Reconcile(ctx, request, &v1.PolicyBundle{}, func(ctx context.Context) error {
+		return r.records.remove(ctx, bundleKind, request.NamespacedName)
+	}, r.carryOut)
+}
+
+// carryOut stores what is in force of a bundle, and computes its status.
+func (r *BundleReconciler) carryOut(ctx context.Context, bundle *v1.PolicyBundle) (bundleReport, error) {
+	if !bundle.DeletionTimestamp.IsZero() {
+		return bundleReport{}, nil
+	}
+	facts, failure := r.gather(ctx, bundle)
+	if facts.gathered {
+		failure = errors.Join(failure, r.apply(ctx, bundle, &facts))
+	}
+	next := bundleStatus(bundle, facts, time.Now())
+	report := bundleReport{Status: &next}
+	if failure == nil && facts.stored != nil {
+		report.Again = foreignInterval
+	}
+	return report, failure
+}
+
+// gather reads what a bundle says and what was last found good of it, and asks the
+// policies about it.
+func (r *BundleReconciler) gather(ctx context.Context, bundle *v1.PolicyBundle) (facts bundleFacts, failure error) {
 	facts.asked = r.options.Admitter != nil
 	said := r.library.read(bundle)
 	facts.invalid = said.failure
@@ -63,44 +74,45 @@ func (r *BundleReconciler) carryOut(ctx context.Context, bundle *v1.PolicyBundle
 			facts.denied = &problem{"NotJudged", "asking the policies: " + failure.Error()}
 		}
 	}
-	recorded, err := r.records.read(ctx, bundleKind, bundle)
-	if err != nil {
+	var err error
+	if facts.record, err = r.records.read(ctx, bundleKind, bundle); err != nil {
 		return facts, errors.Join(failure, err)
 	}
-	good := facts.invalid == nil && facts.denied == nil
-	inForce := &bound{bundle, bundle.Spec.InstanceSelector, said}
-	if !good {
-		inForce = r.library.lastGood(bundle, recorded)
+	facts.gathered = true
+	facts.inForce = &bound{bundle, bundle.Spec.InstanceSelector, said}
+	if !facts.good() {
+		facts.inForce = r.library.lastGood(bundle, facts.record)
 	}
-	facts.kept = kept(bundle, inForce)
-	if inForce != nil {
-		facts.stored, err = r.store(ctx, inForce, good, recorded)
-		failure = errors.Join(failure, err)
-	}
-	if err := r.gateways(ctx, bundle, inForce, &facts); err != nil {
-		return facts, errors.Join(failure, err)
-	}
+	facts.kept = kept(bundle, facts.inForce)
 	return facts, failure
+}
+
+// apply stores what is in force, and finds out how far gateways run it.
+func (r *BundleReconciler) apply(ctx context.Context, bundle *v1.PolicyBundle, facts *bundleFacts) (failure error) {
+	if facts.inForce != nil {
+		facts.stored, failure = r.store(ctx, facts)
+	}
+	return errors.Join(failure, r.gateways(ctx, bundle, facts.inForce, facts))
 }
 
 // store has policies where gateways take them from, and in the ConfigMap of the bundle,
 // which people read. Only what is good is recorded as the last that was.
-func (r *BundleReconciler) store(ctx context.Context, inForce *bound, good bool, recorded *record) (*problem, error) {
-	owns := recorded != nil && recorded.owns
-	bundle, record := inForce.bundle, record{data: inForce.content.files, selector: inForce.selector, owns: owns}
+func (r *BundleReconciler) store(ctx context.Context, facts *bundleFacts) (*problem, error) {
+	inForce, good := facts.inForce, facts.good()
+	bundle, record := inForce.bundle, record{data: inForce.content.files, selector: inForce.selector, owns: facts.record != nil && facts.record.owns}
 	if good {
 		if err := r.records.keep(ctx, bundleKind, bundleManager, bundle, record); err != nil {
 			return applyFailed(err), err
 		}
 	}
-	_, err := r.writer.keep(ctx, owner{bundle, owns}, bundleMap(bundle, record.data), &corev1.ConfigMap{})
-	var known *problem
-	switch {
-	case errors.As(err, &known):
+	of := owner{bundle, record.owns}
+	_, err := r.applier.Replace(ctx, of.controls, bundleMap(bundle, record.data), &corev1.ConfigMap{})
+	switch known := of.problemOf(err); {
+	case known != nil:
 		return known, nil
 	case err != nil:
 		return applyFailed(err), err
-	case good && !owns:
+	case good && !record.owns:
 		record.owns = true
 		if err := r.records.keep(ctx, bundleKind, bundleManager, bundle, record); err != nil {
 			return applyFailed(err), err
@@ -221,21 +233,4 @@ func (r *BundleReconciler) boundIn(ctx context.Context, namespace string, bundle
 		out = append(out, *inForce)
 	}
 	return out, nil
-}
-
-// write patches the status, when it differs.
-func (r *BundleReconciler) write(ctx context.Context, bundle *v1.PolicyBundle, next v1.PolicyBundleStatus) error {
-	if equality.Semantic.DeepEqual(bundle.Status, next) {
-		return nil
-	}
-	was := bundle.Status.Conditions
-	before := client.MergeFromWithOptions(bundle.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	bundle.Status = next
-	if err := r.client.Status().Patch(ctx, bundle, before, client.FieldOwner(bundleManager)); err != nil {
-		return fmt.Errorf("writing the status of PolicyBundle %s: %w", bundle.Name, err)
-	}
-	tell(r.options.Events, bundle, was, next.Conditions, map[string]metav1.ConditionStatus{
-		v1.ConditionPolicyReady: metav1.ConditionFalse,
-	})
-	return nil
 }

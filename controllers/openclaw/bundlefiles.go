@@ -10,7 +10,7 @@ import (
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	rules "github.com/lintel-policy/lintel/policies/rules/openclaw"
-	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
 const (
@@ -58,8 +58,8 @@ func policyPrefix(level, domain string) string {
 }
 
 // sources reads the files of a bundle back into policies. name is put before theirs.
-func sources(name string, files map[string]string) ([]scope.Source, error) {
-	var out []scope.Source
+func sources(name string, files map[string]string) ([]sidecar.Source, error) {
+	var out []sidecar.Source
 	for _, key := range slices.Sorted(maps.Keys(files)) {
 		source, err := sourceOf(key)
 		if err != nil {
@@ -73,18 +73,18 @@ func sources(name string, files map[string]string) ([]scope.Source, error) {
 }
 
 // sourceOf is the scope, domain and name that a key says.
-func sourceOf(key string) (scope.Source, error) {
+func sourceOf(key string) (sidecar.Source, error) {
 	for _, level := range []v1.Scope{v1.ScopeEnterprise, v1.ScopeOrg, v1.ScopeTeam, v1.ScopeUser} {
 		for _, domain := range rules.Domains {
 			rest, found := strings.CutPrefix(key, policyPrefix(string(level), domain.Name))
 			if !found {
 				continue
 			}
-			parsed, err := scope.ParseLevel(string(level))
-			return scope.Source{Level: parsed, Domain: domain, Name: strings.TrimSuffix(rest, policySuffix)}, err
+			parsed, err := sidecar.ParseLevel(string(level))
+			return sidecar.Source{Level: parsed, Domain: domain, Name: strings.TrimSuffix(rest, policySuffix)}, err
 		}
 	}
-	return scope.Source{}, fmt.Errorf("file %s names no scope and domain", key)
+	return sidecar.Source{}, fmt.Errorf("file %s names no scope and domain", key)
 }
 
 // sizeOf is the number of bytes that data takes in a ConfigMap.

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/controllers/object"
 )
 
 // The reasons of a PolicyBundle's conditions.
@@ -23,6 +24,11 @@ const (
 
 // bundleFacts are what the status of a bundle is computed from.
 type bundleFacts struct {
+	// record is what was last found good, and inForce what gateways are to run: nil where
+	// there is none. gathered says that these could be read.
+	record   *record
+	inForce  *bound
+	gathered bool
 	// invalid is what is wrong with the spec, and denied what policies say against it.
 	invalid, denied *problem
 	asked           bool
@@ -45,12 +51,15 @@ type notInForce struct {
 	why      *problem
 }
 
-// told is how many instances a message names.
-const told = 5
+// maxNamed is how many instances a message names.
+const maxNamed = 5
+
+// good says that nothing is against the spec.
+func (f bundleFacts) good() bool { return f.invalid == nil && f.denied == nil }
 
 func (f bundleFacts) notInForceMessage() string {
 	var lines []string
-	for _, n := range f.notInForce[:min(len(f.notInForce), told)] {
+	for _, n := range f.notInForce[:min(len(f.notInForce), maxNamed)] {
 		lines = append(lines, fmt.Sprintf("at OpenClawInstance %s: %s: %s", n.instance, n.why.reason, n.why.message))
 	}
 	if more := len(f.notInForce) - len(lines); more > 0 {
@@ -66,58 +75,58 @@ func bundleStatus(bundle *v1.PolicyBundle, f bundleFacts, now time.Time) v1.Poli
 	next := *bundle.Status.DeepCopy()
 	next.ObservedGeneration = bundle.Generation
 	next.Total = int32(len(bundle.Spec.Policies))
-	c := conditions{&next.Conditions, bundle.Generation}
-	c.admitted(f.asked, f.denied)
+	c := object.Conditions{List: &next.Conditions, Generation: bundle.Generation}
+	admitted(c, f.asked, f.denied)
 
 	broken := f.invalid
 	if broken == nil {
 		broken = f.denied
 	}
 	if broken == nil {
-		c.set(v1.ConditionPolicyReady, true, ReasonValid, fmt.Sprintf("%d policies compile", next.Total))
+		c.Set(v1.ConditionPolicyReady, true, ReasonValid, fmt.Sprintf("%d policies compile", next.Total))
 	} else {
 		message := broken.message
 		if f.kept < int(next.Total) {
 			message += "; gateways keep the last good policies of this bundle"
 		}
-		c.set(v1.ConditionPolicyReady, false, broken.reason, message)
+		c.Set(v1.ConditionPolicyReady, false, broken.reason, message)
 	}
 
 	done := f.synced == f.gateways
 	switch {
 	case broken != nil && f.kept < int(next.Total):
 		next.Applied = int32(f.kept)
-		c.set(v1.ConditionPolicySynced, false, broken.reason, "gateways do not run these policies: see PolicyReady")
+		c.Set(v1.ConditionPolicySynced, false, broken.reason, "gateways do not run these policies: see PolicyReady")
 		return next
 	case f.stored != nil:
 		next.Applied = min(next.Applied, next.Total)
-		c.set(v1.ConditionPolicySynced, false, f.stored.reason, f.stored.message)
+		c.Set(v1.ConditionPolicySynced, false, f.stored.reason, f.stored.message)
 		return next
 	case len(f.notInForce) > 0:
 		next.Applied = min(next.Applied, next.Total)
 		if f.left > 0 {
 			next.Applied = max(0, next.Total-int32(f.left))
 		}
-		c.set(v1.ConditionPolicySynced, false, ReasonNotInForce, f.notInForceMessage())
+		c.Set(v1.ConditionPolicySynced, false, ReasonNotInForce, f.notInForceMessage())
 		return next
 	case !done && loaded:
 		next.Applied = next.Total
-		c.set(v1.ConditionPolicySynced, false, ReasonGatewaysRollingOut, "gateways that run these policies are being replaced for another reason")
+		c.Set(v1.ConditionPolicySynced, false, ReasonGatewaysRollingOut, "gateways that run these policies are being replaced for another reason")
 		return next
 	case !done:
 		next.Applied = min(next.Applied, next.Total)
-		c.set(v1.ConditionPolicySynced, false, ReasonRollingOut, "gateways are being replaced, to load the policies")
+		c.Set(v1.ConditionPolicySynced, false, ReasonRollingOut, "gateways are being replaced, to load the policies")
 		return next
 	case f.gateways == 0:
 		next.Applied = next.Total
-		c.set(v1.ConditionPolicySynced, true, ReasonNoGateways, "there is no OpenClawInstance that the policies bind")
+		c.Set(v1.ConditionPolicySynced, true, ReasonNoGateways, "there is no OpenClawInstance that the policies bind")
 		return next
 	}
 	next.Applied = next.Total
 	if !loaded {
 		next.LastReloadTime = new(metav1.NewTime(now).Rfc3339Copy())
 	}
-	c.set(v1.ConditionPolicySynced, true, ReasonPoliciesApplied, fmt.Sprintf("Successfully applied %d/%d policies", next.Applied, next.Total))
+	c.Set(v1.ConditionPolicySynced, true, ReasonPoliciesApplied, fmt.Sprintf("Successfully applied %d/%d policies", next.Applied, next.Total))
 	return next
 }
 

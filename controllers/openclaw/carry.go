@@ -30,20 +30,20 @@ type carrying struct {
 // fail notes what is in the way. The kind is that of the object that could not be
 // written.
 func (c *carrying) fail(kind string, err error) {
-	var known *problem
-	c.broken = c.broken || err != nil
-	switch {
-	case err == nil:
-	case errors.As(err, &known):
-		c.facts.add(known)
-	default:
-		c.facts.add(&problem{kind + "Failed", err.Error()})
+	if err == nil {
+		return
+	}
+	c.broken = true
+	known := c.owner.problemOf(err)
+	if known == nil {
+		known = &problem{kind + "Failed", err.Error()}
 		c.failure = errors.Join(c.failure, err)
 	}
+	c.facts.add(known)
 }
 
-func (c *carrying) keep(ctx context.Context, kind string, want wanted, have client.Object) (changed bool) {
-	changed, err := c.r.writer.keep(ctx, c.owner, want, have)
+func (c *carrying) keep(ctx context.Context, kind string, want any, have client.Object) (changed bool) {
+	changed, err := c.r.applier.Replace(ctx, c.owner.controls, want, have)
 	c.fail(kind, err)
 	return changed
 }
@@ -116,7 +116,7 @@ func (c *carrying) budget(ctx context.Context) {
 		return
 	}
 	key := client.ObjectKey{Namespace: c.good.Namespace, Name: gatewayName(c.good.Name)}
-	if err := c.r.writer.remove(ctx, c.owner, key, have); err != nil {
+	if err := c.r.applier.Remove(ctx, c.owner.controls, key, have); err != nil {
 		c.fail("PodDisruptionBudget", fmt.Errorf("deleting PodDisruptionBudget %s: %w", key, err))
 	}
 }

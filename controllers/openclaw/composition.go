@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
 // composition is what the OPA of a gateway loads.
@@ -23,7 +23,7 @@ type composition struct {
 // leftOut are the policies of one scope of a bundle that a gateway goes without.
 type leftOut struct {
 	bundle   string // as content.name
-	level    scope.Level
+	level    sidecar.Level
 	policies int
 	why      *problem
 }
@@ -40,10 +40,10 @@ type applied struct {
 // part is what is composed or left out together: the policies of one scope of a bundle.
 type part struct {
 	content  *content
-	level    scope.Level
-	policies []*scope.Policy
+	level    sidecar.Level
+	policies []*sidecar.Policy
 	size     int
-	effort   int // as scope.MaxEffort counts
+	effort   int // as sidecar.MaxEffort counts
 	root     bool
 }
 
@@ -104,7 +104,7 @@ func (p part) essential(rooted bool) bool { return p.level.Rank() == 0 && p.root
 func partsOf(bundles []applied) []part {
 	var parts []part
 	for _, b := range bundles {
-		byLevel := map[scope.Level]*part{}
+		byLevel := map[sidecar.Level]*part{}
 		for _, policy := range b.content.policies {
 			if b.enterpriseOnly && policy.Level.Rank() > 0 {
 				continue
@@ -166,7 +166,7 @@ func firstFailing(parts []part) int {
 
 // join composes parts, as they would stand in a ConfigMap.
 func join(parts []part) (map[string]string, *problem) {
-	var all []*scope.Policy
+	var all []*sidecar.Policy
 	effort := 0
 	for _, p := range parts {
 		all = append(all, p.policies...)
@@ -175,7 +175,7 @@ func join(parts []part) (map[string]string, *problem) {
 	if effort > maxGatewayEffort {
 		return nil, &problem{ReasonTooLarge, fmt.Sprintf("the policies that bind a gateway have %d words, names and operators together, and there is room for %d", effort, maxGatewayEffort)}
 	}
-	files, err := scope.Compose(all)
+	files, err := sidecar.Compose(all)
 	if err != nil {
 		return nil, &problem{ReasonNotComposed, "the policies do not compose: " + err.Error()}
 	}

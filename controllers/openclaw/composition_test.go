@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
-	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
 // padded is a policy of about so many bytes.
@@ -127,7 +127,7 @@ func TestPartsAreInTheOrderOfTheirRoom(t *testing.T) {
 		order = append(order, fmt.Sprint(p.level, " ", p.content.name))
 	}
 	require.Equal(t, []string{"org small", "org both", "user both"}, order)
-	require.Equal(t, scope.Level("org"), parts[0].level)
+	require.Equal(t, sidecar.Level("org"), parts[0].level)
 }
 
 // TestOneThatTakesLongHoldsUpNobody: a tenant's text may take seconds to compile.

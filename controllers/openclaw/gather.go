@@ -11,14 +11,18 @@ import (
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 )
 
+// namespacesFor are those whose bundles bind the instances of a namespace.
+func (l *library) namespacesFor(namespace string) []string {
+	if l.rootNamespace == "" || l.rootNamespace == namespace {
+		return []string{namespace}
+	}
+	return []string{namespace, l.rootNamespace}
+}
+
 // bundles are the PolicyBundles of a namespace and of the root namespace.
 func (l *library) bundles(ctx context.Context, c client.Reader, namespace string) ([]v1.PolicyBundle, error) {
 	var all []v1.PolicyBundle
-	namespaces := []string{namespace}
-	if l.rootNamespace != "" && l.rootNamespace != namespace {
-		namespaces = append(namespaces, l.rootNamespace)
-	}
-	for _, one := range namespaces {
+	for _, one := range l.namespacesFor(namespace) {
 		var list v1.PolicyBundleList
 		if err := c.List(ctx, &list, client.InNamespace(one), client.UnsafeDisableDeepCopy); err != nil {
 			return nil, fmt.Errorf("listing the PolicyBundles of namespace %s: %w", one, err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
-	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
 // images are what the containers of a gateway run.
@@ -30,10 +30,10 @@ func sidecarWarning(image string) string {
 	name, _, _ := strings.Cut(last, "@")
 	_, tag, _ := strings.Cut(name, ":")
 	version, _, _ := strings.Cut(strings.TrimPrefix(tag, "v"), "-")
-	if version == scope.SidecarVersion {
+	if version == sidecar.Version {
 		return ""
 	}
-	return fmt.Sprintf("spec.images.opa: %s may be another version than %s, for which policies are checked", image, scope.SidecarVersion)
+	return fmt.Sprintf("spec.images.opa: %s may be another version than %s, for which policies are checked", image, sidecar.Version)
 }
 
 // cutLast is strings.Cut at the last separator: all is after, where there is none.

@@ -9,28 +9,23 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/controllers/object"
 )
 
 // foreignInterval is how often it is looked whether an object that is not ours is gone:
 // nothing tells.
 const foreignInterval = 30 * time.Second
 
-// retryDelay is how long what goes by itself is given.
-const retryDelay = 100 * time.Millisecond
-
 // InstanceReconciler carries out OpenClawInstances.
 type InstanceReconciler struct {
 	client  client.Client
-	writer  writer
+	applier *object.Applier
 	secrets secrets
 	records records
 	library *library
@@ -40,81 +35,78 @@ type InstanceReconciler struct {
 	delayed sync.Map
 }
 
+type instanceReport = object.Report[v1.OpenClawInstanceStatus]
+
+func (r *InstanceReconciler) reporter() object.Reporter[*v1.OpenClawInstance, v1.OpenClawInstanceStatus] {
+	return object.Reporter[*v1.OpenClawInstance, v1.OpenClawInstanceStatus]{
+		Client: r.client, Manager: instanceManager, Action: "Reconcile", Events: r.options.Events, Finalizer: finalizer,
+		Status:     func(i *v1.OpenClawInstance) *v1.OpenClawInstanceStatus { return &i.Status },
+		Conditions: func(s *v1.OpenClawInstanceStatus) []metav1.Condition { return s.Conditions },
+		News:       map[string]object.News{v1.ConditionDegraded: object.Turned(metav1.ConditionTrue)},
+	}
+}
+
 // Reconcile implements reconcile.Reconciler.
 func (r *InstanceReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	instance := &v1.OpenClawInstance{}
-	if err := r.client.Get(ctx, request.NamespacedName, instance); err != nil {
-		if apierrors.IsNotFound(err) {
-			return again(r.records.remove(ctx, instanceKind, request.NamespacedName))
-		}
-		return reconcile.Result{}, err
-	}
+	return r.reporter().Reconcile(ctx, request, &v1.OpenClawInstance{}, func(ctx context.Context) error {
+		return r.records.remove(ctx, instanceKind, request.NamespacedName)
+	}, r.carryOut)
+}
+
+// carryOut has everything of an instance as its spec says, as far as that is possible.
+func (r *InstanceReconciler) carryOut(ctx context.Context, instance *v1.OpenClawInstance) (instanceReport, error) {
 	if !instance.DeletionTimestamp.IsZero() {
 		// What it controls goes by its owner references.
 		r.delayed.Delete(instance.UID)
-		return again(r.setFinalizer(ctx, instance, controllerutil.RemoveFinalizer))
+		return instanceReport{}, r.reporter().SetFinalizer(ctx, instance, controllerutil.RemoveFinalizer)
 	}
 	// Its failure holds up nothing.
-	unfinished := r.setFinalizer(ctx, instance, controllerutil.AddFinalizer)
-	facts, failure := r.carryOut(ctx, instance)
+	unfinished := r.reporter().SetFinalizer(ctx, instance, controllerutil.AddFinalizer)
+	facts, failure := r.gather(ctx, instance)
+	if facts.gathered {
+		failure = errors.Join(failure, r.apply(ctx, instance, &facts))
+	}
 	if errors.Is(failure, errRollLater) {
-		return reconcile.Result{RequeueAfter: time.Millisecond}, nil
+		return instanceReport{Again: time.Millisecond}, nil
 	}
-	failure = errors.Join(unfinished, failure)
-	if passing(failure) {
-		return again(failure)
+	next := instanceStatus(instance, facts)
+	report := instanceReport{Status: &next}
+	if failure = errors.Join(unfinished, failure); failure == nil && facts.has(ReasonNotOwned) {
+		report.Again = foreignInterval
 	}
-	if err := r.write(ctx, instance, instanceStatus(instance, facts)); err != nil {
-		return again(errors.Join(failure, err))
-	}
-	if failure == nil && facts.has(ReasonNotOwned) {
-		return reconcile.Result{RequeueAfter: foreignInterval}, nil
-	}
-	return again(failure)
+	return report, failure
 }
 
-// again has what has failed tried again. A conflict is no failure: the cache was behind.
-// Nor is a namespace that goes, with all that is in it.
-func again(err error) (reconcile.Result, error) {
-	if passing(err) {
-		return reconcile.Result{RequeueAfter: retryDelay}, nil
-	}
-	return reconcile.Result{}, err
-}
-
-// passing is an error that goes by itself, and that no status tells of.
-func passing(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
-}
-
-// carryOut has everything of an instance as its spec says, as far as that is possible;
-// as the last good one says, where policies are against the spec. The facts say what is
-// in the way; an error is to be tried again.
-func (r *InstanceReconciler) carryOut(ctx context.Context, instance *v1.OpenClawInstance) (facts instanceFacts, failure error) {
+// gather reads what there is of an instance, and asks the policies about it. The facts say
+// what is in the way; an error is to be tried again.
+func (r *InstanceReconciler) gather(ctx context.Context, instance *v1.OpenClawInstance) (facts instanceFacts, failure error) {
 	facts.asked = r.options.Admitter != nil
-	kept, failure := r.records.read(ctx, instanceKind, instance)
-	if failure != nil {
+	if facts.record, failure = r.records.read(ctx, instanceKind, instance); failure != nil {
 		facts.add(&problem{"ReconcileFailed", failure.Error()})
 		return facts, failure
 	}
-	all := owner{instance, kept != nil}
-	if facts.deployment, failure = r.deployment(ctx, all); failure != nil {
+	if facts.deployment, failure = r.deployment(ctx, facts.owner(instance)); failure != nil {
 		facts.add(&problem{"DeploymentFailed", failure.Error()})
 		return facts, failure
 	}
-	good := instance
+	facts.gathered = true
 	if facts.denied, failure = r.options.ask(ctx, instance); failure != nil {
 		facts.add(&problem{"NotJudged", "asking the policies: " + failure.Error()})
 	}
-	judged := failure == nil && facts.denied == nil
-	if !judged {
-		var err error
-		if good, err = lastGoodInstance(instance, kept); err != nil {
-			facts.add(&problem{"ReconcileFailed", err.Error()})
-			failure = errors.Join(failure, err)
+	facts.judged = failure == nil && facts.denied == nil
+	return facts, failure
+}
+
+// apply writes what an instance has, as its spec says; as the last good one says, where
+// policies are against the spec.
+func (r *InstanceReconciler) apply(ctx context.Context, instance *v1.OpenClawInstance, facts *instanceFacts) (failure error) {
+	good := instance
+	if !facts.judged {
+		if good, failure = lastGoodInstance(instance, facts.record); failure != nil {
+			facts.add(&problem{"ReconcileFailed", failure.Error()})
 		}
 	}
-	c := &carrying{r: r, owner: all, good: good, facts: &facts}
+	c := &carrying{r: r, owner: facts.owner(instance), good: good, facts: facts}
 	switch {
 	case good != nil:
 		c.all(ctx)
@@ -122,23 +114,20 @@ func (r *InstanceReconciler) carryOut(ctx context.Context, instance *v1.OpenClaw
 		c.good = instance // of which policies need the name alone
 		c.policies(ctx)
 	}
-	if judged && c.complete && !facts.has(ReasonNotOwned) {
+	if facts.judged && c.complete && !facts.has(ReasonNotOwned) {
 		c.fail("Record", r.record(ctx, instance))
 	}
-	return facts, errors.Join(failure, c.failure)
+	return errors.Join(failure, c.failure)
 }
 
 // deployment is the Deployment of an instance: nil where there is none of its own.
 func (r *InstanceReconciler) deployment(ctx context.Context, o owner) (*appsv1.Deployment, error) {
 	have := &appsv1.Deployment{}
-	found, err := r.writer.find(ctx, client.ObjectKey{Namespace: o.GetNamespace(), Name: gatewayName(o.GetName())}, have)
-	if err != nil {
-		return nil, fmt.Errorf("reading the Deployment of OpenClawInstance %s: %w", o.GetName(), err)
-	}
-	if !found || !o.controls(have) {
+	found, err := r.applier.Find(ctx, o.controls, client.ObjectKey{Namespace: o.GetNamespace(), Name: gatewayName(o.GetName())}, have)
+	if foreign := (*object.Foreign)(nil); errors.As(err, &foreign) || err == nil && !found {
 		return nil, nil
 	}
-	return have, nil
+	return have, err
 }
 
 // lastGoodInstance is an instance with the spec that was carried out last: nil where
@@ -180,37 +169,4 @@ func (r *InstanceReconciler) policies(ctx context.Context, instance *v1.OpenClaw
 		return nil, "", err
 	}
 	return r.library.compositionFor(instance, contents), unread, nil
-}
-
-// setFinalizer writes what change does to the finalizers, if anything.
-func (r *InstanceReconciler) setFinalizer(ctx context.Context, instance *v1.OpenClawInstance, change func(client.Object, string) bool) error {
-	before := client.MergeFromWithOptions(instance.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	if !change(instance, finalizer) {
-		return nil
-	}
-	err := r.client.Patch(ctx, instance, before, client.FieldOwner(instanceManager))
-	if !instance.DeletionTimestamp.IsZero() {
-		err = client.IgnoreNotFound(err)
-	}
-	if err != nil {
-		return fmt.Errorf("writing the finalizer of OpenClawInstance %s: %w", instance.Name, err)
-	}
-	return nil
-}
-
-// write patches the status, when it differs.
-func (r *InstanceReconciler) write(ctx context.Context, instance *v1.OpenClawInstance, next v1.OpenClawInstanceStatus) error {
-	if equality.Semantic.DeepEqual(instance.Status, next) {
-		return nil
-	}
-	was := instance.Status.Conditions
-	before := client.MergeFromWithOptions(instance.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	instance.Status = next
-	if err := r.client.Status().Patch(ctx, instance, before, client.FieldOwner(instanceManager)); err != nil {
-		return fmt.Errorf("writing the status of OpenClawInstance %s: %w", instance.Name, err)
-	}
-	tell(r.options.Events, instance, was, next.Conditions, map[string]metav1.ConditionStatus{
-		v1.ConditionDegraded: metav1.ConditionTrue,
-	})
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/controllers/object"
 )
 
 // The reasons of an OpenClawInstance's conditions when nothing is wrong.
@@ -23,6 +24,11 @@ const (
 
 // instanceFacts are what the status of an instance is computed from.
 type instanceFacts struct {
+	// record is what was carried out last: nil where nothing was. gathered says that it
+	// and the Deployment could be read, and judged that policies have nothing against the
+	// spec.
+	record           *record
+	gathered, judged bool
 	// deployment is as it was read last: nil where there is none of ours.
 	deployment *appsv1.Deployment
 	// wanted is the hash of the policies that gateways are to run: empty where there are
@@ -42,6 +48,11 @@ func (f *instanceFacts) add(p *problem) { f.problems = append(f.problems, p) }
 
 func (f *instanceFacts) has(reason string) bool {
 	return slices.ContainsFunc(f.problems, func(p *problem) bool { return p.reason == reason })
+}
+
+// owner is the instance, which has what its record says that it has had.
+func (f *instanceFacts) owner(instance *v1.OpenClawInstance) owner {
+	return owner{instance, f.record != nil}
 }
 
 // broken is all that is in the way, under the reason of what was met first.
@@ -93,33 +104,33 @@ func instanceStatus(instance *v1.OpenClawInstance, f instanceFacts) v1.OpenClawI
 	}
 	broken := f.broken()
 	pending := cmp.Or(f.awaits, "the Deployment does not exist yet")
-	c := conditions{&next.Conditions, instance.Generation}
-	c.admitted(f.asked, f.denied)
+	c := object.Conditions{List: &next.Conditions, Generation: instance.Generation}
+	admitted(c, f.asked, f.denied)
 
 	switch {
 	case broken != nil:
-		c.set(v1.ConditionReady, false, broken.reason, broken.message)
+		c.Set(v1.ConditionReady, false, broken.reason, broken.message)
 	case next.Phase == v1.PhaseRunning:
-		c.set(v1.ConditionReady, true, ReasonReconciled, "OpenClaw instance reconciled successfully")
+		c.Set(v1.ConditionReady, true, ReasonReconciled, "OpenClaw instance reconciled successfully")
 	case next.Phase == v1.PhaseProgressing:
-		c.set(v1.ConditionReady, false, ReasonRollingOut, "gateways are being started or replaced")
+		c.Set(v1.ConditionReady, false, ReasonRollingOut, "gateways are being started or replaced")
 	default:
-		c.set(v1.ConditionReady, false, ReasonPending, pending)
+		c.Set(v1.ConditionReady, false, ReasonPending, pending)
 	}
 	switch {
 	case next.Phase == v1.PhaseRunning:
-		c.set(v1.ConditionProgressing, false, ReasonRolledOut, fmt.Sprintf("all gateways are of the latest version; %d wanted", replicas(instance)))
+		c.Set(v1.ConditionProgressing, false, ReasonRolledOut, fmt.Sprintf("all gateways are of the latest version; %d wanted", replicas(instance)))
 	case broken != nil:
-		c.set(v1.ConditionProgressing, false, broken.reason, broken.message)
+		c.Set(v1.ConditionProgressing, false, broken.reason, broken.message)
 	case next.Phase == v1.PhaseProgressing:
-		c.set(v1.ConditionProgressing, true, ReasonRollingOut, "gateways are being started or replaced")
+		c.Set(v1.ConditionProgressing, true, ReasonRollingOut, "gateways are being started or replaced")
 	default:
-		c.set(v1.ConditionProgressing, true, ReasonPending, pending)
+		c.Set(v1.ConditionProgressing, true, ReasonPending, pending)
 	}
 	if broken != nil {
-		c.set(v1.ConditionDegraded, true, broken.reason, broken.message)
+		c.Set(v1.ConditionDegraded, true, broken.reason, broken.message)
 	} else {
-		c.set(v1.ConditionDegraded, false, ReasonAsExpected, "nothing is in the way")
+		c.Set(v1.ConditionDegraded, false, ReasonAsExpected, "nothing is in the way")
 	}
 	return next
 }

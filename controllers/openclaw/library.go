@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
-	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
 // The reasons why policies are not used.
@@ -31,7 +31,7 @@ type content struct {
 	// name tells the bundle from all others that may bind one gateway.
 	name     string
 	files    map[string]string
-	policies []*scope.Policy
+	policies []*sidecar.Policy
 	// revision tells contents apart.
 	revision string
 	failure  *problem
@@ -107,12 +107,12 @@ func (l *library) parse(bundle *v1.PolicyBundle, files map[string]string) *conte
 }
 
 // policiesOf reads policies, as long as they are not too much to read together.
-func policiesOf(name string, files map[string]string) (policies []*scope.Policy, _ *problem) {
+func policiesOf(name string, files map[string]string) (policies []*sidecar.Policy, _ *problem) {
 	texts, err := sources(name, files)
 	if err != nil {
 		return nil, &problem{ReasonValidationFailed, err.Error()}
 	}
-	var effort scope.Effort
+	var effort sidecar.Effort
 	for _, text := range texts {
 		if err := effort.AddText(text.Name, text.Content); err != nil {
 			return nil, &problem{ReasonTooLarge, err.Error()}
@@ -120,7 +120,7 @@ func policiesOf(name string, files map[string]string) (policies []*scope.Policy,
 	}
 	var wrong []error
 	for _, text := range texts {
-		policy, err := scope.Parse(text)
+		policy, err := sidecar.Parse(text)
 		if err != nil {
 			wrong = append(wrong, err)
 			continue

@@ -2,13 +2,13 @@ package openclaw
 
 import (
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
-	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
 // The images of a gateway's Pod, unless the instance names others.
 const (
 	GatewayImage = "ghcr.io/szaher/openclaw-enterprise/gateway:latest"
-	SidecarImage = "openpolicyagent/opa:" + scope.SidecarVersion + "-static"
+	SidecarImage = "openpolicyagent/opa:" + sidecar.Version + "-static"
 )
 
 const (

@@ -1,6 +1,7 @@
 package openclaw
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,11 +10,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/controllers/object"
 )
 
 // The reasons why a gateway's Secrets cannot be used.
@@ -28,24 +29,11 @@ type secretReference struct{ field, variable, name, key string }
 func secretReferences(instance *v1.OpenClawInstance) []secretReference {
 	auth, storage := instance.Spec.Auth, instance.Spec.Storage
 	// Objects that are older than the defaults of the schema have empty keys.
-	or := func(key, usual string) string {
-		if key == "" {
-			return usual
-		}
-		return key
-	}
 	return []secretReference{
-		{"spec.auth.clientSecretRef", "SSO_CLIENT_SECRET", auth.ClientSecretRef.Name, or(auth.ClientSecretRef.Key, "client-secret")},
-		{"spec.storage.postgresSecretRef", "DATABASE_URL", storage.PostgresSecretRef.Name, or(storage.PostgresSecretRef.Key, "connection-string")},
-		{"spec.storage.redisSecretRef", "REDIS_URL", storage.RedisSecretRef.Name, or(storage.RedisSecretRef.Key, "connection-string")},
+		{"spec.auth.clientSecretRef", "SSO_CLIENT_SECRET", auth.ClientSecretRef.Name, cmp.Or(auth.ClientSecretRef.Key, "client-secret")},
+		{"spec.storage.postgresSecretRef", "DATABASE_URL", storage.PostgresSecretRef.Name, cmp.Or(storage.PostgresSecretRef.Key, "connection-string")},
+		{"spec.storage.redisSecretRef", "REDIS_URL", storage.RedisSecretRef.Name, cmp.Or(storage.RedisSecretRef.Key, "connection-string")},
 	}
-}
-
-// secretKind reads Secrets as metadata only.
-func secretKind() *metav1.PartialObjectMetadata {
-	object := &metav1.PartialObjectMetadata{}
-	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	return object
 }
 
 // secrets hashes what gateways read of Secrets, and keeps no more than the hashes.
@@ -90,7 +78,7 @@ func (s *secrets) hash(ctx context.Context, instance *v1.OpenClawInstance) (stri
 // read is the hashes of a Secret's values. The API server is asked only about what has
 // changed.
 func (s *secrets) read(ctx context.Context, key client.ObjectKey) (map[string]string, error) {
-	known := secretKind()
+	known := object.MetadataOf(object.SecretKind)
 	if err := s.cached.Get(ctx, key, known); err != nil {
 		return nil, err
 	}

@@ -10,11 +10,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -24,47 +20,31 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/controllers/object"
 )
 
 // secretsIndex finds instances by the Secrets that they reference.
 const secretsIndex = "secrets"
 
-// settle is how long the status of a bundle waits for more gateways to come along: many
-// roll out at once.
-const settle = 200 * time.Millisecond
+// statusDelay is how long the status of a bundle waits for more gateways to come along:
+// many roll out at once.
+const statusDelay = 200 * time.Millisecond
 
 // workers is how many instances are carried out at a time.
 const workers = 4
 
-// newCluster has its own cache, which holds what carries our labels, and of Secrets
-// the metadata: a manager without this system watches none of it.
+// newCluster holds what carries our labels, and of Secrets the metadata.
 func newCluster(config *rest.Config) (cluster.Cluster, error) {
-	config = rest.CopyConfig(config)
-	// The API server's own fairness limits better: one edit may concern hundreds of
-	// gateways.
-	config.QPS = -1
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(v1.AddToScheme(scheme))
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy})}
-	return cluster.New(config, func(o *cluster.Options) {
-		o.Scheme = scheme
+	return object.NewCluster(config, v1.AddToScheme, func(o *cluster.Options) {
 		o.Cache.ByObject = map[client.Object]cache.ByObject{
-			&appsv1.Deployment{}:            ours,
-			&corev1.ConfigMap{}:             ours,
-			&corev1.Service{}:               ours,
-			&policyv1.PodDisruptionBudget{}: ours,
-			secretKind():                    {Transform: identityOnly},
+			&appsv1.Deployment{}:                 ours,
+			&corev1.ConfigMap{}:                  ours,
+			&corev1.Service{}:                    ours,
+			&policyv1.PodDisruptionBudget{}:      ours,
+			object.MetadataOf(object.SecretKind): {Transform: object.IdentityOnly},
 		}
 	})
-}
-
-// identityOnly keeps of an object's metadata what tells versions apart.
-func identityOnly(object any) (any, error) {
-	if whole, ok := object.(*metav1.PartialObjectMetadata); ok {
-		whole.Labels, whole.Annotations, whole.ManagedFields, whole.OwnerReferences = nil, nil, nil, nil
-	}
-	return object, nil
 }
 
 // SetupWithManager adds the controllers of OpenClaw to a manager. They run on the
@@ -77,8 +57,8 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options)
 	if err := mgr.Add(c); err != nil {
 		return err
 	}
-	err = c.GetFieldIndexer().IndexField(ctx, &v1.OpenClawInstance{}, secretsIndex, func(object client.Object) (names []string) {
-		for _, reference := range secretReferences(object.(*v1.OpenClawInstance)) {
+	err = c.GetFieldIndexer().IndexField(ctx, &v1.OpenClawInstance{}, secretsIndex, func(instance client.Object) (names []string) {
+		for _, reference := range secretReferences(instance.(*v1.OpenClawInstance)) {
 			names = append(names, reference.name)
 		}
 		return names
@@ -91,14 +71,15 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options)
 	}
 	shared := newLibrary(options.RootNamespace)
 	kept := records{client: c.GetClient(), namespace: options.Namespace}
+	applier := func(manager string) *object.Applier {
+		return &object.Applier{Client: c.GetClient(), Live: c.GetAPIReader(), Manager: manager}
+	}
 	instances := &InstanceReconciler{
-		client: c.GetClient(), records: kept, library: shared, options: options,
-		writer:  writer{client: c.GetClient(), live: c.GetAPIReader(), manager: instanceManager},
+		client: c.GetClient(), records: kept, library: shared, options: options, applier: applier(instanceManager),
 		secrets: secrets{cached: c.GetClient(), live: c.GetAPIReader()},
 	}
 	bundles := &BundleReconciler{
-		client: c.GetClient(), records: kept, library: shared, options: options,
-		writer: writer{client: c.GetClient(), live: c.GetAPIReader(), manager: bundleManager},
+		client: c.GetClient(), records: kept, library: shared, options: options, applier: applier(bundleManager),
 	}
 	w := watches{cluster: c, library: shared, records: kept}
 	if err := instances.setup(mgr, w); err != nil {
@@ -114,44 +95,42 @@ func (r *InstanceReconciler) setup(mgr manager.Manager, w watches) error {
 	return builder.ControllerManagedBy(mgr).
 		Named(instanceManager).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-		WatchesRawSource(self(w, &v1.OpenClawInstance{})).
-		WatchesRawSource(owned(w, &appsv1.Deployment{}, &v1.OpenClawInstance{})).
-		WatchesRawSource(owned(w, &corev1.ConfigMap{}, &v1.OpenClawInstance{})).
-		WatchesRawSource(owned(w, &corev1.Service{}, &v1.OpenClawInstance{})).
-		WatchesRawSource(owned(w, &policyv1.PodDisruptionBudget{}, &v1.OpenClawInstance{})).
+		WatchesRawSource(object.Self(w.cluster, &v1.OpenClawInstance{})).
+		WatchesRawSource(object.Owned(w.cluster, &appsv1.Deployment{}, &v1.OpenClawInstance{})).
+		WatchesRawSource(object.Owned(w.cluster, &corev1.ConfigMap{}, &v1.OpenClawInstance{})).
+		WatchesRawSource(object.Owned(w.cluster, &corev1.Service{}, &v1.OpenClawInstance{})).
+		WatchesRawSource(object.Owned(w.cluster, &policyv1.PodDisruptionBudget{}, &v1.OpenClawInstance{})).
 		// Bundles that come, are read, or go.
-		WatchesRawSource(mapped(w, &v1.PolicyBundle{}, w.instancesOfBundle, bundleChanged)).
+		WatchesRawSource(object.Mapped(w.cluster, &v1.PolicyBundle{}, w.instancesOfBundle, object.Updates(bundleChanged))).
 		// The last good policies of a bundle, and the last good spec.
-		WatchesRawSource(mapped(w, &corev1.ConfigMap{}, w.instancesOfRecord)).
+		WatchesRawSource(object.Mapped(w.cluster, &corev1.ConfigMap{}, w.instancesOfRecord)).
 		// A Secret that is created or changed; only its metadata is watched.
-		WatchesRawSource(mapped(w, secretKind(), w.instancesOfSecret)).
+		WatchesRawSource(object.Mapped(w.cluster, object.MetadataOf(object.SecretKind), w.instancesOfSecret)).
 		Complete(r)
 }
 
 func (r *BundleReconciler) setup(mgr manager.Manager, w watches) error {
 	return builder.ControllerManagedBy(mgr).
 		Named(bundleManager).
-		WatchesRawSource(self(w, &v1.PolicyBundle{})).
-		WatchesRawSource(owned(w, &corev1.ConfigMap{}, &v1.PolicyBundle{})).
-		WatchesRawSource(mapped(w, &corev1.ConfigMap{}, w.bundleOfRecord)).
+		WatchesRawSource(object.Self(w.cluster, &v1.PolicyBundle{})).
+		WatchesRawSource(object.Owned(w.cluster, &corev1.ConfigMap{}, &v1.PolicyBundle{})).
+		WatchesRawSource(object.Mapped(w.cluster, &corev1.ConfigMap{}, w.bundleOfRecord)).
 		// Gateways that roll out, and instances that begin or cease to be bound.
-		WatchesRawSource(settled(w, &appsv1.Deployment{}, w.bundlesOf)).
-		WatchesRawSource(settled(w, &v1.OpenClawInstance{}, w.bundlesOf, instanceChanged)).
+		WatchesRawSource(delayed(w, &appsv1.Deployment{}, w.bundlesOf)).
+		WatchesRawSource(delayed(w, &v1.OpenClawInstance{}, w.bundlesOf, object.Updates(instanceChanged))).
 		// Broader policies that are tightened, or loosened again.
-		WatchesRawSource(settled(w, &v1.PolicyBundle{}, w.bundlesBeside, specChanged)).
+		WatchesRawSource(delayed(w, &v1.PolicyBundle{}, w.bundlesBeside, object.Updates(specChanged[*v1.PolicyBundle]))).
 		Complete(r)
 }
 
 // bundleChanged passes what the first gateways wait for. What is in force of a bundle
 // changes with its record.
-func bundleChanged(before, after client.Object) bool {
-	was, is := before.(*v1.PolicyBundle), after.(*v1.PolicyBundle)
+func bundleChanged(was, is *v1.PolicyBundle) bool {
 	return (was.Status.ObservedGeneration == 0) != (is.Status.ObservedGeneration == 0)
 }
 
 // instanceChanged passes what changes whom policies bind, and what keeps them away.
-func instanceChanged(before, after client.Object) bool {
-	was, is := before.(*v1.OpenClawInstance), after.(*v1.OpenClawInstance)
+func instanceChanged(was, is *v1.OpenClawInstance) bool {
 	return specChanged(was, is) || !equality.Semantic.DeepEqual(
 		meta.FindStatusCondition(was.Status.Conditions, v1.ConditionDegraded),
 		meta.FindStatusCondition(is.Status.Conditions, v1.ConditionDegraded))

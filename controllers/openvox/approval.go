@@ -2,14 +2,15 @@ package openvox
 
 import (
 	"context"
+	"fmt"
 	"strings"
+	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/lintel-policy/lintel/controllers/object"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
@@ -46,11 +47,11 @@ func (a *approver) decide(ctx context.Context, object client.Object) (decision, 
 
 // unwritten is what becomes of a decision that is not written. Where it is not permitted,
 // whoever waits for it is told, and it is tried again, for a role may be given at any time.
-func unwritten(recorder events.EventRecorder, object client.Object, err error) (reconcile.Result, error) {
+func unwritten(recorder events.EventRecorder, of client.Object, err error) (again time.Duration, _ error) {
 	if !apierrors.IsForbidden(err) {
-		return reconcile.Result{}, err
+		return 0, err
 	}
-	recorder.Eventf(object, nil, corev1.EventTypeWarning, reasonForbidden, "Approve",
-		"--openvox-approve-requests needs the role of config/rbac/openvox-approval, or somebody else has to approve: %.800s", err)
-	return reconcile.Result{RequeueAfter: retryError}, nil
+	object.Send(recorder, of, "Approve", object.Event{Warning: true, Reason: reasonForbidden, Message: fmt.Sprintf(
+		"--openvox-approve-requests needs the role of config/rbac/openvox-approval, or somebody else has to approve: %s", object.Shorten(err.Error(), 800))})
+	return retryError, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/lintel-policy/lintel/controllers/attempt"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
@@ -45,8 +47,8 @@ func TestApprovalForbidden(t *testing.T) {
 			approves := &approver{admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return builtin.Verdict{}, nil }}
 			recorder := events.NewFakeRecorder(10)
 			for key, r := range map[client.ObjectKey]reconcile.Reconciler{
-				client.ObjectKeyFromObject(signing):     &RequestReconciler{client: refusing, events: recorder, attempts: newAttempts(), approver: approves},
-				client.ObjectKeyFromObject(requested()): &CertificateRequestReconciler{client: refusing, live: refusing, events: recorder, attempts: newAttempts(), approver: approves},
+				client.ObjectKeyFromObject(signing):     &RequestReconciler{client: refusing, events: recorder, attempts: attempt.NewRunner[outcome](time.Now), approver: approves},
+				client.ObjectKeyFromObject(requested()): &CertificateRequestReconciler{client: refusing, live: refusing, events: recorder, attempts: attempt.NewRunner[outcome](time.Now), approver: approves},
 			} {
 				result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
 				require.ErrorIs(t, err, c.want)

@@ -1,9 +1,7 @@
 package openvox
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 )
 
 var mainKey = reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "main"}}
@@ -85,14 +84,14 @@ func TestForeignAutosignPolicy(t *testing.T) {
 		return ca
 	}
 	ca := reconciled()
-	setCondition(&ca.Status.Conditions, v1alpha1.ConditionCAReady, true, "ExternalCA", "the CA answers", 1)
+	conditionsOf(ca).Set(v1alpha1.ConditionCAReady, true, "ExternalCA", "the CA answers")
 	require.NoError(t, c.Status().Update(t.Context(), ca))
 	ca = reconciled()
 	require.Equal(t, v1alpha1.CertificateAuthorityError, ca.Status.Phase)
 	require.Contains(t, state(ca, v1alpha1.ConditionPoliciesRendered), "False NotOwned the CA's autosign hook reads policies that are not the SigningPolicies': Secret main-autosign-policy")
 	require.Len(t, recorder.Events, 1, "once")
 	require.Contains(t, <-recorder.Events, "Warning NotOwned")
-	require.Equal(t, to("ns", "main"), authorityOfAutosignSecret(t.Context(), &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "main-autosign-policy", Namespace: "ns"}}))
+	require.Equal(t, object.Request("ns", "main"), authorityOfAutosignSecret(t.Context(), &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "main-autosign-policy", Namespace: "ns"}}))
 	require.Empty(t, authorityOfAutosignSecret(t.Context(), &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: "ns"}}))
 
 	require.NoError(t, c.Delete(t.Context(), secretOf("main-autosign-policy", nil)))
@@ -100,31 +99,4 @@ func TestForeignAutosignPolicy(t *testing.T) {
 	require.Equal(t, v1alpha1.CertificateAuthorityExternal, ca.Status.Phase)
 	require.Contains(t, state(ca, v1alpha1.ConditionPoliciesRendered), "True PoliciesRendered")
 	require.Empty(t, recorder.Events)
-}
-
-// TestACAThatHangs keeps nobody waiting but its own Certificates.
-func TestACAThatHangs(t *testing.T) {
-	running := newAttempts()
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- running.Start(ctx) }()
-	key := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: "ns", Name: name} }
-	hang := func(ctx context.Context) outcome { <-ctx.Done(); return outcome{} }
-	require.Eventually(t, func() bool { return running.begin(key("s"), key("slow"), hang) }, 2*time.Minute, time.Millisecond)
-	for i := range 3 * perAuthority {
-		require.True(t, running.begin(key("s"+string(rune('a'+i))), key("slow"), hang))
-	}
-	go running.begin(key("f"), key("fast"), func(context.Context) outcome { return outcome{message: "done"} })
-	select {
-	case e := <-running.done:
-		require.Equal(t, "f", e.Object.Name)
-	case <-time.After(2 * time.Minute):
-		t.Fatal("the other CA's Certificate waits")
-	}
-	out, ok := running.take(client.ObjectKey{Namespace: "ns", Name: "f"})
-	require.True(t, ok)
-	require.Equal(t, "done", out.message)
-	cancel()
-	require.NoError(t, <-ended)
-	require.False(t, running.begin(key("late"), key("fast"), hang), "nothing begins after the end")
 }

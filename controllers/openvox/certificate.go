@@ -4,11 +4,10 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
-	"reflect"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,13 +15,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/attempt"
+	"github.com/lintel-policy/lintel/controllers/object"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
 const (
-	// notStarted is how long to wait for what starts with the manager.
-	notStarted = 100 * time.Millisecond
 	// cleanupTimeout is how long an object waits for its certificate to be revoked.
 	cleanupTimeout = 75 * time.Second
 	// warnedAnnotation is the last warning about the end of a certificate.
@@ -34,47 +33,57 @@ type CertificateReconciler struct {
 	client   client.Client
 	secrets  secrets
 	events   events.EventRecorder
-	attempts *attempts
+	attempts *attempt.Runner[outcome]
 	keys     *keyMaker
 	admit    builtin.Admitter
 	revoked  revocations
 	now      func() time.Time
 }
 
-// Reconcile tells the outcome of an attempt that has ended, or begins one.
-func (r *CertificateReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	certificate := &v1alpha1.Certificate{}
-	if err := r.client.Get(ctx, request.NamespacedName, certificate); err != nil {
-		r.attempts.take(request.NamespacedName)
-		return reconcile.Result{}, client.IgnoreNotFound(err)
+type certificateReport = object.Report[v1alpha1.CertificateStatus]
+
+func (r *CertificateReconciler) reporter() object.Reporter[*v1alpha1.Certificate, v1alpha1.CertificateStatus] {
+	return object.Reporter[*v1alpha1.Certificate, v1alpha1.CertificateStatus]{
+		Client: r.client, Manager: certificatesManager, Action: "Issue", Events: r.events, Finalizer: finalizer,
+		Status: func(c *v1alpha1.Certificate) *v1alpha1.CertificateStatus { return &c.Status },
 	}
-	if out, ok := r.attempts.take(request.NamespacedName); ok {
-		result, err := r.settle(ctx, certificate, out)
-		if err == nil && (out.generation != certificate.Generation || out.deleting == certificate.DeletionTimestamp.IsZero()) {
-			result.RequeueAfter = notStarted // the object is another by now
+}
+
+// Reconcile reports the outcome of an attempt that has ended, or begins one.
+func (r *CertificateReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.Certificate{}, func(context.Context) error {
+		r.attempts.Forget(request.NamespacedName)
+		return nil
+	}, r.carryOut)
+}
+
+func (r *CertificateReconciler) carryOut(ctx context.Context, certificate *v1alpha1.Certificate) (certificateReport, error) {
+	key := client.ObjectKeyFromObject(certificate)
+	if out, ended := r.attempts.Outcome(key, certificate.UID); ended {
+		err := r.warnExpiry(ctx, certificate, out.certificate)
+		report := r.report(certificate, out)
+		report.Written = func() { r.attempts.Done(key) }
+		if err == nil && out.phase == "" {
+			err = r.reporter().SetFinalizer(ctx, certificate, controllerutil.RemoveFinalizer)
 		}
-		return result, err
+		return report, err
 	}
 	step := r.issue
 	if !certificate.DeletionTimestamp.IsZero() {
 		if !controllerutil.ContainsFinalizer(certificate, finalizer) {
-			return reconcile.Result{}, nil
+			return certificateReport{}, nil
 		}
 		step = r.revoke
-	} else if controllerutil.AddFinalizer(certificate, finalizer) {
-		if err := r.client.Update(ctx, certificate); err != nil {
-			return reconcile.Result{}, fmt.Errorf("adding the finalizer: %w", err)
-		}
+	} else if err := r.reporter().SetFinalizer(ctx, certificate, controllerutil.AddFinalizer); err != nil {
+		return certificateReport{}, err
 	}
 	copied := certificate.DeepCopy()
-	if !r.attempts.begin(request.NamespacedName, authorityOf(certificate), func(ctx context.Context) outcome {
+	r.attempts.Begin(key, authorityOf(certificate), certificate.UID, func(ctx context.Context) outcome {
 		out := step(ctx, copied)
 		out.generation, out.deleting = copied.Generation, !copied.DeletionTimestamp.IsZero()
 		return out
-	}) {
-		return reconcile.Result{RequeueAfter: notStarted}, nil
-	}
-	return reconcile.Result{}, nil
+	})
+	return certificateReport{}, nil
 }
 
 // issue is an attempt to have the certificate that is wanted.
@@ -110,7 +119,7 @@ func (r *CertificateReconciler) revoke(ctx context.Context, certificate *v1alpha
 		}
 	}
 	if r.now().Sub(certificate.DeletionTimestamp.Time) > cleanupTimeout {
-		return outcome{events: []told{{true, "CertificateNotRevoked", "the certificate stays valid at the CA: " + err.Error()}}}
+		return outcome{events: []object.Event{{Warning: true, Reason: "CertificateNotRevoked", Message: "the certificate stays valid at the CA: " + err.Error()}}}
 	}
 	return outcome{phase: v1alpha1.CertificateError, reason: "RevocationFailed", message: err.Error(), wait: retryError}
 }
@@ -142,51 +151,31 @@ func (r *CertificateReconciler) issuance(ctx context.Context, certificate *v1alp
 	}, nil
 }
 
-// settle writes what has become of an attempt.
-func (r *CertificateReconciler) settle(ctx context.Context, certificate *v1alpha1.Certificate, out outcome) (reconcile.Result, error) {
-	for _, e := range out.events {
-		kind := corev1.EventTypeNormal
-		if e.warning {
-			kind = corev1.EventTypeWarning
-		}
-		r.events.Eventf(certificate, nil, kind, e.reason, "Issue", "%s", e.words)
+// report is what has become of an attempt.
+func (r *CertificateReconciler) report(certificate *v1alpha1.Certificate, out outcome) certificateReport {
+	report := certificateReport{Events: out.events, Again: out.wait}
+	if out.generation != certificate.Generation || out.deleting == certificate.DeletionTimestamp.IsZero() {
+		report.Again = object.RetryDelay // the object is another by now
 	}
 	if out.phase == "" {
-		if controllerutil.RemoveFinalizer(certificate, finalizer) {
-			return reconcile.Result{}, client.IgnoreNotFound(r.client.Update(ctx, certificate))
-		}
-		return reconcile.Result{}, nil
+		return report
 	}
-	before := certificate.DeepCopy()
-	status := &certificate.Status
-	status.Phase, status.ObservedGeneration, status.SecretName = out.phase, out.generation, tlsSecret(certificate.Name)
+	next := certificate.Status.DeepCopy()
+	next.Phase, next.ObservedGeneration, next.SecretName = out.phase, out.generation, tlsSecret(certificate.Name)
 	if out.certificate != nil {
-		status.NotAfter, status.SerialNumber = new(metav1.NewTime(out.certificate.NotAfter)), serial(out.certificate)
+		next.NotAfter, next.SerialNumber = new(metav1.NewTime(out.certificate.NotAfter)), serial(out.certificate)
 	}
-	signed := out.phase == v1alpha1.CertificateSigned
-	setCondition(&status.Conditions, v1alpha1.ConditionCertSigned, signed, out.reason, out.message, out.generation)
-	r.warnOnce(before, certificate, out)
-	if !reflect.DeepEqual(before.Status, certificate.Status) {
-		if err := r.client.Status().Patch(ctx, certificate, client.MergeFrom(before)); err != nil {
-			return reconcile.Result{}, fmt.Errorf("writing the status: %w", err)
-		}
+	object.Conditions{List: &next.Conditions, Generation: out.generation}.Set(v1alpha1.ConditionCertSigned, out.phase == v1alpha1.CertificateSigned, out.reason, out.message)
+	report.Status = next
+	was := meta.FindStatusCondition(certificate.Status.Conditions, v1alpha1.ConditionCertSigned)
+	switch begins := was == nil || was.Reason != out.reason; {
+	case !begins, out.phase == v1alpha1.CertificateSigned, out.phase == v1alpha1.CertificatePending:
+	case out.reason == reasonWaiting:
+		report.Events = append(report.Events, object.Event{Warning: true, Reason: "CSRWaitingForSigning", Message: out.message})
+	default:
+		report.Events = append(report.Events, object.Event{Warning: true, Reason: out.reason, Message: out.message})
 	}
-	return reconcile.Result{RequeueAfter: out.wait}, r.warnExpiry(ctx, certificate, out.certificate)
-}
-
-// warnOnce sends an Event when a Certificate begins to fail for a reason.
-func (r *CertificateReconciler) warnOnce(before, after *v1alpha1.Certificate, out outcome) {
-	if out.phase == v1alpha1.CertificateSigned || out.phase == v1alpha1.CertificatePending {
-		return
-	}
-	if len(before.Status.Conditions) > 0 && before.Status.Conditions[0].Reason == out.reason {
-		return
-	}
-	reason := out.reason
-	if reason == reasonWaiting {
-		reason = "CSRWaitingForSigning"
-	}
-	r.events.Eventf(after, nil, corev1.EventTypeWarning, reason, "Issue", "%s", out.message)
+	return report
 }
 
 // warnings are how long before its end somebody is told, longest first.
@@ -195,35 +184,29 @@ var warnings = []struct {
 	name   string
 }{{30 * 24 * time.Hour, "30d"}, {7 * 24 * time.Hour, "7d"}, {24 * time.Hour, "1d"}}
 
-// warnExpiry tells once for each of the warnings that a certificate ends.
-func (r *CertificateReconciler) warnExpiry(ctx context.Context, object *v1alpha1.Certificate, certificate *x509.Certificate) error {
+// warnExpiry warns once for each of the warnings that a certificate ends.
+func (r *CertificateReconciler) warnExpiry(ctx context.Context, of *v1alpha1.Certificate, certificate *x509.Certificate) error {
 	if certificate == nil {
 		return nil
 	}
-	left, due := certificate.NotAfter.Sub(r.now()), ""
+	left, mark := certificate.NotAfter.Sub(r.now()), ""
 	for _, w := range warnings {
 		if left <= w.before {
-			due = w.name
+			mark = w.name + " " + serial(certificate)
 		}
 	}
-	mark := ""
-	if due != "" {
-		mark = due + " " + serial(certificate)
-	}
-	if object.Annotations[warnedAnnotation] == mark {
+	if of.Annotations[warnedAnnotation] == mark {
 		return nil
 	}
-	before := object.DeepCopy()
-	if mark == "" {
-		delete(object.Annotations, warnedAnnotation)
-	} else {
-		if object.Annotations == nil {
-			object.Annotations = map[string]string{}
-		}
-		object.Annotations[warnedAnnotation] = mark
-		r.events.Eventf(object, nil, corev1.EventTypeWarning, "CertificateExpiringSoon", "Issue", "the certificate ends at %s", certificate.NotAfter.UTC().Format(time.RFC3339))
+	before := of.DeepCopy()
+	if metav1.SetMetaDataAnnotation(&of.ObjectMeta, warnedAnnotation, mark); mark == "" {
+		delete(of.Annotations, warnedAnnotation)
 	}
-	return client.IgnoreNotFound(r.client.Patch(ctx, object, client.MergeFrom(before)))
+	if err := r.client.Patch(ctx, of, client.MergeFrom(before), client.FieldOwner(certificatesManager)); err != nil || mark == "" {
+		return client.IgnoreNotFound(err)
+	}
+	object.Send(r.events, of, "Issue", object.Event{Warning: true, Reason: "CertificateExpiringSoon", Message: "the certificate ends at " + certificate.NotAfter.UTC().Format(time.RFC3339)})
+	return nil
 }
 
 func authorityOf(certificate *v1alpha1.Certificate) client.ObjectKey {

@@ -10,15 +10,15 @@ import (
 	apiutil "github.com/cert-manager/cert-manager/pkg/api/util"
 	cmapi "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/attempt"
+	"github.com/lintel-policy/lintel/controllers/object"
 )
 
 // CertificateRequestReconciler has CAs sign cert-manager's requests that are approved, as
@@ -28,50 +28,55 @@ type CertificateRequestReconciler struct {
 	live     client.Reader
 	signer   signer
 	events   events.EventRecorder
-	attempts *attempts
+	attempts *attempt.Runner[outcome]
 	approver *approver // nil: somebody else
 	now      func() time.Time
 }
 
-// Reconcile tells the outcome of an attempt that has ended, or begins one.
-func (r *CertificateRequestReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	result, err := r.reconcile(ctx, request)
-	if apierrors.IsConflict(err) { // with whoever approves, most often
-		return reconcile.Result{RequeueAfter: notStarted}, nil
+type certManagerReport = object.Report[cmapi.CertificateRequestStatus]
+
+func (r *CertificateRequestReconciler) reporter() object.Reporter[*cmapi.CertificateRequest, cmapi.CertificateRequestStatus] {
+	return object.Reporter[*cmapi.CertificateRequest, cmapi.CertificateRequestStatus]{
+		Client: r.client, Manager: certManagerManager, Action: "Sign", Events: r.events, Update: true,
+		Status: func(o *cmapi.CertificateRequest) *cmapi.CertificateRequestStatus { return &o.Status },
 	}
-	return result, err
 }
 
-func (r *CertificateRequestReconciler) reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	object := &cmapi.CertificateRequest{}
-	if err := r.client.Get(ctx, request.NamespacedName, object); err != nil {
-		r.attempts.take(request.NamespacedName)
-		return reconcile.Result{}, client.IgnoreNotFound(err)
-	}
-	out, tried := r.attempts.take(request.NamespacedName)
+// Reconcile reports the outcome of an attempt that has ended, or begins one.
+func (r *CertificateRequestReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	return r.reporter().Reconcile(ctx, request, &cmapi.CertificateRequest{}, func(context.Context) error {
+		r.attempts.Forget(request.NamespacedName)
+		return nil
+	}, r.carryOut)
+}
+
+func (r *CertificateRequestReconciler) carryOut(ctx context.Context, object *cmapi.CertificateRequest) (certManagerReport, error) {
 	if !isToAuthority(object) || isFinal(object) || !object.DeletionTimestamp.IsZero() {
-		return reconcile.Result{}, nil
+		return certManagerReport{}, nil
 	}
+	key := client.ObjectKeyFromObject(object)
+	out, ended := r.attempts.Outcome(key, object.UID)
 	switch {
 	case apiutil.CertificateRequestIsDenied(object):
-		return reconcile.Result{}, r.end(ctx, object, cmapi.CertificateRequestReasonDenied, "the request was denied: "+deniedBecause(object))
+		return certManagerReport{Status: r.end(object, cmapi.CertificateRequestReasonDenied, "the request was denied: "+deniedBecause(object))}, nil
 	case !apiutil.CertificateRequestIsApproved(object):
 		if r.approver == nil {
-			return reconcile.Result{}, nil
+			return certManagerReport{}, nil
 		}
-		return r.approve(ctx, object)
-	case tried:
-		return r.settle(ctx, object, out)
+		again, err := r.approve(ctx, object)
+		return certManagerReport{Again: again}, err
+	case ended:
+		report := r.report(object, out)
+		report.Written = func() { r.attempts.Done(key) }
+		return report, nil
 	}
 	copied := object.DeepCopy()
 	asked := application{
 		authority: authorityAsked(copied), object: copied, request: copied.Spec.Request,
 		succeeds: lineage{r.live, copied}.succeeds,
 	}
-	if !r.attempts.begin(request.NamespacedName, asked.authority, func(ctx context.Context) outcome { return r.signer.sign(ctx, asked) }) {
-		return reconcile.Result{RequeueAfter: notStarted}, nil
-	}
-	return reconcile.Result{}, nil
+	r.attempts.Begin(key, asked.authority, object.UID, func(ctx context.Context) outcome { return r.signer.sign(ctx, asked) })
+	return certManagerReport{}, nil
 }
 
 func isToAuthority(object *cmapi.CertificateRequest) bool {
@@ -99,75 +104,55 @@ func deniedBecause(object *cmapi.CertificateRequest) string {
 }
 
 // approve approves or denies a request, as the rules say now.
-func (r *CertificateRequestReconciler) approve(ctx context.Context, object *cmapi.CertificateRequest) (reconcile.Result, error) {
+func (r *CertificateRequestReconciler) approve(ctx context.Context, object *cmapi.CertificateRequest) (again time.Duration, err error) {
 	decision, err := r.approver.decide(ctx, object)
 	if err != nil {
-		return reconcile.Result{}, fmt.Errorf("deciding about CertificateRequest %s/%s: %w", object.Namespace, object.Name, err)
+		return 0, fmt.Errorf("deciding about CertificateRequest %s/%s: %w", object.Namespace, object.Name, err)
 	}
 	kind := cmapi.CertificateRequestConditionApproved
 	if !decision.approved {
 		kind = cmapi.CertificateRequestConditionDenied
 	}
-	apiutil.SetCertificateRequestCondition(object, kind, cmmeta.ConditionTrue, decision.reason, decision.message)
-	if err := r.write(ctx, object); err != nil {
+	next := object.DeepCopy()
+	apiutil.SetCertificateRequestCondition(next, kind, cmmeta.ConditionTrue, decision.reason, decision.message)
+	if err := r.reporter().Write(ctx, object, certManagerReport{Status: &next.Status}); err != nil {
 		return unwritten(r.events, object, err)
 	}
-	return reconcile.Result{}, nil
+	return 0, nil
 }
 
-// settle writes what has become of an attempt.
-func (r *CertificateRequestReconciler) settle(ctx context.Context, object *cmapi.CertificateRequest, out outcome) (reconcile.Result, error) {
-	for _, e := range out.events {
-		r.tell(object, e.warning, e.reason, e.words)
-	}
-	message := strings.ToValidUTF8(out.message, "?")
+// report is what has become of an attempt.
+func (r *CertificateRequestReconciler) report(of *cmapi.CertificateRequest, out outcome) certManagerReport {
+	report := certManagerReport{Events: out.events}
+	event := object.Event{Warning: true, Reason: out.reason, Message: strings.ToValidUTF8(out.message, "?")}
 	switch out.phase {
 	case v1alpha1.CertificateSigned:
-		object.Status.Certificate, object.Status.CA = chain(out.certificate, out.bundle)
-		message = fmt.Sprintf("the CA has signed the request; the certificate (serial %s) is valid until %s", serial(out.certificate), out.certificate.NotAfter.UTC().Format(time.RFC3339))
-		apiutil.SetCertificateRequestCondition(object, cmapi.CertificateRequestConditionReady, cmmeta.ConditionTrue, cmapi.CertificateRequestReasonIssued, message)
-		if err := r.write(ctx, object); err != nil {
-			return reconcile.Result{}, err
-		}
-		r.tell(object, false, reasonSigned, message)
-		return reconcile.Result{}, nil
+		event = object.Event{Reason: reasonSigned, Message: fmt.Sprintf("the CA has signed the request; the certificate (serial %s) is valid until %s", serial(out.certificate), out.certificate.NotAfter.UTC().Format(time.RFC3339))}
+		next := of.DeepCopy()
+		next.Status.Certificate, next.Status.CA = chain(out.certificate, out.bundle)
+		apiutil.SetCertificateRequestCondition(next, cmapi.CertificateRequestConditionReady, cmmeta.ConditionTrue, cmapi.CertificateRequestReasonIssued, event.Message)
+		report.Status = &next.Status
 	case v1alpha1.CertificateError:
-		if err := r.end(ctx, object, cmapi.CertificateRequestReasonFailed, out.reason+": "+message); err != nil {
-			return reconcile.Result{}, err
+		report.Status = r.end(of, cmapi.CertificateRequestReasonFailed, out.reason+": "+event.Message)
+	default:
+		report.Again = out.wait
+		next := of.DeepCopy()
+		apiutil.SetCertificateRequestCondition(next, cmapi.CertificateRequestConditionReady, cmmeta.ConditionFalse, cmapi.CertificateRequestReasonPending, out.reason+": "+event.Message)
+		if equality.Semantic.DeepEqual(of.Status, next.Status) {
+			return report
 		}
-		r.tell(object, true, out.reason, message)
-		return reconcile.Result{}, nil
+		report.Status = &next.Status
 	}
-	before := object.DeepCopy()
-	apiutil.SetCertificateRequestCondition(object, cmapi.CertificateRequestConditionReady, cmmeta.ConditionFalse, cmapi.CertificateRequestReasonPending, out.reason+": "+message)
-	if equality.Semantic.DeepEqual(before.Status, object.Status) {
-		return reconcile.Result{RequeueAfter: out.wait}, nil
-	}
-	r.tell(object, true, out.reason, message)
-	return reconcile.Result{RequeueAfter: out.wait}, r.write(ctx, object)
+	report.Events = append(report.Events, event)
+	return report
 }
 
-// end is a request that gets no certificate.
-func (r *CertificateRequestReconciler) end(ctx context.Context, object *cmapi.CertificateRequest, reason, message string) error {
-	object.Status.FailureTime = new(metav1.NewTime(r.now()))
-	apiutil.SetCertificateRequestCondition(object, cmapi.CertificateRequestConditionReady, cmmeta.ConditionFalse, reason, message)
-	return r.write(ctx, object)
-}
-
-// write refuses to overwrite what somebody has written since.
-func (r *CertificateRequestReconciler) write(ctx context.Context, object *cmapi.CertificateRequest) error {
-	if err := r.client.Status().Update(ctx, object); err != nil {
-		return fmt.Errorf("writing the status of CertificateRequest %s/%s: %w", object.Namespace, object.Name, err)
-	}
-	return nil
-}
-
-func (r *CertificateRequestReconciler) tell(object *cmapi.CertificateRequest, warning bool, reason, words string) {
-	kind := corev1.EventTypeNormal
-	if warning {
-		kind = corev1.EventTypeWarning
-	}
-	r.events.Eventf(object, nil, kind, reason, "Sign", "%s", words)
+// end is the status of a request that gets no certificate.
+func (r *CertificateRequestReconciler) end(object *cmapi.CertificateRequest, reason, message string) *cmapi.CertificateRequestStatus {
+	next := object.DeepCopy()
+	next.Status.FailureTime = new(metav1.NewTime(r.now()))
+	apiutil.SetCertificateRequestCondition(next, cmapi.CertificateRequestConditionReady, cmmeta.ConditionFalse, reason, message)
+	return &next.Status
 }
 
 // concerns says whether a change of a request is for its controller. That it is Pending

@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/attempt"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
@@ -89,8 +91,7 @@ func TestConditionsOfRequests(t *testing.T) {
 			}
 			fake := newClient(t, c.object)
 			key := client.ObjectKeyFromObject(c.object)
-			r := &CertificateRequestReconciler{client: fake, live: fake, events: events.NewFakeRecorder(10), attempts: newAttempts(), now: func() time.Time { return now }}
-			r.attempts.outcomes[key] = c.out
+			r := &CertificateRequestReconciler{client: fake, live: fake, events: events.NewFakeRecorder(10), attempts: afterAttempt(t, c.object, c.out), now: func() time.Time { return now }}
 			if c.approve {
 				r.approver = &approver{admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(c.denied), c.err }}
 			}
@@ -120,6 +121,18 @@ func TestConditionsOfRequests(t *testing.T) {
 			require.Equal(t, c.reason == "Pending", result.RequeueAfter == retryError)
 		})
 	}
+}
+
+// afterAttempt is a Runner with an attempt for an object that has ended.
+func afterAttempt(t *testing.T, object client.Object, out outcome) *attempt.Runner[outcome] {
+	t.Helper()
+	r, key := attempt.NewRunner[outcome](time.Now), client.ObjectKeyFromObject(object)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	t.Cleanup(func() { require.NoError(t, r.Start(ctx)) })
+	r.Begin(key, key, object.GetUID(), func(context.Context) outcome { return out })
+	require.Eventually(t, func() bool { _, ended := r.Outcome(key, object.GetUID()); return ended }, time.Minute, time.Millisecond)
+	return r
 }
 
 func find(object *cmapi.CertificateRequest, kind string) cmapi.CertificateRequestCondition {
@@ -153,11 +166,11 @@ func TestWaitingFor(t *testing.T) {
 	other := named("other", requested(approved))
 	other.Spec.IssuerRef.Name = "another"
 	c := newClient(t, named("waits", requested(approved, [2]string{"Ready", "Pending"})), named("done", requested(approved, [2]string{"Ready", "Issued"})), other)
-	require.Equal(t, to("ns", "waits"), waitingFor(t.Context(), c, newAuthority("")))
+	require.Equal(t, object.Request("ns", "waits"), waitingFor(t.Context(), c, newAuthority("")))
 
 	before, after := newAuthority(""), newAuthority("")
 	require.Equal(t, readiness(before), readiness(after))
-	setCondition(&after.Status.Conditions, v1alpha1.ConditionCAReady, true, "x", "", 1)
+	conditionsOf(after).Set(v1alpha1.ConditionCAReady, true, "x", "")
 	require.NotEqual(t, readiness(before), readiness(after))
 }
 

@@ -9,23 +9,18 @@ import (
 	cmapi "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/attempt"
+	"github.com/lintel-policy/lintel/controllers/object"
 )
 
 // certManagerInterval is how often a cluster without cert-manager is asked whether it has
@@ -37,7 +32,7 @@ const certManagerInterval = 10 * time.Second
 type certManager struct {
 	manager    manager.Manager
 	namespaces []string
-	watches    watches
+	cluster    cluster.Cluster
 	mapper     meta.RESTMapper
 	signer     signer
 	approver   *approver
@@ -87,7 +82,7 @@ func (c *certManager) add() error {
 	if err != nil {
 		return err
 	}
-	signing := newAttempts()
+	signing := attempt.NewRunner[outcome](time.Now)
 	reconciler := &CertificateRequestReconciler{
 		client: own.GetClient(), live: own.GetAPIReader(), signer: c.signer, events: own.GetEventRecorder("lintel-openvox"),
 		attempts: signing, approver: c.approver, now: time.Now,
@@ -97,26 +92,18 @@ func (c *certManager) add() error {
 			return err
 		}
 	}
-	return builder.ControllerManagedBy(c.manager).Named("lintel-openvox-certificaterequests").
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-		WatchesRawSource(self(watches{cluster: own}, &cmapi.CertificateRequest{}, updates(concerns))).
-		WatchesRawSource(ended(signing)).
-		WatchesRawSource(mapped(c.watches, &v1alpha1.CertificateAuthority{}, func(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
+	return object.Control(c.manager, certManagerManager, workers, reconciler,
+		object.Self(own, &cmapi.CertificateRequest{}, object.Updates(concerns)),
+		signing.Source(),
+		object.Mapped(c.cluster, &v1alpha1.CertificateAuthority{}, func(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
 			return waitingFor(ctx, own.GetClient(), ca)
-		}, updates(becomesAnother))).
-		Complete(reconciler)
+		}, object.Updates(becomesAnother)))
 }
 
 // newCertManagerCluster has its own cache, of CertificateRequests alone: one that has to
 // know a kind that is not served does not start.
 func newCertManagerCluster(config *rest.Config, namespaces []string) (cluster.Cluster, error) {
-	config = rest.CopyConfig(config)
-	config.QPS = -1 // the API server's own fairness limits better
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(cmapi.AddToScheme(scheme))
-	return cluster.New(config, func(o *cluster.Options) {
-		o.Scheme = scheme
+	return object.NewCluster(config, cmapi.AddToScheme, func(o *cluster.Options) {
 		o.Cache.DefaultNamespaces = only(namespaces)
 		o.Cache.ByObject = map[client.Object]cache.ByObject{&cmapi.CertificateRequest{}: {Transform: oursOnly}}
 		o.Client.Cache = &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &cmapi.Certificate{}}}
@@ -153,22 +140,9 @@ func becomesAnother(before, after *v1alpha1.CertificateAuthority) bool {
 	return readiness(before) != readiness(after)
 }
 
-// updates lets those updates through that concern somebody, and all else.
-func updates[T client.Object](concern func(before, after T) bool) predicate.TypedPredicate[T] {
-	return predicate.TypedFuncs[T]{UpdateFunc: func(e event.TypedUpdateEvent[T]) bool { return concern(e.ObjectOld, e.ObjectNew) }}
-}
-
 // waitingFor are the requests to a CA that have no outcome.
-func waitingFor(ctx context.Context, reader client.Reader, ca *v1alpha1.CertificateAuthority) (requests []reconcile.Request) {
-	var list cmapi.CertificateRequestList
-	if err := reader.List(ctx, &list, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		log.FromContext(ctx).Error(err, "listing CertificateRequests")
-		return nil
-	}
-	for i := range list.Items {
-		if object := &list.Items[i]; isToAuthority(object) && object.Spec.IssuerRef.Name == ca.Name && !isFinal(object) {
-			requests = append(requests, to(object.Namespace, object.Name)...)
-		}
-	}
-	return requests
+func waitingFor(ctx context.Context, reader client.Reader, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
+	return object.Requests(ctx, reader, &cmapi.CertificateRequestList{}, func(o *cmapi.CertificateRequest) bool {
+		return isToAuthority(o) && o.Spec.IssuerRef.Name == ca.Name && !isFinal(o)
+	}, client.InNamespace(ca.Namespace))
 }

@@ -4,19 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/configfiles"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
@@ -34,10 +34,10 @@ const (
 
 // ConfigReconciler renders Configs into the files of their servers.
 type ConfigReconciler struct {
-	client client.Client
-	apply  applier
-	events events.EventRecorder
-	admit  builtin.Admitter
+	client  client.Client
+	applier *object.Applier
+	events  events.EventRecorder
+	admit   builtin.Admitter
 }
 
 // verdict is what has become of a Config.
@@ -50,30 +50,43 @@ type verdict struct {
 // Error is the message.
 func (v *verdict) Error() string { return v.message }
 
+type configReport = object.Report[v1alpha1.ConfigStatus]
+
+func (r *ConfigReconciler) reporter() object.Reporter[*v1alpha1.Config, v1alpha1.ConfigStatus] {
+	return object.Reporter[*v1alpha1.Config, v1alpha1.ConfigStatus]{
+		Client: r.client, Manager: configsManager, Action: "Render", Events: r.events,
+		Status:     func(c *v1alpha1.Config) *v1alpha1.ConfigStatus { return &c.Status },
+		Conditions: func(s *v1alpha1.ConfigStatus) []metav1.Condition { return s.Conditions },
+		News: map[string]object.News{v1alpha1.ConditionConfigReady: reasons(func(reason string) bool {
+			return !slices.Contains([]string{reasonRendered, reasonAuthorityNotFound, reasonReferenceNotFound}, reason)
+		})},
+	}
+}
+
 // Reconcile renders one Config.
 func (r *ConfigReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	config := &v1alpha1.Config{}
-	if err := r.client.Get(ctx, request.NamespacedName, config); err != nil {
-		return reconcile.Result{}, client.IgnoreNotFound(err)
-	}
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.Config{}, nil, r.carryOut)
+}
+
+func (r *ConfigReconciler) carryOut(ctx context.Context, config *v1alpha1.Config) (configReport, error) {
 	if !config.DeletionTimestamp.IsZero() {
-		return reconcile.Result{}, nil
+		return configReport{}, nil
 	}
-	err := r.render(ctx, config)
+	err := r.apply(ctx, config)
 	v := &verdict{phase: v1alpha1.ConfigRunning, reason: reasonRendered, message: "the files are in ConfigMap " + configMapName(config.Name) + notCarriedOut(config)}
-	var other *conflict
+	var foreign *object.Foreign
 	switch {
 	case err == nil || errors.As(err, &v):
 		err = nil
-	case errors.As(err, &other):
-		v, err = &verdict{phase: v1alpha1.ConfigError, reason: reasonNotOwned, message: other.Error(), wait: retryPending}, nil
+	case errors.As(err, &foreign):
+		v, err = &verdict{phase: v1alpha1.ConfigError, reason: reasonNotOwned, message: foreign.Error(), wait: retryPending}, nil
 	default: // and it is tried again
 		v = &verdict{phase: v1alpha1.ConfigError, reason: reasonNotWritten, message: err.Error()}
 	}
-	if statusErr := r.tell(ctx, config, v); err == nil {
-		err = statusErr
-	}
-	return reconcile.Result{RequeueAfter: v.wait}, err
+	next := config.Status.DeepCopy()
+	next.Phase, next.ObservedGeneration = v.phase, config.Generation
+	object.Conditions{List: &next.Conditions, Generation: config.Generation}.Set(v1alpha1.ConditionConfigReady, v.phase == v1alpha1.ConfigRunning, v.reason, v.message)
+	return configReport{Status: next, Again: v.wait}, err
 }
 
 // notCarriedOut says what of a Config has no effect: "" where all has.
@@ -91,9 +104,9 @@ func notCarriedOut(config *v1alpha1.Config) string {
 	return "; not carried out: " + strings.Join(names, ", ") + ", for this version makes no Servers"
 }
 
-// render writes the objects of a Config. What it cannot know or may not write is a
+// apply writes the objects of a Config. What it cannot know or may not write is a
 // *verdict, and what was written before stays.
-func (r *ConfigReconciler) render(ctx context.Context, config *v1alpha1.Config) error {
+func (r *ConfigReconciler) apply(ctx context.Context, config *v1alpha1.Config) error {
 	said, err := r.admit(ctx, config)
 	if err != nil {
 		return err
@@ -101,7 +114,7 @@ func (r *ConfigReconciler) render(ctx context.Context, config *v1alpha1.Config) 
 	if said.Denied() {
 		return &verdict{phase: v1alpha1.ConfigError, reason: reasonNotAdmitted, message: said.Message()}
 	}
-	in, err := r.input(ctx, config)
+	in, err := r.gather(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -109,14 +122,16 @@ func (r *ConfigReconciler) render(ctx context.Context, config *v1alpha1.Config) 
 	if err != nil {
 		return &verdict{phase: v1alpha1.ConfigError, reason: reasonNotRendered, message: err.Error()}
 	}
-	if err := r.apply.keep(ctx, config, configMap(config, files), &corev1.ConfigMap{}); err != nil {
-		return err
+	for _, child := range []client.Object{configMap(config, files), serverAccount(config)} {
+		if _, err := r.applier.Apply(ctx, object.ControlledBy(config), child, nil); err != nil {
+			return err
+		}
 	}
-	return r.apply.keep(ctx, config, serverAccount(config), &corev1.ServiceAccount{})
+	return nil
 }
 
-// input gathers what the files are made of.
-func (r *ConfigReconciler) input(ctx context.Context, config *v1alpha1.Config) (configfiles.Input, error) {
+// gather finds what the files are made of.
+func (r *ConfigReconciler) gather(ctx context.Context, config *v1alpha1.Config) (configfiles.Input, error) {
 	in := configfiles.Input{Config: config}
 	spec := config.Spec
 	for _, reference := range [][2]string{{"databaseRef", spec.DatabaseRef}, {"nodeClassifierRef", spec.NodeClassifierRef}} {
@@ -172,25 +187,4 @@ func configMeta(config *v1alpha1.Config, name string) metav1.ObjectMeta {
 		Labels:          map[string]string{nameLabel: "openvox", managedByLabel: managedBy, configLabel: config.Name},
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(config, v1alpha1.SchemeGroupVersion.WithKind("Config"))},
 	}
-}
-
-// tell writes the status where it changes, and sends an Event where a reason begins.
-func (r *ConfigReconciler) tell(ctx context.Context, config *v1alpha1.Config, v *verdict) error {
-	before := config.DeepCopy()
-	config.Status.Phase, config.Status.ObservedGeneration = v.phase, config.Generation
-	setCondition(&config.Status.Conditions, v1alpha1.ConditionConfigReady, v.phase == v1alpha1.ConfigRunning, v.reason, v.message, config.Generation)
-	if equality.Semantic.DeepEqual(before.Status, config.Status) {
-		return nil
-	}
-	if err := r.client.Status().Patch(ctx, config, client.MergeFrom(before)); err != nil {
-		return client.IgnoreNotFound(fmt.Errorf("writing the status of Config %s: %w", config.Name, err))
-	}
-	if was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionConfigReady); was == nil || was.Reason != v.reason {
-		kind := corev1.EventTypeNormal
-		if v.phase == v1alpha1.ConfigError {
-			kind = corev1.EventTypeWarning
-		}
-		r.events.Eventf(config, nil, kind, v.reason, "Render", "%s", v.message)
-	}
-	return nil
 }

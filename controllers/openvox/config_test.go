@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
@@ -29,10 +30,10 @@ func newConfigSite(t *testing.T, objects ...client.Object) *configSite {
 func (s *configSite) render() string {
 	s.t.Helper()
 	r := &ConfigReconciler{
-		client: s.client, apply: applier{"test", s.client, s.client}, events: s.events,
+		client: s.client, applier: s.applier, events: s.events,
 		admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(s.denied), s.err },
 	}
-	_, err := r.Reconcile(s.t.Context(), to("ns", "c")[0])
+	_, err := r.Reconcile(s.t.Context(), object.Request("ns", "c")[0])
 	require.ErrorIs(s.t, err, s.err)
 	config := &v1alpha1.Config{}
 	require.True(s.t, s.get("c", config))

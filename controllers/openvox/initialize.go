@@ -10,7 +10,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
@@ -46,7 +46,7 @@ const (
 type InitializeReconciler struct {
 	client  client.Client
 	secrets secrets
-	apply   applier
+	applier *object.Applier
 	events  events.EventRecorder
 	admit   builtin.Admitter // about the Certificate of a CA's server
 	fsGroup *int64
@@ -64,86 +64,38 @@ type progress struct {
 
 // Reconcile takes one CA a step further.
 func (r *InitializeReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	ca := &v1alpha1.CertificateAuthority{}
-	if err := r.client.Get(ctx, request.NamespacedName, ca); err != nil {
-		return reconcile.Result{}, client.IgnoreNotFound(err)
-	}
+	return authorityReporter(r.client, r.events, initializeManager, "Initialize").Reconcile(ctx, request, &v1alpha1.CertificateAuthority{}, nil, r.carryOut)
+}
+
+func (r *InitializeReconciler) carryOut(ctx context.Context, ca *v1alpha1.CertificateAuthority) (authorityReport, error) {
 	if !ca.DeletionTimestamp.IsZero() || ca.Spec.External != nil {
-		return reconcile.Result{}, nil
+		return authorityReport{}, nil
 	}
-	before := ca.DeepCopy()
+	next := ca.DeepCopy()
 	p, err := progress{reason: reasonExternalOnly, message: "the manager sets up no CAs in the cluster (--openvox-external-only); name one that runs elsewhere in spec.external"}, error(nil)
 	if !r.externalOnly {
-		p, err = r.step(ctx, ca)
+		p, err = r.step(ctx, next)
 	}
-	var other *conflict
+	var foreign *object.Foreign
 	switch {
-	case errors.As(err, &other):
+	case errors.As(err, &foreign):
 		p, err = progress{reason: reasonNotOwned, message: err.Error(), wait: conflictRetry}, nil
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
 		p, err = progress{reason: reasonNotWritten, message: err.Error(), wait: conflictRetry}, nil
 	}
 	if err != nil {
-		return reconcile.Result{}, err
+		return authorityReport{}, err
 	}
-	ca.Status.CASecretName, ca.Status.ServiceName = caSecretName(ca), serviceName(ca.Name)
-	setCondition(&ca.Status.Conditions, v1alpha1.ConditionInitialized, p.initialized, p.reason, p.message, ca.Generation)
-	ca.Status.Phase = phaseOf(ca)
-	r.tell(before, ca, p)
-	return writeStatus(ctx, r.client, before, ca, p.wait)
+	next.Status.CASecretName, next.Status.ServiceName = caSecretName(ca), serviceName(ca.Name)
+	conditionsOf(next).Set(v1alpha1.ConditionInitialized, p.initialized, p.reason, p.message)
+	next.Status.Phase = phaseOf(next)
+	return authorityReport{Status: &next.Status, Again: p.wait}, nil
 }
 
-// writeStatus writes what has changed. Three controllers write what they know of a CA into
-// the same list, and whoever is late looks again.
-func writeStatus(ctx context.Context, c client.Client, before, ca *v1alpha1.CertificateAuthority, wait time.Duration) (reconcile.Result, error) {
-	written, err := patchStatus(ctx, c, before, ca)
-	if err == nil && !written {
-		wait = notStarted
-	}
-	return reconcile.Result{RequeueAfter: wait}, err
-}
-
-// patchStatus says whether the status is now as it is wanted; somebody else may have
-// been faster.
-func patchStatus(ctx context.Context, c client.Client, before, ca *v1alpha1.CertificateAuthority) (written bool, err error) {
-	if equality.Semantic.DeepEqual(before.Status, ca.Status) {
-		return true, nil
-	}
-	err = c.Status().Patch(ctx, ca, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-	if apierrors.IsConflict(err) {
-		return false, nil
-	}
-	if client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("writing the status: %w", err)
-	}
-	return true, nil
-}
-
-// tell sends an Event when something begins.
-func (r *InitializeReconciler) tell(before, ca *v1alpha1.CertificateAuthority, p progress) {
-	signer := func(of *v1alpha1.CertificateAuthority) string {
-		if c := meta.FindStatusCondition(of.Status.Conditions, v1alpha1.ConditionOperatorSigningReady); c != nil && c.Reason == reasonNoSigner {
-			return c.Message
-		}
-		return ""
-	}
-	if words := signer(ca); words != "" && signer(before) == "" {
-		r.events.Eventf(ca, nil, corev1.EventTypeWarning, reasonNoSigner, "Initialize", "%s", words)
-	}
-	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionInitialized)
-	if was != nil && was.Reason == p.reason {
-		return
-	}
-	kind := corev1.EventTypeNormal
-	if isFault(p.reason) {
-		kind = corev1.EventTypeWarning
-	}
-	r.events.Eventf(ca, nil, kind, p.reason, "Initialize", "%s", p.message)
-}
-
-// isFault says whether somebody has to do something.
-func isFault(reason string) bool {
-	return slices.Contains([]string{reasonSetupFailed, reasonNotOwned, reasonNotWritten, reasonServerDenied, reasonExternalOnly}, reason)
+// keep has an object of a CA as it is wanted.
+func (r *InitializeReconciler) keep(ctx context.Context, ca *v1alpha1.CertificateAuthority, want client.Object) error {
+	_, err := r.applier.Apply(ctx, ours(ca), want, nil)
+	return err
 }
 
 // phaseOf is where the two facts, initialized and ready, leave a CA.
@@ -232,8 +184,8 @@ func (r *InitializeReconciler) makeServer(ctx context.Context, s setup) error {
 	if s.ca.Spec.ServerCertificateRef != "" {
 		return nil
 	}
-	err := r.apply.keep(ctx, s.ca, s.made(), &v1alpha1.Certificate{})
-	if other := (*conflict)(nil); errors.As(err, &other) {
+	err := r.keep(ctx, s.ca, s.made())
+	if foreign := (*object.Foreign)(nil); errors.As(err, &foreign) {
 		return fmt.Errorf("%w, or name it in spec.serverCertificateRef", err)
 	}
 	return err
@@ -242,27 +194,22 @@ func (r *InitializeReconciler) makeServer(ctx context.Context, s setup) error {
 // lasting keeps what a CA has for as long as it is there.
 func (r *InitializeReconciler) lasting(ctx context.Context, s setup) error {
 	claim, had := s.claim(), &corev1.PersistentVolumeClaim{}
-	if exists, err := r.apply.find(ctx, s.ca, claim, had); err != nil {
+	if exists, err := r.applier.Find(ctx, ours(s.ca), client.ObjectKeyFromObject(claim), had); err != nil {
 		return err
 	} else if exists {
 		claim.Spec = corev1.PersistentVolumeClaimSpec{AccessModes: had.Spec.AccessModes, StorageClassName: had.Spec.StorageClassName}
 		claim.Spec.Resources.Requests = had.Spec.Resources.Requests
 	}
-	if err := r.apply.keep(ctx, s.ca, claim, &corev1.PersistentVolumeClaim{}); err != nil {
-		return err
-	}
+	children := []client.Object{claim}
 	for _, secret := range s.secrets() {
-		if err := r.apply.keep(ctx, s.ca, secret, &corev1.Secret{}); err != nil {
+		children = append(children, secret)
+	}
+	for _, child := range append(children, s.service(), s.serviceAccount(), s.role()) {
+		if err := r.keep(ctx, s.ca, child); err != nil {
 			return err
 		}
 	}
-	if err := r.apply.keep(ctx, s.ca, s.service(), &corev1.Service{}); err != nil {
-		return err
-	}
-	if err := r.apply.keep(ctx, s.ca, s.serviceAccount(), &corev1.ServiceAccount{}); err != nil {
-		return err
-	}
-	return r.apply.keep(ctx, s.ca, s.role(), &rbacv1.Role{})
+	return nil
 }
 
 // setUp has the setup Job run.
@@ -280,11 +227,11 @@ func (r *InitializeReconciler) setUp(ctx context.Context, s setup) (progress, er
 	s.image = config.Spec.Image
 	if unmet, err := r.unmet(ctx, s); err != nil || unmet.reason != "" {
 		if err == nil { // nor does a Job go on that was permitted before
-			err = r.apply.remove(ctx, s.ca, s.job(), &batchv1.Job{})
+			err = r.remove(ctx, s, &batchv1.Job{})
 		}
 		return unmet, err
 	}
-	if err := r.apply.keep(ctx, s.ca, s.roleBinding(), &rbacv1.RoleBinding{}); err != nil {
+	if err := r.keep(ctx, s.ca, s.roleBinding()); err != nil {
 		return progress{}, err
 	}
 	return r.runJob(ctx, s)
@@ -329,12 +276,12 @@ func (r *InitializeReconciler) judgeServer(ctx context.Context, s setup) (progre
 func (r *InitializeReconciler) runJob(ctx context.Context, s setup) (progress, error) {
 	want, have := s.job(), &batchv1.Job{}
 	running := progress{reason: reasonSettingUp, message: "Job " + want.Name + " sets the CA up"}
-	exists, err := r.apply.find(ctx, s.ca, want, have)
+	exists, err := r.applier.Find(ctx, ours(s.ca), client.ObjectKeyFromObject(want), have)
 	if err != nil {
 		return progress{}, err
 	}
 	if !exists {
-		return running, r.apply.keep(ctx, s.ca, want, &batchv1.Job{})
+		return running, r.keep(ctx, s.ca, want)
 	}
 	if !have.DeletionTimestamp.IsZero() {
 		running.wait = setupRetry
@@ -356,7 +303,7 @@ func (r *InitializeReconciler) runJob(ctx context.Context, s setup) (progress, e
 	default:
 		return running, nil
 	}
-	return running, r.apply.remove(ctx, s.ca, want, have)
+	return running, r.remove(ctx, s, have)
 }
 
 // jobEnd is when a Job has succeeded, or why it has failed.
@@ -380,8 +327,7 @@ func (r *InitializeReconciler) initialized(ctx context.Context, s setup, stored 
 	if err := r.forbid(ctx, s); err != nil {
 		return progress{}, err
 	}
-	certificate := &v1alpha1.Certificate{}
-	if err := r.apply.keep(ctx, s.ca, s.signing(), certificate); err != nil {
+	if err := r.keep(ctx, s.ca, s.signing()); err != nil {
 		return progress{}, err
 	}
 	s.ca.Status.NotAfter = notAfter(stored[caKey])
@@ -406,7 +352,7 @@ func (r *InitializeReconciler) judgeSigner(ctx context.Context, ca *v1alpha1.Cer
 		}
 	}
 	ca.Status.SigningSecretName = name
-	setCondition(&ca.Status.Conditions, v1alpha1.ConditionOperatorSigningReady, reason == reasonSigned, reason, message, ca.Generation)
+	conditionsOf(ca).Set(v1alpha1.ConditionOperatorSigningReady, reason == reasonSigned, reason, message)
 	return name, nil
 }
 
@@ -420,7 +366,12 @@ func (r *InitializeReconciler) forbid(ctx context.Context, s setup) error {
 	if succeeded, failed := jobEnd(job); err == nil && succeeded.IsZero() && failed == "" {
 		return nil
 	}
-	return r.apply.remove(ctx, s.ca, s.roleBinding(), &rbacv1.RoleBinding{})
+	return r.remove(ctx, s, &rbacv1.RoleBinding{})
+}
+
+// remove deletes what the setup has of a kind.
+func (r *InitializeReconciler) remove(ctx context.Context, s setup, kind client.Object) error {
+	return r.applier.Remove(ctx, ours(s.ca), client.ObjectKey{Namespace: s.ca.Namespace, Name: setupName(s.ca.Name)}, kind)
 }
 
 // caData is what the Secrets of a CA have, by key.

@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
@@ -154,9 +155,9 @@ func TestPhases(t *testing.T) {
 	} {
 		ca := newInternal("main")
 		if c.initialized != "" {
-			setCondition(&ca.Status.Conditions, v1alpha1.ConditionInitialized, c.initialized == reasonInitialized, c.initialized, "", 1)
+			conditionsOf(ca).Set(v1alpha1.ConditionInitialized, c.initialized == reasonInitialized, c.initialized, "")
 		}
-		setCondition(&ca.Status.Conditions, v1alpha1.ConditionCAReady, c.ready, "X", "", 1)
+		conditionsOf(ca).Set(v1alpha1.ConditionCAReady, c.ready, "X", "")
 		if c.once {
 			ca.Status.CRL = &v1alpha1.CRLStatus{Refreshed: new(metav1.Now())}
 		}
@@ -166,20 +167,27 @@ func TestPhases(t *testing.T) {
 
 // site is an API server with one internal CA.
 type site struct {
-	t      *testing.T
-	client client.Client
-	now    time.Time
-	events *events.FakeRecorder
-	writes int
-	refuse error  // what is applied
-	denied string // what the rules say of Certificates
-	broken error  // why they say nothing
+	t       *testing.T
+	client  client.Client
+	applier *object.Applier
+	now     time.Time
+	events  *events.FakeRecorder
+	writes  int
+	refuse  error  // what is applied
+	denied  string // what the rules say of Certificates
+	broken  error  // why they say nothing
 }
 
 func newSite(t *testing.T, objects ...client.Object) *site {
 	t.Helper()
 	s := &site{t: t, now: time.Now(), events: events.NewFakeRecorder(100)}
 	s.client = interceptor.NewClient(newClient(t, objects...).(client.WithWatch), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
+			if s.refuse != nil {
+				return s.refuse
+			}
+			return c.Create(ctx, o, options...)
+		},
 		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, options ...client.ApplyOption) error {
 			s.writes++
 			if s.refuse != nil {
@@ -192,12 +200,13 @@ func newSite(t *testing.T, objects ...client.Object) *site {
 			return c.SubResource(sub).Patch(ctx, o, p, options...)
 		},
 	})
+	s.applier = &object.Applier{Client: s.client, Live: s.client, Manager: "test"}
 	return s
 }
 
 func (s *site) reconcile() *v1alpha1.CertificateAuthority {
 	s.t.Helper()
-	r := &InitializeReconciler{client: s.client, secrets: secrets{s.client, s.client}, apply: applier{"test", s.client, s.client}, events: s.events, now: func() time.Time { return s.now }, admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(s.denied), s.broken }}
+	r := &InitializeReconciler{client: s.client, secrets: secrets{s.client, s.client}, applier: s.applier, events: s.events, now: func() time.Time { return s.now }, admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(s.denied), s.broken }}
 	_, err := r.Reconcile(s.t.Context(), mainKey)
 	require.ErrorIs(s.t, err, s.broken)
 	ca := &v1alpha1.CertificateAuthority{}

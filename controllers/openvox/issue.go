@@ -10,6 +10,7 @@ import (
 	"time"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
@@ -42,16 +43,10 @@ type outcome struct {
 	certificate     *x509.Certificate // the stored one
 	bundle          []byte            // of the CA that has signed it
 	wait            time.Duration
-	events          []told
+	events          []object.Event
 	// generation and deleting are of the object when the attempt began.
 	generation int64
 	deleting   bool
-}
-
-// told is an Event.
-type told struct {
-	warning       bool
-	reason, words string
 }
 
 // problem is a step that came to nothing.
@@ -95,7 +90,7 @@ type issuance struct {
 	autoRenews bool
 	keys       *keyMaker
 	now        func() time.Time
-	events     []told
+	events     []object.Event
 }
 
 // run is one attempt.
@@ -467,7 +462,7 @@ func (i *issuance) labels() map[string]string {
 }
 
 func (i *issuance) tell(warning bool, reason, format string, args ...any) {
-	i.events = append(i.events, told{warning, reason, fmt.Sprintf(format, args...)})
+	i.events = append(i.events, object.Event{Warning: warning, Reason: reason, Message: fmt.Sprintf(format, args...)})
 }
 
 func serial(certificate *x509.Certificate) string {

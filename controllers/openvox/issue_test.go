@@ -22,6 +22,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
 )
@@ -101,9 +102,9 @@ func (b *bench) signed() *x509.Certificate {
 	return b.stored()
 }
 
-func reasons(events []told) (out []string) {
+func reasonsOf(events []object.Event) (out []string) {
 	for _, e := range events {
-		out = append(out, e.reason)
+		out = append(out, e.Reason)
 	}
 	return out
 }
@@ -236,7 +237,7 @@ func TestRenewal(t *testing.T) {
 	out := b.attempt()
 	require.Equal(t, v1alpha1.CertificateSigned, out.phase, out.message)
 	require.Equal(t, 1, asked)
-	require.Equal(t, []string{"CertificateRenewalTriggered", "CertificateRenewed"}, reasons(out.events))
+	require.Equal(t, []string{"CertificateRenewalTriggered", "CertificateRenewed"}, reasonsOf(out.events))
 	second := b.stored()
 	require.False(t, second.Equal(first))
 	require.True(t, samePublic(first.PublicKey, second.PublicKey))
@@ -425,7 +426,7 @@ func TestRenewalByReissue(t *testing.T) {
 			b.now = first.NotAfter.Add(-59 * 24 * time.Hour)
 			out := b.attempt()
 			require.Equal(t, v1alpha1.CertificateSigned, out.phase, out.message)
-			require.Equal(t, []string{"CertificateRenewalTriggered", "CertificateReissued", reasonSigned}, reasons(out.events))
+			require.Equal(t, []string{"CertificateRenewalTriggered", "CertificateReissued", reasonSigned}, reasonsOf(out.events))
 			require.False(t, b.stored().Equal(first))
 			require.Equal(t, first.SerialNumber, b.ca.revoked[0])
 			require.Equal(t, noRenewal, b.ca.count("POST certificate_renewal") == 0)

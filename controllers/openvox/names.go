@@ -18,12 +18,20 @@ const (
 	// finalizer has certificates revoked before their objects go.
 	finalizer = "openvox.voxpupuli.org/certificate-cleanup"
 
-	caKey       = "ca_crt.pem"
-	crlKey      = "ca_crl.pem"
-	policyKey   = "signing-policies.yaml"
-	certPEMKey  = "cert.pem"
-	keyPEMKey   = "key.pem"
-	policyOwner = "lintel-openvox-policies"
+	caKey      = "ca_crt.pem"
+	crlKey     = "ca_crl.pem"
+	policyKey  = "signing-policies.yaml"
+	certPEMKey = "cert.pem"
+	keyPEMKey  = "key.pem"
+
+	// The controllers, which own the fields that each of them writes.
+	authoritiesManager  = "lintel-openvox-authorities"
+	certificatesManager = "lintel-openvox-certificates"
+	configsManager      = "lintel-openvox-configs"
+	initializeManager   = "lintel-openvox-internal"
+	policiesManager     = "lintel-openvox-policies"
+	requestsManager     = "lintel-openvox-requests"
+	certManagerManager  = "lintel-openvox-certificaterequests"
 
 	// foreignPolicyKey is where the program of another operator finds policies, and of ours
 	// it must not find any: it checks far less.

@@ -4,18 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
@@ -29,29 +26,26 @@ type PolicyReconciler struct {
 
 const reasonPoliciesRendered = "PoliciesRendered"
 
-// Reconcile renders the policies of one CertificateAuthority.
+// Reconcile renders the policies of one CertificateAuthority, and reports of it and of
+// them, whether it is there or not.
 func (r *PolicyReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	var list v1alpha1.SigningPolicyList
 	if err := r.client.List(ctx, &list, client.InNamespace(request.Namespace)); err != nil {
 		return reconcile.Result{}, fmt.Errorf("listing SigningPolicies: %w", err)
 	}
 	problems := map[string]string{}
-	result, tellErr := reconcile.Result{}, error(nil)
 	ca := &v1alpha1.CertificateAuthority{}
-	err := r.client.Get(ctx, request.NamespacedName, ca)
-	switch {
+	var rendered, written error
+	switch err := r.client.Get(ctx, request.NamespacedName, ca); {
 	case apierrors.IsNotFound(err):
 		for i := range list.Items {
 			problems[list.Items[i].Name] = fmt.Sprintf("there is no CertificateAuthority %s", request.Name)
 		}
-		err = nil
 	case err != nil:
 		return reconcile.Result{}, err
 	case ca.DeletionTimestamp.IsZero():
-		err = r.render(ctx, ca, list.Items, problems)
-		if result.RequeueAfter, tellErr = r.tellAuthority(ctx, ca, err); err == nil {
-			err = tellErr
-		}
+		rendered = r.render(ctx, ca, list.Items, problems)
+		written = authorityReporter(r.client, r.events, policiesManager, "Render").Write(ctx, ca, reportOnAuthority(ca, rendered))
 	}
 	for i := range list.Items {
 		policy := &list.Items[i]
@@ -59,17 +53,24 @@ func (r *PolicyReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 			continue
 		}
 		problem := problems[policy.Name]
-		if err != nil && problem == "" {
-			problem = err.Error()
+		if rendered != nil && problem == "" {
+			problem = rendered.Error()
 		}
-		if statusErr := r.tell(ctx, policy, problem); statusErr != nil && err == nil {
-			err = statusErr
-		}
+		written = errors.Join(written, r.reporter().Write(ctx, policy, reportOnPolicy(policy, problem)))
 	}
-	if foreign := (*notOurs)(nil); errors.As(err, &foreign) {
-		return result, nil // the Secret's next change begins this again
+	if foreign := (*notOurs)(nil); errors.As(rendered, &foreign) {
+		rendered = nil // the Secret's next change begins this again
 	}
-	return result, err
+	return object.Result(0, errors.Join(rendered, written))
+}
+
+type policyReport = object.Report[v1alpha1.SigningPolicyStatus]
+
+func (r *PolicyReconciler) reporter() object.Reporter[*v1alpha1.SigningPolicy, v1alpha1.SigningPolicyStatus] {
+	return object.Reporter[*v1alpha1.SigningPolicy, v1alpha1.SigningPolicyStatus]{
+		Client: r.client, Manager: policiesManager, Action: "Render", Events: r.events,
+		Status: func(p *v1alpha1.SigningPolicy) *v1alpha1.SigningPolicyStatus { return &p.Status },
+	}
 }
 
 func (r *PolicyReconciler) render(ctx context.Context, ca *v1alpha1.CertificateAuthority, policies []v1alpha1.SigningPolicy, problems map[string]string) error {
@@ -91,51 +92,33 @@ func (r *PolicyReconciler) render(ctx context.Context, ca *v1alpha1.CertificateA
 	return r.secrets.keep(ctx, ca, autosignSecret(ca.Name), labelsOf(ca.Name), map[string][]byte{policyKey: text, foreignPolicyKey: nil})
 }
 
-// tellAuthority says at a CA whether its hook has the policies: one that reads somebody
+// reportOnAuthority says at a CA whether its hook has the policies: one that reads somebody
 // else's signs what that permits.
-func (r *PolicyReconciler) tellAuthority(ctx context.Context, ca *v1alpha1.CertificateAuthority, problem error) (again time.Duration, err error) {
+func reportOnAuthority(ca *v1alpha1.CertificateAuthority, problem error) authorityReport {
 	reason, message := reasonPoliciesRendered, "the SigningPolicies are in Secret "+autosignSecret(ca.Name)
 	var foreign *notOurs
 	switch {
 	case errors.As(problem, &foreign):
 		reason, message = reasonNotOwned, "the CA's autosign hook reads policies that are not the SigningPolicies': "+problem.Error()
 	case problem != nil:
-		return 0, nil // it is tried again
+		return authorityReport{} // it is tried again
 	}
-	before := ca.DeepCopy()
-	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionPoliciesRendered)
-	setCondition(&ca.Status.Conditions, v1alpha1.ConditionPoliciesRendered, problem == nil, reason, message, ca.Generation)
+	next := ca.DeepCopy()
+	conditionsOf(next).Set(v1alpha1.ConditionPoliciesRendered, problem == nil, reason, message)
 	if known := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionCAReady) != nil || meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionInitialized) != nil; known {
-		ca.Status.Phase = phaseOf(ca)
+		next.Status.Phase = phaseOf(next)
 	}
-	written, err := patchStatus(ctx, r.client, before, ca)
-	if err != nil || !written {
-		return notStarted, err
-	}
-	if problem != nil && (was == nil || was.Reason != reason) {
-		r.events.Eventf(ca, nil, corev1.EventTypeWarning, reason, "Render", "%s", message)
-	}
-	return 0, nil
+	return authorityReport{Status: &next.Status}
 }
 
-// tell writes the status of a policy, where it changes.
-func (r *PolicyReconciler) tell(ctx context.Context, policy *v1alpha1.SigningPolicy, problem string) error {
-	before := policy.DeepCopy()
-	condition := metav1.Condition{
-		Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonPolicyRendered,
-		Message: "the policy is rendered for the CA's autosign hook", ObservedGeneration: policy.Generation,
-	}
-	policy.Status.Phase, policy.Status.ObservedGeneration = v1alpha1.SigningPolicyActive, policy.Generation
+// reportOnPolicy says whether a policy signs.
+func reportOnPolicy(policy *v1alpha1.SigningPolicy, problem string) policyReport {
+	next := policy.Status.DeepCopy()
+	phase, reason, message := v1alpha1.SigningPolicyActive, v1alpha1.ReasonPolicyRendered, "the policy is rendered for the CA's autosign hook"
 	if problem != "" {
-		policy.Status.Phase = v1alpha1.SigningPolicyError
-		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, v1alpha1.ReasonError, "the policy signs nothing: "+problem
+		phase, reason, message = v1alpha1.SigningPolicyError, v1alpha1.ReasonError, "the policy signs nothing: "+problem
 	}
-	meta.SetStatusCondition(&policy.Status.Conditions, condition)
-	if reflect.DeepEqual(before.Status, policy.Status) {
-		return nil
-	}
-	if err := r.client.Status().Patch(ctx, policy, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("writing the status of SigningPolicy %s: %w", policy.Name, err)
-	}
-	return nil
+	next.Phase, next.ObservedGeneration = phase, policy.Generation
+	object.Conditions{List: &next.Conditions, Generation: policy.Generation}.Set(v1alpha1.ConditionReady, problem == "", reason, message)
+	return policyReport{Status: next}
 }

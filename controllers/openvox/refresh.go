@@ -24,7 +24,6 @@ const reasonCRLRefused = "CRLRefused"
 
 // refreshed is what an attempt to read a CRL has come to.
 type refreshed struct {
-	generation int64
 	// connected says whether the CA's Secrets could be read; notAfter is by them.
 	connected bool
 	notAfter  *metav1.Time
@@ -62,7 +61,7 @@ func (r refusal) Unwrap() error { return r.error }
 
 // refresh reads the CRL of a CA, and stores it where it follows the one before.
 func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.CertificateAuthority, known knownCRL, latest *v1alpha1.RevokedCertificate) refreshed {
-	out := refreshed{generation: ca.Generation, latest: latest}
+	out := refreshed{latest: latest}
 	a, err := connect(ctx, r.secrets, ca)
 	if err == nil {
 		defer a.close()

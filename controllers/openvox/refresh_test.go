@@ -22,7 +22,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
@@ -36,6 +38,7 @@ type refreshing struct {
 	recorder *events.FakeRecorder
 	r        *AuthorityReconciler
 	now      time.Time
+	queue    workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
 func newRefreshing(t *testing.T, url string, ca *fakeCA) *refreshing {
@@ -44,9 +47,11 @@ func newRefreshing(t *testing.T, url string, ca *fakeCA) *refreshing {
 	f.client = newClient(t, newAuthority(url), secretOf("main-ca", map[string][]byte{caKey: ca.bundle()}))
 	clock := func() time.Time { return f.now }
 	f.r = newAuthorityReconciler(f.client, secrets{f.client, f.client}, f.recorder, newCRLMetrics(clock), clock)
+	f.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	ctx, cancel := context.WithCancel(t.Context())
+	require.NoError(t, f.r.refreshes.Source().Start(ctx, f.queue))
 	ended := make(chan error, 1)
-	go func() { ended <- f.r.refreshes.Start(ctx) }()
+	go func(start func(context.Context) error) { ended <- start(ctx) }(f.r.refreshes.Start)
 	t.Cleanup(func() { cancel(); require.NoError(t, <-ended) })
 	return f
 }
@@ -54,26 +59,22 @@ func newRefreshing(t *testing.T, url string, ca *fakeCA) *refreshing {
 // reconcile is one look at the CA, and a second one where the first has asked it.
 func (f *refreshing) reconcile() (*v1alpha1.CertificateAuthority, time.Duration) {
 	f.t.Helper()
-	var wait time.Duration
-	require.Eventually(f.t, func() bool {
-		result, err := f.r.Reconcile(f.t.Context(), mainKey)
-		require.NoError(f.t, err)
-		wait = result.RequeueAfter
-		return wait != notStarted
-	}, 2*time.Minute, time.Millisecond)
-	if wait == 0 {
-		select {
-		case <-f.r.refreshes.done:
-		case <-time.After(time.Minute):
-			f.t.Fatal("the refresh does not end")
-		}
-		result, err := f.r.Reconcile(f.t.Context(), mainKey)
-		require.NoError(f.t, err)
-		wait = result.RequeueAfter
+	result, err := f.r.Reconcile(f.t.Context(), mainKey)
+	for ; err == nil && result.RequeueAfter == 0; result, err = f.r.Reconcile(f.t.Context(), mainKey) {
+		f.woken()
 	}
+	require.NoError(f.t, err)
 	object := &v1alpha1.CertificateAuthority{}
 	require.NoError(f.t, f.client.Get(f.t.Context(), mainKey.NamespacedName, object))
-	return object, wait
+	return object, result.RequeueAfter
+}
+
+// woken waits until the CA is to be looked at.
+func (f *refreshing) woken() {
+	f.t.Helper()
+	request, _ := f.queue.Get()
+	f.queue.Done(request)
+	require.Equal(f.t, mainKey, request)
 }
 
 // later is reconcile after what was waited for.
@@ -211,7 +212,8 @@ func TestCRLRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ca.answer = func(w http.ResponseWriter, _ *http.Request) bool { c.answer(w); return true }
-			f.r.schedules[mainKey.NamespacedName] = schedule{generation: 1}
+			f.r.forget(mainKey.NamespacedName)
+			f.now = f.now.Add(time.Minute)
 			object, wait := f.reconcile()
 			require.Contains(t, state(object, v1alpha1.ConditionCAReady), "False "+c.want)
 			require.LessOrEqual(t, wait, firstRetry)
@@ -296,16 +298,6 @@ func TestCRLIsNotSentTwice(t *testing.T) {
 // TestBackOff: a CA that fails is asked later and later, by its own clock alone, and at
 // once when its Secrets change.
 func TestBackOff(t *testing.T) {
-	for failures, want := range map[int]time.Duration{1: firstRetry, 2: 2 * firstRetry, 3: 4 * firstRetry, 20: longestRetry, 1 << 40: longestRetry} {
-		least, most := time.Hour, time.Duration(0)
-		for range 100 {
-			wait := backOff(failures, longestRetry)
-			least, most = min(least, wait), max(most, wait)
-		}
-		require.GreaterOrEqual(t, least, want*3/4)
-		require.LessOrEqual(t, most, want)
-		require.NotEqual(t, least, most, "not all at the same time")
-	}
 	ca := newFakeCA(t)
 	ca.answer = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusBadGateway); return true }
 	f := newRefreshing(t, ca.URL, ca)
@@ -341,7 +333,7 @@ func TestBackOff(t *testing.T) {
 	for range 10 {
 		f.r.plan(starting, time.Minute, refreshed{err: errors.New("connection refused")})
 	}
-	require.LessOrEqual(t, f.r.scheduled(client.ObjectKeyFromObject(starting)).next.Sub(f.now), longestStart)
+	require.LessOrEqual(t, f.r.refreshes.Due(client.ObjectKeyFromObject(starting), starting.Generation).Sub(f.now), longestStart)
 }
 
 // TestRevokedFromHere: a revocation has the CRL read at once and whole, and a CRL without it
@@ -358,10 +350,8 @@ func TestRevokedFromHere(t *testing.T) {
 			ca.revoked = append(ca.revoked, leaf.SerialNumber)
 			ca.crl++
 		}
-		woken := make(chan struct{})
-		go func() { <-f.r.urgent; close(woken) }()
 		f.r.revoked(t.Context(), mainKey.NamespacedName, leaf)
-		<-woken
+		f.woken()
 		return leaf
 	}
 	leaf := revoke(true)
@@ -405,7 +395,6 @@ func TestRevokedMeanwhile(t *testing.T) {
 	ca := newFakeCA(t)
 	f := newRefreshing(t, ca.URL, ca)
 	leaf := certificateOf(t, newPair(t, ca, &x509.Certificate{Subject: pkix.Name{CommonName: "web"}}))
-	go func() { <-f.r.urgent }()
 	ca.answer = func(w http.ResponseWriter, _ *http.Request) bool {
 		_, _ = w.Write(ca.list(1))
 		if len(ca.revoked) == 0 {
@@ -563,12 +552,12 @@ func TestStaleAndRefused(t *testing.T) {
 func TestCRLWithoutEnd(t *testing.T) {
 	f := newRefreshing(t, "https://ca", newFakeCA(t))
 	before := newAuthority("https://ca")
-	setCondition(&before.Status.Conditions, conditionCRLCurrent, false, reasonCRLRefused, "older", 1)
+	conditionsOf(before).Set(conditionCRLCurrent, false, reasonCRLRefused, "older")
 	after := before.DeepCopy()
 	refreshedAt := metav1.NewTime(f.now)
-	f.r.settle(before, after, refreshed{connected: true, crl: &v1alpha1.CRLStatus{Refreshed: &refreshedAt}})
+	after.Status = *f.r.report(before, refreshed{connected: true, crl: &v1alpha1.CRLStatus{Refreshed: &refreshedAt}}).Status
 	require.Equal(t, "True Refreshed the CRL names no end", state(after, conditionCRLCurrent))
-	f.r.settle(after, after, refreshed{connected: true, reason: reasonNotAnswering, err: errors.New("down")})
+	after.Status = *f.r.report(after, refreshed{connected: true, reason: reasonNotAnswering, err: errors.New("down")}).Status
 	require.Contains(t, state(after, conditionCRLCurrent), "True RefreshFailed the CRL names no end, and was last asked for with success at ")
 }
 
@@ -615,13 +604,11 @@ func TestCRLOfADeafServer(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { listener.Close() })
 	f := newRefreshing(t, "https://"+listener.Addr().String(), ca)
-	require.Eventually(t, func() bool {
-		start := time.Now()
-		result, err := f.r.Reconcile(t.Context(), mainKey)
-		require.NoError(t, err)
-		require.Less(t, time.Since(start), 25*time.Second, "the client gives up after thirty")
-		return result.RequeueAfter == 0
-	}, 2*time.Minute, time.Millisecond)
+	start := time.Now()
+	result, err := f.r.Reconcile(t.Context(), mainKey)
+	require.NoError(t, err)
+	require.Less(t, time.Since(start), 25*time.Second, "the client gives up after thirty")
+	require.Zero(t, result.RequeueAfter)
 	_, err = f.r.Reconcile(t.Context(), mainKey)
 	require.NoError(t, err, "and again while it is asked")
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/attempt"
+	"github.com/lintel-policy/lintel/controllers/object"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
@@ -24,32 +27,48 @@ type RequestReconciler struct {
 	client   client.Client
 	signer   signer
 	events   events.EventRecorder
-	attempts *attempts
+	attempts *attempt.Runner[outcome]
 	approver *approver // nil: somebody else
 	// namespaces are those whose CAs sign here: all where there are none.
 	namespaces []string
 }
 
-// Reconcile tells the outcome of an attempt that has ended, or begins one.
-func (r *RequestReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	object := &certificatesv1.CertificateSigningRequest{}
-	if err := r.client.Get(ctx, request.NamespacedName, object); err != nil {
-		r.attempts.take(request.NamespacedName)
-		return reconcile.Result{}, client.IgnoreNotFound(err)
+type requestReport = object.Report[certificatesv1.CertificateSigningRequestStatus]
+
+func (r *RequestReconciler) reporter() object.Reporter[*certificatesv1.CertificateSigningRequest, certificatesv1.CertificateSigningRequestStatus] {
+	return object.Reporter[*certificatesv1.CertificateSigningRequest, certificatesv1.CertificateSigningRequestStatus]{
+		Client: r.client, Manager: requestsManager, Action: "Sign", Events: r.events, Update: true,
+		Status: func(o *certificatesv1.CertificateSigningRequest) *certificatesv1.CertificateSigningRequestStatus {
+			return &o.Status
+		},
 	}
-	out, tried := r.attempts.take(request.NamespacedName)
+}
+
+// Reconcile reports the outcome of an attempt that has ended, or begins one.
+func (r *RequestReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	return r.reporter().Reconcile(ctx, request, &certificatesv1.CertificateSigningRequest{}, func(context.Context) error {
+		r.attempts.Forget(request.NamespacedName)
+		return nil
+	}, r.carryOut)
+}
+
+func (r *RequestReconciler) carryOut(ctx context.Context, object *certificatesv1.CertificateSigningRequest) (requestReport, error) {
 	namespace, name, ours := rules.ParseSigner(object.Spec.SignerName)
 	if !ours || len(r.namespaces) > 0 && !slices.Contains(r.namespaces, namespace) {
-		return reconcile.Result{}, nil
+		return requestReport{}, nil
 	}
 	if r.approver != nil && undecided(object) {
-		return r.approve(ctx, object)
+		again, err := r.approve(ctx, object)
+		return requestReport{Again: again}, err
 	}
 	if !waitsForSigner(object) {
-		return reconcile.Result{}, nil
+		return requestReport{}, nil
 	}
-	if tried {
-		return r.settle(ctx, object, out)
+	key := client.ObjectKeyFromObject(object)
+	if out, ended := r.attempts.Outcome(key, object.UID); ended {
+		report := r.report(object, out)
+		report.Written = func() { r.attempts.Done(key) }
+		return report, nil
 	}
 	copied := object.DeepCopy()
 	asked := application{
@@ -57,10 +76,8 @@ func (r *RequestReconciler) Reconcile(ctx context.Context, request reconcile.Req
 		// Whose a CertificateSigningRequest is, nothing says.
 		succeeds: func(context.Context, *x509.Certificate) (bool, error) { return false, nil },
 	}
-	if !r.attempts.begin(request.NamespacedName, asked.authority, func(ctx context.Context) outcome { return r.signer.sign(ctx, asked) }) {
-		return reconcile.Result{RequeueAfter: notStarted}, nil
-	}
-	return reconcile.Result{}, nil
+	r.attempts.Begin(key, asked.authority, object.UID, func(ctx context.Context) outcome { return r.signer.sign(ctx, asked) })
+	return requestReport{}, nil
 }
 
 func has(object *certificatesv1.CertificateSigningRequest, kind certificatesv1.RequestConditionType) bool {
@@ -81,41 +98,40 @@ func undecided(object *certificatesv1.CertificateSigningRequest) bool {
 }
 
 // approve approves or denies a request, as the rules say now.
-func (r *RequestReconciler) approve(ctx context.Context, object *certificatesv1.CertificateSigningRequest) (reconcile.Result, error) {
+func (r *RequestReconciler) approve(ctx context.Context, object *certificatesv1.CertificateSigningRequest) (again time.Duration, err error) {
 	decision, err := r.approver.decide(ctx, object)
 	if err != nil {
-		return reconcile.Result{}, fmt.Errorf("deciding about CertificateSigningRequest %s: %w", object.Name, err)
+		return 0, fmt.Errorf("deciding about CertificateSigningRequest %s: %w", object.Name, err)
 	}
 	kind := certificatesv1.CertificateApproved
 	if !decision.approved {
 		kind = certificatesv1.CertificateDenied
 	}
-	r.append(object, kind, decision.reason, decision.message)
-	if err := r.client.SubResource("approval").Update(ctx, object); err != nil {
+	next := object.DeepCopy()
+	add(&next.Status, kind, decision.reason, decision.message)
+	if err := r.client.SubResource("approval").Update(ctx, next, client.FieldOwner(requestsManager)); err != nil {
 		return unwritten(r.events, object, fmt.Errorf("writing the approval of CertificateSigningRequest %s: %w", object.Name, err))
 	}
-	return reconcile.Result{}, nil
+	return 0, nil
 }
 
-func (r *RequestReconciler) append(object *certificatesv1.CertificateSigningRequest, kind certificatesv1.RequestConditionType, reason, message string) {
+func add(status *certificatesv1.CertificateSigningRequestStatus, kind certificatesv1.RequestConditionType, reason, message string) {
 	now := metav1.Now()
-	object.Status.Conditions = append(object.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
+	status.Conditions = append(status.Conditions, certificatesv1.CertificateSigningRequestCondition{
 		Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: message, LastUpdateTime: now, LastTransitionTime: now,
 	})
 }
 
-func (r *RequestReconciler) settle(ctx context.Context, object *certificatesv1.CertificateSigningRequest, out outcome) (reconcile.Result, error) {
+// report is what has become of an attempt.
+func (r *RequestReconciler) report(of *certificatesv1.CertificateSigningRequest, out outcome) requestReport {
+	next := of.Status.DeepCopy()
 	switch out.phase {
 	case v1alpha1.CertificateSigned:
-		object.Status.Certificate = encodeCertificate(out.certificate)
+		next.Certificate = encodeCertificate(out.certificate)
 	case v1alpha1.CertificateError:
-		r.append(object, certificatesv1.CertificateFailed, out.reason, out.message)
+		add(next, certificatesv1.CertificateFailed, out.reason, out.message)
 	default:
-		r.events.Eventf(object, nil, corev1.EventTypeWarning, out.reason, "Sign", "%s", strings.ToValidUTF8(out.message, "?"))
-		return reconcile.Result{RequeueAfter: out.wait}, nil
+		return requestReport{Again: out.wait, Events: []object.Event{{Warning: true, Reason: out.reason, Message: strings.ToValidUTF8(out.message, "?")}}}
 	}
-	if err := r.client.Status().Update(ctx, object); err != nil {
-		return reconcile.Result{}, fmt.Errorf("writing the status of CertificateSigningRequest %s: %w", object.Name, err)
-	}
-	return reconcile.Result{}, nil
+	return requestReport{Status: next}
 }

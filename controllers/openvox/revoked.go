@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
@@ -34,18 +33,7 @@ func (r *AuthorityReconciler) revoked(ctx context.Context, ca types.NamespacedNa
 	r.mutex.Lock()
 	r.lately[ca] = &v1alpha1.RevokedCertificate{SerialNumber: serial(certificate), NotAfter: metav1.NewTime(certificate.NotAfter)}
 	r.mutex.Unlock()
-	select {
-	case r.urgent <- event.TypedGenericEvent[types.NamespacedName]{Object: ca}:
-	case <-ctx.Done():
-	}
-}
-
-// latest is the certificate of a CA that was revoked from here after its last refresh began:
-// nil where there is none.
-func (r *AuthorityReconciler) latest(ca types.NamespacedName) *v1alpha1.RevokedCertificate {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	return r.lately[ca]
+	r.refreshes.Wake(ctx, ca)
 }
 
 // mustHave is the certificate that lists of a CA have to name as revoked: nil where none is
@@ -73,17 +61,6 @@ func revokes(lists puppet.CRLs, certificate *v1alpha1.RevokedCertificate) bool {
 		}
 	}
 	return false
-}
-
-// incomplete says that a CA gives a CRL away that is not its full one, and tells it once.
-func incomplete(before, ca *v1alpha1.CertificateAuthority) []told {
-	message := fmt.Sprintf("the CRL lacks the certificate with serial %s, which was revoked from here: whoever checks by it lets revoked certificates in. "+
-		"Have the CA give its full CRL away (enable-infra-crl: false in its ca.conf)", ca.Status.CRL.LastRevoked.SerialNumber)
-	setCondition(&ca.Status.Conditions, conditionCRLCurrent, false, reasonIncomplete, message, ca.Generation)
-	if isIncomplete(before) {
-		return nil
-	}
-	return []told{{true, "CRLIncomplete", message}}
 }
 
 func isIncomplete(ca *v1alpha1.CertificateAuthority) bool {

@@ -13,8 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
+
+// secretsManager owns what is written into Secrets.
+const secretsManager = "lintel-openvox-secrets"
 
 // secrets reads and writes Secrets, always at the API server: a key that is made from a
 // stale view would be made twice.
@@ -36,7 +40,7 @@ func (s secrets) keep(ctx context.Context, owner client.Object, name string, lab
 		if err := controllerutil.SetControllerReference(owner, have, s.client.Scheme()); err != nil {
 			return fmt.Errorf("creating Secret %s: %w", name, err)
 		}
-		if err := s.client.Create(ctx, have); err != nil {
+		if err := s.client.Create(ctx, have, client.FieldOwner(secretsManager)); err != nil {
 			return fmt.Errorf("creating Secret %s: %w", name, err)
 		}
 		return nil
@@ -44,7 +48,7 @@ func (s secrets) keep(ctx context.Context, owner client.Object, name string, lab
 	if err != nil {
 		return fmt.Errorf("reading Secret %s: %w", name, err)
 	}
-	if !belongs(have, owner) {
+	if !ours(owner)(have) {
 		return &notOurs{name}
 	}
 	before := have.DeepCopy()
@@ -60,17 +64,25 @@ func (s secrets) keep(ctx context.Context, owner client.Object, name string, lab
 	if reflect.DeepEqual(before, have) {
 		return nil
 	}
-	if err := s.client.Update(ctx, have); err != nil {
+	if err := s.client.Update(ctx, have, client.FieldOwner(secretsManager)); err != nil {
 		return fmt.Errorf("updating Secret %s: %w", name, err)
 	}
 	return nil
 }
 
-// belongs says whether a Secret is an object's. Those of a CA in the cluster may outlive
-// it, and are controlled by nobody.
-func belongs(secret *corev1.Secret, owner client.Object) bool {
-	ca, ok := owner.(*v1alpha1.CertificateAuthority)
-	return metav1.IsControlledBy(secret, owner) || ok && ca.Spec.External == nil && inherits(secret, ca)
+// ours are the objects that another one controls. Some of a CA in the cluster may outlive
+// it, controlled by nobody, and are the next CA's of the name.
+func ours(owner client.Object) object.Ours {
+	ca, ofCA := owner.(*v1alpha1.CertificateAuthority)
+	return func(o client.Object) bool {
+		switch o.(type) {
+		case *corev1.Secret, *corev1.PersistentVolumeClaim, *v1alpha1.Certificate:
+			if labels := o.GetLabels(); ofCA && ca.Spec.External == nil && metav1.GetControllerOf(o) == nil && labels[managedByLabel] == managedBy && labels[caLabel] == ca.Name {
+				return true
+			}
+		}
+		return metav1.IsControlledBy(o, owner)
+	}
 }
 
 // notOurs is a Secret that stands where one of ours would.
@@ -90,7 +102,7 @@ func (s secrets) owned(ctx context.Context, owner client.Object, name string) (m
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
-	case !belongs(secret, owner):
+	case !ours(owner)(secret):
 		return nil, &notOurs{name}
 	case secret.Data == nil:
 		return map[string][]byte{}, nil

@@ -2,6 +2,7 @@ package openvox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -14,19 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -34,6 +27,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/attempt"
+	"github.com/lintel-policy/lintel/controllers/object"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
@@ -63,8 +58,7 @@ type Options struct {
 	Registry prometheus.Registerer
 }
 
-// newCluster has its own cache: a manager without this system watches none of it. What
-// others have, too, it holds of ours only.
+// newCluster has its own cache, which holds of what others have, too, ours only.
 func newCluster(config *rest.Config, namespaces []string) (cluster.Cluster, error) {
 	byObject := map[client.Object]cache.ByObject{}
 	for _, kind := range append(internalKinds(), &corev1.ConfigMap{}, &corev1.Secret{}) {
@@ -76,19 +70,14 @@ func newCluster(config *rest.Config, namespaces []string) (cluster.Cluster, erro
 // newSecretsCluster holds the metadata of all Secrets. A cache has one rule for a kind,
 // whether it holds objects or their metadata.
 func newSecretsCluster(config *rest.Config, namespaces []string) (cluster.Cluster, error) {
-	return newCachedCluster(config, namespaces, map[client.Object]cache.ByObject{secretKind(): {Transform: identityOnly}})
+	return newCachedCluster(config, namespaces, map[client.Object]cache.ByObject{secretMetadata(): {Transform: object.IdentityOnly}})
 }
 
 func newCachedCluster(config *rest.Config, namespaces []string, byObject map[client.Object]cache.ByObject) (cluster.Cluster, error) {
-	config = rest.CopyConfig(config)
-	config.QPS = -1 // the API server's own fairness limits better
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(v1alpha1.AddToScheme(scheme))
-	return cluster.New(config, func(o *cluster.Options) {
-		o.Scheme, o.Cache.DefaultNamespaces, o.Cache.ByObject = scheme, only(namespaces), byObject
-	})
+	return object.NewCluster(config, v1alpha1.AddToScheme, func(o *cluster.Options) { o.Cache.DefaultNamespaces, o.Cache.ByObject = only(namespaces), byObject })
 }
+
+func secretMetadata() *metav1.PartialObjectMetadata { return object.MetadataOf(object.SecretKind) }
 
 // only has a cache hold objects of these namespaces, beside those of none: all where there
 // are no names.
@@ -134,20 +123,6 @@ func groupFor(mapper meta.RESTMapper) (*int64, error) {
 	return nil, nil
 }
 
-func secretKind() *metav1.PartialObjectMetadata {
-	kind := &metav1.PartialObjectMetadata{}
-	kind.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	return kind
-}
-
-// identityOnly keeps of an object's metadata what tells versions apart.
-func identityOnly(object any) (any, error) {
-	if whole, ok := object.(*metav1.PartialObjectMetadata); ok {
-		whole.Labels, whole.Annotations, whole.ManagedFields, whole.OwnerReferences = nil, nil, nil, nil
-	}
-	return object, nil
-}
-
 // SetupWithManager adds the controllers of OpenVox to a manager. They run on the leader.
 func SetupWithManager(mgr manager.Manager, options Options) error {
 	c, err := newCluster(mgr.GetConfig(), options.Namespaces)
@@ -163,225 +138,128 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	}
 	recorder := c.GetEventRecorder("lintel-openvox")
 	s := secrets{client: c.GetClient(), live: c.GetAPIReader()}
-	running := newAttempts()
-	policies := &PolicyReconciler{client: c.GetClient(), secrets: s, events: recorder}
 	crls := newCRLMetrics(time.Now)
 	if err := options.Registry.Register(crls); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
-	authorities := newAuthorityReconciler(c.GetClient(), s, recorder, crls, time.Now)
-	certificates := &CertificateReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: running, keys: newKeyMaker(options.KeyBits), admit: options.Admitter, revoked: authorities.revoked, now: time.Now}
 	group, err := groupFor(c.GetRESTMapper())
 	if err != nil {
 		return err
 	}
-	initializing := &InitializeReconciler{client: c.GetClient(), secrets: s, apply: applier{"lintel-openvox-internal", c.GetClient(), c.GetAPIReader()}, events: recorder, admit: options.Admitter, fsGroup: group, externalOnly: options.ExternalOnly, now: time.Now}
-	signing := newAttempts()
+	applier := func(manager string) *object.Applier {
+		return &object.Applier{Client: c.GetClient(), Live: c.GetAPIReader(), Manager: manager}
+	}
+	policies := &PolicyReconciler{client: c.GetClient(), secrets: s, events: recorder}
+	authorities := newAuthorityReconciler(c.GetClient(), s, recorder, crls, time.Now)
+	issuing, signing := attempt.NewRunner[outcome](time.Now), attempt.NewRunner[outcome](time.Now)
+	certificates := &CertificateReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: issuing, keys: newKeyMaker(options.KeyBits), admit: options.Admitter, revoked: authorities.revoked, now: time.Now}
+	initializing := &InitializeReconciler{client: c.GetClient(), secrets: s, applier: applier(initializeManager), events: recorder, admit: options.Admitter, fsGroup: group, externalOnly: options.ExternalOnly, now: time.Now}
+	configs := &ConfigReconciler{client: c.GetClient(), applier: applier(configsManager), events: recorder, admit: options.ConfigAdmitter}
 	var approving *approver
 	if options.Approve {
 		approving = &approver{admit: options.RequestAdmitter}
 	}
 	signs := signer{client: c.GetClient(), secrets: s, admit: options.RequestAdmitter, revoked: authorities.revoked, held: newHeld()}
 	requests := &RequestReconciler{client: c.GetClient(), signer: signs, events: recorder, attempts: signing, approver: approving, namespaces: options.Namespaces}
-	later := &certManager{manager: mgr, namespaces: options.Namespaces, watches: watches{cluster: c}, mapper: c.GetRESTMapper(), signer: signs, approver: approving}
-	for _, runnable := range []manager.Runnable{c, allSecrets, running, signing, authorities.refreshes, later} {
+	later := &certManager{manager: mgr, namespaces: options.Namespaces, cluster: c, mapper: c.GetRESTMapper(), signer: signs, approver: approving}
+	for _, runnable := range []manager.Runnable{c, allSecrets, issuing, signing, authorities.refreshes, later} {
 		if err := mgr.Add(runnable); err != nil {
 			return err
 		}
 	}
-	configs := &ConfigReconciler{client: c.GetClient(), apply: applier{"lintel-openvox-configs", c.GetClient(), c.GetAPIReader()}, events: recorder, admit: options.ConfigAdmitter}
-	w := watches{c, allSecrets}
-	for name, setup := range map[string]func() error{
-		"policies": func() error {
-			return builder.ControllerManagedBy(mgr).Named(policyOwner).
-				WatchesRawSource(self(w, &v1alpha1.CertificateAuthority{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.CertificateAuthority]{})).
-				WatchesRawSource(owned(w, &corev1.Secret{}, &v1alpha1.CertificateAuthority{})).
-				WatchesRawSource(mapped(w, &v1alpha1.SigningPolicy{}, func(_ context.Context, p *v1alpha1.SigningPolicy) []reconcile.Request {
-					return to(p.Namespace, p.Spec.CertificateAuthorityRef)
-				})).
-				WatchesRawSource(mapped(w, &v1alpha1.Certificate{}, func(_ context.Context, c *v1alpha1.Certificate) []reconcile.Request {
-					return to(c.Namespace, c.Spec.AuthorityRef)
-				})).
-				WatchesRawSource(mapped(w, secretKind(), w.authoritiesOfPolicySecret)).
-				WatchesRawSource(mapped(w, secretKind(), authorityOfAutosignSecret)).
-				Complete(policies)
-		},
-		"CertificateAuthorities": func() error {
-			return builder.ControllerManagedBy(mgr).Named("lintel-openvox-authorities").
-				WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-				WatchesRawSource(self(w, &v1alpha1.CertificateAuthority{})).
-				WatchesRawSource(mapped(w, secretKind(), func(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
-					requests := w.authoritiesOfSecret(ctx, secret)
-					for _, request := range requests {
-						authorities.hurry(request.NamespacedName)
-					}
-					return requests
-				})).
-				WatchesRawSource(ended(authorities.refreshes)).
-				WatchesRawSource(announced(authorities.urgent)).
-				Complete(authorities)
-		},
-		"CertificateAuthorities that are set up": func() error {
-			setup := builder.ControllerManagedBy(mgr).Named("lintel-openvox-internal").
-				WatchesRawSource(self(w, &v1alpha1.CertificateAuthority{}))
-			if options.ExternalOnly {
-				return setup.Complete(initializing) // which says so
-			}
-			setup = setup.
-				WatchesRawSource(mapped(w, secretKind(), w.authoritiesOfIntermediateSecret)).
-				WatchesRawSource(mapped(w, &v1alpha1.Config{}, func(_ context.Context, c *v1alpha1.Config) []reconcile.Request {
-					return to(c.Namespace, c.Spec.AuthorityRef)
-				})).
-				WatchesRawSource(mapped(w, &v1alpha1.Certificate{}, func(_ context.Context, c *v1alpha1.Certificate) []reconcile.Request {
-					return to(c.Namespace, c.Spec.AuthorityRef)
-				})).
-				WatchesRawSource(mapped(w, client.Object(&corev1.Secret{}), labelled))
-			for _, kind := range internalKinds() {
-				setup = setup.WatchesRawSource(mapped(w, kind, labelled))
-			}
-			return setup.Complete(initializing)
-		},
-		"Certificates": func() error {
-			return builder.ControllerManagedBy(mgr).Named("lintel-openvox-certificates").
-				WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-				WatchesRawSource(self(w, &v1alpha1.Certificate{})).
-				WatchesRawSource(owned(w, &corev1.Secret{}, &v1alpha1.Certificate{})).
-				WatchesRawSource(ended(running)).
-				WatchesRawSource(mapped(w, &v1alpha1.CertificateAuthority{}, w.certificatesOf)).
-				Complete(certificates)
-		},
-		"Configs": func() error {
-			return builder.ControllerManagedBy(mgr).Named("lintel-openvox-configs").
-				WatchesRawSource(self(w, &v1alpha1.Config{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Config]{})).
-				WatchesRawSource(owned(w, &corev1.ConfigMap{}, &v1alpha1.Config{})).
-				WatchesRawSource(owned(w, &corev1.ServiceAccount{}, &v1alpha1.Config{})).
-				// Some files say what the CA does, and a Config may be there before it.
-				WatchesRawSource(mapped(w, &v1alpha1.CertificateAuthority{}, w.configsOf, predicate.TypedGenerationChangedPredicate[*v1alpha1.CertificateAuthority]{})).
-				Complete(configs)
-		},
-		"CertificateSigningRequests": func() error {
-			return builder.ControllerManagedBy(mgr).Named("lintel-openvox-requests").
-				WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-				WatchesRawSource(self(w, &certificatesv1.CertificateSigningRequest{})).
-				WatchesRawSource(ended(signing)).
-				Complete(requests)
-		},
-	} {
-		if err := setup(); err != nil {
-			return fmt.Errorf("setting up the controller of %s: %w", name, err)
+	w := watches{c.GetClient()}
+	newGeneration := predicate.TypedGenerationChangedPredicate[*v1alpha1.CertificateAuthority]{}
+	setup := []source.Source{object.Self(c, &v1alpha1.CertificateAuthority{})}
+	if !options.ExternalOnly { // which is all that is said of it
+		setup = append(setup,
+			object.Mapped(allSecrets, secretMetadata(), w.authoritiesOfIntermediateSecret),
+			object.Mapped(c, &v1alpha1.Config{}, func(_ context.Context, c *v1alpha1.Config) []reconcile.Request {
+				return object.Request(c.Namespace, c.Spec.AuthorityRef)
+			}),
+			object.Mapped(c, &v1alpha1.Certificate{}, authorityOfCertificate),
+			object.Mapped(c, client.Object(&corev1.Secret{}), labelled))
+		for _, kind := range internalKinds() {
+			setup = append(setup, object.Mapped(c, kind, labelled))
 		}
 	}
-	return nil
+	return errors.Join(
+		object.Control(mgr, policiesManager, 1, policies,
+			object.Self(c, &v1alpha1.CertificateAuthority{}, newGeneration),
+			object.Owned(c, &corev1.Secret{}, &v1alpha1.CertificateAuthority{}),
+			object.Mapped(c, &v1alpha1.SigningPolicy{}, func(_ context.Context, p *v1alpha1.SigningPolicy) []reconcile.Request {
+				return object.Request(p.Namespace, p.Spec.CertificateAuthorityRef)
+			}),
+			object.Mapped(c, &v1alpha1.Certificate{}, authorityOfCertificate),
+			object.Mapped(allSecrets, secretMetadata(), w.authoritiesOfPolicySecret),
+			object.Mapped(allSecrets, secretMetadata(), authorityOfAutosignSecret)),
+		object.Control(mgr, authoritiesManager, workers, authorities,
+			object.Self(c, &v1alpha1.CertificateAuthority{}),
+			object.Mapped(allSecrets, secretMetadata(), func(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
+				requests := w.authoritiesOfSecret(ctx, secret)
+				for _, request := range requests {
+					authorities.hurry(request.NamespacedName)
+				}
+				return requests
+			}),
+			authorities.refreshes.Source()),
+		object.Control(mgr, initializeManager, 1, initializing, setup...),
+		object.Control(mgr, certificatesManager, workers, certificates,
+			object.Self(c, &v1alpha1.Certificate{}),
+			object.Owned(c, &corev1.Secret{}, &v1alpha1.Certificate{}),
+			issuing.Source(),
+			object.Mapped(c, &v1alpha1.CertificateAuthority{}, w.certificatesOf)),
+		object.Control(mgr, configsManager, 1, configs,
+			object.Self(c, &v1alpha1.Config{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Config]{}),
+			object.Owned(c, &corev1.ConfigMap{}, &v1alpha1.Config{}),
+			object.Owned(c, &corev1.ServiceAccount{}, &v1alpha1.Config{}),
+			// Some files say what the CA does, and a Config may be there before it.
+			object.Mapped(c, &v1alpha1.CertificateAuthority{}, w.configsOf, newGeneration)),
+		object.Control(mgr, requestsManager, workers, requests,
+			object.Self(c, &certificatesv1.CertificateSigningRequest{}),
+			signing.Source()),
+	)
 }
 
-// watches say whom a change concerns. secrets has the metadata of all Secrets.
-type watches struct{ cluster, secrets cluster.Cluster }
+// watches say whom a change concerns, by the cache.
+type watches struct{ reader client.Reader }
 
-// cacheOf is the cache that has a kind.
-func (w watches) cacheOf(kind client.Object) cache.Cache {
-	if _, metadata := kind.(*metav1.PartialObjectMetadata); metadata {
-		return w.secrets.GetCache()
-	}
-	return w.cluster.GetCache()
-}
-
-func self[T client.Object](w watches, kind T, predicates ...predicate.TypedPredicate[T]) source.Source {
-	return source.Kind(w.cacheOf(kind), kind, &handler.TypedEnqueueRequestForObject[T]{}, predicates...)
-}
-
-// owned follows what objects of a kind control.
-func owned[T client.Object](w watches, kind T, owner client.Object) source.Source {
-	return source.Kind(w.cacheOf(kind), kind, handler.TypedEnqueueRequestForOwner[T](
-		w.cluster.GetScheme(), w.cluster.GetRESTMapper(), owner, handler.OnlyControllerOwner()))
-}
-
-func mapped[T client.Object](w watches, kind T, concerned func(context.Context, T) []reconcile.Request, predicates ...predicate.TypedPredicate[T]) source.Source {
-	return source.Kind(w.cacheOf(kind), kind, handler.TypedEnqueueRequestsFromMapFunc(concerned), predicates...)
-}
-
-// ended follows attempts that have ended.
-func ended[T any](a *runner[T]) source.Source { return announced(a.done) }
-
-// announced follows the objects that a channel has.
-func announced(names <-chan event.TypedGenericEvent[types.NamespacedName]) source.Source {
-	return source.TypedChannel(names, handler.TypedEnqueueRequestsFromMapFunc(
-		func(_ context.Context, key types.NamespacedName) []reconcile.Request {
-			return []reconcile.Request{{NamespacedName: key}}
-		}))
-}
-
-func to(namespace, name string) []reconcile.Request {
-	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}}}
+func authorityOfCertificate(_ context.Context, c *v1alpha1.Certificate) []reconcile.Request {
+	return object.Request(c.Namespace, c.Spec.AuthorityRef)
 }
 
 // labelled is the CA of an object that was made for it.
-func labelled(_ context.Context, object client.Object) []reconcile.Request {
-	name := object.GetLabels()[caLabel]
+func labelled(_ context.Context, o client.Object) []reconcile.Request {
+	name := o.GetLabels()[caLabel]
 	if name == "" {
 		return nil
 	}
-	return to(object.GetNamespace(), name)
+	return object.Request(o.GetNamespace(), name)
 }
 
 // certificatesOf are those that wait for a CA, or ask it.
-func (w watches) certificatesOf(ctx context.Context, ca *v1alpha1.CertificateAuthority) (requests []reconcile.Request) {
-	var list v1alpha1.CertificateList
-	if err := w.cluster.GetClient().List(ctx, &list, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		log.FromContext(ctx).Error(err, "listing Certificates")
-		return nil
-	}
-	for i := range list.Items {
-		if c := &list.Items[i]; c.Spec.AuthorityRef == ca.Name && c.Status.Phase != v1alpha1.CertificateSigned {
-			requests = append(requests, to(c.Namespace, c.Name)...)
-		}
-	}
-	return requests
+func (w watches) certificatesOf(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
+	return object.Requests(ctx, w.reader, &v1alpha1.CertificateList{}, func(c *v1alpha1.Certificate) bool {
+		return c.Spec.AuthorityRef == ca.Name && c.Status.Phase != v1alpha1.CertificateSigned
+	}, client.InNamespace(ca.Namespace))
 }
 
 // configsOf are those that name a CA.
-func (w watches) configsOf(ctx context.Context, ca *v1alpha1.CertificateAuthority) (requests []reconcile.Request) {
-	var list v1alpha1.ConfigList
-	if err := w.cluster.GetClient().List(ctx, &list, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		log.FromContext(ctx).Error(err, "listing Configs")
-		return nil
-	}
-	for i := range list.Items {
-		if c := &list.Items[i]; c.Spec.AuthorityRef == ca.Name {
-			requests = append(requests, to(c.Namespace, c.Name)...)
-		}
-	}
-	return requests
+func (w watches) configsOf(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
+	return object.Requests(ctx, w.reader, &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool { return c.Spec.AuthorityRef == ca.Name }, client.InNamespace(ca.Namespace))
 }
 
 // authoritiesOfSecret are those that are known or signed for by a Secret.
-func (w watches) authoritiesOfSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) (requests []reconcile.Request) {
-	var list v1alpha1.CertificateAuthorityList
-	if err := w.cluster.GetClient().List(ctx, &list, client.InNamespace(secret.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		log.FromContext(ctx).Error(err, "listing CertificateAuthorities")
-		return nil
-	}
-	for i := range list.Items {
-		ca := &list.Items[i]
-		if caSecretName(ca) == secret.Name || ca.Spec.External != nil && ca.Spec.External.TLSSecretRef == secret.Name {
-			requests = append(requests, to(ca.Namespace, ca.Name)...)
-		}
-	}
-	return requests
+func (w watches) authoritiesOfSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
+	return object.Requests(ctx, w.reader, &v1alpha1.CertificateAuthorityList{}, func(ca *v1alpha1.CertificateAuthority) bool {
+		return caSecretName(ca) == secret.Name || ca.Spec.External != nil && ca.Spec.External.TLSSecretRef == secret.Name
+	}, client.InNamespace(secret.Namespace))
 }
 
 // authoritiesOfIntermediateSecret are those that are to have their keys from a Secret.
-func (w watches) authoritiesOfIntermediateSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) (requests []reconcile.Request) {
-	var list v1alpha1.CertificateAuthorityList
-	if err := w.cluster.GetClient().List(ctx, &list, client.InNamespace(secret.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		log.FromContext(ctx).Error(err, "listing CertificateAuthorities")
-		return nil
-	}
-	for i := range list.Items {
-		if ca := &list.Items[i]; ca.Spec.IntermediateCA.Enabled && ca.Spec.IntermediateCA.SecretName == secret.Name {
-			requests = append(requests, to(ca.Namespace, ca.Name)...)
-		}
-	}
-	return requests
+func (w watches) authoritiesOfIntermediateSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
+	return object.Requests(ctx, w.reader, &v1alpha1.CertificateAuthorityList{}, func(ca *v1alpha1.CertificateAuthority) bool {
+		return ca.Spec.IntermediateCA.Enabled && ca.Spec.IntermediateCA.SecretName == secret.Name
+	}, client.InNamespace(secret.Namespace))
 }
 
 // authorityOfAutosignSecret is the CA whose hook reads a Secret, whoever has made it.
@@ -390,20 +268,20 @@ func authorityOfAutosignSecret(_ context.Context, secret *metav1.PartialObjectMe
 	if !ok {
 		return nil
 	}
-	return to(secret.Namespace, ca)
+	return object.Request(secret.Namespace, ca)
 }
 
 // authoritiesOfPolicySecret are those of the policies that read a Secret.
 func (w watches) authoritiesOfPolicySecret(ctx context.Context, secret *metav1.PartialObjectMetadata) (requests []reconcile.Request) {
 	var list v1alpha1.SigningPolicyList
-	if err := w.cluster.GetClient().List(ctx, &list, client.InNamespace(secret.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := w.reader.List(ctx, &list, client.InNamespace(secret.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		log.FromContext(ctx).Error(err, "listing SigningPolicies")
 		return nil
 	}
 	for i := range list.Items {
 		for _, attribute := range list.Items[i].Spec.CSRAttributes {
 			if attribute.ValueFrom != nil && attribute.ValueFrom.SecretKeyRef.Name == secret.Name {
-				requests = append(requests, to(secret.Namespace, list.Items[i].Spec.CertificateAuthorityRef)...)
+				requests = append(requests, object.Request(secret.Namespace, list.Items[i].Spec.CertificateAuthorityRef)...)
 			}
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
@@ -120,7 +121,7 @@ type signing struct {
 	application
 	*authority
 	request *x509.CertificateRequest
-	events  []told
+	events  []object.Event
 }
 
 func (s *signing) certname() string { return s.request.Subject.CommonName }
@@ -166,7 +167,7 @@ func (s *signing) makeRoom(ctx context.Context, has *x509.Certificate) error {
 	if err := s.revoke(ctx, s.certname(), has); err != nil {
 		return err
 	}
-	s.events = append(s.events, told{true, reasonReissued, fmt.Sprintf("the certificate of %s (serial %s) is revoked and issued again, for the CA renews none for another key: neither is valid in between",
+	s.events = append(s.events, object.Event{Warning: true, Reason: reasonReissued, Message: fmt.Sprintf("the certificate of %s (serial %s) is revoked and issued again, for the CA renews none for another key: neither is valid in between",
 		s.certname(), serial(has))})
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/orloj/store"
 )
 
@@ -140,29 +141,29 @@ func (k *keeper) watchPhases(ctx context.Context) {
 			}
 			for _, row := range rows {
 				r.ledger.saw(row)
-				r.tellPhase(ctx, row)
+				r.reportPhase(ctx, row)
 			}
 		}
 	})
 }
 
-// tellPhase writes the phase of a row into the status of its object, when it is another.
-func (r *reconciler) tellPhase(ctx context.Context, row store.Summary) {
+// reportPhase writes the phase of a row into the status of its object, when it is another.
+func (r *reconciler) reportPhase(ctx context.Context, row store.Summary) {
 	name, known := r.ledger.objectOf(types.UID(row.Owner), row.Key)
 	if !known {
 		return
 	}
-	object := r.object()
-	if err := r.client.Get(ctx, name, object); err != nil || string(object.GetUID()) != row.Owner {
+	of := r.object()
+	if err := r.client.Get(ctx, name, of); err != nil || string(of.GetUID()) != row.Owner {
 		return
 	}
-	next := *object.SyncStatus().DeepCopy()
+	next := *of.SyncStatus().DeepCopy()
 	if next.StoreKey != row.Key {
 		return // its first status is about to be written
 	}
-	conditions{&next.Conditions, object.GetGeneration()}.storePhase(row.Phase, row.LastError)
-	if err := r.writeStatus(ctx, object, next); client.IgnoreNotFound(err) != nil && !passing(err) {
-		log.FromContext(ctx).Error(err, "telling a phase")
+	storePhase(conditionsOf(&next, of), row.Phase, row.LastError)
+	if err := r.reporter().Write(ctx, of, report{Status: &next}); err != nil && !object.Passes(err) {
+		log.FromContext(ctx).Error(err, "reporting a phase")
 	}
 }
 

@@ -1,7 +1,6 @@
 package orloj
 
 import (
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -29,11 +28,6 @@ func (o *outage) begin(problem *store.Problem) {
 func (o *outage) end() {
 	o.problem.Store(nil)
 	o.metrics.up.Set(1)
-}
-
-// soon is a pause of about d, so that what waits together does not try together.
-func soon(d time.Duration) time.Duration {
-	return d/2 + time.Duration(rand.Int64N(int64(d)))
 }
 
 const (

@@ -7,10 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -18,15 +16,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
+	"github.com/lintel-policy/lintel/controllers/attempt"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/orloj/store"
 	rules "github.com/lintel-policy/lintel/policies/rules/orloj"
 )
 
 // fieldManager is who writes to objects.
 const fieldManager = "lintel-orloj-sync"
-
-// retryDelay is how long what goes by itself is given.
-const retryDelay = 100 * time.Millisecond
 
 // reconciler brings the objects of one kind into the store.
 type reconciler struct {
@@ -51,43 +48,43 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	case <-ctx.Done():
 		return reconcile.Result{}, ctx.Err()
 	}
-	object := r.object()
-	if err := r.client.Get(ctx, request.NamespacedName, object); err != nil {
-		return reconcile.Result{}, client.IgnoreNotFound(err)
-	}
-	var delay time.Duration
-	var err error
-	if object.GetDeletionTimestamp().IsZero() {
-		delay, err = r.sync(ctx, object)
-	} else {
-		delay, err = r.remove(ctx, object)
-	}
-	if passing(err) {
-		return reconcile.Result{RequeueAfter: retryDelay}, nil
-	}
-	return reconcile.Result{RequeueAfter: delay}, err
+	return r.reporter().Reconcile(ctx, request, r.object(), nil, r.carryOut)
 }
 
-// passing is an error that goes by itself, and that no status tells of: the cache was
-// behind, or the namespace goes with all that is in it.
-func passing(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+type report = object.Report[v1.Status]
+
+func (r *reconciler) reporter() object.Reporter[v1.Object, v1.Status] {
+	return object.Reporter[v1.Object, v1.Status]{
+		Client: r.client, Manager: fieldManager, Action: "Sync", Events: r.options.Events, News: news, Finalizer: v1.Finalizer,
+		Status:     v1.Object.SyncStatus,
+		Conditions: func(s *v1.Status) []metav1.Condition { return s.Conditions },
+	}
 }
 
-// sync stores an object, and writes its status. delay is when to try again.
-func (r *reconciler) sync(ctx context.Context, object v1.Object) (delay time.Duration, err error) {
+// carryOut stores an object, or removes its row, and computes its status.
+func (r *reconciler) carryOut(ctx context.Context, object v1.Object) (report, error) {
+	if !object.GetDeletionTimestamp().IsZero() {
+		return r.remove(ctx, object)
+	}
 	o, err := r.store(ctx, object)
 	if err != nil {
-		return 0, err
+		return report{}, err
 	}
+	if o.problem != nil && o.problem.Unavailable() && isStored(object) {
+		// Ten thousand objects need not say that nothing is wrong with them.
+		return report{Again: r.pause(o.problem)}, nil
+	}
+	return r.report(object, o), nil
+}
+
+// report is what came of a try, and when there is another.
+func (r *reconciler) report(object v1.Object, o outcome) report {
+	next := nextStatus(object, o, time.Now())
+	out := report{Status: &next}
 	if o.problem != nil {
-		r.metrics.problems.WithLabelValues(r.Kind, o.problem.Reason).Inc()
-		delay = r.pause(o.problem)
-		if o.problem.Unavailable() && isStored(object) {
-			return delay, nil // ten thousand objects need not say that nothing is wrong with them
-		}
+		out.Again = r.pause(o.problem)
 	}
-	return delay, r.writeStatus(ctx, object, nextStatus(object, o, time.Now()))
+	return out
 }
 
 // isStored says whether the status tells already that the store has the object.
@@ -96,16 +93,18 @@ func isStored(object v1.Object) bool {
 	return status.Phase == v1.PhaseSynced && status.ObservedGeneration == object.GetGeneration() && status.StoreKey == rules.Key(object)
 }
 
-// pause is how long to wait after a problem. Permanent ones are looked at again now and
-// then: somebody may have changed the row.
+// pause counts a problem, and is how long to wait after it. Permanent ones are looked at
+// again now and then: somebody may have changed the row.
 func (r *reconciler) pause(problem *store.Problem) time.Duration {
+	r.metrics.problems.WithLabelValues(r.Kind, problem.Reason).Inc()
+	pause := waitInterval
 	switch {
 	case problem.Permanent(), problem.Reason == store.ReasonReleased:
-		return soon(r.options.DriftInterval)
+		pause = r.options.DriftInterval
 	case problem.Reason == store.ReasonSchemaMissing, problem.Reason == store.ReasonDenied:
-		return soon(schemaInterval)
+		pause = schemaInterval
 	}
-	return soon(waitInterval)
+	return attempt.Jitter(pause*3/2, 2.0/3) // what waits together does not try together
 }
 
 // store brings an object into the store, unless something is in the way, which the
@@ -124,7 +123,7 @@ func (r *reconciler) store(ctx context.Context, object v1.Object) (o outcome, er
 		return o, nil
 	}
 	// Before there is a row, so that none is ever left behind.
-	if err := r.setFinalizer(ctx, object, controllerutil.AddFinalizer); err != nil {
+	if err := r.reporter().SetFinalizer(ctx, object, controllerutil.AddFinalizer); err != nil {
 		return o, err
 	}
 	wanted, err := row(r.Kind, object, verdict.Object)
@@ -199,13 +198,12 @@ func (r *reconciler) write(ctx context.Context, object v1.Object, wanted *store.
 
 // wake has those looked at who want a key that has become free.
 func (r *reconciler) wake(ctx context.Context, key string) error {
-	list := r.list()
-	if err := r.client.List(ctx, list, client.MatchingFields{KeyIndex: key}); err != nil {
-		return fmt.Errorf("listing who wants the key %s: %w", key, err)
+	for _, request := range r.wanting(ctx, key) {
+		if err := r.lookAt(ctx, request.NamespacedName); err != nil {
+			return err
+		}
 	}
-	return meta.EachListItem(list, func(item runtime.Object) error {
-		return r.lookAt(ctx, client.ObjectKeyFromObject(item.(client.Object)))
-	})
+	return nil
 }
 
 // lookAt has an object looked at again.
@@ -223,15 +221,14 @@ func (r *reconciler) lookAt(ctx context.Context, name types.NamespacedName) erro
 
 // remove takes the row of an object that is deleted, and lets the object go. That the
 // row is gone is as good.
-func (r *reconciler) remove(ctx context.Context, object v1.Object) (delay time.Duration, err error) {
+func (r *reconciler) remove(ctx context.Context, object v1.Object) (report, error) {
 	if !controllerutil.ContainsFinalizer(object, v1.Finalizer) {
-		return 0, nil
+		return report{}, nil
 	}
 	problem := r.outage.now()
 	if problem == nil {
-		err = r.removeRows(ctx, object)
-		if err != nil && !errors.As(err, &problem) {
-			return 0, err
+		if err := r.removeRows(ctx, object); err != nil && !errors.As(err, &problem) {
+			return report{}, err
 		}
 	}
 	if problem != nil && problem.Reason == store.ReasonSchemaMissing && object.SyncStatus().StoreKey == "" {
@@ -239,11 +236,10 @@ func (r *reconciler) remove(ctx context.Context, object v1.Object) (delay time.D
 	}
 	if problem != nil {
 		r.outage.begin(problem)
-		r.metrics.problems.WithLabelValues(r.Kind, problem.Reason).Inc()
-		return r.pause(problem), r.writeStatus(ctx, object, nextStatus(object, outcome{problem: problem}, time.Now()))
+		return r.report(object, outcome{problem: problem}), nil
 	}
 	r.ledger.forget(object.GetUID())
-	return 0, r.setFinalizer(ctx, object, controllerutil.RemoveFinalizer)
+	return report{}, r.reporter().SetFinalizer(ctx, object, controllerutil.RemoveFinalizer)
 }
 
 func (r *reconciler) removeRows(ctx context.Context, object v1.Object) error {
@@ -260,40 +256,4 @@ func (r *reconciler) removeRows(ctx context.Context, object v1.Object) error {
 	}
 	r.metrics.writes.WithLabelValues(r.Kind, "remove").Add(float64(rows))
 	return err
-}
-
-// setFinalizer writes what change does to the finalizers, if anything.
-func (r *reconciler) setFinalizer(ctx context.Context, object v1.Object, change func(client.Object, string) bool) error {
-	before := client.MergeFromWithOptions(object.DeepCopyObject().(client.Object), client.MergeFromWithOptimisticLock{})
-	if !change(object, v1.Finalizer) {
-		return nil
-	}
-	err := r.client.Patch(ctx, object, before, client.FieldOwner(fieldManager))
-	if !object.GetDeletionTimestamp().IsZero() {
-		err = client.IgnoreNotFound(err)
-	}
-	if err != nil {
-		return fmt.Errorf("writing the finalizer of %s %s/%s: %w", r.Kind, object.GetNamespace(), object.GetName(), err)
-	}
-	return nil
-}
-
-// writeStatus patches the status, when it differs.
-func (r *reconciler) writeStatus(ctx context.Context, object v1.Object, next v1.Status) error {
-	status := object.SyncStatus()
-	if equality.Semantic.DeepEqual(*status, next) {
-		return nil
-	}
-	was := status.DeepCopy()
-	before := client.MergeFromWithOptions(object.DeepCopyObject().(client.Object), client.MergeFromWithOptimisticLock{})
-	*status = next
-	err := r.client.Status().Patch(ctx, object, before, client.FieldOwner(fieldManager))
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("writing the status of %s %s/%s: %w", r.Kind, object.GetNamespace(), object.GetName(), err)
-	}
-	r.options.tell(object, was, &next)
-	return nil
 }

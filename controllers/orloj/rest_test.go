@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/orloj/store"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/orloj"
@@ -121,7 +122,11 @@ func (u *upkeep) sync(t *testing.T, kind string, object v1.Object) {
 	}
 	before := object.SyncStatus().DeepCopy()
 	*object.SyncStatus() = nextStatus(object, o, noon)
-	r.options.tell(object, before, object.SyncStatus())
+	send(u.events, object, before)
+}
+
+func send(recorder events.EventRecorder, of v1.Object, before *v1.Status) {
+	object.Send(recorder, of, "Sync", object.Changes(news, before.Conditions, of.SyncStatus().Conditions)...)
 }
 
 // drift is one look for drift, and what follows.

@@ -7,9 +7,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -20,13 +17,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	rules "github.com/lintel-policy/lintel/policies/rules/orloj"
 )
 
@@ -36,27 +33,17 @@ const KeyIndex = "orloj.storeKey"
 // NewCluster has its own cache: the eight kinds, indexed by KeyIndex, and Namespaces. A
 // manager without this system watches none of it.
 func NewCluster(ctx context.Context, config *rest.Config) (cluster.Cluster, error) {
-	config = rest.CopyConfig(config)
-	// The API server's own fairness limits better: ten thousand objects may come at once.
-	config.QPS = -1
-	scheme := runtime.NewScheme()
-	utilruntime.Must(corev1.AddToScheme(scheme))
-	utilruntime.Must(v1.AddToScheme(scheme))
-	c, err := cluster.New(config, func(o *cluster.Options) {
-		o.Scheme = scheme
-		o.Cache.DefaultTransform = cache.TransformStripManagedFields()
-	})
+	c, err := object.NewCluster(config, v1.AddToScheme, func(o *cluster.Options) { o.Cache.DefaultTransform = cache.TransformStripManagedFields() })
 	if err != nil {
 		return nil, fmt.Errorf("setting up the cache of Orloj: %w", err)
 	}
 	for _, k := range kinds() {
-		object := k.object()
-		index := func(object client.Object) []string { return []string{rules.Key(object.(v1.Object))} }
-		if err := c.GetFieldIndexer().IndexField(ctx, object, KeyIndex, index); err != nil {
+		index := func(of client.Object) []string { return []string{rules.Key(of.(v1.Object))} }
+		if err := c.GetFieldIndexer().IndexField(ctx, k.object(), KeyIndex, index); err != nil {
 			return nil, fmt.Errorf("indexing %ss: %w", k.Kind, err)
 		}
 		// Or the first review would wait for the cache.
-		if _, err := c.GetCache().GetInformer(ctx, object); err != nil {
+		if _, err := c.GetCache().GetInformer(ctx, k.object()); err != nil {
 			return nil, fmt.Errorf("watching %ss: %w", k.Kind, err)
 		}
 	}
@@ -124,16 +111,15 @@ func changed() predicate.Predicate {
 // freed has those looked at who want the key of an object that is gone.
 func (r *reconciler) freed() handler.EventHandler {
 	return handler.Funcs{DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-		list := r.list()
-		if err := r.client.List(ctx, list, client.MatchingFields{KeyIndex: rules.Key(e.Object.(v1.Object))}); err != nil {
-			log.FromContext(ctx).Error(err, "listing who wants a key")
-			return
+		for _, request := range r.wanting(ctx, rules.Key(e.Object.(v1.Object))) {
+			queue.Add(request)
 		}
-		_ = meta.EachListItem(list, func(item runtime.Object) error {
-			queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(item.(client.Object))})
-			return nil
-		})
 	}}
+}
+
+// wanting are the objects that want a key.
+func (r *reconciler) wanting(ctx context.Context, key string) []reconcile.Request {
+	return object.Requests[v1.Object](ctx, r.client, r.list(), nil, client.MatchingFields{KeyIndex: key})
 }
 
 // permissionChanged passes Namespaces whose annotations for Orloj change. What is there
@@ -152,18 +138,8 @@ func permissionChanged() predicate.Predicate {
 
 // inNamespace are the objects to which it matters what their Namespace permits.
 func (r *reconciler) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
-	list := r.list()
-	if err := r.client.List(ctx, list, client.InNamespace(namespace.GetName()), client.UnsafeDisableDeepCopy); err != nil {
-		log.FromContext(ctx).Error(err, "listing the objects of a namespace")
-		return nil
-	}
-	var all []reconcile.Request
-	_ = meta.EachListItem(list, func(item runtime.Object) error {
-		object := item.(client.Object)
-		if _, targets := object.GetAnnotations()[v1.TargetNamespaceAnnotation]; targets || r.Kind == "Secret" {
-			all = append(all, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(object)})
-		}
-		return nil
-	})
-	return all
+	return object.Requests(ctx, r.client, r.list(), func(o v1.Object) bool {
+		_, targets := o.GetAnnotations()[v1.TargetNamespaceAnnotation]
+		return targets || r.Kind == "Secret"
+	}, client.InNamespace(namespace.GetName()))
 }

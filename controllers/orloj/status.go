@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/orloj/store"
 )
 
@@ -46,24 +46,27 @@ type outcome struct {
 func nextStatus(object v1.Object, o outcome, now time.Time) v1.Status {
 	next := *object.SyncStatus().DeepCopy()
 	next.ObservedGeneration = object.GetGeneration()
-	c := conditions{&next.Conditions, object.GetGeneration()}
-	c.set(v1.ConditionAdmitted, metav1.ConditionTrue, reasonAdmitted, "no rule denies the object")
+	c := conditionsOf(&next, object)
+	if o.denied == "" {
+		c.Set(v1.ConditionAdmitted, true, reasonAdmitted, "no rule denies the object")
+	}
 	switch {
 	case o.denied != "":
-		c.set(v1.ConditionAdmitted, metav1.ConditionFalse, reasonDenied, o.denied)
+		c.Set(v1.ConditionAdmitted, false, reasonDenied, o.denied)
 		failed(&next, c, reasonNotAdmitted, o.denied, true)
 	case o.problem != nil:
 		if o.problem.Unavailable() {
-			c.set(v1.ConditionStoreAvailable, metav1.ConditionFalse, o.problem.Reason, o.problem.Message)
+			c.Set(v1.ConditionStoreAvailable, false, o.problem.Reason, o.problem.Message)
 		} else {
-			c.available()
+			c.Remove(v1.ConditionStoreAvailable)
 		}
 		failed(&next, c, o.problem.Reason, o.problem.Message, o.problem.Permanent())
 		if ofAnother[o.problem.Reason] && next.StoreKey == o.key {
 			next.StoreKey = ""
 		}
 	default:
-		c.available()
+		// A condition that every object has costs, and tells nobody anything.
+		c.Remove(v1.ConditionStoreAvailable)
 		synced(&next, c, o, now)
 	}
 	return next
@@ -74,36 +77,36 @@ var ofAnother = map[string]bool{
 	store.ReasonTaken: true, store.ReasonCluster: true, store.ReasonReleased: true, store.ReasonGenerated: true,
 }
 
-func failed(next *v1.Status, c conditions, reason, message string, stalled bool) {
-	next.Phase, next.SyncError = v1.PhaseSyncError, shorten(message)
-	c.set(v1.ConditionSynced, metav1.ConditionFalse, reason, message)
-	c.set(v1.ConditionReady, metav1.ConditionFalse, reason, message)
+func failed(next *v1.Status, c object.Conditions, reason, message string, stalled bool) {
+	next.Phase, next.SyncError = v1.PhaseSyncError, object.Shorten(message, maxSyncError)
+	c.Set(v1.ConditionSynced, false, reason, message)
+	c.Set(v1.ConditionReady, false, reason, message)
 	if stalled {
-		c.set(v1.ConditionStalled, metav1.ConditionTrue, reason, message)
+		c.Set(v1.ConditionStalled, true, reason, message)
 	} else {
-		meta.RemoveStatusCondition(c.list, v1.ConditionStalled)
+		c.Remove(v1.ConditionStalled)
 	}
 }
 
-func synced(next *v1.Status, c conditions, o outcome, now time.Time) {
+func synced(next *v1.Status, c object.Conditions, o outcome, now time.Time) {
 	next.Phase, next.SyncError = v1.PhaseSynced, ""
 	if o.result.Written() || o.moved || next.LastSyncedAt == nil {
 		next.LastSyncedAt = &metav1.Time{Time: now.Truncate(time.Second)}
 	}
 	reason, message := syncedAs(next, o)
-	c.set(v1.ConditionSynced, metav1.ConditionTrue, reason, message)
-	c.set(v1.ConditionReady, metav1.ConditionTrue, reason, message)
-	meta.RemoveStatusCondition(c.list, v1.ConditionStalled)
+	c.Set(v1.ConditionSynced, true, reason, message)
+	c.Set(v1.ConditionReady, true, reason, message)
+	c.Remove(v1.ConditionStalled)
 	// A row that lost its owner was ours before, and is no other's.
 	if o.result.Adopted && next.StoreKey != o.key {
-		c.set(v1.ConditionAdopted, metav1.ConditionTrue, reasonRowExisted, fmt.Sprintf(
+		c.Set(v1.ConditionAdopted, true, reasonRowExisted, fmt.Sprintf(
 			"the row %s was in the store before and is this object's now; annotation %s: %s leaves it there when the object is deleted",
 			o.key, v1.DeletionPolicyAnnotation, v1.Retain))
 	} else if next.StoreKey != "" && next.StoreKey != o.key {
-		meta.RemoveStatusCondition(c.list, v1.ConditionAdopted)
+		c.Remove(v1.ConditionAdopted)
 	}
 	next.StoreKey = o.key
-	c.storePhase(o.result.Phase, o.result.LastError)
+	storePhase(c, o.result.Phase, o.result.LastError)
 }
 
 // syncedAs says where an object is stored, and what of it orlojd does not keep. That it
@@ -125,27 +128,15 @@ func saysNotKept(s *v1.Status) bool {
 	return synced != nil && synced.Reason == reasonNotKept
 }
 
-// conditions sets the conditions of one generation.
-type conditions struct {
-	list       *[]metav1.Condition
-	generation int64
+func conditionsOf(s *v1.Status, of v1.Object) object.Conditions {
+	return object.Conditions{List: &s.Conditions, Generation: of.GetGeneration()}
 }
-
-func (c conditions) set(kind string, status metav1.ConditionStatus, reason, message string) {
-	meta.SetStatusCondition(c.list, metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: shorten(message), ObservedGeneration: c.generation,
-	})
-}
-
-// available says nothing: a condition that every object has costs, and tells nobody
-// anything.
-func (c conditions) available() { meta.RemoveStatusCondition(c.list, v1.ConditionStoreAvailable) }
 
 // reasonPattern is what the API server takes for a reason.
 var reasonPattern = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 
-// storePhase tells the phase that orlojd gives the row; it says nothing of syncing.
-func (c conditions) storePhase(phase, lastError string) {
+// storePhase says the phase that orlojd gives the row; it says nothing of syncing.
+func storePhase(c object.Conditions, phase, lastError string) {
 	status, reason := metav1.ConditionUnknown, phase
 	switch phase {
 	case "Ready":
@@ -160,32 +151,30 @@ func (c conditions) storePhase(phase, lastError string) {
 	if lastError != "" {
 		message += ": " + lastError
 	}
-	c.set(v1.ConditionStorePhase, status, reason, message)
+	c.SetStatus(v1.ConditionStorePhase, status, reason, message)
 }
 
-// shorten keeps a message within what a condition holds and people read.
-func shorten(message string) string {
-	const limit = 4096
-	if len(message) <= limit {
-		return message
+// maxSyncError is how long status.syncError is, in bytes.
+const maxSyncError = 4096
+
+// news are by the types of conditions.
+var news = map[string]object.News{v1.ConditionSynced: syncing, v1.ConditionAdopted: adopting}
+
+// syncing is about objects that are not synced, are again, or are but in part.
+func syncing(was, now *metav1.Condition) *object.Event {
+	if now.Reason != reasonNotKept {
+		return object.Turned(metav1.ConditionFalse)(was, now)
 	}
-	return message[:limit] + "…"
+	if was != nil && was.Message == now.Message {
+		return nil
+	}
+	return &object.Event{Warning: true, Reason: now.Reason, Message: now.Message}
 }
 
-// tell sends an Event where an object is no longer synced, for another reason than
-// before, or is again.
-func (o Options) tell(object v1.Object, before, after *v1.Status) {
-	was, is := meta.FindStatusCondition(before.Conditions, v1.ConditionSynced), meta.FindStatusCondition(after.Conditions, v1.ConditionSynced)
-	switch {
-	case is.Status == metav1.ConditionFalse && (was == nil || was.Status != is.Status || was.Reason != is.Reason):
-		o.Events.Eventf(object, nil, corev1.EventTypeWarning, is.Reason, "Sync", "%s", is.Message)
-	case is.Reason == reasonNotKept && (was == nil || was.Message != is.Message):
-		o.Events.Eventf(object, nil, corev1.EventTypeWarning, is.Reason, "Sync", "%s", is.Message)
-	case is.Status == metav1.ConditionTrue && was != nil && was.Status != is.Status:
-		o.Events.Eventf(object, nil, corev1.EventTypeNormal, is.Reason, "Sync", "%s", is.Message)
+// adopting is about a row that was there before.
+func adopting(was, now *metav1.Condition) *object.Event {
+	if was != nil && was.Status == metav1.ConditionTrue {
+		return nil
 	}
-	wasAdopted := meta.IsStatusConditionTrue(before.Conditions, v1.ConditionAdopted)
-	if adopted := meta.FindStatusCondition(after.Conditions, v1.ConditionAdopted); adopted != nil && !wasAdopted {
-		o.Events.Eventf(object, nil, corev1.EventTypeNormal, "Adopted", "Sync", "%s", adopted.Message)
-	}
+	return &object.Event{Reason: "Adopted", Message: now.Message}
 }

@@ -93,7 +93,7 @@ func (c *ClusterObjects) Require(source string, reads engine.Reads) {
 }
 
 // Refresh looks again which informers there should be. It never blocks.
-func (c *ClusterObjects) Refresh() { signal(c.wanted) }
+func (c *ClusterObjects) Refresh() { signal(c.wanted, struct{}{}) }
 
 // Missing is one of the kinds that is not held with what is read of it, if possible one
 // that may be soon: nil where all are. They must be required by some source.
@@ -206,7 +206,7 @@ func (c *ClusterObjects) record(change engine.ClusterChange) {
 	} else {
 		c.pending[change.Kind] = change
 	}
-	signal(c.recorded)
+	signal(c.recorded, struct{}{})
 }
 
 // publish makes the next version of what is pending.
@@ -237,9 +237,9 @@ func (c *ClusterObjects) notify() {
 }
 
 // signal wakes who waits on the channel, or will.
-func signal(c chan struct{}) {
+func signal[T any](c chan<- T, value T) {
 	select {
-	case c <- struct{}{}:
+	case c <- value:
 	default:
 	}
 }

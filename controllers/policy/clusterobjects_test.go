@@ -234,7 +234,7 @@ func TestAnInformerThatMayNotListHeals(t *testing.T) {
 	f.fail(apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", nil))
 	objects := startObjects(t, f, nil)
 	told := make(chan struct{}, 1)
-	objects.OnChange(func() { signal(told) })
+	objects.OnChange(func() { signal(told, struct{}{}) })
 	kinds := engine.WholeObjects(serviceKind)
 	objects.Require("one", kinds)
 	eventually(t, func() bool { missing := objects.Missing(kinds); return missing != nil && missing.Final }, "the refusal")

@@ -1,33 +1,25 @@
 package policy
 
 import (
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 )
 
-// change is worth an Event.
-type change struct{ kind, reason, message string }
+// news are by the types of a source's conditions.
+var news = map[string]object.News{
+	v1alpha1.ConditionReady:        readiness,
+	v1alpha1.ConditionWithinLimits: object.Turned(metav1.ConditionFalse),
+}
 
-// news are the conditions that turned, or are what they were for another reason.
-// Progress on the way is no news.
-func news(before []metav1.Condition, next v1alpha1.PolicySourceStatus) []change {
-	var out []change
-	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionWithinLimits} {
-		now, was := meta.FindStatusCondition(next.Conditions, kind), meta.FindStatusCondition(before, kind)
-		switch {
-		case now == nil, now.Reason == ReasonProgressing:
-		case was == nil && now.Reason == ReasonWithinLimits:
-		case was != nil && was.Status == now.Status && was.Reason == now.Reason && was.ObservedGeneration == now.ObservedGeneration &&
-			(now.Status == metav1.ConditionTrue || was.Message == now.Message):
-		case kind == v1alpha1.ConditionWithinLimits && was != nil && was.Status == now.Status:
-		case now.Status == metav1.ConditionTrue:
-			out = append(out, change{corev1.EventTypeNormal, now.Reason, now.Message})
-		default:
-			out = append(out, change{corev1.EventTypeWarning, now.Reason, now.Message})
-		}
+// readiness sends an Event for each revision that is served, and for each one that is not,
+// with its reasons. Progress on the way is no news.
+func readiness(was, now *metav1.Condition) *object.Event {
+	warning := now.Status != metav1.ConditionTrue
+	changed := was == nil || was.Status != now.Status || was.Reason != now.Reason || was.ObservedGeneration != now.ObservedGeneration
+	if now.Reason == ReasonProgressing || !changed && !(warning && was.Message != now.Message) {
+		return nil
 	}
-	return out
+	return &object.Event{Warning: warning, Reason: now.Reason, Message: now.Message}
 }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
@@ -20,23 +21,26 @@ func TestNews(t *testing.T) {
 	limits := func(status metav1.ConditionStatus, reason string, generation int64) metav1.Condition {
 		return condition(v1alpha1.ConditionWithinLimits, status, reason, generation)
 	}
+	tell := func(warning bool, reason string) []object.Event {
+		return []object.Event{{Warning: warning, Reason: reason, Message: "because"}}
+	}
 	for name, c := range map[string]struct {
 		before, next []metav1.Condition
-		want         []change
+		want         []object.Event
 	}{
-		"first served":        {nil, []metav1.Condition{ready("True", ReasonServing, 1)}, []change{{"Normal", ReasonServing, "because"}}},
+		"first served":        {nil, []metav1.Condition{ready("True", ReasonServing, 1)}, tell(false, ReasonServing)},
 		"still served":        {[]metav1.Condition{ready("True", ReasonServing, 1)}, []metav1.Condition{ready("True", ReasonServing, 1)}, nil},
-		"another revision":    {[]metav1.Condition{ready("True", ReasonServing, 1)}, []metav1.Condition{ready("True", ReasonServing, 2)}, []change{{"Normal", ReasonServing, "because"}}},
+		"another revision":    {[]metav1.Condition{ready("True", ReasonServing, 1)}, []metav1.Condition{ready("True", ReasonServing, 2)}, tell(false, ReasonServing)},
 		"on the way":          {[]metav1.Condition{ready("True", ReasonServing, 1)}, []metav1.Condition{ready("False", ReasonProgressing, 2)}, nil},
-		"refused":             {[]metav1.Condition{ready("True", ReasonServing, 1)}, []metav1.Condition{ready("False", source.ReasonCompileFailed, 2)}, []change{{"Warning", source.ReasonCompileFailed, "because"}}},
-		"refused for more":    {[]metav1.Condition{{Type: v1alpha1.ConditionReady, Status: "False", Reason: source.ReasonCompileFailed, Message: "before"}}, []metav1.Condition{ready("False", source.ReasonCompileFailed, 0)}, []change{{"Warning", source.ReasonCompileFailed, "because"}}},
+		"refused":             {[]metav1.Condition{ready("True", ReasonServing, 1)}, []metav1.Condition{ready("False", source.ReasonCompileFailed, 2)}, tell(true, source.ReasonCompileFailed)},
+		"refused for more":    {[]metav1.Condition{{Type: v1alpha1.ConditionReady, Status: "False", Reason: source.ReasonCompileFailed, Message: "before"}}, []metav1.Condition{ready("False", source.ReasonCompileFailed, 0)}, tell(true, source.ReasonCompileFailed)},
 		"within limits, new":  {nil, []metav1.Condition{limits("True", ReasonWithinLimits, 1)}, nil},
-		"a limit":             {[]metav1.Condition{limits("True", ReasonWithinLimits, 1)}, []metav1.Condition{limits("False", ReasonLimitReached, 1)}, []change{{"Warning", ReasonLimitReached, "because"}}},
+		"a limit":             {[]metav1.Condition{limits("True", ReasonWithinLimits, 1)}, []metav1.Condition{limits("False", ReasonLimitReached, 1)}, tell(true, ReasonLimitReached)},
 		"the limit once more": {[]metav1.Condition{limits("False", ReasonLimitReached, 1)}, []metav1.Condition{limits("False", ReasonLimitReached, 2)}, nil},
-		"no limit any more":   {[]metav1.Condition{limits("False", ReasonLimitReached, 1)}, []metav1.Condition{limits("True", ReasonWithinLimits, 1)}, []change{{"Normal", ReasonWithinLimits, "because"}}},
+		"no limit any more":   {[]metav1.Condition{limits("False", ReasonLimitReached, 1)}, []metav1.Condition{limits("True", ReasonWithinLimits, 1)}, tell(false, ReasonWithinLimits)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, c.want, news(c.before, v1alpha1.PolicySourceStatus{Conditions: c.next}))
+			require.Equal(t, c.want, object.Changes(news, c.before, c.next))
 		})
 	}
 }

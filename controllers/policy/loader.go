@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -19,6 +18,7 @@ import (
 	ctrlsource "sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 )
@@ -36,12 +36,7 @@ type Loader struct {
 // NewLoader makes a Loader; its client reads from a cache.
 func NewLoader(c client.Client, options Options) *Loader {
 	l := &Loader{client: c, options: options, changed: make(chan event.GenericEvent, 1), waiting: map[string]*engine.PolicySet{}}
-	options.Objects.OnChange(func() {
-		select {
-		case l.changed <- event.GenericEvent{Object: &v1alpha1.PolicySource{}}:
-		default:
-		}
-	})
+	options.Objects.OnChange(func() { signal(l.changed, event.GenericEvent{Object: &v1alpha1.PolicySource{}}) })
 	return l
 }
 
@@ -57,8 +52,8 @@ func (l *Loader) SetupWithManager(mgr manager.Manager) error {
 		WithOptions(controller.Options{NeedLeaderElection: &everywhere}).
 		For(&v1alpha1.PolicySource{}).
 		// The status may arrive before the artifact does.
-		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
-			return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: object.GetLabels()[SourceLabel]}}}
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, chunk client.Object) []reconcile.Request {
+			return object.Request("", chunk.GetLabels()[SourceLabel])
 		})).
 		// What a source waits for may be held now.
 		WatchesRawSource(ctrlsource.Channel(l.changed, every)).

@@ -7,18 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/attempt"
 	"github.com/lintel-policy/lintel/policies/source/origin"
 )
 
@@ -28,9 +27,6 @@ const (
 	firstRetry = 5 * time.Second
 	// jitter is the share by which an interval may be shorter, so that sources spread.
 	jitter = 0.1
-	// askedRate and askedBurst bound the looks that others ask for.
-	askedRate  = 2
-	askedBurst = 10
 )
 
 // fetched is how a look ends that found what there is.
@@ -47,13 +43,8 @@ type Origins struct {
 	secrets   client.Reader
 	namespace string
 	allowFile bool
-	// found is told of a source whose origin was looked at.
-	found func(name string)
-	count func(name, result string, at time.Time)
-
-	ctx     context.Context
-	end     context.CancelFunc
-	running sync.WaitGroup
+	count     func(name, result string, at time.Time)
+	fetches   *attempt.Runner[fetch]
 
 	mu      sync.Mutex // over sources and what is below
 	sources map[string]*originState
@@ -74,18 +65,21 @@ type OriginOptions struct {
 
 // NewOrigins makes an Origins that has looked at nothing.
 func NewOrigins(options OriginOptions) *Origins {
-	o := &Origins{
+	return &Origins{
 		fetch: options.Fetch, secrets: options.Secrets, namespace: options.Namespace, allowFile: options.AllowFile,
-		count: options.Count, sources: map[string]*originState{},
+		count: options.Count, fetches: attempt.NewRunner[fetch](time.Now), sources: map[string]*originState{},
 	}
-	o.ctx, o.end = context.WithCancel(context.Background())
-	return o
+}
+
+// version tells origins apart: what was found of another says nothing.
+type version struct {
+	uid    types.UID
+	origin string // as JSON
 }
 
 // originState is what is known of one origin.
 type originState struct {
-	uid  types.UID
-	spec string // the origin as JSON: what was found of another says nothing
+	version version
 	// secrets is a digest of the Secrets that the last look used: with other keys, all
 	// is verified again.
 	secrets string
@@ -93,15 +87,14 @@ type originState struct {
 	// asked is what the last look was asked for by: the annotation, and the
 	// notifications that each replica received.
 	asked asked
-	// looked is when the last look ended, and interval the source's at that time.
-	looked   time.Time
-	interval time.Duration
-	due      time.Time
-	running  bool
-	// again asks for another look once the running one has ended.
-	again    bool
-	failures int
-	limiter  *rate.Limiter
+}
+
+// fetch is what one look at an origin found.
+type fetch struct {
+	answer *origin.Answer
+	err    error
+	// secrets is a digest of the Secrets, and handled the annotation that was there.
+	secrets, handled string
 }
 
 // asked are the reasons to look before the interval ends. A value that differs from
@@ -138,55 +131,40 @@ type look struct {
 func (o *Origins) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable: looks end with it.
-func (o *Origins) Start(ctx context.Context) error {
-	<-ctx.Done()
-	o.end()
-	o.running.Wait()
-	return nil
-}
+func (o *Origins) Start(ctx context.Context) error { return o.fetches.Start(ctx) }
 
 // Look is what is known of a source's origin, and how long until it is worth asking
 // again. It begins a look where one is due.
 func (o *Origins) Look(object *v1alpha1.PolicySource, notifications map[string]string) (look, time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	state := o.state(object)
-	now := time.Now()
-	if interval := object.Spec.Interval.Duration; interval != state.interval {
-		state.interval = interval
-		if due := state.looked.Add(interval); due.Before(state.due) {
-			state.due = due
-		}
+	state, name := o.state(object), attempt.Name{Name: object.Name}
+	interval := max(object.Spec.Interval.Duration, firstRetry) // an object may be older than the default
+	if found, ended := o.fetches.Outcome(name, state.version); ended {
+		o.note(name, state, interval, found)
 	}
+	o.fetches.NoLater(name, state.version, interval)
 	asked := asked{object.Annotations[v1alpha1.ReconcileAtAnnotation], notifications}
-	switch {
-	case asked.anew(state.asked) && state.running:
-		// The running look may have read the refs before.
-		state.again = true
+	if asked.anew(state.asked) {
 		state.asked = asked
-	case asked.anew(state.asked):
-		state.asked = asked
-		state.hurry(now)
+		o.fetches.Hurry(name)
 	}
-	if !state.running && !now.Before(state.due) && o.ctx.Err() == nil {
-		o.begin(object.DeepCopy(), state)
+	wait := max(time.Until(o.fetches.Due(name, state.version)), 0)
+	if wait == 0 {
+		object, known, secrets, handled := object.DeepCopy(), state.latest.answer, state.secrets, state.asked.annotation
+		o.fetches.Begin(name, name, state.version, func(ctx context.Context) fetch {
+			found := fetch{handled: handled}
+			found.answer, found.secrets, found.err = o.ask(ctx, object, known, secrets)
+			return found
+		})
 	}
-	return state.latest, max(state.due.Sub(now), 0)
+	return state.latest, wait
 }
 
 // Notify asks for a look at a source that is known.
-func (o *Origins) Notify(name string) {
-	o.mu.Lock()
-	state, ok := o.sources[name]
-	if ok {
-		state.again = state.running
-		if !state.running {
-			state.hurry(time.Now())
-		}
-	}
-	o.mu.Unlock()
-	if ok {
-		o.found(name)
+func (o *Origins) Notify(source string) {
+	if name := (attempt.Name{Name: source}); o.fetches.Hurry(name) {
+		o.fetches.Wake(context.Background(), name)
 	}
 }
 
@@ -195,52 +173,26 @@ func (o *Origins) Forget(name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.sources, name)
+	o.fetches.Forget(attempt.Name{Name: name})
 }
 
-// state is that of the object as it is now; o.mu is held.
+// state is that of the object as it is now; o.mu is locked.
 func (o *Origins) state(object *v1alpha1.PolicySource) *originState {
 	text, err := json.Marshal([]any{object.Spec.Git, object.Spec.OCI})
 	if err != nil {
 		panic("an API type always has JSON: " + err.Error())
 	}
 	state := o.sources[object.Name]
-	if state == nil || state.uid != object.UID || state.spec != string(text) {
-		state = &originState{uid: object.UID, spec: string(text), limiter: rate.NewLimiter(askedRate, askedBurst)}
+	if now := (version{object.UID, string(text)}); state == nil || state.version != now {
+		state = &originState{version: now}
 		o.sources[object.Name] = state
 	}
 	return state
 }
 
-// hurry makes the next look due as soon as those who ask too often may have one.
-func (s *originState) hurry(now time.Time) {
-	s.due = now.Add(s.limiter.ReserveN(now, 1).DelayFrom(now))
-}
-
-// begin looks in a goroutine of its own; o.mu is held.
-func (o *Origins) begin(object *v1alpha1.PolicySource, state *originState) {
-	state.running = true
-	handled := state.asked.annotation
-	known := state.latest.answer
-	secrets := state.secrets
-	o.running.Go(func() {
-		answer, used, err := o.ask(object, known, secrets)
-		if o.ctx.Err() != nil {
-			return
-		}
-		o.mu.Lock()
-		o.note(object, state, answer, err)
-		if err == nil {
-			state.secrets = used
-		}
-		state.latest.handled = handled
-		o.mu.Unlock()
-		o.found(object.Name)
-	})
-}
-
 // ask fetches with what the Secrets hold now.
-func (o *Origins) ask(object *v1alpha1.PolicySource, known *origin.Answer, secrets string) (_ *origin.Answer, used string, err error) {
-	request, err := o.request(object)
+func (o *Origins) ask(ctx context.Context, object *v1alpha1.PolicySource, known *origin.Answer, secrets string) (_ *origin.Answer, used string, err error) {
+	request, err := o.request(ctx, object)
 	if err != nil {
 		return nil, "", err
 	}
@@ -248,7 +200,7 @@ func (o *Origins) ask(object *v1alpha1.PolicySource, known *origin.Answer, secre
 	if known != nil && used == secrets {
 		request.Known = known.Revision
 	}
-	answer, err := o.fetch(o.ctx, request)
+	answer, err := o.fetch(ctx, request)
 	if err != nil {
 		return nil, used, err
 	}
@@ -258,43 +210,33 @@ func (o *Origins) ask(object *v1alpha1.PolicySource, known *origin.Answer, secre
 	return answer, used, nil
 }
 
-// note keeps how a look ended, and when the next one is due; o.mu is held.
-func (o *Origins) note(object *v1alpha1.PolicySource, state *originState, answer *origin.Answer, err error) {
-	now := time.Now()
-	state.running, state.looked = false, now
-	state.latest.done = true
-	interval := max(object.Spec.Interval.Duration, firstRetry) // an object may be older than the default
+// note keeps what a look found, and when the next one is due; o.mu is locked.
+func (o *Origins) note(name attempt.Name, state *originState, interval time.Duration, found fetch) {
+	state.latest.done, state.latest.handled, state.latest.failure = true, found.handled, failureOf(found.err)
 	result := fetched
-	if err != nil {
-		state.latest.failure = failureOf(err)
-		result = state.latest.failure.Reason
-		interval = min(interval, firstRetry<<min(state.failures, 10))
-		state.failures++
+	if failure := state.latest.failure; failure != nil {
+		result = failure.Reason
+		o.fetches.Failed(name, state.version, attempt.Backoff{First: firstRetry, Longest: interval, Jitter: jitter})
 	} else {
-		state.latest.answer, state.latest.failure = answer, nil
-		state.failures = 0
-	}
-	state.due = now.Add(time.Duration(float64(interval) * (1 - jitter*rand.Float64())))
-	if state.again {
-		state.again = false
-		state.hurry(now)
+		state.latest.answer, state.secrets = found.answer, found.secrets
+		o.fetches.Succeeded(name, state.version, attempt.Jitter(interval, jitter))
 	}
 	if o.count != nil {
-		o.count(object.Name, result, now)
+		o.count(name.Name, result, time.Now())
 	}
 }
 
-// failureOf is an error as one about the origin.
+// failureOf is an error as one about the origin: nil for none.
 func failureOf(err error) *origin.Error {
 	var failure *origin.Error
-	if errors.As(err, &failure) {
+	if err == nil || errors.As(err, &failure) {
 		return failure
 	}
 	return &origin.Error{Reason: origin.ReasonFetchFailed, Message: err.Error()}
 }
 
 // request reads the Secrets that an origin names.
-func (o *Origins) request(object *v1alpha1.PolicySource) (request origin.Request, err error) {
+func (o *Origins) request(ctx context.Context, object *v1alpha1.PolicySource) (request origin.Request, err error) {
 	var credentials, keys *v1alpha1.SecretReference
 	if git := object.Spec.Git; git != nil {
 		if err := CheckGitOrigin(git, o.allowFile); err != nil {
@@ -311,10 +253,10 @@ func (o *Origins) request(object *v1alpha1.PolicySource) (request origin.Request
 			keys = &oci.Verify.SecretRef
 		}
 	}
-	if request.Credentials, err = o.secret(credentials); err != nil {
+	if request.Credentials, err = o.secret(ctx, credentials); err != nil {
 		return request, err
 	}
-	request.Keys, err = o.secret(keys)
+	request.Keys, err = o.secret(ctx, keys)
 	return request, err
 }
 
@@ -330,12 +272,12 @@ func CheckGitOrigin(git *v1alpha1.GitOrigin, allowFile bool) error {
 }
 
 // secret is the data of a Secret in the manager's namespace: nothing where none is named.
-func (o *Origins) secret(reference *v1alpha1.SecretReference) (map[string][]byte, error) {
+func (o *Origins) secret(ctx context.Context, reference *v1alpha1.SecretReference) (map[string][]byte, error) {
 	if reference == nil {
 		return nil, nil
 	}
 	var secret corev1.Secret
-	err := o.secrets.Get(o.ctx, client.ObjectKey{Namespace: o.namespace, Name: reference.Name}, &secret)
+	err := o.secrets.Get(ctx, client.ObjectKey{Namespace: o.namespace, Name: reference.Name}, &secret)
 	if apierrors.IsNotFound(err) {
 		return nil, &origin.Error{Reason: origin.ReasonCredentialsInvalid, Message: fmt.Sprintf("there is no Secret %s in namespace %s: create it", reference.Name, o.namespace)}
 	}

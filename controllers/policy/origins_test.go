@@ -10,8 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/source/origin"
@@ -21,14 +23,14 @@ import (
 type testOrigins struct {
 	*Origins
 	t     *testing.T
-	ended chan string // gets a source whose look has ended
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request] // gets a source whose look has ended
 
 	mu       sync.Mutex
 	requests []origin.Request
 }
 
 func newTestOrigins(t *testing.T, fetch func(ctx context.Context, request origin.Request) (*origin.Answer, error), secrets ...client.Object) *testOrigins {
-	o := &testOrigins{t: t, ended: make(chan string, 100)}
+	o := &testOrigins{t: t, queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())}
 	o.Origins = NewOrigins(OriginOptions{
 		Secrets: fake.NewClientBuilder().WithObjects(secrets...).Build(), Namespace: "lintel-system",
 		Fetch: func(ctx context.Context, request origin.Request) (*origin.Answer, error) {
@@ -38,8 +40,8 @@ func newTestOrigins(t *testing.T, fetch func(ctx context.Context, request origin
 			return fetch(ctx, request)
 		},
 	})
-	o.found = func(name string) { o.ended <- name }
 	ctx, cancel := context.WithCancel(context.Background())
+	require.NoError(t, o.fetches.Source().Start(ctx, o.queue))
 	done := make(chan struct{})
 	go func() { defer close(done); _ = o.Start(ctx) }()
 	t.Cleanup(func() { cancel(); <-done })
@@ -57,12 +59,9 @@ func (o *testOrigins) look(object *v1alpha1.PolicySource) look {
 
 func (o *testOrigins) wait(name string) {
 	o.t.Helper()
-	select {
-	case got := <-o.ended:
-		require.Equal(o.t, name, got)
-	case <-time.After(2 * time.Minute):
-		o.t.Fatal("no look has ended")
-	}
+	request, _ := o.queue.Get()
+	o.queue.Done(request)
+	require.Equal(o.t, name, request.Name)
 }
 
 func (o *testOrigins) asked() []origin.Request {

@@ -18,8 +18,8 @@ const (
 	// aggregationLabel on a ClusterRole gives its rules to the manager: see
 	// config/rbac/manager.
 	aggregationLabel = "lintel.dev/aggregate-to-policy-data=true"
-	// maxUnmetBytes leaves room for what stays live in the message of a condition, lest
-	// shorten cuts a command off.
+	// maxUnmetBytes leaves room for what stays live in maxMessage, lest a command is cut
+	// off.
 	maxUnmetBytes = 900
 )
 

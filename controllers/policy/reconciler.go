@@ -8,9 +8,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,6 +21,7 @@ import (
 	ctrlsource "sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 )
@@ -58,24 +57,13 @@ type Reconciler struct {
 	client   client.Client
 	options  Options
 	verdicts *source.Verdicts
-	// changed is for all sources, and found for one whose origin was looked at.
-	changed chan event.GenericEvent
-	found   chan event.GenericEvent
+	changed  chan event.GenericEvent // for all sources
 }
 
 // NewReconciler makes a Reconciler; its client reads from a cache.
 func NewReconciler(c client.Client, options Options) *Reconciler {
 	r := &Reconciler{
-		client: c, options: options, verdicts: source.NewVerdicts(options.Gate),
-		changed: make(chan event.GenericEvent, 1), found: make(chan event.GenericEvent),
-	}
-	options.Origins.found = func(name string) {
-		object := &v1alpha1.PolicySource{}
-		object.Name = name
-		select {
-		case r.found <- event.GenericEvent{Object: object}:
-		case <-options.Origins.ctx.Done():
-		}
+		client: c, options: options, verdicts: source.NewVerdicts(options.Gate), changed: make(chan event.GenericEvent, 1),
 	}
 	options.Live.OnChange(func(*engine.Snapshot) { r.Refresh() })
 	options.Objects.OnChange(r.Refresh)
@@ -85,10 +73,7 @@ func NewReconciler(c client.Client, options Options) *Reconciler {
 // Refresh has the status of every source computed again: what is served, registered
 // or held has changed. It never blocks.
 func (r *Reconciler) Refresh() {
-	select {
-	case r.changed <- event.GenericEvent{Object: &v1alpha1.PolicySource{}}:
-	default:
-	}
+	signal(r.changed, event.GenericEvent{Object: &v1alpha1.PolicySource{}})
 }
 
 // SetupWithManager registers the controller.
@@ -103,7 +88,7 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 		// renewed all the time; only its annotation matters.
 		Watches(&coordinationv1.Lease{}, every, builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
 		WatchesRawSource(ctrlsource.Channel(r.changed, every)).
-		WatchesRawSource(ctrlsource.Channel(r.found, &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(r.options.Origins.fetches.Source()).
 		// One source that takes long to judge holds up no other.
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrentReconciles}).
 		Complete(r)
@@ -112,55 +97,54 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 // everySource maps anything to all PolicySources.
 func everySource(c client.Client) handler.MapFunc {
 	return func(ctx context.Context, _ client.Object) []reconcile.Request {
-		var list v1alpha1.PolicySourceList
-		if err := c.List(ctx, &list); err != nil {
-			return nil
-		}
-		var requests []reconcile.Request
-		for _, item := range list.Items {
-			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: item.Name}})
-		}
-		return requests
+		return object.Requests[*v1alpha1.PolicySource](ctx, c, &v1alpha1.PolicySourceList{}, nil)
+	}
+}
+
+type report = object.Report[v1alpha1.PolicySourceStatus]
+
+func (r *Reconciler) reporter() object.Reporter[*v1alpha1.PolicySource, v1alpha1.PolicySourceStatus] {
+	return object.Reporter[*v1alpha1.PolicySource, v1alpha1.PolicySourceStatus]{
+		Client: r.client, Manager: fieldManager, Action: "Reconcile", Events: r.options.Events, News: news,
+		Status:     func(s *v1alpha1.PolicySource) *v1alpha1.PolicySourceStatus { return &s.Status },
+		Conditions: func(s *v1alpha1.PolicySourceStatus) []metav1.Condition { return s.Conditions },
 	}
 }
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	var object v1alpha1.PolicySource
-	if err := r.client.Get(ctx, request.NamespacedName, &object); apierrors.IsNotFound(err) {
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.PolicySource{}, func(context.Context) error {
 		// What a deleted source leaves in the cluster goes by its owner references.
 		r.options.Origins.Forget(request.Name)
 		r.verdicts.Forget(request.Name)
-		return reconcile.Result{}, nil
-	} else if err != nil {
-		return reconcile.Result{}, err
-	}
-	if !object.DeletionTimestamp.IsZero() {
-		return reconcile.Result{}, nil
-	}
-	reports, err := r.reports(ctx)
-	if err != nil {
-		return reconcile.Result{}, err
-	}
-	gathered, again, err := r.gather(ctx, &object, reports)
-	if err != nil {
-		return reconcile.Result{}, err
-	}
-	if err := r.write(ctx, &object, status(gathered)); err != nil {
-		return reconcile.Result{}, err
-	}
-	if gathered.stored != nil {
-		return reconcile.Result{}, gathered.stored
-	}
-	if err := r.prune(ctx, &object); err != nil {
-		return reconcile.Result{}, err
-	}
-	return reconcile.Result{RequeueAfter: again}, nil
+		return nil
+	}, r.carryOut)
 }
 
-// gather finds the facts that the status is computed from, and stores what is to be
-// loaded. Again is when the facts may have changed without a word.
-func (r *Reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource, reports []report) (_ facts, again time.Duration, err error) {
+// carryOut stores what is to be loaded of a source, and computes its status.
+func (r *Reconciler) carryOut(ctx context.Context, object *v1alpha1.PolicySource) (report, error) {
+	if !object.DeletionTimestamp.IsZero() {
+		return report{}, nil
+	}
+	gathered, again, err := r.gather(ctx, object)
+	if err != nil {
+		return report{}, err
+	}
+	gathered.stored = r.apply(ctx, gathered)
+	next := status(gathered)
+	if gathered.stored == nil && next.Digest == object.Status.Digest { // else replicas do not load it yet
+		err = r.prune(ctx, object)
+	}
+	return report{Status: &next, Again: again}, errors.Join(gathered.stored, err)
+}
+
+// gather finds the facts that the status is computed from. Again is when they may have
+// changed without a word.
+func (r *Reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) (_ facts, again time.Duration, err error) {
+	reports, err := r.reports(ctx)
+	if err != nil {
+		return facts{}, 0, err
+	}
 	now := time.Now()
 	gathered := facts{
 		object:   object,
@@ -186,7 +170,6 @@ func (r *Reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource, 
 		}
 	}
 	if files == nil {
-		gathered.stored = r.restore(ctx, object)
 		return gathered, again, nil
 	}
 	verdict, err := r.verdicts.Judge(ctx, source.FromPolicySource(object, files, revision), r.options.Live)
@@ -198,10 +181,8 @@ func (r *Reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource, 
 	}
 	gathered.verdict = &verdict
 	if verdict.Set == nil {
-		gathered.stored = r.restore(ctx, object)
 		return gathered, again, nil
 	}
-	gathered.stored = r.store(ctx, object, files)
 	kinds := verdict.Set.Requires()
 	if gathered.unmet, err = unmetRequires(ctx, r.client, r.options.Live.Resources(), kinds); err != nil {
 		return gathered, 0, err
@@ -213,6 +194,20 @@ func (r *Reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource, 
 	return gathered, again, nil
 }
 
+// apply stores the revision that has passed the gate, or else the last good one again,
+// where this replica serves it: its origin may hold something else by now, or be out of
+// reach.
+func (r *Reconciler) apply(ctx context.Context, f facts) error {
+	if f.verdict != nil && f.verdict.Set != nil {
+		return r.store(ctx, f.object, f.verdict.Set.Files())
+	}
+	set, ok := r.options.Live.Get(f.object.Name)
+	if !ok || f.object.Status.Digest == "" || set.Digest() != f.object.Status.Digest {
+		return nil
+	}
+	return r.store(ctx, f.object, set.Files())
+}
+
 func (r *Reconciler) store(ctx context.Context, object *v1alpha1.PolicySource, files map[string]string) error {
 	wanted, err := artifactConfigMaps(object, files, r.options.Namespace)
 	if err != nil {
@@ -221,46 +216,19 @@ func (r *Reconciler) store(ctx context.Context, object *v1alpha1.PolicySource, f
 	return storeArtifact(ctx, r.client, wanted)
 }
 
-// restore stores the last good revision again, where this replica serves it: its origin
-// may hold something else by now, or be out of reach.
-func (r *Reconciler) restore(ctx context.Context, object *v1alpha1.PolicySource) error {
-	set, ok := r.options.Live.Get(object.Name)
-	if !ok || object.Status.Digest == "" || set.Digest() != object.Status.Digest {
-		return nil
-	}
-	return r.store(ctx, object, set.Files())
-}
-
 // reports are what the replicas say in their Leases.
-func (r *Reconciler) reports(ctx context.Context) ([]report, error) {
+func (r *Reconciler) reports(ctx context.Context) ([]replicaReport, error) {
 	var leases coordinationv1.LeaseList
 	if err := r.client.List(ctx, &leases, client.InNamespace(r.options.Namespace), client.HasLabels{ReplicaLabel}); err != nil {
 		return nil, fmt.Errorf("listing the replicas' Leases: %w", err)
 	}
-	var reports []report
+	var reports []replicaReport
 	for i := range leases.Items {
 		if one, ok := readReport(&leases.Items[i]); ok {
 			reports = append(reports, one)
 		}
 	}
 	return reports, nil
-}
-
-// write patches the status, when it differs.
-func (r *Reconciler) write(ctx context.Context, object *v1alpha1.PolicySource, next v1alpha1.PolicySourceStatus) error {
-	if equality.Semantic.DeepEqual(object.Status, next) {
-		return nil
-	}
-	was := object.Status.Conditions
-	before := client.MergeFromWithOptions(object.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	object.Status = next
-	if err := r.client.Status().Patch(ctx, object, before, client.FieldOwner(fieldManager)); err != nil {
-		return fmt.Errorf("writing the status of PolicySource %s: %w", object.Name, err)
-	}
-	for _, e := range news(was, next) {
-		r.options.Events.Eventf(object, nil, e.kind, e.reason, "Reconcile", "%s", e.message)
-	}
-	return nil
 }
 
 // prune deletes the artifacts that nobody loads any more.

@@ -37,8 +37,8 @@ const (
 	limitsMemory = 10 * time.Minute
 )
 
-// report is what a replica said it serves.
-type report struct {
+// replicaReport is what a replica said it serves.
+type replicaReport struct {
 	replica string
 	digests map[string]string // by source
 	// settings are, by source, a digest of its settings: nil of a replica that says nothing.
@@ -50,8 +50,8 @@ type report struct {
 }
 
 // readReport reads a Lease: false where it is none of a replica's.
-func readReport(lease *coordinationv1.Lease) (report, bool) {
-	r := report{replica: lease.Labels[ReplicaLabel], digests: map[string]string{}}
+func readReport(lease *coordinationv1.Lease) (replicaReport, bool) {
+	r := replicaReport{replica: lease.Labels[ReplicaLabel], digests: map[string]string{}}
 	if r.replica == "" || lease.Spec.RenewTime == nil {
 		return r, false
 	}
@@ -69,7 +69,7 @@ func readReport(lease *coordinationv1.Lease) (report, bool) {
 }
 
 // settingsOf are the settings with which replicas serve a source, by replica.
-func settingsOf(name string, reports []report) map[string]string {
+func settingsOf(name string, reports []replicaReport) map[string]string {
 	out := map[string]string{}
 	for _, r := range reports {
 		if r.settings != nil {
@@ -80,7 +80,7 @@ func settingsOf(name string, reports []report) map[string]string {
 }
 
 // notificationsOf are the last push notifications for one source, by replica.
-func notificationsOf(name string, reports []report) map[string]string {
+func notificationsOf(name string, reports []replicaReport) map[string]string {
 	out := map[string]string{}
 	for _, r := range reports {
 		if at := r.notified[name]; at != "" {
@@ -122,12 +122,7 @@ func (r *Reporter) Notify(source string) {
 
 // hurry reports now. It never blocks: one pending report is enough for any number of
 // changes.
-func (r *Reporter) hurry() {
-	select {
-	case r.changed <- struct{}{}:
-	default:
-	}
-}
+func (r *Reporter) hurry() { signal(r.changed, struct{}{}) }
 
 func (r *Reporter) notifications() ([]byte, error) {
 	r.mu.Lock()

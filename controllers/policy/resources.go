@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -39,20 +40,9 @@ var kindSources = []schema.GroupVersionKind{
 func KindSourceCache() map[client.Object]cache.ByObject {
 	byObject := map[client.Object]cache.ByObject{}
 	for _, kind := range kindSources {
-		byObject[metadataOf(kind)] = cache.ByObject{Transform: func(object any) (any, error) {
-			if whole, ok := object.(*metav1.PartialObjectMetadata); ok {
-				whole.Labels, whole.Annotations, whole.ManagedFields = nil, nil, nil
-			}
-			return object, nil
-		}}
+		byObject[object.MetadataOf(kind)] = cache.ByObject{Transform: object.IdentityOnly}
 	}
 	return byObject
-}
-
-func metadataOf(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {
-	object := &metav1.PartialObjectMetadata{}
-	object.SetGroupVersionKind(kind)
-	return object
 }
 
 // ResourceTable keeps the table of kinds what the cluster serves.
@@ -110,7 +100,7 @@ func (t *ResourceTable) Start(ctx context.Context) error {
 // watch notes changes of the objects of a kind. It does not wait for the first list: a
 // permission that is missing must not keep the manager from serving.
 func (t *ResourceTable) watch(ctx context.Context, kind schema.GroupVersionKind) error {
-	informer, err := t.informers.GetInformer(ctx, metadataOf(kind), cache.BlockUntilSynced(false))
+	informer, err := t.informers.GetInformer(ctx, object.MetadataOf(kind), cache.BlockUntilSynced(false))
 	if err != nil {
 		return fmt.Errorf("watching %s: %w", kind.Kind, err)
 	}
@@ -126,12 +116,7 @@ func (t *ResourceTable) watch(ctx context.Context, kind schema.GroupVersionKind)
 }
 
 // noteChange never blocks: one pending note is enough for any number of changes.
-func (t *ResourceTable) noteChange() {
-	select {
-	case t.changed <- struct{}{}:
-	default:
-	}
-}
+func (t *ResourceTable) noteChange() { signal(t.changed, struct{}{}) }
 
 // ReadResources asks a cluster for its kinds. A group whose API server is down is
 // missing; the others are whole.

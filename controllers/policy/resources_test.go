@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -70,7 +71,7 @@ func TestANewKindIsNoticedAtOnce(t *testing.T) {
 
 			select {
 			case handler := <-informers.handlers:
-				handler.OnAdd(metadataOf(kind), false)
+				handler.OnAdd(object.MetadataOf(kind), false)
 			case <-time.After(2 * time.Minute):
 				require.Fail(t, "the kind is not watched")
 			}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/source/origin"
 )
@@ -89,14 +90,11 @@ type statusWriter struct {
 	next v1alpha1.PolicySourceStatus
 }
 
+// maxMessage is how long the message of a source's condition is, in bytes.
+const maxMessage = 1024
+
 func (s *statusWriter) set(kind string, ok bool, reason, message string) {
-	value := metav1.ConditionFalse
-	if ok {
-		value = metav1.ConditionTrue
-	}
-	meta.SetStatusCondition(&s.next.Conditions, metav1.Condition{
-		Type: kind, Status: value, Reason: reason, Message: shorten(message), ObservedGeneration: s.object.Generation,
-	})
+	object.Conditions{List: &s.next.Conditions, Generation: s.object.Generation}.Set(kind, ok, reason, object.Shorten(message, maxMessage))
 }
 
 // keeping adds to a message what is live in spite of it.
@@ -231,7 +229,7 @@ func (s *statusWriter) upToDate(replica string) bool {
 
 // serving folds the Leases of the replicas into what each serves of one source.
 // since keeps the time of a replica that serves what it served before.
-func serving(name string, reports []report, previous []v1alpha1.ReplicaStatus, now time.Time) []v1alpha1.ReplicaStatus {
+func serving(name string, reports []replicaReport, previous []v1alpha1.ReplicaStatus, now time.Time) []v1alpha1.ReplicaStatus {
 	var out []v1alpha1.ReplicaStatus
 	for _, r := range reports {
 		if now.Sub(r.renewed) > reportExpiry {
@@ -249,7 +247,7 @@ func serving(name string, reports []report, previous []v1alpha1.ReplicaStatus, n
 }
 
 // limitsOf are what the live replicas report of one source, each once.
-func limitsOf(name string, reports []report, now time.Time) []string {
+func limitsOf(name string, reports []replicaReport, now time.Time) []string {
 	var out []string
 	for _, r := range reports {
 		if now.Sub(r.renewed) <= reportExpiry {
@@ -258,13 +256,4 @@ func limitsOf(name string, reports []report, now time.Time) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// shorten keeps a message within what a condition may hold.
-func shorten(message string) string {
-	const limit = 1024
-	if len(message) <= limit {
-		return message
-	}
-	return message[:limit] + "…"
 }

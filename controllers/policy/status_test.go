@@ -129,7 +129,7 @@ func TestStatusSaysWhatIsWaitedFor(t *testing.T) {
 func TestServingFoldsLiveReports(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	before := metav1.NewTime(now.Add(-time.Hour))
-	reports := []report{
+	reports := []replicaReport{
 		{replica: "b", digests: map[string]string{"team": "new"}, renewed: now.Add(-time.Second)},
 		{replica: "a", digests: map[string]string{"team": "old", "other": "x"}, renewed: now.Add(-20 * time.Second)},
 		{replica: "gone", digests: map[string]string{"team": "old"}, renewed: now.Add(-time.Minute)},
@@ -145,7 +145,7 @@ func TestServingFoldsLiveReports(t *testing.T) {
 
 func TestLimitsAreAConditionAndTheSourceStaysReady(t *testing.T) {
 	now := time.Now()
-	reports := []report{
+	reports := []replicaReport{
 		{replica: "a", limits: map[string][]string{"team": {"p: timeout"}, "other": {"q: steps"}}, renewed: now},
 		{replica: "b", limits: map[string][]string{"team": {"p: timeout", "r: steps"}}, renewed: now},
 		{replica: "gone", limits: map[string][]string{"team": {"x: steps"}}, renewed: now.Add(-time.Hour)},

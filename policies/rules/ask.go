@@ -1,5 +1,8 @@
-// Package rules asks the rules that ship with Lintel about stored objects. A rule that
-// gives no answer, because time or a limit ran out, is an error and never a denial.
+// Package rules asks the rules that ship with Lintel, about reviews in the webhook entries
+// of systems and about stored objects.
+//
+// Invariant: a rule that gives no answer, because time or a limit ran out, is an error and
+// never a denial.
 package rules
 
 import (

@@ -1,3 +1,11 @@
+// Package scope says whether a source of admission policies keeps within its scope.
+//
+// Admission policies deny, so more of them never allow more: what a source of a
+// narrower scope could widen is whom it binds, what broader scopes set, the rules that
+// they declare, and what it reads. Nothing of that has an effect when the source is
+// evaluated (policies/engine); here its author learns why.
+//
+// Invariant: a source is never refused for what narrower scopes have.
 package scope
 
 import (
@@ -12,12 +20,6 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/engine"
 )
-
-// This file says whether a source of admission policies keeps within its scope.
-// Admission policies deny, so more of them never allow more: what a source of a
-// narrower scope could widen is whom it binds, what broader scopes set, the rules that
-// they declare, and what it reads. Nothing of that has an effect when the source is
-// evaluated (policies/engine); here its author learns why.
 
 // The reasons why a source does not keep within its scope.
 const (

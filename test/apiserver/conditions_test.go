@@ -18,7 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 
 	"github.com/lintel-policy/lintel/policies/engine"
-	"github.com/lintel-policy/lintel/webhooks"
+	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
 // TestConditions asks the API server's own matcher.
@@ -68,7 +68,7 @@ func TestConditions(t *testing.T) {
 	}
 	ofPolicy := engine.PolicyInfo{Validates: true, Match: engine.Match{Kinds: []engine.GroupVersionKind{{Group: engine.PolicyGroup, Kind: "*"}}}}
 	for entry, policies := range map[string][]engine.PolicyInfo{"no policy names policies": nil, "a policy names policies": {ofPolicy}} {
-		validating, _, err := webhooks.Configurations(policies, nil, nil, webhooks.RegistrationSettings{})
+		validating, _, err := registration.Configurations(policies, nil, nil, registration.Settings{})
 		require.NoError(t, err)
 		matcher := matcherOf(t, validating.Webhooks[1].MatchConditions)
 		for _, test := range tests {

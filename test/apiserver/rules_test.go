@@ -12,7 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
 
 	"github.com/lintel-policy/lintel/policies/engine"
-	"github.com/lintel-policy/lintel/webhooks"
+	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
 var (
@@ -64,7 +64,7 @@ func TestRulesAreNeverNarrowerThanPolicies(t *testing.T) {
 		}
 		// Policies that disagree about a version are refused by the gate; those that got in
 		// are called all the same.
-		validating, mutating, err := webhooks.Configurations(policies, resources, nil, webhooks.RegistrationSettings{})
+		validating, mutating, err := registration.Configurations(policies, resources, nil, registration.Settings{})
 		if err != nil {
 			require.ErrorContains(t, err, "HorizontalPodAutoscaler.autoscaling in every version")
 		}

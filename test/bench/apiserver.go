@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lintel-policy/lintel/webhooks"
+	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
 const echoConfiguration = "bench-echo"
@@ -105,11 +105,11 @@ func onlyNamespace(name string) *metav1.LabelSelector {
 // entries, rules, conditions and order.
 func (b *bench) registerEcho(ctx context.Context) error {
 	admission := b.clientset.AdmissionregistrationV1()
-	validating, err := admission.ValidatingWebhookConfigurations().Get(ctx, webhooks.ConfigurationName, metav1.GetOptions{})
+	validating, err := admission.ValidatingWebhookConfigurations().Get(ctx, registration.ConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	mutating, err := admission.MutatingWebhookConfigurations().Get(ctx, webhooks.ConfigurationName, metav1.GetOptions{})
+	mutating, err := admission.MutatingWebhookConfigurations().Get(ctx, registration.ConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/lintel-policy/lintel/test/installation"
-	"github.com/lintel-policy/lintel/webhooks"
+	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
 // The namespaces tell who is asked about a Pod. Their names are those that the
@@ -179,7 +179,7 @@ func (b *bench) restart(ctx context.Context, name string, args ...string) (err e
 	}
 	b.managerPID = b.manager.PID()
 	return poll(ctx, "the registration of "+name, func() (bool, error) {
-		config, err := b.clientset.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, webhooks.ConfigurationName, metav1.GetOptions{})
+		config, err := b.clientset.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, registration.ConfigurationName, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return false, nil // the first manager was stopped before it came to register
 		}
@@ -194,7 +194,7 @@ func (b *bench) restart(ctx context.Context, name string, args ...string) (err e
 
 // excluding keeps Lintel away from the other variants' namespaces.
 func (b *bench) excluding() []string {
-	excluded := webhooks.DefaultExcludedNamespaces()
+	excluded := registration.DefaultExcludedNamespaces()
 	for _, name := range allNamespaces {
 		if name != namespaceLintel {
 			excluded = append(excluded, name)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/test/installation"
-	"github.com/lintel-policy/lintel/webhooks"
+	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
 const (
@@ -85,7 +85,7 @@ func (b *bench) deleteSource(ctx context.Context, name string) error {
 func (b *bench) rules(ctx context.Context) (validating, mutating map[string]bool, err error) {
 	validating, mutating = map[string]bool{}, map[string]bool{}
 	admission := b.clientset.AdmissionregistrationV1()
-	v, err := admission.ValidatingWebhookConfigurations().Get(ctx, webhooks.ConfigurationName, metav1.GetOptions{})
+	v, err := admission.ValidatingWebhookConfigurations().Get(ctx, registration.ConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,7 +96,7 @@ func (b *bench) rules(ctx context.Context) (validating, mutating map[string]bool
 			}
 		}
 	}
-	m, err := admission.MutatingWebhookConfigurations().Get(ctx, webhooks.ConfigurationName, metav1.GetOptions{})
+	m, err := admission.MutatingWebhookConfigurations().Get(ctx, registration.ConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,7 +10,8 @@ import (
 	"k8s.io/utils/lru"
 
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
-	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/restriction"
+	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
 // Bundle is a PolicyBundle.
@@ -23,7 +24,7 @@ func FullName(b *Bundle, p openclawv1.Policy) string { return b.Name + "/" + p.N
 // all that may bind the same instances are wanted. It may be used concurrently.
 type Parser struct {
 	// reading has room for one: however many requests there are, one text is read at a
-	// time, which takes what scope.MaxEffort says at most.
+	// time, which takes what sidecar.MaxEffort says at most.
 	reading  chan struct{}
 	read     *lru.Cache
 	effort   int // of what read holds; whoever is reading may change it
@@ -46,20 +47,20 @@ func NewParser() *Parser {
 }
 
 // analyze compares a policy with broader ones.
-func (c *Parser) analyze(ctx context.Context, child *scope.Policy, parents []*scope.Policy) scope.Verdict {
-	return found(ctx, c, "verdict", scope.Analyze, child, parents)
+func (c *Parser) analyze(ctx context.Context, child *sidecar.Policy, parents []*sidecar.Policy) restriction.Verdict {
+	return found(ctx, c, "verdict", restriction.Analyze, child, parents)
 }
 
 // warnings are those about a policy beside broader ones.
-func (c *Parser) warnings(ctx context.Context, child *scope.Policy, parents []*scope.Policy) []string {
-	return found(ctx, c, "warnings", scope.Warnings, child, parents)
+func (c *Parser) warnings(ctx context.Context, child *sidecar.Policy, parents []*sidecar.Policy) []string {
+	return found(ctx, c, "warnings", restriction.Warnings, child, parents)
 }
 
 // found is what a comparison of policies gives, once. What was cut short is not remembered.
-func found[T any](ctx context.Context, c *Parser, what string, compare func(context.Context, *scope.Policy, []*scope.Policy) T, child *scope.Policy, parents []*scope.Policy) T {
+func found[T any](ctx context.Context, c *Parser, what string, compare func(context.Context, *sidecar.Policy, []*sidecar.Policy) T, child *sidecar.Policy, parents []*sidecar.Policy) T {
 	hash := sha256.New()
 	fmt.Fprintln(hash, what)
-	for _, p := range append([]*scope.Policy{child}, parents...) {
+	for _, p := range append([]*sidecar.Policy{child}, parents...) {
 		fmt.Fprintf(hash, "%q %q %q %q\n", p.Level, p.Name, p.Domain.Name, p.Content)
 	}
 	key := string(hash.Sum(nil))
@@ -74,21 +75,21 @@ func found[T any](ctx context.Context, c *Parser, what string, compare func(cont
 }
 
 type parsedPolicy struct {
-	policy *scope.Policy
-	err    error // scope.ParseErrors
+	policy *sidecar.Policy
+	err    error // sidecar.ParseErrors
 	effort int
 }
 
-// Parse reads a policy of a bundle. The error is scope.ParseErrors, or that of the
+// Parse reads a policy of a bundle. The error is sidecar.ParseErrors, or that of the
 // context, which says nothing about the policy.
-func (c *Parser) Parse(ctx context.Context, b *Bundle, p openclawv1.Policy) (*scope.Policy, error) {
+func (c *Parser) Parse(ctx context.Context, b *Bundle, p openclawv1.Policy) (*sidecar.Policy, error) {
 	domain, known := Domain(p.Domain)
 	if !known {
-		return nil, scope.ParseErrors{{Policy: FullName(b, p), Message: fmt.Sprintf("unknown domain %q", p.Domain)}}
+		return nil, sidecar.ParseErrors{{Policy: FullName(b, p), Message: fmt.Sprintf("unknown domain %q", p.Domain)}}
 	}
-	level, err := scope.ParseLevel(string(p.Scope))
+	level, err := sidecar.ParseLevel(string(p.Scope))
 	if err != nil {
-		return nil, scope.ParseErrors{{Policy: FullName(b, p), Message: err.Error()}}
+		return nil, sidecar.ParseErrors{{Policy: FullName(b, p), Message: err.Error()}}
 	}
 	key := [2]any{FullName(b, p), p}
 	if known, ok := c.read.Get(key); ok {
@@ -106,7 +107,7 @@ func (c *Parser) Parse(ctx context.Context, b *Bundle, p openclawv1.Policy) (*sc
 		return known.(parsedPolicy).policy, known.(parsedPolicy).err
 	}
 	var found parsedPolicy
-	found.policy, found.err = scope.Parse(scope.Source{Level: level, Name: FullName(b, p), Domain: domain, Content: p.Content})
+	found.policy, found.err = sidecar.Parse(sidecar.Source{Level: level, Name: FullName(b, p), Domain: domain, Content: p.Content})
 	c.keep(key, found, len(p.Content))
 	return found.policy, found.err
 }
@@ -130,7 +131,7 @@ func (c *Parser) keep(key any, found parsedPolicy, size int) {
 // tooMuch says so, and those from the one that it names are missing.
 func (c *Parser) readBundle(ctx context.Context, b *Bundle) (all []parsedPolicy, tooMuch *TextError, err error) {
 	all = make([]parsedPolicy, len(b.Spec.Policies))
-	var effort scope.Effort
+	var effort sidecar.Effort
 	for i, p := range b.Spec.Policies {
 		if err := effort.AddText(FullName(b, p), p.Content); err != nil {
 			return all, &textErrors(i, err)[0], nil
@@ -152,7 +153,7 @@ func (c *Parser) readBundle(ctx context.Context, b *Bundle) (all []parsedPolicy,
 }
 
 // rank is how narrow the scope of a policy is.
-func rank(p openclawv1.Policy) int { return scope.Level(p.Scope).Rank() }
+func rank(p openclawv1.Policy) int { return sidecar.Level(p.Scope).Rank() }
 
 // meet says whether the policies of two bundles may apply to one instance. Enterprise
 // policies apply to every instance of their namespace, those of the root namespace to

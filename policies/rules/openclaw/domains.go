@@ -5,12 +5,12 @@ package openclaw
 import (
 	"slices"
 
-	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
 // Domains are the areas that a PolicyBundle decides about, and the packages in which
 // its policies stand and gateways ask.
-var Domains = []scope.Domain{
+var Domains = []sidecar.Domain{
 	{Name: "models", Packages: []string{"openclaw.enterprise.models"}},
 	{Name: "actions", Packages: []string{"openclaw.enterprise.actions"}},
 	{Name: "integrations", Packages: []string{"openclaw.enterprise.integrations"}},
@@ -23,10 +23,10 @@ var Domains = []scope.Domain{
 }
 
 // Domain is the domain of a name.
-func Domain(name string) (scope.Domain, bool) {
-	i := slices.IndexFunc(Domains, func(d scope.Domain) bool { return d.Name == name })
+func Domain(name string) (sidecar.Domain, bool) {
+	i := slices.IndexFunc(Domains, func(d sidecar.Domain) bool { return d.Name == name })
 	if i < 0 {
-		return scope.Domain{}, false
+		return sidecar.Domain{}, false
 	}
 	return Domains[i], true
 }

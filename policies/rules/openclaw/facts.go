@@ -8,7 +8,8 @@ import (
 	"time"
 
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
-	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/restriction"
+	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
 // Facts are what Go finds out about a PolicyBundle for the rules, which read it as
@@ -41,7 +42,7 @@ type TextError struct {
 
 // Comparison is what analysis says of a policy and the broader ones.
 type Comparison struct {
-	Verdict scope.Outcome `json:"verdict"`
+	Verdict restriction.Outcome `json:"verdict"`
 	// Policy is the full name of the narrower policy, and Decision what it is about.
 	Policy   string `json:"policy"`
 	Decision string `json:"decision"`
@@ -105,8 +106,8 @@ func slow(b *Bundle, err error) error {
 // family is a policy of a bundle and those that it is compared with.
 type family struct {
 	index   int
-	child   *scope.Policy
-	parents []*scope.Policy // of broader scopes
+	child   *sidecar.Policy
+	parents []*sidecar.Policy // of broader scopes
 	peers   []peer
 }
 
@@ -116,7 +117,7 @@ type family struct {
 func (c *Parser) family(ctx context.Context, bundle *Bundle, index int, own []parsedPolicy, others []*Bundle, root string) (family, error) {
 	f := family{index: index, child: own[index].policy}
 	p := bundle.Spec.Policies[index]
-	add := func(b *Bundle, q openclawv1.Policy, policy *scope.Policy) {
+	add := func(b *Bundle, q openclawv1.Policy, policy *sidecar.Policy) {
 		if rank(q) < rank(p) {
 			f.parents = append(f.parents, policy)
 		} else {
@@ -146,11 +147,11 @@ func (c *Parser) family(ctx context.Context, bundle *Bundle, index int, own []pa
 }
 
 // compare keeps what is not proved.
-func (f *Facts) compare(ctx context.Context, c *Parser, child *scope.Policy, parents []*scope.Policy) {
+func (f *Facts) compare(ctx context.Context, c *Parser, child *sidecar.Policy, parents []*sidecar.Policy) {
 	if len(parents) == 0 {
 		return
 	}
-	if verdict := c.analyze(ctx, child, parents); verdict.Outcome != scope.Proved {
+	if verdict := c.analyze(ctx, child, parents); verdict.Outcome != restriction.Proved {
 		f.Comparisons = append(f.Comparisons, comparison(child, verdict))
 	}
 	f.Unordered = append(f.Unordered, c.warnings(ctx, child, parents)...)
@@ -158,16 +159,16 @@ func (f *Facts) compare(ctx context.Context, c *Parser, child *scope.Policy, par
 
 // peer is a policy of the same scope, and its bundle.
 type peer struct {
-	policy *scope.Policy
+	policy *sidecar.Policy
 	bundle *Bundle
 }
 
 // agree keeps what two policies of one scope differ on. It is a warning only where each of
 // them uses the rules in its own, so that nobody need ask for them, and where the conflict
 // was there before: it must not hold up what else is changed.
-func (f *Facts) agree(ctx context.Context, p, other *scope.Policy, parents []*scope.Policy, before func(decision string) bool) {
-	for _, conflict := range scope.Conflicts(ctx, p, []*scope.Policy{other}, parents) {
-		if conflict.Outcome == scope.Counterexample && (conflict.Helper || before(conflict.Decision)) {
+func (f *Facts) agree(ctx context.Context, p, other *sidecar.Policy, parents []*sidecar.Policy, before func(decision string) bool) {
+	for _, conflict := range restriction.Conflicts(ctx, p, []*sidecar.Policy{other}, parents) {
+		if conflict.Outcome == restriction.Counterexample && (conflict.Helper || before(conflict.Decision)) {
 			f.Unordered = append(f.Unordered, fmt.Sprintf("%s of %s and of %s, which are of one scope, differ on input %s: gateways that ask for it are told nothing there",
 				conflict.Decision, p.Name, other.Name, conflict.InputText()))
 			continue
@@ -191,13 +192,13 @@ func (c *Parser) hadConflict(ctx context.Context, bundle, old *Bundle, p opencla
 			return false
 		}
 		earlier, err := c.Parse(ctx, old, old.Spec.Policies[i])
-		return err == nil && slices.ContainsFunc(scope.Conflicts(ctx, earlier, []*scope.Policy{other.policy}, nil), func(conflict scope.Conflict) bool {
-			return conflict.Decision == decision && conflict.Outcome == scope.Counterexample
+		return err == nil && slices.ContainsFunc(restriction.Conflicts(ctx, earlier, []*sidecar.Policy{other.policy}, nil), func(conflict restriction.Conflict) bool {
+			return conflict.Decision == decision && conflict.Outcome == restriction.Counterexample
 		})
 	}
 }
 
-func comparison(child *scope.Policy, verdict scope.Verdict) Comparison {
+func comparison(child *sidecar.Policy, verdict restriction.Verdict) Comparison {
 	return Comparison{verdict.Outcome, child.Name, verdict.Decision, verdict.Explain(child), verdict.Conflict}
 }
 
@@ -211,7 +212,7 @@ func (c *Parser) tightened(ctx context.Context, bundle *Bundle, own []parsedPoli
 	found := []Comparison{}
 	for _, other := range others {
 		for _, q := range other.Spec.Policies {
-			var parents []*scope.Policy
+			var parents []*sidecar.Policy
 			changed := old == nil
 			for i, p := range bundle.Spec.Policies {
 				if own[i].policy != nil && rank(p) < rank(q) && meet(other, q, bundle, p, root) {
@@ -229,7 +230,7 @@ func (c *Parser) tightened(ctx context.Context, bundle *Bundle, own []parsedPoli
 			if err != nil {
 				continue
 			}
-			if verdict := c.analyze(ctx, child, parents); verdict.Outcome == scope.Counterexample {
+			if verdict := c.analyze(ctx, child, parents); verdict.Outcome == restriction.Counterexample {
 				found = append(found, comparison(child, verdict))
 			}
 		}
@@ -238,8 +239,8 @@ func (c *Parser) tightened(ctx context.Context, bundle *Bundle, own []parsedPoli
 }
 
 // decides says whether a policy has a rule that takes part in a decision.
-func decides(p *scope.Policy) bool {
-	return slices.ContainsFunc(p.Decisions, func(name string) bool { return scope.OrderOf(name) != scope.Unordered })
+func decides(p *sidecar.Policy) bool {
+	return slices.ContainsFunc(p.Decisions, func(name string) bool { return sidecar.OrderOf(name) != sidecar.Unordered })
 }
 
 // unchanged says whether a bundle had the policy before, for the same instances.
@@ -252,7 +253,7 @@ func sameSelector(a, b *Bundle) bool {
 }
 
 func textErrors(index int, err error) []TextError {
-	var all scope.ParseErrors
+	var all sidecar.ParseErrors
 	if !errors.As(err, &all) {
 		return []TextError{{Index: index, Message: err.Error()}}
 	}

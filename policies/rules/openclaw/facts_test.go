@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/restriction"
+	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
 const (
@@ -54,7 +55,7 @@ func TestFindComparesWhatMayMeet(t *testing.T) {
 			facts := find(t, NewParser(), c.bundle, nil, []*Bundle{c.other}, c.root)
 			require.Equal(t, c.found, len(facts.Comparisons) == 1, "%+v", facts.Comparisons)
 			if c.found {
-				require.Equal(t, scope.Counterexample, facts.Comparisons[0].Verdict)
+				require.Equal(t, restriction.Counterexample, facts.Comparisons[0].Verdict)
 				require.Contains(t, facts.Comparisons[0].Text, `input: {"a":"y"}`)
 			}
 		})
@@ -141,7 +142,7 @@ func TestAParserForgets(t *testing.T) {
 	for i := range 800 {
 		text += fmt.Sprintf("x%d := 1\n", i)
 	}
-	var first *scope.Policy
+	var first *sidecar.Policy
 	for i := range 12 {
 		b := bundle("ns", fmt.Sprint("b", i), [3]string{"team", "p", text})
 		p, err := parser.Parse(t.Context(), b, b.Spec.Policies[0])

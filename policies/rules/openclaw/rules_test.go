@@ -11,7 +11,8 @@ import (
 
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/policies/engine"
-	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/restriction"
+	"github.com/lintel-policy/lintel/test/reviews"
 )
 
 const models = "package openclaw.enterprise.models\n"
@@ -31,15 +32,7 @@ func decide(t *testing.T, kind string, object, facts any) *engine.Decision {
 	t.Helper()
 	set, err := Set()
 	require.NoError(t, err)
-	text, err := json.Marshal(map[string]any{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": map[string]any{
-		"uid": "1", "operation": "CREATE", "namespace": "ns", "name": "b",
-		"kind":     map[string]string{"group": "openclaw.enterprise.io", "version": "v1", "kind": kind},
-		"resource": map[string]string{"group": "openclaw.enterprise.io", "version": "v1", "resource": "things"},
-		"object":   object,
-	}})
-	require.NoError(t, err)
-	review, err := engine.DecodeReview(text)
-	require.NoError(t, err)
+	review := reviews.MakeCreation(openclawv1.SchemeGroupVersion.WithKind(kind), "things", object).Named("ns", "b").Obj(t)
 	asJSON, err := json.Marshal(facts)
 	require.NoError(t, err)
 	return engine.NewSnapshot(engine.BuiltinResources(), set).Validate(t.Context(), review, engine.Options{Facts: asJSON})
@@ -89,10 +82,10 @@ func TestPolicyBundle(t *testing.T) {
 func TestExpansion(t *testing.T) {
 	facts := Facts{
 		Comparisons: []Comparison{
-			{scope.Counterexample, "b/p", "allow", "domain \"models\": team scope cannot expand beyond enterprise scope\n  input: {}", false},
-			{scope.Unknown, "b/q", "allow", "it is not known", false},
+			{restriction.Counterexample, "b/p", "allow", "domain \"models\": team scope cannot expand beyond enterprise scope\n  input: {}", false},
+			{restriction.Unknown, "b/q", "allow", "it is not known", false},
 		},
-		Tightened: []Comparison{{scope.Counterexample, "u/p", "allow", "…", false}},
+		Tightened: []Comparison{{restriction.Counterexample, "u/p", "allow", "…", false}},
 		Unordered: []string{"reason has no effect"},
 	}
 	b := bundle("ns", "b", [3]string{"team", "p", models})

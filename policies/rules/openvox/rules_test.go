@@ -8,29 +8,24 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
+	"github.com/lintel-policy/lintel/test/reviews"
 )
 
 // signingRequest is the review of a CertificateSigningRequest to ns.main.
 func signingRequest(t testing.TB, request []byte) *engine.Review {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{
-		"uid": "1", "operation": "CREATE", "name": "r", "userInfo": map[string]any{"username": "ann"},
-		"kind":     map[string]string{"group": "certificates.k8s.io", "version": "v1", "kind": "CertificateSigningRequest"},
-		"resource": map[string]string{"group": "certificates.k8s.io", "version": "v1", "resource": "certificatesigningrequests"},
-		"object": map[string]any{"metadata": map[string]string{"name": "r"}, "spec": map[string]any{
+	return reviews.MakeCreation(certificatesv1.SchemeGroupVersion.WithKind("CertificateSigningRequest"), "certificatesigningrequests", map[string]any{
+		"metadata": map[string]string{"name": "r"}, "spec": map[string]any{
 			"signerName": SignerPrefix + "ns.main", "request": base64.StdEncoding.EncodeToString(request), "usages": []string{"client auth"},
-		}},
-	})
-	require.NoError(t, err)
-	review, err := engine.NewReview(text)
-	require.NoError(t, err)
-	return review
+		},
+	}).Named("", "r").By("ann").Obj(t)
 }
 
 func decide(t testing.TB, snapshot *engine.Snapshot, review *engine.Review, facts RequestFacts) []string {

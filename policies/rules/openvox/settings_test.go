@@ -2,7 +2,6 @@ package openvox
 
 import (
 	"bufio"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"strings"
@@ -10,7 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/test/reviews"
 )
 
 // permittedPaths are the settings of Puppet that name files or folders and may be set, and
@@ -72,17 +73,8 @@ func TestPathSettings(t *testing.T) {
 // configWith is the review of a Config that sets one setting.
 func configWith(t *testing.T, section, setting string) *engine.Review {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{
-		"uid": "1", "operation": "CREATE", "name": "c", "namespace": "ns",
-		"kind":     map[string]string{"group": "openvox.voxpupuli.org", "version": "v1alpha1", "kind": "Config"},
-		"resource": map[string]string{"group": "openvox.voxpupuli.org", "version": "v1alpha1", "resource": "configs"},
-		"object": map[string]any{
-			"metadata": map[string]string{"name": "c", "namespace": "ns"},
-			"spec":     map[string]any{"puppet": map[string]any{"extraConfig": map[string]any{section: map[string]string{setting: "x"}}}},
-		},
-	})
-	require.NoError(t, err)
-	review, err := engine.NewReview(text)
-	require.NoError(t, err)
-	return review
+	return reviews.MakeCreation(v1alpha1.SchemeGroupVersion.WithKind("Config"), "configs", map[string]any{
+		"metadata": map[string]string{"name": "c", "namespace": "ns"},
+		"spec":     map[string]any{"puppet": map[string]any{"extraConfig": map[string]any{section: map[string]string{setting: "x"}}}},
+	}).Named("ns", "c").Obj(t)
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/test/reviews"
 )
 
 // change is what becomes of a good object: values by paths such as spec.limits.timeout;
@@ -60,16 +62,8 @@ func object(t *testing.T, kind string, c change) map[string]any {
 func review(t *testing.T, o map[string]any) *engine.Review {
 	t.Helper()
 	kind := o["kind"].(string)
-	text, err := json.Marshal(map[string]any{
-		"uid": "1", "operation": "CREATE", "namespace": "own", "name": o["metadata"].(map[string]any)["name"],
-		"kind":     map[string]string{"group": "orloj.dev", "version": "v1", "kind": kind},
-		"resource": map[string]string{"group": "orloj.dev", "version": "v1", "resource": ResourceOf(kind)},
-		"object":   o,
-	})
-	require.NoError(t, err)
-	review, err := engine.NewReview(text)
-	require.NoError(t, err)
-	return review
+	name, _ := o["metadata"].(map[string]any)["name"].(string)
+	return reviews.MakeCreation(v1.SchemeGroupVersion.WithKind(kind), ResourceOf(kind), o).Named("own", name).Obj(t)
 }
 
 func options(t *testing.T, o map[string]any, facts Facts, annotations map[string]string) engine.Options {

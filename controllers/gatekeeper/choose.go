@@ -1,0 +1,139 @@
+package gatekeeper
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// problem is why an object is not enforced as it is now.
+type problem struct {
+	object  unstructured.Unstructured
+	message string
+	// kept says that what it said before stays in force.
+	kept bool
+}
+
+func (p problem) text() string {
+	if p.kept {
+		return p.message + "; what it said before stays in force"
+	}
+	return p.message
+}
+
+// opinion is what is said of files together. The zero value has nothing against them.
+type opinion struct {
+	// places are what is wrong with single objects.
+	places engine.CompileErrors
+	// whole is what is wrong with all of them together.
+	whole string
+	// unknown is why nothing could be found out.
+	unknown error
+}
+
+func (o opinion) fine() bool { return len(o.places) == 0 && o.whole == "" && o.unknown == nil }
+
+// String is equal for equal opinions.
+func (o opinion) String() string { return fmt.Sprint(o.places, o.whole, o.unknown) }
+
+// choice is which of the candidates can be in force together.
+type choice struct {
+	judge    func(files map[string]string) opinion
+	kept     []*candidate
+	problems []problem
+	refused  map[string]string // messages by the id of what is out
+}
+
+// choose keeps out what cannot be in force, and nothing else. Of an object that could be
+// before it was changed, what it said before is kept.
+func choose(list []*candidate, judge func(files map[string]string) opinion) ([]*candidate, []problem) {
+	s := &choice{judge: judge, refused: map[string]string{}}
+	s.add(list)
+	return s.kept, s.problems
+}
+
+func (s *choice) add(chunk []*candidate) {
+	for len(chunk) > 0 {
+		all := layoutOf(append(s.kept[:len(s.kept):len(s.kept)], chunk...))
+		found := s.judge(all.files)
+		wrong := map[*candidate]string{}
+		for _, err := range found.places {
+			if c := all.at(err.File, err.Line); c != nil {
+				wrong[c] = cmp.Or(wrong[c], err.Error())
+			}
+		}
+		if rest := s.without(chunk, wrong); len(wrong) > 0 && rest != nil {
+			chunk = rest
+			continue
+		}
+		switch {
+		case found.fine():
+			s.kept = append(s.kept, chunk...)
+			return
+		case len(chunk) > 1:
+			s.add(chunk[:len(chunk)/2])
+			s.add(chunk[len(chunk)/2:])
+			return
+		case found.unknown != nil && chunk[0].text == chunk[0].last:
+			s.kept = append(s.kept, chunk...) // it is in force, and nothing is known against it
+			return
+		}
+		chunk = s.refuse(chunk[0], found.message())
+	}
+}
+
+// message is what a single candidate is told.
+func (o opinion) message() string {
+	switch {
+	case o.unknown != nil:
+		return "it could not be judged, which is tried again: " + o.unknown.Error()
+	case o.whole != "":
+		return o.whole
+	default:
+		return o.places.Error()
+	}
+}
+
+// without takes out what is wrong: nil where none of that is in the chunk, so that
+// nothing would change.
+func (s *choice) without(chunk []*candidate, wrong map[*candidate]string) []*candidate {
+	rest, some := []*candidate{}, false
+	for _, c := range chunk {
+		message, isWrong := wrong[c]
+		if !isWrong {
+			rest = append(rest, c)
+			continue
+		}
+		some = true
+		rest = append(rest, s.refuse(c, message)...)
+	}
+	if !some {
+		return nil
+	}
+	return rest
+}
+
+// refuse keeps a candidate out, and gives what can be tried in its place.
+func (s *choice) refuse(c *candidate, message string) []*candidate {
+	template := "ConstraintTemplate/" + strings.ToLower(c.object.GetKind())
+	if why, out := s.refused[template]; out && c.object.GroupVersionKind().Group == constraintGroup {
+		message = "its ConstraintTemplate is not enforced: " + why
+	}
+	if c.last != "" && c.last != c.text {
+		s.problems = append(s.problems, problem{c.object, message, true})
+		return []*candidate{{c.object, c.last, c.last}}
+	}
+	s.refused[id(c.object)] = message
+	for i, p := range s.problems { // what it said before cannot be in force, either
+		if id(p.object) == id(c.object) {
+			s.problems[i].kept = false
+			return nil
+		}
+	}
+	s.problems = append(s.problems, problem{c.object, message, false})
+	return nil
+}

@@ -1,0 +1,148 @@
+package object
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// RetryDelay is how long what passes by itself is given.
+const RetryDelay = 100 * time.Millisecond
+
+// Passes says whether an error passes by itself, so that no status tells of it: the cache
+// was behind, or the namespace goes with all that is in it.
+func Passes(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+// Result has what failed tried again, and soon where that passes.
+func Result(again time.Duration, err error) (reconcile.Result, error) {
+	if Passes(err) {
+		return reconcile.Result{RequeueAfter: RetryDelay}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: again}, nil
+}
+
+// Report is what has become of an object.
+type Report[S any] struct {
+	// Status is the next one: nil where it stays.
+	Status *S
+	// Events are sent once the status is written, beside those for its conditions.
+	Events []Event
+	// Again is when the object is looked at again: 0 where only changes are a reason to.
+	Again time.Duration
+	// Written, unless it is nil, is called once the status is written, and Events are sent.
+	Written func()
+}
+
+// Reporter writes the status S of objects T.
+type Reporter[T client.Object, S any] struct {
+	Client client.Client
+	// Manager owns the fields that are written, and Action is that of Events.
+	Manager, Action string
+	Events          events.EventRecorder
+	// Status is that of an object, and Conditions those of a status: nil for none.
+	Status     func(T) *S
+	Conditions func(*S) []metav1.Condition
+	// News are by the types of conditions.
+	News map[string]News
+	// Update writes whole objects, for kinds whose status may not be patched.
+	Update bool
+	// Finalizer keeps objects until Finalize takes it away.
+	Finalizer string
+}
+
+// Reconcile reads an object into one that is empty, has step carry it out, and reports.
+// step leaves the object's own status as it is. gone is called for an object that is none
+// any more, unless it is nil.
+func (r Reporter[T, S]) Reconcile(ctx context.Context, request reconcile.Request, object T, gone func(context.Context) error, step func(context.Context, T) (Report[S], error)) (reconcile.Result, error) {
+	err := r.Client.Get(ctx, request.NamespacedName, object)
+	if apierrors.IsNotFound(err) && gone != nil {
+		return Result(0, gone(ctx))
+	}
+	if err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	report, failure := step(ctx, object)
+	if Passes(failure) {
+		return Result(0, failure)
+	}
+	if err := r.Write(ctx, object, report); err != nil {
+		return Result(0, errors.Join(failure, err))
+	}
+	return Result(report.Again, failure)
+}
+
+// Write writes a status where it differs, and sends Events. A status that somebody else
+// has written since it was read is a conflict, and nothing is sent.
+func (r Reporter[T, S]) Write(ctx context.Context, object T, report Report[S]) error {
+	list := report.Events
+	if was := r.Status(object); report.Status != nil && !equality.Semantic.DeepEqual(was, report.Status) {
+		before := object.DeepCopyObject().(T)
+		if r.Conditions != nil {
+			list = append(list, Changes(r.News, r.Conditions(was), r.Conditions(report.Status))...)
+		}
+		*was = *report.Status
+		if err := r.write(ctx, before, object); err != nil {
+			*r.Status(object) = *r.Status(before)
+			return client.IgnoreNotFound(err) // it is gone
+		}
+	}
+	Send(r.Events, object, r.Action, list...)
+	if report.Written != nil {
+		report.Written()
+	}
+	return nil
+}
+
+func (r Reporter[T, S]) write(ctx context.Context, before, object T) (err error) {
+	if r.Update {
+		err = r.Client.Status().Update(ctx, object, client.FieldOwner(r.Manager))
+	} else {
+		err = r.Client.Status().Patch(ctx, object, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(r.Manager))
+	}
+	if err != nil {
+		return fmt.Errorf("writing the status of %s: %w", Describe(r.Client, object), err)
+	}
+	return nil
+}
+
+// SetFinalizer writes what change, a function of controllerutil, does to the finalizer, if
+// anything.
+func (r Reporter[T, S]) SetFinalizer(ctx context.Context, object T, change func(client.Object, string) bool) error {
+	before := client.MergeFromWithOptions(object.DeepCopyObject().(client.Object), client.MergeFromWithOptimisticLock{})
+	if !change(object, r.Finalizer) {
+		return nil
+	}
+	err := r.Client.Patch(ctx, object, before, client.FieldOwner(r.Manager))
+	if !object.GetDeletionTimestamp().IsZero() {
+		err = client.IgnoreNotFound(err)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the finalizer of %s: %w", Describe(r.Client, object), err)
+	}
+	return nil
+}
+
+// Describe is the kind and the name of an object, as people read them.
+func Describe(c client.Client, object client.Object) string {
+	kind, _ := c.GroupVersionKindFor(object)
+	return kind.Kind + " " + nameOf(object)
+}
+
+func nameOf(object client.Object) string {
+	return strings.TrimPrefix(client.ObjectKeyFromObject(object).String(), "/")
+}

@@ -1,0 +1,110 @@
+package object
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+// NewCluster has a cache of its own: a manager without a system watches none of its kinds,
+// which add has put into the scheme beside those of Kubernetes.
+func NewCluster(config *rest.Config, add func(*runtime.Scheme) error, configure cluster.Option) (cluster.Cluster, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // the API server's own fairness limits better: one edit may concern hundreds of objects
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(add(scheme))
+	return cluster.New(config, func(o *cluster.Options) { o.Scheme = scheme }, configure)
+}
+
+// SecretKind is that of Secrets, of which caches hold the metadata.
+var SecretKind = corev1.SchemeGroupVersion.WithKind("Secret")
+
+// Control adds a controller to a manager, which looks at so many objects at a time.
+func Control(mgr manager.Manager, name string, concurrent int, r reconcile.Reconciler, sources ...source.Source) error {
+	c := builder.ControllerManagedBy(mgr).Named(name).WithOptions(controller.Options{MaxConcurrentReconciles: concurrent})
+	for _, s := range sources {
+		c = c.WatchesRawSource(s)
+	}
+	if err := c.Complete(r); err != nil {
+		return fmt.Errorf("setting up the controller %s: %w", name, err)
+	}
+	return nil
+}
+
+// MetadataOf is a kind of which no more than the metadata is read.
+func MetadataOf(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(kind)
+	return object
+}
+
+// IdentityOnly is a cache's transform that keeps of metadata what tells versions apart.
+func IdentityOnly(object any) (any, error) {
+	if whole, ok := object.(*metav1.PartialObjectMetadata); ok {
+		whole.Labels, whole.Annotations, whole.ManagedFields, whole.OwnerReferences = nil, nil, nil, nil
+	}
+	return object, nil
+}
+
+// Self follows the objects of a controller's own kind. Writing a status leads here again:
+// what was compared with a cache that was behind is compared once more.
+func Self[T client.Object](c cluster.Cluster, kind T, predicates ...predicate.TypedPredicate[T]) source.Source {
+	return source.Kind(c.GetCache(), kind, &handler.TypedEnqueueRequestForObject[T]{}, predicates...)
+}
+
+// Owned follows the objects that those of owner's kind control.
+func Owned[T client.Object](c cluster.Cluster, kind T, owner client.Object) source.Source {
+	return source.Kind(c.GetCache(), kind, handler.TypedEnqueueRequestForOwner[T](c.GetScheme(), c.GetRESTMapper(), owner, handler.OnlyControllerOwner()))
+}
+
+// Mapped follows objects that concern others.
+func Mapped[T client.Object](c cluster.Cluster, kind T, concerned func(context.Context, T) []reconcile.Request, predicates ...predicate.TypedPredicate[T]) source.Source {
+	return source.Kind(c.GetCache(), kind, handler.TypedEnqueueRequestsFromMapFunc(concerned), predicates...)
+}
+
+// Updates lets those updates through that matter, and all else.
+func Updates[T client.Object](matters func(before, after T) bool) predicate.TypedPredicate[T] {
+	return predicate.TypedFuncs[T]{UpdateFunc: func(e event.TypedUpdateEvent[T]) bool { return matters(e.ObjectOld, e.ObjectNew) }}
+}
+
+// Request is for one object.
+func Request(namespace, name string) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}}}
+}
+
+// Requests are for those objects of a list, in a cache, that are concerned: for all where
+// concerned is nil.
+func Requests[T client.Object](ctx context.Context, reader client.Reader, list client.ObjectList, concerned func(T) bool, options ...client.ListOption) (requests []reconcile.Request) {
+	if err := reader.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
+		log.FromContext(ctx).Error(err, "listing those whom a change concerns", "kind", reflect.TypeOf(list).Elem().Name())
+		return nil
+	}
+	_ = meta.EachListItem(list, func(item runtime.Object) error {
+		if object := item.(T); concerned == nil || concerned(object) {
+			requests = append(requests, Request(object.GetNamespace(), object.GetName())...)
+		}
+		return nil
+	})
+	return requests
+}

@@ -1,0 +1,37 @@
+package openclaw
+
+import (
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/lintel-policy/lintel/controllers/object"
+)
+
+// ReasonNotOwned is why an object that stands where ours would is left alone.
+const ReasonNotOwned = "NotOwned"
+
+// owner is the object that others belong to.
+type owner struct {
+	client.Object
+	// owns says that it has had objects of all the names: what stands there is its
+	// own, even where somebody took its owner reference away.
+	owns bool
+}
+
+func (o owner) controls(object client.Object) bool {
+	return o.owns || metav1.IsControlledBy(object, o)
+}
+
+// problemOf is what is known to be in the way: nil for other errors.
+func (o owner) problemOf(err error) (known *problem) {
+	if foreign := (*object.Foreign)(nil); errors.As(err, &foreign) {
+		return &problem{ReasonNotOwned, fmt.Sprintf(
+			"%s %s in namespace %s is not controlled by this object and is left alone; rename or delete it, so that %s can have its own",
+			foreign.Kind, foreign.Name, foreign.Namespace, o.GetName())}
+	}
+	_ = errors.As(err, &known)
+	return known
+}

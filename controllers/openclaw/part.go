@@ -1,0 +1,166 @@
+package openclaw
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/controllers/system"
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/restriction"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
+	rules "github.com/lintel-policy/lintel/policies/rules/openclaw"
+)
+
+// compareTimeout is how long the policies of a bundle are read and compared with broader
+// ones while the API server waits. What is not compared by then is unknown.
+const compareTimeout = 3 * time.Second
+
+// admission asks the rules for OpenClaw's kinds, for webhook and controllers alike.
+type admission struct {
+	imageRegistries []string
+	rootNamespace   string
+
+	bundles  client.Reader
+	parser   *rules.Parser
+	snapshot *engine.Snapshot
+	timeout  time.Duration // of reading and comparing
+}
+
+// Part is the system openclaw.
+func Part() system.Part {
+	a := &admission{}
+	return system.Part{Name: "openclaw", Flags: a.flags, Scheme: v1.AddToScheme, SetUp: a.setUp}
+}
+
+func (a *admission) flags(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&a.imageRegistries, "openclaw-image-registries", nil, "`prefixes` of the images that OpenClawInstances may name, such as registry.example.com/openclaw; none: no images")
+	flags.StringVar(&a.rootNamespace, "openclaw-root-namespace", "", "`namespace` whose PolicyBundles' enterprise policies bind the OpenClawInstances of every namespace")
+}
+
+func (a *admission) setUp(ctx context.Context, mgr system.Manager, on bool) ([]builtin.Product, error) {
+	set, err := rules.Set()
+	if err != nil {
+		return nil, fmt.Errorf("compiling its rules: %w", err)
+	}
+	a.bundles, a.parser, a.timeout = mgr.GetClient(), rules.NewParser(), compareTimeout
+	a.snapshot = engine.NewSnapshot(engine.BuiltinResources(), set)
+	products := a.products(on)
+	if !on {
+		return products, nil
+	}
+	// Or the first review would wait for the cache.
+	if _, err := mgr.GetCache().GetInformer(ctx, &v1.PolicyBundle{}); err != nil {
+		return nil, fmt.Errorf("watching PolicyBundles: %w", err)
+	}
+	if a.rootNamespace == "" {
+		mgr.GetLogger().Info("warning: anyone who may write PolicyBundles may write enterprise policies, which bind the OpenClawInstances of their namespace; " +
+			"name the namespace of those who may with --openclaw-root-namespace")
+	}
+	return products, SetupWithManager(ctx, mgr.Manager, Options{
+		RootNamespace: a.rootNamespace,
+		Namespace:     mgr.Namespace,
+		Admitter:      a.admit,
+	})
+}
+
+// products are the entries for OpenClaw's kinds. Where the system is off they are there
+// and called for nothing: entries never come and go.
+func (a *admission) products(on bool) []builtin.Product {
+	bundle := builtin.BuiltIn{
+		Name: "policybundle", Entry: "policybundle.openclaw.enterprise.io", Snapshot: a.snapshot,
+		Facts: func(ctx context.Context, review *engine.Review) (any, error) { return a.bundleFacts(ctx, review) },
+	}
+	instance := builtin.BuiltIn{
+		Name: "openclawinstance", Entry: "openclawinstance.openclaw.enterprise.io", Snapshot: a.snapshot,
+		Facts: func(context.Context, *engine.Review) (any, error) { return a.instanceFacts(), nil },
+	}
+	if on {
+		bundle.Rules, instance.Rules = system.CreateAndUpdate(v1.GroupName, v1.SchemeGroupVersion.Version, "policybundles"), system.CreateAndUpdate(v1.GroupName, v1.SchemeGroupVersion.Version, "openclawinstances")
+	}
+	return []builtin.Product{bundle.Validating(), instance.Validating(), instance.Mutating()}
+}
+
+func (a *admission) instanceFacts() any {
+	return map[string]any{"registries": append([]string{}, a.imageRegistries...)}
+}
+
+// bundleFacts compares the bundle under review with all others.
+func (a *admission) bundleFacts(ctx context.Context, review *engine.Review) (rules.Facts, error) {
+	bundle, err := readBundle(review.Object())
+	if err != nil {
+		return rules.Facts{}, err
+	}
+	bundle.Namespace = review.Namespace
+	var old *rules.Bundle
+	if review.Operation == "UPDATE" {
+		if old, err = readBundle(review.OldObject()); err != nil {
+			return rules.Facts{}, err
+		}
+	}
+	var list v1.PolicyBundleList
+	if err := a.bundles.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return rules.Facts{}, fmt.Errorf("listing the other PolicyBundles: %w", err)
+	}
+	var others []*rules.Bundle
+	for i := range list.Items {
+		if other := &list.Items[i]; other.Namespace != bundle.Namespace || other.Name != bundle.Name {
+			others = append(others, other)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	return a.parser.Find(ctx, bundle, old, others, a.rootNamespace)
+}
+
+func readBundle(text json.RawMessage, err error) (*rules.Bundle, error) {
+	if err != nil {
+		return nil, err
+	}
+	bundle := &rules.Bundle{}
+	if err := json.Unmarshal(text, bundle); err != nil {
+		return nil, fmt.Errorf("reading the PolicyBundle: %w", err)
+	}
+	return bundle, nil
+}
+
+// reasonExpandsParent is the reason of a stored bundle that expands beyond what broader
+// scopes allow by now.
+const reasonExpandsParent = "ExpandsParent"
+
+// admit asks the rules about a stored object as if it were created now.
+func (a *admission) admit(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
+	question := builtin.Question{Object: object, Facts: a.instanceFacts(), Resource: "openclawinstances"}
+	version := v1.SchemeGroupVersion
+	question.Kind = metav1.GroupVersionKind{Group: version.Group, Version: version.Version, Kind: "OpenClawInstance"}
+	expands := false
+	switch object.(type) {
+	case *v1.OpenClawInstance:
+	case *v1.PolicyBundle:
+		question.Kind.Kind, question.Resource = "PolicyBundle", "policybundles"
+		review, err := question.Review()
+		if err != nil {
+			return builtin.Verdict{}, err
+		}
+		facts, err := a.bundleFacts(ctx, review)
+		if err != nil {
+			return builtin.Verdict{}, err
+		}
+		question.Facts = facts
+		expands = slices.ContainsFunc(facts.Comparisons, func(c rules.Comparison) bool { return c.Verdict == restriction.Counterexample && !c.Conflict })
+	default:
+		return builtin.Verdict{}, fmt.Errorf("there are no rules for %T", object)
+	}
+	verdict, err := builtin.Ask(ctx, a.snapshot, question)
+	if expands && verdict.Denied() {
+		verdict.Reason = reasonExpandsParent
+	}
+	return verdict, err
+}

@@ -1,0 +1,266 @@
+package openvox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/engine"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
+)
+
+// admission asks the rules for OpenVox's kinds, and for requests to its CAs.
+type admission struct {
+	keyBits               int
+	approve, externalOnly bool
+
+	cached   client.Client // of OpenVox's kinds
+	direct   client.Client // of Secrets, of which none is kept, of what is permitted, and of what a final answer goes by
+	snapshot *engine.Snapshot
+	// namespaces are those whose objects are judged: all where there are none.
+	namespaces []string
+}
+
+// admitCertificate asks the rules about a stored Certificate as if it were created now.
+func (a *admission) admitCertificate(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
+	certificate, ok := object.(*v1alpha1.Certificate)
+	if !ok {
+		return builtin.Verdict{}, fmt.Errorf("%T is no Certificate", object)
+	}
+	all, err := certificatesIn(ctx, a.cached, certificate.Namespace)
+	if err != nil {
+		return builtin.Verdict{}, err
+	}
+	facts, err := a.atAuthority(ctx, certificate, rules.OlderClaims(certificate, all))
+	if err != nil {
+		return builtin.Verdict{}, err
+	}
+	return a.admit(ctx, object, v1alpha1.SchemeGroupVersion, "Certificate", facts)
+}
+
+// atAuthority adds to facts about a Certificate what its CertificateAuthority says of it.
+func (a *admission) atAuthority(ctx context.Context, certificate *v1alpha1.Certificate, facts rules.CertificateFacts) (rules.CertificateFacts, error) {
+	var ca v1alpha1.CertificateAuthority
+	err := a.cached.Get(ctx, client.ObjectKey{Namespace: certificate.Namespace, Name: certificate.Spec.AuthorityRef}, &ca)
+	if apierrors.IsNotFound(err) {
+		return facts, nil
+	}
+	if err != nil {
+		return facts, fmt.Errorf("reading CertificateAuthority %s: %w", certificate.Spec.AuthorityRef, err)
+	}
+	return facts.At(&ca, certificate), nil
+}
+
+// admitConfig asks the rules about a stored Config, which may be older than they are.
+func (a *admission) admitConfig(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
+	return a.admit(ctx, object, v1alpha1.SchemeGroupVersion, "Config", nil)
+}
+
+// admitRequest asks the rules about a stored request: they may have changed since. What
+// they go by is read from the API server, for the answer is final.
+func (a *admission) admitRequest(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
+	ca, version, kind := client.ObjectKey{}, schema.GroupVersion{}, ""
+	switch request := object.(type) {
+	case *certificatesv1.CertificateSigningRequest:
+		ca.Namespace, ca.Name, _ = rules.ParseSigner(request.Spec.SignerName)
+		version, kind = certificatesv1.SchemeGroupVersion, "CertificateSigningRequest"
+	case *certmanagerv1.CertificateRequest:
+		ca = client.ObjectKey{Namespace: request.Namespace, Name: request.Spec.IssuerRef.Name}
+		version, kind = certmanagerv1.SchemeGroupVersion, certmanagerv1.CertificateRequestKind
+	default:
+		return builtin.Verdict{}, fmt.Errorf("%T is no request for a certificate", object)
+	}
+	facts, err := a.requestFacts(ctx, a.direct, ca)
+	if err != nil {
+		return builtin.Verdict{}, err
+	}
+	if !facts.Authority {
+		return builtin.Verdict{}, fmt.Errorf("there is no CertificateAuthority %s", ca)
+	}
+	facts.MayReference = true // asked when it was made
+	return a.admit(ctx, object, version, kind, facts)
+}
+
+func (a *admission) admit(ctx context.Context, object builtin.Object, version schema.GroupVersion, kind string, facts any) (builtin.Verdict, error) {
+	return builtin.Ask(ctx, a.snapshot, builtin.Question{
+		Kind:     metav1.GroupVersionKind{Group: version.Group, Version: version.Version, Kind: kind},
+		Resource: strings.ToLower(kind) + "s",
+		Object:   object, Facts: facts,
+	})
+}
+
+func (a *admission) signingRequestFacts(ctx context.Context, review *engine.Review) (any, error) {
+	var request struct {
+		Spec struct{ SignerName string }
+	}
+	if err := readObject(review, &request); err != nil {
+		return nil, err
+	}
+	namespace, name, ok := rules.ParseSigner(request.Spec.SignerName)
+	if !ok {
+		return rules.RequestFacts{MayReference: true}, nil
+	}
+	facts, err := a.requestFacts(ctx, a.cached, client.ObjectKey{Namespace: namespace, Name: name})
+	if err != nil || review.Operation != "CREATE" {
+		return facts, err
+	}
+	facts.MayReference, err = a.mayReference(ctx, review, request.Spec.SignerName)
+	return facts, err
+}
+
+func (a *admission) certificateRequestFacts(ctx context.Context, review *engine.Review) (any, error) {
+	var request struct {
+		Spec struct {
+			IssuerRef struct{ Name, Kind, Group string }
+		}
+	}
+	if err := readObject(review, &request); err != nil {
+		return nil, err
+	}
+	return a.requestFacts(ctx, a.cached, client.ObjectKey{Namespace: review.Namespace, Name: request.Spec.IssuerRef.Name})
+}
+
+// requestFacts are what decides about a request to a CertificateAuthority.
+func (a *admission) requestFacts(ctx context.Context, reader client.Reader, key client.ObjectKey) (rules.RequestFacts, error) {
+	facts := rules.RequestFacts{}
+	var ca v1alpha1.CertificateAuthority
+	if err := reader.Get(ctx, key, &ca); apierrors.IsNotFound(err) {
+		return facts, nil
+	} else if err != nil {
+		return facts, fmt.Errorf("reading CertificateAuthority %s: %w", key, err)
+	}
+	var policies v1alpha1.SigningPolicyList
+	if err := reader.List(ctx, &policies, client.InNamespace(key.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return facts, fmt.Errorf("listing the SigningPolicies of %s: %w", key, err)
+	}
+	certificates, err := certificatesIn(ctx, reader, key.Namespace)
+	if err != nil {
+		return facts, err
+	}
+	secrets := &secretValues{ctx: ctx, reader: a.direct, namespace: key.Namespace, read: map[string]*corev1.Secret{}}
+	facts.Authority = true
+	facts.Rendered = rules.Render(&ca, policies.Items, certificates, secrets.value)
+	return facts, secrets.failure
+}
+
+// certificatesIn are those of a namespace, for reading only.
+func certificatesIn(ctx context.Context, reader client.Reader, namespace string) ([]v1alpha1.Certificate, error) {
+	var list v1alpha1.CertificateList
+	if err := reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the Certificates of %s: %w", namespace, err)
+	}
+	return list.Items, nil
+}
+
+// certificateFacts are about a Certificate that is to be stored.
+func (a *admission) certificateFacts(ctx context.Context, review *engine.Review) (any, error) {
+	var certificate v1alpha1.Certificate
+	if err := readObject(review, &certificate); err != nil {
+		return nil, err
+	}
+	certificate.Name, certificate.Namespace = review.Name, review.Namespace
+	all, err := certificatesIn(ctx, a.cached, review.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return a.atAuthority(ctx, &certificate, rules.Claims(&certificate, all))
+}
+
+// authorityFacts are about a CertificateAuthority that is to be stored.
+func (a *admission) authorityFacts(ctx context.Context, review *engine.Review) (any, error) {
+	var ca v1alpha1.CertificateAuthority
+	if err := readObject(review, &ca); err != nil {
+		return nil, err
+	}
+	name := ca.Spec.IntermediateCA.SecretName
+	if !ca.Spec.IntermediateCA.Enabled || name == "" {
+		return rules.AuthorityFacts{}, nil
+	}
+	secret := &metav1.PartialObjectMetadata{}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	err := a.direct.Get(ctx, client.ObjectKey{Namespace: review.Namespace, Name: name}, secret)
+	if apierrors.IsNotFound(err) {
+		return rules.AuthorityFacts{}, nil // the setup Job waits for it
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
+	}
+	return rules.AuthorityFacts{IntermediateFor: new(secret.Annotations[rules.IntermediateAnnotation])}, nil
+}
+
+// secretValues reads the Secrets that signing policies name, each at most once.
+type secretValues struct {
+	ctx       context.Context
+	reader    client.Reader
+	namespace string
+	read      map[string]*corev1.Secret
+	// failure is that the API server gave no answer, which says nothing about a Secret.
+	failure error
+}
+
+func (v *secretValues) value(name, key string) (string, error) {
+	secret, ok := v.read[name]
+	if !ok {
+		secret = &corev1.Secret{}
+		if err := v.reader.Get(v.ctx, client.ObjectKey{Namespace: v.namespace, Name: name}, secret); err != nil {
+			err = fmt.Errorf("reading Secret %s: %w", name, err)
+			if !apierrors.IsNotFound(err) {
+				v.failure = err
+			}
+			return "", err
+		}
+		v.read[name] = secret
+	}
+	value, ok := secret.Data[key]
+	if !ok {
+		return "", fmt.Errorf("the Secret %s has no key %q", name, key)
+	}
+	return string(value), nil
+}
+
+// mayReference asks whether the requester may name the signer.
+func (a *admission) mayReference(ctx context.Context, review *engine.Review, signer string) (bool, error) {
+	text, err := review.UserInfo()
+	if err != nil {
+		return false, err
+	}
+	var user authenticationv1.UserInfo
+	if err := json.Unmarshal(text, &user); err != nil {
+		return false, fmt.Errorf("reading the requester: %w", err)
+	}
+	access := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: map[string]authorizationv1.ExtraValue{},
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Group: "certificates.k8s.io", Resource: "signers", Verb: "reference", Name: signer},
+	}}
+	for key, values := range user.Extra {
+		access.Spec.Extra[key] = authorizationv1.ExtraValue(values)
+	}
+	if err := a.direct.Create(ctx, access); err != nil {
+		return false, fmt.Errorf("asking whether %s may reference signer %s: %w", user.Username, signer, err)
+	}
+	return access.Status.Allowed, nil
+}
+
+func readObject(review *engine.Review, into any) error {
+	text, err := review.Object()
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("reading the %s: %w", review.Kind.Kind, err)
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package openvox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/system"
+	"github.com/lintel-policy/lintel/policies/engine"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
+)
+
+// Part is the system openvox.
+func Part() system.Part {
+	a := &admission{}
+	return system.Part{
+		Name: "openvox", Flags: a.flags, Check: a.check, Scheme: v1alpha1.AddToScheme,
+		Caches: func() map[client.Object]cache.ByObject { return KindCaches(a.namespaces) }, SetUp: a.setUp,
+	}
+}
+
+func (a *admission) flags(flags *pflag.FlagSet) {
+	flags.IntVar(&a.keyBits, "openvox-key-bits", DefaultKeyBits, "`bits` of the RSA keys that are made for Certificates, from 2048 to 8192")
+	flags.BoolVar(&a.approve, "openvox-approve-requests", false, "approve the requests to CertificateAuthorities that signing policies permit, and deny the others; needs config/rbac/openvox-approval")
+	flags.StringSliceVar(&a.namespaces, "openvox-namespaces", nil, "`namespaces` whose OpenVox objects are judged and carried out, for which config/rbac/openvox-namespaced is enough; none: all")
+	flags.BoolVar(&a.externalOnly, "openvox-external-only", false, "set up no CertificateAuthorities in the cluster, for which config/rbac/openvox-external is enough")
+}
+
+func (a *admission) check() error {
+	if a.keyBits < 2048 || a.keyBits > 8192 {
+		return fmt.Errorf("--openvox-key-bits=%d is not from 2048 to 8192", a.keyBits)
+	}
+	for _, namespace := range a.namespaces {
+		if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
+			return fmt.Errorf("--openvox-namespaces: %q is no name of a namespace: %s", namespace, problems[0])
+		}
+	}
+	return nil
+}
+
+func (a *admission) setUp(ctx context.Context, mgr system.Manager, on bool) ([]builtin.Product, error) {
+	set, err := rules.Set()
+	if err != nil {
+		return nil, fmt.Errorf("compiling its rules: %w", err)
+	}
+	if a.direct, err = unlimitedClient(mgr.Manager); err != nil {
+		return nil, err
+	}
+	a.cached, a.snapshot = mgr.GetClient(), engine.NewSnapshot(engine.BuiltinResources(), set)
+	products := a.products(on)
+	if !on {
+		return products, nil
+	}
+	// Or the first review would wait for the cache.
+	for _, kind := range []client.Object{&v1alpha1.CertificateAuthority{}, &v1alpha1.SigningPolicy{}, &v1alpha1.Certificate{}} {
+		if _, err := mgr.GetCache().GetInformer(ctx, kind); err != nil {
+			return nil, fmt.Errorf("watching %T: %w", kind, err)
+		}
+	}
+	return products, SetupWithManager(mgr.Manager, Options{
+		KeyBits: a.keyBits, Approve: a.approve,
+		Admitter: a.admitCertificate, RequestAdmitter: a.admitRequest, ConfigAdmitter: a.admitConfig,
+		Namespaces: a.namespaces, ExternalOnly: a.externalOnly, Registry: mgr.Metrics,
+	})
+}
+
+// unlimitedClient asks the API server at once: a review that waits for its turn among the
+// manager's requests, twenty a second, would wait longer than it takes.
+func unlimitedClient(mgr manager.Manager) (client.Client, error) {
+	config := rest.CopyConfig(mgr.GetConfig())
+	config.QPS = -1 // the API server's own fairness limits better
+	direct, err := client.New(config, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
+	if err != nil {
+		return nil, fmt.Errorf("setting up the client of OpenVox: %w", err)
+	}
+	return direct, nil
+}
+
+// products are the entries for OpenVox's kinds and for requests. Where the system is
+// off they are there and called for nothing: entries never come and go.
+func (a *admission) products(on bool) []builtin.Product {
+	known := func(context.Context, *engine.Review) (any, error) { return rules.KnownNames(), nil }
+	entries := []builtin.BuiltIn{
+		{Name: "openvox-certificate", Entry: "vcertificate.kb.io", Facts: a.certificateFacts, Rules: calledFor("certificates")},
+		{Name: "openvox-certificateauthority", Entry: "vcertificateauthority.kb.io", Facts: a.authorityFacts, Rules: calledFor("certificateauthorities")},
+		{Name: "openvox-config", Entry: "vconfig.kb.io", Rules: calledFor("configs")},
+		{Name: "openvox-signingpolicy", Entry: "vsigningpolicy.kb.io", Facts: known, Rules: calledFor("signingpolicies")},
+		{Name: "openvox-certificatesigningrequest", Entry: "certificatesigningrequest.openvox.voxpupuli.org", Facts: a.signingRequestFacts, Rules: signingRequestRules()},
+		{Name: "openvox-certificaterequest", Entry: "certificaterequest.openvox.voxpupuli.org", Facts: a.certificateRequestFacts, Rules: certificateRequestRules()},
+	}
+	var products []builtin.Product
+	for _, entry := range entries {
+		entry.Snapshot = a.snapshot
+		if !on {
+			entry.Rules = nil
+		}
+		product := entry.Validating()
+		product.MatchConditions = append(slices.Clone(requestConditions[entry.Entry]), a.within(entry.Entry)...)
+		products = append(products, product)
+	}
+	return products
+}
+
+// requestConditions keep all requests to other signers and issuers away. Each field is
+// guarded, because a condition that errs denies.
+var requestConditions = map[string][]admissionregistrationv1.MatchCondition{
+	"certificatesigningrequest.openvox.voxpupuli.org": {
+		{Name: "to-a-certificateauthority", Expression: `object != null && has(object.spec) && has(object.spec.signerName) && object.spec.signerName.startsWith("` + rules.SignerPrefix + `")`},
+		{Name: "made-or-approved", Expression: `request.operation == "CREATE" || (has(object.status) && has(object.status.conditions) && object.status.conditions.exists(c, c.type == "Approved"))`},
+	},
+	"certificaterequest.openvox.voxpupuli.org": {
+		{Name: "to-a-certificateauthority", Expression: `object != null && has(object.spec) && has(object.spec.issuerRef) && has(object.spec.issuerRef.group) && object.spec.issuerRef.group == "` + v1alpha1.GroupName + `"`},
+	},
+}
+
+// within keeps what is in other namespaces, or for a CA there, away: somebody else may serve
+// it, and it is not looked at here.
+func (a *admission) within(entry string) []admissionregistrationv1.MatchCondition {
+	if len(a.namespaces) == 0 {
+		return nil
+	}
+	var quoted []string
+	for _, namespace := range a.namespaces {
+		quoted = append(quoted, "'"+namespace+"'")
+	}
+	expression := "request.namespace in [%s]"
+	if entry == "certificatesigningrequest.openvox.voxpupuli.org" { // of no namespace; its CA is of one
+		expression = "[%s].exists(n, object.spec.signerName.startsWith('" + rules.SignerPrefix + "' + n + '.'))"
+	}
+	return []admissionregistrationv1.MatchCondition{{Name: "in-a-namespace-of-openvox", Expression: fmt.Sprintf(expression, strings.Join(quoted, ", "))}}
+}
+
+func calledFor(resource string) []admissionregistrationv1.RuleWithOperations {
+	return system.CreateAndUpdate(v1alpha1.GroupName, v1alpha1.SchemeGroupVersion.Version, resource)
+}
+
+func signingRequestRules() []admissionregistrationv1.RuleWithOperations {
+	scope := admissionregistrationv1.ClusterScope
+	rule := func(operation admissionregistrationv1.OperationType, resource string) admissionregistrationv1.RuleWithOperations {
+		return admissionregistrationv1.RuleWithOperations{
+			Operations: []admissionregistrationv1.OperationType{operation},
+			Rule:       admissionregistrationv1.Rule{APIGroups: []string{"certificates.k8s.io"}, APIVersions: []string{"v1"}, Resources: []string{resource}, Scope: &scope},
+		}
+	}
+	return []admissionregistrationv1.RuleWithOperations{
+		rule(admissionregistrationv1.Create, "certificatesigningrequests"),
+		rule(admissionregistrationv1.Update, "certificatesigningrequests/approval"),
+	}
+}
+
+func certificateRequestRules() []admissionregistrationv1.RuleWithOperations {
+	scope := admissionregistrationv1.NamespacedScope
+	return []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+		Rule:       admissionregistrationv1.Rule{APIGroups: []string{"cert-manager.io"}, APIVersions: []string{"v1"}, Resources: []string{"certificaterequests"}, Scope: &scope},
+	}}
+}

@@ -1,0 +1,140 @@
+package openvox
+
+import (
+	"context"
+	"testing"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/csr/csrtest"
+	"github.com/lintel-policy/lintel/policies/engine"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
+)
+
+// TestTwoCertificatesOfOneCertname: where both were created at once, the older one keeps
+// the certname, and the other is told who has it.
+func TestTwoCertificatesOfOneCertname(t *testing.T) {
+	set, err := rules.Set()
+	require.NoError(t, err)
+	scheme := runtime.NewScheme()
+	require.NoError(t, v1alpha1.AddToScheme(scheme))
+	certificate := func(name string, created int64) *v1alpha1.Certificate {
+		return &v1alpha1.Certificate{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: types.UID(name), CreationTimestamp: metav1.Unix(created, 0)},
+			Spec:       v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web"},
+		}
+	}
+	older, younger := certificate("z", 1), certificate("a", 2)
+	s := &admission{
+		cached:   fake.NewClientBuilder().WithScheme(scheme).WithObjects(older, younger).Build(),
+		snapshot: engine.NewSnapshot(engine.BuiltinResources(), set),
+	}
+	said, err := s.admitCertificate(t.Context(), older)
+	require.NoError(t, err)
+	require.Empty(t, said.Denials)
+	said, err = s.admitCertificate(t.Context(), younger)
+	require.NoError(t, err)
+	require.Equal(t, `spec.certname: Certificate "z" has "web" at CertificateAuthority "main" already; take another, or delete that one`, said.Message())
+
+	// A Config that is older than a rule is told, too.
+	config := &v1alpha1.Config{ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "ns", UID: "c"}}
+	said, err = s.admitConfig(t.Context(), config)
+	require.NoError(t, err)
+	require.Empty(t, said.Denials)
+	config.Spec.Puppet.ExtraConfig = &v1alpha1.ExtraConfig{Server: map[string]string{"autosign": "true"}}
+	said, err = s.admitConfig(t.Context(), config)
+	require.NoError(t, err)
+	require.Contains(t, said.Message(), "this setting is rendered from")
+}
+
+// TestASecretThatCannotBeReadDecidesNothing: that the API server is busy says nothing about
+// a request, whose answer would be final.
+func TestASecretThatCannotBeReadDecidesNothing(t *testing.T) {
+	set, err := rules.Set()
+	require.NoError(t, err)
+	scheme := runtime.NewScheme()
+	require.NoError(t, v1alpha1.AddToScheme(scheme))
+	require.NoError(t, corev1.AddToScheme(scheme))
+	ca := &v1alpha1.CertificateAuthority{ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: "ns"}}
+	policy := &v1alpha1.SigningPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "shared", Namespace: "ns"},
+		Spec: v1alpha1.SigningPolicySpec{CertificateAuthorityRef: "main", CSRAttributes: []v1alpha1.CSRAttribute{{
+			Name: "pp_preshared_key", ValueFrom: &v1alpha1.SecretKeySelector{SecretKeyRef: v1alpha1.SecretKeyRef{Name: "key", Key: "value"}},
+		}}},
+	}
+	request := &certmanagerv1.CertificateRequest{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "ns", UID: "u"},
+		Spec: certmanagerv1.CertificateRequestSpec{
+			Request:   csrtest.Template{CommonName: "web"}.Make(t),
+			IssuerRef: cmmeta.IssuerReference{Name: "main", Kind: "CertificateAuthority", Group: v1alpha1.GroupName},
+		},
+	}
+	var failure error
+	s := &admission{
+		direct: fake.NewClientBuilder().WithScheme(scheme).WithObjects(ca, policy).WithInterceptorFuncs(interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+				if _, secret := object.(*corev1.Secret); secret && failure != nil {
+					return failure
+				}
+				return c.Get(ctx, key, object, options...)
+			},
+		}).Build(),
+		snapshot: engine.NewSnapshot(engine.BuiltinResources(), set),
+	}
+	said, err := s.admitRequest(t.Context(), request)
+	require.NoError(t, err)
+	require.Contains(t, said.Message(), "not found", "a Secret that is missing is the user's to mend")
+	failure = apierrors.NewTimeoutError("the API server is busy", 1)
+	said, err = s.admitRequest(t.Context(), request)
+	require.ErrorContains(t, err, "reading Secret key: Timeout: the API server is busy")
+	require.False(t, said.Denied())
+}
+
+// TestRightsOfCertificates: only that of the CA's own server may say that it administers it.
+func TestRightsOfCertificates(t *testing.T) {
+	set, err := rules.Set()
+	require.NoError(t, err)
+	scheme := runtime.NewScheme()
+	require.NoError(t, v1alpha1.AddToScheme(scheme))
+	ca := &v1alpha1.CertificateAuthority{ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: "ns"}, Spec: v1alpha1.CertificateAuthoritySpec{ServerCertificateRef: "server"}}
+	for name, want := range map[string]string{"server": "", "main-server": "only the CA's own server", "first": "only the CA's own server"} {
+		certificate := &v1alpha1.Certificate{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: "1"},
+			Spec:       v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web", CSRExtensions: &v1alpha1.CSRExtensions{PPCLIAuth: true}},
+		}
+		s := &admission{cached: fake.NewClientBuilder().WithScheme(scheme).WithObjects(ca, certificate).Build(), snapshot: engine.NewSnapshot(engine.BuiltinResources(), set)}
+		said, err := s.admitCertificate(t.Context(), certificate)
+		require.NoError(t, err)
+		require.Equal(t, want == "", !said.Denied(), name)
+		require.Contains(t, said.Message(), want)
+	}
+}
+
+// TestNamespacesOfOpenVox: what is elsewhere never calls out.
+func TestNamespacesOfOpenVox(t *testing.T) {
+	for _, product := range (&admission{}).products(true) {
+		for _, condition := range product.MatchConditions {
+			require.NotEqual(t, "in-a-namespace-of-openvox", condition.Name)
+		}
+	}
+	for _, product := range (&admission{namespaces: []string{"a", "b"}}).products(true) {
+		last := product.MatchConditions[len(product.MatchConditions)-1]
+		require.Equal(t, "in-a-namespace-of-openvox", last.Name, product.Entry)
+		want := "request.namespace in ['a', 'b']"
+		if product.Entry == "certificatesigningrequest.openvox.voxpupuli.org" {
+			want = "['a', 'b'].exists(n, object.spec.signerName.startsWith('certificateauthorities.openvox.voxpupuli.org/' + n + '.'))"
+		}
+		require.Equal(t, want, last.Expression)
+	}
+}

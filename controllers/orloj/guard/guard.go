@@ -1,0 +1,258 @@
+// Package guard stands in front of orlojd's REST API and looks after resources that
+// are kept by objects of Kubernetes: a write to one of them is overwritten later, so it is
+// warned of or refused. All else passes as it came.
+//
+// Whether a resource is managed is read from orlojd with the caller's own credentials, so
+// the guard has none.
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Policy says what becomes of a write to a managed resource.
+type Policy string
+
+// The policies.
+const (
+	Off    Policy = "off"
+	Warn   Policy = "warn"
+	Reject Policy = "reject"
+)
+
+// ParsePolicy reads a policy; what is unknown is Warn.
+func ParsePolicy(text string) Policy {
+	switch policy := Policy(strings.ToLower(strings.TrimSpace(text))); policy {
+	case Off, Reject:
+		return policy
+	}
+	return Warn
+}
+
+// ManagedHeader is set on answers to writes of managed resources.
+const ManagedHeader = "X-Orloj-CRD-Managed"
+
+const (
+	managedBy = "orloj.dev/managed-by"
+	crdSync   = "crd-sync"
+	// lookupTimeout bounds the question whether a resource is managed.
+	lookupTimeout = 10 * time.Second
+)
+
+// collections are the paths of the kinds that objects of Kubernetes keep.
+var collections = map[string]bool{
+	"agents": true, "agent-systems": true, "tools": true, "mcp-servers": true,
+	"model-endpoints": true, "memories": true, "agent-policies": true, "secrets": true,
+}
+
+// Guard is the proxy.
+type Guard struct {
+	upstream *url.URL
+	policy   Policy
+	proxy    *httputil.ReverseProxy
+	client   *http.Client
+	memory   *memory
+	logger   *slog.Logger
+}
+
+// New makes a Guard in front of an upstream. drift is how often the manager compares rows
+// with their objects.
+func New(upstream *url.URL, policy Policy, drift time.Duration, logger *slog.Logger) *Guard {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableCompression = true // what is asked for, and answered, is between the two
+	g := &Guard{
+		upstream: upstream, policy: policy, memory: newMemory(2 * drift), logger: logger,
+		client: &http.Client{Transport: transport, Timeout: lookupTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	}
+	g.proxy = &httputil.ReverseProxy{
+		Transport: transport, FlushInterval: -1, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(upstream)
+			r.Out.Host = r.In.Host
+			for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+				if values, there := r.In.Header[name]; there {
+					r.Out.Header[name] = values
+				}
+			}
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			logger.Warn("orlojd does not answer", "method", r.Method, "path", r.URL.Path, "error", err)
+			http.Error(w, "orlojd does not answer", http.StatusBadGateway)
+		},
+	}
+	return g
+}
+
+// ServeHTTP implements http.Handler.
+func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	collection, name, guarded := target(r)
+	if g.policy == Off || !guarded {
+		g.proxy.ServeHTTP(w, r)
+		return
+	}
+	candidates, unclear := resources(r, collection, name)
+	if unclear != nil && g.policy == Reject {
+		g.refuse(w, r, unclear)
+		return
+	}
+	managed, err := g.firstManaged(r, candidates)
+	switch err = errors.Join(unclear, err); {
+	case managed != nil:
+		g.write(w, r, *managed)
+	case err != nil && g.policy == Reject:
+		g.logger.Warn("it is not known whether a resource is managed, so the write is refused", "method", r.Method, "path", r.URL.Path, "error", err)
+		http.Error(w, "it could not be found out whether the resource is managed by Kubernetes; try again", http.StatusServiceUnavailable)
+	case err != nil:
+		g.logger.Warn("it is not known whether a resource is managed", "method", r.Method, "path", r.URL.Path, "error", err)
+		g.proxy.ServeHTTP(w, r)
+	default:
+		g.proxy.ServeHTTP(w, r)
+	}
+}
+
+// refuse answers a request of which it is not clear what it would write.
+func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, unclear error) {
+	status, message := http.StatusBadRequest, "the request could not be read"
+	if known, is := isRefusal(unclear); is {
+		status, message = known.status, known.message
+	}
+	g.logger.Info("refused a write of which it is not clear what it is to", "method", r.Method, "path", r.URL.Path, "error", unclear)
+	http.Error(w, message, status)
+}
+
+// write is one to a managed resource.
+func (g *Guard) write(w http.ResponseWriter, r *http.Request, managed resource) {
+	w.Header().Set(ManagedHeader, "true")
+	if g.policy == Reject {
+		g.logger.Info("refused a write to a resource that is managed by Kubernetes", "method", r.Method, "resource", managed.String())
+		http.Error(w, fmt.Sprintf("%s is managed by an object of Kubernetes; change it there", managed), http.StatusConflict)
+		return
+	}
+	g.logger.Warn("a write to a resource that is managed by Kubernetes will be overwritten", "method", r.Method, "resource", managed.String())
+	g.memory.wrote(managed)
+	g.proxy.ServeHTTP(w, r)
+}
+
+// target says whether a request writes a resource of a guarded kind. Of what is below a
+// resource, such as its status, nothing is kept by Kubernetes. name is empty for POST.
+func target(r *http.Request) (collection, name string, guarded bool) {
+	switch r.Method {
+	case http.MethodPut, http.MethodPost, http.MethodDelete, http.MethodPatch:
+	default:
+		return "", "", false
+	}
+	parts := strings.Split(strings.Trim(path.Clean("/"+r.URL.Path), "/"), "/")
+	if len(parts) < 2 || len(parts) > 3 || parts[0] != "v1" || !collections[parts[1]] {
+		return "", "", false
+	}
+	if len(parts) == 3 {
+		name = parts[2]
+	}
+	return parts[1], name, true
+}
+
+// resource is one of orlojd's.
+type resource struct{ collection, namespace, name string }
+
+func (r resource) String() string { return r.collection + " " + r.namespace + "/" + r.name }
+
+// inDefault is the resource with the namespace that orlojd takes where none is given.
+func (r resource) inDefault() resource {
+	if r.namespace == "" {
+		r.namespace = "default"
+	}
+	return r
+}
+
+// resources are those that a request may write. Where its URL and its body disagree, it is
+// orlojd who decides: all of them are looked at. Beside an error are those of the URL.
+func resources(r *http.Request, collection, name string) (all []resource, err error) {
+	namespaces := r.URL.Query()["namespace"]
+	bodyNamespace, bodyName, err := readBody(r)
+	if err == nil && len(slices.Compact(slices.Clone(namespaces))) > 1 {
+		err = ambiguous("the address names several namespaces; keep one")
+	}
+	for _, namespace := range given(r.URL.Query().Get("namespace"), bodyNamespace) {
+		for _, one := range given(name, bodyName) {
+			if one != "" {
+				all = append(all, resource{collection, strings.TrimSpace(namespace), strings.TrimSpace(one)})
+			}
+		}
+	}
+	return all, err
+}
+
+// given are the texts that are not empty, each once; the empty text if there are none.
+func given(first, second string) []string {
+	switch {
+	case first == "":
+		return []string{second}
+	case second == "" || first == second:
+		return []string{first}
+	}
+	return []string{first, second}
+}
+
+// firstManaged is a resource that is managed; nil if none is. Where one cannot be read,
+// that is the error.
+func (g *Guard) firstManaged(r *http.Request, candidates []resource) (*resource, error) {
+	var errs []error
+	for _, one := range candidates {
+		managed, err := g.isManaged(r, one)
+		if managed || g.policy == Warn && g.memory.knows(one) {
+			return &one, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+func (g *Guard) isManaged(r *http.Request, one resource) (bool, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), lookupTimeout)
+	defer cancel()
+	address := g.upstream.JoinPath("v1", one.collection, url.PathEscape(one.name))
+	if one.namespace != "" {
+		address.RawQuery = url.Values{"namespace": {one.namespace}}.Encode()
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
+	if err != nil {
+		return false, err
+	}
+	request.Host = r.Host
+	for _, name := range []string{"Authorization", "Cookie"} {
+		if values, there := r.Header[name]; there {
+			request.Header[name] = values
+		}
+	}
+	response, err := g.client.Do(request)
+	if err != nil {
+		return false, fmt.Errorf("reading %s: %w", one, err)
+	}
+	defer response.Body.Close()
+	switch response.StatusCode {
+	case http.StatusNotFound:
+		return false, nil
+	case http.StatusOK:
+	default:
+		return false, fmt.Errorf("reading %s: orlojd answers %s", one, response.Status)
+	}
+	var stored struct {
+		Metadata struct{ Annotations map[string]string }
+	}
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxBody)).Decode(&stored); err != nil {
+		return false, fmt.Errorf("reading %s: %w", one, err)
+	}
+	return stored.Metadata.Annotations[managedBy] == crdSync, nil
+}

@@ -1,0 +1,211 @@
+package orloj
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
+	"github.com/lintel-policy/lintel/controllers/orloj/store"
+	"github.com/lintel-policy/lintel/controllers/system"
+	"github.com/lintel-policy/lintel/policies/engine"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
+	rules "github.com/lintel-policy/lintel/policies/rules/orloj"
+)
+
+// settings are the flags.
+type settings struct {
+	storageBackend, sqlDriver  string
+	dsn, key                   string
+	mapping, cluster           string
+	statusInterval, drift      time.Duration
+	createTables, requireCrypt bool
+	connections                int32
+}
+
+// addTo adds the flags. Those of Orloj's own product document have its environment
+// variables as defaults.
+func (o *settings) addTo(flags *pflag.FlagSet) {
+	flags.StringVar(&o.dsn, "orloj-postgres-dsn", "", "`connection` string of orlojd's database ($ORLOJ_POSTGRES_DSN)")
+	flags.StringVar(&o.key, "orloj-secret-encryption-key", "", "32-byte `key`, in hex or base64, of the values of Secrets: orlojd's ($ORLOJ_SECRET_ENCRYPTION_KEY)")
+	flags.BoolVar(&o.requireCrypt, "orloj-require-encryption", false, "store no Secrets without a key")
+	flags.StringVar(&o.mapping, "orloj-namespace-mapping", "", "`mode` of orloj.dev/target-namespace: Restricted (the default), which asks the Namespace, or Open ($ORLOJ_NAMESPACE_MAPPING)")
+	flags.StringVar(&o.cluster, "orloj-cluster-id", "", "`identity` of this cluster in the store, which several may share; the default is the uid of its namespace kube-system ($ORLOJ_CLUSTER_ID)")
+	flags.DurationVar(&o.statusInterval, "orloj-status-sync-interval", 5*time.Second, "`interval` at which the phases that orlojd gives are read")
+	flags.DurationVar(&o.drift, "orloj-drift-interval", time.Minute, "`interval` at which all rows are compared with their objects")
+	flags.Int32Var(&o.connections, "orloj-max-connections", 10, "largest `number` of connections to the database")
+	flags.BoolVar(&o.createTables, "orloj-create-tables", false, "for development: make the tables where orlojd has never run")
+	flags.StringVar(&o.storageBackend, "orloj-storage-backend", "", "postgres, there is no other `backend` ($ORLOJ_STORAGE_BACKEND)")
+	flags.StringVar(&o.sqlDriver, "orloj-sql-driver", "", "pgx, there is no other `driver` ($ORLOJ_SQL_DRIVER)")
+}
+
+// complete takes from the environment what no flag says, and checks it.
+func (o settings) complete() (settings, rules.Mapping, error) {
+	for variable, value := range map[string]*string{
+		"ORLOJ_POSTGRES_DSN": &o.dsn, "ORLOJ_SECRET_ENCRYPTION_KEY": &o.key, "ORLOJ_NAMESPACE_MAPPING": &o.mapping,
+		"ORLOJ_CLUSTER_ID":      &o.cluster,
+		"ORLOJ_STORAGE_BACKEND": &o.storageBackend, "ORLOJ_SQL_DRIVER": &o.sqlDriver,
+	} {
+		if *value == "" {
+			*value = os.Getenv(variable)
+		}
+	}
+	switch {
+	case o.storageBackend != "" && o.storageBackend != "postgres":
+		return o, "", fmt.Errorf("--orloj-storage-backend is %q, and there is postgres alone", o.storageBackend)
+	case o.sqlDriver != "" && o.sqlDriver != "pgx":
+		return o, "", fmt.Errorf("--orloj-sql-driver is %q, and there is pgx alone", o.sqlDriver)
+	case o.dsn == "":
+		return o, "", errors.New("--orloj-postgres-dsn is missing: give the connection string of orlojd's database, there or in ORLOJ_POSTGRES_DSN")
+	case o.statusInterval <= 0 || o.drift <= 0:
+		return o, "", errors.New("--orloj-status-sync-interval and --orloj-drift-interval are above 0")
+	}
+	if o.mapping == "" {
+		o.mapping = string(rules.Restricted)
+	}
+	mapping, err := rules.ParseMapping(o.mapping)
+	if err != nil {
+		return o, "", fmt.Errorf("--orloj-namespace-mapping: %w", err)
+	}
+	return o, mapping, nil
+}
+
+// admission asks the rules for Orloj's kinds, for webhook and controllers alike.
+type admission struct {
+	settings   settings
+	rules      *rules.Rules
+	mapping    rules.Mapping
+	objects    client.Reader
+	namespaces builtin.NamespaceGetter
+}
+
+// Part is the system orloj.
+func Part() system.Part {
+	a := &admission{}
+	return system.Part{Name: "orloj", Flags: a.settings.addTo, SetUp: a.setUp}
+}
+
+func (a *admission) setUp(ctx context.Context, mgr system.Manager, on bool) ([]builtin.Product, error) {
+	compiled, err := rules.New()
+	if err != nil {
+		return nil, fmt.Errorf("compiling its rules: %w", err)
+	}
+	a.rules = compiled
+	if !on {
+		return a.products(false), nil
+	}
+	settings, mapping, err := a.settings.complete()
+	if err != nil {
+		return nil, err
+	}
+	c, err := NewCluster(ctx, mgr.GetConfig())
+	if err != nil {
+		return nil, err
+	}
+	if err := mgr.Add(c); err != nil {
+		return nil, err
+	}
+	a.mapping, a.objects, a.namespaces = mapping, c.GetClient(), mgr.Namespaces(c.GetClient(), c.GetAPIReader())
+	rows, err := store.New(ctx, store.Options{
+		DSN: settings.dsn, Key: settings.key, RequireEncryption: settings.requireCrypt, MaxConnections: settings.connections,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return a.products(true), SetupWithManager(mgr.Manager, c, mgr.Metrics, Options{
+		Store: rows, Judge: a.judge, Cluster: settings.cluster, StatusInterval: settings.statusInterval, DriftInterval: settings.drift, CreateTables: settings.createTables,
+	})
+}
+
+// changedForRules keeps those updates away that no rule has anything to say about: of
+// finalizers, and of what others note in metadata.
+var changedForRules = admissionregistrationv1.MatchCondition{
+	Name: "changed",
+	Expression: `request.operation != "UPDATE" || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec ||
+has(object.metadata.annotations) != has(oldObject.metadata.annotations) ||
+(has(object.metadata.annotations) && object.metadata.annotations != oldObject.metadata.annotations) ||
+has(object.metadata.labels) != has(oldObject.metadata.labels) ||
+(has(object.metadata.labels) && object.metadata.labels != oldObject.metadata.labels)`,
+}
+
+// products are the entries for Orloj's kinds. Where the system is off they are there and
+// called for nothing: entries never come and go.
+func (a *admission) products(on bool) []builtin.Product {
+	objects := builtin.BuiltIn{
+		Name: "orloj", Entry: "objects.orloj.dev", Snapshot: a.rules.Snapshot,
+		Facts: func(ctx context.Context, review *engine.Review) (any, error) { return a.facts(ctx, review) },
+	}
+	if on {
+		objects.Namespaces = a.namespaces
+		objects.MatchConditions = []admissionregistrationv1.MatchCondition{changedForRules}
+		objects.Rules = system.CreateAndUpdate(v1.GroupName, v1.SchemeGroupVersion.Version, rules.Resources()...)
+	}
+	return []builtin.Product{objects.Validating(), objects.Mutating()}
+}
+
+// facts finds who has the key that an object under review would have.
+func (a *admission) facts(ctx context.Context, review *engine.Review) (rules.Facts, error) {
+	object, err := readObject(review.Object, review)
+	if err != nil {
+		return rules.Facts{}, err
+	}
+	facts := rules.Facts{Mapping: a.mapping, Target: object.Target()}
+	if object.Metadata.Name == "" {
+		return facts, nil // it has no key yet
+	}
+	if review.Operation == "UPDATE" {
+		old, err := readObject(review.OldObject, review)
+		if err != nil || old.Key() == object.Key() {
+			return facts, err // whoever has the key had it before
+		}
+	}
+	facts.Taken, err = a.taken(ctx, object)
+	return facts, err
+}
+
+func readObject(part func() (json.RawMessage, error), review *engine.Review) (rules.Object, error) {
+	text, err := part()
+	if err != nil {
+		return rules.Object{}, err
+	}
+	object, err := rules.ReadObject(text, review.Namespace)
+	object.Kind = review.Kind.Kind
+	return object, err
+}
+
+// taken is another object that has the key of an object: nil if none.
+func (a *admission) taken(ctx context.Context, object rules.Object) (owner *rules.Reference, err error) {
+	list := NewList(object.Kind)
+	if list == nil {
+		return nil, fmt.Errorf("there are no rules for %s", object.Kind)
+	}
+	if err := a.objects.List(ctx, list, client.MatchingFields{KeyIndex: object.Key()}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("looking for the store key %s: %w", object.Key(), err)
+	}
+	err = meta.EachListItem(list, func(item runtime.Object) error {
+		other := item.(client.Object)
+		if other.GetNamespace() != object.Metadata.Namespace || other.GetName() != object.Metadata.Name {
+			owner = &rules.Reference{Kind: object.Kind, Namespace: other.GetNamespace(), Name: other.GetName()}
+		}
+		return nil
+	})
+	return owner, err
+}
+
+// judge asks the rules about a stored object. Who has its key is for the store to say.
+func (a *admission) judge(ctx context.Context, kind string, object v1.Object) (builtin.Verdict, error) {
+	namespace, err := a.namespaces.Namespace(ctx, object.GetNamespace())
+	if err != nil {
+		return builtin.Verdict{}, err
+	}
+	return a.rules.Judge(ctx, kind, object, namespace, a.mapping)
+}

@@ -1,0 +1,119 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules"
+	"github.com/lintel-policy/lintel/policies/scope"
+	"github.com/lintel-policy/lintel/policies/source"
+	"github.com/lintel-policy/lintel/policies/suite"
+)
+
+// Product is the webhook entry for PolicySources: it refuses one that the gate would not
+// let live, with the reasons by file and line. A write that leaves the spec alone passes:
+// labels and finalizers are no reason to judge old policies anew.
+//
+// What lies elsewhere is judged once it was fetched: an object must not wait for its
+// origin, and the Secrets that it names may come after it.
+func Product(live *engine.Live, gate source.Gate, allowFileOrigins bool) rules.Product {
+	gate.Test = boundedTest(gate.Test)
+	scope := admissionregistrationv1.ClusterScope
+	return rules.Product{
+		Name: "policysource", Entry: "policysource.policy.lintel.dev", Validate: judge(live, gate, allowFileOrigins),
+		Rules: []admissionregistrationv1.RuleWithOperations{{
+			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+			Rule: admissionregistrationv1.Rule{
+				APIGroups: []string{v1alpha1.GroupName}, APIVersions: []string{v1alpha1.SchemeGroupVersion.Version},
+				Resources: []string{"policysources"}, Scope: &scope,
+			},
+		}},
+	}
+}
+
+func judge(live *engine.Live, gate source.Gate, allowFileOrigins bool) rules.Judge {
+	return func(ctx context.Context, review *engine.Review) (*rules.Answer, error) {
+		object, err := readPolicySource(review.Object())
+		if err != nil {
+			return nil, err
+		}
+		if review.Operation == "UPDATE" {
+			old, err := readPolicySource(review.OldObject())
+			if err != nil {
+				return nil, err
+			}
+			if equality.Semantic.DeepEqual(object.Spec, old.Spec) {
+				return &rules.Answer{}, nil
+			}
+		}
+		if git := object.Spec.Git; git != nil {
+			if err := CheckGitOrigin(git, allowFileOrigins); err != nil {
+				return &rules.Answer{Denials: []string{err.Error()}}, nil
+			}
+		}
+		verdict := gate.JudgeScope(source.FromPolicySource(object, nil, ""), live)
+		if object.Spec.Inline != nil {
+			verdict, err = gate.Judge(ctx, source.FromPolicySource(object, object.Spec.Inline.Files, ""), live)
+		}
+		return answerTo(object, verdict), err
+	}
+}
+
+// answerTo says in the webhook what the gate found.
+func answerTo(object *v1alpha1.PolicySource, verdict source.Verdict) *rules.Answer {
+	switch {
+	case verdict.Set != nil || verdict.Reason == "":
+		return &rules.Answer{Warnings: verdict.WarningTexts()}
+	case verdict.Reason == scope.ReasonNoParent && len(verdict.Errors) == 1:
+		// What is applied together arrives in any order; the gate waits for the parent.
+		return &rules.Answer{Warnings: []string{verdict.Message + "; it goes live once the parent has"}}
+	}
+	message := verdict.Message
+	switch {
+	case verdict.Reason == scope.ReasonPackageConflict:
+		message = fmt.Sprintf("PolicySource %s has a package that another source has, too:\n%s", object.Name, verdict.Errors)
+	case verdict.OutsideScope:
+		message = fmt.Sprintf("PolicySource %s reaches beyond its scope:\n%s", object.Name, verdict.Errors)
+	case verdict.Reason == source.ReasonTestsFailed:
+		message = fmt.Sprintf("tests of PolicySource %s fail:\n%s", object.Name, verdict.Errors)
+	case len(verdict.Errors) > 0:
+		message = fmt.Sprintf("the policies of PolicySource %s do not compile:\n%s", object.Name, verdict.Errors)
+	}
+	return &rules.Answer{Denials: []string{message}}
+}
+
+// testsAtAdmission is how long the API server is kept waiting for a source's own tests.
+const testsAtAdmission = 2 * time.Second
+
+// boundedTest leaves tests that take longer to the gate behind the webhook.
+func boundedTest(test func(context.Context, engine.Source) (suite.Results, error)) func(context.Context, engine.Source) (suite.Results, error) {
+	return func(ctx context.Context, candidate engine.Source) (suite.Results, error) {
+		bounded, cancel := context.WithTimeout(ctx, testsAtAdmission)
+		defer cancel()
+		results, err := test(bounded, candidate)
+		// A request that is about to end leaves them, too; for one that has gone nothing is said.
+		if err != nil && errors.Is(bounded.Err(), context.DeadlineExceeded) {
+			return suite.Results{}, nil
+		}
+		return results, err
+	}
+}
+
+func readPolicySource(text json.RawMessage, err error) (*v1alpha1.PolicySource, error) {
+	if err != nil {
+		return nil, err
+	}
+	object := &v1alpha1.PolicySource{}
+	if err := json.Unmarshal(text, object); err != nil {
+		return nil, fmt.Errorf("reading the PolicySource: %w", err)
+	}
+	return object, nil
+}

@@ -1,0 +1,58 @@
+// Package system is the shape of what a system brings to the manager.
+//
+// Invariant: the webhook entries of a system are the same whether it is on or off, but that
+// those of one that is off are called for nothing: entries never come and go. A system
+// that is off watches nothing, and needs no kinds and no permissions.
+package system
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/pflag"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/lintel-policy/lintel/policies/rules"
+)
+
+// Manager is what a system is set up in.
+type Manager struct {
+	manager.Manager
+	// Namespace is the platform's own.
+	Namespace string
+	// Metrics gets those of the system.
+	Metrics prometheus.Registerer
+	// Namespaces finds Namespaces in a cache, or live where that has not got them yet.
+	Namespaces func(cached, live client.Reader) rules.NamespaceGetter
+}
+
+// Part is the part of one system. What it does not need is nil.
+type Part struct {
+	// Name is what switches the system on, and what its flags begin with.
+	Name string
+	// Flags adds the flags, and Check says what is wrong with their values.
+	Flags func(*pflag.FlagSet)
+	Check func() error
+	// Scheme adds the kinds that the manager's own cache holds, and Caches says which
+	// objects of them.
+	Scheme func(*runtime.Scheme) error
+	Caches func() map[client.Object]cache.ByObject
+	// SetUp gives the webhook entries, and adds the controllers where the system is on.
+	SetUp func(ctx context.Context, mgr Manager, on bool) ([]rules.Product, error)
+}
+
+// CreateAndUpdate are the rules of an entry that is called for both operations on resources
+// of namespaces.
+func CreateAndUpdate(group, version string, resources ...string) []admissionregistrationv1.RuleWithOperations {
+	scope := admissionregistrationv1.NamespacedScope
+	return []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{group}, APIVersions: []string{version}, Resources: resources, Scope: &scope,
+		},
+	}}
+}

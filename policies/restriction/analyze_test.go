@@ -1,0 +1,355 @@
+package restriction
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/sidecar"
+)
+
+var anyDomain = sidecar.Domain{Name: "models", Packages: []string{"openclaw.enterprise.models"}}
+
+func parse(t testing.TB, level sidecar.Level, name, content string) *sidecar.Policy {
+	p, err := sidecar.Parse(sidecar.Source{Level: level, Name: name, Domain: anyDomain, Content: content})
+	require.NoError(t, err, content)
+	return p
+}
+
+// policyOf is a policy of Rego v1 with the header left out.
+func policyOf(t testing.TB, level sidecar.Level, name, rules string) *sidecar.Policy {
+	return parse(t, level, name, "package openclaw.enterprise.models\nimport rego.v1\n"+rules)
+}
+
+func TestAnalyze(t *testing.T) {
+	type layer struct {
+		level sidecar.Level
+		rules string
+	}
+	for name, test := range map[string]struct {
+		parents []layer
+		level   sidecar.Level // of the child; team if empty
+		child   string
+		outcome Outcome
+		input   string // JSON
+		reason  string
+	}{
+		"no parent": {nil, "", "default allow := true\nmax_tokens := -1", Proved, "", ""},
+		"a denial without a grant above": {
+			[]layer{{"enterprise", "deny if input.x"}}, "", "deny_y if input.y\nrequire_z := true\nlog_all := false\nblocked_users := 3", Proved, "", "",
+		},
+		"a grant that the broadest scope lacks": {
+			[]layer{{"enterprise", "deny if input.x"}, {"org", "allow := true"}}, "", "allow if input.a", Counterexample, "",
+			"the enterprise scope has no rule allow, so nobody below it can grant it",
+		},
+		"a grant that nobody is ever given": {
+			[]layer{{"enterprise", "deny if input.x"}}, "", "allow := false", Proved, "", "",
+		},
+		"a grant of a second policy of the broadest scope": {
+			[]layer{{"enterprise", "deny if input.x"}}, "enterprise", "allow if input.a", Proved, "", "",
+		},
+		"the strictest of two parents": {
+			[]layer{{"enterprise", "allow if input.a"}, {"org", "allow if {\n\tinput.a\n\tinput.b\n}"}}, "", "allow if input.a", Counterexample, `{"a": "x"}`, "child grants allow where parent1 does not",
+		},
+		"a parent whose own denial fires": {
+			[]layer{{"enterprise", "allow if input.a\ndeny if input.b"}}, "", "allow if input.a", Proved, "", "",
+		},
+		"a parent whose rules contradict each other": {
+			[]layer{{"enterprise", "allow := true if input.a\nallow := false if input.b"}}, "", "allow if input.a", Counterexample, "", "child grants allow where parent0 does not",
+		},
+		"a parent whose helper contradicts itself": {
+			[]layer{{"enterprise", "allow if not h\nh := 1 if input.a\nh := 2 if input.b"}}, "", "allow if {\n\tinput.a\n\tinput.b\n}", Counterexample, "", "",
+		},
+		"a grant that is not exactly true": {
+			[]layer{{"enterprise", `allow := "yes" if input.a`}}, "", "allow if input.a", Counterexample, "", "",
+		},
+		"a value that is not a grant": {
+			[]layer{{"enterprise", "allow if input.a"}}, "", `allow := "yes"`, Proved, "", "",
+		},
+		"the denial of one grant": {
+			[]layer{{"enterprise", "allow_export if not input.a"}}, "", "allow_export := true\ndeny_export contains \"no\" if input.a", Proved, "", "",
+		},
+		"the denial of another grant": {
+			[]layer{{"enterprise", "allow_export if not input.a"}}, "", "allow_export := true\ndeny_import contains \"no\" if input.a", Counterexample, "", "",
+		},
+		"an empty denial": {
+			[]layer{{"enterprise", "allow if not input.a"}}, "", "allow := true\ndeny := [] if input.a", Counterexample, "", "",
+		},
+		"an unheard-of word": {
+			[]layer{{"enterprise", `autonomy_level := "notify"`}}, "", `autonomy_level := "ask"`, Counterexample, "{}",
+			`autonomy_level of child is "ask", which is not one of auto, autonomous, notify, approve, block, blocked: it is refused at admission`,
+		},
+		"equal words": {
+			[]layer{{"enterprise", `autonomy_level := "autonomous"`}}, "", `autonomy_level := "auto"`, Proved, "", "",
+		},
+		"a word where the broadest scope says none": {
+			[]layer{{"enterprise", `autonomy_level := "block" if input.a`}, {"org", `autonomy_level := "block"`}}, "", `autonomy_level := "auto" if not input.a`, Proved, "", "",
+		},
+		"a clearance": {
+			[]layer{{"enterprise", `max_classification := "internal"`}}, "", `max_classification := "restricted" if input.a`, Counterexample, "", "",
+		},
+		"a limit that is not a number": {
+			[]layer{{"enterprise", "max_tokens := 5"}}, "", `max_tokens := null if input.a`, Counterexample, "", "max_tokens of child is null, which is not a number from 0: it is refused at admission",
+		},
+		"a limit from the input": {
+			[]layer{{"enterprise", "rate_limit := 5"}}, "", `rate_limit := input.rate`, Counterexample, "", "",
+		},
+		"a limit where there is none above": {
+			[]layer{{"enterprise", "allow := true"}}, "", `rate_limit := 5`, Proved, "", "",
+		},
+		"a limit that depends on the same input": {
+			[]layer{{"enterprise", "max_tokens := input.tokens if is_number(input.tokens)"}}, "", "max_tokens := 0", Proved, "", "",
+		},
+		"a set that is no list": {
+			[]layer{{"enterprise", `allowed_models := ["m"]`}}, "", `allowed_models := {"m": true}`, Counterexample, "{}", "",
+		},
+		"a set made from the parent's members": {
+			[]layer{{"enterprise", `allowed_models := ["m", "n"]`}}, "", `allowed_models := {m | some m in input.models; m in ["m"]}`, Proved, "", "",
+		},
+		"documents of data": {
+			[]layer{{"enterprise", "allow if input.user in data.users"}}, "", "allow if input.user == data.owner", Unknown, "", "child:3: the analysis does not see through a document of data",
+		},
+		"documents of data, copied": {
+			[]layer{{"enterprise", "allow if input.user == data.owner"}}, "", "allow if {\n\tinput.user == data.owner\n\tinput.a\n}", Proved, "", "",
+		},
+		"every of what is no list": {
+			[]layer{{"enterprise", "allow if {\n\tevery x in input.xs { x.safe }\n}"}}, "", "allow if input.xs == 3", Counterexample, `{"xs": 3}`, "",
+		},
+		"numbers that are equal and have different texts": {
+			[]layer{{"enterprise", `allow if sprintf("%d", [input.a]) == "1"`}}, "", "allow if input.a == 1", Unknown, "", "",
+		},
+		"a path with an else": {
+			[]layer{{"enterprise", "allow := false"}}, "", "r.k := 1 if input.a else := 2\nallow if r.k == 2", Counterexample, "", "",
+		},
+		"a path with a default": {
+			[]layer{{"enterprise", "allow := false"}}, "", "default r.k := 2\nr.k := 1 if input.a\nallow := true\ndeny if r.k == 2", Counterexample, "", "",
+		},
+		"a path with a function": {
+			[]layer{{"enterprise", "allow := false"}}, "", "r.k := 1\nr.f(_) := 5\nallow := true\ndeny if r[_] == 5", Counterexample, "", "",
+		},
+		"a path with a list": {
+			[]layer{{"enterprise", "allow := false"}}, "", "r.k := 1\nr.l contains 5\nallow if r.l == {5}", Counterexample, "", "",
+		},
+		"a function without limits": {
+			[]layer{{"enterprise", "allow if input.a"}}, "", `allow if count(net.cidr_expand("0.0.0.0/0")) > 5`, Unknown, "",
+			"child: it calls a function that may take any time or memory",
+		},
+		"further conditions that are not understood": {
+			[]layer{{"enterprise", "allow if input.b == input.a"}}, "", "allow if {\n\tinput.b == input.a\n\tinput.b in {input.a, 7}\n}", Proved, "", "",
+		},
+		"the time": {
+			[]layer{{"enterprise", "allow if time.now_ns() > 5"}}, "", "allow if time.now_ns() > 5", Unknown, "", "child: it calls a function whose result is not the same every time",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var parents []*sidecar.Policy
+			for i, layer := range test.parents {
+				parents = append(parents, policyOf(t, layer.level, fmt.Sprintf("parent%d", i), layer.rules))
+			}
+			level := test.level
+			if level == "" {
+				level = "team"
+			}
+			child := policyOf(t, level, "child", test.child)
+			verdict := Analyze(t.Context(), child, parents)
+			assert.Equal(t, test.outcome, verdict.Outcome, "%+v", verdict)
+			assert.Positive(t, verdict.Elapsed)
+			if test.input != "" {
+				assert.JSONEq(t, test.input, compact(verdict.Input))
+			}
+			if test.reason != "" {
+				assert.Equal(t, test.reason, verdict.Reason)
+			}
+			assert.NotEmpty(t, verdict.Explain(child))
+		})
+	}
+}
+
+func TestOrderOfParentsDoesNotMatter(t *testing.T) {
+	root := policyOf(t, "enterprise", "root", "deny if input.x")
+	middle := policyOf(t, "org", "middle", "allow := true")
+	child := policyOf(t, "team", "child", "allow := true")
+	for _, parents := range [][]*sidecar.Policy{{root, middle}, {middle, root}} {
+		assert.Equal(t, Counterexample, Analyze(t.Context(), child, parents).Outcome)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	root := policyOf(t, "enterprise", "root", "reason := 1\nallow := true")
+	child := policyOf(t, "team", "child", "reason := 2\nnote := 3\nallow := true")
+	assert.Equal(t, []string{"reason of child has no effect: root of the enterprise scope defines it, and values of this name have no known order"},
+		Warnings(t.Context(), child, []*sidecar.Policy{root}))
+	assert.Empty(t, Warnings(t.Context(), root, []*sidecar.Policy{root}))
+}
+
+// TestAnalysisEnds gives it what would take long.
+func TestAnalysisEnds(t *testing.T) {
+	var pigeons []string // more pigeons than holes: hard for every solver that resolves
+	const holes = 9
+	for p := range holes + 1 {
+		var some []string
+		for h := range holes {
+			some = append(some, fmt.Sprintf("p%d if input.p%d_%d == true", p, p, h))
+			for other := range p {
+				pigeons = append(pigeons, fmt.Sprintf("twice if {\n\tinput.p%d_%d == true\n\tinput.p%d_%d == true\n}", p, h, other, h))
+			}
+		}
+		pigeons = append(pigeons, some...)
+	}
+	all := "allow if {\n\tnot twice"
+	for p := range holes + 1 {
+		all += fmt.Sprintf("\n\tp%d", p)
+	}
+	nested := "allow if {"
+	for i := range 12 {
+		nested += fmt.Sprintf("\n\tsome x%d in input.xs\n\tx%d.a == %d", i, i, i)
+	}
+	doubling := "allow if {\n\tx0 := sprintf(\"%v%v\", [input.x, input.x])"
+	for i := range 60 {
+		doubling += fmt.Sprintf("\n\tx%d := sprintf(\"%%v%%v\", [x%d, x%d])", i+1, i, i)
+	}
+	var members []string
+	for i := range 2000 {
+		members = append(members, fmt.Sprintf(`"m%d"`, i))
+	}
+	for name, rules := range map[string]string{
+		"pigeons":         strings.Join(pigeons, "\n") + "\n" + all + "\n}",
+		"numbers":         "allow if count(numbers.range(1, 1000000000)) > input.x",
+		"a large number":  "allow if count(sprintf(\"%d\", [bits.lsh(1, 300000000)])) > input.x",
+		"doubling":        doubling + "\n\tx60 != \"\"\n}",
+		"nested":          nested + "\n}",
+		"nested loops":    "allow if {\n\txs := numbers.range(1, 2000)\n\tsome a in xs; some b in xs; some c in xs\n\ta + b == c * 3.5\n\tinput.x == c\n}",
+		"a long list":     "allow if input.x in {" + strings.Join(members, ", ") + "}",
+		"many cases":      "f(x) := 1 if x == \"a\"\nf(x) := 2 if x == \"b\"\nf(x) := 3 if x == \"c\"\nallow if {\n" + strings.Repeat("\tf(input.a) + f(input.b) + f(input.c) + f(input.d) + f(input.e) + f(input.f) + f(input.g) + f(input.h) > 3\n", 3) + "}",
+		"an odd function": "allow if json.match_schema(input.x, {\"type\": \"string\"})[0]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			child := policyOf(t, "team", "child", rules)
+			parent := policyOf(t, "enterprise", "parent", "allow if input.y\n")
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			defer cancel()
+			start := time.Now()
+			verdict := Analyze(ctx, child, []*sidecar.Policy{parent})
+			assert.Less(t, time.Since(start), time.Minute, "it has ended at its deadline")
+			assert.NotEmpty(t, verdict.Outcome)
+			if verdict.Outcome == Unknown {
+				assert.NotEmpty(t, verdict.Reason)
+			}
+			t.Log(verdict.Outcome, verdict.Reason, verdict.Elapsed)
+		})
+	}
+}
+
+func TestAnalysisIsDoneBeforeItBegins(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	verdict := Analyze(ctx, policyOf(t, "team", "child", "allow if input.x"), []*sidecar.Policy{policyOf(t, "enterprise", "parent", "allow if input.y")})
+	assert.Equal(t, Unknown, verdict.Outcome)
+	assert.NotEmpty(t, verdict.Reason)
+}
+
+// TestTextsTellApart: what is not understood is equal to what has the same text, so
+// texts of what differs must differ.
+func TestTextsTellApart(t *testing.T) {
+	for _, pair := range [][2]string{
+		{`allow if regex.match("a", input.x)`, `allow if regex.match("b", input.x)`},
+		{`allow if json.is_valid(input.x)`, `allow if yaml.is_valid(input.x)`},
+		{`allow if json.is_valid(input.x) with input.x as input.y`, `allow if json.is_valid(input.x) with input.x as input.z`},
+		{"allow if h with input.y as 1\nh if input.x", "allow if h with input.y as 1\nh if input.y"},
+		{"allow if h with input.y as 1\nh if g(input.x)\ng(x) if x > 1", "allow if h with input.y as 1\nh if g(input.x)\ng(x) if x > 2"},
+		{"allow if {\n\tv := input.x\n\tjson.is_valid(v)\n}", "allow if {\n\tv := input.y\n\tjson.is_valid(v)\n}"},
+		{"allow if count({v | some v in input.xs; v > 1}) == 2", "allow if count({v | some v in input.xs; v > 2}) == 2"},
+		{"allow if count({v | some v in input.xs; json.is_valid(v)}) == 2", "allow if count({v | some v in input.xs; yaml.is_valid(v)}) == 2"},
+		{"allow if count({v | some v in input.xs; v > 1}) == 2", "allow if count([v | some v in input.xs; v > 1]) == 2"},
+		{`allow if count({v | v := input["a-"]["b-"][_]}) == 2`, `allow if count({v | v := input["a-\"][\"b-"][_]}) == 2`},
+		{
+			"allow if {\n\ttime = input.x\n\tinput.x\n\tinput.y\n\tnot {time, 7} == {7}\n}",
+			"allow if {\n\ttime = input.y\n\tinput.x\n\tinput.y\n\tnot {time, 7} == {7}\n}",
+		},
+	} {
+		parent, child := policyOf(t, "enterprise", "parent", pair[0]), policyOf(t, "team", "child", pair[1])
+		assert.NotEqual(t, Proved, Analyze(t.Context(), child, []*sidecar.Policy{parent}).Outcome, pair)
+		if strings.Contains(pair[0], " with ") {
+			continue // with may fail, which a copy does not tell
+		}
+		copied := policyOf(t, "team", "child", "\n\nother := 1\n"+pair[0])
+		assert.Equal(t, Proved, Analyze(t.Context(), copied, []*sidecar.Policy{parent}).Outcome, pair)
+	}
+}
+
+func TestSmallerThanLeavesValuesAlone(t *testing.T) {
+	value := ast.MustParseTerm(`{"a": [1, {"b": "c"}]}`).Value
+	text := value.String()
+	for _, smaller := range smallerThan(value) {
+		assert.NotEqual(t, text, smaller.String())
+	}
+	assert.Equal(t, text, value.String())
+}
+
+// TestAnEvaluationHasABudget: what a policy makes takes memory before it takes time.
+func TestAnEvaluationHasABudget(t *testing.T) {
+	parent := parse(t, engine.Enterprise, "parent", "package openclaw.enterprise.models\nallow if { input.a; input.b }")
+	child := parse(t, engine.Team, "child", `package openclaw.enterprise.models
+many := [sprintf("%s%d", [input.a, i]) | some i in numbers.range(1, 40000); some j in numbers.range(1, 40000); j > i]
+allow if { input.a; count(many) > 4 }`)
+	verdict := Analyze(t.Context(), child, []*sidecar.Policy{parent})
+	require.Equal(t, Unknown, verdict.Outcome)
+	require.Contains(t, verdict.Reason, "evaluating child: it took more than 1000000 steps")
+}
+
+// TestARuleThatCanOnlyBeTrue: its name may look like that of a list, and it is none.
+func TestARuleThatCanOnlyBeTrue(t *testing.T) {
+	const helper = "allowed_provider if input.a == \"x\"\nmax_reached if input.b\nallow if {\n\tallowed_provider\n\tnot max_reached\n}"
+	parent := policyOf(t, "enterprise", "parent", "allow if input.a == \"x\"")
+	assert.Equal(t, Proved, Analyze(t.Context(), policyOf(t, "team", "child", helper), []*sidecar.Policy{parent}).Outcome)
+	copied := policyOf(t, "enterprise", "parent", helper)
+	for child, warnings := range map[string]int{helper: 0, strings.ReplaceAll(helper, `"x"`, `"y"`): 1, "allowed_provider if input.c": 1} {
+		child := policyOf(t, "team", "child", child)
+		assert.Len(t, Warnings(t.Context(), child, []*sidecar.Policy{copied}), warnings)
+	}
+	assert.Equal(t, Proved, Analyze(t.Context(), policyOf(t, "team", "child", "allowed_provider if input.c"), []*sidecar.Policy{copied}).Outcome)
+	// Where a broader scope has a list, it is no list.
+	listed := policyOf(t, "enterprise", "parent", `allowed_provider := {"x"}`)
+	assert.Equal(t, Counterexample, Analyze(t.Context(), policyOf(t, "team", "child", "allowed_provider if input.c"), []*sidecar.Policy{listed}).Outcome)
+}
+
+func TestACopiedHelperIsNoWarning(t *testing.T) {
+	const helpers = "tier := \"gold\" if rank(input.a) > 1\nrank(\"x\") := 1\nrank(\"y\") := 2\n"
+	parent := policyOf(t, "enterprise", "parent", helpers+"allow if tier == \"gold\"")
+	copied := policyOf(t, "team", "child", helpers+"allow if {\n\ttier == \"gold\"\n\tinput.b\n}")
+	assert.Empty(t, Warnings(t.Context(), copied, []*sidecar.Policy{parent}))
+	other := policyOf(t, "team", "child", strings.ReplaceAll(helpers, ":= 2", ":= 3")+"allow if {\n\ttier == \"gold\"\n\tinput.b\n}")
+	assert.Equal(t, []string{"tier of child counts in the rules of this policy only: parent of the enterprise scope defines it, and values of this name have no known order"},
+		Warnings(t.Context(), other, []*sidecar.Policy{parent}))
+}
+
+// TestPeersThatDiffer: neither of two policies of one scope counts for more.
+func TestPeersThatDiffer(t *testing.T) {
+	small := policyOf(t, "team", "a", "preferred := \"small\" if input.a")
+	large := policyOf(t, "team", "b", "preferred := \"large\" if input.b")
+	elsewhere := policyOf(t, "team", "c", "preferred := \"large\" if not input.a")
+	assert.Empty(t, Conflicts(t.Context(), small, []*sidecar.Policy{elsewhere, policyOf(t, "team", "d", "preferred := \"small\" if input.a")}, nil))
+	found := Conflicts(t.Context(), small, []*sidecar.Policy{elsewhere, large}, nil)
+	require.Len(t, found, 1)
+	assert.Equal(t, Counterexample, found[0].Outcome)
+	assert.False(t, found[0].Helper)
+	assert.Contains(t, found[0].Explain(small), "two policies of the team scope contradict each other\n  input: {\"a\":")
+	assert.Empty(t, Conflicts(t.Context(), small, []*sidecar.Policy{large}, []*sidecar.Policy{policyOf(t, "enterprise", "root", "preferred := \"none\"")}))
+	helper := func(name, value string) *sidecar.Policy {
+		return policyOf(t, "team", name, "tier := \""+value+"\" if input.a\nallow if tier == \""+value+"\"")
+	}
+	found = Conflicts(t.Context(), helper("a", "x"), []*sidecar.Policy{helper("b", "y")}, nil)
+	require.Len(t, found, 1)
+	assert.True(t, found[0].Helper)
+
+	found = Conflicts(t.Context(), policyOf(t, "team", "long", fmt.Sprintf("preferred := %q", strings.Repeat("é", 1<<20))), []*sidecar.Policy{small}, nil)
+	require.Len(t, found, 1)
+	assert.Less(t, len(found[0].Explain(small)), 2000, "a text of a megabyte is not for people")
+}

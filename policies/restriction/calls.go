@@ -1,0 +1,251 @@
+package restriction
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/topdown"
+	"github.com/open-policy-agent/opa/v1/types"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// call is the formula of an operator, a builtin or a function of the policy.
+func (t *translation) call(expr *ast.Expr, env *environment, then withBinding) formula {
+	operator, operands := expr.Operator().String(), expr.Operands()
+	if operator == ast.Equality.Name && len(operands) == 2 {
+		return t.unify(operands[0], operands[1], env, then)
+	}
+	arity, function, err := t.function(expr)
+	if err != nil {
+		panic(*err)
+	}
+	return t.terms(operands[:arity], env, func(values []term, env *environment) formula {
+		result := func(value term) formula {
+			if len(operands) > arity {
+				return t.match(operands[arity], value, env, then)
+			}
+			return and(truthy(value), then(env))
+		}
+		var all []formula
+		for _, value := range values {
+			all = append(all, defined(value))
+		}
+		return and(append(all, function(values, result))...)
+	})
+}
+
+// function finds what is called. The result of the function is given to a continuation.
+func (t *translation) function(expr *ast.Expr) (int, func([]term, withValue) formula, *unsupported) {
+	operator := expr.Operator()
+	if operator.HasPrefix(t.policy.Path) {
+		name, ok := t.policy.RuleName(operator)
+		rules := t.policy.Rules(name)
+		if !ok || len(rules) == 0 || len(operator) != len(t.policy.Path)+1 {
+			return 0, nil, &unsupported{"a call of " + operator.String(), expr.Location}
+		}
+		return len(rules[0].Head.Args), func(arguments []term, then withValue) formula {
+			return t.complete(rules, arguments, nil, then)
+		}, nil
+	}
+	builtin, known := ast.BuiltinMap[operator.String()]
+	if !known || builtin.Relation || builtin.Nondeterministic {
+		return 0, nil, &unsupported{"a call of " + operator.String(), expr.Location}
+	}
+	arity := len(builtin.Decl.FuncArgs().Args)
+	return arity, func(operands []term, then withValue) formula {
+		if f, known := t.relation(builtin.Name, operands, expr.Location); known {
+			return or(and(f, then(constantTerm(ast.Boolean(true)))), and(not(f), then(constantTerm(ast.Boolean(false)))))
+		}
+		if builtin.Name == ast.ObjectGet.Name {
+			return t.objectGet(operands, expr.Location, then)
+		}
+		if made, known := t.setOperation(builtin.Name, operands); known {
+			return then(made)
+		}
+		if f, known := extreme(builtin.Name, operands, then); known {
+			return f
+		}
+		if slices.Contains(commutative, builtin.Name) && operands[1].key() < operands[0].key() {
+			operands = []term{operands[1], operands[0]}
+		}
+		result := apply(builtin, operands)
+		if result == nil {
+			return false
+		}
+		c, folded := result.(constant)
+		if !folded {
+			t.unknownOperands(operands, expr.Location)
+			if !slices.Contains(understood, builtin.Name) {
+				t.note(&unsupported{"a call of " + builtin.Name, expr.Location})
+			}
+		}
+		if !folded && types.Compare(builtin.Decl.Result(), types.B) == 0 {
+			holds := atom{kind: isTrue, left: result}
+			return and(defined(result), or(
+				and(holds, then(constantTerm(ast.Boolean(true)))),
+				and(not(holds), then(constantTerm(ast.Boolean(false))))))
+		} else if folded {
+			return then(c)
+		}
+		return and(defined(result), then(result))
+	}, nil
+}
+
+// unknownOperands notes that a function looks into what is only known by its text.
+func (t *translation) unknownOperands(operands []term, location *ast.Location) {
+	for _, operand := range operands {
+		parts(operand, func(part term) {
+			switch part.(type) {
+			case opaque, collection:
+				t.note(&unsupported{"a function of a collection", location})
+			}
+		})
+	}
+}
+
+// relation is the formula of an operator that compares, whatever its operands are.
+// They are defined.
+func (t *translation) relation(name string, operands []term, location *ast.Location) (formula, bool) {
+	switch name {
+	case ast.Equal.Name:
+		return equal(operands[0], operands[1]), true
+	case ast.NotEqual.Name:
+		return not(equal(operands[0], operands[1])), true
+	case ast.LessThan.Name:
+		return less(operands[0], operands[1]), true
+	case ast.LessThanEq.Name:
+		return or(less(operands[0], operands[1]), equal(operands[0], operands[1])), true
+	case ast.GreaterThan.Name:
+		return less(operands[1], operands[0]), true
+	case ast.GreaterThanEq.Name:
+		return or(less(operands[1], operands[0]), equal(operands[0], operands[1])), true
+	case ast.Member.Name:
+		return t.iterate(operands[1], location, func(_, value term) formula { return equal(value, operands[0]) }), true
+	case ast.MemberWithKey.Name:
+		return t.iterate(operands[2], location, func(key, value term) formula {
+			return and(equal(key, operands[0]), equal(value, operands[1]))
+		}), true
+	case "is_null", "is_boolean", "is_number", "is_string", "is_array", "is_object", "is_set":
+		return isOf(name, operands[0]), true
+	}
+	return nil, false
+}
+
+// setOperation is the set that an operator makes of two sets.
+func (t *translation) setOperation(name string, operands []term) (collection, bool) {
+	if len(operands) != 2 || !isSet(operands[0]) || !isSet(operands[1]) {
+		return collection{}, false
+	}
+	left, right := operands[0], operands[1]
+	made := collection{kind: "is_set"}
+	switch name {
+	case ast.And.Name:
+		made.each = func(then func(key, value term) formula) formula {
+			return elementsOf(left, func(e term) formula { return and(memberOf(right, e), then(e, e)) })
+		}
+	case ast.Minus.Name:
+		made.each = func(then func(key, value term) formula) formula {
+			return elementsOf(left, func(e term) formula { return and(not(memberOf(right, e)), then(e, e)) })
+		}
+	case ast.Or.Name:
+		made.each = func(then func(key, value term) formula) formula {
+			both := func(e term) formula { return then(e, e) }
+			return or(elementsOf(left, both), elementsOf(right, both))
+		}
+	default:
+		return collection{}, false
+	}
+	made.text = t.writer.collection(made)
+	return made, true
+}
+
+func (t *translation) objectGet(operands []term, location *ast.Location, then withValue) formula {
+	key, ok := operands[1].(constant)
+	if !ok || !ofInput(operands[0]) || rank(key.value) != 3 {
+		panic(unsupported{"object.get of a computed object or key", location})
+	}
+	found := memberTerm(operands[0], key)
+	return and(isOf("is_object", operands[0]), or(
+		and(defined(found), then(found)),
+		and(not(defined(found)), then(operands[2]))))
+}
+
+// folded are the functions of which the result is computed where the operands are
+// known: none of them takes long.
+var folded = []string{
+	"lower", "upper", "trim", "trim_left", "trim_right", "trim_prefix", "trim_suffix", "trim_space",
+	"startswith", "endswith", "contains", "count", "abs", "plus", "minus", "round", "ceil", "floor",
+}
+
+// understood are the functions of which more is known than that the same call has the
+// same result.
+var understood = []string{"startswith", "endswith", "contains", "count", "lower", "upper", "sprintf"}
+
+// extreme is max or min of a list that is written out: one of its elements.
+func extreme(name string, operands []term, then withValue) (formula, bool) {
+	if name != ast.Max.Name && name != ast.Min.Name {
+		return nil, false
+	}
+	written, ok := operands[0].(list)
+	if !ok || len(written.elements) > 4 {
+		return nil, false
+	}
+	var all []formula
+	for i, element := range written.elements {
+		first := []formula{then(element)}
+		for j, other := range written.elements {
+			further := less(element, other)
+			if name == ast.Min.Name {
+				further = less(other, element)
+			}
+			if j < i { // of equal ones, the first
+				further = or(further, equal(element, other))
+			}
+			if j != i {
+				first = append(first, not(further))
+			}
+		}
+		all = append(all, and(first...))
+	}
+	return or(all...), true
+}
+
+// commutative are the functions of two operands whose order does not matter.
+var commutative = []string{"plus", "mul"}
+
+// apply is the result of a builtin: nil where it is undefined.
+func apply(builtin *ast.Builtin, operands []term) term {
+	var values []*ast.Term
+	for _, operand := range operands {
+		if c, ok := operand.(constant); ok {
+			values = append(values, ast.NewTerm(c.value))
+		}
+	}
+	if len(values) < len(operands) || !isFolded(builtin.Name) {
+		return applicationTerm(builtin.Name, operands...)
+	}
+	if value, _ := run(builtin.Name, values); value != nil {
+		return constantTerm(value)
+	}
+	return nil
+}
+
+func isFolded(function string) bool {
+	return slices.Contains(folded, function) || strings.HasPrefix(function, "is_")
+}
+
+// run calls a function of OPA within its limits.
+func run(name string, operands []*ast.Term) (result ast.Value, failed bool) {
+	f, known := engine.Callable(name)
+	if !known {
+		return nil, true
+	}
+	value, err := f.Apply(topdown.BuiltinContext{Context: context.Background()}, operands...)
+	if err != nil || value == nil {
+		return nil, err != nil
+	}
+	return value.Value, false
+}

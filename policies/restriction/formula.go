@@ -1,0 +1,330 @@
+package restriction
+
+import "github.com/open-policy-agent/opa/v1/ast"
+
+// A formula is true or false of an input.
+type formula any
+
+type (
+	negation    struct{ of formula }
+	conjunction []formula
+	disjunction []formula
+	// existence is true where body is true of an element of a collection of the input.
+	existence struct {
+		in   term
+		body func(key, value term) formula
+	}
+)
+
+// atomKind is what an atom says of its terms.
+type atomKind string
+
+const (
+	isDefined atomKind = "defined" // the first is defined
+	isEqual   atomKind = "equal"   // both are defined and equal
+	isLess    atomKind = "less"    // both are defined, and the first comes before the second
+	isTrue    atomKind = "true"    // a function of boolean result is defined and true
+	isOpaque  atomKind = "opaque"  // what is not understood holds
+	isElement atomKind = "element" // the first, or the second at the first, is in a collection whose text is made
+)
+
+// atom is a formula that is not made of others. Atoms of one key are one.
+type atom struct {
+	kind        atomKind
+	left, right term
+}
+
+func (a atom) key() string {
+	text := string(a.kind) + " " + a.left.key()
+	if a.right != nil {
+		text += " | " + a.right.key()
+	}
+	return text
+}
+
+func not(f formula) formula {
+	switch f := f.(type) {
+	case bool:
+		return !f
+	case negation:
+		return f.of
+	}
+	return negation{f}
+}
+
+// and leaves out what is true, and sees that one term is not equal to two constants.
+func and(formulas ...formula) formula {
+	var out conjunction
+	for _, f := range formulas {
+		switch f := f.(type) {
+		case bool:
+			if !f {
+				return false
+			}
+		case conjunction:
+			out = append(out, f...)
+		default:
+			out = append(out, f)
+		}
+	}
+	if len(out) == 0 {
+		return true
+	}
+	if contradicts(out) {
+		return false
+	}
+	if len(out) == 1 {
+		return out[0]
+	}
+	return out
+}
+
+// contradicts looks at plain equalities only: it keeps formulas small, and makes the
+// exclusive cases of a function visible at once.
+func contradicts(all conjunction) bool {
+	values := map[string]ast.Value{}
+	for _, f := range all {
+		a, ok := f.(atom)
+		if !ok || a.kind != isEqual {
+			continue
+		}
+		c, ok := a.right.(constant)
+		if !ok {
+			continue
+		}
+		if before, found := values[a.left.key()]; found && ast.Compare(before, c.value) != 0 {
+			return true
+		}
+		values[a.left.key()] = c.value
+	}
+	return false
+}
+
+func or(formulas ...formula) formula {
+	var out disjunction
+	for _, f := range formulas {
+		switch f := f.(type) {
+		case bool:
+			if f {
+				return true
+			}
+		case disjunction:
+			out = append(out, f...)
+		default:
+			out = append(out, f)
+		}
+	}
+	switch len(out) {
+	case 0:
+		return false
+	case 1:
+		return out[0]
+	}
+	return out
+}
+
+// definedAs says when a function of OPA has a result, by the types that its operands
+// must have. A function that is not here has one where an atom says so.
+var definedAs = map[string][]string{
+	"lower": {"is_string"}, "upper": {"is_string"}, "trim_space": {"is_string"},
+	"trim": {"is_string"}, "trim_left": {"is_string"}, "trim_right": {"is_string"},
+	"trim_prefix": {"is_string"}, "trim_suffix": {"is_string"}, "split": {"is_string"},
+	"startswith": {"is_string"}, "endswith": {"is_string"}, "contains": {"is_string"},
+	"plus": {"is_number"}, "mul": {"is_number"}, "abs": {"is_number"},
+	"round": {"is_number"}, "ceil": {"is_number"}, "floor": {"is_number"},
+	"count":   {"is_string", "is_array", "is_object", "is_set"},
+	"is_null": {}, "is_boolean": {}, "is_number": {}, "is_string": {}, "is_array": {}, "is_object": {}, "is_set": {},
+}
+
+// resultOf is the type of the result of some functions.
+var resultOf = map[string]string{
+	"lower": "is_string", "upper": "is_string", "trim_space": "is_string", "trim": "is_string",
+	"trim_left": "is_string", "trim_right": "is_string", "trim_prefix": "is_string", "trim_suffix": "is_string",
+	"sprintf": "is_string", "split": "is_array", "plus": "is_number", "mul": "is_number", "abs": "is_number",
+	"round": "is_number", "ceil": "is_number", "floor": "is_number", "count": "is_number",
+}
+
+func defined(t term) formula {
+	switch t := t.(type) {
+	case constant, list, collection, witness:
+		return true
+	case application:
+		types, known := definedAs[t.function]
+		switch {
+		case t.function == "sprintf":
+			if format, ok := t.operands[0].(constant); ok && rank(format.value) == 3 {
+				if _, ok := t.operands[1].(list); ok {
+					return true
+				}
+			}
+		case known && len(types) == 0:
+			return defined(t.operands[0])
+		case known:
+			var all []formula
+			for _, operand := range t.operands {
+				var some []formula
+				for _, name := range types {
+					some = append(some, isOf(name, operand))
+				}
+				all = append(all, or(some...))
+			}
+			return and(all...)
+		}
+	}
+	return atom{kind: isDefined, left: t}
+}
+
+// isOf is the formula that a value is defined and of a type.
+func isOf(name string, t term) formula {
+	switch t := t.(type) {
+	case constant:
+		return rank(t.value) == typeRanks[name]
+	case list:
+		return name == "is_array"
+	case collection:
+		return name == t.kind
+	case application:
+		if result, known := resultOf[t.function]; known {
+			if result != name {
+				return false
+			}
+			return defined(t)
+		}
+	}
+	return atom{kind: isTrue, left: applicationTerm(name, t)}
+}
+
+// truthy is the formula that an expression holds: it is defined and not false.
+func truthy(t term) formula {
+	switch t := t.(type) {
+	case constant:
+		return ast.Compare(t.value, ast.Boolean(false)) != 0
+	case list, collection:
+		return true
+	}
+	return and(defined(t), not(equal(t, constantTerm(ast.Boolean(false)))))
+}
+
+func equal(a, b term) formula {
+	ca, aConstant := a.(constant)
+	cb, bConstant := b.(constant)
+	switch {
+	case aConstant && bConstant:
+		return ast.Compare(ca.value, cb.value) == 0
+	case a.key() == b.key():
+		return defined(a)
+	case aConstant:
+		a, b = b, a
+	case !bConstant && b.key() < a.key():
+		a, b = b, a
+	}
+	if f, known := equalCollections(a, b); known {
+		return f
+	}
+	if n, made, ok := counted(a, b); ok {
+		if some, known := made.atLeast(n); known {
+			if more, known := made.atLeast(n + 1); known {
+				return and(some, not(more))
+			}
+		}
+	}
+	return atom{kind: isEqual, left: a, right: b}
+}
+
+// counted is the collection of which a term is the size, if it is compared with a small
+// number.
+func counted(size, number term) (n int, made collection, ok bool) {
+	a, isCall := size.(application)
+	c, isConstant := number.(constant)
+	if !isCall || !isConstant || a.function != "count" {
+		return 0, collection{}, false
+	}
+	limit, isNumber := c.value.(ast.Number)
+	if !isNumber {
+		return 0, collection{}, false
+	}
+	n, isInt := limit.Int()
+	made, isMade := a.operands[0].(collection)
+	return n, made, isInt && isMade && n >= 0
+}
+
+// equalCollections compares what is written out: lists with each other and with
+// scalars, and anything with the empty set.
+func equalCollections(a, b term) (formula, bool) {
+	if c, ok := b.(constant); ok {
+		switch t := a.(type) {
+		case list:
+			array, ok := c.value.(*ast.Array)
+			if !ok {
+				return false, true
+			}
+			var elements []term
+			array.Foreach(func(e *ast.Term) { elements = append(elements, constantTerm(e.Value)) })
+			return equalCollections(a, listTerm(elements))
+		case collection:
+			if set, ok := c.value.(ast.Set); ok && t.kind == "is_set" && set.Len() == 0 {
+				return not(t.any()), true
+			}
+			if kindOf(b) != t.kind {
+				return false, true
+			}
+			if isSet(a) && isSet(b) {
+				return and(within(a, b), within(b, a)), true
+			}
+			if isArrayMade(a) && isArrayMade(b) { // which must also be in order
+				return and(atom{kind: isEqual, left: a, right: b}, within(a, b), within(b, a)), true
+			}
+		}
+		return nil, false
+	}
+	if isSet(a) && isSet(b) {
+		return and(within(a, b), within(b, a)), true
+	}
+	if isArrayMade(a) && isArrayMade(b) {
+		return and(atom{kind: isEqual, left: a, right: b}, within(a, b), within(b, a)), true
+	}
+	if one, other := kindOf(a), kindOf(b); one != "" && other != "" && one != other {
+		return false, true
+	}
+	if isSet(a) && ofInput(b) || isSet(b) && ofInput(a) {
+		return false, true // JSON has no sets
+	}
+	left, leftIs := a.(list)
+	right, rightIs := b.(list)
+	if !leftIs || !rightIs {
+		return nil, false
+	}
+	if len(left.elements) != len(right.elements) {
+		return false, true
+	}
+	var all []formula
+	for i := range left.elements {
+		all = append(all, equal(left.elements[i], right.elements[i]))
+	}
+	return and(all...), true
+}
+
+// any is the formula that the collection is not empty.
+func (c collection) any() formula {
+	return c.each(func(term, term) formula { return true })
+}
+
+// less is the formula that a comes before b in OPA's order of all values.
+func less(a, b term) formula {
+	ca, aConstant := a.(constant)
+	cb, bConstant := b.(constant)
+	switch {
+	case aConstant && bConstant:
+		return ast.Compare(ca.value, cb.value) < 0
+	case a.key() == b.key():
+		return false
+	case aConstant || !bConstant && b.key() < a.key():
+		return and(defined(a), defined(b), not(atom{kind: isLess, left: b, right: a}), not(equal(a, b)))
+	}
+	if n, made, ok := counted(a, b); ok {
+		if some, known := made.atLeast(n); known {
+			return not(some)
+		}
+	}
+	return atom{kind: isLess, left: a, right: b}
+}

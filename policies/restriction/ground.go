@@ -1,0 +1,210 @@
+package restriction
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/restriction/sat"
+)
+
+// The bounds of a problem. Beyond maxInstances a universal statement is not applied to
+// further elements, and beyond maxWitnesses an element is not spoken of: that loses
+// proofs, but makes no false ones.
+const (
+	maxInstances = 200
+	maxWitnesses = 30
+	maxAtoms     = 3000
+)
+
+// problem is a formula as clauses for the solver. Its models are all inputs of which
+// the formula is true, and some that no input is: so a problem without a model is a
+// formula that is true of no input.
+type problem struct {
+	ctx    context.Context
+	solver *sat.Solver
+	atoms  map[string]int // variables
+	list   []grounded
+	// elements are the known keys of collections, by the key of the collection.
+	elements   map[string][]term
+	known      map[string]bool
+	universals []*universal
+	instances  int
+	witnesses  int
+	always     int // a variable that is true
+	// literals are those of formulas that have been seen, by their text: what is said
+	// twice of elements is said of the same ones.
+	literals map[string]int
+	writer   *writer
+}
+
+type grounded struct {
+	atom
+	variable int
+}
+
+// universal says that no element of a collection makes the body true, if its variable
+// is true.
+type universal struct {
+	existence
+	variable int
+	applied  int // to so many of the known elements
+}
+
+func newProblem(ctx context.Context) *problem {
+	p := &problem{ctx: ctx, solver: sat.New(), atoms: map[string]int{}, elements: map[string][]term{}, known: map[string]bool{}, literals: map[string]int{}, writer: &writer{prefix: "item"}}
+	p.always = p.solver.NewVariable()
+	p.solver.Add(p.always)
+	return p
+}
+
+// assert adds a formula, and all that is known of its atoms.
+func (p *problem) assert(f formula) {
+	p.solver.Add(p.literal(f, true))
+	p.instantiate()
+	p.addLemmas()
+}
+
+// literal is a literal that implies the formula, or its opposite.
+func (p *problem) literal(f formula, positive bool) int {
+	switch f.(type) {
+	case conjunction, disjunction, existence:
+	default:
+		return p.newLiteral(f, positive)
+	}
+	text := p.writer.formula("", f)
+	key := func(positive bool) string { return fmt.Sprint(positive, text) }
+	if known, ok := p.literals[key(positive)]; ok {
+		return known
+	}
+	literal := p.newLiteral(f, positive)
+	p.literals[key(positive)] = literal
+	if opposite, ok := p.literals[key(!positive)]; ok {
+		p.solver.Add(-literal, -opposite)
+	}
+	return literal
+}
+
+func (p *problem) newLiteral(f formula, positive bool) int {
+	switch f := f.(type) {
+	case bool:
+		if f == positive {
+			return p.always
+		}
+		return -p.always
+	case negation:
+		return p.literal(f.of, !positive)
+	case atom:
+		if positive {
+			return p.variable(f)
+		}
+		return -p.variable(f)
+	case conjunction:
+		return p.compound(f, positive, positive)
+	case disjunction:
+		return p.compound(f, positive, !positive)
+	case existence:
+		if positive {
+			return p.witnessed(f)
+		}
+		u := &universal{existence: f, variable: p.solver.NewVariable()}
+		p.universals = append(p.universals, u)
+		return u.variable
+	}
+	panic("a formula of no kind")
+}
+
+// compound implies each of the parts, or one of them.
+func (p *problem) compound(parts []formula, positive, each bool) int {
+	variable := p.solver.NewVariable()
+	clause := []int{-variable}
+	for _, part := range parts {
+		literal := p.literal(part, positive)
+		if each {
+			p.solver.Add(-variable, literal)
+		} else {
+			clause = append(clause, literal)
+		}
+	}
+	if !each {
+		p.solver.Add(clause...)
+	}
+	return variable
+}
+
+// witnessed gives a name to the element that exists.
+func (p *problem) witnessed(e existence) int {
+	if p.witnesses++; p.witnesses > maxWitnesses {
+		return p.always // nothing is known of further elements
+	}
+	key := witnessTerm(p.witnesses)
+	value := memberTerm(e.in, key)
+	p.element(e.in, key)
+	return p.literal(and(defined(value), e.body(key, value)), true)
+}
+
+func (p *problem) element(of, key term) {
+	name := memberTerm(of, key).key()
+	if !p.known[name] {
+		p.known[name] = true
+		p.elements[of.key()] = append(p.elements[of.key()], key)
+	}
+}
+
+// instantiate applies universal statements to all known elements.
+func (p *problem) instantiate() {
+	for changed := true; changed; {
+		changed = false
+		for i := 0; i < len(p.universals); i++ {
+			u := p.universals[i]
+			for ; u.applied < len(p.elements[u.in.key()]); u.applied++ {
+				if p.instances++; p.instances > maxInstances {
+					return
+				}
+				key := p.elements[u.in.key()][u.applied]
+				value := memberTerm(u.in, key)
+				p.solver.Add(-u.variable, p.literal(and(defined(value), u.body(key, value)), false))
+				changed = true
+			}
+		}
+	}
+}
+
+func (p *problem) variable(a atom) int {
+	key := a.key()
+	if variable, found := p.atoms[key]; found {
+		return variable
+	}
+	if len(p.list) >= maxAtoms {
+		panic(tooLarge)
+	}
+	variable := p.solver.NewVariable()
+	p.atoms[key] = variable
+	p.list = append(p.list, grounded{a, variable})
+	for _, t := range []term{a.left, a.right} {
+		if t == nil {
+			continue
+		}
+		parts(t, func(part term) {
+			if m, ok := part.(member); ok {
+				p.element(m.of, m.at)
+			}
+		})
+	}
+	return variable
+}
+
+// find is the variable of an atom that is there already, or 0.
+func (p *problem) find(f formula) int {
+	if a, ok := f.(atom); ok {
+		return p.atoms[a.key()]
+	}
+	return 0
+}
+
+// constantRight splits atoms that compare with a constant.
+func (g grounded) constantRight() (ast.Value, bool) {
+	c, ok := g.right.(constant)
+	return c.value, ok
+}

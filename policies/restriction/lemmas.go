@@ -1,0 +1,462 @@
+package restriction
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// addLemmas adds what is true of atoms on every input. Whatever is missing here loses
+// proofs; whatever is wrong here would make a false one.
+func (p *problem) addLemmas() {
+	for done := 0; done < len(p.list); {
+		for ; done < len(p.list); done++ {
+			p.lemmasOf(p.list[done])
+			for i := range done {
+				p.lemmasOfTwo(p.list[i], p.list[done])
+				p.lemmasOfTwo(p.list[done], p.list[i])
+			}
+			if p.ctx.Err() != nil {
+				panic(outOfTime)
+			}
+		}
+		p.instantiate()
+	}
+}
+
+func (p *problem) imply(premise int, conclusions ...formula) {
+	clause := []int{-premise}
+	for _, f := range conclusions {
+		clause = append(clause, p.literal(f, true))
+	}
+	p.solver.Add(clause...)
+}
+
+func constantAtom(kind atomKind, left term, right ast.Value) formula {
+	return atom{kind: kind, left: left, right: constantTerm(right)}
+}
+
+// lemmasOf are those of an atom by itself.
+func (p *problem) lemmasOf(g grounded) {
+	switch g.kind {
+	case isEqual, isLess:
+		p.imply(g.variable, defined(g.left))
+		p.imply(g.variable, defined(g.right))
+	case isTrue:
+		p.imply(g.variable, defined(g.left))
+		p.typeLemmas(g)
+	case isDefined:
+		if m, ok := g.left.(member); ok {
+			p.imply(g.variable, defined(m.of))
+			p.imply(g.variable, defined(m.at))
+			p.memberLemmas(g.variable, m)
+		}
+	}
+	value, ok := g.constantRight()
+	if !ok {
+		return
+	}
+	if g.kind == isLess {
+		switch {
+		case ast.Compare(value, ast.NullTerm().Value) <= 0:
+			p.solver.Add(-g.variable)
+		case ast.Compare(value, ast.Boolean(false)) == 0:
+			p.imply(g.variable, constantAtom(isEqual, g.left, ast.NullTerm().Value))
+		case ast.Compare(value, ast.Boolean(true)) == 0:
+			p.imply(g.variable, constantAtom(isEqual, g.left, ast.NullTerm().Value), constantAtom(isEqual, g.left, ast.Boolean(false)))
+		}
+	}
+	if a, ok := g.left.(application); ok && g.kind == isEqual && slices.Contains(idempotent, a.function) {
+		if again, _ := run(a.function, []*ast.Term{ast.NewTerm(value)}); again == nil || ast.Compare(again, value) != 0 {
+			p.solver.Add(-g.variable)
+		}
+	}
+	if ofInput(g.left) && g.kind == isEqual && hasSet(value) {
+		p.solver.Add(-g.variable) // JSON has none
+	}
+	if a, ok := g.left.(application); ok && a.function == "count" && g.kind == isLess {
+		switch {
+		case ast.Compare(value, ast.Number("0")) <= 0:
+			p.solver.Add(-g.variable)
+		case ast.Compare(value, ast.Number("1")) <= 0:
+			p.imply(g.variable, constantAtom(isEqual, a, ast.Number("0")))
+		}
+	}
+}
+
+// idempotent are the functions of one operand that give their own results back: they
+// have no others.
+var idempotent = []string{"lower", "upper", "trim_space", "abs", "ceil", "floor", "round"}
+
+func hasSet(value ast.Value) bool {
+	found := false
+	ast.WalkTerms(ast.NewTerm(value), func(t *ast.Term) bool {
+		_, isSet := t.Value.(ast.Set)
+		found = found || isSet
+		return found
+	})
+	return found
+}
+
+// typeLemmas are those of functions such as is_string.
+func (p *problem) typeLemmas(g grounded) {
+	a := g.left.(application)
+	if _, ok := typeRanks[a.function]; !ok {
+		return
+	}
+	operand := a.operands[0]
+	switch a.function {
+	case "is_boolean":
+		p.imply(g.variable, constantAtom(isEqual, operand, ast.Boolean(true)), constantAtom(isEqual, operand, ast.Boolean(false)))
+	case "is_null":
+		p.imply(g.variable, constantAtom(isEqual, operand, ast.NullTerm().Value))
+	}
+	if !ofInput(operand) {
+		return
+	}
+	if a.function == "is_set" {
+		p.solver.Add(-g.variable)
+		return
+	}
+	var types []formula
+	for _, name := range []string{"is_null", "is_boolean", "is_number", "is_string", "is_array", "is_object"} {
+		types = append(types, isOf(name, operand))
+	}
+	p.solver.Add(-p.literal(defined(operand), true), p.literal(or(types...), true))
+}
+
+// memberLemmas say what has members.
+func (p *problem) memberLemmas(premise int, m member) {
+	if !ofInput(m) {
+		return
+	}
+	if c, ok := m.at.(constant); ok {
+		switch rank(c.value) {
+		case rank(ast.String("")):
+			p.imply(premise, isOf("is_object", m.of))
+		case rank(ast.Number("0")):
+			p.imply(premise, isOf("is_array", m.of))
+		default:
+			p.solver.Add(-premise) // a key of JSON is a string
+		}
+		return
+	}
+	p.imply(premise, isOf("is_object", m.of), isOf("is_array", m.of))
+}
+
+// lemmasOfTwo are those of two atoms, of which the first is the premise.
+func (p *problem) lemmasOfTwo(a, b grounded) {
+	if p.exclusive(a, b) {
+		return
+	}
+	if a.kind == isEqual {
+		p.equalityLemmas(a, b)
+	}
+	if a.left.key() == operandOf(b) && a.kind == isLess {
+		p.orderLemmas(a, b)
+	}
+	if a.kind == isTrue && b.kind == isTrue {
+		p.predicateLemmas(a, b)
+	}
+	if a.kind == isTrue && b.kind == isLess {
+		p.typeOrderLemmas(a, b)
+	}
+	if a.kind == isDefined && b.kind == isEqual {
+		m, isMember := a.left.(member)
+		size, isCall := b.left.(application)
+		if isMember && isCall && size.function == "count" && size.operands[0].key() == m.of.key() && b.right.key() == "0" {
+			p.solver.Add(-a.variable, -b.variable)
+		}
+	}
+}
+
+// exclusive handles two equalities of one term with constants, of which there may be
+// many.
+func (p *problem) exclusive(a, b grounded) bool {
+	if a.kind != isEqual || b.kind != isEqual || a.left.key() != b.left.key() {
+		return false
+	}
+	value, ok := a.constantRight()
+	other, okToo := b.constantRight()
+	if !ok || !okToo {
+		return false
+	}
+	switch same := ast.Compare(value, other) == 0; {
+	case same:
+		p.solver.Add(-a.variable, b.variable)
+	case a.variable < b.variable:
+		p.solver.Add(-a.variable, -b.variable)
+	}
+	return true
+}
+
+// operandOf is the key of the term that an atom is about, if it is one of input or a
+// function.
+func operandOf(g grounded) string { return g.left.key() }
+
+// equalityLemmas follow from a term being equal to another.
+func (p *problem) equalityLemmas(a, b grounded) {
+	value, isConstant := a.constantRight()
+	if !isConstant {
+		p.sameLemmas(a, b)
+		return
+	}
+	if !mentions(b.atom, a.left.key()) || hasNumber(value) && looksInto(b.atom, a.left.key()) {
+		return
+	}
+	holds, known := decide(b.atom, func(t term) (ast.Value, status) {
+		if t.key() == a.left.key() {
+			return value, present
+		}
+		return nil, unknown
+	})
+	switch {
+	case known && holds:
+		p.solver.Add(-a.variable, b.variable)
+	case known:
+		p.solver.Add(-a.variable, -b.variable)
+	}
+}
+
+func mentions(a atom, key string) bool {
+	found := false
+	for _, t := range []term{a.left, a.right} {
+		if t != nil {
+			parts(t, func(part term) { found = found || part.key() == key })
+		}
+	}
+	return found
+}
+
+func hasNumber(value ast.Value) bool {
+	found := false
+	ast.WalkTerms(ast.NewTerm(value), func(t *ast.Term) bool {
+		_, isNumber := t.Value.(ast.Number)
+		found = found || isNumber
+		return found
+	})
+	return found
+}
+
+// looksInto says that an atom has a function of a term which may tell equal numbers
+// apart: of 1 and 1.0, sprintf makes different texts.
+func looksInto(a atom, key string) bool {
+	found := false
+	for _, t := range []term{a.left, a.right} {
+		if t == nil {
+			continue
+		}
+		parts(t, func(part term) {
+			if call, ok := part.(application); ok && !isFolded(call.function) {
+				for _, operand := range call.operands {
+					parts(operand, func(part term) { found = found || part.key() == key })
+				}
+			}
+		})
+	}
+	return found
+}
+
+// sameLemmas carry what is known of one term over to an equal one.
+func (p *problem) sameLemmas(same, b grounded) {
+	if b.kind != isEqual && b.kind != isLess || b.variable == same.variable {
+		return
+	}
+	for _, pair := range [][2]term{{same.left, same.right}, {same.right, same.left}} {
+		if b.left.key() != pair[0].key() {
+			continue
+		}
+		var carried formula
+		if b.kind == isEqual {
+			carried = equal(pair[1], b.right)
+		} else {
+			carried = less(pair[1], b.right)
+		}
+		if _, isConstant := b.right.(constant); !isConstant && p.find(carried) == 0 {
+			continue
+		}
+		p.solver.Add(-same.variable, -b.variable, p.literal(carried, true))
+		p.solver.Add(-same.variable, b.variable, p.literal(carried, false))
+	}
+	if b.kind == isLess && b.left.key() == same.left.key() && b.right.key() == same.right.key() {
+		p.solver.Add(-same.variable, -b.variable)
+	}
+}
+
+// orderLemmas follow from a term coming before a constant.
+func (p *problem) orderLemmas(a, b grounded) {
+	bound, ok := a.constantRight()
+	other, okToo := b.constantRight()
+	if ok && okToo && b.kind == isLess && ast.Compare(bound, other) <= 0 {
+		p.solver.Add(-a.variable, b.variable)
+	}
+}
+
+// typeOrderLemmas: in OPA's order, values stand by type.
+func (p *problem) typeOrderLemmas(a, b grounded) {
+	call := a.left.(application)
+	position, ok := typeRanks[call.function]
+	value, constant := b.constantRight()
+	if !ok || !constant || call.operands[0].key() != b.left.key() {
+		return
+	}
+	switch {
+	case position < rank(value):
+		p.solver.Add(-a.variable, b.variable)
+	case position > rank(value):
+		p.solver.Add(-a.variable, -b.variable)
+	}
+}
+
+// predicateLemmas are those of two functions of the same operand.
+func (p *problem) predicateLemmas(a, b grounded) {
+	one, other := a.left.(application), b.left.(application)
+	if one.operands[0].key() != other.operands[0].key() || a.variable == b.variable {
+		return
+	}
+	_, isType := typeRanks[one.function]
+	_, isOtherType := typeRanks[other.function]
+	if isType && isOtherType {
+		p.solver.Add(-a.variable, -b.variable)
+		return
+	}
+	left, ok := affix(one)
+	right, okToo := affix(other)
+	if !ok || !okToo {
+		return
+	}
+	switch {
+	case one.function == other.function && one.function == "startswith":
+		p.affixLemmas(a, b, strings.HasPrefix(left, right), strings.HasPrefix(right, left))
+	case one.function == other.function && one.function == "endswith":
+		p.affixLemmas(a, b, strings.HasSuffix(left, right), strings.HasSuffix(right, left))
+	case other.function == "contains" && strings.Contains(left, right):
+		p.solver.Add(-a.variable, b.variable)
+	}
+}
+
+// affixLemmas: a string that begins with the one begins with the other if that is a
+// beginning of the one, and never if neither is.
+func (p *problem) affixLemmas(a, b grounded, implies, implied bool) {
+	if implies {
+		p.solver.Add(-a.variable, b.variable)
+	} else if !implied {
+		p.solver.Add(-a.variable, -b.variable)
+	}
+}
+
+// affix is the constant string that a function looks for.
+func affix(call application) (string, bool) {
+	switch call.function {
+	case "startswith", "endswith", "contains":
+		c, ok := call.operands[1].(constant)
+		if !ok {
+			return "", false
+		}
+		text, ok := c.value.(ast.String)
+		return string(text), ok
+	}
+	return "", false
+}
+
+// status of a value.
+type status int
+
+const (
+	unknown status = iota
+	absent         // known to be undefined
+	present
+)
+
+// decide finds out whether an atom is true, if the values of terms are known as given.
+func decide(a atom, given func(term) (ast.Value, status)) (holds, known bool) {
+	left, leftStatus := evaluate(a.left, given)
+	if a.kind == isDefined {
+		return leftStatus == present, leftStatus != unknown
+	}
+	if a.kind == isTrue {
+		if leftStatus != present {
+			return false, leftStatus == absent
+		}
+		return ast.Compare(left, ast.Boolean(true)) == 0, true
+	}
+	if a.kind == isOpaque {
+		return false, false
+	}
+	right, rightStatus := evaluate(a.right, given)
+	switch {
+	case leftStatus == absent || rightStatus == absent:
+		return false, true
+	case leftStatus == unknown || rightStatus == unknown:
+		return false, false
+	case a.kind == isEqual:
+		return ast.Compare(left, right) == 0, true
+	}
+	return ast.Compare(left, right) < 0, true
+}
+
+// evaluate is the value of a term.
+func evaluate(t term, given func(term) (ast.Value, status)) (ast.Value, status) {
+	if value, s := given(t); s != unknown {
+		return value, s
+	}
+	switch t := t.(type) {
+	case constant:
+		return t.value, present
+	case member:
+		of, s := evaluate(t.of, given)
+		if s != present {
+			return nil, s
+		}
+		if isScalar(of) {
+			return nil, absent
+		}
+		at, s := evaluate(t.at, given)
+		if s != present {
+			return nil, s
+		}
+		found, err := of.Find(ast.Ref{ast.NewTerm(at)})
+		if err != nil {
+			return nil, absent
+		}
+		return found, present
+	case application:
+		return evaluateCall(t, given)
+	case list:
+		var elements []*ast.Term
+		for _, element := range t.elements {
+			value, s := evaluate(element, given)
+			if s != present {
+				return nil, s
+			}
+			elements = append(elements, ast.NewTerm(value))
+		}
+		return ast.NewArray(elements...), present
+	}
+	return nil, unknown
+}
+
+func evaluateCall(call application, given func(term) (ast.Value, status)) (ast.Value, status) {
+	if !engine.IsLimited(call.function) {
+		return nil, unknown
+	}
+	var operands []*ast.Term
+	for _, operand := range call.operands {
+		value, s := evaluate(operand, given)
+		if s != present {
+			return nil, s
+		}
+		operands = append(operands, ast.NewTerm(value))
+	}
+	value, failed := run(call.function, operands)
+	switch {
+	case value != nil:
+		return value, present
+	case failed && !isFolded(call.function):
+		return nil, unknown // a limit, perhaps
+	}
+	return nil, absent
+}

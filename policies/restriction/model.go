@@ -1,0 +1,386 @@
+package restriction
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// builder makes an input of which the atoms are as the solver has them, as far as it
+// can.
+type builder struct {
+	problem  *problem
+	children map[string][]member // by the key of the term that they are members of
+	about    map[string][]grounded
+	pool     []ast.Value
+	values   map[string]ast.Value
+	status   map[string]status
+	// wrong are the literals that could not be had together.
+	wrong []int
+}
+
+// model reads an input off the values that the solver has found. The input is nil if it
+// is undefined. wrong are literals that no input was found for, if there are any.
+func (p *problem) model(pool []ast.Value) (input ast.Value, wrong []int) {
+	b := &builder{
+		problem: p, pool: pool,
+		children: map[string][]member{}, about: map[string][]grounded{},
+		values: map[string]ast.Value{}, status: map[string]status{},
+	}
+	seen := map[string]bool{}
+	for _, g := range p.list {
+		mentioned := map[string]bool{}
+		for _, t := range []term{g.left, g.right} {
+			if t == nil {
+				continue
+			}
+			parts(t, func(part term) {
+				key := part.key()
+				if _, isWitness := part.(witness); (isWitness || ofInput(part)) && !mentioned[key] {
+					mentioned[key] = true
+					b.about[key] = append(b.about[key], g)
+				}
+				if m, ok := part.(member); ok && ofInput(m) && !seen[key] {
+					seen[key] = true
+					b.children[m.of.key()] = append(b.children[m.of.key()], m)
+				}
+			})
+		}
+	}
+	input = b.make(document{"input"})
+	if b.wrong == nil {
+		b.check()
+	}
+	return input, b.wrong
+}
+
+func (b *builder) holds(variable int) bool { return b.problem.solver.Holds(variable) }
+
+// make chooses the value of a term, after those of its members.
+func (b *builder) make(t term) ast.Value {
+	key := t.key()
+	if b.status[key] != unknown {
+		return b.values[key]
+	}
+	b.status[key] = absent
+	if variable := b.problem.find(defined(t)); variable != 0 && !b.holds(variable) {
+		return nil
+	}
+	var members []member
+	for _, m := range b.children[key] {
+		if variable := b.problem.find(defined(m)); variable != 0 && b.holds(variable) {
+			members = append(members, m)
+		}
+	}
+	var value ast.Value
+	if len(members) > 0 {
+		value = b.container(t, members)
+	} else {
+		value = b.choose(t)
+	}
+	b.values[key], b.status[key] = value, present
+	return value
+}
+
+// container is an object or array with the members.
+func (b *builder) container(t term, members []member) ast.Value {
+	isArray := true
+	for _, m := range members {
+		if c, ok := m.at.(constant); ok && rank(c.value) != rank(ast.Number("0")) {
+			isArray = false
+		}
+		if w, ok := m.at.(witness); ok && b.wantsText(w) {
+			isArray = false
+		}
+	}
+	if v := b.problem.find(isOf("is_object", t)); v != 0 && b.holds(v) {
+		isArray = false
+	}
+	if v := b.problem.find(isOf("is_array", t)); v != 0 && b.holds(v) {
+		isArray = true
+	}
+	found := map[string]*ast.Term{}
+	keysOf := map[string]ast.Value{}
+	for _, m := range members {
+		at := b.keyOf(m, isArray)
+		if at == nil || !isArray && rank(at) != rank(ast.String("")) {
+			continue
+		}
+		if value := b.make(m); value != nil {
+			found[at.String()], keysOf[at.String()] = ast.NewTerm(value), at
+		}
+	}
+	if !isArray {
+		object := ast.NewObject()
+		for _, name := range slices.Sorted(maps.Keys(found)) {
+			object.Insert(ast.NewTerm(keysOf[name]), found[name])
+		}
+		return object
+	}
+	var elements []*ast.Term
+	for i := 0; len(elements) < 64; i++ {
+		element, ok := found[fmt.Sprint(i)]
+		if !ok && i >= len(members) && i > 8 {
+			break
+		}
+		if ok {
+			for len(elements) < i {
+				elements = append(elements, ast.NullTerm())
+			}
+			elements = append(elements, element)
+		}
+	}
+	return ast.NewArray(elements...)
+}
+
+func (b *builder) wantsText(w witness) bool {
+	for _, g := range b.about[w.key()] {
+		if value, ok := g.constantRight(); ok && g.kind == isEqual && rank(value) == rank(ast.String("")) && g.left.key() == w.key() && b.holds(g.variable) {
+			return true
+		}
+		if _, ok := affixOf(g); ok && b.holds(g.variable) && g.left.(application).operands[0].key() == w.key() {
+			return true
+		}
+	}
+	return false
+}
+
+func affixOf(g grounded) (string, bool) {
+	call, ok := g.left.(application)
+	if !ok || g.kind != isTrue {
+		return "", false
+	}
+	return affix(call)
+}
+
+// keyOf is where a member stands. What is only known to exist gets a place of its own.
+func (b *builder) keyOf(m member, isArray bool) ast.Value {
+	switch at := m.at.(type) {
+	case constant:
+		return at.value
+	case witness:
+		key := at.key()
+		if b.status[key] == present {
+			return b.values[key]
+		}
+		if isArray {
+			taken := map[string]bool{}
+			for _, other := range b.children[m.of.key()] {
+				if c, ok := other.at.(constant); ok {
+					taken[c.value.String()] = true
+				}
+				if value, ok := b.values[other.at.key()]; ok {
+					taken[value.String()] = true
+				}
+			}
+			i := 0
+			for taken[fmt.Sprint(i)] {
+				i++
+			}
+			b.values[key] = ast.Number(fmt.Sprint(i))
+		} else {
+			b.values[key] = b.choose(at)
+		}
+		b.status[key] = present
+		return b.values[key]
+	}
+	if ofInput(m.at) {
+		return b.make(m.at)
+	}
+	return nil
+}
+
+// choose is the value that most atoms agree with.
+func (b *builder) choose(t term) ast.Value {
+	key := t.key()
+	var best ast.Value
+	bestWrong := []int(nil)
+	for _, candidate := range b.candidates(t) {
+		b.values[key], b.status[key] = candidate, present
+		var wrong []int
+		for _, g := range b.about[key] {
+			if holds, known := decide(g.atom, b.given); known && holds != b.holds(g.variable) {
+				wrong = append(wrong, b.literalOf(g))
+			}
+		}
+		if best == nil || len(wrong) < len(bestWrong) {
+			best, bestWrong = candidate, wrong
+		}
+		if len(wrong) == 0 {
+			break
+		}
+	}
+	if len(bestWrong) > 0 && b.wrong == nil {
+		for _, g := range b.about[key] {
+			b.wrong = append(b.wrong, b.literalOf(g))
+		}
+	}
+	return best
+}
+
+func (b *builder) given(t term) (ast.Value, status) {
+	key := t.key()
+	return b.values[key], b.status[key]
+}
+
+func (b *builder) literalOf(g grounded) int {
+	if b.holds(g.variable) {
+		return g.variable
+	}
+	return -g.variable
+}
+
+// candidates are values that a term may need, the plain ones last.
+func (b *builder) candidates(t term) []ast.Value {
+	var out []ast.Value
+	begin, middle, end := "", "", ""
+	var texts []ast.String
+	for _, g := range b.about[t.key()] {
+		for _, side := range []term{g.left, g.right} {
+			if side != nil {
+				parts(side, func(part term) {
+					if c, ok := part.(constant); ok {
+						out, texts = append(out, halves(c.value)...), append(texts, piecesOf(c.value)...)
+					}
+				})
+			}
+		}
+		for _, side := range []term{g.right, g.left} {
+			if c, ok := side.(constant); ok {
+				out = append(out, near(c.value)...)
+			}
+			if side != nil && b.status[side.key()] == present {
+				out = append(out, b.values[side.key()])
+			}
+		}
+		if text, ok := affixOf(g); ok && b.holds(g.variable) {
+			switch function := g.left.(application).function; {
+			case function == "startswith" && len(text) > len(begin):
+				begin = text
+			case function == "endswith" && len(text) > len(end):
+				end = text
+			case function == "contains":
+				middle += text
+			}
+		}
+		if size, ok := g.left.(application); ok && size.function == "count" {
+			out = append(out, sized(g.right)...)
+		}
+	}
+	for i, one := range texts {
+		for j, other := range texts {
+			if i < 6 && j < 6 {
+				out = append(out, one, one+other)
+			}
+		}
+	}
+	out = append(out, ast.String(begin+middle+end), ast.String(begin+middle+"x"+end))
+	out = append(out, ast.String("x"), ast.Boolean(true), ast.Number("1"), ast.NewObject(), ast.NewArray(),
+		ast.NewArray(ast.StringTerm("x")), ast.Boolean(false), ast.NullTerm().Value, ast.Number("0"), ast.String(""))
+	out = append(out, ast.String(strings.TrimSpace("fresh "+t.key())))
+	out = append(out, b.pool...)
+	return slices.DeleteFunc(out, func(v ast.Value) bool { return v == nil || hasSet(v) })
+}
+
+// halves are what multiplication makes a number from.
+func halves(value ast.Value) (out []ast.Value) {
+	if number, ok := value.(ast.Number); ok {
+		for _, by := range []string{"2", "3", "-1", "10"} {
+			if part, _ := run("div", []*ast.Term{ast.NewTerm(number), ast.NewTerm(ast.Number(by))}); part != nil {
+				out = append(out, part)
+			}
+		}
+	}
+	return out
+}
+
+// piecesOf are a text and what it may be joined from.
+func piecesOf(value ast.Value) []ast.String {
+	text, ok := value.(ast.String)
+	if !ok || text == "" || len(text) > 100 {
+		return nil
+	}
+	out := []ast.String{text}
+	for _, piece := range strings.FieldsFunc(string(text), func(r rune) bool { return strings.ContainsRune("/-:., %", r) }) {
+		out = append(out, ast.String(piece))
+	}
+	return out
+}
+
+// near are a constant and what stands beside it in OPA's order.
+func near(value ast.Value) []ast.Value {
+	out := []ast.Value{value}
+	switch value := value.(type) {
+	case ast.Number:
+		for _, step := range []string{"1", "0.5"} {
+			for _, function := range []string{"minus", "plus"} {
+				if moved, _ := run(function, []*ast.Term{ast.NewTerm(value), ast.NewTerm(ast.Number(step))}); moved != nil {
+					out = append(out, moved)
+				}
+			}
+		}
+	case ast.String:
+		out = append(out, value+"x", ast.String(strings.ToUpper(string(value))), ast.String(strings.ToLower(string(value))), " "+value+" ")
+		if len(value) > 1 {
+			out = append(out, value[:len(value)-1])
+		}
+	}
+	return out
+}
+
+// sized are lists about as long as a number says.
+func sized(t term) (out []ast.Value) {
+	c, ok := t.(constant)
+	if !ok {
+		return nil
+	}
+	number, ok := c.value.(ast.Number)
+	if !ok {
+		return nil
+	}
+	n, ok := number.Int()
+	if !ok || n > 100 {
+		return nil
+	}
+	for size := max(0, n-1); size <= n+1; size++ {
+		var elements []*ast.Term
+		for i := range size {
+			elements = append(elements, ast.StringTerm(fmt.Sprintf("x%d", i)))
+		}
+		out = append(out, ast.NewArray(elements...), ast.String(strings.Repeat("x", size)))
+	}
+	return out
+}
+
+// check evaluates all atoms on what was made.
+func (b *builder) check() {
+	for _, g := range b.problem.list {
+		holds, known := decide(g.atom, b.given)
+		if !known || holds == b.holds(g.variable) {
+			continue
+		}
+		for _, other := range b.problem.list {
+			if sharesTerm(g.atom, other.atom) {
+				b.wrong = append(b.wrong, b.literalOf(other))
+			}
+		}
+		return
+	}
+}
+
+func sharesTerm(a, b atom) bool {
+	shared := false
+	for _, t := range []term{a.left, a.right} {
+		if t == nil {
+			continue
+		}
+		parts(t, func(part term) {
+			_, isMember := part.(member)
+			shared = shared || isMember && mentions(b, part.key())
+		})
+	}
+	return shared || a.key() == b.key()
+}

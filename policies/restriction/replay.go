@@ -1,0 +1,119 @@
+package restriction
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/sidecar"
+)
+
+// replay evaluates decisions of policies, each by itself.
+type replay struct {
+	ctx context.Context
+	now time.Time
+}
+
+// newReplay is a replay that ends with the context.
+func newReplay(ctx context.Context) *replay { return &replay{ctx: ctx, now: time.Now()} }
+
+// decide is the value of a decision for an input, which is undefined where nil. The
+// value is nil where the decision is undefined or its evaluation ends with an error.
+func (r *replay) decide(p *sidecar.Policy, decision string, input ast.Value) ast.Value {
+	value, err := r.evaluate(p, decision, input, nil)
+	if r.ctx.Err() != nil {
+		panic(outOfTime)
+	}
+	if err != nil {
+		return nil
+	}
+	return value
+}
+
+// evaluate is decide with the error, and tells what was reached where coverage is not nil.
+func (r *replay) evaluate(p *sidecar.Policy, decision string, input ast.Value, coverage *eval.Coverage) (ast.Value, error) {
+	program, err := p.Program(decision, coverage != nil)
+	if err != nil {
+		panic(exhausted{"evaluating " + p.Name + ": " + err.Error()})
+	}
+	deadline, bounded := r.ctx.Deadline()
+	if !bounded {
+		deadline = time.Now().Add(engine.MaxTimeout)
+	}
+	options := eval.Options{
+		Now: r.now, Cover: coverage,
+		Limits: eval.Limits{Steps: engine.StepBudget, Bytes: engine.MaxMadeBytes, Timeout: max(time.Until(deadline), 1)},
+	}
+	if input != nil {
+		options.Input = ast.NewTerm(input)
+	}
+	value, err := program.Run(r.ctx, options)
+	var limit *eval.LimitError
+	if errors.As(err, &limit) && r.ctx.Err() == nil {
+		panic(exhausted{"evaluating " + p.Name + ": " + limit.Message})
+	}
+	if err != nil || value == nil {
+		return nil, err
+	}
+	return value.Value, nil
+}
+
+// ruleLine is the line of the rule that gave a decision its value: of the last that
+// had one, else of the default, else of the first.
+func (r *replay) ruleLine(p *sidecar.Policy, decision string, input ast.Value) int {
+	var coverage eval.Coverage
+	_, _ = r.evaluate(p, decision, input, &coverage)
+	line := 0
+	rules := p.Rules(decision)
+	for _, rule := range rules {
+		for branch := rule; branch != nil && !rule.Default; branch = branch.Else {
+			if coverage.Has(branch.Head.Location, func(outcome eval.Outcome) bool { return outcome.Gave }) {
+				line = branch.Location.Row
+			}
+		}
+	}
+	for _, rule := range rules {
+		if line == 0 && rule.Default {
+			line = rule.Location.Row
+		}
+	}
+	if line == 0 && len(rules) > 0 {
+		line = rules[0].Location.Row
+	}
+	return line
+}
+
+// asAny is a value as JSON has it.
+func asAny(value ast.Value) (any, error) {
+	if value == nil {
+		return nil, nil
+	}
+	return ast.JSON(value)
+}
+
+var (
+	errNotRepeatable = errors.New("it calls a function whose result is not the same every time")
+	errUnlimited     = errors.New("it calls a function that may take any time or memory")
+)
+
+// repeatable says that two evaluations give the same, and that either comes to an end.
+func repeatable(p *sidecar.Policy) error {
+	var err error
+	for _, rule := range p.AllRules() {
+		ast.WalkRefs(rule, func(ref ast.Ref) bool {
+			switch builtin := ast.BuiltinMap[ref.String()]; {
+			case builtin == nil:
+			case builtin.Nondeterministic:
+				err = errNotRepeatable
+			case !engine.IsLimited(builtin.Name):
+				err = errUnlimited
+			}
+			return err != nil
+		})
+	}
+	return err
+}

@@ -1,0 +1,170 @@
+package restriction
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/sidecar"
+)
+
+// searcher looks for a counterexample by changing the inputs that came closest to one.
+type searcher struct {
+	*comparison
+	*replay
+	random *rand.Rand
+	paths  [][]string
+	values []ast.Value
+	// granted are inputs on which the child permits something, and nearest those on which
+	// most of its statements were reached.
+	granted []ast.Value
+	nearest []scored
+}
+
+type scored struct {
+	input   ast.Value
+	reached int
+}
+
+// maxKept is how many inputs of a kind are changed further.
+const maxKept = 40
+
+// try judges an input, and keeps it if it is worth changing.
+func (s *searcher) try(input ast.Value) *candidate {
+	if f := s.judge(s.replay, input); f != nil {
+		return &candidate{input, f}
+	}
+	if input == nil {
+		return nil
+	}
+	var coverage eval.Coverage
+	value, err := s.evaluate(s.child, s.decision, input, &coverage)
+	reached := len(coverage.Outcomes())
+	if s.ctx.Err() != nil {
+		panic(outOfTime)
+	}
+	if err == nil && value != nil && (s.order != sidecar.Grant || ast.Compare(value, ast.Boolean(true)) == 0) {
+		if len(s.granted) == maxKept {
+			s.granted[s.random.IntN(maxKept)] = input
+		} else {
+			s.granted = append(s.granted, input)
+		}
+		return nil
+	}
+	at, _ := slices.BinarySearchFunc(s.nearest, reached, func(one scored, reached int) int { return reached - one.reached })
+	if at < maxKept {
+		s.nearest = slices.Insert(s.nearest, at, scored{input, reached})
+		s.nearest = s.nearest[:min(len(s.nearest), maxKept)]
+	}
+	return nil
+}
+
+// changed is one of the inputs that were kept, with a few changes.
+func (s *searcher) changed() ast.Value {
+	var input ast.Value
+	switch {
+	case len(s.granted) > 0 && (len(s.nearest) == 0 || s.random.IntN(2) == 0):
+		input = s.granted[s.random.IntN(len(s.granted))]
+	case len(s.nearest) > 0:
+		input = s.nearest[min(s.random.IntN(len(s.nearest)), s.random.IntN(len(s.nearest)))].input
+	default:
+		return randomInput(s.random, s.paths, s.values)
+	}
+	for range 1 + s.random.IntN(3) {
+		if s.random.IntN(2) == 0 {
+			input = s.with(input, s.paths[s.random.IntN(len(s.paths))])
+		} else {
+			input = s.altered(input)
+		}
+	}
+	return input
+}
+
+func (s *searcher) value() ast.Value { return s.values[s.random.IntN(len(s.values))] }
+
+// with sets what stands at a path. * in it is an element that is there, or a new one.
+func (s *searcher) with(value ast.Value, path []string) ast.Value {
+	if len(path) == 0 {
+		return s.value()
+	}
+	array, isArray := value.(*ast.Array)
+	object, isObject := value.(ast.Object)
+	switch {
+	case path[0] != "*" && !isObject:
+		object, isObject = ast.NewObject(), true
+	case path[0] == "*" && !isArray && !isObject:
+		array, isArray = ast.NewArray(), true
+	}
+	if isArray {
+		all := elementsOfArray(array)
+		at := s.random.IntN(len(all) + 1)
+		if at == len(all) {
+			return ast.NewArray(append(all, ast.NewTerm(s.with(ast.NewObject(), path[1:])))...)
+		}
+		all[at] = ast.NewTerm(s.with(all[at].Value, path[1:]))
+		return ast.NewArray(all...)
+	}
+	key := ast.StringTerm(path[0])
+	if path[0] == "*" {
+		key = s.key(object)
+	}
+	var inner ast.Value = ast.NullTerm().Value
+	if found := object.Get(key); found != nil {
+		inner = found.Value
+	}
+	changed := object.Copy()
+	changed.Insert(key, ast.NewTerm(s.with(inner, path[1:])))
+	return changed
+}
+
+// key is one of an object, or another.
+func (s *searcher) key(object ast.Object) *ast.Term {
+	if keys := object.Keys(); len(keys) > 0 && s.random.IntN(3) > 0 {
+		return keys[s.random.IntN(len(keys))]
+	}
+	if text, ok := s.value().(ast.String); ok {
+		return ast.NewTerm(text)
+	}
+	return ast.StringTerm("x")
+}
+
+// altered changes one part of a value: it is left out, doubled or replaced.
+func (s *searcher) altered(value ast.Value) ast.Value {
+	switch value := value.(type) {
+	case ast.Object:
+		if value.Len() == 0 {
+			return value
+		}
+		key := value.Keys()[s.random.IntN(value.Len())]
+		if s.random.IntN(4) == 0 {
+			return without(value, key)
+		}
+		changed := value.Copy()
+		changed.Insert(key, ast.NewTerm(s.altered(value.Get(key).Value)))
+		return changed
+	case *ast.Array:
+		all := elementsOfArray(value)
+		if len(all) == 0 {
+			return ast.NewArray(ast.NewTerm(s.value()))
+		}
+		at := s.random.IntN(len(all))
+		switch s.random.IntN(5) {
+		case 0:
+			return ast.NewArray(slices.Delete(all, at, at+1)...)
+		case 1:
+			return ast.NewArray(append(all, all[at])...)
+		case 2:
+			return ast.NewArray(append(all, ast.NewTerm(s.altered(all[at].Value)))...)
+		}
+		all[at] = ast.NewTerm(s.altered(all[at].Value))
+		return ast.NewArray(all...)
+	}
+	return s.value()
+}
+
+func elementsOfArray(array *ast.Array) (all []*ast.Term) {
+	array.Foreach(func(t *ast.Term) { all = append(all, t) })
+	return all
+}

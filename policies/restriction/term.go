@@ -1,0 +1,222 @@
+package restriction
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// A term is what an expression of Rego stands for while the input is not known: a
+// value that depends on the input and may be undefined. Terms with the same key have
+// the same value on every input.
+type term interface{ key() string }
+
+// maxTermNodes is how many terms one may be made of, each counted as often as it stands
+// there: of `x1 := [x0, x0]`, `x2 := [x1, x1]`, … forty are made of 2^40.
+const maxTermNodes = 2_000
+
+// nodesOf counts a term that is made of these. It panics with exhausted where those are
+// too many: each is gone through as a tree.
+func nodesOf(made ...term) int {
+	count := 1
+	for _, t := range made {
+		switch t := t.(type) {
+		case member:
+			count += t.nodes
+		case application:
+			count += t.nodes
+		case list:
+			count += t.nodes
+		default:
+			count++
+		}
+		if count > maxTermNodes {
+			panic(tooLarge)
+		}
+	}
+	return count
+}
+
+// maxKey is how many bytes of a key stand for themselves.
+const maxKey = 1_000
+
+// keyOf is a key that takes little memory, whatever the text is.
+func keyOf(text string) string {
+	if len(text) <= maxKey {
+		return text
+	}
+	return fmt.Sprintf("text %x", sha256.Sum256([]byte(text)))
+}
+
+// constant does not depend on the input.
+type constant struct {
+	value ast.Value
+	text  string
+}
+
+func constantTerm(value ast.Value) constant { return constant{value, keyOf(value.String())} }
+
+func (c constant) key() string { return c.text }
+
+// document is input, or a document of data.
+type document struct{ name string }
+
+func (d document) key() string { return d.name }
+
+// member is what stands at a key of an object or an index of an array.
+type member struct {
+	of, at term
+	text   string
+	nodes  int
+}
+
+func memberTerm(of, at term) member {
+	return member{of, at, keyOf(of.key() + "[" + at.key() + "]"), nodesOf(of, at)}
+}
+
+func (m member) key() string { return m.text }
+
+// witness is the key of some element of a collection that is known to exist.
+type witness struct {
+	id   int
+	text string
+}
+
+func witnessTerm(id int) witness { return witness{id, fmt.Sprintf("witness%d", id)} }
+
+func (w witness) key() string { return w.text }
+
+// application is the result of a builtin function.
+type application struct {
+	function string
+	operands []term
+	text     string
+	nodes    int
+}
+
+func applicationTerm(function string, operands ...term) application {
+	return application{function, operands, keyOf(function + "(" + keys(operands) + ")"), nodesOf(operands...)}
+}
+
+func (a application) key() string { return a.text }
+
+// list is an array of which some elements are not constant.
+type list struct {
+	elements []term
+	text     string
+	nodes    int
+}
+
+func listTerm(elements []term) list {
+	return list{elements, keyOf("[" + keys(elements) + "]"), nodesOf(elements...)}
+}
+
+func (l list) key() string { return l.text }
+
+// collection is the value of a comprehension, of a partial rule, or of an object that is
+// not constant. each is true where then is true of one of its elements.
+type collection struct {
+	text string
+	kind string // is_array, is_object or is_set
+	each func(then func(key, value term) formula) formula
+}
+
+func (c collection) key() string { return c.text }
+
+// opaque is the value of what is not understood. Its text is all that it depends on,
+// so the same text is the same value.
+type opaque struct{ text string }
+
+func (o opaque) key() string { return "opaque " + o.text }
+
+func keys(terms []term) string {
+	texts := make([]string, len(terms))
+	for i, t := range terms {
+		texts[i] = t.key()
+	}
+	return strings.Join(texts, ",")
+}
+
+// substitute is a term with another one in place of a part of it.
+func substitute(t, part, by term) term {
+	if t.key() == part.key() {
+		return by
+	}
+	switch t := t.(type) {
+	case member:
+		return memberTerm(substitute(t.of, part, by), substitute(t.at, part, by))
+	case application:
+		operands := make([]term, len(t.operands))
+		for i, operand := range t.operands {
+			operands[i] = substitute(operand, part, by)
+		}
+		return applicationTerm(t.function, operands...)
+	}
+	return t
+}
+
+// parts calls visit for a term and the terms that it is made of.
+func parts(t term, visit func(term)) {
+	visit(t)
+	switch t := t.(type) {
+	case member:
+		parts(t.of, visit)
+		parts(t.at, visit)
+	case application:
+		for _, operand := range t.operands {
+			parts(operand, visit)
+		}
+	case list:
+		for _, element := range t.elements {
+			parts(element, visit)
+		}
+	}
+}
+
+// ofInput says that the value is a part of the input, and so is JSON.
+func ofInput(t term) bool {
+	switch t := t.(type) {
+	case document:
+		return t.name == "input"
+	case member:
+		return ofInput(t.of)
+	}
+	return false
+}
+
+// isScalar holds for what has no members.
+func isScalar(value ast.Value) bool {
+	switch value.(type) {
+	case ast.Null, ast.Boolean, ast.Number, ast.String:
+		return true
+	}
+	return false
+}
+
+// rank is the position of the type of a value in OPA's order of all values.
+func rank(value ast.Value) int {
+	switch value.(type) {
+	case ast.Null:
+		return 0
+	case ast.Boolean:
+		return 1
+	case ast.Number:
+		return 2
+	case ast.String:
+		return 3
+	case *ast.Array:
+		return 6
+	case ast.Object:
+		return 7
+	case ast.Set:
+		return 8
+	}
+	return -1
+}
+
+// typeRanks are the positions of the types that functions such as is_string ask for.
+var typeRanks = map[string]int{
+	"is_null": 0, "is_boolean": 1, "is_number": 2, "is_string": 3, "is_array": 6, "is_object": 7, "is_set": 8,
+}

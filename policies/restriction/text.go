@@ -1,0 +1,178 @@
+package restriction
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// fallible says that evaluating a node may end with an error: by two values for one
+// rule or one key.
+func (t *translation) fallible(node any) bool {
+	found := false
+	seen := map[string]bool{}
+	var visit func(any)
+	visit = func(node any) {
+		ast.WalkNodes(node, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.With:
+				found = true
+			case *ast.Term:
+				if _, object := n.Value.(*ast.ObjectComprehension); object {
+					found = true
+				}
+			}
+			return found
+		})
+		ast.WalkRefs(node, func(ref ast.Ref) bool {
+			name, own := t.policy.RuleName(ref)
+			if !own && ref.HasPrefix(t.policy.Path) {
+				found = true
+			}
+			if !own || seen[name] || found {
+				return found
+			}
+			seen[name] = true
+			rules := t.policy.Rules(name)
+			if len(rules) == 0 {
+				found = true
+				return true
+			}
+			single := rules[0].Head.RuleKind() == ast.SingleValue
+			var chains []*ast.Rule
+			for _, rule := range rules {
+				if !rule.Default {
+					chains = append(chains, rule)
+				}
+			}
+			if single && (len(rules[0].Head.Ref()) > 1 || !sameConstant(chains)) {
+				found = true
+			}
+			for _, rule := range rules {
+				visit(rule)
+			}
+			return found
+		})
+	}
+	visit(node)
+	return found
+}
+
+// text is all that the value of a node depends on: itself with the names of variables
+// taken out or replaced by their values, and the rules that it refers to.
+func (t *translation) text(node any, env *environment) string {
+	seen := map[string]string{}
+	text := t.canonical(node, env)
+	t.dependencies(node, seen)
+	for _, name := range slices.Sorted(maps.Keys(seen)) {
+		text += "\n" + name + ": " + seen[name]
+	}
+	return keyOf(text)
+}
+
+func (t *translation) dependencies(node any, seen map[string]string) {
+	ast.WalkRefs(node, func(ref ast.Ref) bool {
+		t.step()
+		if _, foreign := t.nondeterministic(ref); foreign {
+			*t.fresh++
+			seen[fmt.Sprintf("~%d", *t.fresh)] = fmt.Sprintf("%s once %d", ref, *t.fresh)
+		}
+		name, own := t.policy.RuleName(ref)
+		if !own {
+			if ref.HasPrefix(t.policy.Path) {
+				*t.fresh++
+				seen[fmt.Sprintf("~%d", *t.fresh)] = fmt.Sprintf("package %d", *t.fresh)
+			}
+			return false
+		}
+		if _, done := seen[name]; !done {
+			seen[name] = ""
+			var texts []string
+			for _, rule := range t.policy.Rules(name) {
+				texts = append(texts, t.canonical(rule, nil))
+				t.dependencies(rule, seen)
+			}
+			seen[name] = strings.Join(texts, "\n")
+		}
+		return false
+	})
+}
+
+func (t *translation) nondeterministic(ref ast.Ref) (*ast.Builtin, bool) {
+	builtin, known := ast.BuiltinMap[ref.String()]
+	return builtin, known && builtin.Nondeterministic
+}
+
+// canonical writes a node without what differs between equal nodes.
+func (t *translation) canonical(node any, env *environment) string {
+	switch n := node.(type) {
+	case *ast.Rule:
+		node = n.Copy()
+	case *ast.Expr:
+		node = n.Copy()
+	case *ast.Term:
+		node = n.Copy()
+	}
+	names := map[ast.Var]ast.Var{}
+	namesakes := map[ast.Var]string{} // variables named as the first part of a function
+	renamed, err := ast.TransformVars(node, func(name ast.Var) (ast.Value, error) {
+		if name == ast.InputRootDocument.Value || name == ast.DefaultRootDocument.Value || isFunctionName(name) {
+			if value, bound := env.lookup(name); bound {
+				namesakes[name] = value.key()
+			}
+			return name, nil
+		}
+		if value, bound := env.lookup(name); bound {
+			return ast.Var(fmt.Sprintf("<%q>", value.key())), nil
+		}
+		if names[name] == "" {
+			names[name] = ast.Var(fmt.Sprintf("_%d", len(names)))
+		}
+		return names[name], nil
+	})
+	if err == nil {
+		renamed, err = ast.TransformRefs(renamed, func(ref ast.Ref) (ast.Value, error) {
+			if own := t.policy.Path; ref.HasPrefix(own) {
+				ref = append(ast.Ref{ast.VarTerm("<own>")}, ref[len(own):]...)
+			}
+			return escaped(ref), nil
+		})
+	}
+	if err != nil {
+		*t.fresh++
+		return fmt.Sprintf("node %d", *t.fresh)
+	}
+	text := fmt.Sprint(renamed)
+	for _, name := range slices.Sorted(maps.Keys(namesakes)) {
+		text += fmt.Sprintf(" where %s is %q", name, namesakes[name])
+	}
+	return text
+}
+
+// escaped is a reference of which the text tells apart what ast.Ref does not: it
+// prints a key with quotation marks as if they ended it.
+func escaped(ref ast.Ref) ast.Ref {
+	ref = slices.Clone(ref)
+	for i, part := range ref {
+		if key, ok := part.Value.(ast.String); ok && strings.ContainsAny(string(key), "\"\\~") {
+			ref[i] = ast.StringTerm(fmt.Sprintf("~%x", string(key)))
+		}
+	}
+	return ref
+}
+
+// isFunctionName says that the name of a builtin begins with it, such as json.
+func isFunctionName(name ast.Var) bool { return functionNames()[string(name)] }
+
+var functionNames = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	for name := range ast.BuiltinMap {
+		first, _, _ := strings.Cut(name, ".")
+		names[first] = true
+	}
+	return names
+})

@@ -1,0 +1,486 @@
+package restriction
+
+import (
+	"context"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/sidecar"
+)
+
+// maxSteps bounds the work, and with it the size, of a translation.
+const maxSteps = 100_000
+
+// translation turns the rules of one policy, as OPA has compiled them, into formulas.
+type translation struct {
+	ctx    context.Context
+	policy *sidecar.Policy
+	steps  *int
+	// errors are what may end the evaluation with an error: only collected for a
+	// policy that must be known to answer.
+	errors     []formula
+	wantErrors bool
+	iterations int // how often a value was gone through so far
+	// stopped is the first construct that is not understood.
+	stopped *ast.Location
+	what    string
+
+	writer *writer
+
+	supported map[*ast.Rule]bool
+	fresh     *int
+}
+
+// unsupported stops a translation at a construct.
+type unsupported struct {
+	what     string
+	location *ast.Location
+}
+
+// exhausted stops an analysis that has become too large, or is out of time.
+type exhausted struct{ why string }
+
+var (
+	outOfTime = exhausted{"there was no time left to compare the policies"}
+	tooLarge  = exhausted{"the policies are too large to compare"}
+)
+
+func newTranslation(ctx context.Context, p *sidecar.Policy, steps, fresh *int) *translation {
+	return &translation{ctx: ctx, policy: p, steps: steps, fresh: fresh, writer: &writer{prefix: "element"}, supported: map[*ast.Rule]bool{}}
+}
+
+func (t *translation) step() {
+	*t.steps++
+	if *t.steps > maxSteps {
+		panic(tooLarge)
+	}
+	if *t.steps%256 == 0 && t.ctx.Err() != nil {
+		panic(outOfTime)
+	}
+}
+
+// environment binds variables to terms.
+type environment struct {
+	outer *environment
+	name  ast.Var
+	value term
+}
+
+func (e *environment) with(name ast.Var, value term) *environment {
+	return &environment{e, name, value}
+}
+
+func (e *environment) lookup(name ast.Var) (term, bool) {
+	for ; e != nil; e = e.outer {
+		if e.name == name {
+			return e.value, true
+		}
+	}
+	return nil, false
+}
+
+type (
+	withValue       func(term) formula
+	withBinding     func(*environment) formula
+	withValueInside func(term, *environment) formula
+)
+
+func yes(*environment) formula { return true }
+
+// attempt returns the construct that stopped f, and undoes what f noted.
+func (t *translation) attempt(f func() formula) (result formula, failure *unsupported) {
+	errors := len(t.errors)
+	defer func() {
+		if r := recover(); r != nil {
+			u, ok := r.(unsupported)
+			if !ok {
+				panic(r)
+			}
+			t.errors = t.errors[:errors]
+			result, failure = nil, &u
+		}
+	}()
+	return f(), nil
+}
+
+func (t *translation) note(u *unsupported) {
+	if t.what == "" {
+		t.what, t.stopped = u.what, u.location
+	}
+}
+
+// value is the formula that a rule of the policy has a value of which then holds.
+func (t *translation) value(name string, then withValue) formula {
+	rules := t.policy.Rules(name)
+	if len(rules) == 0 {
+		return false
+	}
+	if made, succeeds := t.partial(name, rules); succeeds != nil {
+		return and(succeeds, then(made))
+	}
+	return t.complete(rules, nil, nil, then)
+}
+
+// partial is the collection that partial rules make.
+func (t *translation) partial(name string, rules []*ast.Rule) (collection, formula) {
+	head := rules[0].Head
+	if head.RuleKind() != ast.MultiValue && len(head.Ref()) == 1 {
+		return collection{}, nil
+	}
+	set := head.RuleKind() == ast.MultiValue
+	for _, rule := range rules {
+		length := len(rule.Head.Ref())
+		if set && length > 1 || !set && length != 2 || set != (rule.Head.RuleKind() == ast.MultiValue) ||
+			rule.Default || rule.Else != nil || len(rule.Head.Args) > 0 {
+			panic(unsupported{"rules with a path as their name", rule.Location})
+		}
+	}
+	made := collection{kind: "is_set"}
+	if !set {
+		made.kind = "is_object"
+	}
+	made.each = func(then func(key, value term) formula) formula {
+		var all []formula
+		for _, rule := range rules {
+			all = append(all, t.body(rule.Body, nil, func(env *environment) formula {
+				if set {
+					return t.term(rule.Head.Key, env, func(key term, _ *environment) formula { return then(key, key) })
+				}
+				return t.term(rule.Head.Ref()[1], env, func(key term, env *environment) formula {
+					return t.term(rule.Head.Value, env, func(value term, _ *environment) formula { return then(key, value) })
+				})
+			}))
+		}
+		return or(all...)
+	}
+	node := ast.NewTerm(t.policy.Ref(name))
+	made.text = t.textOf(made, node, nil)
+	return made, t.made(made, node, nil)
+}
+
+// mayFail notes an error of what a text stands for that cannot be told from the input,
+// and is the formula that there is none: what has been evaluated has not failed.
+func (t *translation) mayFail(text string) formula {
+	failed := atom{kind: isOpaque, left: opaque{"error of " + text}}
+	if t.wantErrors {
+		t.errors = append(t.errors, failed)
+	}
+	return not(failed)
+}
+
+// made is the formula that making a collection does not fail, which is said of what has
+// been evaluated. Errors are noted.
+func (t *translation) made(c collection, node *ast.Term, env *environment) formula {
+	if !t.fallible(node) {
+		return true
+	}
+	outer, wanted := t.errors, t.wantErrors
+	t.errors, t.wantErrors = nil, true
+	_, failure := t.attempt(func() formula {
+		if c.kind != "is_object" {
+			return c.each(func(term, term) formula { return true })
+		}
+		t.errors = append(t.errors, c.each(func(key, value term) formula {
+			return c.each(func(other, its term) formula {
+				if substitute(its, other, key).key() == value.key() {
+					return false
+				}
+				return and(equal(key, other), not(equal(value, its)))
+			})
+		}))
+		return true
+	})
+	inside := or(t.errors...)
+	t.errors, t.wantErrors = outer, wanted
+	if failure != nil {
+		return t.mayFail(t.text(node, env))
+	}
+	if wanted && inside != false {
+		t.errors = append(t.errors, inside)
+	}
+	return not(inside)
+}
+
+// complete is the formula that one of the rules of a name, which stand for a function
+// if there are arguments, has a value of which then holds.
+func (t *translation) complete(rules []*ast.Rule, arguments []term, env *environment, then withValue) formula {
+	t.step()
+	var fallback *ast.Rule
+	var chains []*ast.Rule
+	for _, rule := range rules {
+		if rule.Default {
+			fallback = rule
+		} else {
+			chains = append(chains, rule)
+		}
+	}
+	t.conflicts(chains, arguments)
+	var all []formula
+	for _, rule := range chains {
+		all = append(all, t.chain(rule, arguments, then))
+	}
+	if fallback != nil {
+		var none []formula
+		for _, rule := range chains {
+			none = append(none, not(t.chain(rule, arguments, func(term) formula { return true })))
+		}
+		none = append(none, t.term(fallback.Head.Value, env, func(value term, _ *environment) formula { return then(value) }))
+		all = append(all, and(none...))
+	}
+	return or(all...)
+}
+
+// chain is a rule and what follows it by else.
+func (t *translation) chain(rule *ast.Rule, arguments []term, then withValue) formula {
+	if !t.supports(rule, arguments) {
+		made := opaque{t.text(rule, nil) + " of " + keys(arguments)}
+		value, constant := constantOf(rule.Head.Value)
+		constant = constant && rule.Else == nil
+		var succeeds formula = true
+		if !constant || t.fallible(rule) {
+			succeeds = t.mayFail(made.text) // it may have two values at once
+		}
+		if constant {
+			return and(succeeds, atom{kind: isOpaque, left: made}, then(value))
+		}
+		return and(succeeds, defined(made), then(made))
+	}
+	return t.links(rule, arguments, then)
+}
+
+func (t *translation) links(rule *ast.Rule, arguments []term, then withValue) formula {
+	var all, before []formula
+	for link := rule; link != nil; link = link.Else {
+		matches := append(slices.Clone(before), t.apply(link, arguments, func(env *environment) formula {
+			return t.term(link.Head.Value, env, func(value term, _ *environment) formula { return then(value) })
+		}))
+		all = append(all, and(matches...))
+		if link.Else != nil {
+			before = append(before, not(t.apply(link, arguments, yes)))
+		}
+	}
+	return or(all...)
+}
+
+// supports tries the rule once without a continuation, so that what stops it is not
+// taken for what stops its user.
+func (t *translation) supports(rule *ast.Rule, arguments []term) bool {
+	if known, tried := t.supported[rule]; tried && (len(arguments) == 0 || !known) {
+		return known
+	}
+	t.supported[rule] = false // until it has been tried
+	wanted := t.wantErrors
+	t.wantErrors = false
+	_, failure := t.attempt(func() formula { return t.links(rule, arguments, func(term) formula { return true }) })
+	t.wantErrors = wanted
+	if failure != nil {
+		t.note(failure)
+	}
+	t.supported[rule] = failure == nil
+	return failure == nil
+}
+
+// apply binds the arguments and goes through the body.
+func (t *translation) apply(rule *ast.Rule, arguments []term, then withBinding) formula {
+	return t.matchAll(rule.Head.Args, arguments, nil, func(env *environment) formula {
+		return t.body(rule.Body, env, then)
+	})
+}
+
+func (t *translation) matchAll(patterns []*ast.Term, values []term, env *environment, then withBinding) formula {
+	if len(patterns) == 0 {
+		return then(env)
+	}
+	return t.match(patterns[0], values[0], env, func(env *environment) formula {
+		return t.matchAll(patterns[1:], values[1:], env, then)
+	})
+}
+
+// conflicts notes where rules have two values at once, which is an error in Rego.
+func (t *translation) conflicts(chains []*ast.Rule, arguments []term) {
+	if !t.wantErrors || sameConstant(chains) {
+		return
+	}
+	t.wantErrors = false
+	var found []formula
+	for i, a := range chains {
+		for j := i; j < len(chains); j++ {
+			if f, constant := t.constantConflict(a, chains[j], arguments); constant {
+				found = append(found, f)
+				continue
+			}
+			iterations := t.iterations
+			f := t.chain(a, arguments, func(one term) formula {
+				return t.chain(chains[j], arguments, func(other term) formula {
+					return not(equal(one, other))
+				})
+			})
+			if i != j || t.iterations > iterations || !t.supported[a] {
+				found = append(found, f)
+			}
+		}
+	}
+	t.wantErrors = true
+	if f := or(found...); f != false {
+		t.errors = append(t.errors, f)
+	}
+}
+
+// constantConflict is the formula that two rules of constant values conflict, which
+// needs no look at the values of both at once.
+func (t *translation) constantConflict(a, b *ast.Rule, arguments []term) (formula, bool) {
+	one, ok := constantOf(a.Head.Value)
+	other, okToo := constantOf(b.Head.Value)
+	if !ok || !okToo || a.Else != nil || b.Else != nil {
+		return nil, false
+	}
+	if ast.Compare(one.value, other.value) == 0 {
+		return false, true
+	}
+	holds := func(term) formula { return true }
+	return and(t.chain(a, arguments, holds), t.chain(b, arguments, holds)), true
+}
+
+// contradiction is the formula that the rules of a decision have two values at once,
+// with which it has none.
+func (t *translation) contradiction(name string) formula {
+	var chains []*ast.Rule
+	for _, rule := range t.policy.Rules(name) {
+		if len(rule.Head.Ref()) > 1 || rule.Head.RuleKind() == ast.MultiValue {
+			return false
+		}
+		if !rule.Default {
+			chains = append(chains, rule)
+		}
+	}
+	if sameConstant(chains) {
+		return false
+	}
+	outer, wanted := t.errors, t.wantErrors
+	t.errors, t.wantErrors = nil, true
+	t.conflicts(chains, nil)
+	found := or(t.errors...)
+	t.errors, t.wantErrors = outer, wanted
+	return found
+}
+
+// sameConstant says that all rules, with what follows by else, have one value.
+func sameConstant(chains []*ast.Rule) bool {
+	var first ast.Value
+	for _, rule := range chains {
+		for ; rule != nil; rule = rule.Else {
+			value, ok := constantOf(rule.Head.Value)
+			if !ok {
+				return false
+			}
+			if first == nil {
+				first = value.value
+			}
+			if ast.Compare(first, value.value) != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// body is the formula that all expressions hold, under bindings that then goes on with.
+func (t *translation) body(body ast.Body, env *environment, then withBinding) formula {
+	return t.expressions(body, env, then)
+}
+
+func (t *translation) expressions(rest ast.Body, env *environment, then withBinding) formula {
+	t.step()
+	if len(rest) == 0 {
+		return then(env)
+	}
+	expr, rest := rest[0], rest[1:]
+	if !binds(expr, env) {
+		f, failure := t.attempt(func() formula { return t.expression(expr, env, yes) })
+		if failure != nil {
+			t.note(failure)
+			text := t.text(expr, env)
+			f = atom{kind: isOpaque, left: opaque{text}}
+			if t.fallible(expr) {
+				f = and(t.mayFail(text), f)
+			}
+		}
+		if f == false {
+			return false
+		}
+		return and(f, t.expressions(rest, env, then))
+	}
+	return t.expression(expr, env, func(env *environment) formula { return t.expressions(rest, env, then) })
+}
+
+// binds says whether an expression may bind a variable that somebody needs: one that
+// does not may stand in a formula of its own.
+func binds(expr *ast.Expr, env *environment) bool {
+	if expr.Negated || expr.IsEvery() || isDeclaration(expr) {
+		return false
+	}
+	for name := range variables(expr) {
+		if _, bound := env.lookup(name); !bound && !name.IsWildcard() {
+			return true
+		}
+	}
+	return false
+}
+
+// variables are all names of an expression that a value can be bound to.
+func variables(node any) ast.VarSet {
+	visitor := ast.NewVarVisitor().WithParams(ast.VarVisitorParams{
+		SkipRefCallHead: true, SkipClosures: true,
+	})
+	visitor.Walk(node)
+	found := visitor.Vars()
+	for name := range found {
+		if name == ast.InputRootDocument.Value || name == ast.DefaultRootDocument.Value {
+			delete(found, name)
+		}
+	}
+	return found
+}
+
+func (t *translation) expression(expr *ast.Expr, env *environment, then withBinding) formula {
+	t.step()
+	if len(expr.With) > 0 {
+		panic(unsupported{"with", expr.Location})
+	}
+	if expr.Negated {
+		positive := *expr
+		positive.Negated = false
+		return and(not(t.expression(&positive, env, yes)), then(env))
+	}
+	switch terms := expr.Terms.(type) {
+	case *ast.SomeDecl:
+		return then(env)
+	case *ast.Every:
+		return and(t.every(terms, env), then(env))
+	case *ast.Term:
+		return t.term(terms, env, func(value term, env *environment) formula { return and(truthy(value), then(env)) })
+	case []*ast.Term:
+		return t.call(expr, env, then)
+	}
+	panic(unsupported{"an expression", expr.Location})
+}
+
+func (t *translation) every(every *ast.Every, env *environment) formula {
+	return t.term(every.Domain, env, func(domain term, env *environment) formula {
+		some := t.iterate(domain, every.Domain.Location, func(key, value term) formula {
+			inside := env.with(every.Value.Value.(ast.Var), value)
+			if every.Key != nil {
+				inside = inside.with(every.Key.Value.(ast.Var), key)
+			}
+			return not(t.body(every.Body, inside, yes))
+		})
+		collection := or(isOf("is_array", domain), isOf("is_object", domain), isOf("is_set", domain))
+		return and(collection, not(some)) // of a scalar, every is undefined
+	})
+}
+
+func isDeclaration(expr *ast.Expr) bool {
+	_, ok := expr.Terms.(*ast.SomeDecl)
+	return ok
+}

@@ -1,0 +1,125 @@
+package restriction
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/sidecar"
+)
+
+// This file is about decisions whose values have no known order: what the broadest scope
+// says counts, if its policies say it with one voice.
+
+// Warnings are what is not an error about a child: rules that answer nothing, as a
+// broader scope has them and their order is not known, and those that are the first to
+// answer although there are broader scopes. A copy of a rule does no harm.
+func Warnings(ctx context.Context, child *sidecar.Policy, parents []*sidecar.Policy) []string {
+	if len(parents) == 0 {
+		return nil
+	}
+	parents = broadestFirst(parents)
+	warnings := firstToSay(ctx, child, parents)
+	for _, decision := range child.Decisions {
+		c := newComparison(decision, child, parents)
+		if c.order != sidecar.Unordered {
+			continue
+		}
+		i := slices.IndexFunc(c.definers, func(p *sidecar.Policy) bool { return p.Level.Rank() < child.Level.Rank() })
+		if i < 0 || sameRules(ctx, decision, child, c.definers[i]) {
+			continue
+		}
+		p := c.definers[i]
+		effect := "has no effect"
+		if uses(child, decision) {
+			effect = "counts in the rules of this policy only"
+		}
+		warnings = append(warnings, fmt.Sprintf("%s of %s %s: %s of the %s scope defines it, and values of this name have no known order",
+			decision, child.Name, effect, p.Name, p.Level))
+	}
+	return warnings
+}
+
+// sameRules says that two policies have the same rules of a name, and the same of all
+// that these refer to: false where there is no time to find out.
+func sameRules(ctx context.Context, decision string, a, b *sidecar.Policy) bool {
+	text := func(p *sidecar.Policy) string {
+		steps, fresh := 0, 0
+		t := newTranslation(ctx, p, &steps, &fresh)
+		return t.text(ast.NewTerm(p.Ref(decision)), nil)
+	}
+	defer ignoreExhaustion()
+	return text(a) == text(b)
+}
+
+// uses says that a rule of another name refers to the rules of a name.
+func uses(p *sidecar.Policy, name string) bool {
+	return slices.ContainsFunc(p.AllRules(), func(rule *ast.Rule) bool {
+		used := false
+		if head, ok := rule.Head.Ref()[0].Value.(ast.Var); !ok || string(head) != name {
+			ast.WalkRefs(rule, func(ref ast.Ref) bool {
+				found, own := p.RuleName(ref)
+				used = used || own && found == name
+				return used
+			})
+		}
+		return used
+	})
+}
+
+// Conflicts are the decisions without an order on which a policy and others of its scope
+// differ, with an input where they do, or that are not known to agree: all parties are of
+// one scope, so that the answer there is undefined. Helper says that both sides use the
+// rules in others of their own, so that probably nobody asks for them.
+func Conflicts(ctx context.Context, p *sidecar.Policy, peers, parents []*sidecar.Policy) []Conflict {
+	var found []Conflict
+	for _, decision := range p.Decisions {
+		if sidecar.OrderOf(decision) == sidecar.Grant || sidecar.OrderOf(decision) == sidecar.United ||
+			slices.ContainsFunc(parents, func(parent *sidecar.Policy) bool { return parent.Defines(decision) }) {
+			continue
+		}
+		for _, peer := range peers {
+			c := newComparison(decision, p, []*sidecar.Policy{peer})
+			if c.order != sidecar.Unordered || !peer.Defines(decision) || sameRules(ctx, decision, p, peer) {
+				continue
+			}
+			if verdict := analyzeOne(ctx, c); verdict.Outcome != Proved {
+				verdict.Conflict = true
+				found = append(found, Conflict{verdict, uses(p, decision) && uses(peer, decision)})
+			}
+		}
+	}
+	return found
+}
+
+// Conflict is what two policies of one scope do not agree on.
+type Conflict struct {
+	Verdict
+	Helper bool
+}
+
+// judgeUnordered finds that both sides answer, and differ.
+func (c *comparison) judgeUnordered(r *replay, value, input ast.Value) *finding {
+	for _, p := range c.definers {
+		if said := r.decide(p, c.decision, input); said != nil && ast.Compare(said, value) != 0 {
+			return &finding{parent: said, child: value, by: p, reason: fmt.Sprintf(
+				"values of %s have no known order: where policies of one scope differ, gateways are told nothing; say it in one of them, or the same in both", c.decision)}
+		}
+	}
+	return nil
+}
+
+func (c *comparison) symbolicUnordered(child *translation, parentOf func(*sidecar.Policy) *translation) formula {
+	return child.value(c.decision, func(own term) formula {
+		var differ []formula
+		for _, p := range c.definers {
+			parent := parentOf(p)
+			differ = append(differ, and(not(parent.contradiction(c.decision)), parent.value(c.decision, func(said term) formula {
+				return and(defined(said), not(equal(own, said)))
+			})))
+		}
+		return and(defined(own), not(child.contradiction(c.decision)), or(differ...))
+	})
+}

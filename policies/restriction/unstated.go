@@ -1,0 +1,78 @@
+package restriction
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/sidecar"
+)
+
+// This file is about limits, lists and words of which no broader scope says any. Policies
+// then limit nothing, so that a narrower scope which is the first to say one restricts,
+// and exceeds nothing. But what a gateway does without an answer is its own affair: one
+// that takes no list for an empty one permits more once there is a list. So whoever says
+// the first is told.
+
+// unstated is what a comparison looks for in place of an order: an input on which the
+// child answers and no parent does.
+const unstated sidecar.Order = "unstated"
+
+// firstToSay are the warnings about decisions of a child which on some input no parent
+// makes, although there are parents. What is not known in time is no warning.
+func firstToSay(ctx context.Context, child *sidecar.Policy, parents []*sidecar.Policy) []string {
+	var warnings []string
+	for _, decision := range child.Decisions {
+		c := newComparison(decision, child, parents)
+		switch c.order {
+		case sidecar.Ceiling, sidecar.Floor, sidecar.Subset, sidecar.Word:
+		default:
+			continue
+		}
+		var on string
+		if len(c.definers) > 0 {
+			if c.order == sidecar.Word || slices.ContainsFunc(c.definers, func(p *sidecar.Policy) bool { return hasDefault(p, decision) }) {
+				continue // without a word of the broadest there is no answer: meet.rego
+			}
+			c.order = unstated
+			verdict := analyzeOne(ctx, c)
+			if verdict.Outcome != Counterexample {
+				continue
+			}
+			on = ", such as on input " + shortened(verdict.InputText())
+		}
+		warnings = append(warnings, fmt.Sprintf(
+			"%s of %s stands where no broader scope says any: it exceeds nothing, and gateways go by it; if they permit less without one, have the %s scope say a default%s",
+			decision, child.Name, parents[0].Level, on))
+	}
+	return warnings
+}
+
+func hasDefault(p *sidecar.Policy, decision string) bool {
+	return slices.ContainsFunc(p.Rules(decision), func(rule *ast.Rule) bool { return rule.Default })
+}
+
+// judgeUnstated finds that no parent answers.
+func (c *comparison) judgeUnstated(r *replay, value, input ast.Value) *finding {
+	for _, p := range c.definers {
+		if r.decide(p, c.decision, input) != nil {
+			return nil
+		}
+	}
+	return &finding{child: value, by: c.parents[0], reason: "no broader scope says any"}
+}
+
+func (c *comparison) symbolicUnstated(child *translation, parentOf func(*sidecar.Policy) *translation) formula {
+	return child.value(c.decision, func(own term) formula {
+		all := []formula{defined(own), not(child.contradiction(c.decision))}
+		for _, p := range c.definers {
+			parent := parentOf(p)
+			parent.wantErrors = true
+			silent := not(parent.value(c.decision, defined))
+			all = append(all, or(append([]formula{silent}, parent.errors...)...))
+		}
+		return and(all...)
+	})
+}

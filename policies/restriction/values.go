@@ -1,0 +1,354 @@
+package restriction
+
+import (
+	"fmt"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// unify is the formula that two sides are equal, with the variables of either bound.
+func (t *translation) unify(left, right *ast.Term, env *environment, then withBinding) formula {
+	if t.unbound(left, env) && !t.unbound(right, env) {
+		left, right = right, left
+	}
+	return t.term(left, env, func(value term, env *environment) formula {
+		return and(defined(value), t.match(right, value, env, then))
+	})
+}
+
+// unbound says that a term has variables to bind, other than in references, which
+// find their own.
+func (t *translation) unbound(pattern *ast.Term, env *environment) bool {
+	switch v := pattern.Value.(type) {
+	case ast.Var:
+		_, bound := env.lookup(v)
+		return !bound
+	case *ast.Array, ast.Object:
+		for name := range variables(pattern) {
+			if _, bound := env.lookup(name); !bound {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// match binds a pattern to a value that is defined.
+func (t *translation) match(pattern *ast.Term, value term, env *environment, then withBinding) formula {
+	t.step()
+	if name, ok := pattern.Value.(ast.Var); ok {
+		if _, bound := env.lookup(name); !bound {
+			return then(env.with(name, value))
+		}
+	}
+	if array, ok := pattern.Value.(*ast.Array); ok && t.unbound(pattern, env) {
+		return t.matchArray(array, value, pattern.Location, env, then)
+	}
+	if t.unbound(pattern, env) {
+		panic(unsupported{"a pattern", pattern.Location})
+	}
+	return t.term(pattern, env, func(other term, env *environment) formula {
+		return and(defined(other), equal(value, other), then(env))
+	})
+}
+
+func (t *translation) matchArray(array *ast.Array, value term, location *ast.Location, env *environment, then withBinding) formula {
+	length := applicationTerm("count", value)
+	var shape formula
+	switch v := value.(type) {
+	case list:
+		shape = len(v.elements) == array.Len()
+	case constant:
+		other, ok := v.value.(*ast.Array)
+		shape = ok && other.Len() == array.Len()
+	default:
+		shape = and(isOf("is_array", value), equal(length, constantTerm(ast.Number(fmt.Sprint(array.Len())))))
+	}
+	if shape == false {
+		return false
+	}
+	var element func(i int, env *environment) formula
+	element = func(i int, env *environment) formula {
+		if i == array.Len() {
+			return then(env)
+		}
+		return t.at(value, constantTerm(ast.Number(fmt.Sprint(i))), location, func(found term) formula {
+			return and(defined(found), t.match(array.Elem(i), found, env, func(env *environment) formula { return element(i+1, env) }))
+		})
+	}
+	return and(shape, element(0, env))
+}
+
+func (t *translation) terms(list []*ast.Term, env *environment, then func([]term, *environment) formula) formula {
+	if len(list) == 0 {
+		return then(nil, env)
+	}
+	return t.term(list[0], env, func(first term, env *environment) formula {
+		return t.terms(list[1:], env, func(others []term, env *environment) formula {
+			return then(append([]term{first}, others...), env)
+		})
+	})
+}
+
+// constantOf is a term of Rego without variables, references and calls.
+func constantOf(t *ast.Term) (constant, bool) {
+	plain := true
+	ast.WalkTerms(t, func(part *ast.Term) bool {
+		switch part.Value.(type) {
+		case ast.Var, ast.Ref, ast.Call, *ast.ArrayComprehension, *ast.SetComprehension, *ast.ObjectComprehension, *ast.TemplateString:
+			plain = false
+		}
+		return !plain
+	})
+	return constantTerm(t.Value), plain
+}
+
+// term is the formula that an expression has a value of which then holds. The value
+// may still be undefined.
+func (t *translation) term(node *ast.Term, env *environment, then withValueInside) formula {
+	t.step()
+	if value, ok := constantOf(node); ok {
+		return then(value, env)
+	}
+	switch v := node.Value.(type) {
+	case ast.Var:
+		value, bound := env.lookup(v)
+		if !bound {
+			panic(unsupported{"a variable without a value", node.Location})
+		}
+		return then(value, env)
+	case ast.Ref:
+		return t.reference(v, node.Location, env, then)
+	case *ast.Array:
+		var elements []*ast.Term
+		v.Foreach(func(e *ast.Term) { elements = append(elements, e) })
+		return t.list(elements, env, then)
+	case ast.Set:
+		// Whether OPA finds a member of such a set depends on its release.
+		panic(unsupported{"a set whose members are not constant", node.Location})
+	case *ast.SetComprehension:
+		made, succeeds := t.comprehension(node, "is_set", v.Body, v.Term, nil, env)
+		return and(succeeds, then(made, env))
+	case *ast.ArrayComprehension:
+		made, succeeds := t.comprehension(node, "is_array", v.Body, v.Term, nil, env)
+		return and(succeeds, then(made, env))
+	case *ast.ObjectComprehension:
+		made, succeeds := t.comprehension(node, "is_object", v.Body, v.Value, v.Key, env)
+		return and(succeeds, then(made, env))
+	case ast.Object:
+		return t.object(node, v, env, then)
+	}
+	panic(unsupported{"a value such as " + node.String(), node.Location})
+}
+
+func (t *translation) list(elements []*ast.Term, env *environment, then withValueInside) formula {
+	return t.terms(elements, env, func(values []term, env *environment) formula {
+		var all []formula
+		for _, value := range values {
+			all = append(all, defined(value))
+		}
+		return and(append(all, then(listTerm(values), env))...)
+	})
+}
+
+// object is one that is written out, with constant keys.
+func (t *translation) object(node *ast.Term, object ast.Object, env *environment, then withValueInside) formula {
+	var nodes []*ast.Term
+	for _, key := range object.Keys() {
+		if _, ok := constantOf(key); !ok {
+			panic(unsupported{"an object with computed keys", node.Location})
+		}
+		nodes = append(nodes, object.Get(key))
+	}
+	return t.terms(nodes, env, func(values []term, env *environment) formula {
+		var all []formula
+		text := "object"
+		for i, key := range object.Keys() {
+			all = append(all, defined(values[i]))
+			text += fmt.Sprintf(" %s: %s", key, values[i].key())
+		}
+		made := collection{text: keyOf(text), kind: "is_object", each: func(then func(key, value term) formula) formula {
+			var each []formula
+			for i, key := range object.Keys() {
+				each = append(each, then(constantTerm(key.Value), values[i]))
+			}
+			return or(each...)
+		}}
+		return and(append(all, then(made, env))...)
+	})
+}
+
+func (t *translation) comprehension(node *ast.Term, kind string, body ast.Body, value, key *ast.Term, env *environment) (collection, formula) {
+	made := collection{kind: kind}
+	made.each = func(then func(key, value term) formula) formula {
+		return t.body(body, env, func(env *environment) formula {
+			return t.term(value, env, func(found term, env *environment) formula {
+				if key == nil {
+					if kind == "is_array" {
+						*t.fresh++
+						return and(defined(found), then(opaque{fmt.Sprintf("index %d", *t.fresh)}, found))
+					}
+					return and(defined(found), then(found, found))
+				}
+				return t.term(key, env, func(at term, _ *environment) formula {
+					return and(defined(at), defined(found), then(at, found))
+				})
+			})
+		})
+	}
+	made.text = t.textOf(made, node, env)
+	return made, t.made(made, node, env)
+}
+
+// textOf is a text that equal collections share: what their elements are where that is
+// understood, so that the same in other words is the same. In an array it also counts
+// how often and in which order they come, which only its own text tells.
+func (t *translation) textOf(made collection, node *ast.Term, env *environment) (text string) {
+	if made.kind == "is_array" {
+		return t.text(node, env)
+	}
+	wanted, errors := t.wantErrors, t.errors
+	t.wantErrors = false
+	defer func() {
+		t.wantErrors, t.errors = wanted, errors
+		if r := recover(); r != nil {
+			if _, ok := r.(unsupported); !ok {
+				panic(r)
+			}
+			text = t.text(node, env)
+		}
+	}()
+	return t.writer.collection(made)
+}
+
+// reference follows a path from a variable, input or a rule.
+func (t *translation) reference(ref ast.Ref, location *ast.Location, env *environment, then withValueInside) formula {
+	own := t.policy.Path
+	head, isVar := ref[0].Value.(ast.Var)
+	switch {
+	case !isVar:
+		return t.term(ref[0], env, func(from term, env *environment) formula { return t.path(from, ref[1:], location, env, then) })
+	case ref.HasPrefix(own):
+		name, ok := t.policy.RuleName(ref)
+		rules := t.policy.Rules(name)
+		if !ok || len(rules) == 0 || len(rules[0].Head.Args) > 0 {
+			panic(unsupported{ref.String(), location})
+		}
+		return t.value(name, func(from term) formula { return t.path(from, ref[len(own)+1:], location, env, then) })
+	case ref.HasPrefix(ast.InputRootRef):
+		return t.path(document{"input"}, ref[1:], location, env, then)
+	case ref.HasPrefix(ast.DefaultRootRef):
+		return t.path(document{"data"}, ref[1:], location, env, then)
+	}
+	from, bound := env.lookup(head)
+	if !bound {
+		panic(unsupported{"a variable without a value", location})
+	}
+	return t.path(from, ref[1:], location, env, then)
+}
+
+func (t *translation) path(from term, rest ast.Ref, location *ast.Location, env *environment, then withValueInside) formula {
+	if len(rest) == 0 {
+		return then(from, env)
+	}
+	if name, ok := rest[0].Value.(ast.Var); ok {
+		if _, bound := env.lookup(name); !bound {
+			return t.iterate(from, location, func(key, value term) formula {
+				return t.path(value, rest[1:], location, env.with(name, key), then)
+			})
+		}
+	}
+	return t.term(rest[0], env, func(key term, env *environment) formula {
+		return t.at(from, key, location, func(found term) formula { return t.path(found, rest[1:], location, env, then) })
+	})
+}
+
+// at is the formula that there is something at a key of which then holds.
+func (t *translation) at(from, key term, location *ast.Location, then withValue) formula {
+	t.step()
+	switch from := from.(type) {
+	case constant, list, collection:
+		if made, ok := from.(collection); ok && made.kind == "is_array" {
+			panic(unsupported{"an index into a comprehension", location})
+		}
+		return t.iterate(from, location, func(at, value term) formula { return and(equal(at, key), then(value)) })
+	case application, opaque:
+		if call, ok := from.(application); ok && resultOf[call.function] == "is_array" {
+			break
+		}
+		// What a function gives may be a set, whose members are their own keys.
+		panic(unsupported{"a path into the result of a function", location})
+	}
+	if from.key() == "data" {
+		// Nothing is known of other documents but their names.
+		t.note(&unsupported{"a document of data", location})
+	}
+	found := memberTerm(from, key)
+	return and(defined(found), then(found))
+}
+
+// iterate is the formula that then holds of one of the elements of a value.
+func (t *translation) iterate(in term, location *ast.Location, then func(key, value term) formula) formula {
+	t.step()
+	t.iterations++
+	switch in := in.(type) {
+	case constant:
+		return or(t.constants(in.value, then)...)
+	case list:
+		var all []formula
+		for i, element := range in.elements {
+			all = append(all, then(constantTerm(ast.Number(fmt.Sprint(i))), element))
+		}
+		return or(all...)
+	case collection:
+		return in.each(then)
+	}
+	if !ofInput(in) {
+		panic(unsupported{"going through the result of a function or a document of data", location})
+	}
+	return t.existence(in, then)
+}
+
+func (t *translation) constants(value ast.Value, then func(key, value term) formula) (all []formula) {
+	switch value := value.(type) {
+	case *ast.Array:
+		for i := range value.Len() {
+			all = append(all, then(constantTerm(ast.Number(fmt.Sprint(i))), constantTerm(value.Elem(i).Value)))
+		}
+	case ast.Object:
+		value.Foreach(func(k, v *ast.Term) { all = append(all, then(constantTerm(k.Value), constantTerm(v.Value))) })
+	case ast.Set:
+		value.Foreach(func(e *ast.Term) { all = append(all, then(constantTerm(e.Value), constantTerm(e.Value))) })
+	}
+	return all
+}
+
+// existence goes through the body once for an element like any other, so that errors
+// and what is not understood come up here.
+func (t *translation) existence(in term, then func(key, value term) formula) formula {
+	outer := t.errors
+	t.errors = nil
+	*t.fresh++
+	any := witnessTerm(-*t.fresh)
+	body := then(any, memberTerm(in, any))
+	inside := t.errors
+	t.errors = outer
+	if len(inside) > 0 {
+		t.errors = append(t.errors, existence{in, func(key, value term) formula {
+			before, wanted := t.errors, t.wantErrors
+			t.errors, t.wantErrors = nil, true
+			then(key, value)
+			found := or(t.errors...)
+			t.errors, t.wantErrors = before, wanted
+			return found
+		}})
+	}
+	if body == false {
+		return false
+	}
+	return existence{in, func(key, value term) formula {
+		before := t.errors
+		defer func() { t.errors = before }()
+		return then(key, value)
+	}}
+}

@@ -1,0 +1,110 @@
+package sidecar
+
+import (
+	"context"
+	"sync"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/eval/plan"
+)
+
+// programs are what evaluates the decisions of one policy, made when they are first
+// asked for. They are safe for concurrent use.
+type programs struct {
+	mu   sync.Mutex
+	made map[programKey]programOrError
+}
+
+// programKey has no decision where it is of all that are rules.
+type programKey struct {
+	decision string
+	cover    bool
+}
+
+type programOrError struct {
+	program *eval.Program
+	err     error
+}
+
+// Program evaluates one decision of a policy.
+type Program struct {
+	made *eval.Program
+	rule *eval.Rule // nil where it asks a query
+}
+
+const resultVar = "result"
+
+// Program is what evaluates a decision; with cover it also records what was reached.
+func (p *Policy) Program(decision string, cover bool) (Program, error) {
+	if len(p.compiler.GetRulesExact(p.Ref(decision))) == 0 { // rules below it, such as decision.name
+		made, err := p.programs.make(programKey{decision, cover}, func() (*eval.Program, error) { return p.queryProgram(decision, cover) })
+		return Program{made, nil}, err
+	}
+	made, err := p.programs.make(programKey{cover: cover}, func() (*eval.Program, error) { return p.ruleProgram(cover) })
+	if err != nil {
+		return Program{}, err
+	}
+	return Program{made, made.Rule(p.Ref(decision))}, nil
+}
+
+func (s *programs) make(key programKey, compile func() (*eval.Program, error)) (*eval.Program, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	made, known := s.made[key]
+	if !known {
+		made.program, made.err = compile()
+		if s.made == nil {
+			s.made = map[programKey]programOrError{}
+		}
+		s.made[key] = made
+	}
+	return made.program, made.err
+}
+
+// ruleProgram evaluates all decisions that are rules.
+func (p *Policy) ruleProgram(cover bool) (*eval.Program, error) {
+	var refs []ast.Ref
+	for _, decision := range p.Decisions {
+		refs = append(refs, p.Ref(decision))
+	}
+	made, errs := engine.NewProgram(p.compiler, engine.Callable, eval.CompileOptions{Cover: cover}, refs...)
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	return made, nil
+}
+
+// queryProgram evaluates a decision that is made of several rules.
+func (p *Policy) queryProgram(decision string, cover bool) (*eval.Program, error) {
+	var refs []ast.Ref
+	for _, rule := range p.Rules(decision) {
+		refs = append(refs, rule.Ref().GroundPrefix())
+	}
+	if errs := engine.CheckGrowth(p.compiler, refs...); len(errs) > 0 {
+		return nil, errs
+	}
+	planned, err := plan.Query(p.compiler, ast.NewBody(ast.Equality.Expr(ast.VarTerm(resultVar), ast.NewTerm(p.Ref(decision)))))
+	if err != nil {
+		return nil, err
+	}
+	return eval.Compile(planned, engine.Callable, eval.CompileOptions{Cover: cover})
+}
+
+// Run is the value of the decision, nil where it is undefined.
+func (p Program) Run(ctx context.Context, options eval.Options) (*ast.Term, error) {
+	if p.rule != nil {
+		values, _, err := p.made.Run(ctx, []*eval.Rule{p.rule}, options)
+		if err != nil {
+			return nil, err
+		}
+		return values[0], nil
+	}
+	results, _, err := p.made.RunQuery(ctx, options)
+	if err != nil || len(results) == 0 {
+		return nil, err
+	}
+	return results[0].Get(ast.StringTerm(resultVar)), nil
+}

@@ -1,0 +1,75 @@
+package registration
+
+import (
+	"slices"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// Asked says in which versions of their kinds the API server hands objects to the
+// entries of user policies.
+type Asked struct {
+	entries   [][]admissionregistrationv1.RuleWithOperations
+	resources *engine.Resources
+}
+
+// NewAsked reads the configurations that the policies are registered by. A conflict of
+// versions leaves the entry with both.
+func NewAsked(policies []engine.PolicyInfo, resources *engine.Resources) Asked {
+	asked := Asked{resources: resources}
+	validating, mutating, _ := Configurations(policies, resources, nil, Settings{})
+	for _, webhook := range mutating.Webhooks {
+		asked.entries = append(asked.entries, webhook.Rules)
+	}
+	for _, webhook := range validating.Webhooks {
+		asked.entries = append(asked.entries, webhook.Rules)
+	}
+	return asked
+}
+
+// Versions are those in which the entries get an object of a resource that arrives in
+// the resource's version: none where no entry is called. The API server converts for an
+// entry of which no rule takes the object as it is.
+func (a Asked) Versions(resource engine.Resource, operation string) []string {
+	var out []string
+	for _, rules := range a.entries {
+		version, called := a.version(rules, resource, operation)
+		if called && !slices.Contains(out, version) {
+			out = append(out, version)
+		}
+	}
+	return out
+}
+
+// version honours earlier rules first, as the API server does.
+func (a Asked) version(rules []admissionregistrationv1.RuleWithOperations, resource engine.Resource, operation string) (string, bool) {
+	takes := func(rule admissionregistrationv1.RuleWithOperations, version string) bool {
+		resource.Version = version
+		return ruleTakes(rule, resource, operation)
+	}
+	for _, rule := range rules {
+		if takes(rule, resource.Version) {
+			return resource.Version, true
+		}
+	}
+	for _, rule := range rules {
+		for _, version := range a.resources.Versions(resource.Group, resource.Kind) {
+			if takes(rule, version) {
+				return version, true
+			}
+		}
+	}
+	return "", false
+}
+
+func ruleTakes(rule admissionregistrationv1.RuleWithOperations, resource engine.Resource, operation string) bool {
+	if !slices.Contains(rule.Operations, admissionregistrationv1.OperationType(operation)) {
+		return false
+	}
+	wanted := resourceTargets(resource, versionTable{{Group: resource.Group, Kind: resource.Kind}: {resource.Version}})[0]
+	return slices.ContainsFunc(rule.Resources, func(name string) bool {
+		return target{rule.APIGroups[0], rule.APIVersions[0], name, *rule.Scope}.covers(wanted)
+	})
+}

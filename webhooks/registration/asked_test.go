@@ -1,0 +1,43 @@
+package registration
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+func TestVersionsAsked(t *testing.T) {
+	autoscaler := func(version string, failure engine.FailurePolicy) engine.PolicyInfo {
+		return engine.PolicyInfo{
+			Package: "p" + version, Validates: true, FailurePolicy: failure,
+			Match: engine.Match{Kinds: []engine.GroupVersionKind{{Group: "autoscaling", Version: version, Kind: "HorizontalPodAutoscaler"}}},
+		}
+	}
+	everything := engine.PolicyInfo{Package: "all", Validates: true}
+	for name, test := range map[string]struct {
+		policies  []engine.PolicyInfo
+		arrives   string
+		operation string
+		want      []string
+	}{
+		"the preferred version":    {[]engine.PolicyInfo{autoscaler("", engine.Fail)}, "v1", "CREATE", []string{"v2"}},
+		"as it arrives":            {[]engine.PolicyInfo{autoscaler("", engine.Fail)}, "v2", "CREATE", []string{"v2"}},
+		"a version by name":        {[]engine.PolicyInfo{autoscaler("v1", engine.Fail)}, "v2", "CREATE", []string{"v1"}},
+		"every version":            {[]engine.PolicyInfo{autoscaler("*", engine.Fail)}, "v1", "CREATE", []string{"v2"}},
+		"every kind":               {[]engine.PolicyInfo{everything}, "v1", "CREATE", []string{"v1"}},
+		"nobody":                   {nil, "v1", "CREATE", nil},
+		"another operation":        {[]engine.PolicyInfo{autoscaler("", engine.Fail)}, "v1", "DELETE", nil},
+		"each entry has its own":   {[]engine.PolicyInfo{autoscaler("v1", engine.Fail), autoscaler("v2", engine.Ignore)}, "v1", "CREATE", []string{"v2", "v1"}},
+		"an entry is one of both":  {[]engine.PolicyInfo{autoscaler("v1", engine.Fail), everything}, "v2", "CREATE", []string{"v2"}},
+		"what is not served":       {[]engine.PolicyInfo{autoscaler("", engine.Fail)}, "v2beta2", "CREATE", []string{"v2"}},
+		"nor taken by any but all": {[]engine.PolicyInfo{everything}, "v2beta2", "CREATE", []string{"v2beta2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := NewAsked(test.policies, engine.BuiltinResources())
+			resource := engine.Resource{Group: "autoscaling", Version: test.arrives, Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true}
+			assert.Equal(t, test.want, asked.Versions(resource, test.operation))
+		})
+	}
+}

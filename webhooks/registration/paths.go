@@ -1,0 +1,27 @@
+// Package registration keeps the API server's webhook configurations what the installed
+// policies ask for.
+//
+// Invariant: a registration is never narrower than the policies that are installed, and
+// its entries are a fixed set: what there is nothing to call for has no rules.
+package registration
+
+import "github.com/lintel-policy/lintel/policies/engine"
+
+// What stands before the last segment of the path of each entry.
+const (
+	ValidatePath = "/validate/"
+	MutatePath   = "/mutate/"
+)
+
+// PolicySegment is the path segment of the entry for sources with a failure policy.
+func PolicySegment(policy engine.FailurePolicy) string {
+	if policy == engine.Ignore {
+		return "ignore"
+	}
+	return "fail"
+}
+
+// PolicyEntry is the name of that entry, the same in both configurations.
+func PolicyEntry(policy engine.FailurePolicy) string {
+	return PolicySegment(policy) + ".policies.lintel.dev"
+}

@@ -1,0 +1,304 @@
+package registration
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules"
+)
+
+// fieldManager owns what Lintel sets in its webhook configurations. The CA bundle
+// stays cert-manager's where it injects one.
+const fieldManager = "lintel-webhooks"
+
+// Registrar keeps the webhook configurations what the live snapshot asks for. It
+// runs on the leader alone: replicas may serve different revisions for a moment.
+type Registrar struct {
+	client   client.Client
+	snapshot func() *engine.Snapshot
+	products []rules.Product
+	settings Settings
+	changed  chan event.GenericEvent
+
+	draining     atomic.Bool
+	registered   atomic.Value // string: the digest of the snapshot whose rules are applied
+	onRegistered func()
+}
+
+// NewRegistrar makes a Registrar; its client reads from a cache, and snapshot is nil as
+// long as no policies are loaded.
+func NewRegistrar(c client.Client, snapshot func() *engine.Snapshot, products []rules.Product, settings Settings) *Registrar {
+	return &Registrar{
+		client: c, snapshot: snapshot, products: products, settings: settings,
+		changed: make(chan event.GenericEvent, 1),
+	}
+}
+
+// SnapshotChanged asks for the configurations to be brought up to date. It never
+// blocks: one pending request is enough for any number of changes.
+func (r *Registrar) SnapshotChanged() {
+	select {
+	case r.changed <- event.GenericEvent{Object: &metav1.PartialObjectMetadata{}}:
+	default:
+	}
+}
+
+// OnRegistered has f called when the rules of another snapshot are applied.
+func (r *Registrar) OnRegistered(f func()) { r.onRegistered = f }
+
+// Registered says whether the rules of the snapshot with this digest are applied.
+func (r *Registrar) Registered(digest string) bool { return r.registered.Load() == digest }
+
+// Drain announces the end: a configuration that is deleted from now on stays deleted. An
+// operator who takes Lintel out deletes them while the last replicas end, and one that
+// came back would have nobody to call. A leader that follows makes them anew.
+func (r *Registrar) Drain() { r.draining.Store(true) }
+
+// SetupWithManager registers the controller: it runs when the snapshot changes, and
+// when anybody else touches a configuration.
+func (r *Registrar) SetupWithManager(mgr manager.Manager) error {
+	one := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: ConfigurationName}}}
+	})
+	ours := builder.WithPredicates(predicate.NewPredicateFuncs(func(object client.Object) bool {
+		return object.GetName() == ConfigurationName
+	}))
+	r.SnapshotChanged() // a snapshot may have gone live before
+	return builder.ControllerManagedBy(mgr).
+		Named(fieldManager).
+		Watches(&admissionregistrationv1.ValidatingWebhookConfiguration{}, one, ours).
+		Watches(&admissionregistrationv1.MutatingWebhookConfiguration{}, one, ours).
+		WatchesRawSource(source.Channel(r.changed, one)).
+		Complete(r)
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *Registrar) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	snapshot := r.snapshot()
+	if snapshot == nil {
+		// Without policies the rules would be empty, and whatever is registered now is
+		// still wanted. Loading them triggers the next run.
+		return reconcile.Result{}, nil
+	}
+	settled, err := r.register(ctx, snapshot.Policies(), snapshot.Resources())
+	if err != nil || !settled {
+		return reconcile.Result{}, err // what was applied, or the CA injector, brings us here again
+	}
+	if r.registered.Swap(snapshot.Digest()) != snapshot.Digest() && r.onRegistered != nil {
+		r.onRegistered()
+	}
+	return reconcile.Result{}, nil
+}
+
+// owner is the platform's Namespace: with it, the garbage collector takes the
+// configurations, in whatever order an installation is taken out. Without it nobody is
+// there to answer, so there is none once the Namespace goes.
+func (r *Registrar) owner(ctx context.Context) (*metav1.OwnerReference, error) {
+	var namespace corev1.Namespace
+	err := r.client.Get(ctx, client.ObjectKey{Name: r.settings.Namespace}, &namespace)
+	if apierrors.IsNotFound(err) || err == nil && !namespace.DeletionTimestamp.IsZero() {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the namespace %s: %w", r.settings.Namespace, err)
+	}
+	return &metav1.OwnerReference{APIVersion: "v1", Kind: "Namespace", Name: namespace.Name, UID: namespace.UID}, nil
+}
+
+// register applies what differs. settled says that nothing did, and that the API
+// server has what it needs to call.
+func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, resources *engine.Resources) (settled bool, err error) {
+	owner, err := r.owner(ctx)
+	if err != nil || owner == nil {
+		return false, err
+	}
+	validating, mutating, conflicts := Configurations(policies, resources, r.products, r.settings)
+	validating.OwnerReferences, mutating.OwnerReferences = []metav1.OwnerReference{*owner}, []metav1.OwnerReference{*owner}
+	if conflicts != nil {
+		// The gate keeps conflicts out; one that got in still has its policies called.
+		log.FromContext(ctx).Error(conflicts, "policies disagree about versions; all that they name are registered")
+	}
+	var liveValidating admissionregistrationv1.ValidatingWebhookConfiguration
+	if err := r.client.Get(ctx, client.ObjectKeyFromObject(validating), &liveValidating); client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("reading the validating webhook configuration: %w", err)
+	}
+	var liveMutating admissionregistrationv1.MutatingWebhookConfiguration
+	if err := r.client.Get(ctx, client.ObjectKeyFromObject(mutating), &liveMutating); client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("reading the mutating webhook configuration: %w", err)
+	}
+	if r.draining.Load() && (liveValidating.Name == "" || liveMutating.Name == "") {
+		return false, nil
+	}
+	bundled := !r.settings.InjectCA || bundledWhole(validatingEntries(liveValidating.Webhooks)) && bundledWhole(mutatingEntries(liveMutating.Webhooks))
+	if !bundled {
+		// Without a CA the API server cannot call, and Fail entries would deny all that
+		// they have rules for.
+		withoutRules(validating, mutating)
+	}
+	settled = bundled
+	if !upToDate(validating.ObjectMeta, liveValidating.ObjectMeta,
+		validatingEntries(validating.Webhooks), validatingEntries(liveValidating.Webhooks)) {
+		settled = false
+		if err := r.apply(ctx, validating, inert(validatingEntries(validating.Webhooks), validatingEntries(liveValidating.Webhooks))); err != nil {
+			return false, fmt.Errorf("applying the validating webhook configuration: %w", err)
+		}
+	}
+	if !upToDate(mutating.ObjectMeta, liveMutating.ObjectMeta,
+		mutatingEntries(mutating.Webhooks), mutatingEntries(liveMutating.Webhooks)) {
+		settled = false
+		if err := r.apply(ctx, mutating, inert(mutatingEntries(mutating.Webhooks), mutatingEntries(liveMutating.Webhooks))); err != nil {
+			return false, fmt.Errorf("applying the mutating webhook configuration: %w", err)
+		}
+	}
+	return settled, nil
+}
+
+// bundledWhole says whether there are entries, and each has its CA bundle.
+func bundledWhole(entries []liveEntry) bool {
+	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e liveEntry) bool { return len(e.client.CABundle) == 0 })
+}
+
+// withoutRules leaves the entries as they are, but for nothing.
+func withoutRules(validating *admissionregistrationv1.ValidatingWebhookConfiguration, mutating *admissionregistrationv1.MutatingWebhookConfiguration) {
+	for i := range validating.Webhooks {
+		validating.Webhooks[i].Rules = nil
+	}
+	for i := range mutating.Webhooks {
+		mutating.Webhooks[i].Rules = nil
+	}
+}
+
+// apply writes desired by server-side apply. An entry that an earlier version
+// registered cannot be dropped while the CA injector owns its bundle: then it is
+// kept, without rules.
+func (r *Registrar) apply(ctx context.Context, desired client.Object, leftovers []any) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(desired)
+	if err != nil {
+		return err
+	}
+	config := &unstructured.Unstructured{Object: content}
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	write := func() error {
+		// The answer is read back into the object, so each attempt takes a copy.
+		return r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(config.DeepCopy()),
+			client.FieldOwner(fieldManager), client.ForceOwnership)
+	}
+	err = write()
+	if !apierrors.IsInvalid(err) || len(leftovers) == 0 {
+		return err
+	}
+	entries, _, err := unstructured.NestedSlice(content, "webhooks")
+	if err != nil {
+		return err
+	}
+	if err := unstructured.SetNestedSlice(content, append(entries, leftovers...), "webhooks"); err != nil {
+		return err
+	}
+	return write()
+}
+
+// liveEntry is what the comparison needs of an entry of either configuration.
+type liveEntry struct {
+	name   string
+	rules  int
+	client *admissionregistrationv1.WebhookClientConfig
+	whole  any // the entry
+}
+
+func validatingEntries(webhooks []admissionregistrationv1.ValidatingWebhook) []liveEntry {
+	var out []liveEntry
+	for i := range webhooks {
+		w := webhooks[i].DeepCopy()
+		out = append(out, liveEntry{w.Name, len(w.Rules), &w.ClientConfig, w})
+	}
+	return out
+}
+
+func mutatingEntries(webhooks []admissionregistrationv1.MutatingWebhook) []liveEntry {
+	var out []liveEntry
+	for i := range webhooks {
+		w := webhooks[i].DeepCopy()
+		out = append(out, liveEntry{w.Name, len(w.Rules), &w.ClientConfig, w})
+	}
+	return out
+}
+
+// upToDate compares what Lintel sets. A CA bundle that it does not set is somebody
+// else's, and so are further labels and annotations.
+func upToDate(desiredMeta, liveMeta metav1.ObjectMeta, desired, live []liveEntry) bool {
+	if !contains(liveMeta.Labels, desiredMeta.Labels) || !contains(liveMeta.Annotations, desiredMeta.Annotations) ||
+		!equality.Semantic.DeepEqual(liveMeta.OwnerReferences, desiredMeta.OwnerReferences) {
+		return false
+	}
+	var order []string
+	for _, have := range live {
+		i := slices.IndexFunc(desired, func(want liveEntry) bool { return want.name == have.name })
+		if i < 0 {
+			if have.rules > 0 {
+				return false
+			}
+			continue // a leftover that is never called
+		}
+		order = append(order, have.name)
+		if desired[i].client.CABundle == nil {
+			have.client.CABundle = nil
+		}
+		if !equality.Semantic.DeepEqual(desired[i].whole, have.whole) {
+			return false
+		}
+	}
+	return slices.EqualFunc(order, desired, func(name string, want liveEntry) bool { return name == want.name })
+}
+
+// inert are the live entries that are no longer wanted, as they can stay.
+func inert(desired, live []liveEntry) []any {
+	var out []any
+	for _, have := range live {
+		if slices.ContainsFunc(desired, func(want liveEntry) bool { return want.name == have.name }) {
+			continue
+		}
+		config := map[string]any{}
+		switch {
+		case have.client.URL != nil:
+			config["url"] = *have.client.URL
+		case have.client.Service != nil:
+			config["service"] = map[string]any{
+				"namespace": have.client.Service.Namespace, "name": have.client.Service.Name,
+			}
+		}
+		out = append(out, map[string]any{
+			"name": have.name, "clientConfig": config,
+			"sideEffects": "None", "admissionReviewVersions": []any{"v1"},
+		})
+	}
+	return out
+}
+
+func contains(all, some map[string]string) bool {
+	for key, value := range some {
+		if all[key] != value {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,145 @@
+package registration
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules"
+)
+
+func accept(context.Context, *engine.Review) (*rules.Answer, error) { return &rules.Answer{}, nil }
+
+// snapshotOf is a snapshot of one source that denies ConfigMaps, and labels them.
+func snapshotOf(t *testing.T, policy engine.FailurePolicy) *engine.Snapshot {
+	t.Helper()
+	set, err := engine.Compile(engine.Source{Name: "team", FailurePolicy: policy, Files: map[string]string{"team.rego": `# METADATA
+# custom:
+#   match: {kinds: [{group: "", kind: ConfigMap}]}
+package team
+
+import rego.v1
+
+deny contains "no"
+
+defaults := {"metadata": {"labels": {"checked": "yes"}}}
+`}})
+	require.NoError(t, err)
+	return engine.NewSnapshot(engine.BuiltinResources(), set)
+}
+
+// unregister deletes both configurations.
+func unregister(t *testing.T, c client.Client) {
+	t.Helper()
+	name := metav1.ObjectMeta{Name: ConfigurationName}
+	require.NoError(t, c.Delete(t.Context(), &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: name}))
+	require.NoError(t, c.Delete(t.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: name}))
+}
+
+// platform is the Namespace that Lintel is installed in.
+func platform() *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "lintel-system", UID: "platform", Finalizers: []string{"kubernetes"}}}
+}
+
+// TestNothingIsRegisteredForANamespaceThatGoes: nobody would answer, and nobody would
+// take the configurations away.
+func TestNothingIsRegisteredForANamespaceThatGoes(t *testing.T) {
+	c := fake.NewClientBuilder().WithObjects(platform()).Build()
+	var live atomic.Pointer[engine.Snapshot]
+	live.Store(snapshotOf(t, engine.Fail))
+	r := NewRegistrar(c, live.Load, nil, Settings{Namespace: "lintel-system"})
+	reconcileOnce := func() {
+		t.Helper()
+		_, err := r.Reconcile(t.Context(), reconcile.Request{})
+		require.NoError(t, err)
+	}
+	reconcileOnce()
+	var validating admissionregistrationv1.ValidatingWebhookConfiguration
+	key := client.ObjectKey{Name: ConfigurationName}
+	require.NoError(t, c.Get(t.Context(), key, &validating))
+	require.Equal(t, []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: "lintel-system", UID: "platform"}}, validating.OwnerReferences)
+
+	unregister(t, c)
+	require.NoError(t, c.Delete(t.Context(), platform()))
+	reconcileOnce()
+	require.True(t, apierrors.IsNotFound(c.Get(t.Context(), key, &validating)), "the namespace is on its way out")
+	going := platform()
+	require.NoError(t, c.Get(t.Context(), client.ObjectKeyFromObject(going), going))
+	going.Finalizers = nil
+	require.NoError(t, c.Update(t.Context(), going))
+	reconcileOnce()
+	require.True(t, apierrors.IsNotFound(c.Get(t.Context(), key, &validating)), "and then it is gone")
+}
+
+func TestRegistrarWritesOnlyDifferences(t *testing.T) {
+	applied := 0
+	c := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+		Apply: func(ctx context.Context, c client.WithWatch, config runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+			applied++
+			return c.Apply(ctx, config, options...)
+		},
+	}).WithObjects(platform()).Build()
+	var live atomic.Pointer[engine.Snapshot]
+	r := NewRegistrar(c, live.Load, []rules.Product{{Name: "a", Entry: "a.example.com", Validate: accept}},
+		Settings{Namespace: "lintel-system"})
+	registered := 0
+	r.OnRegistered(func() { registered++ })
+	reconcileOnce := func() int {
+		t.Helper()
+		applied = 0
+		_, err := r.Reconcile(t.Context(), reconcile.Request{})
+		require.NoError(t, err)
+		return applied
+	}
+	assert.Zero(t, reconcileOnce(), "no policies are loaded yet: what is registered stays")
+
+	live.Store(engine.NewSnapshot(engine.BuiltinResources()))
+	assert.Equal(t, 2, reconcileOnce())
+	assert.Zero(t, reconcileOnce())
+
+	live.Store(snapshotOf(t, engine.Fail))
+	assert.Equal(t, 2, reconcileOnce())
+	assert.False(t, r.Registered(live.Load().Digest()), "not before it was read back")
+	assert.Zero(t, reconcileOnce())
+	assert.True(t, r.Registered(live.Load().Digest()))
+	assert.Equal(t, 2, registered, "once for each snapshot")
+
+	var validating admissionregistrationv1.ValidatingWebhookConfiguration
+	key := client.ObjectKey{Name: ConfigurationName}
+	require.NoError(t, c.Get(t.Context(), key, &validating))
+	assert.Equal(t, []string{"/v1 Namespaced CREATE,UPDATE configmaps"}, rulesText(validating.Webhooks[2].Rules))
+	validating.Webhooks[2].Rules = nil
+	require.NoError(t, c.Update(t.Context(), &validating))
+	assert.Equal(t, 1, reconcileOnce(), "drift is put right")
+	require.NoError(t, c.Get(t.Context(), key, &validating))
+	assert.NotEmpty(t, validating.Webhooks[2].Rules)
+
+	unregister(t, c)
+	assert.Equal(t, 2, reconcileOnce())
+
+	r.Drain()
+	live.Store(snapshotOf(t, engine.Ignore))
+	assert.Equal(t, 2, reconcileOnce(), "policies still change")
+	unregister(t, c)
+	assert.Zero(t, reconcileOnce(), "who deletes them wants to be rid of them")
+}
+
+func TestSnapshotChangedNeverBlocks(*testing.T) {
+	r := NewRegistrar(nil, nil, nil, Settings{})
+	for range 100 {
+		r.SnapshotChanged()
+	}
+}

@@ -1,0 +1,237 @@
+package registration
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+const anything = "*"
+
+// operationOrder is how operations are written in a rule.
+var operationOrder = []string{"CREATE", "UPDATE", "DELETE", "CONNECT"}
+
+// target is one resource, or subresource, that an entry is called for.
+type target struct {
+	group, version, resource string
+	scope                    admissionregistrationv1.ScopeType
+}
+
+// interest is what an entry wants to be called for: operations by target.
+type interest map[target]map[string]bool
+
+func (i interest) add(t target, operations []string) {
+	if len(operations) == 0 {
+		return
+	}
+	if i[t] == nil {
+		i[t] = map[string]bool{}
+	}
+	for _, operation := range operations {
+		i[t][operation] = true
+	}
+}
+
+// validateOperations are those of deny and warn.
+func validateOperations(match engine.Match) []string {
+	if len(match.Operations) == 0 {
+		return []string{"CREATE", "UPDATE"}
+	}
+	return match.Operations
+}
+
+// mutateOperations are those of patch and defaults: CREATE unless the policy names
+// UPDATE, and never another.
+func mutateOperations(match engine.Match) []string {
+	if len(match.Operations) == 0 {
+		return []string{"CREATE"}
+	}
+	return only(match.Operations, "CREATE", "UPDATE")
+}
+
+func only(operations []string, wanted ...string) []string {
+	var out []string
+	for _, operation := range operations {
+		if slices.Contains(wanted, operation) {
+			out = append(out, operation)
+		}
+	}
+	return out
+}
+
+// validatingRules are the union of the matches of policies that deny or warn.
+func validatingRules(policies []engine.PolicyInfo, resources *engine.Resources) ([]admissionregistrationv1.RuleWithOperations, []versionConflict) {
+	versions, conflicts := kindVersions(policies, resources)
+	conflicts = append(conflicts, openConflicts(policies, resources, validateOperations)...)
+	wanted := interest{}
+	for _, policy := range policies {
+		match := policy.Match
+		operations := validateOperations(match)
+		for _, t := range policyTargets(policy, resources, versions) {
+			wanted.add(t, operations)
+			for _, subresource := range match.Subresources {
+				sub := t
+				sub.resource += "/" + subresource
+				wanted.add(sub, operations)
+			}
+		}
+		// The Pods of a workload are judged as created, whatever is done to the workload.
+		if match.Expands() && slices.Contains(operations, "CREATE") {
+			for _, t := range targets(engine.WorkloadKinds(), resources, versions) {
+				wanted.add(t, []string{"CREATE", "UPDATE"})
+			}
+		}
+	}
+	return wanted.rules(), conflicts
+}
+
+// mutatingRules are the union of the matches of policies that patch or default.
+func mutatingRules(policies []engine.PolicyInfo, resources *engine.Resources) ([]admissionregistrationv1.RuleWithOperations, []versionConflict) {
+	versions, conflicts := kindVersions(policies, resources)
+	conflicts = append(conflicts, openConflicts(policies, resources, mutateOperations)...)
+	wanted := interest{}
+	for _, policy := range policies {
+		for _, t := range policyTargets(policy, resources, versions) {
+			wanted.add(t, mutateOperations(policy.Match))
+		}
+	}
+	return wanted.rules(), conflicts
+}
+
+// policyTargets are what a policy is called for. One that follows is called for kinds
+// that are known, each in the one version that is registered: a rule for every version
+// would take the others' conversions away, and its kinds are namespaced.
+func policyTargets(policy engine.PolicyInfo, resources *engine.Resources, versions versionTable) []target {
+	if !policy.Follows {
+		return targets(policy.Match.Kinds, resources, versions)
+	}
+	var out []target
+	for _, resource := range resources.All() {
+		if resource.Namespaced && policy.Match.NamesKind(engine.GroupVersionKind{Group: resource.Group, Kind: resource.Kind}) {
+			out = append(out, resourceTargets(resource, versions)...)
+		}
+	}
+	return out
+}
+
+// targets are the resources of kinds. A kind that nothing is known about may be
+// any resource of its group, in any version.
+func targets(kinds []engine.GroupVersionKind, resources *engine.Resources, versions versionTable) []target {
+	if len(kinds) == 0 {
+		return []target{{anything, anything, anything, admissionregistrationv1.AllScopes}}
+	}
+	var out []target
+	for _, kind := range kinds {
+		resource, known := resources.ByKind(kind.Group, kind.Kind)
+		if !known {
+			out = append(out, target{kind.Group, anything, anything, admissionregistrationv1.AllScopes})
+			continue
+		}
+		out = append(out, resourceTargets(resource, versions)...)
+	}
+	return out
+}
+
+func resourceTargets(resource engine.Resource, versions versionTable) []target {
+	scope := admissionregistrationv1.ClusterScope
+	if resource.Namespaced {
+		scope = admissionregistrationv1.NamespacedScope
+	}
+	var out []target
+	for _, version := range versions.of(resource) {
+		out = append(out, target{resource.Group, version, resource.Name, scope})
+	}
+	return out
+}
+
+// rules groups the targets into few rules, always in the same order, so that
+// applying the same policies again changes nothing.
+func (i interest) rules() []admissionregistrationv1.RuleWithOperations {
+	type group struct {
+		group, version, operations string
+		scope                      admissionregistrationv1.ScopeType
+	}
+	resources := map[group][]string{}
+	for t, operations := range i {
+		if i.covered(t) {
+			continue
+		}
+		key := group{t.group, t.version, strings.Join(ordered(operations), ","), t.scope}
+		resources[key] = append(resources[key], t.resource)
+	}
+	keys := make([]group, 0, len(resources))
+	for key := range resources {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b group) int {
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.version, b.version),
+			cmp.Compare(a.scope, b.scope), cmp.Compare(a.operations, b.operations))
+	})
+	var out []admissionregistrationv1.RuleWithOperations
+	for _, key := range keys {
+		slices.Sort(resources[key])
+		rule := admissionregistrationv1.RuleWithOperations{Rule: admissionregistrationv1.Rule{
+			APIGroups:   []string{key.group},
+			APIVersions: []string{key.version},
+			Resources:   resources[key],
+			Scope:       new(key.scope),
+		}}
+		for _, operation := range strings.Split(key.operations, ",") {
+			rule.Operations = append(rule.Operations, admissionregistrationv1.OperationType(operation))
+		}
+		out = append(out, rule)
+	}
+	return out
+}
+
+// covered says whether another target already asks for all of this one.
+func (i interest) covered(t target) bool {
+	for other, operations := range i {
+		if other != t && other.covers(t) && containsAll(operations, i[t]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t target) covers(other target) bool {
+	matches := func(mine, its string) bool { return mine == anything || mine == its }
+	if !matches(t.group, other.group) || !matches(t.version, other.version) || !matches(string(t.scope), string(other.scope)) {
+		return false
+	}
+	// "*" is every resource but no subresource, "pods/*" every subresource but not
+	// the resource, and "*/*" both.
+	name, sub, _ := strings.Cut(t.resource, "/")
+	otherName, otherSub, _ := strings.Cut(other.resource, "/")
+	switch {
+	case !matches(name, otherName):
+		return false
+	case sub == anything && otherSub == "":
+		return name == anything
+	default:
+		return matches(sub, otherSub)
+	}
+}
+
+func containsAll(all, some map[string]bool) bool {
+	for operation := range some {
+		if !all[operation] {
+			return false
+		}
+	}
+	return true
+}
+
+func ordered(operations map[string]bool) []string {
+	var out []string
+	for _, operation := range operationOrder {
+		if operations[operation] {
+			out = append(out, operation)
+		}
+	}
+	return out
+}

@@ -1,0 +1,153 @@
+package registration
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// versionConflict says that two policies of one entry want different versions of
+// one kind. The API server converts an object only where no rule names its version,
+// so one of the two would be handed shapes that it was not written for. A policy whose
+// rule takes every version is such a policy for all others.
+type versionConflict struct {
+	Entry       string
+	Group, Kind string
+	// Policies and Versions are the two sides: a package with its source, and what
+	// it wants: "*" where its rule takes every version.
+	Policies, Versions [2]string
+}
+
+// Error names both policies.
+func (c versionConflict) Error() string {
+	kind := engine.GroupVersionKind{Group: c.Group, Kind: c.Kind}
+	if c.Versions[0] == anything {
+		return fmt.Sprintf("policy %s takes %s in every version, since it names no kinds, \"*\" or a kind that the cluster does not have, and policy %s is written for %s of it: name kinds in the first, or version \"*\" in the second if it reads all versions (entry %s)",
+			c.Policies[0], kind, c.Policies[1], c.Versions[1], c.Entry)
+	}
+	return fmt.Sprintf("policies %s and %s want %s in two versions, %s and %s: name the same version in both (entry %s)",
+		c.Policies[0], c.Policies[1], kind, c.Versions[0], c.Versions[1], c.Entry)
+}
+
+// versionTable is the versions to register of the kinds that policies name: one,
+// unless there is a conflict.
+type versionTable map[engine.GroupVersionKind][]string // by kind without version
+
+func (v versionTable) of(resource engine.Resource) []string {
+	if versions := v[engine.GroupVersionKind{Group: resource.Group, Kind: resource.Kind}]; len(versions) > 0 {
+		return versions
+	}
+	return []string{resource.Version}
+}
+
+// kindVersions finds the version of each kind: the one a policy names, else the
+// preferred one. A policy that names "*" copes with any. Kinds that are not known
+// are registered in every version, so there is nothing to choose. Policies that follow
+// have no say, nor have those that judge any version: kinds that they alone name are
+// registered in every one.
+func kindVersions(policies []engine.PolicyInfo, resources *engine.Resources) (versionTable, []versionConflict) {
+	table := versionTable{}
+	first := map[engine.GroupVersionKind]string{} // the policy that chose
+	var conflicts []versionConflict
+	for _, policy := range policies {
+		if policy.Follows || policy.AnyVersion {
+			continue
+		}
+		for _, kind := range policy.Match.Kinds {
+			resource, known := resources.ByKind(kind.Group, kind.Kind)
+			if !known || kind.Version == anything {
+				continue
+			}
+			version := kind.Version
+			if version == "" {
+				version = resource.Version
+			}
+			key := engine.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}
+			switch {
+			case len(table[key]) == 0:
+				table[key], first[key] = []string{version}, nameWithSource(policy)
+			case !slices.Contains(table[key], version):
+				conflicts = append(conflicts, versionConflict{
+					Group: kind.Group, Kind: kind.Kind,
+					Policies: [2]string{first[key], nameWithSource(policy)},
+					Versions: [2]string{table[key][0], version},
+				})
+				table[key] = append(table[key], version)
+			}
+		}
+	}
+	table.open(policies)
+	return table, conflicts
+}
+
+// open has the kinds in every version that only policies name which judge any.
+func (v versionTable) open(policies []engine.PolicyInfo) {
+	for _, policy := range policies {
+		if !policy.AnyVersion {
+			continue
+		}
+		for _, kind := range policy.Match.Kinds {
+			one := func(other engine.PolicyInfo) bool { return !other.AnyVersion && other.Match.NamesKind(kind) }
+			if !slices.ContainsFunc(policies, one) {
+				v[engine.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}] = []string{anything}
+			}
+		}
+	}
+}
+
+// openConflicts finds the policies written for one version of a kind that has several,
+// beside another whose rule takes every version of it.
+func openConflicts(policies []engine.PolicyInfo, resources *engine.Resources, operations func(engine.Match) []string) []versionConflict {
+	var conflicts []versionConflict
+	for _, policy := range policies {
+		if policy.Follows || policy.AnyVersion {
+			continue
+		}
+		for _, kind := range policy.Match.Kinds {
+			resource, known := resources.ByKind(kind.Group, kind.Kind)
+			version := cmp.Or(kind.Version, resource.Version)
+			if !known || version == anything || onlyVersion(resources, kind, version) || readsEveryVersion(policy.Match, kind) {
+				continue
+			}
+			wanted := operations(policy.Match)
+			j := slices.IndexFunc(policies, func(other engine.PolicyInfo) bool {
+				return !other.Follows && takesEveryVersion(other.Match, resource, resources) && len(only(operations(other.Match), wanted...)) > 0
+			})
+			if j < 0 {
+				continue
+			}
+			conflicts = append(conflicts, versionConflict{
+				Group: kind.Group, Kind: kind.Kind,
+				Policies: [2]string{nameWithSource(policies[j]), nameWithSource(policy)},
+				Versions: [2]string{anything, version},
+			})
+		}
+	}
+	return conflicts
+}
+
+func onlyVersion(resources *engine.Resources, kind engine.GroupVersionKind, version string) bool {
+	return slices.Equal(resources.Versions(kind.Group, kind.Kind), []string{version})
+}
+
+// readsEveryVersion says whether a policy names the kind by "*" or in version "*", too.
+func readsEveryVersion(match engine.Match, kind engine.GroupVersionKind) bool {
+	names := func(mine, its string) bool { return mine == anything || mine == its }
+	return slices.ContainsFunc(match.Kinds, func(other engine.GroupVersionKind) bool {
+		return names(other.Group, kind.Group) && names(other.Kind, kind.Kind) &&
+			(other.Version == anything || other.Version == "" && (other.Group == anything || other.Kind == anything))
+	})
+}
+
+// takesEveryVersion says whether a rule of the match names no version of a resource.
+func takesEveryVersion(match engine.Match, resource engine.Resource, resources *engine.Resources) bool {
+	return slices.ContainsFunc(targets(match.Kinds, resources, nil), func(t target) bool {
+		return t.version == anything && (t.group == anything || t.group == resource.Group)
+	})
+}
+
+func nameWithSource(policy engine.PolicyInfo) string {
+	return fmt.Sprintf("%s (%s)", policy.Package, policy.Source)
+}
