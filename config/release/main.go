@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -40,7 +41,7 @@ func newCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(newImageCommand(), newPushCommand())
+	cmd.AddCommand(newImageCommand(), newPushCommand(), newChartCommand())
 	return cmd
 }
 
@@ -67,52 +68,79 @@ func newImageCommand() *cobra.Command {
 }
 
 func newPushCommand() *cobra.Command {
-	make := maker{}
-	push := pusher{}
-	var platforms []string
-	var keyFile string
-	cmd := &cobra.Command{
-		Use:   "push REGISTRY",
-		Short: "Make the images and push them to REGISTRY/NAME:VERSION, with SBOMs and signatures",
-		Long: `Make the images and push them to REGISTRY/NAME:VERSION, with SBOMs as referrers and,
-with --key, signatures as "cosign verify --key" reads them.
+	return newRegistryCommand("push", "Make the images and the chart, and push them with SBOMs and signatures",
+		`Make the images and push them to REGISTRY/NAME:VERSION, with SBOMs as referrers, and
+the chart to REGISTRY/charts/lintel; with --key, with signatures as "cosign verify --key"
+reads them.
 
 Credentials are those of "docker login" or "podman login".`,
+		func(ctx context.Context, make *maker, push pusher, registry string) ([]string, error) {
+			all, err := make.all(ctx, programs)
+			if err != nil {
+				return nil, err
+			}
+			var references []string
+			for _, image := range all {
+				reference, err := push.push(ctx, registry, make.Version, image)
+				if err != nil {
+					return nil, err
+				}
+				references = append(references, reference)
+			}
+			chart, err := push.pushChart(ctx, registry, make)
+			return append(references, chart), err
+		})
+}
+
+func newChartCommand() *cobra.Command {
+	return newRegistryCommand("chart", "Push the chart alone, for images that are there",
+		`Push the chart to REGISTRY/charts/lintel, for images that are there.`,
+		func(ctx context.Context, make *maker, push pusher, registry string) ([]string, error) {
+			chart, err := push.pushChart(ctx, registry, make)
+			return []string{chart}, err
+		})
+}
+
+// newRegistryCommand is a command that pushes a version and prints the references of
+// what it has pushed.
+func newRegistryCommand(use, short, long string, push func(context.Context, *maker, pusher, string) ([]string, error)) *cobra.Command {
+	make := maker{}
+	to := pusher{}
+	var platforms []string
+	var keyFile string
+	var modified bool
+	cmd := &cobra.Command{
+		Use: use + " REGISTRY", Short: short, Long: long,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if make.Version == "" {
+				return errors.New("which version is it? Say --version v1.2.3")
+			}
 			if keyFile != "" {
 				key, err := readKey(keyFile, os.Getenv("COSIGN_PASSWORD"))
 				if err != nil {
 					return err
 				}
-				push.Key = key
-			}
-			if !cmd.Flags().Changed("version") {
-				return errors.New("which version is it? Say --version v1.2.3")
+				to.Key = key
 			}
 			if err := make.prepare(cmd.Context(), platforms, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
-			if make.modified {
+			if make.modified && !modified {
 				return errors.New("there are changes that are not committed: what is released must be a commit")
 			}
-			made, err := make.all(cmd.Context(), programs)
+			references, err := push(cmd.Context(), &make, to, args[0])
 			if err != nil {
 				return err
 			}
-			for _, image := range made {
-				reference, err := push.push(cmd.Context(), args[0], make.Version, image)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintln(cmd.OutOrStdout(), reference)
-			}
+			fmt.Fprintln(cmd.OutOrStdout(), strings.Join(references, "\n"))
 			return nil
 		},
 	}
 	addFlags(cmd, &make, &platforms)
 	cmd.Flags().StringVar(&keyFile, "key", "", "sign with this private `file` in PEM, of cosign or PKCS #8; COSIGN_PASSWORD opens cosign's")
-	cmd.Flags().BoolVar(&push.Insecure, "insecure", false, "speak HTTP with the registry")
+	cmd.Flags().BoolVar(&to.Insecure, "insecure", false, "speak HTTP with the registry")
+	cmd.Flags().BoolVar(&modified, "allow-modified", false, "for tests: push what is not committed, too")
 	return cmd
 }
 

@@ -59,7 +59,13 @@ func (o objects) names() []string {
 // render is what helm template prints for values in YAML.
 func render(t *testing.T, namespace, values string) (objects, error) {
 	t.Helper()
-	chart, err := loader.Load(folder)
+	return renderFrom(t, folder, namespace, values)
+}
+
+// renderFrom is render for the chart in a folder or an archive.
+func renderFrom(t *testing.T, from, namespace, values string) (objects, error) {
+	t.Helper()
+	chart, err := loader.Load(from)
 	require.NoError(t, err)
 	given := map[string]any{}
 	require.NoError(t, sigsyaml.Unmarshal([]byte(values), &given))

@@ -3,6 +3,7 @@ module github.com/lintel-policy/lintel/test/chart
 go 1.26.0
 
 require (
+	github.com/google/go-containerregistry v0.22.1
 	github.com/stretchr/testify v1.12.1
 	helm.sh/helm/v4 v4.3.1
 	k8s.io/apimachinery v0.37.1
