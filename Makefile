@@ -23,6 +23,8 @@ REGO_FILES := '*.rego' ':!:*testdata*'
 # it, a comma between them, and what for.
 PEERS := \
   "gcc gcc,libc6-dev Go's race detector" \
+  "runc runc Pods that run, for clusters with real nodes" \
+  "nft nftables Services of such Pods" \
   "pg_createcluster postgresql a real PostgreSQL, for Orloj" \
   "puppetserver puppetserver a real Puppet CA, for OpenVox" \
   "puppet puppet-agent a real Puppet CA, for OpenVox"
@@ -91,6 +93,7 @@ test: ## Run every test
 	$(call install,$(GIT) $(DIFF) $(PEERS))
 # Built first: no test's time limit is made for that.
 	go run -C test/cluster . build
+	go run -C test/cluster . build --nodes=real
 	@$(MAKE) --keep-going $(TESTS)
 
 # Packages run one after the other, because policies have deadlines by the clock.

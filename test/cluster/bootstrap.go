@@ -13,7 +13,7 @@ import (
 	"github.com/lintel-policy/lintel/test/cluster/internal/process"
 )
 
-// nodeName is the one Node; kwok plays its kubelet.
+// nodeName is the one Node.
 const nodeName = "node-0"
 
 const nodeManifest = `apiVersion: v1
@@ -57,6 +57,10 @@ func (k kubectl) createNode(ctx context.Context) error {
 	if _, err := k.run(ctx, nodeManifest, "apply", "--server-side", "-f", "-"); err != nil {
 		return fmt.Errorf("creating the node: %w", err)
 	}
+	return k.awaitNode(ctx)
+}
+
+func (k kubectl) awaitNode(ctx context.Context) error {
 	return k.poll(ctx, "waiting for the node to be ready", "True",
 		"get", "node", nodeName, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
 }
@@ -110,6 +114,9 @@ func (k kubectl) poll(ctx context.Context, what, want string, args ...string) er
 // tests may start, and starts what depends on that.
 func (s *supervisor) populate(ctx context.Context) error {
 	k := kubectl{path: s.state.Binaries[binaries.Kubectl], kubeconfig: s.dir.kubeconfig(), cache: s.dir.path("cache")}
+	if s.state.Nodes == realNodes {
+		return s.populateReal(ctx, k)
+	}
 	if err := k.createNode(ctx); err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ type flags struct {
 	apiPort     int
 	timeout     time.Duration
 	useExisting bool
+	nodes       string
 }
 
 func newCommand() *cobra.Command {
@@ -42,6 +43,7 @@ func newCommand() *cobra.Command {
 	})
 	root.PersistentFlags().StringVar(&f.stateDir, "state-dir", "", "folder of the cluster (default <repository>/.cluster/dev)")
 	root.AddCommand(buildCommand(f), upCommand(f), downCommand(f), statusCommand(f), superviseCommand(f),
+		sweepCommand(), imageCommand(f),
 		orderCommand(f, "stop", "Stop components and keep their data and ports", func(names []string) order {
 			return order{Stop: &names}
 		}),
@@ -79,7 +81,12 @@ func buildCommand(f *flags) *cobra.Command {
 		},
 	}
 	outputFlag(c, f)
+	nodesFlag(c, f)
 	return c
+}
+
+func nodesFlag(c *cobra.Command, f *flags) {
+	c.Flags().StringVar(&f.nodes, "nodes", kwokNodes, "kwok, whose Pods only seem to run, or real (Linux, as root)")
 }
 
 func upCommand(f *flags) *cobra.Command {
@@ -103,6 +110,7 @@ func upCommand(f *flags) *cobra.Command {
 	}
 	outputFlag(c, f)
 	c.Flags().StringSliceVar(&f.without, "without", nil, "leave out a part of the cluster: cert-manager")
+	nodesFlag(c, f)
 	c.Flags().IntVar(&f.ownerPID, "owner-pid", 0, "end the cluster when this process ends")
 	c.Flags().IntVar(&f.apiPort, "api-port", 0, "port of the API server (default a free one)")
 	timeoutFlag(c, f, "how long starting may take, not counting builds")
@@ -246,6 +254,9 @@ func (f *flags) upOptions() (upOptions, error) {
 			return upOptions{}, fmt.Errorf("--without %q: only cert-manager can be left out", part)
 		}
 	}
+	if f.nodes != kwokNodes && f.nodes != realNodes {
+		return upOptions{}, fmt.Errorf("--nodes is %q; use kwok or real", f.nodes)
+	}
 	if f.apiPort < 0 || f.apiPort > 65535 {
 		return upOptions{}, fmt.Errorf("--api-port is %d; use a port between 1 and 65535, or 0 for a free one", f.apiPort)
 	}
@@ -263,7 +274,7 @@ func (f *flags) upOptions() (upOptions, error) {
 	opts := upOptions{
 		dir: dir, root: root, assets: os.Getenv("KUBEBUILDER_ASSETS"),
 		certManager: !slices.Contains(f.without, binaries.CertManager),
-		apiPort:     f.apiPort, timeout: f.timeout,
+		apiPort:     f.apiPort, timeout: f.timeout, nodes: f.nodes,
 	}
 	if f.ownerPID != 0 {
 		owner, err := process.Identify(f.ownerPID)
@@ -347,8 +358,12 @@ func (s *state) describe(dir stateDir) string {
 		stopped = fmt.Sprintf(", stopped %v", missing)
 	}
 	slices.Sort(names)
-	return fmt.Sprintf("%s at %s, supervisor %d, running %v%s, KUBECONFIG=%s",
-		s.Phase, s.Ports.server(), s.Supervisor.PID, names, stopped, dir.kubeconfig())
+	var registry string
+	if s.Nodes == realNodes {
+		registry = ", registry " + loopback(s.Ports.Registry)
+	}
+	return fmt.Sprintf("%s at %s, supervisor %d, running %v%s%s, KUBECONFIG=%s",
+		s.Phase, s.Ports.server(), s.Supervisor.PID, names, stopped, registry, dir.kubeconfig())
 }
 
 func (s *state) stopped(dir stateDir) []string {

@@ -20,6 +20,7 @@ func TestWrongFlagsSayWhatToDo(t *testing.T) {
 		"up -o yaml":                     "use text or json",
 		"status -o yaml":                 "use text or json",
 		"up --without etcd":              "only cert-manager",
+		"up --nodes metal":               "use kwok or real",
 		"up --timeout 0s":                "positive duration",
 		"up --api-port 70000":            "between 1 and 65535",
 		"up --owner-pid 1073741824":      "no running process has the id 1073741824",
@@ -83,7 +84,7 @@ func TestPortsAreFreeAndDistinct(t *testing.T) {
 	p, err := choosePorts(0)
 	require.NoError(t, err)
 	seen := map[int]bool{}
-	for _, port := range []int{p.Etcd, p.EtcdPeer, p.APIServer, p.ControllerManager, p.Scheduler, p.Kwok, p.CertManager} {
+	for _, port := range []int{p.Etcd, p.EtcdPeer, p.APIServer, p.ControllerManager, p.Scheduler, p.Kwok, p.CertManager, p.Registry} {
 		require.False(t, seen[port], "port %d was chosen twice", port)
 		seen[port] = true
 		require.True(t, port >= firstPort && port <= lastPort, "port %d is outside the range", port)
@@ -114,12 +115,14 @@ func TestChooseKeepsStartOrder(t *testing.T) {
 	_, err = choose(all, []string{"etc"})
 	require.ErrorContains(t, err, "this cluster has [etcd ")
 
-	started := map[string]bool{}
-	for _, c := range all {
-		for _, need := range c.needs {
-			require.True(t, started[need], "%s starts before %s", c.name, need)
+	for _, all := range [][]component{all, components("/state", &state{Nodes: realNodes}, nil)} {
+		started := map[string]bool{}
+		for _, c := range all {
+			for _, need := range c.needs {
+				require.True(t, started[need], "%s starts before %s", c.name, need)
+			}
+			started[c.name] = true
 		}
-		started[c.name] = true
 	}
 }
 

@@ -12,7 +12,9 @@ import (
 // component is one process of the cluster.
 type component struct {
 	name string
-	args []string
+	// program is what runs, if it is called otherwise.
+	program string
+	args    []string
 	// health answers 200 once the component does its work.
 	health string
 	// needs must run before this one starts.
@@ -27,11 +29,15 @@ var clientNeeds = []string{binaries.Etcd, binaries.APIServer}
 func components(dir stateDir, s *state, stages []string) []component {
 	list := []component{
 		etcdComponent(dir, s.Ports),
-		apiServerComponent(dir, s.Ports),
+		apiServerComponent(dir, s),
 		controllerManagerComponent(dir, s.Ports),
 		schedulerComponent(dir, s.Ports),
-		kwokComponent(dir, s.Ports, stages),
 	}
+	if s.Nodes == realNodes {
+		// cert-manager is a Pod there.
+		return slices.Concat(runtimeComponents(dir, s.Ports), list, nodeComponents(dir))
+	}
+	list = append(list, kwokComponent(dir, s.Ports, stages))
 	if s.CertManager {
 		list = append(list, certManagerComponent(dir, s.Ports))
 	}
@@ -57,28 +63,31 @@ func etcdComponent(dir stateDir, p ports) component {
 	}
 }
 
-func apiServerComponent(dir stateDir, p ports) component {
+func apiServerComponent(dir stateDir, s *state) component {
+	p := s.Ports
+	// A loopback address is refused as the one to advertise and the default needs a
+	// network interface; nothing ever connects to this documentation address.
+	reach := []string{"--bind-address=127.0.0.1", "--advertise-address=192.0.2.1"}
+	if s.Nodes == realNodes {
+		reach = apiServerOnNode(dir)
+	}
 	return component{
 		name: binaries.APIServer,
-		args: []string{
-			"--etcd-servers=http://" + loopback(p.Etcd),
-			"--bind-address=127.0.0.1",
-			"--secure-port=" + strconv.Itoa(p.APIServer),
-			// A loopback address is refused here and the default needs a network
-			// interface; nothing ever connects to this documentation address.
-			"--advertise-address=192.0.2.1",
-			"--cert-dir=" + dir.path("pki"),
-			"--tls-cert-file=" + dir.path("pki", "apiserver.crt"),
-			"--tls-private-key-file=" + dir.path("pki", "apiserver.key"),
-			"--client-ca-file=" + dir.path("pki", "ca.crt"),
-			"--token-auth-file=" + dir.path("pki", "tokens.csv"),
+		args: append(reach,
+			"--etcd-servers=http://"+loopback(p.Etcd),
+			"--secure-port="+strconv.Itoa(p.APIServer),
+			"--cert-dir="+dir.path("pki"),
+			"--tls-cert-file="+dir.path("pki", "apiserver.crt"),
+			"--tls-private-key-file="+dir.path("pki", "apiserver.key"),
+			"--client-ca-file="+dir.path("pki", "ca.crt"),
+			"--token-auth-file="+dir.path("pki", "tokens.csv"),
 			"--service-account-issuer=https://kubernetes.default.svc",
-			"--service-account-key-file=" + dir.path("pki", "service-account.key"),
-			"--service-account-signing-key-file=" + dir.path("pki", "service-account.key"),
-			"--service-cluster-ip-range=" + serviceRange,
+			"--service-account-key-file="+dir.path("pki", "service-account.key"),
+			"--service-account-signing-key-file="+dir.path("pki", "service-account.key"),
+			"--service-cluster-ip-range="+serviceRange,
 			"--authorization-mode=Node,RBAC",
 			"--allow-privileged",
-		},
+		),
 		health: p.server() + "/readyz",
 		needs:  []string{binaries.Etcd},
 	}

@@ -93,8 +93,9 @@ func end(st *state) error {
 	return endLeftovers(st)
 }
 
-// endLeftovers ends components that outlived their supervisor. The kernel has
-// killed them where it can; this waits for it, and covers other systems.
+// endLeftovers ends components that outlived their supervisor, and removes what
+// real Pods were in. The kernel has killed them where it can; this waits for it,
+// and covers other systems.
 func endLeftovers(st *state) error {
 	for _, id := range st.leftovers() {
 		if id.WaitGone(time.Second) {
@@ -107,7 +108,7 @@ func endLeftovers(st *state) error {
 			return fmt.Errorf("process %d of the cluster does not end", id.PID)
 		}
 	}
-	return nil
+	return removeControlGroups(st.Cgroup)
 }
 
 // clearStale removes what a cluster that no longer runs left behind.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,9 +23,10 @@ const stopGrace = 5 * time.Second
 // fleet owns the component processes of one cluster. Each has a goroutine that
 // waits for it; one that ends without having been told to is reported to died.
 type fleet struct {
-	dir    stateDir
-	paths  binaries.Set
-	prober *prober
+	dir      stateDir
+	paths    binaries.Set
+	prober   *prober
+	launcher *process.Launcher
 	// changed is called with the identities of what runs after each change.
 	changed func(map[string]process.Identity)
 	died    func(error)
@@ -90,9 +92,9 @@ func (f *fleet) launch(c component) (*member, error) {
 		return nil, fmt.Errorf("opening the log of %s: %w", c.name, err)
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.Command(f.paths[c.name], c.args...)
+	cmd := exec.Command(f.paths[cmp.Or(c.program, c.name)], c.args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = string(f.dir), log, log
-	if err := process.Start(cmd); err != nil {
+	if err := f.launcher.Start(cmd); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", c.name, err)
 	}
 	m := &member{component: c, cmd: cmd, ended: make(chan struct{})}

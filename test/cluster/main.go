@@ -1,6 +1,7 @@
 // Program cluster runs a real Kubernetes control plane on this machine for
 // development and tests: etcd, API server, controller manager and scheduler
-// built from Go modules, kwok in place of kubelets, and cert-manager.
+// built from Go modules, kwok in place of kubelets or a kubelet with containerd, and
+// cert-manager.
 //
 // The invariant: every process it starts ends with its supervisor, and a
 // cluster either is ready or leaves nothing running. Standard output carries

@@ -37,6 +37,8 @@ var (
 	controllerManager = identity{"kube-controller-manager.kubeconfig", "system:kube-controller-manager", nil}
 	scheduler         = identity{"kube-scheduler.kubeconfig", "system:kube-scheduler", nil}
 	kwok              = identity{"kwok.kubeconfig", "system:node:" + nodeName, []string{"system:nodes", "system:masters"}}
+	kubelet           = identity{"kubelet.kubeconfig", "system:node:" + nodeName, []string{"system:nodes"}}
+	kubeProxy         = identity{"kube-proxy.kubeconfig", "system:kube-proxy", nil}
 	certManager       = identity{"cert-manager.kubeconfig", "system:serviceaccount:cert-manager:cert-manager", []string{"system:masters"}}
 )
 
@@ -51,7 +53,7 @@ func writeCredentials(dir stateDir, server string) error {
 		return err
 	}
 	var tokens strings.Builder
-	for _, id := range []identity{admin, controllerManager, scheduler, kwok, certManager} {
+	for _, id := range []identity{admin, controllerManager, scheduler, kwok, kubelet, kubeProxy, certManager} {
 		token := randomToken()
 		path := dir.path("pki", id.file)
 		if id.file == "" {
@@ -65,8 +67,9 @@ func writeCredentials(dir stateDir, server string) error {
 	return writePrivate(dir.path("pki", "tokens.csv"), []byte(tokens.String()))
 }
 
-// writeCertificates creates the cluster's CA, the API server's certificate and
-// the key of service account tokens, and returns the CA as PEM.
+// writeCertificates creates the cluster's CA, what API server and kubelet show to
+// their clients and to each other, and the key of service account tokens, and
+// returns the CA as PEM.
 func writeCertificates(dir stateDir) ([]byte, error) {
 	now := time.Now()
 	authority := &x509.Certificate{
@@ -84,21 +87,43 @@ func writeCertificates(dir stateDir) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	serving := &x509.Certificate{
-		SerialNumber: big.NewInt(2),
-		Subject:      pkix.Name{CommonName: "kube-apiserver"},
-		NotBefore:    now.Add(-time.Hour), NotAfter: now.Add(validity),
-		KeyUsage:    x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		DNSNames:    []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(serviceIP)},
-	}
-	servingKey, err := writeKey(dir.path("pki", "apiserver.key"))
-	if err != nil {
-		return nil, err
-	}
-	if _, err := writeCertificate(dir.path("pki", "apiserver.crt"), serving, authority, servingKey, authorityKey); err != nil {
-		return nil, err
+	for i, leaf := range []struct {
+		file    string
+		subject pkix.Name
+		usage   x509.ExtKeyUsage
+		names   []string
+		ips     []net.IP
+	}{
+		{
+			"apiserver", pkix.Name{CommonName: "kube-apiserver"}, x509.ExtKeyUsageServerAuth,
+			[]string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"},
+			[]net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(serviceIP), net.ParseIP(nodeIP)},
+		},
+		{
+			"kubelet", pkix.Name{CommonName: "system:node:" + nodeName, Organization: []string{"system:nodes"}},
+			x509.ExtKeyUsageServerAuth, []string{nodeName}, []net.IP{net.ParseIP(nodeIP)},
+		},
+		{
+			"apiserver-kubelet-client",
+			pkix.Name{CommonName: "kube-apiserver-kubelet-client", Organization: []string{"system:masters"}},
+			x509.ExtKeyUsageClientAuth, nil, nil,
+		},
+	} {
+		key, err := writeKey(dir.path("pki", leaf.file+".key"))
+		if err != nil {
+			return nil, err
+		}
+		certificate := &x509.Certificate{
+			SerialNumber: big.NewInt(int64(2 + i)),
+			Subject:      leaf.subject,
+			NotBefore:    now.Add(-time.Hour), NotAfter: now.Add(validity),
+			KeyUsage:    x509.KeyUsageDigitalSignature,
+			ExtKeyUsage: []x509.ExtKeyUsage{leaf.usage},
+			DNSNames:    leaf.names, IPAddresses: leaf.ips,
+		}
+		if _, err := writeCertificate(dir.path("pki", leaf.file+".crt"), certificate, authority, key, authorityKey); err != nil {
+			return nil, err
+		}
 	}
 	_, err = writeKey(dir.path("pki", "service-account.key"))
 	return authorityPEM, err

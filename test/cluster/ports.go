@@ -19,6 +19,7 @@ type ports struct {
 	Scheduler         int `json:"kubeScheduler"`
 	Kwok              int `json:"kwok"`
 	CertManager       int `json:"certManager"`
+	Registry          int `json:"registry"`
 }
 
 // Ports come from below every system's ephemeral range: an outgoing connection
@@ -51,7 +52,7 @@ func choosePorts(apiServer int) (ports, error) {
 		chosen.APIServer = apiServer
 	}
 	for _, port := range []*int{&chosen.APIServer, &chosen.Etcd, &chosen.EtcdPeer, &chosen.ControllerManager,
-		&chosen.Scheduler, &chosen.Kwok, &chosen.CertManager} {
+		&chosen.Scheduler, &chosen.Kwok, &chosen.CertManager, &chosen.Registry} {
 		if *port != 0 {
 			continue
 		}

@@ -36,7 +36,17 @@ type state struct {
 	Ports       ports                       `json:"ports"`
 	Binaries    binaries.Set                `json:"binaries"`
 	CertManager bool                        `json:"certManager"`
+	// Nodes is kwok or real.
+	Nodes string `json:"nodes"`
+	// Cgroup is the name of the control group that real Pods are in.
+	Cgroup string `json:"cgroup,omitempty"`
 }
+
+// Ways to have nodes.
+const (
+	kwokNodes = "kwok"
+	realNodes = "real"
+)
 
 // endpoint is where the supervisor takes orders.
 type endpoint struct {
@@ -53,6 +63,9 @@ type report struct {
 	PID         int               `json:"pid"`
 	Binaries    map[string]string `json:"binaries"`
 	CertManager bool              `json:"certManager"`
+	Nodes       string            `json:"nodes,omitempty"`
+	// Registry is the address of the registry that real nodes can pull from.
+	Registry string `json:"registry,omitempty"`
 }
 
 func (s *state) report(dir stateDir) report {
@@ -62,6 +75,10 @@ func (s *state) report(dir stateDir) report {
 			programs[name] = path
 		}
 	}
+	var registry string
+	if s.Nodes == realNodes {
+		registry = loopback(s.Ports.Registry)
+	}
 	return report{
 		Kubeconfig:  dir.kubeconfig(),
 		Server:      s.Ports.server(),
@@ -69,6 +86,8 @@ func (s *state) report(dir stateDir) report {
 		PID:         s.Supervisor.PID,
 		Binaries:    programs,
 		CertManager: s.CertManager,
+		Nodes:       s.Nodes,
+		Registry:    registry,
 	}
 }
 
@@ -98,7 +117,7 @@ func (d stateDir) log(name string) string { return d.path("logs", name+".log") }
 // owned are the entries that belong to a cluster; down deletes data and
 // nothing else, so a mistyped --state-dir never costs anybody a folder.
 var (
-	ownedData  = []string{"cluster.json", "kubeconfig", "etcd", "pki", "cache"}
+	ownedData  = []string{"cluster.json", "kubeconfig", "etcd", "pki", "cache", nodeFolder}
 	ownedOther = []string{"logs", "supervisor.lock", "command.lock"}
 )
 

@@ -44,6 +44,7 @@ type supervisor struct {
 	dir   stateDir
 	all   []component
 	fleet *fleet
+	node  *node // nil with kwok
 	out   *json.Encoder
 	end   context.CancelCauseFunc
 
@@ -98,6 +99,9 @@ func supervise(dir stateDir, timeout time.Duration, in io.Reader, out io.Writer)
 	<-ctx.Done()
 	s.fleet.kill()
 	<-brought
+	if s.node != nil {
+		s.node.end()
+	}
 	return s.finish(context.Cause(ctx))
 }
 
@@ -109,16 +113,18 @@ func newSupervisor(dir stateDir, out *json.Encoder, end context.CancelCauseFunc)
 	if st == nil {
 		return nil, fmt.Errorf("no cluster was prepared in %s", dir)
 	}
-	stages, err := stageFiles(st.Binaries[binaries.KwokStages])
-	if err != nil {
-		return nil, err
+	var stages []string
+	if st.Nodes != realNodes {
+		if stages, err = stageFiles(st.Binaries[binaries.KwokStages]); err != nil {
+			return nil, err
+		}
 	}
 	if st.Supervisor, err = process.Identify(os.Getpid()); err != nil {
 		return nil, err
 	}
 	s := &supervisor{dir: dir, state: st, all: components(dir, st, stages), out: out, end: end}
 	s.fleet = &fleet{
-		dir: dir, paths: st.Binaries, prober: newProber(),
+		dir: dir, paths: st.Binaries, prober: newProber(nil), launcher: process.Here(),
 		members: map[string]*member{}, changed: s.recordComponents, died: end,
 	}
 	return s, nil
@@ -129,13 +135,19 @@ func (s *supervisor) bringUp(ctx context.Context, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout,
 		fmt.Errorf("not ready within %s; allow more with --timeout", timeout))
 	defer cancel()
+	if s.state.Nodes == realNodes {
+		s.announce("starting the node")
+		if err := s.startNode(ctx); err != nil {
+			return err
+		}
+	}
 	for _, c := range s.all {
 		var err error
 		switch c.name {
 		case binaries.Etcd, binaries.APIServer:
 			s.announce("starting " + c.name)
 			err = s.fleet.start(ctx, c)
-		case binaries.CertManager: // needs its definitions first
+		case binaries.CertManager, binaries.Kubelet: // need definitions, or images, first
 		default:
 			_, err = s.fleet.launch(c)
 		}
@@ -192,6 +204,9 @@ func (s *supervisor) save() error {
 }
 
 func (s *supervisor) recordComponents(running map[string]process.Identity) {
+	if s.node != nil {
+		running[binaries.Node] = s.node.identity
+	}
 	s.mu.Lock()
 	s.state.Components = running
 	s.mu.Unlock()

@@ -25,6 +25,7 @@ type upOptions struct {
 	owner       *process.Identity
 	apiPort     int
 	timeout     time.Duration
+	nodes       string
 }
 
 // up returns a running cluster: the one that runs in the state directory, or a
@@ -57,13 +58,21 @@ func up(ctx context.Context, opts upOptions, progress *binaries.Progress) (*stat
 	if err := clearStale(opts.dir, progress); err != nil {
 		return nil, err
 	}
+	if opts.nodes == realNodes {
+		if err := checkRealNodes(); err != nil {
+			return nil, err
+		}
+	}
 	paths, err := resolve(ctx, opts, progress, wanted(opts))
 	if err != nil {
 		return nil, err
 	}
-	st, err := prepare(opts, paths)
+	st, doors, err := prepare(opts, paths)
 	if err == nil {
-		st, err = launchSupervisor(ctx, opts, st, progress)
+		st, err = launchSupervisor(ctx, opts, doors, progress)
+	}
+	for _, door := range doors {
+		_ = door.Close()
 	}
 	if err != nil {
 		// Logs stay: the error names them.
@@ -75,7 +84,12 @@ func up(ctx context.Context, opts upOptions, progress *binaries.Progress) (*stat
 // wanted are the programs and manifests of a cluster.
 func wanted(opts upOptions) []string {
 	names := []string{binaries.Etcd, binaries.APIServer, binaries.ControllerManager, binaries.Scheduler,
-		binaries.Kubectl, binaries.Kwok, binaries.KwokStages}
+		binaries.Kubectl}
+	if opts.nodes == realNodes {
+		names = append(names, nodePrograms...)
+	} else {
+		names = append(names, binaries.Kwok, binaries.KwokStages)
+	}
 	if opts.certManager {
 		names = append(names, binaries.CertManager, binaries.CertManagerCRDs)
 	}
@@ -92,13 +106,26 @@ func resolve(ctx context.Context, opts upOptions, progress *binaries.Progress, n
 	}, names...)
 }
 
-// prepare writes everything the supervisor starts from.
-func prepare(opts upOptions, paths binaries.Set) (*state, error) {
+// prepare writes everything the supervisor starts from, and opens the ports that
+// lead to a real node.
+func prepare(opts upOptions, paths binaries.Set) (*state, []*os.File, error) {
 	chosen, err := choosePorts(opts.apiPort)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	st := &state{Phase: phaseStarting, Ports: chosen, Binaries: paths, CertManager: opts.certManager}
+	var doors []*os.File
+	if opts.nodes == realNodes {
+		if doors, err = openDoors(chosen); err != nil {
+			return nil, nil, err
+		}
+	}
+	st, err := write(opts, paths, chosen)
+	return st, doors, err
+}
+
+// write writes the state and the credentials.
+func write(opts upOptions, paths binaries.Set, chosen ports) (*state, error) {
+	st := &state{Phase: phaseStarting, Ports: chosen, Binaries: paths, CertManager: opts.certManager, Nodes: opts.nodes}
 	if opts.owner != nil {
 		st.Owners = []process.Identity{*opts.owner}
 	}
@@ -111,12 +138,18 @@ func prepare(opts upOptions, paths binaries.Set) (*state, error) {
 	if err := writeCredentials(opts.dir, chosen.server()); err != nil {
 		return nil, err
 	}
+	if opts.nodes == realNodes {
+		st.Cgroup = "lintel-" + randomToken()[:8]
+		if err := writeNodeConfiguration(opts.dir, st); err != nil {
+			return nil, err
+		}
+	}
 	return st, opts.dir.save(st)
 }
 
 // launchSupervisor starts the supervisor in a session of its own, relays its
 // progress and releases it when the cluster is ready.
-func launchSupervisor(ctx context.Context, opts upOptions, st *state, progress *binaries.Progress) (*state, error) {
+func launchSupervisor(ctx context.Context, opts upOptions, doors []*os.File, progress *binaries.Progress) (*state, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding this program: %w", err)
@@ -128,6 +161,7 @@ func launchSupervisor(ctx context.Context, opts upOptions, st *state, progress *
 	defer func() { _ = log.Close() }()
 	cmd := exec.Command(self, "supervise", "--state-dir="+string(opts.dir), "--timeout="+opts.timeout.String())
 	cmd.Dir, cmd.Stderr = "/", log
+	cmd.ExtraFiles = doors
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -211,6 +245,8 @@ func reuse(ctx context.Context, opts upOptions, progress *binaries.Progress) (*s
 	case st == nil || st.Phase != phaseReady:
 		// Its up held the command lock until it was ready, so that up is gone.
 		return nil, errEnding
+	case (opts.nodes == realNodes) != (st.Nodes == realNodes):
+		return nil, fmt.Errorf("the cluster in %s was not started with --nodes=%s; run down first, or choose another --state-dir", opts.dir, opts.nodes)
 	case opts.certManager && !st.CertManager:
 		return nil, fmt.Errorf("the cluster in %s runs without cert-manager; run down first, or add --without cert-manager", opts.dir)
 	case opts.apiPort != 0 && opts.apiPort != st.Ports.APIServer:

@@ -38,15 +38,19 @@ func TestCacheNameFollowsEverythingThatIsCompiled(t *testing.T) {
 	require.Equal(t, same, name(m, "go1", nil), "checkouts share by content, not by path")
 	require.True(t, strings.HasPrefix(same, "x-"))
 
+	tagged := m
+	tagged.tags = "no_zfs"
 	linked := m
 	linked.programs = []program{{"x", ".", kubernetesLinking}}
 	others := []string{
 		name(m, "go2", nil),
+		name(tagged, "go1", nil),
 		name(linked, "go1", nil),
 		name(m, "go1", map[string]string{"x/go.mod": "module x // changed"}),
 		name(m, "go1", map[string]string{"x/go.sum": "changed"}),
 		name(m, "go1", map[string]string{"x/main.go": "package main // changed"}),
 		name(m, "go1", map[string]string{"x/more.go": "package main"}),
+		name(m, "go1", map[string]string{"x/below/main.go": "package main"}),
 	}
 	seen := map[string]bool{same: true}
 	for _, other := range others {

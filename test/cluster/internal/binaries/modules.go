@@ -29,6 +29,23 @@ const (
 	CertManager       = "cert-manager"
 )
 
+// Names of the programs of real nodes. What the container runtime starts has to be
+// called as it is here.
+const (
+	Kubelet    = "kubelet"
+	KubeProxy  = "kube-proxy"
+	Containerd = "containerd"
+	Shim       = "containerd-shim-runc-v2"
+	Ctr        = "ctr"
+	Bridge     = "bridge"
+	Loopback   = "loopback"
+	HostLocal  = "host-local"
+	PortMap    = "portmap"
+	CoreDNS    = "coredns"
+	Node       = "node"
+	Pause      = "pause"
+)
+
 // Names of the programs that Lintel is measured against, by test/bench alone.
 const (
 	Gatekeeper = "gatekeeper"
@@ -59,6 +76,7 @@ const (
 type module struct {
 	name     string // first part of the cache folder's name
 	dir      string // relative to test/cluster
+	tags     string // build tags
 	programs []program
 	copies   []folder
 	sources  bool // its own Go files are part of what is built
@@ -83,7 +101,29 @@ var modules = []module{
 			{ControllerManager, "k8s.io/kubernetes/cmd/kube-controller-manager", kubernetesLinking},
 			{Scheduler, "k8s.io/kubernetes/cmd/kube-scheduler", kubernetesLinking},
 			{Kubectl, "k8s.io/kubernetes/cmd/kubectl", kubernetesLinking},
+			{Kubelet, "k8s.io/kubernetes/cmd/kubelet", kubernetesLinking},
+			{KubeProxy, "k8s.io/kubernetes/cmd/kube-proxy", kubernetesLinking},
 		},
+	},
+	{
+		name: "containerd", dir: "containerd", tags: "no_btrfs,no_devmapper,no_zfs",
+		programs: []program{
+			{Containerd, "github.com/containerd/containerd/v2/cmd/containerd", plainLinking},
+			{Shim, "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", plainLinking},
+			{Ctr, "github.com/containerd/containerd/v2/cmd/ctr", plainLinking},
+			{Bridge, "github.com/containernetworking/plugins/plugins/main/bridge", plainLinking},
+			{Loopback, "github.com/containernetworking/plugins/plugins/main/loopback", plainLinking},
+			{HostLocal, "github.com/containernetworking/plugins/plugins/ipam/host-local", plainLinking},
+			{PortMap, "github.com/containernetworking/plugins/plugins/meta/portmap", plainLinking},
+		},
+	},
+	{
+		name: "coredns", dir: "coredns", sources: true,
+		programs: []program{{CoreDNS, ".", plainLinking}},
+	},
+	{
+		name: "node", dir: "node", sources: true,
+		programs: []program{{Node, ".", plainLinking}, {Pause, "./pause", plainLinking}},
 	},
 	{
 		name: "kwok", dir: "kwok",
@@ -130,11 +170,16 @@ func (m module) cacheName(root, toolchain string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("listing sources of %s: %w", m.name, err)
 		}
+		below, err := filepath.Glob(filepath.Join(dir, "*", "*.go"))
+		if err != nil {
+			return "", fmt.Errorf("listing sources of %s: %w", m.name, err)
+		}
+		own = append(own, below...)
 		slices.Sort(own)
 		files = append(files, own...)
 	}
 	digest := sha256.New()
-	_, _ = fmt.Fprintf(digest, "%s\n%+v\n%+v\n", toolchain, m.programs, m.copies)
+	_, _ = fmt.Fprintf(digest, "%s\n%+v\n%+v\n%s", toolchain, m.programs, m.copies, m.tags)
 	for _, path := range files {
 		if err := addFile(digest, path); err != nil {
 			return "", err

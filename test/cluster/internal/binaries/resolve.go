@@ -197,7 +197,7 @@ func (b *builder) build(ctx context.Context, m module, p program, dir string) er
 	// the lock makes it ours.
 	partial := filepath.Join(dir, "."+p.name+".partial")
 	_, err := b.output(ctx, filepath.Join(b.Root, m.dir),
-		"build", "-trimpath", "-buildvcs=false", "-ldflags", p.ldflags, "-o", partial, p.pkg)
+		"build", "-trimpath", "-buildvcs=false", "-tags", m.tags, "-ldflags", p.ldflags, "-o", partial, p.pkg)
 	if err != nil {
 		return fmt.Errorf("building %s: %w", p.name, err)
 	}

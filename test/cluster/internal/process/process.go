@@ -87,37 +87,64 @@ type launch struct {
 	done chan error
 }
 
-// launcher returns the queue of the one thread that starts children. The
-// parent-death signal fires when the starting *thread* ends, so that thread
-// must live as long as the process.
-var launcher = sync.OnceValue(func() chan<- launch {
+// Launcher starts programs that the kernel kills when this process dies, however
+// it dies (Linux; elsewhere only an orderly end is covered).
+type Launcher struct {
+	queue chan<- launch
+	// inside says that programs start in other namespaces, and end with these.
+	inside bool
+}
+
+// newLauncher starts the one thread that starts children, once it has prepared
+// itself. The parent-death signal fires when the starting *thread* ends, so that
+// thread must live as long as the process.
+func newLauncher(prepare func() error) (*Launcher, error) {
 	queue := make(chan launch)
+	ready := make(chan error)
 	go func() {
-		runtime.LockOSThread()
+		runtime.LockOSThread() // for good: a thread that was changed is not given back
+		err := prepare()
+		ready <- err
+		if err != nil {
+			return
+		}
 		for l := range queue {
 			l.done <- l.cmd.Start()
 		}
 	}()
-	return queue
+	return &Launcher{queue: queue}, <-ready
+}
+
+// Here starts programs beside this one.
+var Here = sync.OnceValue(func() *Launcher {
+	launcher, _ := newLauncher(func() error { return nil })
+	return launcher
 })
 
-// Start starts cmd so that the kernel kills it when this process dies, however
-// it dies (Linux; elsewhere only an orderly end is covered).
-func Start(cmd *exec.Cmd) error {
+// Start starts cmd beside this program; see Launcher.
+func Start(cmd *exec.Cmd) error { return Here().Start(cmd) }
+
+// RunGroup runs cmd beside this program; see Launcher.
+func RunGroup(ctx context.Context, cmd *exec.Cmd) error { return Here().RunGroup(ctx, cmd) }
+
+// Start starts cmd.
+func (l *Launcher) Start(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	dieWithParent(cmd.SysProcAttr)
-	l := launch{cmd: cmd, done: make(chan error, 1)}
-	launcher() <- l
-	return <-l.done
+	if !l.inside {
+		dieWithParent(cmd.SysProcAttr)
+	}
+	next := launch{cmd: cmd, done: make(chan error, 1)}
+	l.queue <- next
+	return <-next.done
 }
 
 // RunGroup runs cmd in a process group of its own and kills that whole group
 // when ctx ends, because programs such as go start others in turn.
-func RunGroup(ctx context.Context, cmd *exec.Cmd) error {
+func (l *Launcher) RunGroup(ctx context.Context, cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := Start(cmd); err != nil {
+	if err := l.Start(cmd); err != nil {
 		return err
 	}
 	done := make(chan error, 1)
