@@ -70,8 +70,23 @@ build: ## Build the programs into bin/
 	mkdir -p bin
 	go build -trimpath -o bin/ ./cmd/...
 
+PLATFORMS ?= linux/amd64,linux/arm64
+RELEASE = go run -C config/release .
+RELEASE_FLAGS = --platform $(PLATFORMS) $(if $(VERSION),--version $(VERSION))
+
+.PHONY: image
+image: lint-needs ## Build the images for PLATFORMS into bin/images, an OCI layout
+	rm -rf bin/images
+	$(RELEASE) image $(RELEASE_FLAGS) "$(CURDIR)/bin/images"
+
+.PHONY: release
+release: lint-needs ## Push the images to REGISTRY as VERSION, signed with KEY if there is one
+	@if [ -z "$(VERSION)" ] || [ -z "$(REGISTRY)" ]; then \
+	  echo "say which: make release VERSION=v1.2.3 REGISTRY=registry.example/lintel [KEY=cosign.key]" >&2; exit 1; fi
+	$(RELEASE) push $(RELEASE_FLAGS) $(if $(KEY),--key "$(abspath $(KEY))") "$(REGISTRY)"
+
 # One that fails keeps none of the others from running.
-TESTS := test-main test-allocations test-apiserver test-bench test-cluster test-gator
+TESTS := test-main test-allocations test-apiserver test-bench test-chart test-cluster test-gator test-release
 
 .PHONY: test
 test: ## Run every test
@@ -102,6 +117,10 @@ test-apiserver:
 test-bench:
 	go test -C test/bench -race -count=1 ./...
 
+.PHONY: test-chart
+test-chart:
+	go test -C test/chart -count=1 ./...
+
 .PHONY: test-cluster
 test-cluster:
 	go test -C test/cluster -count=1 -timeout 20m ./...
@@ -109,6 +128,10 @@ test-cluster:
 .PHONY: test-gator
 test-gator:
 	go test -C test/gator -count=1 -timeout 20m ./...
+
+.PHONY: test-release
+test-release:
+	go test -C config/release -count=1 ./...
 
 # What `make test` does in short, with more of it, from seeds of its own.
 .PHONY: properties
@@ -147,8 +170,10 @@ lint-go: lint-needs
 	@unformatted=$$($(call sources,$(GO_FILES)) | xargs -0 --no-run-if-empty gofmt -l); \
 	if [ -n "$$unformatted" ]; then echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; fi >&2
 	go vet ./...
+	go vet -C config/release ./...
 	go vet -C test/apiserver ./...
 	go vet -C test/bench ./...
+	go vet -C test/chart ./...
 	go vet -C test/cluster ./...
 	go vet -C test/gator ./...
 	$(TOOL) staticcheck ./...

@@ -93,7 +93,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 		},
 	}}
 	old := rules.Product{Name: "old", Entry: "old.policy.lintel.dev", Validate: accept, Rules: anything}
-	registrar := registration.NewRegistrar(c, live.Load, []rules.Product{old}, settings)
+	registrar := registration.NewRegistrar(c, c, live.Load, []rules.Product{old}, settings)
 	register := func() (registered bool) {
 		t.Helper()
 		_, err := registrar.Reconcile(ctx, reconcile.Request{})
@@ -113,7 +113,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 		assert.Equal(t, before, configurations(t, c))
 	})
 	t.Run("an entry that is no longer wanted stays without rules", func(t *testing.T) {
-		registrar = registration.NewRegistrar(c, live.Load, nil, settings)
+		registrar = registration.NewRegistrar(c, c, live.Load, nil, settings)
 		register()
 		before := configurations(t, c)
 		validating := before.validating.Webhooks
@@ -171,7 +171,7 @@ func testRunningRegistrar(t *testing.T, config *rest.Config, c client.Client, se
 		Controller: controllerconfig.Controller{SkipNameValidation: new(true)}, // for -count
 	})
 	require.NoError(t, err)
-	registrar := registration.NewRegistrar(mgr.GetClient(), live.Load, nil, settings)
+	registrar := registration.NewRegistrar(mgr.GetClient(), mgr.GetAPIReader(), live.Load, nil, settings)
 	require.NoError(t, registrar.SetupWithManager(mgr))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lintel-policy/lintel/cmd/internal/version"
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
@@ -88,7 +89,7 @@ func newRootCommand(program string) *cobra.Command {
 The answers are those of the admission webhook, word for word.`,
 		Example: `  # Would this manifest be admitted?
   lintel check -p policies/ -f deployment.yaml`,
-		Version:       thisVersion(),
+		Version:       version.Of("lintel"),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -80,14 +79,6 @@ func TestPluginNamesItselfAsKubectlRunsIt(t *testing.T) {
 	code := run(t.Context(), []string{"/usr/bin/kubectl-lintel", "check"}, nil, &stdout, &stderr)
 	assert.Equal(t, 2, code)
 	assert.Contains(t, stderr.String(), "see 'kubectl lintel check --help'")
-}
-
-func TestVersionText(t *testing.T) {
-	info := &debug.BuildInfo{GoVersion: "go1.26.8"}
-	assert.Equal(t, "lintel (devel), go1.26.8", versionText(info))
-	info.Main.Version = "v1.2.3"
-	info.Settings = []debug.BuildSetting{{Key: "vcs.revision", Value: "0123"}, {Key: "vcs.modified", Value: "true"}}
-	assert.Equal(t, "lintel v1.2.3, commit 0123 with changes, go1.26.8", versionText(info))
 }
 
 // TestMain makes the test binary its own compiler and tester.

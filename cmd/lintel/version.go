@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 )
@@ -18,33 +17,4 @@ func newVersionCommand() *cobra.Command {
 			return err
 		},
 	}
-}
-
-// thisVersion is the version of this program.
-func thisVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "lintel, built without module support, so that its version is not known"
-	}
-	return versionText(info)
-}
-
-// versionText is the version with the commit and the Go version it was built from.
-func versionText(info *debug.BuildInfo) string {
-	version := info.Main.Version
-	if version == "" {
-		version = "(devel)"
-	}
-	text := "lintel " + version
-	settings := map[string]string{}
-	for _, setting := range info.Settings {
-		settings[setting.Key] = setting.Value
-	}
-	if revision := settings["vcs.revision"]; revision != "" {
-		text += ", commit " + revision
-		if settings["vcs.modified"] == "true" {
-			text += " with changes"
-		}
-	}
-	return text + ", " + info.GoVersion
 }

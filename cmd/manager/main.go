@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/lintel-policy/lintel/cmd/internal/version"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/source/origin"
 )
@@ -25,6 +26,10 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == origin.FetchArgument {
 		os.Exit(origin.FetchChild(os.Stdin, os.Stdout, os.Stderr))
 	}
+	if len(os.Args) == 2 && os.Args[1] == "--version" {
+		fmt.Println(version.Of("manager"))
+		return
+	}
 	options, err := parseOptions(os.Args[1:])
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
@@ -34,6 +39,7 @@ func main() {
 		os.Exit(2)
 	}
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	logger.Info("the manager starts", "version", version.Of("manager"))
 	ctrl.SetLogger(logr.FromSlogHandler(logger.Handler()))
 	if err := run(ctrl.SetupSignalHandler(), options, logger); err != nil {
 		logger.Error("the manager ends", "error", err)

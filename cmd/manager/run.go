@@ -95,7 +95,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 		return err
 	}
 	products = append(products, policy.Product(live, gate, o.allowFileOrigins))
-	registrar := registration.NewRegistrar(mgr.GetClient(), live.Snapshot, products, registration.Settings{
+	registrar := registration.NewRegistrar(mgr.GetClient(), mgr.GetAPIReader(), live.Snapshot, products, registration.Settings{
 		Namespace: o.namespace, URL: o.webhookURL, InjectCA: true, ExcludedNamespaces: o.excludedNamespaces,
 	})
 	loader, err := addControllers(mgr, o, live, objects, registrar, compiler, gate, origins)

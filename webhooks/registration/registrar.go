@@ -8,6 +8,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,25 +33,30 @@ import (
 // stays cert-manager's where it injects one.
 const fieldManager = "lintel-webhooks"
 
+// ownerName is the ClusterRole that owns the configurations.
+const ownerName = "lintel-webhooks"
+
 // Registrar keeps the webhook configurations what the live snapshot asks for. It
 // runs on the leader alone: replicas may serve different revisions for a moment.
 type Registrar struct {
 	client   client.Client
+	live     client.Reader
 	snapshot func() *engine.Snapshot
 	products []rules.Product
 	settings Settings
 	changed  chan event.GenericEvent
 
+	owned        bool // the ClusterRole has been seen
 	draining     atomic.Bool
 	registered   atomic.Value // string: the digest of the snapshot whose rules are applied
 	onRegistered func()
 }
 
-// NewRegistrar makes a Registrar; its client reads from a cache, and snapshot is nil as
-// long as no policies are loaded.
-func NewRegistrar(c client.Client, snapshot func() *engine.Snapshot, products []rules.Product, settings Settings) *Registrar {
+// NewRegistrar makes a Registrar; its client reads from a cache and live does not, and
+// snapshot is nil as long as no policies are loaded.
+func NewRegistrar(c client.Client, live client.Reader, snapshot func() *engine.Snapshot, products []rules.Product, settings Settings) *Registrar {
 	return &Registrar{
-		client: c, snapshot: snapshot, products: products, settings: settings,
+		client: c, live: live, snapshot: snapshot, products: products, settings: settings,
 		changed: make(chan event.GenericEvent, 1),
 	}
 }
@@ -111,9 +117,11 @@ func (r *Registrar) Reconcile(ctx context.Context, _ reconcile.Request) (reconci
 	return reconcile.Result{}, nil
 }
 
-// owner is the platform's Namespace: with it, the garbage collector takes the
-// configurations, in whatever order an installation is taken out. Without it nobody is
-// there to answer, so there is none once the Namespace goes.
+// owner is who takes the configurations along, by the garbage collector, in whatever
+// order an installation is taken out: the ClusterRole ownerName, which goes with the
+// manifests or the chart and is made the Namespace's, or the Namespace where manifests of
+// an earlier version do not have it. Without them nobody is there to answer, so there is
+// none once one of them goes.
 func (r *Registrar) owner(ctx context.Context) (*metav1.OwnerReference, error) {
 	var namespace corev1.Namespace
 	err := r.client.Get(ctx, client.ObjectKey{Name: r.settings.Namespace}, &namespace)
@@ -123,7 +131,32 @@ func (r *Registrar) owner(ctx context.Context) (*metav1.OwnerReference, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the namespace %s: %w", r.settings.Namespace, err)
 	}
-	return &metav1.OwnerReference{APIVersion: "v1", Kind: "Namespace", Name: namespace.Name, UID: namespace.UID}, nil
+	above := metav1.OwnerReference{APIVersion: "v1", Kind: "Namespace", Name: namespace.Name, UID: namespace.UID}
+	role := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"}}
+	switch err := r.live.Get(ctx, client.ObjectKey{Name: ownerName}, role); {
+	case apierrors.IsNotFound(err):
+		if r.owned {
+			return nil, nil
+		}
+		return &above, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the ClusterRole %s: %w", ownerName, err)
+	case !role.DeletionTimestamp.IsZero():
+		return nil, nil
+	}
+	r.owned = true
+	if !slices.ContainsFunc(role.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == namespace.UID }) {
+		owned := &unstructured.Unstructured{}
+		owned.SetGroupVersionKind(role.GroupVersionKind())
+		owned.SetName(ownerName)
+		owned.SetUID(role.UID)
+		owned.SetOwnerReferences([]metav1.OwnerReference{above})
+		err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(owned), client.FieldOwner(fieldManager), client.ForceOwnership)
+		if err != nil {
+			return nil, fmt.Errorf("making the ClusterRole %s the namespace's: %w", ownerName, err)
+		}
+	}
+	return &metav1.OwnerReference{APIVersion: role.APIVersion, Kind: role.Kind, Name: role.Name, UID: role.UID}, nil
 }
 
 // register applies what differs. settled says that nothing did, and that the API

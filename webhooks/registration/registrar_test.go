@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -61,7 +62,7 @@ func TestNothingIsRegisteredForANamespaceThatGoes(t *testing.T) {
 	c := fake.NewClientBuilder().WithObjects(platform()).Build()
 	var live atomic.Pointer[engine.Snapshot]
 	live.Store(snapshotOf(t, engine.Fail))
-	r := NewRegistrar(c, live.Load, nil, Settings{Namespace: "lintel-system"})
+	r := NewRegistrar(c, c, live.Load, nil, Settings{Namespace: "lintel-system"})
 	reconcileOnce := func() {
 		t.Helper()
 		_, err := r.Reconcile(t.Context(), reconcile.Request{})
@@ -85,6 +86,37 @@ func TestNothingIsRegisteredForANamespaceThatGoes(t *testing.T) {
 	require.True(t, apierrors.IsNotFound(c.Get(t.Context(), key, &validating)), "and then it is gone")
 }
 
+// TestTheConfigurationsGoWithTheManifests: whoever deletes those first, or the Namespace,
+// leaves nothing behind that asks for managers that are gone.
+func TestTheConfigurationsGoWithTheManifests(t *testing.T) {
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "lintel-webhooks", UID: "role"}}
+	c := fake.NewClientBuilder().WithObjects(platform(), role).Build()
+	var live atomic.Pointer[engine.Snapshot]
+	live.Store(snapshotOf(t, engine.Fail))
+	r := NewRegistrar(c, c, live.Load, nil, Settings{Namespace: "lintel-system"})
+	reconcileOnce := func() {
+		t.Helper()
+		_, err := r.Reconcile(t.Context(), reconcile.Request{})
+		require.NoError(t, err)
+	}
+	reconcileOnce()
+	var validating admissionregistrationv1.ValidatingWebhookConfiguration
+	key := client.ObjectKey{Name: ConfigurationName}
+	require.NoError(t, c.Get(t.Context(), key, &validating))
+	require.Equal(t, []metav1.OwnerReference{{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Name: "lintel-webhooks", UID: "role"}}, validating.OwnerReferences)
+	require.NoError(t, c.Get(t.Context(), client.ObjectKeyFromObject(role), role))
+	require.Equal(t, []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: "lintel-system", UID: "platform"}}, role.OwnerReferences)
+	version := role.ResourceVersion
+	reconcileOnce()
+	require.NoError(t, c.Get(t.Context(), client.ObjectKeyFromObject(role), role))
+	require.Equal(t, version, role.ResourceVersion, "nothing is written when nothing has changed")
+
+	require.NoError(t, c.Delete(t.Context(), role))
+	unregister(t, c)
+	reconcileOnce()
+	require.True(t, apierrors.IsNotFound(c.Get(t.Context(), key, &validating)), "what owned them is gone")
+}
+
 func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 	applied := 0
 	c := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
@@ -94,7 +126,7 @@ func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 		},
 	}).WithObjects(platform()).Build()
 	var live atomic.Pointer[engine.Snapshot]
-	r := NewRegistrar(c, live.Load, []rules.Product{{Name: "a", Entry: "a.example.com", Validate: accept}},
+	r := NewRegistrar(c, c, live.Load, []rules.Product{{Name: "a", Entry: "a.example.com", Validate: accept}},
 		Settings{Namespace: "lintel-system"})
 	registered := 0
 	r.OnRegistered(func() { registered++ })
@@ -139,7 +171,7 @@ func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 }
 
 func TestSnapshotChangedNeverBlocks(*testing.T) {
-	r := NewRegistrar(nil, nil, nil, Settings{})
+	r := NewRegistrar(nil, nil, nil, nil, Settings{})
 	for range 100 {
 		r.SnapshotChanged()
 	}

@@ -116,6 +116,10 @@ func FetchChild(stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, err)
 		return 1
 	}
+	if err := trustMozillasRoots(); err != nil {
+		fmt.Fprintln(stderr, err)
+		return 1
+	}
 	limitMemory(request.Limits.MemoryBytes)
 	go exitWhenTooLarge(uint64(request.Limits.MemoryBytes))
 	ctx, cancel := context.WithTimeout(context.Background(), request.Limits.Time)

@@ -1,0 +1,43 @@
+// Package version says which version a program is.
+package version
+
+import (
+	"runtime/debug"
+	"strings"
+)
+
+// Of a release, set by the linker: it is built without what Go records of the checkout,
+// which would make the same commit two programs in two folders.
+var version, commit string
+
+// Of is the version of the program that runs: its name, the version, and what is known
+// of the commit and of Go.
+func Of(program string) string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return program + ", built without module support, so that its version is not known"
+	}
+	return text(program, version, commit, info)
+}
+
+// text prefers what a release has set.
+func text(program, version, commit string, info *debug.BuildInfo) string {
+	settings := map[string]string{}
+	for _, setting := range info.Settings {
+		settings[setting.Key] = setting.Value
+	}
+	if version == "" {
+		version, commit = info.Main.Version, settings["vcs.revision"]
+	}
+	if version == "" {
+		version = "(devel)"
+	}
+	parts := []string{program + " " + version}
+	if commit != "" {
+		if settings["vcs.modified"] == "true" {
+			commit += " with changes"
+		}
+		parts = append(parts, "commit "+commit)
+	}
+	return strings.Join(append(parts, info.GoVersion), ", ")
+}

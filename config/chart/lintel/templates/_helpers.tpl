@@ -1,0 +1,75 @@
+{{/*
+What the chart installs are the manifests of config/, which files/ links to: the same
+as kubectl apply -k config/default, for the release's namespace and values.
+*/}}
+
+{{/* lintel.document: an object of a manifest as the release has it. Of root, object. */}}
+{{- define "lintel.document" -}}
+{{- $object := .object -}}
+{{- $namespace := .root.Release.Namespace -}}
+{{- $labels := dict "app.kubernetes.io/name" "lintel" "app.kubernetes.io/part-of" "lintel" "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version) -}}
+{{- $_ := set $object.metadata "labels" (merge $labels (default dict $object.metadata.labels)) -}}
+{{- if $object.metadata.namespace -}}
+{{- $_ := set $object.metadata "namespace" $namespace -}}
+{{- end -}}
+{{- if $object.subjects -}}
+{{- $_ := set $object "subjects" (list (dict "kind" "ServiceAccount" "name" "lintel-manager" "namespace" $namespace)) -}}
+{{- end -}}
+---
+{{ toYaml $object }}
+{{ end -}}
+
+{{/* lintel.manifests: all objects of files by their names below files/. Of root, files. */}}
+{{- define "lintel.manifests" -}}
+{{- $root := .root -}}
+{{- range .files -}}
+{{- $text := $root.Files.Get (printf "files/%s" .) -}}
+{{- if not $text -}}{{- fail (printf "the chart lacks files/%s" .) -}}{{- end -}}
+{{- range $part := splitList "\n---\n" ($text | replace "lintel-system" $root.Release.Namespace) -}}
+{{- include "lintel.document" (dict "root" $root "object" (fromYaml $part)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* lintel.crds: CRDs as they are, with what keeps them. Of root, glob. */}}
+{{- define "lintel.crds" -}}
+{{- $root := .root -}}
+{{- range $path, $_ := $root.Files.Glob (printf "files/%s" .glob) -}}
+{{- $text := $root.Files.Get $path -}}
+{{- if $root.Values.crds.keep -}}
+{{- if contains "\n  annotations:\n" $text -}}
+{{- $text = regexReplaceAll "(?m)^  annotations:$" $text "  annotations:\n    helm.sh/resource-policy: keep" -}}
+{{- else -}}
+{{- $text = regexReplaceAll "(?m)^metadata:$" $text "metadata:\n  annotations:\n    helm.sh/resource-policy: keep" -}}
+{{- end -}}
+{{- end }}
+---
+{{ trimPrefix "---\n" $text }}
+{{- end -}}
+{{- end -}}
+
+{{/* lintel.image: the reference of the manager's image. */}}
+{{- define "lintel.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}{{ .repository }}@{{ .digest }}{{- else -}}{{ .repository }}:{{ default $.Chart.AppVersion .tag }}{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* lintel.goMemoryLimit: 45 % of a memory limit in Mi or Gi. */}}
+{{- define "lintel.goMemoryLimit" -}}
+{{- $match := regexFind "^[0-9]+[MG]i$" (toString .) -}}
+{{- if not $match -}}{{- fail (printf "resources.limits.memory is %q: say it in whole Mi or Gi, as 1Gi" (toString .)) -}}{{- end -}}
+{{- $mebibytes := int (trimSuffix "Mi" (trimSuffix "Gi" $match)) -}}
+{{- if hasSuffix "Gi" $match -}}{{- $mebibytes = mul $mebibytes 1024 -}}{{- end -}}
+{{- if lt $mebibytes 256 -}}{{- fail (printf "resources.limits.memory is %s: the manager needs 256Mi at least" $match) -}}{{- end -}}
+{{ div (mul $mebibytes 45) 100 }}MiB
+{{- end -}}
+
+{{/* lintel.systems: the names of those that are on, in order. */}}
+{{- define "lintel.systems" -}}
+{{- $names := list -}}
+{{- range $name, $system := .Values.systems -}}
+{{- if $system.enabled -}}{{- $names = append $names $name -}}{{- end -}}
+{{- end -}}
+{{ join "," $names }}
+{{- end -}}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2"
+	"oras.land/oras-go/v2/content/memory"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/credentials"
+	"oras.land/oras-go/v2/registry/remote/retry"
+	"sigs.k8s.io/yaml"
+)
+
+// The media types of Helm's charts, see its documentation of registries.
+const (
+	chartConfigType  = "application/vnd.cncf.helm.config.v1+json"
+	chartContentType = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
+)
+
+// chartFolder is that of the chart, in the checkout.
+const chartFolder = "config/chart/lintel"
+
+// chartFiles are a chart's files by their names, with what symbolic links point to, and
+// what a release of a version in a registry says in place of what stands there.
+func (m *maker) chartFiles(registry string) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	root := filepath.Join(m.Folder, chartFolder)
+	var read func(below string) error
+	read = func(below string) error {
+		entries, err := os.ReadDir(filepath.Join(root, below))
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			file := path.Join(below, e.Name())
+			info, err := os.Stat(filepath.Join(root, file))
+			if err != nil {
+				return err
+			}
+			if info.IsDir() {
+				if err := read(file); err != nil {
+					return err
+				}
+			} else if path.Ext(file) != ".go" {
+				if files[file], err = os.ReadFile(filepath.Join(root, file)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	if err := read(""); err != nil {
+		return nil, fmt.Errorf("reading the chart: %w", err)
+	}
+	for _, released := range []struct{ file, from, to string }{
+		{"Chart.yaml", `(?m)^version: .*$`, "version: " + strings.TrimPrefix(m.Version, "v")},
+		{"Chart.yaml", `(?m)^appVersion: .*$`, "appVersion: " + m.Version},
+		{"values.yaml", `(?m)^  repository: .*$`, "  repository: " + registry + "/lintel-manager"},
+	} {
+		pattern := regexp.MustCompile(released.from)
+		if len(pattern.FindAllIndex(files[released.file], -1)) != 1 {
+			return nil, fmt.Errorf("%s of the chart does not have one line %s", released.file, released.from)
+		}
+		files[released.file] = pattern.ReplaceAllLiteral(files[released.file], []byte(released.to))
+	}
+	return files, nil
+}
+
+// chartArchive is what "helm package" makes of files, but the same each time.
+func (m *maker) chartArchive(files map[string][]byte) ([]byte, error) {
+	var buffer bytes.Buffer
+	compressed := gzip.NewWriter(&buffer)
+	archive := tar.NewWriter(compressed)
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		header := &tar.Header{Format: tar.FormatUSTAR, Typeflag: tar.TypeReg, Name: "lintel/" + file, Mode: 0o644, Size: int64(len(files[file])), ModTime: m.created}
+		if err := archive.WriteHeader(header); err != nil {
+			return nil, err
+		}
+		if _, err := archive.Write(files[file]); err != nil {
+			return nil, err
+		}
+	}
+	if err := errors.Join(archive.Close(), compressed.Close()); err != nil {
+		return nil, err
+	}
+	return buffer.Bytes(), nil
+}
+
+// pushChart pushes the chart to REGISTRY/charts/lintel, where helm install takes it from,
+// and gives its reference by digest.
+func (p pusher) pushChart(ctx context.Context, registry string, m *maker) (string, error) {
+	files, err := m.chartFiles(registry)
+	if err != nil {
+		return "", err
+	}
+	archive, err := m.chartArchive(files)
+	if err != nil {
+		return "", err
+	}
+	config, err := yaml.YAMLToJSON(files["Chart.yaml"])
+	if err != nil {
+		return "", err
+	}
+	store := memory.New()
+	configured, err := oras.PushBytes(ctx, store, chartConfigType, config)
+	if err != nil {
+		return "", err
+	}
+	layer, err := oras.PushBytes(ctx, store, chartContentType, archive)
+	if err != nil {
+		return "", err
+	}
+	annotations := m.annotations(program{Image: "lintel", Description: "Lintel's Helm chart"})
+	annotations[ocispec.AnnotationVersion] = strings.TrimPrefix(m.Version, "v")
+	manifest, err := oras.PackManifest(ctx, store, oras.PackManifestVersion1_0, "", oras.PackManifestOptions{
+		ConfigDescriptor: &configured, Layers: []ocispec.Descriptor{layer}, ManifestAnnotations: annotations,
+	})
+	if err != nil {
+		return "", err
+	}
+	target, err := remote.NewRepository(registry + "/charts/lintel")
+	if err != nil {
+		return "", fmt.Errorf("%q is no registry to push to: %w", registry, err)
+	}
+	known, err := credentials.NewStoreFromDocker(credentials.StoreOptions{})
+	if err != nil {
+		return "", err
+	}
+	target.PlainHTTP = p.Insecure
+	target.Client = &auth.Client{Client: retry.DefaultClient, Cache: auth.NewCache(), Credential: credentials.Credential(known)}
+	if err := oras.CopyGraph(ctx, store, target, manifest, oras.DefaultCopyGraphOptions); err != nil {
+		return "", fmt.Errorf("pushing the chart: %w", err)
+	}
+	digest := v1.Hash{Algorithm: manifest.Digest.Algorithm().String(), Hex: manifest.Digest.Encoded()}
+	repository, err := name.NewRepository(registry+"/charts/lintel", p.names()...)
+	if err != nil {
+		return "", err
+	}
+	if err := p.pushSignature(ctx, repository, digest); err != nil {
+		return "", err
+	}
+	if err := target.Tag(ctx, manifest, strings.TrimPrefix(m.Version, "v")); err != nil {
+		return "", fmt.Errorf("tagging the chart: %w", err)
+	}
+	return repository.Digest(digest.String()).Name(), nil
+}

@@ -1,0 +1,339 @@
+// Package chart tests the Helm chart by Helm itself, against the manifests that it is
+// made of and the manager that it starts.
+package chart
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"helm.sh/helm/v4/pkg/action"
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/loader"
+	release "helm.sh/helm/v4/pkg/release/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+const (
+	folder    = "../../config/chart/lintel"
+	namespace = "lintel-system"
+)
+
+// Helm tells of each symbolic link.
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	os.Exit(m.Run())
+}
+
+type objects []*unstructured.Unstructured
+
+func (o objects) find(kind, name string) *unstructured.Unstructured {
+	i := slices.IndexFunc(o, func(u *unstructured.Unstructured) bool { return u.GetKind() == kind && u.GetName() == name })
+	if i < 0 {
+		return nil
+	}
+	return o[i]
+}
+
+// names are kinds and names, in order.
+func (o objects) names() []string {
+	var names []string
+	for _, u := range o {
+		names = append(names, u.GetKind()+"/"+u.GetName())
+	}
+	slices.Sort(names)
+	return names
+}
+
+// render is what helm template prints for values in YAML.
+func render(t *testing.T, namespace, values string) (objects, error) {
+	t.Helper()
+	return renderFrom(t, folder, namespace, values)
+}
+
+// renderFrom is render for the chart in a folder or an archive.
+func renderFrom(t *testing.T, from, namespace, values string) (objects, error) {
+	t.Helper()
+	chart, err := loader.Load(from)
+	require.NoError(t, err)
+	given := map[string]any{}
+	require.NoError(t, sigsyaml.Unmarshal([]byte(values), &given))
+	install := action.NewInstall(action.NewConfiguration())
+	install.DryRunStrategy = action.DryRunClient
+	install.ReleaseName, install.Namespace = "mine", namespace
+	install.KubeVersion = &common.KubeVersion{Version: "v1.36.3", Major: "1", Minor: "36"}
+	installed, err := install.RunWithContext(t.Context(), chart, given)
+	if err != nil {
+		return nil, err
+	}
+	return decode(t, []byte(installed.(*release.Release).Manifest)), nil
+}
+
+func decode(t *testing.T, text []byte) objects {
+	t.Helper()
+	var all objects
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
+	for {
+		u := &unstructured.Unstructured{}
+		err := decoder.Decode(&u.Object)
+		if err == io.EOF {
+			return all
+		}
+		require.NoError(t, err)
+		if len(u.Object) > 0 {
+			all = append(all, u)
+		}
+	}
+}
+
+func TestLint(t *testing.T) {
+	lint := action.NewLint()
+	lint.Strict, lint.Namespace = true, namespace
+	result := lint.Run([]string{folder}, nil)
+	assert.Empty(t, result.Errors)
+	assert.Equal(t, 1, result.TotalChartsLinted)
+}
+
+// The chart and the manifests for kubectl apply -k are one thing: they differ in nothing
+// but what a chart adds.
+func TestIsWhatKustomizeBuilds(t *testing.T) {
+	build := exec.Command("go", "tool", "-modfile=.tools/go.mod", "kustomize", "build", "config/default")
+	build.Dir = "../.."
+	text, err := build.Output()
+	require.NoError(t, err)
+	want := decode(t, text)
+	got, err := render(t, namespace, `{crds: {keep: false}}`)
+	require.NoError(t, err)
+
+	for _, u := range want {
+		switch {
+		case u.GetKind() == "Namespace":
+			continue // helm install --create-namespace
+		case u.GetKind() == "CustomResourceDefinition" && !strings.HasSuffix(u.GetName(), ".policy.lintel.dev"):
+			continue // of systems that are off
+		}
+		found := got.find(u.GetKind(), u.GetName())
+		if !assert.NotNil(t, found, "%s %s", u.GetKind(), u.GetName()) {
+			continue
+		}
+		for _, o := range []*unstructured.Unstructured{u, found} {
+			labels := o.GetLabels()
+			delete(labels, "helm.sh/chart")
+			if o.GetKind() == "CustomResourceDefinition" {
+				labels = nil
+			}
+			o.SetLabels(labels)
+			if o.GetKind() == "Deployment" {
+				containers, _, err := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
+				require.NoError(t, err)
+				container := containers[0].(map[string]any)
+				container["imagePullPolicy"] = cmp.Or(container["imagePullPolicy"], "IfNotPresent") // the default of tags
+				require.NoError(t, unstructured.SetNestedSlice(o.Object, containers, "spec", "template", "spec", "containers"))
+			}
+		}
+		assert.Equal(t, asYAML(t, u), asYAML(t, found))
+	}
+	for _, name := range got.names() {
+		assert.Contains(t, want.names(), name)
+	}
+}
+
+func asYAML(t *testing.T, u *unstructured.Unstructured) string {
+	t.Helper()
+	text, err := sigsyaml.Marshal(u.Object)
+	require.NoError(t, err)
+	return string(text)
+}
+
+func TestValues(t *testing.T) {
+	for _, tt := range []struct {
+		name, values     string
+		present, missing []string
+		// text stands in the object that present names first.
+		text []string
+	}{
+		{
+			name: "nothing but Lintel", values: `{}`,
+			present: []string{"Deployment/lintel-manager", "CustomResourceDefinition/policysources.policy.lintel.dev", "Certificate/lintel-serving", "PodDisruptionBudget/lintel-manager"},
+			missing: []string{"CustomResourceDefinition/agents.orloj.dev", "ClusterRole/openclaw-operator-manager-role", "ClusterRole/lintel-gatekeeper", "NetworkPolicy/lintel-manager", "PodMonitor/lintel"},
+			text:    []string{"image: lintel-manager:dev", "replicas: 2", "value: 460MiB", "namespace: elsewhere"},
+		},
+		{
+			name: "OpenClaw", values: `{systems: {openclaw: {enabled: true, imageRegistries: [a.example, b.example], rootNamespace: root}}}`,
+			present: []string{"Deployment/lintel-manager", "CustomResourceDefinition/policybundles.openclaw.enterprise.io", "ClusterRoleBinding/openclaw-operator-manager-rolebinding"},
+			missing: []string{"CustomResourceDefinition/agents.orloj.dev", "ServiceAccount/openclaw-operator"},
+			text:    []string{"--systems=openclaw\n", "--openclaw-image-registries=a.example,b.example", "--openclaw-root-namespace=root"},
+		},
+		{
+			name: "two systems", values: `{systems: {orloj: {enabled: true, secretName: s}, openvox: {enabled: true}}}`,
+			present: []string{"Deployment/lintel-manager", "CustomResourceDefinition/agents.orloj.dev", "CustomResourceDefinition/certificates.openvox.voxpupuli.org", "ClusterRoleBinding/openvox-operator-authorities-rolebinding"},
+			missing: []string{"CustomResourceDefinition/policybundles.openclaw.enterprise.io", "ClusterRole/openvox-operator-approver"},
+			text:    []string{"--systems=openvox,orloj", "name: ORLOJ_POSTGRES_DSN", "--orloj-namespace-mapping=Restricted"},
+		},
+		{
+			name: "OpenVox in namespaces", values: `{systems: {openvox: {enabled: true, namespaces: [a, b]}}}`,
+			present: []string{"RoleBinding/openvox-operator-manager-rolebinding", "RoleBinding/openvox-operator-authorities-rolebinding", "ClusterRoleBinding/openvox-operator-requests-rolebinding", "Deployment/lintel-manager"},
+			missing: []string{"ClusterRoleBinding/openvox-operator-manager-rolebinding", "ClusterRoleBinding/openvox-operator-authorities-rolebinding"},
+			text:    []string{"namespace: a", "namespace: elsewhere"},
+		},
+		{
+			name: "external CAs", values: `{systems: {openvox: {enabled: true, externalOnly: true, approveRequests: true}}}`,
+			present: []string{"Deployment/lintel-manager", "ClusterRole/openvox-operator-approver", "ClusterRoleBinding/openvox-operator-manager-rolebinding"},
+			missing: []string{"ClusterRole/openvox-operator-authorities-role", "ClusterRoleBinding/openvox-operator-authorities-rolebinding"},
+			text:    []string{"--openvox-external-only", "--openvox-approve-requests"},
+		},
+		{
+			name: "Gatekeeper", values: `{gatekeeper: {enabled: true, crds: true}}`,
+			present: []string{"ValidatingAdmissionPolicy/lintel-gatekeeper", "CustomResourceDefinition/constrainttemplates.templates.gatekeeper.sh", "ClusterRoleBinding/lintel-gatekeeper", "Deployment/lintel-manager"},
+			text:    []string{"system:serviceaccount:elsewhere:lintel-manager"},
+		},
+		{
+			name: "a certificate of one's own", values: `{certificate: {certManager: false, secretName: pair}}`,
+			present: []string{"Deployment/lintel-manager"},
+			missing: []string{"Certificate/lintel-serving", "Issuer/lintel-ca", "Certificate/lintel-ca", "Issuer/lintel-selfsigned"},
+			text:    []string{"secretName: pair"},
+		},
+		{
+			name: "no CRDs", values: `{crds: {install: false}, systems: {orloj: {enabled: true}}}`,
+			present: []string{"Deployment/lintel-manager"},
+			missing: []string{"CustomResourceDefinition/policysources.policy.lintel.dev", "CustomResourceDefinition/agents.orloj.dev"},
+		},
+		{
+			name: "a Pod's", values: `
+image: {repository: registry.example/lintel-manager, digest: "sha256:` + strings.Repeat("0", 64) + `", pullPolicy: Always}
+imagePullSecrets: [{name: registry}]
+replicas: 3
+flags: {decision-log: all, excluded-namespaces: [a, b], drain: 7s, decision-log-sample: 0.5}
+env: [{name: HTTPS_PROXY, value: "http://proxy.example:3128"}]
+resources: {limits: {memory: 600Mi}}
+podSecurityContext: {runAsUser: null, runAsGroup: null, fsGroup: null}
+podLabels: {team: platform}
+nodeSelector: {disk: ssd}
+tolerations: [{operator: Exists}]
+priorityClassName: system-cluster-critical
+`,
+			present: []string{"Deployment/lintel-manager"},
+			text: []string{
+				"image: registry.example/lintel-manager@sha256:0000", "imagePullPolicy: Always", "- name: registry", "replicas: 3",
+				"--decision-log=all", "--excluded-namespaces=a,b", "--drain=7s", "--decision-log-sample=0.5", "name: HTTPS_PROXY", "value: 270MiB",
+				"team: platform", "disk: ssd", "operator: Exists", "priorityClassName: system-cluster-critical", "runAsNonRoot: true",
+			},
+		},
+		{
+			name: "network", values: `{networkPolicy: {enabled: true, metricsFrom: [{namespaceSelector: {matchLabels: {name: monitoring}}}]}}`,
+			present: []string{"NetworkPolicy/lintel-manager"}, text: []string{"name: monitoring", "port: webhook", "namespace: elsewhere"},
+		},
+		{
+			name: "monitoring", values: `{serviceMonitor: {enabled: true, labels: {release: prometheus}}, prometheusRule: {enabled: true}, dashboard: {enabled: true}}`,
+			present: []string{"PodMonitor/lintel", "PrometheusRule/lintel", "ConfigMap/lintel-dashboard"}, text: []string{"release: prometheus"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := render(t, "elsewhere", tt.values)
+			require.NoError(t, err)
+			for _, name := range tt.present {
+				assert.Contains(t, got.names(), name)
+			}
+			for _, name := range tt.missing {
+				assert.NotContains(t, got.names(), name)
+			}
+			kind, name, _ := strings.Cut(tt.present[0], "/")
+			text := ""
+			for _, u := range got {
+				if u.GetKind() == kind && u.GetName() == name {
+					text += asYAML(t, u)
+				}
+				assert.NotEqual(t, namespace, u.GetNamespace(), "%s %s", u.GetKind(), u.GetName())
+				subjects, _, err := unstructured.NestedSlice(u.Object, "subjects")
+				require.NoError(t, err)
+				for _, subject := range subjects {
+					assert.Equal(t, map[string]any{"kind": "ServiceAccount", "name": "lintel-manager", "namespace": "elsewhere"}, subject)
+				}
+			}
+			for _, line := range tt.text {
+				assert.Contains(t, text, line)
+			}
+		})
+	}
+}
+
+func TestOpenShiftChoosesTheUser(t *testing.T) {
+	got, err := render(t, "elsewhere", `{podSecurityContext: {runAsUser: null, runAsGroup: null, fsGroup: null}}`)
+	require.NoError(t, err)
+	text := asYAML(t, got.find("Deployment", "lintel-manager"))
+	assert.NotContains(t, text, "runAsUser")
+	assert.NotContains(t, text, "fsGroup")
+	assert.Contains(t, text, "runAsNonRoot: true")
+}
+
+func TestWhatContradictsItselfIsRefused(t *testing.T) {
+	for _, tt := range []struct{ name, values, problem string }{
+		{"two certificates", `{certificate: {certManager: true, secretName: pair}}`, "exclude each other"},
+		{"none", `{certificate: {certManager: false}}`, "certificate.secretName must name the Secret"},
+		{"approval in namespaces", `{systems: {openvox: {enabled: true, namespaces: [a], approveRequests: true}}}`, "judges requests of the whole cluster"},
+		{"kinds that nobody looks after", `{gatekeeper: {crds: true}}`, "gatekeeper.crds without gatekeeper.enabled"},
+		{"a flag that is a value", `{flags: {systems: orloj}}`, "flags.systems is set by the chart itself"},
+		{"a value that is none", `{replicaCount: 2}`, "replicaCount"},
+		{"a system that is none", `{systems: {puppet: {enabled: true}}}`, "puppet"},
+		{"no replica", `{replicas: 0}`, "replicas"},
+		{"too little memory", `{resources: {limits: {memory: 64Mi}}}`, "the manager needs 256Mi at least"},
+		{"memory in words", `{resources: {limits: {memory: lots}}}`, "say it in whole Mi or Gi"},
+		{"no memory limit", `{resources: {limits: {memory: null}}}`, "memory"},
+		{"a digest that is none", `{image: {digest: "sha256:1"}}`, "digest"},
+		{"a budget that lets nothing go", `{podDisruptionBudget: {maxUnavailable: 0}}`, "maxUnavailable"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := render(t, namespace, tt.values)
+			require.ErrorContains(t, err, tt.problem)
+		})
+	}
+}
+
+func TestOldClustersAreRefused(t *testing.T) {
+	chart, err := loader.Load(folder)
+	require.NoError(t, err)
+	install := action.NewInstall(action.NewConfiguration())
+	install.DryRunStrategy = action.DryRunClient
+	install.ReleaseName, install.Namespace = "mine", namespace
+	install.KubeVersion = &common.KubeVersion{Version: "v1.27.4", Major: "1", Minor: "27"}
+	_, err = install.RunWithContext(t.Context(), chart, nil)
+	require.ErrorContains(t, err, ">=1.30.0-0")
+}
+
+// The manager knows each flag that the chart gives it.
+func TestManagerTakesTheFlags(t *testing.T) {
+	manager := filepath.Join(t.TempDir(), "manager")
+	build := exec.Command("go", "build", "-o", manager, "./cmd/manager")
+	build.Dir = "../.."
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, string(out))
+	got, err := render(t, namespace, `
+systems:
+  openclaw: {enabled: true, imageRegistries: [a.example], rootNamespace: root}
+  openvox: {enabled: true, namespaces: [a], externalOnly: true}
+  orloj: {enabled: true}
+gatekeeper: {enabled: true}
+flags: {decision-log: all, drain: 7s}
+`)
+	require.NoError(t, err)
+	containers, _, err := unstructured.NestedSlice(got.find("Deployment", "lintel-manager").Object, "spec", "template", "spec", "containers")
+	require.NoError(t, err)
+	args, _, err := unstructured.NestedStringSlice(containers[0].(map[string]any), "args")
+	require.NoError(t, err)
+	assert.Greater(t, len(args), 12)
+	out, err = exec.Command(manager, append(args, "--help")...).CombinedOutput()
+	require.NoError(t, err, string(out))
+	out, err = exec.Command(manager, "--no-such-flag", "--help").CombinedOutput()
+	require.Error(t, err, string(out))
+}
