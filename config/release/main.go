@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -48,6 +49,7 @@ func newCommand() *cobra.Command {
 func newImageCommand() *cobra.Command {
 	make := maker{}
 	var platforms []string
+	var only string
 	cmd := &cobra.Command{
 		Use:   "image FOLDER",
 		Short: "Make the images as an OCI layout in a folder",
@@ -56,7 +58,11 @@ func newImageCommand() *cobra.Command {
 			if err := make.prepare(cmd.Context(), platforms, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
-			made, err := make.all(cmd.Context(), programs)
+			wanted := slices.DeleteFunc(slices.Clone(programs), func(p program) bool { return only != "" && p.Image != only })
+			if len(wanted) == 0 {
+				return fmt.Errorf("there is no image %q", only)
+			}
+			made, err := make.all(cmd.Context(), wanted)
 			if err != nil {
 				return err
 			}
@@ -64,6 +70,7 @@ func newImageCommand() *cobra.Command {
 		},
 	}
 	addFlags(cmd, &make, &platforms)
+	cmd.Flags().StringVar(&only, "only", "", "make this `image` alone")
 	return cmd
 }
 
