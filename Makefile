@@ -85,6 +85,10 @@ release: lint-needs ## Push the images to REGISTRY as VERSION, signed with KEY i
 	  echo "say which: make release VERSION=v1.2.3 REGISTRY=registry.example/lintel [KEY=cosign.key]" >&2; exit 1; fi
 	$(RELEASE) push $(RELEASE_FLAGS) $(if $(KEY),--key "$(abspath $(KEY))") "$(REGISTRY)"
 
+# As test/cluster builds Kubernetes: what has the same flags is compiled once.
+lint-go lint-generated generate image release test-allocations test-apiserver test-chart test-gator test-release: export CGO_ENABLED = 0
+lint-go lint-generated generate image release test-allocations test-apiserver test-chart test-gator test-release: export GOFLAGS = -trimpath
+
 # One that fails keeps none of the others from running.
 TESTS := test-main test-allocations test-apiserver test-bench test-chart test-cluster test-gator test-release
 
