@@ -123,7 +123,7 @@ test-bench:
 
 .PHONY: test-chart
 test-chart:
-	go test -C test/chart -count=1 ./...
+	go test -C test/chart -count=1 -timeout 30m ./...
 
 .PHONY: test-cluster
 test-cluster:

@@ -120,7 +120,7 @@ func (r *Registrar) Reconcile(ctx context.Context, _ reconcile.Request) (reconci
 // owner is who takes the configurations along, by the garbage collector, in whatever
 // order an installation is taken out: the ClusterRole ownerName, which goes with the
 // manifests or the chart and is made the Namespace's, or the Namespace where manifests of
-// an earlier version do not have it. Without them nobody is there to answer, so there is
+// an earlier version do not have it, nor permit to read it. Without them nobody is there to answer, so there is
 // none once one of them goes.
 func (r *Registrar) owner(ctx context.Context) (*metav1.OwnerReference, error) {
 	var namespace corev1.Namespace
@@ -134,7 +134,7 @@ func (r *Registrar) owner(ctx context.Context) (*metav1.OwnerReference, error) {
 	above := metav1.OwnerReference{APIVersion: "v1", Kind: "Namespace", Name: namespace.Name, UID: namespace.UID}
 	role := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"}}
 	switch err := r.live.Get(ctx, client.ObjectKey{Name: ownerName}, role); {
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 		if r.owned {
 			return nil, nil
 		}

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -110,6 +111,20 @@ func TestTheConfigurationsGoWithTheManifests(t *testing.T) {
 	reconcileOnce()
 	require.NoError(t, c.Get(t.Context(), client.ObjectKeyFromObject(role), role))
 	require.Equal(t, version, role.ResourceVersion, "nothing is written when nothing has changed")
+
+	// Roles of an earlier version do not permit to read it.
+	forbidding := interceptor.NewClient(c, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if key.Name == "lintel-webhooks" {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "clusterroles"}, key.Name, nil)
+			}
+			return c.Get(ctx, key, object, options...)
+		},
+	})
+	_, err := NewRegistrar(c, forbidding, live.Load, nil, Settings{Namespace: "lintel-system"}).Reconcile(t.Context(), reconcile.Request{})
+	require.NoError(t, err)
+	require.NoError(t, c.Get(t.Context(), key, &validating))
+	require.Equal(t, "Namespace", validating.OwnerReferences[0].Kind)
 
 	require.NoError(t, c.Delete(t.Context(), role))
 	unregister(t, c)
