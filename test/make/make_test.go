@@ -64,25 +64,25 @@ func TestWhatIsMissingIsSaidFirst(t *testing.T) {
 	printed, called, ok := m.make("test")
 	require.False(t, ok)
 	require.Contains(t, printed, "missing: puppetserver (a real Puppet CA, for OpenVox)")
-	require.Contains(t, printed, "install them with: sudo apt-get install postgresql puppetserver puppet-agent")
+	require.Contains(t, printed, "install them with: sudo apt-get install runc nftables postgresql puppetserver puppet-agent")
 	require.NotContains(t, called, "go ", "nothing was begun")
 
 	present["id"], present["apt-get"] = "echo 0", ""
 	m = newMachine(t, present)
 	printed, called, ok = m.make("test")
 	require.True(t, ok, printed)
-	require.Contains(t, called, "apt-get install --yes --quiet --no-install-recommends postgresql puppetserver puppet-agent\n")
-	require.Less(t, strings.Index(printed, "missing: postgresql"), strings.Index(printed, "installing: postgresql"))
+	require.Contains(t, called, "apt-get install --yes --quiet --no-install-recommends runc nftables postgresql puppetserver puppet-agent\n")
+	require.Less(t, strings.Index(printed, "missing: postgresql"), strings.Index(printed, "installing: runc"))
 }
 
 // TestOneFailureHidesNoOther: a red package must not keep other modules from being tested.
 func TestOneFailureHidesNoOther(t *testing.T) {
-	peers := map[string]string{"git": "", "diff": "", "gcc": "", "pg_createcluster": "", "puppetserver": "", "puppet": "", "id": "echo 0"}
+	peers := map[string]string{"git": "", "diff": "", "gcc": "", "runc": "", "nft": "", "pg_createcluster": "", "puppetserver": "", "puppet": "", "id": "echo 0"}
 	peers["go"] = `[[ "$*" != "test -race"* ]]`
 	m := newMachine(t, peers)
 	printed, called, ok := m.make("test")
 	require.False(t, ok, printed)
-	for _, module := range []string{"./...", "apiserver", "bench", "cluster", "gator"} {
+	for _, module := range []string{"./...", "apiserver", "bench", "chart", "cluster", "gator", "release"} {
 		require.Regexp(t, `(?m)^go test .*`+module, called)
 	}
 	require.Contains(t, printed, "test-main")
