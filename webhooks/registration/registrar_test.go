@@ -52,6 +52,12 @@ func unregister(t *testing.T, c client.Client) {
 	require.NoError(t, c.Delete(t.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: name}))
 }
 
+func reconcileOnce(t *testing.T, r *Registrar) {
+	t.Helper()
+	_, err := r.Reconcile(t.Context(), reconcile.Request{})
+	require.NoError(t, err)
+}
+
 // platform is the Namespace that Lintel is installed in.
 func platform() *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "lintel-system", UID: "platform", Finalizers: []string{"kubernetes"}}}
@@ -64,12 +70,7 @@ func TestNothingIsRegisteredForANamespaceThatGoes(t *testing.T) {
 	var live atomic.Pointer[engine.Snapshot]
 	live.Store(snapshotOf(t, engine.Fail))
 	r := NewRegistrar(c, c, live.Load, nil, Settings{Namespace: "lintel-system"})
-	reconcileOnce := func() {
-		t.Helper()
-		_, err := r.Reconcile(t.Context(), reconcile.Request{})
-		require.NoError(t, err)
-	}
-	reconcileOnce()
+	reconcileOnce(t, r)
 	var validating admissionregistrationv1.ValidatingWebhookConfiguration
 	key := client.ObjectKey{Name: ConfigurationName}
 	require.NoError(t, c.Get(t.Context(), key, &validating))
@@ -77,13 +78,13 @@ func TestNothingIsRegisteredForANamespaceThatGoes(t *testing.T) {
 
 	unregister(t, c)
 	require.NoError(t, c.Delete(t.Context(), platform()))
-	reconcileOnce()
+	reconcileOnce(t, r)
 	require.True(t, apierrors.IsNotFound(c.Get(t.Context(), key, &validating)), "the namespace is on its way out")
 	going := platform()
 	require.NoError(t, c.Get(t.Context(), client.ObjectKeyFromObject(going), going))
 	going.Finalizers = nil
 	require.NoError(t, c.Update(t.Context(), going))
-	reconcileOnce()
+	reconcileOnce(t, r)
 	require.True(t, apierrors.IsNotFound(c.Get(t.Context(), key, &validating)), "and then it is gone")
 }
 
@@ -95,12 +96,7 @@ func TestTheConfigurationsGoWithTheManifests(t *testing.T) {
 	var live atomic.Pointer[engine.Snapshot]
 	live.Store(snapshotOf(t, engine.Fail))
 	r := NewRegistrar(c, c, live.Load, nil, Settings{Namespace: "lintel-system"})
-	reconcileOnce := func() {
-		t.Helper()
-		_, err := r.Reconcile(t.Context(), reconcile.Request{})
-		require.NoError(t, err)
-	}
-	reconcileOnce()
+	reconcileOnce(t, r)
 	var validating admissionregistrationv1.ValidatingWebhookConfiguration
 	key := client.ObjectKey{Name: ConfigurationName}
 	require.NoError(t, c.Get(t.Context(), key, &validating))
@@ -108,7 +104,7 @@ func TestTheConfigurationsGoWithTheManifests(t *testing.T) {
 	require.NoError(t, c.Get(t.Context(), client.ObjectKeyFromObject(role), role))
 	require.Equal(t, []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: "lintel-system", UID: "platform"}}, role.OwnerReferences)
 	version := role.ResourceVersion
-	reconcileOnce()
+	reconcileOnce(t, r)
 	require.NoError(t, c.Get(t.Context(), client.ObjectKeyFromObject(role), role))
 	require.Equal(t, version, role.ResourceVersion, "nothing is written when nothing has changed")
 
@@ -128,7 +124,7 @@ func TestTheConfigurationsGoWithTheManifests(t *testing.T) {
 
 	require.NoError(t, c.Delete(t.Context(), role))
 	unregister(t, c)
-	reconcileOnce()
+	reconcileOnce(t, r)
 	require.True(t, apierrors.IsNotFound(c.Get(t.Context(), key, &validating)), "what owned them is gone")
 }
 
