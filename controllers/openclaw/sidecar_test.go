@@ -1,12 +1,7 @@
 package openclaw
 
 import (
-	"bytes"
-	"encoding/json"
-	"net"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
+	"github.com/lintel-policy/lintel/policies/sidecar"
+	"github.com/lintel-policy/lintel/test/opaserver"
 )
 
 // TestSidecarLoadsTheConfigMap runs OPA of the gateways' version by the arguments of the
@@ -119,47 +116,13 @@ func remount(t *testing.T, folder string, data map[string]string) {
 // runSidecar gives a function that asks for a decision below openclaw.enterprise.
 func runSidecar(t *testing.T, policies string) func(query, input string) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "opa")
-	output, err := exec.CommandContext(t.Context(), "go", "build", "-C", filepath.Join("..", "..", "test", "opa"),
-		"-o", binary, "github.com/open-policy-agent/opa").CombinedOutput()
-	require.NoError(t, err, "%s", output)
-	address, health := freeAddress(t), freeAddress(t)
+	address, health := opaserver.FreeAddress(t), opaserver.FreeAddress(t)
 	arguments := SidecarArguments()
 	for i, argument := range arguments {
 		arguments[i] = strings.NewReplacer("localhost:8181", address, "0.0.0.0:8282", health, "/policies", policies).Replace(argument)
 	}
-	var log bytes.Buffer
-	server := exec.Command(binary, arguments...)
-	server.Stdout, server.Stderr = &log, &log
-	require.NoError(t, server.Start())
-	t.Cleanup(func() {
-		if err := server.Process.Kill(); err != nil {
-			t.Error(err)
-		}
-		_ = server.Wait() // killed
-	})
-	require.Eventually(t, func() bool {
-		response, err := http.Get("http://" + health + "/health")
-		if err != nil {
-			return false
-		}
-		defer response.Body.Close()
-		return response.StatusCode == http.StatusOK
-	}, 2*time.Minute, 20*time.Millisecond, "OPA is not healthy: %s", &log)
+	opaserver.Start(t, opaserver.Build(t, sidecar.Version), health, arguments...)
 	return func(query, input string) string {
-		response, err := http.Post("http://"+address+"/v1/data/openclaw/enterprise/"+query, "application/json", strings.NewReader(`{"input": `+input+`}`))
-		require.NoError(t, err)
-		defer response.Body.Close()
-		var answer struct{ Result json.RawMessage }
-		require.NoError(t, json.NewDecoder(response.Body).Decode(&answer))
-		return string(answer.Result)
+		return string(opaserver.Ask(t, address, "openclaw/enterprise/"+query, input))
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "localhost:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
 }

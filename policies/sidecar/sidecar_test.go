@@ -4,21 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"net"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/test/opaserver"
 )
 
 // openclawDomain is a domain as OpenClaw's gateways have it.
@@ -102,7 +98,7 @@ var hostilePolicies = map[string][]string{
 // TestSidecar asks a real OPA of the gateways' version, which has loaded a composed
 // bundle, before and after hostile policies are added: no answer permits more.
 func TestSidecar(t *testing.T) {
-	binary := buildSidecar(t)
+	binary := opaserver.Build(t, Version)
 	var policies []*Policy
 	for _, name := range slices.Sorted(maps.Keys(enterprisePolicies)) {
 		domain := openclawDomain(name)
@@ -159,19 +155,6 @@ func TestSideDoors(t *testing.T) {
 	}
 }
 
-// buildSidecar builds the gateways' OPA from its own module.
-func buildSidecar(t *testing.T) string {
-	binary := filepath.Join(t.TempDir(), "opa")
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", filepath.Join("..", "..", "test", "opa"), "-o", binary, "github.com/open-policy-agent/opa")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	output, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", output)
-	version, err := exec.CommandContext(t.Context(), binary, "version").Output()
-	require.NoError(t, err)
-	require.Contains(t, string(version), "Version: "+Version+"\n", "test/opa builds another version than gateways run")
-	return binary
-}
-
 // runSidecar serves the composition of policies until the test ends, and gives a
 // function that asks for all that a package decides.
 func runSidecar(t *testing.T, binary string, policies []*Policy) func(name, input string) map[string]any {
@@ -183,40 +166,17 @@ func runSidecar(t *testing.T, binary string, policies []*Policy) func(name, inpu
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	listener, err := net.Listen("tcp", "localhost:0")
-	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close())
-	var log bytes.Buffer
-	server := exec.Command(binary, "run", "--server", "--addr="+address, "--log-level=info", "--ignore=.*", dir)
-	server.Stdout, server.Stderr = &log, &log
-	require.NoError(t, server.Start())
-	t.Cleanup(func() {
-		if err := server.Process.Kill(); err != nil {
-			t.Error(err)
+	address := opaserver.FreeAddress(t)
+	opaserver.Start(t, binary, address, "run", "--server", "--addr="+address, "--log-level=info", "--ignore=.*", dir)
+	return func(name, input string) (result map[string]any) {
+		answer := opaserver.Ask(t, address, strings.ReplaceAll(name, ".", "/"), input)
+		if answer == nil {
+			return nil
 		}
-		_ = server.Wait() // killed
-	})
-	require.Eventually(t, func() bool {
-		response, err := http.Get("http://" + address + "/health")
-		if err != nil {
-			return false
-		}
-		defer response.Body.Close()
-		return response.StatusCode == http.StatusOK
-	}, 2*time.Minute, 20*time.Millisecond, "OPA does not start: %s", &log)
-	return func(name, input string) map[string]any {
-		response, err := http.Post("http://"+address+"/v1/data/"+strings.ReplaceAll(name, ".", "/"), "application/json", strings.NewReader(`{"input": `+input+`}`))
-		require.NoError(t, err)
-		defer response.Body.Close()
-		text, err := io.ReadAll(response.Body)
-		require.NoError(t, err)
-		require.Equal(t, http.StatusOK, response.StatusCode, "%s", text)
-		var answer struct{ Result map[string]any }
-		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder := json.NewDecoder(bytes.NewReader(answer))
 		decoder.UseNumber()
-		require.NoError(t, decoder.Decode(&answer))
-		return answer.Result
+		require.NoError(t, decoder.Decode(&result))
+		return result
 	}
 }
 

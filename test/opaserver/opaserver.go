@@ -1,0 +1,76 @@
+// Package opaserver runs the OPA of OpenClaw's gateways, which test/opa builds, for tests.
+package opaserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Build builds the program, which must be of a version, for tests of a package two folders
+// below the checkout.
+func Build(t *testing.T, version string) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "opa")
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", filepath.Join("..", "..", "test", "opa"), "-o", binary, "github.com/open-policy-agent/opa")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	built, err := exec.CommandContext(t.Context(), binary, "version").Output()
+	require.NoError(t, err)
+	require.Contains(t, string(built), "Version: "+version+"\n", "test/opa builds another version than gateways run")
+	return binary
+}
+
+// FreeAddress is one of this machine that nobody listens on.
+func FreeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "localhost:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// Start runs OPA until the test ends, and returns when it is healthy at an address.
+func Start(t *testing.T, binary, health string, arguments ...string) {
+	t.Helper()
+	var log bytes.Buffer
+	server := exec.Command(binary, arguments...)
+	server.Stdout, server.Stderr = &log, &log
+	require.NoError(t, server.Start())
+	t.Cleanup(func() {
+		if err := server.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		_ = server.Wait() // killed
+	})
+	require.Eventually(t, func() bool {
+		response, err := http.Get("http://" + health + "/health")
+		if err != nil {
+			return false
+		}
+		defer response.Body.Close()
+		return response.StatusCode == http.StatusOK
+	}, 2*time.Minute, 20*time.Millisecond, "OPA is not healthy: %s", &log)
+}
+
+// Ask gives what is at a path of data for an input in JSON: nothing where it is undefined.
+func Ask(t *testing.T, address, path, input string) json.RawMessage {
+	t.Helper()
+	response, err := http.Post("http://"+address+"/v1/data/"+path, "application/json", strings.NewReader(`{"input": `+input+`}`))
+	require.NoError(t, err)
+	defer response.Body.Close()
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	var answer struct{ Result json.RawMessage }
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&answer))
+	return answer.Result
+}
