@@ -47,7 +47,7 @@ func newCommand() *cobra.Command {
 }
 
 func newImageCommand() *cobra.Command {
-	make := maker{}
+	m := maker{}
 	var platforms []string
 	var only string
 	cmd := &cobra.Command{
@@ -55,21 +55,21 @@ func newImageCommand() *cobra.Command {
 		Short: "Make the images as an OCI layout in a folder",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := make.prepare(cmd.Context(), platforms, cmd.ErrOrStderr()); err != nil {
+			if err := m.prepare(cmd.Context(), platforms, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
 			wanted := slices.DeleteFunc(slices.Clone(programs), func(p program) bool { return only != "" && p.Image != only })
 			if len(wanted) == 0 {
 				return fmt.Errorf("there is no image %q", only)
 			}
-			made, err := make.all(cmd.Context(), wanted)
+			all, err := m.all(cmd.Context(), wanted)
 			if err != nil {
 				return err
 			}
-			return writeLayout(args[0], made, make.Version)
+			return writeLayout(args[0], all, m.Version)
 		},
 	}
-	addFlags(cmd, &make, &platforms)
+	addFlags(cmd, &m, &platforms)
 	cmd.Flags().StringVar(&only, "only", "", "make this `image` alone")
 	return cmd
 }
@@ -81,20 +81,20 @@ the chart to REGISTRY/charts/lintel; with --key, with signatures as "cosign veri
 reads them.
 
 Credentials are those of "docker login" or "podman login".`,
-		func(ctx context.Context, make *maker, push pusher, registry string) ([]string, error) {
-			all, err := make.all(ctx, programs)
+		func(ctx context.Context, m *maker, push pusher, registry string) ([]string, error) {
+			all, err := m.all(ctx, programs)
 			if err != nil {
 				return nil, err
 			}
 			var references []string
 			for _, image := range all {
-				reference, err := push.push(ctx, registry, make.Version, image)
+				reference, err := push.push(ctx, registry, m.Version, image)
 				if err != nil {
 					return nil, err
 				}
 				references = append(references, reference)
 			}
-			chart, err := push.pushChart(ctx, registry, make)
+			chart, err := push.pushChart(ctx, registry, m)
 			return append(references, chart), err
 		})
 }
@@ -102,8 +102,8 @@ Credentials are those of "docker login" or "podman login".`,
 func newChartCommand() *cobra.Command {
 	return newRegistryCommand("chart", "Push the chart alone, for images that are there",
 		`Push the chart to REGISTRY/charts/lintel, for images that are there.`,
-		func(ctx context.Context, make *maker, push pusher, registry string) ([]string, error) {
-			chart, err := push.pushChart(ctx, registry, make)
+		func(ctx context.Context, m *maker, push pusher, registry string) ([]string, error) {
+			chart, err := push.pushChart(ctx, registry, m)
 			return []string{chart}, err
 		})
 }
@@ -111,7 +111,7 @@ func newChartCommand() *cobra.Command {
 // newRegistryCommand is a command that pushes a version and prints the references of
 // what it has pushed.
 func newRegistryCommand(use, short, long string, push func(context.Context, *maker, pusher, string) ([]string, error)) *cobra.Command {
-	make := maker{}
+	m := maker{}
 	to := pusher{}
 	var platforms []string
 	var keyFile string
@@ -120,7 +120,7 @@ func newRegistryCommand(use, short, long string, push func(context.Context, *mak
 		Use: use + " REGISTRY", Short: short, Long: long,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if make.Version == "" {
+			if m.Version == "" {
 				return errors.New("which version is it? Say --version v1.2.3")
 			}
 			if keyFile != "" {
@@ -130,13 +130,13 @@ func newRegistryCommand(use, short, long string, push func(context.Context, *mak
 				}
 				to.Key = key
 			}
-			if err := make.prepare(cmd.Context(), platforms, cmd.ErrOrStderr()); err != nil {
+			if err := m.prepare(cmd.Context(), platforms, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
-			if make.modified && !modified {
+			if m.modified && !modified {
 				return errors.New("there are changes that are not committed: what is released must be a commit")
 			}
-			references, err := push(cmd.Context(), &make, to, args[0])
+			references, err := push(cmd.Context(), &m, to, args[0])
 			if err != nil {
 				return err
 			}
@@ -144,16 +144,16 @@ func newRegistryCommand(use, short, long string, push func(context.Context, *mak
 			return nil
 		},
 	}
-	addFlags(cmd, &make, &platforms)
+	addFlags(cmd, &m, &platforms)
 	cmd.Flags().StringVar(&keyFile, "key", "", "sign with this private `file` in PEM, of cosign or PKCS #8; COSIGN_PASSWORD opens cosign's")
 	cmd.Flags().BoolVar(&to.Insecure, "insecure", false, "speak HTTP with the registry")
 	cmd.Flags().BoolVar(&modified, "allow-modified", false, "for tests: push what is not committed, too")
 	return cmd
 }
 
-func addFlags(cmd *cobra.Command, make *maker, platforms *[]string) {
-	cmd.Flags().StringVar(&make.Folder, "source", "../..", "the checkout, a `folder`")
-	cmd.Flags().StringVar(&make.Version, "version", "", "the version, as v1.2.3; without it, of the commit")
+func addFlags(cmd *cobra.Command, m *maker, platforms *[]string) {
+	cmd.Flags().StringVar(&m.Folder, "source", "../..", "the checkout, a `folder`")
+	cmd.Flags().StringVar(&m.Version, "version", "", "the version, as v1.2.3; without it, of the commit")
 	cmd.Flags().StringSliceVar(platforms, "platform", []string{"linux/amd64", "linux/arm64"}, "what the images are for")
 }
 
