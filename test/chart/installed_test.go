@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -135,7 +136,11 @@ spec:
 
         # METADATA
         # title: No value is hidden
-        deny contains "put it into a Secret" if input.request.object.data.value == "hidden"
+        # description: The image has no time zones but the program's own.
+        deny contains "put it into a Secret" if {
+            input.request.object.data.value == "hidden"
+            time.clock([0, "Europe/Berlin"]) == [1, 0, 0]
+        }
 `
 
 // verdict creates a ConfigMap, for nothing: problem is what went wrong that was neither
@@ -210,8 +215,13 @@ func TestInstalled(t *testing.T) {
 			n.must(t, "", "rollout", "status", "deployment/lintel-manager", "--namespace", namespace, "--timeout=2m")
 		}
 	}
-	n.must(t, "", "delete", "secret", "lintel-serving-cert", "--namespace", namespace) // and another pair is issued
-	time.Sleep(5 * time.Second)
+	before := n.expiries(t)
+	require.Len(t, before, 2)
+	n.must(t, "", "delete", "secret", "lintel-serving-cert", "--namespace", namespace)
+	require.Eventually(t, func() bool {
+		after := n.expiries(t)
+		return len(after) == 2 && !slices.ContainsFunc(after, func(e string) bool { return slices.Contains(before, e) })
+	}, 2*time.Minute, 500*time.Millisecond, "another pair is issued, and every manager serves it")
 	answers, wrong := stop()
 	assert.Empty(t, wrong, "of %d requests", answers)
 	assert.Greater(t, answers, 50)
@@ -232,6 +242,24 @@ func TestInstalled(t *testing.T) {
 		n.must(t, "", "delete", "namespace", namespace, "--wait=false")
 		n.nothingIsRegistered(t)
 	})
+}
+
+// expiries are when the certificates expire that the managers serve.
+func (n node) expiries(t *testing.T) (all []string) {
+	t.Helper()
+	for _, pod := range strings.Fields(n.must(t, "", "get", "pods", "--namespace", namespace, "-l", "app.kubernetes.io/component=manager",
+		"--field-selector=status.phase=Running", "-o", "jsonpath={.items[*].metadata.name}")) {
+		metrics, err := n.ask(t.Context(), "", "get", "--raw", "/api/v1/namespaces/"+namespace+"/pods/"+pod+":8080/proxy/metrics")
+		if err != nil {
+			continue // it ends
+		}
+		for line := range strings.Lines(metrics) {
+			if strings.HasPrefix(line, `lintel_certificate_expiry_timestamp_seconds{certificate="leaf"}`) {
+				all = append(all, line)
+			}
+		}
+	}
+	return all
 }
 
 func (n node) nothingIsRegistered(t *testing.T) {
