@@ -11,7 +11,3 @@
 //
 // The package imports OPA, and nothing of Lintel.
 package eval
-
-// What OPA's functions know of time zones is the system's; where it has none, as an image
-// on an empty base, it is this program's own, and the same question has the same answer.
-import _ "time/tzdata"
