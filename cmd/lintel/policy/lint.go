@@ -81,6 +81,16 @@ func lint(ctx context.Context, options lintOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	write := writeLintText
+	if options.format.Is("json") {
+		write = func(w io.Writer, found LintReport) error { return report.WriteJSON(w, found) }
+	}
+	return judge(ctx, judged, options, stdout, write)
+}
+
+// judge writes what the gate finds. The verdict is report.Denied where a cluster would
+// refuse the source.
+func judge(ctx context.Context, judged sources.Source, options lintOptions, w io.Writer, write func(io.Writer, LintReport) error) error {
 	definitions, resources, err := sources.Definitions(judged.Files)
 	if err != nil {
 		return err
@@ -89,23 +99,21 @@ func lint(ctx context.Context, options lintOptions, stdout io.Writer) error {
 	if err := putInScope(&judged, options, live); err != nil {
 		return err
 	}
-	found, err := judge(ctx, judged, live, definitions)
+	found, err := askGate(ctx, judged, live, definitions)
 	if err != nil {
 		return err
 	}
-	if options.format.Is("json") {
-		err = report.WriteJSON(stdout, found)
-	} else {
-		err = writeLintText(stdout, found)
+	if err := write(w, found); err != nil {
+		return err
 	}
-	if err == nil && !found.Accepted {
+	if !found.Accepted {
 		return report.Denied
 	}
-	return err
+	return nil
 }
 
-// judge asks the gate, with what it asks of a cluster replaced by files.
-func judge(ctx context.Context, judged sources.Source, live *engine.Live, definitions []*schema.Definition) (LintReport, error) {
+// askGate asks the gate, with what it asks of a cluster replaced by files.
+func askGate(ctx context.Context, judged sources.Source, live *engine.Live, definitions []*schema.Definition) (LintReport, error) {
 	out := LintReport{Errors: []engine.CompileError{}, Warnings: []engine.CompileError{}}
 	compiler, err := sources.NewCompiler(definitions, func(message string) {
 		out.Warnings = append(out.Warnings, engine.CompileError{Message: message})

@@ -52,6 +52,9 @@ func (f *Format) Check(cmd *cobra.Command) error {
 	return nil
 }
 
+// Name is the choice.
+func (f *Format) Name() string { return f.name }
+
 // Is says whether the report is to be written as name.
 func (f *Format) Is(name string) bool { return f.name == name }
 
