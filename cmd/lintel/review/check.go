@@ -81,20 +81,21 @@ Exit codes:
 			return check(cmd, o)
 		},
 	}
-	o.addFlags(cmd.Flags())
+	o.addFlags(cmd.Flags(), "text", "json", "sarif", "junit")
 	cmd.Flags().StringVar(&mapping, "orloj-namespace-mapping", string(orloj.Restricted), "`mode` of the cluster: Restricted or Open")
 	return cmd
 }
 
-// addFlags adds the flags that say what is asked about what.
-func (o *options) addFlags(flags *pflag.FlagSet) {
+// addFlags adds the flags that say what is asked about what, and what the report is written
+// as.
+func (o *options) addFlags(flags *pflag.FlagSet, formats ...string) {
 	flags.StringArrayVarP(&o.policies, "policies", "p", nil, "`path` of a folder or .rego file of policies, or of YAML with PolicySources; may be repeated")
 	flags.StringArrayVar(&o.names, "name", nil, "`name` of the source in messages, as the PolicySource will have it; the folder's or file's own if not given. May be repeated, once for each -p, in their order")
 	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "`path` of a file or folder of objects in YAML or JSON, or - for standard input; may be repeated")
 	flags.StringVar(&o.operation, "operation", operations[0], "`operation` on the objects: "+strings.Join(operations, ", "))
 	flags.StringVarP(&o.namespace, "namespace", "n", defaultNamespace, "`namespace` of objects that name none")
 	flags.StringVar(&o.cluster, "cluster", "", "`folder` of objects in YAML or JSON that policies find in the cluster")
-	o.format.AddFlag(flags, "text", "json")
+	o.format.AddFlag(flags, formats...)
 }
 
 // complete checks the flags.
@@ -130,7 +131,7 @@ func check(cmd *cobra.Command, o options) error {
 	if err != nil {
 		return err
 	}
-	return c.report(cmd, c.decide, map[string]writer{"text": writeText, "json": writeJSON})
+	return c.report(cmd, c.decide, map[string]writer{"text": writeText, "json": writeJSON, "sarif": c.writeSARIF, "junit": writeJUnit})
 }
 
 // decide asks the built-in rules, where there are some for the object, and the user's

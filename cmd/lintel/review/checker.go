@@ -22,10 +22,13 @@ type checker struct {
 	objects    []manifests.Object
 	snapshot   *engine.Snapshot
 	resources  *resourceTable
+	titles     map[string]string // of the policies, by source and package
 	cluster    *engine.ClusterData
 	namespaces map[string][]byte
 	asked      registration.Asked
 	arrivals   []arrival
+	// sources are those of the policies, by name; none where a cluster has them.
+	sources map[string]sources.Source
 	// builtIn is nil until it is asked.
 	builtIn *builtIn
 	// notes are about the policies, and about objects of which not all is checked.
@@ -46,7 +49,10 @@ func newOfflineChecker(o options, objects []manifests.Object, compile func([]sou
 	if len(objects) == 0 {
 		return nil, fmt.Errorf("there are no objects in %s", strings.Join(o.manifests, ", "))
 	}
-	c := &checker{options: o, objects: objects}
+	c := &checker{options: o, objects: objects, sources: map[string]sources.Source{}}
+	for _, s := range read {
+		c.sources[s.Name] = s
+	}
 	if err := c.readCluster(sets); err != nil {
 		return nil, err
 	}
@@ -87,6 +93,10 @@ func (c *checker) readCluster(sets []*engine.PolicySet) error {
 // setPolicies makes the sets those that are asked, about the kinds of the table.
 func (c *checker) setPolicies(sets []*engine.PolicySet) {
 	c.snapshot = engine.NewSnapshot(c.resources.Resources, sets...)
+	c.titles = map[string]string{}
+	for _, policy := range c.snapshot.Policies() {
+		c.titles[policy.Source+"/"+policy.Package] = policy.Title
+	}
 	c.asked = registration.NewAsked(c.snapshot.Policies(), c.resources.Resources)
 }
 

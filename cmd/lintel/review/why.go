@@ -60,7 +60,7 @@ Exit codes:
 		},
 	}
 	flags := cmd.Flags()
-	o.addFlags(flags)
+	o.addFlags(flags, "text", "json")
 	flags.BoolVar(&o.live, "live", false, "ask the policies that the cluster enforces now")
 	o.connection.AddFlags(flags)
 	return cmd
