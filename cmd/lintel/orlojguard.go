@@ -39,8 +39,9 @@ Kubernetes manage: what is written to them there is overwritten soon.
 
 Anything else passes as it came. Without the flag, the environment variable
 ORLOJ_CRD_CONFLICT_POLICY says it; what is unknown is warn.`,
-		Example: `  lintel orloj-guard --upstream http://orlojd.orloj.svc:8080 --crd-conflict-policy reject`,
-		Args:    usage.NoArguments("give orlojd's address with --upstream"),
+		Example:           `  lintel orloj-guard --upstream http://orlojd.orloj.svc:8080 --crd-conflict-policy reject`,
+		Args:              usage.NoArguments("give orlojd's address with --upstream"),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			address, err := url.Parse(upstream)
 			if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
@@ -58,6 +59,7 @@ ORLOJ_CRD_CONFLICT_POLICY says it; what is unknown is warn.`,
 	cmd.Flags().StringVar(&upstream, "upstream", "", "`URL` of orlojd")
 	cmd.Flags().StringVar(&listen, "listen", ":8090", "`address` to serve on")
 	cmd.Flags().StringVar(&policy, "crd-conflict-policy", string(guard.Warn), "`policy`: off, warn or reject ($ORLOJ_CRD_CONFLICT_POLICY)")
+	usage.CompleteFlag(cmd, "crd-conflict-policy", string(guard.Off), string(guard.Warn), string(guard.Reject))
 	cmd.Flags().DurationVar(&drift, "drift-interval", time.Minute, "the manager's --orloj-drift-interval: with warn, for twice this `interval` later writes to a resource are warned of although the first has taken its mark out")
 	return cmd
 }

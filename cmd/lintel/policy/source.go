@@ -11,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lintel-policy/lintel/cmd/lintel/cluster"
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
+	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -56,9 +58,11 @@ Exit codes:
 			return err
 		},
 	}
-	options.policies.AddFlag(cmd.Flags())
+	options.policies.AddFlag(cmd)
 	cmd.Flags().StringVar(&options.name, "name", "", "`name` of the PolicySource; the folder's or file's if empty")
 	cmd.Flags().StringVar(&options.failurePolicy, "failure-policy", string(engine.Fail), "what an error of a policy does to a request: Fail or Ignore")
+	usage.CompleteFlag(cmd, "failure-policy", string(engine.Fail), string(engine.Ignore))
+	usage.CompleteFlagBy(cmd, "name", cluster.Options{}.CompleteSources)
 	return cmd
 }
 

@@ -48,9 +48,9 @@ Exit codes:
 			return test(cmd.Context(), options, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	options.policies.AddFlag(cmd.Flags())
+	options.policies.AddFlag(cmd)
 	cmd.Flags().BoolVar(&options.coverage, "coverage", false, "say which lines of the policies the tests reach")
-	options.format.AddFlag(cmd.Flags(), "text", "json", "sarif", "junit")
+	options.format.AddFlag(cmd, "text", "json", "sarif", "junit")
 	return cmd
 }
 

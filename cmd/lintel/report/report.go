@@ -13,7 +13,6 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 )
@@ -39,9 +38,10 @@ type Format struct {
 }
 
 // AddFlag adds the flag; the first of the choices is the default.
-func (f *Format) AddFlag(flags *pflag.FlagSet, choices ...string) {
+func (f *Format) AddFlag(cmd *cobra.Command, choices ...string) {
 	f.choices = choices
-	flags.StringVarP(&f.name, "output", "o", choices[0], "`format` of the report: "+f.listed())
+	cmd.Flags().StringVarP(&f.name, "output", "o", choices[0], "`format` of the report: "+f.listed())
+	usage.CompleteFlag(cmd, "output", choices...)
 }
 
 // Check is an error of usage where the format is none of the choices.

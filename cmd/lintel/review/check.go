@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"github.com/lintel-policy/lintel/cmd/lintel/cluster"
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
@@ -69,7 +69,8 @@ Exit codes:
   # By policies that read other objects of the cluster
   kubectl get namespaces,ingresses -A -o yaml > cluster/objects.yaml
   lintel check -p policies/ -f ingress.yaml --cluster cluster/`,
-		Args: usage.NoArguments("give manifests with -f and policies with -p"),
+		Args:              usage.NoArguments("give manifests with -f and policies with -p"),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.complete(cmd); err != nil {
 				return err
@@ -81,21 +82,29 @@ Exit codes:
 			return check(cmd, o)
 		},
 	}
-	o.addFlags(cmd.Flags(), "text", "json", "sarif", "junit")
+	o.addFlags(cmd, &cluster.Options{}, "text", "json", "sarif", "junit")
 	cmd.Flags().StringVar(&mapping, "orloj-namespace-mapping", string(orloj.Restricted), "`mode` of the cluster: Restricted or Open")
+	usage.CompleteFlag(cmd, "orloj-namespace-mapping", string(orloj.Restricted), string(orloj.Open))
 	return cmd
 }
 
 // addFlags adds the flags that say what is asked about what, and what the report is written
-// as.
-func (o *options) addFlags(flags *pflag.FlagSet, formats ...string) {
+// as. The cluster of the connection has the names that shells complete.
+func (o *options) addFlags(cmd *cobra.Command, connection *cluster.Options, formats ...string) {
+	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.policies, "policies", "p", nil, "`path` of a folder or .rego file of policies, or of YAML with PolicySources; may be repeated")
 	flags.StringArrayVar(&o.names, "name", nil, "`name` of the source in messages, as the PolicySource will have it; the folder's or file's own if not given. May be repeated, once for each -p, in their order")
 	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "`path` of a file or folder of objects in YAML or JSON, or - for standard input; may be repeated")
 	flags.StringVar(&o.operation, "operation", operations[0], "`operation` on the objects: "+strings.Join(operations, ", "))
 	flags.StringVarP(&o.namespace, "namespace", "n", defaultNamespace, "`namespace` of objects that name none")
 	flags.StringVar(&o.cluster, "cluster", "", "`folder` of objects in YAML or JSON that policies find in the cluster")
-	o.format.AddFlag(flags, formats...)
+	o.format.AddFlag(cmd, formats...)
+	usage.CompleteFiles(cmd, "policies", "rego", "yaml", "yml", "json")
+	usage.CompleteFiles(cmd, "filename", "yaml", "yml", "json")
+	usage.CompleteFiles(cmd, "cluster")
+	usage.CompleteFlag(cmd, "operation", operations...)
+	usage.CompleteFlagBy(cmd, "name", func(typed string) []string { return connection.CompleteSources(typed) })
+	usage.CompleteFlagBy(cmd, "namespace", func(typed string) []string { return connection.CompleteNamespaces(typed) })
 }
 
 // complete checks the flags.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -60,9 +61,16 @@ Exit codes:
 		},
 	}
 	flags := cmd.Flags()
-	o.addFlags(flags, "text", "json")
+	o.addFlags(cmd, &o.connection, "text", "json")
 	flags.BoolVar(&o.live, "live", false, "ask the policies that the cluster enforces now")
-	o.connection.AddFlags(flags)
+	o.connection.AddFlags(cmd)
+	cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		directive := cobra.ShellCompDirectiveNoFileComp
+		if !strings.Contains(typed, "/") {
+			directive |= cobra.ShellCompDirectiveNoSpace // the name comes next
+		}
+		return o.connection.CompleteReference(typed, o.namespace), directive
+	}
 	return cmd
 }
 
