@@ -216,6 +216,7 @@ generate: ## Write the files that are made from others
 	$(TOOL) controller-gen object paths=./api/...
 	$(TOOL) controller-gen crd paths=./api/... output:crd:dir=config/crd
 	cd policies/rules/openvox/signing && go run ./generate
+	go test -count=1 -run '^TestReferenceIsCurrent$$' ./cmd/lintel -update
 
 .PHONY: fmt
 fmt: lint-needs ## Format Go and Rego
