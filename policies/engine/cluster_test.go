@@ -44,10 +44,9 @@ func putObjects(kind admission.GroupVersionKind, objects ...*ClusterObject) Clus
 // viewOf is what a source reads that requires Ingresses and Services.
 func viewOf(data *ClusterData) eval.Document {
 	service := admission.GroupVersionKind{Kind: "Service"}
-	view := &clusterView{data: data, kinds: map[string]admission.GroupVersionKind{
+	return dataDocument(ast.NewObject(), data, map[string]admission.GroupVersionKind{
 		ingressKind.String(): ingressKind, service.String(): service,
-	}}
-	return view.beside(ast.NewObject())
+	}, nil)
 }
 
 // readAt is what a policy reads at a path below data: nil where there is nothing.

@@ -9,6 +9,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/eval"
 )
 
 // wholeValue is the value of a part of ClusterData as a whole. It is made when a
@@ -26,6 +27,16 @@ func (w *wholeValue) get(items func() [][2]*ast.Term) *ast.Term {
 
 // clusterKey is where cluster objects stand under data.
 const clusterKey = "cluster"
+
+// dataDocument is data as the policies of one source see it: its own, and beside that the
+// objects of the kinds that it requires. sees says which namespaces of a kind it may read;
+// nil is all.
+func dataDocument(own ast.Object, data *ClusterData, kinds map[string]admission.GroupVersionKind, sees func(kind admission.GroupVersionKind, namespace string) bool) eval.Document {
+	if len(kinds) == 0 {
+		return eval.ObjectDocument(own)
+	}
+	return (&clusterView{data, kinds, sees}).beside(own)
+}
 
 // clusterView is data.cluster as one source sees it: the kinds that it requires,
 // present even where there are no objects.

@@ -5,11 +5,9 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/bounds"
@@ -175,23 +173,9 @@ func (s *PolicySet) readParameters() error {
 // readFiles parses the modules, by path, and merges the data files.
 func (s *PolicySet) readFiles() ([]*ast.Module, CompileErrors) {
 	s.sumFiles()
-	var modules []*ast.Module
-	var errs CompileErrors
-	for _, name := range slices.Sorted(maps.Keys(s.source.Files)) {
-		switch classify(name) {
-		case fileRego:
-			module, moduleErrs := parseModule(name, s.source.Files[name])
-			errs = append(errs, moduleErrs...)
-			if module != nil {
-				modules = append(modules, module)
-			}
-		case fileData:
-			if err := s.readData(name, s.source.Files[name]); err != nil {
-				errs = append(errs, CompileError{File: name, Message: err.Error()})
-			}
-		}
-	}
-	return modules, errs
+	parsed, data, errs := readFiles(s.source.Files, fileRego)
+	s.data = data
+	return byFile(slices.Collect(maps.Values(parsed))), errs
 }
 
 // sumFiles makes the sums by which a later set knows what has not changed.
@@ -216,12 +200,9 @@ func (s *PolicySet) readDataSince(before *PolicySet) (ok bool) {
 		s.data = before.data
 		return true
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.source.Files)) {
-		if classify(name) == fileData && s.readData(name, s.source.Files[name]) != nil {
-			return false
-		}
-	}
-	return true
+	data, errs := readData(s.source.Files)
+	s.data = data
+	return len(errs) == 0
 }
 
 // parseModule reads Rego v1, else v0. A module that is neither shows the errors of
@@ -247,65 +228,8 @@ func parseModule(name, text string) (*ast.Module, CompileErrors) {
 	}
 }
 
-// What a data file may come to once the aliases of its YAML are written out.
-const (
-	maxUnfoldedValues = 1 << 20
-	maxUnfoldedBytes  = 64 << 20
-)
-
-// readData puts a data file at its folder's place under data.
-func (s *PolicySet) readData(name, text string) error {
-	if values, bytes := sandbox.Unfold(text); values > maxUnfoldedValues || bytes > maxUnfoldedBytes {
-		return fmt.Errorf("reading data: its aliases stand for more than %d values or %d MiB; write fewer of them", maxUnfoldedValues, maxUnfoldedBytes>>20)
-	}
-	asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
-	if err != nil {
-		return fmt.Errorf("reading data: %w", err)
-	}
-	term, err := terms.Decode(asJSON)
-	if err != nil {
-		return fmt.Errorf("reading data: %w", err)
-	}
-	if _, ok := term.Value.(ast.Object); !ok {
-		return fmt.Errorf("data files hold an object at the top")
-	}
-	folders := strings.Split(name, "/")
-	for _, folder := range slices.Backward(folders[:len(folders)-1]) {
-		term = ast.ObjectTerm(ast.Item(ast.StringTerm(folder), term))
-	}
-	for _, reserved := range reservedKeys {
-		if terms.Lookup(term.Value.(ast.Object), reserved) != nil {
-			return fmt.Errorf("data.%s is reserved; use another key", reserved)
-		}
-	}
-	merged, ok := s.data.Merge(term.Value.(ast.Object))
-	if !ok {
-		return fmt.Errorf("sets a value that another data file sets, too")
-	}
-	s.data = merged
-	return nil
-}
-
 func (s *PolicySet) hasData(path []string) bool {
 	return descend(s.data, path) != nil
-}
-
-// descend is the value at a path within a value: nil where there is none.
-func descend(value ast.Value, path []string) ast.Value {
-	for _, key := range path {
-		switch parent := value.(type) {
-		case ast.Object:
-			value = terms.Lookup(parent, key)
-		case *ast.Array:
-			value = nil
-			if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < parent.Len() {
-				value = parent.Elem(i).Value
-			}
-		default:
-			return nil
-		}
-	}
-	return value
 }
 
 // newPolicy reads one package: its metadata, and its entry points. Libraries give nil.

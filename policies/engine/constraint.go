@@ -88,11 +88,7 @@ func (c *constraint) documents(p *policy, e *evaluation) (input *ast.Term, data 
 		ast.Item(ast.InternedTerm("review"), e.constraintReview()),
 		ast.Item(ast.InternedTerm("parameters"), c.Parameters),
 	)
-	view := &inventoryView{data: e.options.Cluster, kinds: p.meta.requires}
-	if p.set.place.Below {
-		view.sees = p.set.place.Sees
-	}
-	return input, view.document()
+	return input, inventoryDocument(e.options.Cluster, p.meta.requires, p.set.sees())
 }
 
 // read reads a member of violation. One without msg is none, as where the

@@ -104,12 +104,13 @@ func (e *evaluation) input(set *PolicySet) *ast.Term {
 
 // data is the set's own data with the cluster objects that it requires.
 func (e *evaluation) data(set *PolicySet) eval.Document {
-	if len(set.required) == 0 {
-		return eval.ObjectDocument(set.data)
+	return dataDocument(set.data, e.options.Cluster, set.required, set.sees())
+}
+
+// sees says which namespaces of a kind of cluster objects a source may read; nil is all.
+func (s *PolicySet) sees() func(kind admission.GroupVersionKind, namespace string) bool {
+	if !s.place.Below {
+		return nil
 	}
-	view := &clusterView{data: e.options.Cluster, kinds: set.required}
-	if set.place.Below {
-		view.sees = set.place.Sees
-	}
-	return view.beside(set.data)
+	return s.place.Sees
 }

@@ -8,8 +8,15 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
+
+// inventoryDocument is all that templates find in data: their inventory of the objects of
+// some kinds. sees says which namespaces of a kind the source may read; nil is all.
+func inventoryDocument(data *ClusterData, kinds []admission.GroupVersionKind, sees func(kind admission.GroupVersionKind, namespace string) bool) eval.Document {
+	return (&inventoryView{data, kinds, sees}).document()
+}
 
 // inventoryView is data.inventory of templates: the same objects that policies read
 // at data.cluster, by apiVersion and kind. An object stands under the apiVersion that
