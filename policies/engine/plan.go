@@ -17,44 +17,33 @@ const maxGrowth = 50_000
 
 // plan makes the program that evaluates rules, and says how many terms are planned again.
 func (s *PolicySet) plan(rules []ast.Ref) (program *eval.Program, repeated int64, errs CompileErrors) {
-	growth, errs := checkGrowth(s.compiler, rules)
+	repeated, errs = CheckGrowth(s.compiler, rules...)
 	if len(errs) > 0 {
 		return nil, 0, errs
 	}
 	if !s.prints { // coverage names columns
 		compact(s.compiler.Modules) // OPA's planner reads all text of an expression for each of its terms
 	}
-	program, errs = newProgram(s.compiler, sandbox.Function, eval.CompileOptions{Capabilities: sandbox.Capabilities(), Cover: s.prints}, rules)
-	return program, growth.Again, errs
+	program, errs = NewProgram(s.compiler, sandbox.Function, eval.CompileOptions{Capabilities: sandbox.Capabilities(), Cover: s.prints}, rules...)
+	return program, repeated, errs
 }
 
-// CheckGrowth refuses rules of which OPA would plan far more than is written.
-func CheckGrowth(compiler *ast.Compiler, rules ...ast.Ref) CompileErrors {
-	_, errs := checkGrowth(compiler, rules)
-	return errs
-}
-
-func checkGrowth(compiler *ast.Compiler, rules []ast.Ref) (plan.Growth, CompileErrors) {
+// CheckGrowth refuses rules of which OPA would plan far more than is written, and says how
+// many terms it would plan again.
+func CheckGrowth(compiler *ast.Compiler, rules ...ast.Ref) (repeated int64, errs CompileErrors) {
 	growth := plan.Estimate(compiler, rules...)
 	if growth.Planned > growth.Written+maxGrowth {
-		return growth, CompileErrors{errorAt(growth.Where, "this is planned anew for every rule or package that it may mean, and under every `with` that replaces a rule or function, which makes %d times as much of the policies as is written: name the rule or package, or put what is replaced into input", growth.Planned/max(growth.Written, 1))}
+		return 0, CompileErrors{errorAt(growth.Where, "this is planned anew for every rule or package that it may mean, and under every `with` that replaces a rule or function, which makes %d times as much of the policies as is written: name the rule or package, or put what is replaced into input", growth.Planned/max(growth.Written, 1))}
 	}
 	if growth.Uneven != nil {
-		return growth, CompileErrors{errorAt(growth.Uneven, "a variable stands here in the place of keys of which some are rules and others have rules below them: name the keys, or have all rules at the same depth")}
+		return 0, CompileErrors{errorAt(growth.Uneven, "a variable stands here in the place of keys of which some are rules and others have rules below them: name the keys, or have all rules at the same depth")}
 	}
-	return growth, nil
+	return growth.Again, nil
 }
 
-// NewProgram makes the program that evaluates rules of what was compiled, unless
-// CheckGrowth refuses them. A rule that is not there is left out.
+// NewProgram makes the program that evaluates rules of what was compiled, which CheckGrowth
+// does not refuse. A rule that is not there is left out.
 func NewProgram(compiler *ast.Compiler, functions eval.Functions, options eval.CompileOptions, rules ...ast.Ref) (*eval.Program, CompileErrors) {
-	if errs := CheckGrowth(compiler, rules...); len(errs) > 0 {
-		return nil, errs
-	}
-	return newProgram(compiler, functions, options, rules)
-}
-
-func newProgram(compiler *ast.Compiler, functions eval.Functions, options eval.CompileOptions, rules []ast.Ref) (*eval.Program, CompileErrors) {
 	planned, err := plan.Rules(compiler, rules...)
 	if err != nil {
 		return nil, notPlanned(compiler, err)

@@ -26,7 +26,7 @@ func (f finder) rule(rule *ast.Rule) {
 	}
 	v := variables{defined: map[ast.Var][]ast.Ref{}, escaped: map[ast.Var]bool{}}
 	ast.WalkExprs(rule, func(expr *ast.Expr) bool {
-		if variable, ref := definition(expr); ref != nil {
+		if variable, ref := assignment(expr); ref != nil {
 			v.defined[variable] = append(v.defined[variable], ref)
 		}
 		return false
@@ -84,9 +84,9 @@ type variables struct {
 	escaped map[ast.Var]bool      // appears where its value as a whole matters
 }
 
-// definition reads `variable = reference`, either way around: nil where the expression
+// assignment reads `variable = reference`, either way around: nil where the expression
 // is something else.
-func definition(expr *ast.Expr) (ast.Var, ast.Ref) {
+func assignment(expr *ast.Expr) (ast.Var, ast.Ref) {
 	if !expr.IsEquality() || expr.Negated {
 		return "", nil
 	}
@@ -123,7 +123,7 @@ func walkValues(node any, ref func(ast.Ref, ast.Var), variable func(ast.Var)) {
 	visitor = ast.NewGenericVisitor(func(node any) bool {
 		switch node := node.(type) {
 		case *ast.Expr:
-			defined, path := definition(node)
+			defined, path := assignment(node)
 			if path == nil {
 				return false
 			}

@@ -43,5 +43,5 @@ func TestRequiresListsEachKindOnce(t *testing.T) {
 		"a.rego": "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Pod}, {group: networking.k8s.io, kind: Ingress}]\npackage a\ndeny contains \"x\"",
 		"b.rego": "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Pod}]\npackage b\ndeny contains \"x\"",
 	}})
-	require.Equal(t, []admission.GroupVersionKind{ingressKind, {Kind: "Pod"}}, set.Requires())
+	require.Equal(t, []admission.GroupVersionKind{ingresses, {Kind: "Pod"}}, set.Requires())
 }

@@ -71,6 +71,9 @@ func (p *Policy) ruleProgram(cover bool) (*eval.Program, error) {
 	for _, decision := range p.Decisions {
 		refs = append(refs, p.Ref(decision))
 	}
+	if _, errs := engine.CheckGrowth(p.compiler, refs...); len(errs) > 0 {
+		return nil, errs
+	}
 	made, errs := engine.NewProgram(p.compiler, sandbox.Function, eval.CompileOptions{Cover: cover}, refs...)
 	if len(errs) > 0 {
 		return nil, errs
@@ -84,7 +87,7 @@ func (p *Policy) queryProgram(decision string, cover bool) (*eval.Program, error
 	for _, rule := range p.Rules(decision) {
 		refs = append(refs, rule.Ref().GroundPrefix())
 	}
-	if errs := engine.CheckGrowth(p.compiler, refs...); len(errs) > 0 {
+	if _, errs := engine.CheckGrowth(p.compiler, refs...); len(errs) > 0 {
 		return nil, errs
 	}
 	planned, err := plan.Query(p.compiler, ast.NewBody(ast.Equality.Expr(ast.VarTerm(resultVar), ast.NewTerm(p.Ref(decision)))))

@@ -107,13 +107,16 @@ func (t *regoTests) plan(cover bool) (err error) {
 			rules = append(rules, test.ref())
 		}
 	}
-	if len(engine.CheckGrowth(t.compiler, rules...)) == 0 {
+	if _, errs := engine.CheckGrowth(t.compiler, rules...); len(errs) == 0 {
 		t.program, err = t.programOf(cover, rules...)
 	}
 	return err
 }
 
 func (t *regoTests) programOf(cover bool, rules ...ast.Ref) (*eval.Program, error) {
+	if _, errs := engine.CheckGrowth(t.compiler, rules...); len(errs) > 0 {
+		return nil, errs
+	}
 	program, errs := engine.NewProgram(t.compiler, t.functions, eval.CompileOptions{Capabilities: sandbox.Capabilities(), Cover: cover}, rules...)
 	if len(errs) > 0 {
 		return nil, errs
