@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -149,7 +150,7 @@ func loggedFindings(findings []engine.Finding) []loggedFinding {
 			Code: f.Code, Field: truncate(f.Field, maxLoggedWords),
 			Limit: f.Limit, Error: f.Error, Msg: truncate(f.Words, maxLoggedWords),
 		}
-		if f.Location != (engine.Location{}) {
+		if f.Location != (definition.Location{}) {
 			logged.Location = f.Location.String()
 		}
 		out = append(out, logged)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules/orloj"
 	"github.com/lintel-policy/lintel/webhooks/registration"
@@ -167,7 +168,7 @@ func check(ctx context.Context, options checkOptions, stdin io.Reader, stdout, s
 type checker struct {
 	snapshot   *engine.Snapshot
 	resources  *resourceTable
-	cluster    *engine.ClusterData
+	cluster    *clusterdata.Objects
 	namespaces map[string][]byte
 	builtIn    *builtIn // nil where none of the objects is concerned
 	asked      registration.Asked

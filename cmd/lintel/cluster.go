@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
 )
 
 // clusterData is what policies read by requires: the objects of --cluster.
-func clusterData(objects []object, resources *resourceTable) (*engine.ClusterData, error) {
+func clusterData(objects []object, resources *resourceTable) (*clusterdata.Objects, error) {
 	origins := map[string]string{}
 	texts := make([]json.RawMessage, len(objects))
 	for i := range objects {
@@ -30,7 +30,7 @@ func clusterData(objects []object, resources *resourceTable) (*engine.ClusterDat
 			return nil, err
 		}
 	}
-	data, err := engine.NewClusterData(texts)
+	data, err := clusterdata.New(texts)
 	if err != nil {
 		return nil, fmt.Errorf("reading the objects of --cluster: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/source/schema"
@@ -23,7 +24,7 @@ func thisProgram() (string, error) {
 // compileWithinLimits compiles a source that a cluster has taken, as the manager does,
 // first in a process of its own: what a cluster would refuse for taking too much must not
 // hold this command either.
-func compileWithinLimits(candidate engine.Source) (*engine.PolicySet, error) {
+func compileWithinLimits(candidate definition.Source) (*engine.PolicySet, error) {
 	program, err := thisProgram()
 	if err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ import (
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/policy"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 )
@@ -131,13 +132,13 @@ func (c *liveCluster) sets(ctx context.Context) (sets []*engine.PolicySet, notes
 
 // required are the objects that sets require. A kind that cannot be read is left out,
 // and noted.
-func (c *liveCluster) required(ctx context.Context, sets []*engine.PolicySet) (*engine.ClusterData, []string) {
-	data, notes := engine.EmptyClusterData(), []string{}
+func (c *liveCluster) required(ctx context.Context, sets []*engine.PolicySet) (*clusterdata.Objects, []string) {
+	data, notes := clusterdata.Empty(), []string{}
 	table := admission.NewResources(c.resources)
 	for _, set := range sets {
 		for _, kind := range set.Requires() {
 			resource, served := table.ByKind(kind.Group, kind.Kind)
-			if data.Holds(kind) || !served {
+			if data.Has(kind) || !served {
 				continue
 			}
 			objects, err := c.list(ctx, resource)
@@ -145,14 +146,14 @@ func (c *liveCluster) required(ctx context.Context, sets []*engine.PolicySet) (*
 				notes = append(notes, fmt.Sprintf("policies that require %s are not asked: %v", kind, err))
 				continue
 			}
-			data = data.With(engine.ClusterChange{Kind: kind, Objects: objects})
+			data = data.With(clusterdata.Change{Kind: kind, Objects: objects})
 		}
 	}
 	return data, notes
 }
 
-func (c *liveCluster) list(ctx context.Context, resource admission.Resource) (map[engine.ClusterObjectKey]*engine.ClusterObject, error) {
-	objects := map[engine.ClusterObjectKey]*engine.ClusterObject{}
+func (c *liveCluster) list(ctx context.Context, resource admission.Resource) (map[clusterdata.Key]*clusterdata.Object, error) {
+	objects := map[clusterdata.Key]*clusterdata.Object{}
 	next := metav1.ListOptions{Limit: 500}
 	for {
 		page, err := c.of(resource).List(ctx, next)
@@ -164,7 +165,7 @@ func (c *liveCluster) list(ctx context.Context, resource admission.Resource) (ma
 			if err != nil {
 				return nil, err
 			}
-			object, err := engine.NewClusterObject(raw)
+			object, err := clusterdata.NewObject(raw)
 			if err != nil {
 				return nil, err
 			}

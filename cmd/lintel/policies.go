@@ -14,6 +14,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
@@ -24,7 +25,7 @@ import (
 
 // policySource is a source with the place it was read from.
 type policySource struct {
-	engine.Source
+	definition.Source
 	origin string
 	// folder is where the files of the source are; empty where they are in an
 	// object.
@@ -124,7 +125,7 @@ func (s *policySource) compile() (*engine.PolicySet, error) {
 		return nil, err
 	}
 	set, err := compiler.Compile(context.Background(), s.Source)
-	if _, ok := errors.AsType[engine.CompileErrors](err); ok {
+	if _, ok := errors.AsType[definition.CompileErrors](err); ok {
 		return nil, fmt.Errorf("%w\n%s: a cluster would refuse these policies, so no object is judged by them", s.compileError(err), s.origin)
 	}
 	if err != nil {
@@ -137,7 +138,7 @@ func (s *policySource) compile() (*engine.PolicySet, error) {
 }
 
 // without says why a source has none of what is asked for, with what it has in its place.
-func (s policySource) without(what, why string, instead engine.CompileErrors) error {
+func (s policySource) without(what, why string, instead definition.CompileErrors) error {
 	errs := []error{fmt.Errorf("%s has no %s: %s", s.origin, what, why)}
 	for _, one := range s.inFolder(instead) {
 		errs = append(errs, one)
@@ -147,7 +148,7 @@ func (s policySource) without(what, why string, instead engine.CompileErrors) er
 
 // compileError names the files as the user can open them.
 func (s policySource) compileError(err error) error {
-	reasons, ok := errors.AsType[engine.CompileErrors](err)
+	reasons, ok := errors.AsType[definition.CompileErrors](err)
 	if !ok {
 		return fmt.Errorf("%s does not compile: %w", s.origin, err)
 	}
@@ -183,7 +184,7 @@ func readPolicyPath(path string) ([]policySource, error) {
 
 // readPolicyFolder is the folder as one source, named after it.
 func readPolicyFolder(folder string) ([]policySource, error) {
-	files, err := source.ReadFolder(folder, engine.IsPolicyFile, source.MaxArtifactBytes)
+	files, err := source.ReadFolder(folder, definition.IsPolicyFile, source.MaxArtifactBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +193,7 @@ func readPolicyFolder(folder string) ([]policySource, error) {
 		return nil, fmt.Errorf("reading the folder %s: %w", folder, err)
 	}
 	read := policySource{
-		Source: engine.Source{Name: filepath.Base(absolute), Files: files},
+		Source: definition.Source{Name: filepath.Base(absolute), Files: files},
 		origin: folder,
 		folder: folder,
 	}
@@ -213,7 +214,7 @@ func readPolicyFile(file string) ([]policySource, error) {
 	}
 	name := filepath.Base(file)
 	return []policySource{{
-		Source: engine.Source{
+		Source: definition.Source{
 			Name:  strings.TrimSuffix(name, ".rego"),
 			Files: map[string]string{name: string(text)},
 		},

@@ -17,6 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/config/crd"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/manifest"
 	"github.com/lintel-policy/lintel/policies/source"
@@ -74,13 +75,13 @@ Exit codes:
 
 // lintReport is the output of -o json. Its lists are never null.
 type lintReport struct {
-	Accepted bool                  `json:"accepted"`
-	Reason   string                `json:"reason,omitempty"`
-	Errors   []engine.CompileError `json:"errors"`
-	Warnings []engine.CompileError `json:"warnings"`
-	Policies int                   `json:"policies"`
-	Rules    int                   `json:"rules"`
-	Tests    suite.Totals          `json:"tests"`
+	Accepted bool                      `json:"accepted"`
+	Reason   string                    `json:"reason,omitempty"`
+	Errors   []definition.CompileError `json:"errors"`
+	Warnings []definition.CompileError `json:"warnings"`
+	Policies int                       `json:"policies"`
+	Rules    int                       `json:"rules"`
+	Tests    suite.Totals              `json:"tests"`
 }
 
 func policyLint(ctx context.Context, path string, options policyLintOptions, stdout io.Writer) error {
@@ -113,13 +114,13 @@ func policyLint(ctx context.Context, path string, options policyLintOptions, std
 
 // judge asks the gate, with what it asks of a cluster replaced by files.
 func judge(ctx context.Context, judged policySource, live *engine.Live, definitions []*schema.Definition) (lintReport, error) {
-	report := lintReport{Errors: []engine.CompileError{}, Warnings: []engine.CompileError{}}
+	report := lintReport{Errors: []definition.CompileError{}, Warnings: []definition.CompileError{}}
 	program, err := thisProgram()
 	if err != nil {
 		return report, err
 	}
 	compiler, err := gateCompiler(definitions, func(message string) {
-		report.Warnings = append(report.Warnings, engine.CompileError{Message: message})
+		report.Warnings = append(report.Warnings, definition.CompileError{Message: message})
 	})
 	if err != nil {
 		return report, err
@@ -127,7 +128,7 @@ func judge(ctx context.Context, judged policySource, live *engine.Live, definiti
 	tester := source.NewTester(program, testsTimeout)
 	gate := source.Gate{
 		Compile: compiler.Compile,
-		Test: func(ctx context.Context, candidate engine.Source) (suite.Results, error) {
+		Test: func(ctx context.Context, candidate definition.Source) (suite.Results, error) {
 			results, err := tester.Test(ctx, candidate, suite.Options{})
 			report.Tests = results.Totals
 			return results, err
@@ -146,13 +147,13 @@ func judge(ctx context.Context, judged policySource, live *engine.Live, definiti
 	if verdict.Set == nil {
 		report.Errors = judged.inFolder(verdict.Errors)
 		if len(report.Errors) == 0 || verdict.Reason == source.ReasonNoPolicies {
-			report.Errors = append([]engine.CompileError{{Message: verdict.Message}}, report.Errors...)
+			report.Errors = append([]definition.CompileError{{Message: verdict.Message}}, report.Errors...)
 		}
 		return report, nil
 	}
 	report.Policies, report.Rules = verdict.Set.Policies(), verdict.Set.Rules()
 	if report.Tests.Cases == 0 {
-		report.Warnings = append(report.Warnings, engine.CompileError{Message: "there are no tests: write rules named test_ into files named _test.rego"})
+		report.Warnings = append(report.Warnings, definition.CompileError{Message: "there are no tests: write rules named test_ into files named _test.rego"})
 	}
 	found, err := source.Lint(verdict.Set)
 	report.Warnings = append(report.Warnings, judged.inFolder(found)...)
@@ -160,8 +161,8 @@ func judge(ctx context.Context, judged policySource, live *engine.Live, definiti
 }
 
 // inFolder names the files as the user can open them.
-func (s policySource) inFolder(errs engine.CompileErrors) []engine.CompileError {
-	out := slices.Clone([]engine.CompileError(errs))
+func (s policySource) inFolder(errs definition.CompileErrors) []definition.CompileError {
+	out := slices.Clone([]definition.CompileError(errs))
 	for i := range out {
 		if out[i].File != "" {
 			out[i].File = filepath.Join(s.folder, filepath.FromSlash(out[i].File))

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
@@ -76,7 +76,7 @@ func policyTest(ctx context.Context, path string, options policyTestOptions, std
 	if err != nil {
 		return tested.compileError(err)
 	}
-	unread, err := engine.UnreadTests(tested.Source)
+	unread, err := definition.UnreadTests(tested.Source)
 	if err != nil {
 		return tested.compileError(err)
 	}

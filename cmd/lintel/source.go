@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -57,14 +58,14 @@ Exit codes:
 	}
 	options.policies.addFlag(cmd.Flags())
 	cmd.Flags().StringVar(&options.name, "name", "", "`name` of the PolicySource; the folder's or file's if empty")
-	cmd.Flags().StringVar(&options.failurePolicy, "failure-policy", string(engine.Fail), "what an error of a policy does to a request: Fail or Ignore")
+	cmd.Flags().StringVar(&options.failurePolicy, "failure-policy", string(definition.Fail), "what an error of a policy does to a request: Fail or Ignore")
 	return cmd
 }
 
 // policySourceYAML is the PolicySource in YAML, without the fields that only the API
 // server fills in.
 func policySourceYAML(ctx context.Context, options sourceOptions, stderr io.Writer) ([]byte, error) {
-	if !slices.Contains([]engine.FailurePolicy{engine.Fail, engine.Ignore}, engine.FailurePolicy(options.failurePolicy)) {
+	if !slices.Contains([]definition.FailurePolicy{definition.Fail, definition.Ignore}, definition.FailurePolicy(options.failurePolicy)) {
 		return nil, fmt.Errorf("--failure-policy %q is neither Fail nor Ignore", options.failurePolicy)
 	}
 	written, err := readOwnPolicies(options.policies.path)
@@ -74,7 +75,7 @@ func policySourceYAML(ctx context.Context, options sourceOptions, stderr io.Writ
 	if written.folder == "" {
 		return nil, fmt.Errorf("%s is one already: apply it with kubectl apply --server-side -f %s", written.origin, options.policies.path)
 	}
-	written.Name, written.FailurePolicy = cmp.Or(options.name, written.Name), engine.FailurePolicy(options.failurePolicy)
+	written.Name, written.FailurePolicy = cmp.Or(options.name, written.Name), definition.FailurePolicy(options.failurePolicy)
 	if err := checkName(written.Name); err != nil {
 		return nil, err
 	}

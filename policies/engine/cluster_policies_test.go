@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 var ingresses = admission.GroupVersionKind{Group: "networking.k8s.io", Kind: "Ingress"}
@@ -20,11 +22,11 @@ func ingressText(name, host string) json.RawMessage {
 }
 
 // putIngress is the change by an Ingress that is new.
-func putIngress(t testing.TB, name, host string) ClusterChange {
+func putIngress(t testing.TB, name, host string) clusterdata.Change {
 	t.Helper()
-	object, err := NewClusterObject(ingressText(name, host))
+	object, err := clusterdata.NewObject(ingressText(name, host))
 	require.NoError(t, err)
-	return ClusterChange{Kind: ingresses, Objects: map[ClusterObjectKey]*ClusterObject{object.Key(): object}}
+	return clusterdata.Change{Kind: ingresses, Objects: map[clusterdata.Key]*clusterdata.Object{object.Key(): object}}
 }
 
 func TestAKindThatIsNotLoadedIsAnErrorAndNotEmpty(t *testing.T) {
@@ -33,20 +35,20 @@ func TestAKindThatIsNotLoadedIsAnErrorAndNotEmpty(t *testing.T) {
 #   requires: [{group: networking.k8s.io, kind: Ingress}]
 package p
 deny contains "a" if not data.cluster["Ingress.networking.k8s.io"].shop`
-	snapshot := snapshotOf(compileSource(t, Source{Name: "test", Files: map[string]string{
+	snapshot := snapshotOf(compileSource(t, definition.Source{Name: "test", Files: map[string]string{
 		"policy.rego": rego,
 		"other.rego":  "package q\ndeny contains \"b\" if not data.cluster[concat(\"\", [\"Ingress.networking.k8s\", \".io\"])].shop",
 	}}))
-	decision := snapshot.Validate(context.Background(), makeReview(t, pod), Options{Cluster: EmptyClusterData()})
+	decision := snapshot.Validate(context.Background(), makeReview(t, pod), Options{Cluster: clusterdata.Empty()})
 	require.Len(t, decision.Denials, 2)
 	for _, denial := range decision.Denials {
 		require.True(t, denial.Error, denial.Words)
 	}
-	loaded := EmptyClusterData().With(ClusterChange{Kind: ingresses})
+	loaded := clusterdata.Empty().With(clusterdata.Change{Kind: ingresses})
 	decision = snapshot.Validate(context.Background(), makeReview(t, pod), Options{Cluster: loaded})
 	require.Len(t, decision.Denials, 2)
 	require.False(t, decision.Denials[0].Error)
-	require.False(t, loaded.With(ClusterChange{Kind: ingresses, Drop: true}).Holds(ingresses))
+	require.False(t, loaded.With(clusterdata.Change{Kind: ingresses, Drop: true}).Has(ingresses))
 }
 
 // hostsUnique denies an Ingress whose host another one has.
@@ -65,7 +67,7 @@ deny contains msg if {
 
 func TestConcurrentReadersOfOneVersion(t *testing.T) {
 	snapshot := snapshotOf(compile(t, hostsUnique))
-	data := EmptyClusterData().With(ClusterChange{Kind: ingresses})
+	data := clusterdata.Empty().With(clusterdata.Change{Kind: ingresses})
 	review := makeReview(t, string(ingressText("new", "h7")))
 	var readers sync.WaitGroup
 	for i := range 50 {
@@ -85,7 +87,7 @@ func TestConcurrentReadersOfOneVersion(t *testing.T) {
 
 // BenchmarkClusterDataPolicy asks a policy that compares one object with all others.
 func BenchmarkClusterDataPolicy(b *testing.B) {
-	set, err := Compile(Source{Name: "test", Files: map[string]string{"policy.rego": hostsUnique}})
+	set, err := Compile(definition.Source{Name: "test", Files: map[string]string{"policy.rego": hostsUnique}})
 	require.NoError(b, err)
 	review := makeReview(b, string(ingressText("new", "h7")))
 	for _, objects := range []int{100, 1000, 5000} {
@@ -94,7 +96,7 @@ func BenchmarkClusterDataPolicy(b *testing.B) {
 			for i := range objects {
 				texts = append(texts, ingressText(fmt.Sprint("i", i), fmt.Sprint("h", i)))
 			}
-			data, err := NewClusterData(texts)
+			data, err := clusterdata.New(texts)
 			require.NoError(b, err)
 			for b.Loop() {
 				snapshotOf(set).Validate(context.Background(), review, Options{Cluster: data})

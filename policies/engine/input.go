@@ -8,6 +8,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
@@ -27,7 +29,7 @@ type evaluation struct {
 	csr    *ast.Term // once a policy reads it
 	// forConstraints is input.review of templates; nil until one is asked.
 	forConstraints *ast.Term
-	ofConstraints  []Subject // nil until one is asked
+	ofConstraints  []definition.Subject // nil until one is asked
 }
 
 func newEvaluation(review *admission.Review, options Options) (*evaluation, error) {
@@ -104,7 +106,7 @@ func (e *evaluation) input(set *PolicySet) *ast.Term {
 
 // data is the set's own data with the cluster objects that it requires.
 func (e *evaluation) data(set *PolicySet) eval.Document {
-	return dataDocument(set.data, e.options.Cluster, set.required, set.sees())
+	return clusterdata.Document(set.data, e.options.Cluster, set.required, set.sees())
 }
 
 // sees says which namespaces of a kind of cluster objects a source may read; nil is all.

@@ -10,11 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // readingServices is a policy that requires Services.
-func readingServices(rego string) Source {
-	return Source{Name: "s", Files: map[string]string{"p.rego": "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\npackage p\nimport rego.v1\n" + rego}}
+func readingServices(rego string) definition.Source {
+	return definition.Source{Name: "s", Files: map[string]string{"p.rego": "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\npackage p\nimport rego.v1\n" + rego}}
 }
 
 var services = admission.GroupVersionKind{Kind: "Service"}
@@ -27,10 +29,10 @@ func TestAPolicyIsNotAskedWithoutWhatItReads(t *testing.T) {
 	other, err := Compile(readingServices(`deny contains "x" if data.cluster.Service["n"]["a"].metadata == "x"`))
 	require.NoError(t, err)
 	for _, c := range []struct {
-		fields *Fields
+		fields *clusterdata.Fields
 		denied bool
 	}{{nil, false}, {set.ClusterReads()[services], false}, {other.ClusterReads()[services], true}} {
-		data := EmptyClusterData().With(ClusterChange{Kind: services, Fields: c.fields})
+		data := clusterdata.Empty().With(clusterdata.Change{Kind: services, Fields: c.fields})
 		decision := snapshotOf(set).Validate(t.Context(), makeReview(t, pod), Options{Cluster: data})
 		require.Equal(t, c.denied, !decision.Allowed())
 	}
@@ -97,10 +99,10 @@ func TestProjectionChangesNoDecision(t *testing.T) {
 			fields["apiVersion"], fields["kind"], fields["metadata"] = "v1", "Service", map[string]any{"namespace": "n", "name": "o"}
 			raw, err := json.Marshal(fields)
 			require.NoError(t, err)
-			decide := func(fields *Fields) ([]string, int) {
-				made, err := NewProjectedObject(raw, fields)
+			decide := func(fields *clusterdata.Fields) ([]string, int) {
+				made, err := clusterdata.NewProjectedObject(raw, fields)
 				require.NoError(t, err)
-				data := EmptyClusterData().With(ClusterChange{Kind: services, Fields: fields, Objects: map[ClusterObjectKey]*ClusterObject{made.Key(): made}})
+				data := clusterdata.Empty().With(clusterdata.Change{Kind: services, Fields: fields, Objects: map[clusterdata.Key]*clusterdata.Object{made.Key(): made}})
 				return denials(snapshotOf(set).Validate(t.Context(), makeReview(t, pod), Options{Cluster: data})), data.Sizes()[0].Bytes
 			}
 			whole, size := decide(nil)

@@ -1,4 +1,4 @@
-package engine
+package clusterdata
 
 import (
 	"maps"
@@ -33,7 +33,7 @@ func readOfServices(t *testing.T, body string) *Fields {
 	compiler := ast.NewCompiler()
 	compiler.Compile(map[string]*ast.Module{"p.rego": module})
 	require.NoError(t, compilerError(compiler))
-	found := clusterReads(slices.Collect(maps.Values(compiler.Modules)))
+	found := FieldsRead(slices.Collect(maps.Values(compiler.Modules)))
 	all := &Fields{}
 	for _, key := range []string{"Service", ""} {
 		if fields, ok := found[key]; ok {

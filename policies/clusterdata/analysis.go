@@ -1,13 +1,17 @@
-package engine
+package clusterdata
 
-import "github.com/open-policy-agent/opa/v1/ast"
+import (
+	"github.com/open-policy-agent/opa/v1/ast"
 
-// clusterReads finds what compiled rules can read of cluster objects, by their key in
+	"github.com/lintel-policy/lintel/policies/definition"
+)
+
+// FieldsRead finds what compiled rules can read of cluster objects, by their key in
 // data.cluster, "" for those of any kind. A reference reads the value at its end, unless
 // it gives that to a variable which appears nowhere but at the beginning of other
 // references: then those say what is read. Whatever else is done with a value reads all
 // of it.
-func clusterReads(modules []*ast.Module) map[string]*Fields {
+func FieldsRead(modules []*ast.Module) map[string]*Fields {
 	found := finder{}
 	for _, module := range modules {
 		for _, rule := range module.Rules {
@@ -52,7 +56,7 @@ func mentionsData(rule *ast.Rule) bool {
 func (f finder) read(path ast.Ref, whole bool) {
 	const kindAt, fieldsAt = 2, 5
 	if len(path) > 1 {
-		if first, ok := path[1].Value.(ast.String); ok && first != clusterKey {
+		if first, ok := path[1].Value.(ast.String); ok && first != definition.ClusterKey {
 			return
 		}
 	}
