@@ -122,7 +122,9 @@ func (p *policy) validateOne(ctx context.Context, q question, decision *Decision
 	options := e.options
 	options.Coverage = e.coverageOf(p)
 	input, data := p.form.documents(p, e)
+	ctx, end := p.startSpan(ctx, entryDeny)
 	given, errs := p.validate.run(ctx, input, data, p.meta.timeout, options)
+	end(errs)
 	for _, err := range errs {
 		p.report(decision, p.errorFinding(entryDeny, err))
 	}
