@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -124,6 +126,9 @@ func (l DecisionLog) write(ctx context.Context, entry, uid string, review *admis
 		if object, err := l.Mask.object(review); err == nil && object != nil {
 			attrs = append(attrs, slog.Any("object", object))
 		}
+	}
+	if span := trace.SpanContextFromContext(ctx); span.IsSampled() {
+		attrs = append(attrs, slog.String("trace", span.TraceID().String()))
 	}
 	if a.failure != nil {
 		attrs = append(attrs, slog.String("error", truncate(a.failure.Error(), maxLoggedWords)))

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -47,6 +49,9 @@ type HandlerOptions struct {
 	Metrics   *Metrics
 	Decisions DecisionLog
 	Logger    *slog.Logger
+	// Tracer makes a span for each review, below which the engine makes one for each
+	// policy; nil makes none.
+	Tracer trace.Tracer
 	// MaxReviewBytes is the largest body that is judged; DefaultMaxReviewBytes if 0.
 	MaxReviewBytes int64
 	// MaxBytesInFlight bounds the bodies of all requests together; four times
@@ -63,6 +68,7 @@ type Handler struct {
 	metrics    *Metrics
 	decisions  DecisionLog
 	logger     *slog.Logger
+	tracer     trace.Tracer // nil makes no spans
 	bodies     *bodyReader
 	judging    *judging
 	now        func() time.Time
@@ -94,6 +100,7 @@ func NewHandler(options HandlerOptions) (*Handler, error) {
 		metrics:    options.Metrics,
 		decisions:  options.Decisions,
 		logger:     options.Logger,
+		tracer:     options.Tracer,
 		bodies:     newBodyReader(limit, inFlight),
 		judging:    newJudging(judgingPerCPU * runtime.GOMAXPROCS(0)),
 		now:        time.Now,
@@ -164,7 +171,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, problem, status)
 		return
 	}
-	ctx, cancel := context.WithDeadline(r.Context(), start.Add(timeLimit(r)))
+	ctx, span := h.startSpan(r, served.name)
+	defer span.End()
+	ctx, cancel := context.WithDeadline(ctx, start.Add(timeLimit(r)))
 	defer cancel()
 
 	body, release, err := h.bodies.read(ctx, w, r)
@@ -174,6 +183,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	took := h.now().Sub(start)
 	h.metrics.observe(served.name, review, a, took)
 	h.decisions.write(ctx, served.name, uid, review, a, took)
+	describe(span, uid, review, a)
 	if uid == "" {
 		http.Error(w, a.failure.Error(), http.StatusBadRequest)
 		return

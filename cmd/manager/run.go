@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/trace"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -58,6 +60,11 @@ const (
 
 // run wires everything together and serves until ctx ends.
 func run(ctx context.Context, o *options, logger *slog.Logger) error {
+	tracing, endTracing, err := startTracing(ctx, os.Getenv, replicaName(), logger)
+	if err != nil {
+		return err
+	}
+	defer endTracing()
 	config, err := restConfig(o.kubeconfig)
 	if err != nil {
 		return err
@@ -103,7 +110,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	server, err := newServer(mgr, o, live, objects, products, logger)
+	server, err := newServer(mgr, o, live, objects, products, tracing, logger)
 	if err != nil {
 		return err
 	}
@@ -373,7 +380,7 @@ func registrable(policies []engine.PolicyInfo, resources *admission.Resources) e
 	return err
 }
 
-func newServer(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, products []rules.Product, logger *slog.Logger) (*webhooks.Server, error) {
+func newServer(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, products []rules.Product, tracing bool, logger *slog.Logger) (*webhooks.Server, error) {
 	counted, err := webhooks.NewMetrics(metrics.Registry)
 	if err != nil {
 		return nil, err
@@ -383,6 +390,10 @@ func newServer(mgr manager.Manager, o *options, live *engine.Live, objects *poli
 	if err != nil {
 		return nil, err
 	}
+	var tracer trace.Tracer
+	if tracing {
+		tracer = otel.Tracer("github.com/lintel-policy/lintel/webhooks")
+	}
 	handler, err := webhooks.NewHandler(webhooks.HandlerOptions{
 		Snapshot:       live.Snapshot,
 		Namespaces:     webhooks.NewNamespaces(mgr.GetClient(), mgr.GetAPIReader()),
@@ -391,6 +402,7 @@ func newServer(mgr manager.Manager, o *options, live *engine.Live, objects *poli
 		Metrics:        counted,
 		Decisions:      decisions,
 		Logger:         logger,
+		Tracer:         tracer,
 		MaxReviewBytes: o.maxReviewBytes,
 	})
 	if err != nil {

@@ -194,7 +194,9 @@ func (p *policy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root
 	found.Policies++
 	options := e.options
 	options.Coverage = e.coverageOf(p)
+	ctx, end := p.startSpan(ctx, definition.EntryPatch)
 	given, errs := p.mutate.run(ctx, e.input(p.set), e.data(p.set), p.meta.Timeout, options)
+	end(errs)
 	for _, err := range errs {
 		p.report(found, p.errorFinding(definition.EntryPatch, err))
 	}

@@ -123,7 +123,9 @@ func (p *policy) validateOne(ctx context.Context, q question, decision *Decision
 	options := e.options
 	options.Coverage = e.coverageOf(p)
 	input, data := p.form.documents(p, e)
+	ctx, end := p.startSpan(ctx, definition.EntryDeny)
 	given, errs := p.validate.run(ctx, input, data, p.meta.Timeout, options)
+	end(errs)
 	for _, err := range errs {
 		p.report(decision, p.errorFinding(definition.EntryDeny, err))
 	}

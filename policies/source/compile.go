@@ -79,7 +79,7 @@ func CompileToExplain(source definition.Source) (*engine.PolicySet, error) {
 }
 
 // Compile is the function Compile within the limits. An error that is no
-// engine.CompileErrors says nothing about the source.
+// definition.CompileErrors says nothing about the source.
 func (c *Compiler) Compile(ctx context.Context, source definition.Source) (*engine.PolicySet, error) {
 	return c.results.get(ctx, source, func() (*engine.PolicySet, error) {
 		var here sync.WaitGroup
@@ -210,17 +210,17 @@ func takenOver(before *engine.PolicySet, names []string) (policies []matched) {
 	return policies
 }
 
-// referenceErrors are the engine.CompileErrors of references that are wrong by the
+// referenceErrors are the definition.CompileErrors of references that are wrong by the
 // schemas of now.
 type referenceErrors struct{ definition.CompileErrors }
 
-// Unwrap gives the errors as engine.CompileErrors.
+// Unwrap gives the errors as definition.CompileErrors.
 func (e referenceErrors) Unwrap() error { return e.CompileErrors }
 
-// limitError is the engine.CompileErrors of a source that takes too much to compile.
+// limitError is the definition.CompileErrors of a source that takes too much to compile.
 type limitError struct{ definition.CompileErrors }
 
-// Unwrap gives the errors as engine.CompileErrors.
+// Unwrap gives the errors as definition.CompileErrors.
 func (e limitError) Unwrap() error { return e.CompileErrors }
 
 func tooMuch(format string, args ...any) error {

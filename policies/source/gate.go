@@ -54,10 +54,10 @@ func (v Verdict) WarningTexts() []string {
 // elsewhere.
 type Gate struct {
 	// Compile compiles a source within limits. An error that is no
-	// engine.CompileErrors says nothing about the source.
+	// definition.CompileErrors says nothing about the source.
 	Compile func(context.Context, definition.Source) (*engine.PolicySet, error)
 	// Test runs the tests that a source brings with it, within limits. An error that is
-	// no engine.CompileErrors says nothing about the source.
+	// no definition.CompileErrors says nothing about the source.
 	Test func(context.Context, definition.Source) (suite.Results, error)
 	// Registrable says whether the policies of a snapshot can be registered together.
 	Registrable func(policies []engine.PolicyInfo, resources *admission.Resources) error

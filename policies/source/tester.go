@@ -59,7 +59,7 @@ func NewTester(program string, timeout time.Duration) *Tester {
 }
 
 // Test is suite.Run within the limits. Tests that reach one have failed: the results
-// then have one case, which says so. An error that is no engine.CompileErrors says
+// then have one case, which says so. An error that is no definition.CompileErrors says
 // nothing about the source.
 func (t *Tester) Test(ctx context.Context, source definition.Source, options suite.Options) (suite.Results, error) {
 	if !suite.Has(source) {
