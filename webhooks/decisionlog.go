@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -154,7 +155,7 @@ func loggedFindings(findings []engine.Finding) []loggedFinding {
 			Code: f.Code, Field: truncate(f.Field, maxLoggedWords),
 			Limit: f.Limit, Error: f.Error, Msg: truncate(f.Words, maxLoggedWords),
 		}
-		if f.Location != (engine.Location{}) {
+		if f.Location != (definition.Location{}) {
 			logged.Location = f.Location.String()
 		}
 		out = append(out, logged)

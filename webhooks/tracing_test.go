@@ -12,13 +12,13 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // TestTracing follows a review that an API server traces down to the policies, whatever
 // they answer.
 func TestTracing(t *testing.T) {
-	snapshot := compiled(t, engine.Fail, teamLabel+"\nwarn contains sprintf(\"%v\", [to_number(\"x\")])\n")
+	snapshot := compiled(t, definition.Fail, teamLabel+"\nwarn contains sprintf(\"%v\", [to_number(\"x\")])\n")
 	recorder := tracetest.NewSpanRecorder()
 	f := newFixture(t, snapshot, func(o *HandlerOptions) {
 		o.Tracer = trace.NewTracerProvider(trace.WithSpanProcessor(recorder)).Tracer("test")

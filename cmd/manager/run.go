@@ -35,6 +35,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/gatekeeper"
 	"github.com/lintel-policy/lintel/controllers/policy"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/policies/source"
@@ -168,7 +169,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 // gatekeeperOptions have the cluster's templates and constraints judged as the gate will.
 func gatekeeperOptions(mgr manager.Manager, live *engine.Live, gate source.Gate) gatekeeper.Options {
 	return gatekeeper.Options{
-		Judge: func(ctx context.Context, candidate engine.Source) (source.Verdict, error) {
+		Judge: func(ctx context.Context, candidate definition.Source) (source.Verdict, error) {
 			return gate.Judge(ctx, candidate, live)
 		},
 		Readable: func(ctx context.Context, kind admission.GroupVersionKind) error {
@@ -322,13 +323,13 @@ func checkReferences(compiler *source.Compiler, config *rest.Config, log logr.Lo
 const testTimeout = time.Minute
 
 // newTester runs the tests of sources in processes of their own.
-func newTester() (func(context.Context, engine.Source) (suite.Results, error), error) {
+func newTester() (func(context.Context, definition.Source) (suite.Results, error), error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding this program, to run tests in a process of their own: %w", err)
 	}
 	tester := source.NewTester(program, testTimeout)
-	return func(ctx context.Context, candidate engine.Source) (suite.Results, error) {
+	return func(ctx context.Context, candidate definition.Source) (suite.Results, error) {
 		return tester.Test(ctx, candidate, suite.Options{})
 	}, nil
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/tracing"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 )
@@ -196,7 +197,7 @@ func (r *Reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 }
 
 // judge asks the gate about a revision.
-func (r *Reconciler) judge(ctx context.Context, candidate engine.Source) (_ source.Verdict, err error) {
+func (r *Reconciler) judge(ctx context.Context, candidate definition.Source) (_ source.Verdict, err error) {
 	ctx, end := tracing.Step(ctx, "gate", candidate.Name)
 	defer func() { end(err) }()
 	return r.verdicts.Judge(ctx, candidate, r.options.Live)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/webhooks/registration"
 )
@@ -18,7 +19,7 @@ type checker struct {
 	objects    []manifests.Object
 	snapshot   *engine.Snapshot
 	resources  *resourceTable
-	cluster    *engine.ClusterData
+	cluster    *clusterdata.Objects
 	namespaces map[string][]byte
 	asked      registration.Asked
 	// builtIn is nil where none of the objects is concerned.

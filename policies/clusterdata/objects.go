@@ -1,4 +1,4 @@
-package engine
+package clusterdata
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// ClusterData is one version of the cluster objects that policies with `requires`
+// Objects is one version of the cluster objects that policies with `requires`
 // read, at data.cluster["Kind.group"][namespace][name]. It is immutable: With
 // derives the next version, which shares all that did not change, so that a version
 // costs what changed and not what there is.
@@ -23,8 +23,8 @@ import (
 // Objects are kept decoded, so that no request waits for that. That takes about ten
 // bytes of heap for each byte of an object's JSON without managedFields, and next to
 // nothing more once policies iterate over them: see BenchmarkClusterDataMemory.
-type ClusterData struct {
-	kinds map[admission.GroupVersionKind]*clusterKind // without version; a handful
+type Objects struct {
+	kinds map[admission.GroupVersionKind]*kindObjects // without version; a handful
 	// complete says that a kind which is not listed has no objects, as in the files
 	// of a command line. Where informers bring the objects, it is not known yet.
 	complete bool
@@ -32,11 +32,11 @@ type ClusterData struct {
 	inventories sync.Map
 }
 
-// clusterKind holds the objects of one kind by namespace.
-type clusterKind struct {
-	namespaces     *immutable.SortedMap[string, *clusterNamespace]
+// kindObjects holds the objects of one kind by namespace.
+type kindObjects struct {
+	namespaces     *immutable.SortedMap[string, *namespaceObjects]
 	objects, bytes int
-	held           *heldFields
+	stored         *storedFields
 	whole          wholeValue
 	version        uint64 // of no other state of any kind
 }
@@ -44,13 +44,13 @@ type clusterKind struct {
 // kindVersions counts the states of kinds.
 var kindVersions atomic.Uint64
 
-// heldFields are those that the objects of a kind are held with.
-type heldFields struct {
+// storedFields are those that the objects of a kind are held with.
+type storedFields struct {
 	fields  *Fields
 	covered sync.Map // *Fields to bool: reviews ask for the same again and again
 }
 
-func (h *heldFields) covers(fields *Fields) bool {
+func (h *storedFields) covers(fields *Fields) bool {
 	if h.fields.isWhole() {
 		return true
 	}
@@ -61,22 +61,22 @@ func (h *heldFields) covers(fields *Fields) bool {
 	return known.(bool)
 }
 
-// clusterNamespace holds the objects of one kind and namespace by name.
-type clusterNamespace struct {
-	objects *immutable.SortedMap[string, *ClusterObject]
+// namespaceObjects holds the objects of one kind and namespace by name.
+type namespaceObjects struct {
+	objects *immutable.SortedMap[string, *Object]
 	whole   wholeValue
 	// versions is the same for templates, by apiVersion and kind.
 	versions wholeValue
 }
 
-// ClusterObjectKey is where an object of a kind stands.
-type ClusterObjectKey struct {
+// Key is where an object of a kind stands.
+type Key struct {
 	Namespace string // empty for a cluster-scoped object
 	Name      string
 }
 
-// ClusterChange is what became of the objects of one kind.
-type ClusterChange struct {
+// Change is what became of the objects of one kind.
+type Change struct {
 	// Kind is without version.
 	Kind admission.GroupVersionKind
 	// Drop forgets the kind: policies that require it cannot be asked any more.
@@ -87,34 +87,34 @@ type ClusterChange struct {
 	// is all.
 	Fields *Fields
 	// Objects are the new states; nil is a deletion.
-	Objects map[ClusterObjectKey]*ClusterObject
+	Objects map[Key]*Object
 }
 
-// ClusterKindSize is how much one kind holds.
-type ClusterKindSize struct {
+// KindSize is how much one kind holds.
+type KindSize struct {
 	Kind    admission.GroupVersionKind
 	Objects int
 	// Bytes are those of the objects' JSON, as far as it is held.
 	Bytes int
 }
 
-// EmptyClusterData is a version that no kind has been put into.
-func EmptyClusterData() *ClusterData { return &ClusterData{} }
+// Empty is a version that no kind has been put into.
+func Empty() *Objects { return &Objects{} }
 
-// NewClusterData arranges objects, given in JSON. All other kinds have none.
-func NewClusterData(objects []json.RawMessage) (*ClusterData, error) {
-	changes := map[admission.GroupVersionKind]ClusterChange{}
+// New arranges objects, given in JSON. All other kinds have none.
+func New(objects []json.RawMessage) (*Objects, error) {
+	changes := map[admission.GroupVersionKind]Change{}
 	for i, raw := range objects {
-		object, err := NewClusterObject(raw)
+		object, err := NewObject(raw)
 		if err != nil {
 			return nil, fmt.Errorf("cluster object %d: %w", i, err)
 		}
 		if changes[object.kind].Objects == nil {
-			changes[object.kind] = ClusterChange{Kind: object.kind, Objects: map[ClusterObjectKey]*ClusterObject{}}
+			changes[object.kind] = Change{Kind: object.kind, Objects: map[Key]*Object{}}
 		}
 		changes[object.kind].Objects[object.key] = object
 	}
-	data := EmptyClusterData()
+	data := Empty()
 	for _, change := range changes {
 		data = data.With(change)
 	}
@@ -123,10 +123,10 @@ func NewClusterData(objects []json.RawMessage) (*ClusterData, error) {
 }
 
 // With is the version after changes. A change without objects makes its kind known.
-func (c *ClusterData) With(changes ...ClusterChange) *ClusterData {
-	next := &ClusterData{kinds: maps.Clone(c.kinds), complete: c.complete}
+func (c *Objects) With(changes ...Change) *Objects {
+	next := &Objects{kinds: maps.Clone(c.kinds), complete: c.complete}
 	if next.kinds == nil {
-		next.kinds = map[admission.GroupVersionKind]*clusterKind{}
+		next.kinds = map[admission.GroupVersionKind]*kindObjects{}
 	}
 	for _, change := range changes {
 		kind := admission.GroupVersionKind{Group: change.Kind.Group, Kind: change.Kind.Kind}
@@ -136,7 +136,7 @@ func (c *ClusterData) With(changes ...ClusterChange) *ClusterData {
 		}
 		before := next.kinds[kind]
 		if before == nil || change.Reset {
-			before = &clusterKind{namespaces: immutable.NewSortedMap[string, *clusterNamespace](nil), held: &heldFields{fields: change.Fields}}
+			before = &kindObjects{namespaces: immutable.NewSortedMap[string, *namespaceObjects](nil), stored: &storedFields{fields: change.Fields}}
 		}
 		next.kinds[kind] = before.with(change.Objects)
 	}
@@ -144,9 +144,9 @@ func (c *ClusterData) With(changes ...ClusterChange) *ClusterData {
 }
 
 // with replaces only the namespaces that objects are in.
-func (k *clusterKind) with(objects map[ClusterObjectKey]*ClusterObject) *clusterKind {
-	next := &clusterKind{namespaces: k.namespaces, objects: k.objects, bytes: k.bytes, held: k.held, version: kindVersions.Add(1)}
-	changed := map[string]*immutable.SortedMap[string, *ClusterObject]{}
+func (k *kindObjects) with(objects map[Key]*Object) *kindObjects {
+	next := &kindObjects{namespaces: k.namespaces, objects: k.objects, bytes: k.bytes, stored: k.stored, version: kindVersions.Add(1)}
+	changed := map[string]*immutable.SortedMap[string, *Object]{}
 	for key, object := range objects {
 		names := changed[key.Namespace]
 		if names == nil {
@@ -168,21 +168,21 @@ func (k *clusterKind) with(objects map[ClusterObjectKey]*ClusterObject) *cluster
 			next.namespaces = next.namespaces.Delete(namespace)
 			continue
 		}
-		next.namespaces = next.namespaces.Set(namespace, &clusterNamespace{objects: names})
+		next.namespaces = next.namespaces.Set(namespace, &namespaceObjects{objects: names})
 	}
 	return next
 }
 
 // in are the objects of a namespace.
-func (k *clusterKind) in(namespace string) *immutable.SortedMap[string, *ClusterObject] {
+func (k *kindObjects) in(namespace string) *immutable.SortedMap[string, *Object] {
 	if held, ok := k.namespaces.Get(namespace); ok {
 		return held.objects
 	}
-	return immutable.NewSortedMap[string, *ClusterObject](nil)
+	return immutable.NewSortedMap[string, *Object](nil)
 }
 
-// Holds says whether the objects of a kind are known, if only that there are none.
-func (c *ClusterData) Holds(kind admission.GroupVersionKind) bool {
+// Has says whether the objects of a kind are known, if only that there are none.
+func (c *Objects) Has(kind admission.GroupVersionKind) bool {
 	if c == nil {
 		return false
 	}
@@ -190,39 +190,39 @@ func (c *ClusterData) Holds(kind admission.GroupVersionKind) bool {
 	return ok || c.complete
 }
 
-// HoldsFields says whether the objects of a kind are known, with the fields.
-func (c *ClusterData) HoldsFields(kind admission.GroupVersionKind, fields *Fields) bool {
-	if !c.Holds(kind) {
+// HasFields says whether the objects of a kind are known, with the fields.
+func (c *Objects) HasFields(kind admission.GroupVersionKind, fields *Fields) bool {
+	if !c.Has(kind) {
 		return false
 	}
-	held, ok := c.kinds[withoutVersion(kind)]
-	return !ok || held.held.covers(fields)
+	held, ok := c.kinds[WithoutVersion(kind)]
+	return !ok || held.stored.covers(fields)
 }
 
-func withoutVersion(kind admission.GroupVersionKind) admission.GroupVersionKind {
+func WithoutVersion(kind admission.GroupVersionKind) admission.GroupVersionKind {
 	return admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}
 }
 
 // Sizes are those of the kinds that are held, in no order.
-func (c *ClusterData) Sizes() []ClusterKindSize {
-	sizes := make([]ClusterKindSize, 0, len(c.kinds))
+func (c *Objects) Sizes() []KindSize {
+	sizes := make([]KindSize, 0, len(c.kinds))
 	for kind, held := range c.kinds {
-		sizes = append(sizes, ClusterKindSize{Kind: kind, Objects: held.objects, Bytes: held.bytes})
+		sizes = append(sizes, KindSize{Kind: kind, Objects: held.objects, Bytes: held.bytes})
 	}
 	return sizes
 }
 
-// ClusterObject is one cluster object, ready for policies to read. It is immutable.
-type ClusterObject struct {
+// Object is one cluster object, ready for policies to read. It is immutable.
+type Object struct {
 	kind  admission.GroupVersionKind // without version
-	key   ClusterObjectKey
+	key   Key
 	value *ast.Term
 	bytes int
 }
 
-// NewClusterObject reads an object in JSON. Its managedFields are left out: they are
+// NewObject reads an object in JSON. Its managedFields are left out: they are
 // often half of it, and say nothing that a policy should decide on.
-func NewClusterObject(raw json.RawMessage) (*ClusterObject, error) {
+func NewObject(raw json.RawMessage) (*Object, error) {
 	term, err := terms.Decode(raw)
 	if err != nil {
 		return nil, err
@@ -232,9 +232,9 @@ func NewClusterObject(raw json.RawMessage) (*ClusterObject, error) {
 		return nil, fmt.Errorf("not an object")
 	}
 	metadata, _ := terms.Lookup(object, "metadata").(ast.Object)
-	o := &ClusterObject{
+	o := &Object{
 		kind:  admission.GroupVersionKind{Group: admission.GroupOf(terms.Text(object, "apiVersion")), Kind: terms.Text(object, "kind")},
-		key:   ClusterObjectKey{Namespace: terms.Text(metadata, "namespace"), Name: terms.Text(metadata, "name")},
+		key:   Key{Namespace: terms.Text(metadata, "namespace"), Name: terms.Text(metadata, "name")},
 		value: term,
 		bytes: len(raw),
 	}
@@ -248,8 +248,8 @@ func NewClusterObject(raw json.RawMessage) (*ClusterObject, error) {
 }
 
 // NewProjectedObject is NewClusterObject with no more than some fields of the object.
-func NewProjectedObject(raw json.RawMessage, fields *Fields) (*ClusterObject, error) {
-	o, err := NewClusterObject(raw)
+func NewProjectedObject(raw json.RawMessage, fields *Fields) (*Object, error) {
+	o, err := NewObject(raw)
 	if err != nil || fields.isWhole() {
 		return o, err
 	}
@@ -261,4 +261,4 @@ func NewProjectedObject(raw json.RawMessage, fields *Fields) (*ClusterObject, er
 }
 
 // Key is where the object stands within its kind.
-func (o *ClusterObject) Key() ClusterObjectKey { return o.key }
+func (o *Object) Key() Key { return o.key }

@@ -1,4 +1,4 @@
-package engine
+package clusterdata
 
 import (
 	"maps"
@@ -8,14 +8,21 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
+
+// Inventory is all that templates find in data: their inventory of the objects of
+// some kinds. sees says which namespaces of a kind the source may read; nil is all.
+func Inventory(data *Objects, kinds []admission.GroupVersionKind, sees func(kind admission.GroupVersionKind, namespace string) bool) eval.Document {
+	return (&inventoryView{data, kinds, sees}).document()
+}
 
 // inventoryView is data.inventory of templates: the same objects that policies read
 // at data.cluster, by apiVersion and kind. An object stands under the apiVersion that
 // the cluster gave it in.
 type inventoryView struct {
-	data  *ClusterData
+	data  *Objects
 	kinds []admission.GroupVersionKind
 	// sees says which namespaces the source may read; nil is all.
 	sees func(kind admission.GroupVersionKind, namespace string) bool
@@ -47,8 +54,8 @@ func (v *inventoryView) whole() ast.Value {
 }
 
 // held gives the objects of each kind in a namespace that the source may read.
-func (v *inventoryView) held(namespace string) []*clusterNamespace {
-	var held []*clusterNamespace
+func (v *inventoryView) held(namespace string) []*namespaceObjects {
+	var held []*namespaceObjects
 	for _, kind := range v.kinds {
 		all := v.of(kind)
 		if all == nil || v.sees != nil && !v.sees(kind, namespace) {
@@ -62,7 +69,7 @@ func (v *inventoryView) held(namespace string) []*clusterNamespace {
 }
 
 // of is nil where there are no objects of a kind.
-func (v *inventoryView) of(kind admission.GroupVersionKind) *clusterKind {
+func (v *inventoryView) of(kind admission.GroupVersionKind) *kindObjects {
 	if v.data == nil {
 		return nil
 	}
@@ -114,7 +121,7 @@ func union(a, b ast.Object) ast.Object {
 
 // byVersion are the objects by apiVersion, kind and name. It is made once, and shared
 // by all versions of the data in which the namespace does not change.
-func (n *clusterNamespace) byVersion() ast.Object {
+func (n *namespaceObjects) byVersion() ast.Object {
 	return n.versions.get(func() [][2]*ast.Term {
 		type place struct{ version, kind string }
 		places := map[place]ast.Object{}

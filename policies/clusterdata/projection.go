@@ -1,4 +1,4 @@
-package engine
+package clusterdata
 
 import (
 	"maps"
@@ -6,12 +6,12 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 )
 
-// Reads are, for each kind of cluster objects, what is read of them.
-type Reads map[admission.GroupVersionKind]*Fields
+// Projection are, for each kind of cluster objects, what is read of them.
+type Projection map[admission.GroupVersionKind]*Fields
 
-// WholeObjects are Reads of everything of some kinds.
-func WholeObjects(kinds ...admission.GroupVersionKind) Reads {
-	reads := Reads{}
+// Whole are Reads of everything of some kinds.
+func Whole(kinds ...admission.GroupVersionKind) Projection {
+	reads := Projection{}
 	for _, kind := range kinds {
 		reads[kind] = nil
 	}
@@ -19,10 +19,10 @@ func WholeObjects(kinds ...admission.GroupVersionKind) Reads {
 }
 
 // Union is what either reads.
-func (r Reads) Union(other Reads) Reads {
+func (r Projection) Union(other Projection) Projection {
 	out := maps.Clone(r)
 	if out == nil {
-		out = Reads{}
+		out = Projection{}
 	}
 	for kind, fields := range other {
 		if mine, ok := out[kind]; ok {

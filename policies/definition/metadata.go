@@ -1,4 +1,4 @@
-package engine
+package definition
 
 import (
 	"bytes"
@@ -37,15 +37,15 @@ const (
 	EnforceAudit Enforcement = "audit" // denials and warnings are logged only
 )
 
-// metadata is what Lintel reads from the METADATA block of a package.
-type metadata struct {
-	title, description string
-	match              *Match
-	matchLocation      *ast.Location
-	enforcement        Enforcement
-	requires           []admission.GroupVersionKind
-	clock              bool
-	timeout            time.Duration
+// Metadata is what Lintel reads from the METADATA block of a package.
+type Metadata struct {
+	Title, description string
+	Match              *Match
+	MatchLocation      *ast.Location
+	Enforcement        Enforcement
+	Requires           []admission.GroupVersionKind
+	Clock              bool
+	Timeout            time.Duration
 }
 
 // customKeys are the keys of `custom` that Lintel reads. Others are the author's
@@ -58,38 +58,38 @@ var (
 	kindKeys  = []string{"group", "version", "kind"}
 )
 
-// readMetadata reads that of a package, and finds the calls that it does not permit.
-func readMetadata(name string, modules []*ast.Module) (meta metadata, errs CompileErrors) {
+// ReadMetadata reads that of a package, and finds the calls that it does not permit.
+func ReadMetadata(name string, modules []*ast.Module) (meta Metadata, errs CompileErrors) {
 	for _, module := range modules {
 		errs = append(errs, misspelledMetadata(module)...)
 		for _, annotations := range module.Annotations {
 			for _, err := range misplaced(annotations) {
-				errs = append(errs, errorAt(annotations.Location, "METADATA: %v", err))
+				errs = append(errs, ErrorAt(annotations.Location, "METADATA: %v", err))
 			}
 			if annotations.Scope != "package" {
 				if _, ok := annotations.Custom["match"]; ok {
-					errs = append(errs, errorAt(annotations.Location, "match is read from the METADATA of the package only, not of a %s; move it above `package %s`", annotations.Scope, name))
+					errs = append(errs, ErrorAt(annotations.Location, "match is read from the METADATA of the package only, not of a %s; move it above `package %s`", annotations.Scope, name))
 				}
 				continue
 			}
 			for _, err := range meta.merge(annotations) {
-				errs = append(errs, errorAt(annotations.Location, "METADATA: %v", err))
+				errs = append(errs, ErrorAt(annotations.Location, "METADATA: %v", err))
 			}
 		}
 	}
 	for _, module := range modules {
-		if meta.clock {
+		if meta.Clock {
 			break
 		}
-		errs = append(errs, clockCalls(module)...)
+		errs = append(errs, ClockCalls(module)...)
 	}
 	return meta, errs
 }
 
 // merge reads one annotation block into m, and gives all that is wrong with it: a
 // package may have several files, but each setting only once.
-func (m *metadata) merge(a *ast.Annotations) []error {
-	m.title = cmp.Or(m.title, a.Title)
+func (m *Metadata) merge(a *ast.Annotations) []error {
+	m.Title = cmp.Or(m.Title, a.Title)
 	m.description = cmp.Or(m.description, a.Description)
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(a.Custom)) {
@@ -111,13 +111,13 @@ func (m *metadata) merge(a *ast.Annotations) []error {
 
 // set reads one setting. The errors follow the setting's name: they begin with a
 // colon, or with a further part of the path.
-func (m *metadata) set(key string, value any, loc *ast.Location) []error {
+func (m *Metadata) set(key string, value any, loc *ast.Location) []error {
 	if key == "match" {
-		if m.match != nil {
-			return []error{fmt.Errorf(": the package has one already, at %s:%d; keep one", m.matchLocation.File, m.matchLocation.Row)}
+		if m.Match != nil {
+			return []error{fmt.Errorf(": the package has one already, at %s:%d; keep one", m.MatchLocation.File, m.MatchLocation.Row)}
 		}
-		m.match, m.matchLocation = &Match{}, loc
-		return m.match.read(value)
+		m.Match, m.MatchLocation = &Match{}, loc
+		return m.Match.read(value)
 	}
 	if key == "requires" {
 		return m.readRequires(value)
@@ -128,7 +128,7 @@ func (m *metadata) set(key string, value any, loc *ast.Location) []error {
 	return nil
 }
 
-func (m *metadata) readRequires(value any) []error {
+func (m *Metadata) readRequires(value any) []error {
 	kinds, errs := readKinds(value, "[{group: networking.k8s.io, kind: Ingress}]", func(kind admission.GroupVersionKind) error {
 		switch {
 		case kind.Kind == "" || kind.Kind == "*" || kind.Group == "*":
@@ -138,26 +138,26 @@ func (m *metadata) readRequires(value any) []error {
 		}
 		return nil
 	})
-	m.requires = append(m.requires, kinds...)
+	m.Requires = append(m.Requires, kinds...)
 	return errs
 }
 
-func (m *metadata) setOne(key string, value any) error {
+func (m *Metadata) setOne(key string, value any) error {
 	switch key {
 	case "enforcement":
-		if m.enforcement != "" {
+		if m.Enforcement != "" {
 			return fmt.Errorf("the package has one already; keep one")
 		}
-		if err := decodeStrict(value, &m.enforcement); err != nil {
+		if err := decodeStrict(value, &m.Enforcement); err != nil {
 			return err
 		}
-		switch m.enforcement {
+		switch m.Enforcement {
 		case EnforceDeny, EnforceWarn, EnforceAudit:
 			return nil
 		}
-		return fmt.Errorf("%q is not one of deny, warn, audit", m.enforcement)
+		return fmt.Errorf("%q is not one of deny, warn, audit", m.Enforcement)
 	case "clock":
-		return decodeStrict(value, &m.clock)
+		return decodeStrict(value, &m.Clock)
 	default: // timeout
 		var text string
 		if err := decodeStrict(value, &text); err != nil {
@@ -170,7 +170,7 @@ func (m *metadata) setOne(key string, value any) error {
 		if timeout <= 0 || timeout > MaxTimeout {
 			return fmt.Errorf("%s is not between 0 and %s", text, MaxTimeout)
 		}
-		m.timeout = timeout
+		m.Timeout = timeout
 		return nil
 	}
 }
@@ -416,12 +416,12 @@ func nearest(text string, words []string) string {
 	return ""
 }
 
-// clockCalls finds the calls that need `clock: true`.
-func clockCalls(module *ast.Module) CompileErrors {
+// ClockCalls finds the calls that need `clock: true`.
+func ClockCalls(module *ast.Module) CompileErrors {
 	var errs CompileErrors
 	ast.WalkRefs(module, func(ref ast.Ref) bool {
 		if ref.String() == sandbox.ClockBuiltin {
-			errs = append(errs, errorAt(ref[0].Location, "%s needs `clock: true` under custom in the METADATA of the package", sandbox.ClockBuiltin))
+			errs = append(errs, ErrorAt(ref[0].Location, "%s needs `clock: true` under custom in the METADATA of the package", sandbox.ClockBuiltin))
 		}
 		return false
 	})

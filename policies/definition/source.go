@@ -1,4 +1,4 @@
-package engine
+package definition
 
 import (
 	"cmp"
@@ -56,7 +56,7 @@ func BuiltInFiles(folder embed.FS) (map[string]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the embedded rules: %w", err)
 		}
-		if classify(entry.Name()) != fileTest {
+		if Classify(entry.Name()) != FileTest {
 			files[entry.Name()] = string(text)
 		}
 	}
@@ -145,9 +145,9 @@ type fileClass int
 
 const (
 	fileIgnored fileClass = iota
-	fileRego
-	fileTest
-	fileData
+	FileRego
+	FileTest
+	FileData
 )
 
 // IsPolicyFile says whether a file of this name belongs to a source: a module, a test,
@@ -155,19 +155,19 @@ const (
 // tests.
 func IsPolicyFile(name string) bool {
 	extension := path.Ext(name)
-	return classify(name) != fileIgnored || extension == ".yaml" || extension == ".yml"
+	return Classify(name) != fileIgnored || extension == ".yaml" || extension == ".yml"
 }
 
-// classify follows the file names of OPA bundles: modules end in .rego, their
+// Classify follows the file names of OPA bundles: modules end in .rego, their
 // tests in _test.rego, data is in files named data.yaml, data.yml or data.json.
-func classify(name string) fileClass {
+func Classify(name string) fileClass {
 	switch base := path.Base(name); {
 	case strings.HasSuffix(base, "_test.rego"):
-		return fileTest
+		return FileTest
 	case strings.HasSuffix(base, ".rego"):
-		return fileRego
+		return FileRego
 	case base == "data.yaml", base == "data.yml", base == "data.json":
-		return fileData
+		return FileData
 	default:
 		return fileIgnored
 	}

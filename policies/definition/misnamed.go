@@ -1,4 +1,4 @@
-package engine
+package definition
 
 import (
 	"fmt"
@@ -8,9 +8,6 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 )
-
-// EntryPoints are the rules of a policy that are asked; all others help them.
-var EntryPoints = []string{entryDeny, entryWarn, entryPatch, entryDefaults}
 
 // Misnamed says what a rule may have been meant to be whose name is nearly that of an
 // entry point, or Gatekeeper's; empty for all others.
@@ -27,8 +24,8 @@ func Misnamed(rule string) string {
 	}
 }
 
-// misnamedEntries is for a package that has no entry point.
-func misnamedEntries(modules []*ast.Module) string {
+// MisnamedEntries is for a package that has no entry point.
+func MisnamedEntries(modules []*ast.Module) string {
 	for _, module := range modules {
 		for _, rule := range module.Rules {
 			name := string(rule.Head.Ref()[0].Value.(ast.Var))

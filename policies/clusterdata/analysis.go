@@ -1,13 +1,17 @@
-package engine
+package clusterdata
 
-import "github.com/open-policy-agent/opa/v1/ast"
+import (
+	"github.com/open-policy-agent/opa/v1/ast"
 
-// clusterReads finds what compiled rules can read of cluster objects, by their key in
+	"github.com/lintel-policy/lintel/policies/definition"
+)
+
+// FieldsRead finds what compiled rules can read of cluster objects, by their key in
 // data.cluster, "" for those of any kind. A reference reads the value at its end, unless
 // it gives that to a variable which appears nowhere but at the beginning of other
 // references: then those say what is read. Whatever else is done with a value reads all
 // of it.
-func clusterReads(modules []*ast.Module) map[string]*Fields {
+func FieldsRead(modules []*ast.Module) map[string]*Fields {
 	found := finder{}
 	for _, module := range modules {
 		for _, rule := range module.Rules {
@@ -26,7 +30,7 @@ func (f finder) rule(rule *ast.Rule) {
 	}
 	v := variables{defined: map[ast.Var][]ast.Ref{}, escaped: map[ast.Var]bool{}}
 	ast.WalkExprs(rule, func(expr *ast.Expr) bool {
-		if variable, ref := definition(expr); ref != nil {
+		if variable, ref := assignment(expr); ref != nil {
 			v.defined[variable] = append(v.defined[variable], ref)
 		}
 		return false
@@ -52,7 +56,7 @@ func mentionsData(rule *ast.Rule) bool {
 func (f finder) read(path ast.Ref, whole bool) {
 	const kindAt, fieldsAt = 2, 5
 	if len(path) > 1 {
-		if first, ok := path[1].Value.(ast.String); ok && first != clusterKey {
+		if first, ok := path[1].Value.(ast.String); ok && first != definition.ClusterKey {
 			return
 		}
 	}
@@ -84,9 +88,9 @@ type variables struct {
 	escaped map[ast.Var]bool      // appears where its value as a whole matters
 }
 
-// definition reads `variable = reference`, either way around: nil where the expression
+// assignment reads `variable = reference`, either way around: nil where the expression
 // is something else.
-func definition(expr *ast.Expr) (ast.Var, ast.Ref) {
+func assignment(expr *ast.Expr) (ast.Var, ast.Ref) {
 	if !expr.IsEquality() || expr.Negated {
 		return "", nil
 	}
@@ -123,7 +127,7 @@ func walkValues(node any, ref func(ast.Ref, ast.Var), variable func(ast.Var)) {
 	visitor = ast.NewGenericVisitor(func(node any) bool {
 		switch node := node.(type) {
 		case *ast.Expr:
-			defined, path := definition(node)
+			defined, path := assignment(node)
 			if path == nil {
 				return false
 			}

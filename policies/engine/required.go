@@ -7,32 +7,18 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/definition"
 )
-
-// reservedKeys are the keys under data that Lintel fills itself.
-var reservedKeys = []string{clusterKey, templateKey}
-
-// checkPackages keeps packages from standing where the objects do.
-func checkPackages(modules []*ast.Module) CompileErrors {
-	var errs CompileErrors
-	for _, module := range modules {
-		for _, key := range reservedKeys {
-			if path := module.Package.Path; len(path) > 1 && path[1].Equal(ast.InternedTerm(key)) {
-				errs = append(errs, errorAt(module.Package.Location, "packages under data.%s are reserved; rename the package", key))
-			}
-		}
-	}
-	return errs
-}
 
 // unrequired finds the reads of kinds that no policy of the source requires. They
 // would be undefined without a word, and a rule with `not` would hold for that.
-func (s *PolicySet) unrequired(modules map[string]*ast.Module) CompileErrors {
-	var errs CompileErrors
+func (s *PolicySet) unrequired(modules map[string]*ast.Module) definition.CompileErrors {
+	var errs definition.CompileErrors
 	for _, name := range slices.Sorted(maps.Keys(modules)) {
 		ast.WalkRefs(modules[name], func(ref ast.Ref) bool {
 			if err := s.checkRead(ref); err != nil {
-				errs = append(errs, errorAt(ref[0].Location, "%v", err))
+				errs = append(errs, definition.ErrorAt(ref[0].Location, "%v", err))
 			}
 			return false
 		})
@@ -42,7 +28,7 @@ func (s *PolicySet) unrequired(modules map[string]*ast.Module) CompileErrors {
 
 // clusterName is that by which a reference reads cluster objects, where it has one.
 func clusterName(ref ast.Ref) (name string, ok bool) {
-	if len(ref) < 3 || !ref[0].Equal(ast.DefaultRootDocument) || !ref[1].Equal(ast.InternedTerm(clusterKey)) {
+	if len(ref) < 3 || !ref[0].Equal(ast.DefaultRootDocument) || !ref[1].Equal(ast.InternedTerm(definition.ClusterKey)) {
 		return "", false
 	}
 	key, constant := ref[2].Value.(ast.String)

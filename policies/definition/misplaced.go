@@ -1,4 +1,4 @@
-package engine
+package definition
 
 import (
 	"fmt"
@@ -99,5 +99,5 @@ func misspelledMetadata(module *ast.Module) CompileErrors {
 	if levenshtein.ComputeDistance(strings.ToUpper(word), metadataWord) > 2 {
 		return nil
 	}
-	return CompileErrors{errorAt(first.Location, "%q begins no METADATA block, and what follows would be passed over: write `# METADATA`, from the first column", word)}
+	return CompileErrors{ErrorAt(first.Location, "%q begins no METADATA block, and what follows would be passed over: write `# METADATA`, from the first column", word)}
 }

@@ -1,4 +1,4 @@
-package engine
+package clusterdata
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/eval"
 )
 
 // wholeValue is the value of a part of ClusterData as a whole. It is made when a
@@ -24,13 +25,20 @@ func (w *wholeValue) get(items func() [][2]*ast.Term) *ast.Term {
 	return w.term
 }
 
-// clusterKey is where cluster objects stand under data.
-const clusterKey = "cluster"
+// Document is data as the policies of one source see it: its own, and beside that the
+// objects of the kinds that it requires. sees says which namespaces of a kind it may read;
+// nil is all.
+func Document(own ast.Object, data *Objects, kinds map[string]admission.GroupVersionKind, sees func(kind admission.GroupVersionKind, namespace string) bool) eval.Document {
+	if len(kinds) == 0 {
+		return eval.ObjectDocument(own)
+	}
+	return (&clusterView{data, kinds, sees}).beside(own)
+}
 
 // clusterView is data.cluster as one source sees it: the kinds that it requires,
 // present even where there are no objects.
 type clusterView struct {
-	data  *ClusterData                          // nil where the caller has none
+	data  *Objects                              // nil where the caller has none
 	kinds map[string]admission.GroupVersionKind // by their key in data.cluster
 	// sees says which namespaces the source may read; nil is all.
 	sees func(kind admission.GroupVersionKind, namespace string) bool
@@ -72,8 +80,8 @@ func (v clusterView) read(path []string) (ast.Value, error) {
 
 // held is nil where a kind has no objects, and an error where that is not known: a
 // policy must not take what is not loaded for absent.
-func (v clusterView) held(kind admission.GroupVersionKind) (*clusterKind, error) {
-	if !v.data.Holds(kind) {
+func (v clusterView) held(kind admission.GroupVersionKind) (*kindObjects, error) {
+	if !v.data.Has(kind) {
 		return nil, fmt.Errorf("the cluster's objects of kind %s are not at hand", kind)
 	}
 	return v.data.kinds[kind], nil
@@ -96,7 +104,7 @@ func (v clusterView) all() (ast.Value, error) {
 }
 
 // value is what the source may read of a kind.
-func (v clusterView) value(kind admission.GroupVersionKind, held *clusterKind) *ast.Term {
+func (v clusterView) value(kind admission.GroupVersionKind, held *kindObjects) *ast.Term {
 	if v.sees == nil {
 		return held.value()
 	}
@@ -109,7 +117,7 @@ func (v clusterView) value(kind admission.GroupVersionKind, held *clusterKind) *
 	return ast.ObjectTerm(items...)
 }
 
-func (k *clusterKind) value() *ast.Term {
+func (k *kindObjects) value() *ast.Term {
 	return k.whole.get(func() [][2]*ast.Term {
 		items := make([][2]*ast.Term, 0, k.namespaces.Len())
 		for i := k.namespaces.Iterator(); !i.Done(); {
@@ -120,7 +128,7 @@ func (k *clusterKind) value() *ast.Term {
 	})
 }
 
-func (n *clusterNamespace) value() *ast.Term {
+func (n *namespaceObjects) value() *ast.Term {
 	return n.whole.get(func() [][2]*ast.Term {
 		items := make([][2]*ast.Term, 0, n.objects.Len())
 		for i := n.objects.Iterator(); !i.Done(); {

@@ -1,10 +1,14 @@
-package engine
+package definition
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/bounds"
 )
 
 // CompileError is one reason why a source does not compile.
@@ -44,8 +48,8 @@ func (e CompileErrors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// errorAt makes a CompileError for a place in a module.
-func errorAt(loc *ast.Location, format string, args ...any) CompileError {
+// ErrorAt makes a CompileError for a place in a module.
+func ErrorAt(loc *ast.Location, format string, args ...any) CompileError {
 	err := CompileError{Message: fmt.Sprintf(format, args...)}
 	if loc != nil {
 		err.File, err.Line, err.Column = loc.File, loc.Row, loc.Col
@@ -63,7 +67,7 @@ func ParseErrors(err error) CompileErrors {
 			if e.Code != "" && e.Code != ast.ParseErr && e.Code != ast.CompileErr {
 				message = e.Code + ": " + message
 			}
-			out = append(out, errorAt(e.Location, "%s", message))
+			out = append(out, ErrorAt(e.Location, "%s", message))
 		}
 		return out
 	case *ast.Error:
@@ -71,4 +75,38 @@ func ParseErrors(err error) CompileErrors {
 	default:
 		return CompileErrors{{Message: err.Error()}}
 	}
+}
+
+// Distinct removes what OPA says twice, and what it says of a rule that was added: it says
+// the same of the rule that was written.
+func Distinct(errs CompileErrors) CompileErrors {
+	for i, err := range errs {
+		if err.Column > 0 && path.Ext(err.File) != ".rego" {
+			errs[i].Column = 0 // within a block of YAML it counts from the indentation
+		}
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(errs, func(err CompileError) bool {
+		key := strings.ReplaceAll(err.Error(), bounds.ReservedPrefix, "")
+		duplicate := seen[key]
+		seen[key] = true
+		return duplicate
+	})
+}
+
+// Location is a place in a policy's source.
+type Location struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+}
+
+// String prints file:line.
+func (l Location) String() string { return fmt.Sprintf("%s:%d", l.File, l.Line) }
+
+// LocationOf is a place of OPA's: zero for nil.
+func LocationOf(loc *ast.Location) Location {
+	if loc == nil {
+		return Location{}
+	}
+	return Location{loc.File, loc.Row}
 }

@@ -1,4 +1,4 @@
-package engine
+package definition
 
 import (
 	"fmt"
@@ -9,6 +9,11 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 )
+
+// Expands says whether the match asks for the Pod templates of workload kinds.
+func (m Match) Expands() bool {
+	return m.Expand != ExpandNone && (&Matcher{Match: m}).MatchesKind(admission.PodKind)
+}
 
 // Match says which requests a policy is asked about: custom.match of its METADATA.
 // An absent part matches everything, but for Operations and Subresources.
@@ -51,15 +56,16 @@ const PolicyGroup = "policy.lintel.dev"
 // operationNames are the operations a policy may name.
 var operationNames = []string{"CREATE", "UPDATE", "DELETE", "CONNECT"}
 
-// matcher is a Match made ready: selectors parsed once.
-type matcher struct {
-	match             Match
+// Matcher is a Match made ready: selectors parsed once.
+type Matcher struct {
+	Match
 	namespaceSelector labels.Selector // nil = all
 	objectSelector    labels.Selector // nil = all
 }
 
-func newMatcher(match Match) (*matcher, error) {
-	m := &matcher{match: match}
+// NewMatcher makes a Match ready. The error names a selector that cannot be read.
+func NewMatcher(match Match) (*Matcher, error) {
+	m := &Matcher{Match: match}
 	var err error
 	if m.namespaceSelector, err = selector("namespaceSelector", match.NamespaceSelector); err != nil {
 		return nil, err
@@ -81,18 +87,15 @@ func selector(field string, in *metav1.LabelSelector) (labels.Selector, error) {
 	return out, nil
 }
 
-// matchesKind compares with the kind of the parent resource.
-func (m *matcher) matchesKind(kind admission.GroupVersionKind) bool {
-	if len(m.match.Kinds) == 0 {
-		return m.match.NamesKind(kind)
+// MatchesKind compares with the kind of the parent resource.
+func (m *Matcher) MatchesKind(kind admission.GroupVersionKind) bool {
+	if len(m.Kinds) == 0 {
+		return m.NamesKind(kind)
 	}
-	return slices.ContainsFunc(m.match.Kinds, func(want admission.GroupVersionKind) bool {
+	return slices.ContainsFunc(m.Kinds, func(want admission.GroupVersionKind) bool {
 		return names(want, kind) && (want.Version == "" || want.Version == "*" || want.Version == kind.Version)
 	})
 }
-
-// namesKind is matchesKind without the version.
-func (m *matcher) namesKind(kind admission.GroupVersionKind) bool { return m.match.NamesKind(kind) }
 
 // NamesKind says whether the policy is about a kind, in whatever version.
 func (m Match) NamesKind(kind admission.GroupVersionKind) bool {
@@ -113,43 +116,43 @@ func names(want, kind admission.GroupVersionKind) bool {
 	return (anyGroup || want.Group == kind.Group) && (want.Kind == "*" || want.Kind == kind.Kind)
 }
 
-// hasWildcard says that the policy may match kinds that it does not name.
-func (m *matcher) hasWildcard() bool {
-	return len(m.match.Kinds) == 0 || slices.ContainsFunc(m.match.Kinds, func(want admission.GroupVersionKind) bool {
+// HasWildcard says that the policy may match kinds that it does not name.
+func (m *Matcher) HasWildcard() bool {
+	return len(m.Kinds) == 0 || slices.ContainsFunc(m.Kinds, func(want admission.GroupVersionKind) bool {
 		return want.Group == "*" || want.Kind == "*"
 	})
 }
 
-// matchesVerb checks operation and subresource for deny and warn.
-func (m *matcher) matchesVerb(r *admission.Review) bool {
-	if r.SubResource != "" && !slices.Contains(m.match.Subresources, r.SubResource) && !slices.Contains(m.match.Subresources, "*") {
+// MatchesVerb checks operation and subresource for deny and warn.
+func (m *Matcher) MatchesVerb(r *admission.Review) bool {
+	if r.SubResource != "" && !slices.Contains(m.Subresources, r.SubResource) && !slices.Contains(m.Subresources, "*") {
 		return false
 	}
-	if len(m.match.Operations) == 0 {
+	if len(m.Operations) == 0 {
 		return r.Operation == "CREATE" || r.Operation == "UPDATE"
 	}
-	return slices.Contains(m.match.Operations, r.Operation)
+	return slices.Contains(m.Operations, r.Operation)
 }
 
-// mutates checks operation and subresource for patch and defaults: CREATE unless
+// Mutates checks operation and subresource for patch and defaults: CREATE unless
 // the policy names UPDATE, never a subresource.
-func (m *matcher) mutates(r *admission.Review) bool {
+func (m *Matcher) Mutates(r *admission.Review) bool {
 	if r.SubResource != "" || r.New == nil {
 		return false
 	}
 	switch r.Operation {
 	case "CREATE":
-		return len(m.match.Operations) == 0 || slices.Contains(m.match.Operations, "CREATE")
+		return len(m.Operations) == 0 || slices.Contains(m.Operations, "CREATE")
 	case "UPDATE":
-		return slices.Contains(m.match.Operations, "UPDATE")
+		return slices.Contains(m.Operations, "UPDATE")
 	default:
 		return false
 	}
 }
 
-// matchesObject checks objectSelector as the API server does: the object or the
+// MatchesObject checks objectSelector as the API server does: the object or the
 // old object matches.
-func (m *matcher) matchesObject(r *admission.Review) bool {
+func (m *Matcher) MatchesObject(r *admission.Review) bool {
 	if m.objectSelector == nil {
 		return true
 	}
@@ -161,10 +164,10 @@ func (m *matcher) matchesObject(r *admission.Review) bool {
 	return false
 }
 
-// matchesNamespaceLabels checks namespaceSelector as the API server does: against
+// MatchesNamespaceLabels checks namespaceSelector as the API server does: against
 // a Namespace's own labels on its writes; a cluster-scoped object always matches.
 // known is false when the labels are needed and namespace is nil: nobody gave it.
-func (m *matcher) matchesNamespaceLabels(r *admission.Review, namespace *admission.Object) (matches, known bool) {
+func (m *Matcher) MatchesNamespaceLabels(r *admission.Review, namespace *admission.Object) (matches, known bool) {
 	switch {
 	case m.namespaceSelector == nil:
 		return true, true

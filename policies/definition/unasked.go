@@ -1,7 +1,6 @@
-package engine
+package definition
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,42 +18,19 @@ const (
 	SkipPrefix = "todo_test_"
 )
 
-// unasked is what is written in a module and that nobody will ever ask.
-type unasked struct {
+// Unused is what is written in a module and that nobody will ever ask.
+type Unused struct {
 	CompileError
-	// path is that of a rule which would be asked by other rules that name it: empty for
+	// Path is that of a rule which would be asked by other rules that name it: empty for
 	// what is wrong in any case.
-	path string
+	Path string
 }
 
-// Unasked finds what compiles in Rego files, and what nobody will ever ask: rules with
-// nearly the name of an entry point, or Gatekeeper's, reads of Gatekeeper's review, and
-// tests outside of files for tests. It is in the order of the files.
-func (s *PolicySet) Unasked() (found CompileErrors) {
-	used := map[string]bool{}
-	for _, u := range s.units {
-		for _, ref := range u.data {
-			for i := range ref {
-				used[ref[:i+1].String()] = true
-			}
-		}
-	}
-	for _, u := range s.units {
-		for _, one := range u.unasked {
-			if one.path == "" || !used[one.path] {
-				found = append(found, one.CompileError)
-			}
-		}
-	}
-	slices.SortStableFunc(found, func(a, b CompileError) int { return cmp.Compare(a.File, b.File) })
-	return found
-}
-
-// findUnasked finds it in the compiled modules of a package, by file.
-func findUnasked(modules []*ast.Module) (found []unasked) {
+// FindUnused finds it in the compiled modules of a package, by file.
+func FindUnused(modules []*ast.Module) (found []Unused) {
 	for _, module := range modules {
 		for _, err := range unreadTests(module) {
-			found = append(found, unasked{CompileError: err})
+			found = append(found, Unused{CompileError: err})
 		}
 		said := map[string]bool{}
 		for _, rule := range module.Rules {
@@ -65,11 +41,11 @@ func findUnasked(modules []*ast.Module) (found []unasked) {
 			path := rule.Ref().ConstantPrefix()
 			if name := path.String(); !said[name] && !refersTo(modules, path) {
 				said[name] = true
-				found = append(found, unasked{errorAt(rule.Location, "%s", why), name})
+				found = append(found, Unused{ErrorAt(rule.Location, "%s", why), name})
 			}
 		}
 		for _, err := range reviews(module) {
-			found = append(found, unasked{CompileError: err})
+			found = append(found, Unused{CompileError: err})
 		}
 	}
 	return found
@@ -124,7 +100,7 @@ func unreadTests(module *ast.Module) CompileErrors {
 	if first == nil {
 		return nil
 	}
-	return CompileErrors{errorAt(first.Location, "%s: nobody runs it, because tests are rules of files named _test.rego; rename the file, or move it", strings.Join(names, ", "))}
+	return CompileErrors{ErrorAt(first.Location, "%s: nobody runs it, because tests are rules of files named _test.rego; rename the file, or move it", strings.Join(names, ", "))}
 }
 
 // isUsed says whether a rule of the module uses another by its name.
@@ -145,7 +121,7 @@ func reviews(module *ast.Module) (found CompileErrors) {
 	ast.WalkRefs(module, func(ref ast.Ref) bool {
 		forBoth = forBoth || ref.HasPrefix(requestRef)
 		if ref.HasPrefix(reviewRef) && len(found) == 0 {
-			one := errorAt(ref[0].Location, "%s is nothing that policies are given; %s", reviewRef, InsteadOfReview)
+			one := ErrorAt(ref[0].Location, "%s is nothing that policies are given; %s", reviewRef, InsteadOfReview)
 			one.Column = 0 // the compiler has taken the expression apart
 			found = append(found, one)
 		}

@@ -1,11 +1,15 @@
-package engine
+package planning
 
-import "github.com/open-policy-agent/opa/v1/ast"
+import (
+	"github.com/open-policy-agent/opa/v1/ast"
 
-// compact drops what only compiling needs: comments, and the exact place of every term.
+	"github.com/lintel-policy/lintel/policies/definition"
+)
+
+// Compact drops what only compiling needs: comments, and the exact place of every term.
 // Findings and errors of evaluation name a line, which the terms on it share. Rules
 // keep their place.
-func compact(modules map[string]*ast.Module) {
+func Compact(modules map[string]*ast.Module) {
 	for _, module := range modules {
 		module.Comments = nil
 		for _, rule := range module.Rules {
@@ -31,14 +35,14 @@ func compact(modules map[string]*ast.Module) {
 }
 
 // lines are the locations that are shared, one for each line of a file.
-type lines map[Location]*ast.Location
+type lines map[definition.Location]*ast.Location
 
 // share leaves what has no location alone: it may be a term that everybody shares.
 func (l lines) share(at **ast.Location) {
 	if *at == nil {
 		return
 	}
-	line := locationOf(*at)
+	line := definition.LocationOf(*at)
 	if l[line] == nil {
 		l[line] = &ast.Location{File: line.File, Row: line.Line, Col: 1}
 	}

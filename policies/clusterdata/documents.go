@@ -1,8 +1,9 @@
-package engine
+package clusterdata
 
 import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
@@ -25,7 +26,7 @@ func (v *clusterView) beside(data ast.Object) eval.Document {
 	own := eval.ObjectDocument(data)
 	return part{
 		get: func(key string) (ast.Value, eval.Document, error) {
-			if key == clusterKey {
+			if key == definition.ClusterKey {
 				return nil, v.document(), nil
 			}
 			return own.Get(key)
@@ -35,7 +36,7 @@ func (v *clusterView) beside(data ast.Object) eval.Document {
 			if err != nil {
 				return nil, err
 			}
-			return terms.With(data, clusterKey, ast.NewTerm(cluster)), nil
+			return terms.With(data, definition.ClusterKey, ast.NewTerm(cluster)), nil
 		},
 	}
 }
@@ -111,7 +112,7 @@ func (v *inventoryView) document() eval.Document {
 		},
 		whole: func() (ast.Value, error) { return terms.Lookup(v.whole().(ast.Object), inventoryNamespace), nil },
 	}
-	return under(templateKey, under(inventoryKey, part{
+	return under(definition.TemplateKey, under(definition.InventoryKey, part{
 		get: func(key string) (ast.Value, eval.Document, error) {
 			switch key {
 			case inventoryCluster:

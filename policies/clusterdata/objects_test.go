@@ -1,7 +1,6 @@
-package engine
+package clusterdata
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
@@ -22,9 +22,9 @@ import (
 var ingressKind = admission.GroupVersionKind{Group: "networking.k8s.io", Kind: "Ingress"}
 
 // makeIngress is an Ingress for one host.
-func makeIngress(t testing.TB, namespace, name, host string) *ClusterObject {
+func makeIngress(t testing.TB, namespace, name, host string) *Object {
 	t.Helper()
-	object, err := NewClusterObject(ingressJSON(namespace, name, host))
+	object, err := NewObject(ingressJSON(namespace, name, host))
 	require.NoError(t, err)
 	return object
 }
@@ -33,8 +33,8 @@ func ingressJSON(namespace, name, host string) json.RawMessage {
 	return fmt.Appendf(nil, `{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":%q,"namespace":%q,"uid":"0b1f"},"spec":{"rules":[{"host":%q}]}}`, name, namespace, host)
 }
 
-func putObjects(kind admission.GroupVersionKind, objects ...*ClusterObject) ClusterChange {
-	change := ClusterChange{Kind: kind, Objects: map[ClusterObjectKey]*ClusterObject{}}
+func putObjects(kind admission.GroupVersionKind, objects ...*Object) Change {
+	change := Change{Kind: kind, Objects: map[Key]*Object{}}
 	for _, object := range objects {
 		change.Objects[object.Key()] = object
 	}
@@ -42,12 +42,11 @@ func putObjects(kind admission.GroupVersionKind, objects ...*ClusterObject) Clus
 }
 
 // viewOf is what a source reads that requires Ingresses and Services.
-func viewOf(data *ClusterData) eval.Document {
+func viewOf(data *Objects) eval.Document {
 	service := admission.GroupVersionKind{Kind: "Service"}
-	view := &clusterView{data: data, kinds: map[string]admission.GroupVersionKind{
+	return Document(ast.NewObject(), data, map[string]admission.GroupVersionKind{
 		ingressKind.String(): ingressKind, service.String(): service,
-	}}
-	return view.beside(ast.NewObject())
+	}, nil)
 }
 
 // readAt is what a policy reads at a path below data: nil where there is nothing.
@@ -78,22 +77,22 @@ func textOf(t testing.TB, document eval.Document, path ...string) string {
 func TestClusterDataEqualsARebuild(t *testing.T) {
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 7))
-		data := EmptyClusterData().With(ClusterChange{Kind: ingressKind}, ClusterChange{Kind: admission.GroupVersionKind{Kind: "Service"}})
-		model := map[ClusterObjectKey]*ClusterObject{}
+		data := Empty().With(Change{Kind: ingressKind}, Change{Kind: admission.GroupVersionKind{Kind: "Service"}})
+		model := map[Key]*Object{}
 		type version struct {
-			data *ClusterData
+			data *Objects
 			text string
 		}
 		var versions []version
 		var readers sync.WaitGroup
 		for range 60 {
-			change := ClusterChange{Kind: ingressKind, Objects: map[ClusterObjectKey]*ClusterObject{}}
+			change := Change{Kind: ingressKind, Objects: map[Key]*Object{}}
 			if random.IntN(20) == 0 {
 				change.Reset = true
 				clear(model)
 			}
 			for range random.IntN(6) {
-				key := ClusterObjectKey{Namespace: fmt.Sprint("ns", random.IntN(4)), Name: fmt.Sprint("i", random.IntN(40))}
+				key := Key{Namespace: fmt.Sprint("ns", random.IntN(4)), Name: fmt.Sprint("i", random.IntN(40))}
 				if random.IntN(3) == 0 {
 					change.Objects[key] = nil
 					delete(model, key)
@@ -104,7 +103,7 @@ func TestClusterDataEqualsARebuild(t *testing.T) {
 			}
 			data = data.With(change)
 			derived := data
-			readers.Go(func() { textOf(t, viewOf(derived), clusterKey) })
+			readers.Go(func() { textOf(t, viewOf(derived), definition.ClusterKey) })
 
 			var rebuilt []json.RawMessage
 			bytes := 0
@@ -114,82 +113,60 @@ func TestClusterDataEqualsARebuild(t *testing.T) {
 				rebuilt = append(rebuilt, raw)
 				bytes += object.bytes
 			}
-			scratch, err := NewClusterData(rebuilt)
+			scratch, err := New(rebuilt)
 			require.NoError(t, err)
-			want := textOf(t, viewOf(scratch), clusterKey)
-			require.Equal(t, want, textOf(t, viewOf(data), clusterKey), "seed %d", seed)
-			require.Contains(t, data.Sizes(), ClusterKindSize{Kind: ingressKind, Objects: len(model), Bytes: bytes})
+			want := textOf(t, viewOf(scratch), definition.ClusterKey)
+			require.Equal(t, want, textOf(t, viewOf(data), definition.ClusterKey), "seed %d", seed)
+			require.Contains(t, data.Sizes(), KindSize{Kind: ingressKind, Objects: len(model), Bytes: bytes})
 			for key, object := range model {
-				require.Equal(t, object.value.String(), textOf(t, viewOf(data), clusterKey, ingressKind.String(), key.Namespace, key.Name))
+				require.Equal(t, object.value.String(), textOf(t, viewOf(data), definition.ClusterKey, ingressKind.String(), key.Namespace, key.Name))
 			}
 			versions = append(versions, version{data, want})
 		}
 		readers.Wait()
 		for _, v := range versions {
-			again := &clusterKind{namespaces: v.data.kinds[ingressKind].namespaces}
-			require.Equal(t, v.text, textOf(t, viewOf(v.data), clusterKey))
+			again := &kindObjects{namespaces: v.data.kinds[ingressKind].namespaces}
+			require.Equal(t, v.text, textOf(t, viewOf(v.data), definition.ClusterKey))
 			require.True(t, strings.Contains(v.text, again.value().String()), "an old version never changes, not even where it was not read yet")
 		}
 	}
 }
 
 func TestReadingAPathDoesNotMaterialiseTheKind(t *testing.T) {
-	data := EmptyClusterData().With(putObjects(ingressKind,
+	data := Empty().With(putObjects(ingressKind,
 		makeIngress(t, "shop", "a", "a.example"), makeIngress(t, "shop", "b", "b.example"), makeIngress(t, "bank", "c", "c.example")))
 	view := viewOf(data)
 	held := data.kinds[ingressKind]
 	shop, _ := held.namespaces.Get("shop")
 	bank, _ := held.namespaces.Get("bank")
 
-	require.Contains(t, textOf(t, view, clusterKey, ingressKind.String(), "shop", "a"), `"a.example"`)
-	require.Empty(t, textOf(t, view, clusterKey, ingressKind.String(), "nowhere", "a"))
+	require.Contains(t, textOf(t, view, definition.ClusterKey, ingressKind.String(), "shop", "a"), `"a.example"`)
+	require.Empty(t, textOf(t, view, definition.ClusterKey, ingressKind.String(), "nowhere", "a"))
 	require.Nil(t, shop.whole.term)
 
-	textOf(t, view, clusterKey, ingressKind.String(), "shop")
+	textOf(t, view, definition.ClusterKey, ingressKind.String(), "shop")
 	require.NotNil(t, shop.whole.term)
 	require.Nil(t, bank.whole.term, "only what is iterated is materialised")
 	require.Nil(t, held.whole.term)
 
-	textOf(t, view, clusterKey, ingressKind.String())
-	next := data.With(ClusterChange{Kind: ingressKind, Objects: map[ClusterObjectKey]*ClusterObject{{"bank", "c"}: nil}})
+	textOf(t, view, definition.ClusterKey, ingressKind.String())
+	next := data.With(Change{Kind: ingressKind, Objects: map[Key]*Object{{"bank", "c"}: nil}})
 	kept, _ := next.kinds[ingressKind].namespaces.Get("shop")
 	require.Same(t, shop, kept, "what did not change is shared, materialised as it is")
 	require.Nil(t, next.kinds[ingressKind].whole.term)
 }
 
 func TestASourceSeesOnlyWhatItRequires(t *testing.T) {
-	secret, err := NewClusterObject(jsonRaw(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a","namespace":"shop"}}`))
+	secret, err := NewObject(json.RawMessage(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a","namespace":"shop"}}`))
 	require.NoError(t, err)
-	data := EmptyClusterData().With(
-		ClusterChange{Kind: ingressKind}, ClusterChange{Kind: admission.GroupVersionKind{Kind: "Service"}},
+	data := Empty().With(
+		Change{Kind: ingressKind}, Change{Kind: admission.GroupVersionKind{Kind: "Service"}},
 		putObjects(admission.GroupVersionKind{Kind: "Secret"}, secret))
 	view := viewOf(data)
-	require.Equal(t, `{"Ingress.networking.k8s.io": {}, "Service": {}}`, textOf(t, view, clusterKey))
+	require.Equal(t, `{"Ingress.networking.k8s.io": {}, "Service": {}}`, textOf(t, view, definition.ClusterKey))
 	require.Equal(t, `{"cluster": {"Ingress.networking.k8s.io": {}, "Service": {}}}`, textOf(t, view))
-	require.Empty(t, textOf(t, view, clusterKey, "Secret"))
-	require.Empty(t, textOf(t, view, clusterKey, "Secret", "shop", "a"))
-}
-
-func TestAKindThatIsNotLoadedIsAnErrorAndNotEmpty(t *testing.T) {
-	rego := `# METADATA
-# custom:
-#   requires: [{group: networking.k8s.io, kind: Ingress}]
-package p
-deny contains "a" if not data.cluster["Ingress.networking.k8s.io"].shop`
-	snapshot := snapshotOf(compileSource(t, Source{Name: "test", Files: map[string]string{
-		"policy.rego": rego,
-		"other.rego":  "package q\ndeny contains \"b\" if not data.cluster[concat(\"\", [\"Ingress.networking.k8s\", \".io\"])].shop",
-	}}))
-	decision := snapshot.Validate(context.Background(), makeReview(t, pod), Options{Cluster: EmptyClusterData()})
-	require.Len(t, decision.Denials, 2)
-	for _, denial := range decision.Denials {
-		require.True(t, denial.Error, denial.Words)
-	}
-	loaded := EmptyClusterData().With(ClusterChange{Kind: ingressKind})
-	decision = snapshot.Validate(context.Background(), makeReview(t, pod), Options{Cluster: loaded})
-	require.Len(t, decision.Denials, 2)
-	require.False(t, decision.Denials[0].Error)
-	require.False(t, loaded.With(ClusterChange{Kind: ingressKind, Drop: true}).Holds(ingressKind))
+	require.Empty(t, textOf(t, view, definition.ClusterKey, "Secret"))
+	require.Empty(t, textOf(t, view, definition.ClusterKey, "Secret", "shop", "a"))
 }
 
 func TestNewClusterObjectRefuses(t *testing.T) {
@@ -200,44 +177,10 @@ func TestNewClusterObjectRefuses(t *testing.T) {
 		"no object": {`{"apiVersion":`, "unexpected EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := NewClusterObject(jsonRaw(c.text))
+			_, err := NewObject(json.RawMessage(c.text))
 			require.ErrorContains(t, err, c.want)
 		})
 	}
-}
-
-// hostsUnique denies an Ingress whose host another one has.
-const hostsUnique = `# METADATA
-# custom:
-#   match: {kinds: [{group: networking.k8s.io, kind: Ingress}]}
-#   requires: [{group: networking.k8s.io, kind: Ingress}]
-package hosts
-deny contains msg if {
-	some namespace, name
-	other := data.cluster["Ingress.networking.k8s.io"][namespace][name]
-	[namespace, name] != [input.request.namespace, input.name]
-	other.spec.rules[_].host == input.request.object.spec.rules[_].host
-	msg := sprintf("taken by %s/%s", [namespace, name])
-}`
-
-func TestConcurrentReadersOfOneVersion(t *testing.T) {
-	snapshot := snapshotOf(compile(t, hostsUnique))
-	data := EmptyClusterData().With(ClusterChange{Kind: ingressKind})
-	review := makeReview(t, string(ingressJSON("shop", "new", "h7")))
-	var readers sync.WaitGroup
-	for i := range 50 {
-		data = data.With(putObjects(ingressKind, makeIngress(t, "shop", fmt.Sprint("i", i), fmt.Sprint("h", i))))
-		version := data
-		for range 4 {
-			readers.Go(func() {
-				denied := !snapshot.Validate(context.Background(), review, Options{Cluster: version}).Allowed()
-				if denied != (i >= 7) {
-					t.Errorf("version %d: denied is %v", i, denied)
-				}
-			})
-		}
-	}
-	readers.Wait()
 }
 
 // podJSON is a Pod as a cluster holds it, of about 4 KB.
@@ -260,13 +203,13 @@ func BenchmarkClusterDataMemory(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for range b.N {
 				before := heap()
-				change := ClusterChange{Kind: podKind, Fields: fields, Objects: map[ClusterObjectKey]*ClusterObject{}}
+				change := Change{Kind: podKind, Fields: fields, Objects: map[Key]*Object{}}
 				for n := range objects {
 					object, err := NewProjectedObject(podJSON(n), fields)
 					require.NoError(b, err)
 					change.Objects[object.Key()] = object
 				}
-				data := EmptyClusterData().With(change)
+				data := Empty().With(change)
 				change.Objects = nil
 				bytes := float64(data.Sizes()[0].Bytes)
 				b.ReportMetric(bytes/objects, "json-B/object")
@@ -306,8 +249,8 @@ func BenchmarkClusterDataRead(b *testing.B) {
 	data := manyIngresses(b, 10_000)
 	change := putObjects(ingressKind, makeIngress(b, "shop", "i50", "changed"))
 	for name, path := range map[string][]string{
-		"path":    {clusterKey, ingressKind.String(), "shop", "i50"},
-		"iterate": {clusterKey, ingressKind.String()},
+		"path":    {definition.ClusterKey, ingressKind.String(), "shop", "i50"},
+		"iterate": {definition.ClusterKey, ingressKind.String()},
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
@@ -320,25 +263,10 @@ func BenchmarkClusterDataRead(b *testing.B) {
 	}
 }
 
-func manyIngresses(b *testing.B, n int) *ClusterData {
-	var objects []*ClusterObject
+func manyIngresses(b *testing.B, n int) *Objects {
+	var objects []*Object
 	for i := range n {
 		objects = append(objects, makeIngress(b, "shop", fmt.Sprint("i", i), fmt.Sprint("h", i)))
 	}
-	return EmptyClusterData().With(putObjects(ingressKind, slices.Clone(objects)...))
-}
-
-// BenchmarkClusterDataPolicy asks a policy that compares one object with all others.
-func BenchmarkClusterDataPolicy(b *testing.B) {
-	set, err := Compile(Source{Name: "test", Files: map[string]string{"policy.rego": hostsUnique}})
-	require.NoError(b, err)
-	review := makeReview(b, string(ingressJSON("shop", "new", "h7")))
-	for _, objects := range []int{100, 1000, 5000} {
-		b.Run(fmt.Sprint(objects), func(b *testing.B) {
-			data := manyIngresses(b, objects)
-			for b.Loop() {
-				snapshotOf(set).Validate(context.Background(), review, Options{Cluster: data})
-			}
-		})
-	}
+	return Empty().With(putObjects(ingressKind, slices.Clone(objects)...))
 }
