@@ -28,6 +28,7 @@ import (
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 	"github.com/lintel-policy/lintel/controllers/policy"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 )
@@ -165,13 +166,13 @@ func (c *Cluster) Sets(ctx context.Context) (sets []*engine.PolicySet, notes []s
 
 // Required are the objects that sets require. A kind that cannot be read is left out,
 // and noted.
-func (c *Cluster) Required(ctx context.Context, sets []*engine.PolicySet) (*engine.ClusterData, []string) {
-	data, notes := engine.EmptyClusterData(), []string{}
+func (c *Cluster) Required(ctx context.Context, sets []*engine.PolicySet) (*clusterdata.Objects, []string) {
+	data, notes := clusterdata.Empty(), []string{}
 	table := admission.NewResources(c.Resources)
 	for _, set := range sets {
 		for _, kind := range set.Requires() {
 			resource, served := table.ByKind(kind.Group, kind.Kind)
-			if data.Holds(kind) || !served {
+			if data.Has(kind) || !served {
 				continue
 			}
 			objects, err := c.list(ctx, resource)
@@ -179,14 +180,14 @@ func (c *Cluster) Required(ctx context.Context, sets []*engine.PolicySet) (*engi
 				notes = append(notes, fmt.Sprintf("policies that require %s are not asked: %v", kind, err))
 				continue
 			}
-			data = data.With(engine.ClusterChange{Kind: kind, Objects: objects})
+			data = data.With(clusterdata.Change{Kind: kind, Objects: objects})
 		}
 	}
 	return data, notes
 }
 
-func (c *Cluster) list(ctx context.Context, resource admission.Resource) (map[engine.ClusterObjectKey]*engine.ClusterObject, error) {
-	objects := map[engine.ClusterObjectKey]*engine.ClusterObject{}
+func (c *Cluster) list(ctx context.Context, resource admission.Resource) (map[clusterdata.Key]*clusterdata.Object, error) {
+	objects := map[clusterdata.Key]*clusterdata.Object{}
 	page := &unstructured.UnstructuredList{}
 	kind := kindOf(resource)
 	kind.Kind += "List"
@@ -200,7 +201,7 @@ func (c *Cluster) list(ctx context.Context, resource admission.Resource) (map[en
 			if err != nil {
 				return nil, err
 			}
-			object, err := engine.NewClusterObject(raw)
+			object, err := clusterdata.NewObject(raw)
 			if err != nil {
 				return nil, err
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/source/schema"
@@ -71,13 +72,13 @@ Exit codes:
 
 // LintReport is the output of -o json. Its lists are never null.
 type LintReport struct {
-	Accepted bool                  `json:"accepted"`
-	Reason   string                `json:"reason,omitempty"`
-	Errors   []engine.CompileError `json:"errors"`
-	Warnings []engine.CompileError `json:"warnings"`
-	Policies int                   `json:"policies"`
-	Rules    int                   `json:"rules"`
-	Tests    suite.Totals          `json:"tests"`
+	Accepted bool                      `json:"accepted"`
+	Reason   string                    `json:"reason,omitempty"`
+	Errors   []definition.CompileError `json:"errors"`
+	Warnings []definition.CompileError `json:"warnings"`
+	Policies int                       `json:"policies"`
+	Rules    int                       `json:"rules"`
+	Tests    suite.Totals              `json:"tests"`
 }
 
 func lint(ctx context.Context, options lintOptions, stdout io.Writer) error {
@@ -118,9 +119,9 @@ func judge(ctx context.Context, judged sources.Source, options lintOptions, w io
 
 // askGate asks the gate, with what it asks of a cluster replaced by files.
 func askGate(ctx context.Context, judged sources.Source, live *engine.Live, definitions []*schema.Definition) (LintReport, error) {
-	out := LintReport{Errors: []engine.CompileError{}, Warnings: []engine.CompileError{}}
+	out := LintReport{Errors: []definition.CompileError{}, Warnings: []definition.CompileError{}}
 	compiler, err := sources.NewCompiler(definitions, func(message string) {
-		out.Warnings = append(out.Warnings, engine.CompileError{Message: message})
+		out.Warnings = append(out.Warnings, definition.CompileError{Message: message})
 	})
 	if err != nil {
 		return out, err
@@ -131,7 +132,7 @@ func askGate(ctx context.Context, judged sources.Source, live *engine.Live, defi
 	}
 	gate := source.Gate{
 		Compile: compiler.Compile,
-		Test: func(ctx context.Context, candidate engine.Source) (suite.Results, error) {
+		Test: func(ctx context.Context, candidate definition.Source) (suite.Results, error) {
 			results, err := tester.Test(ctx, candidate, suite.Options{})
 			out.Tests = results.Totals
 			return results, err
@@ -150,13 +151,13 @@ func askGate(ctx context.Context, judged sources.Source, live *engine.Live, defi
 	if verdict.Set == nil {
 		out.Errors = judged.InFolder(verdict.Errors)
 		if len(out.Errors) == 0 || verdict.Reason == source.ReasonNoPolicies {
-			out.Errors = append([]engine.CompileError{{Message: verdict.Message}}, out.Errors...)
+			out.Errors = append([]definition.CompileError{{Message: verdict.Message}}, out.Errors...)
 		}
 		return out, nil
 	}
 	out.Policies, out.Rules = verdict.Set.Policies(), verdict.Set.Rules()
 	if out.Tests.Cases == 0 {
-		out.Warnings = append(out.Warnings, engine.CompileError{Message: "there are no tests: write rules named test_ into files named _test.rego"})
+		out.Warnings = append(out.Warnings, definition.CompileError{Message: "there are no tests: write rules named test_ into files named _test.rego"})
 	}
 	found, err := source.Lint(verdict.Set)
 	out.Warnings = append(out.Warnings, judged.InFolder(found)...)

@@ -14,7 +14,7 @@ import (
 	"github.com/lintel-policy/lintel/cmd/lintel/cluster"
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // What the API server takes: see PolicySource and InlineOrigin in the API. The bytes
@@ -60,8 +60,8 @@ Exit codes:
 	}
 	options.policies.AddFlag(cmd)
 	cmd.Flags().StringVar(&options.name, "name", "", "`name` of the PolicySource; the folder's or file's if empty")
-	cmd.Flags().StringVar(&options.failurePolicy, "failure-policy", string(engine.Fail), "what an error of a policy does to a request: Fail or Ignore")
-	usage.CompleteFlag(cmd, "failure-policy", string(engine.Fail), string(engine.Ignore))
+	cmd.Flags().StringVar(&options.failurePolicy, "failure-policy", string(definition.Fail), "what an error of a policy does to a request: Fail or Ignore")
+	usage.CompleteFlag(cmd, "failure-policy", string(definition.Fail), string(definition.Ignore))
 	usage.CompleteFlagBy(cmd, "name", cluster.Options{}.CompleteSources)
 	return cmd
 }
@@ -69,7 +69,7 @@ Exit codes:
 // policySourceYAML is the PolicySource in YAML, without the fields that only the API
 // server fills in.
 func policySourceYAML(ctx context.Context, options sourceOptions, stderr io.Writer) ([]byte, error) {
-	if !slices.Contains([]engine.FailurePolicy{engine.Fail, engine.Ignore}, engine.FailurePolicy(options.failurePolicy)) {
+	if !slices.Contains([]definition.FailurePolicy{definition.Fail, definition.Ignore}, definition.FailurePolicy(options.failurePolicy)) {
 		return nil, fmt.Errorf("--failure-policy %q is neither Fail nor Ignore", options.failurePolicy)
 	}
 	written, err := options.policies.Read()
@@ -79,7 +79,7 @@ func policySourceYAML(ctx context.Context, options sourceOptions, stderr io.Writ
 	if written.Folder == "" {
 		return nil, fmt.Errorf("%s is one already: apply it with kubectl apply --server-side -f %s", written.Origin, options.policies.Path)
 	}
-	written.Name, written.FailurePolicy = cmp.Or(options.name, written.Name), engine.FailurePolicy(options.failurePolicy)
+	written.Name, written.FailurePolicy = cmp.Or(options.name, written.Name), definition.FailurePolicy(options.failurePolicy)
 	if err := sources.CheckName(written.Name); err != nil {
 		return nil, err
 	}

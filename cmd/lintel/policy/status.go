@@ -19,7 +19,7 @@ import (
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
@@ -197,7 +197,7 @@ func writeUnready(b *strings.Builder, s sourceStatus, now time.Time) {
 	for _, replica := range s.Replicas {
 		serves := "nothing of it"
 		if replica.Digest != "" {
-			serves = engine.ShortRevision(replica.Digest)
+			serves = definition.ShortRevision(replica.Digest)
 		}
 		if !replica.Current {
 			lines = append(lines, fmt.Sprintf("replica %s serves %s, since %s", replica.Name, serves, duration.HumanDuration(now.Sub(replica.Since))))
@@ -229,7 +229,7 @@ func shortRevision(revision string) string {
 	}
 	ref, _, found := strings.Cut(revision, "@")
 	if !found {
-		return engine.ShortRevision(revision)
+		return definition.ShortRevision(revision)
 	}
-	return ref + "@" + engine.ShortRevision(revision)
+	return ref + "@" + definition.ShortRevision(revision)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
 
@@ -69,7 +69,7 @@ func test(ctx context.Context, options testOptions, stdout, stderr io.Writer) er
 	if err != nil {
 		return tested.CompileError(err)
 	}
-	unread, err := engine.UnreadTests(tested.Source)
+	unread, err := definition.UnreadTests(tested.Source)
 	if err != nil {
 		return tested.CompileError(err)
 	}

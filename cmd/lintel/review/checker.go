@@ -12,6 +12,7 @@ import (
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/webhooks/registration"
 )
@@ -23,7 +24,7 @@ type checker struct {
 	snapshot   *engine.Snapshot
 	resources  *resourceTable
 	titles     map[string]string // of the policies, by source and package
-	cluster    *engine.ClusterData
+	cluster    *clusterdata.Objects
 	namespaces map[string][]byte
 	asked      registration.Asked
 	arrivals   []arrival

@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
 )
 
 // clusterData is what policies read by requires: the objects of --cluster.
-func clusterData(objects []manifests.Object, resources *resourceTable) (*engine.ClusterData, error) {
+func clusterData(objects []manifests.Object, resources *resourceTable) (*clusterdata.Objects, error) {
 	origins := map[string]string{}
 	texts := make([]json.RawMessage, len(objects))
 	for i := range objects {
@@ -32,7 +32,7 @@ func clusterData(objects []manifests.Object, resources *resourceTable) (*engine.
 			return nil, err
 		}
 	}
-	data, err := engine.NewClusterData(texts)
+	data, err := clusterdata.New(texts)
 	if err != nil {
 		return nil, fmt.Errorf("reading the objects of --cluster: %w", err)
 	}

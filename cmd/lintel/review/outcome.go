@@ -6,6 +6,7 @@ import (
 
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
@@ -65,7 +66,7 @@ func (out *outcome) refuse(validate validator) error {
 func (out *outcome) mutate(ctx context.Context, snapshot *engine.Snapshot, review *admission.Review, options engine.Options) *admission.Review {
 	for range 2 {
 		changed := false
-		for _, policy := range []engine.FailurePolicy{engine.Ignore, engine.Fail} {
+		for _, policy := range []definition.FailurePolicy{definition.Ignore, definition.Fail} {
 			options.FailurePolicy = policy
 			mutation := snapshot.Mutate(ctx, review, options)
 			out.add(&mutation.Decision)

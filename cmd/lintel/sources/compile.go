@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/scope"
 	"github.com/lintel-policy/lintel/policies/source"
@@ -34,7 +35,7 @@ func thisProgram() (string, error) {
 // CompileWithinLimits compiles a source that a cluster has taken, as the manager does,
 // first in a process of its own: what a cluster would refuse for taking too much must not
 // hold this command either.
-func CompileWithinLimits(candidate engine.Source) (*engine.PolicySet, error) {
+func CompileWithinLimits(candidate definition.Source) (*engine.PolicySet, error) {
 	program, err := thisProgram()
 	if err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func (s *Source) compile() (*engine.PolicySet, error) {
 		return nil, err
 	}
 	set, err := compiler.Compile(context.Background(), s.Source)
-	if _, ok := errors.AsType[engine.CompileErrors](err); ok {
+	if _, ok := errors.AsType[definition.CompileErrors](err); ok {
 		return nil, fmt.Errorf("%w\n%s: a cluster would refuse these policies, so no object is judged by them", s.CompileError(err), s.Origin)
 	}
 	if err != nil {
@@ -131,7 +132,7 @@ func Notes(sources []Source, sets []*engine.PolicySet, snapshot *engine.Snapshot
 }
 
 // Without says why a source has none of what is asked for, with what it has in its place.
-func (s Source) Without(what, why string, instead engine.CompileErrors) error {
+func (s Source) Without(what, why string, instead definition.CompileErrors) error {
 	errs := []error{fmt.Errorf("%s has no %s: %s", s.Origin, what, why)}
 	for _, one := range s.InFolder(instead) {
 		errs = append(errs, one)
@@ -141,12 +142,12 @@ func (s Source) Without(what, why string, instead engine.CompileErrors) error {
 
 // CompileError names the files as the user can open them.
 func (s Source) CompileError(err error) error {
-	reasons, ok := errors.AsType[engine.CompileErrors](err)
+	reasons, ok := errors.AsType[definition.CompileErrors](err)
 	if !ok {
 		return fmt.Errorf("%s does not compile: %w", s.Origin, err)
 	}
 	if s.Folder != "" {
-		return engine.CompileErrors(s.InFolder(reasons))
+		return definition.CompileErrors(s.InFolder(reasons))
 	}
 	reasons = slices.Clone(reasons)
 	for i := range reasons {
@@ -156,8 +157,8 @@ func (s Source) CompileError(err error) error {
 }
 
 // InFolder names the files of errors as the user can open them.
-func (s Source) InFolder(errs engine.CompileErrors) []engine.CompileError {
-	out := slices.Clone([]engine.CompileError(errs))
+func (s Source) InFolder(errs definition.CompileErrors) []definition.CompileError {
+	out := slices.Clone([]definition.CompileError(errs))
 	for i := range out {
 		if out[i].File != "" {
 			out[i].File = filepath.Join(s.Folder, filepath.FromSlash(out[i].File))

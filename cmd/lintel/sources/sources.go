@@ -14,14 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
 // Source is a source with the place it was read from.
 type Source struct {
-	engine.Source
+	definition.Source
 	// Origin is the path of the source, or the PolicySource and where it stands.
 	Origin string
 	// Folder is where the files of the source are; empty where they are in an object.
@@ -64,7 +64,7 @@ func Read(paths, names []string) ([]Source, error) {
 
 // Place is where a policy of the source stands, as the user can open it: its file and line,
 // or those of the PolicySource that holds it. The file is empty where it is in no file.
-func (s Source) Place(at engine.Location) (file string, line int) {
+func (s Source) Place(at definition.Location) (file string, line int) {
 	if s.Folder == "" {
 		return s.file, s.line
 	}
@@ -114,7 +114,7 @@ func readPath(path string) ([]Source, error) {
 
 // readFolder is the folder as one source, named after it.
 func readFolder(folder string) ([]Source, error) {
-	files, err := source.ReadFolder(folder, engine.IsPolicyFile, source.MaxArtifactBytes)
+	files, err := source.ReadFolder(folder, definition.IsPolicyFile, source.MaxArtifactBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func readFolder(folder string) ([]Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the folder %s: %w", folder, err)
 	}
-	read := Source{Source: engine.Source{Name: filepath.Base(absolute), Files: files}, Origin: folder, Folder: folder}
+	read := Source{Source: definition.Source{Name: filepath.Base(absolute), Files: files}, Origin: folder, Folder: folder}
 	isPolicy := func(name string) bool {
 		return path.Ext(name) == ".rego" || gatekeeper.IsPolicyFile(name, files[name])
 	}
@@ -139,6 +139,6 @@ func readFile(file string) ([]Source, error) {
 		return nil, fmt.Errorf("reading policies: %w", err)
 	}
 	name := filepath.Base(file)
-	read := engine.Source{Name: strings.TrimSuffix(name, ".rego"), Files: map[string]string{name: string(text)}}
+	read := definition.Source{Name: strings.TrimSuffix(name, ".rego"), Files: map[string]string{name: string(text)}}
 	return []Source{{Source: read, Origin: file, Folder: filepath.Dir(file)}}, nil
 }

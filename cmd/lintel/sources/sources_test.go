@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
@@ -105,9 +105,9 @@ func TestLinksInAFolder(t *testing.T) {
 
 func TestFolderOverItsLimit(t *testing.T) {
 	dir := folder(t, map[string]string{"a.rego": "12345", "b.rego": "12345", "huge.bin": strings.Repeat("x", 100)})
-	_, err := source.ReadFolder(dir, engine.IsPolicyFile, 10)
+	_, err := source.ReadFolder(dir, definition.IsPolicyFile, 10)
 	require.NoError(t, err, "what is not wanted does not count")
-	_, err = source.ReadFolder(dir, engine.IsPolicyFile, 9)
+	_, err = source.ReadFolder(dir, definition.IsPolicyFile, 9)
 	require.ErrorContains(t, err, "b.rego and the files before it are too large together")
 }
 
