@@ -144,16 +144,16 @@ func (t *translation) setOperation(name string, operands []term) (collection, bo
 	switch name {
 	case ast.And.Name:
 		made.each = func(then func(key, value term) formula) formula {
-			return elementsOf(left, func(e term) formula { return and(memberOf(right, e), then(e, e)) })
+			return some(left, func(e term) formula { return and(memberOf(right, e), then(e, e)) })
 		}
 	case ast.Minus.Name:
 		made.each = func(then func(key, value term) formula) formula {
-			return elementsOf(left, func(e term) formula { return and(not(memberOf(right, e)), then(e, e)) })
+			return some(left, func(e term) formula { return and(not(memberOf(right, e)), then(e, e)) })
 		}
 	case ast.Or.Name:
 		made.each = func(then func(key, value term) formula) formula {
 			both := func(e term) formula { return then(e, e) }
-			return or(elementsOf(left, both), elementsOf(right, both))
+			return or(some(left, both), some(right, both))
 		}
 	default:
 		return collection{}, false

@@ -30,25 +30,22 @@ func isArrayMade(t term) bool {
 	return !isList && kindOf(t) == "is_array"
 }
 
-// elementsOf is the formula that then holds of an element of a set or array.
-func elementsOf(of term, then func(term) formula) formula {
+// some is the formula that then holds of an element of a set or array.
+func some(of term, then func(term) formula) formula {
+	each := func(_, value term) formula { return then(value) }
 	if made, ok := of.(collection); ok {
-		return made.each(func(_, value term) formula { return then(value) })
+		return made.each(each)
 	}
-	var all []formula
-	for _, e := range elements(of.(constant).value) {
-		all = append(all, then(constantTerm(e)))
-	}
-	return or(all...)
+	return or(elementsOf(of.(constant).value, each)...)
 }
 
 func memberOf(set, element term) formula {
-	return elementsOf(set, func(e term) formula { return equal(e, element) })
+	return some(set, func(e term) formula { return equal(e, element) })
 }
 
 // within is the formula that all elements of a set are those of another.
 func within(set, other term) formula {
-	return not(elementsOf(set, func(e term) formula { return not(memberOf(other, e)) }))
+	return not(some(set, func(e term) formula { return not(memberOf(other, e)) }))
 }
 
 // maxCounted is the largest number that sizes are compared with element by element.

@@ -293,7 +293,7 @@ func (t *translation) iterate(in term, location *ast.Location, then func(key, va
 	t.iterations++
 	switch in := in.(type) {
 	case constant:
-		return or(t.constants(in.value, then)...)
+		return or(elementsOf(in.value, then)...)
 	case list:
 		var all []formula
 		for i, element := range in.elements {
@@ -309,7 +309,8 @@ func (t *translation) iterate(in term, location *ast.Location, then func(key, va
 	return t.existence(in, then)
 }
 
-func (t *translation) constants(value ast.Value, then func(key, value term) formula) (all []formula) {
+// elementsOf are what then makes of the elements of a constant: nothing of a scalar.
+func elementsOf(value ast.Value, then func(key, value term) formula) (all []formula) {
 	switch value := value.(type) {
 	case *ast.Array:
 		for i := range value.Len() {
