@@ -281,7 +281,7 @@ func constants(policies []*sidecar.Policy) []ast.Value {
 		for _, rule := range p.AllRules() {
 			ast.WalkTerms(rule, func(t *ast.Term) bool {
 				text := t.Value.String()
-				if isScalar(t.Value) && !seen[text] && len(text) < 256 && len(out) < 200 && !strings.HasPrefix(text, `"openclaw`) {
+				if ast.IsScalar(t.Value) && !seen[text] && len(text) < 256 && len(out) < 200 && !strings.HasPrefix(text, `"openclaw`) {
 					seen[text] = true
 					out = append(out, t.Value)
 				}

@@ -29,11 +29,7 @@ func (t *translation) call(expr *ast.Expr, env *environment, then withBinding) f
 			}
 			return and(truthy(value), then(env))
 		}
-		var all []formula
-		for _, value := range values {
-			all = append(all, defined(value))
-		}
-		return and(append(all, function(values, result))...)
+		return and(forAll(values, defined), function(values, result))
 	})
 }
 
@@ -57,7 +53,7 @@ func (t *translation) function(expr *ast.Expr) (int, func([]term, withValue) for
 	arity := len(builtin.Decl.FuncArgs().Args)
 	return arity, func(operands []term, then withValue) formula {
 		if f, known := t.relation(builtin.Name, operands, expr.Location); known {
-			return or(and(f, then(constantTerm(ast.Boolean(true)))), and(not(f), then(constantTerm(ast.Boolean(false)))))
+			return eitherWay(f, then)
 		}
 		if builtin.Name == ast.ObjectGet.Name {
 			return t.objectGet(operands, expr.Location, then)
@@ -83,10 +79,7 @@ func (t *translation) function(expr *ast.Expr) (int, func([]term, withValue) for
 			}
 		}
 		if !folded && types.Compare(builtin.Decl.Result(), types.B) == 0 {
-			holds := atom{kind: isTrue, left: result}
-			return and(defined(result), or(
-				and(holds, then(constantTerm(ast.Boolean(true)))),
-				and(not(holds), then(constantTerm(ast.Boolean(false))))))
+			return and(defined(result), eitherWay(atom{kind: isTrue, left: result}, then))
 		} else if folded {
 			return then(c)
 		}
@@ -94,15 +87,18 @@ func (t *translation) function(expr *ast.Expr) (int, func([]term, withValue) for
 	}, nil
 }
 
+// eitherWay is the formula that then holds of whether a formula is true.
+func eitherWay(f formula, then withValue) formula {
+	return or(and(f, then(constantTerm(ast.Boolean(true)))), and(not(f), then(constantTerm(ast.Boolean(false)))))
+}
+
 // unknownOperands notes that a function looks into what is only known by its text.
 func (t *translation) unknownOperands(operands []term, location *ast.Location) {
-	for _, operand := range operands {
-		parts(operand, func(part term) {
-			switch part.(type) {
-			case opaque, collection:
-				t.note(&unsupported{"a function of a collection", location})
-			}
-		})
+	for part := range parts(operands...) {
+		switch part.(type) {
+		case opaque, collection:
+			t.note(&unsupported{"a function of a collection", location})
+		}
 	}
 }
 
@@ -144,16 +140,16 @@ func (t *translation) setOperation(name string, operands []term) (collection, bo
 	switch name {
 	case ast.And.Name:
 		made.each = func(then func(key, value term) formula) formula {
-			return some(left, func(e term) formula { return and(memberOf(right, e), then(e, e)) })
+			return forSome(left, func(e term) formula { return and(memberOf(right, e), then(e, e)) })
 		}
 	case ast.Minus.Name:
 		made.each = func(then func(key, value term) formula) formula {
-			return some(left, func(e term) formula { return and(not(memberOf(right, e)), then(e, e)) })
+			return forSome(left, func(e term) formula { return and(not(memberOf(right, e)), then(e, e)) })
 		}
 	case ast.Or.Name:
 		made.each = func(then func(key, value term) formula) formula {
 			both := func(e term) formula { return then(e, e) }
-			return or(some(left, both), some(right, both))
+			return or(forSome(left, both), forSome(right, both))
 		}
 	default:
 		return collection{}, false
@@ -164,7 +160,7 @@ func (t *translation) setOperation(name string, operands []term) (collection, bo
 
 func (t *translation) objectGet(operands []term, location *ast.Location, then withValue) formula {
 	key, ok := operands[1].(constant)
-	if !ok || !ofInput(operands[0]) || rank(key.value) != 3 {
+	if !ok || !ofInput(operands[0]) || typeOf(key.value) != "is_string" {
 		panic(unsupported{"object.get of a computed object or key", location})
 	}
 	found := memberTerm(operands[0], key)

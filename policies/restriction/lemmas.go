@@ -74,7 +74,7 @@ func (p *problem) lemmasOf(g grounded) {
 			p.solver.Add(-g.variable)
 		}
 	}
-	if ofInput(g.left) && g.kind == isEqual && hasSet(value) {
+	if ofInput(g.left) && g.kind == isEqual && contains[ast.Set](value) {
 		p.solver.Add(-g.variable) // JSON has none
 	}
 	if a, ok := g.left.(application); ok && a.function == "count" && g.kind == isLess {
@@ -91,11 +91,12 @@ func (p *problem) lemmasOf(g grounded) {
 // have no others.
 var idempotent = []string{"lower", "upper", "trim_space", "abs", "ceil", "floor", "round"}
 
-func hasSet(value ast.Value) bool {
+// contains says whether a value is of a type, or has a part that is.
+func contains[T ast.Value](value ast.Value) bool {
 	found := false
 	ast.WalkTerms(ast.NewTerm(value), func(t *ast.Term) bool {
-		_, isSet := t.Value.(ast.Set)
-		found = found || isSet
+		_, is := t.Value.(T)
+		found = found || is
 		return found
 	})
 	return found
@@ -134,10 +135,10 @@ func (p *problem) memberLemmas(premise int, m member) {
 		return
 	}
 	if c, ok := m.at.(constant); ok {
-		switch rank(c.value) {
-		case rank(ast.String("")):
+		switch c.value.(type) {
+		case ast.String:
 			p.imply(premise, isOf("is_object", m.of))
-		case rank(ast.Number("0")):
+		case ast.Number:
 			p.imply(premise, isOf("is_array", m.of))
 		default:
 			p.solver.Add(-premise) // a key of JSON is a string
@@ -155,7 +156,7 @@ func (p *problem) lemmasOfTwo(a, b grounded) {
 	if a.kind == isEqual {
 		p.equalityLemmas(a, b)
 	}
-	if a.left.key() == operandOf(b) && a.kind == isLess {
+	if a.left.key() == b.left.key() && a.kind == isLess {
 		p.orderLemmas(a, b)
 	}
 	if a.kind == isTrue && b.kind == isTrue {
@@ -193,10 +194,6 @@ func (p *problem) exclusive(a, b grounded) bool {
 	return true
 }
 
-// operandOf is the key of the term that an atom is about, if it is one of input or a
-// function.
-func operandOf(g grounded) string { return g.left.key() }
-
 // equalityLemmas follow from a term being equal to another.
 func (p *problem) equalityLemmas(a, b grounded) {
 	value, isConstant := a.constantRight()
@@ -204,7 +201,7 @@ func (p *problem) equalityLemmas(a, b grounded) {
 		p.sameLemmas(a, b)
 		return
 	}
-	if !mentions(b.atom, a.left.key()) || hasNumber(value) && looksInto(b.atom, a.left.key()) {
+	if !mentions(b.atom, a.left.key()) || contains[ast.Number](value) && looksInto(b.atom, a.left.key()) {
 		return
 	}
 	holds, known := decide(b.atom, func(t term) (ast.Value, status) {
@@ -222,42 +219,29 @@ func (p *problem) equalityLemmas(a, b grounded) {
 }
 
 func mentions(a atom, key string) bool {
-	found := false
-	for _, t := range []term{a.left, a.right} {
-		if t != nil {
-			parts(t, func(part term) { found = found || part.key() == key })
+	for part := range a.parts() {
+		if part.key() == key {
+			return true
 		}
 	}
-	return found
-}
-
-func hasNumber(value ast.Value) bool {
-	found := false
-	ast.WalkTerms(ast.NewTerm(value), func(t *ast.Term) bool {
-		_, isNumber := t.Value.(ast.Number)
-		found = found || isNumber
-		return found
-	})
-	return found
+	return false
 }
 
 // looksInto says that an atom has a function of a term which may tell equal numbers
 // apart: of 1 and 1.0, sprintf makes different texts.
 func looksInto(a atom, key string) bool {
-	found := false
-	for _, t := range []term{a.left, a.right} {
-		if t == nil {
+	for part := range a.parts() {
+		call, ok := part.(application)
+		if !ok || isFolded(call.function) {
 			continue
 		}
-		parts(t, func(part term) {
-			if call, ok := part.(application); ok && !isFolded(call.function) {
-				for _, operand := range call.operands {
-					parts(operand, func(part term) { found = found || part.key() == key })
-				}
+		for operand := range parts(call.operands...) {
+			if operand.key() == key {
+				return true
 			}
-		})
+		}
 	}
-	return found
+	return false
 }
 
 // sameLemmas carry what is known of one term over to an equal one.
@@ -303,10 +287,10 @@ func (p *problem) typeOrderLemmas(a, b grounded) {
 	if !ok || !constant || call.operands[0].key() != b.left.key() {
 		return
 	}
-	switch {
-	case position < rank(value):
+	switch other := typeRanks[typeOf(value)]; {
+	case position < other:
 		p.solver.Add(-a.variable, b.variable)
-	case position > rank(value):
+	case position > other:
 		p.solver.Add(-a.variable, -b.variable)
 	}
 }
@@ -411,7 +395,7 @@ func evaluate(t term, given func(term) (ast.Value, status)) (ast.Value, status) 
 		if s != present {
 			return nil, s
 		}
-		if isScalar(of) {
+		if ast.IsScalar(of) {
 			return nil, absent
 		}
 		at, s := evaluate(t.at, given)

@@ -33,21 +33,16 @@ func (p *problem) model(pool []ast.Value) (input ast.Value, wrong []int) {
 	seen := map[string]bool{}
 	for _, g := range p.list {
 		mentioned := map[string]bool{}
-		for _, t := range []term{g.left, g.right} {
-			if t == nil {
-				continue
+		for part := range g.parts() {
+			key := part.key()
+			if _, isWitness := part.(witness); (isWitness || ofInput(part)) && !mentioned[key] {
+				mentioned[key] = true
+				b.about[key] = append(b.about[key], g)
 			}
-			parts(t, func(part term) {
-				key := part.key()
-				if _, isWitness := part.(witness); (isWitness || ofInput(part)) && !mentioned[key] {
-					mentioned[key] = true
-					b.about[key] = append(b.about[key], g)
-				}
-				if m, ok := part.(member); ok && ofInput(m) && !seen[key] {
-					seen[key] = true
-					b.children[m.of.key()] = append(b.children[m.of.key()], m)
-				}
-			})
+			if m, ok := part.(member); ok && ofInput(m) && !seen[key] {
+				seen[key] = true
+				b.children[m.of.key()] = append(b.children[m.of.key()], m)
+			}
 		}
 	}
 	input = b.make(document{"input"})
@@ -89,7 +84,7 @@ func (b *builder) make(t term) ast.Value {
 func (b *builder) container(t term, members []member) ast.Value {
 	isArray := true
 	for _, m := range members {
-		if c, ok := m.at.(constant); ok && rank(c.value) != rank(ast.Number("0")) {
+		if c, ok := m.at.(constant); ok && typeOf(c.value) != "is_number" {
 			isArray = false
 		}
 		if w, ok := m.at.(witness); ok && b.wantsText(w) {
@@ -106,7 +101,7 @@ func (b *builder) container(t term, members []member) ast.Value {
 	keysOf := map[string]ast.Value{}
 	for _, m := range members {
 		at := b.keyOf(m, isArray)
-		if at == nil || !isArray && rank(at) != rank(ast.String("")) {
+		if at == nil || !isArray && typeOf(at) != "is_string" {
 			continue
 		}
 		if value := b.make(m); value != nil {
@@ -138,7 +133,7 @@ func (b *builder) container(t term, members []member) ast.Value {
 
 func (b *builder) wantsText(w witness) bool {
 	for _, g := range b.about[w.key()] {
-		if value, ok := g.constantRight(); ok && g.kind == isEqual && rank(value) == rank(ast.String("")) && g.left.key() == w.key() && b.holds(g.variable) {
+		if value, ok := g.constantRight(); ok && g.kind == isEqual && typeOf(value) == "is_string" && g.left.key() == w.key() && b.holds(g.variable) {
 			return true
 		}
 		if _, ok := affixOf(g); ok && b.holds(g.variable) && g.left.(application).operands[0].key() == w.key() {
@@ -239,13 +234,9 @@ func (b *builder) candidates(t term) []ast.Value {
 	begin, middle, end := "", "", ""
 	var texts []ast.String
 	for _, g := range b.about[t.key()] {
-		for _, side := range []term{g.left, g.right} {
-			if side != nil {
-				parts(side, func(part term) {
-					if c, ok := part.(constant); ok {
-						out, texts = append(out, halves(c.value)...), append(texts, piecesOf(c.value)...)
-					}
-				})
+		for part := range g.parts() {
+			if c, ok := part.(constant); ok {
+				out, texts = append(out, halves(c.value)...), append(texts, piecesOf(c.value)...)
 			}
 		}
 		for _, side := range []term{g.right, g.left} {
@@ -282,7 +273,7 @@ func (b *builder) candidates(t term) []ast.Value {
 		ast.NewArray(ast.StringTerm("x")), ast.Boolean(false), ast.NullTerm().Value, ast.Number("0"), ast.String(""))
 	out = append(out, ast.String(strings.TrimSpace("fresh "+t.key())))
 	out = append(out, b.pool...)
-	return slices.DeleteFunc(out, func(v ast.Value) bool { return v == nil || hasSet(v) })
+	return slices.DeleteFunc(out, func(v ast.Value) bool { return v == nil || contains[ast.Set](v) })
 }
 
 // halves are what multiplication makes a number from.
@@ -372,15 +363,10 @@ func (b *builder) check() {
 }
 
 func sharesTerm(a, b atom) bool {
-	shared := false
-	for _, t := range []term{a.left, a.right} {
-		if t == nil {
-			continue
+	for part := range a.parts() {
+		if _, isMember := part.(member); isMember && mentions(b, part.key()) {
+			return true
 		}
-		parts(t, func(part term) {
-			_, isMember := part.(member)
-			shared = shared || isMember && mentions(b, part.key())
-		})
 	}
-	return shared || a.key() == b.key()
+	return a.key() == b.key()
 }

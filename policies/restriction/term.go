@@ -3,6 +3,7 @@ package restriction
 import (
 	"crypto/sha256"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -157,22 +158,29 @@ func substitute(t, part, by term) term {
 	return t
 }
 
-// parts calls visit for a term and the terms that it is made of.
-func parts(t term, visit func(term)) {
-	visit(t)
-	switch t := t.(type) {
-	case member:
-		parts(t.of, visit)
-		parts(t.at, visit)
-	case application:
-		for _, operand := range t.operands {
-			parts(operand, visit)
+// parts are terms and those that they are made of. nil among them is left out.
+func parts(terms ...term) iter.Seq[term] {
+	return func(yield func(term) bool) { walkParts(terms, yield) }
+}
+
+func walkParts(terms []term, yield func(term) bool) (goOn bool) {
+	for _, t := range terms {
+		var inside []term
+		switch t := t.(type) {
+		case nil:
+			continue
+		case member:
+			inside = []term{t.of, t.at}
+		case application:
+			inside = t.operands
+		case list:
+			inside = t.elements
 		}
-	case list:
-		for _, element := range t.elements {
-			parts(element, visit)
+		if !yield(t) || !walkParts(inside, yield) {
+			return false
 		}
 	}
+	return true
 }
 
 // ofInput says that the value is a part of the input, and so is JSON.
@@ -186,37 +194,11 @@ func ofInput(t term) bool {
 	return false
 }
 
-// isScalar holds for what has no members.
-func isScalar(value ast.Value) bool {
-	switch value.(type) {
-	case ast.Null, ast.Boolean, ast.Number, ast.String:
-		return true
-	}
-	return false
-}
+// typeOf is the name of the function that asks for the type of a value, such as is_string.
+func typeOf(value ast.Value) string { return "is_" + ast.ValueName(value) }
 
-// rank is the position of the type of a value in OPA's order of all values.
-func rank(value ast.Value) int {
-	switch value.(type) {
-	case ast.Null:
-		return 0
-	case ast.Boolean:
-		return 1
-	case ast.Number:
-		return 2
-	case ast.String:
-		return 3
-	case *ast.Array:
-		return 6
-	case ast.Object:
-		return 7
-	case ast.Set:
-		return 8
-	}
-	return -1
-}
-
-// typeRanks are the positions of the types that functions such as is_string ask for.
+// typeRanks are the positions of types in OPA's order of all values, by the functions that
+// ask for them.
 var typeRanks = map[string]int{
 	"is_null": 0, "is_boolean": 1, "is_number": 2, "is_string": 3, "is_array": 6, "is_object": 7, "is_set": 8,
 }

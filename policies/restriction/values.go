@@ -120,9 +120,7 @@ func (t *translation) term(node *ast.Term, env *environment, then withValueInsid
 	case ast.Ref:
 		return t.reference(v, node.Location, env, then)
 	case *ast.Array:
-		var elements []*ast.Term
-		v.Foreach(func(e *ast.Term) { elements = append(elements, e) })
-		return t.list(elements, env, then)
+		return t.list(elementsOfArray(v), env, then)
 	case ast.Set:
 		// Whether OPA finds a member of such a set depends on its release.
 		panic(unsupported{"a set whose members are not constant", node.Location})
@@ -143,11 +141,7 @@ func (t *translation) term(node *ast.Term, env *environment, then withValueInsid
 
 func (t *translation) list(elements []*ast.Term, env *environment, then withValueInside) formula {
 	return t.terms(elements, env, func(values []term, env *environment) formula {
-		var all []formula
-		for _, value := range values {
-			all = append(all, defined(value))
-		}
-		return and(append(all, then(listTerm(values), env))...)
+		return and(forAll(values, defined), then(listTerm(values), env))
 	})
 }
 
@@ -161,10 +155,8 @@ func (t *translation) object(node *ast.Term, object ast.Object, env *environment
 		nodes = append(nodes, object.Get(key))
 	}
 	return t.terms(nodes, env, func(values []term, env *environment) formula {
-		var all []formula
 		text := "object"
 		for i, key := range object.Keys() {
-			all = append(all, defined(values[i]))
 			text += fmt.Sprintf(" %s: %s", key, values[i].key())
 		}
 		made := collection{text: keyOf(text), kind: "is_object", each: func(then func(key, value term) formula) formula {
@@ -174,7 +166,7 @@ func (t *translation) object(node *ast.Term, object ast.Object, env *environment
 			}
 			return or(each...)
 		}}
-		return and(append(all, then(made, env))...)
+		return and(forAll(values, defined), then(made, env))
 	})
 }
 
