@@ -43,7 +43,7 @@ func (t *translation) function(expr *ast.Expr) (int, func([]term, withValue) for
 			return 0, nil, &unsupported{"a call of " + operator.String(), expr.Location}
 		}
 		return len(rules[0].Head.Args), func(arguments []term, then withValue) formula {
-			return t.complete(rules, arguments, nil, then)
+			return t.complete(rules, arguments, then)
 		}, nil
 	}
 	builtin, known := ast.BuiltinMap[operator.String()]

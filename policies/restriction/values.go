@@ -199,18 +199,16 @@ func (t *translation) textOf(made collection, node *ast.Term, env *environment) 
 	if made.kind == "is_array" {
 		return t.text(node, env)
 	}
-	wanted, errors := t.wantErrors, t.errors
-	t.wantErrors = false
-	defer func() {
-		t.wantErrors, t.errors = wanted, errors
-		if r := recover(); r != nil {
-			if _, ok := r.(unsupported); !ok {
-				panic(r)
-			}
+	t.noting(false, func() {
+		_, failure := t.attempt(func() formula {
+			text = t.writer.collection(made)
+			return true
+		})
+		if failure != nil {
 			text = t.text(node, env)
 		}
-	}()
-	return t.writer.collection(made)
+	})
+	return text
 }
 
 // reference follows a path from a variable, input or a rule.
@@ -319,29 +317,20 @@ func elementsOf(value ast.Value, then func(key, value term) formula) (all []form
 // existence goes through the body once for an element like any other, so that errors
 // and what is not understood come up here.
 func (t *translation) existence(in term, then func(key, value term) formula) formula {
-	outer := t.errors
-	t.errors = nil
 	*t.fresh++
 	any := witnessTerm(-*t.fresh)
-	body := then(any, memberTerm(in, any))
-	inside := t.errors
-	t.errors = outer
+	var body formula
+	inside := t.noting(t.wantErrors, func() { body = then(any, memberTerm(in, any)) })
 	if len(inside) > 0 {
 		t.errors = append(t.errors, existence{in, func(key, value term) formula {
-			before, wanted := t.errors, t.wantErrors
-			t.errors, t.wantErrors = nil, true
-			then(key, value)
-			found := or(t.errors...)
-			t.errors, t.wantErrors = before, wanted
-			return found
+			return or(t.noting(true, func() { then(key, value) })...)
 		}})
 	}
 	if body == false {
 		return false
 	}
-	return existence{in, func(key, value term) formula {
-		before := t.errors
-		defer func() { t.errors = before }()
-		return then(key, value)
+	return existence{in, func(key, value term) (body formula) {
+		t.noting(t.wantErrors, func() { body = then(key, value) })
+		return body
 	}}
 }
