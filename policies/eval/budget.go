@@ -155,7 +155,7 @@ const comparedPerStep = 16
 // mayCompare takes what a comparison costs in steps beyond its statement: the parts of the
 // smaller of two collections. It says whether there are as many left.
 func (m *machine) mayCompare(a, b *ast.Term) bool {
-	if isScalar(a) || isScalar(b) {
+	if ast.IsScalar(a.Value) || ast.IsScalar(b.Value) {
 		return true
 	}
 	smaller := int64(0)
@@ -211,14 +211,6 @@ func IsLong(n ast.Number) bool {
 	}
 	power, err := strconv.Atoi(string(n[i+1:]))
 	return i > digits || err != nil || power > exponent || power < -exponent
-}
-
-func isScalar(t *ast.Term) bool {
-	switch t.Value.(type) {
-	case *ast.Array, ast.Object, ast.Set:
-		return false
-	}
-	return true
 }
 
 // parts counts the values in a value, up to a limit.
