@@ -18,10 +18,7 @@ func (t *translation) call(expr *ast.Expr, env *environment, then withBinding) f
 	if operator == ast.Equality.Name && len(operands) == 2 {
 		return t.unify(operands[0], operands[1], env, then)
 	}
-	arity, function, err := t.function(expr)
-	if err != nil {
-		panic(*err)
-	}
+	arity, function := t.function(expr)
 	return t.terms(operands[:arity], env, func(values []term, env *environment) formula {
 		result := func(value term) formula {
 			if len(operands) > arity {
@@ -34,24 +31,23 @@ func (t *translation) call(expr *ast.Expr, env *environment, then withBinding) f
 }
 
 // function finds what is called. The result of the function is given to a continuation.
-func (t *translation) function(expr *ast.Expr) (int, func([]term, withValue) formula, *unsupported) {
+func (t *translation) function(expr *ast.Expr) (arity int, function func([]term, withValue) formula) {
 	operator := expr.Operator()
 	if operator.HasPrefix(t.policy.Path) {
 		name, ok := t.policy.RuleName(operator)
 		rules := t.policy.Rules(name)
 		if !ok || len(rules) == 0 || len(operator) != len(t.policy.Path)+1 {
-			return 0, nil, &unsupported{"a call of " + operator.String(), expr.Location}
+			panic(unsupported{"a call of " + operator.String(), expr.Location})
 		}
 		return len(rules[0].Head.Args), func(arguments []term, then withValue) formula {
 			return t.complete(rules, arguments, then)
-		}, nil
+		}
 	}
 	builtin, known := ast.BuiltinMap[operator.String()]
 	if !known || builtin.Relation || builtin.Nondeterministic {
-		return 0, nil, &unsupported{"a call of " + operator.String(), expr.Location}
+		panic(unsupported{"a call of " + operator.String(), expr.Location})
 	}
-	arity := len(builtin.Decl.FuncArgs().Args)
-	return arity, func(operands []term, then withValue) formula {
+	return len(builtin.Decl.FuncArgs().Args), func(operands []term, then withValue) formula {
 		if f, known := t.relation(builtin.Name, operands, expr.Location); known {
 			return eitherWay(f, then)
 		}
@@ -71,20 +67,18 @@ func (t *translation) function(expr *ast.Expr) (int, func([]term, withValue) for
 		if result == nil {
 			return false
 		}
-		c, folded := result.(constant)
-		if !folded {
-			t.unknownOperands(operands, expr.Location)
-			if !slices.Contains(understood, builtin.Name) {
-				t.note(&unsupported{"a call of " + builtin.Name, expr.Location})
-			}
+		if _, folded := result.(constant); folded {
+			return then(result)
 		}
-		if !folded && types.Compare(builtin.Decl.Result(), types.B) == 0 {
+		t.unknownOperands(operands, expr.Location)
+		if !slices.Contains(understood, builtin.Name) {
+			t.note(&unsupported{"a call of " + builtin.Name, expr.Location})
+		}
+		if types.Compare(builtin.Decl.Result(), types.B) == 0 {
 			return and(defined(result), eitherWay(atom{kind: isTrue, left: result}, then))
-		} else if folded {
-			return then(c)
 		}
 		return and(defined(result), then(result))
-	}, nil
+	}
 }
 
 // eitherWay is the formula that then holds of whether a formula is true.

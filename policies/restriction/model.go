@@ -2,7 +2,6 @@ package restriction
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -97,31 +96,22 @@ func (b *builder) container(t term, members []member) ast.Value {
 	if v := b.problem.find(isOf("is_array", t)); v != 0 && b.holds(v) {
 		isArray = true
 	}
-	found := map[string]*ast.Term{}
-	keysOf := map[string]ast.Value{}
+	object := ast.NewObject()
 	for _, m := range members {
 		at := b.keyOf(m, isArray)
 		if at == nil || !isArray && typeOf(at) != "is_string" {
 			continue
 		}
 		if value := b.make(m); value != nil {
-			found[at.String()], keysOf[at.String()] = ast.NewTerm(value), at
+			object.Insert(ast.NewTerm(at), ast.NewTerm(value))
 		}
 	}
 	if !isArray {
-		object := ast.NewObject()
-		for _, name := range slices.Sorted(maps.Keys(found)) {
-			object.Insert(ast.NewTerm(keysOf[name]), found[name])
-		}
 		return object
 	}
 	var elements []*ast.Term
-	for i := 0; len(elements) < 64; i++ {
-		element, ok := found[fmt.Sprint(i)]
-		if !ok && i >= len(members) && i > 8 {
-			break
-		}
-		if ok {
+	for i := 0; i < min(64, max(len(members), 10)); i++ {
+		if element := object.Get(ast.InternedTerm(i)); element != nil {
 			for len(elements) < i {
 				elements = append(elements, ast.NullTerm())
 			}

@@ -88,7 +88,7 @@ func (c collection) atLeast(n int) (formula, bool) {
 	if !ok {
 		return nil, false
 	}
-	any := witness{text: "any"}
+	any := witness{named{"any"}}
 	if _, ok := unmarked(iteration.body(any, memberTerm(iteration.in, any))); !ok {
 		return nil, false
 	}

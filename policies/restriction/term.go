@@ -23,14 +23,9 @@ const maxTermNodes = 2_000
 func nodesOf(made ...term) int {
 	count := 1
 	for _, t := range made {
-		switch t := t.(type) {
-		case member:
-			count += t.nodes
-		case application:
-			count += t.nodes
-		case list:
-			count += t.nodes
-		default:
+		if made, ok := t.(interface{ size() int }); ok {
+			count += made.size()
+		} else {
 			count++
 		}
 		if count > maxTermNodes {
@@ -51,15 +46,30 @@ func keyOf(text string) string {
 	return fmt.Sprintf("text %x", sha256.Sum256([]byte(text)))
 }
 
-// constant does not depend on the input.
-type constant struct {
-	value ast.Value
-	text  string
+// named is what a term embeds that keeps its key.
+type named struct{ text string }
+
+func (n named) key() string { return n.text }
+
+// compound is what a term embeds that is made of others, and so many nodes.
+type compound struct {
+	named
+	nodes int
 }
 
-func constantTerm(value ast.Value) constant { return constant{value, keyOf(value.String())} }
+func (c compound) size() int { return c.nodes }
 
-func (c constant) key() string { return c.text }
+func compoundOf(text string, parts ...term) compound {
+	return compound{named{keyOf(text)}, nodesOf(parts...)}
+}
+
+// constant does not depend on the input.
+type constant struct {
+	named
+	value ast.Value
+}
+
+func constantTerm(value ast.Value) constant { return constant{named{keyOf(value.String())}, value} }
 
 // document is input, or a document of data.
 type document struct{ name string }
@@ -68,63 +78,47 @@ func (d document) key() string { return d.name }
 
 // member is what stands at a key of an object or an index of an array.
 type member struct {
+	compound
 	of, at term
-	text   string
-	nodes  int
 }
 
 func memberTerm(of, at term) member {
-	return member{of, at, keyOf(of.key() + "[" + at.key() + "]"), nodesOf(of, at)}
+	return member{compoundOf(of.key()+"["+at.key()+"]", of, at), of, at}
 }
-
-func (m member) key() string { return m.text }
 
 // witness is the key of some element of a collection that is known to exist.
-type witness struct {
-	id   int
-	text string
-}
+type witness struct{ named }
 
-func witnessTerm(id int) witness { return witness{id, fmt.Sprintf("witness%d", id)} }
-
-func (w witness) key() string { return w.text }
+func witnessTerm(id int) witness { return witness{named{fmt.Sprintf("witness%d", id)}} }
 
 // application is the result of a builtin function.
 type application struct {
+	compound
 	function string
 	operands []term
-	text     string
-	nodes    int
 }
 
 func applicationTerm(function string, operands ...term) application {
-	return application{function, operands, keyOf(function + "(" + keys(operands) + ")"), nodesOf(operands...)}
+	return application{compoundOf(function+"("+keys(operands)+")", operands...), function, operands}
 }
-
-func (a application) key() string { return a.text }
 
 // list is an array of which some elements are not constant.
 type list struct {
+	compound
 	elements []term
-	text     string
-	nodes    int
 }
 
 func listTerm(elements []term) list {
-	return list{elements, keyOf("[" + keys(elements) + "]"), nodesOf(elements...)}
+	return list{compoundOf("["+keys(elements)+"]", elements...), elements}
 }
-
-func (l list) key() string { return l.text }
 
 // collection is the value of a comprehension, of a partial rule, or of an object that is
 // not constant. each is true where then is true of one of its elements.
 type collection struct {
-	text string
+	named
 	kind string // is_array, is_object or is_set
 	each func(then func(key, value term) formula) formula
 }
-
-func (c collection) key() string { return c.text }
 
 // opaque is the value of what is not understood. Its text is all that it depends on,
 // so the same text is the same value.
