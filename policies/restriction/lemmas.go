@@ -410,30 +410,35 @@ func evaluate(t term, given func(term) (ast.Value, status)) (ast.Value, status) 
 	case application:
 		return evaluateCall(t, given)
 	case list:
-		var elements []*ast.Term
-		for _, element := range t.elements {
-			value, s := evaluate(element, given)
-			if s != present {
-				return nil, s
-			}
-			elements = append(elements, ast.NewTerm(value))
+		elements, s := evaluateAll(t.elements, given)
+		if s != present {
+			return nil, s
 		}
 		return ast.NewArray(elements...), present
 	}
 	return nil, unknown
 }
 
+// evaluateAll are the values of terms, unless the status of one says otherwise.
+func evaluateAll(terms []term, given func(term) (ast.Value, status)) ([]*ast.Term, status) {
+	var values []*ast.Term
+	for _, t := range terms {
+		value, s := evaluate(t, given)
+		if s != present {
+			return nil, s
+		}
+		values = append(values, ast.NewTerm(value))
+	}
+	return values, present
+}
+
 func evaluateCall(call application, given func(term) (ast.Value, status)) (ast.Value, status) {
 	if !sandbox.Allows(call.function) {
 		return nil, unknown
 	}
-	var operands []*ast.Term
-	for _, operand := range call.operands {
-		value, s := evaluate(operand, given)
-		if s != present {
-			return nil, s
-		}
-		operands = append(operands, ast.NewTerm(value))
+	operands, s := evaluateAll(call.operands, given)
+	if s != present {
+		return nil, s
 	}
 	value, failed := run(call.function, operands)
 	switch {

@@ -93,9 +93,7 @@ func CheckGitURL(text string) error {
 
 // found is what a repository has for a ref, before its content is read.
 type found struct {
-	revision string
-	// target is the commit, or the annotated tag that leads to it.
-	target plumbing.Hash
+	wanted
 	// objects reads at least the target and what it holds.
 	objects func(context.Context) (storer.EncodedObjectStorer, error)
 	close   func()
@@ -139,7 +137,7 @@ func lookOnDisk(origin *v1alpha1.GitOrigin) (*found, error) {
 		return nil, err
 	}
 	return &found{
-		revision: wanted.revision, target: wanted.target, close: func() {},
+		wanted: wanted, close: func() {},
 		objects: func(context.Context) (storer.EncodedObjectStorer, error) { return repository.Storer, nil },
 	}, nil
 }
@@ -162,8 +160,7 @@ func lookRemotely(ctx context.Context, request Request) (*found, error) {
 		return nil, err
 	}
 	return &found{
-		revision: wanted.revision, target: wanted.target,
-		close: func() { _ = session.Close() },
+		wanted: wanted, close: func() { _ = session.Close() },
 		objects: func(ctx context.Context) (storer.EncodedObjectStorer, error) {
 			objects, err := download(ctx, session, advertised, wanted, budget)
 			if err != nil {
