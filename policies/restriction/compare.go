@@ -63,8 +63,6 @@ func (c *comparison) judge(r *replay, input ast.Value) *finding {
 	switch c.order {
 	case sidecar.Grant:
 		return c.judgeGrant(r, value, input)
-	case sidecar.Unordered:
-		return c.judgeUnordered(r, value, input)
 	case unstated:
 		return c.judgeUnstated(r, value, input)
 	}
@@ -114,11 +112,22 @@ func (c *comparison) judgeOrdered(r *replay, value, input ast.Value) *finding {
 	}
 	var found *finding
 	for _, limit := range c.limits(r, input) {
-		if c.exceeds(value, limit.value) && (found == nil || c.order != sidecar.Subset && c.exceeds(found.parent, limit.value)) {
-			found = &finding{parent: limit.value, child: value, by: limit.by, reason: fmt.Sprintf("%s of %s permits more than that of %s", c.decision, c.child.Name, limit.by.Name)}
+		if c.exceeds(value, limit.value) && (found == nil || c.isTotal() && c.exceeds(found.parent, limit.value)) {
+			found = &finding{parent: limit.value, child: value, by: limit.by, reason: c.excess(limit.by)}
 		}
 	}
 	return found
+}
+
+// isTotal says whether one of any two values is stricter.
+func (c *comparison) isTotal() bool { return c.order != sidecar.Subset && c.order != sidecar.Unordered }
+
+// excess says in words that the child permits more than a parent.
+func (c *comparison) excess(parent *sidecar.Policy) string {
+	if c.order == sidecar.Unordered {
+		return fmt.Sprintf("values of %s have no known order: where policies of one scope differ, gateways are told nothing; say it in one of them, or the same in both", c.decision)
+	}
+	return fmt.Sprintf("%s of %s permits more than that of %s", c.decision, c.child.Name, parent.Name)
 }
 
 // domain is what a valid value is, in words.
@@ -186,27 +195,38 @@ func (c *comparison) symbolic(child *translation, parentOf func(*sidecar.Policy)
 	switch c.order {
 	case sidecar.Grant:
 		return c.symbolicGrant(child, parentOf)
-	case sidecar.Unordered:
-		return c.symbolicUnordered(child, parentOf)
 	case unstated:
 		return c.symbolicUnstated(child, parentOf)
 	}
-	return child.value(c.decision, func(own term) formula {
-		var limits, copied []formula
+	return child.answer(c.decision, func(own term) formula {
+		var exceeded []formula
 		for _, p := range c.definers {
 			parent := parentOf(p)
-			limits = append(limits, and(not(parent.contradiction(c.decision)), parent.value(c.decision, func(said term) formula {
-				return c.symbolicExcess(own, said, func(of term, then func(key, value term) formula) formula {
+			exceeded = append(exceeded, parent.answer(c.decision, func(limit term) formula {
+				return c.symbolicExcess(own, limit, func(of term, then func(key, value term) formula) formula {
 					return parent.iterate(of, nil, then)
 				})
-			})))
-			parent.wantErrors = true
-			same := parent.value(c.decision, func(said term) formula { return equal(said, own) })
-			copied = append(copied, and(append([]formula{same, not(or(parent.errors...))}, not(parent.contradiction(c.decision)))...))
+			}))
 		}
-		invalid := and(not(c.symbolicValid(own)), not(or(copied...)))
-		return and(defined(own), not(child.contradiction(c.decision)), or(invalid, and(c.symbolicRoot(parentOf), or(limits...))))
+		return or(c.symbolicInvalid(own, parentOf), and(c.symbolicRoot(parentOf), or(exceeded...)))
 	})
+}
+
+// symbolicInvalid is the formula that a value is not what the order compares, and that no
+// parent gives the same.
+func (c *comparison) symbolicInvalid(own term, parentOf func(*sidecar.Policy) *translation) formula {
+	invalid := not(c.symbolicValid(own))
+	if invalid == false {
+		return false
+	}
+	all := []formula{invalid}
+	for _, p := range c.definers {
+		parent := parentOf(p)
+		parent.wantErrors = true
+		same := parent.answer(c.decision, func(value term) formula { return equal(value, own) })
+		all = append(all, not(and(same, not(or(parent.errors...)))))
+	}
+	return and(all...)
 }
 
 // symbolicRoot is the formula that the broadest scope that has a decision of words says
@@ -226,7 +246,7 @@ func (c *comparison) symbolicRoot(parentOf func(*sidecar.Policy) *translation) f
 
 func (c *comparison) symbolicGrant(child *translation, parentOf func(*sidecar.Policy) *translation) formula {
 	isTrue := func(value term) formula { return equal(value, constantTerm(ast.Boolean(true))) }
-	granted := []formula{child.value(c.decision, isTrue), not(child.contradiction(c.decision))}
+	granted := []formula{child.answer(c.decision, isTrue)}
 	for _, denial := range c.denials() {
 		granted = append(granted, not(child.value(denial, symbolicFiring)))
 	}
@@ -261,6 +281,8 @@ func (c *comparison) symbolicValid(value term) formula {
 		return c.symbolicRank(value, func(int) bool { return true })
 	case sidecar.Subset:
 		return or(isOf("is_array", value), isOf("is_set", value))
+	case sidecar.Unordered:
+		return true
 	}
 	return and(isOf("is_number", value), not(less(value, constantTerm(ast.Number("0")))))
 }
@@ -275,8 +297,8 @@ func (c *comparison) symbolicRank(value term, wanted func(rank int) bool) formul
 	return or(some...)
 }
 
-// symbolicExcess is the formula that one valid value permits more than another. iterate
-// is the formula that something holds of one of the elements of a list or set.
+// symbolicExcess is the formula that one valid value permits more than another, or differs
+// from it where there is no order. iterate is the formula that something holds of one of the elements of a list or set.
 func (c *comparison) symbolicExcess(own, limit term, iterate func(of term, then func(key, value term) formula) formula) formula {
 	switch c.order {
 	case sidecar.Word:
@@ -292,6 +314,8 @@ func (c *comparison) symbolicExcess(own, limit term, iterate func(of term, then 
 		return and(c.symbolicValid(limit), less(limit, own))
 	case sidecar.Floor:
 		return and(c.symbolicValid(limit), less(own, limit))
+	case sidecar.Unordered:
+		return not(equal(own, limit))
 	}
 	return and(c.symbolicValid(limit), iterate(own, func(_, element term) formula {
 		return not(iterate(limit, func(_, other term) formula { return equal(element, other) }))

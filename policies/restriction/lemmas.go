@@ -204,12 +204,7 @@ func (p *problem) equalityLemmas(a, b grounded) {
 	if !mentions(b.atom, a.left.key()) || contains[ast.Number](value) && looksInto(b.atom, a.left.key()) {
 		return
 	}
-	holds, known := decide(b.atom, func(t term) (ast.Value, status) {
-		if t.key() == a.left.key() {
-			return value, present
-		}
-		return nil, unknown
-	})
+	holds, known := decide(b.atom, func(t term) (ast.Value, bool) { return value, t.key() == a.left.key() })
 	switch {
 	case known && holds:
 		p.solver.Add(-a.variable, b.variable)
@@ -346,35 +341,27 @@ func affix(call application) (string, bool) {
 	return "", false
 }
 
-// status of a value.
-type status int
-
-const (
-	unknown status = iota
-	absent         // known to be undefined
-	present
-)
+// valuation gives the values of terms, as far as they are known: nil where it is known that
+// there is none.
+type valuation func(term) (value ast.Value, known bool)
 
 // decide finds out whether an atom is true, if the values of terms are known as given.
-func decide(a atom, given func(term) (ast.Value, status)) (holds, known bool) {
-	left, leftStatus := evaluate(a.left, given)
-	if a.kind == isDefined {
-		return leftStatus == present, leftStatus != unknown
-	}
-	if a.kind == isTrue {
-		if leftStatus != present {
-			return false, leftStatus == absent
-		}
-		return ast.Compare(left, ast.Boolean(true)) == 0, true
-	}
+func decide(a atom, given valuation) (holds, known bool) {
 	if a.kind == isOpaque {
 		return false, false
 	}
-	right, rightStatus := evaluate(a.right, given)
+	left, known := evaluate(a.left, given)
+	switch a.kind {
+	case isDefined:
+		return left != nil, known
+	case isTrue:
+		return left != nil && ast.Compare(left, ast.Boolean(true)) == 0, known
+	}
+	right, rightKnown := evaluate(a.right, given)
 	switch {
-	case leftStatus == absent || rightStatus == absent:
+	case known && left == nil, rightKnown && right == nil:
 		return false, true
-	case leftStatus == unknown || rightStatus == unknown:
+	case !known || !rightKnown:
 		return false, false
 	case a.kind == isEqual:
 		return ast.Compare(left, right) == 0, true
@@ -383,69 +370,57 @@ func decide(a atom, given func(term) (ast.Value, status)) (holds, known bool) {
 }
 
 // evaluate is the value of a term.
-func evaluate(t term, given func(term) (ast.Value, status)) (ast.Value, status) {
-	if value, s := given(t); s != unknown {
-		return value, s
+func evaluate(t term, given valuation) (value ast.Value, known bool) {
+	if value, known := given(t); known {
+		return value, true
 	}
 	switch t := t.(type) {
 	case constant:
-		return t.value, present
+		return t.value, true
 	case member:
-		of, s := evaluate(t.of, given)
-		if s != present {
-			return nil, s
+		of, known := evaluate(t.of, given)
+		if of == nil || ast.IsScalar(of) {
+			return nil, known
 		}
-		if ast.IsScalar(of) {
-			return nil, absent
+		at, known := evaluate(t.at, given)
+		if at == nil {
+			return nil, known
 		}
-		at, s := evaluate(t.at, given)
-		if s != present {
-			return nil, s
-		}
-		found, err := of.Find(ast.Ref{ast.NewTerm(at)})
-		if err != nil {
-			return nil, absent
-		}
-		return found, present
+		found, _ := of.Find(ast.Ref{ast.NewTerm(at)}) // nil where there is none
+		return found, true
 	case application:
 		return evaluateCall(t, given)
 	case list:
-		elements, s := evaluateAll(t.elements, given)
-		if s != present {
-			return nil, s
+		elements, known := evaluateAll(t.elements, given)
+		if elements == nil {
+			return nil, known
 		}
-		return ast.NewArray(elements...), present
+		return ast.NewArray(elements...), true
 	}
-	return nil, unknown
+	return nil, false
 }
 
-// evaluateAll are the values of terms, unless the status of one says otherwise.
-func evaluateAll(terms []term, given func(term) (ast.Value, status)) ([]*ast.Term, status) {
-	var values []*ast.Term
+// evaluateAll are the values of terms: nil unless there are all.
+func evaluateAll(terms []term, given valuation) (values []*ast.Term, known bool) {
+	values = []*ast.Term{}
 	for _, t := range terms {
-		value, s := evaluate(t, given)
-		if s != present {
-			return nil, s
+		value, known := evaluate(t, given)
+		if value == nil {
+			return nil, known
 		}
 		values = append(values, ast.NewTerm(value))
 	}
-	return values, present
+	return values, true
 }
 
-func evaluateCall(call application, given func(term) (ast.Value, status)) (ast.Value, status) {
+func evaluateCall(call application, given valuation) (value ast.Value, known bool) {
 	if !sandbox.Allows(call.function) {
-		return nil, unknown
+		return nil, false
 	}
-	operands, s := evaluateAll(call.operands, given)
-	if s != present {
-		return nil, s
+	operands, known := evaluateAll(call.operands, given)
+	if operands == nil {
+		return nil, known
 	}
 	value, failed := run(call.function, operands)
-	switch {
-	case value != nil:
-		return value, present
-	case failed && !isFolded(call.function):
-		return nil, unknown // a limit, perhaps
-	}
-	return nil, absent
+	return value, !failed || isFolded(call.function) // of others, it may have been a limit
 }

@@ -15,8 +15,7 @@ type builder struct {
 	children map[string][]member // by the key of the term that they are members of
 	about    map[string][]grounded
 	pool     []ast.Value
-	values   map[string]ast.Value
-	status   map[string]status
+	values   map[string]ast.Value // by the key of a term: nil where it is to have none
 	// wrong are the literals that could not be had together.
 	wrong []int
 }
@@ -27,7 +26,7 @@ func (p *problem) model(pool []ast.Value) (input ast.Value, wrong []int) {
 	b := &builder{
 		problem: p, pool: pool,
 		children: map[string][]member{}, about: map[string][]grounded{},
-		values: map[string]ast.Value{}, status: map[string]status{},
+		values: map[string]ast.Value{},
 	}
 	seen := map[string]bool{}
 	for _, g := range p.list {
@@ -56,10 +55,10 @@ func (b *builder) holds(variable int) bool { return b.problem.solver.Holds(varia
 // make chooses the value of a term, after those of its members.
 func (b *builder) make(t term) ast.Value {
 	key := t.key()
-	if b.status[key] != unknown {
-		return b.values[key]
+	if value, known := b.values[key]; known {
+		return value
 	}
-	b.status[key] = absent
+	b.values[key] = nil
 	if variable := b.problem.find(defined(t)); variable != 0 && !b.holds(variable) {
 		return nil
 	}
@@ -75,7 +74,7 @@ func (b *builder) make(t term) ast.Value {
 	} else {
 		value = b.choose(t)
 	}
-	b.values[key], b.status[key] = value, present
+	b.values[key] = value
 	return value
 }
 
@@ -148,8 +147,8 @@ func (b *builder) keyOf(m member, isArray bool) ast.Value {
 		return at.value
 	case witness:
 		key := at.key()
-		if b.status[key] == present {
-			return b.values[key]
+		if value := b.values[key]; value != nil {
+			return value
 		}
 		if isArray {
 			taken := map[string]bool{}
@@ -157,7 +156,7 @@ func (b *builder) keyOf(m member, isArray bool) ast.Value {
 				if c, ok := other.at.(constant); ok {
 					taken[c.value.String()] = true
 				}
-				if value, ok := b.values[other.at.key()]; ok {
+				if value := b.values[other.at.key()]; value != nil {
 					taken[value.String()] = true
 				}
 			}
@@ -169,7 +168,6 @@ func (b *builder) keyOf(m member, isArray bool) ast.Value {
 		} else {
 			b.values[key] = b.choose(at)
 		}
-		b.status[key] = present
 		return b.values[key]
 	}
 	if ofInput(m.at) {
@@ -184,7 +182,7 @@ func (b *builder) choose(t term) ast.Value {
 	var best ast.Value
 	bestWrong := []int(nil)
 	for _, candidate := range b.candidates(t) {
-		b.values[key], b.status[key] = candidate, present
+		b.values[key] = candidate
 		var wrong []int
 		for _, g := range b.about[key] {
 			if holds, known := decide(g.atom, b.given); known && holds != b.holds(g.variable) {
@@ -206,9 +204,9 @@ func (b *builder) choose(t term) ast.Value {
 	return best
 }
 
-func (b *builder) given(t term) (ast.Value, status) {
-	key := t.key()
-	return b.values[key], b.status[key]
+func (b *builder) given(t term) (value ast.Value, known bool) {
+	value, known = b.values[t.key()]
+	return value, known
 }
 
 func (b *builder) literalOf(g grounded) int {
@@ -233,7 +231,7 @@ func (b *builder) candidates(t term) []ast.Value {
 			if c, ok := side.(constant); ok {
 				out = append(out, near(c.value)...)
 			}
-			if side != nil && b.status[side.key()] == present {
+			if side != nil && b.values[side.key()] != nil {
 				out = append(out, b.values[side.key()])
 			}
 		}

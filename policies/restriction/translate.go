@@ -133,6 +133,13 @@ func (t *translation) value(name string, then withValue) formula {
 	return t.complete(rules, nil, then)
 }
 
+// answer is the formula that a decision has a defined value of which then holds, and no
+// second value at once.
+func (t *translation) answer(name string, then withValue) formula {
+	found := t.value(name, func(value term) formula { return and(defined(value), then(value)) })
+	return and(not(t.contradiction(name)), found)
+}
+
 // partial is the collection that partial rules make.
 func (t *translation) partial(name string, rules []*ast.Rule) (collection, formula) {
 	head := rules[0].Head
