@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -302,9 +301,6 @@ func (c *compiler) operand(o ir.Operand) operand {
 	}
 	panic(fmt.Sprintf("OPA plans an operand %T, which is not known here", o.Value))
 }
-
-// errStatement is a statement that a newer OPA plans.
-var errStatement = errors.New("OPA plans a statement that is not known here")
 
 // place is where a statement stands in a policy.
 func (c *compiler) place(s ir.Stmt) *ast.Location {

@@ -25,11 +25,7 @@ type comparison struct {
 
 func newComparison(decision string, child *sidecar.Policy, parents []*sidecar.Policy) *comparison {
 	c := &comparison{decision: decision, ranks: sidecar.Ranks(decision), child: child, parents: parents}
-	for _, p := range parents {
-		if p.Defines(decision) {
-			c.definers = append(c.definers, p)
-		}
-	}
+	c.definers = slices.DeleteFunc(slices.Clone(parents), func(p *sidecar.Policy) bool { return !p.Defines(decision) })
 	c.order = sidecar.OrderAmong(decision, append(slices.Clone(c.definers), child))
 	root := parents[0].Level
 	c.ungrantable = c.order == sidecar.Grant && child.Level != root && (len(c.definers) == 0 || c.definers[0].Level != root)

@@ -23,10 +23,8 @@ const (
 func (c *comparison) search(r *replay, models []ast.Value) (found *candidate) {
 	defer ignoreExhaustion()
 	policies := append([]*sidecar.Policy{c.child}, c.definers...)
-	for _, p := range policies {
-		if repeatable(p) != nil {
-			return nil
-		}
+	if slices.ContainsFunc(policies, func(p *sidecar.Policy) bool { return repeatable(p) != nil }) {
+		return nil
 	}
 	s := &searcher{comparison: c, replay: r, random: rand.New(rand.NewPCG(1, 1)), paths: inputPaths(policies), values: searchedValues(policies)}
 	if len(s.paths) == 0 {
