@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // matchObject is spec.match of a constraint.
@@ -115,7 +115,7 @@ func selector(in *metav1.LabelSelector) (labels.Selector, error) {
 
 // matches says whether the constraint is about an object; missing, what it would have
 // to know for that.
-func (m *matcher) matches(s engine.Subject) (matches bool, missing string) {
+func (m *matcher) matches(s definition.Subject) (matches bool, missing string) {
 	namespace := s.Namespace
 	if s.IsNamespace() {
 		namespace = s.Name
@@ -146,13 +146,13 @@ func (m *matcher) matchesKind(kind admission.GroupVersionKind) bool {
 	})
 }
 
-func (m *matcher) matchesName(s engine.Subject) bool {
+func (m *matcher) matchesName(s definition.Subject) bool {
 	return m.Name == "" || m.Name.matches(s.Name) || m.Name.matchesPrefix(s.GenerateName)
 }
 
 // matchesNamespaceLabels compares with a Namespace's own labels where the object is
 // one; other cluster-scoped objects always match.
-func (m *matcher) matchesNamespaceLabels(s engine.Subject) (matches bool, missing string) {
+func (m *matcher) matchesNamespaceLabels(s definition.Subject) (matches bool, missing string) {
 	switch {
 	case m.namespaceLabels == nil:
 		return true, ""
@@ -168,8 +168,8 @@ func (m *matcher) matchesNamespaceLabels(s engine.Subject) (matches bool, missin
 }
 
 // registered is a match of the engine that is as wide, or wider.
-func (m *matcher) registered(operations []string) engine.Match {
-	match := engine.Match{Operations: operations}
+func (m *matcher) registered(operations []string) definition.Match {
+	match := definition.Match{Operations: operations}
 	for _, kinds := range m.Kinds {
 		for _, group := range orAny(kinds.APIGroups) {
 			for _, kind := range orAny(kinds.Kinds) {

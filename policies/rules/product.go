@@ -8,6 +8,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
@@ -20,7 +21,7 @@ type Product struct {
 	// Entry is the name in the configuration, such as policysource.policy.lintel.dev.
 	Entry string
 	// FailurePolicy is Fail unless set.
-	FailurePolicy engine.FailurePolicy
+	FailurePolicy definition.FailurePolicy
 	// Rules are what the entry is called for. An entry without rules stays
 	// registered: entries are never added or dropped while the program runs.
 	Rules []admissionregistrationv1.RuleWithOperations
