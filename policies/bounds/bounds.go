@@ -54,5 +54,18 @@ func (b Limits) Measure(compiler *ast.Compiler, work *Work) *ast.Compiler {
 	return compiler.WithStageAfterID(b.nestingStage(work)).WithStageAfterID(b.dependenciesStage(work)).WithStageAfterID(b.typesStage(work))
 }
 
+// stage is a stage of the compiler that refuses rules, and the one that it follows.
+func stage(after ast.StageID, what string, check func(*ast.Compiler, *errorInText)) (ast.StageID, ast.CompilerStageDefinition) {
+	return after, ast.CompilerStageDefinition{
+		Name:       "bound " + what,
+		MetricName: "lintel_bound_" + what,
+		Stage: func(c *ast.Compiler) *ast.Error {
+			var first errorInText
+			check(c, &first)
+			return first.error
+		},
+	}
+}
+
 // ReservedPrefix starts the names of generated rules, and is refused in source.
 const ReservedPrefix = "lintel__"

@@ -15,31 +15,25 @@ const stepsOfRecursion = 100
 // would take minutes and gigabytes to see whether one depends on itself. It is the last
 // stage before OPA makes the graph of them.
 func (b Limits) dependenciesStage(work *Work) (ast.StageID, ast.CompilerStageDefinition) {
-	return ast.StageRewriteRegoMetadataCalls, ast.CompilerStageDefinition{
-		Name:       "BoundDependencies",
-		MetricName: "lintel_bound_dependencies",
-		Stage: func(c *ast.Compiler) *ast.Error {
-			d := &dependencies{Limits: b, of: map[*ast.Rule][]*ast.Rule{}, seen: map[*ast.Rule]*ast.Rule{}}
-			defer func() { work.Dependencies, work.DependencySteps = d.count, d.steps }()
-			var first errorInText
-			if rule := d.collect(c); rule != nil {
-				first.add(rule, "the references up to rule %s may name more than %d rules together: name the rules, or collect them in one rule and refer to that", b.Dependencies)
-				return first.error
+	return stage(ast.StageRewriteRegoMetadataCalls, "dependencies", func(c *ast.Compiler, first *errorInText) {
+		d := &dependencies{Limits: b, of: map[*ast.Rule][]*ast.Rule{}, seen: map[*ast.Rule]*ast.Rule{}}
+		defer func() { work.Dependencies, work.DependencySteps = d.count, d.steps }()
+		if rule := d.collect(c); rule != nil {
+			first.add(rule, "the references up to rule %s may name more than %d rules together: name the rules, or collect them in one rule and refer to that", b.Dependencies)
+			return
+		}
+		for _, rule := range d.rules {
+			if d.follow(rule); d.steps <= b.DependencySteps {
+				continue
 			}
-			for _, rule := range d.rules {
-				if d.follow(rule); d.steps <= b.DependencySteps {
-					continue
-				}
-				if d.recursive {
-					first.add(rule, "rule %s is recursive: it depends on itself, as do others, and to follow that takes more than %d steps", b.DependencySteps)
-				} else {
-					first.add(rule, "following what the rules up to rule %s depend on takes more than %d steps: make the chains of rules shorter", b.DependencySteps)
-				}
-				break
+			if d.recursive {
+				first.add(rule, "rule %s is recursive: it depends on itself, as do others, and to follow that takes more than %d steps", b.DependencySteps)
+			} else {
+				first.add(rule, "following what the rules up to rule %s depend on takes more than %d steps: make the chains of rules shorter", b.DependencySteps)
 			}
-			return first.error
-		},
-	}
+			return
+		}
+	})
 }
 
 type dependencies struct {

@@ -13,17 +13,11 @@ import (
 // nestingStage refuses rules whose comprehensions, calls or else branches nest so deep
 // that OPA would compile them for minutes or years. It is the first stage that knows all rules.
 func (b Limits) nestingStage(work *Work) (ast.StageID, ast.CompilerStageDefinition) {
-	return ast.StageResolveRefs, ast.CompilerStageDefinition{
-		Name:       "BoundNesting",
-		MetricName: "lintel_bound_nesting",
-		Stage: func(c *ast.Compiler) *ast.Error {
-			var first errorInText
-			for _, name := range slices.Sorted(maps.Keys(c.Modules)) {
-				b.checkNesting(c.Modules[name], work, &first)
-			}
-			return first.error
-		},
-	}
+	return stage(ast.StageResolveRefs, "nesting", func(c *ast.Compiler, first *errorInText) {
+		for _, name := range slices.Sorted(maps.Keys(c.Modules)) {
+			b.checkNesting(c.Modules[name], work, first)
+		}
+	})
 }
 
 // CheckNesting is the check of a module before it is compiled, which already takes long
@@ -55,19 +49,20 @@ func (b Limits) checkNesting(module *ast.Module, work *Work, first *errorInText)
 				first.add(rule, "checking the rules up to %s takes more than %d steps: each comprehension within another doubles them; make the inner ones rules of their own", b.AllChecks)
 			}
 		}
-		if ordering = min(ordering+orderingOf(rule), b.Ordering+1); ordering > b.Ordering {
+		counts := countsOf(rule)
+		if ordering = min(ordering+counts.ordering, b.Ordering+1); ordering > b.Ordering {
 			first.add(rule, "putting the expressions of the rules up to %s in order takes more than %d steps, which grow with the cube of the length of a body; divide long ones", b.Ordering)
 		}
-		if hasHugeNumber(rule) {
+		if counts.hugeNumber {
 			first.add(rule, "rule %s names a number of more than %d digits, or with an exponent beyond that, which takes long to compare; write a smaller one", terms.MaxNumberDigits)
 		}
-		if closuresOf(rule) > b.Closures {
+		if counts.closures > b.Closures {
 			first.add(rule, "rule %s has more than %d comprehensions and every; make some of them rules of their own", b.Closures)
 		}
-		if callsOf(rule) > b.Calls {
+		if counts.calls > b.Calls {
 			first.add(rule, "rule %s has more than %d calls within others; make some of them rules of their own", b.Calls)
 		}
-		if referencesOf(rule) > b.References {
+		if counts.references > b.References {
 			first.add(rule, "rule %s has more than %d references; make some of them rules of their own", b.References)
 		}
 		return false // else branches follow
@@ -97,59 +92,65 @@ func deeperThan(rule *ast.Rule, limit int) (deeper bool) {
 		deeper = deeper || depth > limit
 		return deeper
 	}, func(node any) { depth -= depthOf(node) })
-	visitor.Walk(rule.Head)
-	visitor.Walk(rule.Body)
+	visitor.Walk(withoutElse(rule))
 	return deeper
 }
 
-// orderingOf is the sum of the cubes of the lengths of the bodies of a rule without its
-// else branches.
-func orderingOf(rule *ast.Rule) (steps int) {
-	add := func(body ast.Body) {
-		n := len(body) + callsWithin(body)
-		steps += n * n * n
-	}
-	add(rule.Body)
-	within := func(closure any) bool {
-		switch closure := closure.(type) {
-		case *ast.ArrayComprehension:
-			add(closure.Body)
-		case *ast.SetComprehension:
-			add(closure.Body)
-		case *ast.ObjectComprehension:
-			add(closure.Body)
-		case *ast.Every:
-			add(closure.Body)
+func withoutElse(rule *ast.Rule) *ast.Rule { return &ast.Rule{Head: rule.Head, Body: rule.Body} }
+
+// counts are what a rule has without its else branches.
+type counts struct {
+	closures, calls, references int
+	hugeNumber                  bool // one that takes long to compare
+	ordering                    int  // the sum of the cubes of the lengths of its bodies
+}
+
+func countsOf(rule *ast.Rule) counts {
+	found := counts{ordering: cubeOf(rule.Body)}
+	ast.NewGenericVisitor(func(node any) bool {
+		switch node := node.(type) {
+		case ast.Ref:
+			found.references++
+		case ast.Call:
+			found.calls++
+		case ast.Number:
+			found.hugeNumber = found.hugeNumber || terms.CheckNumber(string(node)) != nil
+		}
+		if body, _, isClosure := partsOf(node); isClosure {
+			found.closures++
+			found.ordering += cubeOf(body)
 		}
 		return false
-	}
-	ast.WalkClosures(rule.Head, within)
-	ast.WalkClosures(rule.Body, within)
-	return steps
+	}).Walk(withoutElse(rule))
+	return found
 }
 
-// closuresOf counts the comprehensions and every of a rule without its else branches.
-func closuresOf(rule *ast.Rule) (closures int) {
-	count := func(any) bool {
-		closures++
+// partsOf are the body of a comprehension or every, and its terms: those that the body
+// gives values to, or the domain of the every.
+func partsOf(node any) (body ast.Body, terms []*ast.Term, isClosure bool) {
+	switch closure := node.(type) {
+	case *ast.ArrayComprehension:
+		return closure.Body, []*ast.Term{closure.Term}, true
+	case *ast.SetComprehension:
+		return closure.Body, []*ast.Term{closure.Term}, true
+	case *ast.ObjectComprehension:
+		return closure.Body, []*ast.Term{closure.Key, closure.Value}, true
+	case *ast.Every:
+		return closure.Body, []*ast.Term{closure.Domain}, true
+	}
+	return nil, nil, false
+}
+
+// cubeOf is the cube of the length of a body, the calls in its terms counted in.
+func cubeOf(body ast.Body) int {
+	n := len(body)
+	ast.NewGenericVisitor(func(node any) bool {
+		if _, isCall := node.(ast.Call); isCall {
+			n++
+		}
 		return false
-	}
-	ast.WalkClosures(rule.Head, count)
-	ast.WalkClosures(rule.Body, count)
-	return closures
-}
-
-// hasHugeNumber says whether a rule without its else branches names a number that takes long
-// to compare.
-func hasHugeNumber(rule *ast.Rule) (huge bool) {
-	look := func(term *ast.Term) bool {
-		number, isNumber := term.Value.(ast.Number)
-		huge = huge || isNumber && terms.CheckNumber(string(number)) != nil
-		return huge
-	}
-	ast.WalkTerms(rule.Head, look)
-	ast.WalkTerms(rule.Body, look)
-	return huge
+	}).Walk(body)
+	return n * n * n
 }
 
 func branchesOf(rule *ast.Rule) (branches int) {
@@ -157,30 +158,6 @@ func branchesOf(rule *ast.Rule) (branches int) {
 		branches++
 	}
 	return branches
-}
-
-// callsOf counts the calls in the terms of a rule without its else branches.
-func callsOf(rule *ast.Rule) int { return callsWithin(rule.Head) + callsWithin(rule.Body) }
-
-func callsWithin(node any) (calls int) {
-	ast.WalkTerms(node, func(term *ast.Term) bool {
-		if _, isCall := term.Value.(ast.Call); isCall {
-			calls++
-		}
-		return false
-	})
-	return calls
-}
-
-// referencesOf counts the references of a rule without its else branches.
-func referencesOf(rule *ast.Rule) (references int) {
-	count := func(ast.Ref) bool {
-		references++
-		return false
-	}
-	ast.WalkRefs(rule.Head, count)
-	ast.WalkRefs(rule.Body, count)
-	return references
 }
 
 // checksOf counts the expressions of a body, and the variables that they declare, as
@@ -196,27 +173,17 @@ func (b Limits) checksOf(body ast.Body) (checks int) {
 }
 
 func (b Limits) checksWithin(node any) (checks int) {
-	twice := func(body ast.Body, terms ...*ast.Term) bool {
-		again := b.checksOf(body)
-		for _, term := range terms {
-			again += b.checksWithin(term)
-		}
-		checks = min(checks+2*again, b.Checks+1)
-		return true // its parts have been counted
-	}
 	ast.WalkClosures(node, func(closure any) bool {
-		switch closure := closure.(type) {
-		case *ast.ArrayComprehension:
-			return twice(closure.Body, closure.Term)
-		case *ast.SetComprehension:
-			return twice(closure.Body, closure.Term)
-		case *ast.ObjectComprehension:
-			return twice(closure.Body, closure.Key, closure.Value)
-		case *ast.Every:
-			checks = min(checks+b.checksOf(closure.Body)+2*b.checksWithin(closure.Domain), b.Checks+1)
-			return true
+		body, terms, _ := partsOf(closure)
+		inBody, inTerms := b.checksOf(body), 0
+		for _, term := range terms {
+			inTerms += b.checksWithin(term)
 		}
-		return false
+		if _, isEvery := closure.(*ast.Every); !isEvery {
+			inBody *= 2
+		}
+		checks = min(checks+inBody+2*inTerms, b.Checks+1)
+		return true // its parts have been counted
 	})
 	return checks
 }

@@ -121,12 +121,12 @@ func (t *ruleTypes) values(whole *shape) *shape {
 	return t.union(found)
 }
 
-// keys is the shape of the keys.
+// keysOf is the shape of the keys.
 func (t *ruleTypes) keysOf(whole *shape) *shape {
 	var found []*shape
 	switch whole.kind {
 	case shapeSet:
-		return whole.parts[0]
+		found = whole.parts
 	case shapeObject:
 		for i := len(whole.keys); i < len(whole.parts); i += 2 {
 			found = append(found, whole.parts[i])

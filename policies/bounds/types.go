@@ -22,30 +22,24 @@ const maxTypeNodes = sandbox.MaxMadeNodes
 const maxTypeSteps = 1_000_000
 
 func (b Limits) typesStage(work *Work) (ast.StageID, ast.CompilerStageDefinition) {
-	return ast.StageCheckRecursion, ast.CompilerStageDefinition{
-		Name:       "BoundTypes",
-		MetricName: "lintel_bound_types",
-		Stage: func(c *ast.Compiler) *ast.Error {
-			sorted, _ := c.Graph.Sort() // recursion was refused by the stage before
-			types := &ruleTypes{Limits: b, compiler: c, shapes: map[string]*shape{}, rules: map[*ast.Rule]*shape{}, documents: map[string]*shape{}, faulty: map[string]bool{}}
-			var first errorInText
-			for _, node := range sorted {
-				switch rule := node.(*ast.Rule); types.infer(rule) {
-				case tooLarge:
-					first.add(rule, "expanding rule %s takes more than %d values: what holds another value twice is twice as large; take the parts apart", maxTypeNodes)
-				case tooManifold:
-					first.add(rule, "comparing what rule %s may give takes more than %d steps: alternatives within alternatives multiply; take them apart", maxTypeSteps)
-				case tooMany:
-					first.add(rule, "comparing what is referred to, up to rule %s, takes more than %d steps: each reference to many alternatives costs the square of their number; refer to them in one rule", b.TypeSteps)
-				}
-				if types.steps > b.TypeSteps {
-					break // the rest would take as long
-				}
+	return stage(ast.StageCheckRecursion, "types", func(c *ast.Compiler, first *errorInText) {
+		sorted, _ := c.Graph.Sort() // recursion was refused by the stage before
+		types := &ruleTypes{Limits: b, compiler: c, shapes: map[string]*shape{}, rules: map[*ast.Rule]*shape{}, documents: map[string]*shape{}, faulty: map[string]bool{}}
+		for _, node := range sorted {
+			switch rule := node.(*ast.Rule); types.infer(rule) {
+			case tooLarge:
+				first.add(rule, "expanding rule %s takes more than %d values: what holds another value twice is twice as large; take the parts apart", maxTypeNodes)
+			case tooManifold:
+				first.add(rule, "comparing what rule %s may give takes more than %d steps: alternatives within alternatives multiply; take them apart", maxTypeSteps)
+			case tooMany:
+				first.add(rule, "comparing what is referred to, up to rule %s, takes more than %d steps: each reference to many alternatives costs the square of their number; refer to them in one rule", b.TypeSteps)
 			}
-			work.TypeSteps = types.steps
-			return first.error
-		},
-	}
+			if types.steps > b.TypeSteps {
+				break // the rest would take as long
+			}
+		}
+		work.TypeSteps = types.steps
+	})
 }
 
 // ruleTypes are the types of rules: those that OPA infers, or larger ones.
@@ -163,20 +157,14 @@ func (b *typedBody) body(body ast.Body) {
 // closures is body of what the comprehensions and the every of a node hold.
 func (b *typedBody) closures(node any) {
 	ast.WalkClosures(node, func(closure any) bool {
-		switch closure := closure.(type) {
-		case *ast.ArrayComprehension:
-			b.body(closure.Body)
-		case *ast.SetComprehension:
-			b.body(closure.Body)
-		case *ast.ObjectComprehension:
-			b.body(closure.Body)
-		case *ast.Every:
-			b.closures(closure.Domain)
-			domain := b.of(closure.Domain)
-			b.give(closure.Key, b.keysOf(domain))
-			b.give(closure.Value, b.values(domain))
-			b.body(closure.Body)
+		if every, ok := closure.(*ast.Every); ok {
+			b.closures(every.Domain)
+			domain := b.of(every.Domain)
+			b.give(every.Key, b.keysOf(domain))
+			b.give(every.Value, b.values(domain))
 		}
+		body, _, _ := partsOf(closure)
+		b.body(body)
 		return true // the body has been within already
 	})
 }
@@ -202,7 +190,6 @@ func (b *typedBody) call(operator *ast.Term, operands []*ast.Term) {
 	for _, operand := range operands {
 		found = append(found, b.of(operand))
 	}
-	anything := b.shape(shapeAny, nil)
 	name, _ := operator.Value.(ast.Ref)
 	switch name.String() {
 	case ast.Equality.Name, ast.Assign.Name:
@@ -214,7 +201,7 @@ func (b *typedBody) call(operator *ast.Term, operands []*ast.Term) {
 		b.give(operands[0], b.keysOf(found[2]))
 		b.give(operands[1], b.values(found[2]))
 	}
-	result := anything
+	result := b.shape(shapeAny, nil)
 	if name.HasPrefix(ast.DefaultRootRef) {
 		result = b.of(operator)
 	}
@@ -312,12 +299,11 @@ func (b *typedBody) object(object ast.Object) *shape {
 func (b *typedBody) reference(ref ast.Ref) *shape {
 	var found *shape
 	name := ref[:1]
-	switch {
-	case ref[0].Equal(ast.DefaultRootDocument):
+	if ref[0].Equal(ast.DefaultRootDocument) {
 		name = ref.ConstantPrefix()
 		found = b.document(name)
 		b.inherits = b.inherits || b.faulty[name.String()]
-	default:
+	} else {
 		found = b.of(ref[0])
 	}
 	if ast.RootDocumentNames.Contains(ref[0]) && len(b.replaced) > 0 {

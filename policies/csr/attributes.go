@@ -20,10 +20,8 @@ const (
 // readSubject keeps every name, with its order; crypto/x509 keeps the last of a kind.
 func (r *Request) readSubject(der []byte) error {
 	var rdns pkix.RDNSequence
-	if rest, err := asn1.Unmarshal(der, &rdns); err != nil {
+	if err := unmarshalAll(der, &rdns, "it"); err != nil {
 		return err
-	} else if len(rest) > 0 {
-		return errors.New("bytes follow it")
 	}
 	names := slices.Concat(rdns...)
 	if err := atMost(MaxItems, len(names), "names"); err != nil {

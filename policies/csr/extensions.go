@@ -16,7 +16,7 @@ func (r *Request) readSANs(der []byte) error {
 		return err
 	}
 	var names []asn1.RawValue
-	if err := unmarshalAll(der, &names); err != nil {
+	if err := unmarshalAll(der, &names, "its value"); err != nil {
 		return err
 	}
 	if err := atMost(MaxSANs, len(names), "names"); err != nil {
@@ -71,7 +71,7 @@ func (r *Request) readBasicConstraints(der []byte) error {
 		IsCA    bool `asn1:"optional"`
 		PathLen int  `asn1:"optional,default:-1"`
 	}
-	if err := unmarshalAll(der, &constraints); err != nil {
+	if err := unmarshalAll(der, &constraints, "its value"); err != nil {
 		return err
 	}
 	r.IsCA = r.IsCA || constraints.IsCA
@@ -86,7 +86,7 @@ var keyUsages = []string{
 
 func (r *Request) readKeyUsage(der []byte) error {
 	var bits asn1.BitString
-	if err := unmarshalAll(der, &bits); err != nil {
+	if err := unmarshalAll(der, &bits, "its value"); err != nil {
 		return err
 	}
 	for i := range bits.BitLength {
@@ -108,7 +108,7 @@ var extendedKeyUsages = map[string]string{
 
 func (r *Request) readExtendedKeyUsage(der []byte) error {
 	var oids []asn1.ObjectIdentifier
-	if err := unmarshalAll(der, &oids); err != nil {
+	if err := unmarshalAll(der, &oids, "its value"); err != nil {
 		return err
 	}
 	if err := atMost(MaxItems, len(oids), "usages"); err != nil {
@@ -127,10 +127,11 @@ func (r *Request) readExtendedKeyUsage(der []byte) error {
 	return nil
 }
 
-func unmarshalAll(der []byte, into any) error {
+// unmarshalAll reads DER that holds one value, which errors call so, and nothing else.
+func unmarshalAll(der []byte, into any, what string) error {
 	rest, err := asn1.Unmarshal(der, into)
 	if err == nil && len(rest) > 0 {
-		err = errors.New("bytes follow its value")
+		err = errors.New("bytes follow " + what)
 	}
 	return err
 }

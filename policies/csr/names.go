@@ -1,6 +1,7 @@
 package csr
 
 import (
+	"cmp"
 	"encoding/asn1"
 	"fmt"
 	"maps"
@@ -42,37 +43,30 @@ var otherNames = map[string]string{
 	"2.5.4.9": "street", "2.5.4.10": "O", "2.5.4.11": "OU",
 }
 
-var oidsByName = func() map[string]string {
-	byName := make(map[string]string, len(otherNames)+len(puppetNames))
-	for oid, name := range otherNames {
-		byName[name] = oid
-	}
+// names are all of them, by OID.
+var names = func() map[string]string {
+	all := maps.Clone(otherNames)
 	for i, name := range puppetNames {
-		byName[name] = puppetArc + strconv.Itoa(i+1)
+		all[puppetArc+strconv.Itoa(i+1)] = name
+	}
+	return all
+}()
+
+var oidsByName = func() map[string]string {
+	byName := make(map[string]string, len(names))
+	for oid, name := range names {
+		byName[name] = oid
 	}
 	return byName
 }()
 
-// identify is an OID as text, and its name.
+// identify is an OID as text, and its name, or the OID again where it has none.
 func identify(id asn1.ObjectIdentifier) (oid, name string, err error) {
 	if len(id) > MaxOIDParts {
 		return "", "", fmt.Errorf("an OID has %d parts; at most %d are read", len(id), MaxOIDParts)
 	}
 	oid = id.String()
-	return oid, nameOf(oid), nil
-}
-
-// nameOf is the name of an OID, or the OID itself.
-func nameOf(oid string) string {
-	if last, ok := strings.CutPrefix(oid, puppetArc); ok {
-		if n, err := strconv.Atoi(last); err == nil && n >= 1 && n <= len(puppetNames) {
-			return puppetNames[n-1]
-		}
-	}
-	if name, ok := otherNames[oid]; ok {
-		return name
-	}
-	return oid
+	return oid, cmp.Or(names[oid], oid), nil
 }
 
 // OID finds the OID of a name that this package gives.

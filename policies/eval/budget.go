@@ -108,18 +108,7 @@ const valueBytes = 32
 // charge counts a value that becomes part of another. It walks through all of it: values
 // share their parts, so that forty lists of two can be one of 2^40, and whatever compares,
 // converts or prints such a value walks through it, too.
-func (m *machine) charge(t *ast.Term) {
-	switch value := t.Value.(type) {
-	case ast.String:
-		m.bytes += int64(len(value)) + valueBytes
-	case ast.Number:
-		m.bytes += int64(len(value)) + valueBytes
-	case ast.Boolean, ast.Null:
-		m.bytes += valueBytes
-	default:
-		m.walk(t)
-	}
-}
+func (m *machine) charge(t *ast.Term) { m.walk(t) }
 
 // copied counts the elements of a collection that is copied, its parts left aside.
 func (m *machine) copied(elements int) {
@@ -155,7 +144,7 @@ const comparedPerStep = 16
 // mayCompare takes what a comparison costs in steps beyond its statement: the parts of the
 // smaller of two collections. It says whether there are as many left.
 func (m *machine) mayCompare(a, b *ast.Term) bool {
-	if isScalar(a) || isScalar(b) {
+	if ast.IsScalar(a.Value) || ast.IsScalar(b.Value) {
 		return true
 	}
 	smaller := int64(0)
@@ -211,14 +200,6 @@ func IsLong(n ast.Number) bool {
 	}
 	power, err := strconv.Atoi(string(n[i+1:]))
 	return i > digits || err != nil || power > exponent || power < -exponent
-}
-
-func isScalar(t *ast.Term) bool {
-	switch t.Value.(type) {
-	case *ast.Array, ast.Object, ast.Set:
-		return false
-	}
-	return true
 }
 
 // parts counts the values in a value, up to a limit.

@@ -39,21 +39,10 @@ func (c *compiler) insertion(s ir.Stmt) op {
 			if !m.mayFind(v, keysOf(r[set])) {
 				return undef
 			}
-			switch have, isSet := r[set].Value.(ast.Set); {
-			case r[set] == emptySet:
-				r[set] = ast.NewTerm(ast.NewSet(v))
-				m.own(r[set], shared)
-			case !isSet:
+			if _, isSet := r[set].Value.(ast.Set); !isSet {
 				return undef
-			case shared && !m.owned[have]:
-				m.charge(r[set])
-				have = have.Copy()
-				have.Add(v)
-				r[set] = ast.NewTerm(have)
-				m.own(r[set], true)
-			default:
-				have.Add(v)
 			}
+			m.writable(r, set, shared).(ast.Set).Add(v)
 			return next
 		}
 	case *ir.ObjectInsertStmt:
@@ -95,33 +84,40 @@ func (c *compiler) insert(s ir.Stmt, into ir.Local, at, what ir.Operand, once bo
 		}
 		m.charge(k)
 		m.charge(v)
-		switch {
-		case r[object] == emptyObject:
-			r[object] = ast.NewTerm(ast.NewObject([2]*ast.Term{k, v}))
-			m.own(r[object], shared)
-		case shared && !m.owned[have]:
-			m.charge(r[object])
-			have = have.Copy()
-			have.Insert(k, v)
-			r[object] = ast.NewTerm(have)
-			m.own(r[object], true)
-		default:
-			have.Insert(k, v)
-		}
+		m.writable(r, object, shared).(ast.Object).Insert(k, v)
 		return next
 	}
 }
 
-// own remembers that a collection was made here, where it may be found again as a part
-// of another: what other rules gave is copied before it is added to.
-func (m *machine) own(t *ast.Term, shared bool) {
-	if !shared {
-		return
+// writable is the set or object in a register, which may be added to: what is empty is made
+// here. One that may be found again as a part of another is remembered as made here, and
+// what other rules gave is copied before it is added to.
+func (m *machine) writable(r []*ast.Term, register int, shared bool) ast.Value {
+	t := r[register]
+	switch value := t.Value.(type) {
+	case ast.Set:
+		if t == emptySet {
+			t = ast.NewTerm(ast.NewSet())
+		} else if shared && !m.owned[value] {
+			m.charge(t)
+			t = ast.NewTerm(value.Copy())
+		}
+	case ast.Object:
+		if t == emptyObject {
+			t = ast.NewTerm(ast.NewObject())
+		} else if shared && !m.owned[value] {
+			m.charge(t)
+			t = ast.NewTerm(value.Copy())
+		}
 	}
-	if m.owned == nil {
-		m.owned = map[ast.Value]bool{}
+	if shared && t != r[register] {
+		if m.owned == nil {
+			m.owned = map[ast.Value]bool{}
+		}
+		m.owned[t.Value] = true
 	}
-	m.owned[t.Value] = true
+	r[register] = t
+	return t.Value
 }
 
 // merge puts what rules give beside what is in data; data wins, as with OPA.

@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -108,10 +107,11 @@ type compiler struct {
 	places    map[[3]int]*ast.Location // by file, line and column: most are those of several statements
 
 	current *function
-	// writers and readers count, within one block of a function, the statements that set
-	// and use a register; constants are what a register always holds there.
-	writers, readers map[ir.Local]int
-	constants        map[ir.Local]*ast.Term
+	// writers count, within one block of a function, the statements that set a register,
+	// and constants are what it always holds there; highest is the last that is named.
+	writers   map[ir.Local]int
+	constants map[ir.Local]*ast.Term
+	highest   ir.Local
 	// dotted are the registers that hold a part of what another rule made.
 	dotted map[ir.Local]bool
 	// once are the registers in which the place of a register's only assignment is kept.
@@ -173,7 +173,7 @@ func (c *compiler) compile(f *function, blocks []*ir.Block) error {
 	}
 	for _, block := range blocks {
 		c.study(block)
-		f.registers = max(f.registers, c.highest()+1)
+		f.registers = max(f.registers, int(c.highest)+1)
 	}
 	for _, block := range blocks {
 		c.study(block)
@@ -192,15 +192,15 @@ func (c *compiler) compile(f *function, blocks []*ir.Block) error {
 // study counts who sets and who uses the registers of a block. Blocks of a function
 // share registers, but not what they hold.
 func (c *compiler) study(block *ir.Block) {
-	c.writers, c.readers = map[ir.Local]int{}, map[ir.Local]int{}
+	c.writers, c.highest = map[ir.Local]int{}, 0
 	c.constants, c.dotted = map[ir.Local]*ast.Term{}, map[ir.Local]bool{}
+	use := func(local ir.Local) { c.highest = max(c.highest, local) }
+	set := func(local ir.Local) {
+		use(local)
+		c.writers[local]++
+	}
 	walkStatements(block, func(s ir.Stmt) {
-		for _, local := range written(s) {
-			c.writers[local]++
-		}
-		for _, local := range read(s) {
-			c.readers[local]++
-		}
+		registersOf(s, use, set)
 		if dot, ok := s.(*ir.DotStmt); ok {
 			c.dotted[dot.Target] = true
 		}
@@ -232,71 +232,45 @@ func (c *compiler) checkOrder(block *ir.Block) error {
 		ready[ir.Local(parameter)] = true
 	}
 	var err error
-	var within func(blocks ...*ir.Block) (set []ir.Local)
-	within = func(blocks ...*ir.Block) (all []ir.Local) {
+	var within func(blocks []*ir.Block) (made []ir.Local)
+	within = func(blocks []*ir.Block) (all []ir.Local) {
 		for _, block := range blocks {
 			if block == nil {
 				continue
 			}
-			var set []ir.Local
-			note := func(locals []ir.Local) {
-				for _, local := range locals {
-					if !ready[local] {
-						ready[local], set = true, append(set, local)
-					}
+			var made []ir.Local
+			set := func(local ir.Local) {
+				if !ready[local] {
+					ready[local], made = true, append(made, local)
 				}
 			}
 			for _, s := range block.Stmts {
-				switch s.(type) {
-				case *ir.AssignVarStmt, *ir.EqualStmt:
-					if slices.ContainsFunc(read(s), func(local ir.Local) bool { return !ready[local] }) && err == nil {
-						err = &UnorderedError{c.place(s)}
+				registersOf(s, func(local ir.Local) {
+					switch s.(type) {
+					case *ir.AssignVarStmt, *ir.EqualStmt:
+						if !ready[local] && err == nil {
+							err = &UnorderedError{c.place(s)}
+						}
 					}
-				}
-				note(written(s))
-				switch s := s.(type) {
-				case *ir.BlockStmt:
-					note(within(s.Blocks...))
-				case *ir.ScanStmt:
-					note(within(s.Block))
-				case *ir.NotStmt:
-					note(within(s.Block))
-				case *ir.WithStmt:
-					note(within(s.Block))
+				}, set)
+				for _, local := range within(blocksOf(s)) {
+					set(local)
 				}
 			}
-			for _, local := range set { // the next block may use the same registers for others
+			for _, local := range made { // the next block may use the same registers for others
 				ready[local] = false
 			}
-			all = append(all, set...)
+			all = append(all, made...)
 		}
 		return all
 	}
-	within(block)
+	within([]*ir.Block{block})
 	return err
 }
 
 // isShared says whether a register is used beyond one block.
 func (c *compiler) isShared(local ir.Local) bool {
-	if int(local) == c.current.result {
-		return true
-	}
-	for _, parameter := range c.current.parameters {
-		if int(local) == parameter {
-			return true
-		}
-	}
-	return false
-}
-
-func (c *compiler) highest() (highest int) {
-	for local := range c.writers {
-		highest = max(highest, int(local))
-	}
-	for local := range c.readers {
-		highest = max(highest, int(local))
-	}
-	return highest
+	return int(local) == c.current.result || slices.Contains(c.current.parameters, int(local))
 }
 
 // constant is the constant that a statement assigns: nil for others.
@@ -327,9 +301,6 @@ func (c *compiler) operand(o ir.Operand) operand {
 	}
 	panic(fmt.Sprintf("OPA plans an operand %T, which is not known here", o.Value))
 }
-
-// errStatement is a statement that a newer OPA plans.
-var errStatement = errors.New("OPA plans a statement that is not known here")
 
 // place is where a statement stands in a policy.
 func (c *compiler) place(s ir.Stmt) *ast.Location {

@@ -9,125 +9,115 @@ func walkStatements(block *ir.Block, visit func(ir.Stmt)) {
 	}
 	for _, s := range block.Stmts {
 		visit(s)
-		switch s := s.(type) {
-		case *ir.BlockStmt:
-			for _, inner := range s.Blocks {
-				walkStatements(inner, visit)
-			}
-		case *ir.ScanStmt:
-			walkStatements(s.Block, visit)
-		case *ir.NotStmt:
-			walkStatements(s.Block, visit)
-		case *ir.WithStmt:
-			walkStatements(s.Block, visit)
+		for _, inner := range blocksOf(s) {
+			walkStatements(inner, visit)
 		}
 	}
 }
 
-// written are the registers that a statement sets.
-func written(s ir.Stmt) []ir.Local {
+// blocksOf are the blocks within a statement, some of which may be nil.
+func blocksOf(s ir.Stmt) []*ir.Block {
 	switch s := s.(type) {
-	case *ir.CallStmt:
-		return []ir.Local{s.Result}
-	case *ir.CallDynamicStmt:
-		return []ir.Local{s.Result}
-	case *ir.DotStmt:
-		return []ir.Local{s.Target}
-	case *ir.LenStmt:
-		return []ir.Local{s.Target}
+	case *ir.BlockStmt:
+		return s.Blocks
 	case *ir.ScanStmt:
-		return []ir.Local{s.Key, s.Value}
-	case *ir.AssignIntStmt:
-		return []ir.Local{s.Target}
-	case *ir.AssignVarStmt:
-		return []ir.Local{s.Target}
-	case *ir.AssignVarOnceStmt:
-		return []ir.Local{s.Target}
-	case *ir.ResetLocalStmt:
-		return []ir.Local{s.Target}
-	case *ir.MakeNullStmt:
-		return []ir.Local{s.Target}
-	case *ir.MakeNumberIntStmt:
-		return []ir.Local{s.Target}
-	case *ir.MakeNumberRefStmt:
-		return []ir.Local{s.Target}
-	case *ir.MakeArrayStmt:
-		return []ir.Local{s.Target}
-	case *ir.MakeObjectStmt:
-		return []ir.Local{s.Target}
-	case *ir.MakeSetStmt:
-		return []ir.Local{s.Target}
-	case *ir.ArrayAppendStmt:
-		return []ir.Local{s.Array}
-	case *ir.ObjectInsertStmt:
-		return []ir.Local{s.Object}
-	case *ir.ObjectInsertOnceStmt:
-		return []ir.Local{s.Object}
-	case *ir.ObjectMergeStmt:
-		return []ir.Local{s.Target}
-	case *ir.SetAddStmt:
-		return []ir.Local{s.Set}
+		return []*ir.Block{s.Block}
+	case *ir.NotStmt:
+		return []*ir.Block{s.Block}
 	case *ir.WithStmt:
-		return []ir.Local{s.Local}
+		return []*ir.Block{s.Block}
 	}
 	return nil
 }
 
-// read are the registers that a statement uses.
-func read(s ir.Stmt) (locals []ir.Local) {
-	use := func(operands ...ir.Operand) {
+// registersOf calls use with each register that a statement uses, and then set with each
+// that it sets.
+func registersOf(s ir.Stmt, use, set func(ir.Local)) {
+	take := func(operands ...ir.Operand) {
 		for _, operand := range operands {
 			if local, ok := operand.Value.(ir.Local); ok {
-				locals = append(locals, local)
+				use(local)
 			}
 		}
 	}
 	switch s := s.(type) {
 	case *ir.ReturnLocalStmt:
-		return []ir.Local{s.Source}
+		use(s.Source)
 	case *ir.CallStmt:
-		use(s.Args...)
+		take(s.Args...)
+		set(s.Result)
 	case *ir.CallDynamicStmt:
-		use(s.Path...)
-		return append(locals, s.Args...)
+		take(s.Path...)
+		for _, argument := range s.Args {
+			use(argument)
+		}
+		set(s.Result)
 	case *ir.DotStmt:
-		use(s.Source, s.Key)
+		take(s.Source, s.Key)
+		set(s.Target)
 	case *ir.LenStmt:
-		use(s.Source)
+		take(s.Source)
+		set(s.Target)
 	case *ir.ScanStmt:
-		return []ir.Local{s.Source}
+		use(s.Source)
+		set(s.Key)
+		set(s.Value)
+	case *ir.AssignIntStmt:
+		set(s.Target)
 	case *ir.AssignVarStmt:
-		use(s.Source)
+		take(s.Source)
+		set(s.Target)
 	case *ir.AssignVarOnceStmt:
-		use(s.Source)
+		take(s.Source)
+		set(s.Target)
+	case *ir.ResetLocalStmt:
+		set(s.Target)
+	case *ir.MakeNullStmt:
+		set(s.Target)
+	case *ir.MakeNumberIntStmt:
+		set(s.Target)
+	case *ir.MakeNumberRefStmt:
+		set(s.Target)
+	case *ir.MakeArrayStmt:
+		set(s.Target)
+	case *ir.MakeObjectStmt:
+		set(s.Target)
+	case *ir.MakeSetStmt:
+		set(s.Target)
 	case *ir.EqualStmt:
-		use(s.A, s.B)
+		take(s.A, s.B)
 	case *ir.NotEqualStmt:
-		use(s.A, s.B)
+		take(s.A, s.B)
 	case *ir.IsArrayStmt:
-		use(s.Source)
+		take(s.Source)
 	case *ir.IsObjectStmt:
-		use(s.Source)
+		take(s.Source)
 	case *ir.IsSetStmt:
-		use(s.Source)
+		take(s.Source)
 	case *ir.IsDefinedStmt:
-		return []ir.Local{s.Source}
+		use(s.Source)
 	case *ir.IsUndefinedStmt:
-		return []ir.Local{s.Source}
+		use(s.Source)
 	case *ir.ArrayAppendStmt:
-		use(s.Value)
+		take(s.Value)
+		set(s.Array)
 	case *ir.ObjectInsertStmt:
-		use(s.Key, s.Value)
+		take(s.Key, s.Value)
+		set(s.Object)
 	case *ir.ObjectInsertOnceStmt:
-		use(s.Key, s.Value)
+		take(s.Key, s.Value)
+		set(s.Object)
 	case *ir.ObjectMergeStmt:
-		return []ir.Local{s.A, s.B}
+		use(s.A)
+		use(s.B)
+		set(s.Target)
 	case *ir.SetAddStmt:
-		use(s.Value)
+		take(s.Value)
+		set(s.Set)
 	case *ir.WithStmt:
-		use(s.Value)
+		take(s.Value)
+		set(s.Local)
 	case *ir.ResultSetAddStmt:
-		return []ir.Local{s.Value}
+		use(s.Value)
 	}
-	return locals
 }

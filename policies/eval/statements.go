@@ -93,7 +93,7 @@ func (c *compiler) statement(s ir.Stmt) (op, error) {
 	if compiled := c.insertion(s); compiled != nil {
 		return compiled, nil
 	}
-	return nil, fmt.Errorf("%w: %T", errStatement, s)
+	return nil, fmt.Errorf("OPA plans a statement that is not known here: %T", s)
 }
 
 func (c *compiler) blocks(s *ir.BlockStmt) (op, error) {

@@ -159,16 +159,15 @@ func (f *folder) enforcement(d document, object constraintObject) (strictest def
 		}
 		return enforcement, true, nil
 	}
-	here := map[definition.Enforcement]bool{}
+	var here []string
 	for i, scoped := range object.Spec.ScopedEnforcementActions {
-		enforcement, ok := enforcementOf(scoped.Action)
-		if !ok {
+		if _, ok := enforcementOf(scoped.Action); !ok {
 			errs = append(errs, d.errorIn([]any{"spec", "scopedEnforcementActions", i, "action"}, "%q is not one of deny, warn, dryrun", scoped.Action))
 			continue
 		}
 		for _, point := range scoped.EnforcementPoints {
 			if point.Name == f.mode.point || point.Name == "*" {
-				here[enforcement] = true
+				here = append(here, scoped.Action)
 			}
 		}
 	}
@@ -176,7 +175,7 @@ func (f *folder) enforcement(d document, object constraintObject) (strictest def
 		errs = append(errs, d.errorIn([]any{"spec"}, "enforcementAction scoped needs scopedEnforcementActions"))
 	}
 	for _, known := range enforcements {
-		if here[known.enforcement] {
+		if slices.Contains(here, known.action) {
 			return known.enforcement, true, errs
 		}
 	}

@@ -121,7 +121,11 @@ func (m *matcher) matches(s definition.Subject) (matches bool, missing string) {
 		namespace = s.Name
 	}
 	switch {
-	case !m.matchesKind(s.Kind), !m.matchesScope(s), !m.matchesSource(s), !m.matchesName(s):
+	case !m.matchesKind(s.Kind), !m.matchesName(s):
+		return false, ""
+	case m.Scope == clusterScope && s.Namespace != "", m.Scope == namespacedScope && s.Namespace == "": // a Namespace is cluster-scoped
+		return false, ""
+	case m.Source == sourceGenerated && !s.Generated, m.Source == sourceOriginal && s.Generated:
 		return false, ""
 	case namespace != "" && len(m.Namespaces) > 0 && !anyMatches(m.Namespaces, namespace):
 		return false, ""
@@ -140,27 +144,6 @@ func (m *matcher) matchesKind(kind admission.GroupVersionKind) bool {
 	return len(m.Kinds) == 0 || slices.ContainsFunc(m.Kinds, func(kinds kindsObject) bool {
 		return matches(kinds.Kinds, kind.Kind) && matches(kinds.APIGroups, kind.Group)
 	})
-}
-
-// matchesScope counts a Namespace among the cluster-scoped objects.
-func (m *matcher) matchesScope(s definition.Subject) bool {
-	switch m.Scope {
-	case clusterScope:
-		return s.Namespace == ""
-	case namespacedScope:
-		return s.Namespace != ""
-	}
-	return true
-}
-
-func (m *matcher) matchesSource(s definition.Subject) bool {
-	switch m.Source {
-	case sourceGenerated:
-		return s.Generated
-	case sourceOriginal:
-		return !s.Generated
-	}
-	return true
 }
 
 func (m *matcher) matchesName(s definition.Subject) bool {

@@ -1,8 +1,10 @@
 package kinds
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -32,28 +34,25 @@ var carried = []string{
 func convertAutoscaler(object []byte, from, to string) ([]byte, error) {
 	switch {
 	case from == "v1" && to == "v2":
-		var in autoscalingv1.HorizontalPodAutoscaler
-		if err := json.Unmarshal(object, &in); err != nil {
-			return nil, fmt.Errorf("reading the HorizontalPodAutoscaler: %w", err)
-		}
-		out, err := autoscalerV2(in)
-		if err != nil {
-			return nil, err
-		}
-		return json.Marshal(out)
+		return converted(object, autoscalerV2)
 	case from == "v2" && to == "v1":
-		var in autoscalingv2.HorizontalPodAutoscaler
-		if err := json.Unmarshal(object, &in); err != nil {
-			return nil, fmt.Errorf("reading the HorizontalPodAutoscaler: %w", err)
-		}
-		out, err := autoscalerV1(in)
-		if err != nil {
-			return nil, err
-		}
-		return json.Marshal(out)
+		return converted(object, autoscalerV1)
 	default:
 		return nil, fmt.Errorf("%w: how HorizontalPodAutoscaler is converted from %s to %s", ErrNotKnown, from, to)
 	}
+}
+
+// converted converts an autoscaler in JSON by its types.
+func converted[In, Out any](object []byte, convert func(In) (Out, error)) ([]byte, error) {
+	var in In
+	if err := json.Unmarshal(object, &in); err != nil {
+		return nil, fmt.Errorf("reading the HorizontalPodAutoscaler: %w", err)
+	}
+	out, err := convert(in)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(out)
 }
 
 func autoscalerV2(in autoscalingv1.HorizontalPodAutoscaler) (*autoscalingv2.HorizontalPodAutoscaler, error) {
@@ -66,9 +65,9 @@ func autoscalerV2(in autoscalingv1.HorizontalPodAutoscaler) (*autoscalingv2.Hori
 	out.APIVersion = autoscalingv2.SchemeGroupVersion.String()
 	out.Spec = autoscalingv2.HorizontalPodAutoscalerSpec{
 		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference(in.Spec.ScaleTargetRef),
-		MinReplicas:    orOne(in.Spec.MinReplicas),
+		MinReplicas:    cmp.Or(in.Spec.MinReplicas, new(int32(1))),
 		MaxReplicas:    in.Spec.MaxReplicas,
-		Metrics:        []autoscalingv2.MetricSpec{cpuUtilization(in.Spec.TargetCPUUtilizationPercentage)},
+		Metrics:        []autoscalingv2.MetricSpec{cpuUtilization(cmp.Or(in.Spec.TargetCPUUtilizationPercentage, new(int32(defaultUtilization))))},
 	}
 	out.Status = autoscalingv2.HorizontalPodAutoscalerStatus{
 		ObservedGeneration: in.Status.ObservedGeneration, LastScaleTime: in.Status.LastScaleTime,
@@ -91,10 +90,13 @@ func autoscalerV1(in autoscalingv2.HorizontalPodAutoscaler) (*autoscalingv1.Hori
 	}
 	out := &autoscalingv1.HorizontalPodAutoscaler{TypeMeta: in.TypeMeta, ObjectMeta: in.ObjectMeta}
 	out.APIVersion = autoscalingv1.SchemeGroupVersion.String()
-	out.Annotations = withoutCarried(in.Annotations)
+	out.Annotations = maps.Clone(in.Annotations)
+	for _, name := range carried {
+		delete(out.Annotations, name)
+	}
 	out.Spec = autoscalingv1.HorizontalPodAutoscalerSpec{
 		ScaleTargetRef: autoscalingv1.CrossVersionObjectReference(in.Spec.ScaleTargetRef),
-		MinReplicas:    orOne(in.Spec.MinReplicas),
+		MinReplicas:    cmp.Or(in.Spec.MinReplicas, new(int32(1))),
 		MaxReplicas:    in.Spec.MaxReplicas,
 	}
 	if len(in.Spec.Metrics) == 0 {
@@ -121,31 +123,7 @@ func carriesMore(what string) error {
 	return fmt.Errorf("%w: autoscaling/v1 has no fields for %s of a HorizontalPodAutoscaler, and carries them in annotations", ErrNotKnown, what)
 }
 
-func withoutCarried(annotations map[string]string) map[string]string {
-	if annotations == nil {
-		return nil
-	}
-	out := map[string]string{}
-	for name, value := range annotations {
-		out[name] = value
-	}
-	for _, name := range carried {
-		delete(out, name)
-	}
-	return out
-}
-
-func orOne(replicas *int32) *int32 {
-	if replicas == nil {
-		return new(int32(1))
-	}
-	return replicas
-}
-
 func cpuUtilization(percent *int32) autoscalingv2.MetricSpec {
-	if percent == nil {
-		percent = new(int32(defaultUtilization))
-	}
 	return autoscalingv2.MetricSpec{
 		Type: autoscalingv2.ResourceMetricSourceType,
 		Resource: &autoscalingv2.ResourceMetricSource{

@@ -101,9 +101,7 @@ func AnalyzeEach(ctx context.Context, child *sidecar.Policy, parents []*sidecar.
 const grace = 50 * time.Millisecond
 
 func broadestFirst(policies []*sidecar.Policy) []*sidecar.Policy {
-	sorted := slices.Clone(policies)
-	slices.SortStableFunc(sorted, func(a, b *sidecar.Policy) int { return a.Level.Rank() - b.Level.Rank() })
-	return sorted
+	return slices.SortedStableFunc(slices.Values(policies), func(a, b *sidecar.Policy) int { return a.Level.Rank() - b.Level.Rank() })
 }
 
 // analyzeAll compares the decisions one by one.
@@ -187,10 +185,9 @@ func (c *comparison) solve(ctx context.Context, r *replay) (found *candidate, mo
 	if violation == false {
 		return nil, nil, ""
 	}
-	repeatables := true
 	for _, p := range append([]*sidecar.Policy{c.child}, c.parents...) {
-		if err := repeatable(p); err != nil && repeatables {
-			repeatables, why = false, fmt.Sprintf("%s: %v", p.Name, err)
+		if err := repeatable(p); err != nil && why == "" {
+			why = fmt.Sprintf("%s: %v", p.Name, err)
 		}
 	}
 	problem := newProblem(ctx)
@@ -208,7 +205,7 @@ func (c *comparison) solve(ctx context.Context, r *replay) (found *candidate, mo
 			}
 			break
 		}
-		if !repeatables {
+		if why != "" {
 			return nil, nil, why
 		}
 		exact = false
@@ -228,10 +225,11 @@ func (c *comparison) solve(ctx context.Context, r *replay) (found *candidate, mo
 }
 
 func describe(p *sidecar.Policy, u *unsupported) string {
-	if u.location == nil {
-		return fmt.Sprintf("%s: the analysis does not see through %s", p.Name, u.what)
+	place := p.Name
+	if u.location != nil {
+		place = fmt.Sprintf("%s:%d", p.Name, u.location.Row)
 	}
-	return fmt.Sprintf("%s:%d: the analysis does not see through %s", p.Name, u.location.Row, u.what)
+	return fmt.Sprintf("%s: the analysis does not see through %s", place, u.what)
 }
 
 // exclude rules literals out together, or else the whole model.
@@ -281,7 +279,7 @@ func constants(policies []*sidecar.Policy) []ast.Value {
 		for _, rule := range p.AllRules() {
 			ast.WalkTerms(rule, func(t *ast.Term) bool {
 				text := t.Value.String()
-				if isScalar(t.Value) && !seen[text] && len(text) < 256 && len(out) < 200 && !strings.HasPrefix(text, `"openclaw`) {
+				if ast.IsScalar(t.Value) && !seen[text] && len(text) < 256 && len(out) < 200 && !strings.HasPrefix(text, `"openclaw`) {
 					seen[text] = true
 					out = append(out, t.Value)
 				}

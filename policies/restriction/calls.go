@@ -18,10 +18,7 @@ func (t *translation) call(expr *ast.Expr, env *environment, then withBinding) f
 	if operator == ast.Equality.Name && len(operands) == 2 {
 		return t.unify(operands[0], operands[1], env, then)
 	}
-	arity, function, err := t.function(expr)
-	if err != nil {
-		panic(*err)
-	}
+	arity, function := t.function(expr)
 	return t.terms(operands[:arity], env, func(values []term, env *environment) formula {
 		result := func(value term) formula {
 			if len(operands) > arity {
@@ -29,35 +26,30 @@ func (t *translation) call(expr *ast.Expr, env *environment, then withBinding) f
 			}
 			return and(truthy(value), then(env))
 		}
-		var all []formula
-		for _, value := range values {
-			all = append(all, defined(value))
-		}
-		return and(append(all, function(values, result))...)
+		return and(forAll(values, defined), function(values, result))
 	})
 }
 
 // function finds what is called. The result of the function is given to a continuation.
-func (t *translation) function(expr *ast.Expr) (int, func([]term, withValue) formula, *unsupported) {
+func (t *translation) function(expr *ast.Expr) (arity int, function func([]term, withValue) formula) {
 	operator := expr.Operator()
 	if operator.HasPrefix(t.policy.Path) {
 		name, ok := t.policy.RuleName(operator)
 		rules := t.policy.Rules(name)
 		if !ok || len(rules) == 0 || len(operator) != len(t.policy.Path)+1 {
-			return 0, nil, &unsupported{"a call of " + operator.String(), expr.Location}
+			panic(unsupported{"a call of " + operator.String(), expr.Location})
 		}
 		return len(rules[0].Head.Args), func(arguments []term, then withValue) formula {
-			return t.complete(rules, arguments, nil, then)
-		}, nil
+			return t.complete(rules, arguments, then)
+		}
 	}
 	builtin, known := ast.BuiltinMap[operator.String()]
 	if !known || builtin.Relation || builtin.Nondeterministic {
-		return 0, nil, &unsupported{"a call of " + operator.String(), expr.Location}
+		panic(unsupported{"a call of " + operator.String(), expr.Location})
 	}
-	arity := len(builtin.Decl.FuncArgs().Args)
-	return arity, func(operands []term, then withValue) formula {
+	return len(builtin.Decl.FuncArgs().Args), func(operands []term, then withValue) formula {
 		if f, known := t.relation(builtin.Name, operands, expr.Location); known {
-			return or(and(f, then(constantTerm(ast.Boolean(true)))), and(not(f), then(constantTerm(ast.Boolean(false)))))
+			return eitherWay(f, then)
 		}
 		if builtin.Name == ast.ObjectGet.Name {
 			return t.objectGet(operands, expr.Location, then)
@@ -75,34 +67,32 @@ func (t *translation) function(expr *ast.Expr) (int, func([]term, withValue) for
 		if result == nil {
 			return false
 		}
-		c, folded := result.(constant)
-		if !folded {
-			t.unknownOperands(operands, expr.Location)
-			if !slices.Contains(understood, builtin.Name) {
-				t.note(&unsupported{"a call of " + builtin.Name, expr.Location})
-			}
+		if _, folded := result.(constant); folded {
+			return then(result)
 		}
-		if !folded && types.Compare(builtin.Decl.Result(), types.B) == 0 {
-			holds := atom{kind: isTrue, left: result}
-			return and(defined(result), or(
-				and(holds, then(constantTerm(ast.Boolean(true)))),
-				and(not(holds), then(constantTerm(ast.Boolean(false))))))
-		} else if folded {
-			return then(c)
+		t.unknownOperands(operands, expr.Location)
+		if !slices.Contains(understood, builtin.Name) {
+			t.note(&unsupported{"a call of " + builtin.Name, expr.Location})
+		}
+		if types.Compare(builtin.Decl.Result(), types.B) == 0 {
+			return and(defined(result), eitherWay(atom{kind: isTrue, left: result}, then))
 		}
 		return and(defined(result), then(result))
-	}, nil
+	}
+}
+
+// eitherWay is the formula that then holds of whether a formula is true.
+func eitherWay(f formula, then withValue) formula {
+	return or(and(f, then(constantTerm(ast.Boolean(true)))), and(not(f), then(constantTerm(ast.Boolean(false)))))
 }
 
 // unknownOperands notes that a function looks into what is only known by its text.
 func (t *translation) unknownOperands(operands []term, location *ast.Location) {
-	for _, operand := range operands {
-		parts(operand, func(part term) {
-			switch part.(type) {
-			case opaque, collection:
-				t.note(&unsupported{"a function of a collection", location})
-			}
-		})
+	for part := range parts(operands...) {
+		switch part.(type) {
+		case opaque, collection:
+			t.note(&unsupported{"a function of a collection", location})
+		}
 	}
 }
 
@@ -144,16 +134,16 @@ func (t *translation) setOperation(name string, operands []term) (collection, bo
 	switch name {
 	case ast.And.Name:
 		made.each = func(then func(key, value term) formula) formula {
-			return elementsOf(left, func(e term) formula { return and(memberOf(right, e), then(e, e)) })
+			return forSome(left, func(e term) formula { return and(memberOf(right, e), then(e, e)) })
 		}
 	case ast.Minus.Name:
 		made.each = func(then func(key, value term) formula) formula {
-			return elementsOf(left, func(e term) formula { return and(not(memberOf(right, e)), then(e, e)) })
+			return forSome(left, func(e term) formula { return and(not(memberOf(right, e)), then(e, e)) })
 		}
 	case ast.Or.Name:
 		made.each = func(then func(key, value term) formula) formula {
 			both := func(e term) formula { return then(e, e) }
-			return or(elementsOf(left, both), elementsOf(right, both))
+			return or(forSome(left, both), forSome(right, both))
 		}
 	default:
 		return collection{}, false
@@ -164,7 +154,7 @@ func (t *translation) setOperation(name string, operands []term) (collection, bo
 
 func (t *translation) objectGet(operands []term, location *ast.Location, then withValue) formula {
 	key, ok := operands[1].(constant)
-	if !ok || !ofInput(operands[0]) || rank(key.value) != 3 {
+	if !ok || !ofInput(operands[0]) || typeOf(key.value) != "is_string" {
 		panic(unsupported{"object.get of a computed object or key", location})
 	}
 	found := memberTerm(operands[0], key)

@@ -25,11 +25,7 @@ type comparison struct {
 
 func newComparison(decision string, child *sidecar.Policy, parents []*sidecar.Policy) *comparison {
 	c := &comparison{decision: decision, ranks: sidecar.Ranks(decision), child: child, parents: parents}
-	for _, p := range parents {
-		if p.Defines(decision) {
-			c.definers = append(c.definers, p)
-		}
-	}
+	c.definers = slices.DeleteFunc(slices.Clone(parents), func(p *sidecar.Policy) bool { return !p.Defines(decision) })
 	c.order = sidecar.OrderAmong(decision, append(slices.Clone(c.definers), child))
 	root := parents[0].Level
 	c.ungrantable = c.order == sidecar.Grant && child.Level != root && (len(c.definers) == 0 || c.definers[0].Level != root)
@@ -63,16 +59,10 @@ func (c *comparison) judge(r *replay, input ast.Value) *finding {
 	switch c.order {
 	case sidecar.Grant:
 		return c.judgeGrant(r, value, input)
-	case sidecar.Word:
-		return c.judgeWord(r, value, input)
-	case sidecar.Subset:
-		return c.judgeSubset(r, value, input)
-	case sidecar.Unordered:
-		return c.judgeUnordered(r, value, input)
 	case unstated:
 		return c.judgeUnstated(r, value, input)
 	}
-	return c.judgeNumber(r, value, input)
+	return c.judgeOrdered(r, value, input)
 }
 
 func (c *comparison) judgeGrant(r *replay, value, input ast.Value) *finding {
@@ -81,7 +71,7 @@ func (c *comparison) judgeGrant(r *replay, value, input ast.Value) *finding {
 	}
 	for _, denial := range c.denials() {
 		fired, err := r.evaluate(c.child, denial, input, nil)
-		if err != nil || fired != nil && firing(fired) {
+		if err != nil || fired != nil && symbolicFiring(constantTerm(fired)) == true {
 			return nil
 		}
 	}
@@ -97,22 +87,8 @@ func (c *comparison) judgeGrant(r *replay, value, input ast.Value) *finding {
 	return nil
 }
 
-// firing is said of a denial that is neither false nor empty.
-func firing(value ast.Value) bool {
-	for _, nothing := range emptyValues {
-		if ast.Compare(value, nothing) == 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // emptyValues are the values with which a denial does not fire.
 var emptyValues = []ast.Value{ast.Boolean(false), ast.String(""), ast.NewArray(), ast.NewObject(), ast.NewSet()}
-
-func (c *comparison) invalid(value ast.Value, what string) *finding {
-	return &finding{child: value, reason: fmt.Sprintf("%s of %s is %s, which is not %s: it is refused at admission", c.decision, c.child.Name, value, what)}
-}
 
 // copied says that a parent says the very same: whoever repeats it permits no more.
 func (c *comparison) copied(r *replay, value, input ast.Value) bool {
@@ -122,37 +98,80 @@ func (c *comparison) copied(r *replay, value, input ast.Value) bool {
 	})
 }
 
-func (c *comparison) exceeds(value, limit ast.Value, by *sidecar.Policy) *finding {
-	return &finding{parent: limit, child: value, by: by, reason: fmt.Sprintf("%s of %s permits more than that of %s", c.decision, c.child.Name, by.Name)}
-}
-
-func (c *comparison) judgeWord(r *replay, value, input ast.Value) *finding {
-	rankOf := func(value ast.Value) int {
-		word, _ := value.(ast.String)
-		return c.ranks[string(word)]
-	}
-	own := rankOf(value)
-	if own == 0 {
+// judgeOrdered compares a value with those of the parents.
+func (c *comparison) judgeOrdered(r *replay, value, input ast.Value) *finding {
+	if c.symbolicValid(constantTerm(value)) == false {
 		if c.copied(r, value, input) {
 			return nil
 		}
-		return c.invalid(value, "one of "+strings.Join(c.words(), ", "))
+		return &finding{child: value, reason: fmt.Sprintf("%s of %s is %s, which is not %s: it is refused at admission", c.decision, c.child.Name, value, c.domain())}
 	}
-	var highest ast.Value
-	var by *sidecar.Policy
-	rooted := false
-	for _, p := range c.definers {
-		said := r.decide(p, c.decision, input)
-		rank := rankOf(said)
-		rooted = rooted || rank > 0 && p.Level == c.definers[0].Level
-		if rank > rankOf(highest) {
-			highest, by = said, p
+	var found *finding
+	for _, limit := range c.limits(r, input) {
+		if c.exceeds(value, limit.value) && (found == nil || c.isTotal() && c.exceeds(found.parent, limit.value)) {
+			found = &finding{parent: limit.value, child: value, by: limit.by, reason: c.excess(limit.by)}
 		}
 	}
-	if !rooted || own >= rankOf(highest) {
+	return found
+}
+
+// isTotal says whether one of any two values is stricter.
+func (c *comparison) isTotal() bool { return c.order != sidecar.Subset && c.order != sidecar.Unordered }
+
+// excess says in words that the child permits more than a parent.
+func (c *comparison) excess(parent *sidecar.Policy) string {
+	if c.order == sidecar.Unordered {
+		return fmt.Sprintf("values of %s have no known order: where policies of one scope differ, gateways are told nothing; say it in one of them, or the same in both", c.decision)
+	}
+	return fmt.Sprintf("%s of %s permits more than that of %s", c.decision, c.child.Name, parent.Name)
+}
+
+// domain is what a valid value is, in words.
+func (c *comparison) domain() string {
+	switch c.order {
+	case sidecar.Word:
+		return "one of " + strings.Join(c.words(), ", ")
+	case sidecar.Subset:
+		return "a list or set"
+	}
+	return "a number from 0"
+}
+
+// limit is a valid value of a parent.
+type limit struct {
+	by    *sidecar.Policy
+	value ast.Value
+}
+
+// limits are the values of the parents that count. None does if all values of the broadest
+// of them are invalid, or if these have no word.
+func (c *comparison) limits(r *replay, input ast.Value) []limit {
+	var limits []limit
+	broadestAnswers, broadestIsValid := c.order == sidecar.Word, false
+	for _, p := range c.definers {
+		value := r.decide(p, c.decision, input)
+		if value == nil {
+			continue
+		}
+		broadest := p.Level == c.definers[0].Level
+		broadestAnswers = broadestAnswers || broadest
+		if c.symbolicValid(constantTerm(value)) == true {
+			broadestIsValid = broadestIsValid || broadest
+			limits = append(limits, limit{p, value})
+		}
+	}
+	if broadestAnswers && !broadestIsValid {
 		return nil
 	}
-	return c.exceeds(value, highest, by)
+	return limits
+}
+
+// exceeds says whether one valid value permits more than another.
+func (c *comparison) exceeds(value, limit ast.Value) bool {
+	elements := func(of term, then func(key, value term) formula) formula {
+		return or(elementsOf(of.(constant).value, then)...)
+	}
+	return c.symbolicExcess(constantTerm(value), constantTerm(limit), elements) == true
 }
 
 // words are in their order.
@@ -165,98 +184,6 @@ func (c *comparison) words() []string {
 	})
 }
 
-func isLimit(value ast.Value) bool {
-	_, ok := value.(ast.Number)
-	return ok && ast.Compare(value, ast.Number("0")) >= 0
-}
-
-func (c *comparison) judgeNumber(r *replay, value, input ast.Value) *finding {
-	if !isLimit(value) {
-		if c.copied(r, value, input) {
-			return nil
-		}
-		return c.invalid(value, "a number from 0")
-	}
-	var strictest ast.Value
-	var by *sidecar.Policy
-	for p, said := range c.valid(r, input, isLimit) {
-		comparison := ast.Compare(said, strictest)
-		if strictest == nil || c.order == sidecar.Ceiling && comparison < 0 || c.order == sidecar.Floor && comparison > 0 {
-			strictest, by = said, p
-		}
-	}
-	if strictest == nil {
-		return nil
-	}
-	if comparison := ast.Compare(value, strictest); c.order == sidecar.Ceiling && comparison <= 0 || c.order == sidecar.Floor && comparison >= 0 {
-		return nil
-	}
-	return c.exceeds(value, strictest, by)
-}
-
-// valid are the values of the parents that count: none if all that the broadest of them
-// say is invalid.
-func (c *comparison) valid(r *replay, input ast.Value, isValid func(ast.Value) bool) func(func(*sidecar.Policy, ast.Value) bool) {
-	type statement struct {
-		by    *sidecar.Policy
-		value ast.Value
-	}
-	var counting []statement
-	rootSays, rootValid := false, false
-	for _, p := range c.definers {
-		said := r.decide(p, c.decision, input)
-		if said == nil {
-			continue
-		}
-		root := p.Level == c.definers[0].Level
-		rootSays = rootSays || root
-		if isValid(said) {
-			rootValid = rootValid || root
-			counting = append(counting, statement{p, said})
-		}
-	}
-	if rootSays && !rootValid {
-		counting = nil
-	}
-	return func(yield func(*sidecar.Policy, ast.Value) bool) {
-		for _, s := range counting {
-			if !yield(s.by, s.value) {
-				return
-			}
-		}
-	}
-}
-
-func isListed(value ast.Value) bool { return rank(value) == 6 || rank(value) == 8 }
-
-func (c *comparison) judgeSubset(r *replay, value, input ast.Value) *finding {
-	if !isListed(value) {
-		if c.copied(r, value, input) {
-			return nil
-		}
-		return c.invalid(value, "a list or set")
-	}
-	for p, said := range c.valid(r, input, isListed) {
-		for _, e := range elements(value) {
-			if !slices.ContainsFunc(elements(said), func(other ast.Value) bool { return ast.Compare(e, other) == 0 }) {
-				return c.exceeds(value, said, p)
-			}
-		}
-	}
-	return nil
-}
-
-func elements(value ast.Value) []ast.Value {
-	var out []ast.Value
-	switch value := value.(type) {
-	case *ast.Array:
-		value.Foreach(func(t *ast.Term) { out = append(out, t.Value) })
-	case ast.Set:
-		value.Foreach(func(t *ast.Term) { out = append(out, t.Value) })
-	}
-	return out
-}
-
 // symbolic is judge as a formula, which is true of every input where judge finds
 // something, and perhaps of others: errors of evaluation are only looked at where they
 // keep a parent from granting.
@@ -264,25 +191,38 @@ func (c *comparison) symbolic(child *translation, parentOf func(*sidecar.Policy)
 	switch c.order {
 	case sidecar.Grant:
 		return c.symbolicGrant(child, parentOf)
-	case sidecar.Unordered:
-		return c.symbolicUnordered(child, parentOf)
 	case unstated:
 		return c.symbolicUnstated(child, parentOf)
 	}
-	return child.value(c.decision, func(own term) formula {
-		var limits, copied []formula
+	return child.answer(c.decision, func(own term) formula {
+		var exceeded []formula
 		for _, p := range c.definers {
 			parent := parentOf(p)
-			limits = append(limits, and(not(parent.contradiction(c.decision)), parent.value(c.decision, func(said term) formula {
-				return c.symbolicExcess(parent, own, said)
-			})))
-			parent.wantErrors = true
-			same := parent.value(c.decision, func(said term) formula { return equal(said, own) })
-			copied = append(copied, and(append([]formula{same, not(or(parent.errors...))}, not(parent.contradiction(c.decision)))...))
+			exceeded = append(exceeded, parent.answer(c.decision, func(limit term) formula {
+				return c.symbolicExcess(own, limit, func(of term, then func(key, value term) formula) formula {
+					return parent.iterate(of, nil, then)
+				})
+			}))
 		}
-		invalid := and(not(c.symbolicValid(own)), not(or(copied...)))
-		return and(defined(own), not(child.contradiction(c.decision)), or(invalid, and(c.symbolicRoot(parentOf), or(limits...))))
+		return or(c.symbolicInvalid(own, parentOf), and(c.symbolicRoot(parentOf), or(exceeded...)))
 	})
+}
+
+// symbolicInvalid is the formula that a value is not what the order compares, and that no
+// parent gives the same.
+func (c *comparison) symbolicInvalid(own term, parentOf func(*sidecar.Policy) *translation) formula {
+	invalid := not(c.symbolicValid(own))
+	if invalid == false {
+		return false
+	}
+	all := []formula{invalid}
+	for _, p := range c.definers {
+		parent := parentOf(p)
+		parent.wantErrors = true
+		same := parent.answer(c.decision, func(value term) formula { return equal(value, own) })
+		all = append(all, not(and(same, not(or(parent.errors...)))))
+	}
+	return and(all...)
 }
 
 // symbolicRoot is the formula that the broadest scope that has a decision of words says
@@ -302,7 +242,7 @@ func (c *comparison) symbolicRoot(parentOf func(*sidecar.Policy) *translation) f
 
 func (c *comparison) symbolicGrant(child *translation, parentOf func(*sidecar.Policy) *translation) formula {
 	isTrue := func(value term) formula { return equal(value, constantTerm(ast.Boolean(true))) }
-	granted := []formula{child.value(c.decision, isTrue), not(child.contradiction(c.decision))}
+	granted := []formula{child.answer(c.decision, isTrue)}
 	for _, denial := range c.denials() {
 		granted = append(granted, not(child.value(denial, symbolicFiring)))
 	}
@@ -337,6 +277,8 @@ func (c *comparison) symbolicValid(value term) formula {
 		return c.symbolicRank(value, func(int) bool { return true })
 	case sidecar.Subset:
 		return or(isOf("is_array", value), isOf("is_set", value))
+	case sidecar.Unordered:
+		return true
 	}
 	return and(isOf("is_number", value), not(less(value, constantTerm(ast.Number("0")))))
 }
@@ -351,8 +293,9 @@ func (c *comparison) symbolicRank(value term, wanted func(rank int) bool) formul
 	return or(some...)
 }
 
-// symbolicExcess is the formula that one valid value permits more than another.
-func (c *comparison) symbolicExcess(parent *translation, own, said term) formula {
+// symbolicExcess is the formula that one valid value permits more than another, or differs
+// from it where there is no order. iterate is the formula that something holds of one of the elements of a list or set.
+func (c *comparison) symbolicExcess(own, limit term, iterate func(of term, then func(key, value term) formula) formula) formula {
 	switch c.order {
 	case sidecar.Word:
 		var some []formula
@@ -360,15 +303,17 @@ func (c *comparison) symbolicExcess(parent *translation, own, said term) formula
 			rank := c.ranks[word]
 			some = append(some, and(
 				equal(own, constantTerm(ast.String(word))),
-				c.symbolicRank(said, func(other int) bool { return other > rank })))
+				c.symbolicRank(limit, func(other int) bool { return other > rank })))
 		}
 		return or(some...)
 	case sidecar.Ceiling:
-		return and(c.symbolicValid(said), less(said, own))
+		return and(c.symbolicValid(limit), less(limit, own))
 	case sidecar.Floor:
-		return and(c.symbolicValid(said), less(own, said))
+		return and(c.symbolicValid(limit), less(own, limit))
+	case sidecar.Unordered:
+		return not(equal(own, limit))
 	}
-	return and(c.symbolicValid(said), parent.iterate(own, nil, func(_, element term) formula {
-		return not(parent.iterate(said, nil, func(_, other term) formula { return equal(element, other) }))
+	return and(c.symbolicValid(limit), iterate(own, func(_, element term) formula {
+		return not(iterate(limit, func(_, other term) formula { return equal(element, other) }))
 	}))
 }

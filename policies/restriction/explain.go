@@ -16,10 +16,11 @@ func (v Verdict) Explain(child *sidecar.Policy) string {
 	case Proved:
 		return domain + child.Name + " permits no more than broader scopes, on any input"
 	case Unknown:
+		does := "permits more than broader scopes"
 		if v.Conflict {
-			return fmt.Sprintf("%sit is not known whether %s differs from another policy of the %s scope: %s (%s)", domain, child.Name, child.Level, v.Reason, v.Decision)
+			does = fmt.Sprintf("differs from another policy of the %s scope", child.Level)
 		}
-		return fmt.Sprintf("%sit is not known whether %s permits more than broader scopes: %s (%s)", domain, child.Name, v.Reason, v.Decision)
+		return fmt.Sprintf("%sit is not known whether %s %s: %s (%s)", domain, child.Name, does, v.Reason, v.Decision)
 	}
 	first := fmt.Sprintf("%s%s scope cannot expand beyond %s scope", domain, child.Level, v.ParentLevel)
 	if v.Conflict {

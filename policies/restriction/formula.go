@@ -1,6 +1,10 @@
 package restriction
 
-import "github.com/open-policy-agent/opa/v1/ast"
+import (
+	"iter"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
 
 // A formula is true or false of an input.
 type formula any
@@ -33,6 +37,9 @@ type atom struct {
 	kind        atomKind
 	left, right term
 }
+
+// parts are the terms of an atom, and those that they are made of.
+func (a atom) parts() iter.Seq[term] { return parts(a.left, a.right) }
 
 func (a atom) key() string {
 	text := string(a.kind) + " " + a.left.key()
@@ -100,6 +107,15 @@ func contradicts(all conjunction) bool {
 	return false
 }
 
+// forAll is the formula that something holds of each of some terms.
+func forAll(of []term, holds func(term) formula) formula {
+	var formulas []formula
+	for _, t := range of {
+		formulas = append(formulas, holds(t))
+	}
+	return and(formulas...)
+}
+
 func or(formulas ...formula) formula {
 	var out disjunction
 	for _, f := range formulas {
@@ -152,7 +168,7 @@ func defined(t term) formula {
 		types, known := definedAs[t.function]
 		switch {
 		case t.function == "sprintf":
-			if format, ok := t.operands[0].(constant); ok && rank(format.value) == 3 {
+			if format, ok := t.operands[0].(constant); ok && typeOf(format.value) == "is_string" {
 				if _, ok := t.operands[1].(list); ok {
 					return true
 				}
@@ -160,15 +176,13 @@ func defined(t term) formula {
 		case known && len(types) == 0:
 			return defined(t.operands[0])
 		case known:
-			var all []formula
-			for _, operand := range t.operands {
+			return forAll(t.operands, func(operand term) formula {
 				var some []formula
 				for _, name := range types {
 					some = append(some, isOf(name, operand))
 				}
-				all = append(all, or(some...))
-			}
-			return and(all...)
+				return or(some...)
+			})
 		}
 	}
 	return atom{kind: isDefined, left: t}
@@ -178,7 +192,7 @@ func defined(t term) formula {
 func isOf(name string, t term) formula {
 	switch t := t.(type) {
 	case constant:
-		return rank(t.value) == typeRanks[name]
+		return typeOf(t.value) == name
 	case list:
 		return name == "is_array"
 	case collection:
@@ -248,58 +262,29 @@ func counted(size, number term) (n int, made collection, ok bool) {
 	return n, made, isInt && isMade && n >= 0
 }
 
-// equalCollections compares what is written out: lists with each other and with
-// scalars, and anything with the empty set.
+// equalCollections compares what is written out or made. A constant is the second.
 func equalCollections(a, b term) (formula, bool) {
-	if c, ok := b.(constant); ok {
-		switch t := a.(type) {
-		case list:
-			array, ok := c.value.(*ast.Array)
-			if !ok {
-				return false, true
-			}
-			var elements []term
-			array.Foreach(func(e *ast.Term) { elements = append(elements, constantTerm(e.Value)) })
-			return equalCollections(a, listTerm(elements))
-		case collection:
-			if set, ok := c.value.(ast.Set); ok && t.kind == "is_set" && set.Len() == 0 {
-				return not(t.any()), true
-			}
-			if kindOf(b) != t.kind {
-				return false, true
-			}
-			if isSet(a) && isSet(b) {
-				return and(within(a, b), within(b, a)), true
-			}
-			if isArrayMade(a) && isArrayMade(b) { // which must also be in order
-				return and(atom{kind: isEqual, left: a, right: b}, within(a, b), within(b, a)), true
-			}
-		}
-		return nil, false
-	}
-	if isSet(a) && isSet(b) {
+	one, other := kindOf(a), kindOf(b)
+	_, isConstant := b.(constant)
+	switch {
+	case one != "" && one != other && (other != "" || isConstant), isSet(a) && ofInput(b), isSet(b) && ofInput(a): // JSON has no sets
+		return false, true
+	case isSet(a) && isSet(b):
 		return and(within(a, b), within(b, a)), true
-	}
-	if isArrayMade(a) && isArrayMade(b) {
+	case isArrayMade(a) && isArrayMade(b): // which must also be in order
 		return and(atom{kind: isEqual, left: a, right: b}, within(a, b), within(b, a)), true
 	}
-	if one, other := kindOf(a), kindOf(b); one != "" && other != "" && one != other {
-		return false, true
-	}
-	if isSet(a) && ofInput(b) || isSet(b) && ofInput(a) {
-		return false, true // JSON has no sets
-	}
-	left, leftIs := a.(list)
-	right, rightIs := b.(list)
+	left, leftIs := written(a)
+	right, rightIs := written(b)
 	if !leftIs || !rightIs {
 		return nil, false
 	}
-	if len(left.elements) != len(right.elements) {
+	if len(left) != len(right) {
 		return false, true
 	}
 	var all []formula
-	for i := range left.elements {
-		all = append(all, equal(left.elements[i], right.elements[i]))
+	for i := range left {
+		all = append(all, equal(left[i], right[i]))
 	}
 	return and(all...), true
 }

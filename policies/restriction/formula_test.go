@@ -14,7 +14,7 @@ import (
 
 // truth evaluates a formula on an input. It is not known where the formula has opaque
 // parts that count.
-func truth(f formula, given func(term) (ast.Value, status)) (holds, known bool) {
+func truth(f formula, given valuation) (holds, known bool) {
 	switch f := f.(type) {
 	case bool:
 		return f, true
@@ -28,12 +28,12 @@ func truth(f formula, given func(term) (ast.Value, status)) (holds, known bool) 
 	case disjunction:
 		return every(f, false, given)
 	case existence:
-		in, s := evaluate(f.in, given)
-		if s == unknown {
+		in, known := evaluate(f.in, given)
+		if !known {
 			return false, false
 		}
 		var all []formula
-		if s == present {
+		if in != nil {
 			for _, key := range keysOf(in) {
 				at := constantTerm(key)
 				all = append(all, f.body(at, memberTerm(f.in, at)))
@@ -45,7 +45,7 @@ func truth(f formula, given func(term) (ast.Value, status)) (holds, known bool) 
 }
 
 // every is wanted if all parts are, and the opposite if one of them is.
-func every(parts []formula, wanted bool, given func(term) (ast.Value, status)) (holds, known bool) {
+func every(parts []formula, wanted bool, given valuation) (holds, known bool) {
 	known = true
 	for _, part := range parts {
 		holds, partKnown := truth(part, given)
@@ -100,15 +100,7 @@ func TestFormulasAgreeWithOPA(t *testing.T) {
 			if i%4 != g.IntN(4) {
 				continue
 			}
-			given := func(t term) (ast.Value, status) {
-				switch {
-				case t.key() != "input":
-					return nil, unknown
-				case input == nil:
-					return nil, absent
-				}
-				return input, present
-			}
+			given := func(t term) (ast.Value, bool) { return input, t.key() == "input" }
 			steps = 0
 			answer, err := r.evaluate(p, decision, input, nil)
 			if err != nil {

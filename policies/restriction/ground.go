@@ -182,15 +182,10 @@ func (p *problem) variable(a atom) int {
 	variable := p.solver.NewVariable()
 	p.atoms[key] = variable
 	p.list = append(p.list, grounded{a, variable})
-	for _, t := range []term{a.left, a.right} {
-		if t == nil {
-			continue
+	for part := range a.parts() {
+		if m, ok := part.(member); ok {
+			p.element(m.of, m.at)
 		}
-		parts(t, func(part term) {
-			if m, ok := part.(member); ok {
-				p.element(m.of, m.at)
-			}
-		})
 	}
 	return variable
 }

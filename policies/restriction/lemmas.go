@@ -74,7 +74,7 @@ func (p *problem) lemmasOf(g grounded) {
 			p.solver.Add(-g.variable)
 		}
 	}
-	if ofInput(g.left) && g.kind == isEqual && hasSet(value) {
+	if ofInput(g.left) && g.kind == isEqual && contains[ast.Set](value) {
 		p.solver.Add(-g.variable) // JSON has none
 	}
 	if a, ok := g.left.(application); ok && a.function == "count" && g.kind == isLess {
@@ -91,11 +91,12 @@ func (p *problem) lemmasOf(g grounded) {
 // have no others.
 var idempotent = []string{"lower", "upper", "trim_space", "abs", "ceil", "floor", "round"}
 
-func hasSet(value ast.Value) bool {
+// contains says whether a value is of a type, or has a part that is.
+func contains[T ast.Value](value ast.Value) bool {
 	found := false
 	ast.WalkTerms(ast.NewTerm(value), func(t *ast.Term) bool {
-		_, isSet := t.Value.(ast.Set)
-		found = found || isSet
+		_, is := t.Value.(T)
+		found = found || is
 		return found
 	})
 	return found
@@ -134,10 +135,10 @@ func (p *problem) memberLemmas(premise int, m member) {
 		return
 	}
 	if c, ok := m.at.(constant); ok {
-		switch rank(c.value) {
-		case rank(ast.String("")):
+		switch c.value.(type) {
+		case ast.String:
 			p.imply(premise, isOf("is_object", m.of))
-		case rank(ast.Number("0")):
+		case ast.Number:
 			p.imply(premise, isOf("is_array", m.of))
 		default:
 			p.solver.Add(-premise) // a key of JSON is a string
@@ -155,7 +156,7 @@ func (p *problem) lemmasOfTwo(a, b grounded) {
 	if a.kind == isEqual {
 		p.equalityLemmas(a, b)
 	}
-	if a.left.key() == operandOf(b) && a.kind == isLess {
+	if a.left.key() == b.left.key() && a.kind == isLess {
 		p.orderLemmas(a, b)
 	}
 	if a.kind == isTrue && b.kind == isTrue {
@@ -193,10 +194,6 @@ func (p *problem) exclusive(a, b grounded) bool {
 	return true
 }
 
-// operandOf is the key of the term that an atom is about, if it is one of input or a
-// function.
-func operandOf(g grounded) string { return g.left.key() }
-
 // equalityLemmas follow from a term being equal to another.
 func (p *problem) equalityLemmas(a, b grounded) {
 	value, isConstant := a.constantRight()
@@ -204,15 +201,10 @@ func (p *problem) equalityLemmas(a, b grounded) {
 		p.sameLemmas(a, b)
 		return
 	}
-	if !mentions(b.atom, a.left.key()) || hasNumber(value) && looksInto(b.atom, a.left.key()) {
+	if !mentions(b.atom, a.left.key()) || contains[ast.Number](value) && looksInto(b.atom, a.left.key()) {
 		return
 	}
-	holds, known := decide(b.atom, func(t term) (ast.Value, status) {
-		if t.key() == a.left.key() {
-			return value, present
-		}
-		return nil, unknown
-	})
+	holds, known := decide(b.atom, func(t term) (ast.Value, bool) { return value, t.key() == a.left.key() })
 	switch {
 	case known && holds:
 		p.solver.Add(-a.variable, b.variable)
@@ -222,42 +214,29 @@ func (p *problem) equalityLemmas(a, b grounded) {
 }
 
 func mentions(a atom, key string) bool {
-	found := false
-	for _, t := range []term{a.left, a.right} {
-		if t != nil {
-			parts(t, func(part term) { found = found || part.key() == key })
+	for part := range a.parts() {
+		if part.key() == key {
+			return true
 		}
 	}
-	return found
-}
-
-func hasNumber(value ast.Value) bool {
-	found := false
-	ast.WalkTerms(ast.NewTerm(value), func(t *ast.Term) bool {
-		_, isNumber := t.Value.(ast.Number)
-		found = found || isNumber
-		return found
-	})
-	return found
+	return false
 }
 
 // looksInto says that an atom has a function of a term which may tell equal numbers
 // apart: of 1 and 1.0, sprintf makes different texts.
 func looksInto(a atom, key string) bool {
-	found := false
-	for _, t := range []term{a.left, a.right} {
-		if t == nil {
+	for part := range a.parts() {
+		call, ok := part.(application)
+		if !ok || isFolded(call.function) {
 			continue
 		}
-		parts(t, func(part term) {
-			if call, ok := part.(application); ok && !isFolded(call.function) {
-				for _, operand := range call.operands {
-					parts(operand, func(part term) { found = found || part.key() == key })
-				}
+		for operand := range parts(call.operands...) {
+			if operand.key() == key {
+				return true
 			}
-		})
+		}
 	}
-	return found
+	return false
 }
 
 // sameLemmas carry what is known of one term over to an equal one.
@@ -303,10 +282,10 @@ func (p *problem) typeOrderLemmas(a, b grounded) {
 	if !ok || !constant || call.operands[0].key() != b.left.key() {
 		return
 	}
-	switch {
-	case position < rank(value):
+	switch other := typeRanks[typeOf(value)]; {
+	case position < other:
 		p.solver.Add(-a.variable, b.variable)
-	case position > rank(value):
+	case position > other:
 		p.solver.Add(-a.variable, -b.variable)
 	}
 }
@@ -362,35 +341,27 @@ func affix(call application) (string, bool) {
 	return "", false
 }
 
-// status of a value.
-type status int
-
-const (
-	unknown status = iota
-	absent         // known to be undefined
-	present
-)
+// valuation gives the values of terms, as far as they are known: nil where it is known that
+// there is none.
+type valuation func(term) (value ast.Value, known bool)
 
 // decide finds out whether an atom is true, if the values of terms are known as given.
-func decide(a atom, given func(term) (ast.Value, status)) (holds, known bool) {
-	left, leftStatus := evaluate(a.left, given)
-	if a.kind == isDefined {
-		return leftStatus == present, leftStatus != unknown
-	}
-	if a.kind == isTrue {
-		if leftStatus != present {
-			return false, leftStatus == absent
-		}
-		return ast.Compare(left, ast.Boolean(true)) == 0, true
-	}
+func decide(a atom, given valuation) (holds, known bool) {
 	if a.kind == isOpaque {
 		return false, false
 	}
-	right, rightStatus := evaluate(a.right, given)
+	left, known := evaluate(a.left, given)
+	switch a.kind {
+	case isDefined:
+		return left != nil, known
+	case isTrue:
+		return left != nil && ast.Compare(left, ast.Boolean(true)) == 0, known
+	}
+	right, rightKnown := evaluate(a.right, given)
 	switch {
-	case leftStatus == absent || rightStatus == absent:
+	case known && left == nil, rightKnown && right == nil:
 		return false, true
-	case leftStatus == unknown || rightStatus == unknown:
+	case !known || !rightKnown:
 		return false, false
 	case a.kind == isEqual:
 		return ast.Compare(left, right) == 0, true
@@ -399,64 +370,57 @@ func decide(a atom, given func(term) (ast.Value, status)) (holds, known bool) {
 }
 
 // evaluate is the value of a term.
-func evaluate(t term, given func(term) (ast.Value, status)) (ast.Value, status) {
-	if value, s := given(t); s != unknown {
-		return value, s
+func evaluate(t term, given valuation) (value ast.Value, known bool) {
+	if value, known := given(t); known {
+		return value, true
 	}
 	switch t := t.(type) {
 	case constant:
-		return t.value, present
+		return t.value, true
 	case member:
-		of, s := evaluate(t.of, given)
-		if s != present {
-			return nil, s
+		of, known := evaluate(t.of, given)
+		if of == nil || ast.IsScalar(of) {
+			return nil, known
 		}
-		if isScalar(of) {
-			return nil, absent
+		at, known := evaluate(t.at, given)
+		if at == nil {
+			return nil, known
 		}
-		at, s := evaluate(t.at, given)
-		if s != present {
-			return nil, s
-		}
-		found, err := of.Find(ast.Ref{ast.NewTerm(at)})
-		if err != nil {
-			return nil, absent
-		}
-		return found, present
+		found, _ := of.Find(ast.Ref{ast.NewTerm(at)}) // nil where there is none
+		return found, true
 	case application:
 		return evaluateCall(t, given)
 	case list:
-		var elements []*ast.Term
-		for _, element := range t.elements {
-			value, s := evaluate(element, given)
-			if s != present {
-				return nil, s
-			}
-			elements = append(elements, ast.NewTerm(value))
+		elements, known := evaluateAll(t.elements, given)
+		if elements == nil {
+			return nil, known
 		}
-		return ast.NewArray(elements...), present
+		return ast.NewArray(elements...), true
 	}
-	return nil, unknown
+	return nil, false
 }
 
-func evaluateCall(call application, given func(term) (ast.Value, status)) (ast.Value, status) {
-	if !sandbox.Allows(call.function) {
-		return nil, unknown
-	}
-	var operands []*ast.Term
-	for _, operand := range call.operands {
-		value, s := evaluate(operand, given)
-		if s != present {
-			return nil, s
+// evaluateAll are the values of terms: nil unless there are all.
+func evaluateAll(terms []term, given valuation) (values []*ast.Term, known bool) {
+	values = []*ast.Term{}
+	for _, t := range terms {
+		value, known := evaluate(t, given)
+		if value == nil {
+			return nil, known
 		}
-		operands = append(operands, ast.NewTerm(value))
+		values = append(values, ast.NewTerm(value))
+	}
+	return values, true
+}
+
+func evaluateCall(call application, given valuation) (value ast.Value, known bool) {
+	if !sandbox.Allows(call.function) {
+		return nil, false
+	}
+	operands, known := evaluateAll(call.operands, given)
+	if operands == nil {
+		return nil, known
 	}
 	value, failed := run(call.function, operands)
-	switch {
-	case value != nil:
-		return value, present
-	case failed && !isFolded(call.function):
-		return nil, unknown // a limit, perhaps
-	}
-	return nil, absent
+	return value, !failed || isFolded(call.function) // of others, it may have been a limit
 }

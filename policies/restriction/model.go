@@ -2,7 +2,6 @@ package restriction
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -16,8 +15,7 @@ type builder struct {
 	children map[string][]member // by the key of the term that they are members of
 	about    map[string][]grounded
 	pool     []ast.Value
-	values   map[string]ast.Value
-	status   map[string]status
+	values   map[string]ast.Value // by the key of a term: nil where it is to have none
 	// wrong are the literals that could not be had together.
 	wrong []int
 }
@@ -28,26 +26,21 @@ func (p *problem) model(pool []ast.Value) (input ast.Value, wrong []int) {
 	b := &builder{
 		problem: p, pool: pool,
 		children: map[string][]member{}, about: map[string][]grounded{},
-		values: map[string]ast.Value{}, status: map[string]status{},
+		values: map[string]ast.Value{},
 	}
 	seen := map[string]bool{}
 	for _, g := range p.list {
 		mentioned := map[string]bool{}
-		for _, t := range []term{g.left, g.right} {
-			if t == nil {
-				continue
+		for part := range g.parts() {
+			key := part.key()
+			if _, isWitness := part.(witness); (isWitness || ofInput(part)) && !mentioned[key] {
+				mentioned[key] = true
+				b.about[key] = append(b.about[key], g)
 			}
-			parts(t, func(part term) {
-				key := part.key()
-				if _, isWitness := part.(witness); (isWitness || ofInput(part)) && !mentioned[key] {
-					mentioned[key] = true
-					b.about[key] = append(b.about[key], g)
-				}
-				if m, ok := part.(member); ok && ofInput(m) && !seen[key] {
-					seen[key] = true
-					b.children[m.of.key()] = append(b.children[m.of.key()], m)
-				}
-			})
+			if m, ok := part.(member); ok && ofInput(m) && !seen[key] {
+				seen[key] = true
+				b.children[m.of.key()] = append(b.children[m.of.key()], m)
+			}
 		}
 	}
 	input = b.make(document{"input"})
@@ -62,10 +55,10 @@ func (b *builder) holds(variable int) bool { return b.problem.solver.Holds(varia
 // make chooses the value of a term, after those of its members.
 func (b *builder) make(t term) ast.Value {
 	key := t.key()
-	if b.status[key] != unknown {
-		return b.values[key]
+	if value, known := b.values[key]; known {
+		return value
 	}
-	b.status[key] = absent
+	b.values[key] = nil
 	if variable := b.problem.find(defined(t)); variable != 0 && !b.holds(variable) {
 		return nil
 	}
@@ -81,7 +74,7 @@ func (b *builder) make(t term) ast.Value {
 	} else {
 		value = b.choose(t)
 	}
-	b.values[key], b.status[key] = value, present
+	b.values[key] = value
 	return value
 }
 
@@ -89,7 +82,7 @@ func (b *builder) make(t term) ast.Value {
 func (b *builder) container(t term, members []member) ast.Value {
 	isArray := true
 	for _, m := range members {
-		if c, ok := m.at.(constant); ok && rank(c.value) != rank(ast.Number("0")) {
+		if c, ok := m.at.(constant); ok && typeOf(c.value) != "is_number" {
 			isArray = false
 		}
 		if w, ok := m.at.(witness); ok && b.wantsText(w) {
@@ -102,31 +95,22 @@ func (b *builder) container(t term, members []member) ast.Value {
 	if v := b.problem.find(isOf("is_array", t)); v != 0 && b.holds(v) {
 		isArray = true
 	}
-	found := map[string]*ast.Term{}
-	keysOf := map[string]ast.Value{}
+	object := ast.NewObject()
 	for _, m := range members {
 		at := b.keyOf(m, isArray)
-		if at == nil || !isArray && rank(at) != rank(ast.String("")) {
+		if at == nil || !isArray && typeOf(at) != "is_string" {
 			continue
 		}
 		if value := b.make(m); value != nil {
-			found[at.String()], keysOf[at.String()] = ast.NewTerm(value), at
+			object.Insert(ast.NewTerm(at), ast.NewTerm(value))
 		}
 	}
 	if !isArray {
-		object := ast.NewObject()
-		for _, name := range slices.Sorted(maps.Keys(found)) {
-			object.Insert(ast.NewTerm(keysOf[name]), found[name])
-		}
 		return object
 	}
 	var elements []*ast.Term
-	for i := 0; len(elements) < 64; i++ {
-		element, ok := found[fmt.Sprint(i)]
-		if !ok && i >= len(members) && i > 8 {
-			break
-		}
-		if ok {
+	for i := 0; i < min(64, max(len(members), 10)); i++ {
+		if element := object.Get(ast.InternedTerm(i)); element != nil {
 			for len(elements) < i {
 				elements = append(elements, ast.NullTerm())
 			}
@@ -138,7 +122,7 @@ func (b *builder) container(t term, members []member) ast.Value {
 
 func (b *builder) wantsText(w witness) bool {
 	for _, g := range b.about[w.key()] {
-		if value, ok := g.constantRight(); ok && g.kind == isEqual && rank(value) == rank(ast.String("")) && g.left.key() == w.key() && b.holds(g.variable) {
+		if value, ok := g.constantRight(); ok && g.kind == isEqual && typeOf(value) == "is_string" && g.left.key() == w.key() && b.holds(g.variable) {
 			return true
 		}
 		if _, ok := affixOf(g); ok && b.holds(g.variable) && g.left.(application).operands[0].key() == w.key() {
@@ -163,8 +147,8 @@ func (b *builder) keyOf(m member, isArray bool) ast.Value {
 		return at.value
 	case witness:
 		key := at.key()
-		if b.status[key] == present {
-			return b.values[key]
+		if value := b.values[key]; value != nil {
+			return value
 		}
 		if isArray {
 			taken := map[string]bool{}
@@ -172,7 +156,7 @@ func (b *builder) keyOf(m member, isArray bool) ast.Value {
 				if c, ok := other.at.(constant); ok {
 					taken[c.value.String()] = true
 				}
-				if value, ok := b.values[other.at.key()]; ok {
+				if value := b.values[other.at.key()]; value != nil {
 					taken[value.String()] = true
 				}
 			}
@@ -184,7 +168,6 @@ func (b *builder) keyOf(m member, isArray bool) ast.Value {
 		} else {
 			b.values[key] = b.choose(at)
 		}
-		b.status[key] = present
 		return b.values[key]
 	}
 	if ofInput(m.at) {
@@ -199,7 +182,7 @@ func (b *builder) choose(t term) ast.Value {
 	var best ast.Value
 	bestWrong := []int(nil)
 	for _, candidate := range b.candidates(t) {
-		b.values[key], b.status[key] = candidate, present
+		b.values[key] = candidate
 		var wrong []int
 		for _, g := range b.about[key] {
 			if holds, known := decide(g.atom, b.given); known && holds != b.holds(g.variable) {
@@ -221,9 +204,9 @@ func (b *builder) choose(t term) ast.Value {
 	return best
 }
 
-func (b *builder) given(t term) (ast.Value, status) {
-	key := t.key()
-	return b.values[key], b.status[key]
+func (b *builder) given(t term) (value ast.Value, known bool) {
+	value, known = b.values[t.key()]
+	return value, known
 }
 
 func (b *builder) literalOf(g grounded) int {
@@ -239,20 +222,16 @@ func (b *builder) candidates(t term) []ast.Value {
 	begin, middle, end := "", "", ""
 	var texts []ast.String
 	for _, g := range b.about[t.key()] {
-		for _, side := range []term{g.left, g.right} {
-			if side != nil {
-				parts(side, func(part term) {
-					if c, ok := part.(constant); ok {
-						out, texts = append(out, halves(c.value)...), append(texts, piecesOf(c.value)...)
-					}
-				})
+		for part := range g.parts() {
+			if c, ok := part.(constant); ok {
+				out, texts = append(out, halves(c.value)...), append(texts, piecesOf(c.value)...)
 			}
 		}
 		for _, side := range []term{g.right, g.left} {
 			if c, ok := side.(constant); ok {
 				out = append(out, near(c.value)...)
 			}
-			if side != nil && b.status[side.key()] == present {
+			if side != nil && b.values[side.key()] != nil {
 				out = append(out, b.values[side.key()])
 			}
 		}
@@ -282,7 +261,7 @@ func (b *builder) candidates(t term) []ast.Value {
 		ast.NewArray(ast.StringTerm("x")), ast.Boolean(false), ast.NullTerm().Value, ast.Number("0"), ast.String(""))
 	out = append(out, ast.String(strings.TrimSpace("fresh "+t.key())))
 	out = append(out, b.pool...)
-	return slices.DeleteFunc(out, func(v ast.Value) bool { return v == nil || hasSet(v) })
+	return slices.DeleteFunc(out, func(v ast.Value) bool { return v == nil || contains[ast.Set](v) })
 }
 
 // halves are what multiplication makes a number from.
@@ -372,15 +351,10 @@ func (b *builder) check() {
 }
 
 func sharesTerm(a, b atom) bool {
-	shared := false
-	for _, t := range []term{a.left, a.right} {
-		if t == nil {
-			continue
+	for part := range a.parts() {
+		if _, isMember := part.(member); isMember && mentions(b, part.key()) {
+			return true
 		}
-		parts(t, func(part term) {
-			_, isMember := part.(member)
-			shared = shared || isMember && mentions(b, part.key())
-		})
 	}
-	return shared || a.key() == b.key()
+	return a.key() == b.key()
 }

@@ -23,10 +23,8 @@ const (
 func (c *comparison) search(r *replay, models []ast.Value) (found *candidate) {
 	defer ignoreExhaustion()
 	policies := append([]*sidecar.Policy{c.child}, c.definers...)
-	for _, p := range policies {
-		if repeatable(p) != nil {
-			return nil
-		}
+	if slices.ContainsFunc(policies, func(p *sidecar.Policy) bool { return repeatable(p) != nil }) {
+		return nil
 	}
 	s := &searcher{comparison: c, replay: r, random: rand.New(rand.NewPCG(1, 1)), paths: inputPaths(policies), values: searchedValues(policies)}
 	if len(s.paths) == 0 {
@@ -38,7 +36,7 @@ func (c *comparison) search(r *replay, models []ast.Value) (found *candidate) {
 		}
 	}
 	for range maxTries {
-		if f := s.try(randomInput(s.random, s.paths, s.values)); f != nil {
+		if f := s.try(s.randomInput()); f != nil {
 			return f
 		}
 	}
@@ -67,65 +65,20 @@ func searchedValues(policies []*sidecar.Policy) []ast.Value {
 	return append(values, ast.Boolean(true), ast.Boolean(false), ast.NullTerm().Value, ast.String("x"), ast.Number("0"), ast.Number("1e6"), ast.NewArray(), ast.NewObject())
 }
 
-// randomInput sets most of the paths to some of the values. * in a path is any element.
-func randomInput(random *rand.Rand, paths [][]string, values []ast.Value) ast.Value {
-	root := map[string]any{}
-	for _, path := range paths {
-		if random.IntN(5) == 0 {
-			continue
-		}
-		at := root
-		for i, name := range path {
-			if name == "*" {
-				name = []string{"0", "1"}[random.IntN(2)]
-			}
-			if i == len(path)-1 {
-				if _, taken := at[name].(map[string]any); !taken {
-					at[name] = values[random.IntN(len(values))]
-				}
-				break
-			}
-			inner, ok := at[name].(map[string]any)
-			if !ok {
-				inner = map[string]any{}
-				at[name] = inner
-			}
-			at = inner
+// randomInput sets most of the paths to some of the values, short paths first, so that
+// longer ones find room below.
+func (s *searcher) randomInput() ast.Value {
+	var input ast.Value = ast.NewObject()
+	for _, path := range s.paths {
+		if s.random.IntN(5) > 0 {
+			input = s.with(input, path)
 		}
 	}
-	return assemble(root, paths, nil)
+	return input
 }
 
-// assemble makes lists of what paths have * in.
-func assemble(node any, paths [][]string, prefix []string) ast.Value {
-	members, ok := node.(map[string]any)
-	if !ok {
-		return node.(ast.Value)
-	}
-	isList := slices.ContainsFunc(paths, func(path []string) bool {
-		return len(path) > len(prefix) && path[len(prefix)] == "*" && matches(path, prefix)
-	})
-	if isList {
-		var elements []*ast.Term
-		for _, name := range []string{"0", "1"} {
-			if inner, ok := members[name]; ok {
-				elements = append(elements, ast.NewTerm(assemble(inner, paths, append(slices.Clone(prefix), "*"))))
-			}
-		}
-		return ast.NewArray(elements...)
-	}
-	object := ast.NewObject()
-	for name, inner := range members {
-		object.Insert(ast.StringTerm(name), ast.NewTerm(assemble(inner, paths, append(slices.Clone(prefix), name))))
-	}
-	return object
-}
-
-func matches(path, prefix []string) bool {
-	return strings.Join(path[:len(prefix)], "\x00") == strings.Join(prefix, "\x00")
-}
-
-// inputPaths are the paths of the input that policies speak of.
+// inputPaths are the paths of the input that policies speak of, the shortest first. * in a
+// path is any element.
 func inputPaths(policies []*sidecar.Policy) [][]string {
 	seen := map[string]bool{}
 	var paths [][]string
@@ -165,6 +118,7 @@ func inputPaths(policies []*sidecar.Policy) [][]string {
 			})
 		}
 	}
+	slices.SortStableFunc(paths, func(a, b []string) int { return len(a) - len(b) })
 	return paths
 }
 
@@ -248,8 +202,7 @@ func smallerThan(value ast.Value) []ast.Value {
 			}
 		}
 	case *ast.Array:
-		var all []*ast.Term
-		value.Foreach(func(t *ast.Term) { all = append(all, t) })
+		all := elementsOfArray(value)
 		for i := range all {
 			out = append(out, ast.NewArray(slices.Delete(slices.Clone(all), i, i+1)...))
 		}

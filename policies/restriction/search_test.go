@@ -59,11 +59,11 @@ func TestPathsOfTheInput(t *testing.T) {
 
 // TestRandomInputsHaveThePaths: a path with * leads into a list.
 func TestRandomInputsHaveThePaths(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 1))
 	values := []ast.Value{ast.String("v")}
+	s := &searcher{random: rand.New(rand.NewPCG(1, 1)), paths: [][]string{{"c", "d"}, {"a", "*", "b"}}, values: values}
 	lists, texts := 0, 0
 	for range 100 {
-		input := randomInput(random, [][]string{{"a", "*", "b"}, {"c", "d"}}, values)
+		input := s.randomInput()
 		if found, err := input.Find(ast.MustParseRef("x.a[0].b")[1:]); err == nil {
 			require.Equal(t, values[0], found)
 			lists++

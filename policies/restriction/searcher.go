@@ -70,7 +70,7 @@ func (s *searcher) changed() ast.Value {
 	case len(s.nearest) > 0:
 		input = s.nearest[min(s.random.IntN(len(s.nearest)), s.random.IntN(len(s.nearest)))].input
 	default:
-		return randomInput(s.random, s.paths, s.values)
+		return s.randomInput()
 	}
 	for range 1 + s.random.IntN(3) {
 		if s.random.IntN(2) == 0 {

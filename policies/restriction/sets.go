@@ -1,6 +1,10 @@
 package restriction
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
 
 // This file has what is known of sets: those that are written out, and those that are
 // made by comprehensions, partial rules and operators.
@@ -13,10 +17,8 @@ func kindOf(t term) string {
 	case list:
 		return "is_array"
 	case constant:
-		for _, kind := range []string{"is_array", "is_object", "is_set"} {
-			if rank(t.value) == typeRanks[kind] {
-				return kind
-			}
+		if !ast.IsScalar(t.value) {
+			return typeOf(t.value)
 		}
 	}
 	return ""
@@ -30,25 +32,36 @@ func isArrayMade(t term) bool {
 	return !isList && kindOf(t) == "is_array"
 }
 
-// elementsOf is the formula that then holds of an element of a set or array.
-func elementsOf(of term, then func(term) formula) formula {
+// forSome is the formula that then holds of an element of a set or array.
+func forSome(of term, then func(term) formula) formula {
+	each := func(_, value term) formula { return then(value) }
 	if made, ok := of.(collection); ok {
-		return made.each(func(_, value term) formula { return then(value) })
+		return made.each(each)
 	}
-	var all []formula
-	for _, e := range elements(of.(constant).value) {
-		all = append(all, then(constantTerm(e)))
+	return or(elementsOf(of.(constant).value, each)...)
+}
+
+// written are the elements of an array that is constant or written out.
+func written(t term) (elements []term, ok bool) {
+	switch t := t.(type) {
+	case list:
+		return t.elements, true
+	case constant:
+		if array, isArray := t.value.(*ast.Array); isArray {
+			array.Foreach(func(e *ast.Term) { elements = append(elements, constantTerm(e.Value)) })
+			return elements, true
+		}
 	}
-	return or(all...)
+	return nil, false
 }
 
 func memberOf(set, element term) formula {
-	return elementsOf(set, func(e term) formula { return equal(e, element) })
+	return forSome(set, func(e term) formula { return equal(e, element) })
 }
 
 // within is the formula that all elements of a set are those of another.
 func within(set, other term) formula {
-	return not(elementsOf(set, func(e term) formula { return not(memberOf(other, e)) }))
+	return not(forSome(set, func(e term) formula { return not(memberOf(other, e)) }))
 }
 
 // maxCounted is the largest number that sizes are compared with element by element.
@@ -65,7 +78,9 @@ func (c collection) atLeast(n int) (formula, bool) {
 	case n > maxCounted:
 		return nil, false
 	case c.kind != "is_array":
-		return c.others(n, nil), true
+		return several(n, nil, func(then func(term) formula) formula {
+			return c.each(func(key, _ term) formula { return then(key) })
+		}), true
 	}
 	// An array has an element for each solution. Those of one iteration are told apart
 	// by its keys.
@@ -73,43 +88,31 @@ func (c collection) atLeast(n int) (formula, bool) {
 	if !ok {
 		return nil, false
 	}
-	any := witness{text: "any"}
+	any := witness{named{"any"}}
 	if _, ok := unmarked(iteration.body(any, memberTerm(iteration.in, any))); !ok {
 		return nil, false
 	}
-	return iteration.others(n, nil), true
+	return several(n, nil, func(then func(term) formula) formula {
+		return existence{iteration.in, func(key, value term) formula {
+			holds, ok := unmarked(iteration.body(key, value))
+			if !ok {
+				holds = atom{kind: isOpaque, left: opaque{"whether an element is counted: " + memberTerm(iteration.in, key).key()}}
+			}
+			return and(holds, then(key))
+		}}
+	}), true
 }
 
-// others is the formula that there are so many elements with keys, which for a set are
+// several is the formula that there are so many elements with keys, which for a set are
 // the elements themselves, that differ from those before and from each other.
-func (c collection) others(n int, before []term) formula {
+func several(n int, before []term, each func(then func(key term) formula) formula) formula {
 	if n == 0 {
 		return true
 	}
-	return c.each(func(key, _ term) formula {
-		return and(differs(key, before), c.others(n-1, append(slices.Clone(before), key)))
+	return each(func(key term) formula {
+		differs := forAll(before, func(other term) formula { return not(equal(other, key)) })
+		return and(differs, several(n-1, append(slices.Clone(before), key), each))
 	})
-}
-
-func (e existence) others(n int, before []term) formula {
-	if n == 0 {
-		return true
-	}
-	return existence{e.in, func(key, value term) formula {
-		holds, ok := unmarked(e.body(key, value))
-		if !ok {
-			holds = atom{kind: isOpaque, left: opaque{"whether an element is counted: " + memberTerm(e.in, key).key()}}
-		}
-		return and(holds, differs(key, before), e.others(n-1, append(slices.Clone(before), key)))
-	}}
-}
-
-func differs(key term, before []term) formula {
-	var all []formula
-	for _, other := range before {
-		all = append(all, not(equal(other, key)))
-	}
-	return and(all...)
 }
 
 // unmarked is a formula without the mark that there is an element, which must be one of

@@ -3,6 +3,7 @@ package restriction
 import (
 	"crypto/sha256"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -22,14 +23,9 @@ const maxTermNodes = 2_000
 func nodesOf(made ...term) int {
 	count := 1
 	for _, t := range made {
-		switch t := t.(type) {
-		case member:
-			count += t.nodes
-		case application:
-			count += t.nodes
-		case list:
-			count += t.nodes
-		default:
+		if made, ok := t.(interface{ size() int }); ok {
+			count += made.size()
+		} else {
 			count++
 		}
 		if count > maxTermNodes {
@@ -50,15 +46,30 @@ func keyOf(text string) string {
 	return fmt.Sprintf("text %x", sha256.Sum256([]byte(text)))
 }
 
-// constant does not depend on the input.
-type constant struct {
-	value ast.Value
-	text  string
+// named is what a term embeds that keeps its key.
+type named struct{ text string }
+
+func (n named) key() string { return n.text }
+
+// compound is what a term embeds that is made of others, and so many nodes.
+type compound struct {
+	named
+	nodes int
 }
 
-func constantTerm(value ast.Value) constant { return constant{value, keyOf(value.String())} }
+func (c compound) size() int { return c.nodes }
 
-func (c constant) key() string { return c.text }
+func compoundOf(text string, parts ...term) compound {
+	return compound{named{keyOf(text)}, nodesOf(parts...)}
+}
+
+// constant does not depend on the input.
+type constant struct {
+	named
+	value ast.Value
+}
+
+func constantTerm(value ast.Value) constant { return constant{named{keyOf(value.String())}, value} }
 
 // document is input, or a document of data.
 type document struct{ name string }
@@ -67,63 +78,47 @@ func (d document) key() string { return d.name }
 
 // member is what stands at a key of an object or an index of an array.
 type member struct {
+	compound
 	of, at term
-	text   string
-	nodes  int
 }
 
 func memberTerm(of, at term) member {
-	return member{of, at, keyOf(of.key() + "[" + at.key() + "]"), nodesOf(of, at)}
+	return member{compoundOf(of.key()+"["+at.key()+"]", of, at), of, at}
 }
-
-func (m member) key() string { return m.text }
 
 // witness is the key of some element of a collection that is known to exist.
-type witness struct {
-	id   int
-	text string
-}
+type witness struct{ named }
 
-func witnessTerm(id int) witness { return witness{id, fmt.Sprintf("witness%d", id)} }
-
-func (w witness) key() string { return w.text }
+func witnessTerm(id int) witness { return witness{named{fmt.Sprintf("witness%d", id)}} }
 
 // application is the result of a builtin function.
 type application struct {
+	compound
 	function string
 	operands []term
-	text     string
-	nodes    int
 }
 
 func applicationTerm(function string, operands ...term) application {
-	return application{function, operands, keyOf(function + "(" + keys(operands) + ")"), nodesOf(operands...)}
+	return application{compoundOf(function+"("+keys(operands)+")", operands...), function, operands}
 }
-
-func (a application) key() string { return a.text }
 
 // list is an array of which some elements are not constant.
 type list struct {
+	compound
 	elements []term
-	text     string
-	nodes    int
 }
 
 func listTerm(elements []term) list {
-	return list{elements, keyOf("[" + keys(elements) + "]"), nodesOf(elements...)}
+	return list{compoundOf("["+keys(elements)+"]", elements...), elements}
 }
-
-func (l list) key() string { return l.text }
 
 // collection is the value of a comprehension, of a partial rule, or of an object that is
 // not constant. each is true where then is true of one of its elements.
 type collection struct {
-	text string
+	named
 	kind string // is_array, is_object or is_set
 	each func(then func(key, value term) formula) formula
 }
-
-func (c collection) key() string { return c.text }
 
 // opaque is the value of what is not understood. Its text is all that it depends on,
 // so the same text is the same value.
@@ -157,22 +152,29 @@ func substitute(t, part, by term) term {
 	return t
 }
 
-// parts calls visit for a term and the terms that it is made of.
-func parts(t term, visit func(term)) {
-	visit(t)
-	switch t := t.(type) {
-	case member:
-		parts(t.of, visit)
-		parts(t.at, visit)
-	case application:
-		for _, operand := range t.operands {
-			parts(operand, visit)
+// parts are terms and those that they are made of. nil among them is left out.
+func parts(terms ...term) iter.Seq[term] {
+	return func(yield func(term) bool) { walkParts(terms, yield) }
+}
+
+func walkParts(terms []term, yield func(term) bool) (goOn bool) {
+	for _, t := range terms {
+		var inside []term
+		switch t := t.(type) {
+		case nil:
+			continue
+		case member:
+			inside = []term{t.of, t.at}
+		case application:
+			inside = t.operands
+		case list:
+			inside = t.elements
 		}
-	case list:
-		for _, element := range t.elements {
-			parts(element, visit)
+		if !yield(t) || !walkParts(inside, yield) {
+			return false
 		}
 	}
+	return true
 }
 
 // ofInput says that the value is a part of the input, and so is JSON.
@@ -186,37 +188,11 @@ func ofInput(t term) bool {
 	return false
 }
 
-// isScalar holds for what has no members.
-func isScalar(value ast.Value) bool {
-	switch value.(type) {
-	case ast.Null, ast.Boolean, ast.Number, ast.String:
-		return true
-	}
-	return false
-}
+// typeOf is the name of the function that asks for the type of a value, such as is_string.
+func typeOf(value ast.Value) string { return "is_" + ast.ValueName(value) }
 
-// rank is the position of the type of a value in OPA's order of all values.
-func rank(value ast.Value) int {
-	switch value.(type) {
-	case ast.Null:
-		return 0
-	case ast.Boolean:
-		return 1
-	case ast.Number:
-		return 2
-	case ast.String:
-		return 3
-	case *ast.Array:
-		return 6
-	case ast.Object:
-		return 7
-	case ast.Set:
-		return 8
-	}
-	return -1
-}
-
-// typeRanks are the positions of the types that functions such as is_string ask for.
+// typeRanks are the positions of types in OPA's order of all values, by the functions that
+// ask for them.
 var typeRanks = map[string]int{
 	"is_null": 0, "is_boolean": 1, "is_number": 2, "is_string": 3, "is_array": 6, "is_object": 7, "is_set": 8,
 }

@@ -15,51 +15,39 @@ import (
 func (t *translation) fallible(node any) bool {
 	found := false
 	seen := map[string]bool{}
-	var visit func(any)
-	visit = func(node any) {
-		ast.WalkNodes(node, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.With:
-				found = true
-			case *ast.Term:
-				if _, object := n.Value.(*ast.ObjectComprehension); object {
-					found = true
+	var visitor *ast.GenericVisitor
+	visitor = ast.NewGenericVisitor(func(node any) bool {
+		switch node := node.(type) {
+		case *ast.With, *ast.ObjectComprehension:
+			found = true
+		case ast.Ref:
+			name, own := t.policy.RuleName(node)
+			if !own {
+				found = found || node.HasPrefix(t.policy.Path)
+			} else if !seen[name] {
+				seen[name] = true
+				rules := t.policy.Rules(name)
+				found = found || mayConflict(rules)
+				for _, rule := range rules {
+					visitor.Walk(rule)
 				}
 			}
-			return found
-		})
-		ast.WalkRefs(node, func(ref ast.Ref) bool {
-			name, own := t.policy.RuleName(ref)
-			if !own && ref.HasPrefix(t.policy.Path) {
-				found = true
-			}
-			if !own || seen[name] || found {
-				return found
-			}
-			seen[name] = true
-			rules := t.policy.Rules(name)
-			if len(rules) == 0 {
-				found = true
-				return true
-			}
-			single := rules[0].Head.RuleKind() == ast.SingleValue
-			var chains []*ast.Rule
-			for _, rule := range rules {
-				if !rule.Default {
-					chains = append(chains, rule)
-				}
-			}
-			if single && (len(rules[0].Head.Ref()) > 1 || !sameConstant(chains)) {
-				found = true
-			}
-			for _, rule := range rules {
-				visit(rule)
-			}
-			return found
-		})
-	}
-	visit(node)
+		}
+		return found
+	})
+	visitor.Walk(node)
 	return found
+}
+
+// mayConflict says whether rules of one name may have two values at once. Nothing is known
+// of a name without rules.
+func mayConflict(rules []*ast.Rule) bool {
+	if len(rules) == 0 {
+		return true
+	}
+	chains, _ := chainsOf(rules)
+	head := rules[0].Head
+	return head.RuleKind() == ast.SingleValue && (len(head.Ref()) > 1 || !sameConstant(chains))
 }
 
 // text is all that the value of a node depends on: itself with the names of variables

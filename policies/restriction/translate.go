@@ -88,6 +88,8 @@ type (
 
 func yes(*environment) formula { return true }
 
+func anyValue(term) formula { return true }
+
 // attempt returns the construct that stopped f, and undoes what f noted.
 func (t *translation) attempt(f func() formula) (result formula, failure *unsupported) {
 	errors := len(t.errors)
@@ -102,6 +104,15 @@ func (t *translation) attempt(f func() formula) (result formula, failure *unsupp
 		}
 	}()
 	return f(), nil
+}
+
+// noting runs f, which notes errors or not, and gives those that it has noted.
+func (t *translation) noting(wanted bool, f func()) []formula {
+	outer, before := t.errors, t.wantErrors
+	defer func() { t.errors, t.wantErrors = outer, before }()
+	t.errors, t.wantErrors = nil, wanted
+	f()
+	return t.errors
 }
 
 func (t *translation) note(u *unsupported) {
@@ -119,7 +130,14 @@ func (t *translation) value(name string, then withValue) formula {
 	if made, succeeds := t.partial(name, rules); succeeds != nil {
 		return and(succeeds, then(made))
 	}
-	return t.complete(rules, nil, nil, then)
+	return t.complete(rules, nil, then)
+}
+
+// answer is the formula that a decision has a defined value of which then holds, and no
+// second value at once.
+func (t *translation) answer(name string, then withValue) formula {
+	found := t.value(name, func(value term) formula { return and(defined(value), then(value)) })
+	return and(not(t.contradiction(name)), found)
 }
 
 // partial is the collection that partial rules make.
@@ -175,28 +193,27 @@ func (t *translation) made(c collection, node *ast.Term, env *environment) formu
 	if !t.fallible(node) {
 		return true
 	}
-	outer, wanted := t.errors, t.wantErrors
-	t.errors, t.wantErrors = nil, true
-	_, failure := t.attempt(func() formula {
-		if c.kind != "is_object" {
-			return c.each(func(term, term) formula { return true })
-		}
-		t.errors = append(t.errors, c.each(func(key, value term) formula {
-			return c.each(func(other, its term) formula {
-				if substitute(its, other, key).key() == value.key() {
-					return false
-				}
-				return and(equal(key, other), not(equal(value, its)))
-			})
-		}))
-		return true
-	})
-	inside := or(t.errors...)
-	t.errors, t.wantErrors = outer, wanted
+	var failure *unsupported
+	inside := or(t.noting(true, func() {
+		_, failure = t.attempt(func() formula {
+			if c.kind != "is_object" {
+				return c.any()
+			}
+			t.errors = append(t.errors, c.each(func(key, value term) formula {
+				return c.each(func(other, its term) formula {
+					if substitute(its, other, key).key() == value.key() {
+						return false
+					}
+					return and(equal(key, other), not(equal(value, its)))
+				})
+			}))
+			return true
+		})
+	})...)
 	if failure != nil {
 		return t.mayFail(t.text(node, env))
 	}
-	if wanted && inside != false {
+	if t.wantErrors && inside != false {
 		t.errors = append(t.errors, inside)
 	}
 	return not(inside)
@@ -204,17 +221,9 @@ func (t *translation) made(c collection, node *ast.Term, env *environment) formu
 
 // complete is the formula that one of the rules of a name, which stand for a function
 // if there are arguments, has a value of which then holds.
-func (t *translation) complete(rules []*ast.Rule, arguments []term, env *environment, then withValue) formula {
+func (t *translation) complete(rules []*ast.Rule, arguments []term, then withValue) formula {
 	t.step()
-	var fallback *ast.Rule
-	var chains []*ast.Rule
-	for _, rule := range rules {
-		if rule.Default {
-			fallback = rule
-		} else {
-			chains = append(chains, rule)
-		}
-	}
+	chains, fallback := chainsOf(rules)
 	t.conflicts(chains, arguments)
 	var all []formula
 	for _, rule := range chains {
@@ -223,9 +232,9 @@ func (t *translation) complete(rules []*ast.Rule, arguments []term, env *environ
 	if fallback != nil {
 		var none []formula
 		for _, rule := range chains {
-			none = append(none, not(t.chain(rule, arguments, func(term) formula { return true })))
+			none = append(none, not(t.chain(rule, arguments, anyValue)))
 		}
-		none = append(none, t.term(fallback.Head.Value, env, func(value term, _ *environment) formula { return then(value) }))
+		none = append(none, t.term(fallback.Head.Value, nil, func(value term, _ *environment) formula { return then(value) }))
 		all = append(all, and(none...))
 	}
 	return or(all...)
@@ -270,10 +279,10 @@ func (t *translation) supports(rule *ast.Rule, arguments []term) bool {
 		return known
 	}
 	t.supported[rule] = false // until it has been tried
-	wanted := t.wantErrors
-	t.wantErrors = false
-	_, failure := t.attempt(func() formula { return t.links(rule, arguments, func(term) formula { return true }) })
-	t.wantErrors = wanted
+	var failure *unsupported
+	t.noting(false, func() {
+		_, failure = t.attempt(func() formula { return t.links(rule, arguments, anyValue) })
+	})
 	if failure != nil {
 		t.note(failure)
 	}
@@ -302,26 +311,23 @@ func (t *translation) conflicts(chains []*ast.Rule, arguments []term) {
 	if !t.wantErrors || sameConstant(chains) {
 		return
 	}
-	t.wantErrors = false
 	var found []formula
-	for i, a := range chains {
-		for j := i; j < len(chains); j++ {
-			if f, constant := t.constantConflict(a, chains[j], arguments); constant {
-				found = append(found, f)
-				continue
-			}
-			iterations := t.iterations
-			f := t.chain(a, arguments, func(one term) formula {
-				return t.chain(chains[j], arguments, func(other term) formula {
-					return not(equal(one, other))
-				})
-			})
-			if i != j || t.iterations > iterations || !t.supported[a] {
-				found = append(found, f)
+	t.noting(false, func() {
+		for i, a := range chains {
+			for _, b := range chains[i:] {
+				iterations := t.iterations
+				f, constant := t.constantConflict(a, b, arguments)
+				if !constant {
+					f = t.chain(a, arguments, func(one term) formula {
+						return t.chain(b, arguments, func(other term) formula { return not(equal(one, other)) })
+					})
+				}
+				if constant || a != b || t.iterations > iterations || !t.supported[a] {
+					found = append(found, f)
+				}
 			}
 		}
-	}
-	t.wantErrors = true
+	})
 	if f := or(found...); f != false {
 		t.errors = append(t.errors, f)
 	}
@@ -338,31 +344,33 @@ func (t *translation) constantConflict(a, b *ast.Rule, arguments []term) (formul
 	if ast.Compare(one.value, other.value) == 0 {
 		return false, true
 	}
-	holds := func(term) formula { return true }
-	return and(t.chain(a, arguments, holds), t.chain(b, arguments, holds)), true
+	return and(t.chain(a, arguments, anyValue), t.chain(b, arguments, anyValue)), true
 }
 
 // contradiction is the formula that the rules of a decision have two values at once,
 // with which it has none.
 func (t *translation) contradiction(name string) formula {
-	var chains []*ast.Rule
-	for _, rule := range t.policy.Rules(name) {
-		if len(rule.Head.Ref()) > 1 || rule.Head.RuleKind() == ast.MultiValue {
-			return false
-		}
-		if !rule.Default {
+	rules := t.policy.Rules(name)
+	if slices.ContainsFunc(rules, func(rule *ast.Rule) bool {
+		return len(rule.Head.Ref()) > 1 || rule.Head.RuleKind() == ast.MultiValue
+	}) {
+		return false
+	}
+	chains, _ := chainsOf(rules)
+	return or(t.noting(true, func() { t.conflicts(chains, nil) })...)
+}
+
+// chainsOf parts rules of one name, with what follows them by else, from their default,
+// which is nil where there is none.
+func chainsOf(rules []*ast.Rule) (chains []*ast.Rule, fallback *ast.Rule) {
+	for _, rule := range rules {
+		if rule.Default {
+			fallback = rule
+		} else {
 			chains = append(chains, rule)
 		}
 	}
-	if sameConstant(chains) {
-		return false
-	}
-	outer, wanted := t.errors, t.wantErrors
-	t.errors, t.wantErrors = nil, true
-	t.conflicts(chains, nil)
-	found := or(t.errors...)
-	t.errors, t.wantErrors = outer, wanted
-	return found
+	return chains, fallback
 }
 
 // sameConstant says that all rules, with what follows by else, have one value.
@@ -386,11 +394,7 @@ func sameConstant(chains []*ast.Rule) bool {
 }
 
 // body is the formula that all expressions hold, under bindings that then goes on with.
-func (t *translation) body(body ast.Body, env *environment, then withBinding) formula {
-	return t.expressions(body, env, then)
-}
-
-func (t *translation) expressions(rest ast.Body, env *environment, then withBinding) formula {
+func (t *translation) body(rest ast.Body, env *environment, then withBinding) formula {
 	t.step()
 	if len(rest) == 0 {
 		return then(env)
@@ -409,9 +413,9 @@ func (t *translation) expressions(rest ast.Body, env *environment, then withBind
 		if f == false {
 			return false
 		}
-		return and(f, t.expressions(rest, env, then))
+		return and(f, t.body(rest, env, then))
 	}
-	return t.expression(expr, env, func(env *environment) formula { return t.expressions(rest, env, then) })
+	return t.expression(expr, env, func(env *environment) formula { return t.body(rest, env, then) })
 }
 
 // binds says whether an expression may bind a variable that somebody needs: one that

@@ -99,27 +99,3 @@ type Conflict struct {
 	Verdict
 	Helper bool
 }
-
-// judgeUnordered finds that both sides answer, and differ.
-func (c *comparison) judgeUnordered(r *replay, value, input ast.Value) *finding {
-	for _, p := range c.definers {
-		if said := r.decide(p, c.decision, input); said != nil && ast.Compare(said, value) != 0 {
-			return &finding{parent: said, child: value, by: p, reason: fmt.Sprintf(
-				"values of %s have no known order: where policies of one scope differ, gateways are told nothing; say it in one of them, or the same in both", c.decision)}
-		}
-	}
-	return nil
-}
-
-func (c *comparison) symbolicUnordered(child *translation, parentOf func(*sidecar.Policy) *translation) formula {
-	return child.value(c.decision, func(own term) formula {
-		var differ []formula
-		for _, p := range c.definers {
-			parent := parentOf(p)
-			differ = append(differ, and(not(parent.contradiction(c.decision)), parent.value(c.decision, func(said term) formula {
-				return and(defined(said), not(equal(own, said)))
-			})))
-		}
-		return and(defined(own), not(child.contradiction(c.decision)), or(differ...))
-	})
-}

@@ -65,8 +65,8 @@ func (c *comparison) judgeUnstated(r *replay, value, input ast.Value) *finding {
 }
 
 func (c *comparison) symbolicUnstated(child *translation, parentOf func(*sidecar.Policy) *translation) formula {
-	return child.value(c.decision, func(own term) formula {
-		all := []formula{defined(own), not(child.contradiction(c.decision))}
+	return child.answer(c.decision, func(term) formula {
+		var all []formula
 		for _, p := range c.definers {
 			parent := parentOf(p)
 			parent.wantErrors = true

@@ -120,9 +120,7 @@ func (t *translation) term(node *ast.Term, env *environment, then withValueInsid
 	case ast.Ref:
 		return t.reference(v, node.Location, env, then)
 	case *ast.Array:
-		var elements []*ast.Term
-		v.Foreach(func(e *ast.Term) { elements = append(elements, e) })
-		return t.list(elements, env, then)
+		return t.list(elementsOfArray(v), env, then)
 	case ast.Set:
 		// Whether OPA finds a member of such a set depends on its release.
 		panic(unsupported{"a set whose members are not constant", node.Location})
@@ -143,11 +141,7 @@ func (t *translation) term(node *ast.Term, env *environment, then withValueInsid
 
 func (t *translation) list(elements []*ast.Term, env *environment, then withValueInside) formula {
 	return t.terms(elements, env, func(values []term, env *environment) formula {
-		var all []formula
-		for _, value := range values {
-			all = append(all, defined(value))
-		}
-		return and(append(all, then(listTerm(values), env))...)
+		return and(forAll(values, defined), then(listTerm(values), env))
 	})
 }
 
@@ -161,20 +155,18 @@ func (t *translation) object(node *ast.Term, object ast.Object, env *environment
 		nodes = append(nodes, object.Get(key))
 	}
 	return t.terms(nodes, env, func(values []term, env *environment) formula {
-		var all []formula
 		text := "object"
 		for i, key := range object.Keys() {
-			all = append(all, defined(values[i]))
 			text += fmt.Sprintf(" %s: %s", key, values[i].key())
 		}
-		made := collection{text: keyOf(text), kind: "is_object", each: func(then func(key, value term) formula) formula {
+		made := collection{named: named{keyOf(text)}, kind: "is_object", each: func(then func(key, value term) formula) formula {
 			var each []formula
 			for i, key := range object.Keys() {
 				each = append(each, then(constantTerm(key.Value), values[i]))
 			}
 			return or(each...)
 		}}
-		return and(append(all, then(made, env))...)
+		return and(forAll(values, defined), then(made, env))
 	})
 }
 
@@ -207,18 +199,16 @@ func (t *translation) textOf(made collection, node *ast.Term, env *environment) 
 	if made.kind == "is_array" {
 		return t.text(node, env)
 	}
-	wanted, errors := t.wantErrors, t.errors
-	t.wantErrors = false
-	defer func() {
-		t.wantErrors, t.errors = wanted, errors
-		if r := recover(); r != nil {
-			if _, ok := r.(unsupported); !ok {
-				panic(r)
-			}
+	t.noting(false, func() {
+		_, failure := t.attempt(func() formula {
+			text = t.writer.collection(made)
+			return true
+		})
+		if failure != nil {
 			text = t.text(node, env)
 		}
-	}()
-	return t.writer.collection(made)
+	})
+	return text
 }
 
 // reference follows a path from a variable, input or a rule.
@@ -293,7 +283,7 @@ func (t *translation) iterate(in term, location *ast.Location, then func(key, va
 	t.iterations++
 	switch in := in.(type) {
 	case constant:
-		return or(t.constants(in.value, then)...)
+		return or(elementsOf(in.value, then)...)
 	case list:
 		var all []formula
 		for i, element := range in.elements {
@@ -309,7 +299,8 @@ func (t *translation) iterate(in term, location *ast.Location, then func(key, va
 	return t.existence(in, then)
 }
 
-func (t *translation) constants(value ast.Value, then func(key, value term) formula) (all []formula) {
+// elementsOf are what then makes of the elements of a constant: nothing of a scalar.
+func elementsOf(value ast.Value, then func(key, value term) formula) (all []formula) {
 	switch value := value.(type) {
 	case *ast.Array:
 		for i := range value.Len() {
@@ -326,29 +317,20 @@ func (t *translation) constants(value ast.Value, then func(key, value term) form
 // existence goes through the body once for an element like any other, so that errors
 // and what is not understood come up here.
 func (t *translation) existence(in term, then func(key, value term) formula) formula {
-	outer := t.errors
-	t.errors = nil
 	*t.fresh++
 	any := witnessTerm(-*t.fresh)
-	body := then(any, memberTerm(in, any))
-	inside := t.errors
-	t.errors = outer
+	var body formula
+	inside := t.noting(t.wantErrors, func() { body = then(any, memberTerm(in, any)) })
 	if len(inside) > 0 {
 		t.errors = append(t.errors, existence{in, func(key, value term) formula {
-			before, wanted := t.errors, t.wantErrors
-			t.errors, t.wantErrors = nil, true
-			then(key, value)
-			found := or(t.errors...)
-			t.errors, t.wantErrors = before, wanted
-			return found
+			return or(t.noting(true, func() { then(key, value) })...)
 		}})
 	}
 	if body == false {
 		return false
 	}
-	return existence{in, func(key, value term) formula {
-		before := t.errors
-		defer func() { t.errors = before }()
-		return then(key, value)
+	return existence{in, func(key, value term) (body formula) {
+		t.noting(t.wantErrors, func() { body = then(key, value) })
+		return body
 	}}
 }

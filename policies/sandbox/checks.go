@@ -79,12 +79,8 @@ func joined(operands []*ast.Term) (int, error) {
 // flattened bounds the elements of a collection of collections put together.
 func flattened(operands []*ast.Term) (int, error) {
 	total := 0
-	add := func(term *ast.Term) { total += max(1, size(term)) }
-	switch value := operands[0].Value.(type) {
-	case *ast.Array:
-		value.Foreach(add)
-	case ast.Set:
-		value.Foreach(add)
+	for _, collection := range elementsOf(operands[0]) {
+		total += max(1, size(collection))
 	}
 	return total / elementsPerStep, checkElements(total)
 }
@@ -167,16 +163,12 @@ func madeOfText(result *ast.Term) error {
 		switch value := term.Value.(type) {
 		case ast.Number:
 			err = numberWithin(value)
-		case *ast.Array:
-			return value.Until(walk)
 		case ast.Object:
 			if terms.Alike(value.Keys()) {
 				err = exceeds("%v", terms.ErrAlike)
-				return true
 			}
-			return value.Until(func(_, value *ast.Term) bool { return walk(value) })
 		}
-		return err != nil
+		return err != nil || anyPart(term, walk)
 	}
 	walk(result)
 	return err
@@ -205,16 +197,13 @@ func within(operands []*ast.Term) (int, error) {
 // longestList is the length of the longest list in a term.
 func longestList(term *ast.Term) int {
 	longest := 0
-	below := func(term *ast.Term) { longest = max(longest, longestList(term)) }
-	switch value := term.Value.(type) {
-	case *ast.Array:
-		value.Foreach(below)
-		longest = max(longest, value.Len())
-	case ast.Set:
-		value.Foreach(below)
-	case ast.Object:
-		value.Foreach(func(_, value *ast.Term) { below(value) })
+	if list, ok := term.Value.(*ast.Array); ok {
+		longest = list.Len()
 	}
+	anyPart(term, func(part *ast.Term) bool {
+		longest = max(longest, longestList(part))
+		return false
+	})
 	return longest
 }
 
@@ -224,16 +213,7 @@ func walked(operands []*ast.Term) (int, error) {
 	var walk func(term *ast.Term, depth int) bool
 	walk = func(term *ast.Term, depth int) bool {
 		total += depth
-		below := func(term *ast.Term) bool { return walk(term, depth+1) }
-		switch value := term.Value.(type) {
-		case *ast.Array:
-			return value.Until(below)
-		case ast.Set:
-			return value.Until(below)
-		case ast.Object:
-			return value.Until(func(_, value *ast.Term) bool { return below(value) })
-		}
-		return total > MaxCompared
+		return total > MaxCompared || anyPart(term, func(part *ast.Term) bool { return walk(part, depth+1) })
 	}
 	if walk(operands[0], 0); total > MaxCompared {
 		return 0, exceeds("the paths to all values have more than %d keys; walk through a part", MaxCompared)
@@ -244,42 +224,30 @@ func walked(operands []*ast.Term) (int, error) {
 // maxPlacing is how many values may be compared to put the elements of collections into one set.
 const maxPlacing = 1 << 18
 
-// spread bounds functions that put the elements of the operands at the positions into a
-// set, or look for them in one. OPA's set gives an element the first free place from its
-// hash on, and compares it with all that are in its way. The hash of a number is its
-// integer part, and that of a list the sum of its elements': among the first n integers,
-// n halves are compared with n each.
-func spread(positions ...int) check {
-	return func(operands []*ast.Term) (int, error) {
-		count := 0
-		for _, i := range positions {
-			count += size(operands[i])
-		}
-		if count <= terms.MaxAlike { // so many may be put into a set however alike they are
-			return 0, nil
-		}
-		var together []*ast.Term
-		for _, i := range positions {
-			together = append(together, elementsOf(operands[i])...)
-		}
-		return inOneSet(together)
-	}
+// spread bounds functions that put the elements of the operands from one position up to
+// another into a set, or look for them in one. OPA's set gives an element the first free
+// place from its hash on, and compares it with all that are in its way. The hash of a
+// number is its integer part, and that of a list the sum of its elements': among the first
+// n integers, n halves are compared with n each.
+func spread(from, to int) check {
+	return func(operands []*ast.Term) (int, error) { return inOneSet(operands[from:to]) }
 }
 
 // spreadWithin is spread for the elements of the collections in an operand.
-func spreadWithin(operands []*ast.Term) (int, error) {
-	var together []*ast.Term
-	count, collections := 0, elementsOf(operands[0])
-	for _, collection := range collections {
-		count += size(collection)
+func spreadWithin(operands []*ast.Term) (int, error) { return inOneSet(elementsOf(operands[0])) }
+
+// anyPart says whether something holds of an element of a collection, or of a value of an
+// object.
+func anyPart(term *ast.Term, holds func(*ast.Term) bool) bool {
+	switch value := term.Value.(type) {
+	case *ast.Array:
+		return value.Until(holds)
+	case ast.Set:
+		return value.Until(holds)
+	case ast.Object:
+		return value.Until(func(_, value *ast.Term) bool { return holds(value) })
 	}
-	if count <= terms.MaxAlike {
-		return 0, nil
-	}
-	for _, collection := range collections {
-		together = append(together, elementsOf(collection)...)
-	}
-	return inOneSet(together)
+	return false
 }
 
 // elementsOf are the elements of a list or set, and the keys of an object.
@@ -299,23 +267,30 @@ func elementsOf(term *ast.Term) []*ast.Term {
 	return nil
 }
 
-// inOneSet does what OPA does to put elements into a set, up to the bound.
-func inOneSet(elements []*ast.Term) (int, error) {
-	if len(elements) <= terms.MaxAlike {
+// inOneSet does what OPA does to put the elements of collections into a set, up to the
+// bound.
+func inOneSet(collections []*ast.Term) (int, error) {
+	count := 0
+	for _, collection := range collections {
+		count += size(collection)
+	}
+	if count <= terms.MaxAlike { // so many may be put into a set however alike they are
 		return 0, nil
 	}
-	work, places := 0, make(map[int]*ast.Term, len(elements))
-	for _, element := range elements {
-		place := element.Hash()
-		for other := places[place]; other != nil && !ast.KeyHashEqual(other.Value, element.Value); other = places[place] {
-			if work += weight(element); work > maxPlacing {
-				return 0, exceeds("too many of %d elements have the same hash, or hashes that follow each other; use strings", len(elements))
+	work, places := 0, make(map[int]*ast.Term, count)
+	for _, collection := range collections {
+		for _, element := range elementsOf(collection) {
+			place := element.Hash()
+			for other := places[place]; other != nil && !ast.KeyHashEqual(other.Value, element.Value); other = places[place] {
+				if work += weight(element); work > maxPlacing {
+					return 0, exceeds("too many of %d elements have the same hash, or hashes that follow each other; use strings", count)
+				}
+				place++
 			}
-			place++
+			places[place] = element
 		}
-		places[place] = element
 	}
-	return len(elements)/elementsPerStep + work/nodesPerStep, nil
+	return count/elementsPerStep + work/nodesPerStep, nil
 }
 
 // weight is how many ordinary values a value is compared as long as: of collections their
@@ -366,19 +341,7 @@ func shallow(operands []*ast.Term) (int, error) {
 	const deepest = 100
 	var depth func(*ast.Term, int) bool
 	depth = func(term *ast.Term, at int) (deep bool) {
-		if at > deepest {
-			return true
-		}
-		below := func(term *ast.Term) bool { return depth(term, at+1) }
-		switch value := term.Value.(type) {
-		case *ast.Array:
-			return value.Until(below)
-		case ast.Set:
-			return value.Until(below)
-		case ast.Object:
-			return value.Until(func(_, value *ast.Term) bool { return below(value) })
-		}
-		return false
+		return at > deepest || anyPart(term, func(part *ast.Term) bool { return depth(part, at+1) })
 	}
 	if depth(operands[0], 0) {
 		return 0, exceeds("a value nests deeper than %d", deepest)

@@ -61,18 +61,9 @@ var allowedBuiltins = strings.Fields(`
 // Capabilities restricts OPA's parser and compiler to allowedBuiltins, to no network,
 // and to Rego v0 and v1.
 var Capabilities = sync.OnceValue(func() *ast.Capabilities {
-	allowed := map[string]bool{}
-	for _, name := range allowedBuiltins {
-		allowed[name] = true
-	}
 	all := ast.CapabilitiesForThisVersion()
 	restricted := *all
-	restricted.Builtins = nil
-	for _, builtin := range all.Builtins {
-		if allowed[builtin.Name] {
-			restricted.Builtins = append(restricted.Builtins, builtin)
-		}
-	}
+	restricted.Builtins = slices.DeleteFunc(slices.Clone(all.Builtins), func(builtin *ast.Builtin) bool { return !Allows(builtin.Name) })
 	restricted.FutureKeywords = []string{"contains", "every", "if", "in"}
 	restricted.Features = slices.DeleteFunc(slices.Clone(all.Features), func(feature string) bool {
 		return feature == ast.FeatureRegoV2 || feature == ast.FeatureRegoV2Import

@@ -60,16 +60,10 @@ func shifted(operands []*ast.Term) (int, error) {
 // multiplied bounds product.
 func multiplied(operands []*ast.Term) (int, error) {
 	digits := 0
-	below := func(factor *ast.Term) {
+	for _, factor := range elementsOf(operands[0]) {
 		if number, ok := factor.Value.(ast.Number); ok {
 			digits += digitsOf(string(number))
 		}
-	}
-	switch factors := operands[0].Value.(type) {
-	case *ast.Array:
-		factors.Foreach(below)
-	case ast.Set:
-		factors.Foreach(below)
 	}
 	if digits > terms.MaxNumberDigits {
 		return 0, exceeds("the product would have more than %d digits", terms.MaxNumberDigits)

@@ -130,7 +130,7 @@ func rewritten(operands []*ast.Term) (int, error) {
 func formatted(operands []*ast.Term) (int, error) {
 	format := textAt(operands, 0)
 	verbs := strings.Count(format, "%")
-	widest, wide, indexed := widestVerb(format)
+	widest, wide, indexed, starred := readVerbs(format)
 	_, bytes := nodes(operands[1])
 	switch {
 	case widest > 999:
@@ -139,7 +139,7 @@ func formatted(operands []*ast.Term) (int, error) {
 		return 0, exceeds("%d verbs up to %d wide are too much; print less", verbs, max(widest, widestNumber))
 	case indexed && bytes*verbs > MaxStringBytes:
 		return 0, exceeds("%d verbs that may each print all operands, of %d bytes, are too much; print less", verbs, bytes)
-	case starVerb(format):
+	case starred:
 		return 0, exceeds("a width or precision * is not available; write the number")
 	}
 	steps, err := whole(1)(operands)
@@ -149,16 +149,19 @@ func formatted(operands []*ast.Term) (int, error) {
 // widestNumber is how wide a verb may print a number that is short, such as 1e300 by %f.
 const widestNumber = 320
 
-// widestVerb is the largest width or precision of a formatting verb, the verb, and
-// whether any takes its operand by an index such as %[1]s.
-func widestVerb(format string) (widest int, wide string, indexed bool) {
+// readVerbs finds the largest width or precision of the verbs of a format, the verb that has
+// it, whether any takes its operand by an index such as %[1]s, and whether any takes its
+// width from an operand.
+func readVerbs(format string) (widest int, wide string, indexed, starred bool) {
 	for rest := format; ; {
 		_, after, found := strings.Cut(rest, "%")
 		if !found {
-			return widest, wide, indexed
+			return widest, wide, indexed, starred
 		}
-		verb := after[:len(after)-len(strings.TrimLeft(after, "+-# 0123456789.[]"))]
+		rest = strings.TrimLeft(after, "+-# 0123456789.[]")
+		verb := after[:len(after)-len(rest)]
 		indexed = indexed || strings.Contains(verb, "[")
+		starred = starred || strings.HasPrefix(rest, "*")
 		for _, digits := range strings.FieldsFunc(verb, func(c rune) bool { return c < '0' || c > '9' }) {
 			width, err := strconv.Atoi(digits)
 			if err != nil {
@@ -168,22 +171,7 @@ func widestVerb(format string) (widest int, wide string, indexed bool) {
 				widest, wide = width, "%"+verb
 			}
 		}
-		rest = strings.TrimPrefix(after[len(verb):], "%")
-	}
-}
-
-// starVerb says whether a formatting verb takes its width from an operand.
-func starVerb(format string) bool {
-	for rest := format; ; {
-		_, after, found := strings.Cut(rest, "%")
-		if !found {
-			return false
-		}
-		tail := strings.TrimLeft(after, "+-# 0123456789.[]")
-		if strings.HasPrefix(tail, "*") {
-			return true
-		}
-		rest = strings.TrimPrefix(tail, "%")
+		rest = strings.TrimPrefix(rest, "%")
 	}
 }
 

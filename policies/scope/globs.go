@@ -2,6 +2,7 @@ package scope
 
 import (
 	"fmt"
+	"path"
 	"strings"
 )
 
@@ -25,30 +26,25 @@ type globToken struct {
 
 func parseGlob(text string) (glob, error) {
 	var g glob
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
+	for rest := text; rest != ""; {
+		length := 1
+		switch rest[0] {
 		case '*':
 			if len(g) == 0 || !g[len(g)-1].star {
 				g = append(g, globToken{star: true})
 			}
-		case '?':
-			g = append(g, globToken{characters: nameCharacters})
+			rest = rest[1:]
+			continue
 		case '[':
-			end := strings.IndexByte(text[i:], ']')
-			if end < 0 {
-				return nil, fmt.Errorf("%q is not a glob", text)
-			}
-			g = append(g, globToken{characters: class(text[i+1 : i+end])})
-			i += end
+			length = strings.IndexByte(rest, ']') + 1
 		case '\\':
-			i++
-			if i == len(text) {
-				return nil, fmt.Errorf("%q is not a glob", text)
-			}
-			fallthrough
-		default:
-			g = append(g, globToken{characters: text[i : i+1]})
+			length = 2
 		}
+		if length == 0 || length > len(rest) {
+			return nil, fmt.Errorf("%q is not a glob", text)
+		}
+		g = append(g, globToken{characters: matching(rest[:length])})
+		rest = rest[length:]
 	}
 	if len(g) > maxName {
 		return nil, fmt.Errorf("%q is longer than any name", text)
@@ -56,30 +52,15 @@ func parseGlob(text string) (glob, error) {
 	return g, nil
 }
 
-// class is what a character class such as a-f or ^0-9 holds.
-func class(text string) string {
-	negated := strings.HasPrefix(text, "^")
-	text = strings.TrimPrefix(text, "^")
-	holds := func(c byte) bool {
-		for i := 0; i < len(text); i++ {
-			if i+2 < len(text) && text[i+1] == '-' {
-				if text[i] <= c && c <= text[i+2] {
-					return true
-				}
-				i += 2
-			} else if text[i] == c {
-				return true
-			}
+// matching are the characters of names that a pattern for one character matches: none
+// where it is no pattern.
+func matching(pattern string) string {
+	return strings.Map(func(c rune) rune {
+		if matches, err := path.Match(pattern, string(c)); matches && err == nil {
+			return c
 		}
-		return false
-	}
-	var out strings.Builder
-	for i := range len(nameCharacters) {
-		if holds(nameCharacters[i]) != negated {
-			out.WriteByte(nameCharacters[i])
-		}
-	}
-	return out.String()
+		return -1
+	}, nameCharacters)
 }
 
 // states are the positions that a glob may be at, a bit for each.

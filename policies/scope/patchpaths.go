@@ -109,7 +109,7 @@ func patchPaths(set *engine.PolicySet, narrower bool) map[string][]writtenPath {
 
 // operationPaths reads an object that looks like an operation of JSON Patch.
 func operationPaths(operation ast.Object, at *ast.Location, narrower bool) []writtenPath {
-	op, ok := text(operation, "op")
+	op, ok := member[ast.String](operation, "op")
 	if !ok || op == "test" {
 		return nil
 	}
@@ -124,7 +124,7 @@ func operationPaths(operation ast.Object, at *ast.Location, narrower bool) []wri
 			continue
 		}
 		location := definition.Location{File: at.File, Line: at.Row}
-		value, isMap := objectAt(operation, "value")
+		value, isMap := member[ast.Object](operation, "value")
 		if isMap && op == "add" && (value.Len() == 0 || !narrower) {
 			out = append(out, mapPaths(segments, value, location)...)
 		} else {
@@ -134,13 +134,12 @@ func operationPaths(operation ast.Object, at *ast.Location, narrower bool) []wri
 	return out
 }
 
-func objectAt(operation ast.Object, key string) (ast.Object, bool) {
-	term := operation.Get(ast.StringTerm(key))
-	if term == nil {
-		return nil, false
+// member is what stands at a key of an object, if it is of a type.
+func member[T ast.Value](object ast.Object, key string) (value T, ok bool) {
+	if term := object.Get(ast.StringTerm(key)); term != nil {
+		value, ok = term.Value.(T)
 	}
-	object, ok := term.Value.(ast.Object)
-	return object, ok
+	return value, ok
 }
 
 // mapPaths are those of a map that is put at a path: the map itself, and its leaves as
@@ -161,15 +160,6 @@ func mapPaths(path []string, object ast.Object, at definition.Location) []writte
 		}
 	})
 	return out
-}
-
-func text(object ast.Object, key string) (string, bool) {
-	term := object.Get(ast.StringTerm(key))
-	if term == nil {
-		return "", false
-	}
-	value, ok := term.Value.(ast.String)
-	return string(value), ok
 }
 
 // pointerOf reads a constant pointer, or a sprintf with a constant format.

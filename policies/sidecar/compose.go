@@ -156,12 +156,7 @@ func answers(chain []*Policy) string {
 	// Without imports: a policy may have a rule of any name.
 	fmt.Fprintf(&text, "package %s\n", chain[0].Domain.Packages[0])
 	for _, decision := range decisionsOf(chain) {
-		var definers []*Policy
-		for _, p := range chain {
-			if p.Defines(decision) {
-				definers = append(definers, p)
-			}
-		}
+		definers := slices.DeleteFunc(slices.Clone(chain), func(p *Policy) bool { return !p.Defines(decision) })
 		text.WriteString("\n" + answer(decision, chain, definers))
 	}
 	return text.String()

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -36,13 +37,7 @@ func Pack(files map[string]string) ([][]byte, error) {
 	if err := writer.Close(); err != nil {
 		return nil, fmt.Errorf("packing the artifact: %w", err)
 	}
-	var chunks [][]byte
-	for rest := compressed.Bytes(); len(rest) > 0; {
-		n := min(ChunkBytes, len(rest))
-		chunks = append(chunks, rest[:n])
-		rest = rest[n:]
-	}
-	return chunks, nil
+	return slices.Collect(slices.Chunk(compressed.Bytes(), ChunkBytes)), nil
 }
 
 // Unpack is the reverse of Pack, and checks the files against the digest.

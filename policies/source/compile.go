@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/utils/lru"
+
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
@@ -48,7 +50,7 @@ type Compiler struct {
 	Schemas Schemas
 	// Unchecked, where set, hears of sources whose references could not be checked.
 	Unchecked func(source string, why error)
-	clean     cleanPackages
+	clean     *lru.Cache // checkedPackages by the identity of the set
 	// here has room for one: where two compile in this process, requests wait.
 	here chan struct{}
 	// rest gives back the memory that compiling took, once nobody has compiled for a
@@ -64,7 +66,7 @@ const restAfter = 3 * time.Second
 func NewCompiler(program string, timeout time.Duration) *Compiler {
 	rest := time.AfterFunc(restAfter, debug.FreeOSMemory)
 	rest.Stop()
-	return &Compiler{program: program, timeout: timeout, here: make(chan struct{}, 1), rest: rest}
+	return &Compiler{program: program, timeout: timeout, clean: lru.New(keptClean), here: make(chan struct{}, 1), rest: rest}
 }
 
 // Compile is engine.Compile of all the forms of policy that a source may hold.
@@ -174,7 +176,9 @@ func (c *Compiler) checkReferences(ctx context.Context, ask *json.Encoder, answe
 	}
 	policies, known := answer.Matches, checkedPackages{}
 	if before != nil {
-		known = c.clean.of(source.Name, before.Identity())
+		if kept, ok := c.clean.Get(before.Identity()); ok {
+			known = kept.(checkedPackages)
+		}
 		policies = append(policies, takenOver(before, answer.TakenOver)...)
 	}
 	checks := referenceChecks(ctx, c.Schemas, policies)
@@ -196,7 +200,7 @@ func (c *Compiler) checkReferences(ctx context.Context, ask *json.Encoder, answe
 		}
 		break
 	}
-	c.clean.keep(source.Name, source.Identity(), clean)
+	c.clean.Add(source.Identity(), clean)
 	return nil, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/utils/lru"
 
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -71,7 +72,7 @@ func BenchmarkRecompile(b *testing.B) {
 					next.Files = maps.Clone(many.Files)
 					next.Files[names[i%len(names)]] += fmt.Sprintf("\n# %d\n", i)
 					if !since {
-						compiler.results, compiler.clean = results{}, cleanPackages{}
+						compiler.results, compiler.clean = results{}, lru.New(keptClean)
 					}
 					set, err := compiler.Compile(b.Context(), next)
 					require.NoError(b, err)

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"sync"
 
 	admissionv1 "k8s.io/api/admission/v1"
 
@@ -98,20 +97,11 @@ var ownSubresources = []string{"status", "ephemeralcontainers", "resize", "final
 // sameObject says whether all that a match lets through are objects of kinds that it
 // names: other subresources come with objects of kinds of their own.
 func sameObject(match definition.Match) bool {
-	named := func(kind admission.GroupVersionKind) bool {
-		return kind.Group != "*" && kind.Kind != "*" && kind.Version != "*"
-	}
-	for _, kind := range match.Kinds {
-		if !named(kind) {
-			return false
-		}
-	}
-	for _, subresource := range match.Subresources {
-		if !slices.Contains(ownSubresources, subresource) {
-			return false
-		}
-	}
-	return len(match.Kinds) > 0
+	return len(match.Kinds) > 0 &&
+		!slices.ContainsFunc(match.Kinds, func(kind admission.GroupVersionKind) bool {
+			return kind.Group == "*" || kind.Kind == "*" || kind.Version == "*"
+		}) &&
+		!slices.ContainsFunc(match.Subresources, func(name string) bool { return !slices.Contains(ownSubresources, name) })
 }
 
 // union is nil where one of the kinds has no schema.
@@ -140,20 +130,8 @@ func input(object *schema.Schema) *schema.Schema {
 	return schema.Of(fields)
 }
 
-// keptClean is of how many sources it is kept what was checked.
-const keptClean = 64
-
-// cleanPackages are, by source, the packages of its last sets that were checked and refer
-// to nothing wrong. The zero value is empty.
-type cleanPackages struct {
-	mu   sync.Mutex // over kept
-	kept map[string][]checkedSet
-}
-
-type checkedSet struct {
-	identity string
-	clean    checkedPackages
-}
+// keptClean is of how many sets it is kept what was checked.
+const keptClean = 128
 
 // checkedPackages are the packages of a set that refer to nothing wrong.
 type checkedPackages map[string]checkedPackage
@@ -161,28 +139,6 @@ type checkedPackages map[string]checkedPackage
 type checkedPackage struct {
 	key   string // of cleanPackage
 	input [sha256.Size]byte
-}
-
-func (c *cleanPackages) of(source, identity string) checkedPackages {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, set := range c.kept[source] {
-		if set.identity == identity {
-			return set.clean
-		}
-	}
-	return nil
-}
-
-func (c *cleanPackages) keep(source, identity string, clean checkedPackages) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, known := c.kept[source]; c.kept == nil || !known && len(c.kept) >= keptClean {
-		c.kept = map[string][]checkedSet{}
-	}
-	others := slices.DeleteFunc(c.kept[source], func(set checkedSet) bool { return set.identity == identity })
-	others = others[max(0, len(others)+1-keptOfOne):]
-	c.kept[source] = append(slices.Clone(others), checkedSet{identity, clean})
 }
 
 func (p checkedPackages) keys() (keys []string) {

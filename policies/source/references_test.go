@@ -279,7 +279,8 @@ func TestWhatChangedIsCheckedAgain(t *testing.T) {
 		return err
 	}
 	require.NoError(t, judge(func(map[string]string) {}))
-	require.Len(t, compiler.clean.of("s", definition.Source{Name: "s", Files: files}.Identity()), 2)
+	clean, _ := compiler.clean.Get(definition.Source{Name: "s", Files: files}.Identity())
+	require.Len(t, clean, 2)
 	require.ErrorContains(t, judge(func(files map[string]string) {
 		files["lib.rego"] = "package lib\nbad if input.request.object.spec.hostPod"
 	}), "lib.rego:2:8: ")

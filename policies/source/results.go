@@ -101,16 +101,14 @@ func (r *results) find(name, identity string) (found *result, mine bool) {
 // limit drops the oldest results beyond the bounds; r.mu is held. Who waits for one
 // of them still gets it.
 func (r *results) limit(name string) {
-	ofOne := func(one *result) bool { return one.name == name }
-	count := 0
-	for _, one := range r.list {
-		if ofOne(one) {
-			count++
+	var ofOne []int
+	for i, one := range r.list {
+		if one.name == name {
+			ofOne = append(ofOne, i)
 		}
 	}
-	if count > keptOfOne {
-		i := slices.IndexFunc(r.list, ofOne)
-		r.list = slices.Delete(r.list, i, i+1)
+	if len(ofOne) > keptOfOne {
+		r.list = slices.Delete(r.list, ofOne[0], ofOne[0]+1)
 	}
 	if len(r.list) > keptResults {
 		r.list = slices.Delete(r.list, 0, 1)

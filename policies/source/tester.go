@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"k8s.io/utils/lru"
+	"k8s.io/apimachinery/pkg/util/cache"
 
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/suite"
@@ -29,19 +29,8 @@ const (
 type Tester struct {
 	program string
 	timeout time.Duration
-	bytes   int        // of memory
-	kept    *lru.Cache // testsRun by testKey
-}
-
-// testsRun are results, and until when they are kept: nothing for ever that failed, which
-// may have been for want of time on a busy machine.
-type testsRun struct {
-	results suite.Results
-	expires time.Time
-}
-
-func (r testsRun) holds(now time.Time) bool {
-	return r.results.Totals.Failed == 0 || now.Before(r.expires)
+	bytes   int                   // of memory
+	kept    *cache.LRUExpireCache // suite.Results by testKey
 }
 
 type testKey struct {
@@ -49,13 +38,17 @@ type testKey struct {
 	options  suite.Options
 }
 
-// keptTests is how many results are kept.
-const keptTests = 64
+// keptTests is how many results are kept, and passedExpiry how long those without a
+// failure. Others may have failed for want of time on a busy machine.
+const (
+	keptTests    = 64
+	passedExpiry = 365 * 24 * time.Hour
+)
 
 // NewTester makes a Tester that starts a program, usually os.Executable, with
 // TestArgument; the timeout bounds all tests of one source together.
 func NewTester(program string, timeout time.Duration) *Tester {
-	return &Tester{program: program, timeout: timeout, bytes: maxTestBytes, kept: lru.New(keptTests)}
+	return &Tester{program: program, timeout: timeout, bytes: maxTestBytes, kept: cache.NewLRUExpireCache(keptTests)}
 }
 
 // Test is suite.Run within the limits. Tests that reach one have failed: the results
@@ -67,13 +60,15 @@ func (t *Tester) Test(ctx context.Context, source definition.Source, options sui
 	}
 	key := testKey{source.Identity(), options}
 	if results, ok := t.kept.Get(key); ok {
-		if run := results.(testsRun); run.holds(time.Now()) {
-			return run.results, nil
-		}
+		return results.(suite.Results), nil
 	}
 	results, err := t.test(ctx, source, options)
 	if err == nil {
-		t.kept.Add(key, testsRun{results, time.Now().Add(verdictExpiry)})
+		expiry := passedExpiry
+		if results.Totals.Failed > 0 {
+			expiry = verdictExpiry
+		}
+		t.kept.Add(key, results, expiry)
 	}
 	return results, err
 }

@@ -32,8 +32,7 @@ var ErrBusy = errors.New("other sources below the enterprise are being judged")
 type Verdicts struct {
 	gate   Gate
 	scoped chan struct{}
-	mu     sync.Mutex // over last
-	last   map[string]keptVerdict
+	last   sync.Map // keptVerdict by the name of its source
 }
 
 // keptVerdict is a verdict and what it was about.
@@ -51,7 +50,7 @@ type keptVerdict struct {
 
 // NewVerdicts makes an empty Verdicts.
 func NewVerdicts(gate Gate) *Verdicts {
-	return &Verdicts{gate: gate, scoped: make(chan struct{}, scopedAtATime), last: map[string]keptVerdict{}}
+	return &Verdicts{gate: gate, scoped: make(chan struct{}, scopedAtATime)}
 }
 
 // Judge is Gate.Judge, asked once for the same source beside the same kinds. The error is
@@ -61,11 +60,8 @@ func (v *Verdicts) Judge(ctx context.Context, candidate definition.Source, live 
 	if snapshot := live.Snapshot(); snapshot != nil {
 		now.beside = snapshot.Digest()
 	}
-	v.mu.Lock()
-	known, ok := v.last[candidate.Name]
-	v.mu.Unlock()
-	if ok && known.holds(now) {
-		return known.verdict, nil
+	if last, ok := v.last.Load(candidate.Name); ok && last.(keptVerdict).holds(now) {
+		return last.(keptVerdict).verdict, nil
 	}
 	if set, ok := live.Get(candidate.Name); now.scoped && !(ok && set.CompiledFrom(candidate)) {
 		select {
@@ -83,18 +79,12 @@ func (v *Verdicts) Judge(ctx context.Context, candidate definition.Source, live 
 	if verdict.wrongReferences {
 		now.expires = time.Now().Add(referenceExpiry)
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.last[candidate.Name] = now
+	v.last.Store(candidate.Name, now)
 	return verdict, nil
 }
 
 // Forget drops the verdict about a source that is gone.
-func (v *Verdicts) Forget(name string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	delete(v.last, name)
-}
+func (v *Verdicts) Forget(name string) { v.last.Delete(name) }
 
 // holds says whether a verdict is still good for what is asked now.
 func (k keptVerdict) holds(now keptVerdict) bool {

@@ -86,17 +86,22 @@ func TestAVerdictBySchemasIsFoundAgain(t *testing.T) {
 	live := engine.NewLive(admission.BuiltinResources())
 	live.Publish()
 	candidate := definition.Source{Name: "team", Files: map[string]string{"a.rego": "package a\ndeny contains \"x\""}}
+	expiry := func(name string) time.Time {
+		last, kept := verdicts.last.Load(name)
+		require.True(t, kept)
+		return last.(keptVerdict).expires
+	}
 	for range 2 {
 		verdict, judged := verdicts.Judge(t.Context(), candidate, live)
 		require.NoError(t, judged)
 		require.Equal(t, ReasonCompileFailed, verdict.Reason)
 	}
-	require.WithinDuration(t, time.Now().Add(referenceExpiry), verdicts.last["team"].expires, referenceExpiry/2)
+	require.WithinDuration(t, time.Now().Add(referenceExpiry), expiry("team"), referenceExpiry/2)
 	err = definition.CompileErrors{{Message: "syntax"}}
 	verdicts.Forget("team")
 	_, judged := verdicts.Judge(t.Context(), candidate, live)
 	require.NoError(t, judged)
-	require.WithinDuration(t, time.Now().Add(verdictExpiry), verdicts.last["team"].expires, referenceExpiry)
+	require.WithinDuration(t, time.Now().Add(verdictExpiry), expiry("team"), referenceExpiry)
 }
 
 // TestSourcesBelowTheEnterpriseHoldUpNobodyElse: their tests may take as long as they

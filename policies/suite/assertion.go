@@ -53,33 +53,23 @@ func (a assertion) check(violations []string) error {
 			}
 		}
 	}
-	holds := false
-	switch a.Violations {
+	wanted, holds := string(a.Violations), false
+	switch wanted {
 	case "", "yes":
-		holds = len(matching) > 0
+		wanted, holds = "at least one", len(matching) > 0
 	case "no":
-		holds = len(matching) == 0
+		wanted, holds = "none", len(matching) == 0
 	default:
-		want, err := strconv.ParseUint(string(a.Violations), 10, 31)
+		number, err := strconv.ParseUint(wanted, 10, 31)
 		if err != nil {
-			return fmt.Errorf("violations is %q, not yes, no, or a number", string(a.Violations))
+			return fmt.Errorf("violations is %q, not yes, no, or a number", wanted)
 		}
-		holds = uint64(len(matching)) == want
+		holds = uint64(len(matching)) == number
 	}
 	if holds {
 		return nil
 	}
-	return fmt.Errorf("violations%s: want %s, found %d of: %s", about, a.wanted(), len(matching), quoted(violations))
-}
-
-func (a assertion) wanted() string {
-	if a.Violations == "" || a.Violations == "yes" {
-		return "at least one"
-	}
-	if a.Violations == "no" {
-		return "none"
-	}
-	return string(a.Violations)
+	return fmt.Errorf("violations%s: want %s, found %d of: %s", about, wanted, len(matching), quoted(violations))
 }
 
 func quoted(messages []string) string {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/manifest"
@@ -89,10 +91,7 @@ func (o *caseObjects) note(text []byte) error {
 	if err := json.Unmarshal(text, &object); err != nil {
 		return err
 	}
-	group, _, found := strings.Cut(object.APIVersion, "/")
-	if !found {
-		group = ""
-	}
+	group := schema.FromAPIVersionAndKind(object.APIVersion, object.Kind).Group
 	o.kinds = append(o.kinds, admission.GroupVersionKind{Group: group, Kind: object.Kind})
 	if group == "" && object.Kind == "Namespace" && object.Metadata.Name == o.review.Namespace {
 		o.namespace = text

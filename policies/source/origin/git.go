@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,9 +94,7 @@ func CheckGitURL(text string) error {
 
 // found is what a repository has for a ref, before its content is read.
 type found struct {
-	revision string
-	// target is the commit, or the annotated tag that leads to it.
-	target plumbing.Hash
+	wanted
 	// objects reads at least the target and what it holds.
 	objects func(context.Context) (storer.EncodedObjectStorer, error)
 	close   func()
@@ -122,24 +121,22 @@ func lookOnDisk(origin *v1alpha1.GitOrigin) (*found, error) {
 	if err != nil {
 		return nil, refuse(ReasonNotFound, "reading HEAD of the repository %s: %v", parsed.Path, err)
 	}
-	refs := refs{defaultBranch: head.Target().Short(), hash: func(name plumbing.ReferenceName) (plumbing.Hash, bool) {
+	refs := refs{head.Target().Short(), func(name plumbing.ReferenceName) (hash, commit plumbing.Hash, ok bool) {
 		ref, err := repository.Reference(name, true)
 		if err != nil {
-			return plumbing.ZeroHash, false
+			return hash, commit, false
 		}
-		return ref.Hash(), true
-	}, peeled: func(name plumbing.ReferenceName, hash plumbing.Hash) plumbing.Hash {
-		if tag, err := repository.TagObject(hash); err == nil {
-			return tag.Target
+		if tag, err := repository.TagObject(ref.Hash()); err == nil {
+			return ref.Hash(), tag.Target, true
 		}
-		return hash
+		return ref.Hash(), ref.Hash(), true
 	}}
 	wanted, err := refs.find(origin.Ref)
 	if err != nil {
 		return nil, err
 	}
 	return &found{
-		revision: wanted.revision, target: wanted.target, close: func() {},
+		wanted: wanted, close: func() {},
 		objects: func(context.Context) (storer.EncodedObjectStorer, error) { return repository.Storer, nil },
 	}, nil
 }
@@ -162,8 +159,7 @@ func lookRemotely(ctx context.Context, request Request) (*found, error) {
 		return nil, err
 	}
 	return &found{
-		revision: wanted.revision, target: wanted.target,
-		close: func() { _ = session.Close() },
+		wanted: wanted, close: func() { _ = session.Close() },
 		objects: func(ctx context.Context) (storer.EncodedObjectStorer, error) {
 			objects, err := download(ctx, session, advertised, wanted, budget)
 			if err != nil {
@@ -230,9 +226,8 @@ func resolve(objects storer.EncodedObjectStorer, target plumbing.Hash) (*object.
 // refs are the refs of a repository.
 type refs struct {
 	defaultBranch string
-	hash          func(plumbing.ReferenceName) (plumbing.Hash, bool)
-	// peeled is the commit that an annotated tag leads to, else the hash itself.
-	peeled func(plumbing.ReferenceName, plumbing.Hash) plumbing.Hash
+	// lookup gives a hash, and the commit that it leads to where it is an annotated tag's.
+	lookup func(plumbing.ReferenceName) (hash, commit plumbing.Hash, ok bool)
 }
 
 func advertisedRefs(advertised *packp.AdvRefs) refs {
@@ -242,14 +237,12 @@ func advertisedRefs(advertised *packp.AdvRefs) refs {
 			branch = plumbing.ReferenceName(target).Short()
 		}
 	}
-	return refs{defaultBranch: branch, hash: func(name plumbing.ReferenceName) (plumbing.Hash, bool) {
-		hash, ok := advertised.References[name.String()]
-		return hash, ok
-	}, peeled: func(name plumbing.ReferenceName, hash plumbing.Hash) plumbing.Hash {
-		if commit, ok := advertised.Peeled[name.String()]; ok {
-			return commit
+	return refs{branch, func(name plumbing.ReferenceName) (hash, commit plumbing.Hash, ok bool) {
+		hash, ok = advertised.References[name.String()]
+		if commit, isTag := advertised.Peeled[name.String()]; isTag {
+			return hash, commit, ok
 		}
-		return hash
+		return hash, hash, ok
 	}}
 }
 
@@ -268,39 +261,26 @@ func (r refs) find(ref v1alpha1.GitRef) (wanted, error) {
 	case len(ref.Commit) == 64:
 		return wanted{}, refuse(ReasonNotFound, "spec.git.ref.commit is a SHA-256 hash, and only SHA-1 repositories can be fetched: name a commit by its SHA-1 hash")
 	case ref.Commit != "" && ref.Branch == "":
-		hash := plumbing.NewHash(ref.Commit)
-		return wanted{revision: pinnedRevision(ref.Commit), target: hash, ask: hash}, nil
-	case ref.Commit != "":
-		hash := plumbing.NewHash(ref.Commit)
-		tip, ok := r.hash(plumbing.NewBranchReferenceName(ref.Branch))
-		if !ok {
-			return wanted{}, noSuchBranch(ref.Branch)
-		}
-		return wanted{revision: pinnedRevision(ref.Commit), target: hash, ask: tip}, nil
-	case ref.Tag != "":
-		name := plumbing.NewTagReferenceName(ref.Tag)
-		hash, ok := r.hash(name)
+		return wanted{pinnedRevision(ref.Commit), plumbing.NewHash(ref.Commit), plumbing.NewHash(ref.Commit)}, nil
+	case ref.Commit == "" && ref.Tag != "":
+		hash, commit, ok := r.lookup(plumbing.NewTagReferenceName(ref.Tag))
 		if !ok {
 			return wanted{}, refuse(ReasonNotFound, "the repository has no tag %s: push it, or correct spec.git.ref.tag", ref.Tag)
 		}
-		return wanted{revision: fmt.Sprintf("%s@sha1:%s", ref.Tag, r.peeled(name, hash)), target: hash, ask: hash}, nil
+		return wanted{fmt.Sprintf("%s@sha1:%s", ref.Tag, commit), hash, hash}, nil
 	}
-	branch := ref.Branch
-	if branch == "" {
-		branch = r.defaultBranch
+	branch := cmp.Or(ref.Branch, r.defaultBranch)
+	tip, _, ok := r.lookup(plumbing.NewBranchReferenceName(branch))
+	switch {
+	case !ok:
+		return wanted{}, refuse(ReasonNotFound, "the repository has no branch %s: push it, or correct spec.git.ref.branch", branch)
+	case ref.Commit != "":
+		return wanted{pinnedRevision(ref.Commit), plumbing.NewHash(ref.Commit), tip}, nil
 	}
-	hash, ok := r.hash(plumbing.NewBranchReferenceName(branch))
-	if !ok {
-		return wanted{}, noSuchBranch(branch)
-	}
-	return wanted{revision: fmt.Sprintf("%s@sha1:%s", branch, hash), target: hash, ask: hash}, nil
+	return wanted{fmt.Sprintf("%s@sha1:%s", branch, tip), tip, tip}, nil
 }
 
 func pinnedRevision(commit string) string { return "sha1:" + commit }
-
-func noSuchBranch(name string) error {
-	return refuse(ReasonNotFound, "the repository has no branch %s: push it, or correct spec.git.ref.branch", name)
-}
 
 // IsFile says whether a URL is a repository on the manager's own disk.
 func IsFile(text string) bool { return strings.HasPrefix(text, "file:") }

@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -75,11 +76,7 @@ func httpAuthentication(credentials map[string][]byte) (transport.AuthMethod, er
 		return &githttp.TokenAuth{Token: text(bearerTokenKey)}, nil
 	case text(passwordKey) != "":
 		// Hosts that take a token as password take any user name.
-		user := text(usernameKey)
-		if user == "" {
-			user = "git"
-		}
-		return &githttp.BasicAuth{Username: user, Password: text(passwordKey)}, nil
+		return &githttp.BasicAuth{Username: cmp.Or(text(usernameKey), "git"), Password: text(passwordKey)}, nil
 	case len(credentials) > 0 && len(credentials[authorityKey]) == 0:
 		return nil, refuse(ReasonCredentialsInvalid, "the Secret has neither password (with username) nor bearerToken nor ca.crt: add what the server asks for")
 	}
@@ -94,9 +91,7 @@ func newSSHSession(endpoint *transport.Endpoint, credentials map[string][]byte) 
 			return nil, refuse(ReasonCredentialsInvalid, "SSH needs a Secret with identity (a private key) and known_hosts (the lines of ssh-keyscan, checked): %s is missing", key)
 		}
 	}
-	if endpoint.User == "" {
-		endpoint.User = "git"
-	}
+	endpoint.User = cmp.Or(endpoint.User, "git")
 	authentication, err := gitssh.NewPublicKeys(endpoint.User, credentials[identityKey], string(credentials[passwordKey]))
 	if err != nil {
 		return nil, refuse(ReasonCredentialsInvalid, "identity in the Secret is no private key that can be read (with password as its passphrase, if it has one): %v", err)
