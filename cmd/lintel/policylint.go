@@ -202,7 +202,7 @@ func readDefinitions(files map[string]string) ([]*schema.Definition, *admission.
 
 // ownDefinitions are those of Lintel's kinds.
 func ownDefinitions() ([]*schema.Definition, error) {
-	names, err := fs.Glob(crd.Files, "*.yaml")
+	names, err := fs.Glob(crd.Files, "*/*.yaml")
 	if err != nil {
 		return nil, err
 	}
