@@ -21,10 +21,11 @@ REGO_FILES := '*.rego' ':!:*testdata*'
 
 # What only tests and benchmarks need: commands, each with the Debian packages that bring
 # it, a comma between them, and what for.
-PEERS := \
-  "gcc gcc,libc6-dev Go's race detector" \
+REAL_NODES := \
   "runc runc Pods that run, for clusters with real nodes" \
-  "nft nftables Services of such Pods" \
+  "nft nftables Services of such Pods"
+PEERS := $(REAL_NODES) \
+  "gcc gcc,libc6-dev Go's race detector" \
   "pg_createcluster postgresql a real PostgreSQL, for Orloj" \
   "puppetserver puppetserver a real Puppet CA, for OpenVox" \
   "puppet puppet-agent a real Puppet CA, for OpenVox"
@@ -60,8 +61,8 @@ help: ## Show this list
 # which has an exit status of its own for Ctrl-C; || keeps bash from becoming the
 # program, and with that from giving it a group.
 .PHONY: run
-run: ## Start a cluster with Lintel in front of it, and show it at work
-	$(call install,$(DIFF))
+run: ## Start a cluster with Lintel in front of it, and show it at work; with NODES=real as Pods
+	$(call install,$(DIFF) $(if $(filter real,$(NODES)),$(GIT) $(REAL_NODES)))
 	@go build -o .cluster/quickstart ./test/quickstart
 	@if [ -t 0 ]; then set -m; fi; .cluster/quickstart || exit $$?
 
@@ -219,7 +220,9 @@ lint-generated: lint-needs
 .PHONY: generate
 generate: ## Write the files that are made from others
 	$(TOOL) controller-gen object paths=./api/...
-	$(TOOL) controller-gen crd paths=./api/... output:crd:dir=config/crd
+	for part in openclaw openvox orloj policy; do \
+	  $(TOOL) controller-gen crd paths=./api/$$part/... output:crd:dir=config/crd/$$part || exit 1; \
+	done
 	cd policies/rules/openvox/signing && go run ./generate
 	go test -count=1 -run '^TestReferenceIsCurrent$$' ./cmd/lintel -update
 

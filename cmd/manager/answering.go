@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/lintel-policy/lintel/webhooks"
@@ -14,16 +15,24 @@ type answering struct {
 	ctx    context.Context
 	end    context.CancelFunc
 	ended  chan error // gets one value, where the server was started
+	// leave is for a manager that has ended by itself: callers get their time to notice.
+	leave func()
 }
 
-func newAnswering(ctx context.Context, server *webhooks.Server) *answering {
+func newAnswering(ctx context.Context, server *webhooks.Server, pause time.Duration) *answering {
 	a := &answering{server: server, ended: make(chan error, 1)}
 	a.ctx, a.end = context.WithCancel(context.WithoutCancel(ctx))
+	a.leave = sync.OnceFunc(func() {
+		drain(a.ctx, pause, server.Drain)
+		a.end()
+	})
 	return a
 }
 
-// Start serves until end is called. It implements manager.Runnable.
-func (a *answering) Start(context.Context) error {
+// Start serves until end is called, or a while after the manager's own end, which waits
+// for this one unless it has lost its Lease. It implements manager.Runnable.
+func (a *answering) Start(ctx context.Context) error {
+	defer context.AfterFunc(ctx, a.leave)()
 	err := a.server.Start(a.ctx)
 	a.ended <- err
 	return err

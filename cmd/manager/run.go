@@ -115,7 +115,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 		return err
 	}
 	reporter := policy.NewReporter(mgr.GetClient(), live, o.namespace, replicaName(), os.Getenv("POD_UID"))
-	answering := newAnswering(ctx, server)
+	answering := newAnswering(ctx, server, o.drain)
 	runnables := []manager.Runnable{table, objects, answering, origins, reporter}
 	if o.receiverAddress != "" {
 		receiver, err := newReceiver(mgr, o, origins, reporter)
@@ -157,10 +157,10 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	}()
 	err = mgr.Start(ending)
 	if ctx.Err() == nil {
-		// It has lost its Lease: another replica leads, or the API server did not answer in
-		// time. What leads has ended; to answer needs no Lease, so callers get their time.
-		logger.Error("the manager has ended by itself; requests are answered a while longer", "pause", o.drain, "error", err)
-		drain(ctx, o.drain, server.Drain)
+		// It has lost its Lease, where another replica leads or the API server did not answer
+		// in time, or cannot go on, as without its port. To answer needs no Lease.
+		logger.Error("the manager has ended by itself; requests are answered until --drain is over", "pause", o.drain, "error", err)
+		answering.leave()
 	}
 	answering.end()
 	return errors.Join(err, answering.wait())

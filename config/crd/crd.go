@@ -3,7 +3,8 @@ package crd
 
 import "embed"
 
-// Files are the definitions in YAML, one a file, named <group>_<plural>.yaml.
+// Files are the definitions in YAML, one a file, named <part>/<group>_<plural>.yaml,
+// where a part is policy, or a system.
 //
-//go:embed *_*.yaml
+//go:embed */*_*.yaml
 var Files embed.FS

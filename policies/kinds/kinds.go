@@ -97,7 +97,7 @@ func (k *Kinds) readEmbedded(group string) error {
 		return nil
 	}
 	k.embedded[group] = true
-	names, err := fs.Glob(crd.Files, group+"_*.yaml")
+	names, err := fs.Glob(crd.Files, "*/"+group+"_*.yaml")
 	if err != nil {
 		return nil // no group of Lintel's has a name that is no pattern
 	}

@@ -33,7 +33,7 @@ const configDir = "../../config"
 // TestDefinitionsAreValid catches what only the API server would refuse, such
 // as a CEL rule that does not compile or may cost more than its budget.
 func TestDefinitionsAreValid(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join(configDir, "crd", "*_*.yaml"))
+	paths, err := filepath.Glob(filepath.Join(configDir, "crd", "*", "*_*.yaml"))
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
 
@@ -46,7 +46,7 @@ func TestDefinitionsAreValid(t *testing.T) {
 }
 
 func TestPolicySourceDefaults(t *testing.T) {
-	server := newServer(t, "policy.lintel.dev_policysources.yaml")
+	server := newServer(t, "policy/policy.lintel.dev_policysources.yaml")
 
 	object := server.admit(t, `
 metadata: {name: example}
@@ -61,7 +61,7 @@ spec:
 }
 
 func TestPolicySourceKeepsParameters(t *testing.T) {
-	server := newServer(t, "policy.lintel.dev_policysources.yaml")
+	server := newServer(t, "policy/policy.lintel.dev_policysources.yaml")
 
 	object := server.admit(t, `
 metadata: {name: example}
@@ -75,7 +75,7 @@ spec:
 }
 
 func TestPolicySourceValidation(t *testing.T) {
-	server := newServer(t, "policy.lintel.dev_policysources.yaml")
+	server := newServer(t, "policy/policy.lintel.dev_policysources.yaml")
 
 	tests := []struct {
 		name string
@@ -121,7 +121,7 @@ func TestPolicySourceValidation(t *testing.T) {
 }
 
 func TestPolicySourceNameFitsALabel(t *testing.T) {
-	server := newServer(t, "policy.lintel.dev_policysources.yaml")
+	server := newServer(t, "policy/policy.lintel.dev_policysources.yaml")
 	object := server.parse(t, `{metadata: {name: `+strings.Repeat("a", 64)+`}, spec: {inline: {files: {a.rego: ""}}}}`)
 	assert.ErrorContains(t, server.validate(t, object).ToAggregate(), "at most 63 characters")
 }
@@ -129,7 +129,7 @@ func TestPolicySourceNameFitsALabel(t *testing.T) {
 // TestSamplesAreValid admits every sample PolicySource, and finds fields that
 // the API server would silently drop.
 func TestSamplesAreValid(t *testing.T) {
-	server := newServer(t, "policy.lintel.dev_policysources.yaml")
+	server := newServer(t, "policy/policy.lintel.dev_policysources.yaml")
 	samples, err := filepath.Glob(filepath.Join(configDir, "samples", "*.yaml"))
 	require.NoError(t, err)
 
@@ -141,7 +141,7 @@ func TestSamplesAreValid(t *testing.T) {
 }
 
 func TestOpenClawDefaults(t *testing.T) {
-	object := newServer(t, "openclaw.enterprise.io_openclawinstances.yaml").admit(t, `
+	object := newServer(t, "openclaw/openclaw.enterprise.io_openclawinstances.yaml").admit(t, `
 metadata: {name: example}
 spec:
   auth: {provider: okta, clientId: id, clientSecretRef: {name: sso}}
@@ -164,8 +164,8 @@ spec:
 }
 
 func TestOpenClawValidation(t *testing.T) {
-	instances := newServer(t, "openclaw.enterprise.io_openclawinstances.yaml")
-	bundles := newServer(t, "openclaw.enterprise.io_policybundles.yaml")
+	instances := newServer(t, "openclaw/openclaw.enterprise.io_openclawinstances.yaml")
+	bundles := newServer(t, "openclaw/openclaw.enterprise.io_policybundles.yaml")
 	instance := func(more string) string {
 		return `{metadata: {name: example}, spec: {auth: {provider: okta, clientId: id, clientSecretRef: {name: a}},
 			storage: {postgresSecretRef: {name: a}, redisSecretRef: {name: a}}` + more + `}}`
@@ -209,8 +209,8 @@ func TestOpenClawValidation(t *testing.T) {
 // TestOpenClawKinds holds names and columns to the product document.
 func TestOpenClawKinds(t *testing.T) {
 	for file, want := range map[string]struct{ short, columns string }{
-		"openclaw.enterprise.io_openclawinstances.yaml": {"oci", "Mode string .spec.deploymentMode; Replicas integer .spec.replicas; Ready integer .status.readyReplicas; Phase string .status.phase; Age date .metadata.creationTimestamp"},
-		"openclaw.enterprise.io_policybundles.yaml":     {"pb", "Applied integer .status.applied; Total integer .status.total; Age date .metadata.creationTimestamp"},
+		"openclaw/openclaw.enterprise.io_openclawinstances.yaml": {"oci", "Mode string .spec.deploymentMode; Replicas integer .spec.replicas; Ready integer .status.readyReplicas; Phase string .status.phase; Age date .metadata.creationTimestamp"},
+		"openclaw/openclaw.enterprise.io_policybundles.yaml":     {"pb", "Applied integer .status.applied; Total integer .status.total; Age date .metadata.creationTimestamp"},
 	} {
 		spec := load(t, filepath.Join(configDir, "crd", file)).Spec
 		assert.Equal(t, []string{want.short}, spec.Names.ShortNames)
@@ -228,8 +228,8 @@ func TestOpenClawKinds(t *testing.T) {
 
 func TestOpenClawSamplesAreValid(t *testing.T) {
 	for sample, definition := range map[string]string{
-		"openclawinstance.yaml": "openclaw.enterprise.io_openclawinstances.yaml",
-		"policybundle.yaml":     "openclaw.enterprise.io_policybundles.yaml",
+		"openclawinstance.yaml": "openclaw/openclaw.enterprise.io_openclawinstances.yaml",
+		"policybundle.yaml":     "openclaw/openclaw.enterprise.io_policybundles.yaml",
 	} {
 		text, err := os.ReadFile(filepath.Join(configDir, "samples", "openclaw", sample))
 		require.NoError(t, err)

@@ -108,20 +108,13 @@ func TestLint(t *testing.T) {
 // The chart and the manifests for kubectl apply -k are one thing: they differ in nothing
 // but what a chart adds.
 func TestIsWhatKustomizeBuilds(t *testing.T) {
-	build := exec.Command("go", "tool", "-modfile=.tools/go.mod", "kustomize", "build", "config/default")
-	build.Dir = "../.."
-	text, err := build.Output()
-	require.NoError(t, err)
-	want := decode(t, text)
+	want := kustomize(t, "default")
 	got, err := render(t, namespace, `{crds: {keep: false}}`)
 	require.NoError(t, err)
 
 	for _, u := range want {
-		switch {
-		case u.GetKind() == "Namespace":
+		if u.GetKind() == "Namespace" {
 			continue // helm install --create-namespace
-		case u.GetKind() == "CustomResourceDefinition" && !strings.HasSuffix(u.GetName(), ".policy.lintel.dev"):
-			continue // of systems that are off
 		}
 		found := got.find(u.GetKind(), u.GetName())
 		if !assert.NotNil(t, found, "%s %s", u.GetKind(), u.GetName()) {
@@ -146,6 +139,30 @@ func TestIsWhatKustomizeBuilds(t *testing.T) {
 	}
 	for _, name := range got.names() {
 		assert.Contains(t, want.names(), name)
+	}
+}
+
+// kustomize are the objects of a folder of config.
+func kustomize(t *testing.T, overlay string) objects {
+	t.Helper()
+	build := exec.Command("go", "tool", "-modfile=.tools/go.mod", "kustomize", "build", "config/"+overlay)
+	build.Dir = "../.."
+	text, err := build.Output()
+	require.NoError(t, err)
+	return decode(t, text)
+}
+
+// An overlay for a system brings the kinds that the chart does, and no others.
+func TestOverlaysBringTheirOwnKinds(t *testing.T) {
+	for _, system := range []string{"openclaw", "orloj"} {
+		got, err := render(t, namespace, "{systems: {"+system+": {enabled: true}}}")
+		require.NoError(t, err)
+		kinds := func(all objects) []string {
+			return slices.DeleteFunc(all.names(), func(name string) bool { return !strings.HasPrefix(name, "CustomResourceDefinition/") })
+		}
+		want := kinds(kustomize(t, system))
+		assert.Greater(t, len(want), 2)
+		assert.Equal(t, want, kinds(got), system)
 	}
 }
 

@@ -4,10 +4,12 @@
 //
 // In a terminal the cluster stays until Ctrl-C; otherwise, and with ONCE=1, it ends
 // after the transcript. One checkout has one such cluster at a time. SYSTEMS=openclaw
-// switches OpenClaw on, to play with it.
+// switches OpenClaw on, to play with it. With NODES=real, Pods run: Lintel is installed by
+// its chart, and not as a process beside the cluster.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,13 +73,14 @@ func runsAlready(stateDir string) error {
 }
 
 func show(ctx context.Context, stateDir string) (err error) {
+	nodes := cmp.Or(os.Getenv("NODES"), "kwok")
 	say("building Lintel …")
 	programs := filepath.Join(installation.Root(), "bin")
 	if err := installation.Build(ctx, programs); err != nil {
 		return err
 	}
 	say("starting a control plane …")
-	cluster, err := installation.StartCluster(ctx, stateDir, untilDone{ctx, os.Stderr})
+	cluster, err := installation.StartCluster(ctx, stateDir, untilDone{ctx, os.Stderr}, "--nodes="+nodes)
 	if err != nil {
 		return err
 	}
@@ -97,32 +100,27 @@ func show(ctx context.Context, stateDir string) (err error) {
 		return err
 	}
 	say("installing Lintel …")
-	if err := installation.Install(ctx, cluster); err != nil {
-		return err
+	install := besideTheCluster
+	if nodes == "real" {
+		install = inPods
 	}
-	var args []string
-	if os.Getenv("SYSTEMS") == "openclaw" {
-		if err := installation.PermitOpenClaw(ctx, cluster); err != nil {
-			return err
-		}
-		args = []string{"--systems=openclaw"}
-	}
-	manager, err := installation.StartManager(ctx, cluster, installation.ManagerOptions{
-		Program: filepath.Join(programs, "manager"), Name: "lintel-manager-0", Args: args,
-	})
+	lintel, err := install(ctx, cluster, programs, os.Getenv("SYSTEMS") == "openclaw")
 	if err != nil {
 		return err
 	}
-	defer manager.Stop()
-	err = whileItRuns(ctx, manager, func(ctx context.Context) error {
+	defer lintel.stop()
+	err = whileItRuns(ctx, lintel, func(ctx context.Context) error {
 		t.ctx = ctx
+		if err := t.installed(nodes); err != nil {
+			return err
+		}
 		if err := t.withLintel(); err != nil {
 			return err
 		}
 		if farewell = whyNotStay(os.Getenv("ONCE"), isTerminal(os.Stdin)); farewell != "" {
 			return nil
 		}
-		handOver(os.Stdout, cluster.Kubeconfig, []string{filepath.Dir(cluster.Binaries.Kubectl), programs}, manager.Log)
+		handOver(os.Stdout, cluster.Kubeconfig, []string{filepath.Dir(cluster.Binaries.Kubectl), programs}, lintel.log)
 		<-ctx.Done()
 		return nil
 	})
@@ -149,7 +147,7 @@ func removed(ctx context.Context, cluster *installation.Cluster) bool {
 	return err == nil && phase != "Active"
 }
 
-// program is what whileItRuns watches: installation.Manager.
+// program is what whileItRuns watches.
 type program interface {
 	Ended() <-chan struct{}
 	Failure() error
@@ -186,6 +184,7 @@ func whyNotStay(once string, terminal bool) string {
 }
 
 // handOver tells the user how to go on in another terminal.
+// log is where the manager's is.
 func handOver(w io.Writer, kubeconfig string, folders []string, log string) {
 	path := ""
 	for _, folder := range folders {
@@ -198,7 +197,7 @@ The cluster is yours until Ctrl-C. In another terminal:
   export PATH=%s$PATH    # kubectl and lintel
   kubectl get policysources
 
-The manager logs to %s
+The manager's log: %s
 `, kubeconfig, path, log)
 }
 

@@ -49,6 +49,16 @@ func (t *transcript) stored() (string, error) {
 	return strings.Join(kept, ""), nil
 }
 
+// installed shows the Pods of Lintel, where they run.
+func (t *transcript) installed(nodes string) error {
+	if nodes != "real" {
+		return nil
+	}
+	heading("Lintel, installed by its chart")
+	_, err := t.kubectl(true, "get", "pods", "--namespace", installation.Namespace)
+	return err
+}
+
 func (t *transcript) withLintel() error {
 	heading("Rules as Rego, from a folder, gated and live")
 	// One of the samples reads Ingresses, which nobody may by default.

@@ -186,13 +186,7 @@ func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, 
 	if r.draining.Load() && (liveValidating.Name == "" || liveMutating.Name == "") {
 		return false, nil
 	}
-	bundled := !r.settings.InjectCA || bundledWhole(validatingEntries(liveValidating.Webhooks)) && bundledWhole(mutatingEntries(liveMutating.Webhooks))
-	if !bundled {
-		// Without a CA the API server cannot call, and Fail entries would deny all that
-		// they have rules for.
-		withoutRules(validating, mutating)
-	}
-	settled = bundled
+	settled = !r.settings.InjectCA || silence(validating, mutating, liveValidating, liveMutating)
 	if !upToDate(validating.ObjectMeta, liveValidating.ObjectMeta,
 		validatingEntries(validating.Webhooks), validatingEntries(liveValidating.Webhooks)) {
 		settled = false
@@ -210,19 +204,30 @@ func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, 
 	return settled, nil
 }
 
-// bundledWhole says whether there are entries, and each has its CA bundle.
-func bundledWhole(entries []liveEntry) bool {
-	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e liveEntry) bool { return len(e.client.CABundle) == 0 })
+// silence leaves the entries without rules that have no CA bundle yet: the API server cannot
+// call them, and would deny all that those which fail closed have rules for. It says
+// whether there are none. The others keep their rules, as when a version adds an entry.
+func silence(
+	validating *admissionregistrationv1.ValidatingWebhookConfiguration, mutating *admissionregistrationv1.MutatingWebhookConfiguration,
+	liveValidating admissionregistrationv1.ValidatingWebhookConfiguration, liveMutating admissionregistrationv1.MutatingWebhookConfiguration,
+) (none bool) {
+	none = true
+	for i, entry := range validating.Webhooks {
+		if !bundled(validatingEntries(liveValidating.Webhooks), entry.Name) {
+			validating.Webhooks[i].Rules, none = nil, false
+		}
+	}
+	for i, entry := range mutating.Webhooks {
+		if !bundled(mutatingEntries(liveMutating.Webhooks), entry.Name) {
+			mutating.Webhooks[i].Rules, none = nil, false
+		}
+	}
+	return none
 }
 
-// withoutRules leaves the entries as they are, but for nothing.
-func withoutRules(validating *admissionregistrationv1.ValidatingWebhookConfiguration, mutating *admissionregistrationv1.MutatingWebhookConfiguration) {
-	for i := range validating.Webhooks {
-		validating.Webhooks[i].Rules = nil
-	}
-	for i := range mutating.Webhooks {
-		mutating.Webhooks[i].Rules = nil
-	}
+// bundled says whether an entry is there with a CA bundle.
+func bundled(entries []liveEntry, name string) bool {
+	return slices.ContainsFunc(entries, func(e liveEntry) bool { return e.name == name && len(e.client.CABundle) > 0 })
 }
 
 // apply writes desired by server-side apply. An entry that an earlier version

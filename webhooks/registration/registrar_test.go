@@ -2,6 +2,7 @@ package registration
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 
@@ -180,6 +181,57 @@ func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 	assert.Equal(t, 2, reconcileOnce(), "policies still change")
 	unregister(t, c)
 	assert.Zero(t, reconcileOnce(), "who deletes them wants to be rid of them")
+}
+
+// TestANewEntryWaitsForItsCA: until it has one the others go on, and it is for nothing.
+func TestANewEntryWaitsForItsCA(t *testing.T) {
+	c := fake.NewClientBuilder().WithObjects(platform()).Build()
+	var live atomic.Pointer[engine.Snapshot]
+	live.Store(snapshotOf(t, engine.Fail))
+	one := policySources
+	other := rules.Product{Name: "other", Entry: "other.example.com", Rules: policySources.Rules, Validate: accept}
+	entries := func() (all []string) {
+		var validating admissionregistrationv1.ValidatingWebhookConfiguration
+		require.NoError(t, c.Get(t.Context(), client.ObjectKey{Name: ConfigurationName}, &validating))
+		for _, entry := range validating.Webhooks {
+			all = append(all, fmt.Sprint(entry.Name, " ", len(entry.Rules)))
+		}
+		return all
+	}
+	inject := func() {
+		var validating admissionregistrationv1.ValidatingWebhookConfiguration
+		var mutating admissionregistrationv1.MutatingWebhookConfiguration
+		require.NoError(t, c.Get(t.Context(), client.ObjectKey{Name: ConfigurationName}, &validating))
+		require.NoError(t, c.Get(t.Context(), client.ObjectKey{Name: ConfigurationName}, &mutating))
+		for i := range validating.Webhooks {
+			validating.Webhooks[i].ClientConfig.CABundle = []byte("CA")
+		}
+		for i := range mutating.Webhooks {
+			mutating.Webhooks[i].ClientConfig.CABundle = []byte("CA")
+		}
+		require.NoError(t, c.Update(t.Context(), &validating))
+		require.NoError(t, c.Update(t.Context(), &mutating))
+	}
+	settings := Settings{Namespace: "lintel-system", InjectCA: true}
+	older := NewRegistrar(c, c, live.Load, []rules.Product{one}, settings)
+	reconcileOnce(t, older)
+	assert.Equal(t, []string{"policysource.policy.lintel.dev 0", "ignore.policies.lintel.dev 0", "fail.policies.lintel.dev 0"}, entries())
+	inject()
+	reconcileOnce(t, older)
+	assert.Equal(t, []string{"policysource.policy.lintel.dev 1", "ignore.policies.lintel.dev 0", "fail.policies.lintel.dev 1"}, entries())
+
+	newer := NewRegistrar(c, c, live.Load, []rules.Product{one, other}, settings)
+	for range 2 {
+		reconcileOnce(t, newer)
+		assert.Equal(t, []string{"other.example.com 0", "policysource.policy.lintel.dev 1", "ignore.policies.lintel.dev 0", "fail.policies.lintel.dev 1"}, entries())
+		assert.False(t, newer.Registered(live.Load().Digest()))
+	}
+	inject()
+	for range 2 {
+		reconcileOnce(t, newer)
+	}
+	assert.Equal(t, []string{"other.example.com 1", "policysource.policy.lintel.dev 1", "ignore.policies.lintel.dev 0", "fail.policies.lintel.dev 1"}, entries())
+	assert.True(t, newer.Registered(live.Load().Digest()))
 }
 
 func TestSnapshotChangedNeverBlocks(*testing.T) {

@@ -100,9 +100,11 @@ func TestResolveFailsWithTheCompilersWords(t *testing.T) {
 		"certmanager/go.sum":  "",
 		"certmanager/main.go": "package main\n\nfunc main() { undefined() }\n",
 	})
+	var said bytes.Buffer
 	_, err := Resolve(t.Context(), Options{
-		Root: root, Cache: t.TempDir(), Progress: NewProgress(&bytes.Buffer{}, time.Hour),
+		Root: root, Cache: t.TempDir(), Progress: NewProgress(&said, time.Hour),
 	}, CertManager)
+	require.Regexp(t, `^building cert-manager from source, once for this machine: about 2 minutes `, said.String())
 	require.ErrorContains(t, err, "building cert-manager")
 	require.ErrorContains(t, err, "undefined: undefined")
 }

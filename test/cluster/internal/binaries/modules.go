@@ -76,6 +76,7 @@ const (
 type module struct {
 	name     string // first part of the cache folder's name
 	dir      string // relative to test/cluster
+	minutes  int    // that a first build takes on two cores, about
 	tags     string // build tags
 	programs []program
 	copies   []folder
@@ -94,7 +95,7 @@ type folder struct {
 
 var modules = []module{
 	{
-		name: "kubernetes", dir: ".",
+		name: "kubernetes", dir: ".", minutes: 10,
 		programs: []program{
 			{Etcd, "go.etcd.io/etcd/server/v3", plainLinking},
 			{APIServer, "k8s.io/kubernetes/cmd/kube-apiserver", kubernetesLinking},
@@ -106,7 +107,7 @@ var modules = []module{
 		},
 	},
 	{
-		name: "containerd", dir: "containerd", tags: "no_btrfs,no_devmapper,no_zfs",
+		name: "containerd", dir: "containerd", minutes: 2, tags: "no_btrfs,no_devmapper,no_zfs",
 		programs: []program{
 			{Containerd, "github.com/containerd/containerd/v2/cmd/containerd", plainLinking},
 			{Shim, "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", plainLinking},
@@ -118,15 +119,15 @@ var modules = []module{
 		},
 	},
 	{
-		name: "coredns", dir: "coredns", sources: true,
+		name: "coredns", dir: "coredns", minutes: 1, sources: true,
 		programs: []program{{CoreDNS, ".", plainLinking}},
 	},
 	{
-		name: "node", dir: "node", sources: true,
+		name: "node", dir: "node", minutes: 1, sources: true,
 		programs: []program{{Node, ".", plainLinking}, {Pause, "./pause", plainLinking}},
 	},
 	{
-		name: "kwok", dir: "kwok",
+		name: "kwok", dir: "kwok", minutes: 2,
 		programs: []program{{Kwok, "sigs.k8s.io/kwok/cmd/kwok", plainLinking}},
 		copies: []folder{{KwokStages, "sigs.k8s.io/kwok", []string{
 			"kustomize/stage/node/fast/node-*.yaml",
@@ -135,14 +136,14 @@ var modules = []module{
 		}}},
 	},
 	{
-		name: "cert-manager", dir: "certmanager", sources: true,
+		name: "cert-manager", dir: "certmanager", minutes: 2, sources: true,
 		programs: []program{{CertManager, ".", plainLinking}},
 		copies: []folder{{CertManagerCRDs, "github.com/cert-manager/cert-manager", []string{
 			"deploy/crds/*.yaml",
 		}}},
 	},
 	{
-		name: "gatekeeper", dir: "../bench/peers/gatekeeper",
+		name: "gatekeeper", dir: "../bench/peers/gatekeeper", minutes: 3,
 		programs: []program{
 			{Gatekeeper, "github.com/open-policy-agent/gatekeeper/v3", plainLinking},
 			{Gator, "github.com/open-policy-agent/gatekeeper/v3/cmd/gator", plainLinking},
@@ -152,7 +153,7 @@ var modules = []module{
 		}}},
 	},
 	{
-		name: "kyverno", dir: "../bench/peers/kyverno",
+		name: "kyverno", dir: "../bench/peers/kyverno", minutes: 7,
 		programs: []program{{Kyverno, "github.com/kyverno/kyverno/cmd/kyverno", plainLinking}},
 		copies: []folder{{KyvernoInstall, "github.com/kyverno/kyverno", []string{
 			"config/install-latest-testing.yaml",

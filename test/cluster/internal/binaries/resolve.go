@@ -50,12 +50,21 @@ func Resolve(ctx context.Context, opts Options, wanted ...string) (Set, error) {
 	if i := slices.IndexFunc(wanted, unknown); i >= 0 {
 		return nil, fmt.Errorf("nothing here is named %q; there are %s", wanted[i], strings.Join(known(), ", "))
 	}
+	var all []share
 	for _, m := range modules {
 		missing := m.missing(wanted, found)
 		if len(missing) == 0 {
 			continue
 		}
-		if err := b.provide(ctx, m, missing, found); err != nil {
+		dir, err := b.cacheFolder(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, share{m, missing, dir})
+	}
+	b.announce(all)
+	for _, s := range all {
+		if err := b.provide(ctx, s, found); err != nil {
 			return nil, err
 		}
 	}
@@ -126,27 +135,50 @@ type builder struct {
 	toolchain string
 }
 
-// provide adds the module's missing outputs to found.
-func (b *builder) provide(ctx context.Context, m module, missing []string, found Set) error {
+// share is what is wanted of a module, and the folder of the cache that it is kept in.
+type share struct {
+	module
+	missing []string
+	dir     string
+}
+
+func (b *builder) cacheFolder(ctx context.Context, m module) (string, error) {
 	if b.toolchain == "" {
 		version, err := b.output(ctx, b.Root, "env", "GOVERSION", "GOOS", "GOARCH")
 		if err != nil {
-			return fmt.Errorf("asking for the Go version: %w", err)
+			return "", fmt.Errorf("asking for the Go version: %w", err)
 		}
 		b.toolchain = strings.Join(strings.Fields(version), " ")
 	}
 	name, err := m.cacheName(b.Root, b.toolchain)
-	if err != nil {
-		return err
+	return filepath.Join(b.Cache, name), err
+}
+
+// announce says how long building takes, before it begins.
+func (b *builder) announce(all []share) {
+	var names []string
+	minutes := 0
+	for _, s := range all {
+		if !complete(s.dir, s.missing) {
+			names = append(names, s.name)
+			minutes += s.minutes
+		}
 	}
-	dir := filepath.Join(b.Cache, name)
-	if !complete(dir, missing) {
-		if err := b.buildLocked(ctx, m, dir, missing); err != nil {
+	if len(names) > 0 {
+		b.Progress.Printf("building %s from source, once for this machine: about %d minutes on two cores, less where Go has compiled parts before",
+			strings.Join(names, ", "), minutes)
+	}
+}
+
+// provide adds a module's missing outputs to found.
+func (b *builder) provide(ctx context.Context, s share, found Set) error {
+	if !complete(s.dir, s.missing) {
+		if err := b.buildLocked(ctx, s.module, s.dir, s.missing); err != nil {
 			return err
 		}
 	}
-	for _, name := range missing {
-		found[name] = filepath.Join(dir, name)
+	for _, name := range s.missing {
+		found[name] = filepath.Join(s.dir, name)
 	}
 	return nil
 }

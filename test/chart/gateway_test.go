@@ -1,0 +1,100 @@
+package chart
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// gatewayImage is that of the program in gateway, and sidecarImage OPA as it is released.
+const (
+	gatewayImage = "ghcr.io/szaher/openclaw-enterprise/gateway:stand-in"
+	sidecarImage = "docker.io/openpolicyagent/opa:1.4.2-static"
+
+	samples  = "../../config/samples/openclaw"
+	gateways = "openclaw-enterprise"
+)
+
+// openclaw are the values for OpenClaw.
+var openclaw = []string{"systems.openclaw.enabled=true", "systems.openclaw.imageRegistries={ghcr.io/szaher/openclaw-enterprise}"}
+
+// importGateway has the node know the images of a gateway's Pods.
+func (n node) importGateway(t *testing.T) {
+	t.Helper()
+	programs, images := t.TempDir(), filepath.Join(t.TempDir(), "images")
+	gateway, opa := filepath.Join(programs, "gateway"), filepath.Join(programs, "opa")
+	run(t, ".", "go", "build", "-o", gateway, "./gateway")
+	run(t, "../opa", "go", "build", "-o", opa, "github.com/open-policy-agent/opa")
+	run(t, ".", n.binaries["node"], "images", images, gatewayImage+"="+gateway, sidecarImage+"="+opa)
+	n.importImages(t, images)
+}
+
+// decide is what a gateway's OPA says at a path below openclaw.enterprise.
+func (n node) decide(ctx context.Context, path, input string) string {
+	answer, err := n.client.CoreV1().RESTClient().Post().Namespace(gateways).Resource("services").
+		Name("production-gateway:http").SubResource("proxy").Suffix("v1/data/openclaw/enterprise", path).
+		Body([]byte(`{"input": ` + input + `}`)).DoRaw(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(answer))
+}
+
+// runGateways has gateways run by the samples, answer by them, and by what becomes of them.
+func (n node) runGateways(t *testing.T) {
+	n.must(t, "", "apply", "-f", filepath.Join(samples, "namespace.yaml"))
+	n.must(t, "", "apply", "-f", samples)
+	n.must(t, "", "patch", "oci/production", "--namespace", gateways, "--type=merge",
+		"-p", `{"spec": {"replicas": 2, "images": {"gateway": "`+gatewayImage+`"}}}`)
+	n.must(t, "", "wait", "--for=condition=Ready", "oci/production", "--namespace", gateways, "--timeout=2m")
+	for _, c := range []struct{ path, input, answer string }{
+		{"models/allow", `{"model": {"provider": "internal"}}`, `true`},
+		{"models/allow", `{"model": {"provider": "external"}, "data": {"classification": "internal"}}`, `false`},
+		{"models/deny", `{"model": {"provider": "external"}, "data": {"classification": "restricted"}}`, `true`},
+		{"actions/autonomy_level", `{"action": {"type": "read"}}`, `"autonomous"`},
+		{"actions/autonomy_level", `{}`, `"blocked"`},
+		{"integrations/allow", `{"connector": {"enabled": true}, "operation": "read"}`, `true`},
+		{"data/classification", `{"data": {"source": "unknown"}}`, `"restricted"`},
+		{"audit/retention_days", `{}`, `365`},
+		{"audit/allow_delete", `{}`, `false`},
+	} {
+		assert.JSONEq(t, `{"result":`+c.answer+`}`, n.decide(t.Context(), c.path, c.input), "%s of %s", c.path, c.input)
+	}
+
+	const public = `{"model": {"provider": "external"}, "data": {"classification": "public"}}`
+	require.Equal(t, `{"result":true}`, n.decide(t.Context(), "models/allow", public))
+	text, err := os.ReadFile(filepath.Join(samples, "policybundle.yaml"))
+	require.NoError(t, err)
+	tightened := strings.Replace(string(text), `input.data.classification == "public"`, `input.data.classification == "published"`, 1)
+	require.NotEqual(t, string(text), tightened)
+	before := n.gatewayPods(t)
+	n.must(t, tightened, "apply", "-f", "-")
+	n.must(t, "", "wait", "--for=condition=PolicySynced", "pb/enterprise-defaults", "--namespace", gateways, "--timeout=2m")
+	assert.Equal(t, `{"result":false}`, n.decide(t.Context(), "models/allow", public), "the change is obeyed")
+	after := n.gatewayPods(t)
+	assert.False(t, slices.ContainsFunc(after, func(name string) bool { return slices.Contains(before, name) }), "every gateway is another: %v, %v", before, after)
+
+	// Without a Secret, no gateway can be replaced.
+	n.must(t, "", "delete", "secret", "openclaw-redis-secret", "--namespace", gateways)
+	n.must(t, "", "wait", "--for=condition=Degraded", "oci/production", "--namespace", gateways, "--timeout=1m")
+	n.must(t, string(text), "apply", "-f", "-")
+	eventually(t, func() bool { return n.decide(t.Context(), "models/allow", public) == `{"result":true}` }, "gateways load the change where they are")
+	assert.Equal(t, after, n.gatewayPods(t))
+	n.must(t, "", "delete", "namespace", gateways, "--timeout=1m")
+}
+
+// gatewayPods are the names of the gateways that are not being deleted, in order.
+func (n node) gatewayPods(t *testing.T) []string {
+	t.Helper()
+	names := strings.Fields(n.must(t, "", "get", "pods", "--namespace", gateways, "--field-selector=status.phase=Running", "-o",
+		`go-template={{range .items}}{{if not .metadata.deletionTimestamp}}{{.metadata.name}} {{end}}{{end}}`))
+	require.Len(t, names, 2)
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,192 @@
+package chart
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+const (
+	// present and previous are the versions of the images, of this checkout and of the
+	// state before it.
+	present  = "v0.0.2-present"
+	previous = "v0.0.1-previous"
+)
+
+// node is a cluster whose Pods run.
+type node struct {
+	kubeconfig, stateDir, helmPath string
+	binaries                       map[string]string
+	client                         kubernetes.Interface
+}
+
+func startNode(t *testing.T) node {
+	t.Helper()
+	n := node{stateDir: filepath.Join(t.TempDir(), "cluster"), helmPath: filepath.Join(t.TempDir(), "helm")}
+	run(t, ".", "go", "build", "-o", n.helmPath, "helm.sh/helm/v4/cmd/helm")
+	var answer struct {
+		Kubeconfig string
+		Binaries   map[string]string
+	}
+	up := run(t, "../cluster", "go", "run", ".", "up", "--nodes=real", "--state-dir", n.stateDir, "--owner-pid", fmt.Sprint(os.Getpid()), "-o", "json")
+	require.NoError(t, json.Unmarshal([]byte(up), &answer))
+	t.Cleanup(func() { run(t, "../cluster", "go", "run", ".", "down", "--state-dir", n.stateDir) })
+	n.kubeconfig, n.binaries = answer.Kubeconfig, answer.Binaries
+
+	config, err := clientcmd.BuildConfigFromFlags("", n.kubeconfig)
+	require.NoError(t, err)
+	config.QPS = -1 // as many as the tests ask for
+	n.client, err = kubernetes.NewForConfig(config)
+	require.NoError(t, err)
+	return n
+}
+
+// run gives what a command prints.
+func run(t *testing.T, folder string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(args[0], args[1:]...)
+	var out, problems bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = folder, &out, &problems
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	require.NoError(t, cmd.Run(), "%v: %s", args, problems.String())
+	return out.String()
+}
+
+// importManager makes the manager's image of a checkout, as a version, and has the node
+// know it.
+func (n node) importManager(t *testing.T, checkout, version string) {
+	t.Helper()
+	images := filepath.Join(t.TempDir(), "images")
+	run(t, "../../config/release", "go", "run", ".", "image", images, "--source", checkout,
+		"--only", "lintel-manager", "--platform", "linux/"+runtime.GOARCH, "--version", version)
+	n.importImages(t, images)
+}
+
+func (n node) importImages(t *testing.T, folder string) {
+	t.Helper()
+	run(t, "../cluster", "go", "run", ".", "image", "import", "--state-dir", n.stateDir, folder)
+}
+
+// kubectl gives what kubectl prints on both outputs.
+func (n node) kubectl(ctx context.Context, input string, args ...string) (string, error) {
+	return n.call(exec.CommandContext(ctx, n.binaries["kubectl"], args...), input)
+}
+
+func (n node) call(cmd *exec.Cmd, input string) (string, error) {
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+n.kubeconfig, "KUBERC=off")
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func (n node) must(t *testing.T, input string, args ...string) string {
+	t.Helper()
+	out, err := n.kubectl(t.Context(), input, args...)
+	require.NoError(t, err, out)
+	return out
+}
+
+// helmCommand is a command of Helm for the namespace of the release.
+func (n node) helmCommand(ctx context.Context, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, n.helmPath, append(args, "--namespace", namespace)...)
+}
+
+// helm gives what helm prints on both outputs.
+func (n node) helm(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	return n.call(n.helmCommand(t.Context(), args...), "")
+}
+
+func (n node) mustHelm(t *testing.T, args ...string) {
+	t.Helper()
+	out, err := n.helm(t, args...)
+	require.NoError(t, err, out)
+}
+
+// values are the flags of Helm for the image of a version, and for further values as
+// --set has them.
+func values(version string, more ...string) []string {
+	given := append([]string{"crds.keep=false", "image.repository=localhost/lintel-manager", "image.tag=" + version}, more...)
+	return []string{"--set", strings.Join(given, ",")}
+}
+
+// wait are the flags of Helm for waiting until what was asked for is so.
+func wait(limit time.Duration) []string { return []string{"--wait", "--timeout", limit.String()} }
+
+func (n node) install(t *testing.T, chart, version string) {
+	t.Helper()
+	n.mustHelm(t, slices.Concat([]string{"install", "lintel", chart, "--create-namespace"}, values(version), wait(2*time.Minute))...)
+	n.must(t, policy, "apply", "--server-side", "-f", "-")
+	n.must(t, "", "wait", "--for=condition=Ready", "--timeout=1m", "policysource/no-secrets")
+	require.Eventually(t, func() bool { return n.verdict(t.Context(), "hidden") == denied }, time.Minute, 200*time.Millisecond)
+}
+
+// upgrade gives the error of Helm with what it printed.
+func (n node) upgrade(t *testing.T, limit time.Duration, more ...string) error {
+	t.Helper()
+	out, err := n.helm(t, slices.Concat([]string{"upgrade", "lintel", folder}, values(present, more...), wait(limit))...)
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+func (n node) uninstall(t *testing.T) {
+	t.Helper()
+	n.mustHelm(t, append([]string{"uninstall", "lintel"}, wait(2*time.Minute)...)...)
+}
+
+// managers are the Pods of the manager that are not being deleted.
+func (n node) managers(t *testing.T) []corev1.Pod {
+	t.Helper()
+	pods, err := n.client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=manager"})
+	if err != nil {
+		t.Log(err)
+		return nil
+	}
+	return slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
+}
+
+func isReady(pod corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// readyManagers are the names of those that answer.
+func (n node) readyManagers(t *testing.T) (names []string) {
+	t.Helper()
+	for _, pod := range n.managers(t) {
+		if isReady(pod) {
+			names = append(names, pod.Name)
+		}
+	}
+	return names
+}
+
+// settle waits until all replicas are ready, and nothing else is there.
+func (n node) settle(t *testing.T) {
+	t.Helper()
+	n.must(t, "", "rollout", "status", "deployment/lintel-manager", "--namespace", namespace, "--timeout=2m")
+}
+
+// eventually waits for what a node comes to by itself.
+func eventually(t *testing.T, is func() bool, what string) {
+	t.Helper()
+	require.Eventually(t, is, 2*time.Minute, 200*time.Millisecond, what)
+}
