@@ -113,11 +113,12 @@ func TestWhyUsage(t *testing.T) {
 		args []string
 		want string
 	}{
-		"nothing":            {nil, "no policies"},
-		"no objects":         {[]string{"-p", "x"}, "no manifests"},
-		"both":               {[]string{"--live", "-p", "x", "-f", "y"}, "--live takes policies and objects from the cluster: leave out --policies"},
-		"object of no one's": {[]string{"-p", "x", "pod/web"}, `"pod/web" is an object of a cluster: give --live`},
-		"kubeconfig":         {[]string{"-p", "x", "-f", "y", "--kubeconfig", "z"}, "--kubeconfig is about a cluster: give --live, too"},
+		"nothing":             {nil, "no policies"},
+		"no objects":          {[]string{"-p", "x"}, "no manifests"},
+		"both":                {[]string{"--live", "-p", "x", "-f", "y"}, "--live takes policies and objects from the cluster: leave out --policies"},
+		"object of no one's":  {[]string{"-p", "x", "pod/web"}, `"pod/web" is an object of a cluster: give --live`},
+		"a format of check's": {[]string{"-p", "x", "-f", "y", "-o", "sarif"}, "--output sarif is not text or json"},
+		"kubeconfig":          {[]string{"-p", "x", "-f", "y", "--kubeconfig", "z"}, "--kubeconfig is about a cluster: give --live, too"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := lintel(t, "", append([]string{"why"}, c.args...)...)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -91,4 +92,24 @@ func TestPolicyStatusOfACluster(t *testing.T) {
 		}
 	}
 	t.Fatal("the source is missing")
+}
+
+// TestCompletionOfACluster: what shells offer is what the cluster has.
+func TestCompletionOfACluster(t *testing.T) {
+	namespace := newNamespace(t)
+	mustKubectl(t, configMap(namespace, "offered"), "apply", "-f", "-")
+	applySource(t, "offered-source", inNamespace(namespace, configMapKind, "package offered\ndeny contains \"never\" if false"), nil)
+	for _, c := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"why", "--live", "--kubeconfig", cluster.Kubeconfig, "-n", namespace, "cm/"}, "cm/offered"},
+		{[]string{"why", "--live", "--kubeconfig", cluster.Kubeconfig, ""}, "policysources/"},
+		{[]string{"why", "--live", "--kubeconfig", cluster.Kubeconfig, "-n", ""}, namespace},
+		{[]string{"policy", "status", "--kubeconfig", cluster.Kubeconfig, ""}, "offered-source"},
+	} {
+		output, err := exec.CommandContext(t.Context(), filepath.Join(programs, "lintel"), append([]string{"__complete"}, c.words...)...).Output()
+		require.NoError(t, err)
+		require.Contains(t, strings.Split(string(output), "\n"), c.want, string(output))
+	}
 }

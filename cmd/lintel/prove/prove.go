@@ -219,14 +219,14 @@ func (p *proof) all() []restriction.Verdict {
 
 // verdict is the worst: a counterexample before an unknown, and of each the first.
 func (p *proof) verdict() restriction.Verdict {
-	worst := restriction.Verdict{Outcome: restriction.Proved}
-	for _, v := range p.all() {
-		if worst.Outcome == restriction.Proved && v.Outcome == restriction.Unknown || worst.Outcome != restriction.Counterexample && v.Outcome == restriction.Counterexample {
-			worst = v
-		}
-	}
-	return worst
+	all := append([]restriction.Verdict{{Outcome: restriction.Proved}}, p.all()...)
+	return slices.MaxFunc(all, func(a, b restriction.Verdict) int {
+		return slices.Index(outcomes, a.Outcome) - slices.Index(outcomes, b.Outcome)
+	})
 }
+
+// outcomes are those of a verdict, the better first.
+var outcomes = []restriction.Outcome{restriction.Proved, restriction.Unknown, restriction.Counterexample}
 
 // worst is the exit of all verdicts: a counterexample before an unknown.
 func worst(proofs []*proof, ofSources []sourceProof) error {

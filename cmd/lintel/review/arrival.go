@@ -2,7 +2,6 @@ package review
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -10,8 +9,6 @@ import (
 
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/engine"
-	"github.com/lintel-policy/lintel/policies/kinds"
 )
 
 // arrival is what the API server makes of an object before it asks any policy: its outcome
@@ -26,12 +23,6 @@ type arrival struct {
 
 // isDecided says that nobody is asked.
 func (a *arrival) isDecided() bool { return len(a.denials)+len(a.undecided) > 0 }
-
-// cannotSay is the verdict where it is not known whether the API server refuses the object,
-// or what the policies would be asked about.
-func (a *arrival) cannotSay(reason string) {
-	a.undecided = []engine.Undecided{{Reason: reason}}
-}
 
 // arriveAll brings the objects before the policies.
 func (c *checker) arriveAll() error {
@@ -87,21 +78,6 @@ func (c *checker) read(a *arrival) error {
 	return a.take(err)
 }
 
-// take makes an error of what the API server does with the object the verdict, where it is
-// one.
-func (a *arrival) take(err error) error {
-	refused, isRefusal := errors.AsType[*kinds.Refusal](err)
-	switch {
-	case isRefusal:
-		a.denials = []engine.Finding{{Words: refused.Error()}}
-	case errors.Is(err, kinds.ErrNotKnown):
-		a.cannotSay(err.Error())
-	case err != nil:
-		return fmt.Errorf("%s: %w", a.object.Origin, err)
-	}
-	return nil
-}
-
 // convert gives the review the object in another version.
 func (c *checker) convert(a *arrival, version string) error {
 	text, err := a.object.JSON()
@@ -124,18 +100,17 @@ func (c *checker) convert(a *arrival, version string) error {
 	return err
 }
 
-// validated makes what the API server finds wrong with a custom resource that is created,
-// once the policies have changed it, the verdict.
-func (c *checker) validated(ctx context.Context, a arrival) validator {
-	return func(review *admission.Review) (found []engine.Finding, err error) {
-		if c.options.operation != "CREATE" || a.object.InVersion != nil {
-			return nil, nil // it was looked at before
-		}
+// validator finds what the API server has against a custom resource that is created, once
+// the policies have changed it: nil where it looks at nothing.
+func (c *checker) validator(ctx context.Context, a arrival) func(*admission.Review) error {
+	if c.options.operation != "CREATE" || a.object.InVersion != nil {
+		return nil
+	}
+	return func(review *admission.Review) error {
 		text, err := review.Object()
-		if err == nil {
-			err = c.resources.kinds.Validate(ctx, text, a.kind)
+		if err != nil {
+			return err
 		}
-		err = a.take(err)
-		return a.denials, err
+		return c.resources.kinds.Validate(ctx, text, a.kind)
 	}
 }

@@ -155,7 +155,7 @@ func (c *checker) decide(ctx context.Context, a arrival) (outcome, error) {
 		}
 		review = own.review
 	}
-	out, err := decide(ctx, c.snapshot, a.object, review, c.optionsFor(a), c.validated(ctx, a))
+	out, err := decide(ctx, c.snapshot, a.object, review, c.optionsFor(a), c.validator(ctx, a))
 	out.as = a.as
 	out.join(own)
 	return out, err

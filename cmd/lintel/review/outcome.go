@@ -2,6 +2,8 @@ package review
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
@@ -9,6 +11,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
+	"github.com/lintel-policy/lintel/policies/kinds"
 )
 
 // outcome is what the policies say about one object.
@@ -32,33 +35,42 @@ type outcome struct {
 // decide asks in the order of the webhooks: mutation, then validation of the object
 // as it has become. A mutation that is denied ends it, as the API server ends the
 // request; and so does what the API server itself, by validate, finds wrong between the
-// two.
-func decide(ctx context.Context, snapshot *engine.Snapshot, o manifests.Object, review *admission.Review, options engine.Options, validate validator) (outcome, error) {
+// two, where it looks: validate may be nil.
+func decide(ctx context.Context, snapshot *engine.Snapshot, o manifests.Object, review *admission.Review, options engine.Options, validate func(*admission.Review) error) (outcome, error) {
 	out := outcome{object: o}
 	if out.review = out.mutate(ctx, snapshot, review, options); len(out.denials) > 0 {
 		return out, nil
 	}
-	if err := out.refuse(validate); err != nil || out.refused {
-		return out, err
+	if validate != nil {
+		if err := out.take(validate(out.review)); err != nil || len(out.denials) > 0 {
+			out.refused = err == nil
+			return out, err
+		}
 	}
 	out.add(snapshot.Validate(ctx, out.review, options))
 	out.validated = true
 	return out, nil
 }
 
-// validator finds what the API server itself refuses.
-type validator func(*admission.Review) ([]engine.Finding, error)
+// take makes an error of what the API server does with the object the verdict, where it is
+// one: that it refuses the object, or that this is not known.
+func (out *outcome) take(err error) error {
+	refused, isRefusal := errors.AsType[*kinds.Refusal](err)
+	switch {
+	case isRefusal:
+		out.denials = []engine.Finding{{Words: refused.Error()}}
+	case errors.Is(err, kinds.ErrNotKnown):
+		out.cannotSay(err.Error())
+	case err != nil:
+		return fmt.Errorf("%s: %w", out.object.Origin, err)
+	}
+	return nil
+}
 
-// refuse makes what the API server finds wrong the verdict; validate may be nil.
-func (out *outcome) refuse(validate validator) error {
-	if validate == nil {
-		return nil
-	}
-	found, err := validate(out.review)
-	if len(found) > 0 {
-		out.denials, out.refused = found, true
-	}
-	return err
+// cannotSay is the verdict where it is not known whether the API server refuses the object,
+// or what the policies would be asked about.
+func (out *outcome) cannotSay(reason string) {
+	out.undecided = []engine.Undecided{{Reason: reason}}
 }
 
 // mutate asks the sources with Ignore, then those with Fail. When the latter change

@@ -190,7 +190,7 @@ func (c *checker) explain(ctx context.Context, a arrival) (outcome, error) {
 	if err != nil {
 		return a.outcome, fmt.Errorf("%s: %w", a.object.Origin, err)
 	}
-	out, err := decide(ctx, c.snapshot, a.object, a.review, options, c.validated(ctx, a))
+	out, err := decide(ctx, c.snapshot, a.object, a.review, options, c.validator(ctx, a))
 	out.as, out.policies = a.as, mutating
 	if err != nil || !out.validated { // else the API server asks nobody else
 		return out, err
