@@ -19,6 +19,7 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/attempt"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 )
 
 // CertificateRequestReconciler has CAs sign cert-manager's requests that are approved, as
@@ -165,7 +166,7 @@ func concerns(before, after *cmapi.CertificateRequest) bool {
 
 // leafOf is the first certificate of a chain in PEM: nil where there is none.
 func leafOf(text []byte) *x509.Certificate {
-	if certificates := parseBundle(text); len(certificates) > 0 {
+	if certificates := puppet.ParseBundle(text); len(certificates) > 0 {
 		return certificates[0]
 	}
 	return nil

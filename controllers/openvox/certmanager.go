@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -61,20 +62,13 @@ func (c *certManager) Start(ctx context.Context) error {
 // whenServed returns when the cluster serves CertificateRequests, or with the error of a
 // context that has ended.
 func whenServed(ctx context.Context, mapper meta.RESTMapper, interval time.Duration, not func(error)) error {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
+	return wait.PollUntilContextCancel(ctx, interval, true, func(context.Context) (bool, error) {
 		_, err := mapper.RESTMapping(schema.GroupKind{Group: certmanager.GroupName, Kind: cmapi.CertificateRequestKind}, cmapi.SchemeGroupVersion.Version)
-		if err == nil {
-			return nil
+		if err != nil {
+			not(err)
 		}
-		not(err)
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
+		return err == nil, nil
+	})
 }
 
 func (c *certManager) add() error {
