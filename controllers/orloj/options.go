@@ -9,24 +9,23 @@ import (
 	"github.com/lintel-policy/lintel/policies/rules"
 )
 
-// Options are what the controllers of this package need.
-type Options struct {
-	// Store is where rows are written.
-	Store *store.Store
-	// Admitter is asked before anything is written for an object.
-	Admitter rules.Admitter
-	// Cluster is the identity of this cluster in rows; empty is the uid of its namespace
+// options are what the controllers of this package need.
+type options struct {
+	// store is where rows are written.
+	store *store.Store
+	// admit is asked before anything is written for an object.
+	admit rules.Admitter
+	// cluster is the identity of this cluster in rows; empty is the uid of its namespace
 	// kube-system.
-	Cluster string
-	// Events receives what changes about objects.
-	Events events.EventRecorder
-	// StatusInterval is how often the phases of rows are read; DriftInterval how often
+	cluster string
+	// events receives what changes about objects.
+	events events.EventRecorder
+	// statusInterval is how often the phases of rows are read; driftInterval how often
 	// all rows are compared, and permanent errors are tried again.
-	StatusInterval, DriftInterval time.Duration
-	// CreateTables makes the tables where orlojd has never run.
-	CreateTables bool
-	// Workers is how many objects of a kind are carried at a time; 0 is 24.
-	Workers int
+	statusInterval, driftInterval time.Duration
+	// createTables makes the tables where orlojd has never run.
+	createTables bool
 }
 
-const defaultWorkers = 24
+// workers is how many objects of a kind are carried at a time.
+const workers = 24

@@ -107,7 +107,7 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]bu
 	if err != nil {
 		return nil, err
 	}
-	c, err := NewCluster(ctx, mgr.GetConfig())
+	c, err := newCluster(ctx, mgr.GetConfig())
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +121,9 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]bu
 	if err != nil {
 		return nil, err
 	}
-	return a.products(true), SetupWithManager(mgr.Manager, c, mgr.Metrics, Options{
-		Store: rows, Admitter: a.admit, Cluster: settings.cluster, StatusInterval: settings.statusInterval, DriftInterval: settings.drift, CreateTables: settings.createTables,
+	return a.products(true), addControllers(mgr, c, options{
+		store: rows, admit: a.admit, events: c.GetEventRecorder("lintel-orloj"), cluster: settings.cluster,
+		statusInterval: settings.statusInterval, driftInterval: settings.drift, createTables: settings.createTables,
 	})
 }
 
@@ -184,11 +185,12 @@ func readObject(part func() (json.RawMessage, error), review *admission.Review) 
 
 // taken is another object that has the key of an object: nil if none.
 func (a *admitter) taken(ctx context.Context, object rules.Object) (owner *rules.Reference, err error) {
-	list := NewList(object.Kind)
-	if list == nil {
+	table, known := store.TableOf(object.Kind)
+	if !known {
 		return nil, fmt.Errorf("there are no rules for %s", object.Kind)
 	}
-	if err := a.objects.List(ctx, list, client.MatchingFields{KeyIndex: object.Key()}, client.UnsafeDisableDeepCopy); err != nil {
+	list := kind{table}.list()
+	if err := a.objects.List(ctx, list, client.MatchingFields{keyIndex: object.Key()}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("looking for the store key %s: %w", object.Key(), err)
 	}
 	err = meta.EachListItem(list, func(item runtime.Object) error {
