@@ -70,8 +70,7 @@ type fixture struct {
 func newFixture(t testing.TB, decider Decider, change func(*HandlerOptions)) fixture {
 	t.Helper()
 	f := fixture{log: &bytes.Buffer{}, registry: prometheus.NewRegistry()}
-	metrics, err := NewMetrics(f.registry)
-	require.NoError(t, err)
+	metrics := NewMetrics(f.registry)
 	options := HandlerOptions{
 		Namespaces: namespacesFunc(func(name string) ([]byte, error) {
 			return json.Marshal(map[string]any{"metadata": map[string]any{"name": name}})
@@ -84,6 +83,7 @@ func newFixture(t testing.TB, decider Decider, change func(*HandlerOptions)) fix
 	if change != nil {
 		change(&options)
 	}
+	var err error
 	f.Handler, err = NewHandler(options)
 	require.NoError(t, err)
 	f.current = func() Decider { return decider }

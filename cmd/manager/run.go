@@ -164,12 +164,8 @@ func gatekeeperOptions(mgr manager.Manager, live *engine.Live, gate source.Gate)
 		Judge: func(ctx context.Context, candidate engine.Source) (source.Verdict, error) {
 			return gate.Judge(ctx, candidate, live)
 		},
-		Readable: func(ctx context.Context, kind admission.GroupVersionKind) error {
-			why, err := policy.Readable(ctx, mgr.GetClient(), live.Resources(), kind)
-			if why != "" {
-				return &gatekeeper.Unreadable{Message: why}
-			}
-			return err
+		Readable: func(ctx context.Context, kind admission.GroupVersionKind) (string, error) {
+			return policy.Readable(ctx, mgr.GetClient(), live.Resources(), kind)
 		},
 		Registerer: metrics.Registry,
 	}
@@ -373,10 +369,7 @@ func registrable(policies []engine.PolicyInfo, resources *admission.Resources) e
 }
 
 func newServer(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, products []rules.Product, logger *slog.Logger) (*webhooks.Server, error) {
-	counted, err := webhooks.NewMetrics(metrics.Registry)
-	if err != nil {
-		return nil, err
-	}
+	counted := webhooks.NewMetrics(metrics.Registry)
 	live.OnChange(func(snapshot *engine.Snapshot) { counted.SnapshotLoaded(snapshot.Digest(), time.Now()) })
 	decisions, err := decisionLog(o, logger)
 	if err != nil {

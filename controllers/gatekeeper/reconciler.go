@@ -80,9 +80,8 @@ const (
 type Options struct {
 	// Judge is the gate.
 	Judge func(context.Context, engine.Source) (policysource.Verdict, error)
-	// Readable says whether policies may read a kind. An error is an *Unreadable, or says
-	// that it could not be found out.
-	Readable func(context.Context, admission.GroupVersionKind) error
+	// Readable says why policies cannot read a kind, and how to permit it: "" where they can.
+	Readable func(context.Context, admission.GroupVersionKind) (why string, err error)
 	// Registerer takes the metrics.
 	Registerer prometheus.Registerer
 }
