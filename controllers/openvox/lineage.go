@@ -123,13 +123,5 @@ func (l lineage) wasIssued(ctx context.Context, certificate *cmapi.Certificate, 
 }
 
 func (l lineage) secret(ctx context.Context, name string) (*corev1.Secret, error) {
-	secret := &corev1.Secret{}
-	err := l.live.Get(ctx, client.ObjectKey{Namespace: l.request.Namespace, Name: name}, secret)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
-	}
-	return secret, nil
+	return secrets{live: l.live}.read(ctx, l.request.Namespace, name)
 }
