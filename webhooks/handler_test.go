@@ -159,7 +159,7 @@ func TestValidate(t *testing.T) {
 	assert.JSONEq(t, `{"metadata":{"name":"shop"}}`, string(asked.Namespace))
 	assert.WithinDuration(t, time.Now(), asked.Now, time.Minute)
 
-	assert.InDelta(t, 1, testutil.ToFloat64(f.metrics.requests.WithLabelValues("validate/ignore.policies.lintel.dev", "CREATE", "denied")), 0)
+	assert.InDelta(t, 1, testutil.ToFloat64(f.options.Metrics.requests.WithLabelValues("validate/ignore.policies.lintel.dev", "CREATE", "denied")), 0)
 }
 
 func TestMutate(t *testing.T) {
@@ -170,7 +170,7 @@ func TestMutate(t *testing.T) {
 	assert.True(t, response.Allowed)
 	assert.JSONEq(t, `[{"op":"add","path":"/metadata/labels/team","value":"a"}]`, string(response.Patch))
 	assert.Equal(t, admissionv1.PatchTypeJSONPatch, *response.PatchType)
-	assert.InDelta(t, 1, testutil.ToFloat64(f.metrics.requests.WithLabelValues("mutate/fail.policies.lintel.dev", "CREATE", "mutated")), 0)
+	assert.InDelta(t, 1, testutil.ToFloat64(f.options.Metrics.requests.WithLabelValues("mutate/fail.policies.lintel.dev", "CREATE", "mutated")), 0)
 
 	mutation.Denials = []engine.Finding{finding("never settles")}
 	response = f.ask(t, "/mutate/fail", podRequest)
@@ -222,7 +222,7 @@ func TestNobodyCanJudge(t *testing.T) {
 				assert.True(t, admitted.Allowed)
 				require.Len(t, admitted.Warnings, 1)
 				assert.Contains(t, admitted.Warnings[0], test.text)
-				assert.InDelta(t, 1, testutil.ToFloat64(f.metrics.requests.WithLabelValues(
+				assert.InDelta(t, 1, testutil.ToFloat64(f.options.Metrics.requests.WithLabelValues(
 					verb+"/ignore.policies.lintel.dev", "CREATE", "error")), 0)
 			})
 		}

@@ -159,7 +159,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	problems = append(problems, g.problems...)
+	problems = firstOfEach(slices.Concat(problems, g.problems))
 	r.announce(problems)
 	var files map[string]string
 	if asksAnything(kept) { // else there is nothing to enforce
@@ -281,10 +281,8 @@ func (r *Reconciler) report(ctx context.Context, live bool, kept []*candidate, p
 	var errs []error
 	reported := map[string]bool{}
 	for _, p := range problems {
-		if !reported[id(p.object)] {
-			reported[id(p.object)] = true
-			errs = append(errs, r.reportTo(ctx, p.object, p.text()))
-		}
+		reported[id(p.object)] = true
+		errs = append(errs, r.reportTo(ctx, p.object, p.text()))
 	}
 	for _, c := range kept {
 		isTemplate := c.object.GroupVersionKind().Group == templateKind.Group
@@ -382,9 +380,6 @@ func (r *Reconciler) announce(problems []problem) {
 	now := map[string]string{}
 	for _, p := range problems {
 		key, message := id(p.object), p.text()
-		if _, again := now[key]; again {
-			continue
-		}
 		now[key] = message
 		if r.announced[key] != message {
 			object.Send(r.events, &p.object, "Compile", object.Event{Warning: true, Reason: "NotEnforced", Message: message})
@@ -399,12 +394,8 @@ const maxSaid, maxListed = 300, 100
 // summary is what the source says of objects that are not enforced: "" where all are.
 func summary(problems []problem) string {
 	var lines []string
-	listed := map[string]bool{}
 	for _, p := range problems {
-		if !listed[id(p.object)] {
-			listed[id(p.object)] = true
-			lines = append(lines, id(p.object)+": "+object.Shorten(p.text(), maxSaid))
-		}
+		lines = append(lines, id(p.object)+": "+object.Shorten(p.text(), maxSaid))
 	}
 	if len(lines) == 0 {
 		return ""

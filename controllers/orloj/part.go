@@ -27,7 +27,8 @@ type settings struct {
 	storageBackend, sqlDriver  string
 	dsn, key                   string
 	mapping, cluster           string
-	statusInterval, drift      time.Duration
+	statusInterval             time.Duration // at which phases are read
+	driftInterval              time.Duration // at which rows are compared, and permanent errors tried again
 	createTables, requireCrypt bool
 	connections                int32
 }
@@ -41,7 +42,7 @@ func (o *settings) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&o.mapping, "orloj-namespace-mapping", "", "`mode` of orloj.dev/target-namespace: Restricted (the default), which asks the Namespace, or Open ($ORLOJ_NAMESPACE_MAPPING)")
 	flags.StringVar(&o.cluster, "orloj-cluster-id", "", "`identity` of this cluster in the store, which several may share; the default is the uid of its namespace kube-system ($ORLOJ_CLUSTER_ID)")
 	flags.DurationVar(&o.statusInterval, "orloj-status-sync-interval", 5*time.Second, "`interval` at which the phases that orlojd gives are read")
-	flags.DurationVar(&o.drift, "orloj-drift-interval", time.Minute, "`interval` at which all rows are compared with their objects")
+	flags.DurationVar(&o.driftInterval, "orloj-drift-interval", time.Minute, "`interval` at which all rows are compared with their objects")
 	flags.Int32Var(&o.connections, "orloj-max-connections", 10, "largest `number` of connections to the database")
 	flags.BoolVar(&o.createTables, "orloj-create-tables", false, "for development: make the tables where orlojd has never run")
 	flags.StringVar(&o.storageBackend, "orloj-storage-backend", "", "postgres, there is no other `backend` ($ORLOJ_STORAGE_BACKEND)")
@@ -66,7 +67,7 @@ func (o settings) complete() (settings, rules.Mapping, error) {
 		return o, "", fmt.Errorf("--orloj-sql-driver is %q, and there is pgx alone", o.sqlDriver)
 	case o.dsn == "":
 		return o, "", errors.New("--orloj-postgres-dsn is missing: give the connection string of orlojd's database, there or in ORLOJ_POSTGRES_DSN")
-	case o.statusInterval <= 0 || o.drift <= 0:
+	case o.statusInterval <= 0 || o.driftInterval <= 0:
 		return o, "", errors.New("--orloj-status-sync-interval and --orloj-drift-interval are above 0")
 	}
 	if o.mapping == "" {
@@ -121,10 +122,7 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]bu
 	if err != nil {
 		return nil, err
 	}
-	return a.products(true), addControllers(mgr, c, options{
-		store: rows, admit: a.admit, events: c.GetEventRecorder("lintel-orloj"), cluster: settings.cluster,
-		statusInterval: settings.statusInterval, driftInterval: settings.drift, createTables: settings.createTables,
-	})
+	return a.products(true), addControllers(mgr, c, options{settings, rows, a.admit, c.GetEventRecorder("lintel-orloj")})
 }
 
 // changedForRules keeps those updates away that no rule has anything to say about: of

@@ -63,7 +63,7 @@ func newUpkeep(t *testing.T, cluster string) *upkeep {
 	require.NoError(t, err)
 	u := &upkeep{reconcilers: map[string]*reconciler{}, objects: map[string]v1.Object{}, events: events.NewFakeRecorder(1000)}
 	options := options{
-		store: rows, events: u.events, driftInterval: time.Minute,
+		settings: settings{driftInterval: time.Minute}, store: rows, events: u.events,
 		admit: func(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 			return compiled.Judge(ctx, object, []byte(`{"metadata":{"name":"rest"}}`), rules.Restricted)
 		},
