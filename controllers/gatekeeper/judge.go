@@ -32,16 +32,16 @@ func (r *Reconciler) opinionOf(ctx context.Context, existing *v1alpha1.PolicySou
 		return opinion{unknown: err}
 	case verdict.Reason == source.ReasonNoPolicies:
 		return opinion{}
-	case verdict.Set == nil && len(placed(verdict.Errors)) > 0:
-		return opinion{places: placed(verdict.Errors)}
+	case verdict.Set == nil && len(withFile(verdict.Errors)) > 0:
+		return opinion{places: withFile(verdict.Errors)}
 	case verdict.Set == nil:
 		return opinion{whole: verdict.Message}
 	}
 	return r.unmet(ctx, verdict.Set)
 }
 
-// placed are the errors that name their file.
-func placed(errs engine.CompileErrors) engine.CompileErrors {
+// withFile are the errors that name their file.
+func withFile(errs engine.CompileErrors) engine.CompileErrors {
 	var out engine.CompileErrors
 	for _, err := range errs {
 		if err.File != "" {

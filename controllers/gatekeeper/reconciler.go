@@ -97,9 +97,9 @@ type Reconciler struct {
 	controller controller.Controller
 	options    Options
 	watched    map[schema.GroupVersionKind]bool
-	made       map[types.UID]int64 // generations of templates that have their kind
-	announced  map[string]string   // messages by object
-	said       map[types.UID]said  // what statuses were given
+	made       map[types.UID]int64         // generations of templates that have their kind
+	announced  map[string]string           // messages by object
+	statuses   map[types.UID]writtenStatus // what statuses were given
 	metric     *notEnforced
 	unknown    int // times in a row that nothing could be found out
 	built      built
@@ -119,7 +119,7 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 		applier: &object.Applier{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Manager: fieldManager},
 		events:  mgr.GetEventRecorder("lintel-manager"),
 		watched: map[schema.GroupVersionKind]bool{}, made: map[types.UID]int64{}, announced: map[string]string{},
-		said: map[types.UID]said{}, metric: &notEnforced{},
+		statuses: map[types.UID]writtenStatus{}, metric: &notEnforced{},
 	}
 	if err := options.Registerer.Register(r.metric); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
@@ -388,14 +388,14 @@ func (r *Reconciler) announce(problems []problem) {
 	r.announced = now
 }
 
-// maxSaid and maxListed bound what the source says of objects that are not enforced.
-const maxSaid, maxListed = 300, 100
+// maxProblemText and maxListed bound what the source says of objects that are not enforced.
+const maxProblemText, maxListed = 300, 100
 
 // summary is what the source says of objects that are not enforced: "" where all are.
 func summary(problems []problem) string {
 	var lines []string
 	for _, p := range problems {
-		lines = append(lines, id(p.object)+": "+object.Shorten(p.text(), maxSaid))
+		lines = append(lines, id(p.object)+": "+object.Shorten(p.text(), maxProblemText))
 	}
 	if len(lines) == 0 {
 		return ""

@@ -42,12 +42,12 @@ type certManager struct {
 // Start implements manager.Runnable. It ends when the controller is added.
 func (c *certManager) Start(ctx context.Context) error {
 	logger := log.FromContext(ctx).WithName("openvox")
-	told := false
+	logged := false
 	err := whenServed(ctx, c.mapper, certManagerInterval, func(err error) {
-		if !told {
+		if !logged {
 			logger.Info("CertificateRequests are not signed yet: they are as soon as the cluster has cert-manager", "reason", err.Error())
 		}
-		told = true
+		logged = true
 	})
 	if err != nil {
 		return nil // the manager ends
