@@ -93,7 +93,7 @@ func TestConditionsOfRequests(t *testing.T) {
 			key := client.ObjectKeyFromObject(c.object)
 			r := &CertificateRequestReconciler{client: fake, live: fake, events: events.NewFakeRecorder(10), attempts: afterAttempt(t, c.object, c.out), now: func() time.Time { return now }}
 			if c.approve {
-				r.approver = &approver{admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(c.denied), c.err }}
+				r.approves = func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(c.denied), c.err }
 			}
 			before := c.object.DeepCopy()
 			require.NoError(t, fake.Get(t.Context(), key, before))

@@ -22,6 +22,7 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/attempt"
 	"github.com/lintel-policy/lintel/controllers/object"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
 // certManagerInterval is how often a cluster without cert-manager is asked whether it has
@@ -36,7 +37,7 @@ type certManager struct {
 	cluster    cluster.Cluster
 	mapper     meta.RESTMapper
 	signer     signer
-	approver   *approver
+	approves   builtin.Admitter
 }
 
 // Start implements manager.Runnable. It ends when the controller is added.
@@ -79,7 +80,7 @@ func (c *certManager) add() error {
 	signing := attempt.NewRunner[outcome](time.Now)
 	reconciler := &CertificateRequestReconciler{
 		client: own.GetClient(), live: own.GetAPIReader(), signer: c.signer, events: own.GetEventRecorder("lintel-openvox"),
-		attempts: signing, approver: c.approver, now: time.Now,
+		attempts: signing, approves: c.approves, now: time.Now,
 	}
 	for _, runnable := range []manager.Runnable{own, signing} {
 		if err := c.manager.Add(runnable); err != nil {

@@ -29,6 +29,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/attempt"
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/system"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
 // workers is how many objects are looked at at a time; CAs are asked elsewhere.
@@ -116,13 +117,13 @@ func (a *admitter) addControllers(mgr system.Manager) error {
 	certificates := &CertificateReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: issuing, keys: newKeyMaker(a.keyBits), admit: a.admitCertificate, revoked: authorities.revoked, now: time.Now}
 	initializing := &InitializeReconciler{client: c.GetClient(), secrets: s, applier: applier(initializeManager), events: recorder, admit: a.admitCertificate, fsGroup: group, externalOnly: a.externalOnly, now: time.Now}
 	configs := &ConfigReconciler{client: c.GetClient(), applier: applier(configsManager), events: recorder, admit: a.admitConfig}
-	var approving *approver
+	var approves builtin.Admitter
 	if a.approve {
-		approving = &approver{admit: a.admitRequest}
+		approves = a.admitRequest
 	}
 	signs := signer{client: c.GetClient(), secrets: s, admit: a.admitRequest, revoked: authorities.revoked, names: newCertnames()}
-	requests := &RequestReconciler{client: c.GetClient(), signer: signs, events: recorder, attempts: signing, approver: approving, namespaces: a.namespaces}
-	later := &certManager{manager: mgr, namespaces: a.namespaces, cluster: c, mapper: c.GetRESTMapper(), signer: signs, approver: approving}
+	requests := &RequestReconciler{client: c.GetClient(), signer: signs, events: recorder, attempts: signing, approves: approves, namespaces: a.namespaces}
+	later := &certManager{manager: mgr, namespaces: a.namespaces, cluster: c, mapper: c.GetRESTMapper(), signer: signs, approves: approves}
 	for _, runnable := range []manager.Runnable{c, allSecrets, issuing, signing, authorities.refreshes, later} {
 		if err := mgr.Add(runnable); err != nil {
 			return err

@@ -108,14 +108,10 @@ func (k *keeper) watchStore(ctx context.Context) {
 		if k.outage.now() == nil || k.options.store.Ping(ctx) != nil {
 			return
 		}
-		k.prepareAgain(ctx)
+		k.outage.end()
+		k.prepare(ctx)
+		log.FromContext(ctx).Info("the store answers again")
 	})
-}
-
-func (k *keeper) prepareAgain(ctx context.Context) {
-	k.outage.end()
-	k.prepare(ctx)
-	log.FromContext(ctx).Info("the store answers again")
 }
 
 // watchPhases follows the rows that are written, by whomever.
