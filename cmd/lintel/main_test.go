@@ -10,7 +10,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/policies/source"
+)
+
+const (
+	exitAllowed = int(report.Allowed)
+	exitDenied  = int(report.Denied)
+	exitError   = int(report.Error)
 )
 
 // result is what one command line did.
@@ -24,7 +31,7 @@ func lintel(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := run(t.Context(), append([]string{"lintel"}, args...), strings.NewReader(stdin), &stdout, &stderr)
-	return result{code, stdout.String(), stderr.String()}
+	return result{int(code), stdout.String(), stderr.String()}
 }
 
 // folder writes files, by their slash-separated paths, into a new folder.
@@ -74,15 +81,29 @@ func TestRoot(t *testing.T) {
 	}
 }
 
+func TestPluginSaysHowItIsTyped(t *testing.T) {
+	for _, args := range [][]string{{}, {"check"}, {"policy", "lint"}, {"why"}, {"prove"}, {"source"}} {
+		var stdout, stderr bytes.Buffer
+		require.Zero(t, run(t.Context(), append(append([]string{"/usr/bin/kubectl-lintel.exe"}, args...), "--help"), nil, &stdout, &stderr))
+		assert.Contains(t, stdout.String(), "  kubectl lintel ")
+		assert.NotRegexp(t, `(^|[^l] )lintel (check|policy|prove|source|why|version)`, stdout.String(), args)
+		assert.NotContains(t, stdout.String(), "completion ")
+	}
+}
+
 func TestPluginNamesItselfAsKubectlRunsIt(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	code := run(t.Context(), []string{"/usr/bin/kubectl-lintel", "check"}, nil, &stdout, &stderr)
-	assert.Equal(t, 2, code)
+	assert.Equal(t, report.Error, code)
 	assert.Contains(t, stderr.String(), "see 'kubectl lintel check --help'")
 }
 
-// TestMain makes the test binary its own compiler and tester.
+// TestMain makes the test binary its own compiler and tester, and the program itself where
+// it is called by one of its names.
 func TestMain(m *testing.M) {
+	if strings.Contains(filepath.Base(os.Args[0]), "lintel") && !strings.HasSuffix(os.Args[0], ".test") {
+		main()
+	}
 	if len(os.Args) == 2 {
 		switch os.Args[1] {
 		case source.CompileArgument:

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"time"
 
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -48,6 +50,11 @@ const (
 
 // run wires everything together and serves until ctx ends.
 func run(ctx context.Context, o *options, logger *slog.Logger) error {
+	tracing, endTracing, err := startTracing(ctx, os.Getenv, replicaName(), logger)
+	if err != nil {
+		return err
+	}
+	defer endTracing()
 	config, err := restConfig(o.kubeconfig)
 	if err != nil {
 		return err
@@ -74,7 +81,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	server, err := newServer(mgr, o, policies, products, logger)
+	server, err := newServer(mgr, o, policies, products, tracing, logger)
 	if err != nil {
 		return err
 	}
@@ -181,12 +188,16 @@ func registrable(policies []engine.PolicyInfo, resources *admission.Resources) e
 	return err
 }
 
-func newServer(mgr manager.Manager, o *options, policies *policy.Policies, products []rules.Product, logger *slog.Logger) (*webhooks.Server, error) {
+func newServer(mgr manager.Manager, o *options, policies *policy.Policies, products []rules.Product, tracing bool, logger *slog.Logger) (*webhooks.Server, error) {
 	counted := webhooks.NewMetrics(metrics.Registry)
 	policies.Live.OnChange(func(snapshot *engine.Snapshot) { counted.SnapshotLoaded(snapshot.Digest(), time.Now()) })
 	decisions, err := decisionLog(o, logger)
 	if err != nil {
 		return nil, err
+	}
+	var tracer trace.Tracer
+	if tracing {
+		tracer = otel.Tracer("github.com/lintel-policy/lintel/webhooks")
 	}
 	handler, err := webhooks.NewHandler(webhooks.HandlerOptions{
 		Snapshot:       policies.Live.Snapshot,
@@ -196,6 +207,7 @@ func newServer(mgr manager.Manager, o *options, policies *policy.Policies, produ
 		Metrics:        counted,
 		Decisions:      decisions,
 		Logger:         logger,
+		Tracer:         tracer,
 		MaxReviewBytes: o.maxReviewBytes,
 	})
 	if err != nil {

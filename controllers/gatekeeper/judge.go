@@ -6,6 +6,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 )
@@ -41,8 +42,8 @@ func (r *Reconciler) opinionOf(ctx context.Context, existing *v1alpha1.PolicySou
 }
 
 // withFile are the errors that name their file.
-func withFile(errs engine.CompileErrors) engine.CompileErrors {
-	var out engine.CompileErrors
+func withFile(errs definition.CompileErrors) definition.CompileErrors {
+	var out definition.CompileErrors
 	for _, err := range errs {
 		if err.File != "" {
 			out = append(out, err)
@@ -66,7 +67,7 @@ func (r *Reconciler) unmet(ctx context.Context, set *engine.PolicySet) opinion {
 				known[kind] = why
 			}
 			if why != "" {
-				found.places = append(found.places, engine.CompileError{File: p.Location.File, Line: p.Location.Line, Message: why})
+				found.places = append(found.places, definition.CompileError{File: p.Location.File, Line: p.Location.Line, Message: why})
 			}
 		}
 	}

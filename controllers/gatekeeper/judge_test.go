@@ -10,6 +10,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 )
@@ -17,7 +18,7 @@ import (
 // judging is a controller whose gate gives a verdict.
 func judging(verdict source.Verdict, err error) *Reconciler {
 	return &Reconciler{options: Options{
-		Judge: func(context.Context, engine.Source) (source.Verdict, error) { return verdict, err },
+		Judge: func(context.Context, definition.Source) (source.Verdict, error) { return verdict, err },
 		Readable: func(_ context.Context, kind admission.GroupVersionKind) (string, error) {
 			if kind.Kind == "Secret" {
 				return "Lintel may not list and watch Secrets", nil
@@ -28,7 +29,7 @@ func judging(verdict source.Verdict, err error) *Reconciler {
 }
 
 func TestOpinions(t *testing.T) {
-	atLine := engine.CompileErrors{{File: "one.yaml", Line: 3, Message: "no"}, {Message: "of no file"}}
+	atLine := definition.CompileErrors{{File: "one.yaml", Line: 3, Message: "no"}, {Message: "of no file"}}
 	small := map[string]string{"one.yaml": "kind: One"}
 	for name, c := range map[string]struct {
 		files   map[string]string
@@ -57,7 +58,7 @@ func TestOpinions(t *testing.T) {
 // its place; where that cannot be found out, nothing is known.
 func TestUnreadableKinds(t *testing.T) {
 	requires := func(kind string) *engine.PolicySet {
-		set, err := source.Compile(engine.Source{Name: "s", Files: map[string]string{
+		set, err := source.Compile(definition.Source{Name: "s", Files: map[string]string{
 			"p.rego": "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: " + kind + "}]\npackage p\nimport rego.v1\ndeny contains \"no\" if false\n",
 		}})
 		require.NoError(t, err)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/tracing"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 )
@@ -104,11 +105,8 @@ func (l *loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 	}
 	set := l.waiting[object.Name]
 	if !same(set) {
-		files, err := LoadArtifact(ctx, l.client, l.namespace, object.Name, digest)
-		if err != nil {
-			return err
-		}
-		if set, err = l.compiler.Load(ctx, source.FromPolicySource(object, files, object.Status.Revision)); err != nil {
+		var err error
+		if set, err = l.compile(ctx, object); err != nil {
 			return err
 		}
 	}
@@ -122,6 +120,17 @@ func (l *loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 	l.objects.Require(object.Name, set.ClusterReads())
 	log.FromContext(ctx).Info("policies are live", "source", object.Name, "revision", set.Revision(), "policies", set.Policies())
 	return nil
+}
+
+// compile reads the revision that is to be live, and compiles it.
+func (l *loader) compile(ctx context.Context, object *v1alpha1.PolicySource) (_ *engine.PolicySet, err error) {
+	ctx, end := tracing.Step(ctx, "load", object.Name)
+	defer func() { end(err) }()
+	files, err := LoadArtifact(ctx, l.client, l.namespace, object.Name, object.Status.Digest)
+	if err != nil {
+		return nil, err
+	}
+	return l.compiler.Load(ctx, source.FromPolicySource(object, files, object.Status.Revision))
 }
 
 // hold has the cluster objects brought that a set requires, beside those of what is

@@ -14,6 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/source/origin"
@@ -92,7 +94,7 @@ func New(mgr manager.Manager, options Options) (*Policies, error) {
 		return nil, err
 	}
 	tester := source.NewTester(program, testTimeout)
-	p.gate = source.Gate{Compile: p.compiler.Compile, Registrable: options.Registrable, Test: func(ctx context.Context, candidate engine.Source) (suite.Results, error) {
+	p.gate = source.Gate{Compile: p.compiler.Compile, Registrable: options.Registrable, Test: func(ctx context.Context, candidate definition.Source) (suite.Results, error) {
 		return tester.Test(ctx, candidate, suite.Options{})
 	}}
 	p.origins = newOrigins(&origins{
@@ -164,10 +166,10 @@ func (p *Policies) AddControllers(registered func(digest string) bool) (refresh 
 }
 
 // Cluster is the newest version of the cluster objects that policies require.
-func (p *Policies) Cluster() *engine.ClusterData { return p.objects.Current() }
+func (p *Policies) Cluster() *clusterdata.Objects { return p.objects.Current() }
 
 // Judge has the gate judge a source.
-func (p *Policies) Judge(ctx context.Context, candidate engine.Source) (source.Verdict, error) {
+func (p *Policies) Judge(ctx context.Context, candidate definition.Source) (source.Verdict, error) {
 	return p.gate.Judge(ctx, candidate, p.Live)
 }
 

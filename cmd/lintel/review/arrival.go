@@ -1,0 +1,141 @@
+package review
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/kinds"
+)
+
+// arrival is what the API server makes of an object before it asks any policy: its outcome
+// has the object, the review that policies are asked about and, where nobody is asked, the
+// verdict.
+type arrival struct {
+	outcome
+	// kind is that of the review's object, which may be of another version than the
+	// manifest.
+	kind schema.GroupVersionKind
+}
+
+// isDecided says that nobody is asked.
+func (a *arrival) isDecided() bool { return len(a.denials)+len(a.undecided) > 0 }
+
+// cannotSay is the verdict where it is not known whether the API server refuses the object,
+// or what the policies would be asked about.
+func (a *arrival) cannotSay(reason string) {
+	a.undecided = []engine.Undecided{{Reason: reason}}
+}
+
+// arriveAll brings the objects before the policies.
+func (c *checker) arriveAll() error {
+	for _, o := range c.objects {
+		a, err := c.arrive(o)
+		if err != nil {
+			return err
+		}
+		c.arrivals = append(c.arrivals, a)
+	}
+	return nil
+}
+
+// arrive does what the API server does up to the first webhook: it reads the object
+// strictly, and converts it to the version that the policies are registered for.
+func (c *checker) arrive(o manifests.Object) (arrival, error) {
+	a := arrival{outcome: outcome{object: o}, kind: o.Kind}
+	resource, _ := c.resources.lookup(o.Kind)
+	var err error
+	if a.review, err = newReview(o, resource, o.Kind, c.options.operation); err != nil {
+		return a, err
+	}
+	if reason := c.resources.unserved(o.Kind); reason != "" {
+		a.cannotSay(reason)
+		return a, nil
+	}
+	if err := c.read(&a); err != nil || a.isDecided() {
+		return a, err
+	}
+	versions := c.asked.Versions(resource, c.options.operation)
+	switch {
+	case len(versions) > 1:
+		a.cannotSay(fmt.Sprintf("policies of several sources take %s in %s, and for each the API server converts it: ask the sources one by one", o.Kind.Kind, strings.Join(versions, " and ")))
+	case len(versions) == 1 && versions[0] != o.Kind.Version:
+		err = c.convert(&a, versions[0])
+	case len(a.object.Text) > 0:
+		a.review, err = newReview(a.object, resource, o.Kind, c.options.operation)
+	}
+	return a, err
+}
+
+// read reads the object as strictly as the API server does. What is deleted, or is in
+// the cluster already, was read before.
+func (c *checker) read(a *arrival) error {
+	if c.options.operation == "DELETE" || a.object.InVersion != nil {
+		return nil
+	}
+	text, err := a.object.JSON()
+	if err != nil {
+		return err
+	}
+	a.object.Text, err = c.resources.kinds.Arrive(text, a.object.Kind, c.options.operation == "CREATE")
+	return a.take(err)
+}
+
+// take makes an error of what the API server does with the object the verdict, where it is
+// one.
+func (a *arrival) take(err error) error {
+	refused, isRefusal := errors.AsType[*kinds.Refusal](err)
+	switch {
+	case isRefusal:
+		a.denials = []engine.Finding{{Words: refused.Error()}}
+	case errors.Is(err, kinds.ErrNotKnown):
+		a.cannotSay(err.Error())
+	case err != nil:
+		return fmt.Errorf("%s: %w", a.object.Origin, err)
+	}
+	return nil
+}
+
+// convert gives the review the object in another version.
+func (c *checker) convert(a *arrival, version string) error {
+	text, err := a.object.JSON()
+	if err != nil {
+		return err
+	}
+	if inVersion := a.object.InVersion; inVersion != nil {
+		text, err = inVersion(version)
+	} else {
+		text, err = c.resources.kinds.Convert(text, a.object.Kind, version)
+	}
+	if err != nil {
+		return a.take(err)
+	}
+	converted := a.object
+	converted.Text, converted.Kind.Version = text, version
+	a.kind, a.as = converted.Kind, converted.Kind.GroupVersion().String()
+	resource, _ := c.resources.lookup(a.kind)
+	a.review, err = newReview(converted, resource, a.object.Kind, c.options.operation)
+	return err
+}
+
+// validated makes what the API server finds wrong with a custom resource that is created,
+// once the policies have changed it, the verdict.
+func (c *checker) validated(ctx context.Context, a arrival) validator {
+	return func(review *admission.Review) (found []engine.Finding, err error) {
+		if c.options.operation != "CREATE" || a.object.InVersion != nil {
+			return nil, nil // it was looked at before
+		}
+		text, err := review.Object()
+		if err == nil {
+			err = c.resources.kinds.Validate(ctx, text, a.kind)
+		}
+		err = a.take(err)
+		return a.denials, err
+	}
+}

@@ -1,0 +1,154 @@
+package review
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
+	"github.com/lintel-policy/lintel/cmd/lintel/report"
+	"github.com/lintel-policy/lintel/cmd/lintel/sources"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/webhooks/registration"
+)
+
+// checker is the objects and all that they are judged by.
+type checker struct {
+	options    options
+	objects    []manifests.Object
+	snapshot   *engine.Snapshot
+	resources  *resourceTable
+	titles     map[string]string // of the policies, by source and package
+	cluster    *clusterdata.Objects
+	namespaces map[string][]byte
+	asked      registration.Asked
+	arrivals   []arrival
+	// sources are those of the policies, by name; none where a cluster has them.
+	sources map[string]sources.Source
+	// builtIn is nil until it is asked.
+	builtIn *builtIn
+	// notes are about the policies, and about objects of which not all is checked.
+	notes []string
+}
+
+// newOfflineChecker reads and compiles the policies. The Namespaces and kinds of the objects
+// may be among them.
+func newOfflineChecker(o options, objects []manifests.Object, compile func([]sources.Source) ([]*engine.PolicySet, error)) (*checker, error) {
+	read, err := sources.Read(o.policies, o.names)
+	if err != nil {
+		return nil, err
+	}
+	sets, err := compile(read)
+	if err != nil {
+		return nil, err
+	}
+	if len(objects) == 0 {
+		return nil, fmt.Errorf("there are no objects in %s", strings.Join(o.manifests, ", "))
+	}
+	c := &checker{options: o, objects: objects, sources: map[string]sources.Source{}}
+	for _, s := range read {
+		c.sources[s.Name] = s
+	}
+	if err := c.readCluster(sets); err != nil {
+		return nil, err
+	}
+	c.notes = sources.Notes(read, sets, c.snapshot)
+	if o.operation == "DELETE" { // which looks at no field
+		return c, nil
+	}
+	unchecked, err := c.resources.unchecked(objects)
+	if unchecked != "" {
+		c.notes = append(c.notes, unchecked)
+	}
+	return c, err
+}
+
+// readCluster reads --cluster, and takes it and the objects for the cluster.
+func (c *checker) readCluster(sets []*engine.PolicySet) error {
+	var existing []manifests.Object
+	var err error
+	if c.options.cluster != "" {
+		if existing, err = manifests.ReadPath(c.options.cluster); err != nil {
+			return err
+		}
+	}
+	if c.resources, err = newResourceTable(slices.Concat(existing, c.objects)); err != nil {
+		return err
+	}
+	c.setPolicies(sets)
+	if c.options.cluster != "" {
+		if c.cluster, err = clusterData(existing, c.resources); err != nil {
+			return err
+		}
+	}
+	c.setNamespaces()
+	c.namespaces, err = namespaces(existing, c.objects)
+	return err
+}
+
+// setPolicies makes the sets those that are asked, about the kinds of the table.
+func (c *checker) setPolicies(sets []*engine.PolicySet) {
+	c.snapshot = engine.NewSnapshot(c.resources.Resources, sets...)
+	c.titles = map[string]string{}
+	for _, policy := range c.snapshot.Policies() {
+		c.titles[policy.Source+"/"+policy.Package] = policy.Title
+	}
+	c.asked = registration.NewAsked(c.snapshot.Policies(), c.resources.Resources)
+}
+
+// setNamespaces puts the objects into the namespaces that the API server would.
+func (c *checker) setNamespaces() {
+	for i := range c.objects {
+		resource, _ := c.resources.lookup(c.objects[i].Kind)
+		c.objects[i].SetNamespace(resource.Namespaced, c.options.namespace)
+	}
+}
+
+// writer writes a report on all objects.
+type writer func(io.Writer, []outcome) error
+
+// report asks about each object that somebody is asked about, and writes the report in its
+// format. The verdict is a report.Exit; any other error says why there is none.
+func (c *checker) report(cmd *cobra.Command, ask func(context.Context, arrival) (outcome, error), formats map[string]writer) error {
+	for _, note := range c.notes {
+		fmt.Fprintf(cmd.ErrOrStderr(), "note: %s\n", note)
+	}
+	// All are read before any is judged: a report of half of them would mislead.
+	if err := c.arriveAll(); err != nil {
+		return err
+	}
+	var outcomes []outcome
+	for _, a := range c.arrivals {
+		out := a.outcome
+		if !a.isDecided() {
+			var err error
+			if out, err = ask(cmd.Context(), a); err != nil {
+				return err
+			}
+		}
+		outcomes = append(outcomes, out)
+		if err := cmd.Context().Err(); err != nil {
+			return fmt.Errorf("checking %s: %w", a.object.Origin, err)
+		}
+	}
+	if err := formats[c.options.format.Name()](cmd.OutOrStdout(), outcomes); err != nil {
+		return err
+	}
+	switch sum := summarise(outcomes); {
+	case sum.Denied > 0:
+		return report.Denied
+	case sum.undecided > 0:
+		return report.Error
+	}
+	return nil
+}
+
+// optionsFor are what an evaluation about the object may read.
+func (c *checker) optionsFor(a arrival) engine.Options {
+	return engine.Options{Namespace: c.namespaces[a.object.Namespace], Cluster: c.cluster, Offline: true}
+}
