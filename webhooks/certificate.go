@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 const (
@@ -40,12 +42,11 @@ type Certificate struct {
 	now      func() time.Time
 	interval time.Duration
 
-	mu      sync.RWMutex
-	serving *keyPair
-	pending *keyPair
+	serving atomic.Pointer[keyPair] // nil before the first
 	// confirmed says that what is served was trusted once. It stays: what is trusted later
 	// is asked before it is served.
-	confirmed bool
+	confirmed atomic.Bool
+	pending   *keyPair
 	// trustedSince is when pending was first seen to be trusted.
 	trustedSince time.Time
 	lastError    string
@@ -71,16 +72,8 @@ func NewCertificate(source KeyPairSource, trust Trust, metrics *Metrics, logger 
 // Start reads the source again and again until ctx ends. It implements
 // manager.Runnable.
 func (c *Certificate) Start(ctx context.Context) error {
-	ticker := time.NewTicker(c.interval)
-	defer ticker.Stop()
-	for {
-		c.report(c.Reload(ctx))
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
+	wait.UntilWithContext(ctx, func(ctx context.Context) { c.report(c.Reload(ctx)) }, c.interval)
+	return nil
 }
 
 // NeedLeaderElection says that every replica serves.
@@ -108,7 +101,7 @@ func (c *Certificate) Reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	serving := c.current()
+	serving := c.serving.Load()
 	switch {
 	case serving == nil || c.now().After(serving.chain[0].NotAfter):
 		c.serve(read)
@@ -116,7 +109,7 @@ func (c *Certificate) Reload(ctx context.Context) error {
 	case bytes.Equal(read.text, serving.text):
 		c.pending = nil
 		return c.confirm(ctx)
-	case !c.isConfirmed(): // nobody can call with the one that is served
+	case !c.confirmed.Load(): // nobody can call with the one that is served
 		c.serve(read)
 		return c.confirm(ctx)
 	case c.pending == nil || !bytes.Equal(read.text, c.pending.text):
@@ -144,11 +137,11 @@ func (c *Certificate) Reload(ctx context.Context) error {
 // confirm asks whether what is served is trusted, until it was. It adds no delay: the
 // API server sees the bundle sooner than a Service sends it to a replica.
 func (c *Certificate) confirm(ctx context.Context) error {
-	if c.isConfirmed() {
+	if c.confirmed.Load() {
 		return nil
 	}
 	if c.trust != nil {
-		trusted, err := c.trust(ctx, c.current().chain)
+		trusted, err := c.trust(ctx, c.serving.Load().chain)
 		if err != nil {
 			return fmt.Errorf("asking whether the serving certificate is trusted: %w", err)
 		}
@@ -156,16 +149,12 @@ func (c *Certificate) confirm(ctx context.Context) error {
 			return errNotTrusted
 		}
 	}
-	c.mu.Lock()
-	c.confirmed = true
-	c.mu.Unlock()
+	c.confirmed.Store(true)
 	return nil
 }
 
 func (c *Certificate) serve(pair *keyPair) {
-	c.mu.Lock()
-	c.serving = pair
-	c.mu.Unlock()
+	c.serving.Store(pair)
 	c.pending = nil
 	var authority time.Time
 	if pair.authority != nil {
@@ -175,18 +164,6 @@ func (c *Certificate) serve(pair *keyPair) {
 	c.logger.Info("serving certificate loaded", "notAfter", pair.chain[0].NotAfter, "serial", pair.chain[0].SerialNumber)
 }
 
-func (c *Certificate) current() *keyPair {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.serving
-}
-
-func (c *Certificate) isConfirmed() bool {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.confirmed
-}
-
 var (
 	errNoCertificate = errors.New("no serving certificate is loaded")
 	errNotTrusted    = errors.New("the webhook configurations do not trust the serving certificate yet: cert-manager's injector has not written its authority into all entries")
@@ -194,7 +171,7 @@ var (
 
 // GetCertificate implements the function of tls.Config.
 func (c *Certificate) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	if serving := c.current(); serving != nil {
+	if serving := c.serving.Load(); serving != nil {
 		return &serving.certificate, nil
 	}
 	return nil, errNoCertificate
@@ -203,12 +180,10 @@ func (c *Certificate) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, er
 // Ready is an error as long as no certificate is loaded, or none that callers trust: a
 // healthz.Checker.
 func (c *Certificate) Ready(*http.Request) error {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
 	switch {
-	case c.serving == nil:
+	case c.serving.Load() == nil:
 		return errNoCertificate
-	case !c.confirmed:
+	case !c.confirmed.Load():
 		return errNotTrusted
 	}
 	return nil

@@ -67,5 +67,5 @@ func TestEvaluationErrorsAreCounted(t *testing.T) {
 	broken.Error = true
 	f := newFixture(t, says(engine.Decision{Warnings: []engine.Finding{broken, finding("a verdict")}}), nil)
 	f.ask(t, "/validate/ignore", podRequest)
-	assert.InDelta(t, 1, testutil.ToFloat64(f.metrics.evaluationErrors.WithLabelValues("team", "team.labels")), 0)
+	assert.InDelta(t, 1, testutil.ToFloat64(f.options.Metrics.evaluationErrors.WithLabelValues("team", "team.labels")), 0)
 }

@@ -67,7 +67,7 @@ func TestWithTheEngine(t *testing.T) {
 // TestNoSnapshot: a nil pointer in the interface must not look like a snapshot.
 func TestNoSnapshot(t *testing.T) {
 	f := newFixture(t, nil, nil)
-	h, err := NewHandler(HandlerOptions{Snapshot: new(engine.Live).Snapshot, Metrics: f.metrics, Logger: f.logger})
+	h, err := NewHandler(HandlerOptions{Snapshot: new(engine.Live).Snapshot, Metrics: f.options.Metrics, Logger: f.options.Logger})
 	require.NoError(t, err)
 	assert.Nil(t, h.current())
 }

@@ -61,17 +61,12 @@ type HandlerOptions struct {
 
 // Handler answers AdmissionReviews on the paths of all entries.
 type Handler struct {
-	entries    map[string]*entry // by path
-	current    func() Decider    // nil = not loaded
-	namespaces rules.NamespaceGetter
-	cluster    func() *clusterdata.Objects
-	metrics    *Metrics
-	decisions  DecisionLog
-	logger     *slog.Logger
-	tracer     trace.Tracer // nil makes no spans
-	bodies     *bodyReader
-	judging    *judging
-	now        func() time.Time
+	options HandlerOptions
+	entries map[string]*entry // by path
+	current func() Decider    // nil = not loaded
+	bodies  *bodyReader
+	judging *judging
+	now     func() time.Time
 }
 
 // entry is one webhook entry of a configuration.
@@ -94,16 +89,11 @@ func NewHandler(options HandlerOptions) (*Handler, error) {
 		inFlight = 4 * limit
 	}
 	h := &Handler{
-		entries:    map[string]*entry{},
-		namespaces: options.Namespaces,
-		cluster:    options.Cluster,
-		metrics:    options.Metrics,
-		decisions:  options.Decisions,
-		logger:     options.Logger,
-		tracer:     options.Tracer,
-		bodies:     newBodyReader(limit, inFlight),
-		judging:    newJudging(judgingPerCPU * runtime.GOMAXPROCS(0)),
-		now:        time.Now,
+		options: options,
+		entries: map[string]*entry{},
+		bodies:  newBodyReader(limit, inFlight),
+		judging: newJudging(judgingPerCPU * runtime.GOMAXPROCS(0)),
+		now:     time.Now,
 		current: func() Decider {
 			if snapshot := options.Snapshot(); snapshot != nil {
 				return snapshot
@@ -181,8 +171,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	review, a := h.answer(ctx, served, body, err)
 	uid := uidOf(review, a)
 	took := h.now().Sub(start)
-	h.metrics.observe(served.name, review, a, took)
-	h.decisions.write(ctx, served.name, uid, review, a, took)
+	h.options.Metrics.observe(served.name, review, a, took)
+	h.options.Decisions.write(ctx, served.name, uid, review, a, took)
 	describe(span, uid, review, a)
 	if uid == "" {
 		http.Error(w, a.failure.Error(), http.StatusBadRequest)
@@ -224,7 +214,7 @@ func (h *Handler) answer(ctx context.Context, served *entry, body []byte, readEr
 		return err
 	})
 	if err != nil {
-		h.logger.ErrorContext(ctx, "review not judged", "entry", served.name, "uid", review.UID, "error", err)
+		h.options.Logger.ErrorContext(ctx, "review not judged", "entry", served.name, "uid", review.UID, "error", err)
 		a = undecided(served.failurePolicy, err)
 	}
 	return review, a
@@ -241,8 +231,8 @@ func (h *Handler) tenant(review *admission.Review) string {
 func (h *Handler) recovering(served *entry, f func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			h.metrics.panics.WithLabelValues(served.name).Inc()
-			h.logger.Error("panic while answering a review", "entry", served.name,
+			h.options.Metrics.panics.WithLabelValues(served.name).Inc()
+			h.options.Logger.Error("panic while answering a review", "entry", served.name,
 				"panic", truncate(fmt.Sprint(cause), maxLoggedWords), "stack", string(debug.Stack()))
 			err = errPanic
 		}
@@ -290,7 +280,7 @@ func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy 
 		return decider, options, nil
 	}
 	var err error
-	options.Namespace, err = h.namespaces.Namespace(ctx, review.Namespace)
+	options.Namespace, err = h.options.Namespaces.Namespace(ctx, review.Namespace)
 	return decider, options, err
 }
 
@@ -299,10 +289,10 @@ func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy 
 func (h *Handler) consistent() (Decider, *clusterdata.Objects) {
 	for {
 		decider := h.current()
-		if decider == nil || h.cluster == nil {
+		if decider == nil || h.options.Cluster == nil {
 			return decider, nil
 		}
-		cluster := h.cluster()
+		cluster := h.options.Cluster()
 		if h.current() == decider {
 			return decider, cluster
 		}

@@ -71,8 +71,7 @@ type fixture struct {
 func newFixture(t testing.TB, decider Decider, change func(*HandlerOptions)) fixture {
 	t.Helper()
 	f := fixture{log: &bytes.Buffer{}, registry: prometheus.NewRegistry()}
-	metrics, err := NewMetrics(f.registry)
-	require.NoError(t, err)
+	metrics := NewMetrics(f.registry)
 	options := HandlerOptions{
 		Namespaces: namespacesFunc(func(name string) ([]byte, error) {
 			return json.Marshal(map[string]any{"metadata": map[string]any{"name": name}})
@@ -85,6 +84,7 @@ func newFixture(t testing.TB, decider Decider, change func(*HandlerOptions)) fix
 	if change != nil {
 		change(&options)
 	}
+	var err error
 	f.Handler, err = NewHandler(options)
 	require.NoError(t, err)
 	f.current = func() Decider { return decider }
@@ -160,7 +160,7 @@ func TestValidate(t *testing.T) {
 	assert.JSONEq(t, `{"metadata":{"name":"shop"}}`, string(asked.Namespace))
 	assert.WithinDuration(t, time.Now(), asked.Now, time.Minute)
 
-	assert.InDelta(t, 1, testutil.ToFloat64(f.metrics.requests.WithLabelValues("validate/ignore.policies.lintel.dev", "CREATE", "denied")), 0)
+	assert.InDelta(t, 1, testutil.ToFloat64(f.options.Metrics.requests.WithLabelValues("validate/ignore.policies.lintel.dev", "CREATE", "denied")), 0)
 }
 
 func TestMutate(t *testing.T) {
@@ -171,7 +171,7 @@ func TestMutate(t *testing.T) {
 	assert.True(t, response.Allowed)
 	assert.JSONEq(t, `[{"op":"add","path":"/metadata/labels/team","value":"a"}]`, string(response.Patch))
 	assert.Equal(t, admissionv1.PatchTypeJSONPatch, *response.PatchType)
-	assert.InDelta(t, 1, testutil.ToFloat64(f.metrics.requests.WithLabelValues("mutate/fail.policies.lintel.dev", "CREATE", "mutated")), 0)
+	assert.InDelta(t, 1, testutil.ToFloat64(f.options.Metrics.requests.WithLabelValues("mutate/fail.policies.lintel.dev", "CREATE", "mutated")), 0)
 
 	mutation.Denials = []engine.Finding{finding("never settles")}
 	response = f.ask(t, "/mutate/fail", podRequest)
@@ -223,7 +223,7 @@ func TestNobodyCanJudge(t *testing.T) {
 				assert.True(t, admitted.Allowed)
 				require.Len(t, admitted.Warnings, 1)
 				assert.Contains(t, admitted.Warnings[0], test.text)
-				assert.InDelta(t, 1, testutil.ToFloat64(f.metrics.requests.WithLabelValues(
+				assert.InDelta(t, 1, testutil.ToFloat64(f.options.Metrics.requests.WithLabelValues(
 					verb+"/ignore.policies.lintel.dev", "CREATE", "error")), 0)
 			})
 		}

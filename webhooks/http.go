@@ -133,12 +133,12 @@ func uidIn(text []byte) string {
 func (h *Handler) write(w http.ResponseWriter, served *entry, uid string, a *answer) {
 	text, err := json.Marshal(a.response(uid))
 	if err != nil {
-		h.logger.Error("answer not encoded", "entry", served.name, "uid", uid, "error", err)
+		h.options.Logger.Error("answer not encoded", "entry", served.name, "uid", uid, "error", err)
 		http.Error(w, "the answer cannot be encoded", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if _, err := w.Write(text); err != nil {
-		h.logger.Warn("answer not sent", "entry", served.name, "uid", uid, "error", err)
+		h.options.Logger.Warn("answer not sent", "entry", served.name, "uid", uid, "error", err)
 	}
 }

@@ -1,10 +1,10 @@
 package webhooks
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -32,51 +32,43 @@ type Metrics struct {
 }
 
 // NewMetrics makes the metrics and registers them.
-func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
-	m := &Metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+func NewMetrics(registerer prometheus.Registerer) *Metrics {
+	r := promauto.With(registerer)
+	return &Metrics{
+		requests: r.NewCounterVec(prometheus.CounterOpts{
 			Name: "lintel_admission_requests_total",
 			Help: "Admission requests answered, by entry, operation and outcome (allowed, denied, mutated, error).",
 		}, []string{"entry", "operation", "outcome"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		duration: r.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "lintel_admission_duration_seconds",
 			Help:    "Time from the first byte of an admission request to its answer.",
 			Buckets: []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5},
 		}, []string{"entry", "outcome"}),
-		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
+		panics: r.NewCounterVec(prometheus.CounterOpts{
 			Name: "lintel_admission_panics_total",
 			Help: "Panics recovered while answering admission requests.",
 		}, []string{"entry"}),
-		evaluationErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
+		evaluationErrors: r.NewCounterVec(prometheus.CounterOpts{
 			Name: "lintel_policy_evaluation_errors_total",
 			Help: "Policy evaluations that ended in an error, a timeout or a limit.",
 		}, []string{"source", "policy"}),
-		limits: prometheus.NewCounterVec(prometheus.CounterOpts{
+		limits: r.NewCounterVec(prometheus.CounterOpts{
 			Name: "lintel_policy_limit_total",
 			Help: "Policy evaluations that reached a limit (steps, bytes, timeout, function, result).",
 		}, []string{"source", "policy", "limit"}),
-		snapshotInfo: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		snapshotInfo: r.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lintel_snapshot_info",
 			Help: "1 for the digest of the policies that are served.",
 		}, []string{"digest"}),
-		snapshotTimestamp: prometheus.NewGauge(prometheus.GaugeOpts{
+		snapshotTimestamp: r.NewGauge(prometheus.GaugeOpts{
 			Name: "lintel_snapshot_timestamp_seconds",
 			Help: "Unix time at which the served policies were loaded.",
 		}),
-		certificateExpiry: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		certificateExpiry: r.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lintel_certificate_expiry_timestamp_seconds",
 			Help: "Unix time at which the serving certificate (leaf) and its authority (ca) expire.",
 		}, []string{"certificate"}),
 	}
-	for _, collector := range []prometheus.Collector{
-		m.requests, m.duration, m.panics, m.evaluationErrors, m.limits,
-		m.snapshotInfo, m.snapshotTimestamp, m.certificateExpiry,
-	} {
-		if err := registerer.Register(collector); err != nil {
-			return nil, fmt.Errorf("registering metrics: %w", err)
-		}
-	}
-	return m, nil
 }
 
 // SnapshotLoaded records which policies are served from now on.

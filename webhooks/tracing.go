@@ -15,11 +15,11 @@ import (
 // startSpan begins the span of a request, below the caller's if that sends one, as an API
 // server does that traces. Without a tracer nothing is made.
 func (h *Handler) startSpan(r *http.Request, entry string) (context.Context, trace.Span) {
-	if h.tracer == nil {
+	if h.options.Tracer == nil {
 		return r.Context(), trace.SpanFromContext(r.Context())
 	}
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
-	return h.tracer.Start(ctx, entry, trace.WithSpanKind(trace.SpanKindServer))
+	return h.options.Tracer.Start(ctx, entry, trace.WithSpanKind(trace.SpanKindServer))
 }
 
 // describe says in the span what was asked and answered, never what the object holds.

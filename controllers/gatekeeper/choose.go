@@ -3,6 +3,7 @@ package gatekeeper
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,6 +24,16 @@ func (p problem) text() string {
 		return p.message + "; what it said before stays in force"
 	}
 	return p.message
+}
+
+// firstOfEach has the first problem of each object.
+func firstOfEach(problems []problem) []problem {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(problems, func(p problem) bool {
+		known := seen[id(p.object)]
+		seen[id(p.object)] = true
+		return known
+	})
 }
 
 // opinion is what is said of files together. The zero value has nothing against them.

@@ -2,7 +2,6 @@ package gatekeeper
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
@@ -34,16 +33,16 @@ func (r *Reconciler) opinionOf(ctx context.Context, existing *v1alpha1.PolicySou
 		return opinion{unknown: err}
 	case verdict.Reason == source.ReasonNoPolicies:
 		return opinion{}
-	case verdict.Set == nil && len(placed(verdict.Errors)) > 0:
-		return opinion{places: placed(verdict.Errors)}
+	case verdict.Set == nil && len(withFile(verdict.Errors)) > 0:
+		return opinion{places: withFile(verdict.Errors)}
 	case verdict.Set == nil:
 		return opinion{whole: verdict.Message}
 	}
 	return r.unmet(ctx, verdict.Set)
 }
 
-// placed are the errors that name their file.
-func placed(errs definition.CompileErrors) definition.CompileErrors {
+// withFile are the errors that name their file.
+func withFile(errs definition.CompileErrors) definition.CompileErrors {
 	var out definition.CompileErrors
 	for _, err := range errs {
 		if err.File != "" {
@@ -56,27 +55,21 @@ func placed(errs definition.CompileErrors) definition.CompileErrors {
 // unmet names the constraints whose templates read what may not be read.
 func (r *Reconciler) unmet(ctx context.Context, set *engine.PolicySet) opinion {
 	var found opinion
-	known := map[admission.GroupVersionKind]error{}
+	known := map[admission.GroupVersionKind]string{}
 	for _, p := range set.Describe() {
 		for _, kind := range p.Requires {
-			if _, asked := known[kind]; !asked {
-				known[kind] = r.options.Readable(ctx, kind)
+			why, asked := known[kind]
+			if !asked {
+				var err error
+				if why, err = r.options.Readable(ctx, kind); err != nil {
+					found.unknown = err
+				}
+				known[kind] = why
 			}
-			var refused *Unreadable
-			switch err := known[kind]; {
-			case err == nil:
-			case errors.As(err, &refused):
-				found.places = append(found.places, definition.CompileError{File: p.Location.File, Line: p.Location.Line, Message: refused.Message})
-			default:
-				found.unknown = err
+			if why != "" {
+				found.places = append(found.places, definition.CompileError{File: p.Location.File, Line: p.Location.Line, Message: why})
 			}
 		}
 	}
 	return found
 }
-
-// Unreadable is why Lintel cannot read a kind, and how to permit it.
-type Unreadable struct{ Message string }
-
-// Error implements error.
-func (u *Unreadable) Error() string { return u.Message }

@@ -28,11 +28,7 @@ func (*notEnforced) Describe(descriptions chan<- *prometheus.Desc) { description
 func (n *notEnforced) Collect(metrics chan<- prometheus.Metric) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	seen := map[string]bool{}
 	for _, p := range n.list {
-		if !seen[id(p.object)] {
-			seen[id(p.object)] = true
-			metrics <- prometheus.MustNewConstMetric(notEnforcedDesc, prometheus.GaugeValue, 1, p.object.GetKind(), p.object.GetName())
-		}
+		metrics <- prometheus.MustNewConstMetric(notEnforcedDesc, prometheus.GaugeValue, 1, p.object.GetKind(), p.object.GetName())
 	}
 }

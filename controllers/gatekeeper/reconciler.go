@@ -80,9 +80,8 @@ const (
 type Options struct {
 	// Judge is the gate.
 	Judge func(context.Context, definition.Source) (policysource.Verdict, error)
-	// Readable says whether policies may read a kind. An error is an *Unreadable, or says
-	// that it could not be found out.
-	Readable func(context.Context, admission.GroupVersionKind) error
+	// Readable says why policies cannot read a kind, and how to permit it: "" where they can.
+	Readable func(context.Context, admission.GroupVersionKind) (why string, err error)
 	// Registerer takes the metrics.
 	Registerer prometheus.Registerer
 }
@@ -98,9 +97,9 @@ type Reconciler struct {
 	controller controller.Controller
 	options    Options
 	watched    map[schema.GroupVersionKind]bool
-	made       map[types.UID]int64 // generations of templates that have their kind
-	announced  map[string]string   // messages by object
-	said       map[types.UID]said  // what statuses were given
+	made       map[types.UID]int64         // generations of templates that have their kind
+	announced  map[string]string           // messages by object
+	statuses   map[types.UID]writtenStatus // what statuses were given
 	metric     *notEnforced
 	unknown    int // times in a row that nothing could be found out
 	built      built
@@ -120,7 +119,7 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 		applier: &object.Applier{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Manager: fieldManager},
 		events:  mgr.GetEventRecorder("lintel-manager"),
 		watched: map[schema.GroupVersionKind]bool{}, made: map[types.UID]int64{}, announced: map[string]string{},
-		said: map[types.UID]said{}, metric: &notEnforced{},
+		statuses: map[types.UID]writtenStatus{}, metric: &notEnforced{},
 	}
 	if err := options.Registerer.Register(r.metric); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
@@ -160,7 +159,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	problems = append(problems, g.problems...)
+	problems = firstOfEach(slices.Concat(problems, g.problems))
 	r.announce(problems)
 	var files map[string]string
 	if asksAnything(kept) { // else there is nothing to enforce
@@ -282,10 +281,8 @@ func (r *Reconciler) report(ctx context.Context, live bool, kept []*candidate, p
 	var errs []error
 	reported := map[string]bool{}
 	for _, p := range problems {
-		if !reported[id(p.object)] {
-			reported[id(p.object)] = true
-			errs = append(errs, r.reportTo(ctx, p.object, p.text()))
-		}
+		reported[id(p.object)] = true
+		errs = append(errs, r.reportTo(ctx, p.object, p.text()))
 	}
 	for _, c := range kept {
 		isTemplate := c.object.GroupVersionKind().Group == templateKind.Group
@@ -383,9 +380,6 @@ func (r *Reconciler) announce(problems []problem) {
 	now := map[string]string{}
 	for _, p := range problems {
 		key, message := id(p.object), p.text()
-		if _, again := now[key]; again {
-			continue
-		}
 		now[key] = message
 		if r.announced[key] != message {
 			object.Send(r.events, &p.object, "Compile", object.Event{Warning: true, Reason: "NotEnforced", Message: message})
@@ -394,18 +388,14 @@ func (r *Reconciler) announce(problems []problem) {
 	r.announced = now
 }
 
-// maxSaid and maxListed bound what the source says of objects that are not enforced.
-const maxSaid, maxListed = 300, 100
+// maxProblemText and maxListed bound what the source says of objects that are not enforced.
+const maxProblemText, maxListed = 300, 100
 
 // summary is what the source says of objects that are not enforced: "" where all are.
 func summary(problems []problem) string {
 	var lines []string
-	listed := map[string]bool{}
 	for _, p := range problems {
-		if !listed[id(p.object)] {
-			listed[id(p.object)] = true
-			lines = append(lines, id(p.object)+": "+object.Shorten(p.text(), maxSaid))
-		}
+		lines = append(lines, id(p.object)+": "+object.Shorten(p.text(), maxProblemText))
 	}
 	if len(lines) == 0 {
 		return ""

@@ -20,8 +20,8 @@ const statusID = "lintel"
 // Gatekeeper that runs beside writes the whole list.
 const losses = 2
 
-// said is what this controller wrote last of one object.
-type said struct {
+// writtenStatus is what this controller wrote last of one object.
+type writtenStatus struct {
 	entry  map[string]any
 	before string // the resourceVersion that it was written over
 	lost   int
@@ -72,13 +72,13 @@ func (r *Reconciler) reportTo(ctx context.Context, object unstructured.Unstructu
 	entry := entryOf(object, message)
 	list, was := statusWith(object, entry)
 	if sameJSON(was, entry) {
-		delete(r.said, object.GetUID())
+		delete(r.statuses, object.GetUID())
 		return nil
 	}
-	last := r.said[object.GetUID()]
+	last := r.statuses[object.GetUID()]
 	switch {
 	case !sameJSON(last.entry, entry):
-		last = said{entry: entry}
+		last = writtenStatus{entry: entry}
 	case last.before == object.GetResourceVersion(): // the cache has not seen it yet
 		return nil
 	default:
@@ -107,7 +107,7 @@ func (r *Reconciler) reportTo(ctx context.Context, object unstructured.Unstructu
 	case err != nil:
 		return fmt.Errorf("writing the status of %s: %w", id(object), err)
 	}
-	r.said[object.GetUID()] = last
+	r.statuses[object.GetUID()] = last
 	return nil
 }
 

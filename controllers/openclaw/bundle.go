@@ -11,11 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/policies/rules"
 )
 
 // BundleReconciler stores the policies of PolicyBundles and says how far gateways have
@@ -25,14 +27,15 @@ type BundleReconciler struct {
 	applier *object.Applier
 	records records
 	library *library
-	options Options
+	admit   rules.Admitter
+	events  events.EventRecorder
 }
 
 type bundleReport = object.Report[v1.PolicyBundleStatus]
 
 func (r *BundleReconciler) reporter() object.Reporter[*v1.PolicyBundle, v1.PolicyBundleStatus] {
 	return object.Reporter[*v1.PolicyBundle, v1.PolicyBundleStatus]{
-		Client: r.client, Manager: bundleManager, Action: "Reconcile", Events: r.options.Events,
+		Client: r.client, Manager: bundleManager, Action: "Reconcile", Events: r.events,
 		Status:     func(b *v1.PolicyBundle) *v1.PolicyBundleStatus { return &b.Status },
 		Conditions: func(s *v1.PolicyBundleStatus) []metav1.Condition { return s.Conditions },
 		News:       map[string]object.News{v1.ConditionPolicyReady: object.Turned(metav1.ConditionFalse)},
@@ -69,7 +72,7 @@ func (r *BundleReconciler) gather(ctx context.Context, bundle *v1.PolicyBundle) 
 	said := r.library.read(bundle)
 	facts.invalid = said.failure
 	if facts.invalid == nil {
-		if facts.denied, failure = r.options.ask(ctx, bundle); failure != nil {
+		if facts.denied, failure = ask(ctx, r.admit, bundle); failure != nil {
 			facts.invalid = notJudged(failure)
 		}
 	}
@@ -143,7 +146,7 @@ func kept(bundle *v1.PolicyBundle, inForce *bound) (n int) {
 func (r *BundleReconciler) gateways(ctx context.Context, bundle *v1.PolicyBundle, inForce *bound, facts *bundleFacts) error {
 	var instances v1.OpenClawInstanceList
 	scope := []client.ListOption{client.UnsafeDisableDeepCopy}
-	if bundle.Namespace != r.options.RootNamespace {
+	if bundle.Namespace != r.library.rootNamespace {
 		scope = append(scope, client.InNamespace(bundle.Namespace))
 	}
 	if err := r.client.List(ctx, &instances, scope...); err != nil {

@@ -146,6 +146,6 @@ func (c *carrying) deployment(ctx context.Context, policies *composition, integr
 	}
 	c.facts.deployment = deployed
 	if warning := sidecarWarning(g.images.sidecar); changed && warning != "" {
-		c.r.options.Events.Eventf(c.owner.Object, nil, corev1.EventTypeWarning, "OtherVersion", "Reconcile", "%s", warning)
+		c.r.events.Eventf(c.owner.Object, nil, corev1.EventTypeWarning, "OtherVersion", "Reconcile", "%s", warning)
 	}
 }

@@ -60,7 +60,7 @@ func (l *library) compose(bundles []applied) *composition {
 		size += sizeOf(b.content.files)
 	}
 	slices.Sort(revisions)
-	return remember(l, &l.composed, strings.Join(revisions, "\n"), 2*size, func() *composition {
+	return l.composed.get(strings.Join(revisions, "\n"), 2*size, func() *composition {
 		return composed(partsOf(bundles), l.rootNamespace != "")
 	})
 }

@@ -136,7 +136,7 @@ func TestOneThatTakesLongHoldsUpNobody(t *testing.T) {
 	begun, end := make(chan struct{}), make(chan struct{})
 	slow := make(chan *content)
 	go func() {
-		slow <- remember(l, &l.contents, "slow", 1, func() *content {
+		slow <- l.contents.get("slow", 1, func() *content {
 			close(begun)
 			<-end
 			return &content{name: "slow"}
@@ -145,8 +145,8 @@ func TestOneThatTakesLongHoldsUpNobody(t *testing.T) {
 	<-begun
 	never := func() *content { t.Error("it is known"); return nil }
 	made := &content{name: "other"}
-	require.Same(t, made, remember(l, &l.contents, "other", 1, func() *content { return made }))
-	require.Same(t, made, remember(l, &l.contents, "other", 1, never))
+	require.Same(t, made, l.contents.get("other", 1, func() *content { return made }))
+	require.Same(t, made, l.contents.get("other", 1, never))
 	close(end)
-	require.Same(t, <-slow, remember(l, &l.contents, "slow", 1, never))
+	require.Same(t, <-slow, l.contents.get("slow", 1, never))
 }

@@ -3,6 +3,7 @@ package openclaw
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"strings"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
@@ -26,20 +27,11 @@ func imagesOf(instance *v1.OpenClawInstance) images {
 // sidecarWarning is what to say of an OPA that may not be the one that policies are
 // checked for: empty for that one.
 func sidecarWarning(image string) string {
-	_, last, _ := cutLast(image, "/")
-	name, _, _ := strings.Cut(last, "@")
+	name, _, _ := strings.Cut(path.Base(image), "@")
 	_, tag, _ := strings.Cut(name, ":")
 	version, _, _ := strings.Cut(strings.TrimPrefix(tag, "v"), "-")
 	if version == sidecar.Version {
 		return ""
 	}
 	return fmt.Sprintf("spec.images.opa: %s may be another version than %s, for which policies are checked", image, sidecar.Version)
-}
-
-// cutLast is strings.Cut at the last separator: all is after, where there is none.
-func cutLast(text, separator string) (before, after string, found bool) {
-	if i := strings.LastIndex(text, separator); i >= 0 {
-		return text[:i], text[i+len(separator):], true
-	}
-	return "", text, false
 }

@@ -10,12 +10,14 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/policies/rules"
 )
 
 // foreignInterval is how often it is looked whether an object that is not ours is gone:
@@ -29,7 +31,8 @@ type InstanceReconciler struct {
 	secrets secrets
 	records records
 	library *library
-	options Options
+	admit   rules.Admitter
+	events  events.EventRecorder
 	// delayed says of instances, by uid, for which policies they were sent to the end
 	// of the queue.
 	delayed sync.Map
@@ -39,7 +42,7 @@ type instanceReport = object.Report[v1.OpenClawInstanceStatus]
 
 func (r *InstanceReconciler) reporter() object.Reporter[*v1.OpenClawInstance, v1.OpenClawInstanceStatus] {
 	return object.Reporter[*v1.OpenClawInstance, v1.OpenClawInstanceStatus]{
-		Client: r.client, Manager: instanceManager, Action: "Reconcile", Events: r.options.Events, Finalizer: finalizer,
+		Client: r.client, Manager: instanceManager, Action: "Reconcile", Events: r.events, Finalizer: finalizer,
 		Status:     func(i *v1.OpenClawInstance) *v1.OpenClawInstanceStatus { return &i.Status },
 		Conditions: func(s *v1.OpenClawInstanceStatus) []metav1.Condition { return s.Conditions },
 		News:       map[string]object.News{v1.ConditionDegraded: object.Turned(metav1.ConditionTrue)},
@@ -89,7 +92,7 @@ func (r *InstanceReconciler) gather(ctx context.Context, instance *v1.OpenClawIn
 		return facts, failure
 	}
 	facts.gathered = true
-	if facts.denied, failure = r.options.ask(ctx, instance); failure != nil {
+	if facts.denied, failure = ask(ctx, r.admit, instance); failure != nil {
 		facts.add(notJudged(failure))
 	}
 	facts.answered = failure == nil

@@ -43,8 +43,6 @@ type library struct {
 	// rootNamespace holds the enterprise policies of every namespace; empty: none does.
 	rootNamespace string
 
-	mutex    sync.Mutex
-	making   singleflight.Group
 	contents memory[*content]
 	composed memory[*composition]
 }
@@ -99,7 +97,7 @@ func (l *library) isRoot(namespace string) bool {
 func (l *library) parse(bundle *v1.PolicyBundle, files map[string]string) *content {
 	name := l.nameOf(bundle)
 	revision := name + "@" + hashOf(files)
-	return remember(l, &l.contents, revision, 2*sizeOf(files), func() *content {
+	return l.contents.get(revision, 2*sizeOf(files), func() *content {
 		c := &content{name: name, files: files, revision: revision}
 		c.policies, c.failure = policiesOf(name, files)
 		return c
@@ -150,6 +148,8 @@ func (l *library) binding(namespace string, selector *metav1.LabelSelector, inst
 
 // memory keeps results by what they were made from. It forgets all when it is full.
 type memory[T any] struct {
+	making  singleflight.Group
+	mutex   sync.Mutex // over what is below
 	results map[string]T
 	size    int
 }
@@ -157,36 +157,25 @@ type memory[T any] struct {
 // maxMemory is how many bytes of text a memory is for.
 const maxMemory = 32 << 20
 
-// remember computes a result once. Others are not held up meanwhile: a tenant's text may
-// take long.
-func remember[T any](l *library, m *memory[T], key string, size int, compute func() T) T {
-	if result, known := recall(l, m, key); known {
-		return result
-	}
-	made, _, _ := l.making.Do(fmt.Sprintf("%T %s", m, key), func() (any, error) {
-		if result, known := recall(l, m, key); known {
+// get computes a result once. Others are not held up meanwhile: a tenant's text may take
+// long.
+func (m *memory[T]) get(key string, size int, compute func() T) T {
+	made, _, _ := m.making.Do(key, func() (any, error) {
+		m.mutex.Lock()
+		result, known := m.results[key]
+		m.mutex.Unlock()
+		if known {
 			return result, nil
 		}
-		result := compute()
-		store(l, m, key, size, result)
+		result = compute()
+		m.mutex.Lock()
+		defer m.mutex.Unlock()
+		if m.results == nil || m.size+size > maxMemory {
+			m.results, m.size = map[string]T{}, 0
+		}
+		m.results[key] = result
+		m.size += size + len(key)
 		return result, nil
 	})
 	return made.(T)
-}
-
-func recall[T any](l *library, m *memory[T], key string) (result T, known bool) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	result, known = m.results[key]
-	return result, known
-}
-
-func store[T any](l *library, m *memory[T], key string, size int, result T) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if m.results == nil || m.size+size > maxMemory {
-		m.results, m.size = map[string]T{}, 0
-	}
-	m.results[key] = result
-	m.size += size + len(key)
 }

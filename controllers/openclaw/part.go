@@ -65,11 +65,7 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]bu
 		mgr.GetLogger().Info("warning: anyone who may write PolicyBundles may write enterprise policies, which bind the OpenClawInstances of their namespace; " +
 			"name the namespace of those who may with --openclaw-root-namespace")
 	}
-	return products, SetupWithManager(ctx, mgr.Manager, Options{
-		RootNamespace: a.rootNamespace,
-		Namespace:     mgr.Namespace,
-		Admitter:      a.admit,
-	})
+	return products, a.addControllers(ctx, mgr)
 }
 
 // products are the entries for OpenClaw's kinds. Where the system is off they are there

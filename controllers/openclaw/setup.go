@@ -17,10 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/system"
 )
 
 // secretsIndex finds instances by the Secrets that they reference.
@@ -47,9 +47,8 @@ func newCluster(config *rest.Config) (cluster.Cluster, error) {
 	})
 }
 
-// SetupWithManager adds the controllers of OpenClaw to a manager. They run on the
-// leader.
-func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options) error {
+// addControllers adds the controllers to a manager. They run on the leader.
+func (a *admitter) addControllers(ctx context.Context, mgr system.Manager) error {
 	c, err := newCluster(mgr.GetConfig())
 	if err != nil {
 		return fmt.Errorf("setting up the cache of OpenClaw: %w", err)
@@ -66,20 +65,18 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options)
 	if err != nil {
 		return fmt.Errorf("indexing OpenClawInstances: %w", err)
 	}
-	if options.Events == nil {
-		options.Events = c.GetEventRecorder("lintel-openclaw")
-	}
-	shared := newLibrary(options.RootNamespace)
-	kept := records{client: c.GetClient(), namespace: options.Namespace}
+	recorder := c.GetEventRecorder("lintel-openclaw")
+	shared := newLibrary(a.rootNamespace)
+	kept := records{client: c.GetClient(), namespace: mgr.Namespace}
 	applier := func(manager string) *object.Applier {
 		return &object.Applier{Client: c.GetClient(), Live: c.GetAPIReader(), Manager: manager}
 	}
 	instances := &InstanceReconciler{
-		client: c.GetClient(), records: kept, library: shared, options: options, applier: applier(instanceManager),
+		client: c.GetClient(), records: kept, library: shared, admit: a.admit, events: recorder, applier: applier(instanceManager),
 		secrets: secrets{cached: c.GetClient(), live: c.GetAPIReader(), hashes: lru.New(maxSecretHashes)},
 	}
 	bundles := &BundleReconciler{
-		client: c.GetClient(), records: kept, library: shared, options: options, applier: applier(bundleManager),
+		client: c.GetClient(), records: kept, library: shared, admit: a.admit, events: recorder, applier: applier(bundleManager),
 	}
 	w := watches{cluster: c, library: shared, records: kept}
 	return errors.Join(

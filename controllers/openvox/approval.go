@@ -21,37 +21,29 @@ const (
 	reasonForbidden = "ApprovalForbidden"
 )
 
-// approver approves the requests that the signing rules admit, and denies the others. The
-// rules have admitted them once, when they were made, but policies change.
-type approver struct {
-	admit builtin.Admitter
-}
-
 // decision is what becomes of a request, for good.
 type decision struct {
 	approved        bool
 	reason, message string
 }
 
-// decide asks the rules. Where they cannot be asked, nothing is decided.
-func (a *approver) decide(ctx context.Context, object client.Object) (decision, error) {
-	verdict, err := a.admit(ctx, object)
+// approve approves a request that the signing rules admit, and denies another. The rules
+// have admitted it once, when it was made, but policies change. Where they cannot be asked,
+// nothing is decided. Where write is not permitted, whoever waits for the decision is told,
+// and it is tried again, for a role may be given at any time.
+func approve(ctx context.Context, c client.Client, admit builtin.Admitter, recorder events.EventRecorder, request client.Object, write func(decision) error) (again time.Duration, _ error) {
+	verdict, err := admit(ctx, request)
 	if err != nil {
-		return decision{}, err
+		return 0, fmt.Errorf("deciding about %s: %w", object.Describe(c, request), err)
 	}
+	d := decision{true, reasonPermitted, "the signing policies of the CertificateAuthority permit the request"}
 	if verdict.Denied() {
-		return decision{reason: reasonNotPermitted, message: strings.ToValidUTF8(verdict.Message(), "?")}, nil
+		d = decision{false, reasonNotPermitted, strings.ToValidUTF8(verdict.Message(), "?")}
 	}
-	return decision{approved: true, reason: reasonPermitted, message: "the signing policies of the CertificateAuthority permit the request"}, nil
-}
-
-// unwritten is what becomes of a decision that is not written. Where it is not permitted,
-// whoever waits for it is told, and it is tried again, for a role may be given at any time.
-func unwritten(recorder events.EventRecorder, of client.Object, err error) (again time.Duration, _ error) {
-	if !apierrors.IsForbidden(err) {
+	if err = write(d); !apierrors.IsForbidden(err) {
 		return 0, err
 	}
-	object.Send(recorder, of, "Approve", object.Event{Warning: true, Reason: reasonForbidden, Message: fmt.Sprintf(
+	object.Send(recorder, request, "Approve", object.Event{Warning: true, Reason: reasonForbidden, Message: fmt.Sprintf(
 		"--openvox-approve-requests needs the role of config/rbac/openvox-approval, or somebody else has to approve: %s", object.Shorten(err.Error(), 800))})
 	return retryError, nil
 }

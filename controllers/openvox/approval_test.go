@@ -44,11 +44,11 @@ func TestApprovalForbidden(t *testing.T) {
 					return c.err
 				},
 			})
-			approves := &approver{admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return builtin.Verdict{}, nil }}
+			approves := func(context.Context, builtin.Object) (builtin.Verdict, error) { return builtin.Verdict{}, nil }
 			recorder := events.NewFakeRecorder(10)
 			for key, r := range map[client.ObjectKey]reconcile.Reconciler{
-				client.ObjectKeyFromObject(signing):     &RequestReconciler{client: refusing, events: recorder, attempts: attempt.NewRunner[outcome](time.Now), approver: approves},
-				client.ObjectKeyFromObject(requested()): &CertificateRequestReconciler{client: refusing, live: refusing, events: recorder, attempts: attempt.NewRunner[outcome](time.Now), approver: approves},
+				client.ObjectKeyFromObject(signing):     &RequestReconciler{client: refusing, events: recorder, attempts: attempt.NewRunner[outcome](time.Now), approves: approves},
+				client.ObjectKeyFromObject(requested()): &CertificateRequestReconciler{client: refusing, live: refusing, events: recorder, attempts: attempt.NewRunner[outcome](time.Now), approves: approves},
 			} {
 				result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
 				require.ErrorIs(t, err, c.want)

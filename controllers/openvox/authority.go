@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
@@ -138,13 +136,13 @@ func (s secrets) signer(ctx context.Context, ca *v1alpha1.CertificateAuthority, 
 	if err != nil || pair == nil || name != setupName(ca.Name) {
 		return pair, err
 	}
-	var list v1alpha1.CertificateList
-	if err := s.client.List(ctx, &list, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("listing Certificates: %w", err)
+	certificates, err := certificatesIn(ctx, s.client, ca.Namespace)
+	if err != nil {
+		return nil, err
 	}
 	leaf := storedPair(pair)
-	for i := range list.Items {
-		c := &list.Items[i]
+	for i := range certificates {
+		c := &certificates[i]
 		if c.Spec.AuthorityRef == ca.Name && c.Spec.Certname == leaf.Subject.CommonName && c.Status.SerialNumber != "" && c.Status.SerialNumber != serial(leaf) {
 			return nil, nil
 		}
@@ -155,10 +153,9 @@ func (s secrets) signer(ctx context.Context, ca *v1alpha1.CertificateAuthority, 
 // pair is a Secret with a certificate and its key: nil unless one of the bundle has
 // issued it, it has not ended, and the CRL does not revoke it.
 func (s secrets) pair(ctx context.Context, namespace, name string, bundle, crl []byte) (map[string][]byte, error) {
-	secret := &corev1.Secret{}
-	err := s.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
+	secret, err := s.read(ctx, namespace, name)
+	if err != nil || secret == nil {
+		return nil, err
 	}
 	certificate := storedPair(secret.Data)
 	if certificate == nil || !issuedBy(certificate, bundle) || time.Now().After(certificate.NotAfter) {

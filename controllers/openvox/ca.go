@@ -47,14 +47,14 @@ type AuthorityReconciler struct {
 	mutex sync.Mutex
 	// known is what a CA need not send again.
 	known map[types.NamespacedName]knownCRL
-	// lately has what was revoked from here, until a refresh that began later has ended.
-	lately map[types.NamespacedName]*v1alpha1.RevokedCertificate
+	// revocations has what was revoked from here, until a refresh that began later has ended.
+	revocations map[types.NamespacedName]*v1alpha1.RevokedCertificate
 }
 
 func newAuthorityReconciler(c client.Client, s secrets, recorder events.EventRecorder, m *crlMetrics, now func() time.Time) *AuthorityReconciler {
 	return &AuthorityReconciler{
 		client: c, secrets: s, events: recorder, refreshes: attempt.NewRunner[refreshed](now), metrics: m, now: now,
-		known: map[types.NamespacedName]knownCRL{}, lately: map[types.NamespacedName]*v1alpha1.RevokedCertificate{},
+		known: map[types.NamespacedName]knownCRL{}, revocations: map[types.NamespacedName]*v1alpha1.RevokedCertificate{},
 	}
 }
 
@@ -93,7 +93,7 @@ func (r *AuthorityReconciler) carryOut(ctx context.Context, ca *v1alpha1.Certifi
 	}
 	r.metrics.observe(ca)
 	if wait := r.due(ca, interval).Sub(r.now()); wait > 0 {
-		return r.rest(ca, wait), nil
+		return r.requeue(ca, wait), nil
 	}
 	known, latest := r.lastRead(key)
 	copied := ca.DeepCopy()
@@ -101,8 +101,8 @@ func (r *AuthorityReconciler) carryOut(ctx context.Context, ca *v1alpha1.Certifi
 	return authorityReport{}, nil
 }
 
-// rest waits until the CA is to be asked again, and looks when the CRL ends before.
-func (r *AuthorityReconciler) rest(ca *v1alpha1.CertificateAuthority, wait time.Duration) authorityReport {
+// requeue waits until the CA is to be asked again, and looks when the CRL ends before.
+func (r *AuthorityReconciler) requeue(ca *v1alpha1.CertificateAuthority, wait time.Duration) authorityReport {
 	end := nextUpdate(ca)
 	switch {
 	case end.IsZero():
@@ -150,8 +150,8 @@ func (r *AuthorityReconciler) plan(ca *v1alpha1.CertificateAuthority, interval t
 		delete(r.known, key)
 		interval = min(interval, longestRetry)
 	}
-	if r.lately[key] == out.latest {
-		delete(r.lately, key)
+	if r.revocations[key] == out.latest {
+		delete(r.revocations, key)
 	}
 	r.refreshes.Succeeded(key, ca.Generation, interval)
 }
@@ -161,7 +161,7 @@ func (r *AuthorityReconciler) plan(ca *v1alpha1.CertificateAuthority, interval t
 func (r *AuthorityReconciler) lastRead(key types.NamespacedName) (known knownCRL, latest *v1alpha1.RevokedCertificate) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	if latest = r.lately[key]; latest == nil {
+	if latest = r.revocations[key]; latest == nil {
 		known = r.known[key]
 	}
 	return known, latest
@@ -180,7 +180,7 @@ func (r *AuthorityReconciler) forget(key types.NamespacedName) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	delete(r.known, key)
-	delete(r.lately, key)
+	delete(r.revocations, key)
 }
 
 // report is what has become of a refresh.

@@ -19,6 +19,8 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/attempt"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
 // CertificateRequestReconciler has CAs sign cert-manager's requests that are approved, as
@@ -29,7 +31,7 @@ type CertificateRequestReconciler struct {
 	signer   signer
 	events   events.EventRecorder
 	attempts *attempt.Runner[outcome]
-	approver *approver // nil: somebody else
+	approves builtin.Admitter // asked whether to approve; nil: somebody else does
 	now      func() time.Time
 }
 
@@ -60,10 +62,10 @@ func (r *CertificateRequestReconciler) carryOut(ctx context.Context, object *cma
 	case apiutil.CertificateRequestIsDenied(object):
 		return certManagerReport{Status: r.end(object, cmapi.CertificateRequestReasonDenied, "the request was denied: "+deniedBecause(object))}, nil
 	case !apiutil.CertificateRequestIsApproved(object):
-		if r.approver == nil {
+		if r.approves == nil {
 			return certManagerReport{}, nil
 		}
-		again, err := r.approve(ctx, object)
+		again, err := approve(ctx, r.client, r.approves, r.events, object, func(d decision) error { return r.decide(ctx, object, d) })
 		return certManagerReport{Again: again}, err
 	case ended:
 		report := r.report(object, out)
@@ -103,22 +105,15 @@ func deniedBecause(object *cmapi.CertificateRequest) string {
 	return apiutil.GetCertificateRequestCondition(object, cmapi.CertificateRequestConditionDenied).Message
 }
 
-// approve approves or denies a request, as the rules say now.
-func (r *CertificateRequestReconciler) approve(ctx context.Context, object *cmapi.CertificateRequest) (again time.Duration, err error) {
-	decision, err := r.approver.decide(ctx, object)
-	if err != nil {
-		return 0, fmt.Errorf("deciding about CertificateRequest %s/%s: %w", object.Namespace, object.Name, err)
-	}
+// decide writes a decision about a request.
+func (r *CertificateRequestReconciler) decide(ctx context.Context, object *cmapi.CertificateRequest, d decision) error {
 	kind := cmapi.CertificateRequestConditionApproved
-	if !decision.approved {
+	if !d.approved {
 		kind = cmapi.CertificateRequestConditionDenied
 	}
 	next := object.DeepCopy()
-	apiutil.SetCertificateRequestCondition(next, kind, cmmeta.ConditionTrue, decision.reason, decision.message)
-	if err := r.reporter().Write(ctx, object, certManagerReport{Status: &next.Status}); err != nil {
-		return unwritten(r.events, object, err)
-	}
-	return 0, nil
+	apiutil.SetCertificateRequestCondition(next, kind, cmmeta.ConditionTrue, d.reason, d.message)
+	return r.reporter().Write(ctx, object, certManagerReport{Status: &next.Status})
 }
 
 // report is what has become of an attempt.
@@ -165,7 +160,7 @@ func concerns(before, after *cmapi.CertificateRequest) bool {
 
 // leafOf is the first certificate of a chain in PEM: nil where there is none.
 func leafOf(text []byte) *x509.Certificate {
-	if certificates := parseBundle(text); len(certificates) > 0 {
+	if certificates := puppet.ParseBundle(text); len(certificates) > 0 {
 		return certificates[0]
 	}
 	return nil

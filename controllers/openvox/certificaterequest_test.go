@@ -93,7 +93,7 @@ func TestConditionsOfRequests(t *testing.T) {
 			key := client.ObjectKeyFromObject(c.object)
 			r := &CertificateRequestReconciler{client: fake, live: fake, events: events.NewFakeRecorder(10), attempts: afterAttempt(t, c.object, c.out), now: func() time.Time { return now }}
 			if c.approve {
-				r.approver = &approver{admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(c.denied), c.err }}
+				r.approves = func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(c.denied), c.err }
 			}
 			before := c.object.DeepCopy()
 			require.NoError(t, fake.Get(t.Context(), key, before))
@@ -202,11 +202,11 @@ func TestLineage(t *testing.T) {
 	ca := newFakeCA(t)
 	keyPEM, err := newKey(2048)
 	require.NoError(t, err)
-	key, err := parseAnyKey(keyPEM)
+	key, err := parseKey(keyPEM)
 	require.NoError(t, err)
 	nextPEM, err := newKey(2048)
 	require.NoError(t, err)
-	next, err := parseAnyKey(nextPEM)
+	next, err := parseKey(nextPEM)
 	require.NoError(t, err)
 	otherPEM, err := newKey(2048)
 	require.NoError(t, err)
@@ -293,16 +293,16 @@ func TestLineage(t *testing.T) {
 	}
 }
 
-// TestParseAnyKey: in all forms that cert-manager writes.
-func TestParseAnyKey(t *testing.T) {
+// TestParseKey: in all forms that cert-manager writes.
+func TestParseKey(t *testing.T) {
 	key := csrtest.Key(t)
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
 	require.NoError(t, err)
-	parsed, err := parseAnyKey(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
+	parsed, err := parseKey(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
 	require.NoError(t, err)
 	require.True(t, samePublic(key.Public(), parsed.Public()))
 	for _, text := range []string{"", "-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n"} {
-		_, err := parseAnyKey([]byte(text))
+		_, err := parseKey([]byte(text))
 		require.Error(t, err)
 	}
 }

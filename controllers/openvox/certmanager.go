@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,6 +22,7 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/attempt"
 	"github.com/lintel-policy/lintel/controllers/object"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
 // certManagerInterval is how often a cluster without cert-manager is asked whether it has
@@ -35,18 +37,18 @@ type certManager struct {
 	cluster    cluster.Cluster
 	mapper     meta.RESTMapper
 	signer     signer
-	approver   *approver
+	approves   builtin.Admitter
 }
 
 // Start implements manager.Runnable. It ends when the controller is added.
 func (c *certManager) Start(ctx context.Context) error {
 	logger := log.FromContext(ctx).WithName("openvox")
-	told := false
+	logged := false
 	err := whenServed(ctx, c.mapper, certManagerInterval, func(err error) {
-		if !told {
+		if !logged {
 			logger.Info("CertificateRequests are not signed yet: they are as soon as the cluster has cert-manager", "reason", err.Error())
 		}
-		told = true
+		logged = true
 	})
 	if err != nil {
 		return nil // the manager ends
@@ -61,20 +63,13 @@ func (c *certManager) Start(ctx context.Context) error {
 // whenServed returns when the cluster serves CertificateRequests, or with the error of a
 // context that has ended.
 func whenServed(ctx context.Context, mapper meta.RESTMapper, interval time.Duration, not func(error)) error {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
+	return wait.PollUntilContextCancel(ctx, interval, true, func(context.Context) (bool, error) {
 		_, err := mapper.RESTMapping(schema.GroupKind{Group: certmanager.GroupName, Kind: cmapi.CertificateRequestKind}, cmapi.SchemeGroupVersion.Version)
-		if err == nil {
-			return nil
+		if err != nil {
+			not(err)
 		}
-		not(err)
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
+		return err == nil, nil
+	})
 }
 
 func (c *certManager) add() error {
@@ -85,7 +80,7 @@ func (c *certManager) add() error {
 	signing := attempt.NewRunner[outcome](time.Now)
 	reconciler := &CertificateRequestReconciler{
 		client: own.GetClient(), live: own.GetAPIReader(), signer: c.signer, events: own.GetEventRecorder("lintel-openvox"),
-		attempts: signing, approver: c.approver, now: time.Now,
+		attempts: signing, approves: c.approves, now: time.Now,
 	}
 	for _, runnable := range []manager.Runnable{own, signing} {
 		if err := c.manager.Add(runnable); err != nil {

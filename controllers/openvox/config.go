@@ -131,12 +131,12 @@ func (r *ConfigReconciler) apply(ctx context.Context, config *v1alpha1.Config, f
 // gather asks the rules about a Config, and finds what its files are made of.
 func (r *ConfigReconciler) gather(ctx context.Context, config *v1alpha1.Config) (configfiles.Input, error) {
 	in := configfiles.Input{Config: config}
-	said, err := r.admit(ctx, config)
+	answer, err := r.admit(ctx, config)
 	if err != nil {
 		return in, err
 	}
-	if said.Denied() {
-		return in, &verdict{phase: v1alpha1.ConfigError, reason: reasonNotAdmitted, message: said.Message()}
+	if answer.Denied() {
+		return in, &verdict{phase: v1alpha1.ConfigError, reason: reasonNotAdmitted, message: answer.Message()}
 	}
 	spec := config.Spec
 	for _, reference := range [][2]string{{"databaseRef", spec.DatabaseRef}, {"nodeClassifierRef", spec.NodeClassifierRef}} {

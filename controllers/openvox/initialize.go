@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -138,11 +139,11 @@ func (r *InitializeReconciler) step(ctx context.Context, ca *v1alpha1.Certificat
 	if err := r.makeServer(ctx, s); err != nil {
 		return progress{}, err
 	}
-	var certificates v1alpha1.CertificateList
-	if err := r.client.List(ctx, &certificates, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return progress{}, fmt.Errorf("listing Certificates: %w", err)
+	certificates, err := certificatesIn(ctx, r.client, ca.Namespace)
+	if err != nil {
+		return progress{}, err
 	}
-	s.certificate = serverCertificate(ca, certificates.Items)
+	s.certificate = serverCertificate(ca, certificates)
 	s.server = serverSpec(ca, s.certificate)
 	if s.served, err = r.served(ctx, ca, s.certificate, stored); err != nil {
 		return progress{}, err
@@ -381,13 +382,12 @@ type caData map[string][]byte
 func (r *InitializeReconciler) stored(ctx context.Context, ca *v1alpha1.CertificateAuthority) (caData, error) {
 	data := caData{}
 	for _, name := range keptSecrets(ca.Name) {
-		secret := &corev1.Secret{}
-		err := r.client.Get(ctx, client.ObjectKey{Namespace: ca.Namespace, Name: name}, secret)
-		if client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("reading Secret %s: %w", name, err)
+		secret, err := r.cached().read(ctx, ca.Namespace, name)
+		if err != nil {
+			return nil, err
 		}
-		for key, value := range secret.Data {
-			data[key] = value
+		if secret != nil {
+			maps.Copy(data, secret.Data)
 		}
 	}
 	return data, nil

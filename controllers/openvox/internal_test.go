@@ -539,10 +539,9 @@ func TestRights(t *testing.T) {
 	fake := newFakeCA(t)
 	value, err := asn1.MarshalWithParams("true", "utf8")
 	require.NoError(t, err)
-	for oid, rights := range map[string]bool{"1.3.6.1.4.1.34380.1.3.39": true, "1.3.6.1.4.1.34380.1.3.13": true, "1.3.6.1.4.1.34380.1.1.13": false} {
-		id, err := x509.ParseOID(oid)
-		require.NoError(t, err)
-		stored := certificateOf(t, newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "web"}, ExtraExtensions: []pkix.Extension{{Id: identifier(id), Value: value}}}))
+	for last, rights := range map[[2]int]bool{{3, 39}: true, {3, 13}: true, {1, 13}: false} {
+		oid := asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 34380, 1, last[0], last[1]}
+		stored := certificateOf(t, newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "web"}, ExtraExtensions: []pkix.Extension{{Id: oid, Value: value}}}))
 		i := &issuance{certificate: &v1alpha1.Certificate{Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web"}}, authority: &authority{bundle: fake.bundle()}}
 		require.Equal(t, rights, i.outdated(stored) != "", oid)
 		i.server = true

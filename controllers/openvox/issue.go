@@ -1,6 +1,7 @@
 package openvox
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/x509"
@@ -67,16 +68,18 @@ func failure(reason, format string, args ...any) error {
 	return &problem{phase: v1alpha1.CertificateError, reason: reason, err: fmt.Errorf(format, args...)}
 }
 
-// reasonOf is why a step has failed, and the words for it.
-func reasonOf(err error) (reason, message string) {
+// failed is the outcome of an attempt that came to nothing, and the phase of it where the
+// error is no *problem, which has its own.
+func failed(err error, phase v1alpha1.CertificatePhase, events []object.Event) outcome {
+	out := outcome{phase: phase, reason: reasonFailed, message: err.Error(), wait: retryError, events: events}
 	var known *problem
 	switch {
 	case errors.As(err, &known):
-		return known.reason, err.Error()
+		out.phase, out.reason, out.wait = known.phase, known.reason, cmp.Or(known.wait, retryError)
 	case puppet.Unanswered(err):
-		return reasonNotAnswering, "the CA cannot be asked: " + err.Error()
+		out.reason, out.message = reasonNotAnswering, "the CA cannot be asked: "+err.Error()
 	}
-	return reasonFailed, err.Error()
+	return out
 }
 
 // issuance gets one Certificate its certificate. Every step begins with what the CA and
@@ -102,15 +105,7 @@ func (i *issuance) run(ctx context.Context) outcome {
 			message: "the certificate is in Secret " + tlsSecret(i.certificate.Name), wait: i.nextCheck(certificate),
 		}
 	}
-	out := outcome{phase: v1alpha1.CertificateError, wait: retryError, events: i.events}
-	out.reason, out.message = reasonOf(err)
-	var known *problem
-	if errors.As(err, &known) {
-		out.phase = known.phase
-		if known.wait > 0 {
-			out.wait = known.wait
-		}
-	}
+	out := failed(err, v1alpha1.CertificateError, i.events)
 	if renewing != nil { // the old one still serves
 		out.phase, out.certificate, out.message = v1alpha1.CertificateRenewing, renewing, "renewing: "+out.message
 		if out.reason != reasonNotYetValid {

@@ -2,10 +2,8 @@ package openvox
 
 import (
 	"context"
-	"crypto"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
 
 	"github.com/cert-manager/cert-manager/pkg/apis/certmanager"
@@ -77,7 +75,7 @@ func (l lineage) nextOf(ctx context.Context, certificate *cmapi.Certificate) (*x
 	if err != nil || secret == nil {
 		return nil, err
 	}
-	key, err := parseAnyKey(secret.Data[corev1.TLSPrivateKeyKey])
+	key, err := parseKey(secret.Data[corev1.TLSPrivateKeyKey])
 	if err != nil {
 		return nil, nil // what is no key proves nothing
 	}
@@ -100,7 +98,7 @@ func (l lineage) isStored(ctx context.Context, certificate *cmapi.Certificate, h
 		return false, err
 	}
 	leaf := leafOf(secret.Data[corev1.TLSCertKey])
-	key, err := parseAnyKey(secret.Data[corev1.TLSPrivateKeyKey])
+	key, err := parseKey(secret.Data[corev1.TLSPrivateKeyKey])
 	return err == nil && leaf != nil && leaf.Equal(has) && samePublic(has.PublicKey, key.Public()), nil
 }
 
@@ -125,36 +123,5 @@ func (l lineage) wasIssued(ctx context.Context, certificate *cmapi.Certificate, 
 }
 
 func (l lineage) secret(ctx context.Context, name string) (*corev1.Secret, error) {
-	secret := &corev1.Secret{}
-	err := l.live.Get(ctx, client.ObjectKey{Namespace: l.request.Namespace, Name: name}, secret)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
-	}
-	return secret, nil
-}
-
-// parseAnyKey reads a private key of any kind, in any of the forms that cert-manager writes.
-func parseAnyKey(text []byte) (crypto.Signer, error) {
-	block, _ := pem.Decode(text)
-	if block == nil {
-		return nil, errors.New("there is no key in PEM")
-	}
-	if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
-		return key, nil
-	}
-	if key, err := x509.ParseECPrivateKey(block.Bytes); err == nil {
-		return key, nil
-	}
-	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("reading the key: %w", err)
-	}
-	signer, ok := key.(crypto.Signer)
-	if !ok {
-		return nil, fmt.Errorf("a %T signs nothing", key)
-	}
-	return signer, nil
+	return secrets{live: l.live}.read(ctx, l.request.Namespace, name)
 }

@@ -11,7 +11,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -19,7 +18,10 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/client-go/util/keyutil"
+
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 	"github.com/lintel-policy/lintel/policies/csr"
 )
 
@@ -54,26 +56,23 @@ func newKey(bits int) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}), nil
 }
 
+// parseKey reads a private key of any kind in PEM.
 func parseKey(text []byte) (crypto.Signer, error) {
-	block, _ := pem.Decode(text)
-	if block == nil {
-		return nil, errors.New("there is no key in PEM")
-	}
-	key, err := x509.ParsePKCS1PrivateKey(block.Bytes)
+	key, err := keyutil.ParsePrivateKeyPEM(text)
 	if err != nil {
 		return nil, fmt.Errorf("reading the key: %w", err)
 	}
-	return key, nil
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("a %T signs nothing", key)
+	}
+	return signer, nil
 }
 
 // samePublic compares public keys, of whatever kind.
-func samePublic(a, b any) bool {
-	one, err := x509.MarshalPKIXPublicKey(a)
-	if err != nil {
-		return false
-	}
-	other, err := x509.MarshalPKIXPublicKey(b)
-	return err == nil && bytes.Equal(one, other)
+func samePublic(a, b crypto.PublicKey) bool {
+	key, ok := a.(interface{ Equal(crypto.PublicKey) bool })
+	return ok && key.Equal(b)
 }
 
 // storedPair is what a Secret holds: nil where that is no certificate with its key.
@@ -101,11 +100,10 @@ func names(spec v1alpha1.CertificateSpec) (dns []string, ips []net.IP) {
 	return dns, ips
 }
 
-// extensions are the wanted texts by OID.
-func extensions(spec v1alpha1.CertificateSpec) (map[string]string, error) {
-	wanted := map[string]string{}
+// extensions are those that a Certificate asks for, in the order of their OIDs.
+func extensions(spec v1alpha1.CertificateSpec) ([]pkix.Extension, error) {
 	if spec.CSRExtensions == nil {
-		return wanted, nil
+		return nil, nil
 	}
 	byName := maps.Clone(spec.CSRExtensions.CustomExtensions)
 	if byName == nil {
@@ -119,52 +117,35 @@ func extensions(spec v1alpha1.CertificateSpec) (map[string]string, error) {
 	if spec.CSRExtensions.PPCLIAuth {
 		byName["pp_cli_auth"] = "true"
 	}
-	for name, value := range byName {
+	var wanted []pkix.Extension
+	for name, text := range byName {
 		oid, ok := csr.OID(name)
 		if !ok {
 			return nil, fmt.Errorf("there is no extension %q", name)
 		}
-		wanted[oid.String()] = value
+		value, err := asn1.MarshalWithParams(text, "utf8")
+		if err != nil {
+			return nil, fmt.Errorf("writing extension %s: %w", oid, err)
+		}
+		wanted = append(wanted, pkix.Extension{Id: oid, Value: value})
 	}
+	slices.SortFunc(wanted, func(a, b pkix.Extension) int { return strings.Compare(a.Id.String(), b.Id.String()) })
 	return wanted, nil
 }
 
 // newRequest is a request in PEM for what a Certificate wants.
 func newRequest(spec v1alpha1.CertificateSpec, key crypto.Signer) ([]byte, error) {
-	template := &x509.CertificateRequest{Subject: pkix.Name{CommonName: spec.Certname}}
-	template.DNSNames, template.IPAddresses = names(spec)
 	wanted, err := extensions(spec)
 	if err != nil {
 		return nil, err
 	}
-	for _, oid := range slices.Sorted(maps.Keys(wanted)) {
-		value, err := asn1.MarshalWithParams(wanted[oid], "utf8")
-		if err != nil {
-			return nil, fmt.Errorf("writing extension %s: %w", oid, err)
-		}
-		id, err := x509.ParseOID(oid)
-		if err != nil {
-			return nil, err
-		}
-		template.ExtraExtensions = append(template.ExtraExtensions, pkix.Extension{Id: identifier(id), Value: value})
-	}
+	template := &x509.CertificateRequest{Subject: pkix.Name{CommonName: spec.Certname}, ExtraExtensions: wanted}
+	template.DNSNames, template.IPAddresses = names(spec)
 	der, err := x509.CreateCertificateRequest(rand.Reader, template, key)
 	if err != nil {
 		return nil, fmt.Errorf("writing the request: %w", err)
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), nil
-}
-
-func identifier(oid x509.OID) asn1.ObjectIdentifier {
-	var numbers asn1.ObjectIdentifier
-	for part := range strings.SplitSeq(oid.String(), ".") {
-		n := 0
-		for _, digit := range part {
-			n = n*10 + int(digit-'0')
-		}
-		numbers = append(numbers, n)
-	}
-	return numbers
 }
 
 // differs says what a certificate has otherwise than is wanted: "" where nothing.
@@ -183,12 +164,11 @@ func differs(certificate *x509.Certificate, spec v1alpha1.CertificateSpec) strin
 	if err != nil {
 		return err.Error()
 	}
-	for _, oid := range slices.Sorted(maps.Keys(wanted)) {
-		want, err := asn1.MarshalWithParams(wanted[oid], "utf8")
-		if err != nil || !slices.ContainsFunc(certificate.Extensions, func(e pkix.Extension) bool {
-			return e.Id.String() == oid && bytes.Equal(e.Value, want)
+	for _, want := range wanted {
+		if !slices.ContainsFunc(certificate.Extensions, func(e pkix.Extension) bool {
+			return e.Id.Equal(want.Id) && bytes.Equal(e.Value, want.Value)
 		}) {
-			return fmt.Sprintf("its extension %s is another", oid)
+			return fmt.Sprintf("its extension %s is another", want.Id)
 		}
 	}
 	return ""
@@ -231,5 +211,5 @@ func sameNames(have, want []string, own string) bool {
 
 // issuedBy says whether one of the certificates of a bundle has signed a certificate.
 func issuedBy(certificate *x509.Certificate, bundle []byte) bool {
-	return slices.ContainsFunc(parseBundle(bundle), func(issuer *x509.Certificate) bool { return certificate.CheckSignatureFrom(issuer) == nil })
+	return slices.ContainsFunc(puppet.ParseBundle(bundle), func(issuer *x509.Certificate) bool { return certificate.CheckSignatureFrom(issuer) == nil })
 }

@@ -25,12 +25,12 @@ func Part() system.Part {
 	a := &admitter{}
 	return system.Part{
 		Name: "openvox", Flags: a.flags, Check: a.check, Scheme: v1alpha1.AddToScheme,
-		Caches: func() map[client.Object]cache.ByObject { return KindCaches(a.namespaces) }, SetUp: a.setUp,
+		Caches: a.caches, SetUp: a.setUp,
 	}
 }
 
 func (a *admitter) flags(flags *pflag.FlagSet) {
-	flags.IntVar(&a.keyBits, "openvox-key-bits", DefaultKeyBits, "`bits` of the RSA keys that are made for Certificates, from 2048 to 8192")
+	flags.IntVar(&a.keyBits, "openvox-key-bits", 4096, "`bits` of the RSA keys that are made for Certificates, from 2048 to 8192")
 	flags.BoolVar(&a.approve, "openvox-approve-requests", false, "approve the requests to CertificateAuthorities that signing policies permit, and deny the others; needs config/rbac/openvox-approval")
 	flags.StringSliceVar(&a.namespaces, "openvox-namespaces", nil, "`namespaces` whose OpenVox objects are judged and carried out, for which config/rbac/openvox-namespaced is enough; none: all")
 	flags.BoolVar(&a.externalOnly, "openvox-external-only", false, "set up no CertificateAuthorities in the cluster, for which config/rbac/openvox-external is enough")
@@ -57,16 +57,26 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]bu
 		return products, nil
 	}
 	// Or the first review would wait for the cache.
-	for _, kind := range []client.Object{&v1alpha1.CertificateAuthority{}, &v1alpha1.SigningPolicy{}, &v1alpha1.Certificate{}} {
+	for _, kind := range judgedKinds() {
 		if _, err := mgr.GetCache().GetInformer(ctx, kind); err != nil {
 			return nil, fmt.Errorf("watching %T: %w", kind, err)
 		}
 	}
-	return products, SetupWithManager(mgr.Manager, Options{
-		KeyBits: a.keyBits, Approve: a.approve,
-		Admitter: a.admitCertificate, RequestAdmitter: a.admitRequest, ConfigAdmitter: a.admitConfig,
-		Namespaces: a.namespaces, ExternalOnly: a.externalOnly, Registry: mgr.Metrics,
-	})
+	return products, a.addControllers(mgr)
+}
+
+// judgedKinds are those by which reviews are judged.
+func judgedKinds() []client.Object {
+	return []client.Object{&v1alpha1.CertificateAuthority{}, &v1alpha1.SigningPolicy{}, &v1alpha1.Certificate{}}
+}
+
+// caches has the manager's cache hold no other namespaces than those that are judged.
+func (a *admitter) caches() map[client.Object]cache.ByObject {
+	kinds := map[client.Object]cache.ByObject{}
+	for _, kind := range judgedKinds() {
+		kinds[kind] = cache.ByObject{Namespaces: only(a.namespaces)}
+	}
+	return kinds
 }
 
 // unlimitedClient asks the API server at once: a review that waits for its turn among the

@@ -74,11 +74,11 @@ func (r *PolicyReconciler) reporter() object.Reporter[*v1alpha1.SigningPolicy, v
 }
 
 func (r *PolicyReconciler) render(ctx context.Context, ca *v1alpha1.CertificateAuthority, policies []v1alpha1.SigningPolicy, problems map[string]string) error {
-	var certificates v1alpha1.CertificateList
-	if err := r.client.List(ctx, &certificates, client.InNamespace(ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("listing Certificates: %w", err)
+	certificates, err := certificatesIn(ctx, r.client, ca.Namespace)
+	if err != nil {
+		return err
 	}
-	rendered := rules.Render(ca, policies, certificates.Items, func(name, key string) (string, error) {
+	rendered := rules.Render(ca, policies, certificates, func(name, key string) (string, error) {
 		value, err := r.secrets.value(ctx, ca.Namespace, name, key)
 		return string(value), err
 	})

@@ -158,7 +158,7 @@ func notAfter(bundle []byte) *metav1.Time {
 // lastEnd is when the last certificate of a bundle ends: a CA's old one may stand before
 // its new one.
 func lastEnd(bundle []byte) (last time.Time) {
-	for _, certificate := range parseBundle(bundle) {
+	for _, certificate := range puppet.ParseBundle(bundle) {
 		if certificate.NotAfter.After(last) {
 			last = certificate.NotAfter
 		}

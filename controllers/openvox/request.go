@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +17,7 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/attempt"
 	"github.com/lintel-policy/lintel/controllers/object"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
@@ -28,7 +28,7 @@ type RequestReconciler struct {
 	signer   signer
 	events   events.EventRecorder
 	attempts *attempt.Runner[outcome]
-	approver *approver // nil: somebody else
+	approves builtin.Admitter // asked whether to approve; nil: somebody else does
 	// namespaces are those whose CAs sign here: all where there are none.
 	namespaces []string
 }
@@ -57,8 +57,8 @@ func (r *RequestReconciler) carryOut(ctx context.Context, object *certificatesv1
 	if !ours || len(r.namespaces) > 0 && !slices.Contains(r.namespaces, namespace) {
 		return requestReport{}, nil
 	}
-	if r.approver != nil && undecided(object) {
-		again, err := r.approve(ctx, object)
+	if r.approves != nil && undecided(object) {
+		again, err := approve(ctx, r.client, r.approves, r.events, object, func(d decision) error { return r.decide(ctx, object, d) })
 		return requestReport{Again: again}, err
 	}
 	if !waitsForSigner(object) {
@@ -97,22 +97,18 @@ func undecided(object *certificatesv1.CertificateSigningRequest) bool {
 		!has(object, certificatesv1.CertificateDenied) && !has(object, certificatesv1.CertificateFailed)
 }
 
-// approve approves or denies a request, as the rules say now.
-func (r *RequestReconciler) approve(ctx context.Context, object *certificatesv1.CertificateSigningRequest) (again time.Duration, err error) {
-	decision, err := r.approver.decide(ctx, object)
-	if err != nil {
-		return 0, fmt.Errorf("deciding about CertificateSigningRequest %s: %w", object.Name, err)
-	}
+// decide writes a decision about a request.
+func (r *RequestReconciler) decide(ctx context.Context, object *certificatesv1.CertificateSigningRequest, d decision) error {
 	kind := certificatesv1.CertificateApproved
-	if !decision.approved {
+	if !d.approved {
 		kind = certificatesv1.CertificateDenied
 	}
 	next := object.DeepCopy()
-	add(&next.Status, kind, decision.reason, decision.message)
+	add(&next.Status, kind, d.reason, d.message)
 	if err := r.client.SubResource("approval").Update(ctx, next, client.FieldOwner(requestsManager)); err != nil {
-		return unwritten(r.events, object, fmt.Errorf("writing the approval of CertificateSigningRequest %s: %w", object.Name, err))
+		return fmt.Errorf("writing the approval of CertificateSigningRequest %s: %w", object.Name, err)
 	}
-	return 0, nil
+	return nil
 }
 
 func add(status *certificatesv1.CertificateSigningRequestStatus, kind certificatesv1.RequestConditionType, reason, message string) {

@@ -45,7 +45,7 @@ func newSigningTest(t *testing.T, objects ...client.Object) *signingTest {
 	heard := func(_ context.Context, _ types.NamespacedName, certificate *x509.Certificate) {
 		s.told = append(s.told, certificate)
 	}
-	s.signer = signer{client: s.client, secrets: secrets{s.client, s.client}, held: newHeld(), revoked: heard, admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(s.denied), nil }}
+	s.signer = signer{client: s.client, secrets: secrets{s.client, s.client}, names: newCertnames(), revoked: heard, admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(s.denied), nil }}
 	return s
 }
 
@@ -93,7 +93,7 @@ func TestSigningOfRequests(t *testing.T) {
 		"renews for its key":  {prepare: func(s *signingTest) { give(s) }, next: true, phase: v1alpha1.CertificateSigned, revoked: 1},
 		"renews, and foreign": {prepare: func(s *signingTest) { s.ca.issued[web], s.ca.requests[web] = s.ca.root, foreign }, next: true, phase: v1alpha1.CertificatePending, reason: reasonForeign},
 		"refused":             {prepare: refusing, phase: v1alpha1.CertificateError, reason: reasonRefused},
-		"held":                {prepare: func(s *signingTest) { s.signer.held.take(mainKey.NamespacedName, web) }, phase: v1alpha1.CertificatePending, reason: reasonHeld},
+		"held":                {prepare: func(s *signingTest) { s.signer.names.take(mainKey.NamespacedName, web) }, phase: v1alpha1.CertificatePending, reason: reasonNameInUse},
 		"down":                {prepare: func(s *signingTest) { s.ca.Close() }, phase: v1alpha1.CertificatePending, reason: reasonNotAnswering},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestTwoRequestsForOneName(t *testing.T) {
 		return has.Equal(s.ca.root), nil
 	}}
 	s.ca.beforeSign = func(string) {
-		require.Equal(t, retryHeld, s.signer.sign(t.Context(), asked).wait, "it waits for the first")
+		require.Equal(t, retryNameInUse, s.signer.sign(t.Context(), asked).wait, "it waits for the first")
 	}
 	require.Equal(t, v1alpha1.CertificateSigned, s.signer.sign(t.Context(), asked).phase)
 	first := s.ca.issued[web]

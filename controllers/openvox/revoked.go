@@ -31,7 +31,7 @@ func (r revocations) of(ca types.NamespacedName) func(context.Context, *x509.Cer
 // revoked has a CA's CRL read at once and whole, and remembers what it must have.
 func (r *AuthorityReconciler) revoked(ctx context.Context, ca types.NamespacedName, certificate *x509.Certificate) {
 	r.mutex.Lock()
-	r.lately[ca] = &v1alpha1.RevokedCertificate{SerialNumber: serial(certificate), NotAfter: metav1.NewTime(certificate.NotAfter)}
+	r.revocations[ca] = &v1alpha1.RevokedCertificate{SerialNumber: serial(certificate), NotAfter: metav1.NewTime(certificate.NotAfter)}
 	r.mutex.Unlock()
 	r.refreshes.Wake(ctx, ca)
 }

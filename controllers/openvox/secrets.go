@@ -27,14 +27,29 @@ type secrets struct {
 	live   client.Reader
 }
 
+// read is a Secret: nil where there is none.
+func (s secrets) read(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	secret := &corev1.Secret{}
+	err := s.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
+	}
+	return secret, nil
+}
+
 // keep writes the given keys of a Secret, removes those that are nil, and leaves its others
 // as they are. A Secret of
 // that name that belongs to nobody or somebody else is left alone, which is an error.
 func (s secrets) keep(ctx context.Context, owner client.Object, name string, labels map[string]string, data map[string][]byte) error {
 	removed := func(_ string, value []byte) bool { return value == nil }
-	have := &corev1.Secret{}
-	err := s.live.Get(ctx, client.ObjectKey{Namespace: owner.GetNamespace(), Name: name}, have)
-	if apierrors.IsNotFound(err) {
+	have, err := s.read(ctx, owner.GetNamespace(), name)
+	if err != nil {
+		return err
+	}
+	if have == nil {
 		have = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: owner.GetNamespace(), Name: name, Labels: labels}, Data: maps.Clone(data)}
 		maps.DeleteFunc(have.Data, removed)
 		if err := controllerutil.SetControllerReference(owner, have, s.client.Scheme()); err != nil {
@@ -44,9 +59,6 @@ func (s secrets) keep(ctx context.Context, owner client.Object, name string, lab
 			return fmt.Errorf("creating Secret %s: %w", name, err)
 		}
 		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("reading Secret %s: %w", name, err)
 	}
 	if !ours(owner)(have) {
 		return &notOurs{name}
@@ -95,13 +107,10 @@ func (e *notOurs) Error() string {
 
 // owned is the data of a Secret that an object controls: nil where there is none.
 func (s secrets) owned(ctx context.Context, owner client.Object, name string) (map[string][]byte, error) {
-	secret := &corev1.Secret{}
-	err := s.live.Get(ctx, client.ObjectKey{Namespace: owner.GetNamespace(), Name: name}, secret)
+	secret, err := s.read(ctx, owner.GetNamespace(), name)
 	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
+	case err != nil || secret == nil:
+		return nil, err
 	case !ours(owner)(secret):
 		return nil, &notOurs{name}
 	case secret.Data == nil:
@@ -139,13 +148,13 @@ func (s secrets) value(ctx context.Context, namespace, name, key string) ([]byte
 // intermediate is what the Secret lacks that a CA's keys are to come from: "" where it has
 // them, and whoever owns it has marked it for this CA.
 func (s secrets) intermediate(ctx context.Context, ca *v1alpha1.CertificateAuthority) (lacks string, err error) {
-	secret, name := &corev1.Secret{}, ca.Spec.IntermediateCA.SecretName
-	err = s.live.Get(ctx, client.ObjectKey{Namespace: ca.Namespace, Name: name}, secret)
+	name := ca.Spec.IntermediateCA.SecretName
+	secret, err := s.read(ctx, ca.Namespace, name)
 	switch {
-	case apierrors.IsNotFound(err):
-		return fmt.Sprintf("there is no Secret %s", name), nil
 	case err != nil:
-		return "", fmt.Errorf("reading Secret %s: %w", name, err)
+		return "", err
+	case secret == nil:
+		return fmt.Sprintf("there is no Secret %s", name), nil
 	case secret.Annotations[rules.IntermediateAnnotation] != ca.Name:
 		return fmt.Sprintf("the Secret %s is not marked for this CertificateAuthority; whoever owns it sets its annotation %s to %q", name, rules.IntermediateAnnotation, ca.Name), nil
 	}

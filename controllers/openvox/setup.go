@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -29,34 +28,12 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/attempt"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/system"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
-const (
-	// DefaultKeyBits is the size of keys that are made here.
-	DefaultKeyBits = 4096
-	// workers is how many objects are looked at at a time; CAs are asked elsewhere.
-	workers = 8
-)
-
-// Options are what the controllers of this package need.
-type Options struct {
-	// KeyBits is the size of RSA keys: DefaultKeyBits unless set.
-	KeyBits int
-	// Admitter is asked about Certificates, and RequestAdmitter about approved
-	// CertificateSigningRequests and CertificateRequests, before a CA is.
-	Admitter, RequestAdmitter builtin.Admitter
-	// ConfigAdmitter is asked about Configs before they are rendered.
-	ConfigAdmitter builtin.Admitter
-	// Namespaces are those whose objects are looked at: all where there are none.
-	Namespaces []string
-	// ExternalOnly sets up no CAs in the cluster, and so needs no Jobs, volumes and Roles.
-	ExternalOnly bool
-	// Approve has requests approved that RequestAdmitter admits, and others denied.
-	Approve bool
-	// Registry gets the metrics.
-	Registry prometheus.Registerer
-}
+// workers is how many objects are looked at at a time; CAs are asked elsewhere.
+const workers = 8
 
 // newCluster has its own cache, which holds of what others have, too, ours only.
 func newCluster(config *rest.Config, namespaces []string) (cluster.Cluster, error) {
@@ -92,18 +69,6 @@ func only(namespaces []string) map[string]cache.Config {
 	return configs
 }
 
-// KindCaches has the manager's cache, by which requests are judged, hold no other namespaces.
-func KindCaches(namespaces []string) map[client.Object]cache.ByObject {
-	kinds := map[client.Object]cache.ByObject{}
-	if len(namespaces) == 0 {
-		return kinds
-	}
-	for _, kind := range []client.Object{&v1alpha1.CertificateAuthority{}, &v1alpha1.SigningPolicy{}, &v1alpha1.Certificate{}} {
-		kinds[kind] = cache.ByObject{Namespaces: only(namespaces)}
-	}
-	return kinds
-}
-
 // internalKinds are the kinds of which CAs in the cluster consist, beside Secrets.
 func internalKinds() []client.Object {
 	return []client.Object{
@@ -123,23 +88,20 @@ func groupFor(mapper meta.RESTMapper) (*int64, error) {
 	return nil, nil
 }
 
-// SetupWithManager adds the controllers of OpenVox to a manager. They run on the leader.
-func SetupWithManager(mgr manager.Manager, options Options) error {
-	c, err := newCluster(mgr.GetConfig(), options.Namespaces)
+// addControllers adds the controllers to a manager. They run on the leader.
+func (a *admitter) addControllers(mgr system.Manager) error {
+	c, err := newCluster(mgr.GetConfig(), a.namespaces)
 	if err != nil {
 		return fmt.Errorf("setting up the cache of OpenVox: %w", err)
 	}
-	allSecrets, err := newSecretsCluster(mgr.GetConfig(), options.Namespaces)
+	allSecrets, err := newSecretsCluster(mgr.GetConfig(), a.namespaces)
 	if err != nil {
 		return fmt.Errorf("setting up the cache of Secrets: %w", err)
-	}
-	if options.KeyBits == 0 {
-		options.KeyBits = DefaultKeyBits
 	}
 	recorder := c.GetEventRecorder("lintel-openvox")
 	s := secrets{client: c.GetClient(), live: c.GetAPIReader()}
 	crls := newCRLMetrics(time.Now)
-	if err := options.Registry.Register(crls); err != nil {
+	if err := mgr.Metrics.Register(crls); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
 	group, err := groupFor(c.GetRESTMapper())
@@ -152,16 +114,16 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	policies := &PolicyReconciler{client: c.GetClient(), secrets: s, events: recorder}
 	authorities := newAuthorityReconciler(c.GetClient(), s, recorder, crls, time.Now)
 	issuing, signing := attempt.NewRunner[outcome](time.Now), attempt.NewRunner[outcome](time.Now)
-	certificates := &CertificateReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: issuing, keys: newKeyMaker(options.KeyBits), admit: options.Admitter, revoked: authorities.revoked, now: time.Now}
-	initializing := &InitializeReconciler{client: c.GetClient(), secrets: s, applier: applier(initializeManager), events: recorder, admit: options.Admitter, fsGroup: group, externalOnly: options.ExternalOnly, now: time.Now}
-	configs := &ConfigReconciler{client: c.GetClient(), applier: applier(configsManager), events: recorder, admit: options.ConfigAdmitter}
-	var approving *approver
-	if options.Approve {
-		approving = &approver{admit: options.RequestAdmitter}
+	certificates := &CertificateReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: issuing, keys: newKeyMaker(a.keyBits), admit: a.admitCertificate, revoked: authorities.revoked, now: time.Now}
+	initializing := &InitializeReconciler{client: c.GetClient(), secrets: s, applier: applier(initializeManager), events: recorder, admit: a.admitCertificate, fsGroup: group, externalOnly: a.externalOnly, now: time.Now}
+	configs := &ConfigReconciler{client: c.GetClient(), applier: applier(configsManager), events: recorder, admit: a.admitConfig}
+	var approves builtin.Admitter
+	if a.approve {
+		approves = a.admitRequest
 	}
-	signs := signer{client: c.GetClient(), secrets: s, admit: options.RequestAdmitter, revoked: authorities.revoked, held: newHeld()}
-	requests := &RequestReconciler{client: c.GetClient(), signer: signs, events: recorder, attempts: signing, approver: approving, namespaces: options.Namespaces}
-	later := &certManager{manager: mgr, namespaces: options.Namespaces, cluster: c, mapper: c.GetRESTMapper(), signer: signs, approver: approving}
+	signs := signer{client: c.GetClient(), secrets: s, admit: a.admitRequest, revoked: authorities.revoked, names: newCertnames()}
+	requests := &RequestReconciler{client: c.GetClient(), signer: signs, events: recorder, attempts: signing, approves: approves, namespaces: a.namespaces}
+	later := &certManager{manager: mgr, namespaces: a.namespaces, cluster: c, mapper: c.GetRESTMapper(), signer: signs, approves: approves}
 	for _, runnable := range []manager.Runnable{c, allSecrets, issuing, signing, authorities.refreshes, later} {
 		if err := mgr.Add(runnable); err != nil {
 			return err
@@ -170,7 +132,7 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	w := watches{c.GetClient()}
 	newGeneration := predicate.TypedGenerationChangedPredicate[*v1alpha1.CertificateAuthority]{}
 	setup := []source.Source{object.Self(c, &v1alpha1.CertificateAuthority{})}
-	if !options.ExternalOnly { // which is all that is said of it
+	if !a.externalOnly { // which is all that is said of it
 		setup = append(setup,
 			object.Mapped(allSecrets, secretMetadata(), w.authoritiesOfIntermediateSecret),
 			object.Mapped(c, &v1alpha1.Config{}, func(_ context.Context, c *v1alpha1.Config) []reconcile.Request {

@@ -26,13 +26,13 @@ const (
 	reasonDenied = "PolicyDenied"
 	// reasonRefused is of requests that the CA does not sign.
 	reasonRefused = "RefusedByAuthority"
-	// reasonHeld is of requests that wait for another one with their certname.
-	reasonHeld = "WaitingForAnotherRequest"
+	// reasonNameInUse is of requests that wait for another one with their certname.
+	reasonNameInUse = "WaitingForAnotherRequest"
 	// reasonReissued tells that one certificate has made way for another.
 	reasonReissued = "CertificateReissued"
 
-	// retryHeld is how long they wait at a time.
-	retryHeld = 2 * time.Second
+	// retryNameInUse is how long they wait at a time.
+	retryNameInUse = 2 * time.Second
 )
 
 // signer has CAs sign requests that others have made. Nothing of them is trusted: not
@@ -42,7 +42,7 @@ type signer struct {
 	secrets secrets
 	admit   builtin.Admitter
 	revoked revocations
-	held    *held
+	names   *certnames
 }
 
 // application is a request that somebody has approved.
@@ -62,16 +62,7 @@ func (s signer) sign(ctx context.Context, a application) outcome {
 	if err == nil {
 		return outcome{phase: v1alpha1.CertificateSigned, certificate: certificate, bundle: attempt.bundle, events: attempt.events}
 	}
-	out := outcome{phase: v1alpha1.CertificatePending, wait: retryError, events: attempt.events}
-	out.reason, out.message = reasonOf(err)
-	var known *problem
-	if errors.As(err, &known) {
-		out.phase = known.phase
-	}
-	if errors.Is(err, errHeld) {
-		out.reason, out.wait = reasonHeld, retryHeld
-	}
-	return out
+	return failed(err, v1alpha1.CertificatePending, attempt.events)
 }
 
 // waiting is a step that is tried again.
@@ -108,9 +99,9 @@ func (s signer) obtain(ctx context.Context, attempt *signing) (*x509.Certificate
 	if attempt.waiting != nil {
 		return nil, waiting(reasonNoAuthority, "CertificateAuthority %s: %w", ca.Name, attempt.waiting)
 	}
-	release, free := s.held.take(attempt.application.authority, attempt.certname())
+	release, free := s.names.take(attempt.application.authority, attempt.certname())
 	if !free {
-		return nil, fmt.Errorf("%w: %s", errHeld, attempt.certname())
+		return nil, &problem{phase: v1alpha1.CertificatePending, reason: reasonNameInUse, wait: retryNameInUse, err: fmt.Errorf("another request for this certname is being signed: %s", attempt.certname())}
 	}
 	defer release()
 	return attempt.run(ctx)
@@ -280,7 +271,7 @@ func hasNames(certificate *x509.Certificate, request *x509.CertificateRequest) b
 // highest that is known where a bundle has none.
 func chain(leaf *x509.Certificate, bundle []byte) (certificates, root []byte) {
 	certificates = encodeCertificate(leaf)
-	known := parseBundle(bundle)
+	known := puppet.ParseBundle(bundle)
 	for range known {
 		issuer := issuerOf(leaf, known)
 		if issuer == nil || issuer.Equal(leaf) {
@@ -295,18 +286,6 @@ func chain(leaf *x509.Certificate, bundle []byte) (certificates, root []byte) {
 	return certificates, root
 }
 
-func parseBundle(text []byte) (certificates []*x509.Certificate) {
-	for {
-		var block *pem.Block
-		if block, text = pem.Decode(text); block == nil {
-			return certificates
-		}
-		if certificate, err := x509.ParseCertificate(block.Bytes); err == nil {
-			certificates = append(certificates, certificate)
-		}
-	}
-}
-
 func issuerOf(certificate *x509.Certificate, known []*x509.Certificate) *x509.Certificate {
 	for _, issuer := range known {
 		if bytes.Equal(issuer.RawSubject, certificate.RawIssuer) && certificate.CheckSignatureFrom(issuer) == nil {
@@ -316,34 +295,31 @@ func issuerOf(certificate *x509.Certificate, known []*x509.Certificate) *x509.Ce
 	return nil
 }
 
-// errHeld is of a certname for which another request is being signed.
-var errHeld = errors.New("another request for this certname is being signed")
-
-// held are certnames in use: two requests for one would revoke each other's certificate.
-type held struct {
+// certnames are those in use: two requests for one would revoke each other's certificate.
+type certnames struct {
 	mutex sync.Mutex
-	names map[heldName]bool
+	inUse map[certnameAt]bool
 }
 
-type heldName struct {
+type certnameAt struct {
 	authority client.ObjectKey
 	certname  string
 }
 
-func newHeld() *held { return &held{names: map[heldName]bool{}} }
+func newCertnames() *certnames { return &certnames{inUse: map[certnameAt]bool{}} }
 
-// take holds a certname until release is called. free is false where it is held.
-func (h *held) take(authority client.ObjectKey, certname string) (release func(), free bool) {
-	name := heldName{authority, certname}
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
-	if h.names[name] {
+// take reserves a certname until release is called. free is false where it is in use.
+func (c *certnames) take(authority client.ObjectKey, certname string) (release func(), free bool) {
+	name := certnameAt{authority, certname}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.inUse[name] {
 		return nil, false
 	}
-	h.names[name] = true
+	c.inUse[name] = true
 	return func() {
-		h.mutex.Lock()
-		defer h.mutex.Unlock()
-		delete(h.names, name)
+		c.mutex.Lock()
+		defer c.mutex.Unlock()
+		delete(c.inUse, name)
 	}, true
 }

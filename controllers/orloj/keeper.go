@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -21,7 +22,7 @@ import (
 // phases that orlojd gives rows, and compares all rows with what was written.
 type keeper struct {
 	reconcilers []*reconciler
-	options     Options
+	options     options
 	outage      *outage
 	metrics     *metrics
 	// cluster is the identity of this cluster, once prepared is closed.
@@ -47,7 +48,7 @@ func (k *keeper) Start(ctx context.Context) error {
 
 // identify finds the identity of the cluster: no row is written without.
 func (k *keeper) identify(ctx context.Context) error {
-	if *k.cluster = k.options.Cluster; *k.cluster != "" {
+	if *k.cluster = k.options.cluster; *k.cluster != "" {
 		return nil
 	}
 	var namespace corev1.Namespace
@@ -61,14 +62,14 @@ func (k *keeper) identify(ctx context.Context) error {
 // prepare looks at the store before the first object is stored. What is wrong is told
 // by the objects, too, so it is no error.
 func (k *keeper) prepare(ctx context.Context) {
-	if k.options.CreateTables {
-		k.note(ctx, "making tables", k.options.Store.CreateTables(ctx))
+	if k.options.createTables {
+		k.note(ctx, "making tables", k.options.store.CreateTables(ctx))
 	}
 	k.checkKey(ctx)
 }
 
 func (k *keeper) checkKey(ctx context.Context) {
-	err := k.options.Store.CheckKey(ctx)
+	err := k.options.store.CheckKey(ctx)
 	var problem *store.Problem
 	if errors.As(err, &problem) && (problem.Reason == store.ReasonKeyMissing || problem.Reason == store.ReasonKeyWrong) {
 		k.metrics.key.Set(0)
@@ -95,41 +96,31 @@ func (k *keeper) note(ctx context.Context, what string, err error) {
 
 // every calls do at an interval until ctx ends.
 func every(ctx context.Context, interval time.Duration, do func()) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			do()
-		}
-	}
+	_ = wait.PollUntilContextCancel(ctx, interval, false, func(context.Context) (bool, error) {
+		do()
+		return false, nil
+	})
 }
 
 // watchStore calls a store that is down until it answers.
 func (k *keeper) watchStore(ctx context.Context) {
 	every(ctx, probeInterval, func() {
-		if k.outage.now() == nil || k.options.Store.Ping(ctx) != nil {
+		if k.outage.now() == nil || k.options.store.Ping(ctx) != nil {
 			return
 		}
-		k.prepareAgain(ctx)
+		k.outage.end()
+		k.prepare(ctx)
+		log.FromContext(ctx).Info("the store answers again")
 	})
-}
-
-func (k *keeper) prepareAgain(ctx context.Context) {
-	k.outage.end()
-	k.prepare(ctx)
-	log.FromContext(ctx).Info("the store answers again")
 }
 
 // watchPhases follows the rows that are written, by whomever.
 func (k *keeper) watchPhases(ctx context.Context) {
 	changes := make([]*store.Changes, len(k.reconcilers))
 	for i, r := range k.reconcilers {
-		changes[i] = k.options.Store.Changes(r.Table)
+		changes[i] = k.options.store.Changes(r.Table)
 	}
-	every(ctx, k.options.StatusInterval, func() {
+	every(ctx, k.options.statusInterval, func() {
 		for i, r := range k.reconcilers {
 			if k.outage.now() != nil || r.ledger.size() == 0 {
 				continue
@@ -149,12 +140,12 @@ func (k *keeper) watchPhases(ctx context.Context) {
 
 // reportPhase writes the phase of a row into the status of its object, when it is another.
 func (r *reconciler) reportPhase(ctx context.Context, row store.Summary) {
-	name, known := r.ledger.objectOf(types.UID(row.Owner), row.Key)
-	if !known {
+	known := r.ledger.of(types.UID(row.Owner))
+	if known.key != row.Key {
 		return
 	}
 	of := r.object()
-	if err := r.client.Get(ctx, name, of); err != nil || string(of.GetUID()) != row.Owner {
+	if err := r.client.Get(ctx, known.object, of); err != nil || string(of.GetUID()) != row.Owner {
 		return
 	}
 	next := *of.SyncStatus().DeepCopy()
@@ -171,7 +162,7 @@ func (r *reconciler) reportPhase(ctx context.Context, row store.Summary) {
 // rows differ or are gone.
 func (k *keeper) watchDrift(ctx context.Context) {
 	scan := 0
-	every(ctx, k.options.DriftInterval, func() {
+	every(ctx, k.options.driftInterval, func() {
 		scan++
 		for _, r := range k.reconcilers {
 			if k.outage.now() != nil {
@@ -192,7 +183,7 @@ func (k *keeper) scan(ctx context.Context, r *reconciler, scan int) error {
 	}
 	started := time.Now()
 	var look []types.NamespacedName
-	err := k.options.Store.Scan(ctx, r.Table, func(row store.Summary) {
+	err := k.options.store.Scan(ctx, r.Table, func(row store.Summary) {
 		if name, differs := r.ledger.found(scan, row); differs {
 			look = append(look, name)
 		}

@@ -1,6 +1,8 @@
 package orloj
 
 import (
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
@@ -8,36 +10,31 @@ import (
 )
 
 // kind is one of the eight.
-type kind struct {
-	store.Table
-	object func() v1.Object
-	list   func() client.ObjectList
-}
+type kind struct{ store.Table }
 
 // kinds are all of them.
-func kinds() []kind {
-	of := func(name string, object func() v1.Object, list func() client.ObjectList) kind {
-		table, _ := store.TableOf(name)
-		return kind{table, object, list}
+func kinds() (all []kind) {
+	for _, table := range store.Tables() {
+		all = append(all, kind{table})
 	}
-	return []kind{
-		of("Agent", func() v1.Object { return &v1.Agent{} }, func() client.ObjectList { return &v1.AgentList{} }),
-		of("AgentPolicy", func() v1.Object { return &v1.AgentPolicy{} }, func() client.ObjectList { return &v1.AgentPolicyList{} }),
-		of("AgentSystem", func() v1.Object { return &v1.AgentSystem{} }, func() client.ObjectList { return &v1.AgentSystemList{} }),
-		of("McpServer", func() v1.Object { return &v1.McpServer{} }, func() client.ObjectList { return &v1.McpServerList{} }),
-		of("Memory", func() v1.Object { return &v1.Memory{} }, func() client.ObjectList { return &v1.MemoryList{} }),
-		of("ModelEndpoint", func() v1.Object { return &v1.ModelEndpoint{} }, func() client.ObjectList { return &v1.ModelEndpointList{} }),
-		of("Secret", func() v1.Object { return &v1.Secret{} }, func() client.ObjectList { return &v1.SecretList{} }),
-		of("Tool", func() v1.Object { return &v1.Tool{} }, func() client.ObjectList { return &v1.ToolList{} }),
-	}
+	return all
 }
 
-// NewList is an empty list of a kind: nil where it is none of Orloj's.
-func NewList(name string) client.ObjectList {
-	for _, k := range kinds() {
-		if k.Kind == name {
-			return k.list()
-		}
-	}
-	return nil
+// object is an empty one of the kind.
+func (k kind) object() v1.Object { return empty(k.Kind).(v1.Object) }
+
+// list is an empty list of the kind.
+func (k kind) list() client.ObjectList { return empty(k.Kind + "List").(client.ObjectList) }
+
+// scheme has the kinds.
+var scheme = func() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(v1.AddToScheme(scheme))
+	return scheme
+}()
+
+func empty(name string) runtime.Object {
+	object, err := scheme.New(v1.SchemeGroupVersion.WithKind(name))
+	utilruntime.Must(err) // there is a type for each table
+	return object
 }

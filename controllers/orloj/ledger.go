@@ -85,14 +85,14 @@ func union(a, b []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }
 
-// lost are the fields that the store has lost before.
-func (l *ledger) lost(uid types.UID) []string {
+// of is what is known of the row of an object: nothing where there is none.
+func (l *ledger) of(uid types.UID) entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e := l.rows[uid]; e != nil {
-		return e.lost
+		return *e
 	}
-	return nil
+	return entry{}
 }
 
 // waits says whether an object still leaves a row to whoever had it, for so long after
@@ -114,16 +114,6 @@ func (l *ledger) refused(uid types.UID, reason string, now time.Time) {
 	} else if !waiting {
 		l.released[uid] = now
 	}
-}
-
-// marks are why an object is looked at again.
-func (l *ledger) marks(uid types.UID) (drifted, stray bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if e := l.rows[uid]; e != nil {
-		return e.drifted, e.stray
-	}
-	return false, false
 }
 
 // forget drops the row of an object that is none of the store's any more.
@@ -165,7 +155,7 @@ func (l *ledger) found(scan int, row store.Summary) (object types.NamespacedName
 	e.seen = scan
 	e.survived(row)
 	if e.hash == row.Hash {
-		return e.object, e.notKept && e.whole && e.complete // it has news
+		return e.object, e.notKept && e.keeps() // it has news
 	}
 	e.drifted = true
 	return e.object, true
@@ -183,12 +173,7 @@ func (e *entry) survived(row store.Summary) {
 }
 
 // keeps says that the store is known to keep every field of the row.
-func (l *ledger) keeps(uid types.UID) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e := l.rows[uid]
-	return e != nil && e.whole && e.complete
-}
+func (e entry) keeps() bool { return e.whole && e.complete }
 
 // saw notes a row that was written since.
 func (l *ledger) saw(row store.Summary) {
@@ -222,15 +207,4 @@ func (l *ledger) keys() map[types.UID]string {
 		keys[uid] = e.key
 	}
 	return keys
-}
-
-// objectOf is the object that a row belongs to.
-func (l *ledger) objectOf(owner types.UID, key string) (types.NamespacedName, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e := l.rows[owner]
-	if e == nil || e.key != key {
-		return types.NamespacedName{}, false
-	}
-	return e.object, true
 }

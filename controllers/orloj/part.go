@@ -27,7 +27,8 @@ type settings struct {
 	storageBackend, sqlDriver  string
 	dsn, key                   string
 	mapping, cluster           string
-	statusInterval, drift      time.Duration
+	statusInterval             time.Duration // at which phases are read
+	driftInterval              time.Duration // at which rows are compared, and permanent errors tried again
 	createTables, requireCrypt bool
 	connections                int32
 	namespaces                 []string
@@ -42,7 +43,7 @@ func (o *settings) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&o.mapping, "orloj-namespace-mapping", "", "`mode` of orloj.dev/target-namespace: Restricted (the default), which asks the Namespace, or Open ($ORLOJ_NAMESPACE_MAPPING)")
 	flags.StringVar(&o.cluster, "orloj-cluster-id", "", "`identity` of this cluster in the store, which several may share; the default is the uid of its namespace kube-system ($ORLOJ_CLUSTER_ID)")
 	flags.DurationVar(&o.statusInterval, "orloj-status-sync-interval", 5*time.Second, "`interval` at which the phases that orlojd gives are read")
-	flags.DurationVar(&o.drift, "orloj-drift-interval", time.Minute, "`interval` at which all rows are compared with their objects")
+	flags.DurationVar(&o.driftInterval, "orloj-drift-interval", time.Minute, "`interval` at which all rows are compared with their objects")
 	flags.Int32Var(&o.connections, "orloj-max-connections", 10, "largest `number` of connections to the database")
 	flags.StringSliceVar(&o.namespaces, "orloj-namespaces", nil, "`namespaces` whose Orloj objects are judged and stored, for which config/rbac/orloj-namespace in each is enough; none: all")
 	flags.BoolVar(&o.createTables, "orloj-create-tables", false, "for development: make the tables where orlojd has never run")
@@ -68,7 +69,7 @@ func (o settings) complete() (settings, rules.Mapping, error) {
 		return o, "", fmt.Errorf("--orloj-sql-driver is %q, and there is pgx alone", o.sqlDriver)
 	case o.dsn == "":
 		return o, "", errors.New("--orloj-postgres-dsn is missing: give the connection string of orlojd's database, there or in ORLOJ_POSTGRES_DSN")
-	case o.statusInterval <= 0 || o.drift <= 0:
+	case o.statusInterval <= 0 || o.driftInterval <= 0:
 		return o, "", errors.New("--orloj-status-sync-interval and --orloj-drift-interval are above 0")
 	}
 	if o.mapping == "" {
@@ -112,7 +113,7 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]bu
 	if err != nil {
 		return nil, err
 	}
-	c, err := NewCluster(ctx, mgr.GetConfig(), settings.namespaces)
+	c, err := newCluster(ctx, mgr.GetConfig(), settings.namespaces)
 	if err != nil {
 		return nil, err
 	}
@@ -126,9 +127,7 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]bu
 	if err != nil {
 		return nil, err
 	}
-	return a.products(true), SetupWithManager(mgr.Manager, c, mgr.Metrics, Options{
-		Store: rows, Admitter: a.admit, Cluster: settings.cluster, StatusInterval: settings.statusInterval, DriftInterval: settings.drift, CreateTables: settings.createTables,
-	})
+	return a.products(true), addControllers(mgr, c, options{settings, rows, a.admit, c.GetEventRecorder("lintel-orloj")})
 }
 
 // changedForRules keeps those updates away that no rule has anything to say about: of
@@ -189,11 +188,12 @@ func readObject(part func() (json.RawMessage, error), review *admission.Review) 
 
 // taken is another object that has the key of an object: nil if none.
 func (a *admitter) taken(ctx context.Context, object rules.Object) (owner *rules.Reference, err error) {
-	list := NewList(object.Kind)
-	if list == nil {
+	table, known := store.TableOf(object.Kind)
+	if !known {
 		return nil, fmt.Errorf("there are no rules for %s", object.Kind)
 	}
-	if err := a.objects.List(ctx, list, client.MatchingFields{KeyIndex: object.Key()}, client.UnsafeDisableDeepCopy); err != nil {
+	list := kind{table}.list()
+	if err := a.objects.List(ctx, list, client.MatchingFields{keyIndex: object.Key()}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("looking for the store key %s: %w", object.Key(), err)
 	}
 	err = meta.EachListItem(list, func(item runtime.Object) error {

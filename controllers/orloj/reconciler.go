@@ -29,7 +29,7 @@ const fieldManager = "lintel-orloj-sync"
 type reconciler struct {
 	kind
 	client  client.Client
-	options Options
+	options options
 	ledger  *ledger
 	outage  *outage
 	metrics *metrics
@@ -55,7 +55,7 @@ type report = object.Report[v1.Status]
 
 func (r *reconciler) reporter() object.Reporter[v1.Object, v1.Status] {
 	return object.Reporter[v1.Object, v1.Status]{
-		Client: r.client, Manager: fieldManager, Action: "Sync", Events: r.options.Events, News: news, Finalizer: v1.Finalizer,
+		Client: r.client, Manager: fieldManager, Action: "Sync", Events: r.options.events, News: news, Finalizer: v1.Finalizer,
 		Status:     v1.Object.SyncStatus,
 		Conditions: func(s *v1.Status) []metav1.Condition { return s.Conditions },
 	}
@@ -100,7 +100,7 @@ func (r *reconciler) pause(problem *store.Problem) time.Duration {
 	pause := waitInterval
 	switch {
 	case problem.Permanent(), problem.Reason == store.ReasonReleased:
-		pause = r.options.DriftInterval
+		pause = r.options.driftInterval
 	case problem.Reason == store.ReasonSchemaMissing, problem.Reason == store.ReasonDenied:
 		pause = schemaInterval
 	}
@@ -110,7 +110,7 @@ func (r *reconciler) pause(problem *store.Problem) time.Duration {
 // store brings an object into the store, unless something is in the way, which the
 // outcome tells. An error is to be tried again, and told to nobody.
 func (r *reconciler) store(ctx context.Context, object v1.Object) (o outcome, err error) {
-	verdict, err := r.options.Admitter(ctx, object)
+	verdict, err := r.options.admit(ctx, object)
 	if err != nil {
 		return o, fmt.Errorf("%s %s/%s: %w", r.Kind, object.GetNamespace(), object.GetName(), err)
 	}
@@ -147,14 +147,14 @@ func (r *reconciler) store(ctx context.Context, object v1.Object) (o outcome, er
 // object's may have lost its owner by an edit, which the other one repairs at its next
 // look for drift; so it is left alone for two of those.
 func (r *reconciler) prepareRow(object v1.Object, wanted *store.Row) {
-	wanted.Cluster, wanted.Lost = *r.cluster, r.ledger.lost(object.GetUID())
+	wanted.Cluster, wanted.Lost = *r.cluster, r.ledger.of(object.GetUID()).lost
 	synced := meta.FindStatusCondition(object.SyncStatus().Conditions, v1.ConditionSynced)
 	if synced == nil || object.SyncStatus().StoreKey == wanted.Key() {
 		return
 	}
 	switch synced.Reason {
 	case store.ReasonTaken, store.ReasonCluster, store.ReasonReleased:
-		wanted.LeaveUnowned = r.ledger.waits(object.GetUID(), 2*r.options.DriftInterval, time.Now())
+		wanted.LeaveUnowned = r.ledger.waits(object.GetUID(), 2*r.options.driftInterval, time.Now())
 		wanted.LeaveMissing = wanted.LeaveUnowned && synced.Reason != store.ReasonTaken
 	}
 }
@@ -162,13 +162,13 @@ func (r *reconciler) prepareRow(object v1.Object, wanted *store.Row) {
 // write upserts the row, and takes away the one that the object had elsewhere.
 func (r *reconciler) write(ctx context.Context, object v1.Object, wanted *store.Row, o *outcome) (err error) {
 	uid := object.GetUID()
-	drifted, stray := r.ledger.marks(uid)
-	if o.result, err = r.options.Store.Upsert(ctx, r.Table, wanted); err != nil {
+	known := r.ledger.of(uid)
+	if o.result, err = r.options.store.Upsert(ctx, r.Table, wanted); err != nil {
 		return err
 	}
 	before := object.SyncStatus().StoreKey
-	if before != "" && before != o.key || stray {
-		rows, err := r.options.Store.Remove(ctx, r.Table, store.Removal{Owner: string(uid), Except: o.key})
+	if before != "" && before != o.key || known.stray {
+		rows, err := r.options.store.Remove(ctx, r.Table, store.Removal{Owner: string(uid), Except: o.key})
 		if err != nil {
 			return err
 		}
@@ -179,19 +179,19 @@ func (r *reconciler) write(ctx context.Context, object v1.Object, wanted *store.
 		}
 	}
 	r.ledger.wrote(object, o.key, o.result)
-	o.keeps = r.ledger.keeps(uid)
+	o.keeps = r.ledger.of(uid).keeps()
 	switch {
 	case o.result.Created:
 		r.metrics.writes.WithLabelValues(r.Kind, "create").Inc()
 	case o.result.Updated:
 		r.metrics.writes.WithLabelValues(r.Kind, "update").Inc()
 	}
-	if drifted && o.result.Written() && !o.result.OnlyLost {
+	if known.drifted && o.result.Written() && !o.result.OnlyLost {
 		r.metrics.drift.WithLabelValues(r.Kind).Inc()
-		r.options.Events.Eventf(object, nil, corev1.EventTypeNormal, reasonRepaired, "Sync", "the row %s had been changed in the store, and is as this object again", o.key)
+		r.options.events.Eventf(object, nil, corev1.EventTypeNormal, reasonRepaired, "Sync", "the row %s had been changed in the store, and is as this object again", o.key)
 	}
-	if r.Kind == "Secret" && o.result.Written() && r.options.Store.StoresPlaintext() {
-		r.options.Events.Eventf(object, nil, corev1.EventTypeWarning, reasonPlaintext, "Sync", "there is no encryption key: the values are stored as they are")
+	if r.Kind == "Secret" && o.result.Written() && r.options.store.StoresPlaintext() {
+		r.options.events.Eventf(object, nil, corev1.EventTypeWarning, reasonPlaintext, "Sync", "there is no encryption key: the values are stored as they are")
 	}
 	return nil
 }
@@ -247,11 +247,11 @@ func (r *reconciler) removeRows(ctx context.Context, object v1.Object) error {
 		Owner: string(object.GetUID()), Key: object.SyncStatus().StoreKey, Unmarked: true,
 		Retain: object.GetAnnotations()[v1.DeletionPolicyAnnotation] == v1.Retain,
 	}
-	rows, err := r.options.Store.Remove(ctx, r.Table, removal)
+	rows, err := r.options.store.Remove(ctx, r.Table, removal)
 	if err == nil && removal.Key != "" && removal.Key != rules.Key(object) {
 		// A move whose end no status tells of.
 		var more int64
-		more, err = r.options.Store.Remove(ctx, r.Table, store.Removal{Owner: removal.Owner, Retain: removal.Retain})
+		more, err = r.options.store.Remove(ctx, r.Table, store.Removal{Owner: removal.Owner, Retain: removal.Retain})
 		rows += more
 	}
 	r.metrics.writes.WithLabelValues(r.Kind, "remove").Add(float64(rows))

@@ -58,14 +58,13 @@ func newUpkeep(t *testing.T, cluster string) *upkeep {
 	rows, err := store.New(t.Context(), store.Options{DSN: peer.DSN, Key: os.Getenv("ORLOJ_SECRET_ENCRYPTION_KEY")})
 	require.NoError(t, err)
 	t.Cleanup(rows.Close)
-	counted, err := newMetrics(prometheus.NewRegistry(), rows.Transactions)
-	require.NoError(t, err)
+	counted := newMetrics(prometheus.NewRegistry(), rows.Transactions)
 	compiled, err := rules.New()
 	require.NoError(t, err)
 	u := &upkeep{reconcilers: map[string]*reconciler{}, objects: map[string]v1.Object{}, events: events.NewFakeRecorder(1000)}
-	options := Options{
-		Store: rows, Events: u.events, DriftInterval: time.Minute,
-		Admitter: func(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
+	options := options{
+		settings: settings{driftInterval: time.Minute}, store: rows, events: u.events,
+		admit: func(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
 			return compiled.Judge(ctx, object, []byte(`{"metadata":{"name":"rest"}}`), rules.Restricted)
 		},
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
@@ -15,22 +14,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/system"
 	rules "github.com/lintel-policy/lintel/policies/rules/orloj"
 )
 
-// KeyIndex finds objects of a kind by the key of the row that they want.
-const KeyIndex = "orloj.storeKey"
+// keyIndex finds objects of a kind by the key of the row that they want.
+const keyIndex = "orloj.storeKey"
 
-// NewCluster has its own cache: the eight kinds, indexed by KeyIndex, of some namespaces or
+// newCluster has its own cache: the eight kinds, indexed by keyIndex, of some namespaces or
 // of all if none are named, and Namespaces. A manager without this system watches none of it.
-func NewCluster(ctx context.Context, config *rest.Config, namespaces []string) (cluster.Cluster, error) {
+func newCluster(ctx context.Context, config *rest.Config, namespaces []string) (cluster.Cluster, error) {
 	c, err := object.NewCluster(config, v1.AddToScheme, func(o *cluster.Options) {
 		o.Cache.DefaultTransform = cache.TransformStripManagedFields()
 		for _, namespace := range namespaces {
@@ -45,7 +44,7 @@ func NewCluster(ctx context.Context, config *rest.Config, namespaces []string) (
 	}
 	for _, k := range kinds() {
 		index := func(of client.Object) []string { return []string{rules.Key(of.(v1.Object))} }
-		if err := c.GetFieldIndexer().IndexField(ctx, k.object(), KeyIndex, index); err != nil {
+		if err := c.GetFieldIndexer().IndexField(ctx, k.object(), keyIndex, index); err != nil {
 			return nil, fmt.Errorf("indexing %ss: %w", k.Kind, err)
 		}
 		// Or the first review would wait for the cache.
@@ -59,19 +58,10 @@ func NewCluster(ctx context.Context, config *rest.Config, namespaces []string) (
 	return c, nil
 }
 
-// SetupWithManager adds the controllers of Orloj to a manager, with the cluster of
-// NewCluster. They run on the leader.
-func SetupWithManager(mgr manager.Manager, c cluster.Cluster, registry prometheus.Registerer, options Options) error {
-	if options.Events == nil {
-		options.Events = c.GetEventRecorder("lintel-orloj")
-	}
-	if options.Workers == 0 {
-		options.Workers = defaultWorkers
-	}
-	counted, err := newMetrics(registry, options.Store.Transactions)
-	if err != nil {
-		return err
-	}
+// addControllers adds the controllers to a manager, with the cluster of newCluster. They run
+// on the leader.
+func addControllers(mgr system.Manager, c cluster.Cluster, options options) error {
+	counted := newMetrics(mgr.Metrics, options.store.Transactions)
 	k := &keeper{
 		options: options, metrics: counted, outage: &outage{metrics: counted},
 		cluster: new(string), client: c.GetClient(), prepared: make(chan struct{}),
@@ -89,8 +79,8 @@ func SetupWithManager(mgr manager.Manager, c cluster.Cluster, registry prometheu
 	return mgr.Add(k)
 }
 
-func (r *reconciler) setup(mgr manager.Manager, c cluster.Cluster) error {
-	return object.Control(mgr, "lintel-orloj-"+r.Name, r.options.Workers, r,
+func (r *reconciler) setup(mgr system.Manager, c cluster.Cluster) error {
+	return object.Control(mgr, "lintel-orloj-"+r.Name, workers, r,
 		source.Kind[client.Object](c.GetCache(), r.object(), &handler.EnqueueRequestForObject{}, changed()),
 		// Another object that wants the key of one that is gone.
 		source.Kind[client.Object](c.GetCache(), r.object(), r.freed()),
@@ -122,7 +112,7 @@ func (r *reconciler) freed() handler.EventHandler {
 
 // wanting are the objects that want a key.
 func (r *reconciler) wanting(ctx context.Context, key string) []reconcile.Request {
-	return object.Requests[v1.Object](ctx, r.client, r.list(), nil, client.MatchingFields{KeyIndex: key})
+	return object.Requests[v1.Object](ctx, r.client, r.list(), nil, client.MatchingFields{keyIndex: key})
 }
 
 // permissionChanged passes Namespaces whose annotations for Orloj change. What is there

@@ -26,10 +26,11 @@ import (
 //
 // What lies elsewhere is judged once it was fetched: an object must not wait for its
 // origin, and the Secrets that it names may come after it.
-func Product(live *engine.Live, gate source.Gate, allowFileOrigins bool) rules.Product {
+func (p *Policies) Product() rules.Product {
+	gate := p.gate
 	gate.Test = boundedTest(gate.Test)
 	return rules.Product{
-		Name: "policysource", Entry: "policysource.policy.lintel.dev", Validate: judge(live, gate, allowFileOrigins),
+		Name: "policysource", Entry: "policysource.policy.lintel.dev", Validate: judge(p.Live, gate, p.options.AllowFileOrigins),
 		Rules: rules.Called(admissionregistrationv1.ClusterScope, v1alpha1.GroupName, v1alpha1.SchemeGroupVersion.Version, []string{"policysources"},
 			admissionregistrationv1.Create, admissionregistrationv1.Update),
 	}
@@ -51,7 +52,7 @@ func judge(live *engine.Live, gate source.Gate, allowFileOrigins bool) rules.Jud
 			}
 		}
 		if git := object.Spec.Git; git != nil {
-			if err := CheckGitOrigin(git, allowFileOrigins); err != nil {
+			if err := checkGitOrigin(git, allowFileOrigins); err != nil {
 				return &rules.Answer{Denials: []string{err.Error()}}, nil
 			}
 		}

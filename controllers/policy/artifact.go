@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
@@ -21,8 +20,8 @@ import (
 )
 
 const (
-	// SourceLabel marks the ConfigMaps of artifacts with the name of their source.
-	SourceLabel      = "lintel.dev/source"
+	// sourceLabel marks the ConfigMaps of artifacts with the name of their source.
+	sourceLabel      = "lintel.dev/source"
 	digestAnnotation = "lintel.dev/digest"
 	chunksAnnotation = "lintel.dev/chunks"
 	chunkKey         = "artifact"
@@ -31,8 +30,6 @@ const (
 	// that a replica may still be loading.
 	keptArtifacts = 2
 )
-
-func uid(text string) types.UID { return types.UID(text) }
 
 // artifactName is the name of the n-th ConfigMap of an artifact.
 func artifactName(sourceName, digest string, n int) string {
@@ -53,7 +50,7 @@ func artifactConfigMaps(object *v1alpha1.PolicySource, files map[string]string, 
 			ObjectMeta: metav1.ObjectMeta{
 				Name:      artifactName(object.Name, digest, n),
 				Namespace: namespace,
-				Labels:    map[string]string{SourceLabel: object.Name},
+				Labels:    map[string]string{sourceLabel: object.Name},
 				Annotations: map[string]string{
 					digestAnnotation: digest,
 					chunksAnnotation: strconv.Itoa(len(chunks)),

@@ -13,12 +13,8 @@ var (
 		"Size of these objects as JSON, by kind; in memory they take about ten times that.", []string{"kind"}, nil)
 )
 
-// ClusterMetrics is a prometheus.Collector of what is held. It has a series for each
-// kind that a live source requires, and none for a kind that no longer is.
-func ClusterMetrics(current func() *clusterdata.Objects) prometheus.Collector {
-	return clusterMetrics{current}
-}
-
+// clusterMetrics collects what is held. It has a series for each kind that a live source
+// requires, and none for a kind that no longer is.
 type clusterMetrics struct{ current func() *clusterdata.Objects }
 
 // Describe implements prometheus.Collector.

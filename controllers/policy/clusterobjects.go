@@ -30,13 +30,13 @@ var (
 	errNotListed   = errors.New("its objects are being listed")
 )
 
-// ClusterObjects holds the cluster objects that policies require, by one informer
+// clusterObjects holds the cluster objects that policies require, by one informer
 // for each kind that some source requires and none for others. It runs on every
 // replica.
 //
 // Invariant: Current holds a kind if and only if the kind was listed completely and
 // is still required.
-type ClusterObjects struct {
+type clusterObjects struct {
 	resources func() *admission.Resources
 	listWatch func(admission.Resource) cache.ListerWatcher
 	current   atomic.Pointer[clusterdata.Objects]
@@ -52,10 +52,10 @@ type ClusterObjects struct {
 	changed   []func()
 }
 
-// NewClusterObjects makes one without informers. resources is the table of kinds as
+// newClusterObjects makes one without informers. resources is the table of kinds as
 // it is now; listWatch reads the objects of one of its resources in all namespaces.
-func NewClusterObjects(resources func() *admission.Resources, listWatch func(admission.Resource) cache.ListerWatcher) *ClusterObjects {
-	c := &ClusterObjects{
+func newClusterObjects(resources func() *admission.Resources, listWatch func(admission.Resource) cache.ListerWatcher) *clusterObjects {
+	c := &clusterObjects{
 		resources: resources,
 		listWatch: listWatch,
 		wanted:    make(chan struct{}, 1),
@@ -69,11 +69,11 @@ func NewClusterObjects(resources func() *admission.Resources, listWatch func(adm
 }
 
 // Current is the newest version of the objects.
-func (c *ClusterObjects) Current() *clusterdata.Objects { return c.current.Load() }
+func (c *clusterObjects) Current() *clusterdata.Objects { return c.current.Load() }
 
 // OnChange calls f, which must not block, when the kinds that are held have changed,
 // or an informer has failed.
-func (c *ClusterObjects) OnChange(f func()) {
+func (c *clusterObjects) OnChange(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changed = append(c.changed, f)
@@ -82,7 +82,7 @@ func (c *ClusterObjects) OnChange(f func()) {
 // Require says which kinds a source requires from now on, and what it reads of their
 // objects; none ends its claims. A kind stays as long as any source requires it, with
 // what all of them read together.
-func (c *ClusterObjects) Require(source string, reads clusterdata.Projection) {
+func (c *clusterObjects) Require(source string, reads clusterdata.Projection) {
 	c.mu.Lock()
 	if len(reads) == 0 {
 		delete(c.required, source)
@@ -90,19 +90,19 @@ func (c *ClusterObjects) Require(source string, reads clusterdata.Projection) {
 		c.required[source] = maps.Clone(reads)
 	}
 	c.mu.Unlock()
-	c.Refresh()
+	c.refresh()
 }
 
-// Refresh looks again which informers there should be. It never blocks.
-func (c *ClusterObjects) Refresh() { signal(c.wanted, struct{}{}) }
+// refresh looks again which informers there should be. It never blocks.
+func (c *clusterObjects) refresh() { signal(c.wanted, struct{}{}) }
 
 // Missing is one of the kinds that is not held with what is read of it, if possible one
 // that may be soon: nil where all are. They must be required by some source.
-func (c *ClusterObjects) Missing(reads clusterdata.Projection) *MissingError {
+func (c *clusterObjects) Missing(reads clusterdata.Projection) *missingError {
 	current := c.Current()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var missing *MissingError
+	var missing *missingError
 	for kind, fields := range reads {
 		if current.HasFields(kind, fields) || missing != nil && !missing.Final {
 			continue
@@ -115,21 +115,21 @@ func (c *ClusterObjects) Missing(reads clusterdata.Projection) *MissingError {
 }
 
 // missing is why a kind is not held; c.mu is held.
-func (c *ClusterObjects) missing(kind admission.GroupVersionKind) *MissingError {
+func (c *clusterObjects) missing(kind admission.GroupVersionKind) *missingError {
 	running := c.informers[kind]
 	_, served := c.resources().ByKind(kind.Group, kind.Kind)
 	switch {
 	case running != nil && running.failure != nil:
-		return &MissingError{kind, running.failure, final(running.failure) || time.Since(running.failing) > syncPatience}
+		return &missingError{kind, running.failure, final(running.failure) || time.Since(running.failing) > syncPatience}
 	case running == nil && !served:
-		return &MissingError{kind, errKindUnknown, true}
+		return &missingError{kind, errKindUnknown, true}
 	default:
-		return &MissingError{kind, errNotListed, false}
+		return &missingError{kind, errNotListed, false}
 	}
 }
 
-// MissingError says why the objects of a kind are not held.
-type MissingError struct {
+// missingError says why the objects of a kind are not held.
+type missingError struct {
 	Kind admission.GroupVersionKind
 	Err  error
 	// Final says that waiting will not help: somebody has to do something.
@@ -137,18 +137,18 @@ type MissingError struct {
 }
 
 // Error implements error.
-func (e *MissingError) Error() string {
+func (e *missingError) Error() string {
 	return fmt.Sprintf("the cluster's objects of kind %s are missing: %v", e.Kind, e.Err)
 }
 
 // Unwrap gives the reason.
-func (e *MissingError) Unwrap() error { return e.Err }
+func (e *missingError) Unwrap() error { return e.Err }
 
 // NeedLeaderElection says that every replica holds objects.
-func (c *ClusterObjects) NeedLeaderElection() bool { return false }
+func (c *clusterObjects) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable. It returns when all informers have ended.
-func (c *ClusterObjects) Start(ctx context.Context) error {
+func (c *clusterObjects) Start(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer c.running.Wait()
 	defer cancel()
@@ -171,7 +171,7 @@ func (c *ClusterObjects) Start(ctx context.Context) error {
 
 // adjust starts the informers that are missing and stops those that nobody needs. A
 // kind that leaves the table keeps its informer: its API server may just be down.
-func (c *ClusterObjects) adjust(ctx context.Context) {
+func (c *clusterObjects) adjust(ctx context.Context) {
 	table := c.resources()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,7 +200,7 @@ func (c *ClusterObjects) adjust(ctx context.Context) {
 }
 
 // record adds to the pending changes; c.mu is held.
-func (c *ClusterObjects) record(change clusterdata.Change) {
+func (c *clusterObjects) record(change clusterdata.Change) {
 	before, some := c.pending[change.Kind]
 	if some && !change.Reset && !change.Drop {
 		maps.Copy(before.Objects, change.Objects)
@@ -211,7 +211,7 @@ func (c *ClusterObjects) record(change clusterdata.Change) {
 }
 
 // publish makes the next version of what is pending.
-func (c *ClusterObjects) publish() {
+func (c *clusterObjects) publish() {
 	c.mu.Lock()
 	changes := slices.Collect(maps.Values(c.pending))
 	clear(c.pending)
@@ -228,7 +228,7 @@ func (c *ClusterObjects) publish() {
 	}
 }
 
-func (c *ClusterObjects) notify() {
+func (c *clusterObjects) notify() {
 	c.mu.Lock()
 	changed := slices.Clone(c.changed)
 	c.mu.Unlock()

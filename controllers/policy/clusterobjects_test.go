@@ -93,14 +93,14 @@ func makeObject(apiVersion, kind, namespace, name string) unstructured.Unstructu
 	}}
 }
 
-// startObjects runs ClusterObjects until the test ends, and checks that nothing of
+// startObjects runs clusterObjects until the test ends, and checks that nothing of
 // it is left then.
-func startObjects(t *testing.T, f *fakeCluster, resources func() *admission.Resources) *ClusterObjects {
+func startObjects(t *testing.T, f *fakeCluster, resources func() *admission.Resources) *clusterObjects {
 	t.Helper()
 	if resources == nil {
 		resources = admission.BuiltinResources
 	}
-	objects := NewClusterObjects(resources, f.listWatch)
+	objects := newClusterObjects(resources, f.listWatch)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- objects.Start(ctx) }()
@@ -124,7 +124,7 @@ func eventually(t *testing.T, condition func() bool, what string) {
 	require.Eventually(t, condition, 2*time.Minute, 5*time.Millisecond, what)
 }
 
-func count(objects *ClusterObjects, kind admission.GroupVersionKind) int {
+func count(objects *clusterObjects, kind admission.GroupVersionKind) int {
 	for _, size := range objects.Current().Sizes() {
 		if size.Kind == kind {
 			return size.Objects
@@ -143,7 +143,7 @@ func readsOf(t *testing.T, condition string) clusterdata.Projection {
 	return set.ClusterReads()
 }
 
-func bytesOf(objects *ClusterObjects) int {
+func bytesOf(objects *clusterObjects) int {
 	for _, size := range objects.Current().Sizes() {
 		return size.Bytes
 	}
@@ -192,7 +192,7 @@ func TestInformersFollowWhatIsRequired(t *testing.T) {
 	eventually(t, func() bool { return count(objects, serviceKind) == 2 }, "the added object")
 	f.watcher("Service").Delete(&f.objects["Service"][0])
 	eventually(t, func() bool { return count(objects, serviceKind) == 1 }, "the deletion")
-	require.NoError(t, testutil.CollectAndCompare(ClusterMetrics(objects.Current), strings.NewReader(`
+	require.NoError(t, testutil.CollectAndCompare(clusterMetrics{objects.Current}, strings.NewReader(`
 # HELP lintel_cluster_data_objects Cluster objects that are held for policies with requires, by kind.
 # TYPE lintel_cluster_data_objects gauge
 lintel_cluster_data_objects{kind="Ingress.networking.k8s.io"} 0
@@ -273,17 +273,17 @@ func TestAKindThatTheClusterDoesNotServe(t *testing.T) {
 	require.False(t, objects.Missing(clusterdata.Whole(serviceKind, ingressKind)).Final, "what is on its way is waited for")
 
 	table.Store(admission.BuiltinResources())
-	objects.Refresh()
+	objects.refresh()
 	eventually(t, func() bool { return objects.Missing(kinds) == nil }, "the kind that was installed since")
 
 	table.Store(admission.NewResources([]admission.Resource{{Version: "v2", Kind: "Service", Name: "services"}}))
 	before := f.watcher("Service")
-	objects.Refresh()
+	objects.refresh()
 	eventually(t, func() bool { w := f.watcher("Service"); return w != nil && w != before }, "the preferred version to be followed")
 	require.True(t, objects.Current().Has(serviceKind), "meanwhile what is known stays")
 
 	table.Store(admission.NewResources(nil))
-	objects.Refresh()
+	objects.refresh()
 	require.Never(t, func() bool { return !objects.Current().Has(serviceKind) }, 100*time.Millisecond, 10*time.Millisecond,
 		"a group that cannot be discovered for a moment is no reason to forget its objects")
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -14,38 +15,28 @@ import (
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
-// directoryName is the PolicySource that a Directory keeps.
+// directoryName is the PolicySource that a directory keeps.
 const directoryName = "policy-dir"
 
-// Directory keeps a folder applied as a PolicySource: the same gate, the same
+// directory keeps a folder applied as a PolicySource: the same gate, the same
 // artifact, the same status as any other. It runs on the leader.
-type Directory struct {
+type directory struct {
 	client client.Client
 	path   string
 	last   string // digest
 }
 
-// NewDirectory keeps the folder at a path.
-func NewDirectory(c client.Client, path string) *Directory { return &Directory{client: c, path: path} }
-
 // Start implements manager.Runnable.
-func (d *Directory) Start(ctx context.Context) error {
-	const interval = time.Second
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
+func (d *directory) Start(ctx context.Context) error {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if err := d.apply(ctx); err != nil && ctx.Err() == nil {
 			log.FromContext(ctx).Error(err, "keeping --policy-dir applied", "path", d.path)
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
+	}, time.Second)
+	return nil
 }
 
-func (d *Directory) apply(ctx context.Context) error {
+func (d *directory) apply(ctx context.Context) error {
 	files, err := source.ReadFolder(d.path, definition.IsPolicyFile, source.MaxArtifactBytes)
 	if err != nil {
 		return err

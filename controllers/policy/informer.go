@@ -32,13 +32,13 @@ type informer struct {
 	cancel   context.CancelFunc
 
 	// failure is why the last attempt to list or watch ended, and failing since when
-	// none has succeeded; ClusterObjects' mutex is over both.
+	// none has succeeded; clusterObjects' mutex is over both.
 	failure error
 	failing time.Time
 }
 
 // startInformer starts one; c.mu is held. It ends with its context.
-func (c *ClusterObjects) startInformer(ctx context.Context, kind admission.GroupVersionKind, resource admission.Resource, fields *clusterdata.Fields) *informer {
+func (c *clusterObjects) startInformer(ctx context.Context, kind admission.GroupVersionKind, resource admission.Resource, fields *clusterdata.Fields) *informer {
 	ctx, cancel := context.WithCancel(ctx)
 	started := &informer{kind: kind, resource: resource, fields: fields, cancel: cancel}
 	retry := retryBackoff()
@@ -58,7 +58,7 @@ func retryBackoff() wait.Backoff {
 
 // follow lists and watches until the context ends. After an error it starts again,
 // so that a permission that is granted later is noticed.
-func (c *ClusterObjects) follow(ctx context.Context, i *informer, reflector *cache.Reflector) {
+func (c *clusterObjects) follow(ctx context.Context, i *informer, reflector *cache.Reflector) {
 	retry := retryBackoff()
 	for {
 		start := time.Now()
@@ -79,7 +79,7 @@ func (c *ClusterObjects) follow(ctx context.Context, i *informer, reflector *cac
 }
 
 // ended notes how an attempt ended. A watch that ends without an error is usual.
-func (c *ClusterObjects) ended(ctx context.Context, i *informer, err error) {
+func (c *clusterObjects) ended(ctx context.Context, i *informer, err error) {
 	if err == nil {
 		return
 	}
@@ -103,7 +103,7 @@ func final(err error) bool {
 
 // objectStore is what a reflector writes to: it hands changes on, and keeps nothing.
 type objectStore struct {
-	objects  *ClusterObjects
+	objects  *clusterObjects
 	informer *informer
 }
 
@@ -195,8 +195,8 @@ func clusterObject(object any, fields *clusterdata.Fields) (*clusterdata.Object,
 	return made, nil
 }
 
-// ListWatch reads the objects of a resource in all namespaces.
-func ListWatch(client dynamic.Interface) func(admission.Resource) cache.ListerWatcher {
+// listWatch reads the objects of a resource in all namespaces.
+func listWatch(client dynamic.Interface) func(admission.Resource) cache.ListerWatcher {
 	return func(resource admission.Resource) cache.ListerWatcher {
 		objects := client.Resource(schema.GroupVersionResource{Group: resource.Group, Version: resource.Version, Resource: resource.Name})
 		return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{

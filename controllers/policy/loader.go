@@ -24,25 +24,31 @@ import (
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
-// Loader makes live what status.digest names. It runs on every replica.
-type Loader struct {
-	client  client.Client
-	options Options
-	changed chan event.GenericEvent
+// loader makes live what status.digest names. It runs on every replica.
+type loader struct {
+	client    client.Client
+	live      *engine.Live
+	objects   *clusterObjects
+	namespace string
+	compiler  *source.Compiler
+	changed   chan event.GenericEvent
 	// waiting are compiled sources whose cluster objects are not held yet. Only
 	// Reconcile uses it, one at a time.
 	waiting map[string]*engine.PolicySet
 }
 
-// NewLoader makes a Loader; its client reads from a cache.
-func NewLoader(c client.Client, options Options) *Loader {
-	l := &Loader{client: c, options: options, changed: make(chan event.GenericEvent, 1), waiting: map[string]*engine.PolicySet{}}
-	options.Objects.OnChange(func() { signal(l.changed, event.GenericEvent{Object: &v1alpha1.PolicySource{}}) })
+// newLoader makes a loader; its client reads from a cache.
+func newLoader(c client.Client, live *engine.Live, objects *clusterObjects, namespace string, compiler *source.Compiler) *loader {
+	l := &loader{
+		client: c, live: live, objects: objects, namespace: namespace, compiler: compiler,
+		changed: make(chan event.GenericEvent, 1), waiting: map[string]*engine.PolicySet{},
+	}
+	objects.OnChange(func() { signal(l.changed, event.GenericEvent{Object: &v1alpha1.PolicySource{}}) })
 	return l
 }
 
-// SetupWithManager registers the controller, and the first load of all sources.
-func (l *Loader) SetupWithManager(mgr manager.Manager) error {
+// setUp registers the controller, and the first load of all sources.
+func (l *loader) setUp(mgr manager.Manager) error {
 	everywhere := false
 	every := handler.EnqueueRequestsFromMapFunc(everySource(l.client))
 	if err := mgr.Add(firstLoad{l}); err != nil {
@@ -54,7 +60,7 @@ func (l *Loader) SetupWithManager(mgr manager.Manager) error {
 		For(&v1alpha1.PolicySource{}).
 		// The status may arrive before the artifact does.
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, chunk client.Object) []reconcile.Request {
-			return object.Request("", chunk.GetLabels()[SourceLabel])
+			return object.Request("", chunk.GetLabels()[sourceLabel])
 		})).
 		// What a source waits for may be held now.
 		WatchesRawSource(ctrlsource.Channel(l.changed, every)).
@@ -62,14 +68,14 @@ func (l *Loader) SetupWithManager(mgr manager.Manager) error {
 }
 
 // Reconcile implements reconcile.Reconciler.
-func (l *Loader) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+func (l *loader) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	var object v1alpha1.PolicySource
 	if err := l.client.Get(ctx, request.NamespacedName, &object); apierrors.IsNotFound(err) {
-		if _, ok := l.options.Live.Get(request.Name); ok {
-			l.options.Live.Remove(request.Name)
+		if _, ok := l.live.Get(request.Name); ok {
+			l.live.Remove(request.Name)
 		}
 		delete(l.waiting, request.Name)
-		l.options.Objects.Require(request.Name, nil) // not before: reviews still ask the source
+		l.objects.Require(request.Name, nil) // not before: reviews still ask the source
 		return reconcile.Result{}, nil
 	} else if err != nil {
 		return reconcile.Result{}, err
@@ -81,7 +87,7 @@ func (l *Loader) Reconcile(ctx context.Context, request reconcile.Request) (reco
 }
 
 // load makes one source live; a source that never passed the gate has nothing to.
-func (l *Loader) load(ctx context.Context, object *v1alpha1.PolicySource) error {
+func (l *loader) load(ctx context.Context, object *v1alpha1.PolicySource) error {
 	digest := object.Status.Digest
 	if digest == "" {
 		return nil
@@ -89,11 +95,11 @@ func (l *Loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 	same := func(set *engine.PolicySet) bool {
 		return set != nil && set.Digest() == digest && set.CompiledFrom(source.FromPolicySource(object, set.Files(), object.Status.Revision))
 	}
-	live, _ := l.options.Live.Get(object.Name)
+	live, _ := l.live.Get(object.Name)
 	if same(live) {
 		if l.waiting[object.Name] != nil { // another revision was on its way
 			delete(l.waiting, object.Name)
-			l.options.Objects.Require(object.Name, live.ClusterReads())
+			l.objects.Require(object.Name, live.ClusterReads())
 		}
 		return nil
 	}
@@ -109,47 +115,47 @@ func (l *Loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 		return nil // a change of what is held comes here again
 	}
 	delete(l.waiting, object.Name)
-	l.options.Live.Put(set)
-	l.options.Compiler.Forget(set)
-	l.options.Objects.Require(object.Name, set.ClusterReads())
+	l.live.Put(set)
+	l.compiler.Forget(set)
+	l.objects.Require(object.Name, set.ClusterReads())
 	log.FromContext(ctx).Info("policies are live", "source", object.Name, "revision", set.Revision(), "policies", set.Policies())
 	return nil
 }
 
 // compile reads the revision that is to be live, and compiles it.
-func (l *Loader) compile(ctx context.Context, object *v1alpha1.PolicySource) (_ *engine.PolicySet, err error) {
+func (l *loader) compile(ctx context.Context, object *v1alpha1.PolicySource) (_ *engine.PolicySet, err error) {
 	ctx, end := tracing.Step(ctx, "load", object.Name)
 	defer func() { end(err) }()
-	files, err := LoadArtifact(ctx, l.client, l.options.Namespace, object.Name, object.Status.Digest)
+	files, err := LoadArtifact(ctx, l.client, l.namespace, object.Name, object.Status.Digest)
 	if err != nil {
 		return nil, err
 	}
-	return l.options.Compiler.Load(ctx, source.FromPolicySource(object, files, object.Status.Revision))
+	return l.compiler.Load(ctx, source.FromPolicySource(object, files, object.Status.Revision))
 }
 
 // hold has the cluster objects brought that a set requires, beside those of what is
 // live, and says whether the set can go live: when they are held. A replica that
 // starts does not wait for what no waiting will bring: there the set goes live
 // without, so that its failure policy decides about what it cannot judge.
-func (l *Loader) hold(ctx context.Context, set, live *engine.PolicySet) bool {
+func (l *loader) hold(ctx context.Context, set, live *engine.PolicySet) bool {
 	required := set.ClusterReads()
 	all := required
 	if live != nil {
 		all = all.Union(live.ClusterReads())
 	}
-	l.options.Objects.Require(set.Name(), all)
-	missing := l.options.Objects.Missing(required)
+	l.objects.Require(set.Name(), all)
+	missing := l.objects.Missing(required)
 	if missing == nil {
 		return true
 	}
-	starting := l.options.Live.Snapshot() == nil
+	starting := l.live.Snapshot() == nil
 	log.FromContext(ctx).Info("policies wait for cluster objects", "source", set.Name(), "kind", missing.Kind.String(), "reason", missing.Err.Error())
 	return starting && missing.Final
 }
 
 // publish starts answering once every source that has a good revision is loaded.
-func (l *Loader) publish(ctx context.Context) error {
-	if l.options.Live.Snapshot() != nil {
+func (l *loader) publish(ctx context.Context) error {
+	if l.live.Snapshot() != nil {
 		return nil
 	}
 	var list v1alpha1.PolicySourceList
@@ -157,24 +163,24 @@ func (l *Loader) publish(ctx context.Context) error {
 		return err
 	}
 	for _, object := range list.Items {
-		if _, ok := l.options.Live.Get(object.Name); !ok && object.Status.Digest != "" {
+		if _, ok := l.live.Get(object.Name); !ok && object.Status.Digest != "" {
 			return nil // its own reconcile brings it, and comes here again
 		}
 	}
-	l.options.Live.Publish()
+	l.live.Publish()
 	return nil
 }
 
-// Ready is an error until this replica can answer: a healthz.Checker.
-func (l *Loader) Ready(*http.Request) error {
-	if l.options.Live.Snapshot() == nil {
+// ready is an error until this replica can answer: a healthz.Checker.
+func (l *loader) ready(*http.Request) error {
+	if l.live.Snapshot() == nil {
 		return errors.New("the last good revision of some source is not loaded yet, or the cluster objects that it requires are not")
 	}
 	return nil
 }
 
 // firstLoad publishes where there is no source at all, and so nothing to reconcile.
-type firstLoad struct{ loader *Loader }
+type firstLoad struct{ loader *loader }
 
 // NeedLeaderElection says that every replica loads.
 func (firstLoad) NeedLeaderElection() bool { return false }

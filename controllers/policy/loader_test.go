@@ -26,9 +26,9 @@ const (
 	requiresIngresses = "# METADATA\n# custom:\n#   requires: [{group: networking.k8s.io, kind: Ingress}]\n" + good
 )
 
-// loading is a Loader over a cluster of PolicySources that have passed the gate.
+// loading is a loader over a cluster of PolicySources that have passed the gate.
 type loading struct {
-	*Loader
+	*loader
 	t       *testing.T
 	client  client.Client
 	cluster *fakeCluster
@@ -43,7 +43,7 @@ func newLoading(t *testing.T) loading {
 	live := engine.NewLive(admission.BuiltinResources())
 	f := newFakeCluster()
 	objects := startObjects(t, f, live.Resources)
-	return loading{NewLoader(c, Options{Live: live, Objects: objects, Namespace: "lintel-system", Compiler: source.NewCompiler("", 0)}), t, c, f}
+	return loading{newLoader(c, live, objects, "lintel-system", source.NewCompiler("", 0)), t, c, f}
 }
 
 // pass stores a PolicySource as the gate leaves it: with artifact and digest.
@@ -75,7 +75,7 @@ func (l loading) reconcile(names ...string) {
 }
 
 // digest is that of a live source: empty where it is not.
-func (l loading) digest(name string) string { return l.options.Live.Digests()[name] }
+func (l loading) digest(name string) string { return l.live.Digests()[name] }
 
 func TestASourceGoesLiveWhenItsObjectsAreHeld(t *testing.T) {
 	l := newLoading(t)
@@ -85,21 +85,21 @@ func TestASourceGoesLiveWhenItsObjectsAreHeld(t *testing.T) {
 	l.reconcile("team", "plain")
 	require.Empty(t, l.digest("team"))
 	require.NotEmpty(t, l.digest("plain"))
-	require.Error(t, l.Ready(nil), "a replica that starts waits for the objects")
+	require.Error(t, l.ready(nil), "a replica that starts waits for the objects")
 
 	l.cluster.fail(nil)
 	<-l.changed
 	eventually(t, func() bool {
 		l.reconcile("team")
-		return l.Ready(nil) == nil
+		return l.ready(nil) == nil
 	}, "the replica to be ready")
 	require.NotEmpty(t, l.digest("team"))
-	require.True(t, l.options.Objects.Current().Has(serviceKind))
+	require.True(t, l.objects.Current().Has(serviceKind))
 
 	require.NoError(t, l.client.Delete(t.Context(), makeSource(good)))
 	l.reconcile("team")
 	require.Empty(t, l.digest("team"))
-	eventually(t, func() bool { return !l.options.Objects.Current().Has(serviceKind) }, "the objects to be forgotten")
+	eventually(t, func() bool { return !l.objects.Current().Has(serviceKind) }, "the objects to be forgotten")
 }
 
 func TestAReplicaThatStartsDoesNotWaitForPermission(t *testing.T) {
@@ -109,12 +109,12 @@ func TestAReplicaThatStartsDoesNotWaitForPermission(t *testing.T) {
 	l.reconcile("team")
 	eventually(t, func() bool {
 		l.reconcile("team")
-		return l.Ready(nil) == nil
+		return l.ready(nil) == nil
 	}, "the replica to be ready")
 	review, err := admission.NewReview([]byte(`{"uid":"1","kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},"name":"a","namespace":"b","operation":"CREATE","object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}}`))
 	require.NoError(t, err)
 	ask := func() *engine.Decision {
-		return l.options.Live.Snapshot().Validate(t.Context(), review, engine.Options{Cluster: l.options.Objects.Current()})
+		return l.live.Snapshot().Validate(t.Context(), review, engine.Options{Cluster: l.objects.Current()})
 	}
 	require.True(t, ask().Denials[0].Error, "its failure policy decides about what it cannot judge")
 
@@ -125,7 +125,7 @@ func TestAReplicaThatStartsDoesNotWaitForPermission(t *testing.T) {
 func TestTheRevisionThatIsLiveStaysUntilTheNextHasItsObjects(t *testing.T) {
 	l := newLoading(t)
 	l.pass("team", requiresServices)
-	eventually(t, func() bool { l.reconcile("team"); return l.Ready(nil) == nil }, "the replica to be ready")
+	eventually(t, func() bool { l.reconcile("team"); return l.ready(nil) == nil }, "the replica to be ready")
 	first := l.digest("team")
 
 	l.cluster.fail(apierrors.NewForbidden(schema.GroupResource{Resource: "ingresses"}, "", nil))
@@ -133,15 +133,15 @@ func TestTheRevisionThatIsLiveStaysUntilTheNextHasItsObjects(t *testing.T) {
 	l.pass("plain", good)
 	l.reconcile("team", "plain")
 	kinds := clusterdata.Whole(ingressKind)
-	eventually(t, func() bool { missing := l.options.Objects.Missing(kinds); return missing != nil && missing.Final }, "the refusal")
+	eventually(t, func() bool { missing := l.objects.Missing(kinds); return missing != nil && missing.Final }, "the refusal")
 	l.reconcile("team", "plain")
 	require.Equal(t, first, l.digest("team"))
-	require.True(t, l.options.Objects.Current().Has(serviceKind), "what is live keeps its objects")
+	require.True(t, l.objects.Current().Has(serviceKind), "what is live keeps its objects")
 	require.NotEmpty(t, l.digest("plain"), "another source is not held up")
 
 	l.cluster.fail(nil)
 	eventually(t, func() bool { l.reconcile("team"); return l.digest("team") != first }, "the new revision to go live")
-	eventually(t, func() bool { return !l.options.Objects.Current().Has(serviceKind) }, "the objects that only the old one required to be forgotten")
+	eventually(t, func() bool { return !l.objects.Current().Has(serviceKind) }, "the objects that only the old one required to be forgotten")
 
 	l.cluster.fail(apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", nil))
 	second := l.digest("team")
@@ -152,24 +152,24 @@ func TestTheRevisionThatIsLiveStaysUntilTheNextHasItsObjects(t *testing.T) {
 	require.Equal(t, second, l.digest("team"))
 	require.Empty(t, l.waiting)
 	eventually(t, func() bool { return l.cluster.watcher("Service") == nil }, "nobody to wait for what an abandoned revision required")
-	l.options.Objects.mu.Lock()
-	defer l.options.Objects.mu.Unlock()
-	require.Len(t, l.options.Objects.required, 1)
-	require.Contains(t, l.options.Objects.required["team"], ingressKind)
+	l.objects.mu.Lock()
+	defer l.objects.mu.Unlock()
+	require.Len(t, l.objects.required, 1)
+	require.Contains(t, l.objects.required["team"], ingressKind)
 }
 
 // TestWhatWasCompiledForTheGateIsLoaded as it is, and not kept once it is live.
 func TestWhatWasCompiledForTheGateIsLoaded(t *testing.T) {
 	l := newLoading(t)
 	revision := source.FromPolicySource(makeSource(good), makeSource(good).Spec.Inline.Files, "")
-	judged, err := l.options.Compiler.Load(t.Context(), revision)
+	judged, err := l.compiler.Load(t.Context(), revision)
 	require.NoError(t, err)
 	l.pass("team", good)
 	l.reconcile("team")
-	live, _ := l.options.Live.Get("team")
+	live, _ := l.live.Get("team")
 	require.Same(t, judged, live)
 
-	again, err := l.options.Compiler.Load(t.Context(), revision)
+	again, err := l.compiler.Load(t.Context(), revision)
 	require.NoError(t, err)
 	require.NotSame(t, live, again)
 }

@@ -2,10 +2,10 @@ package policy
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,41 +14,25 @@ import (
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
-// RegisterMetrics registers what there is to know of sources and their policies. All of
-// it is read when it is asked for, and each replica tells what it serves itself: no
-// leader that has ended leaves a value behind, and none is needed.
-func RegisterMetrics(registerer prometheus.Registerer, sources client.Reader, live *engine.Live) error {
-	for _, collector := range []prometheus.Collector{sourceReady{sources, live}} {
-		if err := registerer.Register(collector); err != nil {
-			return fmt.Errorf("registering metrics: %w", err)
-		}
-	}
-	return nil
-}
-
-// CountFetches registers what there is to know of looks at origins, and returns what
+// countFetches registers what there is to know of looks at origins, and returns what
 // counts them. A source that is at rest tells nothing in its status of when it was
 // looked at, for every look would write it.
-func CountFetches(registerer prometheus.Registerer) (func(source, result string, at time.Time), error) {
-	total := prometheus.NewCounterVec(prometheus.CounterOpts{
+func countFetches(registerer prometheus.Registerer) func(source, result string, at time.Time) {
+	r := promauto.With(registerer)
+	total := r.NewCounterVec(prometheus.CounterOpts{
 		Name: "lintel_source_fetches_total",
 		Help: "Looks at the origins of sources, by how they ended: success, or the reason.",
 	}, []string{"source", "result"})
-	last := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	last := r.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "lintel_source_last_fetch_timestamp_seconds",
 		Help: "When the origin of a source was last looked at without an error.",
 	}, []string{"source"})
-	for _, collector := range []prometheus.Collector{total, last} {
-		if err := registerer.Register(collector); err != nil {
-			return nil, fmt.Errorf("registering metrics: %w", err)
-		}
-	}
 	return func(source, result string, at time.Time) {
 		total.WithLabelValues(source, result).Inc()
 		if result == fetched {
 			last.WithLabelValues(source).Set(float64(at.UnixMilli()) / 1000)
 		}
-	}, nil
+	}
 }
 
 var sourceReadyDesc = prometheus.NewDesc("lintel_source_ready",
@@ -69,21 +53,23 @@ var (
 // listTimeout bounds reading the sources from a cache that is not synced yet.
 const listTimeout = time.Second
 
-// sourceReady collects which sources are ready.
-type sourceReady struct {
+// sourceMetrics collects what there is to know of sources and their policies. All of it is
+// read when it is asked for, and each replica tells what it serves itself: no leader that
+// has ended leaves a value behind, and none is needed.
+type sourceMetrics struct {
 	sources client.Reader
 	live    *engine.Live
 }
 
 // Describe implements prometheus.Collector.
-func (sourceReady) Describe(descriptions chan<- *prometheus.Desc) {
+func (sourceMetrics) Describe(descriptions chan<- *prometheus.Desc) {
 	for _, one := range []*prometheus.Desc{sourceReadyDesc, sourceInfoDesc, sourcePoliciesDesc, sourceRulesDesc, sourceSinceDesc} {
 		descriptions <- one
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (s sourceReady) Collect(metrics chan<- prometheus.Metric) {
+func (s sourceMetrics) Collect(metrics chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), listTimeout)
 	defer cancel()
 	var list v1alpha1.PolicySourceList
@@ -126,7 +112,7 @@ func servingSince(object *v1alpha1.PolicySource) (since time.Time) {
 
 // ready says whether a source is. A status of an earlier generation says so only where
 // the source is suspended, and nobody looks at later ones.
-func (s sourceReady) ready(object *v1alpha1.PolicySource) bool {
+func (s sourceMetrics) ready(object *v1alpha1.PolicySource) bool {
 	condition := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionReady)
 	if condition == nil || condition.Status != metav1.ConditionTrue {
 		return false

@@ -47,7 +47,7 @@ func TestSourceReadyIsWhatThisReplicaServes(t *testing.T) {
 				live.Put(set)
 			}
 			registry := prometheus.NewPedanticRegistry()
-			require.NoError(t, RegisterMetrics(registry, sources, live))
+			registry.MustRegister(sourceMetrics{sources, live})
 			require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
 # HELP lintel_source_ready 1 where the latest revision of a source is Ready and this replica serves it, else 0.
 # TYPE lintel_source_ready gauge
@@ -81,7 +81,7 @@ func TestWhatIsServedOfASource(t *testing.T) {
 			live := engine.NewLive(admission.BuiltinResources())
 			live.Put(set)
 			registry := prometheus.NewPedanticRegistry()
-			require.NoError(t, RegisterMetrics(registry, fake.NewClientBuilder().WithScheme(scheme).WithObjects(makeSource(good, c.change)).Build(), live))
+			registry.MustRegister(sourceMetrics{fake.NewClientBuilder().WithScheme(scheme).WithObjects(makeSource(good, c.change)).Build(), live})
 			require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
 # HELP lintel_source_info 1 for the revision of a source that this replica serves.
 # TYPE lintel_source_info gauge

@@ -33,43 +33,30 @@ const (
 // fetched is how a look ends that found what there is.
 const fetched = "success"
 
-// FetchFunc asks an origin. An error of the type *origin.Error is about the origin.
-type FetchFunc func(context.Context, origin.Request) (*origin.Answer, error)
+// fetchFunc asks an origin. An error of the type *origin.Error is about the origin.
+type fetchFunc func(context.Context, origin.Request) (*origin.Answer, error)
 
-// Origins looks at the origins of PolicySources, each on its own: one that is slow
+// origins looks at the origins of PolicySources, each on its own: one that is slow
 // holds up no other. It runs on the leader, and keeps what was found last.
-type Origins struct {
-	fetch FetchFunc
+type origins struct {
+	fetch fetchFunc
 	// secrets reads Secrets of the namespace.
 	secrets   client.Reader
 	namespace string
+	// allowFile permits origins on the manager's own disk.
 	allowFile bool
-	count     func(name, result string, at time.Time)
-	fetches   *attempt.Runner[fetch]
+	// count, if any, is told of every look and how it ended.
+	count   func(name, result string, at time.Time)
+	fetches *attempt.Runner[fetch]
 
 	mu      sync.Mutex // over sources and what is below
 	sources map[string]*originState
 }
 
-// OriginOptions are what Origins needs.
-type OriginOptions struct {
-	// Fetch asks an origin.
-	Fetch FetchFunc
-	// Secrets reads Secrets of Namespace.
-	Secrets   client.Reader
-	Namespace string
-	// AllowFile permits origins on the manager's own disk.
-	AllowFile bool
-	// Count, if any, is told of every look and how it ended.
-	Count func(source, result string, at time.Time)
-}
-
-// NewOrigins makes an Origins that has looked at nothing.
-func NewOrigins(options OriginOptions) *Origins {
-	return &Origins{
-		fetch: options.Fetch, secrets: options.Secrets, namespace: options.Namespace, allowFile: options.AllowFile,
-		count: options.Count, fetches: attempt.NewRunner[fetch](time.Now), sources: map[string]*originState{},
-	}
+// newOrigins makes those that have looked at nothing, of what is set beside.
+func newOrigins(o *origins) *origins {
+	o.fetches, o.sources = attempt.NewRunner[fetch](time.Now), map[string]*originState{}
+	return o
 }
 
 // version tells origins apart: what was found of another says nothing.
@@ -129,14 +116,14 @@ type look struct {
 }
 
 // NeedLeaderElection says that one replica fetches.
-func (o *Origins) NeedLeaderElection() bool { return true }
+func (o *origins) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable: looks end with it.
-func (o *Origins) Start(ctx context.Context) error { return o.fetches.Start(ctx) }
+func (o *origins) Start(ctx context.Context) error { return o.fetches.Start(ctx) }
 
 // Look is what is known of a source's origin, and how long until it is worth asking
 // again. It begins a look where one is due.
-func (o *Origins) Look(object *v1alpha1.PolicySource, notifications map[string]string) (look, time.Duration) {
+func (o *origins) Look(object *v1alpha1.PolicySource, notifications map[string]string) (look, time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	state, name := o.state(object), attempt.Name{Name: object.Name}
@@ -162,15 +149,15 @@ func (o *Origins) Look(object *v1alpha1.PolicySource, notifications map[string]s
 	return state.latest, wait
 }
 
-// Notify asks for a look at a source that is known.
-func (o *Origins) Notify(source string) {
+// notify asks for a look at a source that is known.
+func (o *origins) notify(source string) {
 	if name := (attempt.Name{Name: source}); o.fetches.Hurry(name) {
 		o.fetches.Wake(context.Background(), name)
 	}
 }
 
 // Forget drops what is known of a source that is gone.
-func (o *Origins) Forget(name string) {
+func (o *origins) Forget(name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.sources, name)
@@ -178,7 +165,7 @@ func (o *Origins) Forget(name string) {
 }
 
 // state is that of the object as it is now; o.mu is locked.
-func (o *Origins) state(object *v1alpha1.PolicySource) *originState {
+func (o *origins) state(object *v1alpha1.PolicySource) *originState {
 	text, err := json.Marshal([]any{object.Spec.Git, object.Spec.OCI})
 	if err != nil {
 		panic("an API type always has JSON: " + err.Error())
@@ -192,7 +179,7 @@ func (o *Origins) state(object *v1alpha1.PolicySource) *originState {
 }
 
 // ask fetches with what the Secrets hold now.
-func (o *Origins) ask(ctx context.Context, object *v1alpha1.PolicySource, known *origin.Answer, secrets string) (_ *origin.Answer, used string, err error) {
+func (o *origins) ask(ctx context.Context, object *v1alpha1.PolicySource, known *origin.Answer, secrets string) (_ *origin.Answer, used string, err error) {
 	ctx, end := tracing.Step(ctx, "fetch", object.Name)
 	defer func() { end(err) }()
 	request, err := o.request(ctx, object)
@@ -214,7 +201,7 @@ func (o *Origins) ask(ctx context.Context, object *v1alpha1.PolicySource, known 
 }
 
 // note keeps what a look found, and when the next one is due; o.mu is locked.
-func (o *Origins) note(name attempt.Name, state *originState, interval time.Duration, found fetch) {
+func (o *origins) note(name attempt.Name, state *originState, interval time.Duration, found fetch) {
 	state.latest.done, state.latest.handled, state.latest.failure = true, found.handled, failureOf(found.err)
 	result := fetched
 	if failure := state.latest.failure; failure != nil {
@@ -239,10 +226,10 @@ func failureOf(err error) *origin.Error {
 }
 
 // request reads the Secrets that an origin names.
-func (o *Origins) request(ctx context.Context, object *v1alpha1.PolicySource) (request origin.Request, err error) {
+func (o *origins) request(ctx context.Context, object *v1alpha1.PolicySource) (request origin.Request, err error) {
 	var credentials, keys *v1alpha1.SecretReference
 	if git := object.Spec.Git; git != nil {
-		if err := CheckGitOrigin(git, o.allowFile); err != nil {
+		if err := checkGitOrigin(git, o.allowFile); err != nil {
 			return request, err
 		}
 		request.Git, credentials = git, git.SecretRef
@@ -263,8 +250,8 @@ func (o *Origins) request(ctx context.Context, object *v1alpha1.PolicySource) (r
 	return request, err
 }
 
-// CheckGitOrigin says what can be known of a Git origin without asking it.
-func CheckGitOrigin(git *v1alpha1.GitOrigin, allowFile bool) error {
+// checkGitOrigin says what can be known of a Git origin without asking it.
+func checkGitOrigin(git *v1alpha1.GitOrigin, allowFile bool) error {
 	if err := origin.CheckGitURL(git.URL); err != nil {
 		return err
 	}
@@ -275,7 +262,7 @@ func CheckGitOrigin(git *v1alpha1.GitOrigin, allowFile bool) error {
 }
 
 // secret is the data of a Secret in the manager's namespace: nothing where none is named.
-func (o *Origins) secret(ctx context.Context, reference *v1alpha1.SecretReference) (map[string][]byte, error) {
+func (o *origins) secret(ctx context.Context, reference *v1alpha1.SecretReference) (map[string][]byte, error) {
 	if reference == nil {
 		return nil, nil
 	}

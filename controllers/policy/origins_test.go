@@ -19,9 +19,9 @@ import (
 	"github.com/lintel-policy/lintel/policies/source/origin"
 )
 
-// testOrigins is an Origins whose repository is a function.
+// testOrigins is an origins whose repository is a function.
 type testOrigins struct {
-	*Origins
+	*origins
 	t     *testing.T
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request] // gets a source whose look has ended
 
@@ -31,9 +31,9 @@ type testOrigins struct {
 
 func newTestOrigins(t *testing.T, fetch func(ctx context.Context, request origin.Request) (*origin.Answer, error), secrets ...client.Object) *testOrigins {
 	o := &testOrigins{t: t, queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())}
-	o.Origins = NewOrigins(OriginOptions{
-		Secrets: fake.NewClientBuilder().WithObjects(secrets...).Build(), Namespace: "lintel-system",
-		Fetch: func(ctx context.Context, request origin.Request) (*origin.Answer, error) {
+	o.origins = newOrigins(&origins{
+		secrets: fake.NewClientBuilder().WithObjects(secrets...).Build(), namespace: "lintel-system",
+		fetch: func(ctx context.Context, request origin.Request) (*origin.Answer, error) {
 			o.mu.Lock()
 			o.requests = append(o.requests, request)
 			o.mu.Unlock()
@@ -112,8 +112,8 @@ func TestOriginsAreLookedAtWhenDue(t *testing.T) {
 	o.Look(object, nil)
 	require.Len(t, o.asked(), 3, "the same one again, and a replica that has ended")
 
-	o.Notify("team")
-	o.Notify("nobody")
+	o.notify("team")
+	o.notify("nobody")
 	o.wait("team")
 	o.look(object)
 	require.Len(t, o.asked(), 4)
@@ -155,7 +155,7 @@ func TestNotificationsBecomeOneLook(t *testing.T) {
 	object := gitSource("team")
 	o.Look(object, nil)
 	for range 50 { // while one look is running
-		o.Notify("team")
+		o.notify("team")
 		o.wait("team")
 		o.Look(object, nil)
 	}

@@ -65,15 +65,6 @@ func unmetRequires(ctx context.Context, c client.Client, table *admission.Resour
 	return nil, nil
 }
 
-// Readable says why what policies require of a kind cannot be read: "" where it can.
-func Readable(ctx context.Context, c client.Client, table *admission.Resources, kind admission.GroupVersionKind) (string, error) {
-	found, err := unmetRequires(ctx, c, table, []admission.GroupVersionKind{kind})
-	if found == nil {
-		return "", err
-	}
-	return found.message, nil
-}
-
 func allowed(ctx context.Context, c client.Client, verb string, resource admission.Resource) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{

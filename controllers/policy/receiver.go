@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
@@ -48,24 +49,18 @@ const (
 	notificationInvalid  = "invalid"
 )
 
-// ReceiverOptions are what a Receiver needs.
-type ReceiverOptions struct {
-	// Address is where to listen; CertDir, if any, holds tls.crt and tls.key.
-	Address, CertDir string
-	// Sources reads PolicySources, from a cache; Secrets reads Secrets of Namespace.
-	Sources, Secrets client.Reader
-	Namespace        string
-	// Notify is told of a source whose origin has changed.
-	Notify func(source string)
-	// Registerer takes the metrics.
-	Registerer prometheus.Registerer
-}
-
-// Receiver takes the push notifications of GitHub, GitLab, Gitea and Forgejo, on every
+// receiver takes the push notifications of GitHub, GitLab, Gitea and Forgejo, on every
 // replica. What a notification says is not used, only that it is genuine: the worst
 // that one can do that is sent again is a look at the origin.
-type Receiver struct {
-	options ReceiverOptions
+type receiver struct {
+	// address is where to listen; certDir, if any, holds tls.crt and tls.key.
+	address, certDir string
+	// sources reads PolicySources, from a cache; secrets reads Secrets of the namespace.
+	sources, secrets client.Reader
+	namespace        string
+	// notify is told of a source whose origin has changed.
+	notify func(source string)
+
 	calls   chan struct{}
 	counted *prometheus.CounterVec
 
@@ -79,26 +74,21 @@ type token struct {
 	expires time.Time
 }
 
-// NewReceiver makes a Receiver.
-func NewReceiver(options ReceiverOptions) (*Receiver, error) {
-	r := &Receiver{
-		options: options, calls: make(chan struct{}, notificationsAtATime), tokens: map[string]token{},
-		counted: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "lintel_receiver_notifications_total",
-			Help: "Push notifications, by what became of them: accepted, forged, invalid, or unknown, which have no source.",
-		}, []string{"source", "result"}),
-	}
-	if err := options.Registerer.Register(r.counted); err != nil {
-		return nil, fmt.Errorf("registering metrics: %w", err)
-	}
-	return r, nil
+// newReceiver makes one that has received nothing, of what is set beside.
+func newReceiver(r *receiver, metrics prometheus.Registerer) *receiver {
+	r.calls, r.tokens = make(chan struct{}, notificationsAtATime), map[string]token{}
+	r.counted = promauto.With(metrics).NewCounterVec(prometheus.CounterOpts{
+		Name: "lintel_receiver_notifications_total",
+		Help: "Push notifications, by what became of them: accepted, forged, invalid, or unknown, which have no source.",
+	}, []string{"source", "result"})
+	return r
 }
 
 // NeedLeaderElection says that every replica receives.
-func (r *Receiver) NeedLeaderElection() bool { return false }
+func (r *receiver) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
-func (r *Receiver) Start(ctx context.Context) error {
+func (r *receiver) Start(ctx context.Context) error {
 	listener, err := r.listen(ctx)
 	if err != nil {
 		return err
@@ -120,15 +110,15 @@ func (r *Receiver) Start(ctx context.Context) error {
 	}
 }
 
-func (r *Receiver) listen(ctx context.Context) (net.Listener, error) {
-	listener, err := net.Listen("tcp", r.options.Address)
+func (r *receiver) listen(ctx context.Context) (net.Listener, error) {
+	listener, err := net.Listen("tcp", r.address)
 	if err != nil {
 		return nil, fmt.Errorf("listening for push notifications: %w", err)
 	}
-	if r.options.CertDir == "" {
+	if r.certDir == "" {
 		return listener, nil
 	}
-	watcher, err := certwatcher.New(filepath.Join(r.options.CertDir, "tls.crt"), filepath.Join(r.options.CertDir, "tls.key"))
+	watcher, err := certwatcher.New(filepath.Join(r.certDir, "tls.crt"), filepath.Join(r.certDir, "tls.key"))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("reading the receiver's certificate: %w", err), listener.Close())
 	}
@@ -141,7 +131,7 @@ func (r *Receiver) listen(ctx context.Context) (net.Listener, error) {
 }
 
 // Handler answers POST /hook/<source>.
-func (r *Receiver) Handler() http.Handler {
+func (r *receiver) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /hook/{source}", func(w http.ResponseWriter, request *http.Request) {
 		select {
@@ -156,7 +146,7 @@ func (r *Receiver) Handler() http.Handler {
 	return mux
 }
 
-func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
+func (r *receiver) receive(w http.ResponseWriter, request *http.Request) {
 	name := request.PathValue("source")
 	secret, err := r.token(request.Context(), name)
 	switch {
@@ -180,15 +170,15 @@ func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
 		http.Error(w, "the signature or token is missing or wrong", http.StatusUnauthorized)
 	default:
 		r.counted.WithLabelValues(name, notificationAccepted).Inc()
-		r.options.Notify(name)
+		r.notify(name)
 		w.WriteHeader(http.StatusAccepted)
 	}
 }
 
 // token is the secret of a source's receiver: nothing where there is none.
-func (r *Receiver) token(ctx context.Context, name string) ([]byte, error) {
+func (r *receiver) token(ctx context.Context, name string) ([]byte, error) {
 	var object v1alpha1.PolicySource
-	if err := r.options.Sources.Get(ctx, client.ObjectKey{Name: name}, &object); err != nil {
+	if err := r.sources.Get(ctx, client.ObjectKey{Name: name}, &object); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	if object.Spec.Git == nil || object.Spec.Git.Receiver == nil {
@@ -201,7 +191,7 @@ func (r *Receiver) token(ctx context.Context, name string) ([]byte, error) {
 		return known.text, nil
 	}
 	var secret corev1.Secret
-	err := r.options.Secrets.Get(ctx, client.ObjectKey{Namespace: r.options.Namespace, Name: reference}, &secret)
+	err := r.secrets.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: reference}, &secret)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("reading Secret %s: %w", reference, err)
 	}

@@ -82,7 +82,7 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-func newTestReceiver(t *testing.T, secret string, notify func(string)) *Receiver {
+func newTestReceiver(t *testing.T, secret string, notify func(string)) *receiver {
 	scheme := runtime.NewScheme()
 	require.NoError(t, clientgoscheme.AddToScheme(scheme))
 	require.NoError(t, v1alpha1.AddToScheme(scheme))
@@ -99,9 +99,5 @@ func newTestReceiver(t *testing.T, secret string, notify func(string)) *Receiver
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "lintel-system", Name: "token"}, Data: map[string][]byte{"token": []byte(secret + "\n")}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "lintel-system", Name: "empty"}, Data: map[string][]byte{"token": []byte("\n")}},
 	).Build()
-	receiver, err := NewReceiver(ReceiverOptions{
-		Sources: objects, Secrets: objects, Namespace: "lintel-system", Notify: notify, Registerer: prometheus.NewRegistry(),
-	})
-	require.NoError(t, err)
-	return receiver
+	return newReceiver(&receiver{sources: objects, secrets: objects, namespace: "lintel-system", notify: notify}, prometheus.NewRegistry())
 }

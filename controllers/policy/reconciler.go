@@ -34,52 +34,40 @@ const fieldManager = "lintel-policy-source"
 // concurrentReconciles is how many sources are judged at a time.
 const concurrentReconciles = 4
 
-// Options are what the controllers of this package need.
-type Options struct {
-	Live *engine.Live
-	// Objects holds what policies require.
-	Objects *ClusterObjects
-	// Namespace is where artifacts and reports are kept.
-	Namespace string
-	// Compiler compiles what has passed the gate, unless it did so for the gate.
-	Compiler *source.Compiler
-	// Gate judges policies before they go live.
-	Gate source.Gate
-	// Origins looks at where policies come from.
-	Origins *Origins
-	// Events receives what changes about sources.
-	Events events.EventRecorder
-	// Registered says whether the API server calls for the policies of a snapshot.
-	Registered func(*engine.Snapshot) bool
-}
-
-// Reconciler gates PolicySources, stores their artifacts and writes their status. It
+// reconciler gates PolicySources, stores their artifacts and writes their status. It
 // runs on the leader.
-type Reconciler struct {
-	client   client.Client
-	options  Options
-	verdicts *source.Verdicts
-	changed  chan event.GenericEvent // for all sources
+type reconciler struct {
+	client    client.Client
+	live      *engine.Live
+	objects   *clusterObjects
+	origins   *origins
+	namespace string // of artifacts and reports
+	events    events.EventRecorder
+	// registered says whether the API server calls for the policies of a snapshot.
+	registered func(digest string) bool
+	verdicts   *source.Verdicts
+	changed    chan event.GenericEvent // for all sources
 }
 
-// NewReconciler makes a Reconciler; its client reads from a cache.
-func NewReconciler(c client.Client, options Options) *Reconciler {
-	r := &Reconciler{
-		client: c, options: options, verdicts: source.NewVerdicts(options.Gate), changed: make(chan event.GenericEvent, 1),
+func newReconciler(p *Policies, registered func(digest string) bool) *reconciler {
+	r := &reconciler{
+		client: p.manager.GetClient(), live: p.Live, objects: p.objects, origins: p.origins, namespace: p.options.Namespace,
+		events: p.manager.GetEventRecorder("lintel-manager"), registered: registered,
+		verdicts: source.NewVerdicts(p.gate), changed: make(chan event.GenericEvent, 1),
 	}
-	options.Live.OnChange(func(*engine.Snapshot) { r.Refresh() })
-	options.Objects.OnChange(r.Refresh)
+	p.Live.OnChange(func(*engine.Snapshot) { r.refresh() })
+	p.objects.OnChange(r.refresh)
 	return r
 }
 
-// Refresh has the status of every source computed again: what is served, registered
+// refresh has the status of every source computed again: what is served, registered
 // or held has changed. It never blocks.
-func (r *Reconciler) Refresh() {
+func (r *reconciler) refresh() {
 	signal(r.changed, event.GenericEvent{Object: &v1alpha1.PolicySource{}})
 }
 
-// SetupWithManager registers the controller.
-func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
+// setUp registers the controller.
+func (r *reconciler) setUp(mgr manager.Manager) error {
 	every := handler.EnqueueRequestsFromMapFunc(everySource(r.client))
 	return builder.ControllerManagedBy(mgr).
 		Named(fieldManager).
@@ -90,7 +78,7 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 		// renewed all the time; only its annotation matters.
 		Watches(&coordinationv1.Lease{}, every, builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
 		WatchesRawSource(ctrlsource.Channel(r.changed, every)).
-		WatchesRawSource(r.options.Origins.fetches.Source()).
+		WatchesRawSource(r.origins.fetches.Source()).
 		// One source that takes long to judge holds up no other.
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrentReconciles}).
 		Complete(r)
@@ -105,26 +93,26 @@ func everySource(c client.Client) handler.MapFunc {
 
 type report = object.Report[v1alpha1.PolicySourceStatus]
 
-func (r *Reconciler) reporter() object.Reporter[*v1alpha1.PolicySource, v1alpha1.PolicySourceStatus] {
+func (r *reconciler) reporter() object.Reporter[*v1alpha1.PolicySource, v1alpha1.PolicySourceStatus] {
 	return object.Reporter[*v1alpha1.PolicySource, v1alpha1.PolicySourceStatus]{
-		Client: r.client, Manager: fieldManager, Action: "Reconcile", Events: r.options.Events, News: news,
+		Client: r.client, Manager: fieldManager, Action: "Reconcile", Events: r.events, News: news,
 		Status:     func(s *v1alpha1.PolicySource) *v1alpha1.PolicySourceStatus { return &s.Status },
 		Conditions: func(s *v1alpha1.PolicySourceStatus) []metav1.Condition { return s.Conditions },
 	}
 }
 
 // Reconcile implements reconcile.Reconciler.
-func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	return r.reporter().Reconcile(ctx, request, &v1alpha1.PolicySource{}, func(context.Context) error {
 		// What a deleted source leaves in the cluster goes by its owner references.
-		r.options.Origins.Forget(request.Name)
+		r.origins.Forget(request.Name)
 		r.verdicts.Forget(request.Name)
 		return nil
 	}, r.carryOut)
 }
 
 // carryOut stores what is to be loaded of a source, and computes its status.
-func (r *Reconciler) carryOut(ctx context.Context, object *v1alpha1.PolicySource) (report, error) {
+func (r *reconciler) carryOut(ctx context.Context, object *v1alpha1.PolicySource) (report, error) {
 	if !object.DeletionTimestamp.IsZero() {
 		return report{}, nil
 	}
@@ -142,7 +130,7 @@ func (r *Reconciler) carryOut(ctx context.Context, object *v1alpha1.PolicySource
 
 // gather finds the facts that the status is computed from. Again is when they may have
 // changed without a word.
-func (r *Reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) (_ facts, again time.Duration, err error) {
+func (r *reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) (_ facts, again time.Duration, err error) {
 	reports, err := r.reports(ctx)
 	if err != nil {
 		return facts{}, 0, err
@@ -154,8 +142,8 @@ func (r *Reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 		settings: settingsOf(object.Name, reports),
 		limits:   limitsOf(object.Name, reports, now),
 	}
-	if snapshot := r.options.Live.Snapshot(); snapshot != nil {
-		gathered.registered = r.options.Registered(snapshot)
+	if snapshot := r.live.Snapshot(); snapshot != nil {
+		gathered.registered = r.registered(snapshot.Digest())
 	}
 	again = reportExpiry // a replica that ended without a word is noticed by its silence
 	files, revision := map[string]string(nil), ""
@@ -164,7 +152,7 @@ func (r *Reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 	case object.Spec.Inline != nil:
 		files = object.Spec.Inline.Files
 	default:
-		found, due := r.options.Origins.Look(object, notificationsOf(object.Name, reports))
+		found, due := r.origins.Look(object, notificationsOf(object.Name, reports))
 		gathered.origin = &found
 		again = min(again, due)
 		if found.answer != nil {
@@ -186,41 +174,41 @@ func (r *Reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 		return gathered, again, nil
 	}
 	kinds := verdict.Set.Requires()
-	if gathered.unmet, err = unmetRequires(ctx, r.client, r.options.Live.Resources(), kinds); err != nil {
+	if gathered.unmet, err = unmetRequires(ctx, r.client, r.live.Resources(), kinds); err != nil {
 		return gathered, 0, err
 	}
 	if gathered.unmet != nil {
 		again = min(again, permissionInterval) // nothing tells that a permission was granted
 	}
-	gathered.missing = r.options.Objects.Missing(verdict.Set.ClusterReads())
+	gathered.missing = r.objects.Missing(verdict.Set.ClusterReads())
 	return gathered, again, nil
 }
 
 // judge asks the gate about a revision.
-func (r *Reconciler) judge(ctx context.Context, candidate definition.Source) (_ source.Verdict, err error) {
+func (r *reconciler) judge(ctx context.Context, candidate definition.Source) (_ source.Verdict, err error) {
 	ctx, end := tracing.Step(ctx, "gate", candidate.Name)
 	defer func() { end(err) }()
-	return r.verdicts.Judge(ctx, candidate, r.options.Live)
+	return r.verdicts.Judge(ctx, candidate, r.live)
 }
 
 // apply stores the revision that has passed the gate, or else the last good one again,
 // where this replica serves it: its origin may hold something else by now, or be out of
 // reach.
-func (r *Reconciler) apply(ctx context.Context, f facts) error {
+func (r *reconciler) apply(ctx context.Context, f facts) error {
 	if f.verdict != nil && f.verdict.Set != nil {
 		return r.store(ctx, f.object, f.verdict.Set.Files())
 	}
-	set, ok := r.options.Live.Get(f.object.Name)
+	set, ok := r.live.Get(f.object.Name)
 	if !ok || f.object.Status.Digest == "" || set.Digest() != f.object.Status.Digest {
 		return nil
 	}
 	return r.store(ctx, f.object, set.Files())
 }
 
-func (r *Reconciler) store(ctx context.Context, object *v1alpha1.PolicySource, files map[string]string) (err error) {
+func (r *reconciler) store(ctx context.Context, object *v1alpha1.PolicySource, files map[string]string) (err error) {
 	ctx, end := tracing.Step(ctx, "store", object.Name)
 	defer func() { end(err) }()
-	wanted, err := artifactConfigMaps(object, files, r.options.Namespace)
+	wanted, err := artifactConfigMaps(object, files, r.namespace)
 	if err != nil {
 		return err
 	}
@@ -228,9 +216,9 @@ func (r *Reconciler) store(ctx context.Context, object *v1alpha1.PolicySource, f
 }
 
 // reports are what the replicas say in their Leases.
-func (r *Reconciler) reports(ctx context.Context) ([]replicaReport, error) {
+func (r *reconciler) reports(ctx context.Context) ([]replicaReport, error) {
 	var leases coordinationv1.LeaseList
-	if err := r.client.List(ctx, &leases, client.InNamespace(r.options.Namespace), client.HasLabels{ReplicaLabel}); err != nil {
+	if err := r.client.List(ctx, &leases, client.InNamespace(r.namespace), client.HasLabels{replicaLabel}); err != nil {
 		return nil, fmt.Errorf("listing the replicas' Leases: %w", err)
 	}
 	var reports []replicaReport
@@ -243,9 +231,9 @@ func (r *Reconciler) reports(ctx context.Context) ([]replicaReport, error) {
 }
 
 // prune deletes the artifacts that nobody loads any more.
-func (r *Reconciler) prune(ctx context.Context, object *v1alpha1.PolicySource) error {
+func (r *reconciler) prune(ctx context.Context, object *v1alpha1.PolicySource) error {
 	var all corev1.ConfigMapList
-	if err := r.client.List(ctx, &all, client.InNamespace(r.options.Namespace), client.MatchingLabels{SourceLabel: object.Name}); err != nil {
+	if err := r.client.List(ctx, &all, client.InNamespace(r.namespace), client.MatchingLabels{sourceLabel: object.Name}); err != nil {
 		return fmt.Errorf("listing the artifacts of PolicySource %s: %w", object.Name, err)
 	}
 	for _, old := range surplus(all.Items, object.Status.Digest) {

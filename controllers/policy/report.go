@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	coordinationv1ac "k8s.io/client-go/applyconfigurations/coordination/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,8 +20,8 @@ import (
 )
 
 const (
-	// ReplicaLabel marks the Leases in which replicas report.
-	ReplicaLabel = "lintel.dev/replica"
+	// replicaLabel marks the Leases in which replicas report.
+	replicaLabel = "lintel.dev/replica"
 	// servingAnnotation holds JSON {source: digest}.
 	servingAnnotation = "lintel.dev/serving"
 	// settingsAnnotation holds JSON {source: settings}: as what it is served.
@@ -51,19 +53,15 @@ type replicaReport struct {
 
 // readReport reads a Lease: false where it is none of a replica's.
 func readReport(lease *coordinationv1.Lease) (replicaReport, bool) {
-	r := replicaReport{replica: lease.Labels[ReplicaLabel], digests: map[string]string{}}
+	r := replicaReport{replica: lease.Labels[replicaLabel], digests: map[string]string{}}
 	if r.replica == "" || lease.Spec.RenewTime == nil {
 		return r, false
 	}
 	r.renewed = lease.Spec.RenewTime.Time
-	if text, ok := lease.Annotations[settingsAnnotation]; ok && json.Unmarshal([]byte(text), &r.settings) != nil {
-		return r, false
-	}
-	if text, ok := lease.Annotations[limitsAnnotation]; ok && json.Unmarshal([]byte(text), &r.limits) != nil {
-		return r, false
-	}
-	if text, ok := lease.Annotations[notifiedAnnotation]; ok && json.Unmarshal([]byte(text), &r.notified) != nil {
-		return r, false
+	for annotation, into := range map[string]any{settingsAnnotation: &r.settings, limitsAnnotation: &r.limits, notifiedAnnotation: &r.notified} {
+		if text, ok := lease.Annotations[annotation]; ok && json.Unmarshal([]byte(text), into) != nil {
+			return r, false
+		}
 	}
 	return r, json.Unmarshal([]byte(lease.Annotations[servingAnnotation]), &r.digests) == nil
 }
@@ -90,9 +88,9 @@ func notificationsOf(name string, reports []replicaReport) map[string]string {
 	return out
 }
 
-// Reporter writes what this replica serves into a Lease of its own: on change, and
+// reporter writes what this replica serves into a Lease of its own: on change, and
 // every ten seconds.
-type Reporter struct {
+type reporter struct {
 	client    client.Client
 	live      *engine.Live
 	namespace string
@@ -104,16 +102,16 @@ type Reporter struct {
 	notified map[string]string // by source
 }
 
-// NewReporter makes the reporter of a replica. With the uid of its Pod, the Lease
+// newReporter makes the reporter of a replica. With the uid of its Pod, the Lease
 // goes with the Pod.
-func NewReporter(c client.Client, live *engine.Live, namespace, replica, podUID string) *Reporter {
-	r := &Reporter{client: c, live: live, namespace: namespace, replica: replica, podUID: podUID, changed: make(chan struct{}, 1), notified: map[string]string{}}
+func newReporter(c client.Client, live *engine.Live, namespace, replica, podUID string) *reporter {
+	r := &reporter{client: c, live: live, namespace: namespace, replica: replica, podUID: podUID, changed: make(chan struct{}, 1), notified: map[string]string{}}
 	live.OnChange(func(*engine.Snapshot) { r.hurry() })
 	return r
 }
 
-// Notify tells the leader that the origin of a source has changed.
-func (r *Reporter) Notify(source string) {
+// notify tells the leader that the origin of a source has changed.
+func (r *reporter) notify(source string) {
 	r.mu.Lock()
 	r.notified[source] = time.Now().UTC().Format(time.RFC3339Nano)
 	r.mu.Unlock()
@@ -122,19 +120,19 @@ func (r *Reporter) Notify(source string) {
 
 // hurry reports now. It never blocks: one pending report is enough for any number of
 // changes.
-func (r *Reporter) hurry() { signal(r.changed, struct{}{}) }
+func (r *reporter) hurry() { signal(r.changed, struct{}{}) }
 
-func (r *Reporter) notifications() ([]byte, error) {
+func (r *reporter) notifications() map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return json.Marshal(r.notified)
+	return maps.Clone(r.notified)
 }
 
 // NeedLeaderElection says that every replica reports.
-func (r *Reporter) NeedLeaderElection() bool { return false }
+func (r *reporter) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
-func (r *Reporter) Start(ctx context.Context) error {
+func (r *reporter) Start(ctx context.Context) error {
 	ticker := time.NewTicker(reportInterval)
 	defer ticker.Stop()
 	for {
@@ -152,41 +150,33 @@ func (r *Reporter) Start(ctx context.Context) error {
 	}
 }
 
-func (r *Reporter) leaseName() string { return "lintel-" + r.replica }
+func (r *reporter) leaseName() string { return "lintel-" + r.replica }
 
-func (r *Reporter) write(ctx context.Context) error {
-	digests, err := json.Marshal(r.live.Digests())
-	if err != nil {
-		return err
-	}
-	settings, err := json.Marshal(r.live.Settings())
-	if err != nil {
-		return err
-	}
+func (r *reporter) write(ctx context.Context) error {
 	reached := map[string][]string{}
 	for _, l := range r.live.Snapshot().Limited(time.Now().Add(-limitsMemory)) {
 		reached[l.Source] = append(reached[l.Source], l.Package+": "+l.Limit)
 	}
-	limits, err := json.Marshal(reached)
-	if err != nil {
-		return err
-	}
-	notified, err := r.notifications()
-	if err != nil {
-		return err
+	annotations := map[string]string{}
+	for name, value := range map[string]any{
+		servingAnnotation: r.live.Digests(), settingsAnnotation: r.live.Settings(), limitsAnnotation: reached, notifiedAnnotation: r.notifications(),
+	} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		annotations[name] = string(text)
 	}
 	lease := coordinationv1ac.Lease(r.leaseName(), r.namespace).
-		WithLabels(map[string]string{ReplicaLabel: r.replica}).
-		WithAnnotations(map[string]string{
-			servingAnnotation: string(digests), settingsAnnotation: string(settings), limitsAnnotation: string(limits), notifiedAnnotation: string(notified),
-		}).
+		WithLabels(map[string]string{replicaLabel: r.replica}).
+		WithAnnotations(annotations).
 		WithSpec(coordinationv1ac.LeaseSpec().
 			WithHolderIdentity(r.replica).
 			WithLeaseDurationSeconds(int32(reportExpiry / time.Second)).
 			WithRenewTime(metav1.NewMicroTime(time.Now())))
 	if r.podUID != "" {
 		lease.WithOwnerReferences(metav1ac.OwnerReference().
-			WithAPIVersion("v1").WithKind("Pod").WithName(r.replica).WithUID(uid(r.podUID)))
+			WithAPIVersion("v1").WithKind("Pod").WithName(r.replica).WithUID(types.UID(r.podUID)))
 	}
 	if err := r.client.Apply(ctx, lease, client.FieldOwner("lintel-policy-report"), client.ForceOwnership); err != nil {
 		return fmt.Errorf("applying Lease %s: %w", r.leaseName(), err)
@@ -195,7 +185,7 @@ func (r *Reporter) write(ctx context.Context) error {
 }
 
 // withdraw deletes the Lease, so that nobody waits for a replica that has ended.
-func (r *Reporter) withdraw() error {
+func (r *reporter) withdraw() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: r.leaseName(), Namespace: r.namespace}}

@@ -7,8 +7,12 @@ import (
 	"strings"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/discovery"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -36,18 +40,23 @@ var kindSources = []schema.GroupVersionKind{
 	{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"},
 }
 
-// KindSourceCache is how a manager's cache holds what a ResourceTable watches: it
-// counts changes, and reads nothing of the objects.
-func KindSourceCache() map[client.Object]cache.ByObject {
-	byObject := map[client.Object]cache.ByObject{}
+// Caches are how a manager's cache holds what policies need: artifacts and reports of the
+// platform's namespace, and of kinds that add kinds only that they change.
+func Caches(namespace string) map[client.Object]cache.ByObject {
+	labelled := func(label string) cache.ByObject {
+		selector, err := labels.Parse(label)
+		utilruntime.Must(err)
+		return cache.ByObject{Namespaces: map[string]cache.Config{namespace: {LabelSelector: selector}}}
+	}
+	byObject := map[client.Object]cache.ByObject{&corev1.ConfigMap{}: labelled(sourceLabel), &coordinationv1.Lease{}: labelled(replicaLabel)}
 	for _, kind := range kindSources {
 		byObject[object.MetadataOf(kind)] = cache.ByObject{Transform: object.IdentityOnly}
 	}
 	return byObject
 }
 
-// ResourceTable keeps the table of kinds what the cluster serves.
-type ResourceTable struct {
+// resourceTable keeps the table of kinds what the cluster serves.
+type resourceTable struct {
 	discovery discovery.DiscoveryInterface
 	live      *engine.Live
 	informers cache.Informers
@@ -56,17 +65,17 @@ type ResourceTable struct {
 	interval  time.Duration
 }
 
-// NewResourceTable makes a ResourceTable and reads the cluster once.
-func NewResourceTable(d discovery.DiscoveryInterface, live *engine.Live, informers cache.Informers) (*ResourceTable, error) {
-	t := &ResourceTable{discovery: d, live: live, informers: informers, changed: make(chan struct{}, 1), interval: discoveryInterval}
+// newResourceTable makes a resourceTable and reads the cluster once.
+func newResourceTable(d discovery.DiscoveryInterface, live *engine.Live, informers cache.Informers) (*resourceTable, error) {
+	t := &resourceTable{discovery: d, live: live, informers: informers, changed: make(chan struct{}, 1), interval: discoveryInterval}
 	return t, t.refresh()
 }
 
 // NeedLeaderElection says that every replica has its own table.
-func (t *ResourceTable) NeedLeaderElection() bool { return false }
+func (t *resourceTable) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
-func (t *ResourceTable) Start(ctx context.Context) error {
+func (t *resourceTable) Start(ctx context.Context) error {
 	for _, kind := range kindSources {
 		if err := t.watch(ctx, kind); err != nil {
 			return err
@@ -100,7 +109,7 @@ func (t *ResourceTable) Start(ctx context.Context) error {
 
 // watch notes changes of the objects of a kind. It does not wait for the first list: a
 // permission that is missing must not keep the manager from serving.
-func (t *ResourceTable) watch(ctx context.Context, kind schema.GroupVersionKind) error {
+func (t *resourceTable) watch(ctx context.Context, kind schema.GroupVersionKind) error {
 	informer, err := t.informers.GetInformer(ctx, object.MetadataOf(kind), cache.BlockUntilSynced(false))
 	if err != nil {
 		return fmt.Errorf("watching %s: %w", kind.Kind, err)
@@ -117,7 +126,7 @@ func (t *ResourceTable) watch(ctx context.Context, kind schema.GroupVersionKind)
 }
 
 // noteChange never blocks: one pending note is enough for any number of changes.
-func (t *ResourceTable) noteChange() { signal(t.changed, struct{}{}) }
+func (t *resourceTable) noteChange() { signal(t.changed, struct{}{}) }
 
 // ReadResources asks a cluster for its kinds. A group whose API server is down is
 // missing; the others are whole.
@@ -129,7 +138,7 @@ func ReadResources(d discovery.ServerResourcesInterface) ([]admission.Resource, 
 	return resourcesOf(groups, lists), nil
 }
 
-func (t *ResourceTable) refresh() error {
+func (t *resourceTable) refresh() error {
 	resources, err := ReadResources(t.discovery)
 	if err != nil {
 		return err

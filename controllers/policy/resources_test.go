@@ -63,7 +63,7 @@ func TestANewKindIsNoticedAtOnce(t *testing.T) {
 			}
 			informers := handlersOf{wanted: kind, handlers: make(chan toolscache.ResourceEventHandler, 1)}
 			live := engine.NewLive(admission.BuiltinResources())
-			table, err := NewResourceTable(discoveryOf{serves: listed}, live, informers)
+			table, err := newResourceTable(discoveryOf{serves: listed}, live, informers)
 			require.NoError(t, err)
 			table.interval = 24 * time.Hour // at once, and not the next time
 			ctx, cancel := context.WithCancel(t.Context())

@@ -13,10 +13,10 @@ import (
 	"github.com/lintel-policy/lintel/policies/source/schema"
 )
 
-// ClusterSchemas reads from a cluster which fields the kinds have that policies name,
+// clusterSchemas reads from a cluster which fields the kinds have that policies name,
 // and keeps that until the cluster says something else. What cannot be read is not
 // known: policies are not held up by it.
-type ClusterSchemas struct {
+type clusterSchemas struct {
 	client openapi.Client
 	// failed hears of what cannot be read.
 	failed func(error)
@@ -31,14 +31,14 @@ type documentKinds struct {
 	kinds map[string]*schema.Schema // nil for those that the document does not have
 }
 
-// NewClusterSchemas reads by a client, which has to have a timeout. Every
+// newClusterSchemas reads by a client, which has to have a timeout. Every
 // authenticated user may read these documents.
-func NewClusterSchemas(client openapi.Client, failed func(error)) *ClusterSchemas {
-	return &ClusterSchemas{client: client, failed: failed, known: map[string]*documentKinds{}}
+func newClusterSchemas(client openapi.Client, failed func(error)) *clusterSchemas {
+	return &clusterSchemas{client: client, failed: failed, known: map[string]*documentKinds{}}
 }
 
 // Schemas implements source.Schemas.
-func (c *ClusterSchemas) Schemas(ctx context.Context, kinds []admission.GroupVersionKind) map[admission.GroupVersionKind]*schema.Schema {
+func (c *clusterSchemas) Schemas(ctx context.Context, kinds []admission.GroupVersionKind) map[admission.GroupVersionKind]*schema.Schema {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(kinds) == 0 || ctx.Err() != nil {
@@ -64,7 +64,7 @@ func (c *ClusterSchemas) Schemas(ctx context.Context, kinds []admission.GroupVer
 }
 
 // versions are the schemas of a kind in each version that it may come in.
-func (c *ClusterSchemas) versions(ctx context.Context, paths map[string]openapi.GroupVersion, kind admission.GroupVersionKind) ([]*schema.Schema, error) {
+func (c *clusterSchemas) versions(ctx context.Context, paths map[string]openapi.GroupVersion, kind admission.GroupVersionKind) ([]*schema.Schema, error) {
 	prefix := "apis/" + kind.Group + "/"
 	if kind.Group == "" {
 		prefix = "api/"
@@ -89,7 +89,7 @@ func (c *ClusterSchemas) versions(ctx context.Context, paths map[string]openapi.
 	return found, nil
 }
 
-func (c *ClusterSchemas) kind(path string, document openapi.GroupVersion, kind schema.OpenAPIKind) (*schema.Schema, error) {
+func (c *clusterSchemas) kind(path string, document openapi.GroupVersion, kind schema.OpenAPIKind) (*schema.Schema, error) {
 	url := document.ServerRelativeURL()
 	if c.known[path] == nil || c.known[path].url != url {
 		c.known[path] = &documentKinds{url: url, kinds: map[string]*schema.Schema{}}

@@ -46,7 +46,7 @@ type facts struct {
 	unmet *unmet
 	// missing is which of the objects that it requires the leader has not got itself:
 	// nil where it has all.
-	missing *MissingError
+	missing *missingError
 	// replicas are the live replicas, with the digest that each serves of this source.
 	replicas []v1alpha1.ReplicaStatus
 	// settings are those with which replicas serve it, by replica: scope, parameters and

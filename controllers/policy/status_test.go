@@ -122,7 +122,7 @@ func TestARefusedRevisionKeepsTheLastGoodOne(t *testing.T) {
 
 func TestStatusSaysWhatIsWaitedFor(t *testing.T) {
 	object := makeSource(good)
-	next := status(facts{object: object, verdict: new(pass(t, object)), missing: &MissingError{Kind: serviceKind, Err: errors.New("the server is down")}})
+	next := status(facts{object: object, verdict: new(pass(t, object)), missing: &missingError{Kind: serviceKind, Err: errors.New("the server is down")}})
 	ready := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
 	require.Equal(t, ReasonProgressing, ready.Reason)
 	require.Equal(t, "0 of 0 replicas serve this revision; the cluster's objects of kind Service are missing: the server is down", ready.Message)

@@ -170,64 +170,58 @@ func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, 
 		return false, err
 	}
 	validating, mutating, conflicts := Configurations(policies, resources, r.products, r.settings)
-	validating.OwnerReferences, mutating.OwnerReferences = []metav1.OwnerReference{*owner}, []metav1.OwnerReference{*owner}
 	if conflicts != nil {
 		// The gate keeps conflicts out; one that got in still has its policies called.
 		log.FromContext(ctx).Error(conflicts, "policies disagree about versions; all that they name are registered")
 	}
-	var liveValidating admissionregistrationv1.ValidatingWebhookConfiguration
-	if err := r.client.Get(ctx, client.ObjectKeyFromObject(validating), &liveValidating); client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("reading the validating webhook configuration: %w", err)
+	both := []configuration{
+		{"validating", validating, &admissionregistrationv1.ValidatingWebhookConfiguration{}},
+		{"mutating", mutating, &admissionregistrationv1.MutatingWebhookConfiguration{}},
 	}
-	var liveMutating admissionregistrationv1.MutatingWebhookConfiguration
-	if err := r.client.Get(ctx, client.ObjectKeyFromObject(mutating), &liveMutating); client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("reading the mutating webhook configuration: %w", err)
-	}
-	if r.draining.Load() && (liveValidating.Name == "" || liveMutating.Name == "") {
-		return false, nil
-	}
-	settled = !r.settings.InjectCA || silence(validating, mutating, liveValidating, liveMutating)
-	if !upToDate(validating.ObjectMeta, liveValidating.ObjectMeta,
-		validatingEntries(validating.Webhooks), validatingEntries(liveValidating.Webhooks)) {
-		settled = false
-		if err := r.apply(ctx, validating, inert(validatingEntries(validating.Webhooks), validatingEntries(liveValidating.Webhooks))); err != nil {
-			return false, fmt.Errorf("applying the validating webhook configuration: %w", err)
+	for _, c := range both {
+		c.desired.SetOwnerReferences([]metav1.OwnerReference{*owner})
+		if err := r.client.Get(ctx, client.ObjectKeyFromObject(c.desired), c.live); client.IgnoreNotFound(err) != nil {
+			return false, fmt.Errorf("reading the %s webhook configuration: %w", c.kind, err)
+		}
+		if c.live.GetName() == "" && r.draining.Load() {
+			return false, nil
 		}
 	}
-	if !upToDate(mutating.ObjectMeta, liveMutating.ObjectMeta,
-		mutatingEntries(mutating.Webhooks), mutatingEntries(liveMutating.Webhooks)) {
+	settled = true
+	for _, c := range both {
+		desired, live := entriesOf(c.desired), entriesOf(c.live)
+		if r.settings.InjectCA && silence(desired, live) {
+			settled = false
+		}
+		if upToDate(c.desired, c.live, desired, live) {
+			continue
+		}
 		settled = false
-		if err := r.apply(ctx, mutating, inert(mutatingEntries(mutating.Webhooks), mutatingEntries(liveMutating.Webhooks))); err != nil {
-			return false, fmt.Errorf("applying the mutating webhook configuration: %w", err)
+		if err := r.apply(ctx, c.desired, inert(desired, live)); err != nil {
+			return false, fmt.Errorf("applying the %s webhook configuration: %w", c.kind, err)
 		}
 	}
 	return settled, nil
 }
 
-// silence leaves the entries without rules that have no CA bundle yet: the API server cannot
-// call them, and would deny all that those which fail closed have rules for. It says
-// whether there are none. The others keep their rules, as when a version adds an entry.
-func silence(
-	validating *admissionregistrationv1.ValidatingWebhookConfiguration, mutating *admissionregistrationv1.MutatingWebhookConfiguration,
-	liveValidating admissionregistrationv1.ValidatingWebhookConfiguration, liveMutating admissionregistrationv1.MutatingWebhookConfiguration,
-) (none bool) {
-	none = true
-	for i, entry := range validating.Webhooks {
-		if !bundled(validatingEntries(liveValidating.Webhooks), entry.Name) {
-			validating.Webhooks[i].Rules, none = nil, false
-		}
-	}
-	for i, entry := range mutating.Webhooks {
-		if !bundled(mutatingEntries(liveMutating.Webhooks), entry.Name) {
-			mutating.Webhooks[i].Rules, none = nil, false
-		}
-	}
-	return none
+// configuration is either of the two, as it is wanted and as it was read: without a name
+// where there is none.
+type configuration struct {
+	kind          string
+	desired, live client.Object
 }
 
-// bundled says whether an entry is there with a CA bundle.
-func bundled(entries []liveEntry, name string) bool {
-	return slices.ContainsFunc(entries, func(e liveEntry) bool { return e.name == name && len(e.client.CABundle) > 0 })
+// silence leaves the entries without rules that have no CA bundle yet: the API server cannot
+// call them, and would deny all that those which fail closed have rules for. It says
+// whether there are any. The others keep their rules, as when a version adds an entry.
+func silence(desired, live []entry) (some bool) {
+	for _, e := range desired {
+		bundled := func(l entry) bool { return l.name == e.name && len(l.client.CABundle) > 0 }
+		if !slices.ContainsFunc(live, bundled) {
+			*e.rules, some = nil, true
+		}
+	}
+	return some
 }
 
 // apply writes desired by server-side apply. An entry that an earlier version
@@ -259,44 +253,42 @@ func (r *Registrar) apply(ctx context.Context, desired client.Object, leftovers 
 	return write()
 }
 
-// liveEntry is what the comparison needs of an entry of either configuration.
-type liveEntry struct {
+// entry is one of either configuration, in place.
+type entry struct {
 	name   string
-	rules  int
+	rules  *[]admissionregistrationv1.RuleWithOperations
 	client *admissionregistrationv1.WebhookClientConfig
-	whole  any // the entry
+	whole  any
 }
 
-func validatingEntries(webhooks []admissionregistrationv1.ValidatingWebhook) []liveEntry {
-	var out []liveEntry
-	for i := range webhooks {
-		w := webhooks[i].DeepCopy()
-		out = append(out, liveEntry{w.Name, len(w.Rules), &w.ClientConfig, w})
-	}
-	return out
-}
-
-func mutatingEntries(webhooks []admissionregistrationv1.MutatingWebhook) []liveEntry {
-	var out []liveEntry
-	for i := range webhooks {
-		w := webhooks[i].DeepCopy()
-		out = append(out, liveEntry{w.Name, len(w.Rules), &w.ClientConfig, w})
+func entriesOf(config client.Object) (out []entry) {
+	switch config := config.(type) {
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		for i := range config.Webhooks {
+			w := &config.Webhooks[i]
+			out = append(out, entry{w.Name, &w.Rules, &w.ClientConfig, w})
+		}
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		for i := range config.Webhooks {
+			w := &config.Webhooks[i]
+			out = append(out, entry{w.Name, &w.Rules, &w.ClientConfig, w})
+		}
 	}
 	return out
 }
 
 // upToDate compares what Lintel sets. A CA bundle that it does not set is somebody
-// else's, and so are further labels and annotations.
-func upToDate(desiredMeta, liveMeta metav1.ObjectMeta, desired, live []liveEntry) bool {
-	if !contains(liveMeta.Labels, desiredMeta.Labels) || !contains(liveMeta.Annotations, desiredMeta.Annotations) ||
-		!equality.Semantic.DeepEqual(liveMeta.OwnerReferences, desiredMeta.OwnerReferences) {
+// else's, and so are further labels and annotations. It takes such bundles out of live.
+func upToDate(desiredConfig, liveConfig client.Object, desired, live []entry) bool {
+	if !contains(liveConfig.GetLabels(), desiredConfig.GetLabels()) || !contains(liveConfig.GetAnnotations(), desiredConfig.GetAnnotations()) ||
+		!equality.Semantic.DeepEqual(liveConfig.GetOwnerReferences(), desiredConfig.GetOwnerReferences()) {
 		return false
 	}
 	var order []string
 	for _, have := range live {
-		i := slices.IndexFunc(desired, func(want liveEntry) bool { return want.name == have.name })
+		i := slices.IndexFunc(desired, func(want entry) bool { return want.name == have.name })
 		if i < 0 {
-			if have.rules > 0 {
+			if len(*have.rules) > 0 {
 				return false
 			}
 			continue // a leftover that is never called
@@ -309,14 +301,14 @@ func upToDate(desiredMeta, liveMeta metav1.ObjectMeta, desired, live []liveEntry
 			return false
 		}
 	}
-	return slices.EqualFunc(order, desired, func(name string, want liveEntry) bool { return name == want.name })
+	return slices.EqualFunc(order, desired, func(name string, want entry) bool { return name == want.name })
 }
 
 // inert are the live entries that are no longer wanted, as they can stay.
-func inert(desired, live []liveEntry) []any {
+func inert(desired, live []entry) []any {
 	var out []any
 	for _, have := range live {
-		if slices.ContainsFunc(desired, func(want liveEntry) bool { return want.name == have.name }) {
+		if slices.ContainsFunc(desired, func(want entry) bool { return want.name == have.name }) {
 			continue
 		}
 		config := map[string]any{}

@@ -2,6 +2,7 @@ package configfiles
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -30,7 +31,7 @@ func hocon(value any) (string, error) {
 
 func (in Input) webserver(crl string) object {
 	return object{"webserver": object{
-		"client-auth": or(in.Config.Spec.PuppetServer.ClientAuth, "want"),
+		"client-auth": cmp.Or(in.Config.Spec.PuppetServer.ClientAuth, "want"),
 		"ssl-host":    "0.0.0.0", "ssl-port": 8140,
 		"ssl-cert":     sslFolder + "/certs/" + certname + ".pem",
 		"ssl-key":      sslFolder + "/private_keys/" + certname + ".pem",
@@ -58,7 +59,7 @@ func (in Input) puppetserver() object {
 			"gem-path":       []string{gems, "/opt/puppetlabs/server/data/puppetserver/vendored-jruby-gems", "/opt/puppetlabs/puppet/lib/ruby/vendor_gems"},
 			// One interpreter, unless a server says otherwise by a system property.
 			"max-active-instances": 1, "max-requests-per-instance": spec.MaxRequestsPerInstance,
-			"borrow-timeout": spec.BorrowTimeout, "compile-mode": or(spec.CompileMode, "off"),
+			"borrow-timeout": spec.BorrowTimeout, "compile-mode": cmp.Or(spec.CompileMode, "off"),
 			"server-conf-dir": confFolder, "server-code-dir": codeFolder, "server-var-dir": varFolder,
 			"server-run-dir": varFolder + "/run", "server-log-dir": "/var/log/puppetlabs/puppetserver",
 		},
@@ -117,7 +118,7 @@ func (in Input) authConf() (object, error) {
 func shippedName(name string) string { return "openvox/" + name }
 
 func custom(rule v1alpha1.AuthorizationRule) (object, error) {
-	match := object{"path": rule.MatchRequest.Path, "type": or(rule.MatchRequest.Type, "path")}
+	match := object{"path": rule.MatchRequest.Path, "type": cmp.Or(rule.MatchRequest.Type, "path")}
 	if len(rule.MatchRequest.Method) > 0 {
 		var methods []string
 		for _, method := range rule.MatchRequest.Method {
@@ -193,13 +194,6 @@ func (in Input) administrators() []object {
 		admins = append(admins, object{"certname": `/\A` + name + `\z/`})
 	}
 	return admins
-}
-
-func or(value, fallback string) string {
-	if value == "" {
-		return fallback
-	}
-	return value
 }
 
 // unlessFalse is of fields whose default is true.

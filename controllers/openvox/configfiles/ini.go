@@ -1,6 +1,7 @@
 package configfiles
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -81,17 +82,17 @@ func (in Input) puppetConf() (string, error) {
 	f.set("rundir", "/var/run/puppetlabs")
 	f.set("ssldir", sslFolder)
 	f.set("manage_internal_file_permissions", "false")
-	f.set("environmentpath", or(spec.EnvironmentPath, codeFolder+"/environments"))
-	f.set("hiera_config", or(spec.HieraConfig, "$confdir/hiera.yaml"))
+	f.set("environmentpath", cmp.Or(spec.EnvironmentPath, codeFolder+"/environments"))
+	f.set("hiera_config", cmp.Or(spec.HieraConfig, "$confdir/hiera.yaml"))
 	f.setAll(extra(func() map[string]string { return spec.ExtraConfig.Main }))
 	f.section("server")
 	f.set("certname", certname)
 	f.setSome("environment_timeout", spec.EnvironmentTimeout)
 	if in.storesConfigs() {
 		f.set("storeconfigs", "true")
-		f.set("storeconfigs_backend", or(spec.StoreBackend, "puppetdb"))
+		f.set("storeconfigs_backend", cmp.Or(spec.StoreBackend, "puppetdb"))
 	}
-	f.set("reports", or(spec.Reports, in.defaultReports()))
+	f.set("reports", cmp.Or(spec.Reports, in.defaultReports()))
 	if in.Authority != nil {
 		// Puppet looks for the folder elsewhere, too, unless it is told.
 		f.set("cadir", caFolder)

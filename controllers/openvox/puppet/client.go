@@ -143,31 +143,24 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // Certificate is the certificate that the CA has for a certname, or ErrNotFound.
 func (c *Client) Certificate(ctx context.Context, certname string) (*x509.Certificate, error) {
 	text, err := c.do(ctx, http.MethodGet, "certificate/"+url.PathEscape(certname), "", nil)
-	if err != nil {
-		return nil, fmt.Errorf("fetching the certificate of %s: %w", certname, err)
-	}
-	certificate, err := parseCertificate(text)
-	if err != nil {
-		return nil, fmt.Errorf("fetching the certificate of %s: %w", certname, err)
-	}
-	return certificate, nil
+	return parse(text, err, parseCertificate, "fetching the certificate of "+certname)
 }
 
 // Request is the request that waits at the CA for a certname, or ErrNotFound.
 func (c *Client) Request(ctx context.Context, certname string) (*x509.CertificateRequest, error) {
 	text, err := c.do(ctx, http.MethodGet, "certificate_request/"+url.PathEscape(certname), "", nil)
-	if err != nil {
-		return nil, fmt.Errorf("fetching the request of %s: %w", certname, err)
+	return parse(text, err, parseRequest, "fetching the request of "+certname)
+}
+
+// parse reads an answer, if there is one. doing is what was asked for.
+func parse[T any](text []byte, err error, read func([]byte) (*T, error), doing string) (*T, error) {
+	if err == nil {
+		var answer *T
+		if answer, err = read(text); err == nil {
+			return answer, nil
+		}
 	}
-	block, _ := pem.Decode(text)
-	if block == nil || !strings.HasSuffix(block.Type, "CERTIFICATE REQUEST") {
-		return nil, fmt.Errorf("fetching the request of %s: the answer is no certificate request", certname)
-	}
-	request, err := x509.ParseCertificateRequest(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("fetching the request of %s: %w", certname, err)
-	}
-	return request, nil
+	return nil, fmt.Errorf("%s: %w", doing, err)
 }
 
 // Submit sends a request in PEM. A CA that has one already keeps that, which is no
@@ -226,14 +219,7 @@ func (c *Client) Renew(ctx context.Context, request []byte) (*x509.Certificate, 
 	if errors.Is(err, ErrNotFound) || errors.As(err, &status) && status.Code == http.StatusForbidden {
 		return nil, ErrNoRenewal
 	}
-	if err != nil {
-		return nil, fmt.Errorf("renewing: %w", err)
-	}
-	certificate, err := parseCertificate(text)
-	if err != nil {
-		return nil, fmt.Errorf("renewing: %w", err)
-	}
-	return certificate, nil
+	return parse(text, err, parseCertificate, "renewing")
 }
 
 func (c *Client) do(ctx context.Context, method, path, contentType string, body []byte) ([]byte, error) {
@@ -340,4 +326,12 @@ func parseCertificate(text []byte) (*x509.Certificate, error) {
 		return nil, errors.New("the answer is no certificate")
 	}
 	return x509.ParseCertificate(block.Bytes)
+}
+
+func parseRequest(text []byte) (*x509.CertificateRequest, error) {
+	block, _ := pem.Decode(text)
+	if block == nil || !strings.HasSuffix(block.Type, "CERTIFICATE REQUEST") {
+		return nil, errors.New("the answer is no certificate request")
+	}
+	return x509.ParseCertificateRequest(block.Bytes)
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -79,31 +80,26 @@ func ParseCRLs(text []byte) (CRLs, error) {
 
 // SignedBy checks that one of the certificates of a bundle has signed each list.
 func (l CRLs) SignedBy(bundle []byte) error {
-	var issuers []*x509.Certificate
-	for {
-		var block *pem.Block
-		if block, bundle = pem.Decode(bundle); block == nil {
-			break
-		}
-		if certificate, err := x509.ParseCertificate(block.Bytes); err == nil {
-			issuers = append(issuers, certificate)
-		}
-	}
+	issuers := ParseBundle(bundle)
 	for _, list := range l {
-		if !signedByOne(list, issuers) {
+		if !slices.ContainsFunc(issuers, func(issuer *x509.Certificate) bool { return list.CheckSignatureFrom(issuer) == nil }) {
 			return fmt.Errorf("the CRL of %s is signed by none of the CA's certificates", list.Issuer)
 		}
 	}
 	return nil
 }
 
-func signedByOne(list *x509.RevocationList, issuers []*x509.Certificate) bool {
-	for _, issuer := range issuers {
-		if list.CheckSignatureFrom(issuer) == nil {
-			return true
+// ParseBundle reads the certificates of a bundle in PEM, and leaves out what is none.
+func ParseBundle(text []byte) (certificates []*x509.Certificate) {
+	for {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			return certificates
+		}
+		if certificate, err := x509.ParseCertificate(block.Bytes); err == nil {
+			certificates = append(certificates, certificate)
 		}
 	}
-	return false
 }
 
 // Follows checks that lists may take the place of those of the same CA that came before:

@@ -60,13 +60,11 @@ func (c *Changes) Next(ctx context.Context, visit func(Summary)) error {
 	var now time.Time
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
-	if c.since.IsZero() {
-		if err := problemOf(c.table.Name, c.store.pool.QueryRow(ctx, "SELECT NOW()").Scan(&c.since)); err != nil {
-			return err
-		}
-	}
 	if err := problemOf(c.table.Name, c.store.pool.QueryRow(ctx, "SELECT NOW()").Scan(&now)); err != nil {
 		return err
+	}
+	if c.since.IsZero() {
+		c.since = now
 	}
 	statement := fmt.Sprintf("SELECT %s FROM %s WHERE updated_at >= $1", summaryColumns(c.table), c.table.Name)
 	if err := c.store.summaries(ctx, c.table, statement, visit, c.since.Add(-overlap)); err != nil {

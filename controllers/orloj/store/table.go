@@ -21,16 +21,6 @@ type Table struct {
 	zero map[string]string
 }
 
-// Columns are the names of the columns that this table alone has. Their values are
-// fields of the spec.
-func (t Table) Columns() map[string]string {
-	fields := map[string]string{}
-	for _, c := range t.columns {
-		fields[c.name] = columnFields[c.name]
-	}
-	return fields
-}
-
 // columnFields says by the name of a column which field of the spec it holds; a dot
 // goes one level down.
 var columnFields = map[string]string{
@@ -64,6 +54,9 @@ var tables = []Table{
 		later: []string{"cli", "wasm", "a2a"},
 	},
 }
+
+// Tables are those of all kinds.
+func Tables() []Table { return slices.Clone(tables) }
 
 // TableOf is the table of a kind.
 func TableOf(kind string) (Table, bool) {

@@ -1,0 +1,39 @@
+package openclaw
+
+import (
+	"cmp"
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/lintel-policy/lintel/api/orloj/v1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/policies/rules"
+)
+
+// notJudged is what is in the way of an object about which policies gave no answer.
+func notJudged(err error) *problem {
+	return &problem{"NotJudged", "asking the policies: " + err.Error()}
+}
+
+// ask is what policies say against an object: nil, if nothing. An error means that there is
+// no answer.
+func ask(ctx context.Context, admit rules.Admitter, object client.Object) (denied *problem, err error) {
+	verdict, err := admit(ctx, object)
+	if err != nil || !verdict.Denied() {
+		return nil, err
+	}
+	return &problem{cmp.Or(verdict.Reason, ReasonNotAdmitted), verdict.Message()}, nil
+}
+
+// admitted says what policies think of an object: without an answer, what they thought
+// before.
+func admitted(c object.Conditions, answered bool, denied *problem) {
+	switch {
+	case !answered:
+	case denied != nil:
+		c.Set(v1.ConditionAdmitted, false, denied.reason, denied.message)
+	default:
+		c.Set(v1.ConditionAdmitted, true, "Admitted", "no policy denies the object")
+	}
+}

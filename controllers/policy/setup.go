@@ -1,0 +1,183 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/source"
+	"github.com/lintel-policy/lintel/policies/source/origin"
+	"github.com/lintel-policy/lintel/policies/suite"
+)
+
+const (
+	// compileTimeout is how long a source may compile: the API server waits five seconds
+	// for the webhook that refuses it. schemaTimeout leaves the compiler most of that.
+	compileTimeout = 4 * time.Second
+	schemaTimeout  = 2 * time.Second
+	// testTimeout is how long the tests of a source may run in the gate.
+	testTimeout = time.Minute
+	// fetchesAtATime bounds the processes that fetch. One that waits for a slow server
+	// takes next to no memory.
+	fetchesAtATime = 8
+)
+
+// Options are how PolicySources are carried out.
+type Options struct {
+	// Config reaches the cluster, within limits for discovery that a manager's own has not.
+	Config *rest.Config
+	// Namespace is where artifacts, reports and Secrets are kept.
+	Namespace string
+	// AllowFileOrigins permits origins on the manager's own disk.
+	AllowFileOrigins bool
+	// ReceiverAddress is where to listen for push notifications, unless it is empty;
+	// ReceiverCertDir, if any, holds tls.crt and tls.key.
+	ReceiverAddress, ReceiverCertDir string
+	// Directory is a folder that is kept applied as a PolicySource, unless it is empty.
+	Directory string
+	// Replica is the name of this process, and PodUID the uid of its Pod, if any.
+	Replica, PodUID string
+	// Registrable is the part of the gate that depends on all policies together.
+	Registrable func([]engine.PolicyInfo, *admission.Resources) error
+	// Metrics gets those of sources.
+	Metrics prometheus.Registerer
+}
+
+// Policies are those of a cluster's PolicySources, on their way to being served.
+type Policies struct {
+	// Live has those that are served.
+	Live *engine.Live
+
+	manager  manager.Manager
+	options  Options
+	objects  *clusterObjects
+	compiler *source.Compiler
+	gate     source.Gate
+	origins  *origins
+}
+
+// New sets up what judges and serves policies. It reads the kinds of the cluster, and adds
+// what every replica runs to the manager.
+func New(mgr manager.Manager, options Options) (*Policies, error) {
+	p := &Policies{Live: engine.NewLive(admission.BuiltinResources()), manager: mgr, options: options}
+	kinds, err := discovery.NewDiscoveryClientForConfig(options.Config)
+	if err != nil {
+		return nil, fmt.Errorf("setting up discovery: %w", err)
+	}
+	table, err := newResourceTable(kinds, p.Live, mgr.GetCache())
+	if err != nil {
+		return nil, err
+	}
+	objects, err := dynamic.NewForConfig(options.Config)
+	if err != nil {
+		return nil, fmt.Errorf("setting up the client for cluster objects: %w", err)
+	}
+	p.objects = newClusterObjects(p.Live.Resources, listWatch(objects))
+	p.Live.OnChange(func(*engine.Snapshot) { p.objects.refresh() })
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program, to compile, test and fetch policies in processes of their own: %w", err)
+	}
+	if p.compiler, err = p.newCompiler(program); err != nil {
+		return nil, err
+	}
+	tester := source.NewTester(program, testTimeout)
+	p.gate = source.Gate{Compile: p.compiler.Compile, Registrable: options.Registrable, Test: func(ctx context.Context, candidate definition.Source) (suite.Results, error) {
+		return tester.Test(ctx, candidate, suite.Options{})
+	}}
+	p.origins = newOrigins(&origins{
+		fetch: origin.NewFetcher(program, fetchesAtATime).Fetch,
+		// Secrets are read when they are needed, so that none are held.
+		secrets: mgr.GetAPIReader(), namespace: options.Namespace,
+		allowFile: options.AllowFileOrigins, count: countFetches(options.Metrics),
+	})
+	options.Metrics.MustRegister(sourceMetrics{mgr.GetClient(), p.Live}, clusterMetrics{p.objects.Current})
+	return p, p.addRunnables(table)
+}
+
+// newCompiler is shared by the webhook, the gate and the loader, so that each revision is
+// compiled once on its way. It checks what policies refer to by the schemas of the cluster.
+func (p *Policies) newCompiler(program string) (*source.Compiler, error) {
+	bounded := rest.CopyConfig(p.options.Config)
+	bounded.Timeout = schemaTimeout
+	client, err := discovery.NewDiscoveryClientForConfig(bounded)
+	if err != nil {
+		return nil, fmt.Errorf("setting up the client for schemas: %w", err)
+	}
+	log := p.manager.GetLogger()
+	unchecked := func(why error) { log.Info("references of policies are not checked", "why", why.Error()) }
+	compiler := source.NewCompiler(program, compileTimeout)
+	compiler.Schemas = newClusterSchemas(client.OpenAPIV3(), unchecked)
+	compiler.Unchecked = func(name string, why error) { unchecked(fmt.Errorf("source %s: %w", name, why)) }
+	return compiler, nil
+}
+
+func (p *Policies) addRunnables(table *resourceTable) error {
+	reporter := newReporter(p.manager.GetClient(), p.Live, p.options.Namespace, p.options.Replica, p.options.PodUID)
+	runnables := []manager.Runnable{table, p.objects, p.origins, reporter}
+	if p.options.ReceiverAddress != "" {
+		runnables = append(runnables, newReceiver(&receiver{
+			address: p.options.ReceiverAddress, certDir: p.options.ReceiverCertDir, namespace: p.options.Namespace,
+			sources: p.manager.GetClient(), secrets: p.manager.GetAPIReader(),
+			// The leader looks at once; another replica tells it in its report.
+			notify: func(source string) {
+				select {
+				case <-p.manager.Elected():
+					p.origins.notify(source)
+				default:
+					reporter.notify(source)
+				}
+			},
+		}, p.options.Metrics))
+	}
+	if p.options.Directory != "" {
+		runnables = append(runnables, &directory{client: p.manager.GetClient(), path: p.options.Directory})
+	}
+	for _, runnable := range runnables {
+		if err := p.manager.Add(runnable); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddControllers adds the controllers of PolicySources. registered says whether the API
+// server calls for the policies of a snapshot; refresh is to be called when that changes.
+func (p *Policies) AddControllers(registered func(digest string) bool) (refresh func(), err error) {
+	reconciler := newReconciler(p, registered)
+	loader := newLoader(p.manager.GetClient(), p.Live, p.objects, p.options.Namespace, p.compiler)
+	return reconciler.refresh, errors.Join(
+		loader.setUp(p.manager),
+		reconciler.setUp(p.manager),
+		p.manager.AddReadyzCheck("policies", loader.ready),
+	)
+}
+
+// Cluster is the newest version of the cluster objects that policies require.
+func (p *Policies) Cluster() *clusterdata.Objects { return p.objects.Current() }
+
+// Judge has the gate judge a source.
+func (p *Policies) Judge(ctx context.Context, candidate definition.Source) (source.Verdict, error) {
+	return p.gate.Judge(ctx, candidate, p.Live)
+}
+
+// Readable says why policies may not read a kind, and how to permit it: "" where they may.
+func (p *Policies) Readable(ctx context.Context, kind admission.GroupVersionKind) (string, error) {
+	found, err := unmetRequires(ctx, p.manager.GetClient(), p.Live.Resources(), []admission.GroupVersionKind{kind})
+	if found == nil {
+		return "", err
+	}
+	return found.message, nil
+}
