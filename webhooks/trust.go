@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
+	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,17 +27,14 @@ func TrustedByConfigurations(reader client.Reader) Trust {
 		if err := reader.Get(ctx, key, &mutating); client.IgnoreNotFound(err) != nil {
 			return false, fmt.Errorf("reading the mutating webhook configuration: %w", err)
 		}
+		var bundles [][]byte
 		for _, webhook := range validating.Webhooks {
-			if !vouches(webhook.ClientConfig.CABundle, chain) {
-				return false, nil
-			}
+			bundles = append(bundles, webhook.ClientConfig.CABundle)
 		}
 		for _, webhook := range mutating.Webhooks {
-			if !vouches(webhook.ClientConfig.CABundle, chain) {
-				return false, nil
-			}
+			bundles = append(bundles, webhook.ClientConfig.CABundle)
 		}
-		return true, nil
+		return !slices.ContainsFunc(bundles, func(bundle []byte) bool { return !vouches(bundle, chain) }), nil
 	}
 }
 

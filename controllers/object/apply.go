@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -218,8 +219,8 @@ func (a *Applier) replace(ctx context.Context, next *unstructured.Unstructured, 
 	if next.GetKind() == "PodDisruptionBudget" { // which is updated by version only
 		next.SetResourceVersion(have.GetResourceVersion())
 	}
-	next.SetLabels(joined(have.GetLabels(), next.GetLabels()))
-	next.SetAnnotations(joined(have.GetAnnotations(), next.GetAnnotations()))
+	next.SetLabels(labels.Merge(have.GetLabels(), next.GetLabels()))
+	next.SetAnnotations(labels.Merge(have.GetAnnotations(), next.GetAnnotations()))
 	next.SetFinalizers(finalizersOfKubernetes(have))
 	whole, err := runtime.DefaultUnstructuredConverter.ToUnstructured(have)
 	if err != nil {
@@ -321,16 +322,6 @@ func finalizersOfKubernetes(object client.Object) []string {
 		}
 	}
 	return kept
-}
-
-// joined has the entries of both; ours count where both have one.
-func joined(theirs, ours map[string]string) map[string]string {
-	all := maps.Clone(theirs)
-	if all == nil {
-		return ours
-	}
-	maps.Copy(all, ours)
-	return all
 }
 
 func convert(from *unstructured.Unstructured, into client.Object) error {

@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
 )
@@ -13,11 +14,7 @@ import (
 // rolledOut says whether every Pod of a Deployment is of its latest template, and
 // ready.
 func rolledOut(d *appsv1.Deployment) bool {
-	want := int32(1)
-	if d.Spec.Replicas != nil {
-		want = *d.Spec.Replicas
-	}
-	s := d.Status
+	want, s := ptr.Deref(d.Spec.Replicas, 1), d.Status
 	return s.ObservedGeneration >= d.Generation &&
 		s.UpdatedReplicas == want && s.Replicas == want && s.ReadyReplicas == want
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
@@ -28,10 +28,10 @@ type crlMetrics struct {
 	known map[types.NamespacedName]crlFacts
 }
 
-// crlFacts are of one CRL; dates are zero where nothing is stored.
+// crlFacts are of one CRL, which has no dates where nothing is stored.
 type crlFacts struct {
-	issued, ends, refreshed time.Time
-	failures                float64
+	crl      v1alpha1.CRLStatus
+	failures float64
 }
 
 func newCRLMetrics(now func() time.Time) *crlMetrics {
@@ -44,17 +44,8 @@ func (m *crlMetrics) observe(ca *v1alpha1.CertificateAuthority) {
 	defer m.mutex.Unlock()
 	key := client.ObjectKeyFromObject(ca)
 	facts := m.known[key]
-	if crl := ca.Status.CRL; crl != nil {
-		facts.issued, facts.ends, facts.refreshed = timeOf(crl.ThisUpdate), timeOf(crl.NextUpdate), timeOf(crl.Refreshed)
-	}
+	facts.crl = ptr.Deref(ca.Status.CRL, facts.crl)
 	m.known[key] = facts
-}
-
-func timeOf(t *metav1.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.Time
 }
 
 func (m *crlMetrics) failed(key types.NamespacedName) {
@@ -86,14 +77,14 @@ func (m *crlMetrics) Collect(metrics chan<- prometheus.Metric) {
 		gauge := func(description *prometheus.Desc, value float64) {
 			metrics <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value, key.Namespace, key.Name)
 		}
-		if !facts.issued.IsZero() {
-			gauge(crlAge, m.now().Sub(facts.issued).Seconds())
+		if at := facts.crl.ThisUpdate; !at.IsZero() {
+			gauge(crlAge, m.now().Sub(at.Time).Seconds())
 		}
-		if !facts.ends.IsZero() {
-			gauge(crlNextUpdate, float64(facts.ends.Unix()))
+		if at := facts.crl.NextUpdate; !at.IsZero() {
+			gauge(crlNextUpdate, float64(at.Unix()))
 		}
-		if !facts.refreshed.IsZero() {
-			gauge(crlLastRefresh, float64(facts.refreshed.Unix()))
+		if at := facts.crl.Refreshed; !at.IsZero() {
+			gauge(crlLastRefresh, float64(at.Unix()))
 		}
 		metrics <- prometheus.MustNewConstMetric(crlFailures, prometheus.CounterValue, facts.failures, key.Namespace, key.Name)
 	}

@@ -80,7 +80,7 @@ func below(prefix string, names []string) (paths []string) {
 func normalise(kind string, spec map[string]any) {
 	f := forms[kind]
 	for _, path := range f.kept {
-		keep(spec, strings.Split(path, "."))
+		keep(spec, path)
 	}
 	texts := func(paths []string, change func(string) string) {
 		for _, path := range paths {
@@ -149,23 +149,20 @@ func at(holder any, path []string, change func(any) any) {
 	}
 }
 
-// keep puts an empty object at a path.
-func keep(holder map[string]any, path []string) {
-	if path[0] == "*" {
-		for key := range holder {
-			if inner, isMap := holder[key].(map[string]any); isMap {
-				keep(inner, path[1:])
-			}
+// keep puts an empty object at a path, where there is none.
+func keep(spec map[string]any, path string) {
+	i := strings.LastIndex(path, ".")
+	fill := func(value any) any {
+		if holder, isMap := value.(map[string]any); isMap && holder[path[i+1:]] == nil {
+			holder[path[i+1:]] = map[string]any{}
 		}
+		return value
+	}
+	if i < 0 {
+		fill(spec)
 		return
 	}
-	inner, isMap := holder[path[0]].(map[string]any)
-	switch {
-	case len(path) > 1 && isMap:
-		keep(inner, path[1:])
-	case len(path) == 1 && holder[path[0]] == nil:
-		holder[path[0]] = map[string]any{}
-	}
+	at(spec, strings.Split(path[:i], "."), fill)
 }
 
 // unique leaves out entries that are empty, and those that were there before; nil as

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -211,9 +212,7 @@ func isGenuine(header http.Header, body io.Reader, secret []byte) (bool, error) 
 	}
 	signature, ok := strings.CutPrefix(header.Get("X-Hub-Signature-256"), "sha256=")
 	if !ok {
-		if signature = header.Get("X-Gitea-Signature"); signature == "" {
-			signature = header.Get("X-Forgejo-Signature")
-		}
+		signature = cmp.Or(header.Get("X-Gitea-Signature"), header.Get("X-Forgejo-Signature"))
 	}
 	got, err := hex.DecodeString(signature)
 	if err != nil || len(got) != sha256.Size {

@@ -30,7 +30,10 @@ func compare(table Table, have, want map[string]any) *comparison {
 }
 
 func (c *comparison) fields(path []string, have, want map[string]any) {
-	for _, key := range unionOfKeys(have, want) {
+	keys := map[string]any{}
+	maps.Copy(keys, have)
+	maps.Copy(keys, want)
+	for key := range keys {
 		stored, there := have[key]
 		c.value(append(slices.Clone(path), key), stored, want[key], there && stored != nil)
 	}
@@ -115,16 +118,6 @@ func matchesAny(patterns []string, path []string) bool {
 // fieldPath writes a path as graph.a.edges[0].condition.
 func fieldPath(path []string) string {
 	return strings.ReplaceAll(strings.Join(path, "."), ".[", "[")
-}
-
-func unionOfKeys(a, b map[string]any) []string {
-	keys := slices.Collect(maps.Keys(a))
-	for key := range b {
-		if _, both := a[key]; !both {
-			keys = append(keys, key)
-		}
-	}
-	return keys
 }
 
 // maxExponent is where numbers are compared by their text: their value would be long.

@@ -68,12 +68,17 @@ type rowStatus struct {
 
 func readPayload(text []byte) (*payload, error) {
 	p := &payload{}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if err := decoder.Decode(p); err != nil {
+	if err := decode(text, p); err != nil {
 		return nil, fmt.Errorf("reading the stored payload: %w", err)
 	}
 	return p, nil
+}
+
+// decode reads JSON, with numbers as they were written.
+func decode(text []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	return decoder.Decode(into)
 }
 
 func (p *payload) status() (s rowStatus) {
@@ -111,9 +116,7 @@ func normal(value map[string]any) (map[string]any, error) {
 		return nil, fmt.Errorf("writing the spec: %w", err)
 	}
 	var out map[string]any
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	return out, decoder.Decode(&out)
+	return out, decode(text, &out)
 }
 
 // field is the text at a path such as runtime.isolation_mode.

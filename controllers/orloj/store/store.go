@@ -20,14 +20,11 @@ type Options struct {
 	Key string
 	// RequireEncryption refuses Secrets where there is no key.
 	RequireEncryption bool
-	// MaxConnections bounds the pool; 0 is 10.
+	// MaxConnections bounds the pool; 0 is what fits the machine.
 	MaxConnections int32
-	// Now is the clock; nil is time.Now.
-	Now func() time.Time
 }
 
 const (
-	defaultConnections = 10
 	// operationTimeout bounds one transaction, waiting for a connection included.
 	operationTimeout = 20 * time.Second
 	connectTimeout   = 5 * time.Second
@@ -53,7 +50,6 @@ func New(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.New("the connection string of PostgreSQL cannot be read; it is such as postgres://user:password@host:5432/orloj") // the driver's words have the password
 	}
-	config.MaxConns = defaultConnections
 	if o.MaxConnections > 0 {
 		config.MaxConns = o.MaxConnections
 	}
@@ -71,11 +67,7 @@ func New(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("setting up connections to PostgreSQL: %w", err)
 	}
-	s := &Store{pool: pool, cipher: cipher, required: o.RequireEncryption, now: o.Now}
-	if s.now == nil {
-		s.now = time.Now
-	}
-	return s, nil
+	return &Store{pool: pool, cipher: cipher, required: o.RequireEncryption, now: time.Now}, nil
 }
 
 // Close ends all connections.

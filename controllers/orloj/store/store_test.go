@@ -59,8 +59,9 @@ func sql(t *testing.T, statements string) string {
 
 func open(t *testing.T, dsn, key string) *Store {
 	t.Helper()
-	s, err := New(t.Context(), Options{DSN: dsn, Key: key, Now: func() time.Time { return started }})
+	s, err := New(t.Context(), Options{DSN: dsn, Key: key})
 	require.NoError(t, err)
+	s.now = func() time.Time { return started }
 	t.Cleanup(s.Close)
 	return s
 }
