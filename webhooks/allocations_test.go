@@ -28,8 +28,8 @@ func TestAllocations(t *testing.T) {
 		want     float64
 	}{
 		{"no policy matches", compiled(t, definition.Fail, teamLabel), "/validate/fail", 149},
-		{"samples, validate", sampleSnapshot(t), "/validate/fail", 1349},
-		{"samples, mutate", sampleSnapshot(t), "/mutate/fail", 876},
+		{"samples, validate", sampleSnapshot(t), "/validate/fail", 1325},
+		{"samples, mutate", sampleSnapshot(t), "/mutate/fail", 872},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			handler := benchHandler(t, c.snapshot)

@@ -103,7 +103,7 @@ func NewSnapshot(resources *admission.Resources, sets ...*PolicySet) *Snapshot {
 func (s *Snapshot) index() {
 	for _, p := range s.policies {
 		for _, kind := range p.matcher.Kinds {
-			s.byKind[admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}] = nil
+			s.byKind[kind.WithoutVersion()] = nil
 		}
 	}
 	for kind := range s.byKind {
@@ -122,7 +122,7 @@ func (s *Snapshot) index() {
 
 // candidates are the policies that may match a kind.
 func (s *Snapshot) candidates(kind admission.GroupVersionKind) []*policy {
-	if policies, ok := s.byKind[admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]; ok {
+	if policies, ok := s.byKind[kind.WithoutVersion()]; ok {
 		return policies
 	}
 	return s.anyKind

@@ -37,5 +37,5 @@ func TestAllocations(t *testing.T) {
 		i++
 	}
 	ask()
-	require.Equal(t, 1552.0, testing.AllocsPerRun(runs, ask))
+	require.Equal(t, 1280.0, testing.AllocsPerRun(runs, ask))
 }
