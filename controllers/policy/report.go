@@ -164,7 +164,7 @@ func (r *Reporter) write(ctx context.Context) error {
 		return err
 	}
 	reached := map[string][]string{}
-	for _, l := range r.live.Snapshot().Limited(time.Now().Add(-limitsMemory)) {
+	for _, l := range r.live.Snapshot().ReachedLimits(time.Now().Add(-limitsMemory)) {
 		reached[l.Source] = append(reached[l.Source], l.Package+": "+l.Limit)
 	}
 	limits, err := json.Marshal(reached)

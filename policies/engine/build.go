@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -100,7 +101,7 @@ func (s *PolicySet) prepare(drafts []*draft) (errs definition.CompileErrors) {
 				s.require(d.Requires)
 			}
 		} else if d.compiled, found = newTemplate(d.template); d.compiled != nil {
-			var policies []*policy
+			var policies []*compiledPolicy
 			policies, found = d.compiled.policies(d.template)
 			for _, p := range policies {
 				s.require(p.meta.Requires)
@@ -222,9 +223,9 @@ func (s *PolicySet) assemble(templates []definition.Template) (errs definition.C
 }
 
 // add makes a policy one of the set.
-func (s *PolicySet) add(p *policy) {
+func (s *PolicySet) add(p *compiledPolicy) {
 	own := *p
-	own.set, own.limit = s, &lastLimit{}
+	own.set, own.limit = s, &atomic.Pointer[limitAt]{}
 	s.policies = append(s.policies, &own)
 	s.require(own.meta.Requires)
 }

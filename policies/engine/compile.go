@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -25,7 +26,7 @@ type PolicySet struct {
 	dataSum    string // of the data files
 	parameters *ast.Term
 	scope      *ast.Term
-	policies   []*policy
+	policies   []*compiledPolicy
 	required   map[string]admission.GroupVersionKind // by their key in data.cluster
 	reads      clusterdata.Projection                // of what is required
 	rules      int
@@ -40,8 +41,8 @@ type PolicySet struct {
 	analysed     bool // keeps what the compiler found
 }
 
-// policy is one package with entry points.
-type policy struct {
+// compiledPolicy is one package with entry points.
+type compiledPolicy struct {
 	set     *PolicySet
 	name    string // the package, without "data."
 	path    ast.Ref
@@ -55,7 +56,7 @@ type policy struct {
 	// validate and mutate are nil where the package has no such entry points.
 	validate, mutate *query
 	location         definition.Location
-	limit            *lastLimit
+	limit            *atomic.Pointer[limitAt] // shared by the copies of the policy
 	form             form
 	// needsNamespace says that the policy can read input.namespace.
 	needsNamespace bool
@@ -211,9 +212,9 @@ func (s *PolicySet) hasData(path []string) bool {
 }
 
 // newPolicy reads one package: its metadata, and its entry points. Libraries give nil.
-func newPolicy(name string, modules []*ast.Module) (*policy, definition.CompileErrors) {
+func newPolicy(name string, modules []*ast.Module) (*compiledPolicy, definition.CompileErrors) {
 	var errs definition.CompileErrors
-	p := &policy{name: name, form: native{}, path: modules[0].Package.Path, lines: map[string][]ruleLine{}, location: definition.LocationOf(modules[0].Package.Location)}
+	p := &compiledPolicy{name: name, form: native{}, path: modules[0].Package.Path, lines: map[string][]ruleLine{}, location: definition.LocationOf(modules[0].Package.Location)}
 	p.meta, errs = definition.ReadMetadata(name, modules)
 	for _, module := range modules {
 		file := module.Package.Location.File
@@ -242,7 +243,7 @@ func newPolicy(name string, modules []*ast.Module) (*policy, definition.CompileE
 }
 
 // settle fills in what the metadata leaves open.
-func (p *policy) settle() error {
+func (p *compiledPolicy) settle() error {
 	match := definition.Match{}
 	if p.meta.Match != nil {
 		match = *p.meta.Match
@@ -259,7 +260,7 @@ func (p *policy) settle() error {
 }
 
 // ruleAt is the name of the rule that stands at a place: "" where none does.
-func (p *policy) ruleAt(loc definition.Location) string {
+func (p *compiledPolicy) ruleAt(loc definition.Location) string {
 	name := ""
 	for _, rule := range p.lines[loc.File] {
 		if rule.line <= loc.Line {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
@@ -81,8 +80,7 @@ func (m *mutator) overrides(by member, above *parents) *conflict {
 	if !by.policy.set.place.Below {
 		return nil
 	}
-	since := time.Now()
-	defer func() { above.e.spent.add(by.policy.set.source.Name, time.Since(since)) }()
+	defer above.e.measure(by.policy.set.source.Name)()
 	rank := by.policy.rank()
 	claims := newClaims(above.root)
 	for _, op := range by.ops {
@@ -108,7 +106,7 @@ func (m *mutator) overrides(by member, above *parents) *conflict {
 
 // tooMuch bounds how often the policies above are asked again.
 func (m *mutator) tooMuch(own claim, above *parents) *conflict {
-	if above.e.spent.of(own.member.policy.set.source.Name) >= sourceTime {
+	if above.e.used[own.member.policy.set.source.Name] >= sourceTime {
 		return &conflict{path: jsonpatch.Pointer(own.path), mine: fmt.Sprintf("changes what takes longer than the %s that its source has to compare with the policies of broader scopes, such as", sourceTime)}
 	}
 	if have, err := jsonpatch.Get(above.root(), own.path); err != nil || have == nil {
@@ -263,13 +261,13 @@ func (p proposal) made(own claim, at []string, present any) bool {
 }
 
 // broader are the policies of scopes above that mutate, and are not left out.
-func (m *mutator) broader(rank int, e *evaluation) []*policy {
-	return slices.DeleteFunc(slices.Clone(m.snapshot.candidates(e.review.Kind)), func(p *policy) bool {
+func (m *mutator) broader(rank int, e *evaluation) []*compiledPolicy {
+	return slices.DeleteFunc(slices.Clone(m.snapshot.candidates(e.review.Kind)), func(p *compiledPolicy) bool {
 		return p.mutate == nil || m.left[p] || p.rank() >= rank || !p.set.place.Parent
 	})
 }
 
-func (p *policy) rank() int { return p.set.source.Scope.Level.Rank() }
+func (p *compiledPolicy) rank() int { return p.set.source.Scope.Level.Rank() }
 
 // unsettled are denials where a policy that has scopes below it would still change the
 // object: something has undone its patch since, or was meant to get around it.
@@ -278,8 +276,8 @@ func (s *Snapshot) unsettled(ctx context.Context, e *evaluation) *Decision {
 	if e.review.New == nil || e.review.SubResource != "" || !s.below(e.review) {
 		return &found.Decision
 	}
-	m := newMutator(ctx, s, found)
-	policies := slices.DeleteFunc(m.broader(len(hierarchy.Levels), e), func(p *policy) bool { return !p.asked(e.options) })
+	m := newMutator(ctx, s, e, found)
+	policies := slices.DeleteFunc(m.broader(len(hierarchy.Levels), e), func(p *compiledPolicy) bool { return !p.asked(e.options) })
 	if len(policies) == 0 {
 		return &found.Decision
 	}
@@ -294,7 +292,7 @@ func (s *Snapshot) unsettled(ctx context.Context, e *evaluation) *Decision {
 			p := one.policy
 			finding := p.finding(one.rule.Entry, one.rule.Location)
 			finding.Words = fmt.Sprintf("policy %s sets %s, and the object that is to be stored differs: it was changed again after the policy had set it; leave it as it was set", p.name, describe(applied))
-			p.report(&found.Decision, finding)
+			p.report(e, &found.Decision, finding)
 		}
 	}
 	return &found.Decision

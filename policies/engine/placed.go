@@ -14,7 +14,7 @@ const maxPlaced = 1 << 20
 // namespace and operation. Of many policies, each is asked in few places.
 type placed struct {
 	mu    sync.RWMutex
-	lists map[reviewPlace][]*policy
+	lists map[reviewPlace][]*compiledPolicy
 	size  int
 }
 
@@ -25,12 +25,12 @@ type reviewPlace struct {
 }
 
 // of are the candidates that may validate a review, by its place, in their order.
-func (c *placed) of(s *Snapshot, e *evaluation, kind admission.GroupVersionKind) []*policy {
+func (c *placed) of(s *Snapshot, e *evaluation, kind admission.GroupVersionKind) []*compiledPolicy {
 	r := e.review
 	if r.IsNamespace() { // each is a place of its own
 		return s.candidates(kind)
 	}
-	at := reviewPlace{kind, r.Namespace, r.Operation, r.SubResource, string(e.options.Namespace)}
+	at := reviewPlace{kind, r.Namespace, r.Operation, r.SubResource, string(e.options.Namespace.text)}
 	c.mu.RLock()
 	list, known := c.lists[at]
 	c.mu.RUnlock()
@@ -46,7 +46,7 @@ func (c *placed) of(s *Snapshot, e *evaluation, kind admission.GroupVersionKind)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.lists == nil || c.size+size > maxPlaced {
-		c.lists, c.size = map[reviewPlace][]*policy{}, 0
+		c.lists, c.size = map[reviewPlace][]*compiledPolicy{}, 0
 	}
 	c.lists[at] = list
 	c.size += size

@@ -51,7 +51,7 @@ func (s *PolicySet) findReads() {
 }
 
 // lacks is the first kind a policy requires whose objects are not at hand.
-func (e *evaluation) lacks(p *policy) (admission.GroupVersionKind, bool) {
+func (e *evaluation) lacks(p *compiledPolicy) (admission.GroupVersionKind, bool) {
 	for _, kind := range p.meta.Requires {
 		if !e.options.Cluster.HasFields(kind, p.set.reads[kind.WithoutVersion()]) {
 			return kind, true

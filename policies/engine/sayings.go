@@ -18,7 +18,7 @@ type saying struct {
 
 // sayings are the values of an entry point in their order, those of equal ones in the order of
 // the rules; what a rule gives several times is there once.
-func (p *policy) sayings(entry string, given []eval.Given) []saying {
+func (p *compiledPolicy) sayings(entry string, given []eval.Given) []saying {
 	out := make([]saying, len(given))
 	for i, one := range given {
 		out[i] = saying{one.Value, p.rules.At(entry, one.At)}

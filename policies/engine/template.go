@@ -39,9 +39,9 @@ func newTemplate(template *definition.Template) (*compiledTemplate, definition.C
 }
 
 // policies are those that constraints make of a template.
-func (t *compiledTemplate) policies(template *definition.Template) (policies []*policy, errs definition.CompileErrors) {
+func (t *compiledTemplate) policies(template *definition.Template) (policies []*compiledPolicy, errs definition.CompileErrors) {
 	for _, c := range template.Constraints {
-		p := &policy{
+		p := &compiledPolicy{
 			name: c.Name, path: t.path, rules: t.rules, lines: t.lines, validate: t.validate, location: c.Location,
 			conditioned:    t.conditioned,
 			form:           &constraint{c},

@@ -67,7 +67,7 @@ type unit struct {
 	batch *batch
 	// policy is nil for libraries, and template for packages. The policy belongs to no
 	// set yet.
-	policy   *policy
+	policy   *compiledPolicy
 	template *compiledTemplate
 	clusters map[string]*clusterdata.Fields // what is read of cluster objects, by their key: "" for any
 	data     []ast.Ref                      // that the modules read, see PolicySet.Reads
@@ -128,7 +128,7 @@ type draft struct {
 	template *definition.Template // nil for a package
 	// support says that it is compiled only because others need it.
 	support  bool
-	policy   *policy
+	policy   *compiledPolicy
 	compiled *compiledTemplate
 }
 

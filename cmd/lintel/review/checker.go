@@ -20,7 +20,7 @@ type checker struct {
 	snapshot   *engine.Snapshot
 	resources  *resourceTable
 	cluster    *clusterdata.Objects
-	namespaces map[string][]byte
+	namespaces map[string]engine.Namespace
 	asked      registration.Asked
 	// builtIn is nil where none of the objects is concerned.
 	builtIn *builtIn

@@ -8,8 +8,8 @@ import (
 
 func TestAPanicIsAFailureOfItsPolicy(t *testing.T) {
 	set := compile(t, "package p\ndeny contains \"x\"")
-	answers := inOrder(set.policies,
-		func(int) string { panic("at once") },
-		func(_ int, err evalError) string { return err.message })
+	answers := askEach([]question{{policy: set.policies[0]}},
+		func(question) string { panic("at once") },
+		func(_ question, err evalError) string { return err.message })
 	require.Contains(t, answers[0], "internal error: at once")
 }
