@@ -35,25 +35,8 @@ type Objects struct {
 type kindObjects struct {
 	namespaces     *immutable.SortedMap[string, *namespaceObjects]
 	objects, bytes int
-	stored         *storedFields
+	fields         *Fields // that are stored of each object
 	all            lazyObject
-}
-
-// storedFields are those that are stored of the objects of a kind.
-type storedFields struct {
-	fields  *Fields
-	covered sync.Map // *Fields to bool: reviews ask for the same again and again
-}
-
-func (h *storedFields) covers(fields *Fields) bool {
-	if h.fields.isWhole() {
-		return true
-	}
-	known, ok := h.covered.Load(fields)
-	if !ok {
-		known, _ = h.covered.LoadOrStore(fields, h.fields.Covers(fields))
-	}
-	return known.(bool)
 }
 
 // namespaceObjects holds the objects of one kind and namespace by name.
@@ -131,7 +114,7 @@ func (c *Objects) With(changes ...Change) *Objects {
 		}
 		before := next.kinds[kind]
 		if before == nil || change.Reset {
-			before = &kindObjects{namespaces: immutable.NewSortedMap[string, *namespaceObjects](nil), stored: &storedFields{fields: change.Fields}}
+			before = &kindObjects{namespaces: immutable.NewSortedMap[string, *namespaceObjects](nil), fields: change.Fields}
 		}
 		next.kinds[kind] = before.with(change.Objects)
 	}
@@ -140,7 +123,7 @@ func (c *Objects) With(changes ...Change) *Objects {
 
 // with replaces only the namespaces that objects are in.
 func (k *kindObjects) with(objects map[Key]*Object) *kindObjects {
-	next := &kindObjects{namespaces: k.namespaces, objects: k.objects, bytes: k.bytes, stored: k.stored}
+	next := &kindObjects{namespaces: k.namespaces, objects: k.objects, bytes: k.bytes, fields: k.fields}
 	changed := map[string]*immutable.SortedMap[string, *Object]{}
 	for key, object := range objects {
 		names := changed[key.Namespace]
@@ -191,7 +174,7 @@ func (c *Objects) HasFields(kind admission.GroupVersionKind, fields *Fields) boo
 		return false
 	}
 	objects, ok := c.kinds[kind.WithoutVersion()]
-	return !ok || objects.stored.covers(fields)
+	return !ok || objects.fields.Covers(fields)
 }
 
 // Sizes are those of the kinds that are known, in no order.

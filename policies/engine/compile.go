@@ -67,6 +67,18 @@ type ruleLine struct {
 	name string // not a part of the text, which would be held for it
 }
 
+// ruleLines are the first lines of the rules of modules, by file.
+func ruleLines(modules []*ast.Module) map[string][]ruleLine {
+	lines := map[string][]ruleLine{}
+	for _, module := range modules {
+		file := module.Package.Location.File
+		for _, rule := range module.Rules {
+			lines[file] = append(lines[file], ruleLine{rule.Location.Row, strings.Clone(rule.Head.Ref().String())})
+		}
+	}
+	return lines
+}
+
 // Name is the name of the source.
 func (s *PolicySet) Name() string { return s.source.Name }
 
@@ -214,14 +226,8 @@ func (s *PolicySet) hasData(path []string) bool {
 // newPolicy reads one package: its metadata, and its entry points. Libraries give nil.
 func newPolicy(name string, modules []*ast.Module) (*compiledPolicy, definition.CompileErrors) {
 	var errs definition.CompileErrors
-	p := &compiledPolicy{name: name, form: native{}, path: modules[0].Package.Path, lines: map[string][]ruleLine{}, location: definition.LocationOf(modules[0].Package.Location)}
+	p := &compiledPolicy{name: name, form: native{}, path: modules[0].Package.Path, lines: ruleLines(modules), location: definition.LocationOf(modules[0].Package.Location)}
 	p.meta, errs = definition.ReadMetadata(name, modules)
-	for _, module := range modules {
-		file := module.Package.Location.File
-		for _, rule := range module.Rules {
-			p.lines[file] = append(p.lines[file], ruleLine{rule.Location.Row, strings.Clone(rule.Head.Ref().String())})
-		}
-	}
 	var entryErrs definition.CompileErrors
 	p.rules, entryErrs = definition.ReadEntries(modules, definition.EntryOf)
 	if errs = append(errs, entryErrs...); len(errs) > 0 {

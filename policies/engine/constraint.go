@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -128,26 +129,22 @@ func (c *constraint) imply(_ *compiledPolicy, workload admission.GroupVersionKin
 	said := *found
 	found.Denials, found.Warnings, found.Audits = nil, nil, nil
 	for _, expansion := range c.expansionsOf(workload) {
-		implied := func(list []Finding) []Finding {
-			out := make([]Finding, 0, len(list))
-			for _, finding := range list {
-				finding.Words = fmt.Sprintf("[Implied by %s] %s", expansion.Name, finding.Words)
-				out = append(out, finding)
+		into := func(enforcement definition.Enforcement, findings []Finding) {
+			list := &found.Denials
+			switch cmp.Or(expansion.Enforcement, enforcement) {
+			case definition.EnforceWarn:
+				list = &found.Warnings
+			case definition.EnforceAudit:
+				list = &found.Audits
 			}
-			return out
+			for _, finding := range findings {
+				finding.Words = fmt.Sprintf("[Implied by %s] %s", expansion.Name, finding.Words)
+				*list = append(*list, finding)
+			}
 		}
-		denials, warnings, audits := implied(said.Denials), implied(said.Warnings), implied(said.Audits)
-		switch all := append(append(append([]Finding{}, denials...), warnings...), audits...); expansion.Enforcement {
-		case definition.EnforceDeny:
-			denials, warnings, audits = all, nil, nil
-		case definition.EnforceWarn:
-			denials, warnings, audits = nil, all, nil
-		case definition.EnforceAudit:
-			denials, warnings, audits = nil, nil, all
-		}
-		found.Denials = append(found.Denials, denials...)
-		found.Warnings = append(found.Warnings, warnings...)
-		found.Audits = append(found.Audits, audits...)
+		into(definition.EnforceDeny, said.Denials)
+		into(definition.EnforceWarn, said.Warnings)
+		into(definition.EnforceAudit, said.Audits)
 	}
 }
 

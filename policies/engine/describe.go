@@ -30,7 +30,7 @@ func (s *PolicySet) Reads() []string {
 	packages := map[string]bool{}
 	for _, u := range s.units {
 		for _, path := range u.Packages {
-			packages[strings.Join(path, "\x00")] = true
+			packages[pathKey(path)] = true
 		}
 	}
 	found := map[string]bool{}
@@ -85,7 +85,7 @@ func (s *PolicySet) undefined(prefix ast.Ref, packages map[string]bool) string {
 		if !ok {
 			break
 		}
-		if keys = append(keys, string(key)); packages[strings.Join(keys, "\x00")] {
+		if keys = append(keys, string(key)); packages[pathKey(keys)] {
 			return ""
 		}
 	}

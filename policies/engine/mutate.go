@@ -46,9 +46,7 @@ func (s *Snapshot) Mutate(ctx context.Context, review *admission.Review, options
 		// the others make of it is found without that one.
 		mutation.Patch, mutation.Review, m.held = nil, review, nil
 	}
-	mutation.Denials = sortFindings(mutation.Denials)
-	mutation.Warnings = sortFindings(mutation.Warnings)
-	mutation.Audits = sortFindings(mutation.Audits)
+	mutation.sort()
 	if !mutation.Allowed() {
 		mutation.Patch, mutation.Review = nil, review
 	}

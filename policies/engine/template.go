@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"strings"
-
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -20,13 +18,9 @@ type compiledTemplate struct {
 
 // newTemplate reads the entry point of a template.
 func newTemplate(template *definition.Template) (*compiledTemplate, definition.CompileErrors) {
-	t := &compiledTemplate{path: template.Modules[0].Package.Path, lines: map[string][]ruleLine{}}
+	t := &compiledTemplate{path: template.Modules[0].Package.Path, lines: ruleLines(template.Modules)}
 	for _, module := range template.Modules {
 		t.clock = t.clock || len(definition.ClockCalls(module)) > 0 // in its own home it needs no leave
-		file := module.Package.Location.File
-		for _, rule := range module.Rules {
-			t.lines[file] = append(t.lines[file], ruleLine{rule.Location.Row, strings.Clone(rule.Head.Ref().String())})
-		}
 	}
 	var errs definition.CompileErrors
 	if t.rules, errs = definition.ReadEntries(template.Modules[:1], definition.ViolationOf); len(errs) > 0 {

@@ -161,7 +161,7 @@ func (d *draft) survey() {
 	add := func(ref ast.Ref) bool {
 		if ref[0].Equal(ast.DefaultRootDocument) {
 			path := constantPath(ref)
-			refers[strings.Join(path, "\x00")] = path
+			refers[pathKey(path)] = path
 		}
 		return false
 	}
@@ -195,17 +195,26 @@ func constantPath(ref ast.Ref) []string {
 // refers to, or its own packages. Two packages of which one is above the other depend on
 // each other: their rules may conflict.
 func connections(units []*UnitFacts) [][]int {
-	root := &packageTree{}
+	at, below := map[string][]int{}, map[string][]int{} // by path: the units there, and there or below
 	for i, u := range units {
 		for _, path := range u.Packages {
-			root.add(path, i)
+			at[pathKey(path)] = append(at[pathKey(path)], i)
+			for n := range len(path) + 1 {
+				below[pathKey(path[:n])] = append(below[pathKey(path[:n])], i)
+			}
 		}
 	}
 	edges := make([][]int, len(units))
 	for i, u := range units {
 		found := map[int]bool{}
 		for _, path := range slices.Concat(u.Packages, u.Refers) {
-			root.find(path, found)
+			connected := below[pathKey(path)]
+			for n := range path {
+				connected = slices.Concat(connected, at[pathKey(path[:n])])
+			}
+			for _, other := range connected {
+				found[other] = true
+			}
 		}
 		delete(found, i)
 		edges[i] = slices.Collect(maps.Keys(found))
@@ -213,48 +222,8 @@ func connections(units []*UnitFacts) [][]int {
 	return edges
 }
 
-// packageTree is the units by their packages.
-type packageTree struct {
-	units []int
-	below map[string]*packageTree
-}
-
-func (t *packageTree) add(path []string, unit int) {
-	for _, key := range path {
-		if t.below == nil {
-			t.below = map[string]*packageTree{}
-		}
-		if t.below[key] == nil {
-			t.below[key] = &packageTree{}
-		}
-		t = t.below[key]
-	}
-	t.units = append(t.units, unit)
-}
-
-// find adds the units on the way to a path, at it and below.
-func (t *packageTree) find(path []string, found map[int]bool) {
-	for _, key := range path {
-		t.mark(found)
-		if t = t.below[key]; t == nil {
-			return
-		}
-	}
-	t.all(found)
-}
-
-func (t *packageTree) mark(found map[int]bool) {
-	for _, unit := range t.units {
-		found[unit] = true
-	}
-}
-
-func (t *packageTree) all(found map[int]bool) {
-	t.mark(found)
-	for _, below := range t.below {
-		below.all(found)
-	}
-}
+// pathKey is different for different paths.
+func pathKey(path []string) string { return strings.Join(path, "\x00") }
 
 // reach says which nodes can be reached from some, themselves included.
 func reach(edges [][]int, from []int) []bool {

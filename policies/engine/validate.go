@@ -16,9 +16,7 @@ import (
 // Validate decides by the entry points deny and warn.
 func (s *Snapshot) Validate(ctx context.Context, review *admission.Review, options Options) *Decision {
 	decision := s.Ask(ctx, review, options)
-	decision.Denials = sortFindings(decision.Denials)
-	decision.Warnings = sortFindings(decision.Warnings)
-	decision.Audits = sortFindings(decision.Audits)
+	decision.sort()
 	return decision
 }
 
