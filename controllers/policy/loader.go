@@ -93,7 +93,7 @@ func (l *Loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 	if same(live) {
 		if l.waiting[object.Name] != nil { // another revision was on its way
 			delete(l.waiting, object.Name)
-			l.options.Objects.Require(object.Name, live.ClusterReads())
+			l.options.Objects.Require(object.Name, live.Projection())
 		}
 		return nil
 	}
@@ -111,7 +111,7 @@ func (l *Loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 	delete(l.waiting, object.Name)
 	l.options.Live.Put(set)
 	l.options.Compiler.Forget(set)
-	l.options.Objects.Require(object.Name, set.ClusterReads())
+	l.options.Objects.Require(object.Name, set.Projection())
 	log.FromContext(ctx).Info("policies are live", "source", object.Name, "revision", set.Revision(), "policies", set.Policies())
 	return nil
 }
@@ -132,10 +132,10 @@ func (l *Loader) compile(ctx context.Context, object *v1alpha1.PolicySource) (_ 
 // starts does not wait for what no waiting will bring: there the set goes live
 // without, so that its failure policy decides about what it cannot judge.
 func (l *Loader) hold(ctx context.Context, set, live *engine.PolicySet) bool {
-	required := set.ClusterReads()
+	required := set.Projection()
 	all := required
 	if live != nil {
-		all = all.Union(live.ClusterReads())
+		all = all.Union(live.Projection())
 	}
 	l.options.Objects.Require(set.Name(), all)
 	missing := l.options.Objects.Missing(required)

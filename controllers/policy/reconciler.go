@@ -192,7 +192,7 @@ func (r *Reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 	if gathered.unmet != nil {
 		again = min(again, permissionInterval) // nothing tells that a permission was granted
 	}
-	gathered.missing = r.options.Objects.Missing(verdict.Set.ClusterReads())
+	gathered.missing = r.options.Objects.Missing(verdict.Set.Projection())
 	return gathered, again, nil
 }
 

@@ -146,7 +146,7 @@ func (s *PolicySet) finish(d *draft, together *batch) *unit {
 		modules, rules = append(modules, module), append(rules, module.Rules...)
 	}
 	u := &unit{UnitFacts: d.UnitFacts, batch: together, policy: d.policy, template: d.compiled, clusters: clusterdata.FieldsRead(modules), data: dataReads(modules)}
-	u.Reads = slices.DeleteFunc(slices.Sorted(maps.Keys(u.clusters)), func(name string) bool { return name == "" })
+	u.KindsRead = slices.DeleteFunc(slices.Sorted(maps.Keys(u.clusters)), func(name string) bool { return name == "" })
 	if d.template == nil {
 		u.unasked = definition.FindUnused(modules)
 	}

@@ -28,7 +28,7 @@ type PolicySet struct {
 	scope      *ast.Term
 	policies   []*compiledPolicy
 	required   map[string]admission.GroupVersionKind // by their key in data.cluster
-	reads      clusterdata.Projection                // of what is required
+	projection clusterdata.Projection                // of what is required
 	rules      int
 	compiled   int // how many units were, and not taken over
 	warnings   []string
@@ -242,14 +242,14 @@ func newPolicy(name string, modules []*ast.Module) (*compiledPolicy, definition.
 		}
 		return nil, nil
 	}
-	if err := p.settle(); err != nil {
+	if err := p.setDefaults(); err != nil {
 		return nil, definition.CompileErrors{definition.ErrorAt(p.meta.MatchLocation, "METADATA: custom.match: %v", err)}
 	}
 	return p, nil
 }
 
-// settle fills in what the metadata leaves open.
-func (p *compiledPolicy) settle() error {
+// setDefaults fills in what the metadata leaves open.
+func (p *compiledPolicy) setDefaults() error {
 	match := definition.Match{}
 	if p.meta.Match != nil {
 		match = *p.meta.Match

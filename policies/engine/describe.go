@@ -23,10 +23,10 @@ func (s *PolicySet) Describe() []PolicyInfo {
 	return infos
 }
 
-// Reads are the paths under data that the rules read and that neither a package nor a
+// UndefinedData are the paths under data that the rules read and that neither a package nor a
 // data file of the source defines, as far as they are constant: a.b for data.a.b[x].
 // What Lintel fills itself is left out.
-func (s *PolicySet) Reads() []string {
+func (s *PolicySet) UndefinedData() []string {
 	packages := map[string]bool{}
 	for _, u := range s.units {
 		for _, path := range u.Packages {

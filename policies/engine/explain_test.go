@@ -134,7 +134,7 @@ func TestExplainAgreesWithValidateAndMutate(t *testing.T) {
 		}
 		e := newEvaluation(review, options)
 		if !review.OnlyRemovesFinalizers() && snapshot.Concerns(review) {
-			sum.add(snapshot.unsettled(t.Context(), e)) // of no one policy
+			sum.add(snapshot.notConverged(t.Context(), e)) // of no one policy
 		}
 		require.Equal(t, decision.Policies, sum.Policies)
 		sum.sort()

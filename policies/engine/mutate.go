@@ -38,13 +38,13 @@ func (s *Snapshot) Mutate(ctx context.Context, review *admission.Review, options
 	m := newMutator(ctx, s, e, mutation)
 	for {
 		left := len(m.left)
-		m.settle(e)
+		m.converge(e)
 		if len(m.left) == left || len(mutation.Patch) == 0 || !mutation.Allowed() {
 			break
 		}
 		// A policy that failed after its first round has changed the object by then: what
 		// the others make of it is found without that one.
-		mutation.Patch, mutation.Review, m.held = nil, review, nil
+		mutation.Patch, mutation.Review, m.protected = nil, review, nil
 	}
 	mutation.sort()
 	if !mutation.Allowed() {
@@ -61,9 +61,9 @@ type mutator struct {
 	evaluation *evaluation
 	result     *Mutation
 	left       map[*compiledPolicy]bool // policies left out after an error
-	// held is what broader scopes have set in earlier rounds, and overwritten how many
+	// protected is what broader scopes have set in earlier rounds, and overwritten how many
 	// places that hold something each policy of a narrower one has changed.
-	held        []held
+	protected   []protectedPlace
 	overwritten map[*compiledPolicy]int
 }
 
@@ -71,8 +71,8 @@ func newMutator(ctx context.Context, s *Snapshot, e *evaluation, result *Mutatio
 	return &mutator{snapshot: s, ctx: ctx, evaluation: e, result: result, left: map[*compiledPolicy]bool{}, overwritten: map[*compiledPolicy]int{}}
 }
 
-// settle repeats rounds until one changes nothing.
-func (m *mutator) settle(e *evaluation) {
+// converge repeats rounds until one changes nothing.
+func (m *mutator) converge(e *evaluation) {
 	for range maxRounds {
 		members := m.members(e)
 		if len(members) == 0 || !m.result.Allowed() {
@@ -82,7 +82,7 @@ func (m *mutator) settle(e *evaluation) {
 		if after == nil || after.Compare(e.review.New.Value()) == 0 {
 			return
 		}
-		m.hold(toJSON(e.review.New.Value()), members)
+		m.protect(toJSON(e.review.New.Value()), members)
 		m.result.Patch = append(m.result.Patch, applied...)
 		m.result.Review = e.review.WithObject(after)
 		e = e.with(m.result.Review)
@@ -196,7 +196,7 @@ func (p *compiledPolicy) mutateOne(ctx context.Context, s *Snapshot, e *evaluati
 	if given == nil || len(errs) > 0 {
 		return nil, true
 	}
-	for _, one := range p.sayings(definition.EntryPatch, given[0]) {
+	for _, one := range p.givenValues(definition.EntryPatch, given[0]) {
 		ops, err := readMember(one.value)
 		if err != nil {
 			p.report(e, found, p.mutationFailure(one.rule, err.Error()))

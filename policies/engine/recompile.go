@@ -275,7 +275,7 @@ func (c *change) compile(templates []definition.Template) (ok bool) {
 		if n.draft != nil && !n.draft.support {
 			u = built[n.draft]
 		}
-		for _, name := range u.Reads {
+		for _, name := range u.KindsRead {
 			if _, required := s.required[name]; !required {
 				return false
 			}

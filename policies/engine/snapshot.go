@@ -36,13 +36,13 @@ type PolicyInfo struct {
 
 // Snapshot is an immutable set of compiled sources.
 type Snapshot struct {
-	resources *admission.Resources
-	policies  []*compiledPolicy // by scope, source, package
-	byKind    map[admission.GroupVersionKind][]*compiledPolicy
-	anyKind   []*compiledPolicy // those that match kinds which byKind does not list
-	scoped    []*PolicySet      // of scopes below the enterprise
-	placed    placed
-	digest    string
+	resources  *admission.Resources
+	policies   []*compiledPolicy // by scope, source, package
+	byKind     map[admission.GroupVersionKind][]*compiledPolicy
+	anyKind    []*compiledPolicy // those that match kinds which byKind does not list
+	scoped     []*PolicySet      // of scopes below the enterprise
+	remembered rememberedCandidates
+	digest     string
 }
 
 // NewSnapshot combines compiled sources; it is cheap. Policies are asked in the

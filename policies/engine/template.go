@@ -42,7 +42,7 @@ func (t *compiledTemplate) policies(template *definition.Template) (policies []*
 			needsNamespace: template.ReadsNamespace,
 		}
 		p.meta = definition.Metadata{Title: c.Title, Match: &c.Match, Enforcement: c.Enforcement, Requires: c.Requires, Clock: t.clock}
-		if err := p.settle(); err != nil {
+		if err := p.setDefaults(); err != nil {
 			errs = append(errs, definition.CompileError{File: c.Location.File, Line: c.Location.Line, Message: err.Error()})
 			continue
 		}

@@ -67,9 +67,9 @@ func (s *PolicySet) at(place hierarchy.Place) *PolicySet {
 	}
 	own.policies = make([]*compiledPolicy, len(s.policies))
 	for i, p := range s.policies {
-		placed := *p
-		placed.set = &own
-		own.policies[i] = &placed
+		arranged := *p
+		arranged.set = &own
+		own.policies[i] = &arranged
 	}
 	return &own
 }

@@ -30,9 +30,9 @@ type UnitFacts struct {
 	Refers   [][]string `json:"refers,omitempty"`
 	Rules    int        `json:"rules"`
 	// Requires are the kinds of cluster objects that the policy of the package requires,
-	// and Reads the names by which its modules read some.
-	Requires []admission.GroupVersionKind `json:"requires,omitempty"`
-	Reads    []string                     `json:"reads,omitempty"`
+	// and KindsRead the names by which its modules read some.
+	Requires  []admission.GroupVersionKind `json:"requires,omitempty"`
+	KindsRead []string                     `json:"reads,omitempty"`
 	// Batch is the index in Known.Batches of what it was compiled in.
 	Batch int `json:"batch"`
 }
@@ -70,7 +70,7 @@ type unit struct {
 	policy   *compiledPolicy
 	template *compiledTemplate
 	clusters map[string]*clusterdata.Fields // what is read of cluster objects, by their key: "" for any
-	data     []ast.Ref                      // that the modules read, see PolicySet.Reads
+	data     []ast.Ref                      // that the modules read, see PolicySet.UndefinedData
 	request  bool                           // can read input.csr
 	unasked  []definition.Unused
 }

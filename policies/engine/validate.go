@@ -31,7 +31,7 @@ func (s *Snapshot) Ask(ctx context.Context, review *admission.Review, options Op
 	for _, found := range validate(ctx, s.questions(e, false)) {
 		decision.add(found)
 	}
-	decision.add(s.unsettled(ctx, e))
+	decision.add(s.notConverged(ctx, e))
 	return decision
 }
 
@@ -48,7 +48,7 @@ func (s *Snapshot) questions(e *evaluation, unmatched bool) []question {
 	kind := s.resources.KindOf(e.review)
 	candidates := s.candidates(kind)
 	if !unmatched {
-		candidates = s.placed.of(s, e, kind)
+		candidates = s.remembered.of(s, e, kind)
 	}
 	var out []question
 	for _, p := range candidates {
@@ -99,12 +99,12 @@ func (p *compiledPolicy) validateOne(ctx context.Context, q question, decision *
 	if given == nil {
 		return
 	}
-	p.readSaid(e, p.sayings(definition.EntryDeny, given[0]), func(finding Finding) { p.report(e, decision, finding) }, decision)
-	p.readSaid(e, p.sayings(definition.EntryWarn, given[1]), func(finding Finding) { p.warn(decision, finding) }, decision)
+	p.readValues(e, p.givenValues(definition.EntryDeny, given[0]), func(finding Finding) { p.report(e, decision, finding) }, decision)
+	p.readValues(e, p.givenValues(definition.EntryWarn, given[1]), func(finding Finding) { p.warn(decision, finding) }, decision)
 }
 
-// readSaid adds what the values of an entry point say, up to MaxFindings.
-func (p *compiledPolicy) readSaid(e *evaluation, all []saying, add func(Finding), decision *Decision) {
+// readValues adds what the values of an entry point say, up to MaxFindings.
+func (p *compiledPolicy) readValues(e *evaluation, all []givenValue, add func(Finding), decision *Decision) {
 	for i, one := range all {
 		findings, err := p.form.read(p, one.value.Value, one.rule)
 		if i == MaxFindings {

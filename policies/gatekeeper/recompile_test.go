@@ -131,7 +131,7 @@ func said(t *testing.T, set *engine.PolicySet) []any {
 	t.Helper()
 	all := []any{
 		set.Identity(), set.Digest(), set.Describe(), set.Policies(), set.Rules(), set.Warnings(), set.Requires(),
-		set.ClusterReads(), set.Reads(), set.Unasked(), set.Defines("settings.names"), set.Files(),
+		set.Projection(), set.UndefinedData(), set.Unasked(), set.Defines("settings.names"), set.Files(),
 	}
 	for i := range 4 {
 		labels := fields{fmt.Sprintf("l%d", i): "x"}
