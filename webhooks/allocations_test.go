@@ -27,9 +27,9 @@ func TestAllocations(t *testing.T) {
 		path     string
 		want     float64
 	}{
-		{"no policy matches", compiled(t, definition.Fail, teamLabel), "/validate/fail", 149},
-		{"samples, validate", sampleSnapshot(t), "/validate/fail", 1349},
-		{"samples, mutate", sampleSnapshot(t), "/mutate/fail", 876},
+		{"no policy matches", compiled(t, definition.Fail, teamLabel), "/validate/fail", 137},
+		{"samples, validate", sampleSnapshot(t), "/validate/fail", 1324},
+		{"samples, mutate", sampleSnapshot(t), "/mutate/fail", 873},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			handler := benchHandler(t, c.snapshot)

@@ -28,6 +28,8 @@ const DefaultMaxReviewBytes = 8 << 20
 // Decider decides reviews: an *engine.Snapshot.
 type Decider interface {
 	Digest() string
+	// Concerns says whether a policy may be about a review.
+	Concerns(review *admission.Review) bool
 	// Tenant names the scope below the enterprise that the object belongs to, if any.
 	Tenant(review *admission.Review) string
 	Mutate(ctx context.Context, review *admission.Review, options engine.Options) *engine.Mutation
@@ -270,17 +272,20 @@ func (h *Handler) mutateBy(policy definition.FailurePolicy) func(context.Context
 // prepare gathers what the engine wants to know beside the review. A namespace that
 // cannot be read is an error: a policy about it would silently say nothing.
 func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy definition.FailurePolicy) (Decider, engine.Options, error) {
-	options := engine.Options{FailurePolicy: policy, Now: h.now()}
+	options := engine.Options{FailurePolicy: policy, Clock: h.now}
 	decider, cluster := h.consistent()
 	if decider == nil {
 		return nil, options, errNotLoaded
 	}
 	options.Cluster = cluster
-	if review.Namespace == "" || review.IsNamespace() {
+	if review.Namespace == "" || review.IsNamespace() || !decider.Concerns(review) {
 		return decider, options, nil
 	}
-	var err error
-	options.Namespace, err = h.options.Namespaces.Namespace(ctx, review.Namespace)
+	text, err := h.options.Namespaces.Namespace(ctx, review.Namespace)
+	if err != nil {
+		return nil, options, err
+	}
+	options.Namespace, err = engine.ReadNamespace(text)
 	return decider, options, err
 }
 

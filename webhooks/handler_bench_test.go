@@ -108,7 +108,8 @@ func benchHandler(b testing.TB, snapshot *engine.Snapshot) *Handler {
 // that the engine does, but for decoding.
 func BenchmarkSamples(b *testing.B) {
 	body := []byte(podCreation(b))
-	namespace := []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"restricted-bench"}}`)
+	namespace, err := engine.ReadNamespace([]byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"restricted-bench"}}`))
+	require.NoError(b, err)
 	for _, name := range []string{
 		"allowed_registries", "default_requests", "host_paths", "latest_tag", "pod_security_baseline",
 		"pod_security_restricted", "privileged", "required_labels",

@@ -35,6 +35,8 @@ type decisions struct {
 
 func (d decisions) Digest() string { return "sha256:0123456789abcdef" }
 
+func (d decisions) Concerns(*admission.Review) bool { return true }
+
 func (d decisions) Tenant(*admission.Review) string { return "" }
 
 func (d decisions) Validate(ctx context.Context, r *admission.Review, o engine.Options) *engine.Decision {
@@ -157,8 +159,10 @@ func TestValidate(t *testing.T) {
 	}, response.AuditAnnotations)
 
 	assert.Equal(t, definition.Ignore, asked.FailurePolicy)
-	assert.JSONEq(t, `{"metadata":{"name":"shop"}}`, string(asked.Namespace))
-	assert.WithinDuration(t, time.Now(), asked.Now, time.Minute)
+	shop, err := engine.ReadNamespace([]byte(`{"metadata":{"name":"shop"}}`))
+	require.NoError(t, err)
+	assert.Equal(t, shop, asked.Namespace)
+	assert.WithinDuration(t, time.Now(), asked.Clock(), time.Minute)
 
 	assert.InDelta(t, 1, testutil.ToFloat64(f.options.Metrics.requests.WithLabelValues("validate/ignore.policies.lintel.dev", "CREATE", "denied")), 0)
 }

@@ -140,7 +140,7 @@ func readsOf(t *testing.T, condition string) clusterdata.Projection {
 		"p.rego": "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\npackage p\ndeny contains \"x\" if " + condition,
 	}})
 	require.NoError(t, err)
-	return set.ClusterReads()
+	return set.Projection()
 }
 
 func bytesOf(objects *clusterObjects) int {

@@ -99,7 +99,7 @@ func (l *loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 	if same(live) {
 		if l.waiting[object.Name] != nil { // another revision was on its way
 			delete(l.waiting, object.Name)
-			l.objects.Require(object.Name, live.ClusterReads())
+			l.objects.Require(object.Name, live.Projection())
 		}
 		return nil
 	}
@@ -117,7 +117,7 @@ func (l *loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 	delete(l.waiting, object.Name)
 	l.live.Put(set)
 	l.compiler.Forget(set)
-	l.objects.Require(object.Name, set.ClusterReads())
+	l.objects.Require(object.Name, set.Projection())
 	log.FromContext(ctx).Info("policies are live", "source", object.Name, "revision", set.Revision(), "policies", set.Policies())
 	return nil
 }
@@ -138,10 +138,10 @@ func (l *loader) compile(ctx context.Context, object *v1alpha1.PolicySource) (_ 
 // starts does not wait for what no waiting will bring: there the set goes live
 // without, so that its failure policy decides about what it cannot judge.
 func (l *loader) hold(ctx context.Context, set, live *engine.PolicySet) bool {
-	required := set.ClusterReads()
+	required := set.Projection()
 	all := required
 	if live != nil {
-		all = all.Union(live.ClusterReads())
+		all = all.Union(live.Projection())
 	}
 	l.objects.Require(set.Name(), all)
 	missing := l.objects.Missing(required)

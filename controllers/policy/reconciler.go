@@ -180,7 +180,7 @@ func (r *reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 	if gathered.unmet != nil {
 		again = min(again, permissionInterval) // nothing tells that a permission was granted
 	}
-	gathered.missing = r.objects.Missing(verdict.Set.ClusterReads())
+	gathered.missing = r.objects.Missing(verdict.Set.Projection())
 	return gathered, again, nil
 }
 

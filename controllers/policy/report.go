@@ -154,7 +154,7 @@ func (r *reporter) leaseName() string { return "lintel-" + r.replica }
 
 func (r *reporter) write(ctx context.Context) error {
 	reached := map[string][]string{}
-	for _, l := range r.live.Snapshot().Limited(time.Now().Add(-limitsMemory)) {
+	for _, l := range r.live.Snapshot().ReachedLimits(time.Now().Add(-limitsMemory)) {
 		reached[l.Source] = append(reached[l.Source], l.Package+": "+l.Limit)
 	}
 	annotations := map[string]string{}

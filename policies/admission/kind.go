@@ -24,6 +24,11 @@ type GroupVersionKind struct {
 	Kind    string `json:"kind"`
 }
 
+// WithoutVersion is the kind in whatever version.
+func (k GroupVersionKind) WithoutVersion() GroupVersionKind {
+	return GroupVersionKind{Group: k.Group, Kind: k.Kind}
+}
+
 // String prints Kind, or Kind.group outside the core group.
 func (k GroupVersionKind) String() string {
 	if k.Group == "" {

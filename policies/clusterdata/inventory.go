@@ -1,151 +1,183 @@
 package clusterdata
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// Inventory is all that templates find in data: their inventory of the objects of
-// some kinds. sees says which namespaces of a kind the source may read; nil is all.
-func Inventory(data *Objects, kinds []admission.GroupVersionKind, sees func(kind admission.GroupVersionKind, namespace string) bool) eval.Document {
-	return (&inventoryView{data, kinds, sees}).document()
-}
-
-// inventoryView is data.inventory of templates: the same objects that policies read
-// at data.cluster, by apiVersion and kind. An object stands under the apiVersion that
-// the cluster gave it in.
-type inventoryView struct {
-	data  *Objects
-	kinds []admission.GroupVersionKind
-	// sees says which namespaces the source may read; nil is all.
-	sees func(kind admission.GroupVersionKind, namespace string) bool
-}
-
+// The keys of the inventory.
 const (
 	inventoryCluster   = "cluster"
 	inventoryNamespace = "namespace"
 )
 
-// whole is all of it. It is made when a policy first asks for that, and kept with the
-// version of the data.
-func (v *inventoryView) whole() ast.Value {
+// Inventory is all that templates find in data: at data.inventory the objects of some kinds,
+// the same that policies read at data.cluster, by apiVersion and kind. An object stands
+// under the apiVersion that the cluster gave it in.
+func Inventory(objects *Objects, kinds []admission.GroupVersionKind, visible Visible) eval.Document {
+	return under{definition.TemplateKey, under{definition.InventoryKey, &inventoryView{objects, kinds, visible}}}
+}
+
+// under is an object with one key.
+type under struct {
+	key      string
+	document eval.Document
+}
+
+// Get implements eval.Document.
+func (u under) Get(key string) (ast.Value, eval.Document, error) {
+	if key != u.key {
+		return nil, nil, nil
+	}
+	return nil, u.document, nil
+}
+
+// Value implements eval.Document.
+func (u under) Value() (ast.Value, error) {
+	value, err := u.document.Value()
+	if err != nil {
+		return nil, err
+	}
+	return ast.NewObject(ast.Item(ast.StringTerm(u.key), ast.NewTerm(value))), nil
+}
+
+// inventoryView is data.inventory as the source of a template reads it.
+type inventoryView struct {
+	objects *Objects // nil where the caller has none
+	kinds   []admission.GroupVersionKind
+	visible Visible
+}
+
+// Get implements eval.Document.
+func (v *inventoryView) Get(key string) (ast.Value, eval.Document, error) {
+	switch key {
+	case inventoryCluster:
+		return v.in(""), nil, nil
+	case inventoryNamespace:
+		return nil, (*namespacesView)(v), nil
+	}
+	return nil, nil, nil
+}
+
+// Value implements eval.Document. The value of all objects is made when a policy first asks
+// for it, and kept with the version of the objects.
+func (v *inventoryView) Value() (ast.Value, error) {
 	items := func() [][2]*ast.Term {
 		return [][2]*ast.Term{
 			ast.Item(ast.StringTerm(inventoryCluster), ast.NewTerm(v.in(""))),
 			ast.Item(ast.StringTerm(inventoryNamespace), ast.NewTerm(v.namespaces())),
 		}
 	}
-	if v.data == nil || v.sees != nil {
-		return ast.NewObject(items()...)
+	if v.objects == nil || v.visible != nil {
+		return ast.NewObject(items()...), nil
 	}
 	var key strings.Builder
 	for _, kind := range v.kinds {
 		key.WriteString(kind.String() + " ")
 	}
-	kept, _ := v.data.inventories.LoadOrStore(key.String(), &wholeValue{})
-	return kept.(*wholeValue).get(items).Value
+	kept, _ := v.objects.inventories.LoadOrStore(key.String(), &lazyObject{})
+	return kept.(*lazyObject).get(items).Value, nil
 }
 
-// held gives the objects of each kind in a namespace that the source may read.
-func (v *inventoryView) held(namespace string) []*namespaceObjects {
-	var held []*namespaceObjects
+// namespacesView is data.inventory.namespace: each namespace is made by itself.
+type namespacesView inventoryView
+
+// Get implements eval.Document.
+func (n *namespacesView) Get(namespace string) (ast.Value, eval.Document, error) {
+	v := (*inventoryView)(n)
+	if namespace == "" || len(v.objectsIn(namespace)) == 0 {
+		return nil, nil, nil
+	}
+	return v.in(namespace), nil, nil
+}
+
+// Value implements eval.Document.
+func (n *namespacesView) Value() (ast.Value, error) {
+	whole, err := (*inventoryView)(n).Value()
+	if err != nil {
+		return nil, err
+	}
+	return terms.Lookup(whole.(ast.Object), inventoryNamespace), nil
+}
+
+// ofKind is nil where there are no objects of a kind.
+func (v *inventoryView) ofKind(kind admission.GroupVersionKind) *kindObjects {
+	if v.objects == nil {
+		return nil
+	}
+	return v.objects.kinds[kind.WithoutVersion()]
+}
+
+// objectsIn are those in a namespace that the source may read, for each kind that has any.
+func (v *inventoryView) objectsIn(namespace string) (found []*namespaceObjects) {
 	for _, kind := range v.kinds {
-		all := v.of(kind)
-		if all == nil || v.sees != nil && !v.sees(kind, namespace) {
+		all := v.ofKind(kind)
+		if all == nil || !v.visible.has(kind, namespace) {
 			continue
 		}
 		if objects, ok := all.namespaces.Get(namespace); ok {
-			held = append(held, objects)
+			found = append(found, objects)
 		}
 	}
-	return held
-}
-
-// of is nil where there are no objects of a kind.
-func (v *inventoryView) of(kind admission.GroupVersionKind) *kindObjects {
-	if v.data == nil {
-		return nil
-	}
-	return v.data.kinds[admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]
+	return found
 }
 
 // namespaces is what is in namespaces, by their names.
 func (v *inventoryView) namespaces() ast.Object {
-	names := map[string]bool{}
+	found := ast.NewObject()
 	for _, kind := range v.kinds {
-		all := v.of(kind)
+		all := v.ofKind(kind)
 		if all == nil {
 			continue
 		}
 		for i := all.namespaces.Iterator(); !i.Done(); {
-			if name, _, _ := i.Next(); name != "" && (v.sees == nil || v.sees(kind, name)) {
-				names[name] = true
+			name, _, _ := i.Next()
+			if key := ast.StringTerm(name); name != "" && v.visible.has(kind, name) && found.Get(key) == nil {
+				found.Insert(key, ast.NewTerm(v.in(name)))
 			}
 		}
 	}
-	items := make([][2]*ast.Term, 0, len(names))
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		items = append(items, ast.Item(ast.StringTerm(name), ast.NewTerm(v.in(name))))
-	}
-	return ast.NewObject(items...)
+	return found
 }
 
 // in is what is in a namespace, or in none, by apiVersion, kind and name.
 func (v *inventoryView) in(namespace string) ast.Object {
 	all := ast.NewObject()
-	for _, held := range v.held(namespace) {
-		held.byVersion().Foreach(func(version, kinds *ast.Term) {
-			if others := all.Get(version); others != nil {
-				kinds = ast.NewTerm(union(others.Value.(ast.Object), kinds.Value.(ast.Object)))
-			}
-			all.Insert(version, kinds)
-		})
+	for _, objects := range v.objectsIn(namespace) {
+		if merged, ok := all.Merge(objects.byVersion()); ok { // it is not where a kind is named twice
+			all = merged
+		}
 	}
 	return all
-}
-
-func union(a, b ast.Object) ast.Object {
-	var items [][2]*ast.Term
-	for _, object := range []ast.Object{a, b} {
-		object.Foreach(func(key, value *ast.Term) { items = append(items, [2]*ast.Term{key, value}) })
-	}
-	return ast.NewObject(items...)
 }
 
 // byVersion are the objects by apiVersion, kind and name. It is made once, and shared
 // by all versions of the data in which the namespace does not change.
 func (n *namespaceObjects) byVersion() ast.Object {
 	return n.versions.get(func() [][2]*ast.Term {
-		type place struct{ version, kind string }
-		places := map[place]ast.Object{}
-		all := map[string]map[string]bool{}
+		found := map[string]map[string][][2]*ast.Term{}
 		for i := n.objects.Iterator(); !i.Done(); {
 			name, object, _ := i.Next()
 			fields := object.value.Value.(ast.Object)
-			at := place{terms.Text(fields, "apiVersion"), terms.Text(fields, "kind")}
-			if places[at] == nil {
-				places[at] = ast.NewObject()
+			version, kind := terms.Text(fields, "apiVersion"), terms.Text(fields, "kind")
+			if found[version] == nil {
+				found[version] = map[string][][2]*ast.Term{}
 			}
-			if all[at.version] == nil {
-				all[at.version] = map[string]bool{}
-			}
-			places[at].Insert(ast.StringTerm(name), object.value)
-			all[at.version][at.kind] = true
+			found[version][kind] = append(found[version][kind], ast.Item(ast.StringTerm(name), object.value))
 		}
 		var items [][2]*ast.Term
-		for _, version := range slices.Sorted(maps.Keys(all)) {
-			kinds := ast.NewObject()
-			for _, kind := range slices.Sorted(maps.Keys(all[version])) {
-				kinds.Insert(ast.StringTerm(kind), ast.NewTerm(places[place{version, kind}]))
+		for version, kinds := range found {
+			ofVersion := ast.NewObject()
+			for kind, objects := range kinds {
+				ofVersion.Insert(ast.StringTerm(kind), ast.ObjectTerm(objects...))
 			}
-			items = append(items, ast.Item(ast.StringTerm(version), ast.NewTerm(kinds)))
+			items = append(items, ast.Item(ast.StringTerm(version), ast.NewTerm(ofVersion)))
 		}
 		return items
 	}).Value.(ast.Object)

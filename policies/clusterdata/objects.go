@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"sync"
-	"sync/atomic"
 	"unique"
 
 	"github.com/benbjohnson/immutable"
@@ -28,7 +27,7 @@ type Objects struct {
 	// complete says that a kind which is not listed has no objects, as in the files
 	// of a command line. Where informers bring the objects, it is not known yet.
 	complete bool
-	// inventories are wholeValues by the kinds in them: see inventoryView.
+	// inventories are lazyObjects by the kinds in them: see inventoryView.
 	inventories sync.Map
 }
 
@@ -36,37 +35,16 @@ type Objects struct {
 type kindObjects struct {
 	namespaces     *immutable.SortedMap[string, *namespaceObjects]
 	objects, bytes int
-	stored         *storedFields
-	whole          wholeValue
-	version        uint64 // of no other state of any kind
-}
-
-// kindVersions counts the states of kinds.
-var kindVersions atomic.Uint64
-
-// storedFields are those that the objects of a kind are held with.
-type storedFields struct {
-	fields  *Fields
-	covered sync.Map // *Fields to bool: reviews ask for the same again and again
-}
-
-func (h *storedFields) covers(fields *Fields) bool {
-	if h.fields.isWhole() {
-		return true
-	}
-	known, ok := h.covered.Load(fields)
-	if !ok {
-		known, _ = h.covered.LoadOrStore(fields, h.fields.Covers(fields))
-	}
-	return known.(bool)
+	fields         *Fields // that are stored of each object
+	all            lazyObject
 }
 
 // namespaceObjects holds the objects of one kind and namespace by name.
 type namespaceObjects struct {
 	objects *immutable.SortedMap[string, *Object]
-	whole   wholeValue
+	all     lazyObject
 	// versions is the same for templates, by apiVersion and kind.
-	versions wholeValue
+	versions lazyObject
 }
 
 // Key is where an object of a kind stands.
@@ -90,11 +68,11 @@ type Change struct {
 	Objects map[Key]*Object
 }
 
-// KindSize is how much one kind holds.
+// KindSize is how much there is of one kind.
 type KindSize struct {
 	Kind    admission.GroupVersionKind
 	Objects int
-	// Bytes are those of the objects' JSON, as far as it is held.
+	// Bytes are those of the objects' JSON, as far as it is stored.
 	Bytes int
 }
 
@@ -129,14 +107,14 @@ func (c *Objects) With(changes ...Change) *Objects {
 		next.kinds = map[admission.GroupVersionKind]*kindObjects{}
 	}
 	for _, change := range changes {
-		kind := admission.GroupVersionKind{Group: change.Kind.Group, Kind: change.Kind.Kind}
+		kind := change.Kind.WithoutVersion()
 		if change.Drop {
 			delete(next.kinds, kind)
 			continue
 		}
 		before := next.kinds[kind]
 		if before == nil || change.Reset {
-			before = &kindObjects{namespaces: immutable.NewSortedMap[string, *namespaceObjects](nil), stored: &storedFields{fields: change.Fields}}
+			before = &kindObjects{namespaces: immutable.NewSortedMap[string, *namespaceObjects](nil), fields: change.Fields}
 		}
 		next.kinds[kind] = before.with(change.Objects)
 	}
@@ -145,7 +123,7 @@ func (c *Objects) With(changes ...Change) *Objects {
 
 // with replaces only the namespaces that objects are in.
 func (k *kindObjects) with(objects map[Key]*Object) *kindObjects {
-	next := &kindObjects{namespaces: k.namespaces, objects: k.objects, bytes: k.bytes, stored: k.stored, version: kindVersions.Add(1)}
+	next := &kindObjects{namespaces: k.namespaces, objects: k.objects, bytes: k.bytes, fields: k.fields}
 	changed := map[string]*immutable.SortedMap[string, *Object]{}
 	for key, object := range objects {
 		names := changed[key.Namespace]
@@ -175,8 +153,8 @@ func (k *kindObjects) with(objects map[Key]*Object) *kindObjects {
 
 // in are the objects of a namespace.
 func (k *kindObjects) in(namespace string) *immutable.SortedMap[string, *Object] {
-	if held, ok := k.namespaces.Get(namespace); ok {
-		return held.objects
+	if all, ok := k.namespaces.Get(namespace); ok {
+		return all.objects
 	}
 	return immutable.NewSortedMap[string, *Object](nil)
 }
@@ -186,7 +164,7 @@ func (c *Objects) Has(kind admission.GroupVersionKind) bool {
 	if c == nil {
 		return false
 	}
-	_, ok := c.kinds[admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]
+	_, ok := c.kinds[kind.WithoutVersion()]
 	return ok || c.complete
 }
 
@@ -195,19 +173,15 @@ func (c *Objects) HasFields(kind admission.GroupVersionKind, fields *Fields) boo
 	if !c.Has(kind) {
 		return false
 	}
-	held, ok := c.kinds[WithoutVersion(kind)]
-	return !ok || held.stored.covers(fields)
+	objects, ok := c.kinds[kind.WithoutVersion()]
+	return !ok || objects.fields.Covers(fields)
 }
 
-func WithoutVersion(kind admission.GroupVersionKind) admission.GroupVersionKind {
-	return admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}
-}
-
-// Sizes are those of the kinds that are held, in no order.
+// Sizes are those of the kinds that are known, in no order.
 func (c *Objects) Sizes() []KindSize {
 	sizes := make([]KindSize, 0, len(c.kinds))
-	for kind, held := range c.kinds {
-		sizes = append(sizes, KindSize{Kind: kind, Objects: held.objects, Bytes: held.bytes})
+	for kind, all := range c.kinds {
+		sizes = append(sizes, KindSize{Kind: kind, Objects: all.objects, Bytes: all.bytes})
 	}
 	return sizes
 }
@@ -262,3 +236,43 @@ func NewProjectedObject(raw json.RawMessage, fields *Fields) (*Object, error) {
 
 // Key is where the object stands within its kind.
 func (o *Object) Key() Key { return o.key }
+
+// lazyObject is the value of a part of Objects as a whole. It is made when a policy iterates
+// over that part for the first time, and kept with it, through all versions that share the
+// part.
+type lazyObject struct {
+	once sync.Once
+	term *ast.Term
+}
+
+func (l *lazyObject) get(items func() [][2]*ast.Term) *ast.Term {
+	l.once.Do(func() { l.term = ast.ObjectTerm(items()...) })
+	return l.term
+}
+
+// value is all objects of a kind, by namespace and name.
+func (k *kindObjects) value() *ast.Term {
+	return k.all.get(func() [][2]*ast.Term { return k.items(func(string) bool { return true }) })
+}
+
+// items are the objects of the namespaces that are visible.
+func (k *kindObjects) items(visible func(namespace string) bool) (items [][2]*ast.Term) {
+	for i := k.namespaces.Iterator(); !i.Done(); {
+		if namespace, objects, _ := i.Next(); visible(namespace) {
+			items = append(items, ast.Item(ast.StringTerm(namespace), objects.value()))
+		}
+	}
+	return items
+}
+
+// value is all objects of a namespace, by name.
+func (n *namespaceObjects) value() *ast.Term {
+	return n.all.get(func() [][2]*ast.Term {
+		items := make([][2]*ast.Term, 0, n.objects.Len())
+		for i := n.objects.Iterator(); !i.Done(); {
+			name, object, _ := i.Next()
+			items = append(items, ast.Item(ast.StringTerm(name), object.value))
+		}
+		return items
+	})
+}

@@ -136,24 +136,24 @@ func TestReadingAPathDoesNotMaterialiseTheKind(t *testing.T) {
 	data := Empty().With(putObjects(ingressKind,
 		makeIngress(t, "shop", "a", "a.example"), makeIngress(t, "shop", "b", "b.example"), makeIngress(t, "bank", "c", "c.example")))
 	view := viewOf(data)
-	held := data.kinds[ingressKind]
-	shop, _ := held.namespaces.Get("shop")
-	bank, _ := held.namespaces.Get("bank")
+	ingresses := data.kinds[ingressKind]
+	shop, _ := ingresses.namespaces.Get("shop")
+	bank, _ := ingresses.namespaces.Get("bank")
 
 	require.Contains(t, textOf(t, view, definition.ClusterKey, ingressKind.String(), "shop", "a"), `"a.example"`)
 	require.Empty(t, textOf(t, view, definition.ClusterKey, ingressKind.String(), "nowhere", "a"))
-	require.Nil(t, shop.whole.term)
+	require.Nil(t, shop.all.term)
 
 	textOf(t, view, definition.ClusterKey, ingressKind.String(), "shop")
-	require.NotNil(t, shop.whole.term)
-	require.Nil(t, bank.whole.term, "only what is iterated is materialised")
-	require.Nil(t, held.whole.term)
+	require.NotNil(t, shop.all.term)
+	require.Nil(t, bank.all.term, "only what is iterated is materialised")
+	require.Nil(t, ingresses.all.term)
 
 	textOf(t, view, definition.ClusterKey, ingressKind.String())
 	next := data.With(Change{Kind: ingressKind, Objects: map[Key]*Object{{"bank", "c"}: nil}})
 	kept, _ := next.kinds[ingressKind].namespaces.Get("shop")
 	require.Same(t, shop, kept, "what did not change is shared, materialised as it is")
-	require.Nil(t, next.kinds[ingressKind].whole.term)
+	require.Nil(t, next.kinds[ingressKind].all.term)
 }
 
 func TestASourceSeesOnlyWhatItRequires(t *testing.T) {

@@ -4,137 +4,131 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// wholeValue is the value of a part of ClusterData as a whole. It is made when a
-// policy iterates over that part for the first time, and kept with it, through all
-// versions that share the part.
-type wholeValue struct {
-	once sync.Once
-	term *ast.Term
+// Visible says whether a source may read the objects of a kind in a namespace, which is
+// empty for cluster-scoped objects. A nil one means that it may read all.
+type Visible func(kind admission.GroupVersionKind, namespace string) bool
+
+func (v Visible) has(kind admission.GroupVersionKind, namespace string) bool {
+	return v == nil || v(kind, namespace)
 }
 
-func (w *wholeValue) get(items func() [][2]*ast.Term) *ast.Term {
-	w.once.Do(func() { w.term = ast.ObjectTerm(items()...) })
-	return w.term
-}
-
-// Document is data as the policies of one source see it: its own, and beside that the
-// objects of the kinds that it requires. sees says which namespaces of a kind it may read;
-// nil is all.
-func Document(own ast.Object, data *Objects, kinds map[string]admission.GroupVersionKind, sees func(kind admission.GroupVersionKind, namespace string) bool) eval.Document {
+// Document is data as the policies of one source read it: the source's own, and at
+// data.cluster the objects of the kinds that it requires, by their key there.
+func Document(own ast.Object, objects *Objects, kinds map[string]admission.GroupVersionKind, visible Visible) eval.Document {
 	if len(kinds) == 0 {
 		return eval.ObjectDocument(own)
 	}
-	return (&clusterView{data, kinds, sees}).beside(own)
+	return root{own, clusterView{objects, kinds, visible}}
 }
 
-// clusterView is data.cluster as one source sees it: the kinds that it requires,
-// present even where there are no objects.
-type clusterView struct {
-	data  *Objects                              // nil where the caller has none
-	kinds map[string]admission.GroupVersionKind // by their key in data.cluster
-	// sees says which namespaces the source may read; nil is all.
-	sees func(kind admission.GroupVersionKind, namespace string) bool
+// root is the data of a source with the objects of the cluster in it. Both are read key by
+// key: what the cluster has is large, and most policies name one kind, namespace or object.
+type root struct {
+	own     ast.Object
+	cluster clusterView
 }
 
-// read is the value at a path below data.cluster, of a kind at least: nil where there is
-// none. A part of a kind is read without the rest of it.
-func (v clusterView) read(path []string) (ast.Value, error) {
-	kind, required := v.kinds[path[0]]
-	if !required {
-		return nil, nil
+// Get implements eval.Document.
+func (r root) Get(key string) (ast.Value, eval.Document, error) {
+	if key == definition.ClusterKey {
+		return nil, r.cluster, nil
 	}
-	held, err := v.held(kind)
-	switch {
-	case err != nil:
+	return eval.ObjectDocument(r.own).Get(key)
+}
+
+// Value implements eval.Document.
+func (r root) Value() (ast.Value, error) {
+	cluster, err := r.cluster.Value()
+	if err != nil {
 		return nil, err
-	case held == nil && len(path) == 1:
-		return ast.NewObject(), nil
-	case held == nil:
-		return nil, nil
-	case len(path) == 1:
-		return v.value(kind, held).Value, nil
-	case v.sees != nil && !v.sees(kind, path[1]):
-		return nil, nil
 	}
-	namespace, ok := held.namespaces.Get(path[1])
+	return terms.With(r.own, definition.ClusterKey, ast.NewTerm(cluster)), nil
+}
+
+// clusterView is data.cluster as one source reads it: the kinds that it requires, present
+// even where there are no objects.
+type clusterView struct {
+	objects *Objects                              // nil where the caller has none
+	kinds   map[string]admission.GroupVersionKind // by their key in data.cluster
+	visible Visible
+}
+
+// Get implements eval.Document. A kind that was not loaded is an error: a policy must not
+// take its objects for absent.
+func (v clusterView) Get(key string) (ast.Value, eval.Document, error) {
+	kind, required := v.kinds[key]
 	switch {
-	case !ok:
-		return nil, nil
-	case len(path) == 2:
-		return namespace.value().Value, nil
+	case !required:
+		return nil, nil, nil
+	case !v.objects.Has(kind):
+		return nil, nil, fmt.Errorf("the cluster's objects of kind %s are not at hand", kind)
 	}
-	object, ok := namespace.objects.Get(path[2])
-	if !ok {
-		return nil, nil
-	}
-	return object.value.Value, nil
+	return nil, kindView{v.objects.kinds[kind], kind, v.visible}, nil
 }
 
-// held is nil where a kind has no objects, and an error where that is not known: a
-// policy must not take what is not loaded for absent.
-func (v clusterView) held(kind admission.GroupVersionKind) (*kindObjects, error) {
-	if !v.data.Has(kind) {
-		return nil, fmt.Errorf("the cluster's objects of kind %s are not at hand", kind)
-	}
-	return v.data.kinds[kind], nil
-}
-
-func (v clusterView) all() (ast.Value, error) {
+// Value implements eval.Document.
+func (v clusterView) Value() (ast.Value, error) {
 	var items [][2]*ast.Term
 	for _, key := range slices.Sorted(maps.Keys(v.kinds)) {
-		held, err := v.held(v.kinds[key])
+		_, ofKind, err := v.Get(key)
 		if err != nil {
 			return nil, err
 		}
-		value := ast.ObjectTerm()
-		if held != nil {
-			value = v.value(v.kinds[key], held)
+		value, err := ofKind.Value()
+		if err != nil {
+			return nil, err
 		}
-		items = append(items, ast.Item(ast.StringTerm(key), value))
+		items = append(items, ast.Item(ast.StringTerm(key), ast.NewTerm(value)))
 	}
 	return ast.NewObject(items...), nil
 }
 
-// value is what the source may read of a kind.
-func (v clusterView) value(kind admission.GroupVersionKind, held *kindObjects) *ast.Term {
-	if v.sees == nil {
-		return held.value()
-	}
-	var items [][2]*ast.Term
-	for i := held.namespaces.Iterator(); !i.Done(); {
-		if namespace, objects, _ := i.Next(); v.sees(kind, namespace) {
-			items = append(items, ast.Item(ast.StringTerm(namespace), objects.value()))
-		}
-	}
-	return ast.ObjectTerm(items...)
+// kindView is what a source may read of the objects of a kind, by namespace and name.
+type kindView struct {
+	objects *kindObjects // nil where there are none
+	kind    admission.GroupVersionKind
+	visible Visible
 }
 
-func (k *kindObjects) value() *ast.Term {
-	return k.whole.get(func() [][2]*ast.Term {
-		items := make([][2]*ast.Term, 0, k.namespaces.Len())
-		for i := k.namespaces.Iterator(); !i.Done(); {
-			namespace, held, _ := i.Next()
-			items = append(items, ast.Item(ast.StringTerm(namespace), held.value()))
-		}
-		return items
-	})
+// Get implements eval.Document.
+func (v kindView) Get(namespace string) (ast.Value, eval.Document, error) {
+	if v.objects == nil || !v.visible.has(v.kind, namespace) {
+		return nil, nil, nil
+	}
+	if objects, ok := v.objects.namespaces.Get(namespace); ok {
+		return nil, objects, nil
+	}
+	return nil, nil, nil
 }
 
-func (n *namespaceObjects) value() *ast.Term {
-	return n.whole.get(func() [][2]*ast.Term {
-		items := make([][2]*ast.Term, 0, n.objects.Len())
-		for i := n.objects.Iterator(); !i.Done(); {
-			name, object, _ := i.Next()
-			items = append(items, ast.Item(ast.StringTerm(name), object.value))
-		}
-		return items
-	})
+// Value implements eval.Document.
+func (v kindView) Value() (ast.Value, error) {
+	switch {
+	case v.objects == nil:
+		return ast.NewObject(), nil
+	case v.visible == nil:
+		return v.objects.value().Value, nil
+	default:
+		return ast.NewObject(v.objects.items(func(namespace string) bool { return v.visible(v.kind, namespace) })...), nil
+	}
 }
+
+// Get implements eval.Document: an object by its name.
+func (n *namespaceObjects) Get(name string) (ast.Value, eval.Document, error) {
+	if object, ok := n.objects.Get(name); ok {
+		return object.value.Value, nil, nil
+	}
+	return nil, nil, nil
+}
+
+// Value implements eval.Document: all objects by name.
+func (n *namespaceObjects) Value() (ast.Value, error) { return n.value().Value, nil }

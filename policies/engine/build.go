@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -100,7 +101,7 @@ func (s *PolicySet) prepare(drafts []*draft) (errs definition.CompileErrors) {
 				s.require(d.Requires)
 			}
 		} else if d.compiled, found = newTemplate(d.template); d.compiled != nil {
-			var policies []*policy
+			var policies []*compiledPolicy
 			policies, found = d.compiled.policies(d.template)
 			for _, p := range policies {
 				s.require(p.meta.Requires)
@@ -145,16 +146,7 @@ func (s *PolicySet) finish(d *draft, together *batch) *unit {
 		modules, rules = append(modules, module), append(rules, module.Rules...)
 	}
 	u := &unit{UnitFacts: d.UnitFacts, batch: together, policy: d.policy, template: d.compiled, clusters: clusterdata.FieldsRead(modules), data: dataReads(modules)}
-	names := map[string]bool{}
-	for _, module := range modules {
-		ast.WalkRefs(module, func(ref ast.Ref) bool {
-			if name, constant := clusterName(ref); constant {
-				names[name] = true
-			}
-			return false
-		})
-	}
-	u.Reads = slices.Sorted(maps.Keys(names))
+	u.KindsRead = slices.DeleteFunc(slices.Sorted(maps.Keys(u.clusters)), func(name string) bool { return name == "" })
 	if d.template == nil {
 		u.unasked = definition.FindUnused(modules)
 	}
@@ -222,9 +214,9 @@ func (s *PolicySet) assemble(templates []definition.Template) (errs definition.C
 }
 
 // add makes a policy one of the set.
-func (s *PolicySet) add(p *policy) {
+func (s *PolicySet) add(p *compiledPolicy) {
 	own := *p
-	own.set, own.limit = s, &lastLimit{}
+	own.set, own.limit = s, &atomic.Pointer[limitAt]{}
 	s.policies = append(s.policies, &own)
 	s.require(own.meta.Requires)
 }

@@ -62,8 +62,7 @@ deny contains "x" if input.csr.isCA`: true,
 deny contains "x" if object.get(input, "csr", null)`: true,
 	} {
 		set := compile(t, text)
-		e, err := newEvaluation(review, Options{})
-		require.NoError(t, err)
+		e := newEvaluation(review, Options{})
 		input := e.input(set)
 		require.Equal(t, reads, e.csr != nil, text)
 		require.Equal(t, reads, input.Get(ast.StringTerm("csr")) != nil, text)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -25,9 +26,9 @@ type PolicySet struct {
 	dataSum    string // of the data files
 	parameters *ast.Term
 	scope      *ast.Term
-	policies   []*policy
+	policies   []*compiledPolicy
 	required   map[string]admission.GroupVersionKind // by their key in data.cluster
-	reads      clusterdata.Projection                // of what is required
+	projection clusterdata.Projection                // of what is required
 	rules      int
 	compiled   int // how many units were, and not taken over
 	warnings   []string
@@ -40,8 +41,8 @@ type PolicySet struct {
 	analysed     bool // keeps what the compiler found
 }
 
-// policy is one package with entry points.
-type policy struct {
+// compiledPolicy is one package with entry points.
+type compiledPolicy struct {
 	set     *PolicySet
 	name    string // the package, without "data."
 	path    ast.Ref
@@ -55,7 +56,7 @@ type policy struct {
 	// validate and mutate are nil where the package has no such entry points.
 	validate, mutate *query
 	location         definition.Location
-	limit            *lastLimit
+	limit            *atomic.Pointer[limitAt] // shared by the copies of the policy
 	form             form
 	// needsNamespace says that the policy can read input.namespace.
 	needsNamespace bool
@@ -64,6 +65,18 @@ type policy struct {
 type ruleLine struct {
 	line int
 	name string // not a part of the text, which would be held for it
+}
+
+// ruleLines are the first lines of the rules of modules, by file.
+func ruleLines(modules []*ast.Module) map[string][]ruleLine {
+	lines := map[string][]ruleLine{}
+	for _, module := range modules {
+		file := module.Package.Location.File
+		for _, rule := range module.Rules {
+			lines[file] = append(lines[file], ruleLine{rule.Location.Row, strings.Clone(rule.Head.Ref().String())})
+		}
+	}
+	return lines
 }
 
 // Name is the name of the source.
@@ -211,16 +224,10 @@ func (s *PolicySet) hasData(path []string) bool {
 }
 
 // newPolicy reads one package: its metadata, and its entry points. Libraries give nil.
-func newPolicy(name string, modules []*ast.Module) (*policy, definition.CompileErrors) {
+func newPolicy(name string, modules []*ast.Module) (*compiledPolicy, definition.CompileErrors) {
 	var errs definition.CompileErrors
-	p := &policy{name: name, form: native{}, path: modules[0].Package.Path, lines: map[string][]ruleLine{}, location: definition.LocationOf(modules[0].Package.Location)}
+	p := &compiledPolicy{name: name, form: native{}, path: modules[0].Package.Path, lines: ruleLines(modules), location: definition.LocationOf(modules[0].Package.Location)}
 	p.meta, errs = definition.ReadMetadata(name, modules)
-	for _, module := range modules {
-		file := module.Package.Location.File
-		for _, rule := range module.Rules {
-			p.lines[file] = append(p.lines[file], ruleLine{rule.Location.Row, strings.Clone(rule.Head.Ref().String())})
-		}
-	}
 	var entryErrs definition.CompileErrors
 	p.rules, entryErrs = definition.ReadEntries(modules, definition.EntryOf)
 	if errs = append(errs, entryErrs...); len(errs) > 0 {
@@ -235,14 +242,14 @@ func newPolicy(name string, modules []*ast.Module) (*policy, definition.CompileE
 		}
 		return nil, nil
 	}
-	if err := p.settle(); err != nil {
+	if err := p.setDefaults(); err != nil {
 		return nil, definition.CompileErrors{definition.ErrorAt(p.meta.MatchLocation, "METADATA: custom.match: %v", err)}
 	}
 	return p, nil
 }
 
-// settle fills in what the metadata leaves open.
-func (p *policy) settle() error {
+// setDefaults fills in what the metadata leaves open.
+func (p *compiledPolicy) setDefaults() error {
 	match := definition.Match{}
 	if p.meta.Match != nil {
 		match = *p.meta.Match
@@ -259,7 +266,7 @@ func (p *policy) settle() error {
 }
 
 // ruleAt is the name of the rule that stands at a place: "" where none does.
-func (p *policy) ruleAt(loc definition.Location) string {
+func (p *compiledPolicy) ruleAt(loc definition.Location) string {
 	name := ""
 	for _, rule := range p.lines[loc.File] {
 		if rule.line <= loc.Line {

@@ -18,7 +18,7 @@ const (
 
 // unmet is the first condition that a review does not meet, of those that depend on it
 // alone. verb says whether the operation is one that the policy is asked about.
-func (p *policy) unmet(r *admission.Review, kind admission.GroupVersionKind, verb bool) condition {
+func (p *compiledPolicy) unmet(r *admission.Review, kind admission.GroupVersionKind, verb bool) condition {
 	if unmet := p.unmetAt(r, kind, verb); unmet != nothing {
 		return unmet
 	}
@@ -29,7 +29,7 @@ func (p *policy) unmet(r *admission.Review, kind admission.GroupVersionKind, ver
 }
 
 // unmetAt is unmet without what depends on the object.
-func (p *policy) unmetAt(r *admission.Review, kind admission.GroupVersionKind, verb bool) condition {
+func (p *compiledPolicy) unmetAt(r *admission.Review, kind admission.GroupVersionKind, verb bool) condition {
 	m := p.matcher
 	switch {
 	case !verb:

@@ -134,7 +134,7 @@ func (r *conditionedRule) outcome(coverage *eval.Coverage) RuleOutcome {
 }
 
 // outcomesOf are those of the rules of some entry points.
-func (p *policy) outcomesOf(coverage *eval.Coverage, entries ...string) (out []RuleOutcome) {
+func (p *compiledPolicy) outcomesOf(coverage *eval.Coverage, entries ...string) (out []RuleOutcome) {
 	if coverage == nil {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (p *policy) outcomesOf(coverage *eval.Coverage, entries ...string) (out []R
 }
 
 // coverageOf is what an evaluation of the policy is to tell: nil where nobody asks.
-func (e *evaluation) coverageOf(p *policy) *eval.Coverage {
+func (e *evaluation) coverageOf(p *compiledPolicy) *eval.Coverage {
 	if e.covered == nil {
 		return e.options.Coverage
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -18,7 +19,7 @@ type constraint struct{ definition.Constraint }
 
 func (c *constraint) foreign() bool { return true }
 
-func (c *constraint) matches(p *policy, s *Snapshot, e *evaluation, verb bool) (matches bool, reason string) {
+func (c *constraint) matches(p *compiledPolicy, s *Snapshot, e *evaluation, verb bool) (matches bool, reason string) {
 	r := e.review
 	if r.Operation != "" && !verb || !p.set.inScope(r) || p.spares(r) {
 		return false, ""
@@ -46,7 +47,7 @@ func (c *constraint) matches(p *policy, s *Snapshot, e *evaluation, verb bool) (
 }
 
 // mayMatchAt leaves to matches what depends on the object.
-func (c *constraint) mayMatchAt(p *policy, e *evaluation, _ admission.GroupVersionKind, verb bool) bool {
+func (c *constraint) mayMatchAt(p *compiledPolicy, e *evaluation, _ admission.GroupVersionKind, verb bool) bool {
 	return (verb || e.review.Operation == "") && p.set.inScope(e.review)
 }
 
@@ -67,7 +68,7 @@ const (
 // spares says whether a request is one that a constraint judges only where it names the
 // group: those that bring policy in force, or take it away, so that no constraint can
 // keep its own repair out.
-func (p *policy) spares(r *admission.Review) bool {
+func (p *compiledPolicy) spares(r *admission.Review) bool {
 	group := r.Resource.Group
 	switch group {
 	case definition.PolicyGroup:
@@ -85,7 +86,7 @@ func (p *policy) spares(r *admission.Review) bool {
 	return !p.matcher.NamesGroup(group)
 }
 
-func (c *constraint) documents(p *policy, e *evaluation) (input *ast.Term, data eval.Document) {
+func (c *constraint) documents(p *compiledPolicy, e *evaluation) (input *ast.Term, data eval.Document) {
 	input = ast.ObjectTerm(
 		ast.Item(ast.InternedTerm("review"), e.constraintReview()),
 		ast.Item(ast.InternedTerm("parameters"), c.Parameters),
@@ -95,7 +96,7 @@ func (c *constraint) documents(p *policy, e *evaluation) (input *ast.Term, data 
 
 // read reads a member of violation. One without msg is none, as where the
 // template comes from.
-func (c *constraint) read(p *policy, value ast.Value, rule definition.Rule) ([]Finding, error) {
+func (c *constraint) read(p *compiledPolicy, value ast.Value, rule definition.Rule) ([]Finding, error) {
 	finding := p.finding(rule.Entry, rule.Location)
 	object, ok := value.(ast.Object)
 	if !ok || terms.Lookup(object, "msg") == nil {
@@ -124,37 +125,31 @@ func (c *constraint) expansionsOf(workload admission.GroupVersionKind) []definit
 
 // imply names the expansion by which the constraint judged a template, once for each, and
 // gives its findings that expansion's enforcement.
-func (c *constraint) imply(_ *policy, workload admission.GroupVersionKind, found *Decision) {
+func (c *constraint) imply(_ *compiledPolicy, workload admission.GroupVersionKind, found *Decision) {
 	said := *found
 	found.Denials, found.Warnings, found.Audits = nil, nil, nil
 	for _, expansion := range c.expansionsOf(workload) {
-		implied := func(list []Finding) []Finding {
-			out := make([]Finding, 0, len(list))
-			for _, finding := range list {
-				finding.Words = fmt.Sprintf("[Implied by %s] %s", expansion.Name, finding.Words)
-				out = append(out, finding)
+		into := func(enforcement definition.Enforcement, findings []Finding) {
+			list := &found.Denials
+			switch cmp.Or(expansion.Enforcement, enforcement) {
+			case definition.EnforceWarn:
+				list = &found.Warnings
+			case definition.EnforceAudit:
+				list = &found.Audits
 			}
-			return out
+			for _, finding := range findings {
+				finding.Words = fmt.Sprintf("[Implied by %s] %s", expansion.Name, finding.Words)
+				*list = append(*list, finding)
+			}
 		}
-		denials, warnings, audits := implied(said.Denials), implied(said.Warnings), implied(said.Audits)
-		switch all := append(append(append([]Finding{}, denials...), warnings...), audits...); expansion.Enforcement {
-		case definition.EnforceDeny:
-			denials, warnings, audits = all, nil, nil
-		case definition.EnforceWarn:
-			denials, warnings, audits = nil, all, nil
-		case definition.EnforceAudit:
-			denials, warnings, audits = nil, nil, all
-		}
-		found.Denials = append(found.Denials, denials...)
-		found.Warnings = append(found.Warnings, warnings...)
-		found.Audits = append(found.Audits, audits...)
+		into(definition.EnforceDeny, said.Denials)
+		into(definition.EnforceWarn, said.Warnings)
+		into(definition.EnforceAudit, said.Audits)
 	}
 }
 
 // subjects are the object and the old object: on DELETE the old one alone.
 func (e *evaluation) subjects() []definition.Subject {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	if e.ofConstraints != nil {
 		return e.ofConstraints
 	}
@@ -192,8 +187,6 @@ func (e *evaluation) subject(of *admission.Object) definition.Subject {
 // constraintReview is the AdmissionRequest as templates see it: where an object is
 // deleted, it is the object; the Namespace object is in it.
 func (e *evaluation) constraintReview() *ast.Term {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	if e.forConstraints != nil {
 		return e.forConstraints
 	}

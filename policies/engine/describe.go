@@ -23,14 +23,14 @@ func (s *PolicySet) Describe() []PolicyInfo {
 	return infos
 }
 
-// Reads are the paths under data that the rules read and that neither a package nor a
+// UndefinedData are the paths under data that the rules read and that neither a package nor a
 // data file of the source defines, as far as they are constant: a.b for data.a.b[x].
 // What Lintel fills itself is left out.
-func (s *PolicySet) Reads() []string {
+func (s *PolicySet) UndefinedData() []string {
 	packages := map[string]bool{}
 	for _, u := range s.units {
 		for _, path := range u.Packages {
-			packages[strings.Join(path, "\x00")] = true
+			packages[pathKey(path)] = true
 		}
 	}
 	found := map[string]bool{}
@@ -85,7 +85,7 @@ func (s *PolicySet) undefined(prefix ast.Ref, packages map[string]bool) string {
 		if !ok {
 			break
 		}
-		if keys = append(keys, string(key)); packages[strings.Join(keys, "\x00")] {
+		if keys = append(keys, string(key)); packages[pathKey(keys)] {
 			return ""
 		}
 	}

@@ -30,6 +30,13 @@ func compileSource(t *testing.T, source definition.Source) *PolicySet {
 	return set
 }
 
+func readNamespace(t testing.TB, text string) Namespace {
+	t.Helper()
+	namespace, err := ReadNamespace([]byte(text))
+	require.NoError(t, err)
+	return namespace
+}
+
 func snapshotOf(sets ...*PolicySet) *Snapshot {
 	return NewSnapshot(admission.BuiltinResources(), sets...)
 }

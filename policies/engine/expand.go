@@ -2,7 +2,6 @@ package engine
 
 import (
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // templateQuestions are about the Pod that a workload would create, to the policies
@@ -20,18 +19,19 @@ func (s *Snapshot) templateQuestions(e *evaluation, unmatched bool) []question {
 			continue
 		}
 		if matches, reason := p.form.matches(p, s, template, p.matcher.MatchesVerb(pod)); matches || reason != "" || unmatched {
-			out = append(out, question{policy: p, evaluation: template, entry: definition.EntryDeny, matches: matches, reason: reason, template: true, workload: e.review.Kind})
+			out = append(out, question{policy: p, evaluation: template, matches: matches, reason: reason, workload: e.review.Kind})
 		}
 	}
 	return out
 }
 
-// settle marks what was found in a template, and makes it what expand says.
-func (q question) settle(found *Decision) {
-	if !q.template {
-		return
+// implied is what was found, or what that implies for the workload where it was found in
+// its Pod template.
+func (q question) implied(found *Decision) *Decision {
+	if q.evaluation.generated {
+		q.policy.form.imply(q.policy, q.workload, found)
 	}
-	q.policy.form.imply(q.policy, q.workload, found)
+	return found
 }
 
 // add takes over the findings of another decision.

@@ -55,17 +55,14 @@ type Explanation struct {
 
 // Explain asks the policies one by one what Validate asks them together, and says of
 // the others why they are not asked. It is in the order of Policies.
-func (s *Snapshot) Explain(ctx context.Context, review *admission.Review, options Options) ([]Explanation, error) {
-	e, err := newEvaluation(review, options)
-	if err != nil {
-		return nil, err
-	}
-	e.covered = map[*policy]*eval.Coverage{}
+func (s *Snapshot) Explain(ctx context.Context, review *admission.Review, options Options) []Explanation {
+	e := newEvaluation(review, options)
+	e.covered = map[*compiledPolicy]*eval.Coverage{}
 	var questions []question
 	if !review.OnlyRemovesFinalizers() {
 		questions = s.questions(e, true)
 	}
-	answers := ask(questions, func(q question, found *Decision) { q.policy.validateOne(ctx, q, found) })
+	answers := validate(ctx, questions)
 	var out []Explanation
 	for _, p := range s.policies {
 		if p.validate == nil || !p.asked(options) {
@@ -81,20 +78,17 @@ func (s *Snapshot) Explain(ctx context.Context, review *admission.Review, option
 			out = append(out, p.unasked(s, e, QuestionValidate))
 		}
 	}
-	return out, nil
+	return out
 }
 
 // ExplainMutation is Explain for Mutate: it asks about the object as it is, before any
 // policy has changed it.
-func (s *Snapshot) ExplainMutation(ctx context.Context, review *admission.Review, options Options) ([]Explanation, error) {
-	e, err := newEvaluation(review, options)
-	if err != nil {
-		return nil, err
-	}
-	e.covered = map[*policy]*eval.Coverage{}
-	asked := map[*policy]mutationAnswer{}
+func (s *Snapshot) ExplainMutation(ctx context.Context, review *admission.Review, options Options) []Explanation {
+	e := newEvaluation(review, options)
+	e.covered = map[*compiledPolicy]*eval.Coverage{}
+	asked := map[*compiledPolicy]mutationAnswer{}
 	if review.New != nil && !review.OnlyRemovesFinalizers() {
-		m := newMutator(ctx, s, &Mutation{Review: review})
+		m := newMutator(ctx, s, e, &Mutation{Review: review})
 		root := func() any { return toJSON(review.New.Value()) }
 		for _, answer := range m.ask(m.policies(e), e, root) {
 			asked[answer.policy] = answer
@@ -123,13 +117,13 @@ func (s *Snapshot) ExplainMutation(ctx context.Context, review *admission.Review
 		}
 		out = append(out, one)
 	}
-	return out, nil
+	return out
 }
 
 // explain reads what became of a question that was put to the policy.
-func (p *policy) explain(s *Snapshot, q question, found *Decision) Explanation {
+func (p *compiledPolicy) explain(s *Snapshot, q question, found *Decision) Explanation {
 	one := Explanation{Policy: p.info(), Question: QuestionValidate, Answer: AnswerAsked, Decision: *found}
-	if q.template {
+	if q.evaluation.generated {
 		one.Question = QuestionTemplate
 	}
 	if found.Policies > 0 {
@@ -150,7 +144,7 @@ func (p *policy) explain(s *Snapshot, q question, found *Decision) Explanation {
 }
 
 // unasked says why the policy is not asked a question that it has an answer to.
-func (p *policy) unasked(s *Snapshot, e *evaluation, q Question) Explanation {
+func (p *compiledPolicy) unasked(s *Snapshot, e *evaluation, q Question) Explanation {
 	one := Explanation{Policy: p.info(), Question: q, Answer: AnswerNotMatched}
 	r, kind := e.review, s.resources.KindOf(e.review)
 	verb := p.matcher.MatchesVerb(r)
@@ -177,7 +171,7 @@ func (p *policy) unasked(s *Snapshot, e *evaluation, q Question) Explanation {
 }
 
 // describe names a condition that is not met, with the value that does not meet it.
-func (p *policy) describe(unmet condition, e *evaluation, kind admission.GroupVersionKind, q Question) (name, reason string) {
+func (p *compiledPolicy) describe(unmet condition, e *evaluation, kind admission.GroupVersionKind, q Question) (name, reason string) {
 	match, r := p.matcher.Match, e.review
 	switch unmet {
 	case conditionVerb:
@@ -219,7 +213,7 @@ func (p *policy) describe(unmet condition, e *evaluation, kind admission.GroupVe
 	}
 }
 
-func (p *policy) describeVerb(r *admission.Review, q Question) (name, reason string) {
+func (p *compiledPolicy) describeVerb(r *admission.Review, q Question) (name, reason string) {
 	match := p.matcher.Match
 	operations := match.Operations
 	switch {

@@ -97,23 +97,18 @@ func cut(s string, limit int) string {
 	return s[:max(end, 0)] + "…"
 }
 
-// sortFindings orders by scope, policy, text, and drops what is said twice.
-func sortFindings(findings []Finding) []Finding {
-	type keyed struct {
-		finding Finding
-		key     string
+// compare orders by scope, policy, text.
+func (f Finding) compare(other Finding) int {
+	if order := cmp.Or(cmp.Compare(f.Scope.Rank(), other.Scope.Rank()), cmp.Compare(f.Policy, other.Policy)); order != 0 {
+		return order
 	}
-	list := make([]keyed, len(findings))
-	for i, f := range findings {
-		list[i] = keyed{f, f.Policy + "\x00" + f.Text()}
+	return cmp.Compare(f.Text(), other.Text())
+}
+
+// sort orders the findings, and drops what is said twice.
+func (d *Decision) sort() {
+	for _, findings := range []*[]Finding{&d.Denials, &d.Warnings, &d.Audits} {
+		slices.SortStableFunc(*findings, Finding.compare)
+		*findings = slices.CompactFunc(*findings, func(a, b Finding) bool { return a.compare(b) == 0 })
 	}
-	slices.SortStableFunc(list, func(a, b keyed) int {
-		return cmp.Or(cmp.Compare(a.finding.Scope.Rank(), b.finding.Scope.Rank()), cmp.Compare(a.key, b.key))
-	})
-	list = slices.CompactFunc(list, func(a, b keyed) bool { return a.finding.Scope == b.finding.Scope && a.key == b.key })
-	findings = findings[:0]
-	for _, k := range list {
-		findings = append(findings, k.finding)
-	}
-	return findings
 }

@@ -204,8 +204,8 @@ func TestHostilePolicies(t *testing.T) {
 			require.GreaterOrEqual(t, at, 0, "%q", wordsOf(decision.Denials))
 			outcome := decision.Denials[at].Words
 			require.Contains(t, short(decision.Denials), "asked|deny|other.rego:2")
-			require.Equal(t, "hostile", snapshot.Limited(start)[0].Package)
-			require.Empty(t, snapshot.Limited(time.Now()))
+			require.Equal(t, "hostile", snapshot.ReachedLimits(start)[0].Package)
+			require.Empty(t, snapshot.ReachedLimits(time.Now()))
 			if !raceEnabled {
 				require.Less(t, used, uint64(memoryLimit))
 			}

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"fmt"
-	"sync"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -11,20 +9,19 @@ import (
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
-	"github.com/lintel-policy/lintel/policies/terms"
 )
 
-// evaluation is what all policies share while one review is decided.
+// evaluation is what all policies share while one review is decided. One goroutine asks
+// them one after the other.
 type evaluation struct {
 	review    *admission.Review
 	options   Options
-	namespace *admission.Object // nil where unknown or cluster-scoped
-	facts     *ast.Term         // nil where there are none
-	spent     *spending
-	generated bool                       // the review is about what another object would create
-	covered   map[*policy]*eval.Coverage // not nil where what evaluations reach is to be told
+	now       time.Time
+	namespace *admission.Object                  // nil where unknown or cluster-scoped
+	used      map[string]time.Duration           // by each source below the enterprise
+	generated bool                               // the review is about what another object would create
+	covered   map[*compiledPolicy]*eval.Coverage // not nil where what evaluations reach is recorded
 
-	mu     sync.Mutex
 	inputs map[*PolicySet]*ast.Term
 	csr    *ast.Term // once a policy reads it
 	// forConstraints is input.review of templates; nil until one is asked.
@@ -32,35 +29,18 @@ type evaluation struct {
 	ofConstraints  []definition.Subject // nil until one is asked
 }
 
-func newEvaluation(review *admission.Review, options Options) (*evaluation, error) {
-	e := &evaluation{review: review, options: options, spent: &spending{}, inputs: map[*PolicySet]*ast.Term{}}
-	if len(options.Namespace) > 0 {
-		term, err := terms.Decode(options.Namespace)
-		if err != nil {
-			return nil, fmt.Errorf("the Namespace object cannot be read: %w", err)
-		}
-		if object, ok := term.Value.(ast.Object); ok {
-			e.namespace = admission.NewObject(object)
-		}
+func newEvaluation(review *admission.Review, options Options) *evaluation {
+	if options.Clock == nil {
+		options.Clock = time.Now
 	}
-	if len(options.Facts) > 0 {
-		facts, err := terms.Decode(options.Facts)
-		if err != nil {
-			return nil, fmt.Errorf("the facts cannot be read: %w", err)
-		}
-		e.facts = facts
-	}
-	if e.options.Now.IsZero() {
-		e.options.Now = time.Now()
-	}
-	return e, nil
+	return &evaluation{review: review, options: options, now: options.Clock(), namespace: options.Namespace.object, used: map[string]time.Duration{}, inputs: map[*PolicySet]*ast.Term{}}
 }
 
 // with is the same evaluation of another review.
 func (e *evaluation) with(review *admission.Review) *evaluation {
-	other := &evaluation{review: review, options: e.options, namespace: e.namespace, facts: e.facts, spent: e.spent, inputs: map[*PolicySet]*ast.Term{}}
+	other := &evaluation{review: review, options: e.options, now: e.now, namespace: e.namespace, used: e.used, inputs: map[*PolicySet]*ast.Term{}}
 	if e.covered != nil {
-		other.covered = map[*policy]*eval.Coverage{}
+		other.covered = map[*compiledPolicy]*eval.Coverage{}
 	}
 	return other
 }
@@ -72,8 +52,6 @@ var InputFields = []string{"apiVersion", "kind", "request", "name", "namespace",
 // review, request, name, namespace, scope, parameters, csr where the object has a
 // certificate request, and facts for built-in rules.
 func (e *evaluation) input(set *PolicySet) *ast.Term {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	if input, ok := e.inputs[set]; ok {
 		return input
 	}
@@ -96,8 +74,8 @@ func (e *evaluation) input(set *PolicySet) *ast.Term {
 			items = append(items, ast.Item(ast.InternedTerm("csr"), e.csr))
 		}
 	}
-	if e.facts != nil {
-		items = append(items, ast.Item(ast.InternedTerm("facts"), e.facts))
+	if e.options.Facts != nil {
+		items = append(items, ast.Item(ast.InternedTerm("facts"), e.options.Facts))
 	}
 	input := ast.ObjectTerm(items...)
 	e.inputs[set] = input

@@ -90,33 +90,20 @@ func (l *Live) all() []*PolicySet {
 	return sets
 }
 
-// Names lists the sources that are live, sorted.
-func (l *Live) Names() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Sorted(maps.Keys(l.sets))
-}
-
 // Digests are the digests of the sources' files, by name.
-func (l *Live) Digests() map[string]string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	digests := make(map[string]string, len(l.sets))
-	for name, set := range l.sets {
-		digests[name] = set.Digest()
-	}
-	return digests
-}
+func (l *Live) Digests() map[string]string { return l.ofEach((*PolicySet).Digest) }
 
 // Settings are those of Source.Settings, by name.
 func (l *Live) Settings() map[string]string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	settings := make(map[string]string, len(l.sets))
-	for name, set := range l.sets {
-		settings[name] = set.source.Settings()
+	return l.ofEach(func(set *PolicySet) string { return set.source.Settings() })
+}
+
+func (l *Live) ofEach(value func(*PolicySet) string) map[string]string {
+	values := map[string]string{}
+	for _, set := range l.Sets() {
+		values[set.Name()] = value(set)
 	}
-	return settings
+	return values
 }
 
 // With is the snapshot there would be with a candidate in place of its source's

@@ -17,8 +17,7 @@ func TestInputFieldsAreAllThatPoliciesFind(t *testing.T) {
 	review, err := admission.NewReview([]byte(`{"uid":"1","operation":"CREATE","kind":{"group":"","version":"v1","kind":"Pod"},
 		"resource":{"group":"","version":"v1","resource":"pods"},"namespace":"n","object":{"apiVersion":"v1","kind":"Pod"}}`))
 	require.NoError(t, err)
-	e, err := newEvaluation(review, Options{Namespace: []byte(`{"kind":"Namespace"}`), Facts: []byte(`{}`)})
-	require.NoError(t, err)
+	e := newEvaluation(review, Options{Namespace: readNamespace(t, `{"kind":"Namespace"}`), Facts: ast.ObjectTerm()})
 	var fields []string
 	e.input(set).Value.(ast.Object).Foreach(func(key, _ *ast.Term) { fields = append(fields, string(key.Value.(ast.String))) })
 	require.Len(t, fields, 8)

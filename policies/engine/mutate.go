@@ -21,7 +21,7 @@ const maxRounds = 10
 // member is what is applied or dropped as one: a member of a patch set, or all the
 // defaults of one policy.
 type member struct {
-	policy *policy
+	policy *compiledPolicy
 	rule   definition.Rule
 	ops    []jsonpatch.Step
 }
@@ -31,28 +31,22 @@ type member struct {
 // a denial under Fail; under Ignore a warning, and the policy is left out.
 func (s *Snapshot) Mutate(ctx context.Context, review *admission.Review, options Options) *Mutation {
 	mutation := &Mutation{Review: review}
-	if review.New == nil || s.concernsNobody(review) || review.SubResource != "" || review.OnlyRemovesFinalizers() {
+	if review.New == nil || !s.Concerns(review) || review.SubResource != "" || review.OnlyRemovesFinalizers() {
 		return mutation
 	}
-	e, err := newEvaluation(review, options)
-	if err != nil {
-		mutation.Denials = []Finding{{Words: err.Error(), Error: true}}
-		return mutation
-	}
-	m := newMutator(ctx, s, mutation)
+	e := newEvaluation(review, options)
+	m := newMutator(ctx, s, e, mutation)
 	for {
 		left := len(m.left)
-		m.settle(e)
+		m.converge(e)
 		if len(m.left) == left || len(mutation.Patch) == 0 || !mutation.Allowed() {
 			break
 		}
 		// A policy that failed after its first round has changed the object by then: what
 		// the others make of it is found without that one.
-		mutation.Patch, mutation.Review, m.held = nil, review, nil
+		mutation.Patch, mutation.Review, m.protected = nil, review, nil
 	}
-	mutation.Denials = sortFindings(mutation.Denials)
-	mutation.Warnings = sortFindings(mutation.Warnings)
-	mutation.Audits = sortFindings(mutation.Audits)
+	mutation.sort()
 	if !mutation.Allowed() {
 		mutation.Patch, mutation.Review = nil, review
 	}
@@ -63,20 +57,22 @@ func (s *Snapshot) Mutate(ctx context.Context, review *admission.Review, options
 type mutator struct {
 	snapshot *Snapshot
 	ctx      context.Context
-	result   *Mutation
-	left     map[*policy]bool // policies left out after an error
-	// held is what broader scopes have set in earlier rounds, and overwritten how many
+	// evaluation is that of the object as it came.
+	evaluation *evaluation
+	result     *Mutation
+	left       map[*compiledPolicy]bool // policies left out after an error
+	// protected is what broader scopes have set in earlier rounds, and overwritten how many
 	// places that hold something each policy of a narrower one has changed.
-	held        []held
-	overwritten map[*policy]int
+	protected   []protectedPlace
+	overwritten map[*compiledPolicy]int
 }
 
-func newMutator(ctx context.Context, s *Snapshot, result *Mutation) *mutator {
-	return &mutator{snapshot: s, ctx: ctx, result: result, left: map[*policy]bool{}, overwritten: map[*policy]int{}}
+func newMutator(ctx context.Context, s *Snapshot, e *evaluation, result *Mutation) *mutator {
+	return &mutator{snapshot: s, ctx: ctx, evaluation: e, result: result, left: map[*compiledPolicy]bool{}, overwritten: map[*compiledPolicy]int{}}
 }
 
-// settle repeats rounds until one changes nothing.
-func (m *mutator) settle(e *evaluation) {
+// converge repeats rounds until one changes nothing.
+func (m *mutator) converge(e *evaluation) {
 	for range maxRounds {
 		members := m.members(e)
 		if len(members) == 0 || !m.result.Allowed() {
@@ -86,7 +82,7 @@ func (m *mutator) settle(e *evaluation) {
 		if after == nil || after.Compare(e.review.New.Value()) == 0 {
 			return
 		}
-		m.hold(toJSON(e.review.New.Value()), members)
+		m.protect(toJSON(e.review.New.Value()), members)
 		m.result.Patch = append(m.result.Patch, applied...)
 		m.result.Review = e.review.WithObject(after)
 		e = e.with(m.result.Review)
@@ -148,15 +144,15 @@ func (m *mutator) members(e *evaluation) []member {
 
 // mutationAnswer is what one policy says.
 type mutationAnswer struct {
-	policy  *policy
+	policy  *compiledPolicy
 	found   Decision
 	members []member
 	failed  bool // the policy is left out from now on
 }
 
 // policies are those that may mutate the object, and are not left out.
-func (m *mutator) policies(e *evaluation) []*policy {
-	var policies []*policy
+func (m *mutator) policies(e *evaluation) []*compiledPolicy {
+	var policies []*compiledPolicy
 	for _, p := range m.snapshot.candidates(e.review.Kind) {
 		if p.mutate != nil && p.asked(e.options) && !m.left[p] {
 			policies = append(policies, p)
@@ -165,24 +161,25 @@ func (m *mutator) policies(e *evaluation) []*policy {
 	return policies
 }
 
-// ask asks every policy that mutates.
-func (m *mutator) ask(policies []*policy, e *evaluation, root func() any) []mutationAnswer {
-	failed := func(i int, err evalError) mutationAnswer {
-		answer := mutationAnswer{policy: policies[i], failed: true}
-		policies[i].report(&answer.found, policies[i].errorFinding(definition.EntryPatch, err))
-		return answer
+// ask asks policies for the members of their patches.
+func (m *mutator) ask(policies []*compiledPolicy, e *evaluation, root func() any) []mutationAnswer {
+	questions := make([]question, len(policies))
+	for i, p := range policies {
+		questions[i] = question{policy: p, evaluation: e}
 	}
-	return inOrder(policies, func(i int) mutationAnswer {
-		return timed(e, policies[i], func() mutationAnswer {
-			answer := mutationAnswer{policy: policies[i]}
-			answer.members, answer.failed = policies[i].mutateOne(m.ctx, m.snapshot, e, root, &answer.found)
-			return answer
-		}, func(err evalError) mutationAnswer { return failed(i, err) })
-	}, failed)
+	return askEach(questions, func(q question) mutationAnswer {
+		answer := mutationAnswer{policy: q.policy}
+		answer.members, answer.failed = q.policy.mutateOne(m.ctx, m.snapshot, e, root, &answer.found)
+		return answer
+	}, func(q question, err evalError) mutationAnswer {
+		answer := mutationAnswer{policy: q.policy, failed: true}
+		q.policy.report(e, &answer.found, q.policy.errorFinding(definition.EntryPatch, err))
+		return answer
+	})
 }
 
 // mutateOne asks one policy; failed says that it is to be left out.
-func (p *policy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root func() any, found *Decision) (members []member, failed bool) {
+func (p *compiledPolicy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root func() any, found *Decision) (members []member, failed bool) {
 	matches, reason := p.form.matches(p, s, e, p.matcher.Mutates(e.review))
 	if reason != "" {
 		p.cannotAsk(e, found, reason)
@@ -192,21 +189,17 @@ func (p *policy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root
 		return nil, false
 	}
 	found.Policies++
-	options := e.options
-	options.Coverage = e.coverageOf(p)
-	ctx, end := p.startSpan(ctx, definition.EntryPatch)
-	given, errs := p.mutate.run(ctx, e.input(p.set), e.data(p.set), p.meta.Timeout, options)
-	end(errs)
+	given, errs := e.evaluate(ctx, p, p.mutate, definition.EntryPatch, e.input(p.set), e.data(p.set))
 	for _, err := range errs {
-		p.report(found, p.errorFinding(definition.EntryPatch, err))
+		p.report(e, found, p.errorFinding(definition.EntryPatch, err))
 	}
 	if given == nil || len(errs) > 0 {
 		return nil, true
 	}
-	for _, one := range p.sayings(definition.EntryPatch, given[0]) {
+	for _, one := range p.givenValues(definition.EntryPatch, given[0]) {
 		ops, err := readMember(one.value)
 		if err != nil {
-			p.report(found, p.mutationFailure(one.rule, err.Error()))
+			p.report(e, found, p.mutationFailure(one.rule, err.Error()))
 			return nil, true
 		}
 		members = append(members, member{p, one.rule, ops})
@@ -215,7 +208,7 @@ func (p *policy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root
 		rule := p.defaultsRule()
 		ops, err := defaultOps(root, given[1][0].Value)
 		if err != nil {
-			p.report(found, p.mutationFailure(rule, err.Error()))
+			p.report(e, found, p.mutationFailure(rule, err.Error()))
 			return nil, true
 		}
 		if len(ops) > 0 {
@@ -250,7 +243,7 @@ func (m *mutator) round(review *admission.Review, members []member) (ast.Object,
 }
 
 // applyAll is nil, or the policy whose member does not apply.
-func (m *mutator) applyAll(doc *jsonpatch.Document, members []member) *policy {
+func (m *mutator) applyAll(doc *jsonpatch.Document, members []member) *compiledPolicy {
 	for _, member := range members {
 		for _, op := range member.ops {
 			if err := doc.Apply(op); err != nil {
@@ -263,12 +256,12 @@ func (m *mutator) applyAll(doc *jsonpatch.Document, members []member) *policy {
 }
 
 // fail leaves a policy out and reports why.
-func (m *mutator) fail(p *policy, rule definition.Rule, reason string) {
+func (m *mutator) fail(p *compiledPolicy, rule definition.Rule, reason string) {
 	m.left[p] = true
-	p.report(&m.result.Decision, p.mutationFailure(rule, reason))
+	p.report(m.evaluation, &m.result.Decision, p.mutationFailure(rule, reason))
 }
 
-func (p *policy) mutationFailure(rule definition.Rule, reason string) Finding {
+func (p *compiledPolicy) mutationFailure(rule definition.Rule, reason string) Finding {
 	finding := p.finding(rule.Entry, rule.Location)
 	finding.Error = true
 	finding.Words = fmt.Sprintf("policy %s cannot mutate the object: %s", p.name, reason)
@@ -276,7 +269,7 @@ func (p *policy) mutationFailure(rule definition.Rule, reason string) Finding {
 }
 
 // defaultsRule is where the policy's defaults stand.
-func (p *policy) defaultsRule() definition.Rule {
+func (p *compiledPolicy) defaultsRule() definition.Rule {
 	for _, rule := range p.rules {
 		if rule.Entry == definition.EntryDefaults {
 			return rule

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
@@ -21,18 +20,18 @@ import (
 // below the enterprise may change: for each, the policies above are asked again.
 const maxOverwritten = 32
 
-// held is a place that a policy has set, and policies of narrower scopes must leave.
-type held struct {
+// protectedPlace is a place that a policy has set, and policies of narrower scopes must leave.
+type protectedPlace struct {
 	path []string
-	// from is the first index of a list at path that is held, for elements that were
+	// from is the first index of a list at path that is protected, for elements that were
 	// appended; -1 is the place as a whole.
 	from   int
 	adds   map[string]any // as of a claim
 	member *member
 }
 
-// hold keeps what the members of a round set, of policies that have scopes below them.
-func (m *mutator) hold(root any, members []member) {
+// protect notes what the members of a round set, of policies that have scopes below them.
+func (m *mutator) protect(root any, members []member) {
 	claims := newClaims(func() any { return root })
 	for i := range members {
 		by := &members[i]
@@ -42,37 +41,37 @@ func (m *mutator) hold(root any, members []member) {
 		for _, op := range by.ops {
 			for _, claim := range claims.places(op, by) {
 				if claim.change {
-					m.held = append(m.held, holdOf(claim, root))
+					m.protected = append(m.protected, protectedBy(claim, root))
 				}
 			}
 		}
 	}
 }
 
-func holdOf(c claim, root any) held {
+func protectedBy(c claim, root any) protectedPlace {
 	last := len(c.path) - 1
 	if !c.appends || c.path[last] != "-" {
-		return held{c.path, -1, c.adds, c.member}
+		return protectedPlace{c.path, -1, c.adds, c.member}
 	}
 	list, _ := jsonpatch.Get(root, c.path[:last])
 	elements, _ := list.([]any)
-	return held{c.path[:last], len(elements), nil, c.member}
+	return protectedPlace{c.path[:last], len(elements), nil, c.member}
 }
 
-// touches says whether a change of a place changes what is held.
-func (h held) touches(c claim) bool {
+// touches says whether a change of a place changes what is protected.
+func (p protectedPlace) touches(c claim) bool {
 	switch {
-	case h.from < 0 && (claim{path: h.path, adds: h.adds}).leaves(c.path):
+	case p.from < 0 && (claim{path: p.path, adds: p.adds}).leaves(c.path):
 		return false
-	case h.from < 0:
-		return jsonpatch.IsPrefix(h.path, c.path) || jsonpatch.IsPrefix(c.path, h.path)
-	case len(c.path) <= len(h.path):
-		return jsonpatch.IsPrefix(c.path, h.path)
-	case !jsonpatch.IsPrefix(h.path, c.path):
+	case p.from < 0:
+		return jsonpatch.IsPrefix(p.path, c.path) || jsonpatch.IsPrefix(c.path, p.path)
+	case len(c.path) <= len(p.path):
+		return jsonpatch.IsPrefix(c.path, p.path)
+	case !jsonpatch.IsPrefix(p.path, c.path):
 		return false
 	}
-	i, err := strconv.Atoi(c.path[len(h.path)])
-	return err == nil && i >= h.from
+	i, err := strconv.Atoi(c.path[len(p.path)])
+	return err == nil && i >= p.from
 }
 
 // overrides is what a member of a narrower scope would change of a broader one. The time
@@ -81,8 +80,7 @@ func (m *mutator) overrides(by member, above *parents) *conflict {
 	if !by.policy.set.place.Below {
 		return nil
 	}
-	since := time.Now()
-	defer func() { above.e.spent.add(by.policy.set.source.Name, time.Since(since)) }()
+	defer above.e.measure(by.policy.set.source.Name)()
 	rank := by.policy.rank()
 	claims := newClaims(above.root)
 	for _, op := range by.ops {
@@ -90,7 +88,7 @@ func (m *mutator) overrides(by member, above *parents) *conflict {
 			if !own.change {
 				continue
 			}
-			for _, theirs := range m.held {
+			for _, theirs := range m.protected {
 				if theirs.member.policy.rank() < rank && theirs.touches(own) {
 					return &conflict{jsonpatch.Pointer(own.path), theirs.member, "changes", "sets"}
 				}
@@ -108,7 +106,7 @@ func (m *mutator) overrides(by member, above *parents) *conflict {
 
 // tooMuch bounds how often the policies above are asked again.
 func (m *mutator) tooMuch(own claim, above *parents) *conflict {
-	if above.e.spent.of(own.member.policy.set.source.Name) >= sourceTime {
+	if above.e.used[own.member.policy.set.source.Name] >= sourceTime {
 		return &conflict{path: jsonpatch.Pointer(own.path), mine: fmt.Sprintf("changes what takes longer than the %s that its source has to compare with the policies of broader scopes, such as", sourceTime)}
 	}
 	if have, err := jsonpatch.Get(above.root(), own.path); err != nil || have == nil {
@@ -231,7 +229,7 @@ func (p proposal) sets(own claim) bool {
 	for _, op := range p.member.ops {
 		for _, theirs := range claims.places(op, p.member) {
 			both := theirs.appends && own.appends
-			if theirs.change && !both && (held{theirs.path, -1, theirs.adds, nil}).touches(own) {
+			if theirs.change && !both && (protectedPlace{theirs.path, -1, theirs.adds, nil}).touches(own) {
 				return true
 			}
 		}
@@ -263,23 +261,23 @@ func (p proposal) made(own claim, at []string, present any) bool {
 }
 
 // broader are the policies of scopes above that mutate, and are not left out.
-func (m *mutator) broader(rank int, e *evaluation) []*policy {
-	return slices.DeleteFunc(slices.Clone(m.snapshot.candidates(e.review.Kind)), func(p *policy) bool {
+func (m *mutator) broader(rank int, e *evaluation) []*compiledPolicy {
+	return slices.DeleteFunc(slices.Clone(m.snapshot.candidates(e.review.Kind)), func(p *compiledPolicy) bool {
 		return p.mutate == nil || m.left[p] || p.rank() >= rank || !p.set.place.Parent
 	})
 }
 
-func (p *policy) rank() int { return p.set.source.Scope.Level.Rank() }
+func (p *compiledPolicy) rank() int { return p.set.source.Scope.Level.Rank() }
 
-// unsettled are denials where a policy that has scopes below it would still change the
+// notConverged are denials where a policy that has scopes below it would still change the
 // object: something has undone its patch since, or was meant to get around it.
-func (s *Snapshot) unsettled(ctx context.Context, e *evaluation) *Decision {
+func (s *Snapshot) notConverged(ctx context.Context, e *evaluation) *Decision {
 	found := &Mutation{}
 	if e.review.New == nil || e.review.SubResource != "" || !s.below(e.review) {
 		return &found.Decision
 	}
-	m := newMutator(ctx, s, found)
-	policies := slices.DeleteFunc(m.broader(len(hierarchy.Levels), e), func(p *policy) bool { return !p.asked(e.options) })
+	m := newMutator(ctx, s, e, found)
+	policies := slices.DeleteFunc(m.broader(len(hierarchy.Levels), e), func(p *compiledPolicy) bool { return !p.asked(e.options) })
 	if len(policies) == 0 {
 		return &found.Decision
 	}
@@ -294,7 +292,7 @@ func (s *Snapshot) unsettled(ctx context.Context, e *evaluation) *Decision {
 			p := one.policy
 			finding := p.finding(one.rule.Entry, one.rule.Location)
 			finding.Words = fmt.Sprintf("policy %s sets %s, and the object that is to be stored differs: it was changed again after the policy had set it; leave it as it was set", p.name, describe(applied))
-			p.report(&found.Decision, finding)
+			p.report(e, &found.Decision, finding)
 		}
 	}
 	return &found.Decision

@@ -98,15 +98,14 @@ func TestTheTimeOfComparingIsTheNarrowerScopes(t *testing.T) {
 		scoped(t, "all", hierarchy.Scope{Level: hierarchy.Enterprise}, "package parent\npatch contains {\"op\": \"add\", \"path\": \"/spec/priority\", \"value\": 1} if not input.request.object.spec.priority"),
 		scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), "package c\npatch contains {\"op\": \"replace\", \"path\": \"/metadata/labels/app\", \"value\": \"x\"}"),
 	)
-	e, err := newEvaluation(makeReview(t, in("shop")), Options{})
-	require.NoError(t, err)
-	m := newMutator(t.Context(), snapshot, &Mutation{})
+	e := newEvaluation(makeReview(t, in("shop")), Options{})
+	m := newMutator(t.Context(), snapshot, e, &Mutation{})
 	root := func() any { return toJSON(e.review.New.Value()) }
 	by := member{policy: snapshot.policies[1], ops: []jsonpatch.Step{{Op: "replace", Path: []string{"metadata", "labels", "app"}, Value: "x"}}}
 	require.Nil(t, m.overrides(by, m.parentsOf(e, root)))
-	require.Positive(t, e.spent.of("team"))
-	require.Zero(t, e.spent.of("all"))
-	e.spent.add("team", sourceTime)
+	require.Positive(t, e.used["team"])
+	require.Zero(t, e.used["all"])
+	e.used["team"] = sourceTime
 	require.Contains(t, m.overrides(by, m.parentsOf(e, root)).reason(), "takes longer than the 250ms")
 }
 

@@ -49,6 +49,6 @@ func ruleReadsInput(field string, rule *ast.Rule) bool {
 // lacksNamespace says whether the answer of the policy depends on a Namespace that a
 // caller without a cluster did not give. Where there is a cluster, a namespace that
 // is not found does not exist.
-func (p *policy) lacksNamespace(e *evaluation) bool {
+func (p *compiledPolicy) lacksNamespace(e *evaluation) bool {
 	return p.needsNamespace && e.options.Offline && e.namespace == nil && e.review.Namespace != "" && !e.review.IsNamespace()
 }

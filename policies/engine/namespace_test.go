@@ -57,7 +57,7 @@ func TestWithoutItsNamespaceAPolicyIsUndecided(t *testing.T) {
 	require.Empty(t, decision.Denials)
 	require.Equal(t, undecided, snapshot.Mutate(t.Context(), review, Options{Offline: true}).Undecided)
 
-	known := Options{Offline: true, Namespace: []byte(`{"metadata":{"name":"shop"}}`)}
+	known := Options{Offline: true, Namespace: readNamespace(t, `{"metadata":{"name":"shop"}}`)}
 	decision = snapshot.Validate(t.Context(), review, known)
 	require.Empty(t, decision.Undecided)
 	require.Len(t, decision.Denials, 1)

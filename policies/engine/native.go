@@ -17,20 +17,20 @@ type form interface {
 	foreign() bool
 	// matches says whether the policy is to be asked; reason is set where that, or the
 	// answer, depends on objects the caller does not have.
-	matches(p *policy, s *Snapshot, e *evaluation, verb bool) (matches bool, reason string)
+	matches(p *compiledPolicy, s *Snapshot, e *evaluation, verb bool) (matches bool, reason string)
 	// mayMatchAt says whether it can be about any object at the place of a review.
-	mayMatchAt(p *policy, e *evaluation, kind admission.GroupVersionKind, verb bool) bool
+	mayMatchAt(p *compiledPolicy, e *evaluation, kind admission.GroupVersionKind, verb bool) bool
 	// leavesOut names what keeps a review out where that is not a condition of Match:
 	// empty where it is.
 	leavesOut(unmet condition) (name, reason string)
 	// documents are what the policy reads as input and data when it validates.
-	documents(p *policy, e *evaluation) (input *ast.Term, data eval.Document)
+	documents(p *compiledPolicy, e *evaluation) (input *ast.Term, data eval.Document)
 	// read reads a value of deny or warn. The error is an unreadableError.
-	read(p *policy, value ast.Value, rule definition.Rule) ([]Finding, error)
+	read(p *compiledPolicy, value ast.Value, rule definition.Rule) ([]Finding, error)
 	// expandsFrom says whether a policy that judges Pod templates judges those of a kind.
 	expandsFrom(workload admission.GroupVersionKind) bool
 	// imply makes what was found in a Pod template what is to be said of the workload.
-	imply(p *policy, workload admission.GroupVersionKind, found *Decision)
+	imply(p *compiledPolicy, workload admission.GroupVersionKind, found *Decision)
 	// howToExpand is what has such a policy judge Pod templates.
 	howToExpand() string
 }
@@ -40,7 +40,7 @@ type native struct{}
 
 func (native) foreign() bool { return false }
 
-func (native) matches(p *policy, s *Snapshot, e *evaluation, verb bool) (matches bool, reason string) {
+func (native) matches(p *compiledPolicy, s *Snapshot, e *evaluation, verb bool) (matches bool, reason string) {
 	m := p.matcher
 	kind := s.resources.KindOf(e.review)
 	if p.unmet(e.review, kind, verb) != nothing {
@@ -70,7 +70,7 @@ func (native) matches(p *policy, s *Snapshot, e *evaluation, verb bool) (matches
 	return true, ""
 }
 
-func (native) mayMatchAt(p *policy, e *evaluation, kind admission.GroupVersionKind, verb bool) bool {
+func (native) mayMatchAt(p *compiledPolicy, e *evaluation, kind admission.GroupVersionKind, verb bool) bool {
 	if p.unmetAt(e.review, kind, verb) != nothing {
 		return false
 	}
@@ -80,13 +80,13 @@ func (native) mayMatchAt(p *policy, e *evaluation, kind admission.GroupVersionKi
 
 func (native) leavesOut(condition) (name, reason string) { return "", "" }
 
-func (native) documents(p *policy, e *evaluation) (input *ast.Term, data eval.Document) {
+func (native) documents(p *compiledPolicy, e *evaluation) (input *ast.Term, data eval.Document) {
 	return e.input(p.set), e.data(p.set)
 }
 
 // read reads a value of a rule: a message, an object with msg, true, or a list of those.
 // Anything else is an error finding. A list is read only where it is the whole value.
-func (n native) read(p *policy, value ast.Value, rule definition.Rule) ([]Finding, error) {
+func (n native) read(p *compiledPolicy, value ast.Value, rule definition.Rule) ([]Finding, error) {
 	finding := p.finding(rule.Entry, rule.Location)
 	finding.Words = map[string]string{definition.EntryDeny: "denied by ", definition.EntryWarn: "warned by "}[rule.Entry] + p.title()
 	switch value := value.(type) {
@@ -122,7 +122,7 @@ func (n native) read(p *policy, value ast.Value, rule definition.Rule) ([]Findin
 }
 
 // readAll reads the members of a list that is the value of one rule.
-func (n native) readAll(p *policy, terms []*ast.Term, rule definition.Rule) ([]Finding, error) {
+func (n native) readAll(p *compiledPolicy, terms []*ast.Term, rule definition.Rule) ([]Finding, error) {
 	rule.FromSet = true
 	var all []Finding
 	for _, term := range terms {
@@ -137,7 +137,7 @@ func (n native) readAll(p *policy, terms []*ast.Term, rule definition.Rule) ([]F
 
 func (native) expandsFrom(admission.GroupVersionKind) bool { return true }
 
-func (native) imply(p *policy, _ admission.GroupVersionKind, found *Decision) {
+func (native) imply(p *compiledPolicy, _ admission.GroupVersionKind, found *Decision) {
 	prefix := func(findings []Finding, with string) {
 		for i := range findings {
 			findings[i].Words = with + findings[i].Words

@@ -31,7 +31,7 @@ func TestAPolicyIsNotAskedWithoutWhatItReads(t *testing.T) {
 	for _, c := range []struct {
 		fields *clusterdata.Fields
 		denied bool
-	}{{nil, false}, {set.ClusterReads()[services], false}, {other.ClusterReads()[services], true}} {
+	}{{nil, false}, {set.Projection()[services], false}, {other.Projection()[services], true}} {
 		data := clusterdata.Empty().With(clusterdata.Change{Kind: services, Fields: c.fields})
 		decision := snapshotOf(set).Validate(t.Context(), makeReview(t, pod), Options{Cluster: data})
 		require.Equal(t, c.denied, !decision.Allowed())
@@ -106,7 +106,7 @@ func TestProjectionChangesNoDecision(t *testing.T) {
 				return denials(snapshotOf(set).Validate(t.Context(), makeReview(t, pod), Options{Cluster: data})), data.Sizes()[0].Bytes
 			}
 			whole, size := decide(nil)
-			projected, less := decide(set.ClusterReads()[services])
+			projected, less := decide(set.Projection()[services])
 			require.Equal(t, whole, projected, "%s\n%s", set.Files()["p.rego"], raw)
 			if len(whole) > 0 {
 				denied++

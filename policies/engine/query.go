@@ -5,9 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -44,11 +42,8 @@ type evalError struct {
 // run evaluates the query. given are the values for each rule of the query; all of it is
 // nil after an error that ended the evaluation. Errors that did not (a function that failed
 // in one rule) come beside the values of the other rules.
-func (q *query) run(ctx context.Context, input *ast.Term, data eval.Document, timeout time.Duration, options Options) (given [][]eval.Given, errs []evalError) {
-	_, report, err := q.program.Run(ctx, q.rules, eval.Options{
-		Input: input, Data: data, Now: options.Now, Print: options.Print, Cover: options.Coverage, Gather: true,
-		Limits: eval.Limits{Steps: StepBudget, Bytes: MaxMadeBytes, Timeout: timeout},
-	})
+func (q *query) run(ctx context.Context, options eval.Options) (given [][]eval.Given, errs []evalError) {
+	_, report, err := q.program.Run(ctx, q.rules, options)
 	var limit *eval.LimitError
 	if errors.As(err, &limit) {
 		return nil, []evalError{{message: limit.Message, limit: limit.Limit}}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -76,9 +75,9 @@ func (s *PolicySet) recompile(before *PolicySet, dialects []definition.Dialect) 
 type change struct {
 	set, before *PolicySet
 	// next are the units there are now, and gone those of before that have changed or are
-	// not there any more, by their index.
+	// not there any more.
 	next []*nextUnit
-	gone []int
+	gone []*UnitFacts
 }
 
 // nextUnit is a unit that was drafted, taken over, or both: where it has to be compiled
@@ -97,88 +96,96 @@ func (n *nextUnit) facts() *UnitFacts {
 
 // find drafts the units whose text has changed.
 func (c *change) find(templates []definition.Template) (ok bool) {
-	s := c.set
-	ofFile, byName := map[string]int{}, map[string]int{}
-	for i, u := range c.before.units {
-		byName[u.Name] = i
-		if !u.isTemplate() {
-			for file := range u.Files {
-				ofFile[file] = i
-			}
-		}
+	packages, parsed, ok := c.packages()
+	if !ok {
+		return false
 	}
-	packages := map[string][]*ast.Module{}
-	touched := map[int]bool{}
-	parse := func(file string) bool {
-		module, errs := definition.ParseModule(file, s.source.Files[file])
-		if module == nil || len(errs) > 0 {
-			return false
-		}
-		name := definition.PackageName(module)
-		packages[name] = append(packages[name], module)
-		if i, known := byName[name]; known {
-			touched[i] = true
-		}
-		return true
-	}
-	for file, i := range ofFile {
-		if _, still := s.sums[file]; !still {
-			touched[i] = true
-		}
-	}
-	for file, sum := range s.sums {
-		i, known := ofFile[file]
-		if known && c.before.units[i].Files[file] == sum {
-			continue
-		}
-		if known {
-			touched[i] = true
-		}
-		if !parse(file) {
-			return false
-		}
-	}
-	for i := range touched {
-		for file, sum := range c.before.units[i].Files {
-			if s.sums[file] == sum && !parse(file) {
-				return false
-			}
-		}
-	}
-	for i, u := range c.before.units {
-		switch {
-		case touched[i] || u.isTemplate():
-		case s.conflicts(c.before, u):
-			again := c.again(u, nil)
-			if again == nil {
-				return false
-			}
-			c.next = append(c.next, &nextUnit{old: u, draft: again})
-		default:
-			c.next = append(c.next, &nextUnit{old: u})
+	before := map[string]*unit{}
+	for _, u := range c.before.units {
+		before[u.Name] = u
+		if !u.isTemplate() && !maps.Equal(u.Files, packages[u.Name]) {
+			c.gone = append(c.gone, &u.UnitFacts)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(packages)) {
-		c.next = append(c.next, &nextUnit{draft: draftPackage(byFile(packages[name]), s.sums)})
+		old := before[name]
+		next := &nextUnit{}
+		if same := old != nil && maps.Equal(old.Files, packages[name]); same {
+			next.old = old
+		}
+		if next.old == nil || c.set.conflicts(c.before, old) {
+			if next.draft = c.draft(packages[name], parsed); next.draft == nil {
+				return false
+			}
+		}
+		c.next = append(c.next, next)
 	}
-	slices.SortFunc(c.next, func(a, b *nextUnit) int { return cmp.Compare(a.facts().Name, b.facts().Name) })
-	same := map[int]bool{}
 	for i := range templates {
 		template := &templates[i]
-		at, known := byName[templateUnit+template.Name]
-		if known && template.Text != "" && c.before.units[at].Files[template.Name] == sumOf(template.Text) {
-			same[at] = true
-			c.next = append(c.next, &nextUnit{old: c.before.units[at]})
+		old := before[templateUnit+template.Name]
+		if old != nil && template.Text != "" && old.Files[template.Name] == sumOf(template.Text) {
+			delete(before, old.Name)
+			c.next = append(c.next, &nextUnit{old: old})
 			continue
 		}
 		c.next = append(c.next, &nextUnit{draft: draftTemplate(template)})
 	}
-	for i, u := range c.before.units {
-		if touched[i] || u.isTemplate() && !same[i] {
-			c.gone = append(c.gone, i)
+	for _, u := range before {
+		if u.isTemplate() {
+			c.gone = append(c.gone, &u.UnitFacts)
 		}
 	}
 	return true
+}
+
+// packages are the sums of the modules of each package, by file. A file that has changed is
+// parsed for that: parsed has those.
+func (c *change) packages() (packages map[string]map[string]string, parsed map[string]*ast.Module, ok bool) {
+	ofFile := map[string]*unit{}
+	for _, u := range c.before.units {
+		if !u.isTemplate() {
+			for file := range u.Files {
+				ofFile[file] = u
+			}
+		}
+	}
+	packages, parsed = map[string]map[string]string{}, map[string]*ast.Module{}
+	for file, sum := range c.set.sums {
+		name := ""
+		if u := ofFile[file]; u != nil && u.Files[file] == sum {
+			name = u.Name
+		} else if parsed[file], ok = c.parse(file); ok {
+			name = definition.PackageName(parsed[file])
+		} else {
+			return nil, nil, false
+		}
+		if packages[name] == nil {
+			packages[name] = map[string]string{}
+		}
+		packages[name][file] = sum
+	}
+	return packages, parsed, true
+}
+
+func (c *change) parse(file string) (module *ast.Module, ok bool) {
+	module, errs := definition.ParseModule(file, c.set.source.Files[file])
+	return module, module != nil && len(errs) == 0
+}
+
+// draft drafts a package: nil where one of its files does not parse.
+func (c *change) draft(files map[string]string, parsed map[string]*ast.Module) *draft {
+	var modules []*ast.Module
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		module, ok := parsed[file], true
+		if module == nil {
+			module, ok = c.parse(file)
+		}
+		if !ok {
+			return nil
+		}
+		modules = append(modules, module)
+	}
+	return draftPackage(modules, c.set.sums)
 }
 
 // conflicts says whether data files may have something where the rules of a unit are, and
@@ -187,7 +194,8 @@ func (s *PolicySet) conflicts(before *PolicySet, u *unit) bool {
 	return s.dataSum != before.dataSum && slices.ContainsFunc(u.Packages, s.hasData)
 }
 
-// spread drafts what depends on what has changed, and what that needs to be compiled.
+// spread drafts what depends on what has changed or is gone, and what that needs to be
+// compiled.
 func (c *change) spread(templates []definition.Template) (ok bool) {
 	facts := make([]*UnitFacts, len(c.next))
 	var changed []int
@@ -197,12 +205,13 @@ func (c *change) spread(templates []definition.Template) (ok bool) {
 			changed = append(changed, i)
 		}
 	}
-	edges := connections(facts)
-	dirty := reach(reversed(edges), changed)
-	lost := c.lost()
+	for i := range c.gone {
+		changed = append(changed, len(facts)+i)
+	}
+	dirty := reach(reversed(connections(slices.Concat(facts, c.gone))), changed)[:len(facts)]
 	var from []int
-	for i, n := range c.next {
-		if dirty[i] = dirty[i] || n.old != nil && lost[n.old]; dirty[i] {
+	for i, isDirty := range dirty {
+		if isDirty {
 			from = append(from, i)
 		}
 	}
@@ -211,7 +220,7 @@ func (c *change) spread(templates []definition.Template) (ok bool) {
 		byTemplate[templateUnit+templates[i].Name] = &templates[i]
 	}
 	count := 0
-	for i, needed := range reach(edges, from) {
+	for i, needed := range reach(connections(facts), from) {
 		if !needed {
 			continue
 		}
@@ -227,35 +236,12 @@ func (c *change) spread(templates []definition.Template) (ok bool) {
 	return 2*count <= len(c.next)
 }
 
-// lost are the units of before that depended on what is gone.
-func (c *change) lost() map[*unit]bool {
-	facts := make([]*UnitFacts, len(c.before.units))
-	for i, u := range c.before.units {
-		facts[i] = &u.UnitFacts
-	}
-	lost := map[*unit]bool{}
-	for i, is := range reach(reversed(connections(facts)), c.gone) {
-		if is {
-			lost[c.before.units[i]] = true
-		}
-	}
-	return lost
-}
-
 // again drafts a unit that has not changed.
 func (c *change) again(old *unit, templates map[string]*definition.Template) *draft {
 	if old.isTemplate() {
 		return draftTemplate(templates[old.Name])
 	}
-	var modules []*ast.Module
-	for _, file := range slices.Sorted(maps.Keys(old.Files)) {
-		module, errs := definition.ParseModule(file, c.set.source.Files[file])
-		if module == nil || len(errs) > 0 {
-			return nil
-		}
-		modules = append(modules, module)
-	}
-	return draftPackage(modules, c.set.sums)
+	return c.draft(old.Files, nil)
 }
 
 // compile compiles what was drafted, and puts the set together.
@@ -289,7 +275,7 @@ func (c *change) compile(templates []definition.Template) (ok bool) {
 		if n.draft != nil && !n.draft.support {
 			u = built[n.draft]
 		}
-		for _, name := range u.Reads {
+		for _, name := range u.KindsRead {
 			if _, required := s.required[name]; !required {
 				return false
 			}

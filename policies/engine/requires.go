@@ -25,13 +25,13 @@ func (s *PolicySet) require(kinds []admission.GroupVersionKind) {
 	}
 }
 
-// ClusterReads are the kinds that the policies require, with what they read of them.
-func (s *PolicySet) ClusterReads() clusterdata.Projection { return s.reads }
+// Projection are the kinds that the policies require, with what they read of them.
+func (s *PolicySet) Projection() clusterdata.Projection { return s.projection }
 
 // findReads puts together what the compiled rules of all units can read of the cluster
 // objects that the policies require.
 func (s *PolicySet) findReads() {
-	s.reads = clusterdata.Projection{}
+	s.projection = clusterdata.Projection{}
 	for key, kind := range s.required {
 		fields := &clusterdata.Fields{}
 		for _, u := range s.units {
@@ -41,19 +41,19 @@ func (s *PolicySet) findReads() {
 				}
 			}
 		}
-		s.reads[kind] = fields
+		s.projection[kind] = fields
 	}
 	for _, p := range s.policies {
 		if p.form.foreign() { // the inventory is built from whole objects
-			s.reads = s.reads.Union(clusterdata.Whole(p.meta.Requires...))
+			s.projection = s.projection.Union(clusterdata.Whole(p.meta.Requires...))
 		}
 	}
 }
 
 // lacks is the first kind a policy requires whose objects are not at hand.
-func (e *evaluation) lacks(p *policy) (admission.GroupVersionKind, bool) {
+func (e *evaluation) lacks(p *compiledPolicy) (admission.GroupVersionKind, bool) {
 	for _, kind := range p.meta.Requires {
-		if !e.options.Cluster.HasFields(kind, p.set.reads[clusterdata.WithoutVersion(kind)]) {
+		if !e.options.Cluster.HasFields(kind, p.set.projection[kind.WithoutVersion()]) {
 			return kind, true
 		}
 	}

@@ -5,38 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/open-policy-agent/opa/v1/topdown/print"
-
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
-	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
-
-// Options are what a caller knows beside the review.
-type Options struct {
-	// FailurePolicy asks only the policies of sources with that failure policy, as
-	// each webhook entry does; empty asks all.
-	FailurePolicy definition.FailurePolicy
-	// Namespace is the Namespace object in JSON of the review's namespace.
-	Namespace []byte
-	// Facts is a JSON object with what the caller has found out about the object for
-	// built-in rules, which read it as input.facts.
-	Facts []byte
-	// Now is the time that policies with `clock: true` see; zero is the present.
-	Now time.Time
-	// Cluster holds the objects that policies read by `requires`. A policy that
-	// requires a kind which it does not hold, or where it is nil, cannot be asked.
-	Cluster *clusterdata.Objects
-	// Offline makes a policy that cannot be asked, because the caller lacks
-	// cluster objects, undecided instead of an error.
-	Offline bool
-	// Coverage is told what evaluations reach, which costs time, and Print takes what they
-	// print, where the source was compiled for that. They are for tests; nil is none.
-	Coverage *eval.Coverage
-	Print    print.Hook
-}
 
 // PolicyInfo describes one policy of a snapshot.
 type PolicyInfo struct {
@@ -64,26 +36,26 @@ type PolicyInfo struct {
 
 // Snapshot is an immutable set of compiled sources.
 type Snapshot struct {
-	resources *admission.Resources
-	policies  []*policy // by scope, source, package
-	byKind    map[admission.GroupVersionKind][]*policy
-	anyKind   []*policy    // those that match kinds which byKind does not list
-	scoped    []*PolicySet // of scopes below the enterprise
-	placed    placed
-	digest    string
+	resources  *admission.Resources
+	policies   []*compiledPolicy // by scope, source, package
+	byKind     map[admission.GroupVersionKind][]*compiledPolicy
+	anyKind    []*compiledPolicy // those that match kinds which byKind does not list
+	scoped     []*PolicySet      // of scopes below the enterprise
+	remembered rememberedCandidates
+	digest     string
 }
 
 // NewSnapshot combines compiled sources; it is cheap. Policies are asked in the
 // order of scope (broadest first), source and package.
 func NewSnapshot(resources *admission.Resources, sets ...*PolicySet) *Snapshot {
-	s := &Snapshot{resources: resources, byKind: map[admission.GroupVersionKind][]*policy{}}
+	s := &Snapshot{resources: resources, byKind: map[admission.GroupVersionKind][]*compiledPolicy{}}
 	for _, set := range arrange(sets) {
 		if set.place.Below {
 			s.scoped = append(s.scoped, set)
 		}
 		s.policies = append(s.policies, set.policies...)
 	}
-	slices.SortFunc(s.policies, func(a, b *policy) int {
+	slices.SortFunc(s.policies, func(a, b *compiledPolicy) int {
 		return cmp.Or(
 			cmp.Compare(a.set.source.Scope.Level.Rank(), b.set.source.Scope.Level.Rank()),
 			cmp.Compare(a.set.source.Name, b.set.source.Name),
@@ -103,7 +75,7 @@ func NewSnapshot(resources *admission.Resources, sets ...*PolicySet) *Snapshot {
 func (s *Snapshot) index() {
 	for _, p := range s.policies {
 		for _, kind := range p.matcher.Kinds {
-			s.byKind[admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}] = nil
+			s.byKind[kind.WithoutVersion()] = nil
 		}
 	}
 	for kind := range s.byKind {
@@ -121,8 +93,8 @@ func (s *Snapshot) index() {
 }
 
 // candidates are the policies that may match a kind.
-func (s *Snapshot) candidates(kind admission.GroupVersionKind) []*policy {
-	if policies, ok := s.byKind[admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]; ok {
+func (s *Snapshot) candidates(kind admission.GroupVersionKind) []*compiledPolicy {
+	if policies, ok := s.byKind[kind.WithoutVersion()]; ok {
 		return policies
 	}
 	return s.anyKind
@@ -143,7 +115,7 @@ func (s *Snapshot) Policies() []PolicyInfo {
 	return infos
 }
 
-func (p *policy) info() PolicyInfo {
+func (p *compiledPolicy) info() PolicyInfo {
 	return PolicyInfo{
 		Package:       p.name,
 		Title:         p.meta.Title,

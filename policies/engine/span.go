@@ -10,7 +10,7 @@ import (
 
 // startSpan begins the span of a policy that is asked an entry, where the review has one
 // that is recorded. end ends it, with what could not be evaluated.
-func (p *policy) startSpan(ctx context.Context, entry string) (_ context.Context, end func([]evalError)) {
+func (p *compiledPolicy) startSpan(ctx context.Context, entry string) (_ context.Context, end func([]evalError)) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
 		return ctx, func([]evalError) {}

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"strings"
-
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -20,13 +18,9 @@ type compiledTemplate struct {
 
 // newTemplate reads the entry point of a template.
 func newTemplate(template *definition.Template) (*compiledTemplate, definition.CompileErrors) {
-	t := &compiledTemplate{path: template.Modules[0].Package.Path, lines: map[string][]ruleLine{}}
+	t := &compiledTemplate{path: template.Modules[0].Package.Path, lines: ruleLines(template.Modules)}
 	for _, module := range template.Modules {
 		t.clock = t.clock || len(definition.ClockCalls(module)) > 0 // in its own home it needs no leave
-		file := module.Package.Location.File
-		for _, rule := range module.Rules {
-			t.lines[file] = append(t.lines[file], ruleLine{rule.Location.Row, strings.Clone(rule.Head.Ref().String())})
-		}
 	}
 	var errs definition.CompileErrors
 	if t.rules, errs = definition.ReadEntries(template.Modules[:1], definition.ViolationOf); len(errs) > 0 {
@@ -39,16 +33,16 @@ func newTemplate(template *definition.Template) (*compiledTemplate, definition.C
 }
 
 // policies are those that constraints make of a template.
-func (t *compiledTemplate) policies(template *definition.Template) (policies []*policy, errs definition.CompileErrors) {
+func (t *compiledTemplate) policies(template *definition.Template) (policies []*compiledPolicy, errs definition.CompileErrors) {
 	for _, c := range template.Constraints {
-		p := &policy{
+		p := &compiledPolicy{
 			name: c.Name, path: t.path, rules: t.rules, lines: t.lines, validate: t.validate, location: c.Location,
 			conditioned:    t.conditioned,
 			form:           &constraint{c},
 			needsNamespace: template.ReadsNamespace,
 		}
 		p.meta = definition.Metadata{Title: c.Title, Match: &c.Match, Enforcement: c.Enforcement, Requires: c.Requires, Clock: t.clock}
-		if err := p.settle(); err != nil {
+		if err := p.setDefaults(); err != nil {
 			errs = append(errs, definition.CompileError{File: c.Location.File, Line: c.Location.Line, Message: err.Error()})
 			continue
 		}

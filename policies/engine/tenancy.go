@@ -11,7 +11,7 @@ import (
 
 // forbids is why a policy must not be asked where it stands: its scope may not use, or
 // not any more, what it reads.
-func (p *policy) forbids(resources *admission.Resources) error {
+func (p *compiledPolicy) forbids(resources *admission.Resources) error {
 	if !p.set.place.Below {
 		return nil
 	}
@@ -65,11 +65,11 @@ func (s *PolicySet) at(place hierarchy.Place) *PolicySet {
 		// Until the registration has followed, the API server calls the other entry.
 		own.source.FailurePolicy, own.anyEntry = definition.Fail, true
 	}
-	own.policies = make([]*policy, len(s.policies))
+	own.policies = make([]*compiledPolicy, len(s.policies))
 	for i, p := range s.policies {
-		placed := *p
-		placed.set = &own
-		own.policies[i] = &placed
+		arranged := *p
+		arranged.set = &own
+		own.policies[i] = &arranged
 	}
 	return &own
 }

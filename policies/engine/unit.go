@@ -30,9 +30,9 @@ type UnitFacts struct {
 	Refers   [][]string `json:"refers,omitempty"`
 	Rules    int        `json:"rules"`
 	// Requires are the kinds of cluster objects that the policy of the package requires,
-	// and Reads the names by which its modules read some.
-	Requires []admission.GroupVersionKind `json:"requires,omitempty"`
-	Reads    []string                     `json:"reads,omitempty"`
+	// and KindsRead the names by which its modules read some.
+	Requires  []admission.GroupVersionKind `json:"requires,omitempty"`
+	KindsRead []string                     `json:"reads,omitempty"`
 	// Batch is the index in Known.Batches of what it was compiled in.
 	Batch int `json:"batch"`
 }
@@ -67,10 +67,10 @@ type unit struct {
 	batch *batch
 	// policy is nil for libraries, and template for packages. The policy belongs to no
 	// set yet.
-	policy   *policy
+	policy   *compiledPolicy
 	template *compiledTemplate
 	clusters map[string]*clusterdata.Fields // what is read of cluster objects, by their key: "" for any
-	data     []ast.Ref                      // that the modules read, see PolicySet.Reads
+	data     []ast.Ref                      // that the modules read, see PolicySet.UndefinedData
 	request  bool                           // can read input.csr
 	unasked  []definition.Unused
 }
@@ -128,7 +128,7 @@ type draft struct {
 	template *definition.Template // nil for a package
 	// support says that it is compiled only because others need it.
 	support  bool
-	policy   *policy
+	policy   *compiledPolicy
 	compiled *compiledTemplate
 }
 
@@ -161,7 +161,7 @@ func (d *draft) survey() {
 	add := func(ref ast.Ref) bool {
 		if ref[0].Equal(ast.DefaultRootDocument) {
 			path := constantPath(ref)
-			refers[strings.Join(path, "\x00")] = path
+			refers[pathKey(path)] = path
 		}
 		return false
 	}
@@ -195,17 +195,26 @@ func constantPath(ref ast.Ref) []string {
 // refers to, or its own packages. Two packages of which one is above the other depend on
 // each other: their rules may conflict.
 func connections(units []*UnitFacts) [][]int {
-	root := &packageTree{}
+	at, below := map[string][]int{}, map[string][]int{} // by path: the units there, and there or below
 	for i, u := range units {
 		for _, path := range u.Packages {
-			root.add(path, i)
+			at[pathKey(path)] = append(at[pathKey(path)], i)
+			for n := range len(path) + 1 {
+				below[pathKey(path[:n])] = append(below[pathKey(path[:n])], i)
+			}
 		}
 	}
 	edges := make([][]int, len(units))
 	for i, u := range units {
 		found := map[int]bool{}
 		for _, path := range slices.Concat(u.Packages, u.Refers) {
-			root.find(path, found)
+			connected := below[pathKey(path)]
+			for n := range path {
+				connected = slices.Concat(connected, at[pathKey(path[:n])])
+			}
+			for _, other := range connected {
+				found[other] = true
+			}
 		}
 		delete(found, i)
 		edges[i] = slices.Collect(maps.Keys(found))
@@ -213,48 +222,8 @@ func connections(units []*UnitFacts) [][]int {
 	return edges
 }
 
-// packageTree is the units by their packages.
-type packageTree struct {
-	units []int
-	below map[string]*packageTree
-}
-
-func (t *packageTree) add(path []string, unit int) {
-	for _, key := range path {
-		if t.below == nil {
-			t.below = map[string]*packageTree{}
-		}
-		if t.below[key] == nil {
-			t.below[key] = &packageTree{}
-		}
-		t = t.below[key]
-	}
-	t.units = append(t.units, unit)
-}
-
-// find adds the units on the way to a path, at it and below.
-func (t *packageTree) find(path []string, found map[int]bool) {
-	for _, key := range path {
-		t.mark(found)
-		if t = t.below[key]; t == nil {
-			return
-		}
-	}
-	t.all(found)
-}
-
-func (t *packageTree) mark(found map[int]bool) {
-	for _, unit := range t.units {
-		found[unit] = true
-	}
-}
-
-func (t *packageTree) all(found map[int]bool) {
-	t.mark(found)
-	for _, below := range t.below {
-		below.all(found)
-	}
-}
+// pathKey is different for different paths.
+func pathKey(path []string) string { return strings.Join(path, "\x00") }
 
 // reach says which nodes can be reached from some, themselves included.
 func reach(edges [][]int, from []int) []bool {

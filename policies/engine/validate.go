@@ -16,9 +16,7 @@ import (
 // Validate decides by the entry points deny and warn.
 func (s *Snapshot) Validate(ctx context.Context, review *admission.Review, options Options) *Decision {
 	decision := s.Ask(ctx, review, options)
-	decision.Denials = sortFindings(decision.Denials)
-	decision.Warnings = sortFindings(decision.Warnings)
-	decision.Audits = sortFindings(decision.Audits)
+	decision.sort()
 	return decision
 }
 
@@ -26,39 +24,22 @@ func (s *Snapshot) Validate(ctx context.Context, review *admission.Review, optio
 // twice is there twice.
 func (s *Snapshot) Ask(ctx context.Context, review *admission.Review, options Options) *Decision {
 	decision := &Decision{}
-	if s.concernsNobody(review) || review.OnlyRemovesFinalizers() {
+	if !s.Concerns(review) || review.OnlyRemovesFinalizers() {
 		return decision
 	}
-	e, err := newEvaluation(review, options)
-	if err != nil {
-		decision.Denials = []Finding{{Words: err.Error(), Error: true}}
-		return decision
-	}
-	answers := ask(s.questions(e, false), func(q question, found *Decision) { q.policy.validateOne(ctx, q, found) })
-	for _, found := range answers {
+	e := newEvaluation(review, options)
+	for _, found := range validate(ctx, s.questions(e, false)) {
 		decision.add(found)
 	}
-	decision.add(s.unsettled(ctx, e))
+	decision.add(s.notConverged(ctx, e))
 	return decision
 }
 
-// concernsNobody says, before anything is prepared, that no policy is about the kind.
-func (s *Snapshot) concernsNobody(review *admission.Review) bool {
+// Concerns says, before anything is prepared, whether a policy may be about a review: where
+// none is, nothing is read of Options.
+func (s *Snapshot) Concerns(review *admission.Review) bool {
 	_, isWorkload := admission.PodTemplatePath(review.Kind)
-	return !isWorkload && len(s.candidates(review.Kind)) == 0 && len(s.candidates(s.resources.KindOf(review))) == 0
-}
-
-// question is a policy to ask about a review.
-type question struct {
-	policy     *policy
-	evaluation *evaluation
-	entry      string // for errors: what is asked
-	// matches and reason are those of policy.matches.
-	matches bool
-	reason  string
-	// template marks a review of a workload's Pod template.
-	template bool
-	workload admission.GroupVersionKind // whose template
+	return isWorkload || len(s.candidates(review.Kind)) > 0 || len(s.candidates(s.resources.KindOf(review))) > 0
 }
 
 // questions are all that Validate asks about a review, and with unmatched also those to
@@ -67,7 +48,7 @@ func (s *Snapshot) questions(e *evaluation, unmatched bool) []question {
 	kind := s.resources.KindOf(e.review)
 	candidates := s.candidates(kind)
 	if !unmatched {
-		candidates = s.placed.of(s, e, kind)
+		candidates = s.remembered.of(s, e, kind)
 	}
 	var out []question
 	for _, p := range candidates {
@@ -75,42 +56,32 @@ func (s *Snapshot) questions(e *evaluation, unmatched bool) []question {
 			continue
 		}
 		if matches, reason := p.form.matches(p, s, e, p.matcher.MatchesVerb(e.review)); matches || reason != "" || unmatched {
-			out = append(out, question{policy: p, evaluation: e, entry: definition.EntryDeny, matches: matches, reason: reason})
+			out = append(out, question{policy: p, evaluation: e, matches: matches, reason: reason})
 		}
 	}
 	return append(out, s.templateQuestions(e, unmatched)...)
 }
 
-// ask asks, and gives what was found in the order of the questions.
-func ask(questions []question, one func(question, *Decision)) []*Decision {
-	policies := make([]*policy, len(questions))
-	for i, q := range questions {
-		policies[i] = q.policy
-	}
-	failed := func(i int, err evalError) *Decision {
+// validate asks questions, and gives what was found in their order.
+func validate(ctx context.Context, questions []question) []*Decision {
+	return askEach(questions, func(q question) *Decision {
 		found := &Decision{}
-		q := questions[i]
-		q.policy.report(found, q.policy.errorFinding(q.entry, err))
-		q.settle(found)
-		return found
-	}
-	return inOrder(policies, func(i int) *Decision {
-		return timed(questions[i].evaluation, policies[i], func() *Decision {
-			found := &Decision{}
-			one(questions[i], found)
-			questions[i].settle(found)
-			return found
-		}, func(err evalError) *Decision { return failed(i, err) })
-	}, failed)
+		q.policy.validateOne(ctx, q, found)
+		return q.implied(found)
+	}, func(q question, err evalError) *Decision {
+		found := &Decision{}
+		q.policy.report(q.evaluation, found, q.policy.errorFinding(definition.EntryDeny, err))
+		return q.implied(found)
+	})
 }
 
 // asked says whether the caller asks policies with this failure policy.
-func (p *policy) asked(options Options) bool {
+func (p *compiledPolicy) asked(options Options) bool {
 	return options.FailurePolicy == "" || options.FailurePolicy == p.set.source.FailurePolicy || p.set.anyEntry
 }
 
 // validateOne asks one policy and adds what it says to the decision.
-func (p *policy) validateOne(ctx context.Context, q question, decision *Decision) {
+func (p *compiledPolicy) validateOne(ctx context.Context, q question, decision *Decision) {
 	e := q.evaluation
 	switch {
 	case q.reason != "":
@@ -120,24 +91,20 @@ func (p *policy) validateOne(ctx context.Context, q question, decision *Decision
 		return
 	}
 	decision.Policies++
-	options := e.options
-	options.Coverage = e.coverageOf(p)
 	input, data := p.form.documents(p, e)
-	ctx, end := p.startSpan(ctx, definition.EntryDeny)
-	given, errs := p.validate.run(ctx, input, data, p.meta.Timeout, options)
-	end(errs)
+	given, errs := e.evaluate(ctx, p, p.validate, definition.EntryDeny, input, data)
 	for _, err := range errs {
-		p.report(decision, p.errorFinding(definition.EntryDeny, err))
+		p.report(e, decision, p.errorFinding(definition.EntryDeny, err))
 	}
 	if given == nil {
 		return
 	}
-	p.readSaid(p.sayings(definition.EntryDeny, given[0]), func(finding Finding) { p.report(decision, finding) }, decision)
-	p.readSaid(p.sayings(definition.EntryWarn, given[1]), func(finding Finding) { p.warn(decision, finding) }, decision)
+	p.readValues(e, p.givenValues(definition.EntryDeny, given[0]), func(finding Finding) { p.report(e, decision, finding) }, decision)
+	p.readValues(e, p.givenValues(definition.EntryWarn, given[1]), func(finding Finding) { p.warn(decision, finding) }, decision)
 }
 
-// readSaid adds what the values of an entry point say, up to MaxFindings.
-func (p *policy) readSaid(all []saying, add func(Finding), decision *Decision) {
+// readValues adds what the values of an entry point say, up to MaxFindings.
+func (p *compiledPolicy) readValues(e *evaluation, all []givenValue, add func(Finding), decision *Decision) {
 	for i, one := range all {
 		findings, err := p.form.read(p, one.value.Value, one.rule)
 		if i == MaxFindings {
@@ -153,25 +120,25 @@ func (p *policy) readSaid(all []saying, add func(Finding), decision *Decision) {
 			add(finding)
 		}
 		if err != nil {
-			p.report(decision, p.unreadable(one.rule, err))
+			p.report(e, decision, p.unreadable(one.rule, err))
 		}
 	}
 }
 
 // cannotAsk is undecided offline, and an error where the cluster is at hand.
-func (p *policy) cannotAsk(e *evaluation, decision *Decision, reason string) {
+func (p *compiledPolicy) cannotAsk(e *evaluation, decision *Decision, reason string) {
 	if e.options.Offline {
 		decision.Undecided = append(decision.Undecided, Undecided{Policy: p.name, Reason: reason})
 		return
 	}
-	p.report(decision, p.errorFinding(definition.EntryDeny, evalError{message: reason}))
+	p.report(e, decision, p.errorFinding(definition.EntryDeny, evalError{message: reason}))
 }
 
 // report files a denial, or an error, where the policy's enforcement and the
 // source's failure policy put it.
-func (p *policy) report(decision *Decision, finding Finding) {
+func (p *compiledPolicy) report(e *evaluation, decision *Decision, finding Finding) {
 	if finding.Limit != "" {
-		p.limit.reach(finding.Limit)
+		p.limit.Store(&limitAt{finding.Limit, e.now})
 	}
 	switch {
 	case p.meta.Enforcement == definition.EnforceAudit:
@@ -183,7 +150,7 @@ func (p *policy) report(decision *Decision, finding Finding) {
 	}
 }
 
-func (p *policy) warn(decision *Decision, finding Finding) {
+func (p *compiledPolicy) warn(decision *Decision, finding Finding) {
 	if p.meta.Enforcement == definition.EnforceAudit {
 		decision.Audits = append(decision.Audits, finding)
 		return
@@ -225,7 +192,7 @@ func wrongType(rule definition.Rule, value ast.Value) error {
 }
 
 // unreadable is what is said of a value that cannot be read.
-func (p *policy) unreadable(rule definition.Rule, err error) Finding {
+func (p *compiledPolicy) unreadable(rule definition.Rule, err error) Finding {
 	finding := p.finding(rule.Entry, rule.Location)
 	finding.Error = true
 	finding.Words = fmt.Sprintf("policy %s cannot be used: %v", p.name, err)
@@ -236,7 +203,7 @@ func (p *policy) unreadable(rule definition.Rule, err error) Finding {
 }
 
 // finding is one without words.
-func (p *policy) finding(rule string, location definition.Location) Finding {
+func (p *compiledPolicy) finding(rule string, location definition.Location) Finding {
 	return Finding{
 		Policy:   p.name,
 		Rule:     rule,
@@ -249,7 +216,7 @@ func (p *policy) finding(rule string, location definition.Location) Finding {
 
 // errorFinding names the rule that stands where the error arose; where that is
 // unknown, the entry point that was asked and the package.
-func (p *policy) errorFinding(entry string, err evalError) Finding {
+func (p *compiledPolicy) errorFinding(entry string, err evalError) Finding {
 	finding := p.finding(entry, p.location)
 	if err.location.File != "" {
 		finding.Location = err.location
@@ -263,7 +230,7 @@ func (p *policy) errorFinding(entry string, err evalError) Finding {
 }
 
 // title is how a denial without words names its policy.
-func (p *policy) title() string {
+func (p *compiledPolicy) title() string {
 	if p.meta.Title != "" {
 		return fmt.Sprintf("%q", p.meta.Title)
 	}

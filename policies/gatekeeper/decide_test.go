@@ -138,7 +138,7 @@ func TestMatch(t *testing.T) {
 	cluster := request("CREATE", role, nil)
 	generated := createPod("shop-live", "", nil)
 	generated["object"].(fields)["metadata"] = fields{"generateName": "web-", "namespace": "shop-live"}
-	live := engine.Options{Namespace: asJSON(t, namespace("shop-live", fields{"stage": "live"}))}
+	live := engine.Options{Namespace: readNamespace(t, asJSON(t, namespace("shop-live", fields{"stage": "live"})))}
 	for _, test := range []struct {
 		match    string
 		request  fields
@@ -356,7 +356,7 @@ violation[{"msg": msg}] {
   msg := concat(" ", [input.review.namespaceObject.metadata.labels.stage, input.review._unstable.namespace.metadata.name])
 }`)
 	namespace := fields{"metadata": fields{"name": "shop", "labels": fields{"stage": "live"}}}
-	decision := ask(t, set, createPod("shop", "web", nil), engine.Options{Namespace: asJSON(t, namespace)})
+	decision := ask(t, set, createPod("shop", "web", nil), engine.Options{Namespace: readNamespace(t, asJSON(t, namespace))})
 	require.Equal(t, []string{"live shop"}, words(decision.Denials))
 
 	decision = ask(t, set, createPod("shop", "web", nil), engine.Options{Offline: true})
@@ -568,4 +568,11 @@ func TestATeamsTemplates(t *testing.T) {
 			require.Contains(t, found[0], test.expected)
 		})
 	}
+}
+
+func readNamespace(t testing.TB, text []byte) engine.Namespace {
+	t.Helper()
+	namespace, err := engine.ReadNamespace(text)
+	require.NoError(t, err)
+	return namespace
 }

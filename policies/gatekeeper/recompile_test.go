@@ -131,12 +131,12 @@ func said(t *testing.T, set *engine.PolicySet) []any {
 	t.Helper()
 	all := []any{
 		set.Identity(), set.Digest(), set.Describe(), set.Policies(), set.Rules(), set.Warnings(), set.Requires(),
-		set.ClusterReads(), set.Reads(), set.Unasked(), set.Defines("settings.names"), set.Files(),
+		set.Projection(), set.UndefinedData(), set.Unasked(), set.Defines("settings.names"), set.Files(),
 	}
 	for i := range 4 {
 		labels := fields{fmt.Sprintf("l%d", i): "x"}
 		for _, name := range []string{"web", "n1"} {
-			all = append(all, ask(t, set, createPod("shop", name, labels), engine.Options{Offline: true, Namespace: []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop","labels":{"l1":"x"}}}`)}))
+			all = append(all, ask(t, set, createPod("shop", name, labels), engine.Options{Offline: true, Namespace: readNamespace(t, []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop","labels":{"l1":"x"}}}`))}))
 		}
 	}
 	return all

@@ -61,7 +61,7 @@ func BenchmarkSamples(b *testing.B) {
 		Name: "s", Files: sampleFiles(b), Parameters: []byte(`{"allowedRegistries":["registry.example.com"]}`),
 	}, Dialect)
 	require.NoError(b, err)
-	options := engine.Options{Cluster: clusterdata.Empty(), Namespace: []byte(`{"metadata":{"name":"shop","labels":{}}}`)}
+	options := engine.Options{Cluster: clusterdata.Empty(), Namespace: readNamespace(b, []byte(`{"metadata":{"name":"shop","labels":{}}}`))}
 	reviews := make([]*admission.Review, 1000)
 	for i := range reviews {
 		reviews[i] = podReview(b, 1, i)

@@ -73,10 +73,13 @@ func Ask(ctx context.Context, snapshot *engine.Snapshot, q Question) (Verdict, e
 }
 
 func ask(ctx context.Context, snapshot *engine.Snapshot, review *admission.Review, q Question) (verdict Verdict, err error) {
-	options := engine.Options{Namespace: q.Namespace}
+	var options engine.Options
+	if options.Namespace, err = engine.ReadNamespace(q.Namespace); err != nil {
+		return Verdict{}, err
+	}
 	if q.Facts != nil {
-		if options.Facts, err = json.Marshal(q.Facts); err != nil {
-			return Verdict{}, fmt.Errorf("writing the facts: %w", err)
+		if options.Facts, err = engine.ReadFacts(q.Facts); err != nil {
+			return Verdict{}, err
 		}
 	}
 	mutation := snapshot.Mutate(ctx, review, options)

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -123,7 +122,11 @@ func (b BuiltIn) Mutating() Product {
 
 func (b BuiltIn) options(ctx context.Context, review *admission.Review) (options engine.Options, err error) {
 	if b.Namespaces != nil && review.Namespace != "" {
-		if options.Namespace, err = b.Namespaces.Namespace(ctx, review.Namespace); err != nil {
+		text, err := b.Namespaces.Namespace(ctx, review.Namespace)
+		if err != nil {
+			return options, err
+		}
+		if options.Namespace, err = engine.ReadNamespace(text); err != nil {
 			return options, err
 		}
 	}
@@ -134,10 +137,8 @@ func (b BuiltIn) options(ctx context.Context, review *admission.Review) (options
 	if err != nil {
 		return options, err
 	}
-	if options.Facts, err = json.Marshal(facts); err != nil {
-		return options, fmt.Errorf("writing the facts for the rules: %w", err)
-	}
-	return options, nil
+	options.Facts, err = engine.ReadFacts(facts)
+	return options, err
 }
 
 // answer has the words alone: which built-in rule denies is no concern of the user.

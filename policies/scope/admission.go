@@ -213,7 +213,7 @@ func (c *candidateCheck) redeclares(parent *engine.PolicySet) []Violation {
 // exempts is about what a policy of a scope above reads and does not define itself.
 func (c *candidateCheck) exempts(parent *engine.PolicySet) []Violation {
 	var out []Violation
-	for _, read := range parent.Reads() {
+	for _, read := range parent.UndefinedData() {
 		for _, own := range c.packages() {
 			if overlaps(own.name, read) {
 				out = append(out, Violation{ReasonExempts, fmt.Sprintf(

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/manifest"
 )
 
@@ -17,7 +18,7 @@ type caseObjects struct {
 	review    *admission.Review
 	cluster   *clusterdata.Objects
 	kinds     []admission.GroupVersionKind // of the inventory, without version
-	namespace []byte                       // of the object, where the inventory has it
+	namespace engine.Namespace             // of the object, where the inventory has it
 }
 
 // readCases reads the objects of all cases that are to run.
@@ -94,7 +95,10 @@ func (o *caseObjects) note(text []byte) error {
 	group := schema.FromAPIVersionAndKind(object.APIVersion, object.Kind).Group
 	o.kinds = append(o.kinds, admission.GroupVersionKind{Group: group, Kind: object.Kind})
 	if group == "" && object.Kind == "Namespace" && object.Metadata.Name == o.review.Namespace {
-		o.namespace = text
+		var err error
+		if o.namespace, err = engine.ReadNamespace(text); err != nil {
+			return err
+		}
 	}
 	return nil
 }

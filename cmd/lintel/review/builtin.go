@@ -2,7 +2,6 @@ package review
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	orlojv1 "github.com/lintel-policy/lintel/api/orloj/v1"
@@ -76,11 +75,14 @@ func (c *checker) askBuiltIn(ctx context.Context, a arrival) (outcome, error) {
 	if owner := b.owners[read.Kind+" "+read.Key()]; owner != read.Reference() && read.Metadata.Name != "" {
 		facts.Taken = &owner
 	}
-	if options.Facts, err = json.Marshal(facts); err != nil {
-		return outcome{}, fmt.Errorf("%s: writing the facts for the rules: %w", a.object.Origin, err)
+	if options.Facts, err = engine.ReadFacts(facts); err != nil {
+		return outcome{}, fmt.Errorf("%s: %w", a.object.Origin, err)
 	}
-	if b.mapping == orloj.Open && read.Kind != "Secret" && len(options.Namespace) == 0 {
-		options.Namespace = []byte("{}") // it would permit what is permitted everywhere
+	if b.mapping == orloj.Open && read.Kind != "Secret" && options.Namespace.IsZero() {
+		// It would permit what is permitted everywhere.
+		if options.Namespace, err = engine.ReadNamespace([]byte("{}")); err != nil {
+			return outcome{}, err
+		}
 	}
 	return decide(ctx, b.rules.For(read), a.object, a.review, options, nil)
 }

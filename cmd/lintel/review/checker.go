@@ -25,7 +25,7 @@ type checker struct {
 	resources  *resourceTable
 	titles     map[string]string // of the policies, by source and package
 	cluster    *clusterdata.Objects
-	namespaces map[string][]byte
+	namespaces map[string]engine.Namespace
 	asked      registration.Asked
 	arrivals   []arrival
 	// sources are those of the policies, by name; none where a cluster has them.

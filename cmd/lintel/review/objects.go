@@ -7,6 +7,7 @@ import (
 
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 // clusterData is what policies read by requires: the objects of --cluster.
@@ -41,15 +42,18 @@ func clusterData(objects []manifests.Object, resources *resourceTable) (*cluster
 
 // namespaces are the Namespace objects at hand, by name. Those of the manifests win:
 // they are about to replace the cluster's.
-func namespaces(existing, given []manifests.Object) (map[string][]byte, error) {
-	found := map[string][]byte{}
+func namespaces(existing, given []manifests.Object) (map[string]engine.Namespace, error) {
+	found := map[string]engine.Namespace{}
 	for _, o := range slices.Concat(existing, given) {
 		if !o.IsNamespace() || o.Name == "" {
 			continue
 		}
-		var err error
-		if found[o.Name], err = o.JSON(); err != nil {
+		text, err := o.JSON()
+		if err != nil {
 			return nil, err
+		}
+		if found[o.Name], err = engine.ReadNamespace(text); err != nil {
+			return nil, fmt.Errorf("%s: %w", o.Origin, err)
 		}
 	}
 	return found, nil

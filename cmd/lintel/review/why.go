@@ -161,7 +161,7 @@ func newLiveChecker(ctx context.Context, o whyOptions, objects []manifests.Objec
 	if sets, err = explainable(sets); err != nil {
 		return nil, err
 	}
-	c := &checker{options: o.options, objects: objects, namespaces: map[string][]byte{}}
+	c := &checker{options: o.options, objects: objects, namespaces: map[string]engine.Namespace{}}
 	definitions, unread := live.Definitions(ctx, objects)
 	c.resources = &resourceTable{admission.NewResources(live.Resources), kinds.NewOfCluster(definitions...), "the cluster"}
 	c.setPolicies(sets)
@@ -176,7 +176,11 @@ func newLiveChecker(ctx context.Context, o whyOptions, objects []manifests.Objec
 		if _, known := c.namespaces[object.Namespace]; known {
 			continue
 		}
-		if c.namespaces[object.Namespace], err = live.Namespace(ctx, object.Namespace); err != nil {
+		text, err := live.Namespace(ctx, object.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		if c.namespaces[object.Namespace], err = engine.ReadNamespace(text); err != nil {
 			return nil, err
 		}
 	}
@@ -186,19 +190,13 @@ func newLiveChecker(ctx context.Context, o whyOptions, objects []manifests.Objec
 // explain decides as check does, and asks every policy on the way why.
 func (c *checker) explain(ctx context.Context, a arrival) (outcome, error) {
 	options := c.optionsFor(a)
-	mutating, err := c.snapshot.ExplainMutation(ctx, a.review, options)
-	if err != nil {
-		return a.outcome, fmt.Errorf("%s: %w", a.object.Origin, err)
-	}
+	mutating := c.snapshot.ExplainMutation(ctx, a.review, options)
 	out, err := decide(ctx, c.snapshot, a.object, a.review, options, c.validator(ctx, a))
 	out.as, out.policies = a.as, mutating
 	if err != nil || !out.validated { // else the API server asks nobody else
 		return out, err
 	}
-	validating, err := c.snapshot.Explain(ctx, out.review, options)
-	if err != nil {
-		return out, fmt.Errorf("%s: %w", a.object.Origin, err)
-	}
+	validating := c.snapshot.Explain(ctx, out.review, options)
 	out.policies = tidied(append(mutating, validating...))
 	return out, nil
 }

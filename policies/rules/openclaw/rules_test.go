@@ -34,9 +34,9 @@ func decide(t *testing.T, kind string, object, facts any) *engine.Decision {
 	set, err := Set()
 	require.NoError(t, err)
 	review := reviews.MakeCreation(openclawv1.SchemeGroupVersion.WithKind(kind), "things", object).Named("ns", "b").Obj(t)
-	asJSON, err := json.Marshal(facts)
+	read, err := engine.ReadFacts(facts)
 	require.NoError(t, err)
-	return engine.NewSnapshot(admission.BuiltinResources(), set).Validate(t.Context(), review, engine.Options{Facts: asJSON})
+	return engine.NewSnapshot(admission.BuiltinResources(), set).Validate(t.Context(), review, engine.Options{Facts: read})
 }
 
 func words(findings []engine.Finding) []string {

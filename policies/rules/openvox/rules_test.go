@@ -2,7 +2,6 @@ package openvox
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -31,10 +30,10 @@ func signingRequest(t testing.TB, request []byte) *admission.Review {
 
 func decide(t testing.TB, snapshot *engine.Snapshot, review *admission.Review, facts RequestFacts) []string {
 	t.Helper()
-	text, err := json.Marshal(facts)
+	read, err := engine.ReadFacts(facts)
 	require.NoError(t, err)
 	words := []string{}
-	for _, denial := range snapshot.Validate(t.Context(), review, engine.Options{Facts: text}).Denials {
+	for _, denial := range snapshot.Validate(t.Context(), review, engine.Options{Facts: read}).Denials {
 		words = append(words, denial.Words)
 	}
 	return words

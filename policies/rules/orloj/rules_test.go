@@ -73,11 +73,13 @@ func options(t *testing.T, o map[string]any, facts Facts, annotations map[string
 	read, err := ReadObject(text, "own")
 	require.NoError(t, err)
 	facts.Target = read.Target()
-	asJSON, err := json.Marshal(facts)
+	known, err := engine.ReadFacts(facts)
 	require.NoError(t, err)
 	namespace, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": "own", "annotations": annotations}})
 	require.NoError(t, err)
-	return engine.Options{Facts: asJSON, Namespace: namespace}
+	readNamespace, err := engine.ReadNamespace(namespace)
+	require.NoError(t, err)
+	return engine.Options{Facts: known, Namespace: readNamespace}
 }
 
 // denials are the words by which the rules deny an object after mutation.
@@ -332,7 +334,7 @@ func TestOfflineTheNamespaceIsAskedForWhereItMatters(t *testing.T) {
 		read, err := ReadObject(text, "own")
 		require.NoError(t, err)
 		with := options(t, o, Facts{Mapping: Restricted}, nil)
-		with.Namespace, with.Offline = nil, true
+		with.Namespace, with.Offline = engine.Namespace{}, true
 		return len(rules.For(read).Validate(t.Context(), review(t, o), with).Undecided)
 	}
 	for kind := range goodSpecs {

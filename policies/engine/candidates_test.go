@@ -13,8 +13,8 @@ import (
 // TestPlacesAreTakenByAllThatMakesThem asks one snapshot about reviews that differ in one
 // thing each: what is passed over at one place must be asked at the next.
 func TestPlacesAreTakenByAllThatMakesThem(t *testing.T) {
-	gold := Options{Namespace: []byte(`{"metadata":{"name":"shop","labels":{"tier":"gold"}}}`)}
-	silver := Options{Namespace: []byte(`{"metadata":{"name":"shop","labels":{"tier":"silver"}}}`)}
+	gold := Options{Namespace: readNamespace(t, `{"metadata":{"name":"shop","labels":{"tier":"gold"}}}`)}
+	silver := Options{Namespace: readNamespace(t, `{"metadata":{"name":"shop","labels":{"tier":"silver"}}}`)}
 	snapshot := snapshotOf(compile(t, `# METADATA
 # custom:
 #   match: {kinds: [{group: "", kind: Pod}], namespaces: ["sh*"], namespaceSelector: {matchLabels: {tier: gold}}, objectSelector: {matchLabels: {app: web}}}
@@ -39,17 +39,17 @@ deny contains "matched"`))
 			require.Equal(t, c.want, !decision.Allowed(), "%+v: %v", c, denials(decision))
 		}
 	}
-	require.NotEmpty(t, snapshot.placed.lists)
+	require.NotEmpty(t, snapshot.remembered.lists)
 }
 
 func TestPlacesAreBounded(t *testing.T) {
 	snapshot := snapshotOf(compile(t, "package p\ndeny contains \"matched\""))
 	padding := strings.Repeat("x", 64<<10)
-	for i := range 3 * maxPlaced / len(padding) {
+	for i := range 3 * maxRemembered / len(padding) {
 		namespace := fmt.Sprintf(`{"metadata":{"name":"n%d","annotations":{"a":"%s"}}}`, i, padding)
 		review := makeReview(t, pod, field("namespace", fmt.Sprintf("n%d", i)))
-		require.False(t, snapshot.Validate(t.Context(), review, Options{Namespace: []byte(namespace)}).Allowed())
-		require.LessOrEqual(t, snapshot.placed.size, maxPlaced)
+		require.False(t, snapshot.Validate(t.Context(), review, Options{Namespace: readNamespace(t, namespace)}).Allowed())
+		require.LessOrEqual(t, snapshot.remembered.size, maxRemembered)
 	}
-	require.Less(t, len(snapshot.placed.lists), maxPlaced/len(padding)+1)
+	require.Less(t, len(snapshot.remembered.lists), maxRemembered/len(padding)+1)
 }

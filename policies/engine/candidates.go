@@ -6,15 +6,15 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 )
 
-// maxPlaced bounds what placed remembers: the policies of all its lists, and the bytes
+// maxRemembered bounds what is remembered: the policies of all its lists, and the bytes
 // of the Namespaces they are for.
-const maxPlaced = 1 << 20
+const maxRemembered = 1 << 20
 
-// placed remembers which candidates are left by what reviews have in common: kind,
+// rememberedCandidates remembers which candidates are left by what reviews have in common: kind,
 // namespace and operation. Of many policies, each is asked in few places.
-type placed struct {
+type rememberedCandidates struct {
 	mu    sync.RWMutex
-	lists map[reviewPlace][]*policy
+	lists map[reviewPlace][]*compiledPolicy
 	size  int
 }
 
@@ -25,12 +25,12 @@ type reviewPlace struct {
 }
 
 // of are the candidates that may validate a review, by its place, in their order.
-func (c *placed) of(s *Snapshot, e *evaluation, kind admission.GroupVersionKind) []*policy {
+func (c *rememberedCandidates) of(s *Snapshot, e *evaluation, kind admission.GroupVersionKind) []*compiledPolicy {
 	r := e.review
 	if r.IsNamespace() { // each is a place of its own
 		return s.candidates(kind)
 	}
-	at := reviewPlace{kind, r.Namespace, r.Operation, r.SubResource, string(e.options.Namespace)}
+	at := reviewPlace{kind, r.Namespace, r.Operation, r.SubResource, string(e.options.Namespace.text)}
 	c.mu.RLock()
 	list, known := c.lists[at]
 	c.mu.RUnlock()
@@ -45,8 +45,8 @@ func (c *placed) of(s *Snapshot, e *evaluation, kind admission.GroupVersionKind)
 	size := len(list) + len(at.object) + 1
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.lists == nil || c.size+size > maxPlaced {
-		c.lists, c.size = map[reviewPlace][]*policy{}, 0
+	if c.lists == nil || c.size+size > maxRemembered {
+		c.lists, c.size = map[reviewPlace][]*compiledPolicy{}, 0
 	}
 	c.lists[at] = list
 	c.size += size

@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/eval"
+)
+
+// sourceTime is how long all policies of one source below the enterprise may take
+// together for one review, so that whoever writes them slows nobody else's reviews by
+// much. The enterprise's own are only bounded one by one.
+const sourceTime = 250 * time.Millisecond
+
+// question is a policy to ask about a review.
+type question struct {
+	policy     *compiledPolicy
+	evaluation *evaluation
+	// matches and reason are those of form.matches.
+	matches bool
+	reason  string
+	// workload is the kind of which the review is the Pod template, where it is one.
+	workload admission.GroupVersionKind
+}
+
+// askEach asks one question after the other, and gives the answers in their order. failed
+// answers for a policy that panics, and for one of a source that has used up its time.
+func askEach[T any](questions []question, ask func(question) T, failed func(question, evalError) T) []T {
+	answers := make([]T, len(questions))
+	for i, q := range questions {
+		answers[i] = askOne(q, ask, failed)
+	}
+	return answers
+}
+
+func askOne[T any](q question, ask func(question) T, failed func(question, evalError) T) (answer T) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			answer = failed(q, evalError{message: fmt.Sprintf("internal error: %v\n%s", cause, debug.Stack())})
+		}
+	}()
+	if !q.policy.set.place.Below {
+		return ask(q)
+	}
+	source := q.policy.set.source.Name
+	if q.evaluation.used[source] >= sourceTime {
+		return failed(q, evalError{
+			message: fmt.Sprintf("the policies of its source have taken %s for this object, which is all that a source below the enterprise has; do less in them", sourceTime),
+			limit:   "source",
+		})
+	}
+	defer q.evaluation.measure(source)()
+	return ask(q)
+}
+
+// measure adds the time until done is called to what a source has used.
+func (e *evaluation) measure(source string) (done func()) {
+	start := e.options.Clock()
+	return func() { e.used[source] += e.options.Clock().Sub(start) }
+}
+
+// evaluate runs a query of a policy, in a span that is called by an entry point of it.
+func (e *evaluation) evaluate(ctx context.Context, p *compiledPolicy, q *query, entry string, input *ast.Term, data eval.Document) (given [][]eval.Given, errs []evalError) {
+	ctx, end := p.startSpan(ctx, entry)
+	given, errs = q.run(ctx, eval.Options{
+		Input: input, Data: data, Now: e.now, Print: e.options.Print, Cover: e.coverageOf(p), Gather: true,
+		Limits: eval.Limits{Steps: StepBudget, Bytes: MaxMadeBytes, Timeout: p.meta.Timeout},
+	})
+	end(errs)
+	return given, errs
+}

@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/topdown/print"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/terms"
+)
+
+// Options are what a caller knows beside the review.
+type Options struct {
+	// FailurePolicy asks only the policies of sources with that failure policy, as
+	// each webhook entry does; empty asks all.
+	FailurePolicy definition.FailurePolicy
+	// Namespace is the Namespace object of the review's namespace: see ReadNamespace.
+	Namespace Namespace
+	// Facts is an object with what the caller has found out about the object of the review
+	// for built-in rules, which read it as input.facts: see ReadFacts.
+	Facts *ast.Term
+	// Clock is where the time comes from: what policies with `clock: true` see is its time
+	// when the review is first looked at, and what the policies of a source take is
+	// measured by it. nil is the system's clock.
+	Clock func() time.Time
+	// Cluster holds the objects that policies read by `requires`. A policy that
+	// requires a kind which it does not hold, or where it is nil, cannot be asked.
+	Cluster *clusterdata.Objects
+	// Offline makes a policy that cannot be asked, because the caller lacks
+	// cluster objects, undecided instead of an error.
+	Offline bool
+	// Coverage is told what evaluations reach, which costs time, and Print takes what they
+	// print, where the source was compiled for that. They are for tests; nil is none.
+	Coverage *eval.Coverage
+	Print    print.Hook
+}
+
+// Namespace is a Namespace object as policies read it; zero is none.
+type Namespace struct {
+	object *admission.Object
+	text   []byte // in JSON
+}
+
+// ReadNamespace reads a Namespace object in JSON. It is zero for an empty text.
+func ReadNamespace(text []byte) (Namespace, error) {
+	if len(text) == 0 {
+		return Namespace{}, nil
+	}
+	term, err := terms.Decode(text)
+	if err != nil {
+		return Namespace{}, fmt.Errorf("the Namespace object cannot be read: %w", err)
+	}
+	object, ok := term.Value.(ast.Object)
+	if !ok {
+		return Namespace{}, fmt.Errorf("the Namespace object cannot be read: it is not an object")
+	}
+	return Namespace{admission.NewObject(object), text}, nil
+}
+
+// IsZero says whether there is no object.
+func (n Namespace) IsZero() bool { return n.object == nil }
+
+// ReadFacts makes Facts of anything with a JSON object.
+func ReadFacts(facts any) (*ast.Term, error) {
+	text, err := json.Marshal(facts)
+	if err != nil {
+		return nil, fmt.Errorf("writing the facts for the rules: %w", err)
+	}
+	term, err := terms.Decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("the facts cannot be read: %w", err)
+	}
+	return term, nil
+}
