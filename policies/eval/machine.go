@@ -99,10 +99,10 @@ type Options struct {
 	Strict bool
 	// Print takes what policies print, where they were compiled for that; nil is nobody.
 	Print print.Hook
-	// Cover is told which statements ran, of a Program that was compiled for that.
+	// Cover records which statements ran, of a Program that was compiled for that.
 	Cover *Coverage
-	// Gather tells the values of each rule that is asked for with their places. Two values
-	// of one rule are then no conflict: all are told.
+	// Gather reports the values of each rule that is asked for with their places. Two values
+	// of one rule are then no conflict: all are reported.
 	Gather bool
 }
 
@@ -357,7 +357,7 @@ func (m *machine) isSkipped(guards []guard, input *ast.Term) bool {
 }
 
 // gathers says whether the rule that runs is one that was asked for, of which all values
-// are to be told.
+// are to be reported.
 func (m *machine) gathers() bool { return m.gather && m.depth == 1 }
 
 // lastResult finds the last result of a function, if it was of the same operands.
