@@ -50,7 +50,7 @@ type Request struct {
 	IsCA bool `json:"isCA"`
 	// Usages are of keyUsage and extendedKeyUsage, by the names that Kubernetes uses.
 	Usages []string `json:"usages"`
-	// Error says why the request cannot be read. Nothing else is told of it then.
+	// Error says why the request cannot be read. All other fields are empty then.
 	Error string `json:"error,omitempty"`
 }
 

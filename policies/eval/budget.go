@@ -41,7 +41,7 @@ const (
 // wentThrough has the clock looked at sooner, after work on so many values.
 func (m *machine) wentThrough(values int64) { m.turns += values / valuesPerTurn }
 
-// go on says whether the evaluation may: it is asked at every call and every turn of a
+// mayGoOn says whether the evaluation may go on: it is asked at every call and every turn of a
 // loop.
 func (m *machine) mayGoOn() bool {
 	if m.err != nil {

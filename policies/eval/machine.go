@@ -99,10 +99,10 @@ type Options struct {
 	Strict bool
 	// Print takes what policies print, where they were compiled for that; nil is nobody.
 	Print print.Hook
-	// Cover is told which statements ran, of a Program that was compiled for that.
+	// Cover records which statements ran, of a Program that was compiled for that.
 	Cover *Coverage
-	// Gather tells the values of each rule that is asked for with their places. Two values
-	// of one rule are then no conflict: all are told.
+	// Gather reports the values of each rule that is asked for with their places. Two values
+	// of one rule are then no conflict: all are reported.
 	Gather bool
 }
 
@@ -306,7 +306,7 @@ func (m *machine) call(f *function, operands []operand, r []*ast.Term, target in
 			return undef
 		}
 	}
-	if result, known := m.recall(f, frame); known && !(m.gather && m.depth == 0) {
+	if result, known := m.lastResult(f, frame); known && !(m.gather && m.depth == 0) {
 		if result == nil {
 			return undef
 		}
@@ -334,7 +334,7 @@ func (m *machine) call(f *function, operands []operand, r []*ast.Term, target in
 	}
 	m.depth--
 	m.used = used
-	m.remember(f, frame, result)
+	m.keepResult(f, frame, result)
 	if result == nil {
 		return undef
 	}
@@ -357,11 +357,11 @@ func (m *machine) isSkipped(guards []guard, input *ast.Term) bool {
 }
 
 // gathers says whether the rule that runs is one that was asked for, of which all values
-// are to be told.
+// are to be reported.
 func (m *machine) gathers() bool { return m.gather && m.depth == 1 }
 
-// recall finds the last result of a function, if it was of the same operands.
-func (m *machine) recall(f *function, frame []*ast.Term) (result *ast.Term, known bool) {
+// lastResult finds the last result of a function, if it was of the same operands.
+func (m *machine) lastResult(f *function, frame []*ast.Term) (result *ast.Term, known bool) {
 	memo := &m.memos[f.index]
 	if !memo.known {
 		return nil, false
@@ -374,9 +374,9 @@ func (m *machine) recall(f *function, frame []*ast.Term) (result *ast.Term, know
 	return memo.result, true
 }
 
-// remember keeps a result, by operands that are the very same terms. A function never
+// keepResult keeps a result, by operands that are the very same terms. A function never
 // writes to its parameters.
-func (m *machine) remember(f *function, frame []*ast.Term, result *ast.Term) {
+func (m *machine) keepResult(f *function, frame []*ast.Term, result *ast.Term) {
 	if len(f.parameters) > maxRemembered {
 		return
 	}

@@ -52,7 +52,7 @@ func IsPolicyFile(name, text string) bool {
 func readDocuments(file, text string) ([]document, definition.CompileErrors) {
 	found, err := manifest.Read(file, []byte(text))
 	if err != nil {
-		return nil, definition.CompileErrors{placed(file, err)}
+		return nil, definition.CompileErrors{locatedError(file, err)}
 	}
 	var documents []document
 	var errs definition.CompileErrors
@@ -72,8 +72,8 @@ func readDocuments(file, text string) ([]document, definition.CompileErrors) {
 	return documents, errs
 }
 
-// placed takes the place off the front of an error of the reader.
-func placed(file string, err error) definition.CompileError {
+// locatedError is an error of the reader, whose text begins with the place.
+func locatedError(file string, err error) definition.CompileError {
 	out := definition.CompileError{File: file, Message: err.Error()}
 	rest, ok := strings.CutPrefix(out.Message, file+":")
 	if !ok {

@@ -3,6 +3,7 @@ package kinds
 import (
 	"encoding/json"
 	"io/fs"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -123,6 +124,42 @@ func TestArriveMakesWhatTheAPIServerMakes(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, map[string]any{"size": 1.0, "color": "red"}, got["spec"])
 	assert.NotContains(t, got, "status")
+}
+
+func TestAnUpdateKeepsTheStatus(t *testing.T) {
+	text, kind := read(t, "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a, namespace: shop}\nspec: {size: 1}\nstatus: {x: 1}")
+	got, err := widgets(t).Arrive(text, kind, false)
+	require.NoError(t, err)
+	require.Contains(t, string(got), `"status":{"x":1}`)
+}
+
+// TestAClusterKnowsItsOwnKinds: its version may have other fields than the one that Lintel is
+// built with.
+func TestAClusterKnowsItsOwnKinds(t *testing.T) {
+	text, kind := read(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, imagee: b}]}")
+	got, err := NewOfCluster().Arrive(text, kind, true)
+	require.NoError(t, err)
+	require.JSONEq(t, string(text), string(got))
+
+	own, err := ReadDefinition([]byte(strings.NewReplacer("example.com", "orloj.dev", "Widget", "Tool", "widgets", "tools").Replace(widget)))
+	require.NoError(t, err)
+	_, err = arrive(t, New(own), "apiVersion: orloj.dev/v1\nkind: Tool\nmetadata: {name: a, namespace: shop}\nspec: {size: 1}")
+	require.NoError(t, err, "what is given takes the place of Lintel's own")
+}
+
+func TestADefinitionWithoutNamesDefinesNothing(t *testing.T) {
+	for _, without := range []string{"kind: Widget, ", ", plural: widgets"} {
+		definition, err := ReadDefinition([]byte(strings.Replace(widget, without, "", 1)))
+		require.NoError(t, err)
+		require.Empty(t, Resources(definition), without)
+	}
+}
+
+// TestRulesAreNotAskedAboutWhatHasNoForm: they may fail for want of a field.
+func TestRulesAreNotAskedAboutWhatHasNoForm(t *testing.T) {
+	_, err := arrive(t, widgets(t), "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a, namespace: shop}\nspec: {color: blue}")
+	require.ErrorContains(t, err, "spec.size: Required value")
+	require.ErrorContains(t, err, "some validation rules were not checked because the object was invalid")
 }
 
 // TestEmbeddedKinds: the table of kinds and the definitions are of the same kinds, and

@@ -217,8 +217,8 @@ func (c *comparison) solve(ctx context.Context, r *replay) (found *candidate, mo
 		problem.exclude(wrong)
 	}
 	for _, t := range all {
-		if t.what != "" {
-			return nil, models, describe(t.policy, &unsupported{t.what, t.stopped})
+		if t.notUnderstood != nil {
+			return nil, models, describe(t.policy, t.notUnderstood)
 		}
 	}
 	return nil, models, "no input was found on which the child permits more, and none was excluded"

@@ -43,7 +43,7 @@ func (c *comparison) denials() []string {
 	return names
 }
 
-// finding is what the sides decide on an input where the child permits more.
+// finding is what child and parent decide on an input where the child permits more.
 type finding struct {
 	parent, child ast.Value       // nil where undefined
 	by            *sidecar.Policy // the parent that permits less; nil if the child's value is invalid
@@ -90,11 +90,11 @@ func (c *comparison) judgeGrant(r *replay, value, input ast.Value) *finding {
 // emptyValues are the values with which a denial does not fire.
 var emptyValues = []ast.Value{ast.Boolean(false), ast.String(""), ast.NewArray(), ast.NewObject(), ast.NewSet()}
 
-// copied says that a parent says the very same: whoever repeats it permits no more.
+// copied says whether a parent gives the same value: to repeat it permits no more.
 func (c *comparison) copied(r *replay, value, input ast.Value) bool {
 	return slices.ContainsFunc(c.definers, func(p *sidecar.Policy) bool {
-		said := r.decide(p, c.decision, input)
-		return said != nil && ast.Compare(said, value) == 0
+		other := r.decide(p, c.decision, input)
+		return other != nil && ast.Compare(other, value) == 0
 	})
 }
 
@@ -184,9 +184,9 @@ func (c *comparison) words() []string {
 	})
 }
 
-// symbolic is judge as a formula, which is true of every input where judge finds
-// something, and perhaps of others: errors of evaluation are only looked at where they
-// keep a parent from granting.
+// symbolic is the condition of judge as a formula. It is true of every input where judge
+// finds something, and perhaps of others: it takes notice of errors of evaluation only where
+// they keep a parent from granting.
 func (c *comparison) symbolic(child *translation, parentOf func(*sidecar.Policy) *translation) formula {
 	switch c.order {
 	case sidecar.Grant:
@@ -225,19 +225,19 @@ func (c *comparison) symbolicInvalid(own term, parentOf func(*sidecar.Policy) *t
 	return and(all...)
 }
 
-// symbolicRoot is the formula that the broadest scope that has a decision of words says
-// one of them, without which nothing is answered.
+// symbolicRoot is the formula that the broadest scope gives a valid word. Without one, a
+// decision of words is undefined.
 func (c *comparison) symbolicRoot(parentOf func(*sidecar.Policy) *translation) formula {
 	if c.order != sidecar.Word {
 		return true
 	}
-	var said []formula
+	var valid []formula
 	for _, p := range c.definers {
 		if p.Level == c.definers[0].Level {
-			said = append(said, parentOf(p).value(c.decision, c.symbolicValid))
+			valid = append(valid, parentOf(p).value(c.decision, c.symbolicValid))
 		}
 	}
-	return or(said...)
+	return or(valid...)
 }
 
 func (c *comparison) symbolicGrant(child *translation, parentOf func(*sidecar.Policy) *translation) formula {
@@ -294,7 +294,8 @@ func (c *comparison) symbolicRank(value term, wanted func(rank int) bool) formul
 }
 
 // symbolicExcess is the formula that one valid value permits more than another, or differs
-// from it where there is no order. iterate is the formula that something holds of one of the elements of a list or set.
+// from it where there is no order. iterate is the formula that something holds of one of
+// the elements of a list or set.
 func (c *comparison) symbolicExcess(own, limit term, iterate func(of term, then func(key, value term) formula) formula) formula {
 	switch c.order {
 	case sidecar.Word:

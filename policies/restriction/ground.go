@@ -33,8 +33,8 @@ type problem struct {
 	instances  int
 	witnesses  int
 	always     int // a variable that is true
-	// literals are those of formulas that have been seen, by their text: what is said
-	// twice of elements is said of the same ones.
+	// literals are those of formulas that have been seen, by their text. A formula that
+	// occurs twice gets one literal, so that both speak of the same elements.
 	literals map[string]int
 	writer   *writer
 }
@@ -133,7 +133,7 @@ func (p *problem) compound(parts []formula, positive, each bool) int {
 	return variable
 }
 
-// witnessed gives a name to the element that exists.
+// witnessed introduces a constant for an element that exists (Skolemization).
 func (p *problem) witnessed(e existence) int {
 	if p.witnesses++; p.witnesses > maxWitnesses {
 		return p.always // nothing is known of further elements

@@ -53,6 +53,14 @@ func TestWhoPermitsMore(t *testing.T) {
 		"one member more":                    {"allowed_models", rules{enterprise: `allowed_models := ["m", "n"]`}, `allowed_models := ["m", "o"]`, `{}`, "enterprise"},
 		"a member that one has not":          {"allowed_models", rules{enterprise: `allowed_models := ["m", "n"]`, org: `allowed_models := {"m"}`}, `allowed_models := ["n"]`, `{}`, "org"},
 		"no list":                            {"allowed_models", rules{enterprise: `allowed_models := ["m", "n"]`}, `allowed_models := "m"`, `{}`, "invalid"},
+		"above two ceilings":                 {"max_tokens", rules{enterprise: "max_tokens := 5", org: "max_tokens := 3"}, "max_tokens := 6", `{}`, "org"},
+		"below two floors":                   {"retention_days", rules{enterprise: "retention_days := 5", org: "retention_days := 7"}, "retention_days := 4", `{}`, "org"},
+		"looser than two words":              {"autonomy_level", rules{enterprise: `autonomy_level := "notify"`, org: `autonomy_level := "block"`}, `autonomy_level := "auto"`, `{}`, "org"},
+		"a member that nobody has":           {"allowed_models", rules{enterprise: `allowed_models := ["m", "n"]`, org: `allowed_models := {"m"}`}, `allowed_models := ["o"]`, `{}`, "enterprise"},
+		"without an order, another value":    {"tier", rules{enterprise: `tier := "a"`, org: `tier := "b"`}, `tier := "c"`, `{}`, "enterprise"},
+		"without an order, that of one":      {"tier", rules{enterprise: `tier := "a"`, org: `tier := "b"`}, `tier := "a"`, `{}`, "org"},
+		"without an order, the same":         {"tier", rules{enterprise: `tier := "a"`}, `tier := "a"`, `{}`, ""},
+		"without an order, a silent parent":  {"tier", rules{enterprise: `tier := "a" if input.a`}, `tier := "b"`, `{}`, ""},
 		"an object":                          {"allowed_models", rules{enterprise: `allowed_models := ["m", "n"]`}, `allowed_models := {"a": "m"}`, `{}`, "invalid"},
 	} {
 		var parents []*sidecar.Policy

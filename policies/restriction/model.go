@@ -140,7 +140,7 @@ func affixOf(g grounded) (string, bool) {
 	return affix(call)
 }
 
-// keyOf is where a member stands. What is only known to exist gets a place of its own.
+// keyOf is the key of a member. An element that is only known to exist gets a free key.
 func (b *builder) keyOf(m member, isArray bool) ast.Value {
 	switch at := m.at.(type) {
 	case constant:

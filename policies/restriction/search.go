@@ -17,9 +17,9 @@ const (
 	maxChanges = 1500
 )
 
-// search tries inputs made of the paths and constants that the policies speak of, and
-// then changes those, and the models of the formulas, that came closest. It is for what
-// the formulas do not show.
+// search looks for a counterexample where the solver has found none: it tries inputs made of
+// the paths and constants that occur in the policies, and then changes those inputs, and
+// models of the formulas, that came closest.
 func (c *comparison) search(r *replay, models []ast.Value) (found *candidate) {
 	defer ignoreExhaustion()
 	policies := append([]*sidecar.Policy{c.child}, c.definers...)

@@ -67,8 +67,8 @@ func within(set, other term) formula {
 // maxCounted is the largest number that sizes are compared with element by element.
 const maxCounted = 3
 
-// atLeast is the formula that a collection has so many elements, where that can be said
-// by naming them.
+// atLeast is the formula that a collection has at least n elements, where that can be
+// expressed.
 func (c collection) atLeast(n int) (formula, bool) {
 	switch {
 	case n == 0:

@@ -22,9 +22,8 @@ type translation struct {
 	errors     []formula
 	wantErrors bool
 	iterations int // how often a value was gone through so far
-	// stopped is the first construct that is not understood.
-	stopped *ast.Location
-	what    string
+	// notUnderstood is the first construct that is not.
+	notUnderstood *unsupported
 
 	writer *writer
 
@@ -81,12 +80,12 @@ func (e *environment) lookup(name ast.Var) (term, bool) {
 }
 
 type (
-	withValue       func(term) formula
-	withBinding     func(*environment) formula
-	withValueInside func(term, *environment) formula
+	withValue           func(term) formula
+	withBinding         func(*environment) formula
+	withValueAndBinding func(term, *environment) formula
 )
 
-func yes(*environment) formula { return true }
+func always(*environment) formula { return true }
 
 func anyValue(term) formula { return true }
 
@@ -106,8 +105,9 @@ func (t *translation) attempt(f func() formula) (result formula, failure *unsupp
 	return f(), nil
 }
 
-// noting runs f, which notes errors or not, and gives those that it has noted.
-func (t *translation) noting(wanted bool, f func()) []formula {
+// collectErrors runs f, which notes errors if they are wanted, and gives those that it has
+// noted.
+func (t *translation) collectErrors(wanted bool, f func()) []formula {
 	outer, before := t.errors, t.wantErrors
 	defer func() { t.errors, t.wantErrors = outer, before }()
 	t.errors, t.wantErrors = nil, wanted
@@ -116,8 +116,8 @@ func (t *translation) noting(wanted bool, f func()) []formula {
 }
 
 func (t *translation) note(u *unsupported) {
-	if t.what == "" {
-		t.what, t.stopped = u.what, u.location
+	if t.notUnderstood == nil {
+		t.notUnderstood = u
 	}
 }
 
@@ -177,8 +177,8 @@ func (t *translation) partial(name string, rules []*ast.Rule) (collection, formu
 	return made, t.made(made, node, nil)
 }
 
-// mayFail notes an error of what a text stands for that cannot be told from the input,
-// and is the formula that there is none: what has been evaluated has not failed.
+// mayFail is the formula that evaluating what a text stands for does not end with an error,
+// where nothing is known of when it does. The error is noted.
 func (t *translation) mayFail(text string) formula {
 	failed := atom{kind: isOpaque, left: opaque{"error of " + text}}
 	if t.wantErrors {
@@ -187,14 +187,14 @@ func (t *translation) mayFail(text string) formula {
 	return not(failed)
 }
 
-// made is the formula that making a collection does not fail, which is said of what has
-// been evaluated. Errors are noted.
+// made is the formula that evaluating a collection does not end with an error. Errors are
+// noted.
 func (t *translation) made(c collection, node *ast.Term, env *environment) formula {
 	if !t.fallible(node) {
 		return true
 	}
 	var failure *unsupported
-	inside := or(t.noting(true, func() {
+	inside := or(t.collectErrors(true, func() {
 		_, failure = t.attempt(func() formula {
 			if c.kind != "is_object" {
 				return c.any()
@@ -266,21 +266,21 @@ func (t *translation) links(rule *ast.Rule, arguments []term, then withValue) fo
 		}))
 		all = append(all, and(matches...))
 		if link.Else != nil {
-			before = append(before, not(t.apply(link, arguments, yes)))
+			before = append(before, not(t.apply(link, arguments, always)))
 		}
 	}
 	return or(all...)
 }
 
-// supports tries the rule once without a continuation, so that what stops it is not
-// taken for what stops its user.
+// supports says whether a rule can be translated. It tries that without a continuation, so
+// that an unsupported construct in what uses the rule is not taken for one in the rule.
 func (t *translation) supports(rule *ast.Rule, arguments []term) bool {
 	if known, tried := t.supported[rule]; tried && (len(arguments) == 0 || !known) {
 		return known
 	}
 	t.supported[rule] = false // until it has been tried
 	var failure *unsupported
-	t.noting(false, func() {
+	t.collectErrors(false, func() {
 		_, failure = t.attempt(func() formula { return t.links(rule, arguments, anyValue) })
 	})
 	if failure != nil {
@@ -306,13 +306,13 @@ func (t *translation) matchAll(patterns []*ast.Term, values []term, env *environ
 	})
 }
 
-// conflicts notes where rules have two values at once, which is an error in Rego.
+// conflicts notes as errors where rules of one name have two different values on one input.
 func (t *translation) conflicts(chains []*ast.Rule, arguments []term) {
 	if !t.wantErrors || sameConstant(chains) {
 		return
 	}
 	var found []formula
-	t.noting(false, func() {
+	t.collectErrors(false, func() {
 		for i, a := range chains {
 			for _, b := range chains[i:] {
 				iterations := t.iterations
@@ -357,7 +357,7 @@ func (t *translation) contradiction(name string) formula {
 		return false
 	}
 	chains, _ := chainsOf(rules)
-	return or(t.noting(true, func() { t.conflicts(chains, nil) })...)
+	return or(t.collectErrors(true, func() { t.conflicts(chains, nil) })...)
 }
 
 // chainsOf parts rules of one name, with what follows them by else, from their default,
@@ -401,7 +401,7 @@ func (t *translation) body(rest ast.Body, env *environment, then withBinding) fo
 	}
 	expr, rest := rest[0], rest[1:]
 	if !binds(expr, env) {
-		f, failure := t.attempt(func() formula { return t.expression(expr, env, yes) })
+		f, failure := t.attempt(func() formula { return t.expression(expr, env, always) })
 		if failure != nil {
 			t.note(failure)
 			text := t.text(expr, env)
@@ -455,7 +455,7 @@ func (t *translation) expression(expr *ast.Expr, env *environment, then withBind
 	if expr.Negated {
 		positive := *expr
 		positive.Negated = false
-		return and(not(t.expression(&positive, env, yes)), then(env))
+		return and(not(t.expression(&positive, env, always)), then(env))
 	}
 	switch terms := expr.Terms.(type) {
 	case *ast.SomeDecl:
@@ -477,7 +477,7 @@ func (t *translation) every(every *ast.Every, env *environment) formula {
 			if every.Key != nil {
 				inside = inside.with(every.Key.Value.(ast.Var), key)
 			}
-			return not(t.body(every.Body, inside, yes))
+			return not(t.body(every.Body, inside, always))
 		})
 		collection := or(isOf("is_array", domain), isOf("is_object", domain), isOf("is_set", domain))
 		return and(collection, not(some)) // of a scalar, every is undefined

@@ -10,18 +10,18 @@ import (
 	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
-// This file is about decisions whose values have no known order: what the broadest scope
-// says counts, if its policies say it with one voice.
+// This file is about decisions whose values have no known order. The value of the broadest
+// scope counts there, provided that all of its policies give the same one.
 
-// Warnings are what is not an error about a child: rules that answer nothing, as a
-// broader scope has them and their order is not known, and those that are the first to
-// answer although there are broader scopes. A copy of a rule does no harm.
+// Warnings are about a child that compiles and widens nothing. Its author is warned of
+// decisions that have no effect, because a broader scope makes them and their values have no
+// known order, unless the rules are the same; and of decisions that no broader scope makes.
 func Warnings(ctx context.Context, child *sidecar.Policy, parents []*sidecar.Policy) []string {
 	if len(parents) == 0 {
 		return nil
 	}
 	parents = broadestFirst(parents)
-	warnings := firstToSay(ctx, child, parents)
+	warnings := firstToDecide(ctx, child, parents)
 	for _, decision := range child.Decisions {
 		c := newComparison(decision, child, parents)
 		if c.order != sidecar.Unordered {

@@ -10,19 +10,19 @@ import (
 	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
-// This file is about limits, lists and words of which no broader scope says any. Policies
-// then limit nothing, so that a narrower scope which is the first to say one restricts,
-// and exceeds nothing. But what a gateway does without an answer is its own affair: one
-// that takes no list for an empty one permits more once there is a list. So whoever says
-// the first is told.
+// This file is about decisions with an order (limits, lists, words) that no broader scope
+// makes. A narrower scope that makes one exceeds nothing, since there is nothing to compare
+// with. But a gateway may behave differently where a decision is undefined: one that takes
+// a missing list for an empty list permits more once there is a list. So the author of the
+// first such decision gets a warning.
 
 // unstated is what a comparison looks for in place of an order: an input on which the
 // child answers and no parent does.
 const unstated sidecar.Order = "unstated"
 
-// firstToSay are the warnings about decisions of a child which on some input no parent
+// firstToDecide are the warnings about decisions of a child which on some input no parent
 // makes, although there are parents. What is not known in time is no warning.
-func firstToSay(ctx context.Context, child *sidecar.Policy, parents []*sidecar.Policy) []string {
+func firstToDecide(ctx context.Context, child *sidecar.Policy, parents []*sidecar.Policy) []string {
 	var warnings []string
 	for _, decision := range child.Decisions {
 		c := newComparison(decision, child, parents)

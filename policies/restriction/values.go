@@ -105,7 +105,7 @@ func constantOf(t *ast.Term) (constant, bool) {
 
 // term is the formula that an expression has a value of which then holds. The value
 // may still be undefined.
-func (t *translation) term(node *ast.Term, env *environment, then withValueInside) formula {
+func (t *translation) term(node *ast.Term, env *environment, then withValueAndBinding) formula {
 	t.step()
 	if value, ok := constantOf(node); ok {
 		return then(value, env)
@@ -139,14 +139,14 @@ func (t *translation) term(node *ast.Term, env *environment, then withValueInsid
 	panic(unsupported{"a value such as " + node.String(), node.Location})
 }
 
-func (t *translation) list(elements []*ast.Term, env *environment, then withValueInside) formula {
+func (t *translation) list(elements []*ast.Term, env *environment, then withValueAndBinding) formula {
 	return t.terms(elements, env, func(values []term, env *environment) formula {
 		return and(forAll(values, defined), then(listTerm(values), env))
 	})
 }
 
 // object is one that is written out, with constant keys.
-func (t *translation) object(node *ast.Term, object ast.Object, env *environment, then withValueInside) formula {
+func (t *translation) object(node *ast.Term, object ast.Object, env *environment, then withValueAndBinding) formula {
 	var nodes []*ast.Term
 	for _, key := range object.Keys() {
 		if _, ok := constantOf(key); !ok {
@@ -192,14 +192,15 @@ func (t *translation) comprehension(node *ast.Term, kind string, body ast.Body, 
 	return made, t.made(made, node, env)
 }
 
-// textOf is a text that equal collections share: what their elements are where that is
-// understood, so that the same in other words is the same. In an array it also counts
-// how often and in which order they come, which only its own text tells.
+// textOf is a text that equal collections share. It is made of the formula of the elements,
+// where that can be translated, so that collections written in different ways are equal.
+// Arrays are equal only if they are written alike: the formula has neither the order nor the
+// number of their elements.
 func (t *translation) textOf(made collection, node *ast.Term, env *environment) (text string) {
 	if made.kind == "is_array" {
 		return t.text(node, env)
 	}
-	t.noting(false, func() {
+	t.collectErrors(false, func() {
 		_, failure := t.attempt(func() formula {
 			text = t.writer.collection(made)
 			return true
@@ -212,7 +213,7 @@ func (t *translation) textOf(made collection, node *ast.Term, env *environment) 
 }
 
 // reference follows a path from a variable, input or a rule.
-func (t *translation) reference(ref ast.Ref, location *ast.Location, env *environment, then withValueInside) formula {
+func (t *translation) reference(ref ast.Ref, location *ast.Location, env *environment, then withValueAndBinding) formula {
 	own := t.policy.Path
 	head, isVar := ref[0].Value.(ast.Var)
 	switch {
@@ -237,7 +238,7 @@ func (t *translation) reference(ref ast.Ref, location *ast.Location, env *enviro
 	return t.path(from, ref[1:], location, env, then)
 }
 
-func (t *translation) path(from term, rest ast.Ref, location *ast.Location, env *environment, then withValueInside) formula {
+func (t *translation) path(from term, rest ast.Ref, location *ast.Location, env *environment, then withValueAndBinding) formula {
 	if len(rest) == 0 {
 		return then(from, env)
 	}
@@ -314,23 +315,23 @@ func elementsOf(value ast.Value, then func(key, value term) formula) (all []form
 	return all
 }
 
-// existence goes through the body once for an element like any other, so that errors
-// and what is not understood come up here.
+// existence translates the body once for an arbitrary element, so that errors and constructs
+// that are not understood are noted here.
 func (t *translation) existence(in term, then func(key, value term) formula) formula {
 	*t.fresh++
 	any := witnessTerm(-*t.fresh)
 	var body formula
-	inside := t.noting(t.wantErrors, func() { body = then(any, memberTerm(in, any)) })
+	inside := t.collectErrors(t.wantErrors, func() { body = then(any, memberTerm(in, any)) })
 	if len(inside) > 0 {
 		t.errors = append(t.errors, existence{in, func(key, value term) formula {
-			return or(t.noting(true, func() { then(key, value) })...)
+			return or(t.collectErrors(true, func() { then(key, value) })...)
 		}})
 	}
 	if body == false {
 		return false
 	}
 	return existence{in, func(key, value term) (body formula) {
-		t.noting(t.wantErrors, func() { body = then(key, value) })
+		t.collectErrors(t.wantErrors, func() { body = then(key, value) })
 		return body
 	}}
 }

@@ -85,7 +85,7 @@ func CheckScope(scope hierarchy.Scope, others []hierarchy.Scope) []Violation {
 }
 
 // Check says whether a compiled source keeps within its scope, beside the others that
-// are live. Only the candidate is judged: a broader scope is never held up by what
+// are live. Only the candidate is judged: a broader scope is never refused for what
 // narrower ones have.
 func Check(candidate *engine.PolicySet, others []*engine.PolicySet, resources *admission.Resources) []Violation {
 	scopes := make([]hierarchy.Scope, len(others))

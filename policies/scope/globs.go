@@ -117,7 +117,7 @@ func alphabet(globs []glob) []byte {
 }
 
 // outside is a name that one of the inner globs matches and none of the outer ones: ""
-// where there is none. An error says that it could not be told.
+// where there is none. An error says that the globs could not be compared.
 func outside(inner, outer []string) (string, error) {
 	var covers []glob
 	for _, text := range outer {

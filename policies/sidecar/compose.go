@@ -164,10 +164,10 @@ func answers(chain []*Policy) string {
 
 // answer is the rule for one decision. definers are the policies that have it.
 func answer(decision string, chain, definers []*Policy) string {
-	said := statements(chain, decision)
+	values := statements(chain, decision)
 	root := definers[0].Level
 	call := func(function string, more ...any) string {
-		args := fmt.Sprintf("%s, %d", said, root.Rank())
+		args := fmt.Sprintf("%s, %d", values, root.Rank())
 		for _, arg := range more {
 			args += ", " + asJSON(arg)
 		}
@@ -177,7 +177,7 @@ func answer(decision string, chain, definers []*Policy) string {
 	case Grant:
 		rule := fmt.Sprintf("default %s := false\n", decision)
 		if root == chain[0].Level {
-			rule += fmt.Sprintf("\n%s if data.lintel.meet.granted(%s, %d, %s)\n", decision, said, len(definers), denials(decision, chain))
+			rule += fmt.Sprintf("\n%s if data.lintel.meet.granted(%s, %d, %s)\n", decision, values, len(definers), denials(decision, chain))
 		}
 		return rule
 	case Word:
@@ -189,7 +189,7 @@ func answer(decision string, chain, definers []*Policy) string {
 	case Subset:
 		return call("common")
 	case United:
-		return united(decision, said, definers)
+		return united(decision, values, definers)
 	default:
 		return call("broadest")
 	}
@@ -197,18 +197,18 @@ func answer(decision string, chain, definers []*Policy) string {
 
 // united is the rule for a decision that collects. Its type is that of the broadest scope
 // that has it, as far as its text tells: what narrower ones say does not change it.
-func united(decision, said string, definers []*Policy) string {
+func united(decision, values string, definers []*Policy) string {
 	isDenial := decision == "deny" || strings.HasPrefix(decision, "deny_")
 	word, nothing := "required", ""
 	if isDenial {
 		word, nothing = "denied", "false"
 	}
-	rule := fmt.Sprintf("data.lintel.meet.told(%s, %d, %q)", said, definers[0].Level.Rank(), word)
+	rule := fmt.Sprintf("data.lintel.meet.told(%s, %d, %q)", values, definers[0].Level.Rank(), word)
 	switch broadest := atBroadest(definers); {
 	case allOf(boolean, broadest, decision):
-		rule = fmt.Sprintf("data.lintel.meet.flag(%s)", said)
+		rule = fmt.Sprintf("data.lintel.meet.flag(%s)", values)
 	case allOf(set, broadest, decision), allOf(array, broadest, decision):
-		rule = fmt.Sprintf("data.lintel.meet.listing(%s, %q)", said, word)
+		rule = fmt.Sprintf("data.lintel.meet.listing(%s, %q)", values, word)
 		if isDenial {
 			nothing = "set()"
 		}

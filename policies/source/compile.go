@@ -51,22 +51,22 @@ type Compiler struct {
 	// Unchecked, where set, hears of sources whose references could not be checked.
 	Unchecked func(source string, why error)
 	clean     *lru.Cache // checkedPackages by the identity of the set
-	// here has room for one: where two compile in this process, requests wait.
-	here chan struct{}
-	// rest gives back the memory that compiling took, once nobody has compiled for a
+	// compiling has room for one: where two compile in this process, requests wait.
+	compiling chan struct{}
+	// freeMemory gives back the memory that compiling took, once nobody has compiled for a
 	// while: without requests, it would be minutes before anything is collected.
-	rest *time.Timer
+	freeMemory *time.Timer
 }
 
-// restAfter is how long that while is.
-const restAfter = 3 * time.Second
+// freeMemoryAfter is how long that while is.
+const freeMemoryAfter = 3 * time.Second
 
 // NewCompiler makes a Compiler that starts a program, usually os.Executable, with
 // CompileArgument; the timeout bounds one child.
 func NewCompiler(program string, timeout time.Duration) *Compiler {
-	rest := time.AfterFunc(restAfter, debug.FreeOSMemory)
-	rest.Stop()
-	return &Compiler{program: program, timeout: timeout, clean: lru.New(keptClean), here: make(chan struct{}, 1), rest: rest}
+	freeMemory := time.AfterFunc(freeMemoryAfter, debug.FreeOSMemory)
+	freeMemory.Stop()
+	return &Compiler{program: program, timeout: timeout, clean: lru.New(keptClean), compiling: make(chan struct{}, 1), freeMemory: freeMemory}
 }
 
 // Compile is engine.Compile of all the forms of policy that a source may hold.
@@ -112,10 +112,10 @@ func (c *Compiler) Forget(set *engine.PolicySet) { c.results.forget(set) }
 
 func (c *Compiler) compileHere(ctx context.Context, source definition.Source, before *engine.PolicySet) (*engine.PolicySet, error) {
 	select {
-	case c.here <- struct{}{}:
+	case c.compiling <- struct{}{}:
 		defer func() {
-			<-c.here
-			c.rest.Reset(restAfter)
+			<-c.compiling
+			c.freeMemory.Reset(freeMemoryAfter)
 		}()
 	case <-ctx.Done():
 		return nil, fmt.Errorf("waiting to compile: %w", ctx.Err())

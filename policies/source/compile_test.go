@@ -116,12 +116,12 @@ func TestARevisionIsCompiledOnce(t *testing.T) {
 func TestOneSourceCompilesHereAtATime(t *testing.T) {
 	compiler := testCompiler(t, 30*time.Second)
 	source := definition.Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}}
-	compiler.here <- struct{}{} // another one does
+	compiler.compiling <- struct{}{} // another one does
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := compiler.Load(ctx, source)
 	require.ErrorIs(t, err, context.Canceled)
-	<-compiler.here
+	<-compiler.compiling
 	_, err = compiler.Load(t.Context(), source)
 	require.NoError(t, err)
 }

@@ -65,7 +65,7 @@ func httpClient(credentials map[string][]byte, budget *budget) (*http.Client, er
 		}
 		base.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	}
-	return &http.Client{Transport: frugal{base, budget}}, nil
+	return &http.Client{Transport: budgetTransport{base, budget}}, nil
 }
 
 // httpAuthentication is nil where there are no credentials.
@@ -135,14 +135,14 @@ type budget struct {
 
 var errBudget = errors.New("the server sends too much")
 
-func (b *budget) reader(r io.Reader) io.Reader { return &frugalReader{r, b} }
+func (b *budget) reader(r io.Reader) io.Reader { return &budgetReader{r, b} }
 
-type frugalReader struct {
+type budgetReader struct {
 	reader io.Reader
 	budget *budget
 }
 
-func (r *frugalReader) Read(p []byte) (int, error) {
+func (r *budgetReader) Read(p []byte) (int, error) {
 	if r.budget.left <= 0 {
 		r.budget.spent = true
 		return 0, errBudget
@@ -152,14 +152,14 @@ func (r *frugalReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// frugal is a transport whose answers count against a budget.
-type frugal struct {
+// budgetTransport is a transport whose answers count against a budget.
+type budgetTransport struct {
 	base   http.RoundTripper
 	budget *budget
 }
 
 // RoundTrip implements http.RoundTripper.
-func (f frugal) RoundTrip(request *http.Request) (*http.Response, error) {
+func (f budgetTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := f.base.RoundTrip(request)
 	if err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func verifyGit(origin *v1alpha1.GitOrigin, tag *object.Tag, commit *object.Commi
 	if err != nil {
 		return "", err
 	}
-	var said []string
+	var signatures []string
 	if mode := origin.Verify.Mode; mode == v1alpha1.GitVerificationTag || mode == v1alpha1.GitVerificationTagAndHEAD {
 		switch {
 		case origin.Ref.Tag == "":
@@ -59,16 +59,16 @@ func verifyGit(origin *v1alpha1.GitOrigin, tag *object.Tag, commit *object.Commi
 		if err != nil {
 			return "", err
 		}
-		said = append(said, fmt.Sprintf("tag %s is signed by %s", tag.Name, signer))
+		signatures = append(signatures, fmt.Sprintf("tag %s is signed by %s", tag.Name, signer))
 	}
 	if origin.Verify.Mode != v1alpha1.GitVerificationTag {
 		signer, err := trusted.verify("commit "+commit.Hash.String(), commit.PGPSignature, commit)
 		if err != nil {
 			return "", err
 		}
-		said = append(said, fmt.Sprintf("commit %s is signed by %s", commit.Hash, signer))
+		signatures = append(signatures, fmt.Sprintf("commit %s is signed by %s", commit.Hash, signer))
 	}
-	return strings.Join(said, "; "), nil
+	return strings.Join(signatures, "; "), nil
 }
 
 // readKeys tells OpenPGP keys from SSH keys by their first line.

@@ -1,0 +1,53 @@
+package suite
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/engine"
+)
+
+// TestViolationsCountOnce, although an object and what it expands to may have the same.
+func TestViolationsCountOnce(t *testing.T) {
+	one := engine.Finding{Words: "no team", Details: map[string]any{"team": "red"}}
+	other := engine.Finding{Words: "no team", Details: map[string]any{"team": "blue"}}
+	found, err := violations(&engine.Decision{Denials: []engine.Finding{one, other, one}, Warnings: []engine.Finding{one}, Audits: []engine.Finding{{Words: "no owner"}}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"no team", "no team", "no owner"}, found)
+	_, err = violations(&engine.Decision{Warnings: []engine.Finding{one, {Words: "it took too long", Error: true}}})
+	require.ErrorContains(t, err, "it took too long")
+}
+
+// TestTimeoutsAreSeen wherever they are reported: the case is then asked about again.
+func TestTimeoutsAreSeen(t *testing.T) {
+	late, costly := []engine.Finding{{}, {Limit: "timeout"}}, []engine.Finding{{Limit: "steps"}}
+	for _, decision := range []*engine.Decision{{Denials: late}, {Warnings: late}, {Audits: late}} {
+		require.True(t, timedOut(decision))
+	}
+	require.False(t, timedOut(&engine.Decision{Denials: costly, Warnings: costly, Audits: costly}))
+}
+
+// TestAnInvalidConstraintIsInvalidItself: a mistake in the template is none of it.
+func TestAnInvalidConstraintIsInvalidItself(t *testing.T) {
+	constraint, template := definition.CompileError{File: "constraint.yaml"}, definition.CompileError{File: "template.yaml"}
+	require.True(t, isAbout(definition.CompileErrors{constraint, constraint}, "constraint.yaml"))
+	require.False(t, isAbout(definition.CompileErrors{constraint, template}, "constraint.yaml"))
+}
+
+// TestAllOutputsTogetherAreBounded: each case may print up to its own bound.
+func TestAllOutputsTogetherAreBounded(t *testing.T) {
+	r := &runner{}
+	for range 2 * maxOutputsBytes / MaxOutputBytes {
+		r.add(Case{Outcome: Passed, Output: strings.Repeat("x", 2*MaxOutputBytes)})
+	}
+	total := 0
+	for _, c := range r.results.Cases {
+		require.LessOrEqual(t, len(c.Output), MaxOutputBytes)
+		total += len(c.Output)
+	}
+	require.Equal(t, maxOutputsBytes, total)
+	require.Equal(t, len(r.results.Cases), r.results.Totals.Passed)
+}
