@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 	"github.com/lintel-policy/lintel/policies/rules"
@@ -111,7 +112,7 @@ func (a *answer) setPatch(patch []jsonpatch.Operation) (err error) {
 }
 
 // undecided is the answer where nobody could judge: the failure policy's.
-func undecided(policy engine.FailurePolicy, failure error) *answer {
+func undecided(policy definition.FailurePolicy, failure error) *answer {
 	a := &answer{
 		code: http.StatusInternalServerError, reason: metav1.StatusReasonInternalError, failure: failure,
 	}
@@ -120,7 +121,7 @@ func undecided(policy engine.FailurePolicy, failure error) *answer {
 		a.code, a.reason = http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable
 		text = "Lintel has not loaded its policies yet; retry"
 	}
-	if policy == engine.Ignore {
+	if policy == definition.Ignore {
 		a.warningTexts = limitWarnings([]string{"admitted unchecked: " + text})
 	} else {
 		a.denialTexts = []string{text}
@@ -181,7 +182,7 @@ func (a *answer) auditAnnotations() map[string]string {
 		annotations["error"] = truncate(a.failure.Error(), maxAnnotationBytes)
 	}
 	if a.digest != "" {
-		annotations["snapshot"] = engine.ShortRevision(a.digest)
+		annotations["snapshot"] = definition.ShortRevision(a.digest)
 	}
 	var policies, codes distinct
 	for _, findings := range [][]engine.Finding{a.denials, a.audits} {

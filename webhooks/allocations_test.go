@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -26,7 +27,7 @@ func TestAllocations(t *testing.T) {
 		path     string
 		want     float64
 	}{
-		{"no policy matches", compiled(t, engine.Fail, teamLabel), "/validate/fail", 149},
+		{"no policy matches", compiled(t, definition.Fail, teamLabel), "/validate/fail", 149},
 		{"samples, validate", sampleSnapshot(t), "/validate/fail", 1349},
 		{"samples, mutate", sampleSnapshot(t), "/mutate/fail", 876},
 	} {

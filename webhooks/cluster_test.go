@@ -29,6 +29,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/test/installation"
@@ -76,7 +77,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 	certificate := NewCertificate(Directory(directory), nil, newTestMetrics(t), logger)
 	require.NoError(t, certificate.Reload(ctx))
 	var live atomic.Pointer[engine.Snapshot]
-	live.Store(compiled(t, engine.Fail, teamLabel))
+	live.Store(compiled(t, definition.Fail, teamLabel))
 	handler, err := NewHandler(HandlerOptions{
 		Snapshot: live.Load, Namespaces: NewNamespaces(c, c), Metrics: newTestMetrics(t), Logger: logger,
 	})
@@ -165,7 +166,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 func testRunningRegistrar(t *testing.T, config *rest.Config, c client.Client, settings registration.Settings, bundle []byte) {
 	// Not the handler's: the API server may still be asking that one.
 	var live atomic.Pointer[engine.Snapshot]
-	live.Store(compiled(t, engine.Fail, strings.Replace(teamLabel, "ConfigMap}", "Secret}", 1)))
+	live.Store(compiled(t, definition.Fail, strings.Replace(teamLabel, "ConfigMap}", "Secret}", 1)))
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme.Scheme, Metrics: metricsserver.Options{BindAddress: "0"},
 		Controller: controllerconfig.Controller{SkipNameValidation: new(true)}, // for -count

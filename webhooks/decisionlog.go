@@ -8,7 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -124,6 +127,9 @@ func (l DecisionLog) write(ctx context.Context, entry, uid string, review *admis
 			attrs = append(attrs, slog.Any("object", object))
 		}
 	}
+	if span := trace.SpanContextFromContext(ctx); span.IsSampled() {
+		attrs = append(attrs, slog.String("trace", span.TraceID().String()))
+	}
 	if a.failure != nil {
 		attrs = append(attrs, slog.String("error", truncate(a.failure.Error(), maxLoggedWords)))
 	}
@@ -149,7 +155,7 @@ func loggedFindings(findings []engine.Finding) []loggedFinding {
 			Code: f.Code, Field: truncate(f.Field, maxLoggedWords),
 			Limit: f.Limit, Error: f.Error, Msg: truncate(f.Words, maxLoggedWords),
 		}
-		if f.Location != (engine.Location{}) {
+		if f.Location != (definition.Location{}) {
 			logged.Location = f.Location.String()
 		}
 		out = append(out, logged)

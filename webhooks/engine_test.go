@@ -9,13 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 // compiled is a snapshot of one source with one module.
-func compiled(t testing.TB, policy engine.FailurePolicy, module string) *engine.Snapshot {
+func compiled(t testing.TB, policy definition.FailurePolicy, module string) *engine.Snapshot {
 	t.Helper()
-	set, err := engine.Compile(engine.Source{
+	set, err := engine.Compile(definition.Source{
 		Name: "team", FailurePolicy: policy, Files: map[string]string{"team.rego": module},
 	})
 	require.NoError(t, err)
@@ -47,17 +49,17 @@ func TestWithTheEngine(t *testing.T) {
 	f := newFixture(t, nil, func(o *HandlerOptions) { o.Snapshot = live.Load })
 	f.current = func() Decider { return live.Load() }
 
-	live.Store(compiled(t, engine.Fail, teamLabel))
+	live.Store(compiled(t, definition.Fail, teamLabel))
 	denied := f.ask(t, "/validate/fail?timeout=30s", request)
 	assert.False(t, denied.Allowed)
 	assert.Contains(t, denied.Result.Message, "ConfigMap web- has no team label [team.labels deny, team.rego:9, team@")
-	assert.Equal(t, engine.ShortRevision(live.Load().Digest()), denied.AuditAnnotations["snapshot"])
+	assert.Equal(t, definition.ShortRevision(live.Load().Digest()), denied.AuditAnnotations["snapshot"])
 	assert.True(t, f.ask(t, "/validate/ignore", request).Allowed, "the source's failure policy is Fail")
 	assert.JSONEq(t, `[{"op":"add","path":"/metadata/labels/checked","value":"yes"}]`,
 		string(f.ask(t, "/mutate/fail?timeout=30s", request).Patch))
 	assert.Empty(t, f.ask(t, "/mutate/ignore", request).Patch)
 
-	live.Store(compiled(t, engine.Ignore, teamLabel))
+	live.Store(compiled(t, definition.Ignore, teamLabel))
 	assert.True(t, f.ask(t, "/validate/fail", request).Allowed)
 	assert.False(t, f.ask(t, "/validate/ignore?timeout=30s", request).Allowed, "a denial is no error: Ignore denies, too")
 }
@@ -73,11 +75,11 @@ func TestNoSnapshot(t *testing.T) {
 // TestObjectsBelongToThePolicies swaps the policies between the two reads: the
 // objects of before may lack what the new ones require.
 func TestObjectsBelongToThePolicies(t *testing.T) {
-	old, next := compiled(t, engine.Fail, teamLabel), compiled(t, engine.Ignore, teamLabel)
-	before, after := engine.EmptyClusterData(), engine.EmptyClusterData()
+	old, next := compiled(t, definition.Fail, teamLabel), compiled(t, definition.Ignore, teamLabel)
+	before, after := clusterdata.Empty(), clusterdata.Empty()
 	policies, objects := Decider(old), before
 	f := newFixture(t, nil, func(o *HandlerOptions) {
-		o.Cluster = func() *engine.ClusterData {
+		o.Cluster = func() *clusterdata.Objects {
 			read := objects
 			policies, objects = next, after
 			return read

@@ -11,7 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/webhooks/registration"
@@ -40,11 +44,14 @@ type HandlerOptions struct {
 	Snapshot   func() *engine.Snapshot
 	Namespaces rules.NamespaceGetter
 	// Cluster is what policies with `requires` read, as it is now; nil is nothing.
-	Cluster   func() *engine.ClusterData
+	Cluster   func() *clusterdata.Objects
 	Products  []rules.Product
 	Metrics   *Metrics
 	Decisions DecisionLog
 	Logger    *slog.Logger
+	// Tracer makes a span for each review, below which the engine makes one for each
+	// policy; nil makes none.
+	Tracer trace.Tracer
 	// MaxReviewBytes is the largest body that is judged; DefaultMaxReviewBytes if 0.
 	MaxReviewBytes int64
 	// MaxBytesInFlight bounds the bodies of all requests together; four times
@@ -57,10 +64,11 @@ type Handler struct {
 	entries    map[string]*entry // by path
 	current    func() Decider    // nil = not loaded
 	namespaces rules.NamespaceGetter
-	cluster    func() *engine.ClusterData
+	cluster    func() *clusterdata.Objects
 	metrics    *Metrics
 	decisions  DecisionLog
 	logger     *slog.Logger
+	tracer     trace.Tracer // nil makes no spans
 	bodies     *bodyReader
 	judging    *judging
 	now        func() time.Time
@@ -71,7 +79,7 @@ type entry struct {
 	// name is the entry's in the configuration, after "validate/" or "mutate/":
 	// both configurations have entries of the same names.
 	name          string
-	failurePolicy engine.FailurePolicy
+	failurePolicy definition.FailurePolicy
 	judge         func(ctx context.Context, review *admission.Review) (*answer, error)
 }
 
@@ -92,6 +100,7 @@ func NewHandler(options HandlerOptions) (*Handler, error) {
 		metrics:    options.Metrics,
 		decisions:  options.Decisions,
 		logger:     options.Logger,
+		tracer:     options.Tracer,
 		bodies:     newBodyReader(limit, inFlight),
 		judging:    newJudging(judgingPerCPU * runtime.GOMAXPROCS(0)),
 		now:        time.Now,
@@ -102,7 +111,7 @@ func NewHandler(options HandlerOptions) (*Handler, error) {
 			return nil
 		},
 	}
-	for _, policy := range []engine.FailurePolicy{engine.Ignore, engine.Fail} {
+	for _, policy := range []definition.FailurePolicy{definition.Ignore, definition.Fail} {
 		name := registration.PolicyEntry(policy)
 		h.entries[registration.ValidatePath+registration.PolicySegment(policy)] = &entry{"validate/" + name, policy, h.validateBy(policy)}
 		h.entries[registration.MutatePath+registration.PolicySegment(policy)] = &entry{"mutate/" + name, policy, h.mutateBy(policy)}
@@ -162,7 +171,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, problem, status)
 		return
 	}
-	ctx, cancel := context.WithDeadline(r.Context(), start.Add(timeLimit(r)))
+	ctx, span := h.startSpan(r, served.name)
+	defer span.End()
+	ctx, cancel := context.WithDeadline(ctx, start.Add(timeLimit(r)))
 	defer cancel()
 
 	body, release, err := h.bodies.read(ctx, w, r)
@@ -172,6 +183,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	took := h.now().Sub(start)
 	h.metrics.observe(served.name, review, a, took)
 	h.decisions.write(ctx, served.name, uid, review, a, took)
+	describe(span, uid, review, a)
 	if uid == "" {
 		http.Error(w, a.failure.Error(), http.StatusBadRequest)
 		return
@@ -243,7 +255,7 @@ var (
 	errPanic     = errors.New("an internal error, of which the log has the stack trace")
 )
 
-func (h *Handler) validateBy(policy engine.FailurePolicy) func(context.Context, *admission.Review) (*answer, error) {
+func (h *Handler) validateBy(policy definition.FailurePolicy) func(context.Context, *admission.Review) (*answer, error) {
 	return func(ctx context.Context, review *admission.Review) (*answer, error) {
 		decider, options, err := h.prepare(ctx, review, policy)
 		if err != nil {
@@ -253,7 +265,7 @@ func (h *Handler) validateBy(policy engine.FailurePolicy) func(context.Context, 
 	}
 }
 
-func (h *Handler) mutateBy(policy engine.FailurePolicy) func(context.Context, *admission.Review) (*answer, error) {
+func (h *Handler) mutateBy(policy definition.FailurePolicy) func(context.Context, *admission.Review) (*answer, error) {
 	return func(ctx context.Context, review *admission.Review) (*answer, error) {
 		decider, options, err := h.prepare(ctx, review, policy)
 		if err != nil {
@@ -267,7 +279,7 @@ func (h *Handler) mutateBy(policy engine.FailurePolicy) func(context.Context, *a
 
 // prepare gathers what the engine wants to know beside the review. A namespace that
 // cannot be read is an error: a policy about it would silently say nothing.
-func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy engine.FailurePolicy) (Decider, engine.Options, error) {
+func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy definition.FailurePolicy) (Decider, engine.Options, error) {
 	options := engine.Options{FailurePolicy: policy, Now: h.now()}
 	decider, cluster := h.consistent()
 	if decider == nil {
@@ -284,7 +296,7 @@ func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy 
 
 // consistent pairs the policies with objects that were current while they were: then
 // the kinds that they require are held, which come before and go after them.
-func (h *Handler) consistent() (Decider, *engine.ClusterData) {
+func (h *Handler) consistent() (Decider, *clusterdata.Objects) {
 	for {
 		decider := h.current()
 		if decider == nil || h.cluster == nil {

@@ -26,6 +26,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -37,7 +39,7 @@ func BenchmarkHandler(b *testing.B) {
 		name     string
 		snapshot *engine.Snapshot
 	}{
-		{"unmatched", compiled(b, engine.Fail, teamLabel)},
+		{"unmatched", compiled(b, definition.Fail, teamLabel)},
 		{"samples", sampleSnapshot(b)},
 	} {
 		handler := benchHandler(b, policies.snapshot)
@@ -93,10 +95,10 @@ func benchHandler(b testing.TB, snapshot *engine.Snapshot) *Handler {
 	var live atomic.Pointer[engine.Snapshot]
 	live.Store(snapshot)
 	logger := slog.New(slog.DiscardHandler)
-	cluster := engine.EmptyClusterData()
+	cluster := clusterdata.Empty()
 	handler, err := NewHandler(HandlerOptions{
 		Snapshot: live.Load, Namespaces: NewNamespaces(benchNamespace(), nil), Metrics: metrics,
-		Cluster:   func() *engine.ClusterData { return cluster },
+		Cluster:   func() *clusterdata.Objects { return cluster },
 		Decisions: DecisionLog{Logger: logger}, Logger: logger,
 	})
 	require.NoError(b, err)
@@ -120,7 +122,7 @@ func BenchmarkSamples(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			review, err := admission.DecodeReview(asked)
 			require.NoError(b, err)
-			options := engine.Options{Namespace: namespace, Cluster: engine.EmptyClusterData()}
+			options := engine.Options{Namespace: namespace, Cluster: clusterdata.Empty()}
 			b.ReportAllocs()
 			for b.Loop() {
 				mutation := &engine.Mutation{}
@@ -150,7 +152,7 @@ func sampleSnapshot(b testing.TB, names ...string) *engine.Snapshot {
 		require.NoError(b, err)
 		files[path[len("../config/samples/policies/"):]] = string(text)
 	}
-	set, err := engine.Compile(engine.Source{Name: "samples", FailurePolicy: engine.Fail, Files: files})
+	set, err := engine.Compile(definition.Source{Name: "samples", FailurePolicy: definition.Fail, Files: files})
 	require.NoError(b, err)
 	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }

@@ -21,6 +21,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 	"github.com/lintel-policy/lintel/policies/rules"
@@ -122,7 +123,7 @@ const podRequest = `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"
 
 func finding(words string) engine.Finding {
 	return engine.Finding{
-		Words: words, Policy: "team.labels", Rule: "deny", Location: engine.Location{File: "team.rego", Line: 7},
+		Words: words, Policy: "team.labels", Rule: "deny", Location: definition.Location{File: "team.rego", Line: 7},
 		Source: "team", Revision: "sha256:abcdefabcdefabcdef",
 	}
 }
@@ -155,7 +156,7 @@ func TestValidate(t *testing.T) {
 		"decision": "denied", "policies": "team.labels,team.audit", "codes": "418", "snapshot": "0123456789ab",
 	}, response.AuditAnnotations)
 
-	assert.Equal(t, engine.Ignore, asked.FailurePolicy)
+	assert.Equal(t, definition.Ignore, asked.FailurePolicy)
 	assert.JSONEq(t, `{"metadata":{"name":"shop"}}`, string(asked.Namespace))
 	assert.WithinDuration(t, time.Now(), asked.Now, time.Minute)
 

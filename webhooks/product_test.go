@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 	"github.com/lintel-policy/lintel/policies/rules"
@@ -19,7 +20,7 @@ func TestProduct(t *testing.T) {
 	verdict, failure := &rules.Answer{}, error(nil)
 	judge := func(context.Context, *admission.Review) (*rules.Answer, error) { return verdict, failure }
 	f := newFixture(t, nil, func(o *HandlerOptions) {
-		o.Products = []rules.Product{{Name: "policysource", Entry: "policysource.policy.lintel.dev", Validate: judge}, {Name: "defaults", Entry: "d.example.com", FailurePolicy: engine.Ignore, Mutate: judge}}
+		o.Products = []rules.Product{{Name: "policysource", Entry: "policysource.policy.lintel.dev", Validate: judge}, {Name: "defaults", Entry: "d.example.com", FailurePolicy: definition.Ignore, Mutate: judge}}
 	})
 	assert.True(t, f.ask(t, "/validate/policysource", podRequest).Allowed, "without any snapshot")
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/cmd/lintel/report"
 )
 
 // checkOrloj checks manifests by the rules that ship with Lintel.
@@ -16,8 +18,8 @@ func checkOrloj(t *testing.T, manifests string, flags ...string) (code int, outp
 	file := filepath.Join(t.TempDir(), "objects.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(manifests), 0o600))
 	var stdout, stderr strings.Builder
-	code = run(t.Context(), append([]string{"lintel", "check", "-f", file}, flags...), strings.NewReader(""), &stdout, &stderr)
-	return code, stdout.String() + stderr.String()
+	exit := run(t.Context(), append([]string{"lintel", "check", "-f", file}, flags...), strings.NewReader(""), &stdout, &stderr)
+	return int(exit), stdout.String() + stderr.String()
 }
 
 const (
@@ -77,12 +79,12 @@ func TestOrlojGuardIsStarted(t *testing.T) {
 		{[]string{"--upstream", "http://x", "--listen", "nowhere:1:2"}, "listening on nowhere:1:2"},
 	} {
 		var stdout, stderr strings.Builder
-		require.Equal(t, exitError, run(t.Context(), append([]string{"lintel", "orloj-guard"}, c.args...), strings.NewReader(""), &stdout, &stderr))
+		require.Equal(t, report.Error, run(t.Context(), append([]string{"lintel", "orloj-guard"}, c.args...), strings.NewReader(""), &stdout, &stderr))
 		require.Contains(t, stderr.String(), c.says)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stdout, stderr strings.Builder
-	require.Equal(t, exitAllowed, run(ctx, []string{"lintel", "orloj-guard", "--upstream", "http://127.0.0.1:1", "--listen", "127.0.0.1:0"}, strings.NewReader(""), &stdout, &stderr))
+	require.Equal(t, report.Allowed, run(ctx, []string{"lintel", "orloj-guard", "--upstream", "http://127.0.0.1:1", "--listen", "127.0.0.1:0"}, strings.NewReader(""), &stdout, &stderr))
 	require.Contains(t, stderr.String(), "standing in front of orlojd")
 }

@@ -14,9 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
+	"github.com/lintel-policy/lintel/cmd/lintel/report"
+	"github.com/lintel-policy/lintel/cmd/lintel/review"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
-	"github.com/lintel-policy/lintel/policies/jsonpatch"
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
@@ -24,14 +27,14 @@ const samples = "../../config/samples/"
 
 // decodeReport reads -o json; a field that nobody promised, or a list that is null,
 // fails.
-func decodeReport(t *testing.T, text string) jsonReport {
+func decodeReport(t *testing.T, text string) review.Report {
 	t.Helper()
-	var report jsonReport
+	var decoded review.Report
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.DisallowUnknownFields()
-	require.NoError(t, decoder.Decode(&report))
+	require.NoError(t, decoder.Decode(&decoded))
 	require.NotContains(t, text, "null")
-	return report
+	return decoded
 }
 
 func TestSamples(t *testing.T) {
@@ -105,11 +108,11 @@ func TestSamples(t *testing.T) {
 func TestSamplesAsJSON(t *testing.T) {
 	got := lintel(t, "", "check", "-p", samples+"policies", "-f", samples+"manifests", "--cluster", samples+"cluster", "-o", "json")
 	assert.Equal(t, 1, got.code)
-	report := decodeReport(t, got.stdout)
-	assert.Equal(t, summary{Objects: 20, Denied: 8, Warned: 1, Patched: 1}, report.Summary)
-	require.Len(t, report.Results, 20)
-	denied := report.Results[0]
-	assert.Equal(t, jsonObject{"v1", "Pod", "default", "allowed-registries-bad"}, denied.Object)
+	decoded := decodeReport(t, got.stdout)
+	assert.Equal(t, review.Summary{Objects: 20, Denied: 8, Warned: 1, Patched: 1}, decoded.Summary)
+	require.Len(t, decoded.Results, 20)
+	denied := decoded.Results[0]
+	assert.Equal(t, review.Object{APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: "allowed-registries-bad"}, denied.Object)
 	assert.False(t, denied.Allowed)
 	require.Len(t, denied.Deny, 1)
 	assert.Equal(t, "samples.allowed_registries", denied.Deny[0].Policy)
@@ -129,9 +132,9 @@ func TestSamplesWarnOfWorkloads(t *testing.T) {
 	} {
 		got := lintel(t, fmt.Sprintf(deployment, namespace), "check", "-p", samples+"policies", "-f", "-", "-o", "json")
 		require.Equal(t, 0, got.code, got)
-		report := decodeReport(t, got.stdout)
+		decoded := decodeReport(t, got.stdout)
 		warned := map[string]bool{}
-		for _, warning := range report.Results[0].Warn {
+		for _, warning := range decoded.Results[0].Warn {
 			assert.Regexp(t, "^(its Pods will be denied|Pod template): ", warning.Msg)
 			warned[strings.TrimPrefix(warning.Policy, "samples.")] = true
 		}
@@ -144,16 +147,16 @@ func TestSamplesWarnOfWorkloads(t *testing.T) {
 func TestMessagesAreTheWebhooks(t *testing.T) {
 	const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: shop}\ndata: {key: BEGIN PRIVATE KEY-----}\n"
 	got := lintel(t, configMap, "check", "-p", samples+"policysource.yaml", "-f", "-", "-o", "json")
-	report := decodeReport(t, got.stdout)
+	decoded := decodeReport(t, got.stdout)
 
-	objects, err := readManifestPath(samples + "policysource.yaml")
+	objects, err := manifests.ReadPath(samples + "policysource.yaml")
 	require.NoError(t, err)
-	text, err := objects[0].json()
+	text, err := objects[0].JSON()
 	require.NoError(t, err)
 	object := &v1alpha1.PolicySource{}
 	require.NoError(t, json.Unmarshal(text, object))
 	files := object.Spec.Inline.Files
-	set, err := engine.Compile(source.FromPolicySource(object, files, engine.Source{Files: files}.Digest()))
+	set, err := engine.Compile(source.FromPolicySource(object, files, definition.Source{Files: files}.Digest()))
 	require.NoError(t, err)
 	review, err := admission.NewReview([]byte(`{"uid":"1","operation":"CREATE","name":"web","namespace":"shop",
 		"kind":{"group":"","version":"v1","kind":"ConfigMap"},"resource":{"group":"","version":"v1","resource":"configmaps"},
@@ -161,7 +164,7 @@ func TestMessagesAreTheWebhooks(t *testing.T) {
 	require.NoError(t, err)
 	decision := engine.NewSnapshot(admission.BuiltinResources(), set).Validate(t.Context(), review, engine.Options{})
 	require.Len(t, decision.Denials, 1)
-	assert.Equal(t, decision.Denials[0].Text(), report.Results[0].Deny[0].Msg)
+	assert.Equal(t, decision.Denials[0].Text(), decoded.Results[0].Deny[0].Msg)
 }
 
 func TestExitCodes(t *testing.T) {
@@ -212,8 +215,8 @@ func TestExitCodes(t *testing.T) {
 			}
 			asJSON := lintel(t, test.stdin, append([]string{"check", "-p", "p", "-f", "-", "-o", "json"}, test.args...)...)
 			assert.Equal(t, test.code, asJSON.code)
-			report := decodeReport(t, asJSON.stdout)
-			assert.Equal(t, test.code == 1, report.Summary.Denied > 0)
+			decoded := decodeReport(t, asJSON.stdout)
+			assert.Equal(t, test.code == 1, decoded.Summary.Denied > 0)
 		})
 	}
 }
@@ -295,14 +298,14 @@ warn contains sprintf("%v", [input.request.object.metadata.labels])`)}
 	t.Chdir(folder(t, files))
 	got := lintel(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "check", "-p", "s.yaml", "-f", "-", "-o", "json")
 	require.Equal(t, 0, got.code, got.stderr)
-	report := decodeReport(t, got.stdout)
+	decoded := decodeReport(t, got.stdout)
 	var paths []string
-	for _, op := range report.Results[0].Patch {
+	for _, op := range decoded.Results[0].Patch {
 		paths = append(paths, op.Path)
 	}
 	assert.Equal(t, []string{"/metadata/annotations", "/metadata/annotations/asked", "/metadata/labels", "/metadata/labels/first", "/metadata/labels/second"}, paths)
-	require.Len(t, report.Results[0].Warn, 1)
-	assert.Contains(t, report.Results[0].Warn[0].Msg, `{"first": "yes", "second": "yes"}`)
+	require.Len(t, decoded.Results[0].Warn, 1)
+	assert.Contains(t, decoded.Results[0].Warn[0].Msg, `{"first": "yes", "second": "yes"}`)
 }
 
 func TestFailedMutationDenies(t *testing.T) {
@@ -312,16 +315,6 @@ func TestFailedMutationDenies(t *testing.T) {
 	assert.Equal(t, 1, got.code)
 	assert.Contains(t, got.stdout, "policy p cannot mutate the object: its patch does not apply: remove /spec/none")
 	assert.NotContains(t, got.stdout, "not asked")
-}
-
-func TestOperationLine(t *testing.T) {
-	for want, op := range map[string]jsonpatch.Operation{
-		`add /a = {"b":"<x> & y"}`: {Op: "add", Path: "/a", Value: json.RawMessage(`{"b":"\u003cx\u003e \u0026 y"}`)},
-		"remove /a":                {Op: "remove", Path: "/a"},
-		"move /a from /b":          {Op: "move", Path: "/a", From: "/b"},
-	} {
-		assert.Equal(t, want, operationLine(op))
-	}
 }
 
 func TestTextCannotSteerATerminal(t *testing.T) {
@@ -339,7 +332,7 @@ func TestInterruptIsNoVerdict(t *testing.T) {
 	cancel()
 	var stdout, stderr bytes.Buffer
 	code := run(ctx, []string{"lintel", "check", "-p", "p.rego", "-f", "-"}, strings.NewReader("apiVersion: v1\nkind: Pod\n"), &stdout, &stderr)
-	assert.Equal(t, 2, code)
+	assert.Equal(t, report.Error, code)
 	assert.Empty(t, stdout.String())
 	assert.Contains(t, stderr.String(), "checking standard input:1: document 1: context canceled")
 }
@@ -354,7 +347,7 @@ func TestUnwrittenReportIsNoVerdict(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		var stderr bytes.Buffer
 		code := run(t.Context(), []string{"lintel", "check", "-p", "p.rego", "-f", "-", "-o", format}, strings.NewReader("apiVersion: v1\nkind: Pod\n"), brokenPipe{}, &stderr)
-		assert.Equal(t, 2, code)
+		assert.Equal(t, report.Error, code)
 		assert.Contains(t, stderr.String(), "writing the report: broken pipe")
 	}
 }

@@ -10,7 +10,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/policies/source"
+)
+
+const (
+	exitAllowed = int(report.Allowed)
+	exitDenied  = int(report.Denied)
+	exitError   = int(report.Error)
 )
 
 // result is what one command line did.
@@ -24,7 +31,7 @@ func lintel(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := run(t.Context(), append([]string{"lintel"}, args...), strings.NewReader(stdin), &stdout, &stderr)
-	return result{code, stdout.String(), stderr.String()}
+	return result{int(code), stdout.String(), stderr.String()}
 }
 
 // folder writes files, by their slash-separated paths, into a new folder.
@@ -77,7 +84,7 @@ func TestRoot(t *testing.T) {
 func TestPluginNamesItselfAsKubectlRunsIt(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	code := run(t.Context(), []string{"/usr/bin/kubectl-lintel", "check"}, nil, &stdout, &stderr)
-	assert.Equal(t, 2, code)
+	assert.Equal(t, report.Error, code)
 	assert.Contains(t, stderr.String(), "see 'kubectl lintel check --help'")
 }
 

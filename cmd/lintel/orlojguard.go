@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 	"github.com/lintel-policy/lintel/controllers/orloj/guard"
 )
 
@@ -36,16 +37,11 @@ Kubernetes manage: what is written to them there is overwritten soon.
 Anything else passes as it came. Without the flag, the environment variable
 ORLOJ_CRD_CONFLICT_POLICY says it; what is unknown is warn.`,
 		Example: `  lintel orloj-guard --upstream http://orlojd.orloj.svc:8080 --crd-conflict-policy reject`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError(cmd, "%q stands alone: give orlojd's address with --upstream", args[0])
-			}
-			return nil
-		},
+		Args:    usage.NoArguments("give orlojd's address with --upstream"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			address, err := url.Parse(upstream)
 			if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
-				return usageError(cmd, "--upstream %q is no URL such as http://orlojd.orloj.svc:8080", upstream)
+				return usage.Errorf(cmd, "--upstream %q is no URL such as http://orlojd.orloj.svc:8080", upstream)
 			}
 			if !cmd.Flags().Changed("crd-conflict-policy") {
 				policy = os.Getenv("ORLOJ_CRD_CONFLICT_POLICY")

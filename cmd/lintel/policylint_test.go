@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/cmd/lintel/policy"
 )
 
 const podMatch = "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: Pod}]}\n"
@@ -147,7 +149,7 @@ func TestPolicyLintOfAFile(t *testing.T) {
 func TestPolicyLintAsJSON(t *testing.T) {
 	found := lintel(t, "", "policy", "lint", folder(t, map[string]string{"p.rego": podMatch + "package p\ndeny contains \"x\" if input.request.object.spec.containter"}), "-o", "json")
 	require.Equal(t, 1, found.code)
-	var report lintReport
+	var report policy.LintReport
 	require.NoError(t, json.Unmarshal([]byte(found.stdout), &report))
 	require.Equal(t, "CompileFailed", report.Reason)
 	require.Len(t, report.Errors, 1)

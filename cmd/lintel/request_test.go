@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/cmd/lintel/review"
 )
 
 // seen is what a policy is told of the first object of a manifest.
@@ -23,7 +25,7 @@ deny contains json.marshal({"request": input.request, "name": input.name})
 `})
 	got := lintel(t, manifest, append([]string{"check", "-p", dir, "-f", "-", "-o", "json"}, args...)...)
 	require.Equal(t, 1, got.code, got.stderr)
-	var report jsonReport
+	var report review.Report
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &report))
 	text := report.Results[0].Deny[0].Msg
 	var input map[string]any

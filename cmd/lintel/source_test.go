@@ -45,7 +45,7 @@ func TestSourceRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(folder(t, map[string]string{"broken/p.rego": "package", "empty/x.txt": "", "rules/p.rego": denyAll, "source.yaml": policySourceText("one", inlineSpec), "My_Rules/p.rego": denyAll,
-				"large/p.rego": denyAll, "large/data.json": `{"a":"` + strings.Repeat("x", maxInlineBytes) + `"}`}))
+				"large/p.rego": denyAll, "large/data.json": `{"a":"` + strings.Repeat("x", 1400<<10) + `"}`}))
 			result := lintel(t, "", c.args...)
 			require.Equal(t, exitError, result.code)
 			require.Contains(t, result.stderr, c.want)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/cmd/lintel/review"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -46,7 +47,7 @@ func TestWhyAsJSON(t *testing.T) {
 	found := lintel(t, whyPod, "why", "-p", whyFolder(t), "-f", "-", "-o", "json")
 	require.Equal(t, 1, found.code, found.stderr)
 	require.NotContains(t, found.stdout, "null")
-	var report whyJSON
+	var report review.WhyReport
 	decoder := json.NewDecoder(strings.NewReader(found.stdout))
 	decoder.DisallowUnknownFields()
 	require.NoError(t, decoder.Decode(&report))
@@ -70,14 +71,14 @@ func TestWhyNamesWhatDoesNotHold(t *testing.T) {
 	require.Zero(t, found.code, found.stderr)
 	require.Contains(t, found.stdout, "has nothing against it\n      no deny    p.rego:5 does not hold: count([c | …\n      no warn    p.rego:11 does not hold: input.name == \"other\"\n")
 	found = lintel(t, whyPod, "why", "-p", dir, "-f", "-", "-o", "json")
-	var report whyJSON
+	var report review.WhyReport
 	require.NoError(t, json.Unmarshal([]byte(found.stdout), &report))
 	rules := report.Results[0].Policies[0].Rules
 	require.Len(t, rules, 2)
-	require.Equal(t, []whyCondition{
-		{"input.name == \"web\"", "p.rego:4", engine.ConditionHeld},
-		{"count([c |\n\t\tsome c in input.request.object.spec.containers\n\t]) > 1", "p.rego:5", engine.ConditionDidNotHold},
-		{"input.kind", "p.rego:8", engine.ConditionNotReached},
+	require.Equal(t, []review.Condition{
+		{Text: "input.name == \"web\"", Location: "p.rego:4", Outcome: engine.ConditionHeld},
+		{Text: "count([c |\n\t\tsome c in input.request.object.spec.containers\n\t]) > 1", Location: "p.rego:5", Outcome: engine.ConditionDidNotHold},
+		{Text: "input.kind", Location: "p.rego:8", Outcome: engine.ConditionNotReached},
 	}, rules[0].Conditions)
 }
 
@@ -88,7 +89,7 @@ func TestWhySaysTheSameAsCheck(t *testing.T) {
 		explained := lintel(t, "", append([]string{"why"}, arguments...)...)
 		require.Equal(t, checked.code, explained.code)
 		want := decodeReport(t, checked.stdout)
-		var have whyJSON
+		var have review.WhyReport
 		require.NoError(t, json.Unmarshal([]byte(explained.stdout), &have))
 		require.Equal(t, want.Summary, have.Summary)
 		for i, result := range want.Results {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/trace"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -33,6 +35,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/gatekeeper"
 	"github.com/lintel-policy/lintel/controllers/policy"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/policies/source"
@@ -57,6 +60,11 @@ const (
 
 // run wires everything together and serves until ctx ends.
 func run(ctx context.Context, o *options, logger *slog.Logger) error {
+	tracing, endTracing, err := startTracing(ctx, os.Getenv, replicaName(), logger)
+	if err != nil {
+		return err
+	}
+	defer endTracing()
 	config, err := restConfig(o.kubeconfig)
 	if err != nil {
 		return err
@@ -102,7 +110,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	server, err := newServer(mgr, o, live, objects, products, logger)
+	server, err := newServer(mgr, o, live, objects, products, tracing, logger)
 	if err != nil {
 		return err
 	}
@@ -161,7 +169,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 // gatekeeperOptions have the cluster's templates and constraints judged as the gate will.
 func gatekeeperOptions(mgr manager.Manager, live *engine.Live, gate source.Gate) gatekeeper.Options {
 	return gatekeeper.Options{
-		Judge: func(ctx context.Context, candidate engine.Source) (source.Verdict, error) {
+		Judge: func(ctx context.Context, candidate definition.Source) (source.Verdict, error) {
 			return gate.Judge(ctx, candidate, live)
 		},
 		Readable: func(ctx context.Context, kind admission.GroupVersionKind) error {
@@ -315,13 +323,13 @@ func checkReferences(compiler *source.Compiler, config *rest.Config, log logr.Lo
 const testTimeout = time.Minute
 
 // newTester runs the tests of sources in processes of their own.
-func newTester() (func(context.Context, engine.Source) (suite.Results, error), error) {
+func newTester() (func(context.Context, definition.Source) (suite.Results, error), error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding this program, to run tests in a process of their own: %w", err)
 	}
 	tester := source.NewTester(program, testTimeout)
-	return func(ctx context.Context, candidate engine.Source) (suite.Results, error) {
+	return func(ctx context.Context, candidate definition.Source) (suite.Results, error) {
 		return tester.Test(ctx, candidate, suite.Options{})
 	}, nil
 }
@@ -372,7 +380,7 @@ func registrable(policies []engine.PolicyInfo, resources *admission.Resources) e
 	return err
 }
 
-func newServer(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, products []rules.Product, logger *slog.Logger) (*webhooks.Server, error) {
+func newServer(mgr manager.Manager, o *options, live *engine.Live, objects *policy.ClusterObjects, products []rules.Product, tracing bool, logger *slog.Logger) (*webhooks.Server, error) {
 	counted, err := webhooks.NewMetrics(metrics.Registry)
 	if err != nil {
 		return nil, err
@@ -382,6 +390,10 @@ func newServer(mgr manager.Manager, o *options, live *engine.Live, objects *poli
 	if err != nil {
 		return nil, err
 	}
+	var tracer trace.Tracer
+	if tracing {
+		tracer = otel.Tracer("github.com/lintel-policy/lintel/webhooks")
+	}
 	handler, err := webhooks.NewHandler(webhooks.HandlerOptions{
 		Snapshot:       live.Snapshot,
 		Namespaces:     webhooks.NewNamespaces(mgr.GetClient(), mgr.GetAPIReader()),
@@ -390,6 +402,7 @@ func newServer(mgr manager.Manager, o *options, live *engine.Live, objects *poli
 		Metrics:        counted,
 		Decisions:      decisions,
 		Logger:         logger,
+		Tracer:         tracer,
 		MaxReviewBytes: o.maxReviewBytes,
 	})
 	if err != nil {

@@ -8,16 +8,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
 
-func gatekeeperSamples(t *testing.T) engine.Source {
+func gatekeeperSamples(t *testing.T) definition.Source {
 	t.Helper()
-	files, err := source.ReadFolder("gatekeeper", engine.IsPolicyFile, source.MaxArtifactBytes)
+	files, err := source.ReadFolder("gatekeeper", definition.IsPolicyFile, source.MaxArtifactBytes)
 	require.NoError(t, err)
-	return engine.Source{Name: "gatekeeper", Files: files}
+	return definition.Source{Name: "gatekeeper", Files: files}
 }
 
 func TestTemplatesPassTheirSuites(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/test/reviews"
 )
@@ -77,7 +78,7 @@ func TestIngressHostsConflictIfAHostHasBoth(t *testing.T) {
 		own, others := rules(), rules()
 		other, err := json.Marshal(ingress("other", others))
 		require.NoError(t, err)
-		cluster, err := engine.NewClusterData([]json.RawMessage{other})
+		cluster, err := clusterdata.New([]json.RawMessage{other})
 		require.NoError(t, err)
 		want := false
 		for _, host := range hosts {
@@ -122,7 +123,7 @@ func ingress(name string, hosts []string) map[string]any {
 }
 
 // judge asks about the creation of an object in the namespace shop.
-func judge(t *testing.T, snapshot *engine.Snapshot, cluster *engine.ClusterData, kind, resource string, object map[string]any) *engine.Decision {
+func judge(t *testing.T, snapshot *engine.Snapshot, cluster *clusterdata.Objects, kind, resource string, object map[string]any) *engine.Decision {
 	t.Helper()
 	group := map[string]string{"Ingress": "networking.k8s.io"}[kind]
 	review := reviews.MakeCreation(schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, resource, object).Named("shop", "web").Obj(t)

@@ -25,6 +25,8 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/test/reviews"
 )
@@ -162,13 +164,13 @@ func snapshot(t *testing.T) *engine.Snapshot {
 			files[relative] = string(text)
 		}
 	}
-	set, err := engine.Compile(engine.Source{Name: "samples", Files: files})
+	set, err := engine.Compile(definition.Source{Name: "samples", Files: files})
 	require.NoError(t, err)
 	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }
 
 // clusterData is the folder of objects that exist.
-func clusterData(t *testing.T) *engine.ClusterData {
+func clusterData(t *testing.T) *clusterdata.Objects {
 	paths, err := filepath.Glob("cluster/*.yaml")
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
@@ -176,7 +178,7 @@ func clusterData(t *testing.T) *engine.ClusterData {
 	for _, path := range paths {
 		objects = append(objects, readManifest(t, path))
 	}
-	data, err := engine.NewClusterData(objects)
+	data, err := clusterdata.New(objects)
 	require.NoError(t, err)
 	return data
 }
@@ -191,7 +193,7 @@ func readManifest(t *testing.T, path string) json.RawMessage {
 
 // firing returns the policies that have anything to say about the creation of the
 // object in a manifest.
-func firing(t *testing.T, snapshot *engine.Snapshot, cluster *engine.ClusterData, path string) []string {
+func firing(t *testing.T, snapshot *engine.Snapshot, cluster *clusterdata.Objects, path string) []string {
 	text := readManifest(t, path)
 	var object metav1.PartialObjectMetadata
 	require.NoError(t, json.Unmarshal(text, &object))

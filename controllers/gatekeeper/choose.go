@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // problem is why an object is not enforced as it is now.
@@ -28,7 +28,7 @@ func (p problem) text() string {
 // opinion is what is said of files together. The zero value has nothing against them.
 type opinion struct {
 	// places are what is wrong with single objects.
-	places engine.CompileErrors
+	places definition.CompileErrors
 	// whole is what is wrong with all of them together.
 	whole string
 	// unknown is why nothing could be found out.

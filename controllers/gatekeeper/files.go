@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // settingsFile is in a folder, so that no template can have its name.
@@ -177,4 +177,4 @@ func sourceObject(files map[string]string, notEnforced string) (*unstructured.Un
 }
 
 // digestOf is what the status of a source with these files says once it is live.
-func digestOf(files map[string]string) string { return engine.Source{Files: files}.Digest() }
+func digestOf(files map[string]string) string { return definition.Source{Files: files}.Digest() }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
@@ -46,8 +46,8 @@ func list(objects ...unstructured.Unstructured) []unstructured.Unstructured { re
 
 // judge is the gate without a cluster, and with a constraint that is in the way of all.
 func judge(files map[string]string) opinion {
-	set, err := source.Compile(engine.Source{Name: "s", Files: files})
-	if errs := (engine.CompileErrors{}); errors.As(err, &errs) {
+	set, err := source.Compile(definition.Source{Name: "s", Files: files})
+	if errs := (definition.CompileErrors{}); errors.As(err, &errs) {
 		return opinion{places: errs}
 	}
 	all := fmt.Sprint(files)
@@ -90,7 +90,7 @@ func TestFilesOfTheCluster(t *testing.T) {
 		require.NotContains(t, files["one.yaml"], unwanted)
 	}
 	require.Contains(t, files["one.yaml"], "metadata.gatekeeper.sh/title: T")
-	set, err := source.Compile(engine.Source{Name: "s", Files: files})
+	set, err := source.Compile(definition.Source{Name: "s", Files: files})
 	require.NoError(t, err, "what is left compiles together")
 	require.Equal(t, 3, set.Policies(), "one that is in the way of all, and what is wrong, holds nobody else up")
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 )
@@ -42,8 +43,8 @@ func (r *Reconciler) opinionOf(ctx context.Context, existing *v1alpha1.PolicySou
 }
 
 // placed are the errors that name their file.
-func placed(errs engine.CompileErrors) engine.CompileErrors {
-	var out engine.CompileErrors
+func placed(errs definition.CompileErrors) definition.CompileErrors {
+	var out definition.CompileErrors
 	for _, err := range errs {
 		if err.File != "" {
 			out = append(out, err)
@@ -65,7 +66,7 @@ func (r *Reconciler) unmet(ctx context.Context, set *engine.PolicySet) opinion {
 			switch err := known[kind]; {
 			case err == nil:
 			case errors.As(err, &refused):
-				found.places = append(found.places, engine.CompileError{File: p.Location.File, Line: p.Location.Line, Message: refused.Message})
+				found.places = append(found.places, definition.CompileError{File: p.Location.File, Line: p.Location.Line, Message: refused.Message})
 			default:
 				found.unknown = err
 			}

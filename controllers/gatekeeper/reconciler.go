@@ -31,7 +31,7 @@ import (
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
 	policysource "github.com/lintel-policy/lintel/policies/source"
 )
@@ -79,7 +79,7 @@ const (
 // Options are what the controller needs.
 type Options struct {
 	// Judge is the gate.
-	Judge func(context.Context, engine.Source) (policysource.Verdict, error)
+	Judge func(context.Context, definition.Source) (policysource.Verdict, error)
 	// Readable says whether policies may read a kind. An error is an *Unreadable, or says
 	// that it could not be found out.
 	Readable func(context.Context, admission.GroupVersionKind) error

@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/lintel-policy/lintel/controllers/tracing"
 )
 
 // RetryDelay is how long what passes by itself is given.
@@ -68,8 +70,10 @@ type Reporter[T client.Object, S any] struct {
 // Reconcile reads an object into one that is empty, has step carry it out, and reports.
 // step leaves the object's own status as it is. gone is called for an object that is none
 // any more, unless it is nil.
-func (r Reporter[T, S]) Reconcile(ctx context.Context, request reconcile.Request, object T, gone func(context.Context) error, step func(context.Context, T) (Report[S], error)) (reconcile.Result, error) {
-	err := r.Client.Get(ctx, request.NamespacedName, object)
+func (r Reporter[T, S]) Reconcile(ctx context.Context, request reconcile.Request, object T, gone func(context.Context) error, step func(context.Context, T) (Report[S], error)) (_ reconcile.Result, err error) {
+	ctx, end := tracing.Step(ctx, "reconcile "+kindOf(r.Client, object), strings.TrimPrefix(request.String(), "/"))
+	defer func() { end(err) }()
+	err = r.Client.Get(ctx, request.NamespacedName, object)
 	if apierrors.IsNotFound(err) && gone != nil {
 		return Result(0, gone(ctx))
 	}
@@ -139,8 +143,12 @@ func (r Reporter[T, S]) SetFinalizer(ctx context.Context, object T, change func(
 
 // Describe is the kind and the name of an object, as people read them.
 func Describe(c client.Client, object client.Object) string {
+	return kindOf(c, object) + " " + nameOf(object)
+}
+
+func kindOf(c client.Client, object client.Object) string {
 	kind, _ := c.GroupVersionKindFor(object)
-	return kind.Kind + " " + nameOf(object)
+	return kind.Kind
 }
 
 func nameOf(object client.Object) string {

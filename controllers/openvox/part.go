@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -42,12 +40,7 @@ func (a *admitter) check() error {
 	if a.keyBits < 2048 || a.keyBits > 8192 {
 		return fmt.Errorf("--openvox-key-bits=%d is not from 2048 to 8192", a.keyBits)
 	}
-	for _, namespace := range a.namespaces {
-		if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
-			return fmt.Errorf("--openvox-namespaces: %q is no name of a namespace: %s", namespace, problems[0])
-		}
-	}
-	return nil
+	return system.CheckNamespaces("openvox-namespaces", a.namespaces)
 }
 
 func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]builtin.Product, error) {
@@ -125,21 +118,13 @@ var requestConditions = map[string][]admissionregistrationv1.MatchCondition{
 	},
 }
 
-// within keeps what is in other namespaces, or for a CA there, away: somebody else may serve
-// it, and it is not looked at here.
+// within keeps what is in other namespaces, or for a CA there, away.
 func (a *admitter) within(entry string) []admissionregistrationv1.MatchCondition {
-	if len(a.namespaces) == 0 {
-		return nil
-	}
-	var quoted []string
-	for _, namespace := range a.namespaces {
-		quoted = append(quoted, "'"+namespace+"'")
-	}
-	expression := "request.namespace in [%s]"
+	format := builtin.OfTheirs
 	if entry == "certificatesigningrequest.openvox.voxpupuli.org" { // of no namespace; its CA is of one
-		expression = "[%s].exists(n, object.spec.signerName.startsWith('" + rules.SignerPrefix + "' + n + '.'))"
+		format = "%s.exists(n, object.spec.signerName.startsWith('" + rules.SignerPrefix + "' + n + '.'))"
 	}
-	return []admissionregistrationv1.MatchCondition{{Name: "in-a-namespace-of-openvox", Expression: fmt.Sprintf(expression, strings.Join(quoted, ", "))}}
+	return builtin.InNamespaces(a.namespaces, format)
 }
 
 func calledFor(resource string) []admissionregistrationv1.RuleWithOperations {

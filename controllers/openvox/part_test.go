@@ -126,12 +126,12 @@ func TestRightsOfCertificates(t *testing.T) {
 func TestNamespacesOfOpenVox(t *testing.T) {
 	for _, product := range (&admitter{}).products(true) {
 		for _, condition := range product.MatchConditions {
-			require.NotEqual(t, "in-a-namespace-of-openvox", condition.Name)
+			require.NotEqual(t, "in-a-namespace-that-is-served", condition.Name)
 		}
 	}
 	for _, product := range (&admitter{namespaces: []string{"a", "b"}}).products(true) {
 		last := product.MatchConditions[len(product.MatchConditions)-1]
-		require.Equal(t, "in-a-namespace-of-openvox", last.Name, product.Entry)
+		require.Equal(t, "in-a-namespace-that-is-served", last.Name, product.Entry)
 		want := "request.namespace in ['a', 'b']"
 		if product.Entry == "certificatesigningrequest.openvox.voxpupuli.org" {
 			want = "['a', 'b'].exists(n, object.spec.signerName.startsWith('certificateauthorities.openvox.voxpupuli.org/' + n + '.'))"

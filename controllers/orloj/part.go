@@ -30,6 +30,7 @@ type settings struct {
 	statusInterval, drift      time.Duration
 	createTables, requireCrypt bool
 	connections                int32
+	namespaces                 []string
 }
 
 // addTo adds the flags. Those of Orloj's own product document have its environment
@@ -43,6 +44,7 @@ func (o *settings) addTo(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.statusInterval, "orloj-status-sync-interval", 5*time.Second, "`interval` at which the phases that orlojd gives are read")
 	flags.DurationVar(&o.drift, "orloj-drift-interval", time.Minute, "`interval` at which all rows are compared with their objects")
 	flags.Int32Var(&o.connections, "orloj-max-connections", 10, "largest `number` of connections to the database")
+	flags.StringSliceVar(&o.namespaces, "orloj-namespaces", nil, "`namespaces` whose Orloj objects are judged and stored, for which config/rbac/orloj-namespace in each is enough; none: all")
 	flags.BoolVar(&o.createTables, "orloj-create-tables", false, "for development: make the tables where orlojd has never run")
 	flags.StringVar(&o.storageBackend, "orloj-storage-backend", "", "postgres, there is no other `backend` ($ORLOJ_STORAGE_BACKEND)")
 	flags.StringVar(&o.sqlDriver, "orloj-sql-driver", "", "pgx, there is no other `driver` ($ORLOJ_SQL_DRIVER)")
@@ -91,7 +93,10 @@ type admitter struct {
 // Part is the system orloj.
 func Part() system.Part {
 	a := &admitter{}
-	return system.Part{Name: "orloj", Flags: a.settings.addTo, SetUp: a.setUp}
+	return system.Part{
+		Name: "orloj", Flags: a.settings.addTo, SetUp: a.setUp,
+		Check: func() error { return system.CheckNamespaces("orloj-namespaces", a.settings.namespaces) },
+	}
 }
 
 func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]builtin.Product, error) {
@@ -107,7 +112,7 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]bu
 	if err != nil {
 		return nil, err
 	}
-	c, err := NewCluster(ctx, mgr.GetConfig())
+	c, err := NewCluster(ctx, mgr.GetConfig(), settings.namespaces)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +151,7 @@ func (a *admitter) products(on bool) []builtin.Product {
 	}
 	if on {
 		objects.Namespaces = a.namespaces
-		objects.MatchConditions = []admissionregistrationv1.MatchCondition{changedForRules}
+		objects.MatchConditions = append(builtin.InNamespaces(a.settings.namespaces, builtin.OfTheirs), changedForRules)
 		objects.Rules = builtin.CalledForObjects(v1.GroupName, v1.SchemeGroupVersion.Version, rules.Resources()...)
 	}
 	return []builtin.Product{objects.Validating(), objects.Mutating()}

@@ -28,10 +28,18 @@ import (
 // KeyIndex finds objects of a kind by the key of the row that they want.
 const KeyIndex = "orloj.storeKey"
 
-// NewCluster has its own cache: the eight kinds, indexed by KeyIndex, and Namespaces. A
-// manager without this system watches none of it.
-func NewCluster(ctx context.Context, config *rest.Config) (cluster.Cluster, error) {
-	c, err := object.NewCluster(config, v1.AddToScheme, func(o *cluster.Options) { o.Cache.DefaultTransform = cache.TransformStripManagedFields() })
+// NewCluster has its own cache: the eight kinds, indexed by KeyIndex, of some namespaces or
+// of all if none are named, and Namespaces. A manager without this system watches none of it.
+func NewCluster(ctx context.Context, config *rest.Config, namespaces []string) (cluster.Cluster, error) {
+	c, err := object.NewCluster(config, v1.AddToScheme, func(o *cluster.Options) {
+		o.Cache.DefaultTransform = cache.TransformStripManagedFields()
+		for _, namespace := range namespaces {
+			if o.Cache.DefaultNamespaces == nil {
+				o.Cache.DefaultNamespaces = map[string]cache.Config{}
+			}
+			o.Cache.DefaultNamespaces[namespace] = cache.Config{}
+		}
+	})
 	if err != nil {
 		return nil, fmt.Errorf("setting up the cache of Orloj: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/policies/scope"
@@ -89,8 +90,8 @@ func answerTo(object *v1alpha1.PolicySource, verdict source.Verdict) *rules.Answ
 const testsAtAdmission = 2 * time.Second
 
 // boundedTest leaves tests that take longer to the gate behind the webhook.
-func boundedTest(test func(context.Context, engine.Source) (suite.Results, error)) func(context.Context, engine.Source) (suite.Results, error) {
-	return func(ctx context.Context, candidate engine.Source) (suite.Results, error) {
+func boundedTest(test func(context.Context, definition.Source) (suite.Results, error)) func(context.Context, definition.Source) (suite.Results, error) {
+	return func(ctx context.Context, candidate definition.Source) (suite.Results, error) {
 		bounded, cancel := context.WithTimeout(ctx, testsAtAdmission)
 		defer cancel()
 		results, err := test(bounded, candidate)

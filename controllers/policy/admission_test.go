@@ -11,6 +11,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	gates "github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/suite"
@@ -19,11 +20,11 @@ import (
 // A clash is no matter of scopes where nobody has one.
 func TestAClashOfPackagesIsNamedAsOne(t *testing.T) {
 	live := engine.NewLive(admission.BuiltinResources())
-	source := engine.Source{Name: "one", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}}
+	source := definition.Source{Name: "one", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}}
 	set, err := engine.Compile(source)
 	require.NoError(t, err)
 	live.Put(set)
-	gate := gates.Gate{Compile: func(_ context.Context, candidate engine.Source) (*engine.PolicySet, error) {
+	gate := gates.Gate{Compile: func(_ context.Context, candidate definition.Source) (*engine.PolicySet, error) {
 		return engine.Compile(candidate)
 	}}
 	source.Name = "two"
@@ -37,20 +38,20 @@ func TestAClashOfPackagesIsNamedAsOne(t *testing.T) {
 // The API server is not kept waiting for tests: what takes longer is left to the gate.
 func TestLongTestsAreLeftToTheGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		forever := func(ctx context.Context, _ engine.Source) (suite.Results, error) {
+		forever := func(ctx context.Context, _ definition.Source) (suite.Results, error) {
 			<-ctx.Done()
 			return suite.Results{}, ctx.Err()
 		}
-		_, err := boundedTest(forever)(t.Context(), engine.Source{})
+		_, err := boundedTest(forever)(t.Context(), definition.Source{})
 		require.NoError(t, err)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err = boundedTest(forever)(ended, engine.Source{})
+		_, err = boundedTest(forever)(ended, definition.Source{})
 		require.ErrorIs(t, err, context.Canceled, "who asked is gone")
-		failed := func(context.Context, engine.Source) (suite.Results, error) {
+		failed := func(context.Context, definition.Source) (suite.Results, error) {
 			return suite.Results{}, errors.New("no process")
 		}
-		_, err = boundedTest(failed)(t.Context(), engine.Source{})
+		_, err = boundedTest(failed)(t.Context(), definition.Source{})
 		require.ErrorContains(t, err, "no process")
 	})
 }

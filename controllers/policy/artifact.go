@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
@@ -36,7 +36,7 @@ func uid(text string) types.UID { return types.UID(text) }
 
 // artifactName is the name of the n-th ConfigMap of an artifact.
 func artifactName(sourceName, digest string, n int) string {
-	return fmt.Sprintf("lintel-%s-%s-%d", sourceName, engine.ShortRevision(digest), n)
+	return fmt.Sprintf("lintel-%s-%s-%d", sourceName, definition.ShortRevision(digest), n)
 }
 
 // artifactConfigMaps are the objects that hold a revision, in order.
@@ -45,7 +45,7 @@ func artifactConfigMaps(object *v1alpha1.PolicySource, files map[string]string, 
 	if err != nil {
 		return nil, err
 	}
-	digest := engine.Source{Files: files}.Digest()
+	digest := definition.Source{Files: files}.Digest()
 	immutable := true
 	var out []*corev1.ConfigMap
 	for n, chunk := range chunks {

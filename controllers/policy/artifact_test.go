@@ -9,16 +9,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 func TestStoreAndLoad(t *testing.T) {
 	object := makeSource(good)
 	files := object.Spec.Inline.Files
-	digest := engine.Source{Files: files}.Digest()
+	digest := definition.Source{Files: files}.Digest()
 	wanted, err := artifactConfigMaps(object, files, "lintel-system")
 	require.NoError(t, err)
-	require.Equal(t, "lintel-team-"+engine.ShortRevision(digest)+"-0", wanted[0].Name)
+	require.Equal(t, "lintel-team-"+definition.ShortRevision(digest)+"-0", wanted[0].Name)
 	require.True(t, *wanted[0].Immutable)
 	require.Equal(t, "PolicySource", wanted[0].OwnerReferences[0].Kind)
 
@@ -44,7 +44,7 @@ func TestStoreRefusesAForeignConfigMap(t *testing.T) {
 
 func TestLoadRefuses(t *testing.T) {
 	object := makeSource(good)
-	digest := engine.Source{Files: object.Spec.Inline.Files}.Digest()
+	digest := definition.Source{Files: object.Spec.Inline.Files}.Digest()
 	for name, c := range map[string]struct {
 		change func(*corev1.ConfigMap)
 		want   string

@@ -3,7 +3,7 @@ package policy
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
 )
 
 var (
@@ -15,11 +15,11 @@ var (
 
 // ClusterMetrics is a prometheus.Collector of what is held. It has a series for each
 // kind that a live source requires, and none for a kind that no longer is.
-func ClusterMetrics(current func() *engine.ClusterData) prometheus.Collector {
+func ClusterMetrics(current func() *clusterdata.Objects) prometheus.Collector {
 	return clusterMetrics{current}
 }
 
-type clusterMetrics struct{ current func() *engine.ClusterData }
+type clusterMetrics struct{ current func() *clusterdata.Objects }
 
 // Describe implements prometheus.Collector.
 func (clusterMetrics) Describe(descriptions chan<- *prometheus.Desc) {

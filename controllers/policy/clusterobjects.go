@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
 )
 
 const (
@@ -39,16 +39,16 @@ var (
 type ClusterObjects struct {
 	resources func() *admission.Resources
 	listWatch func(admission.Resource) cache.ListerWatcher
-	current   atomic.Pointer[engine.ClusterData]
+	current   atomic.Pointer[clusterdata.Objects]
 
 	wanted   chan struct{} // what is required, or the table of kinds, has changed
 	recorded chan struct{} // pending is not empty
 	running  sync.WaitGroup
 
 	mu        sync.Mutex // over the fields below
-	required  map[string]engine.Reads
+	required  map[string]clusterdata.Projection
 	informers map[admission.GroupVersionKind]*informer
-	pending   map[admission.GroupVersionKind]engine.ClusterChange
+	pending   map[admission.GroupVersionKind]clusterdata.Change
 	changed   []func()
 }
 
@@ -60,16 +60,16 @@ func NewClusterObjects(resources func() *admission.Resources, listWatch func(adm
 		listWatch: listWatch,
 		wanted:    make(chan struct{}, 1),
 		recorded:  make(chan struct{}, 1),
-		required:  map[string]engine.Reads{},
+		required:  map[string]clusterdata.Projection{},
 		informers: map[admission.GroupVersionKind]*informer{},
-		pending:   map[admission.GroupVersionKind]engine.ClusterChange{},
+		pending:   map[admission.GroupVersionKind]clusterdata.Change{},
 	}
-	c.current.Store(engine.EmptyClusterData())
+	c.current.Store(clusterdata.Empty())
 	return c
 }
 
 // Current is the newest version of the objects.
-func (c *ClusterObjects) Current() *engine.ClusterData { return c.current.Load() }
+func (c *ClusterObjects) Current() *clusterdata.Objects { return c.current.Load() }
 
 // OnChange calls f, which must not block, when the kinds that are held have changed,
 // or an informer has failed.
@@ -82,7 +82,7 @@ func (c *ClusterObjects) OnChange(f func()) {
 // Require says which kinds a source requires from now on, and what it reads of their
 // objects; none ends its claims. A kind stays as long as any source requires it, with
 // what all of them read together.
-func (c *ClusterObjects) Require(source string, reads engine.Reads) {
+func (c *ClusterObjects) Require(source string, reads clusterdata.Projection) {
 	c.mu.Lock()
 	if len(reads) == 0 {
 		delete(c.required, source)
@@ -98,13 +98,13 @@ func (c *ClusterObjects) Refresh() { signal(c.wanted, struct{}{}) }
 
 // Missing is one of the kinds that is not held with what is read of it, if possible one
 // that may be soon: nil where all are. They must be required by some source.
-func (c *ClusterObjects) Missing(reads engine.Reads) *MissingError {
+func (c *ClusterObjects) Missing(reads clusterdata.Projection) *MissingError {
 	current := c.Current()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var missing *MissingError
 	for kind, fields := range reads {
-		if current.HoldsFields(kind, fields) || missing != nil && !missing.Final {
+		if current.HasFields(kind, fields) || missing != nil && !missing.Final {
 			continue
 		}
 		if found := c.missing(kind); missing == nil || !found.Final {
@@ -175,7 +175,7 @@ func (c *ClusterObjects) adjust(ctx context.Context) {
 	table := c.resources()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	needed := engine.Reads{}
+	needed := clusterdata.Projection{}
 	for _, reads := range c.required {
 		needed = needed.Union(reads)
 	}
@@ -183,7 +183,7 @@ func (c *ClusterObjects) adjust(ctx context.Context) {
 		if _, ok := needed[kind]; !ok {
 			running.cancel()
 			delete(c.informers, kind)
-			c.record(engine.ClusterChange{Kind: kind, Drop: true})
+			c.record(clusterdata.Change{Kind: kind, Drop: true})
 		}
 	}
 	for kind, fields := range needed {
@@ -200,7 +200,7 @@ func (c *ClusterObjects) adjust(ctx context.Context) {
 }
 
 // record adds to the pending changes; c.mu is held.
-func (c *ClusterObjects) record(change engine.ClusterChange) {
+func (c *ClusterObjects) record(change clusterdata.Change) {
 	before, some := c.pending[change.Kind]
 	if some && !change.Reset && !change.Drop {
 		maps.Copy(before.Objects, change.Objects)
@@ -221,7 +221,7 @@ func (c *ClusterObjects) publish() {
 	next := before.With(changes...)
 	c.current.Store(next)
 	for _, change := range changes {
-		if change.Reset || before.Holds(change.Kind) != next.Holds(change.Kind) {
+		if change.Reset || before.Has(change.Kind) != next.Has(change.Kind) {
 			c.notify()
 			return
 		}

@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
@@ -132,9 +134,9 @@ func count(objects *ClusterObjects, kind admission.GroupVersionKind) int {
 }
 
 // readsOf are what a policy with this condition reads of Services.
-func readsOf(t *testing.T, condition string) engine.Reads {
+func readsOf(t *testing.T, condition string) clusterdata.Projection {
 	t.Helper()
-	set, err := engine.Compile(engine.Source{Name: "s", Files: map[string]string{
+	set, err := engine.Compile(definition.Source{Name: "s", Files: map[string]string{
 		"p.rego": "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\npackage p\ndeny contains \"x\" if " + condition,
 	}})
 	require.NoError(t, err)
@@ -177,9 +179,9 @@ func TestInformersFollowWhatIsRequired(t *testing.T) {
 	objects := startObjects(t, f, nil)
 	require.Zero(t, len(f.watches), "nothing is read that nobody requires")
 
-	objects.Require("one", engine.WholeObjects(serviceKind))
-	objects.Require("two", engine.WholeObjects(serviceKind, ingressKind))
-	both := engine.WholeObjects(serviceKind, ingressKind)
+	objects.Require("one", clusterdata.Whole(serviceKind))
+	objects.Require("two", clusterdata.Whole(serviceKind, ingressKind))
+	both := clusterdata.Whole(serviceKind, ingressKind)
 	eventually(t, func() bool { return objects.Missing(both) == nil }, "both kinds to be held")
 	require.Equal(t, 1, count(objects, serviceKind))
 	require.Equal(t, 0, count(objects, ingressKind), "a kind without objects is held, too")
@@ -202,8 +204,8 @@ lintel_cluster_data_bytes{kind="Service"} 79
 `)))
 
 	objects.Require("two", nil)
-	eventually(t, func() bool { return !objects.Current().Holds(ingressKind) && f.watcher("Ingress") == nil }, "the informer that nobody needs to stop")
-	require.True(t, objects.Current().Holds(serviceKind), "another source still requires it")
+	eventually(t, func() bool { return !objects.Current().Has(ingressKind) && f.watcher("Ingress") == nil }, "the informer that nobody needs to stop")
+	require.True(t, objects.Current().Has(serviceKind), "another source still requires it")
 	require.NotNil(t, f.watcher("Service"))
 }
 
@@ -215,11 +217,11 @@ func TestABurstCostsOneVersion(t *testing.T) {
 	objects := startObjects(t, f, nil)
 	var changes atomic.Int32
 	objects.OnChange(func() { changes.Add(1) })
-	versions := map[*engine.ClusterData]bool{}
-	objects.Require("one", engine.WholeObjects(serviceKind))
+	versions := map[*clusterdata.Objects]bool{}
+	objects.Require("one", clusterdata.Whole(serviceKind))
 	eventually(t, func() bool {
 		versions[objects.Current()] = true
-		return objects.Missing(engine.WholeObjects(serviceKind)) == nil
+		return objects.Missing(clusterdata.Whole(serviceKind)) == nil
 	}, "the objects")
 	require.Equal(t, 10_000, count(objects, serviceKind))
 	require.LessOrEqual(t, len(versions), 2, "the empty version, and the one with all")
@@ -237,7 +239,7 @@ func TestAnInformerThatMayNotListHeals(t *testing.T) {
 	objects := startObjects(t, f, nil)
 	told := make(chan struct{}, 1)
 	objects.OnChange(func() { signal(told, struct{}{}) })
-	kinds := engine.WholeObjects(serviceKind)
+	kinds := clusterdata.Whole(serviceKind)
 	objects.Require("one", kinds)
 	eventually(t, func() bool { missing := objects.Missing(kinds); return missing != nil && missing.Final }, "the refusal")
 	require.True(t, apierrors.IsForbidden(objects.Missing(kinds)))
@@ -251,7 +253,7 @@ func TestOtherFailuresAreWaitedFor(t *testing.T) {
 	f := newFakeCluster()
 	f.fail(apierrors.NewServiceUnavailable("starting"))
 	objects := startObjects(t, f, nil)
-	kinds := engine.WholeObjects(serviceKind)
+	kinds := clusterdata.Whole(serviceKind)
 	objects.Require("one", kinds)
 	eventually(t, func() bool { return apierrors.IsServiceUnavailable(objects.Missing(kinds)) }, "the failure")
 	require.False(t, objects.Missing(kinds).Final)
@@ -262,13 +264,13 @@ func TestAKindThatTheClusterDoesNotServe(t *testing.T) {
 	table := atomic.Pointer[admission.Resources]{}
 	table.Store(admission.NewResources(nil))
 	objects := startObjects(t, f, table.Load)
-	kinds := engine.WholeObjects(serviceKind)
+	kinds := clusterdata.Whole(serviceKind)
 	objects.Require("one", kinds)
 	missing := objects.Missing(kinds)
 	require.ErrorIs(t, missing, errKindUnknown)
 	require.True(t, missing.Final)
 	table.Store(admission.NewResources([]admission.Resource{{Group: ingressKind.Group, Version: "v1", Kind: ingressKind.Kind, Name: "ingresses"}}))
-	require.False(t, objects.Missing(engine.WholeObjects(serviceKind, ingressKind)).Final, "what is on its way is waited for")
+	require.False(t, objects.Missing(clusterdata.Whole(serviceKind, ingressKind)).Final, "what is on its way is waited for")
 
 	table.Store(admission.BuiltinResources())
 	objects.Refresh()
@@ -278,11 +280,11 @@ func TestAKindThatTheClusterDoesNotServe(t *testing.T) {
 	before := f.watcher("Service")
 	objects.Refresh()
 	eventually(t, func() bool { w := f.watcher("Service"); return w != nil && w != before }, "the preferred version to be followed")
-	require.True(t, objects.Current().Holds(serviceKind), "meanwhile what is known stays")
+	require.True(t, objects.Current().Has(serviceKind), "meanwhile what is known stays")
 
 	table.Store(admission.NewResources(nil))
 	objects.Refresh()
-	require.Never(t, func() bool { return !objects.Current().Holds(serviceKind) }, 100*time.Millisecond, 10*time.Millisecond,
+	require.Never(t, func() bool { return !objects.Current().Has(serviceKind) }, 100*time.Millisecond, 10*time.Millisecond,
 		"a group that cannot be discovered for a moment is no reason to forget its objects")
 }
 
@@ -296,7 +298,7 @@ func TestAnObjectThatCannotBeReadIsNotLeftOut(t *testing.T) {
 	object.Object["spec"] = deep
 	f.objects["Service"] = []unstructured.Unstructured{object}
 	objects := startObjects(t, f, nil)
-	kinds := engine.WholeObjects(serviceKind)
+	kinds := clusterdata.Whole(serviceKind)
 	objects.Require("one", kinds)
 	eventually(t, func() bool {
 		missing := objects.Missing(kinds)

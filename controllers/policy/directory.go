@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/source"
 )
 
@@ -46,11 +46,11 @@ func (d *Directory) Start(ctx context.Context) error {
 }
 
 func (d *Directory) apply(ctx context.Context) error {
-	files, err := source.ReadFolder(d.path, engine.IsPolicyFile, source.MaxArtifactBytes)
+	files, err := source.ReadFolder(d.path, definition.IsPolicyFile, source.MaxArtifactBytes)
 	if err != nil {
 		return err
 	}
-	digest := engine.Source{Files: files}.Digest()
+	digest := definition.Source{Files: files}.Digest()
 	if digest == d.last {
 		return nil
 	}

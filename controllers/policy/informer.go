@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
 )
 
 // informer follows the objects of one kind. It is client-go's reflector without the
@@ -28,7 +28,7 @@ import (
 type informer struct {
 	kind     admission.GroupVersionKind
 	resource admission.Resource
-	fields   *engine.Fields // of each object that are kept
+	fields   *clusterdata.Fields // of each object that are kept
 	cancel   context.CancelFunc
 
 	// failure is why the last attempt to list or watch ended, and failing since when
@@ -38,7 +38,7 @@ type informer struct {
 }
 
 // startInformer starts one; c.mu is held. It ends with its context.
-func (c *ClusterObjects) startInformer(ctx context.Context, kind admission.GroupVersionKind, resource admission.Resource, fields *engine.Fields) *informer {
+func (c *ClusterObjects) startInformer(ctx context.Context, kind admission.GroupVersionKind, resource admission.Resource, fields *clusterdata.Fields) *informer {
 	ctx, cancel := context.WithCancel(ctx)
 	started := &informer{kind: kind, resource: resource, fields: fields, cancel: cancel}
 	retry := retryBackoff()
@@ -125,7 +125,7 @@ func (s *objectStore) Add(object any) error {
 	if err != nil {
 		return err
 	}
-	s.record(false, map[engine.ClusterObjectKey]*engine.ClusterObject{made.Key(): made})
+	s.record(false, map[clusterdata.Key]*clusterdata.Object{made.Key(): made})
 	return nil
 }
 
@@ -138,14 +138,14 @@ func (s *objectStore) Delete(object any) error {
 	if err != nil {
 		return fmt.Errorf("reading a deleted object: %w", err)
 	}
-	key := engine.ClusterObjectKey{Namespace: accessor.GetNamespace(), Name: accessor.GetName()}
-	s.record(false, map[engine.ClusterObjectKey]*engine.ClusterObject{key: nil})
+	key := clusterdata.Key{Namespace: accessor.GetNamespace(), Name: accessor.GetName()}
+	s.record(false, map[clusterdata.Key]*clusterdata.Object{key: nil})
 	return nil
 }
 
 // Replace implements cache.ReflectorStore: these are all objects there are.
 func (s *objectStore) Replace(list []any, _ string) error {
-	all := make(map[engine.ClusterObjectKey]*engine.ClusterObject, len(list))
+	all := make(map[clusterdata.Key]*clusterdata.Object, len(list))
 	for _, object := range list {
 		made, err := clusterObject(object, s.informer.fields)
 		if err != nil {
@@ -161,7 +161,7 @@ func (s *objectStore) Replace(list []any, _ string) error {
 func (s *objectStore) Resync() error { return nil }
 
 // record ignores an informer that was stopped: its last words may come after.
-func (s *objectStore) record(reset bool, objects map[engine.ClusterObjectKey]*engine.ClusterObject) {
+func (s *objectStore) record(reset bool, objects map[clusterdata.Key]*clusterdata.Object) {
 	c := s.objects
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -169,13 +169,13 @@ func (s *objectStore) record(reset bool, objects map[engine.ClusterObjectKey]*en
 		return
 	}
 	s.informer.failure = nil
-	c.record(engine.ClusterChange{Kind: s.informer.kind, Reset: reset, Fields: s.informer.fields, Objects: objects})
+	c.record(clusterdata.Change{Kind: s.informer.kind, Reset: reset, Fields: s.informer.fields, Objects: objects})
 }
 
 // clusterObject makes what policies read of what a client decoded, or of what it made
 // before.
-func clusterObject(object any, fields *engine.Fields) (*engine.ClusterObject, error) {
-	if made, ok := object.(*engine.ClusterObject); ok {
+func clusterObject(object any, fields *clusterdata.Fields) (*clusterdata.Object, error) {
+	if made, ok := object.(*clusterdata.Object); ok {
 		return made, nil
 	}
 	decoded, ok := object.(*unstructured.Unstructured)
@@ -188,7 +188,7 @@ func clusterObject(object any, fields *engine.Fields) (*engine.ClusterObject, er
 	if err != nil {
 		return nil, fmt.Errorf("reading %s %s: %w", decoded.GetKind(), name, err)
 	}
-	made, err := engine.NewProjectedObject(raw, fields)
+	made, err := clusterdata.NewProjectedObject(raw, fields)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s %s: %w", decoded.GetKind(), name, err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/tracing"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 )
@@ -98,11 +99,8 @@ func (l *Loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 	}
 	set := l.waiting[object.Name]
 	if !same(set) {
-		files, err := LoadArtifact(ctx, l.client, l.options.Namespace, object.Name, digest)
-		if err != nil {
-			return err
-		}
-		if set, err = l.options.Compiler.Load(ctx, source.FromPolicySource(object, files, object.Status.Revision)); err != nil {
+		var err error
+		if set, err = l.compile(ctx, object); err != nil {
 			return err
 		}
 	}
@@ -116,6 +114,17 @@ func (l *Loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 	l.options.Objects.Require(object.Name, set.ClusterReads())
 	log.FromContext(ctx).Info("policies are live", "source", object.Name, "revision", set.Revision(), "policies", set.Policies())
 	return nil
+}
+
+// compile reads the revision that is to be live, and compiles it.
+func (l *Loader) compile(ctx context.Context, object *v1alpha1.PolicySource) (_ *engine.PolicySet, err error) {
+	ctx, end := tracing.Step(ctx, "load", object.Name)
+	defer func() { end(err) }()
+	files, err := LoadArtifact(ctx, l.client, l.options.Namespace, object.Name, object.Status.Digest)
+	if err != nil {
+		return nil, err
+	}
+	return l.options.Compiler.Load(ctx, source.FromPolicySource(object, files, object.Status.Revision))
 }
 
 // hold has the cluster objects brought that a set requires, beside those of what is

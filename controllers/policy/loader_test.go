@@ -15,6 +15,8 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 )
@@ -56,7 +58,7 @@ func (l loading) pass(name, rego string) {
 	} else {
 		require.NoError(l.t, l.client.Create(l.t.Context(), object))
 	}
-	object.Status.Digest = engine.Source{Files: object.Spec.Inline.Files}.Digest()
+	object.Status.Digest = definition.Source{Files: object.Spec.Inline.Files}.Digest()
 	object.Status.Revision = object.Status.Digest
 	require.NoError(l.t, l.client.Status().Update(l.t.Context(), object))
 	wanted, err := artifactConfigMaps(object, object.Spec.Inline.Files, "lintel-system")
@@ -92,12 +94,12 @@ func TestASourceGoesLiveWhenItsObjectsAreHeld(t *testing.T) {
 		return l.Ready(nil) == nil
 	}, "the replica to be ready")
 	require.NotEmpty(t, l.digest("team"))
-	require.True(t, l.options.Objects.Current().Holds(serviceKind))
+	require.True(t, l.options.Objects.Current().Has(serviceKind))
 
 	require.NoError(t, l.client.Delete(t.Context(), makeSource(good)))
 	l.reconcile("team")
 	require.Empty(t, l.digest("team"))
-	eventually(t, func() bool { return !l.options.Objects.Current().Holds(serviceKind) }, "the objects to be forgotten")
+	eventually(t, func() bool { return !l.options.Objects.Current().Has(serviceKind) }, "the objects to be forgotten")
 }
 
 func TestAReplicaThatStartsDoesNotWaitForPermission(t *testing.T) {
@@ -130,16 +132,16 @@ func TestTheRevisionThatIsLiveStaysUntilTheNextHasItsObjects(t *testing.T) {
 	l.pass("team", requiresIngresses)
 	l.pass("plain", good)
 	l.reconcile("team", "plain")
-	kinds := engine.WholeObjects(ingressKind)
+	kinds := clusterdata.Whole(ingressKind)
 	eventually(t, func() bool { missing := l.options.Objects.Missing(kinds); return missing != nil && missing.Final }, "the refusal")
 	l.reconcile("team", "plain")
 	require.Equal(t, first, l.digest("team"))
-	require.True(t, l.options.Objects.Current().Holds(serviceKind), "what is live keeps its objects")
+	require.True(t, l.options.Objects.Current().Has(serviceKind), "what is live keeps its objects")
 	require.NotEmpty(t, l.digest("plain"), "another source is not held up")
 
 	l.cluster.fail(nil)
 	eventually(t, func() bool { l.reconcile("team"); return l.digest("team") != first }, "the new revision to go live")
-	eventually(t, func() bool { return !l.options.Objects.Current().Holds(serviceKind) }, "the objects that only the old one required to be forgotten")
+	eventually(t, func() bool { return !l.options.Objects.Current().Has(serviceKind) }, "the objects that only the old one required to be forgotten")
 
 	l.cluster.fail(apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", nil))
 	second := l.digest("team")

@@ -13,12 +13,13 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 // TestSourceReadyIsWhatThisReplicaServes: nothing is asked of a leader.
 func TestSourceReadyIsWhatThisReplicaServes(t *testing.T) {
-	set, err := engine.Compile(engine.Source{Name: "team", Files: map[string]string{"p.rego": good}})
+	set, err := engine.Compile(definition.Source{Name: "team", Files: map[string]string{"p.rego": good}})
 	require.NoError(t, err)
 	ready := func(o *v1alpha1.PolicySource) {
 		o.Status.Digest = set.Digest()
@@ -57,7 +58,7 @@ lintel_source_ready{source="team"} `+c.want+`
 }
 
 func TestWhatIsServedOfASource(t *testing.T) {
-	set, err := engine.Compile(engine.Source{Name: "team", Revision: "main@sha1:1", Files: map[string]string{"p.rego": good}})
+	set, err := engine.Compile(definition.Source{Name: "team", Revision: "main@sha1:1", Files: map[string]string{"p.rego": good}})
 	require.NoError(t, err)
 	served := func(digests ...string) func(*v1alpha1.PolicySource) {
 		return func(o *v1alpha1.PolicySource) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/attempt"
+	"github.com/lintel-policy/lintel/controllers/tracing"
 	"github.com/lintel-policy/lintel/policies/source/origin"
 )
 
@@ -192,6 +193,8 @@ func (o *Origins) state(object *v1alpha1.PolicySource) *originState {
 
 // ask fetches with what the Secrets hold now.
 func (o *Origins) ask(ctx context.Context, object *v1alpha1.PolicySource, known *origin.Answer, secrets string) (_ *origin.Answer, used string, err error) {
+	ctx, end := tracing.Step(ctx, "fetch", object.Name)
+	defer func() { end(err) }()
 	request, err := o.request(ctx, object)
 	if err != nil {
 		return nil, "", err

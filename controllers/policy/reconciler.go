@@ -22,6 +22,8 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/tracing"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 )
@@ -172,7 +174,7 @@ func (r *Reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 	if files == nil {
 		return gathered, again, nil
 	}
-	verdict, err := r.verdicts.Judge(ctx, source.FromPolicySource(object, files, revision), r.options.Live)
+	verdict, err := r.judge(ctx, source.FromPolicySource(object, files, revision))
 	if errors.Is(err, source.ErrBusy) {
 		return gathered, time.Second, nil
 	}
@@ -194,6 +196,13 @@ func (r *Reconciler) gather(ctx context.Context, object *v1alpha1.PolicySource) 
 	return gathered, again, nil
 }
 
+// judge asks the gate about a revision.
+func (r *Reconciler) judge(ctx context.Context, candidate definition.Source) (_ source.Verdict, err error) {
+	ctx, end := tracing.Step(ctx, "gate", candidate.Name)
+	defer func() { end(err) }()
+	return r.verdicts.Judge(ctx, candidate, r.options.Live)
+}
+
 // apply stores the revision that has passed the gate, or else the last good one again,
 // where this replica serves it: its origin may hold something else by now, or be out of
 // reach.
@@ -208,7 +217,9 @@ func (r *Reconciler) apply(ctx context.Context, f facts) error {
 	return r.store(ctx, f.object, set.Files())
 }
 
-func (r *Reconciler) store(ctx context.Context, object *v1alpha1.PolicySource, files map[string]string) error {
+func (r *Reconciler) store(ctx context.Context, object *v1alpha1.PolicySource, files map[string]string) (err error) {
+	ctx, end := tracing.Step(ctx, "store", object.Name)
+	defer func() { end(err) }()
 	wanted, err := artifactConfigMaps(object, files, r.options.Namespace)
 	if err != nil {
 		return err

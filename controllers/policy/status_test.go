@@ -15,6 +15,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source"
 	"github.com/lintel-policy/lintel/policies/source/origin"
@@ -102,9 +103,9 @@ func TestARefusedRevisionKeepsTheLastGoodOne(t *testing.T) {
 	object := makeSource(good)
 	object.Status = status(facts{object: object, verdict: new(pass(t, object))})
 	lastGood := object.Status.Revision
-	var errs engine.CompileErrors
+	var errs definition.CompileErrors
 	for i := range 30 {
-		errs = append(errs, engine.CompileError{File: "p.rego", Line: i + 1, Column: 2, Message: "wrong"})
+		errs = append(errs, definition.CompileError{File: "p.rego", Line: i + 1, Column: 2, Message: "wrong"})
 	}
 	next := status(facts{object: object, verdict: &source.Verdict{Reason: source.ReasonCompileFailed, Message: strings.Repeat("x", 5000), Errors: errs}})
 	require.Equal(t, lastGood, next.Revision)

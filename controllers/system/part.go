@@ -7,10 +7,12 @@ package system
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -42,4 +44,14 @@ type Part struct {
 	Caches func() map[client.Object]cache.ByObject
 	// SetUp gives the webhook entries, and adds the controllers where the system is on.
 	SetUp func(ctx context.Context, mgr Manager, on bool) ([]rules.Product, error)
+}
+
+// CheckNamespaces says what is wrong with the value of a flag that lists namespaces.
+func CheckNamespaces(flag string, namespaces []string) error {
+	for _, namespace := range namespaces {
+		if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
+			return fmt.Errorf("--%s: %q is no name of a namespace: %s", flag, namespace, problems[0])
+		}
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -21,7 +22,7 @@ func TestObjectsAreDecodedForPoliciesOnly(t *testing.T) {
 	} {
 		review, err := admission.DecodeReview(body)
 		require.NoError(t, err)
-		set, err := engine.Compile(engine.Source{Name: "s", Files: map[string]string{"p.rego": rego}})
+		set, err := engine.Compile(definition.Source{Name: "s", Files: map[string]string{"p.rego": rego}})
 		require.NoError(t, err)
 		snapshot := engine.NewSnapshot(admission.BuiltinResources(), set)
 		require.Equal(t, asked, !snapshot.Validate(t.Context(), review, engine.Options{}).Allowed())

@@ -9,15 +9,18 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/bounds"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/planning"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // draftsOf are the units of a source: packages by name, and templates in their order.
-func draftsOf(modules []*ast.Module, templates []Template, sums map[string]string) []*draft {
+func draftsOf(modules []*ast.Module, templates []definition.Template, sums map[string]string) []*draft {
 	packages := map[string][]*ast.Module{}
 	for _, module := range modules {
-		packages[packageName(module)] = append(packages[packageName(module)], module)
+		packages[definition.PackageName(module)] = append(packages[definition.PackageName(module)], module)
 	}
 	var drafts []*draft
 	for _, name := range slices.Sorted(maps.Keys(packages)) {
@@ -37,7 +40,7 @@ func byFile(modules []*ast.Module) []*ast.Module {
 
 // build compiles drafts together, and gives the units that they become: none for those that
 // are compiled for others' sake.
-func (s *PolicySet) build(drafts []*draft) (map[*draft]*unit, CompileErrors) {
+func (s *PolicySet) build(drafts []*draft) (map[*draft]*unit, definition.CompileErrors) {
 	if errs := s.prepare(drafts); len(errs) > 0 {
 		return nil, errs
 	}
@@ -55,10 +58,10 @@ func (s *PolicySet) build(drafts []*draft) (map[*draft]*unit, CompileErrors) {
 			return s.hasData(path), nil
 		})
 	s.compiler.Compile(modules)
-	var errs CompileErrors
+	var errs definition.CompileErrors
 	if s.compiler.Failed() {
-		for _, err := range ParseErrors(s.compiler.Errors) {
-			err.Message = sandbox.ExplainUndefined(readable(err.Message))
+		for _, err := range definition.ParseErrors(s.compiler.Errors) {
+			err.Message = sandbox.ExplainUndefined(definition.Readable(err.Message))
 			errs = append(errs, err)
 		}
 		return nil, errs
@@ -83,29 +86,29 @@ func (s *PolicySet) build(drafts []*draft) (map[*draft]*unit, CompileErrors) {
 }
 
 // prepare reads the policies of drafts.
-func (s *PolicySet) prepare(drafts []*draft) (errs CompileErrors) {
+func (s *PolicySet) prepare(drafts []*draft) (errs definition.CompileErrors) {
 	if s.required == nil {
 		s.required = map[string]admission.GroupVersionKind{}
 	}
 	var modules []*ast.Module
 	for _, d := range drafts {
-		var found CompileErrors
+		var found definition.CompileErrors
 		if d.template == nil {
 			modules = append(modules, d.modules...)
 			if d.policy, found = newPolicy(d.Name, d.modules); d.policy != nil {
-				d.Requires = d.policy.meta.requires
+				d.Requires = d.policy.meta.Requires
 				s.require(d.Requires)
 			}
 		} else if d.compiled, found = newTemplate(d.template); d.compiled != nil {
 			var policies []*policy
 			policies, found = d.compiled.policies(d.template)
 			for _, p := range policies {
-				s.require(p.meta.requires)
+				s.require(p.meta.Requires)
 			}
 		}
 		errs = append(errs, found...)
 	}
-	return append(errs, checkPackages(byFile(modules))...)
+	return append(errs, definition.CheckPackages(byFile(modules))...)
 }
 
 // entriesOf are the rules that are asked of drafts.
@@ -114,11 +117,11 @@ func entriesOf(drafts []*draft) (rules []ast.Ref) {
 		switch {
 		case d.support:
 		case d.policy != nil:
-			for _, entry := range EntryPoints {
+			for _, entry := range definition.EntryPoints {
 				rules = append(rules, entryRule(d.policy.path, entry))
 			}
 		case d.compiled != nil:
-			rules = append(rules, entryRule(d.compiled.path, entryViolation))
+			rules = append(rules, entryRule(d.compiled.path, definition.EntryViolation))
 		}
 	}
 	slices.SortFunc(rules, ast.RefCompare)
@@ -127,7 +130,7 @@ func entriesOf(drafts []*draft) (rules []ast.Ref) {
 
 // entryRule is the rule that answers for an entry point of a package.
 func entryRule(path ast.Ref, entry string) ast.Ref {
-	if entry == entryDefaults {
+	if entry == definition.EntryDefaults {
 		entry = bounds.ReservedPrefix + entry
 	}
 	return path.Copy().Append(ast.StringTerm(entry))
@@ -141,7 +144,7 @@ func (s *PolicySet) finish(d *draft, together *batch) *unit {
 		module := s.compiler.Modules[name]
 		modules, rules = append(modules, module), append(rules, module.Rules...)
 	}
-	u := &unit{UnitFacts: d.UnitFacts, batch: together, policy: d.policy, template: d.compiled, clusters: clusterReads(modules), data: dataReads(modules)}
+	u := &unit{UnitFacts: d.UnitFacts, batch: together, policy: d.policy, template: d.compiled, clusters: clusterdata.FieldsRead(modules), data: dataReads(modules)}
 	names := map[string]bool{}
 	for _, module := range modules {
 		ast.WalkRefs(module, func(ref ast.Ref) bool {
@@ -153,7 +156,7 @@ func (s *PolicySet) finish(d *draft, together *batch) *unit {
 	}
 	u.Reads = slices.Sorted(maps.Keys(names))
 	if d.template == nil {
-		u.unasked = findUnasked(modules)
+		u.unasked = definition.FindUnused(modules)
 	}
 	ask := func(path ast.Ref, lenient bool, entries ...string) *query {
 		q := &query{program: together.program, lenient: lenient}
@@ -171,26 +174,26 @@ func (s *PolicySet) finish(d *draft, together *batch) *unit {
 		return q
 	}
 	if p := d.policy; p != nil {
-		p.validate, p.mutate = ask(p.path, false, entryDeny, entryWarn), ask(p.path, false, entryPatch, entryDefaults)
+		p.validate, p.mutate = ask(p.path, false, definition.EntryDeny, definition.EntryWarn), ask(p.path, false, definition.EntryPatch, definition.EntryDefaults)
 		p.needsNamespace = readInput("namespace", rules, s.compiler.Graph)
 		u.request = readInput("csr", rules, s.compiler.Graph)
-		p.path, p.meta.matchLocation = withoutLocation(p.path), nil
+		p.path, p.meta.MatchLocation = withoutLocation(p.path), nil
 		if s.prints {
-			p.conditioned = readConditions(d.modules, s.compiler.Modules, entryOf)
+			p.conditioned = readConditions(d.modules, s.compiler.Modules, definition.EntryOf)
 		}
 	}
 	if t := d.compiled; t != nil {
-		t.validate = ask(t.path, true, entryViolation, "")
+		t.validate = ask(t.path, true, definition.EntryViolation, "")
 		t.path = withoutLocation(t.path)
 		if s.prints {
-			t.conditioned = readConditions(d.modules[:1], s.compiler.Modules, violationOf)
+			t.conditioned = readConditions(d.modules[:1], s.compiler.Modules, definition.ViolationOf)
 		}
 	}
 	return u
 }
 
 // assemble makes the policies of the set, and finds what depends on all of its units.
-func (s *PolicySet) assemble(templates []Template) (errs CompileErrors) {
+func (s *PolicySet) assemble(templates []definition.Template) (errs definition.CompileErrors) {
 	ofTemplate := map[string]*unit{}
 	for _, u := range s.units {
 		s.rules += u.Rules
@@ -223,5 +226,18 @@ func (s *PolicySet) add(p *policy) {
 	own := *p
 	own.set, own.limit = s, &lastLimit{}
 	s.policies = append(s.policies, &own)
-	s.require(own.meta.requires)
+	s.require(own.meta.Requires)
+}
+
+// plan makes the program that evaluates rules, and says how many terms are planned again.
+func (s *PolicySet) plan(rules []ast.Ref) (program *eval.Program, repeated int64, errs definition.CompileErrors) {
+	repeated, errs = planning.CheckGrowth(s.compiler, rules...)
+	if len(errs) > 0 {
+		return nil, 0, errs
+	}
+	if !s.prints { // coverage names columns
+		planning.Compact(s.compiler.Modules) // OPA's planner reads all text of an expression for each of its terms
+	}
+	program, errs = planning.NewProgram(s.compiler, sandbox.Function, eval.CompileOptions{Capabilities: sandbox.Capabilities(), Cover: s.prints}, rules...)
+	return program, repeated, errs
 }

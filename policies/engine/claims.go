@@ -47,7 +47,7 @@ func (c *conflict) reason() string {
 		too = ", too"
 	}
 	return fmt.Sprintf("it %s %s, which policy %s of source %s (%s at %s) %s%s; leave the change to one of them, or make both in one member",
-		c.mine, c.path, other.policy.name, other.policy.set.source.Name, other.rule.entry, other.rule.location, c.theirs, too)
+		c.mine, c.path, other.policy.name, other.policy.set.source.Name, other.rule.Entry, other.rule.Location, c.theirs, too)
 }
 
 func newClaims(root func() any) *claims { return &claims{root: root} }

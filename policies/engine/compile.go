@@ -3,24 +3,21 @@ package engine
 import (
 	"fmt"
 	"maps"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/bounds"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
-	"github.com/lintel-policy/lintel/policies/sandbox"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // PolicySet is one compiled source. It is immutable.
 type PolicySet struct {
-	source     Pinned
+	source     definition.Pinned
 	compiler   *ast.Compiler     // nil unless it is analysed, or prints
 	units      []*unit           // packages by name, and templates
 	sums       map[string]string // of the modules, by file, while it is compiled
@@ -30,7 +27,7 @@ type PolicySet struct {
 	scope      *ast.Term
 	policies   []*policy
 	required   map[string]admission.GroupVersionKind // by their key in data.cluster
-	reads      Reads                                 // of what is required
+	reads      clusterdata.Projection                // of what is required
 	rules      int
 	compiled   int // how many units were, and not taken over
 	warnings   []string
@@ -48,16 +45,16 @@ type policy struct {
 	set     *PolicySet
 	name    string // the package, without "data."
 	path    ast.Ref
-	meta    metadata
-	matcher *matcher
-	rules   entryRules
+	meta    definition.Metadata
+	matcher *definition.Matcher
+	rules   definition.Rules
 	// conditioned are the rules as they are explained; nil where they are not to be.
 	conditioned []conditionedRule
 	// lines holds, per file, the rules by their first line, to place errors.
 	lines map[string][]ruleLine
 	// validate and mutate are nil where the package has no such entry points.
 	validate, mutate *query
-	location         Location
+	location         definition.Location
 	limit            *lastLimit
 	form             form
 	// needsNamespace says that the policy can read input.namespace.
@@ -83,7 +80,9 @@ func (s *PolicySet) Files() map[string]string { return s.source.Files }
 
 // CompiledFrom says whether compiling a source would give this set again: the same
 // files at the same revision under the same settings.
-func (s *PolicySet) CompiledFrom(source Source) bool { return s.Identity() == source.Identity() }
+func (s *PolicySet) CompiledFrom(source definition.Source) bool {
+	return s.Identity() == source.Identity()
+}
 
 // Identity is that of the source.
 func (s *PolicySet) Identity() string { return s.source.Identity() }
@@ -103,42 +102,42 @@ func (s *PolicySet) Warnings() []string { return s.warnings }
 
 // Compile compiles a source. The error is CompileErrors: all that is wrong, by
 // file and line. Policies in other forms than Lintel's own come from the dialects.
-func Compile(source Source, dialects ...Dialect) (*PolicySet, error) {
+func Compile(source definition.Source, dialects ...definition.Dialect) (*PolicySet, error) {
 	return newPolicySet(source).compile(dialects)
 }
 
 // CompileForTest is Compile with the calls of print, which are otherwise left out, and with
 // what telling coverage and explaining rules needs.
-func CompileForTest(source Source, dialects ...Dialect) (*PolicySet, error) {
+func CompileForTest(source definition.Source, dialects ...definition.Dialect) (*PolicySet, error) {
 	set := newPolicySet(source)
 	set.prints = true
 	return set.compile(dialects)
 }
 
-func (s *PolicySet) compile(dialects []Dialect) (*PolicySet, error) {
+func (s *PolicySet) compile(dialects []definition.Dialect) (*PolicySet, error) {
 	if err := s.readParameters(); err != nil {
-		return nil, CompileErrors{{Message: err.Error()}}
+		return nil, definition.CompileErrors{{Message: err.Error()}}
 	}
 	modules, errs := s.readFiles()
 	templates, dialectErrs := s.readTemplates(dialects)
 	if errs = append(errs, dialectErrs...); len(errs) > 0 {
-		return nil, distinct(errs)
+		return nil, definition.Distinct(errs)
 	}
 	drafts := draftsOf(modules, templates, s.sums)
 	built, errs := s.build(drafts)
 	if len(errs) > 0 {
-		return nil, distinct(errs)
+		return nil, definition.Distinct(errs)
 	}
 	for _, d := range drafts {
 		s.units = append(s.units, built[d])
 	}
 	if errs := s.assemble(templates); len(errs) > 0 {
-		return nil, distinct(errs)
+		return nil, definition.Distinct(errs)
 	}
 	return s, nil
 }
 
-func (s *PolicySet) readTemplates(dialects []Dialect) (templates []Template, errs CompileErrors) {
+func (s *PolicySet) readTemplates(dialects []definition.Dialect) (templates []definition.Template, errs definition.CompileErrors) {
 	for _, dialect := range dialects {
 		found, dialectErrs := dialect(s.source.Files)
 		templates, errs = append(templates, found...), append(errs, dialectErrs...)
@@ -147,7 +146,7 @@ func (s *PolicySet) readTemplates(dialects []Dialect) (templates []Template, err
 }
 
 // newPolicySet fills in what the source leaves open; nothing is compiled yet.
-func newPolicySet(source Source) *PolicySet {
+func newPolicySet(source definition.Source) *PolicySet {
 	set := &PolicySet{source: source.Pin(), data: ast.NewObject()}
 	set.scope = ast.ObjectTerm(
 		ast.Item(ast.InternedTerm("level"), ast.InternedTerm(string(set.source.Scope.Level))),
@@ -173,25 +172,11 @@ func (s *PolicySet) readParameters() error {
 }
 
 // readFiles parses the modules, by path, and merges the data files.
-func (s *PolicySet) readFiles() ([]*ast.Module, CompileErrors) {
+func (s *PolicySet) readFiles() ([]*ast.Module, definition.CompileErrors) {
 	s.sumFiles()
-	var modules []*ast.Module
-	var errs CompileErrors
-	for _, name := range slices.Sorted(maps.Keys(s.source.Files)) {
-		switch classify(name) {
-		case fileRego:
-			module, moduleErrs := parseModule(name, s.source.Files[name])
-			errs = append(errs, moduleErrs...)
-			if module != nil {
-				modules = append(modules, module)
-			}
-		case fileData:
-			if err := s.readData(name, s.source.Files[name]); err != nil {
-				errs = append(errs, CompileError{File: name, Message: err.Error()})
-			}
-		}
-	}
-	return modules, errs
+	parsed, data, errs := definition.ReadFiles(s.source.Files, definition.FileRego)
+	s.data = data
+	return byFile(slices.Collect(maps.Values(parsed))), errs
 }
 
 // sumFiles makes the sums by which a later set knows what has not changed.
@@ -199,10 +184,10 @@ func (s *PolicySet) sumFiles() {
 	s.sums = map[string]string{}
 	var data strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(s.source.Files)) {
-		switch classify(name) {
-		case fileRego:
+		switch definition.Classify(name) {
+		case definition.FileRego:
 			s.sums[name] = sumOf(s.source.Files[name])
-		case fileData:
+		case definition.FileData:
 			fmt.Fprintf(&data, "%q %s ", name, sumOf(s.source.Files[name]))
 		}
 	}
@@ -216,165 +201,65 @@ func (s *PolicySet) readDataSince(before *PolicySet) (ok bool) {
 		s.data = before.data
 		return true
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.source.Files)) {
-		if classify(name) == fileData && s.readData(name, s.source.Files[name]) != nil {
-			return false
-		}
-	}
-	return true
-}
-
-// parseModule reads Rego v1, else v0. A module that is neither shows the errors of
-// the version it declares by its imports, else v1's.
-func parseModule(name, text string) (*ast.Module, CompileErrors) {
-	parse := func(version ast.RegoVersion) (*ast.Module, error) {
-		options := sandbox.ParserOptions(version)
-		options.ProcessAnnotation = true
-		return ast.ParseModuleWithOpts(name, text, options)
-	}
-	module, errV1 := parse(ast.RegoV1)
-	if errV1 == nil {
-		return module, nil
-	}
-	module, errV0 := parse(ast.RegoV0)
-	switch {
-	case errV0 == nil:
-		return module, nil
-	case !strings.Contains(text, "import rego.v1") && strings.Contains(text, "import future.keywords"):
-		return nil, ParseErrors(errV0)
-	default:
-		return nil, ParseErrors(errV1)
-	}
-}
-
-// What a data file may come to once the aliases of its YAML are written out.
-const (
-	maxUnfoldedValues = 1 << 20
-	maxUnfoldedBytes  = 64 << 20
-)
-
-// readData puts a data file at its folder's place under data.
-func (s *PolicySet) readData(name, text string) error {
-	if values, bytes := sandbox.Unfold(text); values > maxUnfoldedValues || bytes > maxUnfoldedBytes {
-		return fmt.Errorf("reading data: its aliases stand for more than %d values or %d MiB; write fewer of them", maxUnfoldedValues, maxUnfoldedBytes>>20)
-	}
-	asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
-	if err != nil {
-		return fmt.Errorf("reading data: %w", err)
-	}
-	term, err := terms.Decode(asJSON)
-	if err != nil {
-		return fmt.Errorf("reading data: %w", err)
-	}
-	if _, ok := term.Value.(ast.Object); !ok {
-		return fmt.Errorf("data files hold an object at the top")
-	}
-	folders := strings.Split(name, "/")
-	for _, folder := range slices.Backward(folders[:len(folders)-1]) {
-		term = ast.ObjectTerm(ast.Item(ast.StringTerm(folder), term))
-	}
-	for _, reserved := range reservedKeys {
-		if terms.Lookup(term.Value.(ast.Object), reserved) != nil {
-			return fmt.Errorf("data.%s is reserved; use another key", reserved)
-		}
-	}
-	merged, ok := s.data.Merge(term.Value.(ast.Object))
-	if !ok {
-		return fmt.Errorf("sets a value that another data file sets, too")
-	}
-	s.data = merged
-	return nil
+	data, errs := definition.ReadData(s.source.Files)
+	s.data = data
+	return len(errs) == 0
 }
 
 func (s *PolicySet) hasData(path []string) bool {
-	return descend(s.data, path) != nil
-}
-
-// descend is the value at a path within a value: nil where there is none.
-func descend(value ast.Value, path []string) ast.Value {
-	for _, key := range path {
-		switch parent := value.(type) {
-		case ast.Object:
-			value = terms.Lookup(parent, key)
-		case *ast.Array:
-			value = nil
-			if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < parent.Len() {
-				value = parent.Elem(i).Value
-			}
-		default:
-			return nil
-		}
-	}
-	return value
+	return definition.Descend(s.data, path) != nil
 }
 
 // newPolicy reads one package: its metadata, and its entry points. Libraries give nil.
-func newPolicy(name string, modules []*ast.Module) (*policy, CompileErrors) {
-	var errs CompileErrors
-	p := &policy{name: name, form: native{}, path: modules[0].Package.Path, lines: map[string][]ruleLine{}, location: locationOf(modules[0].Package.Location)}
-	p.meta, errs = readMetadata(name, modules)
+func newPolicy(name string, modules []*ast.Module) (*policy, definition.CompileErrors) {
+	var errs definition.CompileErrors
+	p := &policy{name: name, form: native{}, path: modules[0].Package.Path, lines: map[string][]ruleLine{}, location: definition.LocationOf(modules[0].Package.Location)}
+	p.meta, errs = definition.ReadMetadata(name, modules)
 	for _, module := range modules {
 		file := module.Package.Location.File
 		for _, rule := range module.Rules {
 			p.lines[file] = append(p.lines[file], ruleLine{rule.Location.Row, strings.Clone(rule.Head.Ref().String())})
 		}
 	}
-	var entryErrs CompileErrors
-	p.rules, entryErrs = readEntries(modules, entryOf)
+	var entryErrs definition.CompileErrors
+	p.rules, entryErrs = definition.ReadEntries(modules, definition.EntryOf)
 	if errs = append(errs, entryErrs...); len(errs) > 0 {
 		return nil, errs
 	}
 	if len(p.rules) == 0 {
-		if p.meta.match != nil {
-			return nil, CompileErrors{errorAt(p.meta.matchLocation, "package %s has a match but none of deny, warn, patch, defaults: nothing would ever be asked%s", name, misnamedEntries(modules))}
+		if p.meta.Match != nil {
+			return nil, definition.CompileErrors{definition.ErrorAt(p.meta.MatchLocation, "package %s has a match but none of deny, warn, patch, defaults: nothing would ever be asked%s", name, definition.MisnamedEntries(modules))}
 		}
-		if len(p.meta.requires) > 0 {
-			return nil, CompileErrors{errorAt(modules[0].Package.Location, "package %s requires cluster objects but has none of deny, warn, patch, defaults; put requires into the packages that use it, so that they are asked only when the objects are at hand", name)}
+		if len(p.meta.Requires) > 0 {
+			return nil, definition.CompileErrors{definition.ErrorAt(modules[0].Package.Location, "package %s requires cluster objects but has none of deny, warn, patch, defaults; put requires into the packages that use it, so that they are asked only when the objects are at hand", name)}
 		}
 		return nil, nil
 	}
 	if err := p.settle(); err != nil {
-		return nil, CompileErrors{errorAt(p.meta.matchLocation, "METADATA: custom.match: %v", err)}
+		return nil, definition.CompileErrors{definition.ErrorAt(p.meta.MatchLocation, "METADATA: custom.match: %v", err)}
 	}
 	return p, nil
 }
 
 // settle fills in what the metadata leaves open.
 func (p *policy) settle() error {
-	match := Match{}
-	if p.meta.match != nil {
-		match = *p.meta.match
+	match := definition.Match{}
+	if p.meta.Match != nil {
+		match = *p.meta.Match
 	}
-	if p.meta.enforcement == "" {
-		p.meta.enforcement = EnforceDeny
+	if p.meta.Enforcement == "" {
+		p.meta.Enforcement = definition.EnforceDeny
 	}
-	if p.meta.timeout == 0 {
-		p.meta.timeout = DefaultTimeout
+	if p.meta.Timeout == 0 {
+		p.meta.Timeout = definition.DefaultTimeout
 	}
 	var err error
-	p.matcher, err = newMatcher(match)
+	p.matcher, err = definition.NewMatcher(match)
 	return err
 }
 
-// distinct removes what OPA says twice, and what it says of a rule that was added: it says the same
-// of the rule.
-func distinct(errs CompileErrors) CompileErrors {
-	for i, err := range errs {
-		if err.Column > 0 && path.Ext(err.File) != ".rego" {
-			errs[i].Column = 0 // within a block of YAML it counts from the indentation
-		}
-	}
-	seen := map[string]bool{}
-	return slices.DeleteFunc(errs, func(err CompileError) bool {
-		key := strings.ReplaceAll(err.Error(), bounds.ReservedPrefix, "")
-		duplicate := seen[key]
-		seen[key] = true
-		return duplicate
-	})
-}
-
 // ruleAt is the name of the rule that stands at a place: "" where none does.
-func (p *policy) ruleAt(loc Location) string {
+func (p *policy) ruleAt(loc definition.Location) string {
 	name := ""
 	for _, rule := range p.lines[loc.File] {
 		if rule.line <= loc.Line {
@@ -382,11 +267,4 @@ func (p *policy) ruleAt(loc Location) string {
 		}
 	}
 	return name
-}
-
-func locationOf(loc *ast.Location) Location {
-	if loc == nil {
-		return Location{}
-	}
-	return Location{loc.File, loc.Row}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
@@ -79,9 +80,9 @@ func TestCompileErrorsNameFileLineAndColumn(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := Compile(Source{Name: "s", Files: c.files})
+			_, err := Compile(definition.Source{Name: "s", Files: c.files})
 			require.Error(t, err)
-			require.IsType(t, CompileErrors{}, err)
+			require.IsType(t, definition.CompileErrors{}, err)
 			require.Contains(t, err.Error(), c.want)
 			require.NotContains(t, err.Error(), "lintel__d", "generated rules are no concern of the author")
 		})
@@ -89,7 +90,7 @@ func TestCompileErrorsNameFileLineAndColumn(t *testing.T) {
 }
 
 func TestAllThatIsWrongWithABlockIsSaid(t *testing.T) {
-	_, err := Compile(Source{Name: "s", Files: one(`# METADATA
+	_, err := Compile(definition.Source{Name: "s", Files: one(`# METADATA
 # enforcement: warn
 # custom:
 #   enforcment: warn
@@ -111,7 +112,7 @@ deny contains "x"`)})
 }
 
 func TestEveryWrongValueOfABlockIsSaid(t *testing.T) {
-	_, err := Compile(Source{Name: "s", Files: map[string]string{
+	_, err := Compile(definition.Source{Name: "s", Files: map[string]string{
 		"a.rego": `# METADATA
 # custom:
 #   match:
@@ -129,9 +130,9 @@ package p
 deny contains "x"`,
 		"b.rego": "# METADATA\n# custom:\n#   match: {kinds: [{group: apps, kind: Deployment}], expand: warn, operations: [X]}\npackage q\ndeny contains \"x\"",
 	}})
-	require.IsType(t, CompileErrors{}, err)
+	require.IsType(t, definition.CompileErrors{}, err)
 	var got []string
-	for _, one := range err.(CompileErrors) {
+	for _, one := range err.(definition.CompileErrors) {
 		place, _, _ := strings.Cut(one.Error(), ": METADATA: ")
 		got = append(got, place+" "+strings.SplitN(one.Error(), ": ", 4)[2])
 	}
@@ -164,7 +165,7 @@ func TestCommentsThatAreNoMetadata(t *testing.T) {
 		"# About the data of pods\npackage p", "# METDATA\n\npackage p", "package p\n# METDATA\nx := 1",
 		"# METADATA\n# title: T\n# custom:\n#   owner: team\npackage p", "# METADATA follows\n# title: T\npackage p",
 	} {
-		_, err := Compile(Source{Name: "s", Files: one(text + "\ndeny contains \"x\"")})
+		_, err := Compile(definition.Source{Name: "s", Files: one(text + "\ndeny contains \"x\"")})
 		require.NoError(t, err, text)
 	}
 }
@@ -172,19 +173,19 @@ func TestCommentsThatAreNoMetadata(t *testing.T) {
 func one(text string) map[string]string { return map[string]string{"policy.rego": text} }
 
 func TestEveryErrorOfASourceIsReported(t *testing.T) {
-	_, err := Compile(Source{Name: "s", Files: map[string]string{"a.rego": "package a\n}", "b.rego": "package b\n}"}})
+	_, err := Compile(definition.Source{Name: "s", Files: map[string]string{"a.rego": "package a\n}", "b.rego": "package b\n}"}})
 	require.Len(t, err, 2)
 }
 
 func TestParametersMustBeAnObject(t *testing.T) {
 	for _, text := range []string{"[1]", "{", `{"a":1,"a":2}`} {
-		_, err := Compile(Source{Name: "s", Parameters: []byte(text)})
+		_, err := Compile(definition.Source{Name: "s", Parameters: []byte(text)})
 		require.ErrorContains(t, err, "parameters: ", text)
 	}
 }
 
 func TestVersionsMixInOneSource(t *testing.T) {
-	set := compileSource(t, Source{Name: "s", Files: map[string]string{
+	set := compileSource(t, definition.Source{Name: "s", Files: map[string]string{
 		"v0.rego": "package v0\ndeny[msg] { msg := data.v1.help }",
 		"v1.rego": "package v1\nhelp := \"from v1\" if true",
 	}})
@@ -193,7 +194,7 @@ func TestVersionsMixInOneSource(t *testing.T) {
 }
 
 func TestDataFilesAreRootedAtTheirFolder(t *testing.T) {
-	set := compileSource(t, Source{Name: "s", Files: map[string]string{
+	set := compileSource(t, definition.Source{Name: "s", Files: map[string]string{
 		"data.yaml":        "top: 1",
 		"limits/data.json": `{"cpu": ["a", {"b": 2}]}`,
 		"limits/notes.yml": "not: read",
@@ -204,46 +205,28 @@ func TestDataFilesAreRootedAtTheirFolder(t *testing.T) {
 }
 
 func TestTestsAreNotPartOfTheSnapshot(t *testing.T) {
-	set := compileSource(t, Source{Name: "s", Files: map[string]string{
+	set := compileSource(t, definition.Source{Name: "s", Files: map[string]string{
 		"p.rego":      "package p\ndeny contains \"x\"",
 		"p_test.rego": "package p_test\ndeny contains \"never\"",
 	}})
 	require.Equal(t, 1, set.Policies())
 }
 
-func TestDigestTellsFilesApart(t *testing.T) {
-	digest := func(files map[string]string) string { return Source{Files: files}.Digest() }
-	require.NotEqual(t, digest(map[string]string{"a": "bc"}), digest(map[string]string{"ab": "c"}))
-	require.NotEqual(t, digest(map[string]string{"a": "b", "c": ""}), digest(map[string]string{"a": "", "c": "b"}))
-	require.Equal(t, digest(map[string]string{"a": "b", "c": "d"}), digest(map[string]string{"c": "d", "a": "b"}))
-}
-
-func TestShortRevision(t *testing.T) {
-	for revision, want := range map[string]string{
-		"main@sha1:0123456789abcdef": "0123456789ab",
-		"sha256:0123456789abcdef":    "0123456789ab",
-		"v1":                         "v1",
-		"":                           "",
-	} {
-		require.Equal(t, want, ShortRevision(revision))
-	}
-}
-
 func TestSnapshotDigestCoversWhatDecides(t *testing.T) {
-	base := Source{Name: "s", Files: one("package p\ndeny contains \"x\"")}
-	digest := func(change func(*Source)) string {
+	base := definition.Source{Name: "s", Files: one("package p\ndeny contains \"x\"")}
+	digest := func(change func(*definition.Source)) string {
 		source := base
 		change(&source)
 		return snapshotOf(compileSource(t, source)).Digest()
 	}
-	same := digest(func(*Source) {})
-	require.Equal(t, same, digest(func(*Source) {}))
-	for name, change := range map[string]func(*Source){
-		"name":       func(s *Source) { s.Name = "t" },
-		"files":      func(s *Source) { s.Files = one("package p\ndeny contains \"y\"") },
-		"failure":    func(s *Source) { s.FailurePolicy = Ignore },
-		"scope":      func(s *Source) { s.Scope.Level = hierarchy.Team },
-		"parameters": func(s *Source) { s.Parameters = []byte(`{"a":1}`) },
+	same := digest(func(*definition.Source) {})
+	require.Equal(t, same, digest(func(*definition.Source) {}))
+	for name, change := range map[string]func(*definition.Source){
+		"name":       func(s *definition.Source) { s.Name = "t" },
+		"files":      func(s *definition.Source) { s.Files = one("package p\ndeny contains \"y\"") },
+		"failure":    func(s *definition.Source) { s.FailurePolicy = definition.Ignore },
+		"scope":      func(s *definition.Source) { s.Scope.Level = hierarchy.Team },
+		"parameters": func(s *definition.Source) { s.Parameters = []byte(`{"a":1}`) },
 	} {
 		require.NotEqual(t, same, digest(change), name)
 	}

@@ -22,7 +22,7 @@ func (p *policy) unmet(r *admission.Review, kind admission.GroupVersionKind, ver
 	if unmet := p.unmetAt(r, kind, verb); unmet != nothing {
 		return unmet
 	}
-	if !p.matcher.matchesObject(r) {
+	if !p.matcher.MatchesObject(r) {
 		return conditionObjectSelector
 	}
 	return nothing
@@ -36,11 +36,11 @@ func (p *policy) unmetAt(r *admission.Review, kind admission.GroupVersionKind, v
 		return conditionVerb
 	case !p.set.inScope(r):
 		return conditionScope
-	case !m.namesKind(kind):
+	case !m.NamesKind(kind):
 		return conditionKind
-	case len(m.match.Namespaces) > 0 && !r.InNamespaces(m.match.Namespaces):
+	case len(m.Match.Namespaces) > 0 && !r.InNamespaces(m.Match.Namespaces):
 		return conditionNamespaces
-	case r.InNamespaces(m.match.ExcludedNamespaces):
+	case r.InNamespaces(m.Match.ExcludedNamespaces):
 		return conditionExcludedNamespaces
 	default:
 		return nothing

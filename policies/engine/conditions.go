@@ -7,6 +7,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
 )
 
@@ -23,14 +24,14 @@ const (
 // Condition is one line of the body of a rule.
 type Condition struct {
 	Text     string // as it is written
-	Location Location
+	Location definition.Location
 	Outcome  ConditionOutcome
 }
 
 // RuleOutcome is what became of one rule of an entry point.
 type RuleOutcome struct {
 	Rule     string // the entry point: deny (violation, in a template), warn, patch or defaults
-	Location Location
+	Location definition.Location
 	// Gave says that the rule had something to say: all its conditions held.
 	Gave bool
 	// Conditions are in their order in the file.
@@ -63,8 +64,8 @@ func readConditions(parsed []*ast.Module, compiled map[string]*ast.Module, entry
 				continue
 			}
 			for branch := rule; branch != nil; branch = branch.Else {
-				if entry == entryViolation {
-					entry = entryDeny // as findings call it
+				if entry == definition.EntryViolation {
+					entry = definition.EntryDeny // as findings call it
 				}
 				found = append(found, conditionedRule{entry: entry, rule: branch})
 				one := &found[len(found)-1]
@@ -109,7 +110,7 @@ func (r *conditionedRule) orderBy(bodies []ast.Body) {
 
 // outcome says what became of a rule, by what its evaluation came to.
 func (r *conditionedRule) outcome(coverage *eval.Coverage) RuleOutcome {
-	out := RuleOutcome{Rule: r.entry, Location: locationOf(r.rule.Location)}
+	out := RuleOutcome{Rule: r.entry, Location: definition.LocationOf(r.rule.Location)}
 	out.Gave = coverage.Has(r.rule.Head.Location, func(o eval.Outcome) bool { return o.Gave })
 	furthest := -1 // that was reached, in the order of evaluation
 	there := make([]bool, len(r.conditions))
@@ -120,7 +121,7 @@ func (r *conditionedRule) outcome(coverage *eval.Coverage) RuleOutcome {
 	}
 	alone := len(slices.DeleteFunc(slices.Clone(there), func(reached bool) bool { return !reached })) == 1
 	for i, condition := range r.conditions {
-		one := Condition{Text: strings.TrimSpace(string(condition.Location.Text)), Location: locationOf(condition.Location), Outcome: ConditionNotReached}
+		one := Condition{Text: strings.TrimSpace(string(condition.Location.Text)), Location: definition.LocationOf(condition.Location), Outcome: ConditionNotReached}
 		switch {
 		case out.Gave, there[i] && r.order[i] < furthest, !there[i] && r.order[i] < furthest && !alone:
 			one.Outcome = ConditionHeld

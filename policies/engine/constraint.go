@@ -7,12 +7,14 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // constraint is the form of a policy that was made from a template.
-type constraint struct{ Constraint }
+type constraint struct{ definition.Constraint }
 
 func (c *constraint) foreign() bool { return true }
 
@@ -68,7 +70,7 @@ const (
 func (p *policy) spares(r *admission.Review) bool {
 	group := r.Resource.Group
 	switch group {
-	case PolicyGroup:
+	case definition.PolicyGroup:
 	case templateGroup, constraintSuffix:
 		if r.Operation != "DELETE" {
 			return false
@@ -80,7 +82,7 @@ func (p *policy) spares(r *admission.Review) bool {
 	default:
 		return false
 	}
-	return !p.matcher.match.NamesGroup(group)
+	return !p.matcher.NamesGroup(group)
 }
 
 func (c *constraint) documents(p *policy, e *evaluation) (input *ast.Term, data eval.Document) {
@@ -88,17 +90,13 @@ func (c *constraint) documents(p *policy, e *evaluation) (input *ast.Term, data 
 		ast.Item(ast.InternedTerm("review"), e.constraintReview()),
 		ast.Item(ast.InternedTerm("parameters"), c.Parameters),
 	)
-	view := &inventoryView{data: e.options.Cluster, kinds: p.meta.requires}
-	if p.set.place.Below {
-		view.sees = p.set.place.Sees
-	}
-	return input, view.document()
+	return input, clusterdata.Inventory(e.options.Cluster, p.meta.Requires, p.set.sees())
 }
 
 // read reads a member of violation. One without msg is none, as where the
 // template comes from.
-func (c *constraint) read(p *policy, value ast.Value, rule ruleInfo) ([]Finding, error) {
-	finding := p.finding(rule.entry, rule.location)
+func (c *constraint) read(p *policy, value ast.Value, rule definition.Rule) ([]Finding, error) {
+	finding := p.finding(rule.Entry, rule.Location)
 	object, ok := value.(ast.Object)
 	if !ok || terms.Lookup(object, "msg") == nil {
 		return nil, nil
@@ -114,8 +112,8 @@ func (c *constraint) howToExpand() string {
 	return "an ExpansionTemplate for the kind, in the same source,"
 }
 
-func (c *constraint) expansionsOf(workload admission.GroupVersionKind) []Expansion {
-	var out []Expansion
+func (c *constraint) expansionsOf(workload admission.GroupVersionKind) []definition.Expansion {
+	var out []definition.Expansion
 	for _, expansion := range c.Expansions {
 		if expansion.Kind == workload {
 			out = append(out, expansion)
@@ -140,11 +138,11 @@ func (c *constraint) imply(_ *policy, workload admission.GroupVersionKind, found
 		}
 		denials, warnings, audits := implied(said.Denials), implied(said.Warnings), implied(said.Audits)
 		switch all := append(append(append([]Finding{}, denials...), warnings...), audits...); expansion.Enforcement {
-		case EnforceDeny:
+		case definition.EnforceDeny:
 			denials, warnings, audits = all, nil, nil
-		case EnforceWarn:
+		case definition.EnforceWarn:
 			denials, warnings, audits = nil, all, nil
-		case EnforceAudit:
+		case definition.EnforceAudit:
 			denials, warnings, audits = nil, nil, all
 		}
 		found.Denials = append(found.Denials, denials...)
@@ -154,13 +152,13 @@ func (c *constraint) imply(_ *policy, workload admission.GroupVersionKind, found
 }
 
 // subjects are the object and the old object: on DELETE the old one alone.
-func (e *evaluation) subjects() []Subject {
+func (e *evaluation) subjects() []definition.Subject {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.ofConstraints != nil {
 		return e.ofConstraints
 	}
-	e.ofConstraints = []Subject{}
+	e.ofConstraints = []definition.Subject{}
 	for _, object := range []*admission.Object{e.review.New, e.review.Old} {
 		if object != nil {
 			e.ofConstraints = append(e.ofConstraints, e.subject(object))
@@ -169,10 +167,10 @@ func (e *evaluation) subjects() []Subject {
 	return e.ofConstraints
 }
 
-func (e *evaluation) subject(of *admission.Object) Subject {
+func (e *evaluation) subject(of *admission.Object) definition.Subject {
 	object := of.Value()
 	metadata, _ := terms.Lookup(object, "metadata").(ast.Object)
-	s := Subject{
+	s := definition.Subject{
 		Kind:         admission.ObjectKind(object, e.review.Kind),
 		Name:         terms.Text(metadata, "name"),
 		GenerateName: terms.Text(metadata, "generateName"),

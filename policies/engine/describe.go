@@ -1,15 +1,18 @@
 package engine
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // Source is what the set was compiled from; not to be changed.
-func (s *PolicySet) Source() Source { return s.source.Source }
+func (s *PolicySet) Source() definition.Source { return s.source.Source }
 
 // Describe lists the policies of the set by package.
 func (s *PolicySet) Describe() []PolicyInfo {
@@ -50,7 +53,7 @@ func dataReads(modules []*ast.Module) (refs []ast.Ref) {
 			return false
 		}
 		prefix := ref.ConstantPrefix()
-		if len(prefix) < 2 || slices.Contains(reservedKeys, strings.Trim(prefix[1].String(), `"`)) || seen[prefix.String()] {
+		if len(prefix) < 2 || slices.Contains(definition.ReservedKeys, strings.Trim(prefix[1].String(), `"`)) || seen[prefix.String()] {
 			return false
 		}
 		seen[prefix.String()] = true
@@ -94,3 +97,26 @@ func (s *PolicySet) undefined(prefix ast.Ref, packages map[string]bool) string {
 
 // Defines says whether data files of the source have something at a path under data: a.b.
 func (s *PolicySet) Defines(path string) bool { return s.hasData(strings.Split(path, ".")) }
+
+// Unasked finds what compiles in Rego files, and what nobody will ever ask: rules with
+// nearly the name of an entry point, or Gatekeeper's, reads of Gatekeeper's review, and
+// tests outside of files for tests. It is in the order of the files.
+func (s *PolicySet) Unasked() (found definition.CompileErrors) {
+	used := map[string]bool{}
+	for _, u := range s.units {
+		for _, ref := range u.data {
+			for i := range ref {
+				used[ref[:i+1].String()] = true
+			}
+		}
+	}
+	for _, u := range s.units {
+		for _, one := range u.unasked {
+			if one.Path == "" || !used[one.Path] {
+				found = append(found, one.CompileError)
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b definition.CompileError) int { return cmp.Compare(a.File, b.File) })
+	return found
+}

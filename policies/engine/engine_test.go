@@ -9,21 +9,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // compile compiles one file named policy.rego.
 func compile(t *testing.T, rego string) *PolicySet {
 	t.Helper()
-	return compileSource(t, Source{Name: "test", Files: map[string]string{"policy.rego": rego}})
+	return compileSource(t, definition.Source{Name: "test", Files: map[string]string{"policy.rego": rego}})
 }
 
-func compileSource(t *testing.T, source Source) *PolicySet {
+func compileSource(t *testing.T, source definition.Source) *PolicySet {
 	t.Helper()
 	set, err := Compile(source)
 	require.NoError(t, err)
 	for _, p := range set.policies {
-		if p.meta.timeout == DefaultTimeout {
-			p.meta.timeout = time.Minute // a busy machine is not what these tests are about
+		if p.meta.Timeout == definition.DefaultTimeout {
+			p.meta.Timeout = time.Minute // a busy machine is not what these tests are about
 		}
 	}
 	return set
@@ -96,7 +97,7 @@ func textsOf(findings []Finding) []string {
 
 // suffixOf is what Text appends for a rule of a set's only file.
 func suffixOf(set *PolicySet, pkg, rule string, line int) string {
-	return fmt.Sprintf(" [%s %s, policy.rego:%d, test@%s]", pkg, rule, line, ShortRevision(set.Digest()))
+	return fmt.Sprintf(" [%s %s, policy.rego:%d, test@%s]", pkg, rule, line, definition.ShortRevision(set.Digest()))
 }
 
 type jsonRaw = json.RawMessage

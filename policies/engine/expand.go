@@ -1,11 +1,9 @@
 package engine
 
-import "github.com/lintel-policy/lintel/policies/admission"
-
-// Expands says whether the match asks for the Pod templates of workload kinds.
-func (m Match) Expands() bool {
-	return m.Expand != ExpandNone && (&matcher{match: m}).matchesKind(admission.PodKind)
-}
+import (
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
+)
 
 // templateQuestions are about the Pod that a workload would create, to the policies
 // that ask for it.
@@ -18,11 +16,11 @@ func (s *Snapshot) templateQuestions(e *evaluation, unmatched bool) []question {
 	template.generated = true
 	var out []question
 	for _, p := range s.candidates(admission.PodKind) {
-		if p.validate == nil || !p.asked(e.options) || !p.matcher.match.Expands() || !p.form.expandsFrom(e.review.Kind) {
+		if p.validate == nil || !p.asked(e.options) || !p.matcher.Expands() || !p.form.expandsFrom(e.review.Kind) {
 			continue
 		}
-		if matches, reason := p.form.matches(p, s, template, p.matcher.matchesVerb(pod)); matches || reason != "" || unmatched {
-			out = append(out, question{policy: p, evaluation: template, entry: entryDeny, matches: matches, reason: reason, template: true, workload: e.review.Kind})
+		if matches, reason := p.form.matches(p, s, template, p.matcher.MatchesVerb(pod)); matches || reason != "" || unmatched {
+			out = append(out, question{policy: p, evaluation: template, entry: definition.EntryDeny, matches: matches, reason: reason, template: true, workload: e.review.Kind})
 		}
 	}
 	return out

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
@@ -111,7 +112,7 @@ func (s *Snapshot) ExplainMutation(ctx context.Context, review *admission.Review
 		}
 		one := p.explain(s, question{policy: p, evaluation: e}, &answer.found)
 		one.Question = QuestionMutate
-		one.Rules = p.outcomesOf(e.covered[p], entryPatch, entryDefaults)
+		one.Rules = p.outcomesOf(e.covered[p], definition.EntryPatch, definition.EntryDefaults)
 		if one.Answer == AnswerNotMatched {
 			one = p.unasked(s, e, QuestionMutate)
 		}
@@ -132,7 +133,7 @@ func (p *policy) explain(s *Snapshot, q question, found *Decision) Explanation {
 		one.Question = QuestionTemplate
 	}
 	if found.Policies > 0 {
-		one.Rules = p.outcomesOf(q.evaluation.covered[p], entryDeny, entryWarn)
+		one.Rules = p.outcomesOf(q.evaluation.covered[p], definition.EntryDeny, definition.EntryWarn)
 		return one
 	}
 	findings := slices.Concat(found.Denials, found.Warnings, found.Audits)
@@ -152,9 +153,9 @@ func (p *policy) explain(s *Snapshot, q question, found *Decision) Explanation {
 func (p *policy) unasked(s *Snapshot, e *evaluation, q Question) Explanation {
 	one := Explanation{Policy: p.info(), Question: q, Answer: AnswerNotMatched}
 	r, kind := e.review, s.resources.KindOf(e.review)
-	verb := p.matcher.matchesVerb(r)
+	verb := p.matcher.MatchesVerb(r)
 	if q == QuestionMutate {
-		verb = p.matcher.mutates(r)
+		verb = p.matcher.Mutates(r)
 		kind = r.Kind
 	}
 	if r.OnlyRemovesFinalizers() {
@@ -162,7 +163,7 @@ func (p *policy) unasked(s *Snapshot, e *evaluation, q Question) Explanation {
 		return one
 	}
 	unmet := p.unmet(r, kind, verb)
-	if !p.matcher.namesKind(kind) { // it says most, and hides all else
+	if !p.matcher.NamesKind(kind) { // it says most, and hides all else
 		unmet = conditionKind
 	}
 	if one.Condition, one.Reason = p.form.leavesOut(unmet); one.Condition != "" {
@@ -177,18 +178,18 @@ func (p *policy) unasked(s *Snapshot, e *evaluation, q Question) Explanation {
 
 // describe names a condition that is not met, with the value that does not meet it.
 func (p *policy) describe(unmet condition, e *evaluation, kind admission.GroupVersionKind, q Question) (name, reason string) {
-	match, r := p.matcher.match, e.review
+	match, r := p.matcher.Match, e.review
 	switch unmet {
 	case conditionVerb:
 		return p.describeVerb(r, q)
 	case conditionScope:
 		return "scope", fmt.Sprintf("%s is outside %s of its source (%s)", whereOf(r), p.set.source.Scope.Key(), orNone(p.set.source.Scope.Namespaces))
 	case conditionKind:
-		if kind.Group == PolicyGroup {
-			return "kinds", fmt.Sprintf("it does not name the group %s, and is about every other (%s)", PolicyGroup, kindNames(match.Kinds))
+		if kind.Group == definition.PolicyGroup {
+			return "kinds", fmt.Sprintf("it does not name the group %s, and is about every other (%s)", definition.PolicyGroup, kindNames(match.Kinds))
 		}
 		reason := fmt.Sprintf("%s is not one of %s", kind, kindNames(match.Kinds))
-		if _, workload := admission.PodTemplatePath(kind); workload && q == QuestionValidate && p.matcher.matchesKind(admission.PodKind) && match.Expand == ExpandNone {
+		if _, workload := admission.PodTemplatePath(kind); workload && q == QuestionValidate && p.matcher.MatchesKind(admission.PodKind) && match.Expand == definition.ExpandNone {
 			reason += "; " + p.form.howToExpand() + " would have it judge the Pod template"
 		}
 		return "kinds", reason
@@ -219,7 +220,7 @@ func (p *policy) describe(unmet condition, e *evaluation, kind admission.GroupVe
 }
 
 func (p *policy) describeVerb(r *admission.Review, q Question) (name, reason string) {
-	match := p.matcher.match
+	match := p.matcher.Match
 	operations := match.Operations
 	switch {
 	case q == QuestionMutate && r.SubResource != "":

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
@@ -56,7 +57,7 @@ func TestExplainNamesTheCondition(t *testing.T) {
 }
 
 func TestExplainOutsideTheScope(t *testing.T) {
-	set, err := Compile(Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}, Scope: hierarchy.Scope{Level: hierarchy.Team, Name: "a", Namespaces: []string{"a-*"}}})
+	set, err := Compile(definition.Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}, Scope: hierarchy.Scope{Level: hierarchy.Team, Name: "a", Namespaces: []string{"a-*"}}})
 	require.NoError(t, err)
 	found, err := snapshotOf(set).Explain(t.Context(), makeReview(t, pod), Options{})
 	require.NoError(t, err)
@@ -103,7 +104,7 @@ func TestExplainAgreesWithValidateAndMutate(t *testing.T) {
 				pick("", "", "objectSelector: {matchLabels: {app: web}}"),
 				pick("", "", "namespaceSelector: {matchLabels: {tier: gold}}"),
 			}, func(part string) bool { return part == "" }), ", ")
-			source := Source{Name: fmt.Sprint("s", i), Files: map[string]string{"p.rego": fmt.Sprintf(
+			source := definition.Source{Name: fmt.Sprint("s", i), Files: map[string]string{"p.rego": fmt.Sprintf(
 				"# METADATA\n# custom:\n#   match: {%s}\n#   enforcement: %s\npackage p%d\ndeny contains \"denied\"\nwarn contains \"warned\"\npatch contains {\"op\": \"add\", \"path\": \"/metadata/annotations/p%d\", \"value\": \"x\"}",
 				match, pick("deny", "warn", "audit"), i, i)}}
 			if random.IntN(3) == 0 {
@@ -190,7 +191,7 @@ func TestExplainRules(t *testing.T) {
 		"put in order":    {"deny contains \"x\" if {\n\tsome x\n\tnot input.labels[x]\n\tx = input.other\n\tinput.kind\n}", "5 not reached: not input.labels[x]; 6 did not hold: x = input.other; 7 not reached: input.kind"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			set, err := CompileForTest(Source{Name: "test", Files: map[string]string{"policy.rego": "package p\n\n" + c.rule}})
+			set, err := CompileForTest(definition.Source{Name: "test", Files: map[string]string{"policy.rego": "package p\n\n" + c.rule}})
 			require.NoError(t, err)
 			found, err := snapshotOf(set).Explain(t.Context(), makeReview(t, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop"},"spec":{"containers":[{"name":"c","image":"b"}]}}`), Options{})
 			require.NoError(t, err)

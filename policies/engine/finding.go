@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
@@ -23,15 +24,6 @@ const (
 	MaxWordsBytes = 1024
 )
 
-// Location is a place in a policy's source.
-type Location struct {
-	File string `json:"file"`
-	Line int    `json:"line"`
-}
-
-// String prints file:line.
-func (l Location) String() string { return fmt.Sprintf("%s:%d", l.File, l.Line) }
-
 // Finding is one thing a policy said about an object.
 type Finding struct {
 	// Words are the policy's own; for an error, what went wrong.
@@ -40,7 +32,7 @@ type Finding struct {
 	Policy string
 	// Rule is the entry point: deny, warn, patch or defaults.
 	Rule     string
-	Location Location
+	Location definition.Location
 	// Source and Revision say where the policy comes from.
 	Source   string
 	Revision string
@@ -59,7 +51,7 @@ type Finding struct {
 
 // suffix says which policy spoke: rule, place, source and revision.
 func (f Finding) suffix() string {
-	return fmt.Sprintf(" [%s %s, %s, %s@%s]", f.Policy, f.Rule, f.Location, f.Source, ShortRevision(f.Revision))
+	return fmt.Sprintf(" [%s %s, %s, %s@%s]", f.Policy, f.Rule, f.Location, f.Source, definition.ShortRevision(f.Revision))
 }
 
 // Text is the message that users see: `<words> [<package> <rule>, <file>:<line>,

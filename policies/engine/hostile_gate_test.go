@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // repeated is a text for each of the numbers up to n, of which %[1]d is the number.
@@ -40,11 +42,11 @@ func TestHostileTexts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			peak := watchHeap()
-			set, err := Compile(Source{Name: "s", Files: map[string]string{"policy.rego": "package p\n" + c.rego}})
+			set, err := Compile(definition.Source{Name: "s", Files: map[string]string{"policy.rego": "package p\n" + c.rego}})
 			t.Logf("%s, %d MiB", time.Since(start).Round(time.Millisecond), peak()>>20)
 			if c.want != "" {
 				require.ErrorContains(t, err, c.want)
-				require.IsType(t, CompileErrors{}, err)
+				require.IsType(t, definition.CompileErrors{}, err)
 				return
 			}
 			require.NoError(t, err)

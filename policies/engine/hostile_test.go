@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // hostilePolicy is a body for `deny contains msg if`, more rules beside it, and words of the
@@ -179,13 +181,13 @@ func TestHostilePolicies(t *testing.T) {
 	}
 	for _, c := range slices.Concat(hostile, hostileToValues) {
 		t.Run(c.name, func(t *testing.T) {
-			set := compileSource(t, Source{Name: "test", Files: map[string]string{
+			set := compileSource(t, definition.Source{Name: "test", Files: map[string]string{
 				"hostile.rego": "package hostile\nimport rego.v1\ndeny contains msg if { " + c.body + " }\n" + c.rules,
 				"other.rego":   "package other\ndeny contains \"asked\"",
 			}})
 			if c.says == "it took " {
 				// Elsewhere another limit is to be reached, however slow the machine.
-				set.policies[0].meta.timeout = DefaultTimeout
+				set.policies[0].meta.Timeout = definition.DefaultTimeout
 			}
 			snapshot := snapshotOf(set)
 			peak := watchHeap()

@@ -8,6 +8,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
@@ -27,7 +29,7 @@ type evaluation struct {
 	csr    *ast.Term // once a policy reads it
 	// forConstraints is input.review of templates; nil until one is asked.
 	forConstraints *ast.Term
-	ofConstraints  []Subject // nil until one is asked
+	ofConstraints  []definition.Subject // nil until one is asked
 }
 
 func newEvaluation(review *admission.Review, options Options) (*evaluation, error) {
@@ -104,12 +106,13 @@ func (e *evaluation) input(set *PolicySet) *ast.Term {
 
 // data is the set's own data with the cluster objects that it requires.
 func (e *evaluation) data(set *PolicySet) eval.Document {
-	if len(set.required) == 0 {
-		return eval.ObjectDocument(set.data)
+	return clusterdata.Document(set.data, e.options.Cluster, set.required, set.sees())
+}
+
+// sees says which namespaces of a kind of cluster objects a source may read; nil is all.
+func (s *PolicySet) sees() func(kind admission.GroupVersionKind, namespace string) bool {
+	if !s.place.Below {
+		return nil
 	}
-	view := &clusterView{data: e.options.Cluster, kinds: set.required}
-	if set.place.Below {
-		view.sees = set.place.Sees
-	}
-	return view.beside(set.data)
+	return s.place.Sees
 }

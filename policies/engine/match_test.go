@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
@@ -118,7 +119,7 @@ func TestScopeNamespacesBoundAllPolicies(t *testing.T) {
 		{[]string{"team-a"}, pod, false},
 		{[]string{"sh*"}, node, false},
 	} {
-		set := compileSource(t, Source{Name: "s", Scope: hierarchy.Scope{Namespaces: c.namespaces}, Files: one("package p\ndeny contains \"x\"")})
+		set := compileSource(t, definition.Source{Name: "s", Scope: hierarchy.Scope{Namespaces: c.namespaces}, Files: one("package p\ndeny contains \"x\"")})
 		decision := snapshotOf(set).Validate(t.Context(), makeReview(t, c.object), Options{})
 		require.Equal(t, c.want, !decision.Allowed(), "%v", c)
 	}
@@ -134,7 +135,7 @@ func TestAnotherVersionIsAnErrorAndNotAsked(t *testing.T) {
 // TestPoliciesOfTheClusterAreLeftAlone: a policy that is about everything could else refuse
 // its own repair.
 func TestPoliciesOfTheClusterAreLeftAlone(t *testing.T) {
-	resources := admission.BuiltinResourcesWith(admission.Resource{Group: PolicyGroup, Version: "v1alpha1", Kind: "PolicySource", Name: "policysources"})
+	resources := admission.BuiltinResourcesWith(admission.Resource{Group: definition.PolicyGroup, Version: "v1alpha1", Kind: "PolicySource", Name: "policysources"})
 	for match, asked := range map[string]bool{
 		``:                                   false,
 		`{}`:                                 false,
@@ -151,7 +152,7 @@ func TestPoliciesOfTheClusterAreLeftAlone(t *testing.T) {
 		set := compile(t, header+"package p\nimport rego.v1\ndeny contains \"no\"\npatch contains {\"op\": \"add\", \"path\": \"/x\", \"value\": 1}")
 		for _, table := range []*admission.Resources{resources, admission.BuiltinResources()} { // known or not
 			snapshot := NewSnapshot(table, set)
-			review := requestFor(t, PolicyGroup, "v1alpha1", "PolicySource", "policysources")
+			review := requestFor(t, definition.PolicyGroup, "v1alpha1", "PolicySource", "policysources")
 			require.Equal(t, !asked, snapshot.Validate(t.Context(), review, Options{}).Allowed(), match)
 			require.Equal(t, asked, len(snapshot.Mutate(t.Context(), review, Options{}).Patch) > 0, match)
 			found, err := snapshot.Explain(t.Context(), review, Options{})

@@ -1,19 +1,18 @@
 package engine
 
 import (
-	"maps"
-	"slices"
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // TestInputFieldsAreAllThatPoliciesFind: what is not listed counts as misspelled.
 func TestInputFieldsAreAllThatPoliciesFind(t *testing.T) {
-	set, err := Compile(Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}})
+	set, err := Compile(definition.Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}})
 	require.NoError(t, err)
 	review, err := admission.NewReview([]byte(`{"uid":"1","operation":"CREATE","kind":{"group":"","version":"v1","kind":"Pod"},
 		"resource":{"group":"","version":"v1","resource":"pods"},"namespace":"n","object":{"apiVersion":"v1","kind":"Pod"}}`))
@@ -24,16 +23,4 @@ func TestInputFieldsAreAllThatPoliciesFind(t *testing.T) {
 	e.input(set).Value.(ast.Object).Foreach(func(key, _ *ast.Term) { fields = append(fields, string(key.Value.(ast.String))) })
 	require.Len(t, fields, 8)
 	require.Subset(t, InputFields, fields)
-}
-
-func TestModulesAreThoseThatCompile(t *testing.T) {
-	modules, err := Modules(Source{Files: map[string]string{
-		"p.rego": "package p\ndeny contains \"x\"", "old.rego": "package q\ndeny[\"x\"] { true }",
-		"p_test.rego": "package p_test", "data.yaml": "a: 1",
-	}})
-	require.NoError(t, err)
-	require.ElementsMatch(t, []string{"p.rego", "old.rego"}, slices.Sorted(maps.Keys(modules)))
-
-	_, err = Modules(Source{Files: map[string]string{"p.rego": "package p\n}"}})
-	require.ErrorContains(t, err, "p.rego:2")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
@@ -21,7 +22,7 @@ const maxRounds = 10
 // defaults of one policy.
 type member struct {
 	policy *policy
-	rule   ruleInfo
+	rule   definition.Rule
 	ops    []jsonpatch.Step
 }
 
@@ -168,7 +169,7 @@ func (m *mutator) policies(e *evaluation) []*policy {
 func (m *mutator) ask(policies []*policy, e *evaluation, root func() any) []mutationAnswer {
 	failed := func(i int, err evalError) mutationAnswer {
 		answer := mutationAnswer{policy: policies[i], failed: true}
-		policies[i].report(&answer.found, policies[i].errorFinding(entryPatch, err))
+		policies[i].report(&answer.found, policies[i].errorFinding(definition.EntryPatch, err))
 		return answer
 	}
 	return inOrder(policies, func(i int) mutationAnswer {
@@ -182,7 +183,7 @@ func (m *mutator) ask(policies []*policy, e *evaluation, root func() any) []muta
 
 // mutateOne asks one policy; failed says that it is to be left out.
 func (p *policy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root func() any, found *Decision) (members []member, failed bool) {
-	matches, reason := p.form.matches(p, s, e, p.matcher.mutates(e.review))
+	matches, reason := p.form.matches(p, s, e, p.matcher.Mutates(e.review))
 	if reason != "" {
 		p.cannotAsk(e, found, reason)
 		return nil, true
@@ -193,14 +194,16 @@ func (p *policy) mutateOne(ctx context.Context, s *Snapshot, e *evaluation, root
 	found.Policies++
 	options := e.options
 	options.Coverage = e.coverageOf(p)
-	given, errs := p.mutate.run(ctx, e.input(p.set), e.data(p.set), p.meta.timeout, options)
+	ctx, end := p.startSpan(ctx, definition.EntryPatch)
+	given, errs := p.mutate.run(ctx, e.input(p.set), e.data(p.set), p.meta.Timeout, options)
+	end(errs)
 	for _, err := range errs {
-		p.report(found, p.errorFinding(entryPatch, err))
+		p.report(found, p.errorFinding(definition.EntryPatch, err))
 	}
 	if given == nil || len(errs) > 0 {
 		return nil, true
 	}
-	for _, one := range p.sayings(entryPatch, given[0]) {
+	for _, one := range p.sayings(definition.EntryPatch, given[0]) {
 		ops, err := readMember(one.value)
 		if err != nil {
 			p.report(found, p.mutationFailure(one.rule, err.Error()))
@@ -260,26 +263,26 @@ func (m *mutator) applyAll(doc *jsonpatch.Document, members []member) *policy {
 }
 
 // fail leaves a policy out and reports why.
-func (m *mutator) fail(p *policy, rule ruleInfo, reason string) {
+func (m *mutator) fail(p *policy, rule definition.Rule, reason string) {
 	m.left[p] = true
 	p.report(&m.result.Decision, p.mutationFailure(rule, reason))
 }
 
-func (p *policy) mutationFailure(rule ruleInfo, reason string) Finding {
-	finding := p.finding(rule.entry, rule.location)
+func (p *policy) mutationFailure(rule definition.Rule, reason string) Finding {
+	finding := p.finding(rule.Entry, rule.Location)
 	finding.Error = true
 	finding.Words = fmt.Sprintf("policy %s cannot mutate the object: %s", p.name, reason)
 	return finding
 }
 
 // defaultsRule is where the policy's defaults stand.
-func (p *policy) defaultsRule() ruleInfo {
+func (p *policy) defaultsRule() definition.Rule {
 	for _, rule := range p.rules {
-		if rule.entry == entryDefaults {
+		if rule.Entry == definition.EntryDefaults {
 			return rule
 		}
 	}
-	return ruleInfo{entry: entryDefaults, location: p.location}
+	return definition.Rule{Entry: definition.EntryDefaults, Location: p.location}
 }
 
 // readMember reads one operation, or a list of them.

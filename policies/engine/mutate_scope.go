@@ -292,7 +292,7 @@ func (s *Snapshot) unsettled(ctx context.Context, e *evaluation) *Decision {
 				continue
 			}
 			p := one.policy
-			finding := p.finding(one.rule.entry, one.rule.location)
+			finding := p.finding(one.rule.Entry, one.rule.Location)
 			finding.Words = fmt.Sprintf("policy %s sets %s, and the object that is to be stored differs: it was changed again after the policy had set it; leave it as it was set", p.name, describe(applied))
 			p.report(&found.Decision, finding)
 		}

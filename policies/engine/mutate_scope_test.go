@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
@@ -59,15 +60,15 @@ func TestPatchesOfScopesInOtherCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			snapshot := snapshotOf(
 				scoped(t, "all", hierarchy.Scope{Level: hierarchy.Enterprise}, c.parent),
-				scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), c.child, func(s *Source) {
+				scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), c.child, func(s *definition.Source) {
 					if c.ignore {
-						s.FailurePolicy = Ignore
+						s.FailurePolicy = definition.Ignore
 					}
 				}),
 			)
 			review, options := makeReview(t, c.object), Options{}
 			if c.ignore {
-				options.FailurePolicy = Ignore
+				options.FailurePolicy = definition.Ignore
 			}
 			if c.update {
 				review = update(t, c.object)
@@ -121,10 +122,10 @@ patch contains {"op": "add", "path": "/metadata/labels/copy", "value": app} if {
 }`
 	const turns = `package c
 patch contains {"op": "replace", "path": "/metadata/labels/app", "value": sprintf("%s-", [input.request.object.metadata.labels.app])}`
-	for failurePolicy, patched := range map[FailurePolicy]int{Fail: 0, Ignore: 1} {
+	for failurePolicy, patched := range map[definition.FailurePolicy]int{definition.Fail: 0, definition.Ignore: 1} {
 		snapshot := snapshotOf(
 			scoped(t, "all", hierarchy.Scope{Level: hierarchy.Enterprise}, follows),
-			scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), turns, func(s *Source) { s.FailurePolicy = failurePolicy }),
+			scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), turns, func(s *definition.Source) { s.FailurePolicy = failurePolicy }),
 		)
 		mutation := snapshot.Mutate(t.Context(), makeReview(t, in("shop")), Options{})
 		found := append(mutation.Denials, mutation.Warnings...)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	library "gopkg.in/evanphx/json-patch.v4"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
@@ -18,7 +19,7 @@ func mutate(t *testing.T, object string, rego ...string) (*Mutation, string) {
 	for i, text := range rego {
 		files[fmt.Sprintf("p%d.rego", i)] = text
 	}
-	set := compileSource(t, Source{Name: "test", Files: files})
+	set := compileSource(t, definition.Source{Name: "test", Files: files})
 	mutation := snapshotOf(set).Mutate(context.Background(), makeReview(t, object), Options{})
 	after, err := mutation.Review.Object()
 	require.NoError(t, err)
@@ -238,7 +239,7 @@ func TestPoliciesTouchDisjointPlaces(t *testing.T) {
 }
 
 func TestIgnoreLeavesTheFailingPolicyOut(t *testing.T) {
-	set := compileSource(t, Source{Name: "test", FailurePolicy: Ignore, Files: map[string]string{
+	set := compileSource(t, definition.Source{Name: "test", FailurePolicy: definition.Ignore, Files: map[string]string{
 		"bad.rego":  "package bad\npatch contains {\"op\": \"remove\", \"path\": \"/spec/nothing\"}",
 		"good.rego": "package good\ndefaults.spec.x := 1",
 	}})
@@ -250,7 +251,7 @@ func TestIgnoreLeavesTheFailingPolicyOut(t *testing.T) {
 }
 
 func TestIgnoreKeepsNothingOfAPolicyThatFailsLater(t *testing.T) {
-	set := compileSource(t, Source{Name: "test", FailurePolicy: Ignore, Files: map[string]string{
+	set := compileSource(t, definition.Source{Name: "test", FailurePolicy: definition.Ignore, Files: map[string]string{
 		"restless.rego": "package restless\npatch contains {\"op\": \"add\", \"path\": \"/spec/list/-\", \"value\": \"x\"}",
 		"good.rego":     "package good\ndefaults.spec.x := 1",
 	}})

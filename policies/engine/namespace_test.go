@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 func TestPoliciesThatReadTheNamespace(t *testing.T) {
@@ -35,7 +37,7 @@ func TestPoliciesThatReadTheNamespace(t *testing.T) {
 		"iteration":            {`deny contains "x" if input.request.object.spec.containers[_].image == input.parameters.images[_]`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			set := compileSource(t, Source{Name: "s", Files: map[string]string{
+			set := compileSource(t, definition.Source{Name: "s", Files: map[string]string{
 				"policy.rego": "package p\n" + c.policy, "lib.rego": lib,
 				"policy_test.rego": "package p_test\ntest_it if input.namespace",
 			}})

@@ -6,6 +6,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
 )
 
@@ -25,7 +26,7 @@ type form interface {
 	// documents are what the policy reads as input and data when it validates.
 	documents(p *policy, e *evaluation) (input *ast.Term, data eval.Document)
 	// read reads a value of deny or warn. The error is an unreadableError.
-	read(p *policy, value ast.Value, rule ruleInfo) ([]Finding, error)
+	read(p *policy, value ast.Value, rule definition.Rule) ([]Finding, error)
 	// expandsFrom says whether a policy that judges Pod templates judges those of a kind.
 	expandsFrom(workload admission.GroupVersionKind) bool
 	// imply makes what was found in a Pod template what is to be said of the workload.
@@ -45,11 +46,11 @@ func (native) matches(p *policy, s *Snapshot, e *evaluation, verb bool) (matches
 	if p.unmet(e.review, kind, verb) != nothing {
 		return false, ""
 	}
-	labelled, known := m.matchesNamespaceLabels(e.review, e.namespace)
+	labelled, known := m.MatchesNamespaceLabels(e.review, e.namespace)
 	if known && !labelled {
 		return false, ""
 	}
-	if !m.matchesKind(kind) {
+	if !m.MatchesKind(kind) {
 		// The API server converts to the version of the policy, unless a rule of another
 		// policy takes every version. To pass it over would open a way around it.
 		return false, fmt.Sprintf("it is written for another version of %s than %s; name the versions in all policies, or none", kind, kind.Version)
@@ -73,7 +74,7 @@ func (native) mayMatchAt(p *policy, e *evaluation, kind admission.GroupVersionKi
 	if p.unmetAt(e.review, kind, verb) != nothing {
 		return false
 	}
-	matches, known := p.matcher.matchesNamespaceLabels(e.review, e.namespace)
+	matches, known := p.matcher.MatchesNamespaceLabels(e.review, e.namespace)
 	return matches || !known
 }
 
@@ -85,9 +86,9 @@ func (native) documents(p *policy, e *evaluation) (input *ast.Term, data eval.Do
 
 // read reads a value of a rule: a message, an object with msg, true, or a list of those.
 // Anything else is an error finding. A list is read only where it is the whole value.
-func (n native) read(p *policy, value ast.Value, rule ruleInfo) ([]Finding, error) {
-	finding := p.finding(rule.entry, rule.location)
-	finding.Words = map[string]string{entryDeny: "denied by ", entryWarn: "warned by "}[rule.entry] + p.title()
+func (n native) read(p *policy, value ast.Value, rule definition.Rule) ([]Finding, error) {
+	finding := p.finding(rule.Entry, rule.Location)
+	finding.Words = map[string]string{definition.EntryDeny: "denied by ", definition.EntryWarn: "warned by "}[rule.Entry] + p.title()
 	switch value := value.(type) {
 	case ast.Boolean:
 		if value {
@@ -97,7 +98,7 @@ func (n native) read(p *policy, value ast.Value, rule ruleInfo) ([]Finding, erro
 	case ast.String:
 		if value != "" {
 			finding.Words = string(value)
-		} else if !rule.member {
+		} else if !rule.FromSet {
 			return nil, nil
 		}
 		return []Finding{finding}, nil
@@ -107,11 +108,11 @@ func (n native) read(p *policy, value ast.Value, rule ruleInfo) ([]Finding, erro
 		}
 		return readObject(value, rule, finding)
 	case ast.Set:
-		if !rule.member {
+		if !rule.FromSet {
 			return n.readAll(p, value.Slice(), rule)
 		}
 	case *ast.Array:
-		if !rule.member {
+		if !rule.FromSet {
 			var terms []*ast.Term
 			value.Foreach(func(term *ast.Term) { terms = append(terms, term) })
 			return n.readAll(p, terms, rule)
@@ -121,8 +122,8 @@ func (n native) read(p *policy, value ast.Value, rule ruleInfo) ([]Finding, erro
 }
 
 // readAll reads the members of a list that is the value of one rule.
-func (n native) readAll(p *policy, terms []*ast.Term, rule ruleInfo) ([]Finding, error) {
-	rule.member = true
+func (n native) readAll(p *policy, terms []*ast.Term, rule definition.Rule) ([]Finding, error) {
+	rule.FromSet = true
 	var all []Finding
 	for _, term := range terms {
 		findings, err := n.read(p, term.Value, rule)
@@ -144,7 +145,7 @@ func (native) imply(p *policy, _ admission.GroupVersionKind, found *Decision) {
 	}
 	prefix(found.Warnings, "Pod template: ")
 	prefix(found.Audits, "Pod template: ")
-	if p.matcher.match.Expand == ExpandDeny {
+	if p.matcher.Expand == definition.ExpandDeny {
 		prefix(found.Denials, "Pod template: ")
 		return
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/eval/plan"
 )
@@ -90,12 +91,12 @@ type askedTwice struct {
 
 // newAskedTwice is nil for what does not compile, or is refused.
 func newAskedTwice(text string) *askedTwice {
-	set, err := Compile(Source{Name: "random", Files: map[string]string{"policy.rego": text}, Parameters: []byte(`{"a": "x", "list": [{"a": 1}]}`)})
+	set, err := Compile(definition.Source{Name: "random", Files: map[string]string{"policy.rego": text}, Parameters: []byte(`{"a": "x", "list": [{"a": 1}]}`)})
 	if err != nil {
 		return nil
 	}
 	compile := func(mode ast.CompilerEvalMode) *ast.Compiler {
-		module, errs := parseModule("policy.rego", text)
+		module, errs := definition.ParseModule("policy.rego", text)
 		if len(errs) > 0 {
 			panic(errs)
 		}

@@ -38,7 +38,7 @@ func (c *placed) of(s *Snapshot, e *evaluation, kind admission.GroupVersionKind)
 		return list
 	}
 	for _, p := range s.candidates(kind) {
-		if p.form.mayMatchAt(p, e, kind, p.matcher.matchesVerb(r)) {
+		if p.form.mayMatchAt(p, e, kind, p.matcher.MatchesVerb(r)) {
 			list = append(list, p)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // TestWhatCannotBePlannedIsRefused: at the gate, with its place and what to write.
@@ -25,9 +27,9 @@ func TestWhatCannotBePlannedIsRefused(t *testing.T) {
 		"rules of unlike depth":  {"package p\nq.x.b := 1\nq.b.b := 2\nq.a[l] := v if some l, v in {\"x\": \"b\"}\ndeny contains \"x\" if { k := q.a.x; q[k].b }", "policy.rego:5:36: a variable stands here in the place of keys of which some are rules and others have rules below them: name the keys"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Compile(Source{Name: "s", Files: map[string]string{"policy.rego": c.rego}})
+			_, err := Compile(definition.Source{Name: "s", Files: map[string]string{"policy.rego": c.rego}})
 			require.ErrorContains(t, err, c.want)
-			require.IsType(t, CompileErrors{}, err)
+			require.IsType(t, definition.CompileErrors{}, err)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
@@ -36,8 +37,8 @@ type query struct {
 // evalError is why a policy could not be evaluated.
 type evalError struct {
 	message  string
-	location Location // zero where unknown
-	limit    string   // steps, bytes, timeout or function where a limit was reached
+	location definition.Location // zero where unknown
+	limit    string              // steps, bytes, timeout or function where a limit was reached
 }
 
 // run evaluates the query. given are the values for each rule of the query; all of it is
@@ -89,7 +90,7 @@ func failure(err error) evalError {
 	if !errors.As(err, &failure) {
 		return evalError{message: err.Error()}
 	}
-	found := evalError{message: failure.Message, location: locationOf(failure.Location)}
+	found := evalError{message: failure.Message, location: definition.LocationOf(failure.Location)}
 	var limit *sandbox.LimitError
 	switch {
 	case errors.As(failure, &limit):

@@ -9,13 +9,15 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/bounds"
+	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/planning"
 )
 
 // Recompile is Compile of a source of which an earlier set is at hand, compiled with the
 // same dialects: a package or template that has not changed, and depends on nothing that
 // has, is taken over as it was compiled. The set is the same as Compile gives, and so are
 // the errors. before may be nil.
-func Recompile(source Source, before *PolicySet, dialects ...Dialect) (*PolicySet, error) {
+func Recompile(source definition.Source, before *PolicySet, dialects ...definition.Dialect) (*PolicySet, error) {
 	return newPolicySet(source).compileSince(before, dialects)
 }
 
@@ -23,7 +25,7 @@ func Recompile(source Source, before *PolicySet, dialects ...Dialect) (*PolicySe
 // what the compiler found. Nothing can be asked of the set: its policies are those that
 // were compiled, and its Compiler has them and what they need. known may be nil, and then
 // the set is complete.
-func Verify(source Source, known *Known, dialects ...Dialect) (*PolicySet, error) {
+func Verify(source definition.Source, known *Known, dialects ...definition.Dialect) (*PolicySet, error) {
 	s := newPolicySet(source)
 	s.analysed = true
 	if known == nil {
@@ -42,7 +44,7 @@ func (s *PolicySet) TakenOver() (names []string) {
 	return names
 }
 
-func (s *PolicySet) compileSince(before *PolicySet, dialects []Dialect) (*PolicySet, error) {
+func (s *PolicySet) compileSince(before *PolicySet, dialects []definition.Dialect) (*PolicySet, error) {
 	if before != nil {
 		changed := *s
 		if changed.recompile(before, dialects) {
@@ -55,7 +57,7 @@ func (s *PolicySet) compileSince(before *PolicySet, dialects []Dialect) (*Policy
 // recompile compiles what differs from another set, and what depends on that. It gives
 // up where anything is wrong, and where most has changed: errors are found in the order
 // of all files.
-func (s *PolicySet) recompile(before *PolicySet, dialects []Dialect) (ok bool) {
+func (s *PolicySet) recompile(before *PolicySet, dialects []definition.Dialect) (ok bool) {
 	if s.readParameters() != nil || !s.readDataSince(before) {
 		return false
 	}
@@ -94,7 +96,7 @@ func (n *nextUnit) facts() *UnitFacts {
 }
 
 // find drafts the units whose text has changed.
-func (c *change) find(templates []Template) (ok bool) {
+func (c *change) find(templates []definition.Template) (ok bool) {
 	s := c.set
 	ofFile, byName := map[string]int{}, map[string]int{}
 	for i, u := range c.before.units {
@@ -108,11 +110,11 @@ func (c *change) find(templates []Template) (ok bool) {
 	packages := map[string][]*ast.Module{}
 	touched := map[int]bool{}
 	parse := func(file string) bool {
-		module, errs := parseModule(file, s.source.Files[file])
+		module, errs := definition.ParseModule(file, s.source.Files[file])
 		if module == nil || len(errs) > 0 {
 			return false
 		}
-		name := packageName(module)
+		name := definition.PackageName(module)
 		packages[name] = append(packages[name], module)
 		if i, known := byName[name]; known {
 			touched[i] = true
@@ -186,7 +188,7 @@ func (s *PolicySet) conflicts(before *PolicySet, u *unit) bool {
 }
 
 // spread drafts what depends on what has changed, and what that needs to be compiled.
-func (c *change) spread(templates []Template) (ok bool) {
+func (c *change) spread(templates []definition.Template) (ok bool) {
 	facts := make([]*UnitFacts, len(c.next))
 	var changed []int
 	for i, n := range c.next {
@@ -204,7 +206,7 @@ func (c *change) spread(templates []Template) (ok bool) {
 			from = append(from, i)
 		}
 	}
-	byTemplate := map[string]*Template{}
+	byTemplate := map[string]*definition.Template{}
 	for i := range templates {
 		byTemplate[templateUnit+templates[i].Name] = &templates[i]
 	}
@@ -241,13 +243,13 @@ func (c *change) lost() map[*unit]bool {
 }
 
 // again drafts a unit that has not changed.
-func (c *change) again(old *unit, templates map[string]*Template) *draft {
+func (c *change) again(old *unit, templates map[string]*definition.Template) *draft {
 	if old.isTemplate() {
 		return draftTemplate(templates[old.Name])
 	}
 	var modules []*ast.Module
 	for _, file := range slices.Sorted(maps.Keys(old.Files)) {
-		module, errs := parseModule(file, c.set.source.Files[file])
+		module, errs := definition.ParseModule(file, c.set.source.Files[file])
 		if module == nil || len(errs) > 0 {
 			return nil
 		}
@@ -257,7 +259,7 @@ func (c *change) again(old *unit, templates map[string]*Template) *draft {
 }
 
 // compile compiles what was drafted, and puts the set together.
-func (c *change) compile(templates []Template) (ok bool) {
+func (c *change) compile(templates []definition.Template) (ok bool) {
 	s := c.set
 	var drafts []*draft
 	s.required = map[string]admission.GroupVersionKind{}
@@ -276,7 +278,7 @@ func (c *change) compile(templates []Template) (ok bool) {
 	}
 	var built map[*draft]*unit
 	if len(drafts) > 0 {
-		var errs CompileErrors
+		var errs definition.CompileErrors
 		if built, errs = s.build(drafts); len(errs) > 0 {
 			return false
 		}
@@ -313,5 +315,5 @@ func withinBounds(batches map[*batch]bool, units int) bool {
 		all.Units += p.Units
 	}
 	return all.Work.Dependencies <= bounds.OfSources.Dependencies && all.Work.DependencySteps <= bounds.OfSources.DependencySteps &&
-		all.Work.TypeSteps <= bounds.OfSources.TypeSteps && all.Repeated <= maxGrowth && all.Units <= 2*units+spareUnits
+		all.Work.TypeSteps <= bounds.OfSources.TypeSteps && all.Repeated <= planning.MaxGrowth && all.Units <= 2*units+spareUnits
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // manyPackages are packages of one rule each, in a file each.
@@ -36,7 +38,7 @@ func recompiled(t *testing.T, before *PolicySet, changes map[string]string) (*Po
 }
 
 func TestOneOfManyIsCompiled(t *testing.T) {
-	before := compileSource(t, Source{Name: "s", Files: manyPackages(250)})
+	before := compileSource(t, definition.Source{Name: "s", Files: manyPackages(250)})
 	require.Equal(t, 250, before.Compiled())
 	for name, c := range map[string]struct {
 		changes  map[string]string
@@ -74,7 +76,7 @@ func TestAnErrorInAnUnchangedFileIsFound(t *testing.T) {
 	files["user.rego"] = "package user\nimport data.deep\ndeny contains \"x\" if deep.value(1) > 2"
 	files["needs.rego"] = "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\npackage needs\ndeny contains \"x\" if data.cluster.Service"
 	files["reads.rego"] = "package reads\ndeny contains \"x\" if data.cluster.Service"
-	before := compileSource(t, Source{Name: "s", Files: files})
+	before := compileSource(t, definition.Source{Name: "s", Files: files})
 	for name, c := range map[string]struct {
 		changes map[string]string
 		want    string
@@ -109,7 +111,7 @@ func TestBoundsHoldForASourceAsAWhole(t *testing.T) {
 		return fmt.Sprintf("package user%d\nimport rego.v1\ndeny contains \"x\" if {\n\tdata.rules%d[a]\n\tdata.rules%d[b]\n\tdata.rules%d[c]\n}", i, i, i, i)
 	}
 	files := manyPackages(30)
-	before := compileSource(t, Source{Name: "s", Files: files})
+	before := compileSource(t, definition.Source{Name: "s", Files: files})
 	for i := range 10 {
 		set, err := recompiled(t, before, map[string]string{fmt.Sprintf("user%d.rego", i): user(i), fmt.Sprintf("rules%d.rego", i): rules(fmt.Sprintf("rules%d", i))})
 		if err != nil {
@@ -130,7 +132,7 @@ func TestWhatIsOfNoUseAnyMoreIsNotKeptForEver(t *testing.T) {
 		files[fmt.Sprintf("%d.rego", i)] += " with data.lib.x as 1"
 	}
 	files["lib.rego"] = "package lib\nx := 1"
-	before := compileSource(t, Source{Name: "s", Files: files})
+	before := compileSource(t, definition.Source{Name: "s", Files: files})
 	whole := 0
 	for i := range 60 {
 		name := fmt.Sprintf("%d.rego", i%20)
@@ -156,8 +158,8 @@ func TestWhatIsOfNoUseAnyMoreIsNotKeptForEver(t *testing.T) {
 
 // TestSetsThatShareAreApart: what is said of one is not said of the other.
 func TestSetsThatShareAreApart(t *testing.T) {
-	before := compileSource(t, Source{Name: "s", Revision: "one", Files: manyPackages(20)})
-	set, err := Recompile(Source{Name: "s", Revision: "two", FailurePolicy: Ignore, Files: manyPackages(20), Parameters: []byte(`{"a": 1}`)}, before)
+	before := compileSource(t, definition.Source{Name: "s", Revision: "one", Files: manyPackages(20)})
+	set, err := Recompile(definition.Source{Name: "s", Revision: "two", FailurePolicy: definition.Ignore, Files: manyPackages(20), Parameters: []byte(`{"a": 1}`)}, before)
 	require.NoError(t, err)
 	require.Zero(t, set.Compiled())
 	review := makeReview(t, strings.Replace(pod, `"app"`, `"l3"`, 1))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
 )
 
 // Requires lists the kinds of cluster objects that the policies read, each once and
@@ -25,16 +26,16 @@ func (s *PolicySet) require(kinds []admission.GroupVersionKind) {
 }
 
 // ClusterReads are the kinds that the policies require, with what they read of them.
-func (s *PolicySet) ClusterReads() Reads { return s.reads }
+func (s *PolicySet) ClusterReads() clusterdata.Projection { return s.reads }
 
 // findReads puts together what the compiled rules of all units can read of the cluster
 // objects that the policies require.
 func (s *PolicySet) findReads() {
-	s.reads = Reads{}
+	s.reads = clusterdata.Projection{}
 	for key, kind := range s.required {
-		fields := &Fields{}
+		fields := &clusterdata.Fields{}
 		for _, u := range s.units {
-			for _, read := range []*Fields{u.clusters[key], u.clusters[""]} {
+			for _, read := range []*clusterdata.Fields{u.clusters[key], u.clusters[""]} {
 				if read != nil {
 					fields = fields.Union(read)
 				}
@@ -44,15 +45,15 @@ func (s *PolicySet) findReads() {
 	}
 	for _, p := range s.policies {
 		if p.form.foreign() { // the inventory is built from whole objects
-			s.reads = s.reads.Union(WholeObjects(p.meta.requires...))
+			s.reads = s.reads.Union(clusterdata.Whole(p.meta.Requires...))
 		}
 	}
 }
 
 // lacks is the first kind a policy requires whose objects are not at hand.
 func (e *evaluation) lacks(p *policy) (admission.GroupVersionKind, bool) {
-	for _, kind := range p.meta.requires {
-		if !e.options.Cluster.HoldsFields(kind, p.set.reads[withoutVersion(kind)]) {
+	for _, kind := range p.meta.Requires {
+		if !e.options.Cluster.HasFields(kind, p.set.reads[clusterdata.WithoutVersion(kind)]) {
 			return kind, true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 func TestReadsOfKindsThatAreNotRequired(t *testing.T) {
@@ -27,7 +28,7 @@ func TestReadsOfKindsThatAreNotRequired(t *testing.T) {
 		"a package there":   {"package cluster.p\ndeny contains \"x\"", "policy.rego:1:1: packages under data.cluster are reserved; rename the package"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Compile(Source{Name: "test", Files: map[string]string{"policy.rego": c.rego}})
+			_, err := Compile(definition.Source{Name: "test", Files: map[string]string{"policy.rego": c.rego}})
 			if c.want == "" {
 				require.NoError(t, err)
 				return
@@ -39,9 +40,9 @@ func TestReadsOfKindsThatAreNotRequired(t *testing.T) {
 }
 
 func TestRequiresListsEachKindOnce(t *testing.T) {
-	set := compileSource(t, Source{Name: "test", Files: map[string]string{
+	set := compileSource(t, definition.Source{Name: "test", Files: map[string]string{
 		"a.rego": "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Pod}, {group: networking.k8s.io, kind: Ingress}]\npackage a\ndeny contains \"x\"",
 		"b.rego": "# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Pod}]\npackage b\ndeny contains \"x\"",
 	}})
-	require.Equal(t, []admission.GroupVersionKind{ingressKind, {Kind: "Pod"}}, set.Requires())
+	require.Equal(t, []admission.GroupVersionKind{ingresses, {Kind: "Pod"}}, set.Requires())
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown/print"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
@@ -16,7 +18,7 @@ import (
 type Options struct {
 	// FailurePolicy asks only the policies of sources with that failure policy, as
 	// each webhook entry does; empty asks all.
-	FailurePolicy FailurePolicy
+	FailurePolicy definition.FailurePolicy
 	// Namespace is the Namespace object in JSON of the review's namespace.
 	Namespace []byte
 	// Facts is a JSON object with what the caller has found out about the object for
@@ -26,7 +28,7 @@ type Options struct {
 	Now time.Time
 	// Cluster holds the objects that policies read by `requires`. A policy that
 	// requires a kind which it does not hold, or where it is nil, cannot be asked.
-	Cluster *ClusterData
+	Cluster *clusterdata.Objects
 	// Offline makes a policy that cannot be asked, because the caller lacks
 	// cluster objects, undecided instead of an error.
 	Offline bool
@@ -41,13 +43,13 @@ type PolicyInfo struct {
 	Package       string
 	Title         string
 	Source        string
-	FailurePolicy FailurePolicy
-	Enforcement   Enforcement
-	Match         Match
+	FailurePolicy definition.FailurePolicy
+	Enforcement   definition.Enforcement
+	Match         definition.Match
 	// Validates and Mutates say which entry points the policy has: deny or warn,
 	// and patch or defaults.
 	Validates, Mutates bool
-	Location           Location
+	Location           definition.Location
 	// Follows says that the policy is of a scope below the enterprise: it takes kinds in
 	// the version that others have registered, and has no say in which that is.
 	Follows bool
@@ -88,11 +90,11 @@ func NewSnapshot(resources *admission.Resources, sets ...*PolicySet) *Snapshot {
 			cmp.Compare(a.name, b.name),
 		)
 	})
-	pinned := make([]Pinned, len(sets))
+	pinned := make([]definition.Pinned, len(sets))
 	for i, set := range sets {
 		pinned[i] = set.source
 	}
-	s.digest = IdentityOf(pinned...)
+	s.digest = definition.IdentityOf(pinned...)
 	s.index()
 	return s
 }
@@ -100,19 +102,19 @@ func NewSnapshot(resources *admission.Resources, sets ...*PolicySet) *Snapshot {
 // index lists, for each kind that a policy names, the policies to ask.
 func (s *Snapshot) index() {
 	for _, p := range s.policies {
-		for _, kind := range p.matcher.match.Kinds {
+		for _, kind := range p.matcher.Kinds {
 			s.byKind[admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}] = nil
 		}
 	}
 	for kind := range s.byKind {
 		for _, p := range s.policies {
-			if p.matcher.namesKind(kind) {
+			if p.matcher.NamesKind(kind) {
 				s.byKind[kind] = append(s.byKind[kind], p)
 			}
 		}
 	}
 	for _, p := range s.policies {
-		if p.matcher.hasWildcard() {
+		if p.matcher.HasWildcard() {
 			s.anyKind = append(s.anyKind, p)
 		}
 	}
@@ -144,18 +146,18 @@ func (s *Snapshot) Policies() []PolicyInfo {
 func (p *policy) info() PolicyInfo {
 	return PolicyInfo{
 		Package:       p.name,
-		Title:         p.meta.title,
+		Title:         p.meta.Title,
 		Source:        p.set.source.Name,
 		FailurePolicy: p.set.source.FailurePolicy,
-		Enforcement:   p.meta.enforcement,
-		Match:         p.matcher.match,
+		Enforcement:   p.meta.Enforcement,
+		Match:         p.matcher.Match,
 		Validates:     p.validate != nil,
 		Mutates:       p.mutate != nil,
 		Location:      p.location,
 		Follows:       p.set.source.Scope.Level != hierarchy.Enterprise,
 		AnyVersion:    p.form.foreign(),
-		Requires:      p.meta.requires,
-		Clock:         p.meta.clock,
-		Timeout:       p.meta.timeout,
+		Requires:      p.meta.Requires,
+		Clock:         p.meta.Clock,
+		Timeout:       p.meta.Timeout,
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
@@ -15,7 +16,7 @@ import (
 // replaced: every answer comes whole from one of them.
 func TestSnapshotsSwapUnderLoad(t *testing.T) {
 	version := func(n int) *Snapshot {
-		return snapshotOf(compileSource(t, Source{Name: "s", Revision: fmt.Sprint(n), Files: map[string]string{
+		return snapshotOf(compileSource(t, definition.Source{Name: "s", Revision: fmt.Sprint(n), Files: map[string]string{
 			"a.rego": fmt.Sprintf("package a\ndeny contains \"%d\"\ndefaults.spec.x := %d", n, n),
 			"b.rego": fmt.Sprintf("package b\ndeny contains \"%d\"\n", n),
 		}}))
@@ -53,7 +54,7 @@ func TestSnapshotsSwapUnderLoad(t *testing.T) {
 
 func TestPoliciesAreAskedByScopeSourceAndPackage(t *testing.T) {
 	set := func(name string, level hierarchy.Level) *PolicySet {
-		return compileSource(t, Source{Name: name, Scope: hierarchy.Scope{Level: level, Name: "s", Namespaces: []string{"*"}}, Files: map[string]string{
+		return compileSource(t, definition.Source{Name: name, Scope: hierarchy.Scope{Level: level, Name: "s", Namespaces: []string{"*"}}, Files: map[string]string{
 			"b.rego": "package b\ndeny contains \"" + name + "\"",
 			"a.rego": "package a\ndeny contains \"" + name + "\"",
 		}})
@@ -84,7 +85,7 @@ deny contains msg if {
 	msg := sprintf("%%s is privileged", [c.name])
 }`, i)
 			}
-			set, err := Compile(Source{Name: "s", Files: files})
+			set, err := Compile(definition.Source{Name: "s", Files: files})
 			require.NoError(b, err)
 			snapshot := snapshotOf(set)
 			review := makeReview(b, pod)

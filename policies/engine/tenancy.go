@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
@@ -14,10 +15,10 @@ func (p *policy) forbids(resources *admission.Resources) error {
 	if !p.set.place.Below {
 		return nil
 	}
-	if p.meta.clock && !p.set.place.Grants.Clock {
+	if p.meta.Clock && !p.set.place.Grants.Clock {
 		return fmt.Errorf("reads the time: a scope below the enterprise may do so only where every scope above grants it (spec.scope.grants.clock of their PolicySources)")
 	}
-	for _, kind := range p.meta.requires {
+	for _, kind := range p.meta.Requires {
 		if err := p.set.place.Grants.MayRequire(kind, resources); err != nil {
 			return err
 		}
@@ -60,9 +61,9 @@ func arrange(sets []*PolicySet) []*PolicySet {
 func (s *PolicySet) at(place hierarchy.Place) *PolicySet {
 	own := *s
 	own.place = place
-	if place.Parent && own.source.FailurePolicy == Ignore {
+	if place.Parent && own.source.FailurePolicy == definition.Ignore {
 		// Until the registration has followed, the API server calls the other entry.
-		own.source.FailurePolicy, own.anyEntry = Fail, true
+		own.source.FailurePolicy, own.anyEntry = definition.Fail, true
 	}
 	own.policies = make([]*policy, len(s.policies))
 	for i, p := range s.policies {

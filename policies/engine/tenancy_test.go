@@ -11,13 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // scoped compiles one policy of a scope.
-func scoped(t *testing.T, name string, scope hierarchy.Scope, rego string, change ...func(*Source)) *PolicySet {
+func scoped(t *testing.T, name string, scope hierarchy.Scope, rego string, change ...func(*definition.Source)) *PolicySet {
 	t.Helper()
-	source := Source{Name: name, Scope: scope, Files: map[string]string{"policy.rego": rego}}
+	source := definition.Source{Name: name, Scope: scope, Files: map[string]string{"policy.rego": rego}}
 	for _, apply := range change {
 		apply(&source)
 	}
@@ -55,7 +57,7 @@ func TestScopesBindTheirNamespaces(t *testing.T) {
 }
 
 func TestScopesReadTheirOwnNamespaces(t *testing.T) {
-	cluster, err := NewClusterData([]json.RawMessage{
+	cluster, err := clusterdata.New([]json.RawMessage{
 		json.RawMessage(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"shop-a"},"data":{"k":"mine"}}`),
 		json.RawMessage(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b","namespace":"bank"},"data":{"k":"theirs"}}`),
 		json.RawMessage(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s","namespace":"shop-a"}}`),
@@ -110,7 +112,7 @@ func TestScopesReadTheClockWhereItIsGranted(t *testing.T) {
 // its own scope.
 func TestErrorsOfScopes(t *testing.T) {
 	const broken = "package p\ndeny contains msg if {\n\tx := 1 / (count(input.request.object.spec.containers) - 1)\n\tmsg := sprintf(\"%d\", [x])\n}"
-	ignore := func(s *Source) { s.FailurePolicy = Ignore }
+	ignore := func(s *definition.Source) { s.FailurePolicy = definition.Ignore }
 	parent := scoped(t, "parent", hierarchy.Scope{Level: hierarchy.Enterprise}, broken, ignore)
 	child := scoped(t, "child", scopeOf(hierarchy.Team, "shop", "", "shop"), "package q\nwarn contains \"x\"")
 	validate := func(options Options, sets ...*PolicySet) *Decision {
@@ -118,8 +120,8 @@ func TestErrorsOfScopes(t *testing.T) {
 	}
 	require.True(t, validate(Options{}, parent).Allowed(), "it is no parent yet")
 	require.Contains(t, validate(Options{}, parent, child).Denials[0].Words, "divide by zero")
-	require.False(t, validate(Options{FailurePolicy: Fail}, parent, child).Allowed(), "it is registered to fail closed")
-	require.False(t, validate(Options{FailurePolicy: Ignore}, parent, child).Allowed(), "and asked where it was registered until now")
+	require.False(t, validate(Options{FailurePolicy: definition.Fail}, parent, child).Allowed(), "it is registered to fail closed")
+	require.False(t, validate(Options{FailurePolicy: definition.Ignore}, parent, child).Allowed(), "and asked where it was registered until now")
 
 	child = scoped(t, "child", scopeOf(hierarchy.Team, "shop", "", "shop"), broken)
 	require.False(t, validate(Options{}, child).Allowed())

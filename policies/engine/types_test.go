@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // sixty are rules that each hold the one before twice. %[1]d is the number of a rule,
@@ -74,7 +76,7 @@ func TestTypesAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rego := "package p\nimport rego.v1\n\ndeny contains \"x\" if { " + strings.TrimSuffix(c.body, "\n") + "\n}\n" + c.first + "\n" + strings.Join(c.rules, "\n") + "\n"
-			_, err := Compile(Source{Name: "s", Files: map[string]string{"p.rego": rego}})
+			_, err := Compile(definition.Source{Name: "s", Files: map[string]string{"p.rego": rego}})
 			require.ErrorContains(t, err, c.error)
 			require.Len(t, err, 1, "only the rule at fault is named")
 		})
@@ -98,7 +100,7 @@ func TestOrdinaryTypesAreNotBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rego := "package p\nimport rego.v1\ndeny contains \"x\" if l60\n" + strings.Join(rules, "\n")
-			_, err := Compile(Source{Name: "s", Files: map[string]string{"p.rego": rego}})
+			_, err := Compile(definition.Source{Name: "s", Files: map[string]string{"p.rego": rego}})
 			require.NoError(t, err)
 		})
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/bounds"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
 )
 
@@ -67,10 +69,10 @@ type unit struct {
 	// set yet.
 	policy   *policy
 	template *compiledTemplate
-	clusters map[string]*Fields // what is read of cluster objects, by their key: "" for any
-	data     []ast.Ref          // that the modules read, see PolicySet.Reads
-	request  bool               // can read input.csr
-	unasked  []unasked
+	clusters map[string]*clusterdata.Fields // what is read of cluster objects, by their key: "" for any
+	data     []ast.Ref                      // that the modules read, see PolicySet.Reads
+	request  bool                           // can read input.csr
+	unasked  []definition.Unused
 }
 
 const templateUnit = "template "
@@ -123,7 +125,7 @@ type draft struct {
 	// modules are those that were parsed, in order, and names what the compiler calls them.
 	modules  []*ast.Module
 	names    []string
-	template *Template // nil for a package
+	template *definition.Template // nil for a package
 	// support says that it is compiled only because others need it.
 	support  bool
 	policy   *policy
@@ -132,7 +134,7 @@ type draft struct {
 
 // draftPackage makes a draft of the modules of a package, by file.
 func draftPackage(modules []*ast.Module, sums map[string]string) *draft {
-	d := &draft{modules: modules, UnitFacts: UnitFacts{Name: packageName(modules[0]), Files: map[string]string{}}}
+	d := &draft{modules: modules, UnitFacts: UnitFacts{Name: definition.PackageName(modules[0]), Files: map[string]string{}}}
 	for _, module := range modules {
 		file := module.Package.Location.File
 		d.Files[file] = sums[file]
@@ -143,7 +145,7 @@ func draftPackage(modules []*ast.Module, sums map[string]string) *draft {
 }
 
 // draftTemplate makes a draft of a template.
-func draftTemplate(template *Template) *draft {
+func draftTemplate(template *definition.Template) *draft {
 	d := &draft{modules: template.Modules, template: template}
 	d.UnitFacts = UnitFacts{Name: templateUnit + template.Name, Files: map[string]string{template.Name: sumOf(template.Text)}}
 	for i, module := range template.Modules {
@@ -151,10 +153,6 @@ func draftTemplate(template *Template) *draft {
 	}
 	d.survey()
 	return d
-}
-
-func packageName(module *ast.Module) string {
-	return strings.TrimPrefix(module.Package.Path.String(), "data.")
 }
 
 // survey finds what the modules are connected with.
@@ -281,3 +279,8 @@ func reversed(edges [][]int) [][]int {
 	}
 	return out
 }
+
+// Compiler is what a set of Verify was compiled by, with the graph of its rules and what
+// the engine adds to them: for analyses, not to be changed. It is nil for other sets, which
+// live long.
+func (s *PolicySet) Compiler() *ast.Compiler { return s.compiler }

@@ -8,6 +8,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 	"github.com/lintel-policy/lintel/policies/terms"
 )
@@ -73,8 +74,8 @@ func (s *Snapshot) questions(e *evaluation, unmatched bool) []question {
 		if p.validate == nil || !p.asked(e.options) {
 			continue
 		}
-		if matches, reason := p.form.matches(p, s, e, p.matcher.matchesVerb(e.review)); matches || reason != "" || unmatched {
-			out = append(out, question{policy: p, evaluation: e, entry: entryDeny, matches: matches, reason: reason})
+		if matches, reason := p.form.matches(p, s, e, p.matcher.MatchesVerb(e.review)); matches || reason != "" || unmatched {
+			out = append(out, question{policy: p, evaluation: e, entry: definition.EntryDeny, matches: matches, reason: reason})
 		}
 	}
 	return append(out, s.templateQuestions(e, unmatched)...)
@@ -122,15 +123,17 @@ func (p *policy) validateOne(ctx context.Context, q question, decision *Decision
 	options := e.options
 	options.Coverage = e.coverageOf(p)
 	input, data := p.form.documents(p, e)
-	given, errs := p.validate.run(ctx, input, data, p.meta.timeout, options)
+	ctx, end := p.startSpan(ctx, definition.EntryDeny)
+	given, errs := p.validate.run(ctx, input, data, p.meta.Timeout, options)
+	end(errs)
 	for _, err := range errs {
-		p.report(decision, p.errorFinding(entryDeny, err))
+		p.report(decision, p.errorFinding(definition.EntryDeny, err))
 	}
 	if given == nil {
 		return
 	}
-	p.readSaid(p.sayings(entryDeny, given[0]), func(finding Finding) { p.report(decision, finding) }, decision)
-	p.readSaid(p.sayings(entryWarn, given[1]), func(finding Finding) { p.warn(decision, finding) }, decision)
+	p.readSaid(p.sayings(definition.EntryDeny, given[0]), func(finding Finding) { p.report(decision, finding) }, decision)
+	p.readSaid(p.sayings(definition.EntryWarn, given[1]), func(finding Finding) { p.warn(decision, finding) }, decision)
 }
 
 // readSaid adds what the values of an entry point say, up to MaxFindings.
@@ -138,7 +141,7 @@ func (p *policy) readSaid(all []saying, add func(Finding), decision *Decision) {
 	for i, one := range all {
 		findings, err := p.form.read(p, one.value.Value, one.rule)
 		if i == MaxFindings {
-			more := p.finding(entryDeny, p.location)
+			more := p.finding(definition.EntryDeny, p.location)
 			if len(findings) > 0 {
 				more = findings[0]
 			}
@@ -161,7 +164,7 @@ func (p *policy) cannotAsk(e *evaluation, decision *Decision, reason string) {
 		decision.Undecided = append(decision.Undecided, Undecided{Policy: p.name, Reason: reason})
 		return
 	}
-	p.report(decision, p.errorFinding(entryDeny, evalError{message: reason}))
+	p.report(decision, p.errorFinding(definition.EntryDeny, evalError{message: reason}))
 }
 
 // report files a denial, or an error, where the policy's enforcement and the
@@ -171,9 +174,9 @@ func (p *policy) report(decision *Decision, finding Finding) {
 		p.limit.reach(finding.Limit)
 	}
 	switch {
-	case p.meta.enforcement == EnforceAudit:
+	case p.meta.Enforcement == definition.EnforceAudit:
 		decision.Audits = append(decision.Audits, finding)
-	case p.meta.enforcement == EnforceWarn, finding.Error && p.set.source.FailurePolicy == Ignore:
+	case p.meta.Enforcement == definition.EnforceWarn, finding.Error && p.set.source.FailurePolicy == definition.Ignore:
 		decision.Warnings = append(decision.Warnings, finding)
 	default:
 		decision.Denials = append(decision.Denials, finding)
@@ -181,7 +184,7 @@ func (p *policy) report(decision *Decision, finding Finding) {
 }
 
 func (p *policy) warn(decision *Decision, finding Finding) {
-	if p.meta.enforcement == EnforceAudit {
+	if p.meta.Enforcement == definition.EnforceAudit {
 		decision.Audits = append(decision.Audits, finding)
 		return
 	}
@@ -194,7 +197,7 @@ type unreadableError struct{ message, limit string }
 func (e *unreadableError) Error() string { return e.message }
 
 // readObject adds {msg, field, details, code} to a finding.
-func readObject(value ast.Object, rule ruleInfo, finding Finding) ([]Finding, error) {
+func readObject(value ast.Object, rule definition.Rule, finding Finding) ([]Finding, error) {
 	message, ok := terms.Lookup(value, "msg").(ast.String)
 	if !ok {
 		return nil, wrongType(rule, value)
@@ -207,23 +210,23 @@ func readObject(value ast.Object, rule ruleInfo, finding Finding) ([]Finding, er
 	if details := terms.Lookup(value, "details"); details != nil {
 		var err error
 		if finding.Details, err = sandbox.JSON(ast.NewTerm(details)); err != nil {
-			return nil, &unreadableError{fmt.Sprintf("details of %s: %v", rule.entry, err), "result"}
+			return nil, &unreadableError{fmt.Sprintf("details of %s: %v", rule.Entry, err), "result"}
 		}
 	}
 	return []Finding{finding}, nil
 }
 
-func wrongType(rule ruleInfo, value ast.Value) error {
+func wrongType(rule definition.Rule, value ast.Value) error {
 	what := ast.ValueName(value)
 	if _, isObject := value.(ast.Object); isObject {
 		what = "an object without a string msg"
 	}
-	return &unreadableError{message: fmt.Sprintf("%s gave %s, not a message or an object with msg", rule.entry, what)}
+	return &unreadableError{message: fmt.Sprintf("%s gave %s, not a message or an object with msg", rule.Entry, what)}
 }
 
 // unreadable is what is said of a value that cannot be read.
-func (p *policy) unreadable(rule ruleInfo, err error) Finding {
-	finding := p.finding(rule.entry, rule.location)
+func (p *policy) unreadable(rule definition.Rule, err error) Finding {
+	finding := p.finding(rule.Entry, rule.Location)
 	finding.Error = true
 	finding.Words = fmt.Sprintf("policy %s cannot be used: %v", p.name, err)
 	if unreadable, ok := errors.AsType[*unreadableError](err); ok {
@@ -233,7 +236,7 @@ func (p *policy) unreadable(rule ruleInfo, err error) Finding {
 }
 
 // finding is one without words.
-func (p *policy) finding(rule string, location Location) Finding {
+func (p *policy) finding(rule string, location definition.Location) Finding {
 	return Finding{
 		Policy:   p.name,
 		Rule:     rule,
@@ -255,14 +258,14 @@ func (p *policy) errorFinding(entry string, err evalError) Finding {
 		}
 	}
 	finding.Error, finding.Limit = true, err.limit
-	finding.Words = fmt.Sprintf("policy %s cannot be evaluated: %s", p.name, readable(err.message))
+	finding.Words = fmt.Sprintf("policy %s cannot be evaluated: %s", p.name, definition.Readable(err.message))
 	return finding
 }
 
 // title is how a denial without words names its policy.
 func (p *policy) title() string {
-	if p.meta.title != "" {
-		return fmt.Sprintf("%q", p.meta.title)
+	if p.meta.Title != "" {
+		return fmt.Sprintf("%q", p.meta.Title)
 	}
 	return p.name
 }

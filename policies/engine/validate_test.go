@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 func TestEntryPointsSayWhatTheyMean(t *testing.T) {
@@ -147,21 +150,21 @@ func TestEnforcementAndFailurePolicy(t *testing.T) {
 	}
 	cases := map[string]struct {
 		rego                   string
-		failurePolicy          FailurePolicy
+		failurePolicy          definition.FailurePolicy
 		denied, warned, logged int
 	}{
-		"deny":                   {header("deny") + says, Fail, 1, 1, 0},
-		"warn":                   {header("warn") + says, Fail, 0, 2, 0},
-		"audit":                  {header("audit") + says, Fail, 0, 0, 2},
-		"deny, error, Fail":      {header("deny") + breaks, Fail, 1, 0, 0},
-		"deny, error, Ignore":    {header("deny") + breaks, Ignore, 0, 1, 0},
-		"warn, error, Fail":      {header("warn") + breaks, Fail, 0, 1, 0},
-		"audit, error, Fail":     {header("audit") + breaks, Fail, 0, 0, 1},
-		"Ignore denies verdicts": {header("deny") + says, Ignore, 1, 1, 0},
+		"deny":                   {header("deny") + says, definition.Fail, 1, 1, 0},
+		"warn":                   {header("warn") + says, definition.Fail, 0, 2, 0},
+		"audit":                  {header("audit") + says, definition.Fail, 0, 0, 2},
+		"deny, error, Fail":      {header("deny") + breaks, definition.Fail, 1, 0, 0},
+		"deny, error, Ignore":    {header("deny") + breaks, definition.Ignore, 0, 1, 0},
+		"warn, error, Fail":      {header("warn") + breaks, definition.Fail, 0, 1, 0},
+		"audit, error, Fail":     {header("audit") + breaks, definition.Fail, 0, 0, 1},
+		"Ignore denies verdicts": {header("deny") + says, definition.Ignore, 1, 1, 0},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			set := compileSource(t, Source{Name: "s", FailurePolicy: c.failurePolicy, Files: map[string]string{"p.rego": c.rego}})
+			set := compileSource(t, definition.Source{Name: "s", FailurePolicy: c.failurePolicy, Files: map[string]string{"p.rego": c.rego}})
 			decision := snapshotOf(set).Validate(context.Background(), makeReview(t, pod), Options{})
 			require.Len(t, decision.Denials, c.denied)
 			require.Len(t, decision.Warnings, c.warned)
@@ -171,13 +174,13 @@ func TestEnforcementAndFailurePolicy(t *testing.T) {
 }
 
 func TestEachEntryAsksItsOwnFailurePolicy(t *testing.T) {
-	source := func(name string, policy FailurePolicy) *PolicySet {
-		return compileSource(t, Source{Name: name, FailurePolicy: policy, Files: map[string]string{
+	source := func(name string, policy definition.FailurePolicy) *PolicySet {
+		return compileSource(t, definition.Source{Name: name, FailurePolicy: policy, Files: map[string]string{
 			"p.rego": "package " + name + "\ndeny contains \"" + name + "\"",
 		}})
 	}
-	snapshot := snapshotOf(source("f", Fail), source("i", Ignore))
-	for policy, want := range map[FailurePolicy]int{Fail: 1, Ignore: 1, "": 2} {
+	snapshot := snapshotOf(source("f", definition.Fail), source("i", definition.Ignore))
+	for policy, want := range map[definition.FailurePolicy]int{definition.Fail: 1, definition.Ignore: 1, "": 2} {
 		decision := snapshot.Validate(context.Background(), makeReview(t, pod), Options{FailurePolicy: policy})
 		require.Len(t, decision.Denials, want, policy)
 	}
@@ -196,13 +199,13 @@ func TestDeadlineAndStepBudget(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			set := compileSource(t, Source{Name: "test", Files: map[string]string{
+			set := compileSource(t, definition.Source{Name: "test", Files: map[string]string{
 				"policy.rego": c.rego,
 				"other.rego":  "package other\ndeny contains \"still asked\"",
 			}})
 			for _, p := range set.policies {
 				if name == "steps" {
-					p.meta.timeout = time.Minute // longer than policies may: a slow machine must not stop it first
+					p.meta.Timeout = time.Minute // longer than policies may: a slow machine must not stop it first
 				}
 			}
 			decision := snapshotOf(set).Validate(context.Background(), makeReview(t, pod), Options{})
@@ -229,7 +232,7 @@ func TestRequiresReadsClusterObjects(t *testing.T) {
 package p
 deny contains ns if { some ns, _ in data.cluster["Ingress.networking.k8s.io"]; not data.cluster[concat("", ["Sec", "ret"])] }`)
 	snapshot := snapshotOf(set)
-	cluster, err := NewClusterData([]jsonRaw{
+	cluster, err := clusterdata.New([]jsonRaw{
 		jsonRaw(`{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":"a","namespace":"shop","managedFields":[]}}`),
 		jsonRaw(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a","namespace":"shop"}}`),
 	})

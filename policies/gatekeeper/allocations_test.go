@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -16,11 +18,11 @@ import (
 // are exact: lower one that has become too high, and think before raising one.
 func TestAllocations(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // what is pooled stays so
-	set, err := engine.Compile(engine.Source{
+	set, err := engine.Compile(definition.Source{
 		Name: "s", Files: sampleFiles(t), Parameters: []byte(`{"allowedRegistries":["registry.example.com"]}`),
 	}, Dialect)
 	require.NoError(t, err)
-	options := engine.Options{Cluster: engine.EmptyClusterData(), Namespace: []byte(`{"metadata":{"name":"shop","labels":{}}}`)}
+	options := engine.Options{Cluster: clusterdata.Empty(), Namespace: []byte(`{"metadata":{"name":"shop","labels":{}}}`)}
 	const policies = 33
 	const runs = 200
 	reviews := make([]*admission.Review, runs+2)

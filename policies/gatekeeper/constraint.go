@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // constraintObject is what is read of a constraint.
@@ -35,18 +35,18 @@ type scopedAction struct {
 
 // readConstraint reads a constraint of a template. asked is false where it is
 // enforced at other points alone, such as an audit.
-func (f *folder) readConstraint(d document, t *template) (c engine.Constraint, asked bool, errs engine.CompileErrors) {
-	c = engine.Constraint{
+func (f *folder) readConstraint(d document, t *template) (c definition.Constraint, asked bool, errs definition.CompileErrors) {
+	c = definition.Constraint{
 		Name:     fmt.Sprintf("%s/%s", d.kind, d.name),
 		Title:    t.title,
-		Location: engine.Location{File: d.file, Line: d.line},
+		Location: definition.Location{File: d.file, Line: d.line},
 	}
 	if reasons := validation.IsDNS1123Subdomain(d.name); len(reasons) > 0 {
-		return c, false, engine.CompileErrors{d.errorIn([]any{"metadata", "name"}, "constraint of kind %s: %s", d.kind, reasons[0])}
+		return c, false, definition.CompileErrors{d.errorIn([]any{"metadata", "name"}, "constraint of kind %s: %s", d.kind, reasons[0])}
 	}
 	var object constraintObject
 	if err := d.decode(&object); err != nil {
-		return c, false, engine.CompileErrors{d.errorAt("%v", err)}
+		return c, false, definition.CompileErrors{d.errorAt("%v", err)}
 	}
 	c.Enforcement, asked, errs = f.enforcement(d, object)
 	m, matchErrs := f.readMatch(d, object.Spec.Match)
@@ -68,20 +68,20 @@ func (f *folder) readConstraint(d document, t *template) (c engine.Constraint, a
 		c.Expansions = f.podExpansions()
 	}
 	if len(c.Expansions) > 0 {
-		c.Match.Expand = engine.ExpandDeny
+		c.Match.Expand = definition.ExpandDeny
 	}
 	return c, asked, nil
 }
 
 // readMatch refuses fields that are not known: the constraint would be wider than its
 // author meant.
-func (f *folder) readMatch(d document, text json.RawMessage) (*matcher, engine.CompileErrors) {
+func (f *folder) readMatch(d document, text json.RawMessage) (*matcher, definition.CompileErrors) {
 	var match matchObject
 	if len(text) > 0 {
 		decoder := json.NewDecoder(bytes.NewReader(text))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(&match); err != nil {
-			return nil, engine.CompileErrors{d.errorIn([]any{"spec", "match"}, "%s", jsonMessage(err))}
+			return nil, definition.CompileErrors{d.errorIn([]any{"spec", "match"}, "%s", jsonMessage(err))}
 		}
 	}
 	var excluded []glob
@@ -89,7 +89,7 @@ func (f *folder) readMatch(d document, text json.RawMessage) (*matcher, engine.C
 		excluded = f.excluded
 	}
 	m, wrong := newMatcher(match, excluded)
-	var errs engine.CompileErrors
+	var errs definition.CompileErrors
 	for _, field := range slices.Sorted(maps.Keys(wrong)) {
 		errs = append(errs, d.errorIn([]any{"spec", "match", field}, "%v", wrong[field]))
 	}
@@ -103,7 +103,7 @@ func jsonMessage(err error) string {
 	return strings.TrimPrefix(err.Error(), "json: ")
 }
 
-func readParameters(d document, t *template, text json.RawMessage) (*ast.Term, engine.CompileErrors) {
+func readParameters(d document, t *template, text json.RawMessage) (*ast.Term, definition.CompileErrors) {
 	at := []any{"spec", "parameters"}
 	var given any
 	if len(text) > 0 {
@@ -111,18 +111,18 @@ func readParameters(d document, t *template, text json.RawMessage) (*ast.Term, e
 	}
 	parameters, wrong := t.schema.complete(given)
 	if len(wrong) > 0 {
-		return nil, engine.CompileErrors{d.errorIn(at, "the schema of ConstraintTemplate %s does not allow this: %s", t.document.name, strings.Join(wrong, "; "))}
+		return nil, definition.CompileErrors{d.errorIn(at, "the schema of ConstraintTemplate %s does not allow this: %s", t.document.name, strings.Join(wrong, "; "))}
 	}
 	if parameters == nil {
 		return ast.ObjectTerm(), nil
 	}
 	asJSON, err := json.Marshal(parameters)
 	if err != nil {
-		return nil, engine.CompileErrors{d.errorIn(at, "%v", err)}
+		return nil, definition.CompileErrors{d.errorIn(at, "%v", err)}
 	}
 	value, err := ast.ValueFromReader(bytes.NewReader(asJSON))
 	if err != nil {
-		return nil, engine.CompileErrors{d.errorIn(at, "%v", err)}
+		return nil, definition.CompileErrors{d.errorIn(at, "%v", err)}
 	}
 	return ast.NewTerm(value), nil
 }
@@ -130,14 +130,14 @@ func readParameters(d document, t *template, text json.RawMessage) (*ast.Term, e
 // The enforcement actions, strictest first.
 var enforcements = []struct {
 	action      string
-	enforcement engine.Enforcement
+	enforcement definition.Enforcement
 }{
-	{"deny", engine.EnforceDeny},
-	{"warn", engine.EnforceWarn},
-	{"dryrun", engine.EnforceAudit},
+	{"deny", definition.EnforceDeny},
+	{"warn", definition.EnforceWarn},
+	{"dryrun", definition.EnforceAudit},
 }
 
-func enforcementOf(action string) (engine.Enforcement, bool) {
+func enforcementOf(action string) (definition.Enforcement, bool) {
 	for _, known := range enforcements {
 		if known.action == action {
 			return known.enforcement, true
@@ -147,19 +147,19 @@ func enforcementOf(action string) (engine.Enforcement, bool) {
 }
 
 // enforcement is the strictest of the actions that are meant for here.
-func (f *folder) enforcement(d document, object constraintObject) (strictest engine.Enforcement, asked bool, errs engine.CompileErrors) {
+func (f *folder) enforcement(d document, object constraintObject) (strictest definition.Enforcement, asked bool, errs definition.CompileErrors) {
 	action := object.Spec.EnforcementAction
 	if action == "" {
-		return engine.EnforceDeny, true, nil
+		return definition.EnforceDeny, true, nil
 	}
 	if action != "scoped" {
 		enforcement, ok := enforcementOf(action)
 		if !ok {
-			return "", false, engine.CompileErrors{d.errorIn([]any{"spec", "enforcementAction"}, "%q is not one of deny, warn, dryrun, scoped", action)}
+			return "", false, definition.CompileErrors{d.errorIn([]any{"spec", "enforcementAction"}, "%q is not one of deny, warn, dryrun, scoped", action)}
 		}
 		return enforcement, true, nil
 	}
-	here := map[engine.Enforcement]bool{}
+	here := map[definition.Enforcement]bool{}
 	for i, scoped := range object.Spec.ScopedEnforcementActions {
 		enforcement, ok := enforcementOf(scoped.Action)
 		if !ok {

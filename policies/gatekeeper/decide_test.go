@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
@@ -362,13 +364,13 @@ violation[{"msg": msg}] {
 	require.Contains(t, decision.Undecided[0].Reason, "it reads the Namespace object")
 }
 
-func clusterData(t *testing.T, objects ...fields) *engine.ClusterData {
+func clusterData(t *testing.T, objects ...fields) *clusterdata.Objects {
 	t.Helper()
 	var list []json.RawMessage
 	for _, object := range objects {
 		list = append(list, asJSON(t, object))
 	}
-	data, err := engine.NewClusterData(list)
+	data, err := clusterdata.New(list)
 	require.NoError(t, err)
 	return data
 }
@@ -543,12 +545,12 @@ func TestATeamsTemplates(t *testing.T) {
 		{`time.now_ns() > 0; msg := "late"`, "Pod", "policy X/all cannot be evaluated: it reads the time"},
 	} {
 		t.Run(test.body, func(t *testing.T) {
-			team, err := engine.Compile(engine.Source{
+			team, err := engine.Compile(definition.Source{
 				Name: "team", Files: map[string]string{"f.yaml": fmt.Sprintf(template(test.body), test.kind)},
 				Scope: hierarchy.Scope{Level: hierarchy.Team, Name: "a", Namespaces: []string{"team-a"}},
 			}, Dialect)
 			require.NoError(t, err)
-			enterprise, err := engine.Compile(engine.Source{Name: "top", Files: map[string]string{"p.rego": "package p\ndeny contains \"never\" if false"}})
+			enterprise, err := engine.Compile(definition.Source{Name: "top", Files: map[string]string{"p.rego": "package p\ndeny contains \"never\" if false"}})
 			require.NoError(t, err)
 			snapshot := engine.NewSnapshot(admission.BuiltinResources(), enterprise, team)
 			decide := func(namespace string) []string {

@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/manifest"
 )
 
@@ -49,13 +49,13 @@ func IsPolicyFile(name, text string) bool {
 }
 
 // readDocuments reads the objects of a file; lists are unpacked.
-func readDocuments(file, text string) ([]document, engine.CompileErrors) {
+func readDocuments(file, text string) ([]document, definition.CompileErrors) {
 	found, err := manifest.Read(file, []byte(text))
 	if err != nil {
-		return nil, engine.CompileErrors{placed(file, err)}
+		return nil, definition.CompileErrors{placed(file, err)}
 	}
 	var documents []document
-	var errs engine.CompileErrors
+	var errs definition.CompileErrors
 	for _, d := range found {
 		root := &yaml.Node{}
 		var node *yaml.Node
@@ -73,8 +73,8 @@ func readDocuments(file, text string) ([]document, engine.CompileErrors) {
 }
 
 // placed takes the place off the front of an error of the reader.
-func placed(file string, err error) engine.CompileError {
-	out := engine.CompileError{File: file, Message: err.Error()}
+func placed(file string, err error) definition.CompileError {
+	out := definition.CompileError{File: file, Message: err.Error()}
 	rest, ok := strings.CutPrefix(out.Message, file+":")
 	if !ok {
 		return out
@@ -163,12 +163,12 @@ func (d document) textLine(path ...any) int {
 	return line
 }
 
-func (d document) errorAt(format string, args ...any) engine.CompileError {
-	return engine.CompileError{File: d.file, Line: d.line, Message: fmt.Sprintf(format, args...)}
+func (d document) errorAt(format string, args ...any) definition.CompileError {
+	return definition.CompileError{File: d.file, Line: d.line, Message: fmt.Sprintf(format, args...)}
 }
 
 // errorIn is about a field.
-func (d document) errorIn(path []any, format string, args ...any) engine.CompileError {
+func (d document) errorIn(path []any, format string, args ...any) definition.CompileError {
 	err := d.errorAt("%s: %s", pathText(path), fmt.Sprintf(format, args...))
 	err.Line = d.lineOf(path...)
 	return err

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // expansion is one ExpansionTemplate for one kind.
@@ -14,7 +14,7 @@ type expansion struct {
 	name        string
 	kind        admission.GroupVersionKind // that is expanded
 	generated   admission.GroupVersionKind
-	enforcement engine.Enforcement
+	enforcement definition.Enforcement
 }
 
 var (
@@ -43,7 +43,7 @@ func (f *folder) addExpansion(d document) {
 		return
 	}
 	spec := object.Spec
-	var enforcement engine.Enforcement
+	var enforcement definition.Enforcement
 	if spec.EnforcementAction != "" {
 		var ok bool
 		if enforcement, ok = enforcementOf(spec.EnforcementAction); !ok {
@@ -88,16 +88,16 @@ func (e expansion) check(source string) error {
 }
 
 // podExpansions are those that end in Pods, in one step or by way of a Job.
-func (f *folder) podExpansions() []engine.Expansion {
-	var out []engine.Expansion
+func (f *folder) podExpansions() []definition.Expansion {
+	var out []definition.Expansion
 	for _, e := range f.expansions {
 		if e.generated == pod {
-			out = append(out, engine.Expansion{Name: e.name, Kind: e.kind, Enforcement: e.enforcement})
+			out = append(out, definition.Expansion{Name: e.name, Kind: e.kind, Enforcement: e.enforcement})
 			continue
 		}
 		for _, next := range f.expansions {
 			if next.kind == e.generated {
-				out = append(out, engine.Expansion{Name: next.name, Kind: e.kind, Enforcement: next.enforcement})
+				out = append(out, definition.Expansion{Name: next.name, Kind: e.kind, Enforcement: next.enforcement})
 			}
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // FuzzRead: whatever stands in a file, it is read or refused with a place in the file,
@@ -44,7 +44,7 @@ func FuzzRead(f *testing.F) {
 				if c.Matches == nil || c.Parameters == nil || c.Name == "" {
 					t.Fatalf("an unfinished constraint: %#v", c)
 				}
-				c.Matches(engine.Subject{Kind: pod, Name: "a", Namespace: "b"})
+				c.Matches(definition.Subject{Kind: pod, Name: "a", Namespace: "b"})
 			}
 		}
 	})

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // matchObject is spec.match of a constraint.
@@ -115,7 +115,7 @@ func selector(in *metav1.LabelSelector) (labels.Selector, error) {
 
 // matches says whether the constraint is about an object; missing, what it would have
 // to know for that.
-func (m *matcher) matches(s engine.Subject) (matches bool, missing string) {
+func (m *matcher) matches(s definition.Subject) (matches bool, missing string) {
 	namespace := s.Namespace
 	if s.IsNamespace() {
 		namespace = s.Name
@@ -143,7 +143,7 @@ func (m *matcher) matchesKind(kind admission.GroupVersionKind) bool {
 }
 
 // matchesScope counts a Namespace among the cluster-scoped objects.
-func (m *matcher) matchesScope(s engine.Subject) bool {
+func (m *matcher) matchesScope(s definition.Subject) bool {
 	switch m.Scope {
 	case clusterScope:
 		return s.Namespace == ""
@@ -153,7 +153,7 @@ func (m *matcher) matchesScope(s engine.Subject) bool {
 	return true
 }
 
-func (m *matcher) matchesSource(s engine.Subject) bool {
+func (m *matcher) matchesSource(s definition.Subject) bool {
 	switch m.Source {
 	case sourceGenerated:
 		return s.Generated
@@ -163,13 +163,13 @@ func (m *matcher) matchesSource(s engine.Subject) bool {
 	return true
 }
 
-func (m *matcher) matchesName(s engine.Subject) bool {
+func (m *matcher) matchesName(s definition.Subject) bool {
 	return m.Name == "" || m.Name.matches(s.Name) || m.Name.matchesPrefix(s.GenerateName)
 }
 
 // matchesNamespaceLabels compares with a Namespace's own labels where the object is
 // one; other cluster-scoped objects always match.
-func (m *matcher) matchesNamespaceLabels(s engine.Subject) (matches bool, missing string) {
+func (m *matcher) matchesNamespaceLabels(s definition.Subject) (matches bool, missing string) {
 	switch {
 	case m.namespaceLabels == nil:
 		return true, ""
@@ -185,8 +185,8 @@ func (m *matcher) matchesNamespaceLabels(s engine.Subject) (matches bool, missin
 }
 
 // registered is a match of the engine that is as wide, or wider.
-func (m *matcher) registered(operations []string) engine.Match {
-	match := engine.Match{Operations: operations}
+func (m *matcher) registered(operations []string) definition.Match {
+	match := definition.Match{Operations: operations}
 	for _, kinds := range m.Kinds {
 		for _, group := range orAny(kinds.APIGroups) {
 			for _, kind := range orAny(kinds.Kinds) {

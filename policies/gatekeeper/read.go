@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // The API groups of Gatekeeper.
@@ -30,14 +30,14 @@ const (
 )
 
 // Dialect reads the templates and constraints of a source, for the engine.
-func Dialect(files map[string]string) ([]engine.Template, engine.CompileErrors) {
+func Dialect(files map[string]string) ([]definition.Template, definition.CompileErrors) {
 	return read(files, mode{point: webhookPoint})
 }
 
 // TestDialect reads them as Gatekeeper's Suites expect: for every operation, with
 // the kinds of the inventory of the test, and for the enforcement point of gator.
-func TestDialect(inventory []admission.GroupVersionKind) engine.Dialect {
-	return func(files map[string]string) ([]engine.Template, engine.CompileErrors) {
+func TestDialect(inventory []admission.GroupVersionKind) definition.Dialect {
+	return func(files map[string]string) ([]definition.Template, definition.CompileErrors) {
 		return read(files, mode{point: gatorPoint, test: true, inventory: inventory})
 	}
 }
@@ -59,10 +59,10 @@ type folder struct {
 	sync       syncedKinds
 	excluded   []glob          // namespaces that the Config keeps the webhook out of
 	tried      map[string]bool // files of constraints that a Suite tries
-	errs       engine.CompileErrors
+	errs       definition.CompileErrors
 }
 
-func read(files map[string]string, m mode) ([]engine.Template, engine.CompileErrors) {
+func read(files map[string]string, m mode) ([]definition.Template, definition.CompileErrors) {
 	f := &folder{mode: m, templates: map[string]*template{}, tried: map[string]bool{}}
 	var constraints []document
 	for _, name := range slices.SortedFunc(maps.Keys(files), byFolder) {
@@ -80,7 +80,7 @@ func read(files map[string]string, m mode) ([]engine.Template, engine.CompileErr
 		}
 	}
 	f.addConstraints(constraints)
-	var out []engine.Template
+	var out []definition.Template
 	for _, kind := range slices.Sorted(maps.Keys(f.templates)) {
 		if t := f.templates[kind]; t.modules != nil {
 			out = append(out, t.compiled())
@@ -146,7 +146,7 @@ func (f *folder) refuse(d document, why string) {
 	f.errs = append(f.errs, d.errorAt("%s %q: %s; then take this object out of the source", d.kind, d.name, why))
 }
 
-func (f *folder) fail(errs ...engine.CompileError) { f.errs = append(f.errs, errs...) }
+func (f *folder) fail(errs ...definition.CompileError) { f.errs = append(f.errs, errs...) }
 
 func (f *folder) addTemplate(d document) {
 	t, errs := readTemplate(d, f.mode)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -41,7 +42,7 @@ func makeConstraint(kind, name, spec string) string {
 
 func compile(t *testing.T, files map[string]string) (*engine.PolicySet, error) {
 	t.Helper()
-	return engine.Compile(engine.Source{Name: "s", Revision: "r", Files: files}, Dialect)
+	return engine.Compile(definition.Source{Name: "s", Revision: "r", Files: files}, Dialect)
 }
 
 func mustCompile(t *testing.T, files map[string]string) *engine.PolicySet {
@@ -120,7 +121,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := compile(t, map[string]string{"f.yaml": test.text})
 			require.Error(t, err)
-			require.ErrorAs(t, err, new(engine.CompileErrors))
+			require.ErrorAs(t, err, new(definition.CompileErrors))
 			require.Contains(t, err.Error(), test.want)
 		})
 	}

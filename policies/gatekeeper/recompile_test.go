@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -168,7 +169,7 @@ func TestRecompilingGivesWhatCompilingGives(t *testing.T) {
 		var before *engine.PolicySet
 		for step := range 120 {
 			edited := randomEdit(r, files)
-			source := engine.Source{Name: "s", Files: edited, Parameters: []byte(fmt.Sprintf(`{"n": %d}`, step))}
+			source := definition.Source{Name: "s", Files: edited, Parameters: []byte(fmt.Sprintf(`{"n": %d}`, step))}
 			whole, wrong := engine.Compile(source, Dialect)
 			since, err := engine.Recompile(source, before, Dialect)
 			require.Equal(t, errorsOf(wrong), errorsOf(err), "seed %d, step %d: %v", seed, step, edited)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
@@ -18,7 +18,7 @@ type rego struct {
 	modules        []*ast.Module
 	text           strings.Builder // of the modules, with their places
 	readsInventory bool
-	errs           engine.CompileErrors
+	errs           definition.CompileErrors
 }
 
 const libraryRoot = "lib"
@@ -26,7 +26,7 @@ const libraryRoot = "lib"
 // addMain adds the module with the entry point, whatever its package is called.
 func (r *rego) addMain(line int, text string) {
 	if module := r.parse(line, text); module != nil {
-		module.Package.Path = engine.TemplateRoot(r.kind).Append(ast.StringTerm("main"))
+		module.Package.Path = definition.TemplateRoot(r.kind).Append(ast.StringTerm("main"))
 		r.modules = append(r.modules, module)
 	}
 }
@@ -53,14 +53,14 @@ func (r *rego) parse(line int, text string) *ast.Module {
 	padded := strings.Repeat("\n", line-1) + text
 	module, err := ast.ParseModuleWithOpts(r.file, padded, sandbox.ParserOptions(r.version))
 	if err != nil {
-		for _, one := range engine.ParseErrors(err) {
+		for _, one := range definition.ParseErrors(err) {
 			one.Column = 0 // it counts from the block's indentation
 			r.errs = append(r.errs, one)
 		}
 		return nil
 	}
 	if module == nil {
-		r.errs = append(r.errs, engine.CompileError{File: r.file, Line: line, Message: "there is no Rego here"})
+		r.errs = append(r.errs, definition.CompileError{File: r.file, Line: line, Message: "there is no Rego here"})
 		return nil
 	}
 	before := len(r.errs)
@@ -110,9 +110,9 @@ func (r *rego) root(ref ast.Ref) ast.Ref {
 	case len(ref) < 2:
 		return ref
 	case ref[1].Equal(ast.StringTerm("inventory")):
-		return moved(engine.InventoryRoot(), ref, 2)
+		return moved(definition.InventoryRoot(), ref, 2)
 	case ref[1].Equal(ast.StringTerm(libraryRoot)):
-		return moved(engine.TemplateRoot(r.kind), ref, 1)
+		return moved(definition.TemplateRoot(r.kind), ref, 1)
 	}
 	return ref
 }
@@ -125,7 +125,7 @@ func moved(root, ref ast.Ref, from int) ast.Ref {
 }
 
 func (r *rego) fail(location *ast.Location, format string, args ...any) {
-	err := engine.CompileError{File: r.file, Message: fmt.Sprintf(format, args...)}
+	err := definition.CompileError{File: r.file, Message: fmt.Sprintf(format, args...)}
 	if location != nil {
 		err.Line = location.Row
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -55,11 +57,11 @@ func podReview(tb testing.TB, replica, workload int) *admission.Review {
 
 // BenchmarkSamples asks all samples about the creation of Pods.
 func BenchmarkSamples(b *testing.B) {
-	set, err := engine.Compile(engine.Source{
+	set, err := engine.Compile(definition.Source{
 		Name: "s", Files: sampleFiles(b), Parameters: []byte(`{"allowedRegistries":["registry.example.com"]}`),
 	}, Dialect)
 	require.NoError(b, err)
-	options := engine.Options{Cluster: engine.EmptyClusterData(), Namespace: []byte(`{"metadata":{"name":"shop","labels":{}}}`)}
+	options := engine.Options{Cluster: clusterdata.Empty(), Namespace: []byte(`{"metadata":{"name":"shop","labels":{}}}`)}
 	reviews := make([]*admission.Review, 1000)
 	for i := range reviews {
 		reviews[i] = podReview(b, 1, i)

@@ -9,7 +9,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // The names of the engines of a template's code.
@@ -74,29 +74,29 @@ type template struct {
 	readsInventory bool
 	readsNamespace bool
 	requires       []admission.GroupVersionKind // of its annotation
-	constraints    []engine.Constraint
+	constraints    []definition.Constraint
 	warnings       []string
 }
 
-func (t *template) compiled() engine.Template {
-	return engine.Template{Name: t.kind, Modules: t.modules, Text: t.text, Constraints: t.constraints, ReadsNamespace: t.readsNamespace, Warnings: t.warnings}
+func (t *template) compiled() definition.Template {
+	return definition.Template{Name: t.kind, Modules: t.modules, Text: t.text, Constraints: t.constraints, ReadsNamespace: t.readsNamespace, Warnings: t.warnings}
 }
 
 // readTemplate reads a template. With errors, its kind is still known where it has one.
-func readTemplate(d document, m mode) (*template, engine.CompileErrors) {
+func readTemplate(d document, m mode) (*template, definition.CompileErrors) {
 	t := &template{document: d, title: d.annotations[titleAnnotation]}
 	var object templateObject
 	if err := d.decode(&object); err != nil {
-		return t, engine.CompileErrors{d.errorAt("%v", err)}
+		return t, definition.CompileErrors{d.errorAt("%v", err)}
 	}
 	t.kind = object.Spec.CRD.Spec.Names.Kind
 	switch {
 	case t.kind == "":
-		return t, engine.CompileErrors{d.errorAt("ConstraintTemplate %q: spec.crd.spec.names.kind is empty", d.name)}
+		return t, definition.CompileErrors{d.errorAt("ConstraintTemplate %q: spec.crd.spec.names.kind is empty", d.name)}
 	case d.name != strings.ToLower(t.kind):
-		return t, engine.CompileErrors{d.errorAt("ConstraintTemplate %q: its name must be its kind in lower case, %q", d.name, strings.ToLower(t.kind))}
+		return t, definition.CompileErrors{d.errorAt("ConstraintTemplate %q: its name must be its kind in lower case, %q", d.name, strings.ToLower(t.kind))}
 	}
-	var errs engine.CompileErrors
+	var errs definition.CompileErrors
 	var err error
 	if t.schema, err = readSchema(object.Spec.CRD.Spec.Validation.OpenAPIV3Schema); err != nil {
 		errs = append(errs, d.errorIn([]any{"spec", "crd", "spec", "validation", "openAPIV3Schema"}, "%v", err))
@@ -113,7 +113,7 @@ func readTemplate(d document, m mode) (*template, engine.CompileErrors) {
 	return t, errs
 }
 
-func (t *template) readTarget(target targetObject, m mode) engine.CompileErrors {
+func (t *template) readTarget(target targetObject, m mode) definition.CompileErrors {
 	path := []any{"spec", "targets", 0}
 	errs := t.readOperations(target, m)
 	source, at, err := t.findRego(target)
@@ -139,7 +139,7 @@ func (t *template) readTarget(target targetObject, m mode) engine.CompileErrors 
 	return errs
 }
 
-func (t *template) readOperations(target targetObject, m mode) engine.CompileErrors {
+func (t *template) readOperations(target targetObject, m mode) definition.CompileErrors {
 	all := []string{"CREATE", "UPDATE", "DELETE", "CONNECT"}
 	if m.test {
 		t.operations = all
@@ -156,7 +156,7 @@ func (t *template) readOperations(target targetObject, m mode) engine.CompileErr
 			t.operations = all
 			return nil
 		case !slices.Contains(all, operation):
-			return engine.CompileErrors{t.document.errorIn([]any{"spec", "targets", 0, "operations", i}, "%q is not one of *, %s", operation, strings.Join(all, ", "))}
+			return definition.CompileErrors{t.document.errorIn([]any{"spec", "targets", 0, "operations", i}, "%q is not one of *, %s", operation, strings.Join(all, ", "))}
 		}
 		t.operations = append(t.operations, operation)
 	}

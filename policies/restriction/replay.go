@@ -7,6 +7,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/sandbox"
@@ -43,7 +44,7 @@ func (r *replay) evaluate(p *sidecar.Policy, decision string, input ast.Value, c
 	}
 	deadline, bounded := r.ctx.Deadline()
 	if !bounded {
-		deadline = time.Now().Add(engine.MaxTimeout)
+		deadline = time.Now().Add(definition.MaxTimeout)
 	}
 	options := eval.Options{
 		Now: r.now, Cover: coverage,

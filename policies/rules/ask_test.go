@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -44,7 +45,7 @@ func snapshot(t *testing.T, texts ...string) *engine.Snapshot {
 	for i, text := range texts {
 		files[string(rune('a'+i))+".rego"] = text
 	}
-	set, err := engine.Compile(engine.Source{Name: "rules", Revision: "built-in", Files: files})
+	set, err := engine.Compile(definition.Source{Name: "rules", Revision: "built-in", Files: files})
 	require.NoError(t, err)
 	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
@@ -20,7 +22,7 @@ type Product struct {
 	// Entry is the name in the configuration, such as policysource.policy.lintel.dev.
 	Entry string
 	// FailurePolicy is Fail unless set.
-	FailurePolicy engine.FailurePolicy
+	FailurePolicy definition.FailurePolicy
 	// Rules are what the entry is called for. An entry without rules stays
 	// registered: entries are never added or dropped while the program runs.
 	Rules []admissionregistrationv1.RuleWithOperations
@@ -51,6 +53,19 @@ type NamespaceGetter interface {
 	// Namespace is the Namespace object in JSON.
 	Namespace(ctx context.Context, name string) ([]byte, error)
 }
+
+// InNamespaces keep what is in other namespaces away, which somebody else may serve: none
+// keeps nothing away. Format is an expression of CEL with a place for their list.
+func InNamespaces(namespaces []string, format string) []admissionregistrationv1.MatchCondition {
+	if len(namespaces) == 0 {
+		return nil
+	}
+	list := "['" + strings.Join(namespaces, "', '") + "']"
+	return []admissionregistrationv1.MatchCondition{{Name: "in-a-namespace-that-is-served", Expression: fmt.Sprintf(format, list)}}
+}
+
+// OfTheirs is the format of InNamespaces for objects that have a namespace.
+const OfTheirs = "request.namespace in %s"
 
 // Called are the rules of an entry that is called for operations on resources.
 func Called(scope admissionregistrationv1.ScopeType, group, version string, resources []string, operations ...admissionregistrationv1.OperationType) []admissionregistrationv1.RuleWithOperations {

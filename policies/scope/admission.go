@@ -19,6 +19,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
@@ -39,7 +40,7 @@ const (
 type Violation struct {
 	Reason   string
 	Message  string
-	Location engine.Location // zero where it is about the PolicySource itself
+	Location definition.Location // zero where it is about the PolicySource itself
 }
 
 // Error is the location and the message.
@@ -175,8 +176,8 @@ func (c *candidateCheck) grants(policy engine.PolicyInfo) []Violation {
 			report("%v", err)
 		}
 	}
-	if policy.Timeout > engine.DefaultTimeout {
-		report("has timeout: %s, and below the enterprise a policy has at most %s; take it out", policy.Timeout, engine.DefaultTimeout)
+	if policy.Timeout > definition.DefaultTimeout {
+		report("has timeout: %s, and below the enterprise a policy has at most %s; take it out", policy.Timeout, definition.DefaultTimeout)
 	}
 	return out
 }
@@ -229,7 +230,7 @@ func (c *candidateCheck) exempts(parent *engine.PolicySet) []Violation {
 
 type declared struct {
 	name     string
-	location engine.Location
+	location definition.Location
 }
 
 // packagesOf are all that a source declares, each once.
@@ -238,7 +239,7 @@ func packagesOf(set *engine.PolicySet) []declared {
 	for _, module := range modulesOf(set) {
 		name := strings.TrimPrefix(module.Package.Path.String(), "data.")
 		if !slices.ContainsFunc(out, func(d declared) bool { return d.name == name }) {
-			out = append(out, declared{name, engine.Location{File: module.Package.Location.File, Line: module.Package.Location.Row}})
+			out = append(out, declared{name, definition.Location{File: module.Package.Location.File, Line: module.Package.Location.Row}})
 		}
 	}
 	for _, policy := range set.Describe() {
@@ -251,7 +252,7 @@ func packagesOf(set *engine.PolicySet) []declared {
 
 // modulesOf are the modules of a set as they were written, by file.
 func modulesOf(set *engine.PolicySet) []*ast.Module {
-	modules, err := engine.Modules(set.Source())
+	modules, err := definition.Modules(set.Source())
 	if err != nil {
 		panic("what has compiled can be parsed: " + err.Error())
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
@@ -14,7 +15,7 @@ import (
 // source compiles files of a scope; a Rego text stands for policy.rego.
 func source(t *testing.T, name string, scope hierarchy.Scope, files ...string) *engine.PolicySet {
 	t.Helper()
-	s := engine.Source{Name: name, Scope: scope, Files: map[string]string{"policy.rego": files[0]}}
+	s := definition.Source{Name: name, Scope: scope, Files: map[string]string{"policy.rego": files[0]}}
 	for i := 1; i < len(files); i += 2 {
 		s.Files[files[i]] = files[i+1]
 	}

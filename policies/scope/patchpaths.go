@@ -8,6 +8,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -18,7 +19,7 @@ type writtenPath struct {
 	// made says that a map is put there, if there is none: what is below it stays as it
 	// is, but for what other paths tell.
 	made     bool
-	location engine.Location
+	location definition.Location
 }
 
 // String writes what is computed as *.
@@ -74,7 +75,7 @@ func (c *candidateCheck) patches(parent *engine.PolicySet) []Violation {
 }
 
 // sameKinds says whether two matches may be about one object.
-func sameKinds(a, b engine.Match) bool {
+func sameKinds(a, b definition.Match) bool {
 	if len(a.Kinds) == 0 || len(b.Kinds) == 0 {
 		return true
 	}
@@ -122,7 +123,7 @@ func operationPaths(operation ast.Object, at *ast.Location, narrower bool) []wri
 		if !ok {
 			continue
 		}
-		location := engine.Location{File: at.File, Line: at.Row}
+		location := definition.Location{File: at.File, Line: at.Row}
 		value, isMap := objectAt(operation, "value")
 		if isMap && op == "add" && (value.Len() == 0 || !narrower) {
 			out = append(out, mapPaths(segments, value, location)...)
@@ -144,7 +145,7 @@ func objectAt(operation ast.Object, key string) (ast.Object, bool) {
 
 // mapPaths are those of a map that is put at a path: the map itself, and its leaves as
 // far as its keys are constant.
-func mapPaths(path []string, object ast.Object, at engine.Location) []writtenPath {
+func mapPaths(path []string, object ast.Object, at definition.Location) []writtenPath {
 	out := []writtenPath{{slices.Clone(path), true, at}}
 	object.Foreach(func(key, value *ast.Term) {
 		name, constant := key.Value.(ast.String)
@@ -217,7 +218,7 @@ func defaultPaths(rule *ast.Rule) []writtenPath {
 		}
 		prefix = append(prefix, string(key))
 	}
-	at := engine.Location{File: rule.Location.File, Line: rule.Location.Row}
+	at := definition.Location{File: rule.Location.File, Line: rule.Location.Row}
 	var out []writtenPath
 	var descend func(path []string, term *ast.Term)
 	descend = func(path []string, term *ast.Term) {

@@ -6,9 +6,9 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/eval/plan"
+	"github.com/lintel-policy/lintel/policies/planning"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
@@ -71,7 +71,10 @@ func (p *Policy) ruleProgram(cover bool) (*eval.Program, error) {
 	for _, decision := range p.Decisions {
 		refs = append(refs, p.Ref(decision))
 	}
-	made, errs := engine.NewProgram(p.compiler, sandbox.Function, eval.CompileOptions{Cover: cover}, refs...)
+	if _, errs := planning.CheckGrowth(p.compiler, refs...); len(errs) > 0 {
+		return nil, errs
+	}
+	made, errs := planning.NewProgram(p.compiler, sandbox.Function, eval.CompileOptions{Cover: cover}, refs...)
 	if len(errs) > 0 {
 		return nil, errs
 	}
@@ -84,7 +87,7 @@ func (p *Policy) queryProgram(decision string, cover bool) (*eval.Program, error
 	for _, rule := range p.Rules(decision) {
 		refs = append(refs, rule.Ref().GroundPrefix())
 	}
-	if errs := engine.CheckGrowth(p.compiler, refs...); len(errs) > 0 {
+	if _, errs := planning.CheckGrowth(p.compiler, refs...); len(errs) > 0 {
 		return nil, errs
 	}
 	planned, err := plan.Query(p.compiler, ast.NewBody(ast.Equality.Expr(ast.VarTerm(resultVar), ast.NewTerm(p.Ref(decision)))))

@@ -8,7 +8,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 const (
@@ -62,7 +62,7 @@ func Unpack(chunks [][]byte, digest string) (map[string]string, error) {
 	if err := json.Unmarshal(text, &files); err != nil {
 		return nil, fmt.Errorf("unpacking the artifact: %w", err)
 	}
-	if got := (engine.Source{Files: files}).Digest(); got != digest {
+	if got := (definition.Source{Files: files}).Digest(); got != digest {
 		return nil, fmt.Errorf("the artifact holds %s, not %s", got, digest)
 	}
 	return files, nil

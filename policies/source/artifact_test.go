@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 func TestPackAndUnpack(t *testing.T) {
@@ -31,7 +31,7 @@ func TestPackAndUnpack(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, chunks, again)
 
-			digest := engine.Source{Files: files}.Digest()
+			digest := definition.Source{Files: files}.Digest()
 			unpacked, err := Unpack(chunks, digest)
 			require.NoError(t, err)
 			require.Equal(t, files, unpacked)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
@@ -67,19 +68,19 @@ func NewCompiler(program string, timeout time.Duration) *Compiler {
 }
 
 // Compile is engine.Compile of all the forms of policy that a source may hold.
-func Compile(source engine.Source) (*engine.PolicySet, error) {
+func Compile(source definition.Source) (*engine.PolicySet, error) {
 	return engine.Compile(source, gatekeeper.Dialect)
 }
 
 // CompileToExplain is Compile of a set that explains its rules (engine.RuleOutcome), at the
 // price of speed.
-func CompileToExplain(source engine.Source) (*engine.PolicySet, error) {
+func CompileToExplain(source definition.Source) (*engine.PolicySet, error) {
 	return engine.CompileForTest(source, gatekeeper.Dialect)
 }
 
 // Compile is the function Compile within the limits. An error that is no
-// engine.CompileErrors says nothing about the source.
-func (c *Compiler) Compile(ctx context.Context, source engine.Source) (*engine.PolicySet, error) {
+// definition.CompileErrors says nothing about the source.
+func (c *Compiler) Compile(ctx context.Context, source definition.Source) (*engine.PolicySet, error) {
 	return c.results.get(ctx, source, func() (*engine.PolicySet, error) {
 		var here sync.WaitGroup
 		var set *engine.PolicySet
@@ -98,7 +99,7 @@ func (c *Compiler) Compile(ctx context.Context, source engine.Source) (*engine.P
 
 // Load is Compile without a child, for a source that passed the gate in another
 // process.
-func (c *Compiler) Load(ctx context.Context, source engine.Source) (*engine.PolicySet, error) {
+func (c *Compiler) Load(ctx context.Context, source definition.Source) (*engine.PolicySet, error) {
 	return c.results.get(ctx, source, func() (*engine.PolicySet, error) {
 		return c.compileHere(ctx, source, c.results.before(source.Name))
 	})
@@ -107,7 +108,7 @@ func (c *Compiler) Load(ctx context.Context, source engine.Source) (*engine.Poli
 // Forget ends the keeping of a set that is live now, and of what came before it.
 func (c *Compiler) Forget(set *engine.PolicySet) { c.results.forget(set) }
 
-func (c *Compiler) compileHere(ctx context.Context, source engine.Source, before *engine.PolicySet) (*engine.PolicySet, error) {
+func (c *Compiler) compileHere(ctx context.Context, source definition.Source, before *engine.PolicySet) (*engine.PolicySet, error) {
 	select {
 	case c.here <- struct{}{}:
 		defer func() {
@@ -123,7 +124,7 @@ func (c *Compiler) compileHere(ctx context.Context, source engine.Source, before
 // compileApart compiles in a child and checks the references there: nil where the
 // source compiles within the limits. It calls compiled as soon as that is known, while
 // the references are checked. before may be nil.
-func (c *Compiler) compileApart(ctx context.Context, source engine.Source, before *engine.PolicySet, compiled func()) error {
+func (c *Compiler) compileApart(ctx context.Context, source definition.Source, before *engine.PolicySet, compiled func()) error {
 	apart := child{c.program, CompileArgument, c.timeout, bytesFor(source, maxCompileBytes)}
 	done := false
 	var wrong error // what is wrong with the source
@@ -167,7 +168,7 @@ func (c *Compiler) compileApart(ctx context.Context, source engine.Source, befor
 
 // checkReferences has a child check the references of what it has compiled, and of what
 // it has not where that was not checked against the same schemas before.
-func (c *Compiler) checkReferences(ctx context.Context, ask *json.Encoder, answers *json.Decoder, source engine.Source, before *engine.PolicySet, answer compileAnswer) (engine.CompileErrors, error) {
+func (c *Compiler) checkReferences(ctx context.Context, ask *json.Encoder, answers *json.Decoder, source definition.Source, before *engine.PolicySet, answer compileAnswer) (definition.CompileErrors, error) {
 	if c.Schemas == nil {
 		return nil, nil
 	}
@@ -209,29 +210,29 @@ func takenOver(before *engine.PolicySet, names []string) (policies []matched) {
 	return policies
 }
 
-// referenceErrors are the engine.CompileErrors of references that are wrong by the
+// referenceErrors are the definition.CompileErrors of references that are wrong by the
 // schemas of now.
-type referenceErrors struct{ engine.CompileErrors }
+type referenceErrors struct{ definition.CompileErrors }
 
-// Unwrap gives the errors as engine.CompileErrors.
+// Unwrap gives the errors as definition.CompileErrors.
 func (e referenceErrors) Unwrap() error { return e.CompileErrors }
 
-// limitError is the engine.CompileErrors of a source that takes too much to compile.
-type limitError struct{ engine.CompileErrors }
+// limitError is the definition.CompileErrors of a source that takes too much to compile.
+type limitError struct{ definition.CompileErrors }
 
-// Unwrap gives the errors as engine.CompileErrors.
+// Unwrap gives the errors as definition.CompileErrors.
 func (e limitError) Unwrap() error { return e.CompileErrors }
 
 func tooMuch(format string, args ...any) error {
-	return limitError{engine.CompileErrors{{Message: "compiling " + fmt.Sprintf(format, args...) +
+	return limitError{definition.CompileErrors{{Message: "compiling " + fmt.Sprintf(format, args...) +
 		": values that contain each other many times over have types that grow without bound; take them apart"}}}
 }
 
 // below says whether a source is of a scope below the enterprise.
-func below(source engine.Source) bool { return source.Scope.Key().Level != hierarchy.Enterprise }
+func below(source definition.Source) bool { return source.Scope.Key().Level != hierarchy.Enterprise }
 
 // bytesFor is how much memory the child of a source may take.
-func bytesFor(source engine.Source, most int) int {
+func bytesFor(source definition.Source, most int) int {
 	if below(source) {
 		return min(most, maxScopedBytes)
 	}
@@ -239,17 +240,17 @@ func bytesFor(source engine.Source, most int) int {
 }
 
 func tooLarge(bytes int64) error {
-	return engine.CompileErrors{{Message: fmt.Sprintf("the policies and their data take %d MiB of memory, and below the enterprise a source has at most %d MiB on each replica: keep less data in the source, or split its rules", bytes>>20, maxScopedSet>>20)}}
+	return definition.CompileErrors{{Message: fmt.Sprintf("the policies and their data take %d MiB of memory, and below the enterprise a source has at most %d MiB on each replica: keep less data in the source, or split its rules", bytes>>20, maxScopedSet>>20)}}
 }
 
 // compileRequest is what the child is asked to compile. Known is nil where nothing is
 // known of the source.
 type compileRequest struct {
-	Source engine.Source
+	Source definition.Source
 	Known  *engine.Known
 }
 
-func requestFor(source engine.Source, before *engine.PolicySet) compileRequest {
+func requestFor(source definition.Source, before *engine.PolicySet) compileRequest {
 	request := compileRequest{Source: source}
 	if before != nil && !below(source) { // below, the memory of all of it is measured
 		known := before.Known()
@@ -261,9 +262,9 @@ func requestFor(source engine.Source, before *engine.PolicySet) compileRequest {
 // compileAnswer is what the child says of a source.
 type compileAnswer struct {
 	// Bytes is how much memory the compiled source takes.
-	Bytes   int64                `json:"bytes"`
-	Errors  engine.CompileErrors `json:"errors"`
-	Matches []matched            `json:"matches"`
+	Bytes   int64                    `json:"bytes"`
+	Errors  definition.CompileErrors `json:"errors"`
+	Matches []matched                `json:"matches"`
 	// TakenOver are the packages that were known and have not been compiled, sorted; Matches
 	// are those of the others.
 	TakenOver []string `json:"takenOver"`

@@ -12,14 +12,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 // manyPolicies are the sample policies again and again, each time in packages of
 // their own.
-func manyPolicies(tb testing.TB, sources int) engine.Source {
+func manyPolicies(tb testing.TB, sources int) definition.Source {
 	tb.Helper()
-	files, err := ReadFolder("../../config/samples/policies", engine.IsPolicyFile, MaxArtifactBytes)
+	files, err := ReadFolder("../../config/samples/policies", definition.IsPolicyFile, MaxArtifactBytes)
 	require.NoError(tb, err)
 	many := map[string]string{}
 	for i := range sources {
@@ -30,7 +31,7 @@ func manyPolicies(tb testing.TB, sources int) engine.Source {
 			}
 		}
 	}
-	return engine.Source{Name: "many", Files: many}
+	return definition.Source{Name: "many", Files: many}
 }
 
 // BenchmarkCompile500 is what the gate takes for a source of 500 policies, without

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
@@ -36,12 +36,12 @@ func testCompiler(t testing.TB, timeout time.Duration) *Compiler {
 
 func TestCompileApart(t *testing.T) {
 	compiler := testCompiler(t, 30*time.Second)
-	set, err := compiler.Compile(t.Context(), engine.Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}})
+	set, err := compiler.Compile(t.Context(), definition.Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}})
 	require.NoError(t, err)
 	require.Equal(t, 1, set.Policies())
 
-	_, err = compiler.Compile(t.Context(), engine.Source{Name: "s", Files: map[string]string{"p.rego": "package p\n}"}})
-	var errs engine.CompileErrors
+	_, err = compiler.Compile(t.Context(), definition.Source{Name: "s", Files: map[string]string{"p.rego": "package p\n}"}})
+	var errs definition.CompileErrors
 	require.ErrorAs(t, err, &errs)
 	require.Equal(t, 2, errs[0].Line)
 }
@@ -55,9 +55,9 @@ func TestCompilingIsBounded(t *testing.T) {
 	rego += "\tx2000 = 1\n}\n"
 	compiler := testCompiler(t, time.Second)
 	// On a busy machine a child may get too little of the processor for a verdict.
-	var errs engine.CompileErrors
+	var errs definition.CompileErrors
 	require.Eventually(t, func() bool {
-		_, err := compiler.Compile(t.Context(), engine.Source{Name: "s", Files: map[string]string{"p.rego": rego}})
+		_, err := compiler.Compile(t.Context(), definition.Source{Name: "s", Files: map[string]string{"p.rego": rego}})
 		return errors.As(err, &errs)
 	}, 2*time.Minute, time.Millisecond)
 	require.ErrorContains(t, errs, "compiling takes ")
@@ -68,26 +68,26 @@ func TestCompilingIsBounded(t *testing.T) {
 func TestABusyMachineSaysNothingAboutTheSource(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "sleeping")
 	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\nexec sleep 60\n"), 0o700))
-	_, err := NewCompiler(program, 200*time.Millisecond).Compile(t.Context(), engine.Source{})
+	_, err := NewCompiler(program, 200*time.Millisecond).Compile(t.Context(), definition.Source{})
 	require.ErrorContains(t, err, "the machine is busy")
-	require.NotErrorAs(t, err, new(engine.CompileErrors))
+	require.NotErrorAs(t, err, new(definition.CompileErrors))
 }
 
 func TestACompilerThatCannotStartSaysNothingAboutTheSource(t *testing.T) {
-	_, err := NewCompiler("/nowhere", time.Second).Compile(t.Context(), engine.Source{})
+	_, err := NewCompiler("/nowhere", time.Second).Compile(t.Context(), definition.Source{})
 	require.Error(t, err)
-	require.NotErrorAs(t, err, new(engine.CompileErrors))
+	require.NotErrorAs(t, err, new(definition.CompileErrors))
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = testCompiler(t, time.Second).Compile(ctx, engine.Source{})
-	require.NotErrorAs(t, err, new(engine.CompileErrors))
+	_, err = testCompiler(t, time.Second).Compile(ctx, definition.Source{})
+	require.NotErrorAs(t, err, new(definition.CompileErrors))
 }
 
 // TestARevisionIsCompiledOnce on its way from the webhook to the loader.
 func TestARevisionIsCompiledOnce(t *testing.T) {
 	compiler := testCompiler(t, 30*time.Second)
-	source := engine.Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}}
+	source := definition.Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}}
 	judged, err := compiler.Compile(t.Context(), source)
 	require.NoError(t, err)
 	again, err := compiler.Compile(t.Context(), source)
@@ -98,12 +98,12 @@ func TestARevisionIsCompiledOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Same(t, judged, loaded)
 
-	for name, change := range map[string]func(*engine.Source){
-		"files":      func(s *engine.Source) { s.Files = map[string]string{"p.rego": "package p\ndeny contains \"y\""} },
-		"parameters": func(s *engine.Source) { s.Parameters = []byte(`{"a": 1}`) },
-		"failure":    func(s *engine.Source) { s.FailurePolicy = engine.Ignore },
-		"name":       func(s *engine.Source) { s.Name = "other" },
-		"scope":      func(s *engine.Source) { s.Scope.Namespaces = []string{"a"} },
+	for name, change := range map[string]func(*definition.Source){
+		"files":      func(s *definition.Source) { s.Files = map[string]string{"p.rego": "package p\ndeny contains \"y\""} },
+		"parameters": func(s *definition.Source) { s.Parameters = []byte(`{"a": 1}`) },
+		"failure":    func(s *definition.Source) { s.FailurePolicy = definition.Ignore },
+		"name":       func(s *definition.Source) { s.Name = "other" },
+		"scope":      func(s *definition.Source) { s.Scope.Namespaces = []string{"a"} },
 	} {
 		other := source
 		change(&other)
@@ -115,7 +115,7 @@ func TestARevisionIsCompiledOnce(t *testing.T) {
 
 func TestOneSourceCompilesHereAtATime(t *testing.T) {
 	compiler := testCompiler(t, 30*time.Second)
-	source := engine.Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}}
+	source := definition.Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}}
 	compiler.here <- struct{}{} // another one does
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -134,14 +134,14 @@ func TestASourceBelowTheEnterpriseHasItsMemory(t *testing.T) {
 		return map[string]string{"p.rego": "package p\ndeny contains \"x\" if data.big[0][0]", "data.json": `{"big":[` + strings.Repeat("[],", lists) + `[]]}`}
 	}
 	team := hierarchy.Scope{Level: hierarchy.Team, Name: "shop", Namespaces: []string{"shop"}}
-	_, err := compiler.Compile(t.Context(), engine.Source{Name: "team", Scope: team, Files: files(1000)})
+	_, err := compiler.Compile(t.Context(), definition.Source{Name: "team", Scope: team, Files: files(1000)})
 	require.NoError(t, err)
-	_, err = compiler.Compile(t.Context(), engine.Source{Name: "team", Scope: team, Files: files(300_000)})
-	var errs engine.CompileErrors
+	_, err = compiler.Compile(t.Context(), definition.Source{Name: "team", Scope: team, Files: files(300_000)})
+	var errs definition.CompileErrors
 	require.ErrorAs(t, err, &errs)
 	require.Contains(t, errs[0].Message, "below the enterprise a source has at most 16 MiB on each replica")
-	_, err = compiler.Compile(t.Context(), engine.Source{Name: "all", Files: files(300_000)})
+	_, err = compiler.Compile(t.Context(), definition.Source{Name: "all", Files: files(300_000)})
 	require.NoError(t, err, "administrators' own")
-	_, err = compiler.Compile(t.Context(), engine.Source{Name: "team", Scope: team, Files: files(1_000_000)})
+	_, err = compiler.Compile(t.Context(), definition.Source{Name: "team", Scope: team, Files: files(1_000_000)})
 	require.ErrorContains(t, err, "compiling takes more than 128 MiB of memory")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/scope"
@@ -30,12 +31,12 @@ type Verdict struct {
 	// Reason and Message say why it is refused.
 	Reason, Message string
 	// Errors are the places, where there are any.
-	Errors engine.CompileErrors
+	Errors definition.CompileErrors
 	// OutsideScope says that the revision reaches beyond its scope. One that passed
 	// before, and does so since a scope above was narrowed, is not refused for it.
 	OutsideScope bool
 	// Warnings say what is likely not meant.
-	Warnings engine.CompileErrors
+	Warnings definition.CompileErrors
 	// wrongReferences says that it is refused by what the schemas of kinds say now.
 	wrongReferences bool
 }
@@ -53,11 +54,11 @@ func (v Verdict) WarningTexts() []string {
 // elsewhere.
 type Gate struct {
 	// Compile compiles a source within limits. An error that is no
-	// engine.CompileErrors says nothing about the source.
-	Compile func(context.Context, engine.Source) (*engine.PolicySet, error)
+	// definition.CompileErrors says nothing about the source.
+	Compile func(context.Context, definition.Source) (*engine.PolicySet, error)
 	// Test runs the tests that a source brings with it, within limits. An error that is
-	// no engine.CompileErrors says nothing about the source.
-	Test func(context.Context, engine.Source) (suite.Results, error)
+	// no definition.CompileErrors says nothing about the source.
+	Test func(context.Context, definition.Source) (suite.Results, error)
 	// Registrable says whether the policies of a snapshot can be registered together.
 	Registrable func(policies []engine.PolicyInfo, resources *admission.Resources) error
 }
@@ -65,7 +66,7 @@ type Gate struct {
 // Judge judges a revision beside the other sources that are live; Lintel's webhook
 // asks it, too. It does not ask whether the kinds that policies require may be read:
 // the permission may come after the source. An error means that it found no verdict.
-func (g Gate) Judge(ctx context.Context, candidate engine.Source, live *engine.Live) (Verdict, error) {
+func (g Gate) Judge(ctx context.Context, candidate definition.Source, live *engine.Live) (Verdict, error) {
 	if set, ok := live.Get(candidate.Name); ok && set.CompiledFrom(candidate) {
 		verdict := g.JudgeScope(candidate, live) // what is above may have narrowed since
 		verdict.Set, verdict.Warnings = set, warnings(set, live.Resources())
@@ -120,14 +121,14 @@ func testsFailed(results suite.Results) Verdict {
 		if c.Message != "" {
 			message += ": " + c.Message
 		}
-		verdict.Errors = append(verdict.Errors, engine.CompileError{File: c.File, Line: c.Line, Message: message})
+		verdict.Errors = append(verdict.Errors, definition.CompileError{File: c.File, Line: c.Line, Message: message})
 	}
 	verdict.Message = fmt.Sprintf("%d of %d test cases failed: %v", results.Totals.Failed, results.Totals.Cases, verdict.Errors[0])
 	return verdict
 }
 
 // JudgeScope judges a source whose files are not at hand yet.
-func (g Gate) JudgeScope(candidate engine.Source, live *engine.Live) Verdict {
+func (g Gate) JudgeScope(candidate definition.Source, live *engine.Live) Verdict {
 	var scopes []hierarchy.Scope
 	for _, other := range others(live, candidate.Name) {
 		scopes = append(scopes, other.Source().Scope)
@@ -149,7 +150,7 @@ func beyondScope(violations []scope.Violation) Verdict {
 	var messages []string
 	for _, violation := range violations {
 		messages = append(messages, violation.Error())
-		verdict.Errors = append(verdict.Errors, engine.CompileError{
+		verdict.Errors = append(verdict.Errors, definition.CompileError{
 			File: violation.Location.File, Line: violation.Location.Line, Message: violation.Message,
 		})
 	}
@@ -159,7 +160,7 @@ func beyondScope(violations []scope.Violation) Verdict {
 
 // Mistakes are what compiles and is surely not meant: rules and kinds that are nearly
 // others, and what the source holds that nobody enforces.
-func Mistakes(set *engine.PolicySet, resources *admission.Resources) engine.CompileErrors {
+func Mistakes(set *engine.PolicySet, resources *admission.Resources) definition.CompileErrors {
 	found := slices.Concat(set.Unasked(), PassedOver(set.Files()))
 	for _, one := range unknownKinds(set, resources) {
 		if one.suggestion != "" {
@@ -170,10 +171,10 @@ func Mistakes(set *engine.PolicySet, resources *admission.Resources) engine.Comp
 }
 
 // warnings are about the policies of a set, and about what its source holds beside them.
-func warnings(set *engine.PolicySet, resources *admission.Resources) engine.CompileErrors {
+func warnings(set *engine.PolicySet, resources *admission.Resources) definition.CompileErrors {
 	out := slices.Concat(set.Unasked(), PassedOver(set.Files()))
 	for _, words := range set.Warnings() {
-		out = append(out, engine.CompileError{Message: words})
+		out = append(out, definition.CompileError{Message: words})
 	}
 	for _, one := range unknownKinds(set, resources) {
 		out = append(out, one.CompileError)
@@ -192,7 +193,7 @@ func warnings(set *engine.PolicySet, resources *admission.Resources) engine.Comp
 
 // unknownKind is a kind that a policy names and nobody serves.
 type unknownKind struct {
-	engine.CompileError
+	definition.CompileError
 	suggestion string
 }
 
@@ -212,16 +213,16 @@ func unknownKinds(set *engine.PolicySet, resources *admission.Resources) []unkno
 	return out
 }
 
-func warning(at engine.Location, format string, args ...any) engine.CompileError {
-	return engine.CompileError{File: at.File, Line: at.Line, Message: fmt.Sprintf(format, args...)}
+func warning(at definition.Location, format string, args ...any) definition.CompileError {
+	return definition.CompileError{File: at.File, Line: at.Line, Message: fmt.Sprintf(format, args...)}
 }
 
 // namesKind finds the line of a policy's METADATA that names a kind.
-func namesKind(files map[string]string, policy engine.Location, kind string) engine.Location {
+func namesKind(files map[string]string, policy definition.Location, kind string) definition.Location {
 	lines := strings.Split(files[policy.File], "\n")
 	for i := min(policy.Line, len(lines)) - 1; i > 0 && strings.HasPrefix(lines[i-1], "#"); i-- {
 		if strings.Contains(lines[i-1], kind) {
-			return engine.Location{File: policy.File, Line: i}
+			return definition.Location{File: policy.File, Line: i}
 		}
 	}
 	return policy

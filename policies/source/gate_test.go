@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/scope"
@@ -15,8 +16,8 @@ import (
 )
 
 // makeSource is a source with one file.
-func makeSource(rego string, change ...func(*engine.Source)) engine.Source {
-	source := engine.Source{Name: "team", Files: map[string]string{"p.rego": rego}}
+func makeSource(rego string, change ...func(*definition.Source)) definition.Source {
+	source := definition.Source{Name: "team", Files: map[string]string{"p.rego": rego}}
 	for _, apply := range change {
 		apply(&source)
 	}
@@ -27,16 +28,16 @@ const good = "package p\ndeny contains \"no\""
 
 func allRegistrable([]engine.PolicyInfo, *admission.Resources) error { return nil }
 
-func compileHere(_ context.Context, source engine.Source) (*engine.PolicySet, error) {
+func compileHere(_ context.Context, source definition.Source) (*engine.PolicySet, error) {
 	return engine.Compile(source)
 }
 
-func testHere(ctx context.Context, source engine.Source) (suite.Results, error) {
+func testHere(ctx context.Context, source definition.Source) (suite.Results, error) {
 	return suite.Run(ctx, source, suite.Options{})
 }
 
 // gate is Judge where a verdict is sure.
-func gate(t *testing.T, candidate engine.Source, live *engine.Live, registrable func([]engine.PolicyInfo, *admission.Resources) error) Verdict {
+func gate(t *testing.T, candidate definition.Source, live *engine.Live, registrable func([]engine.PolicyInfo, *admission.Resources) error) Verdict {
 	t.Helper()
 	verdict, err := Gate{Compile: compileHere, Registrable: registrable, Test: testHere}.Judge(t.Context(), candidate, live)
 	require.NoError(t, err)
@@ -44,7 +45,9 @@ func gate(t *testing.T, candidate engine.Source, live *engine.Live, registrable 
 }
 
 func TestNoVerdictWithoutACompiler(t *testing.T) {
-	judge := Gate{Compile: func(context.Context, engine.Source) (*engine.PolicySet, error) { return nil, errors.New("no process") }}
+	judge := Gate{Compile: func(context.Context, definition.Source) (*engine.PolicySet, error) {
+		return nil, errors.New("no process")
+	}}
 	_, err := judge.Judge(t.Context(), makeSource(good), engine.NewLive(admission.BuiltinResources()))
 	require.ErrorContains(t, err, "no process")
 }
@@ -55,19 +58,19 @@ func team(parent string) hierarchy.Scope {
 
 func TestGate(t *testing.T) {
 	for name, c := range map[string]struct {
-		object      engine.Source
+		object      definition.Source
 		registrable func([]engine.PolicyInfo, *admission.Resources) error
 		reason      string // empty: it passes
 		message     string
 	}{
 		"good":             {makeSource(good), allRegistrable, "", ""},
-		"enterprise":       {makeSource(good, func(o *engine.Source) { o.Scope.Level = hierarchy.Enterprise }), allRegistrable, "", ""},
+		"enterprise":       {makeSource(good, func(o *definition.Source) { o.Scope.Level = hierarchy.Enterprise }), allRegistrable, "", ""},
 		"does not compile": {makeSource("package p\n}"), allRegistrable, ReasonCompileFailed, "p.rego:2:1"},
-		"wrong parameters": {makeSource(good, func(o *engine.Source) { o.Parameters = []byte(`[1]`) }), allRegistrable, ReasonCompileFailed, "parameters: not an object"},
+		"wrong parameters": {makeSource(good, func(o *definition.Source) { o.Parameters = []byte(`[1]`) }), allRegistrable, ReasonCompileFailed, "parameters: not an object"},
 		"no policies":      {makeSource("package p\nx := 1"), allRegistrable, ReasonNoPolicies, "no package has a rule deny"},
-		"narrower scope":   {makeSource(good, func(o *engine.Source) { o.Scope = team("") }), allRegistrable, "", ""},
-		"without a parent": {makeSource(good, func(o *engine.Source) { o.Scope = team("nobody") }), allRegistrable, scope.ReasonNoParent, `no live source declares a scope named "nobody"`},
-		"its test fails": {makeSource(good, func(o *engine.Source) {
+		"narrower scope":   {makeSource(good, func(o *definition.Source) { o.Scope = team("") }), allRegistrable, "", ""},
+		"without a parent": {makeSource(good, func(o *definition.Source) { o.Scope = team("nobody") }), allRegistrable, scope.ReasonNoParent, `no live source declares a scope named "nobody"`},
+		"its test fails": {makeSource(good, func(o *definition.Source) {
 			o.Files["p_test.rego"] = "package p_test\ntest_it_denies if data.p.deny[\"yes\"]"
 		}), allRegistrable, ReasonTestsFailed, "1 of 1 test cases failed: p_test.rego:2: test p_test/test_it_denies failed"},
 		"requires": {makeSource("# METADATA\n# custom:\n#   requires: [{group: \"\", kind: Service}]\n" + good), allRegistrable, "", ""},
@@ -90,12 +93,12 @@ func TestGate(t *testing.T) {
 
 func TestGateJudgesBesideWhatIsLive(t *testing.T) {
 	live := engine.NewLive(admission.BuiltinResources())
-	put := func(source engine.Source) {
+	put := func(source definition.Source) {
 		set, err := engine.Compile(source)
 		require.NoError(t, err)
 		live.Put(set)
 	}
-	put(makeSource("package other\ndeny contains \"no\"", func(o *engine.Source) { o.Name = "other" }))
+	put(makeSource("package other\ndeny contains \"no\"", func(o *definition.Source) { o.Name = "other" }))
 	put(makeSource(good))
 	var seen int
 	count := func(policies []engine.PolicyInfo, _ *admission.Resources) error { seen = len(policies); return nil }
@@ -112,17 +115,17 @@ func TestGateJudgesBesideWhatIsLive(t *testing.T) {
 // yet the source says so.
 func TestGateTellsOfAScopeThatWasNarrowed(t *testing.T) {
 	live := engine.NewLive(admission.BuiltinResources())
-	put := func(source engine.Source) {
+	put := func(source definition.Source) {
 		set, err := engine.Compile(source)
 		require.NoError(t, err)
 		live.Put(set)
 	}
-	org := func(namespaces ...string) engine.Source {
-		return makeSource("package org\ndeny contains \"no\"", func(o *engine.Source) {
+	org := func(namespaces ...string) definition.Source {
+		return makeSource("package org\ndeny contains \"no\"", func(o *definition.Source) {
 			o.Name, o.Scope = "retail", hierarchy.Scope{Level: hierarchy.Org, Name: "retail", Namespaces: namespaces}
 		})
 	}
-	child := makeSource(good, func(o *engine.Source) { o.Scope = team("retail") })
+	child := makeSource(good, func(o *definition.Source) { o.Scope = team("retail") })
 	put(org("shop-*"))
 	require.False(t, gate(t, child, live, allRegistrable).OutsideScope)
 	put(child)

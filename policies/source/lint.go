@@ -8,6 +8,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -15,16 +16,16 @@ import (
 var formatters = []string{"sprintf", "concat", "format_int"}
 
 // Lint finds what compiles and is likely not meant, by place. The source compiles.
-func Lint(set *engine.PolicySet) (engine.CompileErrors, error) {
-	modules, err := engine.Modules(set.Source())
+func Lint(set *engine.PolicySet) (definition.CompileErrors, error) {
+	modules, err := definition.Modules(set.Source())
 	if err != nil {
 		return nil, err
 	}
-	matches := map[string]engine.Match{}
+	matches := map[string]definition.Match{}
 	for _, p := range matchesOf(set) {
 		matches[p.Package] = p.Match
 	}
-	var found engine.CompileErrors
+	var found definition.CompileErrors
 	for _, module := range modules {
 		match, isPolicy := matches[packageOf(module)]
 		if !isPolicy {
@@ -37,7 +38,7 @@ func Lint(set *engine.PolicySet) (engine.CompileErrors, error) {
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b engine.CompileError) int {
+	slices.SortFunc(found, func(a, b definition.CompileError) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return slices.Compact(found), nil
@@ -45,7 +46,7 @@ func Lint(set *engine.PolicySet) (engine.CompileErrors, error) {
 
 // namesInMessages finds metadata.name in what a rule says: an object whose name the
 // API server makes has none yet.
-func namesInMessages(rule *ast.Rule) (found engine.CompileErrors) {
+func namesInMessages(rule *ast.Rule) (found definition.CompileErrors) {
 	name := string(rule.Head.Ref()[0].Value.(ast.Var))
 	if name != "deny" && name != "warn" {
 		return nil
@@ -76,7 +77,7 @@ func namesInMessages(rule *ast.Rule) (found engine.CompileErrors) {
 
 // objectsOnDelete finds reads of what is null where an object is deleted. Most
 // functions are undefined for null, without an error.
-func objectsOnDelete(rule *ast.Rule) (found engine.CompileErrors) {
+func objectsOnDelete(rule *ast.Rule) (found definition.CompileErrors) {
 	ast.WalkRefs(rule, func(ref ast.Ref) bool {
 		if isObjectField(ref) && ref[2].Equal(ast.StringTerm("object")) {
 			found = append(found, at(ref, "%s is undefined: the policy matches DELETE alone, where input.request.object is null; read input.request.oldObject", ref))
@@ -91,8 +92,8 @@ func isObjectField(ref ast.Ref) bool {
 	return len(ref) > 3 && ref[0].Equal(ast.InputRootDocument) && ref[1].Equal(ast.StringTerm("request")) && !outsideObjects(ref, 3)
 }
 
-func at(ref ast.Ref, format string, args ...any) engine.CompileError {
-	err := engine.CompileError{Message: fmt.Sprintf(format, args...)}
+func at(ref ast.Ref, format string, args ...any) definition.CompileError {
+	err := definition.CompileError{Message: fmt.Sprintf(format, args...)}
 	if location := ref[0].Location; location != nil {
 		err.File, err.Line, err.Column = location.File, location.Row, location.Col
 	}

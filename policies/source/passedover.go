@@ -8,17 +8,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/manifest"
 )
 
 // PassedOver finds what a source holds that looks as if it were enforced, and is not:
 // policies of other engines, PolicySources, charts, and what a kustomization would make
 // of the files.
-func PassedOver(files map[string]string) (found engine.CompileErrors) {
+func PassedOver(files map[string]string) (found definition.CompileErrors) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if path.Base(name) == "Chart.yaml" {
-			found = append(found, engine.CompileError{File: name, Message: "a chart is not rendered, and its templates are passed over: put what `helm template` prints into the source"})
+			found = append(found, definition.CompileError{File: name, Message: "a chart is not rendered, and its templates are passed over: put what `helm template` prints into the source"})
 			continue
 		}
 		if ext := path.Ext(name); ext != ".yaml" && ext != ".yml" || !isKustomization(name) && !mayBePassedOver(files[name]) {
@@ -30,7 +30,7 @@ func PassedOver(files map[string]string) (found engine.CompileErrors) {
 		}
 		for _, document := range documents {
 			if why := passedOverObject(name, document); why != "" {
-				found = append(found, engine.CompileError{File: name, Line: document.Line, Message: why})
+				found = append(found, definition.CompileError{File: name, Line: document.Line, Message: why})
 			}
 		}
 	}

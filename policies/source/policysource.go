@@ -3,20 +3,20 @@ package source
 import (
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // FromPolicySource is the engine's view of a PolicySource whose files were fetched
 // at a revision; an empty revision stands for the digest of the files. Fields that
 // the API server would default may be empty.
-func FromPolicySource(object *v1alpha1.PolicySource, files map[string]string, revision string) engine.Source {
+func FromPolicySource(object *v1alpha1.PolicySource, files map[string]string, revision string) definition.Source {
 	spec := object.Spec
-	source := engine.Source{
+	source := definition.Source{
 		Name:          object.Name,
 		Revision:      revision,
 		Files:         files,
-		FailurePolicy: engine.FailurePolicy(spec.FailurePolicy),
+		FailurePolicy: definition.FailurePolicy(spec.FailurePolicy),
 		Scope: hierarchy.Scope{
 			Level:      hierarchy.Level(spec.Scope.Level),
 			Name:       spec.Scope.Name,

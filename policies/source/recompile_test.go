@@ -10,27 +10,28 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
 // manyPackages is a source of packages that have nothing to do with each other.
-func manyPackages(count int) engine.Source {
+func manyPackages(count int) definition.Source {
 	files := map[string]string{}
 	for i := range count {
 		files[fmt.Sprintf("p%d.rego", i)] = strings.Replace(policyFor("Pod", fmt.Sprintf("deny contains \"%d\" if input.request.object.spec.hostPID", i)), "package p", fmt.Sprintf("package p%d", i), 1)
 	}
-	return engine.Source{Name: "s", Files: files}
+	return definition.Source{Name: "s", Files: files}
 }
 
-func changed(source engine.Source, name, text string) engine.Source {
+func changed(source definition.Source, name, text string) definition.Source {
 	source.Files = maps.Clone(source.Files)
 	source.Files[name] = text
 	return source
 }
 
 // answerOf is what the child says of a source.
-func answerOf(t *testing.T, c *Compiler, source engine.Source, before *engine.PolicySet) (answer compileAnswer) {
+func answerOf(t *testing.T, c *Compiler, source definition.Source, before *engine.PolicySet) (answer compileAnswer) {
 	t.Helper()
 	err := child{c.program, CompileArgument, c.timeout, maxCompileBytes}.run(t.Context(), requestFor(source, before), &answer)
 	require.NoError(t, err)
@@ -92,7 +93,7 @@ func TestReferencesOfWhatIsTakenOver(t *testing.T) {
 	source := manyPackages(20)
 	source.Files["lib.rego"] = "package lib\nlarge if input.request.object.spec.size > 1"
 	source.Files["w.rego"] = strings.Replace(policyFor("Widget.example.com", `deny contains "x" if data.lib.large`), "package p", "package w", 1)
-	judge := func(next engine.Source) (*engine.PolicySet, error) { return compiler.Compile(t.Context(), next) }
+	judge := func(next definition.Source) (*engine.PolicySet, error) { return compiler.Compile(t.Context(), next) }
 	_, err := judge(source)
 	require.NoError(t, err)
 

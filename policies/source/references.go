@@ -14,6 +14,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source/schema"
 )
@@ -36,8 +37,8 @@ type ReferenceCheck struct {
 
 // matched is what a package matches.
 type matched struct {
-	Package string       `json:"package"`
-	Match   engine.Match `json:"match"`
+	Package string           `json:"package"`
+	Match   definition.Match `json:"match"`
 }
 
 func matchesOf(set *engine.PolicySet) []matched {
@@ -96,7 +97,7 @@ var ownSubresources = []string{"status", "ephemeralcontainers", "resize", "final
 
 // sameObject says whether all that a match lets through are objects of kinds that it
 // names: other subresources come with objects of kinds of their own.
-func sameObject(match engine.Match) bool {
+func sameObject(match definition.Match) bool {
 	named := func(kind admission.GroupVersionKind) bool {
 		return kind.Group != "*" && kind.Kind != "*" && kind.Version != "*"
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/types"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
@@ -47,8 +48,8 @@ func (r referenceRequest) names(packages []string) bool {
 // themselves, refer to nothing wrong: as long as nothing changes that they come to, they
 // need not be looked at again.
 type referenceAnswer struct {
-	Errors engine.CompileErrors `json:"errors"`
-	Clean  []cleanPackage       `json:"clean"`
+	Errors definition.CompileErrors `json:"errors"`
+	Clean  []cleanPackage           `json:"clean"`
 }
 
 // cleanPackage is a package with its key.
@@ -95,7 +96,7 @@ func checkReferences(set *engine.PolicySet, policies []matched, request referenc
 			answer.Errors = append(answer.Errors, one.error(request.Checks))
 		}
 	}
-	slices.SortFunc(answer.Errors, func(a, b engine.CompileError) int {
+	slices.SortFunc(answer.Errors, func(a, b definition.CompileError) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
 	})
 	return answer, nil
@@ -222,7 +223,7 @@ func (g *ruleGraph) typeErrors(extents []*extent, input json.RawMessage) ([]fail
 			files[file] = g.set.Files()[file]
 		}
 	}
-	modules, err := engine.Modules(engine.Source{Files: files})
+	modules, err := definition.Modules(definition.Source{Files: files})
 	if err != nil {
 		return nil, err
 	}
@@ -291,8 +292,8 @@ func outsideObjects(ref ast.Ref, position int) bool {
 	return position < 3 || !ref[2].Equal(ast.StringTerm("object")) && !ref[2].Equal(ast.StringTerm("oldObject"))
 }
 
-func (s *suspect) error(checks []ReferenceCheck) engine.CompileError {
-	err := engine.CompileError{File: s.at.File, Line: s.at.Row, Column: s.at.Col}
+func (s *suspect) error(checks []ReferenceCheck) definition.CompileError {
+	err := definition.CompileError{File: s.at.File, Line: s.at.Row, Column: s.at.Col}
 	whole := s.parent + "." + s.key
 	if strings.Contains(s.parent, "__local") { // OPA's own name for what has none
 		whole = s.key
@@ -328,7 +329,7 @@ func (s *suspect) kinds(checks []ReferenceCheck) string {
 // instead says what to write: the field whose name is nearest, where one is near.
 func (s *suspect) instead() string {
 	if s.parent == "input" && s.key == "review" {
-		return engine.InsteadOfReview
+		return definition.InsteadOfReview
 	}
 	best, least := "", max(2, len(s.key)/4)+1
 	for _, name := range slices.Sorted(slices.Values(s.fields)) {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/source/schema"
 	"github.com/lintel-policy/lintel/policies/source/schema/offline"
@@ -90,7 +91,7 @@ func referenceErrorsOf(t *testing.T, files map[string]string) []string {
 // referenceErrorsBy also counts the policies that are checked.
 func referenceErrorsBy(t *testing.T, schemas Schemas, files map[string]string) ([]string, int) {
 	t.Helper()
-	source := engine.Source{Name: "s", Files: files}
+	source := definition.Source{Name: "s", Files: files}
 	set, err := engine.Verify(source, nil)
 	require.NoError(t, err)
 	matches := matchesOf(set)
@@ -215,15 +216,15 @@ func TestWrongReferencesInLibraries(t *testing.T) {
 func TestMatchesThatBringOtherObjectsAreNotChecked(t *testing.T) {
 	pod := []admission.GroupVersionKind{{Kind: "Pod"}}
 	for name, c := range map[string]struct {
-		match   engine.Match
+		match   definition.Match
 		checked bool
 	}{
-		"kinds":           {engine.Match{Kinds: pod}, true},
-		"its own":         {engine.Match{Kinds: pod, Subresources: []string{"status", "ephemeralcontainers"}}, true},
-		"another's":       {engine.Match{Kinds: pod, Subresources: []string{"exec"}}, false},
-		"any subresource": {engine.Match{Kinds: pod, Subresources: []string{"*"}}, false},
-		"any version":     {engine.Match{Kinds: []admission.GroupVersionKind{{Version: "*", Kind: "Pod"}}}, false},
-		"no kinds":        {engine.Match{}, false},
+		"kinds":           {definition.Match{Kinds: pod}, true},
+		"its own":         {definition.Match{Kinds: pod, Subresources: []string{"status", "ephemeralcontainers"}}, true},
+		"another's":       {definition.Match{Kinds: pod, Subresources: []string{"exec"}}, false},
+		"any subresource": {definition.Match{Kinds: pod, Subresources: []string{"*"}}, false},
+		"any version":     {definition.Match{Kinds: []admission.GroupVersionKind{{Version: "*", Kind: "Pod"}}}, false},
+		"no kinds":        {definition.Match{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			checks := referenceChecks(t.Context(), testSchemas(t), []matched{{"p", c.match}})
@@ -235,15 +236,15 @@ func TestMatchesThatBringOtherObjectsAreNotChecked(t *testing.T) {
 func TestTheGateChecksReferences(t *testing.T) {
 	compiler := testCompiler(t, 30*time.Second)
 	compiler.Schemas = testSchemas(t)
-	good := engine.Source{Name: "s", Files: map[string]string{"p.rego": policyFor("Pod", `deny contains "x" if input.request.object.spec.hostPID`)}}
+	good := definition.Source{Name: "s", Files: map[string]string{"p.rego": policyFor("Pod", `deny contains "x" if input.request.object.spec.hostPID`)}}
 	_, err := compiler.Compile(t.Context(), good)
 	require.NoError(t, err)
 
-	bad := engine.Source{Name: "s", Files: map[string]string{"p.rego": policyFor("Pod", `deny contains "x" if input.request.object.spec.containter`)}}
+	bad := definition.Source{Name: "s", Files: map[string]string{"p.rego": policyFor("Pod", `deny contains "x" if input.request.object.spec.containter`)}}
 	_, err = compiler.Compile(t.Context(), bad)
-	var errs engine.CompileErrors
+	var errs definition.CompileErrors
 	require.ErrorAs(t, err, &errs)
-	require.Equal(t, engine.CompileError{File: "p.rego", Line: 6, Column: 22,
+	require.Equal(t, definition.CompileError{File: "p.rego", Line: 6, Column: 22,
 		Message: "input.request.object.spec.containter is in none of the kinds that policy p matches (Pod); did you mean containers?"}, errs[0])
 
 	compiler.Schemas = nil
@@ -255,7 +256,7 @@ func TestTheGateChecksReferences(t *testing.T) {
 func TestASchemaIsWrittenTheSameEachTime(t *testing.T) {
 	schemas, seen := testSchemas(t), map[string]bool{}
 	for range 5 {
-		text, err := json.Marshal(referenceChecks(t.Context(), schemas, []matched{{"p", engine.Match{Kinds: []admission.GroupVersionKind{{Kind: "Pod"}}}}}))
+		text, err := json.Marshal(referenceChecks(t.Context(), schemas, []matched{{"p", definition.Match{Kinds: []admission.GroupVersionKind{{Kind: "Pod"}}}}}))
 		require.NoError(t, err)
 		seen[string(text)] = true
 	}
@@ -274,11 +275,11 @@ func TestWhatChangedIsCheckedAgain(t *testing.T) {
 	judge := func(change func(files map[string]string)) error {
 		changed := maps.Clone(files)
 		change(changed)
-		_, err := compiler.Compile(t.Context(), engine.Source{Name: "s", Files: changed})
+		_, err := compiler.Compile(t.Context(), definition.Source{Name: "s", Files: changed})
 		return err
 	}
 	require.NoError(t, judge(func(map[string]string) {}))
-	require.Len(t, compiler.clean.of("s", engine.Source{Name: "s", Files: files}.Identity()), 2)
+	require.Len(t, compiler.clean.of("s", definition.Source{Name: "s", Files: files}.Identity()), 2)
 	require.ErrorContains(t, judge(func(files map[string]string) {
 		files["lib.rego"] = "package lib\nbad if input.request.object.spec.hostPod"
 	}), "lib.rego:2:8: ")
@@ -305,7 +306,7 @@ func TestReferencesDoNotHoldUpPolicies(t *testing.T) {
 	compiler.Schemas = slowSchemas{}
 	var unchecked string
 	compiler.Unchecked = func(source string, _ error) { unchecked = source }
-	_, err := compiler.Compile(t.Context(), engine.Source{Name: "s", Files: map[string]string{"p.rego": policyFor("Pod", `deny contains "x" if input.request.object.spec.containter`)}})
+	_, err := compiler.Compile(t.Context(), definition.Source{Name: "s", Files: map[string]string{"p.rego": policyFor("Pod", `deny contains "x" if input.request.object.spec.containter`)}})
 	require.NoError(t, err)
 	require.Equal(t, "s", unchecked)
 }
@@ -316,7 +317,7 @@ func TestShippedPoliciesReferToWhatThereIs(t *testing.T) {
 	require.NoError(t, err)
 	schemas := schemasWith(t, slices.Collect(maps.Values(definitions))...)
 	for folder, least := range map[string]int{"../../config/samples/policies": 8, "../rules": 2} {
-		files, err := ReadFolder(filepath.FromSlash(folder), engine.IsPolicyFile, MaxArtifactBytes)
+		files, err := ReadFolder(filepath.FromSlash(folder), definition.IsPolicyFile, MaxArtifactBytes)
 		require.NoError(t, err)
 		found, checked := referenceErrorsBy(t, schemas, files)
 		require.Empty(t, found)

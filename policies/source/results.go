@@ -8,6 +8,7 @@ import (
 	"sync"
 	"weak"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -39,7 +40,7 @@ type result struct {
 
 // shared says whether the result is about the source, and holds for all who wait.
 func (r *result) shared() bool {
-	return r.err == nil || errors.As(r.err, new(engine.CompileErrors))
+	return r.err == nil || errors.As(r.err, new(definition.CompileErrors))
 }
 
 // kept says whether it holds for those who ask later, too: what reached a limit today
@@ -50,7 +51,7 @@ func (r *result) kept() bool {
 
 // get is what compile gave for this source, or gives now. An attempt of somebody else
 // that says nothing about the source is made again.
-func (r *results) get(ctx context.Context, source engine.Source, compile func() (*engine.PolicySet, error)) (*engine.PolicySet, error) {
+func (r *results) get(ctx context.Context, source definition.Source, compile func() (*engine.PolicySet, error)) (*engine.PolicySet, error) {
 	identity := source.Identity()
 	for {
 		found, mine := r.find(source.Name, identity)

@@ -10,16 +10,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 // revision is a source that compiles to a set of its own.
-func revision(name string, n int) engine.Source {
-	return engine.Source{Name: name, Files: map[string]string{"p.rego": fmt.Sprintf("package p\ndeny contains \"%d\"", n)}}
+func revision(name string, n int) definition.Source {
+	return definition.Source{Name: name, Files: map[string]string{"p.rego": fmt.Sprintf("package p\ndeny contains \"%d\"", n)}}
 }
 
 // counted counts how often a source is compiled.
-func counted(t *testing.T, r *results, source engine.Source, count *int) *engine.PolicySet {
+func counted(t *testing.T, r *results, source definition.Source, count *int) *engine.PolicySet {
 	t.Helper()
 	set, err := r.get(t.Context(), source, func() (*engine.PolicySet, error) {
 		*count++
@@ -36,7 +37,7 @@ func TestWhoAsksForTheSameWaitsForTheSame(t *testing.T) {
 		left  int // results that are kept
 	}{
 		"compiled":        {nil, 1, 1},
-		"refused":         {engine.CompileErrors{{Message: "no"}}, 1, 1},
+		"refused":         {definition.CompileErrors{{Message: "no"}}, 1, 1},
 		"too much":        {tooMuch("takes longer than a second"), 1, 0},
 		"without verdict": {context.Canceled, 3, 0},
 	} {
@@ -126,7 +127,7 @@ func TestWhatIsLiveIsForgotten(t *testing.T) {
 	counted(t, &r, revision("other", 0), &count)
 	counted(t, &r, revision("s", 1), &count)
 	live := counted(t, &r, revision("s", 2), &count)
-	next := engine.CompileErrors{{Message: "no"}}
+	next := definition.CompileErrors{{Message: "no"}}
 	_, err := r.get(t.Context(), revision("next", 0), func() (*engine.PolicySet, error) { return nil, next })
 	require.True(t, errors.As(err, &next))
 	r.forget(live)

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/utils/lru"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
 
@@ -59,9 +59,9 @@ func NewTester(program string, timeout time.Duration) *Tester {
 }
 
 // Test is suite.Run within the limits. Tests that reach one have failed: the results
-// then have one case, which says so. An error that is no engine.CompileErrors says
+// then have one case, which says so. An error that is no definition.CompileErrors says
 // nothing about the source.
-func (t *Tester) Test(ctx context.Context, source engine.Source, options suite.Options) (suite.Results, error) {
+func (t *Tester) Test(ctx context.Context, source definition.Source, options suite.Options) (suite.Results, error) {
 	if !suite.Has(source) {
 		return suite.Results{}, nil
 	}
@@ -78,7 +78,7 @@ func (t *Tester) Test(ctx context.Context, source engine.Source, options suite.O
 	return results, err
 }
 
-func (t *Tester) test(ctx context.Context, source engine.Source, options suite.Options) (suite.Results, error) {
+func (t *Tester) test(ctx context.Context, source definition.Source, options suite.Options) (suite.Results, error) {
 	var answer testAnswer
 	apart := child{t.program, TestArgument, t.timeout, bytesFor(source, t.bytes)}
 	err := apart.run(ctx, testRequest{source, options}, &answer)
@@ -95,13 +95,13 @@ func (t *Tester) test(ctx context.Context, source engine.Source, options suite.O
 }
 
 type testRequest struct {
-	Source  engine.Source
+	Source  definition.Source
 	Options suite.Options
 }
 
 type testAnswer struct {
 	Results suite.Results
-	Errors  engine.CompileErrors
+	Errors  definition.CompileErrors
 }
 
 // TestChild is what the child does: it reads a source, runs its tests, and writes the

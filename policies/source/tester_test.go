@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
 
@@ -17,7 +17,7 @@ func runTests(t *testing.T, timeout time.Duration, tests string) (suite.Results,
 	t.Helper()
 	program, err := os.Executable()
 	require.NoError(t, err)
-	source := engine.Source{Name: "s", Files: map[string]string{"p_test.rego": "package p_test\n\nimport rego.v1\n\n" + tests}}
+	source := definition.Source{Name: "s", Files: map[string]string{"p_test.rego": "package p_test\n\nimport rego.v1\n\n" + tests}}
 	return NewTester(program, timeout).Test(t.Context(), source, suite.Options{})
 }
 
@@ -27,7 +27,7 @@ func TestTestsRunApart(t *testing.T) {
 	require.Equal(t, suite.Totals{Suites: 1, Tests: 1, Cases: 1, Passed: 1}, results.Totals)
 
 	_, err = runTests(t, time.Minute, "test_it if {")
-	require.ErrorAs(t, err, new(engine.CompileErrors))
+	require.ErrorAs(t, err, new(definition.CompileErrors))
 }
 
 // endless would take 10^15 steps.
@@ -70,7 +70,7 @@ func TestTestsOfTooMuchMemoryFail(t *testing.T) {
 	require.NoError(t, err)
 	tester := NewTester(program, 2*time.Minute)
 	tester.bytes = 48 << 20
-	results, err := tester.Test(t.Context(), engine.Source{Name: "s", Files: map[string]string{
+	results, err := tester.Test(t.Context(), definition.Source{Name: "s", Files: map[string]string{
 		"p_test.rego": "package p_test\n\nimport rego.v1\n\ntest_it if count(data.list) == 1000000\n",
 		"data.json":   `{"list": [1` + strings.Repeat(",1", 999_999) + `]}`,
 	}}, suite.Options{})
@@ -81,7 +81,7 @@ func TestTestsOfTooMuchMemoryFail(t *testing.T) {
 
 func TestResultsOfTestsAreKept(t *testing.T) {
 	tester := NewTester(os.Args[0], time.Minute)
-	tested := engine.Source{Name: "s", Files: map[string]string{"p_test.rego": "package p_test\ntest_it if true"}}
+	tested := definition.Source{Name: "s", Files: map[string]string{"p_test.rego": "package p_test\ntest_it if true"}}
 	first, err := tester.Test(t.Context(), tested, suite.Options{})
 	require.NoError(t, err)
 	require.Equal(t, 1, first.Totals.Passed)
@@ -92,7 +92,7 @@ func TestResultsOfTestsAreKept(t *testing.T) {
 	tested.Files["p_test.rego"] = "package p_test\ntest_other if true"
 	_, err = tester.Test(t.Context(), tested, suite.Options{})
 	require.Error(t, err, "other files are tested")
-	none, err := tester.Test(t.Context(), engine.Source{Name: "none", Files: map[string]string{"p.rego": good}}, suite.Options{})
+	none, err := tester.Test(t.Context(), definition.Source{Name: "none", Files: map[string]string{"p.rego": good}}, suite.Options{})
 	require.NoError(t, err, "nothing is started without tests")
 	require.Zero(t, none.Totals.Cases)
 }
@@ -100,7 +100,7 @@ func TestResultsOfTestsAreKept(t *testing.T) {
 // TestWhatFailedIsTestedAgain: it may have been for want of time.
 func TestWhatFailedIsTestedAgain(t *testing.T) {
 	tester := NewTester(os.Args[0], time.Minute)
-	tested := engine.Source{Name: "s", Files: map[string]string{"p_test.rego": "package p_test\ntest_it if true"}}
+	tested := definition.Source{Name: "s", Files: map[string]string{"p_test.rego": "package p_test\ntest_it if true"}}
 	key := testKey{tested.Identity(), suite.Options{}}
 	tester.kept.Add(key, testsRun{suite.Stopped("the tests take longer"), time.Now().Add(time.Minute)})
 	results, err := tester.Test(t.Context(), tested, suite.Options{})

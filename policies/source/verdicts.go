@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
@@ -55,7 +56,7 @@ func NewVerdicts(gate Gate) *Verdicts {
 
 // Judge is Gate.Judge, asked once for the same source beside the same kinds. The error is
 // ErrBusy where it could not be asked yet.
-func (v *Verdicts) Judge(ctx context.Context, candidate engine.Source, live *engine.Live) (Verdict, error) {
+func (v *Verdicts) Judge(ctx context.Context, candidate definition.Source, live *engine.Live) (Verdict, error) {
 	now := keptVerdict{scoped: candidate.Scope.Key().Level != hierarchy.Enterprise, identity: candidate.Identity(), resources: live.Resources(), expires: time.Now().Add(verdictExpiry)}
 	if snapshot := live.Snapshot(); snapshot != nil {
 		now.beside = snapshot.Digest()

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/suite"
@@ -17,11 +18,11 @@ import (
 func TestAVerdictIsFoundOnce(t *testing.T) {
 	compiled, tested, registrable, results := 0, 0, error(nil), suite.Results{}
 	verdicts := NewVerdicts(Gate{
-		Compile: func(_ context.Context, s engine.Source) (*engine.PolicySet, error) {
+		Compile: func(_ context.Context, s definition.Source) (*engine.PolicySet, error) {
 			compiled++
 			return engine.Compile(s)
 		},
-		Test: func(context.Context, engine.Source) (suite.Results, error) {
+		Test: func(context.Context, definition.Source) (suite.Results, error) {
 			tested++
 			return results, nil
 		},
@@ -30,7 +31,7 @@ func TestAVerdictIsFoundOnce(t *testing.T) {
 	live := engine.NewLive(admission.BuiltinResources())
 	live.Publish()
 	judge := func(revision, text string) Verdict {
-		verdict, err := verdicts.Judge(t.Context(), engine.Source{Name: "team", Revision: revision, Files: map[string]string{"a.rego": text}}, live)
+		verdict, err := verdicts.Judge(t.Context(), definition.Source{Name: "team", Revision: revision, Files: map[string]string{"a.rego": text}}, live)
 		require.NoError(t, err)
 		return verdict
 	}
@@ -54,7 +55,7 @@ func TestAVerdictIsFoundOnce(t *testing.T) {
 	require.Equal(t, ReasonVersionConflict, judge("3", good).Reason)
 	require.Equal(t, ReasonVersionConflict, judge("3", good).Reason)
 	require.Equal(t, 5, compiled)
-	other, err := engine.Compile(engine.Source{Name: "other", Files: map[string]string{"b.rego": "package b\n\ndeny contains \"x\""}})
+	other, err := engine.Compile(definition.Source{Name: "other", Files: map[string]string{"b.rego": "package b\n\ndeny contains \"x\""}})
 	require.NoError(t, err)
 	live.Put(other)
 	registrable = nil
@@ -71,27 +72,27 @@ func TestAVerdictIsFoundOnce(t *testing.T) {
 
 // TestAVerdictBySchemasIsFoundAgain: the definition of a kind may come after the policy.
 func TestAVerdictBySchemasIsFoundAgain(t *testing.T) {
-	err := error(referenceErrors{engine.CompileErrors{{Message: "no such field"}}})
+	err := error(referenceErrors{definition.CompileErrors{{Message: "no such field"}}})
 	verdicts := NewVerdicts(Gate{
-		Compile: func(_ context.Context, s engine.Source) (*engine.PolicySet, error) {
+		Compile: func(_ context.Context, s definition.Source) (*engine.PolicySet, error) {
 			if err != nil {
 				return nil, err
 			}
 			return engine.Compile(s)
 		},
-		Test:        func(context.Context, engine.Source) (suite.Results, error) { return suite.Results{}, nil },
+		Test:        func(context.Context, definition.Source) (suite.Results, error) { return suite.Results{}, nil },
 		Registrable: func([]engine.PolicyInfo, *admission.Resources) error { return nil },
 	})
 	live := engine.NewLive(admission.BuiltinResources())
 	live.Publish()
-	candidate := engine.Source{Name: "team", Files: map[string]string{"a.rego": "package a\ndeny contains \"x\""}}
+	candidate := definition.Source{Name: "team", Files: map[string]string{"a.rego": "package a\ndeny contains \"x\""}}
 	for range 2 {
 		verdict, judged := verdicts.Judge(t.Context(), candidate, live)
 		require.NoError(t, judged)
 		require.Equal(t, ReasonCompileFailed, verdict.Reason)
 	}
 	require.WithinDuration(t, time.Now().Add(referenceExpiry), verdicts.last["team"].expires, referenceExpiry/2)
-	err = engine.CompileErrors{{Message: "syntax"}}
+	err = definition.CompileErrors{{Message: "syntax"}}
 	verdicts.Forget("team")
 	_, judged := verdicts.Judge(t.Context(), candidate, live)
 	require.NoError(t, judged)
@@ -103,8 +104,8 @@ func TestAVerdictBySchemasIsFoundAgain(t *testing.T) {
 func TestSourcesBelowTheEnterpriseHoldUpNobodyElse(t *testing.T) {
 	end, started := make(chan struct{}), make(chan struct{})
 	verdicts := NewVerdicts(Gate{
-		Compile: func(_ context.Context, s engine.Source) (*engine.PolicySet, error) { return engine.Compile(s) },
-		Test: func(_ context.Context, s engine.Source) (suite.Results, error) {
+		Compile: func(_ context.Context, s definition.Source) (*engine.PolicySet, error) { return engine.Compile(s) },
+		Test: func(_ context.Context, s definition.Source) (suite.Results, error) {
 			if s.Scope.Level == hierarchy.Team {
 				started <- struct{}{}
 				<-end
@@ -115,12 +116,12 @@ func TestSourcesBelowTheEnterpriseHoldUpNobodyElse(t *testing.T) {
 	})
 	live := engine.NewLive(admission.BuiltinResources())
 	live.Publish()
-	sourceAt := func(name string, level hierarchy.Level) engine.Source {
+	sourceAt := func(name string, level hierarchy.Level) definition.Source {
 		scope := hierarchy.Scope{Level: level, Name: name}
 		if level == hierarchy.Team {
 			scope.Namespaces = []string{name}
 		}
-		return engine.Source{Name: name, Scope: scope, Files: map[string]string{"a.rego": "package a\ndeny contains \"x\""}}
+		return definition.Source{Name: name, Scope: scope, Files: map[string]string{"a.rego": "package a\ndeny contains \"x\""}}
 	}
 	judge := func(name string, level hierarchy.Level) error {
 		_, err := verdicts.Judge(context.Background(), sourceAt(name, level), live)

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // FuzzSuites: a Suite is read, or refused with a place; each of its tests ends.
@@ -16,7 +16,7 @@ func FuzzSuites(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		files := gatekeeperFiles("")
 		files["tests/suite.yaml"] = text
-		results, err := Run(t.Context(), engine.Source{Name: "s", Files: files}, Options{})
+		results, err := Run(t.Context(), definition.Source{Name: "s", Files: files}, Options{})
 		if err != nil {
 			return
 		}

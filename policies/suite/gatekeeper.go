@@ -14,6 +14,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/policies/manifest"
@@ -80,7 +81,7 @@ func readSuites(name, text string) ([]suiteFile, error) {
 	}
 	documents, err := manifest.Read(name, []byte(text))
 	if err != nil {
-		return nil, engine.CompileErrors{{Message: err.Error()}}
+		return nil, definition.CompileErrors{{Message: err.Error()}}
 	}
 	var suites []suiteFile
 	for _, d := range documents {
@@ -99,10 +100,10 @@ func readSuites(name, text string) ([]suiteFile, error) {
 		strict := json.NewDecoder(bytes.NewReader(d.JSON))
 		strict.DisallowUnknownFields() // a misspelled field would drop assertions
 		if err := strict.Decode(&known); err != nil {
-			return nil, engine.CompileErrors{{File: d.File, Line: d.Line, Message: fmt.Sprintf("the Suite cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))}}
+			return nil, definition.CompileErrors{{File: d.File, Line: d.Line, Message: fmt.Sprintf("the Suite cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))}}
 		}
 		if err := json.Unmarshal(d.JSON, &suite); err != nil {
-			return nil, engine.CompileErrors{{File: d.File, Line: d.Line, Message: fmt.Sprintf("the Suite cannot be read: %v", err)}}
+			return nil, definition.CompileErrors{{File: d.File, Line: d.Line, Message: fmt.Sprintf("the Suite cannot be read: %v", err)}}
 		}
 		suites = append(suites, suite)
 	}
@@ -136,7 +137,7 @@ func (r *runner) runTest(ctx context.Context, suite suiteFile, test suiteTest) {
 		return
 	}
 	set, err := r.compile(suite, test, objects)
-	invalid, isInvalid := err.(engine.CompileErrors)
+	invalid, isInvalid := err.(definition.CompileErrors)
 	switch {
 	case test.Invalid && isInvalid && isAbout(invalid, suite.path(test.Constraint)):
 		end(Passed, "")
@@ -155,8 +156,8 @@ func (r *runner) runTest(ctx context.Context, suite suiteFile, test suiteTest) {
 }
 
 // isAbout says that a file, and no other, has errors.
-func isAbout(errs engine.CompileErrors, file string) bool {
-	return !slices.ContainsFunc(errs, func(err engine.CompileError) bool { return err.File != file })
+func isAbout(errs definition.CompileErrors, file string) bool {
+	return !slices.ContainsFunc(errs, func(err definition.CompileError) bool { return err.File != file })
 }
 
 // compile compiles the template and the constraint of a test, and nothing else.
@@ -183,7 +184,7 @@ func (r *runner) compile(suite suiteFile, test suiteTest, objects []caseObjects)
 			}
 		}
 	}
-	set, err := engine.CompileForTest(engine.Source{Name: r.source.Name, Files: files}, gatekeeper.TestDialect(inventory))
+	set, err := engine.CompileForTest(definition.Source{Name: r.source.Name, Files: files}, gatekeeper.TestDialect(inventory))
 	if err != nil {
 		return nil, err
 	}

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"github.com/lintel-policy/lintel/policies/admission"
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/manifest"
 )
 
 // caseObjects is what a case is about.
 type caseObjects struct {
 	review    *admission.Review
-	cluster   *engine.ClusterData
+	cluster   *clusterdata.Objects
 	kinds     []admission.GroupVersionKind // of the inventory, without version
 	namespace []byte                       // of the object, where the inventory has it
 }
@@ -64,7 +64,7 @@ func (r *runner) readCase(suite suiteFile, c suiteCase) (caseObjects, error) {
 			}
 		}
 	}
-	objects.cluster, err = engine.NewClusterData(inventory)
+	objects.cluster, err = clusterdata.New(inventory)
 	return objects, err
 }
 

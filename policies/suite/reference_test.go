@@ -18,12 +18,13 @@ import (
 	"github.com/open-policy-agent/opa/v1/tester"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
 // reference is what OPA's own runner says of the Rego tests of a source.
-func reference(t *testing.T, source engine.Source) (cases []Case, coverage []Coverage) {
+func reference(t *testing.T, source definition.Source) (cases []Case, coverage []Coverage) {
 	t.Helper()
 	modules, _, data, errs := engine.TestModules(source)
 	require.Empty(t, errs)
@@ -99,7 +100,7 @@ func failedIn(results tester.SubResultMap) (names []string) {
 }
 
 // sameAsReference runs the tests of a source here and in OPA.
-func sameAsReference(t *testing.T, source engine.Source) Results {
+func sameAsReference(t *testing.T, source definition.Source) Results {
 	t.Helper()
 	results, err := Run(t.Context(), source, Options{Coverage: true})
 	require.NoError(t, err)
@@ -141,7 +142,7 @@ func TestRegoTestsAsOPARunsThem(t *testing.T) {
 				files[path[len(root)+1:]] = string(text)
 				return err
 			}))
-			results := sameAsReference(t, engine.Source{Name: "s", Files: files})
+			results := sameAsReference(t, definition.Source{Name: "s", Files: files})
 			require.Positive(t, results.Totals.Passed)
 		})
 	}
@@ -197,8 +198,8 @@ var samples = []string{
 	"test_cases_noted[name] if {\n\tsome name in [\"a\", \"b\"]\n\tinternal.test_case([name])\n\tname == \"a\"\n}",
 }
 
-func sampleSource(tests []string) engine.Source {
-	return engine.Source{Name: "s", Files: map[string]string{
+func sampleSource(tests []string) definition.Source {
+	return definition.Source{Name: "s", Files: map[string]string{
 		"p.rego":           "package p\n\nimport rego.v1\n\ndeny contains \"no\" if input.x == data.limits.max\n\ndeny contains \"never\" if {\n\tinput.y\n\tsome z in input.z\n\tz > 1\n}\n",
 		"limits/data.yaml": "max: 7\n",
 		"a_test.rego":      "package p_test\n\nimport rego.v1\n\n" + strings.Join(tests, "\n\n") + "\n",

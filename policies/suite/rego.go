@@ -12,8 +12,10 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/eval"
+	"github.com/lintel-policy/lintel/policies/planning"
 	"github.com/lintel-policy/lintel/policies/sandbox"
 )
 
@@ -66,7 +68,7 @@ type regoTest struct {
 	name ast.Ref // without its package, and without the names of its cases
 }
 
-func (t regoTest) skipped() bool { return strings.HasPrefix(lastName(t.name), engine.SkipPrefix) }
+func (t regoTest) skipped() bool { return strings.HasPrefix(lastName(t.name), definition.SkipPrefix) }
 
 // hasCases says that the rule has a value for each of several cases.
 func (t regoTest) hasCases() bool { return t.rule.Head.DocKind() == ast.PartialObjectDoc }
@@ -78,7 +80,7 @@ func (t regoTest) isPart() bool { return len(t.rule.Head.Ref().GroundPrefix()) >
 // ref is the rule as programs know it.
 func (t regoTest) ref() ast.Ref { return t.rule.Ref().GroundPrefix() }
 
-func compileTests(source engine.Source) (*regoTests, error) {
+func compileTests(source definition.Source) (*regoTests, error) {
 	modules, compiler, data, errs := engine.TestModules(source)
 	if len(errs) > 0 {
 		return nil, errs
@@ -88,7 +90,7 @@ func compileTests(source engine.Source) (*regoTests, error) {
 		WithStageAfterID(ast.StageRewriteLocalVars, ast.CompilerStageDefinition{Name: "NoteCases", MetricName: "note_cases", Stage: noteCases}).
 		Compile(modules)
 	if compiler.Failed() {
-		return nil, engine.ParseErrors(compiler.Errors)
+		return nil, definition.ParseErrors(compiler.Errors)
 	}
 	eachTest(compiler, func(rule *ast.Rule, name ast.Ref) { tests.all = append(tests.all, regoTest{rule, name}) })
 	slices.SortStableFunc(tests.all, func(a, b regoTest) int {
@@ -107,14 +109,17 @@ func (t *regoTests) plan(cover bool) (err error) {
 			rules = append(rules, test.ref())
 		}
 	}
-	if len(engine.CheckGrowth(t.compiler, rules...)) == 0 {
+	if _, errs := planning.CheckGrowth(t.compiler, rules...); len(errs) == 0 {
 		t.program, err = t.programOf(cover, rules...)
 	}
 	return err
 }
 
 func (t *regoTests) programOf(cover bool, rules ...ast.Ref) (*eval.Program, error) {
-	program, errs := engine.NewProgram(t.compiler, t.functions, eval.CompileOptions{Capabilities: sandbox.Capabilities(), Cover: cover}, rules...)
+	if _, errs := planning.CheckGrowth(t.compiler, rules...); len(errs) > 0 {
+		return nil, errs
+	}
+	program, errs := planning.NewProgram(t.compiler, t.functions, eval.CompileOptions{Capabilities: sandbox.Capabilities(), Cover: cover}, rules...)
 	if len(errs) > 0 {
 		return nil, errs
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 const testFileSuffix = "_test.rego"
@@ -33,7 +33,7 @@ func eachTest(compiler *ast.Compiler, visit func(rule *ast.Rule, name ast.Ref)) 
 func testName(head *ast.Head) ast.Ref {
 	ref := head.Ref().GroundPrefix()
 	for i := range ref {
-		if name := lastName(ref[:i+1]); strings.HasPrefix(name, engine.TestPrefix) || strings.HasPrefix(name, engine.SkipPrefix) {
+		if name := lastName(ref[:i+1]); strings.HasPrefix(name, definition.TestPrefix) || strings.HasPrefix(name, definition.SkipPrefix) {
 			return ref[:i+1]
 		}
 	}
@@ -55,7 +55,7 @@ func lastName(ref ast.Ref) string {
 func numberTests(compiler *ast.Compiler) *ast.Error {
 	count := map[string]int{}
 	eachTest(compiler, func(rule *ast.Rule, name ast.Ref) {
-		if strings.HasPrefix(lastName(name), engine.SkipPrefix) {
+		if strings.HasPrefix(lastName(name), definition.SkipPrefix) {
 			return
 		}
 		key := rule.Module.Package.Path.Extend(name).String()

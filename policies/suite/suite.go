@@ -14,7 +14,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // Options say how tests are run.
@@ -113,7 +113,7 @@ const (
 )
 
 // Has says whether a source brings tests.
-func Has(source engine.Source) bool {
+func Has(source definition.Source) bool {
 	for name, text := range source.Files {
 		if strings.HasSuffix(name, "_test.rego") || mayHoldSuites(name, text) {
 			return true
@@ -123,9 +123,9 @@ func Has(source engine.Source) bool {
 }
 
 // Run runs the tests of a source: none, where it has none. The error is
-// engine.CompileErrors where files of the source cannot be read or compiled, or the
+// definition.CompileErrors where files of the source cannot be read or compiled, or the
 // context's.
-func Run(ctx context.Context, source engine.Source, options Options) (Results, error) {
+func Run(ctx context.Context, source definition.Source, options Options) (Results, error) {
 	r := &runner{source: source}
 	if options.Coverage {
 		r.coverage = &coverage{modules: map[string]*ast.Module{}}
@@ -154,7 +154,7 @@ func Stopped(why string) Results {
 
 // runner collects the results of one run.
 type runner struct {
-	source   engine.Source
+	source   definition.Source
 	results  Results
 	coverage *coverage // nil where it was not asked for
 	printed  int       // bytes kept of what was printed

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 const template = `apiVersion: templates.gatekeeper.sh/v1
@@ -84,7 +84,7 @@ const oneTest = "- {name: known, template: ../template.yaml, constraint: ../cons
 
 func run(t *testing.T, files map[string]string, options Options) Results {
 	t.Helper()
-	results, err := Run(t.Context(), engine.Source{Name: "s", Files: files}, options)
+	results, err := Run(t.Context(), definition.Source{Name: "s", Files: files}, options)
 	require.NoError(t, err)
 	return results
 }
@@ -149,7 +149,7 @@ func TestTestsOfASuite(t *testing.T) {
 }
 
 func TestAMisspelledSuiteIsAnError(t *testing.T) {
-	_, err := Run(t.Context(), engine.Source{Files: gatekeeperFiles(strings.Replace(oneTest, "%s", "{name: c, object: red.yaml, asertions: []}", 1))}, Options{})
+	_, err := Run(t.Context(), definition.Source{Files: gatekeeperFiles(strings.Replace(oneTest, "%s", "{name: c, object: red.yaml, asertions: []}", 1))}, Options{})
 	require.ErrorContains(t, err, "tests/suite.yaml:1: the Suite cannot be read")
 	require.ErrorContains(t, err, "asertions")
 }
@@ -203,8 +203,8 @@ func TestASourceThatDoesNotCompile(t *testing.T) {
 		"compile": "package p_test\n\nimport rego.v1\n\ntest_it if http.send({})",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Run(t.Context(), engine.Source{Files: map[string]string{"p_test.rego": text}}, Options{})
-			require.ErrorAs(t, err, new(engine.CompileErrors))
+			_, err := Run(t.Context(), definition.Source{Files: map[string]string{"p_test.rego": text}}, Options{})
+			require.ErrorAs(t, err, new(definition.CompileErrors))
 			require.ErrorContains(t, err, "p_test.rego:")
 		})
 	}
@@ -235,8 +235,8 @@ func TestATestThatGrows(t *testing.T) {
 		fmt.Fprintf(&tests, "r%d if {\n\tr%d with f as h\n\tr%d with h as f\n}\n", i+1, i, i)
 	}
 	tests.WriteString("test_it if r40\n")
-	_, err := Run(t.Context(), engine.Source{Files: map[string]string{"p_test.rego": tests.String()}}, Options{})
-	require.ErrorAs(t, err, new(engine.CompileErrors))
+	_, err := Run(t.Context(), definition.Source{Files: map[string]string{"p_test.rego": tests.String()}}, Options{})
+	require.ErrorAs(t, err, new(definition.CompileErrors))
 	require.ErrorContains(t, err, "p_test.rego:")
 	require.ErrorContains(t, err, "this is planned anew")
 }

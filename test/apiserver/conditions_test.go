@@ -18,6 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/webhooks/registration"
 )
@@ -67,7 +68,7 @@ func TestConditions(t *testing.T) {
 		{"a request without a signer", "certificates.k8s.io", csrs, "", k8sadmission.Create, csr(""), nil, "jane", true},
 		{"neither object", "certificates.k8s.io", csrs, "", k8sadmission.Delete, nil, nil, "jane", true},
 	}
-	ofPolicy := engine.PolicyInfo{Validates: true, Match: engine.Match{Kinds: []admission.GroupVersionKind{{Group: engine.PolicyGroup, Kind: "*"}}}}
+	ofPolicy := engine.PolicyInfo{Validates: true, Match: definition.Match{Kinds: []admission.GroupVersionKind{{Group: definition.PolicyGroup, Kind: "*"}}}}
 	for entry, policies := range map[string][]engine.PolicyInfo{"no policy names policies": nil, "a policy names policies": {ofPolicy}} {
 		validating, _, err := registration.Configurations(policies, nil, nil, registration.Settings{})
 		require.NoError(t, err)
@@ -82,7 +83,7 @@ func TestConditions(t *testing.T) {
 					Attributes: attributes, VersionedKind: kind, VersionedObject: test.object, VersionedOldObject: test.old,
 				}, nil, nil)
 				require.NoError(t, result.Error)
-				called := test.called && (policies != nil || test.group != engine.PolicyGroup)
+				called := test.called && (policies != nil || test.group != definition.PolicyGroup)
 				assert.Equal(t, called, result.Matches, result.FailedConditionName)
 			})
 		}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -93,7 +94,7 @@ func podSecuritySamples(t *testing.T) *engine.Snapshot {
 		require.NoError(t, err)
 		files[path] = string(text)
 	}
-	set, err := engine.Compile(engine.Source{Name: "samples", Files: files})
+	set, err := engine.Compile(definition.Source{Name: "samples", Files: files})
 	require.NoError(t, err)
 	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/webhooks/registration"
 )
@@ -54,12 +55,12 @@ func TestRulesAreNeverNarrowerThanPolicies(t *testing.T) {
 	for range 3000 {
 		var policies []engine.PolicyInfo
 		for range random.IntN(4) + 1 {
-			match := engine.Match{Operations: some(operations), Subresources: some([]string{"scale", "status"})}
+			match := definition.Match{Operations: some(operations), Subresources: some([]string{"scale", "status"})}
 			for range random.IntN(3) {
 				match.Kinds = append(match.Kinds, kinds[random.IntN(len(kinds))])
 			}
 			if random.IntN(2) == 0 {
-				match.Expand = engine.ExpandDeny
+				match.Expand = definition.ExpandDeny
 			}
 			policies = append(policies, engine.PolicyInfo{Match: match, Validates: true, Mutates: true})
 		}
@@ -92,7 +93,7 @@ func TestRulesAreNeverNarrowerThanPolicies(t *testing.T) {
 	require.Greater(t, matched, 10000, "the draw must have something to say")
 }
 
-func wantsValidation(match engine.Match, resource admission.Resource, subresource, operation string) bool {
+func wantsValidation(match definition.Match, resource admission.Resource, subresource, operation string) bool {
 	if len(match.Operations) == 0 {
 		match.Operations = []string{"CREATE", "UPDATE"}
 	}
@@ -106,7 +107,7 @@ func wantsValidation(match engine.Match, resource admission.Resource, subresourc
 		(subresource == "" || slices.Contains(match.Subresources, subresource))
 }
 
-func wantsMutation(match engine.Match, resource admission.Resource, subresource, operation string) bool {
+func wantsMutation(match definition.Match, resource admission.Resource, subresource, operation string) bool {
 	if subresource != "" || !wantsKind(match, resource) {
 		return false
 	}
@@ -116,7 +117,7 @@ func wantsMutation(match engine.Match, resource admission.Resource, subresource,
 	return (operation == "CREATE" || operation == "UPDATE") && slices.Contains(match.Operations, operation)
 }
 
-func wantsKind(match engine.Match, resource admission.Resource) bool {
+func wantsKind(match definition.Match, resource admission.Resource) bool {
 	return len(match.Kinds) == 0 || slices.ContainsFunc(match.Kinds, func(kind admission.GroupVersionKind) bool {
 		return (kind.Group == "*" || kind.Group == resource.Group) && (kind.Kind == "*" || kind.Kind == resource.Kind)
 	})

@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	dialect "github.com/lintel-policy/lintel/policies/gatekeeper"
 )
@@ -51,7 +53,7 @@ func (p *peers) evaluate(constraints []constraint) (evaluation, error) {
 	if err != nil {
 		return evaluation{}, err
 	}
-	set, err := engine.Compile(engine.Source{Name: peersSource, Files: files}, dialect.Dialect)
+	set, err := engine.Compile(definition.Source{Name: peersSource, Files: files}, dialect.Dialect)
 	if err != nil {
 		return evaluation{}, err
 	}
@@ -76,7 +78,7 @@ func (p *peers) evaluate(constraints []constraint) (evaluation, error) {
 				failure = err
 				return
 			}
-			verdict := snapshot.Validate(b.Context(), review, engine.Options{Cluster: engine.EmptyClusterData()})
+			verdict := snapshot.Validate(b.Context(), review, engine.Options{Cluster: clusterdata.Empty()})
 			if verdict.Policies != len(constraints) || len(verdict.Denials) > 0 {
 				failure = fmt.Errorf("%d policies were asked, and denied: %v", verdict.Policies, verdict.Denials)
 				return

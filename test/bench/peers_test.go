@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	dialect "github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/test/installation"
@@ -60,13 +62,13 @@ func verdictOf(t *testing.T, snapshot *engine.Snapshot, body []byte) *engine.Dec
 	require.NoError(t, json.Unmarshal(body, &review))
 	r, err := admission.NewReview(review.Request)
 	require.NoError(t, err)
-	decision := snapshot.Validate(t.Context(), r, engine.Options{Cluster: engine.EmptyClusterData()})
+	decision := snapshot.Validate(t.Context(), r, engine.Options{Cluster: clusterdata.Empty()})
 	// A policy has a deadline by the clock, which a busy machine may miss.
 	for range 5 {
 		if !slices.ContainsFunc(decision.Denials, func(f engine.Finding) bool { return strings.Contains(f.Words, outOfTime) }) {
 			break
 		}
-		decision = snapshot.Validate(t.Context(), r, engine.Options{Cluster: engine.EmptyClusterData()})
+		decision = snapshot.Validate(t.Context(), r, engine.Options{Cluster: clusterdata.Empty()})
 	}
 	return decision
 }
@@ -75,7 +77,7 @@ func compiledConstraints(t *testing.T, l *library, constraints []constraint) *en
 	t.Helper()
 	files, err := l.files(constraints)
 	require.NoError(t, err)
-	set, err := engine.Compile(engine.Source{Name: "s", Files: files}, dialect.Dialect)
+	set, err := engine.Compile(definition.Source{Name: "s", Files: files}, dialect.Dialect)
 	require.NoError(t, err)
 	return engine.NewSnapshot(admission.BuiltinResources(), set)
 }

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	dialect "github.com/lintel-policy/lintel/policies/gatekeeper"
 	"github.com/lintel-policy/lintel/policies/manifest"
@@ -191,7 +193,7 @@ func (l *library) snapshot() (*engine.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := engine.Compile(engine.Source{Name: "library", Files: files}, dialect.Dialect)
+	set, err := engine.Compile(definition.Source{Name: "library", Files: files}, dialect.Dialect)
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +213,7 @@ func explain(ctx context.Context, snapshot *engine.Snapshot, body []byte) ([]eng
 		return nil, err
 	}
 	for range 5 {
-		explanations, err := snapshot.Explain(ctx, r, engine.Options{Cluster: engine.EmptyClusterData()})
+		explanations, err := snapshot.Explain(ctx, r, engine.Options{Cluster: clusterdata.Empty()})
 		if err != nil || !late(explanations) {
 			return explanations, err
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/test/installation"
 )
 
@@ -32,7 +32,7 @@ func TestSamples(t *testing.T) {
 		_, _ = cluster.Kubectl(context.Background(), "", "delete", "-f", "config/samples/rbac")
 	})
 	require.NoError(t, cluster.ApplySource(t.Context(), "samples", files, nil))
-	suffix := ", samples@" + engine.ShortRevision(engine.Source{Files: files}.Digest()) + "]"
+	suffix := ", samples@" + definition.ShortRevision(definition.Source{Files: files}.Digest()) + "]"
 
 	manifests := filepath.Join(installation.Root(), "config/samples/manifests")
 	for sample, c := range map[string]struct {

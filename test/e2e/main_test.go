@@ -89,7 +89,9 @@ func runTests(m *testing.M) (code int) {
 func startManager(ctx context.Context, args ...string) (*installation.Manager, error) {
 	m, err := installation.StartManager(ctx, cluster, installation.ManagerOptions{
 		// Nothing else would answer while this one drains.
-		Program: filepath.Join(programs, "manager"), Name: "manager-0", Env: []string{"HTTPS_PROXY=" + services.URL, "NO_PROXY=", "no_proxy="}, Args: append([]string{"--decision-log=all", "--drain=0s", "--systems=openclaw,openvox,orloj", "--openvox-key-bits=2048", "--gatekeeper", "--allow-file-origins"}, append(orlojArgs(), args...)...),
+		Program: filepath.Join(programs, "manager"), Name: "manager-0", Env: []string{
+			"HTTPS_PROXY=" + services.URL, "NO_PROXY=", "no_proxy=", "OTEL_EXPORTER_OTLP_ENDPOINT=" + traces.URL, "OTEL_BSP_SCHEDULE_DELAY=500",
+		}, Args: append([]string{"--decision-log=all", "--drain=0s", "--systems=openclaw,openvox,orloj", "--openvox-key-bits=2048", "--gatekeeper", "--allow-file-origins"}, append(orlojArgs(), args...)...),
 	})
 	if err != nil {
 		return nil, err

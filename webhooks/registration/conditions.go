@@ -5,6 +5,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -53,7 +54,7 @@ func policyConditions(policies []engine.PolicyInfo) []admissionregistrationv1.Ma
 
 // conditionsOfPolicy are about writes of policies themselves.
 func conditionsOfPolicy(policies []engine.PolicyInfo) []admissionregistrationv1.MatchCondition {
-	names := func(policy engine.PolicyInfo) bool { return policy.Match.NamesGroup(engine.PolicyGroup) }
+	names := func(policy engine.PolicyInfo) bool { return policy.Match.NamesGroup(definition.PolicyGroup) }
 	if !slices.ContainsFunc(policies, names) {
 		return []admissionregistrationv1.MatchCondition{{
 			Name:       "not-policy",

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
@@ -86,7 +87,7 @@ func Configurations(
 	}
 	var problems []error
 	// A change that an Ignore entry makes must still be seen by Fail.
-	for _, policy := range []engine.FailurePolicy{engine.Ignore, engine.Fail} {
+	for _, policy := range []definition.FailurePolicy{definition.Ignore, definition.Fail} {
 		validates := selectPolicies(policies, policy, func(p engine.PolicyInfo) bool { return p.Validates })
 		called, conflicts := validatingRules(validates, resources)
 		problems = append(problems, conflictErrors(conflicts, PolicyEntry(policy))...)
@@ -121,7 +122,7 @@ func (s Settings) productEntry(product rules.Product) registered {
 	return registered{
 		name:              product.Entry,
 		client:            s.clientConfig(prefix + product.Name),
-		failurePolicy:     admissionregistrationv1.FailurePolicyType(cmp.Or(product.FailurePolicy, engine.Fail)),
+		failurePolicy:     admissionregistrationv1.FailurePolicyType(cmp.Or(product.FailurePolicy, definition.Fail)),
 		rules:             product.Rules,
 		namespaceSelector: &metav1.LabelSelector{},
 		objectSelector:    &metav1.LabelSelector{},
@@ -130,7 +131,7 @@ func (s Settings) productEntry(product rules.Product) registered {
 }
 
 func (s Settings) policyEntry(
-	prefix string, policy engine.FailurePolicy, policies []engine.PolicyInfo, called []admissionregistrationv1.RuleWithOperations,
+	prefix string, policy definition.FailurePolicy, policies []engine.PolicyInfo, called []admissionregistrationv1.RuleWithOperations,
 ) registered {
 	return registered{
 		name:              PolicyEntry(policy),
@@ -209,7 +210,7 @@ func (s Settings) namespaceSelector(policies []engine.PolicyInfo) *metav1.LabelS
 	excluded = slices.DeleteFunc(append(slices.Clone(excluded), s.Namespace), func(name string) bool { return name == "" })
 	slices.Sort(excluded)
 	selector := &metav1.LabelSelector{}
-	if common := commonSelector(policies, func(m engine.Match) *metav1.LabelSelector { return m.NamespaceSelector }); common != nil {
+	if common := commonSelector(policies, func(m definition.Match) *metav1.LabelSelector { return m.NamespaceSelector }); common != nil {
 		selector = common.DeepCopy()
 	}
 	if len(excluded) > 0 {
@@ -227,18 +228,18 @@ func (s Settings) namespaceSelector(policies []engine.PolicyInfo) *metav1.LabelS
 // of another object, so there the entry takes every object.
 func commonObjectSelector(policies []engine.PolicyInfo) *metav1.LabelSelector {
 	for _, policy := range policies {
-		if policy.Match.Expand != engine.ExpandNone || len(policy.Match.Subresources) > 0 {
+		if policy.Match.Expand != definition.ExpandNone || len(policy.Match.Subresources) > 0 {
 			return &metav1.LabelSelector{}
 		}
 	}
-	if common := commonSelector(policies, func(m engine.Match) *metav1.LabelSelector { return m.ObjectSelector }); common != nil {
+	if common := commonSelector(policies, func(m definition.Match) *metav1.LabelSelector { return m.ObjectSelector }); common != nil {
 		return common.DeepCopy()
 	}
 	return &metav1.LabelSelector{}
 }
 
 // commonSelector is the selector of all policies: nil where they differ.
-func commonSelector(policies []engine.PolicyInfo, of func(engine.Match) *metav1.LabelSelector) *metav1.LabelSelector {
+func commonSelector(policies []engine.PolicyInfo, of func(definition.Match) *metav1.LabelSelector) *metav1.LabelSelector {
 	if len(policies) == 0 {
 		return nil
 	}
@@ -251,10 +252,10 @@ func commonSelector(policies []engine.PolicyInfo, of func(engine.Match) *metav1.
 	return first
 }
 
-func selectPolicies(policies []engine.PolicyInfo, failure engine.FailurePolicy, want func(engine.PolicyInfo) bool) []engine.PolicyInfo {
+func selectPolicies(policies []engine.PolicyInfo, failure definition.FailurePolicy, want func(engine.PolicyInfo) bool) []engine.PolicyInfo {
 	var out []engine.PolicyInfo
 	for _, policy := range policies {
-		if (policy.FailurePolicy == engine.Ignore) == (failure == engine.Ignore) && want(policy) {
+		if (policy.FailurePolicy == definition.Ignore) == (failure == definition.Ignore) && want(policy) {
 			out = append(out, policy)
 		}
 	}

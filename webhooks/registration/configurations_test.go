@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
@@ -35,16 +36,16 @@ var (
 	hpa        = admission.GroupVersionKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}
 )
 
-func validates(name string, match engine.Match) engine.PolicyInfo {
-	return engine.PolicyInfo{Package: name, Source: "team", FailurePolicy: engine.Fail, Match: match, Validates: true}
+func validates(name string, match definition.Match) engine.PolicyInfo {
+	return engine.PolicyInfo{Package: name, Source: "team", FailurePolicy: definition.Fail, Match: match, Validates: true}
 }
 
-func mutates(name string, match engine.Match) engine.PolicyInfo {
-	return engine.PolicyInfo{Package: name, Source: "team", FailurePolicy: engine.Fail, Match: match, Mutates: true}
+func mutates(name string, match definition.Match) engine.PolicyInfo {
+	return engine.PolicyInfo{Package: name, Source: "team", FailurePolicy: definition.Fail, Match: match, Mutates: true}
 }
 
 func ignored(policy engine.PolicyInfo) engine.PolicyInfo {
-	policy.FailurePolicy = engine.Ignore
+	policy.FailurePolicy = definition.Ignore
 	return policy
 }
 
@@ -81,15 +82,15 @@ func TestRules(t *testing.T) {
 		{name: "no policies, no rules"},
 		{
 			name:       "a policy without match sees every resource, and no subresource",
-			policies:   []engine.PolicyInfo{validates("a", engine.Match{})},
+			policies:   []engine.PolicyInfo{validates("a", definition.Match{})},
 			validating: []string{"*/* * CREATE,UPDATE *"},
 		},
 		{
 			name: "policies of scopes below take the versions that others chose, of namespaced kinds that are known",
 			policies: []engine.PolicyInfo{
-				validates("a", engine.Match{Kinds: []admission.GroupVersionKind{{Group: hpa.Group, Version: "v1", Kind: hpa.Kind}}, Operations: []string{"DELETE"}}),
-				follows(validates("b", engine.Match{Kinds: []admission.GroupVersionKind{hpa, namespace, {Group: "unknown.dev", Kind: "Thing"}}})),
-				follows(validates("c", engine.Match{Kinds: []admission.GroupVersionKind{{Group: "policy", Kind: "*"}}})),
+				validates("a", definition.Match{Kinds: []admission.GroupVersionKind{{Group: hpa.Group, Version: "v1", Kind: hpa.Kind}}, Operations: []string{"DELETE"}}),
+				follows(validates("b", definition.Match{Kinds: []admission.GroupVersionKind{hpa, namespace, {Group: "unknown.dev", Kind: "Thing"}}})),
+				follows(validates("c", definition.Match{Kinds: []admission.GroupVersionKind{{Group: "policy", Kind: "*"}}})),
 			},
 			validating: []string{
 				"autoscaling/v1 Namespaced CREATE,UPDATE,DELETE horizontalpodautoscalers",
@@ -99,9 +100,9 @@ func TestRules(t *testing.T) {
 		{
 			name: "the union of operations, grouped",
 			policies: []engine.PolicyInfo{
-				validates("a", engine.Match{Kinds: []admission.GroupVersionKind{pod}}),
-				validates("b", engine.Match{Kinds: []admission.GroupVersionKind{pod}, Operations: []string{"DELETE"}}),
-				validates("c", engine.Match{Kinds: []admission.GroupVersionKind{{Kind: "Secret"}, {Kind: "ConfigMap"}, namespace}}),
+				validates("a", definition.Match{Kinds: []admission.GroupVersionKind{pod}}),
+				validates("b", definition.Match{Kinds: []admission.GroupVersionKind{pod}, Operations: []string{"DELETE"}}),
+				validates("c", definition.Match{Kinds: []admission.GroupVersionKind{{Kind: "Secret"}, {Kind: "ConfigMap"}, namespace}}),
 			},
 			validating: []string{
 				"/v1 Cluster CREATE,UPDATE namespaces",
@@ -111,42 +112,42 @@ func TestRules(t *testing.T) {
 		},
 		{
 			name:       "the preferred version",
-			policies:   []engine.PolicyInfo{validates("a", engine.Match{Kinds: []admission.GroupVersionKind{hpa}})},
+			policies:   []engine.PolicyInfo{validates("a", definition.Match{Kinds: []admission.GroupVersionKind{hpa}})},
 			validating: []string{"autoscaling/v2 Namespaced CREATE,UPDATE horizontalpodautoscalers"},
 		},
 		{
 			name: "the version that a policy names, also for one that takes any",
 			policies: []engine.PolicyInfo{
-				validates("a", engine.Match{Kinds: []admission.GroupVersionKind{{Group: "autoscaling", Version: "*", Kind: "HorizontalPodAutoscaler"}}}),
-				validates("b", engine.Match{Kinds: []admission.GroupVersionKind{{Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler"}}}),
+				validates("a", definition.Match{Kinds: []admission.GroupVersionKind{{Group: "autoscaling", Version: "*", Kind: "HorizontalPodAutoscaler"}}}),
+				validates("b", definition.Match{Kinds: []admission.GroupVersionKind{{Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler"}}}),
 			},
 			validating: []string{"autoscaling/v1 Namespaced CREATE,UPDATE horizontalpodautoscalers"},
 		},
 		{
 			name:       "an unknown kind may be any resource of its group",
-			policies:   []engine.PolicyInfo{validates("a", engine.Match{Kinds: []admission.GroupVersionKind{{Group: "example.com", Version: "v1", Kind: "Widget"}}})},
+			policies:   []engine.PolicyInfo{validates("a", definition.Match{Kinds: []admission.GroupVersionKind{{Group: "example.com", Version: "v1", Kind: "Widget"}}})},
 			validating: []string{"example.com/* * CREATE,UPDATE *"},
 		},
 		{
 			name: "wildcards",
 			policies: []engine.PolicyInfo{
-				validates("a", engine.Match{Kinds: []admission.GroupVersionKind{{Group: "apps", Kind: "*"}}}),
-				validates("b", engine.Match{Kinds: []admission.GroupVersionKind{{Group: "*", Kind: "Ingress"}}, Operations: []string{"DELETE"}}),
+				validates("a", definition.Match{Kinds: []admission.GroupVersionKind{{Group: "apps", Kind: "*"}}}),
+				validates("b", definition.Match{Kinds: []admission.GroupVersionKind{{Group: "*", Kind: "Ingress"}}, Operations: []string{"DELETE"}}),
 			},
 			validating: []string{"*/* * DELETE *", "apps/* * CREATE,UPDATE *"},
 		},
 		{
 			name: "what a wider rule covers needs none of its own",
 			policies: []engine.PolicyInfo{
-				validates("a", engine.Match{}),
-				validates("b", engine.Match{Kinds: []admission.GroupVersionKind{pod}, Operations: []string{"CREATE"}}),
-				validates("c", engine.Match{Kinds: []admission.GroupVersionKind{deployment}, Operations: []string{"DELETE"}}),
+				validates("a", definition.Match{}),
+				validates("b", definition.Match{Kinds: []admission.GroupVersionKind{pod}, Operations: []string{"CREATE"}}),
+				validates("c", definition.Match{Kinds: []admission.GroupVersionKind{deployment}, Operations: []string{"DELETE"}}),
 			},
 			validating: []string{"*/* * CREATE,UPDATE *", "apps/v1 Namespaced DELETE deployments"},
 		},
 		{
 			name: "subresources stand beside their resources",
-			policies: []engine.PolicyInfo{validates("a", engine.Match{
+			policies: []engine.PolicyInfo{validates("a", definition.Match{
 				Kinds: []admission.GroupVersionKind{pod}, Operations: []string{"UPDATE", "CONNECT"}, Subresources: []string{"ephemeralcontainers", "exec"},
 			})},
 			validating: []string{"/v1 Namespaced UPDATE,CONNECT pods,pods/ephemeralcontainers,pods/exec"},
@@ -154,15 +155,15 @@ func TestRules(t *testing.T) {
 		{
 			name: "subresources of any resource",
 			policies: []engine.PolicyInfo{
-				validates("a", engine.Match{Subresources: []string{"scale"}}),
-				validates("b", engine.Match{Kinds: []admission.GroupVersionKind{deployment}, Subresources: []string{"scale"}}),
+				validates("a", definition.Match{Subresources: []string{"scale"}}),
+				validates("b", definition.Match{Kinds: []admission.GroupVersionKind{deployment}, Subresources: []string{"scale"}}),
 			},
 			validating: []string{"*/* * CREATE,UPDATE *,*/scale"},
 		},
 		{
 			name: "expanding adds the workload kinds, created or updated, where Pods are judged at creation",
-			policies: []engine.PolicyInfo{validates("a", engine.Match{
-				Kinds: []admission.GroupVersionKind{pod}, Operations: []string{"CREATE", "DELETE"}, Expand: engine.ExpandWarn,
+			policies: []engine.PolicyInfo{validates("a", definition.Match{
+				Kinds: []admission.GroupVersionKind{pod}, Operations: []string{"CREATE", "DELETE"}, Expand: definition.ExpandWarn,
 			})},
 			validating: []string{
 				"/v1 Namespaced CREATE,DELETE pods",
@@ -173,17 +174,17 @@ func TestRules(t *testing.T) {
 		},
 		{
 			name: "expanding without Pods adds nothing",
-			policies: []engine.PolicyInfo{validates("a", engine.Match{
-				Kinds: []admission.GroupVersionKind{{Kind: "Secret"}}, Expand: engine.ExpandDeny,
+			policies: []engine.PolicyInfo{validates("a", definition.Match{
+				Kinds: []admission.GroupVersionKind{{Kind: "Secret"}}, Expand: definition.ExpandDeny,
 			})},
 			validating: []string{"/v1 Namespaced CREATE,UPDATE secrets"},
 		},
 		{
 			name: "mutation is for CREATE unless UPDATE is named, without subresources or workloads",
 			policies: []engine.PolicyInfo{
-				mutates("a", engine.Match{Kinds: []admission.GroupVersionKind{pod}, Subresources: []string{"exec"}, Expand: engine.ExpandWarn}),
-				mutates("b", engine.Match{Kinds: []admission.GroupVersionKind{deployment}, Operations: []string{"UPDATE", "DELETE"}}),
-				mutates("c", engine.Match{Kinds: []admission.GroupVersionKind{namespace}, Operations: []string{"DELETE", "CONNECT"}}),
+				mutates("a", definition.Match{Kinds: []admission.GroupVersionKind{pod}, Subresources: []string{"exec"}, Expand: definition.ExpandWarn}),
+				mutates("b", definition.Match{Kinds: []admission.GroupVersionKind{deployment}, Operations: []string{"UPDATE", "DELETE"}}),
+				mutates("c", definition.Match{Kinds: []admission.GroupVersionKind{namespace}, Operations: []string{"DELETE", "CONNECT"}}),
 			},
 			mutating: []string{"/v1 Namespaced CREATE pods", "apps/v1 Namespaced UPDATE deployments"},
 		},
@@ -204,10 +205,10 @@ func TestEntriesAreAFixedSet(t *testing.T) {
 	products := []rules.Product{
 		policySources,
 		{Name: "bundle", Entry: "a.example.com", Validate: accept},
-		{Name: "defaults", Entry: "d.example.com", FailurePolicy: engine.Ignore, Mutate: accept},
+		{Name: "defaults", Entry: "d.example.com", FailurePolicy: definition.Ignore, Mutate: accept},
 	}
 	policies := []engine.PolicyInfo{
-		validates("a", engine.Match{}), ignored(validates("b", engine.Match{Kinds: []admission.GroupVersionKind{pod}})),
+		validates("a", definition.Match{}), ignored(validates("b", definition.Match{Kinds: []admission.GroupVersionKind{pod}})),
 	}
 	for _, policies := range [][]engine.PolicyInfo{nil, policies} {
 		validating, mutating, err := Configurations(policies, nil, products, settings())
@@ -259,7 +260,7 @@ func TestEntrySettings(t *testing.T) {
 // for them, and never for what undoes a policy.
 func TestEntriesLeaveOutPolicies(t *testing.T) {
 	names := func(kinds ...admission.GroupVersionKind) []string {
-		validating, mutating, err := Configurations([]engine.PolicyInfo{validates("a", engine.Match{Kinds: kinds}), mutates("b", engine.Match{})}, admission.BuiltinResources(), nil, settings())
+		validating, mutating, err := Configurations([]engine.PolicyInfo{validates("a", definition.Match{Kinds: kinds}), mutates("b", definition.Match{})}, admission.BuiltinResources(), nil, settings())
 		require.NoError(t, err)
 		for _, webhook := range mutating.Webhooks {
 			require.Equal(t, "not-policy", webhook.MatchConditions[1].Name)
@@ -272,7 +273,7 @@ func TestEntriesLeaveOutPolicies(t *testing.T) {
 	}
 	require.Contains(t, names(), "not-policy")
 	require.Contains(t, names(admission.GroupVersionKind{Group: "*", Kind: "*"}), "not-policy")
-	named := names(admission.GroupVersionKind{Group: engine.PolicyGroup, Kind: "PolicySource"})
+	named := names(admission.GroupVersionKind{Group: definition.PolicyGroup, Kind: "PolicySource"})
 	require.NotContains(t, named, "not-policy")
 	require.Subset(t, named, []string{"not-the-removal-of-policy", "not-the-status-of-policy"})
 }
@@ -301,10 +302,10 @@ func TestSelectors(t *testing.T) {
 		require.NoError(t, err)
 		return validating.Webhooks[1].NamespaceSelector, validating.Webhooks[1].ObjectSelector
 	}
-	both := engine.Match{Kinds: []admission.GroupVersionKind{pod}, NamespaceSelector: team, ObjectSelector: prod}
+	both := definition.Match{Kinds: []admission.GroupVersionKind{pod}, NamespaceSelector: team, ObjectSelector: prod}
 
 	t.Run("shared by all policies", func(t *testing.T) {
-		namespaces, objects := selectors(validates("a", both), validates("b", both), ignored(validates("c", engine.Match{})))
+		namespaces, objects := selectors(validates("a", both), validates("b", both), ignored(validates("c", definition.Match{})))
 		assert.Equal(t, &metav1.LabelSelector{
 			MatchLabels: team.MatchLabels, MatchExpressions: []metav1.LabelSelectorRequirement{defaults},
 		}, namespaces)
@@ -312,13 +313,13 @@ func TestSelectors(t *testing.T) {
 		assert.Empty(t, team.MatchExpressions, "the policy's own selector is left alone")
 	})
 	t.Run("not shared", func(t *testing.T) {
-		namespaces, objects := selectors(validates("a", both), validates("b", engine.Match{Kinds: []admission.GroupVersionKind{pod}}))
+		namespaces, objects := selectors(validates("a", both), validates("b", definition.Match{Kinds: []admission.GroupVersionKind{pod}}))
 		assert.Equal(t, &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{defaults}}, namespaces)
 		assert.Equal(t, &metav1.LabelSelector{}, objects)
 	})
 	t.Run("the labels of a Pod template are not the workload's", func(t *testing.T) {
 		expanding := both
-		expanding.Expand = engine.ExpandDeny
+		expanding.Expand = definition.ExpandDeny
 		_, objects := selectors(validates("a", expanding))
 		assert.Equal(t, &metav1.LabelSelector{}, objects)
 	})
@@ -341,8 +342,8 @@ func TestSelectors(t *testing.T) {
 func TestVersionConflict(t *testing.T) {
 	v1 := admission.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler"}
 	policies := []engine.PolicyInfo{
-		validates("team.new", engine.Match{Kinds: []admission.GroupVersionKind{hpa}}),
-		validates("team.old", engine.Match{Kinds: []admission.GroupVersionKind{v1}}),
+		validates("team.new", definition.Match{Kinds: []admission.GroupVersionKind{hpa}}),
+		validates("team.old", definition.Match{Kinds: []admission.GroupVersionKind{v1}}),
 	}
 	validating, _, err := Configurations(policies, admission.BuiltinResources(), nil, settings())
 	var conflict versionConflict
@@ -366,29 +367,29 @@ func TestEveryVersionConflictsWithOne(t *testing.T) {
 		{Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true},
 		{Version: "v1", Kind: "Pod", Name: "pods", Namespaced: true},
 	})
-	kind := func(group, version, kind string) engine.Match {
-		return engine.Match{Kinds: []admission.GroupVersionKind{{Group: group, Version: version, Kind: kind}}}
+	kind := func(group, version, kind string) definition.Match {
+		return definition.Match{Kinds: []admission.GroupVersionKind{{Group: group, Version: version, Kind: kind}}}
 	}
 	old, unversioned := kind("autoscaling", "v1", "HorizontalPodAutoscaler"), kind("autoscaling", "", "HorizontalPodAutoscaler")
-	deletes := engine.Match{Operations: []string{"DELETE"}}
-	both := engine.Match{Kinds: append(kind("*", "", "*").Kinds, old.Kinds...)}
+	deletes := definition.Match{Operations: []string{"DELETE"}}
+	both := definition.Match{Kinds: append(kind("*", "", "*").Kinds, old.Kinds...)}
 	for name, c := range map[string]struct {
-		a, b     engine.Match
+		a, b     definition.Match
 		conflict string // empty: none
 	}{
-		"no kinds, a version":          {engine.Match{}, old, "policy team.a (team) takes HorizontalPodAutoscaler.autoscaling in every version"},
-		"no kinds, the preferred":      {engine.Match{}, unversioned, "policy team.b (team) is written for v2 of it"},
+		"no kinds, a version":          {definition.Match{}, old, "policy team.a (team) takes HorizontalPodAutoscaler.autoscaling in every version"},
+		"no kinds, the preferred":      {definition.Match{}, unversioned, "policy team.b (team) is written for v2 of it"},
 		"a version, any kind":          {old, kind("autoscaling", "", "*"), "policy team.a (team) is written for v1 of it"},
 		"any group":                    {kind("*", "", "Pod"), old, "policy team.b (team) is written for v1 of it"},
 		"an unknown kind of the group": {kind("autoscaling", "", "Typo"), old, "policy team.b (team) is written for v1 of it"},
-		"every version":                {engine.Match{}, kind("autoscaling", "*", "HorizontalPodAutoscaler"), ""},
-		"a kind with one version":      {engine.Match{}, kind("", "", "Pod"), ""},
+		"every version":                {definition.Match{}, kind("autoscaling", "*", "HorizontalPodAutoscaler"), ""},
+		"a kind with one version":      {definition.Match{}, kind("", "", "Pod"), ""},
 		"another group":                {kind("apps", "", "*"), old, ""},
 		"other operations":             {deletes, old, ""},
-		"both in one":                  {engine.Match{}, both, ""},
+		"both in one":                  {definition.Match{}, both, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, make := range []func(string, engine.Match) engine.PolicyInfo{validates, mutates} {
+			for _, make := range []func(string, definition.Match) engine.PolicyInfo{validates, mutates} {
 				a, b := make("team.a", c.a), make("team.b", c.b)
 				_, _, err := Configurations([]engine.PolicyInfo{a, b}, resources, nil, settings())
 				if c.conflict == "" {
@@ -407,7 +408,7 @@ func TestEveryVersionConflictsWithOne(t *testing.T) {
 // constraints are in each other's way, and a policy for one version gets that.
 func TestConstraintsTakeEveryVersion(t *testing.T) {
 	constraint := func(name string, kinds ...admission.GroupVersionKind) engine.PolicyInfo {
-		p := validates(name, engine.Match{Kinds: kinds})
+		p := validates(name, definition.Match{Kinds: kinds})
 		p.AnyVersion = true
 		return p
 	}
@@ -415,7 +416,7 @@ func TestConstraintsTakeEveryVersion(t *testing.T) {
 		{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true},
 		{Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler", Name: "horizontalpodautoscalers", Namespaced: true},
 	})
-	native := validates("native", engine.Match{Kinds: []admission.GroupVersionKind{hpa}})
+	native := validates("native", definition.Match{Kinds: []admission.GroupVersionKind{hpa}})
 	for name, test := range map[string]struct {
 		policies []engine.PolicyInfo
 		rules    []string
@@ -438,10 +439,10 @@ func TestConstraintsTakeEveryVersion(t *testing.T) {
 
 func TestConfigurationsDoNotDependOnOrder(t *testing.T) {
 	policies := []engine.PolicyInfo{
-		validates("a", engine.Match{Kinds: []admission.GroupVersionKind{pod, hpa}, Expand: engine.ExpandWarn}),
-		validates("b", engine.Match{Kinds: []admission.GroupVersionKind{deployment, namespace}, Operations: []string{"DELETE", "CREATE"}}),
-		ignored(validates("c", engine.Match{})),
-		mutates("d", engine.Match{Kinds: []admission.GroupVersionKind{pod}}),
+		validates("a", definition.Match{Kinds: []admission.GroupVersionKind{pod, hpa}, Expand: definition.ExpandWarn}),
+		validates("b", definition.Match{Kinds: []admission.GroupVersionKind{deployment, namespace}, Operations: []string{"DELETE", "CREATE"}}),
+		ignored(validates("c", definition.Match{})),
+		mutates("d", definition.Match{Kinds: []admission.GroupVersionKind{pod}}),
 	}
 	products := []rules.Product{policySources, {Name: "x", Entry: "x.example.com", Validate: accept}}
 	v1, m1, err := Configurations(policies, admission.BuiltinResources(), products, settings())

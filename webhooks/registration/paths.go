@@ -5,7 +5,7 @@
 // its entries are a fixed set: what there is nothing to call for has no rules.
 package registration
 
-import "github.com/lintel-policy/lintel/policies/engine"
+import "github.com/lintel-policy/lintel/policies/definition"
 
 // What stands before the last segment of the path of each entry.
 const (
@@ -14,14 +14,14 @@ const (
 )
 
 // PolicySegment is the path segment of the entry for sources with a failure policy.
-func PolicySegment(policy engine.FailurePolicy) string {
-	if policy == engine.Ignore {
+func PolicySegment(policy definition.FailurePolicy) string {
+	if policy == definition.Ignore {
 		return "ignore"
 	}
 	return "fail"
 }
 
 // PolicyEntry is the name of that entry, the same in both configurations.
-func PolicyEntry(policy engine.FailurePolicy) string {
+func PolicyEntry(policy definition.FailurePolicy) string {
 	return PolicySegment(policy) + ".policies.lintel.dev"
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"go.opentelemetry.io/otel"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -101,6 +102,8 @@ func (r *Registrar) SetupWithManager(mgr manager.Manager) error {
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Registrar) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	ctx, span := otel.Tracer("github.com/lintel-policy/lintel/webhooks/registration").Start(ctx, "register")
+	defer span.End()
 	snapshot := r.snapshot()
 	if snapshot == nil {
 		// Without policies the rules would be empty, and whatever is registered now is

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
@@ -28,9 +29,9 @@ import (
 func accept(context.Context, *admission.Review) (*rules.Answer, error) { return &rules.Answer{}, nil }
 
 // snapshotOf is a snapshot of one source that denies ConfigMaps, and labels them.
-func snapshotOf(t *testing.T, policy engine.FailurePolicy) *engine.Snapshot {
+func snapshotOf(t *testing.T, policy definition.FailurePolicy) *engine.Snapshot {
 	t.Helper()
-	set, err := engine.Compile(engine.Source{Name: "team", FailurePolicy: policy, Files: map[string]string{"team.rego": `# METADATA
+	set, err := engine.Compile(definition.Source{Name: "team", FailurePolicy: policy, Files: map[string]string{"team.rego": `# METADATA
 # custom:
 #   match: {kinds: [{group: "", kind: ConfigMap}]}
 package team
@@ -69,7 +70,7 @@ func platform() *corev1.Namespace {
 func TestNothingIsRegisteredForANamespaceThatGoes(t *testing.T) {
 	c := fake.NewClientBuilder().WithObjects(platform()).Build()
 	var live atomic.Pointer[engine.Snapshot]
-	live.Store(snapshotOf(t, engine.Fail))
+	live.Store(snapshotOf(t, definition.Fail))
 	r := NewRegistrar(c, c, live.Load, nil, Settings{Namespace: "lintel-system"})
 	reconcileOnce(t, r)
 	var validating admissionregistrationv1.ValidatingWebhookConfiguration
@@ -95,7 +96,7 @@ func TestTheConfigurationsGoWithTheManifests(t *testing.T) {
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "lintel-webhooks", UID: "role"}}
 	c := fake.NewClientBuilder().WithObjects(platform(), role).Build()
 	var live atomic.Pointer[engine.Snapshot]
-	live.Store(snapshotOf(t, engine.Fail))
+	live.Store(snapshotOf(t, definition.Fail))
 	r := NewRegistrar(c, c, live.Load, nil, Settings{Namespace: "lintel-system"})
 	reconcileOnce(t, r)
 	var validating admissionregistrationv1.ValidatingWebhookConfiguration
@@ -155,7 +156,7 @@ func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 	assert.Equal(t, 2, reconcileOnce())
 	assert.Zero(t, reconcileOnce())
 
-	live.Store(snapshotOf(t, engine.Fail))
+	live.Store(snapshotOf(t, definition.Fail))
 	assert.Equal(t, 2, reconcileOnce())
 	assert.False(t, r.Registered(live.Load().Digest()), "not before it was read back")
 	assert.Zero(t, reconcileOnce())
@@ -176,7 +177,7 @@ func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 	assert.Equal(t, 2, reconcileOnce())
 
 	r.Drain()
-	live.Store(snapshotOf(t, engine.Ignore))
+	live.Store(snapshotOf(t, definition.Ignore))
 	assert.Equal(t, 2, reconcileOnce(), "policies still change")
 	unregister(t, c)
 	assert.Zero(t, reconcileOnce(), "who deletes them wants to be rid of them")

@@ -8,6 +8,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -38,7 +39,7 @@ func (i interest) add(t target, operations []string) {
 }
 
 // validateOperations are those of deny and warn.
-func validateOperations(match engine.Match) []string {
+func validateOperations(match definition.Match) []string {
 	if len(match.Operations) == 0 {
 		return []string{"CREATE", "UPDATE"}
 	}
@@ -47,7 +48,7 @@ func validateOperations(match engine.Match) []string {
 
 // mutateOperations are those of patch and defaults: CREATE unless the policy names
 // UPDATE, and never another.
-func mutateOperations(match engine.Match) []string {
+func mutateOperations(match definition.Match) []string {
 	if len(match.Operations) == 0 {
 		return []string{"CREATE"}
 	}

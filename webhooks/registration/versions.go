@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -100,7 +101,7 @@ func (v versionTable) open(policies []engine.PolicyInfo) {
 
 // openConflicts finds the policies written for one version of a kind that has several,
 // beside another whose rule takes every version of it.
-func openConflicts(policies []engine.PolicyInfo, resources *admission.Resources, operations func(engine.Match) []string) []versionConflict {
+func openConflicts(policies []engine.PolicyInfo, resources *admission.Resources, operations func(definition.Match) []string) []versionConflict {
 	var conflicts []versionConflict
 	for _, policy := range policies {
 		if policy.Follows || policy.AnyVersion {
@@ -134,7 +135,7 @@ func onlyVersion(resources *admission.Resources, kind admission.GroupVersionKind
 }
 
 // readsEveryVersion says whether a policy names the kind by "*" or in version "*", too.
-func readsEveryVersion(match engine.Match, kind admission.GroupVersionKind) bool {
+func readsEveryVersion(match definition.Match, kind admission.GroupVersionKind) bool {
 	names := func(mine, its string) bool { return mine == anything || mine == its }
 	return slices.ContainsFunc(match.Kinds, func(other admission.GroupVersionKind) bool {
 		return names(other.Group, kind.Group) && names(other.Kind, kind.Kind) &&
@@ -143,7 +144,7 @@ func readsEveryVersion(match engine.Match, kind admission.GroupVersionKind) bool
 }
 
 // takesEveryVersion says whether a rule of the match names no version of a resource.
-func takesEveryVersion(match engine.Match, resource admission.Resource, resources *admission.Resources) bool {
+func takesEveryVersion(match definition.Match, resource admission.Resource, resources *admission.Resources) bool {
 	return slices.ContainsFunc(targets(match.Kinds, resources, nil), func(t target) bool {
 		return t.version == anything && (t.group == anything || t.group == resource.Group)
 	})

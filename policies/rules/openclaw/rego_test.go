@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/suite"
 )
 
@@ -21,7 +21,7 @@ func TestRulesInRego(t *testing.T) {
 		require.NoError(t, err)
 		files[name] = string(text)
 	}
-	results, err := suite.Run(t.Context(), engine.Source{Name: "openclaw", Files: files}, suite.Options{Coverage: true})
+	results, err := suite.Run(t.Context(), definition.Source{Name: "openclaw", Files: files}, suite.Options{Coverage: true})
 	require.NoError(t, err)
 	require.Positive(t, results.Totals.Passed)
 	for _, c := range results.Cases {

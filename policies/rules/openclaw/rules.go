@@ -5,6 +5,7 @@ package openclaw
 import (
 	"embed"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -13,9 +14,9 @@ var files embed.FS
 
 // Set compiles the rules.
 func Set() (*engine.PolicySet, error) {
-	rules, err := engine.BuiltInFiles(files)
+	rules, err := definition.BuiltInFiles(files)
 	if err != nil {
 		return nil, err
 	}
-	return engine.Compile(engine.Source{Name: "openclaw", Revision: "built-in", Files: rules})
+	return engine.Compile(definition.Source{Name: "openclaw", Revision: "built-in", Files: rules})
 }

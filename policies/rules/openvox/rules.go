@@ -5,6 +5,7 @@ package openvox
 import (
 	"embed"
 
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
 )
@@ -14,10 +15,10 @@ var files embed.FS
 
 // Set compiles the rules.
 func Set() (*engine.PolicySet, error) {
-	rules, err := engine.BuiltInFiles(files)
+	rules, err := definition.BuiltInFiles(files)
 	if err != nil {
 		return nil, err
 	}
 	rules["signing.rego"] = signing.Rules
-	return engine.Compile(engine.Source{Name: "openvox", Revision: "built-in", Files: rules})
+	return engine.Compile(definition.Source{Name: "openvox", Revision: "built-in", Files: rules})
 }

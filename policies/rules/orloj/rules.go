@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
 )
 
@@ -51,12 +52,12 @@ func New() (*Rules, error) {
 }
 
 func compile(name string, wanted func(file string) bool) (*engine.PolicySet, error) {
-	rules, err := engine.BuiltInFiles(files)
+	rules, err := definition.BuiltInFiles(files)
 	if err != nil {
 		return nil, err
 	}
 	maps.DeleteFunc(rules, func(file, _ string) bool { return !wanted(file) })
-	return engine.Compile(engine.Source{Name: name, Revision: Revision, Files: rules})
+	return engine.Compile(definition.Source{Name: name, Revision: Revision, Files: rules})
 }
 
 // Revision is that of rules which ship with Lintel.

@@ -8,7 +8,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 // unpackedShare is how much a tarball may unpack to, policy or not, as a multiple of
@@ -70,7 +70,7 @@ func (b *bundle) entry(header *tar.Header, content io.Reader, seen map[string]bo
 	switch {
 	case err != nil:
 		return err
-	case name == "", header.Typeflag == tar.TypeDir, !engine.IsPolicyFile(name):
+	case name == "", header.Typeflag == tar.TypeDir, !definition.IsPolicyFile(name):
 		return nil
 	case header.Typeflag != tar.TypeReg:
 		return refuse(ReasonContentRefused, "%s is a link or no regular file, which is not followed: push the file itself", name)

@@ -11,7 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/definition"
 )
 
 const (
@@ -97,7 +97,7 @@ func (t *tree) read() (map[string]string, error) {
 				return nil, err
 			}
 		}
-		if !engine.IsPolicyFile(name) {
+		if !definition.IsPolicyFile(name) {
 			continue
 		}
 		blob, err := t.blob(name, entry.Hash)
@@ -132,7 +132,7 @@ func (t *tree) follow(name string) (object.TreeEntry, error) {
 	for range maxLinks {
 		entry, ok := t.entries[at]
 		switch {
-		case !ok && !engine.IsPolicyFile(name):
+		case !ok && !definition.IsPolicyFile(name):
 			return object.TreeEntry{}, nil
 		case !ok:
 			return entry, leavesFolder(name)

@@ -1,0 +1,300 @@
+// Package cluster reads a cluster as Lintel in it does. It writes nothing.
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
+	"github.com/lintel-policy/lintel/cmd/lintel/sources"
+	"github.com/lintel-policy/lintel/controllers/policy"
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/clusterdata"
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/source"
+)
+
+// Options are the flags of commands that ask a cluster.
+type Options struct {
+	// SystemNamespace is the one that Lintel runs in.
+	SystemNamespace string
+
+	kubeconfig string
+	context    string
+}
+
+// Flags are the names of the flags.
+func Flags() []string { return []string{"kubeconfig", "context", "system-namespace"} }
+
+// AddFlags adds the flags.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`path` of the kubeconfig; as kubectl finds it if empty")
+	flags.StringVar(&o.context, "context", "", "`name` of the kubeconfig's context; its current one if empty")
+	flags.StringVar(&o.SystemNamespace, "system-namespace", "lintel-system", "`namespace` that Lintel runs in")
+}
+
+func (o Options) config() (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.context}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	config.QPS, config.Burst = 50, 100 // a person waits
+	return config, nil
+}
+
+// Cluster is one that can be asked.
+type Cluster struct {
+	// Resources are those that it serves, in every version, the preferred one of each group
+	// first.
+	Resources []admission.Resource
+
+	reader          client.Reader
+	systemNamespace string
+	short           map[string]string // names of resources, by their short names
+}
+
+// Connect reads which kinds the cluster serves.
+func Connect(options Options) (*Cluster, error) {
+	config, err := options.config()
+	if err != nil {
+		return nil, err
+	}
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme, apiextensionsv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	reader, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("asking the cluster: %w", err)
+	}
+	asked, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("asking the cluster: %w", err)
+	}
+	resources, err := policy.ReadResources(asked)
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{resources, reader, options.SystemNamespace, shortNames(asked)}, nil
+}
+
+// shortNames are those by which kubectl knows resources, too. They are a convenience:
+// where they cannot be read, there are none.
+func shortNames(asked discovery.ServerResourcesInterface) map[string]string {
+	short := map[string]string{}
+	_, lists, _ := asked.ServerGroupsAndResources()
+	for _, list := range lists {
+		for _, resource := range list.APIResources {
+			for _, name := range resource.ShortNames {
+				short[name] = cmp.Or(short[name], resource.Name)
+			}
+		}
+	}
+	return short
+}
+
+// Sources are the PolicySources, sorted by name.
+func (c *Cluster) Sources(ctx context.Context) ([]v1alpha1.PolicySource, error) {
+	var list v1alpha1.PolicySourceList
+	if err := c.reader.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("reading the PolicySources: %w", err)
+	}
+	slices.SortFunc(list.Items, func(a, b v1alpha1.PolicySource) int { return strings.Compare(a.Name, b.Name) })
+	return list.Items, nil
+}
+
+// Sets compiles what is live; notes are about sources of which nothing is.
+func (c *Cluster) Sets(ctx context.Context) (sets []*engine.PolicySet, notes []string, err error) {
+	found, err := c.Sources(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range found {
+		object := &found[i]
+		if object.Status.Digest == "" {
+			notes = append(notes, fmt.Sprintf("nothing of PolicySource %s is live: see 'lintel policy status'", object.Name))
+			continue
+		}
+		files, err := policy.LoadArtifact(ctx, c.reader, c.systemNamespace, object.Name, object.Status.Digest)
+		if apierrors.IsNotFound(err) {
+			return nil, nil, fmt.Errorf("%w; if Lintel runs in another namespace, give it with --system-namespace", err)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		set, err := sources.CompileWithinLimits(source.FromPolicySource(object, files, object.Status.Revision))
+		if err != nil {
+			return nil, nil, fmt.Errorf("compiling PolicySource %s: %w", object.Name, err)
+		}
+		sets = append(sets, set)
+	}
+	return sets, notes, nil
+}
+
+// Required are the objects that sets require. A kind that cannot be read is left out,
+// and noted.
+func (c *Cluster) Required(ctx context.Context, sets []*engine.PolicySet) (*clusterdata.Objects, []string) {
+	data, notes := clusterdata.Empty(), []string{}
+	table := admission.NewResources(c.Resources)
+	for _, set := range sets {
+		for _, kind := range set.Requires() {
+			resource, served := table.ByKind(kind.Group, kind.Kind)
+			if data.Has(kind) || !served {
+				continue
+			}
+			objects, err := c.list(ctx, resource)
+			if err != nil {
+				notes = append(notes, fmt.Sprintf("policies that require %s are not asked: %v", kind, err))
+				continue
+			}
+			data = data.With(clusterdata.Change{Kind: kind, Objects: objects})
+		}
+	}
+	return data, notes
+}
+
+func (c *Cluster) list(ctx context.Context, resource admission.Resource) (map[clusterdata.Key]*clusterdata.Object, error) {
+	objects := map[clusterdata.Key]*clusterdata.Object{}
+	page := &unstructured.UnstructuredList{}
+	kind := kindOf(resource)
+	kind.Kind += "List"
+	page.SetGroupVersionKind(kind)
+	for {
+		if err := c.reader.List(ctx, page, client.Limit(500), client.Continue(page.GetContinue())); err != nil {
+			return nil, err
+		}
+		for _, item := range page.Items {
+			raw, err := json.Marshal(item.Object)
+			if err != nil {
+				return nil, err
+			}
+			object, err := clusterdata.NewObject(raw)
+			if err != nil {
+				return nil, err
+			}
+			objects[object.Key()] = object
+		}
+		if page.GetContinue() == "" {
+			return objects, nil
+		}
+	}
+}
+
+func kindOf(resource admission.Resource) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: resource.Group, Version: resource.Version, Kind: resource.Kind}
+}
+
+// get is the JSON of an object.
+func (c *Cluster) get(ctx context.Context, kind schema.GroupVersionKind, key client.ObjectKey) ([]byte, error) {
+	found := &unstructured.Unstructured{}
+	found.SetGroupVersionKind(kind)
+	if err := c.reader.Get(ctx, key, found); err != nil {
+		return nil, err
+	}
+	return found.MarshalJSON()
+}
+
+// Namespace is the Namespace object in JSON: nil where there is none.
+func (c *Cluster) Namespace(ctx context.Context, name string) ([]byte, error) {
+	if name == "" {
+		return nil, nil
+	}
+	found, err := c.get(ctx, corev1.SchemeGroupVersion.WithKind("Namespace"), client.ObjectKey{Name: name})
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading namespace %s: %w", name, err)
+	}
+	return found, nil
+}
+
+// Object reads `pod/web` or `deployment.apps/web`.
+func (c *Cluster) Object(ctx context.Context, reference, namespace string) (manifests.Object, error) {
+	kind, name, ok := strings.Cut(reference, "/")
+	if !ok || kind == "" || name == "" {
+		return manifests.Object{}, fmt.Errorf("%q names no object: write kind/name, such as pod/web or deployment.apps/web", reference)
+	}
+	resource, err := c.resource(kind)
+	if err != nil {
+		return manifests.Object{}, err
+	}
+	key := client.ObjectKey{Name: name}
+	if resource.Namespaced {
+		key.Namespace = namespace
+	}
+	inVersion := func(version string) ([]byte, error) {
+		resource.Version = version
+		text, err := c.get(ctx, kindOf(resource), key)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", reference, err)
+		}
+		return text, nil
+	}
+	text, err := inVersion(resource.Version)
+	if err != nil {
+		return manifests.Object{}, err
+	}
+	read, err := manifests.Parse("the cluster", text)
+	if err != nil {
+		return manifests.Object{}, err
+	}
+	read[0].InVersion = inVersion
+	return read[0], nil
+}
+
+// resource finds a resource by its name or kind, with or without its group.
+func (c *Cluster) resource(word string) (admission.Resource, error) {
+	name, group, hasGroup := strings.Cut(strings.ToLower(word), ".")
+	name = cmp.Or(c.short[name], name)
+	for _, resource := range c.Resources {
+		if (resource.Name == name || strings.ToLower(resource.Kind) == name) && (!hasGroup || resource.Group == group) {
+			return resource, nil
+		}
+	}
+	suggestion := admission.NewResources(c.Resources).Suggest(group, name)
+	return admission.Resource{}, fmt.Errorf("the cluster has no kind %q%s: write its kind or resource, and the group after a dot where two groups have it", word, suggestion)
+}
+
+// Definitions are those of the custom resources among the manifests. One that cannot be
+// read is noted.
+func (c *Cluster) Definitions(ctx context.Context, objects []manifests.Object) (found []*apiextensionsv1.CustomResourceDefinition, notes []string) {
+	table := admission.NewResources(c.Resources)
+	asked := map[string]bool{}
+	for _, o := range objects {
+		resource, known := table.ByKind(o.Kind.Group, o.Kind.Kind)
+		name := resource.Name + "." + resource.Group
+		if !known || o.InVersion != nil || asked[name] || !strings.Contains(resource.Group, ".") {
+			continue
+		}
+		asked[name] = true
+		definition := &apiextensionsv1.CustomResourceDefinition{}
+		err := c.reader.Get(ctx, client.ObjectKey{Name: name}, definition)
+		switch {
+		case apierrors.IsNotFound(err): // of an API server's own
+		case err != nil:
+			notes = append(notes, fmt.Sprintf("%s is not checked by its schema: %v", o.Kind.Kind, err))
+		default:
+			found = append(found, definition)
+		}
+	}
+	return found, notes
+}

@@ -1,0 +1,107 @@
+// Package manifests reads Kubernetes objects from files, folders and standard input.
+//
+// Invariant: what is read is what would be applied. A folder whose files are rendered
+// first, such as a chart, is refused.
+package manifests
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/lintel-policy/lintel/policies/source"
+)
+
+// standardInput is the path that stands for it.
+const standardInput = "-"
+
+// maxManifestBytes bounds what is read from one folder: somebody named the wrong one.
+const maxManifestBytes = 512 << 20
+
+// Read reads the objects of files, folders and standard input.
+func Read(paths []string, stdin io.Reader) ([]Object, error) {
+	var objects []Object
+	for i, path := range paths {
+		if path == standardInput && slices.Contains(paths[:i], path) {
+			return nil, errors.New("-f - is given twice, but standard input can be read once")
+		}
+		found, err := readPathOrStream(path, stdin)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, found...)
+	}
+	return objects, nil
+}
+
+func readPathOrStream(path string, stdin io.Reader) ([]Object, error) {
+	if path != standardInput {
+		return ReadPath(path)
+	}
+	text, err := io.ReadAll(stdin)
+	if err != nil {
+		return nil, fmt.Errorf("reading standard input: %w", err)
+	}
+	return Parse("standard input", text)
+}
+
+// IsManifest says whether a file of this name holds YAML or JSON.
+func IsManifest(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
+}
+
+// isRendered says of a file that marks a folder which is rendered before it is applied
+// what to do: what is in the folder is not what the cluster gets.
+func isRendered(file string) error {
+	folder := filepath.Dir(file)
+	switch filepath.Base(file) {
+	case "kustomization.yaml", "kustomization.yml", "Kustomization":
+		return fmt.Errorf("%s makes %s a kustomization, whose files are not what is applied: build it first, `kustomize build %s | lintel check -f - …`, or name its files one by one", file, folder, folder)
+	case "Chart.yaml":
+		return fmt.Errorf("%s makes %s a chart, whose templates are no objects yet: render it first, `helm template %s | lintel check -f - …`", file, folder, folder)
+	}
+	return nil
+}
+
+// ReadPath reads a file, or all YAML and JSON files of a folder and below.
+func ReadPath(path string) ([]Object, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading manifests: %w", err)
+	}
+	if !info.IsDir() {
+		if err := isRendered(path); err != nil {
+			return nil, err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("reading manifests: %w", err)
+		}
+		return Parse(path, text)
+	}
+	var rendered error
+	files, err := source.ReadFolder(path, func(name string) bool {
+		if rendered == nil {
+			rendered = isRendered(filepath.Join(path, filepath.FromSlash(name)))
+		}
+		return IsManifest(name)
+	}, maxManifestBytes)
+	if err = cmp.Or(rendered, err); err != nil {
+		return nil, err
+	}
+	var objects []Object
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		found, err := Parse(filepath.Join(path, filepath.FromSlash(name)), []byte(files[name]))
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, found...)
+	}
+	return objects, nil
+}

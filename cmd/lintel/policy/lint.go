@@ -1,0 +1,212 @@
+package policy
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/cmd/lintel/report"
+	"github.com/lintel-policy/lintel/cmd/lintel/sources"
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/source"
+	"github.com/lintel-policy/lintel/policies/source/schema"
+	"github.com/lintel-policy/lintel/policies/suite"
+	"github.com/lintel-policy/lintel/webhooks/registration"
+)
+
+type lintOptions struct {
+	policies sources.One
+	scope    string
+	name     string
+	format   report.Format
+}
+
+func newLintCommand() *cobra.Command {
+	var options lintOptions
+	cmd := &cobra.Command{
+		Use:   "lint -p <policies>",
+		Short: "Judge a folder of policies as the gate of a cluster does",
+		Long: `Judge a folder of policies as the gate of a cluster does before a revision goes
+live, without a cluster: it must compile, its METADATA and its references must be
+right, its own tests must pass, and it must keep within its scope.
+
+References are checked against the kinds of Kubernetes and of the
+CustomResourceDefinitions in the folder; other kinds are not checked.
+
+Exit codes:
+  0  a cluster would take it; there may be warnings
+  1  a cluster would refuse it
+  2  the usage is wrong, or the policies cannot be read`,
+		Example: `  # In the CI of a repository of policies
+  lintel policy lint -p policies/
+
+  # As the PolicySource of a team, below those of the other manifests
+  lintel policy lint -p policies/ --scope cluster/policysources.yaml --name payments`,
+		Args: options.policies.Args,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := options.format.Check(cmd); err != nil {
+				return err
+			}
+			return lint(cmd.Context(), options, cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	options.policies.AddFlag(flags)
+	flags.StringVar(&options.scope, "scope", "", "`path` of YAML with the PolicySource that holds the folder, for its scope and parameters, and those of other scopes")
+	flags.StringVar(&options.name, "name", "", "`name` of the PolicySource, where --scope has several; else of the source in messages")
+	options.format.AddFlag(flags, "text", "json")
+	return cmd
+}
+
+// LintReport is the output of -o json. Its lists are never null.
+type LintReport struct {
+	Accepted bool                      `json:"accepted"`
+	Reason   string                    `json:"reason,omitempty"`
+	Errors   []definition.CompileError `json:"errors"`
+	Warnings []definition.CompileError `json:"warnings"`
+	Policies int                       `json:"policies"`
+	Rules    int                       `json:"rules"`
+	Tests    suite.Totals              `json:"tests"`
+}
+
+func lint(ctx context.Context, options lintOptions, stdout io.Writer) error {
+	judged, err := options.policies.Read()
+	if err != nil {
+		return err
+	}
+	definitions, resources, err := sources.Definitions(judged.Files)
+	if err != nil {
+		return err
+	}
+	live := engine.NewLive(resources)
+	if err := putInScope(&judged, options, live); err != nil {
+		return err
+	}
+	found, err := judge(ctx, judged, live, definitions)
+	if err != nil {
+		return err
+	}
+	if options.format.Is("json") {
+		err = report.WriteJSON(stdout, found)
+	} else {
+		err = writeLintText(stdout, found)
+	}
+	if err == nil && !found.Accepted {
+		return report.Denied
+	}
+	return err
+}
+
+// judge asks the gate, with what it asks of a cluster replaced by files.
+func judge(ctx context.Context, judged sources.Source, live *engine.Live, definitions []*schema.Definition) (LintReport, error) {
+	out := LintReport{Errors: []definition.CompileError{}, Warnings: []definition.CompileError{}}
+	compiler, err := sources.NewCompiler(definitions, func(message string) {
+		out.Warnings = append(out.Warnings, definition.CompileError{Message: message})
+	})
+	if err != nil {
+		return out, err
+	}
+	tester, err := sources.NewTester()
+	if err != nil {
+		return out, err
+	}
+	gate := source.Gate{
+		Compile: compiler.Compile,
+		Test: func(ctx context.Context, candidate definition.Source) (suite.Results, error) {
+			results, err := tester.Test(ctx, candidate, suite.Options{})
+			out.Tests = results.Totals
+			return results, err
+		},
+		Registrable: func(policies []engine.PolicyInfo, resources *admission.Resources) error {
+			_, _, err := registration.Configurations(policies, resources, nil, registration.Settings{})
+			return err
+		},
+	}
+	verdict, err := gate.Judge(ctx, judged.Source, live)
+	if err != nil {
+		return out, err
+	}
+	out.Accepted, out.Reason = verdict.Set != nil, verdict.Reason
+	out.Warnings = append(out.Warnings, judged.InFolder(verdict.Warnings)...)
+	if verdict.Set == nil {
+		out.Errors = judged.InFolder(verdict.Errors)
+		if len(out.Errors) == 0 || verdict.Reason == source.ReasonNoPolicies {
+			out.Errors = append([]definition.CompileError{{Message: verdict.Message}}, out.Errors...)
+		}
+		return out, nil
+	}
+	out.Policies, out.Rules = verdict.Set.Policies(), verdict.Set.Rules()
+	if out.Tests.Cases == 0 {
+		out.Warnings = append(out.Warnings, definition.CompileError{Message: "there are no tests: write rules named test_ into files named _test.rego"})
+	}
+	found, err := source.Lint(verdict.Set)
+	out.Warnings = append(out.Warnings, judged.InFolder(found)...)
+	return out, err
+}
+
+// putInScope gives the source the settings of its PolicySource, and makes the others live,
+// so that it is judged beside them. Of those that are not inline, only the scope is
+// known.
+func putInScope(judged *sources.Source, options lintOptions, live *engine.Live) error {
+	judged.Name = cmp.Or(options.name, judged.Name)
+	if options.scope == "" {
+		return nil
+	}
+	found, err := sources.PolicySourcesAt(options.scope)
+	if err != nil {
+		return err
+	}
+	mine := slices.IndexFunc(found, func(object v1alpha1.PolicySource) bool { return object.Name == options.name })
+	if options.name == "" && len(found) == 1 {
+		mine = 0
+	}
+	if mine < 0 {
+		return fmt.Errorf("%s has %d PolicySources: say with --name which of them is to hold the folder", options.scope, len(found))
+	}
+	judged.Source = source.FromPolicySource(&found[mine], judged.Files, "")
+	for i := range slices.Delete(found, mine, mine+1) {
+		var files map[string]string
+		if found[i].Spec.Inline != nil {
+			files = found[i].Spec.Inline.Files
+		}
+		set, err := sources.CompileWithinLimits(source.FromPolicySource(&found[i], files, ""))
+		if err != nil {
+			return fmt.Errorf("PolicySource %s in %s: %w", found[i].Name, options.scope, err)
+		}
+		live.Put(set)
+	}
+	return nil
+}
+
+// writeProblems writes the errors and warnings of a report.
+func writeProblems(w io.Writer, found LintReport) error {
+	var b strings.Builder
+	for _, err := range found.Errors {
+		fmt.Fprintf(&b, "error: %s\n", report.Printable(err.Error()))
+	}
+	for _, warning := range found.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", report.Printable(warning.Error()))
+	}
+	return report.Write(w, b.String())
+}
+
+func writeLintText(w io.Writer, found LintReport) error {
+	if err := writeProblems(w, found); err != nil {
+		return err
+	}
+	verdict := "accepted"
+	if !found.Accepted {
+		verdict = "refused, " + found.Reason
+	}
+	return report.Write(w, fmt.Sprintf("%s: %s, %s, %s (%d failed), %s, %s\n", verdict, report.CountedAs(found.Policies, "policy", "policies"),
+		report.Counted(found.Rules, "rule"), report.Counted(found.Tests.Cases, "test case"), found.Tests.Failed,
+		report.Counted(len(found.Errors), "error"), report.Counted(len(found.Warnings), "warning")))
+}

@@ -1,0 +1,19 @@
+// Package policy holds the commands that are about policies themselves: `lintel policy
+// lint`, `test` and `status`, and `lintel source`.
+//
+// Invariant: what is refused here, the gate of a cluster refuses.
+package policy
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/lintel-policy/lintel/cmd/lintel/usage"
+)
+
+// NewCommand is `lintel policy`.
+func NewCommand() *cobra.Command {
+	return usage.NewGroup(&cobra.Command{
+		Use:   "policy",
+		Short: "Check and test policies, and show those of a cluster",
+	}, newLintCommand(), newStatusCommand(), newTestCommand())
+}

@@ -1,0 +1,107 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	orlojv1 "github.com/lintel-policy/lintel/api/orloj/v1"
+	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules/orloj"
+)
+
+// builtIn are the rules that ship with Lintel, for the kinds of its systems. They are
+// asked whatever -p says, as the cluster asks them.
+type builtIn struct {
+	rules   *orloj.Rules
+	mapping orloj.Mapping
+	// owners are the objects of the manifests by kind and store key, the first of each.
+	owners map[string]orloj.Reference
+}
+
+// isBuiltIn says whether there are rules for a kind.
+func isBuiltIn(o manifests.Object) bool {
+	return o.Kind.Group == orlojv1.GroupName && orloj.ResourceOf(o.Kind.Kind) != ""
+}
+
+// newBuiltIn is nil where no object is concerned.
+func newBuiltIn(arrivals []arrival, mode string) (*builtIn, error) {
+	mapping, err := orloj.ParseMapping(cmp.Or(mode, string(orloj.Restricted)))
+	if err != nil {
+		return nil, fmt.Errorf("--orloj-namespace-mapping: %w", err)
+	}
+	b := &builtIn{mapping: mapping, owners: map[string]orloj.Reference{}}
+	for _, a := range arrivals {
+		if a.isDecided() || !isBuiltIn(a.object) {
+			continue
+		}
+		read, err := readOrloj(a.object)
+		if err != nil {
+			return nil, err
+		}
+		key := read.Kind + " " + read.Key()
+		if _, taken := b.owners[key]; !taken {
+			b.owners[key] = read.Reference()
+		}
+	}
+	if len(b.owners) == 0 {
+		return nil, nil
+	}
+	if b.rules, err = orloj.New(); err != nil {
+		return nil, fmt.Errorf("compiling the rules of Orloj: %w", err)
+	}
+	return b, nil
+}
+
+func readOrloj(o manifests.Object) (orloj.Object, error) {
+	text, err := o.JSON()
+	if err != nil {
+		return orloj.Object{}, err
+	}
+	read, err := orloj.ReadObject(text, o.Namespace)
+	if err != nil {
+		return read, fmt.Errorf("%s: %w", o.Origin, err)
+	}
+	return read, nil
+}
+
+// decide is what the rules say of an object of theirs.
+func (b *builtIn) decide(ctx context.Context, a arrival, options engine.Options) (outcome, error) {
+	read, err := readOrloj(a.object)
+	if err != nil {
+		return outcome{}, err
+	}
+	facts := orloj.Facts{Mapping: b.mapping, Target: read.Target()}
+	if owner := b.owners[read.Kind+" "+read.Key()]; owner != read.Reference() && read.Metadata.Name != "" {
+		facts.Taken = &owner
+	}
+	if options.Facts, err = json.Marshal(facts); err != nil {
+		return outcome{}, fmt.Errorf("%s: writing the facts for the rules: %w", a.object.Origin, err)
+	}
+	if b.mapping == orloj.Open && read.Kind != "Secret" && len(options.Namespace) == 0 {
+		options.Namespace = []byte("{}") // it would permit what is permitted everywhere
+	}
+	return decide(ctx, b.rules.For(read), a.object, a.review, options, nil)
+}
+
+// join puts what the built-in rules say in front of what the user's policies say.
+func (out *outcome) join(own outcome) {
+	out.patch = append(own.patch, out.patch...)
+	if out.refused {
+		return
+	}
+	out.denials = addFindings(own.denials, out.denials)
+	out.warnings = addFindings(own.warnings, out.warnings)
+	out.undecided = append(own.undecided, out.undecided...)
+}
+
+// denialText is what kubectl prints of a denial: built-in rules, and the API server,
+// speak for themselves.
+func denialText(f engine.Finding) string {
+	if f.Policy == "" || f.Revision == orloj.Revision && !f.Error {
+		return f.Words
+	}
+	return f.Text()
+}

@@ -1,0 +1,175 @@
+// Package review asks policies about objects: `lintel check` says what admission would do
+// to them, and `lintel why` on which conditions.
+//
+// Invariant: it decides with the engine that the webhook decides with, so a message here is
+// the message there.
+package review
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
+	"github.com/lintel-policy/lintel/cmd/lintel/report"
+	"github.com/lintel-policy/lintel/cmd/lintel/usage"
+	"github.com/lintel-policy/lintel/policies/rules/orloj"
+)
+
+// defaultNamespace is where kubectl puts what names no namespace.
+const defaultNamespace = "default"
+
+// options are the flags of check, and those that why shares with it.
+type options struct {
+	policies  []string
+	names     []string // of the policies, in their order
+	manifests []string
+	operation string
+	namespace string
+	cluster   string
+	format    report.Format
+	mapping   string
+}
+
+// NewCheckCommand is `lintel check`.
+func NewCheckCommand() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "check -p <policies> -f <manifests>",
+		Short: "Say what admission would do to objects, and why",
+		Long: `Say what admission would do to objects, and why: for each object the denials,
+the warnings and the patch. No cluster is asked. The rules that ship with Lintel
+for the kinds of Orloj are always asked, and need no -p.
+
+Exit codes:
+  0  nothing is denied
+  1  something is denied
+  2  the usage or an input is wrong, a cluster would refuse a policy by its text, or
+     a policy could not be asked (undecided) and nothing is denied`,
+		Example: `  # Would this manifest be admitted?
+  lintel check -p policies/ -f deployment.yaml
+
+  # In the very words of the cluster, where the PolicySource is named team
+  lintel check -p policies/ --name team -f deployment.yaml
+
+  # The rendered chart, by the policies of a PolicySource
+  helm template web ./chart | lintel check -p policysource.yaml -f - --namespace shop
+
+  # Objects of Orloj, by the rules that ship with Lintel
+  lintel check -f agents/ -f namespaces.yaml
+
+  # By policies that read other objects of the cluster
+  kubectl get namespaces,ingresses -A -o yaml > cluster/objects.yaml
+  lintel check -p policies/ -f ingress.yaml --cluster cluster/`,
+		Args: usage.NoArguments("give manifests with -f and policies with -p"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.complete(cmd); err != nil {
+				return err
+			}
+			return check(cmd, o)
+		},
+	}
+	o.addFlags(cmd.Flags())
+	cmd.Flags().StringVar(&o.mapping, "orloj-namespace-mapping", string(orloj.Restricted), "`mode` of the cluster: Restricted or Open")
+	return cmd
+}
+
+// addFlags adds the flags that say what is asked about what.
+func (o *options) addFlags(flags *pflag.FlagSet) {
+	flags.StringArrayVarP(&o.policies, "policies", "p", nil, "`path` of a folder or .rego file of policies, or of YAML with PolicySources; may be repeated")
+	flags.StringArrayVar(&o.names, "name", nil, "`name` of the source in messages, as the PolicySource will have it; the folder's or file's own if not given. May be repeated, once for each -p, in their order")
+	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "`path` of a file or folder of objects in YAML or JSON, or - for standard input; may be repeated")
+	flags.StringVar(&o.operation, "operation", operations[0], "`operation` on the objects: "+strings.Join(operations, ", "))
+	flags.StringVarP(&o.namespace, "namespace", "n", defaultNamespace, "`namespace` of objects that name none")
+	flags.StringVar(&o.cluster, "cluster", "", "`folder` of objects in YAML or JSON that policies find in the cluster")
+	o.format.AddFlag(flags, "text", "json")
+}
+
+// complete checks the flags.
+func (o *options) complete(cmd *cobra.Command) error {
+	o.operation = strings.ToUpper(o.operation)
+	switch {
+	case slices.Contains(o.names, ""):
+		return usage.Errorf(cmd, "--name is empty: leave it out for the folder's own")
+	case len(o.manifests) == 0:
+		return usage.Errorf(cmd, "no manifests: give a file, a folder or - with -f")
+	case o.operation == "CONNECT":
+		return usage.Errorf(cmd, "--operation CONNECT is about a request such as exec, which no manifest holds: use %s", strings.Join(operations, ", "))
+	case !slices.Contains(operations, o.operation):
+		return usage.Errorf(cmd, "--operation %s is not one of %s", o.operation, strings.Join(operations, ", "))
+	case o.namespace == "":
+		return usage.Errorf(cmd, "--namespace is empty: leave it out for %q", defaultNamespace)
+	case cmd.Flags().Changed("cluster") && o.cluster == "":
+		return usage.Errorf(cmd, "--cluster is empty: give a folder, or leave it out")
+	}
+	return o.format.Check(cmd)
+}
+
+// check reads everything, decides, and reports. The verdict is a report.Exit; any other
+// error says why there is none.
+func check(cmd *cobra.Command, o options) error {
+	objects, err := manifests.Read(o.manifests, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	if len(o.policies) == 0 && !slices.ContainsFunc(objects, isBuiltIn) {
+		return errors.New("no policies: give a folder, a .rego file or a PolicySource with -p")
+	}
+	c, err := newOfflineChecker(o, objects, asCompiled)
+	if err != nil {
+		return err
+	}
+	arrivals, err := c.arriveAll(cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	if c.builtIn, err = newBuiltIn(arrivals, o.mapping); err != nil {
+		return err
+	}
+	outcomes, err := askAll(cmd.Context(), arrivals, c.decide)
+	if err != nil {
+		return err
+	}
+	write := writeText
+	if o.format.Is("json") {
+		write = writeJSON
+	}
+	return reportWith(write, cmd.OutOrStdout(), outcomes)
+}
+
+// reportWith writes the report and gives the verdict on all objects.
+func reportWith(write func(io.Writer, []outcome) error, w io.Writer, outcomes []outcome) error {
+	if err := write(w, outcomes); err != nil {
+		return err
+	}
+	switch sum := summarise(outcomes); {
+	case sum.Denied > 0:
+		return report.Denied
+	case sum.undecided > 0:
+		return report.Error
+	}
+	return nil
+}
+
+// decide asks the built-in rules, where there are some for the object, and the user's
+// policies of what those make of it.
+func (c *checker) decide(ctx context.Context, a arrival) (outcome, error) {
+	var own outcome
+	review := a.review
+	if isBuiltIn(a.object) {
+		var err error
+		if own, err = c.builtIn.decide(ctx, a, c.optionsFor(a)); err != nil {
+			return own, err
+		}
+		review = own.review
+	}
+	out, err := decide(ctx, c.snapshot, a.object, review, c.optionsFor(a), c.validated(ctx, a))
+	out.as = a.as
+	out.join(own)
+	return out, err
+}

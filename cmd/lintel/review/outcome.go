@@ -1,0 +1,140 @@
+package review
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
+)
+
+// outcome is what the policies say about one object.
+type outcome struct {
+	object    manifests.Object
+	denials   []engine.Finding
+	warnings  []engine.Finding
+	undecided []engine.Undecided
+	patch     []jsonpatch.Operation
+	// as is the apiVersion in which the policies see the object, where it is another.
+	as string
+	// refused says that the API server itself refuses the object once it is mutated, and
+	// asks nobody to validate it; validated says that it asks.
+	refused, validated bool
+	// review has the object as it has become.
+	review *admission.Review
+	// policies is what became of each policy, where that was asked for.
+	policies []engine.Explanation
+}
+
+// decide asks in the order of the webhooks: mutation, then validation of the object
+// as it has become. A mutation that is denied ends it, as the API server ends the
+// request; and so does what the API server itself, by validate, finds wrong between the
+// two.
+func decide(ctx context.Context, snapshot *engine.Snapshot, o manifests.Object, review *admission.Review, options engine.Options, validate validator) (outcome, error) {
+	out := outcome{object: o}
+	if out.review = out.mutate(ctx, snapshot, review, options); len(out.denials) > 0 {
+		return out, nil
+	}
+	if err := out.refuse(validate); err != nil || out.refused {
+		return out, err
+	}
+	out.add(snapshot.Validate(ctx, out.review, options))
+	out.validated = true
+	return out, nil
+}
+
+// validator finds what the API server itself refuses.
+type validator func(*admission.Review) ([]engine.Finding, error)
+
+// refuse makes what the API server finds wrong the verdict; validate may be nil.
+func (out *outcome) refuse(validate validator) error {
+	if validate == nil {
+		return nil
+	}
+	found, err := validate(out.review)
+	if len(found) > 0 {
+		out.denials, out.refused = found, true
+	}
+	return err
+}
+
+// mutate asks the sources with Ignore, then those with Fail. When the latter change
+// the object, both are asked once more, as reinvocationPolicy IfNeeded has it.
+func (out *outcome) mutate(ctx context.Context, snapshot *engine.Snapshot, review *admission.Review, options engine.Options) *admission.Review {
+	for range 2 {
+		changed := false
+		for _, policy := range []definition.FailurePolicy{definition.Ignore, definition.Fail} {
+			options.FailurePolicy = policy
+			mutation := snapshot.Mutate(ctx, review, options)
+			out.add(&mutation.Decision)
+			if !mutation.Allowed() {
+				out.patch = nil
+				return review
+			}
+			out.patch = append(out.patch, mutation.Patch...)
+			review = mutation.Review
+			changed = len(mutation.Patch) > 0
+		}
+		if !changed { // by Fail, which comes last
+			break
+		}
+	}
+	return review
+}
+
+// add takes over what a decision says and nobody has said before.
+func (out *outcome) add(decision *engine.Decision) {
+	out.denials = addFindings(out.denials, decision.Denials)
+	out.warnings = addFindings(out.warnings, decision.Warnings)
+	for _, undecided := range decision.Undecided {
+		if !slices.Contains(out.undecided, undecided) {
+			out.undecided = append(out.undecided, undecided)
+		}
+	}
+}
+
+func addFindings(to, from []engine.Finding) []engine.Finding {
+	said := map[string]bool{}
+	for _, finding := range to {
+		said[finding.Text()] = true
+	}
+	for _, finding := range from {
+		if text := finding.Text(); !said[text] {
+			said[text] = true
+			to = append(to, finding)
+		}
+	}
+	return to
+}
+
+// Summary counts objects.
+type Summary struct {
+	Objects int `json:"objects"`
+	Denied  int `json:"denied"`
+	Warned  int `json:"warned"`
+	Patched int `json:"patched"`
+	// undecided are those that no policy denied and some could not judge.
+	undecided int
+}
+
+func summarise(outcomes []outcome) Summary {
+	s := Summary{Objects: len(outcomes)}
+	for _, out := range outcomes {
+		switch {
+		case len(out.denials) > 0:
+			s.Denied++
+		case len(out.undecided) > 0:
+			s.undecided++
+		}
+		if len(out.warnings) > 0 {
+			s.Warned++
+		}
+		if len(out.patch) > 0 {
+			s.Patched++
+		}
+	}
+	return s
+}

@@ -1,0 +1,219 @@
+package review
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lintel-policy/lintel/cmd/lintel/cluster"
+	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
+	"github.com/lintel-policy/lintel/cmd/lintel/usage"
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/kinds"
+	"github.com/lintel-policy/lintel/policies/source"
+	"github.com/lintel-policy/lintel/webhooks/registration"
+)
+
+// whyOptions are the flags of why.
+type whyOptions struct {
+	options
+	connection cluster.Options
+	live       bool
+	objects    []string // of the cluster
+}
+
+// NewWhyCommand is `lintel why`.
+func NewWhyCommand() *cobra.Command {
+	var o whyOptions
+	cmd := &cobra.Command{
+		Use:   "why (-p <policies> | --live) (-f <manifests> | <kind>/<name>)",
+		Short: "Explain which policies match an object, which do not, and what they say",
+		Long: `Explain, for each object and policy, whether the policy matches, and if not, on
+which condition; and for those that match, what they say and where that stands.
+
+With --live the policies are those that the cluster enforces now, with the objects
+and Namespaces they read; else as 'lintel check' has it.
+
+Exit codes:
+  0  nothing is denied
+  1  something is denied
+  2  the usage or an input is wrong, or a policy could not be asked and nothing is
+     denied`,
+		Example: `  # Why is this manifest denied, or not?
+  lintel why -p policies/ -f pod.yaml
+
+  # By the policies that the cluster enforces now
+  lintel why --live -f pod.yaml
+
+  # Would a Pod that runs already be admitted again?
+  lintel why --live pod/web -n shop`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.objects = args
+			if err := o.complete(cmd); err != nil {
+				return err
+			}
+			return why(cmd, o)
+		},
+	}
+	flags := cmd.Flags()
+	o.addFlags(flags)
+	flags.BoolVar(&o.live, "live", false, "ask the policies that the cluster enforces now")
+	o.connection.AddFlags(flags)
+	return cmd
+}
+
+// complete checks the flags.
+func (o *whyOptions) complete(cmd *cobra.Command) error {
+	for _, name := range []string{"policies", "name", "cluster"} {
+		if o.live && cmd.Flags().Changed(name) {
+			return usage.Errorf(cmd, "--live takes policies and objects from the cluster: leave out --%s", name)
+		}
+	}
+	for _, name := range cluster.Flags() {
+		if !o.live && cmd.Flags().Changed(name) {
+			return usage.Errorf(cmd, "--%s is about a cluster: give --live, too", name)
+		}
+	}
+	if len(o.objects) > 0 && !o.live {
+		return usage.Errorf(cmd, "%q is an object of a cluster: give --live, or a manifest with -f", o.objects[0])
+	}
+	if !o.live && len(o.policies) == 0 {
+		return usage.Errorf(cmd, "no policies: give a folder, a .rego file or a PolicySource with -p")
+	}
+	offline := o.options
+	if len(o.objects) > 0 {
+		offline.manifests = append(offline.manifests, "the cluster's")
+	}
+	err := offline.complete(cmd)
+	o.operation = offline.operation
+	return err
+}
+
+func why(cmd *cobra.Command, o whyOptions) error {
+	objects, err := manifests.Read(o.manifests, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	var c *checker
+	if o.live {
+		c, err = newLiveChecker(cmd.Context(), o, objects)
+	} else {
+		c, err = newOfflineChecker(o.options, objects, explainable)
+	}
+	if err != nil {
+		return err
+	}
+	arrivals, err := c.arriveAll(cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	outcomes, err := askAll(cmd.Context(), arrivals, c.explain)
+	if err != nil {
+		return err
+	}
+	write := writeWhyText
+	if o.format.Is("json") {
+		write = writeWhyJSON
+	}
+	return reportWith(write, cmd.OutOrStdout(), outcomes)
+}
+
+// explainable compiles the sets once more, so that their evaluations tell which conditions
+// of a rule held.
+func explainable(sets []*engine.PolicySet) ([]*engine.PolicySet, error) {
+	out := make([]*engine.PolicySet, len(sets))
+	for i, set := range sets {
+		var err error
+		if out[i], err = source.CompileToExplain(set.Source()); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// newLiveChecker reads from the cluster what the objects are judged by, and the objects that
+// are in it.
+func newLiveChecker(ctx context.Context, o whyOptions, objects []manifests.Object) (*checker, error) {
+	live, err := cluster.Connect(o.connection)
+	if err != nil {
+		return nil, err
+	}
+	for _, reference := range o.objects {
+		object, err := live.Object(ctx, reference, o.namespace)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, object)
+	}
+	sets, notes, err := live.Sets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if sets, err = explainable(sets); err != nil {
+		return nil, err
+	}
+	c := &checker{options: o.options, objects: objects, namespaces: map[string][]byte{}}
+	definitions, unread := live.Definitions(ctx, objects)
+	c.resources = &resourceTable{admission.NewResources(live.Resources), kinds.NewOfCluster(definitions...), "the cluster"}
+	c.setPolicies(sets)
+	required, unasked := live.Required(ctx, sets)
+	c.cluster, c.notes = required, slices.Concat(notes, unread, unasked)
+	c.setNamespaces()
+	excluded := append(registration.DefaultExcludedNamespaces(), o.connection.SystemNamespace)
+	for _, object := range objects {
+		if slices.Contains(excluded, object.Namespace) {
+			c.notes = append(c.notes, fmt.Sprintf("namespace %s is one of those that the API server never asks user policies about", object.Namespace))
+		}
+		if _, known := c.namespaces[object.Namespace]; known {
+			continue
+		}
+		if c.namespaces[object.Namespace], err = live.Namespace(ctx, object.Namespace); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// explain decides as check does, and asks every policy on the way why.
+func (c *checker) explain(ctx context.Context, a arrival) (outcome, error) {
+	options := c.optionsFor(a)
+	mutating, err := c.snapshot.ExplainMutation(ctx, a.review, options)
+	if err != nil {
+		return a.outcome, fmt.Errorf("%s: %w", a.object.Origin, err)
+	}
+	out, err := decide(ctx, c.snapshot, a.object, a.review, options, c.validated(ctx, a))
+	out.as, out.policies = a.as, mutating
+	if err != nil || !out.validated { // else the API server asks nobody else
+		return out, err
+	}
+	validating, err := c.snapshot.Explain(ctx, out.review, options)
+	if err != nil {
+		return out, fmt.Errorf("%s: %w", a.object.Origin, err)
+	}
+	out.policies = tidied(append(mutating, validating...))
+	return out, nil
+}
+
+// tidied leaves out what a policy is not asked where it is asked something else, and says
+// once what holds for all that it could be asked.
+func tidied(policies []engine.Explanation) []engine.Explanation {
+	asked := map[string]bool{}
+	key := func(one engine.Explanation) string { return one.Policy.Source + "/" + one.Policy.Package }
+	for _, one := range policies {
+		if one.Answer != engine.AnswerNotMatched {
+			asked[key(one)] = true
+		}
+	}
+	said := map[string]bool{}
+	return slices.DeleteFunc(policies, func(one engine.Explanation) bool {
+		if one.Answer != engine.AnswerNotMatched {
+			return false
+		}
+		again := said[key(one)]
+		said[key(one)] = true
+		return again || asked[key(one)]
+	})
+}

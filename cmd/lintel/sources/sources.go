@@ -1,0 +1,132 @@
+// Package sources reads policies as commands are given them, and compiles them as the gate
+// of a cluster does.
+package sources
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
+	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/gatekeeper"
+	"github.com/lintel-policy/lintel/policies/source"
+)
+
+// Source is a source with the place it was read from.
+type Source struct {
+	definition.Source
+	// Origin is the path of the source, or the PolicySource and where it stands.
+	Origin string
+	// Folder is where the files of the source are; empty where they are in an object.
+	Folder string
+	// unchecked says why the references were not checked; empty where they were.
+	unchecked string
+}
+
+// Read reads the sources at the paths. Names, where there are any, are those of the paths,
+// each a folder or a file.
+func Read(paths, names []string) ([]Source, error) {
+	if len(names) > 0 && len(names) != len(paths) {
+		return nil, fmt.Errorf("--name is given %d times, and -p %d times: give a name for each, in their order, or none", len(names), len(paths))
+	}
+	var sources []Source
+	for i, path := range paths {
+		found, err := readPath(path)
+		if err != nil {
+			return nil, err
+		}
+		if len(names) > 0 {
+			if err := found[0].rename(names[i]); err != nil {
+				return nil, err
+			}
+		}
+		sources = append(sources, found...)
+	}
+	origins := map[string]string{}
+	for _, s := range sources {
+		if other, ok := origins[s.Name]; ok {
+			return nil, fmt.Errorf("%s and %s are both named %q, and a message could not tell them apart: give each a name with --name, once for each -p and in their order", other, s.Origin, s.Name)
+		}
+		origins[s.Name] = s.Origin
+	}
+	return sources, nil
+}
+
+// rename gives the source of a folder or a file the name that its PolicySource will have.
+func (s *Source) rename(name string) error {
+	if s.Folder == "" {
+		return fmt.Errorf("--name names the source of a folder or .rego file: %s has a name of its own", s.Origin)
+	}
+	s.Name = name
+	return CheckName(name)
+}
+
+// maxNameLength is what the API server takes: see PolicySource in the API.
+const maxNameLength = 63
+
+// CheckName checks what the API server asks of the name of a PolicySource.
+func CheckName(name string) error {
+	reasons := validation.IsDNS1123Subdomain(name)
+	if len(name) > maxNameLength {
+		reasons = []string{fmt.Sprintf("it is longer than %d characters", maxNameLength)}
+	}
+	if len(reasons) > 0 {
+		return fmt.Errorf("%q cannot be the name of a PolicySource: %s; choose another with --name", name, reasons[0])
+	}
+	return nil
+}
+
+// readPath reads a folder, a Rego file, or a file of PolicySources.
+func readPath(path string) ([]Source, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading policies: %w", err)
+	case info.IsDir():
+		return readFolder(path)
+	case filepath.Ext(path) == ".rego":
+		return readFile(path)
+	case manifests.IsManifest(path):
+		return readPolicySources(path)
+	default:
+		return nil, fmt.Errorf("%s is not policy: -p takes a folder, a .rego file, or YAML with PolicySources", path)
+	}
+}
+
+// readFolder is the folder as one source, named after it.
+func readFolder(folder string) ([]Source, error) {
+	files, err := source.ReadFolder(folder, definition.IsPolicyFile, source.MaxArtifactBytes)
+	if err != nil {
+		return nil, err
+	}
+	absolute, err := filepath.Abs(folder)
+	if err != nil {
+		return nil, fmt.Errorf("reading the folder %s: %w", folder, err)
+	}
+	read := Source{Source: definition.Source{Name: filepath.Base(absolute), Files: files}, Origin: folder, Folder: folder}
+	isPolicy := func(name string) bool {
+		return path.Ext(name) == ".rego" || gatekeeper.IsPolicyFile(name, files[name])
+	}
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(files)), isPolicy) {
+		return nil, read.Without("policies", "there is no .rego file and no ConstraintTemplate in it; name a file of PolicySources itself", source.PassedOver(files))
+	}
+	return []Source{read}, nil
+}
+
+// readFile is the file as one source, named after it.
+func readFile(file string) ([]Source, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading policies: %w", err)
+	}
+	name := filepath.Base(file)
+	read := definition.Source{Name: strings.TrimSuffix(name, ".rego"), Files: map[string]string{name: string(text)}}
+	return []Source{{Source: read, Origin: file, Folder: filepath.Dir(file)}}, nil
+}

@@ -1,0 +1,172 @@
+package clusterdata
+
+import (
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/definition"
+)
+
+// FieldsRead finds what compiled rules can read of cluster objects, by their key in
+// data.cluster, "" for those of any kind. A reference reads the value at its end, unless
+// it gives that to a variable which appears nowhere but at the beginning of other
+// references: then those say what is read. Whatever else is done with a value reads all
+// of it.
+func FieldsRead(modules []*ast.Module) map[string]*Fields {
+	found := finder{}
+	for _, module := range modules {
+		for _, rule := range module.Rules {
+			found.rule(rule)
+		}
+	}
+	return found
+}
+
+type finder map[string]*Fields
+
+// rule looks at one rule, whose variables are its own.
+func (f finder) rule(rule *ast.Rule) {
+	if !mentionsData(rule) {
+		return
+	}
+	v := variables{defined: map[ast.Var][]ast.Ref{}, escaped: map[ast.Var]bool{}}
+	ast.WalkExprs(rule, func(expr *ast.Expr) bool {
+		if variable, ref := assignment(expr); ref != nil {
+			v.defined[variable] = append(v.defined[variable], ref)
+		}
+		return false
+	})
+	v.escape(rule)
+	walkValues(rule, func(ref ast.Ref, variable ast.Var) {
+		if path := v.path(ref, 0); path != nil {
+			f.read(path, variable == "" || !v.follows(variable))
+		}
+	}, func(ast.Var) {})
+}
+
+func mentionsData(rule *ast.Rule) bool {
+	found := false
+	ast.WalkRefs(rule, func(ref ast.Ref) bool {
+		found = found || ref[0].Equal(ast.DefaultRootDocument)
+		return found
+	})
+	return found
+}
+
+// read notes a path below data: cluster, kind, namespace, name, and then fields.
+func (f finder) read(path ast.Ref, whole bool) {
+	const kindAt, fieldsAt = 2, 5
+	if len(path) > 1 {
+		if first, ok := path[1].Value.(ast.String); ok && first != definition.ClusterKey {
+			return
+		}
+	}
+	kind := ""
+	if len(path) > kindAt {
+		if key, ok := path[kindAt].Value.(ast.String); ok {
+			kind = string(key)
+		}
+	}
+	var fields []string
+	for _, step := range path[min(len(path), fieldsAt):] {
+		name, isText := step.Value.(ast.String)
+		if isText && name == "" { // which stands for any element here
+			whole = true
+			break
+		}
+		fields = append(fields, string(name))
+	}
+	before := f[kind]
+	if before == nil {
+		before = &Fields{}
+	}
+	f[kind] = before.add(fields, whole)
+}
+
+// variables are those of a rule that stand for what references lead to.
+type variables struct {
+	defined map[ast.Var][]ast.Ref // the references that are given to it
+	escaped map[ast.Var]bool      // appears where its value as a whole matters
+}
+
+// assignment reads `variable = reference`, either way around: nil where the expression
+// is something else.
+func assignment(expr *ast.Expr) (ast.Var, ast.Ref) {
+	if !expr.IsEquality() || expr.Negated {
+		return "", nil
+	}
+	for i := range 2 {
+		variable, isVar := expr.Operand(i).Value.(ast.Var)
+		if ref, isRef := expr.Operand(1 - i).Value.(ast.Ref); isVar && isRef {
+			return variable, ref
+		}
+	}
+	return "", nil
+}
+
+// escape finds the variables that appear anywhere but where they are defined and at
+// the beginning of references.
+func (v *variables) escape(rule *ast.Rule) {
+	escape := func(variable ast.Var) { v.escaped[variable] = true }
+	walkValues(rule, func(ast.Ref, ast.Var) {}, escape)
+	for branch := rule; branch != nil; branch = branch.Else {
+		for _, step := range branch.Head.Reference {
+			walkValues(step, func(ast.Ref, ast.Var) {}, escape)
+		}
+	}
+}
+
+// walkValues calls ref with every reference, and the variable that it defines, and
+// variable with every variable that neither is defined nor begins a reference.
+func walkValues(node any, ref func(ast.Ref, ast.Var), variable func(ast.Var)) {
+	var visitor *ast.GenericVisitor
+	steps := func(path ast.Ref) {
+		for _, step := range path[1:] {
+			visitor.Walk(step)
+		}
+	}
+	visitor = ast.NewGenericVisitor(func(node any) bool {
+		switch node := node.(type) {
+		case *ast.Expr:
+			defined, path := assignment(node)
+			if path == nil {
+				return false
+			}
+			ref(path, defined)
+			steps(path)
+			for _, with := range node.With {
+				visitor.Walk(with)
+			}
+			return true
+		case ast.Ref:
+			ref(node, "")
+			steps(node)
+			return true
+		case ast.Var:
+			variable(node)
+		}
+		return false
+	})
+	visitor.Walk(node)
+}
+
+// follows says whether references that begin with a variable say all that is read by it.
+func (v *variables) follows(variable ast.Var) bool {
+	return len(v.defined[variable]) == 1 && !v.escaped[variable]
+}
+
+// path is the reference from data on: nil where it leads nowhere there. Nothing is
+// followed further than a rule can be long.
+func (v *variables) path(ref ast.Ref, depth int) ast.Ref {
+	if ref[0].Equal(ast.DefaultRootDocument) {
+		return ref
+	}
+	variable, ok := ref[0].Value.(ast.Var)
+	if !ok || !v.follows(variable) || depth > 100 {
+		return nil
+	}
+	before := v.path(v.defined[variable][0], depth+1)
+	if before == nil {
+		return nil
+	}
+	return before.Concat(ref[1:])
+}

@@ -1,0 +1,264 @@
+package clusterdata
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"unique"
+
+	"github.com/benbjohnson/immutable"
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/terms"
+)
+
+// Objects is one version of the cluster objects that policies with `requires`
+// read, at data.cluster["Kind.group"][namespace][name]. It is immutable: With
+// derives the next version, which shares all that did not change, so that a version
+// costs what changed and not what there is.
+//
+// Objects are kept decoded, so that no request waits for that. That takes about ten
+// bytes of heap for each byte of an object's JSON without managedFields, and next to
+// nothing more once policies iterate over them: see BenchmarkClusterDataMemory.
+type Objects struct {
+	kinds map[admission.GroupVersionKind]*kindObjects // without version; a handful
+	// complete says that a kind which is not listed has no objects, as in the files
+	// of a command line. Where informers bring the objects, it is not known yet.
+	complete bool
+	// inventories are wholeValues by the kinds in them: see inventoryView.
+	inventories sync.Map
+}
+
+// kindObjects holds the objects of one kind by namespace.
+type kindObjects struct {
+	namespaces     *immutable.SortedMap[string, *namespaceObjects]
+	objects, bytes int
+	stored         *storedFields
+	whole          wholeValue
+	version        uint64 // of no other state of any kind
+}
+
+// kindVersions counts the states of kinds.
+var kindVersions atomic.Uint64
+
+// storedFields are those that the objects of a kind are held with.
+type storedFields struct {
+	fields  *Fields
+	covered sync.Map // *Fields to bool: reviews ask for the same again and again
+}
+
+func (h *storedFields) covers(fields *Fields) bool {
+	if h.fields.isWhole() {
+		return true
+	}
+	known, ok := h.covered.Load(fields)
+	if !ok {
+		known, _ = h.covered.LoadOrStore(fields, h.fields.Covers(fields))
+	}
+	return known.(bool)
+}
+
+// namespaceObjects holds the objects of one kind and namespace by name.
+type namespaceObjects struct {
+	objects *immutable.SortedMap[string, *Object]
+	whole   wholeValue
+	// versions is the same for templates, by apiVersion and kind.
+	versions wholeValue
+}
+
+// Key is where an object of a kind stands.
+type Key struct {
+	Namespace string // empty for a cluster-scoped object
+	Name      string
+}
+
+// Change is what became of the objects of one kind.
+type Change struct {
+	// Kind is without version.
+	Kind admission.GroupVersionKind
+	// Drop forgets the kind: policies that require it cannot be asked any more.
+	Drop bool
+	// Reset forgets the objects there were, as after a new list.
+	Reset bool
+	// Fields are those that the objects have, of a Reset or of a kind that is new: nil
+	// is all.
+	Fields *Fields
+	// Objects are the new states; nil is a deletion.
+	Objects map[Key]*Object
+}
+
+// KindSize is how much one kind holds.
+type KindSize struct {
+	Kind    admission.GroupVersionKind
+	Objects int
+	// Bytes are those of the objects' JSON, as far as it is held.
+	Bytes int
+}
+
+// Empty is a version that no kind has been put into.
+func Empty() *Objects { return &Objects{} }
+
+// New arranges objects, given in JSON. All other kinds have none.
+func New(objects []json.RawMessage) (*Objects, error) {
+	changes := map[admission.GroupVersionKind]Change{}
+	for i, raw := range objects {
+		object, err := NewObject(raw)
+		if err != nil {
+			return nil, fmt.Errorf("cluster object %d: %w", i, err)
+		}
+		if changes[object.kind].Objects == nil {
+			changes[object.kind] = Change{Kind: object.kind, Objects: map[Key]*Object{}}
+		}
+		changes[object.kind].Objects[object.key] = object
+	}
+	data := Empty()
+	for _, change := range changes {
+		data = data.With(change)
+	}
+	data.complete = true
+	return data, nil
+}
+
+// With is the version after changes. A change without objects makes its kind known.
+func (c *Objects) With(changes ...Change) *Objects {
+	next := &Objects{kinds: maps.Clone(c.kinds), complete: c.complete}
+	if next.kinds == nil {
+		next.kinds = map[admission.GroupVersionKind]*kindObjects{}
+	}
+	for _, change := range changes {
+		kind := admission.GroupVersionKind{Group: change.Kind.Group, Kind: change.Kind.Kind}
+		if change.Drop {
+			delete(next.kinds, kind)
+			continue
+		}
+		before := next.kinds[kind]
+		if before == nil || change.Reset {
+			before = &kindObjects{namespaces: immutable.NewSortedMap[string, *namespaceObjects](nil), stored: &storedFields{fields: change.Fields}}
+		}
+		next.kinds[kind] = before.with(change.Objects)
+	}
+	return next
+}
+
+// with replaces only the namespaces that objects are in.
+func (k *kindObjects) with(objects map[Key]*Object) *kindObjects {
+	next := &kindObjects{namespaces: k.namespaces, objects: k.objects, bytes: k.bytes, stored: k.stored, version: kindVersions.Add(1)}
+	changed := map[string]*immutable.SortedMap[string, *Object]{}
+	for key, object := range objects {
+		names := changed[key.Namespace]
+		if names == nil {
+			names = k.in(key.Namespace)
+		}
+		if before, ok := names.Get(key.Name); ok {
+			next.objects, next.bytes = next.objects-1, next.bytes-before.bytes
+		}
+		if object == nil {
+			names = names.Delete(key.Name)
+		} else {
+			next.objects, next.bytes = next.objects+1, next.bytes+object.bytes
+			names = names.Set(key.Name, object)
+		}
+		changed[key.Namespace] = names
+	}
+	for namespace, names := range changed {
+		if names.Len() == 0 {
+			next.namespaces = next.namespaces.Delete(namespace)
+			continue
+		}
+		next.namespaces = next.namespaces.Set(namespace, &namespaceObjects{objects: names})
+	}
+	return next
+}
+
+// in are the objects of a namespace.
+func (k *kindObjects) in(namespace string) *immutable.SortedMap[string, *Object] {
+	if held, ok := k.namespaces.Get(namespace); ok {
+		return held.objects
+	}
+	return immutable.NewSortedMap[string, *Object](nil)
+}
+
+// Has says whether the objects of a kind are known, if only that there are none.
+func (c *Objects) Has(kind admission.GroupVersionKind) bool {
+	if c == nil {
+		return false
+	}
+	_, ok := c.kinds[admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}]
+	return ok || c.complete
+}
+
+// HasFields says whether the objects of a kind are known, with the fields.
+func (c *Objects) HasFields(kind admission.GroupVersionKind, fields *Fields) bool {
+	if !c.Has(kind) {
+		return false
+	}
+	held, ok := c.kinds[WithoutVersion(kind)]
+	return !ok || held.stored.covers(fields)
+}
+
+func WithoutVersion(kind admission.GroupVersionKind) admission.GroupVersionKind {
+	return admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}
+}
+
+// Sizes are those of the kinds that are held, in no order.
+func (c *Objects) Sizes() []KindSize {
+	sizes := make([]KindSize, 0, len(c.kinds))
+	for kind, held := range c.kinds {
+		sizes = append(sizes, KindSize{Kind: kind, Objects: held.objects, Bytes: held.bytes})
+	}
+	return sizes
+}
+
+// Object is one cluster object, ready for policies to read. It is immutable.
+type Object struct {
+	kind  admission.GroupVersionKind // without version
+	key   Key
+	value *ast.Term
+	bytes int
+}
+
+// NewObject reads an object in JSON. Its managedFields are left out: they are
+// often half of it, and say nothing that a policy should decide on.
+func NewObject(raw json.RawMessage) (*Object, error) {
+	term, err := terms.Decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	object, ok := term.Value.(ast.Object)
+	if !ok {
+		return nil, fmt.Errorf("not an object")
+	}
+	metadata, _ := terms.Lookup(object, "metadata").(ast.Object)
+	o := &Object{
+		kind:  admission.GroupVersionKind{Group: admission.GroupOf(terms.Text(object, "apiVersion")), Kind: terms.Text(object, "kind")},
+		key:   Key{Namespace: terms.Text(metadata, "namespace"), Name: terms.Text(metadata, "name")},
+		value: term,
+		bytes: len(raw),
+	}
+	if o.kind.Kind == "" || o.key.Name == "" {
+		return nil, fmt.Errorf("kind or metadata.name is missing")
+	}
+	if terms.Lookup(metadata, "managedFields") != nil {
+		o.value = ast.NewTerm(terms.With(object, "metadata", ast.NewTerm(terms.Without(metadata, "managedFields"))))
+	}
+	return o, nil
+}
+
+// NewProjectedObject is NewClusterObject with no more than some fields of the object.
+func NewProjectedObject(raw json.RawMessage, fields *Fields) (*Object, error) {
+	o, err := NewObject(raw)
+	if err != nil || fields.isWhole() {
+		return o, err
+	}
+	o.value = fields.projectTerm(o.value)
+	o.bytes = len(o.value.String())
+	o.kind = admission.GroupVersionKind{Group: unique.Make(o.kind.Group).Value(), Kind: unique.Make(o.kind.Kind).Value()}
+	o.key.Namespace = unique.Make(o.key.Namespace).Value()
+	return o, nil
+}
+
+// Key is where the object stands within its kind.
+func (o *Object) Key() Key { return o.key }

@@ -1,0 +1,34 @@
+package clusterdata
+
+import (
+	"maps"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+)
+
+// Projection are, for each kind of cluster objects, what is read of them.
+type Projection map[admission.GroupVersionKind]*Fields
+
+// Whole are Reads of everything of some kinds.
+func Whole(kinds ...admission.GroupVersionKind) Projection {
+	reads := Projection{}
+	for _, kind := range kinds {
+		reads[kind] = nil
+	}
+	return reads
+}
+
+// Union is what either reads.
+func (r Projection) Union(other Projection) Projection {
+	out := maps.Clone(r)
+	if out == nil {
+		out = Projection{}
+	}
+	for kind, fields := range other {
+		if mine, ok := out[kind]; ok {
+			fields = mine.Union(fields)
+		}
+		out[kind] = fields
+	}
+	return out
+}

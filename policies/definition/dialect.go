@@ -1,0 +1,119 @@
+package definition
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+)
+
+const (
+	// EntryViolation is the entry point of a template.
+	EntryViolation = "violation"
+	// TemplateKey is the key under data that templates, and what they read, are at.
+	TemplateKey  = "lintel"
+	InventoryKey = "inventory"
+)
+
+// Dialect reads policies in another form than Lintel's own from the files of a source.
+// The same files give the same templates.
+type Dialect func(files map[string]string) ([]Template, CompileErrors)
+
+// Template is Rego that was written for another host, with the policies made from it.
+// It is evaluated with OPA's default for the errors of functions (they are undefined),
+// reads input.review and input.parameters, and has the entry point violation, a set
+// of {msg, details}.
+type Template struct {
+	Name string
+	// Modules are below TemplateRoot(Name); the first has the entry point.
+	Modules []*ast.Module
+	// Text is equal for templates with equal modules, where they stand included, and for
+	// no others. A template without is compiled again with every change of its source.
+	Text        string
+	Constraints []Constraint
+	// ReadsNamespace says that the Rego reads the Namespace object in the review.
+	ReadsNamespace bool
+	// Warnings say what is likely not meant.
+	Warnings []string
+}
+
+// Constraint is one policy made from a template.
+type Constraint struct {
+	// Name is what messages call the policy.
+	Name, Title string
+	Location    Location
+	// Match is for registration: as wide as Matches, or wider.
+	Match Match
+	// Matches decides about the object, and the old one, of a request. missing says
+	// what it needs to know for that: empty where it knows.
+	Matches func(Subject) (matches bool, missing string)
+	// Enforcement defaults to deny.
+	Enforcement Enforcement
+	// Parameters become input.parameters.
+	Parameters *ast.Term
+	// Requires are the kinds at data.inventory.
+	Requires []admission.GroupVersionKind
+	// Expansions are the workloads whose Pod template is judged, too.
+	Expansions []Expansion
+}
+
+// Expansion has the Pod template of a kind of workload judged.
+type Expansion struct {
+	Name        string
+	Kind        admission.GroupVersionKind
+	Enforcement Enforcement // of the constraint, where empty
+}
+
+// TemplateRoot is the path under which the packages of a template are.
+func TemplateRoot(template string) ast.Ref {
+	return ast.Ref{ast.DefaultRootDocument, ast.StringTerm(TemplateKey), ast.StringTerm("template"), ast.StringTerm(template)}
+}
+
+// InventoryRoot is where templates find the objects of the cluster, by
+// cluster[apiVersion][kind][name] and namespace[namespace][apiVersion][kind][name].
+func InventoryRoot() ast.Ref {
+	return ast.Ref{ast.DefaultRootDocument, ast.StringTerm(TemplateKey), ast.StringTerm(InventoryKey)}
+}
+
+// Readable has what is in a template named as its author does.
+func Readable(text string) string {
+	return templateNames.ReplaceAllStringFunc(text, func(name string) string {
+		switch {
+		case strings.HasSuffix(name, ".main."):
+			return ""
+		case strings.HasSuffix(name, "."+InventoryKey):
+			return "data." + InventoryKey
+		default:
+			return "data"
+		}
+	})
+}
+
+var templateNames = regexp.MustCompile(`data\.lintel\.(?:inventory|template(?:\.\w+|\["[^"]*"\])(?:\.main\.)?)`)
+
+// ViolationOf is the entry point of a template that a rule defines: empty for other rules.
+func ViolationOf(rule *ast.Rule) string {
+	if name, ok := rule.Head.Ref()[0].Value.(ast.Var); ok && string(name) == EntryViolation {
+		return EntryViolation
+	}
+	return ""
+}
+
+// Subject is an object of a request, as the match of a constraint sees it.
+type Subject struct {
+	Kind               admission.GroupVersionKind
+	Name, GenerateName string
+	// Namespace is the one that the object is in: empty for a cluster-scoped object,
+	// which a Namespace is.
+	Namespace string
+	Labels    map[string]string
+	// NamespaceLabels are those of its Namespace: nil where that is not at hand.
+	NamespaceLabels map[string]string
+	// Generated says that the object is what another would create.
+	Generated bool
+}
+
+// IsNamespace says whether the object is a Namespace.
+func (s Subject) IsNamespace() bool { return s.Kind.Group == "" && s.Kind.Kind == "Namespace" }

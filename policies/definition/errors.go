@@ -1,0 +1,112 @@
+package definition
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/bounds"
+)
+
+// CompileError is one reason why a source does not compile.
+type CompileError struct {
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`   // from 1; 0 = the whole file
+	Column  int    `json:"column,omitempty"` // from 1; 0 = the whole line
+	Message string `json:"message"`
+}
+
+// Error prints file:line:column: message, without the parts that are unknown.
+func (e CompileError) Error() string {
+	var b strings.Builder
+	if e.File != "" {
+		b.WriteString(e.File)
+		if e.Line > 0 {
+			fmt.Fprintf(&b, ":%d", e.Line)
+			if e.Column > 0 {
+				fmt.Fprintf(&b, ":%d", e.Column)
+			}
+		}
+		b.WriteString(": ")
+	}
+	b.WriteString(e.Message)
+	return b.String()
+}
+
+// CompileErrors are all reasons why a source does not compile, by file and line.
+type CompileErrors []CompileError
+
+// Error prints one reason a line.
+func (e CompileErrors) Error() string {
+	lines := make([]string, len(e))
+	for i, err := range e {
+		lines[i] = err.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// ErrorAt makes a CompileError for a place in a module.
+func ErrorAt(loc *ast.Location, format string, args ...any) CompileError {
+	err := CompileError{Message: fmt.Sprintf(format, args...)}
+	if loc != nil {
+		err.File, err.Line, err.Column = loc.File, loc.Row, loc.Col
+	}
+	return err
+}
+
+// ParseErrors translates the errors of OPA's parser and compiler.
+func ParseErrors(err error) CompileErrors {
+	switch err := err.(type) {
+	case ast.Errors:
+		out := make(CompileErrors, 0, len(err))
+		for _, e := range err {
+			message := e.Message
+			if e.Code != "" && e.Code != ast.ParseErr && e.Code != ast.CompileErr {
+				message = e.Code + ": " + message
+			}
+			out = append(out, ErrorAt(e.Location, "%s", message))
+		}
+		return out
+	case *ast.Error:
+		return ParseErrors(ast.Errors{err})
+	default:
+		return CompileErrors{{Message: err.Error()}}
+	}
+}
+
+// Distinct removes what OPA says twice, and what it says of a rule that was added: it says
+// the same of the rule that was written.
+func Distinct(errs CompileErrors) CompileErrors {
+	for i, err := range errs {
+		if err.Column > 0 && path.Ext(err.File) != ".rego" {
+			errs[i].Column = 0 // within a block of YAML it counts from the indentation
+		}
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(errs, func(err CompileError) bool {
+		key := strings.ReplaceAll(err.Error(), bounds.ReservedPrefix, "")
+		duplicate := seen[key]
+		seen[key] = true
+		return duplicate
+	})
+}
+
+// Location is a place in a policy's source.
+type Location struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+}
+
+// String prints file:line.
+func (l Location) String() string { return fmt.Sprintf("%s:%d", l.File, l.Line) }
+
+// LocationOf is a place of OPA's: zero for nil.
+func LocationOf(loc *ast.Location) Location {
+	if loc == nil {
+		return Location{}
+	}
+	return Location{loc.File, loc.Row}
+}

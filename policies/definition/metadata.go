@@ -1,0 +1,429 @@
+package definition
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/open-policy-agent/opa/v1/ast"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/sandbox"
+)
+
+// Deadlines of one policy for one review.
+const (
+	DefaultTimeout = 100 * time.Millisecond
+	MaxTimeout     = time.Second
+)
+
+// Enforcement says what the verdicts of a policy do.
+type Enforcement string
+
+// The enforcements, strictest first.
+const (
+	EnforceDeny  Enforcement = "deny"  // denials deny
+	EnforceWarn  Enforcement = "warn"  // denials become warnings
+	EnforceAudit Enforcement = "audit" // denials and warnings are logged only
+)
+
+// Metadata is what Lintel reads from the METADATA block of a package.
+type Metadata struct {
+	Title, description string
+	Match              *Match
+	MatchLocation      *ast.Location
+	Enforcement        Enforcement
+	Requires           []admission.GroupVersionKind
+	Clock              bool
+	Timeout            time.Duration
+}
+
+// customKeys are the keys of `custom` that Lintel reads. Others are the author's
+// own, unless they look like a misspelling of one of these, or belong elsewhere.
+var customKeys = []string{"match", "enforcement", "requires", "clock", "timeout"}
+
+// matchKeys and kindKeys are the fields of `match` and of one of its kinds.
+var (
+	matchKeys = []string{"kinds", "operations", "subresources", "namespaces", "excludedNamespaces", "namespaceSelector", "objectSelector", "expand"}
+	kindKeys  = []string{"group", "version", "kind"}
+)
+
+// ReadMetadata reads that of a package, and finds the calls that it does not permit.
+func ReadMetadata(name string, modules []*ast.Module) (meta Metadata, errs CompileErrors) {
+	for _, module := range modules {
+		errs = append(errs, misspelledMetadata(module)...)
+		for _, annotations := range module.Annotations {
+			for _, err := range misplaced(annotations) {
+				errs = append(errs, ErrorAt(annotations.Location, "METADATA: %v", err))
+			}
+			if annotations.Scope != "package" {
+				if _, ok := annotations.Custom["match"]; ok {
+					errs = append(errs, ErrorAt(annotations.Location, "match is read from the METADATA of the package only, not of a %s; move it above `package %s`", annotations.Scope, name))
+				}
+				continue
+			}
+			for _, err := range meta.merge(annotations) {
+				errs = append(errs, ErrorAt(annotations.Location, "METADATA: %v", err))
+			}
+		}
+	}
+	for _, module := range modules {
+		if meta.Clock {
+			break
+		}
+		errs = append(errs, ClockCalls(module)...)
+	}
+	return meta, errs
+}
+
+// merge reads one annotation block into m, and gives all that is wrong with it: a
+// package may have several files, but each setting only once.
+func (m *Metadata) merge(a *ast.Annotations) []error {
+	m.Title = cmp.Or(m.Title, a.Title)
+	m.description = cmp.Or(m.description, a.Description)
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(a.Custom)) {
+		switch {
+		case slices.Contains(customKeys, key):
+			for _, err := range m.set(key, a.Custom[key], a.Location) {
+				errs = append(errs, fmt.Errorf("custom.%s%w", key, err))
+			}
+		case slices.Contains(matchKeys, key):
+			errs = append(errs, fmt.Errorf("custom.%s: belongs under custom.match: write custom.match.%s", key, key))
+		default:
+			if near := nearest(key, customKeys); near != "" {
+				errs = append(errs, fmt.Errorf("custom.%s: unknown; did you mean %s?", key, near))
+			}
+		}
+	}
+	return errs
+}
+
+// set reads one setting. The errors follow the setting's name: they begin with a
+// colon, or with a further part of the path.
+func (m *Metadata) set(key string, value any, loc *ast.Location) []error {
+	if key == "match" {
+		if m.Match != nil {
+			return []error{fmt.Errorf(": the package has one already, at %s:%d; keep one", m.MatchLocation.File, m.MatchLocation.Row)}
+		}
+		m.Match, m.MatchLocation = &Match{}, loc
+		return m.Match.read(value)
+	}
+	if key == "requires" {
+		return m.readRequires(value)
+	}
+	if err := m.setOne(key, value); err != nil {
+		return []error{fmt.Errorf(": %w", err)}
+	}
+	return nil
+}
+
+func (m *Metadata) readRequires(value any) []error {
+	kinds, errs := readKinds(value, "[{group: networking.k8s.io, kind: Ingress}]", func(kind admission.GroupVersionKind) error {
+		switch {
+		case kind.Kind == "" || kind.Kind == "*" || kind.Group == "*":
+			return errors.New("name one kind and its group")
+		case kind.Version != "":
+			return errors.New("leave out version: objects come in the version that the cluster prefers")
+		}
+		return nil
+	})
+	m.Requires = append(m.Requires, kinds...)
+	return errs
+}
+
+func (m *Metadata) setOne(key string, value any) error {
+	switch key {
+	case "enforcement":
+		if m.Enforcement != "" {
+			return fmt.Errorf("the package has one already; keep one")
+		}
+		if err := decodeStrict(value, &m.Enforcement); err != nil {
+			return err
+		}
+		switch m.Enforcement {
+		case EnforceDeny, EnforceWarn, EnforceAudit:
+			return nil
+		}
+		return fmt.Errorf("%q is not one of deny, warn, audit", m.Enforcement)
+	case "clock":
+		return decodeStrict(value, &m.Clock)
+	default: // timeout
+		var text string
+		if err := decodeStrict(value, &text); err != nil {
+			return err
+		}
+		timeout, err := time.ParseDuration(text)
+		if err != nil {
+			return fmt.Errorf("%q is not a duration such as 100ms", text)
+		}
+		if timeout <= 0 || timeout > MaxTimeout {
+			return fmt.Errorf("%s is not between 0 and %s", text, MaxTimeout)
+		}
+		m.Timeout = timeout
+		return nil
+	}
+}
+
+// read reads the fields of a match one by one, so that one that is wrong hides no
+// other. The errors are as those of metadata.set.
+func (m *Match) read(value any) []error {
+	fields, ok := value.(map[string]any)
+	if !ok && value != nil {
+		return []error{fmt.Errorf(": is %s, not an object such as {kinds: [{group: \"\", kind: Pod}]}", yamlKind(value))}
+	}
+	var errs []error
+	wrong := map[string]bool{}
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		found := m.readField(key, fields[key])
+		wrong[key] = len(found) > 0
+		for _, err := range found {
+			errs = append(errs, fmt.Errorf(".%s%w", key, err))
+		}
+	}
+	if m.Expand != ExpandNone && !m.Expands() && !wrong["expand"] && !wrong["kinds"] {
+		suggestion := ""
+		if slices.ContainsFunc(m.Kinds, func(kind admission.GroupVersionKind) bool {
+			return admission.Nearest(kind.Kind, []string{admission.PodKind.Kind}) != ""
+		}) {
+			suggestion = `; did you mean kind Pod in group ""?`
+		}
+		errs = append(errs, errors.New(".expand: kinds does not name Pod, whose policies it extends to Pod templates"+suggestion))
+	}
+	return errs
+}
+
+func (m *Match) readField(key string, value any) (errs []error) {
+	if !slices.Contains(matchKeys, key) {
+		return []error{fmt.Errorf(": %s", unknown(key, matchKeys))}
+	}
+	if key == "kinds" {
+		m.Kinds, errs = readKinds(value, `[{group: "", kind: Pod}]`, func(kind admission.GroupVersionKind) error {
+			if kind.Kind == "" {
+				return errors.New(`kind is empty; write "*" for any`)
+			}
+			return nil
+		})
+		return errs
+	}
+	if err := decodeStrict(map[string]any{key: value}, m); err != nil {
+		return []error{fmt.Errorf(": %w", err)}
+	}
+	switch key {
+	case "operations":
+		return each(m.Operations, func(operation string) error {
+			if slices.Contains(operationNames, operation) {
+				return nil
+			}
+			return fmt.Errorf("%q is not one of %s", operation, strings.Join(operationNames, ", "))
+		})
+	case "namespaces":
+		return each(m.Namespaces, checkGlob)
+	case "excludedNamespaces":
+		return each(m.ExcludedNamespaces, checkGlob)
+	case "namespaceSelector":
+		return checkSelector(m.NamespaceSelector)
+	case "objectSelector":
+		return checkSelector(m.ObjectSelector)
+	}
+	return nil
+}
+
+// each gives the errors of all elements, with their indices.
+func each[T any](list []T, check func(T) error) (errs []error) {
+	for i, one := range list {
+		if err := check(one); err != nil {
+			errs = append(errs, fmt.Errorf("[%d]: %w", i, err))
+		}
+	}
+	return errs
+}
+
+func checkGlob(glob string) error {
+	if _, err := path.Match(glob, ""); err != nil || glob == "" {
+		return fmt.Errorf("%q is not a glob", glob)
+	}
+	return nil
+}
+
+// checkSelector reads the parts of a selector one by one.
+func checkSelector(whole *metav1.LabelSelector) (errs []error) {
+	if whole == nil {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(whole.MatchLabels)) {
+		part := &metav1.LabelSelector{MatchLabels: map[string]string{key: whole.MatchLabels[key]}}
+		if _, err := metav1.LabelSelectorAsSelector(part); err != nil {
+			errs = append(errs, fmt.Errorf(".matchLabels: %w", err))
+		}
+	}
+	for i, expression := range whole.MatchExpressions {
+		part := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{expression}}
+		if _, err := metav1.LabelSelectorAsSelector(part); err != nil {
+			errs = append(errs, fmt.Errorf(".matchExpressions[%d]: %w", i, err))
+		}
+	}
+	return errs
+}
+
+// readKinds reads a list of kinds; example is what it looks like, and check minds what
+// this list must not hold.
+func readKinds(value any, example string, check func(admission.GroupVersionKind) error) (kinds []admission.GroupVersionKind, errs []error) {
+	list, ok := value.([]any)
+	if !ok && value != nil {
+		return nil, []error{fmt.Errorf(": is %s, not a list such as %s", yamlKind(value), example)}
+	}
+	for i, item := range list {
+		kind, found := readKind(item)
+		if len(found) == 0 {
+			if err := check(kind); err != nil {
+				found = []error{fmt.Errorf(": %w", err)}
+			}
+		}
+		for _, err := range found {
+			errs = append(errs, fmt.Errorf("[%d]%w", i, err))
+		}
+		kinds = append(kinds, kind)
+	}
+	return kinds, errs
+}
+
+func readKind(item any) (kind admission.GroupVersionKind, errs []error) {
+	fields, ok := item.(map[string]any)
+	if !ok {
+		name, isText := item.(string)
+		if !isText {
+			name = "Pod"
+		}
+		return kind, []error{fmt.Errorf(": is %s; a kind looks like {group: \"\", kind: %s}", yamlKind(item), name)}
+	}
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if !slices.Contains(kindKeys, key) {
+			errs = append(errs, fmt.Errorf(".%s: %s", key, unknown(key, kindKeys)))
+			continue
+		}
+		if err := decodeStrict(map[string]any{key: fields[key]}, &kind); err != nil {
+			errs = append(errs, fmt.Errorf(".%s: %w", key, err))
+		}
+	}
+	return kind, errs
+}
+
+func unknown(key string, keys []string) string {
+	if near := nearest(key, keys); near != "" {
+		return fmt.Sprintf("unknown; did you mean %s?", near)
+	}
+	return "unknown; there are " + strings.Join(keys, ", ")
+}
+
+// UnmarshalJSON accepts true for warn, and false for no expansion.
+func (e *Expand) UnmarshalJSON(text []byte) error {
+	switch string(text) {
+	case "true", `"warn"`:
+		*e = ExpandWarn
+	case `"deny"`:
+		*e = ExpandDeny
+	case "false", "null":
+		*e = ExpandNone
+	default:
+		return fmt.Errorf("%s is not warn or deny", text)
+	}
+	return nil
+}
+
+// decodeStrict decodes what YAML gave into a typed value; unknown fields are errors.
+func decodeStrict(value, into any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	err = decoder.Decode(into)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("is %s where %s belongs", article(wrong.Value), goKind(wrong.Type))
+	}
+	if err != nil {
+		return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+// yamlKind says what a value is, in the words of YAML's users.
+func yamlKind(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "an object"
+	default:
+		return "a number"
+	}
+}
+
+// article is a JSON type as encoding/json names it, as yamlKind would.
+func article(kind string) string {
+	kind, _, _ = strings.Cut(kind, " ") // a number comes with its digits
+	switch kind {
+	case "array":
+		return "a list"
+	case "bool":
+		return "a boolean"
+	case "object":
+		return "an object"
+	default:
+		return "a " + kind
+	}
+}
+
+// goKind is what a value for a Go type looks like in YAML.
+func goKind(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Slice:
+		return "a list"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	default:
+		return "an object"
+	}
+}
+
+// nearest is the word that text is likely a misspelling of.
+func nearest(text string, words []string) string {
+	for _, word := range words {
+		if levenshtein.ComputeDistance(strings.ToLower(text), strings.ToLower(word)) <= 2 {
+			return word
+		}
+	}
+	return ""
+}
+
+// ClockCalls finds the calls that need `clock: true`.
+func ClockCalls(module *ast.Module) CompileErrors {
+	var errs CompileErrors
+	ast.WalkRefs(module, func(ref ast.Ref) bool {
+		if ref.String() == sandbox.ClockBuiltin {
+			errs = append(errs, ErrorAt(ref[0].Location, "%s needs `clock: true` under custom in the METADATA of the package", sandbox.ClockBuiltin))
+		}
+		return false
+	})
+	return errs
+}

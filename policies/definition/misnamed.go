@@ -1,0 +1,38 @@
+package definition
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+)
+
+// Misnamed says what a rule may have been meant to be whose name is nearly that of an
+// entry point, or Gatekeeper's; empty for all others.
+func Misnamed(rule string) string {
+	switch near := admission.Nearest(rule, EntryPoints); {
+	case slices.Contains(EntryPoints, rule):
+		return ""
+	case rule == "violation":
+		return "it is Gatekeeper's; name it deny, or bring the policy as a ConstraintTemplate"
+	case near != "":
+		return fmt.Sprintf("did you mean %s?", near)
+	default:
+		return ""
+	}
+}
+
+// MisnamedEntries is for a package that has no entry point.
+func MisnamedEntries(modules []*ast.Module) string {
+	for _, module := range modules {
+		for _, rule := range module.Rules {
+			name := string(rule.Head.Ref()[0].Value.(ast.Var))
+			if why := Misnamed(name); why != "" {
+				return fmt.Sprintf("; line %d has a rule %s: %s", rule.Location.Row, name, why)
+			}
+		}
+	}
+	return ""
+}

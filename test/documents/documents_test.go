@@ -1,0 +1,118 @@
+// Package documents holds what the documents say of the repository against the
+// repository: links lead somewhere, the list of rooms is complete, and the pictures of the
+// ways through the code name functions that are there and call each other.
+package documents
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const root = "../.."
+
+// tracked are the files under version control, or about to be, of a pattern.
+func tracked(t *testing.T, pattern string) []string {
+	t.Helper()
+	output, err := exec.CommandContext(t.Context(), "git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard", "--", pattern).Output()
+	require.NoError(t, err)
+	var files []string
+	for line := range strings.Lines(string(output)) {
+		if _, err := os.Stat(filepath.Join(root, strings.TrimSpace(line))); err == nil {
+			files = append(files, strings.TrimSpace(line))
+		}
+	}
+	require.NotEmpty(t, files)
+	return files
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, file))
+	require.NoError(t, err)
+	return string(text)
+}
+
+var (
+	fence   = regexp.MustCompile("(?ms)^[ ]*```.*?^[ ]*```[ ]*$")
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ +(.*)$`)
+	noSlug  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// anchors are the names by which the headings of a page are linked, as GitHub makes them.
+func anchors(text string) map[string]bool {
+	names := map[string]bool{}
+	for _, match := range heading.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+		words := regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`).ReplaceAllString(match[1], "$1")
+		names[strings.ReplaceAll(noSlug.ReplaceAllString(strings.ToLower(words), ""), " ", "-")] = true
+	}
+	return names
+}
+
+// TestLinks follows each link of each page that leads into the repository.
+func TestLinks(t *testing.T) {
+	followed := 0
+	for _, page := range tracked(t, "*.md") {
+		for _, match := range link.FindAllStringSubmatch(fence.ReplaceAllString(read(t, page), ""), -1) {
+			target, anchor, _ := strings.Cut(match[1], "#")
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+				continue
+			}
+			followed++
+			file := page
+			if target != "" {
+				file = filepath.Join(filepath.Dir(page), target)
+			}
+			if _, err := os.Stat(filepath.Join(root, file)); !assert.NoError(t, err, "%s links to %s", page, match[1]) {
+				continue
+			}
+			if anchor != "" && strings.HasSuffix(file, ".md") {
+				assert.True(t, anchors(read(t, file))[anchor], "%s links to %s, and %s has no such heading", page, match[1], file)
+			}
+		}
+	}
+	assert.Greater(t, followed, 100)
+}
+
+// TestRooms compares the list of docs/development.md with the packages there are.
+func TestRooms(t *testing.T) {
+	page := read(t, "docs/development.md")
+	listed := map[string]bool{}
+	for _, match := range regexp.MustCompile(`(?m)^([a-z][\w/<>-]*)/ {2,}\S`).FindAllStringSubmatch(page, -1) {
+		listed[match[1]] = true
+		if folder, _, variable := strings.Cut(match[1], "/<"); variable {
+			match[1] = folder
+		}
+		_, err := os.Stat(filepath.Join(root, match[1]))
+		assert.NoError(t, err, "docs/development.md lists %s", match[1])
+	}
+	require.Greater(t, len(listed), 20)
+	variable := regexp.MustCompile(`^(api|policies/rules)/.+`)
+	for _, folder := range packages(t) {
+		parent := filepath.Dir(folder)
+		assert.True(t, listed[folder] || listed[parent] || variable.MatchString(folder),
+			"docs/development.md lists neither %s nor the folder above it", folder)
+	}
+}
+
+// packages are the folders with Go code of the product.
+func packages(t *testing.T) []string {
+	var folders []string
+	for _, file := range tracked(t, "*.go") {
+		folder := filepath.Dir(file)
+		room, _, _ := strings.Cut(folder, "/")
+		if slices.Contains([]string{"api", "cmd", "webhooks", "controllers", "policies"}, room) &&
+			!strings.HasSuffix(file, "_test.go") && !strings.Contains(folder, "testdata") && !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+		}
+	}
+	return folders
+}
