@@ -80,10 +80,15 @@ image: lint-needs ## Build the images for PLATFORMS into bin/images, an OCI layo
 	rm -rf bin/images
 	$(RELEASE) image $(RELEASE_FLAGS) "$(CURDIR)/bin/images"
 
+# Where what is in bin/downloads will be downloaded from.
+DOWNLOADS ?= https://github.com/lintel-policy/lintel/releases/download/$(VERSION)
+
 .PHONY: release
-release: lint-needs ## Push the images to REGISTRY as VERSION, signed with KEY if there is one
+release: lint-needs ## Push the images to REGISTRY as VERSION, signed with KEY if there is one, and make bin/downloads
 	@if [ -z "$(VERSION)" ] || [ -z "$(REGISTRY)" ]; then \
 	  echo "say which: make release VERSION=v1.2.3 REGISTRY=registry.example/lintel [KEY=cosign.key]" >&2; exit 1; fi
+	rm -rf bin/downloads
+	$(RELEASE) downloads --version $(VERSION) --url "$(DOWNLOADS)" "$(CURDIR)/bin/downloads"
 	$(RELEASE) push $(RELEASE_FLAGS) $(if $(KEY),--key "$(abspath $(KEY))") "$(REGISTRY)"
 
 # As test/cluster builds Kubernetes: what has the same flags is compiled once.
@@ -219,6 +224,7 @@ generate: ## Write the files that are made from others
 	  $(TOOL) controller-gen crd paths=./api/$$part/... output:crd:dir=config/crd/$$part || exit 1; \
 	done
 	cd policies/rules/openvox/signing && go run ./generate
+	go test -count=1 -run '^TestReferenceIsCurrent$$' ./cmd/lintel -update
 
 .PHONY: fmt
 fmt: lint-needs ## Format Go and Rego

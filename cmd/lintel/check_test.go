@@ -239,7 +239,7 @@ func TestBadInput(t *testing.T) {
 		"operation":             {pod, nil, append(ok, "--operation", "PATCH"), "--operation PATCH is not one of CREATE, UPDATE, DELETE"},
 		"namespace":             {pod, nil, append(ok, "--namespace", ""), "--namespace is empty"},
 		"cluster":               {pod, nil, append(ok, "--cluster", ""), "--cluster is empty"},
-		"output":                {pod, nil, append(ok, "-o", "yaml"), "--output yaml is not text or json"},
+		"output":                {pod, nil, append(ok, "-o", "yaml"), "--output yaml is not text, json, sarif or junit"},
 		"stdin twice":           {pod, nil, append(ok, "-f", "-"), "-f - is given twice"},
 		"missing file":          {pod, nil, append(ok, "-f", "nothing.yaml"), "reading manifests: stat nothing.yaml"},
 		"no objects":            {"# nothing\n", nil, ok, "there are no objects in -"},
@@ -344,7 +344,7 @@ func (brokenPipe) Write([]byte) (int, error) { return 0, fmt.Errorf("broken pipe
 
 func TestUnwrittenReportIsNoVerdict(t *testing.T) {
 	t.Chdir(folder(t, map[string]string{"p.rego": denyAll}))
-	for _, format := range []string{"text", "json"} {
+	for _, format := range []string{"text", "json", "sarif", "junit"} {
 		var stderr bytes.Buffer
 		code := run(t.Context(), []string{"lintel", "check", "-p", "p.rego", "-f", "-", "-o", format}, strings.NewReader("apiVersion: v1\nkind: Pod\n"), brokenPipe{}, &stderr)
 		assert.Equal(t, report.Error, code)

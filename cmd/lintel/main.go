@@ -1,5 +1,6 @@
 // Command lintel asks policies about objects without a cluster. Installed as
-// kubectl-lintel it is a plugin of kubectl.
+// kubectl-lintel it is a plugin of kubectl, which completes its words where the same program
+// is installed as kubectl_complete-lintel, too.
 package main
 
 import (
@@ -38,8 +39,15 @@ func main() {
 
 // run carries out a command line, the program's own name first.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) report.Exit {
-	root := newRootCommand(filepath.Base(args[0]))
+	root := newRootCommand()
 	root.SetArgs(args[1:])
+	switch strings.TrimSuffix(filepath.Base(args[0]), ".exe") {
+	case "kubectl-lintel":
+		makePlugin(root)
+	case "kubectl_complete-lintel": // what kubectl runs to complete the words after its plugin's name
+		makePlugin(root)
+		root.SetArgs(append([]string{cobra.ShellCompRequestCmd}, args[1:]...))
+	}
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -56,7 +64,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return report.Error
 }
 
-func newRootCommand(program string) *cobra.Command {
+func newRootCommand() *cobra.Command {
 	root := usage.NewGroup(&cobra.Command{
 		Use:   "lintel",
 		Short: "Ask Lintel's policies about Kubernetes objects",
@@ -69,11 +77,23 @@ The answers are those of the admission webhook, word for word.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}, review.NewCheckCommand(), newOrlojGuardCommand(), policy.NewCommand(), prove.NewCommand(), policy.NewSourceCommand(), newVersionCommand(), review.NewWhyCommand())
-	// kubectl runs a plugin under its file name; people type it with a space.
-	if strings.TrimSuffix(program, ".exe") == "kubectl-lintel" {
-		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lintel"}
-	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(usage.FlagError)
 	return root
+}
+
+// makePlugin has all help say `kubectl lintel`, as people type what kubectl runs under its
+// file name.
+func makePlugin(cmd *cobra.Command) {
+	if !cmd.HasParent() {
+		cmd.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lintel"}
+		cmd.CompletionOptions.DisableDefaultCmd = true // it is kubectl that completes
+	}
+	for _, sub := range cmd.Root().Commands() {
+		typed := strings.NewReplacer("lintel "+sub.Name(), "kubectl lintel "+sub.Name())
+		cmd.Long, cmd.Example = typed.Replace(cmd.Long), typed.Replace(cmd.Example)
+	}
+	for _, sub := range cmd.Commands() {
+		makePlugin(sub)
+	}
 }

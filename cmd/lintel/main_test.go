@@ -81,6 +81,16 @@ func TestRoot(t *testing.T) {
 	}
 }
 
+func TestPluginSaysHowItIsTyped(t *testing.T) {
+	for _, args := range [][]string{{}, {"check"}, {"policy", "lint"}, {"why"}, {"prove"}, {"source"}} {
+		var stdout, stderr bytes.Buffer
+		require.Zero(t, run(t.Context(), append(append([]string{"/usr/bin/kubectl-lintel.exe"}, args...), "--help"), nil, &stdout, &stderr))
+		assert.Contains(t, stdout.String(), "  kubectl lintel ")
+		assert.NotRegexp(t, `(^|[^l] )lintel (check|policy|prove|source|why|version)`, stdout.String(), args)
+		assert.NotContains(t, stdout.String(), "completion ")
+	}
+}
+
 func TestPluginNamesItselfAsKubectlRunsIt(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	code := run(t.Context(), []string{"/usr/bin/kubectl-lintel", "check"}, nil, &stdout, &stderr)
@@ -88,8 +98,12 @@ func TestPluginNamesItselfAsKubectlRunsIt(t *testing.T) {
 	assert.Contains(t, stderr.String(), "see 'kubectl lintel check --help'")
 }
 
-// TestMain makes the test binary its own compiler and tester.
+// TestMain makes the test binary its own compiler and tester, and the program itself where
+// it is called by one of its names.
 func TestMain(m *testing.M) {
+	if strings.Contains(filepath.Base(os.Args[0]), "lintel") && !strings.HasSuffix(os.Args[0], ".test") {
+		main()
+	}
 	if len(os.Args) == 2 {
 		switch os.Args[1] {
 		case source.CompileArgument:

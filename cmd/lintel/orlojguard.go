@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -13,7 +12,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 	"github.com/lintel-policy/lintel/controllers/orloj/guard"
@@ -36,8 +39,9 @@ Kubernetes manage: what is written to them there is overwritten soon.
 
 Anything else passes as it came. Without the flag, the environment variable
 ORLOJ_CRD_CONFLICT_POLICY says it; what is unknown is warn.`,
-		Example: `  lintel orloj-guard --upstream http://orlojd.orloj.svc:8080 --crd-conflict-policy reject`,
-		Args:    usage.NoArguments("give orlojd's address with --upstream"),
+		Example:           `  lintel orloj-guard --upstream http://orlojd.orloj.svc:8080 --crd-conflict-policy reject`,
+		Args:              usage.NoArguments("give orlojd's address with --upstream"),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			address, err := url.Parse(upstream)
 			if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
@@ -55,30 +59,26 @@ ORLOJ_CRD_CONFLICT_POLICY says it; what is unknown is warn.`,
 	cmd.Flags().StringVar(&upstream, "upstream", "", "`URL` of orlojd")
 	cmd.Flags().StringVar(&listen, "listen", ":8090", "`address` to serve on")
 	cmd.Flags().StringVar(&policy, "crd-conflict-policy", string(guard.Warn), "`policy`: off, warn or reject ($ORLOJ_CRD_CONFLICT_POLICY)")
+	usage.CompleteFlag(cmd, "crd-conflict-policy", string(guard.Off), string(guard.Warn), string(guard.Reject))
 	cmd.Flags().DurationVar(&drift, "drift-interval", time.Minute, "the manager's --orloj-drift-interval: with warn, for twice this `interval` later writes to a resource are warned of although the first has taken its mark out")
 	return cmd
 }
 
-// serveOrlojGuard serves until ctx ends, and then what has begun.
+// serveOrlojGuard serves until ctx ends, and then for a while what has begun.
 func serveOrlojGuard(ctx context.Context, address string, handler http.Handler, logger *slog.Logger) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return fmt.Errorf("listening on %s: %w", address, err)
 	}
 	logger.Info("standing in front of orlojd", "address", listener.Addr().String())
-	// Answers may be streams without end, so only the request's head is bounded.
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	select {
-	case err := <-ended:
-		return fmt.Errorf("serving on %s: %w", address, err)
-	case <-ctx.Done():
+	server := manager.Server{
+		Listener: listener,
+		// Answers may be streams without end, so only the request's head is bounded.
+		Server:          &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second},
+		ShutdownTimeout: ptr.To(5 * time.Second),
 	}
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if err := server.Shutdown(closing); errors.Is(err, context.DeadlineExceeded) {
-		return server.Close() // streams
+	if err := server.Start(log.IntoContext(ctx, logr.Discard())); err != nil {
+		return fmt.Errorf("serving on %s: %w", address, err)
 	}
 	return nil
 }

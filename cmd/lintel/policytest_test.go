@@ -52,7 +52,7 @@ func TestPolicyTestWithoutVerdict(t *testing.T) {
 		want string
 	}{
 		"no folder":       {nil, "no policies: give a folder or a .rego file with -p"},
-		"bad output":      {[]string{".", "-o", "xml"}, "--output xml is not text or json"},
+		"bad output":      {[]string{".", "-o", "xml"}, "--output xml is not text, json, sarif or junit"},
 		"missing folder":  {[]string{"nowhere"}, "reading policies: stat nowhere"},
 		"no tests":        {[]string{folder(t, map[string]string{"p.rego": testedPolicy})}, "has no tests: write rules named test_"},
 		"tests elsewhere": {[]string{folder(t, map[string]string{"p.rego": testedPolicy, "test.rego": "package p_test\n\ntest_b if true\n\ntodo_test_c if true\n"})}, "test.rego:3:1: test_b, todo_test_c: nobody runs it, because tests are rules of files named _test.rego"},

@@ -8,10 +8,11 @@ import (
 
 func newVersionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version of this program",
-		Example: `  lintel version`,
-		Args:    cobra.NoArgs,
+		Use:               "version",
+		Short:             "Print the version of this program",
+		Example:           `  lintel version`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), cmd.Root().Version)
 			return err

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,8 @@ type maker struct {
 	Folder string
 	// Version is a semantic version with a v.
 	Version string
+	// Systems are the operating systems that something can be made for.
+	Systems []string
 
 	platforms []v1.Platform
 	commit    string
@@ -48,8 +51,8 @@ func (m *maker) prepare(ctx context.Context, platforms []string, progress io.Wri
 	m.progress = progress
 	for _, text := range platforms {
 		platform, err := v1.ParsePlatform(text)
-		if err != nil || platform.OS != "linux" || platform.Architecture == "" {
-			return fmt.Errorf("%q is no platform that there are images for: say linux/amd64, or linux/arm64", text)
+		if err != nil || !slices.Contains(m.Systems, platform.OS) || platform.Architecture == "" {
+			return fmt.Errorf("%q is no platform that this is made for: say such as linux/amd64; the systems are %s", text, strings.Join(m.Systems, ", "))
 		}
 		m.platforms = append(m.platforms, *platform)
 	}

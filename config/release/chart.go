@@ -1,18 +1,12 @@
 package main
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -84,22 +78,11 @@ func (m *maker) chartFiles(registry string) (map[string][]byte, error) {
 
 // chartArchive is what "helm package" makes of files, but the same each time.
 func (m *maker) chartArchive(files map[string][]byte) ([]byte, error) {
-	var buffer bytes.Buffer
-	compressed := gzip.NewWriter(&buffer)
-	archive := tar.NewWriter(compressed)
-	for _, file := range slices.Sorted(maps.Keys(files)) {
-		header := &tar.Header{Format: tar.FormatUSTAR, Typeflag: tar.TypeReg, Name: "lintel/" + file, Mode: 0o644, Size: int64(len(files[file])), ModTime: m.created}
-		if err := archive.WriteHeader(header); err != nil {
-			return nil, err
-		}
-		if _, err := archive.Write(files[file]); err != nil {
-			return nil, err
-		}
+	all := map[string]packed{}
+	for file, content := range files {
+		all["lintel/"+file] = packed{content, 0o644}
 	}
-	if err := errors.Join(archive.Close(), compressed.Close()); err != nil {
-		return nil, err
-	}
-	return buffer.Bytes(), nil
+	return m.tarGz(all)
 }
 
 // pushChart pushes the chart to REGISTRY/charts/lintel, where helm install takes it from,

@@ -1,5 +1,6 @@
 // Command release makes Lintel's images from static programs on an empty base, without
-// a container engine, and pushes them with their SBOMs and signatures.
+// a container engine, and pushes them with their SBOMs and signatures; and archives of the
+// command line, with a manifest for krew.
 //
 // What it makes depends on the commit, the version and the Go version alone: two runs,
 // in folders and on machines of any kind, make the same bytes.
@@ -19,10 +20,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// commandLine is the program that people run, too.
+var commandLine = program{Image: "lintel", Path: "./cmd/lintel", Description: "Lintel's command line"}
+
 // programs are those that have an image.
 var programs = []program{
 	{Image: "lintel-manager", Path: "./cmd/manager", Description: "Lintel's webhooks and controllers"},
-	{Image: "lintel", Path: "./cmd/lintel", Description: "Lintel's command line"},
+	commandLine,
 	{Image: "openvox-autosign", Path: "./cmd/openvox-autosign", Description: "The autosign hook of a Puppet CA, which answers as Lintel's webhook does"},
 }
 
@@ -42,7 +46,7 @@ func newCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(newImageCommand(), newPushCommand(), newChartCommand())
+	cmd.AddCommand(newImageCommand(), newPushCommand(), newChartCommand(), newDownloadsCommand())
 	return cmd
 }
 
@@ -69,7 +73,7 @@ func newImageCommand() *cobra.Command {
 			return writeLayout(args[0], all, m.Version)
 		},
 	}
-	addFlags(cmd, &m, &platforms)
+	addFlags(cmd, &m, &platforms, "linux/amd64", "linux/arm64")
 	cmd.Flags().StringVar(&only, "only", "", "make this `image` alone")
 	return cmd
 }
@@ -144,17 +148,50 @@ func newRegistryCommand(use, short, long string, push func(context.Context, *mak
 			return nil
 		},
 	}
-	addFlags(cmd, &m, &platforms)
+	addFlags(cmd, &m, &platforms, "linux/amd64", "linux/arm64")
 	cmd.Flags().StringVar(&keyFile, "key", "", "sign with this private `file` in PEM, of cosign or PKCS #8; COSIGN_PASSWORD opens cosign's")
 	cmd.Flags().BoolVar(&to.Insecure, "insecure", false, "speak HTTP with the registry")
 	cmd.Flags().BoolVar(&modified, "allow-modified", false, "for tests: push what is not committed, too")
 	return cmd
 }
 
-func addFlags(cmd *cobra.Command, m *maker, platforms *[]string) {
+func newDownloadsCommand() *cobra.Command {
+	m := maker{}
+	var platforms []string
+	var url string
+	cmd := &cobra.Command{
+		Use:   "downloads FOLDER",
+		Short: "Make archives of the command line and their krew manifest in a folder",
+		Long: `Make an archive of the command line for each platform, sha256sums.txt, and krew.yaml,
+the manifest by which krew installs them from --url.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if m.Version == "" || url == "" {
+				return errors.New("say which version it is and where it will be, with --version v1.2.3 --url https://…")
+			}
+			if err := m.prepare(cmd.Context(), platforms, cmd.ErrOrStderr()); err != nil {
+				return err
+			}
+			return m.writeDownloads(cmd.Context(), commandLine, url, args[0])
+		},
+	}
+	addFlags(cmd, &m, &platforms, "linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64")
+	cmd.Flags().StringVar(&url, "url", "", "the `URL` of the folder that the archives are downloaded from")
+	return cmd
+}
+
+// addFlags adds the flags of all commands; made is what it is made for unless --platform
+// says so, and whose systems it can be made for.
+func addFlags(cmd *cobra.Command, m *maker, platforms *[]string, made ...string) {
+	for _, platform := range made {
+		system, _, _ := strings.Cut(platform, "/")
+		if !slices.Contains(m.Systems, system) {
+			m.Systems = append(m.Systems, system)
+		}
+	}
 	cmd.Flags().StringVar(&m.Folder, "source", "../..", "the checkout, a `folder`")
 	cmd.Flags().StringVar(&m.Version, "version", "", "the version, as v1.2.3; without it, of the commit")
-	cmd.Flags().StringSliceVar(platforms, "platform", []string{"linux/amd64", "linux/arm64"}, "what the images are for")
+	cmd.Flags().StringSliceVar(platforms, "platform", made, "what it is made for")
 }
 
 // made is the image of a program, for all its platforms.

@@ -50,6 +50,7 @@ var version, commit string
 
 func Of() (string, string) { return version, commit }
 `,
+		"LICENSE": "Apache License\n",
 		"cmd/hello/main.go": `package main
 
 import (
@@ -77,7 +78,7 @@ func main() { fmt.Println(version.Of()) }
 
 func makeHello(t *testing.T, platforms ...string) (*maker, made) {
 	t.Helper()
-	m := &maker{Folder: checkout(t), Version: "v1.2.3"}
+	m := &maker{Folder: checkout(t), Version: "v1.2.3", Systems: []string{"linux"}}
 	require.NoError(t, m.prepare(t.Context(), platforms, io.Discard))
 	all, err := m.all(t.Context(), []program{hello})
 	require.NoError(t, err)
@@ -280,8 +281,11 @@ func TestWhatIsAskedForIsCheckedFirst(t *testing.T) {
 		{"no version", []string{"push", "r.example", "--source", folder}, "which version is it?"},
 		{"a version without v", []string{"push", "r.example", "--source", folder, "--version", "1.2.3"}, `the version "1.2.3" is none`},
 		{"build metadata, which no tag can have", []string{"push", "r.example", "--source", folder, "--version", "v1.2.3+4"}, "is none"},
-		{"another system", []string{"image", "x", "--source", folder, "--platform", "windows/amd64"}, `"windows/amd64" is no platform`},
+		{"another system", []string{"image", "x", "--source", folder, "--platform", "windows/amd64"}, `"windows/amd64" is no platform that this is made for: say such as linux/amd64; the systems are linux`},
 		{"changes", []string{"push", "r.example", "--source", changed, "--version", "v1.2.3"}, "changes that are not committed"},
+		{"downloads of nowhere", []string{"downloads", "x", "--source", folder, "--version", "v1.2.3"}, "where it will be"},
+		{"downloads of no version", []string{"downloads", "x", "--source", folder, "--url", "https://downloads.example"}, "which version it is"},
+		{"downloads for nobody", []string{"downloads", "x", "--source", folder, "--version", "v1.2.3", "--url", "https://downloads.example", "--platform", "plan9/amd64"}, "the systems are linux, darwin, windows"},
 		{"no checkout", []string{"image", "x", "--source", t.TempDir()}, "which must be a checkout"},
 		{"no key", []string{"push", "r.example", "--source", folder, "--version", "v1.2.3", "--key", "missing"}, "no such file"},
 	} {

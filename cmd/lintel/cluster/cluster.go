@@ -8,8 +8,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,6 +25,7 @@ import (
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
+	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 	"github.com/lintel-policy/lintel/controllers/policy"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
@@ -38,26 +40,36 @@ type Options struct {
 
 	kubeconfig string
 	context    string
+	timeout    time.Duration // of a request; none where it is 0
 }
 
 // Flags are the names of the flags.
 func Flags() []string { return []string{"kubeconfig", "context", "system-namespace"} }
 
 // AddFlags adds the flags.
-func (o *Options) AddFlags(flags *pflag.FlagSet) {
+func (o *Options) AddFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`path` of the kubeconfig; as kubectl finds it if empty")
 	flags.StringVar(&o.context, "context", "", "`name` of the kubeconfig's context; its current one if empty")
 	flags.StringVar(&o.SystemNamespace, "system-namespace", "lintel-system", "`namespace` that Lintel runs in")
+	usage.CompleteFlagBy(cmd, "context", func(typed string) []string { return o.CompleteContexts(typed) })
+	usage.CompleteFlagBy(cmd, "system-namespace", func(typed string) []string { return o.CompleteNamespaces(typed) })
+}
+
+// rules say where the kubeconfig is.
+func (o Options) rules() *clientcmd.ClientConfigLoadingRules {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.kubeconfig
+	return rules
 }
 
 func (o Options) config() (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = o.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.context}).ClientConfig()
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(o.rules(), &clientcmd.ConfigOverrides{CurrentContext: o.context}).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	config.QPS, config.Burst = 50, 100 // a person waits
+	config.Timeout = o.timeout
 	return config, nil
 }
 

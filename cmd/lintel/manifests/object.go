@@ -17,7 +17,10 @@ import (
 type Object struct {
 	// Origin is where it stands, for messages: its file, line and document.
 	Origin string
-	Kind   schema.GroupVersionKind
+	// File and Line are where its document begins. File is empty where no file holds it.
+	File string
+	Line int
+	Kind schema.GroupVersionKind
 
 	// Text, where set, is the object as the API server has made it of what the manifest
 	// says.
@@ -116,7 +119,10 @@ func Parse(file string, text []byte) ([]Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		objects = append(objects, found...)
+		for _, o := range found {
+			o.File, o.Line = d.File, d.Line
+			objects = append(objects, o)
+		}
 	}
 	return objects, nil
 }

@@ -48,7 +48,11 @@ func readPathOrStream(path string, stdin io.Reader) ([]Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading standard input: %w", err)
 	}
-	return Parse("standard input", text)
+	objects, err := Parse("standard input", text)
+	for i := range objects {
+		objects[i].File = ""
+	}
+	return objects, err
 }
 
 // IsManifest says whether a file of this name holds YAML or JSON.

@@ -11,8 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/cmd/lintel/cluster"
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
+	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -59,10 +61,12 @@ Exit codes:
 		},
 	}
 	flags := cmd.Flags()
-	options.policies.AddFlag(flags)
+	options.policies.AddFlag(cmd)
 	flags.StringVar(&options.scope, "scope", "", "`path` of YAML with the PolicySource that holds the folder, for its scope and parameters, and those of other scopes")
 	flags.StringVar(&options.name, "name", "", "`name` of the PolicySource, where --scope has several; else of the source in messages")
-	options.format.AddFlag(flags, "text", "json")
+	options.format.AddFlag(cmd, "text", "json")
+	usage.CompleteFiles(cmd, "scope", "yaml", "yml", "json")
+	usage.CompleteFlagBy(cmd, "name", cluster.Options{}.CompleteSources)
 	return cmd
 }
 
@@ -82,6 +86,16 @@ func lint(ctx context.Context, options lintOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	write := writeLintText
+	if options.format.Is("json") {
+		write = func(w io.Writer, found LintReport) error { return report.WriteJSON(w, found) }
+	}
+	return judge(ctx, judged, options, stdout, write)
+}
+
+// judge writes what the gate finds. The verdict is report.Denied where a cluster would
+// refuse the source.
+func judge(ctx context.Context, judged sources.Source, options lintOptions, w io.Writer, write func(io.Writer, LintReport) error) error {
 	definitions, resources, err := sources.Definitions(judged.Files)
 	if err != nil {
 		return err
@@ -90,23 +104,21 @@ func lint(ctx context.Context, options lintOptions, stdout io.Writer) error {
 	if err := putInScope(&judged, options, live); err != nil {
 		return err
 	}
-	found, err := judge(ctx, judged, live, definitions)
+	found, err := askGate(ctx, judged, live, definitions)
 	if err != nil {
 		return err
 	}
-	if options.format.Is("json") {
-		err = report.WriteJSON(stdout, found)
-	} else {
-		err = writeLintText(stdout, found)
+	if err := write(w, found); err != nil {
+		return err
 	}
-	if err == nil && !found.Accepted {
+	if !found.Accepted {
 		return report.Denied
 	}
-	return err
+	return nil
 }
 
-// judge asks the gate, with what it asks of a cluster replaced by files.
-func judge(ctx context.Context, judged sources.Source, live *engine.Live, definitions []*schema.Definition) (LintReport, error) {
+// askGate asks the gate, with what it asks of a cluster replaced by files.
+func askGate(ctx context.Context, judged sources.Source, live *engine.Live, definitions []*schema.Definition) (LintReport, error) {
 	out := LintReport{Errors: []definition.CompileError{}, Warnings: []definition.CompileError{}}
 	compiler, err := sources.NewCompiler(definitions, func(message string) {
 		out.Warnings = append(out.Warnings, definition.CompileError{Message: message})

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lintel-policy/lintel/cmd/lintel/report"
+	"github.com/lintel-policy/lintel/cmd/lintel/cluster"
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
+	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 	"github.com/lintel-policy/lintel/policies/definition"
-	"github.com/lintel-policy/lintel/policies/engine"
 )
 
 // What the API server takes: see PolicySource and InlineOrigin in the API. The bytes
@@ -58,9 +58,11 @@ Exit codes:
 			return err
 		},
 	}
-	options.policies.AddFlag(cmd.Flags())
+	options.policies.AddFlag(cmd)
 	cmd.Flags().StringVar(&options.name, "name", "", "`name` of the PolicySource; the folder's or file's if empty")
 	cmd.Flags().StringVar(&options.failurePolicy, "failure-policy", string(definition.Fail), "what an error of a policy does to a request: Fail or Ignore")
+	usage.CompleteFlag(cmd, "failure-policy", string(definition.Fail), string(definition.Ignore))
+	usage.CompleteFlagBy(cmd, "name", cluster.Options{}.CompleteSources)
 	return cmd
 }
 
@@ -84,30 +86,11 @@ func policySourceYAML(ctx context.Context, options sourceOptions, stderr io.Writ
 	if err := checkFiles(written.Files); err != nil {
 		return nil, fmt.Errorf("%s: %w", written.Origin, err)
 	}
-	if err := refuse(ctx, written, stderr); err != nil {
+	// As a cluster would that has no other source.
+	if err := judge(ctx, written, lintOptions{}, stderr, writeProblems); err != nil {
 		return nil, err
 	}
 	return inlineYAML(written.Name, options.failurePolicy, written.Files), nil
-}
-
-// refuse judges a source as a cluster would that has no other, and says what it finds:
-// report.Denied, where the cluster would refuse it.
-func refuse(ctx context.Context, judged sources.Source, stderr io.Writer) error {
-	definitions, resources, err := sources.Definitions(judged.Files)
-	if err != nil {
-		return err
-	}
-	found, err := judge(ctx, judged, engine.NewLive(resources), definitions)
-	if err != nil {
-		return err
-	}
-	if err := writeProblems(stderr, found); err != nil {
-		return err
-	}
-	if !found.Accepted {
-		return report.Denied
-	}
-	return nil
 }
 
 // checkFiles checks what the API server asks of the files of an inline origin.

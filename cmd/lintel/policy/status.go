@@ -61,8 +61,14 @@ Exit codes:
 			return writeStatusText(cmd.OutOrStdout(), found, time.Now())
 		},
 	}
-	connection.AddFlags(cmd.Flags())
-	format.AddFlag(cmd.Flags(), "text", "json")
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return connection.CompleteSources(typed), cobra.ShellCompDirectiveNoFileComp
+	}
+	connection.AddFlags(cmd)
+	format.AddFlag(cmd, "text", "json")
 	return cmd
 }
 

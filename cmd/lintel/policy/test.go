@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,9 +48,9 @@ Exit codes:
 			return test(cmd.Context(), options, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	options.policies.AddFlag(cmd.Flags())
+	options.policies.AddFlag(cmd)
 	cmd.Flags().BoolVar(&options.coverage, "coverage", false, "say which lines of the policies the tests reach")
-	options.format.AddFlag(cmd.Flags(), "text", "json")
+	options.format.AddFlag(cmd, "text", "json", "sarif", "junit")
 	return cmd
 }
 
@@ -78,13 +79,16 @@ func test(ctx context.Context, options testOptions, stdout, stderr io.Writer) er
 	for _, one := range tested.InFolder(unread) {
 		fmt.Fprintf(stderr, "note: %v\n", one)
 	}
-	if options.format.Is("json") {
-		err = report.WriteJSON(stdout, results)
-	} else {
+	if !options.format.Is("json") {
 		results.In(tested.Folder)
-		err = writeTestText(stdout, results)
 	}
-	if err != nil {
+	write := map[string]func(io.Writer, suite.Results) error{
+		"text":  writeTestText,
+		"json":  func(w io.Writer, results suite.Results) error { return report.WriteJSON(w, results) },
+		"sarif": writeTestSARIF,
+		"junit": writeTestJUnit,
+	}[options.format.Name()]
+	if err := write(stdout, results); err != nil {
 		return err
 	}
 	if results.Totals.Failed > 0 {
@@ -121,15 +125,46 @@ func writeTestText(w io.Writer, results suite.Results) error {
 	return report.Write(w, b.String())
 }
 
-// testTitle says which case it is, and where it stands.
-func testTitle(c suite.Case) string {
-	var parts []string
-	for _, part := range []string{c.Suite, c.Test, c.Name} {
-		if part != "" {
-			parts = append(parts, part)
+func writeTestSARIF(w io.Writer, results suite.Results) error {
+	var findings []report.Finding
+	for _, c := range results.Cases {
+		if c.Failed() {
+			findings = append(findings, report.Finding{
+				Rule: "policy-test", Title: "The tests of policies pass", Exit: report.Denied, Message: caseName(c) + ": " + c.Message,
+				Object: caseName(c), At: report.Place{File: c.File, Line: c.Line},
+			})
 		}
 	}
-	name := cmp.Or(strings.Join(parts, " / "), "the tests")
+	return report.WriteSARIF(w, findings)
+}
+
+// caseExits are the outcomes of cases, as reports know them.
+var caseExits = map[suite.Outcome]report.Exit{
+	suite.Passed: report.Allowed, suite.Failed: report.Denied, suite.Errored: report.Error, suite.Skipped: report.Unknown,
+}
+
+func writeTestJUnit(w io.Writer, results suite.Results) error {
+	var cases []report.Case
+	for _, c := range results.Cases {
+		cases = append(cases, report.Case{
+			Suite: cmp.Or(c.File, c.Suite), Class: c.Suite, Name: cmp.Or(joined(c.Test, c.Name), caseName(c)), Duration: c.Duration,
+			Exit: caseExits[c.Outcome], Messages: []string{c.Message}, Output: c.Output,
+		})
+	}
+	return report.WriteJUnit(w, cases)
+}
+
+// joined has a slash between the parts that are not empty.
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " / ")
+}
+
+// caseName says which case it is.
+func caseName(c suite.Case) string { return cmp.Or(joined(c.Suite, c.Test, c.Name), "the tests") }
+
+// testTitle says which case it is, and where it stands.
+func testTitle(c suite.Case) string {
+	name := caseName(c)
 	switch {
 	case c.File == "":
 		return name

@@ -77,7 +77,8 @@ Exit codes:
 
   # Every PolicySource of a folder against those of the scopes above it
   lintel prove -f config/samples/tenants`,
-		Args: usage.NoArguments("give policies with --parent and --child, or bundles with -f"),
+		Args:              usage.NoArguments("give policies with --parent and --child, or bundles with -f"),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := options.complete(cmd); err != nil {
 				return err
@@ -86,24 +87,32 @@ Exit codes:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&options.domain, "domain", "", "`domain` of the policies: "+domainNames())
+	flags.StringVar(&options.domain, "domain", "", "`domain` of the policies: "+strings.Join(domainNames(), ", "))
 	flags.StringArrayVar(&options.parents, "parent", nil, "`path` of a policy of the broader scope; may be repeated")
 	flags.StringVar(&options.child, "child", "", "`path` of the policy of the narrower scope")
 	flags.StringVar(&options.parentScope, "parent-scope", "enterprise", "`scope` of the parents: enterprise, org, team or user")
 	flags.StringVar(&options.childScope, "child-scope", "team", "`scope` of the child: enterprise, org, team or user")
 	flags.StringArrayVarP(&options.bundles, "filename", "f", nil, "`path` of a file or folder with PolicyBundles or PolicySources in YAML or JSON, or - for standard input; may be repeated")
 	flags.DurationVar(&options.timeout, "timeout", 5*time.Second, "`time` for each policy")
-	options.format.AddFlag(flags, "text", "json")
+	options.format.AddFlag(cmd, "text", "json")
+	usage.CompleteFlag(cmd, "domain", domainNames()...)
+	for _, flag := range []string{"parent-scope", "child-scope"} {
+		usage.CompleteFlag(cmd, flag, "enterprise", "org", "team", "user")
+	}
+	for _, flag := range []string{"parent", "child"} {
+		usage.CompleteFiles(cmd, flag, "rego")
+	}
+	usage.CompleteFiles(cmd, "filename", "yaml", "yml", "json")
 	return cmd
 }
 
-// domainNames are those of all domains, with a comma between them.
-func domainNames() string {
+// domainNames are those of all domains.
+func domainNames() []string {
 	var names []string
 	for _, d := range openclaw.Domains {
 		names = append(names, d.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // complete checks the flags.
@@ -127,7 +136,7 @@ func (o *options) complete(cmd *cobra.Command) error {
 		return usage.Errorf(cmd, "no child: give the policy of the narrower scope with --child")
 	}
 	if _, ok := openclaw.Domain(o.domain); !ok {
-		return usage.Errorf(cmd, "--domain %s is unknown: it is one of %s", o.domain, domainNames())
+		return usage.Errorf(cmd, "--domain %s is unknown: it is one of %s", o.domain, strings.Join(domainNames(), ", "))
 	}
 	parent, err := sidecar.ParseLevel(o.parentScope)
 	if err != nil {

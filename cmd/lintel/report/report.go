@@ -13,7 +13,6 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 )
@@ -39,9 +38,10 @@ type Format struct {
 }
 
 // AddFlag adds the flag; the first of the choices is the default.
-func (f *Format) AddFlag(flags *pflag.FlagSet, choices ...string) {
+func (f *Format) AddFlag(cmd *cobra.Command, choices ...string) {
 	f.choices = choices
-	flags.StringVarP(&f.name, "output", "o", choices[0], "`format` of the report: "+f.listed())
+	cmd.Flags().StringVarP(&f.name, "output", "o", choices[0], "`format` of the report: "+f.listed())
+	usage.CompleteFlag(cmd, "output", choices...)
 }
 
 // Check is an error of usage where the format is none of the choices.
@@ -51,6 +51,9 @@ func (f *Format) Check(cmd *cobra.Command) error {
 	}
 	return nil
 }
+
+// Name is the choice.
+func (f *Format) Name() string { return f.name }
 
 // Is says whether the report is to be written as name.
 func (f *Format) Is(name string) bool { return f.name == name }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -34,23 +33,16 @@ func (a *arrival) cannotSay(reason string) {
 	a.undecided = []engine.Undecided{{Reason: reason}}
 }
 
-// refusal is a finding of the API server's own.
-func refusal(err error) []engine.Finding { return []engine.Finding{{Words: err.Error()}} }
-
-// arriveAll writes the notes, and brings the objects before the policies: all, before any
-// is judged, because a report of half of them would mislead.
-func (c *checker) arriveAll(stderr io.Writer) ([]arrival, error) {
-	for _, note := range c.notes {
-		fmt.Fprintf(stderr, "note: %s\n", note)
-	}
-	arrivals := make([]arrival, len(c.objects))
-	for i, o := range c.objects {
-		var err error
-		if arrivals[i], err = c.arrive(o); err != nil {
-			return nil, err
+// arriveAll brings the objects before the policies.
+func (c *checker) arriveAll() error {
+	for _, o := range c.objects {
+		a, err := c.arrive(o)
+		if err != nil {
+			return err
 		}
+		c.arrivals = append(c.arrivals, a)
 	}
-	return arrivals, nil
+	return nil
 }
 
 // arrive does what the API server does up to the first webhook: it reads the object
@@ -91,16 +83,21 @@ func (c *checker) read(a *arrival) error {
 	if err != nil {
 		return err
 	}
-	text, err = c.resources.kinds.Arrive(text, a.object.Kind, c.options.operation == "CREATE")
-	switch refused, isRefusal := errors.AsType[*kinds.Refusal](err); {
+	a.object.Text, err = c.resources.kinds.Arrive(text, a.object.Kind, c.options.operation == "CREATE")
+	return a.take(err)
+}
+
+// take makes an error of what the API server does with the object the verdict, where it is
+// one.
+func (a *arrival) take(err error) error {
+	refused, isRefusal := errors.AsType[*kinds.Refusal](err)
+	switch {
 	case isRefusal:
-		a.denials = refusal(refused)
+		a.denials = []engine.Finding{{Words: refused.Error()}}
 	case errors.Is(err, kinds.ErrNotKnown):
 		a.cannotSay(err.Error())
 	case err != nil:
 		return fmt.Errorf("%s: %w", a.object.Origin, err)
-	default:
-		a.object.Text = text
 	}
 	return nil
 }
@@ -116,12 +113,8 @@ func (c *checker) convert(a *arrival, version string) error {
 	} else {
 		text, err = c.resources.kinds.Convert(text, a.object.Kind, version)
 	}
-	if errors.Is(err, kinds.ErrNotKnown) {
-		a.cannotSay(err.Error())
-		return nil
-	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", a.object.Origin, err)
+		return a.take(err)
 	}
 	converted := a.object
 	converted.Text, converted.Kind.Version = text, version
@@ -131,23 +124,18 @@ func (c *checker) convert(a *arrival, version string) error {
 	return err
 }
 
-// validated is what the API server finds wrong with a custom resource that is created,
-// once the policies have changed it: nil where it looks at nothing.
+// validated makes what the API server finds wrong with a custom resource that is created,
+// once the policies have changed it, the verdict.
 func (c *checker) validated(ctx context.Context, a arrival) validator {
-	if c.options.operation != "CREATE" || a.object.InVersion != nil {
-		return nil
-	}
-	return func(review *admission.Review) ([]engine.Finding, error) {
+	return func(review *admission.Review) (found []engine.Finding, err error) {
+		if c.options.operation != "CREATE" || a.object.InVersion != nil {
+			return nil, nil // it was looked at before
+		}
 		text, err := review.Object()
 		if err == nil {
 			err = c.resources.kinds.Validate(ctx, text, a.kind)
 		}
-		if refused, isRefusal := errors.AsType[*kinds.Refusal](err); isRefusal {
-			return refusal(refused), nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", a.object.Origin, err)
-		}
-		return nil, nil
+		err = a.take(err)
+		return a.denials, err
 	}
 }

@@ -1,7 +1,6 @@
 package review
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,13 +25,13 @@ func isBuiltIn(o manifests.Object) bool {
 	return o.Kind.Group == orlojv1.GroupName && orloj.ResourceOf(o.Kind.Kind) != ""
 }
 
-// newBuiltIn is nil where no object is concerned.
-func newBuiltIn(arrivals []arrival, mode string) (*builtIn, error) {
-	mapping, err := orloj.ParseMapping(cmp.Or(mode, string(orloj.Restricted)))
+// newBuiltIn compiles the rules, for the objects that somebody is asked about.
+func newBuiltIn(arrivals []arrival, mapping orloj.Mapping) (*builtIn, error) {
+	rules, err := orloj.New()
 	if err != nil {
-		return nil, fmt.Errorf("--orloj-namespace-mapping: %w", err)
+		return nil, fmt.Errorf("compiling the rules of Orloj: %w", err)
 	}
-	b := &builtIn{mapping: mapping, owners: map[string]orloj.Reference{}}
+	b := &builtIn{rules: rules, mapping: mapping, owners: map[string]orloj.Reference{}}
 	for _, a := range arrivals {
 		if a.isDecided() || !isBuiltIn(a.object) {
 			continue
@@ -45,12 +44,6 @@ func newBuiltIn(arrivals []arrival, mode string) (*builtIn, error) {
 		if _, taken := b.owners[key]; !taken {
 			b.owners[key] = read.Reference()
 		}
-	}
-	if len(b.owners) == 0 {
-		return nil, nil
-	}
-	if b.rules, err = orloj.New(); err != nil {
-		return nil, fmt.Errorf("compiling the rules of Orloj: %w", err)
 	}
 	return b, nil
 }
@@ -67,12 +60,18 @@ func readOrloj(o manifests.Object) (orloj.Object, error) {
 	return read, nil
 }
 
-// decide is what the rules say of an object of theirs.
-func (b *builtIn) decide(ctx context.Context, a arrival, options engine.Options) (outcome, error) {
+// askBuiltIn is what the rules say of an object of theirs.
+func (c *checker) askBuiltIn(ctx context.Context, a arrival) (outcome, error) {
 	read, err := readOrloj(a.object)
 	if err != nil {
 		return outcome{}, err
 	}
+	if c.builtIn == nil {
+		if c.builtIn, err = newBuiltIn(c.arrivals, c.options.mapping); err != nil {
+			return outcome{}, err
+		}
+	}
+	b, options := c.builtIn, c.optionsFor(a)
 	facts := orloj.Facts{Mapping: b.mapping, Target: read.Target()}
 	if owner := b.owners[read.Kind+" "+read.Key()]; owner != read.Reference() && read.Metadata.Name != "" {
 		facts.Taken = &owner

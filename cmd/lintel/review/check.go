@@ -6,17 +6,19 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"io"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"github.com/lintel-policy/lintel/cmd/lintel/cluster"
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
+	"github.com/lintel-policy/lintel/cmd/lintel/sources"
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 	"github.com/lintel-policy/lintel/policies/rules/orloj"
 )
@@ -33,12 +35,13 @@ type options struct {
 	namespace string
 	cluster   string
 	format    report.Format
-	mapping   string
+	mapping   orloj.Mapping
 }
 
 // NewCheckCommand is `lintel check`.
 func NewCheckCommand() *cobra.Command {
 	var o options
+	var mapping string
 	cmd := &cobra.Command{
 		Use:   "check -p <policies> -f <manifests>",
 		Short: "Say what admission would do to objects, and why",
@@ -66,28 +69,42 @@ Exit codes:
   # By policies that read other objects of the cluster
   kubectl get namespaces,ingresses -A -o yaml > cluster/objects.yaml
   lintel check -p policies/ -f ingress.yaml --cluster cluster/`,
-		Args: usage.NoArguments("give manifests with -f and policies with -p"),
+		Args:              usage.NoArguments("give manifests with -f and policies with -p"),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.complete(cmd); err != nil {
 				return err
 			}
+			var err error
+			if o.mapping, err = orloj.ParseMapping(cmp.Or(mapping, string(orloj.Restricted))); err != nil {
+				return fmt.Errorf("--orloj-namespace-mapping: %w", err)
+			}
 			return check(cmd, o)
 		},
 	}
-	o.addFlags(cmd.Flags())
-	cmd.Flags().StringVar(&o.mapping, "orloj-namespace-mapping", string(orloj.Restricted), "`mode` of the cluster: Restricted or Open")
+	o.addFlags(cmd, &cluster.Options{}, "text", "json", "sarif", "junit")
+	cmd.Flags().StringVar(&mapping, "orloj-namespace-mapping", string(orloj.Restricted), "`mode` of the cluster: Restricted or Open")
+	usage.CompleteFlag(cmd, "orloj-namespace-mapping", string(orloj.Restricted), string(orloj.Open))
 	return cmd
 }
 
-// addFlags adds the flags that say what is asked about what.
-func (o *options) addFlags(flags *pflag.FlagSet) {
+// addFlags adds the flags that say what is asked about what, and what the report is written
+// as. The cluster of the connection has the names that shells complete.
+func (o *options) addFlags(cmd *cobra.Command, connection *cluster.Options, formats ...string) {
+	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.policies, "policies", "p", nil, "`path` of a folder or .rego file of policies, or of YAML with PolicySources; may be repeated")
 	flags.StringArrayVar(&o.names, "name", nil, "`name` of the source in messages, as the PolicySource will have it; the folder's or file's own if not given. May be repeated, once for each -p, in their order")
 	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "`path` of a file or folder of objects in YAML or JSON, or - for standard input; may be repeated")
 	flags.StringVar(&o.operation, "operation", operations[0], "`operation` on the objects: "+strings.Join(operations, ", "))
 	flags.StringVarP(&o.namespace, "namespace", "n", defaultNamespace, "`namespace` of objects that name none")
 	flags.StringVar(&o.cluster, "cluster", "", "`folder` of objects in YAML or JSON that policies find in the cluster")
-	o.format.AddFlag(flags, "text", "json")
+	o.format.AddFlag(cmd, formats...)
+	usage.CompleteFiles(cmd, "policies", "rego", "yaml", "yml", "json")
+	usage.CompleteFiles(cmd, "filename", "yaml", "yml", "json")
+	usage.CompleteFiles(cmd, "cluster")
+	usage.CompleteFlag(cmd, "operation", operations...)
+	usage.CompleteFlagBy(cmd, "name", func(typed string) []string { return connection.CompleteSources(typed) })
+	usage.CompleteFlagBy(cmd, "namespace", func(typed string) []string { return connection.CompleteNamespaces(typed) })
 }
 
 // complete checks the flags.
@@ -110,8 +127,7 @@ func (o *options) complete(cmd *cobra.Command) error {
 	return o.format.Check(cmd)
 }
 
-// check reads everything, decides, and reports. The verdict is a report.Exit; any other
-// error says why there is none.
+// check is an error that says why there is no verdict, or a report.Exit with the verdict.
 func check(cmd *cobra.Command, o options) error {
 	objects, err := manifests.Read(o.manifests, cmd.InOrStdin())
 	if err != nil {
@@ -120,40 +136,11 @@ func check(cmd *cobra.Command, o options) error {
 	if len(o.policies) == 0 && !slices.ContainsFunc(objects, isBuiltIn) {
 		return errors.New("no policies: give a folder, a .rego file or a PolicySource with -p")
 	}
-	c, err := newOfflineChecker(o, objects, asCompiled)
+	c, err := newOfflineChecker(o, objects, sources.CompileAll)
 	if err != nil {
 		return err
 	}
-	arrivals, err := c.arriveAll(cmd.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	if c.builtIn, err = newBuiltIn(arrivals, o.mapping); err != nil {
-		return err
-	}
-	outcomes, err := askAll(cmd.Context(), arrivals, c.decide)
-	if err != nil {
-		return err
-	}
-	write := writeText
-	if o.format.Is("json") {
-		write = writeJSON
-	}
-	return reportWith(write, cmd.OutOrStdout(), outcomes)
-}
-
-// reportWith writes the report and gives the verdict on all objects.
-func reportWith(write func(io.Writer, []outcome) error, w io.Writer, outcomes []outcome) error {
-	if err := write(w, outcomes); err != nil {
-		return err
-	}
-	switch sum := summarise(outcomes); {
-	case sum.Denied > 0:
-		return report.Denied
-	case sum.undecided > 0:
-		return report.Error
-	}
-	return nil
+	return c.report(cmd, c.decide, map[string]writer{"text": writeText, "json": writeJSON, "sarif": c.writeSARIF, "junit": writeJUnit})
 }
 
 // decide asks the built-in rules, where there are some for the object, and the user's
@@ -163,7 +150,7 @@ func (c *checker) decide(ctx context.Context, a arrival) (outcome, error) {
 	review := a.review
 	if isBuiltIn(a.object) {
 		var err error
-		if own, err = c.builtIn.decide(ctx, a, c.optionsFor(a)); err != nil {
+		if own, err = c.askBuiltIn(ctx, a); err != nil {
 			return own, err
 		}
 		review = own.review

@@ -3,10 +3,14 @@ package review
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
+	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -19,33 +23,37 @@ type checker struct {
 	objects    []manifests.Object
 	snapshot   *engine.Snapshot
 	resources  *resourceTable
+	titles     map[string]string // of the policies, by source and package
 	cluster    *clusterdata.Objects
 	namespaces map[string][]byte
 	asked      registration.Asked
-	// builtIn is nil where none of the objects is concerned.
+	arrivals   []arrival
+	// sources are those of the policies, by name; none where a cluster has them.
+	sources map[string]sources.Source
+	// builtIn is nil until it is asked.
 	builtIn *builtIn
 	// notes are about the policies, and about objects of which not all is checked.
 	notes []string
 }
 
-// newOfflineChecker reads the policies, and adapts the sets that they compile to. The
-// Namespaces and kinds of the objects may be among them.
-func newOfflineChecker(o options, objects []manifests.Object, adapt func([]*engine.PolicySet) ([]*engine.PolicySet, error)) (*checker, error) {
+// newOfflineChecker reads and compiles the policies. The Namespaces and kinds of the objects
+// may be among them.
+func newOfflineChecker(o options, objects []manifests.Object, compile func([]sources.Source) ([]*engine.PolicySet, error)) (*checker, error) {
 	read, err := sources.Read(o.policies, o.names)
 	if err != nil {
 		return nil, err
 	}
-	sets, err := sources.CompileAll(read)
+	sets, err := compile(read)
 	if err != nil {
-		return nil, err
-	}
-	if sets, err = adapt(sets); err != nil {
 		return nil, err
 	}
 	if len(objects) == 0 {
 		return nil, fmt.Errorf("there are no objects in %s", strings.Join(o.manifests, ", "))
 	}
-	c := &checker{options: o, objects: objects}
+	c := &checker{options: o, objects: objects, sources: map[string]sources.Source{}}
+	for _, s := range read {
+		c.sources[s.Name] = s
+	}
 	if err := c.readCluster(sets); err != nil {
 		return nil, err
 	}
@@ -59,9 +67,6 @@ func newOfflineChecker(o options, objects []manifests.Object, adapt func([]*engi
 	}
 	return c, err
 }
-
-// asCompiled leaves the sets as they are.
-func asCompiled(sets []*engine.PolicySet) ([]*engine.PolicySet, error) { return sets, nil }
 
 // readCluster reads --cluster, and takes it and the objects for the cluster.
 func (c *checker) readCluster(sets []*engine.PolicySet) error {
@@ -89,6 +94,10 @@ func (c *checker) readCluster(sets []*engine.PolicySet) error {
 // setPolicies makes the sets those that are asked, about the kinds of the table.
 func (c *checker) setPolicies(sets []*engine.PolicySet) {
 	c.snapshot = engine.NewSnapshot(c.resources.Resources, sets...)
+	c.titles = map[string]string{}
+	for _, policy := range c.snapshot.Policies() {
+		c.titles[policy.Source+"/"+policy.Package] = policy.Title
+	}
 	c.asked = registration.NewAsked(c.snapshot.Policies(), c.resources.Resources)
 }
 
@@ -100,23 +109,43 @@ func (c *checker) setNamespaces() {
 	}
 }
 
-// askAll asks about each object that somebody is asked about.
-func askAll(ctx context.Context, arrivals []arrival, ask func(context.Context, arrival) (outcome, error)) ([]outcome, error) {
+// writer writes a report on all objects.
+type writer func(io.Writer, []outcome) error
+
+// report asks about each object that somebody is asked about, and writes the report in its
+// format. The verdict is a report.Exit; any other error says why there is none.
+func (c *checker) report(cmd *cobra.Command, ask func(context.Context, arrival) (outcome, error), formats map[string]writer) error {
+	for _, note := range c.notes {
+		fmt.Fprintf(cmd.ErrOrStderr(), "note: %s\n", note)
+	}
+	// All are read before any is judged: a report of half of them would mislead.
+	if err := c.arriveAll(); err != nil {
+		return err
+	}
 	var outcomes []outcome
-	for _, a := range arrivals {
+	for _, a := range c.arrivals {
 		out := a.outcome
 		if !a.isDecided() {
 			var err error
-			if out, err = ask(ctx, a); err != nil {
-				return nil, err
+			if out, err = ask(cmd.Context(), a); err != nil {
+				return err
 			}
 		}
 		outcomes = append(outcomes, out)
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("checking %s: %w", a.object.Origin, ctx.Err())
+		if err := cmd.Context().Err(); err != nil {
+			return fmt.Errorf("checking %s: %w", a.object.Origin, err)
 		}
 	}
-	return outcomes, nil
+	if err := formats[c.options.format.Name()](cmd.OutOrStdout(), outcomes); err != nil {
+		return err
+	}
+	switch sum := summarise(outcomes); {
+	case sum.Denied > 0:
+		return report.Denied
+	case sum.undecided > 0:
+		return report.Error
+	}
+	return nil
 }
 
 // optionsFor are what an evaluation about the object may read.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/cluster"
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
+	"github.com/lintel-policy/lintel/cmd/lintel/sources"
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -59,9 +61,16 @@ Exit codes:
 		},
 	}
 	flags := cmd.Flags()
-	o.addFlags(flags)
+	o.addFlags(cmd, &o.connection, "text", "json")
 	flags.BoolVar(&o.live, "live", false, "ask the policies that the cluster enforces now")
-	o.connection.AddFlags(flags)
+	o.connection.AddFlags(cmd)
+	cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		directive := cobra.ShellCompDirectiveNoFileComp
+		if !strings.Contains(typed, "/") {
+			directive |= cobra.ShellCompDirectiveNoSpace // the name comes next
+		}
+		return o.connection.CompleteReference(typed, o.namespace), directive
+	}
 	return cmd
 }
 
@@ -101,24 +110,21 @@ func why(cmd *cobra.Command, o whyOptions) error {
 	if o.live {
 		c, err = newLiveChecker(cmd.Context(), o, objects)
 	} else {
-		c, err = newOfflineChecker(o.options, objects, explainable)
+		c, err = newOfflineChecker(o.options, objects, compileToExplain)
 	}
 	if err != nil {
 		return err
 	}
-	arrivals, err := c.arriveAll(cmd.ErrOrStderr())
+	return c.report(cmd, c.explain, map[string]writer{"text": writeWhyText, "json": writeWhyJSON})
+}
+
+// compileToExplain compiles the sources as a cluster does, and then to be explained.
+func compileToExplain(read []sources.Source) ([]*engine.PolicySet, error) {
+	sets, err := sources.CompileAll(read)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	outcomes, err := askAll(cmd.Context(), arrivals, c.explain)
-	if err != nil {
-		return err
-	}
-	write := writeWhyText
-	if o.format.Is("json") {
-		write = writeWhyJSON
-	}
-	return reportWith(write, cmd.OutOrStdout(), outcomes)
+	return explainable(sets)
 }
 
 // explainable compiles the sets once more, so that their evaluations tell which conditions
@@ -200,20 +206,28 @@ func (c *checker) explain(ctx context.Context, a arrival) (outcome, error) {
 // tidied leaves out what a policy is not asked where it is asked something else, and says
 // once what holds for all that it could be asked.
 func tidied(policies []engine.Explanation) []engine.Explanation {
-	asked := map[string]bool{}
-	key := func(one engine.Explanation) string { return one.Policy.Source + "/" + one.Policy.Package }
-	for _, one := range policies {
-		if one.Answer != engine.AnswerNotMatched {
-			asked[key(one)] = true
-		}
-	}
+	answers := bestAnswers(policies)
 	said := map[string]bool{}
 	return slices.DeleteFunc(policies, func(one engine.Explanation) bool {
 		if one.Answer != engine.AnswerNotMatched {
 			return false
 		}
-		again := said[key(one)]
-		said[key(one)] = true
-		return again || asked[key(one)]
+		key := keyOf(one)
+		again := said[key]
+		said[key] = true
+		return again || answers[key] != engine.AnswerNotMatched
 	})
 }
+
+// bestAnswers are the most that became of each policy, by its keyOf.
+func bestAnswers(policies []engine.Explanation) map[string]engine.Answer {
+	best := map[string]engine.Answer{}
+	for _, one := range policies {
+		if before, ok := best[keyOf(one)]; !ok || before == engine.AnswerNotMatched || one.Answer == engine.AnswerAsked {
+			best[keyOf(one)] = one.Answer
+		}
+	}
+	return best
+}
+
+func keyOf(one engine.Explanation) string { return one.Policy.Source + "/" + one.Policy.Package }

@@ -143,15 +143,8 @@ func said(e engine.Explanation) string {
 
 // counts counts policies by the most that became of them.
 func (out outcome) counts() map[engine.Answer]int {
-	best := map[string]engine.Answer{}
-	for _, one := range out.policies {
-		key := one.Policy.Source + "/" + one.Policy.Package
-		if before, ok := best[key]; !ok || before == engine.AnswerNotMatched || one.Answer == engine.AnswerAsked {
-			best[key] = one.Answer
-		}
-	}
 	counts := map[engine.Answer]int{}
-	for _, answer := range best {
+	for _, answer := range bestAnswers(out.policies) {
 		counts[answer]++
 	}
 	return counts

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 )
@@ -19,8 +18,9 @@ type One struct {
 }
 
 // AddFlag adds -p.
-func (o *One) AddFlag(flags *pflag.FlagSet) {
-	flags.StringArrayVarP(&o.given, "policies", "p", nil, "`path` of a folder or .rego file of policies; it may also be given without -p")
+func (o *One) AddFlag(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVarP(&o.given, "policies", "p", nil, "`path` of a folder or .rego file of policies; it may also be given without -p")
+	usage.CompleteFiles(cmd, "policies", "rego", "yaml", "yml", "json")
 }
 
 // Args is the cobra.Command.Args of the command. Of two paths neither is taken: half of

@@ -56,6 +56,7 @@ func OfObject(o manifests.Object) (Source, error) {
 	return Source{
 		Source: source.FromPolicySource(&read, read.Spec.Inline.Files, ""),
 		Origin: fmt.Sprintf("PolicySource %q at %s", o.Name, o.Origin),
+		file:   o.File, line: o.Line,
 	}, nil
 }
 

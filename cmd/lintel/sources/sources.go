@@ -26,6 +26,9 @@ type Source struct {
 	Origin string
 	// Folder is where the files of the source are; empty where they are in an object.
 	Folder string
+	// file and line are where its PolicySource stands, for one that is in an object.
+	file string
+	line int
 	// unchecked says why the references were not checked; empty where they were.
 	unchecked string
 }
@@ -57,6 +60,15 @@ func Read(paths, names []string) ([]Source, error) {
 		origins[s.Name] = s.Origin
 	}
 	return sources, nil
+}
+
+// Place is where a policy of the source stands, as the user can open it: its file and line,
+// or those of the PolicySource that holds it. The file is empty where it is in no file.
+func (s Source) Place(at definition.Location) (file string, line int) {
+	if s.Folder == "" {
+		return s.file, s.line
+	}
+	return filepath.Join(s.Folder, filepath.FromSlash(at.File)), at.Line
 }
 
 // rename gives the source of a folder or a file the name that its PolicySource will have.

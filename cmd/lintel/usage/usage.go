@@ -38,6 +38,7 @@ func NewGroup(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 		return nil
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	cmd.AddCommand(commands...)
 	return cmd
 }

@@ -1,0 +1,81 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"path/filepath"
+
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+
+	"github.com/lintel-policy/lintel/cmd/internal/version"
+)
+
+// Place is a line of a file. Line counts from 1, and 0 stands for the whole file. File is
+// empty where no file holds what is meant.
+type Place struct {
+	File string
+	Line int
+}
+
+// Finding is what a tool that shows findings beside the files is given of one.
+type Finding struct {
+	// Rule identifies what found it, and Title says what that is about, where it is known.
+	Rule, Title string
+	// Exit is Denied for what is refused, Allowed for what is no more than a warning, and
+	// Error for what nobody could judge.
+	Exit    Exit
+	Message string
+	// Object is the name of what it is about, and At where that stands.
+	Object string
+	At     Place
+	// Policy is where the rule stands.
+	Policy Place
+}
+
+// levels are SARIF's words for the exits of findings: how it ended, and how bad it is.
+var levels = map[Exit][2]string{
+	Denied:  {"fail", "error"},
+	Allowed: {"fail", "warning"},
+	Error:   {"open", "none"},
+}
+
+// WriteSARIF writes findings as a log of SARIF 2.1.0. Files are relative to the folder that
+// the program runs in, unless they were given with their whole path.
+func WriteSARIF(w io.Writer, findings []Finding) error {
+	run := sarif.NewRunWithInformationURI("lintel", "https://github.com/lintel-policy/lintel")
+	run.Tool.Driver.WithFullName(version.Of("lintel"))
+	run.Results = []*sarif.Result{} // nothing was found, which is not that nobody looked
+	for _, f := range findings {
+		rule := run.AddRule(f.Rule)
+		if f.Title != "" {
+			rule.WithDescription(f.Title)
+		}
+		result := run.CreateResultForRule(f.Rule).
+			WithKind(levels[f.Exit][0]).WithLevel(levels[f.Exit][1]).
+			WithMessage(sarif.NewTextMessage(f.Message)).
+			AddLocation(location(f.At).AddLogicalLocation(sarif.NewLogicalLocation().WithFullyQualifiedName(f.Object)))
+		if f.Policy.File != "" {
+			result.AddRelatedLocation(location(f.Policy).WithMessage(sarif.NewTextMessage(f.Rule)).WithID(1))
+		}
+	}
+	if err := sarif.NewReport().AddRun(run).PrettyWrite(w); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	return nil
+}
+
+func location(at Place) *sarif.Location {
+	if at.File == "" {
+		return sarif.NewLocation()
+	}
+	file := url.URL{Path: filepath.ToSlash(at.File)}
+	if filepath.IsAbs(at.File) {
+		file.Scheme = "file"
+	}
+	physical := sarif.NewPhysicalLocation().WithArtifactLocation(sarif.NewArtifactLocation().WithURI(file.String()))
+	if at.Line > 0 {
+		physical.WithRegion(sarif.NewRegion().WithStartLine(at.Line))
+	}
+	return sarif.NewLocation().WithPhysicalLocation(physical)
+}
