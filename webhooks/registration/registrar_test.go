@@ -187,7 +187,7 @@ func TestRegistrarWritesOnlyDifferences(t *testing.T) {
 func TestANewEntryWaitsForItsCA(t *testing.T) {
 	c := fake.NewClientBuilder().WithObjects(platform()).Build()
 	var live atomic.Pointer[engine.Snapshot]
-	live.Store(snapshotOf(t, engine.Fail))
+	live.Store(snapshotOf(t, definition.Fail))
 	one := policySources
 	other := rules.Product{Name: "other", Entry: "other.example.com", Rules: policySources.Rules, Validate: accept}
 	entries := func() (all []string) {
