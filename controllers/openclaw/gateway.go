@@ -32,10 +32,10 @@ const (
 	sidecarUser = 1000
 )
 
-// SidecarArguments are those of the OPA beside a gateway. It loads policies again when
+// sidecarArguments are those of the OPA beside a gateway. It loads policies again when
 // they change: a rollout that gets stuck keeps none of them away. What begins with a dot
 // in the folder is a ConfigMap volume's own, and would load each policy twice.
-func SidecarArguments() []string {
+func sidecarArguments() []string {
 	return []string{"run", "--server", "--addr=localhost:8181", "--diagnostic-addr=0.0.0.0:8282",
 		"--log-level=info", "--watch", "--ignore=.*", policiesFolder}
 }
@@ -125,7 +125,7 @@ func sidecarContainerOf(g gateway) *corev1ac.ContainerApplyConfiguration {
 	return corev1ac.Container().
 		WithName(sidecarContainer).
 		WithImage(g.images.sidecar).
-		WithArgs(SidecarArguments()...).
+		WithArgs(sidecarArguments()...).
 		WithPorts(port("opa", opaPort), port("health", healthPort)).
 		WithLivenessProbe(probe("/health", "health", 5, 15)).
 		WithReadinessProbe(probe("/health", "health", 0, 5)).

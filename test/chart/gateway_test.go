@@ -24,6 +24,22 @@ const (
 // openclaw are the values for OpenClaw.
 var openclaw = []string{"systems.openclaw.enabled=true", "systems.openclaw.imageRegistries={ghcr.io/szaher/openclaw-enterprise}"}
 
+// fridays is a bundle of a team, beside the enterprise's.
+const fridays = `
+apiVersion: openclaw.enterprise.io/v1
+kind: PolicyBundle
+metadata: {name: fridays, namespace: openclaw-enterprise}
+spec:
+  policies:
+    - scope: team
+      domain: models
+      name: fridays
+      content: |
+        package openclaw.enterprise.models
+
+        deny["not on Fridays"] { input.weekday == "friday" }
+`
+
 // importGateway has the node know the images of a gateway's Pods.
 func (n node) importGateway(t *testing.T) {
 	t.Helper()
@@ -50,12 +66,17 @@ func (n node) decide(ctx context.Context, path, input string) string {
 func (n node) runGateways(t *testing.T) {
 	n.must(t, "", "apply", "-f", filepath.Join(samples, "namespace.yaml"))
 	n.must(t, "", "apply", "-f", samples)
+	n.must(t, fridays, "apply", "-f", "-")
 	n.must(t, "", "patch", "oci/production", "--namespace", gateways, "--type=merge",
 		"-p", `{"spec": {"replicas": 2, "images": {"gateway": "`+gatewayImage+`"}}}`)
 	n.must(t, "", "wait", "--for=condition=Ready", "oci/production", "--namespace", gateways, "--timeout=2m")
+	n.must(t, "", "wait", "--for=condition=PolicySynced", "pb", "--all", "--namespace", gateways, "--timeout=2m")
+	const friday = `{"model": {"provider": "internal"}, "weekday": "friday"}`
 	for _, c := range []struct{ path, input, answer string }{
 		{"models/allow", `{"model": {"provider": "internal"}}`, `true`},
 		{"models/allow", `{"model": {"provider": "external"}, "data": {"classification": "internal"}}`, `false`},
+		{"models/allow", friday, `false`},
+		{"models/deny", friday, `true`}, // the enterprise's has no words
 		{"models/deny", `{"model": {"provider": "external"}, "data": {"classification": "restricted"}}`, `true`},
 		{"actions/autonomy_level", `{"action": {"type": "read"}}`, `"autonomous"`},
 		{"actions/autonomy_level", `{}`, `"blocked"`},
@@ -84,7 +105,10 @@ func (n node) runGateways(t *testing.T) {
 	n.must(t, "", "delete", "secret", "openclaw-redis-secret", "--namespace", gateways)
 	n.must(t, "", "wait", "--for=condition=Degraded", "oci/production", "--namespace", gateways, "--timeout=1m")
 	n.must(t, string(text), "apply", "-f", "-")
-	eventually(t, func() bool { return n.decide(t.Context(), "models/allow", public) == `{"result":true}` }, "gateways load the change where they are")
+	n.must(t, "", "delete", "pb/fridays", "--namespace", gateways)
+	for _, input := range []string{public, friday} {
+		eventually(t, func() bool { return n.decide(t.Context(), "models/allow", input) == `{"result":true}` }, "gateways load the change where they are")
+	}
 	assert.Equal(t, after, n.gatewayPods(t))
 	n.must(t, "", "delete", "namespace", gateways, "--timeout=1m")
 }

@@ -1,6 +1,7 @@
 package installation
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -36,8 +37,9 @@ func InstallChart(ctx context.Context, c *Cluster, progress io.Writer, values ..
 	for _, value := range values {
 		install = append(install, "--set", value)
 	}
-	if err := goRun(ctx, c, progress, "test/chart", install...); err != nil {
-		return fmt.Errorf("installing the chart: %w", err)
+	var said bytes.Buffer // Helm tells of each symbolic link of the chart
+	if err := goRun(ctx, c, &said, "test/chart", install...); err != nil {
+		return fmt.Errorf("installing the chart: %w: %s", err, &said)
 	}
 	return nil
 }
