@@ -37,7 +37,7 @@ func TestTracing(t *testing.T) {
 	assert.Equal(t, "b7ad6b7169203331", review.Parent().SpanID().String())
 	said := map[string]string{}
 	for _, attribute := range append(review.Attributes(), policy.Attributes()...) {
-		said[string(attribute.Key)] = attribute.Value.Emit()
+		said[string(attribute.Key)] = attribute.Value.String()
 	}
 	assert.Equal(t, "CREATE", said["lintel.operation"])
 	assert.Equal(t, "false", said["lintel.allowed"])
