@@ -166,6 +166,12 @@ func (r *Runner[T]) Forget(name Name) {
 	delete(r.slots, name)
 }
 
+// Gone is Forget for an object.Reporter.
+func (r *Runner[T]) Gone(_ context.Context, name Name) error {
+	r.Forget(name)
+	return nil
+}
+
 // Outcome is that of an attempt which has ended, until Done, Succeeded or Failed is called.
 func (r *Runner[T]) Outcome(name Name, version any) (outcome T, ended bool) {
 	r.mutex.Lock()

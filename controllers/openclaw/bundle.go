@@ -38,15 +38,14 @@ func (r *BundleReconciler) reporter() object.Reporter[*v1.PolicyBundle, v1.Polic
 		Client: r.client, Manager: bundleManager, Action: "Reconcile", Events: r.events,
 		Status:     func(b *v1.PolicyBundle) *v1.PolicyBundleStatus { return &b.Status },
 		Conditions: func(s *v1.PolicyBundleStatus) []metav1.Condition { return s.Conditions },
+		Gone:       func(ctx context.Context, name client.ObjectKey) error { return r.records.remove(ctx, bundleKind, name) },
 		News:       map[string]object.News{v1.ConditionPolicyReady: object.Turned(metav1.ConditionFalse)},
 	}
 }
 
 // Reconcile implements reconcile.Reconciler.
 func (r *BundleReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return r.reporter().Reconcile(ctx, request, &v1.PolicyBundle{}, func(ctx context.Context) error {
-		return r.records.remove(ctx, bundleKind, request.NamespacedName)
-	}, r.carryOut)
+	return r.reporter().Reconcile(ctx, request, &v1.PolicyBundle{}, r.carryOut)
 }
 
 // carryOut stores what is in force of a bundle, and computes its status.

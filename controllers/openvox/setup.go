@@ -121,7 +121,7 @@ func (a *admitter) addControllers(mgr system.Manager) error {
 	if a.approve {
 		approves = a.admitRequest
 	}
-	signs := signer{client: c.GetClient(), secrets: s, admit: a.admitRequest, revoked: authorities.revoked, names: newCertnames()}
+	signs := signer{client: c.GetClient(), secrets: s, admit: a.admitRequest, revoked: authorities.revoked, names: &certnames{}}
 	requests := &RequestReconciler{client: c.GetClient(), signer: signs, events: recorder, attempts: signing, approves: approves, namespaces: a.namespaces}
 	later := &certManager{manager: mgr, namespaces: a.namespaces, cluster: c, mapper: c.GetRESTMapper(), signer: signs, approves: approves}
 	for _, runnable := range []manager.Runnable{c, allSecrets, issuing, signing, authorities.refreshes, later} {

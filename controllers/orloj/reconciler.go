@@ -48,7 +48,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	case <-ctx.Done():
 		return reconcile.Result{}, ctx.Err()
 	}
-	return r.reporter().Reconcile(ctx, request, r.object(), nil, r.carryOut)
+	return r.reporter().Reconcile(ctx, request, r.object(), r.carryOut)
 }
 
 type report = object.Report[v1.Status]
