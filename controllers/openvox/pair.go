@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/keyutil"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
@@ -196,17 +197,8 @@ func texts(ips []net.IP) (out []string) {
 
 // sameNames compares sets. A CA may add the common name by itself.
 func sameNames(have, want []string, own string) bool {
-	for _, name := range want {
-		if !slices.Contains(have, name) {
-			return false
-		}
-	}
-	for _, name := range have {
-		if name != own && !slices.Contains(want, name) {
-			return false
-		}
-	}
-	return true
+	has, wants := sets.New(have...), sets.New(want...)
+	return has.IsSuperset(wants) && wants.Insert(own).IsSuperset(has)
 }
 
 // issuedBy says whether one of the certificates of a bundle has signed a certificate.

@@ -32,8 +32,7 @@ func (c *Client) CRL(ctx context.Context, known Version) ([]byte, Version, error
 		request.Header.Set("If-Modified-Since", known.modified)
 	}
 	header, text, err := c.send(request)
-	var status *StatusError
-	if known != (Version{}) && errors.As(err, &status) && status.Code == http.StatusNotModified {
+	if status, ok := errors.AsType[*StatusError](err); ok && known != (Version{}) && status.Code == http.StatusNotModified {
 		return nil, known, ErrNotModified
 	}
 	if err != nil {

@@ -3,7 +3,6 @@ package guard
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -187,11 +186,4 @@ func identity(document any, method string) (namespace, name string, err error) {
 		texts[key] = strings.TrimSpace(text)
 	}
 	return texts["namespace"], texts["name"], nil
-}
-
-// isRefusal says whether an error refuses a request for what it is.
-func isRefusal(err error) (*refusal, bool) {
-	var found *refusal
-	ok := errors.As(err, &found)
-	return found, ok
 }

@@ -130,7 +130,7 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // refuse answers a request of which it is not clear what it would write.
 func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, unclear error) {
 	status, message := http.StatusBadRequest, "the request could not be read"
-	if known, is := isRefusal(unclear); is {
+	if known, ok := errors.AsType[*refusal](unclear); ok {
 		status, message = known.status, known.message
 	}
 	g.logger.Info("refused a write of which it is not clear what it is to", "method", r.Method, "path", r.URL.Path, "error", unclear)

@@ -63,12 +63,10 @@ func problemOf(table string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var known *Problem
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*Problem](err); ok {
 		return known
 	}
-	var server *pgconn.PgError
-	if errors.As(err, &server) {
+	if server, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return serverProblem(table, server, err)
 	}
 	if isConnection(err) {
