@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -131,10 +132,7 @@ func undecided(policy definition.FailurePolicy, failure error) *answer {
 
 // unreadable denies under either failure policy: see the package comment.
 func unreadable(err *admission.ReviewError) *answer {
-	code := err.Code
-	if code == 0 {
-		code = http.StatusBadRequest
-	}
+	code := cmp.Or(err.Code, http.StatusBadRequest)
 	reason := metav1.StatusReasonBadRequest
 	if code == http.StatusRequestEntityTooLarge {
 		reason = metav1.StatusReasonRequestEntityTooLarge

@@ -253,13 +253,9 @@ func commonSelector(policies []engine.PolicyInfo, of func(definition.Match) *met
 }
 
 func selectPolicies(policies []engine.PolicyInfo, failure definition.FailurePolicy, want func(engine.PolicyInfo) bool) []engine.PolicyInfo {
-	var out []engine.PolicyInfo
-	for _, policy := range policies {
-		if (policy.FailurePolicy == definition.Ignore) == (failure == definition.Ignore) && want(policy) {
-			out = append(out, policy)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(policies), func(policy engine.PolicyInfo) bool {
+		return (policy.FailurePolicy == definition.Ignore) != (failure == definition.Ignore) || !want(policy)
+	})
 }
 
 func conflictErrors(conflicts []versionConflict, entry string) []error {

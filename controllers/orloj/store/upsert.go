@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,9 +78,7 @@ func (s *Store) wanted(table Table, row *Row) (*payload, error) {
 		return nil, err
 	}
 	annotations := map[string]string{}
-	for key, value := range row.Annotations {
-		annotations[key] = value
-	}
+	maps.Copy(annotations, row.Annotations)
 	annotations[ManagedByAnnotation] = ManagedBy
 	annotations[OwnerAnnotation] = row.Owner
 	if row.Cluster != "" {
