@@ -52,6 +52,15 @@ func Control(mgr manager.Manager, name string, concurrent int, r reconcile.Recon
 	return nil
 }
 
+// Everywhere is a manager's Runnable on every replica; others run on the leader alone.
+type Everywhere func(context.Context) error
+
+// Start implements manager.Runnable.
+func (e Everywhere) Start(ctx context.Context) error { return e(ctx) }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (Everywhere) NeedLeaderElection() bool { return false }
+
 // MetadataOf is a kind of which no more than the metadata is read.
 func MetadataOf(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{}

@@ -144,9 +144,6 @@ func (e *missingError) Error() string {
 // Unwrap gives the reason.
 func (e *missingError) Unwrap() error { return e.Err }
 
-// NeedLeaderElection says that every replica holds objects.
-func (c *clusterObjects) NeedLeaderElection() bool { return false }
-
 // Start implements manager.Runnable. It returns when all informers have ended.
 func (c *clusterObjects) Start(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)

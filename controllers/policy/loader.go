@@ -51,7 +51,8 @@ func newLoader(c client.Client, live *engine.Live, objects *clusterObjects, name
 func (l *loader) setUp(mgr manager.Manager) error {
 	everywhere := false
 	every := handler.EnqueueRequestsFromMapFunc(everySource(l.client))
-	if err := mgr.Add(firstLoad{l}); err != nil {
+	// Where there is no source at all, there is nothing to reconcile; the caches are synced by then.
+	if err := mgr.Add(object.Everywhere(l.publish)); err != nil {
 		return err
 	}
 	return builder.ControllerManagedBy(mgr).
@@ -178,12 +179,3 @@ func (l *loader) ready(*http.Request) error {
 	}
 	return nil
 }
-
-// firstLoad publishes where there is no source at all, and so nothing to reconcile.
-type firstLoad struct{ loader *loader }
-
-// NeedLeaderElection says that every replica loads.
-func (firstLoad) NeedLeaderElection() bool { return false }
-
-// Start implements manager.Runnable; the caches are synced by then.
-func (f firstLoad) Start(ctx context.Context) error { return f.loader.publish(ctx) }

@@ -80,10 +80,7 @@ func newReceiver(r *receiver, metrics prometheus.Registerer) *receiver {
 	return r
 }
 
-// NeedLeaderElection says that every replica receives.
-func (r *receiver) NeedLeaderElection() bool { return false }
-
-// Start implements manager.Runnable.
+// Start implements manager.Runnable: every replica receives.
 func (r *receiver) Start(ctx context.Context) error {
 	listener, err := r.listen(ctx)
 	if err != nil {

@@ -128,10 +128,7 @@ func (r *reporter) notifications() map[string]string {
 	return maps.Clone(r.notified)
 }
 
-// NeedLeaderElection says that every replica reports.
-func (r *reporter) NeedLeaderElection() bool { return false }
-
-// Start implements manager.Runnable.
+// Start implements manager.Runnable: every replica reports.
 func (r *reporter) Start(ctx context.Context) error {
 	ticker := time.NewTicker(reportInterval)
 	defer ticker.Stop()
