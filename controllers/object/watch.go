@@ -14,6 +14,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -35,6 +36,19 @@ func NewCluster(config *rest.Config, add func(*runtime.Scheme) error, configure 
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(add(scheme))
 	return cluster.New(config, func(o *cluster.Options) { o.Scheme = scheme }, configure)
+}
+
+// Only has a cache hold objects of these namespaces, beside those of none: all where there
+// are no names.
+func Only(namespaces []string) map[string]cache.Config {
+	if len(namespaces) == 0 {
+		return nil
+	}
+	configs := map[string]cache.Config{}
+	for _, name := range namespaces {
+		configs[name] = cache.Config{}
+	}
+	return configs
 }
 
 // SecretKind is that of Secrets, of which caches hold the metadata.

@@ -225,12 +225,7 @@ func (r *BundleReconciler) boundIn(ctx context.Context, namespace string, bundle
 	if err != nil {
 		return nil, err
 	}
-	var out []bound
-	for _, b := range contents {
-		if b.bundle.UID != bundle.UID {
-			out = append(out, b)
-		}
-	}
+	out := slices.DeleteFunc(contents, func(b bound) bool { return b.bundle.UID == bundle.UID })
 	if inForce != nil {
 		out = append(out, *inForce)
 	}

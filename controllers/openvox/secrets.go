@@ -41,8 +41,8 @@ func (s secrets) read(ctx context.Context, namespace, name string) (*corev1.Secr
 }
 
 // keep writes the given keys of a Secret, removes those that are nil, and leaves its others
-// as they are. A Secret of
-// that name that belongs to nobody or somebody else is left alone, which is an error.
+// as they are. A Secret of that name that belongs to nobody or somebody else is left alone,
+// which is an error.
 func (s secrets) keep(ctx context.Context, owner client.Object, name string, labels map[string]string, data map[string][]byte) error {
 	removed := func(_ string, value []byte) bool { return value == nil }
 	have, err := s.read(ctx, owner.GetNamespace(), name)

@@ -51,23 +51,12 @@ func newSecretsCluster(config *rest.Config, namespaces []string) (cluster.Cluste
 }
 
 func newCachedCluster(config *rest.Config, namespaces []string, byObject map[client.Object]cache.ByObject) (cluster.Cluster, error) {
-	return object.NewCluster(config, v1alpha1.AddToScheme, func(o *cluster.Options) { o.Cache.DefaultNamespaces, o.Cache.ByObject = only(namespaces), byObject })
+	return object.NewCluster(config, v1alpha1.AddToScheme, func(o *cluster.Options) {
+		o.Cache.DefaultNamespaces, o.Cache.ByObject = object.Only(namespaces), byObject
+	})
 }
 
 func secretMetadata() *metav1.PartialObjectMetadata { return object.MetadataOf(object.SecretKind) }
-
-// only has a cache hold objects of these namespaces, beside those of none: all where there
-// are no names.
-func only(namespaces []string) map[string]cache.Config {
-	if len(namespaces) == 0 {
-		return nil
-	}
-	configs := map[string]cache.Config{}
-	for _, name := range namespaces {
-		configs[name] = cache.Config{}
-	}
-	return configs
-}
 
 // internalKinds are the kinds of which CAs in the cluster consist, beside Secrets.
 func internalKinds() []client.Object {

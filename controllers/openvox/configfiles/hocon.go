@@ -128,11 +128,7 @@ func custom(rule v1alpha1.AuthorizationRule) (object, error) {
 		}
 		match["method"] = methods
 	}
-	order := rule.SortOrder
-	if order == 0 {
-		order = 500
-	}
-	written := object{"name": "config/" + rule.Name, "sort-order": order, "match-request": match}
+	written := object{"name": "config/" + rule.Name, "sort-order": cmp.Or(rule.SortOrder, 500), "match-request": match}
 	switch {
 	case rule.AllowUnauthenticated:
 		written["allow-unauthenticated"] = true
