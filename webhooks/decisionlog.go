@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -35,9 +36,7 @@ const (
 
 // ParseLogMode reads a mode; empty is LogDenied.
 func ParseLogMode(text string) (LogMode, error) {
-	switch mode := LogMode(text); mode {
-	case "":
-		return LogDenied, nil
+	switch mode := cmp.Or(LogMode(text), LogDenied); mode {
 	case LogDenied, LogAll, LogNone:
 		return mode, nil
 	default:

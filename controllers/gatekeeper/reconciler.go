@@ -100,8 +100,8 @@ type Reconciler struct {
 	made       map[types.UID]int64         // generations of templates that have their kind
 	announced  map[string]string           // messages by object
 	statuses   map[types.UID]writtenStatus // what statuses were given
-	metric     *notEnforced
-	unknown    int // times in a row that nothing could be found out
+	metric     *prometheus.GaugeVec        // of what is not enforced, by kind and name
+	unknown    int                         // times in a row that nothing could be found out
 	built      built
 }
 
@@ -119,7 +119,7 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 		applier: &object.Applier{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Manager: fieldManager},
 		events:  mgr.GetEventRecorder("lintel-manager"),
 		watched: map[schema.GroupVersionKind]bool{}, made: map[types.UID]int64{}, announced: map[string]string{},
-		statuses: map[types.UID]writtenStatus{}, metric: &notEnforced{},
+		statuses: map[types.UID]writtenStatus{}, metric: newMetric(),
 	}
 	if err := options.Registerer.Register(r.metric); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
@@ -376,7 +376,7 @@ func (r *Reconciler) forget(ctx context.Context, templates []unstructured.Unstru
 
 // announce sends an Event about each object that is not enforced as it is, once.
 func (r *Reconciler) announce(problems []problem) {
-	r.metric.set(problems)
+	r.count(problems)
 	now := map[string]string{}
 	for _, p := range problems {
 		key, message := id(p.object), p.text()
@@ -437,7 +437,7 @@ func (r *Reconciler) sayStale(ctx context.Context, existing *v1alpha1.PolicySour
 	self.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind("PolicySource"))
 	self.SetName(sourceName)
 	stale := []problem{{object: self, message: "what the cluster has now is not in force: " + why.Error()}}
-	r.metric.set(stale)
+	r.count(stale)
 	if said := summary(stale); existing.Name != "" && existing.Annotations[v1alpha1.NotEnforcedAnnotation] != said {
 		patch := client.MergeFrom(existing.DeepCopy())
 		metav1.SetMetaDataAnnotation(&existing.ObjectMeta, v1alpha1.NotEnforcedAnnotation, said)

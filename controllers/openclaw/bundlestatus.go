@@ -1,6 +1,7 @@
 package openclaw
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -79,10 +80,7 @@ func bundleStatus(bundle *v1.PolicyBundle, f bundleFacts, now time.Time) v1.Poli
 	c := object.Conditions{List: &next.Conditions, Generation: bundle.Generation}
 	admitted(c, f.answered, f.denied)
 
-	broken := f.invalid
-	if broken == nil {
-		broken = f.denied
-	}
+	broken := cmp.Or(f.invalid, f.denied)
 	if broken == nil {
 		c.Set(v1.ConditionPolicyReady, true, ReasonValid, fmt.Sprintf("%d policies compile", next.Total))
 	} else {

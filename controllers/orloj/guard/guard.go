@@ -7,6 +7,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -175,9 +176,7 @@ func (r resource) String() string { return r.collection + " " + r.namespace + "/
 
 // inDefault is the resource with the namespace that orlojd takes where none is given.
 func (r resource) inDefault() resource {
-	if r.namespace == "" {
-		r.namespace = "default"
-	}
+	r.namespace = cmp.Or(r.namespace, "default")
 	return r
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -208,19 +209,11 @@ func (s *Store) lock(ctx context.Context, tx pgx.Tx, table Table, key string) (*
 }
 
 func sameColumns(table Table, have *stored, want *payload) bool {
-	for _, c := range table.columns {
-		if have.columns[c.name] != columnValue(c, want.Spec) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(table.columns, func(c column) bool { return have.columns[c.name] != columnValue(c, want.Spec) })
 }
 
 func columnValue(c column, spec map[string]any) string {
-	if value := field(spec, columnFields[c.name]); value != "" {
-		return value
-	}
-	return c.fallback
+	return cmp.Or(field(spec, columnFields[c.name]), c.fallback)
 }
 
 func nextVersion(current string) string {
