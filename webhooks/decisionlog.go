@@ -44,8 +44,8 @@ func ParseLogMode(text string) (LogMode, error) {
 	}
 }
 
-// DecisionLog writes one structured line a request. A line holds what policies
-// said, of the user the name alone, and the object only with Objects.
+// DecisionLog writes one structured line a request. A line holds the findings
+// of policies, of the user the name alone, and the object only with Objects.
 type DecisionLog struct {
 	Logger *slog.Logger
 	Mode   LogMode

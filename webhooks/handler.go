@@ -284,7 +284,7 @@ func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy 
 }
 
 // consistent pairs the policies with objects that were current while they were: then
-// the kinds that they require are held, which come before and go after them.
+// the kinds that they require are cached, which come before and go after them.
 func (h *Handler) consistent() (Decider, *clusterdata.Objects) {
 	for {
 		decider := h.current()

@@ -227,8 +227,8 @@ func (s *state[T]) hurry(now time.Time) {
 }
 
 // Hurry has the next attempt for an object begin before its time, where one was made
-// before: soon, or after the one that runs, which may have looked too early. known is
-// false for an object without attempts.
+// before: as early as their rate permits, or after the one that runs, which may have
+// looked too early. known is false for an object without attempts.
 func (r *Runner[T]) Hurry(name Name) (known bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

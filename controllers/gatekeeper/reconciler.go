@@ -60,7 +60,7 @@ var (
 		{Group: "syncset.gatekeeper.sh", Kind: "SyncSet"},
 		{Group: "expansion.gatekeeper.sh", Kind: "ExpansionTemplate"},
 	}
-	// idleKinds have no effect here, and are told so.
+	// idleKinds have no effect here, and the status of their objects says so.
 	idleKinds = []schema.GroupKind{
 		{Group: mutationGroup, Kind: "Assign"},
 		{Group: mutationGroup, Kind: "AssignImage"},
@@ -133,7 +133,7 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	ours := predicate.NewPredicateFuncs(func(object client.Object) bool { return object.GetName() == sourceName })
 	return errors.Join(
 		r.controller.Watch(source.Channel(start, everything())),
-		// What is in force is told once it is.
+		// An object is reported as enforced once every replica serves it.
 		r.controller.Watch(source.Kind[client.Object](r.cache, &v1alpha1.PolicySource{}, everything(), ours)),
 	)
 }
@@ -405,8 +405,8 @@ func summary(problems []problem) string {
 
 // apply keeps the source as the files are: without any there is none.
 func (r *Reconciler) apply(ctx context.Context, existing *v1alpha1.PolicySource, files map[string]string, problems []problem) error {
-	said := summary(problems)
-	if maps.Equal(files, filesIn(existing)) && existing.Annotations[v1alpha1.NotEnforcedAnnotation] == said {
+	notEnforced := summary(problems)
+	if maps.Equal(files, filesIn(existing)) && existing.Annotations[v1alpha1.NotEnforcedAnnotation] == notEnforced {
 		return nil
 	}
 	switch {
@@ -418,7 +418,7 @@ func (r *Reconciler) apply(ctx context.Context, existing *v1alpha1.PolicySource,
 		}
 		return nil
 	}
-	wanted, err := sourceObject(files, said)
+	wanted, err := sourceObject(files, notEnforced)
 	if err == nil {
 		// Not created: its role permits that under one name, which only an apply has.
 		wanted.SetUID(existing.UID)
@@ -438,9 +438,9 @@ func (r *Reconciler) sayStale(ctx context.Context, existing *v1alpha1.PolicySour
 	self.SetName(sourceName)
 	stale := []problem{{object: self, message: "what the cluster has now is not in force: " + why.Error()}}
 	r.count(stale)
-	if said := summary(stale); existing.Name != "" && existing.Annotations[v1alpha1.NotEnforcedAnnotation] != said {
+	if notEnforced := summary(stale); existing.Name != "" && existing.Annotations[v1alpha1.NotEnforcedAnnotation] != notEnforced {
 		patch := client.MergeFrom(existing.DeepCopy())
-		metav1.SetMetaDataAnnotation(&existing.ObjectMeta, v1alpha1.NotEnforcedAnnotation, said)
+		metav1.SetMetaDataAnnotation(&existing.ObjectMeta, v1alpha1.NotEnforcedAnnotation, notEnforced)
 		return r.client.Patch(ctx, existing, patch, client.FieldOwner(fieldManager))
 	}
 	return nil

@@ -27,7 +27,8 @@ func Passes(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// Result has what failed tried again, and soon where that passes.
+// Result has what failed tried again: after RetryDelay where that passes by itself, else
+// with the back-off of the queue. again is for what has not failed.
 func Result(again time.Duration, err error) (reconcile.Result, error) {
 	if Passes(err) {
 		return reconcile.Result{RequeueAfter: RetryDelay}, nil

@@ -68,8 +68,8 @@ func (r *BundleReconciler) carryOut(ctx context.Context, bundle *v1.PolicyBundle
 // gather reads what a bundle says and what was last found good of it, and asks the
 // policies about it.
 func (r *BundleReconciler) gather(ctx context.Context, bundle *v1.PolicyBundle) (facts bundleFacts, failure error) {
-	said := r.library.read(bundle)
-	facts.invalid = said.failure
+	latest := r.library.read(bundle)
+	facts.invalid = latest.failure
 	if facts.invalid == nil {
 		if facts.denied, failure = ask(ctx, r.admit, bundle); failure != nil {
 			facts.invalid = notJudged(failure)
@@ -81,7 +81,7 @@ func (r *BundleReconciler) gather(ctx context.Context, bundle *v1.PolicyBundle) 
 		return facts, errors.Join(failure, err)
 	}
 	facts.gathered = true
-	facts.inForce = &bound{bundle, bundle.Spec.InstanceSelector, said}
+	facts.inForce = &bound{bundle, bundle.Spec.InstanceSelector, latest}
 	if !facts.good() {
 		facts.inForce = r.library.lastGood(bundle, facts.record)
 	}

@@ -27,7 +27,7 @@ const (
 	longestRetry = 30 * time.Second
 	longestStart = 15 * time.Second
 	retryJitter  = 0.25
-	// defaultRefresh is how often CRLs are read, unless said.
+	// defaultRefresh is how often CRLs are read, unless spec.crlRefreshInterval says otherwise.
 	defaultRefresh = 5 * time.Minute
 
 	conditionCRLCurrent = "CRLCurrent"

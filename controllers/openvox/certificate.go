@@ -175,7 +175,7 @@ func (r *CertificateReconciler) report(certificate *v1alpha1.Certificate, out ou
 	return report
 }
 
-// warnings are how long before its end somebody is told, longest first.
+// warnings are how long before its end a certificate is warned of, longest first.
 var warnings = []struct {
 	before time.Duration
 	name   string

@@ -24,7 +24,7 @@ import (
 )
 
 // CertificateRequestReconciler has CAs sign cert-manager's requests that are approved, as
-// cert-manager asks of external issuers, and approves them where it is told to.
+// cert-manager asks of external issuers, and approves them where a flag asks for that.
 type CertificateRequestReconciler struct {
 	client   client.Client
 	live     client.Reader

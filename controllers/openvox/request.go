@@ -22,7 +22,7 @@ import (
 )
 
 // RequestReconciler has CAs sign CertificateSigningRequests that are approved, and
-// approves them where it is told to.
+// approves them where a flag asks for that.
 type RequestReconciler struct {
 	client   client.Client
 	signer   signer

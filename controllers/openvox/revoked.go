@@ -17,7 +17,7 @@ import (
 // reasonIncomplete is of CRLs without a certificate that was revoked from here.
 const reasonIncomplete = "Incomplete"
 
-// revocations is told of each certificate that a CA has revoked from here.
+// revocations is called for each certificate that a CA has revoked from here.
 type revocations func(ctx context.Context, ca types.NamespacedName, certificate *x509.Certificate)
 
 // of is for one CA.

@@ -121,7 +121,7 @@ func (a *admitter) addControllers(mgr system.Manager) error {
 	w := watches{c.GetClient()}
 	newGeneration := predicate.TypedGenerationChangedPredicate[*v1alpha1.CertificateAuthority]{}
 	setup := []source.Source{object.Self(c, &v1alpha1.CertificateAuthority{})}
-	if !a.externalOnly { // which is all that is said of it
+	if !a.externalOnly { // else the CAs' status says that nothing is set up, and no more
 		setup = append(setup,
 			object.Mapped(allSecrets, secretMetadata(), w.authoritiesOfIntermediateSecret),
 			object.Mapped(c, &v1alpha1.Config{}, func(_ context.Context, c *v1alpha1.Config) []reconcile.Request {

@@ -227,8 +227,8 @@ func (s *signing) foreign() error {
 	return waiting(reasonForeign, "somebody else's request waits at the CA under certname %s; it is not signed. Take it away there (puppetserver ca clean --certname %s)", s.certname(), s.certname())
 }
 
-// refused ends an attempt for good where the CA has looked at the request and said no. It
-// is taken away, or the next one for the certname would be held for somebody else's.
+// refused ends an attempt for good where the CA has refused the request itself. It is
+// taken away, or the next one for the certname would find somebody else's there.
 func (s *signing) refused(ctx context.Context, err error) error {
 	var status *puppet.StatusError
 	if !errors.As(err, &status) || strings.Contains(status.Body, "already has a") {

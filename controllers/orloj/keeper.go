@@ -59,8 +59,8 @@ func (k *keeper) identify(ctx context.Context) error {
 	return nil
 }
 
-// prepare looks at the store before the first object is stored. What is wrong is told
-// by the objects, too, so it is no error.
+// prepare looks at the store before the first object is stored. What is wrong is
+// reported by the objects, too, so it is no error.
 func (k *keeper) prepare(ctx context.Context) {
 	if k.options.createTables {
 		k.note(ctx, "making tables", k.options.store.CreateTables(ctx))

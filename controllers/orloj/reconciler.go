@@ -108,7 +108,7 @@ func (r *reconciler) pause(problem *store.Problem) time.Duration {
 }
 
 // store brings an object into the store, unless something is in the way, which the
-// outcome tells. An error is to be tried again, and told to nobody.
+// outcome tells. An error is to be tried again, and no status reports it.
 func (r *reconciler) store(ctx context.Context, object v1.Object) (o outcome, err error) {
 	verdict, err := r.options.admit(ctx, object)
 	if err != nil {

@@ -96,7 +96,7 @@ func boundedTest(test func(context.Context, definition.Source) (suite.Results, e
 		bounded, cancel := context.WithTimeout(ctx, testsAtAdmission)
 		defer cancel()
 		results, err := test(bounded, candidate)
-		// A request that is about to end leaves them, too; for one that has gone nothing is said.
+		// So does a request whose own deadline comes first. One that was cancelled is an error.
 		if err != nil && errors.Is(bounded.Err(), context.DeadlineExceeded) {
 			return suite.Results{}, nil
 		}

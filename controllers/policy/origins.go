@@ -45,7 +45,7 @@ type origins struct {
 	namespace string
 	// allowFile permits origins on the manager's own disk.
 	allowFile bool
-	// count, if any, is told of every look and how it ended.
+	// count, if any, is called for every look, with how it ended.
 	count   func(name, result string, at time.Time)
 	fetches *attempt.Runner[fetch]
 

@@ -60,7 +60,7 @@ type receiver struct {
 	// sources reads PolicySources, from a cache; secrets reads Secrets of the namespace.
 	sources, secrets client.Reader
 	namespace        string
-	// notify is told of a source whose origin has changed.
+	// notify is called with a source whose origin has changed.
 	notify func(source string)
 
 	calls   chan struct{}

@@ -60,8 +60,8 @@ func newReconciler(p *Policies, registered func(digest string) bool) *reconciler
 	return r
 }
 
-// refresh has the status of every source computed again: what is served, registered
-// or held has changed. It never blocks.
+// refresh has the status of every source computed again: which policies are served or
+// registered, or which cluster objects are cached, has changed. It never blocks.
 func (r *reconciler) refresh() {
 	signal(r.changed, event.GenericEvent{Object: &v1alpha1.PolicySource{}})
 }

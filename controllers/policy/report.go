@@ -39,13 +39,13 @@ const (
 	limitsMemory = 10 * time.Minute
 )
 
-// replicaReport is what a replica said it serves.
+// replicaReport is what a replica reports that it serves.
 type replicaReport struct {
 	replica string
 	digests map[string]string // by source
 	// settings are, by source, a digest of its settings: nil of a replica that says nothing.
 	settings map[string]string
-	limits   map[string][]string // by source: what reached a limit lately
+	limits   map[string][]string // by source: what reached a limit in the last minutes
 	// notified is, by source, the last push notification.
 	notified map[string]string
 	renewed  time.Time

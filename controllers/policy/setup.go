@@ -100,7 +100,7 @@ func New(mgr manager.Manager, options Options) (*Policies, error) {
 	}}
 	p.origins = newOrigins(&origins{
 		fetch: origin.NewFetcher(program, fetchesAtATime).Fetch,
-		// Secrets are read when they are needed, so that none are held.
+		// Secrets are read when they are needed, so that none are kept in memory.
 		secrets: mgr.GetAPIReader(), namespace: options.Namespace,
 		allowFile: options.AllowFileOrigins, count: countFetches(options.Metrics),
 	})

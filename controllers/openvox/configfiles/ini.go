@@ -93,7 +93,7 @@ func (in Input) puppetConf() (string, error) {
 	}
 	f.set("reports", cmp.Or(spec.Reports, in.defaultReports()))
 	if in.Authority != nil {
-		// Puppet looks for the folder elsewhere, too, unless it is told.
+		// Without cadir, Puppet looks for the folder elsewhere, too.
 		f.set("cadir", caFolder)
 		f.set("ca_ttl", strconv.FormatInt(in.CATTL, 10))
 		f.set("autosign", AutosignProgram)

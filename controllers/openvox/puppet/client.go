@@ -40,14 +40,14 @@ type StatusError struct {
 // Error says what the CA has answered: in its own words only where it is known to be one,
 // or whoever names a URL could read what stands there.
 func (e *StatusError) Error() string {
-	said := e.Body
+	detail := e.Body
 	if !e.quoted {
-		said = e.summary()
+		detail = e.summary()
 	}
-	if said != "" {
-		said = ": " + said
+	if detail != "" {
+		detail = ": " + detail
 	}
-	return fmt.Sprintf("the CA answers %d %s%s", e.Code, http.StatusText(e.Code), said)
+	return fmt.Sprintf("the CA answers %d %s%s", e.Code, http.StatusText(e.Code), detail)
 }
 
 // refusals are what Puppet's CAs say of requests, and what that means.
@@ -242,7 +242,7 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte) 
 	return request, nil
 }
 
-// send returns what a CA that does as it is told answers; all else is an error.
+// send returns the answer of a CA that has done what was asked; all else is an error.
 func (c *Client) send(request *http.Request) (http.Header, []byte, error) {
 	response, err := c.http.Do(request)
 	if err != nil {

@@ -87,7 +87,7 @@ func (p *payload) status() (s rowStatus) {
 	return s
 }
 
-// owner is whom a row belongs to: empty where nobody has said so.
+// owner is the UID of the object that a row belongs to: empty where it names none.
 func (p *payload) owner() string { return p.Metadata.Annotations[OwnerAnnotation] }
 
 // cluster is that of the owner: empty where an earlier version has written the row.

@@ -37,7 +37,7 @@ type Problem struct {
 // Error implements error.
 func (p *Problem) Error() string { return p.Message }
 
-// Unwrap is what the driver said.
+// Unwrap is the driver's error.
 func (p *Problem) Unwrap() error { return p.cause }
 
 // Permanent says that trying again changes nothing until somebody changes something.
