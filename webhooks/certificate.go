@@ -69,15 +69,12 @@ func NewCertificate(source KeyPairSource, trust Trust, metrics *Metrics, logger 
 	}
 }
 
-// Start reads the source again and again until ctx ends. It implements
-// manager.Runnable.
+// Start reads the source again and again until ctx ends. It is a manager's Runnable on
+// every replica.
 func (c *Certificate) Start(ctx context.Context) error {
 	wait.UntilWithContext(ctx, func(ctx context.Context) { c.report(c.Reload(ctx)) }, c.interval)
 	return nil
 }
-
-// NeedLeaderElection says that every replica serves.
-func (c *Certificate) NeedLeaderElection() bool { return false }
 
 // report logs an error once, not with every reading.
 func (c *Certificate) report(err error) {
