@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -106,15 +107,11 @@ func (c *Certificate) Reload(ctx context.Context) error {
 	case bytes.Equal(read.text, serving.text):
 		c.pending = nil
 		return c.confirm(ctx)
-	case !c.confirmed.Load(): // nobody can call with the one that is served
+	case !c.confirmed.Load(), c.trust == nil: // callers do not trust the one that is served, or trust every one
 		c.serve(read)
 		return c.confirm(ctx)
 	case c.pending == nil || !bytes.Equal(read.text, c.pending.text):
 		c.pending, c.trustedSince = read, time.Time{}
-	}
-	if c.trust == nil {
-		c.serve(read)
-		return c.confirm(ctx)
 	}
 	trusted, err := c.trust(ctx, c.pending.chain)
 	switch {
@@ -194,12 +191,8 @@ func parseKeyPair(files KeyPairFiles) (*keyPair, error) {
 	if pair.certificate, err = tls.X509KeyPair(files.Certificate, files.Key); err != nil {
 		return nil, fmt.Errorf("reading the serving certificate: %w", err)
 	}
-	for _, der := range pair.certificate.Certificate {
-		certificate, err := x509.ParseCertificate(der)
-		if err != nil {
-			return nil, fmt.Errorf("reading the serving certificate: %w", err)
-		}
-		pair.chain = append(pair.chain, certificate)
+	if pair.chain, err = x509.ParseCertificates(slices.Concat(pair.certificate.Certificate...)); err != nil {
+		return nil, fmt.Errorf("reading the serving certificate: %w", err)
 	}
 	if block, _ := pem.Decode(files.Authority); block != nil {
 		if pair.authority, err = x509.ParseCertificate(block.Bytes); err != nil {

@@ -106,10 +106,8 @@ func extensions(spec v1alpha1.CertificateSpec) ([]pkix.Extension, error) {
 	if spec.CSRExtensions == nil {
 		return nil, nil
 	}
-	byName := maps.Clone(spec.CSRExtensions.CustomExtensions)
-	if byName == nil {
-		byName = map[string]string{}
-	}
+	byName := map[string]string{}
+	maps.Copy(byName, spec.CSRExtensions.CustomExtensions)
 	for name, value := range map[string]string{"pp_role": spec.CSRExtensions.PPRole, "pp_environment": spec.CSRExtensions.PPEnvironment} {
 		if value != "" {
 			byName[name] = value

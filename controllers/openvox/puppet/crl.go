@@ -161,15 +161,8 @@ func (l CRLs) Updates() (this, next time.Time) {
 
 // Revokes says whether one of the lists has a certificate, by its issuer and serial.
 func (l CRLs) Revokes(certificate *x509.Certificate) bool {
-	for _, list := range l {
-		if !bytes.Equal(list.RawIssuer, certificate.RawIssuer) {
-			continue
-		}
-		for _, entry := range list.RevokedCertificateEntries {
-			if entry.SerialNumber.Cmp(certificate.SerialNumber) == 0 {
-				return true
-			}
-		}
-	}
-	return false
+	isEntry := func(e x509.RevocationListEntry) bool { return e.SerialNumber.Cmp(certificate.SerialNumber) == 0 }
+	return slices.ContainsFunc(l, func(list *x509.RevocationList) bool {
+		return bytes.Equal(list.RawIssuer, certificate.RawIssuer) && slices.ContainsFunc(list.RevokedCertificateEntries, isEntry)
+	})
 }
