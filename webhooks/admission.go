@@ -1,10 +1,12 @@
 package webhooks
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -131,10 +133,7 @@ func undecided(policy definition.FailurePolicy, failure error) *answer {
 
 // unreadable denies under either failure policy: see the package comment.
 func unreadable(err *admission.ReviewError) *answer {
-	code := err.Code
-	if code == 0 {
-		code = http.StatusBadRequest
-	}
+	code := cmp.Or(err.Code, http.StatusBadRequest)
 	reason := metav1.StatusReasonBadRequest
 	if code == http.StatusRequestEntityTooLarge {
 		reason = metav1.StatusReasonRequestEntityTooLarge
@@ -184,38 +183,30 @@ func (a *answer) auditAnnotations() map[string]string {
 	if a.digest != "" {
 		annotations["snapshot"] = definition.ShortRevision(a.digest)
 	}
-	var policies, codes distinct
+	var policies, codes []string
 	for _, findings := range [][]engine.Finding{a.denials, a.audits} {
 		for _, finding := range findings {
-			policies.add(finding.Policy)
+			policies = withText(policies, finding.Policy)
 			if finding.Code != 0 {
-				codes.add(strconv.Itoa(finding.Code))
+				codes = withText(codes, strconv.Itoa(finding.Code))
 			}
 		}
 	}
-	if len(policies.texts) > 0 {
-		annotations["policies"] = truncate(strings.Join(policies.texts, ","), maxAnnotationBytes)
+	if len(policies) > 0 {
+		annotations["policies"] = truncate(strings.Join(policies, ","), maxAnnotationBytes)
 	}
-	if len(codes.texts) > 0 {
-		annotations["codes"] = truncate(strings.Join(codes.texts, ","), maxAnnotationBytes)
+	if len(codes) > 0 {
+		annotations["codes"] = truncate(strings.Join(codes, ","), maxAnnotationBytes)
 	}
 	return annotations
 }
 
-// distinct collects texts in the order of their first appearance.
-type distinct struct {
-	texts []string
-	seen  map[string]bool
-}
-
-func (d *distinct) add(text string) {
-	if d.seen == nil {
-		d.seen = map[string]bool{}
+// withText are texts in the order of their first appearance, each once.
+func withText(texts []string, text string) []string {
+	if slices.Contains(texts, text) {
+		return texts
 	}
-	if !d.seen[text] {
-		d.seen[text] = true
-		d.texts = append(d.texts, text)
-	}
+	return append(texts, text)
 }
 
 // joinDenials is one denial a line. What does not fit is counted in a last line,

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -69,15 +70,12 @@ func NewCertificate(source KeyPairSource, trust Trust, metrics *Metrics, logger 
 	}
 }
 
-// Start reads the source again and again until ctx ends. It implements
-// manager.Runnable.
+// Start reads the source again and again until ctx ends. It is a manager's Runnable on
+// every replica.
 func (c *Certificate) Start(ctx context.Context) error {
 	wait.UntilWithContext(ctx, func(ctx context.Context) { c.report(c.Reload(ctx)) }, c.interval)
 	return nil
 }
-
-// NeedLeaderElection says that every replica serves.
-func (c *Certificate) NeedLeaderElection() bool { return false }
 
 // report logs an error once, not with every reading.
 func (c *Certificate) report(err error) {
@@ -109,15 +107,11 @@ func (c *Certificate) Reload(ctx context.Context) error {
 	case bytes.Equal(read.text, serving.text):
 		c.pending = nil
 		return c.confirm(ctx)
-	case !c.confirmed.Load(): // nobody can call with the one that is served
+	case !c.confirmed.Load(), c.trust == nil: // callers do not trust the one that is served, or trust every one
 		c.serve(read)
 		return c.confirm(ctx)
 	case c.pending == nil || !bytes.Equal(read.text, c.pending.text):
 		c.pending, c.trustedSince = read, time.Time{}
-	}
-	if c.trust == nil {
-		c.serve(read)
-		return c.confirm(ctx)
 	}
 	trusted, err := c.trust(ctx, c.pending.chain)
 	switch {
@@ -197,12 +191,8 @@ func parseKeyPair(files KeyPairFiles) (*keyPair, error) {
 	if pair.certificate, err = tls.X509KeyPair(files.Certificate, files.Key); err != nil {
 		return nil, fmt.Errorf("reading the serving certificate: %w", err)
 	}
-	for _, der := range pair.certificate.Certificate {
-		certificate, err := x509.ParseCertificate(der)
-		if err != nil {
-			return nil, fmt.Errorf("reading the serving certificate: %w", err)
-		}
-		pair.chain = append(pair.chain, certificate)
+	if pair.chain, err = x509.ParseCertificates(slices.Concat(pair.certificate.Certificate...)); err != nil {
+		return nil, fmt.Errorf("reading the serving certificate: %w", err)
 	}
 	if block, _ := pem.Decode(files.Authority); block != nil {
 		if pair.authority, err = x509.ParseCertificate(block.Bytes); err != nil {

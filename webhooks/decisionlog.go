@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -35,9 +36,7 @@ const (
 
 // ParseLogMode reads a mode; empty is LogDenied.
 func ParseLogMode(text string) (LogMode, error) {
-	switch mode := LogMode(text); mode {
-	case "":
-		return LogDenied, nil
+	switch mode := cmp.Or(LogMode(text), LogDenied); mode {
 	case LogDenied, LogAll, LogNone:
 		return mode, nil
 	default:
@@ -45,8 +44,8 @@ func ParseLogMode(text string) (LogMode, error) {
 	}
 }
 
-// DecisionLog writes one structured line a request. A line holds what policies
-// said, of the user the name alone, and the object only with Objects.
+// DecisionLog writes one structured line a request. A line holds the findings
+// of policies, of the user the name alone, and the object only with Objects.
 type DecisionLog struct {
 	Logger *slog.Logger
 	Mode   LogMode

@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,18 +83,11 @@ type entry struct {
 
 // NewHandler makes the handler. Its error is a product that cannot be served.
 func NewHandler(options HandlerOptions) (*Handler, error) {
-	limit := options.MaxReviewBytes
-	if limit <= 0 {
-		limit = DefaultMaxReviewBytes
-	}
-	inFlight := options.MaxBytesInFlight
-	if inFlight <= 0 {
-		inFlight = 4 * limit
-	}
+	limit := cmp.Or(options.MaxReviewBytes, DefaultMaxReviewBytes)
 	h := &Handler{
 		options: options,
 		entries: map[string]*entry{},
-		bodies:  newBodyReader(limit, inFlight),
+		bodies:  newBodyReader(limit, cmp.Or(options.MaxBytesInFlight, 4*limit)),
 		judging: newJudging(judgingPerCPU * runtime.GOMAXPROCS(0)),
 		now:     time.Now,
 		current: func() Decider {
@@ -290,7 +284,7 @@ func (h *Handler) prepare(ctx context.Context, review *admission.Review, policy 
 }
 
 // consistent pairs the policies with objects that were current while they were: then
-// the kinds that they require are held, which come before and go after them.
+// the kinds that they require are cached, which come before and go after them.
 func (h *Handler) consistent() (Decider, *clusterdata.Objects) {
 	for {
 		decider := h.current()

@@ -116,9 +116,6 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection says that every replica serves.
-func (s *Server) NeedLeaderElection() bool { return false }
-
 // Address is where the server listens, with the port it was given: empty before.
 func (s *Server) Address() string {
 	if address := s.address.Load(); address != nil {

@@ -30,16 +30,13 @@ func newAnswering(ctx context.Context, server *webhooks.Server, pause time.Durat
 }
 
 // Start serves until end is called, or a while after the manager's own end, which waits
-// for this one unless it has lost its Lease. It implements manager.Runnable.
+// for this one unless it has lost its Lease. It is a Runnable on every replica.
 func (a *answering) Start(ctx context.Context) error {
 	defer context.AfterFunc(ctx, a.leave)()
 	err := a.server.Start(a.ctx)
 	a.ended <- err
 	return err
 }
-
-// NeedLeaderElection says that every replica serves.
-func (a *answering) NeedLeaderElection() bool { return false }
 
 // wait returns when the running requests are answered. It comes after end.
 func (a *answering) wait() error {

@@ -41,10 +41,8 @@ func newOTLPClient(getenv func(string) string) (*otlpClient, error) {
 			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_%s is %q: traces are sent with %s alone", name, value, only)
 		}
 	}
-	endpoint := getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-	if endpoint == "" {
-		endpoint = strings.TrimSuffix(cmp.Or(getenv("OTEL_EXPORTER_OTLP_ENDPOINT"), "http://localhost:4318"), "/") + "/v1/traces"
-	}
+	general := strings.TrimSuffix(cmp.Or(getenv("OTEL_EXPORTER_OTLP_ENDPOINT"), "http://localhost:4318"), "/")
+	endpoint := cmp.Or(getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), general+"/v1/traces")
 	if parsed, err := url.Parse(endpoint); err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
 		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT leads to %q, which is no URL such as http://collector:4318", endpoint)
 	}

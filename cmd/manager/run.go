@@ -27,6 +27,7 @@ import (
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/gatekeeper"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/policy"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -92,7 +93,7 @@ func run(ctx context.Context, o *options, logger *slog.Logger) error {
 	}
 	answering := newAnswering(ctx, server, o.drain)
 	if err := errors.Join(
-		mgr.Add(answering),
+		mgr.Add(object.Everywhere(answering.Start)),
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("webhooks", server.Ready),
 	); err != nil {
@@ -214,7 +215,7 @@ func newServer(mgr manager.Manager, o *options, policies *policy.Policies, produ
 		return nil, err
 	}
 	certificate := webhooks.NewCertificate(certificateSource(mgr, o), webhooks.TrustedByConfigurations(mgr.GetClient()), counted, logger)
-	if err := mgr.Add(certificate); err != nil {
+	if err := mgr.Add(object.Everywhere(certificate.Start)); err != nil {
 		return nil, err
 	}
 	return webhooks.NewServer(webhooks.ServerOptions{

@@ -166,6 +166,12 @@ func (r *Runner[T]) Forget(name Name) {
 	delete(r.slots, name)
 }
 
+// Gone is Forget for an object.Reporter.
+func (r *Runner[T]) Gone(_ context.Context, name Name) error {
+	r.Forget(name)
+	return nil
+}
+
 // Outcome is that of an attempt which has ended, until Done, Succeeded or Failed is called.
 func (r *Runner[T]) Outcome(name Name, version any) (outcome T, ended bool) {
 	r.mutex.Lock()
@@ -221,8 +227,8 @@ func (s *state[T]) hurry(now time.Time) {
 }
 
 // Hurry has the next attempt for an object begin before its time, where one was made
-// before: soon, or after the one that runs, which may have looked too early. known is
-// false for an object without attempts.
+// before: as early as their rate permits, or after the one that runs, which may have
+// looked too early. known is false for an object without attempts.
 func (r *Runner[T]) Hurry(name Name) (known bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -15,7 +15,7 @@ import (
 type problem struct {
 	object  unstructured.Unstructured
 	message string
-	// kept says that what it said before stays in force.
+	// kept says that its earlier version stays in force.
 	kept bool
 }
 
@@ -36,7 +36,7 @@ func firstOfEach(problems []problem) []problem {
 	})
 }
 
-// opinion is what is said of files together. The zero value has nothing against them.
+// opinion is the verdict on files together. The zero value has nothing against them.
 type opinion struct {
 	// places are what is wrong with single objects.
 	places definition.CompileErrors
@@ -60,7 +60,7 @@ type choice struct {
 }
 
 // choose keeps out what cannot be in force, and nothing else. Of an object that could be
-// before it was changed, what it said before is kept.
+// before it was changed, the earlier version is kept.
 func choose(list []*candidate, judge func(files map[string]string) opinion) ([]*candidate, []problem) {
 	s := &choice{judge: judge, refused: map[string]string{}}
 	s.add(list)
@@ -77,8 +77,8 @@ func (s *choice) add(chunk []*candidate) {
 				wrong[c] = cmp.Or(wrong[c], err.Error())
 			}
 		}
-		if rest := s.without(chunk, wrong); len(wrong) > 0 && rest != nil {
-			chunk = rest
+		if remaining := s.without(chunk, wrong); len(wrong) > 0 && remaining != nil {
+			chunk = remaining
 			continue
 		}
 		switch {
@@ -97,7 +97,7 @@ func (s *choice) add(chunk []*candidate) {
 	}
 }
 
-// message is what a single candidate is told.
+// message is why a single candidate is refused.
 func (o opinion) message() string {
 	switch {
 	case o.unknown != nil:
@@ -112,20 +112,20 @@ func (o opinion) message() string {
 // without takes out what is wrong: nil where none of that is in the chunk, so that
 // nothing would change.
 func (s *choice) without(chunk []*candidate, wrong map[*candidate]string) []*candidate {
-	rest, some := []*candidate{}, false
+	remaining, some := []*candidate{}, false
 	for _, c := range chunk {
 		message, isWrong := wrong[c]
 		if !isWrong {
-			rest = append(rest, c)
+			remaining = append(remaining, c)
 			continue
 		}
 		some = true
-		rest = append(rest, s.refuse(c, message)...)
+		remaining = append(remaining, s.refuse(c, message)...)
 	}
 	if !some {
 		return nil
 	}
-	return rest
+	return remaining
 }
 
 // refuse keeps a candidate out, and gives what can be tried in its place.
@@ -139,7 +139,7 @@ func (s *choice) refuse(c *candidate, message string) []*candidate {
 		return []*candidate{{c.object, c.last, c.last}}
 	}
 	s.refused[id(c.object)] = message
-	for i, p := range s.problems { // what it said before cannot be in force, either
+	for i, p := range s.problems { // its earlier version cannot be in force, either
 		if id(p.object) == id(c.object) {
 			s.problems[i].kept = false
 			return nil

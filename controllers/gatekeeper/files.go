@@ -157,7 +157,7 @@ func asksAnything(list []*candidate) bool {
 	return slices.ContainsFunc(list, func(c *candidate) bool { return c.object.GroupVersionKind().Group == constraintGroup })
 }
 
-// sourceObject is the PolicySource as it is applied. What is not enforced is said in an
+// sourceObject is the PolicySource as it is applied. What is not enforced stands in an
 // annotation, for the status.
 func sourceObject(files map[string]string, notEnforced string) (*unstructured.Unstructured, error) {
 	metadata := map[string]any{"name": sourceName}

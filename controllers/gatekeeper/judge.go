@@ -3,6 +3,7 @@ package gatekeeper
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/admission"
@@ -43,13 +44,7 @@ func (r *Reconciler) opinionOf(ctx context.Context, existing *v1alpha1.PolicySou
 
 // withFile are the errors that name their file.
 func withFile(errs definition.CompileErrors) definition.CompileErrors {
-	var out definition.CompileErrors
-	for _, err := range errs {
-		if err.File != "" {
-			out = append(out, err)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(errs), func(err definition.CompileError) bool { return err.File == "" })
 }
 
 // unmet names the constraints whose templates read what may not be read.

@@ -60,7 +60,7 @@ var (
 		{Group: "syncset.gatekeeper.sh", Kind: "SyncSet"},
 		{Group: "expansion.gatekeeper.sh", Kind: "ExpansionTemplate"},
 	}
-	// idleKinds have no effect here, and are told so.
+	// idleKinds have no effect here, and the status of their objects says so.
 	idleKinds = []schema.GroupKind{
 		{Group: mutationGroup, Kind: "Assign"},
 		{Group: mutationGroup, Kind: "AssignImage"},
@@ -100,8 +100,8 @@ type Reconciler struct {
 	made       map[types.UID]int64         // generations of templates that have their kind
 	announced  map[string]string           // messages by object
 	statuses   map[types.UID]writtenStatus // what statuses were given
-	metric     *notEnforced
-	unknown    int // times in a row that nothing could be found out
+	metric     *prometheus.GaugeVec        // of what is not enforced, by kind and name
+	unknown    int                         // times in a row that nothing could be found out
 	built      built
 }
 
@@ -119,7 +119,7 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 		applier: &object.Applier{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Manager: fieldManager},
 		events:  mgr.GetEventRecorder("lintel-manager"),
 		watched: map[schema.GroupVersionKind]bool{}, made: map[types.UID]int64{}, announced: map[string]string{},
-		statuses: map[types.UID]writtenStatus{}, metric: &notEnforced{},
+		statuses: map[types.UID]writtenStatus{}, metric: newMetric(),
 	}
 	if err := options.Registerer.Register(r.metric); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
@@ -133,7 +133,7 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	ours := predicate.NewPredicateFuncs(func(object client.Object) bool { return object.GetName() == sourceName })
 	return errors.Join(
 		r.controller.Watch(source.Channel(start, everything())),
-		// What is in force is told once it is.
+		// An object is reported as enforced once every replica serves it.
 		r.controller.Watch(source.Kind[client.Object](r.cache, &v1alpha1.PolicySource{}, everything(), ours)),
 	)
 }
@@ -376,7 +376,7 @@ func (r *Reconciler) forget(ctx context.Context, templates []unstructured.Unstru
 
 // announce sends an Event about each object that is not enforced as it is, once.
 func (r *Reconciler) announce(problems []problem) {
-	r.metric.set(problems)
+	r.count(problems)
 	now := map[string]string{}
 	for _, p := range problems {
 		key, message := id(p.object), p.text()
@@ -405,8 +405,8 @@ func summary(problems []problem) string {
 
 // apply keeps the source as the files are: without any there is none.
 func (r *Reconciler) apply(ctx context.Context, existing *v1alpha1.PolicySource, files map[string]string, problems []problem) error {
-	said := summary(problems)
-	if maps.Equal(files, filesIn(existing)) && existing.Annotations[v1alpha1.NotEnforcedAnnotation] == said {
+	notEnforced := summary(problems)
+	if maps.Equal(files, filesIn(existing)) && existing.Annotations[v1alpha1.NotEnforcedAnnotation] == notEnforced {
 		return nil
 	}
 	switch {
@@ -418,7 +418,7 @@ func (r *Reconciler) apply(ctx context.Context, existing *v1alpha1.PolicySource,
 		}
 		return nil
 	}
-	wanted, err := sourceObject(files, said)
+	wanted, err := sourceObject(files, notEnforced)
 	if err == nil {
 		// Not created: its role permits that under one name, which only an apply has.
 		wanted.SetUID(existing.UID)
@@ -437,10 +437,10 @@ func (r *Reconciler) sayStale(ctx context.Context, existing *v1alpha1.PolicySour
 	self.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind("PolicySource"))
 	self.SetName(sourceName)
 	stale := []problem{{object: self, message: "what the cluster has now is not in force: " + why.Error()}}
-	r.metric.set(stale)
-	if said := summary(stale); existing.Name != "" && existing.Annotations[v1alpha1.NotEnforcedAnnotation] != said {
+	r.count(stale)
+	if notEnforced := summary(stale); existing.Name != "" && existing.Annotations[v1alpha1.NotEnforcedAnnotation] != notEnforced {
 		patch := client.MergeFrom(existing.DeepCopy())
-		metav1.SetMetaDataAnnotation(&existing.ObjectMeta, v1alpha1.NotEnforcedAnnotation, said)
+		metav1.SetMetaDataAnnotation(&existing.ObjectMeta, v1alpha1.NotEnforcedAnnotation, notEnforced)
 		return r.client.Patch(ctx, existing, patch, client.FieldOwner(fieldManager))
 	}
 	return nil

@@ -27,7 +27,8 @@ func Passes(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// Result has what failed tried again, and soon where that passes.
+// Result has what failed tried again: after RetryDelay where that passes by itself, else
+// with the back-off of the queue. again is for what has not failed.
 func Result(again time.Duration, err error) (reconcile.Result, error) {
 	if Passes(err) {
 		return reconcile.Result{RequeueAfter: RetryDelay}, nil
@@ -65,17 +66,18 @@ type Reporter[T client.Object, S any] struct {
 	Update bool
 	// Finalizer keeps objects until Finalize takes it away.
 	Finalizer string
+	// Gone, unless it is nil, is called for an object that is none any more.
+	Gone func(ctx context.Context, name client.ObjectKey) error
 }
 
 // Reconcile reads an object into one that is empty, has step carry it out, and reports.
-// step leaves the object's own status as it is. gone is called for an object that is none
-// any more, unless it is nil.
-func (r Reporter[T, S]) Reconcile(ctx context.Context, request reconcile.Request, object T, gone func(context.Context) error, step func(context.Context, T) (Report[S], error)) (_ reconcile.Result, err error) {
+// step leaves the object's own status as it is.
+func (r Reporter[T, S]) Reconcile(ctx context.Context, request reconcile.Request, object T, step func(context.Context, T) (Report[S], error)) (_ reconcile.Result, err error) {
 	ctx, end := tracing.Step(ctx, "reconcile "+kindOf(r.Client, object), strings.TrimPrefix(request.String(), "/"))
 	defer func() { end(err) }()
 	err = r.Client.Get(ctx, request.NamespacedName, object)
-	if apierrors.IsNotFound(err) && gone != nil {
-		return Result(0, gone(ctx))
+	if apierrors.IsNotFound(err) && r.Gone != nil {
+		return Result(0, r.Gone(ctx, request.NamespacedName))
 	}
 	if err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)

@@ -87,7 +87,7 @@ func newDesk(t *testing.T) *desk {
 // reconcile has step say something of the object.
 func (d *desk) reconcile(step func(*v1alpha1.PolicySource) (Report[status], error)) (reconcile.Result, error) {
 	d.t.Helper()
-	return d.Reconcile(d.t.Context(), key, &v1alpha1.PolicySource{}, nil, func(_ context.Context, object *v1alpha1.PolicySource) (Report[status], error) {
+	return d.Reconcile(d.t.Context(), key, &v1alpha1.PolicySource{}, func(_ context.Context, object *v1alpha1.PolicySource) (Report[status], error) {
 		return step(object)
 	})
 }
@@ -224,20 +224,24 @@ func TestWhatWaitsForTheStatus(t *testing.T) {
 func TestObjectsThatAreGone(t *testing.T) {
 	d := newDesk(t)
 	gone := 0
-	forget := func(context.Context) error { gone++; return nil }
 	never := func(context.Context, *v1alpha1.PolicySource) (Report[status], error) {
 		t.Error("there is nothing to carry out")
 		return Report[status]{}, nil
 	}
 	nobody := reconcile.Request{NamespacedName: client.ObjectKey{Name: "nobody"}}
-	_, err := d.Reconcile(t.Context(), nobody, &v1alpha1.PolicySource{}, forget, never)
+	_, err := d.Reconcile(t.Context(), nobody, &v1alpha1.PolicySource{}, never)
+	require.NoError(t, err, "where nobody wants to know")
+	d.Gone = func(_ context.Context, name client.ObjectKey) error {
+		require.Equal(t, nobody.NamespacedName, name)
+		gone++
+		return nil
+	}
+	_, err = d.Reconcile(t.Context(), nobody, &v1alpha1.PolicySource{}, never)
 	require.NoError(t, err)
 	require.Equal(t, 1, gone)
-	_, err = d.Reconcile(t.Context(), nobody, &v1alpha1.PolicySource{}, nil, never)
-	require.NoError(t, err)
 
 	d.refused = apierrors.NewNotFound(schema.GroupResource{Resource: "policysources"}, "team")
-	_, err = d.Reconcile(t.Context(), key, &v1alpha1.PolicySource{}, forget, func(_ context.Context, object *v1alpha1.PolicySource) (Report[status], error) {
+	_, err = d.Reconcile(t.Context(), key, &v1alpha1.PolicySource{}, func(_ context.Context, object *v1alpha1.PolicySource) (Report[status], error) {
 		return says(false, "Bad", nil)(object)
 	})
 	require.NoError(t, err, "it went meanwhile")

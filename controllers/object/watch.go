@@ -14,6 +14,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -37,6 +38,19 @@ func NewCluster(config *rest.Config, add func(*runtime.Scheme) error, configure 
 	return cluster.New(config, func(o *cluster.Options) { o.Scheme = scheme }, configure)
 }
 
+// Only has a cache hold objects of these namespaces, beside those of none: all where there
+// are no names.
+func Only(namespaces []string) map[string]cache.Config {
+	if len(namespaces) == 0 {
+		return nil
+	}
+	configs := map[string]cache.Config{}
+	for _, name := range namespaces {
+		configs[name] = cache.Config{}
+	}
+	return configs
+}
+
 // SecretKind is that of Secrets, of which caches hold the metadata.
 var SecretKind = corev1.SchemeGroupVersion.WithKind("Secret")
 
@@ -51,6 +65,15 @@ func Control(mgr manager.Manager, name string, concurrent int, r reconcile.Recon
 	}
 	return nil
 }
+
+// Everywhere is a manager's Runnable on every replica; others run on the leader alone.
+type Everywhere func(context.Context) error
+
+// Start implements manager.Runnable.
+func (e Everywhere) Start(ctx context.Context) error { return e(ctx) }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (Everywhere) NeedLeaderElection() bool { return false }
 
 // MetadataOf is a kind of which no more than the metadata is read.
 func MetadataOf(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {

@@ -38,15 +38,14 @@ func (r *BundleReconciler) reporter() object.Reporter[*v1.PolicyBundle, v1.Polic
 		Client: r.client, Manager: bundleManager, Action: "Reconcile", Events: r.events,
 		Status:     func(b *v1.PolicyBundle) *v1.PolicyBundleStatus { return &b.Status },
 		Conditions: func(s *v1.PolicyBundleStatus) []metav1.Condition { return s.Conditions },
+		Gone:       func(ctx context.Context, name client.ObjectKey) error { return r.records.remove(ctx, bundleKind, name) },
 		News:       map[string]object.News{v1.ConditionPolicyReady: object.Turned(metav1.ConditionFalse)},
 	}
 }
 
 // Reconcile implements reconcile.Reconciler.
 func (r *BundleReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return r.reporter().Reconcile(ctx, request, &v1.PolicyBundle{}, func(ctx context.Context) error {
-		return r.records.remove(ctx, bundleKind, request.NamespacedName)
-	}, r.carryOut)
+	return r.reporter().Reconcile(ctx, request, &v1.PolicyBundle{}, r.carryOut)
 }
 
 // carryOut stores what is in force of a bundle, and computes its status.
@@ -69,8 +68,8 @@ func (r *BundleReconciler) carryOut(ctx context.Context, bundle *v1.PolicyBundle
 // gather reads what a bundle says and what was last found good of it, and asks the
 // policies about it.
 func (r *BundleReconciler) gather(ctx context.Context, bundle *v1.PolicyBundle) (facts bundleFacts, failure error) {
-	said := r.library.read(bundle)
-	facts.invalid = said.failure
+	latest := r.library.read(bundle)
+	facts.invalid = latest.failure
 	if facts.invalid == nil {
 		if facts.denied, failure = ask(ctx, r.admit, bundle); failure != nil {
 			facts.invalid = notJudged(failure)
@@ -82,7 +81,7 @@ func (r *BundleReconciler) gather(ctx context.Context, bundle *v1.PolicyBundle) 
 		return facts, errors.Join(failure, err)
 	}
 	facts.gathered = true
-	facts.inForce = &bound{bundle, bundle.Spec.InstanceSelector, said}
+	facts.inForce = &bound{bundle, bundle.Spec.InstanceSelector, latest}
 	if !facts.good() {
 		facts.inForce = r.library.lastGood(bundle, facts.record)
 	}
@@ -226,12 +225,7 @@ func (r *BundleReconciler) boundIn(ctx context.Context, namespace string, bundle
 	if err != nil {
 		return nil, err
 	}
-	var out []bound
-	for _, b := range contents {
-		if b.bundle.UID != bundle.UID {
-			out = append(out, b)
-		}
-	}
+	out := slices.DeleteFunc(contents, func(b bound) bool { return b.bundle.UID == bundle.UID })
 	if inForce != nil {
 		out = append(out, *inForce)
 	}

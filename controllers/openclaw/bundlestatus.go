@@ -1,6 +1,7 @@
 package openclaw
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -79,10 +80,7 @@ func bundleStatus(bundle *v1.PolicyBundle, f bundleFacts, now time.Time) v1.Poli
 	c := object.Conditions{List: &next.Conditions, Generation: bundle.Generation}
 	admitted(c, f.answered, f.denied)
 
-	broken := f.invalid
-	if broken == nil {
-		broken = f.denied
-	}
+	broken := cmp.Or(f.invalid, f.denied)
 	if broken == nil {
 		c.Set(v1.ConditionPolicyReady, true, ReasonValid, fmt.Sprintf("%d policies compile", next.Total))
 	} else {
@@ -93,41 +91,34 @@ func bundleStatus(bundle *v1.PolicyBundle, f bundleFacts, now time.Time) v1.Poli
 		c.Set(v1.ConditionPolicyReady, false, broken.reason, message)
 	}
 
+	next.Applied = min(next.Applied, next.Total)
 	done := f.synced == f.gateways
 	switch {
 	case broken != nil && f.kept < int(next.Total):
 		next.Applied = int32(f.kept)
 		c.Set(v1.ConditionPolicySynced, false, broken.reason, "gateways do not run these policies: see PolicyReady")
-		return next
 	case f.stored != nil:
-		next.Applied = min(next.Applied, next.Total)
 		c.Set(v1.ConditionPolicySynced, false, f.stored.reason, f.stored.message)
-		return next
 	case len(f.notInForce) > 0:
-		next.Applied = min(next.Applied, next.Total)
 		if f.left > 0 {
 			next.Applied = max(0, next.Total-int32(f.left))
 		}
 		c.Set(v1.ConditionPolicySynced, false, ReasonNotInForce, f.notInForceMessage())
-		return next
 	case !done && loaded:
 		next.Applied = next.Total
 		c.Set(v1.ConditionPolicySynced, false, ReasonGatewaysRollingOut, "gateways that run these policies are being replaced for another reason")
-		return next
 	case !done:
-		next.Applied = min(next.Applied, next.Total)
 		c.Set(v1.ConditionPolicySynced, false, ReasonRollingOut, "gateways are being replaced, to load the policies")
-		return next
 	case f.gateways == 0:
 		next.Applied = next.Total
 		c.Set(v1.ConditionPolicySynced, true, ReasonNoGateways, "there is no OpenClawInstance that the policies bind")
-		return next
+	default:
+		next.Applied = next.Total
+		if !loaded {
+			next.LastReloadTime = new(metav1.NewTime(now).Rfc3339Copy())
+		}
+		c.Set(v1.ConditionPolicySynced, true, ReasonPoliciesApplied, fmt.Sprintf("Successfully applied %d/%d policies", next.Applied, next.Total))
 	}
-	next.Applied = next.Total
-	if !loaded {
-		next.LastReloadTime = new(metav1.NewTime(now).Rfc3339Copy())
-	}
-	c.Set(v1.ConditionPolicySynced, true, ReasonPoliciesApplied, fmt.Sprintf("Successfully applied %d/%d policies", next.Applied, next.Total))
 	return next
 }
 

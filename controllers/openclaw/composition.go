@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -152,16 +153,10 @@ func firstTooLarge(parts []part) (i int, found bool) {
 
 // firstFailing is the part with which those before it do not compose.
 func firstFailing(parts []part) int {
-	low, high := 0, len(parts)-1 // the first low of them compose
-	for low < high {
-		middle := (low + high) / 2
-		if _, why := join(parts[:middle+1]); why != nil && why.reason == ReasonNotComposed {
-			high = middle
-		} else {
-			low = middle + 1
-		}
-	}
-	return low
+	return sort.Search(len(parts)-1, func(i int) bool {
+		_, why := join(parts[:i+1])
+		return why != nil && why.reason == ReasonNotComposed
+	})
 }
 
 // join composes parts, as they would stand in a ConfigMap.
@@ -201,11 +196,6 @@ func (c *composition) leftProblem() *problem {
 }
 
 // leftOf are the parts of a bundle that a gateway goes without.
-func (c *composition) leftOf(bundle string) (out []leftOut) {
-	for _, l := range c.left {
-		if l.bundle == bundle {
-			out = append(out, l)
-		}
-	}
-	return out
+func (c *composition) leftOf(bundle string) []leftOut {
+	return slices.DeleteFunc(slices.Clone(c.left), func(l leftOut) bool { return l.bundle != bundle })
 }

@@ -45,15 +45,16 @@ func (r *InstanceReconciler) reporter() object.Reporter[*v1.OpenClawInstance, v1
 		Client: r.client, Manager: instanceManager, Action: "Reconcile", Events: r.events, Finalizer: finalizer,
 		Status:     func(i *v1.OpenClawInstance) *v1.OpenClawInstanceStatus { return &i.Status },
 		Conditions: func(s *v1.OpenClawInstanceStatus) []metav1.Condition { return s.Conditions },
-		News:       map[string]object.News{v1.ConditionDegraded: object.Turned(metav1.ConditionTrue)},
+		Gone: func(ctx context.Context, name client.ObjectKey) error {
+			return r.records.remove(ctx, instanceKind, name)
+		},
+		News: map[string]object.News{v1.ConditionDegraded: object.Turned(metav1.ConditionTrue)},
 	}
 }
 
 // Reconcile implements reconcile.Reconciler.
 func (r *InstanceReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return r.reporter().Reconcile(ctx, request, &v1.OpenClawInstance{}, func(ctx context.Context) error {
-		return r.records.remove(ctx, instanceKind, request.NamespacedName)
-	}, r.carryOut)
+	return r.reporter().Reconcile(ctx, request, &v1.OpenClawInstance{}, r.carryOut)
 }
 
 // carryOut has everything of an instance as its spec says, as far as that is possible.

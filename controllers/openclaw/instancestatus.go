@@ -38,8 +38,8 @@ type instanceFacts struct {
 	problems []*problem
 	// awaits is what the first gateway waits for.
 	awaits string
-	// answered says that policies gave an answer, and denied what they said against the
-	// spec.
+	// answered says that policies gave an answer, and denied why they deny the spec: nil
+	// where they do not.
 	answered bool
 	denied   *problem
 }

@@ -157,7 +157,7 @@ type memory[T any] struct {
 // maxMemory is how many bytes of text a memory is for.
 const maxMemory = 32 << 20
 
-// get computes a result once. Others are not held up meanwhile: a tenant's text may take
+// get computes a result once. Those who want others do not wait: a tenant's text may take
 // long.
 func (m *memory[T]) get(key string, size int, compute func() T) T {
 	made, _, _ := m.making.Do(key, func() (any, error) {

@@ -2,7 +2,6 @@ package openclaw
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -91,14 +90,14 @@ func (a *admitter) instanceFacts() any {
 
 // bundleFacts compares the bundle under review with all others.
 func (a *admitter) bundleFacts(ctx context.Context, review *admission.Review) (rules.Facts, error) {
-	bundle, err := readBundle(review.Object())
+	bundle, err := system.Read[rules.Bundle](review, review.Object)
 	if err != nil {
 		return rules.Facts{}, err
 	}
 	bundle.Namespace = review.Namespace
 	var old *rules.Bundle
 	if review.Operation == "UPDATE" {
-		if old, err = readBundle(review.OldObject()); err != nil {
+		if old, err = system.Read[rules.Bundle](review, review.OldObject); err != nil {
 			return rules.Facts{}, err
 		}
 	}
@@ -115,17 +114,6 @@ func (a *admitter) bundleFacts(ctx context.Context, review *admission.Review) (r
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	return a.parser.Find(ctx, bundle, old, others, a.rootNamespace)
-}
-
-func readBundle(text json.RawMessage, err error) (*rules.Bundle, error) {
-	if err != nil {
-		return nil, err
-	}
-	bundle := &rules.Bundle{}
-	if err := json.Unmarshal(text, bundle); err != nil {
-		return nil, fmt.Errorf("reading the PolicyBundle: %w", err)
-	}
-	return bundle, nil
 }
 
 // reasonExpandsParent is the reason of a stored bundle that expands beyond what broader

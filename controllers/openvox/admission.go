@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/system"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
@@ -104,10 +105,10 @@ func (a *admitter) admit(ctx context.Context, object builtin.Object, version sch
 }
 
 func (a *admitter) signingRequestFacts(ctx context.Context, review *admission.Review) (any, error) {
-	var request struct {
+	request, err := system.Read[struct {
 		Spec struct{ SignerName string }
-	}
-	if err := readObject(review, &request); err != nil {
+	}](review, review.Object)
+	if err != nil {
 		return nil, err
 	}
 	namespace, name, ok := rules.ParseSigner(request.Spec.SignerName)
@@ -123,12 +124,12 @@ func (a *admitter) signingRequestFacts(ctx context.Context, review *admission.Re
 }
 
 func (a *admitter) certificateRequestFacts(ctx context.Context, review *admission.Review) (any, error) {
-	var request struct {
+	request, err := system.Read[struct {
 		Spec struct {
 			IssuerRef struct{ Name, Kind, Group string }
 		}
-	}
-	if err := readObject(review, &request); err != nil {
+	}](review, review.Object)
+	if err != nil {
 		return nil, err
 	}
 	return a.requestFacts(ctx, a.cached, client.ObjectKey{Namespace: review.Namespace, Name: request.Spec.IssuerRef.Name})
@@ -168,8 +169,8 @@ func certificatesIn(ctx context.Context, reader client.Reader, namespace string)
 
 // certificateFacts are about a Certificate that is to be stored.
 func (a *admitter) certificateFacts(ctx context.Context, review *admission.Review) (any, error) {
-	var certificate v1alpha1.Certificate
-	if err := readObject(review, &certificate); err != nil {
+	certificate, err := system.Read[v1alpha1.Certificate](review, review.Object)
+	if err != nil {
 		return nil, err
 	}
 	certificate.Name, certificate.Namespace = review.Name, review.Namespace
@@ -177,22 +178,21 @@ func (a *admitter) certificateFacts(ctx context.Context, review *admission.Revie
 	if err != nil {
 		return nil, err
 	}
-	return a.atAuthority(ctx, &certificate, rules.Claims(&certificate, all))
+	return a.atAuthority(ctx, certificate, rules.Claims(certificate, all))
 }
 
 // authorityFacts are about a CertificateAuthority that is to be stored.
 func (a *admitter) authorityFacts(ctx context.Context, review *admission.Review) (any, error) {
-	var ca v1alpha1.CertificateAuthority
-	if err := readObject(review, &ca); err != nil {
+	ca, err := system.Read[v1alpha1.CertificateAuthority](review, review.Object)
+	if err != nil {
 		return nil, err
 	}
 	name := ca.Spec.IntermediateCA.SecretName
 	if !ca.Spec.IntermediateCA.Enabled || name == "" {
 		return rules.AuthorityFacts{}, nil
 	}
-	secret := &metav1.PartialObjectMetadata{}
-	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	err := a.direct.Get(ctx, client.ObjectKey{Namespace: review.Namespace, Name: name}, secret)
+	secret := secretMetadata()
+	err = a.direct.Get(ctx, client.ObjectKey{Namespace: review.Namespace, Name: name}, secret)
 	if apierrors.IsNotFound(err) {
 		return rules.AuthorityFacts{}, nil // the setup Job waits for it
 	}
@@ -253,15 +253,4 @@ func (a *admitter) mayReference(ctx context.Context, review *admission.Review, s
 		return false, fmt.Errorf("asking whether %s may reference signer %s: %w", user.Username, signer, err)
 	}
 	return access.Status.Allowed, nil
-}
-
-func readObject(review *admission.Review, into any) error {
-	text, err := review.Object()
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("reading the %s: %w", review.Kind.Kind, err)
-	}
-	return nil
 }

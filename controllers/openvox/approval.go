@@ -29,7 +29,7 @@ type decision struct {
 
 // approve approves a request that the signing rules admit, and denies another. The rules
 // have admitted it once, when it was made, but policies change. Where they cannot be asked,
-// nothing is decided. Where write is not permitted, whoever waits for the decision is told,
+// nothing is decided. Where write is not permitted, an Event of the request says so,
 // and it is tried again, for a role may be given at any time.
 func approve(ctx context.Context, c client.Client, admit builtin.Admitter, recorder events.EventRecorder, request client.Object, write func(decision) error) (again time.Duration, _ error) {
 	verdict, err := admit(ctx, request)

@@ -28,7 +28,7 @@ type authority struct {
 	server puppet.Server
 	// setup is the Secret in which the setup Job has left a pair; nil of external CAs.
 	setup map[string][]byte
-	// revoked is told of certificates that were revoked here: nil where nobody asks.
+	// revoked is called for certificates that were revoked here: nil where nobody needs that.
 	revoked func(ctx context.Context, certificate *x509.Certificate)
 	// waiting is why the CA cannot be asked yet; nil where it can.
 	waiting error

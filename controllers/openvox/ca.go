@@ -27,7 +27,7 @@ const (
 	longestRetry = 30 * time.Second
 	longestStart = 15 * time.Second
 	retryJitter  = 0.25
-	// defaultRefresh is how often CRLs are read, unless said.
+	// defaultRefresh is how often CRLs are read, unless spec.crlRefreshInterval says otherwise.
 	defaultRefresh = 5 * time.Minute
 
 	conditionCRLCurrent = "CRLCurrent"
@@ -61,21 +61,19 @@ func newAuthorityReconciler(c client.Client, s secrets, recorder events.EventRec
 // Reconcile reports what has become of a refresh that has ended, or begins one whose time
 // has come.
 func (r *AuthorityReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return r.reporter().Reconcile(ctx, request, &v1alpha1.CertificateAuthority{}, func(context.Context) error {
-		r.forget(request.NamespacedName)
-		return nil
-	}, r.carryOut)
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.CertificateAuthority{}, r.carryOut)
 }
 
 func (r *AuthorityReconciler) reporter() object.Reporter[*v1alpha1.CertificateAuthority, v1alpha1.CertificateAuthorityStatus] {
-	return authorityReporter(r.client, r.events, authoritiesManager, "Refresh")
+	reporter := authorityReporter(r.client, r.events, authoritiesManager, "Refresh")
+	reporter.Gone = r.forget
+	return reporter
 }
 
 func (r *AuthorityReconciler) carryOut(ctx context.Context, ca *v1alpha1.CertificateAuthority) (authorityReport, error) {
 	key := client.ObjectKeyFromObject(ca)
 	if !ca.DeletionTimestamp.IsZero() {
-		r.forget(key)
-		return authorityReport{}, nil
+		return authorityReport{}, r.forget(ctx, key)
 	}
 	if ca.Spec.External == nil && !meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized) {
 		return authorityReport{}, nil // its status will say, and begin this again
@@ -174,13 +172,14 @@ func (r *AuthorityReconciler) hurry(key types.NamespacedName) {
 	}
 }
 
-func (r *AuthorityReconciler) forget(key types.NamespacedName) {
+func (r *AuthorityReconciler) forget(_ context.Context, key types.NamespacedName) error {
 	r.refreshes.Forget(key)
 	r.metrics.forget(key)
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	delete(r.known, key)
 	delete(r.revocations, key)
+	return nil
 }
 
 // report is what has become of a refresh.

@@ -44,17 +44,14 @@ type certificateReport = object.Report[v1alpha1.CertificateStatus]
 
 func (r *CertificateReconciler) reporter() object.Reporter[*v1alpha1.Certificate, v1alpha1.CertificateStatus] {
 	return object.Reporter[*v1alpha1.Certificate, v1alpha1.CertificateStatus]{
-		Client: r.client, Manager: certificatesManager, Action: "Issue", Events: r.events, Finalizer: finalizer,
+		Client: r.client, Manager: certificatesManager, Action: "Issue", Events: r.events, Finalizer: finalizer, Gone: r.attempts.Gone,
 		Status: func(c *v1alpha1.Certificate) *v1alpha1.CertificateStatus { return &c.Status },
 	}
 }
 
 // Reconcile reports the outcome of an attempt that has ended, or begins one.
 func (r *CertificateReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return r.reporter().Reconcile(ctx, request, &v1alpha1.Certificate{}, func(context.Context) error {
-		r.attempts.Forget(request.NamespacedName)
-		return nil
-	}, r.carryOut)
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.Certificate{}, r.carryOut)
 }
 
 func (r *CertificateReconciler) carryOut(ctx context.Context, certificate *v1alpha1.Certificate) (certificateReport, error) {
@@ -178,7 +175,7 @@ func (r *CertificateReconciler) report(certificate *v1alpha1.Certificate, out ou
 	return report
 }
 
-// warnings are how long before its end somebody is told, longest first.
+// warnings are how long before its end a certificate is warned of, longest first.
 var warnings = []struct {
 	before time.Duration
 	name   string

@@ -24,7 +24,7 @@ import (
 )
 
 // CertificateRequestReconciler has CAs sign cert-manager's requests that are approved, as
-// cert-manager asks of external issuers, and approves them where it is told to.
+// cert-manager asks of external issuers, and approves them where a flag asks for that.
 type CertificateRequestReconciler struct {
 	client   client.Client
 	live     client.Reader
@@ -39,17 +39,14 @@ type certManagerReport = object.Report[cmapi.CertificateRequestStatus]
 
 func (r *CertificateRequestReconciler) reporter() object.Reporter[*cmapi.CertificateRequest, cmapi.CertificateRequestStatus] {
 	return object.Reporter[*cmapi.CertificateRequest, cmapi.CertificateRequestStatus]{
-		Client: r.client, Manager: certManagerManager, Action: "Sign", Events: r.events, Update: true,
+		Client: r.client, Manager: certManagerManager, Action: "Sign", Events: r.events, Update: true, Gone: r.attempts.Gone,
 		Status: func(o *cmapi.CertificateRequest) *cmapi.CertificateRequestStatus { return &o.Status },
 	}
 }
 
 // Reconcile reports the outcome of an attempt that has ended, or begins one.
 func (r *CertificateRequestReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return r.reporter().Reconcile(ctx, request, &cmapi.CertificateRequest{}, func(context.Context) error {
-		r.attempts.Forget(request.NamespacedName)
-		return nil
-	}, r.carryOut)
+	return r.reporter().Reconcile(ctx, request, &cmapi.CertificateRequest{}, r.carryOut)
 }
 
 func (r *CertificateRequestReconciler) carryOut(ctx context.Context, object *cmapi.CertificateRequest) (certManagerReport, error) {

@@ -99,7 +99,7 @@ func (c *certManager) add() error {
 // know a kind that is not served does not start.
 func newCertManagerCluster(config *rest.Config, namespaces []string) (cluster.Cluster, error) {
 	return object.NewCluster(config, cmapi.AddToScheme, func(o *cluster.Options) {
-		o.Cache.DefaultNamespaces = only(namespaces)
+		o.Cache.DefaultNamespaces = object.Only(namespaces)
 		o.Cache.ByObject = map[client.Object]cache.ByObject{&cmapi.CertificateRequest{}: {Transform: oursOnly}}
 		o.Client.Cache = &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &cmapi.Certificate{}}}
 	})

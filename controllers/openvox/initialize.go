@@ -1,6 +1,7 @@
 package openvox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,7 @@ type progress struct {
 
 // Reconcile takes one CA a step further.
 func (r *InitializeReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return authorityReporter(r.client, r.events, initializeManager, "Initialize").Reconcile(ctx, request, &v1alpha1.CertificateAuthority{}, nil, r.carryOut)
+	return authorityReporter(r.client, r.events, initializeManager, "Initialize").Reconcile(ctx, request, &v1alpha1.CertificateAuthority{}, r.carryOut)
 }
 
 func (r *InitializeReconciler) carryOut(ctx context.Context, ca *v1alpha1.CertificateAuthority) (authorityReport, error) {
@@ -219,13 +220,16 @@ func (r *InitializeReconciler) setUp(ctx context.Context, s setup) (progress, er
 	if err := r.client.List(ctx, &configs, client.InNamespace(s.ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return progress{}, fmt.Errorf("listing Configs: %w", err)
 	}
-	config := oldest(configs.Items, func(c *v1alpha1.Config) bool {
-		return c.Spec.AuthorityRef == s.ca.Name && c.DeletionTimestamp.IsZero()
+	naming := slices.DeleteFunc(configs.Items, func(c v1alpha1.Config) bool {
+		return c.Spec.AuthorityRef != s.ca.Name || !c.DeletionTimestamp.IsZero()
 	})
-	if config == nil {
+	if len(naming) == 0 {
 		return progress{reason: reasonWaitingForConfig, message: "no Config names this CertificateAuthority in spec.authorityRef; the setup Job needs its image"}, nil
 	}
-	s.image = config.Spec.Image
+	// The one that was made first, so that later ones change nothing.
+	s.image = slices.MinFunc(naming, func(a, b v1alpha1.Config) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	}).Spec.Image
 	if unmet, err := r.unmet(ctx, s); err != nil || unmet.reason != "" {
 		if err == nil { // nor does a Job go on that was permitted before
 			err = r.remove(ctx, s, &batchv1.Job{})

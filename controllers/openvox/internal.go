@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
@@ -117,29 +116,6 @@ func withNames(have, more []string) []string {
 		}
 	}
 	return have
-}
-
-// oldest is the object that was made first, so that later ones change nothing.
-func oldest[T any, P interface {
-	*T
-	client.Object
-}](list []T, is func(P) bool) P {
-	var first P
-	for i := range list {
-		object := P(&list[i])
-		if !is(object) {
-			continue
-		}
-		if first == nil || before(object, first) {
-			first = object
-		}
-	}
-	return first
-}
-
-func before(a, b client.Object) bool {
-	at, bt := a.GetCreationTimestamp(), b.GetCreationTimestamp()
-	return at.Before(&bt) || at.Equal(&bt) && a.GetName() < b.GetName()
 }
 
 // meta is of an object that goes with the CA.

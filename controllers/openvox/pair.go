@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/keyutil"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
@@ -105,10 +106,8 @@ func extensions(spec v1alpha1.CertificateSpec) ([]pkix.Extension, error) {
 	if spec.CSRExtensions == nil {
 		return nil, nil
 	}
-	byName := maps.Clone(spec.CSRExtensions.CustomExtensions)
-	if byName == nil {
-		byName = map[string]string{}
-	}
+	byName := map[string]string{}
+	maps.Copy(byName, spec.CSRExtensions.CustomExtensions)
 	for name, value := range map[string]string{"pp_role": spec.CSRExtensions.PPRole, "pp_environment": spec.CSRExtensions.PPEnvironment} {
 		if value != "" {
 			byName[name] = value
@@ -196,17 +195,8 @@ func texts(ips []net.IP) (out []string) {
 
 // sameNames compares sets. A CA may add the common name by itself.
 func sameNames(have, want []string, own string) bool {
-	for _, name := range want {
-		if !slices.Contains(have, name) {
-			return false
-		}
-	}
-	for _, name := range have {
-		if name != own && !slices.Contains(want, name) {
-			return false
-		}
-	}
-	return true
+	has, wants := sets.New(have...), sets.New(want...)
+	return has.IsSuperset(wants) && wants.Insert(own).IsSuperset(has)
 }
 
 // issuedBy says whether one of the certificates of a bundle has signed a certificate.

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/system"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -74,7 +75,7 @@ func judgedKinds() []client.Object {
 func (a *admitter) caches() map[client.Object]cache.ByObject {
 	kinds := map[client.Object]cache.ByObject{}
 	for _, kind := range judgedKinds() {
-		kinds[kind] = cache.ByObject{Namespaces: only(a.namespaces)}
+		kinds[kind] = cache.ByObject{Namespaces: object.Only(a.namespaces)}
 	}
 	return kinds
 }

@@ -73,8 +73,7 @@ func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.Certific
 	}
 	if err != nil {
 		out.err, out.reason = err, reasonNotAnswering
-		var refused refusal
-		if errors.As(err, &refused) {
+		if _, refused := errors.AsType[refusal](err); refused {
 			out.reason = reasonCRLRefused
 		}
 	}

@@ -212,7 +212,7 @@ func TestCRLRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ca.answer = func(w http.ResponseWriter, _ *http.Request) bool { c.answer(w); return true }
-			f.r.forget(mainKey.NamespacedName)
+			require.NoError(t, f.r.forget(t.Context(), mainKey.NamespacedName))
 			f.now = f.now.Add(time.Minute)
 			object, wait := f.reconcile()
 			require.Contains(t, state(object, v1alpha1.ConditionCAReady), "False "+c.want)

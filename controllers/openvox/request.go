@@ -22,7 +22,7 @@ import (
 )
 
 // RequestReconciler has CAs sign CertificateSigningRequests that are approved, and
-// approves them where it is told to.
+// approves them where a flag asks for that.
 type RequestReconciler struct {
 	client   client.Client
 	signer   signer
@@ -37,7 +37,7 @@ type requestReport = object.Report[certificatesv1.CertificateSigningRequestStatu
 
 func (r *RequestReconciler) reporter() object.Reporter[*certificatesv1.CertificateSigningRequest, certificatesv1.CertificateSigningRequestStatus] {
 	return object.Reporter[*certificatesv1.CertificateSigningRequest, certificatesv1.CertificateSigningRequestStatus]{
-		Client: r.client, Manager: requestsManager, Action: "Sign", Events: r.events, Update: true,
+		Client: r.client, Manager: requestsManager, Action: "Sign", Events: r.events, Update: true, Gone: r.attempts.Gone,
 		Status: func(o *certificatesv1.CertificateSigningRequest) *certificatesv1.CertificateSigningRequestStatus {
 			return &o.Status
 		},
@@ -46,10 +46,7 @@ func (r *RequestReconciler) reporter() object.Reporter[*certificatesv1.Certifica
 
 // Reconcile reports the outcome of an attempt that has ended, or begins one.
 func (r *RequestReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return r.reporter().Reconcile(ctx, request, &certificatesv1.CertificateSigningRequest{}, func(context.Context) error {
-		r.attempts.Forget(request.NamespacedName)
-		return nil
-	}, r.carryOut)
+	return r.reporter().Reconcile(ctx, request, &certificatesv1.CertificateSigningRequest{}, r.carryOut)
 }
 
 func (r *RequestReconciler) carryOut(ctx context.Context, object *certificatesv1.CertificateSigningRequest) (requestReport, error) {

@@ -45,7 +45,7 @@ func newSigningTest(t *testing.T, objects ...client.Object) *signingTest {
 	heard := func(_ context.Context, _ types.NamespacedName, certificate *x509.Certificate) {
 		s.told = append(s.told, certificate)
 	}
-	s.signer = signer{client: s.client, secrets: secrets{s.client, s.client}, names: newCertnames(), revoked: heard, admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(s.denied), nil }}
+	s.signer = signer{client: s.client, secrets: secrets{s.client, s.client}, names: &certnames{}, revoked: heard, admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(s.denied), nil }}
 	return s
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,7 +18,7 @@ import (
 // reasonIncomplete is of CRLs without a certificate that was revoked from here.
 const reasonIncomplete = "Incomplete"
 
-// revocations is told of each certificate that a CA has revoked from here.
+// revocations is called for each certificate that a CA has revoked from here.
 type revocations func(ctx context.Context, ca types.NamespacedName, certificate *x509.Certificate)
 
 // of is for one CA.
@@ -50,17 +51,12 @@ func mustHave(ca *v1alpha1.CertificateAuthority, latest *v1alpha1.RevokedCertifi
 
 // revokes says whether lists have a certificate: true where none is asked for.
 func revokes(lists puppet.CRLs, certificate *v1alpha1.RevokedCertificate) bool {
-	if certificate == nil {
-		return true
+	isEntry := func(e x509.RevocationListEntry) bool {
+		return fmt.Sprintf("%x", e.SerialNumber) == certificate.SerialNumber
 	}
-	for _, list := range lists {
-		for _, entry := range list.RevokedCertificateEntries {
-			if fmt.Sprintf("%x", entry.SerialNumber) == certificate.SerialNumber {
-				return true
-			}
-		}
-	}
-	return false
+	return certificate == nil || slices.ContainsFunc(lists, func(list *x509.RevocationList) bool {
+		return slices.ContainsFunc(list.RevokedCertificateEntries, isEntry)
+	})
 }
 
 func isIncomplete(ca *v1alpha1.CertificateAuthority) bool {

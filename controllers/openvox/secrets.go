@@ -41,26 +41,25 @@ func (s secrets) read(ctx context.Context, namespace, name string) (*corev1.Secr
 }
 
 // keep writes the given keys of a Secret, removes those that are nil, and leaves its others
-// as they are. A Secret of
-// that name that belongs to nobody or somebody else is left alone, which is an error.
+// as they are. A Secret of that name that belongs to nobody or somebody else is left alone,
+// which is an error.
 func (s secrets) keep(ctx context.Context, owner client.Object, name string, labels map[string]string, data map[string][]byte) error {
 	removed := func(_ string, value []byte) bool { return value == nil }
 	have, err := s.read(ctx, owner.GetNamespace(), name)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if have == nil {
+	case have == nil:
 		have = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: owner.GetNamespace(), Name: name, Labels: labels}, Data: maps.Clone(data)}
 		maps.DeleteFunc(have.Data, removed)
-		if err := controllerutil.SetControllerReference(owner, have, s.client.Scheme()); err != nil {
-			return fmt.Errorf("creating Secret %s: %w", name, err)
+		if err = controllerutil.SetControllerReference(owner, have, s.client.Scheme()); err == nil {
+			err = s.client.Create(ctx, have, client.FieldOwner(secretsManager))
 		}
-		if err := s.client.Create(ctx, have, client.FieldOwner(secretsManager)); err != nil {
+		if err != nil {
 			return fmt.Errorf("creating Secret %s: %w", name, err)
 		}
 		return nil
-	}
-	if !ours(owner)(have) {
+	case !ours(owner)(have):
 		return &notOurs{name}
 	}
 	before := have.DeepCopy()

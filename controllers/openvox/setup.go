@@ -51,23 +51,12 @@ func newSecretsCluster(config *rest.Config, namespaces []string) (cluster.Cluste
 }
 
 func newCachedCluster(config *rest.Config, namespaces []string, byObject map[client.Object]cache.ByObject) (cluster.Cluster, error) {
-	return object.NewCluster(config, v1alpha1.AddToScheme, func(o *cluster.Options) { o.Cache.DefaultNamespaces, o.Cache.ByObject = only(namespaces), byObject })
+	return object.NewCluster(config, v1alpha1.AddToScheme, func(o *cluster.Options) {
+		o.Cache.DefaultNamespaces, o.Cache.ByObject = object.Only(namespaces), byObject
+	})
 }
 
 func secretMetadata() *metav1.PartialObjectMetadata { return object.MetadataOf(object.SecretKind) }
-
-// only has a cache hold objects of these namespaces, beside those of none: all where there
-// are no names.
-func only(namespaces []string) map[string]cache.Config {
-	if len(namespaces) == 0 {
-		return nil
-	}
-	configs := map[string]cache.Config{}
-	for _, name := range namespaces {
-		configs[name] = cache.Config{}
-	}
-	return configs
-}
 
 // internalKinds are the kinds of which CAs in the cluster consist, beside Secrets.
 func internalKinds() []client.Object {
@@ -121,7 +110,7 @@ func (a *admitter) addControllers(mgr system.Manager) error {
 	if a.approve {
 		approves = a.admitRequest
 	}
-	signs := signer{client: c.GetClient(), secrets: s, admit: a.admitRequest, revoked: authorities.revoked, names: newCertnames()}
+	signs := signer{client: c.GetClient(), secrets: s, admit: a.admitRequest, revoked: authorities.revoked, names: &certnames{}}
 	requests := &RequestReconciler{client: c.GetClient(), signer: signs, events: recorder, attempts: signing, approves: approves, namespaces: a.namespaces}
 	later := &certManager{manager: mgr, namespaces: a.namespaces, cluster: c, mapper: c.GetRESTMapper(), signer: signs, approves: approves}
 	for _, runnable := range []manager.Runnable{c, allSecrets, issuing, signing, authorities.refreshes, later} {
@@ -132,7 +121,7 @@ func (a *admitter) addControllers(mgr system.Manager) error {
 	w := watches{c.GetClient()}
 	newGeneration := predicate.TypedGenerationChangedPredicate[*v1alpha1.CertificateAuthority]{}
 	setup := []source.Source{object.Self(c, &v1alpha1.CertificateAuthority{})}
-	if !a.externalOnly { // which is all that is said of it
+	if !a.externalOnly { // else the CAs' status says that nothing is set up, and no more
 		setup = append(setup,
 			object.Mapped(allSecrets, secretMetadata(), w.authoritiesOfIntermediateSecret),
 			object.Mapped(c, &v1alpha1.Config{}, func(_ context.Context, c *v1alpha1.Config) []reconcile.Request {

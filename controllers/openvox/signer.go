@@ -227,8 +227,8 @@ func (s *signing) foreign() error {
 	return waiting(reasonForeign, "somebody else's request waits at the CA under certname %s; it is not signed. Take it away there (puppetserver ca clean --certname %s)", s.certname(), s.certname())
 }
 
-// refused ends an attempt for good where the CA has looked at the request and said no. It
-// is taken away, or the next one for the certname would be held for somebody else's.
+// refused ends an attempt for good where the CA has refused the request itself. It is
+// taken away, or the next one for the certname would find somebody else's there.
 func (s *signing) refused(ctx context.Context, err error) error {
 	var status *puppet.StatusError
 	if !errors.As(err, &status) || strings.Contains(status.Body, "already has a") {
@@ -296,30 +296,18 @@ func issuerOf(certificate *x509.Certificate, known []*x509.Certificate) *x509.Ce
 }
 
 // certnames are those in use: two requests for one would revoke each other's certificate.
-type certnames struct {
-	mutex sync.Mutex
-	inUse map[certnameAt]bool
-}
+type certnames struct{ inUse sync.Map } // by certnameAt
 
 type certnameAt struct {
 	authority client.ObjectKey
 	certname  string
 }
 
-func newCertnames() *certnames { return &certnames{inUse: map[certnameAt]bool{}} }
-
 // take reserves a certname until release is called. free is false where it is in use.
 func (c *certnames) take(authority client.ObjectKey, certname string) (release func(), free bool) {
 	name := certnameAt{authority, certname}
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if c.inUse[name] {
+	if _, taken := c.inUse.LoadOrStore(name, true); taken {
 		return nil, false
 	}
-	c.inUse[name] = true
-	return func() {
-		c.mutex.Lock()
-		defer c.mutex.Unlock()
-		delete(c.inUse, name)
-	}, true
+	return func() { c.inUse.Delete(name) }, true
 }

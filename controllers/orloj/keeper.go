@@ -59,8 +59,8 @@ func (k *keeper) identify(ctx context.Context) error {
 	return nil
 }
 
-// prepare looks at the store before the first object is stored. What is wrong is told
-// by the objects, too, so it is no error.
+// prepare looks at the store before the first object is stored. What is wrong is
+// reported by the objects, too, so it is no error.
 func (k *keeper) prepare(ctx context.Context) {
 	if k.options.createTables {
 		k.note(ctx, "making tables", k.options.store.CreateTables(ctx))
@@ -70,8 +70,7 @@ func (k *keeper) prepare(ctx context.Context) {
 
 func (k *keeper) checkKey(ctx context.Context) {
 	err := k.options.store.CheckKey(ctx)
-	var problem *store.Problem
-	if errors.As(err, &problem) && (problem.Reason == store.ReasonKeyMissing || problem.Reason == store.ReasonKeyWrong) {
+	if problem, ok := errors.AsType[*store.Problem](err); ok && (problem.Reason == store.ReasonKeyMissing || problem.Reason == store.ReasonKeyWrong) {
 		k.metrics.key.Set(0)
 	} else if err == nil {
 		k.metrics.key.Set(1)
@@ -84,8 +83,7 @@ func (k *keeper) note(ctx context.Context, what string, err error) {
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	var problem *store.Problem
-	if errors.As(err, &problem) {
+	if problem, ok := errors.AsType[*store.Problem](err); ok {
 		k.outage.begin(problem)
 		if cause := problem.Unwrap(); cause != nil {
 			err = errors.Join(problem, cause)

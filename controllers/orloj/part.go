@@ -1,6 +1,7 @@
 package orloj
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,9 +59,7 @@ func (o settings) complete() (settings, rules.Mapping, error) {
 		"ORLOJ_CLUSTER_ID":      &o.cluster,
 		"ORLOJ_STORAGE_BACKEND": &o.storageBackend, "ORLOJ_SQL_DRIVER": &o.sqlDriver,
 	} {
-		if *value == "" {
-			*value = os.Getenv(variable)
-		}
+		*value = cmp.Or(*value, os.Getenv(variable))
 	}
 	switch {
 	case o.storageBackend != "" && o.storageBackend != "postgres":
@@ -72,10 +71,7 @@ func (o settings) complete() (settings, rules.Mapping, error) {
 	case o.statusInterval <= 0 || o.driftInterval <= 0:
 		return o, "", errors.New("--orloj-status-sync-interval and --orloj-drift-interval are above 0")
 	}
-	if o.mapping == "" {
-		o.mapping = string(rules.Restricted)
-	}
-	mapping, err := rules.ParseMapping(o.mapping)
+	mapping, err := rules.ParseMapping(cmp.Or(o.mapping, string(rules.Restricted)))
 	if err != nil {
 		return o, "", fmt.Errorf("--orloj-namespace-mapping: %w", err)
 	}

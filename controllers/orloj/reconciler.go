@@ -48,7 +48,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	case <-ctx.Done():
 		return reconcile.Result{}, ctx.Err()
 	}
-	return r.reporter().Reconcile(ctx, request, r.object(), nil, r.carryOut)
+	return r.reporter().Reconcile(ctx, request, r.object(), r.carryOut)
 }
 
 type report = object.Report[v1.Status]
@@ -108,7 +108,7 @@ func (r *reconciler) pause(problem *store.Problem) time.Duration {
 }
 
 // store brings an object into the store, unless something is in the way, which the
-// outcome tells. An error is to be tried again, and told to nobody.
+// outcome tells. An error is to be tried again, and no status reports it.
 func (r *reconciler) store(ctx context.Context, object v1.Object) (o outcome, err error) {
 	verdict, err := r.options.admit(ctx, object)
 	if err != nil {

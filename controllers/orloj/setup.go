@@ -32,12 +32,7 @@ const keyIndex = "orloj.storeKey"
 func newCluster(ctx context.Context, config *rest.Config, namespaces []string) (cluster.Cluster, error) {
 	c, err := object.NewCluster(config, v1.AddToScheme, func(o *cluster.Options) {
 		o.Cache.DefaultTransform = cache.TransformStripManagedFields()
-		for _, namespace := range namespaces {
-			if o.Cache.DefaultNamespaces == nil {
-				o.Cache.DefaultNamespaces = map[string]cache.Config{}
-			}
-			o.Cache.DefaultNamespaces[namespace] = cache.Config{}
-		}
+		o.Cache.DefaultNamespaces = object.Only(namespaces)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("setting up the cache of Orloj: %w", err)

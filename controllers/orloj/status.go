@@ -110,7 +110,7 @@ func synced(next *v1.Status, c object.Conditions, o outcome, now time.Time) {
 }
 
 // syncedAs says where an object is stored, and what of it orlojd does not keep. That it
-// does not is said until it is known to: a row that was just written says nothing.
+// does not is reported until it is known to: a row that was just written proves nothing.
 func syncedAs(before *v1.Status, o outcome) (reason, message string) {
 	switch {
 	case len(o.result.NotKept) > 0:

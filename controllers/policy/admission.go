@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/system"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -38,12 +38,12 @@ func (p *Policies) Product() rules.Product {
 
 func judge(live *engine.Live, gate source.Gate, allowFileOrigins bool) rules.Judge {
 	return func(ctx context.Context, review *admission.Review) (*rules.Answer, error) {
-		object, err := readPolicySource(review.Object())
+		object, err := system.Read[v1alpha1.PolicySource](review, review.Object)
 		if err != nil {
 			return nil, err
 		}
 		if review.Operation == "UPDATE" {
-			old, err := readPolicySource(review.OldObject())
+			old, err := system.Read[v1alpha1.PolicySource](review, review.OldObject)
 			if err != nil {
 				return nil, err
 			}
@@ -96,21 +96,10 @@ func boundedTest(test func(context.Context, definition.Source) (suite.Results, e
 		bounded, cancel := context.WithTimeout(ctx, testsAtAdmission)
 		defer cancel()
 		results, err := test(bounded, candidate)
-		// A request that is about to end leaves them, too; for one that has gone nothing is said.
+		// So does a request whose own deadline comes first. One that was cancelled is an error.
 		if err != nil && errors.Is(bounded.Err(), context.DeadlineExceeded) {
 			return suite.Results{}, nil
 		}
 		return results, err
 	}
-}
-
-func readPolicySource(text json.RawMessage, err error) (*v1alpha1.PolicySource, error) {
-	if err != nil {
-		return nil, err
-	}
-	object := &v1alpha1.PolicySource{}
-	if err := json.Unmarshal(text, object); err != nil {
-		return nil, fmt.Errorf("reading the PolicySource: %w", err)
-	}
-	return object, nil
 }

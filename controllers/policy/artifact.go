@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -121,20 +122,11 @@ func surplus(all []corev1.ConfigMap, live string) []corev1.ConfigMap {
 			newest[digest] = at
 		}
 	}
-	var digests []string
-	for digest := range newest {
-		if digest != live {
-			digests = append(digests, digest)
-		}
-	}
-	slices.SortFunc(digests, func(a, b string) int {
+	delete(newest, live)
+	digests := slices.SortedFunc(maps.Keys(newest), func(a, b string) int {
 		return cmp.Or(newest[b].Compare(newest[a]), cmp.Compare(a, b))
 	})
-	var out []corev1.ConfigMap
-	for _, object := range all {
-		if slices.Index(digests, object.Annotations[digestAnnotation]) >= keptArtifacts-1 {
-			out = append(out, object)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(all), func(object corev1.ConfigMap) bool {
+		return slices.Index(digests, object.Annotations[digestAnnotation]) < keptArtifacts-1
+	})
 }

@@ -13,7 +13,7 @@ var (
 		"Size of these objects as JSON, by kind; in memory they take about ten times that.", []string{"kind"}, nil)
 )
 
-// clusterMetrics collects what is held. It has a series for each kind that a live source
+// clusterMetrics collects what is cached. It has a series for each kind that a live source
 // requires, and none for a kind that no longer is.
 type clusterMetrics struct{ current func() *clusterdata.Objects }
 

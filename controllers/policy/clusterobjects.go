@@ -71,7 +71,7 @@ func newClusterObjects(resources func() *admission.Resources, listWatch func(adm
 // Current is the newest version of the objects.
 func (c *clusterObjects) Current() *clusterdata.Objects { return c.current.Load() }
 
-// OnChange calls f, which must not block, when the kinds that are held have changed,
+// OnChange calls f, which must not block, when the kinds that are cached have changed,
 // or an informer has failed.
 func (c *clusterObjects) OnChange(f func()) {
 	c.mu.Lock()
@@ -96,8 +96,8 @@ func (c *clusterObjects) Require(source string, reads clusterdata.Projection) {
 // refresh looks again which informers there should be. It never blocks.
 func (c *clusterObjects) refresh() { signal(c.wanted, struct{}{}) }
 
-// Missing is one of the kinds that is not held with what is read of it, if possible one
-// that may be soon: nil where all are. They must be required by some source.
+// Missing is one of the kinds that is not cached with what is read of it, if possible one
+// that waiting may bring: nil where all are. They must be required by some source.
 func (c *clusterObjects) Missing(reads clusterdata.Projection) *missingError {
 	current := c.Current()
 	c.mu.Lock()
@@ -114,7 +114,7 @@ func (c *clusterObjects) Missing(reads clusterdata.Projection) *missingError {
 	return missing
 }
 
-// missing is why a kind is not held; c.mu is held.
+// missing is why a kind is not cached; c.mu is locked.
 func (c *clusterObjects) missing(kind admission.GroupVersionKind) *missingError {
 	running := c.informers[kind]
 	_, served := c.resources().ByKind(kind.Group, kind.Kind)
@@ -128,7 +128,7 @@ func (c *clusterObjects) missing(kind admission.GroupVersionKind) *missingError 
 	}
 }
 
-// missingError says why the objects of a kind are not held.
+// missingError says why the objects of a kind are not cached.
 type missingError struct {
 	Kind admission.GroupVersionKind
 	Err  error
@@ -143,9 +143,6 @@ func (e *missingError) Error() string {
 
 // Unwrap gives the reason.
 func (e *missingError) Unwrap() error { return e.Err }
-
-// NeedLeaderElection says that every replica holds objects.
-func (c *clusterObjects) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable. It returns when all informers have ended.
 func (c *clusterObjects) Start(ctx context.Context) error {
@@ -199,7 +196,7 @@ func (c *clusterObjects) adjust(ctx context.Context) {
 	}
 }
 
-// record adds to the pending changes; c.mu is held.
+// record adds to the pending changes; c.mu is locked.
 func (c *clusterObjects) record(change clusterdata.Change) {
 	before, some := c.pending[change.Kind]
 	if some && !change.Reset && !change.Drop {

@@ -37,7 +37,7 @@ type informer struct {
 	failing time.Time
 }
 
-// startInformer starts one; c.mu is held. It ends with its context.
+// startInformer starts one; c.mu is locked. It ends with its context.
 func (c *clusterObjects) startInformer(ctx context.Context, kind admission.GroupVersionKind, resource admission.Resource, fields *clusterdata.Fields) *informer {
 	ctx, cancel := context.WithCancel(ctx)
 	started := &informer{kind: kind, resource: resource, fields: fields, cancel: cancel}

@@ -32,7 +32,7 @@ type loader struct {
 	namespace string
 	compiler  *source.Compiler
 	changed   chan event.GenericEvent
-	// waiting are compiled sources whose cluster objects are not held yet. Only
+	// waiting are compiled sources whose cluster objects are not cached yet. Only
 	// Reconcile uses it, one at a time.
 	waiting map[string]*engine.PolicySet
 }
@@ -51,7 +51,8 @@ func newLoader(c client.Client, live *engine.Live, objects *clusterObjects, name
 func (l *loader) setUp(mgr manager.Manager) error {
 	everywhere := false
 	every := handler.EnqueueRequestsFromMapFunc(everySource(l.client))
-	if err := mgr.Add(firstLoad{l}); err != nil {
+	// Where there is no source at all, there is nothing to reconcile; the caches are synced by then.
+	if err := mgr.Add(object.Everywhere(l.publish)); err != nil {
 		return err
 	}
 	return builder.ControllerManagedBy(mgr).
@@ -62,7 +63,7 @@ func (l *loader) setUp(mgr manager.Manager) error {
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, chunk client.Object) []reconcile.Request {
 			return object.Request("", chunk.GetLabels()[sourceLabel])
 		})).
-		// What a source waits for may be held now.
+		// What a source waits for may be cached now.
 		WatchesRawSource(ctrlsource.Channel(l.changed, every)).
 		Complete(l)
 }
@@ -112,7 +113,7 @@ func (l *loader) load(ctx context.Context, object *v1alpha1.PolicySource) error 
 	}
 	if !l.hold(ctx, set, live) {
 		l.waiting[object.Name] = set
-		return nil // a change of what is held comes here again
+		return nil // a change of what is cached comes here again
 	}
 	delete(l.waiting, object.Name)
 	l.live.Put(set)
@@ -133,8 +134,8 @@ func (l *loader) compile(ctx context.Context, object *v1alpha1.PolicySource) (_ 
 	return l.compiler.Load(ctx, source.FromPolicySource(object, files, object.Status.Revision))
 }
 
-// hold has the cluster objects brought that a set requires, beside those of what is
-// live, and says whether the set can go live: when they are held. A replica that
+// hold has the cluster objects cached that a set requires, beside those of what is
+// live, and says whether the set can go live: when they are cached. A replica that
 // starts does not wait for what no waiting will bring: there the set goes live
 // without, so that its failure policy decides about what it cannot judge.
 func (l *loader) hold(ctx context.Context, set, live *engine.PolicySet) bool {
@@ -178,12 +179,3 @@ func (l *loader) ready(*http.Request) error {
 	}
 	return nil
 }
-
-// firstLoad publishes where there is no source at all, and so nothing to reconcile.
-type firstLoad struct{ loader *loader }
-
-// NeedLeaderElection says that every replica loads.
-func (firstLoad) NeedLeaderElection() bool { return false }
-
-// Start implements manager.Runnable; the caches are synced by then.
-func (f firstLoad) Start(ctx context.Context) error { return f.loader.publish(ctx) }

@@ -15,8 +15,8 @@ import (
 )
 
 // countFetches registers what there is to know of looks at origins, and returns what
-// counts them. A source that is at rest tells nothing in its status of when it was
-// looked at, for every look would write it.
+// counts them. The status of a source does not say when it was looked at last, for every
+// look would write it.
 func countFetches(registerer prometheus.Registerer) func(source, result string, at time.Time) {
 	r := promauto.With(registerer)
 	total := r.NewCounterVec(prometheus.CounterOpts{

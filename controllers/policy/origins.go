@@ -45,7 +45,7 @@ type origins struct {
 	namespace string
 	// allowFile permits origins on the manager's own disk.
 	allowFile bool
-	// count, if any, is told of every look and how it ended.
+	// count, if any, is called for every look, with how it ended.
 	count   func(name, result string, at time.Time)
 	fetches *attempt.Runner[fetch]
 
@@ -115,10 +115,7 @@ type look struct {
 	handled string
 }
 
-// NeedLeaderElection says that one replica fetches.
-func (o *origins) NeedLeaderElection() bool { return true }
-
-// Start implements manager.Runnable: looks end with it.
+// Start implements manager.Runnable: the leader alone looks, and looks end with it.
 func (o *origins) Start(ctx context.Context) error { return o.fetches.Start(ctx) }
 
 // Look is what is known of a source's origin, and how long until it is worth asking

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// permissionInterval is how soon a permission that was granted is noticed.
+	// permissionInterval is how often it is asked whether a permission was granted.
 	permissionInterval = 3 * time.Second
 	// aggregationLabel on a ClusterRole gives its rules to the manager: see
 	// config/rbac/manager.

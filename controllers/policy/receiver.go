@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -59,25 +60,19 @@ type receiver struct {
 	// sources reads PolicySources, from a cache; secrets reads Secrets of the namespace.
 	sources, secrets client.Reader
 	namespace        string
-	// notify is told of a source whose origin has changed.
+	// notify is called with a source whose origin has changed.
 	notify func(source string)
 
 	calls   chan struct{}
 	counted *prometheus.CounterVec
 
-	mu     sync.Mutex // over tokens
-	tokens map[string]token
-}
-
-// token is what a Secret held.
-type token struct {
-	text    []byte
-	expires time.Time
+	mu     sync.Mutex      // so that one caller reads a token, and the others wait
+	tokens *cache.Expiring // by Secret
 }
 
 // newReceiver makes one that has received nothing, of what is set beside.
 func newReceiver(r *receiver, metrics prometheus.Registerer) *receiver {
-	r.calls, r.tokens = make(chan struct{}, notificationsAtATime), map[string]token{}
+	r.calls, r.tokens = make(chan struct{}, notificationsAtATime), cache.NewExpiring()
 	r.counted = promauto.With(metrics).NewCounterVec(prometheus.CounterOpts{
 		Name: "lintel_receiver_notifications_total",
 		Help: "Push notifications, by what became of them: accepted, forged, invalid, or unknown, which have no source.",
@@ -85,10 +80,7 @@ func newReceiver(r *receiver, metrics prometheus.Registerer) *receiver {
 	return r
 }
 
-// NeedLeaderElection says that every replica receives.
-func (r *receiver) NeedLeaderElection() bool { return false }
-
-// Start implements manager.Runnable.
+// Start implements manager.Runnable: every replica receives.
 func (r *receiver) Start(ctx context.Context) error {
 	listener, err := r.listen(ctx)
 	if err != nil {
@@ -188,8 +180,8 @@ func (r *receiver) token(ctx context.Context, name string) ([]byte, error) {
 	reference := object.Spec.Git.Receiver.SecretRef.Name
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if known, ok := r.tokens[reference]; ok && time.Now().Before(known.expires) {
-		return known.text, nil
+	if known, ok := r.tokens.Get(reference); ok {
+		return known.([]byte), nil
 	}
 	var secret corev1.Secret
 	err := r.secrets.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: reference}, &secret)
@@ -197,7 +189,7 @@ func (r *receiver) token(ctx context.Context, name string) ([]byte, error) {
 		return nil, fmt.Errorf("reading Secret %s: %w", reference, err)
 	}
 	text := []byte(strings.TrimSpace(string(secret.Data[tokenKey])))
-	r.tokens[reference] = token{text, time.Now().Add(tokenExpiry)}
+	r.tokens.Set(reference, text, tokenExpiry)
 	return text, nil
 }
 

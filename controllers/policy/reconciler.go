@@ -60,8 +60,8 @@ func newReconciler(p *Policies, registered func(digest string) bool) *reconciler
 	return r
 }
 
-// refresh has the status of every source computed again: what is served, registered
-// or held has changed. It never blocks.
+// refresh has the status of every source computed again: which policies are served or
+// registered, or which cluster objects are cached, has changed. It never blocks.
 func (r *reconciler) refresh() {
 	signal(r.changed, event.GenericEvent{Object: &v1alpha1.PolicySource{}})
 }
@@ -95,7 +95,7 @@ type report = object.Report[v1alpha1.PolicySourceStatus]
 
 func (r *reconciler) reporter() object.Reporter[*v1alpha1.PolicySource, v1alpha1.PolicySourceStatus] {
 	return object.Reporter[*v1alpha1.PolicySource, v1alpha1.PolicySourceStatus]{
-		Client: r.client, Manager: fieldManager, Action: "Reconcile", Events: r.events, News: news,
+		Client: r.client, Manager: fieldManager, Action: "Reconcile", Events: r.events, News: news, Gone: r.forget,
 		Status:     func(s *v1alpha1.PolicySource) *v1alpha1.PolicySourceStatus { return &s.Status },
 		Conditions: func(s *v1alpha1.PolicySourceStatus) []metav1.Condition { return s.Conditions },
 	}
@@ -103,12 +103,15 @@ func (r *reconciler) reporter() object.Reporter[*v1alpha1.PolicySource, v1alpha1
 
 // Reconcile implements reconcile.Reconciler.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	return r.reporter().Reconcile(ctx, request, &v1alpha1.PolicySource{}, func(context.Context) error {
-		// What a deleted source leaves in the cluster goes by its owner references.
-		r.origins.Forget(request.Name)
-		r.verdicts.Forget(request.Name)
-		return nil
-	}, r.carryOut)
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.PolicySource{}, r.carryOut)
+}
+
+// forget drops what is known of a deleted source. What it leaves in the cluster goes by its
+// owner references.
+func (r *reconciler) forget(_ context.Context, name client.ObjectKey) error {
+	r.origins.Forget(name.Name)
+	r.verdicts.Forget(name.Name)
+	return nil
 }
 
 // carryOut stores what is to be loaded of a source, and computes its status.

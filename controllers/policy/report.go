@@ -39,13 +39,13 @@ const (
 	limitsMemory = 10 * time.Minute
 )
 
-// replicaReport is what a replica said it serves.
+// replicaReport is what a replica reports that it serves.
 type replicaReport struct {
 	replica string
 	digests map[string]string // by source
 	// settings are, by source, a digest of its settings: nil of a replica that says nothing.
 	settings map[string]string
-	limits   map[string][]string // by source: what reached a limit lately
+	limits   map[string][]string // by source: what reached a limit in the last minutes
 	// notified is, by source, the last push notification.
 	notified map[string]string
 	renewed  time.Time
@@ -128,10 +128,7 @@ func (r *reporter) notifications() map[string]string {
 	return maps.Clone(r.notified)
 }
 
-// NeedLeaderElection says that every replica reports.
-func (r *reporter) NeedLeaderElection() bool { return false }
-
-// Start implements manager.Runnable.
+// Start implements manager.Runnable: every replica reports.
 func (r *reporter) Start(ctx context.Context) error {
 	ticker := time.NewTicker(reportInterval)
 	defer ticker.Stop()

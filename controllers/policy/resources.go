@@ -71,10 +71,7 @@ func newResourceTable(d discovery.DiscoveryInterface, live *engine.Live, informe
 	return t, t.refresh()
 }
 
-// NeedLeaderElection says that every replica has its own table.
-func (t *resourceTable) NeedLeaderElection() bool { return false }
-
-// Start implements manager.Runnable.
+// Start implements manager.Runnable: every replica has its own table.
 func (t *resourceTable) Start(ctx context.Context) error {
 	for _, kind := range kindSources {
 		if err := t.watch(ctx, kind); err != nil {

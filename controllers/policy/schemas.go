@@ -15,7 +15,7 @@ import (
 
 // clusterSchemas reads from a cluster which fields the kinds have that policies name,
 // and keeps that until the cluster says something else. What cannot be read is not
-// known: policies are not held up by it.
+// known: policies do not wait for it.
 type clusterSchemas struct {
 	client openapi.Client
 	// failed hears of what cannot be read.

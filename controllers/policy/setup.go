@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -99,7 +100,7 @@ func New(mgr manager.Manager, options Options) (*Policies, error) {
 	}}
 	p.origins = newOrigins(&origins{
 		fetch: origin.NewFetcher(program, fetchesAtATime).Fetch,
-		// Secrets are read when they are needed, so that none are held.
+		// Secrets are read when they are needed, so that none are kept in memory.
 		secrets: mgr.GetAPIReader(), namespace: options.Namespace,
 		allowFile: options.AllowFileOrigins, count: countFetches(options.Metrics),
 	})
@@ -126,9 +127,9 @@ func (p *Policies) newCompiler(program string) (*source.Compiler, error) {
 
 func (p *Policies) addRunnables(table *resourceTable) error {
 	reporter := newReporter(p.manager.GetClient(), p.Live, p.options.Namespace, p.options.Replica, p.options.PodUID)
-	runnables := []manager.Runnable{table, p.objects, p.origins, reporter}
+	runnables := []manager.Runnable{object.Everywhere(table.Start), object.Everywhere(p.objects.Start), p.origins, object.Everywhere(reporter.Start)}
 	if p.options.ReceiverAddress != "" {
-		runnables = append(runnables, newReceiver(&receiver{
+		receiver := newReceiver(&receiver{
 			address: p.options.ReceiverAddress, certDir: p.options.ReceiverCertDir, namespace: p.options.Namespace,
 			sources: p.manager.GetClient(), secrets: p.manager.GetAPIReader(),
 			// The leader looks at once; another replica tells it in its report.
@@ -140,7 +141,8 @@ func (p *Policies) addRunnables(table *resourceTable) error {
 					reporter.notify(source)
 				}
 			},
-		}, p.options.Metrics))
+		}, p.options.Metrics)
+		runnables = append(runnables, object.Everywhere(receiver.Start))
 	}
 	if p.options.Directory != "" {
 		runnables = append(runnables, &directory{client: p.manager.GetClient(), path: p.options.Directory})

@@ -52,7 +52,8 @@ type facts struct {
 	// settings are those with which replicas serve it, by replica: scope, parameters and
 	// the like may change while the files stay.
 	settings map[string]string
-	// limits are the policies of this source that reached a limit lately, on any replica.
+	// limits are the policies of this source that reached a limit in the last minutes, on any
+	// replica.
 	limits []string
 	// registered says that the API server calls for the live policies.
 	registered bool
@@ -126,8 +127,7 @@ func (s *statusWriter) looked() {
 	}
 }
 
-// unjudged is a status without a revision to judge: what was said about the last one
-// stays.
+// unjudged is a status without a revision to judge: the conditions of the last one stay.
 func (s *statusWriter) unjudged() {
 	switch {
 	case s.object.Spec.Suspend && s.next.Digest == "":
@@ -223,8 +223,8 @@ func (s *statusWriter) served(what, reason string) {
 
 // upToDate says whether a replica serves the source with the settings that it has now.
 func (s *statusWriter) upToDate(replica string) bool {
-	settings, said := s.settings[replica]
-	return !said || settings == source.FromPolicySource(s.object, nil, s.next.Revision).Settings()
+	settings, reported := s.settings[replica]
+	return !reported || settings == source.FromPolicySource(s.object, nil, s.next.Revision).Settings()
 }
 
 // serving folds the Leases of the replicas into what each serves of one source.

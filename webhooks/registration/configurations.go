@@ -209,10 +209,7 @@ func (s Settings) namespaceSelector(policies []engine.PolicyInfo) *metav1.LabelS
 	}
 	excluded = slices.DeleteFunc(append(slices.Clone(excluded), s.Namespace), func(name string) bool { return name == "" })
 	slices.Sort(excluded)
-	selector := &metav1.LabelSelector{}
-	if common := commonSelector(policies, func(m definition.Match) *metav1.LabelSelector { return m.NamespaceSelector }); common != nil {
-		selector = common.DeepCopy()
-	}
+	selector := commonSelector(policies, func(m definition.Match) *metav1.LabelSelector { return m.NamespaceSelector })
 	if len(excluded) > 0 {
 		selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{
 			Key:      "kubernetes.io/metadata.name",
@@ -232,34 +229,27 @@ func commonObjectSelector(policies []engine.PolicyInfo) *metav1.LabelSelector {
 			return &metav1.LabelSelector{}
 		}
 	}
-	if common := commonSelector(policies, func(m definition.Match) *metav1.LabelSelector { return m.ObjectSelector }); common != nil {
-		return common.DeepCopy()
-	}
-	return &metav1.LabelSelector{}
+	return commonSelector(policies, func(m definition.Match) *metav1.LabelSelector { return m.ObjectSelector })
 }
 
-// commonSelector is the selector of all policies: nil where they differ.
+// commonSelector is a copy of the selector of all policies: one of everything where they
+// differ, or have none.
 func commonSelector(policies []engine.PolicyInfo, of func(definition.Match) *metav1.LabelSelector) *metav1.LabelSelector {
 	if len(policies) == 0 {
-		return nil
+		return &metav1.LabelSelector{}
 	}
 	first := of(policies[0].Match)
-	for _, policy := range policies[1:] {
-		if !equality.Semantic.DeepEqual(first, of(policy.Match)) {
-			return nil
-		}
+	differs := func(policy engine.PolicyInfo) bool { return !equality.Semantic.DeepEqual(first, of(policy.Match)) }
+	if first == nil || slices.ContainsFunc(policies, differs) {
+		return &metav1.LabelSelector{}
 	}
-	return first
+	return first.DeepCopy()
 }
 
 func selectPolicies(policies []engine.PolicyInfo, failure definition.FailurePolicy, want func(engine.PolicyInfo) bool) []engine.PolicyInfo {
-	var out []engine.PolicyInfo
-	for _, policy := range policies {
-		if (policy.FailurePolicy == definition.Ignore) == (failure == definition.Ignore) && want(policy) {
-			out = append(out, policy)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(policies), func(policy engine.PolicyInfo) bool {
+		return (policy.FailurePolicy == definition.Ignore) != (failure == definition.Ignore) || !want(policy)
+	})
 }
 
 func conflictErrors(conflicts []versionConflict, entry string) []error {

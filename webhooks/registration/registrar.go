@@ -110,8 +110,8 @@ func (r *Registrar) Reconcile(ctx context.Context, _ reconcile.Request) (reconci
 		// still wanted. Loading them triggers the next run.
 		return reconcile.Result{}, nil
 	}
-	settled, err := r.register(ctx, snapshot.Policies(), snapshot.Resources())
-	if err != nil || !settled {
+	complete, err := r.register(ctx, snapshot.Policies(), snapshot.Resources())
+	if err != nil || !complete {
 		return reconcile.Result{}, err // what was applied, or the CA injector, brings us here again
 	}
 	if r.registered.Swap(snapshot.Digest()) != snapshot.Digest() && r.onRegistered != nil {
@@ -162,9 +162,9 @@ func (r *Registrar) owner(ctx context.Context) (*metav1.OwnerReference, error) {
 	return &metav1.OwnerReference{APIVersion: role.APIVersion, Kind: role.Kind, Name: role.Name, UID: role.UID}, nil
 }
 
-// register applies what differs. settled says that nothing did, and that the API
+// register applies what differs. complete says that nothing did, and that the API
 // server has what it needs to call.
-func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, resources *admission.Resources) (settled bool, err error) {
+func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, resources *admission.Resources) (complete bool, err error) {
 	owner, err := r.owner(ctx)
 	if err != nil || owner == nil {
 		return false, err
@@ -187,21 +187,21 @@ func (r *Registrar) register(ctx context.Context, policies []engine.PolicyInfo, 
 			return false, nil
 		}
 	}
-	settled = true
+	complete = true
 	for _, c := range both {
 		desired, live := entriesOf(c.desired), entriesOf(c.live)
 		if r.settings.InjectCA && silence(desired, live) {
-			settled = false
+			complete = false
 		}
 		if upToDate(c.desired, c.live, desired, live) {
 			continue
 		}
-		settled = false
+		complete = false
 		if err := r.apply(ctx, c.desired, inert(desired, live)); err != nil {
 			return false, fmt.Errorf("applying the %s webhook configuration: %w", c.kind, err)
 		}
 	}
-	return settled, nil
+	return complete, nil
 }
 
 // configuration is either of the two, as it is wanted and as it was read: without a name

@@ -2,10 +2,12 @@ package registration
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -24,18 +26,16 @@ type target struct {
 }
 
 // interest is what an entry wants to be called for: operations by target.
-type interest map[target]map[string]bool
+type interest map[target]sets.Set[string]
 
 func (i interest) add(t target, operations []string) {
 	if len(operations) == 0 {
 		return
 	}
 	if i[t] == nil {
-		i[t] = map[string]bool{}
+		i[t] = sets.New[string]()
 	}
-	for _, operation := range operations {
-		i[t][operation] = true
-	}
+	i[t].Insert(operations...)
 }
 
 // validateOperations are those of deny and warn.
@@ -56,13 +56,7 @@ func mutateOperations(match definition.Match) []string {
 }
 
 func only(operations []string, wanted ...string) []string {
-	var out []string
-	for _, operation := range operations {
-		if slices.Contains(wanted, operation) {
-			out = append(out, operation)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(operations), func(o string) bool { return !slices.Contains(wanted, o) })
 }
 
 // validatingRules are the union of the matches of policies that deny or warn.
@@ -162,14 +156,10 @@ func (i interest) rules() []admissionregistrationv1.RuleWithOperations {
 		if i.covered(t) {
 			continue
 		}
-		key := group{t.group, t.version, strings.Join(ordered(operations), ","), t.scope}
+		key := group{t.group, t.version, strings.Join(only(operationOrder, operations.UnsortedList()...), ","), t.scope}
 		resources[key] = append(resources[key], t.resource)
 	}
-	keys := make([]group, 0, len(resources))
-	for key := range resources {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b group) int {
+	keys := slices.SortedFunc(maps.Keys(resources), func(a, b group) int {
 		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.version, b.version),
 			cmp.Compare(a.scope, b.scope), cmp.Compare(a.operations, b.operations))
 	})
@@ -193,7 +183,7 @@ func (i interest) rules() []admissionregistrationv1.RuleWithOperations {
 // covered says whether another target already asks for all of this one.
 func (i interest) covered(t target) bool {
 	for other, operations := range i {
-		if other != t && other.covers(t) && containsAll(operations, i[t]) {
+		if other != t && other.covers(t) && operations.IsSuperset(i[t]) {
 			return true
 		}
 	}
@@ -217,23 +207,4 @@ func (t target) covers(other target) bool {
 	default:
 		return matches(sub, otherSub)
 	}
-}
-
-func containsAll(all, some map[string]bool) bool {
-	for operation := range some {
-		if !all[operation] {
-			return false
-		}
-	}
-	return true
-}
-
-func ordered(operations map[string]bool) []string {
-	var out []string
-	for _, operation := range operationOrder {
-		if operations[operation] {
-			out = append(out, operation)
-		}
-	}
-	return out
 }

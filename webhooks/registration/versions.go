@@ -62,10 +62,7 @@ func kindVersions(policies []engine.PolicyInfo, resources *admission.Resources) 
 			if !known || kind.Version == anything {
 				continue
 			}
-			version := kind.Version
-			if version == "" {
-				version = resource.Version
-			}
+			version := cmp.Or(kind.Version, resource.Version)
 			key := admission.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}
 			switch {
 			case len(table[key]) == 0:

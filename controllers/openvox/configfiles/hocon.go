@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/utils/ptr"
+
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
@@ -75,11 +77,11 @@ func (in Input) ca() object {
 		return object{"certificate-authority": object{}}
 	}
 	return object{"certificate-authority": object{
-		"allow-subject-alt-names":        unlessFalse(ca.Spec.AllowSubjectAltNames),
-		"allow-authorization-extensions": unlessFalse(ca.Spec.AllowAuthorizationExtensions),
+		"allow-subject-alt-names":        ptr.Deref(ca.Spec.AllowSubjectAltNames, true),
+		"allow-authorization-extensions": ptr.Deref(ca.Spec.AllowAuthorizationExtensions, true),
 		// Servers check their clients by the CRL that the CA gives away.
 		"enable-infra-crl":      false,
-		"allow-auto-renewal":    unlessFalse(ca.Spec.AllowAutoRenewal),
+		"allow-auto-renewal":    ptr.Deref(ca.Spec.AllowAutoRenewal, true),
 		"auto-renewal-cert-ttl": fmt.Sprintf("%ds", in.RenewalTTL),
 	}}
 }
@@ -126,11 +128,7 @@ func custom(rule v1alpha1.AuthorizationRule) (object, error) {
 		}
 		match["method"] = methods
 	}
-	order := rule.SortOrder
-	if order == 0 {
-		order = 500
-	}
-	written := object{"name": "config/" + rule.Name, "sort-order": order, "match-request": match}
+	written := object{"name": "config/" + rule.Name, "sort-order": cmp.Or(rule.SortOrder, 500), "match-request": match}
 	switch {
 	case rule.AllowUnauthenticated:
 		written["allow-unauthenticated"] = true
@@ -195,6 +193,3 @@ func (in Input) administrators() []object {
 	}
 	return admins
 }
-
-// unlessFalse is of fields whose default is true.
-func unlessFalse(value *bool) bool { return value == nil || *value }

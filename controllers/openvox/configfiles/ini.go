@@ -9,6 +9,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"k8s.io/utils/ptr"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 )
 
 // settingName is a name that puppet.conf can have.
@@ -67,12 +71,7 @@ func isControl(r rune) bool {
 
 func (in Input) puppetConf() (string, error) {
 	spec := in.Config.Spec.Puppet
-	extra := func(of func() map[string]string) map[string]string {
-		if spec.ExtraConfig == nil {
-			return nil
-		}
-		return of()
-	}
+	extra := ptr.Deref(spec.ExtraConfig, v1alpha1.ExtraConfig{})
 	f := &ini{}
 	f.section("main")
 	f.set("confdir", confFolder)
@@ -84,7 +83,7 @@ func (in Input) puppetConf() (string, error) {
 	f.set("manage_internal_file_permissions", "false")
 	f.set("environmentpath", cmp.Or(spec.EnvironmentPath, codeFolder+"/environments"))
 	f.set("hiera_config", cmp.Or(spec.HieraConfig, "$confdir/hiera.yaml"))
-	f.setAll(extra(func() map[string]string { return spec.ExtraConfig.Main }))
+	f.setAll(extra.Main)
 	f.section("server")
 	f.set("certname", certname)
 	f.setSome("environment_timeout", spec.EnvironmentTimeout)
@@ -94,15 +93,15 @@ func (in Input) puppetConf() (string, error) {
 	}
 	f.set("reports", cmp.Or(spec.Reports, in.defaultReports()))
 	if in.Authority != nil {
-		// Puppet looks for the folder elsewhere, too, unless it is told.
+		// Without cadir, Puppet looks for the folder elsewhere, too.
 		f.set("cadir", caFolder)
 		f.set("ca_ttl", strconv.FormatInt(in.CATTL, 10))
 		f.set("autosign", AutosignProgram)
 	}
-	f.setAll(extra(func() map[string]string { return spec.ExtraConfig.Server }))
-	if agent := extra(func() map[string]string { return spec.ExtraConfig.Agent }); len(agent) > 0 {
+	f.setAll(extra.Server)
+	if len(extra.Agent) > 0 {
 		f.section("agent")
-		f.setAll(agent)
+		f.setAll(extra.Agent)
 	}
 	if f.err != nil {
 		return "", fmt.Errorf("puppet.conf: %w", f.err)
@@ -115,10 +114,7 @@ func (in Input) hasPuppetDB() bool {
 }
 
 func (in Input) storesConfigs() bool {
-	if set := in.Config.Spec.Puppet.StoreConfigs; set != nil {
-		return *set
-	}
-	return in.hasPuppetDB()
+	return ptr.Deref(in.Config.Spec.Puppet.StoreConfigs, in.hasPuppetDB())
 }
 
 func (in Input) defaultReports() string {

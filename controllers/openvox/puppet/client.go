@@ -40,14 +40,14 @@ type StatusError struct {
 // Error says what the CA has answered: in its own words only where it is known to be one,
 // or whoever names a URL could read what stands there.
 func (e *StatusError) Error() string {
-	said := e.Body
+	detail := e.Body
 	if !e.quoted {
-		said = e.summary()
+		detail = e.summary()
 	}
-	if said != "" {
-		said = ": " + said
+	if detail != "" {
+		detail = ": " + detail
 	}
-	return fmt.Sprintf("the CA answers %d %s%s", e.Code, http.StatusText(e.Code), said)
+	return fmt.Sprintf("the CA answers %d %s%s", e.Code, http.StatusText(e.Code), detail)
 }
 
 // refusals are what Puppet's CAs say of requests, and what that means.
@@ -77,8 +77,7 @@ func (e unanswered) Unwrap() error { return e.error }
 // Unanswered says whether an error is of a CA that cannot be asked: nobody answers, or a
 // server that has an error of its own, sends elsewhere, or is no CA.
 func Unanswered(err error) bool {
-	var status *StatusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.Code >= http.StatusInternalServerError || status.Code/100 == http.StatusMultipleChoices/100
 	}
 	var none unanswered
@@ -167,8 +166,7 @@ func parse[T any](text []byte, err error, read func([]byte) (*T, error), doing s
 // error: see Request.
 func (c *Client) Submit(ctx context.Context, certname string, request []byte) error {
 	_, err := c.do(ctx, http.MethodPut, "certificate_request/"+url.PathEscape(certname), "text/plain", request)
-	var status *StatusError
-	if errors.As(err, &status) && status.Code == http.StatusBadRequest && strings.Contains(status.Body, "already has a requested certificate") {
+	if status, ok := errors.AsType[*StatusError](err); ok && status.Code == http.StatusBadRequest && strings.Contains(status.Body, "already has a requested certificate") {
 		return nil
 	}
 	if err != nil {
@@ -244,7 +242,7 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte) 
 	return request, nil
 }
 
-// send returns what a CA that does as it is told answers; all else is an error.
+// send returns the answer of a CA that has done what was asked; all else is an error.
 func (c *Client) send(request *http.Request) (http.Header, []byte, error) {
 	response, err := c.http.Do(request)
 	if err != nil {
@@ -271,12 +269,10 @@ func (c *Client) send(request *http.Request) (http.Header, []byte, error) {
 // explain has the same words for the same error each time, and says which clock or
 // certificate is wrong. Go's HTTP client quotes what is no HTTP.
 func (c *Client) explain(err error) error {
-	var connection *net.OpError
-	if errors.As(err, &connection) {
+	if connection, ok := errors.AsType[*net.OpError](err); ok {
 		connection.Source = nil // a port of ours, another one each time
 	}
-	var invalid x509.CertificateInvalidError
-	if errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil {
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired && invalid.Cert != nil {
 		return &validityError{invalid.Cert}
 	}
 	if c.quoted || quotesNothing(err) {
@@ -287,8 +283,7 @@ func (c *Client) explain(err error) error {
 
 // quotesNothing says whether an error is of a connection, and has no words of the server.
 func quotesNothing(err error) bool {
-	var request *url.Error
-	if errors.As(err, &request) {
+	if request, ok := errors.AsType[*url.Error](err); ok {
 		err = request.Err
 	}
 	var (

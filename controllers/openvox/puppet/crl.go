@@ -32,8 +32,7 @@ func (c *Client) CRL(ctx context.Context, known Version) ([]byte, Version, error
 		request.Header.Set("If-Modified-Since", known.modified)
 	}
 	header, text, err := c.send(request)
-	var status *StatusError
-	if known != (Version{}) && errors.As(err, &status) && status.Code == http.StatusNotModified {
+	if status, ok := errors.AsType[*StatusError](err); ok && known != (Version{}) && status.Code == http.StatusNotModified {
 		return nil, known, ErrNotModified
 	}
 	if err != nil {
@@ -162,15 +161,8 @@ func (l CRLs) Updates() (this, next time.Time) {
 
 // Revokes says whether one of the lists has a certificate, by its issuer and serial.
 func (l CRLs) Revokes(certificate *x509.Certificate) bool {
-	for _, list := range l {
-		if !bytes.Equal(list.RawIssuer, certificate.RawIssuer) {
-			continue
-		}
-		for _, entry := range list.RevokedCertificateEntries {
-			if entry.SerialNumber.Cmp(certificate.SerialNumber) == 0 {
-				return true
-			}
-		}
-	}
-	return false
+	isEntry := func(e x509.RevocationListEntry) bool { return e.SerialNumber.Cmp(certificate.SerialNumber) == 0 }
+	return slices.ContainsFunc(l, func(list *x509.RevocationList) bool {
+		return bytes.Equal(list.RawIssuer, certificate.RawIssuer) && slices.ContainsFunc(list.RevokedCertificateEntries, isEntry)
+	})
 }

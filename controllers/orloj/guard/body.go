@@ -3,7 +3,6 @@ package guard
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -41,8 +40,8 @@ func readBody(r *http.Request) (namespace, name string, err error) {
 	}
 	var read bytes.Buffer
 	_, err = io.Copy(&read, io.LimitReader(r.Body, maxBody+1))
-	rest := r.Body
-	setBody(r, io.MultiReader(bytes.NewReader(read.Bytes()), rest), rest, r.ContentLength)
+	unread := r.Body
+	setBody(r, io.MultiReader(bytes.NewReader(read.Bytes()), unread), unread, r.ContentLength)
 	if err != nil {
 		return "", "", fmt.Errorf("reading the request: %w", err)
 	}
@@ -65,7 +64,7 @@ func readBody(r *http.Request) (namespace, name string, err error) {
 	if err := encoder.Encode(document); err != nil {
 		return "", "", fmt.Errorf("writing the request: %w", err)
 	}
-	setBody(r, &judged, rest, int64(judged.Len()))
+	setBody(r, &judged, unread, int64(judged.Len()))
 	r.Header.Set("Content-Type", "application/json")
 	return namespace, name, nil
 }
@@ -187,11 +186,4 @@ func identity(document any, method string) (namespace, name string, err error) {
 		texts[key] = strings.TrimSpace(text)
 	}
 	return texts["namespace"], texts["name"], nil
-}
-
-// isRefusal says whether an error refuses a request for what it is.
-func isRefusal(err error) (*refusal, bool) {
-	var found *refusal
-	ok := errors.As(err, &found)
-	return found, ok
 }

@@ -17,6 +17,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/cache"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/lintel-policy/lintel/test/orlojd"
 )
@@ -183,8 +185,8 @@ func TestWhatWasJudgedIsSentOn(t *testing.T) {
 func TestEveryWriteIsWarnedOf(t *testing.T) {
 	insert(t)
 	g, guard := guardOf(t, Warn)
-	now := time.Now()
-	g.memory.now = func() time.Time { return now }
+	clock := clocktesting.NewFakeClock(time.Now())
+	g.written = cache.NewExpiringWithClock(clock)
 	body := func(prompt string) string {
 		return `{"metadata":{"name":"a","namespace":"guarded"},"spec":{"model_ref":"m","prompt":"` + prompt + `"}}`
 	}
@@ -203,7 +205,7 @@ func TestEveryWriteIsWarnedOf(t *testing.T) {
 		require.Equal(t, want, got.managed, write)
 	}
 	require.Equal(t, "three", prompt(t))
-	now = now.Add(3 * time.Minute)
+	clock.Step(3 * time.Minute)
 	require.Empty(t, send(t, guard, "PUT", "/v1/agents/a?namespace=guarded", body("four")).managed, "the manager has looked, and left it")
 }
 

@@ -7,6 +7,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +21,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/cache"
 )
 
 // Policy says what becomes of a write to a managed resource.
@@ -63,8 +66,11 @@ type Guard struct {
 	policy   Policy
 	proxy    *httputil.ReverseProxy
 	client   *http.Client
-	memory   *memory
 	logger   *slog.Logger
+	// written has the managed resources that were written within keep: a write takes the
+	// mark out by which they are known, until the manager has looked again.
+	written *cache.Expiring
+	keep    time.Duration
 }
 
 // New makes a Guard in front of an upstream. drift is how often the manager compares rows
@@ -73,7 +79,7 @@ func New(upstream *url.URL, policy Policy, drift time.Duration, logger *slog.Log
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableCompression = true // what is asked for, and answered, is between the two
 	g := &Guard{
-		upstream: upstream, policy: policy, memory: newMemory(2 * drift), logger: logger,
+		upstream: upstream, policy: policy, logger: logger, written: cache.NewExpiring(), keep: 2 * drift,
 		client: &http.Client{Transport: transport, Timeout: lookupTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
 	g.proxy = &httputil.ReverseProxy{
@@ -125,7 +131,7 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // refuse answers a request of which it is not clear what it would write.
 func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, unclear error) {
 	status, message := http.StatusBadRequest, "the request could not be read"
-	if known, is := isRefusal(unclear); is {
+	if known, ok := errors.AsType[*refusal](unclear); ok {
 		status, message = known.status, known.message
 	}
 	g.logger.Info("refused a write of which it is not clear what it is to", "method", r.Method, "path", r.URL.Path, "error", unclear)
@@ -141,7 +147,7 @@ func (g *Guard) write(w http.ResponseWriter, r *http.Request, managed resource) 
 		return
 	}
 	g.logger.Warn("a write to a resource that is managed by Kubernetes will be overwritten", "method", r.Method, "resource", managed.String())
-	g.memory.wrote(managed)
+	g.written.Set(managed.inDefault(), nil, g.keep)
 	g.proxy.ServeHTTP(w, r)
 }
 
@@ -170,9 +176,7 @@ func (r resource) String() string { return r.collection + " " + r.namespace + "/
 
 // inDefault is the resource with the namespace that orlojd takes where none is given.
 func (r resource) inDefault() resource {
-	if r.namespace == "" {
-		r.namespace = "default"
-	}
+	r.namespace = cmp.Or(r.namespace, "default")
 	return r
 }
 
@@ -211,7 +215,7 @@ func (g *Guard) firstManaged(r *http.Request, candidates []resource) (*resource,
 	var errs []error
 	for _, one := range candidates {
 		managed, err := g.isManaged(r, one)
-		if managed || g.policy == Warn && g.memory.knows(one) {
+		if _, written := g.written.Get(one.inDefault()); managed || g.policy == Warn && written {
 			return &one, nil
 		}
 		errs = append(errs, err)

@@ -103,15 +103,8 @@ func (c *comparison) isZero(path []string, value any) bool {
 func matchesAny(patterns []string, path []string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		parts := strings.Split(pattern, ".")
-		if len(parts) > len(path) {
-			return false
-		}
-		for i, part := range parts {
-			if part != "*" && part != path[i] {
-				return false
-			}
-		}
-		return true
+		matches := func(part, key string) bool { return part == "*" || part == key }
+		return len(parts) <= len(path) && slices.EqualFunc(parts, path[:len(parts)], matches)
 	})
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -86,7 +87,7 @@ func (p *payload) status() (s rowStatus) {
 	return s
 }
 
-// owner is whom a row belongs to: empty where nobody has said so.
+// owner is the UID of the object that a row belongs to: empty where it names none.
 func (p *payload) owner() string { return p.Metadata.Annotations[OwnerAnnotation] }
 
 // cluster is that of the owner: empty where an earlier version has written the row.
@@ -94,10 +95,7 @@ func (p *payload) cluster() string { return p.Metadata.Annotations[ClusterAnnota
 
 // sourceNamespace is the Kubernetes namespace of the owner.
 func (p *payload) sourceNamespace() string {
-	if source := p.Metadata.Annotations[SourceNamespaceAnnotation]; source != "" {
-		return source
-	}
-	return p.Metadata.Namespace
+	return cmp.Or(p.Metadata.Annotations[SourceNamespaceAnnotation], p.Metadata.Namespace)
 }
 
 func (p *payload) isGenerated() bool { return p.Metadata.Labels[generatedLabel] == "true" }

@@ -37,7 +37,7 @@ type Problem struct {
 // Error implements error.
 func (p *Problem) Error() string { return p.Message }
 
-// Unwrap is what the driver said.
+// Unwrap is the driver's error.
 func (p *Problem) Unwrap() error { return p.cause }
 
 // Permanent says that trying again changes nothing until somebody changes something.
@@ -63,12 +63,10 @@ func problemOf(table string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var known *Problem
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*Problem](err); ok {
 		return known
 	}
-	var server *pgconn.PgError
-	if errors.As(err, &server) {
+	if server, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return serverProblem(table, server, err)
 	}
 	if isConnection(err) {

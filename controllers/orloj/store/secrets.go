@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// keyState is what a look at the store has told of the key.
+// keyState is what the last look at the store found out about the key.
 type keyState struct{ problem *Problem }
 
 // CheckKey compares the key with a stored value, the one that was written last. A key

@@ -2,10 +2,12 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,9 +79,7 @@ func (s *Store) wanted(table Table, row *Row) (*payload, error) {
 		return nil, err
 	}
 	annotations := map[string]string{}
-	for key, value := range row.Annotations {
-		annotations[key] = value
-	}
+	maps.Copy(annotations, row.Annotations)
 	annotations[ManagedByAnnotation] = ManagedBy
 	annotations[OwnerAnnotation] = row.Owner
 	if row.Cluster != "" {
@@ -209,19 +209,11 @@ func (s *Store) lock(ctx context.Context, tx pgx.Tx, table Table, key string) (*
 }
 
 func sameColumns(table Table, have *stored, want *payload) bool {
-	for _, c := range table.columns {
-		if have.columns[c.name] != columnValue(c, want.Spec) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(table.columns, func(c column) bool { return have.columns[c.name] != columnValue(c, want.Spec) })
 }
 
 func columnValue(c column, spec map[string]any) string {
-	if value := field(spec, columnFields[c.name]); value != "" {
-		return value
-	}
-	return c.fallback
+	return cmp.Or(field(spec, columnFields[c.name]), c.fallback)
 }
 
 func nextVersion(current string) string {
