@@ -217,3 +217,20 @@ func TestTrustedByConfigurations(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, trusted, "nobody calls")
 }
+
+// TestTrustThroughAnIntermediate: the bundle has the root, and the chain the rest.
+func TestTrustThroughAnIntermediate(t *testing.T) {
+	root, between := newAuthority(t, "root"), newAuthority(t, "between")
+	der, err := x509.CreateCertificate(rand.Reader, between.certificate, root.certificate, between.key.Public(), root.key)
+	require.NoError(t, err)
+	between.certificate, err = x509.ParseCertificate(der)
+	require.NoError(t, err)
+	directory := t.TempDir()
+	between.issue(t, directory, 1, time.Now().Add(time.Hour), x509.ExtKeyUsageServerAuth)
+	files, err := Directory(directory)(t.Context())
+	require.NoError(t, err)
+	pair, err := parseKeyPair(files)
+	require.NoError(t, err)
+	require.False(t, vouches(root.pem, pair.chain))
+	require.True(t, vouches(root.pem, append(pair.chain, between.certificate)))
+}

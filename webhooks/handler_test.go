@@ -360,6 +360,22 @@ func TestLongAnswersAreCut(t *testing.T) {
 	assert.Contains(t, f.log.String(), `"denialsNotShown":400`)
 }
 
+// TestLongWarningsOfProductsAreCut as those of policies are.
+func TestLongWarningsOfProductsAreCut(t *testing.T) {
+	texts := make([]string, 100)
+	for i := range texts {
+		texts[i] = strings.Repeat("ä", 300)
+	}
+	cut := limitWarnings(texts)
+	total := 0
+	for _, text := range cut {
+		assert.LessOrEqual(t, len(text), engine.MaxWarningBytes)
+		total += len(text)
+	}
+	assert.LessOrEqual(t, total, engine.MaxWarningsBytes)
+	assert.Equal(t, fmt.Sprintf("%d more warnings are not shown", len(texts)-len(cut)+1), cut[len(cut)-1])
+}
+
 func TestBudgetOfAllBodies(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
 	f := newFixture(t, decisions{validate: func(context.Context, *admission.Review, engine.Options) *engine.Decision {
@@ -378,4 +394,44 @@ func TestBudgetOfAllBodies(t *testing.T) {
 
 	close(release)
 	assert.True(t, responseOf(t, <-first).Allowed)
+}
+
+// TestSmallBodiesTakeWhatTheySay of the budget, and not what a body may have at most.
+func TestSmallBodiesTakeWhatTheySay(t *testing.T) {
+	started, release := make(chan struct{}), make(chan struct{})
+	f := newFixture(t, decisions{validate: func(context.Context, *admission.Review, engine.Options) *engine.Decision {
+		started <- struct{}{}
+		<-release
+		return &engine.Decision{}
+	}}, func(o *HandlerOptions) { o.MaxReviewBytes, o.MaxBytesInFlight = 64<<10, 1 })
+	answers := make(chan *httptest.ResponseRecorder)
+	for range 2 {
+		go func() { answers <- f.post("/validate/fail", podRequest) }()
+	}
+	judged := 0
+	for range 2 {
+		select {
+		case <-started:
+			judged++
+		case <-answers: // one that waited for the budget until its deadline
+		}
+	}
+	close(release)
+	require.Equal(t, 2, judged, "at once")
+	for range 2 {
+		assert.True(t, responseOf(t, <-answers).Allowed)
+	}
+}
+
+// TestRoomToJudge: a flood does not open the Ignore entries here either.
+func TestRoomToJudge(t *testing.T) {
+	f := newFixture(t, decisions{}, nil)
+	f.judging = newJudging(1)
+	leave, err := f.judging.enter(t.Context(), "")
+	require.NoError(t, err)
+	response := f.ask(t, "/validate/ignore?timeout=50ms", podRequest)
+	assert.False(t, response.Allowed)
+	assert.EqualValues(t, 429, response.Result.Code)
+	leave()
+	assert.True(t, f.ask(t, "/validate/ignore", podRequest).Allowed)
 }

@@ -8,14 +8,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestATenantHoldsHalfOfTheRoom(t *testing.T) {
-	j := newJudging(4)
-	var leave []func()
+// enterTwice has two reviews of a tenant judged, until they leave.
+func enterTwice(t *testing.T, j *judging, tenant string) (leave []func()) {
+	t.Helper()
 	for range 2 {
-		out, err := j.enter(t.Context(), "team a")
+		out, err := j.enter(t.Context(), tenant)
 		require.NoError(t, err)
 		leave = append(leave, out)
 	}
+	return leave
+}
+
+func TestATenantHoldsHalfOfTheRoom(t *testing.T) {
+	j := newJudging(4)
+	leave := enterTwice(t, j, "team a")
 	short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	_, err := j.enter(short, "team a")
@@ -32,4 +38,21 @@ func TestATenantHoldsHalfOfTheRoom(t *testing.T) {
 		_, err = j.enter(t.Context(), "")
 		require.NoError(t, err, "what was given back is there")
 	}
+}
+
+// TestWhoWaitsInVainHoldsNoRoom of the tenant.
+func TestWhoWaitsInVainHoldsNoRoom(t *testing.T) {
+	j := newJudging(2)
+	leave := enterTwice(t, j, "")
+	short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err := j.enter(short, "team a")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	for _, out := range leave {
+		out()
+	}
+	long, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, err = j.enter(long, "team a")
+	require.NoError(t, err)
 }

@@ -53,6 +53,14 @@ func TestObjectsAreLoggedMaskedAndOnlyWhenAsked(t *testing.T) {
 	require.Equal(t, map[string]any{"metadata": map[string]any{}, "data": masked, "stringData": masked, "type": "Opaque"}, line["object"])
 }
 
+// TestTheObjectOfADeletionIsLogged: that is the one there was.
+func TestTheObjectOfADeletionIsLogged(t *testing.T) {
+	review := loggedReview(t, "Secret", `{"data":{"k":"dG9w"}}`)
+	review.Operation, review.New, review.Old = "DELETE", nil, review.New
+	line := logLine(t, DecisionLog{Mode: LogAll, Objects: true}, review, &answer{})
+	require.Equal(t, map[string]any{"data": masked}, line["object"])
+}
+
 // TestSecretsOfEveryKindAreMasked: what these kinds keep secret is in no line.
 func TestSecretsOfEveryKindAreMasked(t *testing.T) {
 	for name, c := range map[string]struct{ group, kind, object string }{

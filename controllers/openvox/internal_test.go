@@ -35,6 +35,7 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
+	"github.com/lintel-policy/lintel/test/certificates"
 )
 
 func newInternal(name string) *v1alpha1.CertificateAuthority {
@@ -80,8 +81,8 @@ func TestSetupPermissions(t *testing.T) {
 
 func TestSetupJob(t *testing.T) {
 	ca := newInternal("main")
-	first := v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "a", CreationTimestamp: metav1.Unix(1, 0)}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web"}}
-	server := v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "z", CreationTimestamp: metav1.Unix(2, 0)}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "ca.example.com", DNSAltNames: []string{"puppet", "10.0.0.1"}}}
+	first := *certificates.MakeCertificate("a", "web").Created(1).Obj()
+	server := *certificates.MakeCertificate("z", "ca.example.com").DNSNames("puppet", "10.0.0.1").Created(2).Obj()
 	all := []v1alpha1.Certificate{first, server}
 	value := func(s setup, name string) string {
 		for _, variable := range s.job().Spec.Template.Spec.Containers[0].Env {
@@ -336,7 +337,7 @@ func TestTakenOver(t *testing.T) {
 	} {
 		require.NoError(t, s.client.Delete(t.Context(), object))
 	}
-	server := &v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "server", Namespace: "ns"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "ca.example.com"}}
+	server := certificates.MakeCertificate("server", "ca.example.com").Obj()
 	require.NoError(t, s.client.Create(t.Context(), server))
 	tls := secretOf("server-tls", newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "ca.example.com"}}))
 	require.NoError(t, s.client.Create(t.Context(), tls))
@@ -501,13 +502,13 @@ func TestIntermediateCA(t *testing.T) {
 func TestServerCertificate(t *testing.T) {
 	ca := newInternal("main")
 	ca.Spec.ServerCertificateRef = "server"
-	first := &v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "first", Namespace: "ns"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web"}}
+	first := certificates.MakeCertificate("first", "web").Obj()
 	s := newSite(t, ca, configOf("main"), first)
 	object := s.reconcile()
 	require.Contains(t, state(object, v1alpha1.ConditionInitialized), "False WaitingForServerCertificate there is no Certificate server of this CertificateAuthority")
 	require.Equal(t, v1alpha1.CertificateAuthorityPending, object.Status.Phase)
 	require.False(t, s.get("main-server", &v1alpha1.Certificate{}), "one is named")
-	server := &v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "server", Namespace: "ns"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "../../x"}}
+	server := certificates.MakeCertificate("server", "../../x").Obj()
 	require.NoError(t, s.client.Create(t.Context(), server))
 	s.denied = `spec.certname: "../../x" is no certname`
 	object = s.reconcile()
@@ -527,7 +528,7 @@ func TestServerCertificate(t *testing.T) {
 	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "CERTNAME", Value: "ca.example.com"})
 
 	// One of somebody else's is not taken for the one that is made.
-	taken := &v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: "main-server", Namespace: "ns"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web"}}
+	taken := certificates.MakeCertificate("main-server", "web").Obj()
 	s = newSite(t, newInternal("main"), configOf("main"), taken)
 	object = s.reconcile()
 	require.Contains(t, state(object, v1alpha1.ConditionInitialized), "False NotOwned Certificate main-server does not belong to this object and is left alone; rename or delete it, or name it in spec.serverCertificateRef")
@@ -542,7 +543,7 @@ func TestRights(t *testing.T) {
 	for last, rights := range map[[2]int]bool{{3, 39}: true, {3, 13}: true, {1, 13}: false} {
 		oid := asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 34380, 1, last[0], last[1]}
 		stored := certificateOf(t, newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "web"}, ExtraExtensions: []pkix.Extension{{Id: oid, Value: value}}}))
-		i := &issuance{certificate: &v1alpha1.Certificate{Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web"}}, authority: &authority{bundle: fake.bundle()}}
+		i := &issuance{certificate: certificates.MakeCertificate("web", "web").Obj(), authority: &authority{bundle: fake.bundle()}}
 		require.Equal(t, rights, i.outdated(stored) != "", oid)
 		i.server = true
 		require.Empty(t, i.outdated(stored), oid)
@@ -635,10 +636,7 @@ func TestAdopt(t *testing.T) {
 	ca := s.reconcile()
 	r := &CertificateReconciler{client: s.client, secrets: secrets{s.client, s.client}, now: time.Now, keys: newKeyMaker(2048), admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return builtin.Verdict{}, nil }}
 	issue := func(name, certname, known string) outcome {
-		return r.issue(t.Context(), &v1alpha1.Certificate{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: "1"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: certname, DNSAltNames: bootNames},
-			Status: v1alpha1.CertificateStatus{SerialNumber: known},
-		})
+		return r.issue(t.Context(), certificates.MakeCertificate(name, certname).UID("1").DNSNames(bootNames...).Issued(known).Obj())
 	}
 	for _, other := range []string{"server", "a"} {
 		require.Equal(t, v1alpha1.CertificatePending, issue(other, "main-internal", "").phase, "whoever comes first administers nothing")

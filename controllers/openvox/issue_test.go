@@ -25,6 +25,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
+	"github.com/lintel-policy/lintel/test/certificates"
 )
 
 func newClient(t *testing.T, objects ...client.Object) client.Client {
@@ -50,10 +51,8 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	certificate := &v1alpha1.Certificate{
-		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "ns", UID: "1", Generation: 1},
-		Spec:       v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web.example.com", DNSAltNames: []string{"www.example.com", "10.0.0.1"}, RenewBefore: "60d", CSRExtensions: &v1alpha1.CSRExtensions{PPRole: "web"}},
-	}
+	certificate := certificates.MakeCertificate("web", "web.example.com").UID("1").DNSNames("www.example.com", "10.0.0.1").Extensions(v1alpha1.CSRExtensions{PPRole: "web"}).Obj()
+	certificate.Generation, certificate.Spec.RenewBefore = 1, "60d"
 	b := &bench{t: t, ca: newFakeCA(t), client: newClient(t), certificate: certificate, now: time.Now()}
 	b.ca.clock = func() time.Time { return b.now }
 	return b

@@ -21,6 +21,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
 	"github.com/lintel-policy/lintel/policies/engine"
 	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
+	"github.com/lintel-policy/lintel/test/certificates"
 )
 
 // TestTwoCertificatesOfOneCertname: where both were created at once, the older one keeps
@@ -31,10 +32,7 @@ func TestTwoCertificatesOfOneCertname(t *testing.T) {
 	scheme := runtime.NewScheme()
 	require.NoError(t, v1alpha1.AddToScheme(scheme))
 	certificate := func(name string, created int64) *v1alpha1.Certificate {
-		return &v1alpha1.Certificate{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: types.UID(name), CreationTimestamp: metav1.Unix(created, 0)},
-			Spec:       v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web"},
-		}
+		return certificates.MakeCertificate(name, "web").UID(types.UID(name)).Created(created).Obj()
 	}
 	older, younger := certificate("z", 1), certificate("a", 2)
 	s := &admitter{
@@ -110,10 +108,7 @@ func TestRightsOfCertificates(t *testing.T) {
 	require.NoError(t, v1alpha1.AddToScheme(scheme))
 	ca := &v1alpha1.CertificateAuthority{ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: "ns"}, Spec: v1alpha1.CertificateAuthoritySpec{ServerCertificateRef: "server"}}
 	for name, want := range map[string]string{"server": "", "main-server": "only the CA's own server", "first": "only the CA's own server"} {
-		certificate := &v1alpha1.Certificate{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: "1"},
-			Spec:       v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "web", CSRExtensions: &v1alpha1.CSRExtensions{PPCLIAuth: true}},
-		}
+		certificate := certificates.MakeCertificate(name, "web").UID("1").Extensions(v1alpha1.CSRExtensions{PPCLIAuth: true}).Obj()
 		s := &admitter{cached: fake.NewClientBuilder().WithScheme(scheme).WithObjects(ca, certificate).Build(), snapshot: engine.NewSnapshot(admission.BuiltinResources(), set)}
 		said, err := s.admitCertificate(t.Context(), certificate)
 		require.NoError(t, err)

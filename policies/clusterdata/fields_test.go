@@ -70,6 +70,7 @@ func TestWhatPoliciesReadOfObjects(t *testing.T) {
 		"walk":                {`walk(data.cluster.Service, [_, v]); v == "x"`, "all"},
 		"to a function":       {`f(data.cluster.Service["n"]["a"])`, "all"},
 		"part to a function":  {`f(data.cluster.Service["n"]["a"].spec)`, "{spec:all}"},
+		"its own data":        {`data.settings.Service.a.b.spec == "x"`, "{}"},
 		"the whole kind":      {`count(data.cluster.Service) > 1`, "all"},
 		"another name":        {`some kind; data.cluster[kind]["n"]["a"].spec.type == "x"`, "{spec:{type:all}}"},
 		"all of data.cluster": {`count(data.cluster) > 1`, "all"},

@@ -153,6 +153,11 @@ func TestRules(t *testing.T) {
 			validating: []string{"/v1 Namespaced UPDATE,CONNECT pods,pods/ephemeralcontainers,pods/exec"},
 		},
 		{
+			name:       "every subresource is none of the resource itself",
+			policies:   []engine.PolicyInfo{validates("a", definition.Match{Kinds: []admission.GroupVersionKind{pod}, Subresources: []string{"*"}})},
+			validating: []string{"/v1 Namespaced CREATE,UPDATE pods,pods/*"},
+		},
+		{
 			name: "subresources of any resource",
 			policies: []engine.PolicyInfo{
 				validates("a", definition.Match{Subresources: []string{"scale"}}),
@@ -288,6 +293,12 @@ func TestURLAndBundle(t *testing.T) {
 	assert.Nil(t, config.Service)
 	assert.Equal(t, []byte("pem"), config.CABundle)
 	assert.Empty(t, validating.Annotations)
+
+	injected := settings()
+	injected.CABundle = []byte("pem")
+	validating, _, err = Configurations(nil, nil, nil, injected)
+	require.NoError(t, err)
+	assert.Nil(t, validating.Webhooks[1].ClientConfig.CABundle, "it is cert-manager's to keep")
 }
 
 func TestSelectors(t *testing.T) {

@@ -2,7 +2,9 @@ package registration
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -232,6 +234,65 @@ func TestANewEntryWaitsForItsCA(t *testing.T) {
 	}
 	assert.Equal(t, []string{"other.example.com 1", "policysource.policy.lintel.dev 1", "ignore.policies.lintel.dev 0", "fail.policies.lintel.dev 1"}, entries())
 	assert.True(t, newer.Registered(live.Load().Digest()))
+}
+
+// TestNothingIsRegisteredForARoleThatGoes: what it owns would go with it.
+func TestNothingIsRegisteredForARoleThatGoes(t *testing.T) {
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "lintel-webhooks", UID: "role", Finalizers: []string{"example.com/kept"}}}
+	c := fake.NewClientBuilder().WithObjects(platform(), role).Build()
+	require.NoError(t, c.Delete(t.Context(), role))
+	snapshot := snapshotOf(t, definition.Fail)
+	reconcileOnce(t, NewRegistrar(c, c, func() *engine.Snapshot { return snapshot }, nil, Settings{Namespace: "lintel-system"}))
+	var validating admissionregistrationv1.ValidatingWebhookConfiguration
+	require.True(t, apierrors.IsNotFound(c.Get(t.Context(), client.ObjectKey{Name: ConfigurationName}, &validating)))
+}
+
+// TestAnEntryThatCannotBeDroppedStaysWithoutRules: the CA injector owns its bundle, and an
+// entry without the rest is not valid.
+func TestAnEntryThatCannotBeDroppedStaysWithoutRules(t *testing.T) {
+	snapshot := snapshotOf(t, definition.Fail)
+	live := func() *engine.Snapshot { return snapshot }
+	settings := Settings{Namespace: "lintel-system", CABundle: []byte("CA")}
+	applied := 0
+	c := fake.NewClientBuilder().WithObjects(platform()).WithInterceptorFuncs(interceptor.Funcs{
+		Apply: func(ctx context.Context, c client.WithWatch, config runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+			text, err := json.Marshal(config)
+			require.NoError(t, err)
+			applied++
+			if strings.Contains(string(text), `"ValidatingWebhookConfiguration"`) && !strings.Contains(string(text), policySources.Entry) {
+				return apierrors.NewInvalid(schema.GroupKind{Kind: "ValidatingWebhookConfiguration"}, ConfigurationName, nil)
+			}
+			return c.Apply(ctx, config, options...)
+		},
+	}).Build()
+	reconcileOnce(t, NewRegistrar(c, c, live, []rules.Product{policySources}, settings))
+	newer := NewRegistrar(c, c, live, nil, settings)
+	reconcileOnce(t, newer)
+	var validating admissionregistrationv1.ValidatingWebhookConfiguration
+	require.NoError(t, c.Get(t.Context(), client.ObjectKey{Name: ConfigurationName}, &validating))
+	kept := 0
+	for _, entry := range validating.Webhooks {
+		if entry.Name == policySources.Entry {
+			kept++
+			require.Empty(t, entry.Rules)
+		}
+	}
+	require.Equal(t, 1, kept)
+	before := applied
+	reconcileOnce(t, newer)
+	require.Equal(t, before, applied, "an entry that is never called may stay")
+}
+
+// TestABundleOfOurOwnIsKept, as it is given: there is nobody else to put it right.
+func TestABundleOfOurOwnIsKept(t *testing.T) {
+	c := fake.NewClientBuilder().WithObjects(platform()).Build()
+	snapshot := snapshotOf(t, definition.Fail)
+	for _, bundle := range []string{"old", "new"} {
+		reconcileOnce(t, NewRegistrar(c, c, func() *engine.Snapshot { return snapshot }, nil, Settings{Namespace: "lintel-system", CABundle: []byte(bundle)}))
+		var validating admissionregistrationv1.ValidatingWebhookConfiguration
+		require.NoError(t, c.Get(t.Context(), client.ObjectKey{Name: ConfigurationName}, &validating))
+		require.Equal(t, bundle, string(validating.Webhooks[0].ClientConfig.CABundle))
+	}
 }
 
 func TestSnapshotChangedNeverBlocks(*testing.T) {

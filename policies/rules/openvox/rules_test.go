@@ -15,6 +15,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
 	"github.com/lintel-policy/lintel/policies/engine"
 	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
+	"github.com/lintel-policy/lintel/test/certificates"
 	"github.com/lintel-policy/lintel/test/reviews"
 )
 
@@ -83,7 +84,7 @@ func TestRender(t *testing.T) {
 		policy("both", "main", v1alpha1.SigningPolicySpec{CSRAttributes: []v1alpha1.CSRAttribute{{Name: "pp_role", Value: &value, ValueFrom: from("good")}}}),
 	}
 	certificate := func(name, ca string, names ...string) v1alpha1.Certificate {
-		return v1alpha1.Certificate{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns"}, Spec: v1alpha1.CertificateSpec{AuthorityRef: ca, Certname: name, DNSAltNames: names}}
+		return *certificates.MakeCertificate(name, name).Of(ca).DNSNames(names...).Obj()
 	}
 	secret := func(_, key string) (string, error) {
 		if key == "none" {
@@ -110,10 +111,7 @@ func TestRender(t *testing.T) {
 // are stored, the younger does.
 func TestClaims(t *testing.T) {
 	certificate := func(name, ca, certname string, age int64) v1alpha1.Certificate {
-		return v1alpha1.Certificate{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", CreationTimestamp: metav1.Unix(1000-age, 0)},
-			Spec:       v1alpha1.CertificateSpec{AuthorityRef: ca, Certname: certname},
-		}
+		return *certificates.MakeCertificate(name, certname).Of(ca).Created(1000 - age).Obj()
 	}
 	gone := certificate("gone", "main", "web", 9)
 	gone.DeletionTimestamp = &metav1.Time{Time: time.Now()}
