@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -183,30 +182,39 @@ func (a *answer) auditAnnotations() map[string]string {
 	if a.digest != "" {
 		annotations["snapshot"] = definition.ShortRevision(a.digest)
 	}
-	var policies, codes []string
+	var policies, codes distinct
 	for _, findings := range [][]engine.Finding{a.denials, a.audits} {
 		for _, finding := range findings {
-			policies = withText(policies, finding.Policy)
+			policies.add(finding.Policy)
 			if finding.Code != 0 {
-				codes = withText(codes, strconv.Itoa(finding.Code))
+				codes.add(strconv.Itoa(finding.Code))
 			}
 		}
 	}
-	if len(policies) > 0 {
-		annotations["policies"] = truncate(strings.Join(policies, ","), maxAnnotationBytes)
+	if len(policies.texts) > 0 {
+		annotations["policies"] = truncate(strings.Join(policies.texts, ","), maxAnnotationBytes)
 	}
-	if len(codes) > 0 {
-		annotations["codes"] = truncate(strings.Join(codes, ","), maxAnnotationBytes)
+	if len(codes.texts) > 0 {
+		annotations["codes"] = truncate(strings.Join(codes.texts, ","), maxAnnotationBytes)
 	}
 	return annotations
 }
 
-// withText are texts in the order of their first appearance, each once.
-func withText(texts []string, text string) []string {
-	if slices.Contains(texts, text) {
-		return texts
+// distinct collects texts in the order of their first appearance; policies may have very
+// many.
+type distinct struct {
+	texts []string
+	seen  map[string]bool
+}
+
+func (d *distinct) add(text string) {
+	if d.seen == nil {
+		d.seen = map[string]bool{}
 	}
-	return append(texts, text)
+	if !d.seen[text] {
+		d.seen[text] = true
+		d.texts = append(d.texts, text)
+	}
 }
 
 // joinDenials is one denial a line. What does not fit is counted in a last line,
