@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"context"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +14,13 @@ import (
 // TestOrlojInSomeNamespaces: a manager that may do nothing of Orloj's in other namespaces
 // stores the objects of one, and leaves the rows of others alone.
 func TestOrlojInSomeNamespaces(t *testing.T) {
+	// Last of all: tests that count writes come next.
+	t.Cleanup(func() {
+		eventually(t, func() bool {
+			left, err := postgres.Psql(context.Background(), "SELECT count(*) FROM agents WHERE name LIKE 'e2e-%orloj%'")
+			return err == nil && strings.TrimSpace(left) == "0"
+		}, "the rows of deleted namespaces to go")
+	})
 	served, other := newNamespace(t), "e2e-orloj-elsewhere"
 	makeNamespace(t, other)
 	mustKubectl(t, agentIn(other, "before", "stored by a manager of all namespaces", nil), "apply", "-f", "-")
