@@ -27,7 +27,7 @@ func Lint(set *engine.PolicySet) (definition.CompileErrors, error) {
 	}
 	var found definition.CompileErrors
 	for _, module := range modules {
-		match, isPolicy := matches[packageOf(module)]
+		match, isPolicy := matches[definition.PackageName(module)]
 		if !isPolicy {
 			continue
 		}
