@@ -67,13 +67,20 @@ const defaultTimeout = 5 * time.Second
 // that has no deadline.
 func Analyze(ctx context.Context, child *sidecar.Policy, parents []*sidecar.Policy) Verdict {
 	start := time.Now()
+	worst := Worst(AnalyzeEach(ctx, child, parents))
+	worst.Elapsed = time.Since(start)
+	return worst
+}
+
+// Worst is a counterexample before an unknown, and of each the first. Where all are Proved,
+// it is so of no decision.
+func Worst(verdicts []Verdict) Verdict {
 	worst := Verdict{Outcome: Proved}
-	for _, verdict := range AnalyzeEach(ctx, child, parents) {
+	for _, verdict := range verdicts {
 		if worst.Outcome == Proved && verdict.Outcome == Unknown || worst.Outcome != Counterexample && verdict.Outcome == Counterexample {
 			worst = verdict
 		}
 	}
-	worst.Elapsed = time.Since(start)
 	return worst
 }
 
