@@ -70,9 +70,14 @@ func (s *Snapshot) Explain(ctx context.Context, review *admission.Review, option
 		}
 		before := len(out)
 		for i, q := range questions {
-			if q.policy == p {
-				out = append(out, p.explain(s, q, answers[i]))
+			if q.policy != p {
+				continue
 			}
+			asked := QuestionValidate
+			if q.evaluation.generated {
+				asked = QuestionTemplate
+			}
+			out = append(out, p.explain(s, q.evaluation, asked, answers[i]))
 		}
 		if len(out) == before {
 			out = append(out, p.unasked(s, e, QuestionValidate))
@@ -104,12 +109,7 @@ func (s *Snapshot) ExplainMutation(ctx context.Context, review *admission.Review
 			out = append(out, p.unasked(s, e, QuestionMutate))
 			continue
 		}
-		one := p.explain(s, question{policy: p, evaluation: e}, &answer.found)
-		one.Question = QuestionMutate
-		one.Rules = p.outcomesOf(e.covered[p], definition.EntryPatch, definition.EntryDefaults)
-		if one.Answer == AnswerNotMatched {
-			one = p.unasked(s, e, QuestionMutate)
-		}
+		one := p.explain(s, e, QuestionMutate, &answer.found)
 		for _, member := range answer.members {
 			for _, op := range member.ops {
 				one.Changes = append(one.Changes, op.Operation())
@@ -121,24 +121,22 @@ func (s *Snapshot) ExplainMutation(ctx context.Context, review *admission.Review
 }
 
 // explain reads what became of a question that was put to the policy.
-func (p *compiledPolicy) explain(s *Snapshot, q question, found *Decision) Explanation {
-	one := Explanation{Policy: p.info(), Question: QuestionValidate, Answer: AnswerAsked, Decision: *found}
-	if q.evaluation.generated {
-		one.Question = QuestionTemplate
-	}
-	if found.Policies > 0 {
-		one.Rules = p.outcomesOf(q.evaluation.covered[p], definition.EntryDeny, definition.EntryWarn)
-		return one
-	}
+func (p *compiledPolicy) explain(s *Snapshot, e *evaluation, q Question, found *Decision) Explanation {
+	one := Explanation{Policy: p.info(), Question: q, Answer: AnswerAsked, Decision: *found}
 	findings := slices.Concat(found.Denials, found.Warnings, found.Audits)
 	switch {
+	case found.Policies > 0:
+		entries := []string{definition.EntryDeny, definition.EntryWarn}
+		if q == QuestionMutate {
+			entries = []string{definition.EntryPatch, definition.EntryDefaults}
+		}
+		one.Rules = p.outcomesOf(e.covered[p], entries...)
 	case len(found.Undecided) > 0:
 		one.Answer, one.Reason = AnswerCannotBeAsked, found.Undecided[0].Reason
 	case len(findings) > 0:
 		one.Answer, one.Reason = AnswerCannotBeAsked, findings[0].Words
 	default:
-		not := p.unasked(s, q.evaluation, one.Question)
-		one.Answer, one.Condition, one.Reason = not.Answer, not.Condition, not.Reason
+		return p.unasked(s, e, q)
 	}
 	return one
 }
