@@ -237,9 +237,9 @@ type declared struct {
 func packagesOf(set *engine.PolicySet) []declared {
 	var out []declared
 	for _, module := range modulesOf(set) {
-		name := strings.TrimPrefix(module.Package.Path.String(), "data.")
+		name := definition.PackageName(module)
 		if !slices.ContainsFunc(out, func(d declared) bool { return d.name == name }) {
-			out = append(out, declared{name, definition.Location{File: module.Package.Location.File, Line: module.Package.Location.Row}})
+			out = append(out, declared{name, definition.LocationOf(module.Package.Location)})
 		}
 	}
 	for _, policy := range set.Describe() {
