@@ -100,6 +100,11 @@ type Location struct {
 	Line int    `json:"line"`
 }
 
+// Errorf makes a CompileError for the place.
+func (l Location) Errorf(format string, args ...any) CompileError {
+	return CompileError{File: l.File, Line: l.Line, Message: fmt.Sprintf(format, args...)}
+}
+
 // String prints file:line.
 func (l Location) String() string { return fmt.Sprintf("%s:%d", l.File, l.Line) }
 

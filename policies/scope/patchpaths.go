@@ -2,7 +2,6 @@ package scope
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -62,9 +61,9 @@ func (c *candidateCheck) patches(parent *engine.PolicySet) []Violation {
 			for _, own := range c.written()[policy.Package] {
 				i := slices.IndexFunc(theirs[above.Package], own.overlaps)
 				if i >= 0 {
-					out = append(out, Violation{ReasonPatchesParent, fmt.Sprintf(
+					out = append(out, Violation{ReasonPatchesParent, own.location.Errorf(
 						"policy %s changes %s, which policy %s of source %s sets (%s): what a scope above sets stays; take the change out",
-						policy.Package, own, above.Package, parent.Name(), theirs[above.Package][i].location), own.location})
+						policy.Package, own, above.Package, parent.Name(), theirs[above.Package][i].location)})
 				}
 			}
 		}
