@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -34,6 +35,11 @@ func (e CompileError) Error() string {
 	}
 	b.WriteString(e.Message)
 	return b.String()
+}
+
+// Compare orders errors by place, and those of one place by what they say.
+func (e CompileError) Compare(other CompileError) int {
+	return cmp.Or(cmp.Compare(e.File, other.File), cmp.Compare(e.Line, other.Line), cmp.Compare(e.Column, other.Column), cmp.Compare(e.Message, other.Message))
 }
 
 // CompileErrors are all reasons why a source does not compile, by file and line.

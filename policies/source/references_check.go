@@ -96,9 +96,7 @@ func checkReferences(set *engine.PolicySet, policies []matched, request referenc
 			answer.Errors = append(answer.Errors, one.error(request.Checks))
 		}
 	}
-	slices.SortFunc(answer.Errors, func(a, b definition.CompileError) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
-	})
+	slices.SortFunc(answer.Errors, definition.CompileError.Compare)
 	return answer, nil
 }
 
