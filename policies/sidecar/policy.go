@@ -8,6 +8,7 @@ package sidecar
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -252,10 +253,7 @@ func (p *Policy) readHeads(module *ast.Module) {
 			names[string(name)] = true
 		}
 	}
-	for name := range names {
-		p.Decisions = append(p.Decisions, name)
-	}
-	slices.Sort(p.Decisions)
+	p.Decisions = slices.Sorted(maps.Keys(names))
 }
 
 // Defines says whether the policy has a rule of that name.
