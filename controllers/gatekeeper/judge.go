@@ -62,7 +62,7 @@ func (r *Reconciler) unmet(ctx context.Context, set *engine.PolicySet) opinion {
 				known[kind] = why
 			}
 			if why != "" {
-				found.places = append(found.places, definition.CompileError{File: p.Location.File, Line: p.Location.Line, Message: why})
+				found.places = append(found.places, p.Location.Errorf("%s", why))
 			}
 		}
 	}

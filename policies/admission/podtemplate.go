@@ -1,6 +1,9 @@
 package admission
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/terms"
@@ -19,13 +22,7 @@ var podTemplates = map[GroupVersionKind][]string{
 }
 
 // WorkloadKinds are the kinds whose Pod template `expand` judges.
-func WorkloadKinds() []GroupVersionKind {
-	var kinds []GroupVersionKind
-	for kind := range podTemplates {
-		kinds = append(kinds, kind)
-	}
-	return kinds
-}
+func WorkloadKinds() []GroupVersionKind { return slices.Collect(maps.Keys(podTemplates)) }
 
 // PodKind is that of Pods.
 var PodKind = GroupVersionKind{Version: "v1", Kind: "Pod"}

@@ -97,6 +97,18 @@ func DecodeReview(body []byte) (*Review, error) {
 // NewReview makes a review from an AdmissionRequest in JSON, for callers that ask
 // without an API server.
 func NewReview(request []byte) (*Review, error) {
+	object, err := decodeRequest(request)
+	if err != nil {
+		return nil, err
+	}
+	review, err := newReview(object, requestObjects{})
+	if err != nil {
+		return nil, err
+	}
+	return review, review.check()
+}
+
+func decodeRequest(request []byte) (ast.Object, error) {
 	term, err := terms.Decode(request)
 	if err != nil {
 		return nil, fmt.Errorf("reading the request: %w", err)
@@ -105,11 +117,7 @@ func NewReview(request []byte) (*Review, error) {
 	if !ok {
 		return nil, fmt.Errorf("reading the request: it is not a JSON object")
 	}
-	review, err := newReview(object, requestObjects{})
-	if err != nil {
-		return nil, err
-	}
-	return review, review.check()
+	return object, nil
 }
 
 // newReview makes a review from an AdmissionRequest, or one from which these objects

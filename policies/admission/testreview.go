@@ -12,13 +12,9 @@ import (
 // field may be missing. Policies find those empty, and where there is no operation,
 // every constraint that matches the object is asked.
 func NewTestReview(request []byte) (*Review, error) {
-	term, err := terms.Decode(request)
+	fields, err := decodeRequest(request)
 	if err != nil {
-		return nil, fmt.Errorf("reading the request: %w", err)
-	}
-	fields, ok := term.Value.(ast.Object)
-	if !ok {
-		return nil, fmt.Errorf("reading the request: it is not a JSON object")
+		return nil, err
 	}
 	review, err := newReview(withEmptyFields(fields), requestObjects{})
 	if err == nil && review.Kind.Kind == "" {

@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -34,6 +35,11 @@ func (e CompileError) Error() string {
 	}
 	b.WriteString(e.Message)
 	return b.String()
+}
+
+// Compare orders errors by place, and those of one place by what they say.
+func (e CompileError) Compare(other CompileError) int {
+	return cmp.Or(cmp.Compare(e.File, other.File), cmp.Compare(e.Line, other.Line), cmp.Compare(e.Column, other.Column), cmp.Compare(e.Message, other.Message))
 }
 
 // CompileErrors are all reasons why a source does not compile, by file and line.
@@ -98,6 +104,11 @@ func Distinct(errs CompileErrors) CompileErrors {
 type Location struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
+}
+
+// Errorf makes a CompileError for the place.
+func (l Location) Errorf(format string, args ...any) CompileError {
+	return CompileError{File: l.File, Line: l.Line, Message: fmt.Sprintf(format, args...)}
 }
 
 // String prints file:line.

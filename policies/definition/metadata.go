@@ -19,6 +19,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/sandbox"
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // Deadlines of one policy for one review.
@@ -180,7 +181,7 @@ func (m *Metadata) setOne(key string, value any) error {
 func (m *Match) read(value any) []error {
 	fields, ok := value.(map[string]any)
 	if !ok && value != nil {
-		return []error{fmt.Errorf(": is %s, not an object such as {kinds: [{group: \"\", kind: Pod}]}", yamlKind(value))}
+		return []error{fmt.Errorf(": is %s, not an object such as {kinds: [{group: \"\", kind: Pod}]}", terms.KindOf(value))}
 	}
 	var errs []error
 	wrong := map[string]bool{}
@@ -281,7 +282,7 @@ func checkSelector(whole *metav1.LabelSelector) (errs []error) {
 func readKinds(value any, example string, check func(admission.GroupVersionKind) error) (kinds []admission.GroupVersionKind, errs []error) {
 	list, ok := value.([]any)
 	if !ok && value != nil {
-		return nil, []error{fmt.Errorf(": is %s, not a list such as %s", yamlKind(value), example)}
+		return nil, []error{fmt.Errorf(": is %s, not a list such as %s", terms.KindOf(value), example)}
 	}
 	for i, item := range list {
 		kind, found := readKind(item)
@@ -305,7 +306,7 @@ func readKind(item any) (kind admission.GroupVersionKind, errs []error) {
 		if !isText {
 			name = "Pod"
 		}
-		return kind, []error{fmt.Errorf(": is %s; a kind looks like {group: \"\", kind: %s}", yamlKind(item), name)}
+		return kind, []error{fmt.Errorf(": is %s; a kind looks like {group: \"\", kind: %s}", terms.KindOf(item), name)}
 	}
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if !slices.Contains(kindKeys, key) {
@@ -359,25 +360,7 @@ func decodeStrict(value, into any) error {
 	return nil
 }
 
-// yamlKind says what a value is, in the words of YAML's users.
-func yamlKind(value any) string {
-	switch value.(type) {
-	case nil:
-		return "null"
-	case string:
-		return "a string"
-	case bool:
-		return "a boolean"
-	case []any:
-		return "a list"
-	case map[string]any:
-		return "an object"
-	default:
-		return "a number"
-	}
-}
-
-// article is a JSON type as encoding/json names it, as yamlKind would.
+// article is a JSON type as encoding/json names it, in the words of terms.KindOf.
 func article(kind string) string {
 	kind, _, _ = strings.Cut(kind, " ") // a number comes with its digits
 	switch kind {

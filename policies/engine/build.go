@@ -167,8 +167,8 @@ func (s *PolicySet) finish(d *draft, together *batch) *unit {
 	}
 	if p := d.policy; p != nil {
 		p.validate, p.mutate = ask(p.path, false, definition.EntryDeny, definition.EntryWarn), ask(p.path, false, definition.EntryPatch, definition.EntryDefaults)
-		p.needsNamespace = readInput("namespace", rules, s.compiler.Graph)
-		u.request = readInput("csr", rules, s.compiler.Graph)
+		reachable := ReachableRules(rules, s.compiler.Graph)
+		p.needsNamespace, u.request = readInput("namespace", reachable), readInput("csr", reachable)
 		p.path, p.meta.MatchLocation = withoutLocation(p.path), nil
 		if s.prints {
 			p.conditioned = readConditions(d.modules, s.compiler.Modules, definition.EntryOf)

@@ -15,13 +15,7 @@ import (
 func (s *PolicySet) Source() definition.Source { return s.source.Source }
 
 // Describe lists the policies of the set by package.
-func (s *PolicySet) Describe() []PolicyInfo {
-	infos := make([]PolicyInfo, len(s.policies))
-	for i, p := range s.policies {
-		infos[i] = p.info()
-	}
-	return infos
-}
+func (s *PolicySet) Describe() []PolicyInfo { return infosOf(s.policies) }
 
 // UndefinedData are the paths under data that the rules read and that neither a package nor a
 // data file of the source defines, as far as they are constant: a.b for data.a.b[x].

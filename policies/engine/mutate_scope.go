@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 	"github.com/lintel-policy/lintel/policies/jsonpatch"
@@ -239,7 +241,7 @@ func (p proposal) sets(own claim) bool {
 
 // made says whether what stands at a path, around a place, is what it would put there.
 func (p proposal) made(own claim, at []string, present any) bool {
-	doc := &jsonpatch.Document{Root: jsonpatch.DeepCopy(p.root())}
+	doc := &jsonpatch.Document{Root: runtime.DeepCopyJSONValue(p.root())}
 	for _, op := range p.member.ops {
 		if doc.Apply(op) != nil {
 			return false

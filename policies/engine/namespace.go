@@ -1,32 +1,35 @@
 package engine
 
-import (
-	"slices"
+import "github.com/open-policy-agent/opa/v1/ast"
 
-	"github.com/open-policy-agent/opa/v1/ast"
-)
-
-// readInput says whether one of the rules, or a rule that they may come to, can read a
-// field of input. What cannot be told from the text counts as reading.
-func readInput(field string, rules []*ast.Rule, graph *ast.Graph) bool {
-	seen := map[*ast.Rule]bool{}
-	var reads func(rule *ast.Rule) bool
-	reads = func(rule *ast.Rule) bool {
-		if seen[rule] {
-			return false
-		}
-		seen[rule] = true
+// readInput says whether one of some rules can read a field of input. What cannot be told
+// from the text counts as reading.
+func readInput(field string, rules map[*ast.Rule]bool) bool {
+	for rule := range rules {
 		if ruleReadsInput(field, rule) {
 			return true
 		}
+	}
+	return false
+}
+
+// ReachableRules are the rules and those that they come to.
+func ReachableRules(rules []*ast.Rule, graph *ast.Graph) map[*ast.Rule]bool {
+	reached := map[*ast.Rule]bool{}
+	for len(rules) > 0 {
+		rule := rules[len(rules)-1]
+		rules = rules[:len(rules)-1]
+		if reached[rule] {
+			continue
+		}
+		reached[rule] = true
 		for dependency := range graph.Dependencies(rule) {
-			if other, ok := dependency.(*ast.Rule); ok && reads(other) {
-				return true
+			if other, ok := dependency.(*ast.Rule); ok {
+				rules = append(rules, other)
 			}
 		}
-		return false
 	}
-	return slices.ContainsFunc(rules, reads)
+	return reached
 }
 
 // ruleReadsInput finds input.<field>, input as a whole, and input[x].

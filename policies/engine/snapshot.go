@@ -107,9 +107,10 @@ func (s *Snapshot) Digest() string { return s.digest }
 func (s *Snapshot) Resources() *admission.Resources { return s.resources }
 
 // Policies lists the policies by scope, source and package.
-func (s *Snapshot) Policies() []PolicyInfo {
-	var infos []PolicyInfo
-	for _, p := range s.policies {
+func (s *Snapshot) Policies() []PolicyInfo { return infosOf(s.policies) }
+
+func infosOf(policies []*compiledPolicy) (infos []PolicyInfo) {
+	for _, p := range policies {
 		infos = append(infos, p.info())
 	}
 	return infos

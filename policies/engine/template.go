@@ -43,7 +43,7 @@ func (t *compiledTemplate) policies(template *definition.Template) (policies []*
 		}
 		p.meta = definition.Metadata{Title: c.Title, Match: &c.Match, Enforcement: c.Enforcement, Requires: c.Requires, Clock: t.clock}
 		if err := p.setDefaults(); err != nil {
-			errs = append(errs, definition.CompileError{File: c.Location.File, Line: c.Location.Line, Message: err.Error()})
+			errs = append(errs, c.Location.Errorf("%v", err))
 			continue
 		}
 		policies = append(policies, p)

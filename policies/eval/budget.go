@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -148,9 +149,11 @@ func (m *machine) mayCompare(a, b *ast.Term) bool {
 		return true
 	}
 	smaller := int64(0)
-	for most := int64(64); ; most *= 8 { // no more of the larger is counted than of the smaller
-		smaller = min(parts(a, most), parts(b, most))
-		if smaller <= most || smaller/comparedPerStep > m.limits.Steps-m.steps {
+	for most := 64; ; most *= 8 { // no more of the larger is counted than of the smaller
+		left, _ := Measure(a, most, math.MaxInt)
+		right, _ := Measure(b, most, math.MaxInt)
+		smaller = int64(min(left, right))
+		if smaller <= int64(most) || smaller/comparedPerStep > m.limits.Steps-m.steps {
 			break
 		}
 	}
@@ -202,13 +205,27 @@ func IsLong(n ast.Number) bool {
 	return i > digits || err != nil || power > exponent || power < -exponent
 }
 
-// parts counts the values in a value, up to a limit.
-func parts(t *ast.Term, limit int64) (count int64) {
+// Measure counts the values in a value, and the bytes of its strings and numbers, and stops
+// at the limits: values share their parts, so that a small one may have more than can ever
+// be walked through.
+func Measure(t *ast.Term, maxValues, maxBytes int) (count, bytes int) {
+	switch value := t.Value.(type) { // most, and there is nothing to walk through
+	case ast.String:
+		return 1, len(value)
+	case ast.Number:
+		return 1, len(value)
+	case ast.Boolean, ast.Null:
+		return 1, 0
+	}
 	var walk func(*ast.Term) bool
 	both := func(key, value *ast.Term) bool { return walk(key) || walk(value) }
-	walk = func(t *ast.Term) bool {
+	walk = func(t *ast.Term) (stop bool) {
 		count++
 		switch value := t.Value.(type) {
+		case ast.String:
+			bytes += len(value)
+		case ast.Number:
+			bytes += len(value)
 		case *ast.Array:
 			return value.Until(walk)
 		case ast.Set:
@@ -216,8 +233,8 @@ func parts(t *ast.Term, limit int64) (count int64) {
 		case ast.Object:
 			return value.Until(both)
 		}
-		return count > limit
+		return count > maxValues || bytes > maxBytes
 	}
 	walk(t)
-	return count
+	return count, bytes
 }

@@ -1,9 +1,10 @@
 package hierarchy
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/lintel-policy/lintel/policies/admission"
 )
@@ -115,17 +116,9 @@ func (h *Tree) Above(scope Scope) []Key {
 	}
 	climb(scope)
 	climb(Scope{Level: scope.Level}) // the enterprise binds all, whatever is missing in between
-	keys := make([]Key, 0, len(found))
-	for key := range found {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b Key) int {
-		if a.Level != b.Level {
-			return a.Level.Rank() - b.Level.Rank()
-		}
-		return strings.Compare(a.Name, b.Name)
+	return slices.SortedFunc(maps.Keys(found), func(a, b Key) int {
+		return cmp.Or(cmp.Compare(a.Level.Rank(), b.Level.Rank()), cmp.Compare(a.Name, b.Name))
 	})
-	return keys
 }
 
 // Namespaces are the names and globs of a scope, of all its sources together: nil

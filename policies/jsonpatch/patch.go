@@ -7,6 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lintel-policy/lintel/policies/terms"
 )
 
 // Document is an object under mutation, with the operations that made it.
@@ -27,7 +31,7 @@ type Step struct {
 func ReadStep(value any) (Step, error) {
 	fields, ok := value.(map[string]any)
 	if !ok {
-		return Step{}, fmt.Errorf("an operation is an object {op, path, value}, not %s", kindOf(value))
+		return Step{}, fmt.Errorf("an operation is an object {op, path, value}, not %s", terms.KindOf(value))
 	}
 	for key := range fields {
 		if !slices.Contains([]string{"op", "path", "from", "value"}, key) {
@@ -122,11 +126,11 @@ func (d *Document) Apply(op Step) error {
 				return err
 			}
 		}
-		return d.add(op.Path, DeepCopy(value))
+		return d.add(op.Path, runtime.DeepCopyJSONValue(value))
 	case "add":
-		return d.add(op.Path, DeepCopy(op.Value))
+		return d.add(op.Path, runtime.DeepCopyJSONValue(op.Value))
 	default: // replace, remove: ReadStep lets no other through
-		return d.change(op.Op, op.Path, DeepCopy(op.Value))
+		return d.change(op.Op, op.Path, runtime.DeepCopyJSONValue(op.Value))
 	}
 	return nil
 }
@@ -223,7 +227,7 @@ func changed(node any, op string, path []string, value any) (any, error) {
 		}
 		return node, nil
 	default:
-		return nil, fmt.Errorf("%q is below %s, which has no fields", key, kindOf(node))
+		return nil, fmt.Errorf("%q is below %s, which has no fields", key, terms.KindOf(node))
 	}
 }
 
@@ -257,7 +261,7 @@ func Get(node any, path []string) (any, error) {
 			}
 			node = value[i]
 		default:
-			return nil, fmt.Errorf("%q is below %s, which has no fields", key, kindOf(node))
+			return nil, fmt.Errorf("%q is below %s, which has no fields", key, terms.KindOf(node))
 		}
 	}
 	return node, nil
@@ -268,50 +272,12 @@ func IsPrefix(prefix, path []string) bool {
 	return len(prefix) <= len(path) && slices.Equal(prefix, path[:len(prefix)])
 }
 
-// DeepCopy is a value that shares nothing with the original.
-func DeepCopy(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(value))
-		for key, child := range value {
-			out[key] = DeepCopy(child)
-		}
-		return out
-	case []any:
-		out := make([]any, len(value))
-		for i, child := range value {
-			out[i] = DeepCopy(child)
-		}
-		return out
-	default:
-		return value
-	}
-}
-
-// kindOf names a JSON type for messages.
-func kindOf(value any) string {
-	switch value.(type) {
-	case nil:
-		return "null"
-	case map[string]any:
-		return "an object"
-	case []any:
-		return "a list"
-	case string:
-		return "a string"
-	case bool:
-		return "a boolean"
-	default:
-		return "a number"
-	}
-}
-
 // Defaults are the additions that put defaults where a document has nothing or null.
 // Maps are merged; anything else is a value of its own.
 func Defaults(root, defaults any) ([]Step, error) {
 	fields, ok := defaults.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("defaults is %s, not an object", kindOf(defaults))
+		return nil, fmt.Errorf("defaults is %s, not an object", terms.KindOf(defaults))
 	}
 	var ops []Step
 	collectDefaults(root, fields, nil, &ops)

@@ -30,29 +30,32 @@ const (
 	Unknown Outcome = "unknown"
 )
 
-// Verdict is the outcome of an analysis.
+// Verdict is the outcome of an analysis. Its JSON is what it says of the decision.
 type Verdict struct {
-	Outcome Outcome
+	Outcome Outcome `json:"verdict"`
 	// Decision is the one that the outcome is about; empty if it is about all.
-	Decision string
+	Decision string `json:"decision"`
 	// Input is a JSON value on which the child permits more. InputUndefined says that
 	// it does so where there is no input at all.
-	Input          any
-	InputUndefined bool
+	Input          any  `json:"input"`
+	InputUndefined bool `json:"input_undefined,omitempty"`
 	// Parent and Child are what the sides decide on Input: nil if undefined. A set is
 	// a list.
-	Parent, Child any
+	Parent any `json:"parent"`
+	Child  any `json:"child"`
 	// The policies that decide so, and the lines of their rules; empty and 0 where
 	// nobody is to be named.
-	ParentPolicy, ChildPolicy string
-	ParentLine, ChildLine     int
+	ParentPolicy string `json:"-"`
+	ChildPolicy  string `json:"-"`
+	ParentLine   int    `json:"-"`
+	ChildLine    int    `json:"-"`
 	// ParentLevel is the scope of the parent.
-	ParentLevel sidecar.Level
+	ParentLevel sidecar.Level `json:"-"`
 	// Conflict says that it is about two policies of one scope, whose values differ.
-	Conflict bool
+	Conflict bool `json:"-"`
 	// Reason is a sentence: what stopped the analysis, or what is wrong.
-	Reason  string
-	Elapsed time.Duration
+	Reason  string        `json:"reason"`
+	Elapsed time.Duration `json:"-"`
 }
 
 // defaultTimeout is the deadline of an analysis that is given none.
@@ -64,13 +67,20 @@ const defaultTimeout = 5 * time.Second
 // that has no deadline.
 func Analyze(ctx context.Context, child *sidecar.Policy, parents []*sidecar.Policy) Verdict {
 	start := time.Now()
+	worst := Worst(AnalyzeEach(ctx, child, parents))
+	worst.Elapsed = time.Since(start)
+	return worst
+}
+
+// Worst is a counterexample before an unknown, and of each the first. Where all are Proved,
+// it is so of no decision.
+func Worst(verdicts []Verdict) Verdict {
 	worst := Verdict{Outcome: Proved}
-	for _, verdict := range AnalyzeEach(ctx, child, parents) {
+	for _, verdict := range verdicts {
 		if worst.Outcome == Proved && verdict.Outcome == Unknown || worst.Outcome != Counterexample && verdict.Outcome == Counterexample {
 			worst = verdict
 		}
 	}
-	worst.Elapsed = time.Since(start)
 	return worst
 }
 

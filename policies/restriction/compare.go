@@ -1,6 +1,7 @@
 package restriction
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -177,10 +178,7 @@ func (c *comparison) exceeds(value, limit ast.Value) bool {
 // words are in their order.
 func (c *comparison) words() []string {
 	return slices.SortedFunc(maps.Keys(c.ranks), func(a, b string) int {
-		if c.ranks[a] != c.ranks[b] {
-			return c.ranks[a] - c.ranks[b]
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(cmp.Compare(c.ranks[a], c.ranks[b]), cmp.Compare(a, b))
 	})
 }
 

@@ -61,29 +61,34 @@ func not(f formula) formula {
 
 // and leaves out what is true, and sees that one term is not equal to two constants.
 func and(formulas ...formula) formula {
-	var out conjunction
+	out, isFalse := flatten[conjunction](formulas, false)
+	switch {
+	case isFalse || contradicts(out):
+		return false
+	case len(out) == 0:
+		return true
+	case len(out) == 1:
+		return out[0]
+	}
+	return out
+}
+
+// flatten takes apart those of the formulas that are of the same kind, and leaves out those
+// that are known, unless one of them is what decides.
+func flatten[T ~[]formula](formulas []formula, decides bool) (out T, decided bool) {
 	for _, f := range formulas {
 		switch f := f.(type) {
 		case bool:
-			if !f {
-				return false
+			if f == decides {
+				return nil, true
 			}
-		case conjunction:
+		case T:
 			out = append(out, f...)
 		default:
 			out = append(out, f)
 		}
 	}
-	if len(out) == 0 {
-		return true
-	}
-	if contradicts(out) {
-		return false
-	}
-	if len(out) == 1 {
-		return out[0]
-	}
-	return out
+	return out, false
 }
 
 // contradicts looks at plain equalities only: it keeps formulas small, and makes the
@@ -117,23 +122,13 @@ func forAll(of []term, holds func(term) formula) formula {
 }
 
 func or(formulas ...formula) formula {
-	var out disjunction
-	for _, f := range formulas {
-		switch f := f.(type) {
-		case bool:
-			if f {
-				return true
-			}
-		case disjunction:
-			out = append(out, f...)
-		default:
-			out = append(out, f)
-		}
-	}
-	switch len(out) {
-	case 0:
+	out, isTrue := flatten[disjunction](formulas, true)
+	switch {
+	case isTrue:
+		return true
+	case len(out) == 0:
 		return false
-	case 1:
+	case len(out) == 1:
 		return out[0]
 	}
 	return out

@@ -41,7 +41,7 @@ func whole(positions ...int) check {
 func compared(operands []*ast.Term) (int, error) {
 	smaller := MaxCompared + 1
 	for _, operand := range operands[:2] {
-		count, _ := nodesUpTo(operand, MaxCompared, math.MaxInt)
+		count, _ := eval.Measure(operand, MaxCompared, math.MaxInt)
 		if smaller = min(smaller, count); smaller == 1 {
 			return 0, nil
 		}

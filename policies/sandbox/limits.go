@@ -169,40 +169,7 @@ func size(term *ast.Term) int {
 	return 0
 }
 
-// nodes counts the values in a term, and the bytes of its strings, and stops at the
-// limits: values share their parts, so that a small one may have more than can ever
-// be walked through.
+// nodes is eval.Measure up to the limits of functions.
 func nodes(term *ast.Term) (count, bytes int) {
-	return nodesUpTo(term, MaxNodes, MaxStringBytes)
-}
-
-func nodesUpTo(term *ast.Term, maxNodes, maxBytes int) (count, bytes int) {
-	switch value := term.Value.(type) { // most, and there is nothing to walk through
-	case ast.String:
-		return 1, len(value)
-	case ast.Number:
-		return 1, len(value)
-	case ast.Boolean, ast.Null:
-		return 1, 0
-	}
-	var walk func(*ast.Term) bool
-	both := func(key, value *ast.Term) bool { return walk(key) || walk(value) }
-	walk = func(term *ast.Term) (stop bool) {
-		count++
-		switch value := term.Value.(type) {
-		case ast.String:
-			bytes += len(value)
-		case ast.Number:
-			bytes += len(value)
-		case *ast.Array:
-			return value.Until(walk)
-		case ast.Set:
-			return value.Until(walk)
-		case ast.Object:
-			return value.Until(both)
-		}
-		return count > maxNodes || bytes > maxBytes
-	}
-	walk(term)
-	return count, bytes
+	return eval.Measure(term, MaxNodes, MaxStringBytes)
 }

@@ -36,19 +36,14 @@ const (
 	ReasonPackageConflict = "PackageConflict"
 )
 
-// Violation is one way in which a source does not keep within its scope.
-type Violation struct {
-	Reason   string
-	Message  string
-	Location definition.Location // zero where it is about the PolicySource itself
-}
+// ofSource is the place of what is about the PolicySource itself.
+var ofSource definition.Location
 
-// Error is the location and the message.
-func (v Violation) Error() string {
-	if v.Location.File == "" {
-		return v.Message
-	}
-	return v.Location.String() + ": " + v.Message
+// Violation is one way in which a source does not keep within its scope. It has no place
+// where it is about the PolicySource itself.
+type Violation struct {
+	Reason string
+	definition.CompileError
 }
 
 // CheckScope says whether the scope of a source fits below those of the others, which
@@ -60,11 +55,11 @@ func CheckScope(scope hierarchy.Scope, others []hierarchy.Scope) []Violation {
 	}
 	hierarchy := hierarchy.New(others...)
 	if names := hierarchy.Parents(key); len(names) > 0 && !slices.Equal(names, []string{scope.Parent}) {
-		return []Violation{{Reason: ReasonOutsideParent, Message: fmt.Sprintf(
+		return []Violation{{ReasonOutsideParent, ofSource.Errorf(
 			"another source of %s names the parent %q, and this one %q: one scope has one parent", key, names[0], scope.Parent)}}
 	}
 	if _, err := hierarchy.Parent(scope); err != nil {
-		return []Violation{{Reason: ReasonNoParent, Message: err.Error()}}
+		return []Violation{{ReasonNoParent, ofSource.Errorf("%v", err)}}
 	}
 	var out []Violation
 	for _, above := range hierarchy.Above(scope) {
@@ -75,9 +70,9 @@ func CheckScope(scope hierarchy.Scope, others []hierarchy.Scope) []Violation {
 		name, err := outside(scope.Namespaces, bounds)
 		switch {
 		case err != nil:
-			out = append(out, Violation{Reason: ReasonOutsideParent, Message: fmt.Sprintf("spec.scope.namespaces cannot be compared with those of %s: %v", above, err)})
+			out = append(out, Violation{ReasonOutsideParent, ofSource.Errorf("spec.scope.namespaces cannot be compared with those of %s: %v", above, err)})
 		case name != "":
-			out = append(out, Violation{Reason: ReasonOutsideParent, Message: fmt.Sprintf(
+			out = append(out, Violation{ReasonOutsideParent, ofSource.Errorf(
 				"spec.scope.namespaces of %s (%s) reach beyond %s: they match %q, and %s has %s only", key, strings.Join(scope.Namespaces, ", "), above, name, above, strings.Join(bounds, ", "))})
 		}
 	}
@@ -118,7 +113,7 @@ func Check(candidate *engine.PolicySet, others []*engine.PolicySet, resources *a
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Violation) int {
-		return cmp.Or(cmp.Compare(a.Location.File, b.Location.File), cmp.Compare(a.Location.Line, b.Location.Line))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
 	return out
 }
@@ -137,7 +132,7 @@ type candidateCheck struct {
 func (c *candidateCheck) match(policy engine.PolicyInfo) []Violation {
 	var out []Violation
 	report := func(format string, args ...any) {
-		out = append(out, Violation{ReasonMatchesOutside, fmt.Sprintf("policy %s ", policy.Package) + fmt.Sprintf(format, args...), policy.Location})
+		out = append(out, Violation{ReasonMatchesOutside, policy.Location.Errorf("policy %s %s", policy.Package, fmt.Sprintf(format, args...))})
 	}
 	if len(policy.Match.Namespaces) > 0 {
 		own := slices.Concat(c.scope.Namespaces, policy.Match.ExcludedNamespaces)
@@ -165,7 +160,7 @@ func (c *candidateCheck) match(policy engine.PolicyInfo) []Violation {
 func (c *candidateCheck) grants(policy engine.PolicyInfo) []Violation {
 	var out []Violation
 	report := func(format string, args ...any) {
-		out = append(out, Violation{ReasonNotGranted, fmt.Sprintf("policy %s ", policy.Package) + fmt.Sprintf(format, args...), policy.Location})
+		out = append(out, Violation{ReasonNotGranted, policy.Location.Errorf("policy %s %s", policy.Package, fmt.Sprintf(format, args...))})
 	}
 	granted := c.hierarchy.GrantsTo(c.scope)
 	if policy.Clock && !granted.Clock {
@@ -188,8 +183,8 @@ func (c *candidateCheck) sameScope(other *engine.PolicySet) []Violation {
 	for _, mine := range c.set.Describe() {
 		for _, theirs := range other.Describe() {
 			if mine.Package == theirs.Package {
-				out = append(out, Violation{ReasonPackageConflict, fmt.Sprintf(
-					"source %s has a policy %s, too (%s): a message could not tell them apart; rename the package of one", other.Name(), theirs.Package, theirs.Location), mine.Location})
+				out = append(out, Violation{ReasonPackageConflict, mine.Location.Errorf(
+					"source %s has a policy %s, too (%s): a message could not tell them apart; rename the package of one", other.Name(), theirs.Package, theirs.Location)})
 			}
 		}
 	}
@@ -202,8 +197,8 @@ func (c *candidateCheck) redeclares(parent *engine.PolicySet) []Violation {
 	for _, policy := range parent.Describe() {
 		for _, own := range c.packages() {
 			if overlaps(own.name, policy.Package) {
-				out = append(out, Violation{ReasonRedeclares, fmt.Sprintf(
-					"package %s stands in the place of policy %s of source %s, which is of a scope above: it would not change that policy, which is evaluated on its own; give it another name", own.name, policy.Package, parent.Name()), own.location})
+				out = append(out, Violation{ReasonRedeclares, own.location.Errorf(
+					"package %s stands in the place of policy %s of source %s, which is of a scope above: it would not change that policy, which is evaluated on its own; give it another name", own.name, policy.Package, parent.Name())})
 			}
 		}
 	}
@@ -216,12 +211,12 @@ func (c *candidateCheck) exempts(parent *engine.PolicySet) []Violation {
 	for _, read := range parent.UndefinedData() {
 		for _, own := range c.packages() {
 			if overlaps(own.name, read) {
-				out = append(out, Violation{ReasonExempts, fmt.Sprintf(
-					"package %s stands where policies of source %s, which is of a scope above, read data.%s: exemptions belong to the scope that owns the rule, and nothing here reaches it; ask its owners, or rename the package", own.name, parent.Name(), read), own.location})
+				out = append(out, Violation{ReasonExempts, own.location.Errorf(
+					"package %s stands where policies of source %s, which is of a scope above, read data.%s: exemptions belong to the scope that owns the rule, and nothing here reaches it; ask its owners, or rename the package", own.name, parent.Name(), read)})
 			}
 		}
 		if c.set.Defines(read) {
-			out = append(out, Violation{Reason: ReasonExempts, Message: fmt.Sprintf(
+			out = append(out, Violation{ReasonExempts, ofSource.Errorf(
 				"a data file defines data.%s, which policies of source %s read, which is of a scope above: exemptions belong to the scope that owns the rule, and nothing here reaches it; ask its owners, or move the data", read, parent.Name())})
 		}
 	}
@@ -237,9 +232,9 @@ type declared struct {
 func packagesOf(set *engine.PolicySet) []declared {
 	var out []declared
 	for _, module := range modulesOf(set) {
-		name := strings.TrimPrefix(module.Package.Path.String(), "data.")
+		name := definition.PackageName(module)
 		if !slices.ContainsFunc(out, func(d declared) bool { return d.name == name }) {
-			out = append(out, declared{name, definition.Location{File: module.Package.Location.File, Line: module.Package.Location.Row}})
+			out = append(out, declared{name, definition.LocationOf(module.Package.Location)})
 		}
 	}
 	for _, policy := range set.Describe() {

@@ -1,7 +1,7 @@
 package scope
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -10,6 +10,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/jsonpatch"
 )
 
 // writtenPath is a path that a policy changes, as far as its text says: an empty segment
@@ -24,15 +25,11 @@ type writtenPath struct {
 
 // String writes what is computed as *.
 func (w writtenPath) String() string {
-	var b strings.Builder
-	for _, segment := range w.segments {
-		b.WriteByte('/')
-		if segment == "" {
-			segment = "*"
-		}
-		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(segment))
+	segments := slices.Clone(w.segments)
+	for i, segment := range segments {
+		segments[i] = cmp.Or(segment, "*")
 	}
-	return b.String()
+	return jsonpatch.Pointer(segments)
 }
 
 // overlaps says whether one path may be the other, or within it.
@@ -64,9 +61,9 @@ func (c *candidateCheck) patches(parent *engine.PolicySet) []Violation {
 			for _, own := range c.written()[policy.Package] {
 				i := slices.IndexFunc(theirs[above.Package], own.overlaps)
 				if i >= 0 {
-					out = append(out, Violation{ReasonPatchesParent, fmt.Sprintf(
+					out = append(out, Violation{ReasonPatchesParent, own.location.Errorf(
 						"policy %s changes %s, which policy %s of source %s sets (%s): what a scope above sets stays; take the change out",
-						policy.Package, own, above.Package, parent.Name(), theirs[above.Package][i].location), own.location})
+						policy.Package, own, above.Package, parent.Name(), theirs[above.Package][i].location)})
 				}
 			}
 		}
@@ -93,7 +90,7 @@ func sameKinds(a, b definition.Match) bool {
 func patchPaths(set *engine.PolicySet, narrower bool) map[string][]writtenPath {
 	out := map[string][]writtenPath{}
 	for _, module := range modulesOf(set) {
-		name := strings.TrimPrefix(module.Package.Path.String(), "data.")
+		name := definition.PackageName(module)
 		ast.WalkTerms(module, func(term *ast.Term) bool {
 			if operation, ok := term.Value.(ast.Object); ok {
 				out[name] = append(out[name], operationPaths(operation, term.Location, narrower)...)
@@ -123,7 +120,7 @@ func operationPaths(operation ast.Object, at *ast.Location, narrower bool) []wri
 		if !ok {
 			continue
 		}
-		location := definition.Location{File: at.File, Line: at.Row}
+		location := definition.LocationOf(at)
 		value, isMap := member[ast.Object](operation, "value")
 		if isMap && op == "add" && (value.Len() == 0 || !narrower) {
 			out = append(out, mapPaths(segments, value, location)...)
@@ -208,7 +205,7 @@ func defaultPaths(rule *ast.Rule) []writtenPath {
 		}
 		prefix = append(prefix, string(key))
 	}
-	at := definition.Location{File: rule.Location.File, Line: rule.Location.Row}
+	at := definition.LocationOf(rule.Location)
 	var out []writtenPath
 	var descend func(path []string, term *ast.Term)
 	descend = func(path []string, term *ast.Term) {

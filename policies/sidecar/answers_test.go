@@ -118,8 +118,7 @@ func TestWhatIsWrongIsSaidWhere(t *testing.T) {
 		require.ErrorContains(t, err, want, text)
 		require.IsType(t, ParseErrors{}, err)
 	}
-	require.Equal(t, "p: why", (&ParseError{Policy: "p", Message: "why"}).Error())
-	require.Equal(t, "p:2: why", (&ParseError{Policy: "p", Line: 2, Message: "why"}).Error())
+	require.Equal(t, "p: why; p:2: why", ParseErrors{{File: "p", Message: "why"}, {File: "p", Line: 2, Message: "why"}}.Error())
 	_, err := ParseLevel("everyone")
 	require.EqualError(t, err, `unknown scope "everyone": it is one of enterprise, org, team, user`)
 }

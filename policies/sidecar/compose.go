@@ -41,7 +41,7 @@ func Compose(policies []*Policy) (map[string]string, error) {
 		for path, text := range map[string]string{"lintel/stated/": stated(chain), "lintel/answers/": answers(chain)} {
 			formatted, err := format.SourceWithOpts(domain.Name, []byte(text), format.Opts{RegoVersion: ast.RegoV1})
 			if err != nil {
-				return nil, ParseErrors{{Policy: domain.Name, Message: err.Error()}}
+				return nil, ParseErrors{{File: domain.Name, Message: err.Error()}}
 			}
 			files[path+domain.Name+".rego"] = string(formatted)
 		}

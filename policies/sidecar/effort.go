@@ -65,7 +65,7 @@ func (e *Effort) AddText(name, content string) error {
 			wrong = tooMuch
 		}
 		if wrong != "" {
-			return ParseErrors{{Policy: name, Line: s.line, Message: wrong}}
+			return ParseErrors{{File: name, Line: s.line, Message: wrong}}
 		}
 		s.line += strings.Count(token, "\n")
 	}
@@ -74,7 +74,7 @@ func (e *Effort) AddText(name, content string) error {
 // AddPolicy adds what showed when the text was read. The error is ParseErrors.
 func (e *Effort) AddPolicy(p *Policy) error {
 	if e.total += p.hidden; e.total > MaxEffort {
-		return ParseErrors{{Policy: p.Name, Message: tooMuch}}
+		return ParseErrors{{File: p.Name, Message: tooMuch}}
 	}
 	return nil
 }

@@ -8,12 +8,14 @@ package sidecar
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/bounds"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/hierarchy"
 )
 
@@ -66,26 +68,8 @@ type Policy struct {
 	forms    map[string]form // of its decisions
 }
 
-// ParseError is what is wrong with the text of a policy. Line and Column are 1-based,
-// 0 where nothing is known.
-type ParseError struct {
-	Policy       string
-	Line, Column int
-	Message      string
-}
-
-func (e *ParseError) Error() string {
-	switch {
-	case e.Line == 0:
-		return fmt.Sprintf("%s: %s", e.Policy, e.Message)
-	case e.Column == 0:
-		return fmt.Sprintf("%s:%d: %s", e.Policy, e.Line, e.Message)
-	}
-	return fmt.Sprintf("%s:%d:%d: %s", e.Policy, e.Line, e.Column, e.Message)
-}
-
-// ParseErrors is all that is wrong with the text of a policy.
-type ParseErrors []*ParseError
+// ParseErrors is all that is wrong with the text of a policy, whose name stands for a file.
+type ParseErrors []definition.CompileError
 
 func (e ParseErrors) Error() string {
 	lines := make([]string, len(e))
@@ -103,7 +87,7 @@ func (e ParseErrors) first() ParseErrors {
 	if len(e) <= maxParseErrors {
 		return e
 	}
-	return append(e[:maxParseErrors:maxParseErrors], &ParseError{Policy: e[0].Policy, Message: fmt.Sprintf("and %d more errors", len(e)-maxParseErrors)})
+	return append(e[:maxParseErrors:maxParseErrors], definition.CompileError{File: e[0].File, Message: fmt.Sprintf("and %d more errors", len(e)-maxParseErrors)})
 }
 
 // reservedRoots are the documents below data that a policy may not name, except its
@@ -179,7 +163,7 @@ func parseModule(source Source) (*ast.Module, error) {
 func (p *Policy) parseErrors(err error) ParseErrors {
 	errs, ok := err.(ast.Errors)
 	if !ok {
-		return ParseErrors{{Policy: p.Name, Message: err.Error()}}
+		return ParseErrors{{File: p.Name, Message: err.Error()}}
 	}
 	return p.compileErrors(errs)
 }
@@ -195,11 +179,9 @@ func (p *Policy) compileErrors(errs ast.Errors) ParseErrors {
 	return out
 }
 
-func (p *Policy) errorAt(location *ast.Location, format string, args ...any) *ParseError {
-	err := &ParseError{Policy: p.Name, Message: fmt.Sprintf(format, args...)}
-	if location != nil {
-		err.Line, err.Column = location.Row, location.Col
-	}
+func (p *Policy) errorAt(location *ast.Location, format string, args ...any) definition.CompileError {
+	err := definition.ErrorAt(location, format, args...)
+	err.File = p.Name
 	return err
 }
 
@@ -271,10 +253,7 @@ func (p *Policy) readHeads(module *ast.Module) {
 			names[string(name)] = true
 		}
 	}
-	for name := range names {
-		p.Decisions = append(p.Decisions, name)
-	}
-	slices.Sort(p.Decisions)
+	p.Decisions = slices.Sorted(maps.Keys(names))
 }
 
 // Defines says whether the policy has a rule of that name.

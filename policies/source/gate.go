@@ -150,9 +150,7 @@ func beyondScope(violations []scope.Violation) Verdict {
 	var messages []string
 	for _, violation := range violations {
 		messages = append(messages, violation.Error())
-		verdict.Errors = append(verdict.Errors, definition.CompileError{
-			File: violation.Location.File, Line: violation.Location.Line, Message: violation.Message,
-		})
+		verdict.Errors = append(verdict.Errors, violation.CompileError)
 	}
 	verdict.Message = strings.Join(messages, "; ")
 	return verdict
@@ -185,7 +183,7 @@ func warnings(set *engine.PolicySet, resources *admission.Resources) definition.
 			if p.AnyVersion { // a constraint's
 				place = "spec.match.kinds"
 			}
-			out = append(out, warning(p.Location, "policy %s names no kinds: it is asked about every object that is written, of every kind; name them under %s", p.Package, place))
+			out = append(out, p.Location.Errorf("policy %s names no kinds: it is asked about every object that is written, of every kind; name them under %s", p.Package, place))
 		}
 	}
 	return out
@@ -205,16 +203,12 @@ func unknownKinds(set *engine.PolicySet, resources *admission.Resources) []unkno
 			if !known && kind.Kind != "*" && kind.Group != "*" {
 				at := namesKind(set.Files(), p.Location, kind.Kind)
 				suggestion := resources.Suggest(kind.Group, kind.Kind)
-				out = append(out, unknownKind{warning(at, "policy %s: the cluster has no kind %s in group %q (yet)%s", p.Package, kind.Kind, kind.Group,
+				out = append(out, unknownKind{at.Errorf("policy %s: the cluster has no kind %s in group %q (yet)%s", p.Package, kind.Kind, kind.Group,
 					cmp.Or(suggestion, "; check the spelling and the group")), suggestion})
 			}
 		}
 	}
 	return out
-}
-
-func warning(at definition.Location, format string, args ...any) definition.CompileError {
-	return definition.CompileError{File: at.File, Line: at.Line, Message: fmt.Sprintf(format, args...)}
 }
 
 // namesKind finds the line of a policy's METADATA that names a kind.

@@ -1,8 +1,6 @@
 package source
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -27,7 +25,7 @@ func Lint(set *engine.PolicySet) (definition.CompileErrors, error) {
 	}
 	var found definition.CompileErrors
 	for _, module := range modules {
-		match, isPolicy := matches[packageOf(module)]
+		match, isPolicy := matches[definition.PackageName(module)]
 		if !isPolicy {
 			continue
 		}
@@ -38,9 +36,7 @@ func Lint(set *engine.PolicySet) (definition.CompileErrors, error) {
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b definition.CompileError) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
+	slices.SortFunc(found, definition.CompileError.Compare)
 	return slices.Compact(found), nil
 }
 
@@ -54,7 +50,7 @@ func namesInMessages(rule *ast.Rule) (found definition.CompileErrors) {
 	check := func(node any) {
 		ast.WalkRefs(node, func(ref ast.Ref) bool {
 			if isObjectField(ref) && strings.HasSuffix(ref.String(), ".metadata.name") {
-				found = append(found, at(ref, "%s in a message is empty where the API server has yet to make the name (generateName): write input.name", ref))
+				found = append(found, definition.ErrorAt(ref[0].Location, "%s in a message is empty where the API server has yet to make the name (generateName): write input.name", ref))
 			}
 			return false
 		})
@@ -80,7 +76,7 @@ func namesInMessages(rule *ast.Rule) (found definition.CompileErrors) {
 func objectsOnDelete(rule *ast.Rule) (found definition.CompileErrors) {
 	ast.WalkRefs(rule, func(ref ast.Ref) bool {
 		if isObjectField(ref) && ref[2].Equal(ast.StringTerm("object")) {
-			found = append(found, at(ref, "%s is undefined: the policy matches DELETE alone, where input.request.object is null; read input.request.oldObject", ref))
+			found = append(found, definition.ErrorAt(ref[0].Location, "%s is undefined: the policy matches DELETE alone, where input.request.object is null; read input.request.oldObject", ref))
 		}
 		return false
 	})
@@ -90,12 +86,4 @@ func objectsOnDelete(rule *ast.Rule) (found definition.CompileErrors) {
 // isObjectField says whether a reference is to a part of one of the two objects.
 func isObjectField(ref ast.Ref) bool {
 	return len(ref) > 3 && ref[0].Equal(ast.InputRootDocument) && ref[1].Equal(ast.StringTerm("request")) && !outsideObjects(ref, 3)
-}
-
-func at(ref ast.Ref, format string, args ...any) definition.CompileError {
-	err := definition.CompileError{Message: fmt.Sprintf(format, args...)}
-	if location := ref[0].Location; location != nil {
-		err.File, err.Line, err.Column = location.File, location.Row, location.Col
-	}
-	return err
 }

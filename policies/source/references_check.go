@@ -67,7 +67,7 @@ type cleanPackage struct {
 func checkReferences(set *engine.PolicySet, policies []matched, request referenceRequest) (referenceAnswer, error) {
 	graph := newRuleGraph(set)
 	unchecked := graph.replaced()
-	for rule := range graph.reach(graph.without(policies, request.Checks)) {
+	for rule := range engine.ReachableRules(graph.without(policies, request.Checks), graph.graph) {
 		unchecked[rule] = true
 	}
 	answer := referenceAnswer{}
@@ -96,9 +96,7 @@ func checkReferences(set *engine.PolicySet, policies []matched, request referenc
 			answer.Errors = append(answer.Errors, one.error(request.Checks))
 		}
 	}
-	slices.SortFunc(answer.Errors, func(a, b definition.CompileError) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
-	})
+	slices.SortFunc(answer.Errors, definition.CompileError.Compare)
 	return answer, nil
 }
 
@@ -161,7 +159,7 @@ func (s *extent) reaches(rules map[*ast.Rule]bool) bool {
 }
 
 func (g *ruleGraph) extent(name string, input json.RawMessage) *extent {
-	one := &extent{name: name, reached: g.reach(g.byPackage[name])}
+	one := &extent{name: name, reached: engine.ReachableRules(g.byPackage[name], g.graph)}
 	one.files = g.files(one.reached)
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %x", name, sha256.Sum256(input))
@@ -314,7 +312,7 @@ func (s *suspect) error(checks []ReferenceCheck) definition.CompileError {
 
 // kinds says what the policies match that come to the rule.
 func (s *suspect) kinds(checks []ReferenceCheck) string {
-	own := packageOf(s.rule.Module)
+	own := definition.PackageName(s.rule.Module)
 	var all []string
 	for _, i := range s.checks {
 		all = append(all, checks[i].Kinds...)
@@ -361,14 +359,10 @@ func newRuleGraph(set *engine.PolicySet) *ruleGraph {
 		g.byFile[name] = slices.SortedStableFunc(slices.Values(module.Rules), func(a, b *ast.Rule) int {
 			return cmp.Compare(a.Location.Offset, b.Location.Offset)
 		})
-		g.byPackage[packageOf(module)] = append(g.byPackage[packageOf(module)], module.Rules...)
+		g.byPackage[definition.PackageName(module)] = append(g.byPackage[definition.PackageName(module)], module.Rules...)
 		g.sums[name] = sha256.Sum256([]byte(set.Files()[name]))
 	}
 	return g
-}
-
-func packageOf(module *ast.Module) string {
-	return strings.TrimPrefix(module.Package.Path.String(), "data.")
 }
 
 // without are the rules of the policies that no check names.
@@ -388,25 +382,6 @@ func (g *ruleGraph) without(policies []matched, checks []ReferenceCheck) []*ast.
 	return rest
 }
 
-// reach are the rules and those that they come to.
-func (g *ruleGraph) reach(rules []*ast.Rule) map[*ast.Rule]bool {
-	reached := map[*ast.Rule]bool{}
-	for len(rules) > 0 {
-		rule := rules[len(rules)-1]
-		rules = rules[:len(rules)-1]
-		if reached[rule] {
-			continue
-		}
-		reached[rule] = true
-		for dependency := range g.graph.Dependencies(rule) {
-			if other, ok := dependency.(*ast.Rule); ok {
-				rules = append(rules, other)
-			}
-		}
-	}
-	return reached
-}
-
 // replaced are the rules that can be asked with another input or other data, by `with`.
 func (g *ruleGraph) replaced() map[*ast.Rule]bool {
 	var roots []*ast.Rule
@@ -418,7 +393,7 @@ func (g *ruleGraph) replaced() map[*ast.Rule]bool {
 			})
 		}
 	}
-	return g.reach(roots)
+	return engine.ReachableRules(roots, g.graph)
 }
 
 // files are those of rules, with all that the rules in those files come to.
@@ -432,7 +407,7 @@ func (g *ruleGraph) files(rules map[*ast.Rule]bool) []string {
 				more = append(more, g.byFile[file]...)
 			}
 		}
-		rules = g.reach(more)
+		rules = engine.ReachableRules(more, g.graph)
 		maps.DeleteFunc(rules, func(rule *ast.Rule, _ bool) bool { return known[rule.Module.Package.Location.File] })
 	}
 	return slices.Sorted(maps.Keys(known))

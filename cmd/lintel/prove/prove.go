@@ -217,16 +217,8 @@ func (p *proof) all() []restriction.Verdict {
 	return all
 }
 
-// verdict is the worst: a counterexample before an unknown, and of each the first.
-func (p *proof) verdict() restriction.Verdict {
-	all := append([]restriction.Verdict{{Outcome: restriction.Proved}}, p.all()...)
-	return slices.MaxFunc(all, func(a, b restriction.Verdict) int {
-		return slices.Index(outcomes, a.Outcome) - slices.Index(outcomes, b.Outcome)
-	})
-}
-
-// outcomes are those of a verdict, the better first.
-var outcomes = []restriction.Outcome{restriction.Proved, restriction.Unknown, restriction.Counterexample}
+// verdict is the worst.
+func (p *proof) verdict() restriction.Verdict { return restriction.Worst(p.all()) }
 
 // worst is the exit of all verdicts: a counterexample before an unknown.
 func worst(proofs []*proof, ofSources []sourceProof) error {

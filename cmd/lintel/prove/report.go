@@ -11,21 +11,10 @@ import (
 	"github.com/lintel-policy/lintel/policies/sidecar"
 )
 
-// jsonVerdict is the verdict on a decision. input, parent and child are null where there is
-// nothing to show or a side is undefined.
-type jsonVerdict struct {
-	Verdict        restriction.Outcome `json:"verdict"`
-	Decision       string              `json:"decision"`
-	Input          any                 `json:"input"`
-	InputUndefined bool                `json:"input_undefined,omitempty"`
-	Parent         any                 `json:"parent"`
-	Child          any                 `json:"child"`
-	Reason         string              `json:"reason"`
-}
-
-// jsonProof is the worst verdict on a policy, in the output of -o json.
+// jsonProof is the worst verdict on a policy, in the output of -o json. Input, parent and
+// child are null where there is nothing to show or a side is undefined.
 type jsonProof struct {
-	jsonVerdict
+	restriction.Verdict
 	ElapsedMillis float64       `json:"elapsed_ms"`
 	Domain        string        `json:"domain"`
 	ChildPolicy   string        `json:"child_policy"`
@@ -40,24 +29,20 @@ type jsonProof struct {
 }
 
 type jsonDecision struct {
-	jsonVerdict
+	restriction.Verdict
 	ParentPolicy string `json:"parent_policy,omitempty"`
-}
-
-func jsonOf(v restriction.Verdict) jsonVerdict {
-	return jsonVerdict{v.Outcome, v.Decision, v.Input, v.InputUndefined, v.Parent, v.Child, v.Reason}
 }
 
 func (p *proof) json() jsonProof {
 	v := p.verdict()
 	out := jsonProof{
-		jsonVerdict: jsonOf(v), ElapsedMillis: float64(p.elapsed.Microseconds()) / 1000,
+		Verdict: v, ElapsedMillis: float64(p.elapsed.Microseconds()) / 1000,
 		Domain: p.child.Domain.Name, ChildPolicy: p.child.Name, ChildScope: p.child.Level, ChildLine: v.ChildLine,
 		ParentPolicy: v.ParentPolicy, ParentScope: v.ParentLevel, ParentLine: v.ParentLine, Warnings: p.allWarnings(),
 	}
 	if all := p.all(); len(all) > 1 {
 		for _, v := range all {
-			out.Decisions = append(out.Decisions, jsonDecision{jsonOf(v), v.ParentPolicy})
+			out.Decisions = append(out.Decisions, jsonDecision{v, v.ParentPolicy})
 		}
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
 	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/restriction"
 	"github.com/lintel-policy/lintel/policies/scope"
 )
@@ -75,8 +76,8 @@ func (s sourceProof) json() jsonSource {
 	for _, v := range s.violations {
 		out.Verdict = restriction.Counterexample
 		violation := jsonViolation{Reason: v.Reason, Message: v.Message}
-		if v.Location.File != "" {
-			violation.Location = v.Location.String()
+		if v.File != "" {
+			violation.Location = definition.Location{File: v.File, Line: v.Line}.String()
 		}
 		out.Reasons = append(out.Reasons, violation)
 	}

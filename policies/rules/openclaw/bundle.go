@@ -85,11 +85,11 @@ type parsedPolicy struct {
 func (c *Parser) Parse(ctx context.Context, b *Bundle, p openclawv1.Policy) (*sidecar.Policy, error) {
 	domain, known := Domain(p.Domain)
 	if !known {
-		return nil, sidecar.ParseErrors{{Policy: FullName(b, p), Message: fmt.Sprintf("unknown domain %q", p.Domain)}}
+		return nil, sidecar.ParseErrors{{File: FullName(b, p), Message: fmt.Sprintf("unknown domain %q", p.Domain)}}
 	}
 	level, err := sidecar.ParseLevel(string(p.Scope))
 	if err != nil {
-		return nil, sidecar.ParseErrors{{Policy: FullName(b, p), Message: err.Error()}}
+		return nil, sidecar.ParseErrors{{File: FullName(b, p), Message: err.Error()}}
 	}
 	key := [2]any{FullName(b, p), p}
 	if known, ok := c.read.Get(key); ok {

@@ -3,6 +3,7 @@ package orloj
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -109,14 +110,7 @@ var kinds = map[string]string{
 }
 
 // Resources are the resources of the kinds, in order.
-func Resources() []string {
-	var all []string
-	for resource := range kinds {
-		all = append(all, resource)
-	}
-	slices.Sort(all)
-	return all
-}
+func Resources() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 // ResourceOf is the resource of a kind; empty where it is none of Orloj's.
 func ResourceOf(kind string) string {

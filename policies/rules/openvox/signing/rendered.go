@@ -1,9 +1,7 @@
 package signing
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -86,5 +84,3 @@ func orEmpty[T any](list []T) []T {
 	}
 	return list
 }
-
-func bytesReader(text []byte) io.Reader { return bytes.NewReader(text) }

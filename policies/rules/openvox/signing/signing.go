@@ -4,6 +4,7 @@
 package signing
 
 import (
+	"bytes"
 	"context"
 	_ "embed" // of the rules
 	"encoding/json"
@@ -37,7 +38,7 @@ func Refusals(ctx context.Context, q Question) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("writing the question: %w", err)
 	}
-	value, err := ast.ValueFromReader(bytesReader(text))
+	value, err := ast.ValueFromReader(bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("reading the question: %w", err)
 	}

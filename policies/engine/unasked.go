@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
+)
+
+// unasked says why the policy is not asked a question that it has an answer to.
+func (p *compiledPolicy) unasked(s *Snapshot, e *evaluation, q Question) Explanation {
+	one := Explanation{Policy: p.info(), Question: q, Answer: AnswerNotMatched}
+	r, kind := e.review, s.resources.KindOf(e.review)
+	verb := p.matcher.MatchesVerb(r)
+	if q == QuestionMutate {
+		verb = p.matcher.Mutates(r)
+		kind = r.Kind
+	}
+	if r.OnlyRemovesFinalizers() {
+		one.Condition, one.Reason = "operation", "the update only removes finalizers of an object that is being deleted"
+		return one
+	}
+	unmet := p.unmet(r, kind, verb)
+	if !p.matcher.NamesKind(kind) { // it says most, and hides all else
+		unmet = conditionKind
+	}
+	if one.Condition, one.Reason = p.form.leavesOut(unmet); one.Condition != "" {
+		return one
+	}
+	if unmet == nothing {
+		unmet = conditionNamespaceSelector
+	}
+	one.Condition, one.Reason = p.describe(unmet, e, kind, q)
+	return one
+}
+
+// describe names a condition that is not met, with the value that does not meet it.
+func (p *compiledPolicy) describe(unmet condition, e *evaluation, kind admission.GroupVersionKind, q Question) (name, reason string) {
+	match, r := p.matcher.Match, e.review
+	switch unmet {
+	case conditionVerb:
+		return p.describeVerb(r, q)
+	case conditionScope:
+		return "scope", fmt.Sprintf("%s is outside %s of its source (%s)", whereOf(r), p.set.source.Scope.Key(), orNone(p.set.source.Scope.Namespaces))
+	case conditionKind:
+		if kind.Group == definition.PolicyGroup {
+			return "kinds", fmt.Sprintf("it does not name the group %s, and is about every other (%s)", definition.PolicyGroup, kindNames(match.Kinds))
+		}
+		reason := fmt.Sprintf("%s is not one of %s", kind, kindNames(match.Kinds))
+		if _, workload := admission.PodTemplatePath(kind); workload && q == QuestionValidate && p.matcher.MatchesKind(admission.PodKind) && match.Expand == definition.ExpandNone {
+			reason += "; " + p.form.howToExpand() + " would have it judge the Pod template"
+		}
+		return "kinds", reason
+	case conditionNamespaces:
+		return "namespaces", fmt.Sprintf("%s is none of %s", whereOf(r), strings.Join(match.Namespaces, ", "))
+	case conditionExcludedNamespaces:
+		i := slices.IndexFunc(match.ExcludedNamespaces, func(glob string) bool { return r.InNamespaces([]string{glob}) })
+		return "excludedNamespaces", fmt.Sprintf("%s is excluded by %s", whereOf(r), match.ExcludedNamespaces[i])
+	case conditionObjectSelector:
+		var have []string
+		for _, object := range []*admission.Object{r.New, r.Old} {
+			if object != nil {
+				have = append(have, labelText(object.Labels()))
+			}
+		}
+		return "objectSelector", fmt.Sprintf("the labels of the object (%s) do not meet %s", strings.Join(slices.Compact(have), "; before: "), metav1.FormatLabelSelector(match.ObjectSelector))
+	default:
+		have := e.namespace
+		if r.IsNamespace() {
+			for _, object := range []*admission.Object{r.Old, r.New} {
+				if object != nil {
+					have = object
+				}
+			}
+		}
+		return "namespaceSelector", fmt.Sprintf("the labels of %s (%s) do not meet %s", whereOf(r), labelText(have.Labels()), metav1.FormatLabelSelector(match.NamespaceSelector))
+	}
+}
+
+func (p *compiledPolicy) describeVerb(r *admission.Review, q Question) (name, reason string) {
+	match := p.matcher.Match
+	operations := match.Operations
+	switch {
+	case q == QuestionMutate && r.SubResource != "":
+		return "subresources", fmt.Sprintf("subresource %s: patch and defaults are never asked about subresources", r.SubResource)
+	case q == QuestionMutate && len(operations) == 0:
+		operations = []string{"CREATE"}
+	case q == QuestionMutate:
+		operations = slices.DeleteFunc(slices.Clone(operations), func(name string) bool { return name != "CREATE" && name != "UPDATE" })
+	case r.SubResource != "" && !slices.Contains(match.Subresources, r.SubResource) && !slices.Contains(match.Subresources, "*"):
+		return "subresources", fmt.Sprintf("subresource %s is not one of %s", r.SubResource, orNone(match.Subresources))
+	case len(operations) == 0:
+		operations = []string{"CREATE", "UPDATE"}
+	}
+	return "operations", fmt.Sprintf("%s is not one of %s", r.Operation, orNone(operations))
+}
+
+// whereOf is the namespace that globs are compared with.
+func whereOf(r *admission.Review) string {
+	switch {
+	case r.IsNamespace():
+		return fmt.Sprintf("namespace %q", r.DisplayName())
+	case r.Namespace == "":
+		return "what is in no namespace"
+	default:
+		return fmt.Sprintf("namespace %q", r.Namespace)
+	}
+}
+
+func kindNames(kinds []admission.GroupVersionKind) string {
+	names := make([]string, len(kinds))
+	for i, kind := range kinds {
+		names[i] = kind.String()
+	}
+	return orNone(slices.Compact(names))
+}
+
+func labelText(have labels.Set) string { return cmp.Or(have.String(), "none") }
+
+func orNone(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }
