@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -160,7 +161,8 @@ func newManager(config *rest.Config, o *options) (manager.Manager, error) {
 		if part.Scheme != nil {
 			utilruntime.Must(part.Scheme(scheme))
 		}
-		if part.Caches != nil {
+		// The kinds of a system that is off need not be there.
+		if part.Caches != nil && slices.Contains(o.systems, part.Name) {
 			maps.Copy(byObject, part.Caches())
 		}
 	}

@@ -71,9 +71,13 @@ func judgedKinds() []client.Object {
 	return []client.Object{&v1alpha1.CertificateAuthority{}, &v1alpha1.SigningPolicy{}, &v1alpha1.Certificate{}}
 }
 
-// caches has the manager's cache hold no other namespaces than those that are judged.
+// caches has the manager's cache hold no other namespaces than those that are judged. Where
+// all are, it says nothing of these kinds, which need not be there.
 func (a *admitter) caches() map[client.Object]cache.ByObject {
 	kinds := map[client.Object]cache.ByObject{}
+	if len(a.namespaces) == 0 {
+		return kinds
+	}
 	for _, kind := range judgedKinds() {
 		kinds[kind] = cache.ByObject{Namespaces: object.Only(a.namespaces)}
 	}
