@@ -174,3 +174,12 @@ func TestTheKindOfConstraints(t *testing.T) {
 	_, found, _ := unstructured.NestedString(versions[0].(map[string]any), path...)
 	require.False(t, found)
 }
+
+func TestPlacesInAFileAreOfItsCandidates(t *testing.T) {
+	first, second := &candidate{text: "first"}, &candidate{text: "second"}
+	l := layout{starts: map[string][]start{"a.yaml": {{5, first}, {10, second}}}}
+	for line, want := range map[int]*candidate{1: first, 5: first, 9: first, 10: second, 30: second} {
+		require.Same(t, want, l.at("a.yaml", line), line)
+	}
+	require.Nil(t, l.at("b.yaml", 1))
+}

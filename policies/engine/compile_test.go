@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -182,6 +183,12 @@ func TestParametersMustBeAnObject(t *testing.T) {
 		_, err := Compile(definition.Source{Name: "s", Parameters: []byte(text)})
 		require.ErrorContains(t, err, "parameters: ", text)
 	}
+}
+
+func TestATemplateNeedsARuleViolation(t *testing.T) {
+	module := ast.MustParseModuleWithOpts("package x\n\ndeny[\"x\"] { true }", ast.ParserOptions{RegoVersion: ast.RegoV0})
+	_, errs := newTemplate(&definition.Template{Name: "X", Modules: []*ast.Module{module}})
+	require.ErrorContains(t, errs, "template X has no rule violation")
 }
 
 func TestVersionsMixInOneSource(t *testing.T) {

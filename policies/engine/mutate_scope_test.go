@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -107,6 +108,36 @@ func TestTheTimeOfComparingIsTheNarrowerScopes(t *testing.T) {
 	require.Zero(t, e.used["all"])
 	e.used["team"] = sourceTime
 	require.Contains(t, m.overrides(by, m.parentsOf(e, root)).reason(), "takes longer than the 250ms")
+}
+
+// TestOverwrittenPlacesAreBounded: for each of them the policies above are asked again.
+func TestOverwrittenPlacesAreBounded(t *testing.T) {
+	snapshot := snapshotOf(
+		scoped(t, "all", hierarchy.Scope{Level: hierarchy.Enterprise}, "package parent\npatch contains {\"op\": \"add\", \"path\": \"/spec/priority\", \"value\": 1} if not input.request.object.spec.priority"),
+		scoped(t, "team", scopeOf(hierarchy.Team, "shop", "", "shop"), `package c
+patch contains {"op": "replace", "path": concat("/", ["/metadata/labels", name]), "value": "mine"} if {
+	some name, value in input.request.object.metadata.labels
+	value == "theirs"
+}`),
+	)
+	for places, want := range map[int]string{
+		maxOverwritten:     "",
+		maxOverwritten + 1: "it changes more than 32 places that hold something already",
+	} {
+		labels := make([]string, places)
+		for i := range labels {
+			labels[i] = fmt.Sprintf(`"l%d":"theirs"`, i)
+		}
+		object := strings.Replace(in("shop"), `"app":"web"`, strings.Join(labels, ","), 1)
+		mutation := snapshot.Mutate(t.Context(), makeReview(t, object), Options{})
+		if want == "" {
+			require.Empty(t, wordsOf(mutation.Denials))
+			require.Len(t, mutation.Patch, places)
+			continue
+		}
+		require.Len(t, mutation.Denials, 1)
+		require.Contains(t, mutation.Denials[0].Words, want)
+	}
 }
 
 // TestANarrowerScopeUnsettlesNobodyElse: who never settles is left out, not whoever is

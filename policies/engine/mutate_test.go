@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -284,6 +285,30 @@ func TestMutationRunsOnCreateUnlessUpdateIsNamed(t *testing.T) {
 			require.Equal(t, c.update, count(operation("UPDATE")))
 			require.Zero(t, count(operation("DELETE")))
 			require.Zero(t, count(field("subResource", "status")))
+		})
+	}
+}
+
+// TestWhatIsNeverPatched: whatever a policy matches, a deletion and a subresource are not
+// patched, nor is an object that is being deleted and only loses a finalizer.
+func TestWhatIsNeverPatched(t *testing.T) {
+	const always = "# METADATA\n# custom: {match: {operations: [CREATE, UPDATE, DELETE], subresources: [status]}}\npackage p\ndefaults.spec.x := 1"
+	const leaving = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["a"]}}`
+	left := strings.Replace(leaving, `["a"]`, `[]`, 1)
+	snapshot := snapshotOf(compile(t, always))
+	for name, c := range map[string]struct {
+		object  string
+		options []reviewOption
+		want    int
+	}{
+		"an object":           {pod, nil, 1},
+		"a deletion":          {pod, []reviewOption{operation("DELETE")}, 0},
+		"a subresource":       {pod, []reviewOption{field("subResource", "status")}, 0},
+		"a finalizer removed": {left, []reviewOption{operation("UPDATE"), field("oldObject", jsonRaw(leaving))}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mutation := snapshot.Mutate(t.Context(), makeReview(t, c.object, c.options...), Options{})
+			require.Len(t, mutation.Patch, c.want)
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
+	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
@@ -280,4 +281,11 @@ func armoured(t *testing.T, entity *openpgp.Entity) string {
 	require.NoError(t, entity.Serialize(writer))
 	require.NoError(t, writer.Close())
 	return out.String()
+}
+
+// TestTwoSignatures: a second one could be by anybody.
+func TestTwoSignatures(t *testing.T) {
+	const twice = "-----BEGIN PGP SIGNATURE-----\n-----END PGP SIGNATURE-----\n-----BEGIN SSH SIGNATURE-----\n-----END SSH SIGNATURE-----\n"
+	_, err := (&trustedKeys{}).verify("commit a", twice, &object.Commit{})
+	requireRefused(t, err, ReasonVerificationFailed, "commit a has more than one signature")
 }

@@ -189,6 +189,22 @@ func TestArtifactsThatAreRefused(t *testing.T) {
 	}
 }
 
+func TestNamesInBundles(t *testing.T) {
+	for given, want := range map[string]string{
+		"policies/a.rego":         "a.rego",
+		"./policies/below/a.rego": "below/a.rego",
+		"/policies/a.rego":        "a.rego",
+		"policies/.hidden.rego":   "",
+		"policies/.git/a.rego":    "",
+		"other/a.rego":            "",
+		"policies":                "",
+	} {
+		name, err := (&bundle{folder: "policies"}).name(given)
+		require.NoError(t, err)
+		require.Equal(t, want, name, given)
+	}
+}
+
 // TestARegistryThatLies serves another content than the digest that was asked for.
 func TestARegistryThatLies(t *testing.T) {
 	evil := tarballOf(t, tarFile{tar.Header{Name: "evil.rego", Mode: 0o600, Typeflag: tar.TypeReg}, module})
