@@ -221,7 +221,7 @@ func NewObject(raw json.RawMessage) (*Object, error) {
 	return o, nil
 }
 
-// NewProjectedObject is NewClusterObject with no more than some fields of the object.
+// NewProjectedObject is NewObject with no more than some fields of the object.
 func NewProjectedObject(raw json.RawMessage, fields *Fields) (*Object, error) {
 	o, err := NewObject(raw)
 	if err != nil || fields.isWhole() {

@@ -169,7 +169,7 @@ func TestASourceSeesOnlyWhatItRequires(t *testing.T) {
 	require.Empty(t, textOf(t, view, definition.ClusterKey, "Secret", "shop", "a"))
 }
 
-func TestNewClusterObjectRefuses(t *testing.T) {
+func TestNewObjectRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"a list":    {`[]`, "not an object"},
 		"no kind":   {`{"apiVersion":"v1","metadata":{"name":"a"}}`, "kind or metadata.name is missing"},

@@ -9,7 +9,7 @@ import (
 // Projection are, for each kind of cluster objects, what is read of them.
 type Projection map[admission.GroupVersionKind]*Fields
 
-// Whole are Reads of everything of some kinds.
+// Whole is the projection that leaves nothing of some kinds out.
 func Whole(kinds ...admission.GroupVersionKind) Projection {
 	reads := Projection{}
 	for _, kind := range kinds {
