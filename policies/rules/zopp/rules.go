@@ -8,6 +8,8 @@ package zopp
 import (
 	"embed"
 	"encoding/json"
+	"maps"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,21 +37,27 @@ func New() (*engine.Snapshot, error) {
 	return engine.NewSnapshot(admission.BuiltinResources(), set), nil
 }
 
-// SecretQuestion asks about a stored Secret, of which no values are looked at. namespace is
-// its Namespace in JSON.
-func SecretQuestion(metadata metav1.ObjectMeta, immutable *bool, facts Facts, namespace json.RawMessage) rules.Question {
+// SecretQuestion asks about a stored Secret, without its values. namespace is its Namespace
+// in JSON.
+func SecretQuestion(secret *corev1.Secret, facts Facts, namespace json.RawMessage) rules.Question {
 	kind := corev1.SchemeGroupVersion.WithKind("Secret")
-	secret := &corev1.Secret{ObjectMeta: metadata, Immutable: immutable}
-	secret.SetGroupVersionKind(kind)
+	asked := &corev1.Secret{Immutable: secret.Immutable}
+	asked.SetGroupVersionKind(kind)
+	asked.Name, asked.Namespace, asked.UID = secret.Name, secret.Namespace, secret.UID
+	asked.Annotations = maps.Clone(secret.Annotations)
+	// What kubectl notes of an applied Secret has its values.
+	maps.DeleteFunc(asked.Annotations, func(name, _ string) bool { return !strings.HasPrefix(name, v1alpha1.GroupName+"/") })
 	return rules.Question{
 		Kind: metav1.GroupVersionKind(kind), Resource: "secrets",
-		Object: secret, Facts: facts, Namespace: namespace,
+		Object: asked, Facts: facts, Namespace: namespace,
 	}
 }
 
 // SyncQuestion asks about a stored ZoppSecretSync. namespace is its Namespace in JSON.
 func SyncQuestion(sync *v1alpha1.ZoppSecretSync, facts Facts, namespace json.RawMessage) rules.Question {
 	kind := v1alpha1.SchemeGroupVersion.WithKind("ZoppSecretSync")
+	sync = sync.DeepCopy()
+	sync.SetGroupVersionKind(kind)
 	return rules.Question{
 		Kind: metav1.GroupVersionKind(kind), Resource: "zoppsecretsyncs",
 		Object: sync, Facts: facts, Namespace: namespace,

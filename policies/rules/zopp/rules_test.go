@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
@@ -103,7 +104,7 @@ func TestAnnotationsOfSecrets(t *testing.T) {
 				mapping = Open
 			}
 			metadata := metav1.ObjectMeta{Name: "app", Namespace: "shop", UID: "u", Annotations: c.annotations}
-			decision := decisionOn(t, snapshot, SecretQuestion(metadata, &c.immutable, SecretFacts(c.annotations, mapping), namespaceWith(t, c.namespace)))
+			decision := decisionOn(t, snapshot, SecretQuestion(&corev1.Secret{ObjectMeta: metadata, Immutable: &c.immutable}, SecretFacts(c.annotations, mapping), namespaceWith(t, c.namespace)))
 			require.Equal(t, c.denied, words(decision.Denials))
 			require.Equal(t, c.warned, words(decision.Warnings))
 		})
@@ -115,22 +116,36 @@ func TestAStoredSecretIsAsked(t *testing.T) {
 	snapshot := newRules(t)
 	metadata := metav1.ObjectMeta{Name: "app", Namespace: "shop", UID: "u", Annotations: map[string]string{sync: "true", sources: "acme/backend/production"}}
 	facts := SecretFacts(metadata.Annotations, Restricted)
-	verdict, err := rules.Ask(t.Context(), snapshot, SecretQuestion(metadata, nil, facts, namespaceWith(t, map[string]string{"zopp.dev/allowed-sources": "*/*/*"})))
+	verdict, err := rules.Ask(t.Context(), snapshot, SecretQuestion(&corev1.Secret{ObjectMeta: metadata}, facts, namespaceWith(t, map[string]string{"zopp.dev/allowed-sources": "*/*/*"})))
 	require.NoError(t, err)
 	require.False(t, verdict.Denied(), verdict.Message())
 
 	facts.Claim = &Reference{Kind: "ZoppSecretSync", Namespace: "ops", Name: "all"}
-	verdict, err = rules.Ask(t.Context(), snapshot, SecretQuestion(metadata, nil, facts, namespaceWith(t, nil)))
+	verdict, err = rules.Ask(t.Context(), snapshot, SecretQuestion(&corev1.Secret{ObjectMeta: metadata}, facts, namespaceWith(t, nil)))
 	require.NoError(t, err)
 	require.Contains(t, verdict.Message(), "may not read acme/backend/production")
 	require.Contains(t, verdict.Message(), "ZoppSecretSync ops/all fills this Secret already")
+}
+
+// TestNoValuesAreAsked: neither those of the Secret, nor those that kubectl has noted.
+func TestNoValuesAreAsked(t *testing.T) {
+	annotations := map[string]string{sync: "true", "kubectl.kubernetes.io/last-applied-configuration": "HUNTER2"}
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "app", Annotations: annotations},
+		Data:       map[string][]byte{"k": []byte("HUNTER2")}, StringData: map[string]string{"k": "HUNTER2"},
+	}
+	text, err := json.Marshal(SecretQuestion(secret, Facts{}, nil).Object)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"zopp.dev/sync":"true"`)
+	require.NotContains(t, string(text), "HUNTER2")
+	require.NotContains(t, string(text), "SFVOVEVSMg", "nor in base64")
+	require.Len(t, annotations, 2, "the Secret is as it was")
 }
 
 func TestZoppSecretSyncs(t *testing.T) {
 	snapshot := newRules(t)
 	good := func() *v1alpha1.ZoppSecretSync {
 		s := &v1alpha1.ZoppSecretSync{}
-		s.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind("ZoppSecretSync"))
 		s.Name, s.Namespace, s.UID = "app", "shop", "u"
 		s.Spec.Source = &Source{Workspace: "acme", Project: "backend", Environment: "production"}
 		s.Spec.Target.SecretName = "app"
