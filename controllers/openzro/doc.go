@@ -1,0 +1,2 @@
+// Package openzro has the management server of openZro hold what its objects say.
+package openzro
