@@ -2,9 +2,7 @@ package openzro
 
 import (
 	"crypto/rand"
-	"fmt"
 	"hash/crc32"
-	"math/big"
 	"net/http"
 	"slices"
 	"strings"
@@ -60,13 +58,17 @@ func (u *user) addToken(name, createdBy string, lifetime time.Duration) *token {
 // in six more.
 func newToken() string {
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	random := make([]byte, 30)
-	_, _ = rand.Read(random)
-	for i, value := range random {
-		random[i] = digits[int(value)%len(digits)]
+	text := make([]byte, 36)
+	_, _ = rand.Read(text[:30])
+	for i, value := range text[:30] {
+		text[i] = digits[int(value)%len(digits)]
 	}
-	sum := new(big.Int).SetUint64(uint64(crc32.ChecksumIEEE(random))).Text(62)
-	return fmt.Sprintf("nbp_%s%s%s", random, strings.Repeat("0", 6-len(sum)), sum)
+	sum := crc32.ChecksumIEEE(text[:30])
+	for i := len(text) - 1; i >= 30; i-- {
+		text[i] = digits[sum%62]
+		sum /= 62
+	}
+	return "nbp_" + string(text)
 }
 
 // may says whether the user is permitted a method.
