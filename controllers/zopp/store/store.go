@@ -2,7 +2,14 @@ package store
 
 import (
 	"context"
+	"sync"
 	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/lintel-policy/lintel/controllers/zopp/store/wire"
 )
 
 // Options are the settings of a Store.
@@ -10,7 +17,7 @@ type Options struct {
 	// Server is the URL of the server, as http://127.0.0.1:50051. https:// is with TLS.
 	Server string
 	// CAFile holds the certificates, in PEM, that a server's is checked against. Those of
-	// the system are when it is empty.
+	// the system are when it is empty. It is read again for each connection.
 	CAFile string
 	// Credentials say who asks.
 	Credentials Credentials
@@ -20,55 +27,84 @@ type Options struct {
 	Timeout time.Duration
 }
 
-// Credentials give the principal that requests are signed as. They are asked for each
-// request, so a principal that changes meanwhile is used at once.
-type Credentials interface {
-	// Principal is the one that is current. Its error is an *Error of
-	// ReasonInvalidCredentials.
-	Principal() (*Principal, error)
-}
-
-// FindCredentials are those of the environment where it has ZOPP_PRINCIPAL_ID, and of a
-// file otherwise: the one that is named, or else the first that there is of
-// ~/.zopp/credentials.json and ~/.zopp/config.json. A file is read again when it changes,
-// and need not be there yet: only what is wrong with the environment is an error here.
-func FindCredentials(file string, lookup func(name string) (string, bool)) (Credentials, error) {
-	panic("not yet")
-}
+const defaultTimeout = 10 * time.Second
 
 // Store reads a server. It has one connection, however many environments are read and
 // watched, and may be used by many goroutines.
-type Store struct{}
+type Store struct {
+	options    Options
+	connection *grpc.ClientConn
+	client     wire.ZoppServiceClient
+
+	mutex sync.Mutex
+	keys  map[Environment]*environmentKeys
+}
 
 // New checks the settings. It does not connect; the first call does.
-func New(options Options) (*Store, error) { panic("not yet") }
+func New(options Options) (*Store, error) {
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	if options.Timeout == 0 {
+		options.Timeout = defaultTimeout
+	}
+	connection, err := connect(options.Server, options.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{
+		options:    options,
+		connection: connection,
+		client:     wire.NewZoppServiceClient(connection),
+		keys:       map[Environment]*environmentKeys{},
+	}, nil
+}
 
 // Check says what is wrong with the credentials as they are now, without asking the
 // server. It is for the log at the start: what is wrong may be mended later.
-func (s *Store) Check() error { panic("not yet") }
-
-// List reads all that an environment has. Its error is an *Error, unless the context is
-// done.
-func (s *Store) List(ctx context.Context, environment Environment) (*Contents, error) {
-	panic("not yet")
+func (s *Store) Check() error {
+	_, err := s.options.Credentials.Principal()
+	return err
 }
-
-// Watch subscribes to the changes of an environment. It returns once the server has
-// accepted, so that a List after it misses nothing. The context ends the stream. Its error
-// is an *Error, unless the context is done.
-func (s *Store) Watch(ctx context.Context, environment Environment) (*Watch, error) {
-	panic("not yet")
-}
-
-// Watch is a stream of changes. A server may lose some without a word.
-type Watch struct{}
-
-// Next waits for the next change. Its error, after which there is no other, is an *Error,
-// unless the context is done.
-func (w *Watch) Next() (Event, error) { panic("not yet") }
-
-// Close ends the stream.
-func (w *Watch) Close() { panic("not yet") }
 
 // Close ends the connection, and forgets the keys.
-func (s *Store) Close() { panic("not yet") }
+func (s *Store) Close() {
+	_ = s.connection.Close()
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for environment := range s.keys {
+		s.forget(environment)
+	}
+}
+
+// question is of which environment something is asked, and by whom.
+type question struct {
+	environment Environment
+	principal   *Principal
+}
+
+func (s *Store) question(environment Environment) (question, error) {
+	principal, err := s.options.Credentials.Principal()
+	return question{environment, principal}, err
+}
+
+// call sends one signed request and waits for its answer, for as long as it may take.
+func call[Request proto.Message, Answer any](ctx context.Context, s *Store, q question, method string, request Request,
+	send func(context.Context, Request, ...grpc.CallOption) (Answer, error),
+) (answer Answer, err error) {
+	signed, err := q.principal.sign(ctx, method, request, s.options.Now())
+	if err != nil {
+		return answer, s.problem(q, err)
+	}
+	limited, cancel := context.WithTimeout(signed, s.options.Timeout)
+	defer cancel()
+	var header, trailer metadata.MD
+	answer, err = send(limited, request, grpc.Header(&header), grpc.Trailer(&trailer))
+	switch {
+	case err == nil:
+		return answer, nil
+	case ctx.Err() != nil:
+		return answer, ctx.Err()
+	}
+	return answer, s.problem(q, err, header, trailer)
+}
