@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -11,9 +12,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/lintel-policy/lintel/controllers/zopp/store"
 )
@@ -24,6 +27,11 @@ var (
 	appSecrets = user{"Secret", types.NamespacedName{Namespace: "default", Name: "app-secrets"}}
 	others     = user{"Secret", types.NamespacedName{Namespace: "default", Name: "others"}}
 )
+
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard())
+	os.Exit(m.Run())
+}
 
 // scripted is a server that does as it is told, at once.
 type scripted struct {
@@ -122,6 +130,21 @@ func (s *scripted) set(environment store.Environment, key, value string) {
 		s.values[environment] = map[string]string{}
 	}
 	s.values[environment][key] = value
+	s.versions[environment]++
+}
+
+// remake has an environment be another of the same name, without values.
+func (s *scripted) remake(environment store.Environment, id string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.ids[environment], s.versions[environment], s.values[environment] = id, 0, map[string]string{}
+}
+
+// unset deletes a value, without a word.
+func (s *scripted) unset(environment store.Environment, key string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	delete(s.values[environment], key)
 	s.versions[environment]++
 }
 
@@ -467,9 +490,7 @@ func TestHubNoticesAnEnvironmentThatWasMadeAgain(t *testing.T) {
 		w.ids[production] = "first"
 		w.use(t, appSecrets, production)
 		synctest.Wait()
-		w.scripted.mutex.Lock()
-		w.ids[production] = "second"
-		w.scripted.mutex.Unlock()
+		w.remake(production, "second")
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.Equal(t, "second", w.use(t, appSecrets, production)[0].contents.ID)
