@@ -82,8 +82,9 @@ func (d *desk) replica() *secretReconciler {
 		end()
 		<-ended
 	})
+	reloads := &reloads{client: d.client, live: d.client, events: d.sent, metrics: counted, now: time.Now}
 	return &secretReconciler{
-		filler: filler{newWriter(d.client, secretManager, counted), d.client, h, &reloads{}, d.sent},
+		filler: filler{newWriter(d.client, secretManager, counted), d.client, h, reloads, d.sent},
 		admit: func(_ context.Context, object builtin.Object) (builtin.Verdict, error) {
 			require.Empty(d.t, object.(*corev1.Secret).Data, "rules see no values")
 			if d.denied != "" {

@@ -2,6 +2,7 @@ package zopp
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -72,13 +73,17 @@ func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
 		return err
 	}
 	w := watches{c.GetClient()}
+	reloads := &reloads{client: c.GetClient(), live: c.GetAPIReader(), events: o.events, metrics: counted, now: time.Now}
 	r := &secretReconciler{
-		filler: filler{newWriter(c.GetClient(), secretManager, counted), c.GetAPIReader(), h, &reloads{}, o.events},
+		filler: filler{newWriter(c.GetClient(), secretManager, counted), c.GetAPIReader(), h, reloads, o.events},
 		admit:  o.admit,
 	}
-	return object.Control(mgr, secretManager, workers, r,
-		object.Mapped(c, object.MetadataOf(object.SecretKind), itself, annotated()),
-		// A permission that is given or withdrawn.
-		object.Mapped(c, &corev1.Namespace{}, w.secretsIn, permissionChanged()),
-		secrets.source())
+	return errors.Join(
+		object.Control(mgr, secretManager, workers, r,
+			object.Mapped(c, object.MetadataOf(object.SecretKind), itself, annotated()),
+			// A permission that is given or withdrawn.
+			object.Mapped(c, &corev1.Namespace{}, w.secretsIn, permissionChanged()),
+			secrets.source()),
+		object.Control(mgr, reloadManager, 1, reloads,
+			object.Mapped(c, object.MetadataOf(object.SecretKind), namespaceOf, valuesChanged())))
 }
