@@ -114,7 +114,7 @@ func (w *writer) plan(secret *corev1.Secret, have held, b built, more extras, no
 	case !differs && p.record.sameButVersions(have.record) && secret.Annotations[v1alpha1.StatusAnnotation] == string(b.outcome.status):
 		p.record = have.record // versions alone are no news
 	}
-	p.annotations = annotationsOf(p.built, secret.Annotations)
+	p.annotations = outcomeAnnotations(p.built, secret.Annotations)
 	return p, differs || !sameData(b.data, have.ours) || !has(secret, p.annotations, more)
 }
 

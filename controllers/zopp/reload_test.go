@@ -99,19 +99,19 @@ func (d *desk) rolls() float64 {
 }
 
 func TestReloadRollsOnceForEachChange(t *testing.T) {
-	d := newDesk(t, annotatedSecret(), deploymentOf("app", using["envFrom"], reloading),
+	d := newDesk(t, askingSecret(), deploymentOf("app", using["envFrom"], reloading),
 		deploymentOf("unasked", using["envFrom"], nil), deploymentOf("unconcerned", corev1.PodSpec{}, reloading))
-	d.server.set(production, "KEY", "one")
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	d.reload()
 	first := d.rolled("app")
 	require.NotEmpty(t, first, "its Pods have started with an empty Secret")
 	d.reload()
-	d.server.set(production, "KEY", "one")
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	d.reload()
 	require.Equal(t, first, d.rolled("app"))
-	d.server.set(production, "KEY", "two")
+	d.server.set(backend, "KEY", "two")
 	d.sync()
 	d.reload()
 	require.NotEqual(t, first, d.rolled("app"))
@@ -122,12 +122,12 @@ func TestReloadRollsOnceForEachChange(t *testing.T) {
 
 // What happens in between neither loses a roll nor repeats it.
 func TestReloadAfterACrash(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret())
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	d.reload()
 	require.NoError(t, d.client.Create(t.Context(), deploymentOf("app", using["a volume"], reloading)))
-	d.server.set(production, "KEY", "two")
+	d.server.set(backend, "KEY", "two")
 	d.sync() // and it ends before the roll
 
 	d.secretReconciler = d.replica()
@@ -142,21 +142,21 @@ func TestReloadAfterACrash(t *testing.T) {
 }
 
 func TestReloadIsNotForAWorkloadThatIsNew(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret())
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	require.NoError(t, d.client.Create(t.Context(), deploymentOf("app", using["env"], reloading)))
 	d.reload()
 	require.Empty(t, d.rolled("app"))
-	d.server.set(production, "KEY", "two")
+	d.server.set(backend, "KEY", "two")
 	d.sync()
 	d.reload()
 	require.NotEmpty(t, d.rolled("app"))
 }
 
 func TestReloadIsNotForWhatAUserChanges(t *testing.T) {
-	d := newDesk(t, annotatedSecret(), deploymentOf("app", using["env"], reloading))
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret(), deploymentOf("app", using["env"], reloading))
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	d.reload()
 	d.edit(func(s *corev1.Secret) { s.Data["KEY"] = []byte("by hand") })
@@ -166,8 +166,8 @@ func TestReloadIsNotForWhatAUserChanges(t *testing.T) {
 }
 
 func TestReloadByTwoReplicas(t *testing.T) {
-	d := newDesk(t, annotatedSecret(), deploymentOf("app", using["env"], reloading))
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret(), deploymentOf("app", using["env"], reloading))
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	other := d.replica()
 	d.before = func() { // the other one comes first
@@ -185,7 +185,7 @@ func TestReloadByTwoReplicas(t *testing.T) {
 
 // The role for workloads is optional: without it Secrets are filled all the same.
 func TestReloadWithoutPermission(t *testing.T) {
-	d := newDesk(t, annotatedSecret(), deploymentOf("app", using["env"], reloading))
+	d := newDesk(t, askingSecret(), deploymentOf("app", using["env"], reloading))
 	allowed := d.client
 	forbidding := interceptor.NewClient(allowed.(client.WithWatch), interceptor.Funcs{
 		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
@@ -193,7 +193,7 @@ func TestReloadWithoutPermission(t *testing.T) {
 		},
 	})
 	d.reloads.live = forbidding
-	d.server.set(production, "KEY", "one")
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	d.reload()
 	require.Equal(t, values{"KEY": "one"}, d.data())
@@ -203,9 +203,9 @@ func TestReloadWithoutPermission(t *testing.T) {
 func TestReloadOfEveryKind(t *testing.T) {
 	meta := metav1.ObjectMeta{Namespace: "default", Name: "app", Annotations: reloading}
 	template := corev1.PodTemplateSpec{Spec: using["env"]}
-	d := newDesk(t, annotatedSecret(), &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Template: template}},
+	d := newDesk(t, askingSecret(), &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Template: template}},
 		&appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Template: template}}, &appsv1.DaemonSet{ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Template: template}})
-	d.server.set(production, "KEY", "one")
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	d.reload()
 	for _, kind := range workloads {

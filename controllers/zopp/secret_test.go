@@ -95,8 +95,8 @@ func (d *desk) replica() *secretReconciler {
 	}
 }
 
-// annotatedSecret is that of the product document.
-func annotatedSecret() *corev1.Secret {
+// askingSecret is that of the product document.
+func askingSecret() *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "app-secrets", Namespace: "default", Annotations: values{
 			v1alpha1.SyncAnnotation: "true", v1alpha1.WorkspaceAnnotation: "acme", v1alpha1.ProjectAnnotation: "backend", v1alpha1.EnvironmentAnnotation: "production",
@@ -175,10 +175,10 @@ func (d *desk) told() (told []string) {
 }
 
 func TestSecretIsFilled(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.remake(production, "a")
-	d.server.set(production, "KEY", "one")
-	d.server.set(production, "OTHER", "two")
+	d := newDesk(t, askingSecret())
+	d.server.remake(backend, "a")
+	d.server.set(backend, "KEY", "one")
+	d.server.set(backend, "OTHER", "two")
 	d.sync()
 	require.Equal(t, values{"KEY": "one", "OTHER": "two"}, d.data())
 	annotations := d.secret().Annotations
@@ -188,7 +188,7 @@ func TestSecretIsFilled(t *testing.T) {
 	require.Equal(t, 1, d.writes)
 	require.Len(t, d.told(), 1)
 
-	d.server.set(production, "KEY", "three")
+	d.server.set(backend, "KEY", "three")
 	d.sync()
 	require.Equal(t, values{"KEY": "three", "OTHER": "two"}, d.data())
 	require.Equal(t, 2, d.writes)
@@ -198,25 +198,25 @@ func TestSecretIsFilled(t *testing.T) {
 // Defects D3 and D8: what has not changed is not written, by replicas that know nothing
 // either.
 func TestSecretIsWrittenOnce(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret())
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	before := d.secret()
 	d.secretReconciler = d.replica()
 	d.sync()
-	d.server.set(production, "KEY", "one") // another version of the same
+	d.server.set(backend, "KEY", "one") // another version of the same
 	d.sync()
 	require.Equal(t, before, d.secret())
 	require.Equal(t, 1, d.writes)
 }
 
 func TestSecretLosesWhatZoppHasNoMoreAndKeepsTheUsersKeys(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.set(production, "KEY", "one")
-	d.server.set(production, "OLD", "two")
+	d := newDesk(t, askingSecret())
+	d.server.set(backend, "KEY", "one")
+	d.server.set(backend, "OLD", "two")
 	d.sync()
 	d.edit(func(s *corev1.Secret) { s.Data["USERS"] = []byte("own") })
-	d.server.unset(production, "OLD")
+	d.server.unset(backend, "OLD")
 	d.secretReconciler = d.replica() // it happened while nobody looked
 	d.sync()
 	require.Equal(t, values{"KEY": "one", "USERS": "own"}, d.data())
@@ -229,8 +229,8 @@ func TestSecretTakesBackWhatAUserHasChanged(t *testing.T) {
 		"all":     func(s *corev1.Secret) { s.Data = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t, annotatedSecret())
-			d.server.set(production, "KEY", "one")
+			d := newDesk(t, askingSecret())
+			d.server.set(backend, "KEY", "one")
 			d.sync()
 			changed := readRecord(d.secret().Annotations).Changed
 			d.edit(change)
@@ -243,8 +243,8 @@ func TestSecretTakesBackWhatAUserHasChanged(t *testing.T) {
 }
 
 func TestSecretHasTheOutcomeThatAUserTakesAway(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret())
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	before := d.secret().Annotations
 	d.edit(func(s *corev1.Secret) {
@@ -274,12 +274,12 @@ func TestSecretThatIsSyncedNoMore(t *testing.T) {
 		"immutable":                  {true, func(s *corev1.Secret) { off(s); s.Immutable = new(true) }, values{"KEY": "one", "USERS": "own"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			secret := annotatedSecret()
+			secret := askingSecret()
 			if c.cleanup {
 				secret.Annotations[v1alpha1.CleanupAnnotation] = "true"
 			}
 			d := newDesk(t, secret)
-			d.server.set(production, "KEY", "one")
+			d.server.set(backend, "KEY", "one")
 			d.sync()
 			d.edit(func(s *corev1.Secret) { s.Data["USERS"] = []byte("own"); c.change(s) })
 			d.sync()
@@ -290,7 +290,7 @@ func TestSecretThatIsSyncedNoMore(t *testing.T) {
 			}
 			require.False(t, isOurs(d.secret(), secretManager))
 			require.Equal(t, 1, d.writes)
-			d.server.set(production, "KEY", "two")
+			d.server.set(backend, "KEY", "two")
 			d.sync()
 			require.Equal(t, c.keeps, d.data())
 		})
@@ -298,9 +298,9 @@ func TestSecretThatIsSyncedNoMore(t *testing.T) {
 }
 
 func TestSecretIsRetargeted(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.set(production, "KEY", "one")
-	d.server.set(production, "OLD", "two")
+	d := newDesk(t, askingSecret())
+	d.server.set(backend, "KEY", "one")
+	d.server.set(backend, "OLD", "two")
 	d.server.set(shared, "KEY", "shared")
 	d.sync()
 	d.edit(func(s *corev1.Secret) { s.Annotations[v1alpha1.ProjectAnnotation] = "shared" })
@@ -310,12 +310,12 @@ func TestSecretIsRetargeted(t *testing.T) {
 }
 
 func TestSecretIsDenied(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret())
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	d.told()
 	d.denied = "namespace default may not read acme/backend/production"
-	d.server.set(production, "KEY", "two")
+	d.server.set(backend, "KEY", "two")
 	d.sync()
 	require.Equal(t, values{"KEY": "one"}, d.data())
 	require.Equal(t, "Denied", d.secret().Annotations[v1alpha1.StatusAnnotation])
@@ -328,8 +328,8 @@ func TestSecretIsDenied(t *testing.T) {
 }
 
 func TestSecretOfAServerThatIsAway(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret())
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	d.told()
 	d.secretReconciler = d.replica() // one that has nothing else to show
@@ -350,8 +350,8 @@ func TestSecretOfAServerThatIsAway(t *testing.T) {
 
 // Defect D18.
 func TestSecretThatIsGoneIsNotFollowed(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret())
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	require.NoError(t, d.client.Delete(t.Context(), d.secret()))
 	d.sync()
@@ -360,13 +360,13 @@ func TestSecretThatIsGoneIsNotFollowed(t *testing.T) {
 }
 
 func TestSecretThatIsBeingDeletedIsLeftAlone(t *testing.T) {
-	secret := annotatedSecret()
+	secret := askingSecret()
 	secret.Finalizers = []string{"example.com/wait"}
 	d := newDesk(t, secret)
-	d.server.set(production, "KEY", "one")
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	require.NoError(t, d.client.Delete(t.Context(), d.secret()))
-	d.server.set(production, "KEY", "two")
+	d.server.set(backend, "KEY", "two")
 	d.sync()
 	require.Equal(t, values{"KEY": "one"}, d.data())
 	require.Empty(t, d.hub.usesNow())
@@ -374,17 +374,17 @@ func TestSecretThatIsBeingDeletedIsLeftAlone(t *testing.T) {
 
 // Defect D11: a replica that led once and has not noticed yet does not undo newer values.
 func TestSecretKeepsWhatANewerLeaderHasWritten(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.remake(production, "a")
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret())
+	d.server.remake(backend, "a")
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	old := d.secretReconciler
 	d.secretReconciler = d.replica()
-	d.server.set(production, "KEY", "two")
+	d.server.set(backend, "KEY", "two")
 	d.sync()
 	require.Equal(t, values{"KEY": "two"}, d.data())
 
-	known := old.hub.followers[production]
+	known := old.hub.followers[backend]
 	require.Equal(t, "one", string(known.latest.Load().contents.Values[0].Value), "the old one has not heard of it")
 	d.writes = 0
 	_, err := old.Reconcile(t.Context(), reconcile.Request{NamespacedName: appSecretsKey})
@@ -393,10 +393,10 @@ func TestSecretKeepsWhatANewerLeaderHasWritten(t *testing.T) {
 	require.Zero(t, d.writes)
 
 	// And where it has read the Secret before, its write is refused.
-	d.server.set(production, "KEY", "three")
+	d.server.set(backend, "KEY", "three")
 	known.list(t.Context(), time.Time{})
 	d.before = func() {
-		d.server.set(production, "KEY", "four")
+		d.server.set(backend, "KEY", "four")
 		d.sync()
 	}
 	result, err := old.Reconcile(t.Context(), reconcile.Request{NamespacedName: appSecretsKey})
@@ -408,12 +408,12 @@ func TestSecretKeepsWhatANewerLeaderHasWritten(t *testing.T) {
 // Defects D6 and D16: an environment that was made anew is read as it is, whatever its
 // version.
 func TestSecretOfAnEnvironmentThatWasMadeAnew(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.remake(production, "a")
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret())
+	d.server.remake(backend, "a")
+	d.server.set(backend, "KEY", "one")
 	d.sync()
-	d.server.remake(production, "b")
-	d.server.set(production, "KEY", "two")
+	d.server.remake(backend, "b")
+	d.server.set(backend, "KEY", "two")
 	d.secretReconciler = d.replica()
 	d.sync()
 	require.Equal(t, values{"KEY": "two"}, d.data())
@@ -421,12 +421,12 @@ func TestSecretOfAnEnvironmentThatWasMadeAnew(t *testing.T) {
 }
 
 func TestSecretOfTheOriginalOperator(t *testing.T) {
-	secret := annotatedSecret()
+	secret := askingSecret()
 	d := newDesk(t, secret)
 	patch := []byte(`{"data":{"KEY":"b25l","LEFTOVER":"b2xk"}}`)
 	require.NoError(t, d.client.Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json", patch), client.FieldOwner(legacyManager)))
 	d.edit(func(s *corev1.Secret) { s.Data["USERS"] = []byte("own") })
-	d.server.set(production, "KEY", "one")
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	require.Equal(t, values{"KEY": "one", "USERS": "own"}, d.data())
 	for _, entry := range d.secret().ManagedFields {
@@ -435,11 +435,11 @@ func TestSecretOfTheOriginalOperator(t *testing.T) {
 }
 
 func TestSecretThatSomebodyElseWritesMeanwhile(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret())
+	d.server.set(backend, "KEY", "one")
 	d.sync()
-	d.server.set(production, "KEY", "two")
-	d.hub.Fresh(t.Context(), production)
+	d.server.set(backend, "KEY", "two")
+	d.hub.Fresh(t.Context(), backend)
 	d.refused = apierrors.NewConflict(corev1.Resource("secrets"), "app-secrets", nil)
 	before := readRecord(d.secret().Annotations).Changed
 	d.sync()
@@ -450,10 +450,10 @@ func TestSecretThatSomebodyElseWritesMeanwhile(t *testing.T) {
 
 // Values stand nowhere but in data.
 func TestSecretTellsNoValue(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
+	d := newDesk(t, askingSecret())
 	const value = "hunter2-hunter2"
-	d.server.set(production, "KEY", value)
-	d.server.set(production, "bad key", value)
+	d.server.set(backend, "KEY", value)
+	d.server.set(backend, "bad key", value)
 	d.sync()
 	for _, annotation := range d.secret().Annotations {
 		require.NotContains(t, annotation, value)

@@ -32,6 +32,9 @@ type options struct {
 	admit rules.Admitter
 	// events receives what changes about objects.
 	events events.EventRecorder
+	// secretSyncs says whether ZoppSecretSyncs are carried out, and reload whether workloads
+	// are rolled. Where they are not, their kinds and permissions may be missing.
+	secretSyncs, reload bool
 }
 
 // reader is a store as the hub asks it.
@@ -61,9 +64,8 @@ func wake(kinds map[string]woken) func(context.Context, user) {
 	}
 }
 
-// addControllers adds the controllers to a manager, with a cluster whose cache holds the
-// metadata of Secrets, with the annotations and labels of those that have one of zopp's.
-// They run on the leader.
+// addControllers adds the controllers to a manager, with the cluster of newCluster. They run
+// on the leader.
 func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
 	counted := newMetrics(mgr.Metrics)
 	secrets := make(woken)
