@@ -38,7 +38,7 @@ const (
 // Workloads are not watched. They are listed, by their metadata, in the namespace of a
 // Secret that changes: before it does, so that those without a mark get that of the values
 // which their Pods have, and after. So they cost no memory, and nothing at all where no
-// Secret is synced.
+// Secret is synced. nil rolls nothing.
 type reloads struct {
 	client  client.Client // of Secrets, reads the metadata from a cache
 	live    client.Reader
@@ -115,6 +115,9 @@ func due(has, changes marks, uses func(secret string) bool) (next marks, rolls [
 // note marks, before a Secret is changed, the workloads that have no mark of it: their Pods
 // have what it holds now.
 func (r *reloads) note(ctx context.Context, namespace, secret string, changed int64) error {
+	if r == nil {
+		return nil
+	}
 	return r.each(ctx, namespace, func(kind workload, o client.Object) error {
 		next := marksOf(o)
 		if _, known := next[secret]; known || !secretsOf(kind.template(o)).Has(secret) {

@@ -2,6 +2,7 @@ package zopp
 
 import (
 	"context"
+	"reflect"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -49,7 +51,10 @@ func newDesk(t *testing.T, objects ...client.Object) *desk {
 		d.refused = nil
 		return err
 	}
-	d.client = fake.NewClientBuilder().WithObjects(objects...).WithReturnManagedFields().WithInterceptorFuncs(interceptor.Funcs{
+	scheme := runtime.NewScheme()
+	require.NoError(t, clientgoscheme.AddToScheme(scheme))
+	require.NoError(t, v1alpha1.AddToScheme(scheme))
+	d.client = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.ZoppSecretSync{}).WithObjects(objects...).WithReturnManagedFields().WithInterceptorFuncs(interceptor.Funcs{
 		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, options ...client.ApplyOption) error {
 			if err := written(); err != nil {
 				return err
@@ -83,16 +88,18 @@ func (d *desk) replica() *secretReconciler {
 		<-ended
 	})
 	reloads := &reloads{client: d.client, live: d.client, events: d.sent, metrics: counted, now: time.Now}
-	return &secretReconciler{
-		filler: filler{newWriter(d.client, secretManager, counted), d.client, h, reloads, d.sent},
-		admit: func(_ context.Context, object builtin.Object) (builtin.Verdict, error) {
-			require.Empty(d.t, object.(*corev1.Secret).Data, "rules see no values")
-			if d.denied != "" {
-				return builtin.Verdict{Denials: []string{d.denied}}, nil
-			}
-			return builtin.Verdict{}, nil
-		},
+	return &secretReconciler{filler{newWriter(d.client, secretManager, counted), d.client, h, reloads, d.sent}, d.verdict}
+}
+
+// verdict is what the rules say.
+func (d *desk) verdict(_ context.Context, object builtin.Object) (builtin.Verdict, error) {
+	if secret, is := object.(*corev1.Secret); is {
+		require.Empty(d.t, secret.Data, "rules see no values")
 	}
+	if d.denied != "" {
+		return builtin.Verdict{Denials: []string{d.denied}}, nil
+	}
+	return builtin.Verdict{}, nil
 }
 
 // askingSecret is that of the product document.
@@ -111,31 +118,22 @@ var appSecretsKey = client.ObjectKey{Namespace: "default", Name: "app-secrets"}
 func (d *desk) sync() {
 	d.t.Helper()
 	require.Eventually(d.t, func() bool {
-		for u, uses := range d.hub.usesNow() {
-			snapshots, err := d.hub.Use(d.t.Context(), u, 0, uses...)
-			require.NoError(d.t, err)
-			for i, s := range snapshots {
-				if s == nil {
-					return false
-				}
-				d.hub.Fresh(d.t.Context(), uses[i])
-			}
-		}
-		writes := d.writes
+		uses, writes := d.readAll(), d.writes
 		result, err := d.Reconcile(d.t.Context(), reconcile.Request{NamespacedName: appSecretsKey})
 		require.NoError(d.t, err)
-		return writes == d.writes && result.IsZero() && d.isRead()
+		return writes == d.writes && result.IsZero() && reflect.DeepEqual(uses, d.hub.usesNow())
 	}, 10*time.Second, time.Millisecond)
 }
 
-func (d *desk) isRead() bool {
-	for u, uses := range d.hub.usesNow() {
-		snapshots, err := d.hub.Use(d.t.Context(), u, 0, uses...)
-		if err != nil || len(snapshots) == 0 || snapshots[0] == nil {
-			return false
+// readAll reads all environments in use afresh, and is who uses them.
+func (d *desk) readAll() map[user][]store.Environment {
+	uses := d.hub.usesNow()
+	for _, used := range uses {
+		for _, environment := range used {
+			d.hub.Fresh(d.t.Context(), environment)
 		}
 	}
-	return true
+	return uses
 }
 
 func (h *hub) usesNow() map[user][]store.Environment {
