@@ -8,8 +8,12 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
 )
 
+func environment(workspace, project, name string) Source {
+	return Source{Workspace: workspace, Project: project, Environment: name}
+}
+
 func TestRead(t *testing.T) {
-	production, shared := Source{"acme", "backend", "production"}, Source{"acme", "shared", "production"}
+	production, shared := environment("acme", "backend", "production"), environment("acme", "shared", "production")
 	for name, c := range map[string]struct {
 		annotations map[string]string
 		is          Request
@@ -35,7 +39,7 @@ func TestRead(t *testing.T) {
 		},
 		"bad entries": {
 			map[string]string{"zopp.dev/sources": "acme, a/b, a/b/c/d"},
-			Request{Sources: []Source{{Workspace: "acme"}, {Workspace: "a", Project: "b"}, {"a", "b", "c/d"}}},
+			Request{Sources: []Source{{Workspace: "acme"}, {Workspace: "a", Project: "b"}, environment("a", "b", "c/d")}},
 		},
 		"keys": {
 			map[string]string{"zopp.dev/keys": "DATABASE_URL, db.password = DB_PASSWORD,API_*,=X,y=,a=b=c"},
@@ -47,7 +51,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestReadSync(t *testing.T) {
-	production := Source{"acme", "backend", "production"}
+	production := environment("acme", "backend", "production")
 	sync := &v1alpha1.ZoppSecretSync{Spec: v1alpha1.ZoppSecretSyncSpec{Source: &production, Keys: []string{"a=B"}}}
 	require.Equal(t, Request{Sync: true, Sources: []Source{production}, Keys: Keys{{"a", "B"}}, Cleanup: true}, ReadSync(sync))
 	sync = &v1alpha1.ZoppSecretSync{Spec: v1alpha1.ZoppSecretSyncSpec{Sources: []Source{production, production}, Suspend: true}}
