@@ -15,8 +15,8 @@ const maxMessage = 2048
 // ourAnnotations are those that are written to Secrets.
 var ourAnnotations = []string{v1alpha1.StatusAnnotation, v1alpha1.MessageAnnotation, v1alpha1.SyncedVersionAnnotation, recordAnnotation}
 
-// annotationsOf say on a Secret what became of it, where before are those that it has.
-func annotationsOf(b built, before map[string]string) map[string]string {
+// outcomeAnnotations say on a Secret what became of it, where before are those that it has.
+func outcomeAnnotations(b built, before map[string]string) map[string]string {
 	annotations := map[string]string{
 		v1alpha1.StatusAnnotation:  string(b.outcome.status),
 		v1alpha1.MessageAnnotation: messageOf(b.outcome, before),

@@ -114,7 +114,7 @@ func (w *writer) plan(secret *corev1.Secret, have held, b built, more extras, no
 	case !differs && p.record.sameButVersions(have.record) && secret.Annotations[v1alpha1.StatusAnnotation] == string(b.outcome.status):
 		p.record = have.record // versions alone are no news
 	}
-	p.annotations = annotationsOf(p.built, secret.Annotations)
+	p.annotations = outcomeAnnotations(p.built, secret.Annotations)
 	return p, differs || !sameData(b.data, have.ours) || !has(secret, p.annotations, more)
 }
 
@@ -158,20 +158,46 @@ func has(secret *corev1.Secret, annotations map[string]string, more extras) bool
 
 // apply writes a Secret that is there.
 func (w *writer) apply(ctx context.Context, secret *corev1.Secret, p *plan) error {
-	annotations := maps.Clone(p.annotations)
-	maps.Copy(annotations, p.extras.annotations)
 	want := corev1ac.Secret(secret.Name, secret.Namespace).WithUID(secret.UID).WithResourceVersion(secret.ResourceVersion).
-		WithAnnotations(annotations).WithLabels(p.extras.labels).WithData(p.data)
+		WithAnnotations(p.allAnnotations()).WithLabels(p.extras.labels).WithData(p.data)
 	for _, owner := range p.extras.owners {
 		want.WithOwnerReferences(ownerConfiguration(owner))
 	}
-	return w.send(ctx, secret, want, p)
-}
-
-func (w *writer) send(ctx context.Context, secret *corev1.Secret, want *corev1ac.SecretApplyConfiguration, p *plan) error {
 	if err := w.client.Apply(ctx, want, client.FieldOwner(w.manager), client.ForceOwnership); err != nil {
 		return fmt.Errorf("applying Secret %s/%s: %w", secret.Namespace, secret.Name, gone(err))
 	}
+	w.count(secret, p)
+	return nil
+}
+
+// create makes a Secret. One that is there by now is an error that passes.
+func (w *writer) create(ctx context.Context, name client.ObjectKey, kind corev1.SecretType, p *plan) (*corev1.Secret, error) {
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: name.Namespace, Name: name.Name,
+			Labels: p.extras.labels, Annotations: p.allAnnotations(), OwnerReferences: p.extras.owners,
+		},
+		Type: kind, Data: p.data,
+	}
+	if err := w.client.Create(ctx, secret, client.FieldOwner(w.manager)); err != nil {
+		return nil, fmt.Errorf("creating Secret %s: %w", name, err)
+	}
+	w.count(secret, p)
+	return secret, w.takeOver(ctx, secret)
+}
+
+// allAnnotations are those of a write; nobody has others in place of the outcome.
+func (p *plan) allAnnotations() map[string]string {
+	annotations := maps.Clone(p.extras.annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	maps.Copy(annotations, p.annotations)
+	return annotations
+}
+
+// count notes a write.
+func (w *writer) count(secret *corev1.Secret, p *plan) {
 	w.know(secret, p)
 	w.metrics.writes.Inc()
 	if !p.noticed.IsZero() {
@@ -180,7 +206,6 @@ func (w *writer) send(ctx context.Context, secret *corev1.Secret, want *corev1ac
 	if was := secret.Annotations[v1alpha1.StatusAnnotation]; was != string(p.outcome.status) {
 		w.metrics.outcomes.WithLabelValues(string(p.outcome.status)).Inc()
 	}
-	return nil
 }
 
 // gone is an error that passes: what was read is there no more, or is another by now.

@@ -51,20 +51,19 @@ type built struct {
 // build says what a Secret is to hold, from what it holds and from what is known of each
 // source that it asks for.
 func build(request rules.Request, snapshots []*snapshot, have held) (b built) {
-	same := have.isOf(request)
 	if broken, at := failing(snapshots); broken != nil {
 		b = keep(request, have)
 		b.outcome = outcome{
 			status: v1alpha1.StatusFailed, reason: broken.reason, since: broken.since,
 			message: fmt.Sprintf("%s cannot be read: %s", environmentOf(request.Sources[at]), strings.TrimSuffix(broken.message, ".")),
 		}
-		if known(snapshots) && same {
+		if known(snapshots) && have.record.Request == digestOf(request) {
 			// What was read before is in the Secret already, or was on its way.
 			data, _ := choose(request, snapshots, have)
 			b.data, b.kept, b.record = data, false, have.record.of(request, snapshots)
 		}
 	} else {
-		b = whole(request, snapshots, have, same)
+		b = whole(request, snapshots, have)
 	}
 	b.outcome.keys = len(b.data)
 	return check(b, have)
@@ -95,8 +94,8 @@ func known(snapshots []*snapshot) bool {
 }
 
 // whole is for sources that can all be read.
-func whole(request rules.Request, snapshots []*snapshot, have held, same bool) built {
-	if !same {
+func whole(request rules.Request, snapshots []*snapshot, have held) built {
+	if !have.isOf(request) {
 		have.ours = nil // they are of another request
 	}
 	data, problems := choose(request, snapshots, have)

@@ -149,7 +149,7 @@ func TestBuild(t *testing.T) {
 			data: values{"KEY": "two"}, status: "Failed", reason: "Denied",
 		},
 		"a Secret that is new gets nothing from what is denied": {
-			request: asking(), snapshots: []*snapshot{broken(having("a", 2, "KEY=two"), store.ReasonDenied)}, have: held{record: record{Request: "another"}},
+			request: asking(), snapshots: []*snapshot{broken(having("a", 2, "KEY=two"), store.ReasonDenied)},
 			data: values{}, status: "Failed", reason: "Denied",
 		},
 		"what was read of one source comes while another fails": {

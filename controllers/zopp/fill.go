@@ -74,24 +74,37 @@ func (f *filler) fresh(ctx context.Context, request rules.Request) []*snapshot {
 	return snapshots
 }
 
-// write has a Secret hold what was built for it, where it does not. What others wrote since it
-// was read is a conflict.
-func (f *filler) write(ctx context.Context, secret *corev1.Secret, have held, b built, more extras, noticed time.Time) error {
+// write has a Secret hold what was built for it, where it does not: changed says that zopp's
+// values in it are others now. What others wrote since it was read is a conflict.
+func (f *filler) write(ctx context.Context, secret *corev1.Secret, have held, b built, more extras, noticed time.Time) (changed bool, err error) {
 	p, isNew := f.plan(secret, have, b, more, noticed)
 	if !isNew {
 		f.know(secret, p)
-		return nil
+		return false, nil
 	}
 	if p.changes {
 		if err := f.reloads.note(ctx, secret.Namespace, secret.Name, have.record.Changed); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if err := f.apply(ctx, secret, p); err != nil {
-		return err
+		return false, err
 	}
 	if e := eventOf(b.outcome, secret.Annotations); e != nil {
 		object.Send(f.events, secret, "Sync", *e)
 	}
-	return nil
+	return p.changes, nil
+}
+
+// make makes a Secret that is not there.
+func (f *filler) make(ctx context.Context, name client.ObjectKey, kind corev1.SecretType, b built, more extras, noticed time.Time) error {
+	none := &corev1.Secret{}
+	p, _ := f.plan(none, holding(none, f.manager), b, more, noticed)
+	p.changes, p.record.Changed = true, f.now().UnixNano()
+	p.annotations = outcomeAnnotations(p.built, nil)
+	if err := f.reloads.note(ctx, name.Namespace, name.Name, 0); err != nil {
+		return err
+	}
+	_, err := f.create(ctx, name, kind, p)
+	return err
 }

@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	production = store.Environment{Workspace: "acme", Project: "backend", Name: "production"}
+	backend    = store.Environment{Workspace: "acme", Project: "backend", Name: "production"}
 	shared     = store.Environment{Workspace: "acme", Project: "shared", Name: "production"}
 	appSecrets = user{"Secret", types.NamespacedName{Namespace: "default", Name: "app-secrets"}}
 	others     = user{"Secret", types.NamespacedName{Namespace: "default", Name: "others"}}
@@ -234,31 +234,31 @@ var unreachable = &store.Error{Reason: store.ReasonUnreachable, Message: "the se
 
 func TestHubFollowsOnceWhateverTheNumberOfUsers(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
-		w.set(production, "KEY", "one")
+		w.set(backend, "KEY", "one")
 		for i := range 100 {
-			w.use(t, user{"Secret", types.NamespacedName{Name: fmt.Sprint(i)}}, production)
+			w.use(t, user{"Secret", types.NamespacedName{Name: fmt.Sprint(i)}}, backend)
 		}
 		synctest.Wait()
 		lists, watches, open := w.counts()
 		require.Equal(t, []int{1, 1, 1}, []int{lists, watches, open})
-		require.Equal(t, "one", w.value(t, user{"Secret", types.NamespacedName{Name: "7"}}, production, "KEY"))
+		require.Equal(t, "one", w.value(t, user{"Secret", types.NamespacedName{Name: "7"}}, backend, "KEY"))
 	})
 }
 
 func TestHubReadsAgainAfterAnEvent(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
-		w.set(production, "KEY", "one")
-		w.use(t, appSecrets, production)
+		w.set(backend, "KEY", "one")
+		w.use(t, appSecrets, backend)
 		synctest.Wait()
 		time.Sleep(spacing)
 		before := time.Now()
-		w.set(production, "KEY", "two")
+		w.set(backend, "KEY", "two")
 		w.tell(nil)
 		synctest.Wait()
-		require.Equal(t, "two", w.value(t, appSecrets, production, "KEY"))
+		require.Equal(t, "two", w.value(t, appSecrets, backend, "KEY"))
 		require.Zero(t, time.Since(before), "the first event of a burst is not waited with")
 		require.Equal(t, 2, w.wakes(appSecrets))
-		require.Equal(t, before, w.use(t, appSecrets, production)[0].noticed)
+		require.Equal(t, before, w.use(t, appSecrets, backend)[0].noticed)
 	})
 }
 
@@ -270,9 +270,9 @@ func TestHubListsAfterItHasSubscribed(t *testing.T) {
 			_, _, open := w.counts()
 			require.Equal(t, 1, open)
 		}
-		w.use(t, appSecrets, production)
+		w.use(t, appSecrets, backend)
 		synctest.Wait()
-		require.NotNil(t, w.use(t, appSecrets, production)[0])
+		require.NotNil(t, w.use(t, appSecrets, backend)[0])
 	})
 }
 
@@ -280,31 +280,31 @@ func TestHubListsAfterItHasSubscribed(t *testing.T) {
 func TestHubReadsAgainAfterAnEventDuringAList(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		once := sync.OnceFunc(func() {
-			w.set(production, "KEY", "two")
+			w.set(backend, "KEY", "two")
 			w.tell(nil)
 		})
 		w.listing = once
-		w.set(production, "KEY", "one")
-		w.use(t, appSecrets, production)
+		w.set(backend, "KEY", "one")
+		w.use(t, appSecrets, backend)
 		synctest.Wait()
 		time.Sleep(spacing)
 		synctest.Wait()
-		require.Equal(t, "two", w.value(t, appSecrets, production, "KEY"))
+		require.Equal(t, "two", w.value(t, appSecrets, backend, "KEY"))
 	})
 }
 
 func TestHubCoalescesABurst(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
-		w.use(t, appSecrets, production)
+		w.use(t, appSecrets, backend)
 		synctest.Wait()
 		for i := range 100 {
-			w.set(production, "KEY", fmt.Sprint(i))
+			w.set(backend, "KEY", fmt.Sprint(i))
 			w.tell(nil)
 			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(spacing)
 		synctest.Wait()
-		require.Equal(t, "99", w.value(t, appSecrets, production, "KEY"))
+		require.Equal(t, "99", w.value(t, appSecrets, backend, "KEY"))
 		lists, _, _ := w.counts()
 		require.LessOrEqual(t, lists, 4, "lists in 175 ms")
 	})
@@ -313,20 +313,20 @@ func TestHubCoalescesABurst(t *testing.T) {
 // A server may drop events: the poll finds what they would have told.
 func TestHubPolls(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
-		w.set(production, "KEY", "one")
-		w.use(t, appSecrets, production)
+		w.set(backend, "KEY", "one")
+		w.use(t, appSecrets, backend)
 		synctest.Wait()
-		w.set(production, "KEY", "two")
+		w.set(backend, "KEY", "two")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		require.Equal(t, "two", w.value(t, appSecrets, production, "KEY"))
+		require.Equal(t, "two", w.value(t, appSecrets, backend, "KEY"))
 	})
 }
 
 func TestHubPollsOncePerIntervalAndWakesNobodyForNothing(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
-		w.use(t, appSecrets, production)
-		w.use(t, others, production)
+		w.use(t, appSecrets, backend)
+		w.use(t, others, backend)
 		synctest.Wait()
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
@@ -340,8 +340,8 @@ func TestHubPollsOncePerIntervalAndWakesNobodyForNothing(t *testing.T) {
 
 func TestHubPollsAsOftenAsTheUserWithTheShortestIntervalWants(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
-		w.use(t, appSecrets, production)
-		_, err := w.Use(t.Context(), others, 10*time.Second, production)
+		w.use(t, appSecrets, backend)
+		_, err := w.Use(t.Context(), others, 10*time.Second, backend)
 		require.NoError(t, err)
 		synctest.Wait()
 		time.Sleep(100 * time.Second)
@@ -367,15 +367,15 @@ func TestHubReadsAgainWhenAStreamIsOpenedAnew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inHub(t, func(t *testing.T, w *watched) {
-				w.set(production, "KEY", "one")
-				w.use(t, appSecrets, production)
+				w.set(backend, "KEY", "one")
+				w.use(t, appSecrets, backend)
 				synctest.Wait()
 				time.Sleep(time.Minute)
-				w.set(production, "KEY", "two")
+				w.set(backend, "KEY", "two")
 				w.tell(end)
 				time.Sleep(soon)
 				synctest.Wait()
-				require.Equal(t, "two", w.value(t, appSecrets, production, "KEY"))
+				require.Equal(t, "two", w.value(t, appSecrets, backend, "KEY"))
 				_, watches, open := w.counts()
 				require.Equal(t, []int{2, 1}, []int{watches, open})
 			})
@@ -385,26 +385,26 @@ func TestHubReadsAgainWhenAStreamIsOpenedAnew(t *testing.T) {
 
 func TestHubComesBackWithinASecondOfTheServer(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
-		w.set(production, "KEY", "one")
-		w.use(t, appSecrets, production)
+		w.set(backend, "KEY", "one")
+		w.use(t, appSecrets, backend)
 		synctest.Wait()
 		time.Sleep(time.Minute)
 		w.fail(unreachable)
 		w.tell(unreachable)
 		time.Sleep(time.Hour)
-		w.set(production, "KEY", "two")
+		w.set(backend, "KEY", "two")
 		w.fail(nil)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Equal(t, "two", w.value(t, appSecrets, production, "KEY"))
-		require.Nil(t, w.use(t, appSecrets, production)[0].failure)
+		require.Equal(t, "two", w.value(t, appSecrets, backend, "KEY"))
+		require.Nil(t, w.use(t, appSecrets, backend)[0].failure)
 	})
 }
 
 func TestHubTriesLessAndLessWhereItIsDenied(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		w.fail(&store.Error{Reason: store.ReasonDenied, Message: "no permission"})
-		w.use(t, appSecrets, production)
+		w.use(t, appSecrets, backend)
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		_, watches, _ := w.counts()
@@ -415,8 +415,8 @@ func TestHubTriesLessAndLessWhereItIsDenied(t *testing.T) {
 
 func TestHubTellsOfFailuresAndKeepsWhatWasRead(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
-		w.set(production, "KEY", "one")
-		w.use(t, appSecrets, production)
+		w.set(backend, "KEY", "one")
+		w.use(t, appSecrets, backend)
 		synctest.Wait()
 		time.Sleep(time.Minute)
 		began := time.Now()
@@ -425,7 +425,7 @@ func TestHubTellsOfFailuresAndKeepsWhatWasRead(t *testing.T) {
 		w.tell(denied)
 		time.Sleep(soon)
 		synctest.Wait()
-		known := w.use(t, appSecrets, production)[0]
+		known := w.use(t, appSecrets, backend)[0]
 		require.Equal(t, "one", string(known.contents.Values[0].Value))
 		require.Equal(t, "Denied", known.failure.reason)
 		require.WithinDuration(t, began, known.failure.since, soon)
@@ -433,39 +433,39 @@ func TestHubTellsOfFailuresAndKeepsWhatWasRead(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		require.Equal(t, 2, w.wakes(appSecrets), "the same failure is told of once")
-		require.Same(t, known.failure, w.use(t, appSecrets, production)[0].failure)
+		require.Same(t, known.failure, w.use(t, appSecrets, backend)[0].failure)
 	})
 }
 
 // A server that is restarted need not be told of; one that stays away must.
 func TestHubTellsOfAnOutageAfterAWhile(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
-		w.set(production, "KEY", "one")
-		w.use(t, appSecrets, production)
+		w.set(backend, "KEY", "one")
+		w.use(t, appSecrets, backend)
 		synctest.Wait()
 		time.Sleep(time.Minute)
 		w.fail(unreachable)
 		w.tell(unreachable)
 		time.Sleep(outageGrace / 2)
-		require.Nil(t, w.use(t, appSecrets, production)[0].failure)
+		require.Nil(t, w.use(t, appSecrets, backend)[0].failure)
 		w.use(t, others, shared)
 		synctest.Wait()
 		require.Equal(t, "Unreachable", w.use(t, others, shared)[0].failure.reason, "with nothing to show there is no reason to wait")
 		time.Sleep(outageGrace)
 		synctest.Wait()
-		require.Equal(t, "Unreachable", w.use(t, appSecrets, production)[0].failure.reason)
+		require.Equal(t, "Unreachable", w.use(t, appSecrets, backend)[0].failure.reason)
 	})
 }
 
 // Defect D2: with the last who uses it, an environment is not followed any more.
 func TestHubLeavesWhatNobodyUses(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
-		w.use(t, appSecrets, production, shared)
-		w.use(t, others, production)
+		w.use(t, appSecrets, backend, shared)
+		w.use(t, others, backend)
 		synctest.Wait()
 		_, _, open := w.counts()
 		require.Equal(t, 2, open)
-		w.use(t, appSecrets, production)
+		w.use(t, appSecrets, backend)
 		synctest.Wait()
 		_, _, open = w.counts()
 		require.Equal(t, 1, open)
@@ -487,25 +487,25 @@ func TestHubLeavesWhatNobodyUses(t *testing.T) {
 
 func TestHubNoticesAnEnvironmentThatWasMadeAgain(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
-		w.ids[production] = "first"
-		w.use(t, appSecrets, production)
+		w.ids[backend] = "first"
+		w.use(t, appSecrets, backend)
 		synctest.Wait()
-		w.remake(production, "second")
+		w.remake(backend, "second")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		require.Equal(t, "second", w.use(t, appSecrets, production)[0].contents.ID)
+		require.Equal(t, "second", w.use(t, appSecrets, backend)[0].contents.ID)
 		require.Equal(t, 2, w.wakes(appSecrets))
 	})
 }
 
 func TestHubGivesWhatIsFresh(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
-		w.set(production, "KEY", "one")
-		w.use(t, appSecrets, production)
+		w.set(backend, "KEY", "one")
+		w.use(t, appSecrets, backend)
 		synctest.Wait()
-		w.set(production, "KEY", "two")
+		w.set(backend, "KEY", "two")
 		asked := time.Now()
-		known := w.Fresh(t.Context(), production)
+		known := w.Fresh(t.Context(), backend)
 		require.Equal(t, "two", string(known.contents.Values[0].Value))
 		require.False(t, known.began.Before(asked))
 		require.Nil(t, w.Fresh(t.Context(), shared))
@@ -516,7 +516,7 @@ func TestHubGivesWhatIsFresh(t *testing.T) {
 func TestHubIsNotHeldUpByAListThatHangs(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		w.blocked = make(chan struct{})
-		w.use(t, appSecrets, production)
+		w.use(t, appSecrets, backend)
 		synctest.Wait()
 		w.scripted.mutex.Lock()
 		w.scripted.blocked = nil
@@ -524,7 +524,7 @@ func TestHubIsNotHeldUpByAListThatHangs(t *testing.T) {
 		w.use(t, others, shared)
 		synctest.Wait()
 		require.NotNil(t, w.use(t, others, shared)[0])
-		require.Nil(t, w.use(t, appSecrets, production)[0])
+		require.Nil(t, w.use(t, appSecrets, backend)[0])
 	})
 }
 

@@ -82,7 +82,8 @@ func (r *secretReconciler) deny(ctx context.Context, secret *corev1.Secret, requ
 	have := holding(secret, secretManager)
 	b := keep(request, have)
 	b.outcome = outcome{status: v1alpha1.StatusDenied, reason: v1alpha1.ReasonDenied, message: message, keys: len(b.data)}
-	return r.write(ctx, secret, have, b, extras{}, time.Time{})
+	_, err := r.write(ctx, secret, have, b, extras{}, time.Time{})
+	return err
 }
 
 // fill has a Secret hold what its sources have.
@@ -99,7 +100,8 @@ func (r *secretReconciler) fill(ctx context.Context, u user, secret *corev1.Secr
 	case err != nil:
 		return 0, err
 	case is.ready:
-		return 0, r.write(ctx, secret, have, is.built, extras{}, is.noticed)
+		_, err := r.write(ctx, secret, have, is.built, extras{}, is.noticed)
+		return 0, err
 	case len(have.ours) > 0 && len(keep(request, have).data) == 0 && !have.immutable:
 		return 0, r.empty(ctx, secret)
 	}

@@ -2,6 +2,7 @@ package zopp
 
 import (
 	"context"
+	"reflect"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -49,7 +51,10 @@ func newDesk(t *testing.T, objects ...client.Object) *desk {
 		d.refused = nil
 		return err
 	}
-	d.client = fake.NewClientBuilder().WithObjects(objects...).WithReturnManagedFields().WithInterceptorFuncs(interceptor.Funcs{
+	scheme := runtime.NewScheme()
+	require.NoError(t, clientgoscheme.AddToScheme(scheme))
+	require.NoError(t, v1alpha1.AddToScheme(scheme))
+	d.client = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.ZoppSecretSync{}).WithObjects(objects...).WithReturnManagedFields().WithInterceptorFuncs(interceptor.Funcs{
 		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, options ...client.ApplyOption) error {
 			if err := written(); err != nil {
 				return err
@@ -82,20 +87,23 @@ func (d *desk) replica() *secretReconciler {
 		end()
 		<-ended
 	})
-	return &secretReconciler{
-		filler: filler{newWriter(d.client, secretManager, counted), d.client, h, &reloads{}, d.sent},
-		admit: func(_ context.Context, object builtin.Object) (builtin.Verdict, error) {
-			require.Empty(d.t, object.(*corev1.Secret).Data, "rules see no values")
-			if d.denied != "" {
-				return builtin.Verdict{Denials: []string{d.denied}}, nil
-			}
-			return builtin.Verdict{}, nil
-		},
-	}
+	reloads := &reloads{client: d.client, live: d.client, events: d.sent, metrics: counted, now: time.Now}
+	return &secretReconciler{filler{newWriter(d.client, secretManager, counted), d.client, h, reloads, d.sent}, d.verdict}
 }
 
-// annotatedSecret is that of the product document.
-func annotatedSecret() *corev1.Secret {
+// verdict is what the rules say.
+func (d *desk) verdict(_ context.Context, object builtin.Object) (builtin.Verdict, error) {
+	if secret, is := object.(*corev1.Secret); is {
+		require.Empty(d.t, secret.Data, "rules see no values")
+	}
+	if d.denied != "" {
+		return builtin.Verdict{Denials: []string{d.denied}}, nil
+	}
+	return builtin.Verdict{}, nil
+}
+
+// askingSecret is that of the product document.
+func askingSecret() *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "app-secrets", Namespace: "default", Annotations: values{
 			v1alpha1.SyncAnnotation: "true", v1alpha1.WorkspaceAnnotation: "acme", v1alpha1.ProjectAnnotation: "backend", v1alpha1.EnvironmentAnnotation: "production",
@@ -110,31 +118,22 @@ var appSecretsKey = client.ObjectKey{Namespace: "default", Name: "app-secrets"}
 func (d *desk) sync() {
 	d.t.Helper()
 	require.Eventually(d.t, func() bool {
-		for u, uses := range d.hub.usesNow() {
-			snapshots, err := d.hub.Use(d.t.Context(), u, 0, uses...)
-			require.NoError(d.t, err)
-			for i, s := range snapshots {
-				if s == nil {
-					return false
-				}
-				d.hub.Fresh(d.t.Context(), uses[i])
-			}
-		}
-		writes := d.writes
+		uses, writes := d.readAll(), d.writes
 		result, err := d.Reconcile(d.t.Context(), reconcile.Request{NamespacedName: appSecretsKey})
 		require.NoError(d.t, err)
-		return writes == d.writes && result.IsZero() && d.isRead()
+		return writes == d.writes && result.IsZero() && reflect.DeepEqual(uses, d.hub.usesNow())
 	}, 10*time.Second, time.Millisecond)
 }
 
-func (d *desk) isRead() bool {
-	for u, uses := range d.hub.usesNow() {
-		snapshots, err := d.hub.Use(d.t.Context(), u, 0, uses...)
-		if err != nil || len(snapshots) == 0 || snapshots[0] == nil {
-			return false
+// readAll reads all environments in use afresh, and is who uses them.
+func (d *desk) readAll() map[user][]store.Environment {
+	uses := d.hub.usesNow()
+	for _, used := range uses {
+		for _, environment := range used {
+			d.hub.Fresh(d.t.Context(), environment)
 		}
 	}
-	return true
+	return uses
 }
 
 func (h *hub) usesNow() map[user][]store.Environment {
@@ -174,10 +173,10 @@ func (d *desk) told() (told []string) {
 }
 
 func TestSecretIsFilled(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.remake(production, "a")
-	d.server.set(production, "KEY", "one")
-	d.server.set(production, "OTHER", "two")
+	d := newDesk(t, askingSecret())
+	d.server.remake(backend, "a")
+	d.server.set(backend, "KEY", "one")
+	d.server.set(backend, "OTHER", "two")
 	d.sync()
 	require.Equal(t, values{"KEY": "one", "OTHER": "two"}, d.data())
 	annotations := d.secret().Annotations
@@ -187,7 +186,7 @@ func TestSecretIsFilled(t *testing.T) {
 	require.Equal(t, 1, d.writes)
 	require.Len(t, d.told(), 1)
 
-	d.server.set(production, "KEY", "three")
+	d.server.set(backend, "KEY", "three")
 	d.sync()
 	require.Equal(t, values{"KEY": "three", "OTHER": "two"}, d.data())
 	require.Equal(t, 2, d.writes)
@@ -197,25 +196,25 @@ func TestSecretIsFilled(t *testing.T) {
 // Defects D3 and D8: what has not changed is not written, by replicas that know nothing
 // either.
 func TestSecretIsWrittenOnce(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret())
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	before := d.secret()
 	d.secretReconciler = d.replica()
 	d.sync()
-	d.server.set(production, "KEY", "one") // another version of the same
+	d.server.set(backend, "KEY", "one") // another version of the same
 	d.sync()
 	require.Equal(t, before, d.secret())
 	require.Equal(t, 1, d.writes)
 }
 
 func TestSecretLosesWhatZoppHasNoMoreAndKeepsTheUsersKeys(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.set(production, "KEY", "one")
-	d.server.set(production, "OLD", "two")
+	d := newDesk(t, askingSecret())
+	d.server.set(backend, "KEY", "one")
+	d.server.set(backend, "OLD", "two")
 	d.sync()
 	d.edit(func(s *corev1.Secret) { s.Data["USERS"] = []byte("own") })
-	d.server.unset(production, "OLD")
+	d.server.unset(backend, "OLD")
 	d.secretReconciler = d.replica() // it happened while nobody looked
 	d.sync()
 	require.Equal(t, values{"KEY": "one", "USERS": "own"}, d.data())
@@ -228,8 +227,8 @@ func TestSecretTakesBackWhatAUserHasChanged(t *testing.T) {
 		"all":     func(s *corev1.Secret) { s.Data = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t, annotatedSecret())
-			d.server.set(production, "KEY", "one")
+			d := newDesk(t, askingSecret())
+			d.server.set(backend, "KEY", "one")
 			d.sync()
 			changed := readRecord(d.secret().Annotations).Changed
 			d.edit(change)
@@ -242,8 +241,8 @@ func TestSecretTakesBackWhatAUserHasChanged(t *testing.T) {
 }
 
 func TestSecretHasTheOutcomeThatAUserTakesAway(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret())
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	before := d.secret().Annotations
 	d.edit(func(s *corev1.Secret) {
@@ -273,12 +272,12 @@ func TestSecretThatIsSyncedNoMore(t *testing.T) {
 		"immutable":                  {true, func(s *corev1.Secret) { off(s); s.Immutable = new(true) }, values{"KEY": "one", "USERS": "own"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			secret := annotatedSecret()
+			secret := askingSecret()
 			if c.cleanup {
 				secret.Annotations[v1alpha1.CleanupAnnotation] = "true"
 			}
 			d := newDesk(t, secret)
-			d.server.set(production, "KEY", "one")
+			d.server.set(backend, "KEY", "one")
 			d.sync()
 			d.edit(func(s *corev1.Secret) { s.Data["USERS"] = []byte("own"); c.change(s) })
 			d.sync()
@@ -289,7 +288,7 @@ func TestSecretThatIsSyncedNoMore(t *testing.T) {
 			}
 			require.False(t, isOurs(d.secret(), secretManager))
 			require.Equal(t, 1, d.writes)
-			d.server.set(production, "KEY", "two")
+			d.server.set(backend, "KEY", "two")
 			d.sync()
 			require.Equal(t, c.keeps, d.data())
 		})
@@ -297,9 +296,9 @@ func TestSecretThatIsSyncedNoMore(t *testing.T) {
 }
 
 func TestSecretIsRetargeted(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.set(production, "KEY", "one")
-	d.server.set(production, "OLD", "two")
+	d := newDesk(t, askingSecret())
+	d.server.set(backend, "KEY", "one")
+	d.server.set(backend, "OLD", "two")
 	d.server.set(shared, "KEY", "shared")
 	d.sync()
 	d.edit(func(s *corev1.Secret) { s.Annotations[v1alpha1.ProjectAnnotation] = "shared" })
@@ -309,12 +308,12 @@ func TestSecretIsRetargeted(t *testing.T) {
 }
 
 func TestSecretIsDenied(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret())
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	d.told()
 	d.denied = "namespace default may not read acme/backend/production"
-	d.server.set(production, "KEY", "two")
+	d.server.set(backend, "KEY", "two")
 	d.sync()
 	require.Equal(t, values{"KEY": "one"}, d.data())
 	require.Equal(t, "Denied", d.secret().Annotations[v1alpha1.StatusAnnotation])
@@ -327,8 +326,8 @@ func TestSecretIsDenied(t *testing.T) {
 }
 
 func TestSecretOfAServerThatIsAway(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret())
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	d.told()
 	d.secretReconciler = d.replica() // one that has nothing else to show
@@ -349,8 +348,8 @@ func TestSecretOfAServerThatIsAway(t *testing.T) {
 
 // Defect D18.
 func TestSecretThatIsGoneIsNotFollowed(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret())
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	require.NoError(t, d.client.Delete(t.Context(), d.secret()))
 	d.sync()
@@ -359,13 +358,13 @@ func TestSecretThatIsGoneIsNotFollowed(t *testing.T) {
 }
 
 func TestSecretThatIsBeingDeletedIsLeftAlone(t *testing.T) {
-	secret := annotatedSecret()
+	secret := askingSecret()
 	secret.Finalizers = []string{"example.com/wait"}
 	d := newDesk(t, secret)
-	d.server.set(production, "KEY", "one")
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	require.NoError(t, d.client.Delete(t.Context(), d.secret()))
-	d.server.set(production, "KEY", "two")
+	d.server.set(backend, "KEY", "two")
 	d.sync()
 	require.Equal(t, values{"KEY": "one"}, d.data())
 	require.Empty(t, d.hub.usesNow())
@@ -373,17 +372,17 @@ func TestSecretThatIsBeingDeletedIsLeftAlone(t *testing.T) {
 
 // Defect D11: a replica that led once and has not noticed yet does not undo newer values.
 func TestSecretKeepsWhatANewerLeaderHasWritten(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.remake(production, "a")
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret())
+	d.server.remake(backend, "a")
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	old := d.secretReconciler
 	d.secretReconciler = d.replica()
-	d.server.set(production, "KEY", "two")
+	d.server.set(backend, "KEY", "two")
 	d.sync()
 	require.Equal(t, values{"KEY": "two"}, d.data())
 
-	known := old.hub.followers[production]
+	known := old.hub.followers[backend]
 	require.Equal(t, "one", string(known.latest.Load().contents.Values[0].Value), "the old one has not heard of it")
 	d.writes = 0
 	_, err := old.Reconcile(t.Context(), reconcile.Request{NamespacedName: appSecretsKey})
@@ -392,10 +391,10 @@ func TestSecretKeepsWhatANewerLeaderHasWritten(t *testing.T) {
 	require.Zero(t, d.writes)
 
 	// And where it has read the Secret before, its write is refused.
-	d.server.set(production, "KEY", "three")
+	d.server.set(backend, "KEY", "three")
 	known.list(t.Context(), time.Time{})
 	d.before = func() {
-		d.server.set(production, "KEY", "four")
+		d.server.set(backend, "KEY", "four")
 		d.sync()
 	}
 	result, err := old.Reconcile(t.Context(), reconcile.Request{NamespacedName: appSecretsKey})
@@ -407,12 +406,12 @@ func TestSecretKeepsWhatANewerLeaderHasWritten(t *testing.T) {
 // Defects D6 and D16: an environment that was made anew is read as it is, whatever its
 // version.
 func TestSecretOfAnEnvironmentThatWasMadeAnew(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.remake(production, "a")
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret())
+	d.server.remake(backend, "a")
+	d.server.set(backend, "KEY", "one")
 	d.sync()
-	d.server.remake(production, "b")
-	d.server.set(production, "KEY", "two")
+	d.server.remake(backend, "b")
+	d.server.set(backend, "KEY", "two")
 	d.secretReconciler = d.replica()
 	d.sync()
 	require.Equal(t, values{"KEY": "two"}, d.data())
@@ -420,12 +419,12 @@ func TestSecretOfAnEnvironmentThatWasMadeAnew(t *testing.T) {
 }
 
 func TestSecretOfTheOriginalOperator(t *testing.T) {
-	secret := annotatedSecret()
+	secret := askingSecret()
 	d := newDesk(t, secret)
 	patch := []byte(`{"data":{"KEY":"b25l","LEFTOVER":"b2xk"}}`)
 	require.NoError(t, d.client.Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json", patch), client.FieldOwner(legacyManager)))
 	d.edit(func(s *corev1.Secret) { s.Data["USERS"] = []byte("own") })
-	d.server.set(production, "KEY", "one")
+	d.server.set(backend, "KEY", "one")
 	d.sync()
 	require.Equal(t, values{"KEY": "one", "USERS": "own"}, d.data())
 	for _, entry := range d.secret().ManagedFields {
@@ -434,11 +433,11 @@ func TestSecretOfTheOriginalOperator(t *testing.T) {
 }
 
 func TestSecretThatSomebodyElseWritesMeanwhile(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
-	d.server.set(production, "KEY", "one")
+	d := newDesk(t, askingSecret())
+	d.server.set(backend, "KEY", "one")
 	d.sync()
-	d.server.set(production, "KEY", "two")
-	d.hub.Fresh(t.Context(), production)
+	d.server.set(backend, "KEY", "two")
+	d.hub.Fresh(t.Context(), backend)
 	d.refused = apierrors.NewConflict(corev1.Resource("secrets"), "app-secrets", nil)
 	before := readRecord(d.secret().Annotations).Changed
 	d.sync()
@@ -449,10 +448,10 @@ func TestSecretThatSomebodyElseWritesMeanwhile(t *testing.T) {
 
 // Values stand nowhere but in data.
 func TestSecretTellsNoValue(t *testing.T) {
-	d := newDesk(t, annotatedSecret())
+	d := newDesk(t, askingSecret())
 	const value = "hunter2-hunter2"
-	d.server.set(production, "KEY", value)
-	d.server.set(production, "bad key", value)
+	d.server.set(backend, "KEY", value)
+	d.server.set(backend, "bad key", value)
 	d.sync()
 	for _, annotation := range d.secret().Annotations {
 		require.NotContains(t, annotation, value)

@@ -2,6 +2,7 @@ package zopp
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	v1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/system"
 	"github.com/lintel-policy/lintel/controllers/zopp/store"
@@ -63,25 +65,64 @@ func wake(kinds map[string]woken) func(context.Context, user) {
 	}
 }
 
-// addControllers adds the controllers to a manager, with a cluster whose cache holds the
-// metadata of Secrets, with the annotations and labels of those that have one of zopp's.
-// They run on the leader.
+// addControllers adds the controllers to a manager, with the cluster of newCluster. They run
+// on the leader.
 func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
 	counted := newMetrics(mgr.Metrics)
-	secrets := make(woken)
-	h := newHub(reader{o.store}, o.pollInterval, counted, wake(map[string]woken{"Secret": secrets}))
+	secrets, syncs := make(woken), make(woken)
+	h := newHub(reader{o.store}, o.pollInterval, counted, wake(map[string]woken{"Secret": secrets, "ZoppSecretSync": syncs}))
 	counted.follow(mgr.Metrics, h)
 	if err := mgr.Add(h); err != nil {
 		return err
 	}
-	w := watches{c.GetClient()}
-	r := &secretReconciler{
-		filler: filler{newWriter(c.GetClient(), secretManager, counted), c.GetAPIReader(), h, &reloads{}, o.events},
-		admit:  o.admit,
+	s := setup{mgr, c, o, watches{c.GetClient()}}
+	var reloading *reloads
+	if o.reload {
+		reloading = &reloads{client: c.GetClient(), live: c.GetAPIReader(), events: o.events, metrics: counted, now: time.Now}
 	}
-	return object.Control(mgr, secretManager, workers, r,
-		object.Mapped(c, object.MetadataOf(object.SecretKind), itself, annotated()),
+	fillerOf := func(manager string) filler {
+		return filler{newWriter(c.GetClient(), manager, counted), c.GetAPIReader(), h, reloading, o.events}
+	}
+	errs := []error{s.addSecrets(&secretReconciler{fillerOf(secretManager), o.admit}, secrets)}
+	if o.secretSyncs {
+		errs = append(errs, s.addSyncs(&syncReconciler{fillerOf(syncManager), c.GetClient(), o.admit}, syncs))
+	}
+	if o.reload {
+		errs = append(errs, object.Control(mgr, reloadManager, 1, reloading,
+			object.Mapped(c, object.MetadataOf(object.SecretKind), namespaceOf, valuesChanged())))
+	}
+	return errors.Join(errs...)
+}
+
+// setup is what each controller is added with.
+type setup struct {
+	mgr     system.Manager
+	cluster cluster.Cluster
+	options options
+	watches watches
+}
+
+func (s setup) addSecrets(r *secretReconciler, woken woken) error {
+	sources := []source.Source{
+		object.Mapped(s.cluster, object.MetadataOf(object.SecretKind), itself, annotated()),
 		// A permission that is given or withdrawn.
-		object.Mapped(c, &corev1.Namespace{}, w.secretsIn, permissionChanged()),
-		secrets.source())
+		object.Mapped(s.cluster, &corev1.Namespace{}, s.watches.secretsIn, permissionChanged()),
+		woken.source(),
+	}
+	if s.options.secretSyncs {
+		// One that fills the Secret, or does no more.
+		sources = append(sources, object.Mapped(s.cluster, &v1alpha1.ZoppSecretSync{}, secretOf, object.Updates(askedAnew)))
+	}
+	return object.Control(s.mgr, secretManager, workers, r, sources...)
+}
+
+func (s setup) addSyncs(r *syncReconciler, woken woken) error {
+	return object.Control(s.mgr, syncManager, workers, r,
+		object.Self(s.cluster, &v1alpha1.ZoppSecretSync{}, object.Updates(askedAnew)),
+		// Another that names the same Secret, or does no more.
+		object.Mapped(s.cluster, &v1alpha1.ZoppSecretSync{}, s.watches.syncsBeside, object.Updates(askedAnew)),
+		// The Secret itself, or somebody else's of its name.
+		object.Mapped(s.cluster, object.MetadataOf(object.SecretKind), s.watches.syncsOf),
+		object.Mapped(s.cluster, &corev1.Namespace{}, s.watches.syncsIn, permissionChanged()),
+		woken.source())
 }

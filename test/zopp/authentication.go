@@ -148,22 +148,31 @@ func (d *Double) arrive(ctx context.Context, method string, request any) (contex
 	return context.WithValue(ctx, asker{}, who), err
 }
 
+// unary answers as real servers do: an error comes without headers, as trailers alone.
 func (d *Double) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+	answer, err := d.answer(ctx, request, info.FullMethod, handle)
+	if err != nil {
+		_ = grpc.SetTrailer(ctx, d.date())
+		return nil, err
+	}
 	_ = grpc.SetHeader(ctx, d.date())
-	ctx, err := d.arrive(ctx, info.FullMethod, request)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := handle(ctx, request)
-	if err != nil {
-		return nil, err
-	}
 	return d.alter(info.FullMethod, answer.(proto.Message)), nil
 }
 
+func (d *Double) answer(ctx context.Context, request any, method string, handle grpc.UnaryHandler) (any, error) {
+	ctx, err := d.arrive(ctx, method, request)
+	if err != nil {
+		return nil, err
+	}
+	return handle(ctx, request)
+}
+
 func (d *Double) streaming(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
-	_ = stream.SetHeader(d.date())
-	return handle(server, &signedStream{ServerStream: stream, double: d, method: info.FullMethod, ctx: stream.Context()})
+	err := handle(server, &signedStream{ServerStream: stream, double: d, method: info.FullMethod, ctx: stream.Context()})
+	if err != nil {
+		stream.SetTrailer(d.date())
+	}
+	return err
 }
 
 // signedStream checks the request that opens a stream.

@@ -94,7 +94,7 @@ func (d *Double) WatchSecrets(request *wire.WatchSecretsRequest, stream grpc.Ser
 	s := d.bus.subscribe(found.environment.id)
 	d.mutex.Unlock()
 	defer d.bus.unsubscribe(s)
-	if err := stream.SendHeader(nil); err != nil {
+	if err := stream.SendHeader(d.date()); err != nil {
 		return err
 	}
 	events := make(chan *wire.WatchSecretsResponse, buffered)

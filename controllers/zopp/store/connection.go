@@ -4,11 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -18,11 +18,11 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// How a connection that is lost is noticed, and made again. A server that comes back is
-// found within reconnectMost.
+// How a connection that is lost without a word is noticed, and made again: a server that
+// comes back is found within reconnectMost. gRPC allows no shorter interval.
 const (
-	pingInterval  = 20 * time.Second
-	pingTimeout   = 10 * time.Second
+	pingInterval  = 10 * time.Second
+	pingTimeout   = 5 * time.Second
 	reconnect     = 200 * time.Millisecond
 	reconnectMost = 3 * time.Second
 )
@@ -46,23 +46,28 @@ func connect(server, caFile string) (*grpc.ClientConn, error) {
 	return grpc.NewClient("dns:///"+address,
 		grpc.WithTransportCredentials(transport),
 		grpc.WithDisableServiceConfig(),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: retry, MinConnectTimeout: pingTimeout}),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: retry, MinConnectTimeout: defaultTimeout}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingInterval, Timeout: pingTimeout}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswerBytes)))
 }
 
+const addressForm = "write it as http://zopp-server:50051, or https:// with TLS"
+
 // parseServer reads the address of a server, and whether it is with TLS.
 func parseServer(server string) (address string, secure bool, err error) {
+	if !strings.Contains(server, "://") {
+		return "", false, fmt.Errorf("the address of the zopp server has no scheme; %s", addressForm)
+	}
 	at, err := url.Parse(server)
 	switch {
-	case err != nil || at.Host == "" && at.Path != "" || at.Opaque != "":
-		return "", false, fmt.Errorf("the address of the zopp server has no scheme: write it as http://zopp-server:50051, or https:// with TLS")
+	case err != nil:
+		return "", false, fmt.Errorf("the address of the zopp server is no URL; %s", addressForm)
 	case at.Scheme != "http" && at.Scheme != "https":
-		return "", false, fmt.Errorf("the address of the zopp server begins with %q: write it as http://zopp-server:50051, or https:// with TLS", at.Scheme+"://")
+		return "", false, fmt.Errorf("the address of the zopp server begins with %q; %s", at.Scheme+"://", addressForm)
 	case at.User != nil || at.RawQuery != "" || at.Fragment != "" || at.Path != "" && at.Path != "/":
-		return "", false, errors.New("the address of the zopp server has more than a scheme, a host and a port; write it as http://zopp-server:50051")
+		return "", false, fmt.Errorf("the address of the zopp server has more than a scheme, a host and a port; %s", addressForm)
 	case at.Hostname() == "":
-		return "", false, errors.New("the address of the zopp server names no host; write it as http://zopp-server:50051")
+		return "", false, fmt.Errorf("the address of the zopp server names no host; %s", addressForm)
 	}
 	secure = at.Scheme == "https"
 	port := at.Port()

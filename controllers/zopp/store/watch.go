@@ -59,7 +59,7 @@ func (w *Watch) open(ctx context.Context, request *wire.WatchSecretsRequest) (er
 		return w.problem(err)
 	}
 	header, err := w.stream.Header()
-	if err == nil && header == nil { // it has ended, and only reading says why
+	if err == nil && header == nil { // it was refused, and only reading says why
 		_, err = w.stream.Recv()
 	}
 	if err != nil {
