@@ -34,6 +34,8 @@ type Credentials struct {
 	Key string
 	// CA is PEM: certificates that are trusted beside those of the system.
 	CA string
+	// Name is what people call the tenant: credentials with another one are the same.
+	Name string
 }
 
 // client asks one server with one key.

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,7 @@ var pauses = attempt.Backoff{First: time.Second, Longest: 30 * time.Second, Jitt
 // Tenant is what is known of an account at a management server, by whoever has one key.
 type Tenant struct {
 	client *client
+	name   string
 	now    func() time.Time
 
 	Groups    *Collection[Group]
@@ -54,7 +56,7 @@ func newTenant(c Credentials, observe Observe, now func() time.Time) (*Tenant, e
 	if err != nil {
 		return nil, err
 	}
-	t := &Tenant{client: client, now: now, resources: map[string]*Collection[Resource]{}, routers: map[string]*Collection[Router]{}, records: map[string]*Collection[Record]{}}
+	t := &Tenant{client: client, name: cmp.Or(c.Name, "default"), now: now, resources: map[string]*Collection[Resource]{}, routers: map[string]*Collection[Router]{}, records: map[string]*Collection[Record]{}}
 	t.Groups = newCollection(t, "/groups", "groups",
 		func(g Group) string { return g.ID }, func(g Group) string { return g.Name },
 		func(g Group) any { return g.Name }) // who is in a group changes all the time, and is nobody's here
@@ -159,6 +161,16 @@ func (t *Tenant) Outage() *Error {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	return t.outage
+}
+
+// Name is what people call the tenant.
+func (t *Tenant) Name() string { return t.name }
+
+// Refreshed is when all that is in use was last listed.
+func (t *Tenant) Refreshed() time.Time {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	return t.refreshed
 }
 
 // Due is when the tenant is to be refreshed, at an interval; earlier where it cannot be
