@@ -7,8 +7,18 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	k8sadmission "k8s.io/apiserver/pkg/admission"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"sigs.k8s.io/yaml"
+
+	rules "github.com/lintel-policy/lintel/policies/rules/openzro"
 )
 
 func openzro(t *testing.T, plural string) server {
@@ -139,5 +149,58 @@ func TestOpenZroKinds(t *testing.T) {
 		first := spec.Versions[0].AdditionalPrinterColumns[0]
 		assert.Equal(t, "Status", first.Name)
 		assert.Equal(t, `.status.conditions[?(@.type=="Ready")].reason`, first.JSONPath)
+	}
+}
+
+// TestPodsThatAskForNothingAreNeverCalledFor asks the API server's own matcher.
+func TestPodsThatAskForNothingAreNeverCalledFor(t *testing.T) {
+	matcher := matcherOf(t, rules.PodConditions([]string{"lintel-system", "kube-system"}))
+	pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	for name, c := range map[string]struct {
+		namespace   string
+		annotations map[string]string
+		called      bool
+	}{
+		"it asks":                   {"shop", map[string]string{"openzro.io/setup-key": "ci"}, true},
+		"no annotations":            {"shop", nil, false},
+		"other annotations":         {"shop", map[string]string{"openzro.io/init-sidecar": "true"}, false},
+		"a namespace of the system": {"kube-system", map[string]string{"openzro.io/setup-key": "ci"}, false},
+		"the platform's namespace":  {"lintel-system", map[string]string{"openzro.io/setup-key": "ci"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "web-", Annotations: c.annotations}}
+			kind := corev1.SchemeGroupVersion.WithKind("Pod")
+			attributes := k8sadmission.NewAttributesRecord(pod, nil, kind, c.namespace, "", pods, "", k8sadmission.Create, nil, false, &user.DefaultInfo{Name: "jane"})
+			result := matcher.Match(t.Context(), &k8sadmission.VersionedAttributes{Attributes: attributes, VersionedKind: kind, VersionedObject: pod}, nil, nil)
+			require.NoError(t, result.Error)
+			assert.Equal(t, c.called, result.Matches)
+		})
+	}
+}
+
+func TestUpdatesThatChangeNothingAreNotCalledFor(t *testing.T) {
+	matcher := matcherOf(t, []admissionregistrationv1.MatchCondition{rules.Changed()})
+	group := func(text string) *unstructured.Unstructured {
+		object := &unstructured.Unstructured{}
+		require.NoError(t, yaml.Unmarshal([]byte(text), &object.Object))
+		return object
+	}
+	stored := `{metadata: {finalizers: [openzro.io/cleanup]}, spec: {name: a}}`
+	for text, called := range map[string]bool{
+		`{metadata: {}, spec: {name: a}}`:                    false,
+		`{metadata: {labels: {a: b}}, spec: {name: a}}`:      false,
+		`{metadata: {}, spec: {name: b}}`:                    true,
+		`{metadata: {annotations: {a: b}}, spec: {name: a}}`: true,
+		`{metadata: {}}`: true,
+		`{metadata: {}, spec: {name: a}, status: {groupID: g}}`: false,
+	} {
+		kind := schema.GroupVersionKind{Group: "openzro.io", Version: "v1", Kind: "OZGroup"}
+		attributes := k8sadmission.NewAttributesRecord(group(text), group(stored), kind, "shop", "a",
+			schema.GroupVersionResource{Group: "openzro.io", Version: "v1", Resource: "ozgroups"}, "", k8sadmission.Update, nil, false, &user.DefaultInfo{Name: "jane"})
+		result := matcher.Match(t.Context(), &k8sadmission.VersionedAttributes{
+			Attributes: attributes, VersionedKind: kind, VersionedObject: group(text), VersionedOldObject: group(stored),
+		}, nil, nil)
+		require.NoError(t, result.Error, text)
+		assert.Equal(t, called, result.Matches, text)
 	}
 }

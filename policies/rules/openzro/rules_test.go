@@ -23,7 +23,9 @@ func TestStoredObjectsAreJudgedAsNewOnes(t *testing.T) {
 		object v1.Object
 		says   string
 	}{
-		"a group":              {&v1.OZGroup{Spec: v1.OZGroupSpec{Name: "Backend Team"}}, ""},
+		"a group": {&v1.OZGroup{Spec: v1.OZGroupSpec{Name: "Backend Team"}}, ""},
+		"a deletion policy": {&v1.OZRoutingPeer{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"openzro.io/deletion-policy": "Keep"}}},
+			`metadata.annotations[openzro.io/deletion-policy]: "Keep" is none of Delete, Retain`},
 		"a group with no name": {&v1.OZGroup{}, "spec.name: a value is needed: it is the name of the group at the server"},
 		"a policy":             {&v1.OZPolicy{Spec: v1.OZPolicySpec{Name: "a", Ports: []int32{0}}}, "spec.ports[0]: 0 is no port; they go from 1 to 65535"},
 		"a resource": {&v1.OZResource{Spec: v1.OZResourceSpec{Name: "a", NetworkID: "n", Address: "db", Groups: []string{"g"}}},
