@@ -14,6 +14,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openvox"
 	"github.com/lintel-policy/lintel/controllers/orloj"
 	"github.com/lintel-policy/lintel/controllers/system"
+	"github.com/lintel-policy/lintel/controllers/zopp"
 	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/webhooks"
 )
@@ -24,6 +25,7 @@ func parts() []system.Part {
 		openclaw.Part(),
 		openvox.Part(),
 		orloj.Part(),
+		zopp.Part(),
 	}
 }
 

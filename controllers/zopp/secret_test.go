@@ -102,8 +102,8 @@ func (d *desk) verdict(_ context.Context, object builtin.Object) (builtin.Verdic
 	return builtin.Verdict{}, nil
 }
 
-// askingSecret is that of the product document.
-func askingSecret() *corev1.Secret {
+// appSecret is that of the product document.
+func appSecret() *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "app-secrets", Namespace: "default", Annotations: values{
 			v1alpha1.SyncAnnotation: "true", v1alpha1.WorkspaceAnnotation: "acme", v1alpha1.ProjectAnnotation: "backend", v1alpha1.EnvironmentAnnotation: "production",
@@ -173,7 +173,7 @@ func (d *desk) told() (told []string) {
 }
 
 func TestSecretIsFilled(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.remake(backend, "a")
 	d.server.set(backend, "KEY", "one")
 	d.server.set(backend, "OTHER", "two")
@@ -196,7 +196,7 @@ func TestSecretIsFilled(t *testing.T) {
 // Defects D3 and D8: what has not changed is not written, by replicas that know nothing
 // either.
 func TestSecretIsWrittenOnce(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	before := d.secret()
@@ -209,7 +209,7 @@ func TestSecretIsWrittenOnce(t *testing.T) {
 }
 
 func TestSecretLosesWhatZoppHasNoMoreAndKeepsTheUsersKeys(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.server.set(backend, "OLD", "two")
 	d.sync()
@@ -227,7 +227,7 @@ func TestSecretTakesBackWhatAUserHasChanged(t *testing.T) {
 		"all":     func(s *corev1.Secret) { s.Data = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t, askingSecret())
+			d := newDesk(t, appSecret())
 			d.server.set(backend, "KEY", "one")
 			d.sync()
 			changed := readRecord(d.secret().Annotations).Changed
@@ -241,7 +241,7 @@ func TestSecretTakesBackWhatAUserHasChanged(t *testing.T) {
 }
 
 func TestSecretHasTheOutcomeThatAUserTakesAway(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	before := d.secret().Annotations
@@ -272,7 +272,7 @@ func TestSecretThatIsSyncedNoMore(t *testing.T) {
 		"immutable":                  {true, func(s *corev1.Secret) { off(s); s.Immutable = new(true) }, values{"KEY": "one", "USERS": "own"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			secret := askingSecret()
+			secret := appSecret()
 			if c.cleanup {
 				secret.Annotations[v1alpha1.CleanupAnnotation] = "true"
 			}
@@ -296,7 +296,7 @@ func TestSecretThatIsSyncedNoMore(t *testing.T) {
 }
 
 func TestSecretIsRetargeted(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.server.set(backend, "OLD", "two")
 	d.server.set(shared, "KEY", "shared")
@@ -308,7 +308,7 @@ func TestSecretIsRetargeted(t *testing.T) {
 }
 
 func TestSecretIsDenied(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	d.told()
@@ -326,7 +326,7 @@ func TestSecretIsDenied(t *testing.T) {
 }
 
 func TestSecretOfAServerThatIsAway(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	d.told()
@@ -348,7 +348,7 @@ func TestSecretOfAServerThatIsAway(t *testing.T) {
 
 // Defect D18.
 func TestSecretThatIsGoneIsNotFollowed(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	require.NoError(t, d.client.Delete(t.Context(), d.secret()))
@@ -358,7 +358,7 @@ func TestSecretThatIsGoneIsNotFollowed(t *testing.T) {
 }
 
 func TestSecretThatIsBeingDeletedIsLeftAlone(t *testing.T) {
-	secret := askingSecret()
+	secret := appSecret()
 	secret.Finalizers = []string{"example.com/wait"}
 	d := newDesk(t, secret)
 	d.server.set(backend, "KEY", "one")
@@ -372,7 +372,7 @@ func TestSecretThatIsBeingDeletedIsLeftAlone(t *testing.T) {
 
 // Defect D11: a replica that led once and has not noticed yet does not undo newer values.
 func TestSecretKeepsWhatANewerLeaderHasWritten(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.remake(backend, "a")
 	d.server.set(backend, "KEY", "one")
 	d.sync()
@@ -406,7 +406,7 @@ func TestSecretKeepsWhatANewerLeaderHasWritten(t *testing.T) {
 // Defects D6 and D16: an environment that was made anew is read as it is, whatever its
 // version.
 func TestSecretOfAnEnvironmentThatWasMadeAnew(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.remake(backend, "a")
 	d.server.set(backend, "KEY", "one")
 	d.sync()
@@ -419,7 +419,7 @@ func TestSecretOfAnEnvironmentThatWasMadeAnew(t *testing.T) {
 }
 
 func TestSecretOfTheOriginalOperator(t *testing.T) {
-	secret := askingSecret()
+	secret := appSecret()
 	d := newDesk(t, secret)
 	patch := []byte(`{"data":{"KEY":"b25l","LEFTOVER":"b2xk"}}`)
 	require.NoError(t, d.client.Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json", patch), client.FieldOwner(legacyManager)))
@@ -433,7 +433,7 @@ func TestSecretOfTheOriginalOperator(t *testing.T) {
 }
 
 func TestSecretThatSomebodyElseWritesMeanwhile(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	d.server.set(backend, "KEY", "two")
@@ -448,7 +448,7 @@ func TestSecretThatSomebodyElseWritesMeanwhile(t *testing.T) {
 
 // Values stand nowhere but in data.
 func TestSecretTellsNoValue(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	const value = "hunter2-hunter2"
 	d.server.set(backend, "KEY", value)
 	d.server.set(backend, "bad key", value)
