@@ -108,7 +108,9 @@ func FuzzManagedFields(f *testing.F) {
 	for _, seed := range []string{"", "{}", `{"f:data":{".":{},"f:KEY":{}}}`, `{"f:data":[]}`, `{"f:data":{"k:{}":null}}`} {
 		f.Add([]byte(seed))
 	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		_ = dataKeys(&metav1.ManagedFieldsEntry{FieldsV1: &metav1.FieldsV1{Raw: text}})
+	f.Fuzz(func(_ *testing.T, text []byte) {
+		fields := &metav1.FieldsV1{}
+		fields.SetRawBytes(text)
+		_ = dataKeys(&metav1.ManagedFieldsEntry{FieldsV1: fields})
 	})
 }
