@@ -158,6 +158,16 @@ func metrics(t *testing.T) map[string][]string {
 		"lintel_openvox_crl_next_update_timestamp_seconds":  {"namespace", "name"},
 		"lintel_openvox_crl_last_refresh_timestamp_seconds": {"namespace", "name"},
 		"lintel_openvox_crl_refresh_failures_total":         {"namespace", "name"},
+
+		"lintel_zopp_environments":         nil,
+		"lintel_zopp_streams":              nil,
+		"lintel_zopp_environments_failing": nil,
+		"lintel_zopp_undecryptable_values": nil,
+		"lintel_zopp_lag_seconds":          nil,
+		"lintel_zopp_failures_total":       {"reason"},
+		"lintel_zopp_writes_total":         nil,
+		"lintel_zopp_outcomes_total":       {"status"},
+		"lintel_zopp_reloads_total":        {"kind"},
 	}
 	webhooks.NewMetrics(all)
 	return all
