@@ -99,7 +99,7 @@ func (d *desk) rolls() float64 {
 }
 
 func TestReloadRollsOnceForEachChange(t *testing.T) {
-	d := newDesk(t, askingSecret(), deploymentOf("app", using["envFrom"], reloading),
+	d := newDesk(t, appSecret(), deploymentOf("app", using["envFrom"], reloading),
 		deploymentOf("unasked", using["envFrom"], nil), deploymentOf("unconcerned", corev1.PodSpec{}, reloading))
 	d.server.set(backend, "KEY", "one")
 	d.sync()
@@ -122,7 +122,7 @@ func TestReloadRollsOnceForEachChange(t *testing.T) {
 
 // What happens in between neither loses a roll nor repeats it.
 func TestReloadAfterACrash(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	d.reload()
@@ -142,7 +142,7 @@ func TestReloadAfterACrash(t *testing.T) {
 }
 
 func TestReloadIsNotForAWorkloadThatIsNew(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	require.NoError(t, d.client.Create(t.Context(), deploymentOf("app", using["env"], reloading)))
@@ -155,7 +155,7 @@ func TestReloadIsNotForAWorkloadThatIsNew(t *testing.T) {
 }
 
 func TestReloadIsNotForWhatAUserChanges(t *testing.T) {
-	d := newDesk(t, askingSecret(), deploymentOf("app", using["env"], reloading))
+	d := newDesk(t, appSecret(), deploymentOf("app", using["env"], reloading))
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	d.reload()
@@ -166,7 +166,7 @@ func TestReloadIsNotForWhatAUserChanges(t *testing.T) {
 }
 
 func TestReloadByTwoReplicas(t *testing.T) {
-	d := newDesk(t, askingSecret(), deploymentOf("app", using["env"], reloading))
+	d := newDesk(t, appSecret(), deploymentOf("app", using["env"], reloading))
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	other := d.replica()
@@ -185,7 +185,7 @@ func TestReloadByTwoReplicas(t *testing.T) {
 
 // The role for workloads is optional: without it Secrets are filled all the same.
 func TestReloadWithoutPermission(t *testing.T) {
-	d := newDesk(t, askingSecret(), deploymentOf("app", using["env"], reloading))
+	d := newDesk(t, appSecret(), deploymentOf("app", using["env"], reloading))
 	allowed := d.client
 	forbidding := interceptor.NewClient(allowed.(client.WithWatch), interceptor.Funcs{
 		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
@@ -203,7 +203,7 @@ func TestReloadWithoutPermission(t *testing.T) {
 func TestReloadOfEveryKind(t *testing.T) {
 	meta := metav1.ObjectMeta{Namespace: "default", Name: "app", Annotations: reloading}
 	template := corev1.PodTemplateSpec{Spec: using["env"]}
-	d := newDesk(t, askingSecret(), &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Template: template}},
+	d := newDesk(t, appSecret(), &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Template: template}},
 		&appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Template: template}}, &appsv1.DaemonSet{ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Template: template}})
 	d.server.set(backend, "KEY", "one")
 	d.sync()

@@ -2,6 +2,7 @@ package zopp
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"testing"
 	"time"
@@ -102,8 +103,8 @@ func (d *desk) verdict(_ context.Context, object builtin.Object) (builtin.Verdic
 	return builtin.Verdict{}, nil
 }
 
-// askingSecret is that of the product document.
-func askingSecret() *corev1.Secret {
+// appSecret is that of the product document.
+func appSecret() *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "app-secrets", Namespace: "default", Annotations: values{
 			v1alpha1.SyncAnnotation: "true", v1alpha1.WorkspaceAnnotation: "acme", v1alpha1.ProjectAnnotation: "backend", v1alpha1.EnvironmentAnnotation: "production",
@@ -173,7 +174,7 @@ func (d *desk) told() (told []string) {
 }
 
 func TestSecretIsFilled(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.remake(backend, "a")
 	d.server.set(backend, "KEY", "one")
 	d.server.set(backend, "OTHER", "two")
@@ -196,7 +197,7 @@ func TestSecretIsFilled(t *testing.T) {
 // Defects D3 and D8: what has not changed is not written, by replicas that know nothing
 // either.
 func TestSecretIsWrittenOnce(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	before := d.secret()
@@ -209,7 +210,7 @@ func TestSecretIsWrittenOnce(t *testing.T) {
 }
 
 func TestSecretLosesWhatZoppHasNoMoreAndKeepsTheUsersKeys(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.server.set(backend, "OLD", "two")
 	d.sync()
@@ -227,7 +228,7 @@ func TestSecretTakesBackWhatAUserHasChanged(t *testing.T) {
 		"all":     func(s *corev1.Secret) { s.Data = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t, askingSecret())
+			d := newDesk(t, appSecret())
 			d.server.set(backend, "KEY", "one")
 			d.sync()
 			changed := readRecord(d.secret().Annotations).Changed
@@ -241,7 +242,7 @@ func TestSecretTakesBackWhatAUserHasChanged(t *testing.T) {
 }
 
 func TestSecretHasTheOutcomeThatAUserTakesAway(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	before := d.secret().Annotations
@@ -272,7 +273,7 @@ func TestSecretThatIsSyncedNoMore(t *testing.T) {
 		"immutable":                  {true, func(s *corev1.Secret) { off(s); s.Immutable = new(true) }, values{"KEY": "one", "USERS": "own"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			secret := askingSecret()
+			secret := appSecret()
 			if c.cleanup {
 				secret.Annotations[v1alpha1.CleanupAnnotation] = "true"
 			}
@@ -296,7 +297,7 @@ func TestSecretThatIsSyncedNoMore(t *testing.T) {
 }
 
 func TestSecretIsRetargeted(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.server.set(backend, "OLD", "two")
 	d.server.set(shared, "KEY", "shared")
@@ -308,7 +309,7 @@ func TestSecretIsRetargeted(t *testing.T) {
 }
 
 func TestSecretIsDenied(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	d.told()
@@ -326,7 +327,7 @@ func TestSecretIsDenied(t *testing.T) {
 }
 
 func TestSecretOfAServerThatIsAway(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	d.told()
@@ -348,7 +349,7 @@ func TestSecretOfAServerThatIsAway(t *testing.T) {
 
 // Defect D18.
 func TestSecretThatIsGoneIsNotFollowed(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	require.NoError(t, d.client.Delete(t.Context(), d.secret()))
@@ -358,7 +359,7 @@ func TestSecretThatIsGoneIsNotFollowed(t *testing.T) {
 }
 
 func TestSecretThatIsBeingDeletedIsLeftAlone(t *testing.T) {
-	secret := askingSecret()
+	secret := appSecret()
 	secret.Finalizers = []string{"example.com/wait"}
 	d := newDesk(t, secret)
 	d.server.set(backend, "KEY", "one")
@@ -372,7 +373,7 @@ func TestSecretThatIsBeingDeletedIsLeftAlone(t *testing.T) {
 
 // Defect D11: a replica that led once and has not noticed yet does not undo newer values.
 func TestSecretKeepsWhatANewerLeaderHasWritten(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.remake(backend, "a")
 	d.server.set(backend, "KEY", "one")
 	d.sync()
@@ -406,7 +407,7 @@ func TestSecretKeepsWhatANewerLeaderHasWritten(t *testing.T) {
 // Defects D6 and D16: an environment that was made anew is read as it is, whatever its
 // version.
 func TestSecretOfAnEnvironmentThatWasMadeAnew(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.remake(backend, "a")
 	d.server.set(backend, "KEY", "one")
 	d.sync()
@@ -419,7 +420,7 @@ func TestSecretOfAnEnvironmentThatWasMadeAnew(t *testing.T) {
 }
 
 func TestSecretOfTheOriginalOperator(t *testing.T) {
-	secret := askingSecret()
+	secret := appSecret()
 	d := newDesk(t, secret)
 	patch := []byte(`{"data":{"KEY":"b25l","LEFTOVER":"b2xk"}}`)
 	require.NoError(t, d.client.Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json", patch), client.FieldOwner(legacyManager)))
@@ -433,7 +434,7 @@ func TestSecretOfTheOriginalOperator(t *testing.T) {
 }
 
 func TestSecretThatSomebodyElseWritesMeanwhile(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	d.server.set(backend, "KEY", "two")
@@ -448,7 +449,7 @@ func TestSecretThatSomebodyElseWritesMeanwhile(t *testing.T) {
 
 // Values stand nowhere but in data.
 func TestSecretTellsNoValue(t *testing.T) {
-	d := newDesk(t, askingSecret())
+	d := newDesk(t, appSecret())
 	const value = "hunter2-hunter2"
 	d.server.set(backend, "KEY", value)
 	d.server.set(backend, "bad key", value)
@@ -461,4 +462,27 @@ func TestSecretTellsNoValue(t *testing.T) {
 	}
 	require.Equal(t, "Failed", d.secret().Annotations[v1alpha1.StatusAnnotation])
 	require.Equal(t, values{"KEY": value}, d.data())
+}
+
+// What the API server does not take is said on the Secret, which keeps its values.
+func TestSecretThatTheAPIServerRefuses(t *testing.T) {
+	d := newDesk(t, appSecret())
+	d.server.set(backend, "KEY", "one")
+	d.sync()
+	d.told()
+	changed := readRecord(d.secret().Annotations).Changed
+	d.server.set(backend, "KEY", "two")
+	d.hub.Fresh(t.Context(), backend)
+	d.refused = apierrors.NewForbidden(corev1.Resource("secrets"), "app-secrets", errors.New("exceeded quota"))
+	result, err := d.Reconcile(t.Context(), reconcile.Request{NamespacedName: appSecretsKey})
+	require.NoError(t, err)
+	require.Equal(t, refusedDelay, result.RequeueAfter)
+	require.Equal(t, values{"KEY": "one"}, d.data())
+	require.Equal(t, "Failed", d.secret().Annotations[v1alpha1.StatusAnnotation])
+	require.Contains(t, d.secret().Annotations[v1alpha1.MessageAnnotation], "exceeded quota")
+	require.Len(t, d.told(), 1)
+	d.sync()
+	require.Equal(t, values{"KEY": "two"}, d.data())
+	require.Equal(t, "Synced", d.secret().Annotations[v1alpha1.StatusAnnotation])
+	require.Greater(t, readRecord(d.secret().Annotations).Changed, changed)
 }

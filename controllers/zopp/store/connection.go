@@ -24,7 +24,7 @@ const (
 	pingInterval  = 10 * time.Second
 	pingTimeout   = 5 * time.Second
 	reconnect     = 200 * time.Millisecond
-	reconnectMost = 3 * time.Second
+	reconnectMost = time.Second
 )
 
 // maxAnswerBytes is the most that a server may send at once. Secrets of Kubernetes have at

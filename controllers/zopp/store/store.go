@@ -37,7 +37,7 @@ type Store struct {
 	client     wire.ZoppServiceClient
 
 	mutex sync.Mutex
-	keys  map[Environment]*environmentKeys
+	keys  map[Environment]*environmentKey
 }
 
 // New checks the settings. It does not connect; the first call does.
@@ -56,7 +56,7 @@ func New(options Options) (*Store, error) {
 		options:    options,
 		connection: connection,
 		client:     wire.NewZoppServiceClient(connection),
-		keys:       map[Environment]*environmentKeys{},
+		keys:       map[Environment]*environmentKey{},
 	}, nil
 }
 

@@ -128,18 +128,13 @@ func TestAKeyIsUnwrappedOnce(t *testing.T) {
 	require.Equal(t, 3, s.double().Calls("GetWorkspaceKeys"))
 }
 
-// TestAKeyOfNobodyIsForgotten: of an environment that is no longer read.
-func TestAKeyOfNobodyIsForgotten(t *testing.T) {
+// TestAForgottenKey: is unwrapped anew.
+func TestAForgottenKey(t *testing.T) {
 	s := makeSite(t)
-	var mutex sync.Mutex
-	now := time.Now()
-	clock := func() time.Time { mutex.Lock(); defer mutex.Unlock(); return now }
-	s.double().Now = clock
-	opened := s.open(func(o *store.Options) { o.Now = clock })
+	opened := s.open(nil)
 	list(t, opened, s.Environment)
-	mutex.Lock()
-	now = now.Add(6 * time.Minute)
-	mutex.Unlock()
+	opened.Forget(s.Environment.Environment)
+	opened.Forget(s.Environment.Environment)
 	list(t, opened, s.Environment)
 	require.Equal(t, 2, s.double().Calls("GetWorkspaceKeys"))
 }
