@@ -220,7 +220,7 @@ lint-generated: lint-needs
 .PHONY: generate
 generate: ## Write the files that are made from others
 	$(TOOL) controller-gen object paths=./api/...
-	for part in openclaw openvox orloj policy; do \
+	for part in openclaw openvox openzro orloj policy; do \
 	  $(TOOL) controller-gen crd paths=./api/$$part/... output:crd:dir=config/crd/$$part || exit 1; \
 	done
 	cd policies/rules/openvox/signing && go run ./generate
