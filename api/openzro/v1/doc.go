@@ -5,7 +5,7 @@
 // apply unchanged. A namespace is a tenant: what an object names is sought in its own
 // namespace, and at the server that its namespace has a key for. The schema says what is
 // a string and what is a list, and what never changes; which values are good is said by
-// the rules of admission, which lintel check asks, too.
+// the rules of admission.
 //
 // +kubebuilder:object:generate=true
 // +groupName=openzro.io

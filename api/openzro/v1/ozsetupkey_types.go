@@ -106,7 +106,8 @@ const (
 
 // OZSetupKeySpec is the key that is wanted.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.expiresIn) == has(oldSelf.expiresIn) && (!has(self.expiresIn) || self.expiresIn == oldSelf.expiresIn)",message="spec.expiresIn is immutable: the server fixes it when it makes the key; make another OZSetupKey"
+// What the server fixes when it makes a key, type, ephemeral, expiresIn, usageLimit and
+// allowExtraDNSLabels, is immutable from then on.
 type OZSetupKeySpec struct {
 	// secretKeyRef is the key of a Secret of this namespace that holds the setup key, or
 	// where one is stored that is made. Default: setupKey of the Secret NAME-key, where
@@ -138,7 +139,6 @@ type OZSetupKeySpec struct {
 	// type is reusable or one-off: whether a key that is made enrols more than once.
 	// +optional
 	// +kubebuilder:default=reusable
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.type is immutable: the server fixes it when it makes the key; make another OZSetupKey"
 	Type KeyType `json:"type,omitempty"`
 
 	// autoGroups are the names, at the server, of the groups that peers join with the key.
@@ -150,7 +150,6 @@ type OZSetupKeySpec struct {
 	// for a while.
 	// +optional
 	// +kubebuilder:default=false
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.ephemeral is immutable: the server fixes it when it makes the key; make another OZSetupKey"
 	Ephemeral *bool `json:"ephemeral,omitempty"`
 
 	// expiresIn is how long a key that is made enrols, such as 30d, 12h or 1h30m. Default:
@@ -162,13 +161,11 @@ type OZSetupKeySpec struct {
 	// usageLimit is how many peers a key that is made enrols; 0: any number.
 	// +optional
 	// +kubebuilder:default=0
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.usageLimit is immutable: the server fixes it when it makes the key; make another OZSetupKey"
 	UsageLimit int32 `json:"usageLimit,omitempty"`
 
 	// allowExtraDNSLabels lets peers of a key that is made ask for further DNS names.
 	// +optional
 	// +kubebuilder:default=false
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.allowExtraDNSLabels is immutable: the server fixes it when it makes the key; make another OZSetupKey"
 	AllowExtraDNSLabels *bool `json:"allowExtraDNSLabels,omitempty"`
 
 	// replaceWhen are Revoked, Expired and Overused: what has to become of the key for a
