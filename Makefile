@@ -180,6 +180,7 @@ lint-go: lint-needs
 	@unformatted=$$($(call sources,$(GO_FILES)) | xargs -0 --no-run-if-empty gofmt -l); \
 	if [ -n "$$unformatted" ]; then echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; fi >&2
 	go vet ./...
+	go vet -C .tools ./...
 	go vet -C config/release ./...
 	go vet -C test/apiserver ./...
 	go vet -C test/bench ./...
@@ -198,10 +199,11 @@ lint-manifests:
 	$(TOOL) kustomize build config/openclaw >/dev/null
 	$(TOOL) kustomize build config/gatekeeper >/dev/null
 	$(TOOL) kustomize build config/rbac/gatekeeper >/dev/null
-	for folder in openvox openvox-external openvox-namespaced openvox-namespace openvox-namespace-external orloj-namespace; do \
+	for folder in openvox openvox-external openvox-namespaced openvox-namespace openvox-namespace-external openzro-namespace orloj-namespace; do \
 	  $(TOOL) kustomize build config/rbac/$$folder >/dev/null || exit 1; \
 	done
 	$(TOOL) kustomize build config/rbac/openvox-approval >/dev/null
+	$(TOOL) kustomize build config/openzro >/dev/null
 	$(TOOL) kustomize build config/orloj >/dev/null
 	$(TOOL) kustomize build config/orloj/monitoring >/dev/null
 
@@ -220,10 +222,11 @@ lint-generated: lint-needs
 .PHONY: generate
 generate: ## Write the files that are made from others
 	$(TOOL) controller-gen object paths=./api/...
-	for part in openclaw openvox openzro orloj policy; do \
+	for part in openclaw openvox openzro orloj policy zopp; do \
 	  $(TOOL) controller-gen crd paths=./api/$$part/... output:crd:dir=config/crd/$$part || exit 1; \
 	done
 	cd policies/rules/openvox/signing && go run ./generate
+	go run -C .tools ./protobuf ../controllers/zopp/store/wire/zopp.proto
 	go test -count=1 -run '^TestReferenceIsCurrent$$' ./cmd/lintel -update
 
 .PHONY: fmt

@@ -209,4 +209,5 @@ orloj.dev/v1 ModelEndpoint modelendpoints namespaced
 orloj.dev/v1 Secret secrets namespaced
 orloj.dev/v1 Tool tools namespaced
 policy.lintel.dev/v1alpha1 PolicySource policysources cluster
+zopp.dev/v1alpha1 ZoppSecretSync zoppsecretsyncs namespaced
 `

@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"cmp"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -202,5 +204,22 @@ func TestUpdatesThatChangeNothingAreNotCalledFor(t *testing.T) {
 		}, nil, nil)
 		require.NoError(t, result.Error, text)
 		assert.Equal(t, called, result.Matches, text)
+	}
+}
+
+// TestOpenZroSamplesAreValid: in files named after the kinds.
+func TestOpenZroSamplesAreValid(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join(configDir, "samples", "openzro", "oz*.yaml"))
+	require.NoError(t, err)
+	require.Len(t, paths, 7)
+	plurals := map[string]string{"ozpolicy": "ozpolicies"}
+	for _, path := range paths {
+		kind := strings.TrimSuffix(filepath.Base(path), ".yaml")
+		server := openzro(t, cmp.Or(plurals[kind], kind+"s"))
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, document := range strings.Split(string(text), "\n---\n") {
+			server.admit(t, document)
+		}
 	}
 }

@@ -2,12 +2,17 @@ package openzro
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
 	"github.com/lintel-policy/lintel/policies/admission"
@@ -171,4 +176,31 @@ func read(t *testing.T, review *admission.Review) *corev1.Pod {
 	pod := &corev1.Pod{}
 	require.NoError(t, json.Unmarshal(text, pod))
 	return pod
+}
+
+// TestSamplesAreAdmitted without a warning.
+func TestSamplesAreAdmitted(t *testing.T) {
+	snapshot, err := New()
+	require.NoError(t, err)
+	paths, err := filepath.Glob("../../../config/samples/openzro/oz*.yaml")
+	require.NoError(t, err)
+	require.Len(t, paths, 7)
+	facts, err := engine.ReadFacts(Facts{})
+	require.NoError(t, err)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, document := range strings.Split(string(text), "\n---\n") {
+			object := &unstructured.Unstructured{}
+			require.NoError(t, yaml.Unmarshal([]byte(document), &object.Object), path)
+			kind := object.GroupVersionKind()
+			review := reviews.MakeCreation(kind, ResourceOf(kind.Kind), object.Object).Named(object.GetNamespace(), object.GetName()).Obj(t)
+			decision := snapshot.Validate(t.Context(), review, engine.Options{Facts: facts})
+			denials, err := decision.Verdict()
+			require.NoError(t, err, path)
+			require.Empty(t, denials, path)
+			require.Empty(t, decision.Warnings, path)
+			require.Positive(t, decision.Policies, path)
+		}
+	}
 }

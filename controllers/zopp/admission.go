@@ -1,0 +1,275 @@
+package zopp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/system"
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/engine"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
+	rules "github.com/lintel-policy/lintel/policies/rules/zopp"
+)
+
+// admitter asks the rules of zopp, for webhook and controllers alike.
+type admitter struct {
+	settings   settings
+	rules      *engine.Snapshot
+	mapping    rules.Mapping
+	objects    client.Reader
+	namespaces builtin.NamespaceGetter
+}
+
+// requested are the annotations by which a Secret asks for something. What the controllers
+// note on it is none of them.
+var requested = []string{
+	v1alpha1.SyncAnnotation, v1alpha1.WorkspaceAnnotation, v1alpha1.ProjectAnnotation, v1alpha1.EnvironmentAnnotation,
+	v1alpha1.SourcesAnnotation, v1alpha1.KeysAnnotation, v1alpha1.CleanupAnnotation,
+}
+
+// secretConditions keep all Secrets away that ask for nothing, and every write that does
+// not change what is asked for. Each field is guarded, because a condition that errs
+// denies.
+var secretConditions = []admissionregistrationv1.MatchCondition{
+	{
+		Name:       "asks-for-a-sync",
+		Expression: `object != null && has(object.metadata.annotations) && "` + v1alpha1.SyncAnnotation + `" in object.metadata.annotations`,
+	},
+	{
+		Name: "asks-for-another",
+		Expression: `request.operation != "UPDATE" || object == null || oldObject == null ||
+!has(object.metadata.annotations) || !has(oldObject.metadata.annotations) ||
+(has(object.immutable) && object.immutable) != (has(oldObject.immutable) && oldObject.immutable) ||
+['` + strings.Join(requested, "', '") + `'].exists(a,
+  (a in object.metadata.annotations) != (a in oldObject.metadata.annotations) ||
+  (a in object.metadata.annotations && object.metadata.annotations[a] != oldObject.metadata.annotations[a]))`,
+	},
+}
+
+// changedSpec keeps those updates of ZoppSecretSyncs away that no rule has anything to say
+// about.
+var changedSpec = admissionregistrationv1.MatchCondition{
+	Name:       "changed",
+	Expression: `request.operation != "UPDATE" || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec`,
+}
+
+// products are the entries for Secrets and ZoppSecretSyncs. Where the system is off they are
+// there and called for nothing: entries never come and go.
+func (a *admitter) products(on bool) []builtin.Product {
+	within := builtin.InNamespaces(a.settings.namespaces, builtin.OfTheirs)
+	secrets := builtin.BuiltIn{
+		Product:  builtin.Product{Name: "zopp-secret", Entry: "secrets.zopp.dev", MatchConditions: slices.Concat(within, secretConditions)},
+		Snapshot: a.rules, Facts: a.reviewedSecret, Namespaces: a.namespaces,
+	}
+	syncs := builtin.BuiltIn{
+		Product:  builtin.Product{Name: "zopp-secretsync", Entry: "zoppsecretsyncs.zopp.dev", MatchConditions: append(slices.Clip(within), changedSpec)},
+		Snapshot: a.rules, Facts: a.reviewedSync, Namespaces: a.namespaces,
+	}
+	if on {
+		secrets.Rules = builtin.CalledForObjects("", "v1", "secrets")
+	}
+	if on && a.settings.secretSyncs {
+		syncs.Rules = builtin.CalledForObjects(v1alpha1.GroupName, v1alpha1.SchemeGroupVersion.Version, "zoppsecretsyncs")
+	}
+	return []builtin.Product{secrets.Validating(), syncs.Validating()}
+}
+
+// reviewedSecret finds out what the rules have to know of a Secret under review. Whoever
+// fills it already goes on doing so.
+func (a *admitter) reviewedSecret(ctx context.Context, review *admission.Review) (any, error) {
+	secret, err := system.Read[metav1.PartialObjectMetadata](review, review.Object)
+	if err != nil {
+		return nil, err
+	}
+	facts := rules.SecretFacts(secret.Annotations, a.mapping)
+	if review.Operation == "UPDATE" {
+		old, err := system.Read[metav1.PartialObjectMetadata](review, review.OldObject)
+		if err != nil || rules.Read(old.Annotations).Sync {
+			return facts, err
+		}
+	}
+	if rules.Read(secret.Annotations).Sync && secret.Name != "" {
+		facts.Claim, err = a.claimOfSync(ctx, client.ObjectKey{Namespace: review.Namespace, Name: secret.Name}, isAnother(nil))
+	}
+	return facts, err
+}
+
+// reviewedSync finds out what the rules have to know of a ZoppSecretSync under review.
+func (a *admitter) reviewedSync(ctx context.Context, review *admission.Review) (any, error) {
+	sync, err := system.Read[v1alpha1.ZoppSecretSync](review, review.Object)
+	if err != nil {
+		return nil, err
+	}
+	sync.Namespace = review.Namespace
+	facts, err := a.syncFacts(ctx, sync)
+	if err != nil {
+		return nil, err
+	}
+	if review.Operation == "UPDATE" {
+		old, err := system.Read[v1alpha1.ZoppSecretSync](review, review.OldObject)
+		if err != nil {
+			return nil, err
+		}
+		old.Namespace = review.Namespace
+		if targetOf(old) == targetOf(sync) {
+			return facts, nil
+		}
+	}
+	if facts.Claim, err = a.claimOfSync(ctx, targetOf(sync), isAnother(sync)); err != nil || facts.Claim != nil {
+		return facts, err
+	}
+	facts.Claim, err = a.claimOfAnnotation(ctx, targetOf(sync), anySecret)
+	return facts, err
+}
+
+// admit asks the rules about a stored object: a Secret, or a ZoppSecretSync. Of two that
+// fill one Secret, the one that was made later is denied.
+func (a *admitter) admit(ctx context.Context, stored builtin.Object) (builtin.Verdict, error) {
+	namespace, err := a.namespaces.Namespace(ctx, stored.GetNamespace())
+	if err != nil {
+		return builtin.Verdict{}, err
+	}
+	switch o := stored.(type) {
+	case *corev1.Secret:
+		facts := rules.SecretFacts(o.Annotations, a.mapping)
+		if facts.Claim, err = a.claimOfSync(ctx, client.ObjectKeyFromObject(o), isOlderThanSecret(o)); err != nil {
+			return builtin.Verdict{}, err
+		}
+		return builtin.Ask(ctx, a.rules, rules.SecretQuestion(o, facts, namespace))
+	case *v1alpha1.ZoppSecretSync:
+		facts, err := a.storedSync(ctx, o)
+		if err != nil {
+			return builtin.Verdict{}, err
+		}
+		return builtin.Ask(ctx, a.rules, rules.SyncQuestion(o, facts, namespace))
+	}
+	return builtin.Verdict{}, fmt.Errorf("there are no rules of zopp for %T", stored)
+}
+
+func (a *admitter) storedSync(ctx context.Context, sync *v1alpha1.ZoppSecretSync) (rules.Facts, error) {
+	facts, err := a.syncFacts(ctx, sync)
+	if err != nil {
+		return facts, err
+	}
+	if facts.Claim, err = a.claimOfSync(ctx, targetOf(sync), isOlderThanSync(sync)); err != nil || facts.Claim != nil {
+		return facts, err
+	}
+	facts.Claim, err = a.claimOfAnnotation(ctx, targetOf(sync), func(secret *metav1.PartialObjectMetadata) bool {
+		return !isOlderThanSecret(secret)(sync)
+	})
+	return facts, err
+}
+
+// syncFacts are those of a ZoppSecretSync and of the namespace of its Secret.
+func (a *admitter) syncFacts(ctx context.Context, sync *v1alpha1.ZoppSecretSync) (rules.Facts, error) {
+	facts := rules.SyncFacts(sync, a.mapping)
+	name := sync.SecretNamespace()
+	if name == sync.Namespace {
+		return facts, nil
+	}
+	text, err := a.namespaces.Namespace(ctx, name)
+	if client.IgnoreNotFound(err) != nil {
+		return facts, err
+	}
+	facts.Target = &rules.Target{Namespace: name, Served: a.serves(name), Exists: err == nil}
+	if err == nil {
+		facts.Target.Annotations, err = annotationsOf(text)
+	}
+	return facts, client.IgnoreNotFound(err)
+}
+
+// annotationsOf are those of a Namespace in JSON.
+func annotationsOf(text []byte) (map[string]string, error) {
+	var namespace metav1.PartialObjectMetadata
+	if err := json.Unmarshal(text, &namespace); err != nil {
+		return nil, fmt.Errorf("reading a Namespace: %w", err)
+	}
+	return namespace.Annotations, nil
+}
+
+// serves says whether the cache has what is in a namespace.
+func (a *admitter) serves(namespace string) bool {
+	return len(a.settings.namespaces) == 0 || slices.Contains(a.settings.namespaces, namespace)
+}
+
+// targetOf is the Secret that a ZoppSecretSync fills.
+func targetOf(sync *v1alpha1.ZoppSecretSync) client.ObjectKey {
+	return client.ObjectKey{Namespace: sync.SecretNamespace(), Name: sync.Spec.Target.SecretName}
+}
+
+// claimOfSync is a ZoppSecretSync that fills a Secret and counts: nil if none.
+func (a *admitter) claimOfSync(ctx context.Context, secret client.ObjectKey, counts func(*v1alpha1.ZoppSecretSync) bool) (*rules.Reference, error) {
+	if !a.settings.secretSyncs {
+		return nil, nil
+	}
+	var list v1alpha1.ZoppSecretSyncList
+	if err := a.objects.List(ctx, &list, client.MatchingFields{targetIndex: secret.String()}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("looking for what fills Secret %s: %w", secret, err)
+	}
+	for i := range list.Items {
+		if sync := &list.Items[i]; sync.DeletionTimestamp.IsZero() && counts(sync) {
+			return &rules.Reference{Kind: "ZoppSecretSync", Namespace: sync.Namespace, Name: sync.Name}, nil
+		}
+	}
+	return nil, nil
+}
+
+// claimOfAnnotation is a Secret itself, where its annotations ask for a sync and it counts:
+// nil if not.
+func (a *admitter) claimOfAnnotation(ctx context.Context, name client.ObjectKey, counts func(*metav1.PartialObjectMetadata) bool) (*rules.Reference, error) {
+	if !a.serves(name.Namespace) {
+		return nil, nil // the rules refuse that by itself
+	}
+	secret := object.MetadataOf(object.SecretKind)
+	err := a.objects.Get(ctx, name, secret)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
+	case !rules.Read(secret.Annotations).Sync || !counts(secret):
+		return nil, nil
+	}
+	return &rules.Reference{Kind: "Secret", Namespace: name.Namespace, Name: name.Name}, nil
+}
+
+func anySecret(*metav1.PartialObjectMetadata) bool { return true }
+
+// isAnother counts all but a ZoppSecretSync itself.
+func isAnother(sync *v1alpha1.ZoppSecretSync) func(*v1alpha1.ZoppSecretSync) bool {
+	return func(other *v1alpha1.ZoppSecretSync) bool {
+		return sync == nil || other.Namespace != sync.Namespace || other.Name != sync.Name
+	}
+}
+
+// isOlderThanSync counts those that were made before a ZoppSecretSync: in the same second,
+// those whose names come first.
+func isOlderThanSync(sync *v1alpha1.ZoppSecretSync) func(*v1alpha1.ZoppSecretSync) bool {
+	return func(other *v1alpha1.ZoppSecretSync) bool {
+		at, its := other.CreationTimestamp, sync.CreationTimestamp
+		if !at.Equal(&its) {
+			return at.Before(&its)
+		}
+		return client.ObjectKeyFromObject(other).String() < client.ObjectKeyFromObject(sync).String()
+	}
+}
+
+// isOlderThanSecret counts those that were made before a Secret: among them the one that
+// made it. In the same second, the Secret's annotations count.
+func isOlderThanSecret(secret metav1.Object) func(*v1alpha1.ZoppSecretSync) bool {
+	return func(sync *v1alpha1.ZoppSecretSync) bool {
+		at, its := sync.CreationTimestamp, secret.GetCreationTimestamp()
+		return at.Before(&its)
+	}
+}

@@ -1,0 +1,136 @@
+package zopp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/system"
+	"github.com/lintel-policy/lintel/controllers/zopp/store"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
+	rules "github.com/lintel-policy/lintel/policies/rules/zopp"
+)
+
+// defaultServer is where zopp's own programs look for a server.
+const defaultServer = "http://127.0.0.1:50051"
+
+// settings are the flags.
+type settings struct {
+	server, caFile, credentials string
+	mapping                     string
+	pollInterval                time.Duration
+	namespaces                  []string
+	secretSyncs, reload         bool
+}
+
+// addTo adds the flags. Those of zopp's own product document have its environment
+// variables as defaults.
+func (s *settings) addTo(flags *pflag.FlagSet) {
+	flags.StringVar(&s.server, "zopp-server", "", "`URL` of the zopp server; the default is "+defaultServer+" ($ZOPP_SERVER)")
+	flags.StringVar(&s.caFile, "zopp-tls-ca-cert", "", "`file` with the certificates, in PEM, that sign the server's; none: those of the system ($ZOPP_TLS_CA_CERT)")
+	flags.StringVar(&s.credentials, "zopp-credentials", "", "`file` with the service principal's keys; the default is ~/.zopp/credentials.json, or ~/.zopp/config.json where there is none ($ZOPP_CREDENTIALS). It is not read where $ZOPP_PRINCIPAL_ID is set")
+	flags.StringVar(&s.mapping, "zopp-namespace-mapping", "", "`mode` for Namespaces without zopp.dev/allowed-sources: Open (the default), where their Secrets may read everything that the principal may, or Restricted, where they may read nothing ($ZOPP_NAMESPACE_MAPPING)")
+	flags.DurationVar(&s.pollInterval, "zopp-poll-interval", time.Minute, "`interval` at which each environment is listed, beside its stream")
+	flags.StringSliceVar(&s.namespaces, "zopp-namespaces", nil, "`namespaces` whose Secrets are judged and synced, for which config/rbac/zopp-namespace in each is enough; none: all ($ZOPP_NAMESPACE)")
+	flags.BoolVar(&s.secretSyncs, "zopp-secret-syncs", false, "carry out ZoppSecretSyncs, too; needs config/crd/zopp and config/rbac/zopp-secret-syncs")
+	flags.BoolVar(&s.reload, "zopp-reload", false, "roll workloads that have zopp.dev/reload, when a Secret that they use has changed; needs config/rbac/zopp-reload")
+}
+
+// check says what is wrong with the flags. It is asked whether the system is on or off.
+func (s *settings) check() error {
+	if len(s.namespaces) == 0 {
+		for name := range strings.SplitSeq(os.Getenv("ZOPP_NAMESPACE"), ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				s.namespaces = append(s.namespaces, name)
+			}
+		}
+	}
+	return system.CheckNamespaces("zopp-namespaces", s.namespaces)
+}
+
+// complete takes from the environment what no flag says, and checks it.
+func (s settings) complete() (settings, rules.Mapping, error) {
+	for variable, value := range map[string]*string{
+		"ZOPP_SERVER": &s.server, "ZOPP_TLS_CA_CERT": &s.caFile, "ZOPP_CREDENTIALS": &s.credentials,
+		"ZOPP_NAMESPACE_MAPPING": &s.mapping,
+	} {
+		*value = cmp.Or(*value, os.Getenv(variable))
+	}
+	s.server = cmp.Or(s.server, defaultServer)
+	if s.pollInterval <= 0 {
+		return s, "", errors.New("--zopp-poll-interval is above 0")
+	}
+	mapping, err := rules.ParseMapping(cmp.Or(s.mapping, string(rules.Open)))
+	if err != nil {
+		return s, "", fmt.Errorf("--zopp-namespace-mapping: %w", err)
+	}
+	return s, mapping, nil
+}
+
+// open opens the store that the settings name. Its credentials may come later.
+func (s settings) open() (*store.Store, error) {
+	credentials, err := store.FindCredentials(s.credentials, os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	return store.New(store.Options{Server: s.server, CAFile: s.caFile, Credentials: credentials})
+}
+
+// Part is the system zopp.
+func Part() system.Part {
+	a := &admitter{}
+	return system.Part{Name: "zopp", Flags: a.settings.addTo, Check: a.settings.check, SetUp: a.setUp}
+}
+
+func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) (products []builtin.Product, err error) {
+	if a.rules, err = rules.New(); err != nil {
+		return nil, fmt.Errorf("compiling its rules: %w", err)
+	}
+	if !on {
+		return a.products(false), nil
+	}
+	if a.settings, a.mapping, err = a.settings.complete(); err != nil {
+		return nil, err
+	}
+	values, err := a.settings.open()
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCluster(ctx, mgr.GetConfig(), a.settings)
+	if err != nil {
+		return nil, err
+	}
+	if err := mgr.Add(c); err != nil {
+		return nil, err
+	}
+	a.objects, a.namespaces = c.GetClient(), mgr.Namespaces(c.GetClient(), c.GetAPIReader())
+	a.warn(mgr, values)
+	return a.products(true), a.addControllers(mgr, c, values)
+}
+
+// warn says at the start what an administrator may have overlooked.
+func (a *admitter) warn(mgr system.Manager, values *store.Store) {
+	logger := mgr.GetLogger().WithName("zopp")
+	if a.mapping == rules.Open {
+		logger.Info("Secrets of every Namespace may read whatever the principal may, unless the Namespace says " + v1alpha1.AllowedSourcesAnnotation + "; --zopp-namespace-mapping=Restricted permits only what is said")
+	}
+	if err := values.Check(); err != nil {
+		logger.Error(err, "nothing can be read from zopp until its credentials are mended")
+	}
+}
+
+func (a *admitter) addControllers(mgr system.Manager, c cluster.Cluster, values *store.Store) error {
+	return addControllers(mgr, c, options{
+		store: values, pollInterval: a.settings.pollInterval, admit: a.admit,
+		events:      c.GetEventRecorder("lintel-zopp"),
+		secretSyncs: a.settings.secretSyncs, reload: a.settings.reload,
+	})
+}

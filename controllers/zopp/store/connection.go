@@ -1,0 +1,125 @@
+package store
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+)
+
+// How a connection that is lost without a word is noticed, and made again: a server that
+// comes back is found within reconnectMost. gRPC allows no shorter interval.
+const (
+	pingInterval  = 10 * time.Second
+	pingTimeout   = 5 * time.Second
+	reconnect     = 200 * time.Millisecond
+	reconnectMost = 3 * time.Second
+)
+
+// maxAnswerBytes is the most that a server may send at once. Secrets of Kubernetes have at
+// most 1 MiB, but an environment may have what is for many of them.
+const maxAnswerBytes = 32 << 20
+
+// connect returns a connection that is made by its first use.
+func connect(server, caFile string) (*grpc.ClientConn, error) {
+	address, secure, err := parseServer(server)
+	if err != nil {
+		return nil, err
+	}
+	transport, err := transportTo(secure, caFile)
+	if err != nil {
+		return nil, err
+	}
+	retry := backoff.DefaultConfig
+	retry.BaseDelay, retry.MaxDelay = reconnect, reconnectMost
+	return grpc.NewClient("dns:///"+address,
+		grpc.WithTransportCredentials(transport),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: retry, MinConnectTimeout: defaultTimeout}),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingInterval, Timeout: pingTimeout}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswerBytes)))
+}
+
+const addressForm = "write it as http://zopp-server:50051, or https:// with TLS"
+
+// parseServer reads the address of a server, and whether it is with TLS.
+func parseServer(server string) (address string, secure bool, err error) {
+	if !strings.Contains(server, "://") {
+		return "", false, fmt.Errorf("the address of the zopp server has no scheme; %s", addressForm)
+	}
+	at, err := url.Parse(server)
+	switch {
+	case err != nil:
+		return "", false, fmt.Errorf("the address of the zopp server is no URL; %s", addressForm)
+	case at.Scheme != "http" && at.Scheme != "https":
+		return "", false, fmt.Errorf("the address of the zopp server begins with %q; %s", at.Scheme+"://", addressForm)
+	case at.User != nil || at.RawQuery != "" || at.Fragment != "" || at.Path != "" && at.Path != "/":
+		return "", false, fmt.Errorf("the address of the zopp server has more than a scheme, a host and a port; %s", addressForm)
+	case at.Hostname() == "":
+		return "", false, fmt.Errorf("the address of the zopp server names no host; %s", addressForm)
+	}
+	secure = at.Scheme == "https"
+	port := at.Port()
+	if port == "" {
+		port = map[bool]string{false: "80", true: "443"}[secure]
+	}
+	return net.JoinHostPort(at.Hostname(), port), secure, nil
+}
+
+func transportTo(secure bool, caFile string) (credentials.TransportCredentials, error) {
+	switch {
+	case !secure && caFile != "":
+		return nil, fmt.Errorf("there is a CA certificate for the zopp server (%s), and its address begins with http://, which is without TLS: write https://, or leave the certificate out", caFile)
+	case !secure:
+		return insecure.NewCredentials(), nil
+	case caFile == "":
+		return credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12}), nil
+	}
+	if _, err := readRoots(caFile); err != nil {
+		return nil, err
+	}
+	return rereading{credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12}), caFile}, nil
+}
+
+// rereading reads the CA certificate for each connection: it is renewed in place.
+type rereading struct {
+	credentials.TransportCredentials
+	caFile string
+}
+
+// ClientHandshake trusts what the file says now.
+func (r rereading) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	roots, err := readRoots(r.caFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	return credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}).ClientHandshake(ctx, authority, raw)
+}
+
+// Clone is a copy.
+func (r rereading) Clone() credentials.TransportCredentials {
+	return rereading{r.TransportCredentials.Clone(), r.caFile}
+}
+
+func readRoots(caFile string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, fmt.Errorf("reading the CA certificate for the zopp server: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s, the CA certificate for the zopp server, has no certificate in PEM", caFile)
+	}
+	return roots, nil
+}

@@ -1,0 +1,113 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Credentials give the principal that requests are signed as. They are asked for each
+// request, so a principal that changes meanwhile is used at once.
+type Credentials interface {
+	// Principal is the one that is current. Its error is an *Error of
+	// ReasonInvalidCredentials.
+	Principal() (*Principal, error)
+}
+
+// FindCredentials are those of the environment where it has ZOPP_PRINCIPAL_ID, and of a
+// file otherwise: the one that is named, or else the first that there is of
+// ~/.zopp/credentials.json and ~/.zopp/config.json. A file is read again for each request,
+// and need not be there yet: only what is wrong with the environment is an error here, an
+// *Error of ReasonInvalidCredentials.
+func FindCredentials(file string, lookup func(name string) (string, bool)) (Credentials, error) {
+	if _, there := lookup("ZOPP_PRINCIPAL_ID"); there {
+		return variables(lookup)
+	}
+	if file != "" {
+		return files{file}, nil
+	}
+	home, _ := lookup("HOME")
+	folder := filepath.Join(home, ".zopp")
+	return files{filepath.Join(folder, "credentials.json"), filepath.Join(folder, "config.json")}, nil
+}
+
+// fixed are credentials that never change.
+type fixed struct{ principal *Principal }
+
+func (f fixed) Principal() (*Principal, error) { return f.principal, nil }
+
+// variables reads the credentials from environment variables, of which all are needed.
+func variables(lookup func(string) (string, bool)) (Credentials, error) {
+	var missing []string
+	read := func(name string) field {
+		value, _ := lookup(name)
+		if value == "" {
+			missing = append(missing, name)
+		}
+		return field{name: name, value: value}
+	}
+	written := entry{
+		id:         read("ZOPP_PRINCIPAL_ID"),
+		name:       read("ZOPP_PRINCIPAL_NAME"),
+		private:    read("ZOPP_PRIVATE_KEY"),
+		public:     read("ZOPP_PUBLIC_KEY"),
+		unwrapping: read("ZOPP_X25519_PRIVATE_KEY"),
+		wrapping:   read("ZOPP_X25519_PUBLIC_KEY"),
+	}
+	if len(missing) > 0 {
+		return nil, invalid(fmt.Errorf("ZOPP_PRINCIPAL_ID is set, and without a value: %s; set all six variables of a principal, or unset ZOPP_PRINCIPAL_ID to use a file",
+			strings.Join(missing, ", ")))
+	}
+	principal, err := written.principal()
+	if err != nil {
+		return nil, invalid(fmt.Errorf("the environment: %w", err))
+	}
+	return fixed{principal}, nil
+}
+
+// files are the places of a file, of which the first that there is counts.
+type files []string
+
+func (f files) Principal() (*Principal, error) {
+	for _, path := range f {
+		text, err := readFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, invalid(fmt.Errorf("reading them: %w", err))
+		}
+		principal, err := parse(text)
+		clear(text)
+		if err != nil {
+			return nil, invalid(fmt.Errorf("%s: %w", path, err))
+		}
+		return principal, nil
+	}
+	return nil, invalid(fmt.Errorf("there is no file %s, nor ZOPP_PRINCIPAL_ID in the environment; name the file of a service principal by --zopp-credentials, or set its six variables",
+		strings.Join(f, " or ")))
+}
+
+// maxFileBytes is far more than any file of principals has.
+const maxFileBytes = 1 << 20
+
+func readFile(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
+	if err == nil && len(text) > maxFileBytes {
+		err = fmt.Errorf("%s is larger than %d bytes", path, maxFileBytes)
+	}
+	return text, err
+}
+
+func invalid(cause error) *Error {
+	return &Error{Reason: ReasonInvalidCredentials, Message: "zopp's credentials: " + cause.Error(), Cause: cause}
+}

@@ -1,0 +1,170 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lintel-policy/lintel/controllers/zopp/store/wire"
+)
+
+// List reads all that an environment has. Its error is an *Error, unless the context is
+// done.
+func (s *Store) List(ctx context.Context, environment Environment) (*Contents, error) {
+	q, err := s.question(environment)
+	if err != nil {
+		return nil, err
+	}
+	contents, sealed, err := s.read(ctx, q)
+	if err != nil || !contents.hasUndecryptable() {
+		return contents, err
+	}
+	// The environment may have been made anew, with another key, between the two calls.
+	now, err := s.sealed(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if sameKey(now, sealed) {
+		return contents, nil
+	}
+	contents, _, err = s.read(ctx, q)
+	return contents, err
+}
+
+// read asks for the environment, which has its key, and then for its secrets.
+func (s *Store) read(ctx context.Context, q question) (*Contents, *wire.Environment, error) {
+	sealed, err := s.sealed(ctx, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	key, err := s.key(ctx, q, sealed)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer clear(key)
+	list, err := call(ctx, s, q, wire.ZoppService_ListSecrets_FullMethodName, &wire.ListSecretsRequest{
+		WorkspaceName: q.environment.Workspace, ProjectName: q.environment.Project, EnvironmentName: q.environment.Name,
+	}, s.client.ListSecrets)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &Contents{ID: sealed.GetId(), Version: list.GetVersion(), Values: values(key, q.environment, list.GetSecrets())}, sealed, nil
+}
+
+func (s *Store) sealed(ctx context.Context, q question) (*wire.Environment, error) {
+	return call(ctx, s, q, wire.ZoppService_GetEnvironment_FullMethodName, &wire.GetEnvironmentRequest{
+		WorkspaceName: q.environment.Workspace, ProjectName: q.environment.Project, EnvironmentName: q.environment.Name,
+	}, s.client.GetEnvironment)
+}
+
+// values decrypts each secret for itself. A server has a key once; where one sends it
+// twice, nobody can tell which counts.
+func values(key []byte, e Environment, secrets []*wire.Secret) []Value {
+	all := make([]Value, 0, len(secrets))
+	for _, secret := range secrets {
+		value := Value{Key: secret.GetKey()}
+		text, err := decrypt(key, e, secret)
+		if err != nil {
+			value.Err = undecryptable("a value of %s cannot be decrypted: %w; set it again by `zopp secret set`", e, err)
+		} else {
+			value.Value = text
+		}
+		all = append(all, value)
+	}
+	slices.SortStableFunc(all, func(a, b Value) int { return strings.Compare(a.Key, b.Key) })
+	once := all[:0]
+	for _, value := range all {
+		if last := len(once) - 1; last >= 0 && once[last].Key == value.Key {
+			once[last] = Value{Key: value.Key, Err: undecryptable("the zopp server has sent a value of %s twice", e)}
+			continue
+		}
+		once = append(once, value)
+	}
+	return once
+}
+
+func (c *Contents) hasUndecryptable() bool {
+	return slices.ContainsFunc(c.Values, func(v Value) bool { return v.Err != nil })
+}
+
+// environmentKeys is the key of an environment, kept while the environment is read.
+type environmentKeys struct {
+	principal string
+	sealed    *wire.Environment
+	key       []byte
+	used      time.Time
+}
+
+// keepUnused is how long the key of an environment is kept that nobody reads.
+const keepUnused = 5 * time.Minute
+
+// key is a copy of an environment's key, for the caller to clear. It is unwrapped when it,
+// or the principal, is not the one of before.
+func (s *Store) key(ctx context.Context, q question, sealed *wire.Environment) ([]byte, error) {
+	if key := s.kept(q, sealed); key != nil {
+		return key, nil
+	}
+	wrapped, err := call(ctx, s, q, wire.ZoppService_GetWorkspaceKeys_FullMethodName,
+		&wire.GetWorkspaceKeysRequest{WorkspaceName: q.environment.Workspace}, s.client.GetWorkspaceKeys)
+	if err != nil {
+		return nil, err
+	}
+	workspace, err := q.principal.workspaceKey(wrapped)
+	if err != nil {
+		return nil, undecryptable("the key of workspace %s cannot be unwrapped by principal %s: %w; its X25519 keys are not those that it was given access with: use the credentials of then, or make a principal anew by `zopp principal create NAME --service -w %s`",
+			q.environment.Workspace, q.principal, err, q.environment.Workspace)
+	}
+	defer clear(workspace)
+	key, err := environmentKey(workspace, q.environment, sealed)
+	if err != nil {
+		return nil, undecryptable("the key of %s cannot be unwrapped by that of its workspace: %w; if the environment, its project or workspace was renamed, make it anew", q.environment, err)
+	}
+	s.keep(q, sealed, key)
+	return key, nil
+}
+
+func (s *Store) kept(q question, sealed *wire.Environment) []byte {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	now := s.options.Now()
+	for environment, keys := range s.keys {
+		if now.Sub(keys.used) > keepUnused {
+			s.forget(environment)
+		}
+	}
+	known, there := s.keys[q.environment]
+	if !there || known.principal != q.principal.identity() || !sameKey(known.sealed, sealed) {
+		return nil
+	}
+	known.used = now
+	return bytes.Clone(known.key)
+}
+
+func (s *Store) keep(q question, sealed *wire.Environment, key []byte) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.forget(q.environment)
+	s.keys[q.environment] = &environmentKeys{q.principal.identity(), sealed, bytes.Clone(key), s.options.Now()}
+}
+
+// forget is called with the mutex held.
+func (s *Store) forget(environment Environment) {
+	if known, there := s.keys[environment]; there {
+		clear(known.key)
+		delete(s.keys, environment)
+	}
+}
+
+// sameKey says that two answers are of one environment with one key. What is encrypted is
+// never encrypted twice to the same bytes.
+func sameKey(a, b *wire.Environment) bool {
+	return a.GetId() == b.GetId() && bytes.Equal(a.GetDekWrapped(), b.GetDekWrapped()) && bytes.Equal(a.GetDekNonce(), b.GetDekNonce())
+}
+
+func undecryptable(format string, arguments ...any) *Error {
+	cause := fmt.Errorf(format, arguments...)
+	return &Error{Reason: ReasonUndecryptable, Message: cause.Error(), Cause: cause}
+}

@@ -1,0 +1,157 @@
+package store
+
+import (
+	"bytes"
+	"crypto/ecdh"
+	"crypto/ed25519"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// Principal is who asks: what the server knows it as, and its private keys.
+type Principal struct {
+	// ID is the UUID that the server has given it.
+	ID string
+	// Name is that of the principal, for people.
+	Name string
+
+	signing    ed25519.PrivateKey
+	unwrapping *ecdh.PrivateKey
+}
+
+// String is the name and the ID, which are no secrets. It keeps the keys out of what is
+// printed.
+func (p *Principal) String() string { return fmt.Sprintf("%q (%s)", p.Name, p.ID) }
+
+// Format prints the same for every verb.
+func (p *Principal) Format(out fmt.State, _ rune) { _, _ = fmt.Fprint(out, p.String()) }
+
+// identity tells apart principals, and the keys of one that was made anew.
+func (p *Principal) identity() string {
+	return p.ID + string(p.unwrapping.PublicKey().Bytes())
+}
+
+// document is a file of principals as zopp's command line writes it. What else it has is
+// not read.
+type document struct {
+	Principals []struct {
+		ID            string `json:"id"`
+		Name          string `json:"name"`
+		Private       string `json:"private_key"`
+		Public        string `json:"public_key"`
+		X25519Private string `json:"x25519_private_key"`
+		X25519Public  string `json:"x25519_public_key"`
+	} `json:"principals"`
+	Current string `json:"current_principal"`
+}
+
+// parse returns the current principal of a file: the one that is named, or else the first.
+func parse(text []byte) (*Principal, error) {
+	var all document
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, unreadable(err)
+	}
+	if len(all.Principals) == 0 {
+		return nil, errors.New("it has no principals; `zopp principal create NAME --service -w WORKSPACE` makes one")
+	}
+	chosen, names := -1, make([]string, len(all.Principals))
+	for i, p := range all.Principals {
+		names[i] = p.Name
+		if chosen < 0 && (all.Current == "" || p.Name == all.Current) {
+			chosen = i
+		}
+	}
+	if chosen < 0 {
+		return nil, fmt.Errorf("current_principal is %q, which is none of its principals (%s); `zopp principal use NAME` chooses one", all.Current, strings.Join(names, ", "))
+	}
+	p, at := all.Principals[chosen], fmt.Sprintf("principals[%d].", chosen)
+	return entry{
+		id:         field{at + "id", p.ID},
+		name:       field{at + "name", p.Name},
+		private:    field{at + "private_key", p.Private},
+		public:     field{at + "public_key", p.Public},
+		unwrapping: field{at + "x25519_private_key", p.X25519Private},
+		wrapping:   field{at + "x25519_public_key", p.X25519Public},
+	}.principal()
+}
+
+// unreadable says where JSON is wrong. The decoder's own words would show some of it.
+func unreadable(err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Errorf("it is no JSON from byte %d on", syntax.Offset)
+	case errors.As(err, &kind) && kind.Field != "":
+		return fmt.Errorf("%s should be a %s", kind.Field, kind.Type)
+	}
+	return errors.New("it is no JSON object of principals")
+}
+
+// field is a setting, and where it is written.
+type field struct{ name, value string }
+
+// entry is a principal as it is written down.
+type entry struct{ id, name, private, public, unwrapping, wrapping field }
+
+// principal checks what is written down, and that the public keys are those of the private
+// ones: keys of two principals would be refused by the server, without saying why.
+func (e entry) principal() (*Principal, error) {
+	id, err := uuid.Parse(e.id.value)
+	if err != nil {
+		return nil, fmt.Errorf("%s is no UUID", e.id.name)
+	}
+	seed, err := e.private.key()
+	if err != nil {
+		return nil, err
+	}
+	defer clear(seed)
+	secret, err := e.unwrapping.key()
+	if err != nil {
+		return nil, err
+	}
+	defer clear(secret)
+	signing := ed25519.NewKeyFromSeed(seed)
+	unwrapping, err := ecdh.X25519().NewPrivateKey(secret)
+	if err != nil {
+		return nil, fmt.Errorf("%s is no key: %w", e.unwrapping.name, err)
+	}
+	if err := e.public.matches(signing.Public().(ed25519.PublicKey), e.private); err != nil {
+		return nil, err
+	}
+	if err := e.wrapping.matches(unwrapping.PublicKey().Bytes(), e.unwrapping); err != nil {
+		return nil, err
+	}
+	return &Principal{ID: id.String(), Name: e.name.value, signing: signing, unwrapping: unwrapping}, nil
+}
+
+// key reads a key of 32 bytes in hex. Its error tells nothing of it but its length.
+func (f field) key() ([]byte, error) {
+	if f.value == "" {
+		return nil, fmt.Errorf("%s is missing", f.name)
+	}
+	if want := hex.EncodedLen(keyBytes); len(f.value) != want {
+		return nil, fmt.Errorf("%s has %d characters, and should have %d: %d bytes in hex", f.name, len(f.value), want, keyBytes)
+	}
+	key, err := hex.DecodeString(f.value)
+	if err != nil {
+		return nil, fmt.Errorf("%s is not in hex", f.name)
+	}
+	return key, nil
+}
+
+func (f field) matches(public []byte, private field) error {
+	written, err := f.key()
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(written, public) {
+		return fmt.Errorf("%s is not the public key of %s: they are of two principals", f.name, private.name)
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// Reason is one word for why something could not be read.
+type Reason string
+
+// The reasons of an Error.
+const (
+	// ReasonUnreachable: no server answers, or not in time.
+	ReasonUnreachable Reason = "Unreachable"
+	// ReasonUnauthenticated: the server does not accept who asks, or this machine's clock.
+	ReasonUnauthenticated Reason = "Unauthenticated"
+	// ReasonNotFound: the workspace, project or environment is missing, or the principal
+	// has no key of the workspace, which servers do not tell apart.
+	ReasonNotFound Reason = "NotFound"
+	// ReasonDenied: the principal may not read the environment.
+	ReasonDenied Reason = "Denied"
+	// ReasonUndecryptable: a key or a value is damaged, or encrypted for somebody else.
+	ReasonUndecryptable Reason = "Undecryptable"
+	// ReasonInvalidCredentials: there are no credentials, or they are malformed.
+	ReasonInvalidCredentials Reason = "InvalidCredentials"
+	// ReasonServerFailed: the server answers with an error of its own.
+	ReasonServerFailed Reason = "ServerFailed"
+	// ReasonEnded: a server has ended a stream without an error; another may be opened.
+	ReasonEnded Reason = "Ended"
+)
+
+// Error is why something could not be read. It holds no value, key or credential.
+type Error struct {
+	Reason Reason
+	// Message says what is wrong, where, and what to do next.
+	Message string
+	// Cause is the error beneath it, or nil.
+	Cause error
+}
+
+// Error is the message.
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap is the error beneath it.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Permanent says that trying again alone does not help: somebody must change something.
+func (e *Error) Permanent() bool {
+	switch e.Reason {
+	case ReasonUnreachable, ReasonServerFailed, ReasonEnded:
+		return false
+	}
+	return true
+}
+
+// What servers accept of a request's time.
+const (
+	maxBehind = 60 * time.Second
+	maxAhead  = 30 * time.Second
+)
+
+// problem says what the error of a call means. The answers are what came with it, where
+// servers that have a clock tell its time.
+func (s *Store) problem(q question, err error, answers ...metadata.MD) *Error {
+	told := status.Convert(err)
+	made := func(reason Reason, format string, arguments ...any) *Error {
+		return &Error{Reason: reason, Message: fmt.Sprintf(format, arguments...), Cause: err}
+	}
+	server, said := s.options.Server, quote(told.Message())
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) || told.Code() == codes.DeadlineExceeded:
+		return made(ReasonUnreachable, "the zopp server %s has not answered within %s; look whether it is overloaded, or something between keeps calls back", server, s.options.Timeout)
+	case told.Code() == codes.Unavailable:
+		return made(ReasonUnreachable, "the zopp server %s cannot be reached: %s; look whether it runs, at this address, with TLS or without", server, said)
+	case told.Code() == codes.Unauthenticated:
+		return made(ReasonUnauthenticated, "the zopp server %s does not accept a request of principal %s: %s; %s", server, q.principal, said, s.suspicion(answers))
+	case told.Code() == codes.NotFound:
+		return made(ReasonNotFound, "%s is not there, or principal %s has no access to its workspace: the zopp server says %s; compare the names with `zopp environment list`, or make a principal that has access by `zopp principal create NAME --service -w %s`",
+			q.environment, q.principal, said, q.environment.Workspace)
+	case told.Code() == codes.PermissionDenied:
+		return made(ReasonDenied, "principal %s may not read %s: the zopp server says %s; who administers the workspace permits it by `zopp permission set -w %s --principal %s --role read`",
+			q.principal, q.environment, said, q.environment.Workspace, q.principal.ID)
+	case told.Code() == codes.Unimplemented:
+		return made(ReasonServerFailed, "what answers at %s is no zopp server that Lintel knows: %s; look whether the address is that of its gRPC port", server, said)
+	}
+	return made(ReasonServerFailed, "the zopp server %s has failed to read %s: %s (%s); look into its log", server, q.environment, said, told.Code())
+}
+
+// suspicion says why a server may not accept who asks. Its clock counts too: a request is
+// accepted for a minute.
+func (s *Store) suspicion(answers []metadata.MD) string {
+	here := s.options.Now().Truncate(time.Second)
+	for _, answer := range answers {
+		for _, date := range answer.Get("date") {
+			there, err := http.ParseTime(date)
+			if err != nil {
+				continue
+			}
+			if ahead := here.Sub(there); ahead >= maxAhead || -ahead >= maxBehind {
+				return fmt.Sprintf("the clocks differ by %s: it is %s here, and %s there; set the one that is wrong", ahead.Abs(), clockTime(here), clockTime(there))
+			}
+			return "look whether the credentials are of this server, and current"
+		}
+	}
+	return fmt.Sprintf("look whether the credentials are of this server, and current, and whether both clocks are right: it is %s here, and servers accept what is at most %s behind or %s ahead", clockTime(here), maxBehind, maxAhead)
+}
+
+func clockTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// maxSaidBytes is how much of a server's words is repeated.
+const maxSaidBytes = 200
+
+// quote repeats what a server says, in one line.
+func quote(text string) string {
+	if len(text) > maxSaidBytes {
+		text = strings.ToValidUTF8(text[:maxSaidBytes], "") + "…"
+	}
+	return strconv.Quote(text)
+}

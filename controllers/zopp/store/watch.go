@@ -1,0 +1,115 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/lintel-policy/lintel/controllers/zopp/store/wire"
+)
+
+// Watch is a stream of changes. A server may lose some without a word: it keeps at most a
+// hundred for who does not read them.
+type Watch struct {
+	store  *Store
+	asked  question
+	ctx    context.Context
+	cancel context.CancelFunc
+	stream grpc.ServerStreamingClient[wire.WatchSecretsResponse]
+	// late says that the server has not accepted in time.
+	late atomic.Bool
+}
+
+// Watch subscribes to the changes of an environment. It returns once the server has
+// accepted, so that a List after it misses nothing. The context ends the stream. Its error
+// is an *Error, unless the context is done.
+func (s *Store) Watch(ctx context.Context, environment Environment) (*Watch, error) {
+	q, err := s.question(environment)
+	if err != nil {
+		return nil, err
+	}
+	request := &wire.WatchSecretsRequest{
+		WorkspaceName: environment.Workspace, ProjectName: environment.Project, EnvironmentName: environment.Name,
+	}
+	signed, err := q.principal.sign(ctx, wire.ZoppService_WatchSecrets_FullMethodName, request, s.options.Now())
+	if err != nil {
+		return nil, s.problem(q, err)
+	}
+	w := &Watch{store: s, asked: q, ctx: ctx}
+	signed, w.cancel = context.WithCancel(signed)
+	if err := w.open(signed, request); err != nil {
+		w.cancel()
+		return nil, err
+	}
+	return w, nil
+}
+
+// open waits for the headers, which a server sends once it has subscribed.
+func (w *Watch) open(ctx context.Context, request *wire.WatchSecretsRequest) (err error) {
+	timer := time.AfterFunc(w.store.options.Timeout, func() {
+		w.late.Store(true)
+		w.cancel()
+	})
+	defer timer.Stop()
+	if w.stream, err = w.store.client.WatchSecrets(ctx, request); err != nil {
+		return w.problem(err)
+	}
+	header, err := w.stream.Header()
+	if err == nil && header == nil { // it was refused, and only reading says why
+		_, err = w.stream.Recv()
+	}
+	if err != nil {
+		return w.problem(err)
+	}
+	return nil
+}
+
+// Next waits for the next change. Its error, after which there is no other, is an *Error,
+// unless the context is done.
+func (w *Watch) Next() (Event, error) {
+	response, err := w.stream.Recv()
+	if err != nil {
+		defer w.cancel()
+		return Event{}, w.problem(err)
+	}
+	return read(response), nil
+}
+
+// read is what a server tells. What this version does not know may be any change.
+func read(response *wire.WatchSecretsResponse) Event {
+	event := response.GetEvent()
+	if event == nil {
+		return Event{Type: Resync, Version: response.GetResync().GetCurrentVersion()}
+	}
+	known, there := eventTypes[event.GetEventType()]
+	if !there {
+		return Event{Type: Resync, Version: event.GetVersion()}
+	}
+	return Event{Type: known, Key: event.GetKey(), Version: event.GetVersion()}
+}
+
+var eventTypes = map[wire.SecretChangeEvent_EventType]EventType{
+	wire.SecretChangeEvent_CREATED: Created,
+	wire.SecretChangeEvent_UPDATED: Updated,
+	wire.SecretChangeEvent_DELETED: Deleted,
+}
+
+// Close ends the stream.
+func (w *Watch) Close() { w.cancel() }
+
+func (w *Watch) problem(err error) error {
+	switch {
+	case w.ctx.Err() != nil:
+		return w.ctx.Err()
+	case w.late.Load():
+		return w.store.problem(w.asked, context.DeadlineExceeded)
+	case errors.Is(err, io.EOF):
+		return &Error{Reason: ReasonEnded, Message: "the zopp server has ended the stream of changes of " + w.asked.environment.String(), Cause: err}
+	}
+	header, _ := w.stream.Header()
+	return w.store.problem(w.asked, err, header, w.stream.Trailer())
+}

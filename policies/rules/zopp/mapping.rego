@@ -1,0 +1,56 @@
+# METADATA
+# title: Objects read what their namespace permits
+# custom:
+#   match:
+#     kinds:
+#       - {group: "", version: v1, kind: Secret}
+#       - {group: zopp.dev, version: v1alpha1, kind: ZoppSecretSync}
+#     operations: [CREATE, UPDATE]
+#   timeout: 1s
+# description: |
+#   Annotation zopp.dev/allowed-sources of the Namespace lists what its objects may read.
+#   Where it has none, they may read everything in mode Open, and nothing in mode
+#   Restricted. A Secret in another namespace needs the permission of that one, too.
+package zopp.mapping
+
+import rego.v1
+
+import data.zopp.lists
+import data.zopp.places
+
+own := lists.of(object.get(input.namespace, ["metadata", "annotations"], null))
+
+# What each namespace says that the values are for, by its name.
+says[input.request.namespace] := own
+
+says[input.facts.target.namespace] := lists.of(input.facts.target.annotations) if input.facts.target.exists
+
+binds(annotations) if "zopp.dev/allowed-sources" in object.keys(annotations)
+
+binds(_) if input.facts.mapping == "Restricted"
+
+# A pattern has one for each of the three names, of * and ? alone.
+pattern := `^[^/{}\[\]!\\]+/[^/{}\[\]!\\]+/[^/{}\[\]!\\]+$`
+
+permits(annotations, source) if {
+	some text in lists.entries(annotations, "zopp.dev/allowed-sources")
+	count(text) < 256
+	regex.match(pattern, text)
+	[workspace, project, environment] := split(text, "/")
+	glob.match(workspace, null, source.workspace)
+	glob.match(project, null, source.project)
+	glob.match(environment, null, source.environment)
+}
+
+deny contains {"field": field, "msg": msg} if {
+	some namespace, annotations in says
+	binds(annotations)
+	some i, source in input.facts.sources
+	not permits(annotations, source)
+	field := places.source(i)
+	name := concat("/", [source.workspace, source.project, source.environment])
+	msg := sprintf("%s: namespace %q may not read %s; an administrator allows it by %s", [
+		field, namespace, name,
+		lists.addition(namespace, annotations, "zopp.dev/allowed-sources", name),
+	])
+}

@@ -1,0 +1,65 @@
+// Package zopp has the rules for Secrets that are synced from zopp, and for
+// ZoppSecretSyncs: what each must say, who may read what, and who may fill which Secret.
+//
+// Invariant: a source is read only where the Namespace of the object permits it, and that
+// of the Secret, too, where it is another one.
+package zopp
+
+import (
+	"embed"
+	"encoding/json"
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
+	"github.com/lintel-policy/lintel/policies/admission"
+	"github.com/lintel-policy/lintel/policies/definition"
+	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules"
+)
+
+//go:embed *.rego
+var files embed.FS
+
+// New compiles the rules.
+func New() (*engine.Snapshot, error) {
+	texts, err := definition.BuiltInFiles(files)
+	if err != nil {
+		return nil, err
+	}
+	set, err := engine.Compile(definition.Source{Name: "zopp", Revision: "built-in", Files: texts})
+	if err != nil {
+		return nil, err
+	}
+	return engine.NewSnapshot(admission.BuiltinResources(), set), nil
+}
+
+// SecretQuestion asks about a stored Secret, without its values. namespace is its Namespace
+// in JSON.
+func SecretQuestion(secret *corev1.Secret, facts Facts, namespace json.RawMessage) rules.Question {
+	kind := corev1.SchemeGroupVersion.WithKind("Secret")
+	asked := &corev1.Secret{Immutable: secret.Immutable}
+	asked.SetGroupVersionKind(kind)
+	asked.Name, asked.Namespace, asked.UID = secret.Name, secret.Namespace, secret.UID
+	asked.Annotations = maps.Clone(secret.Annotations)
+	// What kubectl notes of an applied Secret has its values.
+	maps.DeleteFunc(asked.Annotations, func(name, _ string) bool { return !strings.HasPrefix(name, v1alpha1.GroupName+"/") })
+	return rules.Question{
+		Kind: metav1.GroupVersionKind(kind), Resource: "secrets",
+		Object: asked, Facts: facts, Namespace: namespace,
+	}
+}
+
+// SyncQuestion asks about a stored ZoppSecretSync. namespace is its Namespace in JSON.
+func SyncQuestion(sync *v1alpha1.ZoppSecretSync, facts Facts, namespace json.RawMessage) rules.Question {
+	kind := v1alpha1.SchemeGroupVersion.WithKind("ZoppSecretSync")
+	sync = sync.DeepCopy()
+	sync.SetGroupVersionKind(kind)
+	return rules.Question{
+		Kind: metav1.GroupVersionKind(kind), Resource: "zoppsecretsyncs",
+		Object: sync, Facts: facts, Namespace: namespace,
+	}
+}

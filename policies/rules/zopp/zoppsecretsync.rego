@@ -1,0 +1,97 @@
+# METADATA
+# title: ZoppSecretSyncs fill Secrets that they may fill
+# custom:
+#   match:
+#     kinds: [{group: zopp.dev, version: v1alpha1, kind: ZoppSecretSync}]
+#     operations: [CREATE, UPDATE]
+#   timeout: 1s
+# description: |
+#   A Secret in another namespace needs that one's consent, in each mode: its annotation
+#   zopp.dev/accept-from-namespaces. input.facts.target is that namespace, and
+#   input.facts.claim what fills the same Secret.
+package zopp.zoppsecretsync
+
+import rego.v1
+
+import data.zopp.lists
+
+target := input.request.object.spec.target
+
+namespace_field := "spec.target.namespace"
+
+there := input.facts.target
+
+says := lists.of(there.annotations)
+
+own := input.request.namespace
+
+namespace := there.namespace
+
+namespace := own if not there
+
+accepts if {
+	some text in lists.entries(says, "zopp.dev/accept-from-namespaces")
+	regex.match(`^[-a-z0-9*?]{1,63}$`, text)
+	glob.match(text, null, own)
+}
+
+deny contains {"field": namespace_field, "msg": msg} if {
+	not there.exists
+	msg := sprintf("%s: there is no namespace %q; make it first, or leave the field out for %q", [namespace_field, there.namespace, own])
+}
+
+deny contains {"field": namespace_field, "msg": msg} if {
+	not there.served
+	msg := sprintf("%s: the manager does not look after namespace %q; add it to --zopp-namespaces, or leave the field out for %q", [namespace_field, there.namespace, own])
+}
+
+deny contains {"field": namespace_field, "msg": msg} if {
+	there.exists
+	not accepts
+	msg := sprintf("%s: namespace %q accepts no Secrets from namespace %q; an administrator allows it by %s", [
+		namespace_field, there.namespace, own,
+		lists.addition(there.namespace, says, "zopp.dev/accept-from-namespaces", own),
+	])
+}
+
+deny contains {"field": field, "msg": msg} if {
+	field := "spec.target.secretName"
+	not is_name
+	msg := sprintf("%s: %q is no name of a Secret; lower case letters, digits, - and . make one", [field, target.secretName])
+}
+
+is_name if {
+	regex.match(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`, target.secretName)
+	count(target.secretName) <= 253
+}
+
+# Kubernetes makes credentials from such Secrets, of whom they name.
+tokens := {"kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"}
+
+deny contains {"field": field, "msg": sprintf("%s: Kubernetes makes credentials from Secrets of type %s; take another type", [field, target.secretType])} if {
+	field := "spec.target.secretType"
+	target.secretType in tokens
+}
+
+deny contains {"field": field, "msg": sprintf("%s: the annotations of zopp.dev on a Secret that a ZoppSecretSync fills are the controller's; take it out", [field])} if {
+	some name, _ in target.annotations
+	startswith(name, "zopp.dev/")
+	field := sprintf("spec.target.annotations[%s]", [name])
+}
+
+deny contains {"field": field, "msg": msg} if {
+	claim := input.facts.claim
+	field := "spec.target.secretName"
+	msg := sprintf("%s: %s fills Secret %s/%s already; take another name, or %s", [
+		field, holder(claim),
+		namespace, target.secretName, release(claim),
+	])
+}
+
+holder(claim) := "annotation zopp.dev/sync of the Secret" if claim.kind == "Secret"
+
+holder(claim) := sprintf("%s %s/%s", [claim.kind, claim.namespace, claim.name]) if claim.kind != "Secret"
+
+release(claim) := "take that annotation out" if claim.kind == "Secret"
+
+release(claim) := "delete that one" if claim.kind != "Secret"
