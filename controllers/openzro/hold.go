@@ -29,6 +29,9 @@ func holdResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource
 	have, found, ours := resourceOf(all, t.object.CommonStatus().Adopted, w)
 	if w.request.Description = w.record; !found {
 		made, err := all.Create(ctx, w.request)
+		if management.IsNameTaken(err) {
+			return "", nameTaken(err)
+		}
 		if err != nil {
 			return "", err
 		}
@@ -43,7 +46,11 @@ func holdResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource
 	if sameResource(have, w.request) {
 		return have.ID, nil
 	}
-	if _, err := all.Update(ctx, have.ID, w.request); err != nil {
+	_, err = all.Update(ctx, have.ID, w.request)
+	if management.IsNameTaken(err) {
+		return have.ID, nameTaken(err)
+	}
+	if err != nil {
 		return have.ID, gone(err, all.Forget)
 	}
 	t.made("update")

@@ -58,9 +58,8 @@ func problemOf(err error, by credentials) *problem {
 	case e.Cause == management.Forbidden:
 		return &problem{reason: v1.ReasonForbidden, again: refusedPause, message: fmt.Sprintf(
 			"the user of the key in %s may not do this: it needs the role admin or owner (%s)", by.where(), e)}
-	case management.IsNameTaken(err):
-		return &problem{reason: v1.ReasonDuplicateName, again: refusedPause, message: fmt.Sprintf(
-			"somebody else has the name at the server: choose another one, or delete that (%s)", e)}
+	case e.Cause == management.AlreadyExists:
+		return nameTaken(e)
 	case e.Cause == management.Invalid:
 		return stalled(v1.ReasonInvalidConfig, "the server refuses it (%s)", e)
 	case e.Cause == management.RateLimited, e.Cause == management.Unavailable:
@@ -68,4 +67,9 @@ func problemOf(err error, by credentials) *problem {
 			"the server of %s cannot be used now, and is tried again (%s)", by.URL, e)}
 	}
 	return &problem{reason: v1.ReasonAPIError, again: refusedPause, message: e.Error()}
+}
+
+func nameTaken(err error) *problem {
+	return &problem{reason: v1.ReasonDuplicateName, again: refusedPause, message: fmt.Sprintf(
+		"somebody else has the name at the server: choose another one, or delete that (%s)", err)}
 }

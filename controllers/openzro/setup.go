@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -72,6 +73,11 @@ func newControllers(cached client.Client, live client.Reader, o options, counted
 		func(r *v1.OZResource) *v1.OZResourceStatus { return &r.Status },
 		func(s *v1.OZResourceStatus) *v1.Status { return &s.Status }, &resources{cached},
 		a.followGroups(resourceConcerned, &v1.OZResourceList{}), a.followPolicies)
+	add(a, "OZSetupKey", func() *v1.OZSetupKey { return &v1.OZSetupKey{} },
+		func(k *v1.OZSetupKey) *v1.OZSetupKeyStatus { return &k.Status },
+		func(s *v1.OZSetupKeyStatus) *v1.Status { return &s.Status },
+		&setupKeys{&keySecrets{client: cached, reader: live, known: lru.New(maxKeySecrets)}},
+		a.followGroups(keyConcerned, &v1.OZSetupKeyList{}), a.followKeySecrets)
 	return a
 }
 

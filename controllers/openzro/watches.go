@@ -33,6 +33,17 @@ func resourceConcerned(of client.Object, group string) bool {
 	return slices.Contains(of.(*v1.OZResource).Spec.Groups, group)
 }
 
+func keyConcerned(of client.Object, group string) bool {
+	return slices.Contains(of.(*v1.OZSetupKey).Spec.AutoGroups, group)
+}
+
+// followKeySecrets has those keys looked at whose Secret changes.
+func (a *controllers) followKeySecrets(c cluster.Cluster) source.Source {
+	return object.Mapped[client.Object](c, object.MetadataOf(object.SecretKind), func(ctx context.Context, secret client.Object) []reconcile.Request {
+		return object.Requests(ctx, a.client, &v1.OZSetupKeyList{}, func(k *v1.OZSetupKey) bool { return k.SecretKey().Name == secret.GetName() }, client.InNamespace(secret.GetNamespace()))
+	})
+}
+
 // followResources has those policies looked at that a resource names, or has named.
 func (a *controllers) followResources(c cluster.Cluster) source.Source {
 	return object.Mapped(c, &v1.OZResource{}, func(ctx context.Context, r *v1.OZResource) []reconcile.Request {

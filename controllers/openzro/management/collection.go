@@ -21,6 +21,8 @@ type Collection[T any] struct {
 	id, name    func(T) string
 	// matters is what of an item makes it another one.
 	matters func(T) any
+	// forget is an item without what nobody is to remember: nil for all of it.
+	forget func(T) T
 
 	flight singleflight.Group
 
@@ -233,8 +235,12 @@ func (c *Collection[T]) wrote(id string, item *T, err error) error {
 	if c.items == nil {
 		c.items, c.names = map[string]T{}, map[string][]string{}
 	}
-	c.items[id] = *item
-	name := c.name(*item)
+	known := *item
+	if c.forget != nil {
+		known = c.forget(known)
+	}
+	c.items[id] = known
+	name := c.name(known)
 	c.names[name] = append(c.names[name], id)
 	slices.Sort(c.names[name])
 	return nil

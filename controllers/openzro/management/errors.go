@@ -75,10 +75,10 @@ func Unsure(err error) bool {
 }
 
 // IsNameTaken says whether a resource was refused for its name, which another one of the
-// account has. The server has no code for that: it answers 422, as to anything invalid.
+// account has. The server answers 422 to that, and to nothing else about resources.
 func IsNameTaken(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && (e.Cause == AlreadyExists || e.Code == http.StatusUnprocessableEntity && strings.HasSuffix(e.Message, " already exists"))
+	return ok && e.Code == http.StatusUnprocessableEntity
 }
 
 const (

@@ -64,6 +64,10 @@ func newTenant(c Credentials, observe Observe, now func() time.Time) (*Tenant, e
 	t.SetupKeys = newCollection(t, "/setup-keys", "setup-keys",
 		func(k SetupKey) string { return k.ID }, func(k SetupKey) string { return k.Name },
 		func(k SetupKey) any { return [...]any{k.Name, k.State, k.Revoked, k.AutoGroups} })
+	t.SetupKeys.forget = func(k SetupKey) SetupKey {
+		k.Key = k.Key[:min(len(k.Key), KeyPrefix)]
+		return k
+	}
 	t.Networks = newCollection(t, "/networks", "networks",
 		func(n Network) string { return n.ID }, func(n Network) string { return n.Name },
 		func(n Network) any { return [...]any{n.Name, n.Description} })

@@ -155,6 +155,9 @@ const (
 	KeyOverused = "overused"
 )
 
+// KeyPrefix is how much of a key the server tells after it was made.
+const KeyPrefix = 5
+
 // SetupKey lets peers enrol. Key is whole in the answer to its creation alone.
 type SetupKey struct {
 	ID                  string    `json:"id"`
