@@ -38,13 +38,13 @@ func TestSettings(t *testing.T) {
 	require.Equal(t, full, written.Settings)
 	require.Equal(t, full, get[[]AccountAnswer](t, "accounts")[0].Settings)
 
-	ask[AccountAnswer](t, http.MethodPut, path, fields{"settings": fields{"peer_login_expiration": 7200, "mfa_enforce_local": true}})
+	ask[AccountAnswer](t, http.MethodPut, path, fields{"settings": fields{"peer_login_expiration": 7200, "mfa_enforce_local": true, "extra": fields{}}})
 	bare := get[[]AccountAnswer](t, "accounts")[0].Settings
 	require.Equal(t, Settings{
 		PeerLoginExpiration: 7200, JWTAllowGroups: []string{}, AdmissionPostureChecks: []string{}, AdmissionExemptGroups: []string{}, ClientUpdateTargetGroups: []string{},
 		ClientUpdateTargetPeers: []string{}, ClientUpdateExcludeGroups: []string{}, MFAEnforceLocal: new(true), MFAEnforceFederated: full.MFAEnforceFederated, Extra: &ExtraSettings{},
 	}, bare, "what is left out is reset")
-	ask[AccountAnswer](t, http.MethodPut, path, fields{"settings": fields{"peer_login_expiration": 7200}})
+	ask[AccountAnswer](t, http.MethodPut, path, fields{"settings": fields{"peer_login_expiration": 7200, "extra": fields{}}})
 	require.Equal(t, new(true), get[[]AccountAnswer](t, "accounts")[0].Settings.MFAEnforceLocal, "but for MFA")
 
 	for what, settings := range map[string]fields{
@@ -58,7 +58,7 @@ func TestSettings(t *testing.T) {
 		"a rollout above": {"peer_login_expiration": 7200, "client_update_rollout_percent": 101},
 	} {
 		t.Run(what, func(t *testing.T) {
-			refused(t, http.StatusUnprocessableEntity, http.MethodPut, path, fields{"settings": settings})
+			refused(t, http.StatusUnprocessableEntity, http.MethodPut, path, fields{"settings": settings.with("extra", fields{})})
 		})
 	}
 	refused(t, http.StatusForbidden, http.MethodPut, "accounts/"+unknown, fields{"settings": full})

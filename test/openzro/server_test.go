@@ -156,6 +156,16 @@ func TestEnrolling(t *testing.T) {
 	require.Zero(t, account.Groups()[1].PeersCount, "a write without peers empties it")
 }
 
+// TestSettingsWithoutExtra break the connection: a real server fails in the midst of its
+// transaction, and answers nobody until it is started again. So no case of the contract
+// asks it.
+func TestSettingsWithoutExtra(t *testing.T) {
+	m, account := double(t)
+	_, err := m.Send(t.Context(), m.Token, http.MethodPut, "accounts/"+account.ID, fields{"settings": fields{"peer_login_expiration": 7200}})
+	require.ErrorIs(t, err, io.EOF)
+	require.Equal(t, 24*60*60, account.Settings().PeerLoginExpiration)
+}
+
 func TestARevokedToken(t *testing.T) {
 	m, account := double(t)
 	token := account.AddToken(RoleAdmin, false)

@@ -17,11 +17,7 @@ func listAccounts(r *request) (any, error) {
 }
 
 func (a *Account) show() AccountAnswer {
-	settings := a.settings
-	if settings.Extra == nil {
-		settings.Extra = &ExtraSettings{}
-	}
-	return AccountAnswer{ID: a.ID, Settings: settings, Domain: a.Name}
+	return AccountAnswer{ID: a.ID, Settings: a.settings, Domain: a.Name}
 }
 
 // The limits of a login, in seconds.
@@ -46,6 +42,9 @@ func updateAccount(r *request) (any, error) {
 	if err := body.Settings.check(); err != nil {
 		return nil, err
 	}
+	if body.Settings.Extra == nil {
+		panic(http.ErrAbortHandler) // so the real one does, and with SQLite it answers nobody from then on
+	}
 	if body.Settings.MFAEnforceLocal == nil {
 		body.Settings.MFAEnforceLocal = r.account.settings.MFAEnforceLocal
 	}
@@ -54,9 +53,7 @@ func updateAccount(r *request) (any, error) {
 	}
 	body.Settings.ClientUpdateTargetVersion = strings.TrimPrefix(body.Settings.ClientUpdateTargetVersion, "v")
 	r.account.settings = body.Settings.complete()
-	answer := r.account.show()
-	answer.Settings.Extra = r.account.settings.Extra
-	return answer, nil
+	return r.account.show(), nil
 }
 
 func (s Settings) check() error {
