@@ -81,6 +81,7 @@ var parts = []part{
 	{"openclaw", (*bench).measureOpenClaw},
 	{"orloj", (*bench).measureOrloj},
 	{"openvox", (*bench).measureOpenVox},
+	{"zopp", (*bench).measureZopp},
 }
 
 func partNames() []string {

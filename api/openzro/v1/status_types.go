@@ -99,6 +99,12 @@ type Status struct {
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 
+	// key is Secret or Default: whose key to the server the object was carried out with.
+	// One that had the key of its namespace is never carried out with the default one,
+	// which is another account's.
+	// +optional
+	Key KeySource `json:"key,omitempty"`
+
 	// conditions are Ready and Admitted; Stalled where trying again does not help.
 	// +optional
 	// +listType=map
