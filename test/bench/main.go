@@ -82,6 +82,7 @@ var parts = []part{
 	{"orloj", (*bench).measureOrloj},
 	{"openzro", (*bench).measureOpenZro},
 	{"openvox", (*bench).measureOpenVox},
+	{"zopp", (*bench).measureZopp},
 }
 
 func partNames() []string {
