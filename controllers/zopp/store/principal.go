@@ -50,14 +50,23 @@ type document struct {
 	Current string `json:"current_principal"`
 }
 
-// parse returns the current principal of a file: the one that is named, or else the first.
+// parse returns the current principal of a file.
 func parse(text []byte) (*Principal, error) {
+	current, err := find(text)
+	if err != nil {
+		return nil, err
+	}
+	return current.principal()
+}
+
+// find finds the current principal in a file: the one that is named, or else the first.
+func find(text []byte) (entry, error) {
 	var all document
 	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, unreadable(err)
+		return entry{}, unreadable(err)
 	}
 	if len(all.Principals) == 0 {
-		return nil, errors.New("it has no principals; `zopp principal create NAME --service -w WORKSPACE` makes one")
+		return entry{}, errors.New("it has no principals; `zopp principal create NAME --service -w WORKSPACE` makes one")
 	}
 	chosen, names := -1, make([]string, len(all.Principals))
 	for i, p := range all.Principals {
@@ -67,7 +76,7 @@ func parse(text []byte) (*Principal, error) {
 		}
 	}
 	if chosen < 0 {
-		return nil, fmt.Errorf("current_principal is %q, which is none of its principals (%s); `zopp principal use NAME` chooses one", all.Current, strings.Join(names, ", "))
+		return entry{}, fmt.Errorf("current_principal is %q, which is none of its principals (%s); `zopp principal use NAME` chooses one", all.Current, strings.Join(names, ", "))
 	}
 	p, at := all.Principals[chosen], fmt.Sprintf("principals[%d].", chosen)
 	return entry{
@@ -77,7 +86,7 @@ func parse(text []byte) (*Principal, error) {
 		public:     field{at + "public_key", p.Public},
 		unwrapping: field{at + "x25519_private_key", p.X25519Private},
 		wrapping:   field{at + "x25519_public_key", p.X25519Public},
-	}.principal()
+	}, nil
 }
 
 // unreadable says where JSON is wrong. The decoder's own words would show some of it.
