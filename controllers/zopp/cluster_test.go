@@ -147,7 +147,7 @@ func (p *place) make(name string) *zopp.Environment {
 
 func (p *place) set(key, value string) {
 	p.Helper()
-	require.NoError(p, p.environment.Set(p.Context(), key, value))
+	p.until("the server to take "+key, func() bool { return p.environment.Set(p.Context(), key, value) == nil })
 }
 
 // create makes a Secret that asks for the environment, with further annotations of zopp's as

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"context"
 	"encoding/json"
 	"slices"
@@ -54,10 +55,10 @@ func registered(t *testing.T) []string {
 	}
 	require.Equal(t, []string{
 		"certificaterequest.openvox.voxpupuli.org", "certificatesigningrequest.openvox.voxpupuli.org",
-		"objects.orloj.dev", "openclawinstance.openclaw.enterprise.io", "policybundle.openclaw.enterprise.io", "policysource.policy.lintel.dev",
+		"mpod-v1.openzro.io", "objects.openzro.io", "objects.orloj.dev", "openclawinstance.openclaw.enterprise.io", "policybundle.openclaw.enterprise.io", "policysource.policy.lintel.dev",
 		"secrets.zopp.dev", "vcertificate.kb.io", "vcertificateauthority.kb.io", "vconfig.kb.io", "vsigningpolicy.kb.io", "zoppsecretsyncs.zopp.dev",
 		"ignore.policies.lintel.dev", "fail.policies.lintel.dev",
-		"objects.orloj.dev", "openclawinstance.openclaw.enterprise.io", "ignore.policies.lintel.dev", "fail.policies.lintel.dev",
+		"mpod-v1.openzro.io", "objects.orloj.dev", "openclawinstance.openclaw.enterprise.io", "ignore.policies.lintel.dev", "fail.policies.lintel.dev",
 	}, names, "the entries are always the same")
 	return resources
 }
@@ -65,8 +66,9 @@ func registered(t *testing.T) []string {
 func TestSomebodyElsesEditOfTheRegistrationIsUndone(t *testing.T) {
 	namespace := newNamespace(t)
 	applySource(t, "guarded", inNamespace(namespace, configMapKind, "package guarded\ndeny contains \"guarded\""), nil)
+	entries := strings.Fields(mustKubectl(t, "", "get", "validatingwebhookconfiguration", "lintel", "-o", "jsonpath={.webhooks[*].name}"))
 	mustKubectl(t, "", "patch", "validatingwebhookconfiguration", "lintel", "--type=json", "-p",
-		`[{"op":"replace","path":"/webhooks/13/rules","value":[]}]`)
+		fmt.Sprintf(`[{"op":"replace","path":"/webhooks/%d/rules","value":[]}]`, slices.Index(entries, "fail.policies.lintel.dev")))
 	eventually(t, func() bool { return slices.Contains(registered(t), "configmaps") }, "the rules to come back")
 }
 

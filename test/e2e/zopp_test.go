@@ -92,7 +92,7 @@ func zoppEnvironment(t *testing.T, project, name string) *zopp.Environment {
 
 func setZopp(t *testing.T, e *zopp.Environment, key, value string) {
 	t.Helper()
-	require.NoError(t, e.Set(t.Context(), key, value))
+	require.Eventually(t, func() bool { return e.Set(t.Context(), key, value) == nil }, time.Minute, 10*time.Millisecond, "the server to take %s", key)
 }
 
 // zoppSecret asks for an environment by annotations, or has other ones.
