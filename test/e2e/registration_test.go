@@ -1,9 +1,9 @@
 package e2e
 
 import (
-	"fmt"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
