@@ -159,10 +159,9 @@ func metrics(t *testing.T) map[string][]string {
 		"lintel_openvox_crl_last_refresh_timestamp_seconds": {"namespace", "name"},
 		"lintel_openvox_crl_refresh_failures_total":         {"namespace", "name"},
 
-		"lintel_openzro_server_up":       {"tenant"},
-		"lintel_openzro_objects_failing": {"kind"},
-		"lintel_openzro_requests_total":  {"collection", "method", "code"},
-
+		"lintel_openzro_server_up":         {"tenant"},
+		"lintel_openzro_objects_failing":   {"kind"},
+		"lintel_openzro_requests_total":    {"collection", "method", "code"},
 		"lintel_zopp_environments":         nil,
 		"lintel_zopp_streams":              nil,
 		"lintel_zopp_environments_failing": nil,
