@@ -200,6 +200,13 @@ openvox.voxpupuli.org/v1alpha1 CertificateAuthority certificateauthorities names
 openvox.voxpupuli.org/v1alpha1 Certificate certificates namespaced
 openvox.voxpupuli.org/v1alpha1 Config configs namespaced
 openvox.voxpupuli.org/v1alpha1 SigningPolicy signingpolicies namespaced
+openzro.io/v1 OZGroup ozgroups namespaced
+openzro.io/v1 OZHTTPRoute ozhttproutes namespaced
+openzro.io/v1 OZNetworkResource oznetworkresources namespaced
+openzro.io/v1 OZPolicy ozpolicies namespaced
+openzro.io/v1 OZResource ozresources namespaced
+openzro.io/v1 OZRoutingPeer ozroutingpeers namespaced
+openzro.io/v1 OZSetupKey ozsetupkeys namespaced
 orloj.dev/v1 AgentPolicy agentpolicies namespaced
 orloj.dev/v1 Agent agents namespaced
 orloj.dev/v1 AgentSystem agentsystems namespaced
