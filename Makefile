@@ -199,13 +199,15 @@ lint-manifests:
 	$(TOOL) kustomize build config/openclaw >/dev/null
 	$(TOOL) kustomize build config/gatekeeper >/dev/null
 	$(TOOL) kustomize build config/rbac/gatekeeper >/dev/null
-	for folder in openvox openvox-external openvox-namespaced openvox-namespace openvox-namespace-external openzro-namespace orloj-namespace; do \
+	for folder in openvox openvox-external openvox-namespaced openvox-namespace openvox-namespace-external openzro-namespace orloj-namespace \
+	    zopp zopp-namespace zopp-secret-syncs zopp-secret-syncs-namespace zopp-reload zopp-reload-namespace; do \
 	  $(TOOL) kustomize build config/rbac/$$folder >/dev/null || exit 1; \
 	done
 	$(TOOL) kustomize build config/rbac/openvox-approval >/dev/null
 	$(TOOL) kustomize build config/openzro >/dev/null
 	$(TOOL) kustomize build config/orloj >/dev/null
 	$(TOOL) kustomize build config/orloj/monitoring >/dev/null
+	$(TOOL) kustomize build config/zopp >/dev/null
 
 # Generates in a copy, so that a check never changes the tree it checks.
 .PHONY: lint-generated

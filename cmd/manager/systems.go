@@ -15,6 +15,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openzro"
 	"github.com/lintel-policy/lintel/controllers/orloj"
 	"github.com/lintel-policy/lintel/controllers/system"
+	"github.com/lintel-policy/lintel/controllers/zopp"
 	"github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/webhooks"
 )
@@ -26,6 +27,7 @@ func parts() []system.Part {
 		openvox.Part(),
 		openzro.Part(),
 		orloj.Part(),
+		zopp.Part(),
 	}
 }
 

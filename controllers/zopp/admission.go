@@ -184,13 +184,13 @@ func (a *admitter) syncFacts(ctx context.Context, sync *v1alpha1.ZoppSecretSync)
 	}
 	facts.Target = &rules.Target{Namespace: name, Served: a.serves(name), Exists: err == nil}
 	if err == nil {
-		facts.Target.Annotations, err = annotationsOf(text)
+		facts.Target.Annotations, err = said(text)
 	}
 	return facts, client.IgnoreNotFound(err)
 }
 
-// annotationsOf are those of a Namespace in JSON.
-func annotationsOf(text []byte) (map[string]string, error) {
+// said are the annotations of a Namespace in JSON.
+func said(text []byte) (map[string]string, error) {
 	var namespace metav1.PartialObjectMetadata
 	if err := json.Unmarshal(text, &namespace); err != nil {
 		return nil, fmt.Errorf("reading a Namespace: %w", err)

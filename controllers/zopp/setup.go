@@ -1,15 +1,27 @@
 package zopp
 
 import (
+	"context"
+	"errors"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	v1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/system"
 	"github.com/lintel-policy/lintel/controllers/zopp/store"
 	"github.com/lintel-policy/lintel/policies/rules"
 )
+
+// workers is how many objects of a kind are carried at a time.
+const workers = 8
 
 // options are what the controllers of this package need.
 type options struct {
@@ -26,6 +38,91 @@ type options struct {
 	secretSyncs, reload bool
 }
 
+// reader is a store as the hub asks it.
+type reader struct{ *store.Store }
+
+// Watch implements server.
+func (r reader) Watch(ctx context.Context, environment store.Environment) (stream, error) {
+	return r.Store.Watch(ctx, environment)
+}
+
+// woken are the objects of one controller that are to be looked at.
+type woken chan event.TypedGenericEvent[user]
+
+func (w woken) source() source.Source {
+	return source.TypedChannel(w, handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, u user) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: u.NamespacedName}}
+	}))
+}
+
+// wake has an object looked at by the controller of its kind.
+func wake(kinds map[string]woken) func(context.Context, user) {
+	return func(ctx context.Context, u user) {
+		select {
+		case kinds[u.kind] <- event.TypedGenericEvent[user]{Object: u}:
+		case <-ctx.Done():
+		}
+	}
+}
+
 // addControllers adds the controllers to a manager, with the cluster of newCluster. They run
 // on the leader.
-func addControllers(system.Manager, cluster.Cluster, options) error { return nil }
+func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
+	counted := newMetrics(mgr.Metrics)
+	secrets, syncs := make(woken), make(woken)
+	h := newHub(reader{o.store}, o.pollInterval, counted, wake(map[string]woken{"Secret": secrets, "ZoppSecretSync": syncs}))
+	counted.follow(mgr.Metrics, h)
+	if err := mgr.Add(h); err != nil {
+		return err
+	}
+	s := setup{mgr, c, o, watches{c.GetClient()}}
+	var reloading *reloads
+	if o.reload {
+		reloading = &reloads{client: c.GetClient(), live: c.GetAPIReader(), events: o.events, metrics: counted, now: time.Now}
+	}
+	fillerOf := func(manager string) filler {
+		return filler{newWriter(c.GetClient(), manager, counted), c.GetAPIReader(), h, reloading, o.events}
+	}
+	errs := []error{s.addSecrets(&secretReconciler{fillerOf(secretManager), o.admit}, secrets)}
+	if o.secretSyncs {
+		errs = append(errs, s.addSyncs(&syncReconciler{fillerOf(syncManager), c.GetClient(), o.admit}, syncs))
+	}
+	if o.reload {
+		errs = append(errs, object.Control(mgr, reloadManager, 1, reloading,
+			object.Mapped(c, object.MetadataOf(object.SecretKind), namespaceOf, valuesChanged())))
+	}
+	return errors.Join(errs...)
+}
+
+// setup is what each controller is added with.
+type setup struct {
+	mgr     system.Manager
+	cluster cluster.Cluster
+	options options
+	watches watches
+}
+
+func (s setup) addSecrets(r *secretReconciler, woken woken) error {
+	sources := []source.Source{
+		object.Mapped(s.cluster, object.MetadataOf(object.SecretKind), itself, annotated()),
+		// A permission that is given or withdrawn.
+		object.Mapped(s.cluster, &corev1.Namespace{}, s.watches.secretsIn, permissionChanged()),
+		woken.source(),
+	}
+	if s.options.secretSyncs {
+		// One that fills the Secret, or does no more.
+		sources = append(sources, object.Mapped(s.cluster, &v1alpha1.ZoppSecretSync{}, secretOf, object.Updates(askedAnew)))
+	}
+	return object.Control(s.mgr, secretManager, workers, r, sources...)
+}
+
+func (s setup) addSyncs(r *syncReconciler, woken woken) error {
+	return object.Control(s.mgr, syncManager, workers, r,
+		object.Self(s.cluster, &v1alpha1.ZoppSecretSync{}, object.Updates(askedAnew)),
+		// Another that names the same Secret, or does no more.
+		object.Mapped(s.cluster, &v1alpha1.ZoppSecretSync{}, s.watches.syncsBeside, object.Updates(askedAnew)),
+		// The Secret itself, or somebody else's of its name.
+		object.Mapped(s.cluster, object.MetadataOf(object.SecretKind), s.watches.syncsOf),
+		object.Mapped(s.cluster, &corev1.Namespace{}, s.watches.syncsIn, permissionChanged()),
+		woken.source())
+}

@@ -80,7 +80,9 @@ var parts = []part{
 	// These take the place of the manager that the others measure.
 	{"openclaw", (*bench).measureOpenClaw},
 	{"orloj", (*bench).measureOrloj},
+	{"openzro", (*bench).measureOpenZro},
 	{"openvox", (*bench).measureOpenVox},
+	{"zopp", (*bench).measureZopp},
 }
 
 func partNames() []string {

@@ -55,7 +55,8 @@ func registered(t *testing.T) []string {
 	require.Equal(t, []string{
 		"certificaterequest.openvox.voxpupuli.org", "certificatesigningrequest.openvox.voxpupuli.org",
 		"mpod-v1.openzro.io", "objects.openzro.io", "objects.orloj.dev", "openclawinstance.openclaw.enterprise.io", "policybundle.openclaw.enterprise.io", "policysource.policy.lintel.dev",
-		"vcertificate.kb.io", "vcertificateauthority.kb.io", "vconfig.kb.io", "vsigningpolicy.kb.io", "ignore.policies.lintel.dev", "fail.policies.lintel.dev",
+		"secrets.zopp.dev", "vcertificate.kb.io", "vcertificateauthority.kb.io", "vconfig.kb.io", "vsigningpolicy.kb.io", "zoppsecretsyncs.zopp.dev",
+		"ignore.policies.lintel.dev", "fail.policies.lintel.dev",
 		"mpod-v1.openzro.io", "objects.orloj.dev", "openclawinstance.openclaw.enterprise.io", "ignore.policies.lintel.dev", "fail.policies.lintel.dev",
 	}, names, "the entries are always the same")
 	return resources
@@ -65,7 +66,7 @@ func TestSomebodyElsesEditOfTheRegistrationIsUndone(t *testing.T) {
 	namespace := newNamespace(t)
 	applySource(t, "guarded", inNamespace(namespace, configMapKind, "package guarded\ndeny contains \"guarded\""), nil)
 	mustKubectl(t, "", "patch", "validatingwebhookconfiguration", "lintel", "--type=json", "-p",
-		`[{"op":"replace","path":"/webhooks/13/rules","value":[]}]`)
+		`[{"op":"replace","path":"/webhooks/15/rules","value":[]}]`)
 	eventually(t, func() bool { return slices.Contains(registered(t), "configmaps") }, "the rules to come back")
 }
 

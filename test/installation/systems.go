@@ -13,6 +13,16 @@ func PermitOrloj(ctx context.Context, c *Cluster) error {
 	return c.permit(ctx, "orloj", "orloj-operator")
 }
 
+// PermitOpenZro gives them those of the system openzro.
+func PermitOpenZro(ctx context.Context, c *Cluster) error {
+	return c.permit(ctx, "openzro", "openzro-operator")
+}
+
+// PermitZopp gives them those of the system zopp, without its further kinds.
+func PermitZopp(ctx context.Context, c *Cluster) error {
+	return c.permit(ctx, "zopp", "zopp-operator")
+}
+
 func (c *Cluster) permit(ctx context.Context, system, role string) error {
 	if _, err := c.must(ctx, "", "apply", "-f", "config/rbac/"+system+"/cluster-role.yaml"); err != nil {
 		return err

@@ -47,6 +47,10 @@ type Double struct {
 	connections atomic.Int64
 }
 
+// StreamsEach is how much may go on at once on a connection. Servers know no limit, but
+// this is one of proxies before them.
+const StreamsEach = 100
+
 // NewDouble is an empty one that does not serve yet.
 func NewDouble() *Double {
 	d := &Double{
@@ -75,6 +79,7 @@ func (d *Double) Start() error {
 		grpc.UnaryInterceptor(d.unary),
 		grpc.StreamInterceptor(d.streaming),
 		grpc.StatsHandler(counting{d}),
+		grpc.MaxConcurrentStreams(StreamsEach),
 		// Real servers mind no pings.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
 	}

@@ -16,6 +16,8 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+
+	"github.com/lintel-policy/lintel/policies/source/roots"
 )
 
 // How a connection that is lost without a word is noticed, and made again: a server that
@@ -24,7 +26,7 @@ const (
 	pingInterval  = 10 * time.Second
 	pingTimeout   = 5 * time.Second
 	reconnect     = 200 * time.Millisecond
-	reconnectMost = 3 * time.Second
+	reconnectMost = time.Second
 )
 
 // maxAnswerBytes is the most that a server may send at once. Secrets of Kubernetes have at
@@ -84,7 +86,11 @@ func transportTo(secure bool, caFile string) (credentials.TransportCredentials, 
 	case !secure:
 		return insecure.NewCredentials(), nil
 	case caFile == "":
-		return credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12}), nil
+		trusted, err := roots.System()
+		if err != nil {
+			return nil, fmt.Errorf("reading the certificate authorities for the zopp server: %w", err)
+		}
+		return credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted}), nil
 	}
 	if _, err := readRoots(caFile); err != nil {
 		return nil, err
@@ -100,11 +106,11 @@ type rereading struct {
 
 // ClientHandshake trusts what the file says now.
 func (r rereading) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	roots, err := readRoots(r.caFile)
+	trusted, err := readRoots(r.caFile)
 	if err != nil {
 		return nil, nil, err
 	}
-	return credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}).ClientHandshake(ctx, authority, raw)
+	return credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted}).ClientHandshake(ctx, authority, raw)
 }
 
 // Clone is a copy.
@@ -117,9 +123,9 @@ func readRoots(caFile string) (*x509.CertPool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the CA certificate for the zopp server: %w", err)
 	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(text) {
+	trusted := x509.NewCertPool()
+	if !trusted.AppendCertsFromPEM(text) {
 		return nil, fmt.Errorf("%s, the CA certificate for the zopp server, has no certificate in PEM", caFile)
 	}
-	return roots, nil
+	return trusted, nil
 }

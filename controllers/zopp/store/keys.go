@@ -44,9 +44,9 @@ func openKey(key, nonce, sealed []byte, place string) ([]byte, error) {
 	return open(key, nonce, sealed, place)
 }
 
-// workspaceKey unwraps the key of a workspace that is wrapped for a principal: its key and
+// unwrapWorkspace unwraps the key of a workspace that is wrapped for a principal: its key and
 // the ephemeral one agree on a secret, which is the key of the wrapping as it is.
-func (p *Principal) workspaceKey(keys *wire.WorkspaceKeys) ([]byte, error) {
+func (p *Principal) unwrapWorkspace(keys *wire.WorkspaceKeys) ([]byte, error) {
 	ephemeral, err := ecdh.X25519().NewPublicKey(keys.GetEphemeralPub())
 	if err != nil {
 		return nil, fmt.Errorf("its ephemeral key has %d bytes, and should have %d", len(keys.GetEphemeralPub()), keyBytes)
@@ -59,9 +59,9 @@ func (p *Principal) workspaceKey(keys *wire.WorkspaceKeys) ([]byte, error) {
 	return openKey(shared, keys.GetKekNonce(), keys.GetKekWrapped(), "workspace:"+keys.GetWorkspaceId())
 }
 
-// environmentKey unwraps the key of an environment by that of its workspace. The names are
+// unwrapEnvironment unwraps the key of an environment by that of its workspace. The names are
 // those that it was asked for by.
-func environmentKey(workspaceKey []byte, e Environment, sealed *wire.Environment) ([]byte, error) {
+func unwrapEnvironment(workspaceKey []byte, e Environment, sealed *wire.Environment) ([]byte, error) {
 	return openKey(workspaceKey, sealed.GetDekNonce(), sealed.GetDekWrapped(), "environment:"+e.place())
 }
 

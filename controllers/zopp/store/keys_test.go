@@ -65,10 +65,10 @@ func knownSecret(t testing.TB) *wire.Secret {
 
 // TestKnownKeys: a value, from a principal's key on.
 func TestKnownKeys(t *testing.T) {
-	workspace, err := knownPrincipal(t).workspaceKey(knownWorkspace(t))
+	workspace, err := knownPrincipal(t).unwrapWorkspace(knownWorkspace(t))
 	require.NoError(t, err)
 	require.Equal(t, bytes.Repeat([]byte{0x33}, 32), workspace)
-	environment, err := environmentKey(workspace, production, knownEnvironment(t))
+	environment, err := unwrapEnvironment(workspace, production, knownEnvironment(t))
 	require.NoError(t, err)
 	require.Equal(t, bytes.Repeat([]byte{0x44}, 32), environment)
 	value, err := decrypt(environment, production, knownSecret(t))
@@ -123,11 +123,11 @@ func TestForeignBytesAreNoKeys(t *testing.T) {
 }
 
 func unwrapAll(p *Principal, w *wire.WorkspaceKeys, e *wire.Environment, s *wire.Secret) ([]byte, error) {
-	workspace, err := p.workspaceKey(w)
+	workspace, err := p.unwrapWorkspace(w)
 	if err != nil {
 		return nil, err
 	}
-	environment, err := environmentKey(workspace, production, e)
+	environment, err := unwrapEnvironment(workspace, production, e)
 	if err != nil {
 		return nil, err
 	}

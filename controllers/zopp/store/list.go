@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lintel-policy/lintel/controllers/zopp/store/wire"
 )
@@ -90,16 +89,12 @@ func (c *Contents) hasUndecryptable() bool {
 	return slices.ContainsFunc(c.Values, func(v Value) bool { return v.Err != nil })
 }
 
-// environmentKeys is the key of an environment, kept while the environment is read.
-type environmentKeys struct {
+// environmentKey is the key of an environment, kept while the environment is read.
+type environmentKey struct {
 	principal string
 	sealed    *wire.Environment
 	key       []byte
-	used      time.Time
 }
-
-// keepUnused is how long the key of an environment is kept that nobody reads.
-const keepUnused = 5 * time.Minute
 
 // key is a copy of an environment's key, for the caller to clear. It is unwrapped when it,
 // or the principal, is not the one of before.
@@ -112,13 +107,13 @@ func (s *Store) key(ctx context.Context, q question, sealed *wire.Environment) (
 	if err != nil {
 		return nil, err
 	}
-	workspace, err := q.principal.workspaceKey(wrapped)
+	workspace, err := q.principal.unwrapWorkspace(wrapped)
 	if err != nil {
 		return nil, undecryptable("the key of workspace %s cannot be unwrapped by principal %s: %w; its X25519 keys are not those that it was given access with: use the credentials of then, or make a principal anew by `zopp principal create NAME --service -w %s`",
 			q.environment.Workspace, q.principal, err, q.environment.Workspace)
 	}
 	defer clear(workspace)
-	key, err := environmentKey(workspace, q.environment, sealed)
+	key, err := unwrapEnvironment(workspace, q.environment, sealed)
 	if err != nil {
 		return nil, undecryptable("the key of %s cannot be unwrapped by that of its workspace: %w; if the environment, its project or workspace was renamed, make it anew", q.environment, err)
 	}
@@ -129,17 +124,10 @@ func (s *Store) key(ctx context.Context, q question, sealed *wire.Environment) (
 func (s *Store) kept(q question, sealed *wire.Environment) []byte {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	now := s.options.Now()
-	for environment, keys := range s.keys {
-		if now.Sub(keys.used) > keepUnused {
-			s.forget(environment)
-		}
-	}
 	known, there := s.keys[q.environment]
 	if !there || known.principal != q.principal.identity() || !sameKey(known.sealed, sealed) {
 		return nil
 	}
-	known.used = now
 	return bytes.Clone(known.key)
 }
 
@@ -147,7 +135,7 @@ func (s *Store) keep(q question, sealed *wire.Environment, key []byte) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.forget(q.environment)
-	s.keys[q.environment] = &environmentKeys{q.principal.identity(), sealed, bytes.Clone(key), s.options.Now()}
+	s.keys[q.environment] = &environmentKey{q.principal.identity(), sealed, bytes.Clone(key)}
 }
 
 // forget is called with the mutex held.

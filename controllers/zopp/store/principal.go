@@ -124,8 +124,10 @@ func (e entry) principal() (*Principal, error) {
 	if err := e.public.matches(signing.Public().(ed25519.PublicKey), e.private); err != nil {
 		return nil, err
 	}
-	if err := e.wrapping.matches(unwrapping.PublicKey().Bytes(), e.unwrapping); err != nil {
-		return nil, err
+	if e.wrapping.value != "" { // files may leave it out
+		if err := e.wrapping.matches(unwrapping.PublicKey().Bytes(), e.unwrapping); err != nil {
+			return nil, err
+		}
 	}
 	return &Principal{ID: id.String(), Name: e.name.value, signing: signing, unwrapping: unwrapping}, nil
 }

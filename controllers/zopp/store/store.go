@@ -29,15 +29,16 @@ type Options struct {
 
 const defaultTimeout = 10 * time.Second
 
-// Store reads a server. It has one connection, however many environments are read and
-// watched, and may be used by many goroutines.
+// Store reads a server. It has one connection, however many Secrets want what is read, and
+// another for each further streamsEach environments that are watched. It may be used by
+// many goroutines.
 type Store struct {
-	options    Options
-	connection *grpc.ClientConn
-	client     wire.ZoppServiceClient
+	options Options
+	lines   lines
+	client  wire.ZoppServiceClient
 
 	mutex sync.Mutex
-	keys  map[Environment]*environmentKeys
+	keys  map[Environment]*environmentKey
 }
 
 // New checks the settings. It does not connect; the first call does.
@@ -48,16 +49,15 @@ func New(options Options) (*Store, error) {
 	if options.Timeout == 0 {
 		options.Timeout = defaultTimeout
 	}
-	connection, err := connect(options.Server, options.CAFile)
+	s := &Store{options: options, keys: map[Environment]*environmentKey{}}
+	s.lines.connect = func() (*grpc.ClientConn, error) { return connect(options.Server, options.CAFile) }
+	first, err := s.lines.take()
 	if err != nil {
 		return nil, err
 	}
-	return &Store{
-		options:    options,
-		connection: connection,
-		client:     wire.NewZoppServiceClient(connection),
-		keys:       map[Environment]*environmentKeys{},
-	}, nil
+	s.lines.leave(first)
+	s.client = wire.NewZoppServiceClient(first.connection)
+	return s, nil
 }
 
 // Check says what is wrong with the credentials as they are now, without asking the
@@ -67,9 +67,9 @@ func (s *Store) Check() error {
 	return err
 }
 
-// Close ends the connection, and forgets the keys.
+// Close ends all streams and connections, and forgets the keys.
 func (s *Store) Close() {
-	_ = s.connection.Close()
+	s.lines.close()
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	for environment := range s.keys {

@@ -128,18 +128,13 @@ func TestAKeyIsUnwrappedOnce(t *testing.T) {
 	require.Equal(t, 3, s.double().Calls("GetWorkspaceKeys"))
 }
 
-// TestAKeyOfNobodyIsForgotten: of an environment that is no longer read.
-func TestAKeyOfNobodyIsForgotten(t *testing.T) {
+// TestAForgottenKey: is unwrapped anew.
+func TestAForgottenKey(t *testing.T) {
 	s := makeSite(t)
-	var mutex sync.Mutex
-	now := time.Now()
-	clock := func() time.Time { mutex.Lock(); defer mutex.Unlock(); return now }
-	s.double().Now = clock
-	opened := s.open(func(o *store.Options) { o.Now = clock })
+	opened := s.open(nil)
 	list(t, opened, s.Environment)
-	mutex.Lock()
-	now = now.Add(6 * time.Minute)
-	mutex.Unlock()
+	opened.Forget(s.Environment.Environment)
+	opened.Forget(s.Environment.Environment)
 	list(t, opened, s.Environment)
 	require.Equal(t, 2, s.double().Calls("GetWorkspaceKeys"))
 }
@@ -309,6 +304,8 @@ func TestAServerThatIsAway(t *testing.T) {
 	require.Equal(t, store.ReasonUnreachable, problem.Reason)
 	require.False(t, problem.Permanent())
 	require.Contains(t, problem.Message, "the zopp server "+s.peer.URL+" cannot be reached")
+	_, err = opened.Watch(t.Context(), s.Environment.Environment)
+	require.Equal(t, store.ReasonUnreachable, problemOf(t, err).Reason)
 	require.NoError(t, s.double().Start())
 	require.EventuallyWithT(t, func(c *assert) {
 		contents, err := opened.List(t.Context(), s.Environment.Environment)
@@ -402,26 +399,36 @@ func TestEvents(t *testing.T) {
 	require.Contains(t, err.Error(), "zopp permission set -w acme")
 }
 
-// TestManyStreamsShareAConnection: and a closed one is gone.
+// TestManyStreamsShareAConnection: and a closed one is gone. Where they are too many for
+// one, calls do not wait for them.
 func TestManyStreamsShareAConnection(t *testing.T) {
 	s := makeSite(t)
 	opened := s.open(nil)
 	var all []*store.Watch
-	for i := range 50 {
-		e, err := s.workspace.MakeEnvironment(t.Context(), "many", fmt.Sprint(i))
-		require.NoError(t, err)
-		watch, err := opened.Watch(t.Context(), e.Environment)
-		require.NoError(t, err)
-		all = append(all, watch)
+	watch := func(environments int) {
+		for len(all) < environments {
+			e, err := s.workspace.MakeEnvironment(t.Context(), "many", fmt.Sprint(len(all)))
+			require.NoError(t, err)
+			watch, err := opened.Watch(t.Context(), e.Environment)
+			require.NoError(t, err)
+			all = append(all, watch)
+		}
 	}
+	connections := func() int { return s.double().Connections() - 1 } // one is of who writes
+	watch(50)
 	require.Equal(t, 50, s.double().Streams())
-	require.Equal(t, 2, s.double().Connections(), "one is of who writes")
+	require.Equal(t, 1, connections())
+	watch(zopp.StreamsEach + 1)
+	require.Equal(t, zopp.StreamsEach+1, s.double().Streams())
+	require.Equal(t, 2, connections())
+	list(t, opened, s.Environment)
+
 	for _, watch := range all {
 		watch.Close()
 	}
-	require.Eventually(t, func() bool { return s.double().Streams() == 0 }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return s.double().Streams() == 0 && connections() == 1 }, 20*time.Second, 10*time.Millisecond)
 	opened.Close()
-	require.Eventually(t, func() bool { return s.double().Connections() == 1 }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return connections() == 0 }, 20*time.Second, 10*time.Millisecond)
 }
 
 // TestARotatedPrincipalIsUsedAtOnce: and the key is unwrapped by it.

@@ -15,8 +15,9 @@ import (
 // Watch is a stream of changes. A server may lose some without a word: it keeps at most a
 // hundred for who does not read them.
 type Watch struct {
-	store  *Store
-	asked  question
+	store *Store
+	asked question
+	// ctx is the caller's; cancel ends the stream.
 	ctx    context.Context
 	cancel context.CancelFunc
 	stream grpc.ServerStreamingClient[wire.WatchSecretsResponse]
@@ -39,9 +40,14 @@ func (s *Store) Watch(ctx context.Context, environment Environment) (*Watch, err
 	if err != nil {
 		return nil, s.problem(q, err)
 	}
+	on, err := s.lines.take()
+	if err != nil {
+		return nil, err
+	}
 	w := &Watch{store: s, asked: q, ctx: ctx}
 	signed, w.cancel = context.WithCancel(signed)
-	if err := w.open(signed, request); err != nil {
+	context.AfterFunc(signed, func() { s.lines.leave(on) })
+	if err := w.open(signed, on, request); err != nil {
 		w.cancel()
 		return nil, err
 	}
@@ -49,13 +55,13 @@ func (s *Store) Watch(ctx context.Context, environment Environment) (*Watch, err
 }
 
 // open waits for the headers, which a server sends once it has subscribed.
-func (w *Watch) open(ctx context.Context, request *wire.WatchSecretsRequest) (err error) {
+func (w *Watch) open(ctx context.Context, on *line, request *wire.WatchSecretsRequest) (err error) {
 	timer := time.AfterFunc(w.store.options.Timeout, func() {
 		w.late.Store(true)
 		w.cancel()
 	})
 	defer timer.Stop()
-	if w.stream, err = w.store.client.WatchSecrets(ctx, request); err != nil {
+	if w.stream, err = wire.NewZoppServiceClient(on.connection).WatchSecrets(ctx, request); err != nil {
 		return w.problem(err)
 	}
 	header, err := w.stream.Header()
@@ -109,6 +115,9 @@ func (w *Watch) problem(err error) error {
 		return w.store.problem(w.asked, context.DeadlineExceeded)
 	case errors.Is(err, io.EOF):
 		return &Error{Reason: ReasonEnded, Message: "the zopp server has ended the stream of changes of " + w.asked.environment.String(), Cause: err}
+	}
+	if w.stream == nil { // there is no connection
+		return w.store.problem(w.asked, err)
 	}
 	header, _ := w.stream.Header()
 	return w.store.problem(w.asked, err, header, w.stream.Trailer())

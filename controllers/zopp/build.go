@@ -1,0 +1,231 @@
+package zopp
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/zopp/store"
+	rules "github.com/lintel-policy/lintel/policies/rules/zopp"
+)
+
+// Reasons of outcomes, beside those of store.Error and those of ZoppSecretSyncs.
+const (
+	reasonIncomplete = "Incomplete"
+	reasonTooLarge   = "TooLarge"
+	reasonImmutable  = "Immutable"
+)
+
+// maxNamed is how many keys a message names.
+const maxNamed = 10
+
+// outcome is what became of a Secret, for people.
+type outcome struct {
+	status          v1alpha1.SyncStatus
+	reason, message string
+	// since is when what is wrong began, where that is known.
+	since time.Time
+	// keys are how many are zopp's.
+	keys int
+}
+
+// failed says whether something is wrong.
+func (o outcome) failed() bool { return o.status != v1alpha1.StatusSynced }
+
+// built is what a Secret is to hold of zopp.
+type built struct {
+	data    map[string][]byte
+	record  record
+	outcome outcome
+	// kept says that data is what the Secret holds already, since nothing better is known.
+	kept bool
+}
+
+// build says what a Secret is to hold, from what it holds and from what is known of each
+// source that it asks for.
+func build(request rules.Request, snapshots []*snapshot, have held) (b built) {
+	if broken, at := failing(snapshots); broken != nil {
+		b = keep(request, have)
+		b.outcome = outcome{
+			status: v1alpha1.StatusFailed, reason: broken.reason, since: broken.since,
+			message: fmt.Sprintf("%s cannot be read: %s", environmentOf(request.Sources[at]), strings.TrimSuffix(broken.message, ".")),
+		}
+		if known(snapshots) && have.record.Request == digestOf(request) {
+			// What was read before is in the Secret already, or was on its way.
+			data, _ := choose(request, snapshots, have)
+			b.data, b.kept, b.record = data, false, have.record.of(request, snapshots)
+		}
+	} else {
+		b = whole(request, snapshots, have)
+	}
+	b.outcome.keys = len(b.data)
+	return check(b, have)
+}
+
+// keep is for a Secret whose sources say nothing: it stays as it is. But the keys of another
+// request leave at once where it asks for that.
+func keep(request rules.Request, have held) built {
+	if have.isOf(request) || !request.Cleanup && !have.record.Cleanup {
+		return built{data: maps.Clone(have.ours), record: have.record, kept: true}
+	}
+	return built{data: map[string][]byte{}, record: record{Changed: have.record.Changed}, kept: true}
+}
+
+// failing is the first failure of a source, and whose it is.
+func failing(snapshots []*snapshot) (*failure, int) {
+	for i, s := range snapshots {
+		if s.failure != nil {
+			return s.failure, i
+		}
+	}
+	return nil, 0
+}
+
+// known says whether every source was read once.
+func known(snapshots []*snapshot) bool {
+	return !slices.ContainsFunc(snapshots, func(s *snapshot) bool { return s.contents == nil })
+}
+
+// whole is for sources that can all be read.
+func whole(request rules.Request, snapshots []*snapshot, have held) built {
+	if !have.isOf(request) {
+		have.ours = nil // they are of another request
+	}
+	data, problems := choose(request, snapshots, have)
+	b := built{data: data, record: have.record.of(request, snapshots)}
+	b.outcome = outcome{
+		status: v1alpha1.StatusSynced, reason: v1alpha1.ReasonSyncSuccess,
+		message: fmt.Sprintf("in step with %s (keys: %d)", strings.Join(namesOf(request), ", "), len(data)),
+	}
+	if message := problems.String(); message != "" {
+		b.outcome.status, b.outcome.reason = v1alpha1.StatusFailed, problems.reason()
+		b.outcome.message += "; " + message
+	}
+	return b
+}
+
+// problems are the keys of which not all is well, by what is not.
+type problems struct {
+	undecryptable, unnamable, notText, missing []string
+}
+
+func (p *problems) reason() string {
+	if len(p.undecryptable) > 0 {
+		return v1alpha1.ReasonDecryptionFailed
+	}
+	return reasonIncomplete
+}
+
+// String names them, and says what is done about each.
+func (p *problems) String() string {
+	var all []string
+	for _, one := range []struct {
+		keys []string
+		text string
+	}{
+		{p.undecryptable, "cannot be decrypted, and stay as they were last: set them in zopp again"},
+		{p.notText, "are no UTF-8, and stay as they were last: set them in zopp again as text"},
+		{p.unnamable, "cannot be keys of a Secret, which are of letters, digits, - _ and . : give them another name with " + v1alpha1.KeysAnnotation},
+		{p.missing, "are asked for, and no source has them"},
+	} {
+		if len(one.keys) > 0 {
+			all = append(all, list(one.keys)+" "+one.text)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// list names keys, but not all of many.
+func list(keys []string) string {
+	slices.Sort(keys)
+	if more := len(keys) - maxNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", quoted(keys[:maxNamed]), more)
+	}
+	return quoted(keys)
+}
+
+func quoted(keys []string) string {
+	texts := make([]string, len(keys))
+	for i, key := range keys {
+		texts[i] = fmt.Sprintf("%q", key)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// choose takes the values that are asked for, each from the last source that has its key. One
+// that cannot be used stays as it was last, if it was there.
+func choose(request rules.Request, snapshots []*snapshot, have held) (map[string][]byte, *problems) {
+	values := map[string]store.Value{}
+	for _, s := range snapshots {
+		for _, value := range s.contents.Values {
+			values[value.Key] = value
+		}
+	}
+	selected, missing := request.Keys.Select(slices.Sorted(maps.Keys(values)))
+	data, p := make(map[string][]byte, len(selected)), &problems{missing: missing}
+	for name, key := range selected {
+		value := values[key]
+		switch {
+		case len(validation.IsConfigMapKey(name)) > 0:
+			p.unnamable = append(p.unnamable, name)
+			continue
+		case value.Err != nil:
+			p.undecryptable = append(p.undecryptable, name)
+		case !utf8.Valid(value.Value):
+			p.notText = append(p.notText, name)
+		default:
+			data[name] = value.Value
+			continue
+		}
+		if last, had := have.ours[name]; had {
+			data[name] = last
+		}
+	}
+	return data, p
+}
+
+// check keeps what the API server does not take from being sent.
+func check(b built, have held) built {
+	reason, message := "", ""
+	switch size := sizeOf(b.data, have); {
+	case have.immutable && !sameData(b.data, have.ours):
+		reason, message = reasonImmutable, "the Secret is immutable, and keeps its values; delete it and make it again without immutable: true"
+	case size > corev1.MaxSecretSize:
+		reason, message = reasonTooLarge, fmt.Sprintf("the Secret would have %d bytes, and may have %d: ask for fewer keys with %s", size, corev1.MaxSecretSize, v1alpha1.KeysAnnotation)
+	default:
+		return b
+	}
+	b.data, b.record, b.kept = maps.Clone(have.ours), have.record, true
+	b.outcome = outcome{status: v1alpha1.StatusFailed, reason: reason, message: message, keys: len(b.data)}
+	return b
+}
+
+func sizeOf(data map[string][]byte, have held) (size int) {
+	for _, value := range data {
+		size += len(value)
+	}
+	for key, length := range have.others {
+		if _, replaced := data[key]; !replaced {
+			size += length
+		}
+	}
+	return size
+}
+
+func sameData(a, b map[string][]byte) bool {
+	return maps.EqualFunc(a, b, func(a, b []byte) bool { return string(a) == string(b) })
+}
+
+func namesOf(request rules.Request) (names []string) {
+	for _, environment := range environmentsOf(request) {
+		names = append(names, environment.String())
+	}
+	return names
+}

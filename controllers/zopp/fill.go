@@ -1,0 +1,110 @@
+package zopp
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/lintel-policy/lintel/controllers/object"
+	rules "github.com/lintel-policy/lintel/policies/rules/zopp"
+)
+
+// staleDelay is how long to wait before what could not be read afresh is tried again.
+const staleDelay = time.Second
+
+// filler fills Secrets, whoever asks for it.
+type filler struct {
+	*writer
+	live    client.Reader
+	hub     *hub
+	reloads *reloads
+	events  events.EventRecorder
+}
+
+// found is what a Secret is to hold by what is known.
+type found struct {
+	built
+	// noticed is when the latest event came that led to it: zero where none did.
+	noticed time.Time
+	// ready is false where nothing can be said yet, and again is when to look then: 0 where
+	// the user of the environments is woken.
+	ready bool
+	again time.Duration
+}
+
+// look builds what a Secret is to hold, which holds something already.
+func (f *filler) look(ctx context.Context, u user, interval time.Duration, request rules.Request, have held) (is found, err error) {
+	snapshots, err := f.hub.Use(ctx, u, interval, environmentsOf(request)...)
+	if err != nil || slices.Contains(snapshots, nil) {
+		return is, err
+	}
+	if have.record.isAhead(request, snapshots) {
+		is.again = staleDelay
+		if snapshots = f.fresh(ctx, request); slices.Contains(snapshots, nil) {
+			return is, nil
+		}
+	}
+	for _, s := range snapshots {
+		if s.noticed.After(is.noticed) {
+			is.noticed = s.noticed
+		}
+	}
+	is.built, is.ready = build(request, snapshots, have), true
+	return is, nil
+}
+
+// fresh are the sources of a request as they are now, where a Secret has what may be newer
+// than what was read before: of one that cannot be read now, nothing but why is known.
+func (f *filler) fresh(ctx context.Context, request rules.Request) []*snapshot {
+	asked := time.Now()
+	snapshots := make([]*snapshot, len(request.Sources))
+	for i, environment := range environmentsOf(request) {
+		s := f.hub.Fresh(ctx, environment)
+		switch {
+		case s == nil || !s.began.Before(asked):
+			snapshots[i] = s
+		case s.failure != nil:
+			snapshots[i] = &snapshot{failure: s.failure}
+		}
+	}
+	return snapshots
+}
+
+// write has a Secret hold what was built for it, where it does not: changed says that zopp's
+// values in it are others now. What others wrote since it was read is a conflict.
+func (f *filler) write(ctx context.Context, secret *corev1.Secret, have held, b built, more extras, noticed time.Time) (changed bool, err error) {
+	p, isNew := f.plan(secret, have, b, more, noticed)
+	if !isNew {
+		f.know(secret, p)
+		return false, nil
+	}
+	if p.changes {
+		if err := f.reloads.note(ctx, secret.Namespace, secret.Name, have.record.Changed); err != nil {
+			return false, err
+		}
+	}
+	if err := f.apply(ctx, secret, p); err != nil {
+		return false, err
+	}
+	if e := eventOf(b.outcome, secret.Annotations); e != nil {
+		object.Send(f.events, secret, "Sync", *e)
+	}
+	return p.changes, nil
+}
+
+// make makes a Secret that is not there.
+func (f *filler) make(ctx context.Context, name client.ObjectKey, kind corev1.SecretType, b built, more extras, noticed time.Time) error {
+	none := &corev1.Secret{}
+	p, _ := f.plan(none, holding(none, f.manager), b, more, noticed)
+	p.changes, p.record.Changed = true, f.now().UnixNano()
+	p.annotations = outcomeAnnotations(p.built, nil)
+	if err := f.reloads.note(ctx, name.Namespace, name.Name, 0); err != nil {
+		return err
+	}
+	_, err := f.create(ctx, name, kind, p)
+	return err
+}

@@ -1,0 +1,252 @@
+package zopp
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/lintel-policy/lintel/controllers/attempt"
+	"github.com/lintel-policy/lintel/controllers/zopp/store"
+)
+
+const (
+	// spacing is the least time between the beginnings of two lists of an environment: the
+	// events of a burst lead to one list, and the first of them to one at once.
+	spacing = 75 * time.Millisecond
+	// pollJitter is the share by which polls come early, so that they do not come together.
+	pollJitter = 0.2
+	// settled is how long a stream has lasted that was none of a series of failures.
+	settled = 10 * time.Second
+	// soon is the longest before a stream that has lasted is opened anew.
+	soon = 100 * time.Millisecond
+)
+
+var (
+	reconnect = attempt.Backoff{First: time.Second, Longest: time.Minute, Jitter: 0.5}
+	// outage is shorter: while there is no connection, trying costs the server nothing.
+	outage = attempt.Backoff{First: time.Second, Longest: time.Second, Jitter: 0.5}
+)
+
+// follower keeps up with one environment: it subscribes, then lists, and lists again after
+// each event, since events carry no values and may be lost. Streams that end are opened
+// anew, with a list after each, because the server replays nothing.
+type follower struct {
+	hub         *hub
+	environment store.Environment
+	ctx         context.Context
+	cancel      context.CancelFunc
+	users       map[user]time.Duration // by how often they want polls; the hub's mutex is over it
+	interval    atomic.Int64           // between polls
+	sooner      chan struct{}          // says that the interval is another
+	latest      atomic.Pointer[snapshot]
+	streaming   atomic.Bool
+
+	listing sync.Mutex // held by the list that runs
+	began   time.Time  // of the last list
+	failing time.Time  // when the first of the lists began that have all failed: zero where the last has not
+}
+
+func newFollower(h *hub, environment store.Environment) *follower {
+	f := &follower{hub: h, environment: environment, users: map[user]time.Duration{}, sooner: make(chan struct{}, 1)}
+	f.ctx, f.cancel = context.WithCancel(h.ctx)
+	f.interval.Store(math.MaxInt64)
+	return f
+}
+
+// setInterval takes the shortest interval that a user wants. The hub's mutex is locked.
+func (f *follower) setInterval() {
+	interval := f.hub.interval
+	for _, wanted := range f.users {
+		if wanted > 0 {
+			interval = min(interval, wanted)
+		}
+	}
+	if f.interval.Swap(int64(interval)) != int64(interval) {
+		select {
+		case f.sooner <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// pause is how long to wait for the next poll.
+func (f *follower) pause() time.Duration {
+	return attempt.Jitter(time.Duration(f.interval.Load()), pollJitter)
+}
+
+// run follows the environment until nobody uses it.
+func (f *follower) run(ctx context.Context) {
+	defer f.hub.server.Forget(f.environment)
+	poll, connect := time.NewTimer(f.pause()), time.NewTimer(0)
+	defer poll.Stop()
+	defer connect.Stop()
+	var open subscription
+	defer func() { open.end() }()
+	failures := 0
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-connect.C:
+			open = f.subscribe(ctx)
+			f.list(ctx, time.Time{})
+			poll.Reset(f.pause())
+		case noticed := <-open.changes:
+			f.list(ctx, noticed)
+			poll.Reset(f.pause())
+		case err := <-open.ended:
+			open.end()
+			lasted := time.Since(open.began) >= settled
+			open = subscription{}
+			if failures++; lasted {
+				failures = 0
+			}
+			connect.Reset(again(failures, err))
+			f.note(ctx, err)
+		case <-poll.C:
+			f.list(ctx, time.Time{})
+			poll.Reset(f.pause())
+		case <-f.sooner:
+			poll.Reset(f.pause())
+		}
+	}
+}
+
+// again is how long to wait before a stream is opened anew: hardly, if the last one was no
+// failure.
+func again(failures int, err error) time.Duration {
+	switch {
+	case failures == 0:
+		return attempt.Jitter(soon, 1)
+	case failureOf(err, time.Time{}).isOutage():
+		return outage.Pause(failures)
+	}
+	return reconnect.Pause(failures)
+}
+
+// note logs why a stream has ended.
+func (f *follower) note(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		log.FromContext(ctx).Info("the stream of an environment has ended, and is opened anew", "environment", f.environment.String(), "reason", err.Error())
+	}
+}
+
+// subscription is a stream that is read. Its zero value has none.
+type subscription struct {
+	began time.Time
+	// changes has the time of the first event that was not dealt with, and ended why there
+	// are no more.
+	changes chan time.Time
+	ended   chan error
+	// close closes the stream, and returns when it is not read any more: nil for none.
+	close func()
+}
+
+func (s *subscription) end() {
+	if s.close != nil {
+		s.close()
+	}
+}
+
+// subscribe opens a stream, and reads it without ever waiting for those who list: a server
+// drops the events of one who is slow. One that cannot be opened has ended.
+func (f *follower) subscribe(ctx context.Context) subscription {
+	s := subscription{began: time.Now(), changes: make(chan time.Time, 1), ended: make(chan error, 1)}
+	ctx, cancel := context.WithCancel(ctx)
+	opened, err := f.hub.server.Watch(ctx, f.environment)
+	if err != nil {
+		cancel()
+		s.ended <- err
+		return s
+	}
+	f.streaming.Store(true)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		defer f.streaming.Store(false)
+		s.ended <- s.read(opened)
+	})
+	s.close = sync.OnceFunc(func() {
+		cancel()
+		opened.Close()
+		reading.Wait()
+	})
+	return s
+}
+
+func (s *subscription) read(from stream) error {
+	for {
+		if _, err := from.Next(); err != nil {
+			return err
+		}
+		select {
+		case s.changes <- time.Now():
+		default:
+		}
+	}
+}
+
+// list reads the environment, and wakes its users where that changes what is known. Two of
+// one environment never run at a time, nor begin shortly after one another.
+func (f *follower) list(ctx context.Context, noticed time.Time) {
+	f.listing.Lock()
+	defer f.listing.Unlock()
+	if !wait(ctx, spacing-time.Since(f.began)) {
+		return
+	}
+	select {
+	case f.hub.lists <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	f.began = time.Now()
+	contents, err := f.hub.server.List(ctx, f.environment)
+	<-f.hub.lists
+	if ctx.Err() != nil {
+		return
+	}
+	was := f.latest.Load()
+	var is *snapshot
+	if err == nil && contents == nil {
+		err = errors.New("the server has given neither contents nor an error")
+	}
+	if err == nil {
+		f.failing = time.Time{}
+		is = was.read(contents, f.began, noticed)
+	} else {
+		if f.failing.IsZero() {
+			f.failing = f.began
+		}
+		is = was.failed(err, f.failing, time.Now())
+		f.hub.metrics.failures.WithLabelValues(failureOf(err, f.began).reason).Inc()
+	}
+	f.latest.Store(is)
+	if changed(was, is) {
+		f.wake(ctx)
+	}
+}
+
+func (f *follower) wake(ctx context.Context) {
+	for _, u := range f.hub.usersOf(f) {
+		f.hub.wake(ctx, u)
+	}
+}
+
+// wait waits for a time, unless the context is done before.
+func wait(ctx context.Context, pause time.Duration) bool {
+	if pause <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

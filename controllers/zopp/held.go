@@ -1,0 +1,87 @@
+package zopp
+
+import (
+	"encoding/json"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	rules "github.com/lintel-policy/lintel/policies/rules/zopp"
+)
+
+// legacyManager owns what the original operator has written.
+const legacyManager = "zopp-operator"
+
+// held is what a Secret holds before it is written.
+type held struct {
+	// ours are the keys that were written for zopp, with their values.
+	ours map[string][]byte
+	// others are how many bytes the values of other keys have, by key.
+	others map[string]int
+	// record is what ours were last written from.
+	record record
+	// immutable says that nothing of the data can be changed.
+	immutable bool
+	// legacy says that the original operator owns keys, which become ours.
+	legacy bool
+}
+
+// holding reads what a Secret holds, whose keys of a field manager are ours.
+func holding(secret *corev1.Secret, manager string) held {
+	h := held{
+		ours: map[string][]byte{}, others: map[string]int{}, record: readRecord(secret.Annotations),
+		immutable: ptr.Deref(secret.Immutable, false),
+	}
+	owned := map[string]bool{}
+	for i := range secret.ManagedFields {
+		entry := &secret.ManagedFields[i]
+		switch {
+		case entry.Manager == manager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "":
+			owned = dataKeys(entry)
+		case entry.Operation == metav1.ManagedFieldsOperationUpdate && (entry.Manager == legacyManager || entry.Manager == manager):
+			h.legacy = true
+		}
+	}
+	for key, value := range secret.Data {
+		if owned[key] {
+			h.ours[key] = value
+		} else {
+			h.others[key] = len(value)
+		}
+	}
+	return h
+}
+
+// isOf says whether ours are of a request, as far as anybody knows.
+func (h held) isOf(request rules.Request) bool {
+	return h.record.Request == "" || h.record.Request == digestOf(request)
+}
+
+// dataKeys are the keys of a Secret that an entry of managedFields owns.
+func dataKeys(entry *metav1.ManagedFieldsEntry) map[string]bool {
+	keys := map[string]bool{}
+	var fields struct {
+		Data map[string]json.RawMessage `json:"f:data"`
+	}
+	if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.Raw, &fields) != nil {
+		return keys
+	}
+	for name := range fields.Data {
+		if key, is := strings.CutPrefix(name, "f:"); is {
+			keys[key] = true
+		}
+	}
+	return keys
+}
+
+// isOurs says whether anything in a Secret is a field manager's.
+func isOurs(secret *corev1.Secret, manager string) bool {
+	for i := range secret.ManagedFields {
+		if entry := &secret.ManagedFields[i]; entry.Manager == manager && entry.Operation == metav1.ManagedFieldsOperationApply {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,183 @@
+package zopp
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lintel-policy/lintel/controllers/zopp/store"
+)
+
+// server is what the hub asks: a *store.Store.
+type server interface {
+	List(context.Context, store.Environment) (*store.Contents, error)
+	Watch(context.Context, store.Environment) (stream, error)
+	// Forget drops the keys of an environment that nobody uses any more.
+	Forget(store.Environment)
+}
+
+// stream is a *store.Watch.
+type stream interface {
+	Next() (store.Event, error)
+	Close()
+}
+
+// listsAtOnce is how many environments are listed at a time.
+const listsAtOnce = 16
+
+// user is an object that uses environments.
+type user struct {
+	kind string
+	types.NamespacedName
+}
+
+// hub follows the environments that are in use, each once, whatever the number of its
+// users, and no longer than it has any. It is a manager's Runnable, of the leader.
+type hub struct {
+	server   server
+	interval time.Duration // between polls, where no user wants them more often
+	metrics  *metrics
+	// wake has an object looked at whose environment has changed.
+	wake func(context.Context, user)
+
+	lists   chan struct{} // one for each list that runs
+	running sync.WaitGroup
+
+	mutex     sync.Mutex
+	started   chan struct{}
+	ctx       context.Context // of Start
+	followers map[store.Environment]*follower
+	uses      map[user][]store.Environment
+}
+
+func newHub(server server, interval time.Duration, metrics *metrics, wake func(context.Context, user)) *hub {
+	h := &hub{
+		server: server, interval: interval, metrics: metrics, wake: wake,
+		lists: make(chan struct{}, listsAtOnce), started: make(chan struct{}),
+		followers: map[store.Environment]*follower{}, uses: map[user][]store.Environment{},
+	}
+	return h
+}
+
+// Start implements manager.Runnable: it returns when no environment is followed any more.
+func (h *hub) Start(ctx context.Context) error {
+	h.mutex.Lock()
+	h.ctx = ctx
+	close(h.started)
+	h.mutex.Unlock()
+	<-ctx.Done()
+	h.mutex.Lock() // nobody begins to follow from here on
+	h.mutex.Unlock()
+	h.running.Wait()
+	return nil
+}
+
+// Use says which environments an object uses from now on, and gives what is known of each:
+// nil for one that was not read yet. The object is woken when that changes. interval is the
+// longest between polls that it wants: 0 for the hub's own.
+func (h *hub) Use(ctx context.Context, u user, interval time.Duration, environments ...store.Environment) ([]*snapshot, error) {
+	select {
+	case <-h.started:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	before := h.uses[u]
+	snapshots := make([]*snapshot, len(environments))
+	for i, environment := range environments {
+		snapshots[i] = h.follow(u, interval, environment)
+	}
+	h.uses[u] = environments
+	if len(environments) == 0 {
+		delete(h.uses, u)
+	}
+	for _, environment := range before {
+		h.leave(u, environment)
+	}
+	return snapshots, nil
+}
+
+// Forget says that an object uses no environment any more.
+func (h *hub) Forget(u user) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	before := h.uses[u]
+	delete(h.uses, u)
+	for _, environment := range before {
+		h.leave(u, environment)
+	}
+}
+
+// follow adds a user to an environment. h.mutex is locked.
+func (h *hub) follow(u user, interval time.Duration, environment store.Environment) *snapshot {
+	f := h.followers[environment]
+	if f == nil {
+		f = newFollower(h, environment)
+		h.followers[environment] = f
+		f.users[u] = interval
+		f.setInterval()
+		if h.ctx.Err() == nil {
+			h.running.Go(func() { f.run(f.ctx) })
+		}
+	} else if was, known := f.users[u]; !known || was != interval {
+		f.users[u] = interval
+		f.setInterval()
+	}
+	return f.latest.Load()
+}
+
+// leave takes a user away from an environment that it does not use, and ends the following
+// with the last. h.mutex is locked.
+func (h *hub) leave(u user, environment store.Environment) {
+	f := h.followers[environment]
+	if f == nil {
+		return
+	}
+	for _, used := range h.uses[u] {
+		if used == environment {
+			return
+		}
+	}
+	if delete(f.users, u); len(f.users) > 0 {
+		f.setInterval()
+		return
+	}
+	f.cancel()
+	delete(h.followers, environment)
+}
+
+// usersOf are those who use what a follower follows.
+func (h *hub) usersOf(f *follower) (users []user) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	for u := range f.users {
+		users = append(users, u)
+	}
+	return users
+}
+
+// Fresh reads an environment that is in use, and is what was read after it was called: nil
+// where the environment is not in use.
+func (h *hub) Fresh(ctx context.Context, environment store.Environment) *snapshot {
+	h.mutex.Lock()
+	f := h.followers[environment]
+	h.mutex.Unlock()
+	if f == nil {
+		return nil
+	}
+	f.list(ctx, time.Time{})
+	return f.latest.Load()
+}
+
+// sum adds up what of says of each environment.
+func (h *hub) sum(of func(*follower) int) (n int) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	for _, f := range h.followers {
+		n += of(f)
+	}
+	return n
+}

@@ -1,0 +1,205 @@
+package zopp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/tracing"
+)
+
+const (
+	// reloadManager owns what is written to workloads.
+	reloadManager = "lintel-zopp-reload"
+	// marksAnnotation says on a workload, as JSON, which change of each Secret its Pods
+	// have: the record's Changed by the name of the Secret.
+	marksAnnotation = v1alpha1.GroupName + "/reloaded-for"
+)
+
+// reloads rolls the workloads that ask for it once for each change of zopp's values in a
+// Secret that their Pods use. A workload carries which change it was rolled for, written
+// with the roll: nothing that ends in between loses a roll, or repeats it.
+//
+// Workloads are not watched. They are listed, by their metadata, in the namespace of a
+// Secret that changes: before it does, so that those without a mark get that of the values
+// which their Pods have, and after. So they cost no memory, and nothing at all where no
+// Secret is synced. nil rolls nothing.
+type reloads struct {
+	client  client.Client // of Secrets, reads the metadata from a cache
+	live    client.Reader
+	events  events.EventRecorder
+	metrics *metrics
+	now     func() time.Time
+	refused sync.Map // the kinds that may not be listed, which was said
+}
+
+// marks are the changes of Secrets that the Pods of a workload have.
+type marks map[string]int64
+
+func marksOf(workload client.Object) marks {
+	m := marks{}
+	if json.Unmarshal([]byte(workload.GetAnnotations()[marksAnnotation]), &m) != nil {
+		return marks{}
+	}
+	return m
+}
+
+// Reconcile implements reconcile.Reconciler: it rolls the workloads of a namespace, whose
+// name is that of the request.
+func (r *reloads) Reconcile(ctx context.Context, request reconcile.Request) (_ reconcile.Result, err error) {
+	ctx, end := tracing.Step(ctx, "reload workloads", request.Name)
+	defer func() { end(err) }()
+	changes, err := r.changes(ctx, request.Name)
+	if err != nil || len(changes) == 0 {
+		return reconcile.Result{}, err
+	}
+	return object.Result(0, r.each(ctx, request.Name, func(kind workload, o client.Object) error {
+		next, rolls := due(marksOf(o), changes, secretsOf(kind.template(o)).Has)
+		return r.mark(ctx, kind, o, next, rolls)
+	}))
+}
+
+// changes are the last changes of the Secrets of a namespace, by their names.
+func (r *reloads) changes(ctx context.Context, namespace string) (marks, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(object.SecretKind)
+	if err := r.client.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the Secrets of namespace %s: %w", namespace, err)
+	}
+	changes := marks{}
+	for i := range list.Items {
+		if _, filled := list.Items[i].Annotations[recordAnnotation]; filled {
+			changes[list.Items[i].Name] = readRecord(list.Items[i].Annotations).Changed
+		}
+	}
+	return changes, nil
+}
+
+// due are the marks that a workload is to have, and the Secrets that it is rolled for. One
+// that it has no mark of is no reason to: it was not seen with another value.
+func due(has, changes marks, uses func(secret string) bool) (next marks, rolls []string) {
+	next = marks{}
+	for secret, mark := range has {
+		if uses(secret) {
+			next[secret] = mark
+		}
+	}
+	for secret, change := range changes {
+		if !uses(secret) {
+			continue
+		}
+		if mark, known := next[secret]; known && mark != change {
+			rolls = append(rolls, secret)
+		}
+		next[secret] = change
+	}
+	slices.Sort(rolls)
+	return next, rolls
+}
+
+// note marks, before a Secret is changed, the workloads that have no mark of it: their Pods
+// have what it holds now.
+func (r *reloads) note(ctx context.Context, namespace, secret string, changed int64) error {
+	if r == nil {
+		return nil
+	}
+	return r.each(ctx, namespace, func(kind workload, o client.Object) error {
+		next := marksOf(o)
+		if _, known := next[secret]; known || !secretsOf(kind.template(o)).Has(secret) {
+			return nil
+		}
+		next[secret] = changed
+		return r.mark(ctx, kind, o, next, nil)
+	})
+}
+
+// each does something for all workloads of a namespace that ask to be rolled.
+func (r *reloads) each(ctx context.Context, namespace string, do func(workload, client.Object) error) error {
+	for _, kind := range workloads {
+		names, err := r.asking(ctx, kind, namespace)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			o := kind.empty()
+			if err := r.live.Get(ctx, name, o); apierrors.IsNotFound(err) {
+				continue
+			} else if err != nil {
+				return fmt.Errorf("reading %s %s: %w", kind.kind.Kind, name, err)
+			}
+			if err := do(kind, o); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// asking are the workloads of a kind that ask to be rolled. Where they may not be listed,
+// there are none.
+func (r *reloads) asking(ctx context.Context, kind workload, namespace string) (names []types.NamespacedName, err error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind.kind)
+	err = r.live.List(ctx, list, client.InNamespace(namespace))
+	if apierrors.IsForbidden(err) {
+		if _, said := r.refused.LoadOrStore(kind.kind.Kind, true); !said {
+			log.FromContext(ctx).Info("workloads may not be listed, and "+v1alpha1.ReloadAnnotation+" has no effect on them; the role for reloading permits it", "kind", kind.kind.Kind, "namespace", namespace)
+		}
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing the %ss of namespace %s: %w", kind.kind.Kind, namespace, err)
+	}
+	for i := range list.Items {
+		if o := &list.Items[i]; o.Annotations[v1alpha1.ReloadAnnotation] == "true" && o.DeletionTimestamp.IsZero() {
+			names = append(names, client.ObjectKeyFromObject(o))
+		}
+	}
+	return names, nil
+}
+
+// mark writes the marks of a workload, and with them what rolls it. One that somebody has
+// written since it was read is a conflict: two replicas never roll it for one change.
+func (r *reloads) mark(ctx context.Context, kind workload, o client.Object, next marks, rolls []string) error {
+	if maps.Equal(next, marksOf(o)) {
+		return nil
+	}
+	text, err := json.Marshal(next)
+	if err != nil {
+		return err
+	}
+	patch := map[string]any{"metadata": map[string]any{
+		"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion(), "annotations": map[string]any{marksAnnotation: string(text)},
+	}}
+	if len(rolls) > 0 {
+		restarted := map[string]any{v1alpha1.RestartedAtAnnotation: r.now().UTC().Format(time.RFC3339Nano)}
+		patch["spec"] = map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": restarted}}}
+	}
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return err
+	}
+	if err := r.client.Patch(ctx, o, client.RawPatch(types.MergePatchType, body), client.FieldOwner(reloadManager)); err != nil {
+		return fmt.Errorf("rolling %s %s/%s: %w", kind.kind.Kind, o.GetNamespace(), o.GetName(), gone(err))
+	}
+	if len(rolls) > 0 {
+		r.metrics.reloads.WithLabelValues(kind.kind.Kind).Inc()
+		object.Send(r.events, o, "Reload", object.Event{Reason: "Reloaded", Message: "rolled, since zopp's values have changed in Secret " + strings.Join(rolls, ", ")})
+	}
+	return nil
+}

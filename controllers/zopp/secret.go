@@ -1,0 +1,124 @@
+package zopp
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/tracing"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
+	rules "github.com/lintel-policy/lintel/policies/rules/zopp"
+)
+
+// secretManager owns what is written to annotated Secrets.
+const secretManager = "lintel-zopp-secret"
+
+// secretReconciler fills the Secrets whose annotations ask for it. It reads a Secret itself
+// before it decides anything, and remembers nothing that is needed: what it writes is
+// compared with what is there.
+type secretReconciler struct {
+	filler
+	admit builtin.Admitter
+}
+
+func secretUser(name client.ObjectKey) user { return user{"Secret", name} }
+
+// Reconcile implements reconcile.Reconciler.
+func (r *secretReconciler) Reconcile(ctx context.Context, request reconcile.Request) (_ reconcile.Result, err error) {
+	ctx, end := tracing.Step(ctx, "reconcile Secret", request.String())
+	defer func() { end(err) }()
+	secret := &corev1.Secret{}
+	err = r.live.Get(ctx, request.NamespacedName, secret)
+	if apierrors.IsNotFound(err) {
+		r.hub.Forget(secretUser(request.NamespacedName))
+		r.forget(request.NamespacedName)
+		return reconcile.Result{}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("reading Secret %s: %w", request, err)
+	}
+	return object.Result(r.carryOut(ctx, secret))
+}
+
+// carryOut brings a Secret to what its annotations ask for. again is when it is looked at
+// again without a reason.
+func (r *secretReconciler) carryOut(ctx context.Context, secret *corev1.Secret) (again time.Duration, err error) {
+	u, request := secretUser(client.ObjectKeyFromObject(secret)), rules.Read(secret.Annotations)
+	if !secret.DeletionTimestamp.IsZero() {
+		r.hub.Forget(u)
+		return 0, nil
+	}
+	if !request.Sync {
+		r.hub.Forget(u)
+		return 0, r.end(ctx, secret, request)
+	}
+	verdict, err := r.admit(ctx, withoutValues(secret))
+	if err != nil {
+		return 0, err
+	}
+	if verdict.Denied() {
+		r.hub.Forget(u)
+		return 0, r.deny(ctx, secret, request, verdict.Message())
+	}
+	return r.fill(ctx, u, secret, request)
+}
+
+// withoutValues is a Secret as the rules see it.
+func withoutValues(secret *corev1.Secret) *corev1.Secret {
+	return &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: secret.ObjectMeta, Type: secret.Type, Immutable: secret.Immutable}
+}
+
+// deny says why nothing is synced any more.
+func (r *secretReconciler) deny(ctx context.Context, secret *corev1.Secret, request rules.Request, message string) error {
+	have := holding(secret, secretManager)
+	b := keep(request, have)
+	b.outcome = outcome{status: v1alpha1.StatusDenied, reason: v1alpha1.ReasonDenied, message: message, keys: len(b.data)}
+	_, err := r.write(ctx, secret, have, b, extras{}, time.Time{})
+	return err
+}
+
+// fill has a Secret hold what its sources have.
+func (r *secretReconciler) fill(ctx context.Context, u user, secret *corev1.Secret, request rules.Request) (again time.Duration, err error) {
+	have := holding(secret, secretManager)
+	if have.legacy {
+		if err := r.takeOver(ctx, secret); err != nil {
+			return 0, err
+		}
+		have = holding(secret, secretManager)
+	}
+	is, err := r.look(ctx, u, 0, request, have)
+	switch {
+	case err != nil:
+		return 0, err
+	case is.ready:
+		_, err := r.write(ctx, secret, have, is.built, extras{}, is.noticed)
+		return 0, err
+	case len(have.ours) > 0 && len(keep(request, have).data) == 0 && !have.immutable:
+		return 0, r.empty(ctx, secret)
+	}
+	return is.again, nil
+}
+
+// end leaves a Secret that is to be synced no more, without the keys that were zopp's where
+// it has asked for that.
+func (r *secretReconciler) end(ctx context.Context, secret *corev1.Secret, request rules.Request) error {
+	if !isOurs(secret, secretManager) {
+		r.forget(client.ObjectKeyFromObject(secret))
+		return nil
+	}
+	last, known := r.last(secret)
+	cleanup := request.Cleanup || readRecord(secret.Annotations).Cleanup || known && last.cleanup
+	if cleanup && !ptr.Deref(secret.Immutable, false) {
+		return r.empty(ctx, secret)
+	}
+	return r.release(ctx, secret)
+}

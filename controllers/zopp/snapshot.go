@@ -1,0 +1,112 @@
+package zopp
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/lintel-policy/lintel/controllers/zopp/store"
+)
+
+// outageGrace is how long a server may be away before it is told of: one that is restarted
+// need not be written into every Secret, and taken out again.
+const outageGrace = 10 * time.Second
+
+// snapshot is what is known of an environment at one time. It is never changed.
+type snapshot struct {
+	// contents are those that were read last: nil where none were yet.
+	contents *store.Contents
+	// began is when they were asked for.
+	began time.Time
+	// noticed is when the event came that led to them: zero where none did.
+	noticed time.Time
+	// failure is why nothing could be read since: nil where it could.
+	failure *failure
+}
+
+// failure is why an environment cannot be read.
+type failure struct {
+	reason, message string
+	// since is when it began.
+	since time.Time
+}
+
+// reasonFailed is that of an error which names none.
+const reasonFailed = "Failed"
+
+func failureOf(err error, since time.Time) *failure {
+	reason := reasonFailed
+	if known, ok := errors.AsType[*store.Error](err); ok {
+		reason = cmp.Or(string(known.Reason), reason)
+	}
+	return &failure{reason: reason, message: err.Error(), since: since}
+}
+
+// read is the snapshot after contents were read. Contents that are as before keep their
+// time.
+func (s *snapshot) read(contents *store.Contents, began, noticed time.Time) *snapshot {
+	if s != nil && sameContents(s.contents, contents) {
+		noticed = s.noticed
+	}
+	return &snapshot{contents: contents, began: began, noticed: noticed}
+}
+
+// failed is the snapshot after an attempt that began at a time and has failed, as all have
+// since failing. An outage that has just begun is not told of yet, where there are contents.
+func (s *snapshot) failed(err error, failing, now time.Time) *snapshot {
+	next := snapshot{}
+	if s != nil {
+		next = *s
+	}
+	found := failureOf(err, failing)
+	switch {
+	case next.failure != nil && next.failure.reason == found.reason:
+	case found.isOutage() && next.contents != nil && next.failure == nil && now.Sub(failing) < outageGrace:
+	default:
+		next.failure = found
+	}
+	return &next
+}
+
+// isOutage says whether it passes with the server's return.
+func (f *failure) isOutage() bool {
+	return f.reason == string(store.ReasonUnreachable) || f.reason == string(store.ReasonEnded)
+}
+
+// changed says whether those who use an environment are to look.
+func changed(was, is *snapshot) bool {
+	switch {
+	case was == nil || is == nil:
+		return was != is
+	case (was.failure == nil) != (is.failure == nil):
+		return true
+	case is.failure != nil && was.failure.reason != is.failure.reason:
+		return true
+	}
+	return !sameContents(was.contents, is.contents)
+}
+
+// sameContents compares what a Secret is made of: not the versions.
+func sameContents(a, b *store.Contents) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.ID == b.ID && slices.EqualFunc(a.Values, b.Values, func(a, b store.Value) bool {
+		return a.Key == b.Key && bytes.Equal(a.Value, b.Value) && (a.Err == nil) == (b.Err == nil)
+	})
+}
+
+// unreadable is how many values cannot be decrypted.
+func (s *snapshot) unreadable() (n int) {
+	if s == nil || s.contents == nil {
+		return 0
+	}
+	for i := range s.contents.Values {
+		if s.contents.Values[i].Err != nil {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,8 @@
+package store
+
+// Forget drops the key of an environment that is read no more.
+func (s *Store) Forget(environment Environment) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.forget(environment)
+}

@@ -1,0 +1,212 @@
+package zopp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
+	rules "github.com/lintel-policy/lintel/policies/rules/zopp"
+)
+
+const (
+	// syncManager owns what is written for ZoppSecretSyncs.
+	syncManager = "lintel-zopp-secretsync"
+	// ownerLabel is on a Secret the uid of the ZoppSecretSync that it was made for, and
+	// ownerAnnotation is its name, for people: owner references do not reach other
+	// namespaces.
+	ownerLabel      = v1alpha1.GroupName + "/secretsync-uid"
+	ownerAnnotation = v1alpha1.GroupName + "/secretsync"
+	// managedByLabel is on such a Secret as the original operator sets it.
+	managedByLabel = "app.kubernetes.io/managed-by"
+)
+
+// syncReconciler fills the Secrets that ZoppSecretSyncs name, which it makes.
+type syncReconciler struct {
+	filler
+	client client.Client
+	admit  builtin.Admitter
+}
+
+func syncUser(name client.ObjectKey) user { return user{"ZoppSecretSync", name} }
+
+type syncReport = object.Report[v1alpha1.ZoppSecretSyncStatus]
+
+func (r *syncReconciler) reporter() object.Reporter[*v1alpha1.ZoppSecretSync, v1alpha1.ZoppSecretSyncStatus] {
+	return object.Reporter[*v1alpha1.ZoppSecretSync, v1alpha1.ZoppSecretSyncStatus]{
+		Client: r.client, Manager: syncManager, Action: "Sync", Events: r.events, Finalizer: v1alpha1.Finalizer,
+		Status:     func(s *v1alpha1.ZoppSecretSync) *v1alpha1.ZoppSecretSyncStatus { return &s.Status },
+		Conditions: func(s *v1alpha1.ZoppSecretSyncStatus) []metav1.Condition { return s.Conditions },
+		News:       map[string]object.News{v1alpha1.ConditionReady: object.Turned(metav1.ConditionFalse)},
+		Gone: func(_ context.Context, name client.ObjectKey) error {
+			r.hub.Forget(syncUser(name))
+			return nil
+		},
+	}
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *syncReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.ZoppSecretSync{}, r.carryOut)
+}
+
+// carryOut fills the Secret of a ZoppSecretSync, and computes its status.
+func (r *syncReconciler) carryOut(ctx context.Context, sync *v1alpha1.ZoppSecretSync) (syncReport, error) {
+	u := syncUser(client.ObjectKeyFromObject(sync))
+	if !sync.DeletionTimestamp.IsZero() {
+		r.hub.Forget(u)
+		return syncReport{}, r.remove(ctx, sync)
+	}
+	facts, err := r.carry(ctx, u, sync)
+	if err != nil {
+		return syncReport{}, err
+	}
+	next := syncStatus(sync, facts, r.now())
+	return syncReport{Status: &next, Again: facts.again}, nil
+}
+
+// carry fills the Secret, unless something is in the way, which the facts tell. An error is
+// tried again, and no status reports it.
+func (r *syncReconciler) carry(ctx context.Context, u user, sync *v1alpha1.ZoppSecretSync) (facts syncFacts, err error) {
+	verdict, err := r.admit(ctx, sync)
+	if err != nil {
+		return facts, err
+	}
+	if facts.denied = verdict.Message(); verdict.Denied() || sync.Spec.Suspend {
+		r.hub.Forget(u)
+		return facts, nil
+	}
+	if err := r.leave(ctx, sync); err != nil {
+		return facts, err
+	}
+	if targetOf(sync).Namespace != sync.Namespace {
+		if err := r.reporter().SetFinalizer(ctx, sync, controllerutil.AddFinalizer); err != nil {
+			return facts, err
+		}
+	}
+	err = r.fill(ctx, u, sync, &facts)
+	if errors.As(err, &facts.foreign) {
+		r.hub.Forget(u)
+		return facts, nil
+	}
+	return facts, err
+}
+
+// isMadeFor says whether a Secret is that of a ZoppSecretSync, which may write and delete it.
+func isMadeFor(sync *v1alpha1.ZoppSecretSync) object.Ours {
+	return func(secret client.Object) bool {
+		return metav1.IsControlledBy(secret, sync) || secret.GetLabels()[ownerLabel] == string(sync.UID)
+	}
+}
+
+// isLegacyOf says whether the original operator has made a Secret, which nobody else controls,
+// in the namespace of the ZoppSecretSync that names it.
+func isLegacyOf(sync *v1alpha1.ZoppSecretSync, secret *corev1.Secret) bool {
+	return secret.Namespace == sync.Namespace && metav1.GetControllerOf(secret) == nil && secret.Labels[ownerLabel] == "" &&
+		secret.Annotations[v1alpha1.ManagedAnnotation] == "true" && secret.Labels[managedByLabel] == legacyManager
+}
+
+// fill reads the Secret, and has it hold what the sources have. One that is somebody else's
+// is an *object.Foreign.
+func (r *syncReconciler) fill(ctx context.Context, u user, sync *v1alpha1.ZoppSecretSync, facts *syncFacts) error {
+	name, secret := targetOf(sync), &corev1.Secret{}
+	err := r.live.Get(ctx, name, secret)
+	absent := apierrors.IsNotFound(err)
+	switch {
+	case absent:
+		secret = &corev1.Secret{}
+	case err != nil:
+		return fmt.Errorf("reading Secret %s: %w", name, err)
+	case !isMadeFor(sync)(secret) && !isLegacyOf(sync, secret):
+		return &object.Foreign{Kind: "Secret", NamespacedName: name}
+	case !secret.DeletionTimestamp.IsZero():
+		return nil // it is made again when it is gone
+	}
+	have := holding(secret, syncManager)
+	if have.legacy {
+		if err := r.takeOver(ctx, secret); err != nil {
+			return err
+		}
+		have = holding(secret, syncManager)
+	}
+	interval := time.Duration(sync.Spec.SyncIntervalSeconds) * time.Second
+	is, err := r.look(ctx, u, interval, rules.ReadSync(sync), have)
+	facts.found, facts.exists = is, !absent
+	switch {
+	case err != nil || !is.ready:
+		return err
+	case !absent:
+		facts.written, err = r.write(ctx, secret, have, is.built, extrasOf(sync), is.noticed)
+		return err
+	case is.kept:
+		return nil // there is nothing to make it of
+	}
+	facts.exists, facts.written = true, true
+	return r.make(ctx, name, sync.Spec.Target.SecretType, is.built, extrasOf(sync), is.noticed)
+}
+
+// extrasOf are what a Secret has for a ZoppSecretSync beside its values.
+func extrasOf(sync *v1alpha1.ZoppSecretSync) extras {
+	more := extras{labels: map[string]string{}, annotations: map[string]string{}}
+	maps.Copy(more.labels, sync.Spec.Target.Labels)
+	maps.Copy(more.annotations, sync.Spec.Target.Annotations)
+	more.labels[managedByLabel], more.labels[ownerLabel] = legacyManager, string(sync.UID)
+	more.annotations[v1alpha1.ManagedAnnotation] = "true"
+	more.annotations[ownerAnnotation] = client.ObjectKeyFromObject(sync).String()
+	if targetOf(sync).Namespace == sync.Namespace {
+		more.owners = []metav1.OwnerReference{*metav1.NewControllerRef(sync, v1alpha1.SchemeGroupVersion.WithKind("ZoppSecretSync"))}
+	}
+	return more
+}
+
+// leave deletes the Secret that a ZoppSecretSync had before it named another.
+func (r *syncReconciler) leave(ctx context.Context, sync *v1alpha1.ZoppSecretSync) error {
+	before := sync.Status.Target
+	if before == nil {
+		return nil
+	}
+	name := client.ObjectKey{Namespace: before.Namespace, Name: before.SecretName}
+	if name == targetOf(sync) {
+		return nil
+	}
+	return r.delete(ctx, sync, name)
+}
+
+// remove deletes the Secrets of a ZoppSecretSync that is deleted, and lets it go.
+func (r *syncReconciler) remove(ctx context.Context, sync *v1alpha1.ZoppSecretSync) error {
+	if !controllerutil.ContainsFinalizer(sync, v1alpha1.Finalizer) {
+		return nil // the garbage collector does the rest
+	}
+	if err := r.leave(ctx, sync); err != nil {
+		return err
+	}
+	if err := r.delete(ctx, sync, targetOf(sync)); err != nil {
+		return err
+	}
+	return r.reporter().SetFinalizer(ctx, sync, controllerutil.RemoveFinalizer)
+}
+
+// delete deletes a Secret, if it was made for a ZoppSecretSync.
+func (r *syncReconciler) delete(ctx context.Context, sync *v1alpha1.ZoppSecretSync, name client.ObjectKey) error {
+	secret := &corev1.Secret{}
+	err := r.live.Get(ctx, name, secret)
+	if err == nil && isMadeFor(sync)(secret) && secret.DeletionTimestamp.IsZero() {
+		err = r.client.Delete(ctx, secret, client.Preconditions{UID: new(secret.UID), ResourceVersion: new(secret.ResourceVersion)})
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting Secret %s: %w", name, err)
+	}
+	r.forget(name)
+	return nil
+}

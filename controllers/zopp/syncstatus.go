@@ -1,0 +1,109 @@
+package zopp
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/zopp/store"
+)
+
+// Reasons of conditions, beside those of the API.
+const (
+	reasonAdmitted = "Admitted"
+	reasonPending  = "Pending"
+	reasonNotOwned = "NotOwned"
+)
+
+// syncFacts are what the status of a ZoppSecretSync is computed from.
+type syncFacts struct {
+	// denied is what the rules say against it.
+	denied string
+	// foreign is somebody else's Secret, where its own would stand.
+	foreign *object.Foreign
+	// found is what the Secret is to hold. exists says that there is one, and written that
+	// its values were changed.
+	found
+	exists, written bool
+}
+
+// syncStatus is what a ZoppSecretSync says next. Nothing in it changes by itself.
+func syncStatus(sync *v1alpha1.ZoppSecretSync, f syncFacts, now time.Time) v1alpha1.ZoppSecretSyncStatus {
+	next := *sync.Status.DeepCopy()
+	next.ObservedGeneration = sync.Generation
+	c := object.Conditions{List: &next.Conditions, Generation: sync.Generation}
+	if f.denied != "" {
+		c.Set(v1alpha1.ConditionAdmitted, false, v1alpha1.ReasonDenied, f.denied)
+		failed(c, v1alpha1.ReasonDenied, f.denied, true)
+		return next
+	}
+	c.Set(v1alpha1.ConditionAdmitted, true, reasonAdmitted, "no rule denies the object")
+	switch {
+	case sync.Spec.Suspend:
+		failed(c, v1alpha1.ReasonSuspended, "spec.suspend is set: the Secret stays as it is", false)
+	case f.foreign != nil:
+		failed(c, reasonNotOwned, f.foreign.Error(), true)
+	case !f.ready:
+		if meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady) == nil {
+			c.SetStatus(v1alpha1.ConditionReady, metav1.ConditionUnknown, reasonPending, "zopp has not answered yet")
+		}
+	default:
+		filled(&next, c, sync, f, now)
+	}
+	return next
+}
+
+// failed says why the Secret is not as it is to be. stalled says that somebody has to change
+// something.
+func failed(c object.Conditions, reason, message string, stalled bool) {
+	c.Set(v1alpha1.ConditionReady, false, reason, message)
+	if stalled {
+		c.Set(v1alpha1.ConditionStalled, true, reason, message)
+	} else {
+		c.Remove(v1alpha1.ConditionStalled)
+	}
+}
+
+// filled says what became of the Secret.
+func filled(next *v1alpha1.ZoppSecretSyncStatus, c object.Conditions, sync *v1alpha1.ZoppSecretSync, f syncFacts, now time.Time) {
+	if f.exists {
+		name := targetOf(sync)
+		next.Target = &v1alpha1.WrittenTarget{Namespace: name.Namespace, SecretName: name.Name}
+		next.SecretCount = int32(f.outcome.keys)
+	}
+	if f.written || f.exists && next.LastSyncTime == nil {
+		next.LastSyncTime = &metav1.Time{Time: now.Truncate(time.Second)}
+		if n := len(f.record.Versions); n > 0 {
+			next.LastSyncVersion = f.record.Versions[n-1]
+		}
+	}
+	if !f.outcome.failed() {
+		c.Set(v1alpha1.ConditionReady, true, v1alpha1.ReasonSyncSuccess, f.outcome.message)
+		c.Remove(v1alpha1.ConditionStalled)
+		return
+	}
+	message := f.outcome.message
+	if !f.exists {
+		message = fmt.Sprintf("there is no Secret yet: %s", message)
+	}
+	reason, stalled := conditionReason(f.outcome.reason)
+	failed(c, reason, message, stalled)
+}
+
+// conditionReason is the reason of a condition for that of an outcome, and whether trying
+// again alone does not help.
+func conditionReason(reason string) (of string, stalled bool) {
+	switch store.Reason(reason) {
+	case store.ReasonUnreachable, store.ReasonServerFailed, store.ReasonEnded:
+		return v1alpha1.ReasonConnectionFailed, false
+	case store.ReasonUnauthenticated, store.ReasonInvalidCredentials:
+		return v1alpha1.ReasonCredentialsInvalid, true
+	case store.ReasonUndecryptable, v1alpha1.ReasonDecryptionFailed:
+		return v1alpha1.ReasonDecryptionFailed, true
+	}
+	return v1alpha1.ReasonSyncFailed, true
+}
