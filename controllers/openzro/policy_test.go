@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
@@ -245,4 +247,46 @@ func TestWhatResourcesAdd(t *testing.T) {
 	require.Equal(t, []string{"Servers"}, policy.Spec.DestinationGroups)
 	policy.Spec.Protocols = []v1.Protocol{v1.ProtocolTCP}
 	require.Empty(t, reachOf(policy, []v1.OZResource{resource(nil, []int32{53}, "DNS")}).ports[v1.ProtocolUDP])
+}
+
+// TestRulesThatOthersAdd go: the server keeps those that it is not told of.
+func TestRulesThatOthersAdd(t *testing.T) {
+	s := newSite(t)
+	s.twoGroups()
+	policy := web(80)
+	s.apply(policy)
+	s.settle()
+	other := s.other(s.account.Token)
+	theirs, err := other.Policies.Read(t.Context(), get(s, policy).Status.TCPPolicyID)
+	require.NoError(t, err)
+	ids := []string{s.groupNamed("Developers").ID}
+	rule := management.PolicyRuleRequest{
+		ID: theirs.Rules[0].ID, Name: "web TCP", Description: theirs.Rules[0].Description, Enabled: true, Action: "accept", Bidirectional: true, Protocol: "tcp",
+		Ports: []string{"80"}, Sources: ids, Destinations: []string{s.groupNamed("Servers").ID},
+	}
+	open := rule
+	open.ID, open.Name, open.Description, open.Ports = "theirs", "open", "", []string{"22"}
+	_, err = other.Policies.Update(t.Context(), theirs.ID, management.PolicyRequest{Name: "web TCP", Enabled: true, Rules: []management.PolicyRuleRequest{rule, open}})
+	require.NoError(t, err)
+	require.Len(t, s.policy("web TCP").Rules, 2)
+	s.look()
+	s.settle()
+	s.requireReconciled(policy)
+	require.Len(t, s.policy("web TCP").Rules, 1)
+	require.Equal(t, []string{"80"}, s.policy("web TCP").Rules[0].Ports)
+	s.atRest()
+}
+
+// TestWhatComesInAMoment is not told as missing: its status is written once.
+func TestWhatComesInAMoment(t *testing.T) {
+	s := newSite(t)
+	policy := web(80)
+	s.apply(policy, ozgroup("dev", "Developers"), ozgroup("srv", "Servers"))
+	_, err := s.all[1].Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(policy)})
+	require.NoError(t, err)
+	require.Empty(t, get(s, policy).Status.Conditions)
+	s.settle()
+	s.requireReconciled(policy)
+	require.EqualValues(t, 2*2+1, s.statuses.Load())
+	require.Empty(t, s.told())
 }
