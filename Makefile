@@ -199,11 +199,12 @@ lint-manifests:
 	$(TOOL) kustomize build config/openclaw >/dev/null
 	$(TOOL) kustomize build config/gatekeeper >/dev/null
 	$(TOOL) kustomize build config/rbac/gatekeeper >/dev/null
-	for folder in openvox openvox-external openvox-namespaced openvox-namespace openvox-namespace-external orloj-namespace \
+	for folder in openvox openvox-external openvox-namespaced openvox-namespace openvox-namespace-external openzro-namespace orloj-namespace \
 	    zopp zopp-namespace zopp-secret-syncs zopp-secret-syncs-namespace zopp-reload zopp-reload-namespace; do \
 	  $(TOOL) kustomize build config/rbac/$$folder >/dev/null || exit 1; \
 	done
 	$(TOOL) kustomize build config/rbac/openvox-approval >/dev/null
+	$(TOOL) kustomize build config/openzro >/dev/null
 	$(TOOL) kustomize build config/orloj >/dev/null
 	$(TOOL) kustomize build config/orloj/monitoring >/dev/null
 	$(TOOL) kustomize build config/zopp >/dev/null
@@ -223,7 +224,7 @@ lint-generated: lint-needs
 .PHONY: generate
 generate: ## Write the files that are made from others
 	$(TOOL) controller-gen object paths=./api/...
-	for part in openclaw openvox orloj policy zopp; do \
+	for part in openclaw openvox openzro orloj policy zopp; do \
 	  $(TOOL) controller-gen crd paths=./api/$$part/... output:crd:dir=config/crd/$$part || exit 1; \
 	done
 	cd policies/rules/openvox/signing && go run ./generate

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lintel-policy/lintel/controllers/openclaw"
 	"github.com/lintel-policy/lintel/controllers/openvox"
+	"github.com/lintel-policy/lintel/controllers/openzro"
 	"github.com/lintel-policy/lintel/controllers/orloj"
 	"github.com/lintel-policy/lintel/controllers/system"
 	"github.com/lintel-policy/lintel/controllers/zopp"
@@ -24,6 +25,7 @@ func parts() []system.Part {
 	return []system.Part{
 		openclaw.Part(),
 		openvox.Part(),
+		openzro.Part(),
 		orloj.Part(),
 		zopp.Part(),
 	}
@@ -57,7 +59,7 @@ func (o *options) checkSystems() error {
 // addSystems sets up the systems that are on, and gives the webhook entries of all.
 func addSystems(ctx context.Context, mgr manager.Manager, o *options) ([]rules.Product, error) {
 	in := system.Manager{
-		Manager: mgr, Namespace: o.namespace, Metrics: metrics.Registry,
+		Manager: mgr, Namespace: o.namespace, Excluded: append([]string{o.namespace}, o.excludedNamespaces...), Metrics: metrics.Registry,
 		Namespaces: func(cached, live client.Reader) rules.NamespaceGetter { return webhooks.NewNamespaces(cached, live) },
 	}
 	var products []rules.Product

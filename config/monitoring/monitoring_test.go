@@ -158,6 +158,10 @@ func metrics(t *testing.T) map[string][]string {
 		"lintel_openvox_crl_next_update_timestamp_seconds":  {"namespace", "name"},
 		"lintel_openvox_crl_last_refresh_timestamp_seconds": {"namespace", "name"},
 		"lintel_openvox_crl_refresh_failures_total":         {"namespace", "name"},
+
+		"lintel_openzro_server_up":       {"tenant"},
+		"lintel_openzro_objects_failing": {"kind"},
+		"lintel_openzro_requests_total":  {"collection", "method", "code"},
 	}
 	webhooks.NewMetrics(all)
 	return all

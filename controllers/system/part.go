@@ -25,6 +25,9 @@ type Manager struct {
 	manager.Manager
 	// Namespace is the platform's own.
 	Namespace string
+	// Excluded are the namespaces in which only Lintel's own kinds are judged: the
+	// platform's, and those without which no cluster comes up.
+	Excluded []string
 	// Metrics gets those of the system.
 	Metrics prometheus.Registerer
 	// Namespaces finds Namespaces in a cache, or live where that has not got them yet.

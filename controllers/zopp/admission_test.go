@@ -28,7 +28,7 @@ var acmeBackend = v1alpha1.Source{Workspace: "acme", Project: "backend", Environ
 // madeAt is a second of a day.
 func madeAt(second int) metav1.Time { return metav1.Unix(int64(second), 0) }
 
-func askingSecret(name string, made int) *corev1.Secret {
+func secretMadeAt(name string, made int) *corev1.Secret {
 	return &corev1.Secret{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -38,7 +38,7 @@ func askingSecret(name string, made int) *corev1.Secret {
 	}
 }
 
-func secretSync(namespace, name, target string, made int) *v1alpha1.ZoppSecretSync {
+func syncMadeAt(namespace, name, target string, made int) *v1alpha1.ZoppSecretSync {
 	return &v1alpha1.ZoppSecretSync{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "zopp.dev/v1alpha1", Kind: "ZoppSecretSync"},
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, UID: "z", CreationTimestamp: madeAt(made)},
@@ -85,15 +85,15 @@ func TestOfTwoThatFillOneSecretTheLaterIsDenied(t *testing.T) {
 		first, second builtin.Object
 		denied        string
 	}{
-		"annotations first":  {askingSecret("app", 1), secretSync("shop", "all", "app", 2), bySecret},
-		"in the same second": {askingSecret("app", 1), secretSync("shop", "all", "app", 1), bySecret},
-		"a ZoppSecretSync first, which may have made the Secret": {secretSync("shop", "all", "app", 1), askingSecret("app", 2), bySync},
+		"annotations first":  {secretMadeAt("app", 1), syncMadeAt("shop", "all", "app", 2), bySecret},
+		"in the same second": {secretMadeAt("app", 1), syncMadeAt("shop", "all", "app", 1), bySecret},
+		"a ZoppSecretSync first, which may have made the Secret": {syncMadeAt("shop", "all", "app", 1), secretMadeAt("app", 2), bySync},
 		"two ZoppSecretSyncs": {
-			secretSync("ops", "z", "app", 1), secretSync("shop", "a", "app", 2),
+			syncMadeAt("ops", "z", "app", 1), syncMadeAt("shop", "a", "app", 2),
 			"spec.target.secretName: ZoppSecretSync ops/z fills Secret shop/app already; take another name, or delete that one",
 		},
 		"two in the same second": {
-			secretSync("ops", "z", "app", 1), secretSync("shop", "a", "app", 1),
+			syncMadeAt("ops", "z", "app", 1), syncMadeAt("shop", "a", "app", 1),
 			"spec.target.secretName: ZoppSecretSync ops/z fills Secret shop/app already; take another name, or delete that one",
 		},
 	} {
@@ -110,10 +110,10 @@ func TestOfTwoThatFillOneSecretTheLaterIsDenied(t *testing.T) {
 }
 
 func TestWhoIsGoingFillsNothing(t *testing.T) {
-	going := secretSync("shop", "all", "app", 1)
+	going := syncMadeAt("shop", "all", "app", 1)
 	going.Finalizers, going.DeletionTimestamp = []string{v1alpha1.Finalizer}, new(madeAt(2))
-	a := newAdmitter(t, going, askingSecret("app", 3))
-	verdict, err := a.admit(t.Context(), askingSecret("app", 3))
+	a := newAdmitter(t, going, secretMadeAt("app", 3))
+	verdict, err := a.admit(t.Context(), secretMadeAt("app", 3))
 	require.NoError(t, err)
 	require.Empty(t, verdict.Message())
 }
@@ -121,7 +121,7 @@ func TestWhoIsGoingFillsNothing(t *testing.T) {
 // TestReviewsOfWhoComesLater: a claim is looked for where something begins to be filled, and
 // not where it was filled before.
 func TestReviewsOfWhoComesLater(t *testing.T) {
-	a := newAdmitter(t, askingSecret("app", 1), secretSync("shop", "all", "other", 1))
+	a := newAdmitter(t, secretMadeAt("app", 1), syncMadeAt("shop", "all", "other", 1))
 	entries := a.products(true)
 	secrets, syncs := entries[0].Validate, entries[1].Validate
 	says := func(judge builtin.Judge, review *admission.Review) []string {
@@ -138,22 +138,22 @@ func TestReviewsOfWhoComesLater(t *testing.T) {
 		update["operation"], update["oldObject"] = "UPDATE", old
 		return update.Obj(t)
 	}
-	taken := askingSecret("other", 0)
+	taken := secretMadeAt("other", 0)
 	require.Equal(t, []string{"metadata.annotations[zopp.dev/sync]: ZoppSecretSync shop/all fills this Secret already; take the annotation out, or delete that one"},
 		says(secrets, created(taken, "secrets")))
-	plain := askingSecret("other", 0)
+	plain := secretMadeAt("other", 0)
 	plain.Annotations[v1alpha1.SyncAnnotation] = "false"
 	require.Empty(t, says(secrets, created(plain, "secrets")))
 	require.Len(t, says(secrets, updated(plain, taken, "secrets")), 1)
 	require.Empty(t, says(secrets, updated(taken, taken, "secrets")), "it was filled before")
 
 	const bySecret = "spec.target.secretName: annotation zopp.dev/sync of the Secret fills Secret shop/app already; take another name, or take that annotation out"
-	later, moved := secretSync("shop", "new", "app", 0), secretSync("shop", "new", "elsewhere", 0)
+	later, moved := syncMadeAt("shop", "new", "app", 0), syncMadeAt("shop", "new", "elsewhere", 0)
 	require.Equal(t, []string{bySecret}, says(syncs, created(later, "zoppsecretsyncs")))
 	require.Empty(t, says(syncs, created(moved, "zoppsecretsyncs")))
 	require.Equal(t, []string{bySecret}, says(syncs, updated(moved, later, "zoppsecretsyncs")))
 	require.Empty(t, says(syncs, updated(later, later, "zoppsecretsyncs")))
-	require.Len(t, says(syncs, created(secretSync("shop", "new", "other", 0), "zoppsecretsyncs")), 1)
+	require.Len(t, says(syncs, created(syncMadeAt("shop", "new", "other", 0), "zoppsecretsyncs")), 1)
 }
 
 // TestOtherNamespaces: what the namespace of a Secret says of those that fill it.
@@ -161,7 +161,7 @@ func TestOtherNamespaces(t *testing.T) {
 	a := newAdmitter(t)
 	ask := func(namespace, target string) string {
 		t.Helper()
-		sync := secretSync(namespace, "all", "app", 1)
+		sync := syncMadeAt(namespace, "all", "app", 1)
 		sync.Spec.Target.Namespace = target
 		verdict, err := a.admit(t.Context(), sync)
 		require.NoError(t, err)
@@ -186,7 +186,7 @@ func TestNothingIsDecidedWithoutAnAnswer(t *testing.T) {
 	a.objects = interceptor.NewClient(a.objects.(client.WithWatch), interceptor.Funcs{
 		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return busy },
 	})
-	for _, one := range []builtin.Object{askingSecret("app", 1), secretSync("ops", "all", "app", 1)} {
+	for _, one := range []builtin.Object{secretMadeAt("app", 1), syncMadeAt("ops", "all", "app", 1)} {
 		verdict, err := a.admit(t.Context(), one)
 		require.ErrorIs(t, err, busy)
 		require.False(t, verdict.Denied())

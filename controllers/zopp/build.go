@@ -21,6 +21,7 @@ const (
 	reasonIncomplete = "Incomplete"
 	reasonTooLarge   = "TooLarge"
 	reasonImmutable  = "Immutable"
+	reasonRefused    = "Refused"
 )
 
 // maxNamed is how many keys a message names.

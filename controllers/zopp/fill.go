@@ -2,13 +2,16 @@ package zopp
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
 	rules "github.com/lintel-policy/lintel/policies/rules/zopp"
 )
@@ -74,9 +77,48 @@ func (f *filler) fresh(ctx context.Context, request rules.Request) []*snapshot {
 	return snapshots
 }
 
-// write has a Secret hold what was built for it, where it does not: changed says that zopp's
-// values in it are others now. What others wrote since it was read is a conflict.
-func (f *filler) write(ctx context.Context, secret *corev1.Secret, have held, b built, more extras, noticed time.Time) (changed bool, err error) {
+// refusedDelay is how long to wait before what the API server has refused is tried again.
+const refusedDelay = time.Minute
+
+// effect is what a write has come to.
+type effect struct {
+	outcome outcome
+	// changed says that zopp's values in the Secret are others now.
+	changed bool
+	// again is when to try again: 0 where there is no reason to.
+	again time.Duration
+}
+
+// write has a Secret hold what was built for it, where it does not. What others wrote since it
+// was read is a conflict. What the API server does not take leaves the values as they are.
+func (f *filler) write(ctx context.Context, secret *corev1.Secret, have held, b built, more extras, noticed time.Time) (effect, error) {
+	e := effect{outcome: b.outcome}
+	changed, err := f.send(ctx, secret, have, b, more, noticed)
+	if err == nil || b.kept || !isRefused(err) {
+		e.changed = changed
+		return e, err
+	}
+	b = built{data: maps.Clone(have.ours), record: have.record, kept: true, outcome: refusedOutcome(err)}
+	b.outcome.keys = len(b.data)
+	e.outcome, e.again = b.outcome, refusedDelay
+	if _, another := f.send(ctx, secret, have, b, more, noticed); another != nil {
+		return e, err
+	}
+	return e, nil
+}
+
+// isRefused says whether trying again alone does not help: the Secret is against the rules of
+// its type, a quota, or somebody's policy.
+func isRefused(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsRequestEntityTooLargeError(err)
+}
+
+func refusedOutcome(err error) outcome {
+	return outcome{status: v1alpha1.StatusFailed, reason: reasonRefused, message: "the API server does not take the Secret: " + err.Error()}
+}
+
+// send writes what differs.
+func (f *filler) send(ctx context.Context, secret *corev1.Secret, have held, b built, more extras, noticed time.Time) (changed bool, err error) {
 	p, isNew := f.plan(secret, have, b, more, noticed)
 	if !isNew {
 		f.know(secret, p)
@@ -97,14 +139,17 @@ func (f *filler) write(ctx context.Context, secret *corev1.Secret, have held, b 
 }
 
 // make makes a Secret that is not there.
-func (f *filler) make(ctx context.Context, name client.ObjectKey, kind corev1.SecretType, b built, more extras, noticed time.Time) error {
+func (f *filler) make(ctx context.Context, name client.ObjectKey, kind corev1.SecretType, b built, more extras, noticed time.Time) (effect, error) {
 	none := &corev1.Secret{}
 	p, _ := f.plan(none, holding(none, f.manager), b, more, noticed)
 	p.changes, p.record.Changed = true, f.now().UnixNano()
 	p.annotations = outcomeAnnotations(p.built, nil)
 	if err := f.reloads.note(ctx, name.Namespace, name.Name, 0); err != nil {
-		return err
+		return effect{}, err
 	}
 	_, err := f.create(ctx, name, kind, p)
-	return err
+	if err != nil && !object.Passes(err) && isRefused(err) {
+		return effect{outcome: refusedOutcome(err), again: refusedDelay}, nil
+	}
+	return effect{outcome: b.outcome, changed: true}, err
 }

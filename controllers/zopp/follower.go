@@ -45,6 +45,7 @@ type follower struct {
 	sooner      chan struct{}          // says that the interval is another
 	latest      atomic.Pointer[snapshot]
 	streaming   atomic.Bool
+	away        atomic.Bool // says that the last list has found no server
 
 	listing sync.Mutex // held by the list that runs
 	began   time.Time  // of the last list
@@ -106,8 +107,10 @@ func (f *follower) run(ctx context.Context) {
 			if failures++; lasted {
 				failures = 0
 			}
-			connect.Reset(again(failures, err))
-			f.note(ctx, err)
+			connect.Reset(f.again(failures))
+			if failures <= 1 && ctx.Err() == nil {
+				log.FromContext(ctx).Info("the stream of an environment has ended, and is opened anew", "environment", f.environment.String(), "reason", err.Error())
+			}
 		case <-poll.C:
 			f.list(ctx, time.Time{})
 			poll.Reset(f.pause())
@@ -118,22 +121,15 @@ func (f *follower) run(ctx context.Context) {
 }
 
 // again is how long to wait before a stream is opened anew: hardly, if the last one was no
-// failure.
-func again(failures int, err error) time.Duration {
+// failure, and not long while there is no server.
+func (f *follower) again(failures int) time.Duration {
 	switch {
 	case failures == 0:
 		return attempt.Jitter(soon, 1)
-	case failureOf(err, time.Time{}).isOutage():
+	case f.away.Load():
 		return outage.Pause(failures)
 	}
 	return reconnect.Pause(failures)
-}
-
-// note logs why a stream has ended.
-func (f *follower) note(ctx context.Context, err error) {
-	if ctx.Err() == nil {
-		log.FromContext(ctx).Info("the stream of an environment has ended, and is opened anew", "environment", f.environment.String(), "reason", err.Error())
-	}
 }
 
 // subscription is a stream that is read. Its zero value has none.
@@ -216,13 +212,16 @@ func (f *follower) list(ctx context.Context, noticed time.Time) {
 	}
 	if err == nil {
 		f.failing = time.Time{}
+		f.away.Store(false)
 		is = was.read(contents, f.began, noticed)
 	} else {
 		if f.failing.IsZero() {
 			f.failing = f.began
 		}
-		is = was.failed(err, f.failing, time.Now())
-		f.hub.metrics.failures.WithLabelValues(failureOf(err, f.began).reason).Inc()
+		found := failureOf(err, f.failing)
+		f.away.Store(found.isOutage())
+		is = was.failed(found, time.Now())
+		f.hub.metrics.failures.WithLabelValues(found.reason).Inc()
 	}
 	f.latest.Store(is)
 	if changed(was, is) {

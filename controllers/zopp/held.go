@@ -65,7 +65,7 @@ func dataKeys(entry *metav1.ManagedFieldsEntry) map[string]bool {
 	var fields struct {
 		Data map[string]json.RawMessage `json:"f:data"`
 	}
-	if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.Raw, &fields) != nil {
+	if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) != nil {
 		return keys
 	}
 	for name := range fields.Data {

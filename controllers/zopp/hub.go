@@ -68,7 +68,8 @@ func (h *hub) Start(ctx context.Context) error {
 	close(h.started)
 	h.mutex.Unlock()
 	<-ctx.Done()
-	h.mutex.Lock() // nobody begins to follow from here on
+	h.mutex.Lock() // who has it after this begins to follow nothing
+	clear(h.followers)
 	h.mutex.Unlock()
 	h.running.Wait()
 	return nil

@@ -1,6 +1,7 @@
 package zopp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,16 +36,18 @@ func TestMain(m *testing.M) {
 
 // scripted is a server that does as it is told, at once.
 type scripted struct {
-	mutex     sync.Mutex
-	values    map[store.Environment]map[string]string
-	versions  map[store.Environment]int64
-	ids       map[store.Environment]string
-	failure   error // of all calls
-	blocked   chan struct{}
-	lists     int
-	watches   int
-	forgotten []store.Environment
-	open      map[*scriptedStream]bool
+	mutex    sync.Mutex
+	values   map[store.Environment]map[string]string
+	versions map[store.Environment]int64
+	ids      map[store.Environment]string
+	failure  error // of all calls
+	// unwatchable is why there are no streams.
+	unwatchable error
+	blocked     chan struct{}
+	lists       int
+	watches     int
+	forgotten   []store.Environment
+	open        map[*scriptedStream]bool
 	// listing is called within a list, after the values were read.
 	listing func()
 }
@@ -93,8 +96,8 @@ func (s *scripted) Watch(ctx context.Context, environment store.Environment) (st
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.watches++
-	if s.failure != nil {
-		return nil, s.failure
+	if failure := cmp.Or(s.unwatchable, s.failure); failure != nil {
+		return nil, failure
 	}
 	opened := &scriptedStream{s, environment, make(chan error, 1000), ctx}
 	s.open[opened] = true
@@ -530,4 +533,22 @@ func TestHubIsNotHeldUpByAListThatHangs(t *testing.T) {
 
 func sortValues(values []store.Value) {
 	slices.SortFunc(values, func(a, b store.Value) int { return strings.Compare(a.Key, b.Key) })
+}
+
+// Where streams are kept from being opened, but lists are not, polls do.
+func TestHubWithoutStreams(t *testing.T) {
+	inHub(t, func(t *testing.T, w *watched) {
+		w.set(backend, "KEY", "one")
+		w.unwatchable = unreachable
+		w.use(t, appSecrets, backend)
+		synctest.Wait()
+		require.Equal(t, "one", w.value(t, appSecrets, backend, "KEY"))
+		require.Nil(t, w.use(t, appSecrets, backend)[0].failure)
+		w.set(backend, "KEY", "two")
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.Equal(t, "two", w.value(t, appSecrets, backend, "KEY"))
+		_, watches, _ := w.counts()
+		require.Less(t, watches, 150)
+	})
 }

@@ -100,8 +100,8 @@ func (r *secretReconciler) fill(ctx context.Context, u user, secret *corev1.Secr
 	case err != nil:
 		return 0, err
 	case is.ready:
-		_, err := r.write(ctx, secret, have, is.built, extras{}, is.noticed)
-		return 0, err
+		e, err := r.write(ctx, secret, have, is.built, extras{}, is.noticed)
+		return e.again, err
 	case len(have.ours) > 0 && len(keep(request, have).data) == 0 && !have.immutable:
 		return 0, r.empty(ctx, secret)
 	}

@@ -2,6 +2,7 @@ package zopp
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"testing"
 	"time"
@@ -461,4 +462,27 @@ func TestSecretTellsNoValue(t *testing.T) {
 	}
 	require.Equal(t, "Failed", d.secret().Annotations[v1alpha1.StatusAnnotation])
 	require.Equal(t, values{"KEY": value}, d.data())
+}
+
+// What the API server does not take is said on the Secret, which keeps its values.
+func TestSecretThatTheAPIServerRefuses(t *testing.T) {
+	d := newDesk(t, appSecret())
+	d.server.set(backend, "KEY", "one")
+	d.sync()
+	d.told()
+	changed := readRecord(d.secret().Annotations).Changed
+	d.server.set(backend, "KEY", "two")
+	d.hub.Fresh(t.Context(), backend)
+	d.refused = apierrors.NewForbidden(corev1.Resource("secrets"), "app-secrets", errors.New("exceeded quota"))
+	result, err := d.Reconcile(t.Context(), reconcile.Request{NamespacedName: appSecretsKey})
+	require.NoError(t, err)
+	require.Equal(t, refusedDelay, result.RequeueAfter)
+	require.Equal(t, values{"KEY": "one"}, d.data())
+	require.Equal(t, "Failed", d.secret().Annotations[v1alpha1.StatusAnnotation])
+	require.Contains(t, d.secret().Annotations[v1alpha1.MessageAnnotation], "exceeded quota")
+	require.Len(t, d.told(), 1)
+	d.sync()
+	require.Equal(t, values{"KEY": "two"}, d.data())
+	require.Equal(t, "Synced", d.secret().Annotations[v1alpha1.StatusAnnotation])
+	require.Greater(t, readRecord(d.secret().Annotations).Changed, changed)
 }

@@ -53,17 +53,16 @@ func (s *snapshot) read(contents *store.Contents, began, noticed time.Time) *sna
 	return &snapshot{contents: contents, began: began, noticed: noticed}
 }
 
-// failed is the snapshot after an attempt that began at a time and has failed, as all have
-// since failing. An outage that has just begun is not told of yet, where there are contents.
-func (s *snapshot) failed(err error, failing, now time.Time) *snapshot {
+// failed is the snapshot after an attempt that has failed, as all have since found began. An
+// outage that has just begun is not told of yet, where there are contents.
+func (s *snapshot) failed(found *failure, now time.Time) *snapshot {
 	next := snapshot{}
 	if s != nil {
 		next = *s
 	}
-	found := failureOf(err, failing)
 	switch {
 	case next.failure != nil && next.failure.reason == found.reason:
-	case found.isOutage() && next.contents != nil && next.failure == nil && now.Sub(failing) < outageGrace:
+	case found.isOutage() && next.contents != nil && next.failure == nil && now.Sub(found.since) < outageGrace:
 	default:
 		next.failure = found
 	}
@@ -71,9 +70,7 @@ func (s *snapshot) failed(err error, failing, now time.Time) *snapshot {
 }
 
 // isOutage says whether it passes with the server's return.
-func (f *failure) isOutage() bool {
-	return f.reason == string(store.ReasonUnreachable) || f.reason == string(store.ReasonEnded)
-}
+func (f *failure) isOutage() bool { return f.reason == string(store.ReasonUnreachable) }
 
 // changed says whether those who use an environment are to look.
 func changed(was, is *snapshot) bool {

@@ -146,14 +146,18 @@ func (r *syncReconciler) fill(ctx context.Context, u user, sync *v1alpha1.ZoppSe
 	switch {
 	case err != nil || !is.ready:
 		return err
-	case !absent:
-		facts.written, err = r.write(ctx, secret, have, is.built, extrasOf(sync), is.noticed)
-		return err
-	case is.kept:
+	case absent && is.kept:
 		return nil // there is nothing to make it of
 	}
-	facts.exists, facts.written = true, true
-	return r.make(ctx, name, sync.Spec.Target.SecretType, is.built, extrasOf(sync), is.noticed)
+	var e effect
+	if absent {
+		e, err = r.make(ctx, name, sync.Spec.Target.SecretType, is.built, extrasOf(sync), is.noticed)
+		facts.exists = e.changed
+	} else {
+		e, err = r.write(ctx, secret, have, is.built, extrasOf(sync), is.noticed)
+	}
+	facts.outcome, facts.written, facts.again = e.outcome, e.changed, e.again
+	return err
 }
 
 // extrasOf are what a Secret has for a ZoppSecretSync beside its values.

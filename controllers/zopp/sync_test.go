@@ -1,6 +1,8 @@
 package zopp
 
 import (
+	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
@@ -285,4 +288,25 @@ func TestSyncGone(t *testing.T) {
 	require.NoError(t, o.desk.client.Delete(t.Context(), o.stored()))
 	require.Nil(t, o.reconcile())
 	require.Empty(t, o.syncReconciler.hub.usesNow())
+}
+
+func TestSyncWhoseSecretTheAPIServerRefuses(t *testing.T) {
+	o := newOffice(t, syncInto(""))
+	o.server.set(backend, "KEY", "one")
+	refusing := interceptor.NewClient(o.desk.client.(client.WithWatch), interceptor.Funcs{
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			return apierrors.NewForbidden(corev1.Resource("secrets"), "app-secrets", errors.New("exceeded quota"))
+		},
+	})
+	allowed := o.syncReconciler.writer.client
+	o.syncReconciler.writer.client = refusing
+	require.Eventually(t, func() bool {
+		result, err := o.syncReconciler.Reconcile(t.Context(), reconcile.Request{NamespacedName: syncKey})
+		require.NoError(t, err)
+		return result.RequeueAfter == refusedDelay
+	}, 10*time.Second, time.Millisecond)
+	require.Equal(t, "SyncFailed", ready(t, o.stored()).Reason)
+	require.Contains(t, ready(t, o.stored()).Message, "exceeded quota")
+	o.syncReconciler.writer.client = allowed
+	require.Equal(t, "SyncSuccess", ready(t, o.reconcile()).Reason)
 }

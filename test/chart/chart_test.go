@@ -154,14 +154,14 @@ func kustomize(t *testing.T, overlay string) objects {
 
 // An overlay for a system brings the kinds that the chart does, and no others.
 func TestOverlaysBringTheirOwnKinds(t *testing.T) {
-	for _, system := range []string{"openclaw", "orloj"} {
+	for _, system := range []string{"openclaw", "openzro", "orloj", "zopp"} {
 		got, err := render(t, namespace, "{systems: {"+system+": {enabled: true}}}")
 		require.NoError(t, err)
 		kinds := func(all objects) []string {
 			return slices.DeleteFunc(all.names(), func(name string) bool { return !strings.HasPrefix(name, "CustomResourceDefinition/") })
 		}
 		want := kinds(kustomize(t, system))
-		assert.Greater(t, len(want), 2)
+		assert.NotEmpty(t, want)
 		assert.Equal(t, want, kinds(got), system)
 	}
 }
@@ -208,6 +208,41 @@ func TestValues(t *testing.T) {
 			name: "Orloj in namespaces", values: `{systems: {orloj: {enabled: true, namespaces: [a, b]}}}`,
 			present: []string{"RoleBinding/orloj-operator", "ClusterRole/orloj-operator", "Deployment/lintel-manager"},
 			missing: []string{"ClusterRoleBinding/orloj-operator"},
+			text:    []string{"namespace: b", "namespace: elsewhere"},
+		},
+		{
+			name: "zopp", values: `{systems: {zopp: {enabled: true}}}`,
+			present: []string{"Deployment/lintel-manager", "ClusterRole/zopp-operator", "ClusterRoleBinding/zopp-operator"},
+			missing: []string{"CustomResourceDefinition/zoppsecretsyncs.zopp.dev", "ClusterRole/zopp-secret-syncs", "ClusterRole/zopp-reload", "RoleBinding/zopp-operator"},
+			text: []string{
+				"--systems=zopp\n", "--zopp-server=http://zopp-server.zopp.svc:50051", "--zopp-namespace-mapping=Open",
+				"--zopp-credentials=/etc/zopp/credentials.json", "mountPath: /etc/zopp\n", "secretName: zopp-credentials", "optional: true",
+			},
+		},
+		{
+			name: "all of zopp", values: `{systems: {zopp: {enabled: true, secretSyncs: true, reload: true, server: "https://zopp:50051", caSecretName: zopp-ca, credentialsSecretName: keys, namespaceMapping: Restricted}}}`,
+			present: []string{"Deployment/lintel-manager", "CustomResourceDefinition/zoppsecretsyncs.zopp.dev", "ClusterRoleBinding/zopp-secret-syncs", "ClusterRoleBinding/zopp-reload"},
+			text:    []string{"--zopp-secret-syncs", "--zopp-reload", "--zopp-tls-ca-cert=/etc/zopp-ca/ca.crt", "secretName: zopp-ca", "secretName: keys", "--zopp-namespace-mapping=Restricted"},
+		},
+		{
+			name: "zopp in namespaces", values: `{systems: {zopp: {enabled: true, reload: true, namespaces: [a, b]}}}`,
+			present: []string{"RoleBinding/zopp-operator", "RoleBinding/zopp-reload", "ClusterRole/zopp-operator", "Deployment/lintel-manager"},
+			missing: []string{"ClusterRoleBinding/zopp-operator", "ClusterRoleBinding/zopp-reload", "ClusterRole/zopp-secret-syncs"},
+			text:    []string{"namespace: b", "namespace: elsewhere"},
+		},
+		{
+			name: "openZro", values: `{systems: {openzro: {enabled: true, managementURL: "https://openzro.example", secretName: s, defaultNamespaces: [a, "team-*"], clientImage: client:1, clusterName: east}}}`,
+			present: []string{"Deployment/lintel-manager", "CustomResourceDefinition/ozgroups.openzro.io", "ClusterRoleBinding/openzro-operator"},
+			missing: []string{"CustomResourceDefinition/agents.orloj.dev", "RoleBinding/openzro-operator"},
+			text: []string{
+				"--systems=openzro\n", "--openzro-management-url=https://openzro.example\n", "--openzro-api-key-file=/etc/lintel/openzro/OZ_API_KEY\n",
+				"--openzro-default-namespaces=a,team-*\n", "--openzro-client-image=client:1\n", "--openzro-cluster-name=east\n", "secretName: s\n", "mountPath: /etc/lintel/openzro\n",
+			},
+		},
+		{
+			name: "openZro in namespaces, with keys of their own", values: `{systems: {openzro: {enabled: true, namespaces: [a, b], secretName: ""}}}`,
+			present: []string{"RoleBinding/openzro-operator", "ClusterRole/openzro-operator", "Deployment/lintel-manager"},
+			missing: []string{"ClusterRoleBinding/openzro-operator"},
 			text:    []string{"namespace: b", "namespace: elsewhere"},
 		},
 		{
@@ -306,9 +341,11 @@ func TestWhatContradictsItselfIsRefused(t *testing.T) {
 		{"none", `{certificate: {certManager: false}}`, "certificate.secretName must name the Secret"},
 		{"approval in namespaces", `{systems: {openvox: {enabled: true, namespaces: [a], approveRequests: true}}}`, "judges requests of the whole cluster"},
 		{"kinds that nobody looks after", `{gatekeeper: {crds: true}}`, "gatekeeper.crds without gatekeeper.enabled"},
+		{"a server that is none", `{systems: {openzro: {enabled: true, managementURL: openzro.example}}}`, "managementURL"},
 		{"a flag that is a value", `{flags: {systems: orloj}}`, "flags.systems is set by the chart itself"},
 		{"a value that is none", `{replicaCount: 2}`, "replicaCount"},
 		{"a system that is none", `{systems: {puppet: {enabled: true}}}`, "puppet"},
+		{"a server without a scheme", `{systems: {zopp: {enabled: true, server: "zopp:50051"}}}`, "server"},
 		{"no replica", `{replicas: 0}`, "replicas"},
 		{"too little memory", `{resources: {limits: {memory: 64Mi}}}`, "the manager needs 256Mi at least"},
 		{"memory in words", `{resources: {limits: {memory: lots}}}`, "say it in whole Mi or Gi"},
@@ -345,7 +382,9 @@ func TestManagerTakesTheFlags(t *testing.T) {
 systems:
   openclaw: {enabled: true, imageRegistries: [a.example], rootNamespace: root}
   openvox: {enabled: true, namespaces: [a], externalOnly: true}
+  openzro: {enabled: true, namespaces: [a]}
   orloj: {enabled: true, namespaces: [a, b]}
+  zopp: {enabled: true, namespaces: [a, b], secretSyncs: true, reload: true, caSecretName: ca}
 gatekeeper: {enabled: true}
 flags: {decision-log: all, drain: 7s}
 `)

@@ -64,6 +64,10 @@ func runTests(m *testing.M) (code int) {
 	if err := permitOrloj(ctx); err != nil {
 		return failed(err)
 	}
+	if err := startZopp(ctx, folder); err != nil {
+		return failed(err)
+	}
+	defer zoppServer.Stop()
 	if postgres, err = installation.StartPostgres(ctx); err != nil {
 		return failed(err)
 	}
@@ -91,7 +95,7 @@ func startManager(ctx context.Context, args ...string) (*installation.Manager, e
 		// Nothing else would answer while this one drains.
 		Program: filepath.Join(programs, "manager"), Name: "manager-0", Env: []string{
 			"HTTPS_PROXY=" + services.URL, "NO_PROXY=", "no_proxy=", "OTEL_EXPORTER_OTLP_ENDPOINT=" + traces.URL, "OTEL_BSP_SCHEDULE_DELAY=500",
-		}, Args: append([]string{"--decision-log=all", "--drain=0s", "--systems=openclaw,openvox,orloj", "--openvox-key-bits=2048", "--gatekeeper", "--allow-file-origins"}, append(orlojArgs(), args...)...),
+		}, Args: append([]string{"--decision-log=all", "--drain=0s", "--systems=openclaw,openvox,orloj,zopp", "--openvox-key-bits=2048", "--gatekeeper", "--allow-file-origins"}, slices.Concat(orlojArgs(), zoppArgs(), args)...),
 	})
 	if err != nil {
 		return nil, err

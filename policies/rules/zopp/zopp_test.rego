@@ -160,7 +160,8 @@ test_targets if {
 	refusals({"annotations": {"a.b/c": "d"}, "secretType": "kubernetes.io/tls"}, {}) == set()
 	refusals({"secretName": "App_"}, {}) == {`spec.target.secretName: "App_" is no name of a Secret; lower case letters, digits, - and . make one`}
 	refusals({"secretType": "kubernetes.io/service-account-token"}, {}) == {"spec.target.secretType: Kubernetes makes credentials from Secrets of type kubernetes.io/service-account-token; take another type"}
-	refusals({"annotations": {"zopp.dev/sync": "true"}}, {}) == {"spec.target.annotations[zopp.dev/sync]: the annotations of zopp.dev on a Secret that a ZoppSecretSync fills are the controller's; take it out"}
+	refusals({"annotations": {"zopp.dev/sync": "true"}}, {}) == {"spec.target.annotations[zopp.dev/sync]: what begins with zopp.dev/ is the controllers' own on such a Secret; take it out"}
+	refusals({"labels": {"zopp.dev/secretsync-uid": "u"}}, {}) == {"spec.target.labels[zopp.dev/secretsync-uid]: what begins with zopp.dev/ is the controllers' own on such a Secret; take it out"}
 }
 
 test_other_namespaces if {

@@ -73,10 +73,12 @@ deny contains {"field": field, "msg": sprintf("%s: Kubernetes makes credentials 
 	target.secretType in tokens
 }
 
-deny contains {"field": field, "msg": sprintf("%s: the annotations of zopp.dev on a Secret that a ZoppSecretSync fills are the controller's; take it out", [field])} if {
-	some name, _ in target.annotations
+# By them the controllers know what is whose.
+deny contains {"field": field, "msg": sprintf("%s: what begins with zopp.dev/ is the controllers' own on such a Secret; take it out", [field])} if {
+	some part in ["labels", "annotations"]
+	some name, _ in target[part]
 	startswith(name, "zopp.dev/")
-	field := sprintf("spec.target.annotations[%s]", [name])
+	field := sprintf("spec.target.%s[%s]", [part, name])
 }
 
 deny contains {"field": field, "msg": msg} if {

@@ -73,3 +73,12 @@ as kubectl apply -k config/default, for the release's namespace and values.
 {{- end -}}
 {{ join "," $names }}
 {{- end -}}
+
+{{/* lintel.zoppRoles: the folders of the roles that zopp needs, where it is on. */}}
+{{- define "lintel.zoppRoles" -}}
+{{- with .Values.systems.zopp -}}
+{{- if .enabled -}}
+zopp{{ if .secretSyncs }},zopp-secret-syncs{{ end }}{{ if .reload }},zopp-reload{{ end }}
+{{- end -}}
+{{- end -}}
+{{- end -}}

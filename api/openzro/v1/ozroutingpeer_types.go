@@ -1,0 +1,132 @@
+package v1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// OZRoutingPeer is a Deployment of clients which route into the cluster, enrolled at the
+// server as routers of a network.
+//
+// The name is at most 63 characters long, because the Pods carry it as a label value.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Network",type=string,JSONPath=`.status.networkID`
+// +kubebuilder:printcolumn:name="Ready",type=integer,JSONPath=`.status.readyReplicas`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must be at most 63 characters: it is used as a label value"
+type OZRoutingPeer struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is the Deployment that is wanted.
+	// +optional
+	// +kubebuilder:default={}
+	Spec OZRoutingPeerSpec `json:"spec,omitzero"`
+
+	// status is how far it has come.
+	// +optional
+	Status OZRoutingPeerStatus `json:"status,omitzero"`
+}
+
+// CommonStatus implements Object.
+func (o *OZRoutingPeer) CommonStatus() *Status { return &o.Status.Status }
+
+// OZRoutingPeerList is a list of OZRoutingPeers.
+//
+// +kubebuilder:object:root=true
+type OZRoutingPeerList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []OZRoutingPeer `json:"items"`
+}
+
+// OZRoutingPeerSpec is the Deployment that is wanted.
+type OZRoutingPeerSpec struct {
+	// replicas is the number of clients.
+	// +optional
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:Minimum=0
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// resources are those of the client's container.
+	// +optional
+	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
+
+	// labels are added to those of the Deployment and its Pods.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// annotations are added to those of the Deployment and its Pods.
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+
+	// nodeSelector are the labels of the nodes that the Pods may run on.
+	// +optional
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+
+	// tolerations are those of the Pods.
+	// +optional
+	// +listType=atomic
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+
+	// volumes are those of the Pods.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Volumes []corev1.Volume `json:"volumes,omitempty"`
+
+	// volumeMounts are those of the client's container.
+	// +optional
+	// +listType=map
+	// +listMapKey=mountPath
+	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
+
+	// privileged runs the client's container as such. Without it, the container has
+	// NET_ADMIN alone.
+	// +optional
+	Privileged *bool `json:"privileged,omitempty"`
+
+	// ephemeral has the server forget peers that have been away for a while.
+	// +optional
+	// +kubebuilder:default=false
+	Ephemeral *bool `json:"ephemeral,omitempty"`
+
+	// exemptFromAdmission lets the peers in without being approved one by one, where the
+	// account asks for that.
+	// +optional
+	// +kubebuilder:default=true
+	ExemptFromAdmission *bool `json:"exemptFromAdmission,omitempty"`
+}
+
+// OZRoutingPeerStatus is how far an OZRoutingPeer has come.
+type OZRoutingPeerStatus struct {
+	// adopted is about the network.
+	Status `json:",inline"`
+
+	// networkID is the ID of the network at the server.
+	// +optional
+	NetworkID string `json:"networkID,omitempty"`
+
+	// groupID is the ID of the group of the peers at the server.
+	// +optional
+	GroupID string `json:"groupID,omitempty"`
+
+	// setupKeyID is the ID of the key, at the server, that the peers enrol with.
+	// +optional
+	SetupKeyID string `json:"setupKeyID,omitempty"`
+
+	// routerID is the ID of the router at the server.
+	// +optional
+	RouterID string `json:"routerID,omitempty"`
+
+	// readyReplicas is the number of clients that are connected.
+	// +optional
+	ReadyReplicas int32 `json:"readyReplicas,omitempty"`
+}

@@ -1,0 +1,214 @@
+package v1
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// OZSetupKey is a key that new peers enrol with, and what Pods get that are enrolled with
+// it.
+//
+// Where its Secret has no key, one is made at the server and stored there; a key that the
+// Secret has is used.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Key",type=string,JSONPath=`.status.state`
+// +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.status.expires`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+type OZSetupKey struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is the key that is wanted.
+	// +required
+	Spec OZSetupKeySpec `json:"spec"`
+
+	// status is how the server has it.
+	// +optional
+	Status OZSetupKeyStatus `json:"status,omitzero"`
+}
+
+// CommonStatus implements Object.
+func (o *OZSetupKey) CommonStatus() *Status { return &o.Status.Status }
+
+// KeyName is the name of the key at the server.
+func (o *OZSetupKey) KeyName() string {
+	if o.Spec.Name != "" {
+		return o.Spec.Name
+	}
+	return o.Name
+}
+
+// SecretKey is where the key is stored: spec.secretKeyRef, or setupKey in the Secret
+// NAME-key.
+func (o *OZSetupKey) SecretKey() corev1.SecretKeySelector {
+	if o.Spec.SecretKeyRef != nil {
+		return *o.Spec.SecretKeyRef
+	}
+	return corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: o.Name + "-key"}, Key: "setupKey"}
+}
+
+// OZSetupKeyList is a list of OZSetupKeys.
+//
+// +kubebuilder:object:root=true
+type OZSetupKeyList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []OZSetupKey `json:"items"`
+}
+
+// KeyType is how often a setup key enrols.
+//
+// +kubebuilder:validation:Enum=reusable;one-off
+type KeyType string
+
+const (
+	// KeyTypeReusable is until it expires, or usageLimit times.
+	KeyTypeReusable KeyType = "reusable"
+	// KeyTypeOneOff is once.
+	KeyTypeOneOff KeyType = "one-off"
+)
+
+// KeyState is what the server says of a setup key.
+type KeyState string
+
+// The states of keys, of which the first alone enrols.
+const (
+	KeyStateValid    KeyState = "valid"
+	KeyStateExpired  KeyState = "expired"
+	KeyStateRevoked  KeyState = "revoked"
+	KeyStateOverused KeyState = "overused"
+)
+
+// Replacement is when a key is replaced by a new one.
+//
+// +kubebuilder:validation:Enum=Revoked;Expired;Overused
+type Replacement string
+
+// The times at which a key may be replaced.
+const (
+	ReplaceRevoked  Replacement = "Revoked"
+	ReplaceExpired  Replacement = "Expired"
+	ReplaceOverused Replacement = "Overused"
+)
+
+// OZSetupKeySpec is the key that is wanted.
+//
+// What the server fixes when it makes a key, type, ephemeral, expiresIn, usageLimit and
+// allowExtraDNSLabels, is immutable from then on.
+type OZSetupKeySpec struct {
+	// secretKeyRef is the key of a Secret of this namespace that holds the setup key, or
+	// where one is stored that is made. Default: setupKey of the Secret NAME-key, where
+	// NAME is that of this object.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self.name.size() > 0",reason="FieldValueRequired",message="secretKeyRef.name is needed: name the Secret",fieldPath=".name"
+	SecretKeyRef *corev1.SecretKeySelector `json:"secretKeyRef,omitempty"`
+
+	// managementURL is the server that Pods enrol at. Default: that of the namespace.
+	// +optional
+	ManagementURL string `json:"managementURL,omitempty"`
+
+	// volumes are added to Pods that are enrolled.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Volumes []corev1.Volume `json:"volumes,omitempty"`
+
+	// volumeMounts are those of the client's container in such Pods.
+	// +optional
+	// +listType=map
+	// +listMapKey=mountPath
+	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
+
+	// name is the name of a key that is made, at the server. Default: that of this object.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// type is reusable or one-off: whether a key that is made enrols more than once.
+	// +optional
+	// +kubebuilder:default=reusable
+	Type KeyType `json:"type,omitempty"`
+
+	// autoGroups are the names, at the server, of the groups that peers join with the key.
+	// +optional
+	// +listType=atomic
+	AutoGroups []string `json:"autoGroups,omitempty"`
+
+	// ephemeral has the server forget peers of a key that is made when they have been away
+	// for a while.
+	// +optional
+	// +kubebuilder:default=false
+	Ephemeral *bool `json:"ephemeral,omitempty"`
+
+	// expiresIn is how long a key that is made enrols, such as 30d, 12h or 1h30m. Default:
+	// for ever.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	ExpiresIn string `json:"expiresIn,omitempty"`
+
+	// usageLimit is how many peers a key that is made enrols; 0: any number.
+	// +optional
+	// +kubebuilder:default=0
+	UsageLimit int32 `json:"usageLimit,omitempty"`
+
+	// allowExtraDNSLabels lets peers of a key that is made ask for further DNS names.
+	// +optional
+	// +kubebuilder:default=false
+	AllowExtraDNSLabels *bool `json:"allowExtraDNSLabels,omitempty"`
+
+	// replaceWhen are Revoked, Expired and Overused: what has to become of the key for a
+	// new one to be made in its place. Default: it is kept, and the status says so.
+	// +optional
+	// +listType=set
+	ReplaceWhen []Replacement `json:"replaceWhen,omitempty"`
+}
+
+// OZSetupKeyStatus is how the server has a setup key.
+type OZSetupKeyStatus struct {
+	Status `json:",inline"`
+
+	// setupKeyID is the ID of the key at the server.
+	// +optional
+	SetupKeyID string `json:"setupKeyID,omitempty"`
+
+	// state is what the server says of the key: valid, expired, revoked or overused.
+	// +optional
+	State KeyState `json:"state,omitempty"`
+
+	// expires is when the key expires, if it does.
+	// +optional
+	Expires *metav1.Time `json:"expires,omitempty"`
+}
+
+var expiryPart = regexp.MustCompile(`^([0-9]+)([smhd])`)
+
+var expiryUnits = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
+
+// Expiry is how long a key is to enrol; 0: for ever.
+func (s OZSetupKeySpec) Expiry() (total time.Duration, err error) {
+	for rest := s.ExpiresIn; rest != ""; {
+		part := expiryPart.FindStringSubmatch(rest)
+		if part == nil {
+			return 0, fmt.Errorf("spec.expiresIn: %q is no duration such as 30d, 12h or 1h30m", s.ExpiresIn)
+		}
+		amount, unit := int64(0), expiryUnits[part[2]]
+		if amount, err = strconv.ParseInt(part[1], 10, 64); err != nil || amount > int64((math.MaxInt64-total)/unit) {
+			return 0, fmt.Errorf("spec.expiresIn: %q is longer than durations can be, 106751d", s.ExpiresIn)
+		}
+		total += time.Duration(amount) * unit
+		rest = rest[len(part[0]):]
+	}
+	return total, nil
+}

@@ -1,0 +1,30 @@
+package v1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupName is the API group of openZro's kinds.
+const GroupName = "openzro.io"
+
+var (
+	// SchemeGroupVersion is the group and version of every kind in this package.
+	SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1"}
+
+	// SchemeBuilder collects the functions that AddToScheme runs.
+	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
+
+	// AddToScheme adds the kinds of this package to a scheme.
+	AddToScheme = SchemeBuilder.AddToScheme
+)
+
+func addKnownTypes(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(SchemeGroupVersion,
+		&OZGroup{}, &OZGroupList{}, &OZPolicy{}, &OZPolicyList{}, &OZResource{}, &OZResourceList{},
+		&OZRoutingPeer{}, &OZRoutingPeerList{}, &OZSetupKey{}, &OZSetupKeyList{},
+		&OZNetworkResource{}, &OZNetworkResourceList{}, &OZHTTPRoute{}, &OZHTTPRouteList{})
+	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
+	return nil
+}

@@ -1,0 +1,169 @@
+package openzro
+
+import (
+	"context"
+	"slices"
+
+	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/controllers/openzro/management"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// groups carries out OZGroups. A group has no description that could say whose it is: that
+// one is about to be made is written into the status before.
+type groups struct{ client client.Reader }
+
+func (g *groups) keep(ctx context.Context, t *task[*v1.OZGroup]) (err error) {
+	for range 2 {
+		if err = t.Groups.Load(ctx); err != nil {
+			return err
+		}
+		have, found := groupOf(t)
+		if found {
+			return g.hold(ctx, t, have)
+		}
+		if err = g.create(ctx, t); !management.Is(err, management.AlreadyExists) {
+			return err
+		}
+		// Somebody was faster: it is listed again.
+	}
+	return err
+}
+
+// groupOf is the group of an object: that of its ID, else one of its name.
+func groupOf(t *task[*v1.OZGroup]) (group management.Group, found bool) {
+	status := &t.next.Status
+	if group, found = t.Groups.Get(status.GroupID); found && (group.Name == t.object.Spec.Name || !status.Adopted) {
+		return group, true
+	}
+	named := t.Groups.Named(t.object.Spec.Name)
+	if len(named) == 0 {
+		return group, false
+	}
+	// Others may have groups of the same name from elsewhere, which API keys do not write.
+	if i := slices.IndexFunc(named, func(g management.Group) bool { return g.Issued == "api" }); i > 0 {
+		named[0] = named[i]
+	}
+	return named[0], true
+}
+
+// hold has a group that is there be the object's.
+func (g *groups) hold(ctx context.Context, t *task[*v1.OZGroup], have management.Group) (err error) {
+	status := &t.next.Status
+	if status.GroupID != have.ID {
+		// What has members already, somebody else has used.
+		status.GroupID, status.Adopted = have.ID, !isCreating(t.next) || !have.IsEmpty()
+	}
+	conditionsOf(t.next).Remove(v1.ConditionCreating)
+	if have.Name != t.object.Spec.Name {
+		err = g.rename(ctx, t, have.ID)
+	}
+	if status.Adopted {
+		t.says = "the group was there before and is used; it stays when this object is deleted"
+	}
+	return err
+}
+
+// rename gives a group its name again. Writing a group sets its members, too: those are
+// written that were read just before.
+func (g *groups) rename(ctx context.Context, t *task[*v1.OZGroup], id string) error {
+	now, err := t.Groups.Read(ctx, id)
+	if err != nil {
+		return err
+	}
+	request := management.GroupRequest{Name: t.object.Spec.Name, Resources: now.Resources}
+	for _, peer := range now.Peers {
+		request.Peers = append(request.Peers, peer.ID)
+	}
+	if _, err = t.Groups.Update(ctx, id, request); err == nil {
+		t.made("update")
+	}
+	return err
+}
+
+// create makes a group. Of one whose answer gets lost, the status knows.
+func (g *groups) create(ctx context.Context, t *task[*v1.OZGroup]) error {
+	before := isCreating(t.next)
+	t.next.Status.GroupID, t.next.Status.Adopted = "", false
+	if !before {
+		conditionsOf(t.next).Set(v1.ConditionCreating, true, "Creating", "the group is being made at the server")
+		if err := t.save(ctx); err != nil {
+			return err
+		}
+	}
+	made, err := t.Groups.Create(ctx, management.GroupRequest{Name: t.object.Spec.Name})
+	if err == nil {
+		t.made("create")
+		t.next.Status.GroupID = made.ID
+	}
+	if err == nil || !before && !management.Unsure(err) {
+		conditionsOf(t.next).Remove(v1.ConditionCreating)
+	}
+	return err
+}
+
+func (g *groups) remove(ctx context.Context, t *task[*v1.OZGroup]) error {
+	if err := t.Groups.Load(ctx); err != nil {
+		return err
+	}
+	have, found := groupOf(t)
+	if !found || t.next.Status.Adopted || t.next.Status.GroupID == "" && (!isCreating(t.next) || !have.IsEmpty()) {
+		return nil
+	}
+	if used, err := g.isUsed(ctx, t.object, have.ID); err != nil || used {
+		return err
+	}
+	err := t.Groups.Remove(ctx, have.ID)
+	if management.Is(err, management.Invalid) {
+		return waiting(v1.ReasonStillLinked, "the group is in use at the server and cannot be deleted yet; take it out there (%s)", err)
+	}
+	if err == nil {
+		t.made("delete")
+	}
+	return err
+}
+
+// isUsed says whether another object has the same group.
+func (g *groups) isUsed(ctx context.Context, of *v1.OZGroup, id string) (bool, error) {
+	var all v1.OZGroupList
+	if err := g.client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(all.Items, func(other v1.OZGroup) bool {
+		return other.UID != of.UID && other.Status.GroupID == id && other.DeletionTimestamp.IsZero()
+	}), nil
+}
+
+// groupIDs are the IDs of groups by their names. Names that the server does not have are a
+// problem: nothing is ever sent without them.
+func groupIDs(ctx context.Context, t *management.Tenant, names []string) (map[string]string, error) {
+	if err := t.Groups.Load(ctx); err != nil {
+		return nil, err
+	}
+	ids, missing := namedGroups(t, names)
+	if len(missing) > 0 {
+		return nil, waiting(v1.ReasonGroupNotFound, "the server has no group %s yet; make an OZGroup of that name", quoted(missing))
+	}
+	return ids, nil
+}
+
+func namedGroups(t *management.Tenant, names []string) (ids map[string]string, missing []string) {
+	ids = map[string]string{}
+	for _, name := range names {
+		if named := t.Groups.Named(name); len(named) > 0 {
+			ids[name] = named[0].ID
+		} else if !slices.Contains(missing, name) {
+			missing = append(missing, name)
+		}
+	}
+	return ids, missing
+}
+
+// idsOf are the IDs of some of the names, each once, in order.
+func idsOf(ids map[string]string, names []string) (some []string) {
+	for _, name := range names {
+		some = append(some, ids[name])
+	}
+	slices.Sort(some)
+	return slices.Compact(some)
+}

@@ -1,0 +1,125 @@
+package openzro
+
+import (
+	"context"
+	"net/netip"
+
+	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/controllers/openzro/management"
+)
+
+// wantedResource is a resource of a network at the server, as an object says.
+type wantedResource struct {
+	network string
+	// id is that of the status, and record the description of what is made.
+	id, record string
+	request    management.ResourceRequest
+}
+
+// holdResource has the server have a resource, and gives its ID. Whether it was there
+// before is written into the status.
+func holdResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource) (id string, err error) {
+	if err := needNetwork(ctx, t.Tenant, w.network); err != nil {
+		return "", err
+	}
+	all := t.Resources(w.network)
+	if err := all.Load(ctx); err != nil {
+		return "", err
+	}
+	have, found, ours := resourceOf(all, t.object.CommonStatus().Adopted, w)
+	if w.request.Description = w.record; !found {
+		made, err := all.Create(ctx, w.request)
+		if management.IsNameTaken(err) {
+			return "", nameTaken(err)
+		}
+		if err != nil {
+			return "", err
+		}
+		t.made("create")
+		t.next.CommonStatus().Adopted = false
+		return made.ID, nil
+	}
+	if t.next.CommonStatus().Adopted = !ours; !ours {
+		t.says = "the resource was there before and is used; it stays when this object is deleted"
+		w.request.Description = have.Description
+	}
+	if sameResource(have, w.request) {
+		return have.ID, nil
+	}
+	_, err = all.Update(ctx, have.ID, w.request)
+	if management.IsNameTaken(err) {
+		return have.ID, nameTaken(err)
+	}
+	if err != nil {
+		return have.ID, gone(err, all.Forget)
+	}
+	t.made("update")
+	return have.ID, nil
+}
+
+func resourceOf(all *management.Collection[management.Resource], adopted bool, w wantedResource) (have management.Resource, found, ours bool) {
+	var known *candidate[management.Resource]
+	if by, has := all.Get(w.id); has {
+		known = &candidate[management.Resource]{by, w.id, by.Description}
+	}
+	var named []candidate[management.Resource]
+	for _, one := range all.Named(w.request.Name) {
+		named = append(named, candidate[management.Resource]{one, one.ID, one.Description})
+	}
+	return find(known, adopted, w.record, named)
+}
+
+// sameResource compares what there is with what is wanted, in the server's own form.
+func sameResource(have management.Resource, wanted management.ResourceRequest) bool {
+	return have.Name == wanted.Name && have.Description == wanted.Description && have.Enabled == wanted.Enabled &&
+		normalAddress(have.Address) == normalAddress(wanted.Address) && management.SameIDs(have.Groups, wanted.Groups)
+}
+
+// normalAddress is an address as the server gives it: that of a host is a subnet of one.
+func normalAddress(text string) string {
+	if prefix, err := netip.ParsePrefix(text); err == nil {
+		return prefix.String()
+	}
+	if address, err := netip.ParseAddr(text); err == nil {
+		return netip.PrefixFrom(address, address.BitLen()).String()
+	}
+	return text
+}
+
+// needNetwork says that a network is not there. The server itself would say that it does
+// not know what is wrong.
+func needNetwork(ctx context.Context, t *management.Tenant, id string) error {
+	if err := t.Networks.Load(ctx); err != nil {
+		return err
+	}
+	if _, found := t.Networks.Get(id); !found {
+		return waiting(v1.ReasonDependency, "the server has no network with the ID %q: give that of one that it has, such as in status.networkID of an OZRoutingPeer", id)
+	}
+	return nil
+}
+
+// removeResource takes away a resource that was made for an object.
+func removeResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource) error {
+	if err := t.Networks.Load(ctx); err != nil {
+		return err
+	}
+	if _, found := t.Networks.Get(w.network); !found {
+		return nil // it went with its network
+	}
+	all := t.Resources(w.network)
+	if err := all.Load(ctx); err != nil {
+		if management.Is(err, management.NotFound) {
+			return nil
+		}
+		return err
+	}
+	have, found, ours := resourceOf(all, t.object.CommonStatus().Adopted, w)
+	if !found || !ours {
+		return nil
+	}
+	err := all.Remove(ctx, have.ID)
+	if err == nil {
+		t.made("delete")
+	}
+	return err
+}

@@ -1,0 +1,79 @@
+package openzro
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/lintel-policy/lintel/controllers/openzro/management"
+)
+
+// keeper lists the collections of tenants at an interval, and waits for servers that cannot
+// be used. It has objects looked at whose tenant has changed behind our back.
+type keeper struct {
+	tenants  *management.Tenants
+	interval time.Duration
+	now      func() time.Time
+	wake     func(context.Context, management.Object)
+
+	mutex sync.Mutex
+	// busy are the tenants that are listed just now, and told those whose outage their
+	// objects were told of.
+	busy, told map[*management.Tenant]bool
+}
+
+// tick is how often it is looked whether a tenant is due.
+const tick = 200 * time.Millisecond
+
+// Start implements manager.Runnable; it runs on the leader.
+func (k *keeper) Start(ctx context.Context) error {
+	k.busy, k.told = map[*management.Tenant]bool{}, map[*management.Tenant]bool{}
+	var running sync.WaitGroup
+	_ = wait.PollUntilContextCancel(ctx, tick, false, func(context.Context) (bool, error) {
+		for _, t := range k.due() {
+			running.Go(func() { k.refresh(ctx, t) })
+		}
+		return false, nil
+	})
+	running.Wait()
+	return nil
+}
+
+// due are the tenants to list now, which are busy then.
+func (k *keeper) due() (due []*management.Tenant) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	for _, t := range k.tenants.All() {
+		if !k.busy[t] && !k.now().Before(t.Due(k.interval)) {
+			k.busy[t] = true
+			due = append(due, t)
+		}
+	}
+	return due
+}
+
+func (k *keeper) refresh(ctx context.Context, t *management.Tenant) {
+	changed, err := t.Refresh(ctx)
+	if err != nil && ctx.Err() == nil {
+		log.FromContext(ctx).Error(err, "listing what the server has", "tenant", t.Name())
+	}
+	// A key that was replaced, or is not taken any more.
+	lost := management.Is(err, management.Unauthorized)
+	k.mutex.Lock()
+	news := changed || lost && !k.told[t]
+	k.told[t] = lost
+	delete(k.busy, t)
+	k.mutex.Unlock()
+	if news {
+		k.wakeAll(ctx, t)
+	}
+}
+
+func (k *keeper) wakeAll(ctx context.Context, t *management.Tenant) {
+	for _, member := range t.Members() {
+		k.wake(ctx, member)
+	}
+}

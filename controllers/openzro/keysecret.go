@@ -1,0 +1,177 @@
+package openzro
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openzro/management"
+)
+
+// The annotations of Secrets with setup keys that were made.
+const (
+	// keyIDAnnotation is the ID of the key at the server, and keyForAnnotation the UID of
+	// the OZSetupKey for which it was made.
+	keyIDAnnotation  = "openzro.io/setup-key-id"
+	keyForAnnotation = "openzro.io/setup-key-for"
+	// keysBeforeAnnotation stands there while a key is made: the IDs of those that have
+	// its name and are somebody else's.
+	keysBeforeAnnotation = "openzro.io/setup-keys-before"
+	// keyReplacedAnnotation is the ID of the key that was replaced, and is to go.
+	keyReplacedAnnotation = "openzro.io/setup-key-replaced"
+)
+
+// keySecret is what is known of a Secret with a setup key: not the key.
+type keySecret struct {
+	exists bool
+	uid    types.UID
+	// has says that there is a value, good that it has the form of a key, and prefix how
+	// it begins.
+	has, good bool
+	prefix    string
+	// id is that of a key that was made for the object, replaced of the one before it,
+	// and before are those that others had when one began to be made.
+	id, replaced string
+	making       bool
+	before       []string
+	// owned says that the Secret goes with the object.
+	owned bool
+}
+
+// keySecrets reads and writes Secrets with setup keys.
+type keySecrets struct {
+	client client.Client
+	reader client.Reader // which has no cache
+	known  *lru.Cache    // keySecret by keySecretVersion
+}
+
+// maxKeySecrets is how many Secrets are remembered.
+const maxKeySecrets = 10000
+
+type keySecretVersion struct {
+	of, uid      types.UID
+	version, key string
+}
+
+// read is what the Secret of an object has. The API server is asked only about what has
+// changed.
+func (k *keySecrets) read(ctx context.Context, of *v1.OZSetupKey) (keySecret, error) {
+	ref := of.SecretKey()
+	name := client.ObjectKey{Namespace: of.Namespace, Name: ref.Name}
+	seen := object.MetadataOf(object.SecretKind)
+	err := k.client.Get(ctx, name, seen)
+	if err == nil {
+		if known, has := k.known.Get(keySecretVersion{of.UID, seen.UID, seen.ResourceVersion, ref.Key}); has {
+			return known.(keySecret), nil
+		}
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return keySecret{}, fmt.Errorf("reading Secret %s: %w", name, err)
+	}
+	return k.live(ctx, of)
+}
+
+// live is read without a cache, which may be behind what was just written.
+func (k *keySecrets) live(ctx context.Context, of *v1.OZSetupKey) (keySecret, error) {
+	ref := of.SecretKey()
+	name := client.ObjectKey{Namespace: of.Namespace, Name: ref.Name}
+	var whole corev1.Secret
+	err := k.reader.Get(ctx, name, &whole)
+	if apierrors.IsNotFound(err) {
+		return keySecret{}, nil
+	}
+	if err != nil {
+		return keySecret{}, fmt.Errorf("reading Secret %s: %w", name, err)
+	}
+	now := keySecretOf(&whole, ref.Key, of)
+	k.known.Add(keySecretVersion{of.UID, whole.UID, whole.ResourceVersion, ref.Key}, now)
+	return now, nil
+}
+
+func keySecretOf(s *corev1.Secret, key string, of *v1.OZSetupKey) keySecret {
+	value := strings.TrimSpace(string(s.Data[key]))
+	before, making := s.Annotations[keysBeforeAnnotation]
+	out := keySecret{
+		exists: true, uid: s.UID, has: value != "", good: isKey(value), owned: metav1.IsControlledBy(s, of),
+		making: making && s.Annotations[keyForAnnotation] == string(of.UID), before: listed(before),
+	}
+	if out.good {
+		out.prefix = strings.ToUpper(value[:management.KeyPrefix])
+	}
+	if s.Annotations[keyForAnnotation] == string(of.UID) {
+		out.id, out.replaced = s.Annotations[keyIDAnnotation], s.Annotations[keyReplacedAnnotation]
+	}
+	return out
+}
+
+// isKey says whether a text has the form of a setup key.
+func isKey(text string) bool { return len(text) == 36 && uuid.Validate(text) == nil }
+
+// claim notes in the Secret of an object, which is made where there is none, that a key is
+// about to be made: whoever may not write it makes none.
+func (k *keySecrets) claim(ctx context.Context, of *v1.OZSetupKey, now keySecret, before []string) (types.UID, error) {
+	notes := map[string]any{keyForAnnotation: string(of.UID), keysBeforeAnnotation: strings.Join(before, ",")}
+	if now.exists {
+		return now.uid, k.patch(ctx, of, now.uid, notes, nil)
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: of.Namespace, Name: of.SecretKey().Name, Labels: map[string]string{managedByLabel: managedBy},
+		Annotations:     map[string]string{keyForAnnotation: string(of.UID), keysBeforeAnnotation: strings.Join(before, ",")},
+		OwnerReferences: []metav1.OwnerReference{controllerReference(of, "OZSetupKey")},
+	}}
+	if err := k.client.Create(ctx, secret, client.FieldOwner(fieldManager("OZSetupKey"))); err != nil {
+		return "", fmt.Errorf("creating Secret %s/%s: %w", of.Namespace, secret.Name, err)
+	}
+	return secret.UID, nil
+}
+
+// store puts a key that was made into the Secret of an object.
+func (k *keySecrets) store(ctx context.Context, of *v1.OZSetupKey, uid types.UID, made management.SetupKey, replaced string) error {
+	notes := map[string]any{keyIDAnnotation: made.ID, keyForAnnotation: string(of.UID), keysBeforeAnnotation: nil, keyReplacedAnnotation: nil}
+	if replaced != "" {
+		notes[keyReplacedAnnotation] = replaced
+	}
+	return k.patch(ctx, of, uid, notes, map[string]any{of.SecretKey().Key: base64.StdEncoding.EncodeToString([]byte(made.Key))})
+}
+
+// clear takes a key that is no more out of a Secret that stays.
+func (k *keySecrets) clear(ctx context.Context, of *v1.OZSetupKey, uid types.UID) error {
+	notes := map[string]any{keyIDAnnotation: nil, keyForAnnotation: nil, keysBeforeAnnotation: nil, keyReplacedAnnotation: nil}
+	return client.IgnoreNotFound(k.patch(ctx, of, uid, notes, map[string]any{of.SecretKey().Key: nil}))
+}
+
+// patch writes to the Secret with a UID, and to no other of its name.
+func (k *keySecrets) patch(ctx context.Context, of *v1.OZSetupKey, uid types.UID, notes, data map[string]any) error {
+	change := map[string]any{"metadata": map[string]any{"uid": uid, "annotations": notes}}
+	if data != nil {
+		change["data"] = data
+	}
+	text, err := json.Marshal(change)
+	if err != nil {
+		return err
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, Name: of.SecretKey().Name}}
+	if err := k.client.Patch(ctx, secret, client.RawPatch(types.MergePatchType, text), client.FieldOwner(fieldManager("OZSetupKey"))); err != nil {
+		return fmt.Errorf("writing Secret %s/%s: %w", of.Namespace, secret.Name, err)
+	}
+	return nil
+}
+
+// controllerReference has an object go with the one that it is made for.
+func controllerReference(of v1.Object, kind string) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion: v1.SchemeGroupVersion.String(), Kind: kind, Name: of.GetName(), UID: of.GetUID(), Controller: new(true),
+	}
+}

@@ -1,0 +1,181 @@
+package management
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	// requestTimeout is how long a server has for an answer.
+	requestTimeout = 10 * time.Second
+	// maxAnswer is how long an answer may be, in bytes.
+	maxAnswer = 64 << 20
+	// maxConnections is how many are kept open to a server.
+	maxConnections = perTenant
+	// maxRedirects within one host are followed.
+	maxRedirects = 3
+)
+
+// Credentials are what a Tenant is reached with.
+type Credentials struct {
+	// URL is that of the server, with or without /api.
+	URL string
+	Key string
+	// CA is PEM: certificates that are trusted beside those of the system.
+	CA string
+	// Name is what people call the tenant: credentials with another one are the same.
+	Name string
+}
+
+// client asks one server with one key.
+type client struct {
+	base    string
+	key     string
+	http    *http.Client
+	observe Observe
+	timeout time.Duration
+}
+
+// Observe counts requests: code is 0 where no answer came.
+type Observe func(method, collection string, code int)
+
+func newClient(c Credentials, observe Observe) (*client, error) {
+	base, err := baseOf(c.URL)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range c.Key {
+		if r <= ' ' || r >= 0x7f {
+			return nil, errors.New("the key has characters that no key has, such as spaces or line breaks within; copy it again")
+		}
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = maxConnections
+	transport.DialContext = (&net.Dialer{Timeout: requestTimeout / 2, KeepAlive: 30 * time.Second}).DialContext
+	if c.CA != "" {
+		pool, err := x509.SystemCertPool()
+		if err != nil {
+			pool = x509.NewCertPool()
+		}
+		if !pool.AppendCertsFromPEM([]byte(c.CA)) {
+			return nil, errors.New("ca.crt holds no certificate in PEM")
+		}
+		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	}
+	return &client{
+		base: base, key: c.Key, observe: observe, timeout: requestTimeout,
+		http: &http.Client{Transport: transport, CheckRedirect: sameServer},
+	}, nil
+}
+
+// baseOf is the address below which the collections are.
+func baseOf(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return "", fmt.Errorf("managementURL %q is no address such as https://api.openzro.io", text)
+	}
+	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", errors.New("managementURL has a user, a query or a fragment; give scheme, host and path alone")
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/"), "/api") + "/api", nil
+}
+
+// sameServer follows redirects of reads within a server: a key is sent nowhere else, and a
+// write that is led elsewhere may become a read.
+func sameServer(next *http.Request, via []*http.Request) error {
+	first := via[0]
+	if first.Method != http.MethodGet || next.URL.Scheme != first.URL.Scheme || next.URL.Host != first.URL.Host || len(via) > maxRedirects {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// do asks, and reads the answer into out, unless that is nil. of is the collection, for
+// whoever counts.
+func (c *client) do(ctx context.Context, method, of, path string, body, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	request, err := c.request(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	asked := method + " /api" + path
+	answer, err := c.http.Do(request)
+	if err != nil {
+		c.count(method, of, 0)
+		return c.unanswered(asked, method, err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	c.count(method, of, answer.StatusCode)
+	switch {
+	case err != nil:
+		return c.unanswered(asked, method, err)
+	case answer.StatusCode/100 != 2:
+		e := failure(asked, answer, text, c.key)
+		e.Unsure = e.Unsure && method != http.MethodGet
+		return e
+	case len(text) > maxAnswer:
+		return c.unreadable(asked, method, answer, fmt.Sprintf("the answer is longer than %d MiB", maxAnswer>>20))
+	case out == nil:
+		return nil
+	}
+	if err := json.Unmarshal(text, out); err != nil {
+		return c.unreadable(asked, method, answer, notJSON(answer))
+	}
+	return nil
+}
+
+func (c *client) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return nil, fmt.Errorf("writing %s %s: %w", method, path, err)
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("writing %s %s: %w", method, path, err)
+	}
+	request.Header.Set("Authorization", "Token "+c.key)
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("User-Agent", "lintel")
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	return request, nil
+}
+
+func (c *client) count(method, of string, code int) {
+	if c.observe != nil {
+		c.observe(method, of, code)
+	}
+}
+
+// unanswered is a request of which nobody knows what became.
+func (c *client) unanswered(asked, method string, err error) *Error {
+	if of := (*url.Error)(nil); errors.As(err, &of) {
+		err = of.Err // it begins with the whole address
+	}
+	message := err.Error()
+	if errors.Is(err, context.DeadlineExceeded) {
+		message = fmt.Sprintf("no answer within %s", c.timeout)
+	}
+	return &Error{Cause: Unavailable, Asked: asked, Message: hide(shorten(message), c.key), Unsure: method != http.MethodGet}
+}
+
+func (c *client) unreadable(asked, method string, answer *http.Response, message string) *Error {
+	return &Error{Cause: Unavailable, Asked: asked, Code: answer.StatusCode, Message: hide(message, c.key), Unsure: method != http.MethodGet}
+}

@@ -1,0 +1,276 @@
+package management
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/singleflight"
+)
+
+// Collection is what a server has at one path, as far as is known. What it gives is
+// shared, and nobody changes it.
+type Collection[T any] struct {
+	tenant *Tenant
+	// path is below the base, and label names it for whoever counts.
+	path, label string
+	id, name    func(T) string
+	// matters is what of an item makes it another one.
+	matters func(T) any
+	// forget is an item without what nobody is to remember: nil for all of it.
+	forget func(T) T
+
+	flight singleflight.Group
+
+	mutex  sync.Mutex // over what is below
+	listed bool
+	// news says that something has changed behind our back, which Refresh tells.
+	news  bool
+	items map[string]T
+	names map[string][]string // IDs, sorted
+	// writes count what was written here. touched says of items when they were, and
+	// forgotten when it was last known that others have written.
+	writes    uint64
+	touched   map[string]uint64
+	forgotten uint64
+}
+
+func newCollection[T any](t *Tenant, path, label string, id, name func(T) string, matters func(T) any) *Collection[T] {
+	return &Collection[T]{tenant: t, path: path, label: label, id: id, name: name, matters: matters, touched: map[string]uint64{}}
+}
+
+// Load lists the collection, unless that has been done.
+func (c *Collection[T]) Load(ctx context.Context) error {
+	for range maxLists {
+		if c.isListed() {
+			return nil
+		}
+		if err := c.list(ctx, false); err != nil {
+			return err
+		}
+	}
+	return nil // others write all the time: what is known is as good as it gets
+}
+
+// maxLists is how often a collection is listed that changes meanwhile.
+const maxLists = 3
+
+func (c *Collection[T]) isListed() bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.listed
+}
+
+// Refresh lists the collection again, and says whether it has changed behind our back. It
+// asks even a server that others leave alone.
+func (c *Collection[T]) Refresh(ctx context.Context) (changed bool, err error) {
+	if err := c.list(ctx, true); err != nil {
+		return false, err
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	changed, c.news = c.news, false
+	return changed, nil
+}
+
+// list is shared by all who want one at a time.
+func (c *Collection[T]) list(ctx context.Context, probe bool) error {
+	ctx = context.WithoutCancel(ctx) // whoever is first asks for all
+	_, err, _ := c.flight.Do("", func() (any, error) {
+		c.mutex.Lock()
+		began := c.writes
+		c.mutex.Unlock()
+		var items []T
+		if err := c.tenant.ask(ctx, probe, http.MethodGet, c.label, c.path, nil, &items); err != nil {
+			return nil, err
+		}
+		c.take(items, began)
+		return nil, nil
+	})
+	return err
+}
+
+// take has a list be what is known, but for what was written since it was asked for.
+func (c *Collection[T]) take(list []T, began uint64) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	next := make(map[string]T, len(list))
+	for _, item := range list {
+		next[c.id(item)] = item
+	}
+	for id, at := range c.touched {
+		if at <= began {
+			delete(c.touched, id)
+			continue
+		}
+		if item, has := c.items[id]; has {
+			next[id] = item
+		} else {
+			delete(next, id)
+		}
+	}
+	c.news = c.news || c.items != nil && !maps.EqualFunc(c.items, next, func(a, b T) bool { return reflect.DeepEqual(c.matters(a), c.matters(b)) })
+	c.items, c.listed, c.names = next, c.forgotten <= began, map[string][]string{}
+	for id, item := range next {
+		c.names[c.name(item)] = append(c.names[c.name(item)], id)
+	}
+	for _, ids := range c.names {
+		slices.Sort(ids)
+	}
+}
+
+// isUsed says whether the collection was listed ever.
+func (c *Collection[T]) isUsed() bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.items != nil
+}
+
+// Forget has the collection listed again before it is next used: somebody else has written
+// to it, or nobody knows what became of a write.
+func (c *Collection[T]) Forget() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.writes++
+	c.listed, c.forgotten = false, c.writes
+}
+
+// Get is the item of an ID.
+func (c *Collection[T]) Get(id string) (item T, found bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	item, found = c.items[id]
+	return item, found
+}
+
+// Named are the items of a name, in the order of their IDs.
+func (c *Collection[T]) Named(name string) (items []T) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for _, id := range c.names[name] {
+		items = append(items, c.items[id])
+	}
+	return items
+}
+
+// All are the items, in the order of their IDs.
+func (c *Collection[T]) All() (items []T) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(c.items)) {
+		items = append(items, c.items[id])
+	}
+	return items
+}
+
+// Read asks for one item as it is now.
+func (c *Collection[T]) Read(ctx context.Context, id string) (item T, err error) {
+	err = c.tenant.ask(ctx, false, http.MethodGet, c.label, c.at(id), nil, &item)
+	return item, c.wrote(id, &item, err)
+}
+
+// Create makes an item.
+func (c *Collection[T]) Create(ctx context.Context, request any) (item T, err error) {
+	err = c.tenant.ask(ctx, false, http.MethodPost, c.label, c.path, request, &item)
+	if err == nil && c.id(item) == "" {
+		err = &Error{Cause: Unavailable, Asked: "POST /api" + c.path, Message: "the answer has no id; check managementURL", Unsure: true}
+	}
+	return item, c.wrote(c.id(item), &item, err)
+}
+
+// Update writes an item.
+func (c *Collection[T]) Update(ctx context.Context, id string, request any) (item T, err error) {
+	err = c.tenant.ask(ctx, false, http.MethodPut, c.label, c.at(id), request, &item)
+	return item, c.wrote(id, &item, err)
+}
+
+// Delete takes an item away. The error of one that the server does not have is not always
+// NotFound: see Gone.
+func (c *Collection[T]) Delete(ctx context.Context, id string) error {
+	err := c.tenant.ask(ctx, false, http.MethodDelete, c.label, c.at(id), nil, nil)
+	return c.wrote(id, nil, err)
+}
+
+// Remove is Delete for what may be gone already. Some collections answer to that as if the
+// request were wrong: whether the item is there is asked then.
+func (c *Collection[T]) Remove(ctx context.Context, id string) error {
+	err := c.Delete(ctx, id)
+	if Is(err, Invalid) || Is(err, ServerError) {
+		if _, again := c.Read(ctx, id); Is(again, NotFound) {
+			return nil
+		}
+	}
+	if Is(err, NotFound) {
+		return nil
+	}
+	return err
+}
+
+func (c *Collection[T]) at(id string) string { return c.path + "/" + url.PathEscape(id) }
+
+// wrote notes what became of an item: nil for one that is gone.
+func (c *Collection[T]) wrote(id string, item *T, err error) error {
+	switch {
+	case Is(err, NotFound) && id != "":
+		item = nil
+	case Unsure(err) || Is(err, AlreadyExists) || Is(err, NotFound):
+		c.Forget()
+		return err
+	case err != nil:
+		return err
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.writes++
+	c.touched[id] = c.writes
+	c.unname(id)
+	if item == nil {
+		delete(c.items, id)
+		return err
+	}
+	if c.items == nil {
+		c.items, c.names = map[string]T{}, map[string][]string{}
+	}
+	known := *item
+	if c.forget != nil {
+		known = c.forget(known)
+	}
+	c.items[id] = known
+	name := c.name(known)
+	c.names[name] = append(c.names[name], id)
+	slices.Sort(c.names[name])
+	return nil
+}
+
+// unname takes an item out of those of its name. c.mutex is locked.
+func (c *Collection[T]) unname(id string) {
+	item, has := c.items[id]
+	if !has {
+		return
+	}
+	name := c.name(item)
+	if c.names[name] = slices.DeleteFunc(c.names[name], func(other string) bool { return other == id }); len(c.names[name]) == 0 {
+		delete(c.names, name)
+	}
+}
+
+// identity is a matters of items that differ in anything.
+func identity[T any](item T) any { return item }
+
+// sortedIDs are those of references.
+func sortedIDs(references []Reference) (ids []string) {
+	for _, r := range references {
+		ids = append(ids, r.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// SameIDs says whether references are to these IDs, in whatever order.
+func SameIDs(references []Reference, ids []string) bool {
+	return slices.Equal(sortedIDs(references), slices.Sorted(slices.Values(ids)))
+}

@@ -1,0 +1,174 @@
+package management
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Cause tells errors of the server apart, as far as somebody decides on them.
+type Cause string
+
+const (
+	// Unauthorized is a key that the server does not take.
+	Unauthorized Cause = "Unauthorized"
+	// Forbidden is a key whose user may not do what was asked.
+	Forbidden Cause = "Forbidden"
+	// NotFound is an object that the server does not have.
+	NotFound Cause = "NotFound"
+	// NotServed is an address at which this server has nothing at all.
+	NotServed Cause = "NotServed"
+	// AlreadyExists is a name that is taken.
+	AlreadyExists Cause = "AlreadyExists"
+	// Invalid is what the server refuses as it is.
+	Invalid Cause = "Invalid"
+	// RateLimited is a server that asks to wait.
+	RateLimited Cause = "RateLimited"
+	// ServerError is a server that answers, and could not do what was asked.
+	ServerError Cause = "ServerError"
+	// Unavailable is a server that does not answer, or not as a management server does.
+	Unavailable Cause = "Unavailable"
+)
+
+// Error is what came of a request that did not succeed.
+type Error struct {
+	Cause Cause
+	// Asked is the method and the path.
+	Asked string
+	// Code is that of HTTP: 0 where there was no answer.
+	Code int
+	// Message is in the server's words where it has any.
+	Message string
+	// RetryAfter is how long the server asks to wait, if it does.
+	RetryAfter time.Duration
+	// Unsure says that the request may have been carried out.
+	Unsure bool
+}
+
+func (e *Error) Error() string {
+	if e.Code == 0 {
+		return fmt.Sprintf("%s: %s", e.Asked, e.Message)
+	}
+	return fmt.Sprintf("%s: %d: %s", e.Asked, e.Code, e.Message)
+}
+
+// ofTenant says that the next request would fare no better, whatever it asks.
+func (e *Error) ofTenant() bool {
+	return e.Cause == Unauthorized || e.Cause == RateLimited || e.Cause == Unavailable
+}
+
+// Is says whether an error has a cause.
+func Is(err error, cause Cause) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Cause == cause
+}
+
+// Unsure says whether a request that failed may have been carried out.
+func Unsure(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Unsure
+}
+
+// IsNameTaken says whether a resource was refused for its name, which another one of the
+// account has. The server answers 422 to that, and to nothing else about resources.
+func IsNameTaken(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Code == http.StatusUnprocessableEntity
+}
+
+const (
+	// maxMessage is how much of a server's words is kept, in bytes.
+	maxMessage = 500
+	// maxRetryAfter bounds how long a server is left alone because it asks for it.
+	maxRetryAfter = 5 * time.Minute
+)
+
+// failure reads an answer that is none of success. key is left out of it.
+func failure(asked string, answer *http.Response, body []byte, key string) *Error {
+	message, told := wordsOf(body)
+	e := &Error{Asked: asked, Code: answer.StatusCode, Message: message}
+	switch code := answer.StatusCode; {
+	case code == http.StatusUnauthorized:
+		e.Cause = Unauthorized
+	case code == http.StatusForbidden:
+		e.Cause = Forbidden
+	case code == http.StatusNotFound && told:
+		e.Cause = NotFound
+	case code == http.StatusNotFound, code == http.StatusMethodNotAllowed, code == http.StatusNotImplemented:
+		e.Cause = NotServed
+	case code == http.StatusConflict:
+		e.Cause = AlreadyExists
+	case code == http.StatusTooManyRequests:
+		e.Cause, e.RetryAfter = RateLimited, retryAfter(answer.Header.Get("Retry-After"), time.Now())
+	case code == http.StatusInternalServerError && told:
+		e.Cause = ServerError
+	case code >= http.StatusInternalServerError:
+		e.Cause, e.RetryAfter, e.Unsure = Unavailable, retryAfter(answer.Header.Get("Retry-After"), time.Now()), true
+	case told:
+		e.Cause = Invalid
+	default:
+		e.Cause = Unavailable
+	}
+	if !told {
+		e.Message = notJSON(answer)
+	}
+	e.Message = hide(e.Message, key)
+	return e
+}
+
+// wordsOf are those of the server's errors. told says that it is a management server that
+// speaks.
+func wordsOf(body []byte) (message string, told bool) {
+	var said struct {
+		Message *string `json:"message"`
+	}
+	if err := json.Unmarshal(body, &said); err != nil || said.Message == nil {
+		return "", false
+	}
+	return shorten(*said.Message), true
+}
+
+func notJSON(answer *http.Response) string {
+	if location := answer.Header.Get("Location"); location != "" && answer.StatusCode/100 == 3 {
+		return "redirects elsewhere, which is not followed; give the address that it leads to as managementURL"
+	}
+	kind := answer.Header.Get("Content-Type")
+	if kind == "" {
+		kind = "no content type"
+	}
+	return fmt.Sprintf("the answer (%s) is none of a management server; check managementURL", shorten(kind))
+}
+
+func shorten(text string) string {
+	if len(text) <= maxMessage {
+		return text
+	}
+	end := maxMessage
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
+
+func hide(text, key string) string {
+	if key == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, key, "<key>")
+}
+
+// retryAfter reads the header of that name, which has seconds or a date.
+func retryAfter(value string, now time.Time) time.Duration {
+	var wait time.Duration
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		wait = time.Duration(seconds) * time.Second
+	} else if date, err := http.ParseTime(value); err == nil {
+		wait = date.Sub(now)
+	}
+	return min(max(wait, 0), maxRetryAfter)
+}

@@ -1,0 +1,80 @@
+package management
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Object is one that is carried out with a tenant's key.
+type Object struct {
+	Kind string
+	types.NamespacedName
+}
+
+// queue lets a few objects of a tenant be carried out at a time. Those that came too early
+// are woken in turn, and wait nowhere meanwhile.
+type queue struct {
+	lock    sync.Mutex // over what is below
+	busy    int
+	waiting []Object
+	waits   map[Object]bool
+	members map[Object]bool
+}
+
+// Enter says whether an object may be carried out now: Leave is called then. One that may
+// not is woken when it is its turn.
+func (q *queue) Enter(object Object) bool {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	if q.members == nil {
+		q.members, q.waits = map[Object]bool{}, map[Object]bool{}
+	}
+	q.members[object] = true
+	if q.busy < perTenant {
+		q.busy++
+		return true
+	}
+	if !q.waits[object] {
+		q.waits[object] = true
+		q.waiting = append(q.waiting, object)
+	}
+	return false
+}
+
+// Leave gives the turn to another object, if one waits: it is to be woken.
+func (q *queue) Leave() (next Object, waits bool) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	q.busy--
+	if len(q.waiting) == 0 {
+		return next, false
+	}
+	next, q.waiting = q.waiting[0], q.waiting[1:]
+	delete(q.waits, next)
+	return next, true
+}
+
+// Drop says that an object is none of the tenant's any more.
+func (q *queue) Drop(object Object) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	delete(q.members, object)
+}
+
+// Members are the objects that are carried out with the tenant's key.
+func (q *queue) Members() (all []Object) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	for object := range q.members {
+		all = append(all, object)
+	}
+	return all
+}
+
+// isUsed says whether there are any.
+func (q *queue) isUsed() bool {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	return len(q.members) > 0
+}

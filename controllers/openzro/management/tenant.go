@@ -1,0 +1,306 @@
+package management
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lintel-policy/lintel/controllers/attempt"
+)
+
+// perTenant is how many objects of a tenant are carried out at a time: one whose server
+// hangs holds up no more of those who carry out objects of all.
+const perTenant = 8
+
+// pauses are how long a server is left alone that cannot be used.
+var pauses = attempt.Backoff{First: time.Second, Longest: 30 * time.Second, Jitter: 0.3}
+
+// Tenant is what is known of an account at a management server, by whoever has one key.
+type Tenant struct {
+	client *client
+	name   string
+	now    func() time.Time
+
+	Groups    *Collection[Group]
+	Policies  *Collection[Policy]
+	SetupKeys *Collection[SetupKey]
+	Networks  *Collection[Network]
+	Zones     *Collection[Zone]
+
+	mutex     sync.Mutex // over what is below
+	resources map[string]*Collection[Resource]
+	routers   map[string]*Collection[Router]
+	records   map[string]*Collection[Record]
+	outage    *Error
+	failures  int
+	until     time.Time
+	// suffered says that there was an outage of which Refresh has not told the end.
+	suffered  bool
+	refreshed time.Time
+
+	settings sync.Mutex // over writing those of the account
+
+	queue
+}
+
+// newTenant makes a Tenant with a clock.
+func newTenant(c Credentials, observe Observe, now func() time.Time) (*Tenant, error) {
+	client, err := newClient(c, observe)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tenant{client: client, name: cmp.Or(c.Name, "default"), now: now, resources: map[string]*Collection[Resource]{}, routers: map[string]*Collection[Router]{}, records: map[string]*Collection[Record]{}}
+	t.Groups = newCollection(t, "/groups", "groups",
+		func(g Group) string { return g.ID }, func(g Group) string { return g.Name },
+		func(g Group) any { return g.Name }) // who is in a group changes all the time, and is nobody's here
+	t.Policies = newCollection(t, "/policies", "policies", func(p Policy) string { return p.ID }, func(p Policy) string { return p.Name }, identity)
+	t.SetupKeys = newCollection(t, "/setup-keys", "setup-keys",
+		func(k SetupKey) string { return k.ID }, func(k SetupKey) string { return k.Name },
+		func(k SetupKey) any { return [...]any{k.Name, k.State, k.Revoked, k.AutoGroups} })
+	t.SetupKeys.forget = func(k SetupKey) SetupKey {
+		k.Key = k.Key[:min(len(k.Key), KeyPrefix)]
+		return k
+	}
+	t.Networks = newCollection(t, "/networks", "networks",
+		func(n Network) string { return n.ID }, func(n Network) string { return n.Name },
+		func(n Network) any { return [...]any{n.Name, n.Description} })
+	t.Zones = newCollection(t, "/dns/zones", "dns/zones", func(z Zone) string { return z.ID }, func(z Zone) string { return z.Name }, identity)
+	return t, nil
+}
+
+// Resources are those of a network.
+func (t *Tenant) Resources(network string) *Collection[Resource] {
+	return below(t, t.resources, network, func() *Collection[Resource] {
+		return newCollection(t, "/networks/"+url.PathEscape(network)+"/resources", "networks/resources",
+			func(r Resource) string { return r.ID }, func(r Resource) string { return r.Name }, identity)
+	})
+}
+
+// Routers are those of a network.
+func (t *Tenant) Routers(network string) *Collection[Router] {
+	return below(t, t.routers, network, func() *Collection[Router] {
+		return newCollection(t, "/networks/"+url.PathEscape(network)+"/routers", "networks/routers",
+			func(r Router) string { return r.ID }, func(r Router) string { return "" }, identity)
+	})
+}
+
+// Records are those of a DNS zone.
+func (t *Tenant) Records(zone string) *Collection[Record] {
+	return below(t, t.records, zone, func() *Collection[Record] {
+		return newCollection(t, "/dns/zones/"+url.PathEscape(zone)+"/records", "dns/zones/records",
+			func(r Record) string { return r.ID }, func(r Record) string { return r.Name }, identity)
+	})
+}
+
+func below[T any](t *Tenant, all map[string]*Collection[T], of string, make func() *Collection[T]) *Collection[T] {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	if all[of] == nil {
+		all[of] = make()
+	}
+	return all[of]
+}
+
+// RemoveNetwork takes a network away, and all that is in it.
+func (t *Tenant) RemoveNetwork(ctx context.Context, id string) error {
+	if err := t.Networks.Remove(ctx, id); err != nil {
+		return err
+	}
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	delete(t.resources, id)
+	delete(t.routers, id)
+	return nil
+}
+
+// Serves asks whether the server has anything at a path.
+func (t *Tenant) Serves(ctx context.Context, path string) (bool, error) {
+	err := t.ask(ctx, false, http.MethodGet, "services", path, nil, nil)
+	if Is(err, NotServed) || Is(err, NotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// ask sends a request, unless the server cannot be used now. A probe is sent even then.
+func (t *Tenant) ask(ctx context.Context, probe bool, method, of, path string, body, out any) error {
+	if outage := t.Outage(); outage != nil && !probe {
+		return &Error{Cause: outage.Cause, Asked: outage.Asked, Code: outage.Code, Message: outage.Message}
+	}
+	err := t.client.do(ctx, method, of, path, body, out)
+	if ctx.Err() != nil {
+		return errors.Join(ctx.Err(), err) // it says nothing of the server
+	}
+	t.note(err)
+	return err
+}
+
+// note has a server that cannot be used be left alone for a while. One that answers is
+// used again.
+func (t *Tenant) note(err error) {
+	e, failed := errors.AsType[*Error](err)
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	switch {
+	case !failed || !e.ofTenant():
+		t.outage, t.failures = nil, 0
+	case t.outage != nil && t.now().Before(t.until):
+		// Others that had been sent before.
+	default:
+		t.failures++
+		t.suffered = true
+		t.outage, t.until = e, t.now().Add(max(e.RetryAfter, pauses.Pause(t.failures)))
+	}
+}
+
+// Outage is why the server cannot be used: nil where it can.
+func (t *Tenant) Outage() *Error {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	return t.outage
+}
+
+// Name is what people call the tenant.
+func (t *Tenant) Name() string { return t.name }
+
+// Refreshed is when all that is in use was last listed.
+func (t *Tenant) Refreshed() time.Time {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	return t.refreshed
+}
+
+// Due is when the tenant is to be refreshed, at an interval; earlier where it cannot be
+// used.
+func (t *Tenant) Due(interval time.Duration) time.Time {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	switch {
+	case t.outage != nil:
+		return t.until
+	case t.suffered:
+		return t.now()
+	}
+	return t.refreshed.Add(interval)
+}
+
+// refresher is a Collection of whatever items.
+type refresher interface {
+	isUsed() bool
+	Refresh(context.Context) (bool, error)
+}
+
+// Refresh lists again what was listed before, and says whether anything has changed behind
+// our back, or the server can be used again.
+func (t *Tenant) Refresh(ctx context.Context) (changed bool, err error) {
+	collections := t.inUse()
+	if len(collections) == 0 && t.Outage() != nil {
+		collections = []refresher{t.Groups} // any would do
+	}
+	for _, c := range collections {
+		differs, again := c.Refresh(ctx)
+		if Is(again, NotFound) {
+			t.sweep()
+			differs, again = true, nil // its network is gone
+		}
+		changed, err = changed || differs, errors.Join(err, again)
+		if t.Outage() != nil {
+			return false, err
+		}
+	}
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	changed, t.suffered, t.refreshed = changed || t.suffered, false, t.now()
+	return changed, err
+}
+
+// inUse are the collections that were listed, those of networks after these.
+func (t *Tenant) inUse() (all []refresher) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	every := []refresher{t.Groups, t.Policies, t.SetupKeys, t.Networks, t.Zones}
+	for _, c := range t.resources {
+		every = append(every, c)
+	}
+	for _, c := range t.routers {
+		every = append(every, c)
+	}
+	for _, c := range t.records {
+		every = append(every, c)
+	}
+	return slices.DeleteFunc(every, func(c refresher) bool { return !c.isUsed() })
+}
+
+// sweep forgets what is in networks and zones: one of them is gone.
+func (t *Tenant) sweep() {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	clear(t.resources)
+	clear(t.routers)
+	clear(t.records)
+}
+
+// account is what is read and written of an account: all its settings, whatever they are.
+type account struct {
+	ID         string                     `json:"id"`
+	Settings   map[string]json.RawMessage `json:"settings"`
+	Onboarding json.RawMessage            `json:"onboarding,omitempty"`
+}
+
+const exemptGroups = "admission_exempt_groups"
+
+// Exempt has the peers of a group be exempt from admission, or not. It changes no other
+// setting: what is written is what was read just before, and is read again after.
+func (t *Tenant) Exempt(ctx context.Context, group string, exempt bool) (changed bool, err error) {
+	t.settings.Lock()
+	defer t.settings.Unlock()
+	for range maxSettings {
+		now, groups, err := t.exempted(ctx)
+		if err != nil || slices.Contains(groups, group) == exempt {
+			return changed, err
+		}
+		next := slices.DeleteFunc(groups, func(other string) bool { return other == group })
+		if exempt {
+			next = append(next, group)
+		}
+		if now.Settings[exemptGroups], err = json.Marshal(next); err != nil {
+			return changed, err
+		}
+		request := account{Settings: now.Settings}
+		if err := t.ask(ctx, false, http.MethodPut, "accounts", "/accounts/"+url.PathEscape(now.ID), request, nil); err != nil {
+			return changed, err
+		}
+		changed = true
+	}
+	return changed, &Error{Cause: ServerError, Asked: "PUT /api/accounts", Message: "somebody else keeps writing the settings of the account: " + exemptGroups + " is not as it was written"}
+}
+
+// maxSettings is how often settings are written that others write, too.
+const maxSettings = 3
+
+func (t *Tenant) exempted(ctx context.Context) (account, []string, error) {
+	var all []account
+	if err := t.ask(ctx, false, http.MethodGet, "accounts", "/accounts", nil, &all); err != nil {
+		return account{}, nil, err
+	}
+	if len(all) != 1 || all[0].Settings == nil {
+		return account{}, nil, &Error{Cause: ServerError, Asked: "GET /api/accounts", Message: fmt.Sprintf("there are %d accounts for this key, and not one with settings", len(all))}
+	}
+	groups := []string{}
+	if text, has := all[0].Settings[exemptGroups]; has {
+		if err := json.Unmarshal(text, &groups); err != nil {
+			return account{}, nil, &Error{Cause: ServerError, Asked: "GET /api/accounts", Message: exemptGroups + " is no list of groups"}
+		}
+	}
+	return all[0], groups, nil
+}
+
+// Close ends the connections that are kept.
+func (t *Tenant) Close() { t.client.http.CloseIdleConnections() }

@@ -1,0 +1,60 @@
+package management
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Tenants are those that are known, by their credentials.
+type Tenants struct {
+	observe Observe
+	now     func() time.Time
+
+	mutex sync.Mutex
+	known map[[sha256.Size]byte]*Tenant
+	// used says when a tenant was last asked for.
+	used map[*Tenant]time.Time
+}
+
+// NewTenants makes Tenants whose requests are counted.
+func NewTenants(observe Observe, now func() time.Time) *Tenants {
+	return &Tenants{observe: observe, now: now, known: map[[sha256.Size]byte]*Tenant{}, used: map[*Tenant]time.Time{}}
+}
+
+// Of is the Tenant of credentials. The error says what is wrong with them.
+func (t *Tenants) Of(c Credentials) (*Tenant, error) {
+	digest := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", c.URL, c.Key, c.CA))
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	tenant := t.known[digest]
+	if tenant == nil {
+		var err error
+		if tenant, err = newTenant(c, t.observe, t.now); err != nil {
+			return nil, err
+		}
+		t.known[digest] = tenant
+	}
+	t.used[tenant] = t.now()
+	return tenant, nil
+}
+
+// idle is how long a Tenant is kept that nobody has asked for.
+const idle = 10 * time.Minute
+
+// All are the tenants in use. Those whose keys were replaced are forgotten after a while.
+func (t *Tenants) All() []*Tenant {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	for digest, tenant := range t.known {
+		if !tenant.isUsed() && t.now().Sub(t.used[tenant]) > idle {
+			tenant.Close()
+			delete(t.known, digest)
+			delete(t.used, tenant)
+		}
+	}
+	return slices.Collect(maps.Values(t.known))
+}

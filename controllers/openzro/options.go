@@ -1,0 +1,69 @@
+package openzro
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/lintel-policy/lintel/controllers/system"
+	"github.com/lintel-policy/lintel/policies/rules"
+)
+
+// settings are the flags.
+type settings struct {
+	managementURL, apiKeyFile string
+	defaultNamespaces         []string // globs of those that have the default key
+	clientImage               string
+	namespaces                []string
+	interval                  time.Duration // at which what the server has is listed
+	clusterName, clusterDNS   string
+}
+
+func (o *settings) addTo(flags *pflag.FlagSet) {
+	flags.StringVar(&o.managementURL, "openzro-management-url", "https://api.openzro.io", "base `URL` of the management server, for namespaces whose Secret openzro-mgmt-api-key names no other")
+	flags.StringVar(&o.apiKeyFile, "openzro-api-key-file", "", "`file` with the default key, a personal access token, read again when it changes; empty: every namespace needs a Secret openzro-mgmt-api-key")
+	flags.StringSliceVar(&o.defaultNamespaces, "openzro-default-namespaces", []string{"*"}, "`namespaces`, or globs of them, that have the default key where they have no Secret of their own")
+	flags.StringVar(&o.clientImage, "openzro-client-image", "openzro/openzro:latest", "`image` of the client, in routing peers and beside the containers of Pods")
+	flags.StringSliceVar(&o.namespaces, "openzro-namespaces", nil, "`namespaces` whose openZro objects and Pods are judged and carried out, for which config/rbac/openzro-namespace in each is enough; none: all")
+	flags.DurationVar(&o.interval, "openzro-interval", time.Minute, "`interval` at which what the server has is compared with the objects, and permanent errors are tried again")
+	flags.StringVar(&o.clusterName, "openzro-cluster-name", "kubernetes", "`name` of this cluster in the networks of routing peers, which several clusters may have at one server")
+	flags.StringVar(&o.clusterDNS, "openzro-cluster-dns", "svc.cluster.local", "`domain` of the Services of this cluster")
+}
+
+// check says what is wrong with the flags.
+func (o *settings) check() error {
+	if where, err := url.Parse(o.managementURL); err != nil || where.Scheme != "https" && where.Scheme != "http" || where.Host == "" || where.User != nil {
+		return fmt.Errorf("--openzro-management-url: %q is no URL such as https://openzro.example.com", o.managementURL)
+	}
+	for _, glob := range o.defaultNamespaces {
+		if _, err := path.Match(glob, ""); err != nil {
+			return fmt.Errorf("--openzro-default-namespaces: %q is no name of a namespace and no glob such as team-*", glob)
+		}
+	}
+	switch {
+	case o.clientImage == "":
+		return errors.New("--openzro-client-image is empty: name the image of the client, such as openzro/openzro:latest")
+	case o.interval < time.Second:
+		return fmt.Errorf("--openzro-interval is %s: at least 1s is between two looks at the server", o.interval)
+	case len(validation.IsDNS1123Label(o.clusterName)) > 0:
+		return fmt.Errorf("--openzro-cluster-name: %q is no DNS label such as kubernetes", o.clusterName)
+	case len(validation.IsDNS1123Subdomain(o.clusterDNS)) > 0:
+		return fmt.Errorf("--openzro-cluster-dns: %q is no domain such as svc.cluster.local", o.clusterDNS)
+	}
+	return system.CheckNamespaces("openzro-namespaces", o.namespaces)
+}
+
+// options are what the controllers of this package need.
+type options struct {
+	settings
+	// admit is asked before anything is done for an object.
+	admit rules.Admitter
+	// events receives what changes about objects.
+	events events.EventRecorder
+}

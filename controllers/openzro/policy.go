@@ -1,0 +1,285 @@
+package openzro
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/controllers/openzro/management"
+)
+
+// policies carries out OZPolicies: each is up to two policies at the server. Their rules
+// say for whom they were made.
+type policies struct {
+	client client.Reader
+	now    func() time.Time
+}
+
+// side is one of the two policies of an object.
+type side struct {
+	protocol v1.Protocol
+	suffix   string
+	id       func(*v1.OZPolicyStatus) *string
+}
+
+var sides = []side{
+	{v1.ProtocolTCP, " TCP", func(s *v1.OZPolicyStatus) *string { return &s.TCPPolicyID }},
+	{v1.ProtocolUDP, " UDP", func(s *v1.OZPolicyStatus) *string { return &s.UDPPolicyID }},
+}
+
+// reach is what a policy opens, in groups by name. resources are those that name it.
+type reach struct {
+	sources, destinations []string
+	ports                 map[v1.Protocol][]string
+	resources             []string
+}
+
+// reachOf unites what a policy says with what the resources say that name it.
+func reachOf(p *v1.OZPolicy, resources []v1.OZResource) reach {
+	r := reach{sources: p.Spec.SourceGroups, destinations: slices.Clone(p.Spec.DestinationGroups), ports: map[v1.Protocol][]string{}}
+	ports := map[v1.Protocol][]int32{v1.ProtocolTCP: slices.Clone(p.Spec.Ports), v1.ProtocolUDP: slices.Clone(p.Spec.Ports)}
+	for _, resource := range resources {
+		r.resources = append(r.resources, resource.Namespace+"/"+resource.Name)
+		r.destinations = append(r.destinations, resource.Spec.Groups...)
+		ports[v1.ProtocolTCP] = append(ports[v1.ProtocolTCP], resource.Spec.TCPPorts...)
+		ports[v1.ProtocolUDP] = append(ports[v1.ProtocolUDP], resource.Spec.UDPPorts...)
+	}
+	slices.Sort(r.resources)
+	for protocol, all := range ports {
+		if len(p.Spec.Protocols) == 0 || slices.Contains(p.Spec.Protocols, protocol) {
+			r.ports[protocol] = texts(all)
+		}
+	}
+	return r
+}
+
+// texts are ports as the server has them, each once.
+func texts(ports []int32) (all []string) {
+	slices.Sort(ports)
+	for _, port := range slices.Compact(ports) {
+		if port > 0 {
+			all = append(all, strconv.Itoa(int(port)))
+		}
+	}
+	return all
+}
+
+// missing says what a policy lacks to open anything: "" for nothing.
+func (r reach) missing() string {
+	switch {
+	case len(r.sources) == 0:
+		return "spec.sourceGroups has no group"
+	case len(r.destinations) == 0:
+		return "spec.destinationGroups has no group, and no OZResource of this namespace names this policy"
+	case len(r.ports[v1.ProtocolTCP])+len(r.ports[v1.ProtocolUDP]) == 0:
+		return "spec.ports has no port, and no OZResource that names this policy has one for its protocols"
+	}
+	return ""
+}
+
+// namesPolicy says whether a resource names a policy.
+func namesPolicy(r *v1.OZResource, policy string) bool {
+	return slices.Contains(listed(r.Spec.PolicyName), policy)
+}
+
+// listed are the names in a list with commas between.
+func listed(text string) (names []string) {
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (p *policies) keep(ctx context.Context, t *task[*v1.OZPolicy]) error {
+	r, err := p.reach(ctx, t.object)
+	if err != nil {
+		return err
+	}
+	t.next.Status.ManagedServiceList = r.resources
+	ids, err := groupIDs(ctx, t.Tenant, slices.Concat(r.sources, r.destinations))
+	if err != nil {
+		return err
+	}
+	sources, destinations := idsOf(ids, r.sources), idsOf(ids, r.destinations)
+	if err := t.Policies.Load(ctx); err != nil {
+		return err
+	}
+	missing := r.missing()
+	t.next.Status.Adopted = false
+	for _, s := range sides {
+		wanted := wantedPolicy(t.object, s, sources, destinations, r.ports[s.protocol])
+		if missing != "" || len(r.ports[s.protocol]) == 0 {
+			err = p.drop(ctx, t, s)
+		} else {
+			err = p.hold(ctx, t, s, wanted)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if missing != "" {
+		return stalled(v1.ReasonInvalidConfig, "nothing is reached: %s", missing)
+	}
+	return nil
+}
+
+// reach gathers what a policy opens.
+func (p *policies) reach(ctx context.Context, of *v1.OZPolicy) (reach, error) {
+	var all v1.OZResourceList
+	if err := p.client.List(ctx, &all, client.InNamespace(of.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return reach{}, err
+	}
+	var naming []v1.OZResource
+	for _, r := range all.Items {
+		if r.DeletionTimestamp.IsZero() && namesPolicy(&r, of.Name) {
+			naming = append(naming, r)
+		}
+	}
+	return reachOf(of, naming), nil
+}
+
+func wantedPolicy(of *v1.OZPolicy, s side, sources, destinations, ports []string) management.PolicyRequest {
+	name := of.Spec.Name + s.suffix
+	return management.PolicyRequest{
+		Name: name, Description: of.Spec.Description, Enabled: true,
+		Rules: []management.PolicyRuleRequest{{
+			Name: name, Description: recordOf("OZPolicy", of), Enabled: true, Action: "accept",
+			Bidirectional: of.Spec.Bidirectional == nil || *of.Spec.Bidirectional,
+			Protocol:      string(s.protocol), Ports: ports, Sources: sources, Destinations: destinations,
+		}},
+	}
+}
+
+// policyOf is the policy of one side of an object, as the server has it.
+func policyOf(t *task[*v1.OZPolicy], s side) (have management.Policy, found, ours bool) {
+	var known *candidate[management.Policy]
+	id := *s.id(&t.object.Status)
+	if by, has := t.Policies.Get(id); has {
+		known = &candidate[management.Policy]{by, id, recordIn(by)}
+	}
+	var named []candidate[management.Policy]
+	for _, one := range t.Policies.Named(t.object.Spec.Name + s.suffix) {
+		named = append(named, candidate[management.Policy]{one, one.ID, recordIn(one)})
+	}
+	return find(known, t.object.Status.Adopted, recordOf("OZPolicy", t.object), named)
+}
+
+// recordIn is what the rules of a policy say of whom it was made for.
+func recordIn(p management.Policy) string {
+	if len(p.Rules) == 0 {
+		return ""
+	}
+	return p.Rules[0].Description
+}
+
+// hold has the server have a policy as it is wanted.
+func (p *policies) hold(ctx context.Context, t *task[*v1.OZPolicy], s side, wanted management.PolicyRequest) error {
+	have, found, ours := policyOf(t, s)
+	id := s.id(&t.next.Status)
+	if !found {
+		made, err := t.Policies.Create(ctx, wanted)
+		if err != nil {
+			return err
+		}
+		*id = made.ID
+		p.wrote(t, "create")
+		return p.whole(ctx, t, made, wanted, true)
+	}
+	*id = have.ID
+	t.next.Status.Adopted = t.next.Status.Adopted || !ours
+	if !ours {
+		wanted.Rules[0].Description = recordIn(have)
+	}
+	if samePolicy(have, wanted) {
+		return nil
+	}
+	wanted.SourcePostureChecks = have.SourcePostureChecks
+	if len(have.Rules) > 0 {
+		wanted.Rules[0].ID = have.Rules[0].ID
+	}
+	written, err := t.Policies.Update(ctx, have.ID, wanted)
+	if err != nil {
+		return gone(err, t.Policies.Forget)
+	}
+	p.wrote(t, "update")
+	return p.whole(ctx, t, written, wanted, false)
+}
+
+// whole says whether a policy was taken with all its groups: the server leaves out those
+// that it has no more, and says nothing. A new policy that is narrower than it was written
+// is taken away again.
+func (p *policies) whole(ctx context.Context, t *task[*v1.OZPolicy], is management.Policy, wanted management.PolicyRequest, made bool) error {
+	rule := wanted.Rules[0]
+	if len(is.Rules) == 1 && management.SameIDs(is.Rules[0].Sources, rule.Sources) && management.SameIDs(is.Rules[0].Destinations, rule.Destinations) {
+		return nil
+	}
+	t.Groups.Forget()
+	narrower := waiting(v1.ReasonGroupNotFound, "a group of policy %s was deleted at the server meanwhile", wanted.Name)
+	narrower.again = time.Second
+	if made {
+		if err := t.Policies.Remove(ctx, is.ID); err != nil {
+			return err
+		}
+	}
+	return narrower
+}
+
+// gone has what vanished between two requests be made again soon.
+func gone(err error, forget func()) error {
+	if !management.Is(err, management.NotFound) {
+		return err
+	}
+	forget()
+	return &problem{reason: v1.ReasonAPIError, message: "it was deleted at the server, and is made again", again: time.Second}
+}
+
+func (p *policies) wrote(t *task[*v1.OZPolicy], operation string) {
+	t.made(operation)
+	t.next.Status.LastUpdatedAt = &metav1.Time{Time: p.now().Truncate(time.Second)}
+}
+
+// samePolicy compares what there is with what is wanted, in the server's own form.
+func samePolicy(have management.Policy, wanted management.PolicyRequest) bool {
+	if have.Name != wanted.Name || have.Description != wanted.Description || have.Enabled != wanted.Enabled || len(have.Rules) != 1 {
+		return false
+	}
+	is, want := have.Rules[0], wanted.Rules[0]
+	return is.Name == want.Name && is.Description == want.Description && is.Enabled == want.Enabled &&
+		is.Action == want.Action && is.Bidirectional == want.Bidirectional && is.Protocol == want.Protocol &&
+		is.SourceResource == nil && is.DestinationResource == nil && len(is.PortRanges) == 0 &&
+		slices.Equal(slices.Sorted(slices.Values(is.Ports)), slices.Sorted(slices.Values(want.Ports))) &&
+		management.SameIDs(is.Sources, want.Sources) && management.SameIDs(is.Destinations, want.Destinations)
+}
+
+// drop takes away the policy of one side, where it was made for the object.
+func (p *policies) drop(ctx context.Context, t *task[*v1.OZPolicy], s side) error {
+	have, found, ours := policyOf(t, s)
+	if found && ours {
+		if err := t.Policies.Remove(ctx, have.ID); err != nil {
+			return err
+		}
+		p.wrote(t, "delete")
+	}
+	*s.id(&t.next.Status) = ""
+	return nil
+}
+
+func (p *policies) remove(ctx context.Context, t *task[*v1.OZPolicy]) error {
+	if err := t.Policies.Load(ctx); err != nil {
+		return err
+	}
+	for _, s := range sides {
+		if err := p.drop(ctx, t, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}

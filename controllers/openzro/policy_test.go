@@ -1,0 +1,248 @@
+package openzro
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/controllers/openzro/management"
+	"github.com/lintel-policy/lintel/test/openzro"
+)
+
+func ozpolicy(name string, spec v1.OZPolicySpec) *v1.OZPolicy {
+	if spec.Name == "" {
+		spec.Name = name
+	}
+	return &v1.OZPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
+}
+
+// web lets developers reach servers at some ports.
+func web(ports ...int32) *v1.OZPolicy {
+	return ozpolicy("web", v1.OZPolicySpec{SourceGroups: []string{"Developers"}, DestinationGroups: []string{"Servers"}, Ports: ports})
+}
+
+func (s *site) policy(name string) openzro.Policy {
+	s.t.Helper()
+	i := slices.IndexFunc(s.account.Policies(), func(p openzro.Policy) bool { return p.Name == name })
+	require.GreaterOrEqual(s.t, i, 0, "the server has no policy %s, but %v", name, s.policyNames())
+	return s.account.Policies()[i]
+}
+
+func (s *site) twoGroups() {
+	s.t.Helper()
+	s.apply(ozgroup("dev", "Developers"), ozgroup("srv", "Servers"))
+	s.settle()
+}
+
+// TestAPolicyAlone is Z4 and Z2: it needs no resource to be made, and leaves nothing.
+func TestAPolicyAlone(t *testing.T) {
+	s := newSite(t)
+	s.twoGroups()
+	policy := web(443, 80, 443)
+	policy.Spec.Description = "to the web"
+	s.apply(policy)
+	s.settle()
+	s.requireReconciled(policy)
+	require.Equal(t, []string{"web TCP", "web UDP"}, s.policyNames())
+	tcp := s.policy("web TCP")
+	require.Equal(t, "to the web", tcp.Description)
+	require.True(t, tcp.Enabled)
+	rule := tcp.Rules[0]
+	require.Equal(t, []string{"443", "80"}, slices.Sorted(slices.Values(rule.Ports)), "each once: Z7")
+	require.Equal(t, "tcp", rule.Protocol)
+	require.True(t, rule.Bidirectional)
+	require.Equal(t, "Developers", rule.Sources[0].Name)
+	require.Equal(t, "Servers", rule.Destinations[0].Name)
+	require.Equal(t, tcp.ID, policy.Status.TCPPolicyID)
+	s.atRest()
+	s.look()
+	require.Zero(t, s.server.Writes(openzro.Call{}))
+
+	policy.Spec.Protocols = []v1.Protocol{v1.ProtocolUDP} // Z7: it excludes the other one
+	s.apply(policy)
+	s.settle()
+	require.Equal(t, []string{"web UDP"}, s.policyNames())
+	require.Empty(t, get(s, policy).Status.TCPPolicyID)
+	s.delete(policy)
+	s.settle()
+	require.True(t, s.isGone(policy))
+	require.Empty(t, s.policyNames())
+}
+
+// TestAPolicyWaitsForItsGroups is Z5: it is never narrower than written.
+func TestAPolicyWaitsForItsGroups(t *testing.T) {
+	s := newSite(t)
+	s.apply(ozgroup("dev", "Developers"))
+	policy := web(80)
+	policy.Spec.SourceGroups = []string{"Developers", "Operators"}
+	s.apply(policy)
+	s.settle()
+	s.requireReason(policy, v1.ReasonGroupNotFound, `"Operators"`)
+	s.apply(ozgroup("op", "Operators"))
+	s.settle()
+	s.requireReason(policy, v1.ReasonGroupNotFound, `"Servers"`)
+	require.Empty(t, s.policyNames())
+	s.apply(ozgroup("srv", "Servers"))
+	s.settle()
+	s.requireReconciled(policy)
+	require.Len(t, s.policy("web TCP").Rules[0].Sources, 2)
+}
+
+// TestAGroupThatWentMeanwhile is Z5, too: the server leaves out what it has no more, and
+// says nothing.
+func TestAGroupThatWentMeanwhile(t *testing.T) {
+	s := newSite(t)
+	s.twoGroups()
+	other := s.other(s.account.Token)
+	require.NoError(t, other.Groups.Delete(t.Context(), s.groupNamed("Developers").ID))
+	theirs, err := other.Groups.Create(t.Context(), management.GroupRequest{Name: "Visitors"})
+	require.NoError(t, err)
+	policy := web(80)
+	policy.Spec.Protocols = []v1.Protocol{v1.ProtocolTCP}
+	s.apply(policy)
+	require.NoError(t, s.once())
+	s.requireReason(policy, v1.ReasonGroupNotFound)
+	require.Empty(t, s.policyNames())
+	s.look() // which makes the group again
+	s.settle()
+	s.requireReconciled(policy)
+	require.Len(t, s.policy("web TCP").Rules[0].Sources, 1)
+	require.NotEmpty(t, theirs.ID)
+}
+
+func TestAPolicyIsMadeOnce(t *testing.T) {
+	s := newSite(t)
+	s.twoGroups()
+	policy := web(80)
+	s.apply(policy)
+	s.crash()
+	s.settle()
+	s.requireReconciled(policy)
+	require.False(t, policy.Status.Adopted)
+	require.Equal(t, []string{"web TCP", "web UDP"}, s.policyNames())
+
+	other := web(80)
+	other.Name, other.Spec.Name = "api", "api"
+	s.apply(other)
+	s.crash()
+	s.delete(other)
+	s.settle()
+	require.True(t, s.isGone(other))
+	require.Equal(t, []string{"web TCP", "web UDP"}, s.policyNames(), "what was never told of goes, too")
+}
+
+// TestAForeignPolicyIsUsed: it is brought to what the object says, and stays.
+func TestAForeignPolicyIsUsed(t *testing.T) {
+	s := newSite(t)
+	s.twoGroups()
+	other := s.other(s.account.Token)
+	ids := []string{s.groupNamed("Developers").ID}
+	theirs, err := other.Policies.Create(t.Context(), management.PolicyRequest{Name: "web TCP", Enabled: true, Rules: []management.PolicyRuleRequest{{
+		Name: "web TCP", Description: "by hand", Enabled: true, Action: "accept", Protocol: "tcp", Ports: []string{"22"}, Sources: ids, Destinations: ids,
+	}}})
+	require.NoError(t, err)
+	policy := web(80)
+	s.apply(policy)
+	s.look()
+	s.settle()
+	s.requireReconciled(policy)
+	require.True(t, policy.Status.Adopted)
+	require.Equal(t, theirs.ID, policy.Status.TCPPolicyID)
+	require.Equal(t, []string{"80"}, s.policy("web TCP").Rules[0].Ports)
+	require.Equal(t, "by hand", s.policy("web TCP").Rules[0].Description)
+	s.atRest()
+	policy.Spec.Ports = []int32{81}
+	s.apply(policy)
+	s.settle()
+	require.Len(t, s.policyNames(), 2)
+	s.delete(policy)
+	s.settle()
+	require.Equal(t, []string{"web TCP"}, s.policyNames(), "what was made for the object goes")
+	require.Equal(t, []string{"81"}, s.policy("web TCP").Rules[0].Ports)
+}
+
+// TestOneNameInTwoNamespaces: with one key, too, each has policies of its own.
+func TestOneNameInTwoNamespaces(t *testing.T) {
+	s := newSite(t)
+	s.key("other", s.account.Token)
+	s.twoGroups()
+	mine, yours := web(80), web(80)
+	yours.Namespace = "other"
+	s.apply(mine, yours)
+	s.settle()
+	s.requireReconciled(mine, yours)
+	require.False(t, mine.Status.Adopted || yours.Status.Adopted)
+	require.Len(t, s.policyNames(), 4)
+	s.delete(mine)
+	s.settle()
+	require.Len(t, s.policyNames(), 2)
+	s.requireReconciled(yours)
+	s.atRest()
+}
+
+// TestAPolicyThatOthersChange is repaired, and keeps the posture checks that it was given.
+func TestAPolicyThatOthersChange(t *testing.T) {
+	s := newSite(t)
+	s.twoGroups()
+	policy := web(80)
+	s.apply(policy)
+	s.settle()
+	other := s.other(s.account.Token)
+	id := get(s, policy).Status.TCPPolicyID
+	theirs, err := other.Policies.Read(t.Context(), id)
+	require.NoError(t, err)
+	rule := theirs.Rules[0]
+	_, err = other.Policies.Update(t.Context(), id, management.PolicyRequest{Name: "mine", Enabled: false, Rules: []management.PolicyRuleRequest{{
+		Name: rule.Name, Enabled: true, Action: "drop", Protocol: "tcp", Ports: []string{"1"},
+		Sources: []string{rule.Sources[0].ID}, Destinations: []string{rule.Sources[0].ID},
+	}}})
+	require.NoError(t, err)
+	require.NoError(t, other.Policies.Delete(t.Context(), policy.Status.UDPPolicyID))
+	s.look()
+	s.requireReconciled(policy)
+	repaired := s.policy("web TCP")
+	require.Equal(t, id, repaired.ID)
+	require.True(t, repaired.Enabled)
+	require.Equal(t, []string{"80"}, repaired.Rules[0].Ports)
+	require.Equal(t, "accept", repaired.Rules[0].Action)
+	require.NotEqual(t, "", s.policy("web UDP").ID)
+	s.atRest()
+}
+
+// TestAPolicyThatReachesNothing says so, and opens nothing: it is not Ready by saying
+// nothing, which is Z4.
+func TestAPolicyThatReachesNothing(t *testing.T) {
+	s := newSite(t)
+	s.twoGroups()
+	for _, spec := range []v1.OZPolicySpec{
+		{SourceGroups: []string{"Developers"}, DestinationGroups: []string{"Servers"}},
+		{SourceGroups: []string{"Developers"}, Ports: []int32{80}},
+		{DestinationGroups: []string{"Servers"}, Ports: []int32{80}},
+	} {
+		policy := ozpolicy("empty", spec)
+		s.apply(policy)
+		s.settle()
+		s.requireReason(policy, v1.ReasonInvalidConfig, "nothing is reached: spec.")
+		require.Empty(t, s.policyNames())
+	}
+}
+
+// TestWhatResourcesAdd to the policies that they name.
+func TestWhatResourcesAdd(t *testing.T) {
+	resource := func(tcp, udp []int32, groups ...string) v1.OZResource {
+		r := v1.OZResource{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: groups[0]}}
+		r.Spec.TCPPorts, r.Spec.UDPPorts, r.Spec.Groups = tcp, udp, groups
+		return r
+	}
+	policy := web(80)
+	r := reachOf(policy, []v1.OZResource{resource([]int32{5432, 80}, nil, "DB"), resource(nil, []int32{53, 0}, "DNS", "Servers")})
+	require.Equal(t, []string{"Servers", "DB", "DNS", "Servers"}, r.destinations)
+	require.Equal(t, map[v1.Protocol][]string{v1.ProtocolTCP: {"80", "5432"}, v1.ProtocolUDP: {"53", "80"}}, r.ports)
+	require.Equal(t, []string{"team/DB", "team/DNS"}, r.resources)
+	require.Equal(t, []string{"Servers"}, policy.Spec.DestinationGroups)
+	policy.Spec.Protocols = []v1.Protocol{v1.ProtocolTCP}
+	require.Empty(t, reachOf(policy, []v1.OZResource{resource(nil, []int32{53}, "DNS")}).ports[v1.ProtocolUDP])
+}

@@ -1,0 +1,75 @@
+package openzro
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/controllers/openzro/management"
+)
+
+// problem is why an object is not as it should be, which its status says.
+type problem struct {
+	reason, message string
+	// stalled says that trying again does not help.
+	stalled bool
+	// passes says that it is the server's, and that it says nothing of an object that
+	// was carried out before.
+	passes bool
+	// again is when the object is looked at again, unless something wakes it.
+	again time.Duration
+}
+
+func (p *problem) Error() string { return p.message }
+
+const (
+	// waitPause is how long an object waits for another one, which wakes it most often.
+	// Nothing is asked of the server meanwhile.
+	waitPause = 5 * time.Second
+	// refusedPause is how long after a refusal a server is asked the same again.
+	refusedPause = time.Minute
+)
+
+// waiting is a problem that goes when something else is there.
+func waiting(reason, format string, arguments ...any) *problem {
+	return &problem{reason: reason, message: fmt.Sprintf(format, arguments...), again: waitPause}
+}
+
+// stalled is a problem that goes when the object is changed.
+func stalled(reason, format string, arguments ...any) *problem {
+	return &problem{reason: reason, message: fmt.Sprintf(format, arguments...), stalled: true, again: refusedPause}
+}
+
+// problemOf says what an error of the server, by somebody's key, means for an object: nil
+// where it is none of the server's.
+func problemOf(err error, by credentials) *problem {
+	if known, ok := errors.AsType[*problem](err); ok {
+		return known
+	}
+	e, ok := errors.AsType[*management.Error](err)
+	if !ok {
+		return nil
+	}
+	switch {
+	case e.Cause == management.Unauthorized:
+		return &problem{reason: v1.ReasonUnauthorized, again: refusedPause, message: fmt.Sprintf(
+			"the server does not take the key in %s: put a personal access token there that has not expired, of a user with the role admin (%s)", by.where(), e)}
+	case e.Cause == management.Forbidden:
+		return &problem{reason: v1.ReasonForbidden, again: refusedPause, message: fmt.Sprintf(
+			"the user of the key in %s may not do this: it needs the role admin or owner (%s)", by.where(), e)}
+	case e.Cause == management.AlreadyExists:
+		return nameTaken(e)
+	case e.Cause == management.Invalid:
+		return stalled(v1.ReasonInvalidConfig, "the server refuses it (%s)", e)
+	case e.Cause == management.RateLimited, e.Cause == management.Unavailable:
+		return &problem{reason: v1.ReasonAPIError, passes: true, again: refusedPause, message: fmt.Sprintf(
+			"the server of %s cannot be used now, and is tried again (%s)", by.URL, e)}
+	}
+	return &problem{reason: v1.ReasonAPIError, again: refusedPause, message: e.Error()}
+}
+
+func nameTaken(err error) *problem {
+	return &problem{reason: v1.ReasonDuplicateName, again: refusedPause, message: fmt.Sprintf(
+		"somebody else has the name at the server: choose another one, or delete that (%s)", err)}
+}

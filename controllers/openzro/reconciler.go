@@ -1,0 +1,310 @@
+package openzro
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/controllers/attempt"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openzro/management"
+	"github.com/lintel-policy/lintel/policies/rules"
+)
+
+// shared is what the reconcilers of all kinds have in common.
+type shared struct {
+	client  client.Client
+	access  *access
+	tenants *management.Tenants
+	metrics *metrics
+	events  events.EventRecorder
+	// admit is asked before anything is done for an object.
+	admit rules.Admitter
+	// wake has an object looked at.
+	wake func(context.Context, management.Object)
+	now  func() time.Time
+}
+
+// carrier is how objects of one kind are carried out. An error is a *problem, one of the
+// server, or one of Kubernetes, and the next status is written in any case.
+type carrier[T v1.Object] interface {
+	// keep has the server hold what an object says.
+	keep(ctx context.Context, t *task[T]) error
+	// remove takes away from the server what was made for an object.
+	remove(ctx context.Context, t *task[T]) error
+}
+
+// task is one try to carry an object out.
+type task[T v1.Object] struct {
+	*management.Tenant
+	by credentials
+	// object is as it was read, and next as it is to be: its status is written at the end.
+	object, next T
+	// save writes the status of next now.
+	save func(context.Context) error
+	// made counts what was written at the server.
+	made func(operation string)
+	// says is the message of an object that is as it should be, and again when it is
+	// looked at again, if nothing wakes it.
+	says  string
+	again time.Duration
+}
+
+// fieldManager is who writes to objects of a kind.
+func fieldManager(kind string) string { return "lintel-openzro-" + strings.ToLower(kind) }
+
+// reconciler carries out the objects T of a kind, with statuses S.
+type reconciler[T v1.Object, S any] struct {
+	*shared
+	carrier[T]
+	kind   string
+	empty  func() T
+	status func(T) *S
+	common func(*S) *v1.Status
+	// look has objects looked at again.
+	look chan event.GenericEvent
+	// watched are what else has objects looked at.
+	watched []func(cluster.Cluster) source.Source
+	// homes are the tenants of objects.
+	homes sync.Map // *management.Tenant by types.NamespacedName
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *reconciler[T, S]) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	return r.reporter().Reconcile(ctx, request, r.empty(), r.carryOut)
+}
+
+func (r *reconciler[T, S]) of() string { return r.kind }
+
+func (r *reconciler[T, S]) manager() string { return fieldManager(r.kind) }
+
+func (r *reconciler[T, S]) reporter() object.Reporter[T, S] {
+	return object.Reporter[T, S]{
+		Client: r.client, Manager: r.manager(), Action: "Reconcile", Events: r.events, Finalizer: v1.Finalizer,
+		Status:     r.status,
+		Conditions: func(s *S) []metav1.Condition { return r.common(s).Conditions },
+		News:       map[string]object.News{v1.ConditionReady: object.Turned(metav1.ConditionFalse)},
+		Gone: func(_ context.Context, name client.ObjectKey) error {
+			r.leave(name)
+			return nil
+		},
+	}
+}
+
+// carryOut has the server hold what an object says, or nothing of it, and computes the
+// status.
+func (r *reconciler[T, S]) carryOut(ctx context.Context, of T) (object.Report[S], error) {
+	deleted := !of.GetDeletionTimestamp().IsZero()
+	if deleted && !controllerutil.ContainsFinalizer(of, v1.Finalizer) {
+		return object.Report[S]{}, nil
+	}
+	if deleted && of.GetAnnotations()[v1.DeletionPolicyAnnotation] == v1.Retain {
+		return object.Report[S]{}, r.reporter().SetFinalizer(ctx, of, controllerutil.RemoveFinalizer)
+	}
+	if !deleted {
+		denied, err := r.denied(ctx, of)
+		if err != nil {
+			return object.Report[S]{}, err // no answer is no verdict
+		}
+		if denied != nil {
+			return r.outcome(&task[T]{object: of, next: copyOf(of)}, denied, nil)
+		}
+	}
+	by, err := r.access.forObject(ctx, of)
+	if err != nil {
+		return r.without(ctx, of, by, err)
+	}
+	tenant, err := r.tenants.Of(by.Credentials)
+	if err != nil {
+		return r.outcome(&task[T]{object: of, next: copyOf(of)}, waiting(v1.ReasonInvalidConfig, "%s: %s", by.where(), err), nil)
+	}
+	me := management.Object{Kind: r.kind, NamespacedName: client.ObjectKeyFromObject(of)}
+	r.settle(me.NamespacedName, tenant)
+	if !tenant.Enter(me) {
+		return object.Report[S]{Again: turnPause}, nil // it is woken before, most often
+	}
+	defer func() {
+		if next, waits := tenant.Leave(); waits {
+			r.wake(ctx, next)
+		}
+	}()
+	if deleted {
+		return r.end(ctx, r.task(of, tenant, by))
+	}
+	return r.begin(ctx, of, tenant, by)
+}
+
+// turnPause is when an object looks whether it is its turn, whom nobody has woken.
+const turnPause = 2 * time.Second
+
+// settle notes the tenant of an object.
+func (r *reconciler[T, S]) settle(name types.NamespacedName, tenant *management.Tenant) {
+	before, had := r.homes.Swap(name, tenant)
+	if had && before != tenant {
+		before.(*management.Tenant).Drop(management.Object{Kind: r.kind, NamespacedName: name})
+	}
+}
+
+// leave forgets an object that is gone.
+func (r *reconciler[T, S]) leave(name types.NamespacedName) {
+	if before, had := r.homes.LoadAndDelete(name); had {
+		before.(*management.Tenant).Drop(management.Object{Kind: r.kind, NamespacedName: name})
+	}
+	r.metrics.says(r.kind, name, false)
+}
+
+// denied is what the rules say against an object: nil for nothing.
+func (r *reconciler[T, S]) denied(ctx context.Context, of T) (*problem, error) {
+	verdict, err := r.admit(ctx, of)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s/%s: %w", r.kind, of.GetNamespace(), of.GetName(), err)
+	}
+	if !verdict.Denied() {
+		return nil, nil
+	}
+	return &problem{reason: v1.ReasonNotAdmitted, message: verdict.Message(), stalled: true, again: refusedPause}, nil
+}
+
+func copyOf[T v1.Object](of T) T { return of.DeepCopyObject().(T) }
+
+func (r *reconciler[T, S]) task(of T, tenant *management.Tenant, by credentials) *task[T] {
+	t := &task[T]{Tenant: tenant, by: by, object: of, next: copyOf(of)}
+	t.save = func(ctx context.Context) error {
+		status := r.status(copyOf(t.next))
+		err := r.reporter().Write(ctx, of, object.Report[S]{Status: status})
+		t.next.SetResourceVersion(of.GetResourceVersion())
+		return err
+	}
+	t.made = func(operation string) { r.metrics.repaired.WithLabelValues(r.kind, operation).Inc() }
+	return t
+}
+
+// keyless is a carrier that can say something of objects in namespaces without a key.
+type keyless[T v1.Object] interface {
+	without(ctx context.Context, t *task[T]) error
+}
+
+// without says of an object that its namespace has no key.
+func (r *reconciler[T, S]) without(ctx context.Context, of T, by credentials, err error) (object.Report[S], error) {
+	t := &task[T]{by: by, object: of, next: copyOf(of)}
+	missing := problemOf(err, by)
+	if missing == nil {
+		return r.outcome(t, nil, err)
+	}
+	if !of.GetDeletionTimestamp().IsZero() {
+		missing.message += fmt.Sprintf("; to delete this object and leave at the server what was made there, annotate it with %s=%s", v1.DeletionPolicyAnnotation, v1.Retain)
+	}
+	if k, can := r.carrier.(keyless[T]); can && of.GetDeletionTimestamp().IsZero() && of.CommonStatus().Key == "" {
+		missing = nil
+		if err := k.without(ctx, t); err != nil {
+			return r.settled(t, err)
+		}
+	}
+	return r.outcome(t, missing, nil)
+}
+
+// begin carries out an object that is there to stay.
+func (r *reconciler[T, S]) begin(ctx context.Context, of T, tenant *management.Tenant, by credentials) (object.Report[S], error) {
+	// Before anything is made, so that nothing is ever left behind.
+	if err := r.reporter().SetFinalizer(ctx, of, controllerutil.AddFinalizer); err != nil {
+		return object.Report[S]{}, err
+	}
+	t := r.task(of, tenant, by)
+	if outage := tenant.Outage(); outage != nil {
+		return r.settled(t, outage)
+	}
+	if err := r.move(ctx, t); err != nil {
+		return r.settled(t, err)
+	}
+	t.next.CommonStatus().Key = by.source
+	return r.settled(t, r.keep(ctx, t))
+}
+
+// move takes away what was made with the default key, where the namespace has got one of
+// its own.
+func (r *reconciler[T, S]) move(ctx context.Context, t *task[T]) error {
+	if t.object.CommonStatus().Key != v1.KeyDefault || t.by.source == v1.KeyDefault {
+		return nil
+	}
+	before, err := r.access.fallback(t.object.GetNamespace())
+	if err == nil && before.Credentials != t.by.Credentials {
+		var tenant *management.Tenant
+		if tenant, err = r.tenants.Of(before.Credentials); err == nil {
+			old := *t
+			old.Tenant, old.by = tenant, before
+			err = r.remove(ctx, &old)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	conditions := t.next.CommonStatus().Conditions
+	*r.status(t.next) = *r.status(r.empty())
+	t.next.CommonStatus().Conditions = conditions
+	object.Conditions{List: &t.next.CommonStatus().Conditions}.Remove(v1.ConditionCreating)
+	return nil
+}
+
+// patience is how long an object that is deleted waits for what links to it at the server.
+const patience = time.Minute
+
+// end takes away what was made for an object, and lets it go. What is in use at the server
+// is left there in the end, and an Event says so.
+func (r *reconciler[T, S]) end(ctx context.Context, t *task[T]) (object.Report[S], error) {
+	err := r.remove(ctx, t)
+	linked, known := errors.AsType[*problem](err)
+	switch {
+	case err == nil:
+	case known && linked.reason == v1.ReasonStillLinked && r.now().Sub(t.object.GetDeletionTimestamp().Time) > patience:
+		object.Send(r.events, t.object, "Reconcile", object.Event{Warning: true, Reason: "LeftBehind", Message: "it stays at the server: " + linked.message})
+	default:
+		return r.settled(t, err)
+	}
+	return object.Report[S]{}, r.reporter().SetFinalizer(ctx, t.object, controllerutil.RemoveFinalizer)
+}
+
+// settled is the outcome of a try that ended with an error, or none.
+func (r *reconciler[T, S]) settled(t *task[T], err error) (object.Report[S], error) {
+	if known := problemOf(err, t.by); known != nil {
+		return r.outcome(t, known, nil)
+	}
+	return r.outcome(t, nil, err)
+}
+
+// outcome is what the status of an object says after a try. An object that was carried out
+// says nothing of an outage.
+func (r *reconciler[T, S]) outcome(t *task[T], p *problem, failure error) (object.Report[S], error) {
+	name := client.ObjectKeyFromObject(t.object)
+	if object.Passes(failure) {
+		return object.Report[S]{}, failure
+	}
+	again := t.again
+	switch {
+	case failure != nil:
+		setStatus(t.next, &problem{reason: v1.ReasonAPIError, message: failure.Error()}, "")
+	case p != nil:
+		again = attempt.Jitter(p.again*3/2, 2.0/3) // what waits together does not try together
+		if p.passes && isReconciled(t.object) && t.object.GetDeletionTimestamp().IsZero() {
+			return object.Report[S]{Again: again}, nil
+		}
+		setStatus(t.next, p, "")
+	default:
+		setStatus(t.next, nil, t.says)
+	}
+	r.metrics.says(r.kind, name, p != nil || failure != nil)
+	return object.Report[S]{Status: r.status(t.next), Again: again}, failure
+}

@@ -1,0 +1,154 @@
+package openzro
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/controllers/openzro/management"
+)
+
+// resources carries out OZResources.
+type resources struct {
+	client client.Client
+}
+
+func (r *resources) keep(ctx context.Context, t *task[*v1.OZResource]) error {
+	spec, status := &t.object.Spec, &t.next.Status
+	ids, err := r.groups(ctx, t)
+	if err != nil {
+		return err
+	}
+	held, err := holdResource(ctx, t, wantedResource{
+		network: spec.NetworkID, id: t.object.Status.NetworkResourceID, record: recordOf("OZResource", t.object),
+		request: management.ResourceRequest{Name: spec.Name, Address: spec.Address, Enabled: true, Groups: ids},
+	})
+	if err != nil {
+		return err
+	}
+	status.NetworkResourceID, status.Groups = held, ids
+	status.PolicyName, status.PolicySourceGroups, status.PolicyFriendlyName = spec.PolicyName, spec.PolicySourceGroups, spec.PolicyFriendlyName
+	status.TCPPorts, status.UDPPorts = spec.TCPPorts, spec.UDPPorts
+	return r.policies(ctx, t)
+}
+
+// policies says which OZPolicies lead to a resource. One that is named and is not there is
+// a problem: nothing leads there yet.
+func (r *resources) policies(ctx context.Context, t *task[*v1.OZResource]) error {
+	var missing []string
+	t.next.Status.PolicyNameMapping = nil
+	for _, name := range listed(t.object.Spec.PolicyName) {
+		err := r.client.Get(ctx, client.ObjectKey{Namespace: t.object.Namespace, Name: name}, &v1.OZPolicy{})
+		switch {
+		case client.IgnoreNotFound(err) != nil:
+			return err
+		case err != nil:
+			missing = append(missing, name)
+			continue
+		case t.next.Status.PolicyNameMapping == nil:
+			t.next.Status.PolicyNameMapping = map[string]string{}
+		}
+		t.next.Status.PolicyNameMapping[name] = name
+	}
+	if len(missing) > 0 {
+		return waiting(v1.ReasonDependency, "the server has the resource, but this namespace has no OZPolicy %s, which spec.policyName names: write it", quoted(missing))
+	}
+	return nil
+}
+
+// groups are the IDs of those that a resource is in. Those that are not there are made, as
+// OZGroups.
+func (r *resources) groups(ctx context.Context, t *task[*v1.OZResource]) ([]string, error) {
+	if err := t.Groups.Load(ctx); err != nil {
+		return nil, err
+	}
+	ids, missing := namedGroups(t.Tenant, t.object.Spec.Groups)
+	if err := r.owners(ctx, t, missing); err != nil {
+		return nil, err
+	}
+	if len(missing) > 0 {
+		return nil, waiting(v1.ReasonGroupNotFound, "the server has no group %s yet: an OZGroup is made for each, and waited for", quoted(missing))
+	}
+	return idsOf(ids, t.object.Spec.Groups), nil
+}
+
+// owners has an OZGroup for each missing group, and owns those of its groups that were made
+// in this way: they go with the last resource that is in them.
+func (r *resources) owners(ctx context.Context, t *task[*v1.OZResource], missing []string) error {
+	var all v1.OZGroupList
+	if err := r.client.List(ctx, &all, client.InNamespace(t.object.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	taken := map[string]bool{}
+	for i := range all.Items {
+		group := &all.Items[i]
+		taken[group.Name] = true
+		missing = slices.DeleteFunc(slices.Clone(missing), func(name string) bool { return name == group.Spec.Name })
+		if err := r.own(ctx, t.object, group); err != nil {
+			return err
+		}
+	}
+	for _, name := range missing {
+		group := generatedGroup(t.object, name, taken)
+		if err := controllerutil.SetOwnerReference(t.object, group, r.client.Scheme()); err != nil {
+			return err
+		}
+		if err := r.client.Create(ctx, group, client.FieldOwner(fieldManager("OZResource"))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// own has a resource be an owner of a group that was made for resources, if it is in it.
+func (r *resources) own(ctx context.Context, of *v1.OZResource, group *v1.OZGroup) error {
+	_, generated := group.Annotations[generatedByAnnotation]
+	if !generated || !slices.Contains(of.Spec.Groups, group.Spec.Name) || !group.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	if has, err := controllerutil.HasOwnerReference(group.OwnerReferences, of, r.client.Scheme()); err != nil || has {
+		return err
+	}
+	group = group.DeepCopy()
+	before := client.MergeFromWithOptions(group.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	if err := controllerutil.SetOwnerReference(of, group, r.client.Scheme()); err != nil {
+		return err
+	}
+	return r.client.Patch(ctx, group, before, client.FieldOwner(fieldManager("OZResource")))
+}
+
+// generatedByAnnotation says of an object for which one it was made first.
+const generatedByAnnotation = "openzro.io/generated-by"
+
+var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+
+// generatedGroup is an OZGroup for a group that a resource is in. taken are the names that
+// it cannot have.
+func generatedGroup(of *v1.OZResource, name string, taken map[string]bool) *v1.OZGroup {
+	group := &v1.OZGroup{ObjectMeta: metav1.ObjectMeta{
+		Namespace: of.Namespace, Annotations: map[string]string{generatedByAnnotation: of.Namespace + "/" + of.Name},
+	}, Spec: v1.OZGroupSpec{Name: name}}
+	group.Name = strings.Trim(notInNames.ReplaceAllString(strings.ToLower(name), "-"), "-")
+	if group.Name == "" || len(group.Name) > maxGeneratedName || taken[group.Name] {
+		digest := sha256.Sum256([]byte(name))
+		group.Name = strings.Trim(group.Name[:min(len(group.Name), maxGeneratedName)]+"-"+hex.EncodeToString(digest[:4]), "-")
+	}
+	return group
+}
+
+const maxGeneratedName = 200
+
+func (r *resources) remove(ctx context.Context, t *task[*v1.OZResource]) error {
+	return removeResource(ctx, t, wantedResource{
+		network: t.object.Spec.NetworkID, id: t.object.Status.NetworkResourceID, record: recordOf("OZResource", t.object),
+		request: management.ResourceRequest{Name: t.object.Spec.Name},
+	})
+}

@@ -1,0 +1,285 @@
+package openzro
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/controllers/openzro/management"
+)
+
+// setupKeys carries out OZSetupKeys. The server tells a key once, when it is made: it is
+// stored at once in a Secret that could be written just before, and a key that could not
+// be stored is deleted.
+type setupKeys struct{ secrets *keySecrets }
+
+func (k *setupKeys) keep(ctx context.Context, t *task[*v1.OZSetupKey]) error {
+	secret, err := k.secrets.read(ctx, t.object)
+	if err != nil {
+		return err
+	}
+	if err := t.SetupKeys.Load(ctx); err != nil {
+		return err
+	}
+	return k.by(ctx, t, secret)
+}
+
+// by carries an object out by what its Secret has.
+func (k *setupKeys) by(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret) error {
+	switch {
+	case !secret.has:
+		return k.make(ctx, t, secret, management.SetupKey{})
+	case !secret.good:
+		return k.malformed(t.object)
+	case secret.id == "":
+		return k.use(ctx, t, secret)
+	}
+	return k.hold(ctx, t, secret)
+}
+
+func (k *setupKeys) malformed(of *v1.OZSetupKey) error {
+	ref := of.SecretKey()
+	return stalled(v1.ReasonInvalidSetupKey, "key %s of Secret %s is no setup key, which is a UUID: put one there, or take it out to have one made", ref.Key, ref.Name)
+}
+
+// hold has a key that was made for the object be as it is wanted.
+func (k *setupKeys) hold(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret) error {
+	t.next.Status.Adopted = false
+	if _, left := t.SetupKeys.Get(secret.replaced); left && secret.replaced != secret.id {
+		if err := t.SetupKeys.Remove(ctx, secret.replaced); err != nil {
+			return err
+		}
+		t.made("delete")
+	}
+	have, found := t.SetupKeys.Get(secret.id)
+	if !found {
+		return k.make(ctx, t, secret, have) // what is in the Secret enrols nobody
+	}
+	if have.State != management.KeyValid {
+		return k.spent(ctx, t, secret, have)
+	}
+	ids, err := groupIDs(ctx, t.Tenant, t.object.Spec.AutoGroups)
+	if err != nil {
+		return err
+	}
+	wanted := idsOf(ids, t.object.Spec.AutoGroups)
+	if !slices.Equal(slices.Sorted(slices.Values(have.AutoGroups)), wanted) {
+		if have, err = t.SetupKeys.Update(ctx, have.ID, management.SetupKeyUpdate{AutoGroups: nonNil(wanted), Revoked: have.Revoked}); err != nil {
+			return gone(err, t.SetupKeys.Forget)
+		}
+		t.made("update")
+	}
+	describe(t, have)
+	return nil
+}
+
+// use says what there is of a key that somebody else has put into the Secret.
+func (k *setupKeys) use(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret) error {
+	t.next.Status.Adopted = true
+	have, found := keyOf(t.SetupKeys.All(), secret.prefix)
+	switch {
+	case found && have.State != management.KeyValid:
+		return k.spent(ctx, t, secret, have)
+	case found:
+		describe(t, have)
+		t.says = "the key in the Secret is used; it stays when this object is deleted"
+		return nil
+	}
+	t.next.Status.SetupKeyID, t.next.Status.State, t.next.Status.Expires = "", "", nil
+	if t.object.Spec.ManagementURL != "" {
+		t.says = "the key in the Secret is one of " + t.object.Spec.ManagementURL + ", which is not asked"
+		return nil
+	}
+	ref := t.object.SecretKey()
+	return stalled(v1.ReasonInvalidSetupKey, "the server has no setup key such as the one in key %s of Secret %s: put another one there, or take it out to have one made", ref.Key, ref.Name)
+}
+
+// keyOf is the key that begins as one does whose rest the server does not tell: one that is
+// valid, if there are several.
+func keyOf(all []management.SetupKey, prefix string) (have management.SetupKey, found bool) {
+	for _, one := range all {
+		if !strings.HasPrefix(strings.ToUpper(one.Key), prefix) {
+			continue
+		}
+		if !found || one.State == management.KeyValid {
+			have, found = one, true
+		}
+	}
+	return have, found
+}
+
+// spent replaces a key that enrols nobody any more, where the object asks for it.
+func (k *setupKeys) spent(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret, have management.SetupKey) error {
+	asked := slices.ContainsFunc(t.object.Spec.ReplaceWhen, func(when v1.Replacement) bool { return strings.EqualFold(string(when), have.State) })
+	if asked {
+		return k.make(ctx, t, secret, have)
+	}
+	describe(t, have)
+	word := strings.ToUpper(have.State[:1]) + have.State[1:]
+	return stalled(v1.ReasonInvalidSetupKey, "the setup key is %s at the server; to have it replaced, put %s into spec.replaceWhen", have.State, word)
+}
+
+// make makes a key and stores it. before is the one that it replaces, if any.
+func (k *setupKeys) make(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret, before management.SetupKey) error {
+	request, err := k.request(ctx, t)
+	if err != nil {
+		return err
+	}
+	now, err := k.secrets.live(ctx, t.object)
+	if err != nil {
+		return err
+	}
+	if now.has != secret.has || now.id != secret.id || now.uid != secret.uid {
+		return k.by(ctx, t, now) // the cache was behind
+	}
+	secret = now
+	if err := k.sweep(ctx, t, secret); err != nil {
+		return err
+	}
+	others := secret.before
+	if !secret.making {
+		others = nil
+		for _, one := range t.SetupKeys.Named(request.Name) {
+			others = append(others, one.ID)
+		}
+	}
+	uid, err := k.secrets.claim(ctx, t.object, secret, others)
+	if err != nil {
+		return err
+	}
+	made, err := t.SetupKeys.Create(ctx, request)
+	if err != nil {
+		return err
+	}
+	t.made("create")
+	replaced := ""
+	if secret.id != "" {
+		replaced = before.ID // somebody else's stays
+	}
+	if err := k.secrets.store(ctx, t.object, uid, made, replaced); err != nil {
+		return errors.Join(err, k.discard(ctx, t, made.ID))
+	}
+	t.next.Status.Adopted = false
+	describe(t, made)
+	if replaced == "" {
+		return nil
+	}
+	t.made("delete")
+	return t.SetupKeys.Remove(ctx, replaced)
+}
+
+// discard deletes a key that could not be stored: nobody knows it.
+func (k *setupKeys) discard(ctx context.Context, t *task[*v1.OZSetupKey], id string) error {
+	return t.SetupKeys.Remove(context.WithoutCancel(ctx), id)
+}
+
+// sweep deletes keys that were made for the object and never stored: those of its name
+// that nobody has used, and that were not there before.
+func (k *setupKeys) sweep(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret) error {
+	if !secret.making {
+		return nil
+	}
+	for _, one := range t.SetupKeys.Named(t.object.KeyName()) {
+		if one.UsedTimes > 0 || one.ID == secret.id || slices.Contains(secret.before, one.ID) {
+			continue
+		}
+		if err := t.SetupKeys.Remove(ctx, one.ID); err != nil {
+			return err
+		}
+		t.made("delete")
+	}
+	return nil
+}
+
+func (k *setupKeys) request(ctx context.Context, t *task[*v1.OZSetupKey]) (management.SetupKeyRequest, error) {
+	spec := t.object.Spec
+	expiry, err := spec.Expiry()
+	if err != nil {
+		return management.SetupKeyRequest{}, stalled(v1.ReasonInvalidConfig, "%s", err)
+	}
+	ids, err := groupIDs(ctx, t.Tenant, spec.AutoGroups)
+	if err != nil {
+		return management.SetupKeyRequest{}, err
+	}
+	request := management.SetupKeyRequest{
+		Name: t.object.KeyName(), Type: string(spec.Type), ExpiresIn: int(expiry / time.Second), AutoGroups: nonNil(idsOf(ids, spec.AutoGroups)),
+		UsageLimit: int(spec.UsageLimit), Ephemeral: isTrue(spec.Ephemeral), AllowExtraDNSLabels: isTrue(spec.AllowExtraDNSLabels),
+	}
+	if request.Type == "" {
+		request.Type = string(v1.KeyTypeReusable)
+	}
+	return request, nil
+}
+
+func isTrue(value *bool) bool { return value != nil && *value }
+
+// nonNil is a list that is written as [] where it has nothing.
+func nonNil(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// describe says in the status what the server says of a key.
+func describe(t *task[*v1.OZSetupKey], have management.SetupKey) {
+	status := &t.next.Status
+	status.SetupKeyID, status.State, status.Expires = have.ID, v1.KeyState(have.State), nil
+	if !have.Expires.IsZero() && have.Expires.Year() > 1 {
+		status.Expires = &metav1.Time{Time: have.Expires.Truncate(time.Second)}
+	}
+}
+
+func (k *setupKeys) remove(ctx context.Context, t *task[*v1.OZSetupKey]) error {
+	secret, err := k.secrets.read(ctx, t.object)
+	if err != nil {
+		return err
+	}
+	if err := t.SetupKeys.Load(ctx); err != nil {
+		return err
+	}
+	if err := k.sweep(ctx, t, secret); err != nil {
+		return err
+	}
+	ours := []string{secret.id, secret.replaced}
+	if !t.object.Status.Adopted {
+		ours = append(ours, t.object.Status.SetupKeyID)
+	}
+	for _, id := range ours {
+		if _, there := t.SetupKeys.Get(id); there {
+			if err := t.SetupKeys.Remove(ctx, id); err != nil {
+				return err
+			}
+			t.made("delete")
+		}
+	}
+	if secret.exists && !secret.owned && (secret.id != "" || secret.making) {
+		return k.secrets.clear(ctx, t.object, secret.uid)
+	}
+	return nil
+}
+
+// without says of a key in a namespace without access to the server whether it could be
+// one, which is all that can be said.
+func (k *setupKeys) without(ctx context.Context, t *task[*v1.OZSetupKey]) error {
+	secret, err := k.secrets.read(ctx, t.object)
+	ref := t.object.SecretKey()
+	switch {
+	case err != nil:
+		return err
+	case !secret.exists:
+		return waiting(v1.ReasonSecretNotExists, "Secret %s does not exist, and the namespace has no key to the server with which to have a setup key made: make one of the Secrets %s and %s", ref.Name, ref.Name, v1.APIKeySecret)
+	case !secret.has:
+		return waiting(v1.ReasonSecretKeyNotExists, "Secret %s has no key %s, and the namespace has no key to the server with which to have a setup key made: put it there, or make the Secret %s", ref.Name, ref.Key, v1.APIKeySecret)
+	case !secret.good:
+		return k.malformed(t.object)
+	}
+	t.next.Status.Adopted = true
+	t.says = "the key in the Secret is used; the namespace has no key to the server, which is not asked about it"
+	return nil
+}

@@ -1,0 +1,247 @@
+package openzro
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/test/openzro"
+)
+
+func in[T metav1.Object](namespace string, o T) T {
+	o.SetNamespace(namespace)
+	return o
+}
+
+// TestTenantsDoNotTouch is Z26: equal names in two accounts.
+func TestTenantsDoNotTouch(t *testing.T) {
+	s := newSite(t)
+	second := s.server.AddAccount("umbrella")
+	s.key("other", second.Token)
+	mine, yours := ozgroup("dev", "Developers"), in("other", ozgroup("dev", "Developers"))
+	s.apply(mine, yours)
+	s.settle()
+	s.requireReconciled(mine, yours)
+	require.False(t, mine.Status.Adopted || yours.Status.Adopted)
+	require.NotEqual(t, mine.Status.GroupID, yours.Status.GroupID)
+	s.delete(mine)
+	s.settle()
+	require.Len(t, second.Groups(), 2)
+	require.Len(t, s.account.Groups(), 1)
+
+	// A policy finds no group of the other account.
+	s.apply(in("other", ozgroup("srv", "Servers")))
+	policy := web(80)
+	s.apply(policy)
+	s.settle()
+	s.requireReason(policy, v1.ReasonGroupNotFound, "Developers", "Servers")
+}
+
+func TestARotatedKeyIsUsed(t *testing.T) {
+	s := newSite(t)
+	dev := ozgroup("dev", "Developers")
+	s.apply(dev)
+	s.settle()
+	next := s.account.AddToken(openzro.RoleAdmin, true)
+	s.account.Revoke(s.account.Token)
+	s.look()
+	s.requireReason(dev, v1.ReasonUnauthorized, "Secret openzro-mgmt-api-key in namespace team", "OZ_API_KEY", "admin")
+	require.NotContains(t, s.ready(dev).Message, s.account.Token)
+	s.key(team, next)
+	s.server.ForgetCalls()
+	s.settle()
+	s.requireReconciled(dev)
+	require.Zero(t, s.server.Writes(openzro.Call{}))
+	require.False(t, dev.Status.Adopted)
+}
+
+func TestAPlainUser(t *testing.T) {
+	s := newSite(t)
+	s.key(team, s.account.AddToken(openzro.RoleUser, true))
+	dev := ozgroup("dev", "Developers")
+	s.apply(dev)
+	require.NoError(t, s.once())
+	s.requireReason(dev, v1.ReasonForbidden, "Secret openzro-mgmt-api-key", "role admin")
+	s.key(team, s.account.Token)
+	s.settle()
+	s.requireReconciled(dev)
+	require.False(t, dev.Status.Adopted)
+}
+
+func TestANamespaceWithoutAKey(t *testing.T) {
+	s := newSite(t)
+	dev := in("empty", ozgroup("dev", "Developers"))
+	s.apply(dev)
+	s.settle()
+	s.requireReason(dev, v1.ReasonNoKey, "make the Secret openzro-mgmt-api-key", "OZ_API_KEY")
+	require.Empty(t, dev.Finalizers)
+	s.delete(dev)
+	require.True(t, s.isGone(dev))
+	for name, data := range map[string]map[string][]byte{
+		"no key": {v1.APIManagementURL: []byte(s.server.URL)}, "no URL": {v1.APIKey: []byte("k"), v1.APIManagementURL: []byte("x")},
+		"no CA": {v1.APIKey: []byte("k"), v1.APICertificates: []byte("x")},
+	} {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "empty", Name: v1.APIKeySecret}, Data: data}
+		require.NoError(t, s.client.Create(t.Context(), secret))
+		bad := in("empty", ozgroup("dev", "Developers"))
+		s.apply(bad)
+		s.settle()
+		require.NotEqual(t, v1.ReasonReconciled, s.ready(bad).Reason, name)
+		require.Contains(t, s.ready(bad).Message, v1.APIKeySecret, name)
+		s.delete(bad)
+		s.settle()
+		s.delete(secret)
+	}
+	require.Empty(t, s.server.Calls())
+}
+
+// fallback gives all namespaces a default key, that of an account.
+func (s *site) fallback(token string) (file string) {
+	file = filepath.Join(s.t.TempDir(), "key")
+	require.NoError(s.t, os.WriteFile(file, []byte(token+"\n"), 0o600))
+	s.options.apiKeyFile = file
+	s.restart()
+	return file
+}
+
+// TestTheDefaultKey is for namespaces without a Secret, and is read again.
+func TestTheDefaultKey(t *testing.T) {
+	s := newSite(t)
+	common := s.server.AddAccount("common")
+	file := s.fallback(common.Token)
+	dev := in("any", ozgroup("dev", "Developers"))
+	s.apply(dev)
+	s.settle()
+	s.requireReconciled(dev)
+	require.Equal(t, v1.KeyDefault, dev.Status.Key)
+	require.Len(t, common.Groups(), 2)
+	common.Revoke(common.Token)
+	s.look()
+	s.requireReason(dev, v1.ReasonUnauthorized, "--openzro-api-key-file")
+	require.NoError(t, os.WriteFile(file, []byte(common.AddToken(openzro.RoleAdmin, true)), 0o600))
+	require.NoError(t, os.Chtimes(file, time.Now(), time.Now().Add(time.Minute)))
+	s.settle()
+	s.requireReconciled(dev)
+
+	s.options.defaultNamespaces = []string{"team-*"}
+	s.restart()
+	s.settle()
+	s.requireReason(dev, v1.ReasonNoKey, "namespace any has no key")
+}
+
+// TestTheDefaultKeyIsNoSubstitute for that of a namespace, which is another account's: not
+// while the Secret is gone, and not where the Secret says.
+func TestTheDefaultKeyIsNoSubstitute(t *testing.T) {
+	s := newSite(t)
+	common := s.server.AddAccount("common")
+	s.fallback(common.Token)
+	dev := ozgroup("dev", "Developers")
+	s.apply(dev)
+	s.settle()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: v1.APIKeySecret}}
+	s.delete(secret)
+	s.settle()
+	s.requireReason(dev, v1.ReasonNoKey, "make it again")
+	require.Len(t, common.Groups(), 1)
+
+	s.restart()
+	s.delete(dev)
+	s.settle()
+	s.requireReason(dev, v1.ReasonNoKey, "openzro.io/deletion-policy=Retain")
+	s.key(team, s.account.Token)
+	s.settle()
+	require.True(t, s.isGone(dev))
+	require.Equal(t, []string{"All"}, s.groupNames())
+}
+
+// TestANamespaceThatGoes takes the key along: it is remembered for what goes with it.
+func TestANamespaceThatGoes(t *testing.T) {
+	s := newSite(t)
+	dev := ozgroup("dev", "Developers")
+	s.apply(dev)
+	s.settle()
+	s.delete(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: v1.APIKeySecret}})
+	s.delete(dev)
+	s.settle()
+	require.True(t, s.isGone(dev))
+	require.Equal(t, []string{"All"}, s.groupNames())
+}
+
+// TestANamespaceGetsItsOwnKey: what was made with the default one is taken away there.
+func TestANamespaceGetsItsOwnKey(t *testing.T) {
+	s := newSite(t)
+	common := s.server.AddAccount("common")
+	s.fallback(common.Token)
+	dev := in("any", ozgroup("dev", "Developers"))
+	s.apply(dev)
+	s.settle()
+	require.Len(t, common.Groups(), 2)
+	s.key("any", s.account.Token)
+	s.settle()
+	s.requireReconciled(dev)
+	require.Equal(t, v1.KeySecret, dev.Status.Key)
+	require.Len(t, common.Groups(), 1)
+	require.Equal(t, dev.Status.GroupID, s.groupNamed("Developers").ID)
+	require.False(t, dev.Status.Adopted)
+}
+
+// TestOneServerThatIsDown: the objects of others are carried out, and its own when it is
+// back.
+func TestOneServerThatIsDown(t *testing.T) {
+	s := newSite(t)
+	second, err := openzro.Start()
+	require.NoError(t, err)
+	defer second.Stop()
+	umbrella := second.AddAccount("umbrella")
+	s.key("other", umbrella.Token)
+	secret := &corev1.Secret{}
+	secret.Namespace, secret.Name = "other", v1.APIKeySecret
+	secret = get(s, secret)
+	secret.Data[v1.APIManagementURL] = []byte(second.URL)
+	require.NoError(t, s.client.Update(t.Context(), secret))
+	second.Stop()
+	mine := ozgroup("dev", "Developers")
+	s.apply(mine)
+	for _, name := range []string{"a", "b", "c"} {
+		s.apply(in("other", ozgroup(name, name)))
+	}
+	s.settle()
+	s.requireReconciled(mine)
+	s.requireReason(in("other", ozgroup("b", "")), v1.ReasonAPIError, second.URL)
+	require.NoError(t, second.Resume())
+	s.look()
+	s.requireReconciled(in("other", ozgroup("a", "")), in("other", ozgroup("b", "")), in("other", ozgroup("c", "")))
+	require.Equal(t, 3, second.Writes(openzro.Call{}), "nothing lost, nothing double")
+}
+
+// TestAServerThatAnswersHTML, as a login page in front of it does.
+func TestAServerThatAnswersHTML(t *testing.T) {
+	s := newSite(t)
+	end := s.server.Fault(openzro.Call{}, 0, openzro.HTML(http.StatusOK))
+	dev := ozgroup("dev", "Developers")
+	s.apply(dev)
+	s.settle()
+	s.requireReason(dev, v1.ReasonAPIError, "text/html", "check managementURL")
+	end()
+	s.look()
+	s.requireReconciled(dev)
+}
+
+// TestAnOutageIsNoNews to objects that were carried out: they say nothing of it.
+func TestAnOutageIsNoNews(t *testing.T) {
+	s := newSite(t)
+	dev := ozgroup("dev", "Developers")
+	s.apply(dev)
+	s.settle()
+	s.server.Stop()
+	s.look()
+	s.settle()
+	s.requireReconciled(dev)
+}

@@ -1,0 +1,64 @@
+package openzro
+
+import (
+	"context"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/controllers/object"
+)
+
+// followGroups has those looked at who wait for a group that an OZGroup has got.
+func (a *controllers) followGroups(concerned func(of client.Object, group string) bool, list client.ObjectList) func(cluster.Cluster) source.Source {
+	return func(c cluster.Cluster) source.Source {
+		return object.Mapped(c, &v1.OZGroup{}, func(ctx context.Context, group *v1.OZGroup) []reconcile.Request {
+			return object.Requests(ctx, a.client, list.DeepCopyObject().(client.ObjectList), func(of client.Object) bool {
+				return concerned(of, group.Spec.Name)
+			}, client.InNamespace(group.Namespace))
+		}, object.Updates(func(was, is *v1.OZGroup) bool { return was.Status.GroupID != is.Status.GroupID }))
+	}
+}
+
+func policyConcerned(of client.Object, group string) bool {
+	spec := of.(*v1.OZPolicy).Spec
+	return slices.Contains(spec.SourceGroups, group) || slices.Contains(spec.DestinationGroups, group) || of.(*v1.OZPolicy).Status.ManagedServiceList != nil
+}
+
+func resourceConcerned(of client.Object, group string) bool {
+	return slices.Contains(of.(*v1.OZResource).Spec.Groups, group)
+}
+
+func keyConcerned(of client.Object, group string) bool {
+	return slices.Contains(of.(*v1.OZSetupKey).Spec.AutoGroups, group)
+}
+
+// followKeySecrets has those keys looked at whose Secret changes.
+func (a *controllers) followKeySecrets(c cluster.Cluster) source.Source {
+	return object.Mapped[client.Object](c, object.MetadataOf(object.SecretKind), func(ctx context.Context, secret client.Object) []reconcile.Request {
+		return object.Requests(ctx, a.client, &v1.OZSetupKeyList{}, func(k *v1.OZSetupKey) bool { return k.SecretKey().Name == secret.GetName() }, client.InNamespace(secret.GetNamespace()))
+	})
+}
+
+// followResources has those policies looked at that a resource names, or has named.
+func (a *controllers) followResources(c cluster.Cluster) source.Source {
+	return object.Mapped(c, &v1.OZResource{}, func(ctx context.Context, r *v1.OZResource) []reconcile.Request {
+		name := r.Namespace + "/" + r.Name
+		return object.Requests(ctx, a.client, &v1.OZPolicyList{}, func(p *v1.OZPolicy) bool {
+			return namesPolicy(r, p.Name) || slices.Contains(p.Status.ManagedServiceList, name)
+		}, client.InNamespace(r.Namespace))
+	}, object.Updates(func(was, is *v1.OZResource) bool {
+		return was.Generation != is.Generation || was.DeletionTimestamp.IsZero() != is.DeletionTimestamp.IsZero()
+	}))
+}
+
+// followPolicies has those resources looked at that name a policy which comes or goes.
+func (a *controllers) followPolicies(c cluster.Cluster) source.Source {
+	return object.Mapped(c, &v1.OZPolicy{}, func(ctx context.Context, p *v1.OZPolicy) []reconcile.Request {
+		return object.Requests(ctx, a.client, &v1.OZResourceList{}, func(r *v1.OZResource) bool { return namesPolicy(r, p.Name) }, client.InNamespace(p.Namespace))
+	}, object.Updates(func(was, is *v1.OZPolicy) bool { return false }))
+}

@@ -1,0 +1,36 @@
+package openzro
+
+import (
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+)
+
+// Changed keeps those updates of openZro's kinds away that no rule has anything to say
+// about: of finalizers, and of what others note in metadata.
+func Changed() admissionregistrationv1.MatchCondition {
+	return admissionregistrationv1.MatchCondition{
+		Name: "changed",
+		Expression: `request.operation != "UPDATE" || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec ||
+has(object.metadata.annotations) != has(oldObject.metadata.annotations) ||
+(has(object.metadata.annotations) && object.metadata.annotations != oldObject.metadata.annotations)`,
+	}
+}
+
+// PodConditions keep every Pod away that asks for no client, and all of the namespaces
+// that are excluded. A condition that errs denies, so each field is guarded.
+func PodConditions(excluded []string) []admissionregistrationv1.MatchCondition {
+	conditions := []admissionregistrationv1.MatchCondition{{
+		Name:       "asks-for-a-client",
+		Expression: `object != null && has(object.metadata.annotations) && "` + v1.SetupKeyAnnotation + `" in object.metadata.annotations`,
+	}}
+	if len(excluded) == 0 {
+		return conditions
+	}
+	return append(conditions, admissionregistrationv1.MatchCondition{
+		Name:       "not-of-the-platform",
+		Expression: `!(request.namespace in ["` + strings.Join(excluded, `", "`) + `"])`,
+	})
+}

@@ -1,0 +1,130 @@
+package openzro
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+)
+
+// Facts are what Go finds out about an object for the rules, which read it as
+// input.facts.
+type Facts struct {
+	// Taken is another object of the namespace that has the name at the server.
+	Taken *Reference `json:"taken,omitempty"`
+}
+
+// Reference names an object in the namespace of the one under review.
+type Reference struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+// RemoteName is the name that an object has at the server, which no other of its kind and
+// tenant may have; "" where it has none.
+func RemoteName(object v1.Object) string {
+	switch object := object.(type) {
+	case *v1.OZGroup:
+		return object.Spec.Name
+	case *v1.OZPolicy:
+		return object.Spec.Name
+	case *v1.OZResource:
+		return object.Spec.Name
+	case *v1.OZSetupKey:
+		return object.KeyName()
+	case *v1.OZHTTPRoute:
+		return object.Spec.Domain
+	}
+	return ""
+}
+
+// kinds are those of openZro by their resources.
+var kinds = map[string]string{
+	"ozgroups": "OZGroup", "ozhttproutes": "OZHTTPRoute", "oznetworkresources": "OZNetworkResource", "ozpolicies": "OZPolicy",
+	"ozresources": "OZResource", "ozroutingpeers": "OZRoutingPeer", "ozsetupkeys": "OZSetupKey",
+}
+
+// Resources are the resources of the kinds, in order.
+func Resources() []string { return slices.Sorted(maps.Keys(kinds)) }
+
+// ResourceOf is the resource of a kind; empty where it is none of openZro's.
+func ResourceOf(kind string) string {
+	for resource, known := range kinds {
+		if known == kind {
+			return resource
+		}
+	}
+	return ""
+}
+
+// PodFacts are what Go finds out about a Pod that is to get a client.
+type PodFacts struct {
+	SetupKey SetupKey `json:"setupKey"`
+	// ClientImage is the image of the client.
+	ClientImage string `json:"clientImage"`
+}
+
+// SetupKey is what the rules read of the OZSetupKey that a Pod names.
+type SetupKey struct {
+	Name  string `json:"name"`
+	Found bool   `json:"found"`
+	// Ready is whether peers can enrol with it; Reason and Message say why not.
+	Ready   bool   `json:"ready"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	// Secret is where the key is stored.
+	Secret        SecretKey            `json:"secret"`
+	ManagementURL string               `json:"managementURL"`
+	Volumes       []corev1.Volume      `json:"volumes"`
+	VolumeMounts  []corev1.VolumeMount `json:"volumeMounts"`
+	// ExtraDNSLabels is false where the server is known to refuse peers that ask for
+	// some.
+	ExtraDNSLabels bool `json:"extraDNSLabels"`
+}
+
+// SecretKey is a key of a Secret of the namespace.
+type SecretKey struct {
+	Name string `json:"name"`
+	Key  string `json:"key"`
+}
+
+// FactsOfSetupKey are those of an OZSetupKey that is there. managementURL is where the
+// peers of its namespace enrol if it does not say.
+func FactsOfSetupKey(key *v1.OZSetupKey, managementURL string) SetupKey {
+	selector := key.SecretKey()
+	facts := SetupKey{
+		Name: key.Name, Found: true, Secret: SecretKey{Name: selector.Name, Key: selector.Key},
+		ManagementURL: cmp.Or(key.Spec.ManagementURL, managementURL),
+		// Never null in JSON.
+		Volumes: append([]corev1.Volume{}, key.Spec.Volumes...), VolumeMounts: append([]corev1.VolumeMount{}, key.Spec.VolumeMounts...),
+		ExtraDNSLabels: allowsExtraDNSLabels(key),
+	}
+	facts.Ready, facts.Reason, facts.Message = readiness(key)
+	return facts
+}
+
+// readiness says whether peers can enrol, and else why not in the words of the status.
+func readiness(key *v1.OZSetupKey) (ready bool, reason, message string) {
+	condition := meta.FindStatusCondition(key.Status.Conditions, v1.ConditionReady)
+	switch {
+	case !key.DeletionTimestamp.IsZero():
+		return false, "Deleted", "it is being deleted"
+	case condition == nil:
+		return false, "Pending", "nothing has been made of it yet"
+	case condition.Status != "True":
+		return false, condition.Reason, condition.Message
+	case key.Status.State != "" && key.Status.State != v1.KeyStateValid:
+		return false, v1.ReasonInvalidSetupKey, "the server says that the key is " + string(key.Status.State)
+	}
+	return true, "", ""
+}
+
+// allowsExtraDNSLabels is not known of a key that somebody else made.
+func allowsExtraDNSLabels(key *v1.OZSetupKey) bool {
+	allows := key.Spec.AllowExtraDNSLabels
+	return key.Status.Adopted || key.Status.SetupKeyID == "" || allows != nil && *allows
+}

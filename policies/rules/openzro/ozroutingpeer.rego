@@ -1,0 +1,53 @@
+# METADATA
+# title: OZRoutingPeers can be deployed
+# custom:
+#   match:
+#     kinds: [{group: openzro.io, version: v1, kind: OZRoutingPeer}]
+#     operations: [CREATE, UPDATE]
+package openzro.ozroutingpeer
+
+import rego.v1
+
+spec := object.get(input.request.object, "spec", {})
+
+# By these the Deployment tells its Pods from those of others.
+deny contains {"field": field, "msg": msg} if {
+	some label, _ in spec.labels
+	label in {"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/managed-by"}
+	field := sprintf("spec.labels[%s]", [label])
+	msg := sprintf("%s: the Deployment finds its Pods by it; take it out", [field])
+}
+
+deny contains {"field": field, "msg": msg} if {
+	some place in ["labels", "annotations"]
+	some key, _ in spec[place]
+	not is_key(key)
+	field := sprintf("spec.%s", [place])
+	msg := sprintf("%s: %q is no key such as team or example.com/team", [field, key])
+}
+
+is_key(key) if regex.match(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`, key)
+
+deny contains {"field": field, "msg": msg} if {
+	some label, value in spec.labels
+	not regex.match(`^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$`, value)
+	field := sprintf("spec.labels[%s]", [label])
+	msg := sprintf("%s: %q is no value of a label: at most 63 letters, digits, -, _ and .", [field, value])
+}
+
+# The Pods are clients themselves.
+deny contains {"field": field, "msg": msg} if {
+	some annotation, _ in spec.annotations
+	startswith(annotation, "openzro.io/")
+	field := sprintf("spec.annotations[%s]", [annotation])
+	msg := sprintf("%s: it would put another client into the Pods, which are clients themselves; take it out", [field])
+}
+
+deny contains {"field": field, "msg": msg} if {
+	some i, mount in spec.volumeMounts
+	not mount.name in {volume.name | some volume in object.get(spec, "volumes", [])}
+	field := sprintf("spec.volumeMounts[%d].name", [i])
+	msg := sprintf("%s: there is no volume %q in spec.volumes", [field, mount.name])
+}
+
+warn contains "spec.replicas: there are 0, so nothing is routed" if spec.replicas == 0

@@ -1,0 +1,90 @@
+# METADATA
+# title: OZSetupKeys are what the server takes
+# custom:
+#   match:
+#     kinds: [{group: openzro.io, version: v1, kind: OZSetupKey}]
+#     operations: [CREATE, UPDATE]
+package openzro.ozsetupkey
+
+import rego.v1
+
+import data.openzro.values
+
+spec := object.get(input.request.object, "spec", {})
+
+deny contains problem if some problem in values.taken("spec.name", object.get(spec, "name", input.name))
+
+deny contains values.needed(sprintf("spec.secretKeyRef.%s", [key]), why) if {
+	some key, why in {"name": ": name the Secret", "key": ": name the key in the Secret"}
+	values.blank(object.get(spec.secretKeyRef, key, ""))
+}
+
+deny contains {"field": "spec.managementURL", "msg": msg} if {
+	url := spec.managementURL
+	url != ""
+	not values.is_url(url)
+	msg := sprintf("spec.managementURL: %q is no URL such as https://openzro.example.com", [url])
+}
+
+deny contains problem if some problem in values.names(spec, "autoGroups")
+
+deny contains problem if {
+	some problem in values.all_group(spec, "autoGroups", `every peer is in "All" already, and the server takes no key with it`)
+}
+
+deny contains {"field": "spec.usageLimit", "msg": msg} if {
+	spec.usageLimit < 0
+	msg := sprintf("spec.usageLimit: %d is below 0, which is any number of peers", [spec.usageLimit])
+}
+
+deny contains {"field": "spec.usageLimit", "msg": msg} if {
+	spec.type == "one-off"
+	spec.usageLimit > 1
+	msg := sprintf("spec.usageLimit: %d peers cannot enrol with a key of type one-off; make it reusable", [spec.usageLimit])
+}
+
+expiry := spec.expiresIn if spec.expiresIn != ""
+
+units := {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+is_duration if regex.match(`^([0-9]{1,12}[smhd])+$`, expiry)
+
+# In seconds, where it is a duration.
+lifetime := sum(parts) if {
+	is_duration
+	parts := [seconds |
+		some part in regex.find_all_string_submatch_n(`0*([0-9]+)([smhd])`, expiry, -1)
+		seconds := to_number(part[1]) * units[part[2]]
+	]
+}
+
+deny contains {"field": "spec.expiresIn", "msg": msg} if {
+	expiry
+	not is_duration
+	msg := sprintf("spec.expiresIn: %q is no duration such as 30d, 12h or 1h30m", [expiry])
+}
+
+deny contains {"field": "spec.expiresIn", "msg": "spec.expiresIn: the server takes 0 for ever; leave the field out, or give a time"} if lifetime == 0
+
+# That of time.Duration in Go.
+deny contains {"field": "spec.expiresIn", "msg": msg} if {
+	lifetime > 9223372036
+	msg := sprintf("spec.expiresIn: %q is longer than durations can be, 106751d", [expiry])
+}
+
+# What the server fixes when it makes the key. Of a key that was there before, nothing of
+# this is known, and nothing comes of it.
+fixed := {"type": "reusable", "ephemeral": false, "expiresIn": "", "usageLimit": 0, "allowExtraDNSLabels": false}
+
+made if {
+	input.request.oldObject.status.setupKeyID
+	not input.request.oldObject.status.adopted
+}
+
+deny contains {"field": field, "msg": msg} if {
+	made
+	some key, fallback in fixed
+	object.get(spec, key, fallback) != object.get(input.request.oldObject.spec, key, fallback)
+	field := sprintf("spec.%s", [key])
+	msg := sprintf("%s: it is immutable once the server has made the key; make another OZSetupKey", [field])
+}

@@ -1,0 +1,148 @@
+# METADATA
+# title: Pods that name an OZSetupKey get a client
+# description: |
+#   input.facts has setupKey, what is known of the OZSetupKey that the Pod names: its name,
+#   found, ready with reason and message, secret with name and key, managementURL, volumes,
+#   volumeMounts, and extraDNSLabels, false where the server made the key without them;
+#   and clientImage.
+# custom:
+#   match:
+#     kinds: [{group: "", version: v1, kind: Pod}]
+#     operations: [CREATE]
+package openzro.pod
+
+import rego.v1
+
+import data.openzro.values
+
+pod := input.request.object
+
+annotations := object.get(pod, ["metadata", "annotations"], {})
+
+key := input.facts.setupKey
+
+place(annotation) := sprintf("metadata.annotations[openzro.io/%s]", [annotation])
+
+asked if "openzro.io/setup-key" in object.keys(annotations)
+
+deny contains values.needed(place("setup-key"), ": the name of an OZSetupKey of this namespace") if {
+	asked
+	values.blank(annotations["openzro.io/setup-key"])
+}
+
+deny contains {"field": place("setup-key"), "msg": msg} if {
+	asked
+	key.name != ""
+	not key.found
+	msg := sprintf("%s: there is no OZSetupKey %q in namespace %q; make it, or take the annotation out", [place("setup-key"), key.name, input.request.namespace])
+}
+
+deny contains {"field": place("setup-key"), "msg": msg} if {
+	asked
+	key.found
+	not key.ready
+	msg := sprintf("%s: OZSetupKey %q is not ready (%s); see: kubectl -n %s describe ozsetupkey %s", [
+		place("setup-key"),
+		key.name,
+		concat(": ", [text | some text in [key.reason, key.message]; text != ""]),
+		input.request.namespace,
+		key.name,
+	])
+}
+
+labels := [label |
+	some text in split(object.get(annotations, "openzro.io/extra-dns-labels", ""), ",")
+	label := trim_space(text)
+	label != ""
+]
+
+deny contains {"field": place("extra-dns-labels"), "msg": msg} if {
+	asked
+	some label in labels
+	not values.is_dns_label(label)
+	msg := sprintf("%s: %q is no DNS name of letters, digits, - and _, such as web or web.eu", [place("extra-dns-labels"), label])
+}
+
+deny contains {"field": place("extra-dns-labels"), "msg": msg} if {
+	asked
+	count(labels) > 32
+	msg := sprintf("%s: there are %d names, and the server takes 32", [place("extra-dns-labels"), count(labels)])
+}
+
+deny contains {"field": place("extra-dns-labels"), "msg": msg} if {
+	asked
+	count(labels) > 0
+	key.ready
+	not key.extraDNSLabels
+	msg := sprintf("%s: OZSetupKey %q lets peers have none; make one with spec.allowExtraDNSLabels: true, and name that", [place("extra-dns-labels"), key.name])
+}
+
+warn contains msg if {
+	asked
+	value := annotations["openzro.io/init-sidecar"]
+	not value in {"true", "false"}
+	msg := sprintf(`%s: %q is neither "true" nor "false", and taken for "false"`, [place("init-sidecar"), value])
+}
+
+containers := array.concat(object.get(pod.spec, "containers", []), object.get(pod.spec, "initContainers", []))
+
+clients := [container | some container in containers; container.name == "openzro"]
+
+deny contains {"field": "spec.containers", "msg": msg} if {
+	asked
+	some container in clients
+	not is_client(container)
+	msg := `spec.containers: one is named openzro and is no client (it has no OZ_SETUP_KEY), so none is added; give it another name`
+}
+
+is_client(container) if {
+	some variable in container.env
+	variable.name == "OZ_SETUP_KEY"
+}
+
+injected if {
+	asked
+	key.ready
+	count(clients) == 0
+}
+
+client := {
+	"name": "openzro",
+	"image": input.facts.clientImage,
+	"env": array.concat(environment, [{"name": "OZ_EXTRA_DNS_LABELS", "value": concat(",", labels)} | count(labels) > 0]),
+	"securityContext": {"capabilities": {"add": ["NET_ADMIN"]}},
+}
+
+environment := [
+	{"name": "OZ_SETUP_KEY", "valueFrom": {"secretKeyRef": key.secret}},
+	{"name": "OZ_MANAGEMENT_URL", "value": key.managementURL},
+]
+
+mounted := object.union(client, {"volumeMounts": key.volumeMounts}) if count(key.volumeMounts) > 0
+
+mounted := client if count(key.volumeMounts) == 0
+
+patch contains {"op": "add", "path": "/spec/containers/-", "value": mounted} if {
+	injected
+	not first
+}
+
+first if annotations["openzro.io/init-sidecar"] == "true"
+
+# Before the others, so that they have the network, too.
+patch contains {"op": "add", "path": "/spec/initContainers", "value": started} if {
+	injected
+	first
+	started := array.concat([object.union(mounted, {"restartPolicy": "Always"})], object.get(pod.spec, "initContainers", []))
+}
+
+added := [volume |
+	some volume in key.volumes
+	not volume.name in {known.name | some known in object.get(pod.spec, "volumes", [])}
+]
+
+patch contains {"op": "add", "path": "/spec/volumes", "value": volumes} if {
+	injected
+	count(added) > 0
+	volumes := array.concat(object.get(pod.spec, "volumes", []), added)
+}

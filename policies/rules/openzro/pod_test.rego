@@ -1,0 +1,105 @@
+package openzro.pod_test
+
+import rego.v1
+
+import data.openzro.pod
+
+ready := {
+	"name": "ci", "found": true, "ready": true, "reason": "", "message": "",
+	"secret": {"name": "ci-key", "key": "setupKey"}, "managementURL": "https://openzro.example.com",
+	"volumes": [], "volumeMounts": [], "extraDNSLabels": true,
+}
+
+review(annotations, spec, key) := {
+	"request": {"namespace": "shop", "object": {"metadata": {"generateName": "web-", "annotations": annotations}, "spec": spec}},
+	"facts": {"clientImage": "openzro/openzro:latest", "setupKey": object.union(ready, key)},
+}
+
+named := {"openzro.io/setup-key": "ci"}
+
+plain := {"containers": [{"name": "web"}]}
+
+client := {
+	"name": "openzro",
+	"image": "openzro/openzro:latest",
+	"env": [
+		{"name": "OZ_SETUP_KEY", "valueFrom": {"secretKeyRef": {"name": "ci-key", "key": "setupKey"}}},
+		{"name": "OZ_MANAGEMENT_URL", "value": "https://openzro.example.com"},
+	],
+	"securityContext": {"capabilities": {"add": ["NET_ADMIN"]}},
+}
+
+denied(annotations, spec, key) := {d.field | some d in problems} if {
+	problems := pod.deny with input as review(annotations, spec, key)
+}
+
+test_a_container if {
+	pod.patch == {{"op": "add", "path": "/spec/containers/-", "value": client}} with input as review(named, plain, {})
+	denied(named, plain, {}) == set()
+}
+
+test_a_native_sidecar if {
+	annotations := object.union(named, {"openzro.io/init-sidecar": "true", "openzro.io/extra-dns-labels": "web, web.eu,"})
+	spec := object.union(plain, {"initContainers": [{"name": "first"}]})
+	whole := object.union(client, {"restartPolicy": "Always", "env": array.concat(client.env, [{"name": "OZ_EXTRA_DNS_LABELS", "value": "web,web.eu"}])})
+	pod.patch == {{"op": "add", "path": "/spec/initContainers", "value": [whole, {"name": "first"}]}} with input as review(annotations, spec, {})
+	pod.warn == set() with input as review(annotations, spec, {})
+	count(pod.warn) == 1 with input as review(object.union(named, {"openzro.io/init-sidecar": "True"}), plain, {})
+}
+
+# A volume that the Pod has already is the Pod's.
+test_volumes if {
+	key := {"volumes": [{"name": "state"}, {"name": "tmp"}], "volumeMounts": [{"name": "state", "mountPath": "/var/lib/openzro"}]}
+	spec := object.union(plain, {"volumes": [{"name": "tmp", "emptyDir": {}}]})
+	pod.patch == {
+		{"op": "add", "path": "/spec/containers/-", "value": object.union(client, {"volumeMounts": key.volumeMounts})},
+		{"op": "add", "path": "/spec/volumes", "value": [{"name": "tmp", "emptyDir": {}}, {"name": "state"}]},
+	} with input as review(named, spec, key)
+}
+
+# Z21: the original added another client each time that it was asked.
+test_once if {
+	every list in ["containers", "initContainers"] {
+		spec := object.union({"containers": [{"name": "web"}]}, {list: [client]})
+		pod.patch == set() with input as review(named, spec, {})
+		denied(named, spec, {}) == set()
+	}
+}
+
+test_another_container_of_the_name if {
+	spec := {"containers": [{"name": "openzro", "env": [{"name": "X"}]}]}
+	pod.patch == set() with input as review(named, spec, {})
+	denied(named, spec, {}) == {"spec.containers"}
+}
+
+test_pods_that_ask_for_nothing if {
+	pod.patch == set() with input as review({}, plain, {})
+	denied({}, plain, {"ready": false}) == set()
+	pod.patch == set() with input as {"request": {"object": {"metadata": {}, "spec": plain}}}
+	pod.deny == set() with input as {"request": {"object": {"metadata": {}, "spec": plain}}}
+}
+
+test_keys_that_are_not_ready if {
+	field := "metadata.annotations[openzro.io/setup-key]"
+	pod.patch == set() with input as review(named, plain, {"ready": false})
+	denied({"openzro.io/setup-key": " "}, plain, {"name": "", "found": false, "ready": false}) == {field}
+	denied(named, plain, {"found": false, "ready": false}) == {field}
+	problems := pod.deny with input as review(named, plain, {"ready": false, "reason": "SecretNotExists", "message": "there is no Secret ci-key"})
+	problems == {{
+		"field": field,
+		"msg": concat("", [
+			field, `: OZSetupKey "ci" is not ready (SecretNotExists: there is no Secret ci-key); `,
+			"see: kubectl -n shop describe ozsetupkey ci",
+		]),
+	}}
+}
+
+test_dns_labels if {
+	field := "metadata.annotations[openzro.io/extra-dns-labels]"
+	denied(labelled("a b"), plain, {}) == {field}
+	denied(labelled("web"), plain, {}) == set()
+	denied(labelled("web"), plain, {"extraDNSLabels": false}) == {field}
+	denied(labelled(concat(",", [sprintf("a%d", [i]) | some i in numbers.range(1, 33)])), plain, {}) == {field}
+}
+
+labelled(labels) := object.union(named, {"openzro.io/extra-dns-labels": labels})

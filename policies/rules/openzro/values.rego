@@ -1,0 +1,84 @@
+# METADATA
+# title: What openZro's server takes
+# description: Functions of the rules for each kind. What is said of a value is a problem with its field and its words.
+package openzro.values
+
+import rego.v1
+
+blank(value) if trim_space(value) == ""
+
+needed(field, why) := {"field": field, "msg": sprintf("%s: a value is needed%s", [field, why])}
+
+# The problems of a list of names at a path of the spec: one that is empty, and one that
+# stands there twice. Whether the server has it is not known here.
+names(spec, key) := {problem |
+	some i, name in spec[key]
+	field := sprintf("spec.%s[%d]", [key, i])
+	problem := name_problem(spec[key], i, name, field)
+}
+
+name_problem(_, _, name, field) := needed(field, ": it is the name of a group at the server") if blank(name)
+
+name_problem(list, i, name, field) := {"field": field, "msg": msg} if {
+	not blank(name)
+	first := first_of(list, name)
+	first < i
+	msg := sprintf("%s: %q stands at [%d] already; take one of them out", [field, name, first])
+}
+
+first_of(list, value) := min({i | some i, other in list; other == value})
+
+# The server makes peers of every account members of "All", and lets nobody else do so.
+all_group(spec, key, why) := {problem |
+	some i, "All" in spec[key]
+	field := sprintf("spec.%s[%d]", [key, i])
+	problem := {"field": field, "msg": sprintf("%s: %s; take it out", [field, why])}
+}
+
+# The problems of a list of ports.
+ports(spec, key) := {problem |
+	some i, port in spec[key]
+	field := sprintf("spec.%s[%d]", [key, i])
+	problem := port_problem(spec[key], i, port, field)
+}
+
+port_problem(_, _, port, field) := {"field": field, "msg": msg} if {
+	not is_port(port)
+	msg := sprintf("%s: %v is no port; they go from 1 to 65535", [field, port])
+}
+
+port_problem(list, i, port, field) := {"field": field, "msg": msg} if {
+	is_port(port)
+	first := first_of(list, port)
+	first < i
+	msg := sprintf("%s: %d stands at [%d] already; take one of them out", [field, port, first])
+}
+
+is_port(port) if {
+	port >= 1
+	port <= 65535
+}
+
+domain_pattern := `^(\*\.)?([a-zA-Z0-9-]+\.)+[a-zA-Z]{2,}$`
+
+is_domain(text) if regex.match(domain_pattern, text)
+
+# Any number of bits that an address of either family may have does.
+is_host(text) if net.cidr_is_valid(sprintf("%s/32", [text]))
+
+# The server takes no leading zero before the number of bits.
+is_subnet(text) if {
+	net.cidr_is_valid(text)
+	regex.match(`/(0|[1-9][0-9]*)$`, text)
+}
+
+is_url(text) if regex.match(`^https?://[^/?#@\s]+(/[^?#\s]*)?$`, text)
+
+# Names of DNS as the server takes them for peers.
+is_dns_label(text) if regex.match(`^(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$`, lower(text))
+
+# Another object of the namespace that has the name at the server.
+taken(field, name) := {{"field": field, "msg": msg} |
+	owner := input.facts.taken
+	msg := sprintf("%s: %s %s of this namespace has the name %q at the server; give this one another name, or delete that one", [field, owner.kind, owner.name, name])
+}

@@ -1,0 +1,136 @@
+package openzro
+
+import (
+	"crypto/rand"
+	"strings"
+)
+
+// Account is a tenant of the server: what one has, no other sees.
+type Account struct {
+	// Name is unique at the server, and what calls are counted by.
+	Name string
+	// ID is what the server calls it.
+	ID string
+	// Token is one of its administrator.
+	Token string
+
+	server    *Server
+	users     []*user
+	peers     []*peer
+	groups    []*group
+	keys      []*setupKey
+	policies  []*policy
+	networks  []*network
+	resources []*resource
+	routers   []*router
+	zones     []*zone
+	settings  Settings
+}
+
+type peer struct{ id, name string }
+
+func (p *peer) key() string { return p.id }
+
+// AddAccount adds a tenant with an administrator and the group All, as the server does.
+func (s *Server) AddAccount(name string) *Account {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := &Account{Name: name, ID: newID(), server: s, settings: Settings{
+		PeerLoginExpirationEnabled: true, PeerLoginExpiration: 24 * 60 * 60,
+		MFAEnforceLocal: new(bool), MFAEnforceFederated: new(bool), Extra: &ExtraSettings{},
+	}.complete()}
+	a.groups = []*group{{id: newID(), name: all, issued: "api"}}
+	admin := a.addUser("admin", RoleAdmin, true)
+	a.Token = admin.addToken("admin", admin.id, tokenLifetime).text
+	s.accounts = append(s.accounts, a)
+	return a
+}
+
+// AddToken adds a user, and is a token of theirs. A service reads everything, whatever its
+// role; a person with the role user reads nothing.
+func (a *Account) AddToken(role Role, service bool) string {
+	a.server.mu.Lock()
+	defer a.server.mu.Unlock()
+	added := a.addUser(string(role), role, service)
+	return added.addToken(string(role), added.id, tokenLifetime).text
+}
+
+// Revoke lets a token be good for nothing from now on.
+func (a *Account) Revoke(token string) {
+	a.server.mu.Lock()
+	defer a.server.mu.Unlock()
+	for _, u := range a.users {
+		for _, t := range u.tokens {
+			if t.text == token {
+				u.tokens = without(u.tokens, t.id)
+			}
+		}
+	}
+}
+
+// AddPeer enrols a machine by hand, into groups with these IDs.
+func (a *Account) AddPeer(name string, groups ...string) (id string) {
+	a.server.mu.Lock()
+	defer a.server.mu.Unlock()
+	return a.addPeer(name, groups)
+}
+
+// addPeer adds a machine to groups, and to All as every machine.
+func (a *Account) addPeer(name string, groups []string) (id string) {
+	added := &peer{newID(), name}
+	a.peers = append(a.peers, added)
+	everyone, _ := a.groupNamed(all)
+	for _, id := range append([]string{everyone.id}, groups...) {
+		if g, ok := find(a.groups, id); ok {
+			g.peers = append(g.peers, added.id)
+		}
+	}
+	return added.id
+}
+
+// Groups, and the methods below, are what the account has now; they count as no call.
+func (a *Account) Groups() []Group {
+	return inspect(a, func() []Group { return transform(a.groups, a.showGroup) })
+}
+
+// SetupKeys are its keys, masked.
+func (a *Account) SetupKeys() []SetupKey {
+	return inspect(a, func() []SetupKey { return transform(a.keys, (*setupKey).masked) })
+}
+
+// Policies are its policies.
+func (a *Account) Policies() []Policy {
+	return inspect(a, func() []Policy { return transform(a.policies, a.showPolicy) })
+}
+
+// Networks are its networks.
+func (a *Account) Networks() []Network {
+	return inspect(a, func() []Network { return transform(a.networks, a.showNetwork) })
+}
+
+// Resources are those of all its networks.
+func (a *Account) Resources() []Resource {
+	return inspect(a, func() []Resource { return transform(a.resources, a.showResource) })
+}
+
+// Routers are those of all its networks.
+func (a *Account) Routers() []Router {
+	return inspect(a, func() []Router { return transform(a.routers, (*router).show) })
+}
+
+// Zones are its DNS zones.
+func (a *Account) Zones() []Zone {
+	return inspect(a, func() []Zone { return transform(a.zones, (*zone).show) })
+}
+
+// Settings are its settings.
+func (a *Account) Settings() Settings { return inspect(a, func() Settings { return a.settings }) }
+
+func inspect[T any](a *Account, what func() T) T {
+	a.server.mu.Lock()
+	defer a.server.mu.Unlock()
+	return what()
+}
+
+// newID is an ID as the server makes them: twenty characters.
+func newID() string { return strings.ToLower(rand.Text()[:20]) }
