@@ -162,6 +162,15 @@ func metrics(t *testing.T) map[string][]string {
 		"lintel_openzro_server_up":       {"tenant"},
 		"lintel_openzro_objects_failing": {"kind"},
 		"lintel_openzro_requests_total":  {"collection", "method", "code"},
+		"lintel_zopp_environments":         nil,
+		"lintel_zopp_streams":              nil,
+		"lintel_zopp_environments_failing": nil,
+		"lintel_zopp_undecryptable_values": nil,
+		"lintel_zopp_lag_seconds":          nil,
+		"lintel_zopp_failures_total":       {"reason"},
+		"lintel_zopp_writes_total":         nil,
+		"lintel_zopp_outcomes_total":       {"status"},
+		"lintel_zopp_reloads_total":        {"kind"},
 	}
 	webhooks.NewMetrics(all)
 	return all

@@ -115,7 +115,7 @@ func (g *groups) remove(ctx context.Context, t *task[*v1.OZGroup]) error {
 	}
 	err := t.Groups.Remove(ctx, have.ID)
 	if management.Is(err, management.Invalid) {
-		return waiting(v1.ReasonStillLinked, "the group is in use at the server and cannot be deleted yet; take it out there (%s)", err)
+		return stillLinked("the group is in use at the server and cannot be deleted yet; take it out there (%s)", err)
 	}
 	if err == nil {
 		t.made("delete")

@@ -3,7 +3,6 @@ package openzro
 import (
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -169,7 +168,7 @@ func TestALinkedGroupWaits(t *testing.T) {
 	s.delete(dev)
 	require.NoError(t, s.once())
 	s.requireReason(dev, v1.ReasonStillLinked, "their-key")
-	s.clock = time.Now().Add(2 * patience)
+	s.clock = s.clock.Add(2 * patience)
 	require.NoError(t, s.once())
 	require.True(t, s.isGone(dev))
 	require.Contains(t, s.told(), "LeftBehind")

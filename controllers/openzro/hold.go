@@ -33,7 +33,7 @@ func holdResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource
 			return "", nameTaken(err)
 		}
 		if err != nil {
-			return "", err
+			return "", gone(err, t.Groups.Forget) // one of the groups
 		}
 		t.made("create")
 		t.next.CommonStatus().Adopted = false

@@ -2,6 +2,8 @@ package openzro
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,7 +48,9 @@ func (k *keeper) Start(ctx context.Context) error {
 func (k *keeper) due() (due []*management.Tenant) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	for _, t := range k.tenants.All() {
+	all := k.tenants.All()
+	maps.DeleteFunc(k.told, func(t *management.Tenant, _ bool) bool { return !slices.Contains(all, t) })
+	for _, t := range all {
 		if !k.busy[t] && !k.now().Before(t.Due(k.interval)) {
 			k.busy[t] = true
 			due = append(due, t)

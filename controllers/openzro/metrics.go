@@ -80,8 +80,8 @@ func (m tenantMetrics) Describe(out chan<- *prometheus.Desc) {
 func (m tenantMetrics) Collect(out chan<- prometheus.Metric) {
 	seen := map[string]bool{}
 	for _, t := range m.tenants.All() {
-		if len(t.Members()) == 0 || seen[t.Name()] {
-			continue // a key that was replaced
+		if seen[t.Name()] {
+			continue // its key is about to be replaced
 		}
 		seen[t.Name()] = true
 		up := 1.0

@@ -2,6 +2,7 @@ package openzro
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -172,12 +173,26 @@ func policyOf(t *task[*v1.OZPolicy], s side) (have management.Policy, found, our
 	return find(known, t.object.Status.Adopted, recordOf("OZPolicy", t.object), named)
 }
 
-// recordIn is what the rules of a policy say of whom it was made for.
+// recordIn is what the rule of a policy says of whom it was made for.
 func recordIn(p management.Policy) string {
-	if len(p.Rules) == 0 {
-		return ""
+	if rule := ruleOf(p); rule != nil {
+		return rule.Description
 	}
-	return p.Rules[0].Description
+	return ""
+}
+
+// ruleOf is the rule of a policy that is an object's: one that says so, else the first. nil
+// for a policy without rules.
+func ruleOf(p management.Policy) *management.PolicyRule {
+	for i := range p.Rules {
+		if isRecord(p.Rules[i].Description) {
+			return &p.Rules[i]
+		}
+	}
+	if len(p.Rules) == 0 {
+		return nil
+	}
+	return &p.Rules[0]
 }
 
 // hold has the server have a policy as it is wanted.
@@ -198,12 +213,15 @@ func (p *policies) hold(ctx context.Context, t *task[*v1.OZPolicy], s side, want
 	if !ours {
 		wanted.Rules[0].Description = recordIn(have)
 	}
+	if ours && len(have.Rules) > 1 {
+		return p.renew(ctx, t, s, have, wanted)
+	}
 	if samePolicy(have, wanted) {
 		return nil
 	}
 	wanted.SourcePostureChecks = have.SourcePostureChecks
-	if len(have.Rules) > 0 {
-		wanted.Rules[0].ID = have.Rules[0].ID
+	if rule := ruleOf(have); rule != nil {
+		wanted.Rules[0].ID = rule.ID
 	}
 	written, err := t.Policies.Update(ctx, have.ID, wanted)
 	if err != nil {
@@ -217,8 +235,8 @@ func (p *policies) hold(ctx context.Context, t *task[*v1.OZPolicy], s side, want
 // that it has no more, and says nothing. A new policy that is narrower than it was written
 // is taken away again.
 func (p *policies) whole(ctx context.Context, t *task[*v1.OZPolicy], is management.Policy, wanted management.PolicyRequest, made bool) error {
-	rule := wanted.Rules[0]
-	if len(is.Rules) == 1 && management.SameIDs(is.Rules[0].Sources, rule.Sources) && management.SameIDs(is.Rules[0].Destinations, rule.Destinations) {
+	rule, want := ruleOf(is), wanted.Rules[0]
+	if rule != nil && management.SameIDs(rule.Sources, want.Sources) && management.SameIDs(rule.Destinations, want.Destinations) {
 		return nil
 	}
 	t.Groups.Forget()
@@ -232,13 +250,30 @@ func (p *policies) whole(ctx context.Context, t *task[*v1.OZPolicy], is manageme
 	return narrower
 }
 
+// renew makes a policy again to which somebody has added rules: the server keeps those that
+// it is not told of.
+func (p *policies) renew(ctx context.Context, t *task[*v1.OZPolicy], s side, have management.Policy, wanted management.PolicyRequest) error {
+	if err := t.Policies.Remove(ctx, have.ID); err != nil {
+		return err
+	}
+	p.wrote(t, "delete")
+	wanted.SourcePostureChecks = have.SourcePostureChecks
+	made, err := t.Policies.Create(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	*s.id(&t.next.Status) = made.ID
+	p.wrote(t, "create")
+	return p.whole(ctx, t, made, wanted, true)
+}
+
 // gone has what vanished between two requests be made again soon.
 func gone(err error, forget func()) error {
 	if !management.Is(err, management.NotFound) {
 		return err
 	}
 	forget()
-	return &problem{reason: v1.ReasonAPIError, message: "it was deleted at the server, and is made again", again: time.Second}
+	return &problem{reason: v1.ReasonAPIError, message: fmt.Sprintf("something was deleted at the server meanwhile, and is looked for again (%s)", err), again: time.Second}
 }
 
 func (p *policies) wrote(t *task[*v1.OZPolicy], operation string) {
@@ -248,10 +283,10 @@ func (p *policies) wrote(t *task[*v1.OZPolicy], operation string) {
 
 // samePolicy compares what there is with what is wanted, in the server's own form.
 func samePolicy(have management.Policy, wanted management.PolicyRequest) bool {
-	if have.Name != wanted.Name || have.Description != wanted.Description || have.Enabled != wanted.Enabled || len(have.Rules) != 1 {
+	if have.Name != wanted.Name || have.Description != wanted.Description || have.Enabled != wanted.Enabled || len(have.Rules) == 0 {
 		return false
 	}
-	is, want := have.Rules[0], wanted.Rules[0]
+	is, want := ruleOf(have), wanted.Rules[0]
 	return is.Name == want.Name && is.Description == want.Description && is.Enabled == want.Enabled &&
 		is.Action == want.Action && is.Bidirectional == want.Bidirectional && is.Protocol == want.Protocol &&
 		is.SourceResource == nil && is.DestinationResource == nil && len(is.PortRanges) == 0 &&

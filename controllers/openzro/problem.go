@@ -27,6 +27,8 @@ const (
 	// waitPause is how long an object waits for another one, which wakes it most often.
 	// Nothing is asked of the server meanwhile.
 	waitPause = 5 * time.Second
+	// linkedPause is how long after a refusal to delete what is in use it is tried again.
+	linkedPause = 2 * time.Second
 	// refusedPause is how long after a refusal a server is asked the same again.
 	refusedPause = time.Minute
 )
@@ -34,6 +36,13 @@ const (
 // waiting is a problem that goes when something else is there.
 func waiting(reason, format string, arguments ...any) *problem {
 	return &problem{reason: reason, message: fmt.Sprintf(format, arguments...), again: waitPause}
+}
+
+// stillLinked is a problem of an object that is deleted and in use at the server.
+func stillLinked(format string, arguments ...any) *problem {
+	p := waiting(v1.ReasonStillLinked, format, arguments...)
+	p.again = linkedPause
+	return p
 }
 
 // stalled is a problem that goes when the object is changed.

@@ -81,6 +81,8 @@ type reconciler[T v1.Object, S any] struct {
 	watched []func(cluster.Cluster) source.Source
 	// homes are the tenants of objects.
 	homes sync.Map // *management.Tenant by types.NamespacedName
+	// linked is since when objects that are deleted are known to be in use at the server.
+	linked sync.Map // time.Time by types.UID
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -269,12 +271,20 @@ func (r *reconciler[T, S]) end(ctx context.Context, t *task[T]) (object.Report[S
 	linked, known := errors.AsType[*problem](err)
 	switch {
 	case err == nil:
-	case known && linked.reason == v1.ReasonStillLinked && r.now().Sub(t.object.GetDeletionTimestamp().Time) > patience:
+	case known && linked.reason == v1.ReasonStillLinked && r.isLate(t.object.GetUID()):
 		object.Send(r.events, t.object, "Reconcile", object.Event{Warning: true, Reason: "LeftBehind", Message: "it stays at the server: " + linked.message})
 	default:
 		return r.settled(t, err)
 	}
+	r.linked.Delete(t.object.GetUID())
 	return object.Report[S]{}, r.reporter().SetFinalizer(ctx, t.object, controllerutil.RemoveFinalizer)
+}
+
+// isLate says whether an object has waited long enough for what links to it. A server that
+// was down meanwhile does not count.
+func (r *reconciler[T, S]) isLate(uid types.UID) bool {
+	since, _ := r.linked.LoadOrStore(uid, r.now())
+	return r.now().Sub(since.(time.Time)) > patience
 }
 
 // settled is the outcome of a try that ended with an error, or none.

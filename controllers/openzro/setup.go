@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -78,6 +79,21 @@ func newControllers(cached client.Client, live client.Reader, o options, counted
 		func(s *v1.OZSetupKeyStatus) *v1.Status { return &s.Status },
 		&setupKeys{&keySecrets{client: cached, reader: live, known: lru.New(maxKeySecrets)}},
 		a.followGroups(keyConcerned, &v1.OZSetupKeyList{}), a.followKeySecrets)
+	add(a, "OZRoutingPeer", func() *v1.OZRoutingPeer { return &v1.OZRoutingPeer{} },
+		func(p *v1.OZRoutingPeer) *v1.OZRoutingPeerStatus { return &p.Status },
+		func(s *v1.OZRoutingPeerStatus) *v1.Status { return &s.Status },
+		&routingPeers{
+			client: cached, image: o.clientImage, cluster: o.clusterName,
+			applier: &object.Applier{Client: cached, Live: live, Manager: fieldManager("OZRoutingPeer")},
+		},
+		owned(&v1.OZGroup{}), owned(&v1.OZSetupKey{}), owned(&appsv1.Deployment{}))
+	add(a, "OZNetworkResource", func() *v1.OZNetworkResource { return &v1.OZNetworkResource{} },
+		func(n *v1.OZNetworkResource) *v1.OZNetworkResourceStatus { return &n.Status },
+		func(s *v1.OZNetworkResourceStatus) *v1.Status { return &s.Status }, &networkResources{cached, o.clusterName},
+		a.followGroups(networkResourceConcerned, &v1.OZNetworkResourceList{}), a.followRoutingPeers, a.followServices)
+	add(a, "OZHTTPRoute", func() *v1.OZHTTPRoute { return &v1.OZHTTPRoute{} },
+		func(h *v1.OZHTTPRoute) *v1.OZHTTPRouteStatus { return &h.Status },
+		func(s *v1.OZHTTPRouteStatus) *v1.Status { return &s.Status }, httpRoutes{})
 	return a
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -42,6 +43,29 @@ func (a *controllers) followKeySecrets(c cluster.Cluster) source.Source {
 	return object.Mapped[client.Object](c, object.MetadataOf(object.SecretKind), func(ctx context.Context, secret client.Object) []reconcile.Request {
 		return object.Requests(ctx, a.client, &v1.OZSetupKeyList{}, func(k *v1.OZSetupKey) bool { return k.SecretKey().Name == secret.GetName() }, client.InNamespace(secret.GetNamespace()))
 	})
+}
+
+func networkResourceConcerned(of client.Object, group string) bool {
+	return slices.Contains(of.(*v1.OZNetworkResource).Spec.Groups, group)
+}
+
+// owned follows what is made for OZRoutingPeers.
+func owned[T client.Object](kind T) func(cluster.Cluster) source.Source {
+	return func(c cluster.Cluster) source.Source { return object.Owned(c, kind, &v1.OZRoutingPeer{}) }
+}
+
+// followRoutingPeers has those resources looked at whose network is made.
+func (a *controllers) followRoutingPeers(c cluster.Cluster) source.Source {
+	return object.Mapped(c, &v1.OZRoutingPeer{}, func(ctx context.Context, p *v1.OZRoutingPeer) []reconcile.Request {
+		return object.Requests(ctx, a.client, &v1.OZNetworkResourceList{}, func(n *v1.OZNetworkResource) bool { return n.Spec.RoutingPeerRef.Name == p.Name }, client.InNamespace(p.Namespace))
+	}, object.Updates(func(was, is *v1.OZRoutingPeer) bool { return was.Status.NetworkID != is.Status.NetworkID }))
+}
+
+// followServices has those resources looked at whose address changes.
+func (a *controllers) followServices(c cluster.Cluster) source.Source {
+	return object.Mapped(c, &corev1.Service{}, func(ctx context.Context, s *corev1.Service) []reconcile.Request {
+		return object.Requests(ctx, a.client, &v1.OZNetworkResourceList{}, func(n *v1.OZNetworkResource) bool { return n.Spec.ServiceRef.Name == s.Name }, client.InNamespace(s.Namespace))
+	}, object.Updates(func(was, is *corev1.Service) bool { return was.Spec.ClusterIP != is.Spec.ClusterIP }))
 }
 
 // followResources has those policies looked at that a resource names, or has named.

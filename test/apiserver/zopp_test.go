@@ -2,6 +2,8 @@ package apiserver
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -150,4 +152,10 @@ func TestBadZoppSecretSyncs(t *testing.T) {
 	} {
 		assert.ErrorContains(t, server.validate(t, server.parse(t, "{metadata: {name: app}, spec: "+spec+"}")).ToAggregate(), says)
 	}
+}
+
+func TestZoppSecretSyncSampleIsValid(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(configDir, "samples", "zopp", "zoppsecretsync.yaml"))
+	require.NoError(t, err)
+	newServer(t, "zopp/zopp.dev_zoppsecretsyncs.yaml").admit(t, string(text))
 }

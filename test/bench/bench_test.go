@@ -112,7 +112,7 @@ func TestChoose(t *testing.T) {
 	require.Len(t, chosen, 2)
 	require.Equal(t, "samples", chosen[0].name)
 	_, err = choose("sample", "")
-	require.EqualError(t, err, `--only names "sample", which is none of memory, unmatched, samples, swaps, pushes, hostile, prove, peers, library, openclaw, orloj, openvox`)
+	require.EqualError(t, err, `--only names "sample", which is none of memory, unmatched, samples, swaps, pushes, hostile, prove, peers, library, openclaw, orloj, openzro, openvox, zopp`)
 	_, err = choose("library", "")
 	require.EqualError(t, err, needsLibrary)
 	_, err = choose("samples", "/library")

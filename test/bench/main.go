@@ -80,6 +80,7 @@ var parts = []part{
 	// These take the place of the manager that the others measure.
 	{"openclaw", (*bench).measureOpenClaw},
 	{"orloj", (*bench).measureOrloj},
+	{"openzro", (*bench).measureOpenZro},
 	{"openvox", (*bench).measureOpenVox},
 	{"zopp", (*bench).measureZopp},
 }

@@ -260,20 +260,25 @@ func (b *bench) apiServerCPU(ctx context.Context) (float64, error) {
 
 // managerMetric is one number of the manager's metrics.
 func (b *bench) managerMetric(ctx context.Context, name string) (float64, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, b.manager.Metrics+"/metrics", nil)
-	if err != nil {
-		return 0, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return 0, err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
+	text, err := b.managerMetrics(ctx)
 	if err != nil {
 		return 0, err
 	}
 	return metricIn(text, name)
+}
+
+// managerMetrics are all of them.
+func (b *bench) managerMetrics(ctx context.Context) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, b.manager.Metrics+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	return io.ReadAll(response.Body)
 }
 
 func metricIn(text []byte, name string) (float64, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/test/installation"
+	"github.com/lintel-policy/lintel/test/openzro"
 )
 
 var (
@@ -68,6 +69,13 @@ func runTests(m *testing.M) (code int) {
 		return failed(err)
 	}
 	defer zoppServer.Stop()
+	if err := permitOpenZro(ctx); err != nil {
+		return failed(err)
+	}
+	if management, err = openzro.Open(); err != nil {
+		return failed(err)
+	}
+	defer management.Close()
 	if postgres, err = installation.StartPostgres(ctx); err != nil {
 		return failed(err)
 	}
@@ -91,11 +99,15 @@ func runTests(m *testing.M) (code int) {
 // startManager returns when the API server is told to call the manager, too: after one that
 // was killed, that takes a while.
 func startManager(ctx context.Context, args ...string) (*installation.Manager, error) {
+	openZro, err := openZroArgs()
+	if err != nil {
+		return nil, err
+	}
 	m, err := installation.StartManager(ctx, cluster, installation.ManagerOptions{
 		// Nothing else would answer while this one drains.
 		Program: filepath.Join(programs, "manager"), Name: "manager-0", Env: []string{
 			"HTTPS_PROXY=" + services.URL, "NO_PROXY=", "no_proxy=", "OTEL_EXPORTER_OTLP_ENDPOINT=" + traces.URL, "OTEL_BSP_SCHEDULE_DELAY=500",
-		}, Args: append([]string{"--decision-log=all", "--drain=0s", "--systems=openclaw,openvox,orloj,zopp", "--openvox-key-bits=2048", "--gatekeeper", "--allow-file-origins"}, slices.Concat(orlojArgs(), zoppArgs(), args)...),
+		}, Args: append([]string{"--decision-log=all", "--drain=0s", "--systems=openclaw,openvox,openzro,orloj,zopp", "--openvox-key-bits=2048", "--gatekeeper", "--allow-file-origins"}, slices.Concat(orlojArgs(), zoppArgs(), openZro, args)...),
 	})
 	if err != nil {
 		return nil, err

@@ -13,6 +13,11 @@ func PermitOrloj(ctx context.Context, c *Cluster) error {
 	return c.permit(ctx, "orloj", "orloj-operator")
 }
 
+// PermitOpenZro gives them those of the system openzro.
+func PermitOpenZro(ctx context.Context, c *Cluster) error {
+	return c.permit(ctx, "openzro", "openzro-operator")
+}
+
 // PermitZopp gives them those of the system zopp, without its further kinds.
 func PermitZopp(ctx context.Context, c *Cluster) error {
 	return c.permit(ctx, "zopp", "zopp-operator")

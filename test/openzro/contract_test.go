@@ -144,8 +144,6 @@ func makeResource(t *testing.T, network Network, groups ...string) Resource {
 	return create[Resource](t, "networks/"+network.ID+"/resources", host(unique("resource"), groups...))
 }
 
-func rules(rules ...fields) []fields { return rules }
-
 func accept(sources, destinations []string) fields {
 	return fields{"name": "rule", "enabled": true, "action": "accept", "protocol": "tcp", "bidirectional": true, "ports": []string{"443"}, "sources": sources, "destinations": destinations}
 }

@@ -27,7 +27,7 @@ func (g *group) has(resource string) bool {
 var groupRoutes = map[string]handler{
 	"GET /api/groups":         func(r *request) (any, error) { return transform(r.account.groups, r.account.showGroup), nil },
 	"POST /api/groups":        createGroup,
-	"GET /api/groups/{id}":    getGroup,
+	"GET /api/groups/{id}":    getting((*request).groupNamed, (*Account).showGroup),
 	"PUT /api/groups/{id}":    updateGroup,
 	"DELETE /api/groups/{id}": deleteGroup,
 }
@@ -53,13 +53,8 @@ func (a *Account) groupNamed(name string) (found *group, ok bool) {
 	return found, found != nil
 }
 
-func getGroup(r *request) (any, error) {
-	found, ok := find(r.account.groups, r.PathValue("id"))
-	if !ok {
-		return nil, missing("group", r.PathValue("id"))
-	}
-	return r.account.showGroup(found), nil
-}
+// groupNamed is the one that the path names.
+func (r *request) groupNamed() (*group, error) { return named(r, r.account.groups, "group", "id") }
 
 // groupBody is what a group is made of. What it leaves out is emptied.
 type groupBody struct {
@@ -106,9 +101,9 @@ func createGroup(r *request) (any, error) {
 
 // updateGroup asks about no other group's name.
 func updateGroup(r *request) (any, error) {
-	found, ok := find(r.account.groups, r.PathValue("id"))
-	if !ok {
-		return nil, missing("group", r.PathValue("id"))
+	found, err := r.groupNamed()
+	if err != nil {
+		return nil, err
 	}
 	everyone, ok := r.account.groupNamed(all)
 	if !ok {

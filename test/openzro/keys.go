@@ -26,9 +26,9 @@ var keyRoutes = map[string]handler{
 		return never(transform(r.account.keys, (*setupKey).masked)), nil
 	},
 	"POST /api/setup-keys":        createKey,
-	"GET /api/setup-keys/{id}":    getKey,
+	"GET /api/setup-keys/{id}":    getting((*request).keyNamed, func(_ *Account, k *setupKey) SetupKey { return k.masked() }),
 	"PUT /api/setup-keys/{id}":    updateKey,
-	"DELETE /api/setup-keys/{id}": deleteKey,
+	"DELETE /api/setup-keys/{id}": deleting((*request).keyNamed, func(a *Account, k *setupKey) { a.keys = without(a.keys, k.ID) }),
 }
 
 // show is a key with its text, as only its creation answers it.
@@ -56,19 +56,7 @@ func (k *setupKey) masked() SetupKey {
 
 // keyNamed is the one that the path names.
 func (r *request) keyNamed() (*setupKey, error) {
-	found, ok := find(r.account.keys, r.PathValue("id"))
-	if !ok {
-		return nil, missing("setup key", r.PathValue("id"))
-	}
-	return found, nil
-}
-
-func getKey(r *request) (any, error) {
-	found, err := r.keyNamed()
-	if err != nil {
-		return nil, err
-	}
-	return found.masked(), nil
+	return named(r, r.account.keys, "setup key", "id")
 }
 
 func createKey(r *request) (any, error) {
@@ -148,15 +136,6 @@ func updateKey(r *request) (any, error) {
 	}
 	found.AutoGroups, found.Revoked, found.UpdatedAt = body.AutoGroups, body.Revoked, time.Now().UTC()
 	return found.masked(), nil
-}
-
-func deleteKey(r *request) (any, error) {
-	found, err := r.keyNamed()
-	if err != nil {
-		return nil, err
-	}
-	r.account.keys = without(r.account.keys, found.ID)
-	return empty{}, nil
 }
 
 // ErrKeyRefused is why nobody enrols with a key.

@@ -13,9 +13,9 @@ var networkRoutes = map[string]handler{
 		return never(transform(r.account.networks, r.account.showNetwork)), nil
 	},
 	"POST /api/networks":             createNetwork,
-	"GET /api/networks/{network}":    getNetwork,
+	"GET /api/networks/{network}":    getting((*request).networkNamed, (*Account).showNetwork),
 	"PUT /api/networks/{network}":    updateNetwork,
-	"DELETE /api/networks/{network}": deleteNetwork,
+	"DELETE /api/networks/{network}": deleting((*request).networkNamed, (*Account).deleteNetwork),
 }
 
 func (a *Account) showNetwork(n *network) Network {
@@ -64,19 +64,7 @@ func (a *Account) reaches(p *policy, resource string) bool {
 
 // networkNamed is the one that the path names.
 func (r *request) networkNamed() (*network, error) {
-	found, ok := find(r.account.networks, r.PathValue("network"))
-	if !ok {
-		return nil, missing("network", r.PathValue("network"))
-	}
-	return found, nil
-}
-
-func getNetwork(r *request) (any, error) {
-	found, err := r.networkNamed()
-	if err != nil {
-		return nil, err
-	}
-	return r.account.showNetwork(found), nil
+	return named(r, r.account.networks, "network", "network")
 }
 
 // networkBody is what a network is made of. Names need not be unique.
@@ -109,18 +97,12 @@ func updateNetwork(r *request) (any, error) {
 }
 
 // deleteNetwork deletes with it all that belongs to it.
-func deleteNetwork(r *request) (any, error) {
-	found, err := r.networkNamed()
-	if err != nil {
-		return nil, err
-	}
-	a := r.account
+func (a *Account) deleteNetwork(n *network) {
 	for _, one := range slices.Clone(a.resources) {
-		if one.network == found.id {
+		if one.network == n.id {
 			a.deleteResource(one)
 		}
 	}
-	a.routers = slices.DeleteFunc(a.routers, func(one *router) bool { return one.network == found.id })
-	a.networks = without(a.networks, found.id)
-	return empty{}, nil
+	a.routers = slices.DeleteFunc(a.routers, func(one *router) bool { return one.network == n.id })
+	a.networks = without(a.networks, n.id)
 }

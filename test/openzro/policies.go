@@ -14,21 +14,11 @@ type policy struct {
 
 func (p *policy) key() string { return p.id }
 
-// rule is one of a policy. Its groups are IDs.
+// rule is one of a policy, as it is answered but for its groups: those are IDs.
 type rule struct {
-	ID                  string      `json:"id"`
-	Name                string      `json:"name"`
-	Description         string      `json:"description"`
-	Enabled             bool        `json:"enabled"`
-	Action              string      `json:"action"`
-	Bidirectional       bool        `json:"bidirectional"`
-	Protocol            string      `json:"protocol"`
-	Ports               []string    `json:"ports"`
-	PortRanges          []PortRange `json:"port_ranges"`
-	Sources             *[]string   `json:"sources"`
-	Destinations        *[]string   `json:"destinations"`
-	SourceResource      *Link       `json:"sourceResource"`
-	DestinationResource *Link       `json:"destinationResource"`
+	Rule
+	Sources      *[]string `json:"sources"`
+	Destinations *[]string `json:"destinations"`
 }
 
 func (r *rule) key() string { return r.ID }
@@ -55,9 +45,9 @@ var policyRoutes = map[string]handler{
 		return never(transform(r.account.policies, r.account.showPolicy)), nil
 	},
 	"POST /api/policies":        createPolicy,
-	"GET /api/policies/{id}":    getPolicy,
+	"GET /api/policies/{id}":    getting((*request).policyNamed, (*Account).showPolicy),
 	"PUT /api/policies/{id}":    updatePolicy,
-	"DELETE /api/policies/{id}": deletePolicy,
+	"DELETE /api/policies/{id}": deleting((*request).policyNamed, func(a *Account, p *policy) { a.policies = without(a.policies, p.id) }),
 }
 
 func (a *Account) showPolicy(p *policy) Policy {
@@ -72,10 +62,7 @@ func (a *Account) showPolicy(p *policy) Policy {
 // showRule shows a group as a source once in all a policy, and as a destination as it was
 // shown first.
 func (a *Account) showRule(r *rule, seen map[string]GroupSize) Rule {
-	shown := Rule{
-		ID: r.ID, Name: r.Name, Description: r.Description, Enabled: r.Enabled, Action: r.Action, Bidirectional: r.Bidirectional,
-		Protocol: r.Protocol, Ports: r.Ports, PortRanges: r.PortRanges, SourceResource: r.SourceResource, DestinationResource: r.DestinationResource,
-	}
+	shown := r.Rule
 	for _, id := range r.sources() {
 		g, ok := find(a.groups, id)
 		if _, before := seen[id]; before || !ok {
@@ -99,19 +86,7 @@ func (a *Account) showRule(r *rule, seen map[string]GroupSize) Rule {
 
 // policyNamed is the one that the path names.
 func (r *request) policyNamed() (*policy, error) {
-	found, ok := find(r.account.policies, r.PathValue("id"))
-	if !ok {
-		return nil, missing("policy", r.PathValue("id"))
-	}
-	return found, nil
-}
-
-func getPolicy(r *request) (any, error) {
-	found, err := r.policyNamed()
-	if err != nil {
-		return nil, err
-	}
-	return r.account.showPolicy(found), nil
+	return named(r, r.account.policies, "policy", "id")
 }
 
 func createPolicy(r *request) (any, error) {
@@ -151,15 +126,6 @@ func updatePolicy(r *request) (any, error) {
 	}
 	*found = stored
 	return r.account.showPolicy(asked), nil
-}
-
-func deletePolicy(r *request) (any, error) {
-	found, err := r.policyNamed()
-	if err != nil {
-		return nil, err
-	}
-	r.account.policies = without(r.account.policies, found.id)
-	return empty{}, nil
 }
 
 // policyBody is a policy as it is asked for. A rule without an ID has that of the policy,

@@ -12,19 +12,11 @@ const defaultTTL = 300
 func (r Record) key() string { return r.ID }
 
 var recordRoutes = map[string]handler{
-	"GET /api/dns/zones/{zone}/records":         listRecords,
+	"GET /api/dns/zones/{zone}/records":         getting((*request).zoneNamed, func(_ *Account, z *zone) []Record { return z.show().Records }),
 	"POST /api/dns/zones/{zone}/records":        createRecord,
 	"GET /api/dns/zones/{zone}/records/{id}":    getRecord,
 	"PUT /api/dns/zones/{zone}/records/{id}":    updateRecord,
 	"DELETE /api/dns/zones/{zone}/records/{id}": deleteRecord,
-}
-
-func listRecords(r *request) (any, error) {
-	of, err := r.zoneNamed()
-	if err != nil {
-		return nil, err
-	}
-	return of.show().Records, nil
 }
 
 // recordNamed is where the one is that the path names, in its zone.

@@ -50,11 +50,7 @@ func listResources(r *request) (any, error) {
 
 // resourceNamed is the one that the path names, in whatever network.
 func (r *request) resourceNamed() (*resource, error) {
-	found, ok := find(r.account.resources, r.PathValue("id"))
-	if !ok {
-		return nil, missing("resource", r.PathValue("id"))
-	}
-	return found, nil
+	return named(r, r.account.resources, "resource", "id")
 }
 
 func getResource(r *request) (any, error) {

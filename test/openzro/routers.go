@@ -36,11 +36,7 @@ func listRouters(r *request) (any, error) {
 
 // routerNamed is the one that the path names, in whatever network.
 func (r *request) routerNamed() (*router, error) {
-	found, ok := find(r.account.routers, r.PathValue("id"))
-	if !ok {
-		return nil, missing("router", r.PathValue("id"))
-	}
-	return found, nil
+	return named(r, r.account.routers, "router", "id")
 }
 
 func getRouter(r *request) (any, error) {

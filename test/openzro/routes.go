@@ -54,6 +54,38 @@ func find[T item](all []T, id string) (found T, ok bool) {
 	return found, false
 }
 
+// named is the one of a collection whose ID is a part of the path.
+func named[T item](r *request, all []T, what, part string) (T, error) {
+	found, ok := find(all, r.PathValue(part))
+	if !ok {
+		return found, missing(what, r.PathValue(part))
+	}
+	return found, nil
+}
+
+// getting answers with one as it is found.
+func getting[T, A any](named func(*request) (T, error), show func(*Account, T) A) handler {
+	return func(r *request) (any, error) {
+		found, err := named(r)
+		if err != nil {
+			return nil, err
+		}
+		return show(r.account, found), nil
+	}
+}
+
+// deleting removes one as it is found.
+func deleting[T any](named func(*request) (T, error), remove func(*Account, T)) handler {
+	return func(r *request) (any, error) {
+		found, err := named(r)
+		if err != nil {
+			return nil, err
+		}
+		remove(r.account, found)
+		return empty{}, nil
+	}
+}
+
 // without are all but the one with an ID.
 func without[T item](all []T, id string) (rest []T) {
 	for _, one := range all {

@@ -96,7 +96,7 @@ var userRoutes = map[string]handler{
 	"GET /api/users":                       func(r *request) (any, error) { return transform(r.account.users, r.showUser), nil },
 	"POST /api/users":                      createUser,
 	"DELETE /api/users/{id}":               deleteUser,
-	"GET /api/users/{user}/tokens":         listTokens,
+	"GET /api/users/{user}/tokens":         getting((*request).holder, func(_ *Account, u *user) []Token { return transform(u.tokens, (*token).show) }),
 	"POST /api/users/{user}/tokens":        createToken,
 	"GET /api/users/{user}/tokens/{id}":    getToken,
 	"DELETE /api/users/{user}/tokens/{id}": deleteToken,
@@ -142,11 +142,7 @@ func deleteUser(r *request) (any, error) {
 
 // userNamed is the user whose ID is a part of the path.
 func (r *request) userNamed(part string) (*user, error) {
-	found, ok := find(r.account.users, r.PathValue(part))
-	if !ok {
-		return nil, missing("user", r.PathValue(part))
-	}
-	return found, nil
+	return named(r, r.account.users, "user", part)
 }
 
 // holder is the user whose tokens are asked for: oneself, or a service.
@@ -160,14 +156,6 @@ func (r *request) holder() (*user, error) {
 
 func (t *token) show() Token {
 	return Token{ID: t.id, Name: t.name, CreatedAt: t.created, CreatedBy: t.createdBy, ExpirationDate: t.expires}
-}
-
-func listTokens(r *request) (any, error) {
-	holder, err := r.holder()
-	if err != nil {
-		return nil, err
-	}
-	return transform(holder.tokens, (*token).show), nil
 }
 
 func getToken(r *request) (any, error) {
@@ -184,11 +172,8 @@ func (r *request) token() (*user, *token, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	found, ok := find(holder.tokens, r.PathValue("id"))
-	if !ok {
-		return nil, nil, missing("token", r.PathValue("id"))
-	}
-	return holder, found, nil
+	found, err := named(r, holder.tokens, "token", "id")
+	return holder, found, err
 }
 
 func createToken(r *request) (any, error) {

@@ -21,26 +21,14 @@ func (z *zone) show() Zone {
 var zoneRoutes = map[string]handler{
 	"GET /api/dns/zones":           func(r *request) (any, error) { return never(transform(r.account.zones, (*zone).show)), nil },
 	"POST /api/dns/zones":          createZone,
-	"GET /api/dns/zones/{zone}":    getZone,
+	"GET /api/dns/zones/{zone}":    getting((*request).zoneNamed, func(_ *Account, z *zone) Zone { return z.show() }),
 	"PUT /api/dns/zones/{zone}":    updateZone,
-	"DELETE /api/dns/zones/{zone}": deleteZone,
+	"DELETE /api/dns/zones/{zone}": deleting((*request).zoneNamed, func(a *Account, z *zone) { a.zones = without(a.zones, z.ID) }),
 }
 
 // zoneNamed is the one that the path names.
 func (r *request) zoneNamed() (*zone, error) {
-	found, ok := find(r.account.zones, r.PathValue("zone"))
-	if !ok {
-		return nil, missing("zone", r.PathValue("zone"))
-	}
-	return found, nil
-}
-
-func getZone(r *request) (any, error) {
-	found, err := r.zoneNamed()
-	if err != nil {
-		return nil, err
-	}
-	return found.show(), nil
+	return named(r, r.account.zones, "zone", "zone")
 }
 
 // zoneBody is a zone as it is asked for, without records: enabled unless it says no.
@@ -85,15 +73,6 @@ func updateZone(r *request) (any, error) {
 	}
 	*found = *asked
 	return found.show(), nil
-}
-
-func deleteZone(r *request) (any, error) {
-	found, err := r.zoneNamed()
-	if err != nil {
-		return nil, err
-	}
-	r.account.zones = without(r.account.zones, found.ID)
-	return empty{}, nil
 }
 
 func normalDomain(domain string) string {

@@ -206,7 +206,7 @@ func TestCertificatesOfATenant(t *testing.T) {
 // TestSettingsChangeByOneField is Z25: what is not known here stays, and what others write
 // meanwhile is not lost.
 func TestSettingsChangeByOneField(t *testing.T) {
-	settings := `{"admission_exempt_groups":["a"],"of_tomorrow":{"x":[1]},"peer_login_expiration":7}`
+	settings := `{"admission_exempt_groups":["a"],"extra":null,"of_tomorrow":{"x":[1]},"peer_login_expiration":7}`
 	var others, puts int
 	tenant := tenantOf(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
@@ -227,7 +227,7 @@ func TestSettingsChangeByOneField(t *testing.T) {
 	changed, err := tenant.Exempt(t.Context(), "g", true)
 	require.NoError(t, err)
 	require.True(t, changed)
-	require.JSONEq(t, `{"admission_exempt_groups":["a","g"],"of_tomorrow":{"x":[1]},"peer_login_expiration":7}`, settings)
+	require.JSONEq(t, `{"admission_exempt_groups":["a","g"],"extra":{},"of_tomorrow":{"x":[1]},"peer_login_expiration":7}`, settings)
 	changed, err = tenant.Exempt(t.Context(), "g", true)
 	require.NoError(t, err)
 	require.False(t, changed)
@@ -236,16 +236,17 @@ func TestSettingsChangeByOneField(t *testing.T) {
 	others = 1
 	_, err = tenant.Exempt(t.Context(), "h", true)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"admission_exempt_groups":["b","h"],"of_tomorrow":8}`, settings)
+	require.JSONEq(t, `{"admission_exempt_groups":["b","h"],"extra":{},"of_tomorrow":8}`, settings)
 	others = 100
 	_, err = tenant.Exempt(t.Context(), "i", true)
 	require.ErrorContains(t, err, "somebody else keeps writing")
 	others = 0
+	tenant.Accounts.Forget()
 	_, err = tenant.Exempt(t.Context(), "b", false)
 	require.NoError(t, err)
 	require.NotContains(t, settings, `"b"`)
 
 	settings = `null`
-	_, err = tenant.Exempt(t.Context(), "b", false)
+	_, err = tenant.Exempt(t.Context(), "b", true)
 	require.ErrorContains(t, err, "not one with settings")
 }

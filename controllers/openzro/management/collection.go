@@ -2,6 +2,7 @@ package management
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -86,6 +87,9 @@ func (c *Collection[T]) list(ctx context.Context, probe bool) error {
 		c.mutex.Unlock()
 		var items []T
 		if err := c.tenant.ask(ctx, probe, http.MethodGet, c.label, c.path, nil, &items); err != nil {
+			if e, ok := errors.AsType[*Error](err); ok && e.Cause == Forbidden {
+				c.tenant.refused(e)
+			}
 			return nil, err
 		}
 		c.take(items, began)

@@ -207,6 +207,7 @@ func TestAnOutage(t *testing.T) {
 	s := newStore("a")
 	tenant := tenantOf(t, s.ServeHTTP)
 	tenant.now = func() time.Time { return time.Unix(now.Load(), 0) }
+	tenant.began = tenant.now()
 	require.NoError(t, tenant.Groups.Load(t.Context()))
 	s.fail(503)
 	_, err := tenant.Groups.Create(t.Context(), GroupRequest{Name: "b"})
@@ -279,6 +280,7 @@ func TestReplacedKeysAreForgotten(t *testing.T) {
 	require.Len(t, tenants.All(), 1)
 	old.Drop(me)
 	require.Empty(t, tenants.All())
+	require.Empty(t, tenants.known)
 }
 
 func TestTheQueueOfATenant(t *testing.T) {
@@ -307,9 +309,23 @@ func TestTheQueueOfATenant(t *testing.T) {
 
 func TestWhatAServerServes(t *testing.T) {
 	for code, body := range map[int]string{200: `[]`, 404: "404 page not found"} {
-		served, err := tenantOf(t, answer(code, body)).Serves(t.Context(), "/services")
+		asked := 0
+		now := time.Unix(0, 0)
+		tenant := tenantOf(t, func(w http.ResponseWriter, r *http.Request) {
+			asked++
+			answer(code, body)(w, r)
+		})
+		tenant.now = func() time.Time { return now }
+		for range 3 {
+			there, err := tenant.Serves(t.Context(), "/services")
+			require.NoError(t, err)
+			require.Equal(t, code == 200, there)
+		}
+		require.Equal(t, 1, asked)
+		now = now.Add(servesInterval)
+		_, err := tenant.Serves(t.Context(), "/services")
 		require.NoError(t, err)
-		require.Equal(t, code == 200, served)
+		require.Equal(t, 2, asked, "it is asked again every hour")
 	}
 	_, err := tenantOf(t, answer(401, said("no"))).Serves(t.Context(), "/services")
 	require.True(t, Is(err, Unauthorized))

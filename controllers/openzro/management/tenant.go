@@ -27,23 +27,24 @@ type Tenant struct {
 	client *client
 	name   string
 	now    func() time.Time
+	began  time.Time
 
 	Groups    *Collection[Group]
 	Policies  *Collection[Policy]
 	SetupKeys *Collection[SetupKey]
 	Networks  *Collection[Network]
-	Zones     *Collection[Zone]
+	Accounts  *Collection[Account]
 
 	mutex     sync.Mutex // over what is below
 	resources map[string]*Collection[Resource]
 	routers   map[string]*Collection[Router]
-	records   map[string]*Collection[Record]
 	outage    *Error
 	failures  int
 	until     time.Time
 	// suffered says that there was an outage of which Refresh has not told the end.
 	suffered  bool
 	refreshed time.Time
+	served    map[string]served // by path
 
 	settings sync.Mutex // over writing those of the account
 
@@ -56,7 +57,7 @@ func newTenant(c Credentials, observe Observe, now func() time.Time) (*Tenant, e
 	if err != nil {
 		return nil, err
 	}
-	t := &Tenant{client: client, name: cmp.Or(c.Name, "default"), now: now, resources: map[string]*Collection[Resource]{}, routers: map[string]*Collection[Router]{}, records: map[string]*Collection[Record]{}}
+	t := &Tenant{client: client, name: cmp.Or(c.Name, "default"), now: now, began: now(), resources: map[string]*Collection[Resource]{}, routers: map[string]*Collection[Router]{}, served: map[string]served{}}
 	t.Groups = newCollection(t, "/groups", "groups",
 		func(g Group) string { return g.ID }, func(g Group) string { return g.Name },
 		func(g Group) any { return g.Name }) // who is in a group changes all the time, and is nobody's here
@@ -71,7 +72,7 @@ func newTenant(c Credentials, observe Observe, now func() time.Time) (*Tenant, e
 	t.Networks = newCollection(t, "/networks", "networks",
 		func(n Network) string { return n.ID }, func(n Network) string { return n.Name },
 		func(n Network) any { return [...]any{n.Name, n.Description} })
-	t.Zones = newCollection(t, "/dns/zones", "dns/zones", func(z Zone) string { return z.ID }, func(z Zone) string { return z.Name }, identity)
+	t.Accounts = newCollection(t, "/accounts", "accounts", func(a Account) string { return a.ID }, func(a Account) string { return "" }, identity)
 	return t, nil
 }
 
@@ -88,14 +89,6 @@ func (t *Tenant) Routers(network string) *Collection[Router] {
 	return below(t, t.routers, network, func() *Collection[Router] {
 		return newCollection(t, "/networks/"+url.PathEscape(network)+"/routers", "networks/routers",
 			func(r Router) string { return r.ID }, func(r Router) string { return "" }, identity)
-	})
-}
-
-// Records are those of a DNS zone.
-func (t *Tenant) Records(zone string) *Collection[Record] {
-	return below(t, t.records, zone, func() *Collection[Record] {
-		return newCollection(t, "/dns/zones/"+url.PathEscape(zone)+"/records", "dns/zones/records",
-			func(r Record) string { return r.ID }, func(r Record) string { return r.Name }, identity)
 	})
 }
 
@@ -120,13 +113,31 @@ func (t *Tenant) RemoveNetwork(ctx context.Context, id string) error {
 	return nil
 }
 
-// Serves asks whether the server has anything at a path.
+// servesInterval is how long it is remembered what a server has.
+const servesInterval = time.Hour
+
+// Serves says whether the server has anything at a path. It is asked once an hour.
 func (t *Tenant) Serves(ctx context.Context, path string) (bool, error) {
-	err := t.ask(ctx, false, http.MethodGet, "services", path, nil, nil)
-	if Is(err, NotServed) || Is(err, NotFound) {
-		return false, nil
+	t.mutex.Lock()
+	known, has := t.served[path]
+	t.mutex.Unlock()
+	if has && t.now().Sub(known.at) < servesInterval {
+		return known.there, nil
 	}
-	return err == nil, err
+	err := t.ask(ctx, false, http.MethodGet, "services", path, nil, nil)
+	if there := err == nil; there || Is(err, NotServed) || Is(err, NotFound) {
+		t.mutex.Lock()
+		defer t.mutex.Unlock()
+		t.served[path] = served{there, t.now()}
+		return there, nil
+	}
+	return false, err
+}
+
+// served says whether there was anything.
+type served struct {
+	there bool
+	at    time.Time
 }
 
 // ask sends a request, unless the server cannot be used now. A probe is sent even then.
@@ -160,6 +171,14 @@ func (t *Tenant) note(err error) {
 	}
 }
 
+// refused has a server be left alone that does not even tell what it has.
+func (t *Tenant) refused(e *Error) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.failures++
+	t.suffered, t.outage, t.until = true, e, t.now().Add(pauses.Pause(t.failures))
+}
+
 // Outage is why the server cannot be used: nil where it can.
 func (t *Tenant) Outage() *Error {
 	t.mutex.Lock()
@@ -188,7 +207,11 @@ func (t *Tenant) Due(interval time.Duration) time.Time {
 	case t.suffered:
 		return t.now()
 	}
-	return t.refreshed.Add(interval)
+	last := t.began // when the first collection was listed, or later
+	if t.refreshed.After(last) {
+		last = t.refreshed
+	}
+	return last.Add(interval)
 }
 
 // refresher is a Collection of whatever items.
@@ -225,26 +248,22 @@ func (t *Tenant) Refresh(ctx context.Context) (changed bool, err error) {
 func (t *Tenant) inUse() (all []refresher) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	every := []refresher{t.Groups, t.Policies, t.SetupKeys, t.Networks, t.Zones}
+	every := []refresher{t.Groups, t.Policies, t.SetupKeys, t.Networks, t.Accounts}
 	for _, c := range t.resources {
 		every = append(every, c)
 	}
 	for _, c := range t.routers {
 		every = append(every, c)
 	}
-	for _, c := range t.records {
-		every = append(every, c)
-	}
 	return slices.DeleteFunc(every, func(c refresher) bool { return !c.isUsed() })
 }
 
-// sweep forgets what is in networks and zones: one of them is gone.
+// sweep forgets what is in networks: one of them is gone.
 func (t *Tenant) sweep() {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	clear(t.resources)
 	clear(t.routers)
-	clear(t.records)
 }
 
 // account is what is read and written of an account: all its settings, whatever they are.
@@ -254,11 +273,28 @@ type account struct {
 	Onboarding json.RawMessage            `json:"onboarding,omitempty"`
 }
 
-const exemptGroups = "admission_exempt_groups"
+const (
+	exemptGroups  = "admission_exempt_groups"
+	extraSettings = "extra"
+)
+
+// isExempt says whether a group is known to be exempt from admission.
+func (t *Tenant) isExempt(group string) bool {
+	for _, a := range t.Accounts.All() {
+		if slices.Contains(a.Settings.AdmissionExemptGroups, group) {
+			return true
+		}
+	}
+	return false
+}
 
 // Exempt has the peers of a group be exempt from admission, or not. It changes no other
 // setting: what is written is what was read just before, and is read again after.
 func (t *Tenant) Exempt(ctx context.Context, group string, exempt bool) (changed bool, err error) {
+	if err := t.Accounts.Load(ctx); err != nil || t.isExempt(group) == exempt {
+		return false, err
+	}
+	defer t.Accounts.Forget()
 	t.settings.Lock()
 	defer t.settings.Unlock()
 	for range maxSettings {
@@ -273,7 +309,11 @@ func (t *Tenant) Exempt(ctx context.Context, group string, exempt bool) (changed
 		if now.Settings[exemptGroups], err = json.Marshal(next); err != nil {
 			return changed, err
 		}
-		request := account{Settings: now.Settings}
+		request := account{ID: now.ID, Settings: now.Settings}
+		if extra := now.Settings[extraSettings]; len(extra) == 0 || string(extra) == "null" {
+			// Without them the server breaks, and answers nobody from then on.
+			now.Settings[extraSettings] = json.RawMessage("{}")
+		}
 		if err := t.ask(ctx, false, http.MethodPut, "accounts", "/accounts/"+url.PathEscape(now.ID), request, nil); err != nil {
 			return changed, err
 		}

@@ -3,8 +3,6 @@ package management
 import (
 	"crypto/sha256"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 )
@@ -45,16 +43,20 @@ func (t *Tenants) Of(c Credentials) (*Tenant, error) {
 // idle is how long a Tenant is kept that nobody has asked for.
 const idle = 10 * time.Minute
 
-// All are the tenants in use. Those whose keys were replaced are forgotten after a while.
-func (t *Tenants) All() []*Tenant {
+// All are the tenants with whose keys objects are carried out. Others, such as those whose
+// keys were replaced, are forgotten after a while.
+func (t *Tenants) All() (used []*Tenant) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	for digest, tenant := range t.known {
-		if !tenant.isUsed() && t.now().Sub(t.used[tenant]) > idle {
+		switch {
+		case tenant.isUsed():
+			used = append(used, tenant)
+		case t.now().Sub(t.used[tenant]) > idle:
 			tenant.Close()
 			delete(t.known, digest)
 			delete(t.used, tenant)
 		}
 	}
-	return slices.Collect(maps.Values(t.known))
+	return used
 }

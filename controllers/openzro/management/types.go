@@ -193,26 +193,10 @@ type SetupKeyUpdate struct {
 	Revoked    bool     `json:"revoked"`
 }
 
-// Zone is a DNS zone.
-type Zone struct {
-	ID     string `json:"id"`
-	Name   string `json:"name"`
-	Domain string `json:"domain"`
-}
-
-// Record is a record of a DNS zone.
-type Record struct {
-	ID      string `json:"id"`
-	Name    string `json:"name"`
-	Type    string `json:"type"`
-	Content string `json:"content"`
-	TTL     int    `json:"ttl"`
-}
-
-// RecordRequest writes a record.
-type RecordRequest struct {
-	Name    string `json:"name"`
-	Type    string `json:"type"`
-	Content string `json:"content"`
-	TTL     int    `json:"ttl"`
+// Account is what is looked at of an account's settings.
+type Account struct {
+	ID       string `json:"id"`
+	Settings struct {
+		AdmissionExemptGroups []string `json:"admission_exempt_groups"`
+	} `json:"settings"`
 }
