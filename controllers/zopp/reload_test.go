@@ -98,6 +98,7 @@ func (d *desk) rolls() float64 {
 	return testutil.ToFloat64(d.metrics.reloads.WithLabelValues("Deployment"))
 }
 
+// Defect D5: the stream and the poll have one count of changes, and roll once for each.
 func TestReloadRollsOnceForEachChange(t *testing.T) {
 	d := newDesk(t, appSecret(), deploymentOf("app", using["envFrom"], reloading),
 		deploymentOf("unasked", using["envFrom"], nil), deploymentOf("unconcerned", corev1.PodSpec{}, reloading))

@@ -486,3 +486,26 @@ func TestSecretThatTheAPIServerRefuses(t *testing.T) {
 	require.Equal(t, "Synced", d.secret().Annotations[v1alpha1.StatusAnnotation])
 	require.Greater(t, readRecord(d.secret().Annotations).Changed, changed)
 }
+
+// The lag is that from an event to the write that it has led to, and of no other write.
+func TestSecretLag(t *testing.T) {
+	d := newDesk(t, appSecret())
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(d.metrics.lag)
+	lags := func() uint64 {
+		gathered, err := registry.Gather()
+		require.NoError(t, err)
+		return gathered[0].GetMetric()[0].GetHistogram().GetSampleCount()
+	}
+	d.server.set(backend, "KEY", "one")
+	d.sync()
+	require.Zero(t, lags(), "what was there before was not noticed")
+	d.server.set(backend, "KEY", "two")
+	d.hub.followers[backend].list(t.Context(), time.Now())
+	d.sync()
+	require.EqualValues(t, 1, lags())
+	d.edit(func(s *corev1.Secret) { s.Data["KEY"] = []byte("by hand") })
+	d.sync()
+	require.EqualValues(t, 1, lags())
+	require.Equal(t, values{"KEY": "two"}, d.data())
+}
