@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/controllers/system"
 	"github.com/lintel-policy/lintel/policies/admission"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	rules "github.com/lintel-policy/lintel/policies/rules/openzro"
@@ -104,6 +105,13 @@ func TestEntriesNeverComeAndGo(t *testing.T) {
 	for _, p := range a.products(true) {
 		require.Contains(t, p.MatchConditions, builtin.InNamespaces([]string{"a", "b"}, builtin.OfTheirs)[0])
 	}
+}
+
+// TestOffNeedsNothing: neither a cluster nor its kinds.
+func TestOffNeedsNothing(t *testing.T) {
+	products, err := Part().SetUp(t.Context(), system.Manager{}, false)
+	require.NoError(t, err)
+	require.Len(t, products, 3)
 }
 
 func TestOneNameOneObject(t *testing.T) {

@@ -246,3 +246,31 @@ func TestWhatResourcesAdd(t *testing.T) {
 	policy.Spec.Protocols = []v1.Protocol{v1.ProtocolTCP}
 	require.Empty(t, reachOf(policy, []v1.OZResource{resource(nil, []int32{53}, "DNS")}).ports[v1.ProtocolUDP])
 }
+
+// TestRulesThatOthersAdd go: the server keeps those that it is not told of.
+func TestRulesThatOthersAdd(t *testing.T) {
+	s := newSite(t)
+	s.twoGroups()
+	policy := web(80)
+	s.apply(policy)
+	s.settle()
+	other := s.other(s.account.Token)
+	theirs, err := other.Policies.Read(t.Context(), get(s, policy).Status.TCPPolicyID)
+	require.NoError(t, err)
+	ids := []string{s.groupNamed("Developers").ID}
+	rule := management.PolicyRuleRequest{
+		ID: theirs.Rules[0].ID, Name: "web TCP", Description: theirs.Rules[0].Description, Enabled: true, Action: "accept", Bidirectional: true, Protocol: "tcp",
+		Ports: []string{"80"}, Sources: ids, Destinations: []string{s.groupNamed("Servers").ID},
+	}
+	open := rule
+	open.ID, open.Name, open.Description, open.Ports = "theirs", "open", "", []string{"22"}
+	_, err = other.Policies.Update(t.Context(), theirs.ID, management.PolicyRequest{Name: "web TCP", Enabled: true, Rules: []management.PolicyRuleRequest{rule, open}})
+	require.NoError(t, err)
+	require.Len(t, s.policy("web TCP").Rules, 2)
+	s.look()
+	s.settle()
+	s.requireReconciled(policy)
+	require.Len(t, s.policy("web TCP").Rules, 1)
+	require.Equal(t, []string{"80"}, s.policy("web TCP").Rules[0].Ports)
+	s.atRest()
+}

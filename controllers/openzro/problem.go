@@ -29,6 +29,9 @@ const (
 	waitPause = 5 * time.Second
 	// linkedPause is how long after a refusal to delete what is in use it is tried again.
 	linkedPause = 2 * time.Second
+	// failedPause is how long after a failure that may pass, or that nobody tells the end
+	// of, the server is asked again.
+	failedPause = 10 * time.Second
 	// refusedPause is how long after a refusal a server is asked the same again.
 	refusedPause = time.Minute
 )
@@ -65,7 +68,7 @@ func problemOf(err error, by credentials) *problem {
 		return &problem{reason: v1.ReasonUnauthorized, again: refusedPause, message: fmt.Sprintf(
 			"the server does not take the key in %s: put a personal access token there that has not expired, of a user with the role admin (%s)", by.where(), e)}
 	case e.Cause == management.Forbidden:
-		return &problem{reason: v1.ReasonForbidden, again: refusedPause, message: fmt.Sprintf(
+		return &problem{reason: v1.ReasonForbidden, again: failedPause, message: fmt.Sprintf(
 			"the user of the key in %s may not do this: it needs the role admin or owner (%s)", by.where(), e)}
 	case e.Cause == management.AlreadyExists:
 		return nameTaken(e)
@@ -75,7 +78,7 @@ func problemOf(err error, by credentials) *problem {
 		return &problem{reason: v1.ReasonAPIError, passes: true, again: refusedPause, message: fmt.Sprintf(
 			"the server of %s cannot be used now, and is tried again (%s)", by.URL, e)}
 	}
-	return &problem{reason: v1.ReasonAPIError, again: refusedPause, message: e.Error()}
+	return &problem{reason: v1.ReasonAPIError, again: failedPause, message: e.Error()}
 }
 
 func nameTaken(err error) *problem {

@@ -39,6 +39,9 @@ func (k *setupKeys) by(ctx context.Context, t *task[*v1.OZSetupKey], secret keyS
 	case secret.id == "":
 		return k.use(ctx, t, secret)
 	}
+	if have, found := t.SetupKeys.Get(secret.id); found && !strings.HasPrefix(strings.ToUpper(have.Key), secret.prefix) {
+		return k.use(ctx, t, secret) // somebody has put another one there
+	}
 	return k.hold(ctx, t, secret)
 }
 
@@ -157,10 +160,7 @@ func (k *setupKeys) make(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 		return err
 	}
 	t.made("create")
-	replaced := ""
-	if secret.id != "" {
-		replaced = before.ID // somebody else's stays
-	}
+	replaced := k.replaced(t, secret, before)
 	if err := k.secrets.store(ctx, t.object, uid, made, replaced); err != nil {
 		return errors.Join(err, k.discard(ctx, t, made.ID))
 	}
@@ -171,6 +171,18 @@ func (k *setupKeys) make(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 	}
 	t.made("delete")
 	return t.SetupKeys.Remove(ctx, replaced)
+}
+
+// replaced is the key that goes when a new one is stored: one that was made for the object,
+// also where the Secret with it was deleted. Somebody else's stays.
+func (k *setupKeys) replaced(t *task[*v1.OZSetupKey], secret keySecret, before management.SetupKey) string {
+	if secret.id != "" {
+		return before.ID
+	}
+	if _, there := t.SetupKeys.Get(t.object.Status.SetupKeyID); there && !t.object.Status.Adopted {
+		return t.object.Status.SetupKeyID
+	}
+	return ""
 }
 
 // discard deletes a key that could not be stored: nobody knows it.

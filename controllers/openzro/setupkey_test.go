@@ -238,3 +238,31 @@ func TestAKeyWithoutAccess(t *testing.T) {
 	s.requireReconciled(enrol)
 	require.Empty(t, s.server.Calls())
 }
+
+// TestASecretThatIsDeletedOrEdited: a new key takes the place of the lost one, and a key
+// that somebody puts there is theirs.
+func TestASecretThatIsDeletedOrEdited(t *testing.T) {
+	s := newSite(t)
+	enrol := ozkey("laptops", intoSecret())
+	s.apply(enrol)
+	s.settle()
+	before := get(s, enrol).Status.SetupKeyID
+	s.delete(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "enrol"}})
+	s.settle()
+	s.requireReconciled(enrol)
+	require.NotEqual(t, before, enrol.Status.SetupKeyID)
+	require.Len(t, s.account.SetupKeys(), 1)
+
+	theirs, err := s.other(s.account.Token).SetupKeys.Create(t.Context(), management.SetupKeyRequest{Name: "theirs", Type: "reusable", AutoGroups: []string{}})
+	require.NoError(t, err)
+	secret := get(s, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "enrol"}})
+	secret.Data["key"] = []byte(theirs.Key)
+	require.NoError(t, s.client.Update(t.Context(), secret))
+	s.look()
+	s.settle()
+	s.requireReconciled(enrol)
+	require.Equal(t, theirs.ID, enrol.Status.SetupKeyID)
+	s.delete(enrol)
+	s.settle()
+	require.Equal(t, []string{theirs.ID}, names(s.account.SetupKeys(), func(k openzro.SetupKey) string { return k.ID }))
+}

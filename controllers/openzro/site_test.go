@@ -3,6 +3,8 @@ package openzro
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,12 +40,13 @@ type site struct {
 	account *openzro.Account
 	options options
 	events  *events.FakeRecorder
+	mutex   sync.Mutex // over woken
 	woken   []management.Object
 	clock   time.Time
 	uids    int
 	// statuses counts those that were written, and refused is what to answer to one, and
 	// broken to writing Secrets.
-	statuses int
+	statuses atomic.Int64
 	refused  func(client.Object) error
 	broken   error
 	denied   string
@@ -73,7 +76,7 @@ func newSite(t *testing.T) *site {
 					return err
 				}
 			}
-			s.statuses++
+			s.statuses.Add(1)
 			return c.SubResource(sub).Patch(ctx, o, p, options...)
 		},
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
@@ -110,7 +113,11 @@ func newSite(t *testing.T) *site {
 // restart has the controllers know nothing but what is in the cluster.
 func (s *site) restart() {
 	s.controllers = newControllers(s.client, s.client, s.options, newMetrics(prometheus.NewRegistry()), func() time.Time { return s.clock })
-	s.controllers.wake = func(_ context.Context, o management.Object) { s.woken = append(s.woken, o) }
+	s.controllers.wake = func(_ context.Context, o management.Object) {
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
+		s.woken = append(s.woken, o)
+	}
 	s.controllers.events = s.events
 }
 
@@ -191,14 +198,17 @@ func (s *site) once() (failures error) {
 func (s *site) settle() {
 	s.t.Helper()
 	for range 10 {
-		before := s.statuses + s.server.Writes(openzro.Call{})
+		before := s.written()
 		require.NoError(s.t, s.once())
-		if s.statuses+s.server.Writes(openzro.Call{}) == before {
+		if s.written() == before {
 			return
 		}
 	}
 	s.t.Fatal("the objects never come to rest")
 }
+
+// written counts what was written, here and there.
+func (s *site) written() int { return int(s.statuses.Load()) + s.server.Writes(openzro.Call{}) }
 
 // look lists what the servers have, as it happens at an interval, and looks at the objects
 // that this wakes, and no others.
@@ -227,10 +237,10 @@ func (s *site) look() {
 func (s *site) atRest() {
 	s.t.Helper()
 	s.server.ForgetCalls()
-	statuses := s.statuses
+	statuses := s.statuses.Load()
 	require.NoError(s.t, s.once())
 	require.Empty(s.t, s.server.Calls())
-	require.Equal(s.t, statuses, s.statuses)
+	require.Equal(s.t, statuses, s.statuses.Load())
 }
 
 // other is somebody else who writes to the account.

@@ -116,13 +116,28 @@ func TestOpenZroImmutable(t *testing.T) {
 		plural, was, is string
 		want            string // part of the message; empty when the change is valid
 	}{
-		"name of a group":       {"ozgroups", `{spec: {name: a}}`, `{spec: {name: b}}`, "spec.name is immutable"},
-		"network of a resource": {"ozresources", `{spec: {name: a, networkID: net, address: a.example.com, groups: [g]}}`, `{spec: {name: a, networkID: other, address: a.example.com, groups: [g]}}`, "spec.networkID is immutable"},
-		"other of a resource":   {"ozresources", `{spec: {name: a, networkID: net, address: a.example.com, groups: [g]}}`, `{spec: {name: b, networkID: net, address: b.example.com, groups: [h]}}`, ""},
-		"name of a policy":      {"ozpolicies", `{spec: {name: a}}`, `{spec: {name: b}}`, ""},
-		"groups of a key":       {"ozsetupkeys", `{spec: {}}`, `{spec: {autoGroups: [g], replaceWhen: [Revoked]}}`, ""},
-		"routing peer":          {"oznetworkresources", `{spec: {routingPeerRef: {name: r}, serviceRef: {name: s}}}`, `{spec: {routingPeerRef: {name: q}, serviceRef: {name: s}}}`, "spec.routingPeerRef is immutable"},
-		"Service":               {"oznetworkresources", `{spec: {routingPeerRef: {name: r}, serviceRef: {name: s}}}`, `{spec: {routingPeerRef: {name: r}, serviceRef: {name: t}}}`, ""},
+		"name of a group":                             {"ozgroups", `{spec: {name: a}}`, `{spec: {name: b}}`, "spec.name is immutable"},
+		"network of a resource":                       {"ozresources", `{spec: {name: a, networkID: net, address: a.example.com, groups: [g]}}`, `{spec: {name: a, networkID: other, address: a.example.com, groups: [g]}}`, "spec.networkID is immutable"},
+		"other of a resource":                         {"ozresources", `{spec: {name: a, networkID: net, address: a.example.com, groups: [g]}}`, `{spec: {name: b, networkID: net, address: b.example.com, groups: [h]}}`, ""},
+		"name of a policy":                            {"ozpolicies", `{spec: {name: a}}`, `{spec: {name: b}}`, ""},
+		"type of a key that was made":                 {"ozsetupkeys", `{spec: {}, status: {setupKeyID: k}}`, `{spec: {type: one-off}, status: {setupKeyID: k}}`, "spec.type is immutable once the server has made the key"},
+		"type before":                                 {"ozsetupkeys", `{spec: {}}`, `{spec: {type: one-off}}`, ""},
+		"type of a key that was there":                {"ozsetupkeys", `{spec: {}, status: {setupKeyID: k, adopted: true}}`, `{spec: {type: one-off}, status: {setupKeyID: k, adopted: true}}`, ""},
+		"ephemeral of a key that was made":            {"ozsetupkeys", `{spec: {}, status: {setupKeyID: k}}`, `{spec: {ephemeral: true}, status: {setupKeyID: k}}`, "spec.ephemeral is immutable once the server has made the key"},
+		"ephemeral before":                            {"ozsetupkeys", `{spec: {}}`, `{spec: {ephemeral: true}}`, ""},
+		"ephemeral of a key that was there":           {"ozsetupkeys", `{spec: {}, status: {setupKeyID: k, adopted: true}}`, `{spec: {ephemeral: true}, status: {setupKeyID: k, adopted: true}}`, ""},
+		"expiresIn of a key that was made":            {"ozsetupkeys", `{spec: {}, status: {setupKeyID: k}}`, `{spec: {expiresIn: 1d}, status: {setupKeyID: k}}`, "spec.expiresIn is immutable once the server has made the key"},
+		"expiresIn before":                            {"ozsetupkeys", `{spec: {}}`, `{spec: {expiresIn: 1d}}`, ""},
+		"expiresIn of a key that was there":           {"ozsetupkeys", `{spec: {}, status: {setupKeyID: k, adopted: true}}`, `{spec: {expiresIn: 1d}, status: {setupKeyID: k, adopted: true}}`, ""},
+		"usageLimit of a key that was made":           {"ozsetupkeys", `{spec: {}, status: {setupKeyID: k}}`, `{spec: {usageLimit: 1}, status: {setupKeyID: k}}`, "spec.usageLimit is immutable once the server has made the key"},
+		"usageLimit before":                           {"ozsetupkeys", `{spec: {}}`, `{spec: {usageLimit: 1}}`, ""},
+		"usageLimit of a key that was there":          {"ozsetupkeys", `{spec: {}, status: {setupKeyID: k, adopted: true}}`, `{spec: {usageLimit: 1}, status: {setupKeyID: k, adopted: true}}`, ""},
+		"allowExtraDNSLabels of a key that was made":  {"ozsetupkeys", `{spec: {}, status: {setupKeyID: k}}`, `{spec: {allowExtraDNSLabels: true}, status: {setupKeyID: k}}`, "spec.allowExtraDNSLabels is immutable once the server has made the key"},
+		"allowExtraDNSLabels before":                  {"ozsetupkeys", `{spec: {}}`, `{spec: {allowExtraDNSLabels: true}}`, ""},
+		"allowExtraDNSLabels of a key that was there": {"ozsetupkeys", `{spec: {}, status: {setupKeyID: k, adopted: true}}`, `{spec: {allowExtraDNSLabels: true}, status: {setupKeyID: k, adopted: true}}`, ""},
+		"groups of a key":                             {"ozsetupkeys", `{spec: {}, status: {setupKeyID: k}}`, `{spec: {autoGroups: [g], replaceWhen: [Revoked]}, status: {setupKeyID: k}}`, ""},
+		"routing peer":                                {"oznetworkresources", `{spec: {routingPeerRef: {name: r}, serviceRef: {name: s}}}`, `{spec: {routingPeerRef: {name: q}, serviceRef: {name: s}}}`, "spec.routingPeerRef is immutable"},
+		"Service":                                     {"oznetworkresources", `{spec: {routingPeerRef: {name: r}, serviceRef: {name: s}}}`, `{spec: {routingPeerRef: {name: r}, serviceRef: {name: t}}}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := openzro(t, c.plural)

@@ -66,7 +66,7 @@ func TestSomebodyElsesEditOfTheRegistrationIsUndone(t *testing.T) {
 	namespace := newNamespace(t)
 	applySource(t, "guarded", inNamespace(namespace, configMapKind, "package guarded\ndeny contains \"guarded\""), nil)
 	mustKubectl(t, "", "patch", "validatingwebhookconfiguration", "lintel", "--type=json", "-p",
-		`[{"op":"replace","path":"/webhooks/13/rules","value":[]}]`)
+		`[{"op":"replace","path":"/webhooks/15/rules","value":[]}]`)
 	eventually(t, func() bool { return slices.Contains(registered(t), "configmaps") }, "the rules to come back")
 }
 

@@ -24,6 +24,11 @@ import (
 // +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.status.expires`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.setupKeyID) || (has(oldSelf.status.adopted) && oldSelf.status.adopted) || self.spec.type == oldSelf.spec.type",message="spec.type is immutable once the server has made the key: make another OZSetupKey",fieldPath=".spec.type"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.setupKeyID) || (has(oldSelf.status.adopted) && oldSelf.status.adopted) || self.spec.ephemeral == oldSelf.spec.ephemeral",message="spec.ephemeral is immutable once the server has made the key: make another OZSetupKey",fieldPath=".spec.ephemeral"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.setupKeyID) || (has(oldSelf.status.adopted) && oldSelf.status.adopted) || (has(self.spec.expiresIn) == has(oldSelf.spec.expiresIn) && (!has(self.spec.expiresIn) || self.spec.expiresIn == oldSelf.spec.expiresIn))",message="spec.expiresIn is immutable once the server has made the key: make another OZSetupKey",fieldPath=".spec.expiresIn"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.setupKeyID) || (has(oldSelf.status.adopted) && oldSelf.status.adopted) || self.spec.usageLimit == oldSelf.spec.usageLimit",message="spec.usageLimit is immutable once the server has made the key: make another OZSetupKey",fieldPath=".spec.usageLimit"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.setupKeyID) || (has(oldSelf.status.adopted) && oldSelf.status.adopted) || self.spec.allowExtraDNSLabels == oldSelf.spec.allowExtraDNSLabels",message="spec.allowExtraDNSLabels is immutable once the server has made the key: make another OZSetupKey",fieldPath=".spec.allowExtraDNSLabels"
 type OZSetupKey struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

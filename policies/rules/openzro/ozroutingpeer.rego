@@ -11,11 +11,10 @@ import rego.v1
 spec := object.get(input.request.object, "spec", {})
 
 # By these the Deployment tells its Pods from those of others.
-deny contains {"field": field, "msg": msg} if {
+warn contains msg if {
 	some label, _ in spec.labels
 	label in {"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/managed-by"}
-	field := sprintf("spec.labels[%s]", [label])
-	msg := sprintf("%s: the Deployment finds its Pods by it; take it out", [field])
+	msg := sprintf("spec.labels[%s]: it is left out, for the Deployment is found by that label", [label])
 }
 
 deny contains {"field": field, "msg": msg} if {

@@ -71,20 +71,3 @@ deny contains {"field": "spec.expiresIn", "msg": msg} if {
 	lifetime > 9223372036
 	msg := sprintf("spec.expiresIn: %q is longer than durations can be, 106751d", [expiry])
 }
-
-# What the server fixes when it makes the key. Of a key that was there before, nothing of
-# this is known, and nothing comes of it.
-fixed := {"type": "reusable", "ephemeral": false, "expiresIn": "", "usageLimit": 0, "allowExtraDNSLabels": false}
-
-made if {
-	input.request.oldObject.status.setupKeyID
-	not input.request.oldObject.status.adopted
-}
-
-deny contains {"field": field, "msg": msg} if {
-	made
-	some key, fallback in fixed
-	object.get(spec, key, fallback) != object.get(input.request.oldObject.spec, key, fallback)
-	field := sprintf("spec.%s", [key])
-	msg := sprintf("%s: it is immutable once the server has made the key; make another OZSetupKey", [field])
-}

@@ -37,17 +37,3 @@ test_names if {
 		"msg": `spec.name: OZSetupKey other of this namespace has the name "key" at the server; give this one another name, or delete that one`,
 	}}
 }
-
-changed(spec, status) := {d.field | some d in problems} if {
-	was := {"spec": {"usageLimit": 0, "type": "reusable"}, "status": status}
-	problems := ozsetupkey.deny with input as object.union(about(spec), {"request": {"oldObject": was}})
-}
-
-test_what_the_server_fixed if {
-	every key, value in {"type": "one-off", "ephemeral": true, "expiresIn": "1d", "usageLimit": 1, "allowExtraDNSLabels": true} {
-		changed({key: value}, {"setupKeyID": "k"}) == {sprintf("spec.%s", [key])}
-		changed({key: value}, {"setupKeyID": "k", "adopted": true}) == set()
-		changed({key: value}, {}) == set()
-	}
-	changed({"autoGroups": ["g"], "ephemeral": false, "replaceWhen": ["Expired"]}, {"setupKeyID": "k"}) == set()
-}

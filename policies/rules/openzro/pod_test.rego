@@ -94,6 +94,7 @@ test_keys_that_are_not_ready if {
 	}}
 }
 
+# Z16: the original asked for labels of keys that never allowed any.
 test_dns_labels if {
 	field := "metadata.annotations[openzro.io/extra-dns-labels]"
 	denied(labelled("a b"), plain, {}) == {field}
