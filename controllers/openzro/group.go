@@ -4,9 +4,11 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // groups carries out OZGroups. A group has no description that could say whose it is: that
@@ -134,17 +136,33 @@ func (g *groups) isUsed(ctx context.Context, of *v1.OZGroup, id string) (bool, e
 	}), nil
 }
 
-// groupIDs are the IDs of groups by their names. Names that the server does not have are a
-// problem: nothing is ever sent without them.
-func groupIDs(ctx context.Context, t *management.Tenant, names []string) (map[string]string, error) {
+// groupIDs are the IDs of groups by their names, for an object of a namespace. Names that
+// the server does not have are a problem: nothing is ever sent without them.
+func groupIDs(ctx context.Context, t *management.Tenant, objects client.Reader, namespace string, names []string) (map[string]string, error) {
 	if err := t.Groups.Load(ctx); err != nil {
 		return nil, err
 	}
 	ids, missing := namedGroups(t, names)
-	if len(missing) > 0 {
-		return nil, waiting(v1.ReasonGroupNotFound, "the server has no group %s yet; make an OZGroup of that name", quoted(missing))
+	if len(missing) == 0 {
+		return ids, nil
 	}
-	return ids, nil
+	var all v1.OZGroupList
+	if err := objects.List(ctx, &all, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	p := waiting(v1.ReasonGroupNotFound, "the server has no group %s yet; make an OZGroup of that name", quoted(missing))
+	p.quiet = areBeingMade(all.Items, missing)
+	return nil, p
+}
+
+// areBeingMade says whether there are OZGroups for names which nobody has looked at yet:
+// they wake those who wait for them in a moment.
+func areBeingMade(groups []v1.OZGroup, names []string) bool {
+	making := map[string]bool{}
+	for _, g := range groups {
+		making[g.Spec.Name] = making[g.Spec.Name] || g.DeletionTimestamp.IsZero() && meta.FindStatusCondition(g.Status.Conditions, v1.ConditionReady) == nil
+	}
+	return !slices.ContainsFunc(names, func(name string) bool { return !making[name] })
 }
 
 func namedGroups(t *management.Tenant, names []string) (ids map[string]string, missing []string) {

@@ -28,7 +28,7 @@ func (n *networkResources) keep(ctx context.Context, t *task[*v1.OZNetworkResour
 	if err != nil {
 		return err
 	}
-	ids, err := groupIDs(ctx, t.Tenant, t.object.Spec.Groups)
+	ids, err := groupIDs(ctx, t.Tenant, n.client, t.object.Namespace, t.object.Spec.Groups)
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func (p *policies) keep(ctx context.Context, t *task[*v1.OZPolicy]) error {
 		return err
 	}
 	t.next.Status.ManagedServiceList = r.resources
-	ids, err := groupIDs(ctx, t.Tenant, slices.Concat(r.sources, r.destinations))
+	ids, err := groupIDs(ctx, t.Tenant, p.client, t.object.Namespace, slices.Concat(r.sources, r.destinations))
 	if err != nil {
 		return err
 	}

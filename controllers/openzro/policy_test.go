@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
@@ -273,4 +275,18 @@ func TestRulesThatOthersAdd(t *testing.T) {
 	require.Len(t, s.policy("web TCP").Rules, 1)
 	require.Equal(t, []string{"80"}, s.policy("web TCP").Rules[0].Ports)
 	s.atRest()
+}
+
+// TestWhatComesInAMoment is not told as missing: its status is written once.
+func TestWhatComesInAMoment(t *testing.T) {
+	s := newSite(t)
+	policy := web(80)
+	s.apply(policy, ozgroup("dev", "Developers"), ozgroup("srv", "Servers"))
+	_, err := s.all[1].Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(policy)})
+	require.NoError(t, err)
+	require.Empty(t, get(s, policy).Status.Conditions)
+	s.settle()
+	s.requireReconciled(policy)
+	require.EqualValues(t, 2*2+1, s.statuses.Load())
+	require.Empty(t, s.told())
 }

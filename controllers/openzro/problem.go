@@ -17,6 +17,8 @@ type problem struct {
 	// passes says that it is the server's, and that it says nothing of an object that
 	// was carried out before.
 	passes bool
+	// quiet says that it goes in a moment, and that nothing is said of it.
+	quiet bool
 	// again is when the object is looked at again, unless something wakes it.
 	again time.Duration
 }

@@ -308,7 +308,7 @@ func (r *reconciler[T, S]) outcome(t *task[T], p *problem, failure error) (objec
 		setStatus(t.next, &problem{reason: v1.ReasonAPIError, message: failure.Error()}, "")
 	case p != nil:
 		again = attempt.Jitter(p.again*3/2, 2.0/3) // what waits together does not try together
-		if p.passes && isReconciled(t.object) && t.object.GetDeletionTimestamp().IsZero() {
+		if p.quiet || p.passes && isReconciled(t.object) && t.object.GetDeletionTimestamp().IsZero() {
 			return object.Report[S]{Again: again}, nil
 		}
 		setStatus(t.next, p, "")

@@ -71,41 +71,46 @@ func (r *resources) groups(ctx context.Context, t *task[*v1.OZResource]) ([]stri
 		return nil, err
 	}
 	ids, missing := namedGroups(t.Tenant, t.object.Spec.Groups)
-	if err := r.owners(ctx, t, missing); err != nil {
+	making, err := r.owners(ctx, t, missing)
+	if err != nil {
 		return nil, err
 	}
 	if len(missing) > 0 {
-		return nil, waiting(v1.ReasonGroupNotFound, "the server has no group %s yet: an OZGroup is made for each, and waited for", quoted(missing))
+		p := waiting(v1.ReasonGroupNotFound, "the server has no group %s yet: an OZGroup is made for each, and waited for", quoted(missing))
+		p.quiet = making
+		return nil, p
 	}
 	return idsOf(ids, t.object.Spec.Groups), nil
 }
 
 // owners has an OZGroup for each missing group, and owns those of its groups that were made
-// in this way: they go with the last resource that is in them.
-func (r *resources) owners(ctx context.Context, t *task[*v1.OZResource], missing []string) error {
+// in this way: they go with the last resource that is in them. making says that those that
+// are missing come in a moment.
+func (r *resources) owners(ctx context.Context, t *task[*v1.OZResource], missing []string) (making bool, err error) {
 	var all v1.OZGroupList
 	if err := r.client.List(ctx, &all, client.InNamespace(t.object.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return err
+		return false, err
 	}
-	taken := map[string]bool{}
+	taken, wanted := map[string]bool{}, missing
 	for i := range all.Items {
 		group := &all.Items[i]
 		taken[group.Name] = true
 		missing = slices.DeleteFunc(slices.Clone(missing), func(name string) bool { return name == group.Spec.Name })
 		if err := r.own(ctx, t.object, group); err != nil {
-			return err
+			return false, err
 		}
 	}
 	for _, name := range missing {
 		group := generatedGroup(t.object, name, taken)
 		if err := controllerutil.SetOwnerReference(t.object, group, r.client.Scheme()); err != nil {
-			return err
+			return false, err
 		}
 		if err := r.client.Create(ctx, group, client.FieldOwner(fieldManager("OZResource"))); err != nil {
-			return err
+			return false, err
 		}
+		all.Items = append(all.Items, *group)
 	}
-	return nil
+	return areBeingMade(all.Items, wanted), nil
 }
 
 // own has a resource be an owner of a group that was made for resources, if it is in it.

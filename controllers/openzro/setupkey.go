@@ -66,7 +66,7 @@ func (k *setupKeys) hold(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 	if have.State != management.KeyValid {
 		return k.spent(ctx, t, secret, have)
 	}
-	ids, err := groupIDs(ctx, t.Tenant, t.object.Spec.AutoGroups)
+	ids, err := groupIDs(ctx, t.Tenant, k.secrets.client, t.object.Namespace, t.object.Spec.AutoGroups)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (k *setupKeys) request(ctx context.Context, t *task[*v1.OZSetupKey]) (manag
 	if err != nil {
 		return management.SetupKeyRequest{}, stalled(v1.ReasonInvalidConfig, "%s", err)
 	}
-	ids, err := groupIDs(ctx, t.Tenant, spec.AutoGroups)
+	ids, err := groupIDs(ctx, t.Tenant, k.secrets.client, t.object.Namespace, spec.AutoGroups)
 	if err != nil {
 		return management.SetupKeyRequest{}, err
 	}
