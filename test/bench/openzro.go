@@ -180,6 +180,11 @@ func (o *openZroBench) fromNothing(ctx context.Context) (err error) {
 
 // reconciled asks the API server once the server seems to have all.
 func (o *openZroBench) reconciled(ctx context.Context) (bool, error) {
+	select {
+	case <-o.manager.Ended():
+		return false, o.manager.Failure()
+	default:
+	}
 	if o.server.Writes(openzro.Call{}) < openZroObjects {
 		return false, nil
 	}

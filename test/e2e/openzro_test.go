@@ -176,6 +176,7 @@ func TestOpenZroKeysAreRotatedLive(t *testing.T) {
 		require.NotContains(t, managerLog(t), secret, "keys stand in no log")
 	}
 	require.NotContains(t, mustKubectl(t, "", "get", "events,"+openZroKinds, "-n", x.namespace, "-o", "yaml"), "nbp_")
+	x.setKey(t, x.token) // the other goes with the test, before the objects
 }
 
 // TestOpenZroChangesBehindOnesBackAreRepaired within an interval, and at rest nothing is
