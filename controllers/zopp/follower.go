@@ -2,7 +2,6 @@ package zopp
 
 import (
 	"context"
-	"errors"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -206,27 +205,27 @@ func (f *follower) list(ctx context.Context, noticed time.Time) {
 		return
 	}
 	was := f.latest.Load()
-	var is *snapshot
-	if err == nil && contents == nil {
-		err = errors.New("the server has given neither contents nor an error")
-	}
-	if err == nil {
-		f.failing = time.Time{}
-		f.away.Store(false)
-		is = was.read(contents, f.began, noticed)
-	} else {
-		if f.failing.IsZero() {
-			f.failing = f.began
-		}
-		found := failureOf(err, f.failing)
-		f.away.Store(found.isOutage())
-		is = was.failed(found, time.Now())
-		f.hub.metrics.failures.WithLabelValues(found.reason).Inc()
-	}
+	is := f.next(was, contents, err, noticed)
 	f.latest.Store(is)
 	if changed(was, is) {
 		f.wake(ctx)
 	}
+}
+
+// next is what is known after a list, and notes since when lists fail. f.listing is locked.
+func (f *follower) next(was *snapshot, contents *store.Contents, err error, noticed time.Time) *snapshot {
+	if err == nil {
+		f.failing = time.Time{}
+		f.away.Store(false)
+		return was.read(contents, f.began, noticed)
+	}
+	if f.failing.IsZero() {
+		f.failing = f.began
+	}
+	found := failureOf(err, f.failing)
+	f.away.Store(found.isOutage())
+	f.hub.metrics.failures.WithLabelValues(found.reason).Inc()
+	return was.failed(found, time.Now())
 }
 
 func (f *follower) wake(ctx context.Context) {

@@ -270,7 +270,9 @@ func TestZoppSecretSync(t *testing.T) {
 	setZopp(t, environment, "KEY", "two")
 	waitData(t, namespace, "app", map[string]string{"name": "two"})
 	eventually(t, func() bool { return templates() == 2 }, "the Deployment to be rolled")
-	require.Contains(t, metricsText(t), "\nlintel_zopp_reloads_total{kind=\"Deployment\"} 1\n")
+	eventually(t, func() bool {
+		return strings.Contains(metricsText(t), "\nlintel_zopp_reloads_total{kind=\"Deployment\"} 1\n")
+	}, "the roll to be counted, once")
 
 	mustKubectl(t, "", "delete", "zss/app", "-n", namespace, "--timeout=60s")
 	eventually(t, func() bool {
