@@ -19,13 +19,16 @@ func TestZoppSamples(t *testing.T) {
 	t.Cleanup(func() {
 		_, _ = cluster.Kubectl(context.Background(), "", "delete", "--ignore-not-found", "--timeout=60s", "-f", "config/samples/zopp")
 	})
-	mustKubectl(t, "", "apply", "-f", "config/samples/zopp/namespace.yaml")
-	mustKubectl(t, "", "apply", "-f", "config/samples/zopp")
+	for _, sample := range []string{"namespace", "secret", "secret_sources", "zoppsecretsync"} {
+		mustKubectl(t, "", "apply", "-f", "config/samples/zopp/"+sample+".yaml")
+	}
 	const namespace = "zopp-samples"
 	waitData(t, namespace, "app-secrets", map[string]string{"DATABASE_URL": "of backend", "DB_PASSWORD": "secret"})
 	waitData(t, namespace, "app-database", map[string]string{"DATABASE_URL": "of backend", "db.password": "secret", "API_URL": "of shared"})
 	mustKubectl(t, "", "wait", "--for=condition=Ready", "--timeout=60s", "-n", namespace, "zss/app-config")
 	waitData(t, namespace, "app-config", map[string]string{"DATABASE_URL": "of backend", "db.password": "secret"})
+	// When its Secret is filled already, it is not rolled: another test counts.
+	mustKubectl(t, "", "apply", "-f", "config/samples/zopp/deployment.yaml")
 
 	// It was asked for, so the keys go with the sync; those of the other Secret stay.
 	mustKubectl(t, "", "annotate", "-n", namespace, "secret/app-database", "secret/app-secrets", "zopp.dev/sync-")
