@@ -208,7 +208,9 @@ func (s *site) settle() {
 }
 
 // written counts what was written, here and there.
-func (s *site) written() int { return int(s.statuses.Load()) + s.uids + s.server.Writes(openzro.Call{}) }
+func (s *site) written() int {
+	return int(s.statuses.Load()) + s.uids + s.server.Writes(openzro.Call{})
+}
 
 // look lists what the servers have, as it happens at an interval, and looks at the objects
 // that this wakes, and no others.
