@@ -138,7 +138,7 @@ func TestANetworkWithResources(t *testing.T) {
 	require.Len(t, s.account.Resources(), 1)
 }
 
-// TestAForeignNetworkIsUsed, and stays with what is in it.
+// TestAForeignNetworkIsUsed is Z18: it keeps its description, and stays with what is in it.
 func TestAForeignNetworkIsUsed(t *testing.T) {
 	s := newSite(t)
 	id := s.network("kind-team")
@@ -148,6 +148,7 @@ func TestAForeignNetworkIsUsed(t *testing.T) {
 	s.requireReconciled(router)
 	require.True(t, router.Status.Adopted)
 	require.Equal(t, id, router.Status.NetworkID)
+	require.NotContains(t, s.account.Networks()[0].Description, recordPrefix)
 	s.deleteWithChildren(router)
 	require.Len(t, s.account.Networks(), 1)
 	require.Empty(t, s.account.Routers())

@@ -22,7 +22,7 @@ import (
 
 // workers is how many objects of a kind are carried out at a time: of one tenant no more
 // than some of them.
-const workers = 16
+const workers = 24
 
 // controllers are those of all kinds, which have in common how objects are woken.
 type controllers struct {

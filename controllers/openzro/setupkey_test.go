@@ -103,6 +103,7 @@ func TestAKeyThatCannotBeStored(t *testing.T) {
 	s.apply(enrol)
 	s.broken = errors.New("the quota is used up")
 	require.ErrorContains(t, s.once(), "the quota is used up")
+	s.requireReason(enrol, v1.ReasonAPIError, "the quota is used up") // Z8, Z9: what fails is told, and tried again
 	require.Zero(t, s.server.Writes(openzro.Call{}))
 	s.broken = nil
 	s.server.Fault(openzro.Call{Method: http.MethodPost}, 1, openzro.After(func() { s.broken = errors.New("the API server is gone") }))
