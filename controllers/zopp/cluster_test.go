@@ -1,7 +1,6 @@
 package zopp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,7 +46,25 @@ type lab struct {
 	cluster *installation.Cluster
 	peer    *zopp.Peer
 	reader  *zopp.Principal
-	log     *bytes.Buffer
+	log     logged
+}
+
+// logged are lines that are written from many goroutines.
+type logged struct {
+	mutex sync.Mutex
+	text  strings.Builder
+}
+
+func (l *logged) add(prefix, line string) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	fmt.Fprintln(&l.text, prefix, line)
+}
+
+func (l *logged) String() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.text.String()
 }
 
 // labPoll is the interval of polls in the lab.
@@ -59,7 +77,7 @@ func newLab(t *testing.T) *lab {
 	t.Cleanup(func() { assert.NoError(t, cluster.Stop(context.Background())) })
 	output, err := cluster.Kubectl(t.Context(), "", "apply", "-k", "config/crd/zopp")
 	require.NoError(t, err, output)
-	l := &lab{cluster: cluster, log: &bytes.Buffer{}}
+	l := &lab{cluster: cluster}
 	l.config, err = clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig)
 	require.NoError(t, err)
 	l.config.QPS = -1
@@ -86,7 +104,7 @@ func (l *lab) start(t *testing.T, args ...string) (stop func()) {
 	}, args...)))
 	require.NoError(t, part.Check())
 	ctx, cancel := context.WithCancel(context.Background())
-	logger := funcr.New(func(prefix, line string) { fmt.Fprintln(l.log, prefix, line) }, funcr.Options{})
+	logger := funcr.New(l.log.add, funcr.Options{})
 	mgr, err := ctrl.NewManager(l.config, manager.Options{
 		Scheme: l.client.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
 		BaseContext: func() context.Context { return ctx }, Logger: logger,

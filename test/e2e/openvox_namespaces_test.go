@@ -20,7 +20,7 @@ func TestOpenVoxInSomeNamespaces(t *testing.T) {
 	makeNamespace(t, other)
 	withoutManager(t)
 	t.Cleanup(func() { mustApply(t, "config/rbac/openvox") })
-	withoutBindings(t, "lintel-openclaw", "lintel-orloj", "openvox-operator-manager-rolebinding", "openvox-operator-authorities-rolebinding")
+	withoutBindings(t, append(otherSystemsBindings(t), "openvox-operator-manager-rolebinding", "openvox-operator-authorities-rolebinding")...)
 	mustKubectl(t, "", "apply", "-k", "config/rbac/openvox-namespaced")
 	mustKubectl(t, "", "apply", "-n", served, "-k", "config/rbac/openvox-namespace")
 	may := func(namespace string, what ...string) bool {
@@ -85,6 +85,20 @@ func mustApply(t *testing.T, folder string) {
 	if output, err := cluster.Kubectl(context.Background(), "", "apply", "-k", folder); err != nil {
 		t.Errorf("applying %s: %v: %s", folder, err, output)
 	}
+}
+
+// otherSystemsBindings are the ClusterRoleBindings that the tests made for the manager,
+// one or more for each system.
+func otherSystemsBindings(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	for line := range strings.Lines(mustKubectl(t, "", "get", "clusterrolebindings", "-o", `jsonpath={range .items[*]}{.metadata.name} {.roleRef.name}{"\n"}{end}`)) {
+		name, role, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if strings.HasPrefix(name, "lintel-") && !strings.HasPrefix(role, "lintel-") {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // withoutBindings takes ClusterRoleBindings away for one test.

@@ -27,7 +27,7 @@ func TestOrlojInSomeNamespaces(t *testing.T) {
 	waitStored(t, other, "agents.orloj.dev/before")
 
 	withoutManager(t)
-	withoutBindings(t, "lintel-openclaw", "lintel-orloj")
+	withoutBindings(t, otherSystemsBindings(t)...)
 	mustKubectl(t, "", "apply", "-n", served, "-k", "config/rbac/orloj-namespace")
 	m, err := installation.StartManager(t.Context(), cluster, installation.ManagerOptions{
 		Program: filepath.Join(programs, "manager"), Name: "manager-0",
