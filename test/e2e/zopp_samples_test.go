@@ -62,6 +62,10 @@ func TestZoppClaims(t *testing.T) {
 	refused(sync("late", "annotated"), "annotation zopp.dev/sync of the Secret fills Secret "+namespace+"/annotated already")
 
 	mustKubectl(t, sync("first", "made"), "apply", "-f", "-")
+	eventually(t, func() bool {
+		_, ok := kubectl(t, "", "get", "secret", "made", "-n", namespace)
+		return ok
+	}, "the Secret to be made")
 	waitData(t, namespace, "made", map[string]string{"KEY": "value"})
 	refused(sync("late", "made"), "ZoppSecretSync "+namespace+"/first fills Secret "+namespace+"/made already")
 	refused(zoppSecret(namespace, "made", environment, nil), "ZoppSecretSync "+namespace+"/first fills this Secret already")
