@@ -38,13 +38,18 @@ func groupOf(t *task[*v1.OZGroup]) (group management.Group, found bool) {
 	if group, found = t.Groups.Get(status.GroupID); found && (group.Name == t.object.Spec.Name || !status.Adopted) {
 		return group, true
 	}
-	named := t.Groups.Named(t.object.Spec.Name)
+	return groupNamed(t.Tenant, t.object.Spec.Name)
+}
+
+// groupNamed is the group of a name. Others may have groups of the same name from
+// elsewhere, which API keys do not write.
+func groupNamed(t *management.Tenant, name string) (group management.Group, found bool) {
+	named := t.Groups.Named(name)
+	if i := slices.IndexFunc(named, func(g management.Group) bool { return g.Issued == "api" }); i >= 0 {
+		return named[i], true
+	}
 	if len(named) == 0 {
 		return group, false
-	}
-	// Others may have groups of the same name from elsewhere, which API keys do not write.
-	if i := slices.IndexFunc(named, func(g management.Group) bool { return g.Issued == "api" }); i > 0 {
-		named[0] = named[i]
 	}
 	return named[0], true
 }
@@ -142,13 +147,13 @@ func groupIDs(ctx context.Context, t *management.Tenant, objects client.Reader, 
 	if err := t.Groups.Load(ctx); err != nil {
 		return nil, err
 	}
-	ids, missing := namedGroups(t, names)
-	if len(missing) == 0 {
-		return ids, nil
-	}
 	var all v1.OZGroupList
 	if err := objects.List(ctx, &all, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
+	}
+	ids, missing := namedGroups(t, all.Items, names)
+	if len(missing) == 0 {
+		return ids, nil
 	}
 	p := waiting(v1.ReasonGroupNotFound, "the server has no group %s yet; make an OZGroup of that name", quoted(missing))
 	p.quiet = areBeingMade(all.Items, missing)
@@ -165,12 +170,22 @@ func areBeingMade(groups []v1.OZGroup, names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !making[name] })
 }
 
-func namedGroups(t *management.Tenant, names []string) (ids map[string]string, missing []string) {
+// namedGroups are the IDs of groups by their names: of several with one name, that of the
+// OZGroup.
+func namedGroups(t *management.Tenant, groups []v1.OZGroup, names []string) (ids map[string]string, missing []string) {
 	ids = map[string]string{}
+	for _, g := range groups {
+		if have, found := t.Groups.Get(g.Status.GroupID); found && have.Name == g.Spec.Name && slices.Contains(names, have.Name) {
+			ids[have.Name] = have.ID
+		}
+	}
 	for _, name := range names {
-		if named := t.Groups.Named(name); len(named) > 0 {
-			ids[name] = named[0].ID
-		} else if !slices.Contains(missing, name) {
+		if ids[name] != "" || slices.Contains(missing, name) {
+			continue
+		}
+		if have, found := groupNamed(t, name); found {
+			ids[name] = have.ID
+		} else {
 			missing = append(missing, name)
 		}
 	}

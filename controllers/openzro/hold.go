@@ -2,6 +2,7 @@ package openzro
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
@@ -37,7 +38,7 @@ func holdResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource
 		}
 		t.made("create")
 		t.next.CommonStatus().Adopted = false
-		return made.ID, nil
+		return made.ID, asWritten(made, w.request)
 	}
 	if t.next.CommonStatus().Adopted = !ours; !ours {
 		t.says = "the resource was there before and is used; it stays when this object is deleted"
@@ -46,7 +47,7 @@ func holdResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource
 	if sameResource(have, w.request) {
 		return have.ID, nil
 	}
-	_, err = all.Update(ctx, have.ID, w.request)
+	written, err := all.Update(ctx, have.ID, w.request)
 	if management.IsNameTaken(err) {
 		return have.ID, nameTaken(err)
 	}
@@ -54,7 +55,15 @@ func holdResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource
 		return have.ID, gone(err, all.Forget)
 	}
 	t.made("update")
-	return have.ID, nil
+	return have.ID, asWritten(written, w.request)
+}
+
+// asWritten says whether a resource was taken as it was written.
+func asWritten(is management.Resource, wanted management.ResourceRequest) error {
+	if sameResource(is, wanted) {
+		return nil
+	}
+	return &problem{reason: v1.ReasonAPIError, message: fmt.Sprintf("the server keeps resource %s otherwise than it was written", wanted.Name), again: failedPause}
 }
 
 func resourceOf(all *management.Collection[management.Resource], adopted bool, w wantedResource) (have management.Resource, found, ours bool) {

@@ -20,15 +20,13 @@ import (
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
 )
 
-// The annotations of Secrets with setup keys that were made.
+// The annotations of Secrets with setup keys that were made. Whoever writes Secrets writes
+// them: which keys are an object's, its status tells.
 const (
 	// keyIDAnnotation is the ID of the key at the server, and keyForAnnotation the UID of
 	// the OZSetupKey for which it was made.
 	keyIDAnnotation  = "openzro.io/setup-key-id"
 	keyForAnnotation = "openzro.io/setup-key-for"
-	// keysBeforeAnnotation stands there while a key is made: the IDs of those that have
-	// its name and are somebody else's.
-	keysBeforeAnnotation = "openzro.io/setup-keys-before"
 	// keyReplacedAnnotation is the ID of the key that was replaced, and is to go.
 	keyReplacedAnnotation = "openzro.io/setup-key-replaced"
 )
@@ -41,13 +39,11 @@ type keySecret struct {
 	// it begins.
 	has, good bool
 	prefix    string
-	// id is that of a key that was made for the object, replaced of the one before it,
-	// and before are those that others had when one began to be made.
+	// id is that of a key that was made for the object, and replaced of the one before it.
 	id, replaced string
-	making       bool
-	before       []string
-	// owned says that the Secret goes with the object.
-	owned bool
+	// owned says that the Secret goes with the object, and immutable that nothing can be
+	// stored there.
+	owned, immutable bool
 }
 
 // keySecrets reads and writes Secrets with setup keys.
@@ -102,10 +98,9 @@ func (k *keySecrets) live(ctx context.Context, of *v1.OZSetupKey) (keySecret, er
 
 func keySecretOf(s *corev1.Secret, key string, of *v1.OZSetupKey) keySecret {
 	value := strings.TrimSpace(string(s.Data[key]))
-	before, making := s.Annotations[keysBeforeAnnotation]
 	out := keySecret{
 		exists: true, uid: s.UID, has: value != "", good: isKey(value), owned: metav1.IsControlledBy(s, of),
-		making: making && s.Annotations[keyForAnnotation] == string(of.UID), before: listed(before),
+		immutable: s.Immutable != nil && *s.Immutable,
 	}
 	if out.good {
 		out.prefix = strings.ToUpper(value[:management.KeyPrefix])
@@ -121,14 +116,13 @@ func isKey(text string) bool { return len(text) == 36 && uuid.Validate(text) == 
 
 // claim notes in the Secret of an object, which is made where there is none, that a key is
 // about to be made: whoever may not write it makes none.
-func (k *keySecrets) claim(ctx context.Context, of *v1.OZSetupKey, now keySecret, before []string) (types.UID, error) {
-	notes := map[string]any{keyForAnnotation: string(of.UID), keysBeforeAnnotation: strings.Join(before, ",")}
+func (k *keySecrets) claim(ctx context.Context, of *v1.OZSetupKey, now keySecret) (types.UID, error) {
 	if now.exists {
-		return now.uid, k.patch(ctx, of, now.uid, notes, nil)
+		return now.uid, k.patch(ctx, of, now.uid, map[string]any{keyForAnnotation: string(of.UID)}, nil)
 	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 		Namespace: of.Namespace, Name: of.SecretKey().Name, Labels: map[string]string{managedByLabel: managedBy},
-		Annotations:     map[string]string{keyForAnnotation: string(of.UID), keysBeforeAnnotation: strings.Join(before, ",")},
+		Annotations:     map[string]string{keyForAnnotation: string(of.UID)},
 		OwnerReferences: []metav1.OwnerReference{controllerReference(of, "OZSetupKey")},
 	}}
 	if err := k.client.Create(ctx, secret, client.FieldOwner(fieldManager("OZSetupKey"))); err != nil {
@@ -139,17 +133,21 @@ func (k *keySecrets) claim(ctx context.Context, of *v1.OZSetupKey, now keySecret
 
 // store puts a key that was made into the Secret of an object.
 func (k *keySecrets) store(ctx context.Context, of *v1.OZSetupKey, uid types.UID, made management.SetupKey, replaced string) error {
-	notes := map[string]any{keyIDAnnotation: made.ID, keyForAnnotation: string(of.UID), keysBeforeAnnotation: nil, keyReplacedAnnotation: nil}
+	notes := map[string]any{keyIDAnnotation: made.ID, keyForAnnotation: string(of.UID), keyReplacedAnnotation: nil}
 	if replaced != "" {
 		notes[keyReplacedAnnotation] = replaced
 	}
 	return k.patch(ctx, of, uid, notes, map[string]any{of.SecretKey().Key: base64.StdEncoding.EncodeToString([]byte(made.Key))})
 }
 
-// clear takes a key that is no more out of a Secret that stays.
-func (k *keySecrets) clear(ctx context.Context, of *v1.OZSetupKey, uid types.UID) error {
-	notes := map[string]any{keyIDAnnotation: nil, keyForAnnotation: nil, keysBeforeAnnotation: nil, keyReplacedAnnotation: nil}
-	return client.IgnoreNotFound(k.patch(ctx, of, uid, notes, map[string]any{of.SecretKey().Key: nil}))
+// clear takes out of a Secret that stays what was noted there, and a key that is no more.
+func (k *keySecrets) clear(ctx context.Context, of *v1.OZSetupKey, uid types.UID, key bool) error {
+	notes := map[string]any{keyIDAnnotation: nil, keyForAnnotation: nil, keyReplacedAnnotation: nil}
+	var data map[string]any
+	if key {
+		data = map[string]any{of.SecretKey().Key: nil}
+	}
+	return client.IgnoreNotFound(k.patch(ctx, of, uid, notes, data))
 }
 
 // patch writes to the Secret with a UID, and to no other of its name.

@@ -105,30 +105,39 @@ func (p *policies) keep(ctx context.Context, t *task[*v1.OZPolicy]) error {
 		return err
 	}
 	t.next.Status.ManagedServiceList = r.resources
+	if err := t.Policies.Load(ctx); err != nil {
+		return err
+	}
+	missing := r.missing()
+	for _, s := range sides { // what is taken back waits for no group
+		if missing != "" || len(r.ports[s.protocol]) == 0 {
+			if err := p.drop(ctx, t, s); err != nil {
+				return err
+			}
+		}
+	}
+	if missing != "" {
+		t.next.Status.Adopted = false
+		return stalled(v1.ReasonInvalidConfig, "nothing is reached: %s", missing)
+	}
 	ids, err := groupIDs(ctx, t.Tenant, p.client, t.object.Namespace, slices.Concat(r.sources, r.destinations))
 	if err != nil {
 		return err
 	}
 	sources, destinations := idsOf(ids, r.sources), idsOf(ids, r.destinations)
-	if err := t.Policies.Load(ctx); err != nil {
-		return err
-	}
-	missing := r.missing()
-	t.next.Status.Adopted = false
+	adopted := false
 	for _, s := range sides {
-		wanted := wantedPolicy(t.object, s, sources, destinations, r.ports[s.protocol])
-		if missing != "" || len(r.ports[s.protocol]) == 0 {
-			err = p.drop(ctx, t, s)
-		} else {
-			err = p.hold(ctx, t, s, wanted)
+		if len(r.ports[s.protocol]) == 0 {
+			continue
 		}
+		ours, err := p.hold(ctx, t, s, wantedPolicy(t.object, s, sources, destinations, r.ports[s.protocol]))
+		adopted = adopted || !ours
+		t.next.Status.Adopted = t.next.Status.Adopted || adopted
 		if err != nil {
-			return err
+			return err // of the other one, nothing new is known
 		}
 	}
-	if missing != "" {
-		return stalled(v1.ReasonInvalidConfig, "nothing is reached: %s", missing)
-	}
+	t.next.Status.Adopted = adopted
 	return nil
 }
 
@@ -195,29 +204,32 @@ func ruleOf(p management.Policy) *management.PolicyRule {
 	return &p.Rules[0]
 }
 
-// hold has the server have a policy as it is wanted.
-func (p *policies) hold(ctx context.Context, t *task[*v1.OZPolicy], s side, wanted management.PolicyRequest) error {
+// hold has the server have a policy as it is wanted. ours says that it was made for the
+// object.
+func (p *policies) hold(ctx context.Context, t *task[*v1.OZPolicy], s side, wanted management.PolicyRequest) (ours bool, err error) {
 	have, found, ours := policyOf(t, s)
 	id := s.id(&t.next.Status)
+	if err := p.dropOthers(ctx, t, s, have.ID); err != nil {
+		return ours || !found, err
+	}
 	if !found {
 		made, err := t.Policies.Create(ctx, wanted)
 		if err != nil {
-			return err
+			return true, err
 		}
 		*id = made.ID
 		p.wrote(t, "create")
-		return p.whole(ctx, t, made, wanted, true)
+		return true, p.whole(ctx, t, made, wanted, true)
 	}
 	*id = have.ID
-	t.next.Status.Adopted = t.next.Status.Adopted || !ours
 	if !ours {
 		wanted.Rules[0].Description = recordIn(have)
 	}
 	if ours && len(have.Rules) > 1 {
-		return p.renew(ctx, t, s, have, wanted)
+		return ours, p.renew(ctx, t, s, have, wanted)
 	}
 	if samePolicy(have, wanted) {
-		return nil
+		return ours, nil
 	}
 	wanted.SourcePostureChecks = have.SourcePostureChecks
 	if rule := ruleOf(have); rule != nil {
@@ -225,29 +237,47 @@ func (p *policies) hold(ctx context.Context, t *task[*v1.OZPolicy], s side, want
 	}
 	written, err := t.Policies.Update(ctx, have.ID, wanted)
 	if err != nil {
-		return gone(err, t.Policies.Forget)
+		return ours, gone(err, t.Policies.Forget)
 	}
 	p.wrote(t, "update")
-	return p.whole(ctx, t, written, wanted, false)
+	return ours, p.whole(ctx, t, written, wanted, false)
 }
 
-// whole says whether a policy was taken with all its groups: the server leaves out those
-// that it has no more, and says nothing. A new policy that is narrower than it was written
-// is taken away again.
+// dropOthers takes away what else was made for one side of an object, by a server that told
+// that it had nothing.
+func (p *policies) dropOthers(ctx context.Context, t *task[*v1.OZPolicy], s side, id string) error {
+	record := recordOf("OZPolicy", t.object)
+	for _, one := range t.Policies.Named(t.object.Spec.Name + s.suffix) {
+		if one.ID == id || recordIn(one) != record {
+			continue
+		}
+		if err := t.Policies.Remove(ctx, one.ID); err != nil {
+			return err
+		}
+		p.wrote(t, "delete")
+	}
+	return nil
+}
+
+// whole says whether a policy was taken as it is: the server leaves out groups that it has
+// no more, and says nothing. A new policy that is not what was written is taken away again.
 func (p *policies) whole(ctx context.Context, t *task[*v1.OZPolicy], is management.Policy, wanted management.PolicyRequest, made bool) error {
-	rule, want := ruleOf(is), wanted.Rules[0]
-	if rule != nil && management.SameIDs(rule.Sources, want.Sources) && management.SameIDs(rule.Destinations, want.Destinations) {
+	if samePolicy(is, wanted) {
 		return nil
 	}
-	t.Groups.Forget()
-	narrower := waiting(v1.ReasonGroupNotFound, "a group of policy %s was deleted at the server meanwhile", wanted.Name)
-	narrower.again = time.Second
+	differs := &problem{reason: v1.ReasonAPIError, message: fmt.Sprintf("the server keeps policy %s otherwise than it was written", wanted.Name), again: failedPause}
+	rule, want := ruleOf(is), wanted.Rules[0]
+	if rule == nil || !management.SameIDs(rule.Sources, want.Sources) || !management.SameIDs(rule.Destinations, want.Destinations) {
+		t.Groups.Forget()
+		differs = waiting(v1.ReasonGroupNotFound, "a group of policy %s was deleted at the server meanwhile", wanted.Name)
+		differs.again = time.Second
+	}
 	if made {
 		if err := t.Policies.Remove(ctx, is.ID); err != nil {
 			return err
 		}
 	}
-	return narrower
+	return differs
 }
 
 // renew makes a policy again to which somebody has added rules: the server keeps those that
@@ -302,6 +332,9 @@ func (p *policies) drop(ctx context.Context, t *task[*v1.OZPolicy], s side) erro
 			return err
 		}
 		p.wrote(t, "delete")
+	}
+	if err := p.dropOthers(ctx, t, s, have.ID); err != nil {
+		return err
 	}
 	*s.id(&t.next.Status) = ""
 	return nil

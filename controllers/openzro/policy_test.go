@@ -1,7 +1,11 @@
 package openzro
 
 import (
+	"bytes"
+	"io"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -289,4 +293,132 @@ func TestWhatComesInAMoment(t *testing.T) {
 	s.requireReconciled(policy)
 	require.EqualValues(t, 2*2+1, s.statuses.Load())
 	require.Empty(t, s.told())
+}
+
+// byHand is a policy that somebody else has made.
+func (s *site) byHand(name, description string, ports ...string) (id string) {
+	s.t.Helper()
+	ids := []string{s.groupNamed("Developers").ID}
+	protocol := "tcp"
+	if strings.HasSuffix(name, "UDP") {
+		protocol = "udp"
+	}
+	theirs, err := s.other(s.account.Token).Policies.Create(s.t.Context(), management.PolicyRequest{Name: name, Enabled: true, Rules: []management.PolicyRuleRequest{{
+		Name: name, Description: description, Enabled: true, Action: "accept", Protocol: protocol, Ports: ports, Sources: ids, Destinations: ids,
+	}}})
+	require.NoError(s.t, err)
+	return theirs.ID
+}
+
+// TestAFailureMakesNothingOurs: that a policy is somebody else's is not forgotten where the
+// other one of the two could not be written.
+func TestAFailureMakesNothingOurs(t *testing.T) {
+	s := newSite(t)
+	s.twoGroups()
+	theirs := s.byHand("web UDP", "by hand", "80")
+	s.look()
+	policy := web(80)
+	s.apply(policy)
+	s.settle()
+	require.True(t, get(s, policy).Status.Adopted)
+	s.server.Fault(openzro.Call{Method: http.MethodPut}, 1, openzro.Failure(http.StatusInternalServerError))
+	policy.Spec.Ports = []int32{81}
+	s.apply(policy)
+	require.NoError(t, s.once())
+	s.requireReason(policy, v1.ReasonAPIError)
+	s.delete(policy)
+	s.settle()
+	require.True(t, s.isGone(policy))
+	require.Equal(t, []string{"web UDP"}, s.policyNames())
+	require.Equal(t, theirs, s.policy("web UDP").ID)
+}
+
+// TestWhatIsTakenBackWaitsForNothing: not even for a group that is not there.
+func TestWhatIsTakenBackWaitsForNothing(t *testing.T) {
+	s := newSite(t)
+	s.twoGroups()
+	policy := web(80)
+	s.apply(policy)
+	s.settle()
+	policy.Spec.DestinationGroups, policy.Spec.Protocols = []string{"Nobody"}, []v1.Protocol{v1.ProtocolTCP}
+	s.apply(policy)
+	s.settle()
+	s.requireReason(policy, v1.ReasonGroupNotFound, "Nobody")
+	require.Equal(t, []string{"web TCP"}, s.policyNames())
+	policy.Spec.SourceGroups = nil
+	s.apply(policy)
+	s.settle()
+	s.requireReason(policy, v1.ReasonInvalidConfig, "spec.sourceGroups")
+	require.Empty(t, s.policyNames())
+}
+
+// TestAPolicyIsThereOnce, even where a server has told for a while that it has none.
+func TestAPolicyIsThereOnce(t *testing.T) {
+	s := newSite(t)
+	s.twoGroups()
+	policy := web(80)
+	s.apply(policy)
+	s.settle()
+	s.byHand("web TCP", recordOf("OZPolicy", get(s, policy)), "22")
+	s.look()
+	s.settle()
+	s.requireReconciled(policy)
+	require.Equal(t, []string{"web TCP", "web UDP"}, s.policyNames())
+	require.Equal(t, []string{"80"}, s.policy("web TCP").Rules[0].Ports)
+	s.byHand("web TCP", recordOf("OZPolicy", policy), "22")
+	s.restart()
+	s.delete(policy)
+	s.settle()
+	require.Empty(t, s.policyNames(), "nothing stays open")
+}
+
+// TestAServerThatWritesAnotherPolicy: what it answers is compared.
+func TestAServerThatWritesAnotherPolicy(t *testing.T) {
+	s := newSite(t)
+	s.twoGroups()
+	wider := func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		text, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(bytes.ReplaceAll(text, []byte(`"80"`), []byte(`"22"`))))
+		next.ServeHTTP(w, r)
+	}
+	end := s.server.Fault(openzro.Call{Method: http.MethodPost}, 0, wider)
+	policy := web(80)
+	s.apply(policy)
+	require.NoError(t, s.once())
+	s.requireReason(policy, v1.ReasonAPIError, "web TCP", "otherwise")
+	require.Empty(t, s.policyNames())
+	end()
+	s.settle()
+	s.requireReconciled(policy)
+	s.server.Fault(openzro.Call{Method: http.MethodPut}, 1, wider)
+	policy.Spec.Description = "to the web"
+	s.apply(policy)
+	require.NoError(t, s.once())
+	s.requireReason(policy, v1.ReasonAPIError, "otherwise")
+	s.settle()
+	s.requireReconciled(policy)
+	require.Equal(t, []string{"80"}, s.policy("web TCP").Rules[0].Ports)
+}
+
+// TestAGroupOfTheSameName: one that somebody has renamed does not take the place of the one
+// that an OZGroup has made.
+func TestAGroupOfTheSameName(t *testing.T) {
+	for range 3 { // IDs are random, and the first would be taken
+		s := newSite(t)
+		s.twoGroups()
+		other, ours := s.other(s.account.Token), s.groupNamed("Developers").ID
+		for range 5 {
+			visitors, err := other.Groups.Create(t.Context(), management.GroupRequest{Name: "Visitors"})
+			require.NoError(t, err)
+			_, err = other.Groups.Update(t.Context(), visitors.ID, management.GroupRequest{Name: "Developers"})
+			require.NoError(t, err)
+		}
+		s.look()
+		policy, enrol := web(80), ozkey("laptops", v1.OZSetupKeySpec{AutoGroups: []string{"Developers"}})
+		s.apply(policy, enrol)
+		s.settle()
+		s.requireReconciled(policy, enrol)
+		require.Equal(t, ours, s.policy("web TCP").Rules[0].Sources[0].ID)
+		require.Equal(t, []string{ours}, s.account.SetupKeys()[0].AutoGroups)
+	}
 }

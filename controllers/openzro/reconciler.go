@@ -128,10 +128,12 @@ func (r *reconciler[T, S]) carryOut(ctx context.Context, of T) (object.Report[S]
 	}
 	by, err := r.access.forObject(ctx, of)
 	if err != nil {
+		r.unsettle(client.ObjectKeyFromObject(of))
 		return r.without(ctx, of, by, err)
 	}
 	tenant, err := r.tenants.Of(by.Credentials)
 	if err != nil {
+		r.unsettle(client.ObjectKeyFromObject(of))
 		return r.outcome(&task[T]{object: of, next: copyOf(of)}, waiting(v1.ReasonInvalidConfig, "%s: %s", by.where(), err), nil)
 	}
 	me := management.Object{Kind: r.kind, NamespacedName: client.ObjectKeyFromObject(of)}
@@ -157,15 +159,22 @@ const turnPause = 2 * time.Second
 func (r *reconciler[T, S]) settle(name types.NamespacedName, tenant *management.Tenant) {
 	before, had := r.homes.Swap(name, tenant)
 	if had && before != tenant {
+		before := before.(*management.Tenant)
+		before.Drop(management.Object{Kind: r.kind, NamespacedName: name})
+		tenant.Follow(before)
+	}
+}
+
+// unsettle has an object be of no tenant: a key that is gone is used for nobody any more.
+func (r *reconciler[T, S]) unsettle(name types.NamespacedName) {
+	if before, had := r.homes.LoadAndDelete(name); had {
 		before.(*management.Tenant).Drop(management.Object{Kind: r.kind, NamespacedName: name})
 	}
 }
 
 // leave forgets an object that is gone.
 func (r *reconciler[T, S]) leave(name types.NamespacedName) {
-	if before, had := r.homes.LoadAndDelete(name); had {
-		before.(*management.Tenant).Drop(management.Object{Kind: r.kind, NamespacedName: name})
-	}
+	r.unsettle(name)
 	r.metrics.says(r.kind, name, false)
 }
 
@@ -248,7 +257,7 @@ func (r *reconciler[T, S]) move(ctx context.Context, t *task[T]) error {
 		if tenant, err = r.tenants.Of(before.Credentials); err == nil {
 			old := *t
 			old.Tenant, old.by = tenant, before
-			err = r.remove(ctx, &old)
+			err = r.letGo(t.object, r.remove(ctx, &old))
 		}
 		if err != nil {
 			return err
@@ -267,17 +276,25 @@ const patience = time.Minute
 // end takes away what was made for an object, and lets it go. What is in use at the server
 // is left there in the end, and an Event says so.
 func (r *reconciler[T, S]) end(ctx context.Context, t *task[T]) (object.Report[S], error) {
-	err := r.remove(ctx, t)
+	if err := r.letGo(t.object, r.remove(ctx, t)); err != nil {
+		return r.settled(t, err)
+	}
+	return object.Report[S]{}, r.reporter().SetFinalizer(ctx, t.object, controllerutil.RemoveFinalizer)
+}
+
+// letGo is the error of taking away what was made for an object: none where it has waited
+// long enough.
+func (r *reconciler[T, S]) letGo(of T, err error) error {
 	linked, known := errors.AsType[*problem](err)
 	switch {
 	case err == nil:
-	case known && linked.reason == v1.ReasonStillLinked && r.isLate(t.object.GetUID()):
-		object.Send(r.events, t.object, "Reconcile", object.Event{Warning: true, Reason: "LeftBehind", Message: "it stays at the server: " + linked.message})
+	case known && linked.reason == v1.ReasonStillLinked && r.isLate(of.GetUID()):
+		object.Send(r.events, of, "Reconcile", object.Event{Warning: true, Reason: "LeftBehind", Message: "it stays at the server: " + linked.message})
 	default:
-		return r.settled(t, err)
+		return err
 	}
-	r.linked.Delete(t.object.GetUID())
-	return object.Report[S]{}, r.reporter().SetFinalizer(ctx, t.object, controllerutil.RemoveFinalizer)
+	r.linked.Delete(of.GetUID())
+	return nil
 }
 
 // isLate says whether an object has waited long enough for what links to it. A server that

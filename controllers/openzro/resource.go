@@ -70,8 +70,12 @@ func (r *resources) groups(ctx context.Context, t *task[*v1.OZResource]) ([]stri
 	if err := t.Groups.Load(ctx); err != nil {
 		return nil, err
 	}
-	ids, missing := namedGroups(t.Tenant, t.object.Spec.Groups)
-	making, err := r.owners(ctx, t, missing)
+	var all v1.OZGroupList
+	if err := r.client.List(ctx, &all, client.InNamespace(t.object.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	ids, missing := namedGroups(t.Tenant, all.Items, t.object.Spec.Groups)
+	making, err := r.owners(ctx, t, all.Items, missing)
 	if err != nil {
 		return nil, err
 	}
@@ -86,14 +90,10 @@ func (r *resources) groups(ctx context.Context, t *task[*v1.OZResource]) ([]stri
 // owners has an OZGroup for each missing group, and owns those of its groups that were made
 // in this way: they go with the last resource that is in them. making says that those that
 // are missing come in a moment.
-func (r *resources) owners(ctx context.Context, t *task[*v1.OZResource], missing []string) (making bool, err error) {
-	var all v1.OZGroupList
-	if err := r.client.List(ctx, &all, client.InNamespace(t.object.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return false, err
-	}
+func (r *resources) owners(ctx context.Context, t *task[*v1.OZResource], all []v1.OZGroup, missing []string) (making bool, err error) {
 	taken, wanted := map[string]bool{}, missing
-	for i := range all.Items {
-		group := &all.Items[i]
+	for i := range all {
+		group := &all[i]
 		taken[group.Name] = true
 		missing = slices.DeleteFunc(slices.Clone(missing), func(name string) bool { return name == group.Spec.Name })
 		if err := r.own(ctx, t.object, group); err != nil {
@@ -102,15 +102,19 @@ func (r *resources) owners(ctx context.Context, t *task[*v1.OZResource], missing
 	}
 	for _, name := range missing {
 		group := generatedGroup(t.object, name, taken)
+		if taken[group.Name] {
+			return false, stalled(v1.ReasonDuplicateName, "group %q is not at the server, and another OZGroup has the name %s: make an OZGroup for it", name, group.Name)
+		}
+		taken[group.Name] = true
 		if err := controllerutil.SetOwnerReference(t.object, group, r.client.Scheme()); err != nil {
 			return false, err
 		}
 		if err := r.client.Create(ctx, group, client.FieldOwner(fieldManager("OZResource"))); err != nil {
 			return false, err
 		}
-		all.Items = append(all.Items, *group)
+		all = append(all, *group)
 	}
-	return areBeingMade(all.Items, wanted), nil
+	return areBeingMade(all, wanted), nil
 }
 
 // own has a resource be an owner of a group that was made for resources, if it is in it.

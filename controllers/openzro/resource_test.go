@@ -1,6 +1,9 @@
 package openzro
 
 import (
+	"bytes"
+	"io"
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -172,4 +175,42 @@ func TestNamesOfGeneratedGroups(t *testing.T) {
 	require.Equal(t, "data-bases", generatedGroup(of, "Data  Bases", nil).Name)
 	require.Regexp(t, `^data-[0-9a-f]{8}$`, generatedGroup(of, "data", map[string]bool{"data": true}).Name)
 	require.Regexp(t, `^[0-9a-f]{8}$`, generatedGroup(of, "世界", nil).Name)
+}
+
+// TestAServerThatWritesAnotherResource: what it answers is compared.
+func TestAServerThatWritesAnotherResource(t *testing.T) {
+	s := newSite(t)
+	s.twoGroups()
+	host := ozresource("db", s.network("office"), "10.0.0.1", "Servers")
+	s.look()
+	s.server.Fault(openzro.Call{Method: http.MethodPost}, 1, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		text, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(bytes.ReplaceAll(text, []byte("10.0.0.1"), []byte("10.0.0.0/8"))))
+		next.ServeHTTP(w, r)
+	})
+	s.apply(host)
+	require.NoError(t, s.once())
+	s.requireReason(host, v1.ReasonAPIError, "db", "otherwise")
+	s.settle()
+	s.requireReconciled(host)
+	require.Equal(t, "10.0.0.1/32", s.account.Resources()[0].Address)
+}
+
+// TestNamesOfGroupsThatAreAlike: an OZGroup is made for each, and where its name is taken the
+// object says so, and does not try again and again.
+func TestNamesOfGroupsThatAreAlike(t *testing.T) {
+	s := newSite(t)
+	host := ozresource("db", s.network("office"), "10.0.0.1", "Data Bases", "data bases")
+	s.look()
+	s.apply(host)
+	s.settle()
+	s.requireReconciled(host)
+	require.Len(t, s.account.Resources()[0].Groups, 2)
+
+	digest := generatedGroup(host, "DATA BASES", map[string]bool{"data-bases": true}).Name
+	s.apply(ozgroup(digest, "something else"))
+	host.Spec.Groups = []string{"DATA BASES"}
+	s.apply(host)
+	s.settle()
+	s.requireReason(host, v1.ReasonDuplicateName, `"DATA BASES"`, digest)
 }

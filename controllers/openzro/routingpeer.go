@@ -144,6 +144,9 @@ func (p *routingPeers) group(ctx context.Context, t *task[*v1.OZRoutingPeer]) (i
 	if _, err := p.applier.Apply(ctx, object.ControlledBy(t.object), wanted, have); err != nil {
 		return "", foreign(err)
 	}
+	if err := p.alone(ctx, have); err != nil {
+		return "", err
+	}
 	before := t.next.Status.GroupID
 	if t.next.Status.GroupID = have.Status.GroupID; have.Status.GroupID == "" {
 		return "", notReady("OZGroup", have)
@@ -152,6 +155,25 @@ func (p *routingPeers) group(ctx context.Context, t *task[*v1.OZRoutingPeer]) (i
 		_, err = t.Exempt(ctx, before, false)
 	}
 	return have.Status.GroupID, err
+}
+
+// alone says whether a group is that of another namespace: NAMESPACE-NAME may be the same
+// for two. Its peers would route for both.
+func (p *routingPeers) alone(ctx context.Context, group *v1.OZGroup) error {
+	if !group.Status.Adopted {
+		return nil
+	}
+	var all v1.OZGroupList
+	if err := p.client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(all.Items, func(other v1.OZGroup) bool {
+		return other.Namespace != group.Namespace && other.Status.GroupID == group.Status.GroupID
+	}) {
+		return &problem{reason: v1.ReasonDuplicateName, again: refusedPause, message: fmt.Sprintf(
+			"the group %s at the server is another namespace's already: give this object another name", group.Spec.Name)}
+	}
+	return nil
 }
 
 // notReady waits for a child.

@@ -272,3 +272,24 @@ func TestAnHTTPRoute(t *testing.T) {
 	s.settle()
 	require.True(t, s.isGone(route))
 }
+
+// TestRoutingPeersOfTwoNamespacesWithOneName: team and x-y, and team-x and y, are both
+// kind-team-x-y in an account that two namespaces have. Neither's peers route for the other.
+func TestRoutingPeersOfTwoNamespacesWithOneName(t *testing.T) {
+	s := newSite(t)
+	s.key("team-x", s.account.Token)
+	first, second := ozpeer("x-y"), in("team-x", ozpeer("y"))
+	s.apply(first)
+	s.settle()
+	s.requireReconciled(first)
+	s.apply(second)
+	s.settle()
+	s.requireReason(second, v1.ReasonDuplicateName, "kind-team-x-y", "give this object another name")
+	require.Len(t, s.account.Routers(), 1)
+	require.Len(t, s.account.SetupKeys(), 1)
+	s.delete(second)
+	s.settle()
+	require.True(t, s.isGone(second))
+	require.Equal(t, []string{get(s, first).Status.GroupID}, s.account.Settings().AdmissionExemptGroups)
+	s.requireReconciled(first)
+}

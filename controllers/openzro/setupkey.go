@@ -31,6 +31,14 @@ func (k *setupKeys) keep(ctx context.Context, t *task[*v1.OZSetupKey]) error {
 
 // by carries an object out by what its Secret has.
 func (k *setupKeys) by(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret) error {
+	secret = believed(t, secret)
+	t.next.Status.KeysMade = keysOf(t, secret)
+	if secret.has {
+		if err := k.sweep(ctx, t, secret); err != nil {
+			return err
+		}
+		t.next.Status.Making = nil // it is over, and others may make keys of the name
+	}
 	switch {
 	case !secret.has:
 		return k.make(ctx, t, secret, management.SetupKey{})
@@ -123,8 +131,12 @@ func (k *setupKeys) spent(ctx context.Context, t *task[*v1.OZSetupKey], secret k
 		return k.make(ctx, t, secret, have)
 	}
 	describe(t, have)
-	word := strings.ToUpper(have.State[:1]) + have.State[1:]
-	return stalled(v1.ReasonInvalidSetupKey, "the setup key is %s at the server; to have it replaced, put %s into spec.replaceWhen", have.State, word)
+	for _, when := range []v1.Replacement{v1.ReplaceRevoked, v1.ReplaceExpired, v1.ReplaceOverused} {
+		if strings.EqualFold(string(when), have.State) {
+			return stalled(v1.ReasonInvalidSetupKey, "the setup key is %s at the server; to have it replaced, put %s into spec.replaceWhen", have.State, when)
+		}
+	}
+	return stalled(v1.ReasonInvalidSetupKey, "the setup key is %q at the server, which is no state that Lintel knows", have.State)
 }
 
 // make makes a key and stores it. before is the one that it replaces, if any.
@@ -137,34 +149,33 @@ func (k *setupKeys) make(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 	if err != nil {
 		return err
 	}
+	now = believed(t, now)
 	if now.has != secret.has || now.id != secret.id || now.uid != secret.uid {
 		return k.by(ctx, t, now) // the cache was behind
 	}
-	secret = now
-	if err := k.sweep(ctx, t, secret); err != nil {
+	if now.immutable {
+		return stalled(v1.ReasonInvalidConfig, "Secret %s is immutable, so that no key can be stored there: make it again without immutable", t.object.SecretKey().Name)
+	}
+	if err := k.sweep(ctx, t, now); err != nil {
 		return err
 	}
-	others := secret.before
-	if !secret.making {
-		others = nil
-		for _, one := range t.SetupKeys.Named(request.Name) {
-			others = append(others, one.ID)
-		}
-	}
-	uid, err := k.secrets.claim(ctx, t.object, secret, others)
+	uid, err := k.secrets.claim(ctx, t.object, now)
 	if err != nil {
 		return err
 	}
-	made, err := t.SetupKeys.Create(ctx, request)
+	made, err := k.create(ctx, t, request)
 	if err != nil {
 		return err
 	}
-	t.made("create")
-	replaced := k.replaced(t, secret, before)
+	if !isKey(made.Key) {
+		return errors.Join(&problem{reason: v1.ReasonAPIError, again: failedPause, message: "the server made a setup key and told no setup key"}, k.discard(ctx, t, made.ID))
+	}
+	replaced := k.replaced(t, now, before)
 	if err := k.secrets.store(ctx, t.object, uid, made, replaced); err != nil {
 		return errors.Join(err, k.discard(ctx, t, made.ID))
 	}
-	t.next.Status.Adopted = false
+	t.next.Status.Adopted, t.next.Status.Making = false, nil
+	t.next.Status.KeysMade = append(t.next.Status.KeysMade, made.ID)
 	describe(t, made)
 	if replaced == "" {
 		return nil
@@ -173,31 +184,86 @@ func (k *setupKeys) make(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 	return t.SetupKeys.Remove(ctx, replaced)
 }
 
+// create makes a key. Of one whose answer gets lost, the status knows.
+func (k *setupKeys) create(ctx context.Context, t *task[*v1.OZSetupKey], request management.SetupKeyRequest) (made management.SetupKey, err error) {
+	making := &v1.KeyMaking{Name: request.Name}
+	for _, one := range t.SetupKeys.Named(request.Name) {
+		making.Before = append(making.Before, one.ID)
+	}
+	t.next.Status.Making = making
+	if err := t.save(ctx); err != nil {
+		return made, err
+	}
+	if made, err = t.SetupKeys.Create(ctx, request); err == nil {
+		t.made("create")
+	} else if !management.Unsure(err) {
+		t.next.Status.Making = nil
+	}
+	return made, err
+}
+
+// believed is a Secret without those notes that are not of keys that were made for the
+// object.
+func believed(t *task[*v1.OZSetupKey], secret keySecret) keySecret {
+	for _, id := range []*string{&secret.id, &secret.replaced} {
+		if !isMade(t, *id) {
+			*id = ""
+		}
+	}
+	return secret
+}
+
+// isMade says whether a key was made for an object: the status tells, also where the
+// manager died before it was told the ID.
+func isMade(t *task[*v1.OZSetupKey], id string) bool {
+	status := &t.object.Status
+	if id != "" && (slices.Contains(status.KeysMade, id) || id == status.SetupKeyID && !status.Adopted) {
+		return true
+	}
+	one, there := t.SetupKeys.Get(id)
+	return there && status.Making != nil && one.Name == status.Making.Name && !slices.Contains(status.Making.Before, id)
+}
+
+// keysOf are the keys at the server that were made for an object.
+func keysOf(t *task[*v1.OZSetupKey], secret keySecret) []string {
+	ids := slices.Concat(t.object.Status.KeysMade, []string{t.object.Status.SetupKeyID, secret.id, secret.replaced})
+	ids = slices.DeleteFunc(ids, func(id string) bool {
+		_, there := t.SetupKeys.Get(id)
+		return !there || !isMade(t, id)
+	})
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
 // replaced is the key that goes when a new one is stored: one that was made for the object,
 // also where the Secret with it was deleted. Somebody else's stays.
 func (k *setupKeys) replaced(t *task[*v1.OZSetupKey], secret keySecret, before management.SetupKey) string {
-	if secret.id != "" {
-		return before.ID
-	}
-	if _, there := t.SetupKeys.Get(t.object.Status.SetupKeyID); there && !t.object.Status.Adopted {
-		return t.object.Status.SetupKeyID
+	for _, id := range []string{before.ID, secret.id, t.object.Status.SetupKeyID} {
+		if _, there := t.SetupKeys.Get(id); there && isMade(t, id) {
+			return id
+		}
 	}
 	return ""
 }
 
 // discard deletes a key that could not be stored: nobody knows it.
 func (k *setupKeys) discard(ctx context.Context, t *task[*v1.OZSetupKey], id string) error {
-	return t.SetupKeys.Remove(context.WithoutCancel(ctx), id)
+	err := t.SetupKeys.Remove(context.WithoutCancel(ctx), id)
+	if err == nil {
+		t.next.Status.Making = nil
+	}
+	return err
 }
 
-// sweep deletes keys that were made for the object and never stored: those of its name
+// sweep deletes keys that were made for the object and never stored: those of the name
 // that nobody has used, and that were not there before.
 func (k *setupKeys) sweep(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret) error {
-	if !secret.making {
+	making := t.object.Status.Making
+	if making == nil {
 		return nil
 	}
-	for _, one := range t.SetupKeys.Named(t.object.KeyName()) {
-		if one.UsedTimes > 0 || one.ID == secret.id || slices.Contains(secret.before, one.ID) {
+	for _, one := range t.SetupKeys.Named(making.Name) {
+		if one.UsedTimes > 0 || one.ID == secret.id || slices.Contains(making.Before, one.ID) {
 			continue
 		}
 		if err := t.SetupKeys.Remove(ctx, one.ID); err != nil {
@@ -255,23 +321,21 @@ func (k *setupKeys) remove(ctx context.Context, t *task[*v1.OZSetupKey]) error {
 	if err := t.SetupKeys.Load(ctx); err != nil {
 		return err
 	}
+	noted := secret.id != ""
+	secret = believed(t, secret)
 	if err := k.sweep(ctx, t, secret); err != nil {
 		return err
 	}
-	ours := []string{secret.id, secret.replaced}
-	if !t.object.Status.Adopted {
-		ours = append(ours, t.object.Status.SetupKeyID)
-	}
-	for _, id := range ours {
-		if _, there := t.SetupKeys.Get(id); there {
-			if err := t.SetupKeys.Remove(ctx, id); err != nil {
-				return err
-			}
-			t.made("delete")
+	have, _ := t.SetupKeys.Get(secret.id)
+	ours := strings.HasPrefix(strings.ToUpper(have.Key), secret.prefix) // or somebody has put another one there
+	for _, id := range keysOf(t, secret) {
+		if err := t.SetupKeys.Remove(ctx, id); err != nil {
+			return err
 		}
+		t.made("delete")
 	}
-	if secret.exists && !secret.owned && (secret.id != "" || secret.making) {
-		return k.secrets.clear(ctx, t.object, secret.uid)
+	if secret.exists && noted && (!secret.owned || t.object.DeletionTimestamp.IsZero()) {
+		return k.secrets.clear(ctx, t.object, secret.uid, secret.id != "" && (ours || have.ID == ""))
 	}
 	return nil
 }

@@ -2,7 +2,10 @@ package openzro
 
 import (
 	"errors"
+	"maps"
 	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -266,4 +269,212 @@ func TestASecretThatIsDeletedOrEdited(t *testing.T) {
 	s.delete(enrol)
 	s.settle()
 	require.Equal(t, []string{theirs.ID}, names(s.account.SetupKeys(), func(k openzro.SetupKey) string { return k.ID }))
+}
+
+// bystander is a key that somebody else has made and nobody has used yet.
+func (s *site) bystander(name string) (id string) {
+	s.t.Helper()
+	theirs, err := s.other(s.account.Token).SetupKeys.Create(s.t.Context(), management.SetupKeyRequest{Name: name, Type: "reusable", AutoGroups: []string{}})
+	require.NoError(s.t, err)
+	return theirs.ID
+}
+
+func (s *site) keyIDs() []string {
+	return names(s.account.SetupKeys(), func(k openzro.SetupKey) string { return k.ID })
+}
+
+// TestNotesOfASecretAreNotBelieved: whoever writes Secrets could have anybody's keys deleted.
+func TestNotesOfASecretAreNotBelieved(t *testing.T) {
+	for name, note := range map[string]string{
+		"as its own": keyIDAnnotation, "as one that was replaced": keyReplacedAnnotation, "as one that nobody knows": "openzro.io/setup-keys-before",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			theirs := s.bystander("laptops")
+			s.put("enrol", "unrelated", "y")
+			enrol := ozkey("laptops", intoSecret())
+			s.apply(enrol)
+			forge := func() {
+				secret := get(s, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "enrol"}})
+				value := theirs
+				if note == "openzro.io/setup-keys-before" {
+					value = ""
+				}
+				secret.Annotations = map[string]string{keyForAnnotation: string(get(s, enrol).UID), note: value}
+				require.NoError(t, s.client.Update(t.Context(), secret))
+			}
+			forge()
+			s.settle()
+			require.Contains(t, s.keyIDs(), theirs)
+			forge()
+			s.settle()
+			require.Contains(t, s.keyIDs(), theirs)
+			s.delete(enrol)
+			s.settle()
+			require.True(t, s.isGone(enrol))
+			require.Equal(t, []string{theirs}, s.keyIDs(), "what was made is gone, and nothing else")
+		})
+	}
+}
+
+// TestAForeignKeyIsNotReplaced: that it begins as the one in the Secret does makes it nobody's.
+func TestAForeignKeyIsNotReplaced(t *testing.T) {
+	s := newSite(t)
+	s.put("enrol", "unrelated", "y")
+	spec := intoSecret()
+	spec.ReplaceWhen = []v1.Replacement{v1.ReplaceRevoked}
+	enrol := ozkey("laptops", spec)
+	s.apply(enrol)
+	s.settle()
+	other := s.other(s.account.Token)
+	theirs, err := other.SetupKeys.Create(t.Context(), management.SetupKeyRequest{Name: "theirs", Type: "reusable", AutoGroups: []string{}})
+	require.NoError(t, err)
+	_, err = other.SetupKeys.Update(t.Context(), theirs.ID, management.SetupKeyUpdate{AutoGroups: []string{}, Revoked: true})
+	require.NoError(t, err)
+	secret := get(s, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "enrol"}})
+	secret.Data["key"] = []byte(theirs.Key)
+	require.NoError(t, s.client.Update(t.Context(), secret))
+	s.look()
+	s.settle()
+	s.requireReconciled(enrol)
+	require.Contains(t, s.keyIDs(), theirs.ID)
+	require.Len(t, s.keyIDs(), 2)
+	s.delete(enrol)
+	s.settle()
+	require.Equal(t, []string{theirs.ID}, s.keyIDs())
+}
+
+// TestAForeignKeyStaysInItsSecret when the object goes for which another was made there.
+func TestAForeignKeyStaysInItsSecret(t *testing.T) {
+	s := newSite(t)
+	s.put("enrol", "unrelated", "y")
+	enrol := ozkey("laptops", intoSecret())
+	s.apply(enrol)
+	s.settle()
+	theirs, err := s.other(s.account.Token).SetupKeys.Create(t.Context(), management.SetupKeyRequest{Name: "theirs", Type: "reusable", AutoGroups: []string{}})
+	require.NoError(t, err)
+	secret := get(s, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "enrol"}})
+	secret.Data["key"] = []byte(theirs.Key)
+	require.NoError(t, s.client.Update(t.Context(), secret))
+	s.look()
+	s.settle()
+	s.delete(enrol)
+	s.settle()
+	require.Equal(t, []string{theirs.ID}, s.keyIDs())
+	require.Equal(t, theirs.Key, s.stored("enrol", "key"))
+}
+
+// TestAKeyOfWhichOnlyItsSecretTells: the manager died before it wrote the status.
+func TestAKeyOfWhichOnlyItsSecretTells(t *testing.T) {
+	s := newSite(t)
+	s.put("enrol", "unrelated", "y")
+	enrol := ozkey("laptops", intoSecret())
+	s.apply(enrol)
+	s.crash()
+	require.NotEmpty(t, s.stored("enrol", "key"))
+	s.settle()
+	s.requireReconciled(enrol)
+	require.False(t, enrol.Status.Adopted)
+	require.Len(t, s.keyIDs(), 1)
+	s.delete(enrol)
+	s.settle()
+	require.Empty(t, s.keyIDs())
+	require.Empty(t, s.stored("enrol", "key"))
+}
+
+// TestAKeyInAnotherAccount: the namespace has another key to the server, or one of its own.
+func TestAKeyInAnotherAccount(t *testing.T) {
+	s := newSite(t)
+	enrol, elsewhere := ozkey("laptops", v1.OZSetupKeySpec{}), in("late", ozkey("laptops", v1.OZSetupKeySpec{}))
+	s.fallback(s.account.Token)
+	s.apply(enrol, elsewhere)
+	s.settle()
+	s.requireReconciled(enrol, elsewhere)
+	second := s.server.AddAccount("umbrella")
+	s.key(team, second.Token)
+	s.key("late", second.Token)
+	s.settle()
+	s.requireReconciled(enrol, elsewhere)
+	require.Len(t, second.SetupKeys(), 2)
+	require.Len(t, s.keyIDs(), 1, "with the default key, which is still there, it was taken away")
+	_, err := second.Enrol(s.stored("laptops-key", "setupKey"), "laptop")
+	require.NoError(t, err)
+	s.delete(enrol)
+	s.delete(elsewhere)
+	s.settle()
+	require.Empty(t, second.SetupKeys())
+}
+
+// TestAKeyForAnImmutableSecret is not made again and again, to be deleted each time.
+func TestAKeyForAnImmutableSecret(t *testing.T) {
+	s := newSite(t)
+	require.NoError(t, s.client.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "enrol"}, Immutable: new(true)}))
+	enrol := ozkey("laptops", intoSecret())
+	s.apply(enrol)
+	s.settle()
+	s.requireReason(enrol, v1.ReasonInvalidConfig, "Secret enrol is immutable")
+	require.Zero(t, s.server.Writes(openzro.Call{}))
+}
+
+// rewritten answers as the server does, but for some words.
+func rewritten(pattern, with string) openzro.Misbehaviour {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		answer := httptest.NewRecorder()
+		next.ServeHTTP(answer, r)
+		maps.Copy(w.Header(), answer.Header())
+		w.Header().Del("Content-Length")
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(regexp.MustCompile(pattern).ReplaceAll(answer.Body.Bytes(), []byte(with)))
+	}
+}
+
+// TestAServerThatTellsNoKey: what it tells instead is not stored, and no key is made after
+// the other.
+func TestAServerThatTellsNoKey(t *testing.T) {
+	s := newSite(t)
+	s.server.Fault(openzro.Call{Method: http.MethodPost}, 1, rewritten(`"key":"[^"]*"`, `"key":""`))
+	enrol := ozkey("laptops", v1.OZSetupKeySpec{})
+	s.apply(enrol)
+	require.NoError(t, s.once())
+	s.requireReason(enrol, v1.ReasonAPIError, "told no setup key")
+	require.Empty(t, s.stored("laptops-key", "setupKey"))
+	require.Empty(t, s.keyIDs())
+	s.settle()
+	s.requireReconciled(enrol)
+	require.Len(t, s.keyIDs(), 1)
+}
+
+// TestAServerThatTellsNoState of a key is no reason to panic.
+func TestAServerThatTellsNoState(t *testing.T) {
+	s := newSite(t)
+	enrol := ozkey("laptops", v1.OZSetupKeySpec{})
+	s.apply(enrol)
+	s.settle()
+	s.server.Fault(openzro.Call{Method: http.MethodGet}, 0, rewritten(`"state":"[^"]*"`, `"state":""`))
+	s.look()
+	s.requireReason(enrol, v1.ReasonInvalidSetupKey, `the setup key is "" at the server`)
+}
+
+// TestWhatIsMadeLaterIsSomebodysElse, also where the answer to the making of a key got lost.
+func TestWhatIsMadeLaterIsSomebodysElse(t *testing.T) {
+	s := newSite(t)
+	s.put("enrol", "unrelated", "y")
+	s.server.Fault(openzro.Call{Method: http.MethodPost}, 1, openzro.LoseAnswer())
+	enrol := ozkey("laptops", intoSecret())
+	s.apply(enrol)
+	require.NoError(t, s.once())
+	theirs, err := s.other(s.account.Token).SetupKeys.Create(t.Context(), management.SetupKeyRequest{Name: "theirs", Type: "reusable", AutoGroups: []string{}})
+	require.NoError(t, err)
+	secret := get(s, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "enrol"}})
+	secret.Data["key"] = []byte(theirs.Key)
+	require.NoError(t, s.client.Update(t.Context(), secret))
+	s.look()
+	s.settle()
+	s.requireReconciled(enrol)
+	require.Equal(t, []string{theirs.ID}, s.keyIDs(), "the one that nobody knows is gone")
+	later := s.bystander("laptops")
+	s.look()
+	s.delete(enrol)
+	s.settle()
+	require.Equal(t, []string{theirs.ID, later}, s.keyIDs())
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
+	"github.com/lintel-policy/lintel/controllers/openzro/management"
 	"github.com/lintel-policy/lintel/test/openzro"
 )
 
@@ -60,6 +61,33 @@ func TestARotatedKeyIsUsed(t *testing.T) {
 	s.requireReconciled(dev)
 	require.Zero(t, s.server.Writes(openzro.Call{}))
 	require.False(t, dev.Status.Adopted)
+}
+
+// TestAKeyThatComesBack: what was made by another key of the account meanwhile is known, and
+// not made again, nor taken for somebody else's.
+func TestAKeyThatComesBack(t *testing.T) {
+	s := newSite(t)
+	first, second := ozgroup("first", "First"), ozgroup("second", "Second")
+	policy := ozpolicy("policy", v1.OZPolicySpec{SourceGroups: []string{"Second"}, DestinationGroups: []string{"First"}, Ports: []int32{22}, Protocols: []v1.Protocol{"tcp"}})
+	s.apply(first)
+	s.settle()
+	had, next := s.account.Token, s.account.AddToken(openzro.RoleAdmin, true)
+	s.key(team, next)
+	s.apply(second, policy)
+	s.settle()
+	s.requireReconciled(first, second, policy)
+	s.server.ForgetCalls()
+	s.key(team, had)
+	s.settle()
+	s.requireReconciled(first, second, policy)
+	require.False(t, second.Status.Adopted)
+	require.Zero(t, s.server.Writes(openzro.Call{}))
+	s.delete(policy)
+	s.delete(second)
+	s.settle()
+	require.True(t, s.isGone(second))
+	require.NotContains(t, s.groupNames(), "Second")
+	require.Empty(t, s.policyNames())
 }
 
 func TestAPlainUser(t *testing.T) {
@@ -244,4 +272,51 @@ func TestAnOutageIsNoNews(t *testing.T) {
 	s.look()
 	s.settle()
 	s.requireReconciled(dev)
+}
+
+// TestAKeyThatIsGoneIsUsedNoMore, not even to list what the server has.
+func TestAKeyThatIsGoneIsUsedNoMore(t *testing.T) {
+	s := newSite(t)
+	dev := ozgroup("dev", "Developers")
+	s.apply(dev)
+	s.settle()
+	secret := get(s, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: v1.APIKeySecret}})
+	for name, lose := range map[string]func(){
+		"no key there": func() { s.key(team, "") },
+		"no such key":  func() { s.key(team, "a b") },
+		"no Secret":    func() { s.delete(secret) },
+	} {
+		s.key(team, s.account.Token)
+		s.settle()
+		s.requireReconciled(dev)
+		lose()
+		s.settle()
+		s.server.ForgetCalls()
+		s.look()
+		require.Empty(t, s.server.Calls(), name)
+		if s.isGone(secret) {
+			secret.ResourceVersion = ""
+		}
+	}
+}
+
+// TestANamespaceGetsItsOwnKeyWhileItsGroupIsInUse: the account of the default key is not the
+// tenant's, who can take nothing out there.
+func TestANamespaceGetsItsOwnKeyWhileItsGroupIsInUse(t *testing.T) {
+	s := newSite(t)
+	common := s.server.AddAccount("common")
+	s.fallback(common.Token)
+	dev := in("any", ozgroup("dev", "Developers"))
+	s.apply(dev)
+	s.settle()
+	_, err := s.other(common.Token).SetupKeys.Create(t.Context(), management.SetupKeyRequest{Name: "theirs", Type: "reusable", AutoGroups: []string{get(s, dev).Status.GroupID}})
+	require.NoError(t, err)
+	s.key("any", s.account.Token)
+	require.NoError(t, s.once())
+	s.requireReason(dev, v1.ReasonStillLinked)
+	s.clock = s.clock.Add(2 * patience)
+	s.settle()
+	s.requireReconciled(dev)
+	require.Equal(t, dev.Status.GroupID, s.groupNamed("Developers").ID)
+	require.Contains(t, s.told(), "LeftBehind")
 }

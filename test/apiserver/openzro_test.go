@@ -210,6 +210,8 @@ func TestUpdatesThatChangeNothingAreNotCalledFor(t *testing.T) {
 		`{metadata: {annotations: {a: b}}, spec: {name: a}}`: true,
 		`{metadata: {}}`: true,
 		`{metadata: {}, spec: {name: a}, status: {groupID: g}}`: false,
+		// An object that the rules deny can be let go.
+		`{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", annotations: {a: b}}, spec: {name: a}}`: false,
 	} {
 		kind := schema.GroupVersionKind{Group: "openzro.io", Version: "v1", Kind: "OZGroup"}
 		attributes := k8sadmission.NewAttributesRecord(group(text), group(stored), kind, "shop", "a",

@@ -37,7 +37,7 @@ func (s *Server) AddAccount(name string) *Account {
 	defer s.mu.Unlock()
 	a := &Account{Name: name, ID: newID(), server: s, settings: Settings{
 		PeerLoginExpirationEnabled: true, PeerLoginExpiration: 24 * 60 * 60,
-		MFAEnforceLocal: new(bool), MFAEnforceFederated: new(bool), Extra: &ExtraSettings{},
+		MFAEnforceLocal: new(bool), MFAEnforceFederated: new(bool), Extra: &ExtraSettings{NetworkTrafficDisableDefaultPortFilter: new(bool)},
 	}.complete()}
 	a.groups = []*group{{id: newID(), name: all, issued: "api"}}
 	admin := a.addUser("admin", RoleAdmin, true)

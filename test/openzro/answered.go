@@ -171,7 +171,7 @@ type Onboarding struct {
 }
 
 // Settings are those of an account. A write replaces all of them: what it leaves out is
-// reset, but for the two about MFA. Times are in seconds.
+// reset, but for the two about MFA and the filter of ports. Times are in seconds.
 type Settings struct {
 	PeerLoginExpirationEnabled      bool           `json:"peer_login_expiration_enabled"`
 	PeerLoginExpiration             int            `json:"peer_login_expiration"`
@@ -201,9 +201,10 @@ type Settings struct {
 
 // ExtraSettings are more of them.
 type ExtraSettings struct {
-	PeerApprovalEnabled                bool `json:"peer_approval_enabled"`
-	NetworkTrafficLogsEnabled          bool `json:"network_traffic_logs_enabled"`
-	NetworkTrafficPacketCounterEnabled bool `json:"network_traffic_packet_counter_enabled"`
+	NetworkTrafficDisableDefaultPortFilter *bool `json:"network_traffic_disable_default_port_filter,omitempty"`
+	PeerApprovalEnabled                    bool  `json:"peer_approval_enabled"`
+	NetworkTrafficLogsEnabled              bool  `json:"network_traffic_logs_enabled"`
+	NetworkTrafficPacketCounterEnabled     bool  `json:"network_traffic_packet_counter_enabled"`
 }
 
 // User is a person or a service that tokens belong to.

@@ -51,6 +51,9 @@ func updateAccount(r *request) (any, error) {
 	if body.Settings.MFAEnforceFederated == nil {
 		body.Settings.MFAEnforceFederated = r.account.settings.MFAEnforceFederated
 	}
+	if body.Settings.Extra.NetworkTrafficDisableDefaultPortFilter == nil {
+		body.Settings.Extra.NetworkTrafficDisableDefaultPortFilter = r.account.settings.Extra.NetworkTrafficDisableDefaultPortFilter
+	}
 	body.Settings.ClientUpdateTargetVersion = strings.TrimPrefix(body.Settings.ClientUpdateTargetVersion, "v")
 	r.account.settings = body.Settings.complete()
 	return r.account.show(), nil

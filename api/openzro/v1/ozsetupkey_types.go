@@ -188,6 +188,15 @@ type OZSetupKeyStatus struct {
 	// +optional
 	SetupKeyID string `json:"setupKeyID,omitempty"`
 
+	// keysMade are the IDs of keys that were made for this object: they go with it.
+	// +optional
+	// +listType=atomic
+	KeysMade []string `json:"keysMade,omitempty"`
+
+	// making is there while a key is made, whose answer may get lost.
+	// +optional
+	Making *KeyMaking `json:"making,omitempty"`
+
 	// state is what the server says of the key: valid, expired, revoked or overused.
 	// +optional
 	State KeyState `json:"state,omitempty"`
@@ -195,6 +204,18 @@ type OZSetupKeyStatus struct {
 	// expires is when the key expires, if it does.
 	// +optional
 	Expires *metav1.Time `json:"expires,omitempty"`
+}
+
+// KeyMaking is a key that is being made.
+type KeyMaking struct {
+	// name is that of the key at the server.
+	// +required
+	Name string `json:"name"`
+
+	// before are the IDs of the keys that had the name already: they are somebody else's.
+	// +optional
+	// +listType=atomic
+	Before []string `json:"before,omitempty"`
 }
 
 var expiryPart = regexp.MustCompile(`^([0-9]+)([smhd])`)

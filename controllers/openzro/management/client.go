@@ -11,16 +11,24 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 )
 
 const (
 	// requestTimeout is how long a server has for an answer.
 	requestTimeout = 10 * time.Second
-	// maxAnswer is how long an answer may be, in bytes.
-	maxAnswer = 64 << 20
+	// maxAnswer is how long an answer may be, and all that is remembered of a tenant, in
+	// bytes.
+	maxAnswer = 16 << 20
+	// maxValues is how many values either may have, by their commas: each takes a few
+	// hundred bytes, however short it is written.
+	maxValues = 1 << 18
+	// maxKey is how long a key may be, in bytes.
+	maxKey = 1024
 	// maxConnections is how many are kept open to a server.
 	maxConnections = perTenant
 	// maxRedirects within one host are followed.
@@ -55,6 +63,9 @@ func newClient(c Credentials, observe Observe) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(c.Key) > maxKey {
+		return nil, fmt.Errorf("the key is longer than %d bytes, which no key is; copy it again", maxKey)
+	}
 	for _, r := range c.Key {
 		if r <= ' ' || r >= 0x7f {
 			return nil, errors.New("the key has characters that no key has, such as spaces or line breaks within; copy it again")
@@ -62,7 +73,7 @@ func newClient(c Credentials, observe Observe) (*client, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = maxConnections
-	transport.DialContext = (&net.Dialer{Timeout: requestTimeout / 2, KeepAlive: 30 * time.Second}).DialContext
+	transport.DialContext = (&net.Dialer{Timeout: requestTimeout / 2, KeepAlive: 30 * time.Second, Control: reachable}).DialContext
 	if c.CA != "" {
 		pool, err := x509.SystemCertPool()
 		if err != nil {
@@ -77,6 +88,23 @@ func newClient(c Credentials, observe Observe) (*client, error) {
 		base: base, key: c.Key, observe: observe, timeout: requestTimeout,
 		http: &http.Client{Transport: transport, CheckRedirect: sameServer},
 	}, nil
+}
+
+// metadataIPv6 is where machines at Amazon ask for their credentials; elsewhere that is
+// link-local.
+var metadataIPv6 = netip.MustParseAddr("fd00:ec2::254")
+
+// reachable refuses addresses at which a machine asks what it is: no management server is
+// there, and a tenant says in a Secret what is asked. Names are resolved by now.
+func reachable(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	if ip := at.Addr().Unmap().WithZone(""); ip.IsLinkLocalUnicast() || ip.IsUnspecified() || ip == metadataIPv6 {
+		return fmt.Errorf("%s is no address of a management server; check managementURL", ip)
+	}
+	return nil
 }
 
 // baseOf is the address below which the collections are.
@@ -100,6 +128,8 @@ func sameServer(next *http.Request, via []*http.Request) error {
 	}
 	return nil
 }
+
+var comma = []byte{','}
 
 // do asks, and reads the answer into out, unless that is nil. of is the collection, for
 // whoever counts.
@@ -128,6 +158,8 @@ func (c *client) do(ctx context.Context, method, of, path string, body, out any)
 		return e
 	case len(text) > maxAnswer:
 		return c.unreadable(asked, method, answer, fmt.Sprintf("the answer is longer than %d MiB", maxAnswer>>20))
+	case bytes.Count(text, comma) > maxValues:
+		return c.unreadable(asked, method, answer, fmt.Sprintf("the answer has more than %d values", maxValues))
 	case out == nil:
 		return nil
 	}
@@ -173,9 +205,9 @@ func (c *client) unanswered(asked, method string, err error) *Error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		message = fmt.Sprintf("no answer within %s", c.timeout)
 	}
-	return &Error{Cause: Unavailable, Asked: asked, Message: hide(shorten(message), c.key), Unsure: method != http.MethodGet}
+	return &Error{Cause: Unavailable, Asked: asked, Message: without(message, c.key), Unsure: method != http.MethodGet}
 }
 
 func (c *client) unreadable(asked, method string, answer *http.Response, message string) *Error {
-	return &Error{Cause: Unavailable, Asked: asked, Code: answer.StatusCode, Message: hide(message, c.key), Unsure: method != http.MethodGet}
+	return &Error{Cause: Unavailable, Asked: asked, Code: answer.StatusCode, Message: without(message, c.key), Unsure: method != http.MethodGet}
 }

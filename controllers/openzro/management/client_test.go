@@ -95,6 +95,16 @@ func TestTheKeyIsToldNobody(t *testing.T) {
 			require.NotContains(t, err.Error(), key)
 		}
 	}
+	// Neither in another case, nor cut where the message ends.
+	for before := maxMessage - len(key); before < maxMessage; before++ {
+		body := said(strings.Repeat("x", before) + key)
+		err := tenantOf(t, answer(401, body)).Groups.Load(t.Context())
+		require.NotContains(t, err.Error(), key[:8])
+	}
+	err := tenantOf(t, answer(401, said("token "+strings.ToUpper(key)+" is bad"))).Groups.Load(t.Context())
+	require.NotContains(t, strings.ToLower(err.Error()), key)
+	_, err = newTenant(Credentials{URL: "https://a", Key: strings.Repeat("k", 1<<20)}, nil, time.Now)
+	require.EqualError(t, err, "the key is longer than 1024 bytes, which no key is; copy it again")
 	for _, bad := range []string{key + "\nX-Header: 1", "a b", "schlüssel"} {
 		_, err := newTenant(Credentials{URL: "https://a", Key: bad}, nil, time.Now)
 		require.ErrorContains(t, err, "the key has characters")
@@ -135,7 +145,7 @@ func TestAnswersAreBounded(t *testing.T) {
 			_, _ = w.Write(chunk)
 		}
 	})
-	require.ErrorContains(t, tenant.Groups.Load(t.Context()), "longer than 64 MiB")
+	require.ErrorContains(t, tenant.Groups.Load(t.Context()), "longer than 16 MiB")
 	err := tenantOf(t, answer(400, said(strings.Repeat("世", 1000)))).Groups.Delete(t.Context(), "x")
 	require.Less(t, len(err.Error()), 600)
 }
@@ -249,4 +259,13 @@ func TestSettingsChangeByOneField(t *testing.T) {
 	settings = `null`
 	_, err = tenant.Exempt(t.Context(), "b", true)
 	require.ErrorContains(t, err, "not one with settings")
+}
+
+// TestAddressesThatAreNeverAsked: the metadata of the machine, however it is written.
+func TestAddressesThatAreNeverAsked(t *testing.T) {
+	for _, host := range []string{"169.254.169.254", "[::ffff:169.254.169.254]", "[fe80::1]", "0.0.0.0:9", "[::]:9", "[fd00:ec2::254]"} {
+		tenant, err := newTenant(Credentials{URL: "http://" + host + "/latest", Key: key}, nil, time.Now)
+		require.NoError(t, err)
+		require.ErrorContains(t, tenant.Groups.Load(t.Context()), "is no address of a management server; check managementURL", host)
+	}
 }

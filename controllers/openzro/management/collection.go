@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/singleflight"
 )
@@ -29,6 +30,8 @@ type Collection[T any] struct {
 
 	mutex  sync.Mutex // over what is below
 	listed bool
+	// asked is when the list was asked for that is known.
+	asked time.Time
 	// news says that something has changed behind our back, which Refresh tells.
 	news  bool
 	items map[string]T
@@ -83,16 +86,25 @@ func (c *Collection[T]) list(ctx context.Context, probe bool) error {
 	ctx = context.WithoutCancel(ctx) // whoever is first asks for all
 	_, err, _ := c.flight.Do("", func() (any, error) {
 		c.mutex.Lock()
-		began := c.writes
+		began, asked := c.writes, c.tenant.now()
 		c.mutex.Unlock()
 		var items []T
-		if err := c.tenant.ask(ctx, probe, http.MethodGet, c.label, c.path, nil, &items); err != nil {
+		answer := weighed{out: &items}
+		if err := c.tenant.ask(ctx, probe, http.MethodGet, c.label, c.path, nil, &answer); err != nil {
 			if e, ok := errors.AsType[*Error](err); ok && e.Cause == Forbidden {
 				c.tenant.refused(e)
 			}
 			return nil, err
 		}
+		if !c.tenant.remember(place{c, ""}, answer.weight) {
+			err := tooMuch(c.path)
+			c.tenant.refused(err)
+			return nil, err
+		}
 		c.take(items, began)
+		c.mutex.Lock()
+		defer c.mutex.Unlock()
+		c.asked = asked
 		return nil, nil
 	})
 	return err
@@ -143,6 +155,16 @@ func (c *Collection[T]) Forget() {
 	c.listed, c.forgotten = false, c.writes
 }
 
+// forgetUntil has the collection be listed again unless it was listed after a time.
+func (c *Collection[T]) forgetUntil(at time.Time) {
+	c.mutex.Lock()
+	known := c.asked.After(at)
+	c.mutex.Unlock()
+	if !known {
+		c.Forget()
+	}
+}
+
 // Get is the item of an ID.
 func (c *Collection[T]) Get(id string) (item T, found bool) {
 	c.mutex.Lock()
@@ -173,30 +195,33 @@ func (c *Collection[T]) All() (items []T) {
 
 // Read asks for one item as it is now.
 func (c *Collection[T]) Read(ctx context.Context, id string) (item T, err error) {
-	err = c.tenant.ask(ctx, false, http.MethodGet, c.label, c.at(id), nil, &item)
-	return item, c.wrote(id, &item, err)
+	answer := weighed{out: &item}
+	err = c.tenant.ask(ctx, false, http.MethodGet, c.label, c.at(id), nil, &answer)
+	return item, c.wrote(id, &item, answer.weight, err)
 }
 
 // Create makes an item.
 func (c *Collection[T]) Create(ctx context.Context, request any) (item T, err error) {
-	err = c.tenant.ask(ctx, false, http.MethodPost, c.label, c.path, request, &item)
+	answer := weighed{out: &item}
+	err = c.tenant.ask(ctx, false, http.MethodPost, c.label, c.path, request, &answer)
 	if err == nil && c.id(item) == "" {
 		err = &Error{Cause: Unavailable, Asked: "POST /api" + c.path, Message: "the answer has no id; check managementURL", Unsure: true}
 	}
-	return item, c.wrote(c.id(item), &item, err)
+	return item, c.wrote(c.id(item), &item, answer.weight, err)
 }
 
 // Update writes an item.
 func (c *Collection[T]) Update(ctx context.Context, id string, request any) (item T, err error) {
-	err = c.tenant.ask(ctx, false, http.MethodPut, c.label, c.at(id), request, &item)
-	return item, c.wrote(id, &item, err)
+	answer := weighed{out: &item}
+	err = c.tenant.ask(ctx, false, http.MethodPut, c.label, c.at(id), request, &answer)
+	return item, c.wrote(id, &item, answer.weight, err)
 }
 
 // Delete takes an item away. The error of one that the server does not have is not always
 // NotFound: see Gone.
 func (c *Collection[T]) Delete(ctx context.Context, id string) error {
 	err := c.tenant.ask(ctx, false, http.MethodDelete, c.label, c.at(id), nil, nil)
-	return c.wrote(id, nil, err)
+	return c.wrote(id, nil, weight{}, err)
 }
 
 // Remove is Delete for what may be gone already. Some collections answer to that as if the
@@ -217,7 +242,7 @@ func (c *Collection[T]) Remove(ctx context.Context, id string) error {
 func (c *Collection[T]) at(id string) string { return c.path + "/" + url.PathEscape(id) }
 
 // wrote notes what became of an item: nil for one that is gone.
-func (c *Collection[T]) wrote(id string, item *T, err error) error {
+func (c *Collection[T]) wrote(id string, item *T, w weight, err error) error {
 	switch {
 	case Is(err, NotFound) && id != "":
 		item = nil
@@ -226,6 +251,9 @@ func (c *Collection[T]) wrote(id string, item *T, err error) error {
 		return err
 	case err != nil:
 		return err
+	case !c.tenant.remember(place{c, id}, w):
+		c.Forget()
+		return nil
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -3,6 +3,7 @@ package management
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -329,4 +330,35 @@ func TestWhatAServerServes(t *testing.T) {
 	}
 	_, err := tenantOf(t, answer(401, said("no"))).Serves(t.Context(), "/services")
 	require.True(t, Is(err, Unauthorized))
+}
+
+// TestAServerThatHangsOnWritesAlone is left alone for longer and longer: its lists, which it
+// answers, do not end the outage for good.
+func TestAServerThatHangsOnWritesAlone(t *testing.T) {
+	tenant := tenantOf(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		_, _ = io.WriteString(w, "[]")
+	})
+	now := time.Now()
+	tenant.now = func() time.Time { return now }
+	pause := func() time.Duration {
+		t.Helper()
+		_, err := tenant.Groups.Create(t.Context(), GroupRequest{Name: "a"})
+		require.Error(t, err)
+		pause := tenant.Due(time.Hour).Sub(now)
+		now = now.Add(pause)
+		_, err = tenant.Refresh(t.Context())
+		require.NoError(t, err)
+		require.Nil(t, tenant.Outage())
+		return pause
+	}
+	for range 8 {
+		pause()
+	}
+	require.Greater(t, pause(), 10*time.Second)
+	now = now.Add(2 * calm)
+	require.Less(t, pause(), 2*time.Second)
 }

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/lintel-policy/lintel/controllers/object"
 )
 
 // Cause tells errors of the server apart, as far as somebody decides on them.
@@ -91,7 +92,7 @@ const (
 // failure reads an answer that is none of success. key is left out of it.
 func failure(asked string, answer *http.Response, body []byte, key string) *Error {
 	message, told := wordsOf(body)
-	e := &Error{Asked: asked, Code: answer.StatusCode, Message: message}
+	e := &Error{Asked: asked, Code: answer.StatusCode}
 	switch code := answer.StatusCode; {
 	case code == http.StatusUnauthorized:
 		e.Cause = Unauthorized
@@ -115,9 +116,9 @@ func failure(asked string, answer *http.Response, body []byte, key string) *Erro
 		e.Cause = Unavailable
 	}
 	if !told {
-		e.Message = notJSON(answer)
+		message = notJSON(answer)
 	}
-	e.Message = hide(e.Message, key)
+	e.Message = without(message, key)
 	return e
 }
 
@@ -130,7 +131,7 @@ func wordsOf(body []byte) (message string, told bool) {
 	if err := json.Unmarshal(body, &said); err != nil || said.Message == nil {
 		return "", false
 	}
-	return shorten(*said.Message), true
+	return *said.Message, true
 }
 
 func notJSON(answer *http.Response) string {
@@ -141,25 +142,16 @@ func notJSON(answer *http.Response) string {
 	if kind == "" {
 		kind = "no content type"
 	}
-	return fmt.Sprintf("the answer (%s) is none of a management server; check managementURL", shorten(kind))
+	return fmt.Sprintf("the answer (%s) is none of a management server; check managementURL", kind)
 }
 
-func shorten(text string) string {
-	if len(text) <= maxMessage {
-		return text
+// without is a text with no key in it, shortened after: what is cut off a key leaves the
+// rest. The server may have changed its case.
+func without(text, key string) string {
+	if key != "" {
+		text = regexp.MustCompile("(?i)"+regexp.QuoteMeta(key)).ReplaceAllLiteralString(text, "<key>")
 	}
-	end := maxMessage
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
-}
-
-func hide(text, key string) string {
-	if key == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, key, "<key>")
+	return object.Shorten(text, maxMessage)
 }
 
 // retryAfter reads the header of that name, which has seconds or a date.

@@ -22,6 +22,10 @@ const perTenant = 8
 // pauses are how long a server is left alone that cannot be used.
 var pauses = attempt.Backoff{First: time.Second, Longest: 30 * time.Second, Jitter: 0.3}
 
+// calm is how long after one outage the next is no continuation of it: a server may answer
+// lists, and hang on all else.
+const calm = time.Minute
+
 // Tenant is what is known of an account at a management server, by whoever has one key.
 type Tenant struct {
 	client *client
@@ -44,7 +48,10 @@ type Tenant struct {
 	// suffered says that there was an outage of which Refresh has not told the end.
 	suffered  bool
 	refreshed time.Time
-	served    map[string]served // by path
+	// wrote is when something was last written, as far as is known.
+	wrote  time.Time
+	served map[string]served // by path
+	held   map[place]weight
 
 	settings sync.Mutex // over writing those of the account
 
@@ -57,7 +64,7 @@ func newTenant(c Credentials, observe Observe, now func() time.Time) (*Tenant, e
 	if err != nil {
 		return nil, err
 	}
-	t := &Tenant{client: client, name: cmp.Or(c.Name, "default"), now: now, began: now(), resources: map[string]*Collection[Resource]{}, routers: map[string]*Collection[Router]{}, served: map[string]served{}}
+	t := &Tenant{client: client, name: cmp.Or(c.Name, "default"), now: now, began: now(), resources: map[string]*Collection[Resource]{}, routers: map[string]*Collection[Router]{}, served: map[string]served{}, held: map[place]weight{}}
 	t.Groups = newCollection(t, "/groups", "groups",
 		func(g Group) string { return g.ID }, func(g Group) string { return g.Name },
 		func(g Group) any { return g.Name }) // who is in a group changes all the time, and is nobody's here
@@ -108,6 +115,8 @@ func (t *Tenant) RemoveNetwork(ctx context.Context, id string) error {
 	}
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
+	t.release(t.resources[id])
+	t.release(t.routers[id])
 	delete(t.resources, id)
 	delete(t.routers, id)
 	return nil
@@ -146,6 +155,11 @@ func (t *Tenant) ask(ctx context.Context, probe bool, method, of, path string, b
 		return &Error{Cause: outage.Cause, Asked: outage.Asked, Code: outage.Code, Message: outage.Message}
 	}
 	err := t.client.do(ctx, method, of, path, body, out)
+	if method != http.MethodGet {
+		t.mutex.Lock()
+		t.wrote = t.now()
+		t.mutex.Unlock()
+	}
 	if ctx.Err() != nil {
 		return errors.Join(ctx.Err(), err) // it says nothing of the server
 	}
@@ -161,13 +175,11 @@ func (t *Tenant) note(err error) {
 	defer t.mutex.Unlock()
 	switch {
 	case !failed || !e.ofTenant():
-		t.outage, t.failures = nil, 0
+		t.outage = nil
 	case t.outage != nil && t.now().Before(t.until):
 		// Others that had been sent before.
 	default:
-		t.failures++
-		t.suffered = true
-		t.outage, t.until = e, t.now().Add(max(e.RetryAfter, pauses.Pause(t.failures)))
+		t.leaveAlone(e)
 	}
 }
 
@@ -175,8 +187,16 @@ func (t *Tenant) note(err error) {
 func (t *Tenant) refused(e *Error) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
+	t.leaveAlone(e)
+}
+
+// leaveAlone begins an outage, or goes on with it. t.mutex is locked.
+func (t *Tenant) leaveAlone(e *Error) {
+	if t.now().Sub(t.until) > calm {
+		t.failures = 0
+	}
 	t.failures++
-	t.suffered, t.outage, t.until = true, e, t.now().Add(pauses.Pause(t.failures))
+	t.suffered, t.outage, t.until = true, e, t.now().Add(max(e.RetryAfter, pauses.Pause(t.failures)))
 }
 
 // Outage is why the server cannot be used: nil where it can.
@@ -217,6 +237,7 @@ func (t *Tenant) Due(interval time.Duration) time.Time {
 // refresher is a Collection of whatever items.
 type refresher interface {
 	isUsed() bool
+	forgetUntil(time.Time)
 	Refresh(context.Context) (bool, error)
 }
 
@@ -258,10 +279,30 @@ func (t *Tenant) inUse() (all []refresher) {
 	return slices.DeleteFunc(every, func(c refresher) bool { return !c.isUsed() })
 }
 
+// Follow has the tenant know what was written with another key, which may be one to the same
+// account: what it has listed before is listed again.
+func (t *Tenant) Follow(other *Tenant) {
+	other.mutex.Lock()
+	wrote := other.wrote
+	other.mutex.Unlock()
+	if wrote.IsZero() {
+		return
+	}
+	for _, c := range t.inUse() {
+		c.forgetUntil(wrote)
+	}
+}
+
 // sweep forgets what is in networks: one of them is gone.
 func (t *Tenant) sweep() {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
+	for _, c := range t.resources {
+		t.release(c)
+	}
+	for _, c := range t.routers {
+		t.release(c)
+	}
 	clear(t.resources)
 	clear(t.routers)
 }

@@ -9,13 +9,15 @@ import (
 )
 
 // Changed keeps those updates of openZro's kinds away that no rule has anything to say
-// about: of finalizers, and of what others note in metadata.
+// about: of finalizers, of what others note in metadata, and of objects that are deleted,
+// which are let go by an annotation even where the rules deny them as they are.
 func Changed() admissionregistrationv1.MatchCondition {
 	return admissionregistrationv1.MatchCondition{
 		Name: "changed",
-		Expression: `request.operation != "UPDATE" || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec ||
+		Expression: `request.operation != "UPDATE" || !has(object.metadata.deletionTimestamp) && (
+!has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec ||
 has(object.metadata.annotations) != has(oldObject.metadata.annotations) ||
-(has(object.metadata.annotations) && object.metadata.annotations != oldObject.metadata.annotations)`,
+(has(object.metadata.annotations) && object.metadata.annotations != oldObject.metadata.annotations))`,
 	}
 }
 

@@ -113,8 +113,8 @@ func readiness(key *v1.OZSetupKey) (ready bool, reason, message string) {
 	switch {
 	case !key.DeletionTimestamp.IsZero():
 		return false, "Deleted", "it is being deleted"
-	case condition == nil:
-		return false, "Pending", "nothing has been made of it yet"
+	case condition == nil || condition.ObservedGeneration < key.Generation:
+		return false, "Pending", "nothing has been made yet of what it says"
 	case condition.Status != "True":
 		return false, condition.Reason, condition.Message
 	case key.Status.State != "" && key.Status.State != v1.KeyStateValid:

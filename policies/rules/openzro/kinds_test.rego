@@ -81,6 +81,7 @@ test_routing_peers if {
 	fields(ozroutingpeer.deny) == {"spec.labels[a]"} with input as about({"labels": {"a": "x y"}})
 	fields(ozroutingpeer.deny) == {"spec.annotations"} with input as about({"annotations": {"a/b/c": "x"}})
 	fields(ozroutingpeer.deny) == {"spec.annotations[openzro.io/setup-key]"} with input as about({"annotations": {"openzro.io/setup-key": "x"}})
+	fields(ozroutingpeer.deny) == {"spec.annotations[deployment.kubernetes.io/revision]"} with input as about({"annotations": {"deployment.kubernetes.io/revision": "1"}})
 	fields(ozroutingpeer.deny) == {"spec.volumeMounts[0].name"} with input as about({"volumeMounts": [{"name": "v", "mountPath": "/v"}]})
 }
 

@@ -4,6 +4,7 @@
 #   match:
 #     kinds: [{group: openzro.io, version: v1, kind: OZHTTPRoute}]
 #     operations: [CREATE, UPDATE]
+#   timeout: 1s
 package openzro.ozhttproute
 
 import rego.v1
@@ -20,22 +21,26 @@ deny contains {"field": "spec.domain", "msg": msg} if {
 
 deny contains problem if some problem in values.taken("spec.domain", spec.domain)
 
-path(target) := object.get(target, "path", "/")
+path_of(target) := object.get(target, "path", "/")
 
 deny contains {"field": field, "msg": msg} if {
 	some i, target in spec.targets
-	not startswith(path(target), "/")
+	not startswith(path_of(target), "/")
 	field := sprintf("spec.targets[%d].path", [i])
-	msg := sprintf("%s: %q does not begin with /", [field, path(target)])
+	msg := sprintf("%s: %q does not begin with /", [field, path_of(target)])
 }
 
+paths := [path_of(target) | some target in spec.targets]
+
+twice := values.repeated(paths)
+
 deny contains {"field": field, "msg": msg} if {
-	some i, target in spec.targets
-	some j, other in spec.targets
+	some i, path in paths
+	path in twice
+	j := values.first_of(paths, path)
 	j < i
-	path(other) == path(target)
 	field := sprintf("spec.targets[%d].path", [i])
-	msg := sprintf("%s: spec.targets[%d] answers for %q already; take one of them out", [field, j, path(target)])
+	msg := sprintf("%s: spec.targets[%d] answers for %q already; take one of them out", [field, j, path])
 }
 
 deny contains values.needed(sprintf("spec.targets[%d].networkResourceRef.name", [i]), ": name an OZNetworkResource of this namespace") if {

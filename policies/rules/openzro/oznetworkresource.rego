@@ -4,6 +4,7 @@
 #   match:
 #     kinds: [{group: openzro.io, version: v1, kind: OZNetworkResource}]
 #     operations: [CREATE, UPDATE]
+#   timeout: 1s
 package openzro.oznetworkresource
 
 import rego.v1

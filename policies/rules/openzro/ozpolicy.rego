@@ -4,6 +4,7 @@
 #   match:
 #     kinds: [{group: openzro.io, version: v1, kind: OZPolicy}]
 #     operations: [CREATE, UPDATE]
+#   timeout: 1s
 package openzro.ozpolicy
 
 import rego.v1

@@ -4,6 +4,7 @@
 #   match:
 #     kinds: [{group: openzro.io, version: v1, kind: OZResource}]
 #     operations: [CREATE, UPDATE]
+#   timeout: 1s
 package openzro.ozresource
 
 import rego.v1
@@ -58,8 +59,7 @@ deny contains {"field": "spec.policyName", "msg": msg} if {
 }
 
 deny contains {"field": "spec.policyName", "msg": msg} if {
-	some i, name in policies
-	values.first_of(policies, name) < i
+	some name in values.repeated(policies)
 	msg := sprintf("spec.policyName: %q stands there twice; take one of them out", [name])
 }
 

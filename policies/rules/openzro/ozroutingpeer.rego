@@ -42,6 +42,14 @@ deny contains {"field": field, "msg": msg} if {
 	msg := sprintf("%s: it would put another client into the Pods, which are clients themselves; take it out", [field])
 }
 
+# Two who write the same would never come to rest.
+deny contains {"field": field, "msg": msg} if {
+	some annotation, _ in spec.annotations
+	startswith(annotation, "deployment.kubernetes.io/")
+	field := sprintf("spec.annotations[%s]", [annotation])
+	msg := sprintf("%s: Kubernetes itself writes it on every Deployment; take it out", [field])
+}
+
 deny contains {"field": field, "msg": msg} if {
 	some i, mount in spec.volumeMounts
 	not mount.name in {volume.name | some volume in object.get(spec, "volumes", [])}

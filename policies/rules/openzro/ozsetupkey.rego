@@ -4,6 +4,7 @@
 #   match:
 #     kinds: [{group: openzro.io, version: v1, kind: OZSetupKey}]
 #     operations: [CREATE, UPDATE]
+#   timeout: 1s
 package openzro.ozsetupkey
 
 import rego.v1
@@ -17,6 +18,22 @@ deny contains problem if some problem in values.taken("spec.name", object.get(sp
 deny contains values.needed(sprintf("spec.secretKeyRef.%s", [key]), why) if {
 	some key, why in {"name": ": name the Secret", "key": ": name the key in the Secret"}
 	values.blank(object.get(spec.secretKeyRef, key, ""))
+}
+
+# A value that is put there would be taken for one of the tenant's.
+deny contains {"field": "spec.secretKeyRef.name", "msg": msg} if {
+	spec.secretKeyRef.name == "openzro-mgmt-api-key"
+	msg := "spec.secretKeyRef.name: Secret openzro-mgmt-api-key has the key of the namespace to the server; name another one"
+}
+
+# What no Secret can have would be found out once the server has made the key.
+deny contains {"field": field, "msg": msg} if {
+	some part, pattern in {"name": `^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`, "key": `^[-._a-zA-Z0-9]{1,253}$`}
+	value := spec.secretKeyRef[part]
+	not values.blank(value)
+	not regex.match(pattern, value)
+	field := sprintf("spec.secretKeyRef.%s", [part])
+	msg := sprintf("%s: %q is no %s of a Secret", [field, value, part])
 }
 
 deny contains {"field": "spec.managementURL", "msg": msg} if {

@@ -20,6 +20,9 @@ test_good_keys if {
 test_bad_keys if {
 	fields({"secretKeyRef": {"name": "", "key": "b"}}) == {"spec.secretKeyRef.name"}
 	fields({"secretKeyRef": {"name": "a"}}) == {"spec.secretKeyRef.key"}
+	fields({"secretKeyRef": {"name": "openzro-mgmt-api-key", "key": "managementURL"}}) == {"spec.secretKeyRef.name"}
+	fields({"secretKeyRef": {"name": "A", "key": "b"}}) == {"spec.secretKeyRef.name"}
+	fields({"secretKeyRef": {"name": "a", "key": "b/c"}}) == {"spec.secretKeyRef.key"}
 	fields({"managementURL": "openzro.example.com"}) == {"spec.managementURL"}
 	fields({"autoGroups": ["g", "g"]}) == {"spec.autoGroups[1]"}
 	fields({"autoGroups": ["All"]}) == {"spec.autoGroups[0]"}

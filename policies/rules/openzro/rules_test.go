@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,32 @@ func TestStoredObjectsAreJudgedAsNewOnes(t *testing.T) {
 	}
 }
 
+// TestLongListsAreJudged: within the steps that a rule may take.
+func TestLongListsAreJudged(t *testing.T) {
+	snapshot, err := New()
+	require.NoError(t, err)
+	const many = 1000
+	policy, key := &v1.OZPolicy{Spec: v1.OZPolicySpec{Name: "a"}}, &v1.OZSetupKey{}
+	route := &v1.OZHTTPRoute{Spec: v1.OZHTTPRouteSpec{Domain: "app.example.com"}}
+	resource := &v1.OZResource{Spec: v1.OZResourceSpec{Name: "a", NetworkID: "n", Address: "10.0.0.1"}}
+	for i := range many {
+		name := strconv.Itoa(i + 1)
+		policy.Spec.Ports, policy.Spec.SourceGroups = append(policy.Spec.Ports, int32(i+1)), append(policy.Spec.SourceGroups, name)
+		key.Spec.AutoGroups = append(key.Spec.AutoGroups, name)
+		route.Spec.Targets = append(route.Spec.Targets, v1.HTTPTarget{Path: "/" + name, NetworkResourceRef: v1.LocalReference{Name: "n"}})
+		resource.Spec.PolicyName += "," + name
+	}
+	resource.Spec.PolicyName = resource.Spec.PolicyName[1:]
+	for _, object := range []v1.Object{policy, key, route, resource} {
+		object.SetName("x")
+		object.SetNamespace("shop")
+		object.SetUID("u")
+		verdict, err := Judge(t.Context(), snapshot, object, Facts{})
+		require.NoError(t, err, "%T", object)
+		require.Empty(t, verdict.Message(), "%T", object)
+	}
+}
+
 func TestTheNameIsAnothersAlready(t *testing.T) {
 	snapshot, err := New()
 	require.NoError(t, err)
@@ -88,7 +115,10 @@ func TestWhetherAKeyIsReady(t *testing.T) {
 		deleted bool
 		ready   bool
 		reason  string
+		// generation is that of the key; its status is about 0.
+		generation int64
 	}{
+		"written again": {status: v1.OZSetupKeyStatus{Status: v1.Status{Conditions: condition("True", "Reconciled", "")}}, reason: "Pending", generation: 1},
 		"not looked at": {reason: "Pending"},
 		"ready":         {status: v1.OZSetupKeyStatus{State: v1.KeyStateValid, Status: v1.Status{Conditions: condition("True", "Reconciled", "")}}, ready: true},
 		"no state":      {status: v1.OZSetupKeyStatus{Status: v1.Status{Conditions: condition("True", "Reconciled", "")}}, ready: true},
@@ -97,7 +127,7 @@ func TestWhetherAKeyIsReady(t *testing.T) {
 		"deleted":       {status: v1.OZSetupKeyStatus{Status: v1.Status{Conditions: condition("True", "Reconciled", "")}}, deleted: true, reason: "Deleted"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			key := &v1.OZSetupKey{Status: c.status}
+			key := &v1.OZSetupKey{ObjectMeta: metav1.ObjectMeta{Generation: c.generation}, Status: c.status}
 			if c.deleted {
 				key.DeletionTimestamp = &metav1.Time{Time: time.Now()}
 			}

@@ -12,18 +12,28 @@ needed(field, why) := {"field": field, "msg": sprintf("%s: a value is needed%s",
 # The problems of a list of names at a path of the spec: one that is empty, and one that
 # stands there twice. Whether the server has it is not known here.
 names(spec, key) := {problem |
+	twice := repeated(spec[key])
 	some i, name in spec[key]
 	field := sprintf("spec.%s[%d]", [key, i])
-	problem := name_problem(spec[key], i, name, field)
+	problem := name_problem(spec[key], twice, i, name, field)
 }
 
-name_problem(_, _, name, field) := needed(field, ": it is the name of a group at the server") if blank(name)
+name_problem(_, _, _, name, field) := needed(field, ": it is the name of a group at the server") if blank(name)
 
-name_problem(list, i, name, field) := {"field": field, "msg": msg} if {
+name_problem(list, twice, i, name, field) := {"field": field, "msg": msg} if {
 	not blank(name)
+	name in twice
 	first := first_of(list, name)
 	first < i
 	msg := sprintf("%s: %q stands at [%d] already; take one of them out", [field, name, first])
+}
+
+# What a list has more than once. A list may be long: each with each takes too many steps.
+repeated(list) := {value |
+	sorted := sort([value | some value in list])
+	some i, value in sorted
+	i > 0
+	value == sorted[i - 1]
 }
 
 first_of(list, value) := min({i | some i, other in list; other == value})
@@ -37,18 +47,20 @@ all_group(spec, key, why) := {problem |
 
 # The problems of a list of ports.
 ports(spec, key) := {problem |
+	twice := repeated(spec[key])
 	some i, port in spec[key]
 	field := sprintf("spec.%s[%d]", [key, i])
-	problem := port_problem(spec[key], i, port, field)
+	problem := port_problem(spec[key], twice, i, port, field)
 }
 
-port_problem(_, _, port, field) := {"field": field, "msg": msg} if {
+port_problem(_, _, _, port, field) := {"field": field, "msg": msg} if {
 	not is_port(port)
 	msg := sprintf("%s: %v is no port; they go from 1 to 65535", [field, port])
 }
 
-port_problem(list, i, port, field) := {"field": field, "msg": msg} if {
+port_problem(list, twice, i, port, field) := {"field": field, "msg": msg} if {
 	is_port(port)
+	port in twice
 	first := first_of(list, port)
 	first < i
 	msg := sprintf("%s: %d stands at [%d] already; take one of them out", [field, port, first])

@@ -37,6 +37,7 @@ test_dns_labels if {
 test_names if {
 	fields(values.names({"groups": ["a", "", "b", "a", " "]}, "groups")) == {"spec.groups[1]", "spec.groups[3]", "spec.groups[4]"}
 	values.names({}, "groups") == set()
+	values.names({"groups": null}, "groups") == set()
 	fields(values.all_group({"groups": ["a", "All", "all"]}, "groups", "why")) == {"spec.groups[1]"}
 }
 
