@@ -100,7 +100,7 @@ func (a *admitter) reviewedSecret(ctx context.Context, review *admission.Review)
 		}
 	}
 	if rules.Read(secret.Annotations).Sync && secret.Name != "" {
-		facts.Claim, err = a.claimOfSync(ctx, client.ObjectKey{Namespace: review.Namespace, Name: secret.Name}, isAnother(nil))
+		facts.Claims, err = a.claimsOfSyncs(ctx, client.ObjectKey{Namespace: review.Namespace, Name: secret.Name}, isAnother(nil))
 	}
 	return facts, err
 }
@@ -126,10 +126,7 @@ func (a *admitter) reviewedSync(ctx context.Context, review *admission.Review) (
 			return facts, nil
 		}
 	}
-	if facts.Claim, err = a.claimOfSync(ctx, targetOf(sync), isAnother(sync)); err != nil || facts.Claim != nil {
-		return facts, err
-	}
-	facts.Claim, err = a.claimOfAnnotation(ctx, targetOf(sync), anySecret)
+	facts.Claims, err = a.claims(ctx, sync, isAnother(sync), anySecret)
 	return facts, err
 }
 
@@ -143,7 +140,7 @@ func (a *admitter) admit(ctx context.Context, stored builtin.Object) (builtin.Ve
 	switch o := stored.(type) {
 	case *corev1.Secret:
 		facts := rules.SecretFacts(o.Annotations, a.mapping)
-		if facts.Claim, err = a.claimOfSync(ctx, client.ObjectKeyFromObject(o), isOlderThanSecret(o)); err != nil {
+		if facts.Claims, err = a.claimsOfSyncs(ctx, client.ObjectKeyFromObject(o), isOlderThanSecret(o)); err != nil {
 			return builtin.Verdict{}, err
 		}
 		return builtin.Ask(ctx, a.rules, rules.SecretQuestion(o, facts, namespace))
@@ -162,10 +159,7 @@ func (a *admitter) storedSync(ctx context.Context, sync *v1alpha1.ZoppSecretSync
 	if err != nil {
 		return facts, err
 	}
-	if facts.Claim, err = a.claimOfSync(ctx, targetOf(sync), isOlderThanSync(sync)); err != nil || facts.Claim != nil {
-		return facts, err
-	}
-	facts.Claim, err = a.claimOfAnnotation(ctx, targetOf(sync), func(secret *metav1.PartialObjectMetadata) bool {
+	facts.Claims, err = a.claims(ctx, sync, isOlderThanSync(sync), func(secret *metav1.PartialObjectMetadata) bool {
 		return !isOlderThanSecret(secret)(sync)
 	})
 	return facts, err
@@ -208,26 +202,39 @@ func targetOf(sync *v1alpha1.ZoppSecretSync) client.ObjectKey {
 	return client.ObjectKey{Namespace: sync.SecretNamespace(), Name: sync.Spec.Target.SecretName}
 }
 
-// claimOfSync is a ZoppSecretSync that fills a Secret and counts: nil if none.
-func (a *admitter) claimOfSync(ctx context.Context, secret client.ObjectKey, counts func(*v1alpha1.ZoppSecretSync) bool) (*rules.Reference, error) {
+// claims are the others that fill the Secret of a ZoppSecretSync, and count.
+func (a *admitter) claims(ctx context.Context, sync *v1alpha1.ZoppSecretSync, counts func(*v1alpha1.ZoppSecretSync) bool, secretCounts func(*metav1.PartialObjectMetadata) bool) ([]rules.Reference, error) {
+	claims, err := a.claimsOfSyncs(ctx, targetOf(sync), counts)
+	if err != nil {
+		return nil, err
+	}
+	annotated, err := a.claimOfAnnotation(ctx, targetOf(sync), secretCounts)
+	return append(claims, annotated...), err
+}
+
+// claimsOfSyncs are ZoppSecretSyncs that fill a Secret, and count: of each namespace the first
+// that is found, since the rules ask no more than where they are.
+func (a *admitter) claimsOfSyncs(ctx context.Context, secret client.ObjectKey, counts func(*v1alpha1.ZoppSecretSync) bool) ([]rules.Reference, error) {
+	claims := []rules.Reference{}
 	if !a.settings.secretSyncs {
-		return nil, nil
+		return claims, nil
 	}
 	var list v1alpha1.ZoppSecretSyncList
 	if err := a.objects.List(ctx, &list, client.MatchingFields{targetIndex: secret.String()}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("looking for what fills Secret %s: %w", secret, err)
 	}
 	for i := range list.Items {
-		if sync := &list.Items[i]; sync.DeletionTimestamp.IsZero() && counts(sync) {
-			return &rules.Reference{Kind: "ZoppSecretSync", Namespace: sync.Namespace, Name: sync.Name}, nil
+		sync := &list.Items[i]
+		known := slices.ContainsFunc(claims, func(c rules.Reference) bool { return c.Namespace == sync.Namespace })
+		if !known && sync.DeletionTimestamp.IsZero() && counts(sync) {
+			claims = append(claims, rules.Reference{Kind: "ZoppSecretSync", Namespace: sync.Namespace, Name: sync.Name})
 		}
 	}
-	return nil, nil
+	return claims, nil
 }
 
-// claimOfAnnotation is a Secret itself, where its annotations ask for a sync and it counts:
-// nil if not.
-func (a *admitter) claimOfAnnotation(ctx context.Context, name client.ObjectKey, counts func(*metav1.PartialObjectMetadata) bool) (*rules.Reference, error) {
+// claimOfAnnotation is a Secret itself, where its annotations ask for a sync and it counts.
+func (a *admitter) claimOfAnnotation(ctx context.Context, name client.ObjectKey, counts func(*metav1.PartialObjectMetadata) bool) ([]rules.Reference, error) {
 	if !a.serves(name.Namespace) {
 		return nil, nil // the rules refuse that by itself
 	}
@@ -241,7 +248,7 @@ func (a *admitter) claimOfAnnotation(ctx context.Context, name client.ObjectKey,
 	case !rules.Read(secret.Annotations).Sync || !counts(secret):
 		return nil, nil
 	}
-	return &rules.Reference{Kind: "Secret", Namespace: name.Namespace, Name: name.Name}, nil
+	return []rules.Reference{{Kind: "Secret", Namespace: name.Namespace, Name: name.Name}}, nil
 }
 
 func anySecret(*metav1.PartialObjectMetadata) bool { return true }

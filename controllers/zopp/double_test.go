@@ -178,6 +178,14 @@ func TestHubWithADouble(t *testing.T) {
 			f.has("two")
 			f.until("a stream", func() bool { return f.peer.Double.Streams() == 1 })
 		},
+		"a server that is told to end": func(f *following) {
+			f.peer.Double.Drain()
+			require.NoError(f, f.peer.Double.Start())
+			f.until("a stream", func() bool { return f.peer.Double.Streams() == 1 })
+			f.set("two")
+			f.has("two")
+			f.peer.Double.Drained()
+		},
 		"a list that hangs": func(f *following) {
 			remove := f.peer.Double.Inject(zopp.Fault{Method: "ListSecrets", Hang: true})
 			f.set("two")

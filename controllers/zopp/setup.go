@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -72,7 +73,11 @@ func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
 	secrets, syncs := make(woken), make(woken)
 	h := newHub(reader{o.store}, o.pollInterval, counted, wake(map[string]woken{"Secret": secrets, "ZoppSecretSync": syncs}))
 	counted.follow(mgr.Metrics, h)
-	if err := mgr.Add(h); err != nil {
+	follow := manager.RunnableFunc(func(ctx context.Context) error {
+		defer o.store.Close()
+		return h.Start(ctx)
+	})
+	if err := mgr.Add(follow); err != nil {
 		return err
 	}
 	s := setup{mgr, c, o, watches{c.GetClient()}}

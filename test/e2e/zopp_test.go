@@ -85,7 +85,11 @@ func zoppEnvironment(t *testing.T, project, name string) *zopp.Environment {
 	t.Helper()
 	environment, err := zoppWorkspace.MakeEnvironment(t.Context(), project, name)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = environment.Remove(context.Background()) })
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		_ = environment.Remove(ctx)
+	})
 	return environment
 }
 

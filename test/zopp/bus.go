@@ -49,6 +49,13 @@ func (b *bus) unsubscribe(s *subscriber) {
 	delete(b.subscribers, s)
 }
 
+// forsake has nobody told anything who subscribed before.
+func (b *bus) forsake() {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	clear(b.subscribers)
+}
+
 func (b *bus) count() int {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()

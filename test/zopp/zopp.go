@@ -44,6 +44,7 @@ type Double struct {
 	address     string
 	server      *grpc.Server
 	served      chan struct{}
+	draining    sync.WaitGroup
 	connections atomic.Int64
 }
 
@@ -116,6 +117,20 @@ func (d *Double) Stop() {
 	<-d.served
 	d.server = nil
 }
+
+// Drain does what a server does that is told to end: it takes no connection any more, says
+// so on those that it has, and leaves their streams open, without ever a change on them. The
+// double is then one that Start serves at the same place.
+func (d *Double) Drain() {
+	d.bus.forsake()
+	old, served := d.server, d.served
+	d.server = nil
+	d.draining.Go(old.GracefulStop)
+	<-served
+}
+
+// Drained waits until nobody has a stream any more on a server that was drained.
+func (d *Double) Drained() { d.draining.Wait() }
 
 // URL is where it serves, once it has been started.
 func (d *Double) URL() string {

@@ -315,6 +315,32 @@ func TestAServerThatIsAway(t *testing.T) {
 	}, 20*time.Second, 20*time.Millisecond)
 }
 
+// TestAServerThatDrains: leaves its streams open and tells nothing on them, so they end, and
+// those that are opened anew are on the server that takes its place.
+func TestAServerThatDrains(t *testing.T) {
+	s := makeSite(t)
+	opened := s.open(nil)
+	for range 3 {
+		watch, err := opened.Watch(t.Context(), s.Environment.Environment)
+		require.NoError(t, err)
+		s.double().Drain()
+		require.NoError(t, s.double().Start())
+		_, err = watch.Next()
+		require.Equal(t, store.ReasonEnded, problemOf(t, err).Reason, err.Error())
+		s.double().Drained()
+		var again *store.Watch
+		require.EventuallyWithT(t, func(c *assert) {
+			if again, err = opened.Watch(t.Context(), s.Environment.Environment); err != nil {
+				c.Errorf("%v", err)
+			}
+		}, 20*time.Second, 20*time.Millisecond)
+		s.set("A", "1")
+		_, err = again.Next()
+		require.NoError(t, err)
+		again.Close()
+	}
+}
+
 // TestACallThatHangs: ends, as does a stream that is not accepted.
 func TestACallThatHangs(t *testing.T) {
 	s := makeSite(t)

@@ -8,9 +8,15 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/status"
 
 	"github.com/lintel-policy/lintel/controllers/zopp/store/wire"
 )
+
+// drainGrace is how long a stream may end by itself when its connection does.
+const drainGrace = 50 * time.Millisecond
 
 // Watch is a stream of changes. A server may lose some without a word: it keeps at most a
 // hundred for who does not read them.
@@ -21,8 +27,9 @@ type Watch struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	stream grpc.ServerStreamingClient[wire.WatchSecretsResponse]
-	// late says that the server has not accepted in time.
-	late atomic.Bool
+	// late says that the server has not accepted in time, and drained that it takes nothing
+	// more on this connection.
+	late, drained atomic.Bool
 }
 
 // Watch subscribes to the changes of an environment. It returns once the server has
@@ -47,11 +54,33 @@ func (s *Store) Watch(ctx context.Context, environment Environment) (*Watch, err
 	w := &Watch{store: s, asked: q, ctx: ctx}
 	signed, w.cancel = context.WithCancel(signed)
 	context.AfterFunc(signed, func() { s.lines.leave(on) })
+	go w.endWith(signed, on.connection)
 	if err := w.open(signed, on, request); err != nil {
 		w.cancel()
 		return nil, err
 	}
 	return w, nil
+}
+
+// endWith ends the stream when its connection is no longer ready. A server that is told to
+// end says so, and may leave its streams open without ever a change on them. Those of a
+// connection that breaks end by themselves, with a reason.
+func (w *Watch) endWith(ctx context.Context, connection *grpc.ClientConn) {
+	for {
+		state := connection.GetState()
+		if !connection.WaitForStateChange(ctx, state) {
+			return
+		}
+		if state == connectivity.Ready {
+			break
+		}
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(drainGrace):
+		w.drained.Store(true)
+		w.cancel()
+	}
 }
 
 // open waits for the headers, which a server sends once it has subscribed.
@@ -113,6 +142,8 @@ func (w *Watch) problem(err error) error {
 		return w.ctx.Err()
 	case w.late.Load():
 		return w.store.problem(w.asked, context.DeadlineExceeded)
+	case w.drained.Load() && status.Code(err) == codes.Canceled:
+		return &Error{Reason: ReasonEnded, Message: "the zopp server takes nothing more on its connection, as when it is told to end: the stream of changes of " + w.asked.environment.String() + " is opened anew", Cause: err}
 	case errors.Is(err, io.EOF):
 		return &Error{Reason: ReasonEnded, Message: "the zopp server has ended the stream of changes of " + w.asked.environment.String(), Cause: err}
 	}

@@ -27,16 +27,29 @@ func ParseMapping(text string) (Mapping, error) {
 	return "", fmt.Errorf("%q is none of %s, %s", text, Open, Restricted)
 }
 
+// How much an object may ask for, as the schema of ZoppSecretSyncs has it. Rules refuse what
+// is more, and longer: one annotation has room for ten thousands of environments, each of
+// which would be followed.
+const (
+	maxSources     = 16
+	maxKeys        = 1024
+	maxNameLength  = 253
+	maxEntryLength = 512
+)
+
 // Facts are what Go finds out about a Secret or a ZoppSecretSync for the rules, which read
 // it as input.facts.
 type Facts struct {
 	// Mapping is the mode.
 	Mapping Mapping `json:"mapping"`
-	// Sources and Keys are what it asks for; no sources where it does not.
+	// Sources and Keys are what it asks for; no sources where it does not. Of what is more or
+	// longer than may be, they have enough to show it.
 	Sources []Source `json:"sources"`
 	Keys    Keys     `json:"keys"`
-	// Claim is another object that fills the same Secret.
-	Claim *Reference `json:"claim,omitempty"`
+	// Entries are Sources as an annotation lists them.
+	Entries []string `json:"entries"`
+	// Claims are others that fill the same Secret: of each namespace one of them.
+	Claims []Reference `json:"claims"`
 	// Target is the namespace of the Secret, where it is another one.
 	Target *Target `json:"target,omitempty"`
 }
@@ -65,7 +78,11 @@ func SecretFacts(annotations map[string]string, mapping Mapping) Facts {
 	if !request.Sync {
 		return factsOf(Request{}, mapping)
 	}
-	return factsOf(request, mapping)
+	facts := factsOf(request, mapping)
+	for _, entry := range oneMore(list(annotations[v1alpha1.SourcesAnnotation]), maxSources) {
+		facts.Entries = append(facts.Entries, begin(entry, maxEntryLength))
+	}
+	return facts
 }
 
 // SyncFacts are the facts of a ZoppSecretSync by itself, suspended or not.
@@ -75,9 +92,28 @@ func SyncFacts(sync *v1alpha1.ZoppSecretSync, mapping Mapping) Facts {
 
 // factsOf has lists where there is nothing, which rules go through.
 func factsOf(request Request, mapping Mapping) Facts {
-	return Facts{
-		Mapping: mapping,
-		Sources: append([]Source{}, request.Sources...),
-		Keys:    append(Keys{}, request.Keys...),
+	facts := Facts{Mapping: mapping, Sources: []Source{}, Keys: Keys{}, Entries: []string{}, Claims: []Reference{}}
+	for _, s := range oneMore(request.Sources, maxSources) {
+		facts.Sources = append(facts.Sources, Source{
+			Workspace: begin(s.Workspace, maxNameLength), Project: begin(s.Project, maxNameLength), Environment: begin(s.Environment, maxNameLength),
+		})
 	}
+	for _, k := range oneMore(request.Keys, maxKeys) {
+		facts.Keys = append(facts.Keys, Key{Name: begin(k.Name, maxEntryLength), Key: begin(k.Key, maxEntryLength)})
+	}
+	return facts
+}
+
+// oneMore is as much of a list as may be, and one more.
+func oneMore[T any](list []T, most int) []T { return list[:min(len(list), most+1)] }
+
+// begin is as much of a text as may be, and one character more.
+func begin(text string, most int) string {
+	for at := range text {
+		if most < 0 {
+			return text[:at]
+		}
+		most--
+	}
+	return text
 }

@@ -16,15 +16,23 @@ entries(annotations, name) := [entry |
 	entry != ""
 ]
 
-# How an administrator adds an entry. A command is given where the shell takes nothing in
-# it for more than text.
-addition(namespace, annotations, name, entry) := command if {
-	all := array.concat(entries(annotations, name), [entry])
-	every text in all { regex.match(`^[-A-Za-z0-9_. /*?]+$`, text) }
-	command := sprintf("kubectl annotate --overwrite namespace %s '%s=%s'", [namespace, name, concat(",", all)])
+# Whether a namespace with these annotations takes Secrets from another.
+accepts(annotations, namespace) if {
+	some text in entries(annotations, "zopp.dev/accept-from-namespaces")
+	regex.match(`^[-a-z0-9*?]{1,63}$`, text)
+	glob.match(text, null, namespace)
 }
 
-addition(namespace, annotations, name, entry) := sprintf("an entry in annotation %s of Namespace %s", [name, namespace]) if {
-	some text in array.concat(entries(annotations, name), [entry])
-	not regex.match(`^[-A-Za-z0-9_. /*?]+$`, text)
+# How an administrator adds an entry. A command is given where the shell takes nothing in
+# it for more than text, and the entry permits no more than what was asked for.
+addition(namespace, annotations, name, entry) := command if {
+	is_plain(annotations, name, entry)
+	command := sprintf("kubectl annotate --overwrite namespace %s '%s=%s'", [namespace, name, concat(",", array.concat(entries(annotations, name), [entry]))])
+}
+
+addition(namespace, annotations, name, entry) := sprintf("an entry in annotation %s of Namespace %s", [name, namespace]) if not is_plain(annotations, name, entry)
+
+is_plain(annotations, name, entry) if {
+	regex.match(`^[-A-Za-z0-9_. /]+$`, entry)
+	every text in entries(annotations, name) { regex.match(`^[-A-Za-z0-9_. /*?]+$`, text) }
 }

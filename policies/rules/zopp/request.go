@@ -1,7 +1,6 @@
 package zopp
 
 import (
-	"regexp"
 	"strings"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
@@ -129,10 +128,23 @@ func (k Keys) Select(available []string) (selected map[string]string, missing []
 
 // find selects what the pattern finds.
 func (k Key) find(available []string, selected map[string]string) {
-	pattern := regexp.MustCompile(`(?s)\A` + strings.ReplaceAll(regexp.QuoteMeta(k.Key), `\*`, `.*`) + `\z`)
+	parts := strings.Split(k.Key, "*")
 	for _, key := range available {
-		if pattern.MatchString(key) {
+		if isOf(key, parts) {
 			selected[key] = key
 		}
 	}
+}
+
+// isOf says whether a text has these parts, with anything between them.
+func isOf(text string, parts []string) bool {
+	last := len(parts) - 1
+	rest, is := strings.CutPrefix(text, parts[0])
+	for _, part := range parts[1:last] {
+		if !is {
+			return false
+		}
+		_, rest, is = strings.Cut(rest, part)
+	}
+	return is && strings.HasSuffix(rest, parts[last])
 }

@@ -60,6 +60,7 @@ func TestReadSync(t *testing.T) {
 
 func TestSelect(t *testing.T) {
 	available := []string{"API_KEY", "API_URL", "DB_PASSWORD", "with\nline", "a.b"}
+	const bytes = "\xff*" // as a client may store it that writes protobuf
 	for name, c := range map[string]struct {
 		keys    string
 		is      map[string]string
@@ -72,6 +73,9 @@ func TestSelect(t *testing.T) {
 		"a name that is also a key": {"API_*,API_KEY=DB_PASSWORD", map[string]string{"API_KEY": "DB_PASSWORD", "API_URL": "API_URL"}, nil},
 		"before the pattern":        {"API_KEY=DB_PASSWORD,API_*", map[string]string{"API_KEY": "DB_PASSWORD", "API_URL": "API_URL"}, nil},
 		"missing":                   {"NONE,x=NEITHER,NO*", map[string]string{}, []string{"NONE", "NEITHER"}},
+		"several wildcards":         {"A*_*Y,*A*I*U*,D**D,A*A*A*,*I_KE", map[string]string{"API_KEY": "API_KEY", "API_URL": "API_URL", "DB_PASSWORD": "DB_PASSWORD"}, nil},
+		"no part counts twice":      {"API_*_URL,DB_PASSWORD*D", map[string]string{}, nil},
+		"no text":                   {bytes, map[string]string{}, nil},
 		"a pattern is not renamed":  {"x=API_*", map[string]string{}, []string{"API_*"}},
 	} {
 		t.Run(name, func(t *testing.T) {

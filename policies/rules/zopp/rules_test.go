@@ -2,7 +2,10 @@ package zopp
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -96,6 +99,7 @@ func TestAnnotationsOfSecrets(t *testing.T) {
 		"immutable":                 {annotations: three(), immutable: true, denied: []string{"immutable: nothing can be synced to an immutable Secret; make it anew without immutable, or take annotation zopp.dev/sync out"}},
 		"restricted":                {annotations: three(), mapping: Restricted, denied: []string{`metadata.annotations[zopp.dev/environment]: namespace "shop" may not read acme/backend/production; an administrator allows it by kubectl annotate --overwrite namespace shop 'zopp.dev/allowed-sources=acme/backend/production'`}},
 		"restricted and allowed":    {annotations: three(), mapping: Restricted, namespace: map[string]string{"zopp.dev/allowed-sources": "acme/backend/*"}},
+		"a name like a pattern":     {annotations: three("zopp.dev/environment", "*"), mapping: Restricted, denied: []string{`metadata.annotations[zopp.dev/environment]: namespace "shop" may not read acme/backend/*; an administrator allows it by an entry in annotation zopp.dev/allowed-sources of Namespace shop`}},
 		"open and bound":            {annotations: listed("acme/shared/production,acme/web/test"), namespace: map[string]string{"zopp.dev/allowed-sources": "acme/shared/*"}, denied: []string{`metadata.annotations[zopp.dev/sources]: namespace "shop" may not read acme/web/test; an administrator allows it by kubectl annotate --overwrite namespace shop 'zopp.dev/allowed-sources=acme/shared/*,acme/web/test'`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,11 +124,85 @@ func TestAStoredSecretIsAsked(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, verdict.Denied(), verdict.Message())
 
-	facts.Claim = &Reference{Kind: "ZoppSecretSync", Namespace: "ops", Name: "all"}
+	facts.Claims = []Reference{{Kind: "ZoppSecretSync", Namespace: "shop", Name: "all"}}
 	verdict, err = rules.Ask(t.Context(), snapshot, SecretQuestion(&corev1.Secret{ObjectMeta: metadata}, facts, namespaceWith(t, nil)))
 	require.NoError(t, err)
 	require.Contains(t, verdict.Message(), "may not read acme/backend/production")
-	require.Contains(t, verdict.Message(), "ZoppSecretSync ops/all fills this Secret already")
+	require.Contains(t, verdict.Message(), "ZoppSecretSync shop/all fills this Secret already")
+}
+
+// TestMuchIsAskedFor: who asks for more than there is room for is told so. Nobody's rules run
+// into their limits, which would be no answer, and would be asked for ever.
+func TestMuchIsAskedFor(t *testing.T) {
+	snapshot := newRules(t)
+	listed := func(n int, format string) string {
+		entries := make([]string, n)
+		for i := range entries {
+			entries[i] = fmt.Sprintf(format, i)
+		}
+		return strings.Join(entries, ",")
+	}
+	asked := func(name, value string) map[string]string {
+		annotations := map[string]string{sync: "true", sources: "acme/backend/production"}
+		annotations[v1alpha1.GroupName+"/"+name] = value
+		return annotations
+	}
+	three := map[string]string{sync: "true", "zopp.dev/workspace": "acme", "zopp.dev/project": "backend", "zopp.dev/environment": strings.Repeat(" x:", 80000)}
+	const manySources = "metadata.annotations[zopp.dev/sources]: it names more than 16 environments; share them out among several Secrets"
+	const manyKeys = "metadata.annotations[zopp.dev/keys]: it has more than 1024 entries; write patterns, or take the annotation out to have all keys"
+	for name, c := range map[string]struct {
+		annotations map[string]string
+		denied      string
+	}{
+		"as many sources as may be": {asked("sources", listed(16, "acme/backend/e%d")), ""},
+		"one more":                  {asked("sources", listed(17, "acme/backend/e%d")), manySources},
+		"thousands":                 {asked("sources", listed(15000, "a/b/e%d")), manySources},
+		"thousands of nothing":      {asked("sources", strings.Repeat(",", 200000)+"acme/backend/production"), ""},
+		"thousands of bad ones":     {asked("sources", listed(30000, "a%d")), manySources},
+		"as many keys as may be":    {asked("keys", listed(1024, "name-%[1]d=KEY_%[1]d")), ""},
+		"one more key":              {asked("keys", listed(1025, "KEY_%d")), manyKeys},
+		"thousands of patterns":     {asked("keys", listed(100000, "*")), manyKeys},
+		"a long pattern":            {asked("keys", strings.Repeat("*a", 100000)), "metadata.annotations[zopp.dev/keys]: an entry has more than 512 characters; write a shorter one"},
+		"a long name":               {three, "metadata.annotations[zopp.dev/environment]: the name of the environment has more than 253 characters; no environment has such a name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, mapping := range []Mapping{Open, Restricted} {
+				metadata := metav1.ObjectMeta{Name: "app", Namespace: "shop", UID: "u", Annotations: c.annotations}
+				namespace := namespaceWith(t, map[string]string{"zopp.dev/allowed-sources": listed(200, "other/*/e%d") + ",acme/*/*"})
+				began := time.Now()
+				verdict, err := rules.Ask(t.Context(), snapshot, SecretQuestion(&corev1.Secret{ObjectMeta: metadata}, SecretFacts(c.annotations, mapping), namespace))
+				t.Log("answered within", time.Since(began))
+				require.NoError(t, err)
+				if c.denied == "" {
+					require.Empty(t, verdict.Denials)
+				} else {
+					require.Contains(t, verdict.Denials, c.denied)
+				}
+			}
+		})
+	}
+}
+
+// TestWhoMayNotFillClaimsNothing: who was never accepted, or is no more, keeps no Secret from
+// the namespace that it is in.
+func TestWhoMayNotFillClaimsNothing(t *testing.T) {
+	snapshot := newRules(t)
+	claims := []Reference{{Kind: "ZoppSecretSync", Namespace: "evil", Name: "all"}}
+	annotations := map[string]string{sync: "true", sources: "acme/backend/production"}
+	own := &v1alpha1.ZoppSecretSync{}
+	own.Name, own.Namespace, own.UID = "app", "shop", "u"
+	own.Spec.Source = &Source{Workspace: "acme", Project: "backend", Environment: "production"}
+	own.Spec.Target.SecretName = "app"
+	for accepted, denials := range map[string]int{"": 0, "ci-*": 0, "e*": 1} {
+		namespace := namespaceWith(t, map[string]string{"zopp.dev/accept-from-namespaces": accepted})
+		facts := SecretFacts(annotations, Open)
+		facts.Claims = claims
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "app", Namespace: "shop", UID: "u", Annotations: annotations}}
+		require.Len(t, decisionOn(t, snapshot, SecretQuestion(secret, facts, namespace)).Denials, denials, accepted)
+		facts = SyncFacts(own, Open)
+		facts.Claims = claims
+		require.Len(t, decisionOn(t, snapshot, SyncQuestion(own, facts, namespace)).Denials, denials, accepted)
+	}
 }
 
 // TestNoValuesAreAsked: neither those of the Secret, nor those that kubectl has noted.

@@ -6,12 +6,14 @@
 #     operations: [CREATE, UPDATE]
 #   timeout: 1s
 # description: |
-#   Of a Secret that is not synced nothing is asked. input.facts.claim is a ZoppSecretSync
-#   that fills the same Secret.
+#   Of a Secret that is not synced nothing is asked. input.facts.claims are ZoppSecretSyncs
+#   that fill the same Secret.
 package zopp.secret
 
 import rego.v1
 
+import data.zopp.claims
+import data.zopp.lists
 import data.zopp.places
 
 annotations := places.annotations
@@ -86,7 +88,7 @@ deny contains {"field": "immutable", "msg": msg} if {
 }
 
 deny contains {"field": field, "msg": msg} if {
-	claim := input.facts.claim
+	claim := claims.first(input.request.namespace, lists.of(object.get(input.namespace, ["metadata", "annotations"], null)))
 	field := places.annotation("sync")
 	msg := sprintf("%s: %s %s/%s fills this Secret already; take the annotation out, or delete that one", [field, claim.kind, claim.namespace, claim.name])
 }

@@ -16,6 +16,31 @@ import rego.v1
 
 import data.zopp.places
 
+# How much an object may ask for. Facts have one more than that, and texts one character.
+deny contains {"field": field, "msg": sprintf("%s: it names more than 16 environments; share them out among several Secrets", [field])} if {
+	count(input.facts.sources) > 16
+	field := places.source(16)
+}
+
+deny contains {"field": field, "msg": sprintf("%s: the name of the %s has more than 253 characters; no environment has such a name", [field, name])} if {
+	some i, source in input.facts.sources
+	some name, value in source
+	count(value) > 253
+	field := places.part(i, name)
+}
+
+deny contains {"field": field, "msg": sprintf("%s: it has more than 1024 entries; write patterns, or take the annotation out to have all keys", [field])} if {
+	count(input.facts.keys) > 1024
+	field := places.key(1024)
+}
+
+deny contains {"field": field, "msg": sprintf("%s: an entry has more than 512 characters; write a shorter one", [field])} if {
+	some i, entry in input.facts.keys
+	some text in entry
+	count(text) > 512
+	field := places.key(i)
+}
+
 deny contains {"field": field, "msg": sprintf("%s: it is empty; name the %s of zopp", [field, name])} if {
 	some i, source in input.facts.sources
 	some name, value in source
@@ -43,12 +68,7 @@ deny contains {"field": field, "msg": msg} if {
 # An entry of the list that has not three names.
 is_short(i) if count(split(entries[i], "/")) != 3
 
-entries := [entry |
-	places.is_secret
-	some text in split(object.get(places.annotations, "zopp.dev/sources", ""), ",")
-	entry := trim_space(text)
-	entry != ""
-]
+entries := input.facts.entries
 
 deny contains {"field": field, "msg": msg} if {
 	input.facts.sources != []
@@ -67,14 +87,17 @@ is_key(name) if {
 
 valid := "letters, digits, -, _ and ., and not .. in front"
 
+# Nothing more is said of entries that are too many.
+keys := input.facts.keys if count(input.facts.keys) <= 1024
+
 deny contains {"field": field, "msg": sprintf("%s: an entry names no key of zopp; KEY, API_* and name=KEY are entries", [field])} if {
-	some i, entry in input.facts.keys
+	some i, entry in keys
 	entry.key == ""
 	field := places.key(i)
 }
 
 deny contains {"field": field, "msg": msg} if {
-	some i, entry in input.facts.keys
+	some i, entry in keys
 	entry.key != ""
 	not entry.name
 	not contains(entry.key, "*")
@@ -84,31 +107,31 @@ deny contains {"field": field, "msg": msg} if {
 }
 
 deny contains {"field": field, "msg": msg} if {
-	some i, entry in input.facts.keys
+	some i, entry in keys
 	not is_key(entry.name)
 	field := places.key(i)
 	msg := sprintf("%s: Kubernetes takes no key %q; give %s a name of %s", [field, entry.name, entry.key, valid])
 }
 
 deny contains {"field": field, "msg": msg} if {
-	some i, entry in input.facts.keys
+	some i, entry in keys
 	entry.name
 	contains(entry.key, "*")
 	field := places.key(i)
 	msg := sprintf("%s: %s=%s gives one name to many keys; take the name out, or name one key", [field, entry.name, entry.key])
 }
 
-# The key of the Secret that an entry fills, by the entry's index.
-fills[i] := object.get(entry, "name", entry.key) if {
-	some i, entry in input.facts.keys
+# The entries that fill a key of the Secret, by that key.
+filling[object.get(entry, "name", entry.key)] contains i if {
+	some i, entry in keys
 	entry.key != ""
 }
 
 deny contains {"field": field, "msg": msg} if {
-	some i, name in fills
-	some j, other in fills
-	i < j
-	other == name
-	field := places.key(j)
-	msg := sprintf("%s: %s is filled twice, from %s and from %s; give one of them another name", [field, name, input.facts.keys[i].key, input.facts.keys[j].key])
+	some name, all in filling
+	first := min(all)
+	some other in all
+	first < other
+	field := places.key(other)
+	msg := sprintf("%s: %s is filled twice, from %s and from %s; give one of them another name", [field, name, keys[first].key, keys[other].key])
 }

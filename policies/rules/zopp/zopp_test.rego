@@ -12,7 +12,7 @@ production := {"workspace": "acme", "project": "backend", "environment": "produc
 
 three := {"zopp.dev/sync": "true", "zopp.dev/workspace": "acme", "zopp.dev/project": "backend", "zopp.dev/environment": "production"}
 
-facts := {"mapping": "Open", "sources": [production], "keys": []}
+facts := {"mapping": "Open", "sources": [production], "entries": [], "keys": [], "claims": []}
 
 secret_input(annotations, known) := {
 	"request": {"kind": {"kind": "Secret"}, "namespace": "shop", "object": {"metadata": {"annotations": annotations}}},
@@ -72,9 +72,14 @@ test_immutable if {
 }
 
 test_claimed if {
-	claim := {"kind": "ZoppSecretSync", "namespace": "ops", "name": "all"}
-	problems := secret.deny with input as secret_input(three, {"claim": claim})
-	said(problems) == {"metadata.annotations[zopp.dev/sync]: ZoppSecretSync ops/all fills this Secret already; take the annotation out, or delete that one"}
+	claim := {"kind": "ZoppSecretSync", "namespace": "shop", "name": "all"}
+	problems := secret.deny with input as secret_input(three, {"claims": [claim]})
+	said(problems) == {"metadata.annotations[zopp.dev/sync]: ZoppSecretSync shop/all fills this Secret already; take the annotation out, or delete that one"}
+	stranger := object.union(claim, {"namespace": "ops"})
+	asked := secret_input(three, {"claims": [stranger]})
+	secret.deny == set() with input as asked
+	accepted := secret.deny with input as json.patch(asked, [{"op": "add", "path": "/namespace/metadata/annotations", "value": {"zopp.dev/accept-from-namespaces": "o*"}}])
+	fields(accepted) == {annotation("sync")}
 }
 
 listed := {"zopp.dev/sync": "true", "zopp.dev/sources": "acme/backend/production"}
@@ -96,7 +101,7 @@ test_names if {
 
 test_entries_of_three_names if {
 	sources := [{"workspace": "acme", "project": "", "environment": ""}, {"workspace": "a", "project": "b", "environment": "c/d"}]
-	problems := source.deny with input as secret_input({"zopp.dev/sources": "acme,a/b/c/d"}, {"sources": sources})
+	problems := source.deny with input as secret_input({"zopp.dev/sources": "acme,a/b/c/d"}, {"sources": sources, "entries": ["acme", "a/b/c/d"]})
 	count(problems) == 2
 	fields(problems) == {annotation("sources")}
 }
@@ -114,6 +119,15 @@ test_keys if {
 	filtered([{"key": "A", "name": "B"}, {"key": "B"}]) == {"metadata.annotations[zopp.dev/keys]: B is filled twice, from A and from B; give one of them another name"}
 	problems := source.deny with input as sync_input({"source": {}}, {"keys": [{"key": "A"}, {"key": ""}]})
 	fields(problems) == {"spec.keys[1]"}
+}
+
+test_more_than_may_be if {
+	many := source.deny with input as secret_input(listed, {"sources": [object.union(production, {"environment": sprintf("e%d", [i])}) | some i in numbers.range(1, 17)]})
+	said(many) == {"metadata.annotations[zopp.dev/sources]: it names more than 16 environments; share them out among several Secrets"}
+	filtered([{"key": sprintf("KEY_%d", [i])} | some i in numbers.range(1, 1025)]) == {"metadata.annotations[zopp.dev/keys]: it has more than 1024 entries; write patterns, or take the annotation out to have all keys"}
+	long := concat("", ["x" | some _ in numbers.range(1, 513)])
+	said(source.deny) == {"metadata.annotations[zopp.dev/environment]: the name of the environment has more than 253 characters; no environment has such a name"} with input as secret_input(three, {"sources": [object.union(production, {"environment": long})]})
+	filtered([{"key": concat("", [long, "*"])}]) == {"metadata.annotations[zopp.dev/keys]: an entry has more than 512 characters; write a shorter one"}
 }
 
 mapped(mode, annotations) := said(problems) if {
@@ -143,6 +157,7 @@ test_patterns_of_other_kinds_permit_nothing if {
 
 test_no_command_that_a_shell_would_run if {
 	lists.addition("shop", allowed("a/b/$(c)"), "zopp.dev/allowed-sources", "a/b/c") == "an entry in annotation zopp.dev/allowed-sources of Namespace shop"
+	lists.addition("shop", {}, "zopp.dev/allowed-sources", "a/b/*") == "an entry in annotation zopp.dev/allowed-sources of Namespace shop"
 	lists.addition("shop", {}, "zopp.dev/allowed-sources", "a/b/c'; rm") == "an entry in annotation zopp.dev/allowed-sources of Namespace shop"
 }
 
@@ -178,6 +193,6 @@ test_the_target_permits_the_source_too if {
 }
 
 test_claims if {
-	refusals({}, {"claim": {"kind": "Secret", "namespace": "shop", "name": "app"}}) == {"spec.target.secretName: annotation zopp.dev/sync of the Secret fills Secret shop/app already; take another name, or take that annotation out"}
-	refusals({}, {"target": elsewhere, "claim": {"kind": "ZoppSecretSync", "namespace": "web", "name": "x"}}) == {"spec.target.secretName: ZoppSecretSync web/x fills Secret web/app already; take another name, or delete that one"}
+	refusals({}, {"claims": [{"kind": "Secret", "namespace": "shop", "name": "app"}]}) == {"spec.target.secretName: annotation zopp.dev/sync of the Secret fills Secret shop/app already; take another name, or take that annotation out"}
+	refusals({}, {"target": elsewhere, "claims": [{"kind": "ZoppSecretSync", "namespace": "ops", "name": "y"}, {"kind": "ZoppSecretSync", "namespace": "web", "name": "x"}]}) == {"spec.target.secretName: ZoppSecretSync web/x fills Secret web/app already; take another name, or delete that one"}
 }

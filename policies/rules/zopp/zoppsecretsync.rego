@@ -8,11 +8,12 @@
 # description: |
 #   A Secret in another namespace needs that one's consent, in each mode: its annotation
 #   zopp.dev/accept-from-namespaces. input.facts.target is that namespace, and
-#   input.facts.claim what fills the same Secret.
+#   input.facts.claims what fills the same Secret.
 package zopp.zoppsecretsync
 
 import rego.v1
 
+import data.zopp.claims
 import data.zopp.lists
 
 target := input.request.object.spec.target
@@ -21,19 +22,16 @@ namespace_field := "spec.target.namespace"
 
 there := input.facts.target
 
-says := lists.of(there.annotations)
-
 own := input.request.namespace
 
+# The namespace of the Secret, and what it says.
 namespace := there.namespace
 
 namespace := own if not there
 
-accepts if {
-	some text in lists.entries(says, "zopp.dev/accept-from-namespaces")
-	regex.match(`^[-a-z0-9*?]{1,63}$`, text)
-	glob.match(text, null, own)
-}
+says := lists.of(there.annotations)
+
+says := lists.of(object.get(input.namespace, ["metadata", "annotations"], null)) if not there
 
 deny contains {"field": namespace_field, "msg": msg} if {
 	not there.exists
@@ -47,7 +45,7 @@ deny contains {"field": namespace_field, "msg": msg} if {
 
 deny contains {"field": namespace_field, "msg": msg} if {
 	there.exists
-	not accepts
+	not lists.accepts(says, own)
 	msg := sprintf("%s: namespace %q accepts no Secrets from namespace %q; an administrator allows it by %s", [
 		namespace_field, there.namespace, own,
 		lists.addition(there.namespace, says, "zopp.dev/accept-from-namespaces", own),
@@ -82,7 +80,7 @@ deny contains {"field": field, "msg": sprintf("%s: what begins with zopp.dev/ is
 }
 
 deny contains {"field": field, "msg": msg} if {
-	claim := input.facts.claim
+	claim := claims.first(namespace, says)
 	field := "spec.target.secretName"
 	msg := sprintf("%s: %s fills Secret %s/%s already; take another name, or %s", [
 		field, holder(claim),
