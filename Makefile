@@ -28,7 +28,9 @@ PEERS := $(REAL_NODES) \
   "gcc gcc,libc6-dev Go's race detector" \
   "pg_createcluster postgresql a real PostgreSQL, for Orloj" \
   "puppetserver puppetserver a real Puppet CA, for OpenVox" \
-  "puppet puppet-agent a real Puppet CA, for OpenVox"
+  "puppet puppet-agent a real Puppet CA, for OpenVox" \
+  "mmdebstrap mmdebstrap the image of a Puppet server, for OpenVox" \
+  "puppetdb puppetdb a real PuppetDB, for OpenVox"
 GIT := "git git the list of source files, and Git as an origin of policies"
 DIFF := "diff diffutils what changed, in lines"
 
@@ -80,6 +82,12 @@ image: lint-needs ## Build the images for PLATFORMS into bin/images, an OCI layo
 	rm -rf bin/images
 	$(RELEASE) image $(RELEASE_FLAGS) "$(CURDIR)/bin/images"
 
+.PHONY: image-openvox
+image-openvox: ## Build an image of a Puppet server with Lintel's helpers into bin/image-openvox, an OCI layout
+	$(call install,"mmdebstrap mmdebstrap Debian's packages for the image")
+	rm -rf bin/image-openvox
+	$(RELEASE) openvox $(if $(VERSION),--version $(VERSION)) "$(CURDIR)/bin/image-openvox"
+
 # Where what is in bin/downloads will be downloaded from.
 DOWNLOADS ?= https://github.com/lintel-policy/lintel/releases/download/$(VERSION)
 
@@ -92,8 +100,8 @@ release: lint-needs ## Push the images to REGISTRY as VERSION, signed with KEY i
 	$(RELEASE) push $(RELEASE_FLAGS) $(if $(KEY),--key "$(abspath $(KEY))") "$(REGISTRY)"
 
 # As test/cluster builds Kubernetes: what has the same flags is compiled once.
-lint-go lint-generated generate image release test-allocations test-apiserver test-chart test-gator test-release: export CGO_ENABLED = 0
-lint-go lint-generated generate image release test-allocations test-apiserver test-chart test-gator test-release: export GOFLAGS = -trimpath
+lint-go lint-generated generate image image-openvox release test-allocations test-apiserver test-chart test-gator test-release: export CGO_ENABLED = 0
+lint-go lint-generated generate image image-openvox release test-allocations test-apiserver test-chart test-gator test-release: export GOFLAGS = -trimpath
 
 # One that fails keeps none of the others from running.
 TESTS := test-main test-allocations test-apiserver test-bench test-chart test-cluster test-gator test-release
@@ -165,7 +173,7 @@ fuzz: ## Run every fuzz target for FUZZTIME, 60s by default
 .PHONY: bench
 bench: ## Run the benchmarks, and measure Lintel on a real control plane
 	$(call install,$(GIT) $(DIFF) $(PEERS))
-	go test -run '^$$' -bench . -benchmem ./policies/... ./webhooks ./cmd/openvox-autosign
+	go test -run '^$$' -bench . -benchmem ./policies/... ./webhooks ./cmd/openvox-autosign ./cmd/openvox-enc ./cmd/openvox-report
 	go run -C test/bench . $(BENCH_FLAGS)
 
 .PHONY: lint
@@ -228,6 +236,7 @@ generate: ## Write the files that are made from others
 	  $(TOOL) controller-gen crd paths=./api/$$part/... output:crd:dir=config/crd/$$part || exit 1; \
 	done
 	cd policies/rules/openvox/signing && go run ./generate
+	go run ./config/chart/schema
 	go run -C .tools ./protobuf ../controllers/zopp/store/wire/zopp.proto
 	go test -count=1 -run '^TestReferenceIsCurrent$$' ./cmd/lintel -update
 
@@ -243,3 +252,16 @@ cluster-up: ## Start a real control plane with cert-manager
 .PHONY: cluster-down
 cluster-down: ## Stop it
 	go run -C test/cluster . down
+
+# The release of the chart openvox-stack, by the Helm that its tests have.
+STACK ?= production
+STACK_NAMESPACE ?= openvox
+HELM = go build -C test/chart -o "$(CURDIR)/.cluster/helm" helm.sh/helm/v4/cmd/helm && .cluster/helm --namespace "$(STACK_NAMESPACE)"
+
+.PHONY: stack
+stack: ## Install or upgrade the chart openvox-stack in the current cluster, with STACK_VALUES, a file, if given
+	$(HELM) upgrade --install --create-namespace $(if $(STACK_VALUES),--values "$(STACK_VALUES)") "$(STACK)" config/chart/openvox-stack
+
+.PHONY: unstack
+unstack: ## Remove it; the CA's keys and volume stay
+	$(HELM) uninstall --ignore-not-found "$(STACK)"

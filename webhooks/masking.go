@@ -21,12 +21,13 @@ var lastApplied = Mask{{"metadata", "annotations", "kubectl.kubernetes.io/last-a
 // kindMasks hide what kinds are there to keep secret, whatever the configuration says.
 // Kinds named Secret are masked in every group, with a spec and without.
 var kindMasks = map[string]Mask{
-	"Secret":                              {{"data"}, {"stringData"}, {"spec", "data"}, {"spec", "stringData"}},
-	"Tool.orloj.dev":                      {{"spec", "cli", "env"}},
-	"McpServer.orloj.dev":                 {{"spec", "env", "*", "value"}},
-	"SigningPolicy.openvox.voxpupuli.org": {{"spec", "csrAttributes", "*", "value"}},
-	"TokenRequest.authentication.k8s.io":  {{"status", "token"}},
-	"TokenReview.authentication.k8s.io":   {{"spec", "token"}},
+	"Secret":                                {{"data"}, {"stringData"}, {"spec", "data"}, {"spec", "stringData"}},
+	"Tool.orloj.dev":                        {{"spec", "cli", "env"}},
+	"McpServer.orloj.dev":                   {{"spec", "env", "*", "value"}},
+	"ReportProcessor.openvox.voxpupuli.org": {{"spec", "headers", "*", "value"}},
+	"SigningPolicy.openvox.voxpupuli.org":   {{"spec", "csrAttributes", "*", "value"}},
+	"TokenRequest.authentication.k8s.io":    {{"status", "token"}},
+	"TokenReview.authentication.k8s.io":     {{"spec", "token"}},
 }
 
 func maskOf(kind admission.GroupVersionKind) Mask {

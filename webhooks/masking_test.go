@@ -68,6 +68,7 @@ func TestSecretsOfEveryKindAreMasked(t *testing.T) {
 		"a Secret of Orloj, flat": {"orloj.dev", "Secret", `{"data":{"k":"HUNTER2"},"stringData":{"k":"HUNTER2"}}`},
 		"an McpServer":            {"orloj.dev", "McpServer", `{"spec":{"env":[{"name":"KEY","value":"HUNTER2"}]}}`},
 		"a Tool":                  {"orloj.dev", "Tool", `{"spec":{"cli":{"env":{"KEY":"HUNTER2"}}}}`},
+		"a ReportProcessor":       {"openvox.voxpupuli.org", "ReportProcessor", `{"spec":{"headers":[{"name":"Authorization","value":"HUNTER2"}]}}`},
 		"a SigningPolicy":         {"openvox.voxpupuli.org", "SigningPolicy", `{"spec":{"csrAttributes":[{"name":"challengePassword","value":"HUNTER2"}]}}`},
 		"a TokenRequest":          {"authentication.k8s.io", "TokenRequest", `{"status":{"token":"HUNTER2"}}`},
 		"a TokenReview":           {"authentication.k8s.io", "TokenReview", `{"spec":{"token":"HUNTER2"}}`},

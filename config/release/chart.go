@@ -27,14 +27,26 @@ const (
 	chartContentType = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 )
 
-// chartFolder is that of the chart, in the checkout.
-const chartFolder = "config/chart/lintel"
+// chart is a folder of config/chart.
+type chart struct {
+	Name, Description string
+	// Image is the one whose repository its values have: empty where it is not of the release.
+	Image string
+}
+
+var charts = []chart{
+	{Name: "lintel", Description: "Lintel's Helm chart", Image: "lintel-manager"},
+	{Name: "openvox-stack", Description: "The Helm chart of a Puppet installation"},
+}
+
+// released is what a release says in place of what matches, once in a file.
+type released struct{ file, from, to string }
 
 // chartFiles are a chart's files by their names, with what symbolic links point to, and
 // what a release of a version in a registry says in place of what stands there.
-func (m *maker) chartFiles(registry string) (map[string][]byte, error) {
+func (m *maker) chartFiles(c chart, registry string) (map[string][]byte, error) {
 	files := map[string][]byte{}
-	root := filepath.Join(m.Folder, chartFolder)
+	root := filepath.Join(m.Folder, "config/chart", c.Name)
 	var read func(below string) error
 	read = func(below string) error {
 		entries, err := os.ReadDir(filepath.Join(root, below))
@@ -60,39 +72,54 @@ func (m *maker) chartFiles(registry string) (map[string][]byte, error) {
 		return nil
 	}
 	if err := read(""); err != nil {
-		return nil, fmt.Errorf("reading the chart: %w", err)
+		return nil, fmt.Errorf("reading: %w", err)
 	}
-	for _, released := range []struct{ file, from, to string }{
+	all := []released{
 		{"Chart.yaml", `(?m)^version: .*$`, "version: " + strings.TrimPrefix(m.Version, "v")},
 		{"Chart.yaml", `(?m)^appVersion: .*$`, "appVersion: " + m.Version},
-		{"values.yaml", `(?m)^  repository: .*$`, "  repository: " + registry + "/lintel-manager"},
-	} {
-		pattern := regexp.MustCompile(released.from)
-		if len(pattern.FindAllIndex(files[released.file], -1)) != 1 {
-			return nil, fmt.Errorf("%s of the chart does not have one line %s", released.file, released.from)
+	}
+	if c.Image != "" {
+		all = append(all, released{"values.yaml", `(?m)^  repository: .*$`, "  repository: " + registry + "/" + c.Image})
+	}
+	for _, r := range all {
+		pattern := regexp.MustCompile(r.from)
+		if len(pattern.FindAllIndex(files[r.file], -1)) != 1 {
+			return nil, fmt.Errorf("%s does not have one line %s", r.file, r.from)
 		}
-		files[released.file] = pattern.ReplaceAllLiteral(files[released.file], []byte(released.to))
+		files[r.file] = pattern.ReplaceAllLiteral(files[r.file], []byte(r.to))
 	}
 	return files, nil
 }
 
 // chartArchive is what "helm package" makes of files, but the same each time.
-func (m *maker) chartArchive(files map[string][]byte) ([]byte, error) {
+func (m *maker) chartArchive(c chart, files map[string][]byte) ([]byte, error) {
 	all := map[string]packed{}
 	for file, content := range files {
-		all["lintel/"+file] = packed{content, 0o644}
+		all[c.Name+"/"+file] = packed{content, 0o644}
 	}
 	return m.tarGz(all)
 }
 
-// pushChart pushes the chart to REGISTRY/charts/lintel, where helm install takes it from,
-// and gives its reference by digest.
-func (p pusher) pushChart(ctx context.Context, registry string, m *maker) (string, error) {
-	files, err := m.chartFiles(registry)
+// pushCharts pushes the charts to REGISTRY/charts, where helm install takes them from, and
+// gives their references by digest.
+func (p pusher) pushCharts(ctx context.Context, registry string, m *maker) ([]string, error) {
+	var references []string
+	for _, c := range charts {
+		reference, err := p.pushChart(ctx, registry, m, c)
+		if err != nil {
+			return nil, fmt.Errorf("chart %s: %w", c.Name, err)
+		}
+		references = append(references, reference)
+	}
+	return references, nil
+}
+
+func (p pusher) pushChart(ctx context.Context, registry string, m *maker, c chart) (string, error) {
+	files, err := m.chartFiles(c, registry)
 	if err != nil {
 		return "", err
 	}
-	archive, err := m.chartArchive(files)
+	archive, err := m.chartArchive(c, files)
 	if err != nil {
 		return "", err
 	}
@@ -109,7 +136,7 @@ func (p pusher) pushChart(ctx context.Context, registry string, m *maker) (strin
 	if err != nil {
 		return "", err
 	}
-	annotations := m.annotations(program{Image: "lintel", Description: "Lintel's Helm chart"})
+	annotations := m.annotations(program{Image: c.Name, Description: c.Description})
 	annotations[ocispec.AnnotationVersion] = strings.TrimPrefix(m.Version, "v")
 	manifest, err := oras.PackManifest(ctx, store, oras.PackManifestVersion1_0, "", oras.PackManifestOptions{
 		ConfigDescriptor: &configured, Layers: []ocispec.Descriptor{layer}, ManifestAnnotations: annotations,
@@ -117,7 +144,7 @@ func (p pusher) pushChart(ctx context.Context, registry string, m *maker) (strin
 	if err != nil {
 		return "", err
 	}
-	target, err := remote.NewRepository(registry + "/charts/lintel")
+	target, err := remote.NewRepository(registry + "/charts/" + c.Name)
 	if err != nil {
 		return "", fmt.Errorf("%q is no registry to push to: %w", registry, err)
 	}
@@ -128,10 +155,10 @@ func (p pusher) pushChart(ctx context.Context, registry string, m *maker) (strin
 	target.PlainHTTP = p.Insecure
 	target.Client = &auth.Client{Client: retry.DefaultClient, Cache: auth.NewCache(), Credential: credentials.Credential(known)}
 	if err := oras.CopyGraph(ctx, store, target, manifest, oras.DefaultCopyGraphOptions); err != nil {
-		return "", fmt.Errorf("pushing the chart: %w", err)
+		return "", fmt.Errorf("pushing: %w", err)
 	}
 	digest := v1.Hash{Algorithm: manifest.Digest.Algorithm().String(), Hex: manifest.Digest.Encoded()}
-	repository, err := name.NewRepository(registry+"/charts/lintel", p.names()...)
+	repository, err := name.NewRepository(registry+"/charts/"+c.Name, p.names()...)
 	if err != nil {
 		return "", err
 	}
@@ -139,7 +166,7 @@ func (p pusher) pushChart(ctx context.Context, registry string, m *maker) (strin
 		return "", err
 	}
 	if err := target.Tag(ctx, manifest, strings.TrimPrefix(m.Version, "v")); err != nil {
-		return "", fmt.Errorf("tagging the chart: %w", err)
+		return "", fmt.Errorf("tagging: %w", err)
 	}
 	return repository.Digest(digest.String()).Name(), nil
 }

@@ -46,7 +46,7 @@ func newCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(newImageCommand(), newPushCommand(), newChartCommand(), newDownloadsCommand())
+	cmd.AddCommand(newImageCommand(), newPushCommand(), newChartCommand(), newDownloadsCommand(), newOpenVoxCommand())
 	return cmd
 }
 
@@ -79,10 +79,10 @@ func newImageCommand() *cobra.Command {
 }
 
 func newPushCommand() *cobra.Command {
-	return newRegistryCommand("push", "Make the images and the chart, and push them with SBOMs and signatures",
+	return newRegistryCommand("push", "Make the images and the charts, and push them with SBOMs and signatures",
 		`Make the images and push them to REGISTRY/NAME:VERSION, with SBOMs as referrers, and
-the chart to REGISTRY/charts/lintel; with --key, with signatures as "cosign verify --key"
-reads them.
+the charts to REGISTRY/charts; with --key, with signatures as "cosign verify --key" reads
+them.
 
 Credentials are those of "docker login" or "podman login".`,
 		func(ctx context.Context, m *maker, push pusher, registry string) ([]string, error) {
@@ -98,17 +98,16 @@ Credentials are those of "docker login" or "podman login".`,
 				}
 				references = append(references, reference)
 			}
-			chart, err := push.pushChart(ctx, registry, m)
-			return append(references, chart), err
+			pushed, err := push.pushCharts(ctx, registry, m)
+			return append(references, pushed...), err
 		})
 }
 
 func newChartCommand() *cobra.Command {
-	return newRegistryCommand("chart", "Push the chart alone, for images that are there",
-		`Push the chart to REGISTRY/charts/lintel, for images that are there.`,
+	return newRegistryCommand("chart", "Push the charts alone, for images that are there",
+		`Push the charts to REGISTRY/charts, for images that are there.`,
 		func(ctx context.Context, m *maker, push pusher, registry string) ([]string, error) {
-			chart, err := push.pushChart(ctx, registry, m)
-			return []string{chart}, err
+			return push.pushCharts(ctx, registry, m)
 		})
 }
 

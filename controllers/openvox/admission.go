@@ -71,6 +71,84 @@ func (a *admitter) admitConfig(ctx context.Context, object builtin.Object) (buil
 	return a.admit(ctx, object, v1alpha1.SchemeGroupVersion, "Config", nil)
 }
 
+// admitServer asks the rules about a stored Server as if it were created now. Of two that
+// were made at once, the one that is older keeps the CA.
+func (a *admitter) admitServer(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
+	server, ok := object.(*v1alpha1.Server)
+	if !ok {
+		return builtin.Verdict{}, fmt.Errorf("%T is no Server", object)
+	}
+	facts, err := a.aboutServer(ctx, server, rules.Older[*v1alpha1.Server])
+	if err != nil {
+		return builtin.Verdict{}, err
+	}
+	return a.admit(ctx, object, v1alpha1.SchemeGroupVersion, "Server", facts)
+}
+
+// admitPool asks the rules about a stored Pool. Whose host it is, its controller decides.
+func (a *admitter) admitPool(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
+	return a.admit(ctx, object, v1alpha1.SchemeGroupVersion, "Pool", rules.PoolFacts{})
+}
+
+// serverFacts are about a Server that is to be stored.
+func (a *admitter) serverFacts(ctx context.Context, review *admission.Review) (any, error) {
+	server, err := system.Read[v1alpha1.Server](review, review.Object)
+	if err != nil {
+		return nil, err
+	}
+	server.Name, server.Namespace = review.Name, review.Namespace
+	return a.aboutServer(ctx, server, func(other, of *v1alpha1.Server) bool { return other.Name != of.Name })
+}
+
+// aboutServer has the other Servers that are the CA's, of those that count.
+func (a *admitter) aboutServer(ctx context.Context, server *v1alpha1.Server, counts func(other, of *v1alpha1.Server) bool) (facts rules.ServerFacts, err error) {
+	if !server.Spec.CA {
+		return facts, nil
+	}
+	var servers v1alpha1.ServerList
+	if err := a.cached.List(ctx, &servers, client.InNamespace(server.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return facts, fmt.Errorf("listing the Servers of %s: %w", server.Namespace, err)
+	}
+	configs, err := configsIn(ctx, a.cached, server.Namespace)
+	if err != nil {
+		return facts, err
+	}
+	return rules.CAServers(server, servers.Items, configs, counts), nil
+}
+
+// configsIn are those of a namespace, for reading only.
+func configsIn(ctx context.Context, reader client.Reader, namespace string) ([]v1alpha1.Config, error) {
+	var list v1alpha1.ConfigList
+	if err := reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the Configs of %s: %w", namespace, err)
+	}
+	return list.Items, nil
+}
+
+// poolFacts are about a Pool that is to be stored.
+func (a *admitter) poolFacts(ctx context.Context, review *admission.Review) (any, error) {
+	pool, err := system.Read[v1alpha1.Pool](review, review.Object)
+	if err != nil {
+		return nil, err
+	}
+	pool.Name, pool.Namespace = review.Name, review.Namespace
+	var pools v1alpha1.PoolList
+	if err := a.cached.List(ctx, &pools, client.InNamespace(review.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the Pools of %s: %w", review.Namespace, err)
+	}
+	return rules.PoolFacts{HostTakenBy: rules.HostTaken(pool, pools.Items)}, nil
+}
+
+// admitClassifier asks the rules about a stored NodeClassifier.
+func (a *admitter) admitClassifier(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
+	return a.admit(ctx, object, v1alpha1.SchemeGroupVersion, "NodeClassifier", nil)
+}
+
+// admitProcessor asks the rules about a stored ReportProcessor.
+func (a *admitter) admitProcessor(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
+	return a.admit(ctx, object, v1alpha1.SchemeGroupVersion, "ReportProcessor", nil)
+}
+
 // admitRequest asks the rules about a stored request: they may have changed since. What
 // they go by is read from the API server, for the answer is final.
 func (a *admitter) admitRequest(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
@@ -158,11 +236,19 @@ func (a *admitter) requestFacts(ctx context.Context, reader client.Reader, key c
 	return facts, secrets.failure
 }
 
-// certificatesIn are those of a namespace, for reading only.
+// certificatesIn are those of a namespace, with the names that Pools add to them, for
+// reading only.
 func certificatesIn(ctx context.Context, reader client.Reader, namespace string) ([]v1alpha1.Certificate, error) {
 	var list v1alpha1.CertificateList
 	if err := reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the Certificates of %s: %w", namespace, err)
+	}
+	hosts, err := injected(ctx, reader, namespace)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		inject(&list.Items[i], hosts)
 	}
 	return list.Items, nil
 }

@@ -37,8 +37,7 @@ func TestApprovalForbidden(t *testing.T) {
 		"down":      {err: down, want: down},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bare, ok := newClient(t, signing.DeepCopy(), requested()).(client.WithWatch)
-			require.True(t, ok)
+			bare := newClient(t, signing.DeepCopy(), requested())
 			refusing := interceptor.NewClient(bare, interceptor.Funcs{
 				SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error {
 					return c.err

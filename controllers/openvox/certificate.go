@@ -83,8 +83,13 @@ func (r *CertificateReconciler) carryOut(ctx context.Context, certificate *v1alp
 	return certificateReport{}, nil
 }
 
-// issue is an attempt to have the certificate that is wanted.
+// issue is an attempt to have the certificate that is wanted, of a copy of its object.
 func (r *CertificateReconciler) issue(ctx context.Context, certificate *v1alpha1.Certificate) outcome {
+	hosts, err := injected(ctx, r.client, certificate.Namespace)
+	if err != nil {
+		return outcome{phase: v1alpha1.CertificateError, reason: reasonFailed, message: err.Error(), wait: retryError}
+	}
+	inject(certificate, hosts)
 	verdict, err := r.admit(ctx, certificate)
 	if err != nil {
 		return outcome{phase: v1alpha1.CertificateError, reason: reasonFailed, message: err.Error(), wait: retryError}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +17,7 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/configfiles"
+	"github.com/lintel-policy/lintel/controllers/openvox/endpoints"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
@@ -38,6 +38,8 @@ type ConfigReconciler struct {
 	applier *object.Applier
 	events  events.EventRecorder
 	admit   builtin.Admitter
+
+	classifiers classifiers
 }
 
 // verdict is what has become of a Config.
@@ -58,7 +60,7 @@ func (r *ConfigReconciler) reporter() object.Reporter[*v1alpha1.Config, v1alpha1
 		Status:     func(c *v1alpha1.Config) *v1alpha1.ConfigStatus { return &c.Status },
 		Conditions: func(s *v1alpha1.ConfigStatus) []metav1.Condition { return s.Conditions },
 		News: map[string]object.News{v1alpha1.ConditionConfigReady: reasons(func(reason string) bool {
-			return !slices.Contains([]string{reasonRendered, reasonAuthorityNotFound, reasonReferenceNotFound}, reason)
+			return !slices.Contains([]string{reasonRendered, reasonAuthorityNotFound, reasonReferenceNotFound, reasonClassifierNotRendered}, reason)
 		})},
 	}
 }
@@ -72,8 +74,8 @@ func (r *ConfigReconciler) carryOut(ctx context.Context, config *v1alpha1.Config
 	if !config.DeletionTimestamp.IsZero() {
 		return configReport{}, nil
 	}
-	err := r.render(ctx, config)
-	v := &verdict{phase: v1alpha1.ConfigRunning, reason: reasonRendered, message: "the files are in ConfigMap " + configMapName(config.Name) + notCarriedOut(config)}
+	hash, err := r.render(ctx, config)
+	v := &verdict{phase: v1alpha1.ConfigRunning, reason: reasonRendered, message: "the files are in ConfigMap " + configMapName(config.Name)}
 	var foreign *object.Foreign
 	switch {
 	case err == nil || errors.As(err, &v):
@@ -85,47 +87,48 @@ func (r *ConfigReconciler) carryOut(ctx context.Context, config *v1alpha1.Config
 	}
 	next := config.Status.DeepCopy()
 	next.Phase, next.ObservedGeneration = v.phase, config.Generation
+	if hash != "" {
+		next.FilesHash = hash
+	}
 	object.Conditions{List: &next.Conditions, Generation: config.Generation}.Set(v1alpha1.ConditionConfigReady, v.phase == v1alpha1.ConfigRunning, v.reason, v.message)
 	return configReport{Status: next, Again: v.wait}, err
 }
 
-// notCarriedOut says what of a Config has no effect: "" where all has.
-func notCarriedOut(config *v1alpha1.Config) string {
-	var names []string
-	if config.Spec.Code != nil {
-		names = append(names, "spec.code")
-	}
-	if config.Spec.ReadOnlyRootFilesystem {
-		names = append(names, "spec.readOnlyRootFilesystem")
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return "; not carried out: " + strings.Join(names, ", ") + ", for this version makes no Servers"
-}
-
-// render writes the files of a Config. What it cannot know or may not write is a *verdict,
+// render writes the files of a Config, and gives their hash. What it cannot know or may not write is a *verdict,
 // and what was written before stays.
-func (r *ConfigReconciler) render(ctx context.Context, config *v1alpha1.Config) error {
+func (r *ConfigReconciler) render(ctx context.Context, config *v1alpha1.Config) (hash string, err error) {
 	in, err := r.gather(ctx, config)
 	if err != nil {
-		return err
+		return "", err
 	}
+	classifier, classifierFile, err := r.classifierOf(ctx, config)
+	if err != nil {
+		return "", err
+	}
+	in.Classifier = classifier
 	files, err := configfiles.Render(in)
 	if err != nil {
-		return &verdict{phase: v1alpha1.ConfigError, reason: reasonNotRendered, message: err.Error()}
+		return "", &verdict{phase: v1alpha1.ConfigError, reason: reasonNotRendered, message: err.Error()}
 	}
-	return r.apply(ctx, config, files)
+	return configfiles.Hash(files), r.apply(ctx, config, files, classifierFile)
 }
 
-// apply writes the objects of a Config.
-func (r *ConfigReconciler) apply(ctx context.Context, config *v1alpha1.Config, files map[string]string) error {
-	for _, child := range []client.Object{configMap(config, files), serverAccount(config)} {
-		if _, err := r.applier.Apply(ctx, object.ControlledBy(config), child, nil); err != nil {
+// apply writes the objects of a Config. The file by which servers classify is there before
+// the file that tells them to, and goes after it.
+func (r *ConfigReconciler) apply(ctx context.Context, config *v1alpha1.Config, files map[string]string, classifier []byte) error {
+	children, ours, name := []client.Object{configMap(config, files), serverAccount(config)}, object.ControlledBy(config), classifierSecret(config.Name)
+	if classifier != nil {
+		children = append([]client.Object{renderedSecret(config, name, endpoints.ClassifierKey, classifier)}, children...)
+	}
+	for _, child := range children {
+		if _, err := r.applier.Apply(ctx, ours, child, nil); err != nil {
 			return err
 		}
 	}
-	return nil
+	if classifier != nil {
+		return nil
+	}
+	return r.applier.Remove(ctx, ours, client.ObjectKey{Namespace: config.Namespace, Name: name}, &corev1.Secret{})
 }
 
 // gather asks the rules about a Config, and finds what its files are made of.
@@ -139,12 +142,15 @@ func (r *ConfigReconciler) gather(ctx context.Context, config *v1alpha1.Config) 
 		return in, &verdict{phase: v1alpha1.ConfigError, reason: reasonNotAdmitted, message: answer.Message()}
 	}
 	spec := config.Spec
-	for _, reference := range [][2]string{{"databaseRef", spec.DatabaseRef}, {"nodeClassifierRef", spec.NodeClassifierRef}} {
-		if reference[1] != "" {
-			return in, &verdict{phase: v1alpha1.ConfigPending, reason: reasonReferenceNotFound, message: fmt.Sprintf(
-				"spec.%s: there is no %q, for this version does not have the kind; leave the field out", reference[0], reference[1])}
-		}
+	if spec.DatabaseRef != "" {
+		return in, &verdict{phase: v1alpha1.ConfigPending, reason: reasonReferenceNotFound, message: fmt.Sprintf(
+			"spec.databaseRef: there is no %q, for this version does not have the kind; leave the field out", spec.DatabaseRef)}
 	}
+	processors, err := processorsOf(ctx, r.client, client.ObjectKeyFromObject(config))
+	if err != nil {
+		return in, err
+	}
+	in.SendsReports = len(processors) > 0
 	if spec.AuthorityRef == "" {
 		return in, nil
 	}
@@ -171,7 +177,8 @@ func seconds(text v1alpha1.Duration, fallback time.Duration) (int64, error) {
 	return int64(d / time.Second), err
 }
 
-func configMapName(config string) string { return config + "-config" }
+func configMapName(config string) string     { return config + "-config" }
+func serverAccountName(config string) string { return config + "-server" }
 
 // configMap has the files.
 func configMap(config *v1alpha1.Config, files map[string]string) *corev1.ConfigMap {
@@ -181,7 +188,7 @@ func configMap(config *v1alpha1.Config, files map[string]string) *corev1.ConfigM
 // serverAccount is of servers, which have no business with the API server.
 func serverAccount(config *v1alpha1.Config) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{
-		TypeMeta: kindOf(corev1.SchemeGroupVersion, "ServiceAccount"), ObjectMeta: configMeta(config, config.Name+"-server"),
+		TypeMeta: kindOf(corev1.SchemeGroupVersion, "ServiceAccount"), ObjectMeta: configMeta(config, serverAccountName(config.Name)),
 		AutomountServiceAccountToken: new(false),
 	}
 }

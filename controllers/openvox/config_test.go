@@ -31,7 +31,8 @@ func (s *configSite) render() string {
 	s.t.Helper()
 	r := &ConfigReconciler{
 		client: s.client, applier: s.applier, events: s.events,
-		admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(s.denied), s.err },
+		admit:       func(context.Context, builtin.Object) (builtin.Verdict, error) { return denying(s.denied), s.err },
+		classifiers: classifiers{secrets: secrets{s.client, s.client}, admit: admitAll},
 	}
 	_, err := r.Reconcile(s.t.Context(), object.Request("ns", "c")[0])
 	require.ErrorIs(s.t, err, s.err)
@@ -107,14 +108,6 @@ func TestConfig(t *testing.T) {
 	require.NoError(t, s.client.Delete(t.Context(), ca))
 	require.Contains(t, s.render(), "Pending False AuthorityNotFound")
 	require.Equal(t, before, s.files())
-}
-
-// TestConfigSaysWhatHasNoEffect: that the files are there is not all that was asked for.
-func TestConfigSaysWhatHasNoEffect(t *testing.T) {
-	config := configOf("main")
-	config.Spec.Code, config.Spec.ReadOnlyRootFilesystem = &v1alpha1.CodeSpec{Image: "example.com/code:1"}, true
-	s := newConfigSite(t, config, newInternal("main"))
-	require.Equal(t, rendered+"; not carried out: spec.code, spec.readOnlyRootFilesystem, for this version makes no Servers", s.render())
 }
 
 // TestConfigEditedByHand: what is rendered comes back.

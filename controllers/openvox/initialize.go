@@ -137,6 +137,9 @@ func (r *InitializeReconciler) step(ctx context.Context, ca *v1alpha1.Certificat
 		return progress{}, err
 	}
 	s.exists = len(stored[caKey]) > 0 || len(stored[caPrivateKey]) > 0
+	if err := r.nameServer(ctx, ca); err != nil {
+		return progress{}, err
+	}
 	if err := r.makeServer(ctx, s); err != nil {
 		return progress{}, err
 	}
@@ -181,9 +184,42 @@ func (r *InitializeReconciler) served(ctx context.Context, ca *v1alpha1.Certific
 	return pair != nil, err
 }
 
+// nameServer has the Certificate of the CA's server be that of the Server with ca. One stays
+// for as long as a Server names it.
+func (r *InitializeReconciler) nameServer(ctx context.Context, ca *v1alpha1.CertificateAuthority) error {
+	if ca.Spec.ServerCertificateRef != "" {
+		ca.Status.ServerCertificateName = ""
+		return nil
+	}
+	var servers v1alpha1.ServerList
+	if err := r.client.List(ctx, &servers, client.InNamespace(ca.Namespace)); err != nil {
+		return fmt.Errorf("listing the Servers of %s: %w", ca.Namespace, err)
+	}
+	configs, err := configsIn(ctx, r.client, ca.Namespace)
+	if err != nil {
+		return err
+	}
+	naming := slices.DeleteFunc(servers.Items, func(s v1alpha1.Server) bool {
+		return !s.Spec.CA || !s.DeletionTimestamp.IsZero() || !slices.ContainsFunc(configs, func(c v1alpha1.Config) bool {
+			return c.Name == s.Spec.ConfigRef && c.Spec.AuthorityRef == ca.Name
+		})
+	})
+	if len(naming) == 0 || slices.ContainsFunc(naming, func(s v1alpha1.Server) bool { return s.Spec.CertificateRef == ca.Status.ServerCertificateName }) {
+		return nil
+	}
+	first := slices.MinFunc(naming, func(a, b v1alpha1.Server) int {
+		if rules.Older(&a, &b) {
+			return -1
+		}
+		return 1
+	})
+	ca.Status.ServerCertificateName = first.Spec.CertificateRef
+	return nil
+}
+
 // makeServer has the Certificate of the CA's server made, unless one is named.
 func (r *InitializeReconciler) makeServer(ctx context.Context, s setup) error {
-	if s.ca.Spec.ServerCertificateRef != "" {
+	if s.ca.Spec.ServerCertificateRef != "" || s.ca.Status.ServerCertificateName != "" {
 		return nil
 	}
 	err := r.keep(ctx, s.ca, s.made())
@@ -216,11 +252,11 @@ func (r *InitializeReconciler) lasting(ctx context.Context, s setup) error {
 
 // setUp has the setup Job run.
 func (r *InitializeReconciler) setUp(ctx context.Context, s setup) (progress, error) {
-	var configs v1alpha1.ConfigList
-	if err := r.client.List(ctx, &configs, client.InNamespace(s.ca.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return progress{}, fmt.Errorf("listing Configs: %w", err)
+	configs, err := configsIn(ctx, r.client, s.ca.Namespace)
+	if err != nil {
+		return progress{}, err
 	}
-	naming := slices.DeleteFunc(configs.Items, func(c v1alpha1.Config) bool {
+	naming := slices.DeleteFunc(configs, func(c v1alpha1.Config) bool {
 		return c.Spec.AuthorityRef != s.ca.Name || !c.DeletionTimestamp.IsZero()
 	})
 	if len(naming) == 0 {

@@ -37,12 +37,20 @@ const (
 	workFolder         = "/tmp"
 	tokenFolder        = "/var/run/secrets/kubernetes.io/serviceaccount"
 	intermediateFolder = "/run/intermediate-ca"
+	// setupProgram is cmd/openvox-ca-setup, in images that have it; setupFinal is its exit
+	// code where running it again will not help.
+	setupProgram = "/usr/local/bin/lintel-openvox-ca-setup"
+	setupFinal   = 2
 )
 
 // setupScript is what the setup Job runs.
 //
 //go:embed setup.sh
 var setupScript string
+
+// setupMissing are the exit codes by which shells and container runtimes say that the image
+// lacks a program, or has none that the node can run.
+var setupMissing = []int32{126, 127, 128}
 
 func caKeySecret(ca string) string   { return ca + "-ca-key" }
 func setupName(ca string) string     { return ca + "-ca-setup" }
@@ -224,6 +232,14 @@ func (s setup) job() *batchv1.Job {
 		TypeMeta: kindOf(batchv1.SchemeGroupVersion, "Job"), ObjectMeta: s.meta(setupName(s.ca.Name)),
 		Spec: batchv1.JobSpec{
 			BackoffLimit: new(int32(3)), TTLSecondsAfterFinished: new(int32(day)),
+			PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
+				{Action: batchv1.PodFailurePolicyActionFailJob, OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
+					Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: append([]int32{setupFinal}, setupMissing...),
+				}},
+				{Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{
+					{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue},
+				}},
+			}},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labelsOf(s.ca.Name)}, Spec: s.pod()},
 		},
 	}
@@ -281,8 +297,9 @@ func (s setup) pod() corev1.PodSpec {
 			RunAsNonRoot: new(true), FSGroup: s.fsGroup, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
 		Containers: []corev1.Container{{
-			Name: "ca-setup", Image: s.image.Repository + ":" + s.image.Tag, ImagePullPolicy: s.image.PullPolicy,
+			Name: "ca-setup", Image: imageName(s.image.Repository, s.image.Tag), ImagePullPolicy: s.image.PullPolicy,
 			Command: []string{"/bin/bash", "-c", setupScript}, Env: s.environment(), Resources: s.ca.Spec.Resources, VolumeMounts: mounts,
+			TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 			SecurityContext: &corev1.SecurityContext{
 				AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 			},
@@ -330,6 +347,7 @@ func (s setup) environment() []corev1.EnvVar {
 		{Name: "SSL_SECRET_NAME", Value: setupName(s.ca.Name)},
 		{Name: "CA_DIR", Value: caFolder},
 		{Name: "WORK_DIR", Value: workFolder},
+		{Name: "SETUP_PROGRAM", Value: setupProgram},
 		{Name: "TOKEN_DIR", Value: tokenFolder},
 		{Name: "INTERMEDIATE_DIR", Value: intermediate},
 	}

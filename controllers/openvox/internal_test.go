@@ -130,7 +130,7 @@ func TestSetupScriptTakesNoPaths(t *testing.T) {
 	for _, certname := range []string{"", "../../up", "a/b", ".a", "-x", "a..b", "a b", "$(id)"} {
 		folder := t.TempDir()
 		command := exec.CommandContext(t.Context(), "bash", "-c", setupScript)
-		command.Env = append(os.Environ(), "WORK_DIR="+folder, "CA_DIR="+folder, "CERTNAME="+certname, "DNS_ALT_NAMES=", "CA_TTL=1")
+		command.Env = append(os.Environ(), "SETUP_PROGRAM=", "WORK_DIR="+folder, "CA_DIR="+folder, "CERTNAME="+certname, "DNS_ALT_NAMES=", "CA_TTL=1")
 		output, err := command.CombinedOutput()
 		require.Error(t, err, certname)
 		require.Contains(t, string(output), "is no certname", certname)
@@ -181,8 +181,13 @@ type site struct {
 
 func newSite(t *testing.T, objects ...client.Object) *site {
 	t.Helper()
+	return newSiteOn(t, newClient(t, objects...))
+}
+
+func newSiteOn(t *testing.T, c client.WithWatch) *site {
+	t.Helper()
 	s := &site{t: t, now: time.Now(), events: events.NewFakeRecorder(100)}
-	s.client = interceptor.NewClient(newClient(t, objects...).(client.WithWatch), interceptor.Funcs{
+	s.client = interceptor.NewClient(c, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
 			if s.refuse != nil {
 				return s.refuse

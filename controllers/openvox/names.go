@@ -29,9 +29,13 @@ const (
 	certificatesManager = "lintel-openvox-certificates"
 	configsManager      = "lintel-openvox-configs"
 	initializeManager   = "lintel-openvox-internal"
+	poolsManager        = "lintel-openvox-pools"
+	serversManager      = "lintel-openvox-servers"
 	policiesManager     = "lintel-openvox-policies"
 	requestsManager     = "lintel-openvox-requests"
 	certManagerManager  = "lintel-openvox-certificaterequests"
+	classifiersManager  = "lintel-openvox-classifiers"
+	reportsManager      = "lintel-openvox-reports"
 
 	// foreignPolicyKey is where the program of another operator finds policies, and of ours
 	// it must not find any: it checks far less.

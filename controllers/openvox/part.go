@@ -68,7 +68,7 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]bu
 
 // judgedKinds are those by which reviews are judged.
 func judgedKinds() []client.Object {
-	return []client.Object{&v1alpha1.CertificateAuthority{}, &v1alpha1.SigningPolicy{}, &v1alpha1.Certificate{}}
+	return []client.Object{&v1alpha1.CertificateAuthority{}, &v1alpha1.SigningPolicy{}, &v1alpha1.Certificate{}, &v1alpha1.Config{}, &v1alpha1.Server{}, &v1alpha1.Pool{}}
 }
 
 // caches has the manager's cache hold no other namespaces than those that are judged. Where
@@ -104,6 +104,10 @@ func (a *admitter) products(on bool) []builtin.Product {
 		{Product: builtin.Product{Name: "openvox-certificate", Entry: "vcertificate.kb.io", Rules: calledFor("certificates")}, Facts: a.certificateFacts},
 		{Product: builtin.Product{Name: "openvox-certificateauthority", Entry: "vcertificateauthority.kb.io", Rules: calledFor("certificateauthorities")}, Facts: a.authorityFacts},
 		{Product: builtin.Product{Name: "openvox-config", Entry: "vconfig.kb.io", Rules: calledFor("configs")}},
+		{Product: builtin.Product{Name: "openvox-pool", Entry: "vpool.kb.io", Rules: calledFor("pools")}, Facts: a.poolFacts},
+		{Product: builtin.Product{Name: "openvox-server", Entry: "vserver.kb.io", Rules: calledFor("servers")}, Facts: a.serverFacts},
+		{Product: builtin.Product{Name: "openvox-nodeclassifier", Entry: "vnodeclassifier.kb.io", Rules: calledFor("nodeclassifiers")}},
+		{Product: builtin.Product{Name: "openvox-reportprocessor", Entry: "vreportprocessor.kb.io", Rules: calledFor("reportprocessors")}},
 		{Product: builtin.Product{Name: "openvox-signingpolicy", Entry: "vsigningpolicy.kb.io", Rules: calledFor("signingpolicies")}, Facts: known},
 		{Product: builtin.Product{Name: "openvox-certificatesigningrequest", Entry: "certificatesigningrequest.openvox.voxpupuli.org", Rules: signingRequestRules()}, Facts: a.signingRequestFacts},
 		{Product: builtin.Product{Name: "openvox-certificaterequest", Entry: "certificaterequest.openvox.voxpupuli.org", Rules: builtin.Called(admissionregistrationv1.NamespacedScope, "cert-manager.io", "v1", []string{"certificaterequests"}, admissionregistrationv1.Create)}, Facts: a.certificateRequestFacts},

@@ -1,6 +1,11 @@
 # What the setup Job of a CertificateAuthority runs. It may be run again at any time:
 # what the volume has is kept, and written to the Secrets as it is there.
+#
+# An image with Lintel's own program for it needs no Ruby.
 set -eu
+if [ -x "$SETUP_PROGRAM" ]; then
+  exec "$SETUP_PROGRAM"
+fi
 umask 077
 
 # It is part of paths.

@@ -199,6 +199,10 @@ openclaw.enterprise.io/v1 PolicyBundle policybundles namespaced
 openvox.voxpupuli.org/v1alpha1 CertificateAuthority certificateauthorities namespaced
 openvox.voxpupuli.org/v1alpha1 Certificate certificates namespaced
 openvox.voxpupuli.org/v1alpha1 Config configs namespaced
+openvox.voxpupuli.org/v1alpha1 Pool pools namespaced
+openvox.voxpupuli.org/v1alpha1 Server servers namespaced
+openvox.voxpupuli.org/v1alpha1 NodeClassifier nodeclassifiers namespaced
+openvox.voxpupuli.org/v1alpha1 ReportProcessor reportprocessors namespaced
 openvox.voxpupuli.org/v1alpha1 SigningPolicy signingpolicies namespaced
 openzro.io/v1 OZGroup ozgroups namespaced
 openzro.io/v1 OZHTTPRoute ozhttproutes namespaced

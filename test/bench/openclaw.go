@@ -66,7 +66,7 @@ func (b *bench) measureOpenClaw(ctx context.Context) error {
 	if err := b.untilComposed(ctx, 0); err != nil {
 		return err
 	}
-	if err := b.untilQuiet(ctx); err != nil {
+	if err := b.untilQuiet(ctx, openClawKinds); err != nil {
 		return err
 	}
 
@@ -91,7 +91,7 @@ func (b *bench) measureOpenClaw(ctx context.Context) error {
 		What:   fmt.Sprintf("OpenClaw: an edit of the enterprise's bundle reaches the ConfigMaps of all %d gateways, after its admission (%.0f ms)", openClawInstances, milliseconds(admitted.Sub(start))),
 		Lintel: fmt.Sprintf("%.2f s", reached), Target: "≤ 5 s", Verdict: verdict(reached, 5),
 	})
-	if err := b.untilQuiet(ctx); err != nil {
+	if err := b.untilQuiet(ctx, openClawKinds); err != nil {
 		return err
 	}
 	after, err := b.countWrites(ctx, "configmaps")
@@ -268,14 +268,14 @@ func (b *bench) countWrites(ctx context.Context, resources string) (count int, e
 	return count, nil
 }
 
-// untilQuiet waits until nothing has been written for a while: gateways roll out.
-func (b *bench) untilQuiet(ctx context.Context) error {
+// untilQuiet waits until none of the resources has been written for a while: Pods roll out.
+func (b *bench) untilQuiet(ctx context.Context, resources string) error {
 	const quiet = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	last, since := -1, time.Now()
 	for time.Since(since) < quiet {
-		count, err := b.countWrites(ctx, openClawKinds)
+		count, err := b.countWrites(ctx, resources)
 		if err != nil {
 			return err
 		}
@@ -284,7 +284,7 @@ func (b *bench) untilQuiet(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for the gateways to roll out: %w", ctx.Err())
+			return fmt.Errorf("waiting for Pods to roll out: %w", ctx.Err())
 		case <-time.After(200 * time.Millisecond):
 		}
 	}

@@ -58,6 +58,9 @@ func (b *bench) measureOpenVox(ctx context.Context) error {
 	if err := b.openVoxDecision(ctx); err != nil {
 		return err
 	}
+	if err := b.openVoxEndpoints(ctx); err != nil {
+		return err
+	}
 	for i, bits := range openVoxKeys {
 		if i > 0 {
 			if err := b.restartWithOpenVox(ctx, bits); err != nil {
@@ -68,7 +71,7 @@ func (b *bench) measureOpenVox(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return b.openVoxServing(ctx)
 }
 
 func (b *bench) restartWithOpenVox(ctx context.Context, bits int) error {

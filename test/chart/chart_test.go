@@ -65,6 +65,16 @@ func render(t *testing.T, namespace, values string) (objects, error) {
 // renderFrom is render for the chart in a folder or an archive.
 func renderFrom(t *testing.T, from, namespace, values string) (objects, error) {
 	t.Helper()
+	installed, err := dryRun(t, from, namespace, values)
+	if err != nil {
+		return nil, err
+	}
+	return decode(t, []byte(installed.Manifest)), nil
+}
+
+// dryRun is the release that helm install would make.
+func dryRun(t *testing.T, from, namespace, values string) (*release.Release, error) {
+	t.Helper()
 	chart, err := loader.Load(from)
 	require.NoError(t, err)
 	given := map[string]any{}
@@ -77,7 +87,7 @@ func renderFrom(t *testing.T, from, namespace, values string) (objects, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decode(t, []byte(installed.(*release.Release).Manifest)), nil
+	return installed.(*release.Release), nil
 }
 
 func decode(t *testing.T, text []byte) objects {

@@ -37,13 +37,19 @@ type node struct {
 
 func startNode(t *testing.T) node {
 	t.Helper()
+	return startCluster(t, "--nodes=real")
+}
+
+// startCluster starts one, by further flags.
+func startCluster(t *testing.T, flags ...string) node {
+	t.Helper()
 	n := node{stateDir: filepath.Join(t.TempDir(), "cluster"), helmPath: filepath.Join(t.TempDir(), "helm")}
 	run(t, ".", "go", "build", "-o", n.helmPath, "helm.sh/helm/v4/cmd/helm")
 	var answer struct {
 		Kubeconfig string
 		Binaries   map[string]string
 	}
-	up := run(t, "../cluster", "go", "run", ".", "up", "--nodes=real", "--state-dir", n.stateDir, "--owner-pid", fmt.Sprint(os.Getpid()), "-o", "json")
+	up := run(t, "../cluster", append([]string{"go", "run", ".", "up", "--state-dir", n.stateDir, "--owner-pid", fmt.Sprint(os.Getpid()), "-o", "json"}, flags...)...)
 	require.NoError(t, json.Unmarshal([]byte(up), &answer))
 	t.Cleanup(func() { run(t, "../cluster", "go", "run", ".", "down", "--state-dir", n.stateDir) })
 	n.kubeconfig, n.binaries = answer.Kubeconfig, answer.Binaries
@@ -131,9 +137,21 @@ func wait(limit time.Duration) []string { return []string{"--wait", "--timeout",
 func (n node) install(t *testing.T, chart, version string) {
 	t.Helper()
 	n.mustHelm(t, slices.Concat([]string{"install", "lintel", chart, "--create-namespace"}, values(version), wait(2*time.Minute))...)
-	n.must(t, policy, "apply", "--server-side", "-f", "-")
+	n.mustBeTaken(t, policy)
 	n.must(t, "", "wait", "--for=condition=Ready", "--timeout=1m", "policysource/no-secrets")
 	require.Eventually(t, func() bool { return n.verdict(t.Context(), "hidden") == denied }, time.Minute, 200*time.Millisecond)
+}
+
+// mustBeTaken applies manifests: a moment after Pods are ready their Service leads to them.
+func (n node) mustBeTaken(t *testing.T, manifests string, args ...string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		out, err := n.kubectl(t.Context(), manifests, append([]string{"apply", "--server-side", "-f", "-"}, args...)...)
+		if err != nil {
+			t.Log(out)
+		}
+		return err == nil
+	}, 30*time.Second, 200*time.Millisecond)
 }
 
 // upgrade gives the error of Helm with what it printed.

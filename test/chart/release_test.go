@@ -47,6 +47,16 @@ func TestReleasedChart(t *testing.T) {
 	assert.Equal(t, here.names(), released.names())
 	assert.Contains(t, asYAML(t, released.find("Deployment", "lintel-manager")), "image: "+host+"/lintel/lintel-manager:v1.2.3-rc.1\n")
 
+	stack, err := client.Pull(host + "/lintel/charts/openvox-stack:1.2.3-rc.1")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, stack.Chart.Data, 0o644))
+	released, err = renderFrom(t, file, "elsewhere", multi(t))
+	require.NoError(t, err)
+	here, err = renderFrom(t, stackFolder, "elsewhere", multi(t))
+	require.NoError(t, err)
+	assert.Equal(t, here.names(), released.names())
+	assert.Equal(t, "openvox-stack-1.2.3-rc.1", released.find("Config", "mine").GetLabels()["helm.sh/chart"])
+
 	again := exec.Command(push.Args[0], push.Args[1:]...)
 	again.Dir = push.Dir
 	second, err := again.CombinedOutput()

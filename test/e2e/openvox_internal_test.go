@@ -83,7 +83,9 @@ func (p *serviceProxy) connect(w http.ResponseWriter, r *http.Request) {
 
 // runSetup runs the command of a CA's setup Job as its Pod would, with the folder in
 // place of its volume, and the Pod's ServiceAccount.
-func runSetup(t *testing.T, namespace, ca, volume, intermediate string) (output string, err error) {
+//
+// ruby has it done by "puppetserver ca", as in an image without Lintel's program.
+func runSetup(t *testing.T, namespace, ca, volume, intermediate string, ruby bool) (output string, err error) {
 	t.Helper()
 	var job batchv1.Job
 	eventually(t, func() bool {
@@ -95,7 +97,10 @@ func runSetup(t *testing.T, namespace, ca, volume, intermediate string) (output 
 	require.NoError(t, err)
 	require.NoError(t, clientcmdFiles(config.CAData, config.CAFile, volume+"-token", namespace, mustKubectl(t, "", "create", "token", spec.ServiceAccountName, "-n", namespace)))
 	work := t.TempDir()
-	folders := map[string]string{"CA_DIR": volume, "WORK_DIR": work, "TOKEN_DIR": volume + "-token", "INTERMEDIATE_DIR": intermediate}
+	folders := map[string]string{"CA_DIR": volume, "WORK_DIR": work, "TOKEN_DIR": volume + "-token", "INTERMEDIATE_DIR": intermediate, "SETUP_PROGRAM": filepath.Join(programs, "openvox-ca-setup")}
+	if ruby {
+		folders["SETUP_PROGRAM"] = ""
+	}
 	host, port, err := net.SplitHostPort(strings.TrimPrefix(config.Host, "https://"))
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -196,7 +201,7 @@ func TestInternalCertificateAuthority(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "ca"), 0o755))
 	waitConfig(t, namespace, "main", "Running True/ConfigMapsCreated")
-	output, err := runSetup(t, namespace, "main", filepath.Join(dir, "ca"), "")
+	output, err := runSetup(t, namespace, "main", filepath.Join(dir, "ca"), "", false)
 	require.NoError(t, err, output)
 	// Initialized, not ready: its server may start, and has its certificate.
 	waitFacts(t, namespace, "main", "Initializing Initialized=True/CAInitialized CAReady=False/NotAnswering OperatorSigningReady=False/Bootstrap")
@@ -325,7 +330,7 @@ func testRescue(t *testing.T, namespace, volume string) {
 	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=False/NoSigningCertificate")
 	mustKubectl(t, "", "delete", "secret", "main-ca-setup", "-n", namespace)
 	waitFacts(t, namespace, "main", "Initializing Initialized=False/SettingUp CAReady=True/CAAnswers OperatorSigningReady=False/NoSigningCertificate")
-	output, err := runSetup(t, namespace, "main", volume, "") // nothing else writes to the volume now
+	output, err := runSetup(t, namespace, "main", volume, "", false) // nothing else writes to the volume now
 	require.NoError(t, err, output)
 	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=True/CertificateSigned")
 	mustKubectl(t, certificateObject(namespace, "rescued", `{"authorityRef":"main","certname":"rescued.example.com"}`), "apply", "-f", "-")
@@ -367,7 +372,7 @@ func TestIntermediateCertificateAuthority(t *testing.T) {
 
 	volume := filepath.Join(t.TempDir(), "ca")
 	require.NoError(t, os.MkdirAll(volume, 0o755))
-	output, err := runSetup(t, namespace, "below", volume, company)
+	output, err := runSetup(t, namespace, "below", volume, company, true)
 	require.NoError(t, err, output)
 	waitFacts(t, namespace, "below", "Initializing Initialized=True/CAInitialized CAReady=False/NotAnswering OperatorSigningReady=False/Bootstrap")
 	require.Equal(t, string(certificate), string(secretValue(t, namespace, "below-ca", "ca_crt.pem")))
@@ -389,10 +394,10 @@ func TestIntermediateCertificateAuthority(t *testing.T) {
 	}, "the Job for the Certificate")
 	empty := filepath.Join(t.TempDir(), "ca")
 	require.NoError(t, os.MkdirAll(empty, 0o755))
-	output, err = runSetup(t, namespace, "below", empty, "")
+	output, err = runSetup(t, namespace, "below", empty, "", false)
 	require.Error(t, err)
 	require.Contains(t, output, "The volume holds no CA", "another CA is never set up in place of one")
-	output, err = runSetup(t, namespace, "below", volume, company)
+	output, err = runSetup(t, namespace, "below", volume, company, false)
 	require.NoError(t, err, output)
 	require.NoError(t, waitSigned(t, namespace, "server", nil).VerifyHostname("below-internal."+namespace+".svc"))
 	require.Equal(t, string(certificate), string(secretValue(t, namespace, "below-ca", "ca_crt.pem")))

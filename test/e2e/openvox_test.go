@@ -192,6 +192,19 @@ func TestOpenVoxKinds(t *testing.T) {
 		{"Config", `{"image":{},"puppetserver":{"authorizationRules":[{"name":"a","matchRequest":{"path":"/a"}}]}}`, "give allow, deny or allowUnauthenticated"},
 		{"Config", `{"image":{},"puppetserver":{"authorizationRules":[{"name":"a","allow":"*","matchRequest":{"path":"/a","method":["patch"]}}]}}`, `there is no method "patch"`},
 		{"Config", `{"image":{},"logging":{"level":"LOUD"}}`, "spec.logging.level"},
+		{"NodeClassifier", `{"url":"foreman.example.com"}`, "spec.url: it is http or https with a host"},
+		{"NodeClassifier", `{"url":"https://a","request":{"body":"facts"}}`, "body is for method POST only"},
+		{"NodeClassifier", `{"url":"https://a","request":{"method":"PUT"}}`, "spec.request.method"},
+		{"NodeClassifier", `{"url":"https://a","request":{"path":"node"}}`, `spec.request.path: "node" is no path`},
+		{"NodeClassifier", `{"url":"https://a","response":{"format":"xml"}}`, "spec.response.format"},
+		{"NodeClassifier", `{"url":"https://a","timeoutSeconds":0}`, "spec.timeoutSeconds"},
+		{"NodeClassifier", `{"url":"https://a","auth":{"mtls":true,"bearer":{"secretKeyRef":{"name":"a","key":"b"}}}}`, "give at most one of mtls, token, bearer and basic"},
+		{"ReportProcessor", `{"configRef":"","url":"https://a"}`, "spec.configRef"},
+		{"ReportProcessor", `{"configRef":"c","url":"https://a","processor":"splunk"}`, "spec.processor"},
+		{"ReportProcessor", `{"configRef":"c","url":"https://a","headers":[{"name":"Host","value":"b"}]}`, "the header Host is not to be set"},
+		{"ReportProcessor", `{"configRef":"c","url":"https://a","headers":[{"name":"X-A"}]}`, "give exactly one of value and valueFrom"},
+		{"ReportProcessor", `{"configRef":"c","url":"https://a","headers":[{"name":"X-A","valueFrom":{}}]}`, "give exactly one of secretKeyRef and configMapKeyRef"},
+		{"ReportProcessor", `{"configRef":"c","url":"https://a","headers":[{"name":"X-A","value":"a\nb"}]}`, "more than one line"},
 		{"Config", `{"image":{},"logging":{"loggers":{"${env.HOME}":"INFO"}}}`, "is no name of a class or package"},
 	} {
 		output, ok := apply(t, object(c[0], c[1]))
@@ -209,6 +222,10 @@ func TestOpenVoxKinds(t *testing.T) {
 	require.Equal(t, "latest /etc/puppetlabs/code/environments 1200000", mustKubectl(t, "", "get", "cfg", "x", "-n", namespace,
 		"-o", "jsonpath={.spec.image.tag} {.spec.puppet.environmentPath} {.spec.puppetserver.borrowTimeout}"), "defaults need no parent object")
 	require.Empty(t, mustKubectl(t, "", "get", "cfg", "x", "-n", namespace, "-o", "jsonpath={.spec.puppet.storeconfigs}{.spec.puppet.reports}"), "no PuppetDB by default")
+	mustKubectl(t, object("NodeClassifier", `{"url":"https://a","auth":{"mtls":false,"basic":{"secretRef":{"name":"none yet"}}}}`), "apply", "-f", "-")
+	require.Equal(t, "GET /node/{certname} yaml 10 username password", mustKubectl(t, "", "get", "nc", "x", "-n", namespace,
+		"-o", "jsonpath={.spec.request.method} {.spec.request.path} {.spec.response.format} {.spec.timeoutSeconds} {.spec.auth.basic.secretRef.usernameKey} {.spec.auth.basic.secretRef.passwordKey}"))
+	require.Contains(t, mustKubectl(t, object("ReportProcessor", `{"configRef":"none yet","url":"http://a","auth":{"bearer":{"secretKeyRef":{"name":"a","key":"b"}}}}`), "apply", "-f", "-"), "Warning: spec.url is http, by which credentials are sent as plain text")
 	mustKubectl(t, object("CertificateAuthority", `{"intermediateCA":{}}`), "apply", "-f", "-")
 	require.Equal(t, "5y 5m 1Gi 768Mi", mustKubectl(t, "", "get", "ca", "x", "-n", namespace,
 		"-o", "jsonpath={.spec.ttl} {.spec.crlRefreshInterval} {.spec.storage.size} {.spec.resources.requests.memory}"))

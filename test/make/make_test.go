@@ -64,20 +64,20 @@ func TestWhatIsMissingIsSaidFirst(t *testing.T) {
 	printed, called, ok := m.make("test")
 	require.False(t, ok)
 	require.Contains(t, printed, "missing: puppetserver (a real Puppet CA, for OpenVox)")
-	require.Contains(t, printed, "install them with: sudo apt-get install runc nftables postgresql puppetserver puppet-agent")
+	require.Contains(t, printed, "install them with: sudo apt-get install runc nftables postgresql puppetserver puppet-agent mmdebstrap puppetdb")
 	require.NotContains(t, called, "go ", "nothing was begun")
 
 	present["id"], present["apt-get"] = "echo 0", ""
 	m = newMachine(t, present)
 	printed, called, ok = m.make("test")
 	require.True(t, ok, printed)
-	require.Contains(t, called, "apt-get install --yes --quiet --no-install-recommends runc nftables postgresql puppetserver puppet-agent\n")
+	require.Contains(t, called, "apt-get install --yes --quiet --no-install-recommends runc nftables postgresql puppetserver puppet-agent mmdebstrap puppetdb\n")
 	require.Less(t, strings.Index(printed, "missing: postgresql"), strings.Index(printed, "installing: runc"))
 }
 
 // TestOneFailureHidesNoOther: a red package must not keep other modules from being tested.
 func TestOneFailureHidesNoOther(t *testing.T) {
-	peers := map[string]string{"git": "", "diff": "", "gcc": "", "runc": "", "nft": "", "pg_createcluster": "", "puppetserver": "", "puppet": "", "id": "echo 0"}
+	peers := map[string]string{"git": "", "diff": "", "gcc": "", "runc": "", "nft": "", "pg_createcluster": "", "puppetserver": "", "puppet": "", "mmdebstrap": "", "puppetdb": "", "id": "echo 0"}
 	peers["go"] = `[[ "$*" != "test -race"* ]]`
 	m := newMachine(t, peers)
 	printed, called, ok := m.make("test")
@@ -86,4 +86,15 @@ func TestOneFailureHidesNoOther(t *testing.T) {
 		require.Regexp(t, `(?m)^go test .*`+module, called)
 	}
 	require.Contains(t, printed, "test-main")
+}
+
+// TestStack: the release goes where it is told, and goes from there.
+func TestStack(t *testing.T) {
+	m := newMachine(t, map[string]string{"go": "exit 1"})
+	printed, called, ok := m.make("stack", "STACK=a", "STACK_NAMESPACE=b", "STACK_VALUES=c.yaml")
+	require.False(t, ok, "there is no Helm here")
+	require.Contains(t, called, "go build -C test/chart -o ")
+	require.Contains(t, printed, `.cluster/helm --namespace "b" upgrade --install --create-namespace --values "c.yaml" "a" config/chart/openvox-stack`)
+	printed, _, _ = m.make("unstack", "STACK=a", "STACK_NAMESPACE=b")
+	require.Contains(t, printed, `.cluster/helm --namespace "b" uninstall --ignore-not-found "a"`)
 }

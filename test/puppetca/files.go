@@ -10,7 +10,7 @@ import (
 
 // writeFiles writes the configuration of a Puppet server that is a CA and nothing else.
 func writeFiles(o Options, port int) error {
-	for _, folder := range []string{"conf.d", "ca", "ssl", "var", "run", "log", "code", "tmp"} {
+	for _, folder := range []string{"conf.d", "ca", "ssl", "var", "run", "log", "code", "tmp", "lintel/ruby/puppet/reports"} {
 		if err := os.MkdirAll(filepath.Join(o.Dir, folder), 0o755); err != nil {
 			return err
 		}
@@ -101,7 +101,11 @@ const debianServices = "/etc/puppet/puppetserver/services.d/bootstrap.cfg"
 // What is changed in them is the folders of the image, the port, and the program that
 // decides.
 func (ca *CA) takeRendered(o Options) error {
-	paths := strings.NewReplacer(
+	var replaced []string
+	for inImage, here := range o.Programs {
+		replaced = append(replaced, inImage, here)
+	}
+	paths := strings.NewReplacer(append(replaced,
 		"/usr/local/bin/lintel-openvox-autosign", o.Autosign,
 		"/etc/puppetlabs/puppetserver/ca", ca.path("ca"),
 		"/etc/puppetlabs/puppet", ca.Dir,
@@ -117,8 +121,9 @@ func (ca *CA) takeRendered(o Options) error {
 		"/run/puppetserver", ca.path("var"),
 		"0.0.0.0", "127.0.0.1",
 		"8140", strconv.Itoa(ca.port),
-	)
-	places := map[string]string{"webserver.conf": "", "ca-disabled.cfg": "", "webserver-ca.conf": "conf.d/webserver.conf"}
+		"/etc/puppetlabs/lintel", ca.path("lintel"),
+	)...)
+	places := map[string]string{"webserver.conf": "", "ca-disabled.cfg": "", "webserver-ca.conf": "conf.d/webserver.conf", "lintel.rb": "lintel/ruby/puppet/reports/lintel.rb"}
 	for name, text := range o.Rendered {
 		place, ok := places[name]
 		if !ok {
@@ -142,5 +147,5 @@ func (ca *CA) takeRendered(o Options) error {
 			return err
 		}
 	}
-	return os.Remove(ca.path("ssl/crl.pem")) // the server itself copies the CA's
+	return os.RemoveAll(ca.path("ssl/crl.pem")) // the server itself copies the CA's
 }

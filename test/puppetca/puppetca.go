@@ -28,9 +28,9 @@ type Options struct {
 	Name, Operator string
 	// Autosign is the program that decides about requests: none leaves all pending.
 	Autosign string
-	// Rendered are the files that a Config is rendered into: Serve runs a whole Puppet
-	// server by them, not only a CA.
-	Rendered map[string]string
+	// Rendered are the files that a Config is rendered into, by which a whole Puppet server
+	// runs, not only a CA. Programs are those that it calls, by their paths in its image.
+	Rendered, Programs map[string]string
 }
 
 // CA is a CA that answers.
@@ -62,6 +62,11 @@ func Start(ctx context.Context, o Options) (*CA, error) {
 		"--certname", o.Name, "--subject-alt-names", "DNS:localhost,IP:127.0.0.1")
 	if output, err := setup.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("puppetserver ca setup: %w\n%s", err, output)
+	}
+	if o.Rendered != nil {
+		if err := ca.takeRendered(o); err != nil {
+			return nil, err
+		}
 	}
 	return ca, ca.run(ctx)
 }

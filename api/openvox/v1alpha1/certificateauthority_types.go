@@ -98,8 +98,8 @@ type CertificateAuthoritySpec struct {
 	IntermediateCA IntermediateCA `json:"intermediateCA,omitzero"`
 
 	// serverCertificateRef is the Certificate of the CA's own server. Its first pair is made
-	// by the setup Job and administers the CA, as no other's does. Unless given, Certificate
-	// <name>-server is made for it.
+	// by the setup Job and administers the CA, as no other's does. Unless given, it is that of the
+	// Server with ca, and where there is none yet, Certificate <name>-server is made for it.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -210,6 +210,11 @@ type CertificateAuthorityStatus struct {
 	// serviceName is the Service of the CA's server: empty of an external one.
 	// +optional
 	ServiceName string `json:"serviceName,omitempty"`
+
+	// serverCertificateName is the Certificate of the CA's server, as the Server with ca that
+	// was there first names it: empty where spec.serverCertificateRef does, or none does.
+	// +optional
+	ServerCertificateName string `json:"serverCertificateName,omitempty"`
 
 	// signingSecretName is the Secret with the certificate by which requests are signed.
 	// +optional

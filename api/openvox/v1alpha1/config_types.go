@@ -338,6 +338,11 @@ type ConfigStatus struct {
 	// +optional
 	Phase ConfigPhase `json:"phase,omitempty"`
 
+	// filesHash is the hash of the files that were rendered last: servers are replaced once
+	// they can read these.
+	// +optional
+	FilesHash string `json:"filesHash,omitempty"`
+
 	// observedGeneration is the generation that the rest is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`

@@ -23,7 +23,9 @@ var (
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
 		&Config{}, &ConfigList{}, &CertificateAuthority{}, &CertificateAuthorityList{},
-		&SigningPolicy{}, &SigningPolicyList{}, &Certificate{}, &CertificateList{})
+		&SigningPolicy{}, &SigningPolicyList{}, &Certificate{}, &CertificateList{},
+		&Server{}, &ServerList{}, &Pool{}, &PoolList{},
+		&NodeClassifier{}, &NodeClassifierList{}, &ReportProcessor{}, &ReportProcessorList{})
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil
 }

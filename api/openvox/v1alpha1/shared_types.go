@@ -92,3 +92,69 @@ type SecretKeySelector struct {
 	// +required
 	SecretKeyRef SecretKeyRef `json:"secretKeyRef"`
 }
+
+// HTTPAuth is how whoever calls an endpoint shows who it is.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.mtls) && self.mtls, has(self.token), has(self.bearer), has(self.basic)].filter(given, given).size() <= 1",message="give at most one of mtls, token, bearer and basic"
+type HTTPAuth struct {
+	// mtls shows the server's own Puppet certificate.
+	// +optional
+	MTLS bool `json:"mtls,omitempty"`
+
+	// token is the value of a header of its own.
+	// +optional
+	Token *TokenAuth `json:"token,omitempty"`
+
+	// bearer is a token in the header Authorization.
+	// +optional
+	Bearer *SecretKeySelector `json:"bearer,omitempty"`
+
+	// basic is a user and a password.
+	// +optional
+	Basic *BasicAuth `json:"basic,omitempty"`
+}
+
+// TokenAuth is a token in a header of its own.
+type TokenAuth struct {
+	// header is the name of the header, such as X-Authentication.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	Header string `json:"header"`
+
+	// secretKeyRef is a key of a Secret that holds the token.
+	// +required
+	SecretKeyRef SecretKeyRef `json:"secretKeyRef"`
+}
+
+// BasicAuth is a user and a password.
+type BasicAuth struct {
+	// secretRef is the Secret that holds them.
+	// +required
+	SecretRef BasicAuthSecretRef `json:"secretRef"`
+}
+
+// BasicAuthSecretRef is a Secret that holds a user and a password.
+type BasicAuthSecretRef struct {
+	// name is the name of the Secret.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+
+	// usernameKey is the key of the user in its data.
+	// +optional
+	// +kubebuilder:default=username
+	UsernameKey string `json:"usernameKey,omitempty"`
+
+	// passwordKey is the key of the password in its data.
+	// +optional
+	// +kubebuilder:default=password
+	PasswordKey string `json:"passwordKey,omitempty"`
+}
+
+// EndpointTLS is by what the server of an endpoint is known.
+type EndpointTLS struct {
+	// caSecretRef is a key of a Secret with certificates of CAs, in PEM: none but these are
+	// trusted. Without it, the Puppet CA and those of the system are.
+	// +optional
+	CASecretRef *SecretKeyRef `json:"caSecretRef,omitempty"`
+}

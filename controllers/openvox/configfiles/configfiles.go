@@ -4,6 +4,11 @@
 package configfiles
 
 import (
+	"crypto/sha256"
+	_ "embed" // of the report processor
+	"encoding/hex"
+	"fmt"
+
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 )
 
@@ -15,6 +20,10 @@ type Input struct {
 	Authority *v1alpha1.CertificateAuthority
 	// CATTL and RenewalTTL are the durations of the CertificateAuthority, in seconds.
 	CATTL, RenewalTTL int64
+	// Classifier is the NodeClassifier that the Config names: nil where it names none.
+	Classifier *v1alpha1.NodeClassifier
+	// SendsReports says whether there are ReportProcessors of the Config.
+	SendsReports bool
 }
 
 // Where the files and programs of a server are in its image.
@@ -30,7 +39,27 @@ const (
 	// a program of theirs at /usr/local/bin/openvox-autosign, which checks far less. Where
 	// there is none at this path, a CA signs nothing by itself.
 	AutosignProgram = "/usr/local/bin/lintel-openvox-autosign"
+	// ServerConf is the file beside the rendered ones by which a server says how many
+	// interpreters it has: no setting may stand in two.
+	ServerConf = "lintel-server.conf"
+	// ClassifierProgram says of which classes nodes are.
+	ClassifierProgram = "/usr/local/bin/lintel-openvox-enc"
+	// serverData is where a server keeps what it knows of nodes, and FactsFolder their facts,
+	// a file each.
+	serverData  = varFolder + "/server_data"
+	FactsFolder = serverData + "/facts"
+
+	// rubyFolder is where a server looks for Ruby of ours. ReportProcessorFile of it is the
+	// file of the same name in the ConfigMap.
+	rubyFolder          = "/etc/puppetlabs/lintel/ruby"
+	ReportProcessorFile = "lintel.rb"
+	ReportsFolder       = rubyFolder + "/puppet/reports"
+	// reportProcessor is its name among the processors.
+	reportProcessor = "lintel"
 )
+
+//go:embed lintel.rb
+var reportProcessorText string
 
 // Render returns the files by name.
 func Render(in Input) (map[string]string, error) {
@@ -68,7 +97,26 @@ func Render(in Input) (map[string]string, error) {
 			return nil, err
 		}
 	}
+	if in.SendsReports {
+		files[ReportProcessorFile] = reportProcessorText
+	}
 	return files, nil
+}
+
+// names are those of all files that may be rendered.
+var names = []string{
+	"puppet.conf", "puppetdb.conf", "logback.xml", "ca-enabled.cfg", "ca-disabled.cfg", "webserver.conf", "webserver-ca.conf", "puppetserver.conf",
+	"auth.conf", "ca.conf", "product.conf", "metrics.conf", ReportProcessorFile,
+}
+
+// Hash tells renderings apart. What stands beside the files does not count.
+func Hash(files map[string]string) string {
+	sum := sha256.New()
+	for _, name := range names {
+		text, ok := files[name]
+		fmt.Fprintf(sum, "%t %d %s", ok, len(text), text)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
 // bootstrap lists the services by which a server is a CA, or is none.

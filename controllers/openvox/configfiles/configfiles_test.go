@@ -1,6 +1,7 @@
 package configfiles
 
 import (
+	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"strings"
@@ -158,6 +159,48 @@ func TestFields(t *testing.T) {
 	require.Equal(t, "log", conf["server"]["reports"])
 }
 
+// TestClassifier: servers classify by the program, and keep the facts that it sends.
+func TestClassifier(t *testing.T) {
+	in := input()
+	in.Classifier = &v1alpha1.NodeClassifier{}
+	conf := settings(t, render(t, in)["puppet.conf"])["server"]
+	require.Equal(t, "exec", conf["node_terminus"])
+	require.Equal(t, "/usr/local/bin/lintel-openvox-enc", conf["external_nodes"])
+	require.NotContains(t, conf, "facts_terminus")
+	for _, body := range []v1alpha1.NodeClassifierBody{v1alpha1.BodyFacts, v1alpha1.BodyPuppetEnterprise} {
+		in.Classifier.Spec.Request.Body = body
+		conf = settings(t, render(t, in)["puppet.conf"])["server"]
+		require.Equal(t, "json", conf["facts_terminus"])
+		require.Equal(t, FactsFolder, conf["server_datadir"]+"/facts")
+	}
+	in.Config.Spec.Puppet.ExtraConfig = &v1alpha1.ExtraConfig{Server: map[string]string{"node_terminus": "plain"}}
+	_, err := Render(in)
+	require.EqualError(t, err, "puppet.conf: the setting node_terminus is rendered already")
+}
+
+// TestReportProcessors: ours is among them once, by its whole name, while there is a
+// ReportProcessor; then its file is there, and servers look for it.
+func TestReportProcessors(t *testing.T) {
+	for given, want := range map[string]string{
+		"": "store,lintel", "none": "lintel", "puppetdb, store": "puppetdb,store,lintel", "lintel": "lintel", "lintel,store,": "store,lintel",
+		"webhook,notlintel,lintel2": "webhook,notlintel,lintel2,lintel",
+	} {
+		in := input()
+		in.Config.Spec.Puppet.Reports = given
+		files := render(t, in)
+		require.Equal(t, cmp.Or(given, "store"), settings(t, files["puppet.conf"])["server"]["reports"])
+		require.NotContains(t, files, ReportProcessorFile)
+		require.NotContains(t, files["puppetserver.conf"], "/etc/puppetlabs/lintel")
+
+		in.SendsReports = true
+		files = render(t, in)
+		require.Equal(t, want, settings(t, files["puppet.conf"])["server"]["reports"], given)
+		require.Contains(t, files[ReportProcessorFile], "register_report(:lintel)")
+		require.Equal(t, []any{"/opt/puppetlabs/puppet/lib/ruby/vendor_ruby", "/etc/puppetlabs/lintel/ruby"},
+			parse(t, files["puppetserver.conf"])["jruby-puppet"].(map[string]any)["ruby-load-path"])
+	}
+}
+
 // TestSameBytes: maps have no order, and rules that of their names.
 func TestSameBytes(t *testing.T) {
 	make := func(turn bool) Input {
@@ -275,4 +318,24 @@ func FuzzRender(f *testing.F) {
 		require.Equal(t, []logger{{name, "INFO"}}, log.Loggers)
 		require.Equal(t, "INFO", log.Root.Level)
 	})
+}
+
+// TestHash: each file counts, and nothing else does.
+func TestHash(t *testing.T) {
+	in := input()
+	in.SendsReports = true
+	files := render(t, in)
+	require.Len(t, files, len(names))
+	whole := Hash(files)
+	for _, name := range names {
+		require.Contains(t, files, name)
+		text := files[name]
+		files[name] += " "
+		require.NotEqual(t, whole, Hash(files), name)
+		delete(files, name)
+		require.NotEqual(t, whole, Hash(files), name)
+		files[name] = text
+	}
+	files["beside"] = "x"
+	require.Equal(t, whole, Hash(files))
 }

@@ -54,14 +54,18 @@ func (in Input) puppetserver() object {
 			client["idle-timeout-milliseconds"] = *http.IdleTimeoutMs
 		}
 	}
+	loadPath := []string{"/opt/puppetlabs/puppet/lib/ruby/vendor_ruby"}
+	if in.SendsReports {
+		loadPath = append(loadPath, rubyFolder)
+	}
 	return object{
 		"jruby-puppet": object{
-			"ruby-load-path": []string{"/opt/puppetlabs/puppet/lib/ruby/vendor_ruby"},
+			"ruby-load-path": loadPath,
 			"gem-home":       gems,
 			"gem-path":       []string{gems, "/opt/puppetlabs/server/data/puppetserver/vendored-jruby-gems", "/opt/puppetlabs/puppet/lib/ruby/vendor_gems"},
-			// One interpreter, unless a server says otherwise by a system property.
-			"max-active-instances": 1, "max-requests-per-instance": spec.MaxRequestsPerInstance,
-			"borrow-timeout": spec.BorrowTimeout, "compile-mode": cmp.Or(spec.CompileMode, "off"),
+			// max-active-instances is in ServerConf.
+			"max-requests-per-instance": spec.MaxRequestsPerInstance,
+			"borrow-timeout":            spec.BorrowTimeout, "compile-mode": cmp.Or(spec.CompileMode, "off"),
 			"server-conf-dir": confFolder, "server-code-dir": codeFolder, "server-var-dir": varFolder,
 			"server-run-dir": varFolder + "/run", "server-log-dir": "/var/log/puppetlabs/puppetserver",
 		},

@@ -91,7 +91,16 @@ func (in Input) puppetConf() (string, error) {
 		f.set("storeconfigs", "true")
 		f.set("storeconfigs_backend", cmp.Or(spec.StoreBackend, "puppetdb"))
 	}
-	f.set("reports", cmp.Or(spec.Reports, in.defaultReports()))
+	f.set("reports", in.reports())
+	if in.Classifier != nil {
+		f.set("node_terminus", "exec")
+		f.set("external_nodes", ClassifierProgram)
+		if in.Classifier.Spec.Request.Body.HasFacts() {
+			// Servers store the facts of a node before they ask for its classes.
+			f.set("facts_terminus", "json")
+			f.set("server_datadir", serverData)
+		}
+	}
 	if in.Authority != nil {
 		// Without cadir, Puppet looks for the folder elsewhere, too.
 		f.set("cadir", caFolder)
@@ -122,6 +131,21 @@ func (in Input) defaultReports() string {
 		return "puppetdb"
 	}
 	return "store"
+}
+
+// reports are the report processors, ours among them where there are ReportProcessors.
+func (in Input) reports() string {
+	text := cmp.Or(in.Config.Spec.Puppet.Reports, in.defaultReports())
+	if !in.SendsReports {
+		return text
+	}
+	var names []string
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" && name != "none" && name != reportProcessor {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(append(names, reportProcessor), ",")
 }
 
 func (in Input) puppetdbConf() (string, error) {

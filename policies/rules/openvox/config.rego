@@ -9,6 +9,7 @@ package openvox.config
 import rego.v1
 
 import data.openvox.expressions
+import data.openvox.image
 
 spec := input.request.object.spec
 
@@ -63,6 +64,14 @@ deny contains {"msg": msg, "field": field} if {
 }
 
 deny contains {"msg": msg, "field": field} if {
+	spec.nodeClassifierRef
+	some name, _ in extra.server
+	lower(trim_space(name)) in {"node_terminus", "external_nodes"}
+	field := sprintf("spec.puppet.extraConfig.server.%s", [name])
+	msg := sprintf("%s: this setting is rendered from spec.nodeClassifierRef; leave one of them out", [field])
+}
+
+deny contains {"msg": msg, "field": field} if {
 	some section, settings in extra
 	some name, value in settings
 	not line(name, value)
@@ -103,12 +112,23 @@ deny contains {"msg": msg, "field": "spec.logging.loggers"} if {
 	msg := sprintf("spec.logging.loggers: %q is no name of a class or package", [name])
 }
 
+deny contains object.union(problem, {"field": sprintf("spec.image.%s", [problem.field]), "msg": sprintf("spec.image.%s", [problem.msg])}) if {
+	some problem in image.problems(object.get(spec, "image", {}))
+}
+
 # Without the program a CA signs nothing by itself, which is safe and surprises.
 warn contains msg if {
 	spec.authorityRef
 	repository := object.get(spec, ["image", "repository"], "ghcr.io/slauger/openvox-server")
 	object.get(input.request.object, ["metadata", "annotations", "lintel.dev/autosign-image"], "") != repository
 	msg := sprintf("spec.image: nothing says that %s has /usr/local/bin/lintel-openvox-autosign, without which a CA's server signs nothing by itself; once it has, set the annotation lintel.dev/autosign-image to %s", [repository, repository])
+}
+
+warn contains msg if {
+	spec.nodeClassifierRef
+	repository := object.get(spec, ["image", "repository"], "ghcr.io/slauger/openvox-server")
+	object.get(input.request.object, ["metadata", "annotations", "lintel.dev/autosign-image"], "") != repository
+	msg := sprintf("spec.nodeClassifierRef: nothing says that %s has /usr/local/bin/lintel-openvox-enc, without which servers compile no catalog; once it has, set the annotation lintel.dev/autosign-image to %s", [repository, repository])
 }
 
 # With a rule that it cannot read a server does not start.
@@ -180,12 +200,6 @@ deny contains {"msg": msg, "field": field} if {
 	not rule.allowUnauthenticated
 	field := sprintf("spec.puppetserver.authorizationRules[%d]", [i])
 	msg := sprintf("%s: give allow, deny or allowUnauthenticated: a rule without is none", [field])
-}
-
-warn contains msg if {
-	some name in ["code", "readOnlyRootFilesystem"]
-	spec[name]
-	msg := sprintf("spec.%s is not carried out: this version makes no Servers", [name])
 }
 
 warn contains msg if {

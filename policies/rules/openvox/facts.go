@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/csr"
 	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
@@ -86,15 +88,75 @@ func Claims(certificate *v1alpha1.Certificate, all []v1alpha1.Certificate) Certi
 // OlderClaims are the facts about a Certificate that is stored: of two that were made at
 // once, the one that is older keeps the certname.
 func OlderClaims(certificate *v1alpha1.Certificate, all []v1alpha1.Certificate) CertificateFacts {
-	older := func(other *v1alpha1.Certificate) bool {
-		at, its := other.CreationTimestamp, certificate.CreationTimestamp
-		return at.Before(&its) || at.Equal(&its) && other.Name < certificate.Name
-	}
 	var before []v1alpha1.Certificate
 	for i := range all {
-		if older(&all[i]) {
+		if Older(&all[i], certificate) {
 			before = append(before, all[i])
 		}
 	}
 	return Claims(certificate, before)
+}
+
+// ServerFacts are what the rules read as input.facts about a Server.
+type ServerFacts struct {
+	// OtherCAServers are other Servers of the CertificateAuthority that are the CA's: of one
+	// that is no CA's there are none.
+	OtherCAServers []string `json:"otherCAServers"`
+}
+
+// CAServers are the facts about a Server with ca, among those of its namespace that count.
+func CAServers(server *v1alpha1.Server, servers []v1alpha1.Server, configs []v1alpha1.Config, counts func(other, of *v1alpha1.Server) bool) ServerFacts {
+	facts, authorities := ServerFacts{OtherCAServers: []string{}}, map[string]string{}
+	for i := range configs {
+		authorities[configs[i].Name] = configs[i].Spec.AuthorityRef
+	}
+	ca := authorities[server.Spec.ConfigRef]
+	for i := range servers {
+		if other := &servers[i]; ca != "" && other.Spec.CA && other.DeletionTimestamp.IsZero() && authorities[other.Spec.ConfigRef] == ca && counts(other, server) {
+			facts.OtherCAServers = append(facts.OtherCAServers, other.Name)
+		}
+	}
+	slices.Sort(facts.OtherCAServers)
+	return facts
+}
+
+// Older orders objects by when they were made, and else by their names.
+func Older[T metav1.Object](a, b T) bool {
+	at, its := a.GetCreationTimestamp(), b.GetCreationTimestamp()
+	return at.Before(&its) || at.Equal(&its) && a.GetName() < b.GetName()
+}
+
+// PoolFacts are what the rules read as input.facts about a Pool.
+type PoolFacts struct {
+	// HostTakenBy is another Pool with its host name: empty where there is none.
+	HostTakenBy string `json:"hostTakenBy"`
+}
+
+// HostTaken is another Pool of the namespace with the host name of a Pool: empty where there
+// is none. The first by name is named.
+func HostTaken(pool *v1alpha1.Pool, all []v1alpha1.Pool) (by string) {
+	for i := range all {
+		if other := &all[i]; other.Name != pool.Name && sameHost(pool, other) && (by == "" || other.Name < by) {
+			by = other.Name
+		}
+	}
+	return by
+}
+
+// OlderHost is a Pool that has had the host name of another before: empty where there is none.
+func OlderHost(pool *v1alpha1.Pool, all []v1alpha1.Pool) (by string) {
+	var before []v1alpha1.Pool
+	for i := range all {
+		if Older(&all[i], pool) {
+			before = append(before, all[i])
+		}
+	}
+	return HostTaken(pool, before)
+}
+
+func sameHost(a, b *v1alpha1.Pool) bool {
+	on := func(p *v1alpha1.Pool) bool {
+		return p.Spec.Route != nil && p.Spec.Route.Enabled && p.DeletionTimestamp.IsZero()
+	}
+	return on(a) && on(b) && strings.EqualFold(a.Spec.Route.Hostname, b.Spec.Route.Hostname)
 }

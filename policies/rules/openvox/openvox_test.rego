@@ -7,6 +7,8 @@ import data.openvox.certificateauthority
 import data.openvox.certificaterequest
 import data.openvox.certificatesigningrequest
 import data.openvox.config
+import data.openvox.pool
+import data.openvox.server
 import data.openvox.signingpolicy
 
 csr := {
@@ -177,11 +179,6 @@ test_intermediate_ca if {
 	count(certificateauthority.warn) == 0 with input as review(create({"spec": {"enableInfraCRL": false}}), {})
 }
 
-test_config_not_carried_out if {
-	config.warn == {"spec.code is not carried out: this version makes no Servers", "spec.readOnlyRootFilesystem is not carried out: this version makes no Servers"} with input as review(create({"spec": {"code": {"image": "a"}, "readOnlyRootFilesystem": true}}), {})
-	count(config.warn) == 0 with input as review(create({"spec": {"readOnlyRootFilesystem": false}}), {})
-}
-
 update(before, after) := {"operation": "UPDATE", "object": after, "oldObject": before}
 
 test_certificate_authority if {
@@ -281,4 +278,123 @@ test_config_image if {
 	count(config.warn) == 1 with input as review(with_image({"lintel.dev/autosign-image": "example.com/other"}), {})
 	count(config.warn) == 0 with input as review(with_image({"lintel.dev/autosign-image": "example.com/puppet"}), {})
 	count(config.warn) == 0 with input as review(create({"spec": {"image": {}}}), {})
+}
+
+server_denials(spec) := fields(found) if found := server.deny with input as named("catalogs", create({"spec": object.union({"configRef": "c", "certificateRef": "s"}, spec)}), {"otherCAServers": []})
+
+server_warnings(spec) := count(found) if found := server.warn with input as named("catalogs", create({"spec": spec}), {"otherCAServers": []})
+
+named(name, request, about) := object.union(review(request, {"facts": about}), {"name": name})
+
+test_server if {
+	server_denials({}) == set()
+	server_denials({"server": false}) == {"spec.server"}
+	server_denials({"ca": true, "server": false}) == set()
+	server_denials({"ca": true, "replicas": 2}) == {"spec.replicas"}
+	server_denials({"replicas": 9, "autoscaling": {"enabled": true}}) == set()
+	server_denials({"ca": true, "replicas": 2, "autoscaling": {"enabled": true}}) == {"spec.autoscaling"}
+	every name in ["A", "a.b", "-a", "a23456789012345678901234567890123456789012345678901234567890abcde"] {
+		fields(server.deny) == {"metadata.name"} with input as named(name, create({"spec": {}}), {})
+	}
+	server_denials({"poolRefs": ["puppet", "1a", "A"]}) == {"spec.poolRefs[1]", "spec.poolRefs[2]"}
+	server_denials({"javaArgs": "-Xmx1g\n-Dx=y"}) == {"spec.javaArgs"}
+}
+
+test_one_server_of_a_ca if {
+	request := create({"spec": {"ca": true, "configRef": "c"}})
+	fields(server.deny) == {"spec.ca"} with input as named("two", request, {"otherCAServers": ["one"]})
+	stored := update({"spec": {"ca": true, "configRef": "c"}}, {"spec": {"ca": true, "configRef": "c", "replicas": 0}})
+	count(server.deny) == 0 with input as named("two", stored, {"otherCAServers": ["one"]})
+	moved := update({"spec": {"ca": true, "configRef": "b"}}, {"spec": {"ca": true, "configRef": "c"}})
+	fields(server.deny) == {"spec.ca"} with input as named("two", moved, {"otherCAServers": ["one"]})
+}
+
+test_server_memory if {
+	server_denials({"resources": memory("511Mi")}) == {"spec.resources.limits.memory"}
+	server_denials({"resources": memory(1000000)}) == {"spec.resources.limits.memory"}
+	server_denials({"resources": memory("512Mi")}) == set()
+	server_warnings({"resources": memory("512Mi")}) == 1
+	server_warnings({"resources": memory("512Mi"), "ca": true, "server": false}) == 0
+	server_warnings({"resources": memory("1Gi")}) == 0
+	every args in ["-Xmx2g", "-Xms1g -Xmx2048m", "-Xmx1m -Xmx2097152k", "-Xmx2147483648", "-Xmx1T"] {
+		server_denials({"resources": memory("2Gi"), "javaArgs": args}) == {"spec.javaArgs"}
+	}
+	every args in ["-Xmx2047m", "-Xmx4g -Xmx1g", "-XX:MaxRAMPercentage=99", ""] {
+		server_denials({"resources": memory("2Gi"), "javaArgs": args}) == set()
+	}
+	server_denials({"resources": memory("1Gi"), "javaArgs": "-Xms512m -Xmx1024m"}) == set()
+}
+
+with_budget(spec) := object.union(spec, {"pdb": object.union({"enabled": true}, spec.pdb)})
+
+memory(limit) := {"limits": {"memory": limit}}
+
+test_server_budget if {
+	every spec in [
+		{"pdb": {}}, {"pdb": {}, "replicas": 1}, {"pdb": {"minAvailable": 2}, "replicas": 2}, {"pdb": {"minAvailable": "100%"}, "replicas": 4},
+		{"pdb": {"minAvailable": "51%"}, "replicas": 2}, {"pdb": {"maxUnavailable": 0}, "replicas": 3}, {"pdb": {"maxUnavailable": "0%"}, "replicas": 3},
+		{"pdb": {}, "autoscaling": {"enabled": true, "minReplicas": 1}, "replicas": 5},
+	] {
+		server_denials(with_budget(spec)) == {"spec.pdb"}
+	}
+	every spec in [
+		{"pdb": {}, "replicas": 2}, {"pdb": {}, "replicas": 0}, {"pdb": {"minAvailable": 0}}, {"pdb": {"minAvailable": "50%"}, "replicas": 2},
+		{"pdb": {"maxUnavailable": 1}}, {"pdb": {"maxUnavailable": "1%"}}, {"pdb": {}, "autoscaling": {"enabled": true, "minReplicas": 2}},
+	] {
+		server_denials(with_budget(spec)) == set()
+	}
+	every value in ["x", "101%", "-1%", -1] {
+		"spec.pdb.minAvailable" in server_denials({"replicas": 3, "pdb": {"minAvailable": value}})
+	}
+	server_warnings({"autoscaling": {"enabled": true}}) == 1
+	server_warnings({"autoscaling": {"enabled": true}, "resources": {"requests": {"cpu": "1"}}}) == 0
+	server_warnings({"autoscaling": {"enabled": true}, "resources": {"limits": {"cpu": "1"}}}) == 0
+}
+
+test_images if {
+	every repository in ["ghcr.io/slauger/openvox-server", "localhost:5000/a", "a", "a/b__c@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"] {
+		server_denials({"image": {"repository": repository, "tag": "8.12.1"}}) == set()
+		config_denials({"image": {"repository": repository}}) == set()
+	}
+	every repository in ["https://ghcr.io/a", "a:tag/", "A/b", "a b", "a@sha256:1"] {
+		server_denials({"image": {"repository": repository}}) == {"spec.image.repository"}
+	}
+	every tag in ["-a", ".a", "a/b", "a b", "a:b"] {
+		config_denials({"image": {"tag": tag}}) == {"spec.image.tag"}
+	}
+}
+
+pool_denials(spec) := fields(found) if found := pool.deny with input as named("puppet", create({"spec": spec}), {"hostTakenBy": ""})
+
+routed(host) := {"route": {"enabled": true, "hostname": host}}
+
+test_pool if {
+	pool_denials({"service": {"type": "NodePort", "nodePort": 30140, "externalIPs": ["10.0.0.1"], "labels": {"a": "b"}}}) == set()
+	pool_denials({"service": {"type": "LoadBalancer", "nodePort": 0}}) == set()
+	pool_denials({"service": {"nodePort": 30140}}) == {"spec.service.nodePort"}
+	pool_denials({"service": {"externalIPs": ["10.0.0.1", "a"]}}) == {"spec.service.externalIPs[1]"}
+	pool_denials({"service": {"labels": {"openvox.voxpupuli.org/pool-other": "true"}}}) == {"spec.service.labels.openvox.voxpupuli.org/pool-other"}
+	every name in ["1a", "A", "a.b", "a2345678901234567890123456789012345678901234567890123456789"] {
+		fields(pool.deny) == {"metadata.name"} with input as named(name, create({}), {})
+	}
+	pool_denials(routed("puppet.example.com")) == set()
+	every host in ["*.example.com", "a b", "10.0.0.1"] {
+		pool_denials(routed(host)) == {"spec.route.hostname"}
+	}
+	taken := {"hostTakenBy": "other"}
+	fields(pool.deny) == {"spec.route.hostname"} with input as named("puppet", create({"spec": routed("a.example.com")}), taken)
+	count(pool.deny) == 0 with input as named("puppet", update({"spec": routed("A.example.com")}, {"spec": routed("a.example.com")}), taken)
+	fields(pool.deny) == {"spec.route.hostname"} with input as named("puppet", update({"spec": routed("b.example.com")}, {"spec": routed("a.example.com")}), taken)
+}
+
+test_config_with_a_classifier if {
+	settings := {"server": {"node_terminus": "plain", "External_Nodes": "/x", "strict": "error"}, "main": {"node_terminus": "plain"}}
+	spec := {"puppet": {"extraConfig": settings}}
+	every field in ["spec.puppet.extraConfig.server.node_terminus", "spec.puppet.extraConfig.server.External_Nodes"] {
+		field in fields(config.deny) with input as review(create({"spec": object.union(spec, {"nodeClassifierRef": "foreman"})}), {})
+	}
+	fields(config.deny) == {"spec.puppet.extraConfig.server.External_Nodes"} with input as review(create({"spec": spec}), {})
+	some msg in config.warn with input as review(create({"spec": {"nodeClassifierRef": "foreman", "image": {"repository": "r"}}}), {})
+	contains(msg, "nothing says that r has /usr/local/bin/lintel-openvox-enc")
+	count(config.warn) == 0 with input as review(create({"spec": {"nodeClassifierRef": "foreman", "image": {"repository": "r"}}, "metadata": {"annotations": {"lintel.dev/autosign-image": "r"}}}), {})
 }

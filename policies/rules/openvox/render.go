@@ -82,6 +82,8 @@ func ServerCertificate(ca *v1alpha1.CertificateAuthority) string {
 		return ""
 	case ca.Spec.ServerCertificateRef != "":
 		return ca.Spec.ServerCertificateRef
+	case ca.Status.ServerCertificateName != "":
+		return ca.Status.ServerCertificateName
 	}
 	return ca.Name + "-server"
 }

@@ -1,0 +1,152 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// ReportProcessor is an HTTP endpoint that the servers of a Config send reports to.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:shortName=rp
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.spec.url`
+// +kubebuilder:printcolumn:name="Processor",type=string,JSONPath=`.spec.processor`
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type ReportProcessor struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is the endpoint.
+	// +required
+	Spec ReportProcessorSpec `json:"spec"`
+
+	// status says whether reports are sent to it.
+	// +optional
+	Status ReportProcessorStatus `json:"status,omitzero"`
+}
+
+// ReportProcessorList is a list of ReportProcessors.
+//
+// +kubebuilder:object:root=true
+type ReportProcessorList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []ReportProcessor `json:"items"`
+}
+
+// ReportProcessorSpec is the endpoint.
+type ReportProcessorSpec struct {
+	// configRef is the Config whose servers send reports.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	ConfigRef string `json:"configRef"`
+
+	// processor is what is sent: puppetdb is PuppetDB's command "store report", version 8,
+	// and without it the report as Puppet has it, in JSON.
+	// +optional
+	// +kubebuilder:validation:Enum=puppetdb;""
+	Processor string `json:"processor,omitempty"`
+
+	// url is where reports are posted: of a PuppetDB the server alone.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	URL string `json:"url"`
+
+	// timeoutSeconds is how long an answer may take.
+	// +optional
+	// +kubebuilder:default=30
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=3600
+	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
+
+	// auth is how the server shows who it is.
+	// +optional
+	Auth *HTTPAuth `json:"auth,omitempty"`
+
+	// tls is by what the endpoint is known.
+	// +optional
+	TLS *EndpointTLS `json:"tls,omitempty"`
+
+	// headers are sent with each report.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	Headers []HTTPHeader `json:"headers,omitempty"`
+}
+
+// HTTPHeader is a header and its value.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.value) != has(self.valueFrom)",message="give exactly one of value and valueFrom"
+type HTTPHeader struct {
+	// name is the name of the header.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Name string `json:"name"`
+
+	// value is the value.
+	// +optional
+	Value *string `json:"value,omitempty"`
+
+	// valueFrom is where the value is.
+	// +optional
+	ValueFrom *HTTPHeaderSource `json:"valueFrom,omitempty"`
+}
+
+// HTTPHeaderSource is where the value of a header is.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.secretKeyRef) != has(self.configMapKeyRef)",message="give exactly one of secretKeyRef and configMapKeyRef"
+type HTTPHeaderSource struct {
+	// secretKeyRef is a key of a Secret.
+	// +optional
+	SecretKeyRef *SecretKeyRef `json:"secretKeyRef,omitempty"`
+
+	// configMapKeyRef is a key of a ConfigMap.
+	// +optional
+	ConfigMapKeyRef *ConfigMapKeyRef `json:"configMapKeyRef,omitempty"`
+}
+
+// ConfigMapKeyRef is a key of a ConfigMap.
+type ConfigMapKeyRef struct {
+	// name is the name of the ConfigMap.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+
+	// key is the key in its data.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	Key string `json:"key"`
+}
+
+// ReportProcessorPhase is whether reports are sent to the endpoint.
+//
+// +kubebuilder:validation:Enum=Active;Error
+type ReportProcessorPhase string
+
+const (
+	// ReportProcessorActive is one that reports are sent to.
+	ReportProcessorActive ReportProcessorPhase = "Active"
+	// ReportProcessorError is one that they are not sent to.
+	ReportProcessorError ReportProcessorPhase = "Error"
+)
+
+// ReportProcessorStatus says whether reports are sent to the endpoint.
+type ReportProcessorStatus struct {
+	// phase is Active or Error.
+	// +optional
+	Phase ReportProcessorPhase `json:"phase,omitempty"`
+
+	// observedGeneration is the generation that the rest is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// conditions has Ready.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}

@@ -1,0 +1,261 @@
+// Command openvox-ca-setup is what the setup Job of a CertificateAuthority runs, in the
+// image of the CA's server: it makes the CA and its server's pair on the volume, and writes
+// them to the Secrets. It may be run again at any time: what the volume has is kept, and
+// written to the Secrets as it is there.
+//
+// It exits 2 where running it again will not help, and 1 after any other error.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/lintel-policy/lintel/controllers/openvox/cadir"
+)
+
+const (
+	keyBits = 4096
+	// pairFolder is where the volume keeps the pair that the Job has made.
+	pairFolder = "setup-ssl"
+	// apiTimeout bounds one request to the API server.
+	apiTimeout = time.Minute
+)
+
+func main() {
+	// Group 0, or that of the volume, is what the server and the Job have in common.
+	syscall.Umask(0o007)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Getenv); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		if final := (finalError{}); errors.As(err, &final) {
+			os.Exit(2)
+		}
+		os.Exit(1)
+	}
+}
+
+// finalError is one that the same Job would meet again.
+type finalError struct{ error }
+
+func (e finalError) Unwrap() error { return e.error }
+
+func final(format string, args ...any) error { return finalError{fmt.Errorf(format, args...)} }
+
+// setup is what the Job is told by its environment.
+type setup struct {
+	env func(string) string
+	ca  cadir.Folder
+	ttl time.Duration
+}
+
+func run(ctx context.Context, env func(string) string) error {
+	seconds, err := strconv.ParseInt(env("CA_TTL"), 10, 64)
+	if err != nil || seconds < 1 {
+		return final("CA_TTL: %q is no number of seconds", env("CA_TTL"))
+	}
+	s := setup{env: env, ca: cadir.Folder{Path: env("CA_DIR"), KeyBits: keyBits, Now: time.Now}, ttl: time.Duration(seconds) * time.Second}
+	if err := s.ensureCA(); err != nil {
+		return explain(err)
+	}
+	pair, err := s.ensurePair()
+	if err != nil {
+		return explain(err)
+	}
+	return s.store(ctx, pair)
+}
+
+// explain adds to an error about the volume what can be done.
+func explain(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w\nThe volume cannot be written by user %d of the groups %v: give it one of these groups and that group's write permission; a storage class that obeys fsGroup does so by itself", err, os.Getuid(), groups())
+	}
+	return err
+}
+
+func groups() []int {
+	more, _ := os.Getgroups()
+	return append([]int{os.Getgid()}, more...)
+}
+
+// ensureCA makes or imports the CA, unless there is one.
+func (s setup) ensureCA() error {
+	exists, err := s.ca.Exists()
+	if err != nil || exists {
+		return err
+	}
+	if s.env("CA_EXISTS") == "true" {
+		return final("The volume holds no CA, but Secret %s or %s has one: bring the volume back, or delete both Secrets for a new CA.", s.env("CA_SECRET_NAME"), s.env("CA_KEY_SECRET_NAME"))
+	}
+	folder := s.env("INTERMEDIATE_DIR")
+	if folder == "" {
+		return s.ca.Create("Puppet CA: "+s.env("CA_NAME"), s.ttl)
+	}
+	files := map[string][]byte{"ca.pem": nil, "key.pem": nil, "crl.pem": nil}
+	for name := range files {
+		if files[name], err = os.ReadFile(filepath.Join(folder, name)); err != nil {
+			return err
+		}
+	}
+	if err := s.ca.Import(files["ca.pem"], files["key.pem"], files["crl.pem"]); err != nil {
+		return final("importing the CA of spec.intermediateCA: %w", err)
+	}
+	return nil
+}
+
+// ensurePair makes the pair of the CA's server: it cannot ask the CA for its first one. One
+// that has its pair asks for others, and may be writing to the volume. Where no pair is left
+// that signs, it makes one for that. It returns the pair that is there, if any.
+func (s setup) ensurePair() (cadir.Pair, error) {
+	if rescue := s.env("RESCUE_CERTNAME"); rescue != "" {
+		return s.issue(rescue, "")
+	}
+	certname, alternatives := s.env("CERTNAME"), s.env("DNS_ALT_NAMES")
+	names, certificate, key := pairFolder+"/names", pairFolder+"/certs/"+certname+".pem", pairFolder+"/private_keys/"+certname+".pem"
+	had, pair, err := s.stored(names, certificate, key)
+	if err != nil {
+		return cadir.Pair{}, err
+	}
+	wanted := certname + "," + alternatives
+	if s.env("CA_SERVED") == "true" || len(pair.Certificate) > 0 && len(pair.Key) > 0 && had == wanted {
+		return pair, nil
+	}
+	if pair, err = s.issue(certname, alternatives); err != nil {
+		return cadir.Pair{}, err
+	}
+	for _, file := range []struct {
+		name    string
+		mode    fs.FileMode
+		content []byte
+	}{
+		// By the names the pair counts: none while it is written, and its own at last.
+		{names, cadir.FileMode, nil},
+		{certificate, cadir.FileMode, pair.Certificate},
+		{key, cadir.KeyMode, pair.Key},
+		{names, cadir.FileMode, []byte(wanted)},
+	} {
+		if err := s.ca.Write(file.name, file.mode, file.content); err != nil {
+			return cadir.Pair{}, err
+		}
+	}
+	return pair, nil
+}
+
+// stored is a pair on the volume, with its names: nothing for what is not there.
+func (s setup) stored(names, certificate, key string) (had string, pair cadir.Pair, err error) {
+	content := make([][]byte, 3)
+	for i, name := range []string{names, certificate, key} {
+		if content[i], err = os.ReadFile(filepath.Join(s.ca.Path, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", cadir.Pair{}, err
+		}
+	}
+	return string(content[0]), cadir.Pair{Certificate: content[1], Key: content[2]}, nil
+}
+
+// issue makes a pair; alternatives are as DNS:name,IP:address.
+func (s setup) issue(certname, alternatives string) (cadir.Pair, error) {
+	var names []string
+	for entry := range strings.SplitSeq(alternatives, ",") {
+		if _, name, ok := strings.Cut(entry, ":"); ok {
+			names = append(names, name)
+		}
+	}
+	pair, err := s.ca.Issue(certname, names, s.ttl)
+	if _, ok := errors.AsType[*fs.PathError](err); err != nil && !ok {
+		err = final("making the pair of the CA's server: %w", err)
+	}
+	return pair, err
+}
+
+// store writes what there is to the Secrets, which are there.
+func (s setup) store(ctx context.Context, pair cadir.Pair) error {
+	client, namespace, err := s.client()
+	if err != nil {
+		return err
+	}
+	read := map[string][]byte{}
+	for _, name := range []string{cadir.KeyFile, cadir.CRLFile, cadir.InfraCRLFile, cadir.CertificateFile} {
+		// Imported CAs of a Puppet server of their own may have no list of servers.
+		if read[name], err = os.ReadFile(filepath.Join(s.ca.Path, name)); err != nil && !(name == cadir.InfraCRLFile && errors.Is(err, fs.ErrNotExist)) {
+			return err
+		}
+	}
+	crls := map[string][]byte{"ca_crl.pem": read[cadir.CRLFile]}
+	if len(read[cadir.InfraCRLFile]) > 0 {
+		crls["infra_crl.pem"] = read[cadir.InfraCRLFile]
+	}
+	secrets := []struct {
+		name string
+		data map[string][]byte
+	}{
+		{s.env("SSL_SECRET_NAME"), map[string][]byte{"cert.pem": pair.Certificate, "key.pem": pair.Key}},
+		{s.env("CA_KEY_SECRET_NAME"), map[string][]byte{"ca_key.pem": read[cadir.KeyFile]}},
+		{s.env("CA_CRL_SECRET_NAME"), crls},
+		// Last, for by it others know that there is a CA.
+		{s.env("CA_SECRET_NAME"), map[string][]byte{"ca_crt.pem": read[cadir.CertificateFile]}},
+	}
+	if len(pair.Certificate) == 0 {
+		secrets = secrets[1:]
+	}
+	for _, secret := range secrets {
+		if err := patch(ctx, client, namespace+"/secrets/"+secret.name, secret.data); err != nil {
+			return fmt.Errorf("writing Secret %s: %w", secret.name, err)
+		}
+	}
+	return nil
+}
+
+// client speaks as the Pod's ServiceAccount; namespace is the URL of the Pod's.
+func (s setup) client() (client *http.Client, namespace string, err error) {
+	folder := s.env("TOKEN_DIR")
+	name, err := os.ReadFile(filepath.Join(folder, "namespace"))
+	if err != nil {
+		return nil, "", err
+	}
+	server := "https://" + net.JoinHostPort(s.env("KUBERNETES_SERVICE_HOST"), s.env("KUBERNETES_SERVICE_PORT"))
+	client, err = rest.HTTPClientFor(&rest.Config{
+		Host:            server,
+		BearerTokenFile: filepath.Join(folder, "token"),
+		TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(folder, "ca.crt")},
+		Timeout:         apiTimeout,
+	})
+	return client, server + "/api/v1/namespaces/" + string(name), err
+}
+
+func patch(ctx context.Context, client *http.Client, url string, data map[string][]byte) error {
+	body, err := json.Marshal(map[string]any{"data": data})
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPatch, url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/merge-patch+json")
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		answer, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10))
+		return fmt.Errorf("%s: %s", response.Status, answer)
+	}
+	return nil
+}

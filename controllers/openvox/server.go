@@ -1,0 +1,411 @@
+package openvox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/configfiles"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
+)
+
+// The reasons of a Server's condition Ready; others are those of its Deployment and Pods.
+const (
+	reasonRunning               = "Running"
+	reasonRollingOut            = "RollingOut"
+	reasonScaledToZero          = "ScaledToZero"
+	reasonWaitingForCertificate = "WaitingForCertificate"
+	reasonWaitingForAuthority   = "WaitingForCertificateAuthority"
+	reasonConfigNotReady        = "ConfigNotReady"
+	reasonCertificateMismatch   = "CertificateMismatch"
+	reasonBootstrapped          = "CertificateMounted"
+)
+
+// ServerReconciler has Servers run.
+type ServerReconciler struct {
+	client  client.Client
+	secrets secrets
+	applier *object.Applier
+	events  events.EventRecorder
+	admit   builtin.Admitter
+	fsGroup *int64
+	// externalOnly runs none, and says so.
+	externalOnly bool
+}
+
+// obstacle is why the spec of an object is not carried out now. What was made before stays.
+type obstacle struct {
+	phase           v1alpha1.ServerPhase
+	reason, message string
+	wait            time.Duration
+}
+
+// Error is the message.
+func (o *obstacle) Error() string { return o.message }
+
+type serverReport = object.Report[v1alpha1.ServerStatus]
+
+func (r *ServerReconciler) reporter() object.Reporter[*v1alpha1.Server, v1alpha1.ServerStatus] {
+	return object.Reporter[*v1alpha1.Server, v1alpha1.ServerStatus]{
+		Client: r.client, Manager: serversManager, Action: "Run", Events: r.events,
+		Status:     func(s *v1alpha1.Server) *v1alpha1.ServerStatus { return &s.Status },
+		Conditions: func(s *v1alpha1.ServerStatus) []metav1.Condition { return s.Conditions },
+		News: map[string]object.News{v1alpha1.ConditionReady: reasons(func(reason string) bool {
+			return !slices.Contains([]string{
+				reasonRunning, reasonRollingOut, reasonScaledToZero, reasonWaitingForCertificate, reasonWaitingForAuthority, reasonWaitingForConfig,
+			}, reason)
+		})},
+	}
+}
+
+// Reconcile has one Server run.
+func (r *ServerReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.Server{}, r.carryOut)
+}
+
+func (r *ServerReconciler) carryOut(ctx context.Context, server *v1alpha1.Server) (serverReport, error) {
+	if !server.DeletionTimestamp.IsZero() {
+		return serverReport{}, nil
+	}
+	facts, err := r.gather(ctx, server)
+	if err == nil {
+		err = r.apply(ctx, facts)
+	}
+	var o *obstacle
+	var foreign *object.Foreign
+	switch {
+	case err == nil, errors.As(err, &o):
+		err = nil
+	case errors.As(err, &foreign):
+		o, err = &obstacle{phase: v1alpha1.ServerError, reason: reasonNotOwned, message: foreign.Error(), wait: conflictRetry}, nil
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
+		o, err = &obstacle{phase: v1alpha1.ServerError, reason: reasonNotWritten, message: err.Error(), wait: conflictRetry}, nil
+	default: // and it is tried again
+		return serverReport{}, err
+	}
+	seen, err := r.observe(ctx, server)
+	if err != nil {
+		return serverReport{}, err
+	}
+	report := serverReport{Status: serverStatus(server, seen, o)}
+	if o != nil {
+		report.Again = o.wait
+	}
+	return report, nil
+}
+
+// gather finds what a Server is made of. What it lacks is an *obstacle.
+func (r *ServerReconciler) gather(ctx context.Context, server *v1alpha1.Server) (f serverFacts, err error) {
+	f = serverFacts{server: server, fsGroup: r.fsGroup}
+	if r.externalOnly {
+		return f, &obstacle{phase: v1alpha1.ServerError, reason: reasonExternalOnly, message: "the manager runs no servers in the cluster (--openvox-external-only)"}
+	}
+	verdict, err := r.admit(ctx, server)
+	if err != nil {
+		return f, err
+	}
+	if verdict.Denied() {
+		return f, &obstacle{phase: v1alpha1.ServerError, reason: reasonNotAdmitted, message: verdict.Message(), wait: conflictRetry}
+	}
+	if f.config, f.files, err = r.configOf(ctx, server); err != nil {
+		return f, err
+	}
+	if f.ca, err = r.authorityOf(ctx, f.config); err != nil {
+		return f, err
+	}
+	if name := f.config.Spec.NodeClassifierRef; name != "" {
+		f.classifier = &v1alpha1.NodeClassifier{}
+		if err := r.client.Get(ctx, client.ObjectKey{Namespace: server.Namespace, Name: name}, f.classifier); err != nil {
+			return f, fmt.Errorf("reading NodeClassifier %s: %w", name, err) // of which the Config knew
+		}
+	}
+	if f.pair, f.bundle, err = r.pairOf(ctx, server, f.ca); err != nil {
+		return f, err
+	}
+	if !server.Spec.CA {
+		if crl, err := r.read(ctx, server.Namespace, crlSecret(f.ca.Name)); err != nil {
+			return f, err
+		} else if len(crl[crlKey]) == 0 {
+			return f, &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForAuthority, message: fmt.Sprintf("the CRL of CertificateAuthority %s has not been read yet; servers check their clients by it", f.ca.Name)}
+		}
+	}
+	if scaling := server.Spec.Autoscaling; scaling != nil && scaling.Enabled {
+		// Not from the cache: what the autoscaler has just written is not to be undone.
+		deployment := &appsv1.Deployment{}
+		err := r.secrets.live.Get(ctx, client.ObjectKeyFromObject(server), deployment)
+		if client.IgnoreNotFound(err) != nil {
+			return f, fmt.Errorf("reading Deployment %s: %w", server.Name, err)
+		}
+		f.running = deployment.Spec.Replicas
+	}
+	return f, nil
+}
+
+// configOf is the Config of a Server with its files, once they are those of its spec.
+func (r *ServerReconciler) configOf(ctx context.Context, server *v1alpha1.Server) (*v1alpha1.Config, map[string]string, error) {
+	config, name := &v1alpha1.Config{}, server.Spec.ConfigRef
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: server.Namespace, Name: name}, config)
+	if apierrors.IsNotFound(err) {
+		return nil, nil, &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForConfig, message: fmt.Sprintf("spec.configRef: there is no Config %q", name)}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading Config %s: %w", name, err)
+	}
+	files := &corev1.ConfigMap{}
+	err = r.client.Get(ctx, client.ObjectKey{Namespace: server.Namespace, Name: configMapName(name)}, files)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, nil, fmt.Errorf("reading ConfigMap %s: %w", configMapName(name), err)
+	}
+	ready := meta.FindStatusCondition(config.Status.Conditions, v1alpha1.ConditionConfigReady)
+	// The cache may have the one and not the other.
+	current := config.Status.ObservedGeneration == config.Generation && configfiles.Hash(files.Data) == config.Status.FilesHash && metav1.IsControlledBy(files, config)
+	switch {
+	case ready != nil && ready.Status != metav1.ConditionTrue && ready.ObservedGeneration == config.Generation:
+		return nil, nil, &obstacle{phase: v1alpha1.ServerPending, reason: reasonConfigNotReady, message: fmt.Sprintf("Config %s: %s", name, ready.Message)}
+	case !current:
+		return nil, nil, &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForConfig, message: fmt.Sprintf("the files of Config %s are not rendered yet", name)}
+	}
+	return config, files.Data, nil
+}
+
+// authorityOf is the CertificateAuthority of a Config, once there can be servers.
+func (r *ServerReconciler) authorityOf(ctx context.Context, config *v1alpha1.Config) (*v1alpha1.CertificateAuthority, error) {
+	waits := func(message string, args ...any) error {
+		return &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForAuthority, message: fmt.Sprintf(message, args...)}
+	}
+	ca, name := &v1alpha1.CertificateAuthority{}, config.Spec.AuthorityRef
+	if name == "" {
+		return nil, waits("Config %s names no CertificateAuthority in spec.authorityRef, and servers have their certificates from one", config.Name)
+	}
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: name}, ca)
+	if apierrors.IsNotFound(err) {
+		return nil, waits("there is no CertificateAuthority %q, which Config %s names", name, config.Name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading CertificateAuthority %s: %w", name, err)
+	}
+	if initialized := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionInitialized); ca.Spec.External == nil && !meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized) {
+		return nil, waits("CertificateAuthority %s is not set up yet: %s", name, ptr.Deref(initialized, metav1.Condition{Message: "it was not looked at yet"}).Message)
+	}
+	return ca, nil
+}
+
+// pairOf is the pair of a Server's Certificate, and the CA's certificates.
+func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, ca *v1alpha1.CertificateAuthority) (pair map[string][]byte, bundle []byte, err error) {
+	certificate, name := &v1alpha1.Certificate{}, server.Spec.CertificateRef
+	err = r.client.Get(ctx, client.ObjectKey{Namespace: server.Namespace, Name: name}, certificate)
+	waits := func(message string, args ...any) error {
+		return &obstacle{phase: v1alpha1.ServerWaitingForCert, reason: reasonWaitingForCertificate, message: fmt.Sprintf(message, args...)}
+	}
+	switch own := rules.ServerCertificate(ca); {
+	case apierrors.IsNotFound(err):
+		return nil, nil, waits("spec.certificateRef: there is no Certificate %q", name)
+	case err != nil:
+		return nil, nil, fmt.Errorf("reading Certificate %s: %w", name, err)
+	case certificate.Spec.AuthorityRef != ca.Name:
+		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
+			"spec.certificateRef: Certificate %s is of CertificateAuthority %s, and that of Config %s is %s", name, certificate.Spec.AuthorityRef, server.Spec.ConfigRef, ca.Name)}
+	case server.Spec.CA && ca.Spec.External != nil:
+		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
+			"spec.ca: CertificateAuthority %s runs elsewhere (spec.external), and has its own server; leave the field out", ca.Name)}
+	case server.Spec.CA && own != name && ca.Spec.ServerCertificateRef != "":
+		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
+			"spec.certificateRef: the CA's server has Certificate %s, as CertificateAuthority %s says in spec.serverCertificateRef; name that one", own, ca.Name)}
+	case server.Spec.CA && own != name: // until the CertificateAuthority has seen this Server
+		return nil, nil, waits("Certificate %s becomes that of the server of CertificateAuthority %s, whose status.serverCertificateName says %s now", name, ca.Name, cmp.Or(ca.Status.ServerCertificateName, "none"))
+	}
+	authority, err := r.read(ctx, server.Namespace, caSecretName(ca))
+	if err != nil {
+		return nil, nil, err
+	}
+	if bundle = authority[caKey]; len(bundle) == 0 {
+		return nil, nil, waits("Secret %s has no key %s, the certificate of CertificateAuthority %s", caSecretName(ca), caKey, ca.Name)
+	}
+	if pair, err = r.read(ctx, server.Namespace, tlsSecret(name)); err != nil {
+		return nil, nil, err
+	}
+	if leaf := storedPair(pair); leaf == nil || !issuedBy(leaf, bundle) {
+		signed := meta.FindStatusCondition(certificate.Status.Conditions, v1alpha1.ConditionCertSigned)
+		return nil, nil, waits("Certificate %s has no pair yet in Secret %s: %s", name, tlsSecret(name), ptr.Deref(signed, metav1.Condition{Message: "it was not looked at yet"}).Message)
+	}
+	return pair, bundle, nil
+}
+
+// read is the data of a Secret: of those that are made here from the cache, and else from
+// the API server.
+func (r *ServerReconciler) read(ctx context.Context, namespace, name string) (map[string][]byte, error) {
+	secret := &corev1.Secret{}
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
+	if apierrors.IsNotFound(err) {
+		err = r.secrets.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
+	}
+	return secret.Data, nil
+}
+
+// apply writes the objects of a Server, and takes away those that it has no more.
+func (r *ServerReconciler) apply(ctx context.Context, f serverFacts) error {
+	wanted, unwanted, err := f.objects()
+	if err != nil {
+		return &obstacle{phase: v1alpha1.ServerError, reason: reasonConfigNotReady, message: err.Error()}
+	}
+	ours := object.ControlledBy(f.server)
+	for _, each := range wanted {
+		if _, err := r.applier.Apply(ctx, ours, each, nil); err != nil {
+			return err
+		}
+	}
+	for _, each := range unwanted {
+		if err := r.applier.Remove(ctx, ours, client.ObjectKeyFromObject(each), each); err != nil {
+			return fmt.Errorf("deleting %s %s: %w", each.GetObjectKind().GroupVersionKind().Kind, each.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// running is what a Server has in the cluster.
+type running struct {
+	// deployment is nil where there is none of ours.
+	deployment *appsv1.Deployment
+	// trouble is why a Pod does not start: nil where none has any.
+	trouble *obstacle
+}
+
+func (r *ServerReconciler) observe(ctx context.Context, server *v1alpha1.Server) (seen running, err error) {
+	if r.externalOnly {
+		return seen, nil
+	}
+	deployment := &appsv1.Deployment{}
+	err = r.client.Get(ctx, client.ObjectKeyFromObject(server), deployment)
+	if client.IgnoreNotFound(err) != nil {
+		return seen, fmt.Errorf("reading Deployment %s: %w", server.Name, err)
+	}
+	if err != nil || !metav1.IsControlledBy(deployment, server) {
+		return seen, nil
+	}
+	seen.deployment = deployment
+	var pods corev1.PodList
+	if err := r.client.List(ctx, &pods, client.InNamespace(server.Namespace), client.MatchingLabels{serverLabel: server.Name}, client.UnsafeDisableDeepCopy); err != nil {
+		return seen, fmt.Errorf("listing the Pods of %s: %w", server.Name, err)
+	}
+	slices.SortFunc(pods.Items, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	for i := range pods.Items {
+		if seen.trouble = troubleOf(&pods.Items[i]); seen.trouble != nil {
+			break
+		}
+	}
+	return seen, nil
+}
+
+// troubleOf is why a Pod does not start by itself: nil where it may.
+func troubleOf(pod *corev1.Pod) *obstacle {
+	if !pod.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+			return &obstacle{reason: c.Reason, message: fmt.Sprintf("Pod %s: %s", pod.Name, c.Message)}
+		}
+	}
+	for _, c := range pod.Status.ContainerStatuses {
+		waiting, ended := c.State.Waiting, c.LastTerminationState.Terminated
+		if waiting == nil || slices.Contains([]string{"", "ContainerCreating", "PodInitializing"}, waiting.Reason) {
+			continue
+		}
+		message := waiting.Message
+		if ended != nil {
+			message = strings.TrimSpace(fmt.Sprintf("%s; it ended last with %s (exit code %d): %s", message, ended.Reason, ended.ExitCode, lastLines(ended.Message)))
+		}
+		return &obstacle{reason: waiting.Reason, message: fmt.Sprintf("Pod %s: %s", pod.Name, message)}
+	}
+	return nil
+}
+
+// lastLines are the end of what a program has said.
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-3):], "\n")
+}
+
+// serverStatus is what a Server says next.
+func serverStatus(server *v1alpha1.Server, seen running, o *obstacle) *v1alpha1.ServerStatus {
+	next := server.Status.DeepCopy()
+	next.ObservedGeneration, next.Ready, next.Desired = server.Generation, 0, ptr.Deref(server.Spec.Replicas, 1)
+	if seen.deployment != nil {
+		next.Ready, next.Desired = seen.deployment.Status.ReadyReplicas, ptr.Deref(seen.deployment.Spec.Replicas, 1)
+	}
+	c := object.Conditions{List: &next.Conditions, Generation: server.Generation}
+	if seen.deployment != nil || o == nil {
+		c.Set(v1alpha1.ConditionSSLBootstrapped, true, reasonBootstrapped, "the pair of Certificate "+server.Spec.CertificateRef+" is mounted")
+	} else {
+		c.Set(v1alpha1.ConditionSSLBootstrapped, false, o.reason, o.message)
+	}
+	ready, reason, message := false, "", ""
+	next.Phase, ready, reason, message = progressOf(seen)
+	if o != nil {
+		ready, reason, message = false, o.reason, o.message
+		if next.Phase == v1alpha1.ServerPending || o.phase == v1alpha1.ServerError {
+			next.Phase = o.phase
+		}
+		if next.Ready > 0 {
+			message += fmt.Sprintf("; %d of the servers that were made before are ready", next.Ready)
+		}
+	}
+	c.Set(v1alpha1.ConditionReady, ready, reason, message)
+	return next
+}
+
+// progressOf is how far the Deployment of a Server is.
+func progressOf(seen running) (phase v1alpha1.ServerPhase, ready bool, reason, message string) {
+	d := seen.deployment
+	if d == nil {
+		return v1alpha1.ServerPending, false, reasonRollingOut, "the Deployment does not exist yet"
+	}
+	want, s := ptr.Deref(d.Spec.Replicas, 1), d.Status
+	if phase = v1alpha1.ServerPending; s.ReadyReplicas > 0 {
+		phase = v1alpha1.ServerRunning
+	}
+	switch observed := s.ObservedGeneration >= d.Generation; {
+	case observed && want == 0 && s.Replicas == 0:
+		return phase, false, reasonScaledToZero, "no servers are wanted: spec.replicas is 0"
+	case observed && s.UpdatedReplicas == want && s.Replicas == want && s.ReadyReplicas == want:
+		return v1alpha1.ServerRunning, true, reasonRunning, fmt.Sprintf("%d of %d servers are ready", want, want)
+	case seen.trouble != nil:
+		return troubled(phase), false, seen.trouble.reason, seen.trouble.message
+	case observed:
+		for _, c := range s.Conditions {
+			if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue ||
+				c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded" {
+				return troubled(phase), false, c.Reason, fmt.Sprintf("Deployment %s: %s; see kubectl describe pods --selector %s=%s", d.Name, c.Message, serverLabel, d.Name)
+			}
+		}
+	}
+	return phase, false, reasonRollingOut, fmt.Sprintf("servers are being started or replaced: %d of %d are ready, %d of them of the latest version", s.ReadyReplicas, want, s.UpdatedReplicas)
+}
+
+// troubled is Error, unless servers are ready.
+func troubled(phase v1alpha1.ServerPhase) v1alpha1.ServerPhase {
+	if phase == v1alpha1.ServerRunning {
+		return phase
+	}
+	return v1alpha1.ServerError
+}

@@ -1,0 +1,60 @@
+# METADATA
+# title: Pools can be reached
+# custom:
+#   match:
+#     kinds: [{group: openvox.voxpupuli.org, version: v1alpha1, kind: Pool}]
+#     operations: [CREATE, UPDATE]
+package openvox.pool
+
+import rego.v1
+
+import data.openvox.signing
+
+spec := object.get(input.request.object, "spec", {})
+
+route := spec.route if spec.route.enabled
+
+# It is the name of a Service.
+deny contains {"msg": msg, "field": "metadata.name"} if {
+	not regex.match(`^[a-z]([a-z0-9-]{0,56}[a-z0-9])?$`, input.name)
+	msg := sprintf("metadata.name: %q becomes the name of a Service and part of a label: at most 58 of a-z, 0-9 and -, beginning with a letter", [input.name])
+}
+
+deny contains {"msg": msg, "field": "spec.service.nodePort"} if {
+	port := object.get(spec, ["service", "nodePort"], 0)
+	port != 0
+	object.get(spec, ["service", "type"], "ClusterIP") == "ClusterIP"
+	msg := sprintf("spec.service.nodePort: a Service of type ClusterIP has no port %d of nodes; set spec.service.type to NodePort or LoadBalancer", [port])
+}
+
+deny contains {"msg": msg, "field": field} if {
+	some i, address in spec.service.externalIPs
+	not ip(address)
+	field := sprintf("spec.service.externalIPs[%d]", [i])
+	msg := sprintf("%s: %q is no IP address", [field, address])
+}
+
+ip(text) if net.cidr_is_valid(sprintf("%s/32", [text]))
+
+deny contains {"msg": msg, "field": field} if {
+	some name, _ in spec.service.labels
+	startswith(name, "openvox.voxpupuli.org/")
+	field := sprintf("spec.service.labels.%s", [name])
+	msg := sprintf("%s: labels of this group say what belongs together; take another", [field])
+}
+
+deny contains {"msg": msg, "field": "spec.route.hostname"} if {
+	host := route.hostname
+	not signing.hostname(host)
+	msg := sprintf("spec.route.hostname: %q is no DNS name without wildcards", [host])
+}
+
+deny contains {"msg": msg, "field": "spec.route.hostname"} if {
+	other := input.facts.hostTakenBy
+	other != ""
+	not unchanged
+	msg := sprintf("spec.route.hostname: Pool %q has %q already; take another name, or delete that one", [other, route.hostname])
+}
+
+# What is stored can still be edited, or deleted.
+unchanged if lower(input.request.oldObject.spec.route.hostname) == lower(route.hostname)

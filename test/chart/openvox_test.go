@@ -1,0 +1,507 @@
+package chart
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	puppetNamespace = "puppet"
+	puppetImage     = "localhost/openvox-server"
+	codeImage       = "localhost/puppet-code"
+	endpointImage   = "localhost/puppet-endpoint:stand-in"
+	stable, canary  = "v8.0.1", "v8.0.2"
+)
+
+// puppetStack is a CA and servers of two versions behind one Pool, in an order in which each
+// object comes before what it refers to.
+const puppetStack = `
+apiVersion: openvox.voxpupuli.org/v1alpha1
+kind: Server
+metadata: {name: ca}
+spec:
+  configRef: production
+  certificateRef: ca-server
+  ca: true
+  server: false
+  poolRefs: [puppet-ca]
+  javaArgs: -XX:TieredStopAtLevel=1
+  resources: {limits: {memory: 1Gi}}
+---
+apiVersion: openvox.voxpupuli.org/v1alpha1
+kind: Server
+metadata: {name: stable}
+spec:
+  configRef: production
+  certificateRef: stable
+  maxActiveInstances: 2
+  poolRefs: [puppet]
+  javaArgs: -XX:TieredStopAtLevel=1
+  resources: {limits: {memory: 1500Mi}}
+---
+apiVersion: openvox.voxpupuli.org/v1alpha1
+kind: Server
+metadata: {name: canary}
+spec:
+  configRef: production
+  certificateRef: canary
+  image: {tag: ` + canary + `}
+  poolRefs: [puppet]
+  javaArgs: -XX:TieredStopAtLevel=1
+  resources: {limits: {memory: 1500Mi}}
+---
+apiVersion: openvox.voxpupuli.org/v1alpha1
+kind: Pool
+metadata: {name: puppet}
+---
+apiVersion: openvox.voxpupuli.org/v1alpha1
+kind: Pool
+metadata: {name: puppet-ca}
+---
+apiVersion: openvox.voxpupuli.org/v1alpha1
+kind: Certificate
+metadata: {name: stable}
+spec: {authorityRef: main, certname: stable.example.com, dnsAltNames: [puppet]}
+---
+apiVersion: openvox.voxpupuli.org/v1alpha1
+kind: Certificate
+metadata: {name: canary}
+spec: {authorityRef: main, certname: canary.example.com, dnsAltNames: [puppet]}
+---
+apiVersion: openvox.voxpupuli.org/v1alpha1
+kind: Certificate
+metadata: {name: ca-server}
+spec: {authorityRef: main, certname: ca.example.com, dnsAltNames: [puppet-ca]}
+---
+apiVersion: openvox.voxpupuli.org/v1alpha1
+kind: SigningPolicy
+metadata: {name: web}
+spec: {certificateAuthorityRef: main, pattern: {allow: ["web*"]}}
+---
+apiVersion: openvox.voxpupuli.org/v1alpha1
+kind: Config
+metadata:
+  name: production
+  annotations: {lintel.dev/autosign-image: ` + puppetImage + `}
+spec:
+  image: {repository: ` + puppetImage + `, tag: ` + stable + `}
+  authorityRef: main
+  nodeClassifierRef: endpoint
+  code: {image: "` + codeImage + `:1"}
+  readOnlyRootFilesystem: true
+---
+apiVersion: openvox.voxpupuli.org/v1alpha1
+kind: CertificateAuthority
+metadata: {name: main}
+spec: {crlRefreshInterval: 10s}
+---
+apiVersion: openvox.voxpupuli.org/v1alpha1
+kind: NodeClassifier
+metadata: {name: endpoint}
+spec: {url: "http://endpoint:8080", request: {method: GET, path: "/node/{certname}"}, response: {format: yaml}}
+---
+apiVersion: openvox.voxpupuli.org/v1alpha1
+kind: ReportProcessor
+metadata: {name: endpoint}
+spec: {configRef: production, url: "http://endpoint:8080/reports"}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: endpoint}
+spec: {selector: {app: endpoint}, ports: [{port: 8080}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: endpoint, labels: {app: endpoint}}
+spec: {containers: [{name: endpoint, image: "` + endpointImage + `"}]}
+`
+
+// TestOpenVoxOnPods: agents get certificates and catalogs of servers that are Pods, and each
+// change concerns just the servers that it is about.
+func TestOpenVoxOnPods(t *testing.T) {
+	n := startPuppetNode(t)
+	n.must(t, "", "create", "namespace", puppetNamespace)
+	t.Cleanup(func() {
+		if t.Failed() {
+			out, _ := n.kubectl(context.WithoutCancel(t.Context()), "", "get", "events", "--namespace", puppetNamespace, "--sort-by=.lastTimestamp")
+			t.Log(out)
+			out, _ = n.kubectl(context.WithoutCancel(t.Context()), "", "logs", "--namespace", puppetNamespace, "--selector", "openvox.voxpupuli.org/server", "--prefix", "--tail=60")
+			t.Log(out)
+		}
+	})
+
+	began := time.Now()
+	n.mustBeTaken(t, puppetStack, "--namespace", puppetNamespace)
+	n.inPuppet(t, "wait", "--for=condition=Ready", "servers", "--all", "--timeout=5m")
+	n.inPuppet(t, "wait", "--for=condition=Ready", "pools", "--all", "--timeout=1m")
+	t.Logf("from nothing to three servers: %s", time.Since(began).Round(time.Second))
+	require.Equal(t, "2", n.inPuppet(t, "get", "pool/puppet", "-o", "jsonpath={.status.endpoints}"))
+
+	began = time.Now()
+	web := n.newAgent(t, "web1.example.com")
+	out := web.mustRun(t)
+	require.Contains(t, out, "compiled from code 1 for web1.example.com, role of web1.example.com")
+	t.Logf("an agent's certificate and first catalog: %s", time.Since(began).Round(time.Second))
+	require.Contains(t, web.mustRun(t), "compiled from code 1", "again, with what it has")
+	last := ""
+	defer func() { t.Logf("reports of %s", last) }()
+	eventually(t, func() bool {
+		got, err := n.client.CoreV1().RESTClient().Get().Namespace(puppetNamespace).Resource("services").Name("endpoint:8080").SubResource("proxy").Suffix("reports").DoRaw(t.Context())
+		last = strings.TrimSpace(string(got))
+		return err == nil && last == `["web1.example.com","web1.example.com"]`
+	}, "both reports arrive, once each")
+
+	t.Run("a signing policy is obeyed by the CA that runs", func(t *testing.T) {
+		before := n.servers(t)
+		db := n.newAgent(t, "db1.example.com")
+		out, err := db.run(t)
+		require.Error(t, err, out)
+		require.NotContains(t, out, "compiled from code")
+		n.inPuppet(t, "patch", "signingpolicy/web", "--type=merge", "-p", `{"spec": {"pattern": {"allow": ["web*", "db*"]}}}`)
+		eventually(t, func() bool {
+			db = n.newAgent(t, "db2.example.com") // what waits at the CA is not judged again
+			out, err = db.run(t)
+			return strings.Contains(out, "compiled from code 1 for db2.example.com")
+		}, "the policy takes effect")
+		require.Equal(t, before, n.servers(t), "no Pod is replaced for it")
+	})
+
+	t.Run("a CRL replaces no Pod", func(t *testing.T) {
+		crl := func() string {
+			return n.inPuppet(t, "get", "secret/main-ca-crl", "-o", "jsonpath={.data.ca_crl\\.pem}")
+		}
+		before, had := n.servers(t), crl()
+		n.must(t, "apiVersion: openvox.voxpupuli.org/v1alpha1\nkind: Certificate\nmetadata: {name: spare}\nspec: {authorityRef: main, certname: spare.example.com}\n", "apply", "--namespace", puppetNamespace, "-f", "-")
+		n.inPuppet(t, "wait", "--for=jsonpath={.status.phase}=Signed", "certificates.openvox.voxpupuli.org/spare", "--timeout=1m")
+		n.inPuppet(t, "delete", "certificates.openvox.voxpupuli.org/spare", "--timeout=2m")
+		eventually(t, func() bool { return crl() != had }, "the CRL has the revoked certificate")
+		require.Contains(t, web.mustRun(t), "compiled from code 1")
+		require.Equal(t, before, n.servers(t))
+	})
+
+	t.Run("code, and a Config, roll the servers that they concern", func(t *testing.T) {
+		before := n.servers(t)
+		n.inPuppet(t, "patch", "config/production", "--type=merge", "-p", `{"spec": {"code": {"image": "`+codeImage+`:2"}}}`)
+		n.rolled(t, before, "stable", "canary")
+		require.Contains(t, web.mustRun(t), "compiled from code 2 for web1.example.com")
+		require.Equal(t, before["ca"], n.servers(t)["ca"], "the CA compiles nothing")
+
+		before = n.servers(t)
+		n.inPuppet(t, "patch", "config/production", "--type=merge", "-p", `{"spec": {"puppet": {"environmentTimeout": "3m"}}}`)
+		n.rolled(t, before, "stable", "canary", "ca")
+		require.Contains(t, web.mustRun(t), "compiled from code 2")
+	})
+
+	t.Run("the CA's server is lost, and comes back", func(t *testing.T) {
+		before := n.servers(t)
+		n.inPuppet(t, "delete", "pods", "--selector=openvox.voxpupuli.org/server=ca")
+		n.rolled(t, before, "ca")
+		require.Contains(t, n.newAgent(t, "web2.example.com").mustRun(t), "compiled from code 2 for web2.example.com", "the same CA signs")
+		require.Contains(t, web.mustRun(t), "compiled from code 2")
+	})
+
+	t.Run("three replicas have one certificate", func(t *testing.T) {
+		n.inPuppet(t, "patch", "server/stable", "--type=merge", "-p", `{"spec": {"replicas": 3}}`)
+		eventually(t, func() bool {
+			return n.inPuppet(t, "get", "server/stable", "-o", `jsonpath={.status.ready} {.status.desired} {.status.conditions[?(@.type=="Ready")].status}`) == "3 3 True"
+		}, "three servers are ready")
+		require.Equal(t, "4", n.inPuppet(t, "get", "pool/puppet", "-o", "jsonpath={.status.endpoints}"))
+		serials := map[string]bool{}
+		for _, pod := range n.puppetPods(t) {
+			if pod.Labels["openvox.voxpupuli.org/server"] == "stable" {
+				out := n.must(t, "", "exec", "--namespace", puppetNamespace, pod.Name, "--", "sha256sum", "/etc/puppetlabs/puppet/ssl/certs/puppet.pem", "/etc/puppetlabs/puppet/ssl/private_keys/puppet.pem")
+				serials[out] = true
+			}
+		}
+		require.Len(t, serials, 1)
+		n.inPuppet(t, "patch", "server/stable", "--type=merge", "-p", `{"spec": {"replicas": 1}}`)
+	})
+
+	t.Run("an image that is not there is told, and what runs goes on", func(t *testing.T) {
+		n.inPuppet(t, "patch", "server/canary", "--type=merge", "-p", `{"spec": {"image": {"tag": "v9.9.9", "pullPolicy": "Never"}}}`)
+		eventually(t, func() bool {
+			return strings.Contains(n.inPuppet(t, "get", "server/canary", "-o", `jsonpath={.status.phase} {.status.conditions[?(@.type=="Ready")].reason}`), "Running ErrImageNeverPull")
+		}, "the Server says why")
+		require.Contains(t, web.mustRun(t), "compiled from code 2")
+	})
+
+	t.Run("what is deleted goes, and the CA stays", func(t *testing.T) {
+		n.inPuppet(t, "delete", "servers,pools,configs,certificateauthorities", "--all", "--timeout=1m")
+		eventually(t, func() bool { return len(n.puppetPods(t)) == 0 }, "no Pod is left")
+		out := n.inPuppet(t, "get", "pvc,secrets,services", "-o", "name")
+		for _, kept := range []string{"persistentvolumeclaim/main-data", "secret/main-ca", "secret/main-ca-key"} {
+			assert.Contains(t, out, kept)
+		}
+		assert.NotContains(t, out, "service/puppet")
+		assert.NotContains(t, out, "service/main")
+	})
+}
+
+// startPuppetNode starts a node with Lintel, the images of servers and of code, and a volume
+// for a CA.
+func startPuppetNode(t *testing.T) node {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Fatal("a node whose Pods run needs root")
+	}
+	n := startNode(t)
+	n.importManager(t, "../..", present)
+	n.importPuppet(t)
+	n.mustHelm(t, slices.Concat([]string{"install", "lintel", folder, "--create-namespace"},
+		values(present, "systems.openvox.enabled=true", "systems.openvox.keyBits=2048"), wait(2*time.Minute))...)
+	n.provideVolume(t)
+	return n
+}
+
+func (n node) inPuppet(t *testing.T, args ...string) string {
+	t.Helper()
+	return n.must(t, "", append(args, "--namespace", puppetNamespace)...)
+}
+
+// importPuppet makes the image of servers from Debian's packages, and has the node know it as
+// two versions, and two images of code.
+func (n node) importPuppet(t *testing.T) {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	require.NoError(t, err)
+	packages := filepath.Join(cache, "lintel", "openvox-packages.tar")
+	require.NoError(t, os.MkdirAll(filepath.Dir(packages), 0o755))
+	made, images := filepath.Join(t.TempDir(), "server"), filepath.Join(t.TempDir(), "images")
+	run(t, "../../config/release", "go", "run", ".", "openvox", made, "--packages", packages, "--platform", "linux/"+runtime.GOARCH, "--version", stable)
+	from, err := layout.ImageIndexFromPath(made)
+	require.NoError(t, err)
+	manifest, err := from.IndexManifest()
+	require.NoError(t, err)
+	require.Len(t, manifest.Manifests, 1)
+	index, err := from.ImageIndex(manifest.Manifests[0].Digest)
+	require.NoError(t, err)
+	to, err := layout.Write(images, empty.Index)
+	require.NoError(t, err)
+	for _, version := range []string{stable, canary} {
+		require.NoError(t, to.AppendIndex(index, layout.WithAnnotations(map[string]string{"io.containerd.image.name": puppetImage + ":" + version})))
+	}
+	for _, version := range []string{"1", "2"} {
+		code := imageOf(t, map[string]string{
+			"production/manifests/site.pp": fmt.Sprintf("notify { \"compiled from code %s for ${trusted['certname']}, ${role}\": }\n", version),
+		})
+		require.NoError(t, to.AppendImage(code, layout.WithAnnotations(map[string]string{"io.containerd.image.name": codeImage + ":" + version})))
+	}
+	n.importImages(t, images)
+	endpoint, programs := filepath.Join(t.TempDir(), "endpoint"), filepath.Join(t.TempDir(), "programs")
+	run(t, ".", "go", "build", "-o", endpoint, "./endpoint")
+	run(t, ".", n.binaries["node"], "images", programs, endpointImage+"="+endpoint)
+	n.importImages(t, programs)
+}
+
+// imageOf is an image of files.
+func imageOf(t *testing.T, files map[string]string) v1.Image {
+	t.Helper()
+	var content bytes.Buffer
+	w := tar.NewWriter(&content)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			require.NoError(t, w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: dir + "/", Mode: 0o755}))
+		}
+		require.NoError(t, w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(files[name]))}))
+		_, err := w.Write([]byte(files[name]))
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content.Bytes())), nil }, tarball.WithMediaType(types.OCILayer))
+	require.NoError(t, err)
+	image, err := mutate.AppendLayers(mutate.MediaType(empty.Image, types.OCIManifestSchema1), layer)
+	require.NoError(t, err)
+	config, err := image.ConfigFile()
+	require.NoError(t, err)
+	config = config.DeepCopy()
+	config.OS, config.Architecture = "linux", runtime.GOARCH
+	image, err = mutate.ConfigFile(mutate.ConfigMediaType(image, types.OCIConfigJSON), config)
+	require.NoError(t, err)
+	return image
+}
+
+// provideVolume has the node have a volume for the CA, which is its Pods' group's.
+func (n node) provideVolume(t *testing.T) {
+	t.Helper()
+	nodes, err := n.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	_, err = n.client.CoreV1().PersistentVolumes().Create(t.Context(), &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: "ca-data"},
+		Spec: corev1.PersistentVolumeSpec{
+			Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
+			AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: t.TempDir()}},
+			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{nodes.Items[0].Name}}},
+			}}}},
+		},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+}
+
+// puppetPods are those of servers that are not being deleted.
+func (n node) puppetPods(t *testing.T) []corev1.Pod {
+	t.Helper()
+	pods, err := n.client.CoreV1().Pods(puppetNamespace).List(t.Context(), metav1.ListOptions{LabelSelector: "openvox.voxpupuli.org/server"})
+	require.NoError(t, err)
+	return slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
+}
+
+// servers are the names of the Pods of each Server, in order, with the containers that have
+// been started again.
+func (n node) servers(t *testing.T) map[string]string {
+	t.Helper()
+	names := map[string]string{}
+	for _, pod := range n.puppetPods(t) {
+		for _, c := range pod.Status.ContainerStatuses {
+			names[pod.Labels["openvox.voxpupuli.org/server"]] += fmt.Sprintf("%s %d ", pod.Name, c.RestartCount)
+		}
+	}
+	return names
+}
+
+// rolled waits until other Pods than before are those of the Servers, and all are ready.
+func (n node) rolled(t *testing.T, before map[string]string, servers ...string) {
+	t.Helper()
+	began := time.Now()
+	require.Eventually(t, func() bool {
+		now := n.servers(t)
+		for _, server := range servers {
+			for pod := range strings.FieldsSeq(now[server]) {
+				if strings.Contains(before[server], pod) && len(pod) > 1 {
+					return false
+				}
+			}
+		}
+		for _, pod := range n.puppetPods(t) {
+			if !isReady(pod) {
+				return false
+			}
+		}
+		return len(now) == len(before)
+	}, 4*time.Minute, time.Second, "%v are replaced", servers)
+	t.Logf("%v: %s", servers, time.Since(began).Round(time.Second))
+}
+
+// agent is a Puppet agent of this machine, which reaches the Pools through a proxy.
+type agent struct {
+	n                      node
+	certname, folder, port string
+	// server and caServer are Pools, or Services with their namespaces.
+	server, caServer string
+}
+
+func (n node) newAgent(t *testing.T, certname string) agent {
+	t.Helper()
+	a := agent{n: n, certname: certname, folder: t.TempDir(), server: "puppet", caServer: "puppet-ca"}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, _ := strings.Cut(r.Host, ":")
+		if r.Method != http.MethodConnect {
+			http.Error(w, "this proxy connects only", http.StatusMethodNotAllowed)
+			return
+		}
+		if err := n.connect(r.Context(), host, w); err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+		}
+	})}
+	go server.Serve(listener) //nolint:errcheck // it ends with Close
+	t.Cleanup(func() { server.Close() })
+	_, a.port, err = net.SplitHostPort(listener.Addr().String())
+	require.NoError(t, err)
+	return a
+}
+
+var forwarding = regexp.MustCompile(`127\.0\.0\.1:([0-9]+) ->`)
+
+// connect leads a client's connection to the Service of a Pool, by its name, or by
+// <name>.<namespace>.svc.
+func (n node) connect(ctx context.Context, host string, w http.ResponseWriter) error {
+	pool, domain, _ := strings.Cut(host, ".")
+	namespace := cmp.Or(strings.TrimSuffix(domain, ".svc"), puppetNamespace)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	cmd := exec.CommandContext(ctx, n.binaries["kubectl"], "port-forward", "service/"+pool, ":8140", "--namespace", namespace)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+n.kubeconfig, "KUBERC=off")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	defer cmd.Wait() //nolint:errcheck // it is killed
+	defer stop()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	port := forwarding.FindStringSubmatch(line)
+	if err != nil || port == nil {
+		return fmt.Errorf("service %s is not forwarded: %q", pool, line)
+	}
+	there, err := (&net.Dialer{}).DialContext(ctx, "tcp", "127.0.0.1:"+port[1])
+	if err != nil {
+		return err
+	}
+	defer there.Close()
+	w.WriteHeader(http.StatusOK)
+	here, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return err
+	}
+	defer here.Close()
+	done := make(chan struct{}, 2)
+	go func() { _, _ = io.Copy(there, buffered); done <- struct{}{} }()
+	go func() { _, _ = io.Copy(here, there); done <- struct{}{} }()
+	<-done
+	return nil
+}
+
+// run gives what the agent says. Its error is that it has not got a catalog, or not applied it.
+func (a agent) run(t *testing.T) (string, error) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer stop()
+	cmd := exec.CommandContext(ctx, "puppet", "agent", "--onetime", "--no-daemonize", "--verbose", "--no-usecacheonfailure", "--no-splay", "--color=false",
+		"--report", "--waitforcert=0", "--certname", a.certname, "--server", a.server, "--ca_server", a.caServer,
+		"--confdir", a.folder+"/conf", "--vardir", a.folder+"/var", "--ssldir", a.folder+"/ssl", "--rundir", a.folder+"/run", "--logdir", a.folder+"/log",
+		"--http_proxy_host", "127.0.0.1", "--http_proxy_port", a.port)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func (a agent) mustRun(t *testing.T) string {
+	t.Helper()
+	out, err := a.run(t)
+	require.NoError(t, err, out)
+	return out
+}
