@@ -90,6 +90,11 @@ func (a *admitter) admitPool(ctx context.Context, object builtin.Object) (builti
 	return a.admit(ctx, object, v1alpha1.SchemeGroupVersion, "Pool", rules.PoolFacts{})
 }
 
+// admitDatabase asks the rules about a stored Database.
+func (a *admitter) admitDatabase(ctx context.Context, object builtin.Object) (builtin.Verdict, error) {
+	return a.admit(ctx, object, v1alpha1.SchemeGroupVersion, "Database", nil)
+}
+
 // serverFacts are about a Server that is to be stored.
 func (a *admitter) serverFacts(ctx context.Context, review *admission.Review) (any, error) {
 	server, err := system.Read[v1alpha1.Server](review, review.Object)

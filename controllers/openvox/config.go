@@ -142,9 +142,16 @@ func (r *ConfigReconciler) gather(ctx context.Context, config *v1alpha1.Config) 
 		return in, &verdict{phase: v1alpha1.ConfigError, reason: reasonNotAdmitted, message: answer.Message()}
 	}
 	spec := config.Spec
-	if spec.DatabaseRef != "" {
-		return in, &verdict{phase: v1alpha1.ConfigPending, reason: reasonReferenceNotFound, message: fmt.Sprintf(
-			"spec.databaseRef: there is no %q, for this version does not have the kind; leave the field out", spec.DatabaseRef)}
+	if name := spec.DatabaseRef; name != "" {
+		db := &v1alpha1.Database{}
+		err := r.client.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: name}, db)
+		if apierrors.IsNotFound(err) {
+			return in, &verdict{phase: v1alpha1.ConfigPending, reason: reasonReferenceNotFound, message: fmt.Sprintf("spec.databaseRef: there is no Database %q; nothing is rendered until it is there", name)}
+		}
+		if err != nil {
+			return in, fmt.Errorf("reading Database %s: %w", name, err)
+		}
+		in.DatabaseURL = databaseURL(db)
 	}
 	processors, err := processorsOf(ctx, r.client, client.ObjectKeyFromObject(config))
 	if err != nil {

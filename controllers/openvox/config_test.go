@@ -192,3 +192,15 @@ func TestConfigsShareACA(t *testing.T) {
 func newPolicy() *v1alpha1.SigningPolicy {
 	return &v1alpha1.SigningPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Spec: v1alpha1.SigningPolicySpec{CertificateAuthorityRef: "main", Any: true}}
 }
+
+// TestConfigOfADatabase: servers store in the Database that their Config names.
+func TestConfigOfADatabase(t *testing.T) {
+	config := configOf("main")
+	config.Spec.DatabaseRef = "db"
+	s := newConfigSite(t, config, newInternal("main"), newDatabase())
+	s.render()
+	files := s.files()
+	require.Contains(t, files["puppetdb.conf"], "server_urls = https://db.ns.svc:8081\n")
+	require.Contains(t, files["puppet.conf"], "storeconfigs = true\n")
+	require.Contains(t, files["puppet.conf"], "reports = puppetdb\n")
+}

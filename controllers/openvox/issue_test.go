@@ -55,7 +55,7 @@ func newClientWith(t *testing.T, kinds []schema.GroupVersionKind, objects ...cli
 		scheme.AddKnownTypeWithName(kind.GroupVersion().WithKind(kind.Kind+"List"), &unstructured.UnstructuredList{})
 	}
 	return fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(mapper).WithObjects(objects...).
-		WithStatusSubresource(&v1alpha1.Certificate{}, &v1alpha1.CertificateAuthority{}, &v1alpha1.SigningPolicy{}, &v1alpha1.Config{}, &v1alpha1.Server{}, &v1alpha1.Pool{}, &v1alpha1.NodeClassifier{}, &v1alpha1.ReportProcessor{}, &appsv1.Deployment{}, &cmapi.CertificateRequest{}).Build()
+		WithStatusSubresource(&v1alpha1.Certificate{}, &v1alpha1.CertificateAuthority{}, &v1alpha1.SigningPolicy{}, &v1alpha1.Config{}, &v1alpha1.Server{}, &v1alpha1.Pool{}, &v1alpha1.NodeClassifier{}, &v1alpha1.ReportProcessor{}, &v1alpha1.Database{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &cmapi.CertificateRequest{}).Build()
 }
 
 // bench is a Certificate, its Secrets and its CA.

@@ -36,6 +36,7 @@ const (
 	certManagerManager  = "lintel-openvox-certificaterequests"
 	classifiersManager  = "lintel-openvox-classifiers"
 	reportsManager      = "lintel-openvox-reports"
+	databasesManager    = "lintel-openvox-databases"
 
 	// foreignPolicyKey is where the program of another operator finds policies, and of ours
 	// it must not find any: it checks far less.

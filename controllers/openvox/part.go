@@ -68,7 +68,7 @@ func (a *admitter) setUp(ctx context.Context, mgr system.Manager, on bool) ([]bu
 
 // judgedKinds are those by which reviews are judged.
 func judgedKinds() []client.Object {
-	return []client.Object{&v1alpha1.CertificateAuthority{}, &v1alpha1.SigningPolicy{}, &v1alpha1.Certificate{}, &v1alpha1.Config{}, &v1alpha1.Server{}, &v1alpha1.Pool{}}
+	return []client.Object{&v1alpha1.CertificateAuthority{}, &v1alpha1.SigningPolicy{}, &v1alpha1.Certificate{}, &v1alpha1.Config{}, &v1alpha1.Server{}, &v1alpha1.Pool{}, &v1alpha1.Database{}}
 }
 
 // caches has the manager's cache hold no other namespaces than those that are judged. Where
@@ -104,6 +104,7 @@ func (a *admitter) products(on bool) []builtin.Product {
 		{Product: builtin.Product{Name: "openvox-certificate", Entry: "vcertificate.kb.io", Rules: calledFor("certificates")}, Facts: a.certificateFacts},
 		{Product: builtin.Product{Name: "openvox-certificateauthority", Entry: "vcertificateauthority.kb.io", Rules: calledFor("certificateauthorities")}, Facts: a.authorityFacts},
 		{Product: builtin.Product{Name: "openvox-config", Entry: "vconfig.kb.io", Rules: calledFor("configs")}},
+		{Product: builtin.Product{Name: "openvox-database", Entry: "vdatabase.kb.io", Rules: calledFor("databases")}},
 		{Product: builtin.Product{Name: "openvox-pool", Entry: "vpool.kb.io", Rules: calledFor("pools")}, Facts: a.poolFacts},
 		{Product: builtin.Product{Name: "openvox-server", Entry: "vserver.kb.io", Rules: calledFor("servers")}, Facts: a.serverFacts},
 		{Product: builtin.Product{Name: "openvox-nodeclassifier", Entry: "vnodeclassifier.kb.io", Rules: calledFor("nodeclassifiers")}},

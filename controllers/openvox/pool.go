@@ -2,7 +2,6 @@ package openvox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -74,17 +72,9 @@ func (r *PoolReconciler) carryOut(ctx context.Context, pool *v1alpha1.Pool) (poo
 	if !pool.DeletionTimestamp.IsZero() {
 		return poolReport{}, nil
 	}
-	err := r.expose(ctx, pool)
-	var o *obstacle
-	var foreign *object.Foreign
-	switch {
-	case err == nil, errors.As(err, &o):
-	case errors.As(err, &foreign):
-		o = &obstacle{reason: reasonNotOwned, message: foreign.Error(), wait: conflictRetry}
-	case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
-		o = &obstacle{reason: reasonNotWritten, message: err.Error(), wait: conflictRetry}
-	default: // and it is tried again
-		return poolReport{}, err
+	o, err := obstacleOf(r.expose(ctx, pool))
+	if err != nil {
+		return poolReport{}, err // and it is tried again
 	}
 	next := pool.Status.DeepCopy()
 	next.ObservedGeneration = pool.Generation
@@ -257,7 +247,7 @@ func tlsRoute(pool *v1alpha1.Pool, kind schema.GroupVersionKind) *unstructured.U
 	return route
 }
 
-// injected are the names that Pools have the certificates of their servers be for, by
+// injected are the names that Certificates are for because of Pools and Databases, by
 // Certificate.
 func injected(ctx context.Context, reader client.Reader, namespace string) (map[string][]string, error) {
 	var pools v1alpha1.PoolList
@@ -270,14 +260,14 @@ func injected(ctx context.Context, reader client.Reader, namespace string) (map[
 			hosts[p.Name] = p.Spec.Route.Hostname
 		}
 	}
-	if len(hosts) == 0 {
-		return nil, nil
+	found, err := databaseHosts(ctx, reader, namespace)
+	if err != nil || len(hosts) == 0 {
+		return found, err
 	}
 	var servers v1alpha1.ServerList
 	if err := reader.List(ctx, &servers, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the Servers of %s: %w", namespace, err)
 	}
-	found := map[string][]string{}
 	for i := range servers.Items {
 		for _, pool := range servers.Items[i].Spec.PoolRefs {
 			if host := hosts[pool]; host != "" {
@@ -291,7 +281,22 @@ func injected(ctx context.Context, reader client.Reader, namespace string) (map[
 	return found, nil
 }
 
-// inject has a Certificate be for the names of Pools, too.
+// databaseHosts are the names that servers know Databases by, by Certificate.
+func databaseHosts(ctx context.Context, reader client.Reader, namespace string) (map[string][]string, error) {
+	var databases v1alpha1.DatabaseList
+	if err := reader.List(ctx, &databases, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the Databases of %s: %w", namespace, err)
+	}
+	found := map[string][]string{}
+	for i := range databases.Items {
+		if db := &databases.Items[i]; db.DeletionTimestamp.IsZero() {
+			found[db.Spec.CertificateRef] = withNames(found[db.Spec.CertificateRef], []string{databaseHost(db)})
+		}
+	}
+	return found, nil
+}
+
+// inject has a Certificate be for the names of Pools and Databases, too.
 func inject(certificate *v1alpha1.Certificate, hosts map[string][]string) {
 	if more := hosts[certificate.Name]; len(more) > 0 {
 		certificate.Spec.DNSAltNames = withNames(certificate.Spec.DNSAltNames, more)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -60,6 +59,49 @@ type obstacle struct {
 // Error is the message.
 func (o *obstacle) Error() string { return o.message }
 
+// among is the phase and what is said where some of what was made before may be ready.
+func (o *obstacle) among(phase v1alpha1.ServerPhase, ready int32, what string) (v1alpha1.ServerPhase, string) {
+	if phase == v1alpha1.ServerPending || o.phase == v1alpha1.ServerError {
+		phase = o.phase
+	}
+	if ready > 0 {
+		return phase, fmt.Sprintf("%s; %d of the %s that were made before are ready", o.message, ready, what)
+	}
+	return phase, o.message
+}
+
+// obstacleOf is what has kept an object from being carried out: nil where nothing has. Errors
+// that pass are given back.
+func obstacleOf(err error) (*obstacle, error) {
+	var o *obstacle
+	var foreign *object.Foreign
+	switch {
+	case err == nil, errors.As(err, &o):
+		return o, nil
+	case errors.As(err, &foreign):
+		return &obstacle{phase: v1alpha1.ServerError, reason: reasonNotOwned, message: foreign.Error(), wait: conflictRetry}, nil
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
+		return &obstacle{phase: v1alpha1.ServerError, reason: reasonNotWritten, message: err.Error(), wait: conflictRetry}, nil
+	}
+	return nil, err
+}
+
+// applyAll writes the objects that are wanted, and takes away the others, of which no more
+// than the name counts.
+func applyAll(ctx context.Context, applier *object.Applier, ours object.Ours, wanted, unwanted []client.Object) error {
+	for _, each := range wanted {
+		if _, err := applier.Apply(ctx, ours, each, nil); err != nil {
+			return err
+		}
+	}
+	for _, each := range unwanted {
+		if err := applier.Remove(ctx, ours, client.ObjectKeyFromObject(each), each); err != nil {
+			return fmt.Errorf("deleting %s %s: %w", each.GetObjectKind().GroupVersionKind().Kind, each.GetName(), err)
+		}
+	}
+	return nil
+}
+
 type serverReport = object.Report[v1alpha1.ServerStatus]
 
 func (r *ServerReconciler) reporter() object.Reporter[*v1alpha1.Server, v1alpha1.ServerStatus] {
@@ -88,17 +130,9 @@ func (r *ServerReconciler) carryOut(ctx context.Context, server *v1alpha1.Server
 	if err == nil {
 		err = r.apply(ctx, facts)
 	}
-	var o *obstacle
-	var foreign *object.Foreign
-	switch {
-	case err == nil, errors.As(err, &o):
-		err = nil
-	case errors.As(err, &foreign):
-		o, err = &obstacle{phase: v1alpha1.ServerError, reason: reasonNotOwned, message: foreign.Error(), wait: conflictRetry}, nil
-	case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
-		o, err = &obstacle{phase: v1alpha1.ServerError, reason: reasonNotWritten, message: err.Error(), wait: conflictRetry}, nil
-	default: // and it is tried again
-		return serverReport{}, err
+	o, err := obstacleOf(err)
+	if err != nil {
+		return serverReport{}, err // and it is tried again
 	}
 	seen, err := r.observe(ctx, server)
 	if err != nil {
@@ -140,7 +174,7 @@ func (r *ServerReconciler) gather(ctx context.Context, server *v1alpha1.Server) 
 		return f, err
 	}
 	if !server.Spec.CA {
-		if crl, err := r.read(ctx, server.Namespace, crlSecret(f.ca.Name)); err != nil {
+		if crl, err := r.pairs().read(ctx, server.Namespace, crlSecret(f.ca.Name)); err != nil {
 			return f, err
 		} else if len(crl[crlKey]) == 0 {
 			return f, &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForAuthority, message: fmt.Sprintf("the CRL of CertificateAuthority %s has not been read yet; servers check their clients by it", f.ca.Name)}
@@ -187,22 +221,19 @@ func (r *ServerReconciler) configOf(ctx context.Context, server *v1alpha1.Server
 
 // authorityOf is the CertificateAuthority of a Config, once there can be servers.
 func (r *ServerReconciler) authorityOf(ctx context.Context, config *v1alpha1.Config) (*v1alpha1.CertificateAuthority, error) {
-	waits := func(message string, args ...any) error {
-		return &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForAuthority, message: fmt.Sprintf(message, args...)}
-	}
 	ca, name := &v1alpha1.CertificateAuthority{}, config.Spec.AuthorityRef
 	if name == "" {
-		return nil, waits("Config %s names no CertificateAuthority in spec.authorityRef, and servers have their certificates from one", config.Name)
+		return nil, waitsForAuthority("Config %s names no CertificateAuthority in spec.authorityRef, and servers have their certificates from one", config.Name)
 	}
 	err := r.client.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: name}, ca)
 	if apierrors.IsNotFound(err) {
-		return nil, waits("there is no CertificateAuthority %q, which Config %s names", name, config.Name)
+		return nil, waitsForAuthority("there is no CertificateAuthority %q, which Config %s names", name, config.Name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading CertificateAuthority %s: %w", name, err)
 	}
 	if initialized := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionInitialized); ca.Spec.External == nil && !meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized) {
-		return nil, waits("CertificateAuthority %s is not set up yet: %s", name, ptr.Deref(initialized, metav1.Condition{Message: "it was not looked at yet"}).Message)
+		return nil, waitsForAuthority("CertificateAuthority %s is not set up yet: %s", name, ptr.Deref(initialized, metav1.Condition{Message: "it was not looked at yet"}).Message)
 	}
 	return ca, nil
 }
@@ -211,12 +242,9 @@ func (r *ServerReconciler) authorityOf(ctx context.Context, config *v1alpha1.Con
 func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, ca *v1alpha1.CertificateAuthority) (pair map[string][]byte, bundle []byte, err error) {
 	certificate, name := &v1alpha1.Certificate{}, server.Spec.CertificateRef
 	err = r.client.Get(ctx, client.ObjectKey{Namespace: server.Namespace, Name: name}, certificate)
-	waits := func(message string, args ...any) error {
-		return &obstacle{phase: v1alpha1.ServerWaitingForCert, reason: reasonWaitingForCertificate, message: fmt.Sprintf(message, args...)}
-	}
 	switch own := rules.ServerCertificate(ca); {
 	case apierrors.IsNotFound(err):
-		return nil, nil, waits("spec.certificateRef: there is no Certificate %q", name)
+		return nil, nil, waitsForCertificate("spec.certificateRef: there is no Certificate %q", name)
 	case err != nil:
 		return nil, nil, fmt.Errorf("reading Certificate %s: %w", name, err)
 	case certificate.Spec.AuthorityRef != ca.Name:
@@ -229,38 +257,13 @@ func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, 
 		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
 			"spec.certificateRef: the CA's server has Certificate %s, as CertificateAuthority %s says in spec.serverCertificateRef; name that one", own, ca.Name)}
 	case server.Spec.CA && own != name: // until the CertificateAuthority has seen this Server
-		return nil, nil, waits("Certificate %s becomes that of the server of CertificateAuthority %s, whose status.serverCertificateName says %s now", name, ca.Name, cmp.Or(ca.Status.ServerCertificateName, "none"))
+		return nil, nil, waitsForCertificate("Certificate %s becomes that of the server of CertificateAuthority %s, whose status.serverCertificateName says %s now", name, ca.Name, cmp.Or(ca.Status.ServerCertificateName, "none"))
 	}
-	authority, err := r.read(ctx, server.Namespace, caSecretName(ca))
-	if err != nil {
-		return nil, nil, err
-	}
-	if bundle = authority[caKey]; len(bundle) == 0 {
-		return nil, nil, waits("Secret %s has no key %s, the certificate of CertificateAuthority %s", caSecretName(ca), caKey, ca.Name)
-	}
-	if pair, err = r.read(ctx, server.Namespace, tlsSecret(name)); err != nil {
-		return nil, nil, err
-	}
-	if leaf := storedPair(pair); leaf == nil || !issuedBy(leaf, bundle) {
-		signed := meta.FindStatusCondition(certificate.Status.Conditions, v1alpha1.ConditionCertSigned)
-		return nil, nil, waits("Certificate %s has no pair yet in Secret %s: %s", name, tlsSecret(name), ptr.Deref(signed, metav1.Condition{Message: "it was not looked at yet"}).Message)
-	}
-	return pair, bundle, nil
+	pair, bundle, _, err = r.pairs().of(ctx, certificate, ca)
+	return pair, bundle, err
 }
 
-// read is the data of a Secret: of those that are made here from the cache, and else from
-// the API server.
-func (r *ServerReconciler) read(ctx context.Context, namespace, name string) (map[string][]byte, error) {
-	secret := &corev1.Secret{}
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
-	if apierrors.IsNotFound(err) {
-		err = r.secrets.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
-	}
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
-	}
-	return secret.Data, nil
-}
+func (r *ServerReconciler) pairs() pairs { return pairs{r.client, r.secrets} }
 
 // apply writes the objects of a Server, and takes away those that it has no more.
 func (r *ServerReconciler) apply(ctx context.Context, f serverFacts) error {
@@ -268,18 +271,7 @@ func (r *ServerReconciler) apply(ctx context.Context, f serverFacts) error {
 	if err != nil {
 		return &obstacle{phase: v1alpha1.ServerError, reason: reasonConfigNotReady, message: err.Error()}
 	}
-	ours := object.ControlledBy(f.server)
-	for _, each := range wanted {
-		if _, err := r.applier.Apply(ctx, ours, each, nil); err != nil {
-			return err
-		}
-	}
-	for _, each := range unwanted {
-		if err := r.applier.Remove(ctx, ours, client.ObjectKeyFromObject(each), each); err != nil {
-			return fmt.Errorf("deleting %s %s: %w", each.GetObjectKind().GroupVersionKind().Kind, each.GetName(), err)
-		}
-	}
-	return nil
+	return applyAll(ctx, r.applier, object.ControlledBy(f.server), wanted, unwanted)
 }
 
 // running is what a Server has in the cluster.
@@ -288,6 +280,25 @@ type running struct {
 	deployment *appsv1.Deployment
 	// trouble is why a Pod does not start: nil where none has any.
 	trouble *obstacle
+}
+
+func (s running) rollout() *rollout {
+	d := s.deployment
+	if d == nil {
+		return nil
+	}
+	r := &rollout{
+		of: "Deployment " + d.Name, pods: serverLabel + "=" + d.Name, what: "servers",
+		want: ptr.Deref(d.Spec.Replicas, 1), observed: d.Status.ObservedGeneration >= d.Generation,
+		all: d.Status.Replicas, updated: d.Status.UpdatedReplicas, ready: d.Status.ReadyReplicas, trouble: s.trouble,
+	}
+	for _, c := range d.Status.Conditions {
+		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue ||
+			c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded" {
+			r.failure = &obstacle{reason: c.Reason, message: c.Message}
+		}
+	}
+	return r
 }
 
 func (r *ServerReconciler) observe(ctx context.Context, server *v1alpha1.Server) (seen running, err error) {
@@ -303,47 +314,8 @@ func (r *ServerReconciler) observe(ctx context.Context, server *v1alpha1.Server)
 		return seen, nil
 	}
 	seen.deployment = deployment
-	var pods corev1.PodList
-	if err := r.client.List(ctx, &pods, client.InNamespace(server.Namespace), client.MatchingLabels{serverLabel: server.Name}, client.UnsafeDisableDeepCopy); err != nil {
-		return seen, fmt.Errorf("listing the Pods of %s: %w", server.Name, err)
-	}
-	slices.SortFunc(pods.Items, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
-	for i := range pods.Items {
-		if seen.trouble = troubleOf(&pods.Items[i]); seen.trouble != nil {
-			break
-		}
-	}
-	return seen, nil
-}
-
-// troubleOf is why a Pod does not start by itself: nil where it may.
-func troubleOf(pod *corev1.Pod) *obstacle {
-	if !pod.DeletionTimestamp.IsZero() {
-		return nil
-	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
-			return &obstacle{reason: c.Reason, message: fmt.Sprintf("Pod %s: %s", pod.Name, c.Message)}
-		}
-	}
-	for _, c := range pod.Status.ContainerStatuses {
-		waiting, ended := c.State.Waiting, c.LastTerminationState.Terminated
-		if waiting == nil || slices.Contains([]string{"", "ContainerCreating", "PodInitializing"}, waiting.Reason) {
-			continue
-		}
-		message := waiting.Message
-		if ended != nil {
-			message = strings.TrimSpace(fmt.Sprintf("%s; it ended last with %s (exit code %d): %s", message, ended.Reason, ended.ExitCode, lastLines(ended.Message)))
-		}
-		return &obstacle{reason: waiting.Reason, message: fmt.Sprintf("Pod %s: %s", pod.Name, message)}
-	}
-	return nil
-}
-
-// lastLines are the end of what a program has said.
-func lastLines(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(lines[max(0, len(lines)-3):], "\n")
+	seen.trouble, err = troubleAmong(ctx, r.client, server.Namespace, client.MatchingLabels{serverLabel: server.Name})
+	return seen, err
 }
 
 // serverStatus is what a Server says next.
@@ -360,52 +332,11 @@ func serverStatus(server *v1alpha1.Server, seen running, o *obstacle) *v1alpha1.
 		c.Set(v1alpha1.ConditionSSLBootstrapped, false, o.reason, o.message)
 	}
 	ready, reason, message := false, "", ""
-	next.Phase, ready, reason, message = progressOf(seen)
+	next.Phase, ready, reason, message = seen.rollout().progress()
 	if o != nil {
-		ready, reason, message = false, o.reason, o.message
-		if next.Phase == v1alpha1.ServerPending || o.phase == v1alpha1.ServerError {
-			next.Phase = o.phase
-		}
-		if next.Ready > 0 {
-			message += fmt.Sprintf("; %d of the servers that were made before are ready", next.Ready)
-		}
+		ready, reason = false, o.reason
+		next.Phase, message = o.among(next.Phase, next.Ready, "servers")
 	}
 	c.Set(v1alpha1.ConditionReady, ready, reason, message)
 	return next
-}
-
-// progressOf is how far the Deployment of a Server is.
-func progressOf(seen running) (phase v1alpha1.ServerPhase, ready bool, reason, message string) {
-	d := seen.deployment
-	if d == nil {
-		return v1alpha1.ServerPending, false, reasonRollingOut, "the Deployment does not exist yet"
-	}
-	want, s := ptr.Deref(d.Spec.Replicas, 1), d.Status
-	if phase = v1alpha1.ServerPending; s.ReadyReplicas > 0 {
-		phase = v1alpha1.ServerRunning
-	}
-	switch observed := s.ObservedGeneration >= d.Generation; {
-	case observed && want == 0 && s.Replicas == 0:
-		return phase, false, reasonScaledToZero, "no servers are wanted: spec.replicas is 0"
-	case observed && s.UpdatedReplicas == want && s.Replicas == want && s.ReadyReplicas == want:
-		return v1alpha1.ServerRunning, true, reasonRunning, fmt.Sprintf("%d of %d servers are ready", want, want)
-	case seen.trouble != nil:
-		return troubled(phase), false, seen.trouble.reason, seen.trouble.message
-	case observed:
-		for _, c := range s.Conditions {
-			if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue ||
-				c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded" {
-				return troubled(phase), false, c.Reason, fmt.Sprintf("Deployment %s: %s; see kubectl describe pods --selector %s=%s", d.Name, c.Message, serverLabel, d.Name)
-			}
-		}
-	}
-	return phase, false, reasonRollingOut, fmt.Sprintf("servers are being started or replaced: %d of %d are ready, %d of them of the latest version", s.ReadyReplicas, want, s.UpdatedReplicas)
-}
-
-// troubled is Error, unless servers are ready.
-func troubled(phase v1alpha1.ServerPhase) v1alpha1.ServerPhase {
-	if phase == v1alpha1.ServerRunning {
-		return phase
-	}
-	return v1alpha1.ServerError
 }

@@ -313,14 +313,6 @@ func (f serverFacts) volumes() (volumes []corev1.Volume, mounts []corev1.VolumeM
 		volumes = append(volumes, corev1.Volume{Name: name, VolumeSource: source})
 		mounts = append(mounts, corev1.VolumeMount{Name: name, MountPath: mountPath, ReadOnly: readOnly})
 	}
-	file := func(name, key, path string) corev1.VolumeProjection {
-		return corev1.VolumeProjection{Secret: &corev1.SecretProjection{
-			LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: []corev1.KeyToPath{{Key: key, Path: path}},
-		}}
-	}
-	projected := func(sources ...corev1.VolumeProjection) corev1.VolumeSource {
-		return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{DefaultMode: new(int32(0o440)), Sources: sources}}
-	}
 	pair := tlsSecret(f.server.Spec.CertificateRef)
 	for _, writable := range []struct{ name, path string }{
 		{"ssl", sslFolder}, {"run", "/run/puppetserver"}, {"run-puppet", "/run/puppetlabs"}, {"cache", "/opt/puppetlabs/puppet/cache"},
@@ -328,25 +320,25 @@ func (f serverFacts) volumes() (volumes []corev1.Volume, mounts []corev1.VolumeM
 	} {
 		add(writable.name, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}, false, writable.path)
 	}
-	add("certificates", projected(file(pair, certPEMKey, "puppet.pem"), file(caSecretName(f.ca), caKey, "ca.pem")), true, sslFolder+"/certs")
-	add("keys", projected(file(pair, keyPEMKey, "puppet.pem")), true, sslFolder+"/private_keys")
+	add("certificates", projected(secretFile(pair, certPEMKey, "puppet.pem"), secretFile(caSecretName(f.ca), caKey, "ca.pem")), true, sslFolder+"/certs")
+	add("keys", projected(secretFile(pair, keyPEMKey, "puppet.pem")), true, sslFolder+"/private_keys")
 	var followed []corev1.VolumeProjection // as it changes, since it is mounted as a folder
 	if f.server.Spec.CA {
-		followed = append(followed, file(autosignSecret(f.ca.Name), policyKey, policyKey))
+		followed = append(followed, secretFile(autosignSecret(f.ca.Name), policyKey, policyKey))
 		add("ca", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claimName(f.ca.Name)}}, false, caFolder)
 	} else {
-		add("crl", projected(file(crlSecret(f.ca.Name), crlKey, crlKey)), true, confFolder+"/crl")
+		add("crl", projected(secretFile(crlSecret(f.ca.Name), crlKey, crlKey)), true, confFolder+"/crl")
 	}
 
 	below := func(path string) string { return strings.TrimPrefix(path, lintelFolder+"/") }
 	if f.compiles() && f.classifier != nil {
-		followed = append(followed, file(classifierSecret(f.config.Name), endpoints.ClassifierKey, below(endpoints.ClassifierFile)))
+		followed = append(followed, secretFile(classifierSecret(f.config.Name), endpoints.ClassifierKey, below(endpoints.ClassifierFile)))
 		if cache := f.classifier.Spec.Cache; cache != nil && cache.Enabled {
 			add("classifications", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}, false, cache.Directory)
 		}
 	}
 	if f.sendsReports() {
-		endpoints := file(reportsSecret(f.config.Name), endpoints.ReportsKey, below(endpoints.ReportsFile))
+		endpoints := secretFile(reportsSecret(f.config.Name), endpoints.ReportsKey, below(endpoints.ReportsFile))
 		endpoints.Secret.Optional = new(true) // it may come after the files that have it read
 		followed = append(followed, endpoints, corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{
 			LocalObjectReference: corev1.LocalObjectReference{Name: configMapName(f.config.Name)},
@@ -373,6 +365,18 @@ func (f serverFacts) volumes() (volumes []corev1.Volume, mounts []corev1.VolumeM
 	})
 }
 
+// secretFile is a key of a Secret as a file.
+func secretFile(name, key, path string) corev1.VolumeProjection {
+	return corev1.VolumeProjection{Secret: &corev1.SecretProjection{
+		LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: []corev1.KeyToPath{{Key: key, Path: path}},
+	}}
+}
+
+// projected is a folder, whose files follow their sources.
+func projected(sources ...corev1.VolumeProjection) corev1.VolumeSource {
+	return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{DefaultMode: new(int32(0o440)), Sources: sources}}
+}
+
 // probe asks a server how it is. One that wants a certificate of each client is asked for a
 // connection only, for the kubelet has none.
 func (f serverFacts) probe(period, failures int32) *corev1.Probe {
@@ -397,29 +401,39 @@ func (f serverFacts) spread() []corev1.TopologySpreadConstraint {
 // heapOption is one by which a JVM has the size of its heap.
 var heapOption = regexp.MustCompile(`(?:^|\s)(?:-Xmx|-XX:MaxHeapSize=|-XX:MaxRAMPercentage=)`)
 
-// javaOptions are javaArgs, and the size of the heap where they have none.
+// javaOptions are those of a server: 90 % of the limit are its heap.
 func javaOptions(spec v1alpha1.ServerSpec) string {
-	args := strings.TrimSpace(spec.JavaArgs)
+	return withHeap(spec.JavaArgs, spec.Resources, 9, formerJavaArgs)
+}
+
+// withHeap are javaArgs, and the size of the heap where they have none: tenths of the memory
+// limit, or unlimited without one.
+func withHeap(javaArgs string, resources corev1.ResourceRequirements, tenths int64, unlimited string) string {
+	args := strings.TrimSpace(javaArgs)
 	if args == formerJavaArgs {
 		args = ""
 	}
 	if heapOption.MatchString(args) {
 		return args
 	}
-	heap := formerJavaArgs
-	if limit, ok := spec.Resources.Limits[corev1.ResourceMemory]; ok && !limit.IsZero() {
-		mebibytes := limit.Value() / 10 * 9 >> 20
+	heap := unlimited
+	if limit, ok := resources.Limits[corev1.ResourceMemory]; ok && !limit.IsZero() {
+		mebibytes := limit.Value() / 10 * tenths >> 20
 		heap = fmt.Sprintf("-Xms%dm -Xmx%[1]dm", mebibytes)
 	}
 	return strings.TrimSpace(heap + " " + args)
 }
 
 func (f serverFacts) disruptionBudget() *policyv1.PodDisruptionBudget {
+	return disruptionBudget(f.meta(f.server.Name), f.selector(), f.server.Spec.PDB)
+}
+
+func disruptionBudget(meta metav1.ObjectMeta, selector map[string]string, wanted *v1alpha1.PDBSpec) *policyv1.PodDisruptionBudget {
 	budget := &policyv1.PodDisruptionBudget{
-		TypeMeta: kindOf(policyv1.SchemeGroupVersion, "PodDisruptionBudget"), ObjectMeta: f.meta(f.server.Name),
-		Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: f.selector()}},
+		TypeMeta: kindOf(policyv1.SchemeGroupVersion, "PodDisruptionBudget"), ObjectMeta: meta,
+		Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: selector}},
 	}
-	spec := ptr.Deref(f.server.Spec.PDB, v1alpha1.PDBSpec{})
+	spec := ptr.Deref(wanted, v1alpha1.PDBSpec{})
 	switch {
 	case spec.MinAvailable != nil:
 		budget.Spec.MinAvailable = spec.MinAvailable

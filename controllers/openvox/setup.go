@@ -44,7 +44,7 @@ const workers = 8
 // newCluster has its own cache, which holds of what others have, too, ours only.
 func newCluster(config *rest.Config, namespaces []string) (cluster.Cluster, error) {
 	byObject := map[client.Object]cache.ByObject{}
-	for _, kind := range slices.Concat(internalKinds(), serverKinds(), []client.Object{&corev1.ConfigMap{}, &corev1.Secret{}, &corev1.Pod{}, &discoveryv1.EndpointSlice{}}) {
+	for _, kind := range slices.Concat(internalKinds(), serverKinds(), databaseKinds(), []client.Object{&corev1.Pod{}, &discoveryv1.EndpointSlice{}}) {
 		byObject[kind] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy})}
 	}
 	return newCachedCluster(config, namespaces, byObject)
@@ -81,6 +81,11 @@ func serverKinds() []client.Object {
 	return []client.Object{
 		&appsv1.Deployment{}, &policyv1.PodDisruptionBudget{}, &autoscalingv2.HorizontalPodAutoscaler{}, &networkingv1.NetworkPolicy{},
 	}
+}
+
+// databaseKinds are the kinds of which Databases consist, beside those that others have, too.
+func databaseKinds() []client.Object {
+	return []client.Object{&appsv1.StatefulSet{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}}
 }
 
 // groupFor is the group of setup Pods: OpenShift gives each namespace its own.
@@ -128,6 +133,7 @@ func (a *admitter) addControllers(mgr system.Manager) error {
 	classifying := &ClassifierReconciler{client: c.GetClient(), events: recorder, classifiers: rendering}
 	reporting := &ReportReconciler{client: c.GetClient(), applier: applier(reportsManager), secrets: s, events: recorder, admit: a.admitProcessor}
 	servers := &ServerReconciler{client: c.GetClient(), secrets: s, applier: applier(serversManager), events: recorder, admit: a.admitServer, fsGroup: group, externalOnly: a.externalOnly}
+	databases := &DatabaseReconciler{client: c.GetClient(), secrets: s, applier: applier(databasesManager), events: recorder, admit: a.admitDatabase, fsGroup: group, externalOnly: a.externalOnly}
 	pools := &PoolReconciler{client: c.GetClient(), applier: applier(poolsManager), events: recorder, admit: a.admitPool, externalOnly: a.externalOnly}
 	var approves builtin.Admitter
 	if a.approve {
@@ -159,8 +165,10 @@ func (a *admitter) addControllers(mgr system.Manager) error {
 	}
 	running := []source.Source{object.Self(c, &v1alpha1.Server{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Server]{})}
 	reaching := []source.Source{object.Self(c, &v1alpha1.Pool{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Pool]{})}
+	storing := []source.Source{object.Self(c, &v1alpha1.Database{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Database]{})}
 	if !a.externalOnly {
 		running = append(running, w.serverSources(c, all)...)
+		storing = append(storing, w.databaseSources(c, all)...)
 		reaching = append(reaching,
 			object.Owned(c, &corev1.Service{}, &v1alpha1.Pool{}),
 			object.Mapped(c, &discoveryv1.EndpointSlice{}, func(_ context.Context, s *discoveryv1.EndpointSlice) []reconcile.Request {
@@ -178,6 +186,7 @@ func (a *admitter) addControllers(mgr system.Manager) error {
 			}),
 			object.Mapped(c, &v1alpha1.Certificate{}, authorityOfCertificate),
 			object.Mapped(c, &v1alpha1.Pool{}, w.authoritiesOfPool),
+			object.Mapped(c, &v1alpha1.Database{}, w.authorityOfDatabase, predicate.TypedGenerationChangedPredicate[*v1alpha1.Database]{}),
 			object.Mapped(c, &v1alpha1.Server{}, w.authorityOfServer),
 			object.Mapped(all, secretMetadata(), w.authoritiesOfPolicySecret),
 			object.Mapped(all, secretMetadata(), authorityOfAutosignSecret)),
@@ -198,10 +207,14 @@ func (a *admitter) addControllers(mgr system.Manager) error {
 			issuing.Source(),
 			object.Mapped(c, &v1alpha1.CertificateAuthority{}, w.certificatesOf),
 			object.Mapped(c, &v1alpha1.Pool{}, w.certificatesOfPool, predicate.TypedGenerationChangedPredicate[*v1alpha1.Pool]{}),
+			object.Mapped(c, &v1alpha1.Database{}, func(_ context.Context, d *v1alpha1.Database) []reconcile.Request {
+				return object.Request(d.Namespace, d.Spec.CertificateRef)
+			}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Database]{}),
 			object.Mapped(c, &v1alpha1.Server{}, func(_ context.Context, s *v1alpha1.Server) []reconcile.Request {
 				return object.Request(s.Namespace, s.Spec.CertificateRef)
 			}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Server]{})),
 		object.Control(mgr, serversManager, workers, servers, running...),
+		object.Control(mgr, databasesManager, 1, databases, storing...),
 		object.Control(mgr, poolsManager, 1, pools, reaching...),
 		object.Control(mgr, configsManager, 1, configs,
 			object.Self(c, &v1alpha1.Config{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Config]{}),
@@ -210,6 +223,9 @@ func (a *admitter) addControllers(mgr system.Manager) error {
 			object.Owned(c, &corev1.Secret{}, &v1alpha1.Config{}),
 			object.Mapped(c, &v1alpha1.NodeClassifier{}, w.configsOfClassifier, predicate.TypedGenerationChangedPredicate[*v1alpha1.NodeClassifier]{}),
 			object.Mapped(c, &v1alpha1.ReportProcessor{}, configOfProcessor, predicate.TypedGenerationChangedPredicate[*v1alpha1.ReportProcessor]{}),
+			object.Mapped(c, &v1alpha1.Database{}, func(ctx context.Context, d *v1alpha1.Database) []reconcile.Request {
+				return object.Requests(ctx, c.GetClient(), &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool { return c.Spec.DatabaseRef == d.Name }, client.InNamespace(d.Namespace))
+			}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Database]{}),
 			object.Mapped(all, secretMetadata(), w.configsOfClassifierSecret),
 			// Some files say what the CA does, and a Config may be there before it.
 			object.Mapped(c, &v1alpha1.CertificateAuthority{}, w.configsOf, newGeneration)),
@@ -280,6 +296,48 @@ func (w watches) serverSources(c, all cluster.Cluster) []source.Source {
 		list = append(list, object.Owned(c, kind, &v1alpha1.Server{}))
 	}
 	return list
+}
+
+// databaseSources are what Databases are made of, and what they have become.
+func (w watches) databaseSources(c, all cluster.Cluster) []source.Source {
+	ofNamespace := func(ctx context.Context, o client.Object) []reconcile.Request {
+		return object.Requests(ctx, w.reader, &v1alpha1.DatabaseList{}, func(*v1alpha1.Database) bool { return true }, client.InNamespace(o.GetNamespace()))
+	}
+	list := []source.Source{
+		// Whose clients they are is seen when they are listed, before a change and after.
+		object.Mapped(c, &v1alpha1.Config{}, func(ctx context.Context, o *v1alpha1.Config) []reconcile.Request { return ofNamespace(ctx, o) }, predicate.TypedGenerationChangedPredicate[*v1alpha1.Config]{}),
+		object.Mapped(c, &v1alpha1.Server{}, func(ctx context.Context, o *v1alpha1.Server) []reconcile.Request { return ofNamespace(ctx, o) }, predicate.TypedGenerationChangedPredicate[*v1alpha1.Server]{}),
+		object.Mapped(c, &v1alpha1.Certificate{}, func(ctx context.Context, o *v1alpha1.Certificate) []reconcile.Request { return ofNamespace(ctx, o) }),
+		object.Mapped(c, &v1alpha1.CertificateAuthority{}, func(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
+			return ofNamespace(ctx, ca)
+		}, predicate.TypedGenerationChangedPredicate[*v1alpha1.CertificateAuthority]{}),
+		object.Mapped(all, secretMetadata(), w.databasesOfSecret),
+		object.Mapped(c, &corev1.Pod{}, func(_ context.Context, pod *corev1.Pod) []reconcile.Request {
+			return object.Request(pod.Namespace, pod.Labels[databaseLabel])
+		}),
+	}
+	for _, kind := range databaseKinds() {
+		list = append(list, object.Owned(c, kind, &v1alpha1.Database{}))
+	}
+	return list
+}
+
+// databasesOfSecret are those that name a Secret, and those whose pair or CA it is.
+func (w watches) databasesOfSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
+	ofCA := secret.Labels[caLabel] != ""
+	return object.Requests(ctx, w.reader, &v1alpha1.DatabaseList{}, func(d *v1alpha1.Database) bool {
+		p := d.Spec.Postgres
+		return ofCA || p.CredentialsSecretRef == secret.Name || p.CASecretRef != nil && p.CASecretRef.Name == secret.Name || tlsSecret(d.Spec.CertificateRef) == secret.Name
+	}, client.InNamespace(secret.Namespace))
+}
+
+// authorityOfDatabase is the CA of its Certificate, which is for its name, too.
+func (w watches) authorityOfDatabase(ctx context.Context, d *v1alpha1.Database) []reconcile.Request {
+	var certificate v1alpha1.Certificate
+	if err := w.reader.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: d.Spec.CertificateRef}, &certificate); err != nil {
+		return nil // it leads there by itself, once it is there
+	}
+	return object.Request(d.Namespace, certificate.Spec.AuthorityRef)
 }
 
 func (w watches) servers(ctx context.Context, namespace string, concerned func(*v1alpha1.Server) bool) []reconcile.Request {

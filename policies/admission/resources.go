@@ -199,6 +199,7 @@ openclaw.enterprise.io/v1 PolicyBundle policybundles namespaced
 openvox.voxpupuli.org/v1alpha1 CertificateAuthority certificateauthorities namespaced
 openvox.voxpupuli.org/v1alpha1 Certificate certificates namespaced
 openvox.voxpupuli.org/v1alpha1 Config configs namespaced
+openvox.voxpupuli.org/v1alpha1 Database databases namespaced
 openvox.voxpupuli.org/v1alpha1 Pool pools namespaced
 openvox.voxpupuli.org/v1alpha1 Server servers namespaced
 openvox.voxpupuli.org/v1alpha1 NodeClassifier nodeclassifiers namespaced

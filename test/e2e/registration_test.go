@@ -56,7 +56,7 @@ func registered(t *testing.T) []string {
 	require.Equal(t, []string{
 		"certificaterequest.openvox.voxpupuli.org", "certificatesigningrequest.openvox.voxpupuli.org",
 		"mpod-v1.openzro.io", "objects.openzro.io", "objects.orloj.dev", "openclawinstance.openclaw.enterprise.io", "policybundle.openclaw.enterprise.io", "policysource.policy.lintel.dev",
-		"secrets.zopp.dev", "vcertificate.kb.io", "vcertificateauthority.kb.io", "vconfig.kb.io", "vnodeclassifier.kb.io", "vpool.kb.io", "vreportprocessor.kb.io", "vserver.kb.io", "vsigningpolicy.kb.io", "zoppsecretsyncs.zopp.dev",
+		"secrets.zopp.dev", "vcertificate.kb.io", "vcertificateauthority.kb.io", "vconfig.kb.io", "vdatabase.kb.io", "vnodeclassifier.kb.io", "vpool.kb.io", "vreportprocessor.kb.io", "vserver.kb.io", "vsigningpolicy.kb.io", "zoppsecretsyncs.zopp.dev",
 		"ignore.policies.lintel.dev", "fail.policies.lintel.dev",
 		"mpod-v1.openzro.io", "objects.orloj.dev", "openclawinstance.openclaw.enterprise.io", "ignore.policies.lintel.dev", "fail.policies.lintel.dev",
 	}, names, "the entries are always the same")

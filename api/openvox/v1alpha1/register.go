@@ -25,7 +25,8 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&Config{}, &ConfigList{}, &CertificateAuthority{}, &CertificateAuthorityList{},
 		&SigningPolicy{}, &SigningPolicyList{}, &Certificate{}, &CertificateList{},
 		&Server{}, &ServerList{}, &Pool{}, &PoolList{},
-		&NodeClassifier{}, &NodeClassifierList{}, &ReportProcessor{}, &ReportProcessorList{})
+		&NodeClassifier{}, &NodeClassifierList{}, &ReportProcessor{}, &ReportProcessorList{},
+		&Database{}, &DatabaseList{})
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil
 }

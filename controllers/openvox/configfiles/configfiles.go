@@ -24,6 +24,9 @@ type Input struct {
 	Classifier *v1alpha1.NodeClassifier
 	// SendsReports says whether there are ReportProcessors of the Config.
 	SendsReports bool
+	// DatabaseURL is where the Database is reached that the Config names: empty where it names
+	// none.
+	DatabaseURL string
 }
 
 // Where the files and programs of a server are in its image.

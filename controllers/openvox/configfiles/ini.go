@@ -118,9 +118,18 @@ func (in Input) puppetConf() (string, error) {
 	return f.text.String(), nil
 }
 
-func (in Input) hasPuppetDB() bool {
-	return in.Config.Spec.PuppetDB != nil && len(in.Config.Spec.PuppetDB.ServerURLs) > 0
+// puppetDBs are where PuppetDB is reached: none where there is none.
+func (in Input) puppetDBs() []string {
+	switch {
+	case in.DatabaseURL != "":
+		return []string{in.DatabaseURL}
+	case in.Config.Spec.PuppetDB != nil:
+		return in.Config.Spec.PuppetDB.ServerURLs
+	}
+	return nil
 }
+
+func (in Input) hasPuppetDB() bool { return len(in.puppetDBs()) > 0 }
 
 func (in Input) storesConfigs() bool {
 	return ptr.Deref(in.Config.Spec.Puppet.StoreConfigs, in.hasPuppetDB())
@@ -151,8 +160,7 @@ func (in Input) reports() string {
 func (in Input) puppetdbConf() (string, error) {
 	f := &ini{}
 	f.section("main")
-	if in.hasPuppetDB() {
-		urls := in.Config.Spec.PuppetDB.ServerURLs
+	if urls := in.puppetDBs(); len(urls) > 0 {
 		for _, text := range urls {
 			server, err := url.Parse(text)
 			if err != nil || server.Host == "" || server.Scheme != "https" && server.Scheme != "http" || strings.ContainsAny(text, ", \t") {

@@ -9,6 +9,7 @@ package openvox.server
 import rego.v1
 
 import data.openvox.image
+import data.openvox.workload
 
 spec := input.request.object.spec
 
@@ -74,36 +75,15 @@ deny contains object.union(problem, {"field": sprintf("spec.image.%s", [problem.
 	some problem in image.problems(object.get(spec, "image", {}))
 }
 
-# Options of the JVM are on one line, as in a variable of the environment.
-deny contains {"msg": msg, "field": "spec.javaArgs"} if {
-	regex.match(`[\x00-\x1f\x7f]`, spec.javaArgs)
-	msg := "spec.javaArgs: options are separated by spaces, and have no line breaks or other control characters"
-}
-
-mebibyte := 1048576
-
-limit := units.parse_bytes(spec.resources.limits.memory) / mebibyte if is_string(spec.resources.limits.memory)
-
-limit := spec.resources.limits.memory / mebibyte if is_number(spec.resources.limits.memory)
-
-# The last one counts.
-heap := megabytes(sizes[count(sizes) - 1]) if count(sizes) > 0
-
-sizes := [size |
-	some option in regex.split(`\s+`, object.get(spec, "javaArgs", ""))
-	some size in regex.find_all_string_submatch_n(`^-Xmx([0-9]+)([kKmMgGtT]?)$`, option, 1)
-]
-
-megabytes([_, number, unit]) := (to_number(number) * {"": 1, "k": 1024, "m": 1048576, "g": 1073741824, "t": 1099511627776}[lower(unit)]) / mebibyte
-
-# What openvox-operator fills in where nobody says anything is no wish.
-asked if spec.javaArgs != "-Xms512m -Xmx1024m"
+deny contains workload.one_line if workload.lines(spec)
 
 deny contains {"msg": msg, "field": "spec.javaArgs"} if {
-	asked
-	heap >= limit
-	msg := sprintf("spec.javaArgs: a heap of %v MiB does not fit into the memory limit of %v MiB, of which the JVM and JRuby need some besides; leave -Xmx out for 90 %% of the limit", [floor(heap), floor(limit)])
+	workload.asked(spec)
+	workload.heap(spec) >= limit
+	msg := sprintf("spec.javaArgs: a heap of %v MiB does not fit into the memory limit of %v MiB, of which the JVM and JRuby need some besides; leave -Xmx out for 90 %% of the limit", [floor(workload.heap(spec)), floor(limit)])
 }
+
+limit := workload.limit(spec)
 
 least := 512
 
@@ -119,65 +99,7 @@ warn contains msg if {
 	msg := sprintf("spec.resources.limits.memory: %v MiB is little for a server that compiles catalogs; give 1Gi or more for each of spec.maxActiveInstances", [floor(limit)])
 }
 
-deny contains {"msg": msg, "field": "spec.pdb"} if {
-	spec.pdb.enabled
-	blocks(spec.pdb)
-	fewest > 0
-	msg := sprintf("spec.pdb: with as few as %d servers no node could ever be drained, for none may go; have more, or let one go by maxUnavailable: 1", [fewest])
-}
-
-blocks(pdb) if not blockable(pdb)
-
-blockable(pdb) if {
-	pdb.minAvailable
-	is_number(pdb.minAvailable)
-	pdb.minAvailable < fewest
-}
-
-blockable(pdb) if {
-	is_string(pdb.minAvailable)
-	ceil((percent(pdb.minAvailable) * fewest) / 100) < fewest
-}
-
-blockable(pdb) if {
-	not has(pdb, "minAvailable")
-	pdb.maxUnavailable > 0
-	is_number(pdb.maxUnavailable)
-}
-
-blockable(pdb) if {
-	not has(pdb, "minAvailable")
-	is_string(pdb.maxUnavailable)
-	percent(pdb.maxUnavailable) > 0
-}
-
-# One stays, where nothing is said.
-blockable(pdb) if {
-	not has(pdb, "minAvailable")
-	not has(pdb, "maxUnavailable")
-	fewest > 1
-}
-
-has(pdb, name) if name in object.keys(pdb)
-
-percent(text) := to_number(trim_suffix(text, "%"))
-
-deny contains {"msg": msg, "field": sprintf("spec.pdb.%s", [name])} if {
-	some name in ["minAvailable", "maxUnavailable"]
-	value := spec.pdb[name]
-	not amount(value)
-	msg := sprintf("spec.pdb.%s: %v is neither a number of Pods nor a percentage such as 50%%", [name, value])
-}
-
-amount(value) if {
-	is_number(value)
-	value >= 0
-}
-
-amount(value) if {
-	is_string(value)
-	regex.match(`^(?:[0-9]{1,2}|100)%$`, value)
-}
+deny contains problem if some problem in workload.budget_problems(spec, fewest)
 
 # The load is measured by what is requested.
 warn contains "spec.autoscaling: without spec.resources.requests.cpu nothing is scaled, for the load is a share of it" if {

@@ -1,0 +1,98 @@
+# METADATA
+# title: What is told of Pods with a JVM
+# description: What Servers and Databases have in common.
+package openvox.workload
+
+import rego.v1
+
+# Options of the JVM are on one line, as in a variable of the environment.
+lines(spec) if regex.match(`[\x00-\x1f\x7f]`, spec.javaArgs)
+
+one_line := {
+	"msg": "spec.javaArgs: options are separated by spaces, and have no line breaks or other control characters",
+	"field": "spec.javaArgs",
+}
+
+mebibyte := 1048576
+
+# The memory limit in MiB.
+limit(spec) := units.parse_bytes(spec.resources.limits.memory) / mebibyte if is_string(spec.resources.limits.memory)
+
+limit(spec) := spec.resources.limits.memory / mebibyte if is_number(spec.resources.limits.memory)
+
+# The heap that javaArgs say, in MiB: the last one counts.
+heap(spec) := megabytes(found[count(found) - 1]) if {
+	found := sizes(spec)
+	count(found) > 0
+}
+
+sizes(spec) := [size |
+	some option in regex.split(`\s+`, object.get(spec, "javaArgs", ""))
+	some size in regex.find_all_string_submatch_n(`^-Xmx([0-9]+)([kKmMgGtT]?)$`, option, 1)
+]
+
+megabytes([_, number, unit]) := (to_number(number) * {"": 1, "k": 1024, "m": 1048576, "g": 1073741824, "t": 1099511627776}[lower(unit)]) / mebibyte
+
+# What openvox-operator fills in where nobody says anything is no wish.
+asked(spec) if spec.javaArgs != "-Xms512m -Xmx1024m"
+
+# What is wrong with spec.pdb where as few as fewest Pods run.
+budget_problems(spec, fewest) := {problem | some problem in array.concat(blocking(spec, fewest), amounts(spec))}
+
+blocking(spec, fewest) := [{"msg": msg, "field": "spec.pdb"} |
+	spec.pdb.enabled
+	not blockable(spec.pdb, fewest)
+	fewest > 0
+	msg := sprintf("spec.pdb: with as few as %d Pods no node could ever be drained, for none may go; have more, or let one go by maxUnavailable: 1", [fewest])
+]
+
+blockable(pdb, fewest) if {
+	pdb.minAvailable
+	is_number(pdb.minAvailable)
+	pdb.minAvailable < fewest
+}
+
+blockable(pdb, fewest) if {
+	is_string(pdb.minAvailable)
+	ceil((percent(pdb.minAvailable) * fewest) / 100) < fewest
+}
+
+blockable(pdb, _) if {
+	not has(pdb, "minAvailable")
+	pdb.maxUnavailable > 0
+	is_number(pdb.maxUnavailable)
+}
+
+blockable(pdb, _) if {
+	not has(pdb, "minAvailable")
+	is_string(pdb.maxUnavailable)
+	percent(pdb.maxUnavailable) > 0
+}
+
+# One stays, where nothing is said.
+blockable(pdb, fewest) if {
+	not has(pdb, "minAvailable")
+	not has(pdb, "maxUnavailable")
+	fewest > 1
+}
+
+has(pdb, name) if name in object.keys(pdb)
+
+percent(text) := to_number(trim_suffix(text, "%"))
+
+amounts(spec) := [{"msg": msg, "field": sprintf("spec.pdb.%s", [name])} |
+	some name in ["minAvailable", "maxUnavailable"]
+	value := spec.pdb[name]
+	not amount(value)
+	msg := sprintf("spec.pdb.%s: %v is neither a number of Pods nor a percentage such as 50%%", [name, value])
+]
+
+amount(value) if {
+	is_number(value)
+	value >= 0
+}
+
+amount(value) if {
+	is_string(value)
+	regex.match(`^(?:[0-9]{1,2}|100)%$`, value)
+}
