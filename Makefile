@@ -88,6 +88,12 @@ image-openvox: ## Build an image of a Puppet server with Lintel's helpers into b
 	rm -rf bin/image-openvox
 	$(RELEASE) openvox $(if $(VERSION),--version $(VERSION)) "$(CURDIR)/bin/image-openvox"
 
+.PHONY: image-openvox-db
+image-openvox-db: ## Build an image of PuppetDB into bin/image-openvox-db, an OCI layout
+	$(call install,"mmdebstrap mmdebstrap Debian's packages for the image")
+	rm -rf bin/image-openvox-db
+	$(RELEASE) openvox --image openvox-db $(if $(VERSION),--version $(VERSION)) "$(CURDIR)/bin/image-openvox-db"
+
 # Where what is in bin/downloads will be downloaded from.
 DOWNLOADS ?= https://github.com/lintel-policy/lintel/releases/download/$(VERSION)
 
@@ -100,8 +106,8 @@ release: lint-needs ## Push the images to REGISTRY as VERSION, signed with KEY i
 	$(RELEASE) push $(RELEASE_FLAGS) $(if $(KEY),--key "$(abspath $(KEY))") "$(REGISTRY)"
 
 # As test/cluster builds Kubernetes: what has the same flags is compiled once.
-lint-go lint-generated generate image image-openvox release test-allocations test-apiserver test-chart test-gator test-release: export CGO_ENABLED = 0
-lint-go lint-generated generate image image-openvox release test-allocations test-apiserver test-chart test-gator test-release: export GOFLAGS = -trimpath
+lint-go lint-generated generate image image-openvox image-openvox-db release test-allocations test-apiserver test-chart test-gator test-release: export CGO_ENABLED = 0
+lint-go lint-generated generate image image-openvox image-openvox-db release test-allocations test-apiserver test-chart test-gator test-release: export GOFLAGS = -trimpath
 
 # One that fails keeps none of the others from running.
 TESTS := test-main test-allocations test-apiserver test-bench test-chart test-cluster test-gator test-release

@@ -22,60 +22,93 @@ import (
 )
 
 const (
-	openVoxImage = "openvox-server"
-	// openVoxUser is of the group that everything belongs to which a server writes: any
+	// openVoxUser is of the group that everything belongs to which a program writes: any
 	// other user of it does as well.
 	openVoxUser = "1001:0"
 	// debianSuite is the Debian release that the packages are of.
 	debianSuite = "bookworm"
 )
 
-// openVoxHelpers are the programs that a server's image has for Lintel, by their paths.
-var openVoxHelpers = map[string]program{
-	"usr/local/bin/lintel-openvox-autosign": {Image: "openvox-autosign", Path: "./cmd/openvox-autosign"},
-	"usr/local/bin/lintel-openvox-ca-setup": {Image: "openvox-ca-setup", Path: "./cmd/openvox-ca-setup"},
-	"usr/local/bin/lintel-openvox-enc":      {Image: "openvox-enc", Path: "./cmd/openvox-enc"},
-	"usr/local/bin/lintel-openvox-report":   {Image: "openvox-report", Path: "./cmd/openvox-report"},
+// debianImage is an image of a program of Debian's packages at the paths of OpenVox's own.
+type debianImage struct {
+	Name, Description string
+	// packages are Debian's.
+	packages []string
+	// helpers are the programs that the image has for Lintel, by their paths.
+	helpers map[string]program
+	// links lead from the paths of OpenVox's own packages to those of Debian's.
+	links map[string]string
+	// files are those that Debian's packages have with other paths in them.
+	files map[string]string
+	// folders are those that the program writes, or that something is mounted at.
+	folders []string
+	// entrypoint is the program itself. The JVM takes options from JDK_JAVA_OPTIONS.
+	entrypoint []string
+	home, port string
 }
 
-// openVoxLinks lead from the paths of OpenVox's own packages, by which a Config is rendered,
-// to those of Debian's.
-var openVoxLinks = map[string]string{
-	"opt/puppetlabs/puppet/lib/ruby/vendor_ruby":                              "/usr/lib/puppetserver/ruby/vendor_ruby",
-	"opt/puppetlabs/server/data/puppetserver/vendored-jruby-gems":             "/usr/lib/puppetserver/vendored-jruby-gems",
-	"opt/puppetlabs/server/apps/puppetserver/puppet-server-release.jar":       "/usr/share/puppetserver/puppetserver.jar",
-	"opt/puppetlabs/server/apps/puppetserver/config/services.d/bootstrap.cfg": "/etc/puppet/puppetserver/services.d/bootstrap.cfg",
-	"etc/puppetlabs/puppetserver/services.d/ca.cfg":                           "/etc/puppet/puppetserver/services.d/ca.cfg",
-	"etc/puppetlabs/puppetserver/conf.d/web-routes.conf":                      "/etc/puppet/puppetserver/conf.d/web-routes.conf",
+// openVoxImages are by their names.
+var openVoxImages = map[string]debianImage{serverImage.Name: serverImage, databaseImage.Name: databaseImage}
+
+// serverImage has the paths by which a Config is rendered.
+var serverImage = debianImage{
+	Name: "openvox-server", Description: "A Puppet server without a system Ruby, with Lintel's helpers",
+	packages: []string{"puppetserver", "puppet-terminus-puppetdb", "ca-certificates"},
+	home:     "/run/puppetserver", port: "8140/tcp",
+	helpers: map[string]program{
+		"usr/local/bin/lintel-openvox-autosign": {Image: "openvox-autosign", Path: "./cmd/openvox-autosign"},
+		"usr/local/bin/lintel-openvox-ca-setup": {Image: "openvox-ca-setup", Path: "./cmd/openvox-ca-setup"},
+		"usr/local/bin/lintel-openvox-enc":      {Image: "openvox-enc", Path: "./cmd/openvox-enc"},
+		"usr/local/bin/lintel-openvox-report":   {Image: "openvox-report", Path: "./cmd/openvox-report"},
+	},
+	links: map[string]string{
+		"opt/puppetlabs/puppet/lib/ruby/vendor_ruby":                              "/usr/lib/puppetserver/ruby/vendor_ruby",
+		"opt/puppetlabs/server/data/puppetserver/vendored-jruby-gems":             "/usr/lib/puppetserver/vendored-jruby-gems",
+		"opt/puppetlabs/server/apps/puppetserver/puppet-server-release.jar":       "/usr/share/puppetserver/puppetserver.jar",
+		"opt/puppetlabs/server/apps/puppetserver/config/services.d/bootstrap.cfg": "/etc/puppet/puppetserver/services.d/bootstrap.cfg",
+		"etc/puppetlabs/puppetserver/services.d/ca.cfg":                           "/etc/puppet/puppetserver/services.d/ca.cfg",
+		"etc/puppetlabs/puppetserver/conf.d/web-routes.conf":                      "/etc/puppet/puppetserver/conf.d/web-routes.conf",
+	},
+	files: map[string]string{
+		"etc/puppetlabs/puppetserver/conf.d/global.conf": "global: { logging-config: /etc/puppetlabs/puppetserver/logback.xml }\n",
+	},
+	folders: []string{
+		"etc/puppetlabs/", "etc/puppetlabs/code/", "etc/puppetlabs/code/environments/", "etc/puppetlabs/code/environments/production/", "etc/puppetlabs/lintel/",
+		"etc/puppetlabs/puppet/", "etc/puppetlabs/puppet/crl/", "etc/puppetlabs/puppet/ssl/",
+		"etc/puppetlabs/puppetserver/", "etc/puppetlabs/puppetserver/ca/", "etc/puppetlabs/puppetserver/conf.d/", "etc/puppetlabs/puppetserver/services.d/",
+		"opt/puppetlabs/", "opt/puppetlabs/puppet/", "opt/puppetlabs/puppet/cache/", "opt/puppetlabs/puppet/lib/", "opt/puppetlabs/puppet/lib/ruby/", "opt/puppetlabs/puppet/lib/ruby/vendor_gems/",
+		"opt/puppetlabs/server/", "opt/puppetlabs/server/apps/", "opt/puppetlabs/server/apps/puppetserver/", "opt/puppetlabs/server/apps/puppetserver/config/", "opt/puppetlabs/server/apps/puppetserver/config/services.d/",
+		"opt/puppetlabs/server/data/", "opt/puppetlabs/server/data/puppetserver/", "opt/puppetlabs/server/data/puppetserver/jruby-gems/",
+		"run/puppetlabs/", "run/puppetserver/", "var/cache/openvox-enc/", "var/log/puppetlabs/", "var/log/puppetlabs/puppet/", "var/log/puppetlabs/puppetserver/", "var/spool/", "var/spool/openvox-report/",
+	},
+	entrypoint: []string{
+		"/usr/bin/java", "-Djruby.logger.class=com.puppetlabs.jruby_utils.jruby.Slf4jLogger", "-Djruby.lib=/usr/share/jruby/lib",
+		"-jar", "/opt/puppetlabs/server/apps/puppetserver/puppet-server-release.jar", "--config", "/etc/puppetlabs/puppetserver/conf.d",
+		"--bootstrap-config", "/opt/puppetlabs/server/apps/puppetserver/config/services.d/,/etc/puppetlabs/puppetserver/services.d/",
+	},
 }
 
-// openVoxFiles are those that Debian's packages have with other paths in them.
-var openVoxFiles = map[string]string{
-	"etc/puppetlabs/puppetserver/conf.d/global.conf": "global: { logging-config: /etc/puppetlabs/puppetserver/logback.xml }\n",
+// databaseImage has the paths by which a Database is rendered.
+var databaseImage = debianImage{
+	Name: "openvox-db", Description: "A PuppetDB",
+	// The second of them asks nobody for a database while it is installed.
+	packages: []string{"puppetdb", "dbconfig-no-thanks", "ca-certificates"},
+	home:     "/run/puppetlabs", port: "8081/tcp",
+	links: map[string]string{"etc/puppetlabs/puppetdb/bootstrap.cfg": "/etc/puppetdb/bootstrap.cfg"},
+	folders: []string{
+		"etc/puppetlabs/", "etc/puppetlabs/lintel/", "etc/puppetlabs/puppetdb/", "etc/puppetlabs/puppetdb/conf.d/", "etc/puppetlabs/puppetdb/ssl/",
+		"opt/puppetlabs/", "opt/puppetlabs/server/", "opt/puppetlabs/server/data/", "opt/puppetlabs/server/data/puppetdb/", "run/puppetlabs/", "var/log/puppetlabs/",
+	},
+	entrypoint: []string{
+		"/usr/bin/java", "-cp", "/usr/share/puppetdb/puppetdb.jar", "clojure.main", "-m", "puppetlabs.puppetdb.core", "services",
+		"--config", "/etc/puppetlabs/puppetdb/conf.d", "--bootstrap-config", "/etc/puppetlabs/puppetdb/bootstrap.cfg",
+	},
 }
 
-// openVoxFolders are those that a server writes, or that something is mounted at.
-var openVoxFolders = []string{
-	"etc/puppetlabs/", "etc/puppetlabs/code/", "etc/puppetlabs/code/environments/", "etc/puppetlabs/code/environments/production/", "etc/puppetlabs/lintel/",
-	"etc/puppetlabs/puppet/", "etc/puppetlabs/puppet/crl/", "etc/puppetlabs/puppet/ssl/",
-	"etc/puppetlabs/puppetserver/", "etc/puppetlabs/puppetserver/ca/", "etc/puppetlabs/puppetserver/conf.d/", "etc/puppetlabs/puppetserver/services.d/",
-	"opt/puppetlabs/", "opt/puppetlabs/puppet/", "opt/puppetlabs/puppet/cache/", "opt/puppetlabs/puppet/lib/", "opt/puppetlabs/puppet/lib/ruby/", "opt/puppetlabs/puppet/lib/ruby/vendor_gems/",
-	"opt/puppetlabs/server/", "opt/puppetlabs/server/apps/", "opt/puppetlabs/server/apps/puppetserver/", "opt/puppetlabs/server/apps/puppetserver/config/", "opt/puppetlabs/server/apps/puppetserver/config/services.d/",
-	"opt/puppetlabs/server/data/", "opt/puppetlabs/server/data/puppetserver/", "opt/puppetlabs/server/data/puppetserver/jruby-gems/",
-	"run/puppetlabs/", "run/puppetserver/", "var/cache/openvox-enc/", "var/log/puppetlabs/", "var/log/puppetlabs/puppet/", "var/log/puppetlabs/puppetserver/", "var/spool/", "var/spool/openvox-report/",
-}
-
-// openVoxEntrypoint is the server itself. The JVM takes options from JDK_JAVA_OPTIONS.
-var openVoxEntrypoint = []string{
-	"/usr/bin/java", "-Djruby.logger.class=com.puppetlabs.jruby_utils.jruby.Slf4jLogger", "-Djruby.lib=/usr/share/jruby/lib",
-	"-jar", "/opt/puppetlabs/server/apps/puppetserver/puppet-server-release.jar", "--config", "/etc/puppetlabs/puppetserver/conf.d",
-	"--bootstrap-config", "/opt/puppetlabs/server/apps/puppetserver/config/services.d/,/etc/puppetlabs/puppetserver/services.d/",
-}
-
-// notForServers are the paths of Debian's packages that a server never reads: what people
-// read, and the system's Ruby, whose libraries JRuby has of its own. What Puppet itself is
-// written in stays, in vendor_ruby.
-var notForServers = []string{
+// leftOut are the paths of Debian's packages that nobody reads there: what people read, and
+// the system's Ruby, whose libraries JRuby has of its own. What Puppet itself is written in
+// stays, in vendor_ruby.
+var leftOut = []string{
 	"usr/share/doc/", "usr/share/man/", "usr/share/info/", "usr/share/locale/", "usr/share/lintian/", "usr/lib/locale/",
 	"var/cache/", "var/lib/apt/", "var/log/", "dev/", "proc/", "sys/",
 	"usr/bin/puppet-", "usr/bin/facter", "usr/bin/hiera", "usr/bin/ruby", "usr/bin/gem", "usr/bin/erb", "usr/bin/irb", "usr/bin/bundle", "usr/bin/rake", "usr/bin/rdoc", "usr/bin/ri",
@@ -85,17 +118,22 @@ var notForServers = []string{
 func newOpenVoxCommand() *cobra.Command {
 	m := maker{}
 	var platforms []string
-	var packages, layerOnly string
+	var packages, layerOnly, name string
 	cmd := &cobra.Command{
 		Use:   "openvox FOLDER",
-		Short: "Make an image of a Puppet server as an OCI layout in a folder",
-		Long: `Make the image ` + openVoxImage + ` as an OCI layout in a folder, from Debian's packages, which
-mmdebstrap fetches: a Puppet server without a system Ruby, with Lintel's helpers, for
-CAs and for catalogs. What it holds depends on the day that the packages are fetched.
+		Short: "Make an image of a Puppet server, or of PuppetDB, as an OCI layout in a folder",
+		Long: `Make an image as an OCI layout in a folder, from Debian's packages, which mmdebstrap
+fetches: ` + serverImage.Name + `, a Puppet server without a system Ruby, with Lintel's helpers, for CAs
+and for catalogs, or ` + databaseImage.Name + `, a PuppetDB. What it holds depends on the day that the packages
+are fetched.
 
 With --layer, only what stands on the packages is made, as a tar file, for a Dockerfile.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			image, ok := openVoxImages[name]
+			if !ok {
+				return fmt.Errorf("--image=%s is none of %s", name, strings.Join(slices.Sorted(maps.Keys(openVoxImages)), " and "))
+			}
 			if (len(args) == 1) == (layerOnly != "") {
 				return errors.New("name either a folder or a file with --layer")
 			}
@@ -111,9 +149,9 @@ With --layer, only what stands on the packages is made, as a tar file, for a Doc
 			}
 			defer os.RemoveAll(scratch)
 			if layerOnly != "" {
-				return m.writeOpenVoxLayer(cmd.Context(), layerOnly, scratch)
+				return m.writeOpenVoxLayer(cmd.Context(), image, layerOnly, scratch)
 			}
-			one, err := m.openVox(cmd.Context(), packages, scratch)
+			one, err := m.openVox(cmd.Context(), image, packages, scratch)
 			if err != nil {
 				return err
 			}
@@ -121,6 +159,7 @@ With --layer, only what stands on the packages is made, as a tar file, for a Doc
 		},
 	}
 	addFlags(cmd, &m, &platforms, "linux/amd64")
+	cmd.Flags().StringVar(&name, "image", serverImage.Name, "`image` to make: "+strings.Join(slices.Sorted(maps.Keys(openVoxImages)), " or "))
 	cmd.Flags().StringVar(&packages, "packages", "", "take the packages from this tar `file` of an earlier run, or write it where there is none")
 	cmd.Flags().StringVar(&layerOnly, "layer", "", "write the layer with the helpers and paths to this `file`, and nothing else")
 	return cmd
@@ -128,11 +167,11 @@ With --layer, only what stands on the packages is made, as a tar file, for a Doc
 
 // openVox makes the image: a layer with the packages, and one with what stands on them.
 // What the layers are read from is in scratch.
-func (m *maker) openVox(ctx context.Context, packages, scratch string) (made, error) {
+func (m *maker) openVox(ctx context.Context, of debianImage, packages, scratch string) (made, error) {
 	if packages == "" {
 		packages = filepath.Join(scratch, "packages.tar")
 	}
-	if err := m.fetchPackages(ctx, packages); err != nil {
+	if err := m.fetchPackages(ctx, of, packages); err != nil {
 		return made{}, err
 	}
 	system := filepath.Join(scratch, "system.tar")
@@ -140,25 +179,25 @@ func (m *maker) openVox(ctx context.Context, packages, scratch string) (made, er
 		return made{}, fmt.Errorf("%s: %w", packages, err)
 	}
 	own := filepath.Join(scratch, "own.tar")
-	if err := m.writeOpenVoxLayer(ctx, own, scratch); err != nil {
+	if err := m.writeOpenVoxLayer(ctx, of, own, scratch); err != nil {
 		return made{}, err
 	}
-	p := program{Image: openVoxImage, Description: "A Puppet server without a system Ruby, with Lintel's helpers"}
+	p := program{Image: of.Name, Description: of.Description}
 	platform := m.platforms[0]
 	image, err := mutate.ConfigFile(mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON), &v1.ConfigFile{
 		Created: v1.Time{Time: m.created}, OS: platform.OS, Architecture: platform.Architecture, Variant: platform.Variant,
 		RootFS: v1.RootFS{Type: "layers"},
 		Config: v1.Config{
-			User: openVoxUser, WorkingDir: "/", Entrypoint: openVoxEntrypoint, Labels: m.annotations(p),
+			User: openVoxUser, WorkingDir: "/", Entrypoint: of.entrypoint, Labels: m.annotations(p),
 			// A user that /etc/passwd does not know has no other.
-			Env:          []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/run/puppetserver", "LANG=C.UTF-8"},
-			ExposedPorts: map[string]struct{}{"8140/tcp": {}},
+			Env:          []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + of.home, "LANG=C.UTF-8"},
+			ExposedPorts: map[string]struct{}{of.port: {}},
 		},
 	})
 	if err != nil {
 		return made{}, err
 	}
-	for _, file := range []struct{ tar, by string }{{system, "Debian " + debianSuite + ": puppetserver"}, {own, "Lintel's helpers, and the paths of OpenVox's packages"}} {
+	for _, file := range []struct{ tar, by string }{{system, "Debian " + debianSuite + ": " + of.packages[0]}, {own, "The paths of OpenVox's packages, and Lintel's helpers"}} {
 		layer, err := tarball.LayerFromFile(file.tar, tarball.WithMediaType(types.OCILayer))
 		if err != nil {
 			return made{}, err
@@ -173,7 +212,7 @@ func (m *maker) openVox(ctx context.Context, packages, scratch string) (made, er
 }
 
 // fetchPackages writes the packages to a tar file, unless it is there.
-func (m *maker) fetchPackages(ctx context.Context, file string) error {
+func (m *maker) fetchPackages(ctx context.Context, of debianImage, file string) error {
 	if info, err := os.Stat(file); err == nil && info.Size() > 0 {
 		return nil
 	}
@@ -181,10 +220,10 @@ func (m *maker) fetchPackages(ctx context.Context, file string) error {
 	if err != nil {
 		return errors.New("mmdebstrap is missing, which fetches Debian's packages: apt-get install mmdebstrap")
 	}
-	fmt.Fprintf(m.progress, "fetching puppetserver and what it needs of Debian %s, 600 MB, one to three minutes …\n", debianSuite)
+	fmt.Fprintf(m.progress, "fetching %s and what it needs of Debian %s, 600 MB, one to three minutes …\n", of.packages[0], debianSuite)
 	unfinished := file + ".part"
 	defer os.Remove(unfinished)
-	cmd := exec.CommandContext(ctx, mmdebstrap, "--quiet", "--variant=essential", "--include=puppetserver,ca-certificates",
+	cmd := exec.CommandContext(ctx, mmdebstrap, "--quiet", "--variant=essential", "--include="+strings.Join(of.packages, ","),
 		"--architectures="+m.platforms[0].Architecture, "--format=tar", debianSuite, unfinished)
 	cmd.Stdout, cmd.Stderr = m.progress, m.progress
 	cmd.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", m.created.Unix()))
@@ -194,8 +233,8 @@ func (m *maker) fetchPackages(ctx context.Context, file string) error {
 	return os.Rename(unfinished, file)
 }
 
-// filterPackages copies what a server needs. All of it is root's, and its group's, whom a
-// server runs as; and nothing gives rights to who runs it.
+// filterPackages copies what is needed. All of it is root's, and its group's, whom the program
+// runs as; and nothing gives rights to who runs it.
 func filterPackages(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -214,7 +253,7 @@ func filterPackages(from, to string) error {
 			}
 			clean := func(name string) string { return strings.TrimPrefix(strings.TrimPrefix(name, "./"), "/") }
 			name := clean(header.Name)
-			if name == "" || !forServers(name) || header.Typeflag == tar.TypeLink && !forServers(clean(header.Linkname)) {
+			if name == "" || !isKept(name) || header.Typeflag == tar.TypeLink && !isKept(clean(header.Linkname)) {
 				continue
 			}
 			if header.Typeflag == tar.TypeLink {
@@ -234,8 +273,8 @@ func filterPackages(from, to string) error {
 	})
 }
 
-func forServers(name string) bool {
-	for _, prefix := range notForServers {
+func isKept(name string) bool {
+	for _, prefix := range leftOut {
 		if name != prefix && strings.HasPrefix(name, prefix) {
 			return false
 		}
@@ -244,7 +283,7 @@ func forServers(name string) bool {
 }
 
 // writeOpenVoxLayer writes what stands on the packages, be they Debian's or others.
-func (m *maker) writeOpenVoxLayer(ctx context.Context, file, scratch string) error {
+func (m *maker) writeOpenVoxLayer(ctx context.Context, of debianImage, file, scratch string) error {
 	return writeTar(file, func(w *tar.Writer) error {
 		add := func(header tar.Header, content []byte) error {
 			header.ModTime, header.Size = m.created, int64(len(content))
@@ -254,23 +293,23 @@ func (m *maker) writeOpenVoxLayer(ctx context.Context, file, scratch string) err
 			_, err := w.Write(content)
 			return err
 		}
-		for _, folder := range openVoxFolders {
+		for _, folder := range of.folders {
 			if err := add(tar.Header{Typeflag: tar.TypeDir, Name: folder, Mode: 0o775}, nil); err != nil {
 				return err
 			}
 		}
-		for _, name := range slices.Sorted(maps.Keys(openVoxLinks)) {
-			if err := add(tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: openVoxLinks[name], Mode: 0o777}, nil); err != nil {
+		for _, name := range slices.Sorted(maps.Keys(of.links)) {
+			if err := add(tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: of.links[name], Mode: 0o777}, nil); err != nil {
 				return err
 			}
 		}
-		for _, name := range slices.Sorted(maps.Keys(openVoxFiles)) {
-			if err := add(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o664}, []byte(openVoxFiles[name])); err != nil {
+		for _, name := range slices.Sorted(maps.Keys(of.files)) {
+			if err := add(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o664}, []byte(of.files[name])); err != nil {
 				return err
 			}
 		}
-		for _, name := range slices.Sorted(maps.Keys(openVoxHelpers)) {
-			built, err := m.build(ctx, openVoxHelpers[name], m.platforms[0], scratch)
+		for _, name := range slices.Sorted(maps.Keys(of.helpers)) {
+			built, err := m.build(ctx, of.helpers[name], m.platforms[0], scratch)
 			if err != nil {
 				return err
 			}

@@ -65,18 +65,32 @@ func TestFilterPackages(t *testing.T) {
 	require.Error(t, filterPackages(from, to))
 }
 
-// TestOpenVoxImage makes the image from packages that are none, with the real helpers.
-func TestOpenVoxImage(t *testing.T) {
+// TestOpenVoxImages makes the images from packages that are none, with the real helpers.
+func TestOpenVoxImages(t *testing.T) {
+	testOpenVoxImage(t, serverImage, "Dockerfile")
+	testOpenVoxImage(t, databaseImage, "db.Dockerfile")
+
+	// Nothing is overwritten, and one thing is made at a time.
+	folder := t.TempDir()
+	for _, args := range [][]string{{"openvox"}, {"openvox", folder, "--layer", "x"}, {"openvox", "--packages", packagesOf(t), folder}, {"openvox", "--image", "other", "--packages", packagesOf(t), filepath.Join(folder, "other")}} {
+		cmd := newCommand()
+		cmd.SetArgs(args)
+		require.Error(t, cmd.ExecuteContext(t.Context()), args)
+	}
+}
+
+func testOpenVoxImage(t *testing.T, of debianImage, dockerfileName string) {
+	t.Helper()
 	folder := filepath.Join(t.TempDir(), "image")
 	cmd := newCommand()
-	cmd.SetArgs([]string{"openvox", "--version", "v1.2.3", "--packages", packagesOf(t, "etc/puppet/", "usr/bin/java"), folder})
+	cmd.SetArgs([]string{"openvox", "--image", of.Name, "--version", "v1.2.3", "--packages", packagesOf(t, "etc/puppet/", "usr/bin/java"), folder})
 	require.NoError(t, cmd.ExecuteContext(t.Context()))
 	index, err := layout.ImageIndexFromPath(folder)
 	require.NoError(t, err)
 	require.NoError(t, validate.Index(index))
 	manifest, err := index.IndexManifest()
 	require.NoError(t, err)
-	require.Equal(t, "localhost/openvox-server:v1.2.3", manifest.Manifests[0].Annotations["io.containerd.image.name"])
+	require.Equal(t, "localhost/"+of.Name+":v1.2.3", manifest.Manifests[0].Annotations["io.containerd.image.name"])
 	inner, err := index.ImageIndex(manifest.Manifests[0].Digest)
 	require.NoError(t, err)
 	platforms, err := inner.IndexManifest()
@@ -86,7 +100,7 @@ func TestOpenVoxImage(t *testing.T) {
 	config, err := image.ConfigFile()
 	require.NoError(t, err)
 	require.Equal(t, "1001:0", config.Config.User)
-	dockerfile, err := os.ReadFile("../openvox-image/Dockerfile")
+	dockerfile, err := os.ReadFile("../openvox-image/" + dockerfileName)
 	require.NoError(t, err)
 	require.Contains(t, string(dockerfile), `ENTRYPOINT ["`+strings.Join(config.Config.Entrypoint, `", "`)+`"]`, "the Dockerfile makes the same image")
 
@@ -101,18 +115,10 @@ func TestOpenVoxImage(t *testing.T) {
 		require.NoError(t, err)
 		modes[header.Name] = header.Mode
 	}
-	require.EqualValues(t, 0o755, modes["usr/local/bin/lintel-openvox-autosign"])
-	require.EqualValues(t, 0o755, modes["usr/local/bin/lintel-openvox-ca-setup"])
-	require.EqualValues(t, 0o755, modes["usr/local/bin/lintel-openvox-enc"])
-	require.EqualValues(t, 0o755, modes["usr/local/bin/lintel-openvox-report"])
-	for _, written := range openVoxFolders {
-		require.EqualValues(t, 0o775, modes[strings.TrimSuffix(written, "/")], written)
+	for helper := range of.helpers {
+		require.EqualValues(t, 0o755, modes[helper], helper)
 	}
-
-	// Nothing is overwritten, and one thing is made at a time.
-	for _, args := range [][]string{{"openvox"}, {"openvox", folder, "--layer", "x"}, {"openvox", "--packages", packagesOf(t), folder}} {
-		cmd := newCommand()
-		cmd.SetArgs(args)
-		require.Error(t, cmd.ExecuteContext(t.Context()), args)
+	for _, written := range of.folders {
+		require.EqualValues(t, 0o775, modes[strings.TrimSuffix(written, "/")], written)
 	}
 }

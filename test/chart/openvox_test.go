@@ -222,6 +222,8 @@ func TestOpenVoxOnPods(t *testing.T) {
 		require.Contains(t, web.mustRun(t), "compiled from code 2")
 	})
 
+	t.Run("a Database has what servers are told", func(t *testing.T) { n.testDatabase(t, web) })
+
 	t.Run("the CA's server is lost, and comes back", func(t *testing.T) {
 		before := n.servers(t)
 		n.inPuppet(t, "delete", "pods", "--selector=openvox.voxpupuli.org/server=ca")
@@ -256,7 +258,7 @@ func TestOpenVoxOnPods(t *testing.T) {
 	})
 
 	t.Run("what is deleted goes, and the CA stays", func(t *testing.T) {
-		n.inPuppet(t, "delete", "servers,pools,configs,certificateauthorities", "--all", "--timeout=1m")
+		n.inPuppet(t, "delete", "servers,pools,databases,configs,certificateauthorities", "--all", "--timeout=1m")
 		eventually(t, func() bool { return len(n.puppetPods(t)) == 0 }, "no Pod is left")
 		out := n.inPuppet(t, "get", "pvc,secrets,services", "-o", "name")
 		for _, kept := range []string{"persistentvolumeclaim/main-data", "secret/main-ca", "secret/main-ca-key"} {
@@ -294,11 +296,15 @@ func (n node) importPuppet(t *testing.T) {
 	t.Helper()
 	cache, err := os.UserCacheDir()
 	require.NoError(t, err)
-	packages := filepath.Join(cache, "lintel", "openvox-packages.tar")
-	require.NoError(t, os.MkdirAll(filepath.Dir(packages), 0o755))
-	made, images := filepath.Join(t.TempDir(), "server"), filepath.Join(t.TempDir(), "images")
-	run(t, "../../config/release", "go", "run", ".", "openvox", made, "--packages", packages, "--platform", "linux/"+runtime.GOARCH, "--version", stable)
-	from, err := layout.ImageIndexFromPath(made)
+	require.NoError(t, os.MkdirAll(filepath.Join(cache, "lintel"), 0o755))
+	openVox := func(image string) (folder string) {
+		folder = filepath.Join(t.TempDir(), image)
+		run(t, "../../config/release", "go", "run", ".", "openvox", folder, "--image", image, "--packages", filepath.Join(cache, "lintel", image+"-packages.tar"), "--platform", "linux/"+runtime.GOARCH, "--version", stable)
+		return folder
+	}
+	n.importImages(t, openVox("openvox-db"))
+	images := filepath.Join(t.TempDir(), "images")
+	from, err := layout.ImageIndexFromPath(openVox("openvox-server"))
 	require.NoError(t, err)
 	manifest, err := from.IndexManifest()
 	require.NoError(t, err)
@@ -449,29 +455,14 @@ var forwarding = regexp.MustCompile(`127\.0\.0\.1:([0-9]+) ->`)
 // <name>.<namespace>.svc.
 func (n node) connect(ctx context.Context, host string, w http.ResponseWriter) error {
 	pool, domain, _ := strings.Cut(host, ".")
-	namespace := cmp.Or(strings.TrimSuffix(domain, ".svc"), puppetNamespace)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	cmd := exec.CommandContext(ctx, n.binaries["kubectl"], "port-forward", "service/"+pool, ":8140", "--namespace", namespace)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+n.kubeconfig, "KUBERC=off")
-	out, err := cmd.StdoutPipe()
+	there, end, err := n.forward(ctx, pool, "8140", cmp.Or(strings.TrimSuffix(domain, ".svc"), puppetNamespace))
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	defer cmd.Wait() //nolint:errcheck // it is killed
+	defer end()
 	defer stop()
-	line, err := bufio.NewReader(out).ReadString('\n')
-	port := forwarding.FindStringSubmatch(line)
-	if err != nil || port == nil {
-		return fmt.Errorf("service %s is not forwarded: %q", pool, line)
-	}
-	there, err := (&net.Dialer{}).DialContext(ctx, "tcp", "127.0.0.1:"+port[1])
-	if err != nil {
-		return err
-	}
 	defer there.Close()
 	w.WriteHeader(http.StatusOK)
 	here, buffered, err := http.NewResponseController(w).Hijack()
@@ -484,6 +475,34 @@ func (n node) connect(ctx context.Context, host string, w http.ResponseWriter) e
 	go func() { _, _ = io.Copy(here, there); done <- struct{}{} }()
 	<-done
 	return nil
+}
+
+// forward is a connection to a Service, until the context ends, for which end waits.
+func (n node) forward(ctx context.Context, service, port, namespace string) (there net.Conn, end func(), err error) {
+	cmd := exec.CommandContext(ctx, n.binaries["kubectl"], "port-forward", "service/"+service, ":"+port, "--namespace", namespace)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+n.kubeconfig, "KUBERC=off")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, nil, err
+	}
+	end = func() { _ = cmd.Wait() } // it is killed
+	fail := func(err error) (net.Conn, func(), error) {
+		_ = cmd.Process.Kill()
+		end()
+		return nil, nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	local := forwarding.FindStringSubmatch(line)
+	if err != nil || local == nil {
+		return fail(fmt.Errorf("service %s is not forwarded: %q", service, line))
+	}
+	if there, err = (&net.Dialer{}).DialContext(ctx, "tcp", "127.0.0.1:"+local[1]); err != nil {
+		return fail(err)
+	}
+	return there, end, nil
 }
 
 // run gives what the agent says. Its error is that it has not got a catalog, or not applied it.

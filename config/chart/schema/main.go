@@ -44,7 +44,7 @@ var name = schema{"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
 // values is the schema.
 func values() (schema, error) {
 	kinds := map[string]schema{}
-	for _, plural := range []string{"certificateauthorities", "certificates", "configs", "nodeclassifiers", "pools", "reportprocessors", "servers", "signingpolicies"} {
+	for _, plural := range []string{"certificateauthorities", "certificates", "configs", "databases", "nodeclassifiers", "pools", "reportprocessors", "servers", "signingpolicies"} {
 		spec, err := spec(plural)
 		if err != nil {
 			return nil, err
@@ -53,6 +53,8 @@ func values() (schema, error) {
 	}
 	classifier := with(kinds["nodeclassifiers"], schema{"name": name})
 	delete(classifier, "required") // an empty one is none
+	database := with(kinds["databases"], schema{"name": name, "certificate": with(kinds["certificates"], nil, "authorityRef")}, "certificateRef")
+	delete(database, "required")
 	values := object(schema{
 		"global": schema{"type": "object"},
 		"config": with(kinds["configs"], schema{"imageHasAutosign": schema{"type": "boolean"}}, "authorityRef"),
@@ -66,6 +68,7 @@ func values() (schema, error) {
 			"certificate": with(kinds["certificates"], nil, "authorityRef"),
 		}, "configRef", "certificateRef"))),
 		"pools":            list(named(kinds["pools"])),
+		"database":         database,
 		"nodeClassifier":   classifier,
 		"reportProcessors": list(named(kinds["reportprocessors"], "configRef")),
 	})

@@ -32,6 +32,11 @@ spec: {{- toYaml .spec | nindent 2 }}
 {{- with .Values.nodeClassifier }}{{ include "openvox-stack.name" (dict "root" $ "name" (.name | default "enc")) }}{{ end -}}
 {{- end -}}
 
+{{/* openvox-stack.database: the name of the Database; empty where there is none. */}}
+{{- define "openvox-stack.database" -}}
+{{- with .Values.database }}{{ include "openvox-stack.name" (dict "root" $ "name" (.name | default "db")) }}{{ end -}}
+{{- end -}}
+
 {{/* openvox-stack.ca: the name of the server of the values that is the CA's; empty where there is none. */}}
 {{- define "openvox-stack.ca" -}}
 {{- range .Values.servers }}{{ if .ca }}{{ .name }}{{ end }}{{ end -}}
