@@ -158,6 +158,7 @@ func metrics(t *testing.T) map[string][]string {
 		"lintel_openvox_crl_next_update_timestamp_seconds":  {"namespace", "name"},
 		"lintel_openvox_crl_last_refresh_timestamp_seconds": {"namespace", "name"},
 		"lintel_openvox_crl_refresh_failures_total":         {"namespace", "name"},
+		"lintel_openvox_ca_not_after_timestamp_seconds":     {"namespace", "name"},
 
 		"lintel_openzro_server_up":         {"tenant"},
 		"lintel_openzro_objects_failing":   {"kind"},

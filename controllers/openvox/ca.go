@@ -31,8 +31,12 @@ const (
 	defaultRefresh = 5 * time.Minute
 
 	conditionCRLCurrent = "CRLCurrent"
-	reasonStale         = "Stale"
-	reasonNotAnswering  = "NotAnswering"
+	// conditionCertificateCurrent is whether the CA's own certificate counts, and for long.
+	conditionCertificateCurrent = "CertificateCurrent"
+	reasonCAEndsSoon            = "EndsSoon"
+	reasonCAEnded               = "Ended"
+	reasonStale                 = "Stale"
+	reasonNotAnswering          = "NotAnswering"
 )
 
 // AuthorityReconciler asks CAs whether they answer, and keeps their CRLs.
@@ -197,6 +201,7 @@ func (r *AuthorityReconciler) report(ca *v1alpha1.CertificateAuthority, out refr
 		next.Status.CRL = out.crl
 	}
 	r.judgeCRL(ca, next, out)
+	r.judgeCertificate(next)
 	next.Status.Phase = phaseOf(next)
 	return report
 }
@@ -254,6 +259,28 @@ func (r *AuthorityReconciler) judgeCRL(before, ca *v1alpha1.CertificateAuthority
 		c.Set(conditionCRLCurrent, true, "RefreshFailed", fmt.Sprintf("%s, and was last asked for with success at %s", counts, ca.Status.CRL.Refreshed.UTC().Format(time.RFC3339)))
 	default:
 		c.Set(conditionCRLCurrent, true, "Refreshed", counts)
+	}
+}
+
+// endsSoon is how long before its end a CA's certificate is warned of: every agent has it, and
+// needs another by then.
+const endsSoon = 180 * 24 * time.Hour
+
+// judgeCertificate says for how long the CA's certificate counts. Nothing renews it by itself,
+// for agents have to be given the new one.
+func (r *AuthorityReconciler) judgeCertificate(ca *v1alpha1.CertificateAuthority) {
+	c, end := conditionsOf(ca), ca.Status.NotAfter
+	if end.IsZero() {
+		return
+	}
+	at := end.UTC().Format(time.RFC3339)
+	switch left := end.Sub(r.now()); {
+	case left <= 0:
+		c.Set(conditionCertificateCurrent, false, reasonCAEnded, "the CA's certificate has ended at "+at+", and with it all that it has signed; agents need one of a new CA")
+	case left < endsSoon:
+		c.Set(conditionCertificateCurrent, true, reasonCAEndsSoon, "the CA's certificate ends at "+at+", and with it all that it has signed; agents need a new one before then")
+	default:
+		c.Set(conditionCertificateCurrent, true, "Current", "the CA's certificate counts until "+at)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,11 +18,12 @@ var (
 	crlAge         = prometheus.NewDesc("lintel_openvox_crl_age_seconds", "How long ago the CA issued the CRL that is stored.", crlLabels, nil)
 	crlNextUpdate  = prometheus.NewDesc("lintel_openvox_crl_next_update_timestamp_seconds", "When the CRL that is stored ends.", crlLabels, nil)
 	crlLastRefresh = prometheus.NewDesc("lintel_openvox_crl_last_refresh_timestamp_seconds", "When the CA was asked for its CRL last, and gave one that was taken.", crlLabels, nil)
+	caNotAfter     = prometheus.NewDesc("lintel_openvox_ca_not_after_timestamp_seconds", "When the CA's own certificate ends.", crlLabels, nil)
 	crlFailures    = prometheus.NewDesc("lintel_openvox_crl_refresh_failures_total", "Tries to read a CRL that failed, or gave one that was not taken.", crlLabels, nil)
 )
 
-// crlMetrics tell of the CRLs of the CertificateAuthorities that there are. They are the
-// leader's.
+// crlMetrics tell of the CRLs of the CertificateAuthorities that there are, and of their own
+// certificates. They are the leader's.
 type crlMetrics struct {
 	now   func() time.Time
 	mutex sync.Mutex
@@ -31,6 +33,7 @@ type crlMetrics struct {
 // crlFacts are of one CRL, which has no dates where nothing is stored.
 type crlFacts struct {
 	crl      v1alpha1.CRLStatus
+	notAfter *metav1.Time
 	failures float64
 }
 
@@ -44,7 +47,7 @@ func (m *crlMetrics) observe(ca *v1alpha1.CertificateAuthority) {
 	defer m.mutex.Unlock()
 	key := client.ObjectKeyFromObject(ca)
 	facts := m.known[key]
-	facts.crl = ptr.Deref(ca.Status.CRL, facts.crl)
+	facts.crl, facts.notAfter = ptr.Deref(ca.Status.CRL, facts.crl), ca.Status.NotAfter
 	m.known[key] = facts
 }
 
@@ -64,7 +67,7 @@ func (m *crlMetrics) forget(key types.NamespacedName) {
 
 // Describe implements prometheus.Collector.
 func (m *crlMetrics) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, one := range []*prometheus.Desc{crlAge, crlNextUpdate, crlLastRefresh, crlFailures} {
+	for _, one := range []*prometheus.Desc{crlAge, crlNextUpdate, crlLastRefresh, caNotAfter, crlFailures} {
 		descriptions <- one
 	}
 }
@@ -85,6 +88,9 @@ func (m *crlMetrics) Collect(metrics chan<- prometheus.Metric) {
 		}
 		if at := facts.crl.Refreshed; !at.IsZero() {
 			gauge(crlLastRefresh, float64(at.Unix()))
+		}
+		if at := facts.notAfter; !at.IsZero() {
+			gauge(caNotAfter, float64(at.Unix()))
 		}
 		metrics <- prometheus.MustNewConstMetric(crlFailures, prometheus.CounterValue, facts.failures, key.Namespace, key.Name)
 	}

@@ -637,3 +637,25 @@ func TestClocks(t *testing.T) {
 	again, _ := f.later()
 	require.Equal(t, object.ResourceVersion, again.ResourceVersion)
 }
+
+// TestTheEndOfACAIsToldEarly, once, for all that it has signed ends with it.
+func TestTheEndOfACAIsToldEarly(t *testing.T) {
+	now := time.Now()
+	r := &AuthorityReconciler{now: func() time.Time { return now }}
+	said := func(left time.Duration) *metav1.Condition {
+		ca := newInternal("main")
+		ca.Status.NotAfter = new(metav1.NewTime(now.Add(left)))
+		r.judgeCertificate(ca)
+		return meta.FindStatusCondition(ca.Status.Conditions, conditionCertificateCurrent)
+	}
+	news := authorityReporter(nil, nil, "", "").News[conditionCertificateCurrent]
+	good, soon, ended := said(181*24*time.Hour), said(179*24*time.Hour), said(-time.Second)
+	require.Equal(t, []string{"True Current", "True EndsSoon", "False Ended"}, []string{
+		string(good.Status) + " " + good.Reason, string(soon.Status) + " " + soon.Reason, string(ended.Status) + " " + ended.Reason,
+	})
+	require.Nil(t, news(nil, good))
+	require.Equal(t, "CAExpiringSoon", news(good, soon).Reason)
+	require.Nil(t, news(soon, soon))
+	require.Equal(t, "CAExpired", news(soon, ended).Reason)
+	r.judgeCertificate(newInternal("main"))
+}

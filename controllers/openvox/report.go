@@ -24,6 +24,7 @@ func authorityReporter(c client.Client, recorder events.EventRecorder, manager, 
 			v1alpha1.ConditionOperatorSigningReady: begins(map[string]string{reasonNoSigner: reasonNoSigner}),
 			v1alpha1.ConditionPoliciesRendered:     begins(map[string]string{reasonNotOwned: reasonNotOwned}),
 			conditionCRLCurrent:                    begins(map[string]string{reasonStale: "CRLStale", reasonIncomplete: "CRLIncomplete"}),
+			conditionCertificateCurrent:            begins(map[string]string{reasonCAEndsSoon: "CAExpiringSoon", reasonCAEnded: "CAExpired"}),
 		},
 	}
 }
