@@ -96,8 +96,25 @@ func (r *InitializeReconciler) carryOut(ctx context.Context, ca *v1alpha1.Certif
 
 // keep has an object of a CA as it is wanted.
 func (r *InitializeReconciler) keep(ctx context.Context, ca *v1alpha1.CertificateAuthority, want client.Object) error {
-	_, err := r.applier.Apply(ctx, ours(ca), want, nil)
-	return err
+	empty, err := r.client.Scheme().New(want.GetObjectKind().GroupVersionKind())
+	if err != nil {
+		return err
+	}
+	have := empty.(client.Object)
+	if _, err := r.applier.Apply(ctx, ours(ca), want, have); err != nil {
+		return err
+	}
+	if len(want.GetOwnerReferences()) > 0 || !metav1.IsControlledBy(have, ca) {
+		return nil
+	}
+	// openvox-operator has made it, and has it go with the CertificateAuthority. What is applied
+	// takes no field away that somebody else has set.
+	before := have.DeepCopyObject().(client.Object)
+	have.SetOwnerReferences(slices.DeleteFunc(have.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == ca.UID }))
+	if err := r.client.Patch(ctx, have, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(initializeManager)); err != nil {
+		return fmt.Errorf("letting go of %s: %w", object.Describe(r.client, have), err)
+	}
+	return nil
 }
 
 // phaseOf is where the two facts, initialized and ready, leave a CA.

@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -676,4 +677,37 @@ func certificateOf(t *testing.T, pair map[string][]byte) *x509.Certificate {
 	certificate := storedPair(pair)
 	require.NotNil(t, certificate)
 	return certificate
+}
+
+// TestComingFromOpenVoxOperator: what it has made of a CA is gone on with, no CA is set up
+// anew, and from then on keys and volume no longer go with the CertificateAuthority.
+func TestComingFromOpenVoxOperator(t *testing.T) {
+	ca, fake := newInternal("main"), newFakeCA(t)
+	ca.UID, ca.Spec.DeletionPolicy, ca.Spec.ServerCertificateRef = "ca", v1alpha1.DeletionRetain, "puppet"
+	owned := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{
+			Name: name, Namespace: "ns", UID: types.UID(name), Labels: labelsOf("main"),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(ca, v1alpha1.SchemeGroupVersion.WithKind("CertificateAuthority"))},
+		}
+	}
+	pair := newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "puppet"}, DNSNames: []string{"main-internal.ns.svc"}})
+	s := newSite(t, ca, configOf("main"),
+		&corev1.PersistentVolumeClaim{ObjectMeta: owned("main-data")},
+		&corev1.Secret{ObjectMeta: owned("main-ca"), Data: map[string][]byte{caKey: fake.bundle()}},
+		&corev1.Secret{ObjectMeta: owned("main-ca-key"), Data: map[string][]byte{caPrivateKey: []byte("key")}},
+		&corev1.Secret{ObjectMeta: owned("main-ca-crl"), Data: map[string][]byte{crlKey: fake.list(1), "infra_crl.pem": []byte("x")}},
+		certificates.MakeCertificate("puppet", "puppet").Obj(), secretOf("puppet-tls", pair),
+		&v1alpha1.Certificate{ObjectMeta: owned("main-operator-signing"), Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "main-operator"}},
+		secretOf("main-operator-signing-tls", newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}})))
+	require.Equal(t, reasonInitialized, s.reason())
+	require.Equal(t, reasonInitialized, s.reason())
+	require.False(t, s.get("main-ca-setup", &batchv1.Job{}), "no CA is set up anew")
+	claim := &corev1.PersistentVolumeClaim{}
+	require.True(t, s.get("main-data", claim))
+	require.Empty(t, claim.OwnerReferences)
+	for _, name := range []string{"main-ca", "main-ca-key", "main-ca-crl"} {
+		secret := &corev1.Secret{}
+		require.True(t, s.get(name, secret))
+		require.Empty(t, secret.OwnerReferences, name)
+	}
 }
