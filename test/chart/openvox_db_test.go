@@ -93,6 +93,7 @@ spec: {authorityRef: main, certname: store.example.com}
 // testDatabase has servers store what they are told of nodes in a Database on a PostgreSQL
 // with TLS, whose password changes, and which is down for a while.
 func (n node) testDatabase(t *testing.T, web agent) {
+	n.importImages(t, openVoxImage(t, "openvox-db"))
 	certificate, key := selfSigned(t, "postgres")
 	data := t.TempDir()
 	require.NoError(t, os.Chmod(data, 0o777)) //nolint:gosec // it is the Pod's
@@ -170,12 +171,24 @@ func (n node) query(t *testing.T, a agent, path string) (status int, text string
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(filepath.Join(a.folder, "ssl/certs", a.certname+".pem"), filepath.Join(a.folder, "ssl/private_keys", a.certname+".pem"))
 	require.NoError(t, err)
+	return n.ask(t, "store", "8081", "store."+puppetNamespace+".svc", path, a.authority(t), pair)
+}
+
+// authority is the CA that an agent knows.
+func (a agent) authority(t *testing.T) *x509.CertPool {
+	t.Helper()
 	bundle, err := os.ReadFile(filepath.Join(a.folder, "ssl/certs/ca.pem"))
 	require.NoError(t, err)
 	roots := x509.NewCertPool()
 	require.True(t, roots.AppendCertsFromPEM(bundle))
+	return roots
+}
+
+// ask gives the answer of a Service to a client with a certificate: 0 where there is none.
+func (n node) ask(t *testing.T, service, port, host, path string, roots *x509.CertPool, pair tls.Certificate) (status int, text string) {
+	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
-	there, end, err := n.forward(ctx, "store", "8081", puppetNamespace)
+	there, end, err := n.forward(ctx, service, port, puppetNamespace)
 	if err != nil {
 		stop()
 		return 0, err.Error()
@@ -187,7 +200,7 @@ func (n node) query(t *testing.T, a agent, path string) (status int, text string
 		DialContext:     func(context.Context, string, string) (net.Conn, error) { return there, nil },
 		TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
 	}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://store."+puppetNamespace+".svc:8081"+path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+host+":"+port+path, nil)
 	require.NoError(t, err)
 	response, err := asking.Do(request)
 	if err != nil {

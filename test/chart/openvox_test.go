@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"maps"
@@ -201,12 +202,38 @@ func TestOpenVoxOnPods(t *testing.T) {
 			return n.inPuppet(t, "get", "secret/main-ca-crl", "-o", "jsonpath={.data.ca_crl\\.pem}")
 		}
 		before, had := n.servers(t), crl()
+		var pair tls.Certificate
 		n.must(t, "apiVersion: openvox.voxpupuli.org/v1alpha1\nkind: Certificate\nmetadata: {name: spare}\nspec: {authorityRef: main, certname: spare.example.com}\n", "apply", "--namespace", puppetNamespace, "-f", "-")
 		n.inPuppet(t, "wait", "--for=jsonpath={.status.phase}=Signed", "certificates.openvox.voxpupuli.org/spare", "--timeout=1m")
+		secret, err := n.client.CoreV1().Secrets(puppetNamespace).Get(t.Context(), "spare-tls", metav1.GetOptions{})
+		require.NoError(t, err)
+		pair, err = tls.X509KeyPair(secret.Data["cert.pem"], secret.Data["key.pem"])
+		require.NoError(t, err)
+		environments := func() int {
+			status, _ := n.ask(t, "puppet", "8140", "puppet", "/puppet/v3/environments", web.authority(t), pair)
+			return status
+		}
+		require.Equal(t, http.StatusOK, environments())
 		n.inPuppet(t, "delete", "certificates.openvox.voxpupuli.org/spare", "--timeout=2m")
 		eventually(t, func() bool { return crl() != had }, "the CRL has the revoked certificate")
+		require.Eventually(t, func() bool { return environments() == 0 }, 3*time.Minute, 5*time.Second, "servers refuse it, once the kubelet has given them the CRL")
 		require.Contains(t, web.mustRun(t), "compiled from code 1")
 		require.Equal(t, before, n.servers(t))
+	})
+
+	t.Run("agents come at once", func(t *testing.T) {
+		outs := make(chan string, 3)
+		for i := range 3 {
+			a := n.newAgent(t, fmt.Sprintf("web%d.example.com", 5+i))
+			go func() {
+				out, err := a.run(t)
+				outs <- fmt.Sprintf("%v %s %s", err, a.certname, out)
+			}()
+		}
+		for range 3 {
+			out := <-outs
+			require.Regexp(t, `^<nil> (\S+) (?s:.*)compiled from code 1 for web[567].example.com`, out)
+		}
 	})
 
 	t.Run("code, and a Config, roll the servers that they concern", func(t *testing.T) {
@@ -247,6 +274,32 @@ func TestOpenVoxOnPods(t *testing.T) {
 		}
 		require.Len(t, serials, 1)
 		n.inPuppet(t, "patch", "server/stable", "--type=merge", "-p", `{"spec": {"replicas": 1}}`)
+	})
+
+	t.Run("code may be on a claim", func(t *testing.T) {
+		code := t.TempDir()
+		require.NoError(t, os.MkdirAll(filepath.Join(code, "production/manifests"), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(code, "production/manifests/site.pp"), []byte("notify { 'compiled from a claim': }\n"), 0o600))
+		require.NoError(t, exec.Command("chmod", "-R", "a+rX", code).Run())
+		n.volume(t, "code", code)
+		n.must(t, `{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "code"}, "spec": {"accessModes": ["ReadWriteOnce"], "volumeName": "code", "storageClassName": "", "resources": {"requests": {"storage": "1Gi"}}}}`, "apply", "--namespace", puppetNamespace, "-f", "-")
+		before := n.servers(t)
+		n.inPuppet(t, "patch", "server/canary", "--type=merge", "-p", `{"spec": {"code": {"claimName": "code"}}}`)
+		n.rolled(t, before, "canary")
+		only := web
+		only.server = "canary" // by a Service of its own
+		n.must(t, `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "canary"}, "spec": {"selector": {"openvox.voxpupuli.org/server": "canary"}, "ports": [{"port": 8140}]}}`, "apply", "--namespace", puppetNamespace, "-f", "-")
+		out, err := only.run(t)
+		require.Error(t, err, "the certificate is for puppet, and not for canary: %s", out)
+		require.NotContains(t, out, "compiled from a claim")
+		n.inPuppet(t, "patch", "certificates.openvox.voxpupuli.org/canary", "--type=merge", "-p", `{"spec": {"dnsAltNames": ["puppet", "canary"]}}`)
+		require.Eventually(t, func() bool {
+			out, err = only.run(t)
+			return err == nil && strings.Contains(out, "compiled from a claim")
+		}, 4*time.Minute, 5*time.Second, "the certificate is issued again, for the name, too")
+		n.inPuppet(t, "delete", "service/canary")
+		n.inPuppet(t, "patch", "server/canary", "--type=json", "-p", `[{"op": "remove", "path": "/spec/code"}]`)
+		n.inPuppet(t, "wait", "--for=condition=Ready", "server/canary", "--timeout=4m")
 	})
 
 	t.Run("an image that is not there is told, and what runs goes on", func(t *testing.T) {
@@ -294,17 +347,8 @@ func (n node) inPuppet(t *testing.T, args ...string) string {
 // two versions, and two images of code.
 func (n node) importPuppet(t *testing.T) {
 	t.Helper()
-	cache, err := os.UserCacheDir()
-	require.NoError(t, err)
-	require.NoError(t, os.MkdirAll(filepath.Join(cache, "lintel"), 0o755))
-	openVox := func(image string) (folder string) {
-		folder = filepath.Join(t.TempDir(), image)
-		run(t, "../../config/release", "go", "run", ".", "openvox", folder, "--image", image, "--packages", filepath.Join(cache, "lintel", image+"-packages.tar"), "--platform", "linux/"+runtime.GOARCH, "--version", stable)
-		return folder
-	}
-	n.importImages(t, openVox("openvox-db"))
 	images := filepath.Join(t.TempDir(), "images")
-	from, err := layout.ImageIndexFromPath(openVox("openvox-server"))
+	from, err := layout.ImageIndexFromPath(openVoxImage(t, "openvox-server"))
 	require.NoError(t, err)
 	manifest, err := from.IndexManifest()
 	require.NoError(t, err)
@@ -327,6 +371,17 @@ func (n node) importPuppet(t *testing.T) {
 	run(t, ".", "go", "build", "-o", endpoint, "./endpoint")
 	run(t, ".", n.binaries["node"], "images", programs, endpointImage+"="+endpoint)
 	n.importImages(t, programs)
+}
+
+// openVoxImage makes an image from Debian's packages, which are fetched once.
+func openVoxImage(t *testing.T, image string) (folder string) {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Join(cache, "lintel"), 0o755))
+	folder = filepath.Join(t.TempDir(), image)
+	run(t, "../../config/release", "go", "run", ".", "openvox", folder, "--image", image, "--packages", filepath.Join(cache, "lintel", image+"-packages.tar"), "--platform", "linux/"+runtime.GOARCH, "--version", stable)
+	return folder
 }
 
 // imageOf is an image of files.
@@ -359,14 +414,20 @@ func imageOf(t *testing.T, files map[string]string) v1.Image {
 // provideVolume has the node have a volume for the CA, which is its Pods' group's.
 func (n node) provideVolume(t *testing.T) {
 	t.Helper()
+	n.volume(t, "ca-data", t.TempDir())
+}
+
+// volume is a folder of this machine.
+func (n node) volume(t *testing.T, name, folder string) {
+	t.Helper()
 	nodes, err := n.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	_, err = n.client.CoreV1().PersistentVolumes().Create(t.Context(), &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: "ca-data"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.PersistentVolumeSpec{
 			Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
 			AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: t.TempDir()}},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: folder}},
 			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{nodes.Items[0].Name}}},
 			}}}},
