@@ -205,6 +205,14 @@ func TestOpenVoxKinds(t *testing.T) {
 		{"ReportProcessor", `{"configRef":"c","url":"https://a","headers":[{"name":"X-A"}]}`, "give exactly one of value and valueFrom"},
 		{"ReportProcessor", `{"configRef":"c","url":"https://a","headers":[{"name":"X-A","valueFrom":{}}]}`, "give exactly one of secretKeyRef and configMapKeyRef"},
 		{"ReportProcessor", `{"configRef":"c","url":"https://a","headers":[{"name":"X-A","value":"a\nb"}]}`, "more than one line"},
+		{"Database", `{"certificateRef":"c"}`, "spec.postgres"},
+		{"Database", `{"certificateRef":"c","postgres":{"host":"pg:5432","credentialsSecretRef":"s"}}`, `spec.postgres.host: "pg:5432" is neither a host name nor an IP address`},
+		{"Database", `{"certificateRef":"c","postgres":{"host":"pg","credentialsSecretRef":"s","port":0}}`, "spec.postgres.port"},
+		{"Database", `{"certificateRef":"c","postgres":{"host":"pg","credentialsSecretRef":"s","sslMode":"maybe"}}`, "spec.postgres.sslMode"},
+		{"Database", `{"certificateRef":"c","postgres":{"host":"pg","credentialsSecretRef":"s"},"storage":{"size":"0"}}`, aSize},
+		{"Server", `{"configRef":"c","certificateRef":"s","ca":true,"replicas":2}`, "there is one server of a CA, and not 2"},
+		{"Server", `{"configRef":"c","certificateRef":"s","javaArgs":"-Xmx2g","resources":{"limits":{"memory":"1Gi"}}}`, "does not fit into the memory limit"},
+		{"Pool", `{"route":{"enabled":true,"hostname":"*.example.com","gatewayRef":{"name":"g"}}}`, "spec.route.hostname"},
 		{"Config", `{"image":{},"logging":{"loggers":{"${env.HOME}":"INFO"}}}`, "is no name of a class or package"},
 	} {
 		output, ok := apply(t, object(c[0], c[1]))
@@ -226,6 +234,16 @@ func TestOpenVoxKinds(t *testing.T) {
 	require.Equal(t, "GET /node/{certname} yaml 10 username password", mustKubectl(t, "", "get", "nc", "x", "-n", namespace,
 		"-o", "jsonpath={.spec.request.method} {.spec.request.path} {.spec.response.format} {.spec.timeoutSeconds} {.spec.auth.basic.secretRef.usernameKey} {.spec.auth.basic.secretRef.passwordKey}"))
 	require.Contains(t, mustKubectl(t, object("ReportProcessor", `{"configRef":"none yet","url":"http://a","auth":{"bearer":{"secretKeyRef":{"name":"a","key":"b"}}}}`), "apply", "-f", "-"), "Warning: spec.url is http, by which credentials are sent as plain text")
+	const onVolume = `{"certificateRef":"none yet","postgres":{"host":"pg","credentialsSecretRef":"none yet","sslMode":"prefer"},"storage":{"size":%q}}`
+	require.Contains(t, mustKubectl(t, object("Database", fmt.Sprintf(onVolume, "1Gi")), "apply", "-f", "-"), "Warning: spec.postgres.sslMode: with prefer the password")
+	require.Equal(t, "ghcr.io/slauger/openvox-db openvoxdb 5432 8081", mustKubectl(t, "", "get", "db", "x", "-n", namespace,
+		"-o", "jsonpath={.spec.image.repository} {.spec.postgres.database} {.spec.postgres.port} {.spec.service.port}"))
+	output, ok := apply(t, object("Database", fmt.Sprintf(onVolume, "2Gi")))
+	require.False(t, ok)
+	require.Contains(t, output, "the volumes of a StatefulSet cannot be changed")
+	eventually(t, func() bool {
+		return strings.HasPrefix(mustKubectl(t, "", "get", "db", "x", "-n", namespace, "-o", `jsonpath={.status.url} {.status.phase} {.status.conditions[?(@.type=="Ready")].reason}`), "https://x."+namespace+".svc:8081 WaitingForCert WaitingForCertificate")
+	}, "a Database waits for its certificate")
 	mustKubectl(t, object("CertificateAuthority", `{"intermediateCA":{}}`), "apply", "-f", "-")
 	require.Equal(t, "5y 5m 1Gi 768Mi", mustKubectl(t, "", "get", "ca", "x", "-n", namespace,
 		"-o", "jsonpath={.spec.ttl} {.spec.crlRefreshInterval} {.spec.storage.size} {.spec.resources.requests.memory}"))
