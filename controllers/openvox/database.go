@@ -167,9 +167,7 @@ func (r *DatabaseReconciler) credentials(ctx context.Context, db *v1alpha1.Datab
 		password, err = from.credential(ctx, field, name, passwordKey)
 	}
 	if named := db.Spec.Postgres.CASecretRef; err == nil && named != nil {
-		var text string
-		text, err = from.secretValue(ctx, "spec.postgres.caSecretRef", named.Name, named.Key)
-		ca = []byte(text)
+		ca, err = from.authorities(ctx, "spec.postgres.caSecretRef", named.Name, named.Key)
 	}
 	if missing := (*unrendered)(nil); errors.As(err, &missing) {
 		err = &obstacle{phase: v1alpha1.ServerPending, reason: reasonCredentialsNotFound, message: missing.message}

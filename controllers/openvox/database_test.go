@@ -237,6 +237,12 @@ func TestDatabaseWaits(t *testing.T) {
 				d.Postgres.CASecretRef = &v1alpha1.SecretKeyRef{Name: "none", Key: "ca"}
 			})
 		},
+		`Pending False CredentialsNotFound: spec.postgres.caSecretRef: key "key.pem" of Secret db-tls has a PRIVATE KEY, and is to have certificates only`: func(s *databaseSite) {
+			s.change(func(d *v1alpha1.DatabaseSpec) { d.Postgres.CASecretRef = &v1alpha1.SecretKeyRef{Name: "db-tls", Key: "key.pem"} })
+		},
+		`Pending False CredentialsNotFound: spec.postgres.caSecretRef: key "password" of Secret postgres has no certificate in PEM`: func(s *databaseSite) {
+			s.change(func(d *v1alpha1.DatabaseSpec) { d.Postgres.CASecretRef = &v1alpha1.SecretKeyRef{Name: "postgres", Key: "password"} })
+		},
 		"Error False NotRendered: the password of PostgreSQL has more than one line": func(s *databaseSite) {
 			s.edit("postgres", map[string][]byte{"password": []byte("a\nb")})
 		},
@@ -257,6 +263,15 @@ func TestDatabaseWaits(t *testing.T) {
 	s.edit("postgres", map[string][]byte{"username": nil})
 	require.Contains(t, s.run(), "Pending False CredentialsNotFound")
 	require.Equal(t, before.ResourceVersion, s.set().ResourceVersion, "it runs on")
+
+	s = newDatabaseSite(t)
+	s.change(func(d *v1alpha1.DatabaseSpec) {
+		d.Postgres.SSLMode, d.Postgres.CASecretRef = "verify-full", &v1alpha1.SecretKeyRef{Name: "main-ca", Key: caKey}
+	})
+	s.run()
+	secret := &corev1.Secret{}
+	require.True(t, s.get("db-db", secret))
+	require.Contains(t, string(secret.Data[configfiles.DatabasePostgresCA]), "-----BEGIN CERTIFICATE-----")
 
 	s = newDatabaseSite(t)
 	require.NoError(t, s.client.Create(t.Context(), &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "db", Namespace: "ns"}}))

@@ -2,6 +2,8 @@ package openvox
 
 import (
 	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"strings"
 
@@ -53,6 +55,33 @@ func (r references) credential(ctx context.Context, field, name, key string) (st
 		return "", &unrendered{fmt.Sprintf("%s: Secret %s is OpenVox's own, and is sent to nobody; name one that is made for this", field, name)}
 	}
 	return found(field, "Secret "+name, key, string(secret.Data[key]))
+}
+
+// authorities are certificates of CAs, and nothing else that the Secret may hold: they are
+// mounted where whoever names the Secret runs what they like.
+func (r references) authorities(ctx context.Context, field, name, key string) ([]byte, error) {
+	text, err := r.secretValue(ctx, field, name, key)
+	if err != nil {
+		return nil, err
+	}
+	var out []byte
+	for rest := []byte(text); ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			return nil, &unrendered{fmt.Sprintf("%s: key %q of Secret %s has a %s, and is to have certificates only", field, key, name, block.Type)}
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return nil, &unrendered{fmt.Sprintf("%s: key %q of Secret %s has a certificate that cannot be read: %v", field, key, name, err)}
+		}
+		out = append(out, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})...)
+	}
+	if out == nil {
+		return nil, &unrendered{fmt.Sprintf("%s: key %q of Secret %s has no certificate in PEM", field, key, name)}
+	}
+	return out, nil
 }
 
 func (r references) secret(ctx context.Context, field, name string) (*corev1.Secret, error) {
