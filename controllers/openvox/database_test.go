@@ -238,10 +238,14 @@ func TestDatabaseWaits(t *testing.T) {
 			})
 		},
 		`Pending False CredentialsNotFound: spec.postgres.caSecretRef: key "key.pem" of Secret db-tls has a PRIVATE KEY, and is to have certificates only`: func(s *databaseSite) {
-			s.change(func(d *v1alpha1.DatabaseSpec) { d.Postgres.CASecretRef = &v1alpha1.SecretKeyRef{Name: "db-tls", Key: "key.pem"} })
+			s.change(func(d *v1alpha1.DatabaseSpec) {
+				d.Postgres.CASecretRef = &v1alpha1.SecretKeyRef{Name: "db-tls", Key: "key.pem"}
+			})
 		},
 		`Pending False CredentialsNotFound: spec.postgres.caSecretRef: key "password" of Secret postgres has no certificate in PEM`: func(s *databaseSite) {
-			s.change(func(d *v1alpha1.DatabaseSpec) { d.Postgres.CASecretRef = &v1alpha1.SecretKeyRef{Name: "postgres", Key: "password"} })
+			s.change(func(d *v1alpha1.DatabaseSpec) {
+				d.Postgres.CASecretRef = &v1alpha1.SecretKeyRef{Name: "postgres", Key: "password"}
+			})
 		},
 		"Error False NotRendered: the password of PostgreSQL has more than one line": func(s *databaseSite) {
 			s.edit("postgres", map[string][]byte{"password": []byte("a\nb")})

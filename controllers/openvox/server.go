@@ -253,6 +253,9 @@ func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, 
 	case server.Spec.CA && ca.Spec.External != nil:
 		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
 			"spec.ca: CertificateAuthority %s runs elsewhere (spec.external), and has its own server; leave the field out", ca.Name)}
+	case !server.Spec.CA && own == name: // and whoever compiles code with it could sign
+		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
+			"spec.certificateRef: Certificate %s is that of the server of CertificateAuthority %s, and administers it; name another, or set spec.ca", name, ca.Name)}
 	case server.Spec.CA && own != name && ca.Spec.ServerCertificateRef != "":
 		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
 			"spec.certificateRef: the CA's server has Certificate %s, as CertificateAuthority %s says in spec.serverCertificateRef; name that one", own, ca.Name)}

@@ -590,3 +590,12 @@ func TestFilesOfOneServer(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyTheCAAdministersItself: the certificate of the CA's server is nobody else's.
+func TestOnlyTheCAAdministersItself(t *testing.T) {
+	server := newServer("catalogs")
+	server.Spec.CertificateRef = "main-server"
+	s := newServerSite(t, server)
+	require.Contains(t, s.run(), "Error False CertificateMismatch: spec.certificateRef: Certificate main-server is that of the server of CertificateAuthority main, and administers it")
+	require.Nil(t, s.deployment())
+}
