@@ -1,7 +1,9 @@
 package zopp
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -89,6 +91,7 @@ func (f *follower) run(ctx context.Context) {
 	defer func() { open.end() }()
 	failures := 0
 	for ctx.Err() == nil {
+		f.check(&open)
 		select {
 		case <-ctx.Done():
 			return
@@ -101,6 +104,7 @@ func (f *follower) run(ctx context.Context) {
 			poll.Reset(f.pause())
 		case err := <-open.ended:
 			open.end()
+			err = cmp.Or(open.left, err)
 			lasted := time.Since(open.began) >= settled
 			open = subscription{}
 			if failures++; lasted {
@@ -119,6 +123,28 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
+// errMadeAnew and errDeleted are why a stream is left that a server leaves open.
+var (
+	errMadeAnew = errors.New("the environment was made anew, and its stream is that of the former one")
+	errDeleted  = errors.New("the environment is not there any more")
+)
+
+// check leaves a stream that tells nothing any more: that of an environment which was deleted,
+// or which is another of the same name by now. Servers leave such a stream open.
+func (f *follower) check(open *subscription) {
+	latest := f.latest.Load()
+	switch {
+	case open.close == nil || open.left != nil || latest == nil:
+	case latest.failure != nil && latest.failure.reason == string(store.ReasonNotFound):
+		open.leave(errDeleted)
+	case latest.contents == nil:
+	case open.id == "":
+		open.id = latest.contents.ID
+	case open.id != latest.contents.ID:
+		open.leave(errMadeAnew)
+	}
+}
+
 // again is how long to wait before a stream is opened anew: hardly, if the last one was no
 // failure, and not long while there is no server.
 func (f *follower) again(failures int) time.Duration {
@@ -134,12 +160,22 @@ func (f *follower) again(failures int) time.Duration {
 // subscription is a stream that is read. Its zero value has none.
 type subscription struct {
 	began time.Time
+	// id is the environment's, as it was known before: "" where it was not.
+	id string
 	// changes has the time of the first event that was not dealt with, and ended why there
 	// are no more.
 	changes chan time.Time
 	ended   chan error
 	// close closes the stream, and returns when it is not read any more: nil for none.
 	close func()
+	// left is why it was closed: nil where it was not, or ended by itself.
+	left error
+}
+
+// leave closes the stream, which has ended then.
+func (s *subscription) leave(why error) {
+	s.left = why
+	s.close()
 }
 
 func (s *subscription) end() {
@@ -152,6 +188,9 @@ func (s *subscription) end() {
 // drops the events of one who is slow. One that cannot be opened has ended.
 func (f *follower) subscribe(ctx context.Context) subscription {
 	s := subscription{began: time.Now(), changes: make(chan time.Time, 1), ended: make(chan error, 1)}
+	if known := f.latest.Load(); known != nil && known.contents != nil {
+		s.id = known.contents.ID
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	opened, err := f.hub.server.Watch(ctx, f.environment)
 	if err != nil {
