@@ -105,7 +105,7 @@ func (f *follower) run(ctx context.Context) {
 		case err := <-open.ended:
 			open.end()
 			err = cmp.Or(open.left, err)
-			lasted := time.Since(open.began) >= settled
+			lasted := time.Since(open.began) >= settled || errors.Is(err, errMadeAnew)
 			open = subscription{}
 			if failures++; lasted {
 				failures = 0
@@ -188,7 +188,7 @@ func (s *subscription) end() {
 // drops the events of one who is slow. One that cannot be opened has ended.
 func (f *follower) subscribe(ctx context.Context) subscription {
 	s := subscription{began: time.Now(), changes: make(chan time.Time, 1), ended: make(chan error, 1)}
-	if known := f.latest.Load(); known != nil && known.contents != nil {
+	if known := f.latest.Load(); known != nil && known.contents != nil && known.failure == nil {
 		s.id = known.contents.ID
 	}
 	ctx, cancel := context.WithCancel(ctx)
