@@ -88,7 +88,7 @@ func (d *desk) replica() *secretReconciler {
 		end()
 		<-ended
 	})
-	reloads := &reloads{client: d.client, live: d.client, events: d.sent, metrics: counted, now: time.Now}
+	reloads := &reloads{client: d.client, live: d.client, events: d.sent, metrics: counted, now: time.Now, look: func(context.Context, string) {}}
 	return &secretReconciler{filler{newWriter(d.client, secretManager, counted), d.client, h, reloads, d.sent}, d.verdict}
 }
 
