@@ -113,6 +113,11 @@ func isRefused(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
+// deniedOutcome is that of a Secret whose values are followed no more, which keeps its keys.
+func deniedOutcome(message string, keys int) outcome {
+	return outcome{status: v1alpha1.StatusDenied, reason: v1alpha1.ReasonDenied, message: message, keys: keys}
+}
+
 func refusedOutcome(err error) outcome {
 	return outcome{status: v1alpha1.StatusFailed, reason: reasonRefused, message: "the API server does not take the Secret: " + err.Error()}
 }
