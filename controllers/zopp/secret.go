@@ -76,8 +76,12 @@ func withoutValues(secret *corev1.Secret) *corev1.Secret {
 	return &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: secret.ObjectMeta, Type: secret.Type, Immutable: secret.Immutable}
 }
 
-// deny says why nothing is synced any more.
+// deny says why nothing is synced any more. What a Secret says that was made for a
+// ZoppSecretSync is for that one to write, or each would write over the other for ever.
 func (r *secretReconciler) deny(ctx context.Context, secret *corev1.Secret, request rules.Request, message string) error {
+	if secret.Labels[ownerLabel] != "" && !isOurs(secret, secretManager) {
+		return nil
+	}
 	have := holding(secret, secretManager)
 	b := keep(request, have)
 	b.outcome = deniedOutcome(message, len(b.data))

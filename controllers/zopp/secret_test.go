@@ -326,6 +326,18 @@ func TestSecretIsDenied(t *testing.T) {
 	require.Equal(t, values{"KEY": "two"}, d.data())
 }
 
+// What was made for a ZoppSecretSync has its outcome: two that write theirs would never end.
+func TestSecretOfAZoppSecretSyncIsDenied(t *testing.T) {
+	secret := appSecret()
+	secret.Labels = values{ownerLabel: "uid"}
+	d := newDesk(t, secret)
+	d.denied = "ZoppSecretSync default/all fills this Secret already"
+	before := d.secret().ResourceVersion
+	d.sync()
+	require.Equal(t, before, d.secret().ResourceVersion)
+	require.Empty(t, d.hub.usesNow())
+}
+
 func TestSecretOfAServerThatIsAway(t *testing.T) {
 	d := newDesk(t, appSecret())
 	d.server.set(backend, "KEY", "one")
