@@ -46,7 +46,8 @@ type follower struct {
 	sooner      chan struct{}          // says that the interval is another
 	latest      atomic.Pointer[snapshot]
 	streaming   atomic.Bool
-	away        atomic.Bool // says that the last list has found no server
+	away        atomic.Bool  // says that the last list has not come as far as a server
+	failed      atomic.Int32 // how many lists have failed since one has not
 
 	listing sync.Mutex // held by the list that runs
 	began   time.Time  // of the last list
@@ -76,9 +77,14 @@ func (f *follower) setInterval() {
 	}
 }
 
-// pause is how long to wait for the next poll.
+// pause is how long to wait for the next poll. After a list that has failed it is not long: no
+// event says what that would have read.
 func (f *follower) pause() time.Duration {
-	return attempt.Jitter(time.Duration(f.interval.Load()), pollJitter)
+	next := attempt.Jitter(time.Duration(f.interval.Load()), pollJitter)
+	if failed := f.failed.Load(); failed > 0 {
+		next = min(next, f.retry(int(failed)))
+	}
+	return next
 }
 
 // run follows the environment until nobody uses it.
@@ -148,10 +154,15 @@ func (f *follower) check(open *subscription) {
 // again is how long to wait before a stream is opened anew: hardly, if the last one was no
 // failure, and not long while there is no server.
 func (f *follower) again(failures int) time.Duration {
-	switch {
-	case failures == 0:
+	if failures == 0 {
 		return attempt.Jitter(soon, 1)
-	case f.away.Load():
+	}
+	return f.retry(failures)
+}
+
+// retry is how long to wait after some failures.
+func (f *follower) retry(failures int) time.Duration {
+	if f.away.Load() {
 		return outage.Pause(failures)
 	}
 	return reconnect.Pause(failures)
@@ -256,13 +267,15 @@ func (f *follower) next(was *snapshot, contents *store.Contents, err error, noti
 	if err == nil {
 		f.failing = time.Time{}
 		f.away.Store(false)
+		f.failed.Store(0)
 		return was.read(contents, f.began, noticed)
 	}
 	if f.failing.IsZero() {
 		f.failing = f.began
 	}
 	found := failureOf(err, f.failing)
-	f.away.Store(found.isOutage())
+	f.away.Store(found.isOutage() || found.reason == string(store.ReasonInvalidCredentials))
+	f.failed.Add(1)
 	f.hub.metrics.failures.WithLabelValues(found.reason).Inc()
 	return was.failed(found, time.Now())
 }

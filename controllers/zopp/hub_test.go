@@ -541,6 +541,54 @@ func TestHubLooksForAnEnvironmentThatWasDeleted(t *testing.T) {
 	})
 }
 
+// A list that an event has led to, and that has failed, waits for no poll.
+func TestHubReadsAgainAfterAListThatHasFailed(t *testing.T) {
+	for reason, within := range map[store.Reason]time.Duration{
+		store.ReasonServerFailed: 2 * time.Second, store.ReasonInvalidCredentials: 2 * time.Second, store.ReasonDenied: 2 * time.Second,
+	} {
+		t.Run(string(reason), func(t *testing.T) {
+			inHub(t, func(t *testing.T, w *watched) {
+				w.set(backend, "KEY", "one")
+				w.use(t, appSecrets, backend)
+				time.Sleep(time.Second)
+				w.set(backend, "KEY", "two")
+				w.fail(&store.Error{Reason: reason, Message: "no"})
+				w.tell(nil)
+				time.Sleep(time.Second / 4)
+				synctest.Wait()
+				require.Equal(t, "one", w.value(t, appSecrets, backend, "KEY"))
+				w.fail(nil)
+				time.Sleep(within)
+				synctest.Wait()
+				require.Equal(t, "two", w.value(t, appSecrets, backend, "KEY"))
+				lists, watches, _ := w.counts()
+				require.Equal(t, 1, watches, "the stream is as it was")
+				time.Sleep(40 * time.Second)
+				synctest.Wait()
+				after, _, _ := w.counts()
+				require.Equal(t, lists, after, "and polls are as far apart as before")
+			})
+		})
+	}
+}
+
+// Keys that are mended are read soon, however long they were wrong: that asks no server.
+func TestHubLooksAtCredentialsEachSecond(t *testing.T) {
+	inHub(t, func(t *testing.T, w *watched) {
+		w.set(backend, "KEY", "one")
+		w.use(t, appSecrets, backend)
+		time.Sleep(time.Second)
+		w.set(backend, "KEY", "two")
+		w.fail(&store.Error{Reason: store.ReasonInvalidCredentials, Message: "no"})
+		w.tell(nil)
+		time.Sleep(10 * time.Minute)
+		w.fail(nil)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		require.Equal(t, "two", w.value(t, appSecrets, backend, "KEY"))
+	})
+}
+
 func TestHubGivesWhatIsFresh(t *testing.T) {
 	inHub(t, func(t *testing.T, w *watched) {
 		w.set(backend, "KEY", "one")
