@@ -272,11 +272,11 @@ func isOlderThanSync(sync *v1alpha1.ZoppSecretSync) func(*v1alpha1.ZoppSecretSyn
 	}
 }
 
-// isOlderThanSecret counts those that were made before a Secret: among them the one that
-// made it. In the same second, the Secret's annotations count.
-func isOlderThanSecret(secret metav1.Object) func(*v1alpha1.ZoppSecretSync) bool {
+// isOlderThanSecret counts those that were made before a Secret, and the one that it was made
+// for. In the same second, the Secret's annotations count.
+func isOlderThanSecret(secret client.Object) func(*v1alpha1.ZoppSecretSync) bool {
 	return func(sync *v1alpha1.ZoppSecretSync) bool {
 		at, its := sync.CreationTimestamp, secret.GetCreationTimestamp()
-		return at.Before(&its)
+		return isMadeFor(sync)(secret) || at.Before(&its)
 	}
 }

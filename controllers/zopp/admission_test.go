@@ -88,6 +88,9 @@ func TestOfTwoThatFillOneSecretTheLaterIsDenied(t *testing.T) {
 		"annotations first":  {secretMadeAt("app", 1), syncMadeAt("shop", "all", "app", 2), bySecret},
 		"in the same second": {secretMadeAt("app", 1), syncMadeAt("shop", "all", "app", 1), bySecret},
 		"a ZoppSecretSync first, which may have made the Secret": {syncMadeAt("shop", "all", "app", 1), secretMadeAt("app", 2), bySync},
+		"a ZoppSecretSync that has made the Secret in the same second": {
+			syncMadeAt("shop", "all", "app", 1), madeFor(syncMadeAt("shop", "all", "app", 1), secretMadeAt("app", 1)), bySync,
+		},
 		"two ZoppSecretSyncs": {
 			syncMadeAt("ops", "z", "app", 1), syncMadeAt("shop", "a", "app", 2),
 			"spec.target.secretName: ZoppSecretSync ops/z fills Secret shop/app already; take another name, or delete that one",
@@ -107,6 +110,11 @@ func TestOfTwoThatFillOneSecretTheLaterIsDenied(t *testing.T) {
 			require.Equal(t, c.denied, verdict.Message())
 		})
 	}
+}
+
+func madeFor(sync *v1alpha1.ZoppSecretSync, secret *corev1.Secret) *corev1.Secret {
+	secret.Labels = map[string]string{ownerLabel: string(sync.UID)}
+	return secret
 }
 
 func TestWhoIsGoingFillsNothing(t *testing.T) {

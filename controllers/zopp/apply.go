@@ -45,6 +45,8 @@ type written struct {
 	values digest
 	// cleanup says whether they leave the Secret when its sync ends.
 	cleanup bool
+	// changed is the record's.
+	changed int64
 }
 
 type digest = [sha256.Size]byte
@@ -65,7 +67,7 @@ func (w *writer) last(secret *corev1.Secret) (last written, known bool) {
 func (w *writer) know(secret *corev1.Secret, p *plan) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	w.written[client.ObjectKeyFromObject(secret)] = written{secret.UID, p.digest, p.record.Cleanup}
+	w.written[client.ObjectKeyFromObject(secret)] = written{secret.UID, p.digest, p.record.Cleanup, p.record.Changed}
 }
 
 // forget drops what is known of a Secret.
@@ -102,6 +104,10 @@ func (w *writer) plan(secret *corev1.Secret, have held, b built, more extras, no
 	last, known := w.last(secret)
 	if b.kept && known {
 		p.digest = last.values // zopp has said nothing new
+	}
+	if known && p.digest == last.values {
+		// Whoever may edit the Secret may have written another time.
+		p.record.Changed, have.record.Changed = last.changed, last.changed
 	}
 	differs := !holds(secret, have, b.data)
 	switch {

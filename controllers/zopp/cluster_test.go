@@ -456,6 +456,8 @@ func TestAgainstAnAPIServer(t *testing.T) {
 			return p.client.Get(t.Context(), client.ObjectKey{Namespace: "syncs", Name: "own"}, &corev1.Secret{}) == nil
 		})
 		p.holds("own", values{"KEY": "two"})
+		// It is made by one write, and taken over by another.
+		p.until("it is ours", func() bool { return isOurs(p.secret("own"), syncManager) })
 		p.rests("own")
 		sync := p.sync("own")
 		p.set("OTHER", "three")
@@ -486,9 +488,10 @@ func TestAgainstAnAPIServer(t *testing.T) {
 				p.client.Get(t.Context(), client.ObjectKey{Namespace: "target", Name: "far"}, &corev1.Secret{}) != nil
 		})
 		require.NoError(t, p.client.Delete(t.Context(), p.sync("own")))
-		p.until("the Secret is gone", func() bool {
+		// The garbage collector looks for new kinds each half a minute.
+		require.Eventually(t, func() bool {
 			return p.client.Get(t.Context(), client.ObjectKey{Namespace: "syncs", Name: "own"}, &corev1.Secret{}) != nil
-		})
+		}, 90*time.Second, 50*time.Millisecond, "the Secret to be gone")
 	})
 
 	t.Run("workloads are rolled", func(t *testing.T) {

@@ -147,6 +147,7 @@ func TestHubWithADouble(t *testing.T) {
 			f.set("of another")
 			f.has("of another")
 			require.NotEqual(f, before, f.known().contents.ID)
+			f.until("a stream of the new one", func() bool { return f.peer.Double.Watching(f.environment.Environment) })
 		},
 		"D6: another key": func(f *following) {
 			require.NoError(f, f.environment.Rotate(f.Context(), values{"KEY": "rotated"}))

@@ -113,6 +113,11 @@ func isRefused(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
+// deniedOutcome is that of a Secret whose values are followed no more, which keeps its keys.
+func deniedOutcome(message string, keys int) outcome {
+	return outcome{status: v1alpha1.StatusDenied, reason: v1alpha1.ReasonDenied, message: message, keys: keys}
+}
+
 func refusedOutcome(err error) outcome {
 	return outcome{status: v1alpha1.StatusFailed, reason: reasonRefused, message: "the API server does not take the Secret: " + err.Error()}
 }
@@ -122,6 +127,7 @@ func (f *filler) send(ctx context.Context, secret *corev1.Secret, have held, b b
 	p, isNew := f.plan(secret, have, b, more, noticed)
 	if !isNew {
 		f.know(secret, p)
+		f.reloads.filled(ctx, client.ObjectKeyFromObject(secret), p.record.Changed)
 		return false, nil
 	}
 	if p.changes {
@@ -132,6 +138,7 @@ func (f *filler) send(ctx context.Context, secret *corev1.Secret, have held, b b
 	if err := f.apply(ctx, secret, p); err != nil {
 		return false, err
 	}
+	f.reloads.filled(ctx, client.ObjectKeyFromObject(secret), p.record.Changed)
 	if e := eventOf(b.outcome, secret.Annotations); e != nil {
 		object.Send(f.events, secret, "Sync", *e)
 	}
@@ -151,5 +158,14 @@ func (f *filler) make(ctx context.Context, name client.ObjectKey, kind corev1.Se
 	if err != nil && !object.Passes(err) && isRefused(err) {
 		return effect{outcome: refusedOutcome(err), again: refusedDelay}, nil
 	}
+	if err == nil {
+		f.reloads.filled(ctx, name, p.record.Changed)
+	}
 	return effect{outcome: b.outcome, changed: true}, err
+}
+
+// forget drops what is known of a Secret.
+func (f *filler) forget(name client.ObjectKey) {
+	f.writer.forget(name)
+	f.reloads.forget(name)
 }

@@ -1,7 +1,9 @@
 package zopp
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -44,7 +46,8 @@ type follower struct {
 	sooner      chan struct{}          // says that the interval is another
 	latest      atomic.Pointer[snapshot]
 	streaming   atomic.Bool
-	away        atomic.Bool // says that the last list has found no server
+	away        atomic.Bool  // says that the last list has not come as far as a server
+	failed      atomic.Int32 // how many lists have failed since one has not
 
 	listing sync.Mutex // held by the list that runs
 	began   time.Time  // of the last list
@@ -74,9 +77,14 @@ func (f *follower) setInterval() {
 	}
 }
 
-// pause is how long to wait for the next poll.
+// pause is how long to wait for the next poll. After a list that has failed it is not long: no
+// event says what that would have read.
 func (f *follower) pause() time.Duration {
-	return attempt.Jitter(time.Duration(f.interval.Load()), pollJitter)
+	next := attempt.Jitter(time.Duration(f.interval.Load()), pollJitter)
+	if failed := f.failed.Load(); failed > 0 {
+		next = min(next, f.retry(int(failed)))
+	}
+	return next
 }
 
 // run follows the environment until nobody uses it.
@@ -89,6 +97,7 @@ func (f *follower) run(ctx context.Context) {
 	defer func() { open.end() }()
 	failures := 0
 	for ctx.Err() == nil {
+		f.check(&open)
 		select {
 		case <-ctx.Done():
 			return
@@ -101,7 +110,8 @@ func (f *follower) run(ctx context.Context) {
 			poll.Reset(f.pause())
 		case err := <-open.ended:
 			open.end()
-			lasted := time.Since(open.began) >= settled
+			err = cmp.Or(open.left, err)
+			lasted := time.Since(open.began) >= settled || errors.Is(err, errMadeAnew)
 			open = subscription{}
 			if failures++; lasted {
 				failures = 0
@@ -119,13 +129,40 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
+// errMadeAnew and errDeleted are why a stream is left that a server leaves open.
+var (
+	errMadeAnew = errors.New("the environment was made anew, and its stream is that of the former one")
+	errDeleted  = errors.New("the environment is not there any more")
+)
+
+// check leaves a stream that tells nothing any more: that of an environment which was deleted,
+// or which is another of the same name by now. Servers leave such a stream open.
+func (f *follower) check(open *subscription) {
+	latest := f.latest.Load()
+	switch {
+	case open.close == nil || open.left != nil || latest == nil:
+	case latest.failure != nil && latest.failure.reason == string(store.ReasonNotFound):
+		open.leave(errDeleted)
+	case latest.contents == nil:
+	case open.id == "":
+		open.id = latest.contents.ID
+	case open.id != latest.contents.ID:
+		open.leave(errMadeAnew)
+	}
+}
+
 // again is how long to wait before a stream is opened anew: hardly, if the last one was no
 // failure, and not long while there is no server.
 func (f *follower) again(failures int) time.Duration {
-	switch {
-	case failures == 0:
+	if failures == 0 {
 		return attempt.Jitter(soon, 1)
-	case f.away.Load():
+	}
+	return f.retry(failures)
+}
+
+// retry is how long to wait after some failures.
+func (f *follower) retry(failures int) time.Duration {
+	if f.away.Load() {
 		return outage.Pause(failures)
 	}
 	return reconnect.Pause(failures)
@@ -134,12 +171,22 @@ func (f *follower) again(failures int) time.Duration {
 // subscription is a stream that is read. Its zero value has none.
 type subscription struct {
 	began time.Time
+	// id is the environment's, as it was known before: "" where it was not.
+	id string
 	// changes has the time of the first event that was not dealt with, and ended why there
 	// are no more.
 	changes chan time.Time
 	ended   chan error
 	// close closes the stream, and returns when it is not read any more: nil for none.
 	close func()
+	// left is why it was closed: nil where it was not, or ended by itself.
+	left error
+}
+
+// leave closes the stream, which has ended then.
+func (s *subscription) leave(why error) {
+	s.left = why
+	s.close()
 }
 
 func (s *subscription) end() {
@@ -152,6 +199,9 @@ func (s *subscription) end() {
 // drops the events of one who is slow. One that cannot be opened has ended.
 func (f *follower) subscribe(ctx context.Context) subscription {
 	s := subscription{began: time.Now(), changes: make(chan time.Time, 1), ended: make(chan error, 1)}
+	if known := f.latest.Load(); known != nil && known.contents != nil && known.failure == nil {
+		s.id = known.contents.ID
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	opened, err := f.hub.server.Watch(ctx, f.environment)
 	if err != nil {
@@ -217,13 +267,15 @@ func (f *follower) next(was *snapshot, contents *store.Contents, err error, noti
 	if err == nil {
 		f.failing = time.Time{}
 		f.away.Store(false)
+		f.failed.Store(0)
 		return was.read(contents, f.began, noticed)
 	}
 	if f.failing.IsZero() {
 		f.failing = f.began
 	}
 	found := failureOf(err, f.failing)
-	f.away.Store(found.isOutage())
+	f.away.Store(found.isOutage() || found.reason == string(store.ReasonInvalidCredentials))
+	f.failed.Add(1)
 	f.hub.metrics.failures.WithLabelValues(found.reason).Inc()
 	return was.failed(found, time.Now())
 }

@@ -55,6 +55,7 @@ type scripted struct {
 type scriptedStream struct {
 	of          *scripted
 	environment store.Environment
+	id          string
 	events      chan error
 	ctx         context.Context
 }
@@ -99,7 +100,7 @@ func (s *scripted) Watch(ctx context.Context, environment store.Environment) (st
 	if failure := cmp.Or(s.unwatchable, s.failure); failure != nil {
 		return nil, failure
 	}
-	opened := &scriptedStream{s, environment, make(chan error, 1000), ctx}
+	opened := &scriptedStream{s, environment, s.ids[environment], make(chan error, 1000), ctx}
 	s.open[opened] = true
 	return opened, nil
 }
@@ -151,12 +152,15 @@ func (s *scripted) unset(environment store.Environment, key string) {
 	s.versions[environment]++
 }
 
-// tell sends an event, or the end with an error, to all streams.
+// tell sends an event, or the end with an error, to all streams but those of environments
+// that are others by now.
 func (s *scripted) tell(err error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	for opened := range s.open {
-		opened.events <- err
+		if opened.id == s.ids[opened.environment] {
+			opened.events <- err
+		}
 	}
 }
 
@@ -498,6 +502,90 @@ func TestHubNoticesAnEnvironmentThatWasMadeAgain(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, "second", w.use(t, appSecrets, backend)[0].contents.ID)
 		require.Equal(t, 2, w.wakes(appSecrets))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		_, watches, open := w.counts()
+		require.Equal(t, 2, watches, "the stream is that of the new one")
+		require.Equal(t, 1, open)
+		w.set(backend, "KEY", "new")
+		w.tell(nil)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Equal(t, "new", w.value(t, appSecrets, backend, "KEY"), "a change of the new one waits for no poll")
+	})
+}
+
+// A stream of an environment that was deleted tells nothing of the one which is made again.
+func TestHubLooksForAnEnvironmentThatWasDeleted(t *testing.T) {
+	inHub(t, func(t *testing.T, w *watched) {
+		w.ids[backend] = "first"
+		w.use(t, appSecrets, backend)
+		synctest.Wait()
+		w.fail(&store.Error{Reason: store.ReasonNotFound, Message: "not there"})
+		time.Sleep(time.Minute + 2*time.Second)
+		synctest.Wait()
+		_, _, open := w.counts()
+		require.Zero(t, open, "the stream is left")
+		w.fail(nil)
+		w.remake(backend, "second")
+		w.set(backend, "KEY", "new")
+		time.Sleep(25 * time.Second)
+		synctest.Wait()
+		require.Equal(t, "new", w.value(t, appSecrets, backend, "KEY"), "it is looked for before the next poll")
+		_, watches, open := w.counts()
+		require.Equal(t, 1, open)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		_, again, _ := w.counts()
+		require.Equal(t, watches, again, "the stream that finds it is that of the new one")
+	})
+}
+
+// A list that an event has led to, and that has failed, waits for no poll.
+func TestHubReadsAgainAfterAListThatHasFailed(t *testing.T) {
+	for reason, within := range map[store.Reason]time.Duration{
+		store.ReasonServerFailed: 2 * time.Second, store.ReasonInvalidCredentials: 2 * time.Second, store.ReasonDenied: 2 * time.Second,
+	} {
+		t.Run(string(reason), func(t *testing.T) {
+			inHub(t, func(t *testing.T, w *watched) {
+				w.set(backend, "KEY", "one")
+				w.use(t, appSecrets, backend)
+				time.Sleep(time.Second)
+				w.set(backend, "KEY", "two")
+				w.fail(&store.Error{Reason: reason, Message: "no"})
+				w.tell(nil)
+				time.Sleep(time.Second / 4)
+				synctest.Wait()
+				require.Equal(t, "one", w.value(t, appSecrets, backend, "KEY"))
+				w.fail(nil)
+				time.Sleep(within)
+				synctest.Wait()
+				require.Equal(t, "two", w.value(t, appSecrets, backend, "KEY"))
+				lists, watches, _ := w.counts()
+				require.Equal(t, 1, watches, "the stream is as it was")
+				time.Sleep(40 * time.Second)
+				synctest.Wait()
+				after, _, _ := w.counts()
+				require.Equal(t, lists, after, "and polls are as far apart as before")
+			})
+		})
+	}
+}
+
+// Keys that are mended are read soon, however long they were wrong: that asks no server.
+func TestHubLooksAtCredentialsEachSecond(t *testing.T) {
+	inHub(t, func(t *testing.T, w *watched) {
+		w.set(backend, "KEY", "one")
+		w.use(t, appSecrets, backend)
+		time.Sleep(time.Second)
+		w.set(backend, "KEY", "two")
+		w.fail(&store.Error{Reason: store.ReasonInvalidCredentials, Message: "no"})
+		w.tell(nil)
+		time.Sleep(10 * time.Minute)
+		w.fail(nil)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		require.Equal(t, "two", w.value(t, appSecrets, backend, "KEY"))
 	})
 }
 

@@ -35,17 +35,55 @@ const (
 // Secret that their Pods use. A workload carries which change it was rolled for, written
 // with the roll: nothing that ends in between loses a roll, or repeats it.
 //
+// Which change a Secret has is told by who fills it: whoever may edit the Secret may write the
+// record, and need not be one who may roll workloads.
+//
 // Workloads are not watched. They are listed, by their metadata, in the namespace of a
 // Secret that changes: before it does, so that those without a mark get that of the values
 // which their Pods have, and after. So they cost no memory, and nothing at all where no
 // Secret is synced. nil rolls nothing.
 type reloads struct {
-	client  client.Client // of Secrets, reads the metadata from a cache
+	client  client.Client
 	live    client.Reader
 	events  events.EventRecorder
 	metrics *metrics
 	now     func() time.Time
+	// look has the workloads of a namespace looked at.
+	look    func(ctx context.Context, namespace string)
 	refused sync.Map // the kinds that may not be listed, which was said
+
+	mutex   sync.Mutex
+	changed map[types.NamespacedName]int64 // the record's Changed of Secrets, as they were filled
+}
+
+// filled says which change a Secret has.
+func (r *reloads) filled(ctx context.Context, secret types.NamespacedName, changed int64) {
+	if r == nil || !r.learn(secret, changed) {
+		return
+	}
+	r.look(ctx, secret.Namespace)
+}
+
+// learn says whether that is news.
+func (r *reloads) learn(secret types.NamespacedName, changed int64) bool {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	was, known := r.changed[secret]
+	if r.changed == nil {
+		r.changed = map[types.NamespacedName]int64{}
+	}
+	r.changed[secret] = changed
+	return !known || was != changed
+}
+
+// forget drops a Secret that is gone.
+func (r *reloads) forget(secret types.NamespacedName) {
+	if r == nil {
+		return
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	delete(r.changed, secret)
 }
 
 // marks are the changes of Secrets that the Pods of a workload have.
@@ -64,9 +102,9 @@ func marksOf(workload client.Object) marks {
 func (r *reloads) Reconcile(ctx context.Context, request reconcile.Request) (_ reconcile.Result, err error) {
 	ctx, end := tracing.Step(ctx, "reload workloads", request.Name)
 	defer func() { end(err) }()
-	changes, err := r.changes(ctx, request.Name)
-	if err != nil || len(changes) == 0 {
-		return reconcile.Result{}, err
+	changes := r.changes(request.Name)
+	if len(changes) == 0 {
+		return reconcile.Result{}, nil
 	}
 	return object.Result(0, r.each(ctx, request.Name, func(kind workload, o client.Object) error {
 		next, rolls := due(marksOf(o), changes, secretsOf(kind.template(o)).Has)
@@ -75,19 +113,16 @@ func (r *reloads) Reconcile(ctx context.Context, request reconcile.Request) (_ r
 }
 
 // changes are the last changes of the Secrets of a namespace, by their names.
-func (r *reloads) changes(ctx context.Context, namespace string) (marks, error) {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(object.SecretKind)
-	if err := r.client.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("listing the Secrets of namespace %s: %w", namespace, err)
-	}
+func (r *reloads) changes(namespace string) marks {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
 	changes := marks{}
-	for i := range list.Items {
-		if _, filled := list.Items[i].Annotations[recordAnnotation]; filled {
-			changes[list.Items[i].Name] = readRecord(list.Items[i].Annotations).Changed
+	for secret, changed := range r.changed {
+		if secret.Namespace == namespace {
+			changes[secret.Name] = changed
 		}
 	}
-	return changes, nil
+	return changes
 }
 
 // due are the marks that a workload is to have, and the Secrets that it is rolled for. One

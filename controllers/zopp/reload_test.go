@@ -2,6 +2,7 @@ package zopp
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -166,11 +167,48 @@ func TestReloadIsNotForWhatAUserChanges(t *testing.T) {
 	require.Equal(t, 1.0, d.rolls())
 }
 
+// Whoever may edit a Secret rolls nothing by what the controllers have noted on it, nor by
+// writing such a note on a Secret that is not synced.
+func TestReloadIsNotForARecordThatAUserWrites(t *testing.T) {
+	d := newDesk(t, appSecret(), deploymentOf("app", using["env"], reloading))
+	d.server.set(backend, "KEY", "one")
+	d.sync()
+	d.reload()
+	rolled, record := d.rolled("app"), d.secret().Annotations[recordAnnotation]
+	for _, written := range []string{`{"changed":1}`, strings.Replace(record, `"changed":`, `"changed":1`, 1), "", "{"} {
+		d.edit(func(s *corev1.Secret) { s.Annotations[recordAnnotation] = written })
+		d.reload()
+		d.sync()
+		d.reload()
+		require.Equal(t, rolled, d.rolled("app"), written)
+		require.Equal(t, readRecord(values{recordAnnotation: record}).Changed, readRecord(d.secret().Annotations).Changed, written)
+	}
+	d.edit(func(s *corev1.Secret) {
+		s.Annotations[recordAnnotation], s.Data["KEY"] = `{"changed":1}`, []byte("by hand")
+	})
+	d.sync()
+	d.reload()
+	require.Equal(t, rolled, d.rolled("app"))
+	d.server.set(backend, "KEY", "two")
+	d.sync()
+	d.reload()
+	require.NotEqual(t, rolled, d.rolled("app"))
+	require.Equal(t, 2.0, d.rolls())
+
+	d.edit(func(s *corev1.Secret) { delete(s.Annotations, v1alpha1.SyncAnnotation) })
+	d.sync()
+	d.edit(func(s *corev1.Secret) { s.Annotations[recordAnnotation] = `{"changed":1}` })
+	d.sync()
+	d.reload()
+	require.Equal(t, 2.0, d.rolls())
+}
+
 func TestReloadByTwoReplicas(t *testing.T) {
 	d := newDesk(t, appSecret(), deploymentOf("app", using["env"], reloading))
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	other := d.replica()
+	other.reloads.filled(t.Context(), appSecretsKey, readRecord(d.secret().Annotations).Changed)
 	d.before = func() { // the other one comes first
 		_, err := other.reloads.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKey{Name: "default"}})
 		require.NoError(t, err)

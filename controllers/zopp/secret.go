@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	v1alpha1 "github.com/lintel-policy/lintel/api/zopp/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/tracing"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
@@ -77,11 +76,15 @@ func withoutValues(secret *corev1.Secret) *corev1.Secret {
 	return &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: secret.ObjectMeta, Type: secret.Type, Immutable: secret.Immutable}
 }
 
-// deny says why nothing is synced any more.
+// deny says why nothing is synced any more. What a Secret says that was made for a
+// ZoppSecretSync is for that one to write, or each would write over the other for ever.
 func (r *secretReconciler) deny(ctx context.Context, secret *corev1.Secret, request rules.Request, message string) error {
+	if secret.Labels[ownerLabel] != "" && !isOurs(secret, secretManager) {
+		return nil
+	}
 	have := holding(secret, secretManager)
 	b := keep(request, have)
-	b.outcome = outcome{status: v1alpha1.StatusDenied, reason: v1alpha1.ReasonDenied, message: message, keys: len(b.data)}
+	b.outcome = deniedOutcome(message, len(b.data))
 	_, err := r.write(ctx, secret, have, b, extras{}, time.Time{})
 	return err
 }

@@ -88,7 +88,7 @@ func (d *desk) replica() *secretReconciler {
 		end()
 		<-ended
 	})
-	reloads := &reloads{client: d.client, live: d.client, events: d.sent, metrics: counted, now: time.Now}
+	reloads := &reloads{client: d.client, live: d.client, events: d.sent, metrics: counted, now: time.Now, look: func(context.Context, string) {}}
 	return &secretReconciler{filler{newWriter(d.client, secretManager, counted), d.client, h, reloads, d.sent}, d.verdict}
 }
 
@@ -324,6 +324,18 @@ func TestSecretIsDenied(t *testing.T) {
 	d.denied = ""
 	d.sync()
 	require.Equal(t, values{"KEY": "two"}, d.data())
+}
+
+// What was made for a ZoppSecretSync has its outcome: two that write theirs would never end.
+func TestSecretOfAZoppSecretSyncIsDenied(t *testing.T) {
+	secret := appSecret()
+	secret.Labels = values{ownerLabel: "uid"}
+	d := newDesk(t, secret)
+	d.denied = "ZoppSecretSync default/all fills this Secret already"
+	before := d.secret().ResourceVersion
+	d.sync()
+	require.Equal(t, before, d.secret().ResourceVersion)
+	require.Empty(t, d.hub.usesNow())
 }
 
 func TestSecretOfAServerThatIsAway(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -70,8 +71,9 @@ func wake(kinds map[string]woken) func(context.Context, user) {
 // on the leader.
 func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
 	counted := newMetrics(mgr.Metrics)
-	secrets, syncs := make(woken), make(woken)
-	h := newHub(reader{o.store}, o.pollInterval, counted, wake(map[string]woken{"Secret": secrets, "ZoppSecretSync": syncs}))
+	secrets, syncs, namespaces := make(woken), make(woken), make(woken)
+	wake := wake(map[string]woken{"Secret": secrets, "ZoppSecretSync": syncs, "Namespace": namespaces})
+	h := newHub(reader{o.store}, o.pollInterval, counted, wake)
 	counted.follow(mgr.Metrics, h)
 	follow := manager.RunnableFunc(func(ctx context.Context) error {
 		defer o.store.Close()
@@ -83,7 +85,10 @@ func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
 	s := setup{mgr, c, o, watches{c.GetClient()}}
 	var reloading *reloads
 	if o.reload {
-		reloading = &reloads{client: c.GetClient(), live: c.GetAPIReader(), events: o.events, metrics: counted, now: time.Now}
+		reloading = &reloads{client: c.GetClient(), live: c.GetAPIReader(), events: o.events, metrics: counted, now: time.Now,
+			look: func(ctx context.Context, namespace string) {
+				wake(ctx, user{"Namespace", client.ObjectKey{Name: namespace}})
+			}}
 	}
 	fillerOf := func(manager string) filler {
 		return filler{newWriter(c.GetClient(), manager, counted), c.GetAPIReader(), h, reloading, o.events}
@@ -93,8 +98,7 @@ func addControllers(mgr system.Manager, c cluster.Cluster, o options) error {
 		errs = append(errs, s.addSyncs(&syncReconciler{fillerOf(syncManager), c.GetClient(), o.admit}, syncs))
 	}
 	if o.reload {
-		errs = append(errs, object.Control(mgr, reloadManager, 1, reloading,
-			object.Mapped(c, object.MetadataOf(object.SecretKind), namespaceOf, valuesChanged())))
+		errs = append(errs, object.Control(mgr, reloadManager, 1, reloading, namespaces.source()))
 	}
 	return errors.Join(errs...)
 }

@@ -83,7 +83,11 @@ func (r *syncReconciler) carry(ctx context.Context, u user, sync *v1alpha1.ZoppS
 	if err != nil {
 		return facts, err
 	}
-	if facts.denied = verdict.Message(); verdict.Denied() || sync.Spec.Suspend {
+	if facts.denied = verdict.Message(); verdict.Denied() {
+		r.hub.Forget(u)
+		return facts, r.deny(ctx, sync, facts.denied)
+	}
+	if sync.Spec.Suspend {
 		r.hub.Forget(u)
 		return facts, nil
 	}
@@ -101,6 +105,35 @@ func (r *syncReconciler) carry(ctx context.Context, u user, sync *v1alpha1.ZoppS
 		return facts, nil
 	}
 	return facts, err
+}
+
+// deny says on the Secret, where it was made before, why its values are followed no more.
+func (r *syncReconciler) deny(ctx context.Context, sync *v1alpha1.ZoppSecretSync, message string) error {
+	name, secret := targetOf(sync), &corev1.Secret{}
+	err := r.live.Get(ctx, name, secret)
+	switch {
+	case apierrors.IsNotFound(err) || apierrors.IsForbidden(err): // in a namespace without permissions nothing was made
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading Secret %s: %w", name, err)
+	case !isMadeFor(sync)(secret) || !secret.DeletionTimestamp.IsZero():
+		return nil
+	}
+	have := holding(secret, syncManager)
+	b := built{data: maps.Clone(have.ours), record: have.record, kept: true, outcome: deniedOutcome(message, len(have.ours))}
+	more := extrasOf(sync)
+	as(secret.Labels, more.labels)
+	as(secret.Annotations, more.annotations)
+	_, err = r.write(ctx, secret, have, b, more, time.Time{})
+	return err
+}
+
+// as has a Secret keep what it has of what is wanted, and get nothing that was denied.
+func as(has, wanted map[string]string) {
+	maps.DeleteFunc(wanted, func(name, _ string) bool { _, there := has[name]; return !there })
+	for name := range wanted {
+		wanted[name] = has[name]
+	}
 }
 
 // isMadeFor says whether a Secret is that of a ZoppSecretSync, which may write and delete it.

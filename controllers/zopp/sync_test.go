@@ -259,6 +259,44 @@ func TestSyncIsDenied(t *testing.T) {
 	require.False(t, meta.IsStatusConditionTrue(sync.Status.Conditions, v1alpha1.ConditionStalled))
 }
 
+// A Secret whose permission is withdrawn says so where people look, and keeps its values.
+func TestSyncThatIsDeniedLater(t *testing.T) {
+	for _, namespace := range []string{"default", "shop"} {
+		t.Run(namespace, func(t *testing.T) {
+			o := newOffice(t, syncInto(namespace))
+			o.server.set(backend, "KEY", "one")
+			require.Equal(t, "SyncSuccess", ready(t, o.reconcile()).Reason)
+			o.denied = "not permitted any more"
+			sync := o.stored()
+			sync.Spec.Target.Labels, sync.Spec.Target.Annotations = values{"team": "other"}, values{"zopp.dev/sync": "true"}
+			require.NoError(t, o.desk.client.Update(t.Context(), sync))
+			o.server.set(backend, "KEY", "two")
+			require.Equal(t, "Denied", ready(t, o.reconcile()).Reason)
+			denied := o.secretIn(namespace)
+			require.Equal(t, values{"KEY": "one"}, texts(denied.Data))
+			require.Equal(t, "Denied", denied.Annotations[v1alpha1.StatusAnnotation])
+			require.Equal(t, "web", denied.Labels["team"], "nothing that is denied is carried out")
+			require.NotContains(t, denied.Annotations, "zopp.dev/sync")
+			require.Equal(t, "not permitted any more", denied.Annotations[v1alpha1.MessageAnnotation])
+			o.reconcile()
+			require.Equal(t, denied.ResourceVersion, o.secretIn(namespace).ResourceVersion, "it is said once")
+			o.denied = ""
+			require.Equal(t, "SyncSuccess", ready(t, o.reconcile()).Reason)
+			require.Equal(t, values{"KEY": "two"}, texts(o.secretIn(namespace).Data))
+			require.Equal(t, "Synced", o.secretIn(namespace).Annotations[v1alpha1.StatusAnnotation])
+		})
+	}
+}
+
+// Somebody else's Secret is not told of a denial.
+func TestSyncThatIsDeniedLeavesAForeignSecretAlone(t *testing.T) {
+	o := newOffice(t, syncInto(""), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "app-secrets"}})
+	o.denied = "no"
+	before := o.secretIn("default").ResourceVersion
+	require.Equal(t, "Denied", ready(t, o.reconcile()).Reason)
+	require.Equal(t, before, o.secretIn("default").ResourceVersion)
+}
+
 // Nothing is made of an environment that cannot be read.
 func TestSyncOfWhatCannotBeRead(t *testing.T) {
 	for reason, is := range map[store.Reason]string{

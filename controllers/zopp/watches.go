@@ -49,25 +49,6 @@ func annotated() predicate.TypedPredicate[*metadata] {
 	}
 }
 
-// namespaceOf is a request for the namespace of an object.
-func namespaceOf(_ context.Context, object *metadata) []reconcile.Request {
-	return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: object.Namespace}}}
-}
-
-// valuesChanged passes Secrets whose values of zopp's are others than before, as far as is
-// known.
-func valuesChanged() predicate.TypedPredicate[*metadata] {
-	return predicate.TypedFuncs[*metadata]{
-		CreateFunc: func(e event.TypedCreateEvent[*metadata]) bool { return isFilled(e.Object) },
-		DeleteFunc: func(event.TypedDeleteEvent[*metadata]) bool { return false },
-		UpdateFunc: func(e event.TypedUpdateEvent[*metadata]) bool {
-			return isFilled(e.ObjectNew) && readRecord(e.ObjectOld.Annotations).Changed != readRecord(e.ObjectNew.Annotations).Changed
-		},
-	}
-}
-
-func isFilled(secret *metadata) bool { return secret.Annotations[recordAnnotation] != "" }
-
 // permissionChanged passes Namespaces whose annotations of zopp's change. What is there at
 // the start is looked at anyway.
 func permissionChanged() predicate.TypedPredicate[*corev1.Namespace] {

@@ -62,6 +62,17 @@ func (b *bus) count() int {
 	return len(b.subscribers)
 }
 
+func (b *bus) watches(environment string) bool {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	for s := range b.subscribers {
+		if s.environment == environment {
+			return true
+		}
+	}
+	return false
+}
+
 func (b *bus) send(environment string, event *wire.WatchSecretsResponse) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()

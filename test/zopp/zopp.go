@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/stats"
 
+	"github.com/lintel-policy/lintel/controllers/zopp/store"
 	"github.com/lintel-policy/lintel/controllers/zopp/store/wire"
 )
 
@@ -149,6 +150,15 @@ func (d *Double) Calls(method string) int {
 
 // Streams is how many streams of changes are open now.
 func (d *Double) Streams() int { return d.bus.count() }
+
+// Watching says whether an environment is watched as it is now: streams of a former one of its
+// name stay open.
+func (d *Double) Watching(e store.Environment) bool {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	found := d.find(e)
+	return found != nil && d.bus.watches(found.id)
+}
 
 // Connections is how many connections are open now.
 func (d *Double) Connections() int { return int(d.connections.Load()) }
