@@ -162,7 +162,7 @@ func (n node) testDatabase(t *testing.T, web agent) {
 func (n node) sql(t *testing.T, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
-		n.inPuppet(t, "exec", "deployment/postgres", "--", "psql", "-h", "/tmp", "-U", "postgres", "-v", "ON_ERROR_STOP=1", "-c", statement)
+		n.must(t, "", "exec", "--namespace", puppetNamespace, "deployment/postgres", "--", "psql", "-h", "/tmp", "-U", "postgres", "-v", "ON_ERROR_STOP=1", "-c", statement)
 	}
 }
 

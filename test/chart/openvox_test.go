@@ -476,7 +476,7 @@ func (n node) rolled(t *testing.T, before map[string]string, servers ...string) 
 			}
 		}
 		return len(now) == len(before)
-	}, 4*time.Minute, time.Second, "%v are replaced", servers)
+	}, 8*time.Minute, time.Second, "%v are replaced", servers)
 	t.Logf("%v: %s", servers, time.Since(began).Round(time.Second))
 }
 
