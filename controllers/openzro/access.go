@@ -116,7 +116,7 @@ func (a *access) read(s *corev1.Secret) (credentials, error) {
 		c.URL = a.url
 	}
 	c.CA = string(s.Data[v1.APICertificates])
-	c.Name = s.Namespace
+	c.Name, c.Elsewhere = s.Namespace, !management.IsLocal(a.url)
 	return c, nil
 }
 

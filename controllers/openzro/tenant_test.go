@@ -262,6 +262,23 @@ func TestAServerThatAnswersHTML(t *testing.T) {
 	s.requireReconciled(dev)
 }
 
+// TestASecretDoesNotLeadToThisMachine where the default server is elsewhere: what listens
+// there on loopback is for whoever is on that machine.
+func TestASecretDoesNotLeadToThisMachine(t *testing.T) {
+	s := newSite(t)
+	here := s.server.URL
+	s.options.managementURL = "https://openzro.example"
+	s.restart()
+	secret := get(s, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: v1.APIKeySecret}})
+	secret.Data[v1.APIManagementURL] = []byte(here)
+	require.NoError(t, s.client.Update(t.Context(), secret))
+	dev := ozgroup("dev", "Developers")
+	s.apply(dev)
+	s.settle()
+	s.requireReason(dev, v1.ReasonAPIError, "127.0.0.1", "check managementURL")
+	require.Empty(t, s.server.Calls())
+}
+
 // TestAnOutageIsNoNews to objects that were carried out: they say nothing of it.
 func TestAnOutageIsNoNews(t *testing.T) {
 	s := newSite(t)
