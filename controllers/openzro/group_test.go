@@ -195,7 +195,7 @@ func TestADeletionWhileTheServerIsDown(t *testing.T) {
 	s.server.Stop()
 	s.delete(dev)
 	s.settle()
-	s.requireReason(dev, v1.ReasonAPIError, "cannot be used now")
+	s.requireReason(dev, v1.ReasonAPIError, "cannot be used now", "openzro.io/deletion-policy=Retain")
 	require.NoError(t, s.server.Resume())
 	s.look()
 	require.True(t, s.isGone(dev))

@@ -217,7 +217,7 @@ func (r *reconciler[T, S]) without(ctx context.Context, of T, by credentials, er
 		return r.outcome(t, nil, err)
 	}
 	if !of.GetDeletionTimestamp().IsZero() {
-		missing.message += fmt.Sprintf("; to delete this object and leave at the server what was made there, annotate it with %s=%s", v1.DeletionPolicyAnnotation, v1.Retain)
+		missing = missing.withWayOut()
 	}
 	if k, can := r.carrier.(keyless[T]); can && of.GetDeletionTimestamp().IsZero() && of.CommonStatus().Key == "" {
 		missing = nil
@@ -277,7 +277,11 @@ const patience = time.Minute
 // is left there in the end, and an Event says so.
 func (r *reconciler[T, S]) end(ctx context.Context, t *task[T]) (object.Report[S], error) {
 	if err := r.letGo(t.object, r.remove(ctx, t)); err != nil {
-		return r.settled(t, err)
+		known := problemOf(err, t.by)
+		if known == nil || known.reason == v1.ReasonStillLinked {
+			return r.settled(t, err)
+		}
+		return r.outcome(t, known.withWayOut(), nil)
 	}
 	return object.Report[S]{}, r.reporter().SetFinalizer(ctx, t.object, controllerutil.RemoveFinalizer)
 }
