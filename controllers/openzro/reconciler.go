@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -246,20 +247,23 @@ func (r *reconciler[T, S]) begin(ctx context.Context, of T, tenant *management.T
 }
 
 // move takes away what was made with the default key, where the namespace has got one of
-// its own.
+// its own, to another account.
 func (r *reconciler[T, S]) move(ctx context.Context, t *task[T]) error {
 	if t.object.CommonStatus().Key != v1.KeyDefault || t.by.source == v1.KeyDefault {
 		return nil
 	}
 	before, err := r.access.fallback(t.object.GetNamespace())
-	if err == nil && before.Credentials != t.by.Credentials {
+	if err == nil {
 		var tenant *management.Tenant
-		if tenant, err = r.tenants.Of(before.Credentials); err == nil {
-			old := *t
-			old.Tenant, old.by = tenant, before
-			err = r.letGo(t.object, r.remove(ctx, &old))
+		if tenant, err = r.tenants.Of(before.Credentials); err != nil {
+			return err
 		}
-		if err != nil {
+		if same, err := isSameAccount(ctx, before, tenant, t.by, t.Tenant); err != nil || same {
+			return err
+		}
+		old := *t
+		old.Tenant, old.by = tenant, before
+		if err := r.letGo(t.object, r.remove(ctx, &old)); err != nil {
 			return err
 		}
 	}
@@ -268,6 +272,20 @@ func (r *reconciler[T, S]) move(ctx context.Context, t *task[T]) error {
 	t.next.CommonStatus().Conditions = conditions
 	object.Conditions{List: &t.next.CommonStatus().Conditions}.Remove(v1.ConditionCreating)
 	return nil
+}
+
+// isSameAccount says whether two keys are to one account. Nothing that another server says
+// makes it the same.
+func isSameAccount(ctx context.Context, by credentials, one *management.Tenant, also credentials, other *management.Tenant) (bool, error) {
+	if one == other || !management.SameServer(by.URL, also.URL) {
+		return one == other, nil
+	}
+	for _, t := range []*management.Tenant{one, other} {
+		if err := t.Accounts.Load(ctx); err != nil {
+			return false, err
+		}
+	}
+	return slices.EqualFunc(one.Accounts.All(), other.Accounts.All(), func(a, b management.Account) bool { return a.ID == b.ID }), nil
 }
 
 // patience is how long an object that is deleted waits for what links to it at the server.

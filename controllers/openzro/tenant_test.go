@@ -220,6 +220,33 @@ func TestANamespaceGetsItsOwnKey(t *testing.T) {
 	require.False(t, dev.Status.Adopted)
 }
 
+// TestANamespaceGetsItsOwnKeyToTheSameAccount: who is in the group stays there.
+func TestANamespaceGetsItsOwnKeyToTheSameAccount(t *testing.T) {
+	for name, own := range map[string]func(s *site) string{
+		"another token": func(s *site) string { return s.account.AddToken(openzro.RoleAdmin, true) },
+		"the same one":  func(s *site) string { return s.account.Token },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.fallback(s.account.Token)
+			dev := in("any", ozgroup("dev", "Developers"))
+			s.apply(dev)
+			s.settle()
+			id := get(s, dev).Status.GroupID
+			s.account.AddPeer("laptop", id)
+			s.server.ForgetCalls()
+			s.key("any", own(s))
+			s.settle()
+			s.requireReconciled(dev)
+			require.Equal(t, v1.KeySecret, dev.Status.Key)
+			require.False(t, dev.Status.Adopted)
+			require.Equal(t, id, dev.Status.GroupID)
+			require.Len(t, s.groupNamed("Developers").Peers, 1)
+			require.Zero(t, s.server.Writes(openzro.Call{}))
+		})
+	}
+}
+
 // TestOneServerThatIsDown: the objects of others are carried out, and its own when it is
 // back.
 func TestOneServerThatIsDown(t *testing.T) {
