@@ -134,6 +134,21 @@ func (a *access) fallback(namespace string) (credentials, error) {
 	return c, nil
 }
 
+// asks says whether a namespace asks a server: with the key that it has or, where that is
+// gone, had last.
+func (a *access) asks(ctx context.Context, namespace, server string) (bool, error) {
+	c, err := a.of(ctx, namespace)
+	if err != nil && problemOf(err, c) == nil {
+		return false, err
+	}
+	if err != nil {
+		a.mutex.Lock()
+		defer a.mutex.Unlock()
+		c = a.secrets[namespace].credentials
+	}
+	return management.SameServer(c.URL, server), nil
+}
+
 func (a *access) mayHaveDefault(namespace string) bool {
 	if a.file == "" {
 		return false
