@@ -131,6 +131,9 @@ func (g *groups) create(ctx context.Context, t *task[*v1.OZGroup]) error {
 }
 
 func (g *groups) remove(ctx context.Context, t *task[*v1.OZGroup]) error {
+	if !hasMade(t.object) {
+		return nil
+	}
 	if err := t.Groups.Load(ctx); err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package openzro
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -218,6 +217,9 @@ func (r *reconciler[T, S]) without(ctx context.Context, of T, by credentials, er
 		return r.outcome(t, nil, err)
 	}
 	if !of.GetDeletionTimestamp().IsZero() {
+		if r.letGo(of, by, missing) == nil {
+			return object.Report[S]{}, r.reporter().SetFinalizer(ctx, of, controllerutil.RemoveFinalizer)
+		}
 		missing = missing.withWayOut()
 	}
 	if k, can := r.carrier.(keyless[T]); can && of.GetDeletionTimestamp().IsZero() && of.CommonStatus().Key == "" {
@@ -263,7 +265,7 @@ func (r *reconciler[T, S]) move(ctx context.Context, t *task[T]) error {
 		}
 		old := *t
 		old.Tenant, old.by = tenant, before
-		if err := r.letGo(t.object, r.remove(ctx, &old)); err != nil {
+		if err := r.letGo(t.object, before, r.remove(ctx, &old)); err != nil {
 			return err
 		}
 	}
@@ -294,7 +296,7 @@ const patience = time.Minute
 // end takes away what was made for an object, and lets it go. What is in use at the server
 // is left there in the end, and an Event says so.
 func (r *reconciler[T, S]) end(ctx context.Context, t *task[T]) (object.Report[S], error) {
-	if err := r.letGo(t.object, r.remove(ctx, t)); err != nil {
+	if err := r.letGo(t.object, t.by, r.remove(ctx, t)); err != nil {
 		known := problemOf(err, t.by)
 		if known == nil || known.reason == v1.ReasonStillLinked {
 			return r.settled(t, err)
@@ -305,11 +307,13 @@ func (r *reconciler[T, S]) end(ctx context.Context, t *task[T]) (object.Report[S
 }
 
 // letGo is the error of taking away what was made for an object: none where it has waited
-// long enough.
-func (r *reconciler[T, S]) letGo(of T, err error) error {
-	linked, known := errors.AsType[*problem](err)
+// long enough for what links to it, or for a key to take away what it has not made.
+func (r *reconciler[T, S]) letGo(of T, by credentials, err error) error {
+	linked := problemOf(err, by)
+	known := linked != nil
 	switch {
 	case err == nil:
+	case known && refusesKey(linked.reason) && !hasMade(of) && r.isLate(of.GetUID()):
 	case known && linked.reason == v1.ReasonStillLinked && r.isLate(of.GetUID()):
 		object.Send(r.events, of, "Reconcile", object.Event{Warning: true, Reason: "LeftBehind", Message: "it stays at the server: " + linked.message})
 	default:
@@ -317,6 +321,11 @@ func (r *reconciler[T, S]) letGo(of T, err error) error {
 	}
 	r.linked.Delete(of.GetUID())
 	return nil
+}
+
+// refusesKey says whether a reason is that there is no key, or one that does not do.
+func refusesKey(reason string) bool {
+	return reason == v1.ReasonNoKey || reason == v1.ReasonUnauthorized || reason == v1.ReasonForbidden
 }
 
 // isLate says whether an object has waited long enough for what links to it. A server that

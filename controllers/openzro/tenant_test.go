@@ -103,6 +103,47 @@ func TestAPlainUser(t *testing.T) {
 	require.False(t, dev.Status.Adopted)
 }
 
+// TestARefusedKeyHoldsNothingUp that was never made: a namespace with a wrong token can be
+// deleted. What is known to be at the server waits for a key that does.
+func TestARefusedKeyHoldsNothingUp(t *testing.T) {
+	s := newSite(t)
+	made := ozpolicy("made", v1.OZPolicySpec{SourceGroups: []string{"All"}, DestinationGroups: []string{"All"}, Ports: []int32{22}})
+	s.apply(made)
+	s.settle()
+	s.requireReconciled(made)
+	s.key(team, s.account.AddToken(openzro.RoleUser, false))
+	group, key, policy := ozgroup("dev", "Developers"), ozkey("laptops", v1.OZSetupKeySpec{}), web(80)
+	rest := []v1.Object{policy, key, ozresource("db", "n", "10.0.0.1", "Data"), ozpeer("router")}
+	s.apply(group)
+	for _, o := range rest {
+		s.apply(o)
+	}
+	require.NoError(t, s.once())
+	s.requireReason(policy, v1.ReasonForbidden)
+	for _, o := range append(rest, group, made) {
+		s.delete(o)
+	}
+	require.NoError(t, s.once())
+	require.True(t, s.isGone(group), "its status would tell")
+	s.requireReason(policy, v1.ReasonForbidden, "openzro.io/deletion-policy=Retain")
+	s.clock = s.clock.Add(2 * patience)
+	require.NoError(t, s.once())
+	for _, o := range rest {
+		require.True(t, s.isGone(o), "%T", o)
+	}
+	s.requireReason(made, v1.ReasonForbidden, "openzro.io/deletion-policy=Retain")
+	s.delete(get(s, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: v1.APIKeySecret}}))
+	s.restart()
+	require.NoError(t, s.once())
+	s.clock = s.clock.Add(2 * patience)
+	require.NoError(t, s.once())
+	s.requireReason(made, v1.ReasonNoKey, "openzro.io/deletion-policy=Retain")
+	s.key(team, s.account.Token)
+	s.settle()
+	require.True(t, s.isGone(made))
+	require.Empty(t, s.policyNames())
+}
+
 func TestANamespaceWithoutAKey(t *testing.T) {
 	s := newSite(t)
 	dev := in("empty", ozgroup("dev", "Developers"))
