@@ -273,6 +273,32 @@ func (x tenant) deleteAtServer(t *testing.T, path string) {
 	require.Equal(t, http.StatusOK, answer.Status, "%s: %s", path, answer.Body)
 }
 
+// TestOpenZroOneAccountOfTwoNamespaces: what one has made, the other does not get, until it
+// is let go.
+func TestOpenZroOneAccountOfTwoNamespaces(t *testing.T) {
+	x := newTenant(t, "first")
+	y := tenant{namespace: x.namespace + "-too", token: x.token}
+	makeNamespace(t, y.namespace)
+	y.setKey(t, y.token)
+	t.Cleanup(func() {
+		_, _ = cluster.Kubectl(context.Background(), "", "delete", "-n", y.namespace, openZroKinds, "--all", "--timeout=60s")
+	})
+	x.apply(t, "OZGroup", "shared", map[string]any{"name": "e2e shared"})
+	x.reconciled(t, "ozgroup", "shared")
+	y.apply(t, "OZGroup", "shared", map[string]any{"name": "e2e shared"})
+	y.apply(t, "OZPolicy", "in", map[string]any{"name": "e2e in", "sourceGroups": []string{"All"}, "destinationGroups": []string{"e2e shared"}, "ports": []int{22}})
+	require.Contains(t, y.await(t, "ozgroup", "shared", ozv1.ReasonDuplicateName), "another namespace")
+	require.Contains(t, y.await(t, "ozpolicy", "in", ozv1.ReasonGroupNotFound), "another namespace")
+	require.NotContains(t, y.policies(t), "e2e in TCP")
+	x.remove(t, "ozgroup", "shared")
+	y.reconciled(t, "ozgroup", "shared")
+	y.reconciled(t, "ozpolicy", "in")
+	require.Contains(t, y.policies(t), "e2e in TCP")
+	mustKubectl(t, "", "delete", "-n", y.namespace, openZroKinds, "--all", "--timeout=60s")
+	_, there := y.groupNamed(t, "e2e shared")
+	require.False(t, there)
+}
+
 // TestOpenZroPolicyWaitsForItsGroups and says which it waits for: the server would drop
 // them in silence.
 func TestOpenZroPolicyWaitsForItsGroups(t *testing.T) {
