@@ -349,6 +349,9 @@ func (k *setupKeys) remove(ctx context.Context, t *task[*v1.OZSetupKey]) error {
 	if err != nil {
 		return err
 	}
+	if !hasMade(t.object) {
+		return k.forget(ctx, t, secret, false)
+	}
 	if err := t.SetupKeys.Load(ctx); err != nil {
 		return err
 	}
@@ -364,10 +367,16 @@ func (k *setupKeys) remove(ctx context.Context, t *task[*v1.OZSetupKey]) error {
 		}
 		t.made("delete")
 	}
-	if secret.exists && (secret.noted || secret.id != "") && (!secret.owned || t.object.DeletionTimestamp.IsZero()) {
-		return k.secrets.clear(ctx, t.object, secret, secret.id != "" && (ours || have.ID == ""))
+	return k.forget(ctx, t, secret, secret.id != "" && (ours || have.ID == ""))
+}
+
+// forget takes what an object has left in a Secret out of it, also the key where that is
+// wanted. One that goes with the object is left as it is.
+func (k *setupKeys) forget(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret, key bool) error {
+	if !secret.noted && !key || secret.owned && !t.object.DeletionTimestamp.IsZero() {
+		return nil
 	}
-	return nil
+	return k.secrets.clear(ctx, t.object, secret, key)
 }
 
 // without says of a key in a namespace without access to the server whether it could be

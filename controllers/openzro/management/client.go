@@ -230,7 +230,11 @@ func (c *client) unanswered(asked, method string, err error) *Error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		message = fmt.Sprintf("no answer within %s", c.timeout)
 	}
-	return &Error{Cause: Unavailable, Asked: asked, Message: without(message, c.key), Unsure: method != http.MethodGet}
+	unsure := method != http.MethodGet
+	if of := (*net.OpError)(nil); errors.As(err, &of) && of.Op == "dial" {
+		unsure = false // nothing was sent
+	}
+	return &Error{Cause: Unavailable, Asked: asked, Message: without(message, c.key), Unsure: unsure}
 }
 
 func (c *client) unreadable(asked, method string, answer *http.Response, message string) *Error {

@@ -178,6 +178,20 @@ func TestAServerThatHangs(t *testing.T) {
 	require.Nil(t, fresh.Outage(), "who gives up says nothing of the server")
 }
 
+// TestWhatWasNeverSent was not carried out, which is not known of what got no answer.
+func TestWhatWasNeverSent(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	tenant, err := newTenant(Credentials{URL: server.URL, Key: key}, nil, time.Now)
+	require.NoError(t, err)
+	_, err = tenant.Groups.Create(t.Context(), GroupRequest{Name: "g"})
+	require.True(t, Is(err, Unavailable) && Unsure(err), "%v", err)
+	server.Close()
+	tenant, err = newTenant(Credentials{URL: server.URL, Key: key}, nil, time.Now)
+	require.NoError(t, err)
+	_, err = tenant.Groups.Create(t.Context(), GroupRequest{Name: "g"})
+	require.True(t, Is(err, Unavailable) && !Unsure(err), "%v", err)
+}
+
 func TestHowLongToWait(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
