@@ -204,6 +204,7 @@ func TestADeletionWhileTheServerIsDown(t *testing.T) {
 	group, key := ozgroup("late", "Late"), ozkey("late", v1.OZSetupKeySpec{})
 	s.apply(group, key)
 	s.settle()
+	s.restart() // it is not known any more what the server has
 	for _, o := range []v1.Object{group, key, refused} {
 		s.delete(o)
 		s.settle()
