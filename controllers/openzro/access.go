@@ -116,7 +116,7 @@ func (a *access) read(s *corev1.Secret) (credentials, error) {
 		c.URL = a.url
 	}
 	c.CA = string(s.Data[v1.APICertificates])
-	c.Name = s.Namespace
+	c.Name, c.Elsewhere = s.Namespace, !management.IsLocal(a.url)
 	return c, nil
 }
 
@@ -132,6 +132,21 @@ func (a *access) fallback(namespace string) (credentials, error) {
 	}
 	c.Credentials = management.Credentials{URL: a.url, Key: key}
 	return c, nil
+}
+
+// asks says whether a namespace asks a server: with the key that it has or, where that is
+// gone, had last.
+func (a *access) asks(ctx context.Context, namespace, server string) (bool, error) {
+	c, err := a.of(ctx, namespace)
+	if err != nil && problemOf(err, c) == nil {
+		return false, err
+	}
+	if err != nil {
+		a.mutex.Lock()
+		defer a.mutex.Unlock()
+		c = a.secrets[namespace].credentials
+	}
+	return management.SameServer(c.URL, server), nil
 }
 
 func (a *access) mayHaveDefault(namespace string) bool {

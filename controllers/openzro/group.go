@@ -2,6 +2,7 @@ package openzro
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -13,7 +14,7 @@ import (
 
 // groups carries out OZGroups. A group has no description that could say whose it is: that
 // one is about to be made is written into the status before.
-type groups struct{ client client.Reader }
+type groups struct{ *neighbours }
 
 func (g *groups) keep(ctx context.Context, t *task[*v1.OZGroup]) (err error) {
 	for range 2 {
@@ -22,6 +23,9 @@ func (g *groups) keep(ctx context.Context, t *task[*v1.OZGroup]) (err error) {
 		}
 		have, found := groupOf(t)
 		if found {
+			if err := g.mayUse(ctx, t, have); err != nil {
+				return err
+			}
 			return g.hold(ctx, t, have)
 		}
 		if err = g.create(ctx, t); !management.Is(err, management.AlreadyExists) {
@@ -30,6 +34,23 @@ func (g *groups) keep(ctx context.Context, t *task[*v1.OZGroup]) (err error) {
 		// Somebody was faster: it is listed again.
 	}
 	return err
+}
+
+// mayUse says that a group is another namespace's: it is used by nobody else, though there
+// may be only one of a name.
+func (g *groups) mayUse(ctx context.Context, t *task[*v1.OZGroup], have management.Group) error {
+	status := &t.next.Status
+	if status.GroupID == have.ID && !status.Adopted {
+		return nil
+	}
+	theirs, err := g.haveGroup(ctx, t.by, have)
+	if err != nil || !theirs {
+		return err
+	}
+	status.GroupID, status.Adopted = "", false
+	conditionsOf(t.next).Remove(v1.ConditionCreating)
+	return &problem{reason: v1.ReasonDuplicateName, again: refusedPause, message: fmt.Sprintf(
+		"the group %q at the server is that of an OZGroup of another namespace, whose account this is, too: choose another name, or give this namespace a key to an account of its own", have.Name)}
 }
 
 // groupOf is the group of an object: that of its ID, else one of its name.
@@ -110,6 +131,9 @@ func (g *groups) create(ctx context.Context, t *task[*v1.OZGroup]) error {
 }
 
 func (g *groups) remove(ctx context.Context, t *task[*v1.OZGroup]) error {
+	if !hasMade(t.object) {
+		return nil
+	}
 	if err := t.Groups.Load(ctx); err != nil {
 		return err
 	}
@@ -130,10 +154,10 @@ func (g *groups) remove(ctx context.Context, t *task[*v1.OZGroup]) error {
 	return err
 }
 
-// isUsed says whether another object has the same group.
+// isUsed says whether another object of the namespace has the same group.
 func (g *groups) isUsed(ctx context.Context, of *v1.OZGroup, id string) (bool, error) {
 	var all v1.OZGroupList
-	if err := g.client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+	if err := g.client.List(ctx, &all, client.InNamespace(of.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return false, err
 	}
 	return slices.ContainsFunc(all.Items, func(other v1.OZGroup) bool {
@@ -141,23 +165,43 @@ func (g *groups) isUsed(ctx context.Context, of *v1.OZGroup, id string) (bool, e
 	}), nil
 }
 
-// groupIDs are the IDs of groups by their names, for an object of a namespace. Names that
-// the server does not have are a problem: nothing is ever sent without them.
-func groupIDs(ctx context.Context, t *management.Tenant, objects client.Reader, namespace string, names []string) (map[string]string, error) {
+// groupIDs are the IDs of groups by their names, for an object with somebody's key. Names
+// that the server does not have are a problem: nothing is ever sent without them.
+func (n *neighbours) groupIDs(ctx context.Context, t *management.Tenant, by credentials, names []string) (map[string]string, error) {
 	if err := t.Groups.Load(ctx); err != nil {
 		return nil, err
 	}
 	var all v1.OZGroupList
-	if err := objects.List(ctx, &all, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := n.client.List(ctx, &all, client.InNamespace(by.namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
 	ids, missing := namedGroups(t, all.Items, names)
 	if len(missing) == 0 {
-		return ids, nil
+		return ids, n.mayName(ctx, t, by, ids)
 	}
 	p := waiting(v1.ReasonGroupNotFound, "the server has no group %s yet; make an OZGroup of that name", quoted(missing))
 	p.quiet = areBeingMade(all.Items, missing)
 	return nil, p
+}
+
+// mayName says which of some groups are another namespace's, and named by nobody else.
+func (n *neighbours) mayName(ctx context.Context, t *management.Tenant, by credentials, ids map[string]string) error {
+	var theirs []string
+	for name, id := range ids {
+		group, _ := t.Groups.Get(id)
+		is, err := n.haveGroup(ctx, by, group)
+		if err != nil {
+			return err
+		}
+		if is {
+			theirs = append(theirs, name)
+		}
+	}
+	if len(theirs) == 0 {
+		return nil
+	}
+	slices.Sort(theirs)
+	return waiting(v1.ReasonGroupNotFound, "the group %s at the server is that of an OZGroup of another namespace, where alone it can be named: name one of this namespace, or one that was made in the dashboard", quoted(theirs))
 }
 
 // areBeingMade says whether there are OZGroups for names which nobody has looked at yet:

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
@@ -192,10 +194,26 @@ func TestADeletionWhileTheServerIsDown(t *testing.T) {
 	dev := ozgroup("dev", "Developers")
 	s.apply(dev)
 	s.settle()
+	s.put("enrol", "unrelated", "y")
+	s.server.Fault(openzro.Call{Method: http.MethodPost}, 0, openzro.Failure(http.StatusForbidden))
+	refused := ozkey("refused", intoSecret())
+	s.apply(refused)
+	require.NoError(t, s.once())
+	s.requireReason(refused, v1.ReasonForbidden)
 	s.server.Stop()
+	group, key := ozgroup("late", "Late"), ozkey("late", v1.OZSetupKeySpec{})
+	s.apply(group, key)
+	s.settle()
+	s.restart() // it is not known any more what the server has
+	for _, o := range []v1.Object{group, key, refused} {
+		s.delete(o)
+		s.settle()
+		require.True(t, s.isGone(o), "nothing was made of %s", o.GetName())
+	}
+	require.Empty(t, get(s, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "enrol"}}).Annotations)
 	s.delete(dev)
 	s.settle()
-	s.requireReason(dev, v1.ReasonAPIError, "cannot be used now")
+	s.requireReason(dev, v1.ReasonAPIError, "cannot be used now", "openzro.io/deletion-policy=Retain")
 	require.NoError(t, s.server.Resume())
 	s.look()
 	require.True(t, s.isGone(dev))

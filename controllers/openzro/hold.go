@@ -20,7 +20,7 @@ type wantedResource struct {
 // holdResource has the server have a resource, and gives its ID. Whether it was there
 // before is written into the status.
 func holdResource[T v1.Object](ctx context.Context, t *task[T], w wantedResource) (id string, err error) {
-	if err := needNetwork(ctx, t.Tenant, w.network); err != nil {
+	if err := needNetwork(ctx, t.Tenant, t.object.GetNamespace(), w.network); err != nil {
 		return "", err
 	}
 	all := t.Resources(w.network)
@@ -95,13 +95,17 @@ func normalAddress(text string) string {
 	return text
 }
 
-// needNetwork says that a network is not there. The server itself would say that it does
-// not know what is wrong.
-func needNetwork(ctx context.Context, t *management.Tenant, id string) error {
+// needNetwork says that a network is not there, or another namespace's. Of the first, the
+// server itself would say that it does not know what is wrong.
+func needNetwork(ctx context.Context, t *management.Tenant, namespace, id string) error {
 	if err := t.Networks.Load(ctx); err != nil {
 		return err
 	}
-	if _, found := t.Networks.Get(id); !found {
+	have, found := t.Networks.Get(id)
+	if found && isOfNeighbour(have, namespace) {
+		return waiting(v1.ReasonDependency, "the network with the ID %q is that of the OZRoutingPeers of another namespace: give status.networkID of an OZRoutingPeer of this one", id)
+	}
+	if !found {
 		return waiting(v1.ReasonDependency, "the server has no network with the ID %q: give that of one that it has, such as in status.networkID of an OZRoutingPeer", id)
 	}
 	return nil

@@ -39,7 +39,9 @@ type keySecret struct {
 	// it begins.
 	has, good bool
 	prefix    string
-	// id is that of a key that was made for the object, and replaced of the one before it.
+	// noted says that the notes are the object's: id is that of a key that was made for it,
+	// and replaced of the one before.
+	noted        bool
 	id, replaced string
 	// owned says that the Secret goes with the object, and immutable that nothing can be
 	// stored there.
@@ -105,7 +107,7 @@ func keySecretOf(s *corev1.Secret, key string, of *v1.OZSetupKey) keySecret {
 	if out.good {
 		out.prefix = strings.ToUpper(value[:management.KeyPrefix])
 	}
-	if s.Annotations[keyForAnnotation] == string(of.UID) {
+	if out.noted = s.Annotations[keyForAnnotation] == string(of.UID); out.noted {
 		out.id, out.replaced = s.Annotations[keyIDAnnotation], s.Annotations[keyReplacedAnnotation]
 	}
 	return out
@@ -141,18 +143,25 @@ func (k *keySecrets) store(ctx context.Context, of *v1.OZSetupKey, uid types.UID
 }
 
 // clear takes out of a Secret that stays what was noted there, and a key that is no more.
-func (k *keySecrets) clear(ctx context.Context, of *v1.OZSetupKey, uid types.UID, key bool) error {
-	notes := map[string]any{keyIDAnnotation: nil, keyForAnnotation: nil, keyReplacedAnnotation: nil}
-	var data map[string]any
+// What is noted of another object's key stays.
+func (k *keySecrets) clear(ctx context.Context, of *v1.OZSetupKey, secret keySecret, key bool) error {
+	var notes, data map[string]any
+	if secret.noted {
+		notes = map[string]any{keyIDAnnotation: nil, keyForAnnotation: nil, keyReplacedAnnotation: nil}
+	}
 	if key {
 		data = map[string]any{of.SecretKey().Key: nil}
 	}
-	return client.IgnoreNotFound(k.patch(ctx, of, uid, notes, data))
+	return client.IgnoreNotFound(k.patch(ctx, of, secret.uid, notes, data))
 }
 
 // patch writes to the Secret with a UID, and to no other of its name.
 func (k *keySecrets) patch(ctx context.Context, of *v1.OZSetupKey, uid types.UID, notes, data map[string]any) error {
-	change := map[string]any{"metadata": map[string]any{"uid": uid, "annotations": notes}}
+	meta := map[string]any{"uid": uid}
+	if notes != nil {
+		meta["annotations"] = notes
+	}
+	change := map[string]any{"metadata": meta}
 	if data != nil {
 		change["data"] = data
 	}

@@ -14,7 +14,7 @@ import (
 
 // networkResources carries out OZNetworkResources.
 type networkResources struct {
-	client client.Reader
+	*neighbours
 	// cluster is the name of this cluster.
 	cluster string
 }
@@ -28,7 +28,7 @@ func (n *networkResources) keep(ctx context.Context, t *task[*v1.OZNetworkResour
 	if err != nil {
 		return err
 	}
-	ids, err := groupIDs(ctx, t.Tenant, n.client, t.object.Namespace, t.object.Spec.Groups)
+	ids, err := n.groupIDs(ctx, t.Tenant, t.by, t.object.Spec.Groups)
 	if err != nil {
 		return err
 	}

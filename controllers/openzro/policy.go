@@ -18,8 +18,8 @@ import (
 // policies carries out OZPolicies: each is up to two policies at the server. Their rules
 // say for whom they were made.
 type policies struct {
-	client client.Reader
-	now    func() time.Time
+	*neighbours
+	now func() time.Time
 }
 
 // side is one of the two policies of an object.
@@ -120,7 +120,7 @@ func (p *policies) keep(ctx context.Context, t *task[*v1.OZPolicy]) error {
 		t.next.Status.Adopted = false
 		return stalled(v1.ReasonInvalidConfig, "nothing is reached: %s", missing)
 	}
-	ids, err := groupIDs(ctx, t.Tenant, p.client, t.object.Namespace, slices.Concat(r.sources, r.destinations))
+	ids, err := p.groupIDs(ctx, t.Tenant, t.by, slices.Concat(r.sources, r.destinations))
 	if err != nil {
 		return err
 	}

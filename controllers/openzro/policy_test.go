@@ -174,7 +174,10 @@ func TestAForeignPolicyIsUsed(t *testing.T) {
 func TestOneNameInTwoNamespaces(t *testing.T) {
 	s := newSite(t)
 	s.key("other", s.account.Token)
-	s.twoGroups()
+	for _, name := range []string{"Developers", "Servers"} {
+		_, err := s.other(s.account.Token).Groups.Create(t.Context(), management.GroupRequest{Name: name})
+		require.NoError(t, err)
+	}
 	mine, yours := web(80), web(80)
 	yours.Namespace = "other"
 	s.apply(mine, yours)

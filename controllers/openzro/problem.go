@@ -25,6 +25,13 @@ type problem struct {
 
 func (p *problem) Error() string { return p.message }
 
+// withWayOut is the problem of an object that is deleted, with how to let it go even so.
+func (p *problem) withWayOut() *problem {
+	out := *p
+	out.message += fmt.Sprintf("; to delete this object and leave at the server what was made there, annotate it with %s=%s", v1.DeletionPolicyAnnotation, v1.Retain)
+	return &out
+}
+
 const (
 	// waitPause is how long an object waits for another one, which wakes it most often.
 	// Nothing is asked of the server meanwhile.

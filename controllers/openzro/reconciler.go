@@ -2,8 +2,8 @@ package openzro
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -217,7 +217,10 @@ func (r *reconciler[T, S]) without(ctx context.Context, of T, by credentials, er
 		return r.outcome(t, nil, err)
 	}
 	if !of.GetDeletionTimestamp().IsZero() {
-		missing.message += fmt.Sprintf("; to delete this object and leave at the server what was made there, annotate it with %s=%s", v1.DeletionPolicyAnnotation, v1.Retain)
+		if r.letGo(of, by, missing) == nil {
+			return object.Report[S]{}, r.reporter().SetFinalizer(ctx, of, controllerutil.RemoveFinalizer)
+		}
+		missing = missing.withWayOut()
 	}
 	if k, can := r.carrier.(keyless[T]); can && of.GetDeletionTimestamp().IsZero() && of.CommonStatus().Key == "" {
 		missing = nil
@@ -246,20 +249,23 @@ func (r *reconciler[T, S]) begin(ctx context.Context, of T, tenant *management.T
 }
 
 // move takes away what was made with the default key, where the namespace has got one of
-// its own.
+// its own, to another account.
 func (r *reconciler[T, S]) move(ctx context.Context, t *task[T]) error {
 	if t.object.CommonStatus().Key != v1.KeyDefault || t.by.source == v1.KeyDefault {
 		return nil
 	}
 	before, err := r.access.fallback(t.object.GetNamespace())
-	if err == nil && before.Credentials != t.by.Credentials {
+	if err == nil {
 		var tenant *management.Tenant
-		if tenant, err = r.tenants.Of(before.Credentials); err == nil {
-			old := *t
-			old.Tenant, old.by = tenant, before
-			err = r.letGo(t.object, r.remove(ctx, &old))
+		if tenant, err = r.tenants.Of(before.Credentials); err != nil {
+			return err
 		}
-		if err != nil {
+		if same, err := isSameAccount(ctx, before, tenant, t.by, t.Tenant); err != nil || same {
+			return err
+		}
+		old := *t
+		old.Tenant, old.by = tenant, before
+		if err := r.letGo(t.object, before, r.remove(ctx, &old)); err != nil {
 			return err
 		}
 	}
@@ -270,24 +276,44 @@ func (r *reconciler[T, S]) move(ctx context.Context, t *task[T]) error {
 	return nil
 }
 
+// isSameAccount says whether two keys are to one account. Nothing that another server says
+// makes it the same.
+func isSameAccount(ctx context.Context, by credentials, one *management.Tenant, also credentials, other *management.Tenant) (bool, error) {
+	if one == other || !management.SameServer(by.URL, also.URL) {
+		return one == other, nil
+	}
+	for _, t := range []*management.Tenant{one, other} {
+		if err := t.Accounts.Load(ctx); err != nil {
+			return false, err
+		}
+	}
+	return slices.EqualFunc(one.Accounts.All(), other.Accounts.All(), func(a, b management.Account) bool { return a.ID == b.ID }), nil
+}
+
 // patience is how long an object that is deleted waits for what links to it at the server.
 const patience = time.Minute
 
 // end takes away what was made for an object, and lets it go. What is in use at the server
 // is left there in the end, and an Event says so.
 func (r *reconciler[T, S]) end(ctx context.Context, t *task[T]) (object.Report[S], error) {
-	if err := r.letGo(t.object, r.remove(ctx, t)); err != nil {
-		return r.settled(t, err)
+	if err := r.letGo(t.object, t.by, r.remove(ctx, t)); err != nil {
+		known := problemOf(err, t.by)
+		if known == nil || known.reason == v1.ReasonStillLinked {
+			return r.settled(t, err)
+		}
+		return r.outcome(t, known.withWayOut(), nil)
 	}
 	return object.Report[S]{}, r.reporter().SetFinalizer(ctx, t.object, controllerutil.RemoveFinalizer)
 }
 
 // letGo is the error of taking away what was made for an object: none where it has waited
-// long enough.
-func (r *reconciler[T, S]) letGo(of T, err error) error {
-	linked, known := errors.AsType[*problem](err)
+// long enough for what links to it, or for a key to take away what it has not made.
+func (r *reconciler[T, S]) letGo(of T, by credentials, err error) error {
+	linked := problemOf(err, by)
+	known := linked != nil
 	switch {
 	case err == nil:
+	case known && refusesKey(linked.reason) && !hasMade(of) && r.isLate(of.GetUID()):
 	case known && linked.reason == v1.ReasonStillLinked && r.isLate(of.GetUID()):
 		object.Send(r.events, of, "Reconcile", object.Event{Warning: true, Reason: "LeftBehind", Message: "it stays at the server: " + linked.message})
 	default:
@@ -295,6 +321,11 @@ func (r *reconciler[T, S]) letGo(of T, err error) error {
 	}
 	r.linked.Delete(of.GetUID())
 	return nil
+}
+
+// refusesKey says whether a reason is that there is no key, or one that does not do.
+func refusesKey(reason string) bool {
+	return reason == v1.ReasonNoKey || reason == v1.ReasonUnauthorized || reason == v1.ReasonForbidden
 }
 
 // isLate says whether an object has waited long enough for what links to it. A server that

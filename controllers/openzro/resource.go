@@ -18,6 +18,7 @@ import (
 
 // resources carries out OZResources.
 type resources struct {
+	*neighbours
 	client client.Client
 }
 
@@ -84,7 +85,7 @@ func (r *resources) groups(ctx context.Context, t *task[*v1.OZResource]) ([]stri
 		p.quiet = making
 		return nil, p
 	}
-	return idsOf(ids, t.object.Spec.Groups), nil
+	return idsOf(ids, t.object.Spec.Groups), r.mayName(ctx, t.Tenant, t.by, ids)
 }
 
 // owners has an OZGroup for each missing group, and owns those of its groups that were made

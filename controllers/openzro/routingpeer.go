@@ -42,7 +42,7 @@ func (p *routingPeers) networkName(namespace string) string { return p.cluster +
 
 // networkRecord is the description of the network of a namespace.
 func (p *routingPeers) networkRecord(namespace string) string {
-	return fmt.Sprintf("%snetwork of namespace %s in cluster %s", recordPrefix, namespace, p.cluster)
+	return networkRecordOf(namespace) + p.cluster
 }
 
 func (p *routingPeers) keep(ctx context.Context, t *task[*v1.OZRoutingPeer]) error {
@@ -144,8 +144,9 @@ func (p *routingPeers) group(ctx context.Context, t *task[*v1.OZRoutingPeer]) (i
 	if _, err := p.applier.Apply(ctx, object.ControlledBy(t.object), wanted, have); err != nil {
 		return "", foreign(err)
 	}
-	if err := p.alone(ctx, have); err != nil {
-		return "", err
+	if isDuplicate(have) {
+		return "", &problem{reason: v1.ReasonDuplicateName, again: refusedPause, message: fmt.Sprintf(
+			"the group %s at the server is another namespace's already: give this object another name", have.Spec.Name)}
 	}
 	before := t.next.Status.GroupID
 	if t.next.Status.GroupID = have.Status.GroupID; have.Status.GroupID == "" {
@@ -157,23 +158,11 @@ func (p *routingPeers) group(ctx context.Context, t *task[*v1.OZRoutingPeer]) (i
 	return have.Status.GroupID, err
 }
 
-// alone says whether a group is that of another namespace: NAMESPACE-NAME may be the same
-// for two. Its peers would route for both.
-func (p *routingPeers) alone(ctx context.Context, group *v1.OZGroup) error {
-	if !group.Status.Adopted {
-		return nil
-	}
-	var all v1.OZGroupList
-	if err := p.client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return err
-	}
-	if slices.ContainsFunc(all.Items, func(other v1.OZGroup) bool {
-		return other.Namespace != group.Namespace && other.Status.GroupID == group.Status.GroupID
-	}) {
-		return &problem{reason: v1.ReasonDuplicateName, again: refusedPause, message: fmt.Sprintf(
-			"the group %s at the server is another namespace's already: give this object another name", group.Spec.Name)}
-	}
-	return nil
+// isDuplicate says whether a group is that of another namespace: NAMESPACE-NAME may be the
+// same for two. Its peers would route for both.
+func isDuplicate(group *v1.OZGroup) bool {
+	ready := meta.FindStatusCondition(group.Status.Conditions, v1.ConditionReady)
+	return ready != nil && ready.Reason == v1.ReasonDuplicateName
 }
 
 // notReady waits for a child.

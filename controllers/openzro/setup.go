@@ -63,21 +63,22 @@ func newControllers(cached client.Client, live client.Reader, o options, counted
 		tenants: management.NewTenants(counted.observe, now),
 		access:  &access{cached: cached, live: live, url: o.managementURL, file: o.apiKeyFile, namespaces: o.defaultNamespaces},
 	}
+	around := &neighbours{client: cached, access: a.access}
 	add(a, "OZGroup", func() *v1.OZGroup { return &v1.OZGroup{} },
 		func(g *v1.OZGroup) *v1.OZGroupStatus { return &g.Status },
-		func(s *v1.OZGroupStatus) *v1.Status { return &s.Status }, &groups{cached})
+		func(s *v1.OZGroupStatus) *v1.Status { return &s.Status }, &groups{around}, a.followNamesakes)
 	add(a, "OZPolicy", func() *v1.OZPolicy { return &v1.OZPolicy{} },
 		func(p *v1.OZPolicy) *v1.OZPolicyStatus { return &p.Status },
-		func(s *v1.OZPolicyStatus) *v1.Status { return &s.Status }, &policies{cached, now},
+		func(s *v1.OZPolicyStatus) *v1.Status { return &s.Status }, &policies{around, now},
 		a.followGroups(policyConcerned, &v1.OZPolicyList{}), a.followResources)
 	add(a, "OZResource", func() *v1.OZResource { return &v1.OZResource{} },
 		func(r *v1.OZResource) *v1.OZResourceStatus { return &r.Status },
-		func(s *v1.OZResourceStatus) *v1.Status { return &s.Status }, &resources{cached},
+		func(s *v1.OZResourceStatus) *v1.Status { return &s.Status }, &resources{around, cached},
 		a.followGroups(resourceConcerned, &v1.OZResourceList{}), a.followPolicies)
 	add(a, "OZSetupKey", func() *v1.OZSetupKey { return &v1.OZSetupKey{} },
 		func(k *v1.OZSetupKey) *v1.OZSetupKeyStatus { return &k.Status },
 		func(s *v1.OZSetupKeyStatus) *v1.Status { return &s.Status },
-		&setupKeys{&keySecrets{client: cached, reader: live, known: lru.New(maxKeySecrets)}},
+		&setupKeys{around, &keySecrets{client: cached, reader: live, known: lru.New(maxKeySecrets)}},
 		a.followGroups(keyConcerned, &v1.OZSetupKeyList{}), a.followKeySecrets)
 	add(a, "OZRoutingPeer", func() *v1.OZRoutingPeer { return &v1.OZRoutingPeer{} },
 		func(p *v1.OZRoutingPeer) *v1.OZRoutingPeerStatus { return &p.Status },
@@ -89,7 +90,7 @@ func newControllers(cached client.Client, live client.Reader, o options, counted
 		owned(&v1.OZGroup{}), owned(&v1.OZSetupKey{}), owned(&appsv1.Deployment{}))
 	add(a, "OZNetworkResource", func() *v1.OZNetworkResource { return &v1.OZNetworkResource{} },
 		func(n *v1.OZNetworkResource) *v1.OZNetworkResourceStatus { return &n.Status },
-		func(s *v1.OZNetworkResourceStatus) *v1.Status { return &s.Status }, &networkResources{cached, o.clusterName},
+		func(s *v1.OZNetworkResourceStatus) *v1.Status { return &s.Status }, &networkResources{around, o.clusterName},
 		a.followGroups(networkResourceConcerned, &v1.OZNetworkResourceList{}), a.followRoutingPeers, a.followServices)
 	add(a, "OZHTTPRoute", func() *v1.OZHTTPRoute { return &v1.OZHTTPRoute{} },
 		func(h *v1.OZHTTPRoute) *v1.OZHTTPRouteStatus { return &h.Status },

@@ -3,11 +3,13 @@ package openzro
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/lintel-policy/lintel/api/openzro/v1"
 	"github.com/lintel-policy/lintel/controllers/openzro/management"
@@ -16,7 +18,10 @@ import (
 // setupKeys carries out OZSetupKeys. The server tells a key once, when it is made: it is
 // stored at once in a Secret that could be written just before, and a key that could not
 // be stored is deleted.
-type setupKeys struct{ secrets *keySecrets }
+type setupKeys struct {
+	*neighbours
+	secrets *keySecrets
+}
 
 func (k *setupKeys) keep(ctx context.Context, t *task[*v1.OZSetupKey]) error {
 	secret, err := k.secrets.read(ctx, t.object)
@@ -74,7 +79,7 @@ func (k *setupKeys) hold(ctx context.Context, t *task[*v1.OZSetupKey], secret ke
 	if have.State != management.KeyValid {
 		return k.spent(ctx, t, secret, have)
 	}
-	ids, err := groupIDs(ctx, t.Tenant, k.secrets.client, t.object.Namespace, t.object.Spec.AutoGroups)
+	ids, err := k.groupIDs(ctx, t.Tenant, t.by, t.object.Spec.AutoGroups)
 	if err != nil {
 		return err
 	}
@@ -203,11 +208,20 @@ func (k *setupKeys) create(ctx context.Context, t *task[*v1.OZSetupKey], request
 }
 
 // believed is a Secret without those notes that are not of keys that were made for the
-// object.
+// object. Where the notes are lost, or another object's, the key itself tells.
 func believed(t *task[*v1.OZSetupKey], secret keySecret) keySecret {
 	for _, id := range []*string{&secret.id, &secret.replaced} {
 		if !isMade(t, *id) {
 			*id = ""
+		}
+	}
+	if secret.id == "" && secret.good {
+		made := func(id string) bool {
+			one, there := t.SetupKeys.Get(id)
+			return there && strings.HasPrefix(strings.ToUpper(one.Key), secret.prefix)
+		}
+		if i := slices.IndexFunc(t.object.Status.KeysMade, made); i >= 0 {
+			secret.id = t.object.Status.KeysMade[i]
 		}
 	}
 	return secret
@@ -266,6 +280,11 @@ func (k *setupKeys) sweep(ctx context.Context, t *task[*v1.OZSetupKey], secret k
 		if one.UsedTimes > 0 || one.ID == secret.id || slices.Contains(making.Before, one.ID) {
 			continue
 		}
+		if theirs, err := k.haveKey(ctx, t.object, one.ID); err != nil {
+			return err
+		} else if theirs {
+			continue
+		}
 		if err := t.SetupKeys.Remove(ctx, one.ID); err != nil {
 			return err
 		}
@@ -274,13 +293,25 @@ func (k *setupKeys) sweep(ctx context.Context, t *task[*v1.OZSetupKey], secret k
 	return nil
 }
 
+// haveKey says whether a key was made for another object: several may make keys of one name
+// in an account.
+func (k *setupKeys) haveKey(ctx context.Context, of *v1.OZSetupKey, id string) (bool, error) {
+	var all v1.OZSetupKeyList
+	if err := k.client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return false, fmt.Errorf("looking for the OZSetupKey of a key: %w", err)
+	}
+	return slices.ContainsFunc(all.Items, func(other v1.OZSetupKey) bool {
+		return other.UID != of.UID && slices.Contains(other.Status.KeysMade, id)
+	}), nil
+}
+
 func (k *setupKeys) request(ctx context.Context, t *task[*v1.OZSetupKey]) (management.SetupKeyRequest, error) {
 	spec := t.object.Spec
 	expiry, err := spec.Expiry()
 	if err != nil {
 		return management.SetupKeyRequest{}, stalled(v1.ReasonInvalidConfig, "%s", err)
 	}
-	ids, err := groupIDs(ctx, t.Tenant, k.secrets.client, t.object.Namespace, spec.AutoGroups)
+	ids, err := k.groupIDs(ctx, t.Tenant, t.by, spec.AutoGroups)
 	if err != nil {
 		return management.SetupKeyRequest{}, err
 	}
@@ -318,10 +349,12 @@ func (k *setupKeys) remove(ctx context.Context, t *task[*v1.OZSetupKey]) error {
 	if err != nil {
 		return err
 	}
+	if !hasMade(t.object) {
+		return k.forget(ctx, t, secret, false)
+	}
 	if err := t.SetupKeys.Load(ctx); err != nil {
 		return err
 	}
-	noted := secret.id != ""
 	secret = believed(t, secret)
 	if err := k.sweep(ctx, t, secret); err != nil {
 		return err
@@ -334,10 +367,16 @@ func (k *setupKeys) remove(ctx context.Context, t *task[*v1.OZSetupKey]) error {
 		}
 		t.made("delete")
 	}
-	if secret.exists && noted && (!secret.owned || t.object.DeletionTimestamp.IsZero()) {
-		return k.secrets.clear(ctx, t.object, secret.uid, secret.id != "" && (ours || have.ID == ""))
+	return k.forget(ctx, t, secret, secret.id != "" && (ours || have.ID == ""))
+}
+
+// forget takes what an object has left in a Secret out of it, also the key where that is
+// wanted. One that goes with the object is left as it is.
+func (k *setupKeys) forget(ctx context.Context, t *task[*v1.OZSetupKey], secret keySecret, key bool) error {
+	if !secret.noted && !key || secret.owned && !t.object.DeletionTimestamp.IsZero() {
+		return nil
 	}
-	return nil
+	return k.secrets.clear(ctx, t.object, secret, key)
 }
 
 // without says of a key in a namespace without access to the server whether it could be

@@ -478,3 +478,77 @@ func TestWhatIsMadeLaterIsSomebodysElse(t *testing.T) {
 	s.settle()
 	require.Equal(t, []string{theirs.ID, later}, s.keyIDs())
 }
+
+// TestTwoKeysInOneSecret: the notes are those of one of them, and each knows its own key.
+func TestTwoKeysInOneSecret(t *testing.T) {
+	s := newSite(t)
+	s.put("enrol", "unrelated", "y")
+	into := func(key string) v1.OZSetupKeySpec {
+		spec := intoSecret()
+		spec.SecretKeyRef.Key, spec.AutoGroups, spec.ReplaceWhen = key, []string{"Developers"}, []v1.Replacement{v1.ReplaceRevoked}
+		return spec
+	}
+	first, second := ozkey("laptops", into("a")), ozkey("phones", into("b"))
+	s.apply(ozgroup("dev", "Developers"), ozgroup("ops", "Operators"), first)
+	s.settle()
+	s.apply(second)
+	s.settle()
+	s.look()
+	s.settle()
+	s.requireReconciled(first, second)
+	require.False(t, first.Status.Adopted)
+	require.False(t, second.Status.Adopted)
+	require.Len(t, s.keyIDs(), 2)
+	s.atRest()
+
+	first = get(s, first)
+	first.Spec.AutoGroups = []string{"Operators"}
+	s.apply(first)
+	s.settle()
+	s.requireReconciled(first)
+	other := s.other(s.account.Token)
+	id := get(s, first).Status.SetupKeyID
+	require.NoError(t, other.SetupKeys.Load(t.Context()))
+	made, _ := other.SetupKeys.Get(id)
+	require.Equal(t, []string{s.groupNamed("Operators").ID}, made.AutoGroups, "its groups are followed")
+	_, err := other.SetupKeys.Update(t.Context(), id, management.SetupKeyUpdate{AutoGroups: []string{}, Revoked: true})
+	require.NoError(t, err)
+	s.look()
+	s.settle()
+	s.requireReconciled(first, second)
+	require.NotEqual(t, id, first.Status.SetupKeyID)
+	require.Len(t, s.keyIDs(), 2, "the one that was revoked is gone")
+
+	s.delete(second)
+	s.settle()
+	require.Empty(t, s.stored("enrol", "b"))
+	require.True(t, isKey(s.stored("enrol", "a")))
+	notes := get(s, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "enrol"}}).Annotations
+	require.Equal(t, string(first.UID), notes[keyForAnnotation], "which are not of the one that went")
+	s.requireReconciled(first)
+	require.False(t, first.Status.Adopted)
+	s.delete(first)
+	s.settle()
+	require.Empty(t, s.stored("enrol", "a"))
+	require.Empty(t, s.keyIDs())
+}
+
+// TestKeysOfOneNameInOneAccount: what nobody has stored is taken away after a crash, and not
+// the key that another namespace has made meanwhile.
+func TestKeysOfOneNameInOneAccount(t *testing.T) {
+	s := newSite(t)
+	s.key("other", s.account.Token)
+	lost, theirs, mine := s.bystander("laptops"), in("other", ozkey("laptops", v1.OZSetupKeySpec{})), ozkey("laptops", v1.OZSetupKeySpec{})
+	s.apply(theirs)
+	s.settle()
+	s.requireReconciled(theirs)
+	before := theirs.Status.SetupKeyID
+	s.apply(mine)
+	mine.Status.Making = &v1.KeyMaking{Name: "laptops"}
+	require.NoError(t, s.client.Status().Update(t.Context(), mine))
+	s.restart()
+	s.settle()
+	s.requireReconciled(mine, theirs)
+	require.ElementsMatch(t, []string{mine.Status.SetupKeyID, before}, s.keyIDs())
+	require.NotContains(t, s.keyIDs(), lost)
+}

@@ -68,7 +68,7 @@ func newSite(t *testing.T) *site {
 	require.NoError(t, v1.AddToScheme(scheme))
 	store := fake.NewClientBuilder().WithScheme(scheme).WithReturnManagedFields().WithStatusSubresource(
 		&v1.OZGroup{}, &v1.OZPolicy{}, &v1.OZResource{}, &v1.OZSetupKey{}, &v1.OZRoutingPeer{}, &v1.OZNetworkResource{}, &v1.OZHTTPRoute{}, &appsv1.Deployment{},
-	).Build()
+	).WithIndex(&v1.OZGroup{}, nameIndex, remoteName).Build()
 	s.client = interceptor.NewClient(store, interceptor.Funcs{
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, options ...client.SubResourcePatchOption) error {
 			if s.refused != nil {
@@ -192,6 +192,13 @@ func (s *site) once() (failures error) {
 		}))
 	}
 	return failures
+}
+
+// carry looks at one object.
+func (s *site) carry(c controller, o client.Object) {
+	s.t.Helper()
+	_, err := c.Reconcile(s.t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
+	require.NoError(s.t, err)
 }
 
 // settle looks at all objects until nothing changes.

@@ -2,6 +2,7 @@ package openzro
 
 import (
 	"cmp"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,6 +42,27 @@ func conditionsOf(of v1.Object) object.Conditions {
 func isReconciled(of v1.Object) bool {
 	ready := meta.FindStatusCondition(of.CommonStatus().Conditions, v1.ConditionReady)
 	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == of.GetGeneration()
+}
+
+// hasMade says whether the status tells of anything that is an object's at the server, or
+// may be. Of groups and setup keys it does so before they are made.
+func hasMade(of v1.Object) bool {
+	var ids []string
+	switch of := of.(type) {
+	case *v1.OZGroup:
+		return isCreating(of) || of.Status.GroupID != "" && !of.Status.Adopted
+	case *v1.OZSetupKey:
+		return of.Status.Making != nil || of.Status.SetupKeyID != "" || len(of.Status.KeysMade) > 0
+	case *v1.OZPolicy:
+		ids = []string{of.Status.TCPPolicyID, of.Status.UDPPolicyID}
+	case *v1.OZResource:
+		ids = []string{of.Status.NetworkResourceID}
+	case *v1.OZRoutingPeer:
+		ids = []string{of.Status.NetworkID, of.Status.RouterID}
+	case *v1.OZNetworkResource:
+		ids = []string{of.Status.ResourceID}
+	}
+	return slices.ContainsFunc(ids, func(id string) bool { return id != "" })
 }
 
 // isCreating says whether something was about to be made at the server.

@@ -103,6 +103,47 @@ func TestAPlainUser(t *testing.T) {
 	require.False(t, dev.Status.Adopted)
 }
 
+// TestARefusedKeyHoldsNothingUp that was never made: a namespace with a wrong token can be
+// deleted. What is known to be at the server waits for a key that does.
+func TestARefusedKeyHoldsNothingUp(t *testing.T) {
+	s := newSite(t)
+	made := ozpolicy("made", v1.OZPolicySpec{SourceGroups: []string{"All"}, DestinationGroups: []string{"All"}, Ports: []int32{22}})
+	s.apply(made)
+	s.settle()
+	s.requireReconciled(made)
+	s.key(team, s.account.AddToken(openzro.RoleUser, false))
+	group, key, policy := ozgroup("dev", "Developers"), ozkey("laptops", v1.OZSetupKeySpec{}), web(80)
+	rest := []v1.Object{policy, key, ozresource("db", "n", "10.0.0.1", "Data"), ozpeer("router")}
+	s.apply(group)
+	for _, o := range rest {
+		s.apply(o)
+	}
+	require.NoError(t, s.once())
+	s.requireReason(policy, v1.ReasonForbidden)
+	for _, o := range append(rest, group, made) {
+		s.delete(o)
+	}
+	require.NoError(t, s.once())
+	require.True(t, s.isGone(group), "its status would tell")
+	s.requireReason(policy, v1.ReasonForbidden, "openzro.io/deletion-policy=Retain")
+	s.clock = s.clock.Add(2 * patience)
+	require.NoError(t, s.once())
+	for _, o := range rest {
+		require.True(t, s.isGone(o), "%T", o)
+	}
+	s.requireReason(made, v1.ReasonForbidden, "openzro.io/deletion-policy=Retain")
+	s.delete(get(s, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: v1.APIKeySecret}}))
+	s.restart()
+	require.NoError(t, s.once())
+	s.clock = s.clock.Add(2 * patience)
+	require.NoError(t, s.once())
+	s.requireReason(made, v1.ReasonNoKey, "openzro.io/deletion-policy=Retain")
+	s.key(team, s.account.Token)
+	s.settle()
+	require.True(t, s.isGone(made))
+	require.Empty(t, s.policyNames())
+}
+
 func TestANamespaceWithoutAKey(t *testing.T) {
 	s := newSite(t)
 	dev := in("empty", ozgroup("dev", "Developers"))
@@ -220,6 +261,33 @@ func TestANamespaceGetsItsOwnKey(t *testing.T) {
 	require.False(t, dev.Status.Adopted)
 }
 
+// TestANamespaceGetsItsOwnKeyToTheSameAccount: who is in the group stays there.
+func TestANamespaceGetsItsOwnKeyToTheSameAccount(t *testing.T) {
+	for name, own := range map[string]func(s *site) string{
+		"another token": func(s *site) string { return s.account.AddToken(openzro.RoleAdmin, true) },
+		"the same one":  func(s *site) string { return s.account.Token },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.fallback(s.account.Token)
+			dev := in("any", ozgroup("dev", "Developers"))
+			s.apply(dev)
+			s.settle()
+			id := get(s, dev).Status.GroupID
+			s.account.AddPeer("laptop", id)
+			s.server.ForgetCalls()
+			s.key("any", own(s))
+			s.settle()
+			s.requireReconciled(dev)
+			require.Equal(t, v1.KeySecret, dev.Status.Key)
+			require.False(t, dev.Status.Adopted)
+			require.Equal(t, id, dev.Status.GroupID)
+			require.Len(t, s.groupNamed("Developers").Peers, 1)
+			require.Zero(t, s.server.Writes(openzro.Call{}))
+		})
+	}
+}
+
 // TestOneServerThatIsDown: the objects of others are carried out, and its own when it is
 // back.
 func TestOneServerThatIsDown(t *testing.T) {
@@ -260,6 +328,23 @@ func TestAServerThatAnswersHTML(t *testing.T) {
 	end()
 	s.look()
 	s.requireReconciled(dev)
+}
+
+// TestASecretDoesNotLeadToThisMachine where the default server is elsewhere: what listens
+// there on loopback is for whoever is on that machine.
+func TestASecretDoesNotLeadToThisMachine(t *testing.T) {
+	s := newSite(t)
+	here := s.server.URL
+	s.options.managementURL = "https://openzro.example"
+	s.restart()
+	secret := get(s, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: v1.APIKeySecret}})
+	secret.Data[v1.APIManagementURL] = []byte(here)
+	require.NoError(t, s.client.Update(t.Context(), secret))
+	dev := ozgroup("dev", "Developers")
+	s.apply(dev)
+	s.settle()
+	s.requireReason(dev, v1.ReasonAPIError, "127.0.0.1", "check managementURL")
+	require.Empty(t, s.server.Calls())
 }
 
 // TestAnOutageIsNoNews to objects that were carried out: they say nothing of it.

@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -23,6 +25,21 @@ func (a *controllers) followGroups(concerned func(of client.Object, group string
 			}, client.InNamespace(group.Namespace))
 		}, object.Updates(func(was, is *v1.OZGroup) bool { return was.Status.GroupID != is.Status.GroupID }))
 	}
+}
+
+// followNamesakes has those OZGroups looked at again whose group turns out to be that of
+// another namespace, or is no more.
+func (a *controllers) followNamesakes(c cluster.Cluster) source.Source {
+	return object.Mapped(c, &v1.OZGroup{}, func(ctx context.Context, group *v1.OZGroup) []reconcile.Request {
+		return object.Requests(ctx, a.client, &v1.OZGroupList{}, func(other *v1.OZGroup) bool {
+			return other.Namespace != group.Namespace && (other.Status.GroupID == "" || other.Status.Adopted)
+		}, client.MatchingFields{nameIndex: group.Spec.Name})
+	}, predicate.TypedFuncs[*v1.OZGroup]{
+		CreateFunc: func(event.TypedCreateEvent[*v1.OZGroup]) bool { return false },
+		UpdateFunc: func(e event.TypedUpdateEvent[*v1.OZGroup]) bool {
+			return e.ObjectOld.Status.GroupID != e.ObjectNew.Status.GroupID || e.ObjectOld.Status.Adopted != e.ObjectNew.Status.Adopted
+		},
+	})
 }
 
 func policyConcerned(of client.Object, group string) bool {

