@@ -80,7 +80,7 @@ func troubleOf(pod *corev1.Pod) *obstacle {
 			return &obstacle{reason: c.Reason, message: fmt.Sprintf("Pod %s: %s", pod.Name, c.Message)}
 		}
 	}
-	for _, c := range pod.Status.ContainerStatuses {
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		waiting, ended := c.State.Waiting, c.LastTerminationState.Terminated
 		if waiting == nil || slices.Contains([]string{"", "ContainerCreating", "PodInitializing"}, waiting.Reason) {
 			continue

@@ -6,9 +6,13 @@ import (
 	"crypto/x509/pkix"
 	"errors"
 	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -153,7 +157,10 @@ func TestPodOfServer(t *testing.T) {
 	require.Equal(t, "config webserver.conf", found["/etc/puppetlabs/puppetserver/conf.d/webserver.conf"])
 	require.Equal(t, "config ca-disabled.cfg", found["/etc/puppetlabs/puppetserver/services.d/ca.cfg"])
 	require.Equal(t, "server-conf lintel-server.conf", found["/etc/puppetlabs/puppetserver/conf.d/lintel-server.conf"])
-	require.Equal(t, "crl ", found["/etc/puppetlabs/puppet/crl"], "a folder, which the kubelet follows")
+	require.Equal(t, "crl ", found["/etc/puppetlabs/puppet/crl"])
+	require.Len(t, pod.InitContainers, 1, "who copies CRLs there, for a server notices no link that leads elsewhere")
+	require.Equal(t, corev1.ContainerRestartPolicyAlways, *pod.InitContainers[0].RestartPolicy)
+	require.Equal(t, pod.Containers[0].Image, pod.InitContainers[0].Image)
 	require.Equal(t, "code ", found["/etc/puppetlabs/code/environments"])
 	require.NotContains(t, found, "/etc/puppetlabs/puppetserver/ca")
 	require.NotContains(t, found, "/etc/puppetlabs/lintel")
@@ -185,6 +192,7 @@ func TestPodOfServer(t *testing.T) {
 	require.Equal(t, "ca ", found["/etc/puppetlabs/puppetserver/ca"])
 	require.Equal(t, "lintel ", found["/etc/puppetlabs/lintel"], "a folder, so that policies take effect at once")
 	require.NotContains(t, found, "/etc/puppetlabs/puppet/crl")
+	require.Empty(t, pod.InitContainers, "the CA's server writes its own CRL")
 
 	whole := factsOf(newCAServer())
 	whole.classifier = &v1alpha1.NodeClassifier{Spec: v1alpha1.NodeClassifierSpec{Cache: &v1alpha1.NodeClassifierCache{Enabled: true, Directory: "/var/cache/openvox-enc"}}}
@@ -598,4 +606,35 @@ func TestOnlyTheCAAdministersItself(t *testing.T) {
 	s := newServerSite(t, server)
 	require.Contains(t, s.run(), "Error False CertificateMismatch: spec.certificateRef: Certificate main-server is that of the server of CertificateAuthority main, and administers it")
 	require.Nil(t, s.deployment())
+}
+
+// TestACRLIsFollowed runs what copies CRLs, with folders as the kubelet writes them.
+func TestACRLIsFollowed(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	update := func(version, text string) {
+		require.NoError(t, os.Mkdir(filepath.Join(from, version), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(from, version, crlKey), []byte(text), 0o600))
+		require.NoError(t, os.Symlink(version, filepath.Join(from, "..data_tmp")))
+		require.NoError(t, os.Rename(filepath.Join(from, "..data_tmp"), filepath.Join(from, "..data")))
+	}
+	update("..1", "first")
+	require.NoError(t, os.Symlink("..data/"+crlKey, filepath.Join(from, crlKey)))
+	script := strings.NewReplacer("/crl/..data", from+"/..data", "/crl/"+crlKey+" ", from+"/"+crlKey+" ", crlFolder, to).Replace(followScript)
+	ctx, stop := context.WithCancel(t.Context())
+	command := exec.CommandContext(ctx, "/bin/sh", "-c", script)
+	require.NoError(t, command.Start())
+	defer command.Wait() //nolint:errcheck // it is killed
+	defer stop()
+	has := func(want string) func() bool {
+		return func() bool {
+			text, err := os.ReadFile(filepath.Join(to, crlKey))
+			return err == nil && string(text) == want
+		}
+	}
+	require.Eventually(t, has("first"), 10*time.Second, 10*time.Millisecond)
+	info, err := os.Lstat(filepath.Join(to, crlKey))
+	require.NoError(t, err)
+	require.True(t, info.Mode().IsRegular())
+	update("..2", "second")
+	require.Eventually(t, has("second"), 10*time.Second, 10*time.Millisecond)
 }

@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -41,12 +42,15 @@ const (
 	serverConf = "openvox.voxpupuli.org/server-conf"
 
 	serverContainer = "openvox-server"
+	crlContainer    = "crl"
+	crlSource       = "crl-source"
 	serverPort      = "https"
 
 	confFolder   = "/etc/puppetlabs/puppet"
 	codeFolder   = "/etc/puppetlabs/code"
 	serverFolder = "/etc/puppetlabs/puppetserver"
 	sslFolder    = confFolder + "/ssl"
+	crlFolder    = confFolder + "/crl"
 	lintelFolder = "/etc/puppetlabs/lintel"
 	spoolFolder  = "/var/spool/openvox-report"
 
@@ -245,12 +249,21 @@ func (f serverFacts) pod() (corev1.PodSpec, error) {
 		security.FSGroup, security.FSGroupChangePolicy = f.fsGroup, new(corev1.FSGroupChangeOnRootMismatch)
 	}
 	options := javaOptions(spec)
+	name, container := imageName(image.Repository, image.Tag), &corev1.SecurityContext{
+		AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(f.config.Spec.ReadOnlyRootFilesystem),
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+	var beside []corev1.Container
+	if !spec.CA { // whose server writes its own CRL
+		beside = append(beside, followCRL(name, image.PullPolicy, container))
+	}
 	return corev1.PodSpec{
+		InitContainers:     beside,
 		ServiceAccountName: serverAccountName(f.config.Name), AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false),
 		SecurityContext: security, ImagePullSecrets: pullSecrets, Volumes: volumes, TerminationGracePeriodSeconds: new(int64(60)),
 		PriorityClassName: spec.PriorityClassName, Affinity: spec.Affinity, TopologySpreadConstraints: f.spread(),
 		Containers: []corev1.Container{{
-			Name: serverContainer, Image: imageName(image.Repository, image.Tag), ImagePullPolicy: image.PullPolicy, Resources: spec.Resources,
+			Name: serverContainer, Image: name, ImagePullPolicy: image.PullPolicy, Resources: spec.Resources,
 			// Java reads the second, and images of openvox-operator the first.
 			Env:          []corev1.EnvVar{{Name: "JAVA_ARGS", Value: options}, {Name: "JDK_JAVA_OPTIONS", Value: options}},
 			Ports:        []corev1.ContainerPort{{Name: serverPort, ContainerPort: caPort, Protocol: corev1.ProtocolTCP}},
@@ -259,12 +272,43 @@ func (f serverFacts) pod() (corev1.PodSpec, error) {
 			// Until no Service leads here any more.
 			Lifecycle:                &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 5}}},
 			TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
-			SecurityContext: &corev1.SecurityContext{
-				AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(f.config.Spec.ReadOnlyRootFilesystem),
-				Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-			},
+			SecurityContext:          container,
 		}},
 	}, nil
+}
+
+// followScript copies a CRL each time that the kubelet has another. A server notices a file
+// that takes the place of the one that it has read, and no link that leads elsewhere, of which
+// volumes consist: it would let in whose certificates are revoked until it is started again. The
+// first process of a container ends by no signal that it does not ask for.
+const followScript = `trap 'exit 0' TERM
+last=
+while :; do
+  now=$(readlink /crl/..data)
+  if [ "$now" != "$last" ] && cp /crl/` + crlKey + ` ` + crlFolder + `/.next && mv -f ` + crlFolder + `/.next ` + crlFolder + `/` + crlKey + `; then
+    last=$now
+  fi
+  sleep 2
+done
+`
+
+// followCRL runs beside a server, from before it starts until after it has ended.
+func followCRL(image string, pull corev1.PullPolicy, security *corev1.SecurityContext) corev1.Container {
+	return corev1.Container{
+		Name: crlContainer, Image: image, ImagePullPolicy: pull, RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
+		Command: []string{"/bin/sh", "-c", followScript},
+		StartupProbe: &corev1.Probe{
+			ProbeHandler:  corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"/bin/sh", "-c", "test -s " + crlFolder + "/" + crlKey}}},
+			PeriodSeconds: 1, FailureThreshold: 60, TimeoutSeconds: 5,
+		},
+		Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("5m"), corev1.ResourceMemory: resource.MustParse("8Mi")},
+			Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")},
+		},
+		VolumeMounts:             []corev1.VolumeMount{{Name: crlSource, MountPath: "/crl", ReadOnly: true}, {Name: "crl", MountPath: crlFolder}},
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		SecurityContext:          security,
+	}
 }
 
 // image is the Config's, but for what the Server says.
@@ -327,7 +371,8 @@ func (f serverFacts) volumes() (volumes []corev1.Volume, mounts []corev1.VolumeM
 		followed = append(followed, secretFile(autosignSecret(f.ca.Name), policyKey, policyKey))
 		add("ca", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claimName(f.ca.Name)}}, false, caFolder)
 	} else {
-		add("crl", projected(secretFile(crlSecret(f.ca.Name), crlKey, crlKey)), true, confFolder+"/crl")
+		add("crl", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}, true, crlFolder)
+		volumes = append(volumes, corev1.Volume{Name: crlSource, VolumeSource: projected(secretFile(crlSecret(f.ca.Name), crlKey, crlKey))})
 	}
 
 	below := func(path string) string { return strings.TrimPrefix(path, lintelFolder+"/") }
