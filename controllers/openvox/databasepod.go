@@ -113,6 +113,8 @@ func (f databaseFacts) service() *corev1.Service {
 		TypeMeta: kindOf(corev1.SchemeGroupVersion, "Service"), ObjectMeta: f.meta(f.db.Name),
 		Spec: corev1.ServiceSpec{
 			Type: cmp.Or(spec.Type, corev1.ServiceTypeClusterIP), Selector: f.selector(),
+			// One whose PostgreSQL is down is not ready, and takes what it is told all the same.
+			PublishNotReadyAddresses: true,
 			Ports: []corev1.ServicePort{{
 				Name: serverPort, Protocol: corev1.ProtocolTCP, Port: cmp.Or(spec.Port, configfiles.DatabasePort), TargetPort: intstr.FromString(serverPort),
 			}},

@@ -142,12 +142,20 @@ func (n node) testDatabase(t *testing.T, web agent) {
 	eventually(t, func() bool {
 		return n.inPuppet(t, "get", "database/store", "-o", `jsonpath={.status.ready} {.status.conditions[?(@.type=="Ready")].status}`) == "0 False"
 	}, "its status does not say that all is well")
+	down := time.Now()
 	require.Contains(t, web.mustRun(t), "compiled from code 2", "without it, agents get their catalogs")
 	n.inPuppet(t, "scale", "deployment/postgres", "--replicas=1")
 	n.inPuppet(t, "wait", "--for=condition=Ready", "database/store", "--timeout=2m")
 	now, err := n.client.CoreV1().Pods(puppetNamespace).Get(t.Context(), "store-0", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.Zero(t, now.Status.ContainerStatuses[0].RestartCount, "it waits, and is not started again for that")
+	eventually(t, func() bool {
+		var node struct {
+			At time.Time `json:"report_timestamp"`
+		}
+		status, text := n.query(t, web, "/pdb/query/v4/nodes/web1.example.com")
+		return status == http.StatusOK && json.Unmarshal([]byte(text), &node) == nil && node.At.After(down)
+	}, "what it was told meanwhile is stored")
 
 	before = n.servers(t)
 	n.inPuppet(t, "patch", "config/production", "--type=json", "-p", `[{"op": "remove", "path": "/spec/databaseRef"}]`)
