@@ -143,7 +143,7 @@ test-bench:
 
 .PHONY: test-chart
 test-chart:
-	go test -C test/chart -count=1 -timeout 30m ./...
+	go test -C test/chart -count=1 -timeout 60m ./...
 
 .PHONY: test-cluster
 test-cluster:
