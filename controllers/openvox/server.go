@@ -253,6 +253,8 @@ func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, 
 	case server.Spec.CA && ca.Spec.External != nil:
 		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
 			"spec.ca: CertificateAuthority %s runs elsewhere (spec.external), and has its own server; leave the field out", ca.Name)}
+	case name == signingName(ca.Name):
+		return nil, nil, isOperators(name, ca)
 	case !server.Spec.CA && own == name: // and whoever compiles code with it could sign
 		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
 			"spec.certificateRef: Certificate %s is that of the server of CertificateAuthority %s, and administers it; name another, or set spec.ca", name, ca.Name)}
@@ -264,6 +266,12 @@ func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, 
 	}
 	pair, bundle, _, err = r.pairs().of(ctx, certificate, ca)
 	return pair, bundle, err
+}
+
+// isOperators is of the Certificate by which the operator signs, which runs in no Pod.
+func isOperators(certificate string, ca *v1alpha1.CertificateAuthority) error {
+	return &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
+		"spec.certificateRef: Certificate %s is the operator's own, and administers CertificateAuthority %s; name another", certificate, ca.Name)}
 }
 
 func (r *ServerReconciler) pairs() pairs { return pairs{r.client, r.secrets} }
