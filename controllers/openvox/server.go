@@ -34,6 +34,7 @@ const (
 	reasonWaitingForAuthority   = "WaitingForCertificateAuthority"
 	reasonConfigNotReady        = "ConfigNotReady"
 	reasonCertificateMismatch   = "CertificateMismatch"
+	reasonCodeNotAllowed        = "CodeNotAllowed"
 	reasonBootstrapped          = "CertificateMounted"
 )
 
@@ -173,6 +174,9 @@ func (r *ServerReconciler) gather(ctx context.Context, server *v1alpha1.Server) 
 	if f.pair, f.bundle, err = r.pairOf(ctx, server, f.ca); err != nil {
 		return f, err
 	}
+	if err := r.codeAllowed(ctx, server.Namespace, f.code()); err != nil {
+		return f, err
+	}
 	if !server.Spec.CA {
 		if crl, err := r.pairs().read(ctx, server.Namespace, crlSecret(f.ca.Name)); err != nil {
 			return f, err
@@ -266,6 +270,29 @@ func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, 
 	}
 	pair, bundle, _, err = r.pairs().of(ctx, certificate, ca)
 	return pair, bundle, err
+}
+
+// codeAllowed refuses the volume of a CA, also of one that is gone: its keys are there, and
+// whoever names it as code may read them.
+func (r *ServerReconciler) codeAllowed(ctx context.Context, namespace string, code *v1alpha1.CodeSpec) error {
+	if code == nil || code.ClaimName == "" {
+		return nil
+	}
+	var authorities v1alpha1.CertificateAuthorityList
+	if err := r.client.List(ctx, &authorities, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing the CertificateAuthorities of %s: %w", namespace, err)
+	}
+	ofCA := slices.ContainsFunc(authorities.Items, func(ca v1alpha1.CertificateAuthority) bool { return claimName(ca.Name) == code.ClaimName })
+	claim := &corev1.PersistentVolumeClaim{}
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: code.ClaimName}, claim)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading PersistentVolumeClaim %s: %w", code.ClaimName, err)
+	}
+	if ofCA || claim.Labels[caLabel] != "" {
+		return &obstacle{phase: v1alpha1.ServerError, reason: reasonCodeNotAllowed, wait: conflictRetry, message: fmt.Sprintf(
+			"claim %s is the volume of a CA, with its keys, and is not mounted as code; name another in spec.code", code.ClaimName)}
+	}
+	return nil
 }
 
 // isOperators is of the Certificate by which the operator signs, which runs in no Pod.
