@@ -287,9 +287,18 @@ func databaseHosts(ctx context.Context, reader client.Reader, namespace string) 
 	if err := reader.List(ctx, &databases, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the Databases of %s: %w", namespace, err)
 	}
+	// No Database gets the pairs by which a CA is administered: they are not issued again for one.
+	var authorities v1alpha1.CertificateAuthorityList
+	if err := reader.List(ctx, &authorities, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the CertificateAuthorities of %s: %w", namespace, err)
+	}
+	administers := map[string]bool{}
+	for i := range authorities.Items {
+		administers[rules.ServerCertificate(&authorities.Items[i])], administers[signingName(authorities.Items[i].Name)] = true, true
+	}
 	found := map[string][]string{}
 	for i := range databases.Items {
-		if db := &databases.Items[i]; db.DeletionTimestamp.IsZero() {
+		if db := &databases.Items[i]; db.DeletionTimestamp.IsZero() && !administers[db.Spec.CertificateRef] {
 			found[db.Spec.CertificateRef] = withNames(found[db.Spec.CertificateRef], []string{databaseHost(db)})
 		}
 	}
