@@ -320,6 +320,13 @@ type running struct {
 	trouble *obstacle
 }
 
+// mounts says whether the Pods have the pair of a Secret.
+func (s running) mounts(pair string) bool {
+	return s.deployment != nil && slices.ContainsFunc(s.deployment.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.Name == keysVolume && v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(p corev1.VolumeProjection) bool { return p.Secret != nil && p.Secret.Name == pair })
+	})
+}
+
 func (s running) rollout() *rollout {
 	d := s.deployment
 	if d == nil {
@@ -364,7 +371,7 @@ func serverStatus(server *v1alpha1.Server, seen running, o *obstacle) *v1alpha1.
 		next.Ready, next.Desired = seen.deployment.Status.ReadyReplicas, ptr.Deref(seen.deployment.Spec.Replicas, 1)
 	}
 	c := object.Conditions{List: &next.Conditions, Generation: server.Generation}
-	if seen.deployment != nil || o == nil {
+	if o == nil || seen.mounts(tlsSecret(server.Spec.CertificateRef)) {
 		c.Set(v1alpha1.ConditionSSLBootstrapped, true, reasonBootstrapped, "the pair of Certificate "+server.Spec.CertificateRef+" is mounted")
 	} else {
 		c.Set(v1alpha1.ConditionSSLBootstrapped, false, o.reason, o.message)
