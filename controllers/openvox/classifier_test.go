@@ -2,6 +2,8 @@ package openvox
 
 import (
 	"context"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
 	"strings"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/endpoints"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
 func admitAll(context.Context, builtin.Object) (builtin.Verdict, error) {
@@ -201,7 +204,7 @@ func TestClassifierCannotBeRendered(t *testing.T) {
 			s.Auth.Token.SecretKeyRef.Key = "lines"
 		},
 		"url is not http or https": func(s *v1alpha1.NodeClassifierSpec) { s.URL = "ftp://a" },
-		"ssl.ca: the CA that is given has no certificate in it": func(s *v1alpha1.NodeClassifierSpec) {
+		`spec.tls.caSecretRef: key "lines" of Secret credentials has no certificate in PEM`: func(s *v1alpha1.NodeClassifierSpec) {
 			s.TLS = &v1alpha1.EndpointTLS{CASecretRef: &v1alpha1.SecretKeyRef{Name: "credentials", Key: "lines"}}
 		},
 	} {
@@ -218,4 +221,33 @@ func TestClassifierCannotBeRendered(t *testing.T) {
 	require.Contains(t, s.classify(), "were told: no")
 	s.denied, s.broken = "", errors.New("down")
 	require.Contains(t, s.classify(), "were told: no", "that nobody answers says nothing about it")
+}
+
+// TestKeysAreSentToNobody: whoever writes a NodeClassifier need not be permitted to read the
+// Secrets by which a CA is set up or signed at.
+func TestKeysAreSentToNobody(t *testing.T) {
+	ca := newInternal("main")
+	ca.Name, ca.Spec.External = "elsewhere", &v1alpha1.ExternalCA{URL: "https://ca.example.com", TLSSecretRef: "admin"}
+	below := secretOf("company", map[string][]byte{"ca.pem": []byte("certificate"), "key.pem": []byte("key\n")})
+	below.Annotations = map[string]string{rules.IntermediateAnnotation: "below"}
+	pair := secretOf("pair", map[string][]byte{"tls.crt": []byte("certificate"), "tls.key": []byte("key")})
+	pair.Type = corev1.SecretTypeTLS
+	s := newSite(t, ca, below, pair, secretOf("admin", map[string][]byte{"tls.crt": []byte("certificate"), "tls.key": []byte("key")}),
+		secretOf("own", map[string][]byte{"username": []byte("u"), "password": []byte("p")}))
+	refs := references{secrets{s.client, s.client}, "ns"}
+	basic := func(secret, username, password string) error {
+		_, err := refs.auth(t.Context(), &v1alpha1.HTTPAuth{Basic: &v1alpha1.BasicAuth{SecretRef: v1alpha1.BasicAuthSecretRef{Name: secret, UsernameKey: username, PasswordKey: password}}})
+		return err
+	}
+	require.NoError(t, basic("own", "username", "password"))
+	require.ErrorContains(t, basic("company", "ca.pem", "key.pem"), "spec.auth.basic.secretRef: Secret company is marked for a CA, and is sent to nobody")
+	require.ErrorContains(t, basic("admin", "tls.crt", "tls.key"), "spec.auth.basic.secretRef: Secret admin is by what CertificateAuthority elsewhere is administered, and is sent to nobody")
+	require.ErrorContains(t, basic("pair", "tls.crt", "tls.key"), "spec.auth.basic.secretRef: Secret pair has the key of a certificate, and is sent to nobody")
+	_, err := refs.endpoint(t.Context(), "https://a", 1, nil, &v1alpha1.EndpointTLS{CASecretRef: &v1alpha1.SecretKeyRef{Name: "both", Key: "all"}})
+	require.ErrorContains(t, err, "there is no Secret both")
+	fake := newFakeCA(t)
+	whole := newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "a"}})
+	require.NoError(t, s.client.Create(t.Context(), secretOf("both", map[string][]byte{"all": append(whole[certPEMKey], whole[keyPEMKey]...)})))
+	_, err = refs.endpoint(t.Context(), "https://a", 1, nil, &v1alpha1.EndpointTLS{CASecretRef: &v1alpha1.SecretKeyRef{Name: "both", Key: "all"}})
+	require.ErrorContains(t, err, `key "all" of Secret both has a PRIVATE KEY, and is to have certificates only`)
 }

@@ -82,8 +82,10 @@ func (r *ConfigReconciler) carryOut(ctx context.Context, config *v1alpha1.Config
 		err = nil
 	case errors.As(err, &foreign):
 		v, err = &verdict{phase: v1alpha1.ConfigError, reason: reasonNotOwned, message: foreign.Error(), wait: retryPending}, nil
-	default: // and it is tried again
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err): // and it is tried again
 		v = &verdict{phase: v1alpha1.ConfigError, reason: reasonNotWritten, message: err.Error()}
+	default: // as is what passes, and says nothing of the Config
+		return configReport{}, err
 	}
 	next := config.Status.DeepCopy()
 	next.Phase, next.ObservedGeneration = v.phase, config.Generation

@@ -7,7 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
@@ -134,8 +136,11 @@ func TestConfigEditedByHand(t *testing.T) {
 // TestConfigIsNotRendered: it says why, and what was rendered before stays.
 func TestConfigIsNotRendered(t *testing.T) {
 	for want, change := range map[string]func(*configSite, *v1alpha1.Config){
-		"Error False NotAdmitted: no":                       func(s *configSite, _ *v1alpha1.Config) { s.denied = "no" },
-		"Error False NotWritten: down":                      func(s *configSite, _ *v1alpha1.Config) { s.err = errors.New("down") },
+		"Error False NotAdmitted: no": func(s *configSite, _ *v1alpha1.Config) { s.denied = "no" },
+		rendered:                      func(s *configSite, _ *v1alpha1.Config) { s.err = errors.New("down") }, // which says nothing of the Config
+		"Error False NotWritten: configs \"c\" is forbidden: quota": func(s *configSite, _ *v1alpha1.Config) {
+			s.err = apierrors.NewForbidden(schema.GroupResource{Resource: "configs"}, "c", errors.New("quota"))
+		},
 		`Pending False ReferenceNotFound: spec.databaseRef`: func(_ *configSite, c *v1alpha1.Config) { c.Spec.DatabaseRef = "db" },
 		`Pending False ReferenceNotFound: spec.nodeClass`:   func(_ *configSite, c *v1alpha1.Config) { c.Spec.NodeClassifierRef = "foreman" },
 		"Error False NotRendered: puppet.conf: the value of reports has more than one line": func(_ *configSite, c *v1alpha1.Config) {

@@ -132,6 +132,9 @@ func (r *DatabaseReconciler) certificate(ctx context.Context, f *databaseFacts) 
 	if err != nil {
 		return fmt.Errorf("reading CertificateAuthority %s: %w", certificate.Spec.AuthorityRef, err)
 	}
+	if name == signingName(f.ca.Name) {
+		return isOperators(name, f.ca)
+	}
 	if rules.ServerCertificate(f.ca) == name {
 		return &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
 			"spec.certificateRef: Certificate %s is that of the server of CertificateAuthority %s, and administers it; name another", name, f.ca.Name)}

@@ -223,6 +223,10 @@ func TestDatabaseWaits(t *testing.T) {
 			require.NoError(s.t, s.client.Create(s.t.Context(), certificates.MakeCertificate("main-server", "ca").Obj()))
 			s.change(func(d *v1alpha1.DatabaseSpec) { d.CertificateRef = "main-server" })
 		},
+		"Error False CertificateMismatch: spec.certificateRef: Certificate main-operator-signing is the operator's own": func(s *databaseSite) {
+			require.NoError(s.t, s.client.Create(s.t.Context(), certificates.MakeCertificate("main-operator-signing", "main-operator").Obj()))
+			s.change(func(d *v1alpha1.DatabaseSpec) { d.CertificateRef = "main-operator-signing" })
+		},
 		"Pending False CredentialsNotFound: spec.postgres.credentialsSecretRef: there is no Secret none": func(s *databaseSite) {
 			s.change(func(d *v1alpha1.DatabaseSpec) { d.Postgres.CredentialsSecretRef = "none" })
 		},
@@ -292,6 +296,13 @@ func TestCertificateOfADatabase(t *testing.T) {
 	hosts, err := injected(t.Context(), s.client, "ns")
 	require.NoError(t, err)
 	require.Equal(t, map[string][]string{"db": {"db.ns.svc"}}, hosts)
+	for _, administers := range []string{"main-server", "main-operator-signing"} {
+		s.change(func(d *v1alpha1.DatabaseSpec) { d.CertificateRef = administers })
+		hosts, err = injected(t.Context(), s.client, "ns")
+		require.NoError(t, err)
+		require.Empty(t, hosts, "the CA's own pair is not issued again for a Database that does not get it")
+	}
+	s.change(func(d *v1alpha1.DatabaseSpec) { d.CertificateRef = "db" })
 	fake := newFakeCA(t)
 	s.edit("db-tls", newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "db.example.com"}}))
 	s.edit("main-ca", map[string][]byte{caKey: fake.bundle()})

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -128,7 +129,7 @@ func (r *PoolReconciler) route(ctx context.Context, pool *v1alpha1.Pool) error {
 		if !routed(pool) {
 			return nil
 		}
-		return &obstacle{reason: reasonNoGatewayAPI, message: "spec.route: the cluster has no TLSRoutes; install the Gateway API, and the route is made", wait: routeInterval}
+		return noGatewayAPI()
 	}
 	if err != nil {
 		return fmt.Errorf("asking for TLSRoutes: %w", err)
@@ -148,10 +149,18 @@ func (r *PoolReconciler) route(ctx context.Context, pool *v1alpha1.Pool) error {
 		}
 		return &obstacle{reason: reasonHostnameConflict, message: fmt.Sprintf("spec.route.hostname: Pool %s has %s already, and is older; take another name", first, pool.Spec.Route.Hostname), wait: routeInterval}
 	}
-	if _, err := r.applier.Apply(ctx, ours, tlsRoute(pool, mapping.GroupVersionKind), have); err != nil {
+	_, err = r.applier.Apply(ctx, ours, tlsRoute(pool, mapping.GroupVersionKind), have)
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) { // the kind was there, and is known still
+		return noGatewayAPI()
+	}
+	if err != nil {
 		return err
 	}
 	return accepted(have)
+}
+
+func noGatewayAPI() error {
+	return &obstacle{reason: reasonNoGatewayAPI, message: "spec.route: the cluster has no TLSRoutes; install the Gateway API, and the route is made", wait: routeInterval}
 }
 
 // accepted is what a Gateway has against a TLSRoute: nil where it has nothing, or has not
@@ -287,9 +296,18 @@ func databaseHosts(ctx context.Context, reader client.Reader, namespace string) 
 	if err := reader.List(ctx, &databases, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the Databases of %s: %w", namespace, err)
 	}
+	// No Database gets the pairs by which a CA is administered: they are not issued again for one.
+	var authorities v1alpha1.CertificateAuthorityList
+	if err := reader.List(ctx, &authorities, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the CertificateAuthorities of %s: %w", namespace, err)
+	}
+	administers := map[string]bool{}
+	for i := range authorities.Items {
+		administers[rules.ServerCertificate(&authorities.Items[i])], administers[signingName(authorities.Items[i].Name)] = true, true
+	}
 	found := map[string][]string{}
 	for i := range databases.Items {
-		if db := &databases.Items[i]; db.DeletionTimestamp.IsZero() {
+		if db := &databases.Items[i]; db.DeletionTimestamp.IsZero() && !administers[db.Spec.CertificateRef] {
 			found[db.Spec.CertificateRef] = withNames(found[db.Spec.CertificateRef], []string{databaseHost(db)})
 		}
 	}

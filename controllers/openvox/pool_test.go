@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -197,4 +198,19 @@ func TestInjectedNames(t *testing.T) {
 	server.Spec.PoolRefs = []string{"later"}
 	require.NoError(t, c.Update(t.Context(), server))
 	require.Equal(t, map[string][]string{"web": {"a"}, "other": nil}, names(), "the host name is another Pool's")
+}
+
+// TestGatewayAPIIsRemoved while the manager still knows the kind from before.
+func TestGatewayAPIIsRemoved(t *testing.T) {
+	pool := routedPool("z", "puppet.example.com", 1)
+	pool.Spec.Route.Enabled = false
+	s := newPoolSite(t, []schema.GroupVersionKind{tlsRoutes}, pool, endpointsOf("z", true))
+	_, said := s.run("z")
+	require.Contains(t, said, "True Served")
+	require.True(t, s.get("z", pool))
+	pool.Spec.Route.Enabled = true
+	require.NoError(t, s.client.Update(t.Context(), pool))
+	s.refuse = apierrors.NewNotFound(schema.GroupResource{Group: tlsRoutes.Group, Resource: "tlsroutes"}, "")
+	_, said = s.run("z")
+	require.Contains(t, said, "False NoGatewayAPI")
 }

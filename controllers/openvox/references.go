@@ -14,6 +14,7 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox/endpoints"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
 // unrendered is why an object cannot be rendered that somebody has to mend: it, or what it
@@ -51,10 +52,36 @@ func (r references) credential(ctx context.Context, field, name, key string) (st
 	if err != nil {
 		return "", err
 	}
-	if secret.Labels[managedByLabel] == managedBy {
-		return "", &unrendered{fmt.Sprintf("%s: Secret %s is OpenVox's own, and is sent to nobody; name one that is made for this", field, name)}
+	what, err := r.key(ctx, secret)
+	if err != nil {
+		return "", err
+	}
+	if what != "" {
+		return "", &unrendered{fmt.Sprintf("%s: Secret %s %s, and is sent to nobody; name one that is made for this", field, name, what)}
 	}
 	return found(field, "Secret "+name, key, string(secret.Data[key]))
+}
+
+// key says of a Secret whose key it is: "" where it is none that is known.
+func (r references) key(ctx context.Context, secret *corev1.Secret) (string, error) {
+	switch {
+	case secret.Labels[managedByLabel] == managedBy:
+		return "is OpenVox's own", nil
+	case secret.Annotations[rules.IntermediateAnnotation] != "":
+		return "is marked for a CA", nil
+	case secret.Type == corev1.SecretTypeTLS:
+		return "has the key of a certificate", nil
+	}
+	var list v1alpha1.CertificateAuthorityList
+	if err := r.secrets.client.List(ctx, &list, client.InNamespace(r.namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return "", fmt.Errorf("listing the CertificateAuthorities of %s: %w", r.namespace, err)
+	}
+	for i := range list.Items {
+		if external := list.Items[i].Spec.External; external != nil && external.TLSSecretRef == secret.Name {
+			return "is by what CertificateAuthority " + list.Items[i].Name + " is administered", nil
+		}
+	}
+	return "", nil
 }
 
 // authorities are certificates of CAs, and nothing else that the Secret may hold: they are
@@ -117,11 +144,11 @@ func found(field, in, key, value string) (string, error) {
 func (r references) endpoint(ctx context.Context, url string, timeoutSeconds int32, auth *v1alpha1.HTTPAuth, tls *v1alpha1.EndpointTLS) (endpoints.Endpoint, error) {
 	out := endpoints.Endpoint{URL: url, TimeoutSeconds: timeoutSeconds, SSL: serverSSL}
 	if tls != nil && tls.CASecretRef != nil {
-		ca, err := r.secretValue(ctx, "spec.tls.caSecretRef", tls.CASecretRef.Name, tls.CASecretRef.Key)
+		ca, err := r.authorities(ctx, "spec.tls.caSecretRef", tls.CASecretRef.Name, tls.CASecretRef.Key)
 		if err != nil {
 			return out, err
 		}
-		out.SSL.CA = ca
+		out.SSL.CA = strings.TrimSpace(string(ca))
 	}
 	if auth == nil {
 		return out, nil

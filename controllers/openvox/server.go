@@ -34,6 +34,7 @@ const (
 	reasonWaitingForAuthority   = "WaitingForCertificateAuthority"
 	reasonConfigNotReady        = "ConfigNotReady"
 	reasonCertificateMismatch   = "CertificateMismatch"
+	reasonCodeNotAllowed        = "CodeNotAllowed"
 	reasonBootstrapped          = "CertificateMounted"
 )
 
@@ -173,6 +174,9 @@ func (r *ServerReconciler) gather(ctx context.Context, server *v1alpha1.Server) 
 	if f.pair, f.bundle, err = r.pairOf(ctx, server, f.ca); err != nil {
 		return f, err
 	}
+	if err := r.codeAllowed(ctx, server.Namespace, f.code()); err != nil {
+		return f, err
+	}
 	if !server.Spec.CA {
 		if crl, err := r.pairs().read(ctx, server.Namespace, crlSecret(f.ca.Name)); err != nil {
 			return f, err
@@ -253,6 +257,8 @@ func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, 
 	case server.Spec.CA && ca.Spec.External != nil:
 		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
 			"spec.ca: CertificateAuthority %s runs elsewhere (spec.external), and has its own server; leave the field out", ca.Name)}
+	case name == signingName(ca.Name):
+		return nil, nil, isOperators(name, ca)
 	case !server.Spec.CA && own == name: // and whoever compiles code with it could sign
 		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
 			"spec.certificateRef: Certificate %s is that of the server of CertificateAuthority %s, and administers it; name another, or set spec.ca", name, ca.Name)}
@@ -264,6 +270,35 @@ func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, 
 	}
 	pair, bundle, _, err = r.pairs().of(ctx, certificate, ca)
 	return pair, bundle, err
+}
+
+// codeAllowed refuses the volume of a CA, also of one that is gone: its keys are there, and
+// whoever names it as code may read them.
+func (r *ServerReconciler) codeAllowed(ctx context.Context, namespace string, code *v1alpha1.CodeSpec) error {
+	if code == nil || code.ClaimName == "" {
+		return nil
+	}
+	var authorities v1alpha1.CertificateAuthorityList
+	if err := r.client.List(ctx, &authorities, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing the CertificateAuthorities of %s: %w", namespace, err)
+	}
+	ofCA := slices.ContainsFunc(authorities.Items, func(ca v1alpha1.CertificateAuthority) bool { return claimName(ca.Name) == code.ClaimName })
+	claim := &corev1.PersistentVolumeClaim{}
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: code.ClaimName}, claim)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading PersistentVolumeClaim %s: %w", code.ClaimName, err)
+	}
+	if ofCA || claim.Labels[caLabel] != "" {
+		return &obstacle{phase: v1alpha1.ServerError, reason: reasonCodeNotAllowed, wait: conflictRetry, message: fmt.Sprintf(
+			"claim %s is the volume of a CA, with its keys, and is not mounted as code; name another in spec.code", code.ClaimName)}
+	}
+	return nil
+}
+
+// isOperators is of the Certificate by which the operator signs, which runs in no Pod.
+func isOperators(certificate string, ca *v1alpha1.CertificateAuthority) error {
+	return &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
+		"spec.certificateRef: Certificate %s is the operator's own, and administers CertificateAuthority %s; name another", certificate, ca.Name)}
 }
 
 func (r *ServerReconciler) pairs() pairs { return pairs{r.client, r.secrets} }
@@ -283,6 +318,13 @@ type running struct {
 	deployment *appsv1.Deployment
 	// trouble is why a Pod does not start: nil where none has any.
 	trouble *obstacle
+}
+
+// mounts says whether the Pods have the pair of a Secret.
+func (s running) mounts(pair string) bool {
+	return s.deployment != nil && slices.ContainsFunc(s.deployment.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.Name == keysVolume && v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(p corev1.VolumeProjection) bool { return p.Secret != nil && p.Secret.Name == pair })
+	})
 }
 
 func (s running) rollout() *rollout {
@@ -329,7 +371,7 @@ func serverStatus(server *v1alpha1.Server, seen running, o *obstacle) *v1alpha1.
 		next.Ready, next.Desired = seen.deployment.Status.ReadyReplicas, ptr.Deref(seen.deployment.Spec.Replicas, 1)
 	}
 	c := object.Conditions{List: &next.Conditions, Generation: server.Generation}
-	if seen.deployment != nil || o == nil {
+	if o == nil || seen.mounts(tlsSecret(server.Spec.CertificateRef)) {
 		c.Set(v1alpha1.ConditionSSLBootstrapped, true, reasonBootstrapped, "the pair of Certificate "+server.Spec.CertificateRef+" is mounted")
 	} else {
 		c.Set(v1alpha1.ConditionSSLBootstrapped, false, o.reason, o.message)

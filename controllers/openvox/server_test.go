@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -606,6 +607,51 @@ func TestOnlyTheCAAdministersItself(t *testing.T) {
 	s := newServerSite(t, server)
 	require.Contains(t, s.run(), "Error False CertificateMismatch: spec.certificateRef: Certificate main-server is that of the server of CertificateAuthority main, and administers it")
 	require.Nil(t, s.deployment())
+	server = newServer("catalogs")
+	server.Spec.CertificateRef = "main-operator-signing"
+	s = newServerSite(t, server)
+	require.Contains(t, s.run(), "Error False CertificateMismatch: spec.certificateRef: Certificate main-operator-signing is the operator's own, and administers CertificateAuthority main")
+	require.Nil(t, s.deployment(), "whoever writes a Server chooses what runs with the pair")
+}
+
+// TestVolumeOfACAIsNoCode: the keys of a CA are on it, and code can read them.
+func TestVolumeOfACAIsNoCode(t *testing.T) {
+	for name, prepare := range map[string]func(*serverSite){
+		"main-data": func(*serverSite) {},
+		"kept": func(s *serverSite) { // of a CA that is gone
+			require.NoError(s.t, s.client.Create(s.t.Context(), &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "kept", Namespace: "ns", Labels: labelsOf("gone")}}))
+		},
+	} {
+		server := newServer("catalogs")
+		server.Spec.Code = &v1alpha1.CodeSpec{ClaimName: name}
+		s := newServerSite(t, server)
+		prepare(s)
+		require.Contains(t, s.run(), "Error False CodeNotAllowed: claim "+name+" is the volume of a CA")
+		require.Nil(t, s.deployment())
+	}
+	server := newServer("catalogs")
+	server.Spec.Code = &v1alpha1.CodeSpec{ClaimName: "code"}
+	s := newServerSite(t, server)
+	s.run()
+	require.NotNil(t, s.deployment())
+}
+
+// TestWhichPairIsMounted: a pair that is waited for is not said to be there, because another
+// is.
+func TestWhichPairIsMounted(t *testing.T) {
+	s := newServerSite(t, newServer("catalogs"))
+	s.run()
+	mounted := func() string {
+		c := meta.FindStatusCondition(s.server.Status.Conditions, v1alpha1.ConditionSSLBootstrapped)
+		return string(c.Status) + " " + c.Reason
+	}
+	require.Equal(t, "True CertificateMounted", mounted())
+	s.change(func(spec *v1alpha1.ServerSpec) { spec.CertificateRef = "none" })
+	s.run()
+	require.Equal(t, "False WaitingForCertificate", mounted())
+	s.change(func(spec *v1alpha1.ServerSpec) { spec.CertificateRef, spec.ConfigRef = "web", "none" })
+	s.run()
+	require.Equal(t, "True CertificateMounted", mounted(), "what waits is not the pair")
 }
 
 // TestACRLIsFollowed runs what copies CRLs, with folders as the kubelet writes them.

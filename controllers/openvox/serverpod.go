@@ -44,7 +44,9 @@ const (
 	serverContainer = "openvox-server"
 	crlContainer    = "crl"
 	crlSource       = "crl-source"
-	serverPort      = "https"
+	// keysVolume has the key of the Certificate.
+	keysVolume = "keys"
+	serverPort = "https"
 
 	confFolder   = "/etc/puppetlabs/puppet"
 	codeFolder   = "/etc/puppetlabs/code"
@@ -365,7 +367,7 @@ func (f serverFacts) volumes() (volumes []corev1.Volume, mounts []corev1.VolumeM
 		add(writable.name, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}, false, writable.path)
 	}
 	add("certificates", projected(secretFile(pair, certPEMKey, "puppet.pem"), secretFile(caSecretName(f.ca), caKey, "ca.pem")), true, sslFolder+"/certs")
-	add("keys", projected(secretFile(pair, keyPEMKey, "puppet.pem")), true, sslFolder+"/private_keys")
+	add(keysVolume, projected(secretFile(pair, keyPEMKey, "puppet.pem")), true, sslFolder+"/private_keys")
 	var followed []corev1.VolumeProjection // as it changes, since it is mounted as a folder
 	if f.server.Spec.CA {
 		followed = append(followed, secretFile(autosignSecret(f.ca.Name), policyKey, policyKey))

@@ -45,6 +45,20 @@ deny contains {"msg": msg, "field": "spec.cache.directory"} if {
 	msg := sprintf("spec.cache.directory: %q is no absolute path of letters, digits, dots, hyphens and underscores", [directory])
 }
 
+# An empty volume is mounted there, which hides what a server runs or reads.
+deny contains {"msg": msg, "field": "spec.cache.directory"} if {
+	directory := trim_suffix(spec.cache.directory, "/")
+	hides(directory)
+	msg := sprintf("spec.cache.directory: at %q are files of the image or of servers, which an empty volume would hide; take a folder of its own, such as /var/cache/openvox-enc", [directory])
+}
+
+hides(directory) if regex.match(`^/(?:bin|boot|dev|etc|lib[^/]*|opt|proc|root|sbin|sys|usr)(?:/|$)`, directory)
+
+hides(directory) if {
+	some folder in ["/tmp", "/run/puppetserver", "/run/puppetlabs", "/var/run", "/var/log/puppetlabs", "/var/spool/openvox-report"]
+	startswith(sprintf("%s/", [folder]), sprintf("%s/", [directory]))
+}
+
 warn contains warning if some warning in endpoint.warnings(spec)
 
 warn contains msg if {

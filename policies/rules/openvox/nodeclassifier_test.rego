@@ -61,3 +61,12 @@ test_warnings if {
 	count(nodeclassifier.warn) == 2 with input as created(object.union(enterprise, {"request": {"body": "facts"}, "response": {"format": "yaml"}}))
 	count(nodeclassifier.deny) == 0 with input as created(plain)
 }
+
+test_folders_of_the_image if {
+	every directory in ["/usr", "/usr/local/bin", "/etc/puppetlabs/puppet/ssl/certs", "/opt/puppetlabs", "/tmp/", "/var", "/run/puppetserver", "/var/log/puppetlabs", "/var/spool/openvox-report"] {
+		fields(nodeclassifier.deny) == {"spec.cache.directory"} with input as created(object.union(foreman, {"cache": {"directory": directory}}))
+	}
+	every directory in ["/var/cache/openvox-enc", "/var/cache/openvox-enc/", "/var/lib/enc", "/cache", "/run/enc"] {
+		count(nodeclassifier.deny) == 0 with input as created(object.union(foreman, {"cache": {"directory": directory}}))
+	}
+}
