@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
 // pairs reads what Pods mount of certificates.
@@ -38,6 +39,9 @@ func (p pairs) of(ctx context.Context, certificate *v1alpha1.Certificate, ca *v1
 	if leaf = storedPair(pair); leaf == nil || !issuedBy(leaf, bundle) {
 		signed := meta.FindStatusCondition(certificate.Status.Conditions, v1alpha1.ConditionCertSigned)
 		return nil, nil, nil, waitsForCertificate("Certificate %s has no pair yet in Secret %s: %s", certificate.Name, name, ptr.Deref(signed, metav1.Condition{Message: "it was not looked at yet"}).Message)
+	}
+	if oid := authorization(leaf); oid != "" && ca.Spec.External == nil && rules.ServerCertificate(ca) != certificate.Name {
+		return nil, nil, nil, waitsForCertificate("the certificate of %s has the extension %s still, which gives rights at the CA; it is issued again without", certificate.Name, oid)
 	}
 	return pair, bundle, leaf, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/asn1"
 	"errors"
 	"maps"
 	"os"
@@ -612,6 +613,18 @@ func TestOnlyTheCAAdministersItself(t *testing.T) {
 	s = newServerSite(t, server)
 	require.Contains(t, s.run(), "Error False CertificateMismatch: spec.certificateRef: Certificate main-operator-signing is the operator's own, and administers CertificateAuthority main")
 	require.Nil(t, s.deployment(), "whoever writes a Server chooses what runs with the pair")
+
+	// Nor is one that was the server's before.
+	s = newServerSite(t, newServer("catalogs"))
+	fake, tls, ca := newFakeCA(t), &corev1.Secret{}, &corev1.Secret{}
+	require.True(t, s.get("web-tls", tls))
+	tls.Data = newPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "web.example.com"}, ExtraExtensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 34380, 1, 3, 39}, Value: []byte{12, 4, 't', 'r', 'u', 'e'}}}})
+	require.NoError(t, s.client.Update(t.Context(), tls))
+	require.True(t, s.get("main-ca", ca))
+	ca.Data[caKey] = fake.bundle()
+	require.NoError(t, s.client.Update(t.Context(), ca))
+	require.Contains(t, s.run(), "WaitingForCert False WaitingForCertificate: the certificate of web has the extension 1.3.6.1.4.1.34380.1.3.39 still")
+	require.Nil(t, s.deployment())
 }
 
 // TestVolumeOfACAIsNoCode: the keys of a CA are on it, and code can read them.

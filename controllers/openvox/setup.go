@@ -309,8 +309,8 @@ func (w watches) databaseSources(c, all cluster.Cluster) []source.Source {
 		object.Mapped(c, &v1alpha1.Server{}, func(ctx context.Context, o *v1alpha1.Server) []reconcile.Request { return ofNamespace(ctx, o) }, predicate.TypedGenerationChangedPredicate[*v1alpha1.Server]{}),
 		object.Mapped(c, &v1alpha1.Certificate{}, func(ctx context.Context, o *v1alpha1.Certificate) []reconcile.Request { return ofNamespace(ctx, o) }),
 		object.Mapped(c, &v1alpha1.CertificateAuthority{}, func(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
-			return ofNamespace(ctx, ca)
-		}, predicate.TypedGenerationChangedPredicate[*v1alpha1.CertificateAuthority]{}),
+			return ofNamespace(ctx, ca) // whose status says which Certificate is its server's
+		}),
 		object.Mapped(all, secretMetadata(), w.databasesOfSecret),
 		object.Mapped(c, &corev1.Pod{}, func(_ context.Context, pod *corev1.Pod) []reconcile.Request {
 			return object.Request(pod.Namespace, pod.Labels[databaseLabel])

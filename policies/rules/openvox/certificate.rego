@@ -41,6 +41,15 @@ administers(name) if endswith(concat("", [".", lower(name)]), concat("", [".", o
 
 administers(name) if endswith(concat("", [".", operator]), concat("", [".", lower(name)]))
 
+# By these the operator knows the CA that it sends keys' requests to.
+deny contains {"msg": msg, "field": "spec"} if {
+	input.facts.ofServer == false
+	input.name != sprintf("%s-server", [spec.authorityRef])
+	some name in array.concat([certname], object.get(spec, "dnsAltNames", []))
+	startswith(sprintf("%s.", [lower(name)]), sprintf("%s-internal.", [spec.authorityRef]))
+	msg := sprintf("spec: %q is the name of the CA's own server; take another", [name])
+}
+
 # Two with one certname would revoke each other's certificates by turns.
 deny contains {"msg": msg, "field": "spec.certname"} if {
 	some name in input.facts.claimedBy

@@ -21,6 +21,11 @@ deny contains {"msg": msg, "field": "metadata.name"} if {
 	msg := sprintf("metadata.name: %q becomes the name of a Service and part of a label: at most 52 of a-z, 0-9 and -, beginning with a letter", [input.name])
 }
 
+deny contains {"msg": msg, "field": "metadata.name"} if {
+	endswith(input.name, "-internal")
+	msg := sprintf("metadata.name: %q is the name of a CA's Service, or may become one; take another", [input.name])
+}
+
 deny contains {"msg": msg, "field": "spec.postgres.host"} if {
 	not host(postgres.host)
 	msg := sprintf("spec.postgres.host: %q is neither a host name nor an IP address; the port and the database have fields of their own", [postgres.host])

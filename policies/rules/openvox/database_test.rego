@@ -15,7 +15,7 @@ postgres(more) := object.union({"host": "pg.example.com", "credentialsSecretRef"
 test_database if {
 	denials({}) == set()
 	warnings({}) == 0
-	every name in ["A", "a.b", "1a", "a2345678901234567890123456789012345678901234567890123"] {
+	every name in ["A", "a.b", "1a", "main-internal", "a2345678901234567890123456789012345678901234567890123"] {
 		found := database.deny with input as named(name, {})
 		{denial.field | some denial in found} == {"metadata.name"}
 	}

@@ -378,7 +378,10 @@ test_pool if {
 		fields(pool.deny) == {"metadata.name"} with input as named(name, create({}), {})
 	}
 	pool_denials(routed("puppet.example.com")) == set()
-	every host in ["*.example.com", "a b", "10.0.0.1"] {
+	every host in ["a-internal.example.com", "main-internals"] {
+		pool_denials(routed(host)) == set()
+	}
+	every host in ["*.example.com", "a b", "10.0.0.1", "main-internal.ns.svc", "Main-Internal", "main-internal.ns.svc.cluster.local"] {
 		pool_denials(routed(host)) == {"spec.route.hostname"}
 	}
 	taken := {"hostTakenBy": "other"}
@@ -397,4 +400,13 @@ test_config_with_a_classifier if {
 	some msg in config.warn with input as review(create({"spec": {"nodeClassifierRef": "foreman", "image": {"repository": "r"}}}), {})
 	contains(msg, "nothing says that r has /usr/local/bin/lintel-openvox-enc")
 	count(config.warn) == 0 with input as review(create({"spec": {"nodeClassifierRef": "foreman", "image": {"repository": "r"}}, "metadata": {"annotations": {"lintel.dev/autosign-image": "r"}}}), {})
+}
+
+test_name_of_the_ca if {
+	every names in [{"certname": "main-internal"}, {"dnsAltNames": ["web", "Main-Internal.ns.svc"]}] {
+		spec := object.union({"authorityRef": "main"}, names)
+		fields(certificate.deny) == {"spec"} with input as named("web", create({"spec": spec}), {"ofServer": false, "oids": {}, "claimedBy": []})
+		count(certificate.deny) == 0 with input as named("web", create({"spec": spec}), {"ofServer": true, "oids": {}, "claimedBy": []})
+		count(certificate.deny) == 0 with input as named("main-server", create({"spec": spec}), {"ofServer": false, "oids": {}, "claimedBy": []})
+	}
 }

@@ -49,6 +49,12 @@ deny contains {"msg": msg, "field": "spec.route.hostname"} if {
 	msg := sprintf("spec.route.hostname: %q is no DNS name without wildcards", [host])
 }
 
+# Certificates may be for it, and by this the operator knows the CA.
+deny contains {"msg": msg, "field": "spec.route.hostname"} if {
+	regex.match(`^[^.]+-internal(\.[^.]+(\.svc(\..*)?)?)?$`, lower(route.hostname))
+	msg := sprintf("spec.route.hostname: %q is the name of a CA's Service, or may become one; take another", [route.hostname])
+}
+
 deny contains {"msg": msg, "field": "spec.route.hostname"} if {
 	other := input.facts.hostTakenBy
 	other != ""
