@@ -35,6 +35,17 @@ func Turned(bad metav1.ConditionStatus) News {
 	}
 }
 
+// Reasoned is about a condition that has got another reason, as a warning where that is a
+// fault.
+func Reasoned(isFault func(reason string) bool) News {
+	return func(was, now *metav1.Condition) *Event {
+		if was != nil && was.Reason == now.Reason {
+			return nil
+		}
+		return &Event{Warning: isFault(now.Reason), Reason: now.Reason, Message: now.Message}
+	}
+}
+
 // Changes are the Events for conditions that have changed, by the News of their types.
 func Changes(news map[string]News, before, after []metav1.Condition) (list []Event) {
 	for i := range after {

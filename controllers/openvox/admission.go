@@ -17,6 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/issuing"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/system"
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/engine"
@@ -42,7 +45,7 @@ func (a *admitter) admitCertificate(ctx context.Context, object builtin.Object) 
 	if !ok {
 		return builtin.Verdict{}, fmt.Errorf("%T is no Certificate", object)
 	}
-	all, err := certificatesIn(ctx, a.cached, certificate.Namespace)
+	all, err := issuing.CertificatesIn(ctx, a.cached, certificate.Namespace)
 	if err != nil {
 		return builtin.Verdict{}, err
 	}
@@ -114,20 +117,11 @@ func (a *admitter) aboutServer(ctx context.Context, server *v1alpha1.Server, cou
 	if err := a.cached.List(ctx, &servers, client.InNamespace(server.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return facts, fmt.Errorf("listing the Servers of %s: %w", server.Namespace, err)
 	}
-	configs, err := configsIn(ctx, a.cached, server.Namespace)
+	configs, err := layout.ConfigsIn(ctx, a.cached, server.Namespace)
 	if err != nil {
 		return facts, err
 	}
 	return rules.CAServers(server, servers.Items, configs, counts), nil
-}
-
-// configsIn are those of a namespace, for reading only.
-func configsIn(ctx context.Context, reader client.Reader, namespace string) ([]v1alpha1.Config, error) {
-	var list v1alpha1.ConfigList
-	if err := reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("listing the Configs of %s: %w", namespace, err)
-	}
-	return list.Items, nil
 }
 
 // poolFacts are about a Pool that is to be stored.
@@ -231,7 +225,7 @@ func (a *admitter) requestFacts(ctx context.Context, reader client.Reader, key c
 	if err := reader.List(ctx, &policies, client.InNamespace(key.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return facts, fmt.Errorf("listing the SigningPolicies of %s: %w", key, err)
 	}
-	certificates, err := certificatesIn(ctx, reader, key.Namespace)
+	certificates, err := issuing.CertificatesIn(ctx, reader, key.Namespace)
 	if err != nil {
 		return facts, err
 	}
@@ -241,23 +235,6 @@ func (a *admitter) requestFacts(ctx context.Context, reader client.Reader, key c
 	return facts, secrets.failure
 }
 
-// certificatesIn are those of a namespace, with the names that Pools add to them, for
-// reading only.
-func certificatesIn(ctx context.Context, reader client.Reader, namespace string) ([]v1alpha1.Certificate, error) {
-	var list v1alpha1.CertificateList
-	if err := reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("listing the Certificates of %s: %w", namespace, err)
-	}
-	hosts, err := injected(ctx, reader, namespace)
-	if err != nil {
-		return nil, err
-	}
-	for i := range list.Items {
-		inject(&list.Items[i], hosts)
-	}
-	return list.Items, nil
-}
-
 // certificateFacts are about a Certificate that is to be stored.
 func (a *admitter) certificateFacts(ctx context.Context, review *admission.Review) (any, error) {
 	certificate, err := system.Read[v1alpha1.Certificate](review, review.Object)
@@ -265,7 +242,7 @@ func (a *admitter) certificateFacts(ctx context.Context, review *admission.Revie
 		return nil, err
 	}
 	certificate.Name, certificate.Namespace = review.Name, review.Namespace
-	all, err := certificatesIn(ctx, a.cached, review.Namespace)
+	all, err := issuing.CertificatesIn(ctx, a.cached, review.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +259,7 @@ func (a *admitter) authorityFacts(ctx context.Context, review *admission.Review)
 	if !ca.Spec.IntermediateCA.Enabled || name == "" {
 		return rules.AuthorityFacts{}, nil
 	}
-	secret := secretMetadata()
+	secret := object.MetadataOf(object.SecretKind)
 	err = a.direct.Get(ctx, client.ObjectKey{Namespace: review.Namespace, Name: name}, secret)
 	if apierrors.IsNotFound(err) {
 		return rules.AuthorityFacts{}, nil // the setup Job waits for it

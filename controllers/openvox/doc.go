@@ -1,4 +1,7 @@
-// Package openvox carries out OpenVox's kinds: certificates and CRLs of Puppet CAs, and
-// the signing policies that a CA's autosign hook reads. It decides nothing: who gets a
-// certificate is decided by policies/rules/openvox.
+// Package openvox brings OpenVox's kinds to the manager: their flags, the facts by which requests
+// are judged, and the controllers of its rooms. Package issuing has certificates issued, and
+// package serving has servers run with them; they know each other by package layout alone.
+//
+// Invariant: it decides nothing. Who gets a certificate, and what may be stored, is decided by
+// policies/rules/openvox.
 package openvox

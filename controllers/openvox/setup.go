@@ -1,51 +1,36 @@
 package openvox
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	batchv1 "k8s.io/api/batch/v1"
-	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
-	"github.com/lintel-policy/lintel/controllers/attempt"
 	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/issuing"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	"github.com/lintel-policy/lintel/controllers/openvox/serving"
 	"github.com/lintel-policy/lintel/controllers/system"
-	builtin "github.com/lintel-policy/lintel/policies/rules"
 )
 
-// workers is how many objects are looked at at a time; CAs are asked elsewhere.
-const workers = 8
+// setupGroup can write to volumes that know nothing of the image's user.
+const setupGroup = 1001
 
 // newCluster has its own cache, which holds of what others have, too, ours only.
 func newCluster(config *rest.Config, namespaces []string) (cluster.Cluster, error) {
 	byObject := map[client.Object]cache.ByObject{}
-	for _, kind := range slices.Concat(internalKinds(), serverKinds(), databaseKinds(), []client.Object{&corev1.Pod{}, &discoveryv1.EndpointSlice{}}) {
-		byObject[kind] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{managedByLabel: managedBy})}
+	for _, kind := range slices.Concat(issuing.Kinds(), serving.Kinds()) {
+		byObject[kind] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{layout.ManagedByLabel: layout.ManagedBy})}
 	}
 	return newCachedCluster(config, namespaces, byObject)
 }
@@ -54,38 +39,16 @@ func newCluster(config *rest.Config, namespaces []string) (cluster.Cluster, erro
 // for a kind, whether it holds objects or their metadata.
 func newMetadataCluster(config *rest.Config, namespaces []string) (cluster.Cluster, error) {
 	identities := cache.ByObject{Transform: object.IdentityOnly}
-	return newCachedCluster(config, namespaces, map[client.Object]cache.ByObject{secretMetadata(): identities, configMapMetadata(): identities})
+	return newCachedCluster(config, namespaces, map[client.Object]cache.ByObject{
+		object.MetadataOf(object.SecretKind):                               identities,
+		object.MetadataOf(corev1.SchemeGroupVersion.WithKind("ConfigMap")): identities,
+	})
 }
 
 func newCachedCluster(config *rest.Config, namespaces []string, byObject map[client.Object]cache.ByObject) (cluster.Cluster, error) {
 	return object.NewCluster(config, v1alpha1.AddToScheme, func(o *cluster.Options) {
 		o.Cache.DefaultNamespaces, o.Cache.ByObject = object.Only(namespaces), byObject
 	})
-}
-
-func secretMetadata() *metav1.PartialObjectMetadata { return object.MetadataOf(object.SecretKind) }
-
-func configMapMetadata() *metav1.PartialObjectMetadata {
-	return object.MetadataOf(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-}
-
-// internalKinds are the kinds of which CAs in the cluster consist, beside Secrets.
-func internalKinds() []client.Object {
-	return []client.Object{
-		&corev1.PersistentVolumeClaim{}, &corev1.Service{}, &corev1.ServiceAccount{}, &batchv1.Job{}, &rbacv1.Role{}, &rbacv1.RoleBinding{},
-	}
-}
-
-// serverKinds are the kinds of which Servers consist.
-func serverKinds() []client.Object {
-	return []client.Object{
-		&appsv1.Deployment{}, &policyv1.PodDisruptionBudget{}, &autoscalingv2.HorizontalPodAutoscaler{}, &networkingv1.NetworkPolicy{},
-	}
-}
-
-// databaseKinds are the kinds of which Databases consist, beside those that others have, too.
-func databaseKinds() []client.Object {
-	return []client.Object{&appsv1.StatefulSet{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}}
 }
 
 // groupFor is the group of setup Pods: OpenShift gives each namespace its own.
@@ -110,418 +73,23 @@ func (a *admitter) addControllers(mgr system.Manager) error {
 	if err != nil {
 		return fmt.Errorf("setting up the cache of Secrets and ConfigMaps: %w", err)
 	}
-	recorder := c.GetEventRecorder("lintel-openvox")
-	s := secrets{client: c.GetClient(), live: c.GetAPIReader()}
-	crls := newCRLMetrics(time.Now)
-	if err := mgr.Metrics.Register(crls); err != nil {
-		return fmt.Errorf("registering metrics: %w", err)
-	}
 	group, err := groupFor(c.GetRESTMapper())
 	if err != nil {
 		return err
 	}
-	applier := func(manager string) *object.Applier {
-		return &object.Applier{Client: c.GetClient(), Live: c.GetAPIReader(), Manager: manager}
-	}
-	policies := &PolicyReconciler{client: c.GetClient(), secrets: s, events: recorder}
-	authorities := newAuthorityReconciler(c.GetClient(), s, recorder, crls, time.Now)
-	issuing, signing := attempt.NewRunner[outcome](time.Now), attempt.NewRunner[outcome](time.Now)
-	certificates := &CertificateReconciler{client: c.GetClient(), secrets: s, events: recorder, attempts: issuing, keys: newKeyMaker(a.keyBits), admit: a.admitCertificate, revoked: authorities.revoked, now: time.Now}
-	initializing := &InitializeReconciler{client: c.GetClient(), secrets: s, applier: applier(initializeManager), events: recorder, admit: a.admitCertificate, fsGroup: group, externalOnly: a.externalOnly, now: time.Now}
-	rendering := classifiers{secrets: s, admit: a.admitClassifier}
-	configs := &ConfigReconciler{client: c.GetClient(), applier: applier(configsManager), events: recorder, admit: a.admitConfig, classifiers: rendering}
-	classifying := &ClassifierReconciler{client: c.GetClient(), events: recorder, classifiers: rendering}
-	reporting := &ReportReconciler{client: c.GetClient(), applier: applier(reportsManager), secrets: s, events: recorder, admit: a.admitProcessor}
-	servers := &ServerReconciler{client: c.GetClient(), secrets: s, applier: applier(serversManager), events: recorder, admit: a.admitServer, fsGroup: group, externalOnly: a.externalOnly}
-	databases := &DatabaseReconciler{client: c.GetClient(), secrets: s, applier: applier(databasesManager), events: recorder, admit: a.admitDatabase, fsGroup: group, externalOnly: a.externalOnly}
-	pools := &PoolReconciler{client: c.GetClient(), applier: applier(poolsManager), events: recorder, admit: a.admitPool, externalOnly: a.externalOnly}
-	var approves builtin.Admitter
-	if a.approve {
-		approves = a.admitRequest
-	}
-	signs := signer{client: c.GetClient(), secrets: s, admit: a.admitRequest, revoked: authorities.revoked, names: &certnames{}}
-	requests := &RequestReconciler{client: c.GetClient(), signer: signs, events: recorder, attempts: signing, approves: approves, namespaces: a.namespaces}
-	later := &certManager{manager: mgr, namespaces: a.namespaces, cluster: c, mapper: c.GetRESTMapper(), signer: signs, approves: approves}
-	for _, runnable := range []manager.Runnable{c, all, issuing, signing, authorities.refreshes, later} {
+	for _, runnable := range []manager.Runnable{c, all} {
 		if err := mgr.Add(runnable); err != nil {
 			return err
 		}
 	}
-	w := watches{c.GetClient()}
-	newGeneration := predicate.TypedGenerationChangedPredicate[*v1alpha1.CertificateAuthority]{}
-	setup := []source.Source{object.Self(c, &v1alpha1.CertificateAuthority{})}
-	if !a.externalOnly { // else the CAs' status says that nothing is set up, and no more
-		setup = append(setup,
-			object.Mapped(all, secretMetadata(), w.authoritiesOfIntermediateSecret),
-			object.Mapped(c, &v1alpha1.Config{}, func(_ context.Context, c *v1alpha1.Config) []reconcile.Request {
-				return object.Request(c.Namespace, c.Spec.AuthorityRef)
-			}),
-			object.Mapped(c, &v1alpha1.Certificate{}, authorityOfCertificate),
-			object.Mapped(c, client.Object(&corev1.Secret{}), labelled))
-		for _, kind := range internalKinds() {
-			setup = append(setup, object.Mapped(c, kind, labelled))
-		}
-		setup = append(setup, object.Mapped(c, &v1alpha1.Server{}, w.authorityOfServer))
-	}
-	running := []source.Source{object.Self(c, &v1alpha1.Server{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Server]{})}
-	reaching := []source.Source{object.Self(c, &v1alpha1.Pool{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Pool]{})}
-	storing := []source.Source{object.Self(c, &v1alpha1.Database{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Database]{})}
-	if !a.externalOnly {
-		running = append(running, w.serverSources(c, all)...)
-		storing = append(storing, w.databaseSources(c, all)...)
-		reaching = append(reaching,
-			object.Owned(c, &corev1.Service{}, &v1alpha1.Pool{}),
-			object.Mapped(c, &discoveryv1.EndpointSlice{}, func(_ context.Context, s *discoveryv1.EndpointSlice) []reconcile.Request {
-				return object.Request(s.Namespace, s.Labels[discoveryv1.LabelServiceName])
-			}),
-			// One that goes may leave its host name to another.
-			object.Mapped(c, &v1alpha1.Pool{}, w.poolsBeside, predicate.TypedGenerationChangedPredicate[*v1alpha1.Pool]{}))
-	}
 	return errors.Join(
-		object.Control(mgr, policiesManager, 1, policies,
-			object.Self(c, &v1alpha1.CertificateAuthority{}, newGeneration),
-			object.Owned(c, &corev1.Secret{}, &v1alpha1.CertificateAuthority{}),
-			object.Mapped(c, &v1alpha1.SigningPolicy{}, func(_ context.Context, p *v1alpha1.SigningPolicy) []reconcile.Request {
-				return object.Request(p.Namespace, p.Spec.CertificateAuthorityRef)
-			}),
-			object.Mapped(c, &v1alpha1.Certificate{}, authorityOfCertificate),
-			object.Mapped(c, &v1alpha1.Pool{}, w.authoritiesOfPool),
-			object.Mapped(c, &v1alpha1.Database{}, w.authorityOfDatabase, predicate.TypedGenerationChangedPredicate[*v1alpha1.Database]{}),
-			object.Mapped(c, &v1alpha1.Server{}, w.authorityOfServer),
-			object.Mapped(all, secretMetadata(), w.authoritiesOfPolicySecret),
-			object.Mapped(all, secretMetadata(), authorityOfAutosignSecret)),
-		object.Control(mgr, authoritiesManager, workers, authorities,
-			object.Self(c, &v1alpha1.CertificateAuthority{}),
-			object.Mapped(all, secretMetadata(), func(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
-				requests := w.authoritiesOfSecret(ctx, secret)
-				for _, request := range requests {
-					authorities.hurry(request.NamespacedName)
-				}
-				return requests
-			}),
-			authorities.refreshes.Source()),
-		object.Control(mgr, initializeManager, 1, initializing, setup...),
-		object.Control(mgr, certificatesManager, workers, certificates,
-			object.Self(c, &v1alpha1.Certificate{}),
-			object.Owned(c, &corev1.Secret{}, &v1alpha1.Certificate{}),
-			issuing.Source(),
-			object.Mapped(c, &v1alpha1.CertificateAuthority{}, w.certificatesOf),
-			object.Mapped(c, &v1alpha1.Pool{}, w.certificatesOfPool, predicate.TypedGenerationChangedPredicate[*v1alpha1.Pool]{}),
-			object.Mapped(c, &v1alpha1.Database{}, func(_ context.Context, d *v1alpha1.Database) []reconcile.Request {
-				return object.Request(d.Namespace, d.Spec.CertificateRef)
-			}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Database]{}),
-			object.Mapped(c, &v1alpha1.Server{}, func(_ context.Context, s *v1alpha1.Server) []reconcile.Request {
-				return object.Request(s.Namespace, s.Spec.CertificateRef)
-			}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Server]{})),
-		object.Control(mgr, serversManager, workers, servers, running...),
-		object.Control(mgr, databasesManager, 1, databases, storing...),
-		object.Control(mgr, poolsManager, 1, pools, reaching...),
-		object.Control(mgr, configsManager, 1, configs,
-			object.Self(c, &v1alpha1.Config{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Config]{}),
-			object.Owned(c, &corev1.ConfigMap{}, &v1alpha1.Config{}),
-			object.Owned(c, &corev1.ServiceAccount{}, &v1alpha1.Config{}),
-			object.Owned(c, &corev1.Secret{}, &v1alpha1.Config{}),
-			object.Mapped(c, &v1alpha1.NodeClassifier{}, w.configsOfClassifier, predicate.TypedGenerationChangedPredicate[*v1alpha1.NodeClassifier]{}),
-			object.Mapped(c, &v1alpha1.ReportProcessor{}, configOfProcessor, predicate.TypedGenerationChangedPredicate[*v1alpha1.ReportProcessor]{}),
-			object.Mapped(c, &v1alpha1.Database{}, func(ctx context.Context, d *v1alpha1.Database) []reconcile.Request {
-				return object.Requests(ctx, c.GetClient(), &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool { return c.Spec.DatabaseRef == d.Name }, client.InNamespace(d.Namespace))
-			}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Database]{}),
-			object.Mapped(all, secretMetadata(), w.configsOfClassifierSecret),
-			// Some files say what the CA does, and a Config may be there before it.
-			object.Mapped(c, &v1alpha1.CertificateAuthority{}, w.configsOf, newGeneration)),
-		object.Control(mgr, classifiersManager, 1, classifying,
-			object.Self(c, &v1alpha1.NodeClassifier{}),
-			object.Mapped(all, secretMetadata(), w.classifiersOfSecret)),
-		object.Control(mgr, reportsManager, 1, reporting,
-			object.Self(c, &v1alpha1.Config{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Config]{}),
-			object.Owned(c, &corev1.Secret{}, &v1alpha1.Config{}),
-			object.Mapped(c, &v1alpha1.ReportProcessor{}, configOfProcessor),
-			object.Mapped(all, secretMetadata(), configOfReportsSecret),
-			object.Mapped(all, secretMetadata(), w.configsOfProcessorSecret),
-			object.Mapped(all, configMapMetadata(), w.configsOfProcessorConfigMap)),
-		object.Control(mgr, requestsManager, workers, requests,
-			object.Self(c, &certificatesv1.CertificateSigningRequest{}),
-			signing.Source()),
+		issuing.SetUp(mgr, issuing.Options{
+			Cluster: c, Metadata: all, AdmitCertificate: a.admitCertificate, AdmitRequest: a.admitRequest, Approve: a.approve,
+			KeyBits: a.keyBits, Namespaces: a.namespaces, ExternalOnly: a.externalOnly, FSGroup: group,
+		}),
+		serving.SetUp(mgr, serving.Options{
+			Cluster: c, Metadata: all, AdmitConfig: a.admitConfig, AdmitServer: a.admitServer, AdmitPool: a.admitPool, AdmitDatabase: a.admitDatabase,
+			AdmitClassifier: a.admitClassifier, AdmitProcessor: a.admitProcessor, ExternalOnly: a.externalOnly, FSGroup: group,
+		}),
 	)
-}
-
-// watches say whom a change concerns, by the cache.
-type watches struct{ reader client.Reader }
-
-func authorityOfCertificate(_ context.Context, c *v1alpha1.Certificate) []reconcile.Request {
-	return object.Request(c.Namespace, c.Spec.AuthorityRef)
-}
-
-// labelled is the CA of an object that was made for it.
-func labelled(_ context.Context, o client.Object) []reconcile.Request {
-	name := o.GetLabels()[caLabel]
-	if name == "" {
-		return nil
-	}
-	return object.Request(o.GetNamespace(), name)
-}
-
-// certificatesOf are those that wait for a CA, or ask it.
-func (w watches) certificatesOf(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
-	return object.Requests(ctx, w.reader, &v1alpha1.CertificateList{}, func(c *v1alpha1.Certificate) bool {
-		return c.Spec.AuthorityRef == ca.Name && c.Status.Phase != v1alpha1.CertificateSigned
-	}, client.InNamespace(ca.Namespace))
-}
-
-// serverSources are what Servers are made of, and what they have become.
-func (w watches) serverSources(c, all cluster.Cluster) []source.Source {
-	list := []source.Source{
-		object.Mapped(c, &v1alpha1.Config{}, func(ctx context.Context, config *v1alpha1.Config) []reconcile.Request {
-			return w.servers(ctx, config.Namespace, func(s *v1alpha1.Server) bool { return s.Spec.ConfigRef == config.Name })
-		}),
-		object.Mapped(c, &corev1.ConfigMap{}, func(ctx context.Context, files *corev1.ConfigMap) []reconcile.Request {
-			config := files.Labels[configLabel]
-			return w.servers(ctx, files.Namespace, func(s *v1alpha1.Server) bool { return s.Spec.ConfigRef == config })
-		}),
-		object.Mapped(c, &v1alpha1.Certificate{}, func(ctx context.Context, certificate *v1alpha1.Certificate) []reconcile.Request {
-			return w.servers(ctx, certificate.Namespace, func(s *v1alpha1.Server) bool { return s.Spec.CertificateRef == certificate.Name })
-		}),
-		object.Mapped(c, &v1alpha1.NodeClassifier{}, w.serversOfClassifier, predicate.TypedGenerationChangedPredicate[*v1alpha1.NodeClassifier]{}),
-		object.Mapped(c, &v1alpha1.CertificateAuthority{}, w.serversOf),
-		object.Mapped(all, secretMetadata(), w.serversOfSecret),
-		// One that goes may leave the CA to another.
-		object.Mapped(c, &v1alpha1.Server{}, func(ctx context.Context, gone *v1alpha1.Server) []reconcile.Request {
-			return w.servers(ctx, gone.Namespace, func(s *v1alpha1.Server) bool { return gone.Spec.CA && s.Spec.CA && s.Name != gone.Name })
-		}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Server]{}),
-		object.Mapped(c, &corev1.Pod{}, func(_ context.Context, pod *corev1.Pod) []reconcile.Request {
-			return object.Request(pod.Namespace, pod.Labels[serverLabel])
-		}),
-	}
-	for _, kind := range serverKinds() {
-		list = append(list, object.Owned(c, kind, &v1alpha1.Server{}))
-	}
-	return list
-}
-
-// databaseSources are what Databases are made of, and what they have become.
-func (w watches) databaseSources(c, all cluster.Cluster) []source.Source {
-	ofNamespace := func(ctx context.Context, o client.Object) []reconcile.Request {
-		return object.Requests(ctx, w.reader, &v1alpha1.DatabaseList{}, func(*v1alpha1.Database) bool { return true }, client.InNamespace(o.GetNamespace()))
-	}
-	list := []source.Source{
-		// Whose clients they are is seen when they are listed, before a change and after.
-		object.Mapped(c, &v1alpha1.Config{}, func(ctx context.Context, o *v1alpha1.Config) []reconcile.Request { return ofNamespace(ctx, o) }, predicate.TypedGenerationChangedPredicate[*v1alpha1.Config]{}),
-		object.Mapped(c, &v1alpha1.Server{}, func(ctx context.Context, o *v1alpha1.Server) []reconcile.Request { return ofNamespace(ctx, o) }, predicate.TypedGenerationChangedPredicate[*v1alpha1.Server]{}),
-		object.Mapped(c, &v1alpha1.Certificate{}, func(ctx context.Context, o *v1alpha1.Certificate) []reconcile.Request { return ofNamespace(ctx, o) }),
-		object.Mapped(c, &v1alpha1.CertificateAuthority{}, func(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
-			return ofNamespace(ctx, ca) // whose status says which Certificate is its server's
-		}),
-		object.Mapped(all, secretMetadata(), w.databasesOfSecret),
-		object.Mapped(c, &corev1.Pod{}, func(_ context.Context, pod *corev1.Pod) []reconcile.Request {
-			return object.Request(pod.Namespace, pod.Labels[databaseLabel])
-		}),
-	}
-	for _, kind := range databaseKinds() {
-		list = append(list, object.Owned(c, kind, &v1alpha1.Database{}))
-	}
-	return list
-}
-
-// databasesOfSecret are those that name a Secret, and those whose pair or CA it is.
-func (w watches) databasesOfSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
-	ofCA := secret.Labels[caLabel] != ""
-	return object.Requests(ctx, w.reader, &v1alpha1.DatabaseList{}, func(d *v1alpha1.Database) bool {
-		p := d.Spec.Postgres
-		return ofCA || p.CredentialsSecretRef == secret.Name || p.CASecretRef != nil && p.CASecretRef.Name == secret.Name || tlsSecret(d.Spec.CertificateRef) == secret.Name
-	}, client.InNamespace(secret.Namespace))
-}
-
-// authorityOfDatabase is the CA of its Certificate, which is for its name, too.
-func (w watches) authorityOfDatabase(ctx context.Context, d *v1alpha1.Database) []reconcile.Request {
-	var certificate v1alpha1.Certificate
-	if err := w.reader.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: d.Spec.CertificateRef}, &certificate); err != nil {
-		return nil // it leads there by itself, once it is there
-	}
-	return object.Request(d.Namespace, certificate.Spec.AuthorityRef)
-}
-
-func (w watches) servers(ctx context.Context, namespace string, concerned func(*v1alpha1.Server) bool) []reconcile.Request {
-	return object.Requests(ctx, w.reader, &v1alpha1.ServerList{}, concerned, client.InNamespace(namespace))
-}
-
-// serversOf are those of a CA.
-func (w watches) serversOf(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
-	return w.serversOfConfigs(ctx, ca.Namespace, func(c v1alpha1.Config) bool { return c.Spec.AuthorityRef == ca.Name })
-}
-
-// serversOfClassifier are those that keep what it answers.
-func (w watches) serversOfClassifier(ctx context.Context, classifier *v1alpha1.NodeClassifier) []reconcile.Request {
-	return w.serversOfConfigs(ctx, classifier.Namespace, func(c v1alpha1.Config) bool { return c.Spec.NodeClassifierRef == classifier.Name })
-}
-
-func (w watches) serversOfConfigs(ctx context.Context, namespace string, concerned func(v1alpha1.Config) bool) []reconcile.Request {
-	configs, err := configsIn(ctx, w.reader, namespace)
-	if err != nil {
-		log.FromContext(ctx).Error(err, "listing those whom a change concerns")
-		return nil
-	}
-	return w.servers(ctx, namespace, func(s *v1alpha1.Server) bool {
-		return slices.ContainsFunc(configs, func(c v1alpha1.Config) bool { return c.Name == s.Spec.ConfigRef && concerned(c) })
-	})
-}
-
-// serversOfSecret are those whose pair it is, and those of its CA.
-func (w watches) serversOfSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
-	requests := w.servers(ctx, secret.Namespace, func(s *v1alpha1.Server) bool { return tlsSecret(s.Spec.CertificateRef) == secret.Name })
-	var authorities v1alpha1.CertificateAuthorityList
-	if err := w.reader.List(ctx, &authorities, client.InNamespace(secret.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		log.FromContext(ctx).Error(err, "listing those whom a Secret concerns")
-		return requests
-	}
-	for i := range authorities.Items {
-		if ca := &authorities.Items[i]; caSecretName(ca) == secret.Name || crlSecret(ca.Name) == secret.Name {
-			requests = append(requests, w.serversOf(ctx, ca)...)
-		}
-	}
-	return requests
-}
-
-// authorityOfServer is the CA of a Server that is its server.
-func (w watches) authorityOfServer(ctx context.Context, server *v1alpha1.Server) []reconcile.Request {
-	var config v1alpha1.Config
-	if err := w.reader.Get(ctx, client.ObjectKey{Namespace: server.Namespace, Name: server.Spec.ConfigRef}, &config); err != nil {
-		return nil // it leads here, too, once it is there
-	}
-	return object.Request(config.Namespace, config.Spec.AuthorityRef)
-}
-
-// poolsBeside are those of the namespace.
-func (w watches) poolsBeside(ctx context.Context, pool *v1alpha1.Pool) []reconcile.Request {
-	return object.Requests(ctx, w.reader, &v1alpha1.PoolList{}, func(p *v1alpha1.Pool) bool { return p.Name != pool.Name && routed(p) }, client.InNamespace(pool.Namespace))
-}
-
-// certificatesOfPool are those that may have its host name.
-func (w watches) certificatesOfPool(ctx context.Context, pool *v1alpha1.Pool) (requests []reconcile.Request) {
-	var servers v1alpha1.ServerList
-	if err := w.reader.List(ctx, &servers, client.InNamespace(pool.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		log.FromContext(ctx).Error(err, "listing those whom a Pool concerns")
-		return nil
-	}
-	for i := range servers.Items {
-		if len(servers.Items[i].Spec.PoolRefs) > 0 { // of a Pool that goes, another gets the host name
-			requests = append(requests, object.Request(pool.Namespace, servers.Items[i].Spec.CertificateRef)...)
-		}
-	}
-	return requests
-}
-
-// authoritiesOfPool are those of the namespace: the host name is reserved at one of them.
-func (w watches) authoritiesOfPool(ctx context.Context, pool *v1alpha1.Pool) []reconcile.Request {
-	return object.Requests[*v1alpha1.CertificateAuthority](ctx, w.reader, &v1alpha1.CertificateAuthorityList{}, nil, client.InNamespace(pool.Namespace))
-}
-
-// configsOf are those that name a CA.
-func (w watches) configsOf(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
-	return object.Requests(ctx, w.reader, &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool { return c.Spec.AuthorityRef == ca.Name }, client.InNamespace(ca.Namespace))
-}
-
-// authoritiesOfSecret are those that are known or signed for by a Secret.
-func (w watches) authoritiesOfSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
-	return object.Requests(ctx, w.reader, &v1alpha1.CertificateAuthorityList{}, func(ca *v1alpha1.CertificateAuthority) bool {
-		return caSecretName(ca) == secret.Name || ca.Spec.External != nil && ca.Spec.External.TLSSecretRef == secret.Name
-	}, client.InNamespace(secret.Namespace))
-}
-
-// authoritiesOfIntermediateSecret are those that are to have their keys from a Secret.
-func (w watches) authoritiesOfIntermediateSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
-	return object.Requests(ctx, w.reader, &v1alpha1.CertificateAuthorityList{}, func(ca *v1alpha1.CertificateAuthority) bool {
-		return ca.Spec.IntermediateCA.Enabled && ca.Spec.IntermediateCA.SecretName == secret.Name
-	}, client.InNamespace(secret.Namespace))
-}
-
-// authorityOfAutosignSecret is the CA whose hook reads a Secret, whoever has made it.
-func authorityOfAutosignSecret(_ context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
-	ca, ok := strings.CutSuffix(secret.Name, autosignSecret(""))
-	if !ok {
-		return nil
-	}
-	return object.Request(secret.Namespace, ca)
-}
-
-// authoritiesOfPolicySecret are those of the policies that read a Secret.
-func (w watches) authoritiesOfPolicySecret(ctx context.Context, secret *metav1.PartialObjectMetadata) (requests []reconcile.Request) {
-	var list v1alpha1.SigningPolicyList
-	if err := w.reader.List(ctx, &list, client.InNamespace(secret.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		log.FromContext(ctx).Error(err, "listing SigningPolicies")
-		return nil
-	}
-	for i := range list.Items {
-		for _, attribute := range list.Items[i].Spec.CSRAttributes {
-			if attribute.ValueFrom != nil && attribute.ValueFrom.SecretKeyRef.Name == secret.Name {
-				requests = append(requests, object.Request(secret.Namespace, list.Items[i].Spec.CertificateAuthorityRef)...)
-			}
-		}
-	}
-	return requests
-}
-
-// classifiersOfSecret are those that read a Secret.
-func (w watches) classifiersOfSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
-	return object.Requests(ctx, w.reader, &v1alpha1.NodeClassifierList{}, func(c *v1alpha1.NodeClassifier) bool {
-		return slices.Contains(secretsOf(c.Spec.Auth, c.Spec.TLS), secret.Name)
-	}, client.InNamespace(secret.Namespace))
-}
-
-// configsOfClassifier are those that name a NodeClassifier.
-func (w watches) configsOfClassifier(ctx context.Context, classifier *v1alpha1.NodeClassifier) []reconcile.Request {
-	return object.Requests(ctx, w.reader, &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool { return c.Spec.NodeClassifierRef == classifier.Name }, client.InNamespace(classifier.Namespace))
-}
-
-// configsOfClassifierSecret are those of the NodeClassifiers that read a Secret.
-func (w watches) configsOfClassifierSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) (requests []reconcile.Request) {
-	for _, classifier := range w.classifiersOfSecret(ctx, secret) {
-		named := &v1alpha1.NodeClassifier{ObjectMeta: metav1.ObjectMeta{Namespace: classifier.Namespace, Name: classifier.Name}}
-		requests = append(requests, w.configsOfClassifier(ctx, named)...)
-	}
-	return requests
-}
-
-func configOfProcessor(_ context.Context, p *v1alpha1.ReportProcessor) []reconcile.Request {
-	return object.Request(p.Namespace, p.Spec.ConfigRef)
-}
-
-// configOfReportsSecret is the Config whose servers read a Secret, whoever has made it.
-func configOfReportsSecret(_ context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
-	config, ok := strings.CutSuffix(secret.Name, reportsSecret(""))
-	if !ok {
-		return nil
-	}
-	return object.Request(secret.Namespace, config)
-}
-
-// configsOfProcessorSecret are those of the ReportProcessors that read a Secret.
-func (w watches) configsOfProcessorSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
-	return w.configsOfProcessors(ctx, secret, func(p *v1alpha1.ReportProcessor) bool {
-		return slices.Contains(secretsOf(p.Spec.Auth, p.Spec.TLS), secret.Name) || slices.ContainsFunc(p.Spec.Headers, func(h v1alpha1.HTTPHeader) bool {
-			return h.ValueFrom != nil && h.ValueFrom.SecretKeyRef != nil && h.ValueFrom.SecretKeyRef.Name == secret.Name
-		})
-	})
-}
-
-// configsOfProcessorConfigMap are those of the ReportProcessors that read a ConfigMap.
-func (w watches) configsOfProcessorConfigMap(ctx context.Context, configMap *metav1.PartialObjectMetadata) []reconcile.Request {
-	return w.configsOfProcessors(ctx, configMap, func(p *v1alpha1.ReportProcessor) bool {
-		return slices.ContainsFunc(p.Spec.Headers, func(h v1alpha1.HTTPHeader) bool {
-			return h.ValueFrom != nil && h.ValueFrom.ConfigMapKeyRef != nil && h.ValueFrom.ConfigMapKeyRef.Name == configMap.Name
-		})
-	})
-}
-
-func (w watches) configsOfProcessors(ctx context.Context, named *metav1.PartialObjectMetadata, reads func(*v1alpha1.ReportProcessor) bool) (requests []reconcile.Request) {
-	var list v1alpha1.ReportProcessorList
-	if err := w.reader.List(ctx, &list, client.InNamespace(named.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		log.FromContext(ctx).Error(err, "listing ReportProcessors")
-		return nil
-	}
-	for i := range list.Items {
-		if reads(&list.Items[i]) {
-			requests = append(requests, configOfProcessor(ctx, &list.Items[i])...)
-		}
-	}
-	return requests
 }

@@ -1,0 +1,49 @@
+package issuing
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/lintel-policy/lintel/controllers/object"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
+)
+
+const (
+	reasonPermitted    = "SigningPolicyMatches"
+	reasonNotPermitted = "NoSigningPolicyMatches"
+	// reasonForbidden is of decisions that Lintel may not write.
+	reasonForbidden = "ApprovalForbidden"
+)
+
+// decision is what becomes of a request, for good.
+type decision struct {
+	approved        bool
+	reason, message string
+}
+
+// approve approves a request that the signing rules admit, and denies another. The rules
+// have admitted it once, when it was made, but policies change. Where they cannot be asked,
+// nothing is decided. Where write is not permitted, an Event of the request says so,
+// and it is tried again, for a role may be given at any time.
+func approve(ctx context.Context, c client.Client, admit builtin.Admitter, recorder events.EventRecorder, request client.Object, write func(decision) error) (again time.Duration, _ error) {
+	verdict, err := admit(ctx, request)
+	if err != nil {
+		return 0, fmt.Errorf("deciding about %s: %w", object.Describe(c, request), err)
+	}
+	d := decision{true, reasonPermitted, "the signing policies of the CertificateAuthority permit the request"}
+	if verdict.Denied() {
+		d = decision{false, reasonNotPermitted, strings.ToValidUTF8(verdict.Message(), "?")}
+	}
+	if err = write(d); !apierrors.IsForbidden(err) {
+		return 0, err
+	}
+	object.Send(recorder, request, "Approve", object.Event{Warning: true, Reason: reasonForbidden, Message: fmt.Sprintf(
+		"--openvox-approve-requests needs the role of config/rbac/openvox-approval, or somebody else has to approve: %s", object.Shorten(err.Error(), 800))})
+	return retryError, nil
+}

@@ -1,0 +1,212 @@
+package issuing
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+)
+
+// errNotInitialized is of a CA in the cluster that is not set up yet.
+var errNotInitialized = errors.New("the CA is not set up yet")
+
+// authority is a CA that can be asked.
+type authority struct {
+	// bundle are the CA's certificates in PEM; nil where no Secret has them.
+	bundle []byte
+	// anyone asks what anybody may ask.
+	anyone *puppet.Client
+	// admin signs and revokes; nil where there are no credentials for it.
+	admin *puppet.Client
+	// server is the CA as anyone reaches it.
+	server puppet.Server
+	// setup is the Secret in which the setup Job has left a pair; nil of external CAs.
+	setup map[string][]byte
+	// revoked is called for certificates that were revoked here: nil where nobody needs that.
+	revoked func(ctx context.Context, certificate *x509.Certificate)
+	// waiting is why the CA cannot be asked yet; nil where it can.
+	waiting error
+}
+
+func (a *authority) close() {
+	a.anyone.Close()
+	if a.admin != nil {
+		a.admin.Close()
+	}
+}
+
+// revoke has the CA revoke the certificate that it has for a certname, and forget it.
+func (a *authority) revoke(ctx context.Context, certname string, has *x509.Certificate) error {
+	err := a.admin.Clean(ctx, certname)
+	if err == nil && a.revoked != nil {
+		a.revoked(ctx, has)
+	}
+	return err
+}
+
+// connect makes the clients of a CA. Nothing is sent yet.
+func connect(ctx context.Context, s secrets, ca *v1alpha1.CertificateAuthority) (*authority, error) {
+	external := ca.Spec.External
+	if external == nil {
+		return connectInternal(ctx, s, ca, signingSecret(ca.Name), setupName(ca.Name))
+	}
+	bundle, err := s.value(ctx, ca.Namespace, layout.CASecret(ca), layout.CAFile)
+	if err != nil && !external.InsecureSkipVerify {
+		return nil, fmt.Errorf("the CA's certificate: %w", err)
+	}
+	a := &authority{bundle: bundle, server: puppet.Server{URL: external.URL, CA: bundle, Insecure: external.InsecureSkipVerify}}
+	if a.anyone, err = puppet.NewClient(a.server); err != nil {
+		return nil, err
+	}
+	if external.TLSSecretRef == "" || bundle == nil {
+		return a, nil // nobody signs at a server that might be another
+	}
+	admin := puppet.Server{URL: external.URL, CA: bundle}
+	if admin.Certificate, err = s.value(ctx, ca.Namespace, external.TLSSecretRef, "tls.crt"); err != nil {
+		return nil, fmt.Errorf("the client certificate for the CA: %w", err)
+	}
+	if admin.Key, err = s.value(ctx, ca.Namespace, external.TLSSecretRef, "tls.key"); err != nil {
+		return nil, fmt.Errorf("the client certificate for the CA: %w", err)
+	}
+	a.admin, err = puppet.NewClient(admin)
+	return a, err
+}
+
+// connectToReplace is connect for the certificate that signs: it is revoked on the way,
+// and cannot sign its own successor.
+func connectToReplace(ctx context.Context, s secrets, ca *v1alpha1.CertificateAuthority) (*authority, error) {
+	return connectInternal(ctx, s, ca, setupName(ca.Name), signingSecret(ca.Name))
+}
+
+// connectInternal makes the clients of a CA in the cluster. The first of the Secrets with
+// a pair that counts is the one that signs.
+func connectInternal(ctx context.Context, s secrets, ca *v1alpha1.CertificateAuthority, signers ...string) (*authority, error) {
+	if !meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized) {
+		return nil, errNotInitialized
+	}
+	bundle, err := s.value(ctx, ca.Namespace, layout.CASecret(ca), layout.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("the CA's certificate: %w", err)
+	}
+	crl, err := s.value(ctx, ca.Namespace, layout.CRLSecret(ca.Name), layout.CRLFile)
+	if err != nil {
+		return nil, fmt.Errorf("the CA's CRL: %w", err)
+	}
+	a := &authority{bundle: bundle, server: puppet.Server{URL: internalURL(ca), CA: bundle, Quoted: true}}
+	if a.anyone, err = puppet.NewClient(a.server); err != nil {
+		return nil, err
+	}
+	if a.setup, err = s.signer(ctx, ca, setupName(ca.Name), bundle, crl); err != nil {
+		return nil, err
+	}
+	if !hasAnswered(ca) {
+		a.waiting = errors.New("the CA's server does not answer yet")
+	}
+	for _, name := range signers {
+		pair, err := s.signer(ctx, ca, name, bundle, crl)
+		if err != nil {
+			return nil, err
+		}
+		if pair != nil {
+			a.admin, err = puppet.NewClient(puppet.Server{URL: internalURL(ca), CA: bundle, Quoted: true, Certificate: pair[layout.CertificateFile], Key: pair[layout.KeyFile]})
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+// signer is a pair that may sign. That of the setup Job does not count once its Certificate
+// has another: issuing that has revoked it, which CRLs of infrastructure nodes leave out.
+func (s secrets) signer(ctx context.Context, ca *v1alpha1.CertificateAuthority, name string, bundle, crl []byte) (map[string][]byte, error) {
+	pair, err := s.pair(ctx, ca.Namespace, name, bundle, crl)
+	if err != nil || pair == nil || name != setupName(ca.Name) {
+		return pair, err
+	}
+	certificates, err := CertificatesIn(ctx, s.client, ca.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	leaf := layout.StoredPair(pair)
+	for i := range certificates {
+		c := &certificates[i]
+		if c.Spec.AuthorityRef == ca.Name && c.Spec.Certname == leaf.Subject.CommonName && c.Status.SerialNumber != "" && c.Status.SerialNumber != serial(leaf) {
+			return nil, nil
+		}
+	}
+	return pair, nil
+}
+
+// pair is a Secret with a certificate and its key: nil unless one of the bundle has
+// issued it, it has not ended, and the CRL does not revoke it.
+func (s secrets) pair(ctx context.Context, namespace, name string, bundle, crl []byte) (map[string][]byte, error) {
+	secret, err := s.read(ctx, namespace, name)
+	if err != nil || secret == nil {
+		return nil, err
+	}
+	certificate := layout.StoredPair(secret.Data)
+	if certificate == nil || !layout.IssuedBy(certificate, bundle) || time.Now().After(certificate.NotAfter) {
+		return nil, nil
+	}
+	lists, err := puppet.ParseCRLs(crl)
+	if err != nil || lists.Revokes(certificate) {
+		return nil, nil
+	}
+	return secret.Data, nil
+}
+
+// obtain has the CA sign a request for a key, and no other: whoever else has sent one
+// would get the name. request is made where none waits.
+func (a *authority) obtain(ctx context.Context, certname string, public any, request func() ([]byte, error)) (*x509.Certificate, error) {
+	if err := a.sign(ctx, certname, public, request); err != nil {
+		return nil, err
+	}
+	certificate, err := a.anyone.Certificate(ctx, certname)
+	if err != nil {
+		return nil, err
+	}
+	if samePublic(certificate.PublicKey, public) {
+		return certificate, nil
+	}
+	if a.admin != nil { // exchanged after we had looked
+		if err := a.revoke(ctx, certname, certificate); err != nil {
+			return nil, err
+		}
+	}
+	return nil, failure(reasonForeign, "the CA has signed somebody else's key under certname %s (serial %s), which is not stored", certname, serial(certificate))
+}
+
+// sign has the request of a key wait at the CA, and signs it.
+func (a *authority) sign(ctx context.Context, certname string, public any, request func() ([]byte, error)) error {
+	waiting, err := a.anyone.Request(ctx, certname)
+	if errors.Is(err, puppet.ErrNotFound) {
+		text, err := request()
+		if err != nil {
+			return failure(reasonFailed, "%w", err)
+		}
+		if err := a.anyone.Submit(ctx, certname, text); err != nil {
+			return err
+		}
+		if waiting, err = a.anyone.Request(ctx, certname); errors.Is(err, puppet.ErrNotFound) {
+			return nil // the CA has signed it by itself, or not: the certificate tells
+		} else if err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	if !samePublic(waiting.PublicKey, public) {
+		return failure(reasonForeign, "somebody else's request waits at the CA under certname %s; it is not signed. Take it away there (puppetserver ca clean --certname %s)", certname, certname)
+	}
+	if a.admin == nil {
+		return &problem{phase: v1alpha1.CertificateWaitingForSigning, reason: reasonWaiting, err: fmt.Errorf(
+			"the request waits at the CA, and there is no certificate to sign it with; sign it there (puppetserver ca sign --certname %s)", certname)}
+	}
+	return a.admin.Sign(ctx, certname)
+}

@@ -1,0 +1,298 @@
+package issuing
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/attempt"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+)
+
+const (
+	// firstRetry is how long a CA that failed is left alone, twice as long each time up
+	// to longestRetry, for so long one that is back counts as failed; longestStart is for
+	// one whose server has not started yet. retryJitter is the share by which a pause may
+	// be shorter.
+	firstRetry   = 5 * time.Second
+	longestRetry = 30 * time.Second
+	longestStart = 15 * time.Second
+	retryJitter  = 0.25
+	// defaultRefresh is how often CRLs are read, unless spec.crlRefreshInterval says otherwise.
+	defaultRefresh = 5 * time.Minute
+
+	conditionCRLCurrent = "CRLCurrent"
+	// conditionCertificateCurrent is whether the CA's own certificate counts, and for long.
+	conditionCertificateCurrent = "CertificateCurrent"
+	reasonCAEndsSoon            = "EndsSoon"
+	reasonCAEnded               = "Ended"
+	reasonStale                 = "Stale"
+	reasonNotAnswering          = "NotAnswering"
+)
+
+// AuthorityReconciler asks CAs whether they answer, and keeps their CRLs.
+type AuthorityReconciler struct {
+	client    client.Client
+	secrets   secrets
+	events    events.EventRecorder
+	refreshes *attempt.Runner[refreshed]
+	metrics   *crlMetrics
+	now       func() time.Time
+
+	mutex sync.Mutex
+	// known is what a CA need not send again.
+	known map[types.NamespacedName]knownCRL
+	// revocations has what was revoked from here, until a refresh that began later has ended.
+	revocations map[types.NamespacedName]*v1alpha1.RevokedCertificate
+}
+
+func newAuthorityReconciler(c client.Client, s secrets, recorder events.EventRecorder, m *crlMetrics, now func() time.Time) *AuthorityReconciler {
+	return &AuthorityReconciler{
+		client: c, secrets: s, events: recorder, refreshes: attempt.NewRunner[refreshed](now), metrics: m, now: now,
+		known: map[types.NamespacedName]knownCRL{}, revocations: map[types.NamespacedName]*v1alpha1.RevokedCertificate{},
+	}
+}
+
+// Reconcile reports what has become of a refresh that has ended, or begins one whose time
+// has come.
+func (r *AuthorityReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.CertificateAuthority{}, r.carryOut)
+}
+
+func (r *AuthorityReconciler) reporter() object.Reporter[*v1alpha1.CertificateAuthority, v1alpha1.CertificateAuthorityStatus] {
+	reporter := authorityReporter(r.client, r.events, authoritiesManager, "Refresh")
+	reporter.Gone = r.forget
+	return reporter
+}
+
+func (r *AuthorityReconciler) carryOut(ctx context.Context, ca *v1alpha1.CertificateAuthority) (authorityReport, error) {
+	key := client.ObjectKeyFromObject(ca)
+	if !ca.DeletionTimestamp.IsZero() {
+		return authorityReport{}, r.forget(ctx, key)
+	}
+	if ca.Spec.External == nil && !meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized) {
+		return authorityReport{}, nil // its status will say, and begin this again
+	}
+	interval, err := layout.Duration(ca.Spec.CRLRefreshInterval, defaultRefresh)
+	if err != nil {
+		return authorityReport{}, reconcile.TerminalError(err)
+	}
+	interval = max(interval, time.Second)
+	if out, ended := r.refreshes.Outcome(key, ca.Generation); ended {
+		if err := r.reporter().Write(ctx, ca, r.report(ca, out)); err != nil {
+			return authorityReport{}, err
+		}
+		r.plan(ca, interval, out)
+	}
+	r.metrics.observe(ca)
+	if wait := r.due(ca, interval).Sub(r.now()); wait > 0 {
+		return r.requeue(ca, wait), nil
+	}
+	known, latest := r.lastRead(key)
+	copied := ca.DeepCopy()
+	r.refreshes.Begin(key, key, ca.Generation, func(ctx context.Context) refreshed { return r.refresh(ctx, copied, known, latest) })
+	return authorityReport{}, nil
+}
+
+// requeue waits until the CA is to be asked again, and looks when the CRL ends before.
+func (r *AuthorityReconciler) requeue(ca *v1alpha1.CertificateAuthority, wait time.Duration) authorityReport {
+	end := nextUpdate(ca)
+	switch {
+	case end.IsZero():
+	case r.now().Before(end):
+		wait = min(wait, end.Sub(r.now()))
+	default:
+		next := ca.DeepCopy()
+		stale(next, end)
+		return authorityReport{Status: &next.Status, Again: wait}
+	}
+	return authorityReport{Again: wait}
+}
+
+// due is when a CA is to be asked. After a restart its status tells.
+func (r *AuthorityReconciler) due(ca *v1alpha1.CertificateAuthority, interval time.Duration) time.Time {
+	key := client.ObjectKeyFromObject(ca)
+	if _, latest := r.lastRead(key); latest != nil && !r.refreshes.Failing(key) {
+		return time.Time{}
+	}
+	if due := r.refreshes.Due(key, ca.Generation); !due.IsZero() {
+		return due
+	}
+	if ca.Status.ObservedGeneration != ca.Generation || !hasAnswered(ca) || !meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionCAReady) {
+		return time.Time{}
+	}
+	return ca.Status.CRL.Refreshed.Add(interval)
+}
+
+// plan says when a CA is asked next: on its interval, or later and later while it fails.
+func (r *AuthorityReconciler) plan(ca *v1alpha1.CertificateAuthority, interval time.Duration, out refreshed) {
+	key := client.ObjectKeyFromObject(ca)
+	if out.err != nil {
+		r.metrics.failed(key)
+		longest := longestRetry
+		if ca.Spec.External == nil && !hasAnswered(ca) {
+			longest = longestStart
+		}
+		r.refreshes.Failed(key, ca.Generation, attempt.Backoff{First: firstRetry, Longest: longest, Jitter: retryJitter})
+		return
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.known[key] = out.known
+	if out.incomplete {
+		delete(r.known, key)
+		interval = min(interval, longestRetry)
+	}
+	if r.revocations[key] == out.latest {
+		delete(r.revocations, key)
+	}
+	r.refreshes.Succeeded(key, ca.Generation, interval)
+}
+
+// lastRead is the CRL that a CA need not send again, and the certificate that was revoked
+// from here after its last refresh began: nil where there is none, else all is read anew.
+func (r *AuthorityReconciler) lastRead(key types.NamespacedName) (known knownCRL, latest *v1alpha1.RevokedCertificate) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if latest = r.revocations[key]; latest == nil {
+		known = r.known[key]
+	}
+	return known, latest
+}
+
+// hurry has a CA that fails asked at once: what it needs has changed.
+func (r *AuthorityReconciler) hurry(key types.NamespacedName) {
+	if r.refreshes.Failing(key) {
+		r.refreshes.Hurry(key)
+	}
+}
+
+func (r *AuthorityReconciler) forget(_ context.Context, key types.NamespacedName) error {
+	r.refreshes.Forget(key)
+	r.metrics.forget(key)
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	delete(r.known, key)
+	delete(r.revocations, key)
+	return nil
+}
+
+// report is what has become of a refresh.
+func (r *AuthorityReconciler) report(ca *v1alpha1.CertificateAuthority, out refreshed) authorityReport {
+	next := ca.DeepCopy()
+	next.Status.ObservedGeneration, next.Status.CASecretName = ca.Generation, layout.CASecret(ca)
+	if out.connected {
+		next.Status.NotAfter = out.notAfter
+		if ca.Spec.External != nil {
+			next.Status.SigningSecretName = ca.Spec.External.TLSSecretRef
+		}
+	}
+	report := authorityReport{Status: &next.Status, Events: answers(ca, next, out)}
+	if out.err == nil {
+		next.Status.CRL = out.crl
+	}
+	r.judgeCRL(ca, next, out)
+	r.judgeCertificate(next)
+	next.Status.Phase = phaseOf(next)
+	return report
+}
+
+// answers says whether the CA does.
+func answers(before, ca *v1alpha1.CertificateAuthority, out refreshed) []object.Event {
+	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionCAReady)
+	if out.err != nil {
+		conditionsOf(ca).Set(v1alpha1.ConditionCAReady, false, out.reason, out.err.Error())
+		starting := ca.Spec.External == nil && !hasAnswered(ca)
+		if starting || was != nil && was.Reason == out.reason {
+			return nil
+		}
+		return []object.Event{{Warning: true, Reason: "CRLRefreshFailed", Message: out.err.Error()}}
+	}
+	reason, event, url := "CAAnswers", "CAReady", internalURL(ca)
+	if ca.Spec.External != nil {
+		reason, event, url = "ExternalCA", "CAExternal", ca.Spec.External.URL
+		judgeSigning(ca)
+	}
+	conditionsOf(ca).Set(v1alpha1.ConditionCAReady, true, reason, "the CA answers")
+	if was != nil && was.Status == metav1.ConditionTrue {
+		return nil
+	}
+	return []object.Event{{Reason: event, Message: "the CA at " + url + " answers"}}
+}
+
+// judgeSigning says whether requests to an external CA are signed from here.
+func judgeSigning(ca *v1alpha1.CertificateAuthority) {
+	if secret := ca.Spec.External.TLSSecretRef; secret != "" {
+		conditionsOf(ca).Set(v1alpha1.ConditionOperatorSigningReady, true, "CertificateGiven", "requests are signed with the certificate in Secret "+secret)
+		return
+	}
+	conditionsOf(ca).Set(v1alpha1.ConditionOperatorSigningReady, false, "NoCertificate", "spec.external.tlsSecretRef names no certificate to sign with; somebody signs at the CA")
+}
+
+// judgeCRL says whether the stored CRL may still be relied on.
+func (r *AuthorityReconciler) judgeCRL(before, ca *v1alpha1.CertificateAuthority, out refreshed) {
+	end, counts := nextUpdate(ca), "the CRL names no end"
+	if !end.IsZero() {
+		counts = "the CRL counts until " + end.UTC().Format(time.RFC3339)
+	}
+	c := conditionsOf(ca)
+	switch {
+	case !end.IsZero() && !r.now().Before(end):
+		stale(ca, end)
+	case out.incomplete:
+		c.Set(conditionCRLCurrent, false, reasonIncomplete, fmt.Sprintf("the CRL lacks the certificate with serial %s, which was revoked from here: whoever checks by it lets revoked certificates in. "+
+			"Have the CA give its full CRL away (enable-infra-crl: false in its ca.conf)", ca.Status.CRL.LastRevoked.SerialNumber))
+	case out.err != nil && isIncomplete(before):
+	case out.reason == reasonCRLRefused:
+		c.Set(conditionCRLCurrent, false, reasonCRLRefused, out.err.Error())
+	case !hasAnswered(ca):
+	case out.err != nil:
+		c.Set(conditionCRLCurrent, true, "RefreshFailed", fmt.Sprintf("%s, and was last asked for with success at %s", counts, ca.Status.CRL.Refreshed.UTC().Format(time.RFC3339)))
+	default:
+		c.Set(conditionCRLCurrent, true, "Refreshed", counts)
+	}
+}
+
+// endsSoon is how long before its end a CA's certificate is warned of: every agent has it, and
+// needs another by then.
+const endsSoon = 180 * 24 * time.Hour
+
+// judgeCertificate says for how long the CA's certificate counts. Nothing renews it by itself,
+// for agents have to be given the new one.
+func (r *AuthorityReconciler) judgeCertificate(ca *v1alpha1.CertificateAuthority) {
+	c, end := conditionsOf(ca), ca.Status.NotAfter
+	if end.IsZero() {
+		return
+	}
+	at := end.UTC().Format(time.RFC3339)
+	switch left := end.Sub(r.now()); {
+	case left <= 0:
+		c.Set(conditionCertificateCurrent, false, reasonCAEnded, "the CA's certificate has ended at "+at+", and with it all that it has signed; agents need one of a new CA")
+	case left < endsSoon:
+		c.Set(conditionCertificateCurrent, true, reasonCAEndsSoon, "the CA's certificate ends at "+at+", and with it all that it has signed; agents need a new one before then")
+	default:
+		c.Set(conditionCertificateCurrent, true, "Current", "the CA's certificate counts until "+at)
+	}
+}
+
+// stale says that a CRL has ended.
+func stale(ca *v1alpha1.CertificateAuthority, end time.Time) {
+	conditionsOf(ca).Set(conditionCRLCurrent, false, reasonStale, "the CRL counted until "+end.UTC().Format(time.RFC3339)+"; the CA must issue another")
+}
+
+func nextUpdate(ca *v1alpha1.CertificateAuthority) time.Time {
+	if ca.Status.CRL == nil || ca.Status.CRL.NextUpdate == nil {
+		return time.Time{}
+	}
+	return ca.Status.CRL.NextUpdate.Time
+}

@@ -1,0 +1,123 @@
+package issuing
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
+)
+
+func newAuthority(url string) *v1alpha1.CertificateAuthority {
+	return &v1alpha1.CertificateAuthority{
+		ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: "ns", UID: "ca", Generation: 1},
+		Spec:       v1alpha1.CertificateAuthoritySpec{CRLRefreshInterval: "1m", External: &v1alpha1.ExternalCA{URL: url}},
+	}
+}
+
+// TestPolicies: one bad policy never blocks the others, and what is rendered belongs to
+// the CertificateAuthority.
+func TestPolicies(t *testing.T) {
+	policy := func(name, ca string, attribute *v1alpha1.CSRAttribute) *v1alpha1.SigningPolicy {
+		p := &v1alpha1.SigningPolicy{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", Generation: 1}, Spec: v1alpha1.SigningPolicySpec{CertificateAuthorityRef: ca, Any: attribute == nil}}
+		if attribute != nil {
+			p.Spec.CSRAttributes = []v1alpha1.CSRAttribute{*attribute}
+		}
+		return p
+	}
+	from := &v1alpha1.CSRAttribute{Name: "pp_preshared_key", ValueFrom: &v1alpha1.SecretKeySelector{SecretKeyRef: v1alpha1.SecretKeyRef{Name: "keys", Key: "psk"}}}
+	c := openvoxtest.NewClient(t, newAuthority("https://ca.example.com:8140"), policy("good", "main", nil), policy("bad", "main", from), policy("lost", "none", nil))
+	r := &PolicyReconciler{client: c, secrets: secrets{c, c}}
+	reconciled := func(name string) string {
+		_, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: name}})
+		require.NoError(t, err)
+		secret := &corev1.Secret{}
+		if err := c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name + "-autosign-policy"}, secret); err != nil {
+			return ""
+		}
+		return string(secret.Data[layout.PolicyFile])
+	}
+	phase := func(name string) string {
+		p := &v1alpha1.SigningPolicy{}
+		require.NoError(t, c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, p))
+		return string(p.Status.Phase) + " " + p.Status.Conditions[0].Message
+	}
+	text := reconciled("main")
+	require.Contains(t, text, "- any: true\n  name: good\n")
+	require.Contains(t, text, "reserved:\n- .main-operator\n- ca.example.com\n- main-operator\n")
+	require.Equal(t, "Active the policy is rendered for the CA's autosign hook", phase("good"))
+	require.Contains(t, phase("bad"), "Error the policy signs nothing: the value of pp_preshared_key: reading Secret keys")
+
+	require.NoError(t, c.Create(t.Context(), openvoxtest.MakeSecret("keys", map[string][]byte{"psk": []byte("s3cret")})))
+	again := reconciled("main")
+	require.Contains(t, again, "value: s3cret")
+	require.Equal(t, "Active the policy is rendered for the CA's autosign hook", phase("bad"))
+	require.Equal(t, again, reconciled("main"))
+
+	require.Empty(t, reconciled("none"))
+	require.Equal(t, "Error the policy signs nothing: there is no CertificateAuthority none", phase("lost"))
+}
+
+// TestForeignAutosignPolicy: where somebody else's Secret stands, the CA's hook goes by it,
+// and the CertificateAuthority says so until it is gone.
+func TestForeignAutosignPolicy(t *testing.T) {
+	c := openvoxtest.NewClient(t, newAuthority("https://ca.example.com:8140"), openvoxtest.MakeSecret("main-autosign-policy", map[string][]byte{layout.PolicyFile: []byte("policies: [{any: true}]")}))
+	recorder := events.NewFakeRecorder(10)
+	r := &PolicyReconciler{client: c, secrets: secrets{c, c}, events: recorder}
+	reconciled := func() *v1alpha1.CertificateAuthority {
+		_, err := r.Reconcile(t.Context(), openvoxtest.Main)
+		require.NoError(t, err)
+		ca := &v1alpha1.CertificateAuthority{}
+		require.NoError(t, c.Get(t.Context(), openvoxtest.Main.NamespacedName, ca))
+		return ca
+	}
+	ca := reconciled()
+	conditionsOf(ca).Set(v1alpha1.ConditionCAReady, true, "ExternalCA", "the CA answers")
+	require.NoError(t, c.Status().Update(t.Context(), ca))
+	ca = reconciled()
+	require.Equal(t, v1alpha1.CertificateAuthorityError, ca.Status.Phase)
+	require.Contains(t, state(ca, v1alpha1.ConditionPoliciesRendered), "False NotOwned the CA's autosign hook reads policies that are not the SigningPolicies': Secret main-autosign-policy")
+	require.Len(t, recorder.Events, 1, "once")
+	require.Contains(t, <-recorder.Events, "Warning NotOwned")
+	require.Equal(t, object.Request("ns", "main"), authorityOfAutosignSecret(t.Context(), &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "main-autosign-policy", Namespace: "ns"}}))
+	require.Empty(t, authorityOfAutosignSecret(t.Context(), &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: "ns"}}))
+
+	require.NoError(t, c.Delete(t.Context(), openvoxtest.MakeSecret("main-autosign-policy", nil)))
+	ca = reconciled()
+	require.Equal(t, v1alpha1.CertificateAuthorityExternal, ca.Status.Phase)
+	require.Contains(t, state(ca, v1alpha1.ConditionPoliciesRendered), "True PoliciesRendered")
+	require.Empty(t, recorder.Events)
+}
+
+// TestConfigsShareACA: the CA's policies belong to none of them.
+func TestConfigsShareACA(t *testing.T) {
+	second := openvoxtest.MakeConfig("main")
+	second.Name = "second"
+	policy := &v1alpha1.SigningPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Spec: v1alpha1.SigningPolicySpec{CertificateAuthorityRef: "main", Any: true}}
+	s := newSite(t, openvoxtest.MakeConfig("main"), second, openvoxtest.MakeCA("main"), policy)
+	policies := &PolicyReconciler{client: s.Client, secrets: secrets{s.Client, s.Client}}
+	_, err := policies.Reconcile(t.Context(), openvoxtest.Main)
+	require.NoError(t, err)
+	secret, ca := &corev1.Secret{}, &v1alpha1.CertificateAuthority{}
+	require.True(t, s.Get("main-autosign-policy", secret))
+	require.True(t, s.Get("main", ca))
+	require.Len(t, secret.OwnerReferences, 1)
+	require.True(t, metav1.IsControlledBy(secret, ca))
+
+	// Edited by hand, it comes back.
+	want := secret.DeepCopy().Data
+	secret.Data = map[string][]byte{layout.PolicyFile: []byte("policies: [{name: x, any: true}]"), foreignPolicyKey: []byte("policies: [{name: x, any: true}]")}
+	require.NoError(t, s.Client.Update(t.Context(), secret))
+	_, err = policies.Reconcile(t.Context(), openvoxtest.Main)
+	require.NoError(t, err)
+	require.True(t, s.Get("main-autosign-policy", secret))
+	require.Equal(t, want, secret.Data)
+}

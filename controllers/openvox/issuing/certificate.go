@@ -1,0 +1,217 @@
+package issuing
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/attempt"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
+)
+
+const (
+	// cleanupTimeout is how long an object waits for its certificate to be revoked.
+	cleanupTimeout = 75 * time.Second
+	// warnedAnnotation is the last warning about the end of a certificate.
+	warnedAnnotation = "openvox.voxpupuli.org/expiry-warned"
+)
+
+// CertificateReconciler begins attempts, and tells what has become of them.
+type CertificateReconciler struct {
+	client   client.Client
+	secrets  secrets
+	events   events.EventRecorder
+	attempts *attempt.Runner[outcome]
+	keys     *keyMaker
+	admit    builtin.Admitter
+	revoked  revocations
+	now      func() time.Time
+}
+
+type certificateReport = object.Report[v1alpha1.CertificateStatus]
+
+func (r *CertificateReconciler) reporter() object.Reporter[*v1alpha1.Certificate, v1alpha1.CertificateStatus] {
+	return object.Reporter[*v1alpha1.Certificate, v1alpha1.CertificateStatus]{
+		Client: r.client, Manager: certificatesManager, Action: "Issue", Events: r.events, Finalizer: finalizer, Gone: r.attempts.Gone,
+		Status: func(c *v1alpha1.Certificate) *v1alpha1.CertificateStatus { return &c.Status },
+	}
+}
+
+// Reconcile reports the outcome of an attempt that has ended, or begins one.
+func (r *CertificateReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.Certificate{}, r.carryOut)
+}
+
+func (r *CertificateReconciler) carryOut(ctx context.Context, certificate *v1alpha1.Certificate) (certificateReport, error) {
+	key := client.ObjectKeyFromObject(certificate)
+	if out, ended := r.attempts.Outcome(key, certificate.UID); ended {
+		err := r.warnExpiry(ctx, certificate, out.certificate)
+		report := r.report(certificate, out)
+		report.Written = func() { r.attempts.Done(key) }
+		if err == nil && out.phase == "" {
+			err = r.reporter().SetFinalizer(ctx, certificate, controllerutil.RemoveFinalizer)
+		}
+		return report, err
+	}
+	step := r.issue
+	if !certificate.DeletionTimestamp.IsZero() {
+		if !controllerutil.ContainsFinalizer(certificate, finalizer) {
+			return certificateReport{}, nil
+		}
+		step = r.revoke
+	} else if err := r.reporter().SetFinalizer(ctx, certificate, controllerutil.AddFinalizer); err != nil {
+		return certificateReport{}, err
+	}
+	copied := certificate.DeepCopy()
+	r.attempts.Begin(key, authorityOf(certificate), certificate.UID, func(ctx context.Context) outcome {
+		out := step(ctx, copied)
+		out.generation, out.deleting = copied.Generation, !copied.DeletionTimestamp.IsZero()
+		return out
+	})
+	return certificateReport{}, nil
+}
+
+// issue is an attempt to have the certificate that is wanted, of a copy of its object.
+func (r *CertificateReconciler) issue(ctx context.Context, certificate *v1alpha1.Certificate) outcome {
+	hosts, err := injected(ctx, r.client, certificate.Namespace)
+	if err != nil {
+		return outcome{phase: v1alpha1.CertificateError, reason: reasonFailed, message: err.Error(), wait: retryError}
+	}
+	inject(certificate, hosts)
+	verdict, err := r.admit(ctx, certificate)
+	if err != nil {
+		return outcome{phase: v1alpha1.CertificateError, reason: reasonFailed, message: err.Error(), wait: retryError}
+	}
+	if verdict.Denied() {
+		return outcome{phase: v1alpha1.CertificateError, reason: "NotAdmitted", message: verdict.Message(), wait: retryPending}
+	}
+	i, err := r.issuance(ctx, certificate)
+	if err != nil {
+		return outcome{phase: v1alpha1.CertificatePending, reason: reasonNoAuthority, message: err.Error(), wait: retryPending}
+	}
+	defer i.authority.close()
+	return i.run(ctx)
+}
+
+// revoke is an attempt to revoke the certificate of an object that goes. phase is empty
+// when nothing is left to do.
+func (r *CertificateReconciler) revoke(ctx context.Context, certificate *v1alpha1.Certificate) outcome {
+	ca := &v1alpha1.CertificateAuthority{}
+	err := r.client.Get(ctx, authorityOf(certificate), ca)
+	if apierrors.IsNotFound(err) {
+		return outcome{}
+	}
+	i, err := r.issuance(ctx, certificate)
+	if err == nil {
+		defer i.authority.close()
+		if err = i.revoke(ctx); err == nil {
+			return outcome{events: i.events}
+		}
+	}
+	if r.now().Sub(certificate.DeletionTimestamp.Time) > cleanupTimeout {
+		return outcome{events: []object.Event{{Warning: true, Reason: "CertificateNotRevoked", Message: "the certificate stays valid at the CA: " + err.Error()}}}
+	}
+	return outcome{phase: v1alpha1.CertificateError, reason: "RevocationFailed", message: err.Error(), wait: retryError}
+}
+
+func (r *CertificateReconciler) issuance(ctx context.Context, certificate *v1alpha1.Certificate) (*issuance, error) {
+	ca := &v1alpha1.CertificateAuthority{}
+	key := authorityOf(certificate)
+	if err := r.client.Get(ctx, key, ca); apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("there is no CertificateAuthority %s", key.Name)
+	} else if err != nil {
+		return nil, err
+	}
+	ask := connect
+	if ca.Spec.External == nil && certificate.Name == layout.SigningCertificate(ca.Name) {
+		ask = connectToReplace
+	}
+	a, err := ask(ctx, r.secrets, ca)
+	if err != nil {
+		return nil, fmt.Errorf("CertificateAuthority %s: %w", ca.Name, err)
+	}
+	a.revoked = r.revoked.of(key)
+	server := certificate.Name == rules.ServerCertificate(ca)
+	if server { // by its Service the CA is asked
+		certificate.Spec.DNSAltNames = withNames(certificate.Spec.DNSAltNames, serviceNames(ca))
+	}
+	return &issuance{
+		secrets: r.secrets, certificate: certificate, authority: a, server: server, keys: r.keys, now: r.now,
+		autoRenews: ca.Spec.AllowAutoRenewal == nil || *ca.Spec.AllowAutoRenewal,
+	}, nil
+}
+
+// report is what has become of an attempt.
+func (r *CertificateReconciler) report(certificate *v1alpha1.Certificate, out outcome) certificateReport {
+	report := certificateReport{Events: out.events, Again: out.wait}
+	if out.generation != certificate.Generation || out.deleting == certificate.DeletionTimestamp.IsZero() {
+		report.Again = object.RetryDelay // the object is another by now
+	}
+	if out.phase == "" {
+		return report
+	}
+	next := certificate.Status.DeepCopy()
+	next.Phase, next.ObservedGeneration, next.SecretName = out.phase, out.generation, layout.TLSSecret(certificate.Name)
+	if out.certificate != nil {
+		next.NotAfter, next.SerialNumber = new(metav1.NewTime(out.certificate.NotAfter)), serial(out.certificate)
+	}
+	object.Conditions{List: &next.Conditions, Generation: out.generation}.Set(v1alpha1.ConditionCertSigned, out.phase == v1alpha1.CertificateSigned, out.reason, out.message)
+	report.Status = next
+	was := meta.FindStatusCondition(certificate.Status.Conditions, v1alpha1.ConditionCertSigned)
+	switch begins := was == nil || was.Reason != out.reason; {
+	case !begins, out.phase == v1alpha1.CertificateSigned, out.phase == v1alpha1.CertificatePending:
+	case out.reason == reasonWaiting:
+		report.Events = append(report.Events, object.Event{Warning: true, Reason: "CSRWaitingForSigning", Message: out.message})
+	default:
+		report.Events = append(report.Events, object.Event{Warning: true, Reason: out.reason, Message: out.message})
+	}
+	return report
+}
+
+// warnings are how long before its end a certificate is warned of, longest first.
+var warnings = []struct {
+	before time.Duration
+	name   string
+}{{30 * 24 * time.Hour, "30d"}, {7 * 24 * time.Hour, "7d"}, {24 * time.Hour, "1d"}}
+
+// warnExpiry warns once for each of the warnings that a certificate ends.
+func (r *CertificateReconciler) warnExpiry(ctx context.Context, of *v1alpha1.Certificate, certificate *x509.Certificate) error {
+	if certificate == nil {
+		return nil
+	}
+	left, mark := certificate.NotAfter.Sub(r.now()), ""
+	for _, w := range warnings {
+		if left <= w.before {
+			mark = w.name + " " + serial(certificate)
+		}
+	}
+	if of.Annotations[warnedAnnotation] == mark {
+		return nil
+	}
+	before := of.DeepCopy()
+	if metav1.SetMetaDataAnnotation(&of.ObjectMeta, warnedAnnotation, mark); mark == "" {
+		delete(of.Annotations, warnedAnnotation)
+	}
+	if err := r.client.Patch(ctx, of, client.MergeFrom(before), client.FieldOwner(certificatesManager)); err != nil || mark == "" {
+		return client.IgnoreNotFound(err)
+	}
+	object.Send(r.events, of, "Issue", object.Event{Warning: true, Reason: "CertificateExpiringSoon", Message: "the certificate ends at " + certificate.NotAfter.UTC().Format(time.RFC3339)})
+	return nil
+}
+
+func authorityOf(certificate *v1alpha1.Certificate) client.ObjectKey {
+	return client.ObjectKey{Namespace: certificate.Namespace, Name: certificate.Spec.AuthorityRef}
+}

@@ -1,0 +1,459 @@
+package issuing
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
+)
+
+const (
+	// setupRetry is how long a setup Job that goes is waited for, or one that left
+	// Secrets empty.
+	setupRetry = 10 * time.Second
+	// conflictRetry is how long somebody else's object is left alone.
+	conflictRetry = 30 * time.Second
+
+	reasonInitialized      = "CAInitialized"
+	reasonWaitingForConfig = "WaitingForConfig"
+	reasonWaitingForCA     = "WaitingForIntermediateCA"
+	reasonWaitingForServer = "WaitingForServerCertificate"
+	reasonExternalOnly     = "ExternalOnly"
+	reasonServerDenied     = "ServerCertificateNotAdmitted"
+	reasonSettingUp        = "SettingUp"
+	reasonSetupFailed      = "SetupFailed"
+	reasonNotOwned         = "NotOwned"
+	reasonNotWritten       = "NotWritten"
+	reasonNoSigner         = "NoSigningCertificate"
+)
+
+// InitializeReconciler has CAs that run in the cluster set up. It asks no CA anything.
+type InitializeReconciler struct {
+	client  client.Client
+	secrets secrets
+	applier *object.Applier
+	events  events.EventRecorder
+	admit   builtin.Admitter // about the Certificate of a CA's server
+	fsGroup *int64
+	// externalOnly sets nothing up, and says so.
+	externalOnly bool
+	now          func() time.Time
+}
+
+// progress is how far a CA has come.
+type progress struct {
+	initialized     bool
+	reason, message string
+	wait            time.Duration
+}
+
+// Reconcile takes one CA a step further.
+func (r *InitializeReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	return authorityReporter(r.client, r.events, initializeManager, "Initialize").Reconcile(ctx, request, &v1alpha1.CertificateAuthority{}, r.carryOut)
+}
+
+func (r *InitializeReconciler) carryOut(ctx context.Context, ca *v1alpha1.CertificateAuthority) (authorityReport, error) {
+	if !ca.DeletionTimestamp.IsZero() || ca.Spec.External != nil {
+		return authorityReport{}, nil
+	}
+	next := ca.DeepCopy()
+	p, err := progress{reason: reasonExternalOnly, message: "the manager sets up no CAs in the cluster (--openvox-external-only); name one that runs elsewhere in spec.external"}, error(nil)
+	if !r.externalOnly {
+		p, err = r.step(ctx, next)
+	}
+	var foreign *object.Foreign
+	switch {
+	case errors.As(err, &foreign):
+		p, err = progress{reason: reasonNotOwned, message: err.Error(), wait: conflictRetry}, nil
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
+		p, err = progress{reason: reasonNotWritten, message: err.Error(), wait: conflictRetry}, nil
+	}
+	if err != nil {
+		return authorityReport{}, err
+	}
+	next.Status.CASecretName, next.Status.ServiceName = layout.CASecret(ca), serviceName(ca.Name)
+	conditionsOf(next).Set(v1alpha1.ConditionInitialized, p.initialized, p.reason, p.message)
+	next.Status.Phase = phaseOf(next)
+	return authorityReport{Status: &next.Status, Again: p.wait}, nil
+}
+
+// keep has an object of a CA as it is wanted.
+func (r *InitializeReconciler) keep(ctx context.Context, ca *v1alpha1.CertificateAuthority, want client.Object) error {
+	empty, err := r.client.Scheme().New(want.GetObjectKind().GroupVersionKind())
+	if err != nil {
+		return err
+	}
+	have := empty.(client.Object)
+	if _, err := r.applier.Apply(ctx, ours(ca), want, have); err != nil {
+		return err
+	}
+	if len(want.GetOwnerReferences()) > 0 || !metav1.IsControlledBy(have, ca) {
+		return nil
+	}
+	// openvox-operator has made it, and has it go with the CertificateAuthority. What is applied
+	// takes no field away that somebody else has set.
+	before := have.DeepCopyObject().(client.Object)
+	have.SetOwnerReferences(slices.DeleteFunc(have.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == ca.UID }))
+	if err := r.client.Patch(ctx, have, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(initializeManager)); err != nil {
+		return fmt.Errorf("letting go of %s: %w", object.Describe(r.client, have), err)
+	}
+	return nil
+}
+
+// phaseOf is where the two facts, initialized and ready, leave a CA.
+func phaseOf(ca *v1alpha1.CertificateAuthority) v1alpha1.CertificateAuthorityPhase {
+	ready := meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionCAReady)
+	initialized := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionInitialized)
+	policies := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionPoliciesRendered)
+	switch {
+	case policies != nil && policies.Reason == reasonNotOwned:
+		return v1alpha1.CertificateAuthorityError
+	case ca.Spec.External != nil && ready:
+		return v1alpha1.CertificateAuthorityExternal
+	case ca.Spec.External != nil:
+		return v1alpha1.CertificateAuthorityError
+	case initialized == nil || slices.Contains([]string{reasonWaitingForConfig, reasonWaitingForCA, reasonWaitingForServer}, initialized.Reason):
+		return v1alpha1.CertificateAuthorityPending
+	case isFault(initialized.Reason):
+		return v1alpha1.CertificateAuthorityError
+	case initialized.Status == metav1.ConditionTrue && ready:
+		return v1alpha1.CertificateAuthorityReady
+	case initialized.Status == metav1.ConditionTrue && hasAnswered(ca):
+		return v1alpha1.CertificateAuthorityError
+	}
+	return v1alpha1.CertificateAuthorityInitializing
+}
+
+// hasAnswered says whether a CA has ever: one whose server has not started yet is no fault.
+func hasAnswered(ca *v1alpha1.CertificateAuthority) bool {
+	return ca.Status.CRL != nil && ca.Status.CRL.Refreshed != nil
+}
+
+// step makes the objects that are wanted, and says how far the CA is.
+func (r *InitializeReconciler) step(ctx context.Context, ca *v1alpha1.CertificateAuthority) (progress, error) {
+	s := setup{ca: ca, fsGroup: r.fsGroup}
+	stored, err := r.stored(ctx, ca)
+	if err != nil {
+		return progress{}, err
+	}
+	s.exists = len(stored[layout.CAFile]) > 0 || len(stored[caPrivateKey]) > 0
+	if err := r.nameServer(ctx, ca); err != nil {
+		return progress{}, err
+	}
+	if err := r.makeServer(ctx, s); err != nil {
+		return progress{}, err
+	}
+	certificates, err := CertificatesIn(ctx, r.client, ca.Namespace)
+	if err != nil {
+		return progress{}, err
+	}
+	s.certificate = serverCertificate(ca, certificates)
+	s.server = serverSpec(ca, s.certificate)
+	if s.served, err = r.served(ctx, ca, s.certificate, stored); err != nil {
+		return progress{}, err
+	}
+	if err := r.lasting(ctx, s); err != nil {
+		return progress{}, err
+	}
+	complete := len(stored[layout.CAFile]) > 0 && len(stored[caPrivateKey]) > 0 && len(stored[layout.CRLFile]) > 0
+	if complete && (s.served || s.certificate != nil && stored.hasPairFor(s.server)) {
+		signer, err := r.judgeSigner(ctx, ca, stored)
+		if err != nil {
+			return progress{}, err
+		}
+		// Somebody has emptied the Secret for that, and stopped the server.
+		s.rescue = s.served && signer == "" && len(stored[layout.CertificateFile]) == 0
+		if !s.rescue {
+			return r.initialized(ctx, s, stored)
+		}
+	}
+	return r.setUp(ctx, s)
+}
+
+// cached reads our own Secrets without asking the API server: each change of a Certificate
+// has its CA looked at.
+func (r *InitializeReconciler) cached() secrets { return secrets{client: r.client, live: r.client} }
+
+// served says whether the CA's server has a pair, whatever its names: it may be running,
+// also where the CertificateAuthority is another that has taken the CA over.
+func (r *InitializeReconciler) served(ctx context.Context, ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate, stored caData) (bool, error) {
+	if hasAnswered(ca) || certificate == nil {
+		return hasAnswered(ca), nil
+	}
+	pair, err := r.cached().pair(ctx, ca.Namespace, layout.TLSSecret(certificate.Name), stored[layout.CAFile], stored[layout.CRLFile])
+	return pair != nil, err
+}
+
+// nameServer has the Certificate of the CA's server be that of the Server with ca. One stays
+// for as long as a Server names it.
+func (r *InitializeReconciler) nameServer(ctx context.Context, ca *v1alpha1.CertificateAuthority) error {
+	if ca.Spec.ServerCertificateRef != "" {
+		ca.Status.ServerCertificateName = ""
+		return nil
+	}
+	var servers v1alpha1.ServerList
+	if err := r.client.List(ctx, &servers, client.InNamespace(ca.Namespace)); err != nil {
+		return fmt.Errorf("listing the Servers of %s: %w", ca.Namespace, err)
+	}
+	configs, err := layout.ConfigsIn(ctx, r.client, ca.Namespace)
+	if err != nil {
+		return err
+	}
+	naming := slices.DeleteFunc(servers.Items, func(s v1alpha1.Server) bool {
+		return !s.Spec.CA || !s.DeletionTimestamp.IsZero() || !slices.ContainsFunc(configs, func(c v1alpha1.Config) bool {
+			return c.Name == s.Spec.ConfigRef && c.Spec.AuthorityRef == ca.Name
+		})
+	})
+	if len(naming) == 0 || slices.ContainsFunc(naming, func(s v1alpha1.Server) bool { return s.Spec.CertificateRef == ca.Status.ServerCertificateName }) {
+		return nil
+	}
+	first := slices.MinFunc(naming, func(a, b v1alpha1.Server) int {
+		if rules.Older(&a, &b) {
+			return -1
+		}
+		return 1
+	})
+	ca.Status.ServerCertificateName = first.Spec.CertificateRef
+	return nil
+}
+
+// makeServer has the Certificate of the CA's server made, unless one is named.
+func (r *InitializeReconciler) makeServer(ctx context.Context, s setup) error {
+	if s.ca.Spec.ServerCertificateRef != "" || s.ca.Status.ServerCertificateName != "" {
+		return nil
+	}
+	err := r.keep(ctx, s.ca, s.made())
+	if foreign := (*object.Foreign)(nil); errors.As(err, &foreign) {
+		return fmt.Errorf("%w, or name it in spec.serverCertificateRef", err)
+	}
+	return err
+}
+
+// lasting keeps what a CA has for as long as it is there.
+func (r *InitializeReconciler) lasting(ctx context.Context, s setup) error {
+	claim, had := s.claim(), &corev1.PersistentVolumeClaim{}
+	if exists, err := r.applier.Find(ctx, ours(s.ca), client.ObjectKeyFromObject(claim), had); err != nil {
+		return err
+	} else if exists {
+		claim.Spec = corev1.PersistentVolumeClaimSpec{AccessModes: had.Spec.AccessModes, StorageClassName: had.Spec.StorageClassName}
+		claim.Spec.Resources.Requests = had.Spec.Resources.Requests
+	}
+	children := []client.Object{claim}
+	for _, secret := range s.secrets() {
+		children = append(children, secret)
+	}
+	for _, child := range append(children, s.service(), s.serviceAccount(), s.role()) {
+		if err := r.keep(ctx, s.ca, child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setUp has the setup Job run.
+func (r *InitializeReconciler) setUp(ctx context.Context, s setup) (progress, error) {
+	configs, err := layout.ConfigsIn(ctx, r.client, s.ca.Namespace)
+	if err != nil {
+		return progress{}, err
+	}
+	naming := slices.DeleteFunc(configs, func(c v1alpha1.Config) bool {
+		return c.Spec.AuthorityRef != s.ca.Name || !c.DeletionTimestamp.IsZero()
+	})
+	if len(naming) == 0 {
+		return progress{reason: reasonWaitingForConfig, message: "no Config names this CertificateAuthority in spec.authorityRef; the setup Job needs its image"}, nil
+	}
+	// The one that was made first, so that later ones change nothing.
+	s.image = slices.MinFunc(naming, func(a, b v1alpha1.Config) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	}).Spec.Image
+	if unmet, err := r.unmet(ctx, s); err != nil || unmet.reason != "" {
+		if err == nil { // nor does a Job go on that was permitted before
+			err = r.remove(ctx, s, &batchv1.Job{})
+		}
+		return unmet, err
+	}
+	if err := r.keep(ctx, s.ca, s.roleBinding()); err != nil {
+		return progress{}, err
+	}
+	return r.runJob(ctx, s)
+}
+
+// unmet is what the setup Job waits for: its reason is empty where that is nothing.
+func (r *InitializeReconciler) unmet(ctx context.Context, s setup) (progress, error) {
+	if !s.served {
+		if p, err := r.judgeServer(ctx, s); err != nil || p.reason != "" {
+			return p, err
+		}
+	}
+	if s.imports() {
+		lacks, err := r.secrets.intermediate(ctx, s.ca)
+		if err != nil {
+			return progress{}, err
+		}
+		if lacks != "" {
+			return progress{reason: reasonWaitingForCA, message: "spec.intermediateCA: " + lacks, wait: retryPending}, nil
+		}
+	}
+	return progress{}, nil
+}
+
+// judgeServer says whether the setup Job may make a pair for the Certificate of the CA's
+// server, whose names become names of files.
+func (r *InitializeReconciler) judgeServer(ctx context.Context, s setup) (progress, error) {
+	name := rules.ServerCertificate(s.ca)
+	if s.certificate == nil {
+		return progress{reason: reasonWaitingForServer, message: fmt.Sprintf("there is no Certificate %s of this CertificateAuthority, which is its server's", name)}, nil
+	}
+	verdict, err := r.admit(ctx, s.certificate)
+	if err != nil {
+		return progress{}, fmt.Errorf("asking whether Certificate %s is admitted: %w", name, err)
+	}
+	if verdict.Denied() {
+		return progress{reason: reasonServerDenied, message: fmt.Sprintf("Certificate %s of the CA's server is not admitted: %s", name, verdict.Message()), wait: conflictRetry}, nil
+	}
+	return progress{}, nil
+}
+
+func (r *InitializeReconciler) runJob(ctx context.Context, s setup) (progress, error) {
+	want, have := s.job(), &batchv1.Job{}
+	running := progress{reason: reasonSettingUp, message: "Job " + want.Name + " sets the CA up"}
+	exists, err := r.applier.Find(ctx, ours(s.ca), client.ObjectKeyFromObject(want), have)
+	if err != nil {
+		return progress{}, err
+	}
+	if !exists {
+		return running, r.keep(ctx, s.ca, want)
+	}
+	if !have.DeletionTimestamp.IsZero() {
+		running.wait = setupRetry
+		return running, nil
+	}
+	ended, failed := jobEnd(have)
+	switch {
+	// Its Pod is of what was wanted then, and cannot be changed.
+	case have.Annotations[setupHash] != want.Annotations[setupHash]:
+		running.wait = time.Second
+	case failed != "":
+		return progress{reason: reasonSetupFailed, message: fmt.Sprintf("Job %s has failed: %s. See kubectl logs job/%s, and delete the Job to have it run again", want.Name, failed, want.Name)}, nil
+	// The Secrets may be in the cache a moment later; then they were emptied since.
+	case !ended.IsZero() && r.now().Sub(ended) > setupRetry:
+		running.wait = setupRetry
+	case !ended.IsZero():
+		running.wait = time.Second
+		return running, nil
+	default:
+		return running, nil
+	}
+	return running, r.remove(ctx, s, have)
+}
+
+// jobEnd is when a Job has succeeded, or why it has failed.
+func jobEnd(job *batchv1.Job) (succeeded time.Time, failed string) {
+	for _, condition := range job.Status.Conditions {
+		if condition.Status != corev1.ConditionTrue {
+			continue
+		}
+		switch condition.Type {
+		case batchv1.JobComplete:
+			return condition.LastTransitionTime.Time, ""
+		case batchv1.JobFailed:
+			return time.Time{}, condition.Reason + ": " + condition.Message
+		}
+	}
+	return time.Time{}, ""
+}
+
+// initialized goes on from the three Secrets.
+func (r *InitializeReconciler) initialized(ctx context.Context, s setup, stored caData) (progress, error) {
+	if err := r.forbid(ctx, s); err != nil {
+		return progress{}, err
+	}
+	if err := r.keep(ctx, s.ca, s.signing()); err != nil {
+		return progress{}, err
+	}
+	s.ca.Status.NotAfter = notAfter(stored[layout.CAFile])
+	return progress{initialized: true, reason: reasonInitialized, message: "the CA's certificate, key and CRL are in their Secrets"}, nil
+}
+
+// judgeSigner says by which pair requests are signed, as connectInternal chooses it.
+func (r *InitializeReconciler) judgeSigner(ctx context.Context, ca *v1alpha1.CertificateAuthority, stored caData) (name string, err error) {
+	name, reason := "", reasonNoSigner
+	message := fmt.Sprintf("nothing can be signed from here: neither Secret %s nor Secret %s has a pair that counts. Stop the CA's server and delete Secret %[2]s; the setup Job then makes one",
+		signingSecret(ca.Name), setupName(ca.Name))
+	for _, signer := range []struct{ name, reason, message string }{
+		{setupName(ca.Name), "Bootstrap", "requests are signed with the pair that the setup Job has made, until Certificate " + layout.SigningCertificate(ca.Name) + " is signed"},
+		{signingSecret(ca.Name), reasonSigned, "requests are signed with the certificate in Secret " + signingSecret(ca.Name)},
+	} {
+		pair, err := r.cached().signer(ctx, ca, signer.name, stored[layout.CAFile], stored[layout.CRLFile])
+		if err != nil {
+			return "", err
+		}
+		if pair != nil {
+			name, reason, message = signer.name, signer.reason, signer.message
+		}
+	}
+	ca.Status.SigningSecretName = name
+	conditionsOf(ca).Set(v1alpha1.ConditionOperatorSigningReady, reason == reasonSigned, reason, message)
+	return name, nil
+}
+
+// forbid takes the permission to fill the Secrets away, once no setup Job runs.
+func (r *InitializeReconciler) forbid(ctx context.Context, s setup) error {
+	job := &batchv1.Job{}
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: s.ca.Namespace, Name: setupName(s.ca.Name)}, job)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading Job %s: %w", setupName(s.ca.Name), err)
+	}
+	if succeeded, failed := jobEnd(job); err == nil && succeeded.IsZero() && failed == "" {
+		return nil
+	}
+	return r.remove(ctx, s, &rbacv1.RoleBinding{})
+}
+
+// remove deletes what the setup has of a kind.
+func (r *InitializeReconciler) remove(ctx context.Context, s setup, kind client.Object) error {
+	return r.applier.Remove(ctx, ours(s.ca), client.ObjectKey{Namespace: s.ca.Namespace, Name: setupName(s.ca.Name)}, kind)
+}
+
+// caData is what the Secrets of a CA have, by key.
+type caData map[string][]byte
+
+// stored reads the Secrets of a CA; none counts that is somebody else's.
+func (r *InitializeReconciler) stored(ctx context.Context, ca *v1alpha1.CertificateAuthority) (caData, error) {
+	data := caData{}
+	for _, name := range keptSecrets(ca.Name) {
+		secret, err := r.cached().read(ctx, ca.Namespace, name)
+		if err != nil {
+			return nil, err
+		}
+		if secret != nil {
+			maps.Copy(data, secret.Data)
+		}
+	}
+	return data, nil
+}
+
+// hasPairFor says whether the setup Job's pair is what the CA's server needs.
+func (d caData) hasPairFor(server v1alpha1.CertificateSpec) bool {
+	pair := layout.StoredPair(d)
+	return pair != nil && layout.IssuedBy(pair, d[layout.CAFile]) && differs(pair, server) == ""
+}

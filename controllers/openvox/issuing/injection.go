@@ -1,0 +1,105 @@
+package issuing
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
+)
+
+// CertificatesIn are the Certificates of a namespace, with the names that Pools and Databases
+// add to them. They are the cache's own where a reader has one: for reading only.
+func CertificatesIn(ctx context.Context, reader client.Reader, namespace string) ([]v1alpha1.Certificate, error) {
+	var list v1alpha1.CertificateList
+	if err := reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the Certificates of %s: %w", namespace, err)
+	}
+	hosts, err := injected(ctx, reader, namespace)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		inject(&list.Items[i], hosts)
+	}
+	return list.Items, nil
+}
+
+// injected are the names that Certificates are for because of Pools and Databases, by
+// Certificate.
+func injected(ctx context.Context, reader client.Reader, namespace string) (map[string][]string, error) {
+	var pools v1alpha1.PoolList
+	if err := reader.List(ctx, &pools, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the Pools of %s: %w", namespace, err)
+	}
+	hosts := map[string]string{} // by Pool
+	for i := range pools.Items {
+		if p := &pools.Items[i]; p.Spec.Route != nil && p.Spec.Route.Enabled && p.Spec.Route.InjectDNSAltName && p.DeletionTimestamp.IsZero() && rules.OlderHost(p, pools.Items) == "" {
+			hosts[p.Name] = p.Spec.Route.Hostname
+		}
+	}
+	found, err := databaseHosts(ctx, reader, namespace)
+	if err != nil || len(hosts) == 0 {
+		return found, err
+	}
+	var servers v1alpha1.ServerList
+	if err := reader.List(ctx, &servers, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the Servers of %s: %w", namespace, err)
+	}
+	for i := range servers.Items {
+		for _, pool := range servers.Items[i].Spec.PoolRefs {
+			if host := hosts[pool]; host != "" {
+				found[servers.Items[i].Spec.CertificateRef] = withNames(found[servers.Items[i].Spec.CertificateRef], []string{host})
+			}
+		}
+	}
+	for _, names := range found {
+		slices.Sort(names)
+	}
+	return found, nil
+}
+
+// databaseHosts are the names that servers know Databases by, by Certificate.
+func databaseHosts(ctx context.Context, reader client.Reader, namespace string) (map[string][]string, error) {
+	var databases v1alpha1.DatabaseList
+	if err := reader.List(ctx, &databases, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the Databases of %s: %w", namespace, err)
+	}
+	// No Database gets the pairs by which a CA is administered: they are not issued again for one.
+	var authorities v1alpha1.CertificateAuthorityList
+	if err := reader.List(ctx, &authorities, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing the CertificateAuthorities of %s: %w", namespace, err)
+	}
+	administers := map[string]bool{}
+	for i := range authorities.Items {
+		administers[rules.ServerCertificate(&authorities.Items[i])], administers[layout.SigningCertificate(authorities.Items[i].Name)] = true, true
+	}
+	found := map[string][]string{}
+	for i := range databases.Items {
+		if db := &databases.Items[i]; db.DeletionTimestamp.IsZero() && !administers[db.Spec.CertificateRef] {
+			found[db.Spec.CertificateRef] = withNames(found[db.Spec.CertificateRef], []string{layout.DatabaseHost(db)})
+		}
+	}
+	return found, nil
+}
+
+// inject has a Certificate be for the names of Pools and Databases, too.
+func inject(certificate *v1alpha1.Certificate, hosts map[string][]string) {
+	if more := hosts[certificate.Name]; len(more) > 0 {
+		certificate.Spec.DNSAltNames = withNames(certificate.Spec.DNSAltNames, more)
+	}
+}
+
+func withNames(have, more []string) []string {
+	have = slices.Clone(have)
+	for _, name := range more {
+		if !slices.Contains(have, name) {
+			have = append(have, name)
+		}
+	}
+	return have
+}

@@ -1,0 +1,668 @@
+package issuing
+
+import (
+	"context"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
+	"github.com/lintel-policy/lintel/test/certificates"
+)
+
+func setupFor(ca *v1alpha1.CertificateAuthority) setup {
+	return setup{ca: ca, image: v1alpha1.ImageSpec{Repository: "example.com/openvox", Tag: "8"}, server: serverSpec(ca, nil), fsGroup: new(int64(1001))}
+}
+
+// TestServicesDoNotMix: the server of one CA is never reached by another's Service.
+func TestServicesDoNotMix(t *testing.T) {
+	pod := labels.Set{layout.CAServerLabel: "true", layout.CALabel: "one"}
+	require.True(t, labels.SelectorFromSet(setupFor(openvoxtest.MakeCA("one")).service().Spec.Selector).Matches(pod))
+	require.False(t, labels.SelectorFromSet(setupFor(openvoxtest.MakeCA("two")).service().Spec.Selector).Matches(pod))
+}
+
+// TestSetupPermissions: the setup Job fills its CA's Secrets, and can do nothing else.
+func TestSetupPermissions(t *testing.T) {
+	s := setupFor(openvoxtest.MakeCA("main"))
+	require.Equal(t, []rbacv1.PolicyRule{{
+		APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"patch"},
+		ResourceNames: []string{"main-ca", "main-ca-key", "main-ca-crl", "main-ca-setup"},
+	}}, s.role().Rules)
+	job := s.job()
+	pod := job.Spec.Template.Spec
+	require.False(t, *pod.AutomountServiceAccountToken)
+	require.False(t, *s.serviceAccount().AutomountServiceAccountToken)
+	require.NotNil(t, job.Spec.TTLSecondsAfterFinished)
+	require.Nil(t, pod.SecurityContext.RunAsUser, "OpenShift gives users by namespace")
+	require.True(t, *pod.SecurityContext.RunAsNonRoot)
+	require.EqualValues(t, 1001, *pod.SecurityContext.FSGroup)
+	container := pod.Containers[0]
+	require.True(t, *container.SecurityContext.ReadOnlyRootFilesystem)
+	require.False(t, *container.SecurityContext.AllowPrivilegeEscalation)
+	require.Equal(t, []corev1.Capability{"ALL"}, container.SecurityContext.Capabilities.Drop)
+	s.fsGroup = nil
+	require.Nil(t, s.job().Spec.Template.Spec.SecurityContext.FSGroup)
+}
+
+func TestSetupJob(t *testing.T) {
+	ca := openvoxtest.MakeCA("main")
+	first := *certificates.MakeCertificate("a", "web").Created(1).Obj()
+	server := *certificates.MakeCertificate("z", "ca.example.com").DNSNames("puppet", "10.0.0.1").Created(2).Obj()
+	all := []v1alpha1.Certificate{first, server}
+	value := func(s setup, name string) string {
+		for _, variable := range s.job().Spec.Template.Spec.Containers[0].Env {
+			if variable.Name == name {
+				return variable.Value
+			}
+		}
+		return "none"
+	}
+	s := setupFor(ca)
+	require.Equal(t, "main-internal", value(s, "CERTNAME"))
+	require.Equal(t, "DNS:main-internal,DNS:main-internal.ns.svc", value(s, "DNS_ALT_NAMES"))
+	require.Nil(t, serverCertificate(ca, all), "no Certificate is the server's for its age")
+	ca.Spec.ServerCertificateRef = "z"
+	s.server = serverSpec(ca, serverCertificate(ca, all))
+	all[1].Spec.AuthorityRef = "other"
+	require.Nil(t, serverCertificate(ca, all), "nor is that of another CA")
+	require.Equal(t, "ca.example.com", value(s, "CERTNAME"))
+	require.Equal(t, "DNS:puppet,IP:10.0.0.1,DNS:main-internal,DNS:main-internal.ns.svc", value(s, "DNS_ALT_NAMES"), "addresses are such")
+	require.Equal(t, "157680000", value(s, "CA_TTL"))
+	require.Equal(t, "example.com/openvox:8", s.job().Spec.Template.Spec.Containers[0].Image)
+
+	had := s.job().Annotations[setupHash]
+	s.exists = true
+	require.Equal(t, "true", value(s, "CA_EXISTS"))
+	require.Equal(t, had, s.job().Annotations[setupHash], "the Job itself brings about that there is a CA")
+	s.image.Tag = "9"
+	require.NotEqual(t, had, s.job().Annotations[setupHash])
+
+	require.Empty(t, value(s, "INTERMEDIATE_DIR"))
+	ca.Spec.IntermediateCA = v1alpha1.IntermediateCA{Enabled: true, SecretName: "company"}
+	require.Empty(t, value(s, "INTERMEDIATE_DIR"))
+	volumes := s.job().Spec.Template.Spec.Volumes
+	require.Nil(t, volumes[len(volumes)-1].Secret, "a CA that is there has its keys")
+	s.exists = false
+	require.Equal(t, intermediateFolder, value(s, "INTERMEDIATE_DIR"))
+	volumes = s.job().Spec.Template.Spec.Volumes
+	require.Equal(t, &corev1.SecretVolumeSource{SecretName: "company", Items: []corev1.KeyToPath{
+		{Key: "ca.pem", Path: "ca.pem"}, {Key: "key.pem", Path: "key.pem"}, {Key: "crl.pem", Path: "crl.pem"},
+	}}, volumes[len(volumes)-1].Secret, "its other keys are nobody's business")
+}
+
+// TestSetupScriptTakesNoPaths: a certname is part of the names of files that it removes.
+func TestSetupScriptTakesNoPaths(t *testing.T) {
+	for _, certname := range []string{"", "../../up", "a/b", ".a", "-x", "a..b", "a b", "$(id)"} {
+		folder := t.TempDir()
+		command := exec.CommandContext(t.Context(), "bash", "-c", setupScript)
+		command.Env = append(os.Environ(), "SETUP_PROGRAM=", "WORK_DIR="+folder, "CA_DIR="+folder, "CERTNAME="+certname, "DNS_ALT_NAMES=", "CA_TTL=1")
+		output, err := command.CombinedOutput()
+		require.Error(t, err, certname)
+		require.Contains(t, string(output), "is no certname", certname)
+	}
+}
+
+// TestPhases: set up and answering are two facts.
+func TestPhases(t *testing.T) {
+	for _, c := range []struct {
+		initialized string
+		ready, once bool
+		want        v1alpha1.CertificateAuthorityPhase
+	}{
+		{"", false, false, v1alpha1.CertificateAuthorityPending},
+		{reasonWaitingForConfig, false, false, v1alpha1.CertificateAuthorityPending},
+		{reasonSettingUp, false, false, v1alpha1.CertificateAuthorityInitializing},
+		{reasonSetupFailed, false, false, v1alpha1.CertificateAuthorityError},
+		{reasonNotOwned, true, true, v1alpha1.CertificateAuthorityError},
+		{reasonNotWritten, false, false, v1alpha1.CertificateAuthorityError},
+		{reasonInitialized, false, false, v1alpha1.CertificateAuthorityInitializing},
+		{reasonInitialized, true, true, v1alpha1.CertificateAuthorityReady},
+		{reasonInitialized, false, true, v1alpha1.CertificateAuthorityError},
+	} {
+		ca := openvoxtest.MakeCA("main")
+		if c.initialized != "" {
+			conditionsOf(ca).Set(v1alpha1.ConditionInitialized, c.initialized == reasonInitialized, c.initialized, "")
+		}
+		conditionsOf(ca).Set(v1alpha1.ConditionCAReady, c.ready, "X", "")
+		if c.once {
+			ca.Status.CRL = &v1alpha1.CRLStatus{Refreshed: new(metav1.Now())}
+		}
+		require.Equal(t, c.want, phaseOf(ca), "%+v", c)
+	}
+}
+
+// site has its CA set up.
+type site struct{ *openvoxtest.Site }
+
+func newSite(t *testing.T, objects ...client.Object) *site {
+	t.Helper()
+	return &site{openvoxtest.NewSite(t, objects...)}
+}
+
+func (s *site) reconcile() *v1alpha1.CertificateAuthority {
+	s.T.Helper()
+	r := &InitializeReconciler{client: s.Client, secrets: secrets{s.Client, s.Client}, applier: s.Applier, events: s.Events, now: func() time.Time { return s.Now }, admit: func(context.Context, builtin.Object) (builtin.Verdict, error) {
+		return openvoxtest.Verdict(s.Denied), s.Broken
+	}}
+	_, err := r.Reconcile(s.T.Context(), openvoxtest.Main)
+	require.ErrorIs(s.T, err, s.Broken)
+	ca := &v1alpha1.CertificateAuthority{}
+	require.NoError(s.T, s.Client.Get(s.T.Context(), openvoxtest.Main.NamespacedName, ca))
+	return ca
+}
+
+func (s *site) reason() string {
+	return meta.FindStatusCondition(s.reconcile().Status.Conditions, v1alpha1.ConditionInitialized).Reason
+}
+
+// fill does what the setup Job does.
+func (s *site) fill(ca *openvoxtest.CA, certname string, names ...string) (pair map[string][]byte) {
+	s.T.Helper()
+	pair = openvoxtest.NewPair(s.T, ca, &x509.Certificate{Subject: pkix.Name{CommonName: certname}, DNSNames: names})
+	for name, data := range map[string]map[string][]byte{
+		"main-ca": {layout.CAFile: ca.Bundle()}, "main-ca-key": {caPrivateKey: []byte("key")}, "main-ca-crl": {layout.CRLFile: ca.List(1)}, "main-ca-setup": pair,
+	} {
+		secret := &corev1.Secret{}
+		require.True(s.T, s.Get(name, secret), name)
+		secret.Data = data
+		require.NoError(s.T, s.Client.Update(s.T.Context(), secret))
+	}
+	return pair
+}
+
+func (s *site) endJob(kind batchv1.JobConditionType) {
+	s.T.Helper()
+	job := &batchv1.Job{}
+	require.True(s.T, s.Get("main-ca-setup", job))
+	job.Status.Conditions = []batchv1.JobCondition{{Type: kind, Status: corev1.ConditionTrue, Reason: "BackoffLimitExceeded", LastTransitionTime: metav1.NewTime(s.Now)}}
+	require.NoError(s.T, s.Client.Status().Update(s.T.Context(), job))
+}
+
+var bootNames = []string{"main-internal", "main-internal.ns.svc"}
+
+// TestInitialize is the way of a CA to its three Secrets.
+func TestInitialize(t *testing.T) {
+	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("other"))
+	require.Equal(t, v1alpha1.CertificateAuthorityPending, s.reconcile().Status.Phase)
+	require.False(t, s.Get("main-ca-setup", &batchv1.Job{}))
+	config := openvoxtest.MakeConfig("main")
+	config.Name = "second"
+	require.NoError(t, s.Client.Create(t.Context(), config))
+	require.Equal(t, v1alpha1.CertificateAuthorityInitializing, s.reconcile().Status.Phase)
+	job := &batchv1.Job{}
+	require.True(t, s.Get("main-ca-setup", job))
+	require.True(t, s.Get("main-ca-setup", &rbacv1.RoleBinding{}))
+
+	s.Writes = 0
+	require.Equal(t, reasonSettingUp, s.reason())
+	require.Zero(t, s.Writes, "nothing changed, nothing written")
+
+	ca := openvoxtest.NewCA(t)
+	s.fill(ca, "main-internal", bootNames...)
+	object := s.reconcile()
+	require.True(t, meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionInitialized))
+	require.False(t, meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionCAReady), "nobody has asked it")
+	require.Equal(t, "main-ca-setup", object.Status.SigningSecretName)
+	require.Equal(t, "main-internal", object.Status.ServiceName)
+	require.NotNil(t, object.Status.NotAfter)
+	require.True(t, s.Get("main-ca-setup", &rbacv1.RoleBinding{}), "the Job still runs")
+	signing := &v1alpha1.Certificate{}
+	require.True(t, s.Get("main-operator-signing", signing))
+	require.Equal(t, "main-operator", signing.Spec.Certname)
+	s.endJob(batchv1.JobComplete)
+	s.reconcile()
+	require.False(t, s.Get("main-ca-setup", &rbacv1.RoleBinding{}), "nobody fills the Secrets any more")
+	s.Writes = 0
+	s.reconcile()
+	require.Zero(t, s.Writes, "nothing changed, nothing written")
+
+	require.NoError(t, s.Client.Create(t.Context(), openvoxtest.MakeSecret("main-operator-signing-tls", openvoxtest.NewPair(t, ca, &x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}}))))
+	object = s.reconcile()
+	require.Equal(t, "main-operator-signing-tls", object.Status.SigningSecretName)
+	require.True(t, meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionOperatorSigningReady))
+
+	// A Secret that is lost comes back from the volume, and never from a new CA.
+	require.NoError(t, s.Client.Delete(t.Context(), openvoxtest.MakeSecret("main-ca-crl", nil)))
+	s.Now = s.Now.Add(time.Minute)
+	require.Equal(t, reasonSettingUp, s.reason())
+	require.Equal(t, reasonSettingUp, s.reason())
+	require.True(t, s.Get("main-ca-setup", job))
+	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "CA_EXISTS", Value: "true"})
+	require.True(t, s.Get("main-ca-setup", &rbacv1.RoleBinding{}))
+}
+
+// TestTakenOver: a CertificateAuthority that is made again, while the CA's server has a
+// pair with other names than the setup Job's, sets nothing up.
+func TestTakenOver(t *testing.T) {
+	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
+	s.reconcile()
+	fake := openvoxtest.NewCA(t)
+	s.fill(fake, "main-internal", bootNames...)
+	s.endJob(batchv1.JobComplete)
+	ca := s.reconcile()
+	require.NoError(t, s.Client.Delete(t.Context(), ca))
+	// What goes with it: the Certificate stays.
+	mine := metav1.ObjectMeta{Name: "main-ca-setup", Namespace: "ns"}
+	for _, object := range []client.Object{
+		&batchv1.Job{ObjectMeta: mine}, &corev1.ServiceAccount{ObjectMeta: mine}, &rbacv1.Role{ObjectMeta: mine},
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "main-internal", Namespace: "ns"}},
+	} {
+		require.NoError(t, s.Client.Delete(t.Context(), object))
+	}
+	server := certificates.MakeCertificate("server", "ca.example.com").Obj()
+	require.NoError(t, s.Client.Create(t.Context(), server))
+	tls := openvoxtest.MakeSecret("server-tls", openvoxtest.NewPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "ca.example.com"}}))
+	require.NoError(t, s.Client.Create(t.Context(), tls))
+
+	again := openvoxtest.MakeCA("main")
+	again.UID = "another"
+	again.Spec.ServerCertificateRef = "server"
+	again.Spec.DeletionPolicy = v1alpha1.DeletionRetain
+	require.NoError(t, s.Client.Create(t.Context(), again))
+	require.Equal(t, reasonInitialized, s.reason())
+	require.False(t, s.Get("main-ca-setup", &batchv1.Job{}))
+	signing := &v1alpha1.Certificate{}
+	require.True(t, s.Get("main-operator-signing", signing))
+	require.Empty(t, signing.OwnerReferences, "it stays with the keys")
+
+	// A Secret that is lost comes back; the server's pair on the volume is left alone.
+	require.NoError(t, s.Client.Delete(t.Context(), openvoxtest.MakeSecret("main-ca-key", nil)))
+	require.Equal(t, reasonSettingUp, s.reason())
+	job := &batchv1.Job{}
+	require.True(t, s.Get("main-ca-setup", job))
+	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "CA_SERVED", Value: "true"})
+}
+
+// TestSigners: a pair that has ended or is revoked signs nothing, the next does, and where
+// there is none that is told, once.
+func TestSigners(t *testing.T) {
+	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
+	s.reconcile()
+	fake := openvoxtest.NewCA(t)
+	setup := s.fill(fake, "main-internal", bootNames...)
+	life := fake.Lifetime
+	fake.Lifetime = -time.Minute
+	ended := openvoxtest.NewPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}})
+	fake.Lifetime = life
+	require.NoError(t, s.Client.Create(t.Context(), openvoxtest.MakeSecret("main-operator-signing-tls", ended)))
+	ca := s.reconcile()
+	require.Equal(t, "main-ca-setup", ca.Status.SigningSecretName)
+	a, err := connect(t.Context(), secrets{s.Client, s.Client}, ca)
+	require.NoError(t, err)
+	require.NotNil(t, a.admin, "the setup Job's pair signs")
+	a.close()
+
+	fake.Revoked = append(fake.Revoked, certificateOf(t, setup).SerialNumber)
+	secret := &corev1.Secret{}
+	require.True(t, s.Get("main-ca-crl", secret))
+	secret.Data[layout.CRLFile] = fake.List(2)
+	require.NoError(t, s.Client.Update(t.Context(), secret))
+	ca.Status.CRL = &v1alpha1.CRLStatus{Refreshed: new(metav1.Now())}
+	require.NoError(t, s.Client.Status().Update(t.Context(), ca))
+	for len(s.Events.Events) > 0 {
+		<-s.Events.Events
+	}
+	for range 2 {
+		ca = s.reconcile()
+		require.Empty(t, ca.Status.SigningSecretName)
+		require.Equal(t, reasonNoSigner, meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionOperatorSigningReady).Reason)
+	}
+	require.Len(t, s.Events.Events, 1)
+	a, err = connect(t.Context(), secrets{s.Client, s.Client}, ca)
+	require.NoError(t, err)
+	require.Nil(t, a.admin)
+	a.close()
+
+	// Somebody has emptied its Secret: the Job makes a pair that signs and is no server's.
+	require.True(t, s.Get("main-ca-setup", secret))
+	secret.Data = nil
+	require.NoError(t, s.Client.Update(t.Context(), secret))
+	require.NoError(t, s.Client.DeleteAllOf(t.Context(), &batchv1.Job{}, client.InNamespace("ns")))
+	require.Equal(t, reasonSettingUp, s.reason())
+	job := &batchv1.Job{}
+	require.True(t, s.Get("main-ca-setup", job))
+	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "RESCUE_CERTNAME", Value: "main-setup"})
+	require.True(t, s.Get("main-ca-setup", secret))
+	secret.Data = openvoxtest.NewPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "main-setup"}})
+	require.NoError(t, s.Client.Update(t.Context(), secret))
+	ca = s.reconcile()
+	require.Equal(t, "main-ca-setup", ca.Status.SigningSecretName)
+	a, err = connect(t.Context(), secrets{s.Client, s.Client}, ca)
+	require.NoError(t, err)
+	require.NotNil(t, a.admin)
+	a.close()
+}
+
+// TestReplacedPair: that of the setup Job signs nothing once its Certificate has another.
+func TestReplacedPair(t *testing.T) {
+	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
+	s.reconcile()
+	pair := s.fill(openvoxtest.NewCA(t), "main-internal", bootNames...)
+	server := &v1alpha1.Certificate{}
+	require.True(t, s.Get("main-server", server))
+	for known, want := range map[string]string{serial(certificateOf(t, pair)): "main-ca-setup", "99": ""} {
+		server.Status.SerialNumber = known
+		require.NoError(t, s.Client.Status().Update(t.Context(), server))
+		object := s.reconcile()
+		require.True(t, meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionInitialized))
+		require.Equal(t, want, object.Status.SigningSecretName)
+	}
+}
+
+// TestSetupFails: once, with an Event, and again only when something changes.
+func TestSetupFails(t *testing.T) {
+	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
+	s.reconcile()
+	s.endJob(batchv1.JobFailed)
+	object := s.reconcile()
+	require.Equal(t, v1alpha1.CertificateAuthorityError, object.Status.Phase)
+	require.Contains(t, meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionInitialized).Message, "BackoffLimitExceeded")
+	s.Now = s.Now.Add(time.Hour)
+	require.Equal(t, reasonSetupFailed, s.reason())
+	require.True(t, s.Get("main-ca-setup", &batchv1.Job{}), "it is not run again by itself")
+	var told []string
+	for len(s.Events.Events) > 0 {
+		told = append(told, <-s.Events.Events)
+	}
+	require.Equal(t, 1, strings.Count(strings.Join(told, "\n"), "Warning SetupFailed"), "%q", told)
+
+	config := &v1alpha1.Config{}
+	require.True(t, s.Get("c", config))
+	config.Spec.Image.Tag = "2"
+	require.NoError(t, s.Client.Update(t.Context(), config))
+	s.reconcile()
+	require.Equal(t, reasonSettingUp, s.reason())
+}
+
+// TestIntermediateCA waits for the keys that it is to have.
+func TestIntermediateCA(t *testing.T) {
+	ca := openvoxtest.MakeCA("main")
+	ca.Spec.IntermediateCA = v1alpha1.IntermediateCA{Enabled: true, SecretName: "company"}
+	s := newSite(t, ca, openvoxtest.MakeConfig("main"), openvoxtest.MakeSecret("company", map[string][]byte{"ca.pem": []byte("x"), "key.pem": []byte("x")}))
+	update := func(change func(*corev1.Secret)) {
+		secret := &corev1.Secret{}
+		require.True(t, s.Get("company", secret))
+		change(secret)
+		require.NoError(t, s.Client.Update(t.Context(), secret))
+	}
+	waits := func(why string) {
+		t.Helper()
+		object := s.reconcile()
+		require.Contains(t, state(object, v1alpha1.ConditionInitialized), "False WaitingForIntermediateCA spec.intermediateCA: the Secret company "+why)
+		require.Equal(t, v1alpha1.CertificateAuthorityPending, object.Status.Phase)
+		require.False(t, s.Get("main-ca-setup", &batchv1.Job{}))
+	}
+	mark := func(ca string) func(*corev1.Secret) {
+		return func(s *corev1.Secret) { s.Annotations = map[string]string{"openvox.voxpupuli.org/intermediate-ca": ca} }
+	}
+	waits("is not marked for this CertificateAuthority")
+	update(mark("other"))
+	waits("is not marked for this CertificateAuthority")
+	update(mark("main"))
+	waits(`has no key "crl.pem"`)
+	update(func(s *corev1.Secret) { s.Data["crl.pem"] = []byte("x") })
+	require.Equal(t, reasonSettingUp, s.reason())
+	require.True(t, s.Get("main-ca-setup", &batchv1.Job{}))
+	update(mark(""))
+	waits("is not marked for this CertificateAuthority")
+	update(mark("main"))
+	require.Equal(t, reasonSettingUp, s.reason())
+}
+
+// TestServerCertificate: the setup Job makes a pair for the Certificate that the
+// CertificateAuthority names and the rules admit, and for no other.
+func TestServerCertificate(t *testing.T) {
+	ca := openvoxtest.MakeCA("main")
+	ca.Spec.ServerCertificateRef = "server"
+	first := certificates.MakeCertificate("first", "web").Obj()
+	s := newSite(t, ca, openvoxtest.MakeConfig("main"), first)
+	object := s.reconcile()
+	require.Contains(t, state(object, v1alpha1.ConditionInitialized), "False WaitingForServerCertificate there is no Certificate server of this CertificateAuthority")
+	require.Equal(t, v1alpha1.CertificateAuthorityPending, object.Status.Phase)
+	require.False(t, s.Get("main-server", &v1alpha1.Certificate{}), "one is named")
+	server := certificates.MakeCertificate("server", "../../x").Obj()
+	require.NoError(t, s.Client.Create(t.Context(), server))
+	s.Denied = `spec.certname: "../../x" is no certname`
+	object = s.reconcile()
+	require.Contains(t, state(object, v1alpha1.ConditionInitialized), `False ServerCertificateNotAdmitted Certificate server of the CA's server is not admitted: spec.certname: "../../x"`)
+	require.Equal(t, v1alpha1.CertificateAuthorityError, object.Status.Phase)
+	require.False(t, s.Get("main-ca-setup", &batchv1.Job{}))
+
+	server.Spec.Certname = "ca.example.com"
+	require.NoError(t, s.Client.Update(t.Context(), server))
+	s.Denied, s.Broken = "", errors.New("the rules cannot be asked")
+	s.reconcile()
+	require.False(t, s.Get("main-ca-setup", &batchv1.Job{}))
+	s.Broken = nil
+	require.Equal(t, reasonSettingUp, s.reason())
+	job := &batchv1.Job{}
+	require.True(t, s.Get("main-ca-setup", job))
+	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "CERTNAME", Value: "ca.example.com"})
+
+	// One of somebody else's is not taken for the one that is made.
+	taken := certificates.MakeCertificate("main-server", "web").Obj()
+	s = newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"), taken)
+	object = s.reconcile()
+	require.Contains(t, state(object, v1alpha1.ConditionInitialized), "False NotOwned Certificate main-server does not belong to this object and is left alone; rename or delete it, or name it in spec.serverCertificateRef")
+}
+
+// TestRights: a certificate with an extension that gives rights is no Certificate's but that
+// of the CA's own server; one that has it is issued again.
+func TestRights(t *testing.T) {
+	fake := openvoxtest.NewCA(t)
+	value, err := asn1.MarshalWithParams("true", "utf8")
+	require.NoError(t, err)
+	for last, rights := range map[[2]int]bool{{3, 39}: true, {3, 13}: true, {1, 13}: false} {
+		oid := asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 34380, 1, last[0], last[1]}
+		stored := certificateOf(t, openvoxtest.NewPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "web"}, ExtraExtensions: []pkix.Extension{{Id: oid, Value: value}}}))
+		i := &issuance{certificate: certificates.MakeCertificate("web", "web").Obj(), authority: &authority{bundle: fake.Bundle()}}
+		require.Equal(t, rights, i.outdated(stored) != "", oid)
+		i.server = true
+		require.Empty(t, i.outdated(stored), oid)
+	}
+}
+
+// TestExternalOnly: a manager that sets no CAs up says so, and makes nothing.
+func TestExternalOnly(t *testing.T) {
+	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
+	r := &InitializeReconciler{client: s.Client, events: s.Events, externalOnly: true, now: time.Now}
+	_, err := r.Reconcile(t.Context(), openvoxtest.Main)
+	require.NoError(t, err)
+	ca := &v1alpha1.CertificateAuthority{}
+	require.True(t, s.Get("main", ca))
+	require.Equal(t, v1alpha1.CertificateAuthorityError, ca.Status.Phase)
+	require.Contains(t, state(ca, v1alpha1.ConditionInitialized), "False ExternalOnly the manager sets up no CAs in the cluster (--openvox-external-only)")
+	require.Equal(t, 1, s.Writes, "its status alone")
+}
+
+// TestDeletionPolicy: keys and volume have no owner, unless they are to go, too.
+func TestDeletionPolicy(t *testing.T) {
+	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
+	owners := func() (n int) {
+		for _, object := range []client.Object{&corev1.Secret{}, &corev1.PersistentVolumeClaim{}} {
+			name := "main-data"
+			if _, ok := object.(*corev1.Secret); ok {
+				name = "main-ca-key"
+			}
+			require.True(t, s.Get(name, object))
+			n += len(object.GetOwnerReferences())
+		}
+		return n
+	}
+	object := s.reconcile()
+	require.Zero(t, owners())
+	service := &corev1.Service{}
+	require.True(t, s.Get("main-internal", service))
+	require.True(t, metav1.IsControlledBy(service, object))
+
+	object.Spec.DeletionPolicy = v1alpha1.DeletionDelete
+	require.NoError(t, s.Client.Update(t.Context(), object))
+	object = s.reconcile()
+	require.Equal(t, 2, owners())
+	object.Spec.DeletionPolicy = v1alpha1.DeletionRetain
+	require.NoError(t, s.Client.Update(t.Context(), object))
+	s.reconcile()
+	require.Zero(t, owners())
+}
+
+// TestRefusedObjects: what the API server does not take, the status says.
+func TestRefusedObjects(t *testing.T) {
+	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
+	s.Refuse = apierrors.NewInvalid(schema.GroupKind{Kind: "PersistentVolumeClaim"}, "main-data", field.ErrorList{
+		field.Invalid(field.NewPath("spec"), "-1Gi", "must be greater than zero"),
+	})
+	object := s.reconcile()
+	require.Equal(t, v1alpha1.CertificateAuthorityError, object.Status.Phase)
+	require.Contains(t, state(object, v1alpha1.ConditionInitialized), "NotWritten")
+	require.Contains(t, state(object, v1alpha1.ConditionInitialized), "must be greater than zero")
+	s.Refuse = nil
+	require.Equal(t, reasonSettingUp, s.reason())
+}
+
+// TestForeignObjects are left alone.
+func TestForeignObjects(t *testing.T) {
+	for _, foreign := range []client.Object{
+		openvoxtest.MakeSecret("main-ca-key", map[string][]byte{caPrivateKey: []byte("theirs")}),
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "main-internal", Namespace: "ns", Labels: labelsOf("main")}},
+		&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "main-data", Namespace: "ns", Labels: labelsOf("other")}},
+	} {
+		s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"), foreign)
+		before := foreign.DeepCopyObject().(client.Object)
+		require.True(t, s.Get(foreign.GetName(), before))
+		object := s.reconcile()
+		require.Equal(t, v1alpha1.CertificateAuthorityError, object.Status.Phase)
+		require.Contains(t, object.Status.Conditions[0].Message, foreign.GetName())
+		after := foreign.DeepCopyObject().(client.Object)
+		require.True(t, s.Get(foreign.GetName(), after))
+		require.Equal(t, before.GetResourceVersion(), after.GetResourceVersion())
+	}
+}
+
+// TestAdopt: the server of a CA has its first certificate from the setup Job, before the
+// CA answers; a pair that was replaced since, or is another's, is not taken.
+func TestAdopt(t *testing.T) {
+	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
+	s.reconcile()
+	fake := openvoxtest.NewCA(t)
+	pair := s.fill(fake, "main-internal", bootNames...)
+	ca := s.reconcile()
+	r := &CertificateReconciler{client: s.Client, secrets: secrets{s.Client, s.Client}, now: time.Now, keys: newKeyMaker(2048), admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return builtin.Verdict{}, nil }}
+	issue := func(name, certname, known string) outcome {
+		return r.issue(t.Context(), certificates.MakeCertificate(name, certname).UID("1").DNSNames(bootNames...).Issued(known).Obj())
+	}
+	for _, other := range []string{"server", "a"} {
+		require.Equal(t, v1alpha1.CertificatePending, issue(other, "main-internal", "").phase, "whoever comes first administers nothing")
+		require.False(t, s.Get(other+"-tls", &corev1.Secret{}))
+	}
+	out := issue("main-server", "main-internal", "")
+	require.Equal(t, v1alpha1.CertificateSigned, out.phase, out.message)
+	secret := &corev1.Secret{}
+	require.True(t, s.Get("main-server-tls", secret))
+	require.Equal(t, pair[layout.KeyFile], secret.Data[layout.KeyFile])
+	out = issue("web", "web", "")
+	require.Equal(t, v1alpha1.CertificatePending, out.phase, "a CA that has not started yet is no error")
+	require.NoError(t, s.Client.Delete(t.Context(), openvoxtest.MakeSecret("main-server-tls", nil)))
+	require.Equal(t, v1alpha1.CertificatePending, issue("main-server", "main-internal", "99").phase, "it has been replaced since")
+
+	// A revoked pair is of no use, neither to a server nor to sign with.
+	a, err := connect(t.Context(), r.secrets, ca)
+	require.NoError(t, err)
+	require.NotNil(t, a.admin)
+	fake.Revoked = append(fake.Revoked, certificateOf(t, pair).SerialNumber)
+	require.True(t, s.Get("main-ca-crl", secret))
+	secret.Data[layout.CRLFile] = fake.List(2)
+	require.NoError(t, s.Client.Update(t.Context(), secret))
+	require.Equal(t, v1alpha1.CertificatePending, issue("main-server", "main-internal", "").phase)
+	a, err = connect(t.Context(), r.secrets, ca)
+	require.NoError(t, err)
+	require.Nil(t, a.admin)
+}
+
+func certificateOf(t *testing.T, pair map[string][]byte) *x509.Certificate {
+	t.Helper()
+	certificate := layout.StoredPair(pair)
+	require.NotNil(t, certificate)
+	return certificate
+}
+
+// TestComingFromOpenVoxOperator: what it has made of a CA is gone on with, no CA is set up
+// anew, and from then on keys and volume no longer go with the CertificateAuthority.
+func TestComingFromOpenVoxOperator(t *testing.T) {
+	ca, fake := openvoxtest.MakeCA("main"), openvoxtest.NewCA(t)
+	ca.UID, ca.Spec.DeletionPolicy, ca.Spec.ServerCertificateRef = "ca", v1alpha1.DeletionRetain, "puppet"
+	owned := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{
+			Name: name, Namespace: "ns", UID: types.UID(name), Labels: labelsOf("main"),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(ca, v1alpha1.SchemeGroupVersion.WithKind("CertificateAuthority"))},
+		}
+	}
+	pair := openvoxtest.NewPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "puppet"}, DNSNames: []string{"main-internal.ns.svc"}})
+	s := newSite(t, ca, openvoxtest.MakeConfig("main"),
+		&corev1.PersistentVolumeClaim{ObjectMeta: owned("main-data")},
+		&corev1.Secret{ObjectMeta: owned("main-ca"), Data: map[string][]byte{layout.CAFile: fake.Bundle()}},
+		&corev1.Secret{ObjectMeta: owned("main-ca-key"), Data: map[string][]byte{caPrivateKey: []byte("key")}},
+		&corev1.Secret{ObjectMeta: owned("main-ca-crl"), Data: map[string][]byte{layout.CRLFile: fake.List(1), "infra_crl.pem": []byte("x")}},
+		certificates.MakeCertificate("puppet", "puppet").Obj(), openvoxtest.MakeSecret("puppet-tls", pair),
+		&v1alpha1.Certificate{ObjectMeta: owned("main-operator-signing"), Spec: v1alpha1.CertificateSpec{AuthorityRef: "main", Certname: "main-operator"}},
+		openvoxtest.MakeSecret("main-operator-signing-tls", openvoxtest.NewPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}})))
+	require.Equal(t, reasonInitialized, s.reason())
+	require.Equal(t, reasonInitialized, s.reason())
+	require.False(t, s.Get("main-ca-setup", &batchv1.Job{}), "no CA is set up anew")
+	claim := &corev1.PersistentVolumeClaim{}
+	require.True(t, s.Get("main-data", claim))
+	require.Empty(t, claim.OwnerReferences)
+	for _, name := range []string{"main-ca", "main-ca-key", "main-ca-crl"} {
+		secret := &corev1.Secret{}
+		require.True(t, s.Get(name, secret))
+		require.Empty(t, secret.OwnerReferences, name)
+	}
+}
+
+// TestNameOfCAServer: the Certificate of the CA's server is that of the Server that was there
+// first, for as long as a Server names it.
+func TestNameOfCAServer(t *testing.T) {
+	ca := openvoxtest.MakeCA("main")
+	server := func(name, certificate string, second int64) *v1alpha1.Server {
+		s := openvoxtest.MakeCAServer()
+		s.Name, s.UID, s.Spec.CertificateRef, s.CreationTimestamp = name, types.UID(name), certificate, metav1.Unix(second, 0)
+		return s
+	}
+	other := server("other", "elsewhere", 1)
+	other.Spec.ConfigRef = "none"
+	catalogs := openvoxtest.MakeServer("catalogs")
+	s := newSite(t, ca, openvoxtest.MakeConfig("main"), other, catalogs)
+	named := func() string { return s.reconcile().Status.ServerCertificateName }
+	require.Empty(t, named())
+	require.True(t, s.Get("main-server", &v1alpha1.Certificate{}), "it is made where nobody names one")
+	second := server("a", "second", 3)
+	require.NoError(t, s.Client.Create(t.Context(), second))
+	require.Equal(t, "second", named())
+	require.NoError(t, s.Client.Create(t.Context(), server("b", "first", 2)))
+	require.Equal(t, "second", named(), "one that comes takes nothing over")
+	require.NoError(t, s.Client.Delete(t.Context(), second))
+	require.Equal(t, "first", named())
+	require.NoError(t, s.Client.Delete(t.Context(), server("b", "first", 2)))
+	require.Equal(t, "first", named(), "while a server is made again, its certificate stays")
+}

@@ -1,0 +1,489 @@
+package issuing
+
+import (
+	"cmp"
+	"context"
+	"crypto"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
+)
+
+const (
+	retryError   = 15 * time.Second
+	retryPending = 10 * time.Second
+	// longestCheck is how long a certificate that is good is left alone at most.
+	longestCheck = 12 * time.Hour
+	// renewalCooldown keeps a renewBefore that is longer than a certificate lives from
+	// renewing without end.
+	renewalCooldown = time.Hour
+	// longestAhead is how long a certificate that is not valid yet is left alone at most.
+	longestAhead = 5 * time.Minute
+
+	reasonSigned        = "CertificateSigned"
+	reasonWaiting       = "WaitingForManualSigning"
+	reasonFailed        = "SigningFailed"
+	reasonRenewalFailed = "RenewalFailed"
+	reasonForeign       = "ForeignRequest"
+	reasonTaken         = "CertnameTaken"
+	reasonNoAuthority   = "WaitingForAuthority"
+	reasonNotYetValid   = "NotYetValid"
+)
+
+// outcome is what has become of a Certificate.
+type outcome struct {
+	phase           v1alpha1.CertificatePhase
+	reason, message string
+	certificate     *x509.Certificate // the stored one
+	bundle          []byte            // of the CA that has signed it
+	wait            time.Duration
+	events          []object.Event
+	// generation and deleting are of the object when the attempt began.
+	generation int64
+	deleting   bool
+}
+
+// problem is a step that came to nothing.
+type problem struct {
+	phase  v1alpha1.CertificatePhase
+	reason string
+	err    error
+	wait   time.Duration // retryError unless set
+}
+
+// Error is the words of the step.
+func (p *problem) Error() string { return p.err.Error() }
+
+// Unwrap is the error of the step.
+func (p *problem) Unwrap() error { return p.err }
+
+func failure(reason, format string, args ...any) error {
+	return &problem{phase: v1alpha1.CertificateError, reason: reason, err: fmt.Errorf(format, args...)}
+}
+
+// failed is the outcome of an attempt that came to nothing, and the phase of it where the
+// error is no *problem, which has its own.
+func failed(err error, phase v1alpha1.CertificatePhase, events []object.Event) outcome {
+	out := outcome{phase: phase, reason: reasonFailed, message: err.Error(), wait: retryError, events: events}
+	var known *problem
+	switch {
+	case errors.As(err, &known):
+		out.phase, out.reason, out.wait = known.phase, known.reason, cmp.Or(known.wait, retryError)
+	case puppet.Unanswered(err):
+		out.reason, out.message = reasonNotAnswering, "the CA cannot be asked: "+err.Error()
+	}
+	return out
+}
+
+// issuance gets one Certificate its certificate. Every step begins with what the CA and
+// the Secrets have, so that it may be broken off anywhere.
+type issuance struct {
+	secrets     secrets
+	certificate *v1alpha1.Certificate
+	authority   *authority
+	// server says that this is the Certificate of the CA's own server.
+	server     bool
+	autoRenews bool
+	keys       *keyMaker
+	now        func() time.Time
+	events     []object.Event
+}
+
+// run is one attempt.
+func (i *issuance) run(ctx context.Context) outcome {
+	certificate, renewing, err := i.ensure(ctx)
+	if err == nil {
+		return outcome{
+			phase: v1alpha1.CertificateSigned, reason: reasonSigned, certificate: certificate, events: i.events,
+			message: "the certificate is in Secret " + layout.TLSSecret(i.certificate.Name), wait: i.nextCheck(certificate),
+		}
+	}
+	out := failed(err, v1alpha1.CertificateError, i.events)
+	if renewing != nil { // the old one still serves
+		out.phase, out.certificate, out.message = v1alpha1.CertificateRenewing, renewing, "renewing: "+out.message
+		if out.reason != reasonNotYetValid {
+			out.reason = reasonRenewalFailed
+		}
+	}
+	return out
+}
+
+// ensure returns the certificate that is stored and good, or else the error, and the
+// certificate that is to be replaced and still serves.
+func (i *issuance) ensure(ctx context.Context) (good, renewing *x509.Certificate, err error) {
+	data, err := i.secrets.owned(ctx, i.certificate, layout.TLSSecret(i.certificate.Name))
+	if err != nil {
+		return nil, nil, err
+	}
+	stored := layout.StoredPair(data)
+	if stored == nil {
+		if stored, err = i.adopt(ctx); err != nil || stored != nil {
+			return stored, nil, err
+		}
+	}
+	if i.authority.waiting != nil && stored == nil {
+		return nil, nil, &problem{phase: v1alpha1.CertificatePending, reason: reasonNoAuthority, err: i.authority.waiting}
+	}
+	if stored == nil {
+		good, err = i.issue(ctx, nil)
+		return good, nil, err
+	}
+	if difference := i.outdated(stored); difference != "" {
+		i.tell(false, "CertificateRenewalTriggered", "the certificate is issued again: %s", difference)
+		good, err = i.issue(ctx, stored)
+		return good, stored, err
+	}
+	if !i.due(stored, data) {
+		return stored, nil, nil
+	}
+	i.tell(false, "CertificateRenewalTriggered", "the certificate ends at %s", stored.NotAfter.UTC().Format(time.RFC3339))
+	good, err = i.renew(ctx, stored, data)
+	return good, stored, err
+}
+
+// adopt stores the pair that the setup Job has made for the CA's server, where it is what is
+// wanted: that server cannot ask the CA for its first certificate. The pair administers the
+// CA, so it is nobody else's.
+func (i *issuance) adopt(ctx context.Context) (*x509.Certificate, error) {
+	if !i.server {
+		return nil, nil
+	}
+	pair := layout.StoredPair(i.authority.setup)
+	if pair == nil || differs(pair, i.certificate.Spec) != "" || i.now().After(pair.NotAfter) {
+		return nil, nil
+	}
+	if known := i.certificate.Status.SerialNumber; known != "" && known != serial(pair) {
+		return nil, nil // it has been replaced since
+	}
+	return i.store(ctx, pair, i.authority.setup[layout.KeyFile], nil, "CertificateAdopted")
+}
+
+// outdated is why a stored certificate is not the one that is wanted.
+func (i *issuance) outdated(stored *x509.Certificate) string {
+	if i.authority.bundle != nil && !layout.IssuedBy(stored, i.authority.bundle) {
+		return "another CA has issued it"
+	}
+	return i.differs(stored)
+}
+
+// differs says what a certificate has otherwise than is wanted: "" where nothing. Rights
+// are the CA's own server's.
+func (i *issuance) differs(certificate *x509.Certificate) string {
+	if oid := layout.Authorization(certificate); oid != "" && !i.server {
+		return fmt.Sprintf("its extension %s gives rights, which no Certificate has but that of the CA's own server", oid)
+	}
+	return differs(certificate, i.certificate.Spec)
+}
+
+// lastRenewal is a key of our Secret, for users of the Secret see only those they know.
+const lastRenewal = "last-renewal-time"
+
+func (i *issuance) due(stored *x509.Certificate, data map[string][]byte) bool {
+	if i.now().Before(i.renewAt(stored)) {
+		return false
+	}
+	last, err := time.Parse(time.RFC3339, string(data[lastRenewal]))
+	return err != nil || i.now().Sub(last) >= renewalCooldown || i.now().After(stored.NotAfter)
+}
+
+func (i *issuance) renewAt(stored *x509.Certificate) time.Time {
+	before, err := layout.Duration(v1alpha1.Duration(i.certificate.Spec.RenewBefore), 60*24*time.Hour)
+	if err != nil {
+		before = 60 * 24 * time.Hour
+	}
+	return stored.NotAfter.Add(-before)
+}
+
+func (i *issuance) nextCheck(stored *x509.Certificate) time.Duration {
+	half := i.renewAt(stored).Sub(i.now()) / 2
+	if half <= 0 {
+		return renewalCooldown
+	}
+	return min(max(half, time.Second), longestCheck)
+}
+
+// renew has the CA renew a certificate for its own key, or else issues another.
+func (i *issuance) renew(ctx context.Context, stored *x509.Certificate, data map[string][]byte) (*x509.Certificate, error) {
+	why := "the certificate cannot be renewed, or allowAutoRenewal is false"
+	if i.autoRenews && i.now().Before(stored.NotAfter) {
+		renewed, err := i.renewed(ctx, stored, data)
+		if err == nil {
+			return i.store(ctx, renewed, data[layout.KeyFile], stored, "CertificateRenewed")
+		}
+		if !errors.Is(err, puppet.ErrNoRenewal) {
+			return nil, err
+		}
+		why = err.Error()
+	}
+	i.tell(false, "CertificateReissued", "%s: the certificate is revoked and issued again, and both are not valid in between", why)
+	return i.issue(ctx, stored)
+}
+
+// renewed is the next certificate for the key of the stored one: one that the CA has
+// already, where its answer was lost or came too early, or else a new one.
+func (i *issuance) renewed(ctx context.Context, stored *x509.Certificate, data map[string][]byte) (*x509.Certificate, error) {
+	has, err := i.authority.anyone.Certificate(ctx, i.certificate.Spec.Certname)
+	if err == nil && i.follows(has, stored) == nil {
+		return has, i.counts(has)
+	}
+	server := i.authority.server
+	server.Certificate, server.Key = data[layout.CertificateFile], data[layout.KeyFile]
+	own, err := puppet.NewClient(server)
+	if err != nil {
+		return nil, err
+	}
+	defer own.Close()
+	key, err := parseKey(data[layout.KeyFile])
+	if err != nil {
+		return nil, err
+	}
+	request, err := newRequest(i.certificate.Spec, key)
+	if err != nil {
+		return nil, err
+	}
+	renewed, err := own.Renew(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	if err := i.follows(renewed, stored); err != nil {
+		return nil, failure(reasonRenewalFailed, "the CA has not renewed the certificate: %w", err)
+	}
+	return renewed, i.counts(renewed)
+}
+
+// follows checks that a certificate may take the place of the stored one, with its key.
+func (i *issuance) follows(next, stored *x509.Certificate) error {
+	switch {
+	case !samePublic(next.PublicKey, stored.PublicKey):
+		return errors.New("it is for another key")
+	case i.authority.bundle != nil && !layout.IssuedBy(next, i.authority.bundle):
+		return errors.New("it is signed by none of the CA's certificates")
+	case !next.NotAfter.After(stored.NotAfter):
+		return fmt.Errorf("it ends at %s, no later than the one before", next.NotAfter.UTC().Format(time.RFC3339))
+	}
+	if difference := i.differs(next); difference != "" {
+		return errors.New(difference)
+	}
+	return nil
+}
+
+// counts checks that a certificate is one now. One that is not yet is stored when it is.
+func (i *issuance) counts(certificate *x509.Certificate) error {
+	now := i.now()
+	if now.After(certificate.NotAfter) {
+		return failure(reasonFailed, "the CA has signed a certificate that has ended already, at %s: its clock or the cluster's is wrong", certificate.NotAfter.UTC().Format(time.RFC3339))
+	}
+	if early := certificate.NotBefore.Sub(now); early > 0 {
+		return &problem{phase: v1alpha1.CertificatePending, reason: reasonNotYetValid, wait: min(early+time.Second, longestAhead), err: fmt.Errorf(
+			"the certificate counts from %s only, and is stored then: the CA's clock is ahead of the cluster's", certificate.NotBefore.UTC().Format(time.RFC3339))}
+	}
+	return nil
+}
+
+// issue gets a new certificate for a new key, which waits in a Secret of its own
+// until then. old is the certificate that it replaces: nil where none is stored.
+func (i *issuance) issue(ctx context.Context, old *x509.Certificate) (*x509.Certificate, error) {
+	if err := i.forgetOutdated(ctx, old); err != nil {
+		return nil, err
+	}
+	certname := i.certificate.Spec.Certname
+	has, err := i.authority.anyone.Certificate(ctx, certname)
+	if err != nil && !errors.Is(err, puppet.ErrNotFound) {
+		return nil, err // before a key is made for a CA that does not answer
+	}
+	keyPEM, key, err := i.pendingKey(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if has != nil && samePublic(has.PublicKey, key.Public()) {
+		return i.accept(ctx, has, keyPEM, old)
+	}
+	if has != nil {
+		if err := i.clean(ctx, has, old); err != nil {
+			return nil, err
+		}
+	}
+	certificate, err := i.authority.obtain(ctx, certname, key.Public(), func() ([]byte, error) { return newRequest(i.certificate.Spec, key) })
+	if err != nil {
+		return nil, err
+	}
+	return i.accept(ctx, certificate, keyPEM, old)
+}
+
+// generationKey says in a pending Secret for which generation was asked.
+const generationKey = "generation"
+
+// forgetOutdated takes back what was asked for an earlier generation, and a key that has
+// its certificate already.
+func (i *issuance) forgetOutdated(ctx context.Context, old *x509.Certificate) error {
+	data, err := i.secrets.owned(ctx, i.certificate, pendingSecret(i.certificate.Name))
+	if err != nil {
+		return err
+	}
+	key, err := parseKey(data[layout.KeyFile])
+	if err != nil {
+		return nil
+	}
+	used := old != nil && samePublic(old.PublicKey, key.Public())
+	if !used && string(data[generationKey]) == i.generation() {
+		return nil
+	}
+	if !used {
+		forget, err := i.forgetting(ctx, key)
+		if err != nil {
+			return err
+		}
+		if forget != nil && i.authority.admin == nil {
+			return nil // it stays ours: what is signed is compared with what is wanted
+		}
+		if forget != nil {
+			if err := forget(); err != nil {
+				return err
+			}
+		}
+	}
+	return i.secrets.remove(ctx, i.certificate, pendingSecret(i.certificate.Name))
+}
+
+// forgetting is how the CA is made to forget what it has for a key: nil where it has
+// nothing. Cleaning leaves a request where it is.
+func (i *issuance) forgetting(ctx context.Context, key crypto.Signer) (func() error, error) {
+	certname := i.certificate.Spec.Certname
+	certificate, err := i.authority.anyone.Certificate(ctx, certname)
+	if err == nil {
+		if !samePublic(certificate.PublicKey, key.Public()) {
+			return nil, nil
+		}
+		return func() error { return i.authority.revoke(ctx, certname, certificate) }, nil
+	}
+	if !errors.Is(err, puppet.ErrNotFound) {
+		return nil, err
+	}
+	request, err := i.authority.anyone.Request(ctx, certname)
+	if errors.Is(err, puppet.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil || !samePublic(request.PublicKey, key.Public()) {
+		return nil, err
+	}
+	return func() error { return i.authority.admin.Withdraw(ctx, certname) }, nil
+}
+
+func (i *issuance) generation() string { return strconv.FormatInt(i.certificate.Generation, 10) }
+
+// pendingKey is the key for which a certificate is asked.
+func (i *issuance) pendingKey(ctx context.Context) ([]byte, crypto.Signer, error) {
+	name := pendingSecret(i.certificate.Name)
+	data, err := i.secrets.owned(ctx, i.certificate, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if key, err := parseKey(data[layout.KeyFile]); err == nil {
+		return data[layout.KeyFile], key, nil
+	}
+	text, err := i.keys.make(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := i.secrets.keep(ctx, i.certificate, name, i.labels(), map[string][]byte{layout.KeyFile: text, generationKey: []byte(i.generation())}); err != nil {
+		return nil, nil, err
+	}
+	key, err := parseKey(text)
+	return text, key, err
+}
+
+// clean makes room for a certificate: only one of ours is revoked.
+func (i *issuance) clean(ctx context.Context, has, old *x509.Certificate) error {
+	certname := i.certificate.Spec.Certname
+	if !i.isOurs(has, old) {
+		return failure(reasonTaken, "the CA has a certificate for %s that this object has not asked for (serial %s); revoke it there (puppetserver ca clean --certname %s), or take another certname",
+			certname, serial(has), certname)
+	}
+	if i.authority.admin == nil {
+		return &problem{phase: v1alpha1.CertificateWaitingForSigning, reason: reasonWaiting, err: fmt.Errorf(
+			"the CA has the certificate that is to be replaced, and there is no certificate to revoke it with; revoke it there (puppetserver ca clean --certname %s)", certname)}
+	}
+	return i.authority.revoke(ctx, certname, has)
+}
+
+func (i *issuance) isOurs(has, old *x509.Certificate) bool {
+	return old != nil && has.Equal(old) || serial(has) == i.certificate.Status.SerialNumber ||
+		i.certificate.Spec.Certname == rules.OperatorCertname(i.certificate.Spec.AuthorityRef) // nobody else may have it
+}
+
+// accept stores a certificate for the pending key.
+func (i *issuance) accept(ctx context.Context, certificate *x509.Certificate, keyPEM []byte, old *x509.Certificate) (*x509.Certificate, error) {
+	if i.authority.bundle != nil && !layout.IssuedBy(certificate, i.authority.bundle) {
+		return nil, failure(reasonFailed, "the certificate is signed by none of the CA's certificates")
+	}
+	if difference := i.differs(certificate); difference != "" {
+		return nil, failure(reasonFailed, "the CA has not signed what was asked for: %s", difference)
+	}
+	if err := i.counts(certificate); err != nil {
+		return nil, err
+	}
+	stored, err := i.store(ctx, certificate, keyPEM, old, reasonSigned)
+	if err != nil {
+		return nil, err
+	}
+	return stored, i.secrets.remove(ctx, i.certificate, pendingSecret(i.certificate.Name))
+}
+
+// store keeps the old pair until the new one is written, in one step.
+func (i *issuance) store(ctx context.Context, certificate *x509.Certificate, keyPEM []byte, old *x509.Certificate, reason string) (*x509.Certificate, error) {
+	data := map[string][]byte{layout.CertificateFile: encodeCertificate(certificate), layout.KeyFile: keyPEM}
+	if old != nil {
+		data[lastRenewal] = []byte(i.now().UTC().Format(time.RFC3339))
+	}
+	err := i.secrets.keep(ctx, i.certificate, layout.TLSSecret(i.certificate.Name), i.labels(), data)
+	if err != nil {
+		return nil, err
+	}
+	i.tell(false, reason, "the certificate of %s is valid until %s", i.certificate.Spec.Certname, certificate.NotAfter.UTC().Format(time.RFC3339))
+	return certificate, nil
+}
+
+func (i *issuance) labels() map[string]string {
+	labels := labelsOf(i.certificate.Spec.AuthorityRef)
+	labels[certificateLabel] = i.certificate.Name
+	return labels
+}
+
+func (i *issuance) tell(warning bool, reason, format string, args ...any) {
+	i.events = append(i.events, object.Event{Warning: warning, Reason: reason, Message: fmt.Sprintf(format, args...)})
+}
+
+func serial(certificate *x509.Certificate) string {
+	return fmt.Sprintf("%x", certificate.SerialNumber)
+}
+
+// revoke has the CA forget the certificate of an object that goes: nothing else that it
+// may have under the name.
+func (i *issuance) revoke(ctx context.Context) error {
+	if i.authority.admin == nil {
+		return nil
+	}
+	has, err := i.authority.anyone.Certificate(ctx, i.certificate.Spec.Certname)
+	if errors.Is(err, puppet.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !i.isOurs(has, nil) {
+		return nil
+	}
+	if err := i.authority.revoke(ctx, i.certificate.Spec.Certname, has); err != nil {
+		return err
+	}
+	i.tell(false, "CertificateCleaned", "the certificate of %s is revoked", i.certificate.Spec.Certname)
+	return nil
+}

@@ -1,0 +1,500 @@
+package issuing
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+	"github.com/lintel-policy/lintel/policies/csr/csrtest"
+	"github.com/lintel-policy/lintel/test/certificates"
+)
+
+// bench is a Certificate, its Secrets and its CA.
+type bench struct {
+	t           *testing.T
+	ca          *openvoxtest.CA
+	client      client.Client
+	certificate *v1alpha1.Certificate
+	now         time.Time
+	noAdmin     bool
+	noRenewal   bool
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	certificate := certificates.MakeCertificate("web", "web.example.com").UID("1").DNSNames("www.example.com", "10.0.0.1").Extensions(v1alpha1.CSRExtensions{PPRole: "web"}).Obj()
+	certificate.Generation, certificate.Spec.RenewBefore = 1, "60d"
+	b := &bench{t: t, ca: openvoxtest.NewCA(t), client: openvoxtest.NewClient(t), certificate: certificate, now: time.Now()}
+	b.ca.Clock = func() time.Time { return b.now }
+	return b
+}
+
+// attempt is one attempt, whose outcome the status then has.
+func (b *bench) attempt() outcome {
+	b.t.Helper()
+	server := puppet.Server{URL: b.ca.URL, CA: b.ca.Bundle()}
+	anyone, err := puppet.NewClient(server)
+	require.NoError(b.t, err)
+	a := &authority{bundle: b.ca.Bundle(), anyone: anyone, admin: anyone, server: server}
+	if b.noAdmin {
+		a.admin = nil
+	}
+	i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: a, keys: newKeyMaker(2048), autoRenews: !b.noRenewal, now: func() time.Time { return b.now }}
+	out := i.run(b.t.Context())
+	if out.certificate != nil {
+		b.certificate.Status.SerialNumber = serial(out.certificate)
+	}
+	return out
+}
+
+func (b *bench) secret(name string) *corev1.Secret {
+	secret := &corev1.Secret{}
+	if err := b.client.Get(context.Background(), client.ObjectKey{Namespace: "ns", Name: name}, secret); err != nil {
+		return nil
+	}
+	return secret
+}
+
+func (b *bench) stored() *x509.Certificate {
+	b.t.Helper()
+	secret := b.secret("web-tls")
+	require.NotNil(b.t, secret)
+	leaf := layout.StoredPair(secret.Data)
+	require.NotNil(b.t, leaf, "the stored key belongs to the stored certificate")
+	return leaf
+}
+
+func (b *bench) signed() *x509.Certificate {
+	b.t.Helper()
+	out := b.attempt()
+	require.Equal(b.t, v1alpha1.CertificateSigned, out.phase, out.message)
+	require.Nil(b.t, b.secret("web-tls-pending"))
+	return b.stored()
+}
+
+func reasonsOf(events []object.Event) (out []string) {
+	for _, e := range events {
+		out = append(out, e.Reason)
+	}
+	return out
+}
+
+func TestIssue(t *testing.T) {
+	b := newBench(t)
+	leaf := b.signed()
+	require.Equal(t, []string{"www.example.com"}, leaf.DNSNames)
+	require.Equal(t, "10.0.0.1", leaf.IPAddresses[0].String())
+	require.Empty(t, differs(leaf, b.certificate.Spec))
+	require.True(t, b.signed().Equal(leaf), "what is good is left alone")
+	require.Equal(t, 1, b.ca.Count("PUT certificate_status/web.example.com"))
+}
+
+// TestOnlyItsOwnRequestIsSigned, whoever comes first or in between.
+func TestOnlyItsOwnRequestIsSigned(t *testing.T) {
+	foreign := csrtest.Template{CommonName: "web.example.com"}.Make(t)
+	t.Run("planted before", func(t *testing.T) {
+		b := newBench(t)
+		b.ca.Requests["web.example.com"] = foreign
+		out := b.attempt()
+		require.Equal(t, reasonForeign, out.reason)
+		require.Equal(t, v1alpha1.CertificateError, out.phase)
+		require.Zero(t, b.ca.Count("PUT certificate_status/web.example.com"))
+		require.Nil(t, b.secret("web-tls"))
+	})
+	t.Run("exchanged before it is signed", func(t *testing.T) {
+		b := newBench(t)
+		b.ca.BeforeSign = func(certname string) { b.ca.Requests[certname] = foreign }
+		out := b.attempt()
+		require.Equal(t, reasonForeign, out.reason)
+		require.Nil(t, b.secret("web-tls"))
+		require.Len(t, b.ca.Revoked, 1, "what was signed by mistake is revoked")
+	})
+	t.Run("signed before", func(t *testing.T) {
+		b := newBench(t)
+		b.ca.Requests["web.example.com"] = foreign
+		anyone, err := puppet.NewClient(puppet.Server{URL: b.ca.URL, CA: b.ca.Bundle()})
+		require.NoError(t, err)
+		require.NoError(t, anyone.Sign(t.Context(), "web.example.com"))
+		out := b.attempt()
+		require.Equal(t, reasonTaken, out.reason)
+		require.Empty(t, b.ca.Revoked, "nobody else's certificate is revoked")
+	})
+}
+
+// TestWithoutCredentials somebody signs at the CA.
+func TestWithoutCredentials(t *testing.T) {
+	b := newBench(t)
+	b.noAdmin = true
+	out := b.attempt()
+	require.Equal(t, v1alpha1.CertificateWaitingForSigning, out.phase)
+	require.Equal(t, reasonWaiting, out.reason)
+	require.Contains(t, out.message, "puppetserver ca sign --certname web.example.com")
+	b.ca.Answer = func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	}
+	out = b.attempt()
+	require.Equal(t, reasonNotAnswering, out.reason, "nobody can sign at a CA that is down")
+	require.Contains(t, out.message, "the CA cannot be asked: fetching the certificate of web.example.com: the CA answers 503")
+	b.ca.Answer = nil
+	anyone, err := puppet.NewClient(puppet.Server{URL: b.ca.URL, CA: b.ca.Bundle()})
+	require.NoError(t, err)
+	require.NoError(t, anyone.Sign(t.Context(), "web.example.com"))
+	b.signed()
+}
+
+// TestReissue: what is wanted otherwise, lost or edited is issued again; the one that was
+// issued last is never the one that is revoked.
+func TestReissue(t *testing.T) {
+	for name, change := range map[string]func(b *bench){
+		"a change of names": func(b *bench) {
+			b.certificate.Generation, b.certificate.Spec.DNSAltNames = 2, []string{"new.example.com"}
+		},
+		"a change of extensions": func(b *bench) {
+			b.certificate.Generation, b.certificate.Spec.CSRExtensions.PPRole = 2, "db"
+		},
+		"a lost Secret": func(b *bench) { require.NoError(b.t, b.client.Delete(b.t.Context(), b.secret("web-tls"))) },
+		"garbage": func(b *bench) {
+			secret := b.secret("web-tls")
+			secret.Data[layout.CertificateFile] = []byte("garbage")
+			require.NoError(b.t, b.client.Update(b.t.Context(), secret))
+		},
+		"another key": func(b *bench) {
+			secret := b.secret("web-tls")
+			key, err := newKey(2048)
+			require.NoError(b.t, err)
+			secret.Data[layout.KeyFile] = key
+			require.NoError(b.t, b.client.Update(b.t.Context(), secret))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			first := b.signed()
+			change(b)
+			second := b.signed()
+			require.Empty(t, differs(second, b.certificate.Spec))
+			require.Len(t, b.ca.Revoked, 1)
+			require.Equal(t, first.SerialNumber, b.ca.Revoked[0])
+			require.False(t, samePublic(first.PublicKey, second.PublicKey))
+		})
+	}
+}
+
+// TestRequestOfAnEarlierGeneration is taken back, not signed.
+func TestRequestOfAnEarlierGeneration(t *testing.T) {
+	b := newBench(t)
+	b.noAdmin = true
+	require.Equal(t, v1alpha1.CertificateWaitingForSigning, b.attempt().phase)
+	b.noAdmin = false
+	b.certificate.Generation, b.certificate.Spec.DNSAltNames = 2, []string{"new.example.com"}
+	require.Equal(t, []string{"new.example.com"}, b.signed().DNSNames)
+}
+
+// TestRenewal uses certificate_renewal, for the same key, where the CA has it.
+func TestRenewal(t *testing.T) {
+	b := newBench(t)
+	b.ca.Renews = true
+	first := b.signed()
+	b.now = first.NotAfter.Add(-59 * 24 * time.Hour)
+	asked := 0
+	b.ca.Answer = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPost {
+			asked++
+			checkRenewal(t, r, first)
+		}
+		return false
+	}
+	out := b.attempt()
+	require.Equal(t, v1alpha1.CertificateSigned, out.phase, out.message)
+	require.Equal(t, 1, asked)
+	require.Equal(t, []string{"CertificateRenewalTriggered", "CertificateRenewed"}, reasonsOf(out.events))
+	second := b.stored()
+	require.False(t, second.Equal(first))
+	require.True(t, samePublic(first.PublicKey, second.PublicKey))
+	require.Empty(t, b.ca.Revoked)
+	require.Equal(t, 1, b.ca.Count("PUT certificate_status/web.example.com"))
+	require.Nil(t, b.secret("web-tls-pending"))
+	b.attempt()
+	require.Equal(t, 1, asked, "once")
+}
+
+// checkRenewal holds a request to what servers that have certificate_renewal know of it:
+// they go by the shown certificate alone, and so the request is of its key.
+func checkRenewal(t *testing.T, r *http.Request, old *x509.Certificate) {
+	t.Helper()
+	require.Equal(t, "/puppet-ca/v1/certificate_renewal", r.URL.Path)
+	require.Equal(t, "environment=production", r.URL.RawQuery)
+	require.Equal(t, "text/plain", r.Header.Get("Content-Type"))
+	require.True(t, strings.HasPrefix(r.Header.Get("Accept"), "text/plain"))
+	require.Len(t, r.TLS.PeerCertificates, 1)
+	require.True(t, r.TLS.PeerCertificates[0].Equal(old), "it shows the certificate that is renewed")
+	body, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	block, rest := pem.Decode(body)
+	require.NotNil(t, block)
+	require.Empty(t, rest)
+	require.Equal(t, "CERTIFICATE REQUEST", block.Type)
+	request, err := x509.ParseCertificateRequest(block.Bytes)
+	require.NoError(t, err)
+	require.NoError(t, request.CheckSignature())
+	require.True(t, samePublic(request.PublicKey, old.PublicKey))
+	require.Equal(t, old.Subject.CommonName, request.Subject.CommonName)
+}
+
+// TestRenewalRefused: only the next certificate for the key is stored; until then the old
+// one serves, and it is not issued again instead.
+func TestRenewalRefused(t *testing.T) {
+	other := openvoxtest.NewCA(t)
+	for name, c := range map[string]struct {
+		answer func(b *bench, first *x509.Certificate) []byte
+		want   string
+	}{
+		"another key": {func(b *bench, first *x509.Certificate) []byte {
+			return encodeCertificate(b.ca.Issue(&x509.Certificate{Subject: first.Subject, DNSNames: first.DNSNames, IPAddresses: first.IPAddresses, ExtraExtensions: openvoxtest.PuppetOnly(first.Extensions)}, b.ca.Key.Public()))
+		}, "it is for another key"},
+		"another CA": {func(b *bench, first *x509.Certificate) []byte {
+			other.Clock = b.ca.Clock
+			return encodeCertificate(other.Issue(&x509.Certificate{Subject: first.Subject}, first.PublicKey))
+		}, "it is signed by none of the CA's certificates"},
+		"the old one": {func(_ *bench, first *x509.Certificate) []byte { return encodeCertificate(first) }, "no later than the one before"},
+		"other names": {func(b *bench, first *x509.Certificate) []byte {
+			return encodeCertificate(b.ca.Issue(&x509.Certificate{Subject: first.Subject}, first.PublicKey))
+		}, "its DNS names are []"},
+		"HTML":    {func(*bench, *x509.Certificate) []byte { return []byte("<html></html>") }, "renewing: the answer is a web page"},
+		"nothing": {func(*bench, *x509.Certificate) []byte { return nil }, "renewing: the answer is no certificate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			first := b.signed()
+			b.now = first.NotAfter.Add(-59 * 24 * time.Hour)
+			b.ca.Answer = func(w http.ResponseWriter, r *http.Request) bool {
+				if r.Method == http.MethodPost {
+					_, _ = w.Write(c.answer(b, first))
+				}
+				return r.Method == http.MethodPost
+			}
+			out := b.attempt()
+			require.Equal(t, v1alpha1.CertificateRenewing, out.phase)
+			require.Equal(t, reasonRenewalFailed, out.reason)
+			require.Contains(t, out.message, c.want)
+			require.True(t, b.stored().Equal(first))
+			require.Empty(t, b.ca.Revoked)
+		})
+	}
+}
+
+// TestRenewalThatWasLost: a renewal whose answer did not arrive is taken over.
+func TestRenewalThatWasLost(t *testing.T) {
+	b := newBench(t)
+	b.ca.Renews = true
+	first := b.signed()
+	b.now = first.NotAfter.Add(-59 * 24 * time.Hour)
+	b.ca.Answer = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPost {
+			b.ca.Issued[first.Subject.CommonName] = b.ca.Issue(&x509.Certificate{Subject: first.Subject, DNSNames: first.DNSNames, IPAddresses: first.IPAddresses, ExtraExtensions: openvoxtest.PuppetOnly(first.Extensions)}, first.PublicKey)
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	}
+	require.Equal(t, v1alpha1.CertificateRenewing, b.attempt().phase)
+	require.True(t, b.stored().Equal(first))
+	require.True(t, b.signed().Equal(b.ca.Issued[first.Subject.CommonName]))
+	require.Equal(t, 1, b.ca.Count("POST certificate_renewal"))
+}
+
+// TestACAThatIsAhead: a certificate that does not count yet is not stored before it does,
+// and nothing is asked for twice until then.
+func TestACAThatIsAhead(t *testing.T) {
+	b := newBench(t)
+	b.ca.Ahead = 4 * time.Minute
+	out := b.attempt()
+	require.Equal(t, v1alpha1.CertificatePending, out.phase)
+	require.Equal(t, reasonNotYetValid, out.reason)
+	require.Contains(t, out.message, "the CA's clock is ahead of the cluster's")
+	require.InDelta(t, 4*time.Minute, out.wait, float64(2*time.Second))
+	require.Nil(t, b.secret("web-tls"))
+	b.now = b.now.Add(out.wait)
+	b.signed()
+	require.Equal(t, 1, b.ca.Count("PUT certificate_status/web.example.com"))
+
+	b = newBench(t)
+	first := b.signed()
+	b.ca.Renews, b.ca.Ahead, b.now = true, 4*time.Minute, first.NotAfter.Add(-59*24*time.Hour)
+	out = b.attempt()
+	require.Equal(t, v1alpha1.CertificateRenewing, out.phase)
+	require.Equal(t, reasonNotYetValid, out.reason)
+	require.True(t, b.stored().Equal(first), "the old one serves")
+	b.now = b.now.Add(out.wait)
+	require.False(t, b.signed().Equal(first))
+	require.Equal(t, 1, b.ca.Count("POST certificate_renewal"))
+	require.Empty(t, b.ca.Revoked)
+}
+
+// TestACAThatIsBehind signs what has ended already.
+func TestACAThatIsBehind(t *testing.T) {
+	b := newBench(t)
+	b.ca.Lifetime = -time.Minute
+	out := b.attempt()
+	require.Equal(t, v1alpha1.CertificateError, out.phase)
+	require.Contains(t, out.message, "the CA has signed a certificate that has ended already")
+	require.Nil(t, b.secret("web-tls"))
+}
+
+// TestNoKeyForACAThatIsDown: making one takes seconds.
+func TestNoKeyForACAThatIsDown(t *testing.T) {
+	b := newBench(t)
+	b.ca.Answer = func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	}
+	out := b.attempt()
+	require.Contains(t, out.message, "the CA answers 503")
+	require.Nil(t, b.secret("web-tls-pending"))
+}
+
+// TestRevoke: what goes is revoked, and nothing else under its name.
+func TestRevoke(t *testing.T) {
+	b := newBench(t)
+	var told []string
+	revoke := func() {
+		anyone, err := puppet.NewClient(puppet.Server{URL: b.ca.URL, CA: b.ca.Bundle()})
+		require.NoError(t, err)
+		heard := func(_ context.Context, certificate *x509.Certificate) { told = append(told, serial(certificate)) }
+		i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: &authority{anyone: anyone, admin: anyone, revoked: heard}, now: time.Now}
+		require.NoError(t, i.revoke(t.Context()))
+	}
+	revoke()
+	require.Empty(t, b.ca.Revoked)
+	first := b.signed()
+	b.certificate.Status.SerialNumber = "1234"
+	revoke()
+	require.Empty(t, b.ca.Revoked, "the CA has another by now")
+	b.certificate.Status.SerialNumber = serial(first)
+	require.Empty(t, told)
+	revoke()
+	require.Equal(t, first.SerialNumber, b.ca.Revoked[0])
+	require.Equal(t, []string{serial(first)}, told, "who reads the CRL is told")
+}
+
+// TestRenewalByReissue where the CA has no certificate_renewal, or does not permit it.
+func TestRenewalByReissue(t *testing.T) {
+	for name, noRenewal := range map[string]bool{"404": false, "403": false, "not permitted": true} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.noRenewal = noRenewal
+			b.ca.Answer = func(w http.ResponseWriter, r *http.Request) bool {
+				if name == "403" && r.Method == http.MethodPost {
+					http.Error(w, "forbidden", http.StatusForbidden)
+					return true
+				}
+				return false
+			}
+			first := b.signed()
+			b.now = first.NotAfter.Add(-61 * 24 * time.Hour)
+			require.True(t, b.signed().Equal(first), "it is not due")
+			b.now = first.NotAfter.Add(-59 * 24 * time.Hour)
+			out := b.attempt()
+			require.Equal(t, v1alpha1.CertificateSigned, out.phase, out.message)
+			require.Equal(t, []string{"CertificateRenewalTriggered", "CertificateReissued", reasonSigned}, reasonsOf(out.events))
+			require.False(t, b.stored().Equal(first))
+			require.Equal(t, first.SerialNumber, b.ca.Revoked[0])
+			require.Equal(t, noRenewal, b.ca.Count("POST certificate_renewal") == 0)
+			require.Empty(t, b.attempt().events, "not twice within an hour")
+		})
+	}
+}
+
+// TestExpired: a certificate that has ended cannot show itself, and is issued again.
+func TestExpired(t *testing.T) {
+	b := newBench(t)
+	b.ca.Renews = true
+	first := b.signed()
+	b.now = first.NotAfter.Add(time.Hour)
+	require.False(t, b.signed().Equal(first))
+	require.Zero(t, b.ca.Count("POST certificate_renewal"))
+}
+
+// TestOldPairServes until the new one is stored, whatever happens in between.
+func TestOldPairServes(t *testing.T) {
+	b := newBench(t)
+	first := b.signed()
+	b.now = first.NotAfter.Add(-time.Hour)
+	b.ca.Answer = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "certificate_request") {
+			http.Error(w, "no", http.StatusInternalServerError)
+			return true
+		}
+		return false
+	}
+	out := b.attempt()
+	require.Equal(t, v1alpha1.CertificateRenewing, out.phase)
+	require.Equal(t, reasonRenewalFailed, out.reason)
+	require.True(t, b.stored().Equal(first))
+	b.ca.Answer = nil
+	require.False(t, b.signed().Equal(first))
+}
+
+// TestBadAnswers: nothing is stored of what is no certificate of ours.
+func TestBadAnswers(t *testing.T) {
+	other := openvoxtest.NewCA(t)
+	for name, body := range map[string]struct {
+		code   int
+		text   string
+		want   string
+		reason string
+	}{
+		"5xx":     {http.StatusBadGateway, "down", "the CA answers 502", reasonNotAnswering},
+		"HTML":    {http.StatusOK, "<html>hello</html>", "the answer is a web page", reasonNotAnswering},
+		"CSR":     {http.StatusOK, string(csrtest.Template{CommonName: "web.example.com"}.Make(t)), "the answer is no certificate", reasonFailed},
+		"garbage": {http.StatusOK, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "x509", reasonFailed},
+		"foreign": {http.StatusOK, string(other.Bundle()), "has not asked for", reasonTaken},
+		"moved":   {http.StatusFound, "", "the CA answers 302", reasonNotAnswering},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.ca.Answer = func(w http.ResponseWriter, r *http.Request) bool {
+				if r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "/certificate/") {
+					return false
+				}
+				w.Header().Set("Location", other.URL)
+				w.WriteHeader(body.code)
+				_, _ = w.Write([]byte(body.text))
+				return true
+			}
+			out := b.attempt()
+			require.Equal(t, v1alpha1.CertificateError, out.phase)
+			require.Equal(t, body.reason, out.reason)
+			require.Contains(t, out.message, body.want)
+			require.Nil(t, b.secret("web-tls"))
+			require.Zero(t, b.ca.Count("PUT certificate_status/web.example.com"))
+		})
+	}
+}
+
+// TestForeignSecret: a Secret that somebody else has made is left alone.
+func TestForeignSecret(t *testing.T) {
+	b := newBench(t)
+	b.client = openvoxtest.NewClient(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "web-tls", Namespace: "ns"}, Data: map[string][]byte{"mine": []byte("x")}})
+	out := b.attempt()
+	require.Equal(t, v1alpha1.CertificateError, out.phase)
+	require.Contains(t, out.message, "Secret web-tls is not controlled by this object")
+	require.Equal(t, map[string][]byte{"mine": []byte("x")}, b.secret("web-tls").Data)
+	require.Empty(t, b.ca.Calls)
+}

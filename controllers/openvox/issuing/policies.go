@@ -1,0 +1,125 @@
+package issuing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
+)
+
+// PolicyReconciler renders the policies of a CertificateAuthority for its autosign hook,
+// into a Secret that the CertificateAuthority owns: several Configs may share it.
+type PolicyReconciler struct {
+	client  client.Client
+	secrets secrets
+	events  events.EventRecorder
+}
+
+const reasonPoliciesRendered = "PoliciesRendered"
+
+// Reconcile renders the policies of one CertificateAuthority, and reports of it and of
+// them, whether it is there or not.
+func (r *PolicyReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	var list v1alpha1.SigningPolicyList
+	if err := r.client.List(ctx, &list, client.InNamespace(request.Namespace)); err != nil {
+		return reconcile.Result{}, fmt.Errorf("listing SigningPolicies: %w", err)
+	}
+	problems := map[string]string{}
+	ca := &v1alpha1.CertificateAuthority{}
+	var rendered, written error
+	switch err := r.client.Get(ctx, request.NamespacedName, ca); {
+	case apierrors.IsNotFound(err):
+		for i := range list.Items {
+			problems[list.Items[i].Name] = fmt.Sprintf("there is no CertificateAuthority %s", request.Name)
+		}
+	case err != nil:
+		return reconcile.Result{}, err
+	case ca.DeletionTimestamp.IsZero():
+		rendered = r.render(ctx, ca, list.Items, problems)
+		written = authorityReporter(r.client, r.events, policiesManager, "Render").Write(ctx, ca, reportOnAuthority(ca, rendered))
+	}
+	for i := range list.Items {
+		policy := &list.Items[i]
+		if policy.Spec.CertificateAuthorityRef != request.Name {
+			continue
+		}
+		problem := problems[policy.Name]
+		if rendered != nil && problem == "" {
+			problem = rendered.Error()
+		}
+		written = errors.Join(written, r.reporter().Write(ctx, policy, reportOnPolicy(policy, problem)))
+	}
+	if foreign := (*notOurs)(nil); errors.As(rendered, &foreign) {
+		rendered = nil // the Secret's next change begins this again
+	}
+	return object.Result(0, errors.Join(rendered, written))
+}
+
+type policyReport = object.Report[v1alpha1.SigningPolicyStatus]
+
+func (r *PolicyReconciler) reporter() object.Reporter[*v1alpha1.SigningPolicy, v1alpha1.SigningPolicyStatus] {
+	return object.Reporter[*v1alpha1.SigningPolicy, v1alpha1.SigningPolicyStatus]{
+		Client: r.client, Manager: policiesManager, Action: "Render", Events: r.events,
+		Status: func(p *v1alpha1.SigningPolicy) *v1alpha1.SigningPolicyStatus { return &p.Status },
+	}
+}
+
+func (r *PolicyReconciler) render(ctx context.Context, ca *v1alpha1.CertificateAuthority, policies []v1alpha1.SigningPolicy, problems map[string]string) error {
+	certificates, err := CertificatesIn(ctx, r.client, ca.Namespace)
+	if err != nil {
+		return err
+	}
+	rendered := rules.Render(ca, policies, certificates, func(name, key string) (string, error) {
+		value, err := r.secrets.value(ctx, ca.Namespace, name, key)
+		return string(value), err
+	})
+	for _, policy := range rendered.Policies {
+		problems[policy.Name] = policy.Error
+	}
+	text, err := rendered.Write()
+	if err != nil {
+		return err
+	}
+	return r.secrets.keep(ctx, ca, layout.AutosignSecret(ca.Name), labelsOf(ca.Name), map[string][]byte{layout.PolicyFile: text, foreignPolicyKey: nil})
+}
+
+// reportOnAuthority says at a CA whether its hook has the policies: one that reads somebody
+// else's signs what that permits.
+func reportOnAuthority(ca *v1alpha1.CertificateAuthority, problem error) authorityReport {
+	reason, message := reasonPoliciesRendered, "the SigningPolicies are in Secret "+layout.AutosignSecret(ca.Name)
+	var foreign *notOurs
+	switch {
+	case errors.As(problem, &foreign):
+		reason, message = reasonNotOwned, "the CA's autosign hook reads policies that are not the SigningPolicies': "+problem.Error()
+	case problem != nil:
+		return authorityReport{} // it is tried again
+	}
+	next := ca.DeepCopy()
+	conditionsOf(next).Set(v1alpha1.ConditionPoliciesRendered, problem == nil, reason, message)
+	if known := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionCAReady) != nil || meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionInitialized) != nil; known {
+		next.Status.Phase = phaseOf(next)
+	}
+	return authorityReport{Status: &next.Status}
+}
+
+// reportOnPolicy says whether a policy signs.
+func reportOnPolicy(policy *v1alpha1.SigningPolicy, problem string) policyReport {
+	next := policy.Status.DeepCopy()
+	phase, reason, message := v1alpha1.SigningPolicyActive, v1alpha1.ReasonPolicyRendered, "the policy is rendered for the CA's autosign hook"
+	if problem != "" {
+		phase, reason, message = v1alpha1.SigningPolicyError, v1alpha1.ReasonError, "the policy signs nothing: "+problem
+	}
+	next.Phase, next.ObservedGeneration = phase, policy.Generation
+	object.Conditions{List: &next.Conditions, Generation: policy.Generation}.Set(v1alpha1.ConditionReady, problem == "", reason, message)
+	return policyReport{Status: next}
+}

@@ -1,0 +1,167 @@
+package issuing
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+)
+
+// wholeAgain is how long a CA is believed that its CRL is the one that is known.
+const wholeAgain = time.Hour
+
+// reasonCRLRefused is of CRLs that are not taken.
+const reasonCRLRefused = "CRLRefused"
+
+// refreshed is what an attempt to read a CRL has come to.
+type refreshed struct {
+	// connected says whether the CA's Secrets could be read; notAfter is by them.
+	connected bool
+	notAfter  *metav1.Time
+	// crl and known are of what is stored, where there is no err; incomplete says that it
+	// lacks what was revoked from here.
+	crl        *v1alpha1.CRLStatus
+	known      knownCRL
+	incomplete bool
+	// latest is what was revoked from here before the attempt began, and not looked for yet.
+	latest *v1alpha1.RevokedCertificate
+	// reason and err are why nothing is stored.
+	reason string
+	err    error
+}
+
+// knownCRL is what was stored last, so that a CA need not send it again.
+type knownCRL struct {
+	version puppet.Version
+	sum     [sha256.Size]byte
+	read    time.Time // when it was sent
+}
+
+// usable is the version of a stored CRL: none where it is another one by now.
+func (k knownCRL) usable(stored []byte, now time.Time) puppet.Version {
+	if k.sum != sha256.Sum256(stored) || now.Sub(k.read) >= wholeAgain {
+		return puppet.Version{}
+	}
+	return k.version
+}
+
+// refusal is of a CRL that the CA has sent, and that is not taken.
+type refusal struct{ error }
+
+func (r refusal) Unwrap() error { return r.error }
+
+// refresh reads the CRL of a CA, and stores it where it follows the one before.
+func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.CertificateAuthority, known knownCRL, latest *v1alpha1.RevokedCertificate) refreshed {
+	out := refreshed{latest: latest}
+	a, err := connect(ctx, r.secrets, ca)
+	if err == nil {
+		defer a.close()
+		out.connected, out.notAfter = true, notAfter(a.bundle)
+		var lists puppet.CRLs
+		if lists, out.known, err = r.read(ctx, ca, a, known); err == nil {
+			out.crl = r.describe(lists)
+			out.crl.LastRevoked = mustHave(ca, latest, r.now())
+			out.incomplete = !revokes(lists, out.crl.LastRevoked)
+		}
+	}
+	if err != nil {
+		out.err, out.reason = err, reasonNotAnswering
+		if _, refused := errors.AsType[refusal](err); refused {
+			out.reason = reasonCRLRefused
+		}
+	}
+	return out
+}
+
+func (r *AuthorityReconciler) read(ctx context.Context, ca *v1alpha1.CertificateAuthority, a *authority, known knownCRL) (puppet.CRLs, knownCRL, error) {
+	if end := lastEnd(a.bundle); !end.IsZero() && r.now().After(end) {
+		return nil, known, fmt.Errorf("the CA's certificate has ended at %s: nobody accepts what it signs; put the new one into Secret %s", end.UTC().Format(time.RFC3339), layout.CASecret(ca))
+	}
+	stored, err := r.secrets.owned(ctx, ca, layout.CRLSecret(ca.Name))
+	if err != nil {
+		return nil, known, err
+	}
+	text, version, err := a.anyone.CRL(ctx, known.usable(stored[layout.CRLFile], r.now()))
+	switch {
+	case errors.Is(err, puppet.ErrNotModified):
+		text = stored[layout.CRLFile]
+	case err != nil:
+		return nil, known, err
+	default:
+		known = knownCRL{version, sha256.Sum256(text), r.now()}
+	}
+	lists, err := judgeCRLs(text, stored, a.bundle, r.now())
+	if err != nil {
+		return nil, known, refusal{err}
+	}
+	if err := r.secrets.keep(ctx, ca, layout.CRLSecret(ca.Name), labelsOf(ca.Name), map[string][]byte{layout.CRLFile: text}); err != nil {
+		return nil, known, err
+	}
+	return lists, known, nil
+}
+
+// describe is what the status says of a CRL that was read now.
+func (r *AuthorityReconciler) describe(lists puppet.CRLs) *v1alpha1.CRLStatus {
+	this, next := lists.Updates()
+	status := &v1alpha1.CRLStatus{ThisUpdate: new(metav1.NewTime(this)), Refreshed: new(metav1.NewTime(r.now()))}
+	if !next.IsZero() {
+		status.NextUpdate = new(metav1.NewTime(next))
+	}
+	return status
+}
+
+// judgeCRLs says whether a CRL may take the place of what is stored.
+func judgeCRLs(text []byte, stored map[string][]byte, bundle []byte, now time.Time) (puppet.CRLs, error) {
+	lists, err := puppet.ParseCRLs(text)
+	if err != nil {
+		return nil, fmt.Errorf("reading the CRL: %w", err)
+	}
+	size := len(text)
+	for key, value := range stored {
+		if key != layout.CRLFile {
+			size += len(value)
+		}
+	}
+	if size > corev1.MaxSecretSize {
+		return nil, fmt.Errorf("the CRL has %d bytes, and a Secret holds %d at most; have the CA drop certificates that have ended", len(text), corev1.MaxSecretSize)
+	}
+	if bundle != nil {
+		if err := lists.SignedBy(bundle); err != nil {
+			return nil, err
+		}
+	}
+	// One that cannot be read was edited by hand, and is replaced.
+	if had, err := puppet.ParseCRLs(stored[layout.CRLFile]); err == nil {
+		if err := lists.Follows(had, bundle, now); err != nil {
+			return nil, fmt.Errorf("%w, which is kept; if the CA is right, delete the key %s of the Secret", err, layout.CRLFile)
+		}
+	}
+	return lists, nil
+}
+
+// notAfter is when the first certificate of a bundle ends, which is the CA's own.
+func notAfter(bundle []byte) *metav1.Time {
+	if first := leafOf(bundle); first != nil {
+		return new(metav1.NewTime(first.NotAfter))
+	}
+	return nil
+}
+
+// lastEnd is when the last certificate of a bundle ends: a CA's old one may stand before
+// its new one.
+func lastEnd(bundle []byte) (last time.Time) {
+	for _, certificate := range puppet.ParseBundle(bundle) {
+		if certificate.NotAfter.After(last) {
+			last = certificate.NotAfter
+		}
+	}
+	return last
+}

@@ -1,0 +1,50 @@
+package issuing
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
+)
+
+type authorityReport = object.Report[v1alpha1.CertificateAuthorityStatus]
+
+// authorityReporter writes what one of three controllers knows of a CA.
+func authorityReporter(c client.Client, recorder events.EventRecorder, manager, action string) object.Reporter[*v1alpha1.CertificateAuthority, v1alpha1.CertificateAuthorityStatus] {
+	return object.Reporter[*v1alpha1.CertificateAuthority, v1alpha1.CertificateAuthorityStatus]{
+		Client: c, Manager: manager, Action: action, Events: recorder,
+		Status:     func(ca *v1alpha1.CertificateAuthority) *v1alpha1.CertificateAuthorityStatus { return &ca.Status },
+		Conditions: func(s *v1alpha1.CertificateAuthorityStatus) []metav1.Condition { return s.Conditions },
+		News: map[string]object.News{
+			v1alpha1.ConditionInitialized:          object.Reasoned(isFault),
+			v1alpha1.ConditionOperatorSigningReady: begins(map[string]string{reasonNoSigner: reasonNoSigner}),
+			v1alpha1.ConditionPoliciesRendered:     begins(map[string]string{reasonNotOwned: reasonNotOwned}),
+			conditionCRLCurrent:                    begins(map[string]string{reasonStale: "CRLStale", reasonIncomplete: "CRLIncomplete"}),
+			conditionCertificateCurrent:            begins(map[string]string{reasonCAEndsSoon: "CAExpiringSoon", reasonCAEnded: "CAExpired"}),
+		},
+	}
+}
+
+func conditionsOf(ca *v1alpha1.CertificateAuthority) object.Conditions {
+	return object.Conditions{List: &ca.Status.Conditions, Generation: ca.Generation}
+}
+
+// begins is about a condition that gets one of the reasons, as a warning of the name that
+// each of them has.
+func begins(names map[string]string) object.News {
+	return func(was, now *metav1.Condition) *object.Event {
+		if names[now.Reason] == "" || was != nil && was.Reason == now.Reason {
+			return nil
+		}
+		return &object.Event{Warning: true, Reason: names[now.Reason], Message: now.Message}
+	}
+}
+
+// isFault says whether somebody has to do something.
+func isFault(reason string) bool {
+	return slices.Contains([]string{reasonSetupFailed, reasonNotOwned, reasonNotWritten, reasonServerDenied, reasonExternalOnly}, reason)
+}

@@ -1,0 +1,158 @@
+package issuing
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
+)
+
+// secretsManager owns what is written into Secrets.
+const secretsManager = "lintel-openvox-secrets"
+
+// secrets reads and writes Secrets, always at the API server: a key that is made from a
+// stale view would be made twice.
+type secrets struct {
+	client client.Client
+	live   client.Reader
+}
+
+// read is a Secret: nil where there is none.
+func (s secrets) read(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	return layout.ReadSecret(ctx, s.live, namespace, name)
+}
+
+// keep writes the given keys of a Secret, removes those that are nil, and leaves its others
+// as they are. A Secret of that name that belongs to nobody or somebody else is left alone,
+// which is an error.
+func (s secrets) keep(ctx context.Context, owner client.Object, name string, labels map[string]string, data map[string][]byte) error {
+	removed := func(_ string, value []byte) bool { return value == nil }
+	have, err := s.read(ctx, owner.GetNamespace(), name)
+	switch {
+	case err != nil:
+		return err
+	case have == nil:
+		have = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: owner.GetNamespace(), Name: name, Labels: labels}, Data: maps.Clone(data)}
+		maps.DeleteFunc(have.Data, removed)
+		if err = controllerutil.SetControllerReference(owner, have, s.client.Scheme()); err == nil {
+			err = s.client.Create(ctx, have, client.FieldOwner(secretsManager))
+		}
+		if err != nil {
+			return fmt.Errorf("creating Secret %s: %w", name, err)
+		}
+		return nil
+	case !ours(owner)(have):
+		return &notOurs{name}
+	}
+	before := have.DeepCopy()
+	if have.Data == nil {
+		have.Data = map[string][]byte{}
+	}
+	if have.Labels == nil {
+		have.Labels = map[string]string{}
+	}
+	maps.Copy(have.Data, data)
+	maps.DeleteFunc(have.Data, removed)
+	maps.Copy(have.Labels, labels)
+	if reflect.DeepEqual(before, have) {
+		return nil
+	}
+	if err := s.client.Update(ctx, have, client.FieldOwner(secretsManager)); err != nil {
+		return fmt.Errorf("updating Secret %s: %w", name, err)
+	}
+	return nil
+}
+
+// ours are the objects that another one controls. Some of a CA in the cluster may outlive
+// it, controlled by nobody, and are the next CA's of the name.
+func ours(owner client.Object) object.Ours {
+	ca, ofCA := owner.(*v1alpha1.CertificateAuthority)
+	return func(o client.Object) bool {
+		switch o.(type) {
+		case *corev1.Secret, *corev1.PersistentVolumeClaim, *v1alpha1.Certificate:
+			if labels := o.GetLabels(); ofCA && ca.Spec.External == nil && metav1.GetControllerOf(o) == nil && labels[layout.ManagedByLabel] == layout.ManagedBy && labels[layout.CALabel] == ca.Name {
+				return true
+			}
+		}
+		return metav1.IsControlledBy(o, owner)
+	}
+}
+
+// notOurs is a Secret that stands where one of ours would.
+type notOurs struct{ name string }
+
+// Error says what to do.
+func (e *notOurs) Error() string {
+	return fmt.Sprintf("Secret %s is not controlled by this object and is left alone; rename or delete it", e.name)
+}
+
+// owned is the data of a Secret that an object controls: nil where there is none.
+func (s secrets) owned(ctx context.Context, owner client.Object, name string) (map[string][]byte, error) {
+	secret, err := s.read(ctx, owner.GetNamespace(), name)
+	switch {
+	case err != nil || secret == nil:
+		return nil, err
+	case !ours(owner)(secret):
+		return nil, &notOurs{name}
+	case secret.Data == nil:
+		return map[string][]byte{}, nil
+	}
+	return secret.Data, nil
+}
+
+// remove deletes a Secret that an object controls.
+func (s secrets) remove(ctx context.Context, owner client.Object, name string) error {
+	secret := &corev1.Secret{}
+	err := s.live.Get(ctx, client.ObjectKey{Namespace: owner.GetNamespace(), Name: name}, secret)
+	if err == nil && metav1.IsControlledBy(secret, owner) {
+		err = s.client.Delete(ctx, secret, client.Preconditions{UID: new(secret.UID)})
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting Secret %s: %w", name, err)
+	}
+	return nil
+}
+
+// value is one key of a Secret that somebody else has made.
+func (s secrets) value(ctx context.Context, namespace, name, key string) ([]byte, error) {
+	secret := &corev1.Secret{}
+	if err := s.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret); err != nil {
+		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
+	}
+	value, ok := secret.Data[key]
+	if !ok || len(value) == 0 {
+		return nil, fmt.Errorf("the Secret %s has no key %q", name, key)
+	}
+	return value, nil
+}
+
+// intermediate is what the Secret lacks that a CA's keys are to come from: "" where it has
+// them, and whoever owns it has marked it for this CA.
+func (s secrets) intermediate(ctx context.Context, ca *v1alpha1.CertificateAuthority) (lacks string, err error) {
+	name := ca.Spec.IntermediateCA.SecretName
+	secret, err := s.read(ctx, ca.Namespace, name)
+	switch {
+	case err != nil:
+		return "", err
+	case secret == nil:
+		return fmt.Sprintf("there is no Secret %s", name), nil
+	case secret.Annotations[rules.IntermediateAnnotation] != ca.Name:
+		return fmt.Sprintf("the Secret %s is not marked for this CertificateAuthority; whoever owns it sets its annotation %s to %q", name, rules.IntermediateAnnotation, ca.Name), nil
+	}
+	for _, key := range intermediateKeys {
+		if len(secret.Data[key]) == 0 {
+			return fmt.Sprintf("the Secret %s has no key %q", name, key), nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,314 @@
+package issuing
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
+)
+
+const (
+	// reasonDenied is of requests that policies do not permit any more.
+	reasonDenied = "PolicyDenied"
+	// reasonRefused is of requests that the CA does not sign.
+	reasonRefused = "RefusedByAuthority"
+	// reasonNameInUse is of requests that wait for another one with their certname.
+	reasonNameInUse = "WaitingForAnotherRequest"
+	// reasonReissued tells that one certificate has made way for another.
+	reasonReissued = "CertificateReissued"
+
+	// retryNameInUse is how long they wait at a time.
+	retryNameInUse = 2 * time.Second
+)
+
+// signer has CAs sign requests that others have made. Nothing of them is trusted: not
+// that the CA has got just this request, nor that its certname is free.
+type signer struct {
+	client  client.Client
+	secrets secrets
+	admit   builtin.Admitter
+	revoked revocations
+	names   *certnames
+}
+
+// application is a request that somebody has approved.
+type application struct {
+	authority client.ObjectKey
+	object    client.Object // by which the rules judge it
+	request   []byte        // in PEM
+	// succeeds says whether the request is the next one of whoever has a certificate:
+	// nobody else's is ever replaced.
+	succeeds func(ctx context.Context, has *x509.Certificate) (bool, error)
+}
+
+// sign is one attempt. phase is CertificateError where another cannot end otherwise.
+func (s signer) sign(ctx context.Context, a application) outcome {
+	attempt := &signing{application: a}
+	certificate, err := s.obtain(ctx, attempt)
+	if err == nil {
+		return outcome{phase: v1alpha1.CertificateSigned, certificate: certificate, bundle: attempt.bundle, events: attempt.events}
+	}
+	return failed(err, v1alpha1.CertificatePending, attempt.events)
+}
+
+// waiting is a step that is tried again.
+func waiting(reason, format string, args ...any) error {
+	return &problem{phase: v1alpha1.CertificatePending, reason: reason, err: fmt.Errorf(format, args...)}
+}
+
+func (s signer) obtain(ctx context.Context, attempt *signing) (*x509.Certificate, error) {
+	ca := &v1alpha1.CertificateAuthority{}
+	if err := s.client.Get(ctx, attempt.application.authority, ca); apierrors.IsNotFound(err) {
+		return nil, waiting(reasonNoAuthority, "there is no CertificateAuthority %s", attempt.application.authority)
+	} else if err != nil {
+		return nil, err
+	}
+	verdict, err := s.admit(ctx, attempt.object)
+	if err != nil {
+		return nil, err
+	}
+	if verdict.Denied() {
+		return nil, failure(reasonDenied, "%s", verdict.Message())
+	}
+	block, _ := pem.Decode(attempt.application.request) // the rules have found it good
+	if block == nil {
+		return nil, failure(reasonDenied, "spec.request is no PEM")
+	}
+	if attempt.request, err = x509.ParseCertificateRequest(block.Bytes); err != nil {
+		return nil, failure(reasonDenied, "spec.request: %w", err)
+	}
+	if attempt.authority, err = connect(ctx, s.secrets, ca); err != nil {
+		return nil, waiting(reasonNoAuthority, "CertificateAuthority %s: %w", ca.Name, err)
+	}
+	defer attempt.close()
+	attempt.revoked = s.revoked.of(attempt.application.authority)
+	if attempt.waiting != nil {
+		return nil, waiting(reasonNoAuthority, "CertificateAuthority %s: %w", ca.Name, attempt.waiting)
+	}
+	release, free := s.names.take(attempt.application.authority, attempt.certname())
+	if !free {
+		return nil, &problem{phase: v1alpha1.CertificatePending, reason: reasonNameInUse, wait: retryNameInUse, err: fmt.Errorf("another request for this certname is being signed: %s", attempt.certname())}
+	}
+	defer release()
+	return attempt.run(ctx)
+}
+
+// signing is one attempt at one CA.
+type signing struct {
+	application
+	*authority
+	request *x509.CertificateRequest
+	events  []object.Event
+}
+
+func (s *signing) certname() string { return s.request.Subject.CommonName }
+
+func (s *signing) run(ctx context.Context) (*x509.Certificate, error) {
+	has, err := s.anyone.Certificate(ctx, s.certname())
+	if errors.Is(err, puppet.ErrNotFound) {
+		return s.issue(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	next, err := s.succeeds(ctx, has)
+	switch {
+	case err != nil:
+		return nil, err
+	case next:
+		if err := s.makeRoom(ctx, has); err != nil {
+			return nil, err
+		}
+		return s.issue(ctx)
+	case !samePublic(has.PublicKey, s.request.PublicKey):
+		return nil, failure(reasonTaken, "the CA has a certificate for %s already (serial %s), and this request is not its renewal; revoke it there (puppetserver ca clean --certname %s), and make another request",
+			s.certname(), serial(has), s.certname())
+	}
+	return s.accept(has)
+}
+
+// makeRoom revokes the certificate that the request is to replace: a CA takes none for a
+// certname that has one.
+func (s *signing) makeRoom(ctx context.Context, has *x509.Certificate) error {
+	pending, err := s.anyone.Request(ctx, s.certname())
+	if err == nil && !samePublic(pending.PublicKey, s.request.PublicKey) {
+		return s.foreign() // revoking would give the name away
+	}
+	if err != nil && !errors.Is(err, puppet.ErrNotFound) {
+		return err
+	}
+	if s.admin == nil {
+		return waiting(reasonWaiting, "the CA has the certificate that is to be renewed (serial %s), and there is no certificate to revoke it with; revoke it there (puppetserver ca clean --certname %s)",
+			serial(has), s.certname())
+	}
+	if err := s.revoke(ctx, s.certname(), has); err != nil {
+		return err
+	}
+	s.events = append(s.events, object.Event{Warning: true, Reason: reasonReissued, Message: fmt.Sprintf("the certificate of %s (serial %s) is revoked and issued again, for the CA renews none for another key: neither is valid in between",
+		s.certname(), serial(has))})
+	return nil
+}
+
+// issue has the CA sign this request, byte for byte: one for the same key might ask for
+// more than the rules have seen.
+func (s *signing) issue(ctx context.Context) (*x509.Certificate, error) {
+	pending, err := s.submit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if pending {
+		if s.admin == nil {
+			return nil, waiting(reasonWaiting, "the request waits at the CA, and there is no certificate to sign it with; sign it there (puppetserver ca sign --certname %s)", s.certname())
+		}
+		if err := s.admin.Sign(ctx, s.certname()); err != nil {
+			return nil, s.refused(ctx, err)
+		}
+	}
+	certificate, err := s.anyone.Certificate(ctx, s.certname())
+	if err != nil {
+		return nil, err
+	}
+	if samePublic(certificate.PublicKey, s.request.PublicKey) {
+		return s.accept(certificate)
+	}
+	if pending { // exchanged after we had looked: it is our signature that it has
+		if err := s.revoke(ctx, s.certname(), certificate); err != nil {
+			return nil, err
+		}
+	}
+	return nil, waiting(reasonForeign, "the CA has signed somebody else's key under certname %s (serial %s), which is not returned", s.certname(), serial(certificate))
+}
+
+// submit has the request wait at the CA. pending is false where the CA has signed it at
+// once, or something else.
+func (s *signing) submit(ctx context.Context) (pending bool, err error) {
+	found, err := s.anyone.Request(ctx, s.certname())
+	if err == nil && !bytes.Equal(found.Raw, s.request.Raw) && samePublic(found.PublicKey, s.request.PublicKey) {
+		if s.admin == nil {
+			return false, waiting(reasonForeign, "another request for the same key waits at the CA under certname %s; take it away there (puppetserver ca clean --certname %s)", s.certname(), s.certname())
+		}
+		if err := s.admin.Withdraw(ctx, s.certname()); err != nil {
+			return false, err
+		}
+		err = puppet.ErrNotFound
+	}
+	if errors.Is(err, puppet.ErrNotFound) {
+		if err := s.anyone.Submit(ctx, s.certname(), s.application.request); err != nil {
+			return false, s.refused(ctx, err)
+		}
+		if found, err = s.anyone.Request(ctx, s.certname()); errors.Is(err, puppet.ErrNotFound) {
+			return false, nil
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	if !bytes.Equal(found.Raw, s.request.Raw) {
+		return false, s.foreign()
+	}
+	return true, nil
+}
+
+func (s *signing) foreign() error {
+	return waiting(reasonForeign, "somebody else's request waits at the CA under certname %s; it is not signed. Take it away there (puppetserver ca clean --certname %s)", s.certname(), s.certname())
+}
+
+// refused ends an attempt for good where the CA has refused the request itself. It is
+// taken away, or the next one for the certname would find somebody else's there.
+func (s *signing) refused(ctx context.Context, err error) error {
+	var status *puppet.StatusError
+	if !errors.As(err, &status) || strings.Contains(status.Body, "already has a") {
+		return err
+	}
+	switch status.Code {
+	case http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity:
+	default:
+		return err
+	}
+	pending, lookErr := s.anyone.Request(ctx, s.certname())
+	if lookErr == nil && s.admin != nil && bytes.Equal(pending.Raw, s.request.Raw) {
+		lookErr = s.admin.Withdraw(ctx, s.certname())
+	}
+	if lookErr != nil && !errors.Is(lookErr, puppet.ErrNotFound) {
+		return lookErr
+	}
+	return failure(reasonRefused, "%w", err)
+}
+
+// accept checks what the CA has signed.
+func (s *signing) accept(certificate *x509.Certificate) (*x509.Certificate, error) {
+	if s.bundle != nil && !layout.IssuedBy(certificate, s.bundle) {
+		return nil, errors.New("the certificate is signed by none of the CA's certificates")
+	}
+	if !hasNames(certificate, s.request) {
+		return nil, failure(reasonTaken, "the CA has a certificate for %s and this key (serial %s) with other names than are asked for: %v %v; revoke it there (puppetserver ca clean --certname %s), and make another request",
+			s.certname(), serial(certificate), certificate.DNSNames, certificate.IPAddresses, s.certname())
+	}
+	return certificate, nil
+}
+
+// hasNames says whether a certificate has the names that a request asks for, and no others.
+func hasNames(certificate *x509.Certificate, request *x509.CertificateRequest) bool {
+	return sameNames(certificate.DNSNames, request.DNSNames, request.Subject.CommonName) &&
+		sameNames(texts(certificate.IPAddresses), texts(request.IPAddresses), "")
+}
+
+// chain is a certificate with those between it and its root in PEM, and the root: the
+// highest that is known where a bundle has none.
+func chain(leaf *x509.Certificate, bundle []byte) (certificates, root []byte) {
+	certificates = encodeCertificate(leaf)
+	known := puppet.ParseBundle(bundle)
+	for range known {
+		issuer := issuerOf(leaf, known)
+		if issuer == nil || issuer.Equal(leaf) {
+			break
+		}
+		root = encodeCertificate(issuer)
+		if issuer.CheckSignatureFrom(issuer) != nil {
+			certificates = append(certificates, root...)
+		}
+		leaf = issuer
+	}
+	return certificates, root
+}
+
+func issuerOf(certificate *x509.Certificate, known []*x509.Certificate) *x509.Certificate {
+	for _, issuer := range known {
+		if bytes.Equal(issuer.RawSubject, certificate.RawIssuer) && certificate.CheckSignatureFrom(issuer) == nil {
+			return issuer
+		}
+	}
+	return nil
+}
+
+// certnames are those in use: two requests for one would revoke each other's certificate.
+type certnames struct{ inUse sync.Map } // by certnameAt
+
+type certnameAt struct {
+	authority client.ObjectKey
+	certname  string
+}
+
+// take reserves a certname until release is called. free is false where it is in use.
+func (c *certnames) take(authority client.ObjectKey, certname string) (release func(), free bool) {
+	name := certnameAt{authority, certname}
+	if _, taken := c.inUse.LoadOrStore(name, true); taken {
+		return nil, false
+	}
+	return func() { c.inUse.Delete(name) }, true
+}

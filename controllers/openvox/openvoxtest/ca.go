@@ -1,0 +1,260 @@
+package openvoxtest
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+)
+
+// CA answers as a Puppet CA does (the end-to-end tests hold the real one to the same
+// steps), and fails as it is told. It knows certificate_renewal, which the real one of
+// the tests does not.
+type CA struct {
+	*httptest.Server
+	t *testing.T
+	// Name is the common name of Root, its own certificate, whose key is Key.
+	Name string
+	Key  *ecdsa.PrivateKey
+	Root *x509.Certificate
+
+	mutex sync.Mutex
+	// Requests are those that wait, in PEM, and Issued the certificates, by certname.
+	Requests map[string][]byte
+	Issued   map[string]*x509.Certificate
+	// Revoked are the serial numbers on its CRL, and CRL is the number of that.
+	Revoked []*big.Int
+	CRL     int64
+	// Calls are those that were answered, such as "GET certificate/web.example.com".
+	Calls  []string
+	serial int64
+	// Changed is the date of the CRL's file, and ETag its tag: the real one has none.
+	Changed time.Time
+	ETag    string
+	// Clock is its time, and Ahead how much later what it signs begins.
+	Clock func() time.Time
+	Ahead time.Duration
+	// Lifetime is of the certificates that it issues; Renews says whether it has
+	// certificate_renewal.
+	Lifetime time.Duration
+	Renews   bool
+	// Answer replaces an answer: nil, or false, leaves it.
+	Answer func(w http.ResponseWriter, r *http.Request) bool
+	// BeforeSign runs when a request is about to be signed.
+	BeforeSign func(certname string)
+}
+
+// NewCA is one on the loopback interface until the test ends. The options come before its
+// certificate is made.
+func NewCA(t *testing.T, options ...func(*CA)) *CA {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	f := &CA{
+		t: t, Name: "Puppet CA", Key: key, Requests: map[string][]byte{}, Issued: map[string]*x509.Certificate{},
+		Clock: time.Now, serial: 1, CRL: 1, Changed: time.Now().Add(time.Hour), Lifetime: 365 * 24 * time.Hour,
+	}
+	for _, option := range options {
+		option(f)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: f.Name}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(10 * 365 * 24 * time.Hour), KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	f.Root, err = x509.ParseCertificate(der)
+	require.NoError(t, err)
+	f.Server = httptest.NewUnstartedServer(f)
+	serverKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	leaf := f.Issue(&x509.Certificate{Subject: pkix.Name{CommonName: "ca"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}, serverKey.Public())
+	roots := x509.NewCertPool()
+	roots.AddCert(f.Root)
+	f.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{leaf.Raw}, PrivateKey: serverKey}}, ClientAuth: tls.VerifyClientCertIfGiven, ClientCAs: roots}
+	f.StartTLS()
+	t.Cleanup(f.Close)
+	return f
+}
+
+// Bundle is its own certificate in PEM.
+func (f *CA) Bundle() []byte { return encoded(f.Root) }
+
+// ServeHTTP implements http.Handler.
+func (f *CA) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	path := strings.TrimPrefix(r.URL.Path, "/puppet-ca/v1/")
+	f.Calls = append(f.Calls, r.Method+" "+path)
+	if f.Answer != nil && f.Answer(w, r) {
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil || r.URL.Query().Get("environment") != "production" {
+		http.Error(w, "bad request", http.StatusBadRequest)
+		return
+	}
+	what, certname, _ := strings.Cut(path, "/")
+	if (what == "certificate_status" || what == "clean") && !strings.Contains(r.Header.Get("Accept"), "json") {
+		http.Error(w, "No acceptable resource available.", http.StatusNotAcceptable) // as the real one
+		return
+	}
+	switch r.Method + " " + what {
+	case "GET certificate":
+		f.give(w, f.Issued[certname] != nil, func() []byte { return encoded(f.Issued[certname]) })
+	case "GET certificate_request":
+		f.give(w, f.Requests[certname] != nil, func() []byte { return f.Requests[certname] })
+	case "PUT certificate_request":
+		if f.Issued[certname] != nil || f.Requests[certname] != nil {
+			http.Error(w, certname+" already has a requested certificate; ignoring certificate request", http.StatusBadRequest)
+			return
+		}
+		f.Requests[certname] = body
+	case "PUT certificate_status":
+		if f.BeforeSign != nil {
+			f.BeforeSign(certname)
+		}
+		if f.Requests[certname] == nil || !bytes.Contains(body, []byte(`"signed"`)) {
+			http.NotFound(w, r)
+			return
+		}
+		block, _ := pem.Decode(f.Requests[certname])
+		request, err := x509.ParseCertificateRequest(block.Bytes)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		f.Issued[certname] = f.Issue(&x509.Certificate{Subject: request.Subject, DNSNames: request.DNSNames, IPAddresses: request.IPAddresses, ExtraExtensions: PuppetOnly(request.Extensions)}, request.PublicKey)
+		delete(f.Requests, certname)
+		w.WriteHeader(http.StatusNoContent)
+	case "DELETE certificate_status":
+		delete(f.Requests, certname)
+		delete(f.Issued, certname)
+		w.WriteHeader(http.StatusNoContent)
+	case "PUT clean": // which leaves requests where they are
+		for name, certificate := range f.Issued {
+			if bytes.Contains(body, []byte(`"`+name+`"`)) {
+				f.Revoked = append(f.Revoked, certificate.SerialNumber)
+				delete(f.Issued, name)
+			}
+		}
+	case "POST certificate_renewal":
+		if !f.Renews {
+			http.NotFound(w, r)
+			return
+		}
+		if len(r.TLS.PeerCertificates) == 0 {
+			http.Error(w, "who are you", http.StatusForbidden)
+			return
+		}
+		shown := r.TLS.PeerCertificates[0]
+		renewed := f.Issue(&x509.Certificate{Subject: shown.Subject, DNSNames: shown.DNSNames, IPAddresses: shown.IPAddresses, ExtraExtensions: PuppetOnly(shown.Extensions)}, shown.PublicKey)
+		f.Issued[shown.Subject.CommonName] = renewed
+		_, _ = w.Write(encoded(renewed))
+	case "GET certificate_revocation_list":
+		f.giveCRL(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (f *CA) give(w http.ResponseWriter, has bool, what func() []byte) {
+	if !has {
+		http.Error(w, "Could not find it", http.StatusNotFound)
+		return
+	}
+	_, _ = w.Write(what())
+}
+
+// giveCRL answers 304 as the real one does: by the date of its file, which it never tells.
+func (f *CA) giveCRL(w http.ResponseWriter, r *http.Request) {
+	since, err := http.ParseTime(r.Header.Get("If-Modified-Since"))
+	switch {
+	case f.ETag != "" && r.Header.Get("If-None-Match") == f.ETag, err == nil && !f.Changed.After(since):
+		w.WriteHeader(http.StatusNotModified)
+		return
+	case f.ETag != "":
+		w.Header().Set("ETag", f.ETag)
+	}
+	_, _ = w.Write(f.List(f.CRL))
+}
+
+// Issue fills in a template, and signs it for a public key.
+func (f *CA) Issue(template *x509.Certificate, public any) *x509.Certificate {
+	f.serial++
+	now := f.Clock()
+	template.SerialNumber, template.NotBefore, template.NotAfter = big.NewInt(f.serial), now.Add(-time.Hour), now.Add(f.Lifetime)
+	if f.Ahead != 0 {
+		template.NotBefore = now.Add(f.Ahead)
+	}
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	der, err := x509.CreateCertificate(rand.Reader, template, f.Root, public, f.Key)
+	require.NoError(f.t, err)
+	certificate, err := x509.ParseCertificate(der)
+	require.NoError(f.t, err)
+	return certificate
+}
+
+func encoded(certificate *x509.Certificate) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw})
+}
+
+// PuppetOnly are the extensions that a Puppet CA takes over from a request.
+func PuppetOnly(all []pkix.Extension) (out []pkix.Extension) {
+	for _, e := range all {
+		if strings.HasPrefix(e.Id.String(), "1.3.6.1.4.1.34380.") {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// List is its CRL of a number, in PEM. One with a higher number is newer.
+func (f *CA) List(number int64) []byte {
+	template := &x509.RevocationList{Number: big.NewInt(number), ThisUpdate: time.Now().Add(time.Duration(number) * time.Minute), NextUpdate: time.Now().Add(24 * time.Hour)}
+	for _, serial := range f.Revoked {
+		template.RevokedCertificateEntries = append(template.RevokedCertificateEntries, x509.RevocationListEntry{SerialNumber: serial, RevocationTime: time.Now()})
+	}
+	der, err := x509.CreateRevocationList(rand.Reader, template, f.Root, f.Key)
+	require.NoError(f.t, err)
+	return pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: der})
+}
+
+// Count is how often a call was made, named as in Calls.
+func (f *CA) Count(call string) (n int) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	for _, made := range f.Calls {
+		if made == call {
+			n++
+		}
+	}
+	return n
+}
+
+// NewPair is a certificate of a CA with its key, as the Secret of a Certificate has them.
+func NewPair(t *testing.T, ca *CA, template *x509.Certificate) map[string][]byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	return map[string][]byte{layout.CertificateFile: encoded(ca.Issue(template, key.Public())), layout.KeyFile: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})}
+}

@@ -1,0 +1,81 @@
+package openvoxtest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/lintel-policy/lintel/controllers/object"
+)
+
+// Site is an API server that counts what is written, and what the rules say there.
+type Site struct {
+	// T is the test whose site it is.
+	T *testing.T
+	// Client has what it holds, and Applier writes there as field manager "test".
+	Client  client.Client
+	Applier *object.Applier
+	// Now is its time.
+	Now time.Time
+	// Events has up to 100 that nobody has read yet.
+	Events *events.FakeRecorder
+	// Writes is how often an object was applied, or a status patched.
+	Writes int
+	// Refuse is the error of what is created or applied: nil refuses nothing.
+	Refuse error
+	// Denied is what the rules say: "" permits. Broken is why they say nothing: nil where they
+	// do.
+	Denied string
+	Broken error
+}
+
+// NewSite is one that holds objects.
+func NewSite(t *testing.T, objects ...client.Object) *Site {
+	t.Helper()
+	return NewSiteOn(t, NewClient(t, objects...))
+}
+
+// NewSiteOn is one on an API server that is there.
+func NewSiteOn(t *testing.T, c client.WithWatch) *Site {
+	t.Helper()
+	s := &Site{T: t, Now: time.Now(), Events: events.NewFakeRecorder(100)}
+	s.Client = interceptor.NewClient(c, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
+			if s.Refuse != nil {
+				return s.Refuse
+			}
+			return c.Create(ctx, o, options...)
+		},
+		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+			s.Writes++
+			if s.Refuse != nil {
+				return s.Refuse
+			}
+			return c.Apply(ctx, o, options...)
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, options ...client.SubResourcePatchOption) error {
+			s.Writes++
+			return c.SubResource(sub).Patch(ctx, o, p, options...)
+		},
+	})
+	s.Applier = &object.Applier{Client: s.Client, Live: s.Client, Manager: "test"}
+	return s
+}
+
+// Get reads an object of namespace ns, and says whether it is there.
+func (s *Site) Get(name string, into client.Object) bool {
+	s.T.Helper()
+	err := s.Client.Get(s.T.Context(), client.ObjectKey{Namespace: "ns", Name: name}, into)
+	if apierrors.IsNotFound(err) {
+		return false
+	}
+	require.NoError(s.T, err)
+	return true
+}

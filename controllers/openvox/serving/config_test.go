@@ -1,0 +1,186 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
+)
+
+// configSite is an API server with Configs.
+type configSite struct {
+	*site
+	err error
+}
+
+func newConfigSite(t *testing.T, objects ...client.Object) *configSite {
+	t.Helper()
+	return &configSite{site: newSite(t, objects...)}
+}
+
+// render reconciles Config c, and says what its status is.
+func (s *configSite) render() string {
+	s.T.Helper()
+	r := &ConfigReconciler{
+		client: s.Client, applier: s.Applier, events: s.Events,
+		admit: func(context.Context, builtin.Object) (builtin.Verdict, error) {
+			return openvoxtest.Verdict(s.Denied), s.err
+		},
+		classifiers: classifiers{secrets: secrets{s.Client, s.Client}, admit: admitAll},
+	}
+	_, err := r.Reconcile(s.T.Context(), object.Request("ns", "c")[0])
+	require.ErrorIs(s.T, err, s.err)
+	config := &v1alpha1.Config{}
+	require.True(s.T, s.Get("c", config))
+	condition := config.Status.Conditions[0]
+	require.Equal(s.T, v1alpha1.ConditionConfigReady, condition.Type)
+	require.Equal(s.T, config.Generation, condition.ObservedGeneration)
+	require.Equal(s.T, config.Generation, config.Status.ObservedGeneration)
+	return string(config.Status.Phase) + " " + string(condition.Status) + " " + condition.Reason + ": " + condition.Message
+}
+
+func (s *configSite) files() map[string]string {
+	s.T.Helper()
+	files := &corev1.ConfigMap{}
+	if !s.Get("c-config", files) {
+		return nil
+	}
+	return files.Data
+}
+
+func (s *configSite) told() (list []string) {
+	for len(s.Events.Events) > 0 {
+		list = append(list, <-s.Events.Events)
+	}
+	return list
+}
+
+const rendered = "Running True ConfigMapsCreated: the files are in ConfigMap c-config"
+
+// TestConfig is a Config that is there before its CA.
+func TestConfig(t *testing.T) {
+	s := newConfigSite(t, openvoxtest.MakeConfig("main"))
+	require.Equal(t, `Pending False AuthorityNotFound: spec.authorityRef: there is no CertificateAuthority "main"; nothing is rendered until it is there`, s.render())
+	require.Nil(t, s.files())
+
+	require.NoError(t, s.Client.Create(t.Context(), openvoxtest.MakeCA("main")))
+	require.Equal(t, rendered, s.render())
+	require.Contains(t, s.files()["puppet.conf"], "ca_ttl = 157680000\n")
+	account := &corev1.ServiceAccount{}
+	require.True(t, s.Get("c-server", account))
+	require.False(t, *account.AutomountServiceAccountToken)
+	config, files := &v1alpha1.Config{}, &corev1.ConfigMap{}
+	require.True(t, s.Get("c", config))
+	require.True(t, s.Get("c-config", files))
+	for _, object := range []client.Object{account, files} {
+		require.True(t, metav1.IsControlledBy(object, config))
+		require.Equal(t, "c", object.GetLabels()[layout.ConfigLabel])
+	}
+	require.Len(t, s.told(), 2)
+	s.Writes = 0
+	require.Equal(t, rendered, s.render())
+	require.Zero(t, s.Writes, "nothing changed, nothing written")
+	require.Empty(t, s.told())
+
+	require.True(t, s.Get("c", config))
+	config.Generation++
+	require.NoError(t, s.Client.Update(t.Context(), config))
+	require.Equal(t, rendered, s.render())
+	require.Empty(t, s.told(), "that it is rendered is no news")
+
+	// It follows its CA.
+	ca := &v1alpha1.CertificateAuthority{}
+	require.True(t, s.Get("main", ca))
+	ca.Spec.TTL, ca.Spec.AllowAutoRenewal = "1h", new(false)
+	require.NoError(t, s.Client.Update(t.Context(), ca))
+	require.Equal(t, rendered, s.render())
+	require.Contains(t, s.files()["puppet.conf"], "ca_ttl = 3600\n")
+	require.Contains(t, s.files()["ca.conf"], `"allow-auto-renewal": false`)
+
+	// Without it, servers keep what they have.
+	before := s.files()
+	require.NoError(t, s.Client.Delete(t.Context(), ca))
+	require.Contains(t, s.render(), "Pending False AuthorityNotFound")
+	require.Equal(t, before, s.files())
+}
+
+// TestConfigEditedByHand: what is rendered comes back.
+func TestConfigEditedByHand(t *testing.T) {
+	s := newConfigSite(t, openvoxtest.MakeConfig("main"), openvoxtest.MakeCA("main"))
+	s.render()
+	want, files, account := s.files(), &corev1.ConfigMap{}, &corev1.ServiceAccount{}
+	require.True(t, s.Get("c-config", files))
+	files.Data["auth.conf"] = "authorization: {}"
+	delete(files.Data, "ca.conf")
+	files.Labels = nil
+	require.NoError(t, s.Client.Update(t.Context(), files))
+	require.True(t, s.Get("c-server", account))
+	account.AutomountServiceAccountToken = new(true)
+	require.NoError(t, s.Client.Update(t.Context(), account))
+	require.Equal(t, rendered, s.render())
+	require.Equal(t, want, s.files())
+	require.True(t, s.Get("c-config", files))
+	require.Equal(t, layout.ManagedBy, files.Labels[layout.ManagedByLabel])
+	require.True(t, s.Get("c-server", account))
+	require.False(t, *account.AutomountServiceAccountToken)
+}
+
+// TestConfigIsNotRendered: it says why, and what was rendered before stays.
+func TestConfigIsNotRendered(t *testing.T) {
+	for want, change := range map[string]func(*configSite, *v1alpha1.Config){
+		"Error False NotAdmitted: no": func(s *configSite, _ *v1alpha1.Config) { s.Denied = "no" },
+		rendered:                      func(s *configSite, _ *v1alpha1.Config) { s.err = errors.New("down") }, // which says nothing of the Config
+		"Error False NotWritten: configs \"c\" is forbidden: quota": func(s *configSite, _ *v1alpha1.Config) {
+			s.err = apierrors.NewForbidden(schema.GroupResource{Resource: "configs"}, "c", errors.New("quota"))
+		},
+		`Pending False ReferenceNotFound: spec.databaseRef`: func(_ *configSite, c *v1alpha1.Config) { c.Spec.DatabaseRef = "db" },
+		`Pending False ReferenceNotFound: spec.nodeClass`:   func(_ *configSite, c *v1alpha1.Config) { c.Spec.NodeClassifierRef = "foreman" },
+		"Error False NotRendered: puppet.conf: the value of reports has more than one line": func(_ *configSite, c *v1alpha1.Config) {
+			c.Spec.Puppet.Reports = "a\nautosign = true"
+		},
+	} {
+		s := newConfigSite(t, openvoxtest.MakeConfig("main"), openvoxtest.MakeCA("main"))
+		s.render()
+		before, config := s.files(), &v1alpha1.Config{}
+		require.True(t, s.Get("c", config))
+		config.Spec.PuppetServer.ClientAuth = "need"
+		change(s, config)
+		require.NoError(t, s.Client.Update(t.Context(), config))
+		require.Contains(t, s.render(), want)
+		require.Equal(t, before, s.files(), want)
+		s.told()
+		s.Writes = 0
+		s.render()
+		require.Zero(t, s.Writes)
+		require.Empty(t, s.told(), "it is told once")
+	}
+
+	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c-config", Namespace: "ns"}, Data: map[string]string{"a": "b"}}
+	s := newConfigSite(t, openvoxtest.MakeConfig(""), theirs)
+	require.Equal(t, "Error False NotOwned: ConfigMap c-config does not belong to this object and is left alone; rename or delete it", s.render())
+	require.Equal(t, theirs.Data, s.files())
+}
+
+// TestConfigOfADatabase: servers store in the Database that their Config names.
+func TestConfigOfADatabase(t *testing.T) {
+	config := openvoxtest.MakeConfig("main")
+	config.Spec.DatabaseRef = "db"
+	s := newConfigSite(t, config, openvoxtest.MakeCA("main"), newDatabase())
+	s.render()
+	files := s.files()
+	require.Contains(t, files["puppetdb.conf"], "server_urls = https://db.ns.svc:8081\n")
+	require.Contains(t, files["puppet.conf"], "storeconfigs = true\n")
+	require.Contains(t, files["puppet.conf"], "reports = puppetdb\n")
+}

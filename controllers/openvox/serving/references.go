@@ -1,0 +1,219 @@
+package serving
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/endpoints"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
+)
+
+// unrendered is why an object cannot be rendered that somebody has to mend: it, or what it
+// names. All other errors pass, and say nothing of the object.
+type unrendered struct{ message string }
+
+// Error is the message.
+func (u *unrendered) Error() string { return u.message }
+
+// The files of servers, which any endpoint may be shown.
+var serverSSL = endpoints.SSL{
+	CertFile: "/etc/puppetlabs/puppet/ssl/certs/puppet.pem",
+	KeyFile:  "/etc/puppetlabs/puppet/ssl/private_keys/puppet.pem",
+	CAFile:   "/etc/puppetlabs/puppet/ssl/certs/ca.pem",
+}
+
+// secrets reads what is not made here, from the cache and at the API server.
+type secrets struct {
+	client client.Reader
+	live   client.Reader
+}
+
+// references reads what the objects of a namespace name, at the API server.
+type references struct {
+	secrets   secrets
+	namespace string
+}
+
+func (r references) secretValue(ctx context.Context, field, name, key string) (string, error) {
+	secret, err := r.secret(ctx, field, name)
+	if err != nil {
+		return "", err
+	}
+	return found(field, "Secret "+name, key, string(secret.Data[key]))
+}
+
+// credential is a value that is sent to an endpoint: no key of a CA or a certificate, which
+// whoever names the endpoint need not be permitted to read.
+func (r references) credential(ctx context.Context, field, name, key string) (string, error) {
+	secret, err := r.secret(ctx, field, name)
+	if err != nil {
+		return "", err
+	}
+	what, err := r.key(ctx, secret)
+	if err != nil {
+		return "", err
+	}
+	if what != "" {
+		return "", &unrendered{fmt.Sprintf("%s: Secret %s %s, and is sent to nobody; name one that is made for this", field, name, what)}
+	}
+	return found(field, "Secret "+name, key, string(secret.Data[key]))
+}
+
+// key says of a Secret whose key it is: "" where it is none that is known.
+func (r references) key(ctx context.Context, secret *corev1.Secret) (string, error) {
+	switch {
+	case secret.Labels[layout.ManagedByLabel] == layout.ManagedBy:
+		return "is OpenVox's own", nil
+	case secret.Annotations[rules.IntermediateAnnotation] != "":
+		return "is marked for a CA", nil
+	case secret.Type == corev1.SecretTypeTLS:
+		return "has the key of a certificate", nil
+	}
+	var list v1alpha1.CertificateAuthorityList
+	if err := r.secrets.client.List(ctx, &list, client.InNamespace(r.namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return "", fmt.Errorf("listing the CertificateAuthorities of %s: %w", r.namespace, err)
+	}
+	for i := range list.Items {
+		if external := list.Items[i].Spec.External; external != nil && external.TLSSecretRef == secret.Name {
+			return "is by what CertificateAuthority " + list.Items[i].Name + " is administered", nil
+		}
+	}
+	return "", nil
+}
+
+// authorities are certificates of CAs, and nothing else that the Secret may hold: they are
+// mounted where whoever names the Secret runs what they like.
+func (r references) authorities(ctx context.Context, field, name, key string) ([]byte, error) {
+	text, err := r.secretValue(ctx, field, name, key)
+	if err != nil {
+		return nil, err
+	}
+	var out []byte
+	for rest := []byte(text); ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			return nil, &unrendered{fmt.Sprintf("%s: key %q of Secret %s has a %s, and is to have certificates only", field, key, name, block.Type)}
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return nil, &unrendered{fmt.Sprintf("%s: key %q of Secret %s has a certificate that cannot be read: %v", field, key, name, err)}
+		}
+		out = append(out, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})...)
+	}
+	if out == nil {
+		return nil, &unrendered{fmt.Sprintf("%s: key %q of Secret %s has no certificate in PEM", field, key, name)}
+	}
+	return out, nil
+}
+
+func (r references) secret(ctx context.Context, field, name string) (*corev1.Secret, error) {
+	secret, err := layout.ReadSecret(ctx, r.secrets.live, r.namespace, name)
+	if err == nil && secret == nil {
+		err = &unrendered{fmt.Sprintf("%s: there is no Secret %s", field, name)}
+	}
+	return secret, err
+}
+
+func (r references) configMapValue(ctx context.Context, field, name, key string) (string, error) {
+	have := &corev1.ConfigMap{}
+	err := r.secrets.live.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, have)
+	if apierrors.IsNotFound(err) {
+		return "", &unrendered{fmt.Sprintf("%s: there is no ConfigMap %s", field, name)}
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading ConfigMap %s: %w", name, err)
+	}
+	return found(field, "ConfigMap "+name, key, have.Data[key])
+}
+
+// found is a value without the end of its line, which files have.
+func found(field, in, key, value string) (string, error) {
+	value = strings.TrimRight(value, "\r\n")
+	if value == "" {
+		return "", &unrendered{fmt.Sprintf("%s: the %s has no key %q", field, in, key)}
+	}
+	return value, nil
+}
+
+// endpoint is what NodeClassifiers and ReportProcessors have in common.
+func (r references) endpoint(ctx context.Context, url string, timeoutSeconds int32, auth *v1alpha1.HTTPAuth, tls *v1alpha1.EndpointTLS) (endpoints.Endpoint, error) {
+	out := endpoints.Endpoint{URL: url, TimeoutSeconds: timeoutSeconds, SSL: serverSSL}
+	if tls != nil && tls.CASecretRef != nil {
+		ca, err := r.authorities(ctx, "spec.tls.caSecretRef", tls.CASecretRef.Name, tls.CASecretRef.Key)
+		if err != nil {
+			return out, err
+		}
+		out.SSL.CA = strings.TrimSpace(string(ca))
+	}
+	if auth == nil {
+		return out, nil
+	}
+	var err error
+	out.Auth, err = r.auth(ctx, auth)
+	return out, err
+}
+
+func (r references) auth(ctx context.Context, auth *v1alpha1.HTTPAuth) (*endpoints.Auth, error) {
+	var err error
+	out := &endpoints.Auth{}
+	switch {
+	case auth.MTLS:
+		out.Type = endpoints.AuthMTLS
+	case auth.Token != nil:
+		out.Type, out.Header = endpoints.AuthToken, auth.Token.Header
+		out.Token, err = r.credential(ctx, "spec.auth.token.secretKeyRef", auth.Token.SecretKeyRef.Name, auth.Token.SecretKeyRef.Key)
+	case auth.Bearer != nil:
+		out.Type = endpoints.AuthBearer
+		out.Token, err = r.credential(ctx, "spec.auth.bearer.secretKeyRef", auth.Bearer.SecretKeyRef.Name, auth.Bearer.SecretKeyRef.Key)
+	case auth.Basic != nil:
+		ref := auth.Basic.SecretRef
+		out.Type = endpoints.AuthBasic
+		if out.Username, err = r.credential(ctx, "spec.auth.basic.secretRef", ref.Name, ref.UsernameKey); err == nil {
+			out.Password, err = r.credential(ctx, "spec.auth.basic.secretRef", ref.Name, ref.PasswordKey)
+		}
+	default:
+		return nil, nil
+	}
+	return out, err
+}
+
+// admitted is an *unrendered where the rules refuse an object that was stored before.
+func admitted(ctx context.Context, admit builtin.Admitter, object builtin.Object) error {
+	answer, err := admit(ctx, object)
+	if err != nil {
+		return err
+	}
+	if answer.Denied() {
+		return &unrendered{answer.Message()}
+	}
+	return nil
+}
+
+// secretsOf are the Secrets that an endpoint names.
+func secretsOf(auth *v1alpha1.HTTPAuth, tls *v1alpha1.EndpointTLS) (names []string) {
+	if tls != nil && tls.CASecretRef != nil {
+		names = append(names, tls.CASecretRef.Name)
+	}
+	switch {
+	case auth == nil:
+	case auth.Token != nil:
+		names = append(names, auth.Token.SecretKeyRef.Name)
+	case auth.Bearer != nil:
+		names = append(names, auth.Bearer.SecretKeyRef.Name)
+	case auth.Basic != nil:
+		names = append(names, auth.Basic.SecretRef.Name)
+	}
+	return names
+}

@@ -1,0 +1,389 @@
+package serving
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/configfiles"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	builtin "github.com/lintel-policy/lintel/policies/rules"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
+)
+
+// The reasons of a Server's condition Ready; others are those of its Deployment and Pods.
+const (
+	reasonRunning               = "Running"
+	reasonRollingOut            = "RollingOut"
+	reasonScaledToZero          = "ScaledToZero"
+	reasonWaitingForConfig      = "WaitingForConfig"
+	reasonWaitingForCertificate = "WaitingForCertificate"
+	reasonWaitingForAuthority   = "WaitingForCertificateAuthority"
+	reasonConfigNotReady        = "ConfigNotReady"
+	reasonCertificateMismatch   = "CertificateMismatch"
+	reasonCodeNotAllowed        = "CodeNotAllowed"
+	reasonBootstrapped          = "CertificateMounted"
+)
+
+// ServerReconciler has Servers run.
+type ServerReconciler struct {
+	client  client.Client
+	secrets secrets
+	applier *object.Applier
+	events  events.EventRecorder
+	admit   builtin.Admitter
+	fsGroup *int64
+	// externalOnly runs none, and says so.
+	externalOnly bool
+}
+
+// obstacle is why the spec of an object is not carried out now. What was made before stays.
+type obstacle struct {
+	phase           v1alpha1.ServerPhase
+	reason, message string
+	wait            time.Duration
+}
+
+// Error is the message.
+func (o *obstacle) Error() string { return o.message }
+
+// among is the phase and what is said where some of what was made before may be ready.
+func (o *obstacle) among(phase v1alpha1.ServerPhase, ready int32, what string) (v1alpha1.ServerPhase, string) {
+	if phase == v1alpha1.ServerPending || o.phase == v1alpha1.ServerError {
+		phase = o.phase
+	}
+	if ready > 0 {
+		return phase, fmt.Sprintf("%s; %d of the %s that were made before are ready", o.message, ready, what)
+	}
+	return phase, o.message
+}
+
+// obstacleOf is what has kept an object from being carried out: nil where nothing has. Errors
+// that pass are given back.
+func obstacleOf(err error) (*obstacle, error) {
+	var o *obstacle
+	var foreign *object.Foreign
+	switch {
+	case err == nil, errors.As(err, &o):
+		return o, nil
+	case errors.As(err, &foreign):
+		return &obstacle{phase: v1alpha1.ServerError, reason: reasonNotOwned, message: foreign.Error(), wait: conflictRetry}, nil
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
+		return &obstacle{phase: v1alpha1.ServerError, reason: reasonNotWritten, message: err.Error(), wait: conflictRetry}, nil
+	}
+	return nil, err
+}
+
+// applyAll writes the objects that are wanted, and takes away the others, of which no more
+// than the name counts.
+func applyAll(ctx context.Context, applier *object.Applier, ours object.Ours, wanted, unwanted []client.Object) error {
+	for _, each := range wanted {
+		if _, err := applier.Apply(ctx, ours, each, nil); err != nil {
+			return err
+		}
+	}
+	for _, each := range unwanted {
+		if err := applier.Remove(ctx, ours, client.ObjectKeyFromObject(each), each); err != nil {
+			return fmt.Errorf("deleting %s %s: %w", each.GetObjectKind().GroupVersionKind().Kind, each.GetName(), err)
+		}
+	}
+	return nil
+}
+
+type serverReport = object.Report[v1alpha1.ServerStatus]
+
+func (r *ServerReconciler) reporter() object.Reporter[*v1alpha1.Server, v1alpha1.ServerStatus] {
+	return object.Reporter[*v1alpha1.Server, v1alpha1.ServerStatus]{
+		Client: r.client, Manager: serversManager, Action: "Run", Events: r.events,
+		Status:     func(s *v1alpha1.Server) *v1alpha1.ServerStatus { return &s.Status },
+		Conditions: func(s *v1alpha1.ServerStatus) []metav1.Condition { return s.Conditions },
+		News: map[string]object.News{v1alpha1.ConditionReady: object.Reasoned(func(reason string) bool {
+			return !slices.Contains([]string{
+				reasonRunning, reasonRollingOut, reasonScaledToZero, reasonWaitingForCertificate, reasonWaitingForAuthority, reasonWaitingForConfig,
+			}, reason)
+		})},
+	}
+}
+
+// Reconcile has one Server run.
+func (r *ServerReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	return r.reporter().Reconcile(ctx, request, &v1alpha1.Server{}, r.carryOut)
+}
+
+func (r *ServerReconciler) carryOut(ctx context.Context, server *v1alpha1.Server) (serverReport, error) {
+	if !server.DeletionTimestamp.IsZero() {
+		return serverReport{}, nil
+	}
+	facts, err := r.gather(ctx, server)
+	if err == nil {
+		err = r.apply(ctx, facts)
+	}
+	o, err := obstacleOf(err)
+	if err != nil {
+		return serverReport{}, err // and it is tried again
+	}
+	seen, err := r.observe(ctx, server)
+	if err != nil {
+		return serverReport{}, err
+	}
+	report := serverReport{Status: serverStatus(server, seen, o)}
+	if o != nil {
+		report.Again = o.wait
+	}
+	return report, nil
+}
+
+// gather finds what a Server is made of. What it lacks is an *obstacle.
+func (r *ServerReconciler) gather(ctx context.Context, server *v1alpha1.Server) (f serverFacts, err error) {
+	f = serverFacts{server: server, fsGroup: r.fsGroup}
+	if r.externalOnly {
+		return f, &obstacle{phase: v1alpha1.ServerError, reason: reasonExternalOnly, message: "the manager runs no servers in the cluster (--openvox-external-only)"}
+	}
+	verdict, err := r.admit(ctx, server)
+	if err != nil {
+		return f, err
+	}
+	if verdict.Denied() {
+		return f, &obstacle{phase: v1alpha1.ServerError, reason: reasonNotAdmitted, message: verdict.Message(), wait: conflictRetry}
+	}
+	if f.config, f.files, err = r.configOf(ctx, server); err != nil {
+		return f, err
+	}
+	if f.ca, err = r.authorityOf(ctx, f.config); err != nil {
+		return f, err
+	}
+	if name := f.config.Spec.NodeClassifierRef; name != "" {
+		f.classifier = &v1alpha1.NodeClassifier{}
+		if err := r.client.Get(ctx, client.ObjectKey{Namespace: server.Namespace, Name: name}, f.classifier); err != nil {
+			return f, fmt.Errorf("reading NodeClassifier %s: %w", name, err) // of which the Config knew
+		}
+	}
+	if f.pair, f.bundle, err = r.pairOf(ctx, server, f.ca); err != nil {
+		return f, err
+	}
+	if err := r.codeAllowed(ctx, server.Namespace, f.code()); err != nil {
+		return f, err
+	}
+	if !server.Spec.CA {
+		if crl, err := r.pairs().read(ctx, server.Namespace, layout.CRLSecret(f.ca.Name)); err != nil {
+			return f, err
+		} else if len(crl[layout.CRLFile]) == 0 {
+			return f, &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForAuthority, message: fmt.Sprintf("the CRL of CertificateAuthority %s has not been read yet; servers check their clients by it", f.ca.Name)}
+		}
+	}
+	if scaling := server.Spec.Autoscaling; scaling != nil && scaling.Enabled {
+		// Not from the cache: what the autoscaler has just written is not to be undone.
+		deployment := &appsv1.Deployment{}
+		err := r.secrets.live.Get(ctx, client.ObjectKeyFromObject(server), deployment)
+		if client.IgnoreNotFound(err) != nil {
+			return f, fmt.Errorf("reading Deployment %s: %w", server.Name, err)
+		}
+		f.running = deployment.Spec.Replicas
+	}
+	return f, nil
+}
+
+// configOf is the Config of a Server with its files, once they are those of its spec.
+func (r *ServerReconciler) configOf(ctx context.Context, server *v1alpha1.Server) (*v1alpha1.Config, map[string]string, error) {
+	config, name := &v1alpha1.Config{}, server.Spec.ConfigRef
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: server.Namespace, Name: name}, config)
+	if apierrors.IsNotFound(err) {
+		return nil, nil, &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForConfig, message: fmt.Sprintf("spec.configRef: there is no Config %q", name)}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading Config %s: %w", name, err)
+	}
+	files := &corev1.ConfigMap{}
+	err = r.client.Get(ctx, client.ObjectKey{Namespace: server.Namespace, Name: configMapName(name)}, files)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, nil, fmt.Errorf("reading ConfigMap %s: %w", configMapName(name), err)
+	}
+	ready := meta.FindStatusCondition(config.Status.Conditions, v1alpha1.ConditionConfigReady)
+	// The cache may have the one and not the other.
+	current := config.Status.ObservedGeneration == config.Generation && configfiles.Hash(files.Data) == config.Status.FilesHash && metav1.IsControlledBy(files, config)
+	switch {
+	case ready != nil && ready.Status != metav1.ConditionTrue && ready.ObservedGeneration == config.Generation:
+		return nil, nil, &obstacle{phase: v1alpha1.ServerPending, reason: reasonConfigNotReady, message: fmt.Sprintf("Config %s: %s", name, ready.Message)}
+	case !current:
+		return nil, nil, &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForConfig, message: fmt.Sprintf("the files of Config %s are not rendered yet", name)}
+	}
+	return config, files.Data, nil
+}
+
+// authorityOf is the CertificateAuthority of a Config, once there can be servers.
+func (r *ServerReconciler) authorityOf(ctx context.Context, config *v1alpha1.Config) (*v1alpha1.CertificateAuthority, error) {
+	ca, name := &v1alpha1.CertificateAuthority{}, config.Spec.AuthorityRef
+	if name == "" {
+		return nil, waitsForAuthority("Config %s names no CertificateAuthority in spec.authorityRef, and servers have their certificates from one", config.Name)
+	}
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: config.Namespace, Name: name}, ca)
+	if apierrors.IsNotFound(err) {
+		return nil, waitsForAuthority("there is no CertificateAuthority %q, which Config %s names", name, config.Name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading CertificateAuthority %s: %w", name, err)
+	}
+	if initialized := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionInitialized); ca.Spec.External == nil && !meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized) {
+		return nil, waitsForAuthority("CertificateAuthority %s is not set up yet: %s", name, ptr.Deref(initialized, metav1.Condition{Message: "it was not looked at yet"}).Message)
+	}
+	return ca, nil
+}
+
+// pairOf is the pair of a Server's Certificate, and the CA's certificates.
+func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, ca *v1alpha1.CertificateAuthority) (pair map[string][]byte, bundle []byte, err error) {
+	certificate, name := &v1alpha1.Certificate{}, server.Spec.CertificateRef
+	err = r.client.Get(ctx, client.ObjectKey{Namespace: server.Namespace, Name: name}, certificate)
+	switch own := rules.ServerCertificate(ca); {
+	case apierrors.IsNotFound(err):
+		return nil, nil, waitsForCertificate("spec.certificateRef: there is no Certificate %q", name)
+	case err != nil:
+		return nil, nil, fmt.Errorf("reading Certificate %s: %w", name, err)
+	case certificate.Spec.AuthorityRef != ca.Name:
+		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
+			"spec.certificateRef: Certificate %s is of CertificateAuthority %s, and that of Config %s is %s", name, certificate.Spec.AuthorityRef, server.Spec.ConfigRef, ca.Name)}
+	case server.Spec.CA && ca.Spec.External != nil:
+		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
+			"spec.ca: CertificateAuthority %s runs elsewhere (spec.external), and has its own server; leave the field out", ca.Name)}
+	case name == layout.SigningCertificate(ca.Name):
+		return nil, nil, isOperators(name, ca)
+	case !server.Spec.CA && own == name: // and whoever compiles code with it could sign
+		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
+			"spec.certificateRef: Certificate %s is that of the server of CertificateAuthority %s, and administers it; name another, or set spec.ca", name, ca.Name)}
+	case server.Spec.CA && own != name && ca.Spec.ServerCertificateRef != "":
+		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
+			"spec.certificateRef: the CA's server has Certificate %s, as CertificateAuthority %s says in spec.serverCertificateRef; name that one", own, ca.Name)}
+	case server.Spec.CA && own != name: // until the CertificateAuthority has seen this Server
+		return nil, nil, waitsForCertificate("Certificate %s becomes that of the server of CertificateAuthority %s, whose status.serverCertificateName says %s now", name, ca.Name, cmp.Or(ca.Status.ServerCertificateName, "none"))
+	}
+	pair, bundle, _, err = r.pairs().of(ctx, certificate, ca)
+	return pair, bundle, err
+}
+
+// codeAllowed refuses the volume of a CA, also of one that is gone: its keys are there, and
+// whoever names it as code may read them.
+func (r *ServerReconciler) codeAllowed(ctx context.Context, namespace string, code *v1alpha1.CodeSpec) error {
+	if code == nil || code.ClaimName == "" {
+		return nil
+	}
+	var authorities v1alpha1.CertificateAuthorityList
+	if err := r.client.List(ctx, &authorities, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing the CertificateAuthorities of %s: %w", namespace, err)
+	}
+	ofCA := slices.ContainsFunc(authorities.Items, func(ca v1alpha1.CertificateAuthority) bool { return layout.CAClaim(ca.Name) == code.ClaimName })
+	claim := &corev1.PersistentVolumeClaim{}
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: code.ClaimName}, claim)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading PersistentVolumeClaim %s: %w", code.ClaimName, err)
+	}
+	if ofCA || claim.Labels[layout.CALabel] != "" {
+		return &obstacle{phase: v1alpha1.ServerError, reason: reasonCodeNotAllowed, wait: conflictRetry, message: fmt.Sprintf(
+			"claim %s is the volume of a CA, with its keys, and is not mounted as code; name another in spec.code", code.ClaimName)}
+	}
+	return nil
+}
+
+// isOperators is of the Certificate by which the operator signs, which runs in no Pod.
+func isOperators(certificate string, ca *v1alpha1.CertificateAuthority) error {
+	return &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
+		"spec.certificateRef: Certificate %s is the operator's own, and administers CertificateAuthority %s; name another", certificate, ca.Name)}
+}
+
+func (r *ServerReconciler) pairs() pairs { return pairs{r.client, r.secrets} }
+
+// apply writes the objects of a Server, and takes away those that it has no more.
+func (r *ServerReconciler) apply(ctx context.Context, f serverFacts) error {
+	wanted, unwanted, err := f.objects()
+	if err != nil {
+		return &obstacle{phase: v1alpha1.ServerError, reason: reasonConfigNotReady, message: err.Error()}
+	}
+	return applyAll(ctx, r.applier, object.ControlledBy(f.server), wanted, unwanted)
+}
+
+// running is what a Server has in the cluster.
+type running struct {
+	// deployment is nil where there is none of ours.
+	deployment *appsv1.Deployment
+	// trouble is why a Pod does not start: nil where none has any.
+	trouble *obstacle
+}
+
+// mounts says whether the Pods have the pair of a Secret.
+func (s running) mounts(pair string) bool {
+	return s.deployment != nil && slices.ContainsFunc(s.deployment.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.Name == keysVolume && v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(p corev1.VolumeProjection) bool { return p.Secret != nil && p.Secret.Name == pair })
+	})
+}
+
+func (s running) rollout() *rollout {
+	d := s.deployment
+	if d == nil {
+		return nil
+	}
+	r := &rollout{
+		of: "Deployment " + d.Name, pods: serverLabel + "=" + d.Name, what: "servers",
+		want: ptr.Deref(d.Spec.Replicas, 1), observed: d.Status.ObservedGeneration >= d.Generation,
+		all: d.Status.Replicas, updated: d.Status.UpdatedReplicas, ready: d.Status.ReadyReplicas, trouble: s.trouble,
+	}
+	for _, c := range d.Status.Conditions {
+		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue ||
+			c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded" {
+			r.failure = &obstacle{reason: c.Reason, message: c.Message}
+		}
+	}
+	return r
+}
+
+func (r *ServerReconciler) observe(ctx context.Context, server *v1alpha1.Server) (seen running, err error) {
+	if r.externalOnly {
+		return seen, nil
+	}
+	deployment := &appsv1.Deployment{}
+	err = r.client.Get(ctx, client.ObjectKeyFromObject(server), deployment)
+	if client.IgnoreNotFound(err) != nil {
+		return seen, fmt.Errorf("reading Deployment %s: %w", server.Name, err)
+	}
+	if err != nil || !metav1.IsControlledBy(deployment, server) {
+		return seen, nil
+	}
+	seen.deployment = deployment
+	seen.trouble, err = troubleAmong(ctx, r.client, server.Namespace, client.MatchingLabels{serverLabel: server.Name})
+	return seen, err
+}
+
+// serverStatus is what a Server says next.
+func serverStatus(server *v1alpha1.Server, seen running, o *obstacle) *v1alpha1.ServerStatus {
+	next := server.Status.DeepCopy()
+	next.ObservedGeneration, next.Ready, next.Desired = server.Generation, 0, ptr.Deref(server.Spec.Replicas, 1)
+	if seen.deployment != nil {
+		next.Ready, next.Desired = seen.deployment.Status.ReadyReplicas, ptr.Deref(seen.deployment.Spec.Replicas, 1)
+	}
+	c := object.Conditions{List: &next.Conditions, Generation: server.Generation}
+	if o == nil || seen.mounts(layout.TLSSecret(server.Spec.CertificateRef)) {
+		c.Set(v1alpha1.ConditionSSLBootstrapped, true, reasonBootstrapped, "the pair of Certificate "+server.Spec.CertificateRef+" is mounted")
+	} else {
+		c.Set(v1alpha1.ConditionSSLBootstrapped, false, o.reason, o.message)
+	}
+	ready, reason, message := false, "", ""
+	next.Phase, ready, reason, message = seen.rollout().progress()
+	if o != nil {
+		ready, reason = false, o.reason
+		next.Phase, message = o.among(next.Phase, next.Ready, "servers")
+	}
+	c.Set(v1alpha1.ConditionReady, ready, reason, message)
+	return next
+}

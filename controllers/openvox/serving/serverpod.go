@@ -1,0 +1,167 @@
+package serving
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+)
+
+const (
+	serverContainer = "openvox-server"
+	crlContainer    = "crl"
+	serverPort      = "https"
+)
+
+func (f serverFacts) pod() (corev1.PodSpec, error) {
+	spec, image := f.server.Spec, f.image()
+	volumes, volumeMounts := f.volumes()
+	pullSecrets := slices.Clone(image.PullSecrets)
+	if code := f.code(); code != nil {
+		folder, err := f.environments()
+		if err != nil {
+			return corev1.PodSpec{}, err
+		}
+		volume := corev1.Volume{Name: "code"}
+		if code.Image != "" {
+			volume.Image = &corev1.ImageVolumeSource{Reference: code.Image, PullPolicy: code.ImagePullPolicy}
+		} else {
+			volume.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{ClaimName: code.ClaimName, ReadOnly: true}
+		}
+		if secret := (corev1.LocalObjectReference{Name: code.ImagePullSecret}); secret.Name != "" && !slices.Contains(pullSecrets, secret) {
+			pullSecrets = append(pullSecrets, secret)
+		}
+		volumes = append(volumes, volume)
+		volumeMounts = append(volumeMounts, corev1.VolumeMount{Name: volume.Name, MountPath: folder, ReadOnly: true})
+	}
+	security := &corev1.PodSecurityContext{
+		RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	if spec.CA { // as the setup Job, which has made what is on the volume
+		security.FSGroup, security.FSGroupChangePolicy = f.fsGroup, new(corev1.FSGroupChangeOnRootMismatch)
+	}
+	options := javaOptions(spec)
+	name, container := layout.ImageName(image.Repository, image.Tag), &corev1.SecurityContext{
+		AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(f.config.Spec.ReadOnlyRootFilesystem),
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+	var beside []corev1.Container
+	if !spec.CA { // whose server writes its own CRL
+		beside = append(beside, followCRL(name, image.PullPolicy, container))
+	}
+	return corev1.PodSpec{
+		InitContainers:     beside,
+		ServiceAccountName: serverAccountName(f.config.Name), AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false),
+		SecurityContext: security, ImagePullSecrets: pullSecrets, Volumes: volumes, TerminationGracePeriodSeconds: new(int64(60)),
+		PriorityClassName: spec.PriorityClassName, Affinity: spec.Affinity, TopologySpreadConstraints: f.spread(),
+		Containers: []corev1.Container{{
+			Name: serverContainer, Image: name, ImagePullPolicy: image.PullPolicy, Resources: spec.Resources,
+			// Java reads the second, and images of openvox-operator the first.
+			Env:          []corev1.EnvVar{{Name: "JAVA_ARGS", Value: options}, {Name: "JDK_JAVA_OPTIONS", Value: options}},
+			Ports:        []corev1.ContainerPort{{Name: serverPort, ContainerPort: layout.Port, Protocol: corev1.ProtocolTCP}},
+			VolumeMounts: volumeMounts,
+			StartupProbe: f.probe(5, 60), ReadinessProbe: f.probe(10, 3), LivenessProbe: f.probe(30, 3),
+			// Until no Service leads here any more.
+			Lifecycle:                &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 5}}},
+			TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+			SecurityContext:          container,
+		}},
+	}, nil
+}
+
+// followScript copies a CRL each time that the kubelet has another. A server notices a file
+// that takes the place of the one that it has read, and no link that leads elsewhere, of which
+// volumes consist: it would let in whose certificates are revoked until it is started again. The
+// first process of a container ends by no signal that it does not ask for.
+const followScript = `trap 'exit 0' TERM
+last=
+while :; do
+  now=$(readlink /crl/..data)
+  if [ "$now" != "$last" ] && cp /crl/` + layout.CRLFile + ` ` + crlFolder + `/.next && mv -f ` + crlFolder + `/.next ` + crlFolder + `/` + layout.CRLFile + `; then
+    last=$now
+  fi
+  sleep 2
+done
+`
+
+// followCRL runs beside a server, from before it starts until after it has ended.
+func followCRL(image string, pull corev1.PullPolicy, security *corev1.SecurityContext) corev1.Container {
+	return corev1.Container{
+		Name: crlContainer, Image: image, ImagePullPolicy: pull, RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
+		Command: []string{"/bin/sh", "-c", followScript},
+		StartupProbe: &corev1.Probe{
+			ProbeHandler:  corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"/bin/sh", "-c", "test -s " + crlFolder + "/" + layout.CRLFile}}},
+			PeriodSeconds: 1, FailureThreshold: 60, TimeoutSeconds: 5,
+		},
+		Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("5m"), corev1.ResourceMemory: resource.MustParse("8Mi")},
+			Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")},
+		},
+		VolumeMounts:             []corev1.VolumeMount{{Name: crlSource, MountPath: "/crl", ReadOnly: true}, {Name: "crl", MountPath: crlFolder}},
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		SecurityContext:          security,
+	}
+}
+
+// image is the Config's, but for what the Server says.
+func (f serverFacts) image() v1alpha1.ImageSpec {
+	image, own := f.config.Spec.Image, f.server.Spec.Image
+	image.Repository = cmp.Or(own.Repository, image.Repository)
+	image.Tag = cmp.Or(own.Tag, image.Tag)
+	image.PullPolicy = cmp.Or(own.PullPolicy, image.PullPolicy)
+	if own.PullSecrets != nil {
+		image.PullSecrets = own.PullSecrets
+	}
+	return image
+}
+
+// code is where catalogs are compiled from: nil where it is in the image, or none are.
+func (f serverFacts) code() *v1alpha1.CodeSpec {
+	switch {
+	case !f.compiles():
+		return nil
+	case f.server.Spec.Code != nil:
+		return f.server.Spec.Code
+	}
+	return f.config.Spec.Code
+}
+
+// environments is the folder that code is mounted at: the first of the Config's.
+func (f serverFacts) environments() (string, error) {
+	first, _, _ := strings.Cut(cmp.Or(f.config.Spec.Puppet.EnvironmentPath, codeFolder+"/environments"), ":")
+	folder := strings.NewReplacer("$codedir", codeFolder, "$confdir", confFolder).Replace(first)
+	if !path.IsAbs(folder) || strings.Contains(folder, "$") || path.Clean(folder) == "/" {
+		return "", fmt.Errorf("spec.puppet.environmentPath of Config %s begins with %q, at which no code can be mounted; begin with a folder such as %s/environments", f.config.Name, first, codeFolder)
+	}
+	return path.Clean(folder), nil
+}
+
+// probe asks a server how it is. One that wants a certificate of each client is asked for a
+// connection only, for the kubelet has none.
+func (f serverFacts) probe(period, failures int32) *corev1.Probe {
+	handler := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/status/v1/simple", Port: intstr.FromString(serverPort), Scheme: corev1.URISchemeHTTPS}}
+	if f.config.Spec.PuppetServer.ClientAuth == "need" {
+		handler = corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString(serverPort)}}
+	}
+	return &corev1.Probe{ProbeHandler: handler, PeriodSeconds: period, FailureThreshold: failures, TimeoutSeconds: 5}
+}
+
+// spread has constraints that name no Pods be about those of this Server.
+func (f serverFacts) spread() []corev1.TopologySpreadConstraint {
+	constraints := slices.Clone(f.server.Spec.TopologySpreadConstraints)
+	for i := range constraints {
+		if constraints[i].LabelSelector == nil {
+			constraints[i].LabelSelector = &metav1.LabelSelector{MatchLabels: f.selector()}
+		}
+	}
+	return constraints
+}

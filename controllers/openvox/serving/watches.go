@@ -1,0 +1,228 @@
+package serving
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+)
+
+// watches say whom a change concerns, by the cache.
+type watches struct{ reader client.Reader }
+
+// serverSources are what Servers are made of, and what they have become. Where none runs, their
+// status says that, and no more.
+func (w watches) serverSources(c, all cluster.Cluster, externalOnly bool) []source.Source {
+	list := []source.Source{object.Self(c, &v1alpha1.Server{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Server]{})}
+	if externalOnly {
+		return list
+	}
+	list = append(list,
+		object.Mapped(c, &v1alpha1.Config{}, func(ctx context.Context, config *v1alpha1.Config) []reconcile.Request {
+			return w.servers(ctx, config.Namespace, func(s *v1alpha1.Server) bool { return s.Spec.ConfigRef == config.Name })
+		}),
+		object.Mapped(c, &corev1.ConfigMap{}, func(ctx context.Context, files *corev1.ConfigMap) []reconcile.Request {
+			config := files.Labels[layout.ConfigLabel]
+			return w.servers(ctx, files.Namespace, func(s *v1alpha1.Server) bool { return s.Spec.ConfigRef == config })
+		}),
+		object.Mapped(c, &v1alpha1.Certificate{}, func(ctx context.Context, certificate *v1alpha1.Certificate) []reconcile.Request {
+			return w.servers(ctx, certificate.Namespace, func(s *v1alpha1.Server) bool { return s.Spec.CertificateRef == certificate.Name })
+		}),
+		object.Mapped(c, &v1alpha1.NodeClassifier{}, w.serversOfClassifier, predicate.TypedGenerationChangedPredicate[*v1alpha1.NodeClassifier]{}),
+		object.Mapped(c, &v1alpha1.CertificateAuthority{}, w.serversOf),
+		object.Mapped(all, object.MetadataOf(object.SecretKind), w.serversOfSecret),
+		// One that goes may leave the CA to another.
+		object.Mapped(c, &v1alpha1.Server{}, func(ctx context.Context, gone *v1alpha1.Server) []reconcile.Request {
+			return w.servers(ctx, gone.Namespace, func(s *v1alpha1.Server) bool { return gone.Spec.CA && s.Spec.CA && s.Name != gone.Name })
+		}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Server]{}),
+		object.Mapped(c, &corev1.Pod{}, func(_ context.Context, pod *corev1.Pod) []reconcile.Request {
+			return object.Request(pod.Namespace, pod.Labels[serverLabel])
+		}))
+	for _, kind := range serverKinds() {
+		list = append(list, object.Owned(c, kind, &v1alpha1.Server{}))
+	}
+	return list
+}
+
+// databaseSources are what Databases are made of, and what they have become. Where none runs,
+// their status says that, and no more.
+func (w watches) databaseSources(c, all cluster.Cluster, externalOnly bool) []source.Source {
+	list := []source.Source{object.Self(c, &v1alpha1.Database{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Database]{})}
+	if externalOnly {
+		return list
+	}
+	ofNamespace := func(ctx context.Context, o client.Object) []reconcile.Request {
+		return object.Requests(ctx, w.reader, &v1alpha1.DatabaseList{}, func(*v1alpha1.Database) bool { return true }, client.InNamespace(o.GetNamespace()))
+	}
+	list = append(list,
+		// Whose clients they are is seen when they are listed, before a change and after.
+		object.Mapped(c, &v1alpha1.Config{}, func(ctx context.Context, o *v1alpha1.Config) []reconcile.Request { return ofNamespace(ctx, o) }, predicate.TypedGenerationChangedPredicate[*v1alpha1.Config]{}),
+		object.Mapped(c, &v1alpha1.Server{}, func(ctx context.Context, o *v1alpha1.Server) []reconcile.Request { return ofNamespace(ctx, o) }, predicate.TypedGenerationChangedPredicate[*v1alpha1.Server]{}),
+		object.Mapped(c, &v1alpha1.Certificate{}, func(ctx context.Context, o *v1alpha1.Certificate) []reconcile.Request { return ofNamespace(ctx, o) }),
+		object.Mapped(c, &v1alpha1.CertificateAuthority{}, func(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
+			return ofNamespace(ctx, ca) // whose status says which Certificate is its server's
+		}),
+		object.Mapped(all, object.MetadataOf(object.SecretKind), w.databasesOfSecret),
+		object.Mapped(c, &corev1.Pod{}, func(_ context.Context, pod *corev1.Pod) []reconcile.Request {
+			return object.Request(pod.Namespace, pod.Labels[databaseLabel])
+		}))
+	for _, kind := range databaseKinds() {
+		list = append(list, object.Owned(c, kind, &v1alpha1.Database{}))
+	}
+	return list
+}
+
+// poolSources are what Pools are made of, and whom they reach. Where none is reached in the
+// cluster, their status says that, and no more.
+func (w watches) poolSources(c cluster.Cluster, externalOnly bool) []source.Source {
+	list := []source.Source{object.Self(c, &v1alpha1.Pool{}, predicate.TypedGenerationChangedPredicate[*v1alpha1.Pool]{})}
+	if externalOnly {
+		return list
+	}
+	return append(list,
+		object.Owned(c, &corev1.Service{}, &v1alpha1.Pool{}),
+		object.Mapped(c, &discoveryv1.EndpointSlice{}, func(_ context.Context, s *discoveryv1.EndpointSlice) []reconcile.Request {
+			return object.Request(s.Namespace, s.Labels[discoveryv1.LabelServiceName])
+		}),
+		// One that goes may leave its host name to another.
+		object.Mapped(c, &v1alpha1.Pool{}, w.poolsBeside, predicate.TypedGenerationChangedPredicate[*v1alpha1.Pool]{}))
+}
+
+// databasesOfSecret are those that name a Secret, and those whose pair or CA it is.
+func (w watches) databasesOfSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
+	ofCA := secret.Labels[layout.CALabel] != ""
+	return object.Requests(ctx, w.reader, &v1alpha1.DatabaseList{}, func(d *v1alpha1.Database) bool {
+		p := d.Spec.Postgres
+		return ofCA || p.CredentialsSecretRef == secret.Name || p.CASecretRef != nil && p.CASecretRef.Name == secret.Name || layout.TLSSecret(d.Spec.CertificateRef) == secret.Name
+	}, client.InNamespace(secret.Namespace))
+}
+
+func (w watches) servers(ctx context.Context, namespace string, concerned func(*v1alpha1.Server) bool) []reconcile.Request {
+	return object.Requests(ctx, w.reader, &v1alpha1.ServerList{}, concerned, client.InNamespace(namespace))
+}
+
+// serversOf are those of a CA.
+func (w watches) serversOf(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
+	return w.serversOfConfigs(ctx, ca.Namespace, func(c v1alpha1.Config) bool { return c.Spec.AuthorityRef == ca.Name })
+}
+
+// serversOfClassifier are those that keep what it answers.
+func (w watches) serversOfClassifier(ctx context.Context, classifier *v1alpha1.NodeClassifier) []reconcile.Request {
+	return w.serversOfConfigs(ctx, classifier.Namespace, func(c v1alpha1.Config) bool { return c.Spec.NodeClassifierRef == classifier.Name })
+}
+
+func (w watches) serversOfConfigs(ctx context.Context, namespace string, concerned func(v1alpha1.Config) bool) []reconcile.Request {
+	configs, err := layout.ConfigsIn(ctx, w.reader, namespace)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "listing those whom a change concerns")
+		return nil
+	}
+	return w.servers(ctx, namespace, func(s *v1alpha1.Server) bool {
+		return slices.ContainsFunc(configs, func(c v1alpha1.Config) bool { return c.Name == s.Spec.ConfigRef && concerned(c) })
+	})
+}
+
+// serversOfSecret are those whose pair it is, and those of its CA.
+func (w watches) serversOfSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
+	requests := w.servers(ctx, secret.Namespace, func(s *v1alpha1.Server) bool { return layout.TLSSecret(s.Spec.CertificateRef) == secret.Name })
+	var authorities v1alpha1.CertificateAuthorityList
+	if err := w.reader.List(ctx, &authorities, client.InNamespace(secret.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "listing those whom a Secret concerns")
+		return requests
+	}
+	for i := range authorities.Items {
+		if ca := &authorities.Items[i]; layout.CASecret(ca) == secret.Name || layout.CRLSecret(ca.Name) == secret.Name {
+			requests = append(requests, w.serversOf(ctx, ca)...)
+		}
+	}
+	return requests
+}
+
+// poolsBeside are those of the namespace.
+func (w watches) poolsBeside(ctx context.Context, pool *v1alpha1.Pool) []reconcile.Request {
+	return object.Requests(ctx, w.reader, &v1alpha1.PoolList{}, func(p *v1alpha1.Pool) bool { return p.Name != pool.Name && routed(p) }, client.InNamespace(pool.Namespace))
+}
+
+// configsOf are those that name a CA.
+func (w watches) configsOf(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
+	return object.Requests(ctx, w.reader, &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool { return c.Spec.AuthorityRef == ca.Name }, client.InNamespace(ca.Namespace))
+}
+
+// classifiersOfSecret are those that read a Secret.
+func (w watches) classifiersOfSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
+	return object.Requests(ctx, w.reader, &v1alpha1.NodeClassifierList{}, func(c *v1alpha1.NodeClassifier) bool {
+		return slices.Contains(secretsOf(c.Spec.Auth, c.Spec.TLS), secret.Name)
+	}, client.InNamespace(secret.Namespace))
+}
+
+// configsOfClassifier are those that name a NodeClassifier.
+func (w watches) configsOfClassifier(ctx context.Context, classifier *v1alpha1.NodeClassifier) []reconcile.Request {
+	return object.Requests(ctx, w.reader, &v1alpha1.ConfigList{}, func(c *v1alpha1.Config) bool { return c.Spec.NodeClassifierRef == classifier.Name }, client.InNamespace(classifier.Namespace))
+}
+
+// configsOfClassifierSecret are those of the NodeClassifiers that read a Secret.
+func (w watches) configsOfClassifierSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) (requests []reconcile.Request) {
+	for _, classifier := range w.classifiersOfSecret(ctx, secret) {
+		named := &v1alpha1.NodeClassifier{ObjectMeta: metav1.ObjectMeta{Namespace: classifier.Namespace, Name: classifier.Name}}
+		requests = append(requests, w.configsOfClassifier(ctx, named)...)
+	}
+	return requests
+}
+
+func configOfProcessor(_ context.Context, p *v1alpha1.ReportProcessor) []reconcile.Request {
+	return object.Request(p.Namespace, p.Spec.ConfigRef)
+}
+
+// configOfReportsSecret is the Config whose servers read a Secret, whoever has made it.
+func configOfReportsSecret(_ context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
+	config, ok := strings.CutSuffix(secret.Name, reportsSecret(""))
+	if !ok {
+		return nil
+	}
+	return object.Request(secret.Namespace, config)
+}
+
+// configsOfProcessorSecret are those of the ReportProcessors that read a Secret.
+func (w watches) configsOfProcessorSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
+	return w.configsOfProcessors(ctx, secret, func(p *v1alpha1.ReportProcessor) bool {
+		return slices.Contains(secretsOf(p.Spec.Auth, p.Spec.TLS), secret.Name) || slices.ContainsFunc(p.Spec.Headers, func(h v1alpha1.HTTPHeader) bool {
+			return h.ValueFrom != nil && h.ValueFrom.SecretKeyRef != nil && h.ValueFrom.SecretKeyRef.Name == secret.Name
+		})
+	})
+}
+
+// configsOfProcessorConfigMap are those of the ReportProcessors that read a ConfigMap.
+func (w watches) configsOfProcessorConfigMap(ctx context.Context, configMap *metav1.PartialObjectMetadata) []reconcile.Request {
+	return w.configsOfProcessors(ctx, configMap, func(p *v1alpha1.ReportProcessor) bool {
+		return slices.ContainsFunc(p.Spec.Headers, func(h v1alpha1.HTTPHeader) bool {
+			return h.ValueFrom != nil && h.ValueFrom.ConfigMapKeyRef != nil && h.ValueFrom.ConfigMapKeyRef.Name == configMap.Name
+		})
+	})
+}
+
+func (w watches) configsOfProcessors(ctx context.Context, named *metav1.PartialObjectMetadata, reads func(*v1alpha1.ReportProcessor) bool) (requests []reconcile.Request) {
+	var list v1alpha1.ReportProcessorList
+	if err := w.reader.List(ctx, &list, client.InNamespace(named.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "listing ReportProcessors")
+		return nil
+	}
+	for i := range list.Items {
+		if reads(&list.Items[i]) {
+			requests = append(requests, configOfProcessor(ctx, &list.Items[i])...)
+		}
+	}
+	return requests
+}
