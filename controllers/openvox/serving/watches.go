@@ -43,7 +43,9 @@ func (w watches) serverSources(c, all cluster.Cluster, externalOnly bool) []sour
 		}),
 		object.Mapped(c, &v1alpha1.NodeClassifier{}, w.serversOfClassifier, predicate.TypedGenerationChangedPredicate[*v1alpha1.NodeClassifier]{}),
 		object.Mapped(c, &v1alpha1.CertificateAuthority{}, w.serversOf),
-		object.Mapped(all, object.MetadataOf(object.SecretKind), w.serversOfSecret),
+		// Those of others, and those that pairs are read from, of which this cache may know later.
+		object.Mapped(all, client.Object(object.MetadataOf(object.SecretKind)), w.serversOfSecret),
+		object.Mapped(c, client.Object(&corev1.Secret{}), w.serversOfSecret),
 		// One that goes may leave the CA to another.
 		object.Mapped(c, &v1alpha1.Server{}, func(ctx context.Context, gone *v1alpha1.Server) []reconcile.Request {
 			return w.servers(ctx, gone.Namespace, func(s *v1alpha1.Server) bool { return gone.Spec.CA && s.Spec.CA && s.Name != gone.Name })
@@ -75,7 +77,8 @@ func (w watches) databaseSources(c, all cluster.Cluster, externalOnly bool) []so
 		object.Mapped(c, &v1alpha1.CertificateAuthority{}, func(ctx context.Context, ca *v1alpha1.CertificateAuthority) []reconcile.Request {
 			return ofNamespace(ctx, ca) // whose status says which Certificate is its server's
 		}),
-		object.Mapped(all, object.MetadataOf(object.SecretKind), w.databasesOfSecret),
+		object.Mapped(all, client.Object(object.MetadataOf(object.SecretKind)), w.databasesOfSecret),
+		object.Mapped(c, client.Object(&corev1.Secret{}), w.databasesOfSecret),
 		object.Mapped(c, &corev1.Pod{}, func(_ context.Context, pod *corev1.Pod) []reconcile.Request {
 			return object.Request(pod.Namespace, pod.Labels[databaseLabel])
 		}))
@@ -102,12 +105,12 @@ func (w watches) poolSources(c cluster.Cluster, externalOnly bool) []source.Sour
 }
 
 // databasesOfSecret are those that name a Secret, and those whose pair or CA it is.
-func (w watches) databasesOfSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
-	ofCA := secret.Labels[layout.CALabel] != ""
+func (w watches) databasesOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	ofCA := secret.GetLabels()[layout.CALabel] != ""
 	return object.Requests(ctx, w.reader, &v1alpha1.DatabaseList{}, func(d *v1alpha1.Database) bool {
 		p := d.Spec.Postgres
-		return ofCA || p.CredentialsSecretRef == secret.Name || p.CASecretRef != nil && p.CASecretRef.Name == secret.Name || layout.TLSSecret(d.Spec.CertificateRef) == secret.Name
-	}, client.InNamespace(secret.Namespace))
+		return ofCA || p.CredentialsSecretRef == secret.GetName() || p.CASecretRef != nil && p.CASecretRef.Name == secret.GetName() || layout.TLSSecret(d.Spec.CertificateRef) == secret.GetName()
+	}, client.InNamespace(secret.GetNamespace()))
 }
 
 func (w watches) servers(ctx context.Context, namespace string, concerned func(*v1alpha1.Server) bool) []reconcile.Request {
@@ -136,15 +139,15 @@ func (w watches) serversOfConfigs(ctx context.Context, namespace string, concern
 }
 
 // serversOfSecret are those whose pair it is, and those of its CA.
-func (w watches) serversOfSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
-	requests := w.servers(ctx, secret.Namespace, func(s *v1alpha1.Server) bool { return layout.TLSSecret(s.Spec.CertificateRef) == secret.Name })
+func (w watches) serversOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	requests := w.servers(ctx, secret.GetNamespace(), func(s *v1alpha1.Server) bool { return layout.TLSSecret(s.Spec.CertificateRef) == secret.GetName() })
 	var authorities v1alpha1.CertificateAuthorityList
-	if err := w.reader.List(ctx, &authorities, client.InNamespace(secret.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := w.reader.List(ctx, &authorities, client.InNamespace(secret.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
 		log.FromContext(ctx).Error(err, "listing those whom a Secret concerns")
 		return requests
 	}
 	for i := range authorities.Items {
-		if ca := &authorities.Items[i]; layout.CASecret(ca) == secret.Name || layout.CRLSecret(ca.Name) == secret.Name {
+		if ca := &authorities.Items[i]; layout.CASecret(ca) == secret.GetName() || layout.CRLSecret(ca.Name) == secret.GetName() {
 			requests = append(requests, w.serversOf(ctx, ca)...)
 		}
 	}
