@@ -222,8 +222,10 @@ func TestInternalCertificateAuthority(t *testing.T) {
 	t.Cleanup(ca.Stop)
 	services.lead("main-internal."+namespace+".svc:8140", strings.TrimPrefix(ca.URL, "https://"))
 	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=True/CertificateSigned")
-	object, _ := authorityOf(t, namespace, "main")
-	require.Equal(t, "main-operator-signing-tls", object.Status.SigningSecretName)
+	eventually(t, func() bool {
+		object, _ := authorityOf(t, namespace, "main")
+		return object.Status.SigningSecretName == "main-operator-signing-tls"
+	}, "the operator's own certificate to sign")
 	mustKubectl(t, certificateObject(namespace, "web", `{"authorityRef":"main","certname":"web.example.com"}`), "apply", "-f", "-")
 	waitSigned(t, namespace, "web", nil)
 	require.True(t, administers(leaf), "the CA's server has the setup Job's pair")
@@ -322,12 +324,29 @@ func testTakenOver(t *testing.T, namespace string) {
 	}
 }
 
-// testRescue: the certificate that signs is lost, and the setup Job's own is revoked since the
-// server has another. The Job makes one that signs where somebody empties its Secret.
+// testRescue: the pairs that sign are lost, and the setup Job's own is revoked since the server
+// has another. One of the two is enough; with neither, the Job makes one where somebody empties
+// its Secret.
 func testRescue(t *testing.T, namespace, volume string) {
 	t.Helper()
-	mustKubectl(t, "", "delete", "secret", "main-operator-signing-tls", "-n", namespace)
-	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=False/NoSigningCertificate")
+	for _, lost := range []string{"secret/main-operator-signing-tls", "certificates.openvox.voxpupuli.org/main-operator-signing", "secret/main-operator-standby-tls"} {
+		serial := func() string {
+			return waitSigned(t, namespace, "main-operator-signing", nil).SerialNumber.String() + " " + waitSigned(t, namespace, "main-operator-standby", nil).SerialNumber.String()
+		}
+		had := serial()
+		mustKubectl(t, "", "delete", lost, "-n", namespace)
+		eventually(t, func() bool {
+			_, ok := kubectl(t, "", "get", lost, "-n", namespace)
+			return ok && serial() != had
+		}, "another for "+lost)
+	}
+	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=True/CertificateSigned")
+
+	eventually(t, func() bool {
+		mustKubectl(t, "", "delete", "--raw", "/api/v1/namespaces/"+namespace+"/secrets?labelSelector=openvox.voxpupuli.org/certificate+in+(main-operator-signing,main-operator-standby)")
+		_, facts := authorityOf(t, namespace, "main")
+		return facts == "Error Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=False/NoSigningCertificate"
+	}, "nothing to sign with")
 	mustKubectl(t, "", "delete", "secret", "main-ca-setup", "-n", namespace)
 	waitFacts(t, namespace, "main", "Initializing Initialized=False/SettingUp CAReady=True/CAAnswers OperatorSigningReady=False/NoSigningCertificate")
 	output, err := runSetup(t, namespace, "main", volume, "", false) // nothing else writes to the volume now

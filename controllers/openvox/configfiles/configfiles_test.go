@@ -103,7 +103,7 @@ func TestAdministrators(t *testing.T) {
 	in := input()
 	all := authRules(t, render(t, in))
 	extension := map[string]any{"extensions": map[string]any{"pp_cli_auth": "true"}}
-	operator := map[string]any{"certname": `/\Amy\.ca-operator\z/`}
+	operator := map[string]any{"certname": `/\A(my\.ca-operator|standby\.my\.ca-operator)\z/`}
 	for _, name := range []string{"certificate status", "CRL update", "certificate statuses", "clean", "sign", "sign all"} {
 		require.Equal(t, []any{extension, operator}, all["openvox/"+name]["allow"], name)
 	}

@@ -187,13 +187,13 @@ func (in Input) shipped() (list []object) {
 	return list
 }
 
-// administrators may sign and revoke. The operator's name is a regular expression, for a
+// administrators may sign and revoke. The operator's names are a regular expression, for a
 // plain one also lets in whoever has a name below it, such as x.main-operator.
 func (in Input) administrators() []object {
 	admins := []object{{"extensions": object{"pp_cli_auth": "true"}}}
 	if ca := in.Authority; ca != nil && ca.Spec.External == nil {
-		name := regexp.QuoteMeta(rules.OperatorCertname(ca.Name))
-		admins = append(admins, object{"certname": `/\A` + name + `\z/`})
+		name, standby := regexp.QuoteMeta(rules.OperatorCertname(ca.Name)), regexp.QuoteMeta(rules.StandbyCertname(ca.Name))
+		admins = append(admins, object{"certname": `/\A(` + name + `|` + standby + `)\z/`})
 	}
 	return admins
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -25,6 +26,10 @@ type authority struct {
 	anyone *puppet.Client
 	// admin signs and revokes; nil where there are no credentials for it.
 	admin *puppet.Client
+	// admins are the pairs by which that is done at a CA in the cluster, admin's first.
+	admins []administrator
+	// internal says that it runs in the cluster.
+	internal bool
 	// server is the CA as anyone reaches it.
 	server puppet.Server
 	// setup is the Secret in which the setup Job has left a pair; nil of external CAs.
@@ -35,15 +40,27 @@ type authority struct {
 	waiting error
 }
 
+// administrator signs and revokes with a certificate.
+type administrator struct {
+	certificate *x509.Certificate
+	client      *puppet.Client
+}
+
 func (a *authority) close() {
 	a.anyone.Close()
-	if a.admin != nil {
+	for _, one := range a.admins {
+		one.client.Close()
+	}
+	if len(a.admins) == 0 && a.admin != nil {
 		a.admin.Close()
 	}
 }
 
 // revoke has the CA revoke the certificate that it has for a certname, and forget it.
 func (a *authority) revoke(ctx context.Context, certname string, has *x509.Certificate) error {
+	if err := a.stepAside(has); err != nil {
+		return err
+	}
 	err := a.admin.Clean(ctx, certname)
 	if err == nil && a.revoked != nil {
 		a.revoked(ctx, has)
@@ -51,11 +68,32 @@ func (a *authority) revoke(ctx context.Context, certname string, has *x509.Certi
 	return err
 }
 
-// connect makes the clients of a CA. Nothing is sent yet.
-func connect(ctx context.Context, s secrets, ca *v1alpha1.CertificateAuthority) (*authority, error) {
+// stepAside has another pair sign from now on where it was done with a certificate that is about
+// to be revoked: that could not sign its successor, nor anything else.
+func (a *authority) stepAside(revoked *x509.Certificate) error {
+	if len(a.admins) == 0 {
+		return nil
+	}
+	left := slices.DeleteFunc(slices.Clone(a.admins), func(one administrator) bool { return one.certificate.Equal(revoked) })
+	if len(left) == 0 {
+		return &problem{phase: v1alpha1.CertificatePending, reason: reasonWaitingForSigner, wait: retryPending, err: fmt.Errorf(
+			"requests are signed with the very certificate that is to be replaced (serial %s), and by no other yet; it is replaced once the operator has one of its own", serial(revoked))}
+	}
+	a.admin = left[0].client
+	return nil
+}
+
+// connect makes the clients of a CA, for the Certificate of a name, whose own pair signs last: it
+// may be revoked on the way. Nothing is sent yet.
+func connect(ctx context.Context, s secrets, ca *v1alpha1.CertificateAuthority, certificate string) (*authority, error) {
 	external := ca.Spec.External
 	if external == nil {
-		return connectInternal(ctx, s, ca, signingSecret(ca.Name), setupName(ca.Name))
+		signers := signerSecrets(ca.Name)
+		own := slices.Index(signers, layout.TLSSecret(certificate))
+		if own >= 0 {
+			signers = append(slices.Delete(signers, own, own+1), layout.TLSSecret(certificate))
+		}
+		return connectInternal(ctx, s, ca, signers...)
 	}
 	bundle, err := s.value(ctx, ca.Namespace, layout.CASecret(ca), layout.CAFile)
 	if err != nil && !external.InsecureSkipVerify {
@@ -79,12 +117,6 @@ func connect(ctx context.Context, s secrets, ca *v1alpha1.CertificateAuthority) 
 	return a, err
 }
 
-// connectToReplace is connect for the certificate that signs: it is revoked on the way,
-// and cannot sign its own successor.
-func connectToReplace(ctx context.Context, s secrets, ca *v1alpha1.CertificateAuthority) (*authority, error) {
-	return connectInternal(ctx, s, ca, setupName(ca.Name), signingSecret(ca.Name))
-}
-
 // connectInternal makes the clients of a CA in the cluster. The first of the Secrets with
 // a pair that counts is the one that signs.
 func connectInternal(ctx context.Context, s secrets, ca *v1alpha1.CertificateAuthority, signers ...string) (*authority, error) {
@@ -99,7 +131,7 @@ func connectInternal(ctx context.Context, s secrets, ca *v1alpha1.CertificateAut
 	if err != nil {
 		return nil, fmt.Errorf("the CA's CRL: %w", err)
 	}
-	a := &authority{bundle: bundle, server: puppet.Server{URL: internalURL(ca), CA: bundle, Quoted: true}}
+	a := &authority{internal: true, bundle: bundle, server: puppet.Server{URL: internalURL(ca), CA: bundle, Quoted: true}}
 	if a.anyone, err = puppet.NewClient(a.server); err != nil {
 		return nil, err
 	}
@@ -114,10 +146,17 @@ func connectInternal(ctx context.Context, s secrets, ca *v1alpha1.CertificateAut
 		if err != nil {
 			return nil, err
 		}
-		if pair != nil {
-			a.admin, err = puppet.NewClient(puppet.Server{URL: internalURL(ca), CA: bundle, Quoted: true, Certificate: pair[layout.CertificateFile], Key: pair[layout.KeyFile]})
-			return a, err
+		if pair == nil {
+			continue
 		}
+		client, err := puppet.NewClient(puppet.Server{URL: internalURL(ca), CA: bundle, Quoted: true, Certificate: pair[layout.CertificateFile], Key: pair[layout.KeyFile]})
+		if err != nil {
+			return nil, err
+		}
+		a.admins = append(a.admins, administrator{layout.StoredPair(pair), client})
+	}
+	if len(a.admins) > 0 {
+		a.admin = a.admins[0].client
 	}
 	return a, nil
 }
@@ -206,7 +245,16 @@ func (a *authority) sign(ctx context.Context, certname string, public any, reque
 	}
 	if a.admin == nil {
 		return &problem{phase: v1alpha1.CertificateWaitingForSigning, reason: reasonWaiting, err: fmt.Errorf(
-			"the request waits at the CA, and there is no certificate to sign it with; sign it there (puppetserver ca sign --certname %s)", certname)}
+			"the request waits at the CA, and there is no certificate to sign it with; %s", a.byHand("sign", certname))}
 	}
 	return a.admin.Sign(ctx, certname)
+}
+
+// byHand is what somebody can do where there is no certificate for it: at CAs in the cluster that
+// is a condition's business, for their images have no such program.
+func (a *authority) byHand(verb, certname string) string {
+	if a.internal {
+		return "the condition " + v1alpha1.ConditionOperatorSigningReady + " of the CertificateAuthority says what to do"
+	}
+	return fmt.Sprintf("%s it there (puppetserver ca %s --certname %s)", verb, map[string]string{"sign": "sign", "revoke": "clean"}[verb], certname)
 }

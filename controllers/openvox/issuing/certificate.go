@@ -3,6 +3,7 @@ package issuing
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"time"
 
@@ -115,6 +116,9 @@ func (r *CertificateReconciler) revoke(ctx context.Context, certificate *v1alpha
 		return outcome{}
 	}
 	i, err := r.issuance(ctx, certificate)
+	if errors.Is(err, errNotInitialized) && certificate.Status.SerialNumber == "" {
+		return outcome{} // no CA has ever given it one
+	}
 	if err == nil {
 		defer i.authority.close()
 		if err = i.revoke(ctx); err == nil {
@@ -135,18 +139,14 @@ func (r *CertificateReconciler) issuance(ctx context.Context, certificate *v1alp
 	} else if err != nil {
 		return nil, err
 	}
-	ask := connect
-	if ca.Spec.External == nil && certificate.Name == layout.SigningCertificate(ca.Name) {
-		ask = connectToReplace
-	}
-	a, err := ask(ctx, r.secrets, ca)
+	a, err := connect(ctx, r.secrets, ca, certificate.Name)
 	if err != nil {
 		return nil, fmt.Errorf("CertificateAuthority %s: %w", ca.Name, err)
 	}
 	a.revoked = r.revoked.of(key)
 	server := certificate.Name == rules.ServerCertificate(ca)
 	if server { // by its Service the CA is asked
-		certificate.Spec.DNSAltNames = withNames(certificate.Spec.DNSAltNames, serviceNames(ca))
+		certificate.Spec.DNSAltNames = withNames(certificate.Spec.DNSAltNames, []string{serviceHost(ca)})
 	}
 	return &issuance{
 		secrets: r.secrets, certificate: certificate, authority: a, server: server, keys: r.keys, now: r.now,

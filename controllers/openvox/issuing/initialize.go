@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -32,6 +33,9 @@ const (
 	setupRetry = 10 * time.Second
 	// conflictRetry is how long somebody else's object is left alone.
 	conflictRetry = 30 * time.Second
+	// namingTime is how long after it was made a CA waits for a Server that names the
+	// certificate of its server, before one is made.
+	namingTime = 5 * time.Second
 
 	reasonInitialized      = "CAInitialized"
 	reasonWaitingForConfig = "WaitingForConfig"
@@ -124,6 +128,7 @@ func phaseOf(ca *v1alpha1.CertificateAuthority) v1alpha1.CertificateAuthorityPha
 	ready := meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionCAReady)
 	initialized := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionInitialized)
 	policies := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionPoliciesRendered)
+	signing := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionOperatorSigningReady)
 	switch {
 	case policies != nil && policies.Reason == reasonNotOwned:
 		return v1alpha1.CertificateAuthorityError
@@ -134,6 +139,8 @@ func phaseOf(ca *v1alpha1.CertificateAuthority) v1alpha1.CertificateAuthorityPha
 	case initialized == nil || slices.Contains([]string{reasonWaitingForConfig, reasonWaitingForCA, reasonWaitingForServer}, initialized.Reason):
 		return v1alpha1.CertificateAuthorityPending
 	case isFault(initialized.Reason):
+		return v1alpha1.CertificateAuthorityError
+	case initialized.Status == metav1.ConditionTrue && signing != nil && signing.Reason == reasonNoSigner:
 		return v1alpha1.CertificateAuthorityError
 	case initialized.Status == metav1.ConditionTrue && ready:
 		return v1alpha1.CertificateAuthorityReady
@@ -158,6 +165,10 @@ func (r *InitializeReconciler) step(ctx context.Context, ca *v1alpha1.Certificat
 	s.exists = len(stored[layout.CAFile]) > 0 || len(stored[caPrivateKey]) > 0
 	if err := r.nameServer(ctx, ca); err != nil {
 		return progress{}, err
+	}
+	// Manifests that are applied together come one after the other, the Server often last.
+	if young := namingTime - r.now().Sub(ca.CreationTimestamp.Time); young > 0 && !namesServer(ca) {
+		return progress{reason: reasonWaitingForServer, message: "nothing names the certificate of the CA's server yet; one is made in a moment", wait: young}, nil
 	}
 	if err := r.makeServer(ctx, s); err != nil {
 		return progress{}, err
@@ -236,9 +247,14 @@ func (r *InitializeReconciler) nameServer(ctx context.Context, ca *v1alpha1.Cert
 	return nil
 }
 
+// namesServer says whether the Certificate of a CA's server is named.
+func namesServer(ca *v1alpha1.CertificateAuthority) bool {
+	return ca.Spec.ServerCertificateRef != "" || ca.Status.ServerCertificateName != ""
+}
+
 // makeServer has the Certificate of the CA's server made, unless one is named.
 func (r *InitializeReconciler) makeServer(ctx context.Context, s setup) error {
-	if s.ca.Spec.ServerCertificateRef != "" || s.ca.Status.ServerCertificateName != "" {
+	if namesServer(s.ca) {
 		return nil
 	}
 	err := r.keep(ctx, s.ca, s.made())
@@ -387,8 +403,10 @@ func (r *InitializeReconciler) initialized(ctx context.Context, s setup, stored 
 	if err := r.forbid(ctx, s); err != nil {
 		return progress{}, err
 	}
-	if err := r.keep(ctx, s.ca, s.signing()); err != nil {
-		return progress{}, err
+	for _, certificate := range s.signing() {
+		if err := r.keep(ctx, s.ca, certificate); err != nil {
+			return progress{}, err
+		}
 	}
 	s.ca.Status.NotAfter = notAfter(stored[layout.CAFile])
 	return progress{initialized: true, reason: reasonInitialized, message: "the CA's certificate, key and CRL are in their Secrets"}, nil
@@ -396,20 +414,21 @@ func (r *InitializeReconciler) initialized(ctx context.Context, s setup, stored 
 
 // judgeSigner says by which pair requests are signed, as connectInternal chooses it.
 func (r *InitializeReconciler) judgeSigner(ctx context.Context, ca *v1alpha1.CertificateAuthority, stored caData) (name string, err error) {
-	name, reason := "", reasonNoSigner
-	message := fmt.Sprintf("nothing can be signed from here: neither Secret %s nor Secret %s has a pair that counts. Stop the CA's server and delete Secret %[2]s; the setup Job then makes one",
-		signingSecret(ca.Name), setupName(ca.Name))
-	for _, signer := range []struct{ name, reason, message string }{
-		{setupName(ca.Name), "Bootstrap", "requests are signed with the pair that the setup Job has made, until Certificate " + layout.SigningCertificate(ca.Name) + " is signed"},
-		{signingSecret(ca.Name), reasonSigned, "requests are signed with the certificate in Secret " + signingSecret(ca.Name)},
-	} {
-		pair, err := r.cached().signer(ctx, ca, signer.name, stored[layout.CAFile], stored[layout.CRLFile])
+	reason, message := reasonNoSigner, fmt.Sprintf("nothing can be signed from here: none of the Secrets %s has a pair that counts. Stop the CA's server and delete Secret %s; the setup Job then makes one",
+		strings.Join(signerSecrets(ca.Name), ", "), setupName(ca.Name))
+	for _, signer := range signerSecrets(ca.Name) {
+		pair, err := r.cached().signer(ctx, ca, signer, stored[layout.CAFile], stored[layout.CRLFile])
 		if err != nil {
 			return "", err
 		}
-		if pair != nil {
-			name, reason, message = signer.name, signer.reason, signer.message
+		if pair == nil {
+			continue
 		}
+		name, reason, message = signer, reasonSigned, "requests are signed with the certificate in Secret "+signer
+		if signer == setupName(ca.Name) {
+			reason, message = "Bootstrap", "requests are signed with the pair that the setup Job has made, until Certificate "+layout.SigningCertificate(ca.Name)+" is signed"
+		}
+		break
 	}
 	ca.Status.SigningSecretName = name
 	conditionsOf(ca).Set(v1alpha1.ConditionOperatorSigningReady, reason == reasonSigned, reason, message)

@@ -76,7 +76,10 @@ func databaseHosts(ctx context.Context, reader client.Reader, namespace string) 
 	}
 	administers := map[string]bool{}
 	for i := range authorities.Items {
-		administers[rules.ServerCertificate(&authorities.Items[i])], administers[layout.SigningCertificate(authorities.Items[i].Name)] = true, true
+		ca := &authorities.Items[i]
+		for _, name := range []string{rules.ServerCertificate(ca), layout.SigningCertificate(ca.Name), layout.StandbyCertificate(ca.Name)} {
+			administers[name] = true
+		}
 	}
 	found := map[string][]string{}
 	for i := range databases.Items {

@@ -50,6 +50,13 @@ func caKeySecret(ca string) string   { return ca + "-ca-key" }
 func setupName(ca string) string     { return ca + "-ca-setup" }
 func serviceName(ca string) string   { return ca + "-internal" }
 func signingSecret(ca string) string { return layout.TLSSecret(layout.SigningCertificate(ca)) }
+func standbySecret(ca string) string { return layout.TLSSecret(layout.StandbyCertificate(ca)) }
+
+// signerSecrets have the pairs by which requests to a CA in the cluster may be signed, the first
+// that counts.
+func signerSecrets(ca string) []string {
+	return []string{signingSecret(ca), standbySecret(ca), setupName(ca)}
+}
 
 // keptSecrets outlive their CA, unless its deletionPolicy says otherwise: the three of
 // the CA, and the pair that the setup Job has made for the CA's server.
@@ -57,13 +64,13 @@ func keptSecrets(ca string) []string {
 	return []string{ca + "-ca", caKeySecret(ca), layout.CRLSecret(ca), setupName(ca)}
 }
 
-// serviceNames are by what the CA's server is reached in the cluster.
-func serviceNames(ca *v1alpha1.CertificateAuthority) []string {
-	return []string{serviceName(ca.Name), serviceName(ca.Name) + "." + ca.Namespace + ".svc"}
+// serviceHost is by what the CA's server is reached in the cluster.
+func serviceHost(ca *v1alpha1.CertificateAuthority) string {
+	return serviceName(ca.Name) + "." + ca.Namespace + ".svc"
 }
 
 func internalURL(ca *v1alpha1.CertificateAuthority) string {
-	return "https://" + serviceNames(ca)[1] + ":" + strconv.Itoa(layout.Port)
+	return "https://" + serviceHost(ca) + ":" + strconv.Itoa(layout.Port)
 }
 
 // setup is what the objects of an internal CA are made of.
@@ -86,13 +93,13 @@ type setup struct {
 }
 
 // serverSpec is what the certificate of the CA's server is to have: what its Certificate asks
-// for, and the names of the Service.
+// for, and the name of the Service.
 func serverSpec(ca *v1alpha1.CertificateAuthority, certificate *v1alpha1.Certificate) v1alpha1.CertificateSpec {
 	spec := v1alpha1.CertificateSpec{Certname: serviceName(ca.Name)}
 	if certificate != nil {
 		spec.Certname, spec.DNSAltNames = certificate.Spec.Certname, slices.Clone(certificate.Spec.DNSAltNames)
 	}
-	spec.DNSAltNames = withNames(spec.DNSAltNames, serviceNames(ca))
+	spec.DNSAltNames = withNames(spec.DNSAltNames, []string{serviceHost(ca)})
 	return spec
 }
 
@@ -186,19 +193,25 @@ func (s setup) roleBinding() *rbacv1.RoleBinding {
 	}
 }
 
-// signing is the Certificate by which requests are signed. It stays with the keys: without
-// it, nobody could sign for a CA of the name that takes them over.
-func (s setup) signing() *v1alpha1.Certificate {
-	return &v1alpha1.Certificate{
-		TypeMeta: layout.KindOf(v1alpha1.SchemeGroupVersion, "Certificate"), ObjectMeta: s.keptMeta(layout.SigningCertificate(s.ca.Name)),
-		Spec: v1alpha1.CertificateSpec{AuthorityRef: s.ca.Name, Certname: rules.OperatorCertname(s.ca.Name)},
+// signing are the Certificates by which requests are signed: two, for none can sign its own
+// successor. They stay with the keys: without them, nobody could sign for a CA of the name that
+// takes them over.
+func (s setup) signing() (list []*v1alpha1.Certificate) {
+	add := func(name, certname string) {
+		list = append(list, &v1alpha1.Certificate{
+			TypeMeta: layout.KindOf(v1alpha1.SchemeGroupVersion, "Certificate"), ObjectMeta: s.keptMeta(name),
+			Spec: v1alpha1.CertificateSpec{AuthorityRef: s.ca.Name, Certname: certname},
+		})
 	}
+	add(layout.SigningCertificate(s.ca.Name), rules.OperatorCertname(s.ca.Name))
+	add(layout.StandbyCertificate(s.ca.Name), rules.StandbyCertname(s.ca.Name))
+	return list
 }
 
 // made is the Certificate of the CA's server, where the CertificateAuthority names none.
 func (s setup) made() *v1alpha1.Certificate {
 	return &v1alpha1.Certificate{
-		TypeMeta: layout.KindOf(v1alpha1.SchemeGroupVersion, "Certificate"), ObjectMeta: s.keptMeta(rules.ServerCertificate(s.ca)),
+		TypeMeta: layout.KindOf(v1alpha1.SchemeGroupVersion, "Certificate"), ObjectMeta: s.keptMeta(rules.OwnServerCertificate(s.ca.Name)),
 		Spec: v1alpha1.CertificateSpec{AuthorityRef: s.ca.Name, Certname: serviceName(s.ca.Name)},
 	}
 }

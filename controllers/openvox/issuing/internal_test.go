@@ -81,14 +81,14 @@ func TestSetupJob(t *testing.T) {
 	}
 	s := setupFor(ca)
 	require.Equal(t, "main-internal", value(s, "CERTNAME"))
-	require.Equal(t, "DNS:main-internal,DNS:main-internal.ns.svc", value(s, "DNS_ALT_NAMES"))
+	require.Equal(t, "DNS:main-internal.ns.svc", value(s, "DNS_ALT_NAMES"))
 	require.Nil(t, serverCertificate(ca, all), "no Certificate is the server's for its age")
 	ca.Spec.ServerCertificateRef = "z"
 	s.server = serverSpec(ca, serverCertificate(ca, all))
 	all[1].Spec.AuthorityRef = "other"
 	require.Nil(t, serverCertificate(ca, all), "nor is that of another CA")
 	require.Equal(t, "ca.example.com", value(s, "CERTNAME"))
-	require.Equal(t, "DNS:puppet,IP:10.0.0.1,DNS:main-internal,DNS:main-internal.ns.svc", value(s, "DNS_ALT_NAMES"), "addresses are such")
+	require.Equal(t, "DNS:puppet,IP:10.0.0.1,DNS:main-internal.ns.svc", value(s, "DNS_ALT_NAMES"), "addresses are such")
 	require.Equal(t, "157680000", value(s, "CA_TTL"))
 	require.Equal(t, "example.com/openvox:8", s.job().Spec.Template.Spec.Containers[0].Image)
 
@@ -200,7 +200,7 @@ func (s *site) endJob(kind batchv1.JobConditionType) {
 	require.NoError(s.T, s.Client.Status().Update(s.T.Context(), job))
 }
 
-var bootNames = []string{"main-internal", "main-internal.ns.svc"}
+var bootNames = []string{"main-internal.ns.svc"}
 
 // TestInitialize is the way of a CA to its three Secrets.
 func TestInitialize(t *testing.T) {
@@ -309,7 +309,7 @@ func TestSigners(t *testing.T) {
 	require.NoError(t, s.Client.Create(t.Context(), openvoxtest.MakeSecret("main-operator-signing-tls", ended)))
 	ca := s.reconcile()
 	require.Equal(t, "main-ca-setup", ca.Status.SigningSecretName)
-	a, err := connect(t.Context(), secrets{s.Client, s.Client}, ca)
+	a, err := connect(t.Context(), secrets{s.Client, s.Client}, ca, "")
 	require.NoError(t, err)
 	require.NotNil(t, a.admin, "the setup Job's pair signs")
 	a.close()
@@ -330,7 +330,7 @@ func TestSigners(t *testing.T) {
 		require.Equal(t, reasonNoSigner, meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionOperatorSigningReady).Reason)
 	}
 	require.Len(t, s.Events.Events, 1)
-	a, err = connect(t.Context(), secrets{s.Client, s.Client}, ca)
+	a, err = connect(t.Context(), secrets{s.Client, s.Client}, ca, "")
 	require.NoError(t, err)
 	require.Nil(t, a.admin)
 	a.close()
@@ -349,10 +349,56 @@ func TestSigners(t *testing.T) {
 	require.NoError(t, s.Client.Update(t.Context(), secret))
 	ca = s.reconcile()
 	require.Equal(t, "main-ca-setup", ca.Status.SigningSecretName)
-	a, err = connect(t.Context(), secrets{s.Client, s.Client}, ca)
+	a, err = connect(t.Context(), secrets{s.Client, s.Client}, ca, "")
 	require.NoError(t, err)
 	require.NotNil(t, a.admin)
 	a.close()
+}
+
+// TestNoPairSignsItsSuccessor: nor does it once it is revoked, so another does, and where there
+// is none, nothing is revoked.
+func TestNoPairSignsItsSuccessor(t *testing.T) {
+	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
+	s.reconcile()
+	fake := openvoxtest.NewCA(t)
+	setup := certificateOf(t, s.fill(fake, "main-internal", bootNames...))
+	ca := s.reconcile()
+	for _, name := range []string{"main-operator-signing", "main-operator-standby"} {
+		require.True(t, s.Get(name, &v1alpha1.Certificate{}))
+	}
+	signers := func(of string) (a *authority, list []*x509.Certificate) {
+		a, err := connect(t.Context(), secrets{s.Client, s.Client}, ca, of)
+		require.NoError(t, err)
+		t.Cleanup(a.close)
+		for _, one := range a.admins {
+			list = append(list, one.certificate)
+		}
+		return a, list
+	}
+	a, list := signers("main-server")
+	require.Equal(t, []*x509.Certificate{setup}, list)
+	err := a.revoke(t.Context(), "main-internal", setup)
+	require.ErrorContains(t, err, "requests are signed with the very certificate that is to be replaced")
+	require.Equal(t, reasonWaitingForSigner, failed(err, v1alpha1.CertificateError, nil).reason)
+
+	signing := openvoxtest.NewPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}})
+	standby := openvoxtest.NewPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "standby.main-operator"}})
+	require.NoError(t, s.Client.Create(t.Context(), openvoxtest.MakeSecret("main-operator-standby-tls", standby)))
+	require.Equal(t, "main-operator-standby-tls", s.reconcile().Status.SigningSecretName)
+	require.NoError(t, s.Client.Create(t.Context(), openvoxtest.MakeSecret("main-operator-signing-tls", signing)))
+	require.Equal(t, "main-operator-signing-tls", s.reconcile().Status.SigningSecretName)
+	one, other := certificateOf(t, signing), certificateOf(t, standby)
+	for of, want := range map[string][]*x509.Certificate{
+		"": {one, other, setup}, "main-server": {one, other, setup}, "main-operator-signing": {other, setup, one}, "main-operator-standby": {one, setup, other},
+	} {
+		a, list := signers(of)
+		require.Equal(t, want, list, of)
+		before := a.admin
+		require.NoError(t, a.stepAside(want[2]))
+		require.Same(t, before, a.admin)
+		require.NoError(t, a.stepAside(want[0]))
+		require.NotSame(t, before, a.admin)
+	}
 }
 
 // TestReplacedPair: that of the setup Job signs nothing once its Certificate has another.
@@ -460,6 +506,17 @@ func TestServerCertificate(t *testing.T) {
 	job := &batchv1.Job{}
 	require.True(t, s.Get("main-ca-setup", job))
 	require.Contains(t, job.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "CERTNAME", Value: "ca.example.com"})
+
+	// None is made before a Server had the time to name one.
+	young := openvoxtest.MakeCA("main")
+	young.CreationTimestamp = metav1.Now()
+	s = newSite(t, young, openvoxtest.MakeConfig("main"))
+	s.Now = young.CreationTimestamp.Time
+	require.Contains(t, state(s.reconcile(), v1alpha1.ConditionInitialized), "False WaitingForServerCertificate nothing names the certificate of the CA's server yet")
+	require.False(t, s.Get("main-server", &v1alpha1.Certificate{}))
+	s.Now = s.Now.Add(namingTime)
+	require.Equal(t, reasonSettingUp, s.reason())
+	require.True(t, s.Get("main-server", &v1alpha1.Certificate{}))
 
 	// One of somebody else's is not taken for the one that is made.
 	taken := certificates.MakeCertificate("main-server", "web").Obj()
@@ -587,7 +644,7 @@ func TestAdopt(t *testing.T) {
 	require.Equal(t, v1alpha1.CertificatePending, issue("main-server", "main-internal", "99").phase, "it has been replaced since")
 
 	// A revoked pair is of no use, neither to a server nor to sign with.
-	a, err := connect(t.Context(), r.secrets, ca)
+	a, err := connect(t.Context(), r.secrets, ca, "")
 	require.NoError(t, err)
 	require.NotNil(t, a.admin)
 	fake.Revoked = append(fake.Revoked, certificateOf(t, pair).SerialNumber)
@@ -595,7 +652,7 @@ func TestAdopt(t *testing.T) {
 	secret.Data[layout.CRLFile] = fake.List(2)
 	require.NoError(t, s.Client.Update(t.Context(), secret))
 	require.Equal(t, v1alpha1.CertificatePending, issue("main-server", "main-internal", "").phase)
-	a, err = connect(t.Context(), r.secrets, ca)
+	a, err = connect(t.Context(), r.secrets, ca, "")
 	require.NoError(t, err)
 	require.Nil(t, a.admin)
 }

@@ -36,6 +36,8 @@ const (
 	reasonTaken         = "CertnameTaken"
 	reasonNoAuthority   = "WaitingForAuthority"
 	reasonNotYetValid   = "NotYetValid"
+	// reasonWaitingForSigner is of a certificate that nothing else could sign the successor of.
+	reasonWaitingForSigner = "WaitingForSigner"
 )
 
 // outcome is what has become of a Certificate.
@@ -109,7 +111,7 @@ func (i *issuance) run(ctx context.Context) outcome {
 	out := failed(err, v1alpha1.CertificateError, i.events)
 	if renewing != nil { // the old one still serves
 		out.phase, out.certificate, out.message = v1alpha1.CertificateRenewing, renewing, "renewing: "+out.message
-		if out.reason != reasonNotYetValid {
+		if out.reason != reasonNotYetValid && out.reason != reasonWaitingForSigner {
 			out.reason = reasonRenewalFailed
 		}
 	}
@@ -409,14 +411,15 @@ func (i *issuance) clean(ctx context.Context, has, old *x509.Certificate) error 
 	}
 	if i.authority.admin == nil {
 		return &problem{phase: v1alpha1.CertificateWaitingForSigning, reason: reasonWaiting, err: fmt.Errorf(
-			"the CA has the certificate that is to be replaced, and there is no certificate to revoke it with; revoke it there (puppetserver ca clean --certname %s)", certname)}
+			"the CA has the certificate that is to be replaced, and there is no certificate to revoke it with; %s", i.authority.byHand("revoke", certname))}
 	}
 	return i.authority.revoke(ctx, certname, has)
 }
 
 func (i *issuance) isOurs(has, old *x509.Certificate) bool {
+	certname, ca := i.certificate.Spec.Certname, i.certificate.Spec.AuthorityRef
 	return old != nil && has.Equal(old) || serial(has) == i.certificate.Status.SerialNumber ||
-		i.certificate.Spec.Certname == rules.OperatorCertname(i.certificate.Spec.AuthorityRef) // nobody else may have it
+		certname == rules.OperatorCertname(ca) || certname == rules.StandbyCertname(ca) // nobody else may have them
 }
 
 // accept stores a certificate for the pending key.

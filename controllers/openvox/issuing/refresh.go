@@ -61,7 +61,7 @@ func (r refusal) Unwrap() error { return r.error }
 // refresh reads the CRL of a CA, and stores it where it follows the one before.
 func (r *AuthorityReconciler) refresh(ctx context.Context, ca *v1alpha1.CertificateAuthority, known knownCRL, latest *v1alpha1.RevokedCertificate) refreshed {
 	out := refreshed{latest: latest}
-	a, err := connect(ctx, r.secrets, ca)
+	a, err := connect(ctx, r.secrets, ca, "")
 	if err == nil {
 		defer a.close()
 		out.connected, out.notAfter = true, notAfter(a.bundle)

@@ -494,7 +494,7 @@ func TestRefusalsAreNotRepeated(t *testing.T) {
 	object.Spec.External.TLSSecretRef = "admin"
 	pair := openvoxtest.NewPair(t, ca, &x509.Certificate{Subject: pkix.Name{CommonName: "admin"}})
 	c := openvoxtest.NewClient(t, openvoxtest.MakeSecret("main-ca", map[string][]byte{layout.CAFile: ca.Bundle()}), openvoxtest.MakeSecret("admin", map[string][]byte{"tls.crt": pair[layout.CertificateFile], "tls.key": pair[layout.KeyFile]}))
-	a, err := connect(t.Context(), secrets{c, c}, object)
+	a, err := connect(t.Context(), secrets{c, c}, object, "")
 	require.NoError(t, err)
 	defer a.close()
 	for _, err := range []error{

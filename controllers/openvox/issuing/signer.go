@@ -92,7 +92,7 @@ func (s signer) obtain(ctx context.Context, attempt *signing) (*x509.Certificate
 	if attempt.request, err = x509.ParseCertificateRequest(block.Bytes); err != nil {
 		return nil, failure(reasonDenied, "spec.request: %w", err)
 	}
-	if attempt.authority, err = connect(ctx, s.secrets, ca); err != nil {
+	if attempt.authority, err = connect(ctx, s.secrets, ca, ""); err != nil {
 		return nil, waiting(reasonNoAuthority, "CertificateAuthority %s: %w", ca.Name, err)
 	}
 	defer attempt.close()

@@ -67,6 +67,16 @@ func TLSSecret(certificate string) string { return certificate + "-tls" }
 // are signed, by the CA's name.
 func SigningCertificate(ca string) string { return ca + "-operator-signing" }
 
+// StandbyCertificate is the name of the Certificate that signs where SigningCertificate cannot,
+// by the CA's name: its successor, say.
+func StandbyCertificate(ca string) string { return ca + "-operator-standby" }
+
+// IsOperators says whether a Certificate is one of the two by which requests to a CA in the
+// cluster are signed, by the names of both.
+func IsOperators(certificate, ca string) bool {
+	return certificate == SigningCertificate(ca) || certificate == StandbyCertificate(ca)
+}
+
 // CAClaim is the name of the PersistentVolumeClaim of a CA in the cluster, by the CA's name.
 func CAClaim(ca string) string { return ca + "-data" }
 

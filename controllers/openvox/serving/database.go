@@ -133,7 +133,7 @@ func (r *DatabaseReconciler) certificate(ctx context.Context, f *databaseFacts) 
 	if err != nil {
 		return fmt.Errorf("reading CertificateAuthority %s: %w", certificate.Spec.AuthorityRef, err)
 	}
-	if name == layout.SigningCertificate(f.ca.Name) {
+	if layout.IsOperators(name, f.ca.Name) {
 		return isOperators(name, f.ca)
 	}
 	if rules.ServerCertificate(f.ca) == name {

@@ -259,7 +259,7 @@ func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, 
 	case server.Spec.CA && ca.Spec.External != nil:
 		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
 			"spec.ca: CertificateAuthority %s runs elsewhere (spec.external), and has its own server; leave the field out", ca.Name)}
-	case name == layout.SigningCertificate(ca.Name):
+	case layout.IsOperators(name, ca.Name):
 		return nil, nil, isOperators(name, ca)
 	case !server.Spec.CA && own == name: // and whoever compiles code with it could sign
 		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(

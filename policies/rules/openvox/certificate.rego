@@ -26,7 +26,7 @@ operator := sprintf("%s-operator", [spec.authorityRef])
 
 deny contains {"msg": msg, "field": "spec.certname"} if {
 	administers(certname)
-	input.name != sprintf("%s-signing", [operator])
+	not input.name in {sprintf("%s-signing", [operator]), sprintf("%s-standby", [operator])}
 	msg := sprintf("spec.certname: %q is the operator's own; take another", [certname])
 }
 

@@ -143,6 +143,9 @@ test_certificate if {
 	operator := {"authorityRef": "main", "certname": "main-operator"}
 	fields(certificate.deny) == {"spec.certname"} with input as review(create({"spec": operator}), {})
 	count(certificate.deny) == 0 with input as review(create({"spec": operator}), {"name": "main-operator-signing"})
+	standby := {"authorityRef": "main", "certname": "standby.main-operator"}
+	fields(certificate.deny) == {"spec.certname"} with input as review(create({"spec": standby}), {"name": "standby"})
+	count(certificate.deny) == 0 with input as review(create({"spec": standby}), {"name": "main-operator-standby"})
 }
 
 test_certificate_claims if {

@@ -71,7 +71,11 @@ func valueOf(attribute v1alpha1.CSRAttribute, secret SecretValue) (string, error
 // OperatorCertname is by what the operator signs at a CA.
 func OperatorCertname(ca string) string { return ca + "-operator" }
 
-// SetupCertname is by what the operator signs where its own certificate is lost.
+// StandbyCertname is by what the operator signs at a CA where it cannot by OperatorCertname. It
+// is below that, and so are the names that nobody else gets.
+func StandbyCertname(ca string) string { return "standby." + OperatorCertname(ca) }
+
+// SetupCertname is by what the operator signs where its own certificates are lost.
 func SetupCertname(ca string) string { return ca + "-setup" }
 
 // ServerCertificate is the name of the Certificate of a CA's own server: empty for an
@@ -85,8 +89,12 @@ func ServerCertificate(ca *v1alpha1.CertificateAuthority) string {
 	case ca.Status.ServerCertificateName != "":
 		return ca.Status.ServerCertificateName
 	}
-	return ca.Name + "-server"
+	return OwnServerCertificate(ca.Name)
 }
+
+// OwnServerCertificate is the name of the Certificate that is made for the server of a CA in the
+// cluster where nothing names one, by the CA's name.
+func OwnServerCertificate(ca string) string { return ca + "-server" }
 
 // reserved are the names that no request from elsewhere gets: a CA trusts some of them
 // as administrators, and agents trust others as servers.
