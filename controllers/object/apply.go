@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -30,6 +31,10 @@ type Applier struct {
 	Live   client.Reader
 	// Manager owns the fields that are written.
 	Manager string
+	// Former are the managers of an operator that went before: what they have set by updates
+	// Apply takes over, and takes away where it is not wanted. It does so once, when it first
+	// writes an object, since others may have these names, which are common ones.
+	Former []string
 
 	mutex sync.Mutex
 	// wanted says of objects how they were found to be as wanted.
@@ -184,7 +189,7 @@ func (a *Applier) create(ctx context.Context, built *unstructured.Unstructured, 
 	next := built.DeepCopy()
 	err := a.Client.Create(ctx, next, client.FieldOwner(a.Manager))
 	if err == nil && !whole {
-		err = a.own(ctx, next)
+		err = a.own(ctx, next, a.Manager)
 	}
 	if err != nil {
 		return fmt.Errorf("creating %s %s: %w", built.GetKind(), nameOf(built), err)
@@ -192,10 +197,10 @@ func (a *Applier) create(ctx context.Context, built *unstructured.Unstructured, 
 	return convert(next, have)
 }
 
-// own has the fields of an object that was created be those of later applies, which would
-// not take away what is not wanted any more otherwise.
-func (a *Applier) own(ctx context.Context, object client.Object) error {
-	patch, err := csaupgrade.UpgradeManagedFieldsPatch(object, sets.New(a.Manager), a.Manager)
+// own has the fields that these managers have set, by creating an object or updating it, be
+// those of later applies, which would not take away what is not wanted any more otherwise.
+func (a *Applier) own(ctx context.Context, object client.Object, managers ...string) error {
+	patch, err := csaupgrade.UpgradeManagedFieldsPatch(object, sets.New(managers...), a.Manager)
 	if err != nil || patch == nil {
 		return err
 	}
@@ -203,13 +208,24 @@ func (a *Applier) own(ctx context.Context, object client.Object) error {
 }
 
 func (a *Applier) apply(ctx context.Context, next *unstructured.Unstructured, have client.Object) error {
-	if err := a.own(ctx, have); err != nil {
+	managers := []string{a.Manager}
+	if !a.hasApplied(have) {
+		managers = append(managers, a.Former...)
+	}
+	if err := a.own(ctx, have, managers...); err != nil {
 		return err
 	}
 	if err := a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(next), client.FieldOwner(a.Manager), client.ForceOwnership); err != nil {
 		return err
 	}
 	return convert(next, have)
+}
+
+// hasApplied says whether an object has fields of ours.
+func (a *Applier) hasApplied(object client.Object) bool {
+	return slices.ContainsFunc(object.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == a.Manager && e.Operation == metav1.ManagedFieldsOperationApply
+	})
 }
 
 // replace updates an object to what is wanted. The API server writes nothing where nothing

@@ -245,6 +245,37 @@ func TestWhatWasCreatedIsGivenUp(t *testing.T) {
 	}
 }
 
+// TestFormerManagers: what an operator has set that went before goes where it is not wanted.
+// What others have set stays, and so does what is set under that name later on.
+func TestFormerManagers(t *testing.T) {
+	for _, former := range [][]string{nil, {"former"}} {
+		s := newSite(t)
+		require.NoError(t, s.Create(t.Context(), wanted(map[string]string{"a": "0", "old": "x"}), client.FieldOwner("former")))
+		others := s.get()
+		others.Data["theirs"] = "x"
+		require.NoError(t, s.Update(t.Context(), others, client.FieldOwner("kubectl-edit")))
+		a, want := s.applier(), map[string]string{"a": "1", "old": "x", "theirs": "x"}
+		if a.Former = former; former != nil {
+			delete(want, "old")
+		}
+		for range 2 {
+			_, err := a.Apply(t.Context(), ControlledBy(parent), wanted(map[string]string{"a": "1"}), nil)
+			require.NoError(t, err)
+			require.Equal(t, want, s.get().Data)
+			s.written()
+		}
+		noted := s.get()
+		noted.Data["note"], want["note"] = "x", "x"
+		require.NoError(t, s.Update(t.Context(), noted, client.FieldOwner("former")))
+		s.written()
+		a.wanted = nil // as in a manager that has begun anew
+		_, err := a.Apply(t.Context(), ControlledBy(parent), wanted(map[string]string{"a": "1"}), nil)
+		require.NoError(t, err)
+		require.Equal(t, []string{"apply"}, s.written(), "nothing is taken over again")
+		require.Equal(t, want, s.get().Data)
+	}
+}
+
 func TestForeignObjectsAreLeftAlone(t *testing.T) {
 	foreign := stored("1", map[string]string{"a": "theirs"})
 	foreign.OwnerReferences[0].UID = "somebody"

@@ -239,6 +239,7 @@ func TestInternalCertificateAuthority(t *testing.T) {
 
 	t.Run("hand edits", func(t *testing.T) { testHandEdits(t, namespace) })
 	testTakenOver(t, namespace)
+	testFormerOperator(t, namespace)
 	testRescue(t, namespace, filepath.Join(dir, "ca"))
 }
 
@@ -322,6 +323,54 @@ func testTakenOver(t *testing.T, namespace string) {
 	for _, name := range []string{"main-operator", "ca.example.com", "main-internal"} {
 		require.Contains(t, string(secretValue(t, namespace, "main-autosign-policy", "signing-policies.yaml")), "- "+name+"\n", "names stay reserved")
 	}
+}
+
+// testFormerOperator: what openvox-operator has made is gone on with: the Deployment of a
+// Server without what Lintel does not want there, and the policies, which a Config controls. That
+// of a Database goes, which the Service of the StatefulSet would lead to.
+func testFormerOperator(t *testing.T, namespace string) {
+	t.Helper()
+	object := func(kind, name, spec string) string {
+		return fmt.Sprintf(`{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":%q,"metadata":{"name":%q,"namespace":%q},"spec":%s}`, kind, name, namespace, spec)
+	}
+	identifier := func(kind, name string) string {
+		return mustKubectl(t, "", "get", kind, name, "-n", namespace, "-o", "jsonpath={.metadata.uid}")
+	}
+	reference := func(kind, name string) string {
+		uid := identifier(strings.ToLower(kind)+"s.openvox.voxpupuli.org", name)
+		return fmt.Sprintf(`[{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":%q,"name":%q,"uid":%q,"controller":true,"blockOwnerDeletion":true}]`, kind, name, uid)
+	}
+	made := func(kind, name string) string {
+		label := "openvox.voxpupuli.org/" + strings.ToLower(kind)
+		mustKubectl(t, fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":%q,"namespace":%q,"labels":{"app.kubernetes.io/managed-by":"openvox-operator"},"ownerReferences":%s},
+			"spec":{"selector":{"matchLabels":{%[4]q:%[1]q}},"template":{"metadata":{"labels":{%[4]q:%[1]q}},"spec":{
+				"initContainers":[{"name":"tls-init","image":"example.com/former"}],"volumes":[{"name":"former","emptyDir":{}}],
+				"containers":[{"name":"openvox-server","image":"example.com/former","volumeMounts":[{"name":"former","mountPath":"/etc/puppetlabs/puppet/ssl"}]}]}}}}`,
+			name, namespace, reference(kind, name), label), "create", "--field-manager=manager", "-f", "-")
+		return identifier("deployment", name)
+	}
+	mustKubectl(t, object("Certificate", "former", `{"authorityRef":"main","certname":"former.example.com","dnsAltNames":["former-db.`+namespace+`.svc"]}`), "apply", "-f", "-")
+	waitSigned(t, namespace, "former", nil)
+	mustKubectl(t, object("Server", "former", `{"configRef":"former","certificateRef":"former"}`), "apply", "-f", "-")
+	mustKubectl(t, object("Database", "former-db", `{"certificateRef":"former","postgres":{"host":"pg","credentialsSecretRef":"former-pg"}}`), "apply", "-f", "-")
+	deployment, _ := made("Server", "former"), made("Database", "former-db")
+	mustKubectl(t, object("Config", "former", `{"image":{"repository":"example.com/openvox","tag":"8"},"authorityRef":"main"}`), "apply", "-f", "-")
+	mustKubectl(t, "", "create", "secret", "generic", "former-pg", "-n", namespace, "--from-literal=username=u", "--from-literal=password=p")
+	eventually(t, func() bool {
+		mounts := mustKubectl(t, "", "get", "deployment", "former", "-n", namespace, "-o", "jsonpath={.spec.template.spec}")
+		return strings.Contains(mounts, "example.com/openvox:8") && !strings.Contains(mounts, "former\"") && !strings.Contains(mounts, "tls-init")
+	}, "the Deployment to be Lintel's")
+	require.Equal(t, deployment, identifier("deployment", "former"), "its Pods are replaced one after the other")
+	eventually(t, func() bool {
+		_, ok := kubectl(t, "", "get", "statefulset", "former-db", "-n", namespace)
+		return ok
+	}, "the Database")
+	require.Empty(t, mustKubectl(t, "", "get", "deployment", "former-db", "-n", namespace, "--ignore-not-found"))
+	mustKubectl(t, "", "patch", "secret", "main-autosign-policy", "-n", namespace, "--type=merge", "-p", `{"metadata":{"ownerReferences":`+reference("Config", "former")+`},"data":{"autosign-policy.yaml":"eA==","signing-policies.yaml":null}}`)
+	eventually(t, func() bool {
+		policies := mustKubectl(t, "", "get", "secret", "main-autosign-policy", "-n", namespace, "-o", "jsonpath={.metadata.ownerReferences[*].kind} {.data}")
+		return strings.HasPrefix(policies, `CertificateAuthority {"signing-policies.yaml":`)
+	}, "the policies to be the CA's")
 }
 
 // testRescue: the pairs that sign are lost, and the setup Job's own is revoked since the server

@@ -121,3 +121,48 @@ func TestConfigsShareACA(t *testing.T) {
 	require.True(t, s.Get("main-autosign-policy", secret))
 	require.Equal(t, want, secret.Data)
 }
+
+// TestPoliciesOfOpenVoxOperator: it has a Config control the Secret, which becomes the CA's.
+// One of a Config of another CA, or of nobody of ours, is left alone.
+func TestPoliciesOfOpenVoxOperator(t *testing.T) {
+	ours, other, ca := openvoxtest.MakeConfig("main"), openvoxtest.MakeConfig("other"), newAuthority("https://ca.example.com:8140")
+	ours.UID, other.Name, other.UID = "ours", "another", "other"
+	reference := func(c *v1alpha1.Config) metav1.OwnerReference {
+		return *metav1.NewControllerRef(c, v1alpha1.SchemeGroupVersion.WithKind("Config"))
+	}
+	former := reference(ours)
+	former.UID = "deleted since"
+	for name, secret := range map[string]struct {
+		owner  metav1.OwnerReference
+		labels map[string]string
+		taken  bool
+	}{
+		"of a Config of the CA":     {reference(ours), map[string]string{layout.ManagedByLabel: layout.ManagedBy}, true},
+		"of a Config of another CA": {reference(other), map[string]string{layout.ManagedByLabel: layout.ManagedBy}, false},
+		"of a Config that is gone":  {former, map[string]string{layout.ManagedByLabel: layout.ManagedBy}, false},
+		"somebody else's":           {reference(ours), nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			made := openvoxtest.MakeSecret("main-autosign-policy", map[string][]byte{foreignPolicyKey: []byte("policies: [{any: true}]")})
+			made.Labels, made.OwnerReferences = secret.labels, []metav1.OwnerReference{secret.owner}
+			s := newSite(t, ca.DeepCopy(), ours.DeepCopy(), other.DeepCopy(), made)
+			r := &PolicyReconciler{client: s.Client, secrets: secrets{s.Client, s.Client}, events: s.Events}
+			_, err := r.Reconcile(t.Context(), openvoxtest.Main)
+			require.NoError(t, err)
+			after, is := &corev1.Secret{}, &v1alpha1.CertificateAuthority{}
+			require.True(t, s.Get("main-autosign-policy", after))
+			require.True(t, s.Get("main", is))
+			if !secret.taken {
+				require.Equal(t, made.Data, after.Data)
+				require.Equal(t, made.OwnerReferences, after.OwnerReferences)
+				require.Contains(t, state(is, v1alpha1.ConditionPoliciesRendered), "False NotOwned")
+				return
+			}
+			require.Len(t, after.OwnerReferences, 1, "it does not go with the Config")
+			require.True(t, metav1.IsControlledBy(after, is))
+			require.NotEmpty(t, after.Data[layout.PolicyFile])
+			require.NotContains(t, after.Data, foreignPolicyKey)
+			require.Contains(t, state(is, v1alpha1.ConditionPoliciesRendered), "True PoliciesRendered")
+		})
+	}
+}

@@ -1,14 +1,18 @@
 package issuing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
@@ -90,7 +94,42 @@ func (r *PolicyReconciler) render(ctx context.Context, ca *v1alpha1.CertificateA
 	if err != nil {
 		return err
 	}
-	return r.secrets.keep(ctx, ca, layout.AutosignSecret(ca.Name), labelsOf(ca.Name), map[string][]byte{layout.PolicyFile: text, foreignPolicyKey: nil})
+	name, data := layout.AutosignSecret(ca.Name), map[string][]byte{layout.PolicyFile: text, foreignPolicyKey: nil}
+	err = r.secrets.keep(ctx, ca, name, labelsOf(ca.Name), data)
+	if foreign := (*notOurs)(nil); !errors.As(err, &foreign) {
+		return err
+	}
+	if taken, failed := r.takeOver(ctx, ca, name); failed != nil || !taken {
+		return cmp.Or(failed, err)
+	}
+	return r.secrets.keep(ctx, ca, name, labelsOf(ca.Name), data)
+}
+
+// takeOver has a CA control the Secret of its policies where openvox-operator has made it,
+// which has a Config of the CA control it: it would go with that Config.
+func (r *PolicyReconciler) takeOver(ctx context.Context, ca *v1alpha1.CertificateAuthority, name string) (taken bool, err error) {
+	secret, err := r.secrets.read(ctx, ca.Namespace, name)
+	if err != nil || secret == nil || secret.Labels[layout.ManagedByLabel] != layout.ManagedBy {
+		return false, err
+	}
+	configs, err := layout.ConfigsIn(ctx, r.client, ca.Namespace)
+	if err != nil {
+		return false, err
+	}
+	i := slices.IndexFunc(configs, func(c v1alpha1.Config) bool {
+		return c.Spec.AuthorityRef == ca.Name && metav1.IsControlledBy(secret, &c)
+	})
+	if i < 0 {
+		return false, nil
+	}
+	secret.OwnerReferences = slices.DeleteFunc(secret.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == configs[i].UID })
+	if err := controllerutil.SetControllerReference(ca, secret, r.client.Scheme()); err != nil {
+		return false, err
+	}
+	if err := r.client.Update(ctx, secret, client.FieldOwner(secretsManager)); err != nil { // of this version only
+		return false, fmt.Errorf("taking Secret %s over from Config %s: %w", name, configs[i].Name, err)
+	}
+	return true, nil
 }
 
 // reportOnAuthority says at a CA whether its hook has the policies: one that reads somebody

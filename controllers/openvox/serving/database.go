@@ -68,8 +68,7 @@ func (r *DatabaseReconciler) carryOut(ctx context.Context, db *v1alpha1.Database
 	}
 	facts, err := r.gather(ctx, db)
 	if err == nil {
-		wanted, unwanted := facts.objects()
-		err = applyAll(ctx, r.applier, object.ControlledBy(db), wanted, unwanted)
+		err = r.apply(ctx, facts)
 	}
 	o, err := obstacleOf(err)
 	if err != nil {
@@ -84,6 +83,18 @@ func (r *DatabaseReconciler) carryOut(ctx context.Context, db *v1alpha1.Database
 		report.Again = o.wait
 	}
 	return report, nil
+}
+
+// apply writes the objects of a Database, and takes away those that it has no more. The
+// Deployment is openvox-operator's, and goes first: the same Service leads there, and it lets
+// in whoever has a certificate.
+func (r *DatabaseReconciler) apply(ctx context.Context, f databaseFacts) error {
+	ours, former := object.ControlledBy(f.db), &appsv1.Deployment{}
+	if err := r.applier.Remove(ctx, ours, client.ObjectKeyFromObject(f.db), former); err != nil {
+		return fmt.Errorf("deleting Deployment %s: %w", f.db.Name, err)
+	}
+	wanted, unwanted := f.objects()
+	return applyAll(ctx, r.applier, ours, wanted, unwanted)
 }
 
 // gather finds what a Database is made of. What it lacks is an *obstacle.

@@ -16,6 +16,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
@@ -160,6 +161,20 @@ func TestDatabase(t *testing.T) {
 	set.Status = appsv1.StatefulSetStatus{ObservedGeneration: set.Generation}
 	require.NoError(t, s.Client.Status().Update(t.Context(), set))
 	require.Equal(t, "Pending False ScaledToZero: no databases are wanted: spec.replicas is 0", s.run())
+}
+
+// TestDatabaseOfOpenVoxOperator: its Deployment goes when the StatefulSet comes, for the Service
+// leads to both. One that is not the Database's stays.
+func TestDatabaseOfOpenVoxOperator(t *testing.T) {
+	for _, of := range []string{"db", "another"} {
+		former := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "db", Namespace: "ns", OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Database", Name: of, UID: types.UID(of), Controller: new(true)},
+		}}}
+		s := newDatabaseSite(t, former)
+		s.run()
+		require.NotNil(t, s.set())
+		require.Equal(t, of != "db", s.Get("db", former))
+	}
 }
 
 // TestNobodyIsLetIn: a policy without clients is no policy for all.

@@ -198,6 +198,7 @@ func TestPodOfServer(t *testing.T) {
 			for _, source := range volume.Projected.Sources {
 				if source.Secret != nil {
 					paths = append(paths, source.Secret.Name+" "+source.Secret.Items[0].Path)
+					require.Equal(t, source.Secret.Name == "c-enc", source.Secret.Optional == nil, "without policies the hook signs nothing, and the CA goes on")
 				} else {
 					paths = append(paths, source.ConfigMap.Name+" "+source.ConfigMap.Items[0].Path)
 				}

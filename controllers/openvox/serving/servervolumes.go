@@ -72,7 +72,9 @@ func (f serverFacts) volumes() (volumes []corev1.Volume, mounts []corev1.VolumeM
 	add(keysVolume, projected(secretFile(pair, layout.KeyFile, "puppet.pem")), true, sslFolder+"/private_keys")
 	var followed []corev1.VolumeProjection // as it changes, since it is mounted as a folder
 	if f.server.Spec.CA {
-		followed = append(followed, secretFile(layout.AutosignSecret(f.ca.Name), layout.PolicyFile, layout.PolicyFile))
+		policies := secretFile(layout.AutosignSecret(f.ca.Name), layout.PolicyFile, layout.PolicyFile)
+		policies.Secret.Optional = new(true) // while it is somebody else's, the hook signs nothing
+		followed = append(followed, policies)
 		add("ca", corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: layout.CAClaim(f.ca.Name)}}, false, layout.CAFolder)
 	} else {
 		add("crl", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}, true, crlFolder)

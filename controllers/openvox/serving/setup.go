@@ -35,6 +35,10 @@ const (
 	databasesManager   = "lintel-openvox-databases"
 )
 
+// formerManager is the field manager of openvox-operator, which sends none: it is the name of
+// its program.
+const formerManager = "manager"
+
 // Options are what the controllers of this package need.
 type Options struct {
 	// Cluster has OpenVox's kinds in its cache, and of Kinds those that are made here;
@@ -73,7 +77,7 @@ func SetUp(mgr system.Manager, o Options) error {
 	recorder := c.GetEventRecorder("lintel-openvox")
 	s := secrets{client: c.GetClient(), live: c.GetAPIReader()}
 	applier := func(manager string) *object.Applier {
-		return &object.Applier{Client: c.GetClient(), Live: c.GetAPIReader(), Manager: manager}
+		return &object.Applier{Client: c.GetClient(), Live: c.GetAPIReader(), Manager: manager, Former: []string{formerManager}}
 	}
 	rendering := classifiers{secrets: s, admit: o.AdmitClassifier}
 	configs := &ConfigReconciler{client: c.GetClient(), applier: applier(configsManager), events: recorder, admit: o.AdmitConfig, classifiers: rendering}
