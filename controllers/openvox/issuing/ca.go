@@ -3,6 +3,7 @@ package issuing
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -88,6 +89,11 @@ func (r *AuthorityReconciler) carryOut(ctx context.Context, ca *v1alpha1.Certifi
 		return authorityReport{}, reconcile.TerminalError(err)
 	}
 	interval = max(interval, time.Second)
+	if stopped, err := r.stopped(ctx, ca); err != nil {
+		return authorityReport{}, err
+	} else if stopped {
+		interval = min(interval, longestRetry)
+	}
 	if out, ended := r.refreshes.Outcome(key, ca.Generation); ended {
 		if err := r.reporter().Write(ctx, ca, r.report(ca, out)); err != nil {
 			return authorityReport{}, err
@@ -102,6 +108,13 @@ func (r *AuthorityReconciler) carryOut(ctx context.Context, ca *v1alpha1.Certifi
 	copied := ca.DeepCopy()
 	r.refreshes.Begin(key, key, ca.Generation, func(ctx context.Context) refreshed { return r.refresh(ctx, copied, known, latest) })
 	return authorityReport{}, nil
+}
+
+// stopped says whether a CA has Servers, and none of them is ready: one that answers still may
+// be about to end.
+func (r *AuthorityReconciler) stopped(ctx context.Context, ca *v1alpha1.CertificateAuthority) (bool, error) {
+	servers, err := serversOf(ctx, r.client, ca)
+	return len(servers) > 0 && !slices.ContainsFunc(servers, func(s v1alpha1.Server) bool { return s.Status.Ready > 0 }), err
 }
 
 // requeue waits until the CA is to be asked again, and looks when the CRL ends before.

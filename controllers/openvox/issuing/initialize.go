@@ -221,19 +221,10 @@ func (r *InitializeReconciler) nameServer(ctx context.Context, ca *v1alpha1.Cert
 		ca.Status.ServerCertificateName = ""
 		return nil
 	}
-	var servers v1alpha1.ServerList
-	if err := r.client.List(ctx, &servers, client.InNamespace(ca.Namespace)); err != nil {
-		return fmt.Errorf("listing the Servers of %s: %w", ca.Namespace, err)
-	}
-	configs, err := layout.ConfigsIn(ctx, r.client, ca.Namespace)
+	naming, err := serversOf(ctx, r.client, ca)
 	if err != nil {
 		return err
 	}
-	naming := slices.DeleteFunc(servers.Items, func(s v1alpha1.Server) bool {
-		return !s.Spec.CA || !s.DeletionTimestamp.IsZero() || !slices.ContainsFunc(configs, func(c v1alpha1.Config) bool {
-			return c.Name == s.Spec.ConfigRef && c.Spec.AuthorityRef == ca.Name
-		})
-	})
 	if len(naming) == 0 || slices.ContainsFunc(naming, func(s v1alpha1.Server) bool { return s.Spec.CertificateRef == ca.Status.ServerCertificateName }) {
 		return nil
 	}
@@ -245,6 +236,23 @@ func (r *InitializeReconciler) nameServer(ctx context.Context, ca *v1alpha1.Cert
 	})
 	ca.Status.ServerCertificateName = first.Spec.CertificateRef
 	return nil
+}
+
+// serversOf are the Servers that run a CA.
+func serversOf(ctx context.Context, reader client.Reader, ca *v1alpha1.CertificateAuthority) ([]v1alpha1.Server, error) {
+	var servers v1alpha1.ServerList
+	if err := reader.List(ctx, &servers, client.InNamespace(ca.Namespace)); err != nil {
+		return nil, fmt.Errorf("listing the Servers of %s: %w", ca.Namespace, err)
+	}
+	configs, err := layout.ConfigsIn(ctx, reader, ca.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(servers.Items, func(s v1alpha1.Server) bool {
+		return !s.Spec.CA || !s.DeletionTimestamp.IsZero() || !slices.ContainsFunc(configs, func(c v1alpha1.Config) bool {
+			return c.Name == s.Spec.ConfigRef && c.Spec.AuthorityRef == ca.Name
+		})
+	}), nil
 }
 
 // namesServer says whether the Certificate of a CA's server is named.

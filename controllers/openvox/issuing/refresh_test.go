@@ -330,6 +330,19 @@ func TestBackOff(t *testing.T) {
 	_, wait = f.later()
 	require.LessOrEqual(t, wait, firstRetry, "what was before it answered does not count")
 
+	// It is asked soon again while none of its Servers is ready, which may be about to end.
+	ca.Answer = nil
+	require.NoError(t, f.client.Create(t.Context(), openvoxtest.MakeConfig("main")))
+	server := openvoxtest.MakeCAServer()
+	require.NoError(t, f.client.Create(t.Context(), server))
+	object, wait = f.later()
+	require.Equal(t, longestRetry, wait)
+	require.Equal(t, v1alpha1.CertificateAuthorityExternal, object.Status.Phase)
+	server.Status.Ready = 1
+	require.NoError(t, f.client.Status().Update(t.Context(), server))
+	_, wait = f.later()
+	require.Equal(t, time.Minute, wait)
+
 	// The server of a CA that has just been set up is asked often.
 	starting := openvoxtest.MakeCA("starting")
 	for range 10 {

@@ -104,6 +104,15 @@ func SetUp(mgr system.Manager, o Options) error {
 				}
 				return requests
 			}),
+			object.Mapped(c, &v1alpha1.Server{}, func(ctx context.Context, server *v1alpha1.Server) (requests []reconcile.Request) {
+				if server.Spec.CA {
+					requests = w.authorityOfServer(ctx, server)
+				}
+				for _, request := range requests {
+					authorities.refreshes.Hurry(request.NamespacedName)
+				}
+				return requests
+			}, object.Updates(func(before, after *v1alpha1.Server) bool { return before.Status.Ready != after.Status.Ready })),
 			authorities.refreshes.Source()),
 		object.Control(mgr, initializeManager, 1, initializing, w.setupSources(c, all, o.ExternalOnly)...),
 		object.Control(mgr, certificatesManager, workers, certificates,

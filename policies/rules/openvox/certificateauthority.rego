@@ -41,6 +41,15 @@ seconds := {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "y": 31536000}
 
 external(s) := "external" in object.keys(s)
 
+warn contains msg if {
+	input.request.operation == "UPDATE"
+	not external(spec)
+	some name in ["size", "storageClass"]
+	had := object.get(input.request.oldObject, ["spec", "storage", name], "")
+	object.get(spec, ["storage", name], "") != had
+	msg := sprintf("spec.storage.%s: a volume that is there stays as it is; where its class can enlarge volumes, edit the PersistentVolumeClaim %s-data", [name, input.name])
+}
+
 # The setup Job mounts the Secret, and runs an image that others choose.
 deny contains {"msg": msg, "field": "spec.intermediateCA.secretName"} if {
 	intermediate := spec.intermediateCA

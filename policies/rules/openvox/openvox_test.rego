@@ -171,6 +171,13 @@ test_certificate_rights if {
 	count(certificate.deny) == 0 with input as review(create({"spec": admin}), {})
 }
 
+test_storage_stays if {
+	count(certificateauthority.warn) == 1 with input as review(update({"spec": {"storage": {"size": "1Gi"}}}, {"spec": {"storage": {"size": "2Gi"}}}), {"name": "main"})
+	count(certificateauthority.warn) == 1 with input as review(update({"spec": {"storage": {"size": "1Gi"}}}, {"spec": {"storage": {"size": "1Gi", "storageClass": "fast"}}}), {"name": "main"})
+	count(certificateauthority.warn) == 0 with input as review(update({"spec": {"storage": {"size": "1Gi"}}}, {"spec": {"storage": {"size": "1Gi"}}}), {"name": "main"})
+	count(certificateauthority.warn) == 0 with input as review(create({"spec": {"storage": {"size": "2Gi"}}}), {"name": "main"})
+}
+
 test_intermediate_ca if {
 	spec := {"intermediateCA": {"enabled": true, "secretName": "company"}}
 	fields(certificateauthority.deny) == {"spec.intermediateCA.secretName"} with input as review(create({"spec": spec}), {"name": "main", "facts": {"intermediateFor": ""}})
