@@ -371,6 +371,16 @@ func testFormerOperator(t *testing.T, namespace string) {
 		policies := mustKubectl(t, "", "get", "secret", "main-autosign-policy", "-n", namespace, "-o", "jsonpath={.metadata.ownerReferences[*].kind} {.data}")
 		return strings.HasPrefix(policies, `CertificateAuthority {"signing-policies.yaml":`)
 	}, "the policies to be the CA's")
+
+	// Nor does it help to have it stay as it is.
+	policies := func() string {
+		return string(secretValue(t, namespace, "main-autosign-policy", "signing-policies.yaml"))
+	}
+	mustKubectl(t, object("SigningPolicy", "any", `{"certificateAuthorityRef":"main","any":true}`), "apply", "-f", "-")
+	eventually(t, func() bool { return strings.Contains(policies(), "any: true") }, "the policy")
+	mustKubectl(t, "", "patch", "secret", "main-autosign-policy", "-n", namespace, "--type=merge", "-p", `{"immutable":true}`)
+	mustKubectl(t, "", "delete", "signingpolicies.openvox.voxpupuli.org", "any", "-n", namespace)
+	eventually(t, func() bool { return !strings.Contains(policies(), "any: true") }, "the policy to be gone")
 }
 
 // testRescue: the pairs that sign are lost, and the setup Job's own is revoked since the server
@@ -390,6 +400,19 @@ func testRescue(t *testing.T, namespace, volume string) {
 		}, "another for "+lost)
 	}
 	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=True/CertificateSigned")
+	// Deleted together, they go one after the other: each is signed by the other.
+	both := []string{"main-operator-signing", "main-operator-standby"}
+	had := []string{waitSigned(t, namespace, both[0], nil).SerialNumber.String(), waitSigned(t, namespace, both[1], nil).SerialNumber.String()}
+	mustKubectl(t, "", append([]string{"delete", "certificates.openvox.voxpupuli.org", "-n", namespace, "--wait=false"}, both...)...)
+	for i, name := range both {
+		waitSigned(t, namespace, name, func(c *x509.Certificate) bool { return c.SerialNumber.String() != had[i] })
+	}
+	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=True/CertificateSigned")
+	for _, other := range []string{`{"authorityRef":"other","certname":"x.example.com"}`, `{"authorityRef":"main","certname":"standby.main-operator"}`} {
+		output, ok := apply(t, certificateObject(namespace, "main-operator-signing", other))
+		require.False(t, ok)
+		require.Contains(t, output, `"main-operator-signing" is the operator's own Certificate at CertificateAuthority "main"`)
+	}
 
 	eventually(t, func() bool {
 		mustKubectl(t, "", "delete", "--raw", "/api/v1/namespaces/"+namespace+"/secrets?labelSelector=openvox.voxpupuli.org/certificate+in+(main-operator-signing,main-operator-standby)")

@@ -13,6 +13,7 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
 // errNotInitialized is of a CA in the cluster that is not set up yet.
@@ -58,7 +59,7 @@ func (a *authority) close() {
 
 // revoke has the CA revoke the certificate that it has for a certname, and forget it.
 func (a *authority) revoke(ctx context.Context, certname string, has *x509.Certificate) error {
-	if err := a.stepAside(has); err != nil {
+	if err := a.stepAside(ctx, certname, has); err != nil {
 		return err
 	}
 	err := a.admin.Clean(ctx, certname)
@@ -69,18 +70,26 @@ func (a *authority) revoke(ctx context.Context, certname string, has *x509.Certi
 }
 
 // stepAside has another pair sign from now on where it was done with a certificate that is about
-// to be revoked: that could not sign its successor, nor anything else.
-func (a *authority) stepAside(revoked *x509.Certificate) error {
-	if len(a.admins) == 0 {
+// to be revoked: that could not sign its successor, nor anything else. The CA says whether it takes
+// the other, for its CRL may not have been read since.
+func (a *authority) stepAside(ctx context.Context, certname string, revoked *x509.Certificate) error {
+	if !slices.ContainsFunc(a.admins, func(one administrator) bool { return one.certificate.Equal(revoked) }) {
 		return nil
 	}
-	left := slices.DeleteFunc(slices.Clone(a.admins), func(one administrator) bool { return one.certificate.Equal(revoked) })
-	if len(left) == 0 {
-		return &problem{phase: v1alpha1.CertificatePending, reason: reasonWaitingForSigner, wait: retryPending, err: fmt.Errorf(
-			"requests are signed with the very certificate that is to be replaced (serial %s), and by no other yet; it is replaced once the operator has one of its own", serial(revoked))}
+	why := ""
+	for _, one := range a.admins {
+		if one.certificate.Equal(revoked) {
+			continue
+		}
+		err := one.client.Status(ctx, certname)
+		if err == nil || errors.Is(err, puppet.ErrNotFound) {
+			a.admin = one.client
+			return nil
+		}
+		why = fmt.Sprintf(" (of the one with serial %s: %v)", serial(one.certificate), err)
 	}
-	a.admin = left[0].client
-	return nil
+	return &problem{phase: v1alpha1.CertificatePending, reason: reasonWaitingForSigner, wait: retryPending, err: fmt.Errorf(
+		"requests are signed with the very certificate that is to be replaced (serial %s), and by no other yet%s; it is replaced once the operator has one of its own", serial(revoked), why)}
 }
 
 // connect makes the clients of a CA, for the Certificate of a name, whose own pair signs last: it
@@ -165,14 +174,14 @@ func connectInternal(ctx context.Context, s secrets, ca *v1alpha1.CertificateAut
 // has another: issuing that has revoked it, which CRLs of infrastructure nodes leave out.
 func (s secrets) signer(ctx context.Context, ca *v1alpha1.CertificateAuthority, name string, bundle, crl []byte) (map[string][]byte, error) {
 	pair, err := s.pair(ctx, ca.Namespace, name, bundle, crl)
-	if err != nil || pair == nil || name != setupName(ca.Name) {
+	leaf := layout.StoredPair(pair)
+	if err != nil || leaf == nil || name != setupName(ca.Name) || leaf.Subject.CommonName == rules.SetupCertname(ca.Name) {
 		return pair, err
 	}
 	certificates, err := CertificatesIn(ctx, s.client, ca.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	leaf := layout.StoredPair(pair)
 	for i := range certificates {
 		c := &certificates[i]
 		if c.Spec.AuthorityRef == ca.Name && c.Spec.Certname == leaf.Subject.CommonName && c.Status.SerialNumber != "" && c.Status.SerialNumber != serial(leaf) {
@@ -241,7 +250,7 @@ func (a *authority) sign(ctx context.Context, certname string, public any, reque
 		return err
 	}
 	if !samePublic(waiting.PublicKey, public) {
-		return failure(reasonForeign, "somebody else's request waits at the CA under certname %s; it is not signed. Take it away there (puppetserver ca clean --certname %s)", certname, certname)
+		return failure(reasonForeign, "somebody else's request waits at the CA under certname %s; it is not signed; %s", certname, a.byHand("withdraw", certname))
 	}
 	if a.admin == nil {
 		return &problem{phase: v1alpha1.CertificateWaitingForSigning, reason: reasonWaiting, err: fmt.Errorf(
@@ -250,11 +259,17 @@ func (a *authority) sign(ctx context.Context, certname string, public any, reque
 	return a.admin.Sign(ctx, certname)
 }
 
-// byHand is what somebody can do where there is no certificate for it: at CAs in the cluster that
-// is a condition's business, for their images have no such program.
+// byHand is what somebody can do: sign, revoke or withdraw what a CA has for a certname. Images of
+// CAs in the cluster have no program for that, and by whom is signed there is a condition's business.
 func (a *authority) byHand(verb, certname string) string {
-	if a.internal {
+	const api = "https://<the CA>/puppet-ca/v1/"
+	switch {
+	case !a.internal:
+		return fmt.Sprintf("%s it there (puppetserver ca %s --certname %s)", verb, map[string]string{"sign": "sign", "revoke": "clean", "withdraw": "clean"}[verb], certname)
+	case verb == "sign" || a.admin == nil:
 		return "the condition " + v1alpha1.ConditionOperatorSigningReady + " of the CertificateAuthority says what to do"
+	case verb == "withdraw":
+		return fmt.Sprintf("withdraw it with a pair that administers the CA (DELETE %scertificate_status/%s)", api, certname)
 	}
-	return fmt.Sprintf("%s it there (puppetserver ca %s --certname %s)", verb, map[string]string{"sign": "sign", "revoke": "clean"}[verb], certname)
+	return fmt.Sprintf("revoke it with a pair that administers the CA (PUT %sclean of {\"certnames\": [%q]})", api, certname)
 }

@@ -1,13 +1,18 @@
 package issuing
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
@@ -120,6 +125,58 @@ func TestConfigsShareACA(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, s.Get("main-autosign-policy", secret))
 	require.Equal(t, want, secret.Data)
+}
+
+// TestPoliciesThatCannotBeWritten: nobody keeps a tightening away by having the Secret be
+// immutable, and where it cannot be written, the status does not say that it is.
+func TestPoliciesThatCannotBeWritten(t *testing.T) {
+	policy := &v1alpha1.SigningPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Spec: v1alpha1.SigningPolicySpec{CertificateAuthorityRef: "main", Any: true}}
+	refused := error(nil)
+	c := interceptor.NewClient(openvoxtest.NewClient(t, openvoxtest.MakeCA("main"), policy), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
+			if refused != nil {
+				return refused
+			}
+			return c.Create(ctx, o, options...)
+		},
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.UpdateOption) error {
+			have := &corev1.Secret{}
+			if err := c.Get(ctx, client.ObjectKeyFromObject(o), have); err == nil && have.Immutable != nil { // as the API server does
+				return apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, o.GetName(), nil)
+			}
+			return c.Update(ctx, o, options...)
+		},
+	})
+	s := &site{Site: openvoxtest.NewSiteOn(t, c)}
+	policies := &PolicyReconciler{client: s.Client, secrets: secrets{s.Client, s.Client}, events: s.Events}
+	reconcile := func() (text, told string, err error) {
+		_, err = policies.Reconcile(t.Context(), openvoxtest.Main)
+		secret, ca := &corev1.Secret{}, &v1alpha1.CertificateAuthority{}
+		s.Get("main-autosign-policy", secret)
+		require.True(t, s.Get("main", ca))
+		return string(secret.Data[layout.PolicyFile]), state(ca, v1alpha1.ConditionPoliciesRendered), err
+	}
+	text, _, err := reconcile()
+	require.NoError(t, err)
+	require.Contains(t, text, "any: true")
+	secret := &corev1.Secret{}
+	require.True(t, s.Get("main-autosign-policy", secret))
+	secret.Immutable = new(true)
+	require.NoError(t, s.Client.Update(t.Context(), secret))
+	require.NoError(t, s.Client.Delete(t.Context(), policy))
+	text, told, err := reconcile()
+	require.NoError(t, err)
+	require.NotContains(t, text, "any: true")
+	require.Contains(t, told, "True PoliciesRendered")
+	require.True(t, s.Get("main-autosign-policy", secret))
+	require.Nil(t, secret.Immutable)
+	require.NoError(t, s.Client.Delete(t.Context(), secret))
+
+	refused = apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "main-autosign-policy", errors.New("exceeded quota"))
+	_, told, err = reconcile()
+	require.Error(t, err, "it is tried again")
+	require.Contains(t, told, "False NotWritten the CA's autosign hook may read other policies than the SigningPolicies: ")
+	require.Contains(t, told, "exceeded quota")
 }
 
 // TestPoliciesOfOpenVoxOperator: it has a Config control the Secret, which becomes the CA's.

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,6 +40,7 @@ type CertificateReconciler struct {
 	keys     *keyMaker
 	admit    builtin.Admitter
 	revoked  revocations
+	turns    turns
 	now      func() time.Time
 }
 
@@ -99,12 +101,43 @@ func (r *CertificateReconciler) issue(ctx context.Context, certificate *v1alpha1
 	if verdict.Denied() {
 		return outcome{phase: v1alpha1.CertificateError, reason: "NotAdmitted", message: verdict.Message(), wait: retryPending}
 	}
+	defer r.turns.take(ctx, certificate)()
 	i, err := r.issuance(ctx, certificate)
 	if err != nil {
 		return outcome{phase: v1alpha1.CertificatePending, reason: reasonNoAuthority, message: err.Error(), wait: retryPending}
 	}
 	defer i.authority.close()
 	return i.run(ctx)
+}
+
+// turns has the operator's Certificates of a CA looked at one after the other: each is signed by
+// the other's pair, and both revoked in one moment would leave nobody to sign.
+type turns struct {
+	mutex sync.Mutex
+	of    map[client.ObjectKey]chan struct{}
+}
+
+// take waits for the turn of a Certificate, and returns what ends it.
+func (t *turns) take(ctx context.Context, certificate *v1alpha1.Certificate) (end func()) {
+	if !layout.IsOperators(certificate.Name) {
+		return func() {}
+	}
+	t.mutex.Lock()
+	turn := t.of[authorityOf(certificate)]
+	if turn == nil {
+		turn = make(chan struct{}, 1)
+		if t.of == nil {
+			t.of = map[client.ObjectKey]chan struct{}{}
+		}
+		t.of[authorityOf(certificate)] = turn
+	}
+	t.mutex.Unlock()
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }
+	case <-ctx.Done(): // which ends whatever follows
+		return func() {}
+	}
 }
 
 // revoke is an attempt to revoke the certificate of an object that goes. phase is empty
@@ -115,6 +148,7 @@ func (r *CertificateReconciler) revoke(ctx context.Context, certificate *v1alpha
 	if apierrors.IsNotFound(err) {
 		return outcome{}
 	}
+	defer r.turns.take(ctx, certificate)()
 	i, err := r.issuance(ctx, certificate)
 	if errors.Is(err, errNotInitialized) && certificate.Status.SerialNumber == "" {
 		return outcome{} // no CA has ever given it one
@@ -125,7 +159,9 @@ func (r *CertificateReconciler) revoke(ctx context.Context, certificate *v1alpha
 			return outcome{events: i.events}
 		}
 	}
-	if r.now().Sub(certificate.DeletionTimestamp.Time) > cleanupTimeout {
+	// Of the operator's one signs what the other becomes next, so it stays until it can be spared.
+	lasts := layout.IsOperators(certificate.Name) && ca.Spec.External == nil && ca.DeletionTimestamp.IsZero()
+	if !lasts && r.now().Sub(certificate.DeletionTimestamp.Time) > cleanupTimeout {
 		return outcome{events: []object.Event{{Warning: true, Reason: "CertificateNotRevoked", Message: "the certificate stays valid at the CA: " + err.Error()}}}
 	}
 	return outcome{phase: v1alpha1.CertificateError, reason: "RevocationFailed", message: err.Error(), wait: retryError}

@@ -84,20 +84,28 @@ func (r *InitializeReconciler) carryOut(ctx context.Context, ca *v1alpha1.Certif
 	if !r.externalOnly {
 		p, err = r.step(ctx, next)
 	}
-	var foreign *object.Foreign
-	switch {
-	case errors.As(err, &foreign):
-		p, err = progress{reason: reasonNotOwned, message: err.Error(), wait: conflictRetry}, nil
-	case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
-		p, err = progress{reason: reasonNotWritten, message: err.Error(), wait: conflictRetry}, nil
-	}
-	if err != nil {
+	if reason, refused := refusalOf(err); reason != "" {
+		p = progress{reason: reason, message: refused.Error(), wait: conflictRetry}
+	} else if err != nil {
 		return authorityReport{}, err
 	}
 	next.Status.CASecretName, next.Status.ServiceName = layout.CASecret(ca), serviceName(ca.Name)
 	conditionsOf(next).Set(v1alpha1.ConditionInitialized, p.initialized, p.reason, p.message)
 	next.Status.Phase = phaseOf(next)
 	return authorityReport{Status: &next.Status, Again: p.wait}, nil
+}
+
+// refusalOf is the reason of an error that does not pass by being tried again at once: "" of
+// others.
+func refusalOf(err error) (string, error) {
+	var foreign *object.Foreign
+	switch {
+	case errors.As(err, &foreign):
+		return reasonNotOwned, err
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err) && !object.Passes(err):
+		return reasonNotWritten, err
+	}
+	return "", err
 }
 
 // keep has an object of a CA as it is wanted.
@@ -130,7 +138,7 @@ func phaseOf(ca *v1alpha1.CertificateAuthority) v1alpha1.CertificateAuthorityPha
 	policies := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionPoliciesRendered)
 	signing := meta.FindStatusCondition(ca.Status.Conditions, v1alpha1.ConditionOperatorSigningReady)
 	switch {
-	case policies != nil && policies.Reason == reasonNotOwned:
+	case policies != nil && (policies.Reason == reasonNotOwned || policies.Reason == reasonNotWritten):
 		return v1alpha1.CertificateAuthorityError
 	case ca.Spec.External != nil && ready:
 		return v1alpha1.CertificateAuthorityExternal
@@ -167,7 +175,7 @@ func (r *InitializeReconciler) step(ctx context.Context, ca *v1alpha1.Certificat
 		return progress{}, err
 	}
 	// Manifests that are applied together come one after the other, the Server often last.
-	if young := namingTime - r.now().Sub(ca.CreationTimestamp.Time); young > 0 && !namesServer(ca) {
+	if young := namingTime - r.now().Sub(ca.CreationTimestamp.Time); 0 < young && young <= namingTime && !namesServer(ca) {
 		return progress{reason: reasonWaitingForServer, message: "nothing names the certificate of the CA's server yet; one is made in a moment", wait: young}, nil
 	}
 	if err := r.makeServer(ctx, s); err != nil {
@@ -411,13 +419,19 @@ func (r *InitializeReconciler) initialized(ctx context.Context, s setup, stored 
 	if err := r.forbid(ctx, s); err != nil {
 		return progress{}, err
 	}
+	p := progress{initialized: true, reason: reasonInitialized, message: "the CA's certificate, key and CRL are in their Secrets"}
 	for _, certificate := range s.signing() {
-		if err := r.keep(ctx, s.ca, certificate); err != nil {
+		reason, err := refusalOf(r.keep(ctx, s.ca, certificate))
+		switch {
+		case err != nil && reason == "":
 			return progress{}, err
+		case err != nil: // the other may sign
+			conditionsOf(s.ca).Set(v1alpha1.ConditionOperatorSigningReady, false, reason, "requests are signed only for as long as the other pair counts: "+err.Error())
+			p.wait = conflictRetry
 		}
 	}
 	s.ca.Status.NotAfter = notAfter(stored[layout.CAFile])
-	return progress{initialized: true, reason: reasonInitialized, message: "the CA's certificate, key and CRL are in their Secrets"}, nil
+	return p, nil
 }
 
 // judgeSigner says by which pair requests are signed, as connectInternal chooses it.

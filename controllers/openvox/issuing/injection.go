@@ -51,9 +51,10 @@ func injected(ctx context.Context, reader client.Reader, namespace string) (map[
 		return nil, fmt.Errorf("listing the Servers of %s: %w", namespace, err)
 	}
 	for i := range servers.Items {
+		certificate := servers.Items[i].Spec.CertificateRef
 		for _, pool := range servers.Items[i].Spec.PoolRefs {
-			if host := hosts[pool]; host != "" {
-				found[servers.Items[i].Spec.CertificateRef] = withNames(found[servers.Items[i].Spec.CertificateRef], []string{host})
+			if host := hosts[pool]; host != "" && !layout.IsOperators(certificate) {
+				found[certificate] = withNames(found[certificate], []string{host})
 			}
 		}
 	}
@@ -77,13 +78,11 @@ func databaseHosts(ctx context.Context, reader client.Reader, namespace string) 
 	administers := map[string]bool{}
 	for i := range authorities.Items {
 		ca := &authorities.Items[i]
-		for _, name := range []string{rules.ServerCertificate(ca), layout.SigningCertificate(ca.Name), layout.StandbyCertificate(ca.Name)} {
-			administers[name] = true
-		}
+		administers[rules.ServerCertificate(ca)] = true
 	}
 	found := map[string][]string{}
 	for i := range databases.Items {
-		if db := &databases.Items[i]; db.DeletionTimestamp.IsZero() && !administers[db.Spec.CertificateRef] {
+		if db := &databases.Items[i]; db.DeletionTimestamp.IsZero() && !administers[db.Spec.CertificateRef] && !layout.IsOperators(db.Spec.CertificateRef) {
 			found[db.Spec.CertificateRef] = withNames(found[db.Spec.CertificateRef], []string{layout.DatabaseHost(db)})
 		}
 	}

@@ -50,11 +50,18 @@ func TestInjectedNames(t *testing.T) {
 	hosts, err := injected(t.Context(), c, "ns")
 	require.NoError(t, err)
 	require.Equal(t, map[string][]string{"db": {"db.ns.svc"}}, hosts)
-	for _, administers := range []string{"main-server", "main-operator-signing"} {
+	for _, administers := range []string{"main-server", "main-operator-signing", "later-operator-standby"} {
 		db.Spec.CertificateRef = administers
 		require.NoError(t, c.Update(t.Context(), db))
 		hosts, err = injected(t.Context(), c, "ns")
 		require.NoError(t, err)
 		require.Empty(t, hosts, "the CA's own pair is not issued again for a Database that does not get it")
 	}
+
+	// Nor is it for a Pool.
+	pool, server = openvoxtest.MakeRoutedPool("puppet", "puppet.example.com", 1), openvoxtest.MakeServer("web")
+	pool.Spec.Route.InjectDNSAltName, server.Spec.CertificateRef = true, "main-operator-standby"
+	hosts, err = injected(t.Context(), openvoxtest.NewClient(t, openvoxtest.MakeCA("main"), pool, server), "ns")
+	require.NoError(t, err)
+	require.Empty(t, hosts)
 }

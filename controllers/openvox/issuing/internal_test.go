@@ -6,6 +6,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"errors"
+	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -28,6 +30,7 @@ import (
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	"github.com/lintel-policy/lintel/controllers/openvox/openvoxtest"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
 	"github.com/lintel-policy/lintel/test/certificates"
 )
@@ -361,7 +364,8 @@ func TestNoPairSignsItsSuccessor(t *testing.T) {
 	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
 	s.reconcile()
 	fake := openvoxtest.NewCA(t)
-	setup := certificateOf(t, s.fill(fake, "main-internal", bootNames...))
+	bootstrap := s.fill(fake, "main-internal", bootNames...)
+	setup := certificateOf(t, bootstrap)
 	ca := s.reconcile()
 	for _, name := range []string{"main-operator-signing", "main-operator-standby"} {
 		require.True(t, s.Get(name, &v1alpha1.Certificate{}))
@@ -377,6 +381,21 @@ func TestNoPairSignsItsSuccessor(t *testing.T) {
 	}
 	a, list := signers("main-server")
 	require.Equal(t, []*x509.Certificate{setup}, list)
+	pairs := map[*x509.Certificate]map[string][]byte{}
+	// lead has the pairs show themselves to the CA of this test.
+	lead := func(a *authority) {
+		for i, one := range a.admins {
+			for certificate, pair := range pairs {
+				if certificate.Equal(one.certificate) {
+					client, err := puppet.NewClient(puppet.Server{URL: fake.URL, CA: fake.Bundle(), Certificate: pair[layout.CertificateFile], Key: pair[layout.KeyFile]})
+					require.NoError(t, err)
+					t.Cleanup(client.Close)
+					a.admins[i].client = client
+				}
+			}
+		}
+		a.admin = a.admins[0].client
+	}
 	err := a.revoke(t.Context(), "main-internal", setup)
 	require.ErrorContains(t, err, "requests are signed with the very certificate that is to be replaced")
 	require.Equal(t, reasonWaitingForSigner, failed(err, v1alpha1.CertificateError, nil).reason)
@@ -388,17 +407,149 @@ func TestNoPairSignsItsSuccessor(t *testing.T) {
 	require.NoError(t, s.Client.Create(t.Context(), openvoxtest.MakeSecret("main-operator-signing-tls", signing)))
 	require.Equal(t, "main-operator-signing-tls", s.reconcile().Status.SigningSecretName)
 	one, other := certificateOf(t, signing), certificateOf(t, standby)
+	pairs[one], pairs[other], pairs[setup] = signing, standby, bootstrap
+	var refused *x509.Certificate // as one that is revoked
+	fake.Answer = func(w http.ResponseWriter, r *http.Request) bool {
+		if len(r.TLS.PeerCertificates) > 0 && r.TLS.PeerCertificates[0].Equal(refused) {
+			http.Error(w, "who are you", http.StatusForbidden)
+			return true
+		}
+		return false
+	}
 	for of, want := range map[string][]*x509.Certificate{
 		"": {one, other, setup}, "main-server": {one, other, setup}, "main-operator-signing": {other, setup, one}, "main-operator-standby": {one, setup, other},
 	} {
 		a, list := signers(of)
 		require.Equal(t, want, list, of)
-		before := a.admin
-		require.NoError(t, a.stepAside(want[2]))
-		require.Same(t, before, a.admin)
-		require.NoError(t, a.stepAside(want[0]))
-		require.NotSame(t, before, a.admin)
+		lead(a)
+		refused = nil
+		require.NoError(t, a.stepAside(t.Context(), "x", openvoxtest.NewCA(t).Root))
+		require.Same(t, a.admins[0].client, a.admin, "another's certificate concerns none of them")
+		require.NoError(t, a.stepAside(t.Context(), "x", want[0]))
+		require.Same(t, a.admins[1].client, a.admin)
+		require.NoError(t, a.stepAside(t.Context(), "x", want[2]))
+		require.Same(t, a.admins[0].client, a.admin)
+		refused = want[1] // by the CRL that the CA has, and we have not read yet
+		require.NoError(t, a.stepAside(t.Context(), "x", want[0]))
+		require.Same(t, a.admins[2].client, a.admin)
+		a.admins = a.admins[:2]
+		err := a.stepAside(t.Context(), "x", want[0])
+		require.Equal(t, reasonWaitingForSigner, failed(err, v1alpha1.CertificateError, nil).reason)
+		require.ErrorContains(t, err, "403")
 	}
+}
+
+// TestTurns: of the two pairs of a CA one is replaced at a time. Other Certificates wait for none.
+func TestTurns(t *testing.T) {
+	turns := turns{}
+	end := turns.take(t.Context(), certificates.MakeCertificate("main-operator-signing", "main-operator").Obj())
+	turns.take(t.Context(), certificates.MakeCertificate("main-server", "x").Obj())()
+	turns.take(t.Context(), certificates.MakeCertificate("other-operator-standby", "x").Of("other").Obj())()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	turns.take(ctx, certificates.MakeCertificate("main-operator-standby", "standby.main-operator").Obj())()
+	require.Error(t, ctx.Err(), "it has waited for the other")
+	end()
+	turns.take(t.Context(), certificates.MakeCertificate("main-operator-standby", "standby.main-operator").Obj())()
+}
+
+// TestSpareIsMissing: a CA with one pair that signs goes on, and says what keeps the other away.
+func TestSpareIsMissing(t *testing.T) {
+	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"), certificates.MakeCertificate("main-operator-standby", "theirs.example.com").Of("other").UID("theirs").Obj())
+	s.reconcile()
+	fake := openvoxtest.NewCA(t)
+	s.fill(fake, "main-internal", bootNames...)
+	require.NoError(t, s.Client.Create(t.Context(), openvoxtest.MakeSecret("main-operator-signing-tls", openvoxtest.NewPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "main-operator"}}))))
+	ca := s.reconcile()
+	require.True(t, meta.IsStatusConditionTrue(ca.Status.Conditions, v1alpha1.ConditionInitialized))
+	require.Equal(t, "main-operator-signing-tls", ca.Status.SigningSecretName)
+	require.Contains(t, state(ca, v1alpha1.ConditionOperatorSigningReady), "False NotOwned requests are signed only for as long as the other pair counts: Certificate main-operator-standby does not belong")
+	_, err := connect(t.Context(), secrets{s.Client, s.Client}, ca, "web")
+	require.NoError(t, err)
+}
+
+// TestOthersCertificatesAreNotTaken: whoever labels one of another CA gets no pair that
+// administers this one into its Secret, which a Pod may have. Without labels it is ours for its
+// name alone, which admission gives to nobody else.
+func TestOthersCertificatesAreNotTaken(t *testing.T) {
+	labelled := certificates.MakeCertificate("main-operator-standby", "x.example.com").Of("other").UID("theirs").Obj()
+	server := certificates.MakeCertificate("main-server", "x.example.com").Of("other").UID("theirs").Obj()
+	labelled.Labels, server.Labels = labelsOf("main"), labelsOf("main")
+	owned := certificates.MakeCertificate("main-operator-signing", "main-operator").UID("kept").Obj()
+	for _, c := range []struct {
+		theirs *v1alpha1.Certificate
+		taken  bool
+	}{{labelled, false}, {server, false}, {owned, true}} {
+		s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"), c.theirs)
+		ca := s.reconcile()
+		if c.theirs != server { // without its server's, nothing is set up
+			s.fill(openvoxtest.NewCA(t), "main-internal", bootNames...)
+			ca = s.reconcile()
+		}
+		have := &v1alpha1.Certificate{}
+		require.True(t, s.Get(c.theirs.Name, have))
+		require.Equal(t, c.taken, have.Labels[layout.CALabel] == "main" && have.Spec.AuthorityRef == "main", c.theirs.Name)
+		require.Equal(t, c.theirs.Name == "main-server", strings.Contains(state(ca, v1alpha1.ConditionInitialized), "False NotOwned"), c.theirs.Name)
+	}
+}
+
+// TestServerPairIsMounted: the pair that administers a CA does not come into Pods of others.
+func TestServerPairIsMounted(t *testing.T) {
+	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
+	s.reconcile()
+	pair := s.fill(openvoxtest.NewCA(t), "main-internal", bootNames...)
+	s.reconcile()
+	certificate := &v1alpha1.Certificate{}
+	require.True(t, s.Get("main-server", certificate))
+	certificate.UID = "server"
+	// It has that of another CA, of which it was before.
+	theirs := openvoxtest.NewPair(t, openvoxtest.NewCA(t), &x509.Certificate{Subject: pkix.Name{CommonName: "x.example.com"}})
+	certificate.Status.SerialNumber = serial(certificateOf(t, theirs))
+	secret := openvoxtest.MakeSecret("main-server-tls", theirs)
+	secret.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Certificate", Name: "main-server", UID: "server", Controller: new(true)}}
+	require.NoError(t, s.Client.Create(t.Context(), secret))
+	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+		Sources: []corev1.VolumeProjection{{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "main-server-tls"}}}},
+	}}}}}}
+	plain := template.DeepCopy()
+	plain.Spec.Volumes[0].VolumeSource = corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "main-server-tls"}}
+	caServer := template.DeepCopy()
+	caServer.Labels = map[string]string{layout.CAServerLabel: "true"}
+	r := &CertificateReconciler{client: s.Client, secrets: secrets{s.Client, s.Client}, now: time.Now, keys: newKeyMaker(2048), admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return builtin.Verdict{}, nil }}
+	named := metav1.ObjectMeta{Namespace: "ns", Name: "theirs"}
+	for what, workload := range map[string]client.Object{
+		"Server theirs":   &appsv1.Deployment{ObjectMeta: named, Spec: appsv1.DeploymentSpec{Template: *plain}},
+		"Database theirs": &appsv1.StatefulSet{ObjectMeta: named, Spec: appsv1.StatefulSetSpec{Template: template}},
+	} {
+		require.NoError(t, s.Client.Create(t.Context(), workload))
+		out := r.issue(t.Context(), certificate.DeepCopy())
+		require.Equal(t, reasonMounted, out.reason)
+		require.Contains(t, out.message, what+" has Secret main-server-tls in its Pods")
+		require.NoError(t, s.Client.Delete(t.Context(), workload))
+	}
+	require.NoError(t, s.Client.Create(t.Context(), &appsv1.Deployment{ObjectMeta: named, Spec: appsv1.DeploymentSpec{Template: *caServer}}))
+	require.Equal(t, v1alpha1.CertificateSigned, r.issue(t.Context(), certificate.DeepCopy()).phase)
+	require.True(t, s.Get("main-server-tls", secret))
+	require.Equal(t, string(pair[layout.CertificateFile]), string(secret.Data[layout.CertificateFile]))
+}
+
+// TestRescuingPairCounts: its certname is no Certificate's.
+func TestRescuingPairCounts(t *testing.T) {
+	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
+	s.reconcile()
+	fake := openvoxtest.NewCA(t)
+	s.fill(fake, "main-internal", bootNames...)
+	ca := s.reconcile()
+	ca.Status.CRL = &v1alpha1.CRLStatus{Refreshed: new(metav1.Now())}
+	require.NoError(t, s.Client.Status().Update(t.Context(), ca))
+	secret := &corev1.Secret{}
+	require.True(t, s.Get("main-ca-setup", secret))
+	secret.Data = openvoxtest.NewPair(t, fake, &x509.Certificate{Subject: pkix.Name{CommonName: "main-setup"}})
+	require.NoError(t, s.Client.Update(t.Context(), secret))
+	theirs := certificates.MakeCertificate("theirs", "main-setup").Issued("99").Obj()
+	require.NoError(t, s.Client.Create(t.Context(), theirs))
+	require.NoError(t, s.Client.Status().Update(t.Context(), theirs))
+	require.Equal(t, "main-ca-setup", s.reconcile().Status.SigningSecretName)
 }
 
 // TestReplacedPair: that of the setup Job signs nothing once its Certificate has another.
@@ -517,6 +668,9 @@ func TestServerCertificate(t *testing.T) {
 	s.Now = s.Now.Add(namingTime)
 	require.Equal(t, reasonSettingUp, s.reason())
 	require.True(t, s.Get("main-server", &v1alpha1.Certificate{}))
+	s = newSite(t, young, openvoxtest.MakeConfig("main"))
+	s.Now = young.CreationTimestamp.Add(-time.Hour) // by the clock of the API server it is of tomorrow
+	require.Equal(t, reasonSettingUp, s.reason())
 
 	// One of somebody else's is not taken for the one that is made.
 	taken := certificates.MakeCertificate("main-server", "web").Obj()

@@ -38,6 +38,8 @@ const (
 	reasonNotYetValid   = "NotYetValid"
 	// reasonWaitingForSigner is of a certificate that nothing else could sign the successor of.
 	reasonWaitingForSigner = "WaitingForSigner"
+	// reasonMounted is of the CA's server's, while others run with it.
+	reasonMounted = "MountedElsewhere"
 )
 
 // outcome is what has become of a Certificate.
@@ -97,6 +99,8 @@ type issuance struct {
 	keys       *keyMaker
 	now        func() time.Time
 	events     []object.Event
+	// whyReissued is why a certificate is not renewed, but revoked and issued again.
+	whyReissued string
 }
 
 // run is one attempt.
@@ -126,9 +130,10 @@ func (i *issuance) ensure(ctx context.Context) (good, renewing *x509.Certificate
 		return nil, nil, err
 	}
 	stored := layout.StoredPair(data)
-	if stored == nil {
-		if stored, err = i.adopt(ctx); err != nil || stored != nil {
-			return stored, nil, err
+	// Another CA's does not count: the server would wait for its pair, and the pair for the server.
+	if stored == nil || i.authority.waiting != nil && !layout.IssuedBy(stored, i.authority.bundle) {
+		if adopted, err := i.adopt(ctx, stored); err != nil || adopted != nil {
+			return adopted, nil, err
 		}
 	}
 	if i.authority.waiting != nil && stored == nil {
@@ -153,8 +158,8 @@ func (i *issuance) ensure(ctx context.Context) (good, renewing *x509.Certificate
 
 // adopt stores the pair that the setup Job has made for the CA's server, where it is what is
 // wanted: that server cannot ask the CA for its first certificate. The pair administers the
-// CA, so it is nobody else's.
-func (i *issuance) adopt(ctx context.Context) (*x509.Certificate, error) {
+// CA, so it is nobody else's. had is the certificate in its place, of another CA.
+func (i *issuance) adopt(ctx context.Context, had *x509.Certificate) (*x509.Certificate, error) {
 	if !i.server {
 		return nil, nil
 	}
@@ -162,8 +167,12 @@ func (i *issuance) adopt(ctx context.Context) (*x509.Certificate, error) {
 	if pair == nil || differs(pair, i.certificate.Spec) != "" || i.now().After(pair.NotAfter) {
 		return nil, nil
 	}
-	if known := i.certificate.Status.SerialNumber; known != "" && known != serial(pair) {
+	if known := i.certificate.Status.SerialNumber; known != "" && known != serial(pair) && (had == nil || known != serial(had)) {
 		return nil, nil // it has been replaced since
+	}
+	if by, err := mountedBy(ctx, i.secrets.client, i.certificate); err != nil || by != "" {
+		return nil, cmp.Or(err, failure(reasonMounted, "%s has Secret %s in its Pods, into which a pair would come by which the CA is administered; have it name another Certificate in spec.certificateRef, or name another for the CA's server",
+			by, layout.TLSSecret(i.certificate.Name)))
 	}
 	return i.store(ctx, pair, i.authority.setup[layout.KeyFile], nil, "CertificateAdopted")
 }
@@ -225,7 +234,7 @@ func (i *issuance) renew(ctx context.Context, stored *x509.Certificate, data map
 		}
 		why = err.Error()
 	}
-	i.tell(false, "CertificateReissued", "%s: the certificate is revoked and issued again, and both are not valid in between", why)
+	i.whyReissued = why
 	return i.issue(ctx, stored)
 }
 
@@ -312,6 +321,9 @@ func (i *issuance) issue(ctx context.Context, old *x509.Certificate) (*x509.Cert
 		if err := i.clean(ctx, has, old); err != nil {
 			return nil, err
 		}
+	}
+	if err := i.withdrawForeign(ctx, key); err != nil {
+		return nil, err
 	}
 	certificate, err := i.authority.obtain(ctx, certname, key.Public(), func() ([]byte, error) { return newRequest(i.certificate.Spec, key) })
 	if err != nil {
@@ -402,18 +414,38 @@ func (i *issuance) pendingKey(ctx context.Context) ([]byte, crypto.Signer, error
 	return text, key, err
 }
 
+// withdrawForeign takes away somebody else's request for a certname that is the operator's own:
+// whoever reaches the CA may send one.
+func (i *issuance) withdrawForeign(ctx context.Context, key crypto.Signer) error {
+	if !layout.IsOperators(i.certificate.Name) || i.authority.admin == nil {
+		return nil
+	}
+	waiting, err := i.authority.anyone.Request(ctx, i.certificate.Spec.Certname)
+	if errors.Is(err, puppet.ErrNotFound) || err == nil && samePublic(waiting.PublicKey, key.Public()) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return i.authority.admin.Withdraw(ctx, i.certificate.Spec.Certname)
+}
+
 // clean makes room for a certificate: only one of ours is revoked.
 func (i *issuance) clean(ctx context.Context, has, old *x509.Certificate) error {
 	certname := i.certificate.Spec.Certname
 	if !i.isOurs(has, old) {
-		return failure(reasonTaken, "the CA has a certificate for %s that this object has not asked for (serial %s); revoke it there (puppetserver ca clean --certname %s), or take another certname",
-			certname, serial(has), certname)
+		return failure(reasonTaken, "the CA has a certificate for %s that this object has not asked for (serial %s); %s, or take another certname",
+			certname, serial(has), i.authority.byHand("revoke", certname))
 	}
 	if i.authority.admin == nil {
 		return &problem{phase: v1alpha1.CertificateWaitingForSigning, reason: reasonWaiting, err: fmt.Errorf(
 			"the CA has the certificate that is to be replaced, and there is no certificate to revoke it with; %s", i.authority.byHand("revoke", certname))}
 	}
-	return i.authority.revoke(ctx, certname, has)
+	err := i.authority.revoke(ctx, certname, has)
+	if err == nil && i.whyReissued != "" {
+		i.tell(false, reasonReissued, "%s: the certificate is revoked and issued again, and both are not valid in between", i.whyReissued)
+	}
+	return err
 }
 
 func (i *issuance) isOurs(has, old *x509.Certificate) bool {

@@ -36,6 +36,40 @@ type bench struct {
 	noRenewal   bool
 }
 
+// TestPlantedRequest: whoever reaches a CA may send a request in the operator's name, which keeps
+// it from nothing.
+func TestPlantedRequest(t *testing.T) {
+	for name, certname := range map[string]string{"main-operator-signing": "main-operator", "main-operator-standby": "standby.main-operator", "web": "web.example.com"} {
+		b := newBench(t)
+		b.certificate = certificates.MakeCertificate(name, certname).UID("1").Obj()
+		b.ca.Requests[certname] = csrtest.Template{CommonName: certname}.Make(t)
+		out := b.attempt()
+		if name == "web" {
+			require.Equal(t, reasonForeign, out.reason, "a node may have the name")
+			continue
+		}
+		require.Equal(t, v1alpha1.CertificateSigned, out.phase, out.message)
+		require.NotNil(t, layout.StoredPair(b.secret(name+"-tls").Data))
+	}
+}
+
+// TestNothingIsSaidToBeRevoked: where nobody could sign the successor of a certificate that is not
+// renewed, it stays, and no Event says otherwise.
+func TestNothingIsSaidToBeRevoked(t *testing.T) {
+	b := newBench(t)
+	leaf := b.signed()
+	b.now = leaf.NotAfter.Add(-time.Hour)
+	server := puppet.Server{URL: b.ca.URL, CA: b.ca.Bundle()}
+	anyone, err := puppet.NewClient(server)
+	require.NoError(t, err)
+	a := &authority{internal: true, bundle: b.ca.Bundle(), anyone: anyone, admin: anyone, admins: []administrator{{leaf, anyone}}, server: server}
+	i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: a, keys: newKeyMaker(2048), now: func() time.Time { return b.now }}
+	out := i.run(t.Context())
+	require.Equal(t, reasonWaitingForSigner, out.reason)
+	require.Empty(t, b.ca.Revoked)
+	require.Equal(t, []string{"CertificateRenewalTriggered"}, reasonsOf(out.events))
+}
+
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	certificate := certificates.MakeCertificate("web", "web.example.com").UID("1").DNSNames("www.example.com", "10.0.0.1").Extensions(v1alpha1.CSRExtensions{PPRole: "web"}).Obj()

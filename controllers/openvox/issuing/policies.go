@@ -140,8 +140,10 @@ func reportOnAuthority(ca *v1alpha1.CertificateAuthority, problem error) authori
 	switch {
 	case errors.As(problem, &foreign):
 		reason, message = reasonNotOwned, "the CA's autosign hook reads policies that are not the SigningPolicies': "+problem.Error()
-	case problem != nil:
+	case object.Passes(problem):
 		return authorityReport{} // it is tried again
+	case problem != nil:
+		reason, message = reasonNotWritten, "the CA's autosign hook may read other policies than the SigningPolicies: "+problem.Error()
 	}
 	next := ca.DeepCopy()
 	conditionsOf(next).Set(v1alpha1.ConditionPoliciesRendered, problem == nil, reason, message)

@@ -67,8 +67,26 @@ func (s secrets) keep(ctx context.Context, owner client.Object, name string, lab
 	if reflect.DeepEqual(before, have) {
 		return nil
 	}
+	if have.Immutable != nil && *have.Immutable { // by whoever would have it stay as it is
+		return s.renew(ctx, have)
+	}
 	if err := s.client.Update(ctx, have, client.FieldOwner(secretsManager)); err != nil {
 		return fmt.Errorf("updating Secret %s: %w", name, err)
+	}
+	return nil
+}
+
+// renew puts a Secret in the place of the one of which it is the copy.
+func (s secrets) renew(ctx context.Context, secret *corev1.Secret) error {
+	next := &corev1.Secret{Type: secret.Type, Data: secret.Data, ObjectMeta: metav1.ObjectMeta{
+		Namespace: secret.Namespace, Name: secret.Name, Labels: secret.Labels, Annotations: secret.Annotations, OwnerReferences: secret.OwnerReferences,
+	}}
+	err := client.IgnoreNotFound(s.client.Delete(ctx, secret, client.Preconditions{UID: new(secret.UID)}))
+	if err == nil {
+		err = s.client.Create(ctx, next, client.FieldOwner(secretsManager))
+	}
+	if err != nil {
+		return fmt.Errorf("putting another in the place of Secret %s, which is immutable: %w", secret.Name, err)
 	}
 	return nil
 }
@@ -78,13 +96,17 @@ func (s secrets) keep(ctx context.Context, owner client.Object, name string, lab
 func ours(owner client.Object) object.Ours {
 	ca, ofCA := owner.(*v1alpha1.CertificateAuthority)
 	return func(o client.Object) bool {
-		switch o.(type) {
-		case *corev1.Secret, *corev1.PersistentVolumeClaim, *v1alpha1.Certificate:
-			if labels := o.GetLabels(); ofCA && ca.Spec.External == nil && metav1.GetControllerOf(o) == nil && labels[layout.ManagedByLabel] == layout.ManagedBy && labels[layout.CALabel] == ca.Name {
-				return true
-			}
+		if !ofCA || ca.Spec.External != nil || metav1.GetControllerOf(o) != nil {
+			return metav1.IsControlledBy(o, owner)
 		}
-		return metav1.IsControlledBy(o, owner)
+		labelled := o.GetLabels()[layout.ManagedByLabel] == layout.ManagedBy && o.GetLabels()[layout.CALabel] == ca.Name
+		switch o := o.(type) {
+		case *corev1.Secret, *corev1.PersistentVolumeClaim:
+			return labelled
+		case *v1alpha1.Certificate: // anybody may label one
+			return o.Spec.AuthorityRef == ca.Name && (labelled || layout.IsOperators(o.Name))
+		}
+		return false
 	}
 }
 

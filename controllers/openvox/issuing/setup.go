@@ -93,6 +93,7 @@ func SetUp(mgr system.Manager, o Options) error {
 			object.Mapped(c, &v1alpha1.Pool{}, w.authoritiesOfPool),
 			object.Mapped(c, &v1alpha1.Database{}, w.authorityOfDatabase, predicate.TypedGenerationChangedPredicate[*v1alpha1.Database]{}),
 			object.Mapped(c, &v1alpha1.Server{}, w.authorityOfServer),
+			object.Mapped(c, &v1alpha1.Config{}, authorityOfConfig, predicate.TypedGenerationChangedPredicate[*v1alpha1.Config]{}), // which may control them
 			object.Mapped(all, object.MetadataOf(object.SecretKind), w.authoritiesOfPolicySecret),
 			object.Mapped(all, object.MetadataOf(object.SecretKind), authorityOfAutosignSecret)),
 		object.Control(mgr, authoritiesManager, workers, authorities,

@@ -29,15 +29,17 @@ func (w watches) setupSources(c, all cluster.Cluster, externalOnly bool) []sourc
 	}
 	list = append(list,
 		object.Mapped(all, object.MetadataOf(object.SecretKind), w.authoritiesOfIntermediateSecret),
-		object.Mapped(c, &v1alpha1.Config{}, func(_ context.Context, c *v1alpha1.Config) []reconcile.Request {
-			return object.Request(c.Namespace, c.Spec.AuthorityRef)
-		}),
+		object.Mapped(c, &v1alpha1.Config{}, authorityOfConfig),
 		object.Mapped(c, &v1alpha1.Certificate{}, authorityOfCertificate),
 		object.Mapped(c, client.Object(&corev1.Secret{}), labelled))
 	for _, kind := range Kinds() {
 		list = append(list, object.Mapped(c, kind, labelled))
 	}
 	return append(list, object.Mapped(c, &v1alpha1.Server{}, w.authorityOfServer))
+}
+
+func authorityOfConfig(_ context.Context, c *v1alpha1.Config) []reconcile.Request {
+	return object.Request(c.Namespace, c.Spec.AuthorityRef)
 }
 
 func authorityOfCertificate(_ context.Context, c *v1alpha1.Certificate) []reconcile.Request {

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"strings"
 	"time"
 
 	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
@@ -72,9 +73,9 @@ func SigningCertificate(ca string) string { return ca + "-operator-signing" }
 func StandbyCertificate(ca string) string { return ca + "-operator-standby" }
 
 // IsOperators says whether a Certificate is one of the two by which requests to a CA in the
-// cluster are signed, by the names of both.
-func IsOperators(certificate, ca string) bool {
-	return certificate == SigningCertificate(ca) || certificate == StandbyCertificate(ca)
+// cluster are signed, by its name. The CA may be any, also one that is set up later.
+func IsOperators(certificate string) bool {
+	return strings.HasSuffix(certificate, SigningCertificate("")) || strings.HasSuffix(certificate, StandbyCertificate(""))
 }
 
 // CAClaim is the name of the PersistentVolumeClaim of a CA in the cluster, by the CA's name.

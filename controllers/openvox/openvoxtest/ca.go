@@ -127,6 +127,8 @@ func (f *CA) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		f.Requests[certname] = body
+	case "GET certificate_status":
+		f.give(w, f.Issued[certname] != nil, func() []byte { return []byte("{}") })
 	case "PUT certificate_status":
 		if f.BeforeSign != nil {
 			f.BeforeSign(certname)

@@ -175,6 +175,15 @@ func (c *Client) Submit(ctx context.Context, certname string, request []byte) er
 	return nil
 }
 
+// Status asks what the CA knows of a certname, which it tells those who administer it: a
+// *StatusError of code 403 where the client does not, and ErrNotFound where it knows nothing.
+func (c *Client) Status(ctx context.Context, certname string) error {
+	if _, err := c.do(ctx, http.MethodGet, "certificate_status/"+url.PathEscape(certname), "", nil); err != nil {
+		return fmt.Errorf("reading the status of %s: %w", certname, err)
+	}
+	return nil
+}
+
 // Sign has the CA sign the request that waits for a certname.
 func (c *Client) Sign(ctx context.Context, certname string) error {
 	if _, err := c.do(ctx, http.MethodPut, "certificate_status/"+url.PathEscape(certname), "application/json", []byte(`{"desired_state":"signed"}`)); err != nil {

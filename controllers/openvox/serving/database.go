@@ -129,6 +129,9 @@ func (r *DatabaseReconciler) gather(ctx context.Context, db *v1alpha1.Database) 
 // certificate finds the pair of a Database, and what its clients' certificates are checked by.
 func (r *DatabaseReconciler) certificate(ctx context.Context, f *databaseFacts) error {
 	certificate, name := &v1alpha1.Certificate{}, f.db.Spec.CertificateRef
+	if layout.IsOperators(name) {
+		return isOperators(name)
+	}
 	err := r.client.Get(ctx, client.ObjectKey{Namespace: f.db.Namespace, Name: name}, certificate)
 	if apierrors.IsNotFound(err) {
 		return waitsForCertificate("spec.certificateRef: there is no Certificate %q", name)
@@ -143,9 +146,6 @@ func (r *DatabaseReconciler) certificate(ctx context.Context, f *databaseFacts) 
 	}
 	if err != nil {
 		return fmt.Errorf("reading CertificateAuthority %s: %w", certificate.Spec.AuthorityRef, err)
-	}
-	if layout.IsOperators(name, f.ca.Name) {
-		return isOperators(name, f.ca)
 	}
 	if rules.ServerCertificate(f.ca) == name {
 		return &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(

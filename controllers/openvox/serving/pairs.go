@@ -54,6 +54,15 @@ func waitsForCertificate(message string, args ...any) error {
 // read is the data of a Secret: of those that are made here from the cache, and else from
 // the API server.
 func (p pairs) read(ctx context.Context, namespace, name string) (map[string][]byte, error) {
+	secret, err := p.secret(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return secret.Data, nil
+}
+
+// secret is a Secret: an empty one where there is none.
+func (p pairs) secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
 	err := p.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
 	if apierrors.IsNotFound(err) {
@@ -62,5 +71,5 @@ func (p pairs) read(ctx context.Context, namespace, name string) (map[string][]b
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
 	}
-	return secret.Data, nil
+	return secret, nil
 }

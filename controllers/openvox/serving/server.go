@@ -179,12 +179,16 @@ func (r *ServerReconciler) gather(ctx context.Context, server *v1alpha1.Server) 
 	if err := r.codeAllowed(ctx, server.Namespace, f.code()); err != nil {
 		return f, err
 	}
-	if !server.Spec.CA {
-		if crl, err := r.pairs().read(ctx, server.Namespace, layout.CRLSecret(f.ca.Name)); err != nil {
+	if server.Spec.CA {
+		policies, err := r.pairs().secret(ctx, server.Namespace, layout.AutosignSecret(f.ca.Name))
+		if err != nil {
 			return f, err
-		} else if len(crl[layout.CRLFile]) == 0 {
-			return f, &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForAuthority, message: fmt.Sprintf("the CRL of CertificateAuthority %s has not been read yet; servers check their clients by it", f.ca.Name)}
 		}
+		f.policies = policies.UID
+	} else if crl, err := r.pairs().read(ctx, server.Namespace, layout.CRLSecret(f.ca.Name)); err != nil {
+		return f, err
+	} else if len(crl[layout.CRLFile]) == 0 {
+		return f, &obstacle{phase: v1alpha1.ServerPending, reason: reasonWaitingForAuthority, message: fmt.Sprintf("the CRL of CertificateAuthority %s has not been read yet; servers check their clients by it", f.ca.Name)}
 	}
 	if scaling := server.Spec.Autoscaling; scaling != nil && scaling.Enabled {
 		// Not from the cache: what the autoscaler has just written is not to be undone.
@@ -249,6 +253,8 @@ func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, 
 	certificate, name := &v1alpha1.Certificate{}, server.Spec.CertificateRef
 	err = r.client.Get(ctx, client.ObjectKey{Namespace: server.Namespace, Name: name}, certificate)
 	switch own := rules.ServerCertificate(ca); {
+	case layout.IsOperators(name):
+		return nil, nil, isOperators(name)
 	case apierrors.IsNotFound(err):
 		return nil, nil, waitsForCertificate("spec.certificateRef: there is no Certificate %q", name)
 	case err != nil:
@@ -259,8 +265,6 @@ func (r *ServerReconciler) pairOf(ctx context.Context, server *v1alpha1.Server, 
 	case server.Spec.CA && ca.Spec.External != nil:
 		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
 			"spec.ca: CertificateAuthority %s runs elsewhere (spec.external), and has its own server; leave the field out", ca.Name)}
-	case layout.IsOperators(name, ca.Name):
-		return nil, nil, isOperators(name, ca)
 	case !server.Spec.CA && own == name: // and whoever compiles code with it could sign
 		return nil, nil, &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
 			"spec.certificateRef: Certificate %s is that of the server of CertificateAuthority %s, and administers it; name another, or set spec.ca", name, ca.Name)}
@@ -297,10 +301,10 @@ func (r *ServerReconciler) codeAllowed(ctx context.Context, namespace string, co
 	return nil
 }
 
-// isOperators is of the Certificate by which the operator signs, which runs in no Pod.
-func isOperators(certificate string, ca *v1alpha1.CertificateAuthority) error {
+// isOperators is of a Certificate by which the operator signs, which runs in no Pod.
+func isOperators(certificate string) error {
 	return &obstacle{phase: v1alpha1.ServerError, reason: reasonCertificateMismatch, message: fmt.Sprintf(
-		"spec.certificateRef: Certificate %s is the operator's own, and administers CertificateAuthority %s; name another", certificate, ca.Name)}
+		"spec.certificateRef: Certificate %s is the operator's own, and administers a CA; name another", certificate)}
 }
 
 func (r *ServerReconciler) pairs() pairs { return pairs{r.client, r.secrets} }

@@ -13,6 +13,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,6 +34,9 @@ const (
 	configHash      = "openvox.voxpupuli.org/config-hash"
 	certificateHash = "openvox.voxpupuli.org/ssl-secret-hash"
 	caHash          = "openvox.voxpupuli.org/ca-secret-hash"
+	// policiesUID is of the Secret with a CA's signing policies: where one that was immutable is
+	// put out of the way, the kubelet goes on with it for as long as the Pod is there.
+	policiesUID = "openvox.voxpupuli.org/autosign-secret-uid"
 	// serverConf is a file of the server itself: what a Server says and its Config does not.
 	serverConf = "openvox.voxpupuli.org/server-conf"
 )
@@ -49,6 +53,8 @@ type serverFacts struct {
 	// pair is the Secret of the Certificate, and bundle the CA's certificates.
 	pair   map[string][]byte
 	bundle []byte
+	// policies is the uid of the Secret with the signing policies, of the CA's server.
+	policies types.UID
 	// fsGroup is nil where the cluster gives each namespace its own group.
 	fsGroup *int64
 	// running is how many Pods the Deployment has now: nil where there is none.
@@ -137,6 +143,9 @@ func (f serverFacts) deployment() (*appsv1.Deployment, error) {
 		certificateHash: hashOf(f.pair[layout.CertificateFile], f.pair[layout.KeyFile]),
 		caHash:          hashOf(f.bundle),
 		serverConf:      fmt.Sprintf("jruby-puppet: { max-active-instances: %d }\n", max(f.server.Spec.MaxActiveInstances, 1)),
+	}
+	if f.server.Spec.CA {
+		annotations[policiesUID] = string(f.policies)
 	}
 	return &appsv1.Deployment{
 		TypeMeta: layout.KindOf(appsv1.SchemeGroupVersion, "Deployment"), ObjectMeta: f.meta(f.server.Name),

@@ -147,7 +147,7 @@ func (w watches) serversOfSecret(ctx context.Context, secret client.Object) []re
 		return requests
 	}
 	for i := range authorities.Items {
-		if ca := &authorities.Items[i]; layout.CASecret(ca) == secret.GetName() || layout.CRLSecret(ca.Name) == secret.GetName() {
+		if ca := &authorities.Items[i]; slices.Contains([]string{layout.CASecret(ca), layout.CRLSecret(ca.Name), layout.AutosignSecret(ca.Name)}, secret.GetName()) {
 			requests = append(requests, w.serversOf(ctx, ca)...)
 		}
 	}

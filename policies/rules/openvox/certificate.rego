@@ -39,7 +39,19 @@ deny contains {"msg": msg, "field": field} if {
 
 administers(name) if endswith(concat("", [".", lower(name)]), concat("", [".", operator]))
 
+administers(name) if lower(name) == sprintf("%s-setup", [spec.authorityRef]) # where its own are lost
+
 administers(name) if endswith(concat("", [".", operator]), concat("", [".", lower(name)]))
+
+# Their pairs are mounted by no Pod that is made here, whichever CA they are of.
+deny contains {"msg": msg, "field": "metadata.name"} if {
+	some suffix, below in {"-operator-signing": "", "-operator-standby": "standby."}
+	endswith(input.name, suffix)
+	ca := trim_suffix(input.name, suffix)
+	[spec.authorityRef, certname] != [ca, sprintf("%s%s-operator", [below, ca])]
+	not unchanged
+	msg := sprintf("metadata.name: %q is the operator's own Certificate at CertificateAuthority %q; take another name", [input.name, ca])
+}
 
 # By these the operator knows the CA that it sends keys' requests to.
 deny contains {"msg": msg, "field": "spec"} if {

@@ -146,6 +146,12 @@ test_certificate if {
 	standby := {"authorityRef": "main", "certname": "standby.main-operator"}
 	fields(certificate.deny) == {"spec.certname"} with input as review(create({"spec": standby}), {"name": "standby"})
 	count(certificate.deny) == 0 with input as review(create({"spec": standby}), {"name": "main-operator-standby"})
+	every other in [standby, object.union(operator, {"authorityRef": "other"}), {"authorityRef": "main", "certname": "x"}] {
+		"metadata.name" in fields(certificate.deny) with input as review(create({"spec": other}), {"name": "main-operator-signing"})
+		"metadata.name" in fields(certificate.deny) with input as review(update({"spec": operator}, {"spec": other}), {"name": "main-operator-signing"})
+		not "metadata.name" in fields(certificate.deny) with input as review(update({"spec": other}, {"spec": other}), {"name": "main-operator-signing"})
+	}
+	fields(certificate.deny) == {"spec.certname"} with input as review(create({"spec": {"authorityRef": "main", "certname": "main-setup"}}), {})
 }
 
 test_certificate_claims if {
@@ -391,7 +397,7 @@ test_pool if {
 	every host in ["a-internal.example.com", "main-internals"] {
 		pool_denials(routed(host)) == set()
 	}
-	every host in ["*.example.com", "a b", "10.0.0.1", "main-internal.ns.svc", "Main-Internal", "main-internal.ns.svc.cluster.local"] {
+	every host in ["*.example.com", "a b", "10.0.0.1", "main-internal.ns.svc", "Main-Internal", "main-internal.ns.svc.cluster.local", "x.Main-operator"] {
 		pool_denials(routed(host)) == {"spec.route.hostname"}
 	}
 	taken := {"hostTakenBy": "other"}

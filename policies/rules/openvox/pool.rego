@@ -55,6 +55,12 @@ deny contains {"msg": msg, "field": "spec.route.hostname"} if {
 	msg := sprintf("spec.route.hostname: %q is the name of a CA's Service, or may become one; take another", [route.hostname])
 }
 
+# A CA trusts names below this one, which no Certificate of a server may be for.
+deny contains {"msg": msg, "field": "spec.route.hostname"} if {
+	endswith(lower(route.hostname), "-operator")
+	msg := sprintf("spec.route.hostname: %q is, or may become, the operator's own name at a CA; take another", [route.hostname])
+}
+
 deny contains {"msg": msg, "field": "spec.route.hostname"} if {
 	other := input.facts.hostTakenBy
 	other != ""
