@@ -48,6 +48,18 @@ func (o Object) Title() string {
 // IsNamespace says whether the object is a Namespace.
 func (o Object) IsNamespace() bool { return o.Kind.Group == "" && o.Kind.Kind == "Namespace" }
 
+// HasAnnotationOf says whether the object has an annotation of a group, such as example.com.
+func (o Object) HasAnnotationOf(group string) bool {
+	metadata, _ := o.fields["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	for name := range annotations {
+		if strings.HasPrefix(name, group+"/") {
+			return true
+		}
+	}
+	return false
+}
+
 // JSON is the object as it stands.
 func (o Object) JSON() (json.RawMessage, error) {
 	if len(o.Text) > 0 {

@@ -101,8 +101,20 @@ func (out *outcome) join(own outcome) {
 // denialText is what kubectl prints of a denial: built-in rules, and the API server,
 // speak for themselves.
 func denialText(f engine.Finding) string {
-	if f.Policy == "" || f.Revision == orloj.Revision && !f.Error {
+	if speaksForItself(f) {
 		return f.Words
 	}
 	return f.Text()
+}
+
+// warningText is what kubectl prints of a warning.
+func warningText(f engine.Finding) string {
+	if speaksForItself(f) {
+		return f.Words
+	}
+	return f.WarningText()
+}
+
+func speaksForItself(f engine.Finding) bool {
+	return f.Policy == "" || f.Revision == orloj.Revision && !f.Error
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
 	"github.com/lintel-policy/lintel/cmd/lintel/usage"
 	"github.com/lintel-policy/lintel/policies/rules/orloj"
+	"github.com/lintel-policy/lintel/policies/rules/zopp"
 )
 
 // defaultNamespace is where kubectl puts what names no namespace.
@@ -36,18 +37,19 @@ type options struct {
 	cluster   string
 	format    report.Format
 	mapping   orloj.Mapping
+	zopp      zopp.Mapping
 }
 
 // NewCheckCommand is `lintel check`.
 func NewCheckCommand() *cobra.Command {
 	var o options
-	var mapping string
+	var mapping, zoppMapping string
 	cmd := &cobra.Command{
 		Use:   "check -p <policies> -f <manifests>",
 		Short: "Say what admission would do to objects, and why",
 		Long: `Say what admission would do to objects, and why: for each object the denials,
 the warnings and the patch. No cluster is asked. The rules that ship with Lintel
-for the kinds of Orloj are always asked, and need no -p.
+for the kinds of its systems are always asked, and need no -p.
 
 Exit codes:
   0  nothing is denied
@@ -63,7 +65,7 @@ Exit codes:
   # The rendered chart, by the policies of a PolicySource
   helm template web ./chart | lintel check -p policysource.yaml -f - --namespace shop
 
-  # Objects of Orloj, by the rules that ship with Lintel
+  # Objects of a system, by the rules that ship with Lintel
   lintel check -f agents/ -f namespaces.yaml
 
   # By policies that read other objects of the cluster
@@ -79,12 +81,17 @@ Exit codes:
 			if o.mapping, err = orloj.ParseMapping(cmp.Or(mapping, string(orloj.Restricted))); err != nil {
 				return fmt.Errorf("--orloj-namespace-mapping: %w", err)
 			}
+			if o.zopp, err = zopp.ParseMapping(cmp.Or(zoppMapping, string(zopp.Open))); err != nil {
+				return fmt.Errorf("--zopp-namespace-mapping: %w", err)
+			}
 			return check(cmd, o)
 		},
 	}
 	o.addFlags(cmd, &cluster.Options{}, "text", "json", "sarif", "junit")
 	cmd.Flags().StringVar(&mapping, "orloj-namespace-mapping", string(orloj.Restricted), "`mode` of the cluster: Restricted or Open")
 	usage.CompleteFlag(cmd, "orloj-namespace-mapping", string(orloj.Restricted), string(orloj.Open))
+	cmd.Flags().StringVar(&zoppMapping, "zopp-namespace-mapping", string(zopp.Open), "`mode` of the cluster: Open or Restricted")
+	usage.CompleteFlag(cmd, "zopp-namespace-mapping", string(zopp.Open), string(zopp.Restricted))
 	return cmd
 }
 
@@ -133,7 +140,7 @@ func check(cmd *cobra.Command, o options) error {
 	if err != nil {
 		return err
 	}
-	if len(o.policies) == 0 && !slices.ContainsFunc(objects, isBuiltIn) {
+	if len(o.policies) == 0 && !slices.ContainsFunc(objects, hasRules) {
 		return errors.New("no policies: give a folder, a .rego file or a PolicySource with -p")
 	}
 	c, err := newOfflineChecker(o, objects, sources.CompileAll)
@@ -148,9 +155,14 @@ func check(cmd *cobra.Command, o options) error {
 func (c *checker) decide(ctx context.Context, a arrival) (outcome, error) {
 	var own outcome
 	review := a.review
-	if isBuiltIn(a.object) {
+	if hasRules(a.object) {
 		var err error
-		if own, err = c.askBuiltIn(ctx, a); err != nil {
+		if group := groupOf(a.object); group != "" {
+			own, err = c.askSystem(ctx, group, a)
+		} else {
+			own, err = c.askBuiltIn(ctx, a)
+		}
+		if err != nil {
 			return own, err
 		}
 		review = own.review

@@ -32,6 +32,10 @@ type checker struct {
 	sources map[string]sources.Source
 	// builtIn is nil until it is asked.
 	builtIn *builtIn
+	// systems are the rules of those that were asked, by API group.
+	systems map[string]*engine.Snapshot
+	// existing are the objects of --cluster.
+	existing []manifests.Object
 	// notes are about the policies, and about objects of which not all is checked.
 	notes []string
 }
@@ -77,6 +81,7 @@ func (c *checker) readCluster(sets []*engine.PolicySet) error {
 			return err
 		}
 	}
+	c.existing = existing
 	if c.resources, err = newResourceTable(slices.Concat(existing, c.objects)); err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (c *checker) writeSARIF(w io.Writer, outcomes []outcome) error {
 			all = append(all, c.finding(about, f, report.Denied, denialText(f)))
 		}
 		for _, f := range out.warnings {
-			all = append(all, c.finding(about, f, report.Allowed, f.WarningText()))
+			all = append(all, c.finding(about, f, report.Allowed, warningText(f)))
 		}
 		for _, u := range out.undecided {
 			one := about
@@ -63,7 +63,7 @@ func writeJUnit(w io.Writer, outcomes []outcome) error {
 			one.Messages = append(one.Messages, undecidedText(u))
 		}
 		for _, f := range out.warnings {
-			one.Output += f.WarningText() + "\n"
+			one.Output += warningText(f) + "\n"
 		}
 		switch {
 		case len(out.denials) > 0:

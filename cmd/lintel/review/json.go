@@ -115,7 +115,7 @@ func writeWhyJSON(w io.Writer, outcomes []outcome) error {
 				Policy: e.Policy.Package, Source: e.Policy.Source, Location: e.Policy.Location.String(),
 				Question: e.Question, Answer: e.Answer, Condition: e.Condition, Reason: e.Reason,
 				Deny:    findings(e.Decision.Denials, engine.Finding.Text),
-				Warn:    findings(e.Decision.Warnings, engine.Finding.WarningText),
+				Warn:    findings(e.Decision.Warnings, warningText),
 				Audit:   findings(e.Decision.Audits, engine.Finding.Text),
 				Changes: append([]jsonpatch.Operation{}, e.Changes...),
 				Rules:   ruleAnswers(e.Rules),
@@ -134,7 +134,7 @@ func (out outcome) subject() subject {
 func (out outcome) answers() answers {
 	return answers{
 		Deny:      findings(out.denials, denialText),
-		Warn:      findings(out.warnings, engine.Finding.WarningText),
+		Warn:      findings(out.warnings, warningText),
 		Patch:     append([]jsonpatch.Operation{}, out.patch...),
 		Undecided: append([]engine.Undecided{}, out.undecided...),
 		As:        out.as,

@@ -44,7 +44,7 @@ func writeOutcome(b *strings.Builder, out outcome) {
 		writeFinding(b, "deny", denialText(f), f)
 	}
 	for _, f := range out.warnings {
-		writeFinding(b, "warn", f.WarningText(), f)
+		writeFinding(b, "warn", warningText(f), f)
 	}
 	for _, u := range out.undecided {
 		writeEntry(b, "undecided", undecidedText(u))

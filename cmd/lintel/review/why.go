@@ -115,6 +115,11 @@ func why(cmd *cobra.Command, o whyOptions) error {
 	if err != nil {
 		return err
 	}
+	for _, o := range c.objects {
+		if hasRules(o) {
+			c.notes = append(c.notes, "rules that ship with Lintel are about "+o.Title()+", too, and are not explained; `lintel check` says what they say")
+		}
+	}
 	return c.report(cmd, c.explain, map[string]writer{"text": writeWhyText, "json": writeWhyJSON})
 }
 

@@ -78,7 +78,7 @@ func writeWords(b *strings.Builder, e engine.Explanation) {
 		writeFinding(&words, "deny", f.Text(), f)
 	}
 	for _, f := range e.Decision.Warnings {
-		writeFinding(&words, "warn", f.WarningText(), f)
+		writeFinding(&words, "warn", warningText(f), f)
 	}
 	for _, f := range e.Decision.Audits {
 		writeFinding(&words, "audit", f.Text(), f)
