@@ -21,7 +21,6 @@ import (
 	"github.com/lintel-policy/lintel/controllers/object"
 	"github.com/lintel-policy/lintel/controllers/openvox/layout"
 	builtin "github.com/lintel-policy/lintel/policies/rules"
-	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
 )
 
 const (
@@ -175,12 +174,16 @@ func (r *CertificateReconciler) issuance(ctx context.Context, certificate *v1alp
 	} else if err != nil {
 		return nil, err
 	}
+	own, err := serverCertificateOf(ctx, r.client, ca)
+	if err != nil {
+		return nil, err
+	}
 	a, err := connect(ctx, r.secrets, ca, certificate.Name)
 	if err != nil {
 		return nil, fmt.Errorf("CertificateAuthority %s: %w", ca.Name, err)
 	}
 	a.revoked = r.revoked.of(key)
-	server := certificate.Name == rules.ServerCertificate(ca)
+	server := certificate.Name == own
 	if server { // by its Service the CA is asked
 		certificate.Spec.DNSAltNames = withNames(certificate.Spec.DNSAltNames, []string{serviceHost(ca)})
 	}

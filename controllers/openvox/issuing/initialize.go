@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -230,20 +231,34 @@ func (r *InitializeReconciler) nameServer(ctx context.Context, ca *v1alpha1.Cert
 		return nil
 	}
 	naming, err := serversOf(ctx, r.client, ca)
-	if err != nil {
-		return err
+	if err == nil && !slices.ContainsFunc(naming, func(s v1alpha1.Server) bool { return s.Spec.CertificateRef == ca.Status.ServerCertificateName }) {
+		ca.Status.ServerCertificateName = cmp.Or(firstNamed(naming), ca.Status.ServerCertificateName)
 	}
-	if len(naming) == 0 || slices.ContainsFunc(naming, func(s v1alpha1.Server) bool { return s.Spec.CertificateRef == ca.Status.ServerCertificateName }) {
-		return nil
+	return err
+}
+
+// firstNamed is the Certificate of the Server that was made first: "" where there is none.
+func firstNamed(servers []v1alpha1.Server) string {
+	if len(servers) == 0 {
+		return ""
 	}
-	first := slices.MinFunc(naming, func(a, b v1alpha1.Server) int {
+	return slices.MinFunc(servers, func(a, b v1alpha1.Server) int {
 		if rules.Older(&a, &b) {
 			return -1
 		}
 		return 1
-	})
-	ca.Status.ServerCertificateName = first.Spec.CertificateRef
-	return nil
+	}).Spec.CertificateRef
+}
+
+// serverCertificateOf is the name of the Certificate of a CA's own server. A status that
+// openvox-operator has written since does not say it, and then its Servers do: the pair of the
+// server would be taken for another's, and revoked for the rights that it gives.
+func serverCertificateOf(ctx context.Context, reader client.Reader, ca *v1alpha1.CertificateAuthority) (string, error) {
+	if ca.Spec.External != nil || namesServer(ca) {
+		return rules.ServerCertificate(ca), nil
+	}
+	servers, err := serversOf(ctx, reader, ca)
+	return cmp.Or(firstNamed(servers), rules.ServerCertificate(ca)), err
 }
 
 // serversOf are the Servers that run a CA.
@@ -373,6 +388,7 @@ func (r *InitializeReconciler) runJob(ctx context.Context, s setup) (progress, e
 		return progress{}, err
 	}
 	if !exists {
+		running.message += startOf(want, layout.CAClaim(s.ca.Name))
 		return running, r.keep(ctx, s.ca, want)
 	}
 	if !have.DeletionTimestamp.IsZero() {
@@ -393,9 +409,22 @@ func (r *InitializeReconciler) runJob(ctx context.Context, s setup) (progress, e
 		running.wait = time.Second
 		return running, nil
 	default:
+		running.message += startOf(have, layout.CAClaim(s.ca.Name))
 		return running, nil
 	}
 	return running, r.remove(ctx, s, have)
+}
+
+// startOf says where to look as long as a Job has not started: admission may refuse its Pod, no
+// node may have room for it, and its volume or image may not be there.
+func startOf(job *batchv1.Job, claim string) string {
+	switch {
+	case job.Status.Active == 0:
+		return fmt.Sprintf(", once it has a Pod; where that lasts, kubectl describe job %s says why", job.Name)
+	case ptr.Deref(job.Status.Ready, 0) == 0:
+		return fmt.Sprintf(", once its Pod runs; where that lasts, kubectl describe pod -l job-name=%s says why, and of its volume kubectl describe pvc %s", job.Name, claim)
+	}
+	return ""
 }
 
 // jobEnd is when a Job has succeeded, or why it has failed.

@@ -568,6 +568,33 @@ func TestReplacedPair(t *testing.T) {
 	}
 }
 
+// TestStatusOfOpenVoxOperator: it drops the field that says which Certificate is that of the CA's
+// server, whose pair is not revoked for its rights until that is said again.
+func TestStatusOfOpenVoxOperator(t *testing.T) {
+	ca, server, later := openvoxtest.MakeCA("main"), openvoxtest.MakeCAServer(), openvoxtest.MakeCAServer()
+	server.Spec.CertificateRef, later.Spec.CertificateRef, later.Name = "web", "late", "z"
+	c := openvoxtest.NewClient(t, ca, openvoxtest.MakeConfig("main"), later, server)
+	for _, said := range []struct{ spec, status, want string }{{"", "", "web"}, {"", "late", "late"}, {"own", "", "own"}} {
+		ca.Spec.ServerCertificateRef, ca.Status.ServerCertificateName = said.spec, said.status
+		name, err := serverCertificateOf(t.Context(), c, ca)
+		require.NoError(t, err)
+		require.Equal(t, said.want, name)
+	}
+	name, err := serverCertificateOf(t.Context(), openvoxtest.NewClient(t), openvoxtest.MakeCA("main"))
+	require.NoError(t, err)
+	require.Equal(t, "main-server", name)
+}
+
+// TestStartOfJob: where to look depends on how far it has come.
+func TestStartOfJob(t *testing.T) {
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "j"}}
+	require.Contains(t, startOf(job, "c"), "kubectl describe job j")
+	job.Status.Active = 1
+	require.Contains(t, startOf(job, "c"), "kubectl describe pvc c")
+	job.Status.Ready = new(int32(1))
+	require.Empty(t, startOf(job, "c"))
+}
+
 // TestSetupFails: once, with an Event, and again only when something changes.
 func TestSetupFails(t *testing.T) {
 	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -142,10 +143,30 @@ func (r *ServerReconciler) carryOut(ctx context.Context, server *v1alpha1.Server
 		return serverReport{}, err
 	}
 	report := serverReport{Status: serverStatus(server, seen, o)}
+	missing, err := r.missingPools(ctx, server)
+	if err != nil {
+		return serverReport{}, err
+	}
+	if ready := meta.FindStatusCondition(report.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionTrue && len(missing) > 0 {
+		ready.Message += fmt.Sprintf("; spec.poolRefs: there is no Pool %s, so nobody reaches these servers by it", strings.Join(missing, ", "))
+	}
 	if o != nil {
 		report.Again = o.wait
 	}
 	return report, nil
+}
+
+// missingPools are those that a Server names and that are not there: its servers run without.
+func (r *ServerReconciler) missingPools(ctx context.Context, server *v1alpha1.Server) (names []string, err error) {
+	for _, name := range server.Spec.PoolRefs {
+		err := r.client.Get(ctx, client.ObjectKey{Namespace: server.Namespace, Name: name}, &v1alpha1.Pool{})
+		if apierrors.IsNotFound(err) {
+			names = append(names, name)
+		} else if err != nil {
+			return nil, fmt.Errorf("reading Pool %s: %w", name, err)
+		}
+	}
+	return names, nil
 }
 
 // gather finds what a Server is made of. What it lacks is an *obstacle.

@@ -357,6 +357,8 @@ func TestServer(t *testing.T) {
 	s.become(appsv1.DeploymentStatus{Replicas: 2, UpdatedReplicas: 2, ReadyReplicas: 1})
 	require.Contains(t, s.run(), "Running False RollingOut")
 	s.become(appsv1.DeploymentStatus{Replicas: 2, UpdatedReplicas: 2, ReadyReplicas: 2})
+	require.Equal(t, `Running True Running: 2 of 2 servers are ready; spec.poolRefs: there is no Pool puppet, so nobody reaches these servers by it`, s.run())
+	require.NoError(t, s.Client.Create(t.Context(), openvoxtest.MakeRoutedPool("puppet", "puppet.example.com", 1)))
 	require.Equal(t, "Running True Running: 2 of 2 servers are ready", s.run())
 	require.EqualValues(t, 2, s.server.Status.Ready)
 	s.Writes = 0

@@ -43,6 +43,9 @@ func (w watches) serverSources(c, all cluster.Cluster, externalOnly bool) []sour
 		}),
 		object.Mapped(c, &v1alpha1.NodeClassifier{}, w.serversOfClassifier, predicate.TypedGenerationChangedPredicate[*v1alpha1.NodeClassifier]{}),
 		object.Mapped(c, &v1alpha1.CertificateAuthority{}, w.serversOf),
+		object.Mapped(c, &v1alpha1.Pool{}, func(ctx context.Context, pool *v1alpha1.Pool) []reconcile.Request {
+			return w.servers(ctx, pool.Namespace, func(s *v1alpha1.Server) bool { return slices.Contains(s.Spec.PoolRefs, pool.Name) })
+		}, object.Updates(func(_, _ *v1alpha1.Pool) bool { return false })), // whether it is there
 		// Those of others, and those that pairs are read from, of which this cache may know later.
 		object.Mapped(all, client.Object(object.MetadataOf(object.SecretKind)), w.serversOfSecret),
 		object.Mapped(c, client.Object(&corev1.Secret{}), w.serversOfSecret),

@@ -77,6 +77,8 @@ deny contains object.union(problem, {"field": sprintf("spec.image.%s", [problem.
 
 deny contains workload.one_line if workload.lines(spec)
 
+deny contains problem if some problem in workload.option_problems(spec)
+
 limit := workload.limit(spec)
 
 deny contains {"msg": msg, "field": "spec.javaArgs"} if {

@@ -39,6 +39,7 @@ test_postgres if {
 
 test_pods if {
 	denials({"javaArgs": "-Xmx1g\n-Dx=y"}) == {"spec.javaArgs"}
+	denials({"javaArgs": "-Xmx=1g"}) == {"spec.javaArgs"}
 	denials({"javaArgs": "-Xmx1g", "resources": {"limits": {"memory": "1Gi"}}}) == {"spec.javaArgs"}
 	denials({"javaArgs": "-Xmx600m", "resources": {"limits": {"memory": "1Gi"}}}) == set()
 	denials({"resources": {"limits": {"memory": "256Mi"}}}) == {"spec.resources.limits.memory"}

@@ -314,6 +314,14 @@ test_server if {
 	}
 	server_denials({"poolRefs": ["puppet", "1a", "A"]}) == {"spec.poolRefs[1]", "spec.poolRefs[2]"}
 	server_denials({"javaArgs": "-Xmx1g\n-Dx=y"}) == {"spec.javaArgs"}
+	every args in ["-Xmx=1g", "-Xmxg", "-Xms512mb", "-Xms900m -Xmx600m", "-Xmx2g -Xms1g -Xmx512m"] {
+		server_denials({"javaArgs": args}) == {"spec.javaArgs"}
+	}
+	every args in ["-Xms600m -Xmx600m", "-Xmn64m -Xmx1G", "-Xms1g"] {
+		server_denials({"javaArgs": args}) == set()
+	}
+	server_denials({"resources": {"requests": {"memory": "4Gi"}, "limits": {"memory": "2Gi"}}}) == {"spec.resources.requests.memory"}
+	server_denials({"resources": {"requests": {"memory": 2147483648}, "limits": {"memory": "2Gi"}}}) == set()
 }
 
 test_one_server_of_a_ca if {

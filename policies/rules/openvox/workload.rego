@@ -16,22 +16,40 @@ one_line := {
 mebibyte := 1048576
 
 # The memory limit in MiB.
-limit(spec) := units.parse_bytes(spec.resources.limits.memory) / mebibyte if is_string(spec.resources.limits.memory)
-
-limit(spec) := spec.resources.limits.memory / mebibyte if is_number(spec.resources.limits.memory)
+limit(spec) := quantity(spec.resources.limits.memory) / mebibyte
 
 # The heap that javaArgs say, in MiB: the last one counts.
-heap(spec) := megabytes(found[count(found) - 1]) if {
-	found := sizes(spec)
-	count(found) > 0
-}
-
-sizes(spec) := [size |
-	some option in regex.split(`\s+`, object.get(spec, "javaArgs", ""))
-	some size in regex.find_all_string_submatch_n(`^-Xmx([0-9]+)([kKmMgGtT]?)$`, option, 1)
-]
+heap(spec) := last(options(spec, "-Xmx"))
 
 megabytes([_, number, unit]) := (to_number(number) * {"": 1, "k": 1024, "m": 1048576, "g": 1073741824, "t": 1099511627776}[lower(unit)]) / mebibyte
+
+# Options by which no JVM starts.
+option_problems(spec) := {{"msg": msg, "field": "spec.javaArgs"} |
+	some option in regex.split(`\s+`, object.get(spec, "javaArgs", ""))
+	regex.match(`^-Xm[sx]`, option)
+	not regex.match(`^-Xm[sx][0-9]+[kKmMgGtT]?$`, option)
+	msg := sprintf("spec.javaArgs: %q is no size of a heap; write -Xmx1g, say", [option])
+} | {{"msg": msg, "field": "spec.javaArgs"} |
+	starts := options(spec, "-Xms")
+	most := options(spec, "-Xmx")
+	last(starts) > last(most)
+	msg := sprintf("spec.javaArgs: a heap cannot begin with %v MiB and have %v MiB at most; make -Xms no larger than -Xmx", [floor(last(starts)), floor(last(most))])
+} | {{"msg": msg, "field": "spec.resources.requests.memory"} |
+	quantity(spec.resources.requests.memory) > quantity(spec.resources.limits.memory)
+	msg := sprintf("spec.resources.requests.memory: %v is more than the limit, %v; Kubernetes takes no such Pod", [spec.resources.requests.memory, spec.resources.limits.memory])
+}
+
+options(spec, flag) := [megabytes(size) |
+	some option in regex.split(`\s+`, object.get(spec, "javaArgs", ""))
+	some size in regex.find_all_string_submatch_n(sprintf(`^%s([0-9]+)([kKmMgGtT]?)$`, [flag]), option, 1)
+]
+
+last(list) := list[count(list) - 1]
+
+# A quantity of memory in bytes.
+quantity(text) := units.parse_bytes(text) if is_string(text)
+
+quantity(number) := number if is_number(number)
 
 # What openvox-operator fills in where nobody says anything is no wish.
 asked(spec) if spec.javaArgs != "-Xms512m -Xmx1024m"
