@@ -285,11 +285,11 @@ func (v *secretValues) value(name, key string) (string, error) {
 	if !ok {
 		secret = &corev1.Secret{}
 		if err := v.reader.Get(v.ctx, client.ObjectKey{Namespace: v.namespace, Name: name}, secret); err != nil {
-			err = fmt.Errorf("reading Secret %s: %w", name, err)
-			if !apierrors.IsNotFound(err) {
-				v.failure = err
+			if apierrors.IsNotFound(err) {
+				return "", fmt.Errorf("there is no Secret %s; make it, with the key %q", name, key)
 			}
-			return "", err
+			v.failure = fmt.Errorf("reading Secret %s: %w", name, err)
+			return "", v.failure
 		}
 		v.read[name] = secret
 	}

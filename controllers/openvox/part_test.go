@@ -93,7 +93,7 @@ func TestASecretThatCannotBeReadDecidesNothing(t *testing.T) {
 	}
 	said, err := s.admitRequest(t.Context(), request)
 	require.NoError(t, err)
-	require.Contains(t, said.Message(), "not found", "a Secret that is missing is the user's to mend")
+	require.Contains(t, said.Message(), "there is no Secret key", "a Secret that is missing is the user's to mend")
 	failure = apierrors.NewTimeoutError("the API server is busy", 1)
 	said, err = s.admitRequest(t.Context(), request)
 	require.ErrorContains(t, err, "reading Secret key: Timeout: the API server is busy")

@@ -70,7 +70,7 @@ func TestSigningRequests(t *testing.T) {
 	output, ok := apply(t, requestToMain(t, namespace, "ip", csrtest.Template{CommonName: "web1.example.com", IPs: []string{"10.0.0.1"}}))
 	require.False(t, ok)
 	require.Contains(t, output, `signing policy "web": IP address 10.0.0.1 in subjectAltName is asked for, and signing policies permit DNS names only`)
-	require.Contains(t, output, `signing policy "provisioned": it cannot be used: the value of pp_preshared_key: reading Secret provisioning:`)
+	require.Contains(t, output, `signing policy "provisioned": it cannot be used: the value of pp_preshared_key: there is no Secret provisioning`)
 
 	output, ok = apply(t, requestToMain(t, namespace, "ip-elsewhere", csrtest.Template{CommonName: "db.example.com", IPs: []string{"10.0.0.1"}}))
 	require.False(t, ok)

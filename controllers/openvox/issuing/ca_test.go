@@ -59,7 +59,7 @@ func TestPolicies(t *testing.T) {
 	require.Contains(t, text, "- any: true\n  name: good\n")
 	require.Contains(t, text, "reserved:\n- .main-operator\n- ca.example.com\n- main-operator\n")
 	require.Equal(t, "Active the policy is rendered for the CA's autosign hook", phase("good"))
-	require.Contains(t, phase("bad"), "Error the policy signs nothing: the value of pp_preshared_key: reading Secret keys")
+	require.Contains(t, phase("bad"), "Error the policy signs nothing: the value of pp_preshared_key: there is no Secret keys")
 
 	require.NoError(t, c.Create(t.Context(), openvoxtest.MakeSecret("keys", map[string][]byte{"psk": []byte("s3cret")})))
 	again := reconciled("main")

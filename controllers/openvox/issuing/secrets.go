@@ -147,9 +147,12 @@ func (s secrets) remove(ctx context.Context, owner client.Object, name string) e
 
 // value is one key of a Secret that somebody else has made.
 func (s secrets) value(ctx context.Context, namespace, name, key string) ([]byte, error) {
-	secret := &corev1.Secret{}
-	if err := s.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret); err != nil {
-		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
+	secret, err := s.read(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	if secret == nil {
+		return nil, fmt.Errorf("there is no Secret %s; make it, with the key %q", name, key)
 	}
 	value, ok := secret.Data[key]
 	if !ok || len(value) == 0 {
