@@ -19,7 +19,7 @@ func TestZoppSamples(t *testing.T) {
 	t.Cleanup(func() {
 		_, _ = cluster.Kubectl(context.Background(), "", "delete", "--ignore-not-found", "--timeout=60s", "-f", "config/samples/zopp")
 	})
-	for _, sample := range []string{"namespace", "secret", "secret_sources", "zoppsecretsync"} {
+	for _, sample := range []string{"00-namespace", "secret", "secret_sources", "zoppsecretsync"} {
 		mustKubectl(t, "", "apply", "-f", "config/samples/zopp/"+sample+".yaml")
 	}
 	const namespace = "zopp-samples"
