@@ -145,7 +145,16 @@ test_mapping if {
 	refused := `metadata.annotations[zopp.dev/environment]: namespace "shop" may not read acme/backend/production; an administrator allows it by kubectl annotate --overwrite namespace shop 'zopp.dev/allowed-sources=%s'`
 	mapped("Restricted", {}) == {sprintf(refused, ["acme/backend/production"])}
 	mapped("Open", allowed("")) == {sprintf(refused, ["acme/backend/production"])}
-	mapped("Open", allowed("acme/backend/test,acme/*")) == {sprintf(refused, ["acme/backend/test,acme/*,acme/backend/production"])}
+	mapped("Open", allowed("acme/backend/test,acme/web/*")) == {sprintf(refused, ["acme/backend/test,acme/web/*,acme/backend/production"])}
+}
+
+# They are named, and the command leaves them out.
+test_entries_that_are_no_patterns if {
+	refused := `metadata.annotations[zopp.dev/environment]: namespace "shop" may not read acme/backend/production (%s in its annotation zopp.dev/allowed-sources %s no workspace/project/environment and %s nothing); an administrator allows it by kubectl annotate --overwrite namespace shop 'zopp.dev/allowed-sources=%sacme/backend/production'`
+	mapped("Open", allowed("acme/backend")) == {sprintf(refused, [`"acme/backend"`, "is", "permits", ""])}
+	mapped("Open", allowed("acme/backend,acme/web/*,x")) == {sprintf(refused, [`"acme/backend", "x"`, "are", "permit", "acme/web/*,"])}
+	mapped("Open", allowed("a,b,c,d,e,f")) == {sprintf(refused, [`"a", "b", "c", "d"`, "and 2 more are", "permit", ""])}
+	mapped("Open", allowed("acme/backend,acme/backend/*")) == set()
 }
 
 test_patterns_of_other_kinds_permit_nothing if {
@@ -156,9 +165,9 @@ test_patterns_of_other_kinds_permit_nothing if {
 }
 
 test_no_command_that_a_shell_would_run if {
-	lists.addition("shop", allowed("a/b/$(c)"), "zopp.dev/allowed-sources", "a/b/c") == "an entry in annotation zopp.dev/allowed-sources of Namespace shop"
-	lists.addition("shop", {}, "zopp.dev/allowed-sources", "a/b/*") == "an entry in annotation zopp.dev/allowed-sources of Namespace shop"
-	lists.addition("shop", {}, "zopp.dev/allowed-sources", "a/b/c'; rm") == "an entry in annotation zopp.dev/allowed-sources of Namespace shop"
+	lists.addition("shop", ["a/b/$(c)"], "zopp.dev/allowed-sources", "a/b/c") == "an entry in annotation zopp.dev/allowed-sources of Namespace shop"
+	lists.addition("shop", [], "zopp.dev/allowed-sources", "a/b/*") == "an entry in annotation zopp.dev/allowed-sources of Namespace shop"
+	lists.addition("shop", [], "zopp.dev/allowed-sources", "a/b/c'; rm") == "an entry in annotation zopp.dev/allowed-sources of Namespace shop"
 }
 
 target := {"secretName": "app"}

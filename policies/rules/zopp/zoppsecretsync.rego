@@ -48,7 +48,7 @@ deny contains {"field": namespace_field, "msg": msg} if {
 	not lists.accepts(says, own)
 	msg := sprintf("%s: namespace %q accepts no Secrets from namespace %q; an administrator allows it by %s", [
 		namespace_field, there.namespace, own,
-		lists.addition(there.namespace, says, "zopp.dev/accept-from-namespaces", own),
+		lists.addition(there.namespace, lists.entries(says, "zopp.dev/accept-from-namespaces"), "zopp.dev/accept-from-namespaces", own),
 	])
 }
 
