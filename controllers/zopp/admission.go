@@ -38,13 +38,21 @@ var requested = []string{
 	v1alpha1.SourcesAnnotation, v1alpha1.KeysAnnotation, v1alpha1.CleanupAnnotation,
 }
 
+// writtenAnnotation says that `zopp sync k8s` has written a Secret.
+const writtenAnnotation = v1alpha1.GroupName + "/synced-by"
+
 // secretConditions keep all Secrets away that ask for nothing, and every write that does
-// not change what is asked for. Each field is guarded, because a condition that errs
-// denies.
+// not change what is asked for. One that names an environment and has forgotten to ask for
+// its sync is let through, for a warning: none that zopp's command line has written, and none
+// whose sync ends. Each field is guarded, because a condition that errs denies.
 var secretConditions = []admissionregistrationv1.MatchCondition{
 	{
-		Name:       "asks-for-a-sync",
-		Expression: `object != null && has(object.metadata.annotations) && "` + v1alpha1.SyncAnnotation + `" in object.metadata.annotations`,
+		Name: "asks-for-a-sync",
+		Expression: `object != null && has(object.metadata.annotations) && (
+"` + v1alpha1.SyncAnnotation + `" in object.metadata.annotations ||
+['` + strings.Join([]string{v1alpha1.WorkspaceAnnotation, v1alpha1.ProjectAnnotation, v1alpha1.EnvironmentAnnotation}, "', '") + `'].exists(a, a in object.metadata.annotations) &&
+!("` + writtenAnnotation + `" in object.metadata.annotations) &&
+!(oldObject != null && has(oldObject.metadata.annotations) && "` + v1alpha1.SyncAnnotation + `" in oldObject.metadata.annotations))`,
 	},
 	{
 		Name: "asks-for-another",

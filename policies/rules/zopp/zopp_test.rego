@@ -41,7 +41,11 @@ test_complete if {
 }
 
 test_not_synced if {
-	secret.deny == set() with input as secret_input({"zopp.dev/workspace": "acme"}, {"sources": []})
+	forgotten := object.remove(three, ["zopp.dev/sync"])
+	secret.deny == set() with input as secret_input(forgotten, {"sources": []})
+	said(secret.warn) == {`metadata.annotations[zopp.dev/workspace]: it is set without zopp.dev/sync, and the Secret is not synced; add zopp.dev/sync: "true" to have it synced`} with input as secret_input(forgotten, {"sources": []})
+	secret.warn == set() with input as secret_input(object.union(forgotten, {"zopp.dev/synced-by": "jane"}), {"sources": []})
+	secret.warn == set() with input as secret_input(object.union(three, {"zopp.dev/sync": "false"}), {"sources": []})
 	secret.warn == set() with input as secret_input({"zopp.dev/sync": "false"}, {"sources": []})
 	problems := secret.warn with input as secret_input({"zopp.dev/sync": "True"}, {"sources": []})
 	fields(problems) == {annotation("sync")}
