@@ -73,7 +73,8 @@ var changedSpec = admissionregistrationv1.MatchCondition{
 }
 
 // products are the entries for Secrets and ZoppSecretSyncs. Where the system is off they are
-// there and called for nothing: entries never come and go.
+// there and called for nothing: entries never come and go. Where ZoppSecretSyncs alone are
+// off, whoever applies one is told.
 func (a *admitter) products(on bool) []builtin.Product {
 	within := builtin.InNamespaces(a.settings.namespaces, builtin.OfTheirs)
 	secrets := builtin.BuiltIn{
@@ -86,8 +87,6 @@ func (a *admitter) products(on bool) []builtin.Product {
 	}
 	if on {
 		secrets.Rules = builtin.CalledForObjects("", "v1", "secrets")
-	}
-	if on && a.settings.secretSyncs {
 		syncs.Rules = builtin.CalledForObjects(v1alpha1.GroupName, v1alpha1.SchemeGroupVersion.Version, "zoppsecretsyncs")
 	}
 	return []builtin.Product{secrets.Validating(), syncs.Validating()}
@@ -124,6 +123,7 @@ func (a *admitter) reviewedSync(ctx context.Context, review *admission.Review) (
 	if err != nil {
 		return nil, err
 	}
+	facts.Off = !a.settings.secretSyncs
 	if review.Operation == "UPDATE" {
 		old, err := system.Read[v1alpha1.ZoppSecretSync](review, review.OldObject)
 		if err != nil {

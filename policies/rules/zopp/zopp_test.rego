@@ -192,6 +192,12 @@ test_targets if {
 	refusals({"labels": {"zopp.dev/secretsync-uid": "u"}}, {}) == {"spec.target.labels[zopp.dev/secretsync-uid]: what begins with zopp.dev/ is the controllers' own on such a Secret; take it out"}
 }
 
+test_switched_off if {
+	zoppsecretsync.warn == set() with input as sync_input({"source": {}, "target": target}, {})
+	problems := zoppsecretsync.warn with input as sync_input({"source": {}, "target": target}, {"off": true})
+	said(problems) == {"spec: nothing fills the Secret, since ZoppSecretSyncs are switched off; an administrator switches them on by --zopp-secret-syncs, or systems.zopp.secretSyncs of the chart"}
+}
+
 test_other_namespaces if {
 	refusals({}, {"target": elsewhere}) == set()
 	refusals({}, {"target": {"namespace": "web", "served": true, "exists": false, "annotations": {}}}) == {`spec.target.namespace: there is no namespace "web"; make it first, or leave the field out for "shop"`}
