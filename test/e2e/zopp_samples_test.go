@@ -90,4 +90,7 @@ func TestZoppBadAnnotations(t *testing.T) {
 			return strings.Contains(output, says)
 		}, "kubectl to say "+says)
 	}
+	forgotten := strings.Replace(zoppSecret(namespace, "app", environment, nil), `"zopp.dev/sync":"true",`, "", 1)
+	output, _ := kubectl(t, forgotten, "apply", "--dry-run=server", "-f", "-")
+	require.Contains(t, output, "Warning: metadata.annotations[zopp.dev/workspace]: it is set without zopp.dev/sync, and the Secret is not synced")
 }
