@@ -203,5 +203,5 @@ func (a *access) forObject(ctx context.Context, of v1.Object) (credentials, erro
 		}
 	}
 	return found, waiting(v1.ReasonNoKey,
-		"Secret %s, whose key made this at the server, is gone or has no %s, and no other key is used in its place: make it again", v1.APIKeySecret, v1.APIKey)
+		"Secret %s, by whose key this object is carried out, is gone or has no %s, and no other key is used in its place: make it again", v1.APIKeySecret, v1.APIKey)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -179,9 +180,22 @@ func (n *neighbours) groupIDs(ctx context.Context, t *management.Tenant, by cred
 	if len(missing) == 0 {
 		return ids, n.mayName(ctx, t, by, ids)
 	}
-	p := waiting(v1.ReasonGroupNotFound, "the server has no group %s yet; make an OZGroup of that name", quoted(missing))
+	p := waiting(v1.ReasonGroupNotFound, "the server has no group %s yet; %s", quoted(missing), remedy(all.Items, missing))
 	p.quiet = areBeingMade(all.Items, missing)
 	return nil, p
+}
+
+// remedy says how groups that are missing come to be named. They are sought by spec.name, not
+// by the name of an OZGroup.
+func remedy(groups []v1.OZGroup, missing []string) string {
+	var mistaken []string
+	for _, g := range groups {
+		if slices.Contains(missing, g.Name) && g.Spec.Name != g.Name && g.DeletionTimestamp.IsZero() {
+			mistaken = append(mistaken, fmt.Sprintf("OZGroup %s is %q at the server: name that", g.Name, g.Spec.Name))
+		}
+	}
+	slices.Sort(mistaken)
+	return strings.Join(append(mistaken, "make an OZGroup that has the name in spec.name"), ", or ")
 }
 
 // mayName says which of some groups are another namespace's, and named by nobody else.

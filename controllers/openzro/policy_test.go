@@ -97,6 +97,23 @@ func TestAPolicyWaitsForItsGroups(t *testing.T) {
 	require.Len(t, s.policy("web TCP").Rules[0].Sources, 2)
 }
 
+// TestAGroupIsNamedAsTheServerDoes: who names an OZGroup by its own name is told that of its
+// group.
+func TestAGroupIsNamedAsTheServerDoes(t *testing.T) {
+	s := newSite(t)
+	s.twoGroups()
+	s.apply(ozgroup("developers", "Developers of ours"))
+	policy := web(80)
+	policy.Spec.SourceGroups = []string{"developers"}
+	s.apply(policy)
+	s.settle()
+	s.requireReason(policy, v1.ReasonGroupNotFound, `the server has no group "developers" yet; OZGroup developers is "Developers of ours" at the server: name that, or make an OZGroup that has the name in spec.name`)
+	policy.Spec.SourceGroups = []string{"Operators"}
+	s.apply(policy)
+	s.settle()
+	s.requireReason(policy, v1.ReasonGroupNotFound, `the server has no group "Operators" yet; make an OZGroup that has the name in spec.name`)
+}
+
 // TestAGroupThatWentMeanwhile is Z5, too: the server leaves out what it has no more, and
 // says nothing.
 func TestAGroupThatWentMeanwhile(t *testing.T) {

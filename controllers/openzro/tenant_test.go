@@ -218,6 +218,7 @@ func TestTheDefaultKeyIsNoSubstitute(t *testing.T) {
 	s.delete(secret)
 	s.settle()
 	s.requireReason(dev, v1.ReasonNoKey, "make it again")
+	require.NotContains(t, s.ready(dev).Message, "made this", "whether anything was made, it does not know")
 	require.Len(t, common.Groups(), 1)
 
 	s.restart()

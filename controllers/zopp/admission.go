@@ -38,13 +38,21 @@ var requested = []string{
 	v1alpha1.SourcesAnnotation, v1alpha1.KeysAnnotation, v1alpha1.CleanupAnnotation,
 }
 
+// writtenAnnotation says that `zopp sync k8s` has written a Secret.
+const writtenAnnotation = v1alpha1.GroupName + "/synced-by"
+
 // secretConditions keep all Secrets away that ask for nothing, and every write that does
-// not change what is asked for. Each field is guarded, because a condition that errs
-// denies.
+// not change what is asked for. One that names an environment and has forgotten to ask for
+// its sync is let through, for a warning: none that zopp's command line has written, and none
+// whose sync ends. Each field is guarded, because a condition that errs denies.
 var secretConditions = []admissionregistrationv1.MatchCondition{
 	{
-		Name:       "asks-for-a-sync",
-		Expression: `object != null && has(object.metadata.annotations) && "` + v1alpha1.SyncAnnotation + `" in object.metadata.annotations`,
+		Name: "asks-for-a-sync",
+		Expression: `object != null && has(object.metadata.annotations) && (
+"` + v1alpha1.SyncAnnotation + `" in object.metadata.annotations ||
+['` + strings.Join([]string{v1alpha1.WorkspaceAnnotation, v1alpha1.ProjectAnnotation, v1alpha1.EnvironmentAnnotation}, "', '") + `'].exists(a, a in object.metadata.annotations) &&
+!("` + writtenAnnotation + `" in object.metadata.annotations) &&
+!(oldObject != null && has(oldObject.metadata.annotations) && "` + v1alpha1.SyncAnnotation + `" in oldObject.metadata.annotations))`,
 	},
 	{
 		Name: "asks-for-another",
@@ -65,7 +73,8 @@ var changedSpec = admissionregistrationv1.MatchCondition{
 }
 
 // products are the entries for Secrets and ZoppSecretSyncs. Where the system is off they are
-// there and called for nothing: entries never come and go.
+// there and called for nothing: entries never come and go. Where ZoppSecretSyncs alone are
+// off, whoever applies one is told.
 func (a *admitter) products(on bool) []builtin.Product {
 	within := builtin.InNamespaces(a.settings.namespaces, builtin.OfTheirs)
 	secrets := builtin.BuiltIn{
@@ -78,8 +87,6 @@ func (a *admitter) products(on bool) []builtin.Product {
 	}
 	if on {
 		secrets.Rules = builtin.CalledForObjects("", "v1", "secrets")
-	}
-	if on && a.settings.secretSyncs {
 		syncs.Rules = builtin.CalledForObjects(v1alpha1.GroupName, v1alpha1.SchemeGroupVersion.Version, "zoppsecretsyncs")
 	}
 	return []builtin.Product{secrets.Validating(), syncs.Validating()}
@@ -116,6 +123,7 @@ func (a *admitter) reviewedSync(ctx context.Context, review *admission.Review) (
 	if err != nil {
 		return nil, err
 	}
+	facts.Off = !a.settings.secretSyncs
 	if review.Operation == "UPDATE" {
 		old, err := system.Read[v1alpha1.ZoppSecretSync](review, review.OldObject)
 		if err != nil {

@@ -107,7 +107,7 @@ func whole(request rules.Request, snapshots []*snapshot, have held) built {
 	}
 	if message := problems.String(); message != "" {
 		b.outcome.status, b.outcome.reason = v1alpha1.StatusFailed, problems.reason()
-		b.outcome.message += "; " + message
+		b.outcome.message = message + "; the rest is " + b.outcome.message
 	}
 	return b
 }
@@ -127,17 +127,24 @@ func (p *problems) reason() string {
 // String names them, and says what is done about each.
 func (p *problems) String() string {
 	var all []string
-	for _, one := range []struct {
-		keys []string
-		text string
+	for _, kind := range []struct {
+		keys      []string
+		one, many string
 	}{
-		{p.undecryptable, "cannot be decrypted, and stay as they were last: set them in zopp again"},
-		{p.notText, "are no UTF-8, and stay as they were last: set them in zopp again as text"},
-		{p.unnamable, "cannot be keys of a Secret, which are of letters, digits, - _ and . : give them another name with " + v1alpha1.KeysAnnotation},
-		{p.missing, "are asked for, and no source has them"},
+		{p.undecryptable, "cannot be decrypted, and stays as it was last: set it in zopp again", "cannot be decrypted, and stay as they were last: set them in zopp again"},
+		{p.notText, "is no UTF-8, and stays as it was last: set it in zopp again as text", "are no UTF-8, and stay as they were last: set them in zopp again as text"},
+		{
+			p.unnamable, "cannot be a key of a Secret, which is of letters, digits, - _ and . : give it another name with " + v1alpha1.KeysAnnotation,
+			"cannot be keys of a Secret, which are of letters, digits, - _ and . : give them another name with " + v1alpha1.KeysAnnotation,
+		},
+		{p.missing, "is asked for, and no source has it", "are asked for, and no source has them"},
 	} {
-		if len(one.keys) > 0 {
-			all = append(all, list(one.keys)+" "+one.text)
+		switch len(kind.keys) {
+		case 0:
+		case 1:
+			all = append(all, list(kind.keys)+" "+kind.one)
+		default:
+			all = append(all, list(kind.keys)+" "+kind.many)
 		}
 	}
 	return strings.Join(all, "; ")

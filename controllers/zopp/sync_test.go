@@ -171,6 +171,7 @@ func TestSyncLeavesAForeignSecretAlone(t *testing.T) {
 	o.server.set(backend, "KEY", "one")
 	sync := o.reconcile()
 	require.Equal(t, "NotOwned", ready(t, sync).Reason)
+	require.Equal(t, "Secret app-secrets does not belong to this object and is left alone: take another name in spec.target.secretName, or delete that one", ready(t, sync).Message)
 	require.True(t, meta.IsStatusConditionTrue(sync.Status.Conditions, v1alpha1.ConditionStalled))
 	require.Equal(t, values{"KEY": "own"}, texts(o.secretIn("default").Data))
 	require.Empty(t, o.syncReconciler.hub.usesNow())

@@ -46,7 +46,8 @@ func syncStatus(sync *v1alpha1.ZoppSecretSync, f syncFacts, now time.Time) v1alp
 	case sync.Spec.Suspend:
 		failed(c, v1alpha1.ReasonSuspended, "spec.suspend is set: the Secret stays as it is", false)
 	case f.foreign != nil:
-		failed(c, reasonNotOwned, f.foreign.Error(), true)
+		message := fmt.Sprintf("Secret %s does not belong to this object and is left alone: take another name in spec.target.secretName, or delete that one", f.foreign.Name)
+		failed(c, reasonNotOwned, message, true)
 	case !f.ready:
 		if meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady) == nil {
 			c.SetStatus(v1alpha1.ConditionReady, metav1.ConditionUnknown, reasonPending, "zopp has not answered yet")

@@ -215,7 +215,6 @@ func TestOrlojSamplesAreStored(t *testing.T) {
 	t.Cleanup(func() {
 		_, _ = cluster.Kubectl(context.Background(), "", "delete", "--ignore-not-found", "-f", "config/samples/orloj")
 	})
-	mustKubectl(t, "", "apply", "-f", "config/samples/orloj/namespace.yaml")
 	mustKubectl(t, "", "apply", "-f", "config/samples/orloj")
 	for table, name := range map[string]string{
 		"agents": "agents/researcher", "agent_systems": "agentsystems/research", "tools": "tools/search", "mcp_servers": "mcpservers/issues",

@@ -19,7 +19,7 @@ func TestZoppSamples(t *testing.T) {
 	t.Cleanup(func() {
 		_, _ = cluster.Kubectl(context.Background(), "", "delete", "--ignore-not-found", "--timeout=60s", "-f", "config/samples/zopp")
 	})
-	for _, sample := range []string{"namespace", "secret", "secret_sources", "zoppsecretsync"} {
+	for _, sample := range []string{"00-namespace", "secret", "secret_sources", "zoppsecretsync"} {
 		mustKubectl(t, "", "apply", "-f", "config/samples/zopp/"+sample+".yaml")
 	}
 	const namespace = "zopp-samples"
@@ -90,4 +90,7 @@ func TestZoppBadAnnotations(t *testing.T) {
 			return strings.Contains(output, says)
 		}, "kubectl to say "+says)
 	}
+	forgotten := strings.Replace(zoppSecret(namespace, "app", environment, nil), `"zopp.dev/sync":"true",`, "", 1)
+	output, _ := kubectl(t, forgotten, "apply", "--dry-run=server", "-f", "-")
+	require.Contains(t, output, "Warning: metadata.annotations[zopp.dev/workspace]: it is set without zopp.dev/sync, and the Secret is not synced")
 }

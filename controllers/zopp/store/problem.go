@@ -84,8 +84,8 @@ func (s *Store) problem(q question, err error, answers ...metadata.MD) *Error {
 	case told.Code() == codes.Unauthenticated:
 		return made(ReasonUnauthenticated, "the zopp server %s does not accept a request of principal %s: %s; %s", server, q.principal, said, s.suspicion(answers))
 	case told.Code() == codes.NotFound:
-		return made(ReasonNotFound, "%s is not there, or principal %s has no access to its workspace: the zopp server says %s; compare the names with `zopp environment list`, or make a principal that has access by `zopp principal create NAME --service -w %s`",
-			q.environment, q.principal, said, q.environment.Workspace)
+		return made(ReasonNotFound, "%s is not there, or principal %s has no access to its workspace: the zopp server says %s; compare the names with `zopp environment list`, or give the principal access by `zopp workspace grant-principal-access -w %s -p %s`",
+			q.environment, q.principal, said, q.environment.Workspace, q.principal.ID)
 	case told.Code() == codes.PermissionDenied:
 		return made(ReasonDenied, "principal %s may not read %s: the zopp server says %s; who administers the workspace permits it by `zopp permission set -w %s --principal %s --role read`",
 			q.principal, q.environment, said, q.environment.Workspace, q.principal.ID)

@@ -244,7 +244,7 @@ func TestReasons(t *testing.T) {
 		says      string
 		permanent bool
 	}{
-		"missing":         {of: &missing, reason: store.ReasonNotFound, permanent: true, says: `acme/backend/staging is not there, or principal "k8s-operator" (` + s.reader.ID + `) has no access to its workspace: the zopp server says "environment not found"; compare the names`},
+		"missing":         {of: &missing, reason: store.ReasonNotFound, permanent: true, says: `acme/backend/staging is not there, or principal "k8s-operator" (` + s.reader.ID + `) has no access to its workspace: the zopp server says "environment not found"; compare the names with ` + "`zopp environment list`, or give the principal access by `zopp workspace grant-principal-access -w acme -p " + s.reader.ID + "`"},
 		"not permitted":   {with: use(stranger), reason: store.ReasonDenied, permanent: true, says: "may not read acme/backend/production: the zopp server says \"no permission\"; who administers the workspace permits it by `zopp permission set -w acme --principal " + stranger.ID + " --role read`"},
 		"unknown":         {with: use(unknown), reason: store.ReasonUnauthenticated, permanent: true, says: `does not accept a request of principal "unknown" (018f0000-0000-7000-8000-000000000009): "unknown principal"; look whether the credentials are of this server, and current`},
 		"no credentials":  {with: func() func() { require.NoError(t, os.Remove(s.file)); return func() { s.use(s.reader) } }, reason: store.ReasonInvalidCredentials, permanent: true, says: "there is no file " + s.file},

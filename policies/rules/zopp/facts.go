@@ -52,6 +52,8 @@ type Facts struct {
 	Claims []Reference `json:"claims"`
 	// Target is the namespace of the Secret, where it is another one.
 	Target *Target `json:"target,omitempty"`
+	// Off says that the manager carries out no ZoppSecretSyncs.
+	Off bool `json:"off,omitempty"`
 }
 
 // Reference names an object.

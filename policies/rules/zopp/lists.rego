@@ -23,16 +23,16 @@ accepts(annotations, namespace) if {
 	glob.match(text, null, namespace)
 }
 
-# How an administrator adds an entry. A command is given where the shell takes nothing in
-# it for more than text, and the entry permits no more than what was asked for.
-addition(namespace, annotations, name, entry) := command if {
-	is_plain(annotations, name, entry)
-	command := sprintf("kubectl annotate --overwrite namespace %s '%s=%s'", [namespace, name, concat(",", array.concat(entries(annotations, name), [entry]))])
+# How an administrator adds an entry to a list. A command is given where the shell takes
+# nothing in it for more than text, and the entry permits no more than what was asked for.
+addition(namespace, list, name, entry) := command if {
+	is_plain(list, entry)
+	command := sprintf("kubectl annotate --overwrite namespace %s '%s=%s'", [namespace, name, concat(",", array.concat(list, [entry]))])
 }
 
-addition(namespace, annotations, name, entry) := sprintf("an entry in annotation %s of Namespace %s", [name, namespace]) if not is_plain(annotations, name, entry)
+addition(namespace, list, name, entry) := sprintf("an entry in annotation %s of Namespace %s", [name, namespace]) if not is_plain(list, entry)
 
-is_plain(annotations, name, entry) if {
+is_plain(list, entry) if {
 	regex.match(`^[-A-Za-z0-9_. /]+$`, entry)
-	every text in entries(annotations, name) { regex.match(`^[-A-Za-z0-9_. /*?]+$`, text) }
+	every text in list { regex.match(`^[-A-Za-z0-9_. /*?]+$`, text) }
 }

@@ -32,25 +32,52 @@ binds(_) if input.facts.mapping == "Restricted"
 # A pattern has one for each of the three names, of * and ? alone.
 pattern := `^[^/{}\[\]!\\]+/[^/{}\[\]!\\]+/[^/{}\[\]!\\]+$`
 
-permits(annotations, source) if {
-	some text in lists.entries(annotations, "zopp.dev/allowed-sources")
+is_pattern(text) if {
 	count(text) < 256
 	regex.match(pattern, text)
+}
+
+list[namespace] := lists.entries(annotations, "zopp.dev/allowed-sources") if some namespace, annotations in says
+
+patterns[namespace] := [text | some text in list[namespace]; is_pattern(text)] if some namespace, _ in says
+
+permits(namespace, source) if {
+	some text in patterns[namespace]
 	[workspace, project, environment] := split(text, "/")
 	glob.match(workspace, null, source.workspace)
 	glob.match(project, null, source.project)
 	glob.match(environment, null, source.environment)
 }
 
+# What is said of entries that are no patterns: of the first few, and how they begin.
+malformed[namespace] := [text | some text in list[namespace]; not is_pattern(text)] if some namespace, _ in says
+
+doubt(namespace) := "" if malformed[namespace] == []
+
+doubt(namespace) := sprintf(" (%s in its annotation zopp.dev/allowed-sources %s)", [concat(", ", named), verdict(count(texts))]) if {
+	texts := malformed[namespace]
+	count(texts) > 0
+	named := [sprintf("%q", [substring(text, 0, 64)]) | some text in array.slice(texts, 0, 4)]
+}
+
+verdict(1) := "is no workspace/project/environment and permits nothing"
+
+verdict(n) := "are no workspace/project/environment and permit nothing" if {
+	n > 1
+	n <= 4
+}
+
+verdict(n) := sprintf("and %d more are no workspace/project/environment and permit nothing", [n - 4]) if n > 4
+
 deny contains {"field": field, "msg": msg} if {
 	some namespace, annotations in says
 	binds(annotations)
 	some i, source in input.facts.sources
-	not permits(annotations, source)
+	not permits(namespace, source)
 	field := places.source(i)
 	name := concat("/", [source.workspace, source.project, source.environment])
-	msg := sprintf("%s: namespace %q may not read %s; an administrator allows it by %s", [
-		field, namespace, name,
-		lists.addition(namespace, annotations, "zopp.dev/allowed-sources", name),
+	msg := sprintf("%s: namespace %q may not read %s%s; an administrator allows it by %s", [
+		field, namespace, name, doubt(namespace),
+		lists.addition(namespace, patterns[namespace], "zopp.dev/allowed-sources", name),
 	])
 }

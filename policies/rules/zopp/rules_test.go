@@ -77,7 +77,8 @@ func TestAnnotationsOfSecrets(t *testing.T) {
 		"the product document's":    {annotations: three()},
 		"several":                   {annotations: listed("acme/shared/production, acme/backend/production")},
 		"filtered":                  {annotations: three("zopp.dev/keys", "DATABASE_URL, db.password=DB_PASSWORD, API_*")},
-		"of zopp's command line":    {annotations: map[string]string{"zopp.dev/workspace": "a:b"}, immutable: true, mapping: Restricted},
+		"of zopp's command line":    {annotations: map[string]string{"zopp.dev/workspace": "a:b", "zopp.dev/synced-by": "jane"}, immutable: true, mapping: Restricted},
+		"forgotten":                 {annotations: map[string]string{"zopp.dev/project": "a:b"}, immutable: true, mapping: Restricted, warned: []string{`metadata.annotations[zopp.dev/project]: it is set without zopp.dev/sync, and the Secret is not synced; add zopp.dev/sync: "true" to have it synced`}},
 		"ended":                     {annotations: three(sync, "false", "zopp.dev/workspace", ""), mapping: Restricted},
 		"true in capitals":          {annotations: three(sync, "TRUE", "zopp.dev/workspace", ""), warned: []string{`metadata.annotations[zopp.dev/sync]: it is "TRUE", and the Secret is not synced; write "true" to have it synced`}},
 		"true, with a space":        {annotations: three(sync, "true "), warned: []string{`metadata.annotations[zopp.dev/sync]: it is "true ", and the Secret is not synced; write "true" to have it synced`}},
@@ -99,6 +100,7 @@ func TestAnnotationsOfSecrets(t *testing.T) {
 		"immutable":                 {annotations: three(), immutable: true, denied: []string{"immutable: nothing can be synced to an immutable Secret; make it anew without immutable, or take annotation zopp.dev/sync out"}},
 		"restricted":                {annotations: three(), mapping: Restricted, denied: []string{`metadata.annotations[zopp.dev/environment]: namespace "shop" may not read acme/backend/production; an administrator allows it by kubectl annotate --overwrite namespace shop 'zopp.dev/allowed-sources=acme/backend/production'`}},
 		"restricted and allowed":    {annotations: three(), mapping: Restricted, namespace: map[string]string{"zopp.dev/allowed-sources": "acme/backend/*"}},
+		"restricted and malformed":  {annotations: three(), mapping: Restricted, namespace: map[string]string{"zopp.dev/allowed-sources": "acme/backend"}, denied: []string{`metadata.annotations[zopp.dev/environment]: namespace "shop" may not read acme/backend/production ("acme/backend" in its annotation zopp.dev/allowed-sources is no workspace/project/environment and permits nothing); an administrator allows it by kubectl annotate --overwrite namespace shop 'zopp.dev/allowed-sources=acme/backend/production'`}},
 		"a name like a pattern":     {annotations: three("zopp.dev/environment", "*"), mapping: Restricted, denied: []string{`metadata.annotations[zopp.dev/environment]: namespace "shop" may not read acme/backend/*; an administrator allows it by an entry in annotation zopp.dev/allowed-sources of Namespace shop`}},
 		"open and bound":            {annotations: listed("acme/shared/production,acme/web/test"), namespace: map[string]string{"zopp.dev/allowed-sources": "acme/shared/*"}, denied: []string{`metadata.annotations[zopp.dev/sources]: namespace "shop" may not read acme/web/test; an administrator allows it by kubectl annotate --overwrite namespace shop 'zopp.dev/allowed-sources=acme/shared/*,acme/web/test'`}},
 	} {

@@ -26,7 +26,7 @@ func readSample(t *testing.T, path string, into any) {
 func TestSamplesAreAdmitted(t *testing.T) {
 	const folder = "../../../config/samples/zopp"
 	var namespace corev1.Namespace
-	readSample(t, filepath.Join(folder, "namespace.yaml"), &namespace)
+	readSample(t, filepath.Join(folder, "00-namespace.yaml"), &namespace)
 	paths, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	require.NoError(t, err)
 	snapshot, asked := newRules(t), 0

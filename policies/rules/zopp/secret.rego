@@ -6,7 +6,7 @@
 #     operations: [CREATE, UPDATE]
 #   timeout: 1s
 # description: |
-#   Of a Secret that is not synced nothing is asked. input.facts.claims are ZoppSecretSyncs
+#   Of a Secret that is not synced nothing is asked; one that names an environment is warned of. input.facts.claims are ZoppSecretSyncs
 #   that fill the same Secret.
 package zopp.secret
 
@@ -31,6 +31,17 @@ warn contains {"field": field, "msg": msg} if {
 	not value in {"true", "false"}
 	field := places.annotation("sync")
 	msg := sprintf("%s: it is %q, and the Secret is not synced; write \"true\" to have it synced", [field, value])
+}
+
+# `zopp sync k8s` names what it has written, and by whom.
+is_written if "zopp.dev/synced-by" in object.keys(annotations)
+
+warn contains {"field": field, "msg": msg} if {
+	count(given) > 0
+	not "zopp.dev/sync" in object.keys(annotations)
+	not is_written
+	field := places.annotation(given[0])
+	msg := sprintf("%s: it is set without zopp.dev/sync, and the Secret is not synced; add zopp.dev/sync: \"true\" to have it synced", [field])
 }
 
 warn contains {"field": field, "msg": msg} if {

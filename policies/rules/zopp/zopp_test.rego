@@ -41,7 +41,11 @@ test_complete if {
 }
 
 test_not_synced if {
-	secret.deny == set() with input as secret_input({"zopp.dev/workspace": "acme"}, {"sources": []})
+	forgotten := object.remove(three, ["zopp.dev/sync"])
+	secret.deny == set() with input as secret_input(forgotten, {"sources": []})
+	said(secret.warn) == {`metadata.annotations[zopp.dev/workspace]: it is set without zopp.dev/sync, and the Secret is not synced; add zopp.dev/sync: "true" to have it synced`} with input as secret_input(forgotten, {"sources": []})
+	secret.warn == set() with input as secret_input(object.union(forgotten, {"zopp.dev/synced-by": "jane"}), {"sources": []})
+	secret.warn == set() with input as secret_input(object.union(three, {"zopp.dev/sync": "false"}), {"sources": []})
 	secret.warn == set() with input as secret_input({"zopp.dev/sync": "false"}, {"sources": []})
 	problems := secret.warn with input as secret_input({"zopp.dev/sync": "True"}, {"sources": []})
 	fields(problems) == {annotation("sync")}
@@ -145,7 +149,16 @@ test_mapping if {
 	refused := `metadata.annotations[zopp.dev/environment]: namespace "shop" may not read acme/backend/production; an administrator allows it by kubectl annotate --overwrite namespace shop 'zopp.dev/allowed-sources=%s'`
 	mapped("Restricted", {}) == {sprintf(refused, ["acme/backend/production"])}
 	mapped("Open", allowed("")) == {sprintf(refused, ["acme/backend/production"])}
-	mapped("Open", allowed("acme/backend/test,acme/*")) == {sprintf(refused, ["acme/backend/test,acme/*,acme/backend/production"])}
+	mapped("Open", allowed("acme/backend/test,acme/web/*")) == {sprintf(refused, ["acme/backend/test,acme/web/*,acme/backend/production"])}
+}
+
+# They are named, and the command leaves them out.
+test_entries_that_are_no_patterns if {
+	refused := `metadata.annotations[zopp.dev/environment]: namespace "shop" may not read acme/backend/production (%s in its annotation zopp.dev/allowed-sources %s no workspace/project/environment and %s nothing); an administrator allows it by kubectl annotate --overwrite namespace shop 'zopp.dev/allowed-sources=%sacme/backend/production'`
+	mapped("Open", allowed("acme/backend")) == {sprintf(refused, [`"acme/backend"`, "is", "permits", ""])}
+	mapped("Open", allowed("acme/backend,acme/web/*,x")) == {sprintf(refused, [`"acme/backend", "x"`, "are", "permit", "acme/web/*,"])}
+	mapped("Open", allowed("a,b,c,d,e,f")) == {sprintf(refused, [`"a", "b", "c", "d"`, "and 2 more are", "permit", ""])}
+	mapped("Open", allowed("acme/backend,acme/backend/*")) == set()
 }
 
 test_patterns_of_other_kinds_permit_nothing if {
@@ -156,9 +169,9 @@ test_patterns_of_other_kinds_permit_nothing if {
 }
 
 test_no_command_that_a_shell_would_run if {
-	lists.addition("shop", allowed("a/b/$(c)"), "zopp.dev/allowed-sources", "a/b/c") == "an entry in annotation zopp.dev/allowed-sources of Namespace shop"
-	lists.addition("shop", {}, "zopp.dev/allowed-sources", "a/b/*") == "an entry in annotation zopp.dev/allowed-sources of Namespace shop"
-	lists.addition("shop", {}, "zopp.dev/allowed-sources", "a/b/c'; rm") == "an entry in annotation zopp.dev/allowed-sources of Namespace shop"
+	lists.addition("shop", ["a/b/$(c)"], "zopp.dev/allowed-sources", "a/b/c") == "an entry in annotation zopp.dev/allowed-sources of Namespace shop"
+	lists.addition("shop", [], "zopp.dev/allowed-sources", "a/b/*") == "an entry in annotation zopp.dev/allowed-sources of Namespace shop"
+	lists.addition("shop", [], "zopp.dev/allowed-sources", "a/b/c'; rm") == "an entry in annotation zopp.dev/allowed-sources of Namespace shop"
 }
 
 target := {"secretName": "app"}
@@ -177,6 +190,12 @@ test_targets if {
 	refusals({"secretType": "kubernetes.io/service-account-token"}, {}) == {"spec.target.secretType: Kubernetes makes credentials from Secrets of type kubernetes.io/service-account-token; take another type"}
 	refusals({"annotations": {"zopp.dev/sync": "true"}}, {}) == {"spec.target.annotations[zopp.dev/sync]: what begins with zopp.dev/ is the controllers' own on such a Secret; take it out"}
 	refusals({"labels": {"zopp.dev/secretsync-uid": "u"}}, {}) == {"spec.target.labels[zopp.dev/secretsync-uid]: what begins with zopp.dev/ is the controllers' own on such a Secret; take it out"}
+}
+
+test_switched_off if {
+	zoppsecretsync.warn == set() with input as sync_input({"source": {}, "target": target}, {})
+	problems := zoppsecretsync.warn with input as sync_input({"source": {}, "target": target}, {"off": true})
+	said(problems) == {"spec: nothing fills the Secret, since ZoppSecretSyncs are switched off; an administrator switches them on by --zopp-secret-syncs, or systems.zopp.secretSyncs of the chart"}
 }
 
 test_other_namespaces if {

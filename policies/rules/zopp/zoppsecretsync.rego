@@ -33,6 +33,11 @@ says := lists.of(there.annotations)
 
 says := lists.of(object.get(input.namespace, ["metadata", "annotations"], null)) if not there
 
+warn contains {"field": "spec", "msg": msg} if {
+	input.facts.off
+	msg := "spec: nothing fills the Secret, since ZoppSecretSyncs are switched off; an administrator switches them on by --zopp-secret-syncs, or systems.zopp.secretSyncs of the chart"
+}
+
 deny contains {"field": namespace_field, "msg": msg} if {
 	not there.exists
 	msg := sprintf("%s: there is no namespace %q; make it first, or leave the field out for %q", [namespace_field, there.namespace, own])
@@ -48,7 +53,7 @@ deny contains {"field": namespace_field, "msg": msg} if {
 	not lists.accepts(says, own)
 	msg := sprintf("%s: namespace %q accepts no Secrets from namespace %q; an administrator allows it by %s", [
 		namespace_field, there.namespace, own,
-		lists.addition(there.namespace, says, "zopp.dev/accept-from-namespaces", own),
+		lists.addition(there.namespace, lists.entries(says, "zopp.dev/accept-from-namespaces"), "zopp.dev/accept-from-namespaces", own),
 	])
 }
 
