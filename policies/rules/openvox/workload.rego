@@ -24,7 +24,7 @@ heap(spec) := last(options(spec, "-Xmx"))
 megabytes([_, number, unit]) := (to_number(number) * {"": 1, "k": 1024, "m": 1048576, "g": 1073741824, "t": 1099511627776}[lower(unit)]) / mebibyte
 
 # Options by which no JVM starts.
-option_problems(spec) := {{"msg": msg, "field": "spec.javaArgs"} |
+option_problems(spec) := ({{"msg": msg, "field": "spec.javaArgs"} |
 	some option in regex.split(`\s+`, object.get(spec, "javaArgs", ""))
 	regex.match(`^-Xm[sx]`, option)
 	not regex.match(`^-Xm[sx][0-9]+[kKmMgGtT]?$`, option)
@@ -34,7 +34,7 @@ option_problems(spec) := {{"msg": msg, "field": "spec.javaArgs"} |
 	most := options(spec, "-Xmx")
 	last(starts) > last(most)
 	msg := sprintf("spec.javaArgs: a heap cannot begin with %v MiB and have %v MiB at most; make -Xms no larger than -Xmx", [floor(last(starts)), floor(last(most))])
-} | {{"msg": msg, "field": "spec.resources.requests.memory"} |
+}) | {{"msg": msg, "field": "spec.resources.requests.memory"} |
 	quantity(spec.resources.requests.memory) > quantity(spec.resources.limits.memory)
 	msg := sprintf("spec.resources.requests.memory: %v is more than the limit, %v; Kubernetes takes no such Pod", [spec.resources.requests.memory, spec.resources.limits.memory])
 }
