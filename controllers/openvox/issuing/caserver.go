@@ -1,0 +1,88 @@
+package issuing
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/object"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
+)
+
+// nameServer has the Certificate of the CA's server be that of the Server with ca. One stays
+// for as long as a Server names it.
+func (r *InitializeReconciler) nameServer(ctx context.Context, ca *v1alpha1.CertificateAuthority) error {
+	if ca.Spec.ServerCertificateRef != "" {
+		ca.Status.ServerCertificateName = ""
+		return nil
+	}
+	naming, err := serversOf(ctx, r.client, ca)
+	if err == nil && !slices.ContainsFunc(naming, func(s v1alpha1.Server) bool { return s.Spec.CertificateRef == ca.Status.ServerCertificateName }) {
+		ca.Status.ServerCertificateName = cmp.Or(firstNamed(naming), ca.Status.ServerCertificateName)
+	}
+	return err
+}
+
+// firstNamed is the Certificate of the Server that was made first: "" where there is none.
+func firstNamed(servers []v1alpha1.Server) string {
+	if len(servers) == 0 {
+		return ""
+	}
+	return slices.MinFunc(servers, func(a, b v1alpha1.Server) int {
+		if rules.Older(&a, &b) {
+			return -1
+		}
+		return 1
+	}).Spec.CertificateRef
+}
+
+// serverCertificateOf is the name of the Certificate of a CA's own server. A status that
+// openvox-operator has written since does not say it, and then its Servers do: the pair of the
+// server would be taken for another's, and revoked for the rights that it gives.
+func serverCertificateOf(ctx context.Context, reader client.Reader, ca *v1alpha1.CertificateAuthority) (string, error) {
+	if ca.Spec.External != nil || namesServer(ca) {
+		return rules.ServerCertificate(ca), nil
+	}
+	servers, err := serversOf(ctx, reader, ca)
+	return cmp.Or(firstNamed(servers), rules.ServerCertificate(ca)), err
+}
+
+// serversOf are the Servers that run a CA.
+func serversOf(ctx context.Context, reader client.Reader, ca *v1alpha1.CertificateAuthority) ([]v1alpha1.Server, error) {
+	var servers v1alpha1.ServerList
+	if err := reader.List(ctx, &servers, client.InNamespace(ca.Namespace)); err != nil {
+		return nil, fmt.Errorf("listing the Servers of %s: %w", ca.Namespace, err)
+	}
+	configs, err := layout.ConfigsIn(ctx, reader, ca.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(servers.Items, func(s v1alpha1.Server) bool {
+		return !s.Spec.CA || !s.DeletionTimestamp.IsZero() || !slices.ContainsFunc(configs, func(c v1alpha1.Config) bool {
+			return c.Name == s.Spec.ConfigRef && c.Spec.AuthorityRef == ca.Name
+		})
+	}), nil
+}
+
+// namesServer says whether the Certificate of a CA's server is named.
+func namesServer(ca *v1alpha1.CertificateAuthority) bool {
+	return ca.Spec.ServerCertificateRef != "" || ca.Status.ServerCertificateName != ""
+}
+
+// makeServer has the Certificate of the CA's server made, unless one is named.
+func (r *InitializeReconciler) makeServer(ctx context.Context, s setup) error {
+	if namesServer(s.ca) {
+		return nil
+	}
+	err := r.keep(ctx, s.ca, s.made())
+	if foreign := (*object.Foreign)(nil); errors.As(err, &foreign) {
+		return fmt.Errorf("%w, or name it in spec.serverCertificateRef", err)
+	}
+	return err
+}

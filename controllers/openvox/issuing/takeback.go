@@ -1,0 +1,133 @@
+package issuing
+
+import (
+	"context"
+	"crypto"
+	"crypto/x509"
+	"errors"
+	"fmt"
+
+	v1alpha1 "github.com/lintel-policy/lintel/api/openvox/v1alpha1"
+	"github.com/lintel-policy/lintel/controllers/openvox/layout"
+	"github.com/lintel-policy/lintel/controllers/openvox/puppet"
+	rules "github.com/lintel-policy/lintel/policies/rules/openvox"
+)
+
+// forgetOutdated takes back what was asked for an earlier generation, and a key that has
+// its certificate already.
+func (i *issuance) forgetOutdated(ctx context.Context, old *x509.Certificate) error {
+	data, err := i.secrets.owned(ctx, i.certificate, pendingSecret(i.certificate.Name))
+	if err != nil {
+		return err
+	}
+	key, err := parseKey(data[layout.KeyFile])
+	if err != nil {
+		return nil
+	}
+	used := old != nil && samePublic(old.PublicKey, key.Public())
+	if !used && string(data[generationKey]) == i.generation() {
+		return nil
+	}
+	if !used {
+		forget, err := i.forgetting(ctx, key)
+		if err != nil {
+			return err
+		}
+		if forget != nil && i.authority.admin == nil {
+			return nil // it stays ours: what is signed is compared with what is wanted
+		}
+		if forget != nil {
+			if err := forget(); err != nil {
+				return err
+			}
+		}
+	}
+	return i.secrets.remove(ctx, i.certificate, pendingSecret(i.certificate.Name))
+}
+
+// forgetting is how the CA is made to forget what it has for a key: nil where it has
+// nothing. Cleaning leaves a request where it is.
+func (i *issuance) forgetting(ctx context.Context, key crypto.Signer) (func() error, error) {
+	certname := i.certificate.Spec.Certname
+	certificate, err := i.authority.anyone.Certificate(ctx, certname)
+	if err == nil {
+		if !samePublic(certificate.PublicKey, key.Public()) {
+			return nil, nil
+		}
+		return func() error { return i.authority.revoke(ctx, certname, certificate) }, nil
+	}
+	if !errors.Is(err, puppet.ErrNotFound) {
+		return nil, err
+	}
+	request, err := i.authority.anyone.Request(ctx, certname)
+	if errors.Is(err, puppet.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil || !samePublic(request.PublicKey, key.Public()) {
+		return nil, err
+	}
+	return func() error { return i.authority.admin.Withdraw(ctx, certname) }, nil
+}
+
+// withdrawForeign takes away somebody else's request for a certname that is the operator's own:
+// whoever reaches the CA may send one.
+func (i *issuance) withdrawForeign(ctx context.Context, key crypto.Signer) error {
+	if !layout.IsOperators(i.certificate.Name) || i.authority.admin == nil {
+		return nil
+	}
+	waiting, err := i.authority.anyone.Request(ctx, i.certificate.Spec.Certname)
+	if errors.Is(err, puppet.ErrNotFound) || err == nil && samePublic(waiting.PublicKey, key.Public()) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return i.authority.admin.Withdraw(ctx, i.certificate.Spec.Certname)
+}
+
+// clean makes room for a certificate: only one of ours is revoked.
+func (i *issuance) clean(ctx context.Context, has, old *x509.Certificate) error {
+	certname := i.certificate.Spec.Certname
+	if !i.isOurs(has, old) {
+		return failure(reasonTaken, "the CA has a certificate for %s that this object has not asked for (serial %s); %s, or take another certname",
+			certname, serial(has), i.authority.byHand("revoke", certname))
+	}
+	if i.authority.admin == nil {
+		return &problem{phase: v1alpha1.CertificateWaitingForSigning, reason: reasonWaiting, err: fmt.Errorf(
+			"the CA has the certificate that is to be replaced, and there is no certificate to revoke it with; %s", i.authority.byHand("revoke", certname))}
+	}
+	err := i.authority.revoke(ctx, certname, has)
+	if err == nil && i.whyReissued != "" {
+		i.tell(false, reasonReissued, "%s: the certificate is revoked and issued again, and both are not valid in between", i.whyReissued)
+	}
+	return err
+}
+
+func (i *issuance) isOurs(has, old *x509.Certificate) bool {
+	certname, ca := i.certificate.Spec.Certname, i.certificate.Spec.AuthorityRef
+	return old != nil && has.Equal(old) || serial(has) == i.certificate.Status.SerialNumber ||
+		certname == rules.OperatorCertname(ca) || certname == rules.StandbyCertname(ca) // nobody else may have them
+}
+
+// revoke has the CA forget the certificate of an object that goes: nothing else that it
+// may have under the name.
+func (i *issuance) revoke(ctx context.Context) error {
+	if i.authority.admin == nil {
+		return nil
+	}
+	has, err := i.authority.anyone.Certificate(ctx, i.certificate.Spec.Certname)
+	if errors.Is(err, puppet.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !i.isOurs(has, nil) {
+		return nil
+	}
+	if err := i.authority.revoke(ctx, i.certificate.Spec.Certname, has); err != nil {
+		return err
+	}
+	i.tell(false, "CertificateCleaned", "the certificate of %s is revoked", i.certificate.Spec.Certname)
+	return nil
+}
