@@ -12,8 +12,19 @@ import (
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
 )
 
-// checkOrloj checks manifests by the rules that ship with Lintel.
-func checkOrloj(t *testing.T, manifests string, flags ...string) (code int, output string) {
+// checkSays checks manifests, and what is said of them.
+func checkSays(t *testing.T, manifests string, flags []string, code int, says []string) {
+	t.Helper()
+	is, output := checkShipped(t, manifests, flags...)
+	require.Equal(t, code, is, output)
+	for _, words := range says {
+		require.Contains(t, output, words)
+	}
+	require.NotContains(t, output, "@built-in", "a rule that ships speaks for itself")
+}
+
+// checkShipped checks manifests by the rules that ship with Lintel.
+func checkShipped(t *testing.T, manifests string, flags ...string) (code int, output string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "objects.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(manifests), 0o600))
@@ -49,14 +60,7 @@ func TestCheckAsksTheRulesOfOrloj(t *testing.T) {
 		},
 		"no rules at all": {manifests: namespaceOf, code: exitError, says: []string{"no policies: give a folder, a .rego file or a PolicySource with -p"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			code, output := checkOrloj(t, c.manifests, c.flags...)
-			require.Equal(t, c.code, code, output)
-			for _, words := range c.says {
-				require.Contains(t, output, words)
-			}
-			require.NotContains(t, output, "@built-in", "a rule that ships speaks for itself")
-		})
+		t.Run(name, func(t *testing.T) { checkSays(t, c.manifests, c.flags, c.code, c.says) })
 	}
 }
 
@@ -64,7 +68,7 @@ func TestCheckAsksTheRulesOfOrloj(t *testing.T) {
 func TestUserPoliciesSeeTheDefaults(t *testing.T) {
 	policy := filepath.Join(t.TempDir(), "p.rego")
 	require.NoError(t, os.WriteFile(policy, []byte("package p\nimport rego.v1\ndeny contains \"few steps\" if input.request.object.spec.limits.max_steps < 20\n"), 0o600))
-	code, output := checkOrloj(t, goodAgent, "-p", policy)
+	code, output := checkShipped(t, goodAgent, "-p", policy)
 	require.Equal(t, exitDenied, code)
 	require.Contains(t, output, "few steps [p deny, p.rego:3")
 }

@@ -19,6 +19,8 @@ type arrival struct {
 	// kind is that of the review's object, which may be of another version than the
 	// manifest.
 	kind schema.GroupVersionKind
+	// at is where it stands among the objects.
+	at int
 }
 
 // isDecided says that nobody is asked.
@@ -31,6 +33,7 @@ func (c *checker) arriveAll() error {
 		if err != nil {
 			return err
 		}
+		a.at = len(c.arrivals)
 		c.arrivals = append(c.arrivals, a)
 	}
 	return nil

@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
 	"github.com/lintel-policy/lintel/cmd/lintel/report"
 	"github.com/lintel-policy/lintel/cmd/lintel/sources"
 	"github.com/lintel-policy/lintel/policies/clusterdata"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/policies/rules/openclaw"
 	"github.com/lintel-policy/lintel/webhooks/registration"
 )
 
@@ -34,8 +36,11 @@ type checker struct {
 	builtIn *builtIn
 	// systems are the rules of those that were asked, by API group.
 	systems map[string]*engine.Snapshot
-	// existing are the objects of --cluster.
+	// existing are the objects of --cluster, and atHand those that facts are found in, by kind.
 	existing []manifests.Object
+	atHand   map[schema.GroupKind]any
+	// bundles reads PolicyBundles; nil until one is asked about.
+	bundles *openclaw.Parser
 	// notes are about the policies, and about objects of which not all is checked.
 	notes []string
 }

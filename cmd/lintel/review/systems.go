@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
 
-	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openclawv1 "github.com/lintel-policy/lintel/api/openclaw/v1"
@@ -29,7 +29,7 @@ type system struct {
 	compile func() (*engine.Snapshot, error)
 	// facts are what the rules read as input.facts: nil where they read none. A reason is why
 	// that is not known.
-	facts func(context.Context, *checker, manifests.Object) (facts any, reason string, err error)
+	facts func(context.Context, *checker, placed) (facts any, reason string, err error)
 }
 
 // systems are by their API groups. The rules of zopp are about Secrets, too.
@@ -39,6 +39,9 @@ var systems = map[string]system{
 	openzrov1.GroupName:       {"openZro", openzro.New, openzroFacts},
 	zoppv1alpha1.GroupName:    {"zopp", zopp.New, zoppFacts},
 }
+
+// secretKind is read without its values.
+var secretKind = schema.GroupKind{Kind: "Secret"}
 
 func compiled(set func() (*engine.PolicySet, error)) func() (*engine.Snapshot, error) {
 	return func() (*engine.Snapshot, error) {
@@ -53,7 +56,7 @@ func compiled(set func() (*engine.PolicySet, error)) func() (*engine.Snapshot, e
 // groupOf is the key in systems of those whose rules are asked about an object; "" where there
 // is none.
 func groupOf(o manifests.Object) string {
-	if o.Kind.Group == "" && o.Kind.Kind == "Secret" && o.HasAnnotationOf(zoppv1alpha1.GroupName) {
+	if o.Kind.GroupKind() == secretKind && o.HasAnnotationOf(zoppv1alpha1.GroupName) {
 		return zoppv1alpha1.GroupName
 	}
 	if _, ok := systems[o.Kind.Group]; ok {
@@ -81,7 +84,7 @@ func (c *checker) askSystem(ctx context.Context, group string, a arrival) (outco
 		}
 		c.systems[group] = rules
 	}
-	facts, reason, err := asked.facts(ctx, c, a.object)
+	facts, reason, err := asked.facts(ctx, c, placed{a.object, a.at})
 	if err != nil {
 		return outcome{}, fmt.Errorf("%s: %w", a.object.Origin, err)
 	}
@@ -122,66 +125,100 @@ func typed[T any, P interface {
 	return object, nil
 }
 
-// atHand are the objects of a Go type, which is named as their kind, in --cluster and among the
-// manifests. Of those, only what stands before one counts, if one is given, which is never
-// among them: kubectl applies them in their order, and who comes first has a name.
+// known is an object that is at hand. at is where it stands among the manifests: -1 for those of
+// --cluster.
+type known[T any] struct {
+	at     int
+	object *T
+}
+
+// atHand are the objects of a kind in --cluster and among the manifests, as ones of a Go type.
+// They are read once.
 func atHand[T any, P interface {
 	*T
 	client.Object
-}](c *checker, group string, before *manifests.Object) (list []T, err error) {
-	kind := reflect.TypeFor[T]().Name()
-	add := func(o manifests.Object) error {
-		if o.Kind.Group != group || o.Kind.Kind != kind || before != nil && o.Namespace == before.Namespace && o.Name == before.Name && o.Kind == before.Kind {
+}](c *checker, kind schema.GroupKind) ([]known[T], error) {
+	if list, ok := c.atHand[kind].([]known[T]); ok {
+		return list, nil
+	}
+	var list []known[T]
+	add := func(at int, o manifests.Object) error {
+		if o.Kind.GroupKind() != kind {
 			return nil
 		}
 		object, err := typed[T, P](o)
-		if err == nil {
-			list = append(list, *object)
+		if err != nil {
+			return fmt.Errorf("%s: %w", o.Origin, err)
 		}
-		return err
+		list = append(list, known[T]{at, object})
+		return nil
 	}
 	for _, o := range c.existing {
-		if err := add(o); err != nil {
-			return nil, fmt.Errorf("%s: %w", o.Origin, err)
-		}
-	}
-	for _, a := range c.arrivals {
-		if before != nil && a.object.Origin == before.Origin && a.object.Name == before.Name {
-			break
-		}
-		if a.isDecided() {
-			continue
-		}
-		if err := add(a.object); err != nil {
+		if err := add(-1, o); err != nil {
 			return nil, err
 		}
 	}
+	for at, a := range c.arrivals {
+		if a.isDecided() {
+			continue
+		}
+		if err := add(at, a.object); err != nil {
+			return nil, err
+		}
+	}
+	if c.atHand == nil {
+		c.atHand = map[schema.GroupKind]any{}
+	}
+	c.atHand[kind] = list
 	return list, nil
 }
 
-// in are those of a namespace.
-func in[T any, P interface {
+// before are those that stand before an object, which is not among them: kubectl applies
+// manifests in their order, and who comes first has a name. namespace is theirs; "" for any.
+func before[T any, P interface {
 	*T
 	client.Object
-}](namespace string, list []T, err error) ([]T, error) {
-	var found []T
-	for i := range list {
-		if P(&list[i]).GetNamespace() == namespace {
-			found = append(found, list[i])
+}](c *checker, kind schema.GroupKind, o placed, namespace string) (found []T, err error) {
+	list, err := atHand[T, P](c, kind)
+	for _, k := range list {
+		object := P(k.object)
+		itself := kind == o.Kind.GroupKind() && object.GetNamespace() == o.Namespace && object.GetName() == o.Name
+		if k.at < o.at && !itself && (namespace == "" || object.GetNamespace() == namespace) {
+			found = append(found, *k.object)
 		}
 	}
 	return found, err
 }
 
-func openclawFacts(ctx context.Context, c *checker, o manifests.Object) (any, string, error) {
+// named is an object of a name at hand, wherever it stands: nil where there is none.
+func named[T any, P interface {
+	*T
+	client.Object
+}](c *checker, kind schema.GroupKind, namespace, name string) (*T, error) {
+	list, err := atHand[T, P](c, kind)
+	for _, k := range list {
+		if object := P(k.object); object.GetNamespace() == namespace && object.GetName() == name {
+			return k.object, err
+		}
+	}
+	return nil, err
+}
+
+// placed is an object that is asked about, and where it stands among the manifests.
+type placed struct {
+	manifests.Object
+	at int
+}
+
+func openclawFacts(ctx context.Context, c *checker, o placed) (any, string, error) {
 	if o.Kind.Kind != "PolicyBundle" {
 		return map[string]any{"registries": []string{}}, "", nil
 	}
-	bundle, err := typed[openclawv1.PolicyBundle](o)
+	bundle, err := typed[openclawv1.PolicyBundle](o.Object)
 	if err != nil {
 		return nil, "", err
 	}
-	list, err := atHand[openclawv1.PolicyBundle](c, o.Kind.Group, &o)
+	list, err := before[openclawv1.PolicyBundle](c, o.Kind.GroupKind(), o, "")
 	if err != nil {
 		return nil, "", err
 	}
@@ -189,61 +226,62 @@ func openclawFacts(ctx context.Context, c *checker, o manifests.Object) (any, st
 	for i := range list {
 		others = append(others, &list[i])
 	}
-	facts, err := openclaw.NewParser().Find(ctx, bundle, nil, others, "")
+	if c.bundles == nil {
+		c.bundles = openclaw.NewParser()
+	}
+	facts, err := c.bundles.Find(ctx, bundle, nil, others, "")
 	return facts, "", err
 }
 
-func openvoxFacts(_ context.Context, c *checker, o manifests.Object) (any, string, error) {
-	group := o.Kind.Group
+func openvoxFacts(_ context.Context, c *checker, o placed) (any, string, error) {
+	kind := func(name string) schema.GroupKind {
+		return schema.GroupKind{Group: openvoxv1alpha1.GroupName, Kind: name}
+	}
 	switch o.Kind.Kind {
 	case "Certificate":
-		certificate, err := typed[openvoxv1alpha1.Certificate](o)
+		certificate, err := typed[openvoxv1alpha1.Certificate](o.Object)
 		if err != nil {
 			return nil, "", err
 		}
-		others, err := in(atHandIn[openvoxv1alpha1.Certificate](c, &o))
+		others, err := before[openvoxv1alpha1.Certificate](c, kind("Certificate"), o, o.Namespace)
 		if err != nil {
 			return nil, "", err
 		}
 		facts := openvox.Claims(certificate, others)
-		authorities, err := atHand[openvoxv1alpha1.CertificateAuthority](c, group, nil)
-		for i := range authorities {
-			if ca := &authorities[i]; ca.Namespace == o.Namespace && ca.Name == certificate.Spec.AuthorityRef {
-				facts = facts.At(ca, certificate)
-			}
+		ca, err := named[openvoxv1alpha1.CertificateAuthority](c, kind("CertificateAuthority"), o.Namespace, certificate.Spec.AuthorityRef)
+		if ca != nil {
+			facts = facts.At(ca, certificate)
 		}
 		return facts, "", err
 	case "CertificateAuthority":
-		ca, err := typed[openvoxv1alpha1.CertificateAuthority](o)
+		ca, err := typed[openvoxv1alpha1.CertificateAuthority](o.Object)
 		if err != nil {
 			return nil, "", err
 		}
 		facts := openvox.AuthorityFacts{}
-		secrets, err := atHand[corev1.Secret](c, "", nil)
-		for i := range secrets {
-			if secret := &secrets[i]; secret.Namespace == o.Namespace && secret.Name == ca.Spec.IntermediateCA.SecretName {
-				facts.IntermediateFor = new(secret.Annotations[openvox.IntermediateAnnotation])
-			}
+		secret, err := named[metav1.PartialObjectMetadata](c, secretKind, o.Namespace, ca.Spec.IntermediateCA.SecretName)
+		if secret != nil {
+			facts.IntermediateFor = new(secret.Annotations[openvox.IntermediateAnnotation])
 		}
 		return facts, "", err
 	case "Pool":
-		pool, err := typed[openvoxv1alpha1.Pool](o)
+		pool, err := typed[openvoxv1alpha1.Pool](o.Object)
 		if err != nil {
 			return nil, "", err
 		}
-		others, err := in(atHandIn[openvoxv1alpha1.Pool](c, &o))
+		others, err := before[openvoxv1alpha1.Pool](c, kind("Pool"), o, o.Namespace)
 		return openvox.PoolFacts{HostTakenBy: openvox.HostTaken(pool, others)}, "", err
 	case "Server":
-		server, err := typed[openvoxv1alpha1.Server](o)
+		server, err := typed[openvoxv1alpha1.Server](o.Object)
 		if err != nil || !server.Spec.CA {
 			return openvox.ServerFacts{}, "", err
 		}
-		others, err := in(atHandIn[openvoxv1alpha1.Server](c, &o))
+		others, err := before[openvoxv1alpha1.Server](c, kind("Server"), o, o.Namespace)
 		if err != nil {
 			return nil, "", err
 		}
-		all, err := atHand[openvoxv1alpha1.Config](c, group, nil)
-		configs, err := in(o.Namespace, all, err)
+		everywhere := placed{at: len(c.arrivals)}
+		configs, err := before[openvoxv1alpha1.Config](c, kind("Config"), everywhere, o.Namespace)
 		return openvox.CAServers(server, others, configs, func(_, _ *openvoxv1alpha1.Server) bool { return true }), "", err
 	case "SigningPolicy":
 		return openvox.KnownNames(), "", nil
@@ -251,7 +289,7 @@ func openvoxFacts(_ context.Context, c *checker, o manifests.Object) (any, strin
 	return nil, "", nil
 }
 
-func openzroFacts(_ context.Context, c *checker, o manifests.Object) (any, string, error) {
+func openzroFacts(_ context.Context, c *checker, o placed) (any, string, error) {
 	facts := openzro.Facts{}
 	var err error
 	switch o.Kind.Kind {
@@ -273,12 +311,12 @@ func openzroFacts(_ context.Context, c *checker, o manifests.Object) (any, strin
 func taken[T any, P interface {
 	*T
 	openzrov1.Object
-}](c *checker, o manifests.Object, facts *openzro.Facts) error {
-	object, err := typed[T, P](o)
+}](c *checker, o placed, facts *openzro.Facts) error {
+	object, err := typed[T, P](o.Object)
 	if err != nil {
 		return err
 	}
-	others, err := in[T, P](atHandIn[T, P](c, &o))
+	others, err := before[T, P](c, o.Kind.GroupKind(), o, o.Namespace)
 	for i := range others {
 		if other := P(&others[i]); facts.Taken == nil && openzro.RemoteName(object) != "" && openzro.RemoteName(other) == openzro.RemoteName(object) {
 			facts.Taken = &openzro.Reference{Kind: o.Kind.Kind, Name: other.GetName()}
@@ -287,62 +325,46 @@ func taken[T any, P interface {
 	return err
 }
 
-func zoppFacts(_ context.Context, c *checker, o manifests.Object) (any, string, error) {
-	syncs, err := atHand[zoppv1alpha1.ZoppSecretSync](c, zoppv1alpha1.GroupName, &o)
-	if err != nil {
-		return nil, "", err
-	}
+func zoppFacts(_ context.Context, c *checker, o placed) (any, string, error) {
 	var facts zopp.Facts
 	namespace, name := o.Namespace, o.Name
 	if o.Kind.Kind == "Secret" {
-		secret, err := typed[corev1.Secret](o)
+		secret, err := typed[metav1.PartialObjectMetadata](o.Object)
 		if err != nil {
 			return nil, "", err
 		}
 		facts = zopp.SecretFacts(secret.Annotations, c.options.zopp)
 	} else {
-		sync, err := typed[zoppv1alpha1.ZoppSecretSync](o)
+		sync, err := typed[zoppv1alpha1.ZoppSecretSync](o.Object)
 		if err != nil {
 			return nil, "", err
 		}
 		facts = zopp.SyncFacts(sync, c.options.zopp)
 		if namespace, name = sync.SecretNamespace(), sync.Spec.Target.SecretName; namespace != o.Namespace {
-			spaces, err := atHand[corev1.Namespace](c, "", nil)
+			space, err := named[metav1.PartialObjectMetadata](c, schema.GroupKind{Kind: "Namespace"}, "", namespace)
 			if err != nil {
 				return nil, "", err
 			}
-			for i := range spaces {
-				if spaces[i].Name == namespace {
-					facts.Target = &zopp.Target{Namespace: namespace, Served: true, Exists: true, Annotations: spaces[i].Annotations}
-				}
-			}
-			if facts.Target == nil {
+			if space == nil {
 				return nil, fmt.Sprintf("its Secret is in namespace %q, which is not at hand", namespace), nil
 			}
+			facts.Target = &zopp.Target{Namespace: namespace, Served: true, Exists: true, Annotations: space.Annotations}
 		}
-		secrets, err := atHand[corev1.Secret](c, "", &o)
+		secrets, err := before[metav1.PartialObjectMetadata](c, secretKind, o, namespace)
 		if err != nil {
 			return nil, "", err
 		}
-		for i := range secrets {
-			if s := &secrets[i]; s.Namespace == namespace && s.Name == name && zopp.Read(s.Annotations).Sync {
+		for _, s := range secrets {
+			if s.Name == name && zopp.Read(s.Annotations).Sync {
 				facts.Claims = append(facts.Claims, zopp.Reference{Kind: "Secret", Namespace: namespace, Name: name})
 			}
 		}
 	}
+	syncs, err := before[zoppv1alpha1.ZoppSecretSync](c, schema.GroupKind{Group: zoppv1alpha1.GroupName, Kind: "ZoppSecretSync"}, o, "")
 	for i := range syncs {
 		if s := &syncs[i]; s.SecretNamespace() == namespace && s.Spec.Target.SecretName == name {
 			facts.Claims = append(facts.Claims, zopp.Reference{Kind: "ZoppSecretSync", Namespace: s.Namespace, Name: s.Name})
 		}
 	}
-	return facts, "", nil
-}
-
-// atHandIn are those at hand before an object, for in.
-func atHandIn[T any, P interface {
-	*T
-	client.Object
-}](c *checker, o *manifests.Object) (string, []T, error) {
-	list, err := atHand[T, P](c, o.Kind.Group, o)
-	return o.Namespace, list, err
+	return facts, "", err
 }

@@ -115,12 +115,28 @@ func why(cmd *cobra.Command, o whyOptions) error {
 	if err != nil {
 		return err
 	}
-	for _, o := range c.objects {
-		if hasRules(o) {
-			c.notes = append(c.notes, "rules that ship with Lintel are about "+o.Title()+", too, and are not explained; `lintel check` says what they say")
-		}
+	if note := unexplained(c.objects); note != "" {
+		c.notes = append(c.notes, note)
 	}
 	return c.report(cmd, c.explain, map[string]writer{"text": writeWhyText, "json": writeWhyJSON})
+}
+
+// unexplained says of which objects rules that ship with Lintel are asked: "" where of none.
+func unexplained(objects []manifests.Object) string {
+	var titles []string
+	for _, o := range objects {
+		if hasRules(o) {
+			titles = append(titles, o.Title())
+		}
+	}
+	const shown = 3
+	if more := len(titles) - shown; more > 0 {
+		titles = append(titles[:shown], fmt.Sprintf("%d more", more))
+	}
+	if len(titles) == 0 {
+		return ""
+	}
+	return "rules that ship with Lintel are about " + strings.Join(titles, ", ") + ", too, and are not explained; `lintel check` says what they say"
 }
 
 // compileToExplain compiles the sources as a cluster does, and then to be explained.
