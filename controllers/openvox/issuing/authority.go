@@ -70,8 +70,7 @@ func (a *authority) revoke(ctx context.Context, certname string, has *x509.Certi
 }
 
 // stepAside has another pair sign from now on where it was done with a certificate that is about
-// to be revoked: that could not sign its successor, nor anything else. The CA says whether it takes
-// the other, for its CRL may not have been read since.
+// to be revoked: that could not sign its successor, nor anything else.
 func (a *authority) stepAside(ctx context.Context, certname string, revoked *x509.Certificate) error {
 	if !slices.ContainsFunc(a.admins, func(one administrator) bool { return one.certificate.Equal(revoked) }) {
 		return nil
@@ -81,8 +80,8 @@ func (a *authority) stepAside(ctx context.Context, certname string, revoked *x50
 		if one.certificate.Equal(revoked) {
 			continue
 		}
-		err := one.client.Status(ctx, certname)
-		if err == nil || errors.Is(err, puppet.ErrNotFound) {
+		err := a.stillSigns(ctx, certname, one)
+		if err == nil {
 			a.admin = one.client
 			return nil
 		}
@@ -90,6 +89,24 @@ func (a *authority) stepAside(ctx context.Context, certname string, revoked *x50
 	}
 	return &problem{phase: v1alpha1.CertificatePending, reason: reasonWaitingForSigner, wait: retryPending, err: fmt.Errorf(
 		"requests are signed with the very certificate that is to be replaced (serial %s), and by no other yet%s; it is replaced once the operator has one of its own", serial(revoked), why)}
+}
+
+// stillSigns is why a pair signs nothing: it was revoked, which our copy of the CRL may not have
+// yet. The CA has no certificate for its name then, at once; it goes on to take the pair until it
+// has read its own CRL again, seconds later.
+func (a *authority) stillSigns(ctx context.Context, certname string, one administrator) error {
+	name := one.certificate.Subject.CommonName
+	has, err := a.anyone.Certificate(ctx, name)
+	if err == nil && !samePublic(has.PublicKey, one.certificate.PublicKey) {
+		err = fmt.Errorf("the CA has another for %s by now (serial %s)", name, serial(has))
+	}
+	if err != nil {
+		return err
+	}
+	if err := one.client.Status(ctx, certname); !errors.Is(err, puppet.ErrNotFound) {
+		return err
+	}
+	return nil
 }
 
 // connect makes the clients of a CA, for the Certificate of a name, whose own pair signs last: it

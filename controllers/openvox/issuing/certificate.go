@@ -100,35 +100,31 @@ func (r *CertificateReconciler) issue(ctx context.Context, certificate *v1alpha1
 	if verdict.Denied() {
 		return outcome{phase: v1alpha1.CertificateError, reason: "NotAdmitted", message: verdict.Message(), wait: retryPending}
 	}
-	defer r.turns.take(ctx, certificate)()
 	i, err := r.issuance(ctx, certificate)
 	if err != nil {
 		return outcome{phase: v1alpha1.CertificatePending, reason: reasonNoAuthority, message: err.Error(), wait: retryPending}
 	}
-	defer i.authority.close()
+	defer i.end()
 	return i.run(ctx)
 }
 
-// turns has the operator's Certificates of a CA looked at one after the other: each is signed by
-// the other's pair, and both revoked in one moment would leave nobody to sign.
+// turns has the Certificates whose pairs administer a CA looked at one after the other: each is
+// signed by another's pair, and all revoked in one moment would leave nobody to sign.
 type turns struct {
 	mutex sync.Mutex
 	of    map[client.ObjectKey]chan struct{}
 }
 
-// take waits for the turn of a Certificate, and returns what ends it.
-func (t *turns) take(ctx context.Context, certificate *v1alpha1.Certificate) (end func()) {
-	if !layout.IsOperators(certificate.Name) {
-		return func() {}
-	}
+// take waits for the next turn at a CA, and returns what ends it.
+func (t *turns) take(ctx context.Context, ca client.ObjectKey) (end func()) {
 	t.mutex.Lock()
-	turn := t.of[authorityOf(certificate)]
+	turn := t.of[ca]
 	if turn == nil {
 		turn = make(chan struct{}, 1)
 		if t.of == nil {
 			t.of = map[client.ObjectKey]chan struct{}{}
 		}
-		t.of[authorityOf(certificate)] = turn
+		t.of[ca] = turn
 	}
 	t.mutex.Unlock()
 	select {
@@ -147,13 +143,12 @@ func (r *CertificateReconciler) revoke(ctx context.Context, certificate *v1alpha
 	if apierrors.IsNotFound(err) {
 		return outcome{}
 	}
-	defer r.turns.take(ctx, certificate)()
 	i, err := r.issuance(ctx, certificate)
 	if errors.Is(err, errNotInitialized) && certificate.Status.SerialNumber == "" {
 		return outcome{} // no CA has ever given it one
 	}
 	if err == nil {
-		defer i.authority.close()
+		defer i.end()
 		if err = i.revoke(ctx); err == nil {
 			return outcome{events: i.events}
 		}
@@ -166,6 +161,7 @@ func (r *CertificateReconciler) revoke(ctx context.Context, certificate *v1alpha
 	return outcome{phase: v1alpha1.CertificateError, reason: "RevocationFailed", message: err.Error(), wait: retryError}
 }
 
+// issuance begins with a Certificate at its CA: its end ends that.
 func (r *CertificateReconciler) issuance(ctx context.Context, certificate *v1alpha1.Certificate) (*issuance, error) {
 	ca := &v1alpha1.CertificateAuthority{}
 	key := authorityOf(certificate)
@@ -178,18 +174,23 @@ func (r *CertificateReconciler) issuance(ctx context.Context, certificate *v1alp
 	if err != nil {
 		return nil, err
 	}
+	server, end := certificate.Name == own, func() {}
+	if server || layout.IsOperators(certificate.Name) {
+		end = r.turns.take(ctx, key)
+	}
 	a, err := connect(ctx, r.secrets, ca, certificate.Name)
 	if err != nil {
+		end()
 		return nil, fmt.Errorf("CertificateAuthority %s: %w", ca.Name, err)
 	}
 	a.revoked = r.revoked.of(key)
-	server := certificate.Name == own
 	if server { // by its Service the CA is asked
 		certificate.Spec.DNSAltNames = withNames(certificate.Spec.DNSAltNames, []string{serviceHost(ca)})
 	}
 	return &issuance{
 		secrets: r.secrets, certificate: certificate, authority: a, server: server, keys: r.keys, now: r.now,
 		autoRenews: ca.Spec.AllowAutoRenewal == nil || *ca.Spec.AllowAutoRenewal,
+		end:        func() { a.close(); end() },
 	}, nil
 }
 

@@ -395,6 +395,10 @@ func TestNoPairSignsItsSuccessor(t *testing.T) {
 			}
 		}
 		a.admin = a.admins[0].client
+		client, err := puppet.NewClient(puppet.Server{URL: fake.URL, CA: fake.Bundle()})
+		require.NoError(t, err)
+		t.Cleanup(client.Close)
+		a.anyone = client
 	}
 	err := a.revoke(t.Context(), "main-internal", setup)
 	require.ErrorContains(t, err, "requests are signed with the very certificate that is to be replaced")
@@ -408,6 +412,9 @@ func TestNoPairSignsItsSuccessor(t *testing.T) {
 	require.Equal(t, "main-operator-signing-tls", s.reconcile().Status.SigningSecretName)
 	one, other := certificateOf(t, signing), certificateOf(t, standby)
 	pairs[one], pairs[other], pairs[setup] = signing, standby, bootstrap
+	for certificate := range pairs {
+		fake.Issued[certificate.Subject.CommonName] = certificate
+	}
 	var refused *x509.Certificate // as one that is revoked
 	fake.Answer = func(w http.ResponseWriter, r *http.Request) bool {
 		if len(r.TLS.PeerCertificates) > 0 && r.TLS.PeerCertificates[0].Equal(refused) {
@@ -436,21 +443,50 @@ func TestNoPairSignsItsSuccessor(t *testing.T) {
 		err := a.stepAside(t.Context(), "x", want[0])
 		require.Equal(t, reasonWaitingForSigner, failed(err, v1alpha1.CertificateError, nil).reason)
 		require.ErrorContains(t, err, "403")
+		// One that it has revoked, and still takes, for it has not read its own CRL again.
+		refused = nil
+		name := want[1].Subject.CommonName
+		delete(fake.Issued, name)
+		require.ErrorContains(t, a.stepAside(t.Context(), "x", want[0]), puppet.ErrNotFound.Error())
+		fake.Issued[name] = fake.Root
+		require.ErrorContains(t, a.stepAside(t.Context(), "x", want[0]), "the CA has another for "+name+" by now")
+		fake.Issued[name] = want[1]
+		require.NoError(t, a.stepAside(t.Context(), "x", want[0]))
 	}
 }
 
-// TestTurns: of the two pairs of a CA one is replaced at a time. Other Certificates wait for none.
+// TestTurns: of the pairs that administer a CA one is replaced at a time. Other Certificates wait
+// for none.
 func TestTurns(t *testing.T) {
-	turns := turns{}
-	end := turns.take(t.Context(), certificates.MakeCertificate("main-operator-signing", "main-operator").Obj())
-	turns.take(t.Context(), certificates.MakeCertificate("main-server", "x").Obj())()
-	turns.take(t.Context(), certificates.MakeCertificate("other-operator-standby", "x").Of("other").Obj())()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	turns.take(ctx, certificates.MakeCertificate("main-operator-standby", "standby.main-operator").Obj())()
-	require.Error(t, ctx.Err(), "it has waited for the other")
-	end()
-	turns.take(t.Context(), certificates.MakeCertificate("main-operator-standby", "standby.main-operator").Obj())()
+	s := newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"))
+	s.reconcile()
+	fake := openvoxtest.NewCA(t)
+	s.fill(fake, "main-internal", bootNames...)
+	s.reconcile()
+	r := CertificateReconciler{client: s.Client, secrets: secrets{s.Client, s.Client}}
+	begin := func(ctx context.Context, name string) (end func()) {
+		i, err := r.issuance(ctx, certificates.MakeCertificate(name, "x").Obj())
+		require.NoError(t, err)
+		return i.end
+	}
+	for _, name := range []string{"main-operator-signing", "main-operator-standby", "main-server"} {
+		end := begin(t.Context(), name)
+		begin(t.Context(), "web")()
+		r.turns.take(t.Context(), client.ObjectKey{Namespace: "ns", Name: "other"})()
+		for _, other := range []string{"main-operator-signing", "main-operator-standby", "main-server"} {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			begin(ctx, other)()
+			require.Error(t, ctx.Err(), "%s has waited for %s", other, name)
+			cancel()
+		}
+		end()
+	}
+	// Nor does one keep its turn that the CA's Secrets come to nothing for.
+	require.NoError(t, s.Client.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "main-ca"}}))
+	for range 2 {
+		_, err := r.issuance(t.Context(), certificates.MakeCertificate("main-server", "x").Obj())
+		require.Error(t, err)
+	}
 }
 
 // TestSpareIsMissing: a CA with one pair that signs goes on, and says what keeps the other away.

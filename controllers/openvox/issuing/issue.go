@@ -97,7 +97,9 @@ type issuance struct {
 	autoRenews bool
 	keys       *keyMaker
 	now        func() time.Time
-	events     []object.Event
+	// end is called once, when nothing more is asked of the CA.
+	end    func()
+	events []object.Event
 	// whyReissued is why a certificate is not renewed, but revoked and issued again.
 	whyReissued string
 }
