@@ -80,7 +80,7 @@ type Foreign struct {
 
 // Error says what to do.
 func (f *Foreign) Error() string {
-	return fmt.Sprintf("%s %s does not belong to this object and is left alone; rename or delete it", f.Kind, f.Name)
+	return fmt.Sprintf("%s %s does not belong to this object and is left alone; delete it, or have this object under another name", f.Kind, f.Name)
 }
 
 // Apply has the fields of want, which is an object or an apply configuration, in an

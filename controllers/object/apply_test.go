@@ -286,7 +286,7 @@ func TestForeignObjectsAreLeftAlone(t *testing.T) {
 		var found *Foreign
 		require.ErrorAs(t, err, &found, name)
 		require.Equal(t, Foreign{"ConfigMap", shop}, *found)
-		require.EqualError(t, err, "ConfigMap shop does not belong to this object and is left alone; rename or delete it")
+		require.EqualError(t, err, "ConfigMap shop does not belong to this object and is left alone; delete it, or have this object under another name")
 		require.NoError(t, s.applier().Remove(t.Context(), ControlledBy(parent), shop, &corev1.ConfigMap{}))
 		require.Empty(t, s.written(), name)
 		require.Equal(t, before, s.get())

@@ -29,7 +29,7 @@ func (o owner) controls(object client.Object) bool {
 func (o owner) problemOf(err error) (known *problem) {
 	if foreign := (*object.Foreign)(nil); errors.As(err, &foreign) {
 		return &problem{ReasonNotOwned, fmt.Sprintf(
-			"%s %s in namespace %s is not controlled by this object and is left alone; rename or delete it, so that %s can have its own",
+			"%s %s in namespace %s is not controlled by this object and is left alone; delete it, so that %s can have its own",
 			foreign.Kind, foreign.Name, foreign.Namespace, o.GetName())}
 	}
 	_ = errors.As(err, &known)

@@ -67,6 +67,13 @@ func TestPolicies(t *testing.T) {
 	require.Equal(t, "Active the policy is rendered for the CA's autosign hook", phase("bad"))
 	require.Equal(t, again, reconciled("main"))
 
+	good := &v1alpha1.SigningPolicy{}
+	require.NoError(t, c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "good"}, good))
+	good.Spec.Any = false
+	require.NoError(t, c.Update(t.Context(), good))
+	reconciled("main")
+	require.Equal(t, "Active the policy is rendered for the CA's autosign hook, and signs nothing: its spec has none of any, pattern and csrAttributes", phase("good"))
+
 	require.Empty(t, reconciled("none"))
 	require.Equal(t, "Error the policy signs nothing: there is no CertificateAuthority none", phase("lost"))
 }

@@ -739,7 +739,7 @@ func TestServerCertificate(t *testing.T) {
 	taken := certificates.MakeCertificate("main-server", "web").Obj()
 	s = newSite(t, openvoxtest.MakeCA("main"), openvoxtest.MakeConfig("main"), taken)
 	object = s.reconcile()
-	require.Contains(t, state(object, v1alpha1.ConditionInitialized), "False NotOwned Certificate main-server does not belong to this object and is left alone; rename or delete it, or name it in spec.serverCertificateRef")
+	require.Contains(t, state(object, v1alpha1.ConditionInitialized), "False NotOwned Certificate main-server does not belong to this object and is left alone; delete it, or have this object under another name, or name it in spec.serverCertificateRef")
 }
 
 // TestRights: a certificate with an extension that gives rights is no Certificate's but that

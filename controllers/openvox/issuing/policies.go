@@ -157,6 +157,9 @@ func reportOnAuthority(ca *v1alpha1.CertificateAuthority, problem error) authori
 func reportOnPolicy(policy *v1alpha1.SigningPolicy, problem string) policyReport {
 	next := policy.Status.DeepCopy()
 	phase, reason, message := v1alpha1.SigningPolicyActive, v1alpha1.ReasonPolicyRendered, "the policy is rendered for the CA's autosign hook"
+	if spec := policy.Spec; !spec.Any && spec.Pattern == nil && len(spec.CSRAttributes) == 0 {
+		message += ", and signs nothing: its spec has none of any, pattern and csrAttributes"
+	}
 	if problem != "" {
 		phase, reason, message = v1alpha1.SigningPolicyError, v1alpha1.ReasonError, "the policy signs nothing: "+problem
 	}

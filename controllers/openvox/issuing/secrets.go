@@ -115,7 +115,7 @@ type notOurs struct{ name string }
 
 // Error says what to do.
 func (e *notOurs) Error() string {
-	return fmt.Sprintf("Secret %s is not controlled by this object and is left alone; rename or delete it", e.name)
+	return fmt.Sprintf("Secret %s is not controlled by this object and is left alone; delete it, or have this object under another name", e.name)
 }
 
 // owned is the data of a Secret that an object controls: nil where there is none.

@@ -137,7 +137,7 @@ func TestForeignClassifierSecret(t *testing.T) {
 	config := openvoxtest.MakeConfig("")
 	config.Spec.NodeClassifierRef = "foreman"
 	s := newConfigSite(t, config, newClassifier(nil), openvoxtest.MakeSecret("c-enc", map[string][]byte{"a": []byte("b")}))
-	require.Equal(t, "Error False NotOwned: Secret c-enc does not belong to this object and is left alone; rename or delete it", s.render())
+	require.Equal(t, "Error False NotOwned: Secret c-enc does not belong to this object and is left alone; delete it, or have this object under another name", s.render())
 	s.update("c", config, func() { config.Spec.NodeClassifierRef = "" })
 	require.Equal(t, rendered, s.render())
 	secret := &corev1.Secret{}

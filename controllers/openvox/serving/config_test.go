@@ -169,7 +169,7 @@ func TestConfigIsNotRendered(t *testing.T) {
 
 	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c-config", Namespace: "ns"}, Data: map[string]string{"a": "b"}}
 	s := newConfigSite(t, openvoxtest.MakeConfig(""), theirs)
-	require.Equal(t, "Error False NotOwned: ConfigMap c-config does not belong to this object and is left alone; rename or delete it", s.render())
+	require.Equal(t, "Error False NotOwned: ConfigMap c-config does not belong to this object and is left alone; delete it, or have this object under another name", s.render())
 	require.Equal(t, theirs.Data, s.files())
 }
 

@@ -145,7 +145,7 @@ func TestReportProcessorsThatAreNotRendered(t *testing.T) {
 
 	foreign := newSite(t, openvoxtest.MakeConfig(""), newProcessor("a", nil), openvoxtest.MakeSecret("c-report-webhook", nil))
 	foreign.report()
-	require.Equal(t, "Error False Error: no reports are sent to it: Secret c-report-webhook does not belong to this object and is left alone; rename or delete it", foreign.processor("a"))
+	require.Equal(t, "Error False Error: no reports are sent to it: Secret c-report-webhook does not belong to this object and is left alone; delete it, or have this object under another name", foreign.processor("a"))
 }
 
 // TestWhomRotationConcerns: what reads a Secret or a ConfigMap is looked at when it changes.
