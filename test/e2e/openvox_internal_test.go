@@ -280,6 +280,9 @@ func testRevocation(t *testing.T, ca *puppetca.CA, namespace string) {
 	status, answer, err := ca.DoAs(t.Context(), operator, operatorKey, http.MethodPut, "clean", []byte(`{"certnames":["agent0.example.com"]}`))
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status, "%s", answer)
+	status, _, err = ca.Do(t.Context(), http.MethodGet, "certificate/agent0.example.com", nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusNotFound, status, "by that the operator knows which of its pairs are revoked")
 	eventually(t, func() bool { return revokes(agent) }, "an agent that the CA has revoked to be in the Secret")
 
 	interval := func(text string) {

@@ -91,9 +91,9 @@ func (a *authority) stepAside(ctx context.Context, certname string, revoked *x50
 		"requests are signed with the very certificate that is to be replaced (serial %s), and by no other yet%s; it is replaced once the operator has one of its own", serial(revoked), why)}
 }
 
-// stillSigns is why a pair signs nothing: it was revoked, which our copy of the CRL may not have
-// yet. The CA has no certificate for its name then, at once; it goes on to take the pair until it
-// has read its own CRL again, seconds later.
+// stillSigns is why a pair signs nothing: nil where it does. One that was revoked may not be on our
+// copy of the CRL yet, and a Puppet server takes it until it has read its own CRL again, a moment
+// later. It has no certificate for the name any more at once.
 func (a *authority) stillSigns(ctx context.Context, certname string, one administrator) error {
 	name := one.certificate.Subject.CommonName
 	has, err := a.anyone.Certificate(ctx, name)
