@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/policies/admission"
 	"github.com/lintel-policy/lintel/policies/definition"
@@ -73,7 +74,9 @@ func schemasWith(t testing.TB, definitions ...string) Schemas {
 	t.Helper()
 	var all []*schema.Definition
 	for _, text := range definitions {
-		definition, err := schema.ReadDefinition([]byte(text))
+		document, err := yaml.YAMLToJSON([]byte(text))
+		require.NoError(t, err)
+		definition, err := schema.ReadDefinition(document)
 		require.NoError(t, err)
 		require.NotNil(t, definition)
 		all = append(all, definition)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lintel-policy/lintel/cmd/lintel/manifests"
 	"github.com/lintel-policy/lintel/config/crd"
@@ -18,11 +19,7 @@ import (
 // paths, and those of Lintel's kinds that are not among them; and the kinds of a cluster
 // that has them.
 func Definitions(files map[string]string) ([]*schema.Definition, *admission.Resources, error) {
-	own, err := ownFiles()
-	if err != nil {
-		return nil, nil, err
-	}
-	definitions, err := readDefinitions(own)
+	own, err := ownDefinitions()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -30,6 +27,7 @@ func Definitions(files map[string]string) ([]*schema.Definition, *admission.Reso
 	if err != nil {
 		return nil, nil, err
 	}
+	definitions := slices.Clone(own)
 	var defined []admission.Resource
 	for _, definition := range given {
 		definitions = append(slices.DeleteFunc(definitions, definition.IsOfKind), definition)
@@ -38,8 +36,8 @@ func Definitions(files map[string]string) ([]*schema.Definition, *admission.Reso
 	return definitions, admission.BuiltinResourcesWith(defined...), nil
 }
 
-// ownFiles are those with the definitions of Lintel's kinds.
-func ownFiles() (map[string]string, error) {
+// ownDefinitions are those of Lintel's kinds.
+var ownDefinitions = sync.OnceValues(func() ([]*schema.Definition, error) {
 	files := map[string]string{}
 	err := fs.WalkDir(crd.Files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -49,8 +47,11 @@ func ownFiles() (map[string]string, error) {
 		files[name] = string(text)
 		return err
 	})
-	return files, err
-}
+	if err != nil {
+		return nil, err
+	}
+	return readDefinitions(files)
+})
 
 func readDefinitions(files map[string]string) ([]*schema.Definition, error) {
 	var definitions []*schema.Definition

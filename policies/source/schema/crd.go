@@ -1,12 +1,12 @@
 package schema
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/version"
-	"sigs.k8s.io/yaml"
 
 	"github.com/lintel-policy/lintel/policies/admission"
 )
@@ -37,8 +37,8 @@ func (d *Definition) IsOfKind(other *Definition) bool {
 	return d.Group == other.Group && d.Kind == other.Kind
 }
 
-// ReadDefinition reads a CustomResourceDefinition in YAML or JSON: nil where the text
-// is an object of another kind.
+// ReadDefinition reads a CustomResourceDefinition in JSON: nil where the text is an
+// object of another kind.
 func ReadDefinition(document []byte) (*Definition, error) {
 	var in struct {
 		APIVersion string `json:"apiVersion"`
@@ -60,7 +60,7 @@ func ReadDefinition(document []byte) (*Definition, error) {
 			} `json:"versions"`
 		} `json:"spec"`
 	}
-	if err := yaml.Unmarshal(document, &in); err != nil {
+	if err := json.Unmarshal(document, &in); err != nil {
 		return nil, fmt.Errorf("reading a CustomResourceDefinition: %w", err)
 	}
 	if in.Kind != "CustomResourceDefinition" || in.APIVersion != "apiextensions.k8s.io/v1" {
