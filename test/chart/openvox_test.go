@@ -151,6 +151,8 @@ spec: {containers: [{name: endpoint, image: "` + endpointImage + `"}]}
 // change concerns just the servers that it is about.
 func TestOpenVoxOnPods(t *testing.T) {
 	n := startPuppetNode(t)
+	t.Run("the stack's chart", n.testStack)
+	n.volume(t, "ca-data", t.TempDir()) // its Pods' group's
 	n.must(t, "", "create", "namespace", puppetNamespace)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -322,8 +324,7 @@ func TestOpenVoxOnPods(t *testing.T) {
 	})
 }
 
-// startPuppetNode starts a node with Lintel, the images of servers and of code, and a volume
-// for a CA.
+// startPuppetNode starts a node with Lintel, and the images of servers and of code.
 func startPuppetNode(t *testing.T) node {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -334,7 +335,6 @@ func startPuppetNode(t *testing.T) node {
 	n.importPuppet(t)
 	n.mustHelm(t, slices.Concat([]string{"install", "lintel", folder, "--create-namespace"},
 		values(present, "systems.openvox.enabled=true", "systems.openvox.keyBits=2048"), wait(2*time.Minute))...)
-	n.provideVolume(t)
 	return n
 }
 
@@ -409,12 +409,6 @@ func imageOf(t *testing.T, files map[string]string) v1.Image {
 	image, err = mutate.ConfigFile(mutate.ConfigMediaType(image, types.OCIConfigJSON), config)
 	require.NoError(t, err)
 	return image
-}
-
-// provideVolume has the node have a volume for the CA, which is its Pods' group's.
-func (n node) provideVolume(t *testing.T) {
-	t.Helper()
-	n.volume(t, "ca-data", t.TempDir())
 }
 
 // volume is a folder of this machine.

@@ -423,9 +423,10 @@ func TestStackOnAControlPlane(t *testing.T) {
 	mustHelm("install", "mine", stackFolder)
 }
 
-// TestStackOnPods: from the chart to an agent's first catalog, by what Helm says at the end.
-func TestStackOnPods(t *testing.T) {
-	n := startPuppetNode(t)
+// testStack goes from the chart to an agent's first catalog, by what Helm says at the end,
+// and leaves nothing that runs.
+func (n node) testStack(t *testing.T) {
+	n.volume(t, "stack-data", t.TempDir())
 	helm := func(args ...string) (string, error) {
 		return n.call(exec.CommandContext(t.Context(), n.helmPath, append(args, "--namespace", "openvox")...), "")
 	}
@@ -462,12 +463,16 @@ func TestStackOnPods(t *testing.T) {
 	firstCatalog("web1.example.com")
 	had := authority()
 
-	out, err := helm("uninstall", "production")
-	require.NoError(t, err, out)
-	eventually(t, func() bool {
-		return n.must(t, "", "get", "pods,services,servers", "--namespace", "openvox", "-o", "name") == ""
-	}, "nothing runs any more")
-	require.Equal(t, had, authority())
+	uninstall := func() {
+		t.Helper()
+		out, err := helm("uninstall", "production")
+		require.NoError(t, err, out)
+		eventually(t, func() bool {
+			return n.must(t, "", "get", "pods,services,servers", "--namespace", "openvox", "-o", "name") == ""
+		}, "nothing runs any more")
+		require.Equal(t, had, authority())
+	}
+	uninstall()
 	firstCatalog("web2.example.com")
 	require.Equal(t, had, authority(), "the same CA")
 
@@ -477,4 +482,5 @@ func TestStackOnPods(t *testing.T) {
 	}
 	firstCatalog("web3.example.com", several...)
 	require.Equal(t, had, authority())
+	uninstall()
 }
