@@ -109,8 +109,8 @@ release: lint-needs ## Push the images to REGISTRY as VERSION, signed with KEY i
 lint-go lint-generated generate image image-openvox image-openvox-db release test-allocations test-apiserver test-chart test-gator test-release: export CGO_ENABLED = 0
 lint-go lint-generated generate image image-openvox image-openvox-db release test-allocations test-apiserver test-chart test-gator test-release: export GOFLAGS = -trimpath
 
-# Tests that wait, more than they compute, for clusters of their own: two at a time.
-TESTS := test-e2e test-chart test-cluster test-gator test-release test-apiserver test-bench
+# Tests that compute little and wait for programs of their own: two at a time.
+WAITING := test-e2e test-cluster test-gator test-release test-apiserver test-bench
 
 .PHONY: test
 test: ## Run every test
@@ -121,18 +121,23 @@ test: ## Run every test
 	go list -race -test -export ./... >/dev/null
 # One that fails keeps none of the others from running.
 	@failed=""; \
-	$(MAKE) --keep-going test-main test-allocations || failed=yes; \
-	$(MAKE) --keep-going --jobs=2 $(TESTS) || failed=yes; \
+	$(MAKE) --keep-going test-policies test-allocations test-controllers || failed=yes; \
+	$(MAKE) --keep-going --jobs=2 $(WAITING) || failed=yes; \
+	$(MAKE) test-chart || failed=yes; \
 	[ -z "$$failed" ]
 
+test-policies test-controllers test-e2e: export GORACE = atexit_sleep_ms=50 # and not a second for each program that a test starts
+
 # Packages run one after the other, because policies have deadlines by the clock.
-.PHONY: test-main
-test-main: export GORACE = atexit_sleep_ms=50 # and not a second for each program that a test starts
-test-main:
-	packages=$$(go list -f '{{if ne .Name "e2e"}}{{.ImportPath}}{{end}}' ./...); go test -race -p 1 -timeout 30m $$packages
+.PHONY: test-policies
+test-policies:
+	go test -race -p 1 -timeout 30m ./cmd/... ./policies/... ./webhooks/...
+
+.PHONY: test-controllers
+test-controllers:
+	packages=$$(go list -f '{{if ne .Name "e2e"}}{{.ImportPath}}{{end}}' ./api/... ./config/... ./controllers/... ./test/...); go test -race -p 2 -timeout 30m $$packages
 
 .PHONY: test-e2e
-test-e2e: export GORACE = atexit_sleep_ms=50
 test-e2e:
 	go test -race -timeout 80m ./test/e2e
 

@@ -206,5 +206,5 @@ func (n node) settle(t *testing.T) {
 // eventually waits for what a node comes to by itself.
 func eventually(t *testing.T, is func() bool, what string) {
 	t.Helper()
-	require.Eventually(t, is, 2*time.Minute, 200*time.Millisecond, what)
+	require.Eventually(t, is, 5*time.Minute, 200*time.Millisecond, what)
 }

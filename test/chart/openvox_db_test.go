@@ -109,7 +109,7 @@ func (n node) testDatabase(t *testing.T, web agent, data string) {
 	began, before := time.Now(), n.servers(t)
 	n.mustBeTaken(t, database, "--namespace", puppetNamespace)
 	n.inPuppet(t, "patch", "config/production", "--type=merge", "-p", `{"spec": {"databaseRef": "store"}}`)
-	n.inPuppet(t, "wait", "--for=condition=Ready", "database/store", "--timeout=4m")
+	n.inPuppet(t, "wait", "--for=condition=Ready", "database/store", "--timeout=8m")
 	t.Logf("from nothing to a Database: %s", time.Since(began).Round(time.Second))
 	n.rolled(t, before, "stable", "canary", "ca") // one edit of a Config that all of them read
 

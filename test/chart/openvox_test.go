@@ -165,7 +165,7 @@ func TestOpenVoxOnPods(t *testing.T) {
 
 	began := time.Now()
 	n.mustBeTaken(t, puppetStack, "--namespace", puppetNamespace)
-	n.inPuppet(t, "wait", "--for=condition=Ready", "servers", "--all", "--timeout=5m")
+	n.inPuppet(t, "wait", "--for=condition=Ready", "servers", "--all", "--timeout=8m")
 	n.inPuppet(t, "wait", "--for=condition=Ready", "pools", "--all", "--timeout=1m")
 	t.Logf("from nothing to three servers: %s", time.Since(began).Round(time.Second))
 	require.Equal(t, "2", n.inPuppet(t, "get", "pool/puppet", "-o", "jsonpath={.status.endpoints}"))
@@ -297,7 +297,7 @@ func TestOpenVoxOnPods(t *testing.T) {
 		}, 4*time.Minute, 5*time.Second, "the certificate is issued again, for the name, too")
 		n.inPuppet(t, "delete", "service/canary")
 		n.inPuppet(t, "patch", "server/canary", "--type=json", "-p", `[{"op": "remove", "path": "/spec/code"}]`)
-		n.inPuppet(t, "wait", "--for=condition=Ready", "server/canary", "--timeout=4m")
+		n.inPuppet(t, "wait", "--for=condition=Ready", "server/canary", "--timeout=8m")
 	})
 
 	t.Run("an image that is not there is told, and what runs goes on", func(t *testing.T) {

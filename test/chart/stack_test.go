@@ -477,7 +477,7 @@ func (n node) testStack(t *testing.T) {
 	require.Equal(t, had, authority(), "the same CA")
 
 	several := []string{
-		"--set-json", `servers=[{"name": "ca", "ca": true, "server": false, "poolRefs": ["ca"], "resources": {"limits": {"memory": "1Gi"}}}, {"name": "web", "poolRefs": ["puppet"], "resources": {"limits": {"memory": "1500Mi"}}}]`,
+		"--set-json", `servers=[{"name": "ca", "ca": true, "server": false, "poolRefs": ["ca"], "javaArgs": "-XX:TieredStopAtLevel=1", "resources": {"limits": {"memory": "1Gi"}}}, {"name": "web", "poolRefs": ["puppet"], "javaArgs": "-XX:TieredStopAtLevel=1", "resources": {"limits": {"memory": "1500Mi"}}}]`,
 		"--set-json", `pools=[{"name": "ca"}, {"name": "puppet"}]`,
 	}
 	firstCatalog("web3.example.com", several...)
