@@ -1,0 +1,133 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// slowest is how many tests the report lists.
+const slowest = 10
+
+// printPlan prints what will run, and why.
+func printPlan(out io.Writer, plan []decision) {
+	var run, left []string
+	for _, d := range plan {
+		if d.run {
+			run = append(run, fmt.Sprintf("  %-16s %s", d.suite.name, d.reason))
+		} else {
+			left = append(left, d.suite.name)
+		}
+	}
+	fmt.Fprintf(out, "suites to run:\n%s\n", strings.Join(run, "\n"))
+	if len(left) > 0 {
+		fmt.Fprintf(out, "suites to skip: %s\n", strings.Join(left, ", "))
+	}
+}
+
+// report prints what ran and what did not, and keeps the record. Its error says that the
+// run is red.
+func (r *runner) report(ctx context.Context, plan []decision) error {
+	var all tally
+	red := false
+	fmt.Fprintf(r.out, "\n%-16s %-8s %8s  %-28s %s\n", "SUITE", "RESULT", "SECONDS", "LAST PASSED", "TESTS OR REASON")
+	for _, d := range plan {
+		o := r.outcomes[d.suite.name]
+		kept := r.record.Suites[d.suite.name]
+		all.add(o.tests)
+		switch {
+		case o.ran && o.err == nil:
+			r.row(d, "passed", o.duration, "now", o.tests.String())
+		case o.ran:
+			red = true
+			r.row(d, "FAILED", o.duration, lastPassed(kept), o.tests.String()+", log: "+r.checkout.relative(r.checkout.scratch("logs", d.suite.name+".log")))
+		case d.run:
+			red = red || d.must
+			r.row(d, "not run", 0, lastPassed(kept), cmp.Or(o.notRun, "interrupted"))
+		default:
+			r.row(d, "skipped", 0, lastPassed(kept), d.reason)
+		}
+	}
+	r.keepRun(ctx, plan)
+	r.printDurations(all)
+	if red {
+		fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", all.passed+all.cached, max(all.failed, 1), all.skipped)
+		return errRed
+	}
+	fmt.Fprintf(r.out, "%d passed, 0 failed, %d skipped\n", all.passed+all.cached, all.skipped)
+	return nil
+}
+
+func (r *runner) row(d decision, result string, took time.Duration, passed, rest string) {
+	duration := ""
+	if took > 0 {
+		duration = fmt.Sprintf("%.0f", took.Seconds())
+	}
+	fmt.Fprintf(r.out, "%-16s %-8s %8s  %-28s %s\n", d.suite.name, result, duration, passed, rest)
+}
+
+func lastPassed(kept entry) string {
+	if kept.Passed.IsZero() {
+		return "never here"
+	}
+	return strings.TrimSpace(kept.Passed.Format("2006-01-02 15:04") + " " + kept.Commit)
+}
+
+// keepRun counts the run for the suites that did not run in it. A pass that was reached
+// while its files changed is withdrawn.
+func (r *runner) keepRun(ctx context.Context, plan []decision) {
+	after, err := r.checkout.inputs(context.WithoutCancel(ctx))
+	for _, d := range plan {
+		o, kept := r.outcomes[d.suite.name], r.record.Suites[d.suite.name]
+		switch {
+		case !o.ran && len(r.options.names) > 0:
+			// Naming suites is no run of the rotation.
+		case !o.ran:
+			kept.Missed++
+		case o.err == nil && err != nil, o.err == nil && len(kept.changed(after.of(d.suite))) > 0:
+			fmt.Fprintf(r.out, "files of %s changed while it ran, so its pass does not count\n", d.suite.name)
+			kept.Inputs, kept.Passed = nil, time.Time{}
+		}
+		r.record.Suites[d.suite.name] = kept
+	}
+	if len(r.options.names) == 0 {
+		r.record.Environment = r.before.environment
+	}
+	r.saveLocked()
+}
+
+func (r *runner) printDurations(all tally) {
+	slices.SortFunc(all.slow, func(a, b timedTest) int { return cmp.Compare(b.duration, a.duration) })
+	fmt.Fprintf(r.out, "\nslowest tests:\n")
+	for _, t := range all.slow[:min(slowest, len(all.slow))] {
+		fmt.Fprintf(r.out, "%8.1f s  %s\n", t.duration.Seconds(), t.name)
+	}
+	var builds []string
+	for _, b := range r.builds {
+		builds = append(builds, fmt.Sprintf("%s %s", b.what, seconds(b.duration)))
+	}
+	took := time.Since(r.began)
+	fmt.Fprintf(r.out, "\nbuilds: %s\ntests: %s\n", strings.Join(builds, ", "), seconds(took))
+	if took > r.options.warnAfter {
+		fmt.Fprintf(r.out, "warning: the tests took longer than %s; the slowest suites: %s\n", seconds(r.options.warnAfter), r.slowSuites())
+	}
+}
+
+func (r *runner) slowSuites() string {
+	names := slices.SortedFunc(maps.Keys(r.outcomes), func(a, b string) int {
+		return cmp.Compare(r.outcomes[b].duration, r.outcomes[a].duration)
+	})
+	var texts []string
+	for _, name := range names[:min(3, len(names))] {
+		texts = append(texts, fmt.Sprintf("%s %s", name, seconds(r.outcomes[name].duration)))
+	}
+	return strings.Join(texts, ", ")
+}
+
+func mapKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
