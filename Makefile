@@ -71,7 +71,7 @@ run: ## Start a cluster with Lintel in front of it, and show it at work; with NO
 .PHONY: build
 build: ## Build the programs into bin/
 	mkdir -p bin
-	go build -trimpath -o bin/ ./cmd/...
+	go build -o bin/ ./cmd/...
 
 PLATFORMS ?= linux/amd64,linux/arm64
 RELEASE = go run -C config/release .
@@ -105,72 +105,30 @@ release: lint-needs ## Push the images to REGISTRY as VERSION, signed with KEY i
 	$(RELEASE) downloads --version $(VERSION) --url "$(DOWNLOADS)" "$(CURDIR)/bin/downloads"
 	$(RELEASE) push $(RELEASE_FLAGS) $(if $(KEY),--key "$(abspath $(KEY))") "$(REGISTRY)"
 
-# As test/cluster builds Kubernetes: what has the same flags is compiled once.
-lint-go lint-generated generate image image-openvox image-openvox-db release test-allocations test-apiserver test-chart test-gator test-release: export CGO_ENABLED = 0
-lint-go lint-generated generate image image-openvox image-openvox-db release test-allocations test-apiserver test-chart test-gator test-release: export GOFLAGS = -trimpath
+# One flavour of builds for everything, so that each package is compiled once, whatever the
+# path of the checkout. Only what uses the race detector sets CGO_ENABLED=1.
+export CGO_ENABLED := 0
+export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
 
-# Tests that compute little and wait for programs of their own: two at a time.
-WAITING := test-e2e test-cluster test-gator test-release test-apiserver test-bench
+# Prints how long a recipe took, which is one shell.
+took = @trap 'echo "make $@: $$SECONDS s" >&2' EXIT;
+
+SUITES := go run ./test/suites
 
 .PHONY: test
-test: ## Run every test
+test: ## Run the tests that the changes since their last pass in this checkout need; SUITE=name runs one
 	$(call install,$(GIT) $(DIFF) $(PEERS))
-# Built first: no test's time limit is made for that.
-	go run -C test/cluster . build
-	go run -C test/cluster . build --nodes=real
-	go list -race -test -export ./... >/dev/null
-# One that fails keeps none of the others from running.
-	@failed=""; \
-	$(MAKE) --keep-going test-policies test-allocations test-controllers || failed=yes; \
-	$(MAKE) --keep-going --jobs=2 $(WAITING) || failed=yes; \
-	$(MAKE) test-chart || failed=yes; \
-	[ -z "$$failed" ]
+	$(took) $(SUITES) $(if $(BUDGET),--budget=$(BUDGET)) $(SUITE)
 
-test-policies test-controllers test-e2e: export GORACE = atexit_sleep_ms=50 # and not a second for each program that a test starts
+.PHONY: test-all
+test-all: ## Run all tests but the long ones
+	$(call install,$(GIT) $(DIFF) $(PEERS))
+	$(took) $(SUITES) --all
 
-# Packages run one after the other, because policies have deadlines by the clock.
-.PHONY: test-policies
-test-policies:
-	go test -race -p 1 -timeout 30m ./cmd/... ./policies/... ./webhooks/...
-
-.PHONY: test-controllers
-test-controllers:
-	packages=$$(go list -f '{{if ne .Name "e2e"}}{{.ImportPath}}{{end}}' ./api/... ./config/... ./controllers/... ./test/...); go test -race -p 2 -timeout 30m $$packages
-
-.PHONY: test-e2e
-test-e2e:
-	go test -race -timeout 80m ./test/e2e
-
-# The race detector allocates, too.
-.PHONY: test-allocations
-test-allocations:
-	go test -count=1 -run '^TestAllocations$$' ./policies/gatekeeper ./policies/rules/openvox/signing ./webhooks
-
-# Those of other modules are uncached, because Go's test cache does not see files outside
-# a module, and these read config/ or start programs.
-.PHONY: test-apiserver
-test-apiserver:
-	go test -C test/apiserver -count=1 ./...
-
-.PHONY: test-bench
-test-bench:
-	go test -C test/bench -race -count=1 ./...
-
-.PHONY: test-chart
-test-chart:
-	go test -C test/chart -count=1 -timeout 60m ./...
-
-.PHONY: test-cluster
-test-cluster:
-	go test -C test/cluster -count=1 -timeout 20m ./...
-
-.PHONY: test-gator
-test-gator:
-	go test -C test/gator -count=1 -timeout 20m ./...
-
-.PHONY: test-release
-test-release:
-	go test -C config/release -count=1 ./...
+.PHONY: test-long
+test-long: ## Run all tests, with long properties, each fuzz target for a minute, and a manager with the race detector
+	$(call install,$(GIT) $(DIFF) $(PEERS))
+	$(took) $(SUITES) --long --warn-after=0
 
 # What `make test` does in short, with more of it, from seeds of its own.
 .PHONY: properties
@@ -179,17 +137,9 @@ properties: ## Run the long properties: random policies against what OPA says
 	LINTEL_LONG=1 LINTEL_SEED=$$seed go test -count=1 -timeout 60m -v \
 	  -run '^(TestRicherPairs|TestProvedHoldsOnEveryInput|TestFormulasAgreeWithOPA|TestAChildNeverWidens|TestNamesOfPeersDecideNothing)$$' ./policies/sidecar ./policies/restriction | grep -v '^=== RUN'
 
-# Each target of the main module, one after the other: go test takes one at a time.
-FUZZTIME ?= 60s
-
 .PHONY: fuzz
-fuzz: ## Run every fuzz target for FUZZTIME, 60s by default
-	@failed=""; \
-	while IFS=: read -r file name; do \
-	  echo "$$name in $$(dirname "$$file"), $(FUZZTIME)"; \
-	  go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "./$$(dirname "$$file")" </dev/null || failed="$$failed $$name"; \
-	done < <(git grep -o --untracked '^func Fuzz[A-Za-z0-9_]*' -- '*_test.go' ':!:test/' | sed 's/func //'); \
-	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
+fuzz: ## Run every fuzz target for a minute
+	$(took) $(SUITES) --long fuzz
 
 .PHONY: bench
 bench: ## Run the benchmarks, and measure Lintel on a real control plane
@@ -204,44 +154,34 @@ lint: lint-go lint-rego lint-manifests lint-generated ## Check format, code, man
 lint-needs:
 	$(call install,$(GIT) $(DIFF))
 
+MODULES := . .tools config/release test/apiserver test/bench test/chart test/cluster test/gator
+
 .PHONY: lint-go
 lint-go: lint-needs
-	@unformatted=$$($(call sources,$(GO_FILES)) | xargs -0 --no-run-if-empty gofmt -l); \
-	if [ -n "$$unformatted" ]; then echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; fi >&2
-	go vet ./...
-	go vet -C .tools ./...
-	go vet -C config/release ./...
-	go vet -C test/apiserver ./...
-	go vet -C test/bench ./...
-	go vet -C test/chart ./...
-	go vet -C test/cluster ./...
-	go vet -C test/gator ./...
+	$(took) \
+	unformatted=$$($(call sources,$(GO_FILES)) | xargs -0 --no-run-if-empty gofmt -l); \
+	if [ -n "$$unformatted" ]; then echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; fi >&2; \
+	for module in $(MODULES); do go vet -C "$$module" ./...; done; \
 	$(TOOL) staticcheck ./...
 
 .PHONY: lint-rego
 lint-rego: lint-needs
-	@$(call sources,$(REGO_FILES)) | xargs -0 --no-run-if-empty $(TOOL) opa fmt --fail --diff
+	$(took) $(call sources,$(REGO_FILES)) | xargs -0 --no-run-if-empty $(TOOL) opa fmt --fail --diff
+
+# The folders that kustomize must build, the variants of roles included.
+OVERLAYS := default openclaw gatekeeper openzro orloj orloj/monitoring zopp \
+  $(addprefix rbac/,gatekeeper openvox openvox-approval openvox-external openvox-namespaced openvox-namespace \
+    openvox-namespace-external openzro-namespace orloj-namespace zopp zopp-namespace zopp-secret-syncs \
+    zopp-secret-syncs-namespace zopp-reload zopp-reload-namespace)
 
 .PHONY: lint-manifests
 lint-manifests:
-	$(TOOL) kustomize build config/default >/dev/null
-	$(TOOL) kustomize build config/openclaw >/dev/null
-	$(TOOL) kustomize build config/gatekeeper >/dev/null
-	$(TOOL) kustomize build config/rbac/gatekeeper >/dev/null
-	for folder in openvox openvox-external openvox-namespaced openvox-namespace openvox-namespace-external openzro-namespace orloj-namespace \
-	    zopp zopp-namespace zopp-secret-syncs zopp-secret-syncs-namespace zopp-reload zopp-reload-namespace; do \
-	  $(TOOL) kustomize build config/rbac/$$folder >/dev/null || exit 1; \
-	done
-	$(TOOL) kustomize build config/rbac/openvox-approval >/dev/null
-	$(TOOL) kustomize build config/openzro >/dev/null
-	$(TOOL) kustomize build config/orloj >/dev/null
-	$(TOOL) kustomize build config/orloj/monitoring >/dev/null
-	$(TOOL) kustomize build config/zopp >/dev/null
+	$(took) for folder in $(OVERLAYS); do $(TOOL) kustomize build "config/$$folder" >/dev/null; done
 
 # Generates in a copy, so that a check never changes the tree it checks.
 .PHONY: lint-generated
 lint-generated: lint-needs
-	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"; echo "make $@: $$SECONDS s" >&2' EXIT; \
 	for copy in committed generated; do \
 	  mkdir "$$dir/$$copy"; \
 	  $(call sources,.) | tar --create --null --files-from=- | tar --extract --directory="$$dir/$$copy"; \
