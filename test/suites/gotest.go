@@ -83,7 +83,7 @@ func (r *runner) runStep(ctx context.Context, s suite, st step, log io.Writer) (
 		}
 		folder = filepath.Join(folder, packages[0])
 	} else {
-		args = []string{"test", "-json", "-timeout=" + st.timeout.String()}
+		args = []string{"test", "-json", withoutSymbols, "-timeout=" + st.timeout.String()}
 		if st.run != "" {
 			args = append(args, "-run="+st.run)
 		}
