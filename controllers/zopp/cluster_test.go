@@ -72,6 +72,7 @@ const labPoll = 3 * time.Second
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
+	require.NoError(t, installation.Depend("test/cluster", "config/crd/zopp"))
 	cluster, err := installation.StartCluster(t.Context(), filepath.Join(t.TempDir(), "cluster"), os.Stderr, "--without", "cert-manager")
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, cluster.Stop(context.Background())) })
