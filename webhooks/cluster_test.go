@@ -57,6 +57,7 @@ func (w *warnings) all() string {
 // TestAgainstAnAPIServer runs everything of the webhooks beside a real API server.
 func TestAgainstAnAPIServer(t *testing.T) {
 	log.SetLogger(ctrl.Log.WithSink(nil))
+	require.NoError(t, installation.Depend("test/cluster"))
 	cluster, err := installation.StartCluster(t.Context(), filepath.Join(t.TempDir(), "cluster"), os.Stderr, "--without", "cert-manager")
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, cluster.Stop(context.Background())) })

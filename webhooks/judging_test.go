@@ -51,7 +51,7 @@ func TestWhoWaitsInVainHoldsNoRoom(t *testing.T) {
 	for _, out := range leave {
 		out()
 	}
-	long, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	long, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	_, err = j.enter(long, "team a")
 	require.NoError(t, err)

@@ -72,6 +72,7 @@ const labPoll = 3 * time.Second
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
+	require.NoError(t, installation.Depend("test/cluster", "config/crd/zopp"))
 	cluster, err := installation.StartCluster(t.Context(), filepath.Join(t.TempDir(), "cluster"), os.Stderr, "--without", "cert-manager")
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, cluster.Stop(context.Background())) })
@@ -205,7 +206,7 @@ func (p *place) merge(name string, patch map[string]any, manager string) {
 // until waits until something is so.
 func (p *place) until(what string, is func() bool) {
 	p.Helper()
-	if !assert.Eventually(p, is, 20*time.Second, 10*time.Millisecond, what) {
+	if !assert.Eventually(p, is, 2*time.Minute, 10*time.Millisecond, what) {
 		p.Fatal(p.log.String())
 	}
 }
@@ -491,7 +492,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 		// The garbage collector looks for new kinds each half a minute.
 		require.Eventually(t, func() bool {
 			return p.client.Get(t.Context(), client.ObjectKey{Namespace: "syncs", Name: "own"}, &corev1.Secret{}) != nil
-		}, 90*time.Second, 50*time.Millisecond, "the Secret to be gone")
+		}, 3*time.Minute, 50*time.Millisecond, "the Secret to be gone")
 	})
 
 	t.Run("workloads are rolled", func(t *testing.T) {

@@ -70,7 +70,7 @@ func (f *following) set(value string) {
 
 func (f *following) until(what string, is func() bool) {
 	f.Helper()
-	require.Eventually(f, is, 30*time.Second, 5*time.Millisecond, what)
+	require.Eventually(f, is, 2*time.Minute, 5*time.Millisecond, what)
 }
 
 func (f *following) known() *snapshot {

@@ -123,7 +123,7 @@ func (d *desk) sync() {
 		result, err := d.Reconcile(d.t.Context(), reconcile.Request{NamespacedName: appSecretsKey})
 		require.NoError(d.t, err)
 		return writes == d.writes && result.IsZero() && reflect.DeepEqual(uses, d.hub.usesNow())
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 }
 
 // readAll reads all environments in use afresh, and is who uses them.

@@ -66,7 +66,7 @@ func (o *office) reconcile() *v1alpha1.ZoppSecretSync {
 		result, err := o.syncReconciler.Reconcile(o.t.Context(), reconcile.Request{NamespacedName: syncKey})
 		require.NoError(o.t, err)
 		return result.IsZero() && before == o.desk.writes && reflect.DeepEqual(uses, o.syncReconciler.hub.usesNow())
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	return o.stored()
 }
 
@@ -343,7 +343,7 @@ func TestSyncWhoseSecretTheAPIServerRefuses(t *testing.T) {
 		result, err := o.syncReconciler.Reconcile(t.Context(), reconcile.Request{NamespacedName: syncKey})
 		require.NoError(t, err)
 		return result.RequeueAfter == refusedDelay
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	require.Equal(t, "SyncFailed", ready(t, o.stored()).Reason)
 	require.Contains(t, ready(t, o.stored()).Message, "exceeded quota")
 	o.syncReconciler.writer.client = allowed

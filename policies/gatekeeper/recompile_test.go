@@ -13,6 +13,7 @@ import (
 
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/engine"
+	"github.com/lintel-policy/lintel/test/properties"
 )
 
 // The packages of randomFile: some are above others.
@@ -162,8 +163,10 @@ func errorsOf(err error) (out []string) {
 // TestRecompilingGivesWhatCompilingGives: whatever is edited, a set that takes over what
 // has not changed is the same, and errors are the same, as where all is compiled.
 func TestRecompilingGivesWhatCompilingGives(t *testing.T) {
+	t.Parallel()
 	compiled, takenOver, failed := 0, 0, 0
-	for seed := range uint64(6) {
+	first := properties.Seed(0) << 32
+	for seed := first; seed < first+uint64(properties.Count(3, 30)); seed++ {
 		r := rand.New(rand.NewPCG(seed, 1))
 		files := map[string]string{"0.rego": "package team.one\ndeny contains \"x\" if input.never"}
 		var before *engine.PolicySet
@@ -207,5 +210,5 @@ func TestRecompilingGivesWhatCompilingGives(t *testing.T) {
 	}
 	t.Logf("%d compiled, %d of them in part, %d refused", compiled, takenOver, failed)
 	require.Greater(t, takenOver, compiled/4)
-	require.Greater(t, failed, 30)
+	require.Greater(t, failed, compiled/20)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/sidecar"
+	"github.com/lintel-policy/lintel/test/properties"
 )
 
 // The values that the random policies tell apart, by the member of the input.
@@ -206,7 +207,8 @@ func (g *generator) pair(decision string) (parent, child string) {
 // TestProvedHoldsOnEveryInput compares verdicts on random pairs with what OPA says on
 // all inputs of a finite space. LINTEL_PAIRS and LINTEL_SEED ask for more.
 func TestProvedHoldsOnEveryInput(t *testing.T) {
-	pairs, seed := fromEnvironment("LINTEL_PAIRS", longer(60, 2000)), uint64(fromEnvironment("LINTEL_SEED", 1))
+	t.Parallel()
+	pairs, seed := fromEnvironment("LINTEL_PAIRS", properties.Count(60, 2000)), properties.Seed(1)
 	t.Logf("seed %d, %d pairs", seed, pairs)
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), plain: simple()}
 	inputs := inputSpace()
@@ -285,15 +287,6 @@ func TestProvedHoldsOnEveryInput(t *testing.T) {
 	}
 	require.Greater(t, counts[string(Proved)], pairs/10)
 	require.Greater(t, counts[string(Counterexample)], pairs/10)
-}
-
-// longer is how much of a property is tried: the second with LINTEL_LONG, as `make
-// properties` sets it.
-func longer(short, long int) int {
-	if os.Getenv("LINTEL_LONG") != "" {
-		return long
-	}
-	return short
 }
 
 func fromEnvironment(name string, otherwise int) int {

@@ -231,6 +231,7 @@ func TestAnalysisEnds(t *testing.T) {
 		"an odd function": "allow if json.match_schema(input.x, {\"type\": \"string\"})[0]",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			child := policyOf(t, "team", "child", rules)
 			parent := policyOf(t, "enterprise", "parent", "allow if input.y\n")
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)

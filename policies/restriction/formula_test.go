@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/sidecar"
+	"github.com/lintel-policy/lintel/test/properties"
 )
 
 // truth evaluates a formula on an input. It is not known where the formula has opaque
@@ -73,8 +74,9 @@ func keysOf(value ast.Value) (keys []ast.Value) {
 // input: where OPA has a value the formula is true of it, and where OPA ends with an
 // error the formula of errors is true.
 func TestFormulasAgreeWithOPA(t *testing.T) {
-	policies := fromEnvironment("LINTEL_PAIRS", longer(60, 1000))
-	seed := uint64(fromEnvironment("LINTEL_SEED", 1))
+	t.Parallel()
+	policies := fromEnvironment("LINTEL_PAIRS", properties.Count(60, 1000))
+	seed := properties.Seed(1)
 	t.Logf("seed %d, %d policies", seed, policies)
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 2)), plain: simple()}
 	inputs := inputSpace()

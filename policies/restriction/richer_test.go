@@ -14,13 +14,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/sidecar"
+	"github.com/lintel-policy/lintel/test/properties"
 )
 
 // TestRicherPairs counts how often the analysis does not know, on pairs as people write
 // them; LINTEL_PAIRS and LINTEL_SEED say how many, and which. All that is proved is
 // tried on inputs made at random, and every counterexample is evaluated again.
 func TestRicherPairs(t *testing.T) {
-	pairs, seed := fromEnvironment("LINTEL_PAIRS", longer(40, 1000)), uint64(fromEnvironment("LINTEL_SEED", 1))
+	t.Parallel()
+	pairs, seed := fromEnvironment("LINTEL_PAIRS", properties.Count(40, 1000)), properties.Seed(1)
 	random := rand.New(rand.NewPCG(seed, 7))
 	inputs := rand.New(rand.NewPCG(seed, 8))
 	counts := map[Outcome]int{}

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/hierarchy"
+	"github.com/lintel-policy/lintel/test/properties"
 )
 
 var anyDomain = Domain{Name: "models", Packages: []string{"openclaw.enterprise.models"}}
@@ -109,7 +108,8 @@ func evaluator(t testing.TB, policies []*Policy) func(input string) map[string]a
 // TestAChildNeverWidens composes random chains with and without one more policy, which
 // is of a narrower scope or of the narrowest there is, and compares what is answered.
 func TestAChildNeverWidens(t *testing.T) {
-	chains := longer(60, 600) // by nine inputs each
+	t.Parallel()
+	chains := properties.Count(60, 600) // by nine inputs each
 	random := newRandom(1)
 	inputs := randomInputs()
 	compared := 0
@@ -162,7 +162,8 @@ func ordersIn(policies []*Policy) map[string]Order {
 // TestNamesOfPeersDecideNothing gives policies of one scope each other's names: what is
 // answered stays the same.
 func TestNamesOfPeersDecideNothing(t *testing.T) {
-	chains := longer(15, 300)
+	t.Parallel()
+	chains := properties.Count(15, 300)
 	random := newRandom(3)
 	for i := range chains {
 		var texts []string
@@ -218,19 +219,8 @@ func TestTheTypeOfADenialStays(t *testing.T) {
 	}
 }
 
-// longer is how much of a property is tried: the second with LINTEL_LONG, as `make
-// properties` sets it.
-func longer(short, long int) int {
-	if os.Getenv("LINTEL_LONG") != "" {
-		return long
-	}
-	return short
-}
-
 // newRandom is seeded by LINTEL_SEED.
 func newRandom(otherwise uint64) *rand.Rand {
-	if n, err := strconv.ParseUint(os.Getenv("LINTEL_SEED"), 10, 64); err == nil {
-		otherwise = n
-	}
-	return rand.New(rand.NewPCG(otherwise, otherwise+1))
+	seed := properties.Seed(otherwise)
+	return rand.New(rand.NewPCG(seed, seed+1))
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,9 @@ type child struct {
 	program, argument string
 	timeout           time.Duration
 	bytes             int // of memory
+	// fair is the processor time without which the timeout says nothing about the work: the
+	// machine was busy. 0 means a quarter of the timeout.
+	fair time.Duration
 }
 
 // childLimit is what a child took too much of.
@@ -72,7 +76,7 @@ func (c child) talk(ctx context.Context, conversation func(context.Context, *jso
 	err = errors.Join(command.Wait(), err)
 	switch {
 	case ctx.Err() == nil && bounded.Err() != nil:
-		if used := processorTime(command.ProcessState); used < c.timeout/4 {
+		if used := processorTime(command.ProcessState); used < cmp.Or(c.fair, c.timeout/4) {
 			return fmt.Errorf("it got %s of the processor in %s, which says nothing about the policies: the machine is busy; try again", used, c.timeout)
 		}
 		return &childLimit{fmt.Sprintf("longer than %s", c.timeout)}

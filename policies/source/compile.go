@@ -45,6 +45,7 @@ const (
 type Compiler struct {
 	program string
 	timeout time.Duration
+	fair    time.Duration // of a child, set by tests
 	results results
 	// Schemas, where set, are what references of policies are checked against.
 	Schemas Schemas
@@ -127,7 +128,7 @@ func (c *Compiler) compileHere(ctx context.Context, source definition.Source, be
 // source compiles within the limits. It calls compiled as soon as that is known, while
 // the references are checked. before may be nil.
 func (c *Compiler) compileApart(ctx context.Context, source definition.Source, before *engine.PolicySet, compiled func()) error {
-	apart := child{c.program, CompileArgument, c.timeout, bytesFor(source, maxCompileBytes)}
+	apart := child{c.program, CompileArgument, c.timeout, bytesFor(source, maxCompileBytes), c.fair}
 	done := false
 	var wrong error // what is wrong with the source
 	err := apart.talk(ctx, func(ctx context.Context, ask *json.Encoder, answers *json.Decoder) error {

@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,6 +26,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// patience is the timeout of a child whose timeout is not the subject: the machine may be
+// busy.
+const patience = 10 * time.Minute
+
 func testCompiler(t testing.TB, timeout time.Duration) *Compiler {
 	t.Helper()
 	program, err := os.Executable()
@@ -35,7 +38,7 @@ func testCompiler(t testing.TB, timeout time.Duration) *Compiler {
 }
 
 func TestCompileApart(t *testing.T) {
-	compiler := testCompiler(t, 30*time.Second)
+	compiler := testCompiler(t, patience)
 	set, err := compiler.Compile(t.Context(), definition.Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}})
 	require.NoError(t, err)
 	require.Equal(t, 1, set.Policies())
@@ -54,13 +57,10 @@ func TestCompilingIsBounded(t *testing.T) {
 	}
 	rego += "\tx2000 = 1\n}\n"
 	compiler := testCompiler(t, time.Second)
-	// On a busy machine a child may get too little of the processor for a verdict.
-	var errs definition.CompileErrors
-	require.Eventually(t, func() bool {
-		_, err := compiler.Compile(t.Context(), definition.Source{Name: "s", Files: map[string]string{"p.rego": rego}})
-		return errors.As(err, &errs)
-	}, 2*time.Minute, time.Millisecond)
-	require.ErrorContains(t, errs, "compiling takes ")
+	compiler.fair = time.Nanosecond // however busy the machine is
+	_, err := compiler.Compile(t.Context(), definition.Source{Name: "s", Files: map[string]string{"p.rego": rego}})
+	require.ErrorAs(t, err, new(definition.CompileErrors))
+	require.ErrorContains(t, err, "compiling takes longer than 1s")
 	require.Empty(t, compiler.results.list, "what took too long is tried again when it is asked for again")
 }
 
@@ -80,13 +80,13 @@ func TestACompilerThatCannotStartSaysNothingAboutTheSource(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = testCompiler(t, time.Second).Compile(ctx, definition.Source{})
+	_, err = testCompiler(t, patience).Compile(ctx, definition.Source{})
 	require.NotErrorAs(t, err, new(definition.CompileErrors))
 }
 
 // TestARevisionIsCompiledOnce on its way from the webhook to the loader.
 func TestARevisionIsCompiledOnce(t *testing.T) {
-	compiler := testCompiler(t, 30*time.Second)
+	compiler := testCompiler(t, patience)
 	source := definition.Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}}
 	judged, err := compiler.Compile(t.Context(), source)
 	require.NoError(t, err)
@@ -114,7 +114,7 @@ func TestARevisionIsCompiledOnce(t *testing.T) {
 }
 
 func TestOneSourceCompilesHereAtATime(t *testing.T) {
-	compiler := testCompiler(t, 30*time.Second)
+	compiler := testCompiler(t, patience)
 	source := definition.Source{Name: "s", Files: map[string]string{"p.rego": "package p\ndeny contains \"x\""}}
 	compiler.compiling <- struct{}{} // another one does
 	ctx, cancel := context.WithCancel(t.Context())
@@ -129,7 +129,7 @@ func TestOneSourceCompilesHereAtATime(t *testing.T) {
 // TestASourceBelowTheEnterpriseHasItsMemory: a small file may take much, on every replica
 // and after every restart.
 func TestASourceBelowTheEnterpriseHasItsMemory(t *testing.T) {
-	compiler := testCompiler(t, 30*time.Second)
+	compiler := testCompiler(t, patience)
 	files := func(lists int) map[string]string {
 		return map[string]string{"p.rego": "package p\ndeny contains \"x\" if data.big[0][0]", "data.json": `{"big":[` + strings.Repeat("[],", lists) + `[]]}`}
 	}

@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -33,14 +32,14 @@ func changed(source definition.Source, name, text string) definition.Source {
 // answerOf is what the child says of a source.
 func answerOf(t *testing.T, c *Compiler, source definition.Source, before *engine.PolicySet) (answer compileAnswer) {
 	t.Helper()
-	err := child{c.program, CompileArgument, c.timeout, maxCompileBytes}.run(t.Context(), requestFor(source, before), &answer)
+	err := child{c.program, CompileArgument, c.timeout, maxCompileBytes, c.fair}.run(t.Context(), requestFor(source, before), &answer)
 	require.NoError(t, err)
 	return answer
 }
 
 // TestTheChildCompilesWhatIsNotKnown, and all of a source below the enterprise.
 func TestTheChildCompilesWhatIsNotKnown(t *testing.T) {
-	compiler := testCompiler(t, 30*time.Second)
+	compiler := testCompiler(t, patience)
 	source := manyPackages(50)
 	before, err := compiler.Compile(t.Context(), source)
 	require.NoError(t, err)
@@ -63,7 +62,7 @@ func TestTheChildCompilesWhatIsNotKnown(t *testing.T) {
 
 // TestWhatIsLiveIsTakenOver, as long as it is live, and what was compiled last before that.
 func TestWhatIsLiveIsTakenOver(t *testing.T) {
-	compiler := testCompiler(t, 30*time.Second)
+	compiler := testCompiler(t, patience)
 	source := manyPackages(20)
 	compile := func(n int) *engine.PolicySet {
 		set, err := compiler.Compile(t.Context(), changed(source, "p7.rego", fmt.Sprintf("package p7\ndeny contains \"%d\"", n)))
@@ -88,7 +87,7 @@ func TestWhatIsLiveIsTakenOver(t *testing.T) {
 // TestReferencesOfWhatIsTakenOver are checked by the schemas of now, and what is wrong for a
 // policy alone is right where another can use it.
 func TestReferencesOfWhatIsTakenOver(t *testing.T) {
-	compiler := testCompiler(t, 30*time.Second)
+	compiler := testCompiler(t, patience)
 	compiler.Schemas = testSchemas(t)
 	source := manyPackages(20)
 	source.Files["lib.rego"] = "package lib\nlarge if input.request.object.spec.size > 1"

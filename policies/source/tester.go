@@ -29,6 +29,7 @@ const (
 type Tester struct {
 	program string
 	timeout time.Duration
+	fair    time.Duration         // of a child, set by tests
 	bytes   int                   // of memory
 	kept    *cache.LRUExpireCache // suite.Results by testKey
 }
@@ -75,7 +76,7 @@ func (t *Tester) Test(ctx context.Context, source definition.Source, options sui
 
 func (t *Tester) test(ctx context.Context, source definition.Source, options suite.Options) (suite.Results, error) {
 	var answer testAnswer
-	apart := child{t.program, TestArgument, t.timeout, bytesFor(source, t.bytes)}
+	apart := child{t.program, TestArgument, t.timeout, bytesFor(source, t.bytes), t.fair}
 	err := apart.run(ctx, testRequest{source, options}, &answer)
 	if limit, ok := errors.AsType[*childLimit](err); ok {
 		return suite.Stopped(fmt.Sprintf("the tests take %s together, and were ended: iterate over less, or take apart the rule that does most in one expression", limit)), nil

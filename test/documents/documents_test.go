@@ -4,8 +4,8 @@
 package documents
 
 import (
+	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,17 +18,30 @@ import (
 
 const root = "../.."
 
-// tracked are the files under version control, or about to be, of a pattern.
-func tracked(t *testing.T, pattern string) []string {
+// ignored are the folders that .gitignore names: what is in them is of no interest.
+var ignored = regexp.MustCompile(`^(\.git|bin|\.cluster)$`)
+
+// sources are the files of the repository whose names have an ending. They are found without
+// Git, so that Go's test cache knows which folders the result depends on.
+func sources(t *testing.T, ending string) []string {
 	t.Helper()
-	output, err := exec.CommandContext(t.Context(), "git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard", "--", pattern).Output()
-	require.NoError(t, err)
 	var files []string
-	for line := range strings.Lines(string(output)) {
-		if _, err := os.Stat(filepath.Join(root, strings.TrimSpace(line))); err == nil {
-			files = append(files, strings.TrimSpace(line))
+	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
 		}
-	}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && ignored.MatchString(name) {
+			return filepath.SkipDir
+		}
+		if !entry.IsDir() && strings.HasSuffix(name, ending) {
+			files = append(files, filepath.ToSlash(name))
+		}
+		return nil
+	}))
 	require.NotEmpty(t, files)
 	return files
 }
@@ -60,7 +73,7 @@ func anchors(text string) map[string]bool {
 // TestLinks follows each link of each page that leads into the repository.
 func TestLinks(t *testing.T) {
 	followed := 0
-	for _, page := range tracked(t, "*.md") {
+	for _, page := range sources(t, ".md") {
 		for _, match := range link.FindAllStringSubmatch(fence.ReplaceAllString(read(t, page), ""), -1) {
 			target, anchor, _ := strings.Cut(match[1], "#")
 			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
@@ -106,7 +119,7 @@ func TestRooms(t *testing.T) {
 // packages are the folders with Go code of the product.
 func packages(t *testing.T) []string {
 	var folders []string
-	for _, file := range tracked(t, "*.go") {
+	for _, file := range sources(t, ".go") {
 		folder := filepath.Dir(file)
 		room, _, _ := strings.Cut(folder, "/")
 		if slices.Contains([]string{"api", "cmd", "webhooks", "controllers", "policies"}, room) &&

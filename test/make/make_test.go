@@ -52,50 +52,54 @@ func (m *machine) make(arguments ...string) (printed, called string, ok bool) {
 }
 
 func TestRunInstallsNothingThatOnlyTestsNeed(t *testing.T) {
-	m := newMachine(t, map[string]string{"go": "exit 1", "diff": "", "id": "echo 1000"})
-	_, called, ok := m.make("run")
+	t.Parallel()
+	m := newMachine(t, map[string]string{"go": "exit 1", "diff": "", "id": "echo 0", "apt-get": ""})
+	printed, called, ok := m.make("run")
 	require.False(t, ok, "there is nothing to run here")
-	require.Equal(t, "go build -o .cluster/quickstart ./test/quickstart\n", called)
+	require.Contains(t, called, "go build ")
+	require.NotContains(t, called, "apt-get")
+	require.NotContains(t, printed, "missing:")
 }
 
-func TestWhatIsMissingIsSaidFirst(t *testing.T) {
+func TestMissingProgramsAreReportedFirst(t *testing.T) {
+	t.Parallel()
 	present := map[string]string{"go": "", "git": "", "diff": "", "gcc": "", "id": "echo 1000"}
 	m := newMachine(t, present)
 	printed, called, ok := m.make("test")
 	require.False(t, ok)
 	require.Contains(t, printed, "missing: puppetserver (a real Puppet CA, for OpenVox)")
-	require.Contains(t, printed, "install them with: sudo apt-get install runc nftables postgresql puppetserver puppet-agent mmdebstrap puppetdb")
-	require.NotContains(t, called, "go ", "nothing was begun")
+	require.Regexp(t, "install them with: sudo apt-get install .*postgresql.* puppetserver", printed)
+	require.NotContains(t, printed, "gcc", "it is there")
+	require.NotContains(t, called, "go ", "nothing was started")
 
 	present["id"], present["apt-get"] = "echo 0", ""
 	m = newMachine(t, present)
-	printed, called, ok = m.make("test")
-	require.True(t, ok, printed)
-	require.Contains(t, called, "apt-get install --yes --quiet --no-install-recommends runc nftables postgresql puppetserver puppet-agent mmdebstrap puppetdb\n")
-	require.Less(t, strings.Index(printed, "missing: postgresql"), strings.Index(printed, "installing: runc"))
+	printed, called, _ = m.make("test")
+	require.Regexp(t, "apt-get install --yes .*postgresql.* puppetserver", called)
+	require.Less(t, strings.Index(printed, "missing: postgresql"), strings.Index(printed, "installing: "))
 }
 
 // TestOneFailureHidesNoOther: a red package must not keep other modules from being tested.
 func TestOneFailureHidesNoOther(t *testing.T) {
+	t.Parallel()
 	peers := map[string]string{"git": "", "diff": "", "gcc": "", "runc": "", "nft": "", "pg_createcluster": "", "puppetserver": "", "puppet": "", "mmdebstrap": "", "puppetdb": "", "id": "echo 0"}
 	peers["go"] = `case "$*" in "list -f "*) echo example.com/api example.com/controllers;; "test -race -"*) exit 1;; esac`
 	m := newMachine(t, peers)
 	printed, called, ok := m.make("test")
 	require.False(t, ok, printed)
-	for _, tested := range []string{"./policies/... ./webhooks/...", "example.com/api example.com/controllers", "./test/e2e", "apiserver", "bench", "chart", "cluster", "gator", "release"} {
+	for _, tested := range []string{"webhooks", "controllers", "e2e", "apiserver", "bench", "chart", "cluster", "gator", "release"} {
 		require.Regexp(t, `(?m)^go test .*`+tested, called)
 	}
-	require.Contains(t, printed, "test-policies")
-	require.Contains(t, printed, "test-e2e")
 }
 
-// TestStack: the release goes where it is told, and goes from there.
+// TestStack: Helm gets the release, the namespace and the values.
 func TestStack(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t, map[string]string{"go": "exit 1"})
 	printed, called, ok := m.make("stack", "STACK=a", "STACK_NAMESPACE=b", "STACK_VALUES=c.yaml")
 	require.False(t, ok, "there is no Helm here")
-	require.Contains(t, called, "go build -C test/chart -o ")
-	require.Contains(t, printed, `.cluster/helm --namespace "b" upgrade --install --create-namespace --values "c.yaml" "a" config/chart/openvox-stack`)
+	require.Contains(t, called, "go build ")
+	require.Contains(t, printed, `--namespace "b" upgrade --install --create-namespace --values "c.yaml" "a" config/chart/openvox-stack`)
 	printed, _, _ = m.make("unstack", "STACK=a", "STACK_NAMESPACE=b")
-	require.Contains(t, printed, `.cluster/helm --namespace "b" uninstall --ignore-not-found "a"`)
+	require.Contains(t, printed, `--namespace "b" uninstall --ignore-not-found "a"`)
 }

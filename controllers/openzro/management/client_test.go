@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -153,7 +154,9 @@ func TestAnswersAreBounded(t *testing.T) {
 
 func TestAServerThatHangs(t *testing.T) {
 	done := make(chan struct{})
+	var requests atomic.Int32
 	tenant := tenantOf(t, func(_ http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
 		_, _ = io.Copy(io.Discard, r.Body)
 		select {
 		case <-r.Context().Done():
@@ -161,14 +164,13 @@ func TestAServerThatHangs(t *testing.T) {
 		}
 	})
 	defer close(done)
-	tenant.client.timeout = 20 * time.Millisecond
+	tenant.client.timeout = 300 * time.Millisecond
 	_, err := tenant.Groups.Create(t.Context(), GroupRequest{Name: "x"})
 	require.True(t, Is(err, Unavailable))
 	require.True(t, Unsure(err), "it may have been carried out")
-	require.ErrorContains(t, err, "POST /api/groups: no answer within 20ms")
-	began := time.Now()
+	require.ErrorContains(t, err, "POST /api/groups: no answer within 300ms")
 	require.True(t, Is(tenant.Policies.Load(t.Context()), Unavailable))
-	require.Less(t, time.Since(began), 10*time.Millisecond, "nobody else asks")
+	require.LessOrEqual(t, requests.Load(), int32(1), "no other request is sent")
 
 	given, cancel := context.WithCancel(t.Context())
 	cancel()

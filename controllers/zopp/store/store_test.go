@@ -312,7 +312,7 @@ func TestAServerThatIsAway(t *testing.T) {
 		if err != nil || len(contents.Values) != 1 {
 			c.Errorf("%v", err)
 		}
-	}, 20*time.Second, 20*time.Millisecond)
+	}, 2*time.Minute, 20*time.Millisecond)
 }
 
 // TestAServerThatDrains: leaves its streams open and tells nothing on them, so they end, and
@@ -333,7 +333,7 @@ func TestAServerThatDrains(t *testing.T) {
 			if again, err = opened.Watch(t.Context(), s.Environment.Environment); err != nil {
 				c.Errorf("%v", err)
 			}
-		}, 20*time.Second, 20*time.Millisecond)
+		}, 2*time.Minute, 20*time.Millisecond)
 		s.set("A", "1")
 		_, err = again.Next()
 		require.NoError(t, err)
@@ -452,9 +452,9 @@ func TestManyStreamsShareAConnection(t *testing.T) {
 	for _, watch := range all {
 		watch.Close()
 	}
-	require.Eventually(t, func() bool { return s.double().Streams() == 0 && connections() == 1 }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return s.double().Streams() == 0 && connections() == 1 }, 2*time.Minute, 10*time.Millisecond)
 	opened.Close()
-	require.Eventually(t, func() bool { return connections() == 0 }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return connections() == 0 }, 2*time.Minute, 10*time.Millisecond)
 }
 
 // TestARotatedPrincipalIsUsedAtOnce: and the key is unwrapped by it.
@@ -500,7 +500,7 @@ func TestTLS(t *testing.T) {
 		if _, err := opened.List(t.Context(), s.Environment.Environment); err != nil {
 			c.Errorf("%v", err)
 		}
-	}, 20*time.Second, 20*time.Millisecond)
+	}, 2*time.Minute, 20*time.Millisecond)
 }
 
 // TestNoServer: and a server that is none.

@@ -200,6 +200,7 @@ func TestTrees(t *testing.T) {
 		"a large other one":     {files: map[string]string{"a.rego": module, "movie.bin": strings.Repeat("#", 1000)}, limits: func(l *Limits) { l.FileBytes = 100 }, want: []string{"a.rego"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRepository(t, nil)
 			require.NoError(t, r.Write(c.files))
 			if c.prepare != nil {
@@ -459,7 +460,7 @@ func TestHostileServers(t *testing.T) {
 		r := newRepository(t, nil)
 		bomb, err := os.Create(filepath.Join(r.Work, "movie.bin"))
 		require.NoError(t, err)
-		require.NoError(t, errors.Join(bomb.Truncate(400<<20), bomb.Close()))
+		require.NoError(t, errors.Join(bomb.Truncate(160<<20), bomb.Close()))
 		r.push(map[string]string{"a.rego": module})
 		requireBounded(t, r.url, func(*Limits) {}, ReasonTooLarge, "needs more than 128 MiB of memory")
 	})

@@ -20,7 +20,7 @@ func TestAllocations(t *testing.T) {
 			if title == "ordinary" {
 				most = 45_000
 			}
-			require.Less(t, testing.AllocsPerRun(2, func() {
+			require.Less(t, testing.AllocsPerRun(1, func() {
 				_, err := Refusals(t.Context(), Question{certname, csr.Parse(text), Rendered{policies, []string{"main-operator", ".main-operator"}}})
 				require.NoError(t, err)
 			}), most, "%s: %s", kind, title)
