@@ -31,7 +31,7 @@ func TestSamples(t *testing.T) {
 		removeSource(context.Background(), "samples")
 		_, _ = cluster.Kubectl(context.Background(), "", "delete", "-f", "config/samples/rbac")
 	})
-	require.NoError(t, cluster.ApplySource(t.Context(), "samples", files, nil))
+	serveSource(t, "samples", files, nil)
 	suffix := ", samples@" + definition.ShortRevision(definition.Source{Files: files}.Digest()) + "]"
 
 	manifests := filepath.Join(installation.Root(), "config/samples/manifests")
@@ -73,7 +73,7 @@ func TestSamples(t *testing.T) {
 			require.NotContains(t, output, "Warning")
 		})
 	}
-	requests := mustKubectl(t, "", "get", "pod", "default-requests-bad", "-n", namespace, "-o", "jsonpath={.spec.containers[0].resources.requests}")
+	requests := mustGet(t, "pod", "default-requests-bad", "-n", namespace, "-o", "jsonpath={.spec.containers[0].resources.requests}")
 	require.JSONEq(t, `{"cpu":"100m","memory":"128Mi"}`, requests)
 }
 
@@ -102,23 +102,25 @@ func offlineMessages(t *testing.T, folder, manifest, namespace string) []string 
 }
 
 func TestMutationIsDryRunSafeAndAnswersUpdatesOnlyWhenAsked(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	applySource(t, "mutate", inNamespace(namespace, configMapKind, "package mutate\ndefaults.data.added := \"yes\"\npatch contains {\"op\": \"add\", \"path\": \"/metadata/labels/e2e~1label\", \"value\": \"x\"} if not input.request.object.metadata.labels[\"e2e/label\"]"), nil)
 
 	output := mustKubectl(t, configMap(namespace, "c"), "apply", "--dry-run=server", "-o", "json", "-f", "-")
 	require.Contains(t, output, `"added": "yes"`)
 	require.Contains(t, output, `"e2e/label": "x"`)
-	_, exists := kubectl(t, "", "get", "configmap", "c", "-n", namespace)
+	_, exists := get(t, "configmap", "c", "-n", namespace)
 	require.False(t, exists, "a dry run stores nothing")
 
 	output, ok := apply(t, configMap(namespace, "c"))
 	require.True(t, ok, output)
 	mustKubectl(t, "", "patch", "configmap", "c", "-n", namespace, "--type=json", "-p", `[{"op":"remove","path":"/data"}]`)
-	require.NotContains(t, mustKubectl(t, "", "get", "configmap", "c", "-n", namespace, "-o", "json"), "added",
+	require.NotContains(t, mustGet(t, "configmap", "c", "-n", namespace, "-o", "json"), "added",
 		"an UPDATE is not mutated unless match names it")
 }
 
 func TestPolicyErrorsFollowTheFailurePolicy(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	rego := inNamespace(namespace, configMapKind, "package broken\ndeny contains to_number(input.name)")
 	for policy, want := range map[string]struct {
@@ -144,6 +146,7 @@ func TestPolicyErrorsFollowTheFailurePolicy(t *testing.T) {
 }
 
 func TestAPatchThatNeverSettlesIsRefused(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	applySource(t, "restless", inNamespace(namespace, podKind, `package restless
 patch contains {"op": "add", "path": "/spec/tolerations/-", "value": {"operator": "Exists", "key": sprintf("k%d", [count(input.request.object.spec.tolerations)])}}`), nil)

@@ -16,16 +16,17 @@ import (
 	"github.com/lintel-policy/lintel/test/installation"
 )
 
-// permitGatekeeper installs Gatekeeper's kinds, and what a manager with --gatekeeper
-// may do.
-func permitGatekeeper(ctx context.Context) error {
+// startCore installs Gatekeeper's kinds, and what a manager with --gatekeeper may do.
+func startCore(ctx context.Context, _ string) (func() error, error) {
 	for _, folder := range []string{"config/gatekeeper", "config/rbac/gatekeeper"} {
 		if output, err := cluster.Kubectl(ctx, "", "apply", "-k", filepath.Join(installation.Root(), folder)); err != nil {
-			return fmt.Errorf("installing %s: %w: %s", folder, err, output)
+			return nil, fmt.Errorf("installing %s: %w: %s", folder, err, output)
 		}
 	}
-	return nil
+	return nil, nil
 }
+
+func coreArgs() []string { return []string{"--gatekeeper", "--allow-file-origins"} }
 
 // sampleTemplate is a template of the samples.
 func sampleTemplate(t *testing.T, name string) string {
@@ -84,7 +85,7 @@ func TestGatekeeper(t *testing.T) {
 	t.Cleanup(func() { _, _ = cluster.Kubectl(context.Background(), "", "delete", "-f", roles, "--ignore-not-found") })
 	mustKubectl(t, "", "apply", "-f", roles)
 	t.Cleanup(func() { removeSource(context.Background(), "templates") })
-	require.NoError(t, cluster.ApplySource(t.Context(), "templates", map[string]string{
+	serveSource(t, "templates", map[string]string{
 		"privileged/template.yaml": sampleTemplate(t, "privileged"),
 		"hosts/template.yaml":      sampleTemplate(t, "unique-ingress-hosts"),
 		"sizes/template.yaml":      failing,
@@ -93,7 +94,7 @@ func TestGatekeeper(t *testing.T) {
 			constraintIn(namespace, "IngressHostsAreUnique", "networking.k8s.io", "Ingress"),
 			constraintIn(namespace, "PodSizes", "", "Pod"),
 		}, "---\n"),
-	}, nil))
+	}, nil)
 	status := readSource(t, "templates").Status
 	require.EqualValues(t, 3, status.Policies)
 
@@ -159,14 +160,14 @@ spec:
 		return !ok && strings.Contains(output, "image evil.example/web:1 comes from evil.example/ [ImagesDoNotComeFrom/here deny, imagesdonotcomefrom.yaml:")
 	}, "the constraint to be enforced, beside a template that cannot be")
 	eventually(t, func() bool {
-		output, ok := kubectl(t, "", "get", "events", "-A", "--field-selector=reason=NotEnforced", "-o", "jsonpath={.items[*].message}")
+		output, ok := get(t, "events", "-A", "--field-selector=reason=NotEnforced", "-o", "jsonpath={.items[*].message}")
 		return ok && strings.Contains(output, "written in CEL alone")
 	}, "an Event about the template in CEL")
 
 	mustKubectl(t, template, "delete", "-f", "-")
 	eventually(t, func() bool {
 		_, ok := kubectl(t, evil, "apply", "--dry-run=server", "-f", "-")
-		_, there := kubectl(t, "", "get", "policysource", "gatekeeper")
+		_, there := get(t, "policysource", "gatekeeper")
 		return ok && !there
 	}, "the template, its constraints and the source to go")
 }
@@ -233,7 +234,7 @@ func applyForTest(t *testing.T, objects string) {
 
 func jsonPath(t *testing.T, path string, object ...string) string {
 	t.Helper()
-	output, _ := kubectl(t, "", append([]string{"get", "-o", "jsonpath=" + path}, object...)...)
+	output, _ := get(t, append([]string{"-o", "jsonpath=" + path}, object...)...)
 	return output
 }
 
@@ -296,6 +297,7 @@ func sampleTemplateWithLabel(t *testing.T, name string) string {
 
 // TestTheManagerKeepsToConstraintKinds: what its role cannot say, the API server does.
 func TestTheManagerKeepsToConstraintKinds(t *testing.T) {
+	t.Parallel()
 	foreign := strings.NewReplacer("assign.mutations.gatekeeper.sh", "webs.example.com", "mutations.gatekeeper.sh", "example.com", "kind: Assign,", "kind: Web,", "AssignList", "WebList", "plural: assign", "plural: webs", "singular: assign", "singular: web").Replace(mutatorKind)
 	applyForTest(t, foreign)
 	manager := "--as=system:serviceaccount:lintel-system:lintel-manager"
@@ -357,7 +359,7 @@ rules: [{apiGroups: ["*"], resources: ["*"], verbs: [list, watch]}]
 			require.True(t, denied())
 			mustKubectl(t, templates, "delete", "-f", "-")
 			eventually(t, func() bool {
-				_, there := kubectl(t, "", "get", "policysource", "gatekeeper")
+				_, there := get(t, "policysource", "gatekeeper")
 				return !there
 			}, "the source to go with the templates")
 		})

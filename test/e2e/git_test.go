@@ -109,7 +109,7 @@ func (r *gitRepository) staysOut(t *testing.T, reason, message, live string) {
 	require.Contains(t, mustKubectl(t, "", "describe", "policysource", r.source), "the last good revision "+live+" stays live")
 	require.NoError(t, manager.WaitReady(t.Context(), time.Minute))
 	eventually(t, func() bool {
-		events, _ := kubectl(t, "", "get", "events.events.k8s.io", "-n", "default", "-o", `jsonpath={range .items[*]}{.regarding.name} {.type} {.reason} {.note}{"\n"}{end}`)
+		events, _ := get(t, "events.events.k8s.io", "-n", "default", "-o", `jsonpath={range .items[*]}{.regarding.name} {.type} {.reason} {.note}{"\n"}{end}`)
 		for line := range strings.Lines(events) {
 			if strings.HasPrefix(line, r.source+" Warning "+reason) && strings.Contains(line, message) {
 				return true
@@ -122,6 +122,7 @@ func (r *gitRepository) staysOut(t *testing.T, reason, message, live string) {
 // TestPolicyFromGit follows one repository, served by Git over HTTP, through what
 // happens to it.
 func TestPolicyFromGit(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	folder := t.TempDir()
 	repository := newGitRepository(t, folder, "team-git", namespace)
@@ -138,7 +139,7 @@ func TestPolicyFromGit(t *testing.T) {
 		},
 		"interval": "1h",
 	})
-	require.NoError(t, cluster.WaitSource(t.Context(), repository.source))
+	waitSource(t, repository.source)
 	object := readSource(t, repository.source)
 	require.Equal(t, live, object.Status.Revision)
 	verified := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionSourceVerified)
@@ -160,7 +161,7 @@ func TestPolicyFromGit(t *testing.T) {
 	t.Run("fixing it goes live", func(t *testing.T) {
 		live = repository.push(t, repository.rule("three"))
 		repository.goesLive(t, "three")
-		require.NoError(t, cluster.WaitSource(t.Context(), repository.source))
+		waitSource(t, repository.source)
 		require.Empty(t, readSource(t, repository.source).Status.Errors)
 	})
 	t.Run("a failing test stays out", func(t *testing.T) {
@@ -172,7 +173,7 @@ func TestPolicyFromGit(t *testing.T) {
 		files["lintel/team_test.rego"] = "package team_test\n\ntest_nothing if true\n"
 		live = repository.push(t, files)
 		repository.goesLive(t, "untested")
-		require.NoError(t, cluster.WaitSource(t.Context(), repository.source))
+		waitSource(t, repository.source)
 	})
 	t.Run("an unsigned commit stays out", func(t *testing.T) {
 		repository.pushWith(t, "--no-gpg-sign", repository.rule("unsigned"))
@@ -222,42 +223,19 @@ func TestPolicyFromGit(t *testing.T) {
 		repository.staysOut(t, origin.ReasonNotFound, "has no branch main", live)
 		require.True(t, repository.denies(t, "suspended"))
 	})
-	t.Run("a restart without the server enforces the last good revision", func(t *testing.T) {
-		address := server.Address()
-		server.Stop()
-		manager.Stop()
-		restartManager(t)
-		repository.staysOut(t, origin.ReasonFetchFailed, "connection refused", live)
-		repository.goesLive(t, "suspended")
-
-		server, err = gitserver.Start(folder, address, nil)
-		require.NoError(t, err)
-		live = repository.push(t, repository.rule("back"))
-		repository.goesLive(t, "back")
-	})
-	t.Run("a replica that does not lead passes notifications on", func(t *testing.T) {
-		second, err := installation.StartManager(t.Context(), cluster, installation.ManagerOptions{
-			Program: filepath.Join(programs, "manager"), Name: "manager-1", WebhookURL: manager.WebhookURL, Args: []string{"--drain=0s"},
-		})
-		require.NoError(t, err)
-		t.Cleanup(second.Stop)
-		_, err = repository.Push(t.Context(), repository.rule("relayed"), "-S")
-		require.NoError(t, err)
-		require.Equal(t, http.StatusAccepted, notify(t, second, repository.source, hookToken))
-		repository.goesLive(t, "relayed")
-	})
 }
 
 // TestPolicyFromABareRepository reads a repository of the manager's own disk, which is
 // asked for again and again.
 func TestPolicyFromABareRepository(t *testing.T) {
+	t.Parallel()
 	repository := newGitRepository(t, t.TempDir(), "team-file", newNamespace(t))
 	repository.pushedBefore(t, "one")
 	applyGitSource(t, repository.source, map[string]any{
 		"git":      map[string]any{"url": "file://" + repository.Bare, "path": "lintel"},
 		"interval": "5s",
 	})
-	require.NoError(t, cluster.WaitSource(t.Context(), repository.source))
+	waitSource(t, repository.source)
 	repository.goesLive(t, "one")
 	_, err := repository.Push(t.Context(), repository.rule("two"))
 	require.NoError(t, err)
@@ -271,6 +249,7 @@ func TestPolicyFromABareRepository(t *testing.T) {
 
 // TestPolicyFromARegistry follows a tag of an artifact.
 func TestPolicyFromARegistry(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)
@@ -299,7 +278,7 @@ func TestPolicyFromARegistry(t *testing.T) {
 		"oci":      map[string]any{"url": "oci://" + host + "/lintel/policies", "ref": map[string]any{"tag": "stable"}, "insecure": true},
 		"interval": "5s",
 	})
-	require.NoError(t, cluster.WaitSource(t.Context(), follower.source))
+	waitSource(t, follower.source)
 	require.Equal(t, first, readSource(t, follower.source).Status.Revision)
 	follower.goesLive(t, "one")
 	push("two")

@@ -22,6 +22,7 @@ func lintelProgram(t *testing.T, args ...string) (output string, code int) {
 }
 
 func TestWhyOfACluster(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	mustKubectl(t, "", "label", "namespace", namespace, "why=asked")
 	mustKubectl(t, configMap(namespace, "before"), "apply", "-f", "-")
@@ -96,6 +97,7 @@ func TestPolicyStatusOfACluster(t *testing.T) {
 
 // TestCompletionOfACluster: what shells offer is what the cluster has.
 func TestCompletionOfACluster(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	mustKubectl(t, configMap(namespace, "offered"), "apply", "-f", "-")
 	applySource(t, "offered-source", inNamespace(namespace, configMapKind, "package offered\ndeny contains \"never\" if false"), nil)

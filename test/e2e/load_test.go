@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 const (
@@ -57,13 +56,11 @@ type loadCounts struct {
 	failures                          []string
 }
 
-// restConfig is how the tests call the API server in the name of an administrator,
-// without a limit of their own.
+// restConfig is administrator for a test.
 func restConfig(t *testing.T) *rest.Config {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig)
+	config, err := administrator()
 	require.NoError(t, err)
-	config.QPS = -1
 	return config
 }
 

@@ -1,10 +1,16 @@
 // Package e2e tests Lintel as its users meet it: kubectl against a real API server
-// that asks a manager's webhooks. One cluster serves all tests; each test has its own
-// namespace and PolicySources.
+// that asks a manager's webhooks. One cluster serves all tests of a run; each test has its
+// own namespace and PolicySources.
+//
+// A run starts what the chosen tests need: the tests of a system, whose names begin with
+// it, need that system, and the others none.
 package e2e
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,23 +20,52 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/test/installation"
-	"github.com/lintel-policy/lintel/test/openzro"
 )
 
 var (
 	cluster  *installation.Cluster
 	manager  *installation.Manager
-	postgres *installation.Postgres
 	programs string
+	// running are the systems of the manager, and the core.
+	running []system
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := runInParallel(); err != nil {
+		os.Exit(failed(err))
+	}
 	os.Exit(runTests(m))
 }
 
+// runInParallel has four tests run at a time, unless the flag names another number: they
+// wait for the manager more than they compute. The tests that are not parallel come first,
+// one after the other: those that stop the manager or a peer, that count what all write, or
+// whose policies are about the objects of others.
+func runInParallel() error {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return nil
+	}
+	return flag.Set("test.parallel", "4")
+}
+
 func runTests(m *testing.M) (code int) {
+	var err error
+	if running, err = selectedSystems(); err != nil {
+		return failed(err)
+	}
+	if len(running) == 0 {
+		return m.Run()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 75*time.Minute)
 	defer cancel()
 	folder, err := os.MkdirTemp("", "lintel-e2e-")
@@ -38,8 +73,7 @@ func runTests(m *testing.M) (code int) {
 		return failed(err)
 	}
 	defer os.RemoveAll(folder)
-	programs = filepath.Join(folder, "bin")
-	if err := installation.Build(ctx, programs); err != nil {
+	if programs, err = installation.Programs(ctx, filepath.Join(folder, "bin")); err != nil {
 		return failed(err)
 	}
 	if cluster, err = installation.StartCluster(ctx, filepath.Join(folder, "cluster"), os.Stderr); err != nil {
@@ -53,102 +87,117 @@ func runTests(m *testing.M) (code int) {
 	if err := installation.Install(ctx, cluster); err != nil {
 		return failed(err)
 	}
-	if err := permitOpenClaw(ctx); err != nil {
+	config, err := administrator()
+	if err != nil {
 		return failed(err)
 	}
-	if err := permitGatekeeper(ctx); err != nil {
+	if api, err = newReader(config); err != nil {
 		return failed(err)
 	}
-	if err := permitOpenVox(ctx); err != nil {
-		return failed(err)
-	}
-	if err := permitOrloj(ctx); err != nil {
-		return failed(err)
-	}
-	if err := startZopp(ctx, folder); err != nil {
-		return failed(err)
-	}
-	defer zoppServer.Stop()
-	if err := permitOpenZro(ctx); err != nil {
-		return failed(err)
-	}
-	if management, err = openzro.Open(); err != nil {
-		return failed(err)
-	}
-	defer management.Close()
-	if postgres, err = installation.StartPostgres(ctx); err != nil {
-		return failed(err)
-	}
-	defer func() {
-		if err := postgres.Remove(); err != nil {
-			code = failed(err)
+	for _, s := range running {
+		stop, err := s.start(ctx, folder)
+		if stop != nil {
+			defer func() {
+				if err := stop(); err != nil {
+					code = failed(err)
+				}
+			}()
 		}
-	}()
+		if err != nil {
+			return failed(err)
+		}
+	}
 	if manager, err = startManager(ctx); err != nil {
 		return failed(err)
 	}
-	defer func() {
-		manager.Stop()
-		if code != 0 {
-			printTail(manager.Log)
+	code = m.Run()
+	manager.Stop()
+	if err := findRaces(); err != nil {
+		code = failed(err)
+	}
+	if code != 0 {
+		printTail(manager.Log)
+	}
+	return code
+}
+
+// findRaces is an error where a manager has reported a data race, which those do that are
+// built with the race detector.
+func findRaces() error {
+	logs, err := cluster.ManagerLogs()
+	if err != nil {
+		return err
+	}
+	for _, log := range logs {
+		text, err := os.ReadFile(log)
+		if err != nil {
+			return err
 		}
-	}()
-	return m.Run()
+		if at := bytes.Index(text, []byte("WARNING: DATA RACE")); at >= 0 {
+			return fmt.Errorf("%s reports a data race:\n%s", filepath.Base(log), text[at:min(len(text), at+8<<10)])
+		}
+	}
+	if len(logs) == 0 {
+		return errors.New("no manager has a log")
+	}
+	return nil
 }
 
 // startManager returns when the API server is told to call the manager, too: after one that
 // was killed, that takes a while.
 func startManager(ctx context.Context, args ...string) (*installation.Manager, error) {
-	openZro, err := openZroArgs()
-	if err != nil {
-		return nil, err
+	// Nothing else would answer while this one drains.
+	options := installation.ManagerOptions{Program: filepath.Join(programs, "manager"), Name: "manager-0", Args: []string{"--decision-log=all", "--drain=0s"}}
+	var names []string
+	for _, s := range running {
+		if s.name != "" {
+			names = append(names, s.name)
+		}
+		if s.args != nil {
+			options.Args = append(options.Args, s.args()...)
+		}
+		if s.env != nil {
+			options.Env = append(options.Env, s.env()...)
+		}
 	}
-	m, err := installation.StartManager(ctx, cluster, installation.ManagerOptions{
-		// Nothing else would answer while this one drains.
-		Program: filepath.Join(programs, "manager"), Name: "manager-0", Env: []string{
-			"HTTPS_PROXY=" + services.URL, "NO_PROXY=", "no_proxy=", "OTEL_EXPORTER_OTLP_ENDPOINT=" + traces.URL, "OTEL_BSP_SCHEDULE_DELAY=500",
-		}, Args: append([]string{"--decision-log=all", "--drain=0s", "--systems=openclaw,openvox,openzro,orloj,zopp", "--openvox-key-bits=2048", "--gatekeeper", "--allow-file-origins"}, slices.Concat(orlojArgs(), zoppArgs(), openZro, args)...),
-	})
+	options.Args = append(options.Args, "--systems="+strings.Join(names, ","))
+	options.Args = append(options.Args, args...)
+	m, err := installation.StartManager(ctx, cluster, options)
 	if err != nil {
 		return nil, err
 	}
 	return m, waitRegistered(ctx, m)
 }
 
-// waitRegistered waits until both configurations name a manager for all of their entries.
+// waitRegistered waits until both configurations name a manager for all of their entries,
+// and one of them, by its rules, has it called.
 func waitRegistered(ctx context.Context, m *installation.Manager) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	defer cancel()
-	for {
-		urls, err := cluster.Kubectl(ctx, "", "get", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "-o",
-			`jsonpath={range .items[?(@.metadata.name=="lintel")]}{.kind}{"\n"}{range .webhooks[*]}{.rules[0].operations[0]} {.clientConfig.url}{"\n"}{end}{end}`)
-		if err == nil && registersAlone(urls, m.WebhookURL) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for the registration of %s: %w: %s", m.WebhookURL, ctx.Err(), urls)
-		case <-time.After(100 * time.Millisecond):
+	for object, isCalled := range map[string]bool{"validatingwebhookconfigurations/lintel": true, "mutatingwebhookconfigurations/lintel": false} {
+		var last string
+		err := api.await(ctx, "", object, func(u *unstructured.Unstructured) bool {
+			if last = ""; u != nil {
+				last, _ = evaluate(u.Object, `{range .webhooks[*]}{.rules[0].operations[0]} {.clientConfig.url}{"\n"}{end}`)
+			}
+			return registersAlone(last, m.WebhookURL, isCalled)
+		})
+		if err != nil {
+			return fmt.Errorf("waiting for %s to register %s: %w: %s", object, m.WebhookURL, err, last)
 		}
 	}
+	return nil
 }
 
-// registersAlone says whether there are both configurations, some entry is called, and none
-// is another manager's.
-func registersAlone(lines, url string) bool {
-	configurations, called := 0, false
+// registersAlone says whether there are entries, none is another manager's and, where it
+// matters, some entry is called.
+func registersAlone(lines, url string, isCalled bool) bool {
 	for line := range strings.Lines(lines) {
-		operation, address, isEntry := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		switch {
-		case !isEntry:
-			configurations++
-		case !strings.HasPrefix(address, url+"/"):
+		operation, address, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if !strings.HasPrefix(address, url+"/") {
 			return false
-		default:
-			called = called || operation != ""
 		}
+		isCalled = isCalled && operation == ""
 	}
-	return configurations == 2 && called
+	return lines != "" && !isCalled
 }
 
 func failed(err error) int {
@@ -213,12 +262,9 @@ func newNamespace(t *testing.T) string {
 func makeNamespace(t *testing.T, name string) {
 	t.Helper()
 	mustKubectl(t, "", "create", "namespace", name)
-	// The ServiceAccount that Pods need comes a moment later.
-	eventually(t, func() bool {
-		_, ok := kubectl(t, "", "get", "serviceaccount", "default", "-n", name)
-		return ok
-	}, "the namespace's ServiceAccount")
 	t.Cleanup(func() { _, _ = cluster.Kubectl(context.Background(), "", "delete", "namespace", name, "--wait=false") })
+	// The ServiceAccount that Pods need comes a moment later.
+	waitFor(t, name, "serviceaccount/default", "the namespace's ServiceAccount", func(*corev1.ServiceAccount) bool { return true })
 }
 
 // applySource applies a PolicySource with one file and waits until it is served. It
@@ -226,17 +272,54 @@ func makeNamespace(t *testing.T, name string) {
 func applySource(t *testing.T, name, rego string, spec map[string]any) {
 	t.Helper()
 	t.Cleanup(func() { removeSource(context.Background(), name) })
-	require.NoError(t, cluster.ApplySource(t.Context(), name, map[string]string{"policy.rego": rego}, spec))
+	serveSource(t, name, map[string]string{"policy.rego": rego}, spec)
+}
+
+// serveSource applies a PolicySource and waits until every replica serves it.
+func serveSource(t *testing.T, name string, files map[string]string, spec map[string]any) {
+	t.Helper()
+	mustKubectl(t, installation.PolicySource(name, files, spec), "apply", "--server-side", "-f", "-")
+	waitSource(t, name)
+}
+
+// waitSource waits until a PolicySource is Ready at its present generation.
+func waitSource(t *testing.T, name string) {
+	t.Helper()
+	waitFor(t, "", "policysource/"+name, "the source to be served", func(source *v1alpha1.PolicySource) bool {
+		ready := meta.FindStatusCondition(source.Status.Conditions, v1alpha1.ConditionReady)
+		return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == source.Generation
+	})
 }
 
 func removeSource(ctx context.Context, name string) {
 	_, _ = cluster.Kubectl(ctx, "", "delete", "policysource", name, "--ignore-not-found")
 }
 
-// eventually polls a condition until it holds.
+// eventually looks again and again until a condition holds: for what is not one object,
+// which waitFor watches. The condition may fail the test.
 func eventually(t *testing.T, condition func() bool, what string) {
 	t.Helper()
-	require.Eventually(t, condition, 2*time.Minute, 100*time.Millisecond, what)
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.Now().Add(patience); !condition(); <-ticker.C {
+		require.True(t, time.Now().Before(deadline), "waiting for %s", what)
+	}
+}
+
+// atRest fails where something is written within a window. Each reading counts writes, and
+// counts never go back: so the last reading says of the whole window what many would. The
+// window is to be longer than every interval at which the manager looks again by itself;
+// what answers its own writes shows at any length.
+func atRest(t *testing.T, window time.Duration, readings ...func() string) {
+	t.Helper()
+	var before []string
+	for _, reading := range readings {
+		before = append(before, reading())
+	}
+	<-time.After(window)
+	for i, reading := range readings {
+		require.Equal(t, before[i], reading(), "writes at rest")
+	}
 }
 
 // inNamespace puts a policy's rules on kinds of one namespace, so that tests do not

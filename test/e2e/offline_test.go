@@ -64,6 +64,7 @@ func autoscaler(namespace, version, spec string) string {
 // TestVersionsOfflineAreTheClusters: what policies see of an object that the API server
 // converts is what they see of it without a cluster, field by field.
 func TestVersionsOfflineAreTheClusters(t *testing.T) {
+	t.Parallel()
 	const target = `,"targetCPUUtilizationPercentage":50`
 	const metric = `,"metrics":[{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":50}}}]`
 	seen := "package versions\nimport rego.v1\ndeny contains json.marshal([input.request.kind, input.request.requestKind, input.request.resource, input.request.object.spec])"
@@ -116,6 +117,7 @@ func TestWhyReadsObjectsInTheVersionOfThePolicies(t *testing.T) {
 // TestFieldsOfflineAreTheClusters: what the API server refuses by itself, check refuses
 // in its words.
 func TestFieldsOfflineAreTheClusters(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	folder := policyFolder(t, inNamespace(namespace, configMapKind, "package fields\nimport rego.v1\ndeny contains \"never\" if input.name == \"none\""))
 	object := func(apiVersion, kind, rest string) string {
@@ -152,6 +154,7 @@ func TestFieldsOfflineAreTheClusters(t *testing.T) {
 
 // TestLintIsApply: what lint accepts, a cluster accepts, and it says what a cluster says.
 func TestLintIsApply(t *testing.T) {
+	t.Parallel()
 	match := func(kind string) string { return "# METADATA\n# custom:\n#   match: {kinds: [" + kind + "]}\n" }
 	const denies = "import rego.v1\ndeny contains \"x\" if input.name == \"no such\"\n"
 	for name, c := range map[string]struct {
@@ -187,6 +190,7 @@ func TestLintIsApply(t *testing.T) {
 
 // TestKindsOfKubernetes: the table of kinds is what the API server serves.
 func TestKindsOfKubernetes(t *testing.T) {
+	t.Parallel()
 	client, err := discovery.NewDiscoveryClientForConfig(restConfig(t))
 	require.NoError(t, err)
 	served, err := controllers.ReadResources(client)

@@ -68,6 +68,7 @@ func scoped(namespace, name, scope, content string) string {
 // TestOpenClawScopesOnlyRestrict applies policies of narrower scopes beside one of the
 // enterprise's, in a bundle of their own.
 func TestOpenClawScopesOnlyRestrict(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	must := func(name, scope, content string) string {
 		output, ok := apply(t, scoped(namespace, name, scope, content))
@@ -116,6 +117,7 @@ func TestOpenClawScopesOnlyRestrict(t *testing.T) {
 
 // TestOpenClawInstancesAreJudged: what is wrong is refused, what is left open filled in.
 func TestOpenClawInstancesAreJudged(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	output, ok := apply(t, instance(namespace, "fax", nil, map[string]any{"integrations": []any{map[string]any{"type": "fax"}}}))
 	require.False(t, ok)

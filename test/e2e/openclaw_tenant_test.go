@@ -1,12 +1,9 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/lintel-policy/lintel/api/openclaw/v1"
-	"github.com/lintel-policy/lintel/test/installation"
 )
 
 // tighten has the enterprise's bundle deny some input, and waits until that has reached
@@ -25,29 +21,27 @@ import (
 func tighten(t *testing.T, namespace, word string) {
 	t.Helper()
 	applyBundle(t, namespace, "enterprise", nil, policy("enterprise", "default allow := true\ndeny if input."+word))
-	eventually(t, func() bool {
-		policies := read[corev1.ConfigMap](t, namespace, "configmap/a-gateway-policies").Data
-		return strings.Contains(policies["lintel.policies.models.enterprise.enterprise.p0.rego"], "input."+word)
-	}, "the tightening to arrive: "+word)
+	waitFor(t, namespace, "configmap/a-gateway-policies", "the tightening to arrive: "+word, func(composed *corev1.ConfigMap) bool {
+		return strings.Contains(composed.Data["lintel.policies.models.enterprise.enterprise.p0.rego"], "input."+word)
+	})
 }
 
 // awaitCondition is a condition of an object, once it says what is awaited.
 func awaitCondition(t *testing.T, namespace, name, kind, status string) *metav1.Condition {
 	t.Helper()
-	var found *metav1.Condition
-	eventually(t, func() bool {
-		object := read[struct {
-			Status struct{ Conditions []metav1.Condition }
-		}](t, namespace, name)
-		found = meta.FindStatusCondition(object.Status.Conditions, kind)
-		return found != nil && string(found.Status)+" "+found.Reason == status
-	}, fmt.Sprintf("%s of %s to be %s", kind, name, status))
-	return found
+	type conditioned struct {
+		Status struct{ Conditions []metav1.Condition }
+	}
+	found := waitFor(t, namespace, name, kind+" to be "+status, func(object *conditioned) bool {
+		return says(object.Status.Conditions, kind) == status
+	})
+	return meta.FindStatusCondition(found.Status.Conditions, kind)
 }
 
 // TestOpenClawTighteningHasRoom: bundles that take all the room there is leave some to
 // broader scopes, and it is said what is not in force.
 func TestOpenClawTighteningHasRoom(t *testing.T) {
+	t.Parallel()
 	namespace := newRestrictedNamespace(t)
 	applyBundle(t, namespace, "enterprise", nil, policy("enterprise", "default allow := true"))
 	for i, name := range []string{"one", "two", "three"} {
@@ -79,6 +73,7 @@ func TestOpenClawTighteningHasRoom(t *testing.T) {
 // TestOpenClawTenantFreezesNoGateway: what a tenant breaks of its own keeps no policy
 // away.
 func TestOpenClawTenantFreezesNoGateway(t *testing.T) {
+	t.Parallel()
 	namespace := newRestrictedNamespace(t)
 	applyBundle(t, namespace, "enterprise", nil, policy("enterprise", "default allow := true"))
 	applyInstance(t, namespace, "a", nil, nil)
@@ -121,6 +116,7 @@ func TestOpenClawTenantFreezesNoGateway(t *testing.T) {
 // TestOpenClawObjectsComeBackWhole: what others add to an instance's objects goes, and
 // what they take away comes back.
 func TestOpenClawObjectsComeBackWhole(t *testing.T) {
+	t.Parallel()
 	namespace := newRestrictedNamespace(t)
 	applyBundle(t, namespace, "enterprise", nil, policy("enterprise", "default allow := true"))
 	applyInstance(t, namespace, "a", nil, map[string]any{"deploymentMode": "ha", "replicas": 2})
@@ -200,7 +196,7 @@ func TestOpenClawObjectsComeBackWhole(t *testing.T) {
 // whole is what an object says, and to whom it belongs.
 func whole(t *testing.T, namespace, object string) string {
 	t.Helper()
-	output, found := kubectl(t, "", "get", "-n", namespace, object, "-o", "json")
+	output, found := get(t, "-n", namespace, object, "-o", "json")
 	if !found {
 		return ""
 	}
@@ -219,6 +215,7 @@ func whole(t *testing.T, namespace, object string) string {
 // TestOpenClawLastGoodPoliciesAreNobodysToEdit: a bundle that expands by now is in force
 // as it was when it was good, whatever is written beside it.
 func TestOpenClawLastGoodPoliciesAreNobodysToEdit(t *testing.T) {
+	t.Parallel()
 	namespace := newRestrictedNamespace(t)
 	mustKubectl(t, scoped(namespace, "enterprise", "enterprise", modelsOfEnterprise), "apply", "-f", "-")
 	mustKubectl(t, scoped(namespace, "team", "team", modelsNarrowed), "apply", "-f", "-")
@@ -237,7 +234,7 @@ func TestOpenClawLastGoodPoliciesAreNobodysToEdit(t *testing.T) {
 	}, "the edit to be taken back")
 	mustKubectl(t, "", "delete", "-n", namespace, "configmap/team-opa-policies")
 	eventually(t, func() bool {
-		output, found := kubectl(t, "", "get", "-n", namespace, "configmap/team-opa-policies", "-o", "jsonpath={.data}")
+		output, found := get(t, "-n", namespace, "configmap/team-opa-policies", "-o", "jsonpath={.data}")
 		return found && strings.Contains(output, "public")
 	}, "the ConfigMap to come back")
 	composed := read[corev1.ConfigMap](t, namespace, "configmap/a-gateway-policies").Data
@@ -245,7 +242,7 @@ func TestOpenClawLastGoodPoliciesAreNobodysToEdit(t *testing.T) {
 
 	// The records go with what they are about.
 	records := func() string {
-		return mustKubectl(t, "", "get", "configmaps", "-A", "-l", "app.kubernetes.io/component=record",
+		return mustGet(t, "configmaps", "-A", "-l", "app.kubernetes.io/component=record",
 			"-o", `jsonpath={range .items[*]}{.metadata.namespace} {.metadata.annotations.openclaw\.enterprise\.io/kind} {.metadata.annotations.openclaw\.enterprise\.io/namespace}{"\n"}{end}`)
 	}
 	require.Contains(t, records(), "lintel-system PolicyBundle "+namespace+"\n")
@@ -257,6 +254,7 @@ func TestOpenClawLastGoodPoliciesAreNobodysToEdit(t *testing.T) {
 // TestOpenClawEnterprisePoliciesOfAnybodyWarn: without a namespace that is set aside for
 // them, anybody's policies may bind all.
 func TestOpenClawEnterprisePoliciesOfAnybodyWarn(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	output, ok := apply(t, scoped(namespace, "enterprise", "enterprise", modelsOfEnterprise))
 	require.True(t, ok, output)
@@ -264,45 +262,4 @@ func TestOpenClawEnterprisePoliciesOfAnybodyWarn(t *testing.T) {
 	log, err := os.ReadFile(manager.Log)
 	require.NoError(t, err)
 	require.Contains(t, string(log), "anyone who may write PolicyBundles may write enterprise policies")
-}
-
-// TestOpenClawTryOut follows the guide to the letter on the cluster that `make run`
-// leaves: with the policies of the samples in force.
-func TestOpenClawTryOut(t *testing.T) {
-	guide, err := os.ReadFile(filepath.Join(installation.Root(), "docs", "openclaw.md"))
-	require.NoError(t, err)
-	_, section, found := strings.Cut(string(guide), "\n## Run the example\n")
-	require.True(t, found)
-	section, _, _ = strings.Cut(section, "\n## ")
-	var commands []string
-	for i, block := range strings.Split(section, "```") {
-		if script, ok := strings.CutPrefix(block, "sh\n"); i%2 == 1 && ok {
-			commands = append(commands, strings.Split(strings.TrimSpace(script), "\n")...)
-		}
-	}
-	require.NotEmpty(t, commands)
-
-	t.Cleanup(func() {
-		ctx := context.Background()
-		removeSource(ctx, "samples")
-		_, _ = cluster.Kubectl(ctx, "", "delete", "--ignore-not-found", "-f", "config/samples/openclaw", "-f", "config/samples/rbac")
-	})
-	// As the quickstart does.
-	mustKubectl(t, "", "apply", "-f", "config/samples/rbac")
-	source, err := exec.CommandContext(t.Context(), filepath.Join(programs, "lintel"),
-		"source", filepath.Join(installation.Root(), "config", "samples", "policies"), "--name", "samples").Output()
-	require.NoError(t, err)
-	mustKubectl(t, string(source), "apply", "--server-side", "-f", "-")
-	require.NoError(t, cluster.WaitSource(t.Context(), "samples"))
-
-	folder := filepath.Dir(cluster.Binaries.Kubectl)
-	for _, command := range commands {
-		shell := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", command)
-		shell.Dir = installation.Root()
-		shell.Env = append(os.Environ(), "KUBECONFIG="+cluster.Kubeconfig, "PATH="+folder+":"+os.Getenv("PATH"))
-		output, err := shell.CombinedOutput()
-		require.NoError(t, err, "%s: %s", command, output)
-	}
-	waitRunning(t, "openclaw-enterprise", "production")
-	waitSynced(t, "openclaw-enterprise", "enterprise-defaults")
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,16 +24,42 @@ import (
 	"github.com/lintel-policy/lintel/test/puppetca"
 )
 
-// startCA runs a real Puppet CA as CertificateAuthority main of a namespace. Its autosign
-// hook reads what the manager has rendered, by the returned file.
-func startCA(t *testing.T, namespace string) (ca *puppetca.CA, policies string) {
-	t.Helper()
-	folder := t.TempDir()
-	hook, policies := autosignHook(t)
-	ca, err := puppetca.Start(t.Context(), puppetca.Options{Dir: t.TempDir(), Name: "ca.example.com", Operator: "main-operator", Autosign: hook})
-	require.NoError(t, err)
-	t.Cleanup(ca.Stop)
+// sharedCA is a real Puppet CA for all tests that need one which is there already.
+type sharedCA struct {
+	*puppetca.CA
+	// policies is the file that its autosign hook reads.
+	policies string
+}
 
+// openVoxFolder has the files of what outlives a test, and openVoxContext ends with the run.
+var (
+	openVoxFolder  string
+	openVoxContext context.Context
+)
+
+// puppetCA starts the CA on first use, and returns it once it answers.
+var puppetCA = sync.OnceValues(func() (*sharedCA, error) {
+	hook, policies := filepath.Join(openVoxFolder, "autosign"), filepath.Join(openVoxFolder, "signing-policies.yaml")
+	if err := writeHook(hook, policies); err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(openVoxFolder, "ca")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	ca, err := puppetca.Start(openVoxContext, puppetca.Options{Dir: dir, Name: "ca.example.com", Operator: "main-operator", Autosign: hook})
+	if err != nil {
+		return nil, err
+	}
+	return &sharedCA{ca, policies}, nil
+})
+
+// authorityMain makes the CA the CertificateAuthority main of a namespace.
+func authorityMain(t *testing.T, namespace string) *sharedCA {
+	t.Helper()
+	ca, err := puppetCA()
+	require.NoError(t, err)
+	folder := t.TempDir()
 	certificate, key, err := ca.ServerPair()
 	require.NoError(t, err)
 	for name, text := range map[string][]byte{"cert": certificate, "key": key} {
@@ -41,7 +69,7 @@ func startCA(t *testing.T, namespace string) (ca *puppetca.CA, policies string) 
 	mustKubectl(t, "", "create", "secret", "tls", "ca-admin", "-n", namespace, "--cert="+filepath.Join(folder, "cert"), "--key="+filepath.Join(folder, "key"))
 	mustKubectl(t, fmt.Sprintf(`{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":"CertificateAuthority","metadata":{"name":"main","namespace":%q},
 		"spec":{"crlRefreshInterval":"1s","external":{"url":%q,"caSecretRef":"puppet-ca","tlsSecretRef":"ca-admin"}}}`, namespace, ca.URL), "apply", "-f", "-")
-	return ca, policies
+	return ca
 }
 
 // autosignHook is a program by which a CA asks openvox-autosign about the policies of a
@@ -50,8 +78,12 @@ func autosignHook(t *testing.T) (hook, policies string) {
 	t.Helper()
 	folder := t.TempDir()
 	hook, policies = filepath.Join(folder, "autosign"), filepath.Join(folder, "signing-policies.yaml")
-	require.NoError(t, os.WriteFile(hook, fmt.Appendf(nil, "#!/bin/sh\nexec %s --config %s \"$@\"\n", filepath.Join(programs, "openvox-autosign"), policies), 0o755))
+	require.NoError(t, writeHook(hook, policies))
 	return hook, policies
+}
+
+func writeHook(hook, policies string) error {
+	return os.WriteFile(hook, fmt.Appendf(nil, "#!/bin/sh\nexec %s --config %s \"$@\"\n", filepath.Join(programs, "openvox-autosign"), policies), 0o755)
 }
 
 func certificateObject(namespace, name, spec string) string {
@@ -69,7 +101,7 @@ func waitSigned(t *testing.T, namespace, name string, good func(*x509.Certificat
 		}
 	}()
 	eventually(t, func() bool {
-		last, _ = kubectl(t, "", "get", "certificates.openvox.voxpupuli.org", name, "-n", namespace, "-o", "json")
+		last, _ = get(t, "certificates.openvox.voxpupuli.org", name, "-n", namespace, "-o", "json")
 		var object v1alpha1.Certificate
 		if json.Unmarshal([]byte(last), &object) != nil || object.Status.Phase != v1alpha1.CertificateSigned || object.Status.ObservedGeneration != object.Generation {
 			return false
@@ -86,7 +118,7 @@ func waitSigned(t *testing.T, namespace, name string, good func(*x509.Certificat
 
 func secretValue(t *testing.T, namespace, name, key string) []byte {
 	t.Helper()
-	output, ok := kubectl(t, "", "get", "secret", name, "-n", namespace, "-o", "jsonpath={.data."+strings.ReplaceAll(key, ".", `\.`)+"}")
+	output, ok := get(t, "secret", name, "-n", namespace, "-o", "jsonpath={.data."+strings.ReplaceAll(key, ".", `\.`)+"}")
 	if !ok {
 		return nil
 	}
@@ -95,10 +127,11 @@ func secretValue(t *testing.T, namespace, name, key string) []byte {
 	return text
 }
 
-// TestCertificatesOfAPuppetCA is the life of certificates at a real Puppet CA.
-func TestCertificatesOfAPuppetCA(t *testing.T) {
+// TestOpenVoxCertificatesOfAPuppetCA is the life of certificates at a real Puppet CA.
+func TestOpenVoxCertificatesOfAPuppetCA(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
-	ca, policies := startCA(t, namespace)
+	ca := authorityMain(t, namespace)
 	bundle, err := ca.Certificate()
 	require.NoError(t, err)
 	roots := x509.NewCertPool()
@@ -121,7 +154,7 @@ func TestCertificatesOfAPuppetCA(t *testing.T) {
 	mustKubectl(t, "", "patch", "certificates.openvox.voxpupuli.org", "web", "-n", namespace, "--type=merge", "-p", `{"spec":{"renewBefore":"99999d"}}`)
 	fourth := waitSigned(t, namespace, "web", func(c *x509.Certificate) bool { return c.SerialNumber.Cmp(third.SerialNumber) != 0 })
 	eventually(t, func() bool {
-		return strings.Contains(mustKubectl(t, "", "get", "events", "-n", namespace), "the CA offers no certificate_renewal")
+		return strings.Contains(mustGet(t, "events", "-n", namespace, "-o", "jsonpath={.items[*].message}"), "the CA offers no certificate_renewal")
 	}, "the Event that tells of the gap")
 
 	// Deletion revokes, and the CRL says so after its next refresh.
@@ -141,11 +174,11 @@ func TestCertificatesOfAPuppetCA(t *testing.T) {
 	mustKubectl(t, "", "delete", "certificates.openvox.voxpupuli.org", "web", "-n", namespace)
 	eventually(t, func() bool { return revoked(fourth) }, "the revocation to appear in the CRL Secret")
 	require.True(t, revoked(first))
-	require.Equal(t, "External True", mustKubectl(t, "", "get", "ca", "main", "-n", namespace, "-o", `jsonpath={.status.phase} {.status.conditions[?(@.type=="CAReady")].status}`))
+	require.Equal(t, "External True", mustGet(t, "ca", "main", "-n", namespace, "-o", `jsonpath={.status.phase} {.status.conditions[?(@.type=="CAReady")].status}`))
 
-	t.Run("foreign request", func(t *testing.T) { testForeignRequest(t, ca, namespace) })
-	t.Run("cert-manager", func(t *testing.T) { testCertManager(t, ca, namespace) })
-	t.Run("autosign", func(t *testing.T) { testAutosign(t, ca, namespace, policies) })
+	t.Run("foreign request", func(t *testing.T) { testForeignRequest(t, ca.CA, namespace) })
+	t.Run("cert-manager", func(t *testing.T) { testCertManager(t, ca.CA, namespace) })
+	t.Run("autosign", func(t *testing.T) { testAutosign(t, ca.CA, namespace, ca.policies) })
 }
 
 // testForeignRequest: a request that somebody else has planted is never signed.
@@ -155,7 +188,7 @@ func testForeignRequest(t *testing.T, ca *puppetca.CA, namespace string) {
 	require.Equal(t, http.StatusOK, status, "%s", answer)
 	mustKubectl(t, certificateObject(namespace, "db", `{"authorityRef":"main","certname":"db.example.com"}`), "apply", "-f", "-")
 	eventually(t, func() bool {
-		return mustKubectl(t, "", "get", "certificates.openvox.voxpupuli.org", "db", "-n", namespace, "-o", "jsonpath={.status.phase} {.status.conditions[0].reason}") == "Error ForeignRequest"
+		return mustGet(t, "certificates.openvox.voxpupuli.org", "db", "-n", namespace, "-o", "jsonpath={.status.phase} {.status.conditions[0].reason}") == "Error ForeignRequest"
 	}, "the foreign request to be refused")
 	status, _, err = ca.Do(t.Context(), http.MethodGet, "certificate/db.example.com", nil)
 	require.NoError(t, err)
@@ -175,7 +208,7 @@ func testAutosign(t *testing.T, ca *puppetca.CA, namespace, policies string) {
 		text := secretValue(t, namespace, "main-autosign-policy", "signing-policies.yaml")
 		return strings.Contains(string(text), "name: all") && os.WriteFile(policies, text, 0o600) == nil
 	}, "the policy to be rendered")
-	require.Equal(t, "Active", mustKubectl(t, "", "get", "sp", "all", "-n", namespace, "-o", "jsonpath={.status.phase}"))
+	require.Equal(t, "Active", mustGet(t, "sp", "all", "-n", namespace, "-o", "jsonpath={.status.phase}"))
 	for certname, want := range map[string]int{"agent.example.com": http.StatusOK, "main-operator": http.StatusNotFound, "localhost": http.StatusNotFound} {
 		status, answer, err := ca.Do(t.Context(), http.MethodPut, "certificate_request/"+certname, csrtest.Template{CommonName: certname}.Make(t))
 		require.NoError(t, err)
@@ -202,7 +235,7 @@ func testIssuedRequest(t *testing.T, ca *puppetca.CA, namespace string) {
 	roots := x509.NewCertPool()
 	require.True(t, roots.AppendCertsFromPEM(bundle))
 	status := func(name, path string) string {
-		return mustKubectl(t, "", "get", "csr", name, "-o", "jsonpath="+path)
+		return mustGet(t, "csr", name, "-o", "jsonpath="+path)
 	}
 	for name, certname := range map[string]string{"e2e-issued": "issued.example.com", "e2e-taken": "agent.example.com"} {
 		mustKubectl(t, requestToMain(t, namespace, name, csrtest.Template{CommonName: certname}), "create", "-f", "-")

@@ -47,22 +47,30 @@ type certManagerTest struct {
 	ca        *puppetca.CA
 	namespace string
 	roots     *x509.CertPool
+	// certname is that of cert-manager's Certificate web.
+	certname string
 }
 
 // testCertManager: the CA is an external issuer of cert-manager.
 func testCertManager(t *testing.T, ca *puppetca.CA, namespace string) {
+	c := newCertManagerTest(t, ca, namespace, "cm5.example.com")
+	c.issuesRequests()
+	c.leavesForeignRequests()
+	c.renewsCertificates()
+}
+
+// newCertManagerTest permits certificates to certnames that begin with cm.
+func newCertManagerTest(t *testing.T, ca *puppetca.CA, namespace, certname string) *certManagerTest {
+	t.Helper()
 	bundle, err := ca.Certificate()
 	require.NoError(t, err)
 	roots := x509.NewCertPool()
 	require.True(t, roots.AppendCertsFromPEM(bundle))
-	c := &certManagerTest{t, ca, namespace, roots}
+	c := &certManagerTest{t, ca, namespace, roots, certname}
 	c.keepApproverOff()
 	mustKubectl(t, fmt.Sprintf(`{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":"SigningPolicy","metadata":{"name":"cm","namespace":%q},
 		"spec":{"certificateAuthorityRef":"main","pattern":{"allow":["cm*.example.com"]},"dnsAltNames":{"allow":["cm*.example.com"]}}}`, namespace), "apply", "-f", "-")
-	c.issuesRequests()
-	c.leavesForeignRequests()
-	c.renewsCertificates()
-	c.approves()
+	return c
 }
 
 func (c *certManagerTest) keepApproverOff() {
@@ -103,7 +111,7 @@ func (c *certManagerTest) approve(name string) {
 func (c *certManagerTest) get(name string) *cmapi.CertificateRequest {
 	c.Helper()
 	object := &cmapi.CertificateRequest{}
-	require.NoError(c, json.Unmarshal([]byte(mustKubectl(c.T, "", "get", "certificaterequest", name, "-n", c.namespace, "-o", "json")), object))
+	require.NoError(c, json.Unmarshal([]byte(mustGet(c.T, "certificaterequest", name, "-n", c.namespace, "-o", "json")), object))
 	return object
 }
 
@@ -119,12 +127,9 @@ func condition(object *cmapi.CertificateRequest, kind cmapi.CertificateRequestCo
 // waitReason waits for the reason of a request's condition Ready.
 func (c *certManagerTest) waitReason(name, reason string) *cmapi.CertificateRequest {
 	c.Helper()
-	var object *cmapi.CertificateRequest
-	eventually(c.T, func() bool {
-		object = c.get(name)
+	return waitFor(c.T, c.namespace, "certificaterequests.cert-manager.io/"+name, "the request to be "+reason, func(object *cmapi.CertificateRequest) bool {
 		return condition(object, cmapi.CertificateRequestConditionReady).Reason == reason
-	}, "CertificateRequest "+name+" to be "+reason)
-	return object
+	})
 }
 
 // verified is the certificate of a chain in PEM that the CA has signed.
@@ -219,22 +224,28 @@ func (c *certManagerTest) leavesForeignRequests() {
 	c.verified(c.waitReason("foreign", cmapi.CertificateRequestReasonIssued).Status.Certificate, "cm3.example.com")
 }
 
+// issued is the first certificate of cert-manager's Certificate web.
+func (c *certManagerTest) issued() *x509.Certificate {
+	c.Helper()
+	mustKubectl(c.T, fmt.Sprintf(`{"apiVersion":"cert-manager.io/v1","kind":"Certificate","metadata":{"name":"web","namespace":%q},
+		"spec":{"secretName":"web-cert","commonName":%[2]q,"dnsNames":[%[2]q],"encodeUsagesInRequest":false,
+		"issuerRef":{"group":"openvox.voxpupuli.org","kind":"CertificateAuthority","name":"main"}}}`, c.namespace, c.certname), "apply", "-f", "-")
+	c.approve(c.requestOfRevision("1"))
+	return c.stored(nil)
+}
+
 // renewsCertificates: cert-manager's Certificate gets its Secret, and the next one.
 func (c *certManagerTest) renewsCertificates() {
-	mustKubectl(c.T, fmt.Sprintf(`{"apiVersion":"cert-manager.io/v1","kind":"Certificate","metadata":{"name":"web","namespace":%q},
-		"spec":{"secretName":"web-cert","commonName":"cm5.example.com","dnsNames":["cm5.example.com"],"encodeUsagesInRequest":false,
-		"issuerRef":{"group":"openvox.voxpupuli.org","kind":"CertificateAuthority","name":"main"}}}`, c.namespace), "apply", "-f", "-")
-	c.approve(c.requestOfRevision("1"))
-	first := c.stored(nil)
+	first := c.issued()
 	root, _ := pem.Decode(secretValue(c.T, c.namespace, "web-cert", "ca.crt"))
 	require.NotNil(c, root)
 
 	c.renew()
 	c.approve(c.requestOfRevision("2"))
 	second := c.stored(first)
-	require.Equal(c, second.Raw, c.atCA("cm5.example.com").Raw)
+	require.Equal(c, second.Raw, c.atCA(c.certname).Raw)
 	eventually(c.T, func() bool {
-		return strings.Contains(mustKubectl(c.T, "", "get", "events", "-n", c.namespace), "the certificate of cm5.example.com (serial "+fmt.Sprintf("%x", first.SerialNumber)+") is revoked and issued again")
+		return strings.Contains(mustGet(c.T, "events", "-n", c.namespace, "-o", "jsonpath={.items[*].message}"), "the certificate of "+c.certname+" (serial "+fmt.Sprintf("%x", first.SerialNumber)+") is revoked and issued again")
 	}, "the Event that tells of the gap")
 	eventually(c.T, func() bool { return c.revoked(first) }, "the first one to be revoked")
 	require.False(c, c.revoked(second))
@@ -244,7 +255,7 @@ func (c *certManagerTest) renewsCertificates() {
 func (c *certManagerTest) requestOfRevision(revision string) (name string) {
 	c.Helper()
 	eventually(c.T, func() bool {
-		name = mustKubectl(c.T, "", "get", "certificaterequest", "-n", c.namespace, "-o",
+		name = mustGet(c.T, "certificaterequest", "-n", c.namespace, "-o",
 			`jsonpath={.items[?(@.metadata.annotations.cert-manager\.io/certificate-revision=="`+revision+`")].metadata.name}`)
 		return name != ""
 	}, "cert-manager to ask for revision "+revision)
@@ -264,7 +275,7 @@ func (c *certManagerTest) stored(before *x509.Certificate) (leaf *x509.Certifica
 		found, err := x509.ParseCertificate(block.Bytes)
 		return err == nil && (before == nil || !found.Equal(before))
 	}, "the Secret of Certificate web")
-	return c.verified(text, "cm5.example.com")
+	return c.verified(text, c.certname)
 }
 
 // renew does what cmctl renew does.
@@ -292,40 +303,45 @@ func (c *certManagerTest) revoked(certificate *x509.Certificate) bool {
 	return false
 }
 
-// approves: where the manager approves, it goes by the policies as they are now.
-func (c *certManagerTest) approves() {
+// TestOpenVoxApproval: where the manager approves, it goes by the policies as they are now.
+func TestOpenVoxApproval(t *testing.T) {
+	namespace := newNamespace(t)
+	c := newCertManagerTest(t, authorityMain(t, namespace).CA, namespace, "cm7.example.com")
+	before := c.issued()
 	c.admitted("late", csrtest.Template{CommonName: "cm-late.example.com"})
-	mustKubectl(c.T, requestToMain(c.T, c.namespace, "e2e-late", csrtest.Template{CommonName: "cm-late.example.com"}), "create", "-f", "-")
-	before := c.stored(nil)
+	mustKubectl(t, requestToMain(t, namespace, "e2e-late", csrtest.Template{CommonName: "cm-late.example.com"}), "create", "-f", "-")
 	c.renew()
-	waits := c.requestOfRevision("3")
-	require.Empty(c, c.get(waits).Status.Conditions, "nobody approves by default")
+	waits := c.requestOfRevision("2")
+	require.Empty(t, c.get(waits).Status.Conditions, "nobody approves by default")
 
-	mustKubectl(c.T, "", "patch", "signingpolicy", "cm", "-n", c.namespace, "--type=merge", "-p", `{"spec":{"pattern":{"allow":["cm[0-9].example.com"]}}}`)
-	withoutManager(c.T)
-	approving, err := startManager(c.Context(), "--openvox-approve-requests")
-	require.NoError(c, err)
-	c.Cleanup(approving.Stop)
+	mustKubectl(t, "", "patch", "signingpolicy", "cm", "-n", namespace, "--type=merge", "-p", `{"spec":{"pattern":{"allow":["cm[0-9].example.com"]}}}`)
+	withoutManager(t)
+	approving, err := startManager(t.Context(), "--openvox-approve-requests")
+	require.NoError(t, err)
+	t.Cleanup(approving.Stop)
 
 	// The cluster's cert-manager has no webhook that would ask for a permission.
-	eventually(c.T, func() bool {
-		said := mustKubectl(c.T, "", "get", "events", "--field-selector=reason=ApprovalForbidden,involvedObject.name=e2e-late", "-o", "jsonpath={.items[*].message}")
+	eventually(t, func() bool {
+		said := mustGet(t, "events", "--field-selector=reason=ApprovalForbidden,involvedObject.name=e2e-late", "-o", "jsonpath={.items[*].message}")
 		return strings.Contains(said, "needs the role of config/rbac/openvox-approval")
 	}, "the CertificateSigningRequest to say that the role is missing")
-	mustKubectl(c.T, "", "apply", "-k", "config/rbac/openvox-approval")
+	t.Cleanup(func() {
+		_, _ = cluster.Kubectl(context.Background(), "", "delete", "-k", "config/rbac/openvox-approval")
+	})
+	mustKubectl(t, "", "apply", "-k", "config/rbac/openvox-approval")
 	c.stored(before)
-	require.Equal(c, "SigningPolicyMatches", condition(c.get(waits), cmapi.CertificateRequestConditionApproved).Reason)
+	require.Equal(t, "SigningPolicyMatches", condition(c.get(waits), cmapi.CertificateRequestConditionApproved).Reason)
 	denied := c.waitReason("late", cmapi.CertificateRequestReasonDenied)
-	require.NotNil(c, denied.Status.FailureTime)
-	require.Equal(c, `signing policy "cm": certname "cm-late.example.com" matches none of its patterns (cm[0-9].example.com)`, condition(denied, cmapi.CertificateRequestConditionDenied).Message)
-	eventually(c.T, func() bool {
-		return strings.Contains(mustKubectl(c.T, "", "get", "csr", "e2e-late", "-o", "jsonpath={.status.conditions}"), `certname \"cm-late.example.com\" matches none`)
+	require.NotNil(t, denied.Status.FailureTime)
+	require.Equal(t, `signing policy "cm": certname "cm-late.example.com" matches none of its patterns (cm[0-9].example.com)`, condition(denied, cmapi.CertificateRequestConditionDenied).Message)
+	eventually(t, func() bool {
+		return strings.Contains(mustGet(t, "csr", "e2e-late", "-o", "jsonpath={.status.conditions}"), `certname \"cm-late.example.com\" matches none`)
 	}, "the CertificateSigningRequest to be denied")
-	eventually(c.T, func() bool {
-		output, ok := kubectl(c.T, requestToMain(c.T, c.namespace, "e2e-good", csrtest.Template{CommonName: "cm9.example.com"}), "create", "-f", "-")
+	eventually(t, func() bool {
+		output, ok := kubectl(t, requestToMain(t, namespace, "e2e-good", csrtest.Template{CommonName: "cm9.example.com"}), "create", "-f", "-")
 		return ok || strings.Contains(output, "already exists")
 	}, "the manager to be asked")
-	eventually(c.T, func() bool {
-		return mustKubectl(c.T, "", "get", "csr", "e2e-good", "-o", "jsonpath={.status.certificate}") != ""
+	eventually(t, func() bool {
+		return mustGet(t, "csr", "e2e-good", "-o", "jsonpath={.status.certificate}") != ""
 	}, "a CertificateSigningRequest to be approved and issued")
 }

@@ -15,7 +15,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/lintel-policy/lintel/api/openvox/v1alpha1"
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
 	"github.com/lintel-policy/lintel/test/puppetca"
 )
@@ -24,29 +26,23 @@ import (
 func renderedFiles(t *testing.T, namespace, config string) map[string]string {
 	t.Helper()
 	var object struct{ Data map[string]string }
-	require.NoError(t, json.Unmarshal([]byte(mustKubectl(t, "", "get", "configmap", config+"-config", "-n", namespace, "-o", "json")), &object))
+	require.NoError(t, json.Unmarshal([]byte(mustGet(t, "configmap", config+"-config", "-n", namespace, "-o", "json")), &object))
 	return object.Data
 }
 
 // waitConfig waits for the phase of a Config, and its condition with the reason.
 func waitConfig(t *testing.T, namespace, name, want string) {
 	t.Helper()
-	last := ""
-	defer func() {
-		if t.Failed() {
-			t.Logf("the last of it: %s", last)
-		}
-	}()
-	eventually(t, func() bool {
-		last = mustKubectl(t, "", "get", "config.openvox.voxpupuli.org", name, "-n", namespace, "-o",
-			`jsonpath={.status.phase} {.status.conditions[?(@.type=="ConfigReady")].status}/{.status.conditions[?(@.type=="ConfigReady")].reason}`)
-		return last == want
-	}, "Config "+name+" to be "+want)
+	waitFor(t, namespace, "config.openvox.voxpupuli.org/"+name, "the Config to be "+want, func(config *v1alpha1.Config) bool {
+		ready := meta.FindStatusCondition(config.Status.Conditions, v1alpha1.ConditionConfigReady)
+		return ready != nil && fmt.Sprintf("%s %s/%s", config.Status.Phase, ready.Status, ready.Reason) == want
+	})
 }
 
-// TestConfigs: a Config that says nothing is whole, waits for its CA and follows it, and is
+// TestOpenVoxConfigs: a Config that says nothing is whole, waits for its CA and follows it, and is
 // written only where something changes.
-func TestConfigs(t *testing.T) {
+func TestOpenVoxConfigs(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	config := func(name, spec string) string {
 		return fmt.Sprintf(`{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":"Config","metadata":{"name":%q,"namespace":%q},"spec":%s}`, name, namespace, spec)
@@ -66,7 +62,7 @@ func TestConfigs(t *testing.T) {
 	}
 	require.Contains(t, renderedFiles(t, namespace, "first")["puppetserver.conf"], `"borrow-timeout": 1200000`, "defaults need no parent object")
 	require.Contains(t, renderedFiles(t, namespace, "first")["webserver-ca.conf"], `"client-auth": "want"`)
-	require.Equal(t, "false", mustKubectl(t, "", "get", "serviceaccount", "first-server", "-n", namespace, "-o", "jsonpath={.automountServiceAccountToken}"))
+	require.Equal(t, "false", mustGet(t, "serviceaccount", "first-server", "-n", namespace, "-o", "jsonpath={.automountServiceAccountToken}"))
 
 	mustKubectl(t, authority(`,"ttl":"1h","allowAutoRenewal":false`), "apply", "-f", "-")
 	eventually(t, func() bool {
@@ -76,7 +72,7 @@ func TestConfigs(t *testing.T) {
 
 	// A change that concerns no file, of which the status tells when it was seen.
 	version := func() string {
-		return mustKubectl(t, "", "get", "configmap", "second-config", "-n", namespace, "-o", "jsonpath={.metadata.resourceVersion}")
+		return mustGet(t, "configmap", "second-config", "-n", namespace, "-o", "jsonpath={.metadata.resourceVersion}")
 	}
 	eventually(t, func() bool {
 		return strings.Contains(renderedFiles(t, namespace, "second")["puppet.conf"], "ca_ttl = 3600\n")
@@ -84,19 +80,19 @@ func TestConfigs(t *testing.T) {
 	before := version()
 	mustKubectl(t, "", "patch", "cfg", "second", "-n", namespace, "--type=merge", "-p", `{"spec":{"readOnlyRootFilesystem":true}}`)
 	eventually(t, func() bool {
-		return mustKubectl(t, "", "get", "cfg", "second", "-n", namespace, "-o", "jsonpath={.status.observedGeneration}") == "2"
+		return mustGet(t, "cfg", "second", "-n", namespace, "-o", "jsonpath={.status.observedGeneration}") == "2"
 	}, "the change to be seen")
 	require.Equal(t, before, version(), "nothing is written where nothing changed")
-	output := mustKubectl(t, "", "get", "events", "-n", namespace, "--field-selector=involvedObject.name=second", "-o", "jsonpath={.items[*].reason}")
+	output := mustGet(t, "events", "-n", namespace, "--field-selector=involvedObject.name=second", "-o", "jsonpath={.items[*].reason}")
 	require.LessOrEqual(t, strings.Count(output, "ConfigMapsCreated"), 1, output)
 
 	// The CA's policies are not those of a Config.
 	mustKubectl(t, "", "delete", "cfg", "first", "-n", namespace)
 	eventually(t, func() bool {
-		_, ok := kubectl(t, "", "get", "configmap", "first-config", "-n", namespace)
+		_, ok := get(t, "configmap", "first-config", "-n", namespace)
 		return !ok
 	}, "the files to go with their Config")
-	require.Equal(t, "CertificateAuthority", mustKubectl(t, "", "get", "secret", "main-autosign-policy", "-n", namespace, "-o", "jsonpath={.metadata.ownerReferences[*].kind}"))
+	require.Equal(t, "CertificateAuthority", mustGet(t, "secret", "main-autosign-policy", "-n", namespace, "-o", "jsonpath={.metadata.ownerReferences[*].kind}"))
 }
 
 // testRenderedConfiguration: a real server reads the rendered files, by which the operator
@@ -184,19 +180,20 @@ func testHandEdits(t *testing.T, namespace string) {
 	// Whose it is cannot be restored, and is told.
 	patch("secret", "web-tls", `{"metadata":{"ownerReferences":null}}`)
 	eventually(t, func() bool {
-		return strings.Contains(mustKubectl(t, "", "get", "certificates.openvox.voxpupuli.org", "web", "-n", namespace, "-o", "jsonpath={.status.conditions[0].message}"), "Secret web-tls is not controlled by this object and is left alone")
+		return strings.Contains(mustGet(t, "certificates.openvox.voxpupuli.org", "web", "-n", namespace, "-o", "jsonpath={.status.conditions[0].message}"), "Secret web-tls is not controlled by this object and is left alone")
 	}, "the Certificate to tell")
 }
 
-// TestForeignPolicies: that a CA's hook reads a Secret of somebody else's is told until the
+// TestOpenVoxForeignPolicies: that a CA's hook reads a Secret of somebody else's is told until the
 // Secret is gone, and not only when something else happens.
-func TestForeignPolicies(t *testing.T) {
+func TestOpenVoxForeignPolicies(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	mustKubectl(t, "", "create", "secret", "generic", "main-autosign-policy", "-n", namespace, "--from-literal=signing-policies.yaml=theirs")
 	mustKubectl(t, fmt.Sprintf(`{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":"CertificateAuthority","metadata":{"name":"main","namespace":%q},"spec":{"external":{"url":"https://ca.example.com:8140"}}}`, namespace), "apply", "-f", "-")
 	told := func(want string) {
 		eventually(t, func() bool {
-			return mustKubectl(t, "", "get", "certificateauthority", "main", "-n", namespace, "-o", `jsonpath={.status.conditions[?(@.type=="PoliciesRendered")].reason}`) == want
+			return mustGet(t, "certificateauthority", "main", "-n", namespace, "-o", `jsonpath={.status.conditions[?(@.type=="PoliciesRendered")].reason}`) == want
 		}, "the CertificateAuthority to say "+want)
 	}
 	told("NotOwned")

@@ -8,9 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEndpointsOfServers: what servers call is rendered for them, follows what it is made of,
+// TestOpenVoxEndpointsOfServers: what servers call is rendered for them, follows what it is made of,
 // and is gone when nothing names it any more.
-func TestEndpointsOfServers(t *testing.T) {
+func TestOpenVoxEndpointsOfServers(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	object := func(kind, name, spec string) {
 		t.Helper()
@@ -22,12 +23,12 @@ func TestEndpointsOfServers(t *testing.T) {
 	}
 	gone := func(secret string) {
 		t.Helper()
-		eventually(t, func() bool { _, ok := kubectl(t, "", "get", "secret", secret, "-n", namespace); return !ok }, "Secret "+secret+" to go")
+		eventually(t, func() bool { _, ok := get(t, "secret", secret, "-n", namespace); return !ok }, "Secret "+secret+" to go")
 	}
 	ready := func(kind, name, want string) {
 		t.Helper()
 		eventually(t, func() bool {
-			return strings.HasPrefix(mustKubectl(t, "", "get", kind, name, "-n", namespace, "-o", `jsonpath={.status.phase} {.status.conditions[?(@.type=="Ready")].reason}: {.status.conditions[?(@.type=="Ready")].message}`), want)
+			return strings.HasPrefix(mustGet(t, kind, name, "-n", namespace, "-o", `jsonpath={.status.phase} {.status.conditions[?(@.type=="Ready")].reason}: {.status.conditions[?(@.type=="Ready")].message}`), want)
 		}, kind+" "+name+" to be "+want)
 	}
 

@@ -89,7 +89,7 @@ func runSetup(t *testing.T, namespace, ca, volume, intermediate string, ruby boo
 	t.Helper()
 	var job batchv1.Job
 	eventually(t, func() bool {
-		text, ok := kubectl(t, "", "get", "job", ca+"-ca-setup", "-n", namespace, "-o", "json")
+		text, ok := get(t, "job", ca+"-ca-setup", "-n", namespace, "-o", "json")
 		return ok && json.Unmarshal([]byte(text), &job) == nil
 	}, "the setup Job of "+ca)
 	spec := job.Spec.Template.Spec
@@ -145,10 +145,14 @@ func configFor(namespace, ca string) string {
 	return fmt.Sprintf(`{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":"Config","metadata":{"name":%q,"namespace":%q},"spec":{"image":{"repository":"example.com/openvox","tag":"8"},"authorityRef":%[1]q}}`, ca, namespace)
 }
 
-func authorityOf(t *testing.T, namespace, name string) (ca v1alpha1.CertificateAuthority, facts string) {
+func authorityOf(t *testing.T, namespace, name string) (ca *v1alpha1.CertificateAuthority, facts string) {
 	t.Helper()
-	text := mustKubectl(t, "", "get", "ca", name, "-n", namespace, "-o", "json")
-	require.NoError(t, json.Unmarshal([]byte(text), &ca))
+	ca = read[v1alpha1.CertificateAuthority](t, namespace, "ca/"+name)
+	return ca, factsOf(ca)
+}
+
+// factsOf are the phase of a CA, and its conditions with their reasons.
+func factsOf(ca *v1alpha1.CertificateAuthority) (facts string) {
 	facts = string(ca.Status.Phase)
 	for _, kind := range []string{"Initialized", "CAReady", "OperatorSigningReady"} {
 		for _, condition := range ca.Status.Conditions {
@@ -157,27 +161,23 @@ func authorityOf(t *testing.T, namespace, name string) (ca v1alpha1.CertificateA
 			}
 		}
 	}
-	return ca, facts
+	return facts
 }
 
 func waitFacts(t *testing.T, namespace, name, want string) {
 	t.Helper()
-	facts := ""
 	defer func() {
 		if t.Failed() {
-			t.Logf("the last of it: %s", facts)
 			t.Log(kubectl(t, "", "get", "certificates.openvox.voxpupuli.org,ca", "-n", namespace, "-o", "yaml"))
 		}
 	}()
-	eventually(t, func() bool {
-		_, facts = authorityOf(t, namespace, name)
-		return facts == want
-	}, "CertificateAuthority "+name+" to be "+want)
+	waitFor(t, namespace, "ca/"+name, "the CertificateAuthority to be "+want, func(ca *v1alpha1.CertificateAuthority) bool { return factsOf(ca) == want })
 }
 
-// TestInternalCertificateAuthority: a CA in the cluster is set up by its Job's own
+// TestOpenVoxInternalCertificateAuthority: a CA in the cluster is set up by its Job's own
 // command, serves, and leaves its keys and volume when it is deleted.
-func TestInternalCertificateAuthority(t *testing.T) {
+func TestOpenVoxInternalCertificateAuthority(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	mustKubectl(t, internalCA(namespace, "main", namesServer), "apply", "-f", "-")
 	waitFacts(t, namespace, "main", "Pending Initialized=False/WaitingForConfig")
@@ -188,9 +188,9 @@ func TestInternalCertificateAuthority(t *testing.T) {
 	mustKubectl(t, certificateObject(namespace, "server", `{"authorityRef":"main","certname":"ca.example.com","dnsAltNames":["localhost","127.0.0.1"]}`), "apply", "-f", "-")
 	mustKubectl(t, configFor(namespace, "main"), "apply", "-f", "-")
 	waitFacts(t, namespace, "main", "Initializing Initialized=False/SettingUp")
-	require.Empty(t, mustKubectl(t, "", "get", "certificates.openvox.voxpupuli.org", "main-server", "-n", namespace, "--ignore-not-found"), "one is named")
+	require.Empty(t, mustGet(t, "certificates.openvox.voxpupuli.org", "main-server", "-n", namespace, "--ignore-not-found"), "one is named")
 	for _, object := range []string{"pvc/main-data", "service/main-internal", "serviceaccount/main-ca-setup", "role/main-ca-setup", "rolebinding/main-ca-setup", "secret/main-ca", "secret/main-ca-key", "secret/main-ca-crl"} {
-		mustKubectl(t, "", "get", object, "-n", namespace)
+		mustGet(t, object, "-n", namespace)
 	}
 	account := "--as=system:serviceaccount:" + namespace + ":main-ca-setup"
 	for _, denied := range [][]string{{"create", "secrets"}, {"get", "secrets/main-ca-key"}, {"patch", "secrets/server-tls"}, {"list", "secrets"}} {
@@ -209,7 +209,7 @@ func TestInternalCertificateAuthority(t *testing.T) {
 	for _, name := range []string{"localhost", "127.0.0.1", "main-internal." + namespace + ".svc"} {
 		require.NoError(t, leaf.VerifyHostname(name))
 	}
-	require.Equal(t, "Pending", mustKubectl(t, "", "get", "certificates.openvox.voxpupuli.org", "main-operator-signing", "-n", namespace, "-o", "jsonpath={.status.phase}"), "it waits, and is no error")
+	require.Equal(t, "Pending", mustGet(t, "certificates.openvox.voxpupuli.org", "main-operator-signing", "-n", namespace, "-o", "jsonpath={.status.phase}"), "it waits, and is no error")
 	mustKubectl(t, "", "delete", "job", "main-ca-setup", "-n", namespace) // no kubelet ends it here
 	eventually(t, func() bool {
 		output, _ := kubectl(t, "", "auth", "can-i", "patch", "secrets/main-ca", "-n", namespace, account)
@@ -311,15 +311,15 @@ func testTakenOver(t *testing.T, namespace string) {
 	key, signer := secretValue(t, namespace, "main-ca-key", "ca_key.pem"), secretValue(t, namespace, "main-operator-signing-tls", "key.pem")
 	mustKubectl(t, "", "delete", "ca", "main", "-n", namespace)
 	eventually(t, func() bool {
-		_, ok := kubectl(t, "", "get", "service", "main-internal", "-n", namespace)
+		_, ok := get(t, "service", "main-internal", "-n", namespace)
 		return !ok
 	}, "the Service to go")
 	mustKubectl(t, internalCA(namespace, "main", namesServer), "apply", "-f", "-")
 	waitFacts(t, namespace, "main", "Ready Initialized=True/CAInitialized CAReady=True/CAAnswers OperatorSigningReady=True/CertificateSigned")
 	require.Equal(t, key, secretValue(t, namespace, "main-ca-key", "ca_key.pem"))
 	require.Equal(t, signer, secretValue(t, namespace, "main-operator-signing-tls", "key.pem"))
-	mustKubectl(t, "", "get", "pvc", "main-data", "-n", namespace)
-	require.Empty(t, mustKubectl(t, "", "get", "jobs", "-n", namespace, "-o", "name"), "nothing is set up again")
+	mustGet(t, "pvc", "main-data", "-n", namespace)
+	require.Empty(t, mustGet(t, "jobs", "-n", namespace, "-o", "name"), "nothing is set up again")
 	mustKubectl(t, certificateObject(namespace, "late", `{"authorityRef":"main","certname":"late.example.com"}`), "apply", "-f", "-")
 	waitSigned(t, namespace, "late", nil)
 	require.Equal(t, leaf.SerialNumber, waitSigned(t, namespace, "server", nil).SerialNumber)
@@ -337,7 +337,7 @@ func testFormerOperator(t *testing.T, namespace string) {
 		return fmt.Sprintf(`{"apiVersion":"openvox.voxpupuli.org/v1alpha1","kind":%q,"metadata":{"name":%q,"namespace":%q},"spec":%s}`, kind, name, namespace, spec)
 	}
 	identifier := func(kind, name string) string {
-		return mustKubectl(t, "", "get", kind, name, "-n", namespace, "-o", "jsonpath={.metadata.uid}")
+		return mustGet(t, kind, name, "-n", namespace, "-o", "jsonpath={.metadata.uid}")
 	}
 	reference := func(kind, name string) string {
 		uid := identifier(strings.ToLower(kind)+"s.openvox.voxpupuli.org", name)
@@ -360,18 +360,18 @@ func testFormerOperator(t *testing.T, namespace string) {
 	mustKubectl(t, object("Config", "former", `{"image":{"repository":"example.com/openvox","tag":"8"},"authorityRef":"main"}`), "apply", "-f", "-")
 	mustKubectl(t, "", "create", "secret", "generic", "former-pg", "-n", namespace, "--from-literal=username=u", "--from-literal=password=p")
 	eventually(t, func() bool {
-		mounts := mustKubectl(t, "", "get", "deployment", "former", "-n", namespace, "-o", "jsonpath={.spec.template.spec}")
+		mounts := mustGet(t, "deployment", "former", "-n", namespace, "-o", "jsonpath={.spec.template.spec}")
 		return strings.Contains(mounts, "example.com/openvox:8") && !strings.Contains(mounts, "former\"") && !strings.Contains(mounts, "tls-init")
 	}, "the Deployment to be Lintel's")
 	require.Equal(t, deployment, identifier("deployment", "former"), "its Pods are replaced one after the other")
 	eventually(t, func() bool {
-		_, ok := kubectl(t, "", "get", "statefulset", "former-db", "-n", namespace)
+		_, ok := get(t, "statefulset", "former-db", "-n", namespace)
 		return ok
 	}, "the Database")
-	require.Empty(t, mustKubectl(t, "", "get", "deployment", "former-db", "-n", namespace, "--ignore-not-found"))
+	require.Empty(t, mustGet(t, "deployment", "former-db", "-n", namespace, "--ignore-not-found"))
 	mustKubectl(t, "", "patch", "secret", "main-autosign-policy", "-n", namespace, "--type=merge", "-p", `{"metadata":{"ownerReferences":`+reference("Config", "former")+`},"data":{"autosign-policy.yaml":"eA==","signing-policies.yaml":null}}`)
 	eventually(t, func() bool {
-		policies := mustKubectl(t, "", "get", "secret", "main-autosign-policy", "-n", namespace, "-o", "jsonpath={.metadata.ownerReferences[*].kind} {.data}")
+		policies := mustGet(t, "secret", "main-autosign-policy", "-n", namespace, "-o", "jsonpath={.metadata.ownerReferences[*].kind} {.data}")
 		return strings.HasPrefix(policies, `CertificateAuthority {"signing-policies.yaml":`)
 	}, "the policies to be the CA's")
 
@@ -398,7 +398,7 @@ func testRescue(t *testing.T, namespace, volume string) {
 		had := serial()
 		mustKubectl(t, "", "delete", lost, "-n", namespace)
 		eventually(t, func() bool {
-			_, ok := kubectl(t, "", "get", lost, "-n", namespace)
+			_, ok := get(t, lost, "-n", namespace)
 			return ok && serial() != had
 		}, "another for "+lost)
 	}
@@ -431,9 +431,10 @@ func testRescue(t *testing.T, namespace, volume string) {
 	waitSigned(t, namespace, "rescued", nil)
 }
 
-// TestIntermediateCertificateAuthority: a CA below another, beside a second CA in the
+// TestOpenVoxIntermediateCertificateAuthority: a CA below another, beside a second CA in the
 // namespace; what its Job may not do.
-func TestIntermediateCertificateAuthority(t *testing.T) {
+func TestOpenVoxIntermediateCertificateAuthority(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	company := t.TempDir()
 	key, certificate, crl := companyCA(t)
@@ -449,16 +450,16 @@ func TestIntermediateCertificateAuthority(t *testing.T) {
 	waitFacts(t, namespace, "below", "Pending Initialized=False/WaitingForIntermediateCA")
 	mustKubectl(t, "", "create", "secret", "generic", "company", "-n", namespace, "--from-file="+company, "--from-literal=other=s3cret")
 	eventually(t, func() bool {
-		return strings.Contains(mustKubectl(t, "", "get", "ca", "below", "-n", namespace, "-o", "jsonpath={.status.conditions}"), "the Secret company is not marked for this CertificateAuthority")
+		return strings.Contains(mustGet(t, "ca", "below", "-n", namespace, "-o", "jsonpath={.status.conditions}"), "the Secret company is not marked for this CertificateAuthority")
 	}, "a Secret that nobody has given to be left alone")
-	require.Empty(t, mustKubectl(t, "", "get", "job", "below-ca-setup", "-n", namespace, "--ignore-not-found"))
+	require.Empty(t, mustGet(t, "job", "below-ca-setup", "-n", namespace, "--ignore-not-found"))
 	refused, ok := apply(t, internalCA(namespace, "thief", `,"intermediateCA":{"enabled":true,"secretName":"company"}`))
 	require.False(t, ok)
 	require.Contains(t, refused, `Secret "company" is not marked for this CertificateAuthority`)
 	mustKubectl(t, "", "annotate", "secret", "company", "-n", namespace, "openvox.voxpupuli.org/intermediate-ca=below")
 	waitFacts(t, namespace, "below", "Initializing Initialized=False/SettingUp")
 
-	require.NotContains(t, mustKubectl(t, "", "get", "job", "below-ca-setup", "-n", namespace, "-o", "jsonpath={.spec.template.spec.volumes}"), "other", "its other keys are not mounted")
+	require.NotContains(t, mustGet(t, "job", "below-ca-setup", "-n", namespace, "-o", "jsonpath={.spec.template.spec.volumes}"), "other", "its other keys are not mounted")
 	mustKubectl(t, "", "annotate", "secret", "company", "-n", namespace, "openvox.voxpupuli.org/intermediate-ca-")
 	waitFacts(t, namespace, "below", "Pending Initialized=False/WaitingForIntermediateCA")
 	mustKubectl(t, "", "annotate", "secret", "company", "-n", namespace, "openvox.voxpupuli.org/intermediate-ca=below")
@@ -484,7 +485,7 @@ func TestIntermediateCertificateAuthority(t *testing.T) {
 	mustKubectl(t, "", "patch", "ca", "below", "-n", namespace, "--type=merge", "-p", `{"spec":{"serverCertificateRef":"server"}}`)
 	waitFacts(t, namespace, "below", "Initializing Initialized=False/SettingUp CAReady=False/NotAnswering OperatorSigningReady=False/Bootstrap")
 	eventually(t, func() bool {
-		return strings.Contains(mustKubectl(t, "", "get", "job", "below-ca-setup", "-n", namespace, "--ignore-not-found", "-o", "yaml"), "ca.example.com")
+		return strings.Contains(mustGet(t, "job", "below-ca-setup", "-n", namespace, "--ignore-not-found", "-o", "json"), "ca.example.com")
 	}, "the Job for the Certificate")
 	empty := filepath.Join(t.TempDir(), "ca")
 	require.NoError(t, os.MkdirAll(empty, 0o755))
@@ -498,11 +499,11 @@ func TestIntermediateCertificateAuthority(t *testing.T) {
 
 	mustKubectl(t, "", "patch", "ca", "below", "-n", namespace, "--type=merge", "-p", `{"spec":{"deletionPolicy":"Delete"}}`)
 	eventually(t, func() bool {
-		return mustKubectl(t, "", "get", "secret", "below-ca-key", "-n", namespace, "-o", "jsonpath={.metadata.ownerReferences[0].name}") == "below"
+		return mustGet(t, "secret", "below-ca-key", "-n", namespace, "-o", "jsonpath={.metadata.ownerReferences[0].name}") == "below"
 	}, "the keys to go with the CA")
 	mustKubectl(t, "", "delete", "ca", "below", "-n", namespace)
 	eventually(t, func() bool {
-		_, ok := kubectl(t, "", "get", "secret", "below-ca-key", "-n", namespace)
+		_, ok := get(t, "secret", "below-ca-key", "-n", namespace)
 		return !ok
 	}, "the keys to go")
 }

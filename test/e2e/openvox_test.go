@@ -13,13 +13,28 @@ import (
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
 )
 
-// permitOpenVox gives the manager of the tests OpenVox's permissions and no others.
-func permitOpenVox(ctx context.Context) error {
+// startOpenVox gives the manager of the tests OpenVox's permissions and no others.
+func startOpenVox(ctx context.Context, folder string) (stop func() error, err error) {
+	var giveUp context.CancelFunc
+	openVoxFolder = folder
+	openVoxContext, giveUp = context.WithCancel(ctx)
 	if output, err := cluster.Kubectl(ctx, "", "apply", "-k", "config/rbac/openvox"); err != nil {
-		return fmt.Errorf("permitting openvox: %w: %s", err, output)
+		giveUp()
+		return nil, fmt.Errorf("permitting openvox: %w: %s", err, output)
 	}
-	return nil
+	return func() error {
+		giveUp() // one that was never asked for does not start now
+		if ca, err := puppetCA(); err == nil {
+			ca.Stop()
+		}
+		return nil
+	}, nil
 }
+
+func openVoxArgs() []string { return []string{"--openvox-key-bits=2048"} }
+
+// openVoxEnv leads the manager to Services by way of a proxy.
+func openVoxEnv() []string { return []string{"HTTPS_PROXY=" + services.URL, "NO_PROXY=", "no_proxy="} }
 
 // requestToMain is a CertificateSigningRequest to namespace.main.
 func requestToMain(t *testing.T, namespace, name string, template csrtest.Template) string {
@@ -56,9 +71,10 @@ metadata: {name: server}
 spec: {authorityRef: main, certname: web-server.example.com}
 `
 
-// TestSigningRequests: requests to a CertificateAuthority are judged when they are made
+// TestOpenVoxSigningRequests: requests to a CertificateAuthority are judged when they are made
 // and when they are approved, and requests to others are not.
-func TestSigningRequests(t *testing.T) {
+func TestOpenVoxSigningRequests(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	mustKubectl(t, signingPolicies, "apply", "-n", namespace, "-f", "-")
 	good := csrtest.Template{CommonName: "web1.example.com"}
@@ -104,8 +120,9 @@ func TestSigningRequests(t *testing.T) {
 	require.True(t, ok, "requests to other signers are not our business: %s", output)
 }
 
-// TestSigningRequestNeedsThePermission: naming a signer is a permission of its own.
-func TestSigningRequestNeedsThePermission(t *testing.T) {
+// TestOpenVoxSigningRequestNeedsThePermission: naming a signer is a permission of its own.
+func TestOpenVoxSigningRequestNeedsThePermission(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	mustKubectl(t, signingPolicies, "apply", "-n", namespace, "-f", "-")
 	signer := "certificateauthorities.openvox.voxpupuli.org/" + namespace + ".main"
@@ -130,9 +147,10 @@ func TestSigningRequestNeedsThePermission(t *testing.T) {
 	}, "the request to be admitted")
 }
 
-// TestCertificateRequests: cert-manager's requests to a CertificateAuthority are judged
+// TestOpenVoxCertificateRequests: cert-manager's requests to a CertificateAuthority are judged
 // by the same rules.
-func TestCertificateRequests(t *testing.T) {
+func TestOpenVoxCertificateRequests(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	mustKubectl(t, signingPolicies, "apply", "-n", namespace, "-f", "-")
 	request := func(group string, template csrtest.Template) string {
@@ -154,6 +172,7 @@ func TestCertificateRequests(t *testing.T) {
 // TestOpenVoxKinds: what the CRDs and the rules refuse, and that nothing waits for what
 // it refers to.
 func TestOpenVoxKinds(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	mustKubectl(t, "", "apply", "-n", namespace, "-f", "config/samples/openvox")
 	object := func(kind, spec string) string {
@@ -227,24 +246,24 @@ func TestOpenVoxKinds(t *testing.T) {
 	}
 	mustKubectl(t, "", "delete", "ca", "x", "-n", namespace)
 	mustKubectl(t, object("Config", `{"image":{}}`), "apply", "-f", "-")
-	require.Equal(t, "latest /etc/puppetlabs/code/environments 1200000", mustKubectl(t, "", "get", "cfg", "x", "-n", namespace,
+	require.Equal(t, "latest /etc/puppetlabs/code/environments 1200000", mustGet(t, "cfg", "x", "-n", namespace,
 		"-o", "jsonpath={.spec.image.tag} {.spec.puppet.environmentPath} {.spec.puppetserver.borrowTimeout}"), "defaults need no parent object")
-	require.Empty(t, mustKubectl(t, "", "get", "cfg", "x", "-n", namespace, "-o", "jsonpath={.spec.puppet.storeconfigs}{.spec.puppet.reports}"), "no PuppetDB by default")
+	require.Empty(t, mustGet(t, "cfg", "x", "-n", namespace, "-o", "jsonpath={.spec.puppet.storeconfigs}{.spec.puppet.reports}"), "no PuppetDB by default")
 	mustKubectl(t, object("NodeClassifier", `{"url":"https://a","auth":{"mtls":false,"basic":{"secretRef":{"name":"none yet"}}}}`), "apply", "-f", "-")
-	require.Equal(t, "GET /node/{certname} yaml 10 username password", mustKubectl(t, "", "get", "nc", "x", "-n", namespace,
+	require.Equal(t, "GET /node/{certname} yaml 10 username password", mustGet(t, "nc", "x", "-n", namespace,
 		"-o", "jsonpath={.spec.request.method} {.spec.request.path} {.spec.response.format} {.spec.timeoutSeconds} {.spec.auth.basic.secretRef.usernameKey} {.spec.auth.basic.secretRef.passwordKey}"))
 	require.Contains(t, mustKubectl(t, object("ReportProcessor", `{"configRef":"none yet","url":"http://a","auth":{"bearer":{"secretKeyRef":{"name":"a","key":"b"}}}}`), "apply", "-f", "-"), "Warning: spec.url is http, by which credentials are sent as plain text")
 	const onVolume = `{"certificateRef":"none yet","postgres":{"host":"pg","credentialsSecretRef":"none yet","sslMode":"prefer"},"storage":{"size":%q}}`
 	require.Contains(t, mustKubectl(t, object("Database", fmt.Sprintf(onVolume, "1Gi")), "apply", "-f", "-"), "Warning: spec.postgres.sslMode: with prefer the password")
-	require.Equal(t, "ghcr.io/slauger/openvox-db openvoxdb 5432 8081", mustKubectl(t, "", "get", "db", "x", "-n", namespace,
+	require.Equal(t, "ghcr.io/slauger/openvox-db openvoxdb 5432 8081", mustGet(t, "db", "x", "-n", namespace,
 		"-o", "jsonpath={.spec.image.repository} {.spec.postgres.database} {.spec.postgres.port} {.spec.service.port}"))
 	output, ok := apply(t, object("Database", fmt.Sprintf(onVolume, "2Gi")))
 	require.False(t, ok)
 	require.Contains(t, output, "the volumes of a StatefulSet cannot be changed")
 	eventually(t, func() bool {
-		return strings.HasPrefix(mustKubectl(t, "", "get", "db", "x", "-n", namespace, "-o", `jsonpath={.status.url} {.status.phase} {.status.conditions[?(@.type=="Ready")].reason}`), "https://x."+namespace+".svc:8081 WaitingForCert WaitingForCertificate")
+		return strings.HasPrefix(mustGet(t, "db", "x", "-n", namespace, "-o", `jsonpath={.status.url} {.status.phase} {.status.conditions[?(@.type=="Ready")].reason}`), "https://x."+namespace+".svc:8081 WaitingForCert WaitingForCertificate")
 	}, "a Database waits for its certificate")
 	mustKubectl(t, object("CertificateAuthority", `{"intermediateCA":{}}`), "apply", "-f", "-")
-	require.Equal(t, "5y 5m 1Gi 768Mi", mustKubectl(t, "", "get", "ca", "x", "-n", namespace,
+	require.Equal(t, "5y 5m 1Gi 768Mi", mustGet(t, "ca", "x", "-n", namespace,
 		"-o", "jsonpath={.spec.ttl} {.spec.crlRefreshInterval} {.spec.storage.size} {.spec.resources.requests.memory}"))
 }

@@ -42,7 +42,7 @@ func TestOpenZroServerIsStoppedUnderLoad(t *testing.T) {
 	mustKubectl(t, "", "delete", "-n", x.namespace, "ozgroup", "bulk-0", "bulk-50", "--wait=false")
 	require.NoError(t, management.Double.Resume())
 	eventually(t, func() bool {
-		output := mustKubectl(t, "", "get", "ozgroups", "-n", x.namespace, "-o", `jsonpath={range .items[*]}{.status.conditions[?(@.type=="Ready")].reason}{"\n"}{end}`)
+		output := mustGet(t, "ozgroups", "-n", x.namespace, "-o", `jsonpath={range .items[*]}{.status.conditions[?(@.type=="Ready")].reason}{"\n"}{end}`)
 		return strings.Count(output, ozv1.ReasonReconciled) == groupsInBulk-2
 	}, "all to be Reconciled but for those that are deleted")
 	found := map[string]int{}
@@ -80,6 +80,7 @@ func (x tenant) applyInBulk(ctx context.Context, started chan<- struct{}) error 
 // TestOpenZroServerThatMisbehaves: whatever it does, the object says so and is Reconciled
 // once it behaves, with one group of the name.
 func TestOpenZroServerThatMisbehaves(t *testing.T) {
+	inParallel(t)
 	if management.Double == nil {
 		t.Log("a real one does not on demand")
 		return
@@ -130,6 +131,7 @@ func (x tenant) hasOneGroup(t *testing.T, name string) {
 // TestOpenZroLostAnswers: what was made, and its answer lost, is found and not made twice,
 // and it is the object's own: it goes with it.
 func TestOpenZroLostAnswers(t *testing.T) {
+	inParallel(t)
 	if management.Double == nil {
 		t.Log("a real one does not on demand")
 		return
@@ -153,6 +155,7 @@ func TestOpenZroLostAnswers(t *testing.T) {
 // TestOpenZroPlainUser: the tokens of a service that only reads, and of a person who does
 // not even.
 func TestOpenZroPlainUser(t *testing.T) {
+	inParallel(t)
 	x := newTenant(t, "first")
 	service := makeAtServer[openzro.User](t, x, "users", map[string]any{"name": "e2e", "role": "user", "is_service_user": true, "auto_groups": []string{}})
 	t.Cleanup(func() {
@@ -194,12 +197,12 @@ func TestOpenZroDeletedWhileTheServerIsDown(t *testing.T) {
 	x.apply(t, "OZGroup", "never", map[string]any{"name": "never"})
 	mustKubectl(t, "", "delete", "-n", x.namespace, "ozgroup", "made", "never", "--wait=false")
 	eventually(t, func() bool {
-		output := mustKubectl(t, "", "get", "ozgroup", "made", "-n", x.namespace, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].reason}`)
+		output := mustGet(t, "ozgroup", "made", "-n", x.namespace, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].reason}`)
 		return output == ozv1.ReasonAPIError
 	}, "the object to say why it is still there")
 	require.NoError(t, management.Double.Resume())
 	eventually(t, func() bool {
-		output := mustKubectl(t, "", "get", "ozgroups", "-n", x.namespace, "-o", "name")
+		output := mustGet(t, "ozgroups", "-n", x.namespace, "-o", "name")
 		return output == ""
 	}, "both to be gone")
 	require.Equal(t, before, x.everything(t))
@@ -207,6 +210,7 @@ func TestOpenZroDeletedWhileTheServerIsDown(t *testing.T) {
 
 // TestOpenZroKeySecretIsEditedAndDeleted, and nothing at the server is lost by it.
 func TestOpenZroKeySecretIsEditedAndDeleted(t *testing.T) {
+	inParallel(t)
 	x := newTenant(t, "first")
 	x.apply(t, "OZGroup", "g", map[string]any{"name": "e2e edited"})
 	x.reconciled(t, "ozgroup", "g")
@@ -229,6 +233,7 @@ func TestOpenZroKeySecretIsEditedAndDeleted(t *testing.T) {
 // TestOpenZroNamesThatAreTaken: a group is used and stays, with those in it; a resource is
 // somebody else's.
 func TestOpenZroNamesThatAreTaken(t *testing.T) {
+	inParallel(t)
 	x := newTenant(t, "first")
 	before := x.everything(t)
 	group := makeAtServer[openzro.Group](t, x, "groups", map[string]any{"name": "e2e taken"})
@@ -276,6 +281,7 @@ func (x tenant) deleteAtServer(t *testing.T, path string) {
 // TestOpenZroOneAccountOfTwoNamespaces: what one has made, the other does not get, until it
 // is let go.
 func TestOpenZroOneAccountOfTwoNamespaces(t *testing.T) {
+	inParallel(t)
 	x := newTenant(t, "first")
 	y := tenant{namespace: x.namespace + "-too", token: x.token}
 	makeNamespace(t, y.namespace)
@@ -302,6 +308,7 @@ func TestOpenZroOneAccountOfTwoNamespaces(t *testing.T) {
 // TestOpenZroPolicyWaitsForItsGroups and says which it waits for: the server would drop
 // them in silence.
 func TestOpenZroPolicyWaitsForItsGroups(t *testing.T) {
+	inParallel(t)
 	x := newTenant(t, "first")
 	x.apply(t, "OZGroup", "there", map[string]any{"name": "e2e there"})
 	x.apply(t, "OZPolicy", "waits", map[string]any{
@@ -318,17 +325,18 @@ func TestOpenZroPolicyWaitsForItsGroups(t *testing.T) {
 	// The group is in use: it stays as long, says by what, and then goes.
 	mustKubectl(t, "", "delete", "-n", x.namespace, "ozgroup", "late", "--wait=false")
 	eventually(t, func() bool {
-		return strings.Contains(mustKubectl(t, "", "get", "ozgroup", "late", "-n", x.namespace, "-o", "jsonpath={.status.conditions}"), "e2e waits")
+		return strings.Contains(mustGet(t, "ozgroup", "late", "-n", x.namespace, "-o", "jsonpath={.status.conditions}"), "e2e waits")
 	}, "the group to say what uses it")
 	x.remove(t, "ozpolicy", "waits")
 	eventually(t, func() bool {
 		_, there := x.groupNamed(t, "e2e missing")
-		return !there && mustKubectl(t, "", "get", "ozgroup", "late", "-n", x.namespace, "--ignore-not-found") == ""
+		return !there && mustGet(t, "ozgroup", "late", "-n", x.namespace, "--ignore-not-found") == ""
 	}, "the group to go")
 }
 
 // TestOpenZroBadInput is refused before anybody asks the server.
 func TestOpenZroBadInput(t *testing.T) {
+	inParallel(t)
 	x := newTenant(t, "first")
 	policy := func(ports ...any) map[string]any {
 		return map[string]any{"name": "e2e bad", "sourceGroups": []string{"All"}, "destinationGroups": []string{"All"}, "ports": ports}
@@ -354,13 +362,14 @@ func TestOpenZroBadInput(t *testing.T) {
 
 // TestOpenZroRoutes: the server has no such service, and nobody asks it again and again.
 func TestOpenZroRoutes(t *testing.T) {
+	inParallel(t)
 	x := newTenant(t, "first")
 	x.apply(t, "OZRoutingPeer", "router", map[string]any{"replicas": 1})
 	x.reconciledRouter(t, "router")
 	mustKubectl(t, asJSON(map[string]any{
 		"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "web", "namespace": x.namespace}, "spec": map[string]any{"ports": []map[string]any{{"port": 80}}},
 	}), "apply", "-f", "-")
-	address := mustKubectl(t, "", "get", "service", "web", "-n", x.namespace, "-o", "jsonpath={.spec.clusterIP}")
+	address := mustGet(t, "service", "web", "-n", x.namespace, "-o", "jsonpath={.spec.clusterIP}")
 	x.apply(t, "OZNetworkResource", "web", map[string]any{"routingPeerRef": map[string]any{"name": "router"}, "serviceRef": map[string]any{"name": "web"}})
 	x.reconciled(t, "oznetworkresource", "web")
 	require.True(t, slices.ContainsFunc(list[openzro.Resource](t, x, "networks/resources"), func(r openzro.Resource) bool { return r.Address == address+"/32" }))

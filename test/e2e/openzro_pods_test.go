@@ -29,6 +29,7 @@ func created(t *testing.T, object string) (pod corev1.Pod) {
 // TestOpenZroPods get a client where they ask for one and its key is ready, and are
 // refused where it is not.
 func TestOpenZroPods(t *testing.T) {
+	inParallel(t)
 	x := newTenant(t, "first")
 	asking := map[string]string{ozv1.SetupKeyAnnotation: "pods"}
 	output, ok := kubectl(t, x.annotatedPod(map[string]any{"name": "early"}, asking), "create", "-f", "-")
@@ -69,6 +70,7 @@ func environment(container corev1.Container) map[string]corev1.EnvVar {
 
 // TestOpenZroOtherPodsCallNobody: the registration is for annotated Pods alone.
 func TestOpenZroOtherPodsCallNobody(t *testing.T) {
+	inParallel(t)
 	x := newTenant(t, "first")
 	decisions := func(name string) bool { return strings.Contains(managerLog(t), `"name":"`+name+`"`) }
 	created(t, x.annotatedPod(map[string]any{"name": "openzro-without"}, nil))

@@ -24,21 +24,36 @@ import (
 // one. Tests of faults are about the double alone.
 var management *openzro.Management
 
-// permitOpenZro gives the manager of the tests openZro's permissions and no others.
-func permitOpenZro(ctx context.Context) error {
-	return installation.PermitOpenZro(ctx, cluster)
+// openZroKey is the file with the manager's default key.
+var openZroKey string
+
+// startOpenZro opens the server, and gives the manager of the tests openZro's permissions
+// and no others.
+func startOpenZro(ctx context.Context, folder string) (stop func() error, err error) {
+	if err := installation.PermitOpenZro(ctx, cluster); err != nil {
+		return nil, err
+	}
+	if management, err = openzro.Open(); err != nil {
+		return nil, err
+	}
+	openZroKey = filepath.Join(folder, "openzro-api-key")
+	stop = func() error { management.Close(); return nil }
+	return stop, os.WriteFile(openZroKey, []byte(management.Token+"\n"), 0o600)
 }
 
 // openZroArgs are the manager's flags: with a short interval, so that little is waited
-// for, and a default key, in a file, for the namespaces that the test of it makes.
-func openZroArgs() ([]string, error) {
-	file := filepath.Join(programs, "openzro-api-key")
-	if err := os.WriteFile(file, []byte(management.Token+"\n"), 0o600); err != nil {
-		return nil, err
-	}
+// for, and a default key for the namespaces that the test of it makes.
+func openZroArgs() []string {
 	return []string{
-		"--openzro-management-url=" + management.URL, "--openzro-api-key-file=" + file, "--openzro-default-namespaces=e2e-openzro-default*", "--openzro-interval=2s",
-	}, nil
+		"--openzro-management-url=" + management.URL, "--openzro-api-key-file=" + openZroKey, "--openzro-default-namespaces=e2e-openzro-default*", "--openzro-interval=2s",
+	}
+}
+
+// inParallel has a test run beside others, where each has accounts of its own.
+func inParallel(t *testing.T) {
+	if management.Double != nil {
+		t.Parallel()
+	}
 }
 
 // tenant is a namespace with a key of its own.
@@ -134,35 +149,29 @@ type status struct {
 	State     string `json:"state"`
 }
 
+// objectWithStatus is one of any kind.
+type objectWithStatus struct {
+	Metadata struct{ Generation int64 }
+	Status   status
+}
+
 func (x tenant) status(t *testing.T, kind, name string) (s status, generation int64) {
 	t.Helper()
-	var o struct {
-		Metadata struct{ Generation int64 }
-		Status   status
-	}
-	require.NoError(t, json.Unmarshal([]byte(mustKubectl(t, "", "get", "-n", x.namespace, kind, name, "-o", "json")), &o))
+	o := read[objectWithStatus](t, x.namespace, kind+"/"+name)
 	return o.Status, o.Metadata.Generation
 }
 
 // await waits until the present spec has come to a reason, and is the message.
 func (x tenant) await(t *testing.T, kind, name, reason string) (message string) {
 	t.Helper()
-	var last string
-	defer func() {
-		if t.Failed() {
-			t.Logf("%s %s: %s", kind, name, last)
-		}
-	}()
-	eventually(t, func() bool {
-		s, generation := x.status(t, kind, name)
-		last = asJSON(s)
-		ready := meta.FindStatusCondition(s.Conditions, ozv1.ConditionReady)
-		if ready == nil || s.ObservedGeneration != generation || ready.ObservedGeneration != generation || ready.Reason != reason {
+	waitFor(t, x.namespace, kind+"/"+name, "the object to be "+reason, func(o *objectWithStatus) bool {
+		ready := meta.FindStatusCondition(o.Status.Conditions, ozv1.ConditionReady)
+		if ready == nil || o.Status.ObservedGeneration != o.Metadata.Generation || ready.ObservedGeneration != o.Metadata.Generation || ready.Reason != reason {
 			return false
 		}
 		message = ready.Message
 		return (ready.Status == "True") == (reason == ozv1.ReasonReconciled)
-	}, fmt.Sprintf("%s %s to be %s", kind, name, reason))
+	})
 	return message
 }
 
@@ -219,7 +228,7 @@ func names(groups []openzro.GroupSize) (names []string) {
 func (x tenant) secret(t *testing.T, name string) map[string]string {
 	t.Helper()
 	var secret corev1.Secret
-	require.NoError(t, json.Unmarshal([]byte(mustKubectl(t, "", "get", "secret", name, "-n", x.namespace, "-o", "json")), &secret))
+	require.NoError(t, json.Unmarshal([]byte(mustGet(t, "secret", name, "-n", x.namespace, "-o", "json")), &secret))
 	values := map[string]string{}
 	for key, value := range secret.Data {
 		values[key] = string(value)

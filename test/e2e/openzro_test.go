@@ -38,10 +38,10 @@ func (x tenant) applyFive(t *testing.T) {
 func (x tenant) reconciledRouter(t *testing.T, name string) {
 	t.Helper()
 	eventually(t, func() bool {
-		_, ok := kubectl(t, "", "get", "deployment", name, "-n", x.namespace)
+		_, ok := get(t, "deployment", name, "-n", x.namespace)
 		return ok
 	}, "the Deployment of "+name)
-	replicas := mustKubectl(t, "", "get", "deployment", name, "-n", x.namespace, "-o", "jsonpath={.spec.replicas} {.metadata.generation}")
+	replicas := mustGet(t, "deployment", name, "-n", x.namespace, "-o", "jsonpath={.spec.replicas} {.metadata.generation}")
 	var wanted, generation int
 	_, err := fmt.Sscan(replicas, &wanted, &generation)
 	require.NoError(t, err)
@@ -57,6 +57,7 @@ var five = map[string]string{"ozgroup": "developers", "ozsetupkey": "laptops", "
 // TestOpenZroFiveKinds: the product document's, what the server has of them, a second
 // tenant with the same ones, and the server as it was once all are deleted.
 func TestOpenZroFiveKinds(t *testing.T) {
+	inParallel(t)
 	first, second := newTenant(t, "first"), newTenant(t, "second")
 	before := map[string]map[string][]string{"first": first.everything(t), "second": second.everything(t)}
 	first.applyFive(t)
@@ -123,6 +124,7 @@ func (x tenant) holdsFive(t *testing.T) {
 // TestOpenZroDefaultKey: a namespace without a Secret uses the manager's key where it may,
 // and says what is missing where it may not.
 func TestOpenZroDefaultKey(t *testing.T) {
+	inParallel(t)
 	permitted := tenant{namespace: "e2e-openzro-default", token: management.Token}
 	without := tenant{namespace: "e2e-openzro-without", token: management.Token}
 	for _, x := range []tenant{permitted, without} {
@@ -144,6 +146,7 @@ func TestOpenZroDefaultKey(t *testing.T) {
 
 // TestOpenZroKeysAreRotatedLive: the old token is revoked first, so nothing goes on with it.
 func TestOpenZroKeysAreRotatedLive(t *testing.T) {
+	inParallel(t)
 	x := newTenant(t, "first")
 	x.apply(t, "OZGroup", "before", map[string]any{"name": "e2e before"})
 	x.reconciled(t, "ozgroup", "before")
@@ -182,6 +185,7 @@ func TestOpenZroKeysAreRotatedLive(t *testing.T) {
 // TestOpenZroChangesBehindOnesBackAreRepaired within an interval, and at rest nothing is
 // written.
 func TestOpenZroChangesBehindOnesBackAreRepaired(t *testing.T) {
+	inParallel(t)
 	x := newTenant(t, "first")
 	x.applyFive(t)
 	for kind, name := range five {

@@ -16,6 +16,7 @@ import (
 const broken = "package broken\n\ndeny contains msg if {\n\tnope(input)\n}"
 
 func TestAPolicySourceThatDoesNotCompileIsRejected(t *testing.T) {
+	t.Parallel()
 	output, ok := apply(t, installation.PolicySource("broken", map[string]string{"team/broken.rego": broken}, nil))
 	require.False(t, ok)
 	require.Contains(t, output, `admission webhook "policysource.policy.lintel.dev" denied the request: the policies of PolicySource broken do not compile:`)
@@ -23,6 +24,7 @@ func TestAPolicySourceThatDoesNotCompileIsRejected(t *testing.T) {
 }
 
 func TestAPolicySourceWhoseTestsFailIsRejected(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{
 		"p.rego":      "# METADATA\n# custom:\n#   match: {kinds: [{group: \"\", kind: ConfigMap}], namespaces: [nowhere]}\npackage tested\ndeny contains \"no\"",
 		"p_test.rego": "package tested_test\n\ntest_it_says_yes if \"yes\" in data.tested.deny",
@@ -37,6 +39,7 @@ func TestAPolicySourceWhoseTestsFailIsRejected(t *testing.T) {
 }
 
 func TestPoliciesThatCannotBeRegisteredAreRejected(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		spec map[string]any
 		rego string
@@ -69,52 +72,14 @@ func TestOneVersionBesideAllOfThem(t *testing.T) {
 	require.True(t, ok, output)
 }
 
-// TestTheLastGoodRevisionStays brings a broken revision past admission, as an upgrade
-// or a lost webhook might: it never goes live, and everyone can see why.
-func TestTheLastGoodRevisionStays(t *testing.T) {
-	namespace := newNamespace(t)
-	good := inNamespace(namespace, configMapKind, "package keeper\ndeny contains \"kept\"")
-	applySource(t, "keeper", good, nil)
-	before := readSource(t, "keeper")
-
-	manager.Stop()
-	mustKubectl(t, "", "delete", "validatingwebhookconfiguration", "lintel")
-	mustKubectl(t, installation.PolicySource("keeper", map[string]string{"policy.rego": broken}, nil), "apply", "--server-side", "-f", "-")
-	var err error
-	manager, err = startManager(t.Context())
-	require.NoError(t, err)
-
-	eventually(t, func() bool { return len(readSource(t, "keeper").Status.Errors) > 0 }, "the status to say what is wrong")
-	after := readSource(t, "keeper")
-	require.Equal(t, []v1alpha1.PolicyError{{File: "policy.rego", Line: 4, Column: 2, Message: "rego_type_error: undefined function nope"}}, after.Status.Errors)
-	require.Equal(t, before.Status.Digest, after.Status.Digest)
-	require.Equal(t, before.Status.Revision, after.Status.Revision)
-	describe := mustKubectl(t, "", "describe", "policysource", "keeper")
-	require.Contains(t, describe, "stays live")
-	eventually(t, func() bool {
-		events, _ := kubectl(t, "", "get", "events.events.k8s.io", "-n", "default", "-o", "jsonpath={range .items[*]}{.regarding.name} {.type} {.reason}{\"\\n\"}{end}")
-		return strings.Contains(events, "keeper Warning CompileFailed")
-	}, "an Event that says so")
-
-	eventually(t, func() bool {
-		output, ok := apply(t, configMap(namespace, "c"))
-		return !ok && strings.Contains(output, "denied the request: kept [keeper deny, policy.rego:7, keeper@")
-	}, "the last good revision to be enforced after a restart")
-
-	require.NoError(t, cluster.ApplySource(t.Context(), "keeper", map[string]string{"policy.rego": strings.Replace(good, "kept", "mended", 1)}, nil))
-	output, ok := apply(t, configMap(namespace, "c"))
-	require.False(t, ok)
-	require.Contains(t, output, "denied the request: mended")
-	require.Empty(t, readSource(t, "keeper").Status.Errors)
-}
-
 func TestParametersReachThePolicies(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	rego := inNamespace(namespace, configMapKind, "package parameters\ndeny contains input.parameters.words")
 	applySource(t, "parameters", rego, map[string]any{"parameters": map[string]any{"words": "one"}})
 	output, _ := apply(t, configMap(namespace, "c"))
 	require.Contains(t, output, "denied the request: one")
-	require.NoError(t, cluster.ApplySource(t.Context(), "parameters", map[string]string{"policy.rego": rego}, map[string]any{"parameters": map[string]any{"words": "two"}}))
+	serveSource(t, "parameters", map[string]string{"policy.rego": rego}, map[string]any{"parameters": map[string]any{"words": "two"}})
 	eventually(t, func() bool {
 		output, _ := apply(t, configMap(namespace, "c"))
 		return strings.Contains(output, "denied the request: two")
@@ -122,6 +87,7 @@ func TestParametersReachThePolicies(t *testing.T) {
 }
 
 func TestArtifactsAreKeptAndPruned(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	digests := func() map[string]bool {
 		var list struct {
@@ -130,7 +96,7 @@ func TestArtifactsAreKeptAndPruned(t *testing.T) {
 				Immutable bool
 			}
 		}
-		require.NoError(t, json.Unmarshal([]byte(mustKubectl(t, "", "get", "configmaps", "-n", installation.Namespace, "-l", "lintel.dev/source=artifacts", "-o", "json")), &list))
+		require.NoError(t, json.Unmarshal([]byte(mustGet(t, "configmaps", "-n", installation.Namespace, "-l", "lintel.dev/source=artifacts", "-o", "json")), &list))
 		found := map[string]bool{}
 		for _, item := range list.Items {
 			require.True(t, item.Immutable)
@@ -152,9 +118,7 @@ func TestArtifactsAreKeptAndPruned(t *testing.T) {
 
 func readSource(t *testing.T, name string) *v1alpha1.PolicySource {
 	t.Helper()
-	object := &v1alpha1.PolicySource{}
-	require.NoError(t, json.Unmarshal([]byte(mustKubectl(t, "", "get", "policysource", name, "-o", "json")), object))
-	return object
+	return read[v1alpha1.PolicySource](t, "", "policysource/"+name)
 }
 
 func mustWrite(t *testing.T, path, text string) {

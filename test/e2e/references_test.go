@@ -10,6 +10,7 @@ import (
 
 // TestWrongReferencesAreRejected: by the schemas of the cluster itself.
 func TestWrongReferencesAreRejected(t *testing.T) {
+	t.Parallel()
 	policy := func(kind, rego string) string {
 		return installation.PolicySource("references", map[string]string{"p.rego": "# METADATA\n# custom:\n#   match: {kinds: [" + kind + "]}\npackage p\nimport rego.v1\ndeny contains \"x\" if { input.name == \"no such\"; " + rego + " }"}, nil)
 	}

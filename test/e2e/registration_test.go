@@ -34,9 +34,9 @@ func TestRulesFollowThePolicies(t *testing.T) {
 func registered(t *testing.T) []string {
 	t.Helper()
 	var validating admissionregistrationv1.ValidatingWebhookConfiguration
-	require.NoError(t, json.Unmarshal([]byte(mustKubectl(t, "", "get", "validatingwebhookconfiguration", "lintel", "-o", "json")), &validating))
+	require.NoError(t, json.Unmarshal([]byte(mustGet(t, "validatingwebhookconfiguration", "lintel", "-o", "json")), &validating))
 	var mutating admissionregistrationv1.MutatingWebhookConfiguration
-	require.NoError(t, json.Unmarshal([]byte(mustKubectl(t, "", "get", "mutatingwebhookconfiguration", "lintel", "-o", "json")), &mutating))
+	require.NoError(t, json.Unmarshal([]byte(mustGet(t, "mutatingwebhookconfiguration", "lintel", "-o", "json")), &mutating))
 	var names, resources []string
 	add := func(name string, bundle []byte, rules []admissionregistrationv1.RuleWithOperations) {
 		require.NotEmpty(t, bundle, "entry %s has lost its CA bundle", name)
@@ -66,7 +66,7 @@ func registered(t *testing.T) []string {
 func TestSomebodyElsesEditOfTheRegistrationIsUndone(t *testing.T) {
 	namespace := newNamespace(t)
 	applySource(t, "guarded", inNamespace(namespace, configMapKind, "package guarded\ndeny contains \"guarded\""), nil)
-	entries := strings.Fields(mustKubectl(t, "", "get", "validatingwebhookconfiguration", "lintel", "-o", "jsonpath={.webhooks[*].name}"))
+	entries := strings.Fields(mustGet(t, "validatingwebhookconfiguration", "lintel", "-o", "jsonpath={.webhooks[*].name}"))
 	mustKubectl(t, "", "patch", "validatingwebhookconfiguration", "lintel", "--type=json", "-p",
 		fmt.Sprintf(`[{"op":"replace","path":"/webhooks/%d/rules","value":[]}]`, slices.Index(entries, "fail.policies.lintel.dev")))
 	eventually(t, func() bool { return slices.Contains(registered(t), "configmaps") }, "the rules to come back")

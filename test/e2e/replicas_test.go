@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
+	"github.com/lintel-policy/lintel/test/gitserver"
 	"github.com/lintel-policy/lintel/test/installation"
 )
 
@@ -41,23 +44,21 @@ func restartManager(t *testing.T) {
 
 // replicas are managers behind one relay.
 type replicas struct {
+	t     *testing.T
 	relay *relay
-	// drain is their --drain.
-	drain time.Duration
 	all   []*installation.Manager
 }
 
-// start starts one more replica; a name that was used before is a restart.
+// start starts one more replica.
 func (r *replicas) start(t *testing.T, name string) *installation.Manager {
 	t.Helper()
 	m, err := installation.StartManager(t.Context(), cluster, installation.ManagerOptions{
-		Program: filepath.Join(programs, "manager"), Name: name, WebhookURL: r.relay.url(),
-		Args: []string{fmt.Sprintf("--drain=%s", r.drain)},
+		Program: filepath.Join(programs, "manager"), Name: name, WebhookURL: r.relay.url(), Args: []string{"--drain=3s"},
 	})
 	require.NoError(t, err)
-	t.Cleanup(m.Stop)
-	t.Cleanup(func() {
-		if t.Failed() {
+	r.t.Cleanup(m.Stop)
+	r.t.Cleanup(func() {
+		if r.t.Failed() {
 			printTail(m.Log)
 		}
 	})
@@ -66,6 +67,28 @@ func (r *replicas) start(t *testing.T, name string) *installation.Manager {
 	callable := len(r.all)
 	eventually(t, func() bool { return r.relay.callable() == callable }, "the relay to call "+name)
 	return m
+}
+
+// leader is the place of the one that leads.
+func (r *replicas) leader(t *testing.T) (place int) {
+	t.Helper()
+	eventually(t, func() bool {
+		place = slices.IndexFunc(r.all, func(m *installation.Manager) bool {
+			value, _ := metricOf(t, m, `leader_election_master_status{name="lintel-leader"}`)
+			return value == "1"
+		})
+		return place >= 0
+	}, "one to lead")
+	return place
+}
+
+// kill ends a replica without its leave.
+func (r *replicas) kill(t *testing.T, i int) {
+	t.Helper()
+	r.all[i].Kill()
+	left := len(r.all) - 1
+	eventually(t, func() bool { return r.relay.callable() == left }, "the relay to notice")
+	r.forget(i)
 }
 
 // replace rolls one replica as a Deployment with maxUnavailable 0 does: the new one
@@ -108,7 +131,7 @@ func (r *replicas) newLeaf(t *testing.T) {
 func newAuthority(t *testing.T) {
 	t.Helper()
 	certificate := func() string {
-		text, _ := kubectl(t, "", "get", "secret", "lintel-ca", "-n", installation.Namespace, "--ignore-not-found", "-o", `jsonpath={.data.tls\.crt}`)
+		text, _ := get(t, "secret", "lintel-ca", "-n", installation.Namespace, "--ignore-not-found", "-o", `jsonpath={.data.tls\.crt}`)
 		return text
 	}
 	before := certificate()
@@ -145,117 +168,181 @@ func swapPolicies(ctx context.Context, config *rest.Config, namespace string, du
 	return last, nil
 }
 
-// TestReplicasLoseNoRequest puts two replicas behind a relay and a steady load in
-// front, and does to them what an operator, cert-manager and a cluster do.
-func TestReplicasLoseNoRequest(t *testing.T) {
+// TestReplicas puts two replicas behind a relay, and does to them what an operator,
+// cert-manager and a cluster do. All the while one source is broken, which was brought past
+// admission.
+func TestReplicas(t *testing.T) {
 	namespace := newNamespace(t)
 	withoutManager(t)
-	r := &replicas{relay: startRelay(t), drain: 3 * time.Second}
+	mustKubectl(t, "", "delete", "validatingwebhookconfiguration", "lintel")
+	mustKubectl(t, installation.PolicySource("broken", map[string]string{"policy.rego": broken}, nil), "apply", "--server-side", "-f", "-")
+	t.Cleanup(func() { removeSource(context.Background(), "broken") })
+	r := &replicas{t: t, relay: startRelay(t)}
 	r.start(t, "replica-a")
 	r.start(t, "replica-b")
+	waitFor(t, "", "policysource/broken", "the broken source to say so", func(source *v1alpha1.PolicySource) bool { return len(source.Status.Errors) > 0 })
 	applySource(t, "steady", steadyPolicy(namespace, 0), nil)
 	l := startLoad(t, namespace)
+	t.Run("no request is lost", func(t *testing.T) { r.loseNothing(t, l, namespace) })
+	t.Run("a kill costs what was under way", func(t *testing.T) { r.areKilled(t, l, namespace) })
+	l.end()
+	r.start(t, "replica-i")
+	t.Run("one that does not lead passes notifications on", r.passNotificationsOn)
+	t.Run("a faulty source harms no other", r.standFaultySources)
+	require.Empty(t, readSource(t, "broken").Status.Digest, "it never goes live")
+}
 
+// loseNothing changes certificates, leader, replicas and policies under load.
+func (r *replicas) loseNothing(t *testing.T, l *load, namespace string) {
+	leader := r.all[r.leader(t)]
+	l.losesNothing(t, "the Lease is lost", func() { r.loseLease(t, leader) })
+	require.ErrorContains(t, leader.Failure(), "exit status 1")
+	log, err := os.ReadFile(leader.Log)
+	require.NoError(t, err)
+	require.Contains(t, string(log), "leader election lost")
 	l.losesNothing(t, "the leaf is issued again", func() { r.newLeaf(t) })
 	l.losesNothing(t, "the authority is issued again", func() { newAuthority(t); r.newLeaf(t) })
 	l.losesNothing(t, "both replicas are rolled", func() {
-		r.replace(t, 0, "replica-c")
 		r.replace(t, 0, "replica-d")
-	})
-	l.losesNothing(t, "policies are swapped ten times a second", func() {
-		last, err := swapPolicies(t.Context(), restConfig(t), namespace, 6*time.Second)
-		require.NoError(t, err)
-		t.Logf("%d revisions were applied", last)
-		require.NoError(t, cluster.WaitSource(t.Context(), "steady"))
-		output, ok := kubectl(t, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"`+namespace+`","labels":{"wanted":"denied"}}}`,
-			"create", "--dry-run=server", "-f", "-")
-		require.False(t, ok)
-		require.Contains(t, output, fmt.Sprintf("denied on purpose, revision %d ", last))
-	})
-	l.losesNothing(t, "a replica is rolled while policies are swapped", func() {
-		swapped, config := make(chan error, 1), restConfig(t)
-		go func() {
-			_, err := swapPolicies(t.Context(), config, namespace, 6*time.Second)
-			swapped <- err
-		}()
 		r.replace(t, 0, "replica-e")
-		require.NoError(t, <-swapped)
 	})
+	l.losesNothing(t, "policies are swapped ten times a second, and a replica is rolled meanwhile", func() {
+		type swaps struct {
+			last int
+			err  error
+		}
+		swapped, config := make(chan swaps, 1), restConfig(t)
+		go func() {
+			last, err := swapPolicies(t.Context(), config, namespace, 6*time.Second)
+			swapped <- swaps{last, err}
+		}()
+		r.replace(t, 0, "replica-f")
+		done := <-swapped
+		require.NoError(t, done.err)
+		t.Logf("%d revisions were applied", done.last)
+		waitSource(t, "steady")
+		require.True(t, denied(t, namespace, fmt.Sprintf("denied on purpose, revision %d ", done.last)))
+	})
+}
 
-	// What a killed process was answering, or was asked before the relay knew, is lost:
-	// the API server does not ask a webhook twice. It is no more than that.
+// loseLease has somebody else take the Lease. The leader ends, for there are never two; but
+// it answers until its callers have gone to the other replica.
+func (r *replicas) loseLease(t *testing.T, leader *installation.Manager) {
+	mustKubectl(t, "", "patch", "lease", "lintel-leader", "-n", installation.Namespace, "--type=merge",
+		"-p", fmt.Sprintf(`{"spec":{"holderIdentity":"somebody","renewTime":%q}}`, time.Now().UTC().Format(metav1.RFC3339Micro)))
+	eventually(t, func() bool {
+		select {
+		case <-leader.Ended():
+			return true
+		default:
+			return false
+		}
+	}, "the leader to end")
+	eventually(t, func() bool { return r.relay.callable() == 1 }, "the relay to notice")
+	r.forget(slices.Index(r.all, leader))
+	r.start(t, "replica-c")
+}
+
+// denied is whether a ConfigMap is denied in these words by the source steady.
+func denied(t *testing.T, namespace, words string) bool {
+	t.Helper()
+	output, ok := kubectl(t, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"`+namespace+`","labels":{"wanted":"denied"}}}`,
+		"create", "--dry-run=server", "-f", "-")
+	return !ok && strings.Contains(output, words)
+}
+
+// areKilled kills three replicas, the leader last. What a killed process was answering, or
+// was asked before the relay knew, is lost: the API server does not ask a webhook twice. It
+// is no more than that. What is in force stays so, and the next change is carried out by
+// another leader.
+func (r *replicas) areKilled(t *testing.T, l *load, namespace string) {
 	lost, asked := 0, 0
-	for _, next := range []string{"replica-f", "replica-g", "replica-h"} {
-		killed := l.during(t, "a replica is killed", func() {
-			r.all[0].Kill()
-			eventually(t, func() bool { return r.relay.callable() == 1 }, "the relay to notice")
-			r.forget(0)
-			r.start(t, next)
-		})
+	count := func(killed loadCounts) {
 		lost, asked = lost+killed.failed, asked+killed.requests
 		for _, failure := range killed.failures {
 			require.Contains(t, failure, "failed calling webhook", "nothing else goes wrong")
 		}
 	}
+	for _, next := range []string{"replica-g", "replica-h"} {
+		count(l.during(t, "a replica is killed", func() {
+			r.kill(t, 0)
+			r.start(t, next)
+		}))
+	}
+	steady := readSource(t, "steady").Spec.Inline.Files["policy.rego"]
+	revision := steady[strings.Index(steady, "revision"):strings.Index(steady, `" if`)]
+	count(l.during(t, "the leader is killed", func() {
+		killed := time.Now()
+		r.kill(t, r.leader(t))
+		rego := inNamespace(namespace, configMapKind, "package next\ndeny contains \"from the next leader\" if input.request.object.metadata.labels.wanted == \"denied\"")
+		t.Cleanup(func() { removeSource(context.Background(), "next") })
+		mustKubectl(t, installation.PolicySource("next", map[string]string{"policy.rego": rego}, nil), "apply", "--server-side", "-f", "-")
+		eventually(t, func() bool {
+			require.True(t, denied(t, namespace, "denied on purpose, "+revision), "what is in force stays in force")
+			return denied(t, namespace, "from the next leader")
+		}, "the next leader's first policy to be in force")
+		t.Logf("the next leader's first policy was in force after %s", time.Since(killed))
+	}))
 	t.Logf("three kills without warning cost %d of %d requests", lost, asked)
 	require.LessOrEqual(t, lost, 3*2*loadWorkers)
 }
 
-// TestAnotherReplicaLeadsSoon kills the leader. What is in force stays so, and the next
-// change is carried out by another.
-func TestAnotherReplicaLeadsSoon(t *testing.T) {
-	namespace := newNamespace(t)
-	withoutManager(t)
-	r := &replicas{relay: startRelay(t)}
-	r.start(t, "replica-a")
-	r.start(t, "replica-b")
-	applySource(t, "steady", steadyPolicy(namespace, 0), nil)
-	denied := func(words string) bool {
-		output, ok := kubectl(t, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"`+namespace+`","labels":{"wanted":"denied"}}}`,
-			"create", "--dry-run=server", "-f", "-")
-		return !ok && strings.Contains(output, words)
-	}
-
-	killed := time.Now()
-	r.all[0].Kill()
-	eventually(t, func() bool { return r.relay.callable() == 1 }, "the relay to notice")
-	t.Cleanup(func() { removeSource(context.Background(), "next") })
-	rego := inNamespace(namespace, configMapKind, "package next\ndeny contains \"from the next leader\"")
-	mustKubectl(t, installation.PolicySource("next", map[string]string{"policy.rego": rego}, nil), "apply", "--server-side", "-f", "-")
-	require.Eventually(t, func() bool {
-		require.True(t, denied("denied on purpose, revision 0 "), "what is in force stays in force")
-		return denied("from the next leader")
-	}, 2*time.Minute, 100*time.Millisecond)
-	t.Logf("the next leader's first policy was in force after %s", time.Since(killed))
+// passNotificationsOn tells one of them of a push that does not lead.
+func (r *replicas) passNotificationsOn(t *testing.T) {
+	folder := t.TempDir()
+	repository := newGitRepository(t, folder, "team-relayed", newNamespace(t))
+	server, err := gitserver.Start(folder, "127.0.0.1:0", nil)
+	require.NoError(t, err)
+	t.Cleanup(server.Stop)
+	repository.pushedBefore(t, "before")
+	applyGitSource(t, repository.source, map[string]any{
+		"git": map[string]any{
+			"url": server.URL + "/team-relayed.git", "path": "lintel", "receiver": map[string]any{"secretRef": map[string]any{"name": "team-relayed-token"}},
+		},
+		"interval": "1h",
+	})
+	waitSource(t, repository.source)
+	_, err = repository.Push(t.Context(), repository.rule("relayed"))
+	require.NoError(t, err)
+	follower := r.all[1-r.leader(t)]
+	require.Equal(t, http.StatusAccepted, notify(t, follower, repository.source, hookToken))
+	repository.goesLive(t, "relayed")
 }
 
-// TestALostLeaseLosesNoRequest has somebody else take the Lease. The leader ends, for there
-// are never two; but it answers until its callers have gone to the other replica.
-func TestALostLeaseLosesNoRequest(t *testing.T) {
+// standFaultySources: beside one that is broken, and one that runs into its limits on every
+// object, every replica is ready and the other sources enforce.
+func (r *replicas) standFaultySources(t *testing.T) {
 	namespace := newNamespace(t)
-	withoutManager(t)
-	r := &replicas{relay: startRelay(t), drain: 3 * time.Second}
-	r.start(t, "replica-a")
-	leader := r.all[0]
-	r.start(t, "replica-b")
-	applySource(t, "steady", steadyPolicy(namespace, 0), nil)
-	l := startLoad(t, namespace)
+	sound := inNamespace(namespace, configMapKind+", "+`{group: "", kind: Secret}`, `package sound
+deny contains "unsound" if input.request.object.metadata.labels.unsound == "yes"`)
+	applySource(t, "sound", sound, nil)
+	applySource(t, "spinning", inNamespace(namespace, configMapKind, `package spinning
+deny contains "never said" if {
+	some i in numbers.range(1, 5000)
+	some j in numbers.range(1, 5000)
+	i * j == -1
+}`), nil)
 
-	l.losesNothing(t, "the Lease is lost", func() {
-		mustKubectl(t, "", "patch", "lease", "lintel-leader", "-n", installation.Namespace, "--type=merge",
-			"-p", fmt.Sprintf(`{"spec":{"holderIdentity":"somebody","renewTime":%q}}`, time.Now().UTC().Format(metav1.RFC3339Micro)))
-		eventually(t, func() bool {
-			select {
-			case <-leader.Ended():
-				return true
-			default:
-				return false
-			}
-		}, "the leader to end")
-		eventually(t, func() bool { return r.relay.callable() == 1 }, "the relay to notice")
-	})
-	require.ErrorContains(t, leader.Failure(), "exit status 1")
-	log, err := os.ReadFile(leader.Log)
-	require.NoError(t, err)
-	require.Contains(t, string(log), "leader election lost")
+	// More than enough for each replica to meet the spinning policy many times.
+	for n := range 20 {
+		// Without trying again: that the spinning policy took too long is what is to be heard.
+		output, err := cluster.Kubectl(t.Context(), labelled(namespace, fmt.Sprint("c", n), "unsound"), "apply", "-f", "-")
+		require.Error(t, err)
+		require.Contains(t, output, "unsound [sound deny, policy.rego:7, sound@", "the sound policy is heard beside the spinning one")
+		require.Contains(t, output, "policy spinning ")
+	}
+	secret := func(object string) string { return strings.Replace(object, `"ConfigMap"`, `"Secret"`, 1) }
+	output, ok := apply(t, secret(labelled(namespace, "s", "unsound")))
+	require.False(t, ok)
+	require.Contains(t, output, "denied the request: unsound [")
+	require.NotContains(t, output, "spinning")
+	output, ok = apply(t, secret(configMap(namespace, "s")))
+	require.True(t, ok, output)
+
+	for _, m := range r.all {
+		response, err := http.Get(m.Health + "/readyz")
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, http.StatusOK, response.StatusCode, "every replica stays ready")
+	}
 }

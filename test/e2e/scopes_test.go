@@ -85,7 +85,7 @@ patch contains {"op": "add", "path": "/metadata/labels/owner", "value": "acme"} 
 
 	t.Run("what the text does not say is kept from happening", func(t *testing.T) {
 		push := func(rego string) {
-			require.NoError(t, cluster.ApplySource(t.Context(), "tenants-blue", map[string]string{"policy.rego": rego}, teamScope("blue", blue)))
+			serveSource(t, "tenants-blue", map[string]string{"policy.rego": rego}, teamScope("blue", blue))
 		}
 		push(anyConfigMap + `package blue.base
 patch contains {"op": "replace", "path": concat("/", ["", "metadata", "labels", "owner"]), "value": "blue"} if input.request.object.metadata.labels.owner == "acme"`)
@@ -106,7 +106,7 @@ patch contains {"op": "replace", "path": concat("/", ["", "metadata", "labels", 
 		for i := range 20 {
 			files[fmt.Sprintf("p%d.rego", i)] = anyConfigMap + fmt.Sprintf("package blue.slow%d\n", i) + rego.String()
 		}
-		require.NoError(t, cluster.ApplySource(t.Context(), "tenants-blue", files, teamScope("blue", blue)))
+		serveSource(t, "tenants-blue", files, teamScope("blue", blue))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		for range 4 {
@@ -129,7 +129,7 @@ patch contains {"op": "replace", "path": concat("/", ["", "metadata", "labels", 
 	})
 
 	t.Run("the enterprise is not held up by what a tenant has", func(t *testing.T) {
-		require.NoError(t, cluster.ApplySource(t.Context(), "tenants-blue", map[string]string{"policy.rego": "package acme.later\nwarn contains \"every kind\""}, teamScope("blue", blue)))
+		serveSource(t, "tenants-blue", map[string]string{"policy.rego": "package acme.later\nwarn contains \"every kind\""}, teamScope("blue", blue))
 		applySource(t, "tenants-later", "# METADATA\n# custom:\n#   match: {kinds: [{group: autoscaling, version: v1, kind: HorizontalPodAutoscaler}], namespaces: ["+blue+"]}\npackage acme.later\ndeny contains \"written for v1\" if input.request.object.spec.targetCPUUtilizationPercentage > 90", nil)
 		output, ok := kubectl(t, configMap(blue, "c"), "apply", "--dry-run=server", "-f", "-")
 		require.True(t, ok)
@@ -155,7 +155,7 @@ patch contains {"op": "replace", "path": concat("/", ["", "metadata", "labels", 
 		child["scope"].(map[string]any)["parent"] = "colours"
 		applySource(t, "tenants-child", anyConfigMap+"package child.base\ndeny contains \"the child forbids it\" if input.name == \"child\"", child)
 		denied(red, "child", "the child forbids it")
-		require.NoError(t, cluster.ApplySource(t.Context(), "tenants-org", map[string]string{"policy.rego": "package org.base\nwarn contains \"x\" if input.name == \"nobody\""}, org(blue)))
+		serveSource(t, "tenants-org", map[string]string{"policy.rego": "package org.base\nwarn contains \"x\" if input.name == \"nobody\""}, org(blue))
 		eventually(t, func() bool {
 			within := meta.FindStatusCondition(readSource(t, "tenants-child").Status.Conditions, v1alpha1.ConditionWithinScope)
 			return within != nil && within.Reason == "OutsideParentScope" && strings.Contains(within.Message, `they match "`+red+`"`)
@@ -172,7 +172,7 @@ func TestTenantSamples(t *testing.T) {
 	require.Contains(t, output, `Warning: no live source declares a scope named "acme" that is broader than team`, "the parent may come later")
 	mustKubectl(t, "", "apply", "--server-side", "-f", folder)
 	for _, name := range []string{"acme", "payments"} {
-		require.NoError(t, cluster.WaitSource(t.Context(), name))
+		waitSource(t, name)
 	}
 	makeNamespace(t, "payments")
 	other := newNamespace(t)
@@ -188,6 +188,7 @@ func TestTenantSamples(t *testing.T) {
 // TestTenantsWithRepositories has two teams that push what they like, each to a
 // repository of its own.
 func TestTenantsWithRepositories(t *testing.T) {
+	t.Parallel()
 	base := newNamespace(t)
 	folder := t.TempDir()
 	server, err := gitserver.Start(folder, "127.0.0.1:0", nil)

@@ -55,6 +55,7 @@ deny contains "the host's network is not yours" if input.request.object.spec.hos
 // TestAdmissionShapes: the real API server sends what policies are written for, and
 // passes on what they say.
 func TestAdmissionShapes(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	files := map[string]string{}
 	for name, text := range shapes {
@@ -64,7 +65,7 @@ func TestAdmissionShapes(t *testing.T) {
 	require.NoError(t, err)
 	files["privileged.rego"] = string(privileged)
 	t.Cleanup(func() { removeSource(context.Background(), "shapes") })
-	require.NoError(t, cluster.ApplySource(t.Context(), "shapes", files, nil))
+	serveSource(t, "shapes", files, nil)
 
 	frozen := strings.Replace(pod(namespace, "p", `{"containers":[{"name":"c","image":"x"}]}`), `"metadata":{`, `"metadata":{"labels":{"frozen":"yes"},`, 1)
 	mustKubectl(t, frozen, "create", "-f", "-")
@@ -110,7 +111,7 @@ func TestAdmissionShapes(t *testing.T) {
 
 	t.Run("a status is nobody's business", func(t *testing.T) {
 		eventually(t, func() bool {
-			phase, _ := kubectl(t, "", "get", "pod", "p", "-n", namespace, "-o", "jsonpath={.status.phase}")
+			phase, _ := get(t, "pod", "p", "-n", namespace, "-o", "jsonpath={.status.phase}")
 			return phase == "Running"
 		}, "the frozen Pod to run")
 		mustKubectl(t, "", "patch", "pod", "p", "-n", namespace, "--subresource=status", "--type=merge", "-p", `{"status":{"message":"seen"}}`)
@@ -124,7 +125,7 @@ func TestAdmissionShapes(t *testing.T) {
 		require.False(t, ok, "more than removing finalizers is an update like any other")
 		require.Contains(t, output, "held is frozen")
 		mustKubectl(t, "", "patch", "configmap", "held", "-n", namespace, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
-		_, exists := kubectl(t, "", "get", "configmap", "held", "-n", namespace)
+		_, exists := get(t, "configmap", "held", "-n", namespace)
 		require.False(t, exists)
 	})
 }
@@ -132,6 +133,7 @@ func TestAdmissionShapes(t *testing.T) {
 // TestMutationsSeeEachOther: a policy that is asked first sees what later ones change,
 // within one entry and, by the API server's reinvocation, across entries.
 func TestMutationsSeeEachOther(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	labels := func(name, needs string) string {
 		return inNamespace(namespace, configMapKind, fmt.Sprintf(

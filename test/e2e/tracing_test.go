@@ -31,6 +31,11 @@ type tracedSpan struct {
 	attributes              map[string]string
 }
 
+// coreEnv has the manager send its traces, and soon.
+func coreEnv() []string {
+	return []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + traces.URL, "OTEL_BSP_SCHEDULE_DELAY=500"}
+}
+
 // startCollector serves until the process ends.
 func startCollector() *collector {
 	c := &collector{}
@@ -81,6 +86,7 @@ func (c *collector) with(name, key, value string) (found []tracedSpan) {
 
 // TestTraces follows a push and a review through the spans that the manager sends.
 func TestTraces(t *testing.T) {
+	t.Parallel()
 	const source = "traced"
 	namespace := newNamespace(t)
 	applySource(t, source, inNamespace(namespace, configMapKind, `package traced

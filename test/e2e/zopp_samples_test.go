@@ -11,6 +11,7 @@ import (
 
 // TestZoppSamples has the samples carried out as they are.
 func TestZoppSamples(t *testing.T) {
+	t.Parallel()
 	shared, backend := zoppEnvironment(t, "shared", "production"), zoppEnvironment(t, "backend", "production")
 	setZopp(t, shared, "DATABASE_URL", "of shared")
 	setZopp(t, shared, "API_URL", "of shared")
@@ -40,6 +41,7 @@ func TestZoppSamples(t *testing.T) {
 
 // TestZoppClaims: of two that fill one Secret the later is refused, whichever it is.
 func TestZoppClaims(t *testing.T) {
+	t.Parallel()
 	namespace, environment := newNamespace(t), zoppEnvironment(t, "claims", "production")
 	setZopp(t, environment, "KEY", "value")
 	sync := func(name, target string) string {
@@ -63,7 +65,7 @@ func TestZoppClaims(t *testing.T) {
 
 	mustKubectl(t, sync("first", "made"), "apply", "-f", "-")
 	eventually(t, func() bool {
-		_, ok := kubectl(t, "", "get", "secret", "made", "-n", namespace)
+		_, ok := get(t, "secret", "made", "-n", namespace)
 		return ok
 	}, "the Secret to be made")
 	waitData(t, namespace, "made", map[string]string{"KEY": "value"})
@@ -74,6 +76,7 @@ func TestZoppClaims(t *testing.T) {
 
 // TestZoppBadAnnotations are refused with what to write instead.
 func TestZoppBadAnnotations(t *testing.T) {
+	t.Parallel()
 	namespace, environment := newNamespace(t), zoppEnvironment(t, "bad", "production")
 	for says, more := range map[string]map[string]string{
 		`"a:b" has a colon`:         {"zopp.dev/workspace": "a:b"},

@@ -29,34 +29,35 @@ var (
 
 // startZopp starts a double of zopp's server with a workspace acme, and gives the manager of
 // the tests zopp's permissions and no others.
-func startZopp(ctx context.Context, folder string) (err error) {
+func startZopp(ctx context.Context, folder string) (stop func() error, err error) {
 	if zoppServer, err = zopp.StartDouble(ctx, zopp.NewDouble()); err != nil {
-		return err
+		return nil, err
 	}
+	stop = func() error { zoppServer.Stop(); return nil }
 	if zoppWorkspace, err = zoppServer.MakeWorkspace(ctx, "acme"); err != nil {
-		return err
+		return stop, err
 	}
 	reader, err := zoppWorkspace.MakeReader(ctx, "k8s-operator")
 	if err != nil {
-		return err
+		return stop, err
 	}
 	zoppCredentials = filepath.Join(folder, "zopp-credentials.json")
 	if err := os.WriteFile(zoppCredentials, reader.Credentials(), 0o600); err != nil {
-		return err
+		return stop, err
 	}
 	if err := installation.PermitZopp(ctx, cluster); err != nil {
-		return err
+		return stop, err
 	}
 	for _, kind := range []string{"secret-syncs", "reload"} {
 		if output, err := cluster.Kubectl(ctx, "", "apply", "-f", "config/rbac/zopp-"+kind+"/cluster-role.yaml"); err != nil {
-			return fmt.Errorf("permitting zopp's %s: %w: %s", kind, err, output)
+			return stop, fmt.Errorf("permitting zopp's %s: %w: %s", kind, err, output)
 		}
 		if output, err := cluster.Kubectl(ctx, "", "create", "clusterrolebinding", "lintel-zopp-"+kind, "--clusterrole=zopp-"+kind,
 			"--serviceaccount="+installation.Namespace+":lintel-manager"); err != nil {
-			return fmt.Errorf("permitting zopp's %s: %w: %s", kind, err, output)
+			return stop, fmt.Errorf("permitting zopp's %s: %w: %s", kind, err, output)
 		}
 	}
-	return nil
+	return stop, nil
 }
 
 // zoppArgs are the manager's flags: with a short interval, so that little is waited for.
@@ -122,14 +123,13 @@ func zoppData(t *testing.T, namespace, name string) map[string]string {
 func waitData(t *testing.T, namespace, name string, data map[string]string) {
 	t.Helper()
 	began := time.Now()
-	var last map[string]string
-	require.Eventually(t, func() bool {
-		last = zoppData(t, namespace, name)
-		return maps.Equal(last, data)
-	}, 2*time.Minute, 20*time.Millisecond, "%s to have %v", name, data)
-	t.Logf("Secret %s has %v, seen by kubectl after %s", name, data, time.Since(began).Round(time.Millisecond))
+	waitFor(t, namespace, "secret/"+name, fmt.Sprintf("the Secret to have %v", data), func(secret *corev1.Secret) bool {
+		return maps.EqualFunc(secret.Data, data, func(have []byte, want string) bool { return string(have) == want })
+	})
+	t.Logf("Secret %s has %v, seen after %s", name, data, time.Since(began).Round(time.Millisecond))
 }
 
+// TestZoppExampleIsFilled has the environment of the samples, too, and so is not parallel.
 func TestZoppExampleIsFilled(t *testing.T) {
 	production := zoppEnvironment(t, "backend", "production")
 	setZopp(t, production, "DATABASE_URL", "postgres://db")
@@ -187,6 +187,7 @@ func TestZoppServerIsAway(t *testing.T) {
 }
 
 func TestZoppRedirectIsRefused(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	environment, foreign := zoppEnvironment(t, "shop", "production"), zoppEnvironment(t, "payroll", "production")
 	setZopp(t, environment, "KEY", "own")
@@ -258,7 +259,7 @@ func TestZoppSecretSync(t *testing.T) {
 	t.Log(mustKubectl(t, "", "get", "zss", "-n", namespace))
 
 	templates := func() int {
-		return len(strings.Fields(mustKubectl(t, "", "get", "replicasets", "-n", namespace, "-o", "name")))
+		return len(strings.Fields(mustGet(t, "replicasets", "-n", namespace, "-o", "name")))
 	}
 	mustKubectl(t, asJSON(map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",
@@ -280,13 +281,14 @@ func TestZoppSecretSync(t *testing.T) {
 
 	mustKubectl(t, "", "delete", "zss/app", "-n", namespace, "--timeout=60s")
 	eventually(t, func() bool {
-		_, found := kubectl(t, "", "get", "secret", "app", "-n", namespace)
+		_, found := get(t, "secret", "app", "-n", namespace)
 		return !found
 	}, "the Secret to go with its ZoppSecretSync")
 }
 
 // TestZoppTellsNoValue has values stand nowhere but in the data of Secrets.
 func TestZoppTellsNoValue(t *testing.T) {
+	t.Parallel()
 	namespace := newNamespace(t)
 	environment := zoppEnvironment(t, "quiet", "production")
 	const value = "hunter2-e2e-hunter2"
@@ -301,11 +303,11 @@ func TestZoppTellsNoValue(t *testing.T) {
 	for line := range strings.Lines(metricsText(t)) {
 		require.False(t, strings.HasPrefix(line, "lintel_zopp_") && strings.Contains(line, "KEY"), line)
 	}
-	require.NotContains(t, mustKubectl(t, "", "get", "events.events.k8s.io", "-n", namespace, "-o", "json"), value)
+	require.NotContains(t, mustGet(t, "events.events.k8s.io", "-n", namespace, "-o", "json"), value)
 	var secret struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
 	}
-	require.NoError(t, json.Unmarshal([]byte(mustKubectl(t, "", "get", "secret", "app", "-n", namespace, "-o", "json")), &secret))
+	require.NoError(t, json.Unmarshal([]byte(mustGet(t, "secret", "app", "-n", namespace, "-o", "json")), &secret))
 	for _, annotation := range secret.Metadata.Annotations {
 		require.NotContains(t, annotation, value)
 	}

@@ -17,17 +17,6 @@ import (
 // Namespace is where the platform is installed.
 const Namespace = "lintel-system"
 
-// Build builds the programs into a folder, with the flags of make build: others
-// would compile everything again.
-func Build(ctx context.Context, folder string) error {
-	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", folder+string(filepath.Separator), "./cmd/...")
-	command.Dir = Root()
-	if output, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the programs: %w: %s", err, output)
-	}
-	return nil
-}
-
 // Install applies the manifests and waits for the serving certificate.
 func Install(ctx context.Context, c *Cluster) error {
 	if _, err := c.must(ctx, "", "apply", "--server-side", "-k", "config/local"); err != nil {
@@ -104,18 +93,19 @@ func StartManager(ctx context.Context, c *Cluster, o ManagerOptions) (*Manager, 
 		Metrics:    "http://" + local(ports[1]),
 		Health:     "http://" + local(ports[2]),
 		Receiver:   "http://" + local(ports[3]),
-		Log:        filepath.Join(c.managerFolder(), o.Name+".log"),
 		name:       o.Name,
 	}
 	registered := o.WebhookURL
 	if registered == "" {
 		registered = m.WebhookURL
 	}
-	log, err := os.Create(m.Log)
+	// A replica that is started again leaves the log of the one before as it was.
+	log, err := os.CreateTemp(c.managerFolder(), o.Name+"-*.log")
 	if err != nil {
 		return nil, fmt.Errorf("starting manager %s: %w", o.Name, err)
 	}
 	defer log.Close()
+	m.Log = log.Name()
 	m.process = exec.Command(o.Program, append([]string{
 		"--kubeconfig", kubeconfig, "--namespace", Namespace, "--leader-elect",
 		"--webhook-host", "127.0.0.1", "--webhook-port", fmt.Sprint(ports[0]), "--webhook-url", registered,
@@ -193,6 +183,11 @@ func (m *Manager) Stop() {
 func (m *Manager) Kill() {
 	_ = m.process.Process.Kill()
 	<-m.ended
+}
+
+// ManagerLogs are the files of all managers that were started for the cluster.
+func (c *Cluster) ManagerLogs() ([]string, error) {
+	return filepath.Glob(filepath.Join(c.managerFolder(), "*.log"))
 }
 
 // managerFolder is for the files of managers; the state folder is the cluster's own.

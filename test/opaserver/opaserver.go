@@ -17,7 +17,8 @@ import (
 )
 
 // Build builds the program, which must be of a version, for tests of a package two folders
-// below the checkout.
+// below the checkout. It stays in the user's cache folder, so that it is linked again only
+// where it would be another.
 func Build(t *testing.T, version string) string {
 	t.Helper()
 	module := filepath.Join("..", "..", "test", "opa")
@@ -25,9 +26,12 @@ func Build(t *testing.T, version string) string {
 		_, err := os.ReadFile(filepath.Join(module, name))
 		require.NoError(t, err)
 	}
-	binary := filepath.Join(t.TempDir(), "opa")
+	cache, err := os.UserCacheDir()
+	require.NoError(t, err)
+	binary := filepath.Join(cache, "lintel", "opa-"+version, "opa")
 	build := exec.CommandContext(t.Context(), "go", "build", "-C", module, "-ldflags", "-s -w", "-o", binary, "github.com/open-policy-agent/opa")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	// Of all checkouts it is the same only without their paths and commits.
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false")
 	output, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", output)
 	built, err := exec.CommandContext(t.Context(), binary, "version").Output()
