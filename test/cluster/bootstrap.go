@@ -117,13 +117,17 @@ func (s *supervisor) populate(ctx context.Context) error {
 	if s.state.Nodes == realNodes {
 		return s.populateReal(ctx, k)
 	}
-	if err := k.createNode(ctx); err != nil {
-		return err
+	if s.state.has(binaries.Kwok) {
+		if err := k.createNode(ctx); err != nil {
+			return err
+		}
 	}
-	if err := k.awaitServiceAccount(ctx); err != nil {
-		return err
+	if s.state.has(binaries.ControllerManager) {
+		if err := k.awaitServiceAccount(ctx); err != nil {
+			return err
+		}
 	}
-	if !s.state.CertManager {
+	if !s.state.has(binaries.CertManager) {
 		return nil
 	}
 	s.announce("installing cert-manager")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lintel-policy/lintel/test/cluster/internal/binaries"
@@ -23,6 +24,9 @@ type flags struct {
 	stateDir    string
 	output      string
 	without     []string
+	from        []string
+	also        []string
+	fast        bool
 	ownerPID    int
 	apiPort     int
 	timeout     time.Duration
@@ -68,7 +72,7 @@ func buildCommand(f *flags) *cobra.Command {
 				return err
 			}
 			if len(names) == 0 {
-				names = wanted(opts)
+				names = opts.wanted()
 			}
 			paths, err := resolve(c.Context(), opts, binaries.NewProgress(c.ErrOrStderr(), progressInterval), names)
 			if err != nil || f.output != "json" {
@@ -82,7 +86,17 @@ func buildCommand(f *flags) *cobra.Command {
 	}
 	outputFlag(c, f)
 	nodesFlag(c, f)
+	originFlags(c, f)
 	return c
+}
+
+// originFlags say where programs come from, and which.
+func originFlags(c *cobra.Command, f *flags) {
+	c.Flags().StringSliceVar(&f.without, "without", nil, "leave out parts of the cluster: "+strings.Join(optional, ", "))
+	c.Flags().StringSliceVar(&f.from, "from", []string{string(binaries.Assets), string(binaries.Build)},
+		"ways to get programs, of which the first that has one gives it: assets (KUBEBUILDER_ASSETS), path (PATH), "+
+			"download (releases of Kubernetes and etcd) and build (Go modules)")
+	c.Flags().BoolVar(&f.fast, "fast-build", false, "prefer a short build to fast programs")
 }
 
 func nodesFlag(c *cobra.Command, f *flags) {
@@ -109,8 +123,9 @@ func upCommand(f *flags) *cobra.Command {
 		},
 	}
 	outputFlag(c, f)
-	c.Flags().StringSliceVar(&f.without, "without", nil, "leave out a part of the cluster: cert-manager")
 	nodesFlag(c, f)
+	originFlags(c, f)
+	c.Flags().StringSliceVar(&f.also, "also", nil, "build further programs, such as manager and lintel, and name them in the answer")
 	c.Flags().IntVar(&f.ownerPID, "owner-pid", 0, "end the cluster when this process ends")
 	c.Flags().IntVar(&f.apiPort, "api-port", 0, "port of the API server (default a free one)")
 	timeoutFlag(c, f, "how long starting may take, not counting builds")
@@ -249,13 +264,15 @@ func (f *flags) upOptions() (upOptions, error) {
 	if err := f.checkOutput(); err != nil {
 		return upOptions{}, err
 	}
-	for _, part := range f.without {
-		if part != binaries.CertManager {
-			return upOptions{}, fmt.Errorf("--without %q: only cert-manager can be left out", part)
-		}
-	}
 	if f.nodes != kwokNodes && f.nodes != realNodes {
 		return upOptions{}, fmt.Errorf("--nodes is %q; use kwok or real", f.nodes)
+	}
+	if err := checkWithout(f.without, f.nodes); err != nil {
+		return upOptions{}, fmt.Errorf("--without: %w", err)
+	}
+	from, err := binaries.ParseWays(f.from)
+	if err != nil {
+		return upOptions{}, fmt.Errorf("--from: %w", err)
 	}
 	if f.apiPort < 0 || f.apiPort > 65535 {
 		return upOptions{}, fmt.Errorf("--api-port is %d; use a port between 1 and 65535, or 0 for a free one", f.apiPort)
@@ -272,9 +289,12 @@ func (f *flags) upOptions() (upOptions, error) {
 		return upOptions{}, err
 	}
 	opts := upOptions{
-		dir: dir, root: root, assets: os.Getenv("KUBEBUILDER_ASSETS"),
-		certManager: !slices.Contains(f.without, binaries.CertManager),
-		apiPort:     f.apiPort, timeout: f.timeout, nodes: f.nodes,
+		dir: dir, without: f.without, also: f.also,
+		apiPort: f.apiPort, timeout: f.timeout, nodes: f.nodes,
+		origins: binaries.Options{
+			Root: root, From: from, Fast: f.fast, Assets: os.Getenv("KUBEBUILDER_ASSETS"),
+			Mirror: os.Getenv("LINTEL_DOWNLOADS"), Releases: os.Getenv("LINTEL_RELEASES"),
+		},
 	}
 	if f.ownerPID != 0 {
 		owner, err := process.Identify(f.ownerPID)

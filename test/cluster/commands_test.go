@@ -16,10 +16,13 @@ import (
 
 func TestWrongFlagsSayWhatToDo(t *testing.T) {
 	for args, want := range map[string]string{
-		"up --frob":                      "see cluster up --help",
-		"up -o yaml":                     "use text or json",
-		"status -o yaml":                 "use text or json",
-		"up --without etcd":              "only cert-manager",
+		"up --frob":                            "see cluster up --help",
+		"up -o yaml":                           "use text or json",
+		"status -o yaml":                       "use text or json",
+		"up --without etcd":                    `"etcd" cannot be left out, only kube-controller-manager, `,
+		"up --without kube-controller-manager": "kube-scheduler needs kube-controller-manager",
+		"up --nodes real --without kube-controller-manager": "--nodes=real needs kube-controller-manager",
+		"up --from attic":                `"attic" is not a way`,
 		"up --nodes metal":               "use kwok or real",
 		"up --timeout 0s":                "positive duration",
 		"up --api-port 70000":            "between 1 and 65535",
@@ -104,7 +107,7 @@ func TestTakenPortIsNamed(t *testing.T) {
 }
 
 func TestChooseKeepsStartOrder(t *testing.T) {
-	all := components("/state", &state{CertManager: true}, nil)
+	all := components("/state", &state{}, nil)
 	some, err := choose(all, []string{binaries.Scheduler, binaries.Etcd})
 	require.NoError(t, err)
 	require.Len(t, some, 2)
@@ -127,7 +130,7 @@ func TestChooseKeepsStartOrder(t *testing.T) {
 }
 
 func TestWhatLostTheAPIServerStartsAgain(t *testing.T) {
-	all := components("/state", &state{CertManager: true}, nil)
+	all := components("/state", &state{}, nil)
 	names := func(starting ...string) []string {
 		list, err := choose(all, starting)
 		require.NoError(t, err)
@@ -146,7 +149,7 @@ func TestWhatLostTheAPIServerStartsAgain(t *testing.T) {
 }
 
 func TestEverythingListensOnLoopback(t *testing.T) {
-	for _, c := range components("/state", &state{CertManager: true}, nil) {
+	for _, c := range components("/state", &state{}, nil) {
 		require.Contains(t, c.health, "://127.0.0.1:")
 		args := strings.Join(c.args, " ")
 		require.Contains(t, args, "127.0.0.1")

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/lintel-policy/lintel/test/cluster/internal/binaries"
 )
@@ -19,6 +20,30 @@ type component struct {
 	health string
 	// needs must run before this one starts.
 	needs []string
+}
+
+// optional are the components that a cluster can be started without.
+var optional = []string{binaries.ControllerManager, binaries.Scheduler, binaries.Kwok, binaries.CertManager}
+
+// checkWithout returns why parts cannot be left out.
+func checkWithout(parts []string, nodes string) error {
+	for _, part := range parts {
+		if !slices.Contains(optional, part) {
+			return fmt.Errorf("%q cannot be left out, only %s can", part, strings.Join(optional, ", "))
+		}
+		if nodes == realNodes && part != binaries.CertManager {
+			return fmt.Errorf("--nodes=real needs %s", part)
+		}
+	}
+	if !slices.Contains(parts, binaries.ControllerManager) {
+		return nil
+	}
+	for _, part := range []string{binaries.Scheduler, binaries.Kwok} {
+		if !slices.Contains(parts, part) {
+			return fmt.Errorf("%s needs %s: leave it out, too", part, binaries.ControllerManager)
+		}
+	}
+	return nil
 }
 
 // clientNeeds is what a client of the API server cannot work without.
@@ -37,11 +62,8 @@ func components(dir stateDir, s *state, stages []string) []component {
 		// cert-manager is a Pod there.
 		return slices.Concat(runtimeComponents(dir, s.Ports), list, nodeComponents(dir))
 	}
-	list = append(list, kwokComponent(dir, s.Ports, stages))
-	if s.CertManager {
-		list = append(list, certManagerComponent(dir, s.Ports))
-	}
-	return list
+	list = append(list, kwokComponent(dir, s.Ports, stages), certManagerComponent(dir, s.Ports))
+	return slices.DeleteFunc(list, func(c component) bool { return !s.has(c.name) })
 }
 
 func etcdComponent(dir stateDir, p ports) component {
@@ -59,7 +81,8 @@ func etcdComponent(dir stateDir, p ports) component {
 			// The data is worth nothing after a power failure.
 			"--unsafe-no-fsync",
 		},
-		health: client + "/readyz",
+		// etcd 3.4 has no /readyz.
+		health: client + "/health",
 	}
 }
 
@@ -70,6 +93,10 @@ func apiServerComponent(dir stateDir, s *state) component {
 	reach := []string{"--bind-address=127.0.0.1", "--advertise-address=192.0.2.1"}
 	if s.Nodes == realNodes {
 		reach = apiServerOnNode(dir)
+	}
+	if !s.has(binaries.ControllerManager) {
+		// Pods would be refused: that one creates the ServiceAccounts they need.
+		reach = append(reach, "--disable-admission-plugins=ServiceAccount")
 	}
 	return component{
 		name: binaries.APIServer,

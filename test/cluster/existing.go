@@ -65,17 +65,11 @@ func existing(ctx context.Context, opts upOptions, progress *binaries.Progress) 
 
 // anyKubectl prefers what is at hand to a build.
 func anyKubectl(ctx context.Context, opts upOptions, progress *binaries.Progress) (string, error) {
-	if opts.assets == "" {
+	if opts.origins.Assets == "" {
 		if path, err := exec.LookPath(binaries.Kubectl); err == nil {
 			return filepath.Abs(path)
 		}
 	}
-	cache, err := binaries.DefaultCache()
-	if err != nil {
-		return "", err
-	}
-	set, err := binaries.Resolve(ctx, binaries.Options{
-		Root: opts.root, Assets: opts.assets, Cache: cache, Progress: progress,
-	}, binaries.Kubectl)
+	set, err := resolve(ctx, opts, progress, []string{binaries.Kubectl})
 	return set[binaries.Kubectl], err
 }

@@ -18,7 +18,7 @@ import (
 // makeImages makes the images of the Pods that every cluster has.
 func (s *supervisor) makeImages(ctx context.Context) error {
 	programs := []string{binaries.Pause, binaries.CoreDNS}
-	if s.state.CertManager {
+	if s.state.has(binaries.CertManager) {
 		programs = append(programs, binaries.CertManager)
 	}
 	folder := s.dir.path(nodeFolder, "images")

@@ -303,7 +303,7 @@ func TestAssetsReplaceBuilds(t *testing.T) {
 func TestFailureToStartShowsTheLog(t *testing.T) {
 	h := newHarness(t)
 	assets := t.TempDir()
-	script := "#!/bin/sh\necho 'no space left on device' >&2\nexit 3\n"
+	script := "#!/bin/sh\n[ \"$1\" = --version ] && { echo 'etcd Version: 3.6.8'; exit; }\necho 'no space left on device' >&2\nexit 3\n"
 	require.NoError(t, os.WriteFile(filepath.Join(assets, binaries.Etcd), []byte(script), 0o755))
 	cmd := h.command("up", "--without", "cert-manager")
 	cmd.Env = append(cmd.Env, "KUBEBUILDER_ASSETS="+assets)

@@ -19,7 +19,7 @@ func (s *supervisor) populateReal(ctx context.Context, k kubectl) error {
 	if err := s.start(ctx, binaries.Kubelet); err != nil {
 		return err
 	}
-	if s.state.CertManager {
+	if s.state.has(binaries.CertManager) {
 		s.announce("installing cert-manager")
 		if err := k.installCRDs(ctx, s.state.Binaries[binaries.CertManagerCRDs]); err != nil {
 			return err
@@ -32,7 +32,7 @@ func (s *supervisor) populateReal(ctx context.Context, k kubectl) error {
 		return err
 	}
 	deployments := map[string]string{binaries.CoreDNS: "kube-system"}
-	if s.state.CertManager {
+	if s.state.has(binaries.CertManager) {
 		deployments[binaries.CertManager] = "cert-manager"
 	}
 	for name := range deployments {

@@ -27,15 +27,16 @@ const (
 // supervisor is its only writer while it runs.
 type state struct {
 	Phase phase `json:"phase"`
+	// Without are the components that were left out.
+	Without []string `json:"without,omitempty"`
 	// Reason says why a cluster ended that nobody asked to end.
-	Reason      string                      `json:"reason,omitempty"`
-	Supervisor  process.Identity            `json:"supervisor"`
-	Components  map[string]process.Identity `json:"components"`
-	Owners      []process.Identity          `json:"owners,omitempty"`
-	Control     endpoint                    `json:"control"`
-	Ports       ports                       `json:"ports"`
-	Binaries    binaries.Set                `json:"binaries"`
-	CertManager bool                        `json:"certManager"`
+	Reason     string                      `json:"reason,omitempty"`
+	Supervisor process.Identity            `json:"supervisor"`
+	Components map[string]process.Identity `json:"components"`
+	Owners     []process.Identity          `json:"owners,omitempty"`
+	Control    endpoint                    `json:"control"`
+	Ports      ports                       `json:"ports"`
+	Binaries   binaries.Set                `json:"binaries"`
 	// Nodes is kwok or real.
 	Nodes string `json:"nodes"`
 	// Cgroup is the name of the control group that real Pods are in.
@@ -85,11 +86,14 @@ func (s *state) report(dir stateDir) report {
 		StateDir:    string(dir),
 		PID:         s.Supervisor.PID,
 		Binaries:    programs,
-		CertManager: s.CertManager,
+		CertManager: s.has(binaries.CertManager),
 		Nodes:       s.Nodes,
 		Registry:    registry,
 	}
 }
+
+// has says whether the cluster was started with a component that can be left out.
+func (s *state) has(name string) bool { return !slices.Contains(s.Without, name) }
 
 // leftovers are the processes that should be gone and are not.
 func (s *state) leftovers() []process.Identity {

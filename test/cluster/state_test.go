@@ -17,7 +17,7 @@ func TestStateSurvivesAFile(t *testing.T) {
 	require.Nil(t, none)
 
 	want := &state{
-		Phase: phaseReady, Ports: ports{APIServer: 20001}, CertManager: true,
+		Phase: phaseReady, Ports: ports{APIServer: 20001}, Without: []string{binaries.Kwok},
 		Supervisor: process.Identity{PID: 7, Started: "1"},
 		Components: map[string]process.Identity{binaries.Etcd: {PID: 8, Started: "2"}},
 		Binaries:   binaries.Set{binaries.Kubectl: "/bin/kubectl", binaries.KwokStages: "/stages"},

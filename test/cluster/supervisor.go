@@ -114,7 +114,7 @@ func newSupervisor(dir stateDir, out *json.Encoder, end context.CancelCauseFunc)
 		return nil, fmt.Errorf("no cluster was prepared in %s", dir)
 	}
 	var stages []string
-	if st.Nodes != realNodes {
+	if st.Nodes != realNodes && st.has(binaries.Kwok) {
 		if stages, err = stageFiles(st.Binaries[binaries.KwokStages]); err != nil {
 			return nil, err
 		}
@@ -155,7 +155,9 @@ func (s *supervisor) bringUp(ctx context.Context, timeout time.Duration) error {
 			return err
 		}
 	}
-	s.announce("starting controllers, scheduler and node")
+	if s.state.has(binaries.ControllerManager) {
+		s.announce("starting controllers, scheduler and node")
+	}
 	if err := s.populate(ctx); err != nil {
 		return err
 	}

@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -18,14 +21,15 @@ import (
 
 // upOptions are the flags of up, checked.
 type upOptions struct {
-	dir         stateDir
-	root        string
-	assets      string
-	certManager bool
-	owner       *process.Identity
-	apiPort     int
-	timeout     time.Duration
-	nodes       string
+	dir stateDir
+	// origins say where programs come from; the cache and progress are added.
+	origins binaries.Options
+	without []string
+	also    []string
+	owner   *process.Identity
+	apiPort int
+	timeout time.Duration
+	nodes   string
 }
 
 // up returns a running cluster: the one that runs in the state directory, or a
@@ -63,7 +67,7 @@ func up(ctx context.Context, opts upOptions, progress *binaries.Progress) (*stat
 			return nil, err
 		}
 	}
-	paths, err := resolve(ctx, opts, progress, wanted(opts))
+	paths, err := resolve(ctx, opts, progress, opts.wanted())
 	if err != nil {
 		return nil, err
 	}
@@ -82,18 +86,23 @@ func up(ctx context.Context, opts upOptions, progress *binaries.Progress) (*stat
 }
 
 // wanted are the programs and manifests of a cluster.
-func wanted(opts upOptions) []string {
-	names := []string{binaries.Etcd, binaries.APIServer, binaries.ControllerManager, binaries.Scheduler,
-		binaries.Kubectl}
-	if opts.nodes == realNodes {
+func (o upOptions) wanted() []string {
+	names := []string{binaries.Etcd, binaries.APIServer, binaries.Kubectl}
+	for _, name := range optional {
+		switch {
+		case slices.Contains(o.without, name) || o.nodes == realNodes && name == binaries.Kwok:
+		case name == binaries.Kwok:
+			names = append(names, name, binaries.KwokStages)
+		case name == binaries.CertManager:
+			names = append(names, name, binaries.CertManagerCRDs)
+		default:
+			names = append(names, name)
+		}
+	}
+	if o.nodes == realNodes {
 		names = append(names, nodePrograms...)
-	} else {
-		names = append(names, binaries.Kwok, binaries.KwokStages)
 	}
-	if opts.certManager {
-		names = append(names, binaries.CertManager, binaries.CertManagerCRDs)
-	}
-	return names
+	return append(names, o.also...)
 }
 
 func resolve(ctx context.Context, opts upOptions, progress *binaries.Progress, names []string) (binaries.Set, error) {
@@ -101,9 +110,9 @@ func resolve(ctx context.Context, opts upOptions, progress *binaries.Progress, n
 	if err != nil {
 		return nil, err
 	}
-	return binaries.Resolve(ctx, binaries.Options{
-		Root: opts.root, Assets: opts.assets, Cache: cache, Progress: progress,
-	}, names...)
+	origins := opts.origins
+	origins.Cache, origins.Progress = cache, progress
+	return binaries.Resolve(ctx, origins, names...)
 }
 
 // prepare writes everything the supervisor starts from, and opens the ports that
@@ -125,7 +134,7 @@ func prepare(opts upOptions, paths binaries.Set) (*state, []*os.File, error) {
 
 // write writes the state and the credentials.
 func write(opts upOptions, paths binaries.Set, chosen ports) (*state, error) {
-	st := &state{Phase: phaseStarting, Ports: chosen, Binaries: paths, CertManager: opts.certManager, Nodes: opts.nodes}
+	st := &state{Phase: phaseStarting, Ports: chosen, Binaries: paths, Without: opts.without, Nodes: opts.nodes}
 	if opts.owner != nil {
 		st.Owners = []process.Identity{*opts.owner}
 	}
@@ -247,8 +256,9 @@ func reuse(ctx context.Context, opts upOptions, progress *binaries.Progress) (*s
 		return nil, errEnding
 	case (opts.nodes == realNodes) != (st.Nodes == realNodes):
 		return nil, fmt.Errorf("the cluster in %s was not started with --nodes=%s; run down first, or choose another --state-dir", opts.dir, opts.nodes)
-	case opts.certManager && !st.CertManager:
-		return nil, fmt.Errorf("the cluster in %s runs without cert-manager; run down first, or add --without cert-manager", opts.dir)
+	case len(opts.lacking(st)) > 0:
+		lacking := strings.Join(opts.lacking(st), ",")
+		return nil, fmt.Errorf("the cluster in %s runs without %s; run down first, or add --without %s", opts.dir, lacking, lacking)
 	case opts.apiPort != 0 && opts.apiPort != st.Ports.APIServer:
 		return nil, fmt.Errorf("the cluster in %s serves on port %d; run down first, or leave --api-port out", opts.dir, st.Ports.APIServer)
 	}
@@ -256,5 +266,17 @@ func reuse(ctx context.Context, opts upOptions, progress *binaries.Progress) (*s
 		return nil, err
 	}
 	progress.Printf("cluster already running")
+	further, err := resolve(ctx, opts, progress, opts.also)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(st.Binaries, further)
 	return st, nil
+}
+
+// lacking are the components that are asked for and that the cluster was started without.
+func (o upOptions) lacking(st *state) []string {
+	return slices.DeleteFunc(slices.Clone(optional), func(name string) bool {
+		return slices.Contains(o.without, name) || st.has(name)
+	})
 }

@@ -9,9 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Cluster is a running control plane.
@@ -21,14 +21,30 @@ type Cluster struct {
 	StateDir   string `json:"stateDir"`
 	Binaries   struct {
 		Kubectl string `json:"kubectl"`
+		// Manager and Lintel are there if up was started with --also=manager,lintel.
+		Manager string `json:"manager"`
+		Lintel  string `json:"lintel"`
 	} `json:"binaries"`
 }
 
-// Root is the repository's top folder.
-func Root() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
-}
+// Root is the repository's top folder, in or above the working directory: that of the
+// sources is not known to programs that are built with -trimpath.
+var Root = sync.OnceValue(func() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		panic("finding the working directory: " + err.Error())
+	}
+	for start := dir; ; {
+		content, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && bytes.HasPrefix(content, []byte("module github.com/lintel-policy/lintel\n")) {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			panic("no checkout of Lintel in or above " + start)
+		}
+		dir = filepath.Dir(dir)
+	}
+})
 
 // StartCluster builds what is missing and starts a control plane in a folder. It
 // ends with this process. Progress goes to the writer; flags are further ones of
@@ -48,8 +64,38 @@ func StartCluster(ctx context.Context, stateDir string, progress io.Writer, flag
 	return cluster, nil
 }
 
+// CurrentCluster is the cluster of the current context of KUBECONFIG, or of kubectl's
+// default. What is needed to use it is built; a copy of the kubeconfig, with that context
+// alone, is kept in a folder.
+func CurrentCluster(ctx context.Context, folder string, progress io.Writer, flags ...string) (*Cluster, error) {
+	programs, err := BuildPrograms(ctx, progress, append(flags, "kubectl", "manager", "lintel")...)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{Kubeconfig: filepath.Join(folder, "kubeconfig"), StateDir: folder}
+	c.Binaries.Kubectl, c.Binaries.Manager, c.Binaries.Lintel = programs["kubectl"], programs["manager"], programs["lintel"]
+	var complaint bytes.Buffer
+	view := exec.CommandContext(ctx, c.Binaries.Kubectl, "config", "view", "--minify", "--flatten", "--raw")
+	view.Stderr = &complaint
+	kubeconfig, err := view.Output()
+	if err != nil {
+		return nil, fmt.Errorf("reading the current context: %w: %s", err, &complaint)
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("keeping the kubeconfig: %w", err)
+	}
+	if err := os.WriteFile(c.Kubeconfig, kubeconfig, 0o600); err != nil {
+		return nil, fmt.Errorf("keeping the kubeconfig: %w", err)
+	}
+	if c.Server, err = c.must(ctx, "", "config", "view", "--output=jsonpath={.clusters[0].cluster.server}"); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
 // BuildPrograms builds programs that no cluster starts, or finds them in the cache that
-// a cluster's own come from, and gives their paths by name.
+// a cluster's own come from, and gives their paths by name. Names may have flags of
+// test/cluster's build among them.
 func BuildPrograms(ctx context.Context, progress io.Writer, names ...string) (map[string]string, error) {
 	var output bytes.Buffer
 	command := clusterCommand(ctx, append([]string{"build", "-o", "json"}, names...)...)

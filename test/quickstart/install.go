@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/lintel-policy/lintel/test/installation"
 )
@@ -36,19 +36,24 @@ func (r running) stop() {
 }
 
 // besideTheCluster runs the manager as a process, for a cluster whose Pods only seem to run.
-func besideTheCluster(ctx context.Context, cluster *installation.Cluster, programs string, openclaw bool) (running, error) {
-	if err := installation.Install(ctx, cluster); err != nil {
+func besideTheCluster(ctx context.Context, r request, s *site) (running, error) {
+	if err := installation.Install(ctx, s.Cluster); err != nil {
 		return running{}, err
 	}
+	if !r.everything && !r.current {
+		if err := permitData(ctx, s); err != nil {
+			return running{}, err
+		}
+	}
 	var args []string
-	if openclaw {
-		if err := installation.PermitOpenClaw(ctx, cluster); err != nil {
+	if r.openclaw {
+		if err := installation.PermitOpenClaw(ctx, s.Cluster); err != nil {
 			return running{}, err
 		}
 		args = []string{"--systems=openclaw"}
 	}
-	manager, err := installation.StartManager(ctx, cluster, installation.ManagerOptions{
-		Program: filepath.Join(programs, "manager"), Name: "lintel-manager-0", Args: args,
+	manager, err := installation.StartManager(ctx, s.Cluster, installation.ManagerOptions{
+		Program: s.Binaries.Manager, Name: "lintel-manager-0", Args: args,
 	})
 	if err != nil {
 		return running{}, err
@@ -56,12 +61,24 @@ func besideTheCluster(ctx context.Context, cluster *installation.Cluster, progra
 	return running{process: manager, log: manager.Log}, nil
 }
 
+// permitData gives the manager what the samples read. Elsewhere kube-controller-manager
+// does that, which adds the rules of labelled ClusterRoles to lintel-policy-data.
+func permitData(ctx context.Context, s *site) error {
+	const role = "lintel-policy-data-ingresses"
+	output, err := s.Kubectl(ctx, "", "create", "clusterrolebinding", role,
+		"--clusterrole="+role, "--serviceaccount="+installation.Namespace+":lintel-manager")
+	if err != nil {
+		return fmt.Errorf("binding %s: %w: %s", role, err, output)
+	}
+	return nil
+}
+
 // inPods installs the chart.
-func inPods(ctx context.Context, cluster *installation.Cluster, _ string, openclaw bool) (running, error) {
+func inPods(ctx context.Context, r request, s *site) (running, error) {
 	var values []string
-	if openclaw {
+	if r.openclaw {
 		values = append(values, "systems.openclaw.enabled=true")
 	}
 	return running{log: "kubectl -n " + installation.Namespace + " logs deployment/lintel-manager"},
-		installation.InstallChart(ctx, cluster, untilDone{ctx, os.Stderr}, values...)
+		installation.InstallChart(ctx, s.Cluster, untilDone{ctx, os.Stderr}, values...)
 }

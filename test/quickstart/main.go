@@ -3,13 +3,14 @@
 // would see them.
 //
 // In a terminal the cluster stays until Ctrl-C; otherwise, and with ONCE=1, it ends
-// after the transcript. One checkout has one such cluster at a time. SYSTEMS=openclaw
-// switches OpenClaw on, to play with it. With NODES=real, Pods run: Lintel is installed by
-// its chart, and not as a process beside the cluster.
+// after the transcript. One checkout has one such cluster at a time. It has what the
+// transcript needs, and with COMPONENTS=all everything; CLUSTER=current uses an existing
+// cluster instead, and leaves it as it was. SYSTEMS=openclaw switches OpenClaw on, to play
+// with it. With NODES=real, Pods run: Lintel is installed by its chart, and not as a process
+// next to the cluster.
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ func exitCode(stateDir string) int {
 	switch {
 	case err == nil:
 		return 0
-	case ctx.Err() != nil && !errors.Is(err, errNotStopped):
+	case ctx.Err() != nil && !errors.Is(err, errNotStopped) && !errors.Is(err, errNotRemoved):
 		say("interrupted; everything has been stopped")
 		return 130
 	}
@@ -52,6 +53,10 @@ var errNotStopped = errors.New("the cluster may still run")
 // run holds the lock of the checkout's cluster while it shows everything: a second
 // run would take the cluster of the first for its own, and stop it.
 func run(ctx context.Context, stateDir string) error {
+	r, err := readRequest(os.Getenv)
+	if err != nil {
+		return err
+	}
 	release, err := takeLock(stateDir + ".lock")
 	if errors.Is(err, errTaken) {
 		return runsAlready(stateDir)
@@ -60,7 +65,7 @@ func run(ctx context.Context, stateDir string) error {
 		return err
 	}
 	defer release()
-	return show(ctx, stateDir)
+	return show(ctx, r, stateDir)
 }
 
 // runsAlready tells how to use the cluster of the other run.
@@ -72,59 +77,65 @@ func runsAlready(stateDir string) error {
 	return fmt.Errorf("make run is at work in this checkout already; end it with Ctrl-C there, or use its cluster:\n\n  export KUBECONFIG=%s", kubeconfig)
 }
 
-func show(ctx context.Context, stateDir string) (err error) {
-	nodes := cmp.Or(os.Getenv("NODES"), "kwok")
-	say("building Lintel …")
-	programs := filepath.Join(installation.Root(), "bin")
-	if err := installation.Build(ctx, programs); err != nil {
-		return err
+// site is the cluster that everything is shown in.
+type site struct {
+	*installation.Cluster
+	// end removes what this run started or installed.
+	end func(context.Context) error
+	// note says what the user will miss in it.
+	note string
+}
+
+// endLimit bounds how long ending may take.
+const endLimit = 2 * time.Minute
+
+func show(ctx context.Context, r request, stateDir string) (err error) {
+	start, install := startOwn, besideTheCluster
+	if r.current {
+		start = useCurrent
 	}
-	say("starting a control plane …")
-	cluster, err := installation.StartCluster(ctx, stateDir, untilDone{ctx, os.Stderr}, "--nodes="+nodes)
+	if r.pods {
+		install = inPods
+	}
+	s, err := start(ctx, r, stateDir)
 	if err != nil {
 		return err
 	}
 	var farewell string
 	defer func() {
-		ending, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ending, cancel := context.WithTimeout(context.Background(), endLimit)
 		defer cancel()
-		if stopErr := cluster.Stop(ending); stopErr != nil {
-			err = errors.Join(err, fmt.Errorf("%w: %w", errNotStopped, stopErr))
-		}
+		err = errors.Join(err, s.end(ending))
 		if err == nil && farewell != "" {
 			say(farewell)
 		}
 	}()
-	t := &transcript{ctx: ctx, cluster: cluster, programs: programs}
+	t := &transcript{ctx: ctx, cluster: s.Cluster}
 	if err := t.beforeLintel(); err != nil {
 		return err
 	}
 	say("installing Lintel …")
-	install := besideTheCluster
-	if nodes == "real" {
-		install = inPods
-	}
-	lintel, err := install(ctx, cluster, programs, os.Getenv("SYSTEMS") == "openclaw")
+	lintel, err := install(ctx, r, s)
 	if err != nil {
 		return err
 	}
 	defer lintel.stop()
 	err = whileItRuns(ctx, lintel, func(ctx context.Context) error {
 		t.ctx = ctx
-		if err := t.installed(nodes); err != nil {
+		if err := t.installed(r.pods); err != nil {
 			return err
 		}
 		if err := t.withLintel(); err != nil {
 			return err
 		}
-		if farewell = whyNotStay(os.Getenv("ONCE"), isTerminal(os.Stdin)); farewell != "" {
+		if farewell = r.farewell(); farewell != "" {
 			return nil
 		}
-		handOver(os.Stdout, cluster.Kubeconfig, []string{filepath.Dir(cluster.Binaries.Kubectl), programs}, lintel.log)
+		handOver(os.Stdout, s, lintel.log)
 		<-ctx.Done()
 		return nil
 	})
-	if err = goOnWithout(ctx, err, func() bool { return removed(ctx, cluster) }); err == nil && farewell == "" {
+	if err = goOnWithout(ctx, err, func() bool { return removed(ctx, s.Cluster) }); err == nil && farewell == "" {
 		say("\nstopping …")
 	}
 	return err
@@ -172,23 +183,11 @@ func whileItRuns(ctx context.Context, p program, do func(context.Context) error)
 	return err
 }
 
-// whyNotStay says why the cluster does not stay for the user; empty: it does.
-func whyNotStay(once string, terminal bool) string {
-	switch {
-	case once == "1":
-		return "the cluster has been stopped, as ONCE=1 asks; without it, in a terminal, it stays until Ctrl-C"
-	case !terminal:
-		return "the cluster has been stopped, because there is no terminal to end it from; in a terminal it stays until Ctrl-C"
-	}
-	return ""
-}
-
-// handOver tells the user how to go on in another terminal.
-// log is where the manager's is.
-func handOver(w io.Writer, kubeconfig string, folders []string, log string) {
+// handOver tells the user how to go on in another terminal. log is where the manager's is.
+func handOver(w io.Writer, s *site, log string) {
 	path := ""
-	for _, folder := range folders {
-		path += folder + string(filepath.ListSeparator)
+	for _, program := range []string{s.Binaries.Kubectl, s.Binaries.Lintel} {
+		path += filepath.Dir(program) + string(filepath.ListSeparator)
 	}
 	fmt.Fprintf(w, `
 The cluster is yours until Ctrl-C. In another terminal:
@@ -197,8 +196,17 @@ The cluster is yours until Ctrl-C. In another terminal:
   export PATH=%s$PATH    # kubectl and lintel
   kubectl get policysources
 
-The manager's log: %s
-`, kubeconfig, path, log)
+%sThe manager's log: %s
+`, s.Kubeconfig, path, s.note, log)
+}
+
+// progress is where programs write what takes time: to a terminal itself, so that they
+// update their lines in place.
+func progress(ctx context.Context) io.Writer {
+	if isTerminal(os.Stderr) {
+		return os.Stderr
+	}
+	return untilDone{ctx, os.Stderr}
 }
 
 // untilDone writes until the context is done: how a program that was interrupted says so

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lintel-policy/lintel/test/installation"
 	"github.com/stretchr/testify/require"
 )
 
@@ -115,18 +116,14 @@ func TestTheClusterOutlivesARemovedLintel(t *testing.T) {
 	})
 }
 
-func TestWhyNotStay(t *testing.T) {
-	require.Empty(t, whyNotStay("", true))
-	require.Contains(t, whyNotStay("1", true), "ONCE=1")
-	require.Contains(t, whyNotStay("", false), "there is no terminal")
-}
-
 func TestHandOver(t *testing.T) {
 	var b bytes.Buffer
-	handOver(&b, "/k", []string{"/a", "/b"}, "/log")
+	s := &site{Cluster: &installation.Cluster{Kubeconfig: "/k"}, note: "without nodes\n"}
+	s.Binaries.Kubectl, s.Binaries.Lintel = "/a/kubectl", "/b/lintel"
+	handOver(&b, s, "/log")
 	require.Contains(t, b.String(), "export KUBECONFIG=/k\n")
 	require.Contains(t, b.String(), "export PATH=/a:/b:$PATH ")
-	require.Contains(t, b.String(), "/log\n")
+	require.Contains(t, b.String(), "\n\nwithout nodes\nThe manager's log: /log\n")
 }
 
 // TestInterruptedWhileTheClusterStarts: Ctrl-C leaves nothing, and says so.

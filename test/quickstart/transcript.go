@@ -21,10 +21,9 @@ const (
 
 // transcript runs commands and prints them with what they print.
 type transcript struct {
-	ctx      context.Context
-	cluster  *installation.Cluster
-	programs string
-	before   string // the object to be defaulted, as a cluster without Lintel stores it
+	ctx     context.Context
+	cluster *installation.Cluster
+	before  string // the object to be defaulted, as a cluster without Lintel stores it
 }
 
 func (t *transcript) beforeLintel() (err error) {
@@ -50,8 +49,8 @@ func (t *transcript) stored() (string, error) {
 }
 
 // installed shows the Pods of Lintel, where they run.
-func (t *transcript) installed(nodes string) error {
-	if nodes != "real" {
+func (t *transcript) installed(pods bool) error {
+	if !pods {
 		return nil
 	}
 	heading("Lintel, installed by its chart")
@@ -66,7 +65,7 @@ func (t *transcript) withLintel() error {
 		return err
 	}
 	command := fmt.Sprintf("lintel source %s --name samples | kubectl apply --server-side -f -", policies)
-	source, err := exec.CommandContext(t.ctx, filepath.Join(t.programs, "lintel"),
+	source, err := exec.CommandContext(t.ctx, t.cluster.Binaries.Lintel,
 		"source", filepath.Join(installation.Root(), policies), "--name", "samples").Output()
 	if err != nil {
 		return fmt.Errorf("lintel source: %w", err)

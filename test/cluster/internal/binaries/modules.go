@@ -1,7 +1,7 @@
 // Package binaries provides the programs of the cluster: found where the user
-// says, taken from the cache, or built from Go modules into it.
+// says, downloaded into the cache, or built from Go modules into it.
 //
-// The invariant: a file in the cache is complete. Everything is built under
+// The invariant: a file in the cache is complete. Everything is written under
 // another name and renamed, under a lock that other checkouts share.
 package binaries
 
@@ -53,6 +53,12 @@ const (
 	Kyverno    = "kyverno"
 )
 
+// Names of Lintel's own programs.
+const (
+	Manager = "manager"
+	Lintel  = "lintel"
+)
+
 // Names of the folders of manifests that are copied out of a module.
 const (
 	KwokStages      = "kwok-stages"
@@ -76,11 +82,13 @@ const (
 type module struct {
 	name     string // first part of the cache folder's name
 	dir      string // relative to test/cluster
-	minutes  int    // that a first build takes on two cores, about
 	tags     string // build tags
 	programs []program
 	copies   []folder
 	sources  bool // its own Go files are part of what is built
+	// checkout says that the programs are built from many sources of this checkout. They
+	// are kept there and not in the cache, and built again each time: Go knows what changed.
+	checkout bool
 }
 
 type program struct {
@@ -95,7 +103,7 @@ type folder struct {
 
 var modules = []module{
 	{
-		name: "kubernetes", dir: ".", minutes: 10,
+		name: "kubernetes", dir: ".",
 		programs: []program{
 			{Etcd, "go.etcd.io/etcd/server/v3", plainLinking},
 			{APIServer, "k8s.io/kubernetes/cmd/kube-apiserver", kubernetesLinking},
@@ -107,7 +115,7 @@ var modules = []module{
 		},
 	},
 	{
-		name: "containerd", dir: "containerd", minutes: 2, tags: "no_btrfs,no_devmapper,no_zfs",
+		name: "containerd", dir: "containerd", tags: "no_btrfs,no_devmapper,no_zfs",
 		programs: []program{
 			{Containerd, "github.com/containerd/containerd/v2/cmd/containerd", plainLinking},
 			{Shim, "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", plainLinking},
@@ -119,15 +127,15 @@ var modules = []module{
 		},
 	},
 	{
-		name: "coredns", dir: "coredns", minutes: 1, sources: true,
+		name: "coredns", dir: "coredns", sources: true,
 		programs: []program{{CoreDNS, ".", plainLinking}},
 	},
 	{
-		name: "node", dir: "node", minutes: 1, sources: true,
+		name: "node", dir: "node", sources: true,
 		programs: []program{{Node, ".", plainLinking}, {Pause, "./pause", plainLinking}},
 	},
 	{
-		name: "kwok", dir: "kwok", minutes: 2,
+		name: "kwok", dir: "kwok",
 		programs: []program{{Kwok, "sigs.k8s.io/kwok/cmd/kwok", plainLinking}},
 		copies: []folder{{KwokStages, "sigs.k8s.io/kwok", []string{
 			"kustomize/stage/node/fast/node-*.yaml",
@@ -136,14 +144,18 @@ var modules = []module{
 		}}},
 	},
 	{
-		name: "cert-manager", dir: "certmanager", minutes: 2, sources: true,
+		name: "cert-manager", dir: "certmanager", sources: true,
 		programs: []program{{CertManager, ".", plainLinking}},
 		copies: []folder{{CertManagerCRDs, "github.com/cert-manager/cert-manager", []string{
 			"deploy/crds/*.yaml",
 		}}},
 	},
 	{
-		name: "gatekeeper", dir: "../bench/peers/gatekeeper", minutes: 3,
+		name: "lintel", dir: "../..", checkout: true,
+		programs: []program{{Manager, "./cmd/manager", plainLinking}, {Lintel, "./cmd/lintel", plainLinking}},
+	},
+	{
+		name: "gatekeeper", dir: "../bench/peers/gatekeeper",
 		programs: []program{
 			{Gatekeeper, "github.com/open-policy-agent/gatekeeper/v3", plainLinking},
 			{Gator, "github.com/open-policy-agent/gatekeeper/v3/cmd/gator", plainLinking},
@@ -153,7 +165,7 @@ var modules = []module{
 		}}},
 	},
 	{
-		name: "kyverno", dir: "../bench/peers/kyverno", minutes: 7,
+		name: "kyverno", dir: "../bench/peers/kyverno",
 		programs: []program{{Kyverno, "github.com/kyverno/kyverno/cmd/kyverno", plainLinking}},
 		copies: []folder{{KyvernoInstall, "github.com/kyverno/kyverno", []string{
 			"config/install-latest-testing.yaml",
