@@ -1,5 +1,5 @@
 // Package make tests what the Makefile promises: that a target brings what it needs and
-// nothing else, says so first, and that one failure hides no other.
+// nothing else, and says so first.
 package make
 
 import (
@@ -79,16 +79,20 @@ func TestMissingProgramsAreReportedFirst(t *testing.T) {
 	require.Less(t, strings.Index(printed, "missing: postgresql"), strings.Index(printed, "installing: "))
 }
 
-// TestOneFailureHidesNoOther: a red package must not keep other modules from being tested.
-func TestOneFailureHidesNoOther(t *testing.T) {
+// TestTheArgumentsReachTheSuites: the choice and the budget are those of the command line,
+// and a red run is red.
+func TestTheArgumentsReachTheSuites(t *testing.T) {
 	t.Parallel()
-	peers := map[string]string{"git": "", "diff": "", "gcc": "", "runc": "", "nft": "", "pg_createcluster": "", "puppetserver": "", "puppet": "", "mmdebstrap": "", "puppetdb": "", "id": "echo 0"}
-	peers["go"] = `case "$*" in "list -f "*) echo example.com/api example.com/controllers;; "test -race -"*) exit 1;; esac`
-	m := newMachine(t, peers)
-	printed, called, ok := m.make("test")
-	require.False(t, ok, printed)
-	for _, tested := range []string{"webhooks", "controllers", "e2e", "apiserver", "bench", "chart", "cluster", "gator", "release"} {
-		require.Regexp(t, `(?m)^go test .*`+tested, called)
+	programs := map[string]string{"git": "", "diff": "", "gcc": "", "runc": "", "nft": "", "pg_createcluster": "", "puppetserver": "", "puppet": "", "mmdebstrap": "", "puppetdb": "", "id": "echo 0", "go": "exit 1"}
+	for target, want := range map[string]string{
+		"test BUDGET=60s": "go run ./test/suites --budget=60s", "test SUITE=gator": "go run ./test/suites gator",
+		"test-all": "go run ./test/suites --all", "test-long": "go run ./test/suites --long --warn-after=0",
+	} {
+		m := newMachine(t, programs)
+		printed, called, ok := m.make(strings.Fields(target)...)
+		require.False(t, ok, printed)
+		require.Contains(t, called, want)
+		require.Regexp(t, `make test\S*: \d+ s`, printed)
 	}
 }
 

@@ -26,7 +26,7 @@ type options struct {
 	// budget is the time from the start after which no suite starts that neither the
 	// change nor every run needs; 0 for none.
 	budget time.Duration
-	// warnAfter is the duration of a run above which it prints a warning.
+	// warnAfter is the duration of a run above which it prints a warning; 0 for none.
 	warnAfter time.Duration
 	names     []string
 }
@@ -60,7 +60,7 @@ func parse(args []string) (options, error) {
 	flags.BoolVar(&o.all, "all", false, "run every suite but the long ones")
 	flags.BoolVar(&o.long, "long", false, "run every suite, with long properties, fuzzing, and e2e against a manager with the race detector")
 	flags.DurationVar(&o.budget, "budget", 0, "start no suite that is only due in rotation if it would end later than this; 0 for no limit")
-	flags.DurationVar(&o.warnAfter, "warn-after", 25*time.Minute, "print a warning when the run takes longer")
+	flags.DurationVar(&o.warnAfter, "warn-after", 25*time.Minute, "print a warning when the run takes longer; 0 for none")
 	if err := flags.Parse(args); err != nil {
 		return o, flag.ErrHelp
 	}

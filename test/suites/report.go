@@ -114,8 +114,8 @@ func (r *runner) printDurations(all tally) {
 	}
 	took := time.Since(r.began)
 	fmt.Fprintf(r.out, "\nbuilds: %s\ntests: %s\n", strings.Join(builds, ", "), seconds(took))
-	if took > r.options.warnAfter {
-		fmt.Fprintf(r.out, "warning: the tests took longer than %s; the slowest suites: %s\n", seconds(r.options.warnAfter), r.slowSuites())
+	if limit := r.options.warnAfter; limit > 0 && took > limit {
+		fmt.Fprintf(r.out, "warning: the tests took longer than %s; the slowest suites: %s\n", seconds(limit), r.slowSuites())
 	}
 }
 
