@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -64,8 +63,10 @@ func newSite(t *testing.T) *site {
 	t.Cleanup(s.server.Stop)
 	s.account = s.server.AddAccount("acme")
 	scheme := runtime.NewScheme()
-	require.NoError(t, clientgoscheme.AddToScheme(scheme))
-	require.NoError(t, v1.AddToScheme(scheme))
+	// Not all of clientgoscheme: the client goes through the scheme at each write.
+	for _, add := range []func(*runtime.Scheme) error{v1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme} {
+		require.NoError(t, add(scheme))
+	}
 	store := fake.NewClientBuilder().WithScheme(scheme).WithReturnManagedFields().WithStatusSubresource(
 		&v1.OZGroup{}, &v1.OZPolicy{}, &v1.OZResource{}, &v1.OZSetupKey{}, &v1.OZRoutingPeer{}, &v1.OZNetworkResource{}, &v1.OZHTTPRoute{}, &appsv1.Deployment{},
 	).WithIndex(&v1.OZGroup{}, nameIndex, remoteName).Build()
