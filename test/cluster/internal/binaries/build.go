@@ -227,14 +227,22 @@ func (t task) origin() string {
 }
 
 func (r *resolver) compile(ctx context.Context, t task, p program, e *estimate) error {
+	final := filepath.Join(t.dir, p.name)
 	// The name is fixed, so an interrupted build leaves one file at most, and
 	// the lock makes it ours.
 	partial := filepath.Join(t.dir, "."+p.name+".partial")
+	if t.checkout {
+		// Go links a program again only where it finds no current one.
+		partial = final
+	}
 	args := append(buildArgs(t, t.flavour, "-v"), "-ldflags", p.ldflags, "-o", partial, p.pkg)
 	if _, err := r.output(ctx, filepath.Join(r.Root, t.module.dir), e.compiled, args...); err != nil {
 		return fmt.Errorf("building %s: %w", p.name, err)
 	}
-	if err := os.Rename(partial, filepath.Join(t.dir, p.name)); err != nil {
+	if partial == final {
+		return nil
+	}
+	if err := os.Rename(partial, final); err != nil {
 		return fmt.Errorf("keeping %s: %w", p.name, err)
 	}
 	return nil
