@@ -88,7 +88,11 @@ func (r *resolver) plan(ctx context.Context, m module) ([]task, error) {
 	}
 	copies := task{module: m, dir: dirs[manifests]}
 	for _, f := range m.copies {
-		if slices.Contains(missing, f.name) && !r.reuseBuilt(f.name, dirs) {
+		switch {
+		case !slices.Contains(missing, f.name):
+		case complete(copies.dir, []string{f.name}):
+			r.useFolder(f.name, copies.dir)
+		default:
 			copies.copies = append(copies.copies, f)
 		}
 	}
@@ -106,9 +110,9 @@ func (r *resolver) plan(ctx context.Context, m module) ([]task, error) {
 	return tasks, nil
 }
 
-// reuseBuilt takes a program or folder that was built before.
+// reuseBuilt takes a program that was built before.
 func (r *resolver) reuseBuilt(name string, dirs map[flavour]string) bool {
-	for _, f := range []flavour{optimized, fast, manifests} {
+	for _, f := range []flavour{optimized, fast} {
 		if dir, ok := dirs[f]; ok && complete(dir, []string{name}) {
 			r.use(name, filepath.Join(dir, name), "compiled before")
 			return true
@@ -213,7 +217,7 @@ func (r *resolver) carryOut(ctx context.Context, t task, e *estimate) error {
 					return err
 				}
 			}
-			r.found[f.name] = filepath.Join(t.dir, f.name)
+			r.useFolder(f.name, t.dir)
 		}
 		return nil
 	})
