@@ -5,11 +5,12 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,11 +24,37 @@ import (
 // patience bounds every wait on a cluster that runs.
 const patience = 2 * time.Minute
 
+// program is the real one, built once for all tests.
+var program string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(withProgram(m.Run))
+}
+
+func withProgram(run func() int) int {
+	if testing.Short() {
+		return run()
+	}
+	folder, err := os.MkdirTemp("", "lintel-cluster-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	program = filepath.Join(folder, "cluster")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building the program: %v: %s", err, out)
+		return 1
+	}
+	return run()
+}
+
 // harness runs the real program on a state directory of its own.
 type harness struct {
-	t       *testing.T
-	program string
-	dir     stateDir
+	t     *testing.T
+	dir   stateDir
+	cache string // kubectl's
 }
 
 func newHarness(t *testing.T) *harness {
@@ -35,10 +62,7 @@ func newHarness(t *testing.T) *harness {
 	if testing.Short() {
 		t.Skip("starts a control plane")
 	}
-	program := filepath.Join(t.TempDir(), "cluster")
-	out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	h := &harness{t: t, program: program, dir: stateDir(filepath.Join(t.TempDir(), "state"))}
+	h := &harness{t: t, dir: stateDir(filepath.Join(t.TempDir(), "state")), cache: t.TempDir()}
 	t.Cleanup(func() {
 		out, err := exec.Command(program, "down", "--state-dir", string(h.dir)).CombinedOutput()
 		require.NoError(t, err, "%s", out)
@@ -47,9 +71,9 @@ func newHarness(t *testing.T) *harness {
 }
 
 func (h *harness) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(h.program, append(args, "--state-dir", string(h.dir))...)
+	cmd := exec.Command(program, append(args, "--state-dir", string(h.dir))...)
 	// Whatever the test run is configured with is not what is tested.
-	cmd.Env = append(os.Environ(), "KUBECONFIG=")
+	cmd.Env = append(os.Environ(), "KUBECONFIG=", "KUBEBUILDER_ASSETS=")
 	return cmd
 }
 
@@ -96,7 +120,7 @@ func (h *harness) requireGone(ids []process.Identity) {
 func (h *harness) kubectl(r report, stdin string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
-	k := kubectl{path: r.Binaries[binaries.Kubectl], kubeconfig: r.Kubeconfig, cache: filepath.Join(filepath.Dir(h.program), "cache")}
+	k := kubectl{path: r.Binaries[binaries.Kubectl], kubeconfig: r.Kubeconfig, cache: h.cache}
 	return k.run(ctx, stdin, args...)
 }
 
@@ -141,8 +165,9 @@ webhooks:
 `
 
 func TestClusterFromUpToDown(t *testing.T) {
+	t.Parallel()
 	h := newHarness(t)
-	r := h.up()
+	r := h.twoUps()
 	require.True(t, r.CertManager)
 	info, err := os.Stat(r.Kubeconfig)
 	require.NoError(t, err)
@@ -197,59 +222,113 @@ func TestClusterFromUpToDown(t *testing.T) {
 	h.run("down")
 }
 
+// twoUps runs up twice at the same time, and returns the one cluster that both answer with.
+func (h *harness) twoUps() report {
+	h.t.Helper()
+	outputs := make(chan string, 2)
+	for range 2 {
+		cmd := h.command("up", "-o", "json")
+		go func() {
+			out, err := cmd.Output()
+			if err != nil {
+				out = []byte(err.Error())
+			}
+			outputs <- string(out)
+		}()
+	}
+	first := <-outputs
+	require.Equal(h.t, first, <-outputs)
+	var r report
+	require.NoError(h.t, json.Unmarshal([]byte(first), &r), first)
+	return r
+}
+
+// leastOf is what supervising takes: etcd and the API server.
+var leastOf = []string{"up", "-o", "json", "--without", "kube-controller-manager,kube-scheduler,kwok,cert-manager"}
+
 func TestNothingOutlivesItsReason(t *testing.T) {
+	t.Parallel()
 	h := newHarness(t)
-	plain := []string{"--without", "cert-manager"}
+	// Programs that were built elsewhere are used as they are.
+	built := map[string]string{}
+	require.NoError(t, json.Unmarshal([]byte(h.run("build", "-o", "json")), &built))
+	assets := t.TempDir()
+	for _, name := range []string{binaries.Etcd, binaries.APIServer, binaries.Kubectl} {
+		require.NoError(t, os.Symlink(built[name], filepath.Join(assets, name)))
+	}
+	cmd := h.command(leastOf...)
+	cmd.Env = append(cmd.Env, "KUBEBUILDER_ASSETS="+assets)
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	var first report
+	require.NoError(t, json.Unmarshal(out, &first))
+	require.Equal(t, map[string]string{
+		binaries.Etcd: filepath.Join(assets, binaries.Etcd), binaries.APIServer: filepath.Join(assets, binaries.APIServer),
+		binaries.Kubectl: filepath.Join(assets, binaries.Kubectl),
+	}, first.Binaries)
 
-	t.Run("a crash of the supervisor", func(t *testing.T) {
-		r := h.up(plain...)
-		ids := h.processes()
-		require.NoError(t, syscall.Kill(r.PID, syscall.SIGKILL))
-		h.requireGone(ids)
-		require.Error(t, h.command("status").Run())
-		require.NotEqual(t, r.PID, h.up(plain...).PID, "up clears what a crash left and starts anew")
-		h.run("down")
-	})
+	said, err := h.command("up").CombinedOutput()
+	require.Error(t, err, "a cluster without cert-manager is not what was asked for")
+	require.Contains(t, string(said), "runs without kube-controller-manager,kube-scheduler,kwok,cert-manager; run down first")
 
-	t.Run("the death of a component", func(t *testing.T) {
-		h.up(plain...)
-		st, err := h.dir.load()
-		require.NoError(t, err)
-		ids := h.processes()
-		require.NoError(t, st.Components[binaries.Scheduler].Signal(syscall.SIGKILL))
-		h.requireGone(ids)
-		out, err := h.command("status").CombinedOutput()
-		require.Error(t, err)
-		require.Contains(t, string(out), "kube-scheduler ended by itself: signal: killed")
-		require.Contains(t, string(out), h.dir.log(binaries.Scheduler))
-		h.run("down")
-	})
+	// A crash of the supervisor.
+	ids := h.processes()
+	require.NoError(t, syscall.Kill(first.PID, syscall.SIGKILL))
+	h.requireGone(ids)
+	require.Error(t, h.command("status").Run())
 
-	t.Run("the end of its owner", func(t *testing.T) {
-		owner := exec.Command("sleep", "600")
-		require.NoError(t, owner.Start())
-		h.up(append(plain, "--owner-pid", strconv.Itoa(owner.Process.Pid))...)
-		ids := h.processes()
-		require.NoError(t, owner.Process.Kill())
-		h.requireGone(ids)
-		require.Error(t, owner.Wait())
-		require.NoDirExists(t, h.dir.path("etcd"))
-	})
+	// The death of a component, of a cluster that clears what the crash left.
+	var second report
+	require.NoError(t, json.Unmarshal([]byte(h.run(leastOf...)), &second))
+	require.NotEqual(t, first.PID, second.PID)
+	require.Equal(t, built[binaries.Etcd], second.Binaries[binaries.Etcd])
+	st, err := h.dir.load()
+	require.NoError(t, err)
+	ids = h.processes()
+	require.NoError(t, st.Components[binaries.APIServer].Signal(syscall.SIGKILL))
+	h.requireGone(ids)
+	said, err = h.command("status").CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(said), "kube-apiserver ended by itself: signal: killed")
+	require.Contains(t, string(said), h.dir.log(binaries.APIServer))
+	h.run("down")
+}
 
-	t.Run("its state directory", func(t *testing.T) {
-		h.up(plain...)
-		ids := h.processes()
-		require.NoError(t, os.RemoveAll(string(h.dir)))
-		h.requireGone(ids)
-	})
+// TestFewComponents is what make run starts: without a controller manager, Pods are
+// created all the same, and certificates are issued.
+func TestFewComponents(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	r := h.up("--without", "kube-controller-manager,kube-scheduler,kwok")
+	require.True(t, r.CertManager)
+	require.NotContains(t, r.Binaries, binaries.Scheduler)
+	require.NotContains(t, h.run("status"), "stopped", "what was left out is not missing")
+	h.must(r, "", "create", "namespace", "other")
+	h.must(r, "", "run", "first", "--image=example.com/first:1", "--namespace=other")
+	h.must(r, issuance, "apply", "-f", "-")
+	h.must(r, "", "wait", "--for=condition=Ready", "certificate/serving", "--timeout=90s")
 
-	for name, signal := range map[string]syscall.Signal{"an interrupt of up": syscall.SIGINT, "a crash of up": syscall.SIGKILL} {
+	// It ends with its state directory.
+	ids := h.processes()
+	require.NoError(t, os.RemoveAll(string(h.dir)))
+	h.requireGone(ids)
+}
+
+func TestNothingOutlivesAnUpThatEnds(t *testing.T) {
+	t.Parallel()
+	for name, signal := range map[string]syscall.Signal{"an interrupt": syscall.SIGINT, "a crash": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
-			cmd := h.command(append([]string{"up"}, plain...)...)
+			t.Parallel()
+			h := newHarness(t)
+			cmd := h.command(leastOf...)
 			progress, err := cmd.StderrPipe()
 			require.NoError(t, err)
 			require.NoError(t, cmd.Start())
-			awaitLine(t, progress, "starting controllers")
+			awaitLine(t, progress, "starting kube-apiserver")
+			require.Eventually(t, func() bool {
+				st, err := h.dir.load()
+				return err == nil && st != nil && len(st.Components) == 2
+			}, patience, 20*time.Millisecond)
 			ids := h.processes()
 			require.NoError(t, cmd.Process.Signal(signal))
 			require.Error(t, cmd.Wait())
@@ -262,50 +341,13 @@ func TestNothingOutlivesItsReason(t *testing.T) {
 	}
 }
 
-func TestTwoUpsAtOnceShareOneCluster(t *testing.T) {
-	h := newHarness(t)
-	outputs := make(chan string, 2)
-	for range 2 {
-		cmd := h.command("up", "-o", "json", "--without", "cert-manager")
-		go func() {
-			out, err := cmd.Output()
-			if err != nil {
-				out = []byte(err.Error())
-			}
-			outputs <- string(out)
-		}()
-	}
-	first := <-outputs
-	require.Equal(t, first, <-outputs)
-	var r report
-	require.NoError(t, json.Unmarshal([]byte(first), &r), first)
-	require.False(t, r.CertManager)
-
-	out, err := h.command("up").CombinedOutput()
-	require.Error(t, err, "a cluster without cert-manager is not what was asked for")
-	require.Contains(t, string(out), "run down first")
-}
-
-func TestAssetsReplaceBuilds(t *testing.T) {
-	h := newHarness(t)
-	built := h.up("--without", "cert-manager").Binaries
-	h.run("down")
-	assets := t.TempDir()
-	for _, name := range []string{binaries.Etcd, binaries.APIServer, binaries.Kubectl} {
-		require.NoError(t, os.Symlink(built[name], filepath.Join(assets, name)))
-	}
-	t.Setenv("KUBEBUILDER_ASSETS", assets)
-	r := h.up("--without", "cert-manager")
-	require.Equal(t, filepath.Join(assets, binaries.APIServer), r.Binaries[binaries.APIServer])
-	require.Equal(t, built[binaries.Scheduler], r.Binaries[binaries.Scheduler])
-}
-
 func TestFailureToStartShowsTheLog(t *testing.T) {
+	t.Parallel()
 	h := newHarness(t)
 	assets := t.TempDir()
 	script := "#!/bin/sh\n[ \"$1\" = --version ] && { echo 'etcd Version: 3.6.8'; exit; }\necho 'no space left on device' >&2\nexit 3\n"
 	require.NoError(t, os.WriteFile(filepath.Join(assets, binaries.Etcd), []byte(script), 0o755))
-	cmd := h.command("up", "--without", "cert-manager")
+	cmd := h.command(leastOf...)
 	cmd.Env = append(cmd.Env, "KUBEBUILDER_ASSETS="+assets)
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err)

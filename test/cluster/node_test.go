@@ -88,6 +88,7 @@ const webPod = `
 `
 
 func TestRealNodesRunPods(t *testing.T) {
+	t.Parallel()
 	n := newRealNodeTest(t)
 	require.True(t, n.CertManager)
 
@@ -303,6 +304,7 @@ func inhabitants(t *testing.T, namespace string) []string {
 }
 
 func TestRealNodesLeaveNothing(t *testing.T) {
+	t.Parallel()
 	before := remains(t)
 	owner := exec.Command("sleep", "600")
 	require.NoError(t, owner.Start())

@@ -95,10 +95,11 @@ func announceInstallation(w io.Writer, context, server string) {
 	fmt.Fprintf(w, `
 Context %q, server %s
 
-This installs in the cluster: the namespace %s, Lintel's CustomResourceDefinitions,
-ClusterRoles and webhook configurations, and the sample policies, which are enforced in all
-namespaces. Pods are created in the namespace %s. The manager runs as a process on
-this machine. At the end all of that is removed, as by these commands:
+This installs in the cluster: the namespace %s, Lintel's
+CustomResourceDefinitions, ClusterRoles and webhook configurations, and the
+sample policies, which are enforced in all namespaces. Pods are created in the
+namespace %s. The manager runs as a process on this machine.
+At the end all of that is removed, as by these commands:
 
 `, context, server, installation.Namespace, namespace)
 	for _, args := range removal {

@@ -128,6 +128,7 @@ func TestHandOver(t *testing.T) {
 
 // TestInterruptedWhileTheClusterStarts: Ctrl-C leaves nothing, and says so.
 func TestInterruptedWhileTheClusterStarts(t *testing.T) {
+	t.Parallel()
 	stateDir := filepath.Join(t.TempDir(), "run")
 	quickstart := exec.CommandContext(t.Context(), os.Args[0])
 	quickstart.Env = append(os.Environ(), showIn+"="+stateDir)

@@ -49,8 +49,10 @@ func (r request) note() string {
 	if r.everything {
 		return ""
 	}
-	return `It has etcd, kube-apiserver and cert-manager. Without kube-controller-manager, kube-scheduler
-and a node, Pods stay Pending, Deployments make none, and nothing is garbage-collected. To have
-them, also to try how Lintel is removed: make run COMPONENTS=all
+	return `It has etcd, kube-apiserver and cert-manager. Without kube-controller-manager,
+kube-scheduler and a node, Pods stay Pending, Deployments create none, and
+nothing is garbage-collected. To have them, also to try how Lintel is removed:
+make run COMPONENTS=all
+
 `
 }

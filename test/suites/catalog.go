@@ -49,8 +49,6 @@ type step struct {
 	// fresh is for tests whose inputs Go's cache does not see: programs that they build or
 	// start, and files that those read.
 	fresh bool
-	// serial is for packages that measure time.
-	serial bool
 	// linked is for one package that several suites run parts of: it is linked once.
 	linked  bool
 	fuzz    string
@@ -119,22 +117,13 @@ func endToEnd(system, prefix string, peers []string, tools ...string) suite {
 var catalog = []suite{
 	{
 		name: "unit", covers: "unit and property tests of the main module", tier: everyRun, alone: true,
-		steps: []step{
-			{listed: plainPackages, timeout: 20 * time.Minute},
-			{listed: startingPackages, fresh: true, timeout: 20 * time.Minute},
-			{packages: []string{"./policies/gatekeeper", "./policies/rules/openvox/signing", "./webhooks"}, run: "^TestAllocations$", timeout: 10 * time.Minute},
-		},
-		usual: 6 * time.Minute,
+		steps: []step{{listed: unitPackages, skip: besideAnAPIServer, timeout: 20 * time.Minute}},
+		usual: 5 * time.Minute,
 	},
 	{
-		name: "race", covers: "packages that start goroutines, with the race detector", tier: everyRun, alone: true,
-		steps: []step{{listed: racePackages, race: true, timeout: 30 * time.Minute}},
-		usual: 6 * time.Minute,
-	},
-	{
-		name: "timing", covers: "packages that measure time, one after the other", tier: everyRun, alone: true,
-		steps: []step{{listed: timingPackages, serial: true, timeout: 20 * time.Minute}},
-		usual: time.Minute,
+		name: "race", covers: "packages that run goroutines, with the race detector", tier: everyRun, alone: true,
+		steps: []step{{listed: racePackages, skip: besideAnAPIServer, race: true, timeout: 30 * time.Minute}},
+		usual: 5 * time.Minute,
 	},
 	{
 		name: "e2e-core", covers: "what users of policies see, on a real API server", tier: everyRun,
@@ -150,6 +139,13 @@ var catalog = []suite{
 	endToEnd("openzro", "OpenZro", []string{"test/openzro/"}),
 	endToEnd("orloj", "Orloj", []string{"test/orlojd/"}, "pg_ctl"),
 	endToEnd("zopp", "Zopp", []string{"test/zopp/"}),
+	{
+		name: "webhooks", covers: "webhooks and the controllers of zopp, in the process of the test, beside a real API server", tier: byInput,
+		inputs: slices.Concat(product, []string{"!cmd/", "!controllers/", "controllers/object/", "controllers/zopp/", "webhooks/cluster_test.go"}, control),
+		needs:  []string{needCluster},
+		steps:  []step{{packages: []string{"./webhooks", "./controllers/zopp"}, run: besideAnAPIServer, fresh: true, timeout: 20 * time.Minute}},
+		usual:  time.Minute,
+	},
 	{
 		name: "apiserver", covers: "what the API server's own code makes of CRDs and registrations", tier: byInput,
 		inputs: []string{
@@ -248,6 +244,9 @@ const (
 	openVoxOnNodes = "^TestOpenVox"
 	onNodes        = "^Test(Installed$|OpenVox)"
 )
+
+// besideAnAPIServer are tests of packages that start a control plane.
+const besideAnAPIServer = "^TestAgainstAnAPIServer$"
 
 func suiteNames() []string {
 	var names []string

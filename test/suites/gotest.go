@@ -93,9 +93,6 @@ func (r *runner) runStep(ctx context.Context, s suite, st step, log io.Writer) (
 		if st.race {
 			args = append(args, "-race")
 		}
-		if st.serial {
-			args = append(args, "-p=1")
-		}
 		if st.fresh || r.fresh {
 			args = append(args, "-count=1")
 		}

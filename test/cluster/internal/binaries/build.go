@@ -88,7 +88,11 @@ func (r *resolver) plan(ctx context.Context, m module) ([]task, error) {
 	}
 	copies := task{module: m, dir: dirs[manifests]}
 	for _, f := range m.copies {
-		if slices.Contains(missing, f.name) && !r.reuseBuilt(f.name, dirs) {
+		switch {
+		case !slices.Contains(missing, f.name):
+		case complete(copies.dir, []string{f.name}):
+			r.useFolder(f.name, copies.dir)
+		default:
 			copies.copies = append(copies.copies, f)
 		}
 	}
@@ -106,9 +110,9 @@ func (r *resolver) plan(ctx context.Context, m module) ([]task, error) {
 	return tasks, nil
 }
 
-// reuseBuilt takes a program or folder that was built before.
+// reuseBuilt takes a program that was built before.
 func (r *resolver) reuseBuilt(name string, dirs map[flavour]string) bool {
-	for _, f := range []flavour{optimized, fast, manifests} {
+	for _, f := range []flavour{optimized, fast} {
 		if dir, ok := dirs[f]; ok && complete(dir, []string{name}) {
 			r.use(name, filepath.Join(dir, name), "compiled before")
 			return true
@@ -213,7 +217,7 @@ func (r *resolver) carryOut(ctx context.Context, t task, e *estimate) error {
 					return err
 				}
 			}
-			r.found[f.name] = filepath.Join(t.dir, f.name)
+			r.useFolder(f.name, t.dir)
 		}
 		return nil
 	})
@@ -227,14 +231,22 @@ func (t task) origin() string {
 }
 
 func (r *resolver) compile(ctx context.Context, t task, p program, e *estimate) error {
+	final := filepath.Join(t.dir, p.name)
 	// The name is fixed, so an interrupted build leaves one file at most, and
 	// the lock makes it ours.
 	partial := filepath.Join(t.dir, "."+p.name+".partial")
+	if t.checkout {
+		// Go links a program again only where it finds no current one.
+		partial = final
+	}
 	args := append(buildArgs(t, t.flavour, "-v"), "-ldflags", p.ldflags, "-o", partial, p.pkg)
 	if _, err := r.output(ctx, filepath.Join(r.Root, t.module.dir), e.compiled, args...); err != nil {
 		return fmt.Errorf("building %s: %w", p.name, err)
 	}
-	if err := os.Rename(partial, filepath.Join(t.dir, p.name)); err != nil {
+	if partial == final {
+		return nil
+	}
+	if err := os.Rename(partial, final); err != nil {
 		return fmt.Errorf("keeping %s: %w", p.name, err)
 	}
 	return nil

@@ -50,6 +50,9 @@ const (
 	stallLimit    = 10 * time.Second
 )
 
+// errUnreachable says that a host did not answer an earlier request.
+var errUnreachable = errors.New("it did not answer before")
+
 // downloader downloads pinned releases.
 type downloader struct {
 	client *http.Client
@@ -109,6 +112,7 @@ func (r *resolver) download(ctx context.Context) error {
 	}
 	platform := runtime.GOOS + "-" + runtime.GOARCH
 	d := newDownloader(r.Mirror)
+	var unreleased, unreachable []string
 	for _, name := range r.missing() {
 		pin, ok := releases[name]
 		if !ok {
@@ -116,7 +120,7 @@ func (r *resolver) download(ctx context.Context) error {
 		}
 		sum, ok := pin.SHA256[platform]
 		if !ok {
-			r.Progress.Printf("not downloading %s %s: no release for %s", name, pin.Version, platform)
+			unreleased = append(unreleased, name)
 			continue
 		}
 		dir := r.releaseFolder(sum)
@@ -129,11 +133,20 @@ func (r *resolver) download(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err != nil {
-			r.Progress.Printf("not using a download of %s %s: %v", name, pin.Version, err)
-			continue
+		switch {
+		case errors.Is(err, errUnreachable):
+			unreachable = append(unreachable, name)
+		case err != nil:
+			r.Progress.Printf("not downloading %s %s: %v", name, pin.Version, err)
+		default:
+			r.use(name, filepath.Join(dir, name), "downloaded, with the pinned checksum")
 		}
-		r.use(name, filepath.Join(dir, name), "downloaded, with the pinned checksum")
+	}
+	if len(unreachable) > 0 {
+		r.Progress.Printf("not downloading %s either", strings.Join(unreachable, ", "))
+	}
+	if len(unreleased) > 0 {
+		r.Progress.Printf("not downloading %s: no release for %s is pinned", strings.Join(unreleased, ", "), platform)
 	}
 	return nil
 }
@@ -176,7 +189,7 @@ func (d *downloader) fetch(ctx context.Context, progress *Progress, name string,
 		return err
 	}
 	if d.unreachable[source.Host] {
-		return fmt.Errorf("%s did not answer before", source.Host)
+		return fmt.Errorf("%s: %w", source.Host, errUnreachable)
 	}
 	partial := filepath.Join(dir, "."+name+".partial")
 	defer func() { _ = os.Remove(partial) }()
@@ -244,7 +257,11 @@ func (d *downloader) save(ctx context.Context, source *url.URL, path, sum string
 	response, err := d.client.Do(request)
 	if err != nil {
 		d.unreachable[source.Host] = true
-		return err
+		var failed *url.Error
+		if errors.As(err, &failed) {
+			err = failed.Err // without the address
+		}
+		return fmt.Errorf("connecting to %s: %w", source.Host, contextual(ctx, err))
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {

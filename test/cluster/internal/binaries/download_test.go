@@ -148,7 +148,7 @@ func TestTheNextWayIsTried(t *testing.T) {
 	}, Kubectl)
 	require.NoError(t, err)
 	require.True(t, executable(found[Kubectl]))
-	require.Contains(t, said, "not using a download of kubectl v1: ")
+	require.Contains(t, said, "not downloading kubectl v1: ")
 	require.Contains(t, said, "SHA-256 "+sum([]byte("malware"))+", want "+sum([]byte("kubectl")))
 	require.Contains(t, said, "using kubectl: compiled from Go modules")
 }

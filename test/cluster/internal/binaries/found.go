@@ -110,6 +110,9 @@ func (r *resolver) try(ctx context.Context, p place, name string, chosen map[str
 		return candidate{}, fmt.Errorf("%s: %w", path, err)
 	}
 	if limits, ok := supported[name]; ok {
+		if name == APIServer && slices.ContainsFunc(r.wanted, isClientOfItsVersion) {
+			limits.min = version.MajorMinor(own.Major(), own.Minor())
+		}
 		err = limits.check(v)
 	} else if slices.Contains(r.wanted, APIServer) {
 		server := own
@@ -122,6 +125,12 @@ func (r *resolver) try(ctx context.Context, p place, name string, chosen map[str
 		return candidate{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return candidate{path, v}, nil
+}
+
+// isClientOfItsVersion says whether a program, which is always of our own version, must not
+// be newer than the API server.
+func isClientOfItsVersion(name string) bool {
+	return slices.Contains([]string{ControllerManager, Scheduler, Kubelet, KubeProxy}, name)
 }
 
 // dropServerWithoutClient drops an API server too far from the kubectl that the next ways

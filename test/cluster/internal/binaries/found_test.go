@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,51 +28,58 @@ func TestAssetsAndPathGiveSupportedPrograms(t *testing.T) {
 	server, client := "Kubernetes v1.36.1", "Client Version: v1.36.0\nKustomize Version: v5.7.1"
 	for name, test := range map[string]struct {
 		assets, path map[string]string
+		also         string
 		from         map[string]string // the place that each program is taken from
 		says         []string
 	}{
 		"assets come first": {
-			map[string]string{Etcd: says("etcd Version: 3.6.0"), APIServer: says(server)},
-			map[string]string{Etcd: says("etcd Version: 3.5.9"), Kubectl: says(client)},
-			map[string]string{Etcd: "assets", APIServer: "assets", Kubectl: "path"},
-			nil,
+			assets: map[string]string{Etcd: says("etcd Version: 3.6.0"), APIServer: says(server)},
+			path:   map[string]string{Etcd: says("etcd Version: 3.5.9"), Kubectl: says(client)},
+			from:   map[string]string{Etcd: "assets", APIServer: "assets", Kubectl: "path"},
 		},
 		"Debian's etcd": {
-			nil,
-			map[string]string{Etcd: says("etcd Version: 3.4.23\nGit SHA: Not provided")},
-			map[string]string{Etcd: "path"},
-			[]string{"no usable kube-apiserver, kubectl in KUBEBUILDER_ASSETS and PATH"},
+			path: map[string]string{Etcd: says("etcd Version: 3.4.23\nGit SHA: Not provided")},
+			from: map[string]string{Etcd: "path"},
+			says: []string{"no usable kube-apiserver, kubectl in KUBEBUILDER_ASSETS and PATH"},
 		},
 		"an API server that is too old": {
-			map[string]string{APIServer: says("Kubernetes v1.29.4")},
-			map[string]string{APIServer: says(server), Kubectl: says(client)},
-			map[string]string{APIServer: "path", Kubectl: "path"},
-			[]string{"not using kube-apiserver of KUBEBUILDER_ASSETS: ", "version 1.29.4, want 1.30 or newer and older than 1.38"},
+			assets: map[string]string{APIServer: says("Kubernetes v1.29.4")},
+			path:   map[string]string{APIServer: says(server), Kubectl: says(client)},
+			from:   map[string]string{APIServer: "path", Kubectl: "path"},
+			says:   []string{"not using kube-apiserver of KUBEBUILDER_ASSETS: ", "version 1.29.4, want 1.30 or newer and older than 1.38"},
 		},
 		"an API server that is too new": {
-			map[string]string{APIServer: says("Kubernetes v1.38.0")}, nil, nil,
-			[]string{"version 1.38.0, want 1.30 or newer and older than 1.38"},
+			assets: map[string]string{APIServer: says("Kubernetes v1.38.0")},
+			says:   []string{"version 1.38.0, want 1.30 or newer and older than 1.38"},
+		},
+		"an API server older than its scheduler": {
+			assets: map[string]string{APIServer: says("Kubernetes v1.35.9")},
+			also:   Scheduler,
+			says:   []string{"version 1.35.9, want 1.36 or newer and older than 1.38"},
 		},
 		"etcd that is too old": {
-			nil, map[string]string{Etcd: says("etcd Version: 3.3.25")}, nil,
-			[]string{"not using etcd of PATH: ", "version 3.3.25, want 3.4 or newer and older than 3.7"},
+			path: map[string]string{Etcd: says("etcd Version: 3.3.25")},
+			says: []string{"not using etcd of PATH: ", "version 3.3.25, want 3.4 or newer and older than 3.7"},
 		},
 		"kubectl that is too old for the API server": {
-			map[string]string{APIServer: says(server)}, map[string]string{Kubectl: says("Client Version: v1.34.0")},
-			map[string]string{APIServer: "assets"},
-			[]string{"version 1.34.0, want one within a minor version of kube-apiserver 1.36.1"},
+			assets: map[string]string{APIServer: says(server)},
+			path:   map[string]string{Kubectl: says("Client Version: v1.34.0")},
+			from:   map[string]string{APIServer: "assets"},
+			says:   []string{"version 1.34.0, want one within a minor version of kube-apiserver 1.36.1"},
 		},
 		"an API server with its own kubectl": {
-			map[string]string{APIServer: says("Kubernetes v1.31.0"), Kubectl: says("Client Version: v1.31.0")}, nil,
-			map[string]string{APIServer: "assets", Kubectl: "assets"}, nil,
+			assets: map[string]string{APIServer: says("Kubernetes v1.31.0"), Kubectl: says("Client Version: v1.31.0")},
+			from:   map[string]string{APIServer: "assets", Kubectl: "assets"},
 		},
 		"an API server too old for any kubectl here": {
-			map[string]string{APIServer: says("Kubernetes v1.31.0")}, map[string]string{Kubectl: says(client)}, nil,
-			[]string{"there is no kubectl for it", "version 1.36.3, want one within a minor version of kube-apiserver 1.31.0"},
+			assets: map[string]string{APIServer: says("Kubernetes v1.31.0")},
+			path:   map[string]string{Kubectl: says(client)},
+			says:   []string{"there is no kubectl for it", "version 1.36.3, want one within a minor version of kube-apiserver 1.31.0"},
 		},
-		"what is no such program": {
-			map[string]string{Etcd: says("hello")}, map[string]string{APIServer: "#!/bin/sh\nexit 3\n"}, nil,
-			[]string{`prints no version but "hello`, "running it with --version: exit status 3"},
+		"programs of other kinds": {
+			assets: map[string]string{Etcd: says("hello")},
+			path:   map[string]string{APIServer: "#!/bin/sh\nexit 3\n"},
+			says:   []string{`prints no version but "hello`, "running it with --version: exit status 3"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +87,7 @@ func TestAssetsAndPathGiveSupportedPrograms(t *testing.T) {
 			folders := map[string]string{"assets": write(t, test.assets), "path": write(t, test.path)}
 			r := &resolver{
 				Options: Options{Assets: folders["assets"], From: []Way{Assets, Path}},
-				wanted:  []string{Etcd, APIServer, Kubectl, Scheduler}, found: Set{}, origins: map[string]string{},
+				wanted:  append([]string{Etcd, APIServer, Kubectl}, strings.Fields(test.also)...), found: Set{}, origins: map[string]string{},
 			}
 			var said bytes.Buffer
 			r.Progress = NewProgress(&said, time.Hour)

@@ -133,6 +133,9 @@ func (r *resolver) use(name, path, origin string) {
 	r.found[name], r.origins[name] = path, origin
 }
 
+// useFolder takes a folder of manifests.
+func (r *resolver) useFolder(name, dir string) { r.found[name] = filepath.Join(dir, name) }
+
 // explain prints why the ways before are not enough, where there is a choice.
 func (r *resolver) explain(format string, args ...any) {
 	if slices.Contains(r.From, Path) || slices.Contains(r.From, Download) {
