@@ -3,22 +3,16 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/x509/pkix"
-	"encoding/asn1"
-	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/lintel-policy/lintel/policies/csr/csrtest"
 	"github.com/lintel-policy/lintel/policies/rules/openvox/signing"
-	"github.com/lintel-policy/lintel/test/puppetca"
 )
 
 // policies are those of the tests: names below example.com, and their www.
@@ -105,71 +99,6 @@ func TestDeadline(t *testing.T) {
 	require.Error(t, command.Run())
 	require.Equal(t, 1, command.ProcessState.ExitCode())
 	require.Equal(t, "openvox-autosign: \"web1.example.com\" is not signed: it is not decided after 50ms\n", stderr.String())
-}
-
-// TestPuppetCA: a real Puppet CA asks the program about each request, and does as it says.
-func TestPuppetCA(t *testing.T) {
-	hook := filepath.Join(t.TempDir(), "autosign")
-	require.NoError(t, os.WriteFile(hook, []byte("#!/bin/sh\nexec "+build(t)+" --config "+writePolicies(t, policies)+" \"$@\"\n"), 0o755))
-	ca, err := puppetca.Start(t.Context(), puppetca.Options{Dir: t.TempDir(), Name: "ca.example.com", Operator: "main-operator", Autosign: hook})
-	require.NoError(t, err)
-	t.Cleanup(ca.Stop)
-
-	submit := func(certname string, template csrtest.Template) {
-		template.CommonName = certname
-		status, answer, err := ca.Do(t.Context(), http.MethodPut, "certificate_request/"+certname, template.Make(t))
-		require.NoError(t, err)
-		require.Equal(t, http.StatusOK, status, "%s", answer)
-	}
-	signed := func(certname string) bool {
-		status, _, err := ca.Do(t.Context(), http.MethodGet, "certificate/"+certname, nil)
-		require.NoError(t, err)
-		return status == http.StatusOK
-	}
-	submit("web1.example.com", csrtest.Template{DNSNames: []string{"www.example.com"}})
-	require.True(t, signed("web1.example.com"))
-
-	submit("web2.example.com", csrtest.Template{DNSNames: []string{"www.example.com"}, IPs: []string{"10.0.0.1"}})
-	require.False(t, signed("web2.example.com"))
-	require.Eventually(t, func() bool {
-		return strings.Contains(ca.Log(), `openvox-autosign: "web2.example.com" is not signed: signing policies "lab", "nodes": IP address 10.0.0.1 in subjectAltName`)
-	}, 2*time.Minute, 50*time.Millisecond, "the reason in the server's log")
-
-	submit("main-operator", csrtest.Template{})
-	require.False(t, signed("main-operator"), "`any` signs no reserved name")
-
-	// What the CA itself would refuse later is refused here.
-	notCA, err := asn1.Marshal(struct{}{})
-	require.NoError(t, err)
-	octets, err := asn1.Marshal([]byte{1, 2, 3})
-	require.NoError(t, err)
-	usage, err := asn1.Marshal(asn1.BitString{Bytes: []byte{0xa0}, BitLength: 3})
-	require.NoError(t, err)
-	extended, err := asn1.Marshal([]asn1.ObjectIdentifier{{1, 3, 6, 1, 5, 5, 7, 3, 2}})
-	require.NoError(t, err)
-	for i, extension := range []pkix.Extension{
-		{Id: asn1.ObjectIdentifier{2, 5, 29, 19}, Value: notCA}, {Id: asn1.ObjectIdentifier{2, 5, 29, 19}, Critical: true, Value: notCA},
-		{Id: asn1.ObjectIdentifier{2, 5, 29, 14}, Value: octets}, {Id: asn1.ObjectIdentifier{2, 5, 29, 15}, Value: usage},
-		{Id: asn1.ObjectIdentifier{2, 5, 29, 37}, Value: extended}, {Id: asn1.ObjectIdentifier{1, 2, 3, 4}, Value: octets},
-	} {
-		certname := fmt.Sprintf("extension%d.example.com", i)
-		submit(certname, csrtest.Template{Extensions: []pkix.Extension{extension}})
-		require.False(t, signed(certname), certname)
-		status, answer, err := ca.Do(t.Context(), http.MethodPut, "certificate_status/"+certname, []byte(`{"desired_state":"signed"}`))
-		require.NoError(t, err)
-		require.GreaterOrEqual(t, status, 400, "%s: %s", certname, answer)
-	}
-	require.Eventually(t, func() bool {
-		return strings.Contains(ca.Log(), `"extension0.example.com" is not signed: extension basicConstraints is neither subjectAltName nor Puppet's`)
-	}, 2*time.Minute, 50*time.Millisecond, "the reason in the server's log")
-	status, answer, err := ca.Do(t.Context(), http.MethodPut, "certificate_request/web-.example.com", csrtest.Template{CommonName: "web-.example.com"}.Make(t))
-	require.NoError(t, err)
-	require.Equal(t, http.StatusBadRequest, status, "%s", answer)
-
-	// An image without the program signs nothing.
-	require.NoError(t, os.Remove(hook))
-	submit("web3.example.com", csrtest.Template{})
-	require.False(t, signed("web3.example.com"))
 }
 
 // BenchmarkProgram is the whole process, as a Puppet server starts it.

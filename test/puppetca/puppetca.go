@@ -104,7 +104,11 @@ func prepare(o Options) (*CA, error) {
 
 // run starts the server, and returns when it answers.
 func (ca *CA) run(ctx context.Context) error {
-	if err := ca.start(); err != nil {
+	jar, err := compiledServer(ctx)
+	if err != nil {
+		return err
+	}
+	if err := ca.start(jar); err != nil {
 		return err
 	}
 	if err := ca.wait(ctx); err != nil {
@@ -114,15 +118,15 @@ func (ca *CA) run(ctx context.Context) error {
 	return nil
 }
 
-func (ca *CA) start() error {
+func (ca *CA) start(jar string) error {
 	output, err := os.Create(ca.path("puppetserver.log"))
 	if err != nil {
 		return err
 	}
 	defer output.Close()
-	ca.server = exec.Command("java", "-Xms256m", "-Xmx768m", "-XX:TieredStopAtLevel=1",
+	ca.server = exec.Command("java", "-Xms256m", "-Xmx768m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
 		"-Djruby.logger.class=com.puppetlabs.jruby_utils.jruby.Slf4jLogger", "-Djruby.lib=/usr/share/jruby/lib",
-		"-Djava.io.tmpdir="+ca.path("tmp"), "-jar", "/usr/share/puppetserver/puppetserver.jar",
+		"-Djava.io.tmpdir="+ca.path("tmp"), "-jar", jar,
 		"--config", ca.path("conf.d"), "--bootstrap-config", ca.services)
 	ca.server.Dir, ca.server.Stdout, ca.server.Stderr = ca.Dir, output, output
 	// It ends with the tests, however they end.
