@@ -135,7 +135,7 @@ var catalog = []suite{
 		usual: 4 * time.Minute,
 	},
 	endToEnd("openclaw", "OpenClaw", []string{"test/opa/", "test/opaserver/"}),
-	endToEnd("openvox", "OpenVox", []string{"test/puppetca/", "test/certificates/"}, "puppetserver", "puppet", "java"),
+	endToEnd("openvox", "OpenVox", []string{"test/puppetca/", "test/artifact/", "test/certificates/"}, "puppetserver", "puppet", "java"),
 	endToEnd("openzro", "OpenZro", []string{"test/openzro/"}),
 	endToEnd("orloj", "Orloj", []string{"test/orlojd/"}, "pg_ctl"),
 	endToEnd("zopp", "Zopp", []string{"test/zopp/"}),
@@ -145,6 +145,15 @@ var catalog = []suite{
 		needs:  []string{needCluster},
 		steps:  []step{{packages: []string{"./webhooks", "./controllers/zopp"}, run: besideAnAPIServer, fresh: true, timeout: 20 * time.Minute}},
 		usual:  time.Minute,
+	},
+	{
+		name: "puppetca", covers: "what a real Puppet CA signs by openvox-autosign", tier: byInput,
+		inputs: slices.Concat(product, []string{
+			"!controllers/", "!webhooks/", "!config/", "!cmd/", "cmd/openvox-autosign/", "test/puppetca/", "test/artifact/",
+		}),
+		tools: []string{"puppetserver", "puppet", "java"}, needs: []string{needPrograms},
+		steps: []step{{packages: []string{"./test/puppetca"}, fresh: true, timeout: 20 * time.Minute}},
+		usual: time.Minute,
 	},
 	{
 		name: "apiserver", covers: "what the API server's own code makes of CRDs and registrations", tier: byInput,

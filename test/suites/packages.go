@@ -16,7 +16,7 @@ var raced = []string{
 }
 
 // ofSuites are the packages that are suites of their own.
-var ofSuites = []string{"test/e2e", "test/quickstart"}
+var ofSuites = []string{"test/e2e", "test/puppetca", "test/quickstart"}
 
 func unitPackages(all []string) []string { return without(all, ofSuites) }
 func racePackages(all []string) []string { return among(all, raced) }
