@@ -17,6 +17,7 @@ import (
 	"github.com/lintel-policy/lintel/policies/definition"
 	"github.com/lintel-policy/lintel/policies/eval"
 	"github.com/lintel-policy/lintel/policies/terms"
+	"github.com/lintel-policy/lintel/test/properties"
 )
 
 var ingressKind = admission.GroupVersionKind{Group: "networking.k8s.io", Kind: "Ingress"}
@@ -75,7 +76,8 @@ func textOf(t testing.TB, document eval.Document, path ...string) string {
 // TestClusterDataEqualsARebuild derives versions by random changes, and compares each
 // with one that is made from nothing, and each again once all others are made.
 func TestClusterDataEqualsARebuild(t *testing.T) {
-	for seed := range uint64(40) {
+	first := properties.Seed(0) << 32
+	for seed := first; seed < first+uint64(properties.Count(10, 200)); seed++ {
 		random := rand.New(rand.NewPCG(seed, 7))
 		data := Empty().With(Change{Kind: ingressKind}, Change{Kind: admission.GroupVersionKind{Kind: "Service"}})
 		model := map[Key]*Object{}
