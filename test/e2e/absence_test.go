@@ -23,9 +23,9 @@ import (
 	"github.com/lintel-policy/lintel/test/installation"
 )
 
-// TestTheManagerIsAway kills the manager once, under the widest policy on Fail, and looks at
-// what the cluster can do meanwhile and what the next manager finds: each part has something
-// to set up before, and something to see after.
+// TestTheManagerIsAway kills the manager once, while the widest policy is enforced with
+// failurePolicy Fail. It checks what the cluster can still do, and how the next manager
+// continues. Each part prepares its objects before the kill and checks them after the start.
 func TestTheManagerIsAway(t *testing.T) {
 	base := newNamespace(t)
 	keeper := keepLastGood(t, base+"-keeper")
@@ -51,7 +51,7 @@ func TestTheManagerIsAway(t *testing.T) {
 		mustKubectl(t, configMap(base, "c"), "create", "-f", "-")
 		mustKubectl(t, "", "delete", "policysource", "matchless")
 	})
-	// With no webhook, nothing is refused: as in an upgrade, or where a webhook was lost.
+	// Without a webhook, the API server admits a broken revision: as after a lost webhook.
 	mustKubectl(t, installation.PolicySource("keeper", map[string]string{"policy.rego": broken}, nil), "apply", "--server-side", "-f", "-")
 
 	restartManager(t)
@@ -91,8 +91,8 @@ func clusterObjectsAreFree(t *testing.T, namespace string) {
 	require.Contains(t, output, notAnswered, "only the cluster's own signers are free")
 }
 
-// startCold stops the whole cluster: it comes back by itself, and is not open in the
-// meantime.
+// startCold restarts the whole cluster. It starts without the manager, and the policy stays
+// enforced in the meantime.
 func startCold(t *testing.T, namespace string) {
 	endpoint := kubernetesEndpoint(t)
 	require.NotEmpty(t, endpoint)
@@ -100,7 +100,7 @@ func startCold(t *testing.T, namespace string) {
 	require.NoError(t, cluster.Control(t.Context(), "start"))
 
 	eventually(t, func() bool { return kubernetesEndpoint(t) == endpoint }, "the API server to announce itself")
-	// As the API server, for nobody else may delete anything here now.
+	// As the API server, which the policy exempts: the policy denies every other DELETE.
 	mustKubectl(t, "", "delete", "endpointslice", "kubernetes", "-n", "default", "--as=system:apiserver", "--as-group=system:masters")
 	eventually(t, func() bool { return kubernetesEndpoint(t) == endpoint }, "the API server to announce itself again")
 
@@ -112,7 +112,7 @@ func startCold(t *testing.T, namespace string) {
 	waitFor(t, "kube-system", "pod/cold-start", "a system Pod to run", func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodRunning })
 
 	output, ok := apply(t, configMap(namespace, "c"))
-	require.False(t, ok, "nobody answers, and the policy is on Fail")
+	require.False(t, ok, "no manager answers, and the policy is on Fail")
 	require.Contains(t, output, notAnswered)
 }
 
@@ -147,8 +147,8 @@ func signingRequest(t *testing.T, signer string) string {
 		signer, base64.StdEncoding.EncodeToString(text))
 }
 
-// keepLastGood applies a source, and returns what is to be seen of it after a broken revision
-// was brought past admission: that never goes live, and everyone can see why.
+// keepLastGood applies a source, and returns the checks for after a broken revision has
+// passed admission: the revision never goes live, and the status gives the reason.
 func keepLastGood(t *testing.T, namespace string) func(*testing.T) {
 	t.Helper()
 	makeNamespace(t, namespace)
@@ -177,8 +177,8 @@ func keepLastGood(t *testing.T, namespace string) func(*testing.T) {
 	}
 }
 
-// requireIngresses applies a policy that needs the cluster's Ingresses, and returns what is
-// to be seen of it by a manager that has just started.
+// requireIngresses applies a policy that needs the cluster's Ingresses, and returns the
+// checks for a manager that has just started.
 func requireIngresses(t *testing.T, namespace string) func(*testing.T) {
 	t.Helper()
 	makeNamespace(t, namespace)
@@ -198,9 +198,9 @@ func requireIngresses(t *testing.T, namespace string) func(*testing.T) {
 	}
 }
 
-// followWithoutServer follows a repository and ends its server. It returns what is to be seen
-// by a manager that starts meanwhile: the last good revision is enforced, and it goes on once
-// the server is back.
+// followWithoutServer follows a Git repository and stops its server. It returns the checks for
+// a manager that starts meanwhile: it enforces the last good revision, and follows the
+// repository again once the server is back.
 func followWithoutServer(t *testing.T, namespace string) func(*testing.T) {
 	t.Helper()
 	makeNamespace(t, namespace)

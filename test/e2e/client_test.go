@@ -31,12 +31,12 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// patience is how long tests wait for what will come.
+// patience is how long tests wait for a condition.
 const patience = 2 * time.Minute
 
-// reader reads and watches the cluster's objects in this process: kubectl starts anew for
-// each look, which takes longer than what is looked for. What kubectl prints is tested
-// with kubectl.
+// reader reads and watches the cluster's objects in this process. Starting kubectl for each
+// poll takes longer than the changes that tests wait for. Tests whose subject is the output
+// of kubectl run kubectl.
 type reader struct {
 	objects dynamic.Interface
 	mapper  meta.ResettableRESTMapper
@@ -77,7 +77,7 @@ func administrator() (*rest.Config, error) {
 	return config, nil
 }
 
-// resource finds what kubectl's users call a resource: oci, agents or agents.orloj.dev.
+// resource resolves a resource as kubectl does: oci, agents or agents.orloj.dev.
 func (r *reader) resource(name string) (schema.GroupVersionResource, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,8 +105,8 @@ func (r *reader) discover(name string) (schema.GroupVersionResource, error) {
 	return r.names.ResourceFor(grouped.WithVersion(""))
 }
 
-// of is the client of a resource in a namespace, or everywhere. Like kubectl's -n, the
-// namespace is of no account to what has none.
+// of is the client of a resource in a namespace, or in all. As with kubectl's -n, the
+// namespace is ignored for cluster-scoped resources.
 func (r *reader) of(resource schema.GroupVersionResource, namespace string) (dynamic.ResourceInterface, error) {
 	kind, err := r.mapper.KindFor(resource)
 	if err != nil {
@@ -136,9 +136,8 @@ func (r *reader) named(namespace, object string) (dynamic.ResourceInterface, str
 	return client, name, err
 }
 
-// await waits until an object, written as resource/name, is as the condition wants it: nil
-// where it is not there. It watches, so that no state that stays is overlooked and nobody
-// waits for the next look.
+// await watches an object, written as resource/name, until a condition holds. The condition
+// gets nil for a missing object.
 func (r *reader) await(ctx context.Context, namespace, object string, good func(*unstructured.Unstructured) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -155,8 +154,8 @@ func (r *reader) await(ctx context.Context, namespace, object string, good func(
 	return nil
 }
 
-// errUnseen ends a watch that the API server has closed before the object was as wanted.
-var errUnseen = errors.New("the object is not as wanted")
+// errUnseen is returned when the API server closes a watch before the condition holds.
+var errUnseen = errors.New("the condition does not hold")
 
 // follow is one watch of await.
 func follow(ctx context.Context, client dynamic.ResourceInterface, name string, good func(*unstructured.Unstructured) bool) error {
@@ -194,7 +193,7 @@ func follow(ctx context.Context, client dynamic.ResourceInterface, name string, 
 	return errUnseen
 }
 
-// pause waits a moment, for an API server that cannot answer now.
+// pause waits a moment before the next attempt, and returns the error.
 func pause(ctx context.Context, err error) error {
 	select {
 	case <-ctx.Done():
@@ -203,8 +202,7 @@ func pause(ctx context.Context, err error) error {
 	return err
 }
 
-// waitFor waits until an object, written as resource/name, is there and as the condition
-// wants it.
+// waitFor waits until an object, written as resource/name, exists and the condition holds.
 func waitFor[T any](t *testing.T, namespace, object, what string, good func(*T) bool) *T {
 	t.Helper()
 	var last *T
@@ -220,7 +218,7 @@ func waitFor[T any](t *testing.T, namespace, object, what string, good func(*T) 
 	return last
 }
 
-// waitGone waits until an object, written as resource/name, is not there.
+// waitGone waits until an object, written as resource/name, is deleted.
 func waitGone(t *testing.T, namespace, object string) {
 	t.Helper()
 	err := api.await(t.Context(), namespace, object, func(u *unstructured.Unstructured) bool { return u == nil })
@@ -246,8 +244,8 @@ func convert(t *testing.T, u *unstructured.Unstructured, typed any) {
 	require.NoError(t, json.Unmarshal(text, typed), "%s", text)
 }
 
-// get is what kubectl get prints of objects by the words of its arguments: as JSON, by a
-// JSONPath or, by default, as names. It is false, with the error, where something is missing.
+// get takes the arguments of kubectl get and returns the same output: JSON, the result of a
+// JSONPath or, by default, names. It returns the error and false for a missing object.
 func get(t *testing.T, words ...string) (output string, ok bool) {
 	t.Helper()
 	output, err := api.get(t.Context(), words)
@@ -257,7 +255,7 @@ func get(t *testing.T, words ...string) (output string, ok bool) {
 	return output, true
 }
 
-// mustGet is get where nothing may be missing.
+// mustGet is get for objects that exist.
 func mustGet(t *testing.T, words ...string) string {
 	t.Helper()
 	output, ok := get(t, words...)
@@ -265,7 +263,7 @@ func mustGet(t *testing.T, words ...string) string {
 	return output
 }
 
-// query is what is asked by the words of get.
+// query is the parsed arguments of get.
 type query struct {
 	resources, names  []string
 	namespace, output string
@@ -396,7 +394,7 @@ func (q query) print(items []unstructured.Unstructured, whole map[string]any) (s
 	return text.String(), nil
 }
 
-// evaluate is what a template of JSONPaths gives of an object.
+// evaluate returns the result of a JSONPath template for an object.
 func evaluate(object map[string]any, template string) (string, error) {
 	compiled := jsonpath.New("get").AllowMissingKeys(true)
 	if err := compiled.Parse(template); err != nil {
@@ -407,7 +405,7 @@ func evaluate(object map[string]any, template string) (string, error) {
 	return text.String(), err
 }
 
-// isPermitted is what kubectl auth can-i says of an account: of a resource, or resource/subresource.
+// isPermitted is kubectl auth can-i --as for a resource or resource/subresource.
 func isPermitted(t *testing.T, account, namespace, verb, what string) bool {
 	t.Helper()
 	name, subresource, _ := strings.Cut(what, "/")

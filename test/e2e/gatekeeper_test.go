@@ -6,13 +6,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/test/installation"
 )
 
@@ -334,7 +336,7 @@ rules: [{apiGroups: ["*"], resources: ["*"], verbs: [list, watch]}]
 		return !ok && strings.Contains(strings.ToLower(output), "privileged")
 	}
 	for _, folder := range folders {
-		templates, constraints, names := libraryObjects(t, folder)
+		templates, constraints, kinds, names := libraryObjects(t, folder)
 		t.Run(filepath.Base(folder)+" by folder", func(t *testing.T) {
 			t.Cleanup(func() { removeSource(context.Background(), "library") })
 			source, err := exec.CommandContext(t.Context(), filepath.Join(programs, "lintel"), "source", folder, "--name", "library").Output()
@@ -348,27 +350,31 @@ rules: [{apiGroups: ["*"], resources: ["*"], verbs: [list, watch]}]
 			t.Cleanup(func() {
 				_, _ = cluster.Kubectl(context.Background(), templates, "delete", "--ignore-not-found", "-f", "-")
 			})
-			mustKubectl(t, templates, "apply", "-f", "-")
-			require.Eventually(t, func() bool {
-				_, ok := kubectl(t, constraints, "apply", "-f", "-")
-				return ok
-			}, 5*time.Minute, time.Second, "the kinds of all templates")
-			require.Eventually(t, func() bool {
-				return jsonPath(t, readyReason+" {.status.policies}", "policysource", "gatekeeper") == fmt.Sprintf("True Serving %d", names)
-			}, 5*time.Minute, time.Second, "all constraints to be in force")
+			mustKubectl(t, templates, "create", "-f", "-")
+			for _, kind := range kinds {
+				waitFor(t, "", "crd/"+kind+".constraints.gatekeeper.sh", "the kind to be served", isServed)
+			}
+			applyForTest(t, constraints)
+			waitFor(t, "", "policysource/gatekeeper", "all constraints to be in force", func(source *v1alpha1.PolicySource) bool {
+				return says(source.Status.Conditions, v1alpha1.ConditionReady) == "True Serving" && int(source.Status.Policies) == names
+			})
 			require.True(t, denied())
 			mustKubectl(t, templates, "delete", "-f", "-")
-			eventually(t, func() bool {
-				_, there := get(t, "policysource", "gatekeeper")
-				return !there
-			}, "the source to go with the templates")
+			waitGone(t, "", "policysource/gatekeeper")
 		})
 	}
 }
 
-// libraryObjects are the templates and the constraints of a library, and how many of
-// these have a name of their own.
-func libraryObjects(t *testing.T, folder string) (templates, constraints string, names int) {
+// isServed is whether the kind of a CustomResourceDefinition can be created.
+func isServed(definition *apiextensionsv1.CustomResourceDefinition) bool {
+	return slices.ContainsFunc(definition.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
+	})
+}
+
+// libraryObjects are the templates and the constraints of a library, the names of the
+// templates, and how many of the constraints have a name of their own.
+func libraryObjects(t *testing.T, folder string) (templates, constraints string, kinds []string, names int) {
 	t.Helper()
 	seen := map[string]bool{}
 	require.NoError(t, filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
@@ -387,11 +393,12 @@ func libraryObjects(t *testing.T, folder string) (templates, constraints string,
 		case strings.Contains(path, "testdata"):
 		case group == "templates.gatekeeper.sh":
 			templates += "---\n" + string(text) + "\n"
+			kinds = append(kinds, object.Metadata.Name)
 		case group == "constraints.gatekeeper.sh":
 			constraints += "---\n" + string(text) + "\n"
 			seen[object.Kind+"/"+object.Metadata.Name] = true
 		}
 		return err
 	}))
-	return templates, constraints, len(seen)
+	return templates, constraints, kinds, len(seen)
 }

@@ -237,11 +237,13 @@ func TestPolicyFromABareRepository(t *testing.T) {
 	})
 	waitSource(t, repository.source)
 	repository.goesLive(t, "one")
-	_, err := repository.Push(t.Context(), repository.rule("two"))
+	hash, err := repository.Push(t.Context(), repository.rule("two"))
 	require.NoError(t, err)
 	repository.goesLive(t, "two")
 
-	before := readSource(t, repository.source).ResourceVersion
+	before := waitFor(t, "", "policysource/"+repository.source, "the second revision to be reported", func(source *v1alpha1.PolicySource) bool {
+		return strings.HasSuffix(source.Status.Revision, hash) && meta.IsStatusConditionTrue(source.Status.Conditions, v1alpha1.ConditionReady)
+	}).ResourceVersion
 	looks := fetches(t, repository.source)
 	eventually(t, func() bool { return fetches(t, repository.source) > looks+1 }, "the repository to be looked at twice more")
 	require.Equal(t, before, readSource(t, repository.source).ResourceVersion, "a look that finds nothing new writes nothing")

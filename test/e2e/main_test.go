@@ -45,10 +45,10 @@ func TestMain(m *testing.M) {
 	os.Exit(runTests(m))
 }
 
-// runInParallel has four tests run at a time, unless the flag names another number: they
-// wait for the manager more than they compute. The tests that are not parallel come first,
-// one after the other: those that stop the manager or a peer, that count what all write, or
-// whose policies are about the objects of others.
+// runInParallel sets -test.parallel to 4, unless it is given: tests wait for the manager more
+// than they compute. Go runs the tests that are not parallel first, one after the other.
+// Those are the tests that stop the manager or a peer, that count the writes of all tests,
+// or whose policies match the objects of other tests.
 func runInParallel() error {
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
@@ -107,26 +107,31 @@ func runTests(m *testing.M) (code int) {
 			return failed(err)
 		}
 	}
+	defer func() {
+		if code != 0 {
+			printNewestLog()
+		}
+	}()
 	if manager, err = startManager(ctx); err != nil {
 		return failed(err)
 	}
 	code = m.Run()
 	manager.Stop()
-	if err := findRaces(); err != nil {
-		code = failed(err)
+	logs, err := cluster.ManagerLogs()
+	if err == nil {
+		err = findRaces(logs)
 	}
-	if code != 0 {
-		printTail(manager.Log)
+	if err != nil {
+		return failed(err)
 	}
 	return code
 }
 
-// findRaces is an error where a manager has reported a data race, which those do that are
-// built with the race detector.
-func findRaces() error {
-	logs, err := cluster.ManagerLogs()
-	if err != nil {
-		return err
+// findRaces returns an error if a manager's log reports a data race. Managers that are built
+// without the race detector report none.
+func findRaces(logs []string) error {
+	if len(logs) == 0 {
+		return errors.New("no manager has a log")
 	}
 	for _, log := range logs {
 		text, err := os.ReadFile(log)
@@ -137,13 +142,20 @@ func findRaces() error {
 			return fmt.Errorf("%s reports a data race:\n%s", filepath.Base(log), text[at:min(len(text), at+8<<10)])
 		}
 	}
-	if len(logs) == 0 {
-		return errors.New("no manager has a log")
-	}
 	return nil
 }
 
-// startManager returns when the API server is told to call the manager, too: after one that
+func TestARaceIsFound(t *testing.T) {
+	t.Parallel()
+	quiet, racing := filepath.Join(t.TempDir(), "quiet.log"), filepath.Join(t.TempDir(), "racing.log")
+	mustWrite(t, quiet, "{}\n")
+	mustWrite(t, racing, "{}\n==================\nWARNING: DATA RACE\nWrite at 0x00c0\n")
+	require.NoError(t, findRaces([]string{quiet}))
+	require.EqualError(t, findRaces([]string{quiet, racing}), "racing.log reports a data race:\nWARNING: DATA RACE\nWrite at 0x00c0\n")
+	require.Error(t, findRaces(nil))
+}
+
+// startManager returns when the API server is configured to call the manager, too: after one that
 // was killed, that takes a while.
 func startManager(ctx context.Context, args ...string) (*installation.Manager, error) {
 	// Nothing else would answer while this one drains.
@@ -169,8 +181,8 @@ func startManager(ctx context.Context, args ...string) (*installation.Manager, e
 	return m, waitRegistered(ctx, m)
 }
 
-// waitRegistered waits until both configurations name a manager for all of their entries,
-// and one of them, by its rules, has it called.
+// waitRegistered waits until all entries of both configurations name a manager, and the
+// rules of an entry of the validating one have the API server call it.
 func waitRegistered(ctx context.Context, m *installation.Manager) error {
 	for object, isCalled := range map[string]bool{"validatingwebhookconfigurations/lintel": true, "mutatingwebhookconfigurations/lintel": false} {
 		var last string
@@ -187,8 +199,8 @@ func waitRegistered(ctx context.Context, m *installation.Manager) error {
 	return nil
 }
 
-// registersAlone says whether there are entries, none is another manager's and, where it
-// matters, some entry is called.
+// registersAlone is whether all entries are the manager's and, if isCalled, one of them has
+// rules.
 func registersAlone(lines, url string, isCalled bool) bool {
 	for line := range strings.Lines(lines) {
 		operation, address, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
@@ -203,6 +215,18 @@ func registersAlone(lines, url string, isCalled bool) bool {
 func failed(err error) int {
 	fmt.Fprintln(os.Stderr, "e2e:", err)
 	return 1
+}
+
+// printNewestLog prints the end of the log that was written to last.
+func printNewestLog() {
+	logs, _ := cluster.ManagerLogs()
+	newest, written := "", time.Time{}
+	for _, log := range logs {
+		if info, err := os.Stat(log); err == nil && info.ModTime().After(written) {
+			newest, written = log, info.ModTime()
+		}
+	}
+	printTail(newest)
 }
 
 func printTail(path string) {
@@ -295,8 +319,8 @@ func removeSource(ctx context.Context, name string) {
 	_, _ = cluster.Kubectl(ctx, "", "delete", "policysource", name, "--ignore-not-found")
 }
 
-// eventually looks again and again until a condition holds: for what is not one object,
-// which waitFor watches. The condition may fail the test.
+// eventually polls until a condition holds. For the state of one object, use waitFor. The
+// condition may fail the test.
 func eventually(t *testing.T, condition func() bool, what string) {
 	t.Helper()
 	ticker := time.NewTicker(50 * time.Millisecond)
@@ -306,10 +330,10 @@ func eventually(t *testing.T, condition func() bool, what string) {
 	}
 }
 
-// atRest fails where something is written within a window. Each reading counts writes, and
-// counts never go back: so the last reading says of the whole window what many would. The
-// window is to be longer than every interval at which the manager looks again by itself;
-// what answers its own writes shows at any length.
+// atRest fails if something is written within a window. Each reading counts writes. Counts
+// never decrease, so equal readings at both ends prove that nothing was written in between.
+// The window must be longer than every interval at which the manager reconciles without a
+// change; a controller that reacts to its own writes shows in any window.
 func atRest(t *testing.T, window time.Duration, readings ...func() string) {
 	t.Helper()
 	var before []string

@@ -67,6 +67,7 @@ func TestVersionsOfflineAreTheClusters(t *testing.T) {
 	t.Parallel()
 	const target = `,"targetCPUUtilizationPercentage":50`
 	const metric = `,"metrics":[{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":50}}}]`
+	namespace := newNamespace(t)
 	seen := "package versions\nimport rego.v1\ndeny contains json.marshal([input.request.kind, input.request.requestKind, input.request.resource, input.request.object.spec])"
 	for name, c := range map[string]struct {
 		kind, rego, version, spec string
@@ -81,7 +82,6 @@ func TestVersionsOfflineAreTheClusters(t *testing.T) {
 			"package versions\nimport rego.v1\ndeny contains \"old\" if input.request.object.spec.targetCPUUtilizationPercentage", "v1", target},
 	} {
 		t.Run(name, func(t *testing.T) {
-			namespace := newNamespace(t)
 			rego := inNamespace(namespace, c.kind, c.rego)
 			applySource(t, "versions", rego, nil)
 			output, ok := kubectl(t, autoscaler(namespace, c.version, c.spec), "create", "--dry-run=server", "-f", "-")

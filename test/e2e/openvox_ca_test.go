@@ -24,7 +24,7 @@ import (
 	"github.com/lintel-policy/lintel/test/puppetca"
 )
 
-// sharedCA is a real Puppet CA for all tests that need one which is there already.
+// sharedCA is a real Puppet CA that several tests use.
 type sharedCA struct {
 	*puppetca.CA
 	// policies is the file that its autosign hook reads.

@@ -23,7 +23,7 @@ func startOpenVox(ctx context.Context, folder string) (stop func() error, err er
 		return nil, fmt.Errorf("permitting openvox: %w: %s", err, output)
 	}
 	return func() error {
-		giveUp() // one that was never asked for does not start now
+		giveUp() // a CA that no test has used does not start now
 		if ca, err := puppetCA(); err == nil {
 			ca.Stop()
 		}

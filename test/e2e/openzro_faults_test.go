@@ -85,7 +85,6 @@ func TestOpenZroServerThatMisbehaves(t *testing.T) {
 		t.Log("a real one does not on demand")
 		return
 	}
-	x := newTenant(t, "first")
 	other := newTenant(t, "second")
 	for name, fault := range map[string]struct {
 		what   openzro.Misbehaviour
@@ -101,6 +100,9 @@ func TestOpenZroServerThatMisbehaves(t *testing.T) {
 		"hanging":      {openzro.Hang(), ozv1.ReasonAPIError},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// Of its own, for a server that fails again and again is asked less and less often.
+			x := newTenant(t, "first")
 			end := management.Double.Fault(openzro.Call{Account: x.account.Name}, 0, fault.what)
 			defer end()
 			x.apply(t, "OZGroup", name, map[string]any{"name": name})
@@ -136,20 +138,29 @@ func TestOpenZroLostAnswers(t *testing.T) {
 		t.Log("a real one does not on demand")
 		return
 	}
-	x := newTenant(t, "first")
-	before := x.everything(t)
-	for _, route := range []string{"groups", "setup-keys", "policies", "networks", "networks/{network}/routers", "networks/{network}/resources"} {
-		t.Cleanup(management.Double.Fault(openzro.Call{Account: x.account.Name, Method: http.MethodPost, Route: route}, 1, openzro.LoseAnswer()))
+	// Of one tenant each, for a server that fails again and again is asked less and less often.
+	for name, routes := range map[string][]string{
+		"access":   {"groups", "setup-keys", "policies"},
+		"networks": {"networks", "networks/{network}/routers", "networks/{network}/resources"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := newTenant(t, "first")
+			before := x.everything(t)
+			for _, route := range routes {
+				t.Cleanup(management.Double.Fault(openzro.Call{Account: x.account.Name, Method: http.MethodPost, Route: route}, 1, openzro.LoseAnswer()))
+			}
+			x.applyFive(t)
+			for kind, name := range five {
+				x.reconciled(t, kind, name)
+				s, _ := x.status(t, kind, name)
+				require.False(t, s.Adopted, "%s %s", kind, name)
+			}
+			x.holdsFive(t)
+			mustKubectl(t, "", "delete", "-n", x.namespace, openZroKinds, "--all", "--timeout=90s")
+			require.Equal(t, before, x.everything(t))
+		})
 	}
-	x.applyFive(t)
-	for kind, name := range five {
-		x.reconciled(t, kind, name)
-		s, _ := x.status(t, kind, name)
-		require.False(t, s.Adopted, "%s %s", kind, name)
-	}
-	x.holdsFive(t)
-	mustKubectl(t, "", "delete", "-n", x.namespace, openZroKinds, "--all", "--timeout=90s")
-	require.Equal(t, before, x.everything(t))
 }
 
 // TestOpenZroPlainUser: the tokens of a service that only reads, and of a person who does

@@ -49,7 +49,8 @@ func openZroArgs() []string {
 	}
 }
 
-// inParallel has a test run beside others, where each has accounts of its own.
+// inParallel runs a test in parallel with others at the double, where each has accounts of
+// its own.
 func inParallel(t *testing.T) {
 	if management.Double != nil {
 		t.Parallel()
@@ -66,7 +67,7 @@ type tenant struct {
 // newTenant makes one. A real server has two accounts, which are first and second.
 func newTenant(t *testing.T, which string) tenant {
 	t.Helper()
-	made := tenant{namespace: "e2e-" + strings.ToLower(t.Name()) + "-" + which}
+	made := tenant{namespace: "e2e-" + strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-")) + "-" + which}
 	makeNamespace(t, made.namespace)
 	switch {
 	case management.Double != nil:

@@ -13,8 +13,8 @@ import (
 	"github.com/lintel-policy/lintel/test/installation"
 )
 
-// TestOrlojManagerIsAway stops the manager once, for what is done meanwhile and for another
-// that serves one namespace.
+// TestOrlojManagerIsAway stops the manager once: objects change meanwhile, and a manager of
+// one namespace runs.
 func TestOrlojManagerIsAway(t *testing.T) {
 	// Tests that count writes come next.
 	t.Cleanup(func() {

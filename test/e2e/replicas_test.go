@@ -69,7 +69,7 @@ func (r *replicas) start(t *testing.T, name string) *installation.Manager {
 	return m
 }
 
-// leader is the place of the one that leads.
+// leader is the index of the replica that leads.
 func (r *replicas) leader(t *testing.T) (place int) {
 	t.Helper()
 	eventually(t, func() bool {
@@ -82,7 +82,7 @@ func (r *replicas) leader(t *testing.T) (place int) {
 	return place
 }
 
-// kill ends a replica without its leave.
+// kill kills a replica and waits until the relay no longer calls it.
 func (r *replicas) kill(t *testing.T, i int) {
 	t.Helper()
 	r.all[i].Kill()
@@ -287,7 +287,7 @@ func (r *replicas) areKilled(t *testing.T, l *load, namespace string) {
 	require.LessOrEqual(t, lost, 3*2*loadWorkers)
 }
 
-// passNotificationsOn tells one of them of a push that does not lead.
+// passNotificationsOn sends a push notification to a replica that does not lead.
 func (r *replicas) passNotificationsOn(t *testing.T) {
 	folder := t.TempDir()
 	repository := newGitRepository(t, folder, "team-relayed", newNamespace(t))
@@ -309,8 +309,8 @@ func (r *replicas) passNotificationsOn(t *testing.T) {
 	repository.goesLive(t, "relayed")
 }
 
-// standFaultySources: beside one that is broken, and one that runs into its limits on every
-// object, every replica is ready and the other sources enforce.
+// standFaultySources: with a broken source, and one that runs into its limits on every
+// object, every replica is ready and the other sources are enforced.
 func (r *replicas) standFaultySources(t *testing.T) {
 	namespace := newNamespace(t)
 	sound := inNamespace(namespace, configMapKind+", "+`{group: "", kind: Secret}`, `package sound

@@ -19,8 +19,8 @@ type system struct {
 	name string
 	// prefix is what the names of its tests begin with.
 	prefix string
-	// start permits the manager what the system needs and starts the system's peers,
-	// which keep their files in a folder.
+	// start grants the manager the system's permissions and starts the system's peers, which
+	// keep their files in a folder.
 	start func(ctx context.Context, folder string) (stop func() error, err error)
 	// args are further flags of the manager, once the peers run.
 	args func() []string
@@ -28,7 +28,7 @@ type system struct {
 	env func() []string
 }
 
-// core comes first: its prefix is every test's.
+// core has the tests of no system.
 var core = system{prefix: "Test", start: startCore, args: coreArgs, env: coreEnv}
 
 var allSystems = []system{
@@ -39,7 +39,7 @@ var allSystems = []system{
 	{name: "zopp", prefix: "TestZopp", start: startZopp, args: zoppArgs},
 }
 
-// sources are these tests, by whose names it is known which of them will run.
+// sources are the files of these tests, for their names.
 //
 //go:embed *_test.go
 var sources embed.FS
@@ -78,9 +78,9 @@ func testNames() (names []string, err error) {
 
 var declaration = regexp.MustCompile(`(?m)^func (Test\w*)\(t \*testing\.T\)`)
 
-// systemsOf are the systems of the named tests that the patterns run. Of a pattern for
-// subtests, which has slashes, only the part that names tests counts; one that has
-// alternatives as well runs every test, and skips none, as far as this is concerned.
+// systemsOf returns the systems of the named tests that the patterns select. Of a pattern for
+// subtests, only the part before the slash counts; with alternatives, it selects every test.
+// A -test.skip pattern for subtests skips no test.
 func systemsOf(names []string, run, skip string) (systems []system, err error) {
 	if strings.Contains(run, "/") {
 		if run, _, _ = strings.Cut(run, "/"); strings.Contains(run, "|") {

@@ -10,9 +10,9 @@ import (
 
 const (
 	// programsVariable names a folder with the programs of ./cmd/..., built from this
-	// checkout: who runs many tests builds them once.
+	// checkout, so that a run of many suites builds them once.
 	programsVariable = "LINTEL_PROGRAMS"
-	// raceVariable is 1 where programs that are built here have the race detector.
+	// raceVariable is 1 to build the programs with the race detector.
 	raceVariable = "LINTEL_RACE"
 )
 
