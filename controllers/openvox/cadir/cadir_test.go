@@ -20,7 +20,7 @@ import (
 
 func newFolder(t *testing.T) Folder {
 	t.Helper()
-	return Folder{Path: filepath.Join(t.TempDir(), "ca"), KeyBits: 2048, Now: time.Now}
+	return Folder{Path: filepath.Join(t.TempDir(), "ca"), KeyBits: 1024, Now: time.Now}
 }
 
 func (f Folder) file(t *testing.T, name string) []byte {

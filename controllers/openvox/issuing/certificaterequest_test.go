@@ -203,15 +203,15 @@ func TestWhenServed(t *testing.T) {
 // replace it.
 func TestLineage(t *testing.T) {
 	ca := openvoxtest.NewCA(t)
-	keyPEM, err := newKey(2048)
+	keyPEM, err := newKey(1024)
 	require.NoError(t, err)
 	key, err := parseKey(keyPEM)
 	require.NoError(t, err)
-	nextPEM, err := newKey(2048)
+	nextPEM, err := newKey(1024)
 	require.NoError(t, err)
 	next, err := parseKey(nextPEM)
 	require.NoError(t, err)
-	otherPEM, err := newKey(2048)
+	otherPEM, err := newKey(1024)
 	require.NoError(t, err)
 	has := ca.Issue(&x509.Certificate{Subject: pkix.Name{CommonName: web}}, key.Public())
 

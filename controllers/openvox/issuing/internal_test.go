@@ -551,7 +551,7 @@ func TestServerPairIsMounted(t *testing.T) {
 	plain.Spec.Volumes[0].VolumeSource = corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "main-server-tls"}}
 	caServer := template.DeepCopy()
 	caServer.Labels = map[string]string{layout.CAServerLabel: "true"}
-	r := &CertificateReconciler{client: s.Client, secrets: secrets{s.Client, s.Client}, now: time.Now, keys: newKeyMaker(2048), admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return builtin.Verdict{}, nil }}
+	r := &CertificateReconciler{client: s.Client, secrets: secrets{s.Client, s.Client}, now: time.Now, keys: newKeyMaker(1024), admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return builtin.Verdict{}, nil }}
 	named := metav1.ObjectMeta{Namespace: "ns", Name: "theirs"}
 	for what, workload := range map[string]client.Object{
 		"Server theirs":   &appsv1.Deployment{ObjectMeta: named, Spec: appsv1.DeploymentSpec{Template: *plain}},
@@ -842,7 +842,7 @@ func TestAdopt(t *testing.T) {
 	fake := openvoxtest.NewCA(t)
 	pair := s.fill(fake, "main-internal", bootNames...)
 	ca := s.reconcile()
-	r := &CertificateReconciler{client: s.Client, secrets: secrets{s.Client, s.Client}, now: time.Now, keys: newKeyMaker(2048), admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return builtin.Verdict{}, nil }}
+	r := &CertificateReconciler{client: s.Client, secrets: secrets{s.Client, s.Client}, now: time.Now, keys: newKeyMaker(1024), admit: func(context.Context, builtin.Object) (builtin.Verdict, error) { return builtin.Verdict{}, nil }}
 	issue := func(name, certname, known string) outcome {
 		return r.issue(t.Context(), certificates.MakeCertificate(name, certname).UID("1").DNSNames(bootNames...).Issued(known).Obj())
 	}

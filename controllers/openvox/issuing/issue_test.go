@@ -63,7 +63,7 @@ func TestNothingIsSaidToBeRevoked(t *testing.T) {
 	anyone, err := puppet.NewClient(server)
 	require.NoError(t, err)
 	a := &authority{internal: true, bundle: b.ca.Bundle(), anyone: anyone, admin: anyone, admins: []administrator{{leaf, anyone}}, server: server}
-	i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: a, keys: newKeyMaker(2048), now: func() time.Time { return b.now }}
+	i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: a, keys: newKeyMaker(1024), now: func() time.Time { return b.now }}
 	out := i.run(t.Context())
 	require.Equal(t, reasonWaitingForSigner, out.reason)
 	require.Empty(t, b.ca.Revoked)
@@ -89,7 +89,7 @@ func (b *bench) attempt() outcome {
 	if b.noAdmin {
 		a.admin = nil
 	}
-	i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: a, keys: newKeyMaker(2048), autoRenews: !b.noRenewal, now: func() time.Time { return b.now }}
+	i := &issuance{secrets: secrets{b.client, b.client}, certificate: b.certificate, authority: a, keys: newKeyMaker(1024), autoRenews: !b.noRenewal, now: func() time.Time { return b.now }}
 	out := i.run(b.t.Context())
 	if out.certificate != nil {
 		b.certificate.Status.SerialNumber = serial(out.certificate)
@@ -211,7 +211,7 @@ func TestReissue(t *testing.T) {
 		},
 		"another key": func(b *bench) {
 			secret := b.secret("web-tls")
-			key, err := newKey(2048)
+			key, err := newKey(1024)
 			require.NoError(b.t, err)
 			secret.Data[layout.KeyFile] = key
 			require.NoError(b.t, b.client.Update(b.t.Context(), secret))

@@ -37,7 +37,7 @@ func newSigningTest(t *testing.T, objects ...client.Object) *signingTest {
 	ca := openvoxtest.NewCA(t)
 	authority := newAuthority(ca.URL)
 	authority.Spec.External.TLSSecretRef = "admin"
-	text, err := newKey(2048)
+	text, err := newKey(1024)
 	require.NoError(t, err)
 	key, err := parseKey(text)
 	require.NoError(t, err)
