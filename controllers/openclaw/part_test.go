@@ -29,7 +29,7 @@ func bundleWebhook(t *testing.T, stored ...client.Object) builtin.Judge {
 	scheme := kuberuntime.NewScheme()
 	require.NoError(t, openclawv1.AddToScheme(scheme))
 	s := &admitter{
-		parser: rules.NewParser(), snapshot: engine.NewSnapshot(admission.BuiltinResources(), set),
+		parser: rules.NewParser(), snapshot: engine.NewSnapshot(admission.BuiltinResources(), engine.TestTimeouts(set)),
 		timeout: time.Minute, // a machine may be busy
 		bundles: fake.NewClientBuilder().WithScheme(scheme).WithObjects(stored...).Build(),
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,12 +21,7 @@ func compileSource(t *testing.T, source definition.Source) *PolicySet {
 	t.Helper()
 	set, err := Compile(source)
 	require.NoError(t, err)
-	for _, p := range set.policies {
-		if p.meta.Timeout == definition.DefaultTimeout {
-			p.meta.Timeout = time.Minute // a busy machine is not what these tests are about
-		}
-	}
-	return set
+	return TestTimeouts(set)
 }
 
 func readNamespace(t testing.TB, text string) Namespace {

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"time"
+
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/lintel-policy/lintel/policies/bounds"
@@ -19,4 +21,15 @@ func TestModules(source definition.Source) (map[string]*ast.Module, *ast.Compile
 		WithEnablePrintStatements(true).
 		WithPathConflictsCheck(func(path []string) (bool, error) { return definition.Descend(own, path) != nil, nil })
 	return modules, compiler, eval.ObjectDocument(own), definition.Distinct(errs)
+}
+
+// TestTimeouts gives the policies of a set a minute where they have the default timeout, for
+// tests that are not about it: the machine may be busy.
+func TestTimeouts(set *PolicySet) *PolicySet {
+	for _, p := range set.policies {
+		if p.meta.Timeout == definition.DefaultTimeout {
+			p.meta.Timeout = time.Minute
+		}
+	}
+	return set
 }
