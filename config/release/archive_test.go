@@ -34,8 +34,15 @@ func downloads(t *testing.T) (folder string) {
 	return folder
 }
 
-func TestDownloadsAreWhatTheSumsSay(t *testing.T) {
+// TestDownloads: the archives have the sums that are listed, and krew installs them.
+func TestDownloads(t *testing.T) {
 	folder := downloads(t)
+	t.Run("sums", func(t *testing.T) { testSums(t, folder) })
+	t.Run("krew manifest", func(t *testing.T) { testKrewManifest(t, folder) })
+	t.Run("krew installs", func(t *testing.T) { testKrewInstalls(t, folder) })
+}
+
+func testSums(t *testing.T, folder string) {
 	text, err := os.ReadFile(filepath.Join(folder, "sha256sums.txt"))
 	require.NoError(t, err)
 	sums := strings.Split(strings.TrimSpace(string(text)), "\n")
@@ -78,8 +85,7 @@ func modes(t *testing.T, archive string) map[string]int64 {
 	}
 }
 
-func TestKrewManifestHasAllDownloads(t *testing.T) {
-	folder := downloads(t)
+func testKrewManifest(t *testing.T, folder string) {
 	text, err := os.ReadFile(filepath.Join(folder, "krew.yaml"))
 	require.NoError(t, err)
 	var plugin index.Plugin
@@ -97,11 +103,12 @@ func TestKrewManifestHasAllDownloads(t *testing.T) {
 	}
 }
 
-// TestKrewInstalls: krew itself checks the manifest and installs the plugin.
-func TestKrewInstalls(t *testing.T) {
-	folder, root := downloads(t), t.TempDir()
-	manifest := filepath.Join(t.TempDir(), "lintel.yaml")
-	require.NoError(t, os.Rename(filepath.Join(folder, "krew.yaml"), manifest))
+// testKrewInstalls: krew itself checks the manifest and installs the plugin.
+func testKrewInstalls(t *testing.T, folder string) {
+	root, manifest := t.TempDir(), filepath.Join(t.TempDir(), "lintel.yaml")
+	text, err := os.ReadFile(filepath.Join(folder, "krew.yaml"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(manifest, text, 0o644))
 	install := exec.CommandContext(t.Context(), "go", "tool", "krew", "install", "--manifest", manifest,
 		"--archive", filepath.Join(folder, "lintel_v1.2.3_linux_"+runtime.GOARCH+".tar.gz"))
 	install.Env = append(os.Environ(), "KREW_ROOT="+root, "KREW_NO_UPGRADE_CHECK=1")

@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -85,8 +86,22 @@ func makeHello(t *testing.T, platforms ...string) (*maker, made) {
 	return m, all[0]
 }
 
+var (
+	helloOnce  sync.Once
+	helloMaker *maker
+	helloMade  made
+)
+
+// sharedHello is one for tests that change nothing in it: it is in memory.
+func sharedHello(t *testing.T) (*maker, made) {
+	t.Helper()
+	helloOnce.Do(func() { helloMaker, helloMade = makeHello(t, "linux/amd64", "linux/arm64") })
+	require.NotNil(t, helloMaker, "the test that came first could not make it")
+	return helloMaker, helloMade
+}
+
 func TestImageRunsAnywhere(t *testing.T) {
-	_, image := makeHello(t, "linux/amd64", "linux/arm64")
+	_, image := sharedHello(t)
 	manifest, err := image.index.IndexManifest()
 	require.NoError(t, err)
 	require.Len(t, manifest.Manifests, 2)
@@ -131,8 +146,10 @@ func unpack(t *testing.T, image v1.Image) map[string][]byte {
 
 func TestImagesAreTheSameToTheByte(t *testing.T) {
 	digests := map[string]bool{}
-	for i := range 2 {
-		m, image := makeHello(t, "linux/"+runtime.GOARCH)
+	for i, build := range []func(*testing.T) (*maker, made){
+		sharedHello, func(t *testing.T) (*maker, made) { return makeHello(t, "linux/amd64", "linux/arm64") },
+	} {
+		m, image := build(t)
 		folder := filepath.Join(t.TempDir(), "layout")
 		require.NoError(t, writeLayout(folder, []made{image}, m.Version))
 		index, err := os.ReadFile(filepath.Join(folder, "index.json"))
@@ -149,7 +166,7 @@ func TestImagesAreTheSameToTheByte(t *testing.T) {
 }
 
 func TestSBOMNamesTheModules(t *testing.T) {
-	_, image := makeHello(t, "linux/"+runtime.GOARCH)
+	_, image := sharedHello(t)
 	manifest, err := image.index.IndexManifest()
 	require.NoError(t, err)
 	described, err := image.sboms[0].Manifest()
@@ -183,7 +200,7 @@ func TestPushedImagesHaveSBOMsAndSignatures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			server := httptest.NewServer(registry.New(append(tt.options, registry.Logger(log.New(io.Discard, "", 0)))...))
 			defer server.Close()
-			_, image := makeHello(t, "linux/"+runtime.GOARCH)
+			_, image := sharedHello(t)
 			key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 			require.NoError(t, err)
 			host := strings.TrimPrefix(server.URL, "http://")
