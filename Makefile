@@ -63,8 +63,8 @@ help: ## Show this list
 # which has an exit status of its own for Ctrl-C; || keeps bash from becoming the
 # program, and with that from giving it a group.
 .PHONY: run
-run: export CGO_ENABLED = 0
-run: export GOFLAGS = -trimpath
+run cluster-up cluster-down: export CGO_ENABLED = 0
+run cluster-up cluster-down: export GOFLAGS = -trimpath
 run: ## Show Lintel at work in a cluster of its own, or of the current context with CLUSTER=current; with NODES=real as Pods
 	$(call install,$(DIFF) $(if $(filter real,$(NODES)),$(GIT) $(REAL_NODES)))
 	@go build -buildvcs=false -o .cluster/quickstart ./test/quickstart
