@@ -300,7 +300,7 @@ func (r *resolver) copyFolder(ctx context.Context, m module, f folder, dir strin
 	return nil
 }
 
-// compilerGOGC trades memory of the compiler, some hundred megabytes, for time.
+// compilerGOGC trades memory of each compiler, up to two hundred megabytes more, for time.
 const compilerGOGC = "400"
 
 // command is a go command whose results depend on nothing but its arguments.
@@ -309,7 +309,7 @@ func (r *resolver) command(dir string, args ...string) *exec.Cmd {
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=", "GOOS=", "GOARCH=")
 	if os.Getenv("GOGC") == "" {
-		// The compiler spends a quarter of its time on garbage otherwise.
+		// The compiler spends a tenth of its time and more on garbage otherwise.
 		cmd.Env = append(cmd.Env, "GOGC="+compilerGOGC)
 	}
 	return cmd
