@@ -305,10 +305,11 @@ func inhabitants(t *testing.T, namespace string) []string {
 
 func TestRealNodesLeaveNothing(t *testing.T) {
 	t.Parallel()
+	owned, crashed := newHarness(t), newHarness(t)
+	owned.run("build", "--nodes=real") // may take longer than the owner lives
 	before := remains(t)
 	owner := exec.Command("sleep", "600")
 	require.NoError(t, owner.Start())
-	owned, crashed := newHarness(t), newHarness(t)
 	started := make(chan error)
 	for h, args := range map[*harness][]string{owned: {"--owner-pid", strconv.Itoa(owner.Process.Pid)}, crashed: nil} {
 		cmd := h.command(append([]string{"up", "--nodes=real", "--without", "cert-manager"}, args...)...)
