@@ -115,6 +115,9 @@ took = @trap 'echo "make $@: $$SECONDS s" >&2' EXIT;
 
 SUITES := go run ./test/suites
 
+# Random tests of the long suites start from this seed, which they print with a failure.
+seed = export LINTEL_SEED=$${LINTEL_SEED:-$$RANDOM}; echo "LINTEL_SEED=$$LINTEL_SEED";
+
 .PHONY: test
 test: ## Run the tests that the changes since their last pass in this checkout need; SUITE=name runs one
 	$(call install,$(GIT) $(DIFF) $(PEERS))
@@ -128,14 +131,11 @@ test-all: ## Run all tests but the long ones
 .PHONY: test-long
 test-long: ## Run all tests, with long properties, each fuzz target for a minute, and a manager with the race detector
 	$(call install,$(GIT) $(DIFF) $(PEERS))
-	$(took) $(SUITES) --long --warn-after=0
+	$(took) $(seed) $(SUITES) --long --warn-after=0
 
-# What `make test` does in short, with more of it, from seeds of its own.
 .PHONY: properties
-properties: ## Run the long properties: random policies against what OPA says
-	@seed=$${LINTEL_SEED:-$$RANDOM}; echo "LINTEL_SEED=$$seed"; \
-	LINTEL_LONG=1 LINTEL_SEED=$$seed go test -count=1 -timeout 60m -v \
-	  -run '^(TestRicherPairs|TestProvedHoldsOnEveryInput|TestFormulasAgreeWithOPA|TestAChildNeverWidens|TestNamesOfPeersDecideNothing)$$' ./policies/sidecar ./policies/restriction | grep -v '^=== RUN'
+properties: ## Run the property tests at length, from a seed of its own
+	$(took) $(seed) $(SUITES) --long properties
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a minute

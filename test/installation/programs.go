@@ -28,7 +28,7 @@ func Programs(ctx context.Context, folder string) (string, error) {
 		return "", fmt.Errorf("%s: %w", programsVariable, err)
 	}
 	if _, err := os.Stat(filepath.Join(folder, "manager")); err != nil {
-		return "", fmt.Errorf("%s: %w; build them with: go build -o %s/ ./cmd/...", programsVariable, err, folder)
+		return "", fmt.Errorf("%s: %w; build ./cmd/... into %s", programsVariable, err, folder)
 	}
 	return folder, nil
 }

@@ -26,7 +26,7 @@ var removal = [][]string{
 }
 
 // errNotRemoved says that parts of Lintel may be left in the cluster.
-var errNotRemoved = errors.New("Lintel may not have been removed from the cluster")
+var errNotRemoved = errors.New("the cluster may still have parts of Lintel")
 
 // useCurrent takes the cluster of the current context.
 func useCurrent(ctx context.Context, _ request, stateDir string) (*site, error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,10 +111,4 @@ func (r record) estimate(s suite) time.Duration {
 		return time.Duration(seconds * float64(time.Second))
 	}
 	return s.usual
-}
-
-// clone is a copy that can be changed.
-func (r record) clone() record {
-	r.Suites = maps.Clone(r.Suites)
-	return r
 }
