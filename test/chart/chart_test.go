@@ -5,6 +5,7 @@ package chart
 import (
 	"bytes"
 	"cmp"
+	"flag"
 	"io"
 	"log/slog"
 	"os"
@@ -30,9 +31,14 @@ const (
 	namespace = "lintel-system"
 )
 
-// Helm tells of each symbolic link.
+// TestMain silences Helm, which logs each symbolic link, and runs tests side by side that wait
+// for Pods rather than compute.
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,14 +41,19 @@ spec:
         deny["not on Fridays"] { input.weekday == "friday" }
 `
 
-// importGateway has the node know the images of a gateway's Pods.
-func (n node) importGateway(t *testing.T) {
+// buildGateway builds the programs of a gateway's Pods in a folder.
+func buildGateway(folder string) error {
+	return errors.Join(
+		output(".", nil, "go", "build", "-o", filepath.Join(folder, "gateway"), "./gateway"),
+		output("../opa", nil, "go", "build", "-o", filepath.Join(folder, "opa"), "github.com/open-policy-agent/opa"),
+	)
+}
+
+// importGateway makes images of those programs, and imports them.
+func (n node) importGateway(t *testing.T, folder string) {
 	t.Helper()
-	programs, images := t.TempDir(), filepath.Join(t.TempDir(), "images")
-	gateway, opa := filepath.Join(programs, "gateway"), filepath.Join(programs, "opa")
-	run(t, ".", "go", "build", "-o", gateway, "./gateway")
-	run(t, "../opa", "go", "build", "-o", opa, "github.com/open-policy-agent/opa")
-	run(t, ".", n.binaries["node"], "images", images, gatewayImage+"="+gateway, sidecarImage+"="+opa)
+	images := filepath.Join(t.TempDir(), "images")
+	run(t, ".", n.binaries["node"], "images", images, gatewayImage+"="+filepath.Join(folder, "gateway"), sidecarImage+"="+filepath.Join(folder, "opa"))
 	n.importImages(t, images)
 }
 

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,11 +21,19 @@ func TestInstalled(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Fatal("a node whose Pods run needs root")
 	}
+	before, images := checkOutPrevious(t), t.TempDir()
+	made := inBackground(t, func() error {
+		return errors.Join(
+			makePrevious(filepath.Join(images, "previous"), before, t.TempDir()),
+			buildGateway(images),
+			makeManager(filepath.Join(images, "present"), "../..", present),
+		)
+	})
 	n := startNode(t)
-	before := checkOutPrevious(t)
-	n.importManager(t, before, previous)
-	n.importManager(t, "../..", present)
-	n.importGateway(t)
+	require.NoError(t, made())
+	n.importGateway(t, images)
+	n.importImages(t, filepath.Join(images, "previous"))
+	n.importImages(t, filepath.Join(images, "present"))
 	n.install(t, filepath.Join(before, "config/chart/lintel"), previous)
 
 	l := startLoad(t, n)
@@ -115,7 +124,7 @@ func (n node) interruptUpgrade(t *testing.T) {
 		ended <- err
 	}()
 	eventually(t, func() bool {
-		return slices.ContainsFunc(n.managers(t), func(p corev1.Pod) bool { return waiting(p) == "ImagePullBackOff" })
+		return slices.ContainsFunc(n.managers(t), func(p corev1.Pod) bool { return waiting(p) == "ErrImagePull" || waiting(p) == "ImagePullBackOff" })
 	}, "the image cannot be pulled")
 	kill()
 	require.ErrorContains(t, <-ended, "killed")

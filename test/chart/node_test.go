@@ -8,9 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -65,22 +65,33 @@ func startCluster(t *testing.T, flags ...string) node {
 // run gives what a command prints.
 func run(t *testing.T, folder string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(args[0], args[1:]...)
-	var out, problems bytes.Buffer
-	cmd.Dir, cmd.Stdout, cmd.Stderr = folder, &out, &problems
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	require.NoError(t, cmd.Run(), "%v: %s", args, problems.String())
+	var out bytes.Buffer
+	require.NoError(t, output(folder, &out, args...))
 	return out.String()
 }
 
-// importManager makes the manager's image of a checkout, as a version, and has the node
-// know it.
-func (n node) importManager(t *testing.T, checkout, version string) {
-	t.Helper()
-	images := filepath.Join(t.TempDir(), "images")
-	run(t, "../../config/release", "go", "run", ".", "image", images, "--source", checkout,
-		"--only", "lintel-manager", "--platform", "linux/"+runtime.GOARCH, "--version", version)
-	n.importImages(t, images)
+// output runs a command in a folder, whose output goes to a buffer if there is one.
+func output(folder string, out *bytes.Buffer, args ...string) error {
+	cmd := exec.Command(args[0], args[1:]...)
+	var problems bytes.Buffer
+	cmd.Dir, cmd.Stderr = folder, &problems
+	if out != nil {
+		cmd.Stdout = out
+	}
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%v: %w: %s", args, err, problems.String())
+	}
+	return nil
+}
+
+// inBackground begins something, and returns what waits for it. The test waits in any case.
+func inBackground(t *testing.T, do func() error) (wait func() error) {
+	ended := make(chan error, 1)
+	go func() { ended <- do() }()
+	wait = sync.OnceValue(func() error { return <-ended })
+	t.Cleanup(func() { _ = wait() })
+	return wait
 }
 
 func (n node) importImages(t *testing.T, folder string) {

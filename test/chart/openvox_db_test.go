@@ -14,6 +14,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,7 +47,7 @@ spec:
       terminationGracePeriodSeconds: 5
       containers:
         - name: postgres
-          image: localhost/openvox-db:` + stable + `
+          image: ` + databaseImage + `:` + stable + `
           command:
             - /bin/bash
             - -c
@@ -73,14 +74,14 @@ kind: Database
 metadata: {name: store}
 spec:
   certificateRef: store
-  image: {repository: localhost/openvox-db, tag: ` + stable + `}
+  image: {repository: ` + databaseImage + `, tag: ` + stable + `}
   postgres:
     host: postgres
     credentialsSecretRef: store-postgres
     sslMode: verify-full
     caSecretRef: {name: postgres-tls, key: tls.crt}
   allowedCertnames: [web1.example.com]
-  javaArgs: -XX:TieredStopAtLevel=1
+  javaArgs: -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
   resources: {limits: {memory: 1Gi}}
   networkPolicy: {enabled: true}
 ---
@@ -88,12 +89,17 @@ apiVersion: openvox.voxpupuli.org/v1alpha1
 kind: Certificate
 metadata: {name: store}
 spec: {authorityRef: main, certname: store.example.com}
+---
+apiVersion: openvox.voxpupuli.org/v1alpha1
+kind: ReportProcessor
+metadata: {name: store}
+spec: {configRef: production, processor: puppetdb, url: "https://store.` + puppetNamespace + `.svc:8081", auth: {mtls: true}}
 `
 
-// testDatabase has servers store what they are told of nodes in a Database on a PostgreSQL
-// with TLS, whose files are in data, whose password changes, and which is down for a while.
-func (n node) testDatabase(t *testing.T, web agent, data string) {
-	n.importImages(t, openVoxImage(t, "openvox-db"))
+// startPostgres starts a PostgreSQL with TLS, and creates the Database's role and database.
+func (n node) startPostgres(t *testing.T) {
+	t.Helper()
+	data := t.TempDir()
 	certificate, key := selfSigned(t, "postgres")
 	require.NoError(t, os.Chmod(data, 0o777)) //nolint:gosec // it is the Pod's
 	secret := func(name string, values map[string]string) {
@@ -103,17 +109,13 @@ func (n node) testDatabase(t *testing.T, web agent, data string) {
 	secret("postgres-tls", map[string]string{"tls.crt": certificate, "tls.key": key})
 	secret("store-postgres", map[string]string{"username": "openvoxdb", "password": `fir"st \#;`})
 	n.must(t, strings.ReplaceAll(postgres, "DATA", data), "apply", "--namespace", puppetNamespace, "-f", "-")
-	n.inPuppet(t, "rollout", "status", "deployment/postgres", "--timeout=2m")
+	n.inPuppet(t, "rollout", "status", "deployment/postgres", "--timeout=4m")
 	n.sql(t, `CREATE ROLE openvoxdb LOGIN PASSWORD 'fir"st \#;'`, `CREATE DATABASE openvoxdb OWNER openvoxdb`)
+}
 
-	began, before := time.Now(), n.servers(t)
-	n.mustBeTaken(t, database, "--namespace", puppetNamespace)
-	n.inPuppet(t, "patch", "config/production", "--type=merge", "-p", `{"spec": {"databaseRef": "store"}}`)
-	n.inPuppet(t, "wait", "--for=condition=Ready", "database/store", "--timeout=8m")
-	t.Logf("from nothing to a Database: %s", time.Since(began).Round(time.Second))
-	n.rolled(t, before, "stable", "canary", "ca") // one edit of a Config that all of them read
-
-	require.Contains(t, web.mustRun(t), "compiled from code 2")
+// testDatabase: the Database has what servers send, by Puppet's own client and by a
+// ReportProcessor. Its password changes, and its PostgreSQL is down for a while.
+func (n node) testDatabase(t *testing.T, web agent) {
 	eventually(t, func() bool {
 		node := map[string]any{}
 		status, text := n.query(t, web, "/pdb/query/v4/nodes/web1.example.com")
@@ -123,9 +125,10 @@ func (n node) testDatabase(t *testing.T, web agent, data string) {
 	other := n.newAgent(t, "web9.example.com")
 	other.mustRun(t)
 	status, text := n.query(t, other, "/pdb/query/v4/nodes")
-	require.Equal(t, http.StatusForbidden, status, "%s: a node's certificate is nobody's leave to ask about others", text)
+	require.Equal(t, http.StatusForbidden, status, "%s: a node's certificate does not permit queries about others", text)
 	status, _ = n.query(t, other, "/status/v1/simple")
 	require.Equal(t, http.StatusOK, status)
+	n.testReportProcessor(t, web)
 
 	n.sql(t, `ALTER ROLE openvoxdb PASSWORD 'second'`, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'openvoxdb'`)
 	pods, err := n.client.CoreV1().Pods(puppetNamespace).Get(t.Context(), "store-0", metav1.GetOptions{})
@@ -140,9 +143,9 @@ func (n node) testDatabase(t *testing.T, web agent, data string) {
 	n.inPuppet(t, "scale", "deployment/postgres", "--replicas=0")
 	eventually(t, func() bool {
 		return n.inPuppet(t, "get", "database/store", "-o", `jsonpath={.status.ready} {.status.conditions[?(@.type=="Ready")].status}`) == "0 False"
-	}, "its status does not say that all is well")
+	}, "its status reports that it is not ready")
 	down := time.Now()
-	require.Contains(t, web.mustRun(t), "compiled from code 2", "without it, agents get their catalogs")
+	require.Contains(t, web.mustRun(t), "compiled from code 1", "without it, agents get their catalogs")
 	n.inPuppet(t, "scale", "deployment/postgres", "--replicas=1")
 	n.inPuppet(t, "wait", "--for=condition=Ready", "database/store", "--timeout=2m")
 	now, err := n.client.CoreV1().Pods(puppetNamespace).Get(t.Context(), "store-0", metav1.GetOptions{})
@@ -154,7 +157,35 @@ func (n node) testDatabase(t *testing.T, web agent, data string) {
 		}
 		status, text := n.query(t, web, "/pdb/query/v4/nodes/web1.example.com")
 		return status == http.StatusOK && json.Unmarshal([]byte(text), &node) == nil && node.At.After(down)
-	}, "what it was told meanwhile is stored")
+	}, "what was sent meanwhile is stored")
+}
+
+// testReportProcessor: PuppetDB stores all parts of a report that openvox-report sends from a
+// server's Pod, as it is rendered for ReportProcessor store.
+func (n node) testReportProcessor(t *testing.T, web agent) {
+	t.Helper()
+	report, err := os.ReadFile("../../cmd/openvox-report/testdata/report.json")
+	require.NoError(t, err)
+	out, err := n.kubectl(t.Context(), strings.ReplaceAll(string(report), "web1.example.com", "web8.example.com"), "exec", "--stdin", "--namespace", puppetNamespace,
+		"deployment/stable", "--container=openvox-server", "--", "/usr/local/bin/lintel-openvox-report")
+	require.NoError(t, err, out)
+	require.Empty(t, out)
+	type list struct{ Data []map[string]any }
+	var stored []struct {
+		Status         string
+		StartTime      string `json:"start_time"`
+		ResourceEvents list   `json:"resource_events"`
+		Metrics, Logs  list
+	}
+	eventually(t, func() bool {
+		status, text := n.query(t, web, "/pdb/query/v4/reports?query="+url.QueryEscape(`["=","certname","web8.example.com"]`))
+		return status == http.StatusOK && json.Unmarshal([]byte(text), &stored) == nil && len(stored) == 1
+	}, "the report is stored")
+	require.Equal(t, "failed", stored[0].Status)
+	require.Equal(t, "2026-11-24T03:16:48.271Z", stored[0].StartTime)
+	require.Len(t, stored[0].Metrics.Data, 23)
+	require.Len(t, stored[0].Logs.Data, 8)
+	require.Len(t, stored[0].ResourceEvents.Data, 4)
 }
 
 // sql runs statements as PostgreSQL's administrator.

@@ -1,34 +1,24 @@
 package chart
 
 import (
-	"archive/tar"
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/layout"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
-	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -39,6 +29,7 @@ import (
 const (
 	puppetNamespace = "puppet"
 	puppetImage     = "localhost/openvox-server"
+	databaseImage   = "localhost/openvox-db"
 	codeImage       = "localhost/puppet-code"
 	endpointImage   = "localhost/puppet-endpoint:stand-in"
 	stable, canary  = "v8.0.1", "v8.0.2"
@@ -56,7 +47,7 @@ spec:
   ca: true
   server: false
   poolRefs: [puppet-ca]
-  javaArgs: -XX:TieredStopAtLevel=1
+  javaArgs: -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
   resources: {limits: {memory: 1Gi}}
 ---
 apiVersion: openvox.voxpupuli.org/v1alpha1
@@ -67,7 +58,7 @@ spec:
   certificateRef: stable
   maxActiveInstances: 2
   poolRefs: [puppet]
-  javaArgs: -XX:TieredStopAtLevel=1
+  javaArgs: -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
   resources: {limits: {memory: 1500Mi}}
 ---
 apiVersion: openvox.voxpupuli.org/v1alpha1
@@ -78,7 +69,7 @@ spec:
   certificateRef: canary
   image: {tag: ` + canary + `}
   poolRefs: [puppet]
-  javaArgs: -XX:TieredStopAtLevel=1
+  javaArgs: -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
   resources: {limits: {memory: 1500Mi}}
 ---
 apiVersion: openvox.voxpupuli.org/v1alpha1
@@ -117,6 +108,7 @@ metadata:
 spec:
   image: {repository: ` + puppetImage + `, tag: ` + stable + `}
   authorityRef: main
+  databaseRef: store
   nodeClassifierRef: endpoint
   code: {image: "` + codeImage + `:1"}
   readOnlyRootFilesystem: true
@@ -129,7 +121,7 @@ spec: {crlRefreshInterval: 10s}
 apiVersion: openvox.voxpupuli.org/v1alpha1
 kind: NodeClassifier
 metadata: {name: endpoint}
-spec: {url: "http://endpoint:8080", request: {method: GET, path: "/node/{certname}"}, response: {format: yaml}}
+spec: {url: "http://endpoint:8080", request: {method: POST, path: "/node/{certname}", body: facts}, response: {format: yaml}}
 ---
 apiVersion: openvox.voxpupuli.org/v1alpha1
 kind: ReportProcessor
@@ -150,8 +142,15 @@ spec: {containers: [{name: endpoint, image: "` + endpointImage + `"}]}
 // TestOpenVoxOnPods: agents get certificates and catalogs of servers that are Pods, and each
 // change concerns just the servers that it is about.
 func TestOpenVoxOnPods(t *testing.T) {
+	t.Parallel()
 	n := startPuppetNode(t)
-	t.Run("the stack's chart", n.testStack)
+	t.Run("the stack's chart", func(t *testing.T) { t.Parallel(); n.testStack(t) })
+	t.Run("servers", func(t *testing.T) { t.Parallel(); n.testServers(t) })
+}
+
+// testServers goes from nothing to three servers and a Database. Steps that replace no server
+// run side by side, and so do those that replace different ones.
+func (n node) testServers(t *testing.T) {
 	n.volume(t, "ca-data", t.TempDir()) // its Pods' group's
 	n.must(t, "", "create", "namespace", puppetNamespace)
 	t.Cleanup(func() {
@@ -163,17 +162,19 @@ func TestOpenVoxOnPods(t *testing.T) {
 		}
 	})
 
+	n.startPostgres(t)
 	began := time.Now()
-	n.mustBeTaken(t, puppetStack, "--namespace", puppetNamespace)
-	n.inPuppet(t, "wait", "--for=condition=Ready", "servers", "--all", "--timeout=8m")
+	n.mustBeTaken(t, puppetStack+"---"+database, "--namespace", puppetNamespace)
+	n.inPuppet(t, "wait", "--for=condition=Ready", "servers,databases", "--all", "--timeout=10m")
 	n.inPuppet(t, "wait", "--for=condition=Ready", "pools", "--all", "--timeout=1m")
-	t.Logf("from nothing to three servers: %s", time.Since(began).Round(time.Second))
+	t.Logf("from nothing to three servers and a Database: %s", time.Since(began).Round(time.Second))
 	require.Equal(t, "2", n.inPuppet(t, "get", "pool/puppet", "-o", "jsonpath={.status.endpoints}"))
 
 	began = time.Now()
 	web := n.newAgent(t, "web1.example.com")
 	out := web.mustRun(t)
-	require.Contains(t, out, "compiled from code 1 for web1.example.com, role of web1.example.com")
+	require.Contains(t, out, "compiled from code 1 for web1.example.com, role of web1.example.com on Debian", "the classifier gets the node's facts")
+	require.Contains(t, out, "classified", "and its classes are in the catalog")
 	t.Logf("an agent's certificate and first catalog: %s", time.Since(began).Round(time.Second))
 	require.Contains(t, web.mustRun(t), "compiled from code 1", "again, with what it has")
 	last := ""
@@ -181,158 +182,177 @@ func TestOpenVoxOnPods(t *testing.T) {
 	eventually(t, func() bool {
 		got, err := n.client.CoreV1().RESTClient().Get().Namespace(puppetNamespace).Resource("services").Name("endpoint:8080").SubResource("proxy").Suffix("reports").DoRaw(t.Context())
 		last = strings.TrimSpace(string(got))
-		return err == nil && last == `["web1.example.com","web1.example.com"]`
+		return err == nil && last == `["web1.example.com changed","web1.example.com changed"]`
 	}, "both reports arrive, once each")
 
-	t.Run("a signing policy is obeyed by the CA that runs", func(t *testing.T) {
-		before := n.servers(t)
-		db := n.newAgent(t, "db1.example.com")
-		out, err := db.run(t)
-		require.Error(t, err, out)
-		require.NotContains(t, out, "compiled from code")
-		n.inPuppet(t, "patch", "signingpolicy/web", "--type=merge", "-p", `{"spec": {"pattern": {"allow": ["web*", "db*"]}}}`)
-		eventually(t, func() bool {
-			db = n.newAgent(t, "db2.example.com") // what waits at the CA is not judged again
-			out, err = db.run(t)
-			return strings.Contains(out, "compiled from code 1 for db2.example.com")
-		}, "the policy takes effect")
-		require.Equal(t, before, n.servers(t), "no Pod is replaced for it")
+	before := n.servers(t)
+	t.Run("no server is replaced", func(t *testing.T) {
+		t.Run("a signing policy is obeyed by the CA that runs", func(t *testing.T) { t.Parallel(); n.testSigningPolicy(t) })
+		t.Run("a certificate is revoked", func(t *testing.T) { t.Parallel(); n.testRevocation(t) })
+		t.Run("three agents connect at the same time", func(t *testing.T) { t.Parallel(); n.testAgents(t) })
+		t.Run("a Database has what servers send", func(t *testing.T) { t.Parallel(); n.testDatabase(t, web) })
 	})
-
-	t.Run("a CRL replaces no Pod", func(t *testing.T) {
-		crl := func() string {
-			return n.inPuppet(t, "get", "secret/main-ca-crl", "-o", "jsonpath={.data.ca_crl\\.pem}")
-		}
-		before, had := n.servers(t), crl()
-		var pair tls.Certificate
-		n.must(t, "apiVersion: openvox.voxpupuli.org/v1alpha1\nkind: Certificate\nmetadata: {name: spare}\nspec: {authorityRef: main, certname: spare.example.com}\n", "apply", "--namespace", puppetNamespace, "-f", "-")
-		n.inPuppet(t, "wait", "--for=jsonpath={.status.phase}=Signed", "certificates.openvox.voxpupuli.org/spare", "--timeout=1m")
-		secret, err := n.client.CoreV1().Secrets(puppetNamespace).Get(t.Context(), "spare-tls", metav1.GetOptions{})
-		require.NoError(t, err)
-		pair, err = tls.X509KeyPair(secret.Data["cert.pem"], secret.Data["key.pem"])
-		require.NoError(t, err)
-		environments := func() int {
-			status, _ := n.ask(t, "puppet", "8140", "puppet", "/puppet/v3/environments", web.authority(t), pair)
-			return status
-		}
-		require.Equal(t, http.StatusOK, environments())
-		n.inPuppet(t, "delete", "certificates.openvox.voxpupuli.org/spare", "--timeout=2m")
-		eventually(t, func() bool { return crl() != had }, "the CRL has the revoked certificate")
-		require.Eventually(t, func() bool { return environments() == 0 }, 3*time.Minute, 5*time.Second, "servers refuse it, once the kubelet has given them the CRL")
-		require.Contains(t, web.mustRun(t), "compiled from code 1")
-		require.Equal(t, before, n.servers(t))
+	require.Equal(t, before, n.servers(t), "neither for signing policies nor for CRLs")
+	t.Run("code rolls the servers that it concerns, while the CA's server is lost", func(t *testing.T) { n.testCode(t, web) })
+	t.Run("two servers change", func(t *testing.T) {
+		t.Run("three replicas have one certificate", func(t *testing.T) { t.Parallel(); n.testReplicas(t) })
+		t.Run("code may be on a claim", func(t *testing.T) { t.Parallel(); n.testClaim(t, web) })
 	})
-
-	t.Run("agents come at once", func(t *testing.T) {
-		outs := make(chan string, 3)
-		for i := range 3 {
-			a := n.newAgent(t, fmt.Sprintf("web%d.example.com", 5+i))
-			go func() {
-				out, err := a.run(t)
-				outs <- fmt.Sprintf("%v %s %s", err, a.certname, out)
-			}()
-		}
-		for range 3 {
-			out := <-outs
-			require.Regexp(t, `^<nil> (\S+) (?s:.*)compiled from code 1 for web[567].example.com`, out)
-		}
-	})
-
-	t.Run("code rolls the servers that it concerns", func(t *testing.T) {
-		before := n.servers(t)
-		n.inPuppet(t, "patch", "config/production", "--type=merge", "-p", `{"spec": {"code": {"image": "`+codeImage+`:2"}}}`)
-		n.rolled(t, before, "stable", "canary")
-		require.Contains(t, web.mustRun(t), "compiled from code 2 for web1.example.com")
-		require.Equal(t, before["ca"], n.servers(t)["ca"], "the CA compiles nothing")
-	})
-
-	data := t.TempDir()
-	t.Run("a Database has what servers are told", func(t *testing.T) { n.testDatabase(t, web, data) })
-
-	t.Run("the CA's server is lost, and comes back", func(t *testing.T) {
-		before := n.servers(t)
-		n.inPuppet(t, "delete", "pods", "--selector=openvox.voxpupuli.org/server=ca")
-		n.rolled(t, before, "ca")
-		require.Contains(t, n.newAgent(t, "web2.example.com").mustRun(t), "compiled from code 2 for web2.example.com", "the same CA signs")
-		require.Contains(t, web.mustRun(t), "compiled from code 2")
-	})
-
-	t.Run("three replicas have one certificate", func(t *testing.T) {
-		n.inPuppet(t, "patch", "server/stable", "--type=merge", "-p", `{"spec": {"replicas": 3}}`)
-		eventually(t, func() bool {
-			return n.inPuppet(t, "get", "server/stable", "-o", `jsonpath={.status.ready} {.status.desired} {.status.conditions[?(@.type=="Ready")].status}`) == "3 3 True"
-		}, "three servers are ready")
-		require.Equal(t, "4", n.inPuppet(t, "get", "pool/puppet", "-o", "jsonpath={.status.endpoints}"))
-		serials := map[string]bool{}
-		for _, pod := range n.puppetPods(t) {
-			if pod.Labels["openvox.voxpupuli.org/server"] == "stable" {
-				out := n.must(t, "", "exec", "--namespace", puppetNamespace, pod.Name, "--", "sha256sum", "/etc/puppetlabs/puppet/ssl/certs/puppet.pem", "/etc/puppetlabs/puppet/ssl/private_keys/puppet.pem")
-				serials[out] = true
-			}
-		}
-		require.Len(t, serials, 1)
-		n.inPuppet(t, "patch", "server/stable", "--type=merge", "-p", `{"spec": {"replicas": 1}}`)
-	})
-
-	t.Run("code may be on a claim", func(t *testing.T) {
-		code := t.TempDir()
-		require.NoError(t, os.MkdirAll(filepath.Join(code, "production/manifests"), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(code, "production/manifests/site.pp"), []byte("notify { 'compiled from a claim': }\n"), 0o600))
-		require.NoError(t, exec.Command("chmod", "-R", "a+rX", code).Run())
-		n.volume(t, "code", code)
-		n.must(t, `{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "code"}, "spec": {"accessModes": ["ReadWriteOnce"], "volumeName": "code", "storageClassName": "", "resources": {"requests": {"storage": "1Gi"}}}}`, "apply", "--namespace", puppetNamespace, "-f", "-")
-		before := n.servers(t)
-		n.inPuppet(t, "patch", "server/canary", "--type=merge", "-p", `{"spec": {"code": {"claimName": "code"}}}`)
-		n.rolled(t, before, "canary")
-		only := web
-		only.server = "canary" // by a Service of its own
-		n.must(t, `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "canary"}, "spec": {"selector": {"openvox.voxpupuli.org/server": "canary"}, "ports": [{"port": 8140}]}}`, "apply", "--namespace", puppetNamespace, "-f", "-")
-		out, err := only.run(t)
-		require.Error(t, err, "the certificate is for puppet, and not for canary: %s", out)
-		require.NotContains(t, out, "compiled from a claim")
-		n.inPuppet(t, "patch", "certificates.openvox.voxpupuli.org/canary", "--type=merge", "-p", `{"spec": {"dnsAltNames": ["puppet", "canary"]}}`)
-		require.Eventually(t, func() bool {
-			out, err = only.run(t)
-			return err == nil && strings.Contains(out, "compiled from a claim")
-		}, 4*time.Minute, 5*time.Second, "the certificate is issued again, for the name, too")
-		n.inPuppet(t, "delete", "service/canary")
-		n.inPuppet(t, "patch", "server/canary", "--type=json", "-p", `[{"op": "remove", "path": "/spec/code"}]`)
-		n.inPuppet(t, "wait", "--for=condition=Ready", "server/canary", "--timeout=8m")
-	})
-
-	t.Run("an image that is not there is told, and what runs goes on", func(t *testing.T) {
-		n.inPuppet(t, "patch", "server/canary", "--type=merge", "-p", `{"spec": {"image": {"tag": "v9.9.9", "pullPolicy": "Never"}}}`)
-		eventually(t, func() bool {
-			return strings.Contains(n.inPuppet(t, "get", "server/canary", "-o", `jsonpath={.status.phase} {.status.conditions[?(@.type=="Ready")].reason}`), "Running ErrImageNeverPull")
-		}, "the Server says why")
-		require.Contains(t, web.mustRun(t), "compiled from code 2")
-	})
-
-	t.Run("what is deleted goes, and the CA stays", func(t *testing.T) {
-		n.inPuppet(t, "delete", "servers,pools,databases,configs,certificateauthorities", "--all", "--timeout=1m")
-		n.inPuppet(t, "delete", "deployment/postgres", "--timeout=1m")
-		eventually(t, func() bool { return len(n.puppetPods(t)) == 0 }, "no Pod is left")
-		out := n.inPuppet(t, "get", "pvc,secrets,services", "-o", "name")
-		for _, kept := range []string{"persistentvolumeclaim/main-data", "secret/main-ca", "secret/main-ca-key"} {
-			assert.Contains(t, out, kept)
-		}
-		assert.NotContains(t, out, "service/puppet")
-		assert.NotContains(t, out, "service/main")
-		eventually(t, func() bool {
-			return !strings.Contains(n.inPuppet(t, "get", "statefulsets,services,networkpolicies,pods", "-o", "name"), "store")
-		}, "nothing of the Database is left")
-	})
+	t.Run("an image that cannot be pulled is reported, and what runs goes on", func(t *testing.T) { n.testMissingImage(t, web) })
+	t.Run("the CA stays when all else is deleted", n.testDeletion)
 }
 
-// startPuppetNode starts a node with Lintel, and the images of servers and of code.
+func (n node) testSigningPolicy(t *testing.T) {
+	out, err := n.newAgent(t, "db1.example.com").run(t)
+	require.Error(t, err, out)
+	require.NotContains(t, out, "compiled from code")
+	n.inPuppet(t, "patch", "signingpolicy/web", "--type=merge", "-p", `{"spec": {"pattern": {"allow": ["web*", "db*"]}}}`)
+	number := 1
+	eventually(t, func() bool {
+		number++ // a request that waits at the CA is not reviewed again
+		certname := fmt.Sprintf("db%d.example.com", number)
+		out, _ = n.newAgent(t, certname).run(t)
+		return strings.Contains(out, "compiled from code 1 for "+certname)
+	}, "the policy takes effect")
+}
+
+func (n node) testRevocation(t *testing.T) {
+	crl := func() string {
+		return n.inPuppet(t, "get", "secret/main-ca-crl", "-o", "jsonpath={.data.ca_crl\\.pem}")
+	}
+	web := n.newAgent(t, "web3.example.com")
+	require.Contains(t, web.mustRun(t), "compiled from code 1")
+	had := crl()
+	n.must(t, "apiVersion: openvox.voxpupuli.org/v1alpha1\nkind: Certificate\nmetadata: {name: spare}\nspec: {authorityRef: main, certname: spare.example.com}\n", "apply", "--namespace", puppetNamespace, "-f", "-")
+	n.inPuppet(t, "wait", "--for=jsonpath={.status.phase}=Signed", "certificates.openvox.voxpupuli.org/spare", "--timeout=1m")
+	secret, err := n.client.CoreV1().Secrets(puppetNamespace).Get(t.Context(), "spare-tls", metav1.GetOptions{})
+	require.NoError(t, err)
+	pair, err := tls.X509KeyPair(secret.Data["cert.pem"], secret.Data["key.pem"])
+	require.NoError(t, err)
+	environments := func() int {
+		status, _ := n.ask(t, "puppet", "8140", "puppet", "/puppet/v3/environments", web.authority(t), pair)
+		return status
+	}
+	require.Equal(t, http.StatusOK, environments())
+	n.inPuppet(t, "delete", "certificates.openvox.voxpupuli.org/spare", "--timeout=2m")
+	eventually(t, func() bool { return crl() != had }, "the CRL has the revoked certificate")
+	require.Eventually(t, func() bool { return environments() == 0 }, 3*time.Minute, 2*time.Second, "servers refuse it, once the kubelet has given them the CRL")
+	require.Contains(t, web.mustRun(t), "compiled from code 1")
+}
+
+func (n node) testAgents(t *testing.T) {
+	outs := make(chan string, 3)
+	for i := range 3 {
+		a := n.newAgent(t, fmt.Sprintf("web%d.example.com", 5+i))
+		go func() {
+			out, err := a.run(t)
+			outs <- fmt.Sprintf("%v %s %s", err, a.certname, out)
+		}()
+	}
+	for range 3 {
+		require.Regexp(t, `^<nil> (\S+) (?s:.*)compiled from code 1 for web[567].example.com`, <-outs)
+	}
+}
+
+// testCode changes the code, which the CA's server does not read, and deletes the CA's Pod.
+func (n node) testCode(t *testing.T, web agent) {
+	written := func() string {
+		return n.inPuppet(t, "get", "deployments", "--selector=openvox.voxpupuli.org/server=ca", "-o", "jsonpath={.items[*].metadata.name} {.items[*].metadata.generation}")
+	}
+	before, had := n.servers(t), written()
+	require.Regexp(t, `^\S+ \d+$`, had)
+	n.inPuppet(t, "delete", "pods", "--selector=openvox.voxpupuli.org/server=ca", "--wait=false")
+	n.inPuppet(t, "patch", "config/production", "--type=merge", "-p", `{"spec": {"code": {"image": "`+codeImage+`:2"}}}`)
+	n.rolled(t, before, "ca", "stable", "canary")
+	require.Equal(t, had, written(), "the CA compiles nothing")
+	require.Contains(t, n.newAgent(t, "web2.example.com").mustRun(t), "compiled from code 2 for web2.example.com", "the same CA signs")
+	require.Contains(t, web.mustRun(t), "compiled from code 2 for web1.example.com")
+}
+
+func (n node) testReplicas(t *testing.T) {
+	n.inPuppet(t, "patch", "server/stable", "--type=merge", "-p", `{"spec": {"replicas": 3}}`)
+	eventually(t, func() bool {
+		return n.inPuppet(t, "get", "server/stable", "-o", `jsonpath={.status.ready} {.status.desired} {.status.conditions[?(@.type=="Ready")].status}`) == "3 3 True"
+	}, "three servers are ready")
+	eventually(t, func() bool {
+		return n.inPuppet(t, "get", "pool/puppet", "-o", "jsonpath={.status.endpoints}") == "4"
+	}, "and the canary's, which is replaced meanwhile")
+	serials := map[string]bool{}
+	for _, pod := range n.puppetPods(t) {
+		if pod.Labels["openvox.voxpupuli.org/server"] == "stable" {
+			out := n.must(t, "", "exec", "--namespace", puppetNamespace, pod.Name, "--", "sha256sum", "/etc/puppetlabs/puppet/ssl/certs/puppet.pem", "/etc/puppetlabs/puppet/ssl/private_keys/puppet.pem")
+			serials[out] = true
+		}
+	}
+	require.Len(t, serials, 1)
+	n.inPuppet(t, "patch", "server/stable", "--type=merge", "-p", `{"spec": {"replicas": 1}}`)
+}
+
+// testClaim leaves a Service canary, for which the canary's certificate is issued again.
+func (n node) testClaim(t *testing.T, web agent) {
+	code := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(code, "production/manifests"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(code, "production/manifests/site.pp"), []byte("notify { 'compiled from a claim': }\nclass classified {}\n"), 0o600))
+	require.NoError(t, exec.Command("chmod", "-R", "a+rX", code).Run())
+	n.volume(t, "code", code)
+	n.must(t, `{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "code"}, "spec": {"accessModes": ["ReadWriteOnce"], "volumeName": "code", "storageClassName": "", "resources": {"requests": {"storage": "1Gi"}}}}`, "apply", "--namespace", puppetNamespace, "-f", "-")
+	n.must(t, `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "canary"}, "spec": {"selector": {"openvox.voxpupuli.org/server": "canary"}, "ports": [{"port": 8140}]}}`, "apply", "--namespace", puppetNamespace, "-f", "-")
+	only := web.of("canary")
+	out, err := only.run(t)
+	require.Error(t, err, "the certificate is for puppet, and not for canary: %s", out)
+	n.inPuppet(t, "patch", "certificates.openvox.voxpupuli.org/canary", "--type=merge", "-p", `{"spec": {"dnsAltNames": ["puppet", "canary"]}}`)
+	n.inPuppet(t, "patch", "server/canary", "--type=merge", "-p", `{"spec": {"code": {"claimName": "code"}}}`)
+	require.Eventually(t, func() bool {
+		out, err = only.run(t)
+		return err == nil && strings.Contains(out, "compiled from a claim")
+	}, 8*time.Minute, 5*time.Second, "the certificate is issued again, for the name, too")
+	n.inPuppet(t, "wait", "--for=condition=Ready", "server/canary", "--timeout=8m")
+}
+
+func (n node) testMissingImage(t *testing.T, web agent) {
+	n.inPuppet(t, "patch", "server/canary", "--type=merge", "-p", `{"spec": {"image": {"tag": "v9.9.9", "pullPolicy": "Never"}}}`)
+	eventually(t, func() bool {
+		return strings.Contains(n.inPuppet(t, "get", "server/canary", "-o", `jsonpath={.status.phase} {.status.conditions[?(@.type=="Ready")].reason}`), "Running ErrImageNeverPull")
+	}, "the Server reports the reason")
+	require.Contains(t, web.of("canary").mustRun(t), "compiled from a claim")
+}
+
+func (n node) testDeletion(t *testing.T) {
+	n.inPuppet(t, "delete", "servers,pools,databases,configs,certificateauthorities", "--all", "--timeout=1m")
+	n.inPuppet(t, "delete", "deployment/postgres", "--timeout=1m")
+	eventually(t, func() bool { return len(n.puppetPods(t)) == 0 }, "no Pod is left")
+	out := n.inPuppet(t, "get", "pvc,secrets,services", "-o", "name")
+	for _, kept := range []string{"persistentvolumeclaim/main-data", "secret/main-ca", "secret/main-ca-key"} {
+		assert.Contains(t, out, kept)
+	}
+	assert.NotContains(t, out, "service/puppet")
+	assert.NotContains(t, out, "service/main")
+	eventually(t, func() bool {
+		return !strings.Contains(n.inPuppet(t, "get", "statefulsets,services,networkpolicies,pods", "-o", "name"), "store")
+	}, "nothing of the Database is left")
+}
+
+// startPuppetNode starts a node with Lintel, and the images of servers and of code, which are
+// made while the node starts.
 func startPuppetNode(t *testing.T) node {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Fatal("a node whose Pods run needs root")
 	}
+	images := t.TempDir()
+	made := inBackground(t, func() error {
+		return errors.Join(
+			makeManager(filepath.Join(images, "manager"), "../..", present),
+			makePuppetImages(t.Context(), filepath.Join(images, "puppet"), t.TempDir()),
+			output(".", nil, "go", "build", "-o", filepath.Join(images, "endpoint"), "./endpoint"),
+		)
+	})
 	n := startNode(t)
-	n.importManager(t, "../..", present)
-	n.importPuppet(t)
+	require.NoError(t, made())
+	run(t, ".", n.binaries["node"], "images", filepath.Join(images, "programs"), endpointImage+"="+filepath.Join(images, "endpoint"))
+	for _, name := range []string{"manager", "puppet", "programs"} {
+		n.importImages(t, filepath.Join(images, name))
+	}
 	n.mustHelm(t, slices.Concat([]string{"install", "lintel", folder, "--create-namespace"},
 		values(present, "systems.openvox.enabled=true", "systems.openvox.keyBits=2048"), wait(2*time.Minute))...)
 	return n
@@ -341,74 +361,6 @@ func startPuppetNode(t *testing.T) node {
 func (n node) inPuppet(t *testing.T, args ...string) string {
 	t.Helper()
 	return n.must(t, "", append(args, "--namespace", puppetNamespace)...)
-}
-
-// importPuppet makes the image of servers from Debian's packages, and has the node know it as
-// two versions, and two images of code.
-func (n node) importPuppet(t *testing.T) {
-	t.Helper()
-	images := filepath.Join(t.TempDir(), "images")
-	from, err := layout.ImageIndexFromPath(openVoxImage(t, "openvox-server"))
-	require.NoError(t, err)
-	manifest, err := from.IndexManifest()
-	require.NoError(t, err)
-	require.Len(t, manifest.Manifests, 1)
-	index, err := from.ImageIndex(manifest.Manifests[0].Digest)
-	require.NoError(t, err)
-	to, err := layout.Write(images, empty.Index)
-	require.NoError(t, err)
-	for _, version := range []string{stable, canary} {
-		require.NoError(t, to.AppendIndex(index, layout.WithAnnotations(map[string]string{"io.containerd.image.name": puppetImage + ":" + version})))
-	}
-	for _, version := range []string{"1", "2"} {
-		code := imageOf(t, map[string]string{
-			"production/manifests/site.pp": fmt.Sprintf("notify { \"compiled from code %s for ${trusted['certname']}, ${role}\": }\n", version),
-		})
-		require.NoError(t, to.AppendImage(code, layout.WithAnnotations(map[string]string{"io.containerd.image.name": codeImage + ":" + version})))
-	}
-	n.importImages(t, images)
-	endpoint, programs := filepath.Join(t.TempDir(), "endpoint"), filepath.Join(t.TempDir(), "programs")
-	run(t, ".", "go", "build", "-o", endpoint, "./endpoint")
-	run(t, ".", n.binaries["node"], "images", programs, endpointImage+"="+endpoint)
-	n.importImages(t, programs)
-}
-
-// openVoxImage makes an image from Debian's packages, which are fetched once.
-func openVoxImage(t *testing.T, image string) (folder string) {
-	t.Helper()
-	cache, err := os.UserCacheDir()
-	require.NoError(t, err)
-	require.NoError(t, os.MkdirAll(filepath.Join(cache, "lintel"), 0o755))
-	folder = filepath.Join(t.TempDir(), image)
-	run(t, "../../config/release", "go", "run", ".", "openvox", folder, "--image", image, "--packages", filepath.Join(cache, "lintel", image+"-packages.tar"), "--platform", "linux/"+runtime.GOARCH, "--version", stable)
-	return folder
-}
-
-// imageOf is an image of files.
-func imageOf(t *testing.T, files map[string]string) v1.Image {
-	t.Helper()
-	var content bytes.Buffer
-	w := tar.NewWriter(&content)
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-			require.NoError(t, w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: dir + "/", Mode: 0o755}))
-		}
-		require.NoError(t, w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(files[name]))}))
-		_, err := w.Write([]byte(files[name]))
-		require.NoError(t, err)
-	}
-	require.NoError(t, w.Close())
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content.Bytes())), nil }, tarball.WithMediaType(types.OCILayer))
-	require.NoError(t, err)
-	image, err := mutate.AppendLayers(mutate.MediaType(empty.Image, types.OCIManifestSchema1), layer)
-	require.NoError(t, err)
-	config, err := image.ConfigFile()
-	require.NoError(t, err)
-	config = config.DeepCopy()
-	config.OS, config.Architecture = "linux", runtime.GOARCH
-	image, err = mutate.ConfigFile(mutate.ConfigMediaType(image, types.OCIConfigJSON), config)
-	require.NoError(t, err)
-	return image
 }
 
 // volume is a folder of this machine.
@@ -480,6 +432,12 @@ type agent struct {
 	certname, folder, port string
 	// server and caServer are Pools, or Services with their namespaces.
 	server, caServer string
+}
+
+// of is the agent with the Service of another server.
+func (a agent) of(server string) agent {
+	a.server = server
+	return a
 }
 
 func (n node) newAgent(t *testing.T, certname string) agent {
@@ -563,7 +521,7 @@ func (n node) forward(ctx context.Context, service, port, namespace string) (the
 // run gives what the agent says. Its error is that it has not got a catalog, or not applied it.
 func (a agent) run(t *testing.T) (string, error) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute) // agents run side by side
 	defer stop()
 	cmd := exec.CommandContext(ctx, "puppet", "agent", "--onetime", "--no-daemonize", "--verbose", "--no-usecacheonfailure", "--no-splay", "--color=false",
 		"--report", "--waitforcert=0", "--certname", a.certname, "--server", a.server, "--ca_server", a.caServer,
