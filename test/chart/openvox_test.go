@@ -194,9 +194,10 @@ func (n node) testServers(t *testing.T) {
 	})
 	require.Equal(t, before, n.servers(t), "neither for signing policies nor for CRLs")
 	t.Run("code rolls the servers that it concerns, while the CA's server is lost", func(t *testing.T) { n.testCode(t, web) })
+	code := t.TempDir() // the canary has it until the end
 	t.Run("two servers change", func(t *testing.T) {
 		t.Run("three replicas have one certificate", func(t *testing.T) { t.Parallel(); n.testReplicas(t) })
-		t.Run("code may be on a claim", func(t *testing.T) { t.Parallel(); n.testClaim(t, web) })
+		t.Run("code may be on a claim", func(t *testing.T) { t.Parallel(); n.testClaim(t, web, code) })
 	})
 	t.Run("an image that cannot be pulled is reported, and what runs goes on", func(t *testing.T) { n.testMissingImage(t, web) })
 	t.Run("the CA stays when all else is deleted", n.testDeletion)
@@ -289,8 +290,7 @@ func (n node) testReplicas(t *testing.T) {
 }
 
 // testClaim leaves a Service canary, for which the canary's certificate is issued again.
-func (n node) testClaim(t *testing.T, web agent) {
-	code := t.TempDir()
+func (n node) testClaim(t *testing.T, web agent, code string) {
 	require.NoError(t, os.MkdirAll(filepath.Join(code, "production/manifests"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(code, "production/manifests/site.pp"), []byte("notify { 'compiled from a claim': }\nclass classified {}\n"), 0o600))
 	require.NoError(t, exec.Command("chmod", "-R", "a+rX", code).Run())
