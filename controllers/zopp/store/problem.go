@@ -77,7 +77,9 @@ func (s *Store) problem(q question, err error, answers ...metadata.MD) *Error {
 	}
 	server, said := s.options.Server, quote(told.Message())
 	switch {
-	case errors.Is(err, context.DeadlineExceeded) || told.Code() == codes.DeadlineExceeded:
+	// A server knows the deadline of a call. If it resets the call a moment before the
+	// deadline has passed here, gRPC reports it as canceled.
+	case errors.Is(err, context.DeadlineExceeded) || told.Code() == codes.DeadlineExceeded || told.Code() == codes.Canceled:
 		return made(ReasonUnreachable, "the zopp server %s has not answered within %s; look whether it is overloaded, or something between keeps calls back", server, s.options.Timeout)
 	case told.Code() == codes.Unavailable:
 		return made(ReasonUnreachable, "the zopp server %s cannot be reached: %s; look whether it runs, at this address, with TLS or without", server, said)

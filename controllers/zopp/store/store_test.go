@@ -248,6 +248,7 @@ func TestReasons(t *testing.T) {
 		"not permitted":   {with: use(stranger), reason: store.ReasonDenied, permanent: true, says: "may not read acme/backend/production: the zopp server says \"no permission\"; who administers the workspace permits it by `zopp permission set -w acme --principal " + stranger.ID + " --role read`"},
 		"unknown":         {with: use(unknown), reason: store.ReasonUnauthenticated, permanent: true, says: `does not accept a request of principal "unknown" (018f0000-0000-7000-8000-000000000009): "unknown principal"; look whether the credentials are of this server, and current`},
 		"no credentials":  {with: func() func() { require.NoError(t, os.Remove(s.file)); return func() { s.use(s.reader) } }, reason: store.ReasonInvalidCredentials, permanent: true, says: "there is no file " + s.file},
+		"a deadline":      {with: fail(status.Error(codes.Canceled, "stream terminated by RST_STREAM with error code: CANCEL")), reason: store.ReasonUnreachable, says: "has not answered within 10s"},
 		"an internal one": {with: fail(status.Error(codes.Internal, strings.Repeat("long\n", 100))), reason: store.ReasonServerFailed, says: `(Internal); look into its log`},
 		"no zopp server":  {with: fail(status.Error(codes.Unimplemented, "unknown service")), reason: store.ReasonServerFailed, says: "is no zopp server that Lintel knows"},
 		"overloaded":      {with: fail(status.Error(codes.Unavailable, "come back later")), reason: store.ReasonUnreachable, says: `cannot be reached: "come back later"`},
