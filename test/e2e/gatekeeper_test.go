@@ -297,8 +297,8 @@ func sampleTemplateWithLabel(t *testing.T, name string) string {
 	return strings.Replace(sampleTemplate(t, name), "metadata:\n", "metadata:\n  labels: {owner: us}\n", 1)
 }
 
-// TestTheManagerKeepsToConstraintKinds: what its role cannot say, the API server does.
-func TestTheManagerKeepsToConstraintKinds(t *testing.T) {
+// TestGatekeeperPermissionsAreForConstraintKinds: what its role cannot say, the API server does.
+func TestGatekeeperPermissionsAreForConstraintKinds(t *testing.T) {
 	t.Parallel()
 	foreign := strings.NewReplacer("assign.mutations.gatekeeper.sh", "webs.example.com", "mutations.gatekeeper.sh", "example.com", "kind: Assign,", "kind: Web,", "AssignList", "WebList", "plural: assign", "plural: webs", "singular: assign", "singular: web").Replace(mutatorKind)
 	applyForTest(t, foreign)

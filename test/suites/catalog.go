@@ -66,6 +66,9 @@ const (
 // systems are the names of the systems as folders have them.
 var systems = []string{"openclaw", "openvox", "openzro", "orloj", "zopp"}
 
+// gatekeeper names the tests of Gatekeeper's templates and constraints, which are no system.
+const gatekeeper = "gatekeeper"
+
 // product are the files that Lintel is built from and installed with.
 var product = []string{
 	"go.mod", "go.sum", "api/", "cmd/", "policies/", "webhooks/", "controllers/", "config/",
@@ -99,14 +102,13 @@ func productOf(system string) []string {
 // their system's name; the other files serve all of them.
 func endToEnd(system, prefix string, peers []string, tools ...string) suite {
 	files := append(slices.Concat(productOf(system), control), "test/e2e/")
-	for _, other := range systems {
+	for _, other := range append([]string{gatekeeper}, systems...) {
 		if other != system {
 			files = append(files, "!*/"+other+"_*.go")
 		}
 	}
-	files = append(files, "test/e2e/main_test.go", "test/e2e/"+system+"_test.go")
 	return suite{
-		name: "e2e-" + system, covers: "what users of " + system + " see, on a real API server",
+		name: "e2e-" + system, covers: "behavior for users of " + system + ", on a real API server",
 		tier: byInput, inputs: append(files, peers...), tools: tools,
 		needs: []string{needCluster, needPrograms},
 		steps: []step{{packages: []string{"./test/e2e"}, run: "^Test" + prefix, linked: true, fresh: true, timeout: 30 * time.Minute}},
@@ -126,14 +128,15 @@ var catalog = []suite{
 		usual: 5 * time.Minute,
 	},
 	{
-		name: "e2e-core", covers: "what users of policies see, on a real API server", tier: everyRun,
+		name: "e2e-core", covers: "behavior for users of policies, on a real API server", tier: everyRun,
 		needs: []string{needCluster, needPrograms},
 		steps: []step{{
-			packages: []string{"./test/e2e"}, skip: "^Test(OpenClaw|OpenVox|OpenZro|Orloj|Zopp)",
+			packages: []string{"./test/e2e"}, skip: "^Test(Gatekeeper|OpenClaw|OpenVox|OpenZro|Orloj|Zopp)",
 			linked: true, fresh: true, timeout: 30 * time.Minute,
 		}},
 		usual: 4 * time.Minute,
 	},
+	endToEnd(gatekeeper, "Gatekeeper", nil),
 	endToEnd("openclaw", "OpenClaw", []string{"test/opa/", "test/opaserver/"}),
 	endToEnd("openvox", "OpenVox", []string{"test/puppetca/", "test/artifact/", "test/certificates/"}, "puppetserver", "puppet", "java"),
 	endToEnd("openzro", "OpenZro", []string{"test/openzro/"}),
