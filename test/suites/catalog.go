@@ -66,8 +66,12 @@ const (
 // systems are the names of the systems as folders have them.
 var systems = []string{"openclaw", "openvox", "openzro", "orloj", "zopp"}
 
-// gatekeeper names the tests of Gatekeeper's templates and constraints, which are no system.
-const gatekeeper = "gatekeeper"
+// Parts of the end-to-end tests that are no system: Gatekeeper's templates and
+// constraints, and replicas that start, stop, lead and fail.
+const (
+	gatekeeper   = "gatekeeper"
+	availability = "availability"
+)
 
 // product are the files that Lintel is built from and installed with.
 var product = []string{
@@ -131,12 +135,13 @@ var catalog = []suite{
 		name: "e2e-core", covers: "behavior for users of policies, on a real API server", tier: everyRun,
 		needs: []string{needCluster, needPrograms},
 		steps: []step{{
-			packages: []string{"./test/e2e"}, skip: "^Test(Gatekeeper|OpenClaw|OpenVox|OpenZro|Orloj|Zopp)",
+			packages: []string{"./test/e2e"}, skip: "^Test(Gatekeeper|Replicas$|TheManagerIsAway$|OpenClaw|OpenVox|OpenZro|Orloj|Zopp)",
 			linked: true, fresh: true, timeout: 30 * time.Minute,
 		}},
-		usual: 4 * time.Minute,
+		usual: 3 * time.Minute,
 	},
 	endToEnd(gatekeeper, "Gatekeeper", nil),
+	endToEnd(availability, "(Replicas|TheManagerIsAway)$", nil),
 	endToEnd("openclaw", "OpenClaw", []string{"test/opa/", "test/opaserver/"}),
 	endToEnd("openvox", "OpenVox", []string{"test/puppetca/", "test/artifact/", "test/certificates/"}, "puppetserver", "puppet", "java"),
 	endToEnd("openzro", "OpenZro", []string{"test/openzro/"}),
