@@ -122,12 +122,12 @@ func endToEnd(system, prefix string, peers []string, tools ...string) suite {
 
 var catalog = []suite{
 	{
-		name: "unit", covers: "unit and property tests of the main module", tier: everyRun, alone: true,
+		name: "unit", covers: "unit and property tests of the main module", tier: everyRun,
 		steps: []step{{listed: unitPackages, skip: besideAnAPIServer, timeout: 20 * time.Minute}},
 		usual: 5 * time.Minute,
 	},
 	{
-		name: "race", covers: "packages that run goroutines, with the race detector", tier: everyRun, alone: true,
+		name: "race", covers: "packages that run goroutines, with the race detector", tier: everyRun,
 		steps: []step{{listed: racePackages, skip: besideAnAPIServer, race: true, timeout: 30 * time.Minute}},
 		usual: 5 * time.Minute,
 	},

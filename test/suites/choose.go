@@ -34,6 +34,8 @@ func choose(all []suite, now inputs, kept record, o options) []decision {
 		return cmp.Or(
 			compareBool(a.run, b.run),
 			compareBool(a.must, b.must),
+			// A suite that waits for all slots would keep those empty that it has.
+			compareBool(a.suite.alone, b.suite.alone),
 			compareBool(a.suite.tier == everyRun, b.suite.tier == everyRun),
 			byAge(a, b, kept),
 		)

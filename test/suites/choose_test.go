@@ -162,6 +162,13 @@ func TestAllLongAndNamed(t *testing.T) {
 	require.Equal(t, must, run)
 }
 
+func TestSuitesThatRunAloneComeFirst(t *testing.T) {
+	suites := someSuites()
+	suites[5].alone = true
+	run, _ := names(choose(suites, someInputs(), newRecord(), options{long: true}))
+	require.Equal(t, "long", run[0])
+}
+
 func TestPatterns(t *testing.T) {
 	patterns := []string{"config/", "!config/chart/", "!*/*.md", "go.mod", "test/e2e/zopp_*.go", "config/chart/README.md"}
 	for name, want := range map[string]bool{
