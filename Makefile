@@ -70,8 +70,7 @@ run: ## Show Lintel at work in a cluster of its own, or of the current context w
 
 .PHONY: build
 build: ## Build the programs into bin/
-	mkdir -p bin
-	go build -o bin/ ./cmd/...
+	$(took) mkdir -p bin; go build -o bin/ ./cmd/...
 
 PLATFORMS ?= linux/amd64,linux/arm64
 RELEASE = go run -C config/release .
@@ -79,20 +78,17 @@ RELEASE_FLAGS = --platform $(PLATFORMS) $(if $(VERSION),--version $(VERSION))
 
 .PHONY: image
 image: lint-needs ## Build the images for PLATFORMS into bin/images, an OCI layout
-	rm -rf bin/images
-	$(RELEASE) image $(RELEASE_FLAGS) "$(CURDIR)/bin/images"
+	$(took) rm -rf bin/images; $(RELEASE) image $(RELEASE_FLAGS) "$(CURDIR)/bin/images"
 
 .PHONY: image-openvox
 image-openvox: ## Build an image of a Puppet server with Lintel's helpers into bin/image-openvox, an OCI layout
 	$(call install,"mmdebstrap mmdebstrap Debian's packages for the image")
-	rm -rf bin/image-openvox
-	$(RELEASE) openvox $(if $(VERSION),--version $(VERSION)) "$(CURDIR)/bin/image-openvox"
+	$(took) rm -rf bin/image-openvox; $(RELEASE) openvox $(if $(VERSION),--version $(VERSION)) "$(CURDIR)/bin/image-openvox"
 
 .PHONY: image-openvox-db
 image-openvox-db: ## Build an image of PuppetDB into bin/image-openvox-db, an OCI layout
 	$(call install,"mmdebstrap mmdebstrap Debian's packages for the image")
-	rm -rf bin/image-openvox-db
-	$(RELEASE) openvox --image openvox-db $(if $(VERSION),--version $(VERSION)) "$(CURDIR)/bin/image-openvox-db"
+	$(took) rm -rf bin/image-openvox-db; $(RELEASE) openvox --image openvox-db $(if $(VERSION),--version $(VERSION)) "$(CURDIR)/bin/image-openvox-db"
 
 # Where what is in bin/downloads will be downloaded from.
 DOWNLOADS ?= https://github.com/lintel-policy/lintel/releases/download/$(VERSION)
@@ -101,8 +97,8 @@ DOWNLOADS ?= https://github.com/lintel-policy/lintel/releases/download/$(VERSION
 release: lint-needs ## Push the images to REGISTRY as VERSION, signed with KEY if there is one, and make bin/downloads
 	@if [ -z "$(VERSION)" ] || [ -z "$(REGISTRY)" ]; then \
 	  echo "say which: make release VERSION=v1.2.3 REGISTRY=registry.example/lintel [KEY=cosign.key]" >&2; exit 1; fi
-	rm -rf bin/downloads
-	$(RELEASE) downloads --version $(VERSION) --url "$(DOWNLOADS)" "$(CURDIR)/bin/downloads"
+	$(took) rm -rf bin/downloads; \
+	$(RELEASE) downloads --version $(VERSION) --url "$(DOWNLOADS)" "$(CURDIR)/bin/downloads"; \
 	$(RELEASE) push $(RELEASE_FLAGS) $(if $(KEY),--key "$(abspath $(KEY))") "$(REGISTRY)"
 
 # One flavour of builds for everything, so that each package is compiled once, whatever the
@@ -144,7 +140,7 @@ fuzz: ## Run every fuzz target for a minute
 .PHONY: bench
 bench: ## Run the benchmarks, and measure Lintel on a real control plane
 	$(call install,$(GIT) $(DIFF) $(PEERS))
-	go test -run '^$$' -bench . -benchmem ./policies/... ./webhooks ./cmd/openvox-autosign ./cmd/openvox-enc ./cmd/openvox-report
+	$(took) go test -run '^$$' -bench . -benchmem ./policies/... ./webhooks ./cmd/openvox-autosign ./cmd/openvox-enc ./cmd/openvox-report; \
 	go run -C test/bench . $(BENCH_FLAGS)
 
 .PHONY: lint
@@ -192,13 +188,13 @@ lint-generated: lint-needs
 
 .PHONY: generate
 generate: ## Write the files that are made from others
-	$(TOOL) controller-gen object paths=./api/...
+	$(took) $(TOOL) controller-gen object paths=./api/...; \
 	for part in openclaw openvox openzro orloj policy zopp; do \
-	  $(TOOL) controller-gen crd paths=./api/$$part/... output:crd:dir=config/crd/$$part || exit 1; \
-	done
-	cd policies/rules/openvox/signing && go run ./generate
-	go run ./config/chart/schema
-	go run -C .tools ./protobuf ../controllers/zopp/store/wire/zopp.proto
+	  $(TOOL) controller-gen crd paths=./api/$$part/... output:crd:dir=config/crd/$$part; \
+	done; \
+	(cd policies/rules/openvox/signing && go run ./generate); \
+	go run ./config/chart/schema; \
+	go run -C .tools ./protobuf ../controllers/zopp/store/wire/zopp.proto; \
 	go test -count=1 -run '^TestReferenceIsCurrent$$' ./cmd/lintel -update
 
 .PHONY: fmt
