@@ -23,12 +23,12 @@ func TestModules(source definition.Source) (map[string]*ast.Module, *ast.Compile
 	return modules, compiler, eval.ObjectDocument(own), definition.Distinct(errs)
 }
 
-// TestTimeouts gives the policies of a set a minute where they have the default timeout, for
-// tests that are not about it: the machine may be busy.
+// TestTimeouts sets the timeout of policies that have the default to two minutes, for tests
+// whose subject is not the timeout: the machine may be busy.
 func TestTimeouts(set *PolicySet) *PolicySet {
 	for _, p := range set.policies {
 		if p.meta.Timeout == definition.DefaultTimeout {
-			p.meta.Timeout = time.Minute
+			p.meta.Timeout = 2 * time.Minute
 		}
 	}
 	return set
