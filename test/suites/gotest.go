@@ -83,7 +83,7 @@ func (r *runner) runStep(ctx context.Context, s suite, st step, log io.Writer) (
 		}
 		folder = filepath.Join(folder, packages[0])
 	} else {
-		args = []string{"test", "-json", withoutSymbols, "-timeout=" + st.timeout.String()}
+		args = []string{"test", "-json", withoutSymbols, "-timeout=" + (st.timeout + r.record.Salt).String()}
 		if st.run != "" {
 			args = append(args, "-run="+st.run)
 		}
@@ -93,7 +93,7 @@ func (r *runner) runStep(ctx context.Context, s suite, st step, log io.Writer) (
 		if st.race {
 			args = append(args, "-race")
 		}
-		if st.fresh || r.fresh {
+		if st.fresh {
 			args = append(args, "-count=1")
 		}
 		args = append(args, packages...)

@@ -92,14 +92,11 @@ func execute(ctx context.Context, args []string, out io.Writer) error {
 		fmt.Fprintf(out, "the record of earlier runs is unusable, so every suite runs: %v\n", err)
 		kept = newRecord()
 	}
+	kept.useEnvironment(before.environment)
 	plan := choose(catalog, before, kept, o)
 	printPlan(out, plan)
 
-	r := &runner{
-		checkout: c, options: o, out: out, began: began, before: before, record: kept,
-		// Go's cache of test results does not see which version of a program a test started.
-		fresh: kept.Environment != before.environment,
-	}
+	r := &runner{checkout: c, options: o, out: out, began: began, before: before, record: kept}
 	r.run(ctx, plan)
 	return r.report(ctx, plan)
 }

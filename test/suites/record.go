@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,8 +19,11 @@ const recordVersion = 1
 type record struct {
 	Version int `json:"version"`
 	// Environment identifies the toolchain and tools of the last run.
-	Environment string           `json:"environment"`
-	Suites      map[string]entry `json:"suites"`
+	Environment string `json:"environment"`
+	// Salt is part of the flags of cacheable tests, so that Go reuses results only of
+	// runs with this record and this environment.
+	Salt   time.Duration    `json:"salt"`
+	Suites map[string]entry `json:"suites"`
 }
 
 // entry is what is known of one suite.
@@ -36,6 +40,14 @@ type entry struct {
 	Failed bool `json:"failed,omitempty"`
 	// Missed counts the runs since the suite last ran.
 	Missed int `json:"missed,omitempty"`
+}
+
+// useEnvironment changes the salt where the toolchain or the tools differ from those of
+// the record: Go's cache does not see the versions of programs that tests start.
+func (r *record) useEnvironment(environment string) {
+	if r.Environment != environment {
+		r.Environment, r.Salt = environment, rand.N(time.Minute).Truncate(time.Microsecond)
+	}
 }
 
 func newRecord() record {

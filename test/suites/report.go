@@ -96,9 +96,6 @@ func (r *runner) keepRun(ctx context.Context, plan []decision) {
 		}
 		r.record.Suites[d.suite.name] = kept
 	}
-	if len(r.options.names) == 0 {
-		r.record.Environment = r.before.environment
-	}
 	r.saveLocked()
 }
 

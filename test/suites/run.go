@@ -34,7 +34,6 @@ type runner struct {
 	began    time.Time
 	before   inputs
 	record   record
-	fresh    bool
 
 	mu       sync.Mutex
 	outcomes map[string]outcome

@@ -42,6 +42,7 @@ func runToy(t *testing.T, c checkout, o options, suites ...suite) (printed strin
 	require.NoError(t, err)
 	before, err := c.inputs(t.Context())
 	require.NoError(t, err)
+	kept.useEnvironment(before.environment)
 	var out bytes.Buffer
 	r := &runner{checkout: c, options: o, out: &out, began: time.Now(), before: before, record: kept}
 	plan := choose(suites, before, kept, o)
@@ -69,6 +70,27 @@ func TestAPassIsRecordedAndAFailureIsNot(t *testing.T) {
 	require.ErrorIs(t, err, errRed)
 	require.Regexp(t, `(?m)^green +skipped .* unchanged$`, out)
 	require.Regexp(t, `(?m)^red +FAILED `, out)
+}
+
+// TestGoReusesResultsOfTheSameRecordOnly: without a record, and with other tools, tests
+// really run.
+func TestGoReusesResultsOfTheSameRecordOnly(t *testing.T) {
+	c := toy(t)
+	run := func() string {
+		out, err := runToy(t, c, options{}, toySuite("green", everyRun))
+		require.NoError(t, err, out)
+		return out
+	}
+	require.Contains(t, run(), " 1 passed\n")
+	require.Contains(t, run(), " 0 passed, 1 unchanged\n")
+	kept, err := loadRecord(c.recordPath())
+	require.NoError(t, err)
+	kept.Environment = "other tools"
+	require.NoError(t, kept.save(c.recordPath()))
+	require.Contains(t, run(), " 1 passed\n")
+	require.Contains(t, run(), " 0 passed, 1 unchanged\n")
+	require.NoError(t, os.Remove(c.recordPath()))
+	require.Contains(t, run(), " 1 passed\n")
 }
 
 func TestASuiteThatSelectsNoTestFails(t *testing.T) {
