@@ -356,6 +356,30 @@ func TestFailureToStartShowsTheLog(t *testing.T) {
 	require.Contains(t, string(out), h.dir.log(binaries.Etcd))
 }
 
+// TestTakenPortsAreReplaced: two clusters that start at the same time may choose one port.
+func TestTakenPortsAreReplaced(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	assets, starts := t.TempDir(), filepath.Join(t.TempDir(), "starts")
+	script := "#!/bin/sh\n[ \"$1\" = --version ] && { echo 'etcd Version: 3.6.8'; exit; }\necho \"$@\" >>" + starts + "\necho 'listen tcp 127.0.0.1:1: bind: address already in use' >&2\nexit 1\n"
+	require.NoError(t, os.WriteFile(filepath.Join(assets, binaries.Etcd), []byte(script), 0o755))
+	up := func(args ...string) []string {
+		require.NoError(t, os.RemoveAll(starts))
+		cmd := h.command(append(leastOf, args...)...)
+		cmd.Env = append(cmd.Env, "KUBEBUILDER_ASSETS="+assets)
+		out, err := cmd.CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(out), "address already in use")
+		text, err := os.ReadFile(starts)
+		require.NoError(t, err)
+		return strings.Split(strings.TrimSpace(string(text)), "\n")
+	}
+	tried := up()
+	require.Len(t, tried, portAttempts)
+	require.NotEqual(t, tried[0], tried[1], "the ports are others")
+	require.Len(t, up("--api-port=29998"), 1, "the given port stays")
+}
+
 // awaitLine reads until a line holds text and keeps draining afterwards, so
 // that the writer never blocks.
 func awaitLine(t *testing.T, from io.Reader, text string) {

@@ -71,6 +71,23 @@ func up(ctx context.Context, opts upOptions, progress *binaries.Progress) (*stat
 	if err != nil {
 		return nil, err
 	}
+	st, err := start(ctx, opts, paths, progress)
+	for range portAttempts - 1 {
+		// Between the choice of a free port and its use, another cluster may have taken it.
+		if opts.apiPort != 0 || err == nil || !strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) {
+			break
+		}
+		progress.Printf("a port is in use, starting again with other ports …")
+		st, err = start(ctx, opts, paths, progress)
+	}
+	return st, err
+}
+
+// portAttempts is how many sets of ports are tried.
+const portAttempts = 3
+
+// start starts a cluster on ports that are free.
+func start(ctx context.Context, opts upOptions, paths binaries.Set, progress *binaries.Progress) (*state, error) {
 	st, doors, err := prepare(opts, paths)
 	if err == nil {
 		st, err = launchSupervisor(ctx, opts, doors, progress)
