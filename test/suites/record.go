@@ -34,7 +34,7 @@ type entry struct {
 	Commit string `json:"commit,omitempty"`
 	// Inputs are the files that it passed with, each with its digest.
 	Inputs map[string]string `json:"inputs,omitempty"`
-	// Seconds is how long the suite took when it last ended, on this machine.
+	// Seconds is how long the suite took when it last passed, on this machine.
 	Seconds float64 `json:"seconds,omitempty"`
 	// Failed is set when the suite failed after it last passed.
 	Failed bool `json:"failed,omitempty"`

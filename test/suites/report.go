@@ -46,6 +46,9 @@ func (r *runner) report(ctx context.Context, plan []decision) error {
 			r.row(d, "passed", o.duration, "now", o.tests.String())
 		case o.ran:
 			red = true
+			if o.tests.failed == 0 {
+				all.failed++ // it failed without the verdict of a test
+			}
 			r.row(d, "FAILED", o.duration, lastPassed(kept), o.tests.String()+", log: "+r.checkout.relative(r.checkout.scratch("logs", d.suite.name+".log")))
 		case d.run:
 			red = red || d.must
@@ -56,11 +59,10 @@ func (r *runner) report(ctx context.Context, plan []decision) error {
 	}
 	r.keepRun(ctx, plan)
 	r.printDurations(all)
+	fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", all.passed+all.cached, all.failed, all.skipped)
 	if red {
-		fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", all.passed+all.cached, max(all.failed, 1), all.skipped)
 		return errRed
 	}
-	fmt.Fprintf(r.out, "%d passed, 0 failed, %d skipped\n", all.passed+all.cached, all.skipped)
 	return nil
 }
 

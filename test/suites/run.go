@@ -157,11 +157,9 @@ func (r *runner) end(d decision, o outcome) {
 	}
 	kept := r.record.Suites[name]
 	kept.Missed = 0
-	if o.duration > 0 {
-		kept.Seconds = o.duration.Seconds()
-	}
 	kept.Failed = o.err != nil
 	if o.err == nil {
+		kept.Seconds = o.duration.Seconds()
 		kept.Passed, kept.Commit, kept.Inputs = time.Now().UTC().Truncate(time.Second), r.checkout.commit(), r.before.of(d.suite)
 	}
 	r.record.Suites[name] = kept
