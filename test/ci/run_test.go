@@ -130,6 +130,19 @@ func TestARedTestIsRed(t *testing.T) {
 	require.NotContains(t, printed, "passed in")
 }
 
+// TestABudgetThatIsUsedUp: no time left is not the same as no limit.
+func TestABudgetThatIsUsedUp(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	cmd := p.command()
+	cmd.Env = append(cmd.Env, "LINTEL_CI_BUDGET=-5")
+	output, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	noted, err := os.ReadFile(p.log)
+	require.NoError(t, err)
+	require.Contains(t, string(noted), "content=one 1s\n")
+}
+
 func TestHistoryThatWasRewritten(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)

@@ -123,12 +123,12 @@ func endToEnd(system, prefix string, peers []string, tools ...string) suite {
 var catalog = []suite{
 	{
 		name: "unit", covers: "unit and property tests of the main module", tier: everyRun,
-		steps: []step{{listed: unitPackages, skip: besideAnAPIServer, timeout: 20 * time.Minute}},
+		steps: []step{{listed: unitPackages, skip: withAnAPIServer, timeout: 20 * time.Minute}},
 		usual: 5 * time.Minute,
 	},
 	{
 		name: "race", covers: "packages that run goroutines, with the race detector", tier: everyRun,
-		steps: []step{{listed: racePackages, skip: besideAnAPIServer, race: true, timeout: 30 * time.Minute}},
+		steps: []step{{listed: racePackages, skip: withAnAPIServer, race: true, timeout: 30 * time.Minute}},
 		usual: 5 * time.Minute,
 	},
 	{
@@ -148,10 +148,10 @@ var catalog = []suite{
 	endToEnd("orloj", "Orloj", []string{"test/orlojd/"}, "pg_ctl"),
 	endToEnd("zopp", "Zopp", []string{"test/zopp/"}),
 	{
-		name: "webhooks", covers: "webhooks and the controllers of zopp, in the process of the test, beside a real API server", tier: byInput,
+		name: "webhooks", covers: "webhooks and the controllers of zopp, in the process of the test, with a real API server", tier: byInput,
 		inputs: slices.Concat(product, []string{"!cmd/", "!controllers/", "controllers/object/", "controllers/zopp/", "webhooks/cluster_test.go"}, control),
 		needs:  []string{needCluster},
-		steps:  []step{{packages: []string{"./webhooks", "./controllers/zopp"}, run: besideAnAPIServer, fresh: true, timeout: 20 * time.Minute}},
+		steps:  []step{{packages: []string{"./webhooks", "./controllers/zopp"}, run: withAnAPIServer, fresh: true, timeout: 20 * time.Minute}},
 		usual:  time.Minute,
 	},
 	{
@@ -262,8 +262,8 @@ const (
 	onNodes        = "^Test(Installed$|OpenVox)"
 )
 
-// besideAnAPIServer are tests of packages that start a control plane.
-const besideAnAPIServer = "^TestAgainstAnAPIServer$"
+// withAnAPIServer are tests of packages that start a control plane.
+const withAnAPIServer = "^TestAgainstAnAPIServer$"
 
 func suiteNames() []string {
 	var names []string

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,7 +19,7 @@ var fuzzTarget = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
 func (r *runner) runFuzz(ctx context.Context, st step, log io.Writer) (tally, error) {
 	var all tally
 	var failed []error
-	for _, file := range slices.Sorted(mapKeys(r.before.files)) {
+	for _, file := range slices.Sorted(maps.Keys(r.before.files)) {
 		if !strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "test/") {
 			continue
 		}
