@@ -90,13 +90,14 @@ func (r *Runner[T]) Wake(ctx context.Context, name Name) {
 	}
 }
 
-// Begin starts an attempt for a version of an object, unless one runs already. It waits
-// for its turn among those of its group. Nothing begins at the end of the manager.
+// Begin starts an attempt for a version of an object, unless one runs already, or one has
+// ended and its outcome is not dealt with. It waits for its turn among those of its group.
+// Nothing begins at the end of the manager.
 func (r *Runner[T]) Begin(name, group Name, version any, run func(context.Context) T) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	s := r.of(name, version)
-	if s.cancel != nil || r.ctx.Err() != nil {
+	if s.cancel != nil || s.outcome != nil || r.ctx.Err() != nil {
 		return
 	}
 	if r.slots[group] == nil {

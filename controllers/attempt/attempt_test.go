@@ -73,6 +73,8 @@ func TestAnOutcomeStaysUntilItIsDealtWith(t *testing.T) {
 		require.False(t, ended, "it is of another version")
 		_, ended = b.Outcome(shop, 1)
 		require.True(t, ended)
+		b.Begin(shop, shop, 1, func(context.Context) string { t.Error("an attempt beside an outcome"); return "" })
+		synctest.Wait()
 		b.Done(shop)
 		_, ended = b.Outcome(shop, 1)
 		require.False(t, ended)

@@ -229,13 +229,20 @@ func printNewestLog() {
 	printTail(newest)
 }
 
+// printTail prints the end of a manager's log without its decisions, which are most of it.
 func printTail(path string) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return
 	}
+	var lines strings.Builder
+	for line := range strings.Lines(string(text)) {
+		if !strings.Contains(line, `"msg":"decision"`) {
+			lines.WriteString(line)
+		}
+	}
 	const tail = 32 << 10
-	fmt.Fprintf(os.Stderr, "--- end of the manager's log\n%s\n", text[max(0, len(text)-tail):])
+	fmt.Fprintf(os.Stderr, "--- end of the manager's log, without decisions\n%s\n", lines.String()[max(0, lines.Len()-tail):])
 }
 
 // hurried are words of answers that say only that something took longer than it may: a
