@@ -333,8 +333,25 @@ func eventually(t *testing.T, condition func() bool, what string) {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for deadline := time.Now().Add(patience); !condition(); <-ticker.C {
-		require.True(t, time.Now().Before(deadline), "waiting for %s", what)
+		if time.Now().After(deadline) {
+			require.FailNow(t, "waiting for "+what, "%s", workOf(t, manager))
+		}
 	}
+}
+
+// workOf returns the status of all PolicySources, and the metrics of a manager that show
+// what it has done and what it waits for.
+func workOf(t *testing.T, m *installation.Manager) string {
+	t.Helper()
+	text, _ := get(t, "policysources", "-o", `jsonpath={range .items[*]}{.metadata.name} {.status}{"\n"}{end}`)
+	for line := range strings.Lines(metricsOf(t, m)) {
+		for _, name := range []string{"lintel_source_fetches_total", "workqueue_depth", "workqueue_longest_running", "workqueue_retries_total", "controller_runtime_active_workers", "controller_runtime_reconcile_total"} {
+			if strings.HasPrefix(line, name) && !strings.HasSuffix(line, " 0\n") {
+				text += line
+			}
+		}
+	}
+	return text
 }
 
 // atRest fails if something is written within a window. Each reading counts writes. Counts

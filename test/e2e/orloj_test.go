@@ -588,7 +588,7 @@ func TestOrlojOutage(t *testing.T) {
 	message := waitReason(t, namespace, "a150", "StoreUnavailable")
 	require.Contains(t, message, "PostgreSQL cannot be reached")
 	require.Equal(t, "False StoreUnavailable", says(agentOf(t, namespace, "a150").Status.Conditions, orlojv1.ConditionStoreAvailable))
-	require.Contains(t, metricsText(t), "\nlintel_orloj_store_up 0\n")
+	require.Contains(t, metricsOf(t, manager), "\nlintel_orloj_store_up 0\n")
 	response, err := http.Get(manager.Health + "/readyz")
 	require.NoError(t, err)
 	response.Body.Close()
@@ -609,23 +609,8 @@ func TestOrlojOutage(t *testing.T) {
 		phases := mustGet(t, "agents", "-n", namespace, "-o", "jsonpath={.items[*].status.phase}")
 		return strings.Count(phases, "Synced") == 141 && !strings.Contains(phases, "SyncError")
 	}, "all to say so")
-	require.Contains(t, metricsText(t), "\nlintel_orloj_store_up 1\n")
+	require.Contains(t, metricsOf(t, manager), "\nlintel_orloj_store_up 1\n")
 	require.Empty(t, says(agentOf(t, namespace, "a150").Status.Conditions, orlojv1.ConditionStoreAvailable))
-}
-
-func metricsText(t *testing.T) string {
-	t.Helper()
-	response, err := http.Get(manager.Metrics + "/metrics")
-	require.NoError(t, err)
-	defer response.Body.Close()
-	var text strings.Builder
-	scanner := bufio.NewScanner(response.Body)
-	scanner.Buffer(nil, 1<<20)
-	for scanner.Scan() {
-		text.WriteString(scanner.Text() + "\n")
-	}
-	require.NoError(t, scanner.Err())
-	return text.String()
 }
 
 // TestOrlojGuard writes through the program to a resource that the manager has stored.

@@ -52,17 +52,23 @@ func metric(t *testing.T, series string) (value string, ok bool) {
 
 func metricOf(t *testing.T, m *installation.Manager, series string) (value string, ok bool) {
 	t.Helper()
-	response, err := http.Get(m.Metrics + "/metrics")
-	require.NoError(t, err)
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(metricsOf(t, m)) {
 		if value, ok := strings.CutPrefix(line, series+" "); ok {
 			return strings.TrimSpace(value), true
 		}
 	}
 	return "", false
+}
+
+// metricsOf returns all metrics of a manager, in Prometheus' text format.
+func metricsOf(t *testing.T, m *installation.Manager) string {
+	t.Helper()
+	response, err := http.Get(m.Metrics + "/metrics")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return string(text)
 }
 
 // TestRequires follows a policy over Ingresses from a source that may not read them
