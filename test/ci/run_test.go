@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -74,7 +76,7 @@ func (p project) work() string { return filepath.Join(p.cache, "lintel", "ci", "
 func (p project) command() *exec.Cmd {
 	cmd := exec.Command("bash", filepath.Join(p.root, ".ci", "run"))
 	cmd.Dir = os.TempDir()
-	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+p.cache, "LOG="+p.log, "LINTEL_CI_SPACE=0", "MAKEFLAGS=")
+	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+p.cache, "LOG="+p.log, "LINTEL_CI_SPACE=0")
 	return cmd
 }
 
@@ -135,7 +137,7 @@ func TestABudgetThatIsUsedUp(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	cmd := p.command()
-	cmd.Env = append(cmd.Env, "LINTEL_CI_BUDGET=-5")
+	cmd.Env = append(cmd.Env, "LINTEL_CI_BUDGET=0")
 	output, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", output)
 	noted, err := os.ReadFile(p.log)
@@ -197,6 +199,127 @@ func TestADamagedWorkFolderIsCreatedAgain(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(p.work(), ".git", "index.lock"), nil, 0o644))
 	require.NotContains(t, p.passes("one"), "creating it again", "the lock of a run that was killed")
+}
+
+// TestAWorkFolderWithoutGit: Git would take the repository around the cache for the work
+// folder's, and delete what is in it.
+func TestAWorkFolderWithoutGit(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	home := p
+	home.root = filepath.Dir(p.root)
+	home.git("init", "-q")
+	home.write("letter", "mine\n")
+	home.git("add", "letter")
+	home.git("commit", "-q", "-m", "letter")
+	home.write("letter", "changed\n")
+	commit := home.git("rev-parse", "HEAD")
+	require.NoError(t, os.MkdirAll(filepath.Join(p.work(), ".git"), 0o755))
+	for range 2 {
+		p.passes("one")
+		require.Equal(t, commit, home.git("rev-parse", "HEAD"))
+		text, err := os.ReadFile(filepath.Join(home.root, "letter"))
+		require.NoError(t, err)
+		require.Equal(t, "changed\n", string(text))
+		require.NoError(t, os.Remove(filepath.Join(p.work(), ".git", "HEAD")))
+	}
+}
+
+// TestTheEnvironmentDecidesNothing: variables and settings of the user that would have make
+// skip commands or ignore errors, or Git change what it checks out.
+func TestTheEnvironmentDecidesNothing(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	require.NoError(t, os.Symlink("content", filepath.Join(p.root, "link")))
+	p.write("broken", "")
+	p.commit()
+	settings := filepath.Join(filepath.Dir(p.root), "gitconfig")
+	require.NoError(t, os.MkdirAll(settings+".d/git", 0o755))
+	require.NoError(t, os.WriteFile(settings+".d/git/attributes", []byte("* filter=smudge\n"), 0o644))
+	hook := filepath.Join(settings+".d", "post-checkout")
+	require.NoError(t, os.WriteFile(hook, []byte("#!/bin/sh\nexit 1\n"), 0o755))
+	require.NoError(t, os.WriteFile(settings, []byte(`[core]
+	autocrlf = true
+	symlinks = false
+	hooksPath = `+filepath.Dir(hook)+`
+[filter "smudge"]
+	smudge = sed s/one/smudged/
+	clean = sed s/smudged/one/
+`), 0o644))
+	run := func() (printed, noted string, err error) {
+		_ = os.Remove(p.log)
+		cmd := p.command()
+		cmd.Env = append(cmd.Env, "MAKEFLAGS=-i", "GNUMAKEFLAGS=-n", "SUITE=gator", "BUDGET=7h", "CDPATH=/usr", "GIT_DIR=/nowhere", "GIT_NAMESPACE=n",
+			"GIT_CONFIG_GLOBAL="+settings, "XDG_CONFIG_HOME="+settings+".d")
+		output, err := cmd.CombinedOutput()
+		text, _ := os.ReadFile(p.log)
+		return string(output), string(text), err
+	}
+	printed, noted, err := run()
+	require.Error(t, err, printed)
+	require.Contains(t, printed, "a test failed")
+	require.Contains(t, noted, "content=one")
+	require.NotContains(t, noted, "7h")
+	target, err := os.Readlink(filepath.Join(p.work(), "link"))
+	require.NoError(t, err)
+	require.Equal(t, "content", target)
+	text, err := os.ReadFile(filepath.Join(p.work(), "content"))
+	require.NoError(t, err)
+	require.Equal(t, "one\n", string(text))
+
+	require.NoError(t, os.Remove(filepath.Join(p.root, "broken")))
+	p.commit()
+	printed, _, err = run()
+	require.NoError(t, err, printed)
+	require.NotContains(t, printed, "creating it again")
+}
+
+// TestACheckoutThatCannotBeRead leaves the work folder, and with it the record, as it was.
+func TestACheckoutThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.passes("one")
+	require.NoError(t, os.WriteFile(filepath.Join(p.work(), ".git", "record"), nil, 0o644))
+	p.write("content", "two\n")
+	p.commit()
+	blob := p.git("rev-parse", "HEAD:content")
+	require.NoError(t, os.Remove(filepath.Join(p.root, ".git", "objects", blob[:2], blob[2:])))
+	printed, noted, err := p.run()
+	require.Error(t, err)
+	require.Empty(t, noted)
+	require.Contains(t, printed, "cannot be checked out")
+	require.FileExists(t, filepath.Join(p.work(), ".git", "record"))
+}
+
+// TestTestsThatChangeTheirFiles: what passed was not the commit.
+func TestTestsThatChangeTheirFiles(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.write("Makefile", makefile+"\t@echo three >content\n")
+	p.commit()
+	printed, _, err := p.run()
+	require.Error(t, err)
+	require.Contains(t, printed, "content: needs update")
+	require.Contains(t, printed, "have changed these files")
+}
+
+// TestALockThatIsNeverReleased: a server that a test has left behind.
+func TestALockThatIsNeverReleased(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.write("Makefile", makefile+"\t@setsid sleep 60 >/dev/null 2>&1 </dev/null & echo $$! >$(LOG).pid\n")
+	p.commit()
+	p.passes("one")
+	pid, err := os.ReadFile(p.log + ".pid")
+	require.NoError(t, err)
+	number, err := strconv.Atoi(strings.TrimSpace(string(pid)))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = syscall.Kill(number, syscall.SIGKILL) })
+	cmd := p.command()
+	cmd.Env = append(cmd.Env, "LINTEL_CI_WAIT=1")
+	output, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(output), fmt.Sprintf("the other run has not ended within 1 s: end %d sleep 60", number))
 }
 
 func TestTwoRunsAtATime(t *testing.T) {
@@ -274,6 +397,16 @@ func TestWhatCannotWorkIsAClearMessage(t *testing.T) {
 	}
 	require.Regexp(t, `\d+ GiB are free in .*, but a run may need 99999999 GiB: free some, or set XDG_CACHE_HOME`, run("LINTEL_CI_SPACE=99999999"))
 	require.Contains(t, run("XDG_CACHE_HOME=", "HOME="), "set HOME or XDG_CACHE_HOME")
+	require.Contains(t, run("XDG_CACHE_HOME=cache"), "is not an absolute path")
+	for _, number := range []string{"1h", "1.5", "-5", "abc", "$(touch x)"} {
+		require.Contains(t, run("LINTEL_CI_BUDGET="+number), "LINTEL_CI_BUDGET is '"+number+"', but must be a whole number")
+		require.Contains(t, run("LINTEL_CI_SPACE="+number), "LINTEL_CI_SPACE is '"+number+"', but must be a whole number")
+	}
+	lock := filepath.Join(p.cache, "lintel", "ci", "lock")
+	require.NoError(t, os.RemoveAll(lock))
+	require.NoError(t, os.Mkdir(lock, 0o755))
+	require.Contains(t, run(), "is a folder, but must be a file")
+	require.NoError(t, os.Remove(lock))
 	require.NoError(t, os.WriteFile(filepath.Join(p.root, ".git", "HEAD"), []byte("ref: refs/heads/missing\n"), 0o644))
 	require.Contains(t, run(), "the commit of "+p.root+" is unknown")
 }
