@@ -3,6 +3,7 @@ package zopp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -514,12 +515,16 @@ func TestSecretLag(t *testing.T) {
 	d.server.set(backend, "KEY", "one")
 	d.sync()
 	require.Zero(t, lags(), "what was there before was not noticed")
-	d.server.set(backend, "KEY", "two")
-	d.hub.followers[backend].list(t.Context(), time.Now())
-	d.sync()
+	value := ""
+	for i := 0; lags() == 0 && i < 100; i++ { // on a busy machine, the hub's own first list may be late and read the value
+		value = fmt.Sprint("value ", i)
+		d.server.set(backend, "KEY", value)
+		d.hub.followers[backend].list(t.Context(), time.Now())
+		d.sync()
+	}
 	require.EqualValues(t, 1, lags())
 	d.edit(func(s *corev1.Secret) { s.Data["KEY"] = []byte("by hand") })
 	d.sync()
 	require.EqualValues(t, 1, lags())
-	require.Equal(t, values{"KEY": "two"}, d.data())
+	require.Equal(t, values{"KEY": value}, d.data())
 }

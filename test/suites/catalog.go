@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -54,6 +56,15 @@ type step struct {
 	fuzz    string
 	timeout time.Duration
 	env     []string
+}
+
+// selection is a text of which tests the suite runs, and how.
+func (s suite) selection() string {
+	var parts []string
+	for _, st := range s.steps {
+		parts = append(parts, fmt.Sprintf("%q %q %t %q %q %t %q %q", st.module, st.packages, st.listed != nil, st.run, st.skip, st.race, st.fuzz, st.env))
+	}
+	return strings.Join(parts, "\n")
 }
 
 // Builds that suites need.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -16,6 +17,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 )
 
 // checkout is a working tree of the repository.
@@ -83,6 +85,9 @@ func (c checkout) commit() string {
 type inputs struct {
 	// files maps the paths of the checkout to a short digest of mode and content.
 	files map[string]string
+	// times maps them to the time of their last change: a file that was edited and restored
+	// has the digest that it had.
+	times map[string]time.Time
 	// environment identifies the Go toolchain and the versions of tools.
 	environment string
 	// tools maps the names of tools to what identifies the installed version.
@@ -95,16 +100,16 @@ func (c checkout) inputs(ctx context.Context) (inputs, error) {
 	if err != nil {
 		return inputs{}, err
 	}
-	in := inputs{files: map[string]string{}, tools: map[string]string{}}
+	in := inputs{files: map[string]string{}, times: map[string]time.Time{}, tools: map[string]string{}}
 	for _, p := range paths {
-		digest, err := digestFile(filepath.Join(c.root, p))
+		digest, changed, err := digestFile(filepath.Join(c.root, p))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // deleted and not staged
 		}
 		if err != nil {
 			return inputs{}, fmt.Errorf("reading the inputs of suites: %w", err)
 		}
-		in.files[p] = digest
+		in.files[p], in.times[p] = digest, changed
 	}
 	all := []string{runtime.Version(), runtime.GOOS, runtime.GOARCH}
 	for _, s := range catalog {
@@ -164,34 +169,36 @@ func (c checkout) paths(ctx context.Context) ([]string, error) {
 	return paths, nil
 }
 
-// digestFile identifies the content and the kind of a file; a symbolic link is its target.
-func digestFile(name string) (string, error) {
+// digestFile identifies the content and the kind of a file, and returns the time of its last
+// change; a symbolic link is its target.
+func digestFile(name string) (_ string, changed time.Time, _ error) {
 	info, err := os.Lstat(name)
 	if err != nil {
-		return "", err
+		return "", changed, err
 	}
+	changed = info.ModTime()
 	digest := sha256.New()
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, err := os.Readlink(name)
 		if err != nil {
-			return "", err
+			return "", changed, err
 		}
 		fmt.Fprintf(digest, "link %s", target)
 	case info.Mode().IsRegular():
 		fmt.Fprintf(digest, "file %t ", info.Mode()&0o111 != 0)
 		file, err := os.Open(name)
 		if err != nil {
-			return "", err
+			return "", changed, err
 		}
 		defer file.Close()
 		if _, err := io.Copy(digest, file); err != nil {
-			return "", err
+			return "", changed, err
 		}
 	default:
 		fmt.Fprintf(digest, "other %s", info.Mode().Type())
 	}
-	return hex.EncodeToString(digest.Sum(nil))[:12], nil
+	return hex.EncodeToString(digest.Sum(nil))[:12], changed, nil
 }
 
 func digestText(text string) string {
@@ -215,7 +222,10 @@ func toolVersion(name string) string {
 
 // of are the inputs of one suite, as the record keeps them.
 func (in inputs) of(s suite) map[string]string {
-	mine := map[string]string{"go": digestText(runtime.Version() + runtime.GOOS + runtime.GOARCH)}
+	mine := map[string]string{
+		"go":            digestText(runtime.Version() + runtime.GOOS + runtime.GOARCH),
+		"its selection": digestText(s.selection()),
+	}
 	for _, tool := range s.tools {
 		mine["tool "+tool] = digestText(in.tools[tool])
 	}
@@ -225,6 +235,14 @@ func (in inputs) of(s suite) map[string]string {
 		}
 	}
 	return mine
+}
+
+// unchangedSince says that no input of a suite was touched since the inputs were read.
+func (in inputs) unchangedSince(before inputs, s suite) bool {
+	return maps.Equal(in.of(s), before.of(s)) &&
+		!slices.ContainsFunc(slices.Collect(maps.Keys(in.files)), func(p string) bool {
+			return matches(s.inputs, p) && !in.times[p].Equal(before.times[p])
+		})
 }
 
 // matches applies patterns in order; the last one that matches decides.

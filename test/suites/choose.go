@@ -86,7 +86,8 @@ func decide(s suite, now inputs, kept record, o options) decision {
 	case known.Failed:
 		d.run, d.must, d.reason = true, true, "failed in an earlier run"
 	case !passed:
-		d.run, d.reason = true, "has not passed in this checkout yet"
+		// Where nothing has passed yet, a budget may leave suites out; later, they must run.
+		d.run, d.must, d.reason = true, kept.hasPasses(), "has not passed in this checkout yet"
 	case len(changed) > 0:
 		d.run, d.must, d.reason = true, true, changedReason(changed)
 	case known.Missed >= rotation-1:

@@ -33,7 +33,7 @@ func (r *runner) runFuzz(ctx context.Context, st step, log io.Writer) (tally, er
 			}
 			cmd := command("go", "test", "-json", "-run=^$", "-fuzz=^"+match[1]+"$", "-fuzztime="+st.fuzz, "-timeout="+st.timeout.String(), "./"+filepath.Dir(file))
 			cmd.Dir, cmd.Env = r.checkout.root, r.environment(st)
-			counted, err := r.follow(ctx, cmd, log)
+			counted, err := r.follow(ctx, cmd, nil, log)
 			all.add(counted)
 			failed = append(failed, err)
 		}

@@ -63,6 +63,7 @@ func (r *runner) runStep(ctx context.Context, s suite, st step, log io.Writer) (
 		return r.runFuzz(ctx, st, log)
 	}
 	name, args, folder := "go", []string(nil), filepath.Join(r.checkout.root, st.module)
+	var converter *process
 	packages := st.packages
 	if st.listed != nil {
 		if packages = st.listed(r.packages); len(packages) == 0 {
@@ -74,7 +75,8 @@ func (r *runner) runStep(ctx context.Context, s suite, st step, log io.Writer) (
 		if !ok {
 			return tally{}, r.failures[st.link()]
 		}
-		args = []string{"tool", "test2json", "-t", "-p", path.Join(st.module, packages[0]), program, "-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + st.timeout.String()}
+		converter = command("go", "tool", "test2json", "-t", "-p", path.Join(st.module, packages[0]))
+		name, args = program, []string{"-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + st.timeout.String()}
 		if st.run != "" {
 			args = append(args, "-test.run="+st.run)
 		}
@@ -100,7 +102,7 @@ func (r *runner) runStep(ctx context.Context, s suite, st step, log io.Writer) (
 	}
 	cmd := command(name, args...)
 	cmd.Dir, cmd.Env = folder, r.environment(st)
-	return r.follow(ctx, cmd, log)
+	return r.follow(ctx, cmd, converter, log)
 }
 
 // environment is that of a step's command.
@@ -128,17 +130,50 @@ func (r *runner) goEnvironment(race bool) []string {
 	return []string{cgo, "GOFLAGS=-trimpath -buildvcs=false"}
 }
 
-// follow runs a command that prints events, counts its tests and logs their output. The
-// error holds the output of the tests that failed.
-func (r *runner) follow(ctx context.Context, cmd *process, log io.Writer) (tally, error) {
-	output, err := cmd.StdoutPipe()
+// leftover is how long output is read after a test program has ended.
+const leftover = 10 * time.Second
+
+// follow runs a command, counts its tests and logs their output. The command prints events,
+// unless there is a converter, which makes them of what it prints. The error holds the
+// output of the tests that failed.
+func (r *runner) follow(ctx context.Context, cmd, converter *process, log io.Writer) (tally, error) {
+	printing, wait, read := cmd, cmd.wait, make(chan struct{})
+	defer close(read)
+	if converter != nil {
+		out, in, err := os.Pipe()
+		if err != nil {
+			return tally{}, err
+		}
+		defer in.Close()
+		defer out.Close()
+		cmd.Stdout, cmd.Stderr, converter.Stdin = in, in, out
+		printing = converter
+	}
+	output, err := printing.StdoutPipe()
 	if err != nil {
 		return tally{}, err
 	}
 	problems := &tail{limit: 64 << 10}
-	cmd.Stderr = io.MultiWriter(log, problems)
+	printing.Stderr = io.MultiWriter(log, problems)
 	if err := cmd.start(ctx); err != nil {
 		return tally{}, err
+	}
+	if converter != nil {
+		cmd.Stdout.(*os.File).Close() // so that the output ends with the command
+		if err := converter.start(context.WithoutCancel(ctx)); err != nil {
+			return tally{}, errors.Join(err, cmd.kill())
+		}
+		defer converter.wait()
+		ended := make(chan error, 1)
+		go func() {
+			ended <- cmd.wait()
+			select {
+			case <-read:
+			case <-time.After(leftover): // what a test has started in a session of its own holds the output
+				_ = converter.kill()
+			}
+		}()
+		wait = func() error { return <-ended }
 	}
 	c := newCounter(log)
 	lines := bufio.NewReaderSize(output, 1<<20)
@@ -151,7 +186,7 @@ func (r *runner) follow(ctx context.Context, cmd *process, log io.Writer) (tally
 			break
 		}
 	}
-	err = cmd.wait()
+	err = wait()
 	counted, failures := c.result()
 	switch {
 	case err == nil && failures == nil:

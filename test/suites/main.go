@@ -83,6 +83,11 @@ func execute(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	unlock, err := lockRecord(ctx, c.recordPath(), out)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	before, err := c.inputs(ctx)
 	if err != nil {
 		return err
@@ -98,5 +103,5 @@ func execute(ctx context.Context, args []string, out io.Writer) error {
 
 	r := &runner{checkout: c, options: o, out: out, began: began, before: before, record: kept}
 	r.run(ctx, plan)
-	return r.report(ctx, plan)
+	return r.report(plan)
 }

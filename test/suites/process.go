@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// process is a command with a process group of its own, which ends with the context:
-// compilers and test programs would otherwise outlive an interrupt.
+// process is a command with a process group of its own, which ends with the context, and
+// with the command: compilers, test programs and what tests start would otherwise outlive
+// them and keep their output open.
 type process struct {
 	*exec.Cmd
 	stop func() bool
@@ -45,5 +46,9 @@ func (p *process) start(ctx context.Context) error {
 func (p *process) wait() error {
 	err := p.Wait()
 	p.stop()
+	_ = p.kill()
 	return err
 }
+
+// kill ends what is left of the process group.
+func (p *process) kill() error { return syscall.Kill(-p.Process.Pid, syscall.SIGKILL) }

@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 )
 
@@ -54,6 +57,38 @@ func newRecord() record {
 	return record{Version: recordVersion, Suites: map[string]entry{}}
 }
 
+// lockRecord waits until no other run uses the record, the logs and the programs of the
+// checkout.
+func lockRecord(ctx context.Context, name string, out io.Writer) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return nil, fmt.Errorf("locking the record of suites: %w", err)
+	}
+	file, err := os.OpenFile(name+".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("locking the record of suites: %w", err)
+	}
+	for said := false; ; {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { file.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			file.Close()
+			return nil, fmt.Errorf("locking %s: %w", file.Name(), err)
+		}
+		if !said {
+			said = true
+			fmt.Fprintln(out, "another run uses this checkout: waiting for it to end")
+		}
+		select {
+		case <-ctx.Done():
+			file.Close()
+			return nil, ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
 // loadRecord reads a record. A missing one is new; an unreadable one is an error.
 func loadRecord(name string) (record, error) {
 	text, err := os.ReadFile(name)
@@ -67,8 +102,8 @@ func loadRecord(name string) (record, error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return record{}, fmt.Errorf("%s: %w", name, err)
 	}
-	if r.Version != recordVersion {
-		return record{}, fmt.Errorf("%s: version %d, expected %d", name, r.Version, recordVersion)
+	if r.Version != recordVersion || r.Salt < 0 {
+		return record{}, fmt.Errorf("%s: version %d and salt %s, expected version %d", name, r.Version, r.Salt, recordVersion)
 	}
 	if r.Suites == nil {
 		r.Suites = map[string]entry{}
@@ -98,6 +133,16 @@ func (r record) save(name string) error {
 		return fmt.Errorf("writing the record of suites: %w", err)
 	}
 	return nil
+}
+
+// hasPasses says whether any suite has passed in this checkout.
+func (r record) hasPasses() bool {
+	for _, e := range r.Suites {
+		if !e.Passed.IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
 // changed are the inputs that differ from those that the suite passed with, sorted.

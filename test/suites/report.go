@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -32,9 +31,9 @@ func printPlan(out io.Writer, plan []decision) {
 
 // report prints what ran and what did not, and keeps the record. Its error says that the
 // run is red.
-func (r *runner) report(ctx context.Context, plan []decision) error {
+func (r *runner) report(plan []decision) error {
 	var all tally
-	red := false
+	red, left := false, 0
 	fmt.Fprintf(r.out, "\n%-16s %-8s %8s  %-28s %s\n", "SUITE", "RESULT", "SECONDS", "LAST PASSED", "TESTS OR REASON")
 	for _, d := range plan {
 		o := r.outcomes[d.suite.name]
@@ -45,20 +44,24 @@ func (r *runner) report(ctx context.Context, plan []decision) error {
 			r.row(d, "passed", o.duration, "now", o.tests.String())
 		case o.ran:
 			red = true
-			if o.tests.failed == 0 {
+			if o.tests.failed == 0 && !o.touched {
 				all.failed++ // it failed without the verdict of a test
 			}
 			r.row(d, "FAILED", o.duration, lastPassed(kept), o.tests.String()+", log: "+r.checkout.relative(r.checkout.scratch("logs", d.suite.name+".log")))
 		case d.run:
 			red = red || d.must
+			left++
 			r.row(d, "not run", 0, lastPassed(kept), cmp.Or(o.notRun, "interrupted"))
 		default:
 			r.row(d, "skipped", 0, lastPassed(kept), d.reason)
 		}
 	}
-	r.keepRun(ctx, plan)
+	r.keepRun(plan)
 	r.printDurations(all)
 	fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", all.passed+all.cached, all.failed, all.skipped)
+	if left > 0 {
+		fmt.Fprintf(r.out, "suites that did not run for lack of time: %d; they come first in the next run\n", left)
+	}
 	if red {
 		return errRed
 	}
@@ -80,22 +83,14 @@ func lastPassed(kept entry) string {
 	return strings.TrimSpace(kept.Passed.Format("2006-01-02 15:04") + " " + kept.Commit)
 }
 
-// keepRun counts the run for the suites that did not run in it. A pass that was reached
-// while its files changed is withdrawn.
-func (r *runner) keepRun(ctx context.Context, plan []decision) {
-	after, err := r.checkout.inputs(context.WithoutCancel(ctx))
+// keepRun counts the run for the suites that did not run in it. Naming suites is no run of
+// the rotation.
+func (r *runner) keepRun(plan []decision) {
 	for _, d := range plan {
-		o, kept := r.outcomes[d.suite.name], r.record.Suites[d.suite.name]
-		switch {
-		case !o.ran && len(r.options.names) > 0:
-			// Naming suites is no run of the rotation.
-		case !o.ran:
+		if kept := r.record.Suites[d.suite.name]; !r.outcomes[d.suite.name].ran && len(r.options.names) == 0 {
 			kept.Missed++
-		case o.err == nil && err != nil, o.err == nil && len(kept.changed(after.of(d.suite))) > 0:
-			fmt.Fprintf(r.out, "files of %s changed while it ran, so its pass does not count\n", d.suite.name)
-			kept.Inputs, kept.Passed = nil, time.Time{}
+			r.record.Suites[d.suite.name] = kept
 		}
-		r.record.Suites[d.suite.name] = kept
 	}
 	r.saveLocked()
 }

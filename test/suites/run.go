@@ -24,6 +24,8 @@ type outcome struct {
 	tests    tally
 	// notRun is why a chosen suite did not run.
 	notRun string
+	// touched is set where files of the suite changed while it ran: its pass says nothing.
+	touched bool
 }
 
 // runner runs the suites of a plan.
@@ -135,7 +137,18 @@ func (r *runner) runSuite(ctx context.Context, d decision) {
 		o.err = errors.New("no test ran: the suite selects none")
 	}
 	o.duration = time.Since(start)
+	if o.err == nil && s.tier == byInput && !r.untouched(ctx, s) {
+		o.touched = true
+		o.err = errors.New("its files changed while it ran, so its pass does not count")
+	}
 	r.end(d, o)
+}
+
+// untouched says that the files of a suite are as they were when the run began and built
+// what its suites share.
+func (r *runner) untouched(ctx context.Context, s suite) bool {
+	now, err := r.checkout.inputs(context.WithoutCancel(ctx))
+	return err == nil && now.unchangedSince(r.before, s)
 }
 
 // end reports the outcome of a suite and records it.

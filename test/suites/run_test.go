@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,16 +39,9 @@ func toySuite(name string, tier tier) suite {
 // runToy runs suites and is what was printed.
 func runToy(t *testing.T, c checkout, o options, suites ...suite) (printed string, err error) {
 	t.Helper()
-	kept, err := loadRecord(c.recordPath())
-	require.NoError(t, err)
-	before, err := c.inputs(t.Context())
-	require.NoError(t, err)
-	kept.useEnvironment(before.environment)
-	var out bytes.Buffer
-	r := &runner{checkout: c, options: o, out: &out, began: time.Now(), before: before, record: kept}
-	plan := choose(suites, before, kept, o)
+	r, plan, out := begin(t, c, o, suites...)
 	r.run(t.Context(), plan)
-	err = r.report(t.Context(), plan)
+	err = r.report(plan)
 	return out.String(), err
 }
 
@@ -112,20 +106,136 @@ func TestTheBudgetLeavesOutWhatNoChangeNeeds(t *testing.T) {
 	require.Equal(t, 1, kept.Suites["red"].Missed)
 }
 
-func TestFilesThatChangeMeanwhileMakeNoPass(t *testing.T) {
-	c := toy(t)
-	before, err := c.inputs(t.Context())
-	require.NoError(t, err)
-	var out bytes.Buffer
-	r := &runner{checkout: c, out: &out, began: time.Now(), before: before, record: newRecord()}
-	plan := choose([]suite{toySuite("green", byInput)}, before, newRecord(), options{})
-	r.run(t.Context(), plan)
-	require.NoError(t, os.WriteFile(filepath.Join(c.root, "green", "b_test.go"), []byte("package green\n"), 0o644))
-	require.NoError(t, r.report(t.Context(), plan))
-	require.Contains(t, out.String(), "files of green changed while it ran")
+// begin reads the checkout as a run does, which has not started its suites.
+func begin(t *testing.T, c checkout, o options, suites ...suite) (*runner, []decision, *bytes.Buffer) {
+	t.Helper()
 	kept, err := loadRecord(c.recordPath())
 	require.NoError(t, err)
-	require.True(t, kept.Suites["green"].Passed.IsZero())
+	before, err := c.inputs(t.Context())
+	require.NoError(t, err)
+	kept.useEnvironment(before.environment)
+	out := new(bytes.Buffer)
+	return &runner{checkout: c, options: o, out: out, began: time.Now(), before: before, record: kept}, choose(suites, before, kept, o), out
+}
+
+func (c checkout) writeToy(t *testing.T, name, text string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(c.root, name)), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(c.root, name), []byte(text), 0o644))
+}
+
+const (
+	passing = "package green\n\nimport \"testing\"\n\nfunc TestGreen(t *testing.T) {}\n"
+	failing = "package green\n\nimport \"testing\"\n\nfunc TestGreen(t *testing.T) { t.Fatal(\"broken\") }\n"
+)
+
+// TestFilesThatChangeMeanwhileMakeNoPass: edited before the suite starts, and edited and
+// restored.
+func TestFilesThatChangeMeanwhileMakeNoPass(t *testing.T) {
+	for name, edit := range map[string]func(checkout){
+		"edited":   func(c checkout) { c.writeToy(t, "green/b_test.go", "package green\n") },
+		"restored": func(c checkout) { c.writeToy(t, "green/a_test.go", passing) },
+	} {
+		c := toy(t)
+		r, plan, out := begin(t, c, options{}, toySuite("green", byInput))
+		edit(c)
+		r.run(t.Context(), plan)
+		require.ErrorIs(t, r.report(plan), errRed, name)
+		require.Contains(t, out.String(), "its files changed while it ran", name)
+		kept, err := loadRecord(c.recordPath())
+		require.NoError(t, err)
+		require.True(t, kept.Suites["green"].Passed.IsZero(), name)
+	}
+}
+
+// TestAKilledRunLeavesNoPassForOtherFiles: a pass is of the files at its end, although the
+// run has not reported.
+func TestAKilledRunLeavesNoPassForOtherFiles(t *testing.T) {
+	c := toy(t)
+	c.writeToy(t, "green/a_test.go", failing)
+	r, plan, _ := begin(t, c, options{}, toySuite("green", byInput))
+	c.writeToy(t, "green/a_test.go", passing)
+	r.run(t.Context(), plan)
+	c.writeToy(t, "green/a_test.go", failing)
+	out, err := runToy(t, c, options{}, toySuite("green", byInput))
+	require.ErrorIs(t, err, errRed, out)
+}
+
+// TestWhatHasNotPassedMustRunOnceOthersHave: else a budget would hide that it is broken.
+func TestWhatHasNotPassedMustRunOnceOthersHave(t *testing.T) {
+	c := toy(t)
+	slow := toySuite("red", byInput)
+	slow.usual = time.Hour
+	_, err := runToy(t, c, options{budget: time.Minute}, slow, toySuite("green", everyRun))
+	require.NoError(t, err)
+	out, err := runToy(t, c, options{budget: time.Minute}, slow, toySuite("green", everyRun))
+	require.ErrorIs(t, err, errRed, out)
+}
+
+// TestAnotherSelectionIsAChange: what passed was another set of tests.
+func TestAnotherSelectionIsAChange(t *testing.T) {
+	c := toy(t)
+	c.writeToy(t, "green/b_test.go", "package green\n\nimport \"testing\"\n\nfunc TestOther(t *testing.T) { t.Fatal(\"broken\") }\n")
+	s := toySuite("green", byInput)
+	s.steps[0].run = "^TestGreen$"
+	_, err := runToy(t, c, options{}, s)
+	require.NoError(t, err)
+	s.steps[0].run = ""
+	out, err := runToy(t, c, options{}, s)
+	require.ErrorIs(t, err, errRed, out)
+	require.Contains(t, out, "its selection changed")
+}
+
+// TestAProcessThatATestLeavesBehind holds up no suite, neither in the group of the test
+// program nor in a session of its own.
+func TestAProcessThatATestLeavesBehind(t *testing.T) {
+	t.Parallel()
+	for name, attributes := range map[string]string{"group": "", "session": "c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}"} {
+		c := toy(t)
+		c.writeToy(t, "green/a_test.go", `package green
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+)
+
+var _ syscall.Signal
+
+func TestGreen(t *testing.T) {
+	c := exec.Command("sleep", "60")
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	`+attributes+`
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+`)
+		s := toySuite("green", byInput)
+		s.steps[0].linked = true
+		began := time.Now()
+		out, err := runToy(t, c, options{}, s)
+		require.NoError(t, err, out)
+		require.Less(t, time.Since(began), 50*time.Second, name)
+	}
+}
+
+// TestTwoRunsInACheckout: the second one would write its record over that of the first.
+func TestTwoRunsInACheckout(t *testing.T) {
+	c := toy(t)
+	unlock, err := lockRecord(t.Context(), c.recordPath(), io.Discard)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	var out bytes.Buffer
+	_, err = lockRecord(ctx, c.recordPath(), &out)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Equal(t, "another run uses this checkout: waiting for it to end\n", out.String())
+	unlock()
+	unlock, err = lockRecord(t.Context(), c.recordPath(), io.Discard)
+	require.NoError(t, err)
+	unlock()
 }
 
 func TestAnInterruptedRunIsRed(t *testing.T) {
@@ -138,7 +248,7 @@ func TestAnInterruptedRunIsRed(t *testing.T) {
 	r := &runner{checkout: c, out: &out, began: time.Now(), before: before, record: newRecord()}
 	plan := choose([]suite{toySuite("green", everyRun)}, before, newRecord(), options{})
 	r.run(ctx, plan)
-	require.ErrorIs(t, r.report(ctx, plan), errRed)
+	require.ErrorIs(t, r.report(plan), errRed)
 	require.Regexp(t, `(?m)^green +not run .*interrupted$`, out.String())
 }
 
@@ -147,7 +257,7 @@ func TestRecordsThatCannotBeReadAreErrors(t *testing.T) {
 	r, err := loadRecord(name)
 	require.NoError(t, err)
 	require.Empty(t, r.Suites)
-	for _, text := range []string{"", `{"version":1,"suites":`, `{"version":0}`, `[]`} {
+	for _, text := range []string{"", `{"version":1,"suites":`, `{"version":0}`, `{"version":1,"salt":-1,"suites":{}}`, `[]`} {
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
 		_, err = loadRecord(name)
 		require.Error(t, err, text)
