@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,18 +16,6 @@ import (
 	"github.com/lintel-policy/lintel/api/policy/v1alpha1"
 	"github.com/lintel-policy/lintel/test/installation"
 )
-
-// startCore installs Gatekeeper's kinds, and what a manager with --gatekeeper may do.
-func startCore(ctx context.Context, _ string) (func() error, error) {
-	for _, folder := range []string{"config/gatekeeper", "config/rbac/gatekeeper"} {
-		if output, err := cluster.Kubectl(ctx, "", "apply", "-k", filepath.Join(installation.Root(), folder)); err != nil {
-			return nil, fmt.Errorf("installing %s: %w: %s", folder, err, output)
-		}
-	}
-	return nil, nil
-}
-
-func coreArgs() []string { return []string{"--gatekeeper", "--allow-file-origins"} }
 
 // sampleTemplate is a template of the samples.
 func sampleTemplate(t *testing.T, name string) string {
@@ -221,18 +208,6 @@ kind: WantsLabel
 metadata: {name: misspelt, labels: {owner: us}}
 spec: {match: {kind: [Pod]}}
 `
-
-// applyForTest applies objects, and deletes them in the end.
-func applyForTest(t *testing.T, objects string) {
-	t.Helper()
-	t.Cleanup(func() {
-		_, _ = cluster.Kubectl(context.Background(), objects, "delete", "--ignore-not-found", "-f", "-")
-	})
-	eventually(t, func() bool {
-		_, ok := kubectl(t, objects, "apply", "-f", "-")
-		return ok
-	}, "the objects to be taken")
-}
 
 func jsonPath(t *testing.T, path string, object ...string) string {
 	t.Helper()

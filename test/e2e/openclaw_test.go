@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -410,13 +409,6 @@ func applyInstance(t *testing.T, namespace, name string, labels map[string]strin
 	mustKubectl(t, instance(namespace, name, labels, more), "apply", "-f", "-")
 }
 
-func secret(namespace, name, key, value string) string {
-	return asJSON(map[string]any{
-		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": name, "namespace": namespace},
-		"stringData": map[string]any{key: value},
-	})
-}
-
 // policy is one of the domain models.
 func policy(scope, rule string) map[string]any {
 	return map[string]any{"scope": scope, "domain": "models",
@@ -437,22 +429,6 @@ func applyBundle(t *testing.T, namespace, name string, selector map[string]strin
 		"apiVersion": "openclaw.enterprise.io/v1", "kind": "PolicyBundle",
 		"metadata": map[string]any{"name": name, "namespace": namespace}, "spec": spec,
 	}), "apply", "-f", "-")
-}
-
-func asJSON(value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic("maps of strings always have JSON: " + err.Error())
-	}
-	return string(text)
-}
-
-func says(conditions []metav1.Condition, kind string) string {
-	condition := meta.FindStatusCondition(conditions, kind)
-	if condition == nil {
-		return ""
-	}
-	return string(condition.Status) + " " + condition.Reason
 }
 
 // waitRunning waits until an instance runs as its present spec says.

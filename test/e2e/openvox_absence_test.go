@@ -86,34 +86,3 @@ func mustApply(t *testing.T, folder string) {
 		t.Errorf("applying %s: %v: %s", folder, err, output)
 	}
 }
-
-// otherSystemsBindings are the ClusterRoleBindings that the tests made for the manager,
-// one or more for each system.
-func otherSystemsBindings(t *testing.T) []string {
-	t.Helper()
-	var names []string
-	for line := range strings.Lines(mustGet(t, "clusterrolebindings", "-o", `jsonpath={range .items[*]}{.metadata.name} {.roleRef.name}{"\n"}{end}`)) {
-		name, role, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if strings.HasPrefix(name, "lintel-") && !strings.HasPrefix(role, "lintel-") {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// withoutBindings takes ClusterRoleBindings away for one test.
-func withoutBindings(t *testing.T, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		text := mustGet(t, "clusterrolebinding", name, "-o", `jsonpath={.roleRef.name}`)
-		mustKubectl(t, "", "delete", "clusterrolebinding", name)
-		if strings.HasPrefix(name, "lintel-") { // the others come back with their folder
-			t.Cleanup(func() {
-				_, err := cluster.Kubectl(context.Background(), "", "create", "clusterrolebinding", name, "--clusterrole="+text, "--serviceaccount="+installation.Namespace+":lintel-manager")
-				if err != nil {
-					t.Errorf("bringing %s back: %v", name, err)
-				}
-			})
-		}
-	}
-}

@@ -137,25 +137,6 @@ func waitStored(t *testing.T, namespace, name string) {
 	})
 }
 
-// waitReason waits until the condition Synced is False for a reason, and is its message.
-func waitReason(t *testing.T, namespace, name, reason string) (message string) {
-	t.Helper()
-	waitFor(t, namespace, "agents.orloj.dev/"+name, "the agent not to be synced: "+reason, func(agent *orlojv1.Agent) bool {
-		if says(agent.Status.Conditions, orlojv1.ConditionSynced) != "False "+reason {
-			return false
-		}
-		message = meta.FindStatusCondition(agent.Status.Conditions, orlojv1.ConditionSynced).Message
-		return agent.Status.Phase == orlojv1.PhaseSyncError && agent.Status.SyncError == message
-	})
-	return message
-}
-
-func eventsOf(t *testing.T, namespace string) string {
-	t.Helper()
-	output, _ := get(t, "events.events.k8s.io", "-n", namespace, "-o", "jsonpath={range .items[*]}{.regarding.name} {.type} {.reason}{\"\\n\"}{end}")
-	return output
-}
-
 // allow lets the objects of a namespace target others.
 func allow(t *testing.T, namespace, targets string) {
 	t.Helper()
@@ -715,4 +696,17 @@ func TestOrlojMayDoNoMore(t *testing.T) {
 		require.False(t, may(verb, "secrets"), "Secrets of Kubernetes are none of its business")
 	}
 	require.False(t, may("patch", "namespaces"))
+}
+
+// waitReason waits until the condition Synced is False for a reason, and is its message.
+func waitReason(t *testing.T, namespace, name, reason string) (message string) {
+	t.Helper()
+	waitFor(t, namespace, "agents.orloj.dev/"+name, "the agent not to be synced: "+reason, func(agent *orlojv1.Agent) bool {
+		if says(agent.Status.Conditions, orlojv1.ConditionSynced) != "False "+reason {
+			return false
+		}
+		message = meta.FindStatusCondition(agent.Status.Conditions, orlojv1.ConditionSynced).Message
+		return agent.Status.Phase == orlojv1.PhaseSyncError && agent.Status.SyncError == message
+	})
+	return message
 }

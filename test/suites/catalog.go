@@ -90,8 +90,15 @@ var product = []string{
 	"!config/release/", "!config/chart/", "!config/monitoring/", "!*/*.md", "!*/*_test.go", "!*/*_test.rego",
 }
 
-// control is what starts the cluster that tests run against.
+// control is what starts the cluster that tests run against. Its exclusions hold for what
+// stands before it in a list, too.
 var control = []string{"test/cluster/", "test/installation/", "!*/*_test.go", "!*/*.md"}
+
+// Tools that are identified by files, and not by a command on PATH.
+const (
+	postgres = "/usr/lib/postgresql/*/bin/postgres"
+	puppet   = "/usr/share/java/puppet*.jar"
+)
 
 // productOf are the files of the product that one system depends on: all but those of the
 // other systems, whose packages it never imports.
@@ -152,36 +159,36 @@ var catalog = []suite{
 		usual: 3 * time.Minute,
 	},
 	endToEnd(gatekeeper, "Gatekeeper", nil),
-	endToEnd(availability, "(Replicas|TheManagerIsAway)$", nil),
+	endToEnd(availability, "(Replicas|TheManagerIsAway)$", []string{"test/gitserver/"}, "git"),
 	endToEnd("openclaw", "OpenClaw", []string{"test/opa/", "test/opaserver/"}),
-	endToEnd("openvox", "OpenVox", []string{"test/puppetca/", "test/artifact/", "test/certificates/"}, "puppetserver", "puppet", "java"),
+	endToEnd("openvox", "OpenVox", []string{"test/puppetca/", "test/artifact/", "test/certificates/"}, "puppetserver", puppet, "java"),
 	endToEnd("openzro", "OpenZro", []string{"test/openzro/"}),
-	endToEnd("orloj", "Orloj", []string{"test/orlojd/"}, "pg_ctl"),
+	endToEnd("orloj", "Orloj", []string{"test/orlojd/"}, postgres),
 	endToEnd("zopp", "Zopp", []string{"test/zopp/"}),
 	{
 		name: "webhooks", covers: "webhooks and the controllers of zopp, in the process of the test, with a real API server", tier: byInput,
-		inputs: slices.Concat(product, []string{"!cmd/", "!controllers/", "controllers/object/", "controllers/zopp/", "webhooks/cluster_test.go"}, control),
-		needs:  []string{needCluster},
-		steps:  []step{{packages: []string{"./webhooks", "./controllers/zopp"}, run: withAnAPIServer, fresh: true, timeout: 20 * time.Minute}},
-		usual:  time.Minute,
+		inputs: slices.Concat(product, []string{"!cmd/", "!controllers/"}, control, []string{
+			"controllers/attempt/", "controllers/object/", "controllers/system/", "controllers/tracing/", "controllers/zopp/",
+			"webhooks/", "test/certificates/", "test/reviews/", "test/zopp/", "!*/*.md",
+		}),
+		needs: []string{needCluster},
+		steps: []step{{packages: []string{"./webhooks", "./controllers/zopp"}, run: withAnAPIServer, fresh: true, timeout: 20 * time.Minute}},
+		usual: time.Minute,
 	},
 	{
 		name: "puppetca", covers: "what a real Puppet CA signs by openvox-autosign", tier: byInput,
 		inputs: slices.Concat(product, []string{
 			"!controllers/", "!webhooks/", "!config/", "!cmd/", "cmd/openvox-autosign/", "test/puppetca/", "test/artifact/",
 		}),
-		tools: []string{"puppetserver", "puppet", "java"}, needs: []string{needPrograms},
+		tools: []string{"puppetserver", puppet, "java"}, needs: []string{needPrograms},
 		steps: []step{{packages: []string{"./test/puppetca"}, fresh: true, timeout: 20 * time.Minute}},
 		usual: time.Minute,
 	},
 	{
 		name: "apiserver", covers: "what the API server's own code makes of CRDs and registrations", tier: byInput,
-		inputs: []string{
-			"go.mod", "go.sum", "api/", "config/crd/", "config/samples/", "config/webhook/", "webhooks/registration/",
-			"policies/definition/", "policies/engine/", "controllers/openzro/", "controllers/zopp/", "!*/*_test.go", "test/apiserver/",
-		},
-		steps: []step{{module: "test/apiserver", packages: []string{"./..."}, fresh: true, timeout: 20 * time.Minute}},
-		usual: 30 * time.Second,
+		inputs: slices.Concat(product, []string{"!cmd/", "test/apiserver/"}),
+		steps:  []step{{module: "test/apiserver", packages: []string{"./..."}, fresh: true, timeout: 20 * time.Minute}},
+		usual:  30 * time.Second,
 	},
 	{
 		name: "gator", covers: "Gatekeeper's templates, compared with gator", tier: byInput,
@@ -191,7 +198,7 @@ var catalog = []suite{
 	},
 	{
 		name: "bench", covers: "the tables of the benchmarks", tier: byInput,
-		inputs: []string{"go.mod", "go.sum", "docs/benchmarks/", "policies/gatekeeper/", "!*/*_test.go", "test/bench/"},
+		inputs: slices.Concat(product, []string{"!cmd/", "test/gitserver/", "test/installation/", "test/openzro/", "test/zopp/", "docs/benchmarks/", "test/bench/"}),
 		steps:  []step{{module: "test/bench", packages: []string{"./..."}, fresh: true, timeout: 20 * time.Minute}},
 		usual:  time.Minute,
 	},
@@ -204,7 +211,7 @@ var catalog = []suite{
 	},
 	{
 		name: "quickstart", covers: "what make run starts and stops", tier: byInput,
-		inputs: append(slices.Clone(control), "test/quickstart/"),
+		inputs: slices.Concat(product, control, []string{"test/quickstart/"}),
 		needs:  []string{needCluster},
 		steps:  []step{{packages: []string{"./test/quickstart"}, fresh: true, timeout: 20 * time.Minute}},
 		usual:  30 * time.Second,
@@ -218,10 +225,10 @@ var catalog = []suite{
 	},
 	{
 		name: "chart", covers: "both charts, rendered by Helm and applied to an API server", tier: byInput,
-		inputs: []string{
-			"config/", "api/", "cmd/manager/", "controllers/system/", "policies/rules/openvox/", "!*/*_test.go", "!config/release/",
+		inputs: slices.Concat(product, control, []string{
+			"config/", "test/artifact/", "test/reviews/", ".tools/", "docs/installing.md", "!*/*_test.go",
 			"test/chart/", "!test/chart/installed_test.go", "!test/chart/openvox_*.go",
-		},
+		}),
 		needs: []string{needCluster, needPrograms},
 		steps: []step{{module: "test/chart", packages: []string{"."}, skip: onNodes, linked: true, fresh: true, timeout: 20 * time.Minute}},
 		usual: 2 * time.Minute,
@@ -229,11 +236,11 @@ var catalog = []suite{
 	{
 		name: "chart-installed", covers: "the chart on a real node: installed, upgraded, disturbed, removed", tier: byInput,
 		inputs: []string{
-			"config/", "cmd/manager/", "webhooks/", "controllers/system/", "controllers/policy/", "controllers/openclaw/", "!*/*_test.go", "!*/*.md",
-			"!config/samples/", "!config/release/", "!config/chart/openvox-stack/", "test/chart/", "!test/chart/openvox_*.go", "!test/chart/stack_test.go",
-			"test/cluster/", "!test/cluster/*_test.go",
+			"go.mod", "go.sum", "config/", "cmd/manager/", "webhooks/", "controllers/system/", "controllers/policy/", "controllers/openclaw/",
+			"test/artifact/", "test/cluster/", "!*/*_test.go", "!*/*.md", "!config/samples/", "!config/chart/openvox-stack/",
+			"test/chart/", "!test/chart/openvox_*.go", "!test/chart/stack_test.go",
 		},
-		tools: []string{"runc", "nft"},
+		tools: []string{"runc", "nft", previousRelease},
 		needs: []string{needCluster, needNodes, needPrograms},
 		steps: []step{{module: "test/chart", packages: []string{"."}, run: "^TestInstalled$", linked: true, fresh: true, timeout: 40 * time.Minute}},
 		usual: 6 * time.Minute,
@@ -241,10 +248,10 @@ var catalog = []suite{
 	{
 		name: "chart-openvox", covers: "OpenVox on a real node: servers, agents, a Database, the stack's chart", tier: byInput,
 		inputs: []string{
-			"api/openvox/", "cmd/openvox-autosign/", "cmd/openvox-ca-setup/", "cmd/openvox-enc/", "cmd/openvox-report/",
-			"controllers/openvox/", "controllers/object/", "policies/rules/openvox/", "!*/*_test.go", "!*/*_test.rego",
-			"config/chart/openvox-stack/", "config/openvox-image/", "config/crd/openvox/", "config/rbac/openvox/",
-			"test/chart/openvox_test.go", "test/chart/openvox_db_test.go", "test/chart/node_test.go",
+			"go.mod", "go.sum", "api/openvox/", "cmd/manager/", "cmd/openvox-autosign/", "cmd/openvox-ca-setup/", "cmd/openvox-enc/", "cmd/openvox-report/",
+			"controllers/openvox/", "controllers/object/", "policies/rules/openvox/", "config/chart/", "config/release/",
+			"config/openvox-image/", "config/crd/openvox/", "config/rbac/openvox/", "test/artifact/", "test/cluster/", "test/puppetca/",
+			"!*/*_test.go", "!*/*_test.rego", "!*/*.md", "test/chart/", "!test/chart/installed_test.go", "!test/chart/stack_test.go",
 		},
 		tools: []string{"runc", "nft", "mmdebstrap"},
 		needs: []string{needCluster, needNodes, needPrograms},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -114,11 +115,11 @@ func (c checkout) inputs(ctx context.Context) (inputs, error) {
 	all := []string{runtime.Version(), runtime.GOOS, runtime.GOARCH}
 	for _, s := range catalog {
 		for _, tool := range s.tools {
-			in.tools[tool] = toolVersion(tool)
+			in.tools[tool] = c.toolVersion(tool)
 		}
 	}
 	for _, tool := range []string{"git", "gcc"} {
-		in.tools[tool] = toolVersion(tool)
+		in.tools[tool] = c.toolVersion(tool)
 	}
 	for tool, version := range in.tools {
 		all = append(all, tool+" "+version)
@@ -206,18 +207,30 @@ func digestText(text string) string {
 	return hex.EncodeToString(sum[:])[:12]
 }
 
+// previousRelease is the tool that stands for the newest tag before the commit: upgrades are
+// tested from there.
+const previousRelease = "the previous release"
+
 // toolVersion identifies an installed program by its size and time of change, which a
-// package's next version does not share.
-func toolVersion(name string) string {
-	found, err := exec.LookPath(name)
-	if err != nil {
-		return "missing"
+// package's next version does not share. A name with a slash is a pattern of files.
+func (c checkout) toolVersion(name string) string {
+	if name == previousRelease {
+		output, _ := exec.Command("git", "-C", c.root, "describe", "--tags", "--abbrev=0", "HEAD^").Output()
+		return strings.TrimSpace(string(output))
 	}
-	info, err := os.Stat(found)
-	if err != nil {
-		return "missing"
+	var files []string
+	if strings.Contains(name, "/") {
+		files, _ = filepath.Glob(name)
+	} else if found, err := exec.LookPath(name); err == nil {
+		files = []string{found}
 	}
-	return fmt.Sprintf("%d %s", info.Size(), info.ModTime().UTC().Format("2006-01-02T15:04:05"))
+	version := ""
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil {
+			version += fmt.Sprintf("%s %d %s\n", file, info.Size(), info.ModTime().UTC().Format("2006-01-02T15:04:05"))
+		}
+	}
+	return cmp.Or(version, "missing")
 }
 
 // of are the inputs of one suite, as the record keeps them.
