@@ -518,8 +518,23 @@ func (n node) forward(ctx context.Context, service, port, namespace string) (the
 	return there, end, nil
 }
 
-// run gives what the agent says. Its error is that it has not got a catalog, or not applied it.
-func (a agent) run(t *testing.T) (string, error) {
+// unreached is what the agent says where a server was not reached, or has closed the
+// connection: on a busy machine, a server may not answer in time.
+var unreached = regexp.MustCompile(`Request to \S+ failed after|Connection refused`)
+
+// run returns what the agent prints. Its error is that it has not got a catalog, or not applied
+// it. An agent that does not reach a server is run again, as its daemon would do.
+func (a agent) run(t *testing.T) (out string, err error) {
+	t.Helper()
+	for range 3 {
+		if out, err = a.runOnce(t); err == nil || !unreached.MatchString(out) {
+			break
+		}
+	}
+	return out, err
+}
+
+func (a agent) runOnce(t *testing.T) (string, error) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute) // agents run side by side
 	defer stop()
