@@ -51,8 +51,18 @@ type finding struct {
 	reason        string
 }
 
-// judge evaluates both sides for an input: nil if the child does not permit more.
+// judge evaluates both sides for an input: nil if the child does not permit more, or where
+// evaluations are not sure.
 func (c *comparison) judge(r *replay, input ast.Value) *finding {
+	r.unsure = false
+	found := c.judged(r, input)
+	if r.unsure {
+		return nil
+	}
+	return found
+}
+
+func (c *comparison) judged(r *replay, input ast.Value) *finding {
 	value := r.decide(c.child, c.decision, input)
 	if value == nil {
 		return nil
@@ -232,7 +242,7 @@ func (c *comparison) symbolicRoot(parentOf func(*sidecar.Policy) *translation) f
 	var valid []formula
 	for _, p := range c.definers {
 		if p.Level == c.definers[0].Level {
-			valid = append(valid, parentOf(p).value(c.decision, c.symbolicValid))
+			valid = append(valid, parentOf(p).value(c.decision, "", c.symbolicValid))
 		}
 	}
 	return or(valid...)
@@ -242,13 +252,13 @@ func (c *comparison) symbolicGrant(child *translation, parentOf func(*sidecar.Po
 	isTrue := func(value term) formula { return equal(value, constantTerm(ast.Boolean(true))) }
 	granted := []formula{child.answer(c.decision, isTrue)}
 	for _, denial := range c.denials() {
-		granted = append(granted, not(child.value(denial, symbolicFiring)))
+		granted = append(granted, not(child.value(denial, "", symbolicFiring)))
 	}
 	var refused []formula
 	for _, p := range c.definers {
 		parent := parentOf(p)
 		parent.wantErrors = true
-		refused = append(refused, not(parent.value(c.decision, isTrue)))
+		refused = append(refused, not(parent.value(c.decision, "", isTrue)))
 		refused = append(refused, parent.errors...)
 	}
 	if c.ungrantable {

@@ -121,13 +121,14 @@ func (t *translation) note(u *unsupported) {
 	}
 }
 
-// value is the formula that a rule of the policy has a value of which then holds.
-func (t *translation) value(name string, then withValue) formula {
+// value is the formula that a rule of the policy has a value of which then holds. read is
+// the text of a reference that reads a part of the value, or "" where all of it is read.
+func (t *translation) value(name, read string, then withValue) formula {
 	rules := t.policy.Rules(name)
 	if len(rules) == 0 {
 		return false
 	}
-	if made, succeeds := t.partial(name, rules); succeeds != nil {
+	if made, succeeds := t.partial(name, read, rules); succeeds != nil {
 		return and(succeeds, then(made))
 	}
 	return t.complete(rules, nil, then)
@@ -136,12 +137,12 @@ func (t *translation) value(name string, then withValue) formula {
 // answer is the formula that a decision has a defined value of which then holds, and no
 // second value at once.
 func (t *translation) answer(name string, then withValue) formula {
-	found := t.value(name, func(value term) formula { return and(defined(value), then(value)) })
+	found := t.value(name, "", func(value term) formula { return and(defined(value), then(value)) })
 	return and(not(t.contradiction(name)), found)
 }
 
-// partial is the collection that partial rules make.
-func (t *translation) partial(name string, rules []*ast.Rule) (collection, formula) {
+// partial is the collection that partial rules make, of which read is read.
+func (t *translation) partial(name, read string, rules []*ast.Rule) (collection, formula) {
 	head := rules[0].Head
 	if head.RuleKind() != ast.MultiValue && len(head.Ref()) == 1 {
 		return collection{}, nil
@@ -174,7 +175,7 @@ func (t *translation) partial(name string, rules []*ast.Rule) (collection, formu
 	}
 	node := ast.NewTerm(t.policy.Ref(name))
 	made.text = t.textOf(made, node, nil)
-	return made, t.made(made, node, nil)
+	return made, t.made(made, node, nil, read)
 }
 
 // mayFail is the formula that evaluating what a text stands for does not end with an error,
@@ -188,8 +189,10 @@ func (t *translation) mayFail(text string) formula {
 }
 
 // made is the formula that evaluating a collection does not end with an error. Errors are
-// noted.
-func (t *translation) made(c collection, node *ast.Term, env *environment) formula {
+// noted. Where a reference reads a part of the collection, an error may or may not end the
+// evaluation: OPA evaluates only what is read, and Lintel evaluates the whole collection.
+// References with one text have one outcome.
+func (t *translation) made(c collection, node *ast.Term, env *environment, read string) formula {
 	if !t.fallible(node) {
 		return true
 	}
@@ -211,7 +214,10 @@ func (t *translation) made(c collection, node *ast.Term, env *environment) formu
 		})
 	})...)
 	if failure != nil {
-		return t.mayFail(t.text(node, env))
+		return t.mayFail(t.text(node, env) + read)
+	}
+	if read != "" && inside != false {
+		inside = and(inside, atom{kind: isOpaque, left: opaque{"error of " + read}})
 	}
 	if t.wantErrors && inside != false {
 		t.errors = append(t.errors, inside)

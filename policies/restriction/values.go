@@ -189,7 +189,7 @@ func (t *translation) comprehension(node *ast.Term, kind string, body ast.Body, 
 		})
 	}
 	made.text = t.textOf(made, node, env)
-	return made, t.made(made, node, env)
+	return made, t.made(made, node, env, "")
 }
 
 // textOf is a text that equal collections share. It is made of the formula of the elements,
@@ -225,7 +225,11 @@ func (t *translation) reference(ref ast.Ref, location *ast.Location, env *enviro
 		if !ok || len(rules) == 0 || len(rules[0].Head.Args) > 0 {
 			panic(unsupported{ref.String(), location})
 		}
-		return t.value(name, func(from term) formula { return t.path(from, ref[len(own)+1:], location, env, then) })
+		path, read := ref[len(own)+1:], ""
+		if len(path) > 0 {
+			read = t.text(ast.NewTerm(ref), env)
+		}
+		return t.value(name, read, func(from term) formula { return t.path(from, path, location, env, then) })
 	case ref.HasPrefix(ast.InputRootRef):
 		return t.path(document{"input"}, ref[1:], location, env, then)
 	case ref.HasPrefix(ast.DefaultRootRef):
