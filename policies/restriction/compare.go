@@ -81,7 +81,7 @@ func (c *comparison) judgeGrant(r *replay, value, input ast.Value) *finding {
 		return nil
 	}
 	for _, denial := range c.denials() {
-		fired, err := r.evaluate(c.child, denial, input, nil)
+		fired, err := r.run(c.child, denial, input, nil)
 		if err != nil || fired != nil && symbolicFiring(constantTerm(fired)) == true {
 			return nil
 		}

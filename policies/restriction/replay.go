@@ -23,15 +23,21 @@ type replay struct {
 	// unsure says that an evaluation has ended with a conflict that OPA may not meet, since
 	// it evaluates only the part of a collection that is read.
 	unsure bool
+	// run evaluates a decision, as evaluate does.
+	run func(p *sidecar.Policy, decision string, input ast.Value, coverage *eval.Coverage) (ast.Value, error)
 }
 
 // newReplay is a replay that ends with the context.
-func newReplay(ctx context.Context) *replay { return &replay{ctx: ctx, now: time.Now()} }
+func newReplay(ctx context.Context) *replay {
+	r := &replay{ctx: ctx, now: time.Now()}
+	r.run = r.evaluate
+	return r
+}
 
 // decide is the value of a decision for an input, which is undefined where nil. The
 // value is nil where the decision is undefined or its evaluation ends with an error.
 func (r *replay) decide(p *sidecar.Policy, decision string, input ast.Value) ast.Value {
-	value, err := r.evaluate(p, decision, input, nil)
+	value, err := r.run(p, decision, input, nil)
 	if r.ctx.Err() != nil {
 		panic(outOfTime)
 	}
@@ -90,7 +96,7 @@ func readsParts(p *sidecar.Policy) (found bool) {
 // had one, else of the default, else of the first.
 func (r *replay) ruleLine(p *sidecar.Policy, decision string, input ast.Value) int {
 	var coverage eval.Coverage
-	_, _ = r.evaluate(p, decision, input, &coverage)
+	_, _ = r.run(p, decision, input, &coverage)
 	line := 0
 	rules := p.Rules(decision)
 	for _, rule := range rules {

@@ -239,7 +239,7 @@ func (t *tape) condition(depth int) string {
 		return "not " + t.of(t.text(), "input.user.guest", "input.blocked", t.text()+" == "+t.word(), t.comparison(t.quantity()))
 	case 13:
 		return t.of("trusted", "not trusted", "weight("+t.text()+") "+t.of("> 1", "== 1", "< 2"), "open("+t.text()+", "+t.quantity()+")", "not open("+t.text()+", "+t.quantity()+")",
-			"every w in input.tools { fine(w) }", "some w in input.tools\n\tnot fine(w)", "all_fine", t.word()+" in approved", "count(approved) == 0", "index.dev", "index[input.mode] > 1")
+			"every w in input.tools { fine(w) }", "some w in input.tools\n\tnot fine(w)", "all_fine", t.word()+" in approved", "count(approved) == 0", "index.dev", "index[input.mode] > 1", "index.dev == 2", "not index.admin")
 	case 14:
 		v := t.name("v")
 		return "sum([" + v + ".risk | some " + v + " in input.tools]) " + t.of("<= 10", "< 5", "== 0")
@@ -270,7 +270,8 @@ open(x, n) if { not weight(x) > 1; n > `+t.number()+" }", `open(x, n) if { lower
 		"all_fine if { every w in input.tools { fine(w) } }\n" +
 		t.of("approved := {n | some n in input.names; not banned(n)}", `approved contains n if { some n in input.names; n != "guest" }
 approved contains input.mode if trusted`, `approved := {"dev", "admin"}`) + "\n" +
-		t.of(`index := {w.name: w.risk | some w in input.tools}`, `index[k] := v if { some k, v in input.limits }`, `index := {"dev": input.n, "admin": 2}`) + "\n"
+		t.of(`index := {w.name: w.risk | some w in input.tools}`, `index[k] := v if { some k, v in input.limits }`, `index := {"dev": input.n, "admin": 2}`,
+			`index[w.name] := w.risk if { some w in input.tools }`, "index.dev := 2 if trusted\nindex.dev := input.n\nindex.admin := 3 if { "+braces(t.about("input.mode"))+" }") + "\n"
 }
 
 // richerDecisions are values of what is decided.

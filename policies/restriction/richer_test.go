@@ -48,14 +48,14 @@ func TestRicherPairs(t *testing.T) {
 		cancel()
 		counts[verdict.Outcome]++
 		texts := fmt.Sprintf("pair %d of seed %d: %+v\n# parent\n%s\n# child\n%s", compiled, seed, verdict, parentText, childText)
-		r := newReplay(t.Context())
+		opa := replayOfOPA(t.Context())
 		if verdict.Outcome == Counterexample {
-			require.NotNil(t, c.judge(r, inputOf(t, verdict)), texts)
+			require.NotNil(t, c.judge(opa, inputOf(t, verdict)), texts)
 			continue
 		}
 		for range 150 {
 			input := richerInput(inputs)
-			found := c.judge(r, input)
+			found := c.judge(opa, input)
 			if found == nil {
 				continue
 			}
